@@ -1,0 +1,72 @@
+"""Build the embedding model from the published weights.
+
+    python model/build.py --weights DIR --out DIR
+
+DIR of --weights holds `model.safetensors` and `tokenizer.json`; both digests are verified.
+"""
+
+import argparse
+import hashlib
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import algebra
+import graph
+import weights
+
+LICENSE_FILE = Path(__file__).resolve().parent / "LICENSE"
+GRAPH_NAME = "model.onnx"
+DATA_NAME = "model.bin"
+TOKENIZER_NAME = "tokenizer.json"
+
+
+def manifest(out):
+    """What the loader needs to know, with the size and digest of every file it reads."""
+    pins = weights.model_pins()
+    files = []
+    for name in (GRAPH_NAME, DATA_NAME, TOKENIZER_NAME):
+        content = (out / name).read_bytes()
+        digest = hashlib.sha256(content).hexdigest()
+        files.append({"name": name, "bytes": len(content), "sha256": digest})
+    return {
+        "format": 1,
+        "name": pins["name"],
+        "revision": pins["revision"],
+        "precision": "exact",
+        "storage": "int16",
+        "dimensions": weights.WIDTH,
+        "maxTokens": weights.POSITIONS,
+        "license": pins["license"],
+        "files": files,
+    }
+
+
+def build(source, out):
+    """Write the model's files into `out`, the manifest last."""
+    source, out = Path(source), Path(out)
+    folded = algebra.fold(weights.read(source))
+    model, data = graph.build(folded, DATA_NAME)
+    out.mkdir(parents=True, exist_ok=True)
+    (out / GRAPH_NAME).write_bytes(model.SerializeToString(deterministic=True))
+    (out / DATA_NAME).write_bytes(data)
+    shutil.copyfile(source / TOKENIZER_NAME, out / TOKENIZER_NAME)
+    shutil.copyfile(LICENSE_FILE, out / "LICENSE")
+    text = json.dumps(manifest(out), indent=2) + "\n"
+    (out / "manifest.json").write_bytes(text.encode("utf-8"))
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Build the embedding model.")
+    parser.add_argument("--weights", required=True, help="folder with the published files")
+    parser.add_argument("--out", required=True, help="folder to write the model into")
+    options = parser.parse_args()
+    try:
+        build(options.weights, options.out)
+    except weights.WrongFile as error:
+        sys.exit(f"model: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,166 @@
+"""Tests of the builder.
+
+    KNOWLEDGEPULSE_WEIGHTS=DIR python -m unittest discover -s model
+
+DIR holds the published files; the packages are those of requirements.txt.
+"""
+
+import hashlib
+import json
+import math
+import os
+import shutil
+import tempfile
+import unittest
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx.reference import ReferenceEvaluator
+from onnx.reference.op_run import OpRun
+
+import algebra
+import build
+import plain
+import reference
+import storage
+import weights
+
+SOURCE = os.environ.get("KNOWLEDGEPULSE_WEIGHTS")
+
+TEXTS = (
+    [101, 102],
+    [101, 7592, 102],
+    [101, 2023, 2003, 1037, 7099, 1997, 1037, 2460, 3793, 1012, 102],
+    [101, *range(1000, 1062), 102],
+)
+
+
+class MultiHeadAttention(OpRun):
+    """query, key, value [1, tokens, WIDTH]; no bias, no mask."""
+
+    op_domain = "com.microsoft"
+
+    def _run(self, query, key, value, num_heads=None):
+        assert num_heads == weights.HEADS
+        return (reference.scaled_attention(query[0], key[0], value[0])[None].astype(np.float32),)
+
+
+class BiasGelu(OpRun):
+    """x [tokens, FFN], bias [FFN]."""
+
+    op_domain = "com.microsoft"
+
+    def _run(self, x, bias):
+        return (reference.gelu((x + bias).astype(np.float64)).astype(np.float32),)
+
+
+def cosine(a, b):
+    return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
+
+
+class StorageTest(unittest.TestCase):
+    def test_error_is_within_half_a_step(self):
+        matrix = np.random.default_rng(1).normal(size=(64, 32)).astype(np.float32)
+        matrix[:, 3] = 0
+        for axis in (0, 1):
+            stored = storage.quantise(matrix, axis)
+            error = np.abs(stored.decoded().astype(np.float64) - matrix)
+            self.assertTrue((error <= stored.scale * 0.501).all())
+        self.assertEqual(storage.quantise(matrix, 0).scale.shape, (1, 32))
+        self.assertEqual(storage.quantise(matrix, 1).scale.shape, (64, 1))
+
+    def test_halves_round_to_even(self):
+        matrix = np.array([[storage.LARGEST], [0.5], [1.5], [-2.5]], dtype=np.float32)
+        values = storage.quantise(matrix, 0).values[:, 0]
+        self.assertEqual(values.tolist(), [storage.LARGEST, 0, 2, -2])
+
+    def test_external_data_starts_at_pages(self):
+        store = storage.Store("data")
+        for name in "abc":
+            store.add(name, np.ones(storage.EXTERNAL_FROM_BYTES + 1, dtype=np.int8))
+        store.add("small", np.float32(1))
+        offsets = [int(tensor.external_data[1].value) for tensor in store.tensors[:3]]
+        self.assertEqual([offset % storage.ALIGNMENT for offset in offsets], [0, 0, 0])
+        self.assertEqual(store.tensors[3].raw_data, b"\0\0\x80\x3f")
+        self.assertEqual(list(store.tensors[3].dims), [])
+
+
+class AlgebraTest(unittest.TestCase):
+    def test_product_is_exactly_rounded(self):
+        vector = np.array([1, 2**-30, -1], dtype=np.float32)
+        matrix = np.array([[2**30], [2**-30], [2**30]], dtype=np.float32)
+        self.assertEqual(algebra.vector_times_matrix(vector, matrix)[0], math.ldexp(1, -60))
+
+
+@unittest.skipUnless(SOURCE, "KNOWLEDGEPULSE_WEIGHTS is not set")
+class ModelTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(tempfile.mkdtemp())
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.out = cls.folder / "first"
+        build.build(SOURCE, cls.out)
+        cls.weights = weights.read(SOURCE)
+
+    def test_two_builds_are_equal(self):
+        second = self.folder / "second"
+        build.build(SOURCE, second)
+        for name in sorted(path.name for path in self.out.iterdir()):
+            self.assertEqual((self.out / name).read_bytes(), (second / name).read_bytes(), name)
+
+    def test_manifest_describes_the_files(self):
+        manifest = json.loads((self.out / "manifest.json").read_text(encoding="utf-8"))
+        names = [entry["name"] for entry in manifest["files"]]
+        self.assertEqual(names, ["model.onnx", "model.bin", "tokenizer.json"])
+        for entry in manifest["files"]:
+            content = (self.out / entry["name"]).read_bytes()
+            self.assertEqual(entry["bytes"], len(content))
+            self.assertEqual(entry["sha256"], hashlib.sha256(content).hexdigest())
+        self.assertEqual(manifest["dimensions"], 384)
+        self.assertEqual(manifest["maxTokens"], 512)
+        self.assertEqual(manifest["revision"], "1110a243fdf4706b3f48f1d95db1a4f5529b4d41")
+        self.assertLessEqual(sum(path.stat().st_size for path in self.out.iterdir()), 46_000_000)
+
+    def test_graph_is_valid(self):
+        onnx.checker.check_model(str(self.out / "model.onnx"))
+
+    def test_graph_computes_what_the_weights_say(self):
+        model = onnx.load(str(self.out / "model.onnx"))
+        session = ReferenceEvaluator(model, new_ops=[MultiHeadAttention, BiasGelu])
+        for ids in TEXTS:
+            ids = np.array(ids, dtype=np.int64)
+            (found,) = session.run(None, {"input_ids": ids})
+            expected = reference.embed(self.weights, ids)
+            self.assertEqual(found.shape, (weights.WIDTH,))
+            self.assertAlmostEqual(float(np.linalg.norm(found)), 1, delta=1e-6)
+            self.assertGreater(cosine(found, expected), 1 - 1e-6, len(ids))
+            np.testing.assert_allclose(found, expected, atol=1e-4)
+
+    def test_plain_export_computes_what_the_weights_say(self):
+        session = ReferenceEvaluator(plain.build_graph(self.weights))
+        for ids in TEXTS[:3]:
+            padded = np.array([[*ids, 0, 0]], dtype=np.int64)
+            mask = np.array([[1] * len(ids) + [0, 0]], dtype=np.int64)
+            feeds = {"input_ids": padded, "attention_mask": mask, "token_type_ids": padded * 0}
+            (hidden,) = session.run(None, feeds)
+            mean = hidden[0, : len(ids)].mean(axis=0)
+            expected = reference.embed(self.weights, np.array(ids))
+            np.testing.assert_allclose(mean / np.linalg.norm(mean), expected, atol=2e-6)
+
+    def test_other_files_are_refused(self):
+        wrong = self.folder / "wrong"
+        shutil.copytree(SOURCE, wrong)
+        content = bytearray((wrong / "tokenizer.json").read_bytes())
+        content[100] ^= 1
+        (wrong / "tokenizer.json").write_bytes(content)
+        with self.assertRaisesRegex(weights.WrongFile, "tokenizer.json: expected sha256 be50"):
+            build.build(wrong, self.folder / "never")
+        (wrong / "model.safetensors").unlink()
+        with self.assertRaisesRegex(weights.WrongFile, "model.safetensors: no such file"):
+            build.build(wrong, self.folder / "never")
+        self.assertFalse((self.folder / "never").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

