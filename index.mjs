@@ -1,0 +1,10 @@
+import scoring from "./index.js";
+
+export const {
+	VectorCache,
+	_getLocalCache,
+	configure,
+	evaluateValue,
+	explainValue,
+	status,
+} = scoring;

@@ -1,0 +1,116 @@
+//! Text to unit vector: tokenizer, ONNX session, and the files they come from.
+//!
+//! A leaf: it knows nothing of traces, scores or JavaScript.
+
+mod chars;
+mod files;
+mod runtime;
+mod session;
+mod slot;
+mod tokenizer;
+mod window;
+
+use std::{path::PathBuf, thread};
+
+pub use files::{ModelFiles, library_file_name};
+pub use runtime::loaded_library;
+pub use session::CancelToken;
+pub use slot::{EmbedderSlot, Mode, Settings, State};
+pub use tokenizer::Tokenizer;
+pub use window::TextWindow;
+
+use session::ModelSession;
+
+/// The model sees this many tokens of a text, `[CLS]` included.
+pub const MAX_TOKENS: usize = 512;
+
+/// The length of an embedding.
+pub const DIMENSIONS: usize = 384;
+
+/// A text as the model sees it: 384 numbers, of length 1 together.
+pub type Embedding = Box<[f32; DIMENSIONS]>;
+
+/// Why there is no embedding.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EmbedError {
+    #[error("{}: {what}", path.display())]
+    File { path: PathBuf, what: String },
+    #[error("{} is damaged: expected {expected}, got {found}", path.display())]
+    Damaged { path: PathBuf, expected: String, found: String },
+    #[error("ONNX Runtime could not be loaded from {}: {reason}", path.display())]
+    Library { path: PathBuf, reason: String },
+    #[error("ONNX Runtime: {0}")]
+    Runtime(String),
+    #[error("switched off")]
+    Off,
+    #[error("cancelled")]
+    Cancelled,
+}
+
+/// A loaded model with its tokenizer. Any number of threads may embed at once.
+pub struct Embedder {
+    tokenizer: Tokenizer,
+    session: ModelSession,
+    model: String,
+}
+
+impl Embedder {
+    /// Loads model and library, and checks every model file against the manifest beside it.
+    ///
+    /// # Errors
+    ///
+    /// What is missing or damaged, and where.
+    pub fn load(settings: &Settings) -> Result<Self, EmbedError> {
+        let files = ModelFiles::open(&settings.model_dir)?;
+        let environment = runtime::environment(&settings.library)?;
+        // Two halves of about the same length: parse and optimise the graph, read and check.
+        let (session, tokenizer) = thread::scope(|scope| {
+            let session =
+                scope.spawn(|| ModelSession::load(environment, files.graph(), settings.threads));
+            let tokenizer = files.read_tokenizer();
+            let verified = files.verify_weights();
+            let session = session.join().unwrap_or_else(|_| {
+                Err(EmbedError::Runtime("the session could not be created: panic".into()))
+            });
+            verified.and(session).and_then(|session| Ok((session, tokenizer?)))
+        })?;
+        Ok(Self { tokenizer, session, model: files.name().to_owned() })
+    }
+
+    /// The embedding of a text.
+    ///
+    /// # Errors
+    ///
+    /// [`EmbedError::Cancelled`] after [`CancelToken::cancel`], or what ONNX Runtime says.
+    pub fn embed(&self, text: &TextWindow, cancel: &CancelToken) -> Result<Embedding, EmbedError> {
+        self.session.run(&self.tokenizer.encode(text.as_str()), cancel)
+    }
+
+    /// The name of the model, as its manifest gives it.
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+}
+
+/// What a scorer needs of an embedder, so that its order can be tested without a model.
+pub trait Embed: Send + Sync {
+    /// The embedding of a text.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none.
+    fn embed(&self, text: &TextWindow, cancel: &CancelToken) -> Result<Embedding, EmbedError>;
+
+    /// Whether a score without an embedding is an error.
+    fn is_required(&self) -> bool;
+}
+
+impl Embed for EmbedderSlot {
+    fn embed(&self, text: &TextWindow, cancel: &CancelToken) -> Result<Embedding, EmbedError> {
+        self.get()?.embed(text, cancel)
+    }
+
+    fn is_required(&self) -> bool {
+        self.settings().mode == Mode::Required
+    }
+}

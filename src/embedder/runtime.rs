@@ -1,0 +1,68 @@
+//! The ONNX Runtime library: loaded once in a process, on first use, never unloaded.
+
+use std::{
+    ffi::CStr,
+    path::{Path, PathBuf},
+};
+
+use once_cell::sync::OnceCell;
+use ort::{environment::Environment, logging::LogLevel, sys::OrtApiBase};
+
+use super::EmbedError;
+
+struct Loaded {
+    path: PathBuf,
+    version: String,
+    environment: Environment,
+}
+
+/// A failure leaves the cell empty, so that a later attempt may succeed.
+static LOADED: OnceCell<Loaded> = OnceCell::new();
+
+/// The environment of the library at `path`, which is loaded if none is.
+///
+/// # Errors
+///
+/// The library is missing, is none, or is too old; or another one has been loaded before.
+pub fn environment(path: &Path) -> Result<&'static Environment, EmbedError> {
+    let loaded = LOADED.get_or_try_init(|| load(path))?;
+    if loaded.path != path {
+        let reason =
+            format!("{} is loaded already, and a process can have only one", loaded.path.display());
+        return Err(EmbedError::Library { path: path.to_owned(), reason });
+    }
+    Ok(&loaded.environment)
+}
+
+/// The path and the version of the library, once it is loaded.
+pub fn loaded_library() -> Option<(&'static Path, &'static str)> {
+    LOADED.get().map(|loaded| (loaded.path.as_path(), loaded.version.as_str()))
+}
+
+fn load(path: &Path) -> Result<Loaded, EmbedError> {
+    let failed = |reason: String| EmbedError::Library { path: path.to_owned(), reason };
+    // The loader's own message for a missing file is about the search path, not about the file.
+    std::fs::metadata(path).map_err(|error| failed(error.to_string()))?;
+    let builder = ort::init_from(path).map_err(|error| failed(error.to_string()))?;
+    let environment = builder
+        .with_name("knowledgepulse")
+        .with_telemetry(false)
+        .build()
+        .map_err(|error| failed(error.to_string()))?;
+    // Whatever goes wrong comes back as an error; nothing is to be printed by a library.
+    environment.set_log_level(LogLevel::Fatal);
+    Ok(Loaded { path: path.to_owned(), version: version(path), environment })
+}
+
+/// The version of the library at `path`, which is loaded already. `ort` keeps it to itself.
+fn version(path: &Path) -> String {
+    // SAFETY: opening it again runs no initialisers; the symbol has this type in every version.
+    let version = unsafe {
+        libloading::Library::new(path).and_then(|library| {
+            let base = library
+                .get::<unsafe extern "system" fn() -> *const OrtApiBase>(b"OrtGetApiBase\0")?;
+            Ok(CStr::from_ptr(((*base()).GetVersionString)()).to_string_lossy().into_owned())
+        })
+    };
+    version.unwrap_or_else(|_| "unknown".into())
+}

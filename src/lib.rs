@@ -1,0 +1,10 @@
+pub mod cache;
+pub mod dimensions;
+pub mod embedder;
+pub mod error;
+pub mod node;
+pub mod overrides;
+pub mod score;
+pub mod scorer;
+pub mod trace;
+pub mod weights;

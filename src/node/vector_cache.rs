@@ -1,0 +1,159 @@
+//! The JavaScript class `VectorCache`.
+
+use std::{
+    sync::{Arc, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use napi::{
+    Env, JsValue, Result,
+    bindgen_prelude::{Float32Array, FromNapiValue, Unknown},
+};
+use napi_derive::napi;
+
+use super::{
+    report,
+    view::{JsView, Thrown},
+};
+use crate::{
+    cache::{self, CacheOptions},
+    error::{self, Error},
+    scorer::{SharedCache, monotonic_clock},
+    trace::{Type, View},
+};
+
+#[napi]
+pub struct VectorCache(SharedCache);
+
+/// A result that is an error of ours, inside one that is an exception of the caller's.
+type Read<T> = std::result::Result<error::Result<T>, Thrown>;
+
+#[napi]
+impl VectorCache {
+    #[napi(constructor, catch_unwind)]
+    pub fn new(env: &Env, options: Unknown) -> Result<Self> {
+        let options = unwrap(env, read_options(&JsView::new(env, options)))?;
+        let cache = unwrap(env, Ok(cache::VectorCache::new(options)))?;
+        Ok(Self::shared(Arc::new(cache.into())))
+    }
+
+    #[napi(getter, catch_unwind)]
+    pub fn size(&self) -> u32 {
+        self.lock().len(monotonic_clock()) as u32
+    }
+
+    #[napi(catch_unwind)]
+    pub fn add(&self, env: &Env, vector: Unknown) -> Result<()> {
+        let vector = self.vector(env, vector)?;
+        let added = self.lock().add(&vector, monotonic_clock());
+        unwrap(env, Ok(added))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn max_cosine_similarity(&self, env: &Env, query: Unknown) -> Result<f64> {
+        let query = self.vector(env, query)?;
+        let similarity = self.lock().max_cosine_similarity(&query, monotonic_clock());
+        Ok(unwrap(env, Ok(similarity))?.unwrap_or(0.0))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn evict_expired(&self) {
+        self.lock().evict_expired(monotonic_clock());
+    }
+
+    #[napi(catch_unwind)]
+    pub fn clear(&self) {
+        self.lock().clear();
+    }
+}
+
+impl VectorCache {
+    /// A view of a cache that others use too.
+    pub fn shared(cache: SharedCache) -> Self {
+        Self(cache)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, cache::VectorCache> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn vector<'env>(&self, env: &'env Env, value: Unknown<'env>) -> Result<Vec<f32>> {
+        // SAFETY: the handle is of the running call, in this environment.
+        if let Ok(array) = unsafe { Float32Array::from_napi_value(env.raw(), value.raw()) } {
+            return Ok(array.to_vec());
+        }
+        let dimensions = self.lock().options().dimensions;
+        unwrap(env, read_vector(&JsView::new(env, value), dimensions))
+    }
+}
+
+/// Reads an array-like. The length is compared first: an absurd one must not be walked through.
+fn read_vector(array: &JsView, dimensions: usize) -> Read<Vec<f32>> {
+    if array.type_of() != Type::Object || array.property("length")?.type_of() != Type::Number {
+        return Ok(Err(Error::invalid_vector("vector", "an array of numbers", array.describe())));
+    }
+    let length = array.length()?;
+    if length as usize != dimensions {
+        return Ok(Err(Error::dimensions(dimensions, length as usize)));
+    }
+    let mut vector = Vec::with_capacity(dimensions);
+    for index in 0..length {
+        let element = array.element(index)?;
+        if element.type_of() != Type::Number {
+            let place = format!("vector[{index}]");
+            return Ok(Err(Error::invalid_vector(place, "a number", element.describe())));
+        }
+        vector.push(element.number()? as f32);
+    }
+    Ok(Ok(vector))
+}
+
+fn read_options(options: &JsView) -> Read<CacheOptions> {
+    let mut read = CacheOptions::default();
+    match options.type_of() {
+        Type::Undefined => return Ok(Ok(read)),
+        Type::Object => {}
+        _ => return Ok(Err(Error::invalid_option("options", "an object", options.describe()))),
+    }
+    for (name, target) in
+        [("maxElements", &mut read.max_elements), ("dimensions", &mut read.dimensions)]
+    {
+        let value = options.property(name)?;
+        match value.type_of() {
+            Type::Undefined => {}
+            // Up to what JavaScript allows an array to hold.
+            Type::Number
+                if (1.0..=f64::from(u32::MAX)).contains(&value.number()?)
+                    && value.number()?.fract() == 0.0 =>
+            {
+                *target = value.number()? as usize;
+            }
+            _ => {
+                let found = value.describe();
+                return Ok(Err(Error::invalid_option(name, "a positive integer", found)));
+            }
+        }
+    }
+    let ttl = options.property("ttlMs")?;
+    match ttl.type_of() {
+        Type::Undefined => {}
+        Type::Number if ttl.number()? >= 0.0 => {
+            // Infinity, like anything beyond the range of a duration, is never.
+            read.ttl = Duration::try_from_secs_f64(ttl.number()? / 1000.0).ok();
+        }
+        _ => {
+            let expected = "a number of milliseconds, 0 or more";
+            return Ok(Err(Error::invalid_option("ttlMs", expected, ttl.describe())));
+        }
+    }
+    Ok(Ok(read))
+}
+
+/// Throws either kind of error.
+fn unwrap<T>(env: &Env, read: Read<T>) -> Result<T> {
+    match read {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => report::throw(env, &error),
+        Err(thrown) => thrown.rethrow(env),
+    }
+}
