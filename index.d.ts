@@ -5,7 +5,11 @@
  */
 
 /** What an agent did in one step. Any other string is accepted and counts as one more type. */
-export type StepType = "thought" | "tool_call" | "observation" | "error_recovery";
+export type StepType =
+	| "thought"
+	| "tool_call"
+	| "observation"
+	| "error_recovery";
 
 /** One step of a trace. Fields that are not named here are ignored. */
 export interface ReasoningTraceStep {

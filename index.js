@@ -1,5 +1,3 @@
-"use strict";
-
 /**
  * Loads the addon of this platform: from `npm/` in a checkout of the repository, from the platform
  * package everywhere else. The public surface is documented in index.d.ts.
@@ -10,7 +8,9 @@ function platforms() {
 	const { platform, arch } = process;
 	// Asking the system for its C library takes longer than trying to load the addon for it.
 	if (platform === "linux") return [`linux-${arch}-gnu`, `linux-${arch}-musl`];
-	return platform === "win32" ? [`win32-${arch}-msvc`] : [`${platform}-${arch}`];
+	return platform === "win32"
+		? [`win32-${arch}-msvc`]
+		: [`${platform}-${arch}`];
 }
 
 function load() {
@@ -42,14 +42,20 @@ const native = load();
 // being destroyed. An environment cleanup hook alone does not run when the main thread exits.
 process.once("exit", native.close);
 
+/** A class of JavaScript's own refuses to be called without `new`, which a native one does not. */
+class VectorCache extends native.VectorCache {}
+
 let localCache;
 
 exports.evaluateValue = native.evaluateValue;
 exports.explainValue = native.explainValue;
 exports.configure = native.configure;
 exports.status = native.status;
-exports.VectorCache = native.VectorCache;
+exports.VectorCache = VectorCache;
 exports._getLocalCache = function _getLocalCache() {
-	localCache ??= native.localCache();
+	localCache ??= Object.setPrototypeOf(
+		native.localCache(),
+		VectorCache.prototype,
+	);
 	return localCache;
 };

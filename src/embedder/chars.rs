@@ -105,3 +105,7 @@ fn fate_of_parts(c: char) -> Fate {
     }
     fate
 }
+
+#[cfg(test)]
+#[path = "chars_tests.rs"]
+mod tests;

@@ -13,6 +13,8 @@ use super::{DIMENSIONS, EmbedError, MAX_TOKENS, Tokenizer};
 
 const MANIFEST: &str = "manifest.json";
 const GRAPH: &str = "model.onnx";
+/// Beside the library that is shipped: what it must be, as an entry of the manifest.
+const LIBRARY_ENTRY: &str = "onnxruntime.json";
 const TOKENIZER: &str = "tokenizer.json";
 /// The layout of the folder that this version reads.
 const FORMAT: u32 = 1;
@@ -121,13 +123,32 @@ impl ModelFiles {
     }
 
     fn verify(&self, entry: &Entry) -> Result<(), EmbedError> {
-        let path = self.folder.join(&entry.name);
-        let (bytes, digest) = digest(&path).map_err(|error| file_error(&path, error))?;
-        entry.check(&path, bytes, &digest)
+        entry.verify(&self.folder.join(&entry.name))
     }
 }
 
+/// Checks the library against the entry beside it, if there is one of its name.
+///
+/// # Errors
+///
+/// The library is not what the entry says, or the entry cannot be read.
+pub fn verify_library(path: &Path) -> Result<(), EmbedError> {
+    let beside = path.with_file_name(LIBRARY_ENTRY);
+    let Ok(json) = std::fs::read(&beside) else { return Ok(()) };
+    let entry: Entry = serde_json::from_slice(&json)
+        .map_err(|error| file_error(&beside, format!("not a library entry: {error}")))?;
+    if path.file_name().is_some_and(|name| name == entry.name.as_str()) {
+        entry.verify(path)?;
+    }
+    Ok(())
+}
+
 impl Entry {
+    fn verify(&self, path: &Path) -> Result<(), EmbedError> {
+        let (bytes, digest) = digest(path).map_err(|error| file_error(path, error))?;
+        self.check(path, bytes, &digest)
+    }
+
     fn check(&self, path: &Path, bytes: u64, digest: &[u8]) -> Result<(), EmbedError> {
         let damaged =
             |expected, found| Err(EmbedError::Damaged { path: path.to_owned(), expected, found });

@@ -13,7 +13,7 @@ mod window;
 use std::{path::PathBuf, thread};
 
 pub use files::{ModelFiles, library_file_name};
-pub use runtime::loaded_library;
+pub use runtime::{disable_telemetry, loaded_library};
 pub use session::CancelToken;
 pub use slot::{EmbedderSlot, Mode, Settings, State};
 pub use tokenizer::Tokenizer;

@@ -2,13 +2,16 @@
 
 use std::{
     ffi::CStr,
+    fs::File,
     path::{Path, PathBuf},
+    sync::Once,
 };
 
+use object::{Object, ObjectSegment, ReadCache};
 use once_cell::sync::OnceCell;
 use ort::{environment::Environment, logging::LogLevel, sys::OrtApiBase};
 
-use super::EmbedError;
+use super::{EmbedError, files};
 
 struct Loaded {
     path: PathBuf,
@@ -18,6 +21,23 @@ struct Loaded {
 
 /// A failure leaves the cell empty, so that a later attempt may succeed.
 static LOADED: OnceCell<Loaded> = OnceCell::new();
+
+/// Tells ONNX Runtime to keep its telemetry client asleep, in the versions that have one.
+///
+/// The library shipped has none, but the user may name another. Only the environment of the process
+/// is heeded, so this sets a variable there, unless the user has.
+pub fn disable_telemetry() {
+    static ONCE: Once = Once::new();
+    const VARIABLE: &str = "ORT_DISABLE_TELEMETRY";
+    ONCE.call_once(|| {
+        if std::env::var_os(VARIABLE).is_none() {
+            // SAFETY: called while the addon is being loaded, on the thread that loads it, before
+            // any of our own threads exist; Node itself guards its access with a lock and does not
+            // read the environment on other threads at that moment.
+            unsafe { std::env::set_var(VARIABLE, "1") };
+        }
+    });
+}
 
 /// The environment of the library at `path`, which is loaded if none is.
 ///
@@ -43,6 +63,8 @@ fn load(path: &Path) -> Result<Loaded, EmbedError> {
     let failed = |reason: String| EmbedError::Library { path: path.to_owned(), reason };
     // The loader's own message for a missing file is about the search path, not about the file.
     std::fs::metadata(path).map_err(|error| failed(error.to_string()))?;
+    files::verify_library(path)?;
+    check_complete(path).map_err(failed)?;
     let builder = ort::init_from(path).map_err(|error| failed(error.to_string()))?;
     let environment = builder
         .with_name("knowledgepulse")
@@ -52,6 +74,24 @@ fn load(path: &Path) -> Result<Loaded, EmbedError> {
     // Whatever goes wrong comes back as an error; nothing is to be printed by a library.
     environment.set_log_level(LogLevel::Fatal);
     Ok(Loaded { path: path.to_owned(), version: version(path), environment })
+}
+
+/// Mapping a library that has been cut off kills the process as soon as a lost page is touched.
+fn check_complete(path: &Path) -> Result<(), String> {
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    let length = file.metadata().map_err(|error| error.to_string())?.len();
+    let cache = ReadCache::new(file);
+    let library = object::File::parse(&cache)
+        .map_err(|error| format!("not a library of this system: {error}"))?;
+    let needed = library
+        .segments()
+        .map(|segment| segment.file_range())
+        .map(|(start, bytes)| start.saturating_add(bytes))
+        .fold(0, u64::max);
+    if needed > length {
+        return Err(format!("the file is cut off: expected {needed} bytes, got {length}"));
+    }
+    Ok(())
 }
 
 /// The version of the library at `path`, which is loaded already. `ort` keeps it to itself.

@@ -25,6 +25,8 @@ pub struct TextWindow {
     /// A letter of an endless word, left out unless the word ends with it.
     held: Option<char>,
     before: Before,
+    /// A capital sigma has come, whose lower case depends on what follows the word.
+    sigma: bool,
 }
 
 /// What stands before the next character.
@@ -84,7 +86,7 @@ impl TextWindow {
             Fate::Separator => {
                 self.close_bracket();
                 self.before = Before::Space;
-                self.stop_if_certain();
+                self.stop_if_full(true);
             }
             Fate::Word => self.push_word(c),
             _ => self.before = Before::Word,
@@ -108,10 +110,8 @@ impl TextWindow {
             Before::Bracket | Before::Capital | Before::Word => {}
         }
         self.before = if capital { Before::Capital } else { Before::Word };
-        // A letter settles the case of a sigma before it as well as a space does.
-        if c.is_ascii_alphanumeric() {
-            self.stop_if_certain();
-        }
+        self.sigma |= c == 'Σ';
+        self.stop_if_full(c.is_ascii_alphanumeric());
     }
 
     /// A character that is a word of its own, if it is not part of a special token.
@@ -128,9 +128,7 @@ impl TextWindow {
                 self.before = Before::Gap;
             }
         }
-        if role(c) == Role::Chinese {
-            self.stop_if_certain();
-        }
+        self.stop_if_full(role(c) == Role::Chinese);
     }
 
     /// Counts the `[` before, now that it cannot open a special token any more.
@@ -146,8 +144,10 @@ impl TextWindow {
         }
     }
 
-    fn stop_if_certain(&mut self) {
+    /// Stops when there is no room for more tokens. A sigma that is still undecided can wait for
+    /// something that `settles` its case, as letters, digits and spaces do.
+    fn stop_if_full(&mut self, settles: bool) {
         // One token more than there is room for: the last one counted may still be incomplete.
-        self.full = self.tokens > MAX_TOKENS;
+        self.full = self.tokens > MAX_TOKENS && (settles || !self.sigma);
     }
 }

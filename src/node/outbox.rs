@@ -61,6 +61,18 @@ struct Posted {
     result: error::Result<Score>,
 }
 
+impl Posted {
+    fn settle(self, env: &Env) -> Result<()> {
+        match self.result {
+            Ok(score) => {
+                report::warn_without_embedder(env, &score);
+                self.promise.resolve(env, report::answer(env, &score, self.answer)?)
+            }
+            Err(error) => self.promise.reject(env, report::error(env, &error)?),
+        }
+    }
+}
+
 /// Results on their way to one environment.
 pub struct Outbox {
     posted: Mutex<Vec<Posted>>,
@@ -112,13 +124,11 @@ impl Outbox {
         if self.expected.fetch_sub(posted.len(), Ordering::Relaxed) == posted.len() {
             self.keep_alive(false);
         }
-        for Posted { promise, answer, result } in posted {
-            match result {
-                Ok(score) => {
-                    report::warn_without_embedder(env, &score)?;
-                    promise.resolve(env, report::answer(env, &score, answer)?)?;
-                }
-                Err(error) => promise.reject(env, report::error(env, &error)?)?,
+        for item in posted {
+            // One promise that cannot be settled, which only happens when JavaScript is being
+            // stopped, must not take the others with it.
+            if item.settle(env).is_err() {
+                report::forget_exception(env);
             }
         }
         Ok(())

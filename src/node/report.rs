@@ -1,10 +1,13 @@
 //! What goes back to JavaScript: numbers, reports, errors, the status, one warning.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    ptr,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use napi::{
     Env, Result,
-    bindgen_prelude::{JsObjectValue, Object, ToNapiValue},
+    bindgen_prelude::{FnArgs, Function, JsObjectValue, Object, ToNapiValue},
     sys,
 };
 use napi_derive::napi;
@@ -134,22 +137,34 @@ pub fn throw<T>(env: &Env, error: &Error) -> Result<T> {
 }
 
 /// Tells the user once in a process that novelty is neutral, and why.
-pub fn warn_without_embedder(env: &Env, score: &Score) -> Result<()> {
+pub fn warn_without_embedder(env: &Env, score: &Score) {
     static WARNED: AtomicBool = AtomicBool::new(false);
-    let NoveltySource::NoEmbedder { reason } = score.novelty.source() else { return Ok(()) };
+    let NoveltySource::NoEmbedder { reason } = score.novelty.source() else { return };
     if WARNED.swap(true, Ordering::Relaxed) {
-        return Ok(());
+        return;
     }
+    // Somebody may have replaced `emitWarning` by what throws; the score matters more.
+    if emit_warning(env, reason).is_err() {
+        forget_exception(env);
+    }
+}
+
+fn emit_warning(env: &Env, reason: &str) -> Result<()> {
     let process: Object = env.get_global()?.get_named_property("process")?;
-    let emit: napi::bindgen_prelude::Function<
-        napi::bindgen_prelude::FnArgs<(String, String, String)>,
-        (),
-    > = process.get_named_property("emitWarning")?;
+    let emit: Function<FnArgs<(String, &str, &str)>, ()> =
+        process.get_named_property("emitWarning")?;
     let message = format!(
         "@knowledgepulse/scoring works without its embedder, so every novelty is 0.5: {reason}"
     );
-    let arguments = (message, "KnowledgePulseWarning".into(), "KNOWLEDGEPULSE_NO_EMBEDDER".into());
+    let arguments = (message, "KnowledgePulseWarning", "KNOWLEDGEPULSE_NO_EMBEDDER");
     emit.apply(process, arguments.into())
+}
+
+/// Clears the exception that a failed call may have left behind.
+pub fn forget_exception(env: &Env) {
+    let mut thrown = ptr::null_mut();
+    // SAFETY: on the thread of the environment, within a call from JavaScript.
+    unsafe { sys::napi_get_and_clear_last_exception(env.raw(), &mut thrown) };
 }
 
 #[napi(object, use_nullable = true)]

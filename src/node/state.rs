@@ -5,7 +5,10 @@ use std::sync::Arc;
 use napi::{Env, Error, Result};
 
 use super::outbox::Outbox;
-use crate::scorer::{Scorer, monotonic_clock};
+use crate::{
+    embedder,
+    scorer::{Scorer, monotonic_clock},
+};
 
 /// One for the main thread and for each worker, as each would have its own copy of a module.
 pub struct EnvState {
@@ -16,6 +19,7 @@ pub struct EnvState {
 impl EnvState {
     /// Makes the state of `env`, and sees to it that no work outlives the environment.
     pub fn install(env: &Env) -> Result<()> {
+        embedder::disable_telemetry();
         let scorer = Scorer::new(monotonic_clock).map_err(super::report::thrown)?;
         let outbox = Outbox::new(env)?;
         env.add_env_cleanup_hook(scorer.clone(), |scorer| scorer.close())?;

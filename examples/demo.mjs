@@ -1,0 +1,65 @@
+/** Scores a dozen traces with the real model and prints how each score came about. */
+import { explainValue, status } from "../index.mjs";
+import { traces } from "./traces.mjs";
+
+const COLUMNS = [
+	["trace", -20],
+	["domain", -18],
+	["steps", 5],
+	["C", 6],
+	["N", 6],
+	["D", 6],
+	["O", 6],
+	["score", 7],
+	["overrides", -40],
+];
+
+const row = (cells) =>
+	cells
+		.map((cell, index) => {
+			const width = COLUMNS[index][1];
+			return width < 0
+				? String(cell).padEnd(-width)
+				: String(cell).padStart(width);
+		})
+		.join(" ")
+		.trimEnd();
+
+const began = performance.now();
+// All at once: the scores are those of one call after another.
+const reports = await Promise.all(traces.map(explainValue));
+const elapsed = performance.now() - began;
+
+console.log(`${row(COLUMNS.map(([name]) => name))}\n`);
+reports.forEach((report, index) => {
+	const { metadata, outcome, steps } = traces[index];
+	const { complexity, novelty, toolDiversity, outcomeConfidence } =
+		report.dimensions;
+	const rules = report.overrides.map(
+		({ name, before, after }) =>
+			`${name} (${before.toFixed(2)} to ${after.toFixed(2)})`,
+	);
+	console.log(
+		row([
+			outcome.result_summary,
+			metadata.task_domain,
+			steps.length,
+			...[complexity, novelty, toolDiversity, outcomeConfidence].map((value) =>
+				value.toFixed(3),
+			),
+			report.score.toFixed(4),
+			rules.join(", "),
+		]),
+	);
+});
+
+const { embedder, threads } = status();
+console.log(`
+C complexity, N novelty, D tool diversity, O outcome confidence, each in [0, 1];
+a domain without weights of its own gets the default ones.
+${reports.length} traces in ${elapsed.toFixed(0)} ms on ${threads} threads, the loading of the model included.`);
+console.log(
+	embedder.state === "ready"
+		? `Model ${embedder.model}, ONNX Runtime ${embedder.libraryVersion}.`
+		: `Without the embedder: ${embedder.reason}`,
+);

@@ -1,0 +1,16 @@
+/** The whole suite: the model builder, the Rust core, the public API. */
+import { readdirSync } from "node:fs";
+import { root, run } from "./lib/run.mjs";
+import { python } from "./prepare.mjs";
+
+run(python(), ["scripts/assets.py", "--test"]);
+run("cargo", ["test", "--quiet"]);
+run("npx", ["tsc", "--noEmit", "-p", "__test__"]);
+const chapters = readdirSync(`${root}/__test__`)
+	.filter((name) => name.endsWith(".test.mjs"))
+	.sort();
+run(process.execPath, [
+	// Chapters start processes of their own; two at once would disturb each other.
+	...["--test", "--test-concurrency=1"],
+	...chapters.map((name) => `__test__/${name}`),
+]);

@@ -1,0 +1,113 @@
+//! The tokenizer on the published vocabulary, and the window in front of it.
+
+use std::{env, fs, path::PathBuf, sync::LazyLock};
+
+use knowledgepulse_scoring::embedder::{MAX_TOKENS, TextWindow, Tokenizer};
+use proptest::prelude::*;
+
+/// The tokenizer of the model that was built for this machine.
+static TOKENIZER: LazyLock<Tokenizer> = LazyLock::new(|| {
+    let packages = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("npm");
+    let mut folders = fs::read_dir(packages).expect("npm/").flatten();
+    let json = folders
+        .find_map(|folder| fs::read(folder.path().join("model/tokenizer.json")).ok())
+        .expect("a model in npm/: `node scripts/prepare.mjs` builds it");
+    Tokenizer::from_json(&json).expect("a tokenizer")
+});
+
+fn window(pieces: &[&str]) -> TextWindow {
+    let mut window = TextWindow::new();
+    pieces.iter().for_each(|piece| window.push(piece));
+    window
+}
+
+#[test]
+fn known_tokens() {
+    for (text, expected) in [
+        ("", &[101, 102][..]),
+        (" \n\t ", &[101, 102]),
+        ("Hello, world!", &[101, 7592, 1010, 2088, 999, 102]),
+        ("naïve café", &[101, 15743, 7668, 102]),
+        ("unaffable", &[101, 14477, 20961, 3468, 102]),
+        ("a[SEP]b[sep]", &[101, 1037, 102, 1038, 1031, 19802, 1033, 102]),
+        ("中文", &[101, 1746, 1861, 102]),
+        ("\u{fffd}\u{200b}\u{7}", &[101, 102]),
+    ] {
+        assert_eq!(TOKENIZER.encode(text), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn a_full_window_ends_without_separator() {
+    for (words, separator) in [(509, Some(&102)), (510, Some(&102)), (511, None), (600, None)] {
+        let ids = TOKENIZER.encode(&"word ".repeat(words));
+        assert_eq!(ids.len(), (words + 2).min(MAX_TOKENS), "{words} words");
+        assert_eq!(ids.last().filter(|id| **id == 102), separator, "{words} words");
+    }
+}
+
+#[test]
+fn words_of_more_than_a_hundred_letters_are_unknown() {
+    assert_ne!(TOKENIZER.encode(&"a".repeat(100)), [101, 100, 102]);
+    assert_eq!(TOKENIZER.encode(&"a".repeat(101)), [101, 100, 102]);
+}
+
+#[test]
+fn long_texts_are_kept_short() {
+    let megabytes = |piece: &str| piece.repeat(4_000_000 / piece.len());
+    for (what, text, most) in [
+        ("words", megabytes("the quick brown fox "), 4_000),
+        ("one word", megabytes("a"), 200),
+        ("spaces", megabytes(" "), 1),
+        ("commas", megabytes(","), 4_000),
+        ("brackets", megabytes("[]["), 4_000),
+        ("Chinese", megabytes("中文"), 4_000),
+        ("emoji", megabytes("🦀"), 600),
+        ("accents", megabytes("\u{301} "), 4_000_000),
+    ] {
+        let kept = window(&[&text]);
+        assert!(kept.as_str().len() <= most, "{what}: {} bytes", kept.as_str().len());
+        assert_eq!(TOKENIZER.encode(kept.as_str()), TOKENIZER.encode(&text), "{what}");
+    }
+}
+
+/// Text that is full of what could upset the window: marks, brackets, sigmas, endless words.
+fn awkward() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        6 => "[a-zA-Z0-9]{1,12}",
+        4 => "[ \t\n]{1,3}",
+        2 => "[.,:;'!?(){}]{1,3}",
+        2 => prop::sample::select(vec![
+            "[SEP]", "[CLS]", "[MASK]", "[UNK]", "[PAD]", "[", "]", "[SE", "CLS]", "[[", "[sep]",
+        ])
+        .prop_map(String::from),
+        2 => prop::sample::select(vec![
+            "Σ", "ΑΣ", "Σ'", "σΣ.", "ΌΣΟΣ", "İ", "ß", "ﬁ", "é", "e\u{301}", "\u{301}", "≠", "≮",
+            "\u{1fef}", "중", "中", "㐀", "𠀀", "豈", "क्षि", "🦀", "👩\u{200d}🔬", "\u{200b}", "\u{0}",
+            "\u{ad}", "\u{feff}", "\u{fffd}", "ʰ", "…", "。", "\u{2028}", "\u{85}",
+        ])
+        .prop_map(String::from),
+        1 => any::<char>().prop_map(String::from),
+        1 => (1_usize..400).prop_map(|n| "x".repeat(n)),
+        1 => (1_usize..400).prop_map(|n| "Ω".repeat(n)),
+    ];
+    (prop::collection::vec(piece, 0..60), 1_usize..60)
+        .prop_map(|(pieces, times)| pieces.concat().repeat(times))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn the_window_keeps_every_token(text in awkward()) {
+        prop_assert_eq!(TOKENIZER.encode(window(&[&text]).as_str()), TOKENIZER.encode(&text));
+    }
+
+    #[test]
+    fn it_does_not_matter_how_the_text_comes_in(text in awkward()) {
+        let letters: Vec<String> = text.chars().map(String::from).collect();
+        let letters: Vec<&str> = letters.iter().map(String::as_str).collect();
+        let (pieced, whole) = (window(&letters), window(&[&text]));
+        prop_assert_eq!(pieced.as_str(), whole.as_str());
+    }
+}

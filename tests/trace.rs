@@ -1,0 +1,113 @@
+//! Reading traces out of JSON: what is refused, and what is not.
+
+use knowledgepulse_scoring::trace::Trace;
+use serde_json::{Value, json};
+
+fn valid() -> Value {
+    json!({
+        "metadata": { "task_domain": "code", "success": true },
+        "task": { "objective": "Find the leak" },
+        "steps": [
+            { "type": "thought", "content": "Look at the allocator" },
+            { "type": "tool_call", "tool": { "name": "heaptrack" }, "content": null },
+        ],
+        "outcome": { "confidence": 0.5 },
+    })
+}
+
+/// The valid trace with the value at a JSON pointer replaced.
+#[track_caller]
+fn with(pointer: &str, value: Value) -> Value {
+    let mut trace = valid();
+    *trace.pointer_mut(pointer).expect("the valid trace has this place") = value;
+    trace
+}
+
+#[track_caller]
+fn refused(trace: &Value, path: &str, message: &str) {
+    let error = Trace::from_json(trace).map(drop).expect_err(message);
+    assert_eq!(error.code(), "INVALID_TRACE", "{message}");
+    assert_eq!(error.path(), Some(path), "{message}");
+    assert_eq!(error.to_string(), message);
+}
+
+#[test]
+fn names_the_place_what_was_expected_and_what_was_found() {
+    let long = "x".repeat(41);
+    for (trace, path, expected) in [
+        (json!(null), "trace", "an object, got null"),
+        (with("/metadata", json!("m")), "metadata", "an object, got \"m\""),
+        (with("/metadata/task_domain", json!(7)), "metadata.task_domain", "a string, got 7"),
+        (with("/metadata/success", json!("yes")), "metadata.success", "a boolean, got \"yes\""),
+        (with("/task", json!(false)), "task", "an object, got false"),
+        (with("/task/objective", json!({})), "task.objective", "a string, got an object"),
+        (with("/steps", json!({"length": 0})), "steps", "an array, got an object"),
+        (with("/steps/0", json!([])), "steps[0].type", "a string, got undefined"),
+        (with("/steps/1", json!(3)), "steps[1]", "an object, got 3"),
+        (with("/steps/0/type", json!(null)), "steps[0].type", "a string, got null"),
+        (
+            with("/steps/0/content", json!([])),
+            "steps[0].content",
+            "a string, null or nothing, got an array",
+        ),
+        (
+            with("/steps/1/tool", json!(long)),
+            "steps[1].tool",
+            &format!("an object, null or nothing, got {:?}…", &long[..40]),
+        ),
+        (with("/steps/1/tool/name", json!(42)), "steps[1].tool.name", "a string, got 42"),
+        (with("/steps/1/tool/name", json!(null)), "steps[1].tool.name", "a string, got null"),
+        (
+            with("/outcome/confidence", json!(1.5)),
+            "outcome.confidence",
+            "a finite number in [0, 1], got 1.5",
+        ),
+        (
+            with("/outcome/confidence", json!("1")),
+            "outcome.confidence",
+            "a finite number in [0, 1], got \"1\"",
+        ),
+    ] {
+        refused(&trace, path, &format!("{path}: expected {expected}"));
+    }
+}
+
+#[test]
+fn takes_what_a_trace_may_leave_out() {
+    for (what, trace) in [
+        ("no steps", with("/steps", json!([]))),
+        ("no content", with("/steps/0", json!({ "type": "thought" }))),
+        ("no tool", with("/steps/1/tool", json!(null))),
+        ("a nameless tool", with("/steps/1/tool", json!({}))),
+        ("an unknown type", with("/steps/0/type", json!("daydream"))),
+        ("the least confidence", with("/outcome/confidence", json!(0))),
+        ("the greatest confidence", with("/outcome/confidence", json!(1))),
+    ] {
+        assert!(Trace::from_json(&trace).is_ok(), "{what}");
+    }
+}
+
+#[test]
+fn counts_types_and_tools_once() {
+    let trace = with(
+        "/steps",
+        json!([
+            { "type": "thought" },
+            { "type": "thought", "tool": {} },
+            { "type": "daydream", "tool": { "name": "a" } },
+            { "type": "error_recovery", "tool": {} },
+            { "type": "nightmare", "tool": { "name": "a" } },
+            { "type": "error_recovery", "tool": { "name": "" } },
+        ]),
+    );
+    let trace = Trace::from_json(&trace).unwrap();
+    assert_eq!(trace.unique_types(), 4);
+    assert_eq!(trace.unique_tools(), 3, "nameless, \"a\" and the empty name");
+    assert_eq!(trace.error_recoveries(), 2);
+}
+
+#[test]
+fn joins_objective_and_contents_with_spaces() {
+    let trace = Trace::from_json(&valid()).unwrap();
+    assert_eq!(trace.text().as_str(), "Find the leak Look at the allocator ");
+}
