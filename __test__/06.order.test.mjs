@@ -1,0 +1,196 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import {
+	_getLocalCache,
+	evaluateValue,
+	explainValue,
+	status,
+} from "../index.mjs";
+import { random, says, trace, words } from "./lib/traces.mjs";
+
+/** Texts of very different lengths, some of them alike, a very short one after a very long one. */
+function mixed(seed) {
+	const lengths = [900, 1, 0, 400, 2, 30, 900, 1, 1, 120, 3, 0, 250, 8, 900, 2];
+	const next = random(seed);
+	return lengths.map((length, i) => {
+		const domain = ["code", "finance", "general"][i % 3];
+		const content = words(length, Math.floor(next() * 8));
+		const steps = [
+			{ type: "observation", content },
+			{ type: "tool_call", tool: { name: "a" } },
+			{ type: "tool_call", tool: { name: "b" } },
+		];
+		return trace({
+			objective: `Read ${i % 5}`,
+			domain,
+			steps,
+			confidence: i / 16,
+		});
+	});
+}
+
+/** The scores of `traces` in a cache that is empty at first, one call at a time. */
+async function oneByOne(traces) {
+	_getLocalCache().clear();
+	const scores = [];
+	for (const value of traces) scores.push(await evaluateValue(value));
+	return scores;
+}
+
+function assertSame(found, expected) {
+	assert.equal(found.length, expected.length);
+	for (const [i, score] of found.entries()) {
+		assert.ok(
+			Object.is(score, expected[i]),
+			`call ${i}: ${score} for ${expected[i]}`,
+		);
+	}
+}
+
+describe("repetition", () => {
+	for (const [name, value] of Object.entries({
+		"a short trace": trace(),
+		"an empty trace": trace({ objective: "", steps: [] }),
+		"a long trace": says(words(2000, 1)),
+	})) {
+		test(`${name} is nothing new the second time`, async () => {
+			_getLocalCache().clear();
+			assert.equal((await explainValue(value)).novelty.source, "empty-cache");
+			await evaluateValue(says("something else in between"));
+			const { dimensions, novelty } = await explainValue(
+				structuredClone(value),
+			);
+			assert.equal(novelty.source, "cache");
+			assert.ok(dimensions.novelty < 1e-6, `novelty ${dimensions.novelty}`);
+			assert.ok(
+				novelty.maxSimilarity <= 1,
+				`similarity ${novelty.maxSimilarity}`,
+			);
+		});
+	}
+
+	test("another trace is something new", async () => {
+		_getLocalCache().clear();
+		await evaluateValue(
+			says("The recipe needs three eggs and a pinch of salt."),
+		);
+		const { dimensions } = await explainValue(
+			says("TypeError: cannot read properties of undefined"),
+		);
+		assert.ok(dimensions.novelty > 0.5, `novelty ${dimensions.novelty}`);
+	});
+});
+
+describe("calls in flight score as if each had been awaited", () => {
+	for (const seed of [1, 2]) {
+		test(`16 of mixed length at once, seed ${seed}`, async () => {
+			const traces = mixed(seed);
+			const expected = await oneByOne(traces);
+			assert.ok(new Set(expected).size > 10, `hardly two alike: ${expected}`);
+			for (let round = 0; round < 2; round++) {
+				_getLocalCache().clear();
+				assertSame(
+					await Promise.all(traces.map((value) => evaluateValue(value))),
+					expected,
+				);
+			}
+		});
+	}
+
+	test("300 short ones at once", async () => {
+		const traces = Array.from({ length: 300 }, (_, i) =>
+			says(words(1 + (i % 4), i)),
+		);
+		const expected = await oneByOne(traces);
+		_getLocalCache().clear();
+		assertSame(
+			await Promise.all(traces.map((value) => evaluateValue(value))),
+			expected,
+		);
+	});
+
+	test("evaluateValue and explainValue in turn", async () => {
+		const traces = mixed(3);
+		const expected = await oneByOne(traces);
+		_getLocalCache().clear();
+		const calls = traces.map(async (value, i) =>
+			i % 2 ? evaluateValue(value) : (await explainValue(value)).score,
+		);
+		assertSame(await Promise.all(calls), expected);
+	});
+
+	test("rejected ones between them", async () => {
+		const traces = mixed(4);
+		const expected = await oneByOne(traces);
+		_getLocalCache().clear();
+		const rejected = [];
+		const calls = traces.map((value, i) => {
+			const bad = [
+				5,
+				{ ...value, steps: [...value.steps, {}] },
+				{ ...value, outcome: {} },
+			][i % 3];
+			rejected.push(
+				assert.rejects(evaluateValue(bad), { code: "INVALID_TRACE" }),
+			);
+			return evaluateValue(value);
+		});
+		assertSame(await Promise.all(calls), expected);
+		await Promise.all(rejected);
+		assert.equal(_getLocalCache().size, traces.length);
+	});
+
+	test("the cache cleared between them", async () => {
+		_getLocalCache().clear();
+		await evaluateValue(trace());
+		const call = explainValue(trace());
+		_getLocalCache().clear();
+		const { novelty } = await call;
+		// Whether the call had its turn before is open; a half-cleared cache is not.
+		assert.ok(
+			novelty.maxSimilarity === null || novelty.maxSimilarity > 0.999999,
+		);
+	});
+});
+
+describe("promises", () => {
+	test("settle in the order of the calls", async () => {
+		const settled = [];
+		const calls = mixed(5).map((value, i) =>
+			evaluateValue(value).then(() => settled.push(i)),
+		);
+		assert.equal(status().pending, calls.length);
+		await Promise.all(calls);
+		assert.deepEqual(
+			settled,
+			calls.map((_, i) => i),
+		);
+		assert.equal(status().pending, 0);
+	});
+
+	test("of bad traces do not wait for the others", async () => {
+		const settled = [];
+		const good = evaluateValue(says(words(2000, 1))).then(() =>
+			settled.push("good"),
+		);
+		const bad = evaluateValue({}).catch(() => settled.push("bad"));
+		await Promise.all([good, bad]);
+		assert.deepEqual(settled, ["bad", "good"]);
+	});
+
+	test("leave the event loop free", async () => {
+		let turns = 0;
+		let done = false;
+		const calls = Promise.all(
+			mixed(6).map((value) => evaluateValue(value)),
+		).then(() => {
+			done = true;
+		});
+		while (!done) {
+			await new Promise(setImmediate);
+			turns += 1;
+		}
+		await calls;
+		assert.ok(turns > 100, `${turns} turns`);
+	});
+});

@@ -1,0 +1,188 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import vm from "node:vm";
+import { _getLocalCache, evaluateValue, explainValue } from "../index.mjs";
+import { codeReview } from "./fixtures/examples.mjs";
+import { assertClose, explainAlone } from "./lib/reports.mjs";
+import { trace } from "./lib/traces.mjs";
+
+describe("reading", () => {
+	const plain = () => structuredClone(codeReview.trace);
+	const deep = (value, wrap) => {
+		if (typeof value !== "object" || value === null) return value;
+		const copy = Array.isArray(value) ? [] : {};
+		for (const key of Object.keys(value)) copy[key] = deep(value[key], wrap);
+		return wrap(copy);
+	};
+	const withGetters = (value) => {
+		for (const key of Object.keys(value)) {
+			const inner = value[key];
+			Object.defineProperty(value, key, { get: () => inner });
+		}
+		return value;
+	};
+	const asInstance = (value) => {
+		if (Array.isArray(value))
+			return Object.setPrototypeOf(
+				value,
+				class Steps extends Array {}.prototype,
+			);
+		class Part {}
+		for (const key of Object.keys(value))
+			Object.defineProperty(Part.prototype, key, { get: () => value[key] });
+		return new Part();
+	};
+	const shapes = {
+		getters: () => deep(plain(), withGetters),
+		proxies: () => deep(plain(), (value) => new Proxy(value, {})),
+		"proxied steps": () => ({
+			...plain(),
+			steps: new Proxy(plain().steps, {}),
+		}),
+		"a proxy of a proxied array": () => ({
+			...plain(),
+			steps: new Proxy(new Proxy(plain().steps, {}), {}),
+		}),
+		"frozen objects": () => deep(plain(), Object.freeze),
+		"class instances": () => deep(plain(), asInstance),
+		"objects without a prototype": () =>
+			deep(plain(), (value) =>
+				Array.isArray(value)
+					? value
+					: Object.assign(Object.create(null), value),
+			),
+		"objects of another realm": () =>
+			vm.runInNewContext(`(${JSON.stringify(plain())})`),
+		"fields of the wrong type that are not read": () =>
+			Object.assign(plain(), {
+				id: 5,
+				"@context": null,
+				"@type": [],
+				extra: Symbol("s"),
+			}),
+		"extra fields that throw": () =>
+			deep(plain(), (value) =>
+				Object.defineProperty(value, "extra", {
+					get: () => assert.fail(),
+					enumerable: true,
+				}),
+			),
+	};
+	for (const [name, make] of Object.entries(shapes)) {
+		test(`${name} are read like plain objects`, async () => {
+			assertClose(
+				(await explainAlone(plain())).score,
+				codeReview.score,
+				"plain",
+			);
+			const { novelty, score } = await explainValue(make());
+			assert.ok(
+				novelty.maxSimilarity > 0.999999,
+				`${name}: ${novelty.maxSimilarity}`,
+			);
+			assertClose(
+				score,
+				codeReview.score - 0.5 * 0.35 + (1 - novelty.maxSimilarity) * 0.35,
+				name,
+			);
+		});
+	}
+
+	test("nothing that happens to the trace after the call matters", async () => {
+		const changed = plain();
+		_getLocalCache().clear();
+		const scored = evaluateValue(changed);
+		changed.metadata.task_domain = "finance";
+		changed.metadata.success = false;
+		changed.outcome.confidence = 0;
+		changed.task.objective = 5;
+		changed.steps.length = 0;
+		assertClose(await scored, codeReview.score, "score");
+		const { novelty } = await explainValue(plain());
+		assert.ok(
+			novelty.maxSimilarity > 0.999999,
+			`the text read: ${novelty.maxSimilarity}`,
+		);
+	});
+
+	test("every field that counts is read once, and no other", async () => {
+		const read = [];
+		const watch = (value, place) =>
+			new Proxy(value, {
+				get(target, key) {
+					read.push(place + String(key));
+					const inner = target[key];
+					return typeof inner === "object" && inner !== null
+						? watch(inner, `${place}${String(key)}.`)
+						: inner;
+				},
+			});
+		const steps = [
+			{
+				step_id: 0,
+				type: "tool_call",
+				content: "x",
+				tool: { name: "a", version: 1 },
+				input: {},
+			},
+		];
+		await evaluateValue(watch(trace({ steps }), ""));
+		const expected = [
+			"metadata",
+			"metadata.success",
+			"metadata.task_domain",
+			"outcome",
+			"outcome.confidence",
+		];
+		const ofStep = ["content", "tool", "tool.name", "type"].map(
+			(key) => `steps.0.${key}`,
+		);
+		const ofSteps = ["steps", "steps.0", ...ofStep, "steps.length"];
+		assert.deepEqual(
+			read.sort(),
+			[...expected, ...ofSteps, "task", "task.objective"].sort(),
+		);
+	});
+
+	test("an absent, a null and an empty content are the same", async () => {
+		const contents = [
+			{},
+			{ content: undefined },
+			{ content: null },
+			{ content: "" },
+		];
+		const say = (rest) =>
+			trace({
+				steps: [
+					{ type: "thought", ...rest },
+					{ type: "observation", content: "Done" },
+				],
+			});
+		const first = await explainAlone(say(contents[0]));
+		for (const content of contents) {
+			const { dimensions, novelty } = await explainValue(say(content));
+			assert.ok(
+				novelty.maxSimilarity > 0.999999,
+				`${JSON.stringify(content)}: ${novelty.maxSimilarity}`,
+			);
+			assert.equal(dimensions.complexity, first.dimensions.complexity);
+		}
+	});
+
+	test("no steps, and very many", async () => {
+		assertClose(
+			(await explainAlone(trace({ steps: [] }))).score,
+			0.375,
+			"none",
+		);
+		const steps = Array.from({ length: 100_000 }, (_, i) => ({
+			type: `type ${i}`,
+			tool: { name: `tool ${i}` },
+		}));
+		assertClose(
+			(await explainAlone(trace({ steps }))).score,
+			0.25 + 0.175 + 0.15 + 0.2,
+			"100,000",
+		);
+	});
+});

@@ -1,0 +1,104 @@
+/** Folders that look like the one with the model, but are not quite like it. */
+
+import { createHash } from "node:crypto";
+import {
+	constants,
+	copyFileSync,
+	linkSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	symlinkSync,
+	truncateSync,
+	writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { status } from "../../index.mjs";
+
+/** The model folder and the library that are beside the addon. */
+export const { modelDir, library } = status().embedder;
+
+/** A new empty folder, removed when the test `t` is over. */
+export function temporaryFolder(t) {
+	const folder = mkdtempSync(join(tmpdir(), "scoring test ü 模型 "));
+	t.after(() => rmSync(folder, { recursive: true, force: true }));
+	return folder;
+}
+
+/** Puts a file into a place that is empty, without copying it where the system allows that. */
+export function link(file, place) {
+	try {
+		symlinkSync(file, place);
+	} catch {
+		linkSync(file, place);
+	}
+}
+
+/** A folder in `parent` with links to the files of the model. */
+export function modelCopy(parent) {
+	const folder = join(parent, "model");
+	mkdirSync(folder);
+	for (const name of readdirSync(modelDir))
+		link(join(modelDir, name), join(folder, name));
+	return folder;
+}
+
+/** Replaces the link to a file by a copy of it, which may be changed. */
+export function ownCopy(file, original) {
+	rmSync(file, { force: true });
+	copyFileSync(original, file, constants.COPYFILE_FICLONE);
+	return file;
+}
+
+/** Ways to damage the file at a path, the original of which is given. */
+export const damage = {
+	"is missing": (file) => rmSync(file),
+	"is empty": (file) => {
+		rmSync(file);
+		writeFileSync(file, "");
+	},
+	"is a folder": (file) => {
+		rmSync(file);
+		mkdirSync(file);
+	},
+	"is cut off": (file, original) => {
+		ownCopy(file, original);
+		truncateSync(file, Math.floor(readFileSync(original).length / 2));
+	},
+	"is longer": (file, original) => {
+		writeFileSync(ownCopy(file, original), "\n", { flag: "a" });
+	},
+	"has one other byte": (file, original) => {
+		const bytes = readFileSync(original);
+		bytes[Math.floor(bytes.length * 0.6)] ^= 1;
+		rmSync(file);
+		writeFileSync(file, bytes);
+	},
+	"is text": (file) => {
+		rmSync(file);
+		writeFileSync(file, "This is not the file that you are looking for.\n");
+	},
+};
+
+/** Replaces a file of a model folder, and has the manifest vouch for the new one. */
+export function replaceVouched(folder, name, bytes) {
+	const manifest = readManifest(folder);
+	const entry = manifest.files.find((file) => file.name === name);
+	entry.bytes = bytes.length;
+	entry.sha256 = createHash("sha256").update(bytes).digest("hex");
+	rmSync(join(folder, name));
+	writeFileSync(join(folder, name), bytes);
+	writeManifest(folder, manifest);
+}
+
+export function readManifest(folder) {
+	return JSON.parse(readFileSync(join(folder, "manifest.json"), "utf8"));
+}
+
+export function writeManifest(folder, manifest) {
+	rmSync(join(folder, "manifest.json"));
+	writeFileSync(join(folder, "manifest.json"), JSON.stringify(manifest));
+}

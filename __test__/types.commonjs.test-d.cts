@@ -1,0 +1,13 @@
+// A CommonJS module gets its types by the "require" condition of the package.
+
+import scoring = require("@knowledgepulse/scoring");
+
+async function main(trace: scoring.ReasoningTrace): Promise<void> {
+	const score: number = await scoring.evaluateValue(trace);
+	const cache: scoring.VectorCache = scoring._getLocalCache();
+	cache.add(new Float32Array([score]));
+	// @ts-expect-error nothing of this name
+	scoring.close();
+}
+
+export = main;

@@ -1,0 +1,33 @@
+import type { ReasoningTrace } from "@knowledgepulse/scoring";
+import type { Scorer } from "./scorers.js";
+
+/** Some traces, scored. */
+export interface Batch {
+	scores: number[];
+	/** Milliseconds from each call to its score. */
+	times: number[];
+	/** Milliseconds from the first call to the last score. */
+	elapsed: number;
+}
+
+/** Scores traces in order, always `inFlight` of them at once until the last ones. */
+export async function scoreMany(
+	scorer: Scorer,
+	traces: readonly ReasoningTrace[],
+	inFlight: number,
+): Promise<Batch> {
+	const scores: number[] = [];
+	const times: number[] = [];
+	const queue = traces.entries();
+	async function caller(): Promise<void> {
+		// All callers draw from the same iterator.
+		for (const [index, trace] of queue) {
+			const start = performance.now();
+			scores[index] = await scorer.evaluateValue(trace);
+			times[index] = performance.now() - start;
+		}
+	}
+	const start = performance.now();
+	await Promise.all(Array.from({ length: inFlight }, caller));
+	return { scores, times, elapsed: performance.now() - start };
+}
