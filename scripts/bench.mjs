@@ -1,55 +1,47 @@
-// Compares the addon with the TypeScript way: node scripts/bench.mjs [--quick] [--json FILE].
-// Makes what benchmark/ needs first: the plain model, and JavaScript from its TypeScript.
-
+/**
+ * Compares the addon with the TypeScript way: node scripts/bench.mjs [--quick] [--json FILE].
+ * First makes what benchmark/ needs: the plain model, and JavaScript from its TypeScript.
+ */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import { fail, root, run } from "./lib/run.mjs";
+import { python } from "./prepare.mjs";
 
-const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
-const MODEL_FOLDER = path.join(ROOT, "benchmark/.model");
-const PYTHON = process.platform === "win32" ? "python" : "python3";
-
-function fail(message) {
-	console.error(`bench: ${message}`);
-	process.exit(1);
-}
-
-/** Runs a command whose output goes to stderr, so that stdout has the results alone. */
-function run(command, args, failure) {
-	const stdio = ["ignore", process.stderr, "inherit"];
-	const { error, status } = spawnSync(command, args, { cwd: ROOT, stdio });
-	if (error) fail(`${failure}: ${error.message}`);
-	if (status !== 0) fail(failure);
-}
+// What is said on the way goes to stderr; stdout is for the results.
+const stdio = ["inherit", process.stderr, "inherit"];
 
 /** The folder of an installed package. */
 function installed(name) {
-	const folder = path.join(ROOT, "node_modules", name);
-	if (!existsSync(folder)) fail(`${name} is not installed; run: npm install`);
+	const folder = join(root, "node_modules", name);
+	if (!existsSync(folder)) fail(`${name} is missing: run npm ci`);
 	return folder;
 }
 
+function preparePlainModel() {
+	const source = process.env.KNOWLEDGEPULSE_MODEL_SOURCE;
+	run(
+		python(),
+		[
+			...["scripts/assets.py", "--plain", "benchmark/.model"],
+			...(source ? ["--model-source", source] : []),
+		],
+		{ stdio },
+	);
+}
+
+function compile() {
+	const folder = installed("typescript");
+	const { bin } = JSON.parse(readFileSync(join(folder, "package.json")));
+	run(process.execPath, [join(folder, bin.tsc), "-p", "benchmark"], { stdio });
+}
+
 installed("@huggingface/transformers");
-const typescript = installed("typescript");
-const { bin } = JSON.parse(
-	readFileSync(path.join(typescript, "package.json"), "utf8"),
-);
-run(
-	PYTHON,
-	["scripts/assets.py", "--plain", MODEL_FOLDER],
-	"cannot make the plain model in benchmark/.model",
-);
-run(
-	process.execPath,
-	[path.join(typescript, bin.tsc), "--project", "benchmark"],
-	"cannot compile benchmark/",
-);
-const benchmark = path.join(ROOT, "benchmark/dist/run.js");
-const { error, status } = spawnSync(
-	process.execPath,
-	[benchmark, ...process.argv.slice(2)],
-	{ stdio: "inherit" },
-);
+preparePlainModel();
+compile();
+const args = [join(root, "benchmark/dist/run.js"), ...process.argv.slice(2)];
+const { error, status } = spawnSync(process.execPath, args, {
+	stdio: "inherit",
+});
 if (error) fail(error.message);
 process.exit(status ?? 1);
