@@ -130,7 +130,8 @@ export interface InvalidTraceError extends Error {
  * @returns The score, in [0, 1].
  * @throws Rejects with an {@link InvalidTraceError} when a field does not fit, with what a getter of
  * the trace has thrown, or with `code: "EMBEDDER_UNAVAILABLE"` when the embedder is `"required"`
- * but cannot be had. A rejected trace leaves cache and order as they were. Never throws at once.
+ * but cannot be had, or with `code: "INVALID_OPTION"` while the environment variable
+ * `KNOWLEDGEPULSE_SCORING_EMBEDDER` names no mode. A rejected trace leaves cache and order as they were. Never throws at once.
  */
 export function evaluateValue(trace: ReasoningTrace): Promise<number>;
 
@@ -238,5 +239,10 @@ export interface ScoringStatus {
 	cacheSize: number;
 }
 
-/** Tells how things stand. Loads nothing and never waits. */
+/**
+ * Tells how things stand. Loads nothing and never waits.
+ *
+ * @throws `code: "INVALID_OPTION"` while the environment variable `KNOWLEDGEPULSE_SCORING_EMBEDDER`
+ * names no mode.
+ */
 export function status(): ScoringStatus;

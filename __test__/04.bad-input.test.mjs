@@ -9,7 +9,7 @@ import { trace } from "./lib/traces.mjs";
 const MUTATIONS = 1_000;
 
 /** A valid trace with something at `path` (`steps[1].tool.name`), or something missing there. */
-function with_(path, ...value) {
+function traceWith(path, ...value) {
 	const whole = {
 		trace: trace({
 			steps: ["a", "b"].map((name) => ({
@@ -36,6 +36,7 @@ const STRANGE = [
 	["a function", () => {}],
 	["a function", class {}],
 	["42n", 42n],
+	[`1${"0".repeat(39)}…n`, 10n ** 100_000n],
 ];
 const PRIMITIVE = [
 	["undefined", undefined],
@@ -103,7 +104,7 @@ describe("rejected, with code, path and message", () => {
 			for (const [found, value] of values) {
 				const message = `${path}: expected ${expected}, got ${found}`;
 				for (const score of [evaluateValue, explainValue]) {
-					const error = await score(with_(path, value)).then(
+					const error = await score(traceWith(path, value)).then(
 						() => assert.fail(`accepted: ${message}`),
 						(e) => e,
 					);
@@ -130,14 +131,14 @@ describe("rejected, with code, path and message", () => {
 			(path) => !optional.includes(path),
 		)) {
 			const message = `${path}: expected ${rows[path][0]}, got undefined`;
-			await assert.rejects(evaluateValue(with_(path)), {
+			await assert.rejects(evaluateValue(traceWith(path)), {
 				code: "INVALID_TRACE",
 				path,
 				message,
 			});
 		}
 		for (const path of ["steps[0]", "steps[1]"]) {
-			await assert.rejects(evaluateValue(with_(path)), {
+			await assert.rejects(evaluateValue(traceWith(path)), {
 				path,
 				message: `${path}: expected an object, got undefined`,
 			});
@@ -164,7 +165,7 @@ describe("rejected, with code, path and message", () => {
 			["😀".repeat(1e6), `"${"😀".repeat(40)}"…`],
 		];
 		for (const [value, shown] of rows) {
-			await assert.rejects(evaluateValue(with_("steps", value)), {
+			await assert.rejects(evaluateValue(traceWith("steps", value)), {
 				message: `steps: expected an array, got ${shown}`,
 			});
 		}
@@ -173,27 +174,27 @@ describe("rejected, with code, path and message", () => {
 
 describe("accepted", () => {
 	const rows = [
-		["steps: []", with_("steps", [])],
+		["steps: []", traceWith("steps", [])],
 		[
 			"a step that is an array with a type",
-			with_("steps[0]", Object.assign([], { type: "thought" })),
+			traceWith("steps[0]", Object.assign([], { type: "thought" })),
 		],
-		["content: null", with_("steps[0].content", null)],
-		["content: undefined", with_("steps[0].content", undefined)],
-		["no content", with_("steps[0].content")],
-		["tool: null", with_("steps[0].tool", null)],
-		["tool: undefined", with_("steps[0].tool", undefined)],
-		["tool: []", with_("steps[0].tool", [])],
-		["no tool", with_("steps[0].tool")],
-		["tool: {}", with_("steps[0].tool", {})],
-		["tool.name: undefined", with_("steps[0].tool.name", undefined)],
-		["tool.name: ''", with_("steps[0].tool.name", "")],
-		["an unknown type", with_("steps[0].type", "dream")],
-		["an unknown domain", with_("metadata.task_domain", "dream")],
-		["confidence: -0", with_("outcome.confidence", -0)],
-		["confidence: 1", with_("outcome.confidence", 1)],
-		["lone surrogates", with_("task.objective", "\ud800 and \udc00")],
-		["an empty objective", with_("task.objective", "")],
+		["content: null", traceWith("steps[0].content", null)],
+		["content: undefined", traceWith("steps[0].content", undefined)],
+		["no content", traceWith("steps[0].content")],
+		["tool: null", traceWith("steps[0].tool", null)],
+		["tool: undefined", traceWith("steps[0].tool", undefined)],
+		["tool: []", traceWith("steps[0].tool", [])],
+		["no tool", traceWith("steps[0].tool")],
+		["tool: {}", traceWith("steps[0].tool", {})],
+		["tool.name: undefined", traceWith("steps[0].tool.name", undefined)],
+		["tool.name: ''", traceWith("steps[0].tool.name", "")],
+		["an unknown type", traceWith("steps[0].type", "dream")],
+		["an unknown domain", traceWith("metadata.task_domain", "dream")],
+		["confidence: -0", traceWith("outcome.confidence", -0)],
+		["confidence: 1", traceWith("outcome.confidence", 1)],
+		["lone surrogates", traceWith("task.objective", "\ud800 and \udc00")],
+		["an empty objective", traceWith("task.objective", "")],
 	];
 	for (const [name, value] of rows) {
 		test(name, async () => {
@@ -207,7 +208,7 @@ describe("accepted", () => {
 test(`${MUTATIONS} generated mutations: a score, or an error that names a fault`, async (t) => {
 	const counts = { scored: 0, rejected: 0 };
 	const property = fc.asyncProperty(mutations, async (list) => {
-		const mutant = mutate(with_("id", "kp:trace:mutant"), list);
+		const mutant = mutate(traceWith("id", "kp:trace:mutant"), list);
 		const expected = faults(mutant);
 		const promise = evaluateValue(mutant);
 		assert.ok(promise instanceof Promise);
@@ -245,16 +246,16 @@ test("a rejected trace leaves the cache as it was", async () => {
 	cache.clear();
 	await evaluateValue(trace());
 	const bad = [
-		with_("steps[1].type", 1),
-		with_("outcome.confidence", 2),
-		with_("task", null),
+		traceWith("steps[1].type", 1),
+		traceWith("outcome.confidence", 2),
+		traceWith("task", null),
 		5,
 	];
 	const rejected = bad.map((value) =>
 		assert.rejects(evaluateValue(value), { code: "INVALID_TRACE" }),
 	);
 	assert.equal(cache.size, 1);
-	const { novelty } = await explainValue(with_("steps[1].type", "dream"));
+	const { novelty } = await explainValue(traceWith("steps[1].type", "dream"));
 	await Promise.all(rejected);
 	assert.ok(
 		novelty.maxSimilarity < 0.99,

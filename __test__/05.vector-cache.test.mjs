@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import vm from "node:vm";
 import fc from "fast-check";
 import { VectorCache } from "../index.mjs";
+import { valueFrom } from "./lib/child.mjs";
 import { lockstep } from "./lib/naive-cache.mjs";
 
 const SEQUENCES = 400;
@@ -257,6 +258,23 @@ test("it is a class", () => {
 		assert.throws(() => VectorCache.prototype.add.call(other, [1]));
 		assert.throws(() => Reflect.get(VectorCache.prototype, "size", other));
 	}
+});
+
+test("the garbage collector knows of the vectors", async () => {
+	const body = async ({ scoring }) => {
+		const vector = new Float32Array(384).fill(1);
+		let peak = 0;
+		// 922 MB of vectors, one cache after another.
+		for (let made = 0; made < 600; made++) {
+			const cache = new scoring.VectorCache();
+			for (let i = 0; i < 1000; i++) cache.add(vector);
+			await new Promise(setImmediate);
+			peak = Math.max(peak, process.memoryUsage().rss);
+		}
+		return peak;
+	};
+	const peak = await valueFrom(body);
+	assert.ok(peak < 450e6, `${peak} bytes at the most`);
 });
 
 function withHole() {

@@ -48,6 +48,24 @@ describe("configure", () => {
 		});
 	}
 
+	test("keeps what a getter of its options has configured", (t) => {
+		t.after(() => configure({ modelDir }));
+		const nested = {
+			get embedder() {
+				configure({ modelDir: "inner" });
+				return "auto";
+			},
+		};
+		configure(nested);
+		assert.equal(status().embedder.modelDir, "inner");
+	});
+
+	test("does not take what the prototype has for an option", (t) => {
+		Object.prototype.zzz = 1;
+		t.after(() => delete Object.prototype.zzz);
+		assert.equal(configure({}), undefined);
+	});
+
 	test("changes what is named, and nothing else", async (t) => {
 		const before = status().embedder;
 		t.after(() => configure({ embedder: "auto", modelDir, library }));
@@ -223,17 +241,27 @@ describe("environment variables", () => {
 		);
 	});
 
-	test("that name no mode make every call reject", async () => {
+	test("that name no mode make every call reject, until one is configured", async () => {
 		const body = async ({ scoring, input }) => {
 			const error = await scoring.evaluateValue(input).catch((error) => error);
-			return { ...error, message: error.message };
+			let thrown;
+			try {
+				scoring.status();
+			} catch (error) {
+				thrown = error;
+			}
+			scoring.configure({ embedder: "off" });
+			const { novelty } = await scoring.explainValue(input);
+			const plain = (error) => ({ ...error, message: error.message });
+			return [plain(error), plain(thrown), novelty.source];
 		};
 		const path = "KNOWLEDGEPULSE_SCORING_EMBEDDER";
-		const found = await valueFrom(body, {
+		const found = await valueWithoutEmbedder(body, {
 			input: trace(),
 			env: { [path]: "on" },
 		});
 		const message = `${path}: expected "auto", "off" or "required", got "on"`;
-		assert.deepEqual(found, { code: "INVALID_OPTION", path, message });
+		const error = { code: "INVALID_OPTION", path, message };
+		assert.deepEqual(found, [error, error, "no-embedder"]);
 	});
 });

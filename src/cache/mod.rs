@@ -116,6 +116,11 @@ impl VectorCache {
         }
     }
 
+    /// How many bytes the vectors take, room for more included.
+    pub fn memory(&self) -> usize {
+        self.rows.capacity() * size_of::<f32>() + self.added.capacity() * size_of::<Duration>()
+    }
+
     /// Drops everything and gives the memory back.
     pub fn clear(&mut self) {
         self.rows = Vec::new();
@@ -163,7 +168,12 @@ impl VectorCache {
         match vector.iter().position(|x| !x.is_finite()) {
             Some(at) => {
                 let place = format!("vector[{at}]");
-                Err(Error::invalid_vector(place, "a finite float32", vector[at]))
+                let found = match vector[at] {
+                    f32::INFINITY => "Infinity",
+                    f32::NEG_INFINITY => "-Infinity",
+                    _ => "NaN",
+                };
+                Err(Error::invalid_vector(place, "a finite float32", found))
             }
             None => Ok(()),
         }

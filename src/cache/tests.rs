@@ -117,7 +117,7 @@ fn bad_vectors_and_bounds_are_refused() {
         (&[1.0, 2.0][..], "Expected 3 dimensions, got 2"),
         (&[], "Expected 3 dimensions, got 0"),
         (&[0.0, f32::NAN, 0.0], "vector[1]: expected a finite float32, got NaN"),
-        (&[f32::INFINITY, 0.0, 0.0], "vector[0]: expected a finite float32, got inf"),
+        (&[f32::INFINITY, 0.0, 0.0], "vector[0]: expected a finite float32, got Infinity"),
     ] {
         let error = cache.add(vector, Duration::ZERO).unwrap_err();
         assert_eq!((error.code(), error.to_string().as_str()), ("INVALID_VECTOR", message));

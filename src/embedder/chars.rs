@@ -4,6 +4,7 @@
 //! `tokenizers` crate: Chinese characters beyond the Basic Multilingual Plane, for instance, are
 //! not split apart there, because that code walks UTF-16 code units.
 
+use once_cell::sync::OnceCell;
 use unicode_normalization::char::decompose_canonical;
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
@@ -73,8 +74,26 @@ pub enum Fate {
     Mixed,
 }
 
+/// Characters to a page of the table of fates.
+const PAGE: usize = 256;
+
+/// The fates of all characters, a page worked out when its first character turns up.
+static FATES: [OnceCell<Box<[Fate; PAGE]>>; (char::MAX as usize + 1) / PAGE] =
+    [const { OnceCell::new() }; (char::MAX as usize + 1) / PAGE];
+
 /// The fate of a raw character.
 pub fn fate(c: char) -> Fate {
+    let code = c as usize;
+    FATES[code / PAGE].get_or_init(|| page(code / PAGE * PAGE))[code % PAGE]
+}
+
+fn page(first: usize) -> Box<[Fate; PAGE]> {
+    // Surrogates do not occur in text.
+    let fate = |at| char::from_u32((first + at) as u32).map_or(Fate::Vanishes, fate_of);
+    Box::new(std::array::from_fn(fate))
+}
+
+fn fate_of(c: char) -> Fate {
     if c.is_ascii_alphanumeric() {
         return Fate::Letter;
     }

@@ -13,7 +13,7 @@ const MAX_WORD_CHARS: usize = 100;
 /// The tokens of what it keeps are those of the whole text, up to [`MAX_TOKENS`]. It counts tokens
 /// from below: each word start and each punctuation mark is worth at least one. Where a text gives
 /// no such certainty (a megabyte without a space), it keeps only what the tokens depend on: one
-/// space out of a row, and of an endless word enough letters to show that it is one, and its last.
+/// space or accent out of a row, and of an endless word enough letters to show that it is one, and its last.
 #[derive(Debug, Clone, Default)]
 pub struct TextWindow {
     kept: String,
@@ -25,6 +25,8 @@ pub struct TextWindow {
     /// A letter of an endless word, left out unless the word ends with it.
     held: Option<char>,
     before: Before,
+    /// The last character leaves nothing; one out of a row of them is kept.
+    vanished: bool,
     /// A capital sigma has come, whose lower case depends on what follows the word.
     sigma: bool,
 }
@@ -76,7 +78,8 @@ impl TextWindow {
         if fate == Fate::Letter {
             return self.push_letter(c);
         }
-        if fate == Fate::Separator && self.before == Before::Space {
+        let vanished = std::mem::replace(&mut self.vanished, fate == Fate::Vanishes);
+        if fate == Fate::Separator && self.before == Before::Space || vanished && self.vanished {
             return;
         }
         self.release();
@@ -97,6 +100,7 @@ impl TextWindow {
     }
 
     fn push_letter(&mut self, c: char) {
+        self.vanished = false;
         self.letters += 1;
         if self.letters > MAX_WORD_CHARS + 1 {
             self.held = Some(c);

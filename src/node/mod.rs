@@ -42,7 +42,7 @@ pub fn configure(env: &Env, options: Unknown) -> Result<()> {
 
 #[napi(catch_unwind)]
 pub fn status(env: &Env) -> Result<Status> {
-    Status::of(EnvState::of(env)?)
+    Status::of(env, EnvState::of(env)?)
 }
 
 /// The cache behind `evaluateValue` in this environment.

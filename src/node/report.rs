@@ -188,8 +188,11 @@ pub struct Status {
 
 impl Status {
     /// How things stand in one environment. Never waits for a load.
-    pub fn of(state: &EnvState) -> Result<Self> {
-        let slot = settings::current_embedder().map_err(thrown)?;
+    pub fn of(env: &Env, state: &EnvState) -> Result<Self> {
+        let slot = match settings::current_embedder() {
+            Ok(slot) => slot,
+            Err(error) => return throw(env, &error),
+        };
         let settings = slot.settings();
         let (name, reason, model) = match slot.state() {
             State::Idle => ("idle", None, None),

@@ -24,16 +24,34 @@ const MODES: [(&str, Mode); 3] =
     [("auto", Mode::Auto), ("off", Mode::Off), ("required", Mode::Required)];
 const OPTIONS: [&str; 3] = ["embedder", "modelDir", "library"];
 
-/// The embedder that calls use from now on; shared by all environments of the process.
-static CURRENT: OnceCell<RwLock<Arc<EmbedderSlot>>> = OnceCell::new();
-
-/// The embedder of the process. Nothing is loaded by asking.
-pub fn current_embedder() -> error::Result<Arc<EmbedderSlot>> {
-    Ok(current()?.read().unwrap_or_else(PoisonError::into_inner).clone())
+/// What calls use from now on.
+struct Current {
+    embedder: Arc<EmbedderSlot>,
+    /// What is wrong with the mode in the environment, until `configure` gives another.
+    invalid: Option<Error>,
 }
 
-fn current() -> error::Result<&'static RwLock<Arc<EmbedderSlot>>> {
-    CURRENT.get_or_try_init(|| Ok(RwLock::new(Arc::new(EmbedderSlot::new(from_environment()?)))))
+/// Shared by all environments of the process.
+static CURRENT: OnceCell<RwLock<Current>> = OnceCell::new();
+
+/// The embedder of the process. Nothing is loaded by asking.
+///
+/// # Errors
+///
+/// `INVALID_OPTION` when the environment names a mode that there is not.
+pub fn current_embedder() -> error::Result<Arc<EmbedderSlot>> {
+    let current = current().read().unwrap_or_else(PoisonError::into_inner);
+    match &current.invalid {
+        Some(error) => Err(error.clone()),
+        None => Ok(current.embedder.clone()),
+    }
+}
+
+fn current() -> &'static RwLock<Current> {
+    CURRENT.get_or_init(|| {
+        let (settings, invalid) = from_environment();
+        RwLock::new(Current { embedder: Arc::new(EmbedderSlot::new(settings)), invalid })
+    })
 }
 
 /// The name of a mode in options and reports.
@@ -41,30 +59,48 @@ pub fn mode_name(mode: Mode) -> &'static str {
     MODES.iter().find(|(_, known)| *known == mode).map_or("auto", |(name, _)| name)
 }
 
-/// Changes the settings named in `options`; calls made before keep what they had.
-pub fn configure(env: &Env, options: Unknown) -> Result<()> {
-    let lock = match current() {
-        Ok(lock) => lock,
-        Err(error) => return report::throw(env, &error),
-    };
-    let mut settings = lock.read().unwrap_or_else(PoisonError::into_inner).settings().clone();
-    match read_options(&JsView::new(env, options), &mut settings) {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => return report::throw(env, &error),
-        Err(thrown) => return thrown.rethrow(env),
-    }
-    let mut current = lock.write().unwrap_or_else(PoisonError::into_inner);
-    // The same settings keep the model that is loaded, and forget a failure.
-    if *current.settings() != settings || current.has_failed() {
-        *current = Arc::new(EmbedderSlot::new(settings));
-    }
-    Ok(())
+/// The options given to `configure`.
+#[derive(Default)]
+struct Changes {
+    mode: Option<Mode>,
+    model_dir: Option<PathBuf>,
+    library: Option<PathBuf>,
 }
 
-fn read_options(
-    options: &JsView,
-    settings: &mut Settings,
-) -> std::result::Result<error::Result<()>, Thrown> {
+impl Changes {
+    fn apply(self, current: &mut Current) {
+        let old = current.embedder.settings().clone();
+        let settings = Settings {
+            mode: self.mode.unwrap_or(old.mode),
+            model_dir: self.model_dir.unwrap_or_else(|| old.model_dir.clone()),
+            library: self.library.unwrap_or_else(|| old.library.clone()),
+            threads: old.threads,
+        };
+        if self.mode.is_some() {
+            current.invalid = None;
+        }
+        // The same settings keep the model that is loaded, and forget a failure.
+        if settings != old || current.embedder.has_failed() {
+            current.embedder = Arc::new(EmbedderSlot::new(settings));
+        }
+    }
+}
+
+/// Changes the settings named in `options`; calls made before keep what they had.
+pub fn configure(env: &Env, options: Unknown) -> Result<()> {
+    // Reading may run code that configures, too; the lock comes after it.
+    match read_options(&JsView::new(env, options)) {
+        Ok(Ok(changes)) => {
+            changes.apply(&mut current().write().unwrap_or_else(PoisonError::into_inner));
+            Ok(())
+        }
+        Ok(Err(error)) => report::throw(env, &error),
+        Err(thrown) => thrown.rethrow(env),
+    }
+}
+
+fn read_options(options: &JsView) -> std::result::Result<error::Result<Changes>, Thrown> {
+    let mut changes = Changes::default();
     let invalid = |path: &str, expected: &str, found: &JsView| {
         Ok(Err(Error::invalid_option(path, expected, found.describe())))
     };
@@ -87,15 +123,15 @@ fn read_options(
             (true, _) => return invalid(&name, "a string", &value),
         };
         match name.as_str() {
-            "modelDir" => settings.model_dir = PathBuf::from(text),
-            "library" => settings.library = PathBuf::from(text),
+            "modelDir" => changes.model_dir = Some(PathBuf::from(text)),
+            "library" => changes.library = Some(PathBuf::from(text)),
             _ => match mode(&name, &text) {
-                Ok(mode) => settings.mode = mode,
+                Ok(mode) => changes.mode = Some(mode),
                 Err(error) => return Ok(Err(error)),
             },
         }
     }
-    Ok(Ok(()))
+    Ok(Ok(changes))
 }
 
 fn mode(place: &str, name: &str) -> error::Result<Mode> {
@@ -104,19 +140,22 @@ fn mode(place: &str, name: &str) -> error::Result<Mode> {
     })
 }
 
-fn from_environment() -> error::Result<Settings> {
+fn from_environment() -> (Settings, Option<Error>) {
     let folder = location::addon_folder();
     let path = |variable: &str, default: PathBuf| {
         std::env::var_os(variable).filter(|value| !value.is_empty()).map_or(default, PathBuf::from)
     };
-    let mode = match std::env::var(MODE_VARIABLE) {
-        Ok(name) if !name.is_empty() => mode(MODE_VARIABLE, &name)?,
-        _ => Mode::Auto,
+    let (mode, invalid) = match std::env::var(MODE_VARIABLE) {
+        Ok(name) if !name.is_empty() => {
+            mode(MODE_VARIABLE, &name).map_or_else(|error| (Mode::Auto, Some(error)), |m| (m, None))
+        }
+        _ => (Mode::Auto, None),
     };
-    Ok(Settings {
+    let settings = Settings {
         mode,
         model_dir: path(MODEL_VARIABLE, folder.join("model")),
         library: path(LIBRARY_VARIABLE, folder.join(library_file_name())),
         threads: pool_threads(),
-    })
+    };
+    (settings, invalid)
 }

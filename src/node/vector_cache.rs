@@ -1,13 +1,14 @@
 //! The JavaScript class `VectorCache`.
 
 use std::{
+    cell::Cell,
     sync::{Arc, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use napi::{
     Env, JsValue, Result,
-    bindgen_prelude::{Float32Array, FromNapiValue, Unknown},
+    bindgen_prelude::{Float32Array, FromNapiValue, ObjectFinalize, Unknown},
 };
 use napi_derive::napi;
 
@@ -22,8 +23,19 @@ use crate::{
     trace::{Type, View},
 };
 
-#[napi]
-pub struct VectorCache(SharedCache);
+#[napi(custom_finalize)]
+pub struct VectorCache {
+    cache: SharedCache,
+    /// The bytes that the garbage collector has been told of. Without that it would not see the
+    /// vectors, and let caches pile up.
+    reported: Cell<i64>,
+}
+
+impl ObjectFinalize for VectorCache {
+    fn finalize(self, env: Env) -> Result<()> {
+        env.adjust_external_memory(-self.reported.get()).map(drop)
+    }
+}
 
 /// A result that is an error of ours, inside one that is an exception of the caller's.
 type Read<T> = std::result::Result<error::Result<T>, Thrown>;
@@ -46,6 +58,7 @@ impl VectorCache {
     pub fn add(&self, env: &Env, vector: Unknown) -> Result<()> {
         let vector = self.vector(env, vector)?;
         let added = self.lock().add(&vector, monotonic_clock());
+        self.report_memory(env)?;
         unwrap(env, Ok(added))
     }
 
@@ -62,19 +75,29 @@ impl VectorCache {
     }
 
     #[napi(catch_unwind)]
-    pub fn clear(&self) {
+    pub fn clear(&self, env: &Env) -> Result<()> {
         self.lock().clear();
+        self.report_memory(env)
     }
 }
 
 impl VectorCache {
     /// A view of a cache that others use too.
     pub fn shared(cache: SharedCache) -> Self {
-        Self(cache)
+        Self { cache, reported: Cell::new(0) }
+    }
+
+    fn report_memory(&self, env: &Env) -> Result<()> {
+        let memory = i64::try_from(self.lock().memory()).unwrap_or(i64::MAX);
+        let change = memory - self.reported.replace(memory);
+        if change != 0 {
+            env.adjust_external_memory(change)?;
+        }
+        Ok(())
     }
 
     fn lock(&self) -> MutexGuard<'_, cache::VectorCache> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn vector<'env>(&self, env: &'env Env, value: Unknown<'env>) -> Result<Vec<f32>> {

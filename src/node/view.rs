@@ -6,7 +6,7 @@ use napi::{Env, JsValue, bindgen_prelude::Unknown, sys};
 
 use crate::{
     embedder::TextWindow,
-    trace::{Type, View, quote},
+    trace::{Type, View, quote, shorten},
 };
 
 /// What the value threw when it was read.
@@ -51,7 +51,16 @@ impl<'env> JsView<'env> {
     pub fn keys(&self) -> Result<Vec<String>> {
         let mut raw = ptr::null_mut();
         // SAFETY: environment and handle belong to the running call.
-        let status = unsafe { sys::napi_get_property_names(self.env, self.raw, &mut raw) };
+        let status = unsafe {
+            sys::napi_get_all_property_names(
+                self.env,
+                self.raw,
+                sys::KeyCollectionMode::own_only,
+                sys::KeyFilter::enumerable | sys::KeyFilter::skip_symbols,
+                sys::KeyConversion::numbers_to_strings,
+                &mut raw,
+            )
+        };
         self.check(status)?;
         let names = self.with(raw);
         (0..names.length()?).map(|index| names.element(index)?.string()).collect()
@@ -178,7 +187,8 @@ impl View for JsView<'_> {
             sys::napi_call_function(self.env, this, function, 1, &self.raw, &mut answer)
         };
         self.check(status)?;
-        self.with(answer).boolean()
+        let answer = self.with(answer);
+        Ok(answer.type_of() == Type::Boolean && answer.boolean()?)
     }
 
     fn property(&self, name: &'static str) -> Result<Self> {
@@ -250,7 +260,7 @@ impl View for JsView<'_> {
                 _ => "an object".into(),
             },
             sys::ValueType::napi_bigint => {
-                self.coerced().map_or_else(|_| "a bigint".into(), |digits| digits + "n")
+                self.coerced().map_or_else(|_| "a bigint".into(), |digits| shorten(&digits) + "n")
             }
             _ => self.coerced().unwrap_or_else(|_| "a value that cannot be shown".into()),
         }

@@ -8,7 +8,7 @@ mod read;
 mod view;
 
 pub use read::{ReadError, read};
-pub use view::{Type, View, quote};
+pub use view::{Type, View, quote, shorten};
 
 use crate::embedder::TextWindow;
 

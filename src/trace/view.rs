@@ -42,11 +42,21 @@ pub trait View: Sized {
     fn describe(&self) -> String;
 }
 
+/// How many characters of a value an error message shows.
+const SHOWN: usize = 40;
+
 /// A string as an error message shows it: quoted, cut after 40 characters.
 pub fn quote(text: &str) -> String {
-    const SHOWN: usize = 40;
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{:?}…", &text[..end]),
         None => format!("{text:?}"),
+    }
+}
+
+/// Anything else as an error message shows it: cut after 40 characters.
+pub fn shorten(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
 }
