@@ -9,7 +9,7 @@ import type { CasePlan } from "./plan.js";
 import { bySide, type Row, row } from "./rows.js";
 import type { Batch } from "./score-many.js";
 import { SIDES, type Side } from "./scorers.js";
-import { median, quantile, quartiles, sum } from "./statistics.js";
+import { median, quantile, quartiles } from "./statistics.js";
 
 /**
  * Milliseconds between turns. The threads of the ONNX Runtime in transformers.js spin after a run:
@@ -102,13 +102,13 @@ function throughput(
 	inFlight: number,
 	batches: Sides<Batch[]>,
 ): Row {
-	const rate = (scored: readonly Batch[]) =>
-		(1000 * sum(scored.map((batch) => batch.scores.length))) /
-		sum(scored.map((batch) => batch.elapsed));
+	const rates = bySide((side) =>
+		batches[side].map((batch) => (1000 * batch.scores.length) / batch.elapsed),
+	);
 	return row(
 		name,
 		`traces/s, ${inFlight} in flight (greater is better)`,
-		bySide((side) => rate(batches[side])),
-		bySide((side) => quartiles(batches[side].map((batch) => rate([batch])))),
+		bySide((side) => median(rates[side])),
+		bySide((side) => quartiles(rates[side])),
 	);
 }

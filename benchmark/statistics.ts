@@ -5,15 +5,15 @@ export function quantile(values: readonly number[], share: number): number {
 	return sorted[rank - 1] ?? Number.NaN;
 }
 
+/** The middle value, or the mean of the two in the middle. */
 export function median(values: readonly number[]): number {
-	return quantile(values, 0.5);
+	const sorted = [...values].sort((a, b) => a - b);
+	const upper = Math.floor(sorted.length / 2);
+	const lower = Math.ceil(sorted.length / 2) - 1;
+	return ((sorted[lower] ?? Number.NaN) + (sorted[upper] ?? Number.NaN)) / 2;
 }
 
 /** The lower and the upper quartile. */
 export function quartiles(values: readonly number[]): [number, number] {
 	return [quantile(values, 0.25), quantile(values, 0.75)];
-}
-
-export function sum(values: readonly number[]): number {
-	return values.reduce((total, value) => total + value, 0);
 }
