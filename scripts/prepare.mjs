@@ -34,7 +34,7 @@ function checkTools() {
 			`Node.js ${process.versions.node} is too old: ${OLDEST_NODE} or later is needed`,
 		);
 	if (!capture("cargo", ["--version"]))
-		fail("cargo is missing: install Rust 1.88 or later");
+		fail("cargo is missing: install Rust 1.89 or later");
 	if (!SUPPORTED.includes(platformName()))
 		fail(
 			`no build for ${platformName()} yet: this version builds on ${SUPPORTED.join(", ")}`,

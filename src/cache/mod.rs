@@ -2,14 +2,14 @@
 //!
 //! A leaf: it knows nothing of traces or embedders, and never reads the clock. Vectors are kept
 //! normalised, row by row, in one ring; the ages of a ring rise from its end to its start, so only
-//! the start can expire.
+//! the start can expire. A row is a vector, padded with zeros to whole SIMD registers.
 
 mod similarity;
 
 use std::{collections::VecDeque, time::Duration};
 
 use crate::error::{Error, Result};
-use similarity::{dot, normalized};
+use similarity::{max_dot, normalize_into, row_length};
 
 /// How a [`VectorCache`] is bounded.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,7 +35,9 @@ impl Default for CacheOptions {
 #[derive(Debug)]
 pub struct VectorCache {
     options: CacheOptions,
-    /// `slots * dimensions` numbers; vector `i` lies in slot `(start + i) % slots`.
+    /// Numbers in a row.
+    row: usize,
+    /// `slots` rows; vector `i` lies in slot `(start + i) % slots`.
     rows: Vec<f32>,
     start: usize,
     /// When each vector was added, the oldest first.
@@ -56,7 +58,8 @@ impl VectorCache {
                 return Err(Error::invalid_option(name, "a positive integer", value));
             }
         }
-        Ok(Self { options, rows: Vec::new(), start: 0, added: VecDeque::new() })
+        let row = row_length(options.dimensions);
+        Ok(Self { options, row, rows: Vec::new(), start: 0, added: VecDeque::new() })
     }
 
     /// The bounds that it was made with.
@@ -82,8 +85,7 @@ impl VectorCache {
             self.pop_oldest();
         }
         let slot = self.free_slot();
-        let dimensions = self.options.dimensions;
-        self.rows[slot * dimensions..][..dimensions].copy_from_slice(&normalized(vector));
+        normalize_into(&mut self.rows[slot * self.row..][..self.row], vector);
         self.added.push_back(now);
         Ok(())
     }
@@ -97,15 +99,15 @@ impl VectorCache {
     pub fn max_cosine_similarity(&mut self, query: &[f32], now: Duration) -> Result<Option<f64>> {
         self.check(query)?;
         self.evict_expired(now);
-        let query = normalized(query);
-        let greatest = self
-            .alive()
-            .into_iter()
-            .flat_map(|rows| rows.chunks_exact(self.options.dimensions))
-            .map(|row| dot(&query, row))
-            .reduce(f64::max);
+        if self.added.is_empty() {
+            return Ok(None);
+        }
+        let mut row = vec![0.0; self.row];
+        normalize_into(&mut row, query);
+        let greatest =
+            self.alive().into_iter().filter_map(|rows| max_dot(&row, rows)).reduce(f32::max);
         // Rounding can carry the similarity of equal vectors past 1.
-        Ok(greatest.map(|similarity| similarity.clamp(-1.0, 1.0)))
+        Ok(greatest.map(|similarity| f64::from(similarity).clamp(-1.0, 1.0)))
     }
 
     /// Drops what is as old as the time to live, or older.
@@ -129,17 +131,16 @@ impl VectorCache {
     }
 
     fn slots(&self) -> usize {
-        self.rows.len() / self.options.dimensions
+        self.rows.len() / self.row
     }
 
     /// The rows alive, in the two pieces that the ring may have.
     fn alive(&self) -> [&[f32]; 2] {
-        let dimensions = self.options.dimensions;
         let end = self.start + self.added.len();
         let wrapped = end.saturating_sub(self.slots());
         [
-            &self.rows[self.start * dimensions..(end - wrapped) * dimensions],
-            &self.rows[..wrapped * dimensions],
+            &self.rows[self.start * self.row..(end - wrapped) * self.row],
+            &self.rows[..wrapped * self.row],
         ]
     }
 
@@ -152,11 +153,10 @@ impl VectorCache {
     fn free_slot(&mut self) -> usize {
         let slots = self.slots();
         if self.added.len() == slots {
-            let dimensions = self.options.dimensions;
-            self.rows.rotate_left(self.start * dimensions);
+            self.rows.rotate_left(self.start * self.row);
             self.start = 0;
             let slots = (slots * 2).clamp(16, self.options.max_elements.max(16));
-            self.rows.resize(slots.min(self.options.max_elements) * dimensions, 0.0);
+            self.rows.resize(slots.min(self.options.max_elements) * self.row, 0.0);
         }
         (self.start + self.added.len()) % self.slots()
     }
