@@ -31,7 +31,7 @@ pub fn submit<'env>(env: &'env Env, value: Unknown<'env>, answer: Answer) -> Res
     let (promise, deferred) = Promise::new(env)?;
     let read = catch_unwind(AssertUnwindSafe(|| trace::read(&JsView::new(env, value))));
     let refused = match read {
-        Ok(Ok(trace)) => match start(state, trace, deferred, answer) {
+        Ok(Ok(trace)) => match start(env, state, trace, deferred, answer) {
             Ok(()) => return Ok(promise),
             Err(error) => report::error(env, &error)?,
         },
@@ -45,6 +45,7 @@ pub fn submit<'env>(env: &'env Env, value: Unknown<'env>, answer: Answer) -> Res
 }
 
 fn start(
+    env: &Env,
     state: &'static EnvState,
     trace: Trace,
     deferred: Promise,
@@ -54,6 +55,6 @@ fn start(
     let outbox = state.outbox.clone();
     let reply = Box::new(move |result| outbox.post(deferred, answer, result));
     state.scorer.submit(trace, embedder, reply)?;
-    state.outbox.expect_one();
+    state.outbox.expect_one(env);
     Ok(())
 }

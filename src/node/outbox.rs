@@ -100,9 +100,9 @@ impl Outbox {
     }
 
     /// Keeps the event loop alive for one more promise. On the JavaScript thread.
-    pub fn expect_one(&self) {
+    pub fn expect_one(&self, env: &Env) {
         if self.expected.fetch_add(1, Ordering::Relaxed) == 0 {
-            self.keep_alive(true);
+            self.keep_alive(env, true);
         }
     }
 
@@ -122,7 +122,7 @@ impl Outbox {
         let posted =
             std::mem::take(&mut *self.posted.lock().unwrap_or_else(PoisonError::into_inner));
         if self.expected.fetch_sub(posted.len(), Ordering::Relaxed) == posted.len() {
-            self.keep_alive(false);
+            self.keep_alive(env, false);
         }
         for item in posted {
             // One promise that cannot be settled, which only happens when JavaScript is being
@@ -134,16 +134,16 @@ impl Outbox {
         Ok(())
     }
 
-    fn keep_alive(&self, alive: bool) {
+    fn keep_alive(&self, env: &Env, alive: bool) {
         let Some(wake) = self.wake.get().filter(|wake| !wake.aborted()) else { return };
         // SAFETY: the function is not aborted, and this is the thread of its environment, which
         // is the only one that can abort it. The status can only tell of a wrong pointer.
         unsafe {
             let raw = wake.raw();
             if alive {
-                sys::napi_ref_threadsafe_function(ptr::null_mut(), raw);
+                sys::napi_ref_threadsafe_function(env.raw(), raw);
             } else {
-                sys::napi_unref_threadsafe_function(ptr::null_mut(), raw);
+                sys::napi_unref_threadsafe_function(env.raw(), raw);
             }
         }
     }
