@@ -49,7 +49,7 @@ struct Entry {
     sha256: String,
 }
 
-/// A model folder whose manifest and graph have been read and fit together.
+/// A model folder whose manifest has been read.
 pub struct ModelFiles {
     folder: PathBuf,
     manifest: Manifest,
@@ -57,11 +57,11 @@ pub struct ModelFiles {
 }
 
 impl ModelFiles {
-    /// Reads the manifest of a model folder and checks the graph, which is small.
+    /// Reads the manifest of a model folder.
     ///
     /// # Errors
     ///
-    /// The file that is missing, damaged or of another format.
+    /// It is missing, or of another format.
     pub fn open(folder: &Path) -> Result<Self, EmbedError> {
         let path = folder.join(MANIFEST);
         let json = std::fs::read(&path).map_err(|error| file_error(&path, error))?;
@@ -76,9 +76,7 @@ impl ModelFiles {
                 return Err(file_error(&path, format!("{what}: expected {expected}, got {found}")));
             }
         }
-        let files = Self { folder: folder.to_owned(), manifest, graph: folder.join(GRAPH) };
-        files.verify(files.entry(GRAPH)?)?;
-        Ok(files)
+        Ok(Self { folder: folder.to_owned(), manifest, graph: folder.join(GRAPH) })
     }
 
     /// The name of the model.
@@ -104,14 +102,23 @@ impl ModelFiles {
         Tokenizer::from_json(&json).map_err(|what| file_error(&path, what))
     }
 
-    /// Checks every file that has not been checked so far.
+    /// Checks the graph, which is small, and which ONNX Runtime must not see damaged.
+    ///
+    /// # Errors
+    ///
+    /// It is not what the manifest says.
+    pub fn verify_graph(&self) -> Result<(), EmbedError> {
+        self.verify(self.entry(GRAPH)?)
+    }
+
+    /// Checks the weights: every file but the graph and the tokenizer.
     ///
     /// # Errors
     ///
     /// The first file that is not what the manifest says.
     pub fn verify_weights(&self) -> Result<(), EmbedError> {
-        let unchecked = |entry: &&Entry| entry.name != GRAPH && entry.name != TOKENIZER;
-        self.manifest.files.iter().filter(unchecked).try_for_each(|entry| self.verify(entry))
+        let weights = |entry: &&Entry| entry.name != GRAPH && entry.name != TOKENIZER;
+        self.manifest.files.iter().filter(weights).try_for_each(|entry| self.verify(entry))
     }
 
     fn entry(&self, name: &str) -> Result<&Entry, EmbedError> {

@@ -10,7 +10,7 @@ mod slot;
 mod tokenizer;
 mod window;
 
-use std::{path::PathBuf, thread};
+use std::{path::PathBuf, sync::Arc, thread};
 
 pub use files::{ModelFiles, library_file_name};
 pub use runtime::{disable_telemetry, loaded_library};
@@ -61,19 +61,15 @@ impl Embedder {
     ///
     /// What is missing or damaged, and where.
     pub fn load(settings: &Settings) -> Result<Self, EmbedError> {
-        let files = ModelFiles::open(&settings.model_dir)?;
+        let files = Arc::new(ModelFiles::open(&settings.model_dir)?);
         let environment = runtime::environment(&settings.library)?;
-        // Two halves of about the same length: parse and optimise the graph, read and check.
         let (session, tokenizer) = thread::scope(|scope| {
-            let session =
-                scope.spawn(|| ModelSession::load(environment, files.graph(), settings.threads));
-            let tokenizer = files.read_tokenizer();
-            let verified = files.verify_weights();
-            let session = session.join().unwrap_or_else(|_| {
-                Err(EmbedError::Runtime("the session could not be created: panic".into()))
-            });
-            verified.and(session).and_then(|session| Ok((session, tokenizer?)))
-        })?;
+            let tokenizer = scope.spawn(|| files.read_tokenizer());
+            let session = ModelSession::load(environment, files.clone(), settings.threads);
+            (session, tokenizer.join())
+        });
+        let panicked = |_| Err(EmbedError::Runtime("reading the tokenizer panicked".into()));
+        let (session, tokenizer) = (session?, tokenizer.unwrap_or_else(panicked)?);
         Ok(Self { tokenizer, session, model: files.name().to_owned() })
     }
 

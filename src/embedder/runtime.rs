@@ -31,9 +31,10 @@ pub fn disable_telemetry() {
     const VARIABLE: &str = "ORT_DISABLE_TELEMETRY";
     ONCE.call_once(|| {
         if std::env::var_os(VARIABLE).is_none() {
-            // SAFETY: called while the addon is being loaded, on the thread that loads it, before
-            // any of our own threads exist; Node itself guards its access with a lock and does not
-            // read the environment on other threads at that moment.
+            // SAFETY: `setenv` must not run while another thread reads the environment without a
+            // lock of the C library. This runs once, while the addon is being loaded and before any
+            // thread of ours exists. It cannot exclude that another thread of the process reads at
+            // that very moment; the value is set so early to make that as unlikely as it can be.
             unsafe { std::env::set_var(VARIABLE, "1") };
         }
     });
@@ -45,8 +46,14 @@ pub fn disable_telemetry() {
 ///
 /// The library is missing, is none, or is too old; or another one has been loaded before.
 pub fn environment(path: &Path) -> Result<&'static Environment, EmbedError> {
+    // `ort` would look for a relative path beside the executable, and the loader for a bare name
+    // anywhere; and the working folder may change.
+    let path = &std::path::absolute(path).map_err(|error| EmbedError::Library {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    })?;
     let loaded = LOADED.get_or_try_init(|| load(path))?;
-    if loaded.path != path {
+    if loaded.path != *path {
         let reason =
             format!("{} is loaded already, and a process can have only one", loaded.path.display());
         return Err(EmbedError::Library { path: path.to_owned(), reason });

@@ -1,11 +1,12 @@
 //! The ONNX session: token ids to embedding.
 
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
+    thread,
 };
 
 use once_cell::sync::OnceCell;
@@ -17,7 +18,7 @@ use ort::{
     value::{TensorRef, TensorRefMut},
 };
 
-use super::{DIMENSIONS, EmbedError, Embedding};
+use super::{DIMENSIONS, EmbedError, Embedding, ModelFiles};
 
 /// Ends runs from another thread, between two operations of the graph.
 #[derive(Clone, Default)]
@@ -56,30 +57,27 @@ impl CancelToken {
 /// there are two texts for the first time. Both give the same bits.
 pub struct ModelSession {
     environment: &'static Environment,
-    graph: PathBuf,
+    files: Arc<ModelFiles>,
     alone: Session,
-    side_by_side: OnceCell<Session>,
+    /// `None` inside where it could not be made: the other one then serves all texts.
+    side_by_side: OnceCell<Option<Session>>,
     running: AtomicUsize,
 }
 
 impl ModelSession {
-    /// Loads the graph; at most `threads` work on one text.
+    /// Loads the graph, and checks the weights meanwhile; at most `threads` work on one text.
     ///
     /// # Errors
     ///
-    /// What ONNX Runtime says against the graph.
+    /// The weights are damaged, or what ONNX Runtime says against the graph.
     pub fn load(
         environment: &'static Environment,
-        graph: &Path,
+        files: Arc<ModelFiles>,
         threads: usize,
     ) -> Result<Self, EmbedError> {
-        Ok(Self {
-            environment,
-            graph: graph.to_owned(),
-            alone: new_session(environment, graph, threads)?,
-            side_by_side: OnceCell::new(),
-            running: AtomicUsize::new(0),
-        })
+        let alone = verified_session(environment, &files, threads)?;
+        let (side_by_side, running) = (OnceCell::new(), AtomicUsize::new(0));
+        Ok(Self { environment, files, alone, side_by_side, running })
     }
 
     /// Runs the graph over one text.
@@ -94,7 +92,7 @@ impl ModelSession {
             Err(EmbedError::Cancelled)
         } else {
             let others = self.running.fetch_add(1, Ordering::SeqCst);
-            let result = self.session(others).and_then(|session| run(session, ids, &options));
+            let result = run(self.session(others), ids, &options);
             self.running.fetch_sub(1, Ordering::SeqCst);
             result
         };
@@ -109,12 +107,35 @@ impl ModelSession {
     }
 
     /// The session for a text that is embedded beside `others`.
-    fn session(&self, others: usize) -> Result<&Session, EmbedError> {
+    fn session(&self, others: usize) -> &Session {
         if others == 0 {
-            return Ok(&self.alone);
+            return &self.alone;
         }
-        self.side_by_side.get_or_try_init(|| new_session(self.environment, &self.graph, 1))
+        // Checked again: the files may have been replaced since the other session was made, and
+        // scores must not depend on how many texts there are.
+        let made = self
+            .side_by_side
+            .get_or_init(|| verified_session(self.environment, &self.files, 1).ok());
+        made.as_ref().unwrap_or(&self.alone)
     }
+}
+
+/// A session whose files are what the manifest says. Reading the weights and loading the graph take
+/// about the same time, and so are done at the same time.
+fn verified_session(
+    environment: &Environment,
+    files: &ModelFiles,
+    threads: usize,
+) -> Result<Session, EmbedError> {
+    files.verify_graph()?;
+    thread::scope(|scope| {
+        let session = scope.spawn(|| new_session(environment, files.graph(), threads));
+        let verified = files.verify_weights();
+        let session = session.join().unwrap_or_else(|_| {
+            Err(EmbedError::Runtime("the session could not be created: panic".into()))
+        });
+        verified.and(session)
+    })
 }
 
 fn new_session(

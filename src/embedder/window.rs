@@ -13,7 +13,8 @@ const MAX_WORD_CHARS: usize = 100;
 /// The tokens of what it keeps are those of the whole text, up to [`MAX_TOKENS`]. It counts tokens
 /// from below: each word start and each punctuation mark is worth at least one. Where a text gives
 /// no such certainty (a megabyte without a space), it keeps only what the tokens depend on: one
-/// space or accent out of a row, and of an endless word enough letters to show that it is one, and its last.
+/// space or accent out of a row, and of an endless word enough letters to show that it is one, and
+/// its last.
 #[derive(Debug, Clone, Default)]
 pub struct TextWindow {
     kept: String,
