@@ -19,6 +19,7 @@ use crate::{
     error::Error,
     score::Score,
     scorer,
+    trace::ReadError,
     weights::Weights,
 };
 
@@ -131,9 +132,16 @@ pub fn error(env: &Env, error: &Error) -> Result<sys::napi_value> {
     Ok(napi::JsValue::raw(&object))
 }
 
-/// Throws a JavaScript `Error` with `code` and `path` out of the running function.
-pub fn throw<T>(env: &Env, error: &Error) -> Result<T> {
-    Thrown(self::error(env, error)?).rethrow(env)
+/// The value, or the error thrown out of the running function: ours as a JavaScript `Error` with
+/// `code` and `path`, the caller's own as it is.
+pub fn or_throw<T, E: Into<ReadError<Thrown>>>(
+    env: &Env,
+    result: std::result::Result<T, E>,
+) -> Result<T> {
+    result.or_else(|error| match error.into() {
+        ReadError::Invalid(error) => Thrown(self::error(env, &error)?).rethrow(env),
+        ReadError::Fault(thrown) => thrown.rethrow(env),
+    })
 }
 
 /// Tells the user once in a process that novelty is neutral, and why.
@@ -189,10 +197,7 @@ pub struct Status {
 impl Status {
     /// How things stand in one environment. Never waits for a load.
     pub fn of(env: &Env, state: &EnvState) -> Result<Self> {
-        let slot = match settings::current_embedder() {
-            Ok(slot) => slot,
-            Err(error) => return throw(env, &error),
-        };
+        let slot = or_throw(env, settings::current_embedder())?;
         let settings = slot.settings();
         let (name, reason, model) = match slot.state() {
             State::Idle => ("idle", None, None),

@@ -8,7 +8,10 @@ use std::{
 use napi::{Env, Result, bindgen_prelude::Unknown};
 use once_cell::sync::OnceCell;
 
-use super::{location, report, view::JsView, view::Thrown};
+use super::{
+    location, report,
+    view::{JsView, Read},
+};
 use crate::{
     embedder::{EmbedderSlot, Mode, Settings, library_file_name},
     error::{self, Error},
@@ -89,49 +92,37 @@ impl Changes {
 /// Changes the settings named in `options`; calls made before keep what they had.
 pub fn configure(env: &Env, options: Unknown) -> Result<()> {
     // Reading may run code that configures, too; the lock comes after it.
-    match read_options(&JsView::new(env, options)) {
-        Ok(Ok(changes)) => {
-            changes.apply(&mut current().write().unwrap_or_else(PoisonError::into_inner));
-            Ok(())
-        }
-        Ok(Err(error)) => report::throw(env, &error),
-        Err(thrown) => thrown.rethrow(env),
-    }
+    let changes = report::or_throw(env, read_options(&JsView::new(env, options)))?;
+    changes.apply(&mut current().write().unwrap_or_else(PoisonError::into_inner));
+    Ok(())
 }
 
-fn read_options(options: &JsView) -> std::result::Result<error::Result<Changes>, Thrown> {
+fn read_options(options: &JsView) -> Read<Changes> {
     let mut changes = Changes::default();
     let invalid = |path: &str, expected: &str, found: &JsView| {
-        Ok(Err(Error::invalid_option(path, expected, found.describe())))
+        Error::invalid_option(path, expected, found.describe()).into()
     };
     if options.type_of() != Type::Object {
-        return invalid("options", "an object", options);
+        return Err(invalid("options", "an object", options));
     }
     for name in options.keys()? {
+        if !OPTIONS.contains(&name.as_str()) {
+            let known = format!("one of the options {}", OPTIONS.join(", "));
+            return Err(Error::invalid_option(name, known, "an unknown option").into());
+        }
         let value = options.named(&name)?;
-        let text = match (OPTIONS.contains(&name.as_str()), value.type_of()) {
-            (false, _) => {
-                let known = OPTIONS.join(", ");
-                return Ok(Err(Error::invalid_option(
-                    &name,
-                    format!("one of the options {known}"),
-                    "an unknown option",
-                )));
-            }
-            (true, Type::Undefined) => continue,
-            (true, Type::String) => value.string()?,
-            (true, _) => return invalid(&name, "a string", &value),
+        let text = match value.type_of() {
+            Type::Undefined => continue,
+            Type::String => value.string()?,
+            _ => return Err(invalid(&name, "a string", &value)),
         };
         match name.as_str() {
-            "modelDir" => changes.model_dir = Some(PathBuf::from(text)),
-            "library" => changes.library = Some(PathBuf::from(text)),
-            _ => match mode(&name, &text) {
-                Ok(mode) => changes.mode = Some(mode),
-                Err(error) => return Ok(Err(error)),
-            },
+            "modelDir" => changes.model_dir = Some(text.into()),
+            "library" => changes.library = Some(text.into()),
+            _ => changes.mode = Some(mode(&name, &text)?),
         }
     }
-    Ok(Ok(changes))
+    Ok(changes)
 }
 
 fn mode(place: &str, name: &str) -> error::Result<Mode> {

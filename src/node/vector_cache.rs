@@ -14,11 +14,11 @@ use napi_derive::napi;
 
 use super::{
     report,
-    view::{JsView, Thrown},
+    view::{JsView, Read},
 };
 use crate::{
     cache::{self, CacheOptions},
-    error::{self, Error},
+    error::Error,
     scorer::{SharedCache, monotonic_clock},
     trace::{Type, View},
 };
@@ -37,15 +37,12 @@ impl ObjectFinalize for VectorCache {
     }
 }
 
-/// A result that is an error of ours, inside one that is an exception of the caller's.
-type Read<T> = std::result::Result<error::Result<T>, Thrown>;
-
 #[napi]
 impl VectorCache {
     #[napi(constructor, catch_unwind)]
     pub fn new(env: &Env, options: Unknown) -> Result<Self> {
-        let options = unwrap(env, read_options(&JsView::new(env, options)))?;
-        let cache = unwrap(env, Ok(cache::VectorCache::new(options)))?;
+        let options = report::or_throw(env, read_options(&JsView::new(env, options)))?;
+        let cache = report::or_throw(env, cache::VectorCache::new(options))?;
         Ok(Self::shared(Arc::new(cache.into())))
     }
 
@@ -59,14 +56,14 @@ impl VectorCache {
         let vector = self.vector(env, vector)?;
         let added = self.lock().add(&vector, monotonic_clock());
         self.report_memory(env)?;
-        unwrap(env, Ok(added))
+        report::or_throw(env, added)
     }
 
     #[napi(catch_unwind)]
     pub fn max_cosine_similarity(&self, env: &Env, query: Unknown) -> Result<f64> {
         let query = self.vector(env, query)?;
         let similarity = self.lock().max_cosine_similarity(&query, monotonic_clock());
-        Ok(unwrap(env, Ok(similarity))?.unwrap_or(0.0))
+        Ok(report::or_throw(env, similarity)?.unwrap_or(0.0))
     }
 
     #[napi(catch_unwind)]
@@ -106,37 +103,37 @@ impl VectorCache {
             return Ok(array.to_vec());
         }
         let dimensions = self.lock().options().dimensions;
-        unwrap(env, read_vector(&JsView::new(env, value), dimensions))
+        report::or_throw(env, read_vector(&JsView::new(env, value), dimensions))
     }
 }
 
 /// Reads an array-like. The length is compared first: an absurd one must not be walked through.
 fn read_vector(array: &JsView, dimensions: usize) -> Read<Vec<f32>> {
     if array.type_of() != Type::Object || array.property("length")?.type_of() != Type::Number {
-        return Ok(Err(Error::invalid_vector("vector", "an array of numbers", array.describe())));
+        return Err(Error::invalid_vector("vector", "an array of numbers", array.describe()).into());
     }
     let length = array.length()?;
     if length as usize != dimensions {
-        return Ok(Err(Error::dimensions(dimensions, length as usize)));
+        return Err(Error::dimensions(dimensions, length as usize).into());
     }
     let mut vector = Vec::with_capacity(dimensions);
     for index in 0..length {
         let element = array.element(index)?;
         if element.type_of() != Type::Number {
             let place = format!("vector[{index}]");
-            return Ok(Err(Error::invalid_vector(place, "a number", element.describe())));
+            return Err(Error::invalid_vector(place, "a number", element.describe()).into());
         }
         vector.push(element.number()? as f32);
     }
-    Ok(Ok(vector))
+    Ok(vector)
 }
 
 fn read_options(options: &JsView) -> Read<CacheOptions> {
     let mut read = CacheOptions::default();
     match options.type_of() {
-        Type::Undefined => return Ok(Ok(read)),
+        Type::Undefined => return Ok(read),
         Type::Object => {}
-        _ => return Ok(Err(Error::invalid_option("options", "an object", options.describe()))),
+        _ => return Err(Error::invalid_option("options", "an object", options.describe()).into()),
     }
     for (name, target) in
         [("maxElements", &mut read.max_elements), ("dimensions", &mut read.dimensions)]
@@ -153,7 +150,7 @@ fn read_options(options: &JsView) -> Read<CacheOptions> {
             }
             _ => {
                 let found = value.describe();
-                return Ok(Err(Error::invalid_option(name, "a positive integer", found)));
+                return Err(Error::invalid_option(name, "a positive integer", found).into());
             }
         }
     }
@@ -166,17 +163,8 @@ fn read_options(options: &JsView) -> Read<CacheOptions> {
         }
         _ => {
             let expected = "a number of milliseconds, 0 or more";
-            return Ok(Err(Error::invalid_option("ttlMs", expected, ttl.describe())));
+            return Err(Error::invalid_option("ttlMs", expected, ttl.describe()).into());
         }
     }
-    Ok(Ok(read))
-}
-
-/// Throws either kind of error.
-fn unwrap<T>(env: &Env, read: Read<T>) -> Result<T> {
-    match read {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => report::throw(env, &error),
-        Err(thrown) => thrown.rethrow(env),
-    }
+    Ok(read)
 }

@@ -6,7 +6,8 @@ use napi::{Env, JsValue, bindgen_prelude::Unknown, sys};
 
 use crate::{
     embedder::TextWindow,
-    trace::{Type, View, quote, shorten},
+    error::Error,
+    trace::{ReadError, Type, View, quote, shorten},
 };
 
 /// What the value threw when it was read.
@@ -22,6 +23,15 @@ impl Thrown {
 }
 
 type Result<T> = std::result::Result<T, Thrown>;
+
+/// What was read, or why not: a fault of the value's, or one of its shape.
+pub type Read<T> = std::result::Result<T, ReadError<Thrown>>;
+
+impl From<Error> for ReadError<Thrown> {
+    fn from(error: Error) -> Self {
+        Self::Invalid(error)
+    }
+}
 
 /// A handle to a value, alive as long as the call that it was made in.
 #[derive(Clone, Copy)]

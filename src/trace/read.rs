@@ -5,10 +5,10 @@ use std::fmt;
 use super::{Confidence, Step, Tool, Trace, Type, View};
 use crate::{embedder::TextWindow, error::Error};
 
-/// Why a value could not be read as a trace.
+/// Why a value could not be read.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ReadError<F> {
-    /// The value is not a trace; the error names the place.
+    /// The value has not the shape that it should have; the error names the place.
     Invalid(Error),
     /// The host failed while it was read, a throwing getter for instance.
     Fault(F),
