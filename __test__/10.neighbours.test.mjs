@@ -14,10 +14,10 @@ const GENERATED = 40;
 
 const texts = [
 	"",
-	"Review PR #42 for security issues",
-	"The quick brown fox jumps over the lazy dog. ".repeat(3),
+	"Look for holes in the change to the login form",
+	"One sentence with nothing odd in it, said thrice. ".repeat(3),
 	"ÉCOLE, Straße, ΑΝΘΡΩΠΟΣ, İstanbul, naïve",
-	"故人西辭黃鶴樓,煙花三月下揚州。",
+	"測試失敗三次,第四次才通過。",
 	"안녕하세요 세계 — こんにちは世界",
 	"👩‍🔬 emoji 🚀🚀 and \u200bzero\u200d width",
 	"[CLS] [SEP] [MASK] [sep] [unk]",

@@ -10,16 +10,17 @@ export interface FirstScore {
 	libraryVersion: string | null;
 }
 
+/** As many steps, tools and types as the example of the documents, and so its score. */
 const TRACE: ReasoningTrace = {
 	id: "example:code-review",
 	metadata: { task_domain: "code-review", success: true },
-	task: { objective: "Review PR #42 for security issues" },
+	task: { objective: "Look for holes in the change to the login form" },
 	steps: [
-		{ type: "thought", content: "Analyzing diff for injection vectors" },
-		{ type: "tool_call", tool: { name: "github_pr_read" } },
-		{ type: "observation", content: "Found unsanitized SQL in handler.ts" },
-		{ type: "tool_call", tool: { name: "static_analysis" } },
-		{ type: "observation", content: "Confirmed SQL injection vulnerability" },
+		{ type: "thought", content: "User input goes into a query somewhere" },
+		{ type: "tool_call", tool: { name: "diff_reader" } },
+		{ type: "observation", content: "The name is pasted in as it comes" },
+		{ type: "tool_call", tool: { name: "taint_checker" } },
+		{ type: "observation", content: "A quotation mark ends the statement" },
 	],
 	outcome: { confidence: 0.95 },
 };

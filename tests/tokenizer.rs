@@ -56,7 +56,7 @@ fn words_of_more_than_a_hundred_letters_are_unknown() {
 fn long_texts_are_kept_short() {
     let megabytes = |piece: &str| piece.repeat(4_000_000 / piece.len());
     for (what, text, most) in [
-        ("words", megabytes("the quick brown fox "), 4_000),
+        ("words", megabytes("one word after another "), 4_000),
         ("one word", megabytes("a"), 200),
         ("spaces", megabytes(" "), 1),
         ("commas", megabytes(","), 4_000),
