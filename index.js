@@ -49,6 +49,7 @@ let localCache;
 
 exports.evaluateValue = native.evaluateValue;
 exports.explainValue = native.explainValue;
+exports.warmup = native.warmup;
 exports.configure = native.configure;
 exports.status = native.status;
 exports.VectorCache = VectorCache;

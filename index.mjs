@@ -7,4 +7,5 @@ export const {
 	evaluateValue,
 	explainValue,
 	status,
+	warmup,
 } = scoring;

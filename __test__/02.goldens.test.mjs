@@ -1,37 +1,14 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { basename } from "node:path";
+import { existsSync, readdirSync } from "node:fs";
 import { describe, test } from "node:test";
 import { runs } from "./fixtures/runs.mjs";
-import { valueFrom } from "./lib/child.mjs";
+import { files, folder, read } from "./lib/recorded.mjs";
+import { assertSame, assertWithin, scoresOf } from "./lib/scores.mjs";
 import { random } from "./lib/traces.mjs";
 
-/** Recorded runs, with the scores that the TypeScript SDK gives them; not part of the repository. */
-const folder = new URL("../../shared/traces/", import.meta.url);
 const TOLERANCE = 1e-4;
 /** Random patterns are tried on the beginning of a file: it scores like the whole one. */
 const PREFIX = 20;
-
-function scoresOf(traces, widths) {
-	return valueFrom(
-		async ({ scoring, input }) => {
-			const { scoreInFlight } = await import("./lib/in-flight.mjs");
-			return scoreInFlight(scoring, input.traces, input.widths);
-		},
-		{ input: { traces, widths } },
-	);
-}
-
-/** Fails unless the scores are the same numbers, bit for bit. */
-function assertSame(found, expected, name) {
-	assert.equal(found.length, expected.length, name);
-	for (const [index, score] of found.entries()) {
-		assert.ok(
-			Object.is(score, expected[index]),
-			`${name}, trace ${index}: ${score} for ${expected[index]}`,
-		);
-	}
-}
 
 /** Scores `traces` in many ways, which must not matter; gives the scores. */
 async function sameInEveryWay(t, traces, patterns) {
@@ -71,7 +48,6 @@ describe("recorded runs", () => {
 		});
 		return;
 	}
-	const files = readdirSync(folder).filter((name) => name.endsWith(".jsonl"));
 
 	test("are there, with a golden file each", () => {
 		const goldens = readdirSync(new URL("golden/", folder)).filter((name) =>
@@ -86,30 +62,19 @@ describe("recorded runs", () => {
 
 	for (const file of files) {
 		test(`${file} scores as the SDK scores it, in every way`, async (t) => {
-			const lines = readFileSync(new URL(file, folder), "utf8")
-				.trim()
-				.split("\n");
-			const traces = lines.map((line) => JSON.parse(line));
-			const goldenFile = new URL(
-				`golden/${basename(file, ".jsonl")}.json`,
-				folder,
-			);
-			const golden = JSON.parse(readFileSync(goldenFile, "utf8"));
+			const { traces, golden } = read(file);
 			assert.deepEqual(
 				golden.map(({ id }) => id),
 				traces.map(({ id }) => id),
 			);
 
 			const scores = await sameInEveryWay(t, traces, 2);
-			let worst = 0;
-			for (const [index, { id, score }] of golden.entries()) {
-				const distance = Math.abs(scores[index] - score);
-				assert.ok(
-					distance <= TOLERANCE,
-					`${id}: ${scores[index]} for ${score}`,
-				);
-				worst = Math.max(worst, distance);
-			}
+			const worst = assertWithin(
+				TOLERANCE,
+				scores,
+				golden.map(({ score }) => score),
+				(index) => golden[index].id,
+			);
 			t.diagnostic(`largest distance to the golden scores: ${worst}`);
 		});
 	}

@@ -51,7 +51,7 @@ describe("a model folder that", { concurrency: 2 }, () => {
 			"is cut off",
 			"is text",
 		],
-		["model.onnx", "is missing", "is cut off", "has one other byte"],
+		["exact.onnx", "is missing", "is cut off", "has one other byte"],
 		[
 			"model.bin",
 			"is missing",
@@ -84,8 +84,10 @@ describe("a model folder that", { concurrency: 2 }, () => {
 		}
 	}
 
+	const allBut = (left) =>
+		readManifest(modelDir).files.filter(({ name }) => name !== left);
 	const manifests = [
-		["of another format", { format: 2 }, /format: expected 1, got 2/],
+		["of another format", { format: 1 }, /format: expected 2, got 1/],
 		[
 			"of other dimensions",
 			{ dimensions: 768 },
@@ -96,7 +98,14 @@ describe("a model folder that", { concurrency: 2 }, () => {
 			{ maxTokens: 128 },
 			/maxTokens: expected 512, got 128/,
 		],
-		["without a graph", { files: [] }, /model\.onnx/],
+		["without files", { files: [] }, /names no file/],
+		["without a graph", { files: allBut("exact.onnx") }, /exact\.onnx/],
+		["without weights", { files: allBut("model.bin") }, /model\.bin/],
+		[
+			"without a tokenizer",
+			{ files: allBut("tokenizer.json") },
+			/tokenizer\.json/,
+		],
 		["without a name", { name: undefined }, /name/],
 	];
 	for (const [name, changes, what] of manifests) {
@@ -125,9 +134,9 @@ describe("a model folder that", { concurrency: 2 }, () => {
 
 	test("has a graph that ONNX Runtime cannot read", async (t) => {
 		const folder = modelCopy(temporaryFolder(t));
-		replaceVouched(folder, "model.onnx", Buffer.from("not a graph"));
+		replaceVouched(folder, "exact.onnx", Buffer.from("not a graph"));
 		const env = { KNOWLEDGEPULSE_SCORING_MODEL_DIR: folder };
-		await assertWorksWithout(env, literally(join(folder, "model.onnx")));
+		await assertWorksWithout(env, literally(join(folder, "exact.onnx")));
 	});
 });
 

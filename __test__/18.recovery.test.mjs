@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { scoresWhileChanging } from "./lib/changing-files.mjs";
 import {
 	assertEndedWell,
 	run,
@@ -14,7 +15,7 @@ import {
 	modelDir,
 	temporaryFolder,
 } from "./lib/model-folder.mjs";
-import { says, trace, words } from "./lib/traces.mjs";
+import { trace } from "./lib/traces.mjs";
 
 /**
  * Scores without an embedder, does away with what stands in its place, puts the embedder there, and
@@ -142,31 +143,13 @@ test("a warning that cannot be given takes no score away", async () => {
 });
 
 describe("model files that change after the first score", () => {
-	const body = async ({ scoring, input }) => {
-		const { rmSync, writeFileSync } = await import("node:fs");
-		const [first, ...others] = input.traces;
-		const scores = [await scoring.evaluateValue(first)];
-		for (const file of input.files) {
-			rmSync(file);
-			if (input.text) writeFileSync(file, input.text);
-		}
-		// Texts side by side need more of the model than one alone.
-		const reports = await Promise.all(others.map(scoring.explainValue));
-		scores.push(...reports.map(({ score }) => score));
-		return [scores, reports.map(({ novelty }) => novelty.source)];
-	};
-	const traces = Array.from({ length: 7 }, (_, i) => says(words(40 + i, i)));
-
-	for (const name of ["model.bin", "model.onnx"]) {
+	for (const name of ["model.bin", "exact.onnx"]) {
 		for (const text of ["", "not what was expected"]) {
 			const change = text ? "damaged" : "missing";
 			test(`do not change the others: ${name} is ${change}`, async (t) => {
 				const folder = modelCopy(temporaryFolder(t));
-				const env = { KNOWLEDGEPULSE_SCORING_MODEL_DIR: folder };
-				const input = { traces, files: [join(folder, name)], text };
-				const found = await valueFrom(body, { input, env });
-				const whole = { traces, files: [], text };
-				assert.deepEqual(found, await valueFrom(body, { input: whole }));
+				const found = await scoresWhileChanging(folder, [name], text);
+				assert.deepEqual(found, await scoresWhileChanging(modelDir, [], ""));
 			});
 		}
 	}

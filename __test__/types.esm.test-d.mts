@@ -9,9 +9,10 @@ import {
 
 declare const trace: ReasoningTrace;
 const score: number = await evaluateValue(trace);
+const status: scoring.ScoringStatus = await scoring.warmup();
 const cache: VectorCache = scoring._getLocalCache();
 
 // @ts-expect-error there is no default export
 import scoringDefault from "@knowledgepulse/scoring";
 
-export { cache, score, scoringDefault };
+export { cache, score, scoringDefault, status };

@@ -15,6 +15,7 @@ import {
 	status,
 	VectorCache,
 	type VectorCacheOptions,
+	warmup,
 } from "@knowledgepulse/scoring";
 
 /** Exactly the same type, in both directions. */
@@ -213,17 +214,45 @@ VectorCache();
 // Settings and status.
 
 expectType<void>()(
-	configure({ embedder: "required", modelDir: "model", library: "library" }),
+	configure({
+		embedder: "required",
+		precision: "fast",
+		modelDir: "model",
+		library: "library",
+	}),
 );
+configure({ precision: "exact" });
 configure({});
 // @ts-expect-error no such mode
 configure({ embedder: "on" });
+// @ts-expect-error no such precision
+configure({ precision: "slow" });
+// @ts-expect-error no string
+configure({ precision: true });
+declare const anyString: string;
+// @ts-expect-error not any string
+configure({ precision: anyString });
 // @ts-expect-error unknown option
 const options: ConfigureOptions = { modeldir: "model" };
 expectType<ScoringStatus>()(status());
 expectType<"idle" | "loading" | "ready" | "unavailable">()(
 	status().embedder.state,
 );
+expectType<"exact" | "fast">()(status().embedder.precision);
+configure({ precision: status().embedder.precision });
+
+// Warming up.
+
+expectType<Promise<ScoringStatus>>()(warmup());
+const warm: () => Promise<ScoringStatus> = warmup;
+// @ts-expect-error it is given nothing
+warmup(least);
+// @ts-expect-error it is given no options
+warmup({ precision: "fast" });
+// @ts-expect-error a promise of a status is no status
+const warmStatus: ScoringStatus = warmup();
+// @ts-expect-error no status before it is awaited
+warmup().embedder;
 
 export {
 	assigned,
@@ -234,5 +263,7 @@ export {
 	score,
 	scoreFunction,
 	step,
+	warm,
+	warmStatus,
 	weights,
 };

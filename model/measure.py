@@ -1,32 +1,32 @@
-"""Compare the built model with the plain float32 export: fidelity, speed, load time, memory.
+"""Compare the embeddings of the built model with those of the plain float32 export.
 
-Run it with onnxruntime and tokenizers, which the builder does without:
+The built graphs have operators of our own, so that a Rust example runs them, text by text:
 
     python3 scripts/assets.py --platform linux-x64-gnu --out npm/linux-x64-gnu --plain DIR
     python -m pip install onnxruntime==1.23.2 tokenizers==0.23.3
-    python model/measure.py --model npm/linux-x64-gnu/model --plain DIR
+    python model/measure.py texts --plain DIR > texts.jsonl
+    cargo run --release --example embed -- npm/linux-x64-gnu fast < texts.jsonl > fast.jsonl
+    python model/measure.py compare --plain DIR --texts texts.jsonl fast.jsonl
 
-The texts are generated and always the same; times are of one text at a time.
+The generated texts are always the same; `texts --traces FILE` takes those of real traces instead.
+A line of texts.jsonl is a string in JSON, one of fast.jsonl an array of 384 numbers.
 """
 
 import argparse
 import json
 import random
-import statistics
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import onnxruntime
 from tokenizers import Tokenizer
 
-PLAIN = Path("Xenova") / "all-MiniLM-L6-v2" / "onnx" / "model.onnx"
+EXPORT = Path("Xenova") / "all-MiniLM-L6-v2"
 MAX_TOKENS = 512
 LENGTHS = (5, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
-TEXTS_PER_LENGTH = 4
-TIMED = {16: 60, 128: 25, 512: 10}
+
+# Also the size of the groups in which texts are compared with those before them.
+TEXTS_PER_LENGTH = 24
 
 # What the generated texts are made of: a word list a column, a row a sentence.
 SUBJECTS = [
@@ -93,128 +93,110 @@ def sentences(choose):
             yield choose.choice(words)
 
 
-def texts():
-    """Token ids [CLS] ... cut to each of LENGTHS, several texts a length; always the same."""
+def generated(tokenizer):
+    """TEXTS_PER_LENGTH texts of about each of LENGTHS, in tokens with [CLS] and [SEP]."""
     for length in LENGTHS:
         for number in range(TEXTS_PER_LENGTH):
-            choose = random.Random(f"{length}/{number}")
-            source = sentences(choose)
-            yield length, " ".join(next(source) for _ in range(length))
+            source = sentences(random.Random(f"{length}/{number}"))
+            text = " ".join(next(source) for _ in range(length))
+            # The offsets of [CLS] and [SEP] are empty; the last one wanted is before [SEP].
+            yield text[: tokenizer.encode(text).offsets[length - 2][1]]
 
 
-def tokenised(model):
-    """The texts as int64 arrays; a long one ends without [SEP], as in scoring."""
-    tokenizer = Tokenizer.from_file(str(model / "tokenizer.json"))
+def of_traces(path):
+    """What is embedded of each trace: the objective and all contents."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        trace = json.loads(line)
+        contents = (step.get("content") for step in trace["steps"])
+        yield " ".join(
+            [trace["task"]["objective"], *(text for text in contents if text is not None)]
+        )
+
+
+def tokenizer_of(plain):
+    tokenizer = Tokenizer.from_file(str(plain / EXPORT / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    for length, text in texts():
-        yield np.array(tokenizer.encode(text).ids[: min(length, MAX_TOKENS)], dtype=np.int64)
+    return tokenizer
 
 
-def session(path, threads):
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-
-
-def embed(built, ids):
-    return built.run(None, {"input_ids": ids})[0]
+def write_texts(options):
+    if options.traces:
+        texts = (text for path in options.traces for text in of_traces(path))
+    else:
+        texts = generated(tokenizer_of(options.plain))
+    for text in texts:
+        print(json.dumps(text))
 
 
 def embed_plain(plain, ids):
     """What transformers.js does with the plain export: mean over tokens, L2-normalised."""
-    batch = ids[None, :]
+    batch = np.array([ids], dtype=np.int64)
     feeds = {"input_ids": batch, "attention_mask": batch * 0 + 1, "token_type_ids": batch * 0}
     mean = plain.run(None, feeds)[0][0].mean(axis=0)
     return mean / np.linalg.norm(mean)
 
 
-def novelties(vectors):
-    """1 - the largest cosine with an earlier vector, for each but the first."""
-    cosines = vectors @ vectors.T
-    return np.array([1 - cosines[i, :i].max() for i in range(1, len(vectors))])
+def expected_embeddings(plain, texts):
+    """A long text ends without [SEP], as in scoring."""
+    tokenizer = tokenizer_of(plain)
+    path = plain / EXPORT / "onnx" / "model.onnx"
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    ids = [tokenizer.encode(text).ids[:MAX_TOKENS] for text in texts]
+    return np.stack([embed_plain(session, each) for each in ids]).astype(np.float64), ids
 
 
-def fidelity(model, plain):
-    built, exported = session(model / "model.onnx", 1), session(plain / PLAIN, 1)
-    ids = list(tokenised(model))
-    found = np.stack([embed(built, each) for each in ids]).astype(np.float64)
-    expected = np.stack([embed_plain(exported, each) for each in ids]).astype(np.float64)
+def novelties(vectors, group):
+    """1 - the largest cosine with an earlier vector of the group, for each but the first."""
+    found = []
+    for start in range(0, len(vectors), group):
+        part = vectors[start : start + group]
+        cosines = part @ part.T
+        found += [1 - cosines[index, :index].max() for index in range(1, len(part))]
+    return np.array(found)
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def compare(options):
+    texts = lines(options.texts)
+    expected, ids = expected_embeddings(options.plain, texts)
+    print(f"{len(ids)} texts of {min(map(len, ids))} to {max(map(len, ids))} tokens")
     pairs = np.triu_indices(len(ids), 1)
-    results = {
-        "1 - cos(built, plain)": 1 - (found * expected).sum(axis=1),
-        "|error| of a cosine": np.abs(found @ found.T - expected @ expected.T)[pairs],
-        "|error| of novelty": np.abs(novelties(found) - novelties(expected)),
-    }
-    print(f"fidelity over {len(ids)} texts of {min(map(len, ids))} to {max(map(len, ids))} tokens")
-    for name, errors in results.items():
-        print(f"  {name:22} max {errors.max():.1e}  p99 {np.quantile(errors, 0.99):.1e}")
-
-
-def speed(model, plain):
-    """Both models in turn on the same text, medians."""
-    print("median ms for one text        plain    built    ratio")
-    for threads in (1, 2):
-        rivals = (
-            (embed_plain, session(plain / PLAIN, threads)),
-            (embed, session(model / "model.onnx", threads)),
-        )
-        for tokens, rounds in TIMED.items():
-            ids = np.arange(tokens, dtype=np.int64) * 37 % 20000 + 1000
-            times = ([], [])
-            for turn in range(rounds + 2):
-                for (run, rival), taken in zip(rivals, times):
-                    start = time.perf_counter()
-                    run(rival, ids)
-                    if turn >= 2:
-                        taken.append(1000 * (time.perf_counter() - start))
-            first, second = map(statistics.median, times)
-            place = f"{threads} threads, {tokens} tokens"
-            print(f"  {place:24} {first:8.2f} {second:8.2f} {second / first:8.2f}")
-
-
-def memory():
-    """Resident and peak memory of this process in MB (Linux)."""
-    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    fields = dict(line.split(":", 1) for line in lines)
-    return [int(fields[name].split()[0]) / 1024 for name in ("VmRSS", "VmHWM")]
-
-
-def load_once(path):
-    """In a process of its own: print load time and memory as JSON."""
-    before, _ = memory()
-    start = time.perf_counter()
-    session(path, 1)
-    taken = time.perf_counter() - start
-    after, peak = memory()
-    print(json.dumps([1000 * taken, after - before, peak - before]))
-
-
-def load(model, plain):
-    print("loading (median of 5)      ms   RSS MB   peak MB   over what Python takes")
-    for name, path in (("plain", plain / PLAIN), ("built", model / "model.onnx")):
-        command = [sys.executable, __file__, "--load", str(path)]
-        rows = [json.loads(subprocess.check_output(command, text=True)) for _ in range(5)]
-        taken, resident, peak = (statistics.median(column) for column in zip(*rows))
-        print(f"  {name:18} {taken:8.0f} {resident:8.0f} {peak:9.0f}")
+    for path in options.embeddings:
+        found = np.array(lines(path), dtype=np.float64)
+        if found.shape != expected.shape:
+            raise SystemExit(f"{path}: expected the shape {expected.shape}, got {found.shape}")
+        results = {
+            "1 - cos(built, plain)": 1 - (found * expected).sum(axis=1),
+            "|error| of a cosine": np.abs(found @ found.T - expected @ expected.T)[pairs],
+        }
+        for name, group in ((f"groups of {TEXTS_PER_LENGTH}", TEXTS_PER_LENGTH), ("all", len(ids))):
+            difference = novelties(found, group) - novelties(expected, group)
+            results[f"|error| of novelty, {name}"] = np.abs(difference)
+        print(path)
+        for name, errors in results.items():
+            figures = (errors.max(), np.quantile(errors, 0.99), errors.mean())
+            print("  {:34} max {:.1e}  p99 {:.1e}  mean {:.1e}".format(name, *figures))
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Measure the model against the plain export.")
-    parser.add_argument("--model", type=Path, help="folder with the built model")
-    parser.add_argument("--plain", type=Path, help="folder given to assets.py --plain")
-    parser.add_argument("--load", help=argparse.SUPPRESS)
+    parser = argparse.ArgumentParser(description="Measure the fidelity of the built model.")
+    commands = parser.add_subparsers(required=True)
+    command = commands.add_parser("texts", help="print the texts to embed")
+    source = command.add_mutually_exclusive_group(required=True)
+    source.add_argument("--plain", type=Path, help="generated ones; folder with the plain export")
+    source.add_argument("--traces", type=Path, nargs="+", help="those of files of traces")
+    command.set_defaults(run=write_texts)
+    command = commands.add_parser("compare", help="print the errors of embeddings")
+    command.add_argument("--plain", type=Path, required=True, help="folder with the plain export")
+    command.add_argument("--texts", type=Path, required=True, help="what `texts` printed")
+    command.add_argument("embeddings", type=Path, nargs="+", help="what the example printed")
+    command.set_defaults(run=compare)
     options = parser.parse_args()
-    if options.load:
-        load_once(options.load)
-        return
-    if not (options.model and options.plain):
-        parser.error("give --model and --plain")
-    fidelity(options.model, options.plain)
-    speed(options.model, options.plain)
-    if sys.platform == "linux":
-        load(options.model, options.plain)
+    options.run(options)
 
 
 if __name__ == "__main__":

@@ -60,8 +60,10 @@ TOKENIZER_CONFIG = {
 class PlainGraph(Graph):
     """A Graph with the small idioms of an exporter; all constants inside the file."""
 
-    def __init__(self):
-        super().__init__(location=None)
+    def norm(self, name, x, norm):
+        gamma = self.store.add(f"{name}.gamma", norm.gamma)
+        beta = self.store.add(f"{name}.beta", norm.beta)
+        return self.node("LayerNormalization", [x, gamma, beta], name, axis=-1, epsilon=EPSILON)
 
     def constant(self, name, value, dtype):
         return self.store.add(name, np.array(value, dtype=dtype))

@@ -1,4 +1,4 @@
-"""How numbers are stored: 16-bit integers with float32 scales, in a file beside the graph.
+"""How numbers are stored: 16-bit integers with float32 scales, in a file beside the graphs.
 
 Every operation here is one that IEEE 754 rounds exactly (element-wise division, round half to
 even), so the stored bytes do not depend on the machine.
@@ -11,11 +11,17 @@ from onnx import TensorProto, helper
 
 LARGEST = 32767
 
+# Columns that lie side by side in a panel: one AVX-512 register of float32, two of AVX2.
+PANEL = 16
+
 # ONNX Runtime maps external data into memory instead of copying it; a mapping starts at a page.
 ALIGNMENT = 4096
 
 # Smaller tensors stay inside the graph file: a mapping of its own would cost more than a copy.
 EXTERNAL_FROM_BYTES = 65536
+
+# The file, which nobody makes, of tensors that the loader has to supply: without them, no session.
+SUPPLIED = "supplied-by-the-loader"
 
 
 @dataclass(frozen=True)
@@ -26,7 +32,7 @@ class Quantised:
     scale: np.ndarray
 
     def decoded(self):
-        """The float32 numbers the graph computes with: one rounding, the same everywhere."""
+        """The float32 numbers that are meant: one rounding, the same everywhere."""
         return self.values.astype(np.float32) * self.scale
 
 
@@ -43,31 +49,67 @@ def quantise(matrix, axis):
     return Quantised(np.clip(values, -LARGEST, LARGEST).astype(np.int16), scale)
 
 
-class Store:
-    """Collects the initialisers of a graph; the large ones go into one external file."""
+def to_panels(matrix):
+    """[k, n] -> [n / PANEL, k, PANEL]: panel p holds the columns from PANEL * p on."""
+    inputs, outputs = matrix.shape
+    split = matrix.reshape(inputs, outputs // PANEL, PANEL)
+    return np.ascontiguousarray(split.transpose(1, 0, 2))
+
+
+def from_panels(panels):
+    """The inverse of to_panels."""
+    count, inputs, _ = panels.shape
+    return panels.transpose(1, 0, 2).reshape(inputs, count * PANEL)
+
+
+class DataFile:
+    """The bytes beside the graphs; what several graphs add under one name is kept once."""
 
     def __init__(self, location):
         self.location = location
+        self.content = bytearray()
+        self.offsets = {}
+
+    def place(self, name, raw):
+        """The offset of `raw`."""
+        if name not in self.offsets:
+            self.content.extend(bytes(-len(self.content) % ALIGNMENT))
+            self.offsets[name] = len(self.content)
+            self.content.extend(raw)
+        return self.offsets[name]
+
+
+class Store:
+    """Collects the initialisers of a graph; the large ones go into `data`, if there is one."""
+
+    def __init__(self, data=None):
+        self.data = data
         self.tensors = []
-        self.data = bytearray()
+
+    def declare(self, name, dtype, shape, **external):
+        """A tensor without content; `external` says where that is."""
+        tensor = TensorProto()
+        tensor.name = name
+        tensor.data_type = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+        tensor.dims.extend(shape)
+        for key, value in external.items():
+            tensor.data_location = TensorProto.EXTERNAL
+            entry = tensor.external_data.add()
+            entry.key, entry.value = key, str(value)
+        self.tensors.append(tensor)
+        return tensor
 
     def add(self, name, array):
         """Keep `array` under `name` and return the name."""
         # ONNX files are little-endian whatever the machine is.
         raw = array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
-        tensor = TensorProto()
-        tensor.name = name
-        tensor.data_type = helper.np_dtype_to_tensor_dtype(array.dtype)
-        tensor.dims.extend(array.shape)
-        if self.location is None or len(raw) < EXTERNAL_FROM_BYTES:
-            tensor.raw_data = raw
+        if self.data is None or len(raw) < EXTERNAL_FROM_BYTES:
+            self.declare(name, array.dtype, array.shape).raw_data = raw
         else:
-            self.data.extend(bytes(-len(self.data) % ALIGNMENT))
-            tensor.data_location = TensorProto.EXTERNAL
-            entries = {"location": self.location, "offset": len(self.data), "length": len(raw)}
-            for key, value in entries.items():
-                entry = tensor.external_data.add()
-                entry.key, entry.value = key, str(value)
-            self.data.extend(raw)
-        self.tensors.append(tensor)
+            place = {"offset": self.data.place(name, raw), "length": len(raw)}
+            self.declare(name, array.dtype, array.shape, location=self.data.location, **place)
         return name
+
+    def supplied(self, name, dtype, shape):
+        """A tensor that the loader hands over."""
+        self.declare(name, dtype, shape, location=SUPPLIED)

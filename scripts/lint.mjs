@@ -17,7 +17,7 @@ function installRuff() {
 	return join(folder, "bin", "ruff");
 }
 
-const PYTHON = ["model", "scripts"];
+const PYTHON = ["model", "scripts", "benchmark"];
 const ruff = installRuff();
 run("cargo", ["fmt", "--check"]);
 run("cargo", ["clippy", "--all-targets", "--", "-D", "warnings"]);

@@ -45,5 +45,6 @@ pub mod node;
 pub mod overrides;
 pub mod score;
 pub mod scorer;
+pub mod threads;
 pub mod trace;
 pub mod weights;

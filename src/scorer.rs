@@ -6,24 +6,46 @@
 use std::{
     collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 use once_cell::sync::OnceCell;
-use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::{
     cache::{CacheOptions, VectorCache},
     dimensions::{Novelty, NoveltySource},
-    embedder::{CancelToken, Embed, EmbedError, Embedding},
+    embedder::{CancelToken, Embed, EmbedError, Embedding, TextWindow},
     error::{Error, Result},
     score::Score,
+    threads::pool,
     trace::Trace,
 };
 
 /// Takes the result of a call, on whatever thread has it. Must not call back into the scorer.
-pub type Reply = Box<dyn FnOnce(Result<Score>) + Send>;
+pub type Reply = Box<dyn FnOnce(Result<Outcome>) + Send>;
+
+/// What becomes of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    Scored(Score),
+    /// The score alone, known before the embedding.
+    Value(f64),
+    /// The embedder has been loaded and used, or this is why not.
+    WarmedUp(std::result::Result<(), EmbedError>),
+}
+
+/// How much of a score the caller wants to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// The number, as soon as it is known.
+    Value,
+    /// The whole account.
+    Account,
+}
 
 /// A cache that the scorer shares with whoever looks into it.
 pub type SharedCache = Arc<Mutex<VectorCache>>;
@@ -31,6 +53,9 @@ pub type SharedCache = Arc<Mutex<VectorCache>>;
 /// Scores traces against what it has scored before. See the module on order.
 pub struct Scorer {
     cache: SharedCache,
+    /// Calls with a smaller ticket that were answered before they were embedded stay out of the
+    /// cache. Changed only while the cache is locked.
+    cleared: AtomicU64,
     clock: Clock,
     order: Mutex<Order>,
     idle: Condvar,
@@ -61,9 +86,11 @@ struct Order {
 }
 
 struct Call {
-    trace: Trace,
+    /// `None` only warms up.
+    trace: Option<Trace>,
     embedder: Arc<dyn Embed>,
-    reply: Reply,
+    /// `None` when the caller has been answered.
+    reply: Option<Reply>,
 }
 
 struct Embedded {
@@ -81,6 +108,7 @@ impl Scorer {
     pub fn new(clock: Clock) -> Result<Arc<Self>> {
         Ok(Arc::new(Self {
             cache: Arc::new(Mutex::new(VectorCache::new(CacheOptions::default())?)),
+            cleared: AtomicU64::new(0),
             clock,
             order: Mutex::default(),
             idle: Condvar::new(),
@@ -92,13 +120,19 @@ impl Scorer {
         &self.cache
     }
 
-    /// How many calls have not been answered yet.
-    pub fn pending(&self) -> u64 {
-        let order = self.lock();
-        order.issued - order.next
+    /// Empties the cache, also of those calls that have been answered but not been embedded yet.
+    pub fn clear_cache(&self) {
+        let issued = self.lock().issued;
+        let mut cache = self.lock_cache();
+        self.cleared.store(issued, Ordering::Relaxed);
+        cache.clear();
     }
 
     /// Scores a trace after every one submitted before it, and hands the result to `reply`.
+    ///
+    /// Where only the value is wanted and no novelty could change it, `reply` gets it at once; the
+    /// embedding enters the cache in its turn all the same. An embedder that is required has to be
+    /// waited for.
     ///
     /// # Errors
     ///
@@ -107,8 +141,30 @@ impl Scorer {
         self: &Arc<Self>,
         trace: Trace,
         embedder: Arc<dyn Embed>,
+        detail: Detail,
         reply: Reply,
     ) -> Result<()> {
+        let known = (detail == Detail::Value && !embedder.is_required())
+            .then(|| Score::without_novelty(&trace))
+            .flatten();
+        let Some(value) = known else {
+            return self.enqueue(Call { trace: Some(trace), embedder, reply: Some(reply) });
+        };
+        self.enqueue(Call { trace: Some(trace), embedder, reply: None })?;
+        reply(Ok(Outcome::Value(value)));
+        Ok(())
+    }
+
+    /// Loads the embedder and uses it once, in its turn like a call, and tells `reply`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Scorer::submit`].
+    pub fn warm_up(self: &Arc<Self>, embedder: Arc<dyn Embed>, reply: Reply) -> Result<()> {
+        self.enqueue(Call { trace: None, embedder, reply: Some(reply) })
+    }
+
+    fn enqueue(self: &Arc<Self>, call: Call) -> Result<()> {
         let pool = pool()?;
         let scorer = self.clone();
         let mut order = self.lock();
@@ -118,7 +174,7 @@ impl Scorer {
         let ticket = order.issued;
         order.issued += 1;
         // Under the lock, so that tickets enter the queue in order.
-        pool.spawn_fifo(move || scorer.run(ticket, Call { trace, embedder, reply }));
+        pool.spawn_fifo(move || scorer.run(ticket, call));
         Ok(())
     }
 
@@ -146,8 +202,9 @@ impl Scorer {
             }
             order.active.insert(ticket, cancel.clone());
         }
-        let outcome =
-            catch_unwind(AssertUnwindSafe(|| call.embedder.embed(call.trace.text(), &cancel)));
+        let nothing = TextWindow::default();
+        let text = call.trace.as_ref().map_or(&nothing, Trace::text);
+        let outcome = catch_unwind(AssertUnwindSafe(|| call.embedder.embed(text, &cancel)));
         let outcome = match outcome {
             Ok(outcome) => outcome.map_err(Failure::Embedder),
             Err(_) => Err(Failure::Panic),
@@ -174,40 +231,49 @@ impl Scorer {
             drop(order);
             let Call { trace, embedder, reply } = call;
             let result = catch_unwind(AssertUnwindSafe(|| {
-                self.score(&trace, outcome, embedder.is_required())
+                let answered = reply.is_none().then_some(next);
+                self.outcome(trace.as_ref(), outcome, embedder.is_required(), answered)
             }));
             let result = result.unwrap_or_else(|_| Err(Error::internal("scoring panicked")));
             order = self.lock();
             order.next += 1;
             // A reply that panics has lost its own result; the others must not be lost with it.
-            let _ = catch_unwind(AssertUnwindSafe(|| reply(result)));
+            let _ = catch_unwind(AssertUnwindSafe(|| reply.map(|reply| reply(result))));
         }
         order.settling = false;
         order
     }
 
-    fn score(
+    fn outcome(
         &self,
-        trace: &Trace,
-        outcome: Result<Embedding, Failure>,
+        trace: Option<&Trace>,
+        embedded: Result<Embedding, Failure>,
         required: bool,
-    ) -> Result<Score> {
-        let source = match outcome {
-            Ok(embedding) => self.compare(&embedding)?,
+        answered: Option<u64>,
+    ) -> Result<Outcome> {
+        let embedded = match embedded {
+            Ok(embedding) => Ok(embedding),
             Err(Failure::Panic) => return Err(Error::internal("embedding panicked")),
             Err(Failure::Embedder(error)) if required => {
                 return Err(Error::embedder_unavailable(error));
             }
-            Err(Failure::Embedder(error)) => {
-                NoveltySource::NoEmbedder { reason: error.to_string().into() }
-            }
+            Err(Failure::Embedder(error)) => Err(error),
         };
-        Ok(Score::of(trace, Novelty::from(source)))
+        let Some(trace) = trace else { return Ok(Outcome::WarmedUp(embedded.map(drop))) };
+        let source = match embedded {
+            Ok(embedding) => self.compare(&embedding, answered)?,
+            Err(error) => NoveltySource::NoEmbedder { reason: error.to_string().into() },
+        };
+        Ok(Outcome::Scored(Score::of(trace, Novelty::from(source))))
     }
 
-    /// Compares an embedding with the cache, then adds it.
-    fn compare(&self, embedding: &Embedding) -> Result<NoveltySource> {
-        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Compares an embedding with the cache, then adds it; but not that of a call that was `answered`,
+    /// with this ticket, before the cache was cleared.
+    fn compare(&self, embedding: &Embedding, answered: Option<u64>) -> Result<NoveltySource> {
+        let mut cache = self.lock_cache();
+        if answered.is_some_and(|ticket| ticket < self.cleared.load(Ordering::Relaxed)) {
+            return Ok(NoveltySource::EmptyCache);
+        }
         let now = (self.clock)();
         let similarity = cache.max_cosine_similarity(&embedding[..], now)?;
         cache.add(&embedding[..], now)?;
@@ -217,24 +283,11 @@ impl Scorer {
         })
     }
 
+    fn lock_cache(&self) -> MutexGuard<'_, VectorCache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Order> {
         self.order.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// How many texts are embedded at once: one for each core that the process may use.
-pub fn pool_threads() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
-/// The threads of all scorers of the process, started by the first call.
-fn pool() -> Result<&'static ThreadPool> {
-    static POOL: OnceCell<ThreadPool> = OnceCell::new();
-    POOL.get_or_try_init(|| {
-        ThreadPoolBuilder::new()
-            .num_threads(pool_threads())
-            .thread_name(|index| format!("kp-scoring-{index}"))
-            .build()
-            .map_err(|error| Error::internal(format!("no threads to score on: {error}")))
-    })
 }

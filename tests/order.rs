@@ -14,7 +14,7 @@ use knowledgepulse_scoring::{
     embedder::{CancelToken, DIMENSIONS, Embed, EmbedError, Embedding, TextWindow},
     error::Error,
     score::Score,
-    scorer::{Scorer, monotonic_clock},
+    scorer::{Detail, Outcome, Scorer, monotonic_clock},
     trace::Trace,
 };
 use serde_json::json;
@@ -64,20 +64,26 @@ fn trace(text: &str) -> Trace {
     .expect("a valid trace")
 }
 
-fn score_all(scorer: &Arc<Scorer>, embedder: &Arc<Told>, texts: &[&str]) -> Vec<Outcome> {
+fn score_all(scorer: &Arc<Scorer>, embedder: &Arc<Told>, texts: &[&str]) -> Vec<Scored> {
     let (sender, receiver) = mpsc::channel();
     for (index, text) in texts.iter().enumerate() {
         let sender = sender.clone();
-        let reply = Box::new(move |result| sender.send((index, result)).unwrap());
-        scorer.submit(trace(text), embedder.clone(), reply).unwrap();
+        let reply = Box::new(move |result| {
+            let score = |outcome| match outcome {
+                Outcome::Scored(score) => score,
+                other => panic!("not a score: {other:?}"),
+            };
+            sender.send((index, Result::map(result, score))).unwrap();
+        });
+        scorer.submit(trace(text), embedder.clone(), Detail::Account, reply).unwrap();
     }
     drop(sender);
     receiver.iter().collect()
 }
 
-type Outcome = (usize, Result<Score, Error>);
+type Scored = (usize, Result<Score, Error>);
 
-fn novelties(outcomes: &[Outcome]) -> Vec<f64> {
+fn novelties(outcomes: &[Scored]) -> Vec<f64> {
     outcomes.iter().map(|(_, result)| result.as_ref().unwrap().dimensions.novelty).collect()
 }
 
@@ -99,7 +105,7 @@ fn a_failing_call_takes_nothing_with_it() {
     let scorer = Scorer::new(monotonic_clock).unwrap();
     let outcomes = score_all(&scorer, &Arc::default(), &["1", "panic", "fail", "1", "2"]);
     let [first, panic, fail, repeated, new] = &outcomes[..] else { panic!("{outcomes:?}") };
-    let novelty = |outcome: &Outcome| outcome.1.as_ref().unwrap().dimensions.novelty;
+    let novelty = |outcome: &Scored| outcome.1.as_ref().unwrap().dimensions.novelty;
     assert_eq!(panic.1.as_ref().unwrap_err().code(), "INTERNAL");
     assert_eq!(
         [novelty(first), novelty(fail), novelty(repeated), novelty(new)],
@@ -128,7 +134,7 @@ fn closing_ends_what_runs_and_drops_what_waits() {
     for _ in 0..50 {
         let sender = sender.clone();
         let reply = Box::new(move |_| sender.send(()).unwrap());
-        scorer.submit(trace("hang"), embedder.clone(), reply).unwrap();
+        scorer.submit(trace("hang"), embedder.clone(), Detail::Value, reply).unwrap();
     }
     while embedder.calls.load(Ordering::SeqCst) == 0 {
         thread::yield_now();
@@ -138,7 +144,7 @@ fn closing_ends_what_runs_and_drops_what_waits() {
     drop(sender);
     assert!(receiver.recv().is_err(), "no call is answered after closing");
     assert_eq!(embedder.calls.load(Ordering::SeqCst), begun, "nothing begins after closing");
-    let refused = scorer.submit(trace("1"), embedder, Box::new(|_| {}));
+    let refused = scorer.submit(trace("1"), embedder, Detail::Value, Box::new(|_| {}));
     assert_eq!(refused.unwrap_err().code(), "CLOSED");
 }
 
@@ -146,7 +152,69 @@ fn closing_ends_what_runs_and_drops_what_waits() {
 fn a_reply_that_panics_hurts_only_itself() {
     let scorer = Scorer::new(monotonic_clock).unwrap();
     let embedder = Arc::<Told>::default();
-    scorer.submit(trace("1"), embedder.clone(), Box::new(|_| panic!("in the reply"))).unwrap();
+    let reply = Box::new(|_| panic!("in the reply"));
+    scorer.submit(trace("1"), embedder.clone(), Detail::Account, reply).unwrap();
     assert_eq!(novelties(&score_all(&scorer, &embedder, &["1"])), [0.0]);
-    assert_eq!(scorer.pending(), 0);
+}
+
+/// A single thought, whose score is always 0.1.
+fn thought(text: &str) -> Trace {
+    let json = json!({
+        "metadata": { "task_domain": "d", "success": true },
+        "task": { "objective": text },
+        "steps": [{ "type": "thought" }],
+        "outcome": { "confidence": 0 },
+    });
+    Trace::from_json(&json).expect("a valid trace")
+}
+
+#[test]
+fn a_score_that_no_novelty_can_change_does_not_wait() {
+    let scorer = Scorer::new(monotonic_clock).unwrap();
+    let embedder = Arc::<Told>::default();
+    let (sender, receiver) = mpsc::channel();
+    let submit = |name: &'static str, trace, detail| {
+        let sender = sender.clone();
+        let reply = Box::new(move |result| sender.send((name, result)).unwrap());
+        scorer.submit(trace, embedder.clone(), detail, reply).unwrap();
+    };
+    submit("slow", trace("0"), Detail::Value);
+    submit("value", thought("7"), Detail::Value);
+    submit("account", thought("7"), Detail::Account);
+    let (first, result) = receiver.recv().unwrap();
+    assert_eq!((first, result), ("value", Ok(Outcome::Value(0.1))));
+    assert_eq!(receiver.recv().unwrap().0, "slow");
+    let (_, account) = receiver.recv().unwrap();
+    let Ok(Outcome::Scored(score)) = account else { panic!("{account:?}") };
+    assert_eq!((score.value, score.dimensions.novelty), (0.1, 0.0), "the value is in the cache");
+    assert_eq!(scorer.cache().lock().unwrap().len(monotonic_clock()), 3);
+}
+
+#[test]
+fn clearing_the_cache_also_clears_what_is_answered_and_on_its_way() {
+    let scorer = Scorer::new(monotonic_clock).unwrap();
+    let embedder = Arc::<Told>::default();
+    let (sender, receiver) = mpsc::channel();
+    let submit = |trace, detail| {
+        let sender = sender.clone();
+        let reply = Box::new(move |result| sender.send(result).unwrap());
+        scorer.submit(trace, embedder.clone(), detail, reply).unwrap();
+    };
+    submit(thought("0"), Detail::Value);
+    assert_eq!(receiver.recv().unwrap(), Ok(Outcome::Value(0.1)));
+    scorer.clear_cache();
+    submit(thought("0"), Detail::Account);
+    let Ok(Outcome::Scored(score)) = receiver.recv().unwrap() else { panic!("no account") };
+    assert_eq!(score.dimensions.novelty, 0.5, "nothing to compare with");
+    assert_eq!(scorer.cache().lock().unwrap().len(monotonic_clock()), 1);
+}
+
+#[test]
+fn a_required_embedder_is_waited_for() {
+    let scorer = Scorer::new(monotonic_clock).unwrap();
+    let embedder = Arc::new(Told { required: true, ..Told::default() });
+    let (sender, receiver) = mpsc::channel();
+    let reply = Box::new(move |result| sender.send(result).unwrap());
+    scorer.submit(thought("fail"), embedder, Detail::Value, reply).unwrap();
+    assert_eq!(receiver.recv().unwrap().unwrap_err().code(), "EMBEDDER_UNAVAILABLE");
 }

@@ -49,26 +49,27 @@ function environment(changes) {
  * @param body A function that uses nothing from around it. What it sends, and then what it returns,
  * comes back in `values`; the last of them is `value`.
  * @param options `preload: false` leaves out the import of the addon; `onValue(value, child)` is
- * called as values come in.
+ * called as values come in; `under` is a command that is to start the process.
  */
 export async function run(body, options = {}) {
 	const {
 		input,
 		env,
 		execArgv = [],
+		under = [],
 		preload = true,
 		killAfterMs,
 		onValue,
 	} = options;
-	const child = spawn(
-		process.execPath,
-		[...execArgv, "--input-type=module", "-e", program(body, preload)],
-		{
-			cwd: testFolder,
-			env: environment(env),
-			stdio: ["pipe", "pipe", "pipe", "pipe"],
-		},
-	);
+	const [command, ...args] = [
+		...[...under, process.execPath, ...execArgv],
+		...["--input-type=module", "-e", program(body, preload)],
+	];
+	const child = spawn(command, args, {
+		cwd: testFolder,
+		env: environment(env),
+		stdio: ["pipe", "pipe", "pipe", "pipe"],
+	});
 	const values = [];
 	const lines = splitter((line) => {
 		values.push(deserialize(Buffer.from(line, "base64")));

@@ -1,6 +1,5 @@
 /** Folders that look like the one with the model, but are not quite like it. */
 
-import { createHash } from "node:crypto";
 import {
 	constants,
 	copyFileSync,
@@ -16,6 +15,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { blake3 } from "@noble/hashes/blake3";
 import { status } from "../../index.mjs";
 
 /** The model folder and the library that are beside the addon. */
@@ -88,7 +88,7 @@ export function replaceVouched(folder, name, bytes) {
 	const manifest = readManifest(folder);
 	const entry = manifest.files.find((file) => file.name === name);
 	entry.bytes = bytes.length;
-	entry.sha256 = createHash("sha256").update(bytes).digest("hex");
+	entry.blake3 = Buffer.from(blake3(bytes)).toString("hex");
 	rmSync(join(folder, name));
 	writeFileSync(join(folder, name), bytes);
 	writeManifest(folder, manifest);

@@ -55,13 +55,13 @@ def digest_of_sources(paths):
     return digest.hexdigest()
 
 
-def verify(path, expected):
-    """Raise AssetError unless the file has the expected sha256."""
+def verify(path, expected, digest=digest_of):
+    """Raise AssetError unless the file has the expected digest, a sha256 unless said otherwise."""
     if not path.is_file():
         raise AssetError(f"{path}: no such file")
-    found = digest_of(path)
+    found = digest(path)
     if found != expected:
-        raise AssetError(f"{path}: expected sha256 {expected}, found {found}")
+        raise AssetError(f"{path}: expected digest {expected}, found {found}")
 
 
 @contextmanager

@@ -16,15 +16,24 @@ from assets.common import (
     scratch_folder,
     verify,
 )
-from assets.packages import REQUIREMENTS, builder_packages, extract, run, wheel
+from assets.packages import REQUIREMENTS, blake3_of, builder_packages, extract, run, wheel
 
 BUILDER = ROOT / "model"
-FILES = ("model.onnx", "model.bin", "tokenizer.json", "manifest.json", "LICENSE")
+FILES = (
+    "exact.onnx",
+    "fast.onnx",
+    "fast-u8.onnx",
+    "fast-weights.onnx",
+    "model.bin",
+    "tokenizer.json",
+    "manifest.json",
+    "LICENSE",
+)
 PLAIN_NAME = Path("Xenova") / "all-MiniLM-L6-v2"
 PLAIN_FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "onnx/model.onnx")
 
 # These do not end up in any file that is made.
-NOT_SOURCES = ("measure.py", "test_model.py", "reference.py")
+NOT_SOURCES = ("measure.py", "test_model.py", "reference.py", "operators.py")
 
 
 def digest_of_builder(pins_file):
@@ -88,9 +97,13 @@ def install(pins, pins_file, source, out):
     folder = built(pins, pins_file, source)
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     for entry in manifest["files"]:
-        verify(folder / entry["name"], entry["sha256"])
+        verify(folder / entry["name"], entry["blake3"], blake3_of)
     for name in sorted(FILES, key=lambda name: name == "manifest.json"):
         put(folder / name, out / name)
+    # What an earlier version had put there would be published with the rest.
+    for path in out.iterdir():
+        if path.name not in FILES:
+            path.unlink()
 
 
 def install_plain(pins, source, out):

@@ -9,8 +9,8 @@ import platform
 import subprocess
 import sys
 
-from assets.common import AssetError, digest_of, put, say, scratch_folder
-from assets.packages import extract, run, wheel
+from assets.common import AssetError, put, say, scratch_folder
+from assets.packages import blake3_of, extract, run, wheel
 
 NOTICES = {
     "onnxruntime-LICENSE.txt": "onnxruntime/LICENSE",
@@ -33,7 +33,7 @@ def entry(requirement, library):
         "name": library.name,
         "version": requirement.partition("==")[2],
         "bytes": library.stat().st_size,
-        "sha256": digest_of(library),
+        "blake3": blake3_of(library),
     }
     return json.dumps(values, indent=2) + "\n"
 

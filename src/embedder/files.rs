@@ -6,18 +6,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use blake3::{Hash, Hasher};
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
 
 use super::{DIMENSIONS, EmbedError, MAX_TOKENS, Tokenizer};
 
 const MANIFEST: &str = "manifest.json";
-const GRAPH: &str = "model.onnx";
+const GRAPHS: [&str; 4] = ["exact.onnx", "fast.onnx", "fast-u8.onnx", "fast-weights.onnx"];
+const WEIGHTS: &str = "model.bin";
 /// Beside the library that is shipped: what it must be, as an entry of the manifest.
 const LIBRARY_ENTRY: &str = "onnxruntime.json";
 const TOKENIZER: &str = "tokenizer.json";
 /// The layout of the folder that this version reads.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// The file name of the ONNX Runtime library that is shipped beside the addon.
 ///
@@ -46,14 +47,13 @@ struct Manifest {
 struct Entry {
     name: String,
     bytes: u64,
-    sha256: String,
+    blake3: String,
 }
 
 /// A model folder whose manifest has been read.
 pub struct ModelFiles {
     folder: PathBuf,
     manifest: Manifest,
-    graph: PathBuf,
 }
 
 impl ModelFiles {
@@ -76,7 +76,7 @@ impl ModelFiles {
                 return Err(file_error(&path, format!("{what}: expected {expected}, got {found}")));
             }
         }
-        Ok(Self { folder: folder.to_owned(), manifest, graph: folder.join(GRAPH) })
+        Ok(Self { folder: folder.to_owned(), manifest })
     }
 
     /// The name of the model.
@@ -84,9 +84,9 @@ impl ModelFiles {
         &self.manifest.name
     }
 
-    /// The path of the ONNX graph.
-    pub fn graph(&self) -> &Path {
-        &self.graph
+    /// The path of a file of the folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
     }
 
     /// Reads and checks the tokenizer.
@@ -95,42 +95,37 @@ impl ModelFiles {
     ///
     /// Why it cannot be used.
     pub fn read_tokenizer(&self) -> Result<Tokenizer, EmbedError> {
-        let entry = self.entry(TOKENIZER)?;
-        let path = self.folder.join(TOKENIZER);
+        let (path, entry) = (self.path(TOKENIZER), self.entry(TOKENIZER)?);
         let json = std::fs::read(&path).map_err(|error| file_error(&path, error))?;
-        entry.check(&path, json.len() as u64, Sha256::digest(&json).as_slice())?;
+        entry.check(&path, json.len() as u64, blake3::hash(&json))?;
         Tokenizer::from_json(&json).map_err(|what| file_error(&path, what))
     }
 
-    /// Checks the graph, which is small, and which ONNX Runtime must not see damaged.
+    /// Checks the graphs, which are small, and which ONNX Runtime must not see damaged.
     ///
     /// # Errors
     ///
-    /// It is not what the manifest says.
-    pub fn verify_graph(&self) -> Result<(), EmbedError> {
-        self.verify(self.entry(GRAPH)?)
+    /// The first one that is not what the manifest says.
+    pub fn verify_graphs(&self) -> Result<(), EmbedError> {
+        GRAPHS.iter().try_for_each(|name| self.verify(name))
     }
 
-    /// Checks the weights: every file but the graph and the tokenizer.
+    /// Checks the weights.
     ///
     /// # Errors
     ///
-    /// The first file that is not what the manifest says.
+    /// They are not what the manifest says.
     pub fn verify_weights(&self) -> Result<(), EmbedError> {
-        let weights = |entry: &&Entry| entry.name != GRAPH && entry.name != TOKENIZER;
-        self.manifest.files.iter().filter(weights).try_for_each(|entry| self.verify(entry))
+        self.verify(WEIGHTS)
+    }
+
+    fn verify(&self, name: &str) -> Result<(), EmbedError> {
+        self.entry(name)?.verify(&self.path(name))
     }
 
     fn entry(&self, name: &str) -> Result<&Entry, EmbedError> {
-        self.manifest
-            .files
-            .iter()
-            .find(|entry| entry.name == name)
-            .ok_or_else(|| file_error(&self.folder.join(MANIFEST), format!("names no file {name}")))
-    }
-
-    fn verify(&self, entry: &Entry) -> Result<(), EmbedError> {
-        entry.verify(&self.folder.join(&entry.name))
+        let entry = self.manifest.files.iter().find(|entry| entry.name == name);
+        entry.ok_or_else(|| file_error(&self.path(MANIFEST), format!("names no file {name}")))
     }
 }
 
@@ -153,40 +148,35 @@ pub fn verify_library(path: &Path) -> Result<(), EmbedError> {
 impl Entry {
     fn verify(&self, path: &Path) -> Result<(), EmbedError> {
         let (bytes, digest) = digest(path).map_err(|error| file_error(path, error))?;
-        self.check(path, bytes, &digest)
+        self.check(path, bytes, digest)
     }
 
-    fn check(&self, path: &Path, bytes: u64, digest: &[u8]) -> Result<(), EmbedError> {
+    fn check(&self, path: &Path, bytes: u64, digest: Hash) -> Result<(), EmbedError> {
         let damaged =
             |expected, found| Err(EmbedError::Damaged { path: path.to_owned(), expected, found });
         if bytes != self.bytes {
             return damaged(format!("{} bytes", self.bytes), format!("{bytes} bytes"));
         }
-        let found = hex(digest);
-        if found != self.sha256 {
-            return damaged(format!("SHA-256 {}", self.sha256), found);
+        if Hash::from_hex(&self.blake3).ok() != Some(digest) {
+            return damaged(format!("BLAKE3 {}", self.blake3), digest.to_string());
         }
         Ok(())
     }
 }
 
-fn digest(path: &Path) -> std::io::Result<(u64, Vec<u8>)> {
+fn digest(path: &Path) -> std::io::Result<(u64, Hash)> {
     let mut file = File::open(path)?;
-    let mut hasher = Sha256::new();
+    let mut hasher = Hasher::new();
     let mut buffer = vec![0; 1 << 18];
     let mut bytes = 0;
     loop {
         let read = file.read(&mut buffer)?;
         if read == 0 {
-            return Ok((bytes, hasher.finalize().to_vec()));
+            return Ok((bytes, hasher.finalize()));
         }
         bytes += read as u64;
         hasher.update(&buffer[..read]);
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn file_error(path: &Path, what: impl ToString) -> EmbedError {

@@ -2,8 +2,14 @@
 //!
 //! A leaf: it knows nothing of traces, scores or JavaScript.
 
+mod cancel;
 mod chars;
 mod files;
+#[doc(hidden)]
+pub mod kernels;
+mod memo;
+mod operators;
+mod precision;
 mod runtime;
 mod session;
 mod slot;
@@ -12,13 +18,15 @@ mod window;
 
 use std::{path::PathBuf, sync::Arc, thread};
 
+pub use cancel::CancelToken;
 pub use files::{ModelFiles, library_file_name};
+pub use precision::Precision;
 pub use runtime::{disable_telemetry, loaded_library};
-pub use session::CancelToken;
 pub use slot::{EmbedderSlot, Mode, Settings, State};
 pub use tokenizer::Tokenizer;
 pub use window::TextWindow;
 
+use memo::Memo;
 use session::ModelSession;
 
 /// The model sees this many tokens of a text, `[CLS]` included.
@@ -51,6 +59,7 @@ pub enum EmbedError {
 pub struct Embedder {
     tokenizer: Tokenizer,
     session: ModelSession,
+    memo: Memo,
     model: String,
 }
 
@@ -62,29 +71,46 @@ impl Embedder {
     /// What is missing or damaged, and where.
     pub fn load(settings: &Settings) -> Result<Self, EmbedError> {
         let files = Arc::new(ModelFiles::open(&settings.model_dir)?);
-        let environment = runtime::environment(&settings.library)?;
         let (session, tokenizer) = thread::scope(|scope| {
             let tokenizer = scope.spawn(|| files.read_tokenizer());
-            let session = ModelSession::load(environment, files.clone(), settings.threads);
+            let session = runtime::environment(&settings.library).and_then(|environment| {
+                let (files, threads) = (files.clone(), settings.threads);
+                ModelSession::load(environment, files, settings.precision, threads)
+            });
             (session, tokenizer.join())
         });
         let panicked = |_| Err(EmbedError::Runtime("reading the tokenizer panicked".into()));
         let (session, tokenizer) = (session?, tokenizer.unwrap_or_else(panicked)?);
-        Ok(Self { tokenizer, session, model: files.name().to_owned() })
+        release_free_memory();
+        let model = files.name().to_owned();
+        let embedder = Self { tokenizer, session, memo: Memo::default(), model };
+        // A model that loads may still not run.
+        embedder.embed(&TextWindow::default(), &CancelToken::default())?;
+        Ok(embedder)
     }
 
-    /// The embedding of a text.
+    /// The embedding of a text, which is not computed again where the same tokens were met lately.
     ///
     /// # Errors
     ///
     /// [`EmbedError::Cancelled`] after [`CancelToken::cancel`], or what ONNX Runtime says.
     pub fn embed(&self, text: &TextWindow, cancel: &CancelToken) -> Result<Embedding, EmbedError> {
-        self.session.run(&self.tokenizer.encode(text.as_str()), cancel)
+        let ids = self.tokenizer.encode(text.as_str());
+        self.memo.get_or_embed(&ids, || self.session.run(&ids, cancel))
     }
 
     /// The name of the model, as its manifest gives it.
     pub fn model(&self) -> &str {
         &self.model
+    }
+}
+
+/// Loading leaves half as much memory again with the allocator as the model needs.
+fn release_free_memory() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: it only gives free pages back to the system, and may be called on any thread.
+    unsafe {
+        libc::malloc_trim(0);
     }
 }
 

@@ -1,10 +1,10 @@
 //! The ONNX session: token ids to embedding.
 
 use std::{
-    path::Path,
+    ffi::{CStr, CString},
     sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        Arc,
+        atomic::{AtomicUsize, Ordering},
     },
     thread,
 };
@@ -15,49 +15,19 @@ use ort::{
     environment::Environment,
     logging::LogLevel,
     session::{NoSelectedOutputs, RunOptions, Session},
-    value::{TensorRef, TensorRefMut},
+    sys,
+    value::{DynValue, Tensor, TensorElementType, TensorRef, TensorRefMut, ValueType},
 };
 
-use super::{DIMENSIONS, EmbedError, Embedding, ModelFiles};
+use super::{CancelToken, DIMENSIONS, EmbedError, Embedding, ModelFiles, Precision, operators};
 
-/// Ends runs from another thread, between two operations of the graph.
-#[derive(Clone, Default)]
-pub struct CancelToken(Arc<Cancel>);
-
-#[derive(Default)]
-struct Cancel {
-    cancelled: AtomicBool,
-    running: Mutex<Option<Arc<RunOptions<NoSelectedOutputs>>>>,
-}
-
-impl CancelToken {
-    /// Ends the run that holds this token, and any that would begin with it.
-    pub fn cancel(&self) {
-        self.0.cancelled.store(true, Ordering::SeqCst);
-        if let Some(options) = &*self.running() {
-            // The only failure is a null pointer, which it is not.
-            let _ = options.terminate();
-        }
-    }
-
-    /// Whether [`CancelToken::cancel`] has been called.
-    pub fn is_cancelled(&self) -> bool {
-        self.0.cancelled.load(Ordering::SeqCst)
-    }
-
-    fn running(&self) -> std::sync::MutexGuard<'_, Option<Arc<RunOptions<NoSelectedOutputs>>>> {
-        self.0.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The embedding graph: `input_ids`, int64 \[tokens\], to `embedding`, float32 \[384\].
+/// The graph of a precision: `input_ids`, int64 \[tokens\], to `embedding`, float32 \[384\].
 ///
 /// Two sessions of it: one puts every core to work on a single text, the other leaves it at one
 /// thread, so that texts side by side do not get in each other's way. The second is made when
 /// there are two texts for the first time. Both give the same bits.
 pub struct ModelSession {
-    environment: &'static Environment,
-    files: Arc<ModelFiles>,
+    maker: SessionMaker,
     alone: Session,
     /// `None` inside where it could not be made: the other one then serves all texts.
     side_by_side: OnceCell<Option<Session>>,
@@ -73,11 +43,14 @@ impl ModelSession {
     pub fn load(
         environment: &'static Environment,
         files: Arc<ModelFiles>,
+        precision: Precision,
         threads: usize,
     ) -> Result<Self, EmbedError> {
-        let alone = verified_session(environment, &files, threads)?;
+        let precision = precision.here();
+        let maker = SessionMaker { environment, files, precision };
+        let alone = maker.verified_session(threads)?;
         let (side_by_side, running) = (OnceCell::new(), AtomicUsize::new(0));
-        Ok(Self { environment, files, alone, side_by_side, running })
+        Ok(Self { maker, alone, side_by_side, running })
     }
 
     /// Runs the graph over one text.
@@ -92,7 +65,7 @@ impl ModelSession {
             Err(EmbedError::Cancelled)
         } else {
             let others = self.running.fetch_add(1, Ordering::SeqCst);
-            let result = run(self.session(others), ids, &options);
+            let result = embed(self.session(others), ids, &options);
             self.running.fetch_sub(1, Ordering::SeqCst);
             result
         };
@@ -113,58 +86,122 @@ impl ModelSession {
         }
         // Checked again: the files may have been replaced since the other session was made, and
         // scores must not depend on how many texts there are.
-        let made = self
-            .side_by_side
-            .get_or_init(|| verified_session(self.environment, &self.files, 1).ok());
+        let made = self.side_by_side.get_or_init(|| self.maker.verified_session(1).ok());
         made.as_ref().unwrap_or(&self.alone)
     }
 }
 
-/// A session whose files are what the manifest says. Reading the weights and loading the graph take
-/// about the same time, and so are done at the same time.
-fn verified_session(
-    environment: &Environment,
-    files: &ModelFiles,
-    threads: usize,
-) -> Result<Session, EmbedError> {
-    files.verify_graph()?;
-    thread::scope(|scope| {
-        let session = scope.spawn(|| new_session(environment, files.graph(), threads));
-        let verified = files.verify_weights();
-        let session = session.join().unwrap_or_else(|_| {
-            Err(EmbedError::Runtime("the session could not be created: panic".into()))
-        });
-        verified.and(session)
-    })
+/// What sessions are made from.
+struct SessionMaker {
+    environment: &'static Environment,
+    files: Arc<ModelFiles>,
+    precision: Precision,
 }
 
-fn new_session(
-    environment: &Environment,
-    graph: &Path,
-    threads: usize,
-) -> Result<Session, EmbedError> {
-    let session = Session::builder(environment)
-        .and_then(|builder| Ok(builder.with_log_level(LogLevel::Fatal)?))
-        .and_then(|builder| Ok(builder.with_intra_threads(threads)?))
-        // Spinning bridges the gaps between operations, and ends with the run.
-        .and_then(|builder| Ok(builder.with_intra_op_spinning(true)?))
-        .and_then(|builder| Ok(builder.with_config_entry("session.force_spinning_stop", "1")?))
-        .and_then(|mut builder| builder.commit_from_file(graph))
-        .map_err(runtime_error)?;
-    release_free_memory();
-    Ok(session)
-}
+/// A constant that the loader hands to a graph.
+type Constant = (CString, DynValue);
 
-/// Loading leaves half as much memory again with the allocator as the session needs.
-fn release_free_memory() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: it only gives free pages back to the system, and may be called on any thread.
-    unsafe {
-        libc::malloc_trim(0);
+impl SessionMaker {
+    /// A session whose files are what the manifest says. Reading the weights and loading the graph
+    /// take about the same time, and so are done at the same time.
+    fn verified_session(&self, threads: usize) -> Result<Session, EmbedError> {
+        self.files.verify_graphs()?;
+        thread::scope(|scope| {
+            let session = scope.spawn(|| {
+                let weights = self.weights(threads)?;
+                self.session(self.precision.graph(), threads, &weights)
+            });
+            let verified = self.files.verify_weights();
+            let session = session.join().unwrap_or_else(|_| {
+                Err(EmbedError::Runtime("the session could not be created: panic".into()))
+            });
+            verified.and(session)
+        })
+    }
+
+    /// The constants that the graph of this precision has to be given.
+    fn weights(&self, threads: usize) -> Result<Vec<Constant>, EmbedError> {
+        let Some(graph) = self.precision.weights_graph() else { return Ok(Vec::new()) };
+        let session = self.session(graph, threads, &[])?;
+        let mut made = Vec::new();
+        for outlet in session.outputs() {
+            let name = CString::new(outlet.name());
+            let name = name.map_err(|error| EmbedError::Runtime(error.to_string()))?;
+            made.push((name, empty_tensor(outlet.dtype())?));
+        }
+        let outputs: Vec<_> =
+            made.iter().map(|(name, value)| (name.as_c_str(), value.ptr())).collect();
+        let options = RunOptions::new().map_err(runtime_error)?;
+        // SAFETY: the tensors have the types and shapes that the session announces, and nothing
+        // else refers to their numbers yet.
+        unsafe { run(&session, &options, &[], &outputs) }?;
+        if self.precision == Precision::FastUnsigned {
+            for (_, value) in &mut made {
+                make_unsigned(value)?;
+            }
+        }
+        Ok(made)
+    }
+
+    fn session(
+        &self,
+        graph: &str,
+        threads: usize,
+        constants: &[Constant],
+    ) -> Result<Session, EmbedError> {
+        let mut builder = Session::builder(self.environment)
+            .and_then(|builder| Ok(builder.with_log_level(LogLevel::Fatal)?))
+            .and_then(|builder| Ok(builder.with_intra_threads(threads)?))
+            // Spinning bridges the gaps between operations, and ends with the run.
+            .and_then(|builder| Ok(builder.with_intra_op_spinning(true)?))
+            .and_then(|builder| Ok(builder.with_config_entry("session.force_spinning_stop", "1")?))
+            // Texts are of all lengths: a plan for each takes memory and saves no time.
+            .and_then(|builder| Ok(builder.with_memory_pattern(false)?))
+            .and_then(|builder| Ok(builder.with_operators(operators::domain()?)?))
+            .map_err(runtime_error)?;
+        for (name, value) in constants {
+            // Not through the builder, which would keep the constant for as long as the session
+            // lives; ONNX Runtime drops it when it has packed it.
+            //
+            // SAFETY: name and value are alive during the call; ONNX Runtime holds the value by a
+            // count of its own.
+            let status = unsafe {
+                let options = builder.ptr_mut();
+                (ort::api().AddExternalInitializers)(options, &name.as_ptr(), &value.ptr(), 1)
+            };
+            // SAFETY: the status comes from the call above and is used once.
+            unsafe { ort::Error::result_from_status(status) }.map_err(runtime_error)?;
+        }
+        builder.commit_from_file(self.files.path(graph)).map_err(runtime_error)
     }
 }
 
-fn run(
+/// A tensor of zeros. Its memory is ours, so that it does not keep a session alive.
+fn empty_tensor(kind: &ValueType) -> Result<DynValue, EmbedError> {
+    let ValueType::Tensor { ty, shape, .. } = kind else {
+        return Err(EmbedError::Runtime(format!("expected a tensor, got {kind}")));
+    };
+    let (shape, count) = (shape.to_vec(), shape.num_elements());
+    let tensor = match ty {
+        TensorElementType::Int8 => {
+            Tensor::from_array((shape, vec![0_i8; count])).map(Tensor::into_dyn)
+        }
+        _ => Tensor::from_array((shape, vec![0_f32; count])).map(Tensor::into_dyn),
+    };
+    tensor.map_err(runtime_error)
+}
+
+/// Turns signed 8-bit integers into unsigned ones about 128; leaves other tensors as they are.
+fn make_unsigned(value: &mut DynValue) -> Result<(), EmbedError> {
+    if let Ok((shape, integers)) = value.try_extract_tensor::<i8>() {
+        let integers: Vec<u8> = integers.iter().map(|x| x.cast_unsigned() ^ 0x80).collect();
+        let tensor = Tensor::from_array((shape.to_vec(), integers));
+        *value = tensor.map_err(runtime_error)?.into_dyn();
+    }
+    Ok(())
+}
+
+fn embed(
     session: &Session,
     ids: &[i64],
     options: &RunOptions<NoSelectedOutputs>,
@@ -173,15 +210,33 @@ fn run(
     let input = TensorRef::from_array_view(([ids.len()], ids)).map_err(runtime_error)?;
     let output = TensorRefMut::from_array_view_mut(([DIMENSIONS], &mut embedding[..]))
         .map_err(runtime_error)?;
-    let (input_names, output_names) = ([c"input_ids".as_ptr()], [c"embedding".as_ptr()]);
-    let inputs = [input.ptr()];
-    let mut outputs = [output.ptr().cast_mut()];
-    // `Session::run` wants `&mut self`, for execution providers that are not thread-safe. The C
-    // API documents `Run` as safe to call concurrently on one session, and the CPU provider, the
-    // only one here, keeps to that.
-    //
-    // SAFETY: all pointers are valid for the call, the arrays have the lengths given, and the
-    // output tensor borrows `embedding`, which nothing else touches until the call returns.
+    let (inputs, outputs) = ([(c"input_ids", input.ptr())], [(c"embedding", output.ptr())]);
+    // SAFETY: the output tensor borrows `embedding`, which nothing else touches.
+    unsafe { run(session, options, &inputs, &outputs) }?;
+    drop(output);
+    Ok(embedding)
+}
+
+/// Runs a session from tensors into tensors.
+///
+/// `Session::run` wants `&mut self`, for execution providers that are not thread-safe. The C API
+/// documents `Run` as safe to call concurrently on one session, and the CPU provider, the only one
+/// here, keeps to that; so do our operators.
+///
+/// # Safety
+///
+/// All values are tensors, alive until this returns; nothing else refers to those of the outputs.
+unsafe fn run(
+    session: &Session,
+    options: &RunOptions<NoSelectedOutputs>,
+    inputs: &[(&CStr, *const sys::OrtValue)],
+    outputs: &[(&CStr, *const sys::OrtValue)],
+) -> Result<(), EmbedError> {
+    let names = |values: &[(&CStr, _)]| values.iter().map(|(name, _)| name.as_ptr()).collect();
+    let (input_names, output_names): (Vec<_>, Vec<_>) = (names(inputs), names(outputs));
+    let inputs: Vec<_> = inputs.iter().map(|(_, value)| *value).collect();
+    let mut outputs: Vec<_> = outputs.iter().map(|(_, value)| value.cast_mut()).collect();
+    // SAFETY: the arrays have the lengths given; the caller vouches for the values.
     let status = unsafe {
         (ort::api().Run)(
             session.ptr().cast_mut(),
@@ -195,9 +250,7 @@ fn run(
         )
     };
     // SAFETY: the status comes from the call above and is used once.
-    unsafe { ort::Error::result_from_status(status) }.map_err(runtime_error)?;
-    drop(output);
-    Ok(embedding)
+    unsafe { ort::Error::result_from_status(status) }.map_err(runtime_error)
 }
 
 fn runtime_error(error: ort::Error) -> EmbedError {

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{EmbedError, Embedder};
+use super::{EmbedError, Embedder, Precision};
 
 /// After a failure, calls within this time get the same answer; the first one later tries again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -31,6 +31,7 @@ pub struct Settings {
     pub model_dir: PathBuf,
     /// The ONNX Runtime library.
     pub library: PathBuf,
+    pub precision: Precision,
     /// Threads that work on one text.
     pub threads: usize,
 }

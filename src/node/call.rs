@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     error::Error,
+    scorer::{Detail, Reply},
     trace::{self, ReadError, Trace},
 };
 
@@ -23,6 +24,8 @@ pub enum Answer {
     Number,
     /// The score with its account.
     Report,
+    /// The status, once the embedder is warm.
+    Status,
 }
 
 /// Scores `value`; whatever goes wrong from here on rejects the promise.
@@ -52,9 +55,27 @@ fn start(
     answer: Answer,
 ) -> crate::error::Result<()> {
     let embedder = current_embedder()?;
-    let outbox = state.outbox.clone();
-    let reply = Box::new(move |result| outbox.post(deferred, answer, result));
-    state.scorer.submit(trace, embedder, reply)?;
+    let detail = if answer == Answer::Number { Detail::Value } else { Detail::Account };
+    state.scorer.submit(trace, embedder, detail, reply(state, deferred, answer))?;
     state.outbox.expect_one(env);
     Ok(())
+}
+
+/// Loads the embedder and uses it once.
+pub fn warm_up(env: &Env) -> Result<Unknown<'_>> {
+    let state = EnvState::of(env)?;
+    let (promise, deferred) = Promise::new(env)?;
+    let started = current_embedder().and_then(|embedder| {
+        state.scorer.warm_up(embedder, reply(state, deferred, Answer::Status))
+    });
+    match started {
+        Ok(()) => state.outbox.expect_one(env),
+        Err(error) => deferred.reject(env, report::error(env, &error)?)?,
+    }
+    Ok(promise)
+}
+
+fn reply(state: &EnvState, deferred: Promise, answer: Answer) -> Reply {
+    let outbox = state.outbox.clone();
+    Box::new(move |result| outbox.post(deferred, answer, result))
 }

@@ -36,6 +36,11 @@ pub fn explain_value<'env>(env: &'env Env, trace: Unknown<'env>) -> Result<Unkno
 }
 
 #[napi(catch_unwind)]
+pub fn warmup(env: &Env) -> Result<Unknown<'_>> {
+    call::warm_up(env)
+}
+
+#[napi(catch_unwind)]
 pub fn configure(env: &Env, options: Unknown) -> Result<()> {
     settings::configure(env, options)
 }
@@ -48,7 +53,7 @@ pub fn status(env: &Env) -> Result<Status> {
 /// The cache behind `evaluateValue` in this environment.
 #[napi(catch_unwind)]
 pub fn local_cache(env: &Env) -> Result<VectorCache> {
-    Ok(VectorCache::shared(EnvState::of(env)?.scorer.cache().clone()))
+    Ok(VectorCache::of(EnvState::of(env)?.scorer.clone()))
 }
 
 /// Ends all work of this environment; the process may exit when it returns.

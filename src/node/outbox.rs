@@ -20,7 +20,7 @@ use napi::{
 use once_cell::sync::OnceCell;
 
 use super::{call::Answer, report};
-use crate::{error, score::Score};
+use crate::{error, scorer::Outcome};
 
 /// Wakes the JavaScript thread; weak, so that it alone does not keep the process alive.
 type Wake = ThreadsafeFunction<(), (), (), Status, false, true>;
@@ -58,15 +58,15 @@ impl Promise {
 struct Posted {
     promise: Promise,
     answer: Answer,
-    result: error::Result<Score>,
+    result: error::Result<Outcome>,
 }
 
 impl Posted {
     fn settle(self, env: &Env) -> Result<()> {
         match self.result {
-            Ok(score) => {
-                report::warn_without_embedder(env, &score);
-                self.promise.resolve(env, report::answer(env, &score, self.answer)?)
+            Ok(outcome) => {
+                report::warn_without_embedder(env, &outcome);
+                self.promise.resolve(env, report::answer(env, &outcome, self.answer)?)
             }
             Err(error) => self.promise.reject(env, report::error(env, &error)?),
         }
@@ -106,8 +106,13 @@ impl Outbox {
         }
     }
 
+    /// How many promises are still to be settled.
+    pub fn expected(&self) -> usize {
+        self.expected.load(Ordering::Relaxed)
+    }
+
     /// Hands over a result. On any thread.
-    pub fn post(&self, promise: Promise, answer: Answer, result: error::Result<Score>) {
+    pub fn post(&self, promise: Promise, answer: Answer, result: error::Result<Outcome>) {
         let mut posted = self.posted.lock().unwrap_or_else(PoisonError::into_inner);
         posted.push(Posted { promise, answer, result });
         if posted.len() == 1

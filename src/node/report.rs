@@ -18,7 +18,8 @@ use crate::{
     embedder::{self, State},
     error::Error,
     score::Score,
-    scorer,
+    scorer::{self, Outcome},
+    threads,
     trace::ReadError,
     weights::Weights,
 };
@@ -107,12 +108,19 @@ impl From<&Score> for ScoreReport {
 }
 
 /// The value that the promise of a call resolves to.
-pub fn answer(env: &Env, score: &Score, answer: Answer) -> Result<sys::napi_value> {
+pub fn answer(env: &Env, outcome: &Outcome, answer: Answer) -> Result<sys::napi_value> {
     // SAFETY: on the thread of the environment, within a call from JavaScript.
     unsafe {
-        match answer {
-            Answer::Number => f64::to_napi_value(env.raw(), score.value),
-            Answer::Report => ScoreReport::to_napi_value(env.raw(), score.into()),
+        match (outcome, answer) {
+            (Outcome::Scored(score), Answer::Report) => {
+                ScoreReport::to_napi_value(env.raw(), score.into())
+            }
+            (Outcome::Scored(Score { value, .. }) | Outcome::Value(value), _) => {
+                f64::to_napi_value(env.raw(), *value)
+            }
+            (Outcome::WarmedUp(_), _) => {
+                Status::to_napi_value(env.raw(), Status::of(env, EnvState::of(env)?)?)
+            }
         }
     }
 }
@@ -145,14 +153,21 @@ pub fn or_throw<T, E: Into<ReadError<Thrown>>>(
 }
 
 /// Tells the user once in a process that novelty is neutral, and why.
-pub fn warn_without_embedder(env: &Env, score: &Score) {
+pub fn warn_without_embedder(env: &Env, outcome: &Outcome) {
     static WARNED: AtomicBool = AtomicBool::new(false);
-    let NoveltySource::NoEmbedder { reason } = score.novelty.source() else { return };
+    let reason = match outcome {
+        Outcome::Scored(score) => match score.novelty.source() {
+            NoveltySource::NoEmbedder { reason } => reason.to_string(),
+            _ => return,
+        },
+        Outcome::WarmedUp(Err(reason)) => reason.to_string(),
+        _ => return,
+    };
     if WARNED.swap(true, Ordering::Relaxed) {
         return;
     }
     // Somebody may have replaced `emitWarning` by what throws; the score matters more.
-    if emit_warning(env, reason).is_err() {
+    if emit_warning(env, &reason).is_err() {
         forget_exception(env);
     }
 }
@@ -178,6 +193,7 @@ pub fn forget_exception(env: &Env) {
 #[napi(object, use_nullable = true)]
 pub struct EmbedderStatus {
     pub mode: String,
+    pub precision: String,
     pub state: String,
     pub reason: Option<String>,
     pub model: Option<String>,
@@ -209,7 +225,8 @@ impl Status {
             state.scorer.cache().lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         Ok(Self {
             embedder: EmbedderStatus {
-                mode: settings::mode_name(settings.mode).into(),
+                mode: settings::MODE.name(settings.mode).into(),
+                precision: settings::PRECISION.name(settings.precision).into(),
                 state: name.into(),
                 reason,
                 model,
@@ -217,8 +234,8 @@ impl Status {
                 library: settings.library.display().to_string(),
                 library_version: embedder::loaded_library().map(|(_, version)| version.into()),
             },
-            threads: scorer::pool_threads() as u32,
-            pending: state.scorer.pending() as f64,
+            threads: threads::pool_threads() as u32,
+            pending: state.outbox.expected() as f64,
             cache_size: cache.len(scorer::monotonic_clock()) as u32,
         })
     }

@@ -13,25 +13,65 @@ use super::{
     view::{JsView, Read},
 };
 use crate::{
-    embedder::{EmbedderSlot, Mode, Settings, library_file_name},
+    embedder::{EmbedderSlot, Mode, Precision, Settings, library_file_name},
     error::{self, Error},
-    scorer::pool_threads,
+    threads::pool_threads,
     trace::{Type, View},
 };
 
-const MODE_VARIABLE: &str = "KNOWLEDGEPULSE_SCORING_EMBEDDER";
 const MODEL_VARIABLE: &str = "KNOWLEDGEPULSE_SCORING_MODEL_DIR";
 const LIBRARY_VARIABLE: &str = "KNOWLEDGEPULSE_SCORING_LIBRARY";
 
-const MODES: [(&str, Mode); 3] =
-    [("auto", Mode::Auto), ("off", Mode::Off), ("required", Mode::Required)];
-const OPTIONS: [&str; 3] = ["embedder", "modelDir", "library"];
+const OPTIONS: [&str; 4] = ["embedder", "precision", "modelDir", "library"];
+
+/// A setting that has a few named values.
+pub struct Choice<T: 'static> {
+    variable: &'static str,
+    expected: &'static str,
+    values: &'static [(&'static str, T)],
+}
+
+pub const MODE: Choice<Mode> = Choice {
+    variable: "KNOWLEDGEPULSE_SCORING_EMBEDDER",
+    expected: r#""auto", "off" or "required""#,
+    values: &[("auto", Mode::Auto), ("off", Mode::Off), ("required", Mode::Required)],
+};
+
+pub const PRECISION: Choice<Precision> = Choice {
+    variable: "KNOWLEDGEPULSE_SCORING_PRECISION",
+    expected: r#""exact" or "fast""#,
+    values: &[("exact", Precision::Exact), ("fast", Precision::Fast)],
+};
+
+impl<T: Copy + PartialEq> Choice<T> {
+    /// The name of a value in options and reports.
+    pub fn name(&self, value: T) -> &'static str {
+        self.values.iter().find(|(_, known)| *known == value).map_or("", |(name, _)| name)
+    }
+
+    /// The value that is called `name` at `place`.
+    fn value(&self, place: &str, name: &str) -> error::Result<T> {
+        let found = self.values.iter().find(|(known, _)| *known == name);
+        found
+            .map(|(_, value)| *value)
+            .ok_or_else(|| Error::invalid_option(place, self.expected, format!("{name:?}")))
+    }
+
+    /// The value that the environment names, if it names one.
+    fn in_environment(&self) -> error::Result<Option<T>> {
+        match std::env::var(self.variable) {
+            Ok(name) if !name.is_empty() => self.value(self.variable, &name).map(Some),
+            _ => Ok(None),
+        }
+    }
+}
 
 /// What calls use from now on.
 struct Current {
     embedder: Arc<EmbedderSlot>,
-    /// What is wrong with the mode in the environment, until `configure` gives another.
-    invalid: Option<Error>,
+    /// What is wrong in the environment, until `configure` gives something else.
+    invalid_mode: Option<Error>,
+    invalid_precision: Option<Error>,
 }
 
 /// Shared by all environments of the process.
@@ -41,31 +81,24 @@ static CURRENT: OnceCell<RwLock<Current>> = OnceCell::new();
 ///
 /// # Errors
 ///
-/// `INVALID_OPTION` when the environment names a mode that there is not.
+/// `INVALID_OPTION` when the environment names a mode or a precision that there is not.
 pub fn current_embedder() -> error::Result<Arc<EmbedderSlot>> {
     let current = current().read().unwrap_or_else(PoisonError::into_inner);
-    match &current.invalid {
+    match current.invalid_mode.as_ref().or(current.invalid_precision.as_ref()) {
         Some(error) => Err(error.clone()),
         None => Ok(current.embedder.clone()),
     }
 }
 
 fn current() -> &'static RwLock<Current> {
-    CURRENT.get_or_init(|| {
-        let (settings, invalid) = from_environment();
-        RwLock::new(Current { embedder: Arc::new(EmbedderSlot::new(settings)), invalid })
-    })
-}
-
-/// The name of a mode in options and reports.
-pub fn mode_name(mode: Mode) -> &'static str {
-    MODES.iter().find(|(_, known)| *known == mode).map_or("auto", |(name, _)| name)
+    CURRENT.get_or_init(|| RwLock::new(from_environment()))
 }
 
 /// The options given to `configure`.
 #[derive(Default)]
 struct Changes {
     mode: Option<Mode>,
+    precision: Option<Precision>,
     model_dir: Option<PathBuf>,
     library: Option<PathBuf>,
 }
@@ -75,12 +108,16 @@ impl Changes {
         let old = current.embedder.settings().clone();
         let settings = Settings {
             mode: self.mode.unwrap_or(old.mode),
+            precision: self.precision.unwrap_or(old.precision),
             model_dir: self.model_dir.unwrap_or_else(|| old.model_dir.clone()),
             library: self.library.unwrap_or_else(|| old.library.clone()),
             threads: old.threads,
         };
         if self.mode.is_some() {
-            current.invalid = None;
+            current.invalid_mode = None;
+        }
+        if self.precision.is_some() {
+            current.invalid_precision = None;
         }
         // The same settings keep the model that is loaded, and forget a failure.
         if settings != old || current.embedder.has_failed() {
@@ -119,34 +156,29 @@ fn read_options(options: &JsView) -> Read<Changes> {
         match name.as_str() {
             "modelDir" => changes.model_dir = Some(text.into()),
             "library" => changes.library = Some(text.into()),
-            _ => changes.mode = Some(mode(&name, &text)?),
+            "precision" => changes.precision = Some(PRECISION.value(&name, &text)?),
+            _ => changes.mode = Some(MODE.value(&name, &text)?),
         }
     }
     Ok(changes)
 }
 
-fn mode(place: &str, name: &str) -> error::Result<Mode> {
-    MODES.iter().find(|(known, _)| *known == name).map(|(_, mode)| *mode).ok_or_else(|| {
-        Error::invalid_option(place, r#""auto", "off" or "required""#, format!("{name:?}"))
-    })
-}
-
-fn from_environment() -> (Settings, Option<Error>) {
+fn from_environment() -> Current {
     let folder = location::addon_folder();
     let path = |variable: &str, default: PathBuf| {
         std::env::var_os(variable).filter(|value| !value.is_empty()).map_or(default, PathBuf::from)
     };
-    let (mode, invalid) = match std::env::var(MODE_VARIABLE) {
-        Ok(name) if !name.is_empty() => {
-            mode(MODE_VARIABLE, &name).map_or_else(|error| (Mode::Auto, Some(error)), |m| (m, None))
-        }
-        _ => (Mode::Auto, None),
-    };
+    let (mode, precision) = (MODE.in_environment(), PRECISION.in_environment());
     let settings = Settings {
-        mode,
+        mode: mode.as_ref().ok().copied().flatten().unwrap_or_default(),
+        precision: precision.as_ref().ok().copied().flatten().unwrap_or_default(),
         model_dir: path(MODEL_VARIABLE, folder.join("model")),
         library: path(LIBRARY_VARIABLE, folder.join(library_file_name())),
         threads: pool_threads(),
     };
-    (settings, invalid)
+    Current {
+        embedder: Arc::new(EmbedderSlot::new(settings)),
+        invalid_mode: mode.err(),
+        invalid_precision: precision.err(),
+    }
 }

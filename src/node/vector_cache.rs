@@ -19,13 +19,15 @@ use super::{
 use crate::{
     cache::{self, CacheOptions},
     error::Error,
-    scorer::{SharedCache, monotonic_clock},
+    scorer::{Scorer, SharedCache, monotonic_clock},
     trace::{Type, View},
 };
 
 #[napi(custom_finalize)]
 pub struct VectorCache {
     cache: SharedCache,
+    /// The one whose cache it is, if it is the live one.
+    scorer: Option<Arc<Scorer>>,
     /// The bytes that the garbage collector has been told of. Without that it would not see the
     /// vectors, and let caches pile up.
     reported: Cell<i64>,
@@ -43,7 +45,7 @@ impl VectorCache {
     pub fn new(env: &Env, options: Unknown) -> Result<Self> {
         let options = report::or_throw(env, read_options(&JsView::new(env, options)))?;
         let cache = report::or_throw(env, cache::VectorCache::new(options))?;
-        Ok(Self::shared(Arc::new(cache.into())))
+        Ok(Self { cache: Arc::new(cache.into()), scorer: None, reported: Cell::new(0) })
     }
 
     #[napi(getter, catch_unwind)]
@@ -73,15 +75,18 @@ impl VectorCache {
 
     #[napi(catch_unwind)]
     pub fn clear(&self, env: &Env) -> Result<()> {
-        self.lock().clear();
+        match &self.scorer {
+            Some(scorer) => scorer.clear_cache(),
+            None => self.lock().clear(),
+        }
         self.report_memory(env)
     }
 }
 
 impl VectorCache {
-    /// A view of a cache that others use too.
-    pub fn shared(cache: SharedCache) -> Self {
-        Self { cache, reported: Cell::new(0) }
+    /// The live cache of a scorer.
+    pub fn of(scorer: Arc<Scorer>) -> Self {
+        Self { cache: scorer.cache().clone(), scorer: Some(scorer), reported: Cell::new(0) }
     }
 
     fn report_memory(&self, env: &Env) -> Result<()> {
