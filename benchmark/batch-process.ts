@@ -1,18 +1,32 @@
 /** A process that scores batches when asked to, until its parent is gone: node batch-process.js SIDE. */
 
-import type { ReasoningTrace } from "@knowledgepulse/scoring";
-import { FULL_CACHE_CASE, tracesOf } from "./cases.js";
+import {
+	AGAIN_CASE,
+	FOLLOWER_CASE,
+	FULL_CACHE_CASE,
+	type Source,
+	sourceOf,
+	THOUGHT_CASE,
+	take,
+} from "./cases.js";
 import { generateVectors } from "./generate.js";
-import { scoreMany } from "./score-many.js";
-import { loadScorer, type Side } from "./scorers.js";
+import {
+	type Batch,
+	scoreAgain,
+	scoreFollowed,
+	scoreMany,
+} from "./score-many.js";
+import { assertModel, loadScorer, type Side } from "./sides.js";
 
 /** Makes the following batches those of a case. The answer is true. */
 export interface CaseRequest {
 	op: "case";
 	name: string;
+	/** How many of its first traces are scored before any time is taken. */
+	warmUp: number;
 }
 
-/** Scores `count` traces of the case, after the last one the first again. The answer is a Batch. */
+/** Scores `count` traces of the case, none of them for the second time. The answer is a Batch. */
 export interface BatchRequest {
 	op: "batch";
 	first: number;
@@ -20,16 +34,38 @@ export interface BatchRequest {
 	inFlight: number;
 }
 
-const WARM_UP = 4;
+/** Scores the trace `first` once, and then `count` times. The answer is a Batch. */
+export interface AgainRequest {
+	op: "again";
+	first: number;
+	count: number;
+}
+
+/** Scores single thoughts, each followed by a longer trace. The answer is a Batch. */
+export interface ThoughtsRequest {
+	op: "thoughts";
+	first: number;
+	count: number;
+}
+
+export type Request =
+	| CaseRequest
+	| BatchRequest
+	| AgainRequest
+	| ThoughtsRequest;
+
 const CACHE_CAPACITY = 1000;
 
 async function main(): Promise<void> {
 	const scorer = await loadScorer(process.argv[2] as Side);
-	let traces: ReasoningTrace[] = [];
+	let source: Source = sourceOf(AGAIN_CASE);
+	const again = source;
+	const thoughts = sourceOf(THOUGHT_CASE);
+	const followers = sourceOf(FOLLOWER_CASE);
 
-	async function prepare(name: string): Promise<boolean> {
-		traces = tracesOf(name);
-		await scoreMany(scorer, traces.slice(0, WARM_UP), WARM_UP);
+	async function prepare({ name, warmUp }: CaseRequest): Promise<boolean> {
+		source = sourceOf(name);
+		await scoreMany(scorer, take(source, 0, warmUp), warmUp);
 		const cache = scorer._getLocalCache();
 		cache.clear();
 		if (name === FULL_CACHE_CASE) {
@@ -38,18 +74,22 @@ async function main(): Promise<void> {
 		return true;
 	}
 
-	async function answer(request: CaseRequest | BatchRequest): Promise<unknown> {
-		if (request.op === "case") return prepare(request.name);
-		const { first, count, inFlight } = request;
-		const batch = Array.from(
-			{ length: count },
-			(_, index) => traces[(first + index) % traces.length] as ReasoningTrace,
-		);
-		return scoreMany(scorer, batch, inFlight);
+	async function answer(request: Request): Promise<boolean | Batch> {
+		if (request.op === "case") return prepare(request);
+		const { op, first, count } = request;
+		if (op === "again") return scoreAgain(scorer, again(first), count);
+		if (op === "batch") {
+			return scoreMany(scorer, take(source, first, count), request.inFlight);
+		}
+		const pair = [thoughts, followers].map((of) => take(of, first, count));
+		return scoreFollowed(scorer, pair[0] ?? [], pair[1] ?? []);
 	}
 
-	process.on("message", async (request: CaseRequest | BatchRequest) => {
-		process.send?.(await answer(request));
+	process.on("message", async (request: Request) => {
+		const done = await answer(request);
+		assertModel(scorer);
+		// The parent may have been interrupted in the meantime.
+		if (process.connected) process.send?.(done);
 	});
 }
 

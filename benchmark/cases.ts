@@ -1,19 +1,17 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type { ReasoningTrace } from "@knowledgepulse/scoring";
-import { generateTrace, type Size } from "./generate.js";
+import {
+	generateLongTrace,
+	generateText,
+	generateTrace,
+	mark,
+	type Size,
+} from "./generate.js";
 import { TRACES_FOLDER } from "./paths.js";
 
 /** The recorded runs, each in a file of its own. */
 export const FILES = ["airline", "software"] as const;
-
-const GENERATED: Record<string, Size & { count: number }> = {
-	// More words than the window takes: the model sees 512 tokens.
-	"512 tokens": { words: 540, steps: 20, count: 100 },
-	"128 tokens": { words: 126, steps: 10, count: 200 },
-	"20 tokens": { words: 18, steps: 5, count: 500 },
-	"20 tokens, full cache": { words: 18, steps: 5, count: 500 },
-};
 
 /** The case that is scored before a full cache. */
 export const FULL_CACHE_CASE = "20 tokens, full cache";
@@ -21,23 +19,77 @@ export const FULL_CACHE_CASE = "20 tokens, full cache";
 /** The case that stands in for the recorded runs where these are absent. */
 export const FALLBACK_CASE = "512 tokens";
 
-/** The cases that can be measured here, the recorded runs first. */
-export function availableCases(): string[] {
-	return [...FILES.filter(isThere), ...Object.keys(GENERATED)];
+/** The trace that is scored again and again. */
+export const AGAIN_CASE = "same text again";
+
+/** Traces whose score is fixed, and what is scored after each. */
+export const THOUGHT_CASE = "single thought";
+export const FOLLOWER_CASE = "after a thought";
+
+export const LONG_CASE = "10 MB text";
+
+/** Traces for scoring without the model. */
+export const BARE_CASES = ["20 steps, no model", "5 steps, no model"];
+
+/** More words than the window takes: the model sees 512 tokens. */
+const LONG = { words: 540, steps: 20 };
+const SHORT = { words: 18, steps: 5 };
+
+const GENERATED: Record<string, Size> = {
+	"512 tokens": LONG,
+	"128 tokens": { words: 126, steps: 10 },
+	"20 tokens": SHORT,
+	[FULL_CACHE_CASE]: SHORT,
+	[AGAIN_CASE]: LONG,
+	[THOUGHT_CASE]: { words: 126, steps: 1 },
+	[FOLLOWER_CASE]: SHORT,
+	"20 steps, no model": LONG,
+	"5 steps, no model": SHORT,
+};
+
+/** Further apart than any case has traces. */
+const SEEDS_OF_A_CASE = 1_000_000;
+
+const LONG_BYTES = 10_000_000;
+const FILE_LENGTH = 100;
+
+/** The trace of a case with this number: the same in every process, no two with the same text. */
+export type Source = (number: number) => ReasoningTrace;
+
+/** Whether a case can be measured here; the recorded runs may be absent. */
+export function isAvailable(name: string): boolean {
+	const recorded = (FILES as readonly string[]).includes(name);
+	return !recorded || existsSync(path.join(TRACES_FOLDER, `${name}.jsonl`));
 }
 
-function isThere(name: string): boolean {
-	return existsSync(path.join(TRACES_FOLDER, `${name}.jsonl`));
-}
-
-/** The traces of a case in order; the same in every process. */
-export function tracesOf(name: string): ReasoningTrace[] {
-	const generated = GENERATED[name];
-	if (generated !== undefined) {
-		return Array.from({ length: generated.count }, (_, seed) =>
-			generateTrace(seed, generated),
-		);
+/** The traces of a case. The recorded runs come round again, with other words before them. */
+export function sourceOf(name: string): Source {
+	if (name === LONG_CASE) {
+		const content = generateText(LONG_BYTES);
+		return (number) => generateLongTrace(number, content);
 	}
+	const size = GENERATED[name];
+	if (size !== undefined) {
+		const first = Object.keys(GENERATED).indexOf(name) * SEEDS_OF_A_CASE;
+		return (number) => generateTrace(first + number, size);
+	}
+	const traces = fileOf(name);
+	return (number) =>
+		mark(traces[number % traces.length] as ReasoningTrace, number);
+}
+
+/** Consecutive traces of a source. */
+export function take(
+	source: Source,
+	first: number,
+	count: number,
+): ReasoningTrace[] {
+	return Array.from({ length: count }, (_, index) => source(first + index));
+}
+
+/** What a fresh process scores from first to last: the recorded runs as they are. */
+export function fileOf(name: string): ReasoningTrace[] {
+	if (GENERATED[name]) return take(sourceOf(name), 0, FILE_LENGTH);
 	const file = path.join(TRACES_FOLDER, `${name}.jsonl`);
 	const lines = readFileSync(file, "utf8").split("\n");
 	return lines.filter((line) => line !== "").map((line) => JSON.parse(line));

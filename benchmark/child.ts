@@ -1,15 +1,18 @@
 import { type ChildProcess, fork } from "node:child_process";
 import path from "node:path";
+import { environmentOf, type Side } from "./sides.js";
 
 /** A script in a process of its own, with messages as its only connection. */
 export class Child {
 	private readonly name: string;
 	private readonly process: ChildProcess;
 
-	/** Starts a compiled script of this folder; its last argument tells which side it runs. */
-	constructor(script: string, args: readonly string[]) {
-		this.name = `${script} ${args.join(" ")}`;
-		this.process = fork(path.join(__dirname, script), args);
+	/** Starts a compiled script of this folder for a side, which is its first argument. */
+	constructor(script: string, side: Side, args: readonly string[] = []) {
+		this.name = [script, side, ...args].join(" ");
+		const file = path.join(__dirname, script);
+		const env = environmentOf(side);
+		this.process = fork(file, [side, ...args], { env });
 	}
 
 	/** The next message. Rejects when the process ends without one. */
@@ -44,10 +47,11 @@ export class Child {
 /** Runs a script that sends one message and ends; `onMessage` is called when that has come. */
 export async function runOnce<T>(
 	script: string,
-	args: readonly string[],
+	side: Side,
+	args: readonly string[] = [],
 	onMessage?: () => void,
 ): Promise<T> {
-	const child = new Child(script, args);
+	const child = new Child(script, side, args);
 	try {
 		const message = await child.next<T>();
 		onMessage?.();

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import os from "node:os";
 import path from "node:path";
+import { ROOT } from "./paths.js";
 
 /** What the numbers depend on. */
 export interface Environment {
@@ -14,8 +15,11 @@ export interface Environment {
 	system: string;
 	node: string;
 	onnxRuntime: { ours: string; typescript: string };
-	transformers: string;
+	/** The packages beside ours, with their versions. */
+	packages: Record<string, string>;
 }
+
+const PACKAGES = ["@huggingface/transformers", "@orama/orama", "usearch"];
 
 /** Describes this machine; the version of our ONNX Runtime is known to who has loaded it. */
 export function describeEnvironment(): Environment {
@@ -33,11 +37,14 @@ export function describeEnvironment(): Environment {
 		system: `${os.type()} ${os.release()} ${os.arch()}`,
 		node: process.version,
 		onnxRuntime: { ours: "unknown", typescript: runtime.version },
-		transformers: versionOf(path.join(path.dirname(transformers), "..")),
+		packages: Object.fromEntries(
+			PACKAGES.map((name) => [name, versionOf(name)]),
+		),
 	};
 }
 
-function versionOf(folder: string): string {
-	const text = readFileSync(path.join(folder, "package.json"), "utf8");
-	return JSON.parse(text).version;
+/** The installed version; not every package lets its package.json be required. */
+function versionOf(name: string): string {
+	const file = path.join(ROOT, "node_modules", name, "package.json");
+	return JSON.parse(readFileSync(file, "utf8")).version;
 }

@@ -1,9 +1,9 @@
-/** A fresh process that scores a case from its first trace to its last: node file-process.js CASE IN_FLIGHT SIDE. */
+/** A fresh process that scores a file from its first trace to its last: node file-process.js SIDE NAME IN_FLIGHT. */
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { tracesOf } from "./cases.js";
+import { fileOf } from "./cases.js";
 import { scoreMany } from "./score-many.js";
-import { loadScorer, type Side } from "./scorers.js";
+import { assertModel, loadScorer, type Side } from "./sides.js";
 
 /** What the process reports. */
 export interface FileRun {
@@ -15,8 +15,8 @@ export interface FileRun {
 }
 
 async function main(): Promise<void> {
-	const [name, inFlight, side] = process.argv.slice(2);
-	const traces = tracesOf(name as string);
+	const [side, name, inFlight] = process.argv.slice(2);
+	const traces = fileOf(name as string);
 	const scorer = await loadScorer(side as Side);
 	// Loading the model is a matter of the first score, which is measured elsewhere.
 	const first = await scoreMany(scorer, traces.slice(0, 1), 1);
@@ -24,6 +24,7 @@ async function main(): Promise<void> {
 	histogram.enable();
 	const rest = await scoreMany(scorer, traces.slice(1), Number(inFlight));
 	histogram.disable();
+	assertModel(scorer);
 	const run: FileRun = {
 		scores: [...first.scores, ...rest.scores],
 		delay: { p99: histogram.percentile(99) / 1e6, max: histogram.max / 1e6 },

@@ -1,12 +1,20 @@
-/** A fresh process that scores one trace: node first-score-process.js SIDE. */
+/** A fresh process that scores one trace: node first-score-process.js SIDE [warm]. */
 
 import type { ReasoningTrace } from "@knowledgepulse/scoring";
-import { loadScorer, type Side } from "./scorers.js";
+import { assertModel, isOurs, loadScorer, type Side } from "./sides.js";
 
-/** What the process reports. */
+/** What the process reports; times in milliseconds. */
 export interface FirstScore {
 	score: number;
-	/** The version of our ONNX Runtime; null for the other side. */
+	/** Around the import of the package, which for TypeScript is its own code alone. */
+	importTime: number;
+	/** Around the import of transformers.js; only where that is used, and when warming up. */
+	libraryImportTime: number | null;
+	/** Around `warmup()`; null when not asked for, or where there is none. */
+	warmUpTime: number | null;
+	/** Around the first score. */
+	scoreTime: number;
+	/** The version of our ONNX Runtime; null for the other sides. */
 	libraryVersion: string | null;
 }
 
@@ -25,11 +33,42 @@ const TRACE: ReasoningTrace = {
 	outcome: { confidence: 0.95 },
 };
 
+async function timed<T>(work: () => Promise<T>): Promise<[T, number]> {
+	const start = performance.now();
+	const result = await work();
+	return [result, performance.now() - start];
+}
+
 async function main(): Promise<void> {
-	const scorer = await loadScorer(process.argv[2] as Side);
-	const score = await scorer.evaluateValue(TRACE);
-	const libraryVersion = scorer.status?.().embedder.libraryVersion ?? null;
-	const first: FirstScore = { score, libraryVersion };
+	const side = process.argv[2] as Side;
+	const warm = process.argv[3] === "warm";
+	const [, importTime] = await timed<unknown>(() =>
+		isOurs(side)
+			? import("@knowledgepulse/scoring")
+			: import("./typescript/evaluate-value.js"),
+	);
+	const scorer = await loadScorer(side);
+	let libraryImportTime: number | null = null;
+	let warmUpTime: number | null = null;
+	if (warm && scorer.warmup) {
+		const start = performance.now();
+		if (!isOurs(side)) {
+			const [, time] = await timed(() => import("@huggingface/transformers"));
+			libraryImportTime = time;
+		}
+		await scorer.warmup();
+		warmUpTime = performance.now() - start;
+	}
+	const [score, scoreTime] = await timed(() => scorer.evaluateValue(TRACE));
+	assertModel(scorer);
+	const first: FirstScore = {
+		score,
+		importTime,
+		libraryImportTime,
+		warmUpTime,
+		scoreTime,
+		libraryVersion: scorer.status?.().embedder.libraryVersion ?? null,
+	};
 	process.send?.(first);
 }
 

@@ -68,9 +68,45 @@ export function generateTrace(seed: number, size: Size): ReasoningTrace {
 	};
 }
 
+/** The same trace with another text: two words before it, which differ from number to number. */
+export function mark(trace: ReasoningTrace, number: number): ReasoningTrace {
+	const { length } = VOCABULARY;
+	const words = [number % length, Math.floor(number / length) % length].map(
+		(index) => VOCABULARY[index],
+	);
+	const objective = [...words, trace.task.objective].join(" ");
+	return {
+		...trace,
+		id: `${trace.id}, text ${number}`,
+		task: { ...trace.task, objective },
+	};
+}
+
+/** A trace whose text is far larger than what the model sees of it. */
+export function generateLongTrace(
+	number: number,
+	content: string,
+): ReasoningTrace {
+	const trace = generateTrace(number, { words: 30, steps: 2 });
+	const long = { type: "observation", content };
+	return mark({ ...trace, steps: [...trace.steps, long] }, number);
+}
+
+/** Words of this many bytes together, in one piece of memory. */
+export function generateText(bytes: number): string {
+	const random = generator(bytes);
+	const parts: string[] = [];
+	for (let length = 0; length < bytes; ) {
+		const word = pick(random, VOCABULARY);
+		parts.push(word);
+		length += word.length + 1;
+	}
+	return parts.join(" ");
+}
+
 /** Unit vectors in random directions: what a full cache looks like. */
-export function generateVectors(count: number): Float32Array[] {
-	const random = generator(384);
+export function generateVectors(count: number, seed = 384): Float32Array[] {
+	const random = generator(seed);
 	return Array.from({ length: count }, () => {
 		const vector = Float32Array.from({ length: 384 }, () => random() - 0.5);
 		const norm = Math.hypot(...vector);

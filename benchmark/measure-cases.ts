@@ -1,114 +1,160 @@
-/** Latency and throughput: two long-lived processes, and never both at work. */
+/** Latency and throughput: a long-lived process for each side, and never two at work. */
 
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Agreement } from "./agreement.js";
-import type { BatchRequest, CaseRequest } from "./batch-process.js";
-import { tracesOf } from "./cases.js";
-import type { Child } from "./child.js";
-import type { CasePlan } from "./plan.js";
-import { bySide, type Row, row } from "./rows.js";
+import type {
+	AgainRequest,
+	BatchRequest,
+	CaseRequest,
+	ThoughtsRequest,
+} from "./batch-process.js";
+import {
+	AGAIN_CASE,
+	FOLLOWER_CASE,
+	sourceOf,
+	THOUGHT_CASE,
+	take,
+} from "./cases.js";
+import { Child } from "./child.js";
+import type { CasePlan, MemoPlan } from "./plan.js";
+import { collect, medianRow, type Row, row } from "./rows.js";
 import type { Batch } from "./score-many.js";
-import { SIDES, type Side } from "./scorers.js";
-import { median, quantile, quartiles } from "./statistics.js";
-
-/**
- * Milliseconds between turns. The threads of the ONNX Runtime in transformers.js spin after a run:
- * the other side's next trace was found to suffer from that 10 ms later, and not after 25.
- */
-export const PAUSE = 100;
+import { type BySide, mapValues, type Side } from "./sides.js";
+import { quantile } from "./statistics.js";
+import { inTurns } from "./turns.js";
 
 const MANY = 16;
 
 /** Enough for the start and the end, where fewer are in flight, to weigh little. */
 const BATCH_OF_MANY = 48;
 
-type Sides<T> = Record<Side, T>;
+/** The processes that score in turns, and the place where their scores are compared. */
+export class Contest {
+	private readonly children: BySide<Child>;
 
-/** Measures one case, and checks every score on the way. */
-export async function measureCase(
-	name: string,
-	plan: CasePlan,
-	children: Sides<Child>,
-	agreement: Agreement,
-): Promise<Row[]> {
-	const ids = tracesOf(name).map((trace, index) => trace.id ?? String(index));
-	const request: CaseRequest = { op: "case", name };
-	for (const side of SIDES) {
-		await children[side].ask(request);
-		await sleep(PAUSE);
+	constructor(
+		private readonly sides: readonly Side[],
+		private readonly agreement: Agreement,
+	) {
+		this.children = new Map(
+			sides.map((side) => [side, new Child("batch-process.js", side)]),
+		);
 	}
 
-	let first = 0;
-	/** Lets the sides take turns until `total` traces are scored, each by both. */
-	async function alternate(
+	/** Measures one case, and checks every score on the way. */
+	async measureCase(name: string, plan: CasePlan): Promise<Row[]> {
+		const { warmUp } = plan;
+		const request: CaseRequest = { op: "case", name, warmUp };
+		await inTurns(this.sides, 1, (side) => this.ask<true>(side, request));
+		const { alone, together, batch } = plan;
+		const singles = await this.batches(name, warmUp, alone, batch, 1);
+		const times = collect(singles, (done) => done.times);
+		const rows = [medianRow(name, "p50, ms", times)];
+		if (together === 0) return rows;
+		const p99 = mapValues(times, (list) => quantile(list, 0.99));
+		rows.push(row(name, "p99, ms", p99), throughput(name, 1, singles));
+		const first = warmUp + alone;
+		const size = BATCH_OF_MANY;
+		const many = await this.batches(name, first, together, size, MANY);
+		return [...rows, throughput(name, MANY, many)];
+	}
+
+	/** Lets the sides take turns until `total` traces are scored, each by all of them. */
+	private batches(
+		name: string,
+		start: number,
 		total: number,
 		size: number,
 		inFlight: number,
-	): Promise<Sides<Batch[]>> {
-		const batches: Sides<Batch[]> = { ours: [], typescript: [] };
-		const end = first + total;
-		for (let round = 0; first < end; round++) {
-			const count = Math.min(size, end - first);
-			const scores: Sides<number[]> = { ours: [], typescript: [] };
-			// Each begins every second round, so that a drift of the machine meets both.
-			for (const side of round % 2 === 0 ? SIDES : [...SIDES].reverse()) {
-				const batchRequest: BatchRequest = {
-					op: "batch",
-					first,
-					count,
-					inFlight,
-				};
-				const batch = await children[side].ask<Batch>(batchRequest);
-				batches[side].push(batch);
-				scores[side] = batch.scores;
-				await sleep(PAUSE);
-			}
-			const scored = scores.ours.map(
-				(_, index) => ids[(first + index) % ids.length] as string,
-			);
-			agreement.check(
-				`${name}, ours against typescript, while measured`,
-				scored,
-				scores.ours,
-				scores.typescript,
-			);
-			first += count;
-		}
-		return batches;
+	): Promise<BySide<Batch[]>> {
+		const source = sourceOf(name);
+		const firstOf = (round: number) => start + round * size;
+		const countOf = (round: number) => Math.min(size, total - round * size);
+		return inTurns<Batch>(
+			this.sides,
+			Math.ceil(total / size),
+			(side, round) => {
+				const [first, count] = [firstOf(round), countOf(round)];
+				const request: BatchRequest = { op: "batch", first, count, inFlight };
+				return this.ask(side, request);
+			},
+			(results, round) => {
+				const traces = take(source, firstOf(round), countOf(round));
+				this.agreement.compareBatches(name, traces.map(idOf), results);
+			},
+		);
 	}
 
-	const alone = await alternate(plan.alone, plan.batch, 1);
-	const together = await alternate(plan.together, BATCH_OF_MANY, MANY);
-	const times = bySide((side) => alone[side].flatMap((batch) => batch.times));
-	return [
-		row(
+	/** Measures what need not wait for the model: a text seen before, and a score that is fixed. */
+	async measureMemo(plan: MemoPlan): Promise<Row[]> {
+		const again = await this.rounds(
+			AGAIN_CASE,
+			plan.rounds,
+			(round) => ({ op: "again", first: round, count: plan.again }),
+			// The first time is not measured, but compared.
+			(round) => Array(1 + plan.again).fill(idAt(AGAIN_CASE, round)),
+		);
+		const { thoughts } = plan;
+		const numbers = (round: number) =>
+			Array.from({ length: thoughts }, (_, index) => round * thoughts + index);
+		const fixed = await this.rounds(
+			THOUGHT_CASE,
+			plan.rounds,
+			(round) => ({ op: "thoughts", first: round * thoughts, count: thoughts }),
+			(round) =>
+				numbers(round).flatMap((number) => [
+					idAt(THOUGHT_CASE, number),
+					idAt(FOLLOWER_CASE, number),
+				]),
+		);
+		return [again, fixed];
+	}
+
+	/** One row out of requests, whose scores are those of the traces with these ids. */
+	private async rounds(
+		name: string,
+		rounds: number,
+		request: (round: number) => AgainRequest | ThoughtsRequest,
+		ids: (round: number) => string[],
+	): Promise<Row> {
+		const done = await inTurns<Batch>(
+			this.sides,
+			rounds,
+			(side, round) => this.ask(side, request(round)),
+			(results, round) =>
+				this.agreement.compareBatches(name, ids(round), results),
+		);
+		return medianRow(
 			name,
 			"p50, ms",
-			bySide((side) => median(times[side])),
-			bySide((side) => quartiles(times[side])),
-		),
-		row(
-			name,
-			"p99, ms",
-			bySide((side) => quantile(times[side], 0.99)),
-		),
-		throughput(name, 1, alone),
-		throughput(name, MANY, together),
-	];
+			collect(done, (batch) => batch.times),
+		);
+	}
+
+	async end(): Promise<void> {
+		await Promise.all([...this.children.values()].map((child) => child.end()));
+	}
+
+	private ask<T>(side: Side, request: object): Promise<T> {
+		return (this.children.get(side) as Child).ask<T>(request);
+	}
+}
+
+function idOf(trace: { id?: string }): string {
+	return trace.id ?? "a trace without id";
+}
+
+function idAt(name: string, number: number): string {
+	return idOf(sourceOf(name)(number));
 }
 
 function throughput(
 	name: string,
 	inFlight: number,
-	batches: Sides<Batch[]>,
+	batches: BySide<Batch[]>,
 ): Row {
-	const rates = bySide((side) =>
-		batches[side].map((batch) => (1000 * batch.scores.length) / batch.elapsed),
-	);
-	return row(
+	return medianRow(
 		name,
-		`traces/s, ${inFlight} in flight (greater is better)`,
-		bySide((side) => median(rates[side])),
-		bySide((side) => quartiles(rates[side])),
+		`traces/s, ${inFlight} in flight (+)`,
+		collect(batches, (batch) => [(1000 * batch.times.length) / batch.elapsed]),
 	);
 }

@@ -3,8 +3,17 @@ import path from "node:path";
 /** The repository. The compiled files lie in benchmark/dist/. */
 export const ROOT = path.resolve(__dirname, "../..");
 
-/** The plain float32 export, laid out as transformers.js wants local models. */
+/** The plain export, laid out as transformers.js wants local models. */
 export const MODEL_FOLDER = path.join(ROOT, "benchmark/.model");
+
+/** The plain export quantised; absent where it could not be made. */
+export const Q8_MODEL = path.join(
+	MODEL_FOLDER,
+	"Xenova/all-MiniLM-L6-v2/onnx/model_quantized.onnx",
+);
+
+/** Finished measurements and the charts drawn from them. */
+export const RECORD_FOLDER = path.join(ROOT, "benchmark/record");
 
 /** Recorded agent runs, and golden/ with the scores of the SDK. They may be absent. */
 export const TRACES_FOLDER = path.resolve(ROOT, "../shared/traces");

@@ -1,14 +1,22 @@
+import { FULL_CACHE_CASE, LONG_CASE } from "./cases.js";
+
 /** How much is measured. */
 export interface Plan {
-	cases: Record<string, CasePlan>;
-	/** Fresh processes of each side that score one trace. */
+	/** Fresh processes of each side that score one trace, cold and warmed up. */
 	firstScores: number;
+	warmUps: number;
+	cases: Record<string, CasePlan>;
+	memo: MemoPlan;
 	/** Runs over a whole file. */
 	fileRuns: FilePlan[];
+	bare: BarePlan;
+	caches: CachePlan[];
 }
 
-/** How often the traces of a case are scored; from the last the count goes on at the first. */
+/** How many traces of a case are scored, all with different texts. */
 export interface CasePlan {
+	/** Before any time is taken. */
+	warmUp: number;
 	/** One at a time. */
 	alone: number;
 	/** Many in flight. */
@@ -17,41 +25,88 @@ export interface CasePlan {
 	batch: number;
 }
 
+/** Scoring that need not wait for the model. */
+export interface MemoPlan {
+	rounds: number;
+	/** How often the same text comes again in a round. */
+	again: number;
+	/** Single thoughts in a round. */
+	thoughts: number;
+}
+
 /** Runs over a whole file, each in a fresh process. */
 export interface FilePlan {
 	/** How many calls wait for their score at any time. */
 	inFlight: number;
 	/** How many processes of each side. */
 	repetitions: number;
+	/** What the runs are made for. */
+	metric: "memory" | "delay";
 }
 
-/** At most four minutes on two cores. */
+/** Scoring without the model. */
+export interface BarePlan {
+	rounds: number;
+	/** Traces in a round, one after the other and all at once. */
+	traces: number;
+}
+
+/** Searches for the most similar of so many vectors. */
+export interface CachePlan {
+	vectors: number;
+	searches: number;
+}
+
+const WARM_UP = 4;
+
+/** About six minutes on two cores. */
 export const FULL: Plan = {
-	cases: {
-		airline: { alone: 200, together: 144, batch: 10 },
-		software: { alone: 36, together: 48, batch: 9 },
-		"512 tokens": { alone: 100, together: 96, batch: 10 },
-		"128 tokens": { alone: 200, together: 192, batch: 25 },
-		"20 tokens": { alone: 500, together: 480, batch: 100 },
-		"20 tokens, full cache": { alone: 500, together: 480, batch: 100 },
-	},
 	firstScores: 9,
+	warmUps: 5,
+	cases: {
+		airline: { warmUp: WARM_UP, alone: 160, together: 144, batch: 10 },
+		software: { warmUp: WARM_UP, alone: 36, together: 48, batch: 9 },
+		"512 tokens": { warmUp: WARM_UP, alone: 100, together: 96, batch: 10 },
+		"128 tokens": { warmUp: WARM_UP, alone: 200, together: 192, batch: 25 },
+		"20 tokens": { warmUp: WARM_UP, alone: 500, together: 480, batch: 100 },
+		[FULL_CACHE_CASE]: {
+			...{ warmUp: WARM_UP, alone: 500, together: 480, batch: 100 },
+		},
+		[LONG_CASE]: { warmUp: 1, alone: 3, together: 0, batch: 1 },
+	},
+	memo: { rounds: 5, again: 10, thoughts: 10 },
 	fileRuns: [
-		{ inFlight: 1, repetitions: 1 },
-		{ inFlight: 8, repetitions: 3 },
+		{ inFlight: 1, repetitions: 1, metric: "memory" },
+		{ inFlight: 8, repetitions: 1, metric: "memory" },
+		{ inFlight: 16, repetitions: 3, metric: "delay" },
+	],
+	bare: { rounds: 10, traces: 1000 },
+	caches: [
+		{ vectors: 1000, searches: 1000 },
+		{ vectors: 100_000, searches: 30 },
 	],
 };
 
-/** About forty seconds. */
+/** About a minute and a half. */
 export const QUICK: Plan = {
+	firstScores: 3,
+	warmUps: 2,
 	cases: {
-		airline: { alone: 16, together: 16, batch: 8 },
-		software: { alone: 9, together: 16, batch: 9 },
-		"512 tokens": { alone: 16, together: 16, batch: 8 },
-		"128 tokens": { alone: 40, together: 48, batch: 20 },
-		"20 tokens": { alone: 100, together: 96, batch: 50 },
-		"20 tokens, full cache": { alone: 100, together: 96, batch: 50 },
+		airline: { warmUp: WARM_UP, alone: 16, together: 16, batch: 8 },
+		software: { warmUp: WARM_UP, alone: 9, together: 16, batch: 9 },
+		"512 tokens": { warmUp: WARM_UP, alone: 16, together: 16, batch: 8 },
+		"128 tokens": { warmUp: WARM_UP, alone: 40, together: 48, batch: 20 },
+		"20 tokens": { warmUp: WARM_UP, alone: 100, together: 96, batch: 50 },
+		[FULL_CACHE_CASE]: {
+			...{ warmUp: WARM_UP, alone: 100, together: 96, batch: 50 },
+		},
+		[LONG_CASE]: { warmUp: 0, alone: 1, together: 0, batch: 1 },
 	},
-	firstScores: 5,
-	fileRuns: [{ inFlight: 8, repetitions: 1 }],
+	memo: { rounds: 1, again: 8, thoughts: 8 },
+	fileRuns: [{ inFlight: 16, repetitions: 1, metric: "delay" }],
+	bare: { rounds: 3, traces: 1000 },
+	caches: [
+		{ vectors: 1000, searches: 200 },
+		{ vectors: 100_000, searches: 10 },
+	],
 };

@@ -1,56 +1,47 @@
 import type { Environment } from "./environment.js";
 import type { Row } from "./rows.js";
-import { SIDES, type Side } from "./scorers.js";
+import { SIDE_COLUMNS, STORE_COLUMNS, table } from "./table.js";
 
-const HEADER = ["case", "metric", "ours", "typescript", "ratio"];
+/** A finished measurement, as it is recorded. */
+export interface Report {
+	environment: Environment;
+	quick: boolean;
+	/** The greatest difference of each comparison. */
+	differences: Record<string, number>;
+	/** By side. */
+	rows: Row[];
+	/** By vector store. */
+	stores: Row[];
+}
+
 const NOTE =
-	"ratio: ours / typescript. In brackets: quartiles. Event-loop delays include the timer's own 1 ms.";
+	"Medians, and their ratios. (+): greater is better. loop: event-loop delay, with the timer's own 1 ms.";
+
+/** The whole report as text. */
+export function render(report: Report): string {
+	return [
+		describe(report.environment),
+		`${table(report.rows, SIDE_COLUMNS)}\n${NOTE}`,
+		`vector stores, 384 dimensions\n${table(report.stores, STORE_COLUMNS)}`,
+		differences(report.differences),
+	].join("\n\n");
+}
 
 /** The lines that say where the numbers come from. */
-export function describe(environment: Environment): string {
-	const { onnxRuntime } = environment;
+function describe(environment: Environment): string {
+	const { onnxRuntime, packages } = environment;
+	const versions = Object.entries(packages).map((entry) => entry.join(" "));
 	return [
 		`${environment.date}, ${environment.system}, Node.js ${environment.node}`,
 		`${environment.cpu}, ${environment.cores} cores, ${environment.memoryGB} GB, load ${environment.load.toFixed(2)} before the start`,
-		`ours: ONNX Runtime ${onnxRuntime.ours}`,
-		`typescript: transformers.js ${environment.transformers}, ONNX Runtime ${onnxRuntime.typescript}`,
+		`ours: ONNX Runtime ${onnxRuntime.ours}; ts: ONNX Runtime ${onnxRuntime.typescript}; ${versions.join(", ")}`,
 	].join("\n");
 }
 
-/** The rows as text in columns. */
-export function table(rows: readonly Row[]): string {
-	const cells = rows.map((row) => [
-		row.case,
-		row.metric,
-		...SIDES.map((side) => measured(row, side)),
-		row.ratio.toFixed(2),
-	]);
-	const widths = HEADER.map((_, column) =>
-		Math.max(...[HEADER, ...cells].map((line) => line[column]?.length ?? 0)),
-	);
-	const lines = [HEADER, widths.map((width) => "-".repeat(width)), ...cells];
-	const text = lines.map((line) =>
-		line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | "),
-	);
-	return [...text.map((line) => line.trimEnd()), NOTE].join("\n");
-}
-
-/** The greatest differences between scores, a line each. */
-export function differences(found: Record<string, number>): string {
+/** The greatest differences between results, a line each. */
+function differences(found: Record<string, number>): string {
 	const lines = Object.entries(found).map(
 		([what, difference]) => `  ${what}: ${difference.toExponential(1)}`,
 	);
-	return ["greatest difference between two scores", ...lines].join("\n");
-}
-
-function measured(row: Row, side: Side): string {
-	const quartiles = row.quartiles?.[side];
-	if (!quartiles) return digits(row[side]);
-	return `${digits(row[side])} (${quartiles.map(digits).join("..")})`;
-}
-
-/** Three digits, but no fewer than those before the point. */
-function digits(value: number): string {
-	if (value >= 100) return value.toFixed(0);
-	return value.toFixed(value >= 10 ? 1 : 2);
+	return ["greatest difference between two results", ...lines].join("\n");
 }

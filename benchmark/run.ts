@@ -1,50 +1,95 @@
-/** Compares this package with the TypeScript way: node run.js [--quick] [--json FILE]. */
+/** Compares this package with the TypeScript way: node run.js [--quick] [--json FILE] [--record]. */
 
-import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { Agreement, Disagreement } from "./agreement.js";
-import { availableCases, FALLBACK_CASE, FILES } from "./cases.js";
-import { Child } from "./child.js";
+import { FALLBACK_CASE, FILES, isAvailable, LONG_CASE } from "./cases.js";
+import { draw } from "./charts.js";
 import { describeEnvironment } from "./environment.js";
-import { measureCase } from "./measure-cases.js";
+import { measureBare } from "./measure-bare.js";
+import { measureCache } from "./measure-cache.js";
+import { Contest } from "./measure-cases.js";
 import { measureFile, measureFirstScore } from "./measure-processes.js";
 import { FULL, type Plan, QUICK } from "./plan.js";
-import { describe, differences, table } from "./report.js";
-import { bySide, type Row } from "./rows.js";
+import { recordFile, write } from "./record.js";
+import { type Report, render } from "./report.js";
+import { type Row, row } from "./rows.js";
+import { availableSides, type Side } from "./sides.js";
 
-async function measure(plan: Plan, agreement: Agreement) {
-	const rows: Row[] = [];
+type Measured = Pick<Report, "environment" | "rows" | "stores">;
+
+async function measure(
+	plan: Plan,
+	sides: readonly Side[],
+	agreement: Agreement,
+): Promise<Measured> {
 	const environment = describeEnvironment();
 	say("first score");
-	const first = await measureFirstScore(plan.firstScores, agreement);
-	rows.push(first.row);
+	const first = await measureFirstScore(sides, plan, agreement);
 	environment.onnxRuntime.ours = first.libraryVersion ?? "unknown";
-
-	const cases = availableCases();
-	const children = bySide((side) => new Child("batch-process.js", [side]));
-	try {
-		for (const [name, casePlan] of Object.entries(plan.cases)) {
-			if (!cases.includes(name)) continue;
-			say(name);
-			rows.push(...(await measureCase(name, casePlan, children, agreement)));
-		}
-	} finally {
-		await Promise.all([children.ours.end(), children.typescript.end()]);
+	const rows = first.rows;
+	rows.push(...(await measureCases(plan, sides, agreement)));
+	rows.push(...(await measureFiles(plan, sides, agreement)));
+	say("without the model");
+	rows.push(...(await measureBare(plan.bare, agreement)));
+	const stores: Row[] = [];
+	for (const cachePlan of plan.caches) {
+		say(`${cachePlan.vectors} vectors`);
+		stores.push(...(await measureCache(cachePlan, agreement)));
 	}
+	const complete = rows.filter((row) => Object.keys(row.values).length > 0);
+	return { environment, rows: byCase(complete), stores };
+}
 
-	const files = FILES.filter((name) => cases.includes(name));
-	const [whole = FALLBACK_CASE, ...others] = files;
+async function measureCases(
+	plan: Plan,
+	sides: readonly Side[],
+	agreement: Agreement,
+): Promise<Row[]> {
+	const rows: Row[] = [];
+	const contest = new Contest(sides, agreement);
+	try {
+		say("scores that need not wait");
+		const memo = await contest.measureMemo(plan.memo);
+		for (const [name, casePlan] of Object.entries(plan.cases)) {
+			if (!isAvailable(name)) continue;
+			say(name);
+			rows.push(...(await contest.measureCase(name, casePlan)));
+		}
+		return [...rows, timesOfLong(rows), ...memo];
+	} finally {
+		await contest.end();
+	}
+}
+
+/** How many times longer a text takes of which the model sees only the beginning. */
+function timesOfLong(rows: readonly Row[]): Row {
+	const values = (name: string) =>
+		rows.find((row) => row.case === name && row.metric === "p50, ms")?.values;
+	const short = values(FALLBACK_CASE) ?? {};
+	const times = Object.entries(values(LONG_CASE) ?? {}).map(
+		([side, time]) => [side, time / (short[side] ?? Number.NaN)] as const,
+	);
+	return row(LONG_CASE, "times that of 512 tokens", new Map(times));
+}
+
+async function measureFiles(
+	plan: Plan,
+	sides: readonly Side[],
+	agreement: Agreement,
+): Promise<Row[]> {
+	const rows: Row[] = [];
+	const [whole = FALLBACK_CASE, ...others] = FILES.filter(isAvailable);
 	for (const filePlan of plan.fileRuns) {
 		say(`${whole} from first to last, ${filePlan.inFlight} in flight`);
-		rows.push(...(await measureFile(whole, filePlan, agreement)));
+		rows.push(...(await measureFile(sides, whole, filePlan, agreement)));
 	}
 	for (const name of others) {
 		say(`${name} from first to last`);
 		// Too short a file for anything but its scores.
-		await measureFile(name, { inFlight: 1, repetitions: 1 }, agreement);
+		const once = { inFlight: 1, repetitions: 1, metric: "memory" } as const;
+		await measureFile(sides, name, once, agreement);
 	}
-	const missing = FILES.filter((name) => !cases.includes(name));
-	return { environment, rows: byCase(rows), missing };
+	return rows;
 }
 
 /** The rows of a case one after the other. */
@@ -61,9 +106,17 @@ function say(what: string): void {
 
 function readOptions() {
 	try {
-		return parseArgs({
-			options: { quick: { type: "boolean" }, json: { type: "string" } },
-		}).values;
+		const { values } = parseArgs({
+			options: {
+				quick: { type: "boolean" },
+				json: { type: "string" },
+				record: { type: "boolean" },
+			},
+		});
+		if (values.quick && values.record) {
+			throw new Error("--quick measures too little for --record");
+		}
+		return values;
 	} catch (error) {
 		console.error(`benchmark: ${(error as Error).message}`);
 		process.exit(2);
@@ -71,25 +124,27 @@ function readOptions() {
 }
 
 async function main(): Promise<void> {
-	const { quick = false, json } = readOptions();
+	const { quick = false, json, record = false } = readOptions();
 	const agreement = new Agreement();
-	const plan = quick ? QUICK : FULL;
-	const { environment, rows, missing } = await measure(plan, agreement);
-	for (const name of missing) {
-		console.log(`There is no file with ${name} runs; they are left out.\n`);
+	const { sides, missing } = await availableSides();
+	for (const name of FILES.filter((name) => !isAvailable(name))) {
+		missing.push(`There is no file with ${name} runs; they are left out.`);
 	}
-	console.log(`${describe(environment)}\n`);
-	console.log(`${table(rows)}\n`);
-	console.log(differences(agreement.differences()));
-	if (json !== undefined) {
-		const differences = agreement.differences();
-		const content = { ...environment, quick, differences, rows };
-		writeFileSync(json, `${JSON.stringify(content, null, 2)}\n`);
+	for (const sentence of missing) console.error(`benchmark: ${sentence}`);
+	const measured = await measure(quick ? QUICK : FULL, sides, agreement);
+	const differences = agreement.differences();
+	const report: Report = { ...measured, quick, differences };
+	console.log([...missing, render(report)].join("\n"));
+	if (json !== undefined) write(json, report);
+	if (record) {
+		const file = recordFile(report.environment);
+		write(file, report);
+		for (const made of [file, ...draw(report)]) say(`wrote ${made}`);
 	}
 }
 
 main().catch((error: Error) => {
-	const what = error instanceof Disagreement ? "scores differ: " : "";
+	const what = error instanceof Disagreement ? "results differ: " : "";
 	console.error(`benchmark: ${what}${error.message}`);
 	process.exitCode = 1;
 });

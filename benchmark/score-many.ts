@@ -1,5 +1,6 @@
 import type { ReasoningTrace } from "@knowledgepulse/scoring";
-import type { Scorer } from "./scorers.js";
+import type { Scorer } from "./sides.js";
+import { assertUnseen } from "./unseen.js";
 
 /** Some traces, scored. */
 export interface Batch {
@@ -16,6 +17,7 @@ export async function scoreMany(
 	traces: readonly ReasoningTrace[],
 	inFlight: number,
 ): Promise<Batch> {
+	assertUnseen(traces);
 	const scores: number[] = [];
 	const times: number[] = [];
 	const queue = traces.entries();
@@ -30,4 +32,39 @@ export async function scoreMany(
 	const start = performance.now();
 	await Promise.all(Array.from({ length: inFlight }, caller));
 	return { scores, times, elapsed: performance.now() - start };
+}
+
+/** Scores one trace, and then, timed, the same one again and again. */
+export async function scoreAgain(
+	scorer: Scorer,
+	trace: ReasoningTrace,
+	count: number,
+): Promise<Batch> {
+	const batch = await scoreMany(scorer, [trace], 1);
+	const again: Batch = { scores: batch.scores, times: [], elapsed: 0 };
+	for (let repetition = 0; repetition < count; repetition++) {
+		const start = performance.now();
+		again.scores.push(await scorer.evaluateValue(trace));
+		again.times.push(performance.now() - start);
+	}
+	return again;
+}
+
+/**
+ * Scores traces one at a time, and after each, untimed, one of `followers`. Who answers before the
+ * work is done has done it when the follower has its score, which depends on it.
+ */
+export async function scoreFollowed(
+	scorer: Scorer,
+	traces: readonly ReasoningTrace[],
+	followers: readonly ReasoningTrace[],
+): Promise<Batch> {
+	const followed: Batch = { scores: [], times: [], elapsed: 0 };
+	for (const [index, trace] of traces.entries()) {
+		const { scores, times } = await scoreMany(scorer, [trace], 1);
+		followed.times.push(...times);
+		const after = await scoreMany(scorer, followers.slice(index, index + 1), 1);
+		followed.scores.push(...scores, ...after.scores);
+	}
+	return followed;
 }

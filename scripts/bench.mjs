@@ -1,6 +1,7 @@
 /**
- * Compares the addon with the TypeScript way: node scripts/bench.mjs [--quick] [--json FILE].
- * First makes what benchmark/ needs: the plain model, and JavaScript from its TypeScript.
+ * Compares the addon with the TypeScript way: node scripts/bench.mjs [--quick] [--json FILE]
+ * [--record]. Or draws charts: node scripts/bench.mjs --charts [RECORD]. First makes what benchmark/
+ * needs: the plain model, the quantised one, and JavaScript from its TypeScript.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -30,18 +31,38 @@ function preparePlainModel() {
 	);
 }
 
+/** Where it cannot be made the benchmark does without; the script has said why. */
+function prepareQuantisedModel() {
+	spawnSync(python(), ["benchmark/q8/prepare.py"], { cwd: root, stdio });
+}
+
 function compile() {
 	const folder = installed("typescript");
 	const { bin } = JSON.parse(readFileSync(join(folder, "package.json")));
 	run(process.execPath, [join(folder, bin.tsc), "-p", "benchmark"], { stdio });
 }
 
-installed("@huggingface/transformers");
+/** Runs a compiled script in the place of this one. */
+function become(script, args) {
+	const file = join(root, "benchmark/dist", script);
+	const { error, status } = spawnSync(process.execPath, [file, ...args], {
+		stdio: "inherit",
+	});
+	if (error) fail(error.message);
+	process.exit(status ?? 1);
+}
+
+const [first, ...others] = process.argv.slice(2);
+for (const name of [
+	"@huggingface/transformers",
+	...["@orama/orama", "echarts", "usearch"],
+])
+	installed(name);
+if (first === "--charts") {
+	compile();
+	become("draw.js", others);
+}
 preparePlainModel();
+prepareQuantisedModel();
 compile();
-const args = [join(root, "benchmark/dist/run.js"), ...process.argv.slice(2)];
-const { error, status } = spawnSync(process.execPath, args, {
-	stdio: "inherit",
-});
-if (error) fail(error.message);
-process.exit(status ?? 1);
+become("run.js", process.argv.slice(2));

@@ -11,10 +11,10 @@ import type {
 	ReasoningTraceStep,
 	ScoringWeights,
 } from "@knowledgepulse/scoring";
-import { embed } from "./embedder.js";
+import { embed, useModel } from "./embedder.js";
 import { VectorCache } from "./vector-cache.js";
 
-export { VectorCache };
+export { useModel, VectorCache };
 
 const DEFAULT_WEIGHTS = weights(0.25, 0.35, 0.15, 0.25);
 
@@ -38,6 +38,11 @@ export function evaluateValue(trace: ReasoningTrace): Promise<number> {
 	const score = tail.then(async () => scoreOf(trace, await noveltyOf(trace)));
 	tail = score.catch(() => undefined);
 	return score;
+}
+
+/** Loads the model and lets it work once, so that the first score does not have to. */
+export async function warmup(): Promise<void> {
+	await embed("warm up");
 }
 
 /** The score that a trace has where there is no embedder. The cache is left alone. */
