@@ -72,7 +72,7 @@ export const FULL: Plan = {
 		[FULL_CACHE_CASE]: {
 			...{ warmUp: WARM_UP, alone: 500, together: 480, batch: 100 },
 		},
-		[LONG_CASE]: { warmUp: 1, alone: 3, together: 0, batch: 1 },
+		[LONG_CASE]: { warmUp: 1, alone: 9, together: 0, batch: 3 },
 	},
 	memo: { rounds: 5, again: 10, thoughts: 10 },
 	fileRuns: [

@@ -29,11 +29,9 @@ impl Score {
         let (value, overrides) = overrides::apply(trace, weighted);
         Self { value, dimensions, profile, novelty, overrides }
     }
+
     /// The value that [`Score::of`] gives whatever the novelty is, if there is one.
     pub fn without_novelty(trace: &Trace) -> Option<f64> {
-        // No rule turns a greater score into a smaller one, so what the extremes share, all do.
-        let (least, _) = overrides::apply(trace, 0.0);
-        let (greatest, _) = overrides::apply(trace, 1.0);
-        (least == greatest).then_some(least)
+        overrides::fixed(trace)
     }
 }
