@@ -28,6 +28,24 @@ fn attention(bencher: Bencher, tokens: usize) {
             (0..attention.tasks()).for_each(|task| attention.run(task));
         }
     });
+    // The first number of the first head, by the definition.
+    let product = |token: usize| -> f32 {
+        let (query, key) = (&input[..32], &input[token * 3 * WIDTH + WIDTH..][..32]);
+        query.iter().zip(key).map(|(x, y)| x * y).sum()
+    };
+    let weights = (0..tokens).map(|token| f64::from(product(token) / 32_f32.sqrt()).exp());
+    let (mut mixed, mut sum) = (0.0, 0.0);
+    for (token, weight) in weights.enumerate() {
+        mixed += weight * f64::from(input[token * 3 * WIDTH + 2 * WIDTH]);
+        sum += weight;
+    }
+    assert_close(output[0], mixed / sum);
+}
+
+#[track_caller]
+fn assert_close(found: f32, expected: f64) {
+    let error = (f64::from(found) - expected).abs();
+    assert!(error <= 1e-4 * expected.abs().max(1.0), "{found} instead of {expected}");
 }
 
 /// The linear layers of all encoder layers.
@@ -52,6 +70,9 @@ fn linear(bencher: Bencher, tokens: usize) {
             }
         }
     });
+    let (weight, scale, input, output) = &layers[0];
+    let products = (0..WIDTH).map(|k| f64::from(weight[k * 16]) * f64::from(input[k]));
+    assert_close(output[0], (products.sum::<f64>() + 1.0) * f64::from(scale[0]));
 }
 
 /// The inputs of the linear layers of all encoder layers, rounded to integers; the items are numbers.
@@ -72,6 +93,11 @@ fn quantize_rows(bencher: Bencher, tokens: usize) {
             }
         }
     });
+    for (_, x, q, _) in &rows {
+        let farthest = |row: &[u8]| row.iter().map(|q| q.abs_diff(128)).max();
+        let depth = x.len() / tokens;
+        assert!(q.chunks(depth).all(|row| farthest(row) == Some(127)), "a row is not filled");
+    }
 }
 
 /// The outputs of the linear layers of all encoder layers, from integers; the items are numbers.
@@ -100,4 +126,6 @@ fn rescale(bencher: Bencher, tokens: usize) {
             }
         }
     });
+    let (product, scale, y) = &outputs[0];
+    assert_close(y[7], (f64::from(product[7]) * 1e-2 + 1.0) * f64::from(scale[7]));
 }

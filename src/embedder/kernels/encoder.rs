@@ -2,10 +2,10 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::{SharedSlice, dispatch};
-
-/// Rows of a task.
-const ROWS: usize = 16;
+use super::{
+    SharedSlice, dispatch,
+    rows::{row_tasks, rows_of},
+};
 
 /// `(x - mean) / √(variance + epsilon) * gamma + beta` for each row of a matrix.
 pub struct LayerNorm<'a> {
@@ -33,7 +33,7 @@ impl LayerNorm<'_> {
 
     /// How many tasks there are.
     pub fn tasks(&self) -> usize {
-        (self.x.len() / self.gamma.len()).div_ceil(ROWS)
+        row_tasks(self.x.len() / self.gamma.len())
     }
 
     /// Does one task.
@@ -60,7 +60,7 @@ impl WithSimd for NormTask<'_> {
         let width = gamma.len();
         let (gamma, beta) = (S::as_simd_f32s(gamma).0, S::as_simd_f32s(beta).0);
         let rows = x.len() / width;
-        for row in self.task * ROWS..rows.min((self.task + 1) * ROWS) {
+        for row in rows_of(self.task, rows) {
             let range = row * width..(row + 1) * width;
             let (x, _) = S::as_simd_f32s(&x[range.clone()]);
             // SAFETY: the rows of a task are its own.

@@ -7,6 +7,7 @@ mod encoder;
 mod linear;
 mod math;
 mod quantised;
+mod rows;
 mod shared;
 #[cfg(test)]
 mod testing;

@@ -10,7 +10,11 @@ mod tests;
 
 use pulp::{Simd, WithSimd};
 
-use super::{SharedSlice, dispatch, linear::PANEL};
+use super::{
+    SharedSlice, dispatch,
+    linear::PANEL,
+    rows::{row_tasks, rows_of},
+};
 pub use rescale::Rescale;
 
 /// The integer that stands for 0 in a row; the others lie up to 127 from it.
@@ -24,9 +28,6 @@ const LEAST: f32 = 7.888_609e-31;
 
 /// Added to a number within ±2²², it leaves the nearest integer in the low bits.
 const ROUNDING: f32 = 12_582_912.0;
-
-/// Rows of a task.
-const ROWS: usize = 16;
 
 /// Rows to unsigned 8-bit integers: `(q - 128) * scale` is about the rotated row.
 pub struct QuantizeRows<'a> {
@@ -59,7 +60,7 @@ impl<'a> QuantizeRows<'a> {
 
     /// How many tasks there are.
     pub fn tasks(&self) -> usize {
-        self.scale.len().div_ceil(ROWS)
+        row_tasks(self.scale.len())
     }
 
     /// Does one task.
@@ -87,7 +88,7 @@ impl WithSimd for QuantizeTask<'_> {
         let terms = *rotation as f32;
         let (mut rotated, mut integers) = ([0.0; MAX_DEPTH], [0; MAX_DEPTH]);
         let (rotated, integers) = (&mut rotated[..*depth], &mut integers[..*depth]);
-        for row in self.task * ROWS..rows.min((self.task + 1) * ROWS) {
+        for row in rows_of(self.task, rows) {
             // Divided first, so that no sum overflows; by a power of two, so that nothing is lost.
             let (x, _) = S::as_simd_f32s(&x[row * depth..][..*depth]);
             for (to, x) in S::as_mut_simd_f32s(rotated).0.iter_mut().zip(x) {

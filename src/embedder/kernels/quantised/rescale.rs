@@ -3,8 +3,11 @@
 use pulp::{Simd, WithSimd};
 
 use super::{
-    super::{SharedSlice, dispatch, gelu},
-    PANEL, ROWS,
+    super::{
+        SharedSlice, dispatch, gelu,
+        rows::{row_tasks, rows_of},
+    },
+    PANEL,
 };
 
 /// Products of integers to numbers: `gelu?(product * row_scale * scale + bias + residual)`.
@@ -37,7 +40,7 @@ impl Rescale<'_> {
 
     /// How many tasks there are.
     pub fn tasks(&self) -> usize {
-        self.row_scale.len().div_ceil(ROWS)
+        row_tasks(self.row_scale.len())
     }
 
     /// Does one task.
@@ -62,7 +65,7 @@ impl WithSimd for RescaleTask<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Rescale { product, row_scale, scale, bias, residual, y, .. } = self.all;
         let columns = scale.len();
-        for row in self.task * ROWS..row_scale.len().min((self.task + 1) * ROWS) {
+        for row in rows_of(self.task, row_scale.len()) {
             let range = row * columns..(row + 1) * columns;
             // SAFETY: the rows of a task are its own.
             let y = unsafe { y.part(range.clone()) };
@@ -94,6 +97,7 @@ mod tests {
     use super::{
         super::super::{
             every_width,
+            rows::ROWS,
             testing::{bits, noise, normal_distribution},
         },
         *,
