@@ -1,4 +1,6 @@
-import scoring from "./index.js";
+// Not by way of index.js: Node.js 20 reports an error of a CommonJS module that an ES module imports
+// once more where it has been caught already.
+import scoring from "./scoring.js";
 
 export const {
 	VectorCache,
@@ -8,4 +10,4 @@ export const {
 	explainValue,
 	status,
 	warmup,
-} = scoring;
+} = scoring();

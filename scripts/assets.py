@@ -11,7 +11,7 @@ import json
 import sys
 from pathlib import Path
 
-from assets import models, runtime
+from assets import models, runtime, zig
 from assets.common import ROOT, AssetError, digest_of_sources, put, say, scratch_folder
 
 PINS_FILE = ROOT / "scripts" / "pins.json"
@@ -74,6 +74,8 @@ def install(pins, options):
             models.install_plain(pins, source, options.plain)
 
         once(options.plain, digest_of_inputs("plain"), names, make_plain)
+    if options.zig:
+        zig.install(pins, options.zig)
     if options.test:
         models.test_builder(pins, source)
 
@@ -84,13 +86,14 @@ def main():
     parser.add_argument("--platform", choices=sorted(pins["runtime"]["wheels"]))
     parser.add_argument("--out", type=Path, help="the platform package's folder")
     parser.add_argument("--plain", type=Path, help="folder for a plain float32 export")
+    parser.add_argument("--zig", type=Path, help="folder for zig and cargo-zigbuild")
     parser.add_argument("--model-source", type=Path, help="folder with the published files")
     parser.add_argument("--test", action="store_true", help="run the tests of the model builder")
     options = parser.parse_args()
     if bool(options.out) != bool(options.platform):
         parser.error("--platform and --out go together")
-    if not (options.out or options.plain or options.test):
-        parser.error("nothing to do: give --platform and --out, --plain, or --test")
+    if not (options.out or options.plain or options.zig or options.test):
+        parser.error("nothing to do: give --platform and --out, --plain, --zig, or --test")
     try:
         install(pins, options)
     except AssetError as error:

@@ -6,8 +6,8 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { python } from "./lib/build.mjs";
 import { fail, root, run } from "./lib/run.mjs";
-import { python } from "./prepare.mjs";
 
 // What is said on the way goes to stderr; stdout is for the results.
 const stdio = ["inherit", process.stderr, "inherit"];

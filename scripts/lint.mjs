@@ -1,8 +1,8 @@
 /** Lint, format and type checks of all three languages. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { python } from "./lib/build.mjs";
 import { root, run } from "./lib/run.mjs";
-import { python } from "./prepare.mjs";
 
 const RUFF = "0.17.5";
 

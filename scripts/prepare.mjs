@@ -2,31 +2,19 @@
  * Installs and builds whatever a checkout lacks: packages, model, ONNX Runtime, addon. Uses nothing
  * but Node itself, and says in one line what is missing on the machine.
  */
-import { existsSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { copyFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import {
+	cargo,
+	copyNotices,
+	platformName,
+	prepareAssets,
+} from "./lib/build.mjs";
 import { capture, fail, root, run } from "./lib/run.mjs";
 
-const SUPPORTED = ["linux-x64-gnu"];
 const OLDEST_NODE = 20;
-
-/** The platform package of this machine. */
-export function platformName() {
-	const { platform, arch } = process;
-	if (platform === "linux") return `linux-${arch}-gnu`;
-	return platform === "win32" ? `win32-${arch}-msvc` : `${platform}-${arch}`;
-}
-
-/** The command that starts Python 3 here. */
-export function python() {
-	const command = process.platform === "win32" ? "python" : "python3";
-	if (!capture(command, ["--version"])?.includes("Python 3"))
-		fail(
-			`${command} is missing: install Python 3.11 or later (it builds the embedding model)`,
-		);
-	return command;
-}
 
 function checkTools() {
 	if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE)
@@ -35,13 +23,14 @@ function checkTools() {
 		);
 	if (!capture("cargo", ["--version"]))
 		fail("cargo is missing: install Rust 1.89 or later");
-	if (!SUPPORTED.includes(platformName()))
+	const platforms = readdirSync(join(root, "npm"));
+	if (!platforms.includes(platformName()))
 		fail(
-			`no build for ${platformName()} yet: this version builds on ${SUPPORTED.join(", ")}`,
+			`no build for ${platformName()}: there are those for ${platforms.join(", ")}`,
 		);
 }
 
-function installPackages() {
+export function installPackages() {
 	const installed = join(root, "node_modules", ".package-lock.json");
 	const lock = join(root, "package-lock.json");
 	if (
@@ -55,32 +44,9 @@ function installPackages() {
 	});
 }
 
-/** Model and ONNX Runtime into the platform package, and the reference model of tests. */
-function prepareAssets() {
-	const source = process.env.KNOWLEDGEPULSE_MODEL_SOURCE;
-	run(python(), [
-		...["scripts/assets.py", "--platform", platformName()],
-		...["--out", `npm/${platformName()}`, "--plain", "benchmark/.model"],
-		...(source ? ["--model-source", source] : []),
-	]);
-}
-
 async function buildAddon() {
 	console.log("prepare: building the addon");
-	const messages = run(
-		"cargo",
-		["build", "--release", "--message-format=json-render-diagnostics"],
-		{ stdio: ["inherit", "pipe", "inherit"], maxBuffer: 1 << 28 },
-	);
-	const built = messages
-		.split("\n")
-		.filter((line) => line.includes('"compiler-artifact"'))
-		.map((line) => JSON.parse(line))
-		.find((artifact) => artifact.target.kind.includes("cdylib"));
-	const library = built?.filenames.find((name) =>
-		/\.(so|dylib|dll)$/.test(name),
-	);
-	if (!library) fail("cargo built no addon");
+	const library = cargo(["build", "--release"]);
 	const name = platformName();
 	const addon = join(root, "npm", name, `scoring.${name}.node`);
 	if (existsSync(addon) && statSync(addon).mtimeMs >= statSync(library).mtimeMs)
@@ -90,18 +56,13 @@ async function buildAddon() {
 	await rename(`${addon}.new`, addon);
 }
 
-/** Every package carries the licence and the notices for what it contains. */
-async function copyNotices() {
-	for (const file of ["LICENSE", "THIRD-PARTY-NOTICES.md"])
-		await copyFile(join(root, file), join(root, "npm", platformName(), file));
-}
-
 export async function prepare() {
 	checkTools();
 	installPackages();
-	prepareAssets();
+	// The plain export is the reference model of the tests.
+	prepareAssets(platformName(), ["--plain", "benchmark/.model"]);
 	await buildAddon();
-	await copyNotices();
+	await copyNotices(platformName());
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await prepare();

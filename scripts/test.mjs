@@ -1,7 +1,7 @@
 /** The whole suite: the model builder, the Rust core, the public API. */
 import { readdirSync } from "node:fs";
+import { python } from "./lib/build.mjs";
 import { root, run } from "./lib/run.mjs";
-import { python } from "./prepare.mjs";
 
 run(python(), ["scripts/assets.py", "--test"]);
 run("cargo", ["test", "--quiet"]);

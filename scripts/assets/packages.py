@@ -2,6 +2,7 @@
 
 import functools
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -92,6 +93,21 @@ def wheel(requirement, pin, note):
             os.replace(folder / pin["file"], path)
     verify(path, pin["sha256"])
     return path
+
+
+def host_platform():
+    """This machine as scripts/pins.json calls it: "darwin", or system and processor."""
+    if sys.platform != "linux":
+        return sys.platform
+    machine = platform.machine().lower()
+    return "linux-" + {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}.get(machine, machine)
+
+
+def pinned_for(wheels, host, advice):
+    """The pin for this machine."""
+    if host not in wheels:
+        raise AssetError(f"there is no wheel for {host} of {advice}")
+    return wheels[host]
 
 
 def extract(archive, member, target):

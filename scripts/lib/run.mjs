@@ -29,9 +29,12 @@ export function run(command, args, options = {}) {
 }
 
 /** What a program prints, or undefined where it cannot be run. */
-export function capture(command, args) {
+export function capture(command, args, options = {}) {
 	const { error, status, stdout, stderr } = spawnSync(command, args, {
+		cwd: root,
 		encoding: "utf8",
+		maxBuffer: 1 << 28,
+		...options,
 	});
 	return error || status !== 0 ? undefined : stdout + stderr;
 }

@@ -1,0 +1,50 @@
+/**
+ * Scores traces with the packages in dist/ on systems that this machine can run or emulate: Linux
+ * on arm64 (QEMU), musl, Windows (Wine). Needs Linux x64 with Debian's package tools, and a user who
+ * may make namespaces: node scripts/systems.mjs [PLATFORM ...]
+ */
+import { spawnSync } from "node:child_process";
+import { closeSync, openSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fail, root } from "./lib/run.mjs";
+import { install, writeCases } from "./smoke/project.mjs";
+import { SYSTEMS } from "./systems/systems.mjs";
+
+if (process.platform !== "linux" || process.arch !== "x64")
+	fail(`this runs on Linux x64, not on ${process.platform} ${process.arch}`);
+const names = process.argv.slice(2);
+for (const name of names)
+	if (!(name in SYSTEMS))
+		fail(`no system ${name}: there are ${Object.keys(SYSTEMS).join(", ")}`);
+
+/** Runs a command with its output in a file: on Wine, Node.js cannot write to a pipe. */
+function runInto(file, [command, ...args], cwd) {
+	const output = openSync(file, "w");
+	const stdio = ["ignore", output, output];
+	const { error, status, signal } = spawnSync(command, args, { cwd, stdio });
+	closeSync(output);
+	const printed = readFileSync(file, "utf8");
+	process.stdout.write(printed);
+	if (error) fail(`${command}: ${error.message}`);
+	return status === 0 ? undefined : (signal ?? status);
+}
+
+let failed = 0;
+let passed = 0;
+for (const [name, prepare] of Object.entries(SYSTEMS)) {
+	if (names.length > 0 && !names.includes(name)) continue;
+	const start = prepare();
+	const project = install(join(root, "dist"), name);
+	for (const file of writeCases(project)) {
+		console.log(`systems: ${name}: ${file}`);
+		const command = start(project, "score.mjs", file);
+		const ended = runInto(join(project, "output.txt"), command, project);
+		if (ended === undefined) passed += 1;
+		else {
+			failed += 1;
+			console.error(`systems: ${name}: ${file} failed (${ended})`);
+		}
+	}
+}
+console.log(`systems: ${passed} passed, ${failed} failed`);
+process.exit(failed > 0 ? 1 : 0);

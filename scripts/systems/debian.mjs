@@ -1,0 +1,85 @@
+/** Programs and libraries from Debian's packages, unpacked into a folder and not installed. */
+import {
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { capture, fail, run } from "../lib/run.mjs";
+
+const KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
+
+/** The mirror that this machine is set up with. */
+function mirror() {
+	const printed = capture("apt-get", ["indextargets", "--format", "$(SITE)"]);
+	const site = printed?.split("\n").find((line) => /debian\/?$/.test(line));
+	if (!site)
+		fail("apt-get is missing or knows no Debian mirror: run this on Debian");
+	return site;
+}
+
+/**
+ * Unpacks packages of a release for a processor, and all that they depend on, into `folder`, and
+ * runs the installation script of those in `configure`. Does nothing where the folder is there.
+ */
+export function unpack({ suite, processor, packages, configure = [] }, folder) {
+	if (existsSync(folder)) return;
+	console.log(`systems: fetching ${packages.join(", ")} for ${processor}`);
+	const work = `${folder}.partial`;
+	rmSync(work, { recursive: true, force: true });
+	const state = join(work, "apt");
+	for (const part of ["lists/partial", "cache/archives/partial"])
+		mkdirSync(join(state, part), { recursive: true });
+	writeFileSync(
+		join(state, "sources.list"),
+		`deb [signed-by=${KEYRING}] ${mirror()} ${suite} main\n`,
+	);
+	// Nothing counts as installed, so that everything needed is fetched.
+	writeFileSync(join(state, "status"), "");
+	const settings = {
+		"APT::Architecture": processor,
+		"APT::Architectures::": processor,
+		"APT::Install-Recommends": "false",
+		"APT::Sandbox::User": "root",
+		"Dir::Cache": join(state, "cache"),
+		"Dir::Etc::SourceList": join(state, "sources.list"),
+		"Dir::Etc::SourceParts": "-",
+		"Dir::State::Lists": join(state, "lists"),
+		"Dir::State::Status": join(state, "status"),
+	};
+	const options = Object.entries(settings).flatMap(([name, value]) => [
+		"-o",
+		`${name}=${value}`,
+	]);
+	const quiet = { stdio: ["ignore", "ignore", "inherit"] };
+	run("apt-get", [...options, "-qq", "update"], quiet);
+	run(
+		"apt-get",
+		[...options, "-qq", "-y", "--download-only", "install", ...packages],
+		quiet,
+	);
+	const archives = join(state, "cache", "archives");
+	// Newer releases have these as links into usr/, and older packages write through them.
+	for (const name of ["bin", "lib", "lib64", "sbin"]) link(work, name);
+	const files = readdirSync(archives).filter((name) => name.endsWith(".deb"));
+	for (const file of files)
+		run("dpkg-deb", ["--extract", join(archives, file), work], quiet);
+	for (const name of configure) {
+		const file = files.find((file) => file.startsWith(`${name}_`));
+		run("dpkg-deb", ["--control", join(archives, file), join(work, "control")]);
+		run("unshare", [
+			...["--map-root-user", "--root", work],
+			...["/control/postinst", "configure"],
+		]);
+		rmSync(join(work, "control"), { recursive: true });
+	}
+	rmSync(state, { recursive: true });
+	run("mv", [work, folder]);
+}
+
+function link(folder, name) {
+	mkdirSync(join(folder, "usr", name), { recursive: true });
+	run("ln", ["-s", `usr/${name}`, join(folder, name)]);
+}
