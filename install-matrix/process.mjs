@@ -1,0 +1,85 @@
+/** Running other programs with a time limit, and never leaving one behind. */
+import { spawn } from "node:child_process";
+
+const running = new Set();
+
+function end(child) {
+	try {
+		// The whole group: what the program has started goes with it.
+		process.kill(-child.pid, "SIGKILL");
+	} catch {
+		// It has ended by itself.
+	}
+}
+
+process.on("exit", () => {
+	for (const child of running) end(child);
+});
+for (const signal of ["SIGINT", "SIGTERM"])
+	process.on(signal, () => process.exit(1));
+
+/** Starts a program that runs until {@link end}s it or this process ends. */
+export function startProgram(command, options) {
+	const [file, ...args] = command;
+	const child = spawn(file, args, {
+		stdio: ["ignore", "pipe", "pipe"],
+		...options,
+		detached: true,
+	});
+	running.add(child);
+	child.on("close", () => running.delete(child));
+	const output = { stdout: "", stderr: "" };
+	for (const name of ["stdout", "stderr"])
+		child[name].setEncoding("utf8").on("data", (text) => {
+			output[name] += text;
+		});
+	return { child, output, stop: () => end(child) };
+}
+
+/**
+ * Runs a program to its end. `problem` is null when it ended well, otherwise one line; a program
+ * that takes longer than `seconds` is ended.
+ */
+export async function execute(command, { seconds = 60, ...options } = {}) {
+	const started = performance.now();
+	const { child, output, stop } = startProgram(command, options);
+	let late = false;
+	const timer = setTimeout(() => {
+		late = true;
+		stop();
+	}, seconds * 1000);
+	const problem = await new Promise((resolve) => {
+		child.on("error", (error) => resolve(error.message));
+		child.on("close", (code, signal) => {
+			if (late) resolve(`not done after ${seconds} s`);
+			else resolve(code === 0 ? null : `ended with ${signal ?? code}`);
+		});
+	});
+	clearTimeout(timer);
+	return { ...output, problem, seconds: (performance.now() - started) / 1000 };
+}
+
+/** As {@link execute}, for a program that has to succeed. */
+export async function must(command, options) {
+	const ended = await execute(command, options);
+	if (ended.problem)
+		throw new Error(
+			`${command.join(" ")}: ${ended.problem}\n${tail(ended.stdout + ended.stderr)}`,
+		);
+	return ended;
+}
+
+/** The last lines of an output. */
+export function tail(text, lines = 25) {
+	return text.trimEnd().split("\n").slice(-lines).join("\n");
+}
+
+/** Works through `jobs` with `workers` at a time, in order. */
+export async function inTurn(jobs, workers, work) {
+	const rest = [...jobs];
+	const worker = async () => {
+		for (let job = rest.shift(); job !== undefined; job = rest.shift())
+			await work(job);
+	};
+	await Promise.all(Array.from({ length: workers }, worker));
+}
