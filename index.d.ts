@@ -134,7 +134,8 @@ export interface InvalidTraceError extends Error {
  * @throws Rejects with an {@link InvalidTraceError} when a field does not fit, with what a getter of
  * the trace has thrown, or with `code: "EMBEDDER_UNAVAILABLE"` when the embedder is `"required"`
  * but cannot be had, or with `code: "INVALID_OPTION"` while the environment variable
- * `KNOWLEDGEPULSE_SCORING_EMBEDDER` names no mode, or `KNOWLEDGEPULSE_SCORING_PRECISION` no precision. A rejected trace leaves cache and order as they were. Never throws at once.
+ * `KNOWLEDGEPULSE_SCORING_EMBEDDER` names no mode, `KNOWLEDGEPULSE_SCORING_RUNTIME` no runtime, or
+ * `KNOWLEDGEPULSE_SCORING_PRECISION` no precision. A rejected trace leaves cache and order as they were. Never throws at once.
  */
 export function evaluateValue(trace: ReasoningTrace): Promise<number>;
 
@@ -212,13 +213,27 @@ export interface ConfigureOptions {
 	 */
 	embedder?: "auto" | "off" | "required";
 	/**
+	 * What runs the model. Default `"onnxruntime"`, on Linux with musl `"rust"`, or the environment
+	 * variable `KNOWLEDGEPULSE_SCORING_RUNTIME`.
+	 *
+	 * - `"onnxruntime"`: the ONNX Runtime library;
+	 * - `"rust"`: the addon itself, without any library: `library` is not looked at. It gives the same
+	 *   bits as the exact precision of the other one, in about the same time (README), and holds all
+	 *   46 MB of weights in memory of its own instead of mapping the file. It has no integer
+	 *   arithmetic: `precision: "fast"` is computed exactly.
+	 *
+	 * Another runtime loads the model again; what the cache holds stays comparable.
+	 */
+	runtime?: "onnxruntime" | "rust";
+	/**
 	 * How exactly the model computes. Default `"exact"`, or the environment variable
 	 * `KNOWLEDGEPULSE_SCORING_PRECISION`.
 	 *
 	 * - `"exact"`: float32, the scores of the published model;
 	 * - `"fast"`: integers of 8 bits in about half the time; a score is off by 0.006 at most in
 	 *   what was measured (README). Traces scored with one precision are compared with those
-	 *   scored with the other, too; the errors do not add up.
+	 *   scored with the other, too; the errors do not add up. Computed exactly where the runtime is
+	 *   `"rust"`, which {@link status} tells.
 	 */
 	precision?: "exact" | "fast";
 	/**
@@ -228,7 +243,8 @@ export interface ConfigureOptions {
 	modelDir?: string;
 	/**
 	 * The ONNX Runtime library, version 1.17 or later; 1.23.2 is shipped. Default: the one beside the addon, or the
-	 * environment variable `KNOWLEDGEPULSE_SCORING_LIBRARY`. A process can load only one.
+	 * environment variable `KNOWLEDGEPULSE_SCORING_LIBRARY`. A process can load only one. Not needed
+	 * where the runtime is `"rust"`.
 	 */
 	library?: string;
 }
@@ -246,7 +262,9 @@ export interface ScoringStatus {
 	embedder: {
 		/** See {@link ConfigureOptions.embedder}. */
 		mode: "auto" | "off" | "required";
-		/** See {@link ConfigureOptions.precision}. */
+		/** See {@link ConfigureOptions.runtime}. */
+		runtime: "onnxruntime" | "rust";
+		/** What is computed; see {@link ConfigureOptions.precision}. */
 		precision: "exact" | "fast";
 		/** The model is loaded by the first score that needs it, and tried again after a failure. */
 		state: "idle" | "loading" | "ready" | "unavailable";
@@ -255,8 +273,9 @@ export interface ScoringStatus {
 		/** The name of the loaded model, else `null`. */
 		model: string | null;
 		modelDir: string;
-		library: string;
-		/** The version of the loaded ONNX Runtime, else `null`. */
+		/** The ONNX Runtime library; `null` where the runtime is `"rust"`. */
+		library: string | null;
+		/** The version of the ONNX Runtime in use, `null` where none is loaded or needed. */
 		libraryVersion: string | null;
 	};
 	/** How many texts can be embedded at once. */
@@ -271,6 +290,7 @@ export interface ScoringStatus {
  * Tells how things stand. Loads nothing and never waits.
  *
  * @throws `code: "INVALID_OPTION"` while the environment variable `KNOWLEDGEPULSE_SCORING_EMBEDDER`
- * names no mode, or `KNOWLEDGEPULSE_SCORING_PRECISION` no precision.
+ * names no mode, `KNOWLEDGEPULSE_SCORING_RUNTIME` no runtime, or `KNOWLEDGEPULSE_SCORING_PRECISION` no
+ * precision.
  */
 export function status(): ScoringStatus;

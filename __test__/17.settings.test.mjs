@@ -17,7 +17,7 @@ const testFolder = fileURLToPath(new URL(".", import.meta.url));
 describe("configure", () => {
 	const modes = 'expected "auto", "off" or "required", got';
 	const known =
-		"expected one of the options embedder, precision, modelDir, library, got an unknown option";
+		"expected one of the options embedder, runtime, precision, modelDir, library, got an unknown option";
 	const refused = [
 		[undefined, "options", "expected an object, got undefined"],
 		[null, "options", "expected an object, got null"],
@@ -161,6 +161,7 @@ describe("status", () => {
 		const [idle, busy, ready] = states;
 		const embedder = {
 			mode: "auto",
+			runtime: "onnxruntime",
 			precision: "exact",
 			state: "idle",
 			reason: null,

@@ -216,17 +216,21 @@ VectorCache();
 expectType<void>()(
 	configure({
 		embedder: "required",
+		runtime: "rust",
 		precision: "fast",
 		modelDir: "model",
 		library: "library",
 	}),
 );
 configure({ precision: "exact" });
+configure({ runtime: "onnxruntime" });
 configure({});
 // @ts-expect-error no such mode
 configure({ embedder: "on" });
 // @ts-expect-error no such precision
 configure({ precision: "slow" });
+// @ts-expect-error no such runtime
+configure({ runtime: "onnx" });
 // @ts-expect-error no string
 configure({ precision: true });
 declare const anyString: string;
@@ -240,6 +244,9 @@ expectType<"idle" | "loading" | "ready" | "unavailable">()(
 );
 expectType<"exact" | "fast">()(status().embedder.precision);
 configure({ precision: status().embedder.precision });
+expectType<"onnxruntime" | "rust">()(status().embedder.runtime);
+configure({ runtime: status().embedder.runtime });
+expectType<string | null>()(status().embedder.library);
 
 // Warming up.
 

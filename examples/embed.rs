@@ -13,7 +13,8 @@ use std::{
 };
 
 use knowledgepulse_scoring::embedder::{
-    CancelToken, Embedder, Mode, Precision, Settings, TextWindow, kernels, library_file_name,
+    CancelToken, Embedder, Mode, Precision, Runtime, Settings, TextWindow, kernels,
+    library_file_name,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -34,6 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let embedder = Embedder::load(&Settings {
         mode: Mode::Required,
         model_dir: folder.join("model"),
+        runtime: Runtime::OnnxRuntime,
         library: folder.join(library_file_name()),
         precision,
         threads: thread::available_parallelism()?.get(),

@@ -30,8 +30,9 @@ GRAPH_NAMES = (EXACT_NAME, FAST_NAME, FAST_U8_NAME, INT8_NAME)
 NAMES = (*GRAPH_NAMES, DATA_NAME, TOKENIZER_NAME)
 
 
-def manifest(out):
-    """What the loader needs to know, with the size and digest of every file it reads."""
+def manifest(out, tensors):
+    """What the loader needs to know, with the size and digest of every file it reads, and the place
+    of every tensor in the file of constants."""
     pins = weights.model_pins()
     files = []
     for name in NAMES:
@@ -47,11 +48,12 @@ def manifest(out):
         "maxTokens": weights.POSITIONS,
         "license": pins["license"],
         "files": files,
+        "tensors": tensors,
     }
 
 
 def graphs(stored):
-    """The models by file name, and the bytes of the file of constants that they share."""
+    """The models by file name, and the DataFile of the constants that they share."""
     data = DataFile(DATA_NAME)
     models = {
         EXACT_NAME: graph.encoder_graph(graph.ExactGraph(data), stored),
@@ -59,7 +61,7 @@ def graphs(stored):
         FAST_U8_NAME: graph.encoder_graph(graph.FastGraph(data, np.uint8), stored),
         INT8_NAME: graph.int8_graph(graph.Graph(data), stored),
     }
-    return models, bytes(data.content)
+    return models, data
 
 
 def build(source, out):
@@ -69,10 +71,10 @@ def build(source, out):
     out.mkdir(parents=True, exist_ok=True)
     for name, model in models.items():
         (out / name).write_bytes(model.SerializeToString(deterministic=True))
-    (out / DATA_NAME).write_bytes(data)
+    (out / DATA_NAME).write_bytes(data.content)
     shutil.copyfile(source / TOKENIZER_NAME, out / TOKENIZER_NAME)
     shutil.copyfile(LICENSE_FILE, out / "LICENSE")
-    text = json.dumps(manifest(out), indent=2) + "\n"
+    text = json.dumps(manifest(out, data.tensors), indent=2) + "\n"
     (out / "manifest.json").write_bytes(text.encode("utf-8"))
 
 

@@ -14,11 +14,14 @@ LARGEST = 32767
 # Columns that lie side by side in a panel: one AVX-512 register of float32, two of AVX2.
 PANEL = 16
 
-# ONNX Runtime maps external data into memory instead of copying it; a mapping starts at a page.
-ALIGNMENT = 4096
+# ONNX Runtime maps external data into memory instead of copying it, in whole pages: large tensors
+# start at one. Small tensors share pages, but no cache line.
+PAGE = 4096
+LINE = 64
+LARGE_FROM_BYTES = 65536
 
-# Smaller tensors stay inside the graph file: a mapping of its own would cost more than a copy.
-EXTERNAL_FROM_BYTES = 65536
+# Smaller tensors stay inside the graph file.
+EXTERNAL_FROM_BYTES = 1024
 
 # The file, which nobody makes, of tensors that the loader has to supply: without them, no session.
 SUPPLIED = "supplied-by-the-loader"
@@ -63,24 +66,29 @@ def from_panels(panels):
 
 
 class DataFile:
-    """The bytes beside the graphs; what several graphs add under one name is kept once."""
+    """The bytes beside the graphs; what several graphs add under one name is kept once.
+
+    `tensors` says by name where each one is and what it is, for readers that know no ONNX.
+    """
 
     def __init__(self, location):
         self.location = location
         self.content = bytearray()
-        self.offsets = {}
+        self.tensors = {}
 
-    def place(self, name, raw):
-        """The offset of `raw`."""
-        if name not in self.offsets:
-            self.content.extend(bytes(-len(self.content) % ALIGNMENT))
-            self.offsets[name] = len(self.content)
+    def place(self, name, array, raw):
+        """The offset of `raw`, the bytes of `array`."""
+        if name not in self.tensors:
+            alignment = PAGE if len(raw) >= LARGE_FROM_BYTES else LINE
+            self.content.extend(bytes(-len(self.content) % alignment))
+            shape, offset = list(array.shape), len(self.content)
+            self.tensors[name] = {"type": array.dtype.name, "shape": shape, "offset": offset}
             self.content.extend(raw)
-        return self.offsets[name]
+        return self.tensors[name]["offset"]
 
 
 class Store:
-    """Collects the initialisers of a graph; the large ones go into `data`, if there is one."""
+    """Collects the initialisers of a graph; all but tiny ones go into `data`, if there is one."""
 
     def __init__(self, data=None):
         self.data = data
@@ -106,7 +114,7 @@ class Store:
         if self.data is None or len(raw) < EXTERNAL_FROM_BYTES:
             self.declare(name, array.dtype, array.shape).raw_data = raw
         else:
-            place = {"offset": self.data.place(name, raw), "length": len(raw)}
+            place = {"offset": self.data.place(name, array, raw), "length": len(raw)}
             self.declare(name, array.dtype, array.shape, location=self.data.location, **place)
         return name
 

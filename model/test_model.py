@@ -68,21 +68,31 @@ class StorageTest(unittest.TestCase):
         self.assertEqual(panels[1, 2].tolist(), matrix[2, 16:32].tolist())
         np.testing.assert_array_equal(storage.from_panels(panels), matrix)
 
-    def test_external_data_starts_at_pages_and_is_shared(self):
+    def test_external_data_is_aligned_and_shared(self):
         data = storage.DataFile("data")
         stores = [storage.Store(data), storage.Store(data)]
+        sizes = {
+            "large": storage.LARGE_FROM_BYTES + 1,
+            "small": storage.EXTERNAL_FROM_BYTES + 1,
+            "other": storage.EXTERNAL_FROM_BYTES,
+            "last": storage.LARGE_FROM_BYTES,
+        }
         for store in stores:
-            for name in "abc":
-                store.add(name, np.ones(storage.EXTERNAL_FROM_BYTES + 1, dtype=np.int8))
-            store.add("small", np.float32(1))
+            for name, size in sizes.items():
+                store.add(name, np.ones((1, size), dtype=np.int8))
+            store.add("tiny", np.float32(1))
         places = [
-            [int(tensor.external_data[1].value) for tensor in store.tensors[:3]] for store in stores
+            [int(tensor.external_data[1].value) for tensor in store.tensors[:4]] for store in stores
         ]
-        self.assertEqual(places[0], places[1])
-        self.assertEqual([offset % storage.ALIGNMENT for offset in places[0]], [0, 0, 0])
-        self.assertEqual(len(data.content), places[0][2] + storage.EXTERNAL_FROM_BYTES + 1)
-        self.assertEqual(stores[0].tensors[3].raw_data, b"\0\0\x80\x3f")
-        self.assertEqual(list(stores[0].tensors[3].dims), [])
+        self.assertEqual(places, [[0, 65600, 66688, 69632]] * 2)
+        self.assertEqual(len(data.content), 69632 + storage.LARGE_FROM_BYTES)
+        expected = {
+            name: {"type": "int8", "shape": [1, size], "offset": offset}
+            for (name, size), offset in zip(sizes.items(), places[0])
+        }
+        self.assertEqual(data.tensors, expected)
+        self.assertEqual(stores[0].tensors[4].raw_data, b"\0\0\x80\x3f")
+        self.assertEqual(list(stores[0].tensors[4].dims), [])
 
 
 def compute(operator, *inputs, **attributes):
@@ -173,6 +183,18 @@ class ModelTest(unittest.TestCase):
         self.assertEqual(manifest["maxTokens"], 512)
         self.assertEqual(manifest["revision"], "1110a243fdf4706b3f48f1d95db1a4f5529b4d41")
         self.assertLessEqual(sum(path.stat().st_size for path in self.out.iterdir()), 50_000_000)
+
+    def test_manifest_names_every_constant_of_the_exact_graph(self):
+        manifest = json.loads((self.out / "manifest.json").read_text(encoding="utf-8"))
+        content = (self.out / build.DATA_NAME).read_bytes()
+        constants = self.model(build.EXACT_NAME).graph.initializer
+        self.assertEqual({tensor.name for tensor in constants}, set(manifest["tensors"]))
+        for tensor in constants:
+            entry, array = manifest["tensors"][tensor.name], numpy_helper.to_array(tensor)
+            self.assertEqual((entry["type"], tuple(entry["shape"])), (array.dtype, array.shape))
+            self.assertIn(entry["type"], ("int16", "float32"))
+            raw = content[entry["offset"] :][: array.nbytes]
+            self.assertEqual(raw, array.tobytes(), tensor.name)
 
     def model(self, name):
         """A graph with all its constants; those of the fast one come from the weights graph."""

@@ -1,6 +1,7 @@
 //! The model folder: a manifest, and the files that it vouches for.
 
 use std::{
+    collections::HashMap,
     fs::File,
     io::Read,
     path::{Path, PathBuf},
@@ -41,6 +42,18 @@ struct Manifest {
     dimensions: usize,
     max_tokens: usize,
     files: Vec<Entry>,
+    /// Those of the file of weights, by name. Only the encoder in Rust needs them.
+    #[serde(default)]
+    tensors: HashMap<String, TensorEntry>,
+}
+
+/// What a tensor is, and where in the file of weights it begins.
+#[derive(Deserialize)]
+pub struct TensorEntry {
+    #[serde(rename = "type")]
+    pub element: String,
+    pub shape: Vec<usize>,
+    pub offset: u64,
 }
 
 #[derive(Deserialize)]
@@ -119,13 +132,32 @@ impl ModelFiles {
         self.verify(WEIGHTS)
     }
 
+    /// Opens the weights, to be checked as they are read.
+    ///
+    /// # Errors
+    ///
+    /// The file is missing, or the manifest does not name it.
+    pub fn open_weights(&self) -> Result<CheckedFile<'_>, EmbedError> {
+        CheckedFile::open(self.path(WEIGHTS), self.entry(WEIGHTS)?)
+    }
+
+    /// The tensors in the file of weights, by name.
+    pub fn tensors(&self) -> &HashMap<String, TensorEntry> {
+        &self.manifest.tensors
+    }
+
+    /// An error in the manifest.
+    pub fn manifest_error(&self, what: impl ToString) -> EmbedError {
+        file_error(&self.path(MANIFEST), what)
+    }
+
     fn verify(&self, name: &str) -> Result<(), EmbedError> {
         self.entry(name)?.verify(&self.path(name))
     }
 
     fn entry(&self, name: &str) -> Result<&Entry, EmbedError> {
         let entry = self.manifest.files.iter().find(|entry| entry.name == name);
-        entry.ok_or_else(|| file_error(&self.path(MANIFEST), format!("names no file {name}")))
+        entry.ok_or_else(|| self.manifest_error(format!("names no file {name}")))
     }
 }
 
@@ -147,8 +179,7 @@ pub fn verify_library(path: &Path) -> Result<(), EmbedError> {
 
 impl Entry {
     fn verify(&self, path: &Path) -> Result<(), EmbedError> {
-        let (bytes, digest) = digest(path).map_err(|error| file_error(path, error))?;
-        self.check(path, bytes, digest)
+        CheckedFile::open(path.to_owned(), self)?.finish()
     }
 
     fn check(&self, path: &Path, bytes: u64, digest: Hash) -> Result<(), EmbedError> {
@@ -164,18 +195,68 @@ impl Entry {
     }
 }
 
-fn digest(path: &Path) -> std::io::Result<(u64, Hash)> {
-    let mut file = File::open(path)?;
-    let mut hasher = Hasher::new();
-    let mut buffer = vec![0; 1 << 18];
-    let mut bytes = 0;
-    loop {
-        let read = file.read(&mut buffer)?;
-        if read == 0 {
-            return Ok((bytes, hasher.finalize()));
+/// A file that is digested as it is read. What was read may be used when [`CheckedFile::finish`] has
+/// found it to be what the manifest says.
+pub struct CheckedFile<'a> {
+    path: PathBuf,
+    entry: &'a Entry,
+    file: File,
+    hasher: Hasher,
+    position: u64,
+}
+
+impl<'a> CheckedFile<'a> {
+    fn open(path: PathBuf, entry: &'a Entry) -> Result<Self, EmbedError> {
+        let file = File::open(&path).map_err(|error| file_error(&path, error))?;
+        Ok(Self { path, entry, file, hasher: Hasher::new(), position: 0 })
+    }
+
+    /// How many bytes have been read.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Reads as many bytes as the buffer has.
+    ///
+    /// # Errors
+    ///
+    /// The file ends before that, or cannot be read.
+    pub fn fill(&mut self, buffer: &mut [u8]) -> Result<(), EmbedError> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match self.read(&mut buffer[filled..])? {
+                0 => {
+                    self.check()?;
+                    let end = format!("ends at byte {}, within a tensor", self.position);
+                    return Err(file_error(&self.path, end));
+                }
+                read => filled += read,
+            }
         }
-        bytes += read as u64;
-        hasher.update(&buffer[..read]);
+        Ok(())
+    }
+
+    /// Reads what is left, and checks that the whole is what the manifest says.
+    ///
+    /// # Errors
+    ///
+    /// It is not, or cannot be read.
+    pub fn finish(mut self) -> Result<(), EmbedError> {
+        let mut buffer = vec![0; 1 << 18];
+        while self.read(&mut buffer)? > 0 {}
+        self.check()
+    }
+
+    fn check(&self) -> Result<(), EmbedError> {
+        self.entry.check(&self.path, self.position, self.hasher.finalize())
+    }
+
+    /// Reads some bytes, none at the end of the file.
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, EmbedError> {
+        let read = self.file.read(buffer).map_err(|error| file_error(&self.path, error))?;
+        self.hasher.update(&buffer[..read]);
+        self.position += read as u64;
+        Ok(read)
     }
 }
 

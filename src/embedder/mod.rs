@@ -1,13 +1,15 @@
-//! Text to unit vector: tokenizer, ONNX session, and the files they come from.
+//! Text to unit vector: tokenizer, model, and the files they come from.
 //!
 //! A leaf: it knows nothing of traces, scores or JavaScript.
 
 mod cancel;
 mod chars;
+mod encoder;
 mod files;
 #[doc(hidden)]
 pub mod kernels;
 mod memo;
+mod model;
 mod operators;
 mod precision;
 mod runtime;
@@ -22,12 +24,12 @@ pub use cancel::CancelToken;
 pub use files::{ModelFiles, library_file_name};
 pub use precision::Precision;
 pub use runtime::{disable_telemetry, loaded_library};
-pub use slot::{EmbedderSlot, Mode, Settings, State};
+pub use slot::{EmbedderSlot, Mode, Runtime, Settings, State};
 pub use tokenizer::Tokenizer;
 pub use window::TextWindow;
 
 use memo::Memo;
-use session::ModelSession;
+use model::Model;
 
 /// The model sees this many tokens of a text, `[CLS]` included.
 pub const MAX_TOKENS: usize = 512;
@@ -49,6 +51,8 @@ pub enum EmbedError {
     Library { path: PathBuf, reason: String },
     #[error("ONNX Runtime: {0}")]
     Runtime(String),
+    #[error("the model: {0}")]
+    Model(String),
     #[error("switched off")]
     Off,
     #[error("cancelled")]
@@ -58,32 +62,29 @@ pub enum EmbedError {
 /// A loaded model with its tokenizer. Any number of threads may embed at once.
 pub struct Embedder {
     tokenizer: Tokenizer,
-    session: ModelSession,
+    model: Model,
     memo: Memo,
-    model: String,
+    name: String,
 }
 
 impl Embedder {
-    /// Loads model and library, and checks every model file against the manifest beside it.
+    /// Loads the model, and ONNX Runtime if that is to run it. Checks every file that is used against
+    /// the manifest beside it.
     ///
     /// # Errors
     ///
     /// What is missing or damaged, and where.
     pub fn load(settings: &Settings) -> Result<Self, EmbedError> {
         let files = Arc::new(ModelFiles::open(&settings.model_dir)?);
-        let (session, tokenizer) = thread::scope(|scope| {
+        let (model, tokenizer) = thread::scope(|scope| {
             let tokenizer = scope.spawn(|| files.read_tokenizer());
-            let session = runtime::environment(&settings.library).and_then(|environment| {
-                let (files, threads) = (files.clone(), settings.threads);
-                ModelSession::load(environment, files, settings.precision, threads)
-            });
-            (session, tokenizer.join())
+            (Model::load(files.clone(), settings), tokenizer.join())
         });
-        let panicked = |_| Err(EmbedError::Runtime("reading the tokenizer panicked".into()));
-        let (session, tokenizer) = (session?, tokenizer.unwrap_or_else(panicked)?);
+        let panicked = |_| Err(EmbedError::Model("reading the tokenizer panicked".into()));
+        let (model, tokenizer) = (model?, tokenizer.unwrap_or_else(panicked)?);
         release_free_memory();
-        let model = files.name().to_owned();
-        let embedder = Self { tokenizer, session, memo: Memo::default(), model };
+        let name = files.name().to_owned();
+        let embedder = Self { tokenizer, model, memo: Memo::default(), name };
         // A model that loads may still not run.
         embedder.embed(&TextWindow::default(), &CancelToken::default())?;
         Ok(embedder)
@@ -93,15 +94,15 @@ impl Embedder {
     ///
     /// # Errors
     ///
-    /// [`EmbedError::Cancelled`] after [`CancelToken::cancel`], or what ONNX Runtime says.
+    /// [`EmbedError::Cancelled`] after [`CancelToken::cancel`], or what the runtime says.
     pub fn embed(&self, text: &TextWindow, cancel: &CancelToken) -> Result<Embedding, EmbedError> {
         let ids = self.tokenizer.encode(text.as_str());
-        self.memo.get_or_embed(&ids, || self.session.run(&ids, cancel))
+        self.memo.get_or_embed(&ids, || self.model.run(&ids, cancel))
     }
 
     /// The name of the model, as its manifest gives it.
     pub fn model(&self) -> &str {
-        &self.model
+        &self.name
     }
 }
 

@@ -2,10 +2,7 @@
 
 use std::{
     ffi::{CStr, CString},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::Arc,
     thread,
 };
 
@@ -31,7 +28,6 @@ pub struct ModelSession {
     alone: Session,
     /// `None` inside where it could not be made: the other one then serves all texts.
     side_by_side: OnceCell<Option<Session>>,
-    running: AtomicUsize,
 }
 
 impl ModelSession {
@@ -49,39 +45,34 @@ impl ModelSession {
         let precision = precision.here();
         let maker = SessionMaker { environment, files, precision };
         let alone = maker.verified_session(threads)?;
-        let (side_by_side, running) = (OnceCell::new(), AtomicUsize::new(0));
-        Ok(Self { maker, alone, side_by_side, running })
+        Ok(Self { maker, alone, side_by_side: OnceCell::new() })
     }
 
-    /// Runs the graph over one text.
+    /// Runs the graph over one text, which is alone or beside others.
     ///
     /// # Errors
     ///
     /// [`EmbedError::Cancelled`] when the token was cancelled, else what ONNX Runtime says.
-    pub fn run(&self, ids: &[i64], cancel: &CancelToken) -> Result<Embedding, EmbedError> {
+    pub fn run(
+        &self,
+        ids: &[i64],
+        is_alone: bool,
+        cancel: &CancelToken,
+    ) -> Result<Embedding, EmbedError> {
         let options = Arc::new(RunOptions::new().map_err(runtime_error)?);
         *cancel.running() = Some(options.clone());
         let result = if cancel.is_cancelled() {
             Err(EmbedError::Cancelled)
         } else {
-            let others = self.running.fetch_add(1, Ordering::SeqCst);
-            let result = embed(self.session(others), ids, &options);
-            self.running.fetch_sub(1, Ordering::SeqCst);
-            result
+            embed(self.session(is_alone), ids, &options)
         };
         *cancel.running() = None;
-        match result {
-            Err(_) if cancel.is_cancelled() => Err(EmbedError::Cancelled),
-            Ok(embedding) if embedding.iter().any(|x| !x.is_finite()) => {
-                Err(EmbedError::Runtime("the model gave a number that is not finite".into()))
-            }
-            other => other,
-        }
+        result.map_err(|error| if cancel.is_cancelled() { EmbedError::Cancelled } else { error })
     }
 
-    /// The session for a text that is embedded beside `others`.
-    fn session(&self, others: usize) -> &Session {
-        if others == 0 {
+    /// The session for a text that is alone, or for one beside others.
+    fn session(&self, is_alone: bool) -> &Session {
+        if is_alone {
             return &self.alone;
         }
         // Checked again: the files may have been replaced since the other session was made, and

@@ -23,17 +23,45 @@ pub enum Mode {
     Required,
 }
 
+/// What runs the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Runtime {
+    /// The ONNX Runtime library.
+    OnnxRuntime,
+    /// This crate alone: every precision is computed exactly.
+    Rust,
+}
+
+impl Default for Runtime {
+    /// There is no ONNX Runtime library for musl.
+    fn default() -> Self {
+        if cfg!(target_env = "musl") { Self::Rust } else { Self::OnnxRuntime }
+    }
+}
+
 /// Where the embedder comes from and how it is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     pub mode: Mode,
     /// The folder with `manifest.json` and the files it names.
     pub model_dir: PathBuf,
-    /// The ONNX Runtime library.
+    pub runtime: Runtime,
+    /// The ONNX Runtime library, if that is the runtime.
     pub library: PathBuf,
+    /// The precision that is asked for.
     pub precision: Precision,
     /// Threads that work on one text.
     pub threads: usize,
+}
+
+impl Settings {
+    /// The precision that there will be.
+    pub fn actual_precision(&self) -> Precision {
+        match self.runtime {
+            Runtime::OnnxRuntime => self.precision,
+            Runtime::Rust => Precision::Exact,
+        }
+    }
 }
 
 /// How far the embedder has got.
@@ -125,7 +153,7 @@ impl EmbedderSlot {
     fn load(&self) -> Result<Arc<Embedder>, EmbedError> {
         // A panic must not leave other threads waiting for this load.
         let loaded = std::panic::catch_unwind(|| Embedder::load(&self.settings))
-            .unwrap_or_else(|_| Err(EmbedError::Runtime("loading the model panicked".into())))
+            .unwrap_or_else(|_| Err(EmbedError::Model("loading it panicked".into())))
             .map(Arc::new);
         *self.lock() = match &loaded {
             Ok(embedder) => Inner::Ready(embedder.clone()),

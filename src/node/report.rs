@@ -15,7 +15,7 @@ use napi_derive::napi;
 use super::{call::Answer, settings, state::EnvState, view::Thrown};
 use crate::{
     dimensions::{Dimensions, NoveltySource},
-    embedder::{self, State},
+    embedder::{self, Runtime, State},
     error::Error,
     score::Score,
     scorer::{self, Outcome},
@@ -193,12 +193,13 @@ pub fn forget_exception(env: &Env) {
 #[napi(object, use_nullable = true)]
 pub struct EmbedderStatus {
     pub mode: String,
+    pub runtime: String,
     pub precision: String,
     pub state: String,
     pub reason: Option<String>,
     pub model: Option<String>,
     pub model_dir: String,
-    pub library: String,
+    pub library: Option<String>,
     pub library_version: Option<String>,
 }
 
@@ -221,18 +222,21 @@ impl Status {
             State::Ready { model } => ("ready", None, Some(model)),
             State::Unavailable { reason } => ("unavailable", Some(reason.to_string()), None),
         };
+        let uses_library = settings.runtime == Runtime::OnnxRuntime;
+        let loaded = embedder::loaded_library().filter(|_| uses_library);
         let mut cache =
             state.scorer.cache().lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         Ok(Self {
             embedder: EmbedderStatus {
                 mode: settings::MODE.name(settings.mode).into(),
-                precision: settings::PRECISION.name(settings.precision).into(),
+                runtime: settings::RUNTIME.name(settings.runtime).into(),
+                precision: settings::PRECISION.name(settings.actual_precision()).into(),
                 state: name.into(),
                 reason,
                 model,
                 model_dir: settings.model_dir.display().to_string(),
-                library: settings.library.display().to_string(),
-                library_version: embedder::loaded_library().map(|(_, version)| version.into()),
+                library: uses_library.then(|| settings.library.display().to_string()),
+                library_version: loaded.map(|(_, version)| version.into()),
             },
             threads: threads::pool_threads() as u32,
             pending: state.outbox.expected() as f64,

@@ -13,7 +13,7 @@ use super::{
     view::{JsView, Read},
 };
 use crate::{
-    embedder::{EmbedderSlot, Mode, Precision, Settings, library_file_name},
+    embedder::{EmbedderSlot, Mode, Precision, Runtime, Settings, library_file_name},
     error::{self, Error},
     threads::pool_threads,
     trace::{Type, View},
@@ -22,7 +22,7 @@ use crate::{
 const MODEL_VARIABLE: &str = "KNOWLEDGEPULSE_SCORING_MODEL_DIR";
 const LIBRARY_VARIABLE: &str = "KNOWLEDGEPULSE_SCORING_LIBRARY";
 
-const OPTIONS: [&str; 4] = ["embedder", "precision", "modelDir", "library"];
+const OPTIONS: [&str; 5] = ["embedder", "runtime", "precision", "modelDir", "library"];
 
 /// A setting that has a few named values.
 pub struct Choice<T: 'static> {
@@ -35,6 +35,12 @@ pub const MODE: Choice<Mode> = Choice {
     variable: "KNOWLEDGEPULSE_SCORING_EMBEDDER",
     expected: r#""auto", "off" or "required""#,
     values: &[("auto", Mode::Auto), ("off", Mode::Off), ("required", Mode::Required)],
+};
+
+pub const RUNTIME: Choice<Runtime> = Choice {
+    variable: "KNOWLEDGEPULSE_SCORING_RUNTIME",
+    expected: r#""onnxruntime" or "rust""#,
+    values: &[("onnxruntime", Runtime::OnnxRuntime), ("rust", Runtime::Rust)],
 };
 
 pub const PRECISION: Choice<Precision> = Choice {
@@ -71,6 +77,7 @@ struct Current {
     embedder: Arc<EmbedderSlot>,
     /// What is wrong in the environment, until `configure` gives something else.
     invalid_mode: Option<Error>,
+    invalid_runtime: Option<Error>,
     invalid_precision: Option<Error>,
 }
 
@@ -81,10 +88,11 @@ static CURRENT: OnceCell<RwLock<Current>> = OnceCell::new();
 ///
 /// # Errors
 ///
-/// `INVALID_OPTION` when the environment names a mode or a precision that there is not.
+/// `INVALID_OPTION` when the environment names a mode, a runtime or a precision that there is not.
 pub fn current_embedder() -> error::Result<Arc<EmbedderSlot>> {
     let current = current().read().unwrap_or_else(PoisonError::into_inner);
-    match current.invalid_mode.as_ref().or(current.invalid_precision.as_ref()) {
+    let invalid = [&current.invalid_mode, &current.invalid_runtime, &current.invalid_precision];
+    match invalid.into_iter().flatten().next() {
         Some(error) => Err(error.clone()),
         None => Ok(current.embedder.clone()),
     }
@@ -98,6 +106,7 @@ fn current() -> &'static RwLock<Current> {
 #[derive(Default)]
 struct Changes {
     mode: Option<Mode>,
+    runtime: Option<Runtime>,
     precision: Option<Precision>,
     model_dir: Option<PathBuf>,
     library: Option<PathBuf>,
@@ -108,6 +117,7 @@ impl Changes {
         let old = current.embedder.settings().clone();
         let settings = Settings {
             mode: self.mode.unwrap_or(old.mode),
+            runtime: self.runtime.unwrap_or(old.runtime),
             precision: self.precision.unwrap_or(old.precision),
             model_dir: self.model_dir.unwrap_or_else(|| old.model_dir.clone()),
             library: self.library.unwrap_or_else(|| old.library.clone()),
@@ -115,6 +125,9 @@ impl Changes {
         };
         if self.mode.is_some() {
             current.invalid_mode = None;
+        }
+        if self.runtime.is_some() {
+            current.invalid_runtime = None;
         }
         if self.precision.is_some() {
             current.invalid_precision = None;
@@ -156,6 +169,7 @@ fn read_options(options: &JsView) -> Read<Changes> {
         match name.as_str() {
             "modelDir" => changes.model_dir = Some(text.into()),
             "library" => changes.library = Some(text.into()),
+            "runtime" => changes.runtime = Some(RUNTIME.value(&name, &text)?),
             "precision" => changes.precision = Some(PRECISION.value(&name, &text)?),
             _ => changes.mode = Some(MODE.value(&name, &text)?),
         }
@@ -168,9 +182,11 @@ fn from_environment() -> Current {
     let path = |variable: &str, default: PathBuf| {
         std::env::var_os(variable).filter(|value| !value.is_empty()).map_or(default, PathBuf::from)
     };
-    let (mode, precision) = (MODE.in_environment(), PRECISION.in_environment());
+    let mode = MODE.in_environment();
+    let (runtime, precision) = (RUNTIME.in_environment(), PRECISION.in_environment());
     let settings = Settings {
         mode: mode.as_ref().ok().copied().flatten().unwrap_or_default(),
+        runtime: runtime.as_ref().ok().copied().flatten().unwrap_or_default(),
         precision: precision.as_ref().ok().copied().flatten().unwrap_or_default(),
         model_dir: path(MODEL_VARIABLE, folder.join("model")),
         library: path(LIBRARY_VARIABLE, folder.join(library_file_name())),
@@ -179,6 +195,7 @@ fn from_environment() -> Current {
     Current {
         embedder: Arc::new(EmbedderSlot::new(settings)),
         invalid_mode: mode.err(),
+        invalid_runtime: runtime.err(),
         invalid_precision: precision.err(),
     }
 }

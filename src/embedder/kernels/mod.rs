@@ -18,7 +18,7 @@ use pulp::{Arch, WithSimd};
 
 pub use attention::SelfAttention;
 pub use encoder::{LayerNorm, Table, TokenEmbeddings, pool};
-pub use linear::{Linear, Parts as LinearParts};
+pub use linear::{Linear, PANEL, Parts as LinearParts};
 use math::gelu;
 pub use quantised::{QuantizeRows, QuantizeWeights, Rescale};
 pub use shared::SharedSlice;

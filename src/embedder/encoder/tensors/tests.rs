@@ -1,0 +1,152 @@
+//! Files of weights that are what the manifest says, and others.
+
+use std::{
+    env, fs,
+    path::PathBuf,
+    process,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::embedder::encoder::Encoder;
+
+/// A model folder with nothing but weights, removed when it is dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    /// The manifest vouches for `bytes`, and has `tensors` in them.
+    fn new(bytes: &[u8], tensors: &Value) -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("tensors-{}-{}", process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let folder = env::temp_dir().join(name);
+        fs::create_dir(&folder).unwrap();
+        let digest = blake3::hash(bytes).to_string();
+        let manifest = json!({
+            "format": 2, "name": "a model", "dimensions": 384, "maxTokens": 512,
+            "files": [{ "name": "model.bin", "bytes": bytes.len(), "blake3": digest }],
+            "tensors": tensors,
+        });
+        fs::write(folder.join("manifest.json"), manifest.to_string()).unwrap();
+        fs::write(folder.join("model.bin"), bytes).unwrap();
+        Self(folder)
+    }
+
+    fn files(&self) -> ModelFiles {
+        ModelFiles::open(&self.0).unwrap()
+    }
+
+    /// What is said against the weights, without the folder's path.
+    #[track_caller]
+    fn error(&self) -> String {
+        let error = Tensors::read(&self.files()).err().expect("an error").to_string();
+        let rest = error.strip_prefix(&self.0.display().to_string()).expect("the place");
+        rest.trim_start_matches(['/', '\\']).to_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn tensor(element: &str, shape: &[usize], offset: u64) -> Value {
+    json!({ "type": element, "shape": shape, "offset": offset })
+}
+
+/// Two tensors with a gap between them, and something behind.
+fn two() -> (Vec<u8>, Value) {
+    let mut bytes = vec![1, 0, 254, 255, 0, 128, 255, 127, 9, 9, 9, 9];
+    bytes.extend([1.5_f32, -0.0].into_iter().flat_map(f32::to_le_bytes));
+    bytes.extend([7; 5]);
+    (bytes, json!({ "words": tensor("int16", &[2, 2], 0), "scale": tensor("float32", &[2], 12) }))
+}
+
+#[test]
+fn tensors_are_where_the_manifest_says() {
+    let (bytes, places) = two();
+    let folder = Folder::new(&bytes, &places);
+    let files = folder.files();
+    let mut tensors = Tensors::read(&files).unwrap();
+    assert_eq!(tensors.int16("words", &[2, 2]).unwrap()[..], [1, -2, i16::MIN, i16::MAX]);
+    assert_eq!(tensors.float32("scale", &[2]).unwrap()[..], [1.5, -0.0]);
+}
+
+#[test]
+fn tensors_larger_than_a_chunk_are_whole() {
+    let numbers: Vec<i16> = (0..CHUNK + 3).map(|i| (i * 31) as i16).collect();
+    let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
+    let folder = Folder::new(&bytes, &json!({ "x": tensor("int16", &[numbers.len() - 1], 2) }));
+    let found = Tensors::read(&folder.files()).unwrap().int16("x", &[CHUNK + 2]).unwrap();
+    assert_eq!(found[..], numbers[1..]);
+}
+
+#[test]
+fn a_tensor_is_what_is_expected_or_an_error() {
+    let (bytes, places) = two();
+    let folder = Folder::new(&bytes, &places);
+    let files = folder.files();
+    let mut tensors = Tensors::read(&files).unwrap();
+    let errors = [
+        (tensors.int16("words", &[4]).err(), "tensor words: expected [4], got [2, 2]"),
+        (tensors.int16("scale", &[2]).err(), "tensor scale: expected int16, got float32"),
+        (tensors.float32("words", &[2, 2]).err(), "tensor words: expected float32, got int16"),
+        (tensors.float32("bias", &[2]).err(), "names no tensor bias"),
+        (Encoder::load(&files).err(), "names no tensor layer0.qkv.weight"),
+    ];
+    let manifest = folder.0.join("manifest.json");
+    for (found, expected) in errors {
+        let found = found.expect(expected).to_string();
+        assert_eq!(found, format!("{}: {expected}", manifest.display()));
+    }
+}
+
+#[test]
+fn weights_that_are_not_those_of_the_manifest_are_damaged() {
+    let (bytes, places) = two();
+    for (what, change) in [
+        ("20 bytes", bytes[..20].to_vec()),
+        ("3 bytes", bytes[..3].to_vec()),
+        ("0 bytes", Vec::new()),
+        ("26 bytes", [&bytes[..], &[0]].concat()),
+    ] {
+        let folder = Folder::new(&bytes, &places);
+        fs::write(folder.0.join("model.bin"), change).unwrap();
+        let expected = format!("model.bin is damaged: expected 25 bytes, got {what}");
+        assert_eq!(folder.error(), expected);
+    }
+    for at in 0..bytes.len() {
+        let (folder, mut other) = (Folder::new(&bytes, &places), bytes.clone());
+        other[at] ^= 0x40;
+        fs::write(folder.0.join("model.bin"), other).unwrap();
+        let error = folder.error();
+        assert!(error.starts_with("model.bin is damaged: expected BLAKE3 "), "byte {at}: {error}");
+    }
+    let folder = Folder::new(&bytes, &places);
+    fs::remove_file(folder.0.join("model.bin")).unwrap();
+    assert!(folder.error().starts_with("model.bin: "));
+}
+
+#[test]
+fn places_that_cannot_be_are_errors() {
+    let one = |place: Value| json!({ "x": place });
+    let too_many = usize::MAX / 2;
+    for (places, expected) in [
+        (one(tensor("int16", &[13], 0)), "model.bin: ends at byte 25, within a tensor"),
+        (one(tensor("int16", &[1], 1 << 40)), "model.bin: ends at byte 25, within a tensor"),
+        (
+            json!({ "a": tensor("int16", &[2], 0), "b": tensor("int16", &[2], 2) }),
+            "manifest.json: tensor b: expected to begin at 4 or later, got 2",
+        ),
+        (
+            one(tensor("int8", &[2], 0)),
+            r#"manifest.json: tensor x: expected "int16" or "float32", got "int8""#,
+        ),
+        (one(tensor("int16", &[too_many, 3], 0)), "manifest.json: tensor x: too large"),
+        (one(tensor("int16", &[too_many], 0)), "manifest.json: tensor x: no memory for it"),
+    ] {
+        assert_eq!(Folder::new(&two().0, &places).error(), expected);
+    }
+}
