@@ -77,3 +77,10 @@ for (const name of names) {
 	run("npx", ["publint", "--strict", packed.path], npx);
 }
 rmSync(join(DIST, "stage"), { recursive: true, force: true });
+// Out of a registry, into empty projects, with every installer. `npm run matrix` tries the rest.
+if (names.includes("linux-x64-gnu"))
+	run(process.execPath, [
+		"install-matrix/run.mjs",
+		"--only",
+		"CommonJS / Node 20",
+	]);
