@@ -1,27 +1,21 @@
-/** Lint, format and type checks of all three languages. */
-import { existsSync } from "node:fs";
+/** Lint, format and type checks of all languages, and of the workflows. */
 import { join } from "node:path";
-import { python } from "./lib/build.mjs";
-import { root, run } from "./lib/run.mjs";
+import { run } from "./lib/run.mjs";
+import { installPrograms } from "./lint/tools.mjs";
 
-const RUFF = "0.17.5";
+const programs = installPrograms();
+const ruff = join(programs, "ruff");
+const zizmor = join(programs, "zizmor");
+const python = ["model", "scripts", "benchmark"];
 
-/** The folder of ruff, which is a Python package, inside the checkout. */
-function installRuff() {
-	const folder = join(root, "node_modules", ".cache", `ruff-${RUFF}`);
-	if (!existsSync(join(folder, "bin")))
-		run(python(), [
-			...["-m", "pip", "install", "--quiet", "--no-deps"],
-			...["--target", folder, `ruff==${RUFF}`],
-		]);
-	return join(folder, "bin", "ruff");
-}
-
-const PYTHON = ["model", "scripts", "benchmark"];
-const ruff = installRuff();
-run("cargo", ["fmt", "--check"]);
-run("cargo", ["clippy", "--all-targets", "--", "-D", "warnings"]);
-run("npx", ["biome", "ci", "--error-on-warnings", "."]);
-run("npx", ["tsc", "--noEmit", "-p", "benchmark"]);
-run(ruff, ["check", ...PYTHON]);
-run(ruff, ["format", "--check", ...PYTHON]);
+for (const [command, ...args] of [
+	["cargo", "fmt", "--check"],
+	["cargo", "clippy", "--all-targets", "--", "-D", "warnings"],
+	["npx", "biome", "ci", "--error-on-warnings", "."],
+	["npx", "tsc", "--noEmit", "-p", "benchmark"],
+	[ruff, "check", ...python],
+	[ruff, "format", "--check", ...python],
+	[process.execPath, "scripts/lint/actionlint.mjs"],
+	[zizmor, "--offline", "--quiet", "--strict-collection", ".github"],
+])
+	run(command, args);
