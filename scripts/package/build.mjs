@@ -48,13 +48,13 @@ export function buildAddon(name) {
 		[
 			zig ? "zigbuild" : "build",
 			...["--lib", "--profile", "dist", "--target", zig ?? triple],
-			...extraSettings(name, zig).flatMap((setting) => ["--config", setting]),
+			...["--config", rustFlags(name)],
 		],
 		zig ? zigEnvironment(name) : process.env,
 	);
 }
 
-function extraSettings(name, zig) {
+function rustFlags(name) {
 	const { triple } = route(name);
 	// Messages of panics name source files: let them not name this machine's folders.
 	const cargoHome = process.env.CARGO_HOME ?? join(homedir(), ".cargo");
@@ -64,11 +64,7 @@ function extraSettings(name, zig) {
 	];
 	// musl is linked statically by default, which an addon cannot be.
 	if (name.endsWith("-musl")) flags.push("-Ctarget-feature=-crt-static");
-	const settings = [`target.${triple}.rustflags=${JSON.stringify(flags)}`];
-	// Only macOS has a `strip` that knows its format.
-	if (zig && name.startsWith("darwin-"))
-		settings.push('profile.dist.strip="none"');
-	return settings;
+	return `target.${triple}.rustflags=${JSON.stringify(flags)}`;
 }
 
 function zigEnvironment(name) {
