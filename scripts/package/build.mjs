@@ -64,6 +64,9 @@ function rustFlags(name) {
 	];
 	// musl is linked statically by default, which an addon cannot be.
 	if (name.endsWith("-musl")) flags.push("-Ctarget-feature=-crt-static");
+	// Nor does a library of macOS have to say where it was linked.
+	if (name.startsWith("darwin-"))
+		flags.push(`-Clink-arg=-Wl,-install_name,@rpath/scoring.${name}.node`);
 	return `target.${triple}.rustflags=${JSON.stringify(flags)}`;
 }
 
