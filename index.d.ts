@@ -2,6 +2,9 @@
  * Scores reasoning traces in [0, 1]: how much a trace is worth sharing.
  *
  * Everything runs off the event loop, on the engine's own threads, without the network.
+ *
+ * Importing throws an Error with `code: "ADDON_NOT_FOUND"` where the package with the addon of this
+ * platform is missing or cannot be loaded; its message names the command that mends it.
  */
 
 /** What an agent did in one step. Any other string is accepted and counts as one more type. */
