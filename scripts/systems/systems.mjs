@@ -13,7 +13,7 @@ const NODE_MUSL = "24.19.0";
 
 /** Puts a project at /project of another root folder, and runs a command. */
 const MOUNT = `
-mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && mount -t tmpfs tmpfs "$0/tmp" &&
+mount --rbind /proc "$0/proc" && mount --rbind /dev "$0/dev" && mount -t tmpfs tmpfs "$0/tmp" &&
 mount --bind "$1" "$0/project" && cd "$0" && shift && exec "$@"`;
 
 function debian(name, processor, packages, configure) {
@@ -78,7 +78,7 @@ function inRoot(folder, project, variables, command) {
 	return [
 		"unshare",
 		...(process.getuid() === 0 ? [] : ["--map-root-user"]),
-		...["--mount", "--pid", "--fork", "sh", "-c", MOUNT, folder, project],
+		...["--mount", "sh", "-c", MOUNT, folder, project],
 		...["env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root"],
 		...[...variables, "chroot", folder, ...command],
 	];
@@ -90,6 +90,10 @@ const WINE = [
 	"WINEDEBUG=-all",
 	"WINEDLLOVERRIDES=mscoree,mshtml=",
 ];
+
+/** Waits for Wine's server as well, which the next run would get in the way of. */
+const RUN_WITH_WINE = `
+/usr/lib/wine/wine64 /root/node.exe "$@"; status=$?; "$WINESERVER" -w; exit $status`;
 
 /**
  * For each platform, a function that fetches what is needed and gives another one: from a project's
@@ -124,7 +128,7 @@ export const SYSTEMS = {
 		const packages = ["wine", "wine64", "libz-mingw-w64", "dash", "coreutils"];
 		const folder = debian("wine", "amd64", packages, ["libwine"]);
 		copyFileSync(nodeFromNpm("win-x64"), join(folder, "root", "node.exe"));
-		const wine = ["/usr/lib/wine/wine64", "/root/node.exe"];
+		const wine = ["sh", "-c", RUN_WITH_WINE, "sh"];
 		return (project, ...files) =>
 			inRoot(folder, project, WINE, [...wine, ...files.map(inProject)]);
 	},
