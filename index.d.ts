@@ -93,11 +93,14 @@ export interface ScoreNovelty {
 	/**
 	 * - `"cache"`: compared with the traces scored before;
 	 * - `"empty-cache"`: nothing to compare with, novelty is 0.5;
-	 * - `"no-embedder"`: the model could not be used, novelty is 0.5, `reason` says why.
+	 * - `"no-embedder"`: the model could not be used, novelty is 0.5, `reason` says why;
+	 * - `"over-budget"`: the embedding was not there within `budgetMs`, novelty is 0.5.
 	 */
-	source: "cache" | "empty-cache" | "no-embedder";
+	source: "cache" | "empty-cache" | "no-embedder" | "over-budget";
 	/** The greatest cosine similarity to an earlier trace, in [-1, 1]; `null` unless `"cache"`. */
 	maxSimilarity: number | null;
+	/** The `id` of the trace that is so similar; `null` where it has none, or unless `"cache"`. */
+	nearest: string | null;
 	/** Why there was no embedder; `null` unless `"no-embedder"`. */
 	reason: string | null;
 }
@@ -108,12 +111,56 @@ export interface ScoreReport {
 	score: number;
 	dimensions: ScoreDimensions;
 	weights: ScoringWeights;
-	/** The domain whose weights were used. */
-	profile: "default" | "finance" | "code" | "medical" | "customer_service";
+	/** The domain whose weights were used: one with a profile, else `"default"`. */
+	profile: string;
 	/** The rules that fired, in order. */
 	overrides: ScoreOverride[];
 	novelty: ScoreNovelty;
+	/** What the model saw of the text; `null` where there was no embedding. */
+	text: {
+		/** Tokens used, the special ones included, 2 to 512. */
+		tokens: number;
+		/** Whether the text has more. */
+		isCut: boolean;
+		/** Whether the same tokens had been embedded lately. */
+		isRemembered: boolean;
+	} | null;
+	/** Where the time went, in milliseconds. */
+	times: {
+		/** From the call to the answer. */
+		total: number;
+		/** Until a thread took the call up. */
+		queue: number;
+		/** For finding the tokens. */
+		tokenize: number;
+		/** In the model. */
+		infer: number;
+		/** Until the calls before were settled. */
+		turn: number;
+		/** In the cache. */
+		cache: number;
+	};
 }
+
+/** Options of a single call. Anything else than an object is ignored, as in `traces.map(evaluateValue)`. */
+export interface CallOptions {
+	/** Ends the call: it rejects with the signal's reason, and the trace leaves no mark in the cache. */
+	signal?: AbortSignal;
+}
+
+/** Options of {@link evaluateValues}. */
+export interface BatchOptions extends CallOptions {
+	/**
+	 * - `"reject"`, the default: the first trace that fails ends it;
+	 * - `"collect"`: the error stands in the place of the score.
+	 */
+	errors?: "reject" | "collect";
+	/** Called after each trace, in order; `total` is there for arrays. */
+	onProgress?: (progress: { done: number; total: number | undefined }) => void;
+}
+
+/** What can be scored many at a time. */
+export type Traces = Iterable<ReasoningTrace> | AsyncIterable<ReasoningTrace>;
 
 /** The error that a promise rejects with when its trace cannot be scored. */
 export interface InvalidTraceError extends Error {
@@ -141,6 +188,10 @@ export interface InvalidTraceError extends Error {
  * `KNOWLEDGEPULSE_SCORING_PRECISION` no precision. A rejected trace leaves cache and order as they were. Never throws at once.
  */
 export function evaluateValue(trace: ReasoningTrace): Promise<number>;
+export function evaluateValue(
+	trace: ReasoningTrace,
+	options: CallOptions,
+): Promise<number>;
 
 /**
  * Scores a trace as {@link evaluateValue} does, and accounts for the score.
@@ -148,6 +199,139 @@ export function evaluateValue(trace: ReasoningTrace): Promise<number>;
  * @param trace The trace. It enters the cache like any other.
  */
 export function explainValue(trace: ReasoningTrace): Promise<ScoreReport>;
+export function explainValue(
+	trace: ReasoningTrace,
+	options: CallOptions,
+): Promise<ScoreReport>;
+
+/**
+ * Scores many traces: the scores of one call after another, in order, with at most 64 in flight.
+ *
+ * @throws Rejects as {@link evaluateValue}, with the signal's reason, or with what the iterable throws;
+ * traces after the one that failed leave no mark then, unless they were settled already.
+ */
+export function evaluateValues(
+	traces: Traces,
+	options?: BatchOptions & { errors?: "reject" },
+): Promise<number[]>;
+export function evaluateValues(
+	traces: Traces,
+	options: BatchOptions,
+): Promise<(number | Error)[]>;
+
+/** Scores a trace as {@link evaluateValue} would now, without adding it to the cache. */
+export function peekValue(trace: ReasoningTrace): Promise<number>;
+export function peekValue(
+	trace: ReasoningTrace,
+	options: CallOptions,
+): Promise<number>;
+
+/**
+ * Adds a trace to the cache without scoring it, in its turn among the calls.
+ *
+ * @throws Rejects as {@link evaluateValue}, and with `code: "EMBEDDER_UNAVAILABLE"` without an embedder.
+ */
+export function remember(trace: ReasoningTrace): Promise<void>;
+export function remember(
+	trace: ReasoningTrace,
+	options: CallOptions,
+): Promise<void>;
+
+/** Takes the traces with this `id` out of the cache at once; gives their number. */
+export function forget(id: string): number;
+
+/** Empties the cache at once, also of traces that were answered before their text was embedded. */
+export function clear(): void;
+
+/** Options of a {@link Scorer}. Those of the embedder default to the settings of the process. */
+export interface ScorerOptions extends ConfigureOptions {
+	/**
+	 * Weights by domain, added to those of the protocol or in their place; `default` serves all
+	 * other domains. Each 0 or more, and 1 in sum, give or take 1e-9.
+	 */
+	profiles?: Record<string, ScoringWeights>;
+	/** Bounds of the cache; see {@link VectorCacheOptions}. Default: 1,000 traces, for ever. */
+	cache?: { maxElements?: number; ttlMs?: number };
+	/**
+	 * Threads that embed for it, 1 to the number of cores, which is the default. Scorers with
+	 * another number load a model of their own; the bits of a score do not depend on it.
+	 */
+	threads?: number;
+	/**
+	 * The longest that a score waits for its embedding, in milliseconds, 0 or more. After that it
+	 * has novelty 0.5 and the source `"over-budget"`; the embedding enters the cache in its turn all
+	 * the same. Default: as long as it takes, because a score that depends on the clock cannot be
+	 * repeated.
+	 */
+	budgetMs?: number;
+}
+
+/**
+ * A scorer with a cache and settings of its own. All scorers of the process, in worker threads as well,
+ * share one loaded model for the same settings. The functions of the module belong to a scorer
+ * with the settings of the process.
+ */
+export class Scorer {
+	/** @throws `code: "INVALID_OPTION"` with the `path` of what does not fit. */
+	constructor(options?: ScorerOptions);
+	/** See {@link evaluateValue}. */
+	evaluateValue(trace: ReasoningTrace, options?: CallOptions): Promise<number>;
+	/** See {@link explainValue}. */
+	explainValue(
+		trace: ReasoningTrace,
+		options?: CallOptions,
+	): Promise<ScoreReport>;
+	/** See {@link evaluateValues}. */
+	evaluateValues(
+		traces: Traces,
+		options?: BatchOptions & { errors?: "reject" },
+	): Promise<number[]>;
+	evaluateValues(
+		traces: Traces,
+		options: BatchOptions,
+	): Promise<(number | Error)[]>;
+	/** See {@link peekValue}. */
+	peekValue(trace: ReasoningTrace, options?: CallOptions): Promise<number>;
+	/** See {@link remember}. */
+	remember(trace: ReasoningTrace, options?: CallOptions): Promise<void>;
+	/** See {@link forget}. */
+	forget(id: string): number;
+	/** See {@link clear}. */
+	clear(): void;
+	/**
+	 * The cache as bytes, with ages, ids, the fingerprint of the model and a checksum.
+	 *
+	 * @throws `code: "EMBEDDER_UNAVAILABLE"` where the model's manifest cannot be read.
+	 */
+	snapshot(): Buffer;
+	/**
+	 * A scorer that goes on with a snapshot. Ages go on where they stopped; the bounds are those of
+	 * the snapshot unless `cache` is given.
+	 *
+	 * @throws `code: "INVALID_SNAPSHOT"` for bytes that are damaged, cut off, of another format or
+	 * of another model, and as the constructor.
+	 */
+	static restore(snapshot: Uint8Array, options?: ScorerOptions): Scorer;
+	/**
+	 * Writes a snapshot to a file. Whatever happens meanwhile, the file is the former one or the new.
+	 *
+	 * @throws Rejects with `code: "SNAPSHOT_IO"`.
+	 */
+	save(path: string): Promise<void>;
+	/** {@link Scorer.restore} from a file; rejects with Node.js' own error where it cannot be read. */
+	static load(path: string, options?: ScorerOptions): Promise<Scorer>;
+	/** See {@link warmup}. */
+	warmup(): Promise<ScoringStatus>;
+	/**
+	 * Ends it: calls that have no answer yet, and later ones, reject with `code: "CLOSED"`. Waits for
+	 * the operation of the model that is running, a few milliseconds.
+	 */
+	close(): void;
+	/** See {@link status}. */
+	status(): ScoringStatus;
+	/** The live cache, as {@link _getLocalCache} gives it for the default scorer. */
+	get cache(): VectorCache;
+}
 
 /** Bounds of a {@link VectorCache}. */
 export interface VectorCacheOptions {
@@ -283,10 +467,22 @@ export interface ScoringStatus {
 	};
 	/** How many texts can be embedded at once. */
 	threads: number;
-	/** Calls of this thread whose promises are not settled yet. */
+	/** {@link ScorerOptions.budgetMs}; `null` for none. */
+	budgetMs: number | null;
+	/** Calls that have no answer yet. */
 	pending: number;
-	/** Vectors in the cache behind {@link evaluateValue} in this thread. */
+	/** Vectors in the cache. */
 	cacheSize: number;
+	/** What became of the calls so far. */
+	calls: {
+		answered: number;
+		failed: number;
+		aborted: number;
+		/** Of those answered, without their embedding. */
+		overBudget: number;
+	};
+	/** Percentiles of the time to the answer, of the latest 1,024 calls; `null` before the first. */
+	latencyMs: { p50: number; p90: number; p99: number } | null;
 }
 
 /**

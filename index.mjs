@@ -3,11 +3,17 @@
 import scoring from "./scoring.js";
 
 export const {
+	Scorer,
 	VectorCache,
 	_getLocalCache,
+	clear,
 	configure,
 	evaluateValue,
+	evaluateValues,
 	explainValue,
+	forget,
+	peekValue,
+	remember,
 	status,
 	warmup,
 } = scoring();

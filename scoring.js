@@ -1,5 +1,6 @@
 /** The public surface, which index.d.ts documents; both entry points share one. */
 const load = require("./load.js");
+const scorerClass = require("./scorer.js");
 
 function open() {
 	const native = load();
@@ -11,24 +12,22 @@ function open() {
 	/** A class of JavaScript's own refuses to be called without `new`, which a native one does not. */
 	class VectorCache extends native.VectorCache {}
 
-	let localCache;
-	function _getLocalCache() {
-		localCache ??= Object.setPrototypeOf(
-			native.localCache(),
-			VectorCache.prototype,
-		);
-		return localCache;
-	}
-
-	const { configure, evaluateValue, explainValue, status, warmup } = native;
+	const Scorer = scorerClass(native, VectorCache);
+	const scorer = new Scorer(native.defaultScorer());
 	return {
+		Scorer,
 		VectorCache,
-		_getLocalCache,
-		configure,
-		evaluateValue,
-		explainValue,
-		status,
-		warmup,
+		_getLocalCache: () => scorer.cache,
+		clear: () => scorer.clear(),
+		configure: native.configure,
+		evaluateValue: (trace, options) => scorer.evaluateValue(trace, options),
+		evaluateValues: (traces, options) => scorer.evaluateValues(traces, options),
+		explainValue: (trace, options) => scorer.explainValue(trace, options),
+		forget: (id) => scorer.forget(id),
+		peekValue: (trace, options) => scorer.peekValue(trace, options),
+		remember: (trace, options) => scorer.remember(trace, options),
+		status: () => scorer.status(),
+		warmup: () => scorer.warmup(),
 	};
 }
 

@@ -128,6 +128,7 @@ describe("reading", () => {
 		];
 		await evaluateValue(watch(trace({ steps }), ""));
 		const expected = [
+			"id",
 			"metadata",
 			"metadata.success",
 			"metadata.task_domain",

@@ -51,6 +51,7 @@ describe("the cache behind evaluateValue", () => {
 		assert.deepEqual(novelty, {
 			source: "empty-cache",
 			maxSimilarity: null,
+			nearest: null,
 			reason: null,
 		});
 		assert.equal(dimensions.novelty, 0.5);

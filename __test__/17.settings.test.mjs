@@ -173,8 +173,11 @@ describe("status", () => {
 		assert.deepEqual(idle, {
 			embedder,
 			threads: idle.threads,
+			budgetMs: null,
 			pending: 0,
 			cacheSize: 0,
+			calls: { answered: 0, failed: 0, aborted: 0, overBudget: 0 },
+			latencyMs: null,
 		});
 		assert.ok(
 			Number.isInteger(idle.threads) && idle.threads >= 1,
@@ -185,6 +188,9 @@ describe("status", () => {
 			[ready.pending, ready.cacheSize, ready.embedder.state],
 			[0, 1, "ready"],
 		);
+		assert.equal(ready.calls.answered, 1);
+		const { p50, p90, p99 } = ready.latencyMs;
+		assert.ok(p50 > 0 && p50 === p90 && p90 === p99);
 		assert.equal(
 			ready.embedder.model,
 			"sentence-transformers/all-MiniLM-L6-v2",

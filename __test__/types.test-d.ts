@@ -5,11 +5,13 @@ import {
 	type ConfigureOptions,
 	configure,
 	evaluateValue,
+	evaluateValues,
 	explainValue,
 	type InvalidTraceError,
 	type ReasoningTrace,
 	type ReasoningTraceStep,
 	type ScoreReport,
+	Scorer,
 	type ScoringStatus,
 	type ScoringWeights,
 	status,
@@ -162,12 +164,15 @@ const score: number = evaluateValue(least);
 declare const report: ScoreReport;
 expectType<number>()(report.score);
 expectType<ScoringWeights>()(report.weights);
-expectType<"cache" | "empty-cache" | "no-embedder">()(report.novelty.source);
+expectType<"cache" | "empty-cache" | "no-embedder" | "over-budget">()(
+	report.novelty.source,
+);
+expectType<string | null>()(report.novelty.nearest);
+expectType<number | undefined>()(report.text?.tokens);
+expectType<number>()(report.times.infer);
 expectType<number | null>()(report.novelty.maxSimilarity);
 expectType<string | null>()(report.novelty.reason);
-expectType<"default" | "finance" | "code" | "medical" | "customer_service">()(
-	report.profile,
-);
+expectType<string>()(report.profile);
 const weights: ScoringWeights = {
 	complexity: 0.25,
 	novelty: 0.35,
@@ -274,3 +279,39 @@ export {
 	warmStatus,
 	weights,
 };
+
+// The scorer.
+
+const scorer = new Scorer({
+	profiles: { poetry: weights },
+	cache: { maxElements: 10, ttlMs: 60_000 },
+	embedder: "required",
+	precision: "fast",
+	threads: 1,
+	budgetMs: 100,
+});
+// @ts-expect-error a misspelled option
+new Scorer({ precison: "fast" });
+// @ts-expect-error a weight is missing
+new Scorer({ profiles: { poetry: { novelty: 1 } } });
+expectType<Promise<number>>()(scorer.evaluateValue(least));
+expectType<Promise<number>>()(scorer.peekValue(least));
+expectType<Promise<void>>()(scorer.remember(least));
+expectType<number>()(scorer.forget("id"));
+expectType<Buffer>()(scorer.snapshot());
+expectType<Scorer>()(Scorer.restore(scorer.snapshot()));
+expectType<Promise<Scorer>>()(Scorer.load("path"));
+expectType<VectorCache>()(scorer.cache);
+expectType<ScoringStatus>()(scorer.status());
+const { signal } = new AbortController();
+evaluateValue(least, { signal });
+[least].map(evaluateValue);
+// @ts-expect-error no such option
+evaluateValue(least, { signl: signal });
+expectType<Promise<number[]>>()(evaluateValues([least], { signal }));
+expectType<Promise<number[]>>()(evaluateValues(new Set([least])));
+expectType<Promise<(number | Error)[]>>()(
+	evaluateValues([least], { errors: "collect" }),
+);
+// @ts-expect-error no such way with errors
+evaluateValues([least], { errors: "ignore" });

@@ -4,8 +4,8 @@ use std::sync::{Arc, mpsc};
 
 use divan::{Bencher, counter::ItemsCount};
 use knowledgepulse_scoring::{
-    embedder::{CancelToken, DIMENSIONS, Embed, EmbedError, Embedding, TextWindow},
-    scorer::{Detail, Outcome, Scorer, monotonic_clock},
+    embedder::{CancelToken, DIMENSIONS, Embed, EmbedError, Embedded, Embedding, TextWindow},
+    scorer::{Detail, Outcome, Scorer, ScorerOptions, Task, monotonic_clock},
     trace::Trace,
 };
 use serde_json::{Value, json};
@@ -21,10 +21,10 @@ fn main() {
 struct Instant;
 
 impl Embed for Instant {
-    fn embed(&self, text: &TextWindow, _: &CancelToken) -> Result<Embedding, EmbedError> {
+    fn embed(&self, text: &TextWindow, _: &CancelToken) -> Result<Embedded, EmbedError> {
         let mut embedding: Embedding = Box::new([0.01; DIMENSIONS]);
         embedding[text.as_str().len() % DIMENSIONS] = 1.0;
-        Ok(embedding)
+        Ok(embedding.into())
     }
 
     fn is_required(&self) -> bool {
@@ -57,7 +57,7 @@ fn read(bencher: Bencher, steps: usize) {
 /// A batch of traces against a full cache, from submission to the last reply.
 #[divan::bench(args = STEPS)]
 fn score(bencher: Bencher, steps: usize) {
-    let scorer = Scorer::new(monotonic_clock).expect("a scorer");
+    let scorer = Scorer::new(monotonic_clock, ScorerOptions::default()).expect("a scorer");
     let json = trace(steps);
     let embedder = Arc::new(Instant);
     let batch = || {
@@ -66,7 +66,9 @@ fn score(bencher: Bencher, steps: usize) {
             let sender = sender.clone();
             let trace = Trace::from_json(&json).expect("a valid trace");
             let reply = Box::new(move |result| sender.send(result).expect("a receiver"));
-            scorer.submit(trace, embedder.clone(), Detail::Account, reply).expect("a ticket");
+            scorer
+                .submit(Task::Score(Detail::Account), trace, embedder.clone(), reply)
+                .expect("a ticket");
         }
         drop(sender);
         let scored = receiver.iter().filter(|result| matches!(result, Ok(Outcome::Scored(_))));

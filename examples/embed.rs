@@ -44,8 +44,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let text: String = serde_json::from_str(&line?)?;
         let mut window = TextWindow::default();
         window.push(&text);
-        let embedding = embedder.embed(&window, &CancelToken::default())?;
-        writeln!(stdout(), "{}", serde_json::to_string(&embedding[..])?)?;
+        let embedded = embedder.embed(&window, &CancelToken::default())?;
+        writeln!(stdout(), "{}", serde_json::to_string(&embedded.embedding[..])?)?;
     }
     Ok(())
 }

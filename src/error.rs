@@ -1,6 +1,6 @@
 //! What can go wrong, each with a stable code and, for bad input, the place.
 
-use std::fmt;
+use std::{fmt, path::Path};
 
 /// Result with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -15,6 +15,8 @@ enum Kind {
     Dimensions { expected: usize, found: usize },
     EmbedderUnavailable { reason: String },
     Closed,
+    Aborted,
+    File { path: String, doing: &'static str, reason: String },
     Internal { message: String },
 }
 
@@ -46,6 +48,21 @@ impl Error {
         Self::invalid("INVALID_VECTOR", path, expected, found)
     }
 
+    /// Bytes that are no snapshot for us: `place` is where they come from, and where in them.
+    pub fn invalid_snapshot(
+        place: impl ToString,
+        expected: impl ToString,
+        found: impl ToString,
+    ) -> Self {
+        Self::invalid("INVALID_SNAPSHOT", place, expected, found)
+    }
+
+    /// A snapshot file that the system does not let us read or write: `doing` says which.
+    pub fn snapshot_io(path: &Path, doing: &'static str, reason: impl ToString) -> Self {
+        let path = path.display().to_string();
+        Self(Kind::File { path, doing, reason: reason.to_string() })
+    }
+
     fn invalid(
         code: &'static str,
         path: impl ToString,
@@ -75,27 +92,34 @@ impl Error {
         Self(Kind::Closed)
     }
 
+    /// The caller has given the call up.
+    pub fn aborted() -> Self {
+        Self(Kind::Aborted)
+    }
+
     /// A defect of the engine, a caught panic for instance.
     pub fn internal(message: impl ToString) -> Self {
         Self(Kind::Internal { message: message.to_string() })
     }
 
-    /// `INVALID_TRACE`, `INVALID_OPTION`, `INVALID_VECTOR`, `EMBEDDER_UNAVAILABLE`, `CLOSED` or
-    /// `INTERNAL`.
+    /// `INVALID_TRACE`, `INVALID_OPTION`, `INVALID_VECTOR`, `INVALID_SNAPSHOT`, `SNAPSHOT_IO`,
+    /// `EMBEDDER_UNAVAILABLE`, `CLOSED`, `ABORTED` or `INTERNAL`.
     pub fn code(&self) -> &'static str {
         match &self.0 {
             Kind::Invalid { code, .. } => code,
             Kind::Dimensions { .. } => "INVALID_VECTOR",
             Kind::EmbedderUnavailable { .. } => "EMBEDDER_UNAVAILABLE",
             Kind::Closed => "CLOSED",
+            Kind::Aborted => "ABORTED",
+            Kind::File { .. } => "SNAPSHOT_IO",
             Kind::Internal { .. } => "INTERNAL",
         }
     }
 
-    /// The field that is wrong, for input errors.
+    /// The field that is wrong, for input errors; the file, where the system refuses it.
     pub fn path(&self) -> Option<&str> {
         match &self.0 {
-            Kind::Invalid { path, .. } => Some(path),
+            Kind::Invalid { path, .. } | Kind::File { path, .. } => Some(path),
             _ => None,
         }
     }
@@ -113,7 +137,9 @@ impl fmt::Display for Error {
             Kind::EmbedderUnavailable { reason } => {
                 write!(f, "the embedder is required but not available: {reason}")
             }
-            Kind::Closed => f.write_str("the scorer is closed: its environment is ending"),
+            Kind::Aborted => f.write_str("the call was aborted"),
+            Kind::Closed => f.write_str("the scorer is closed"),
+            Kind::File { path, doing, reason } => write!(f, "cannot {doing} {path}: {reason}"),
             Kind::Internal { message } => {
                 write!(f, "internal error in the scoring engine: {message}")
             }
@@ -122,3 +148,15 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// A number as error messages show it, in the manner of JavaScript: `0.5`, `1e300`, `Infinity`.
+pub fn number(value: f64) -> String {
+    match value {
+        f64::INFINITY => "Infinity".into(),
+        f64::NEG_INFINITY => "-Infinity".into(),
+        _ if value != 0.0 && !(1e-6..1e21).contains(&value.abs()) && value.is_finite() => {
+            format!("{value:e}")
+        }
+        _ => value.to_string(),
+    }
+}

@@ -18,11 +18,15 @@
 //!   [`score`] keeps the account of both.
 //! - [`embedder`] turns text into a unit vector, [`cache`] compares it with earlier ones. Both are
 //!   leaves: they know nothing of traces, of scores or of JavaScript.
+//! - [`snapshot`] carries a cache from one process to the next.
 //! - [`scorer`] owns a cache, uses the threads, and settles calls in the order in which they came.
+//! - [`suggest`] finds what a misspelled name was to be.
 //! - [`node`] is the only module that knows JavaScript.
 //!
 //! ```
-//! use knowledgepulse_scoring::{dimensions::NoveltySource, score::Score, trace::Trace};
+//! use knowledgepulse_scoring::{
+//!     dimensions::NoveltySource, score::Score, trace::Trace, weights::Profiles,
+//! };
 //!
 //! let json = serde_json::json!({
 //!     "metadata": { "task_domain": "finance", "success": true },
@@ -31,7 +35,7 @@
 //!     "outcome": { "confidence": 0.9 },
 //! });
 //! let trace = Trace::from_json(&json)?;
-//! let score = Score::of(&trace, NoveltySource::EmptyCache.into());
+//! let score = Score::of(&trace, NoveltySource::EmptyCache.into(), Profiles::built_in());
 //! assert_eq!(score.profile.domain, "finance");
 //! assert_eq!(score.overrides[0].name, "low-tool-diversity");
 //! # Ok::<(), knowledgepulse_scoring::error::Error>(())
@@ -45,6 +49,8 @@ pub mod node;
 pub mod overrides;
 pub mod score;
 pub mod scorer;
+pub mod snapshot;
+pub mod suggest;
 pub mod threads;
 pub mod trace;
 pub mod weights;

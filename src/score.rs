@@ -4,7 +4,7 @@ use crate::{
     dimensions::{Dimensions, Novelty},
     overrides::{self, Override},
     trace::Trace,
-    weights::Profile,
+    weights::{Profile, Profiles},
 };
 
 /// The score of a trace with the whole account of how it came about.
@@ -20,10 +20,10 @@ pub struct Score {
 }
 
 impl Score {
-    /// Scores `trace`, whose novelty is known.
-    pub fn of(trace: &Trace, novelty: Novelty) -> Self {
+    /// Scores `trace`, whose novelty is known, by the profile of its domain.
+    pub fn of(trace: &Trace, novelty: Novelty, profiles: &Profiles) -> Self {
         let dimensions = Dimensions::of(trace, &novelty);
-        let profile = Profile::for_domain(trace.domain());
+        let profile = profiles.for_domain(trace.domain());
         // The weights sum to 1 only up to rounding.
         let weighted = profile.weights.apply(&dimensions).clamp(0.0, 1.0);
         let (value, overrides) = overrides::apply(trace, weighted);

@@ -1,6 +1,11 @@
 //! How much each dimension counts, by task domain.
 
-use crate::dimensions::Dimensions;
+use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
+
+use crate::{
+    dimensions::Dimensions,
+    error::{Error, Result, number},
+};
 
 /// The weight of each dimension: non-negative, 1 in sum.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -12,33 +17,85 @@ pub struct Weights {
 }
 
 /// The weights of one domain.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Profile {
-    pub domain: &'static str,
+    pub domain: Cow<'static, str>,
     pub weights: Weights,
 }
 
-const fn profile(domain: &'static str, [c, n, d, o]: [f64; 4]) -> Profile {
-    let weights = Weights { complexity: c, novelty: n, tool_diversity: d, outcome_confidence: o };
-    Profile { domain, weights }
+/// The profile of every domain that has none of its own.
+const DEFAULT: &str = "default";
+
+/// How far from 1 the sum of weights may be.
+const TOLERANCE: f64 = 1e-9;
+
+const fn weights([c, n, d, o]: [f64; 4]) -> Weights {
+    Weights { complexity: c, novelty: n, tool_diversity: d, outcome_confidence: o }
 }
 
-/// The profile of every domain that has none of its own.
-pub const DEFAULT_PROFILE: Profile = profile("default", [0.25, 0.35, 0.15, 0.25]);
-
-/// The profiles of the KnowledgePulse protocol.
-pub const PROFILES: [Profile; 5] = [
-    DEFAULT_PROFILE,
-    profile("finance", [0.20, 0.25, 0.10, 0.45]),
-    profile("code", [0.20, 0.30, 0.30, 0.20]),
-    profile("medical", [0.15, 0.20, 0.10, 0.55]),
-    profile("customer_service", [0.20, 0.30, 0.20, 0.30]),
+/// The default weights of the KnowledgePulse protocol, and those of its domains.
+const DEFAULT_WEIGHTS: Weights = weights([0.25, 0.35, 0.15, 0.25]);
+const DOMAINS: [(&str, Weights); 4] = [
+    ("finance", weights([0.20, 0.25, 0.10, 0.45])),
+    ("code", weights([0.20, 0.30, 0.30, 0.20])),
+    ("medical", weights([0.15, 0.20, 0.10, 0.55])),
+    ("customer_service", weights([0.20, 0.30, 0.20, 0.30])),
 ];
 
-impl Profile {
-    /// The profile of exactly this domain, else [`DEFAULT_PROFILE`].
-    pub fn for_domain(domain: &str) -> Self {
-        PROFILES.into_iter().find(|profile| profile.domain == domain).unwrap_or(DEFAULT_PROFILE)
+/// The weights of every domain: those of the KnowledgePulse protocol, which can be replaced and added
+/// to. There always are some for `default`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Profiles {
+    default: Weights,
+    named: BTreeMap<Cow<'static, str>, Weights>,
+}
+
+impl Default for Profiles {
+    fn default() -> Self {
+        let named = DOMAINS.map(|(domain, weights)| (domain.into(), weights));
+        Self { default: DEFAULT_WEIGHTS, named: named.into() }
+    }
+}
+
+impl Profiles {
+    /// Those of the KnowledgePulse protocol alone.
+    pub fn built_in() -> &'static Self {
+        static BUILT_IN: LazyLock<Profiles> = LazyLock::new(Profiles::default);
+        &BUILT_IN
+    }
+
+    /// The built-in ones with `overrides`, which replace those of their name or are added. The last
+    /// one of a name counts. Any string is a name; `default` serves every domain without one.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_OPTION` at `profiles.<domain>` unless the weights sum to 1 ± 1e-9, and at
+    /// `profiles.<domain>.<dimension>` for a weight that is not a finite number of 0 or more.
+    pub fn with(overrides: impl IntoIterator<Item = (String, Weights)>) -> Result<Self> {
+        let mut profiles = Self::default();
+        for (domain, weights) in overrides {
+            weights.check(&domain)?;
+            if domain == DEFAULT {
+                profiles.default = weights;
+            } else {
+                profiles.named.insert(domain.into(), weights);
+            }
+        }
+        Ok(profiles)
+    }
+
+    /// The profile of exactly this domain, else that of `default`.
+    pub fn for_domain(&self, domain: &str) -> Profile {
+        match self.named.get_key_value(domain) {
+            Some((domain, weights)) => Profile { domain: domain.clone(), weights: *weights },
+            None => Profile { domain: DEFAULT.into(), weights: self.default },
+        }
+    }
+
+    /// Every profile: that of `default`, then the others by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Weights)> {
+        let named = self.named.iter().map(|(domain, weights)| (&**domain, *weights));
+        [(DEFAULT, self.default)].into_iter().chain(named)
     }
 }
 
@@ -50,6 +107,28 @@ impl Weights {
             + dimensions.tool_diversity * self.tool_diversity
             + dimensions.outcome_confidence * self.outcome_confidence
     }
+
+    fn check(&self, domain: &str) -> Result<()> {
+        let all = [
+            ("complexity", self.complexity),
+            ("novelty", self.novelty),
+            ("toolDiversity", self.tool_diversity),
+            ("outcomeConfidence", self.outcome_confidence),
+        ];
+        for (dimension, weight) in all {
+            if !weight.is_finite() || weight < 0.0 {
+                let path = format!("profiles.{domain}.{dimension}");
+                let expected = "a finite number, 0 or more";
+                return Err(Error::invalid_option(path, expected, number(weight)));
+            }
+        }
+        let sum: f64 = all.iter().map(|(_, weight)| weight).sum();
+        if (sum - 1.0).abs() > TOLERANCE {
+            let path = format!("profiles.{domain}");
+            return Err(Error::invalid_option(path, "weights that sum to 1", number(sum)));
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -57,11 +136,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_profile_is_non_negative_and_sums_to_one() {
-        for Profile { domain, weights: w } in PROFILES {
-            let all = [w.complexity, w.novelty, w.tool_diversity, w.outcome_confidence];
-            assert!(all.iter().all(|weight| *weight >= 0.0), "{domain}");
-            assert!((all.iter().sum::<f64>() - 1.0).abs() <= 1e-9, "{domain}");
+    fn every_built_in_profile_is_valid() {
+        let names: Vec<_> = Profiles::built_in().iter().map(|(domain, _)| domain).collect();
+        assert_eq!(names, ["default", "code", "customer_service", "finance", "medical"]);
+        for (domain, weights) in Profiles::built_in().iter() {
+            assert_eq!(weights.check(domain), Ok(()));
         }
     }
 
@@ -70,6 +149,7 @@ mod tests {
         for (domain, expected) in [
             ("code", "code"),
             ("customer_service", "customer_service"),
+            ("default", "default"),
             ("Code", "default"),
             ("code-review", "default"),
             ("code ", "default"),
@@ -77,7 +157,73 @@ mod tests {
             ("constructor", "default"),
             ("__proto__", "default"),
         ] {
-            assert_eq!(Profile::for_domain(domain).domain, expected, "domain {domain:?}");
+            assert_eq!(Profiles::built_in().for_domain(domain).domain, expected, "{domain:?}");
+        }
+    }
+
+    #[test]
+    fn overrides_replace_and_add() {
+        let [first, second, third, fourth] =
+            [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.25; 4]]
+                .map(weights);
+        let overrides = [
+            ("code", fourth),
+            ("code", first),
+            ("default", second),
+            ("constructor", third),
+            ("__proto__", fourth),
+            ("", third),
+        ];
+        let overrides = overrides.map(|(domain, weights)| (domain.to_owned(), weights));
+        let profiles = Profiles::with(overrides).unwrap();
+        for (domain, name, weights) in [
+            ("code", "code", first),
+            ("default", "default", second),
+            ("unknown", "default", second),
+            ("toString", "default", second),
+            ("constructor", "constructor", third),
+            ("__proto__", "__proto__", fourth),
+            ("", "", third),
+            ("finance", "finance", Profiles::built_in().for_domain("finance").weights),
+        ] {
+            let expected = Profile { domain: name.into(), weights };
+            assert_eq!(profiles.for_domain(domain), expected, "{domain:?}");
+        }
+        assert_eq!(profiles.iter().count(), 5 + 3);
+        assert_eq!(&Profiles::with([]).unwrap(), Profiles::built_in());
+    }
+
+    #[test]
+    fn weights_that_are_none_are_refused() {
+        for (all, place, message) in [
+            ([0.25, 0.25, 0.25, 0.26], "", "weights that sum to 1, got 1.01"),
+            ([0.0; 4], "", "weights that sum to 1, got 0"),
+            ([f64::MAX, f64::MAX, 0.0, 0.0], "", "weights that sum to 1, got Infinity"),
+            ([1.0 + 2e-9, 0.0, 0.0, 0.0], "", "weights that sum to 1, got 1.000000002"),
+            ([1e300, 0.0, 0.0, 0.0], "", "weights that sum to 1, got 1e300"),
+            ([-0.5, 1.5, 0.0, 0.0], ".complexity", "a finite number, 0 or more, got -0.5"),
+            ([0.0, f64::NAN, 0.0, 1.0], ".novelty", "a finite number, 0 or more, got NaN"),
+            (
+                [0.0, 0.0, f64::INFINITY, 1.0],
+                ".toolDiversity",
+                "a finite number, 0 or more, got Infinity",
+            ),
+            (
+                [1.0, 0.0, 0.0, -1e-300],
+                ".outcomeConfidence",
+                "a finite number, 0 or more, got -1e-300",
+            ),
+        ] {
+            for domain in ["code", "a new one", "__proto__"] {
+                let error = Profiles::with([(domain.to_owned(), weights(all))]).unwrap_err();
+                let path = format!("profiles.{domain}{place}");
+                assert_eq!(error.code(), "INVALID_OPTION");
+                assert_eq!(error.path(), Some(path.as_str()));
+                assert_eq!(error.to_string(), format!("{path}: expected {message}"));
+            }
+        }
+        for all in [[1.0 + 9e-10, 0.0, 0.0, 0.0], [0.1, 0.2, 0.3, 0.4], [1.0, -0.0, 0.0, 0.0]] {
+            assert!(Profiles::with([("code".to_owned(), weights(all))]).is_ok(), "{all:?}");
         }
     }
 }

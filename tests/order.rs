@@ -11,10 +11,11 @@ use std::{
 };
 
 use knowledgepulse_scoring::{
-    embedder::{CancelToken, DIMENSIONS, Embed, EmbedError, Embedding, TextWindow},
+    dimensions::NoveltySource,
+    embedder::{CancelToken, DIMENSIONS, Embed, EmbedError, Embedded, Embedding, TextWindow},
     error::Error,
     score::Score,
-    scorer::{Detail, Outcome, Scorer, monotonic_clock},
+    scorer::{CallHandle, Detail, Outcome, Scorer, ScorerOptions, Task, monotonic_clock},
     trace::Trace,
 };
 use serde_json::json;
@@ -28,7 +29,7 @@ struct Told {
 }
 
 impl Embed for Told {
-    fn embed(&self, text: &TextWindow, cancel: &CancelToken) -> Result<Embedding, EmbedError> {
+    fn embed(&self, text: &TextWindow, cancel: &CancelToken) -> Result<Embedded, EmbedError> {
         self.calls.fetch_add(1, Ordering::SeqCst);
         match text.as_str().trim() {
             "panic" => panic!("as told"),
@@ -44,7 +45,7 @@ impl Embed for Told {
                 thread::sleep(Duration::from_millis(8_u64.saturating_sub(axis as u64)));
                 let mut embedding: Embedding = Box::new([0.0; DIMENSIONS]);
                 embedding[axis] = 1.0;
-                Ok(embedding)
+                Ok(embedding.into())
             }
         }
     }
@@ -70,12 +71,12 @@ fn score_all(scorer: &Arc<Scorer>, embedder: &Arc<Told>, texts: &[&str]) -> Vec<
         let sender = sender.clone();
         let reply = Box::new(move |result| {
             let score = |outcome| match outcome {
-                Outcome::Scored(score) => score,
+                Outcome::Scored(account) => account.score,
                 other => panic!("not a score: {other:?}"),
             };
             sender.send((index, Result::map(result, score))).unwrap();
         });
-        scorer.submit(trace(text), embedder.clone(), Detail::Account, reply).unwrap();
+        scorer.submit(Task::Score(Detail::Account), trace(text), embedder.clone(), reply).unwrap();
     }
     drop(sender);
     receiver.iter().collect()
@@ -89,7 +90,7 @@ fn novelties(outcomes: &[Scored]) -> Vec<f64> {
 
 #[test]
 fn a_slow_call_holds_its_place() {
-    let scorer = Scorer::new(monotonic_clock).unwrap();
+    let scorer = Scorer::new(monotonic_clock, ScorerOptions::default()).unwrap();
     let texts = ["0", "7", "6", "0", "7", "1", "6", "1"];
     for _ in 0..20 {
         scorer.cache().lock().unwrap().clear();
@@ -102,7 +103,7 @@ fn a_slow_call_holds_its_place() {
 
 #[test]
 fn a_failing_call_takes_nothing_with_it() {
-    let scorer = Scorer::new(monotonic_clock).unwrap();
+    let scorer = Scorer::new(monotonic_clock, ScorerOptions::default()).unwrap();
     let outcomes = score_all(&scorer, &Arc::default(), &["1", "panic", "fail", "1", "2"]);
     let [first, panic, fail, repeated, new] = &outcomes[..] else { panic!("{outcomes:?}") };
     let novelty = |outcome: &Scored| outcome.1.as_ref().unwrap().dimensions.novelty;
@@ -117,7 +118,7 @@ fn a_failing_call_takes_nothing_with_it() {
 
 #[test]
 fn a_required_embedder_that_fails_is_an_error() {
-    let scorer = Scorer::new(monotonic_clock).unwrap();
+    let scorer = Scorer::new(monotonic_clock, ScorerOptions::default()).unwrap();
     let embedder = Arc::new(Told { required: true, ..Told::default() });
     let outcomes = score_all(&scorer, &embedder, &["1", "fail", "1"]);
     let error = outcomes[1].1.as_ref().unwrap_err();
@@ -128,13 +129,13 @@ fn a_required_embedder_that_fails_is_an_error() {
 
 #[test]
 fn closing_ends_what_runs_and_drops_what_waits() {
-    let scorer = Scorer::new(monotonic_clock).unwrap();
+    let scorer = Scorer::new(monotonic_clock, ScorerOptions::default()).unwrap();
     let embedder = Arc::<Told>::default();
     let (sender, receiver) = mpsc::channel::<()>();
     for _ in 0..50 {
         let sender = sender.clone();
         let reply = Box::new(move |_| sender.send(()).unwrap());
-        scorer.submit(trace("hang"), embedder.clone(), Detail::Value, reply).unwrap();
+        scorer.submit(Task::Score(Detail::Value), trace("hang"), embedder.clone(), reply).unwrap();
     }
     while embedder.calls.load(Ordering::SeqCst) == 0 {
         thread::yield_now();
@@ -144,16 +145,16 @@ fn closing_ends_what_runs_and_drops_what_waits() {
     drop(sender);
     assert!(receiver.recv().is_err(), "no call is answered after closing");
     assert_eq!(embedder.calls.load(Ordering::SeqCst), begun, "nothing begins after closing");
-    let refused = scorer.submit(trace("1"), embedder, Detail::Value, Box::new(|_| {}));
-    assert_eq!(refused.unwrap_err().code(), "CLOSED");
+    let refused = scorer.submit(Task::Score(Detail::Value), trace("1"), embedder, Box::new(|_| {}));
+    assert_eq!(refused.err().unwrap().code(), "CLOSED");
 }
 
 #[test]
 fn a_reply_that_panics_hurts_only_itself() {
-    let scorer = Scorer::new(monotonic_clock).unwrap();
+    let scorer = Scorer::new(monotonic_clock, ScorerOptions::default()).unwrap();
     let embedder = Arc::<Told>::default();
     let reply = Box::new(|_| panic!("in the reply"));
-    scorer.submit(trace("1"), embedder.clone(), Detail::Account, reply).unwrap();
+    scorer.submit(Task::Score(Detail::Account), trace("1"), embedder.clone(), reply).unwrap();
     assert_eq!(novelties(&score_all(&scorer, &embedder, &["1"])), [0.0]);
 }
 
@@ -170,13 +171,13 @@ fn thought(text: &str) -> Trace {
 
 #[test]
 fn a_score_that_no_novelty_can_change_does_not_wait() {
-    let scorer = Scorer::new(monotonic_clock).unwrap();
+    let scorer = Scorer::new(monotonic_clock, ScorerOptions::default()).unwrap();
     let embedder = Arc::<Told>::default();
     let (sender, receiver) = mpsc::channel();
     let submit = |name: &'static str, trace, detail| {
         let sender = sender.clone();
         let reply = Box::new(move |result| sender.send((name, result)).unwrap());
-        scorer.submit(trace, embedder.clone(), detail, reply).unwrap();
+        scorer.submit(Task::Score(detail), trace, embedder.clone(), reply).unwrap();
     };
     submit("slow", trace("0"), Detail::Value);
     submit("value", thought("7"), Detail::Value);
@@ -185,36 +186,115 @@ fn a_score_that_no_novelty_can_change_does_not_wait() {
     assert_eq!((first, result), ("value", Ok(Outcome::Value(0.1))));
     assert_eq!(receiver.recv().unwrap().0, "slow");
     let (_, account) = receiver.recv().unwrap();
-    let Ok(Outcome::Scored(score)) = account else { panic!("{account:?}") };
-    assert_eq!((score.value, score.dimensions.novelty), (0.1, 0.0), "the value is in the cache");
+    let Ok(Outcome::Scored(account)) = account else { panic!("{account:?}") };
+    assert_eq!(
+        (account.score.value, account.score.dimensions.novelty),
+        (0.1, 0.0),
+        "the value is in the cache"
+    );
     assert_eq!(scorer.cache().lock().unwrap().len(monotonic_clock()), 3);
 }
 
 #[test]
 fn clearing_the_cache_also_clears_what_is_answered_and_on_its_way() {
-    let scorer = Scorer::new(monotonic_clock).unwrap();
+    let scorer = Scorer::new(monotonic_clock, ScorerOptions::default()).unwrap();
     let embedder = Arc::<Told>::default();
     let (sender, receiver) = mpsc::channel();
     let submit = |trace, detail| {
         let sender = sender.clone();
         let reply = Box::new(move |result| sender.send(result).unwrap());
-        scorer.submit(trace, embedder.clone(), detail, reply).unwrap();
+        scorer.submit(Task::Score(detail), trace, embedder.clone(), reply).unwrap();
     };
     submit(thought("0"), Detail::Value);
     assert_eq!(receiver.recv().unwrap(), Ok(Outcome::Value(0.1)));
     scorer.clear_cache();
     submit(thought("0"), Detail::Account);
-    let Ok(Outcome::Scored(score)) = receiver.recv().unwrap() else { panic!("no account") };
-    assert_eq!(score.dimensions.novelty, 0.5, "nothing to compare with");
+    let Ok(Outcome::Scored(account)) = receiver.recv().unwrap() else { panic!("no account") };
+    assert_eq!(account.score.dimensions.novelty, 0.5, "nothing to compare with");
     assert_eq!(scorer.cache().lock().unwrap().len(monotonic_clock()), 1);
 }
 
 #[test]
 fn a_required_embedder_is_waited_for() {
-    let scorer = Scorer::new(monotonic_clock).unwrap();
+    let scorer = Scorer::new(monotonic_clock, ScorerOptions::default()).unwrap();
     let embedder = Arc::new(Told { required: true, ..Told::default() });
     let (sender, receiver) = mpsc::channel();
     let reply = Box::new(move |result| sender.send(result).unwrap());
-    scorer.submit(thought("fail"), embedder, Detail::Value, reply).unwrap();
+    scorer.submit(Task::Score(Detail::Value), thought("fail"), embedder, reply).unwrap();
     assert_eq!(receiver.recv().unwrap().unwrap_err().code(), "EMBEDDER_UNAVAILABLE");
+}
+
+fn submit(
+    scorer: &Arc<Scorer>,
+    task: Task,
+    text: &str,
+) -> (CallHandle, mpsc::Receiver<Result<Outcome, Error>>) {
+    let (sender, receiver) = mpsc::channel();
+    let reply = Box::new(move |result| sender.send(result).unwrap());
+    let handle = scorer.submit(task, trace(text), Arc::<Told>::default(), reply);
+    (handle.unwrap(), receiver)
+}
+
+fn novelty(result: Result<Outcome, Error>) -> f64 {
+    let Ok(Outcome::Scored(account)) = result else { panic!("{result:?}") };
+    account.score.dimensions.novelty
+}
+
+#[test]
+fn an_aborted_call_is_told_so_and_leaves_no_mark() {
+    let scorer = Scorer::new(monotonic_clock, ScorerOptions::default()).unwrap();
+    let score = Task::Score(Detail::Account);
+    let (hanging, hung) = submit(&scorer, score, "hang");
+    let (_, next) = submit(&scorer, score, "5");
+    assert!(hanging.abort());
+    assert!(!hanging.abort(), "once is enough");
+    assert_eq!(hung.recv().unwrap().unwrap_err().code(), "ABORTED");
+    assert_eq!(novelty(next.recv().unwrap()), 0.5, "there is nothing before it");
+    let (done, answer) = submit(&scorer, score, "5");
+    assert_eq!(novelty(answer.recv().unwrap()), 0.0);
+    assert!(!done.abort(), "it has its answer");
+    let statistics = scorer.statistics();
+    assert_eq!((statistics.answered, statistics.aborted, statistics.pending()), (2, 1, 0));
+}
+
+#[test]
+fn a_peek_leaves_no_mark_and_remembering_does() {
+    let scorer = Scorer::new(monotonic_clock, ScorerOptions::default()).unwrap();
+    let peek = || novelty(submit(&scorer, Task::Peek(Detail::Account), "7").1.recv().unwrap());
+    assert_eq!([peek(), peek()], [0.5, 0.5]);
+    let (_, remembered) = submit(&scorer, Task::Remember, "7");
+    assert_eq!(remembered.recv().unwrap(), Ok(Outcome::Remembered));
+    assert_eq!(peek(), 0.0);
+}
+
+#[test]
+fn a_budget_ends_the_waiting_of_scores() {
+    let options = ScorerOptions { budget: Some(Duration::ZERO), ..ScorerOptions::default() };
+    let scorer = Scorer::new(monotonic_clock, options).unwrap();
+    let (_, remembered) = submit(&scorer, Task::Remember, "1");
+    assert_eq!(remembered.recv().unwrap(), Ok(Outcome::Remembered));
+    let (_, early) = submit(&scorer, Task::Score(Detail::Account), "hang");
+    let Ok(Outcome::Scored(account)) = early.recv().unwrap() else { panic!("no score") };
+    assert_eq!(*account.score.novelty.source(), NoveltySource::OverBudget);
+    scorer.end();
+}
+
+#[test]
+fn one_thread_embeds_one_text_at_a_time_in_the_same_order() {
+    let options = ScorerOptions { threads: 1, ..ScorerOptions::default() };
+    let scorer = Scorer::new(monotonic_clock, options).unwrap();
+    let outcomes = score_all(&scorer, &Arc::default(), &["0", "7", "0", "7"]);
+    assert_eq!(novelties(&outcomes), [0.5, 1.0, 0.0, 0.0]);
+}
+
+#[test]
+fn ending_answers_what_waits() {
+    let scorer = Scorer::new(monotonic_clock, ScorerOptions::default()).unwrap();
+    let calls: Vec<_> =
+        (0..10).map(|_| submit(&scorer, Task::Score(Detail::Value), "hang")).collect();
+    scorer.end();
+    for (_, answer) in calls {
+        assert_eq!(answer.recv().unwrap().unwrap_err().code(), "CLOSED");
+    }
+    assert_eq!(scorer.statistics().pending(), 0);
 }

@@ -4,6 +4,7 @@ use knowledgepulse_scoring::{
     dimensions::{Novelty, NoveltySource},
     score::Score,
     trace::Trace,
+    weights::{Profiles, Weights},
 };
 use serde_json::{Value, json};
 
@@ -36,7 +37,11 @@ fn golden_values() {
     ]);
     for (domain, confidence, expected) in [("code-review", 0.95, 0.66875), ("finance", 0.92, 0.724)]
     {
-        let score = Score::of(&trace(domain, true, confidence, run.clone()), neutral());
+        let score = Score::of(
+            &trace(domain, true, confidence, run.clone()),
+            neutral(),
+            Profiles::built_in(),
+        );
         assert!((score.value - expected).abs() <= 1e-12, "{domain}: {}", score.value);
         assert!(score.overrides.is_empty(), "{domain}");
     }
@@ -60,7 +65,7 @@ fn overrides_fire_in_order() {
             &["single-thought", "low-tool-diversity"],
         ),
     ] {
-        let score = Score::of(&trace, neutral());
+        let score = Score::of(&trace, neutral(), Profiles::built_in());
         let fired: Vec<_> = score.overrides.iter().map(|fired| fired.name).collect();
         assert_eq!(fired, expected, "{what}");
         let chain = score.overrides.windows(2).all(|pair| pair[0].after == pair[1].before);
@@ -82,12 +87,12 @@ fn stays_within_bounds() {
         .collect();
     let novel: Novelty = NoveltySource::Cache { max_similarity: -1.0 }.into();
     assert_eq!(novel.value(), 1.0, "similarity below 0 is as novel as it gets");
-    let best = Score::of(&trace("default", true, 1.0, tools), novel);
+    let best = Score::of(&trace("default", true, 1.0, tools), novel, Profiles::built_in());
     assert_eq!(best.value, 1.0);
 
     let repeated: Novelty = NoveltySource::Cache { max_similarity: 1.0 }.into();
     let nothing = json!([{ "type": "thought", "tool": {} }]);
-    let worst = Score::of(&trace("medical", false, 0.0, nothing), repeated);
+    let worst = Score::of(&trace("medical", false, 0.0, nothing), repeated, Profiles::built_in());
     assert_eq!(worst.value, 0.0, "0.1 for the single thought, less 0.1 for the single tool");
 }
 
@@ -105,11 +110,25 @@ fn dimensions_follow_their_formulas() {
             { "type": "thought" }, { "type": "thought" },
         ]),
     );
-    let score = Score::of(&run, NoveltySource::Cache { max_similarity: 0.25 }.into());
+    let score =
+        Score::of(&run, NoveltySource::Cache { max_similarity: 0.25 }.into(), Profiles::built_in());
     let dimensions = score.dimensions;
     assert_eq!(dimensions.complexity, 2.0 / 4.0 * 0.5 + 0.3 + 8.0 / 20.0 * 0.2);
     assert_eq!(dimensions.novelty, 0.75);
     assert_eq!(dimensions.tool_diversity, 2.0 / 8.0 * 3.0);
     assert_eq!(dimensions.outcome_confidence, 0.8 * 0.3);
     assert_eq!(score.profile.domain, "code");
+}
+
+#[test]
+fn weights_of_the_users_own_take_the_place_of_the_built_in_ones() {
+    let only_confidence =
+        Weights { complexity: 0.0, novelty: 0.0, tool_diversity: 0.0, outcome_confidence: 1.0 };
+    let profiles = Profiles::with([("legal".into(), only_confidence)]).expect("weights");
+    let of = |domain| Score::of(&trace(domain, true, 0.75, json!([])), neutral(), &profiles);
+    assert_eq!((of("legal").value, &*of("legal").profile.domain), (0.75, "legal"));
+    assert_eq!(
+        of("law"),
+        Score::of(&trace("law", true, 0.75, json!([])), neutral(), Profiles::built_in())
+    );
 }

@@ -88,6 +88,22 @@ fn takes_what_a_trace_may_leave_out() {
 }
 
 #[test]
+fn any_string_is_an_id_and_nothing_else_is() {
+    let id = |id: Value| {
+        let mut trace = valid();
+        trace["id"] = id;
+        Trace::from_json(&trace).expect("a valid trace").id().map(ToString::to_string)
+    };
+    for text in ["kp:trace:1", "", "👩‍🔬 e\u{301}\0"] {
+        assert_eq!(id(json!(text)).as_deref(), Some(text));
+    }
+    for other in [json!(null), json!(5), json!(true), json!(["a"]), json!({ "a": 1 })] {
+        assert_eq!(id(other.clone()), None, "{other}");
+    }
+    assert_eq!(Trace::from_json(&valid()).expect("a valid trace").id(), None);
+}
+
+#[test]
 fn counts_types_and_tools_once() {
     let trace = with(
         "/steps",

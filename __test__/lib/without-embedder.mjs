@@ -33,7 +33,12 @@ export async function assertWorksWithout(env, reason) {
 	for (const { novelty, dimensions } of [first, last]) {
 		assert.deepEqual(
 			{ ...novelty, reason: "" },
-			{ source: "no-embedder", maxSimilarity: null, reason: "" },
+			{
+				source: "no-embedder",
+				maxSimilarity: null,
+				nearest: null,
+				reason: "",
+			},
 		);
 		assert.match(novelty.reason, reason);
 		assert.equal(dimensions.novelty, 0.5);

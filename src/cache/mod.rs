@@ -2,14 +2,18 @@
 //!
 //! A leaf: it knows nothing of traces or embedders, and never reads the clock. Vectors are kept
 //! normalised, row by row, in one ring; the ages of a ring rise from its end to its start, so only
-//! the start can expire. A row is a vector, padded with zeros to whole SIMD registers.
+//! the start can expire. A row is a vector, padded with zeros to whole SIMD registers. What else is
+//! known of a vector lies in queues beside the ring, so that a comparison reads nothing but rows.
 
+mod entries;
 mod similarity;
 
-use std::{collections::VecDeque, time::Duration};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use crate::error::{Error, Result};
-use similarity::{max_dot, normalize_into, row_length};
+pub use entries::Entry;
+
+use crate::error::{Error, Result, number};
+use similarity::{Greatest, max_dot, normalize_into, row_length};
 
 /// How a [`VectorCache`] is bounded.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,6 +46,21 @@ pub struct VectorCache {
     start: usize,
     /// When each vector was added, the oldest first.
     added: VecDeque<Duration>,
+    /// What each vector is called, the oldest first.
+    ids: VecDeque<Option<Arc<str>>>,
+    /// The bytes of all `ids`.
+    id_bytes: usize,
+    /// Added to every time that is given, so that a restored vector can be older than time itself.
+    shift: Duration,
+}
+
+/// The vector most similar to a query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Nearest {
+    /// The cosine similarity, in \[-1, 1\].
+    pub similarity: f64,
+    /// The id of the vector, if it has one.
+    pub id: Option<Arc<str>>,
 }
 
 impl VectorCache {
@@ -59,7 +78,16 @@ impl VectorCache {
             }
         }
         let row = row_length(options.dimensions);
-        Ok(Self { options, row, rows: Vec::new(), start: 0, added: VecDeque::new() })
+        Ok(Self {
+            options,
+            row,
+            rows: Vec::new(),
+            start: 0,
+            added: VecDeque::new(),
+            ids: VecDeque::new(),
+            id_bytes: 0,
+            shift: Duration::ZERO,
+        })
     }
 
     /// The bounds that it was made with.
@@ -73,20 +101,26 @@ impl VectorCache {
         self.added.len()
     }
 
-    /// Adds a vector; the oldest goes when the cache is full. Takes the same time at any size.
+    /// Adds a vector without an id; see [`VectorCache::add_named`].
     ///
     /// # Errors
     ///
     /// `INVALID_VECTOR` for another length, or for a number that is not finite.
     pub fn add(&mut self, vector: &[f32], now: Duration) -> Result<()> {
+        self.add_named(vector, None, now)
+    }
+
+    /// Adds a vector; the oldest goes when the cache is full. Takes the same time at any size.
+    ///
+    /// Several vectors may have the same `id`.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_VECTOR` for another length, or for a number that is not finite.
+    pub fn add_named(&mut self, vector: &[f32], id: Option<Arc<str>>, now: Duration) -> Result<()> {
         self.check(vector)?;
         self.evict_expired(now);
-        if self.added.len() == self.options.max_elements {
-            self.pop_oldest();
-        }
-        let slot = self.free_slot();
-        normalize_into(&mut self.rows[slot * self.row..][..self.row], vector);
-        self.added.push_back(now);
+        self.push(self.at(now), id, |row| normalize_into(row, vector));
         Ok(())
     }
 
@@ -97,6 +131,16 @@ impl VectorCache {
     ///
     /// `INVALID_VECTOR` for another length, or for a number that is not finite.
     pub fn max_cosine_similarity(&mut self, query: &[f32], now: Duration) -> Result<Option<f64>> {
+        Ok(self.nearest(query, now)?.map(|nearest| nearest.similarity))
+    }
+
+    /// The greatest similarity, as [`VectorCache::max_cosine_similarity`], and whose it is: of
+    /// several equally similar vectors, the oldest. `None` when there is no vector alive.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_VECTOR` for another length, or for a number that is not finite.
+    pub fn nearest(&mut self, query: &[f32], now: Duration) -> Result<Option<Nearest>> {
         self.check(query)?;
         self.evict_expired(now);
         if self.added.is_empty() {
@@ -104,30 +148,50 @@ impl VectorCache {
         }
         let mut row = vec![0.0; self.row];
         normalize_into(&mut row, query);
-        let greatest =
-            self.alive().into_iter().filter_map(|rows| max_dot(&row, rows)).reduce(f32::max);
-        // Rounding can carry the similarity of equal vectors past 1.
-        Ok(greatest.map(|similarity| f64::from(similarity).clamp(-1.0, 1.0)))
+        let [older, newer] = self.alive();
+        let offset = older.len() / self.row;
+        let newer = max_dot(&row, newer)
+            .map(|greatest| Greatest { row: offset + greatest.row, ..greatest });
+        let greatest = match (max_dot(&row, older), newer) {
+            (Some(older), Some(newer)) if newer.dot > older.dot => Some(newer),
+            (older, newer) => older.or(newer),
+        };
+        Ok(greatest.map(|Greatest { row, dot }| Nearest {
+            similarity: f64::from(dot),
+            id: self.ids[row].clone(),
+        }))
     }
 
     /// Drops what is as old as the time to live, or older.
     pub fn evict_expired(&mut self, now: Duration) {
         let Some(ttl) = self.options.ttl else { return };
+        let now = self.at(now);
         while self.added.front().is_some_and(|added| now.saturating_sub(*added) >= ttl) {
             self.pop_oldest();
         }
     }
 
-    /// How many bytes the vectors take, room for more included.
+    /// How many bytes vectors and ids take, room for more included. An id counts once for each of
+    /// its vectors.
     pub fn memory(&self) -> usize {
-        self.rows.capacity() * size_of::<f32>() + self.added.capacity() * size_of::<Duration>()
+        self.rows.capacity() * size_of::<f32>()
+            + self.added.capacity() * size_of::<Duration>()
+            + self.ids.capacity() * size_of::<Option<Arc<str>>>()
+            + self.id_bytes
     }
 
     /// Drops everything and gives the memory back.
     pub fn clear(&mut self) {
         self.rows = Vec::new();
         self.added = VecDeque::new();
+        self.ids = VecDeque::new();
+        self.id_bytes = 0;
         self.start = 0;
+    }
+
+    /// A time that was given, as `added` has it.
+    fn at(&self, now: Duration) -> Duration {
+        now.saturating_add(self.shift)
     }
 
     fn slots(&self) -> usize {
@@ -144,8 +208,23 @@ impl VectorCache {
         ]
     }
 
+    fn push(&mut self, added: Duration, id: Option<Arc<str>>, write: impl FnOnce(&mut [f32])) {
+        if self.added.len() == self.options.max_elements {
+            self.pop_oldest();
+        }
+        let slot = self.free_slot();
+        write(&mut self.rows[slot * self.row..][..self.row]);
+        // Two threads can come in another order than that in which they read the clock.
+        self.added.push_back(self.added.back().map_or(added, |last| added.max(*last)));
+        self.id_bytes += bytes_of(&id);
+        self.ids.push_back(id);
+    }
+
     fn pop_oldest(&mut self) {
         self.added.pop_front();
+        if let Some(id) = self.ids.pop_front() {
+            self.id_bytes -= bytes_of(&id);
+        }
         self.start = (self.start + 1) % self.slots();
     }
 
@@ -168,16 +247,15 @@ impl VectorCache {
         match vector.iter().position(|x| !x.is_finite()) {
             Some(at) => {
                 let place = format!("vector[{at}]");
-                let found = match vector[at] {
-                    f32::INFINITY => "Infinity",
-                    f32::NEG_INFINITY => "-Infinity",
-                    _ => "NaN",
-                };
-                Err(Error::invalid_vector(place, "a finite float32", found))
+                Err(Error::invalid_vector(place, "a finite float32", number(vector[at].into())))
             }
             None => Ok(()),
         }
     }
+}
+
+fn bytes_of(id: &Option<Arc<str>>) -> usize {
+    id.as_ref().map_or(0, |id| id.len())
 }
 
 #[cfg(test)]

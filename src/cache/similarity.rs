@@ -22,11 +22,18 @@ pub fn normalize_into(row: &mut [f32], vector: &[f32]) {
     padding.fill(0.0);
 }
 
+/// A row, counted from 0, and the dot product of the query with it, in \[-1, 1\].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Greatest {
+    pub row: usize,
+    pub dot: f32,
+}
+
 /// The greatest dot product of `query` with one of `rows`, which lie one after another, each as
-/// long as the query. `None` when there is none.
+/// long as the query; of several, that of the first row. `None` when there is none.
 ///
-/// The length must be one that [`row_length`] gives.
-pub fn max_dot(query: &[f32], rows: &[f32]) -> Option<f32> {
+/// The length must be one that [`row_length`] gives, and query and rows be of length 1 or zero.
+pub fn max_dot(query: &[f32], rows: &[f32]) -> Option<Greatest> {
     debug_assert!(query.len().is_multiple_of(ROW_MULTIPLE));
     Arch::new().dispatch(MaxDot { query, rows })
 }
@@ -37,18 +44,23 @@ struct MaxDot<'a> {
 }
 
 impl WithSimd for MaxDot<'_> {
-    type Output = Option<f32>;
+    type Output = Option<Greatest>;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Option<f32> {
+    fn with_simd<S: Simd>(self, simd: S) -> Option<Greatest> {
         // Loops instead of iterator chains in here: only what is inlined is compiled for the
         // registers at hand, and closures within adapters are not.
         let (query, _) = S::as_simd_f32s(self.query);
-        let mut greatest: Option<f32> = None;
-        for row in self.rows.chunks_exact(self.query.len()) {
-            let (row, _) = S::as_simd_f32s(row);
-            let found = dot(simd, query, row);
-            greatest = Some(greatest.map_or(found, |greatest| greatest.max(found)));
+        let mut greatest: Option<Greatest> = None;
+        for (row, numbers) in self.rows.chunks_exact(self.query.len()).enumerate() {
+            let (numbers, _) = S::as_simd_f32s(numbers);
+            // Rounding can carry the similarity of equal vectors past 1. It is cut off before the
+            // comparison, so that the first of several equal vectors is found.
+            let dot = dot(simd, query, numbers).clamp(-1.0, 1.0);
+            match greatest {
+                Some(greatest) if dot <= greatest.dot => {}
+                _ => greatest = Some(Greatest { row, dot }),
+            }
         }
         greatest
     }
@@ -78,7 +90,7 @@ mod tests {
     use super::*;
 
     /// The kernel for every width that this machine has, the scalar one included.
-    fn every_width(query: &[f32], rows: &[f32]) -> Vec<(&'static str, Option<f32>)> {
+    fn every_width(query: &[f32], rows: &[f32]) -> Vec<(&'static str, Option<Greatest>)> {
         let kernel = || MaxDot { query, rows };
         let mut found = vec![
             ("dispatched", max_dot(query, rows)),
@@ -97,11 +109,12 @@ mod tests {
         found
     }
 
-    fn naive(query: &[f32], rows: &[f32]) -> Option<f32> {
+    fn naive(query: &[f32], rows: &[f32]) -> Option<Greatest> {
         rows.chunks_exact(query.len())
             .map(|row| row.iter().zip(query).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum())
-            .reduce(f64::max)
-            .map(|greatest: f64| greatest as f32)
+            .enumerate()
+            .reduce(|a: (usize, f64), b| if b.1 > a.1 { b } else { a })
+            .map(|(row, dot)| Greatest { row, dot: dot as f32 })
     }
 
     fn vector(length: usize, seed: usize) -> Vec<f32> {
@@ -123,7 +136,11 @@ mod tests {
                 let expected = naive(&query, &buffer[offset..]);
                 for (width, found) in every_width(&query, &buffer[offset..]) {
                     let close = match (found, expected) {
-                        (Some(found), Some(expected)) => (found - expected).abs() < 1e-6,
+                        (Some(found), Some(expected)) => {
+                            // In one dimension all vectors of one sign are the same.
+                            (found.row == expected.row || dimensions == 1)
+                                && (found.dot - expected.dot).abs() < 1e-6
+                        }
                         (found, expected) => found == expected,
                     };
                     assert!(close, "{width}, {dimensions} × {rows}: {found:?} for {expected:?}");
@@ -133,11 +150,36 @@ mod tests {
     }
 
     #[test]
+    fn the_first_of_equal_rows_is_found_in_every_width() {
+        // Multiples of a vector are one row up to rounding; some come out longer than 1.
+        let length = row_length(100);
+        let mut buffer = vec![0.0; 50 * length];
+        for (scale, row) in (1_u8..).zip(buffer.chunks_exact_mut(length)) {
+            let multiple: Vec<f32> = vector(100, 3).iter().map(|x| x * f32::from(scale)).collect();
+            normalize_into(row, &multiple);
+        }
+        for (query, row) in buffer.chunks_exact(length).enumerate() {
+            for (width, found) in every_width(row, &buffer) {
+                let single = |at: &[f32]| {
+                    let widths = every_width(row, at);
+                    widths.into_iter().find(|(name, _)| *name == width).unwrap().1.unwrap().dot
+                };
+                let dots: Vec<f32> = buffer.chunks_exact(length).map(single).collect();
+                let greatest = dots.iter().copied().reduce(f32::max).unwrap();
+                let first = dots.iter().position(|dot| *dot == greatest).unwrap();
+                let expected = Greatest { row: first, dot: greatest };
+                assert_eq!(found, Some(expected), "{width}, query {query}");
+                assert!(greatest <= 1.0, "{width}, query {query}: {greatest}");
+            }
+        }
+    }
+
+    #[test]
     fn scales_extremes_without_overflow() {
         for scale in [f32::MAX, 1.0, f32::MIN_POSITIVE, 1e-45] {
             let mut row = [f32::NAN; 16];
             normalize_into(&mut row, &[scale, 0.0, -scale]);
-            let length = max_dot(&row, &row).unwrap();
+            let length = max_dot(&row, &row).unwrap().dot;
             assert!((length - 1.0).abs() < 1e-6, "scale {scale}: {row:?}");
         }
         let mut row = [f32::NAN; 16];

@@ -97,6 +97,24 @@ impl ModelFiles {
         &self.manifest.name
     }
 
+    /// What embeddings depend on, as 64 hexadecimal digits: those of models with the same fingerprint
+    /// can be compared with each other. The graphs are left out, because every runtime and precision
+    /// computes the same model.
+    ///
+    /// # Errors
+    ///
+    /// The manifest does not name the weights or the tokenizer.
+    pub fn fingerprint(&self) -> Result<String, EmbedError> {
+        let Manifest { name, dimensions, max_tokens, .. } = &self.manifest;
+        let (weights, tokenizer) = (&self.entry(WEIGHTS)?.blake3, &self.entry(TOKENIZER)?.blake3);
+        let mut hasher = Hasher::new();
+        for part in [name, &dimensions.to_string(), &max_tokens.to_string(), weights, tokenizer] {
+            // The length keeps apart what lies side by side.
+            hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+        }
+        Ok(hasher.finalize().to_string())
+    }
+
     /// The path of a file of the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
@@ -263,3 +281,6 @@ impl<'a> CheckedFile<'a> {
 fn file_error(path: &Path, what: impl ToString) -> EmbedError {
     EmbedError::File { path: path.to_owned(), what: what.to_string() }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,17 +12,25 @@ mod memo;
 mod model;
 mod operators;
 mod precision;
+mod registry;
 mod runtime;
 mod session;
 mod slot;
 mod tokenizer;
 mod window;
 
-use std::{path::PathBuf, sync::Arc, thread};
+use std::{
+    cell::Cell,
+    path::PathBuf,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
 
 pub use cancel::CancelToken;
 pub use files::{ModelFiles, library_file_name};
 pub use precision::Precision;
+pub use registry::EmbedderHandle;
 pub use runtime::{disable_telemetry, loaded_library};
 pub use slot::{EmbedderSlot, Mode, Runtime, Settings, State};
 pub use tokenizer::Tokenizer;
@@ -39,6 +47,30 @@ pub const DIMENSIONS: usize = 384;
 
 /// A text as the model sees it: 384 numbers, of length 1 together.
 pub type Embedding = Box<[f32; DIMENSIONS]>;
+
+/// An embedding, and what it took.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Embedded {
+    pub embedding: Embedding,
+    /// Tokens that the model saw, the special ones included: 2 to 512.
+    pub tokens: usize,
+    /// Whether the text has more tokens than that.
+    pub is_cut: bool,
+    /// Whether the same tokens had been embedded before.
+    pub is_remembered: bool,
+    /// The time for finding the tokens.
+    pub tokenize: Duration,
+    /// The time for the model, or for finding that it is not needed.
+    pub infer: Duration,
+}
+
+impl From<Embedding> for Embedded {
+    /// An embedding of which nothing else is known.
+    fn from(embedding: Embedding) -> Self {
+        let (tokenize, infer) = Default::default();
+        Self { embedding, tokens: 0, is_cut: false, is_remembered: false, tokenize, infer }
+    }
+}
 
 /// Why there is no embedding.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -95,9 +127,24 @@ impl Embedder {
     /// # Errors
     ///
     /// [`EmbedError::Cancelled`] after [`CancelToken::cancel`], or what the runtime says.
-    pub fn embed(&self, text: &TextWindow, cancel: &CancelToken) -> Result<Embedding, EmbedError> {
-        let ids = self.tokenizer.encode(text.as_str());
-        self.memo.get_or_embed(&ids, || self.model.run(&ids, cancel))
+    pub fn embed(&self, text: &TextWindow, cancel: &CancelToken) -> Result<Embedded, EmbedError> {
+        // The clock is read for the report alone; no result depends on it.
+        let begun = Instant::now();
+        let (ids, is_cut) = self.tokenizer.encode_window(text.as_str());
+        let tokenized = Instant::now();
+        let is_computed = Cell::new(false);
+        let embedding = self.memo.get_or_embed(&ids, || {
+            is_computed.set(true);
+            self.model.run(&ids, cancel)
+        })?;
+        Ok(Embedded {
+            embedding,
+            tokens: ids.len(),
+            is_cut,
+            is_remembered: !is_computed.get(),
+            tokenize: tokenized - begun,
+            infer: tokenized.elapsed(),
+        })
     }
 
     /// The name of the model, as its manifest gives it.
@@ -122,14 +169,14 @@ pub trait Embed: Send + Sync {
     /// # Errors
     ///
     /// Why there is none.
-    fn embed(&self, text: &TextWindow, cancel: &CancelToken) -> Result<Embedding, EmbedError>;
+    fn embed(&self, text: &TextWindow, cancel: &CancelToken) -> Result<Embedded, EmbedError>;
 
     /// Whether a score without an embedding is an error.
     fn is_required(&self) -> bool;
 }
 
-impl Embed for EmbedderSlot {
-    fn embed(&self, text: &TextWindow, cancel: &CancelToken) -> Result<Embedding, EmbedError> {
+impl Embed for EmbedderHandle {
+    fn embed(&self, text: &TextWindow, cancel: &CancelToken) -> Result<Embedded, EmbedError> {
         self.get()?.embed(text, cancel)
     }
 

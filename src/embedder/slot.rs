@@ -106,9 +106,6 @@ impl EmbedderSlot {
 
     /// How far it has got. Never waits for a load.
     pub fn state(&self) -> State {
-        if self.settings.mode == Mode::Off {
-            return State::Unavailable { reason: EmbedError::Off };
-        }
         match &*self.lock() {
             Inner::Idle => State::Idle,
             Inner::Loading => State::Loading,
@@ -128,9 +125,6 @@ impl EmbedderSlot {
     ///
     /// Why it cannot be had at present.
     pub fn get(&self) -> Result<Arc<Embedder>, EmbedError> {
-        if self.settings.mode == Mode::Off {
-            return Err(EmbedError::Off);
-        }
         let mut inner = self.lock();
         loop {
             match &*inner {

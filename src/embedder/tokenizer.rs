@@ -74,6 +74,11 @@ impl Tokenizer {
     ///
     /// A text that fills the window therefore ends without `[SEP]`, as in the TypeScript SDK.
     pub fn encode(&self, text: &str) -> Vec<i64> {
+        self.encode_window(text).0
+    }
+
+    /// As [`Tokenizer::encode`], and whether tokens of the text had to be left out.
+    pub fn encode_window(&self, text: &str) -> (Vec<i64>, bool) {
         let pooled = self.scratch.lock().unwrap_or_else(|e| e.into_inner()).pop();
         let mut run = Run {
             tokenizer: self,
@@ -84,9 +89,10 @@ impl Tokenizer {
         run.text(text);
         let Run { scratch, mut ids, .. } = run;
         self.scratch.lock().unwrap_or_else(|e| e.into_inner()).push(scratch);
+        let is_cut = ids.len() > MAX_TOKENS;
         ids.push(self.sep);
         ids.truncate(MAX_TOKENS);
-        ids
+        (ids, is_cut)
     }
 }
 
@@ -99,8 +105,9 @@ struct Run<'t> {
 }
 
 impl Run<'_> {
+    /// Whether there is one token more than room, which tells that the text is cut.
     fn is_full(&self) -> bool {
-        self.ids.len() >= MAX_TOKENS
+        self.ids.len() > MAX_TOKENS
     }
 
     /// Splits at special tokens, which no normalisation may touch.

@@ -1,75 +1,89 @@
-//! One scoring call: read the trace, hand it to the scorer, return a promise.
+//! One call: read the trace, hand it to the scorer, return a promise.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
 use napi::{Env, Result, bindgen_prelude::Unknown};
 
 use super::{
     outbox::Promise,
     report,
-    settings::current_embedder,
+    scorer::Owned,
     state::EnvState,
     view::{JsView, Thrown},
 };
 use crate::{
     error::Error,
-    scorer::{Detail, Reply},
-    trace::{self, ReadError, Trace},
+    scorer::{CallHandle, Detail, Reply, Task},
+    trace::{self, ReadError},
 };
 
 /// What the promise resolves to.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone)]
 pub enum Answer {
     /// The score.
     Number,
     /// The score with its account.
     Report,
-    /// The status, once the embedder is warm.
-    Status,
+    /// Nothing.
+    Nothing,
+    /// The status of the scorer, once the embedder is warm.
+    Status(Owned),
 }
 
-/// Scores `value`; whatever goes wrong from here on rejects the promise.
-pub fn submit<'env>(env: &'env Env, value: Unknown<'env>, answer: Answer) -> Result<Unknown<'env>> {
+impl From<Task> for Answer {
+    fn from(task: Task) -> Self {
+        match task {
+            Task::Score(Detail::Value) | Task::Peek(Detail::Value) => Self::Number,
+            Task::Score(Detail::Account) | Task::Peek(Detail::Account) => Self::Report,
+            Task::Remember => Self::Nothing,
+        }
+    }
+}
+
+/// Does `task` with `value`; whatever goes wrong from here on rejects the promise. The handle is
+/// missing for a call that was refused.
+pub fn submit<'env>(
+    env: &'env Env,
+    owned: &Owned,
+    task: Task,
+    value: Unknown<'env>,
+) -> Result<(Unknown<'env>, Option<CallHandle>)> {
     let state = EnvState::of(env)?;
     let (promise, deferred) = Promise::new(env)?;
     let read = catch_unwind(AssertUnwindSafe(|| trace::read(&JsView::new(env, value))));
     let refused = match read {
-        Ok(Ok(trace)) => match start(env, state, trace, deferred, answer) {
-            Ok(()) => return Ok(promise),
-            Err(error) => report::error(env, &error)?,
-        },
+        Ok(Ok(trace)) => {
+            let reply = reply(state, deferred, task.into());
+            let embedder = owned.embedder();
+            match embedder.and_then(|e| owned.scorer.submit(task, trace, Arc::new(e), reply)) {
+                Ok(handle) => {
+                    state.outbox.expect_one(env);
+                    return Ok((promise, Some(handle)));
+                }
+                Err(error) => report::error(env, &error)?,
+            }
+        }
         Ok(Err(ReadError::Invalid(error))) => report::error(env, &error)?,
         // The caller's own error, thrown by a getter or a proxy, stays what it is.
         Ok(Err(ReadError::Fault(Thrown(thrown)))) => thrown,
         Err(_) => report::error(env, &Error::internal("reading the trace panicked"))?,
     };
     deferred.reject(env, refused)?;
-    Ok(promise)
-}
-
-fn start(
-    env: &Env,
-    state: &'static EnvState,
-    trace: Trace,
-    deferred: Promise,
-    answer: Answer,
-) -> crate::error::Result<()> {
-    let embedder = current_embedder()?;
-    let detail = if answer == Answer::Number { Detail::Value } else { Detail::Account };
-    state.scorer.submit(trace, embedder, detail, reply(state, deferred, answer))?;
-    state.outbox.expect_one(env);
-    Ok(())
+    Ok((promise, None))
 }
 
 /// Loads the embedder and uses it once.
-pub fn warm_up(env: &Env) -> Result<Unknown<'_>> {
+pub fn warm_up<'env>(env: &'env Env, owned: &Owned) -> Result<Unknown<'env>> {
     let state = EnvState::of(env)?;
     let (promise, deferred) = Promise::new(env)?;
-    let started = current_embedder().and_then(|embedder| {
-        state.scorer.warm_up(embedder, reply(state, deferred, Answer::Status))
-    });
+    let reply = reply(state, deferred, Answer::Status(owned.clone()));
+    let embedder = owned.embedder();
+    let started = embedder.and_then(|e| owned.scorer.warm_up(Arc::new(e), reply));
     match started {
-        Ok(()) => state.outbox.expect_one(env),
+        Ok(_) => state.outbox.expect_one(env),
         Err(error) => deferred.reject(env, report::error(env, &error)?)?,
     }
     Ok(promise)

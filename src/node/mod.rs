@@ -2,10 +2,13 @@
 
 mod call;
 mod location;
+mod options;
 mod outbox;
 mod report;
+mod scorer;
 mod settings;
 mod state;
+mod status;
 mod vector_cache;
 mod view;
 
@@ -15,9 +18,8 @@ use napi::{
 };
 use napi_derive::napi;
 
-use report::Status;
+use scorer::Scorer;
 use state::EnvState;
-use vector_cache::VectorCache;
 
 /// Prepares an environment (the main thread, or a worker) when it loads the addon.
 #[napi(module_exports)]
@@ -26,39 +28,19 @@ pub fn init(_exports: Object, env: Env) -> Result<()> {
 }
 
 #[napi(catch_unwind)]
-pub fn evaluate_value<'env>(env: &'env Env, trace: Unknown<'env>) -> Result<Unknown<'env>> {
-    call::submit(env, trace, call::Answer::Number)
-}
-
-#[napi(catch_unwind)]
-pub fn explain_value<'env>(env: &'env Env, trace: Unknown<'env>) -> Result<Unknown<'env>> {
-    call::submit(env, trace, call::Answer::Report)
-}
-
-#[napi(catch_unwind)]
-pub fn warmup(env: &Env) -> Result<Unknown<'_>> {
-    call::warm_up(env)
-}
-
-#[napi(catch_unwind)]
 pub fn configure(env: &Env, options: Unknown) -> Result<()> {
     settings::configure(env, options)
 }
 
+/// The scorer behind `evaluateValue` in this environment.
 #[napi(catch_unwind)]
-pub fn status(env: &Env) -> Result<Status> {
-    Status::of(env, EnvState::of(env)?)
-}
-
-/// The cache behind `evaluateValue` in this environment.
-#[napi(catch_unwind)]
-pub fn local_cache(env: &Env) -> Result<VectorCache> {
-    Ok(VectorCache::of(EnvState::of(env)?.scorer.clone()))
+pub fn default_scorer(env: &Env) -> Result<Scorer> {
+    Scorer::of_environment(env)
 }
 
 /// Ends all work of this environment; the process may exit when it returns.
 #[napi(catch_unwind)]
 pub fn close(env: &Env) -> Result<()> {
-    EnvState::of(env)?.scorer.close();
+    EnvState::of(env)?.close();
     Ok(())
 }

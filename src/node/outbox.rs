@@ -66,7 +66,7 @@ impl Posted {
         match self.result {
             Ok(outcome) => {
                 report::warn_without_embedder(env, &outcome);
-                self.promise.resolve(env, report::answer(env, &outcome, self.answer)?)
+                self.promise.resolve(env, report::answer(env, &outcome, &self.answer)?)
             }
             Err(error) => self.promise.reject(env, report::error(env, &error)?),
         }
@@ -104,11 +104,6 @@ impl Outbox {
         if self.expected.fetch_add(1, Ordering::Relaxed) == 0 {
             self.keep_alive(env, true);
         }
-    }
-
-    /// How many promises are still to be settled.
-    pub fn expected(&self) -> usize {
-        self.expected.load(Ordering::Relaxed)
     }
 
     /// Hands over a result. On any thread.

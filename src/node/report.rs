@@ -3,6 +3,7 @@
 use std::{
     ptr,
     sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
 };
 
 use napi::{
@@ -12,14 +13,11 @@ use napi::{
 };
 use napi_derive::napi;
 
-use super::{call::Answer, settings, state::EnvState, view::Thrown};
+use super::{call::Answer, status::Status, view::Thrown};
 use crate::{
     dimensions::{Dimensions, NoveltySource},
-    embedder::{self, Runtime, State},
     error::Error,
-    score::Score,
-    scorer::{self, Outcome},
-    threads,
+    scorer::{Account, Outcome, TextFacts, Times},
     trace::ReadError,
     weights::Weights,
 };
@@ -44,10 +42,29 @@ pub struct OverrideReport {
 pub struct NoveltyReport {
     pub source: String,
     pub max_similarity: Option<f64>,
+    pub nearest: Option<String>,
     pub reason: Option<String>,
 }
 
 #[napi(object)]
+pub struct TextReport {
+    pub tokens: u32,
+    pub is_cut: bool,
+    pub is_remembered: bool,
+}
+
+/// Milliseconds.
+#[napi(object)]
+pub struct TimesReport {
+    pub total: f64,
+    pub queue: f64,
+    pub tokenize: f64,
+    pub infer: f64,
+    pub turn: f64,
+    pub cache: f64,
+}
+
+#[napi(object, use_nullable = true)]
 pub struct ScoreReport {
     pub score: f64,
     pub dimensions: PerDimension,
@@ -55,6 +72,8 @@ pub struct ScoreReport {
     pub profile: String,
     pub overrides: Vec<OverrideReport>,
     pub novelty: NoveltyReport,
+    pub text: Option<TextReport>,
+    pub times: TimesReport,
 }
 
 impl From<&Dimensions> for PerDimension {
@@ -81,46 +100,78 @@ impl From<&Weights> for PerDimension {
 
 impl From<&NoveltySource> for NoveltyReport {
     fn from(source: &NoveltySource) -> Self {
-        let (source, max_similarity, reason) = match source {
-            NoveltySource::Cache { max_similarity } => ("cache", Some(*max_similarity), None),
-            NoveltySource::EmptyCache => ("empty-cache", None, None),
-            NoveltySource::NoEmbedder { reason } => ("no-embedder", None, Some(reason.to_string())),
+        let none = |source: &str| Self {
+            source: source.into(),
+            max_similarity: None,
+            nearest: None,
+            reason: None,
         };
-        Self { source: source.into(), max_similarity, reason }
+        match source {
+            NoveltySource::Cache { max_similarity, nearest } => Self {
+                max_similarity: Some(*max_similarity),
+                nearest: nearest.as_deref().map(Into::into),
+                ..none("cache")
+            },
+            NoveltySource::EmptyCache => none("empty-cache"),
+            NoveltySource::NoEmbedder { reason } => {
+                Self { reason: Some(reason.to_string()), ..none("no-embedder") }
+            }
+            NoveltySource::OverBudget => none("over-budget"),
+        }
     }
 }
 
-impl From<&Score> for ScoreReport {
-    fn from(score: &Score) -> Self {
+impl From<TextFacts> for TextReport {
+    fn from(TextFacts { tokens, is_cut, is_remembered }: TextFacts) -> Self {
+        Self { tokens: tokens as u32, is_cut, is_remembered }
+    }
+}
+
+impl From<Times> for TimesReport {
+    fn from(Times { total, queue, tokenize, infer, turn, cache }: Times) -> Self {
+        let [total, queue, tokenize, infer, turn, cache] =
+            [total, queue, tokenize, infer, turn, cache].map(milliseconds);
+        Self { total, queue, tokenize, infer, turn, cache }
+    }
+}
+
+pub fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
+}
+
+impl From<&Account> for ScoreReport {
+    fn from(Account { score, text, times }: &Account) -> Self {
         Self {
             score: score.value,
             dimensions: (&score.dimensions).into(),
             weights: (&score.profile.weights).into(),
-            profile: score.profile.domain.into(),
+            profile: score.profile.domain.clone().into(),
             overrides: score
                 .overrides
                 .iter()
                 .map(|o| OverrideReport { name: o.name.into(), before: o.before, after: o.after })
                 .collect(),
             novelty: score.novelty.source().into(),
+            text: text.map(Into::into),
+            times: (*times).into(),
         }
     }
 }
 
 /// The value that the promise of a call resolves to.
-pub fn answer(env: &Env, outcome: &Outcome, answer: Answer) -> Result<sys::napi_value> {
+pub fn answer(env: &Env, outcome: &Outcome, answer: &Answer) -> Result<sys::napi_value> {
     // SAFETY: on the thread of the environment, within a call from JavaScript.
     unsafe {
         match (outcome, answer) {
-            (Outcome::Scored(score), Answer::Report) => {
-                ScoreReport::to_napi_value(env.raw(), score.into())
+            (Outcome::Scored(account), Answer::Report) => {
+                ScoreReport::to_napi_value(env.raw(), (&**account).into())
             }
-            (Outcome::Scored(Score { value, .. }) | Outcome::Value(value), _) => {
-                f64::to_napi_value(env.raw(), *value)
+            (Outcome::Scored(account), _) => f64::to_napi_value(env.raw(), account.score.value),
+            (Outcome::Value(value), _) => f64::to_napi_value(env.raw(), *value),
+            (Outcome::WarmedUp(_), Answer::Status(owned)) => {
+                Status::to_napi_value(env.raw(), Status::of(env, owned)?)
             }
-            (Outcome::WarmedUp(_), _) => {
-                Status::to_napi_value(env.raw(), Status::of(env, EnvState::of(env)?)?)
-            }
+            (Outcome::WarmedUp(_) | Outcome::Remembered, _) => <()>::to_napi_value(env.raw(), ()),
         }
     }
 }
@@ -156,7 +207,7 @@ pub fn or_throw<T, E: Into<ReadError<Thrown>>>(
 pub fn warn_without_embedder(env: &Env, outcome: &Outcome) {
     static WARNED: AtomicBool = AtomicBool::new(false);
     let reason = match outcome {
-        Outcome::Scored(score) => match score.novelty.source() {
+        Outcome::Scored(account) => match account.score.novelty.source() {
             NoveltySource::NoEmbedder { reason } => reason.to_string(),
             _ => return,
         },
@@ -188,59 +239,4 @@ pub fn forget_exception(env: &Env) {
     let mut thrown = ptr::null_mut();
     // SAFETY: on the thread of the environment, within a call from JavaScript.
     unsafe { sys::napi_get_and_clear_last_exception(env.raw(), &mut thrown) };
-}
-
-#[napi(object, use_nullable = true)]
-pub struct EmbedderStatus {
-    pub mode: String,
-    pub runtime: String,
-    pub precision: String,
-    pub state: String,
-    pub reason: Option<String>,
-    pub model: Option<String>,
-    pub model_dir: String,
-    pub library: Option<String>,
-    pub library_version: Option<String>,
-}
-
-#[napi(object)]
-pub struct Status {
-    pub embedder: EmbedderStatus,
-    pub threads: u32,
-    pub pending: f64,
-    pub cache_size: u32,
-}
-
-impl Status {
-    /// How things stand in one environment. Never waits for a load.
-    pub fn of(env: &Env, state: &EnvState) -> Result<Self> {
-        let slot = or_throw(env, settings::current_embedder())?;
-        let settings = slot.settings();
-        let (name, reason, model) = match slot.state() {
-            State::Idle => ("idle", None, None),
-            State::Loading => ("loading", None, None),
-            State::Ready { model } => ("ready", None, Some(model)),
-            State::Unavailable { reason } => ("unavailable", Some(reason.to_string()), None),
-        };
-        let uses_library = settings.runtime == Runtime::OnnxRuntime;
-        let loaded = embedder::loaded_library().filter(|_| uses_library);
-        let mut cache =
-            state.scorer.cache().lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        Ok(Self {
-            embedder: EmbedderStatus {
-                mode: settings::MODE.name(settings.mode).into(),
-                runtime: settings::RUNTIME.name(settings.runtime).into(),
-                precision: settings::PRECISION.name(settings.actual_precision()).into(),
-                state: name.into(),
-                reason,
-                model,
-                model_dir: settings.model_dir.display().to_string(),
-                library: uses_library.then(|| settings.library.display().to_string()),
-                library_version: loaded.map(|(_, version)| version.into()),
-            },
-            threads: threads::pool_threads() as u32,
-            pending: state.outbox.expected() as f64,
-            cache_size: cache.len(scorer::monotonic_clock()) as u32,
-        })
-    }
 }

@@ -2,27 +2,21 @@
 
 use std::{
     path::PathBuf,
-    sync::{Arc, PoisonError, RwLock},
+    sync::{PoisonError, RwLock},
 };
 
 use napi::{Env, Result, bindgen_prelude::Unknown};
 use once_cell::sync::OnceCell;
 
-use super::{
-    location, report,
-    view::{JsView, Read},
-};
+use super::{location, options::read_changes, report, view::JsView};
 use crate::{
-    embedder::{EmbedderSlot, Mode, Precision, Runtime, Settings, library_file_name},
+    embedder::{EmbedderHandle, Mode, Precision, Runtime, Settings, library_file_name},
     error::{self, Error},
     threads::pool_threads,
-    trace::{Type, View},
 };
 
 const MODEL_VARIABLE: &str = "KNOWLEDGEPULSE_SCORING_MODEL_DIR";
 const LIBRARY_VARIABLE: &str = "KNOWLEDGEPULSE_SCORING_LIBRARY";
-
-const OPTIONS: [&str; 5] = ["embedder", "runtime", "precision", "modelDir", "library"];
 
 /// A setting that has a few named values.
 pub struct Choice<T: 'static> {
@@ -56,7 +50,7 @@ impl<T: Copy + PartialEq> Choice<T> {
     }
 
     /// The value that is called `name` at `place`.
-    fn value(&self, place: &str, name: &str) -> error::Result<T> {
+    pub fn value(&self, place: &str, name: &str) -> error::Result<T> {
         let found = self.values.iter().find(|(known, _)| *known == name);
         found
             .map(|(_, value)| *value)
@@ -74,7 +68,7 @@ impl<T: Copy + PartialEq> Choice<T> {
 
 /// What calls use from now on.
 struct Current {
-    embedder: Arc<EmbedderSlot>,
+    embedder: EmbedderHandle,
     /// What is wrong in the environment, until `configure` gives something else.
     invalid_mode: Option<Error>,
     invalid_runtime: Option<Error>,
@@ -89,7 +83,7 @@ static CURRENT: OnceCell<RwLock<Current>> = OnceCell::new();
 /// # Errors
 ///
 /// `INVALID_OPTION` when the environment names a mode, a runtime or a precision that there is not.
-pub fn current_embedder() -> error::Result<Arc<EmbedderSlot>> {
+pub fn current_embedder() -> error::Result<EmbedderHandle> {
     let current = current().read().unwrap_or_else(PoisonError::into_inner);
     let invalid = [&current.invalid_mode, &current.invalid_runtime, &current.invalid_precision];
     match invalid.into_iter().flatten().next() {
@@ -102,27 +96,31 @@ fn current() -> &'static RwLock<Current> {
     CURRENT.get_or_init(|| RwLock::new(from_environment()))
 }
 
-/// The options given to `configure`.
+/// Settings that are to be others than they are.
 #[derive(Default)]
-struct Changes {
-    mode: Option<Mode>,
-    runtime: Option<Runtime>,
-    precision: Option<Precision>,
-    model_dir: Option<PathBuf>,
-    library: Option<PathBuf>,
+pub struct Changes {
+    pub mode: Option<Mode>,
+    pub runtime: Option<Runtime>,
+    pub precision: Option<Precision>,
+    pub model_dir: Option<PathBuf>,
+    pub library: Option<PathBuf>,
+    pub threads: Option<usize>,
 }
 
 impl Changes {
-    fn apply(self, current: &mut Current) {
-        let old = current.embedder.settings().clone();
-        let settings = Settings {
+    /// The settings that come out of `old` ones.
+    fn over(&self, old: &Settings) -> Settings {
+        Settings {
             mode: self.mode.unwrap_or(old.mode),
             runtime: self.runtime.unwrap_or(old.runtime),
             precision: self.precision.unwrap_or(old.precision),
-            model_dir: self.model_dir.unwrap_or_else(|| old.model_dir.clone()),
-            library: self.library.unwrap_or_else(|| old.library.clone()),
-            threads: old.threads,
-        };
+            model_dir: self.model_dir.clone().unwrap_or_else(|| old.model_dir.clone()),
+            library: self.library.clone().unwrap_or_else(|| old.library.clone()),
+            threads: self.threads.unwrap_or(old.threads),
+        }
+    }
+
+    fn apply(self, current: &mut Current) {
         if self.mode.is_some() {
             current.invalid_mode = None;
         }
@@ -133,48 +131,35 @@ impl Changes {
             current.invalid_precision = None;
         }
         // The same settings keep the model that is loaded, and forget a failure.
-        if settings != old || current.embedder.has_failed() {
-            current.embedder = Arc::new(EmbedderSlot::new(settings));
+        current.embedder = EmbedderHandle::new(self.over(current.embedder.settings()));
+    }
+}
+
+/// What embeds for a scorer with these changes to the present settings of the process.
+///
+/// # Errors
+///
+/// As [`current_embedder`], unless the changes make up for it.
+pub fn embedder_with(changes: &Changes) -> error::Result<EmbedderHandle> {
+    let current = current().read().unwrap_or_else(PoisonError::into_inner);
+    for (invalid, given) in [
+        (&current.invalid_mode, changes.mode.is_some()),
+        (&current.invalid_runtime, changes.runtime.is_some()),
+        (&current.invalid_precision, changes.precision.is_some()),
+    ] {
+        if let (Some(error), false) = (invalid, given) {
+            return Err(error.clone());
         }
     }
+    Ok(EmbedderHandle::new(changes.over(current.embedder.settings())))
 }
 
 /// Changes the settings named in `options`; calls made before keep what they had.
 pub fn configure(env: &Env, options: Unknown) -> Result<()> {
     // Reading may run code that configures, too; the lock comes after it.
-    let changes = report::or_throw(env, read_options(&JsView::new(env, options)))?;
+    let changes = report::or_throw(env, read_changes(&JsView::new(env, options)))?;
     changes.apply(&mut current().write().unwrap_or_else(PoisonError::into_inner));
     Ok(())
-}
-
-fn read_options(options: &JsView) -> Read<Changes> {
-    let mut changes = Changes::default();
-    let invalid = |path: &str, expected: &str, found: &JsView| {
-        Error::invalid_option(path, expected, found.describe()).into()
-    };
-    if options.type_of() != Type::Object {
-        return Err(invalid("options", "an object", options));
-    }
-    for name in options.keys()? {
-        if !OPTIONS.contains(&name.as_str()) {
-            let known = format!("one of the options {}", OPTIONS.join(", "));
-            return Err(Error::invalid_option(name, known, "an unknown option").into());
-        }
-        let value = options.named(&name)?;
-        let text = match value.type_of() {
-            Type::Undefined => continue,
-            Type::String => value.string()?,
-            _ => return Err(invalid(&name, "a string", &value)),
-        };
-        match name.as_str() {
-            "modelDir" => changes.model_dir = Some(text.into()),
-            "library" => changes.library = Some(text.into()),
-            "runtime" => changes.runtime = Some(RUNTIME.value(&name, &text)?),
-            "precision" => changes.precision = Some(PRECISION.value(&name, &text)?),
-            _ => changes.mode = Some(MODE.value(&name, &text)?),
-        }
-    }
-    Ok(changes)
 }
 
 fn from_environment() -> Current {
@@ -193,7 +178,7 @@ fn from_environment() -> Current {
         threads: pool_threads(),
     };
     Current {
-        embedder: Arc::new(EmbedderSlot::new(settings)),
+        embedder: EmbedderHandle::new(settings),
         invalid_mode: mode.err(),
         invalid_runtime: runtime.err(),
         invalid_precision: precision.err(),

@@ -3,7 +3,6 @@
 use std::{
     cell::Cell,
     sync::{Arc, MutexGuard, PoisonError},
-    time::Duration,
 };
 
 use napi::{
@@ -13,6 +12,7 @@ use napi::{
 use napi_derive::napi;
 
 use super::{
+    options::{duration, integer},
     report,
     view::{JsView, Read},
 };
@@ -144,32 +144,13 @@ fn read_options(options: &JsView) -> Read<CacheOptions> {
         [("maxElements", &mut read.max_elements), ("dimensions", &mut read.dimensions)]
     {
         let value = options.property(name)?;
-        match value.type_of() {
-            Type::Undefined => {}
-            // Up to what JavaScript allows an array to hold.
-            Type::Number
-                if (1.0..=f64::from(u32::MAX)).contains(&value.number()?)
-                    && value.number()?.fract() == 0.0 =>
-            {
-                *target = value.number()? as usize;
-            }
-            _ => {
-                let found = value.describe();
-                return Err(Error::invalid_option(name, "a positive integer", found).into());
-            }
+        if value.type_of() != Type::Undefined {
+            *target = integer(name, &value, u32::MAX as usize)?;
         }
     }
     let ttl = options.property("ttlMs")?;
-    match ttl.type_of() {
-        Type::Undefined => {}
-        Type::Number if ttl.number()? >= 0.0 => {
-            // Infinity, like anything beyond the range of a duration, is never.
-            read.ttl = Duration::try_from_secs_f64(ttl.number()? / 1000.0).ok();
-        }
-        _ => {
-            let expected = "a number of milliseconds, 0 or more";
-            return Err(Error::invalid_option("ttlMs", expected, ttl.describe()).into());
-        }
+    if ttl.type_of() != Type::Undefined {
+        read.ttl = duration("ttlMs", &ttl)?;
     }
     Ok(read)
 }

@@ -10,6 +10,8 @@ mod view;
 pub use read::{ReadError, read};
 pub use view::{Type, View, quote, shorten};
 
+use std::sync::Arc;
+
 use crate::embedder::TextWindow;
 
 /// What an agent did in one step. An unknown type is kept by name: it counts as one more type.
@@ -71,9 +73,15 @@ pub struct Trace {
     confidence: Confidence,
     steps: Vec<Step>,
     text: TextWindow,
+    id: Option<Arc<str>>,
 }
 
 impl Trace {
+    /// `id`, by which the trace can be found again; `None` unless it is a string.
+    pub fn id(&self) -> Option<&Arc<str>> {
+        self.id.as_ref()
+    }
+
     /// `metadata.task_domain`, which selects the weights.
     pub fn domain(&self) -> &str {
         &self.domain

@@ -54,7 +54,15 @@ pub fn read<V: View>(root: &V) -> Result<Trace, ReadError<V::Fault>> {
     let steps =
         (0..list.length()?).map(|index| step(&list, index, &mut text)).collect::<Result<_, _>>()?;
 
-    Ok(Trace { domain: domain.into_boxed_str(), success, confidence, steps, text })
+    // Last, so that no getter of it runs for a trace that is refused. What an id is, is not for us
+    // to judge: anything else than a string is none.
+    let id = root.property("id")?;
+    let id = match id.type_of() {
+        Type::String => Some(id.string()?.into()),
+        _ => None,
+    };
+
+    Ok(Trace { domain: domain.into_boxed_str(), success, confidence, steps, text, id })
 }
 
 fn step<V: View>(list: &V, index: u32, text: &mut TextWindow) -> Result<Step, ReadError<V::Fault>> {
