@@ -1,5 +1,6 @@
 /** Scores a dozen traces with the real model and prints how each score came about. */
 import { explainValue, status } from "../index.mjs";
+import { explanation } from "./explanation.mjs";
 import { traces } from "./traces.mjs";
 
 const COLUMNS = [
@@ -52,6 +53,12 @@ reports.forEach((report, index) => {
 		]),
 	);
 });
+
+// One of those that a rule has changed.
+const index = reports.findIndex(({ overrides }) => overrides.length > 1);
+console.log(
+	`\n${explanation(traces[index].outcome.result_summary, reports[index])}`,
+);
 
 const { embedder, threads } = status();
 console.log(`

@@ -85,12 +85,12 @@ fn stays_within_bounds() {
         .enumerate()
         .map(|(i, kind)| json!({ "type": kind, "tool": { "name": i.to_string() } }))
         .collect();
-    let novel: Novelty = NoveltySource::Cache { max_similarity: -1.0 }.into();
+    let novel: Novelty = NoveltySource::Cache { max_similarity: -1.0, nearest: None }.into();
     assert_eq!(novel.value(), 1.0, "similarity below 0 is as novel as it gets");
     let best = Score::of(&trace("default", true, 1.0, tools), novel, Profiles::built_in());
     assert_eq!(best.value, 1.0);
 
-    let repeated: Novelty = NoveltySource::Cache { max_similarity: 1.0 }.into();
+    let repeated: Novelty = NoveltySource::Cache { max_similarity: 1.0, nearest: None }.into();
     let nothing = json!([{ "type": "thought", "tool": {} }]);
     let worst = Score::of(&trace("medical", false, 0.0, nothing), repeated, Profiles::built_in());
     assert_eq!(worst.value, 0.0, "0.1 for the single thought, less 0.1 for the single tool");
@@ -110,8 +110,11 @@ fn dimensions_follow_their_formulas() {
             { "type": "thought" }, { "type": "thought" },
         ]),
     );
-    let score =
-        Score::of(&run, NoveltySource::Cache { max_similarity: 0.25 }.into(), Profiles::built_in());
+    let score = Score::of(
+        &run,
+        NoveltySource::Cache { max_similarity: 0.25, nearest: None }.into(),
+        Profiles::built_in(),
+    );
     let dimensions = score.dimensions;
     assert_eq!(dimensions.complexity, 2.0 / 4.0 * 0.5 + 0.3 + 8.0 / 20.0 * 0.2);
     assert_eq!(dimensions.novelty, 0.75);

@@ -1,0 +1,55 @@
+/** The account of a score, as a person would like to read it. */
+
+const NAMES = {
+	complexity: "complexity",
+	novelty: "novelty",
+	toolDiversity: "tool diversity",
+	outcomeConfidence: "outcome confidence",
+};
+
+const column = (text, width) => String(text).padStart(width);
+
+function noveltyInWords({ source, maxSimilarity, nearest, reason }) {
+	switch (source) {
+		case "cache":
+			return `most like ${nearest ?? "a trace without an id"}, similarity ${maxSimilarity.toFixed(3)}`;
+		case "empty-cache":
+			return "the first trace, so there is nothing to compare it with";
+		case "over-budget":
+			return "the embedding took longer than the budget";
+		default:
+			return `no embedder: ${reason}`;
+	}
+}
+
+/** Lines of text for a report of `explainValue`. */
+export function explanation(title, report) {
+	const { dimensions, weights, profile, overrides, novelty, text, times } =
+		report;
+	let sum = 0;
+	const lines = [
+		`How "${title}" came to ${report.score.toFixed(4)}, with the weights for ${profile}:`,
+		"",
+	];
+	for (const [key, name] of Object.entries(NAMES)) {
+		const part = dimensions[key] * weights[key];
+		sum += part;
+		lines.push(
+			`  ${name.padEnd(20)}${column(dimensions[key].toFixed(3), 6)} × ${weights[key].toFixed(2)} = ${column(part.toFixed(4), 7)}`,
+		);
+	}
+	lines.push(`  ${"sum".padEnd(35)}${column(sum.toFixed(4), 7)}`);
+	for (const { name, before, after } of overrides)
+		lines.push(
+			`  ${name.padEnd(35)}${column(after.toFixed(4), 7)}   (${(after - before).toFixed(2)})`,
+		);
+	lines.push("", `  novelty: ${noveltyInWords(novelty)}`);
+	if (text)
+		lines.push(
+			`  text: ${text.tokens} tokens${text.isCut ? ", the rest was not looked at" : ", all of it"}`,
+		);
+	lines.push(
+		`  time: ${times.total.toFixed(1)} ms, of which ${times.queue.toFixed(1)} waiting for a thread, ${times.infer.toFixed(1)} in the model, ${times.turn.toFixed(1)} waiting for its turn`,
+	);
+	return lines.join("\n");
+}
