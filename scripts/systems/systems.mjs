@@ -111,12 +111,16 @@ export const SYSTEMS = {
 	},
 	"linux-arm64-musl": () => {
 		const folder = debian("arm64-musl", "arm64", ["musl"]);
-		const node = nodeForMusl("aarch64", folder);
-		const emulated = [emulator(), "-L", folder, node];
-		return (project, ...files) => [
-			...emulated,
-			...files.map((file) => join(project, file)),
-		];
+		const node = nodeForMusl("aarch64", folder).slice(folder.length);
+		// With a root of its own, so that nothing of this machine's C library is met.
+		copyFileSync(emulator(), join(folder, "root", "qemu"));
+		return (project, ...files) =>
+			inRoot(
+				folder,
+				project,
+				[],
+				["/root/qemu", node, ...files.map(inProject)],
+			);
 	},
 	"linux-x64-musl": () => {
 		const folder = debian("x64-musl", "amd64", ["musl"]);
