@@ -52,19 +52,18 @@ async function checkScripts(workspace) {
 }
 
 /** The length of the files, not the space they take on this disk. */
-async function bytesIn(folder, { except = [] } = {}) {
-	const { stdout } = await must([
-		...["du", "--apparent-size", "--summarize", "--bytes"],
-		...[...except.map((name) => `--exclude=${name}`), folder],
-	]);
-	return Number.parseInt(stdout, 10);
+function bytesIn(folder, { except = [] } = {}) {
+	return readdirSync(folder, { recursive: true, withFileTypes: true })
+		.filter((entry) => entry.isFile() && !except.includes(entry.name))
+		.map((entry) => statSync(join(entry.parentPath, entry.name)).size)
+		.reduce((sum, size) => sum + size, 0);
 }
 
 async function checkSize(workspace) {
 	const { folder } = await workspace.project(npmInstaller);
 	const modules = join(folder, "node_modules");
-	const all = await bytesIn(modules, { except: [".package-lock.json"] });
-	const main = await bytesIn(join(modules, PACKAGE));
+	const all = bytesIn(modules, { except: [".package-lock.json"] });
+	const main = bytesIn(join(modules, PACKAGE));
 	const parts = readdirSync(join(modules, dirname(PACKAGE)))
 		.filter((name) => name !== basename(PACKAGE))
 		.map((name) => join(modules, dirname(PACKAGE), name));
