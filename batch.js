@@ -10,6 +10,8 @@ function invalidOption(path, expected, found) {
 	return Object.assign(error, { code: "INVALID_OPTION", path });
 }
 
+exports.invalidOption = invalidOption;
+
 function read(options = {}) {
 	if (options === null || typeof options !== "object")
 		throw invalidOption("options", "an object", String(options));

@@ -2,21 +2,15 @@
 const { channel } = require("node:diagnostics_channel");
 const { setMaxListeners } = require("node:events");
 const { readFile } = require("node:fs/promises");
-const { evaluateAll } = require("./batch.js");
+const { evaluateAll, invalidOption } = require("./batch.js");
 
 /** What a call is to do; the order is that of the native code. */
 const VALUE = 0;
 const ACCOUNT = 1;
 const PEEK_VALUE = 2;
-const PEEK_ACCOUNT = 3;
 const REMEMBER = 4;
 
 const scored = channel("knowledgepulse.scoring.score");
-
-function invalidOption(path, expected, found) {
-	const error = new Error(`${path}: expected ${expected}, got ${found}`);
-	return Object.assign(error, { code: "INVALID_OPTION", path });
-}
 
 /**
  * The signal in the options of a call, if there is one. What is no object is no options: as in
@@ -54,10 +48,6 @@ module.exports = function scorerClass(native, VectorCache) {
 
 		peekValue(trace, options) {
 			return this.#call(PEEK_VALUE, trace, options);
-		}
-
-		peekExplanation(trace, options) {
-			return this.#call(PEEK_ACCOUNT, trace, options);
 		}
 
 		async evaluateValues(traces, options) {
