@@ -1,34 +1,21 @@
 /** Many traces: in order, side by side, with bounded memory. */
 
+const { checkOptions, invalidOption } = require("./options.js");
+
 /** So many calls are in flight at once: enough to keep every core busy, few enough to stop soon. */
 const IN_FLIGHT = 64;
 
 const OPTIONS = ["errors", "onProgress", "signal"];
 
-function invalidOption(path, expected, found) {
-	const error = new Error(`${path}: expected ${expected}, got ${found}`);
-	return Object.assign(error, { code: "INVALID_OPTION", path });
-}
-
-exports.invalidOption = invalidOption;
-
 function read(options = {}) {
 	if (options === null || typeof options !== "object")
 		throw invalidOption("options", "an object", String(options));
-	for (const name of Object.keys(options))
-		if (!OPTIONS.includes(name))
-			throw invalidOption(
-				name,
-				`one of the options ${OPTIONS.join(", ")}`,
-				"an unknown option",
-			);
+	checkOptions(options, OPTIONS);
 	const { errors = "reject", onProgress, signal } = options;
 	if (errors !== "reject" && errors !== "collect")
 		throw invalidOption("errors", '"reject" or "collect"', String(errors));
 	if (onProgress !== undefined && typeof onProgress !== "function")
 		throw invalidOption("onProgress", "a function", String(onProgress));
-	if (signal !== undefined && !(signal instanceof AbortSignal))
-		throw invalidOption("signal", "an AbortSignal", String(signal));
 	return { errors, onProgress, signal };
 }
 

@@ -2,13 +2,14 @@
 const { channel } = require("node:diagnostics_channel");
 const { setMaxListeners } = require("node:events");
 const { readFile } = require("node:fs/promises");
-const { evaluateAll, invalidOption } = require("./batch.js");
+const { evaluateAll } = require("./batch.js");
+const { checkOptions, invalidOption } = require("./options.js");
 
 /** What a call is to do; the order is that of the native code. */
 const VALUE = 0;
 const ACCOUNT = 1;
 const PEEK_VALUE = 2;
-const REMEMBER = 4;
+const REMEMBER = 3;
 
 const scored = channel("knowledgepulse.scoring.score");
 
@@ -18,13 +19,8 @@ const scored = channel("knowledgepulse.scoring.score");
  */
 function signalOf(options) {
 	if (options === null || typeof options !== "object") return undefined;
-	for (const name of Object.keys(options))
-		if (name !== "signal")
-			throw invalidOption(name, "the option signal", "an unknown option");
-	const { signal } = options;
-	if (signal !== undefined && !(signal instanceof AbortSignal))
-		throw invalidOption("signal", "an AbortSignal", String(signal));
-	return signal;
+	checkOptions(options, ["signal"]);
+	return options.signal;
 }
 
 /** Makes the class over the native one. */

@@ -48,17 +48,17 @@ impl Owned {
         self.embedder.clone().map_or_else(settings::current_embedder, Ok)
     }
 
-    fn fingerprint(&self) -> error::Result<String> {
-        let embedder = self.embedder()?;
-        let files = ModelFiles::open(&embedder.settings().model_dir);
-        files.and_then(|files| files.fingerprint()).map_err(Error::embedder_unavailable)
-    }
-
     fn snapshot(&self) -> error::Result<Vec<u8>> {
-        let fingerprint = self.fingerprint()?;
+        let fingerprint = fingerprint(&self.embedder()?)?;
         let mut cache = self.scorer.cache().lock().unwrap_or_else(PoisonError::into_inner);
         Ok(snapshot::encode(&mut cache, &fingerprint, self.scorer.now()))
     }
+}
+
+/// That of the model, without loading it.
+fn fingerprint(embedder: &EmbedderHandle) -> error::Result<String> {
+    let files = ModelFiles::open(&embedder.settings().model_dir);
+    files.and_then(|files| files.fingerprint()).map_err(Error::embedder_unavailable)
 }
 
 #[napi]
@@ -79,8 +79,8 @@ impl Scorer {
     pub fn restore(env: &Env, bytes: Buffer, options: Unknown, place: String) -> Result<Self> {
         let changes = report::or_throw(env, options::read_scorer(env, options))?;
         let has_cache = changes.has_cache;
-        Self::make(env, changes, |owned, options| {
-            let snapshot = snapshot::decode_from(&place, &bytes, &owned.fingerprint()?)?;
+        Self::make(env, changes, |embedder, options| {
+            let snapshot = snapshot::decode_from(&place, &bytes, &fingerprint(embedder)?)?;
             let options = if has_cache { options } else { snapshot.options() };
             snapshot.into_cache(options, monotonic_clock())
         })
@@ -89,15 +89,13 @@ impl Scorer {
     fn make(
         env: &Env,
         changes: ScorerChanges,
-        cache: impl FnOnce(&Owned, CacheOptions) -> error::Result<cache::VectorCache>,
+        cache: impl FnOnce(&EmbedderHandle, CacheOptions) -> error::Result<cache::VectorCache>,
     ) -> Result<Self> {
         let made = settings::embedder_with(&changes.embedder).and_then(|embedder| {
             let options = changes.scorer;
-            let scorer = scorer::Scorer::new(monotonic_clock, options.clone())?;
-            let owned = Owned { scorer, embedder: Some(embedder) };
-            let cache = cache(&owned, options.cache)?;
+            let cache = cache(&embedder, options.cache)?;
             let scorer = scorer::Scorer::with_cache(monotonic_clock, options, cache);
-            Ok(Owned { scorer, ..owned })
+            Ok(Owned { scorer, embedder: Some(embedder) })
         });
         let owned = report::or_throw(env, made)?;
         EnvState::of(env)?.adopt(&owned.scorer);
@@ -232,7 +230,6 @@ fn task_of(number: u32) -> Task {
         0 => Task::Score(Detail::Value),
         1 => Task::Score(Detail::Account),
         2 => Task::Peek(Detail::Value),
-        3 => Task::Peek(Detail::Account),
         _ => Task::Remember,
     }
 }
