@@ -35,6 +35,7 @@ export interface ReasoningTrace {
 	/** Not checked when scoring; both schema addresses in circulation are fine. */
 	"@context"?: string;
 	"@type"?: string;
+	/** Names the trace in reports, and for `forget`. One of more than 1,024 bytes of UTF-8 is ignored. */
 	id?: string;
 	metadata: {
 		/** Selects the weights by exact match; an unknown domain gets the default ones. */
@@ -118,8 +119,10 @@ export interface ScoreReport {
 	novelty: ScoreNovelty;
 	/** What the model saw of the text; `null` where there was no embedding. */
 	text: {
-		/** Tokens used, the special ones included, 2 to 512. */
+		/** Tokens used, the special ones included, 2 to 512 a window. */
 		tokens: number;
+		/** Windows used, 1 or more; see {@link ScorerOptions.longText}. */
+		windows: number;
 		/** Whether the text has more. */
 		isCut: boolean;
 		/** Whether the same tokens had been embedded lately. */
@@ -264,6 +267,16 @@ export interface ScorerOptions extends ConfigureOptions {
 	 * repeated.
 	 */
 	budgetMs?: number;
+	/**
+	 * What novelty sees of a text of more than 512 tokens. Default `"window"`.
+	 *
+	 * - `"window"`: the first 512 tokens, as the SDK does;
+	 * - `"whole"`: all of it. Each window of 512 tokens is embedded, one after the other, without
+	 *   overlap, and what counts is their mean, weighted by tokens, of length 1. It takes the time of
+	 *   a text of 512 tokens for each window, and keeps the text in memory until then. A shorter
+	 *   text scores the same either way.
+	 */
+	longText?: "window" | "whole";
 }
 
 /**
@@ -306,10 +319,10 @@ export class Scorer {
 	snapshot(): Buffer;
 	/**
 	 * A scorer that goes on with a snapshot. Ages go on where they stopped; the bounds are those of
-	 * the snapshot unless `cache` is given.
+	 * the snapshot unless `cache` is given. No other option is in a snapshot.
 	 *
-	 * @throws `code: "INVALID_SNAPSHOT"` for bytes that are damaged, cut off, of another format or
-	 * of another model, and as the constructor.
+	 * @throws `code: "INVALID_SNAPSHOT"` for bytes that are damaged, cut off, of another format,
+	 * another model or another `longText`, and as the constructor.
 	 */
 	static restore(snapshot: Uint8Array, options?: ScorerOptions): Scorer;
 	/**
@@ -469,6 +482,8 @@ export interface ScoringStatus {
 	threads: number;
 	/** {@link ScorerOptions.budgetMs}; `null` for none. */
 	budgetMs: number | null;
+	/** {@link ScorerOptions.longText}. */
+	longText: "window" | "whole";
 	/** Calls that have no answer yet. */
 	pending: number;
 	/** Vectors in the cache. */

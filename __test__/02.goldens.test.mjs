@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import { describe, test } from "node:test";
+import { Scorer } from "../index.mjs";
 import { runs } from "./fixtures/runs.mjs";
 import { files, folder, read } from "./lib/recorded.mjs";
+import { assertAddsUp } from "./lib/reports.mjs";
 import { assertSame, assertWithin, scoresOf } from "./lib/scores.mjs";
 import { random } from "./lib/traces.mjs";
 
@@ -76,6 +78,20 @@ describe("recorded runs", () => {
 				(index) => golden[index].id,
 			);
 			t.diagnostic(`largest distance to the golden scores: ${worst}`);
+		});
+
+		test(`${file} is explained, and every explanation adds up`, async () => {
+			const { traces, golden } = read(file);
+			const scorer = new Scorer();
+			const reports = await Promise.all(
+				traces.map((trace) => scorer.explainValue(trace)),
+			);
+			reports.forEach((report, index) => {
+				assertAddsUp(report, golden[index].id);
+				const seen = traces.slice(0, index).map(({ id }) => id);
+				if (report.novelty.source === "cache")
+					assert.ok(seen.includes(report.novelty.nearest));
+			});
 		});
 	}
 });

@@ -174,6 +174,7 @@ describe("status", () => {
 			embedder,
 			threads: idle.threads,
 			budgetMs: null,
+			longText: "window",
 			pending: 0,
 			cacheSize: 0,
 			calls: { answered: 0, failed: 0, aborted: 0, overBudget: 0 },

@@ -35,6 +35,35 @@ test("four workers and the main thread score side by side, each with a cache of 
 	}
 });
 
+test("four workers with a scorer each hold one model in memory", async () => {
+	/** Memory of a process with four workers, of which some score; the others cost what Node.js costs. */
+	const memory = (scoring) =>
+		valueFrom(
+			async ({ input }) => {
+				const { once } = await import("node:events");
+				const { Worker } = await import("node:worker_threads");
+				const file = new URL(
+					"./__test__/lib/scorer-worker.mjs",
+					import.meta.resolve("../index.mjs"),
+				);
+				const workers = Array.from({ length: 4 }, (_, index) => {
+					const workerData = index < input.scoring ? input.traces : [];
+					return new Worker(file, { workerData, execArgv: [] });
+				});
+				await Promise.all(workers.map((worker) => once(worker, "message")));
+				const { rss } = process.memoryUsage();
+				for (const worker of workers) worker.postMessage("end");
+				const exits = workers.map((worker) => once(worker, "exit"));
+				return { rss, codes: (await Promise.all(exits)).flat() };
+			},
+			{ preload: false, input: { scoring, traces: texts(12) } },
+		);
+	const [none, one, four] = [await memory(0), await memory(1), await memory(4)];
+	assert.deepEqual(four.codes, [0, 0, 0, 0]);
+	assert.ok(one.rss > none.rss * 1.1, "one loads a model");
+	assert.ok(four.rss < one.rss * 1.1, `${four.rss} bytes, of one ${one.rss}`);
+});
+
 describe("a worker that is ended", { concurrency: 2 }, () => {
 	/** Terminates workers some time after `input.moment`; then scores in the main thread. */
 	const terminateWorkers = async ({ input }) => {

@@ -289,6 +289,7 @@ const scorer = new Scorer({
 	precision: "fast",
 	threads: 1,
 	budgetMs: 100,
+	longText: "whole",
 });
 // @ts-expect-error a misspelled option
 new Scorer({ precison: "fast" });

@@ -4,7 +4,7 @@ use std::sync::{Arc, mpsc};
 
 use divan::{Bencher, counter::ItemsCount};
 use knowledgepulse_scoring::{
-    embedder::{CancelToken, DIMENSIONS, Embed, EmbedError, Embedded, Embedding, TextWindow},
+    embedder::{CancelToken, DIMENSIONS, Embed, EmbedError, Embedded, Embedding, Text},
     scorer::{Detail, Outcome, Scorer, ScorerOptions, Task, monotonic_clock},
     trace::Trace,
 };
@@ -21,7 +21,7 @@ fn main() {
 struct Instant;
 
 impl Embed for Instant {
-    fn embed(&self, text: &TextWindow, _: &CancelToken) -> Result<Embedded, EmbedError> {
+    fn embed(&self, text: &Text, _: &CancelToken) -> Result<Embedded, EmbedError> {
         let mut embedding: Embedding = Box::new([0.01; DIMENSIONS]);
         embedding[text.as_str().len() % DIMENSIONS] = 1.0;
         Ok(embedding.into())

@@ -13,8 +13,7 @@ use std::{
 };
 
 use knowledgepulse_scoring::embedder::{
-    CancelToken, Embedder, Mode, Precision, Runtime, Settings, TextWindow, kernels,
-    library_file_name,
+    CancelToken, Embedder, Mode, Precision, Runtime, Settings, Text, kernels, library_file_name,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -42,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     })?;
     for line in stdin().lines() {
         let text: String = serde_json::from_str(&line?)?;
-        let mut window = TextWindow::default();
+        let mut window = Text::default();
         window.push(&text);
         let embedded = embedder.embed(&window, &CancelToken::default())?;
         writeln!(stdout(), "{}", serde_json::to_string(&embedded.embedding[..])?)?;

@@ -46,7 +46,7 @@ export function explanation(title, report) {
 	lines.push("", `  novelty: ${noveltyInWords(novelty)}`);
 	if (text)
 		lines.push(
-			`  text: ${text.tokens} tokens${text.isCut ? ", the rest was not looked at" : ", all of it"}`,
+			`  text: ${text.tokens} tokens${text.windows > 1 ? ` in ${text.windows} windows` : ""}${text.isCut ? ", the rest was not looked at" : ", all of it"}`,
 		);
 	lines.push(
 		`  time: ${times.total.toFixed(1)} ms, of which ${times.queue.toFixed(1)} waiting for a thread, ${times.infer.toFixed(1)} in the model, ${times.turn.toFixed(1)} waiting for its turn`,

@@ -12,7 +12,7 @@ use std::{
 
 use knowledgepulse_scoring::{
     dimensions::NoveltySource,
-    embedder::{CancelToken, DIMENSIONS, Embed, EmbedError, Embedded, Embedding, TextWindow},
+    embedder::{CancelToken, DIMENSIONS, Embed, EmbedError, Embedded, Embedding, Text},
     error::Error,
     score::Score,
     scorer::{CallHandle, Detail, Outcome, Scorer, ScorerOptions, Task, monotonic_clock},
@@ -29,7 +29,7 @@ struct Told {
 }
 
 impl Embed for Told {
-    fn embed(&self, text: &TextWindow, cancel: &CancelToken) -> Result<Embedded, EmbedError> {
+    fn embed(&self, text: &Text, cancel: &CancelToken) -> Result<Embedded, EmbedError> {
         self.calls.fetch_add(1, Ordering::SeqCst);
         match text.as_str().trim() {
             "panic" => panic!("as told"),

@@ -2,7 +2,7 @@
 
 use std::{env, fs, path::PathBuf, sync::LazyLock};
 
-use knowledgepulse_scoring::embedder::{MAX_TOKENS, TextWindow, Tokenizer};
+use knowledgepulse_scoring::embedder::{CancelToken, MAX_TOKENS, TextWindow, Tokenizer};
 use proptest::prelude::*;
 
 /// The tokenizer of the model that was built for this machine.
@@ -44,6 +44,38 @@ fn a_full_window_ends_without_separator() {
         assert_eq!(ids.len(), (words + 2).min(MAX_TOKENS), "{words} words");
         assert_eq!(ids.last().filter(|id| **id == 102), separator, "{words} words");
     }
+}
+
+/// The tokens of all windows of a text, each without its `[CLS]` and `[SEP]`.
+fn tokens_of_windows(text: &str) -> Vec<i64> {
+    let windows = TOKENIZER.encode_windows(text, &CancelToken::default());
+    let full = windows.len() - 1;
+    assert!(windows[..full].iter().all(|ids| ids.len() == MAX_TOKENS));
+    let inner = |ids: &Vec<i64>| match &ids[..] {
+        [101, inner @ .., 102] if inner.len() <= MAX_TOKENS - 2 => inner.to_vec(),
+        other => panic!("no window: {other:?}"),
+    };
+    windows.iter().flat_map(inner).collect()
+}
+
+#[test]
+fn windows_hold_all_tokens_once() {
+    for words in [0, 1, 509, 510, 511, 1020, 1021, 5000] {
+        let text = (0..words).map(|word| format!("{} ", word % 10)).collect::<String>();
+        let digit = |word: usize| TOKENIZER.encode(&(word % 10).to_string())[1];
+        let expected: Vec<_> = (0..words).map(digit).collect();
+        assert_eq!(tokens_of_windows(&text), expected, "{words} words");
+    }
+    let windows = |text: &str| TOKENIZER.encode_windows(text, &CancelToken::default());
+    assert_eq!(windows(""), [[101, 102]]);
+    assert_eq!(windows("Hello, world!"), [TOKENIZER.encode("Hello, world!")]);
+}
+
+#[test]
+fn a_cancelled_text_is_not_read_to_its_end() {
+    let cancel = CancelToken::default();
+    cancel.cancel();
+    assert!(TOKENIZER.encode_windows(&"word ".repeat(10_000), &cancel).len() <= 1);
 }
 
 #[test]

@@ -101,6 +101,8 @@ fn any_string_is_an_id_and_nothing_else_is() {
         assert_eq!(id(other.clone()), None, "{other}");
     }
     assert_eq!(Trace::from_json(&valid()).expect("a valid trace").id(), None);
+    assert!(id(json!("i".repeat(1024))).is_some());
+    assert_eq!(id(json!("i".repeat(1025))), None);
 }
 
 #[test]

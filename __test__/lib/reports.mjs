@@ -16,3 +16,25 @@ export function assertClose(found, expected, message) {
 		`${message}: ${found} for ${expected}`,
 	);
 }
+
+/** Fails unless the score of a report can be computed by hand from what else stands in it. */
+export function assertAddsUp(report, message = "a report") {
+	const { dimensions, weights, novelty, times } = report;
+	let sum = 0;
+	for (const [name, weight] of Object.entries(weights))
+		sum += dimensions[name] * weight;
+	for (const { before, after } of report.overrides) {
+		assertClose(before, sum, message);
+		sum = after;
+	}
+	assertClose(report.score, sum, message);
+	const expected =
+		novelty.source === "cache" ? Math.min(1, 1 - novelty.maxSimilarity) : 0.5;
+	assertClose(dimensions.novelty, expected, message);
+	const { total, ...parts } = times;
+	const spent = Object.values(parts).reduce((sum, ms) => sum + ms, 0);
+	assert.ok(
+		Object.values(parts).every((ms) => ms >= 0) && spent <= total + 1,
+		`${message}: ${JSON.stringify(times)}`,
+	);
+}

@@ -16,8 +16,10 @@ mod registry;
 mod runtime;
 mod session;
 mod slot;
+mod text;
 mod tokenizer;
 mod window;
+mod windows;
 
 use std::{
     cell::Cell,
@@ -33,6 +35,7 @@ pub use precision::Precision;
 pub use registry::EmbedderHandle;
 pub use runtime::{disable_telemetry, loaded_library};
 pub use slot::{EmbedderSlot, Mode, Runtime, Settings, State};
+pub use text::{LongText, Text};
 pub use tokenizer::Tokenizer;
 pub use window::TextWindow;
 
@@ -41,6 +44,9 @@ use model::Model;
 
 /// The model sees this many tokens of a text, `[CLS]` included.
 pub const MAX_TOKENS: usize = 512;
+
+/// The windows of longer texts are not remembered: one of them would drive out all others.
+const MOST_REMEMBERED_WINDOWS: usize = 64;
 
 /// The length of an embedding.
 pub const DIMENSIONS: usize = 384;
@@ -52,23 +58,31 @@ pub type Embedding = Box<[f32; DIMENSIONS]>;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Embedded {
     pub embedding: Embedding,
-    /// Tokens that the model saw, the special ones included: 2 to 512.
-    pub tokens: usize,
-    /// Whether the text has more tokens than that.
-    pub is_cut: bool,
-    /// Whether the same tokens had been embedded before.
-    pub is_remembered: bool,
+    pub text: TextFacts,
     /// The time for finding the tokens.
     pub tokenize: Duration,
     /// The time for the model, or for finding that it is not needed.
     pub infer: Duration,
 }
 
+/// What the model saw of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TextFacts {
+    /// Tokens, the special ones included: 2 to 512 a window.
+    pub tokens: usize,
+    /// Windows, 1 or more.
+    pub windows: usize,
+    /// Whether the text has more tokens than that.
+    pub is_cut: bool,
+    /// Whether the same tokens had been embedded before.
+    pub is_remembered: bool,
+}
+
 impl From<Embedding> for Embedded {
     /// An embedding of which nothing else is known.
     fn from(embedding: Embedding) -> Self {
-        let (tokenize, infer) = Default::default();
-        Self { embedding, tokens: 0, is_cut: false, is_remembered: false, tokenize, infer }
+        let (text, tokenize, infer) = Default::default();
+        Self { embedding, text, tokenize, infer }
     }
 }
 
@@ -118,30 +132,48 @@ impl Embedder {
         let name = files.name().to_owned();
         let embedder = Self { tokenizer, model, memo: Memo::default(), name };
         // A model that loads may still not run.
-        embedder.embed(&TextWindow::default(), &CancelToken::default())?;
+        embedder.embed(&Text::default(), &CancelToken::default())?;
         Ok(embedder)
     }
 
     /// The embedding of a text, which is not computed again where the same tokens were met lately.
+    /// That of a text of several windows is the mean of theirs, weighted by their tokens.
     ///
     /// # Errors
     ///
     /// [`EmbedError::Cancelled`] after [`CancelToken::cancel`], or what the runtime says.
-    pub fn embed(&self, text: &TextWindow, cancel: &CancelToken) -> Result<Embedded, EmbedError> {
+    pub fn embed(&self, text: &Text, cancel: &CancelToken) -> Result<Embedded, EmbedError> {
         // The clock is read for the report alone; no result depends on it.
         let begun = Instant::now();
-        let (ids, is_cut) = self.tokenizer.encode_window(text.as_str());
+        let (windows, is_cut) = match text {
+            Text::Window(window) => {
+                let (ids, is_cut) = self.tokenizer.encode_window(window.as_str());
+                (vec![ids], is_cut)
+            }
+            Text::Whole(text) => (self.tokenizer.encode_windows(text, cancel), false),
+        };
         let tokenized = Instant::now();
         let is_computed = Cell::new(false);
-        let embedding = self.memo.get_or_embed(&ids, || {
-            is_computed.set(true);
-            self.model.run(&ids, cancel)
-        })?;
+        let mut embeddings = Vec::with_capacity(windows.len());
+        for ids in &windows {
+            let compute = || {
+                is_computed.set(true);
+                self.model.run(ids, cancel)
+            };
+            let embedding = match windows.len() {
+                ..=MOST_REMEMBERED_WINDOWS => self.memo.get_or_embed(ids, compute),
+                _ => compute(),
+            };
+            embeddings.push((ids.len(), embedding?));
+        }
         Ok(Embedded {
-            embedding,
-            tokens: ids.len(),
-            is_cut,
-            is_remembered: !is_computed.get(),
+            embedding: windows::pool(embeddings),
+            text: TextFacts {
+                tokens: windows.iter().map(Vec::len).sum(),
+                windows: windows.len(),
+                is_cut,
+                is_remembered: !is_computed.get(),
+            },
             tokenize: tokenized - begun,
             infer: tokenized.elapsed(),
         })
@@ -169,14 +201,14 @@ pub trait Embed: Send + Sync {
     /// # Errors
     ///
     /// Why there is none.
-    fn embed(&self, text: &TextWindow, cancel: &CancelToken) -> Result<Embedded, EmbedError>;
+    fn embed(&self, text: &Text, cancel: &CancelToken) -> Result<Embedded, EmbedError>;
 
     /// Whether a score without an embedding is an error.
     fn is_required(&self) -> bool;
 }
 
 impl Embed for EmbedderHandle {
-    fn embed(&self, text: &TextWindow, cancel: &CancelToken) -> Result<Embedded, EmbedError> {
+    fn embed(&self, text: &Text, cancel: &CancelToken) -> Result<Embedded, EmbedError> {
         self.get()?.embed(text, cancel)
     }
 

@@ -37,7 +37,10 @@ impl Precision {
 /// Without the VNNI instructions, x86 adds up pairs of products in 16 bits.
 fn saturates() -> bool {
     #[cfg(target_arch = "x86_64")]
-    return !(is_x86_feature_detected!("avx512vnni") || is_x86_feature_detected!("avxvnni"));
+    {
+        let vnni = [is_x86_feature_detected!("avx512vnni"), is_x86_feature_detected!("avxvnni")];
+        !vnni.contains(&true)
+    }
     #[cfg(not(target_arch = "x86_64"))]
-    return false;
+    false
 }

@@ -10,7 +10,7 @@ use tokenizers::{
 use unicode_normalization::UnicodeNormalization;
 
 use super::{
-    MAX_TOKENS,
+    CancelToken, MAX_TOKENS,
     chars::{Role, is_accent, is_punctuation, role},
 };
 
@@ -79,20 +79,41 @@ impl Tokenizer {
 
     /// As [`Tokenizer::encode`], and whether tokens of the text had to be left out.
     pub fn encode_window(&self, text: &str) -> (Vec<i64>, bool) {
+        // One token more than there is room for tells that the text is cut.
+        let mut ids = self.tokens(text, MAX_TOKENS, &CancelToken::default());
+        let is_cut = ids.len() >= MAX_TOKENS;
+        ids.insert(0, self.cls);
+        ids.push(self.sep);
+        ids.truncate(MAX_TOKENS);
+        (ids, is_cut)
+    }
+
+    /// The ids of all of a text, in windows of `[CLS] text [SEP]`, each of 2 to [`MAX_TOKENS`]. They do
+    /// not overlap; all but the last are full. Part of the text is missing after a cancellation.
+    pub fn encode_windows(&self, text: &str, cancel: &CancelToken) -> Vec<Vec<i64>> {
+        let tokens = self.tokens(text, usize::MAX, cancel);
+        let window = |tokens: &[i64]| [&[self.cls], tokens, &[self.sep]].concat();
+        match tokens.len() {
+            0 => vec![window(&[])],
+            _ => tokens.chunks(MAX_TOKENS - 2).map(window).collect(),
+        }
+    }
+
+    /// The ids of a text without special ones; of a longer one at least the first `most`.
+    fn tokens(&self, text: &str, most: usize, cancel: &CancelToken) -> Vec<i64> {
         let pooled = self.scratch.lock().unwrap_or_else(|e| e.into_inner()).pop();
         let mut run = Run {
             tokenizer: self,
             scratch: pooled.unwrap_or_else(|| self.model.init_scratch()),
             pieces: Vec::new(),
-            ids: vec![self.cls],
+            ids: Vec::new(),
+            most,
+            cancel,
         };
         run.text(text);
-        let Run { scratch, mut ids, .. } = run;
+        let Run { scratch, ids, .. } = run;
         self.scratch.lock().unwrap_or_else(|e| e.into_inner()).push(scratch);
-        let is_cut = ids.len() > MAX_TOKENS;
-        ids.push(self.sep);
-        ids.truncate(MAX_TOKENS);
-        (ids, is_cut)
+        ids
     }
 }
 
@@ -102,12 +123,15 @@ struct Run<'t> {
     scratch: WordPieceScratch,
     pieces: Vec<PipelineToken>,
     ids: Vec<i64>,
+    /// So many are enough.
+    most: usize,
+    cancel: &'t CancelToken,
 }
 
 impl Run<'_> {
-    /// Whether there is one token more than room, which tells that the text is cut.
+    /// Whether further tokens are of no use.
     fn is_full(&self) -> bool {
-        self.ids.len() > MAX_TOKENS
+        self.ids.len() >= self.most || self.cancel.is_cancelled()
     }
 
     /// Splits at special tokens, which no normalisation may touch.

@@ -53,7 +53,8 @@ pub fn submit<'env>(
 ) -> Result<(Unknown<'env>, Option<CallHandle>)> {
     let state = EnvState::of(env)?;
     let (promise, deferred) = Promise::new(env)?;
-    let read = catch_unwind(AssertUnwindSafe(|| trace::read(&JsView::new(env, value))));
+    let long = owned.scorer.options().long_text;
+    let read = catch_unwind(AssertUnwindSafe(|| trace::read(&JsView::new(env, value), long)));
     let refused = match read {
         Ok(Ok(trace)) => {
             let reply = reply(state, deferred, task.into());

@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use napi::{Env, bindgen_prelude::Unknown};
 
 use super::{
-    settings::{Changes, MODE, PRECISION, RUNTIME},
+    settings::{Changes, LONG_TEXT, MODE, PRECISION, RUNTIME},
     view::{JsView, Read, Thrown},
 };
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
 /// What concerns the embedder, as `configure` takes it.
 pub const EMBEDDER_OPTIONS: [&str; 5] = ["embedder", "runtime", "precision", "modelDir", "library"];
 
-const SCORER_OPTIONS: [&str; 9] = [
+const SCORER_OPTIONS: [&str; 10] = [
     "embedder",
     "runtime",
     "precision",
@@ -31,6 +31,7 @@ const SCORER_OPTIONS: [&str; 9] = [
     "cache",
     "threads",
     "budgetMs",
+    "longText",
 ];
 const CACHE_OPTIONS: [&str; 2] = ["maxElements", "ttlMs"];
 const WEIGHTS: [&str; 4] = ["complexity", "novelty", "toolDiversity", "outcomeConfidence"];
@@ -72,6 +73,9 @@ pub fn read_scorer(env: &Env, options: Unknown) -> Read<ScorerChanges> {
                 (changes.scorer.threads, changes.embedder.threads) = (threads, Some(threads));
             }
             "budgetMs" => changes.scorer.budget = duration(&name, &value)?,
+            "longText" => {
+                changes.scorer.long_text = LONG_TEXT.value(&name, &string(&name, &value)?)?;
+            }
             _ => read_change(&mut changes.embedder, &name, &value)?,
         }
     }

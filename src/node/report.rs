@@ -16,8 +16,9 @@ use napi_derive::napi;
 use super::{call::Answer, status::Status, view::Thrown};
 use crate::{
     dimensions::{Dimensions, NoveltySource},
+    embedder::TextFacts,
     error::Error,
-    scorer::{Account, Outcome, TextFacts, Times},
+    scorer::{Account, Outcome, Times},
     trace::ReadError,
     weights::Weights,
 };
@@ -49,6 +50,7 @@ pub struct NoveltyReport {
 #[napi(object)]
 pub struct TextReport {
     pub tokens: u32,
+    pub windows: u32,
     pub is_cut: bool,
     pub is_remembered: bool,
 }
@@ -122,8 +124,8 @@ impl From<&NoveltySource> for NoveltyReport {
 }
 
 impl From<TextFacts> for TextReport {
-    fn from(TextFacts { tokens, is_cut, is_remembered }: TextFacts) -> Self {
-        Self { tokens: tokens as u32, is_cut, is_remembered }
+    fn from(TextFacts { tokens, windows, is_cut, is_remembered }: TextFacts) -> Self {
+        Self { tokens: tokens as u32, windows: windows as u32, is_cut, is_remembered }
     }
 }
 

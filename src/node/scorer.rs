@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     cache::{self, CacheOptions},
-    embedder::{EmbedderHandle, ModelFiles},
+    embedder::{EmbedderHandle, LongText, ModelFiles},
     error::{self, Error},
     scorer::{self, CallHandle, Detail, ScorerOptions, Task, monotonic_clock},
     snapshot,
@@ -49,16 +49,21 @@ impl Owned {
     }
 
     fn snapshot(&self) -> error::Result<Vec<u8>> {
-        let fingerprint = fingerprint(&self.embedder()?)?;
+        let fingerprint = fingerprint(&self.embedder()?, self.scorer.options().long_text)?;
         let mut cache = self.scorer.cache().lock().unwrap_or_else(PoisonError::into_inner);
         Ok(snapshot::encode(&mut cache, &fingerprint, self.scorer.now()))
     }
 }
 
-/// That of the model, without loading it.
-fn fingerprint(embedder: &EmbedderHandle) -> error::Result<String> {
+/// That of the model, without loading it, and of what it is given: embeddings of whole texts are not
+/// to be compared with those of their beginnings.
+fn fingerprint(embedder: &EmbedderHandle, long: LongText) -> error::Result<String> {
     let files = ModelFiles::open(&embedder.settings().model_dir);
-    files.and_then(|files| files.fingerprint()).map_err(Error::embedder_unavailable)
+    let model = files.and_then(|files| files.fingerprint()).map_err(Error::embedder_unavailable)?;
+    Ok(match long {
+        LongText::Window => model,
+        LongText::Whole => format!("whole texts: {model}"),
+    })
 }
 
 #[napi]
@@ -78,9 +83,9 @@ impl Scorer {
     #[napi(factory, catch_unwind)]
     pub fn restore(env: &Env, bytes: Buffer, options: Unknown, place: String) -> Result<Self> {
         let changes = report::or_throw(env, options::read_scorer(env, options))?;
-        let has_cache = changes.has_cache;
+        let (has_cache, long) = (changes.has_cache, changes.scorer.long_text);
         Self::make(env, changes, |embedder, options| {
-            let snapshot = snapshot::decode_from(&place, &bytes, &fingerprint(embedder)?)?;
+            let snapshot = snapshot::decode_from(&place, &bytes, &fingerprint(embedder, long)?)?;
             let options = if has_cache { options } else { snapshot.options() };
             snapshot.into_cache(options, monotonic_clock())
         })

@@ -10,37 +10,41 @@ use once_cell::sync::OnceCell;
 
 use super::{location, options::read_changes, report, view::JsView};
 use crate::{
-    embedder::{EmbedderHandle, Mode, Precision, Runtime, Settings, library_file_name},
+    embedder::{EmbedderHandle, LongText, Mode, Precision, Runtime, Settings, library_file_name},
     error::{self, Error},
     threads::pool_threads,
 };
 
 const MODEL_VARIABLE: &str = "KNOWLEDGEPULSE_SCORING_MODEL_DIR";
 const LIBRARY_VARIABLE: &str = "KNOWLEDGEPULSE_SCORING_LIBRARY";
+const MODE_VARIABLE: &str = "KNOWLEDGEPULSE_SCORING_EMBEDDER";
+const RUNTIME_VARIABLE: &str = "KNOWLEDGEPULSE_SCORING_RUNTIME";
+const PRECISION_VARIABLE: &str = "KNOWLEDGEPULSE_SCORING_PRECISION";
 
 /// A setting that has a few named values.
 pub struct Choice<T: 'static> {
-    variable: &'static str,
     expected: &'static str,
     values: &'static [(&'static str, T)],
 }
 
 pub const MODE: Choice<Mode> = Choice {
-    variable: "KNOWLEDGEPULSE_SCORING_EMBEDDER",
     expected: r#""auto", "off" or "required""#,
     values: &[("auto", Mode::Auto), ("off", Mode::Off), ("required", Mode::Required)],
 };
 
 pub const RUNTIME: Choice<Runtime> = Choice {
-    variable: "KNOWLEDGEPULSE_SCORING_RUNTIME",
     expected: r#""onnxruntime" or "rust""#,
     values: &[("onnxruntime", Runtime::OnnxRuntime), ("rust", Runtime::Rust)],
 };
 
 pub const PRECISION: Choice<Precision> = Choice {
-    variable: "KNOWLEDGEPULSE_SCORING_PRECISION",
     expected: r#""exact" or "fast""#,
     values: &[("exact", Precision::Exact), ("fast", Precision::Fast)],
+};
+
+pub const LONG_TEXT: Choice<LongText> = Choice {
+    expected: r#""window" or "whole""#,
+    values: &[("window", LongText::Window), ("whole", LongText::Whole)],
 };
 
 impl<T: Copy + PartialEq> Choice<T> {
@@ -57,10 +61,10 @@ impl<T: Copy + PartialEq> Choice<T> {
             .ok_or_else(|| Error::invalid_option(place, self.expected, format!("{name:?}")))
     }
 
-    /// The value that the environment names, if it names one.
-    fn in_environment(&self) -> error::Result<Option<T>> {
-        match std::env::var(self.variable) {
-            Ok(name) if !name.is_empty() => self.value(self.variable, &name).map(Some),
+    /// The value that a variable of the environment names, if it names one.
+    fn in_environment(&self, variable: &str) -> error::Result<Option<T>> {
+        match std::env::var(variable) {
+            Ok(name) if !name.is_empty() => self.value(variable, &name).map(Some),
             _ => Ok(None),
         }
     }
@@ -167,8 +171,9 @@ fn from_environment() -> Current {
     let path = |variable: &str, default: PathBuf| {
         std::env::var_os(variable).filter(|value| !value.is_empty()).map_or(default, PathBuf::from)
     };
-    let mode = MODE.in_environment();
-    let (runtime, precision) = (RUNTIME.in_environment(), PRECISION.in_environment());
+    let mode = MODE.in_environment(MODE_VARIABLE);
+    let runtime = RUNTIME.in_environment(RUNTIME_VARIABLE);
+    let precision = PRECISION.in_environment(PRECISION_VARIABLE);
     let settings = Settings {
         mode: mode.as_ref().ok().copied().flatten().unwrap_or_default(),
         runtime: runtime.as_ref().ok().copied().flatten().unwrap_or_default(),

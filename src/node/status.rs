@@ -46,6 +46,7 @@ pub struct Status {
     pub embedder: EmbedderStatus,
     pub threads: u32,
     pub budget_ms: Option<f64>,
+    pub long_text: String,
     pub pending: f64,
     pub cache_size: u32,
     pub calls: CallCounts,
@@ -89,6 +90,7 @@ impl Status {
             },
             threads: scorer.options().threads as u32,
             budget_ms: scorer.options().budget.map(milliseconds),
+            long_text: settings::LONG_TEXT.name(scorer.options().long_text).into(),
             pending: statistics.pending() as f64,
             cache_size,
             calls: CallCounts {

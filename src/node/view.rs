@@ -5,7 +5,7 @@ use std::{ffi::CString, marker::PhantomData, ptr};
 use napi::{Env, JsValue, bindgen_prelude::Unknown, sys};
 
 use crate::{
-    embedder::TextWindow,
+    embedder::Text,
     error::Error,
     trace::{ReadError, Type, View, quote, shorten},
 };
@@ -243,13 +243,13 @@ impl View for JsView<'_> {
         Ok(whole)
     }
 
-    fn append_to(&self, window: &mut TextWindow) -> Result<()> {
-        if window.is_full() {
+    fn append_to(&self, text: &mut Text) -> Result<()> {
+        if text.is_full() {
             return Ok(());
         }
         self.read_pieces(|piece| {
-            window.push(piece);
-            !window.is_full()
+            text.push(piece);
+            !text.is_full()
         })
     }
 

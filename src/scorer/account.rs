@@ -2,26 +2,15 @@
 
 use std::time::Duration;
 
-use crate::score::Score;
+use crate::{embedder::TextFacts, score::Score};
 
 /// A score, and what it took.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Account {
     pub score: Score,
-    /// `None` where there was no embedding.
+    /// What the model saw of the text; `None` where there was no embedding.
     pub text: Option<TextFacts>,
     pub times: Times,
-}
-
-/// What the model saw of the text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TextFacts {
-    /// Tokens, the special ones included.
-    pub tokens: usize,
-    /// Whether the text went on after them.
-    pub is_cut: bool,
-    /// Whether the same tokens had been embedded before.
-    pub is_remembered: bool,
 }
 
 /// Where the time went.

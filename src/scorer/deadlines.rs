@@ -1,8 +1,7 @@
 //! One thread of the process that does things at their time.
 
 use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, BinaryHeap},
+    collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
     thread,
@@ -15,6 +14,9 @@ use crate::error::{Error, Result};
 
 type Task = Box<dyn FnOnce() + Send>;
 
+/// When, and a number of its own for each.
+type Place = (Instant, u64);
+
 #[derive(Default)]
 struct Deadlines {
     state: Mutex<State>,
@@ -23,9 +25,22 @@ struct Deadlines {
 
 #[derive(Default)]
 struct State {
-    order: BinaryHeap<Reverse<(Instant, u64)>>,
-    tasks: BTreeMap<u64, Task>,
+    tasks: BTreeMap<Place, Task>,
     issued: u64,
+}
+
+/// Something that is to be done at its time, unless this is dropped before.
+pub struct Deadline {
+    deadlines: &'static Deadlines,
+    place: Place,
+}
+
+impl Drop for Deadline {
+    fn drop(&mut self) {
+        let task = self.deadlines.lock().tasks.remove(&self.place);
+        // Not under the lock: what belongs to it may have deadlines itself.
+        drop(task);
+    }
 }
 
 /// Does `task` at `when`, or as soon after it as the thread gets to it. It must be quick.
@@ -33,15 +48,14 @@ struct State {
 /// # Errors
 ///
 /// `INTERNAL` when the system gives no thread.
-pub fn at(when: Instant, task: impl FnOnce() + Send + 'static) -> Result<()> {
+pub fn at(when: Instant, task: impl FnOnce() + Send + 'static) -> Result<Deadline> {
     let deadlines = running()?;
     let mut state = deadlines.lock();
-    let ticket = state.issued;
+    let place = (when, state.issued);
     state.issued += 1;
-    state.order.push(Reverse((when, ticket)));
-    state.tasks.insert(ticket, Box::new(task));
+    state.tasks.insert(place, Box::new(task));
     deadlines.changed.notify_one();
-    Ok(())
+    Ok(Deadline { deadlines, place })
 }
 
 fn running() -> Result<&'static Deadlines> {
@@ -63,20 +77,18 @@ impl Deadlines {
         let mut state = self.lock();
         loop {
             let now = Instant::now();
-            state = match state.order.peek() {
+            let next = state.tasks.first_key_value().map(|((when, _), _)| *when);
+            state = match next {
                 None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
-                Some(Reverse((when, _))) if *when > now => {
-                    let rest = *when - now;
-                    let waited = self.changed.wait_timeout(state, rest);
+                Some(when) if when > now => {
+                    let waited = self.changed.wait_timeout(state, when - now);
                     waited.unwrap_or_else(PoisonError::into_inner).0
                 }
-                Some(Reverse((_, ticket))) => {
-                    let ticket = *ticket;
-                    state.order.pop();
-                    let task = state.tasks.remove(&ticket);
+                Some(_) => {
+                    let task = state.tasks.pop_first();
                     drop(state);
                     // One that panics must not end the thread for the others.
-                    let _ = catch_unwind(AssertUnwindSafe(|| task.map(|task| task())));
+                    let _ = catch_unwind(AssertUnwindSafe(|| task.map(|(_, task)| task())));
                     self.lock()
                 }
             };
@@ -98,13 +110,26 @@ mod tests {
     fn things_are_done_in_the_order_of_their_times_and_not_before() {
         let (sender, receiver) = mpsc::channel();
         let start = Instant::now();
+        let mut kept = vec![at(start, || panic!("must not end the thread")).unwrap()];
         for ms in [40, 10, 30, 0, 20] {
             let sender = sender.clone();
             let when = start + Duration::from_millis(ms);
-            at(when, move || sender.send((ms, Instant::now() >= when)).unwrap()).unwrap();
+            kept.push(
+                at(when, move || sender.send((ms, Instant::now() >= when)).unwrap()).unwrap(),
+            );
         }
-        at(start, || panic!("must not end the thread")).unwrap();
         let done: Vec<_> = (0..5).map(|_| receiver.recv().unwrap()).collect();
         assert_eq!(done, [0, 10, 20, 30, 40].map(|ms| (ms, true)));
+    }
+
+    #[test]
+    fn what_is_dropped_is_not_done_and_takes_no_memory() {
+        let held = std::sync::Arc::new(());
+        let holds = held.clone();
+        let hour = Instant::now() + Duration::from_secs(3600);
+        let deadline = at(hour, move || drop(holds)).unwrap();
+        assert_eq!(std::sync::Arc::strong_count(&held), 2);
+        drop(deadline);
+        assert_eq!(std::sync::Arc::strong_count(&held), 1);
     }
 }

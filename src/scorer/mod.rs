@@ -19,7 +19,7 @@ use std::{
 
 use once_cell::sync::OnceCell;
 
-pub use account::{Account, TextFacts, Times};
+pub use account::{Account, Times};
 use order::Order;
 use pending::Pending;
 pub use statistics::Statistics;
@@ -27,7 +27,7 @@ pub use statistics::Statistics;
 use crate::{
     cache::{CacheOptions, Nearest, VectorCache},
     dimensions::{Novelty, NoveltySource},
-    embedder::{Embed, EmbedError},
+    embedder::{Embed, EmbedError, LongText},
     error::Result,
     score::Score,
     threads::pool_threads,
@@ -80,6 +80,8 @@ pub struct ScorerOptions {
     pub threads: usize,
     /// The longest that a score waits for its embedding. Default: as long as it takes.
     pub budget: Option<Duration>,
+    /// What counts of long texts, for whoever reads traces for this scorer. Default: the window.
+    pub long_text: LongText,
 }
 
 impl Default for ScorerOptions {
@@ -89,6 +91,7 @@ impl Default for ScorerOptions {
             cache: CacheOptions::default(),
             threads: pool_threads(),
             budget: None,
+            long_text: LongText::default(),
         }
     }
 }
@@ -242,9 +245,9 @@ impl Scorer {
     /// Has the score without its embedding answer the call, if there is no other by then.
     fn answer_within(self: &Arc<Self>, budget: Duration, pending: &Arc<Pending>) -> Result<()> {
         let Some(when) = Instant::now().checked_add(budget) else { return Ok(()) };
-        let (scorer, pending) = (Arc::downgrade(self), Arc::downgrade(pending));
-        deadlines::at(when, move || {
-            let (Some(scorer), Some(pending)) = (scorer.upgrade(), pending.upgrade()) else {
+        let (scorer, call) = (Arc::downgrade(self), Arc::downgrade(pending));
+        let deadline = deadlines::at(when, move || {
+            let (Some(scorer), Some(pending)) = (scorer.upgrade(), call.upgrade()) else {
                 return;
             };
             let Some(trace) = &pending.trace else { return };
@@ -255,7 +258,9 @@ impl Scorer {
             if scorer.answer_early(&pending, || Outcome::Scored(account)) {
                 scorer.lock_statistics().over_budget += 1;
             }
-        })
+        })?;
+        pending.deadline.get_or_init(|| deadline);
+        Ok(())
     }
 
     /// Answers before the call has had its turn; says whether it did.

@@ -8,12 +8,12 @@ use std::{
 };
 
 use super::{
-    Account, Outcome, Scorer, Task, TextFacts, Times,
+    Account, Outcome, Scorer, Task, Times,
     pending::{Claim, Pending},
 };
 use crate::{
     dimensions::{Novelty, NoveltySource},
-    embedder::{Embed, EmbedError, Embedded, TextWindow},
+    embedder::{Embed, EmbedError, Embedded, Text},
     error::{Error, Result},
     score::Score,
     threads::pool,
@@ -137,7 +137,7 @@ impl Scorer {
 
     fn embed(&self, ticket: u64, call: Call) {
         let begun = (self.clock)();
-        let nothing = TextWindow::default();
+        let nothing = Text::default();
         let text = call.pending.trace.as_ref().map_or(&nothing, |trace| trace.text());
         let outcome = if call.pending.is_aborted() {
             Err(Failure::Embedder(EmbedError::Cancelled))
@@ -215,12 +215,7 @@ impl Scorer {
         let (source, text) = match embedded {
             Ok(embedded) => {
                 (times.tokenize, times.infer) = (embedded.tokenize, embedded.infer);
-                let text = TextFacts {
-                    tokens: embedded.tokens,
-                    is_cut: embedded.is_cut,
-                    is_remembered: embedded.is_remembered,
-                };
-                (self.meet(task, trace.id(), &embedded, answered)?, Some(text))
+                (self.meet(task, trace.id(), &embedded, answered)?, Some(embedded.text))
             }
             Err(error) if task == Task::Remember => return Err(Error::embedder_unavailable(error)),
             Err(error) => (NoveltySource::NoEmbedder { reason: error.to_string().into() }, None),

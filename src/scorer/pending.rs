@@ -5,7 +5,9 @@ use std::{
     time::Duration,
 };
 
-use super::{Outcome, Reply};
+use once_cell::sync::OnceCell;
+
+use super::{Outcome, Reply, deadlines::Deadline};
 use crate::{
     embedder::CancelToken,
     error::{Error, Result},
@@ -19,6 +21,8 @@ pub struct Pending {
     /// When it was submitted.
     pub since: Duration,
     pub cancel: CancelToken,
+    /// The end of its budget, for as long as the call lives.
+    pub deadline: OnceCell<Deadline>,
     state: Mutex<State>,
 }
 
@@ -42,7 +46,8 @@ pub enum Claim {
 impl Pending {
     pub fn new(trace: Option<Trace>, since: Duration, reply: Reply) -> Arc<Self> {
         let state = Mutex::new(State::Waiting(reply));
-        Arc::new(Self { trace, since, cancel: CancelToken::default(), state })
+        let (cancel, deadline) = Default::default();
+        Arc::new(Self { trace, since, cancel, deadline, state })
     }
 
     /// Claims the call for its result: from here on it cannot be aborted any more.

@@ -5,16 +5,28 @@ use std::convert::Infallible;
 use serde_json::Value;
 
 use super::{ReadError, Trace, Type, View, read, view::quote};
-use crate::{embedder::TextWindow, error::Result};
+use crate::{
+    embedder::{LongText, Text},
+    error::Result,
+};
 
 impl Trace {
-    /// Reads a trace from JSON.
+    /// Reads a trace from JSON, whose text counts as far as the window reaches.
     ///
     /// # Errors
     ///
     /// `INVALID_TRACE` with the path of the first field that does not fit.
     pub fn from_json(value: &Value) -> Result<Self> {
-        read(&Some(value)).map_err(|error| match error {
+        Self::from_json_with(value, LongText::Window)
+    }
+
+    /// As [`Trace::from_json`], with what counts of a `long` text.
+    ///
+    /// # Errors
+    ///
+    /// As [`Trace::from_json`].
+    pub fn from_json_with(value: &Value, long: LongText) -> Result<Self> {
+        read(&Some(value), long).map_err(|error| match error {
             ReadError::Invalid(error) => error,
             ReadError::Fault(never) => match never {},
         })
@@ -65,8 +77,8 @@ impl View for Option<&Value> {
         Ok(self.and_then(Value::as_str).unwrap_or_default().to_owned())
     }
 
-    fn append_to(&self, window: &mut TextWindow) -> Result<(), Infallible> {
-        window.push(self.and_then(Value::as_str).unwrap_or_default());
+    fn append_to(&self, text: &mut Text) -> Result<(), Infallible> {
+        text.push(self.and_then(Value::as_str).unwrap_or_default());
         Ok(())
     }
 

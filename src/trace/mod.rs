@@ -12,7 +12,7 @@ pub use view::{Type, View, quote, shorten};
 
 use std::sync::Arc;
 
-use crate::embedder::TextWindow;
+use crate::embedder::Text;
 
 /// What an agent did in one step. An unknown type is kept by name: it counts as one more type.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -42,7 +42,7 @@ pub struct Tool {
     pub name: Option<Box<str>>,
 }
 
-/// One step of a trace. Its text has gone into the window of the trace.
+/// One step of a trace. Its text has gone into that of the trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     pub kind: StepKind,
@@ -72,12 +72,12 @@ pub struct Trace {
     success: bool,
     confidence: Confidence,
     steps: Vec<Step>,
-    text: TextWindow,
+    text: Text,
     id: Option<Arc<str>>,
 }
 
 impl Trace {
-    /// `id`, by which the trace can be found again; `None` unless it is a string.
+    /// `id`, by which the trace can be found again; `None` unless it is a string of at most 1,024 bytes.
     pub fn id(&self) -> Option<&Arc<str>> {
         self.id.as_ref()
     }
@@ -117,8 +117,8 @@ impl Trace {
         distinct(self.steps.iter().map(|step| &step.kind))
     }
 
-    /// As much of `objective + " " + contents.join(" ")` as the embedder can see.
-    pub fn text(&self) -> &TextWindow {
+    /// As much of `objective + " " + contents.join(" ")` as counts.
+    pub fn text(&self) -> &Text {
         &self.text
     }
 }

@@ -3,7 +3,13 @@
 use std::fmt;
 
 use super::{Confidence, Step, Tool, Trace, Type, View};
-use crate::{embedder::TextWindow, error::Error};
+use crate::{
+    embedder::{LongText, Text},
+    error::Error,
+};
+
+/// A longer id is none.
+const MAX_ID_BYTES: usize = 1024;
 
 /// Why a value could not be read.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,12 +26,13 @@ impl<F> From<F> for ReadError<F> {
     }
 }
 
-/// Reads a trace, touching each field that counts once and no other.
+/// Reads a trace, touching each field that counts once and no other. Of its text it keeps what
+/// counts of a `long` one.
 ///
 /// # Errors
 ///
 /// [`ReadError::Invalid`] names the first field that does not fit.
-pub fn read<V: View>(root: &V) -> Result<Trace, ReadError<V::Fault>> {
+pub fn read<V: View>(root: &V, long: LongText) -> Result<Trace, ReadError<V::Fault>> {
     object(root, Place::Field("trace"))?;
 
     let metadata = object_at(root, "metadata")?;
@@ -40,7 +47,7 @@ pub fn read<V: View>(root: &V) -> Result<Trace, ReadError<V::Fault>> {
     let confidence = confidence(&outcome)?;
 
     let task = object_at(root, "task")?;
-    let mut text = TextWindow::new();
+    let mut text = Text::new(long);
     let objective = task.property("objective")?;
     match objective.type_of() {
         Type::String => objective.append_to(&mut text)?,
@@ -55,17 +62,18 @@ pub fn read<V: View>(root: &V) -> Result<Trace, ReadError<V::Fault>> {
         (0..list.length()?).map(|index| step(&list, index, &mut text)).collect::<Result<_, _>>()?;
 
     // Last, so that no getter of it runs for a trace that is refused. What an id is, is not for us
-    // to judge: anything else than a string is none.
+    // to judge: anything else than a string is none, and so is one that would fill the cache.
     let id = root.property("id")?;
     let id = match id.type_of() {
-        Type::String => Some(id.string()?.into()),
+        Type::String => Some(id.string()?).filter(|id| id.len() <= MAX_ID_BYTES),
         _ => None,
     };
+    let id = id.map(Into::into);
 
     Ok(Trace { domain: domain.into_boxed_str(), success, confidence, steps, text, id })
 }
 
-fn step<V: View>(list: &V, index: u32, text: &mut TextWindow) -> Result<Step, ReadError<V::Fault>> {
+fn step<V: View>(list: &V, index: u32, text: &mut Text) -> Result<Step, ReadError<V::Fault>> {
     let value = list.element(index)?;
     object(&value, Place::Step(index, ""))?;
     let kind = string_at(&value, "type", Place::Step(index, ".type"))?;

@@ -1,6 +1,6 @@
 //! How a trace is looked at before it is known to be one.
 
-use crate::embedder::TextWindow;
+use crate::embedder::Text;
 
 /// The types of JavaScript, an array told from other objects. JSON knows six of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,8 +36,8 @@ pub trait View: Sized {
     fn number(&self) -> Result<f64, Self::Fault>;
     /// The string, each lone surrogate replaced by U+FFFD.
     fn string(&self) -> Result<String, Self::Fault>;
-    /// Appends the string to `window`, no further than the window reaches.
-    fn append_to(&self, window: &mut TextWindow) -> Result<(), Self::Fault>;
+    /// Appends the string to `text`, as far as it counts there.
+    fn append_to(&self, text: &mut Text) -> Result<(), Self::Fault>;
     /// The value as an error message shows it: `42`, `"abc"`, `an array`.
     fn describe(&self) -> String;
 }
