@@ -136,6 +136,27 @@ describe("options", () => {
 		assert.deepEqual(await profile("__proto__"), ["default", true]);
 		assert.deepEqual((await profile("code"))[0], "code");
 	});
+
+	test("any string names a profile, with NUL or a lone surrogate in it, too", async () => {
+		const [other] = Object.values(
+			weights({ novelty: 0, complexity: 1 }).profiles,
+		);
+		// Those of the others would be taken if names were cut off or changed on the way.
+		const beside = { "": other, a: other, "\ufffd": other };
+		for (const domain of ["a\0b", "\0", "\ud800", "\ud83dx", "__proto__"]) {
+			const named = Object.fromEntries([[domain, profiles.novelty]]);
+			for (const all of [named, { ...beside, ...named }]) {
+				const scorer = new Scorer({ embedder: "off", profiles: all });
+				const metadata = { task_domain: domain, success: true };
+				const report = await scorer.explainValue({ ...novel("x"), metadata });
+				assert.deepEqual(
+					[report.profile, report.score],
+					[domain.toWellFormed(), 0.5],
+					JSON.stringify(domain),
+				);
+			}
+		}
+	});
 });
 
 describe("scorers", () => {

@@ -99,9 +99,10 @@ fn read_profiles(profiles: &JsView) -> Read<Profiles> {
         return Err(invalid("profiles", "an object of weights by domain", profiles));
     }
     let mut read = Vec::new();
-    for domain in profiles.keys()? {
+    for key in profiles.keys()? {
+        let domain = key.string()?;
         let path = format!("profiles.{domain}");
-        let weights = profiles.named(&domain)?;
+        let weights = profiles.get(&key)?;
         let mut values = [0.0; 4];
         let mut missing = WEIGHTS.to_vec();
         for (name, value) in named(&weights, &path, &WEIGHTS)? {
@@ -144,7 +145,8 @@ fn named<'env>(
         return Err(invalid(path, "an object", options));
     }
     let mut given = Vec::new();
-    for name in options.keys()? {
+    for key in options.keys()? {
+        let name = key.string()?;
         if !known.contains(&name.as_str()) {
             let place = if path == "options" { name.clone() } else { format!("{path}.{name}") };
             let expected = format!("one of the options {}", known.join(", "));
@@ -154,7 +156,7 @@ fn named<'env>(
             };
             return Err(Error::invalid_option(place, expected, found).into());
         }
-        let value = options.named(&name)?;
+        let value = options.get(&key)?;
         if value.type_of() != Type::Undefined {
             given.push((name, value));
         }

@@ -46,19 +46,18 @@ impl<'env> JsView<'env> {
         Self { env: env.raw(), raw: value.raw(), scope: PhantomData }
     }
 
-    /// The value of a property whose name is not known beforehand.
-    pub fn named(&self, name: &str) -> Result<Self> {
-        let name = CString::new(name).unwrap_or_default();
+    /// The value of the property that a key of [`JsView::keys`] stands for.
+    pub fn get(&self, key: &Self) -> Result<Self> {
         let mut raw = ptr::null_mut();
-        // SAFETY: environment and handle belong to the running call; the name ends with NUL.
-        let status =
-            unsafe { sys::napi_get_named_property(self.env, self.raw, name.as_ptr(), &mut raw) };
+        // SAFETY: environment and handles belong to the running call.
+        let status = unsafe { sys::napi_get_property(self.env, self.raw, key.raw, &mut raw) };
         self.check(status)?;
         Ok(self.with(raw))
     }
 
-    /// The names of the object's own enumerable properties.
-    pub fn keys(&self) -> Result<Vec<String>> {
+    /// The names of the object's own enumerable properties. They are strings as JavaScript has them:
+    /// a lone surrogate or a NUL in one would not survive the way through Rust and back.
+    pub fn keys(&self) -> Result<Vec<Self>> {
         let mut raw = ptr::null_mut();
         // SAFETY: environment and handle belong to the running call.
         let status = unsafe {
@@ -73,7 +72,7 @@ impl<'env> JsView<'env> {
         };
         self.check(status)?;
         let names = self.with(raw);
-        (0..names.length()?).map(|index| names.element(index)?.string()).collect()
+        (0..names.length()?).map(|index| names.element(index)).collect()
     }
 
     fn with(&self, raw: sys::napi_value) -> Self {
@@ -202,7 +201,13 @@ impl View for JsView<'_> {
     }
 
     fn property(&self, name: &'static str) -> Result<Self> {
-        self.named(name)
+        let name = CString::new(name).unwrap_or_default();
+        let mut raw = ptr::null_mut();
+        // SAFETY: environment and handle belong to the running call; the name ends with NUL.
+        let status =
+            unsafe { sys::napi_get_named_property(self.env, self.raw, name.as_ptr(), &mut raw) };
+        self.check(status)?;
+        Ok(self.with(raw))
     }
 
     fn length(&self) -> Result<u32> {
