@@ -4,20 +4,13 @@
  * needs: the plain model, the quantised one, and JavaScript from its TypeScript.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { python } from "./lib/build.mjs";
 import { fail, root, run } from "./lib/run.mjs";
+import { compileBenchmark, installed } from "./lib/typescript.mjs";
 
 // What is said on the way goes to stderr; stdout is for the results.
 const stdio = ["inherit", process.stderr, "inherit"];
-
-/** The folder of an installed package. */
-function installed(name) {
-	const folder = join(root, "node_modules", name);
-	if (!existsSync(folder)) fail(`${name} is missing: run npm ci`);
-	return folder;
-}
 
 function preparePlainModel() {
 	const source = process.env.KNOWLEDGEPULSE_MODEL_SOURCE;
@@ -34,12 +27,6 @@ function preparePlainModel() {
 /** Where it cannot be made the benchmark does without; the script has said why. */
 function prepareQuantisedModel() {
 	spawnSync(python(), ["benchmark/q8/prepare.py"], { cwd: root, stdio });
-}
-
-function compile() {
-	const folder = installed("typescript");
-	const { bin } = JSON.parse(readFileSync(join(folder, "package.json")));
-	run(process.execPath, [join(folder, bin.tsc), "-p", "benchmark"], { stdio });
 }
 
 /** Runs a compiled script in the place of this one. */
@@ -59,10 +46,10 @@ for (const name of [
 ])
 	installed(name);
 if (first === "--charts") {
-	compile();
+	compileBenchmark(stdio);
 	become("draw.js", others);
 }
 preparePlainModel();
 prepareQuantisedModel();
-compile();
+compileBenchmark(stdio);
 become("run.js", process.argv.slice(2));
