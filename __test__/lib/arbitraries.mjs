@@ -87,7 +87,8 @@ const steps = fc.oneof(
 		),
 );
 
-const domain = fc.oneof(
+/** A domain, often one that has a profile. */
+export const domain = fc.oneof(
 	fc.constantFrom("default", "finance", "code", "medical", "customer_service"),
 	fc.constantFrom(
 		"constructor",
