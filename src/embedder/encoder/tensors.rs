@@ -13,6 +13,11 @@ use crate::embedder::{
 /// So many bytes are read, digested and converted before they leave the processor's cache.
 const CHUNK: usize = 1 << 18;
 
+/// The layout that `model/storage.py` gives the file: large tensors begin at a page, others at a line.
+const PAGE: u64 = 4096;
+const LINE: u64 = 64;
+const LARGE_FROM_BYTES: u64 = 65_536;
+
 /// Every tensor in memory of its own, until somebody takes it.
 pub struct Tensors<'a> {
     files: &'a ModelFiles,
@@ -37,20 +42,28 @@ impl<'a> Tensors<'a> {
         let mut tensors = HashMap::new();
         for (name, entry) in entries {
             let invalid = |what: &str| files.manifest_error(format!("tensor {name}: {what}"));
-            let start = reader.file.position();
-            let gap = entry.offset.checked_sub(start).ok_or_else(|| {
-                invalid(&format!("expected to begin at {start} or later, got {}", entry.offset))
-            })?;
-            reader.skip(gap)?;
             let count = entry.shape.iter().try_fold(1_usize, |all, size| all.checked_mul(*size));
             let count = count.ok_or_else(|| invalid("too large"))?;
-            let numbers = match entry.element.as_str() {
-                "int16" => reader.numbers(count, i16::from_le_bytes)?.map(Numbers::Int16),
-                "float32" => reader.numbers(count, f32::from_le_bytes)?.map(Numbers::Float32),
+            let size: usize = match entry.element.as_str() {
+                "int16" => 2,
+                "float32" => 4,
                 other => {
                     let what = format!(r#"expected "int16" or "float32", got {other:?}"#);
                     return Err(invalid(&what));
                 }
+            };
+            let bytes = count.checked_mul(size).ok_or_else(|| invalid("too large"))?;
+            let end = reader.file.position();
+            let start = place(end, bytes as u64);
+            // No digest covers the manifest: other places would pass for other weights.
+            if entry.offset != start {
+                return Err(invalid(&format!("expected at {start}, got {}", entry.offset)));
+            }
+            reader.skip(start - end)?;
+            let numbers = if size == 2 {
+                reader.numbers(count, i16::from_le_bytes)?.map(Numbers::Int16)
+            } else {
+                reader.numbers(count, f32::from_le_bytes)?.map(Numbers::Float32)
             };
             let numbers = numbers.ok_or_else(|| invalid("no memory for it"))?;
             tensors.insert(name.as_str(), numbers);
@@ -95,6 +108,11 @@ impl<'a> Tensors<'a> {
     fn misfit(&self, name: &str, expected: &str, found: &str) -> EmbedError {
         self.files.manifest_error(format!("tensor {name}: expected {expected}, got {found}"))
     }
+}
+
+/// Where a tensor of so many `bytes` begins, behind another one or the beginning of the file.
+fn place(end: u64, bytes: u64) -> u64 {
+    end.next_multiple_of(if bytes < LARGE_FROM_BYTES { LINE } else { PAGE })
 }
 
 struct Reader<'a> {

@@ -56,12 +56,13 @@ fn tensor(element: &str, shape: &[usize], offset: u64) -> Value {
     json!({ "type": element, "shape": shape, "offset": offset })
 }
 
-/// Two tensors with a gap between them, and something behind.
+/// Two tensors with a gap between them, and something behind: 77 bytes.
 fn two() -> (Vec<u8>, Value) {
-    let mut bytes = vec![1, 0, 254, 255, 0, 128, 255, 127, 9, 9, 9, 9];
+    let mut bytes = vec![1, 0, 254, 255, 0, 128, 255, 127];
+    bytes.resize(64, 9);
     bytes.extend([1.5_f32, -0.0].into_iter().flat_map(f32::to_le_bytes));
     bytes.extend([7; 5]);
-    (bytes, json!({ "words": tensor("int16", &[2, 2], 0), "scale": tensor("float32", &[2], 12) }))
+    (bytes, json!({ "words": tensor("int16", &[2, 2], 0), "scale": tensor("float32", &[2], 64) }))
 }
 
 #[test]
@@ -78,9 +79,9 @@ fn tensors_are_where_the_manifest_says() {
 fn tensors_larger_than_a_chunk_are_whole() {
     let numbers: Vec<i16> = (0..CHUNK + 3).map(|i| (i * 31) as i16).collect();
     let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
-    let folder = Folder::new(&bytes, &json!({ "x": tensor("int16", &[numbers.len() - 1], 2) }));
-    let found = Tensors::read(&folder.files()).unwrap().int16("x", &[CHUNK + 2]).unwrap();
-    assert_eq!(found[..], numbers[1..]);
+    let folder = Folder::new(&bytes, &json!({ "x": tensor("int16", &[numbers.len()], 0) }));
+    let found = Tensors::read(&folder.files()).unwrap().int16("x", &[CHUNK + 3]).unwrap();
+    assert_eq!(found[..], numbers[..]);
 }
 
 #[test]
@@ -110,11 +111,11 @@ fn weights_that_are_not_those_of_the_manifest_are_damaged() {
         ("20 bytes", bytes[..20].to_vec()),
         ("3 bytes", bytes[..3].to_vec()),
         ("0 bytes", Vec::new()),
-        ("26 bytes", [&bytes[..], &[0]].concat()),
+        ("78 bytes", [&bytes[..], &[0]].concat()),
     ] {
         let folder = Folder::new(&bytes, &places);
         fs::write(folder.0.join("model.bin"), change).unwrap();
-        let expected = format!("model.bin is damaged: expected 25 bytes, got {what}");
+        let expected = format!("model.bin is damaged: expected 77 bytes, got {what}");
         assert_eq!(folder.error(), expected);
     }
     for at in 0..bytes.len() {
@@ -132,21 +133,43 @@ fn weights_that_are_not_those_of_the_manifest_are_damaged() {
 #[test]
 fn places_that_cannot_be_are_errors() {
     let one = |place: Value| json!({ "x": place });
-    let too_many = usize::MAX / 2;
+    let too_many = usize::MAX / 4;
     for (places, expected) in [
-        (one(tensor("int16", &[13], 0)), "model.bin: ends at byte 25, within a tensor"),
-        (one(tensor("int16", &[1], 1 << 40)), "model.bin: ends at byte 25, within a tensor"),
+        (one(tensor("int16", &[39], 0)), "model.bin: ends at byte 77, within a tensor"),
+        (
+            one(tensor("int16", &[1], 1 << 40)),
+            "manifest.json: tensor x: expected at 0, got 1099511627776",
+        ),
         (
             json!({ "a": tensor("int16", &[2], 0), "b": tensor("int16", &[2], 2) }),
-            "manifest.json: tensor b: expected to begin at 4 or later, got 2",
+            "manifest.json: tensor b: expected at 64, got 2",
         ),
         (
             one(tensor("int8", &[2], 0)),
             r#"manifest.json: tensor x: expected "int16" or "float32", got "int8""#,
         ),
-        (one(tensor("int16", &[too_many, 3], 0)), "manifest.json: tensor x: too large"),
+        (one(tensor("int16", &[too_many, 5], 0)), "manifest.json: tensor x: too large"),
+        (one(tensor("float32", &[2 * too_many], 0)), "manifest.json: tensor x: too large"),
         (one(tensor("int16", &[too_many], 0)), "manifest.json: tensor x: no memory for it"),
     ] {
         assert_eq!(Folder::new(&two().0, &places).error(), expected);
+    }
+}
+
+/// One wrong digit would make other weights of the same bytes, and other scores.
+#[test]
+fn no_tensor_is_read_from_another_place() {
+    for (end, bytes, start) in [(0, 1, 0), (8, 65_535, 64), (8, 65_536, 4096), (4096, 65_536, 4096)]
+    {
+        assert_eq!(place(end, bytes), start, "{bytes} bytes behind {end}");
+    }
+    let (bytes, _) = two();
+    for (name, element, right, count) in [("words", "int16", 0, 4), ("scale", "float32", 64, 2)] {
+        for offset in (0..=bytes.len() as u64).filter(|offset| *offset != right) {
+            let mut places = two().1;
+            places[name] = tensor(element, &[count], offset);
+            let error = Folder::new(&bytes, &places).error();
+            assert!(error.contains(": expected at "), "{name} at {offset}: {error}");
+        }
     }
 }
