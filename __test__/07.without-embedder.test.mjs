@@ -191,17 +191,20 @@ describe("a library that", { concurrency: 2 }, () => {
 		});
 	}
 
-	test("has an entry beside it that cannot be read", async (t) => {
-		const folder = temporaryFolder(t);
-		const entry = join(folder, "onnxruntime.json");
-		writeFileSync(entry, "{");
-		const file = join(folder, basename(library));
-		link(library, file);
-		await assertWorksWithout(
-			{ KNOWLEDGEPULSE_SCORING_LIBRARY: file },
-			literally(entry),
-		);
-	});
+	for (const unreadable of ["is text", "is a folder"]) {
+		test(`has an entry beside it that ${unreadable}`, async (t) => {
+			const folder = temporaryFolder(t);
+			const entry = join(folder, "onnxruntime.json");
+			writeFileSync(entry, "");
+			damage[unreadable](entry);
+			const file = join(folder, basename(library));
+			link(library, file);
+			await assertWorksWithout(
+				{ KNOWLEDGEPULSE_SCORING_LIBRARY: file },
+				literally(entry),
+			);
+		});
+	}
 
 	test("is missing, when it is required", async (t) => {
 		const file = join(temporaryFolder(t), "libonnxruntime");

@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     fs::File,
-    io::Read,
+    io::{ErrorKind, Read},
     path::{Path, PathBuf},
 };
 
@@ -179,14 +179,18 @@ impl ModelFiles {
     }
 }
 
-/// Checks the library against the entry beside it, if there is one of its name.
+/// Checks the library against the entry beside it, if there is one of its name. An entry that is
+/// there and cannot be read, for want of a file descriptor for instance, is no reason to do without.
 ///
 /// # Errors
 ///
 /// The library is not what the entry says, or the entry cannot be read.
 pub fn verify_library(path: &Path) -> Result<(), EmbedError> {
     let beside = path.with_file_name(LIBRARY_ENTRY);
-    let Ok(json) = std::fs::read(&beside) else { return Ok(()) };
+    let json = match std::fs::read(&beside) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        read => read.map_err(|error| file_error(&beside, error))?,
+    };
     let entry: Entry = serde_json::from_slice(&json)
         .map_err(|error| file_error(&beside, format!("not a library entry: {error}")))?;
     if path.file_name().is_some_and(|name| name == entry.name.as_str()) {
