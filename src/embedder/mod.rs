@@ -25,7 +25,6 @@ use std::{
     cell::Cell,
     path::PathBuf,
     sync::Arc,
-    thread,
     time::{Duration, Instant},
 };
 
@@ -41,6 +40,8 @@ pub use window::TextWindow;
 
 use memo::Memo;
 use model::Model;
+
+use crate::threads;
 
 /// The model sees this many tokens of a text, `[CLS]` included.
 pub const MAX_TOKENS: usize = 512;
@@ -122,10 +123,8 @@ impl Embedder {
     /// What is missing or damaged, and where.
     pub fn load(settings: &Settings) -> Result<Self, EmbedError> {
         let files = Arc::new(ModelFiles::open(&settings.model_dir)?);
-        let (model, tokenizer) = thread::scope(|scope| {
-            let tokenizer = scope.spawn(|| files.read_tokenizer());
-            (Model::load(files.clone(), settings), tokenizer.join())
-        });
+        let (tokenizer, model) =
+            threads::both(|| files.read_tokenizer(), || Model::load(files.clone(), settings));
         let panicked = |_| Err(EmbedError::Model("reading the tokenizer panicked".into()));
         let (model, tokenizer) = (model?, tokenizer.unwrap_or_else(panicked)?);
         release_free_memory();

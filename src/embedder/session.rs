@@ -3,7 +3,6 @@
 use std::{
     ffi::{CStr, CString},
     sync::Arc,
-    thread,
 };
 
 use once_cell::sync::OnceCell;
@@ -17,6 +16,7 @@ use ort::{
 };
 
 use super::{CancelToken, DIMENSIONS, EmbedError, Embedding, ModelFiles, Precision, operators};
+use crate::threads;
 
 /// The graph of a precision: `input_ids`, int64 \[tokens\], to `embedding`, float32 \[384\].
 ///
@@ -97,16 +97,14 @@ impl SessionMaker {
     /// take about the same time, and so are done at the same time.
     fn verified_session(&self, threads: usize) -> Result<Session, EmbedError> {
         self.files.verify_graphs()?;
-        thread::scope(|scope| {
-            let session = scope.spawn(|| {
-                let weights = self.weights(threads)?;
-                self.session(self.precision.graph(), threads, &weights)
-            });
-            let verified = self.files.verify_weights();
-            let session = session.join().unwrap_or_else(|_| {
-                Err(EmbedError::Runtime("the session could not be created: panic".into()))
-            });
-            verified.and(session)
+        let load = || {
+            let weights = self.weights(threads)?;
+            self.session(self.precision.graph(), threads, &weights)
+        };
+        let (session, verified) = threads::both(load, || self.files.verify_weights());
+        verified?;
+        session.unwrap_or_else(|_| {
+            Err(EmbedError::Runtime("the session could not be created: panic".into()))
         })
     }
 
