@@ -9,6 +9,7 @@ mod files;
 #[doc(hidden)]
 pub mod kernels;
 mod memo;
+mod memory;
 mod model;
 mod operators;
 mod precision;
@@ -100,6 +101,8 @@ pub enum EmbedError {
     Runtime(String),
     #[error("the model: {0}")]
     Model(String),
+    #[error("there is not enough memory: {bytes} bytes are needed")]
+    Memory { bytes: usize },
     #[error("switched off")]
     Off,
     #[error("cancelled")]
@@ -123,6 +126,7 @@ impl Embedder {
     /// What is missing or damaged, and where.
     pub fn load(settings: &Settings) -> Result<Self, EmbedError> {
         let files = Arc::new(ModelFiles::open(&settings.model_dir)?);
+        memory::require(memory::FOR_A_MODEL)?;
         let (tokenizer, model) =
             threads::both(|| files.read_tokenizer(), || Model::load(files.clone(), settings));
         let panicked = |_| Err(EmbedError::Model("reading the tokenizer panicked".into()));
@@ -157,6 +161,7 @@ impl Embedder {
         for ids in &windows {
             let compute = || {
                 is_computed.set(true);
+                memory::require(memory::FOR_A_TEXT)?;
                 self.model.run(ids, cancel)
             };
             let embedding = match windows.len() {

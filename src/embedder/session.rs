@@ -15,7 +15,9 @@ use ort::{
     value::{DynValue, Tensor, TensorElementType, TensorRef, TensorRefMut, ValueType},
 };
 
-use super::{CancelToken, DIMENSIONS, EmbedError, Embedding, ModelFiles, Precision, operators};
+use super::{
+    CancelToken, DIMENSIONS, EmbedError, Embedding, ModelFiles, Precision, memory, operators,
+};
 use crate::threads;
 
 /// The graph of a precision: `input_ids`, int64 \[tokens\], to `embedding`, float32 \[384\].
@@ -77,7 +79,11 @@ impl ModelSession {
         }
         // Checked again: the files may have been replaced since the other session was made, and
         // scores must not depend on how many texts there are.
-        let made = self.side_by_side.get_or_init(|| self.maker.verified_session(1).ok());
+        let make = || {
+            memory::require(memory::FOR_A_MODEL)?;
+            self.maker.verified_session(1)
+        };
+        let made = self.side_by_side.get_or_init(|| make().ok());
         made.as_ref().unwrap_or(&self.alone)
     }
 }
