@@ -1,0 +1,79 @@
+/** Memory is flat: what is done a million times takes no more at the end than after the start. */
+import { assertEndedWell, run as runChild } from "../__test__/lib/child.mjs";
+import { LOADS } from "./leaks/loads.mjs";
+import { fit } from "./leaks/measure.mjs";
+import { memoryGroup } from "./lib/cgroup.mjs";
+import { main } from "./lib/main.mjs";
+
+export const title = "Leaks";
+
+const MIB = 2 ** 20;
+const GROUP_BYTES = 512 * MIB;
+const SAMPLES = 40;
+
+/**
+ * More than that over a run is a leak: V8 and the allocator move by a few megabytes as they please, and
+ * 4 bytes for each of a million scores would already be more.
+ */
+const MOST_GROWTH = 4 * MIB;
+
+async function measureInChild({ scoring, input }) {
+	const { measure } = await import("../trust/leaks/measure.mjs");
+	return measure(scoring, input);
+}
+
+/** Does one load in a fresh process; `group` limits its memory. */
+async function flat(name, { short, log, group }) {
+	const load = LOADS[name];
+	const count = short ? load.short : load.count;
+	const warmUp = Math.ceil(count / (short ? 1 : 4));
+	const ended = await runChild(measureInChild, {
+		input: { name, warmUp, count, samples: SAMPLES },
+		env: load.env,
+		execArgv: ["--expose-gc"],
+		under: group?.under,
+		killAfterMs: 1_200_000,
+	});
+	const points = ended.value;
+	assertEndedWell(ended);
+	const { slope, error } = fit(points);
+	const growth = slope * count;
+	const where = group ? `, in ${GROUP_BYTES / MIB} MB` : "";
+	const first = (points[0][1] / MIB).toFixed(1);
+	const last = (points.at(-1)[1] / MIB).toFixed(1);
+	const found =
+		`${slope.toFixed(2)} ± ${error.toFixed(2)} bytes each, ` +
+		`${(growth / MIB).toFixed(2)} MB in all (${first} MB at first, ${last} at last)` +
+		(group ? `, peak of the group ${(group.peak() / MIB).toFixed()} MB` : "");
+	log(`${name}${where}, ${count.toLocaleString("en")} times: ${found}`);
+	if (growth > MOST_GROWTH && slope > 3 * error)
+		throw new Error(`${name}${where}: memory grows by ${found}`);
+	return { what: name + where, tried: count.toLocaleString("en"), found };
+}
+
+export async function run({ short, log }) {
+	const rows = [];
+	for (const name of Object.keys(LOADS))
+		rows.push(await flat(name, { short, log }));
+	const limited = Object.keys(LOADS).filter((name) => LOADS[name].inGroup);
+	for (const name of limited) {
+		const group = memoryGroup(GROUP_BYTES);
+		if (!group) {
+			const found = "no control group can be made";
+			rows.push({
+				what: `${name}, in 512 MB`,
+				tried: "not available here",
+				found,
+			});
+			continue;
+		}
+		try {
+			rows.push(await flat(name, { short, log, group }));
+		} finally {
+			group.remove();
+		}
+	}
+	return rows;
+}
+
+await main(import.meta.url, { title, run });

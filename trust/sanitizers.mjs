@@ -1,0 +1,98 @@
+/** AddressSanitizer, LeakSanitizer and Valgrind over the tests of the Rust core. */
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { capture, root } from "../scripts/lib/run.mjs";
+import { main } from "./lib/main.mjs";
+
+export const title = "Sanitizers";
+
+/** Valgrind takes fifty times as long: what has `unsafe` code, and little arithmetic. */
+const UNDER_VALGRIND = ["cache::", "snapshot::", "embedder::encoder::team::"];
+
+/** Both names and places, in the words that cargo and the sanitizers have for this system. */
+const target = () => /^host: (.*)$/m.exec(capture("rustc", ["-vV"]))[1];
+
+/** Runs `cargo` and gives what it printed; anything but success is a finding. */
+async function cargo(args, env) {
+	const child = spawn("cargo", args, {
+		cwd: root,
+		env: { ...process.env, ...env },
+		stdio: ["ignore", "pipe", "pipe"],
+	});
+	let output = "";
+	for (const stream of [child.stdout, child.stderr])
+		stream.setEncoding("utf8").on("data", (text) => {
+			output += text;
+		});
+	const [code] = await new Promise((resolve, reject) => {
+		child.on("error", reject);
+		child.on("close", (...ending) => resolve(ending));
+	});
+	if (code !== 0) {
+		const told = Object.entries(env).map(
+			([name, value]) => `${name}="${value}"`,
+		);
+		throw new Error(
+			`${told.join(" ")} cargo ${args.join(" ")} failed:\n${output.slice(-8_000)}`,
+		);
+	}
+	return output;
+}
+
+/** How many tests have passed. */
+function passed(output) {
+	const results = [...output.matchAll(/test result: ok\. (\d+) passed/g)];
+	const count = results.reduce((sum, [, number]) => sum + Number(number), 0);
+	if (count === 0) throw new Error(`no test has run:\n${output.slice(-2_000)}`);
+	return count;
+}
+
+/** All tests, or those of the library, with every access to memory checked and every leak told. */
+async function address({ short, log }) {
+	const what = "AddressSanitizer and LeakSanitizer";
+	const args = [
+		"test",
+		"--target",
+		target(),
+		...(short ? ["--lib"] : ["--tests"]),
+	];
+	const output = await cargo(args, {
+		// The sanitizers are in the stable compiler, behind a flag.
+		RUSTC_BOOTSTRAP: "1",
+		RUSTFLAGS: "-Zsanitizer=address",
+		ASAN_OPTIONS: "detect_leaks=1:detect_stack_use_after_return=1",
+		CARGO_TARGET_DIR: join(root, "target", "sanitizers"),
+	});
+	const tried = `${passed(output)} tests of the Rust core`;
+	log(`${what}: ${tried}: no error`);
+	return { what, tried, found: "no error, no leak" };
+}
+
+/** Some of the tests in Valgrind, where there is one. */
+async function valgrind({ short, log }) {
+	const what = "Valgrind (memcheck)";
+	const version = capture("valgrind", ["--version"])?.trim();
+	if (!version)
+		return {
+			what,
+			tried: "not available here",
+			found: "valgrind is not installed",
+		};
+	const runner = `CARGO_TARGET_${target().toUpperCase().replaceAll("-", "_")}_RUNNER`;
+	const command = [
+		...["valgrind", "--quiet", "--error-exitcode=99", "--leak-check=full"],
+		...["--errors-for-leak-kinds=definite", "--show-leak-kinds=definite"],
+	];
+	const filters = short ? UNDER_VALGRIND.slice(0, 1) : UNDER_VALGRIND;
+	const args = ["test", "--lib", "--target", target(), "--", ...filters];
+	const output = await cargo(args, { [runner]: command.join(" ") });
+	const tried = `${passed(output)} tests of the Rust core, ${version}`;
+	log(`${what}: ${tried}: no error`);
+	return { what, tried, found: "no error, nothing definitely lost" };
+}
+
+export async function run(options) {
+	return [await address(options), await valgrind(options)];
+}
+
+await main(import.meta.url, { title, run });
