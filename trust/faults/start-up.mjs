@@ -6,13 +6,17 @@ import { modelDir, readManifest } from "../../__test__/lib/model-folder.mjs";
 import { CONFIGURATIONS, environment } from "./configurations.mjs";
 import { TRACES } from "./probe.mjs";
 
-/** What the first score may take, counted from the start of the process: that of the SDK takes 411 ms. */
+/**
+ * The processor time that the first score may take, start of the process included: as much as the first
+ * one of the SDK takes by the clock. Other than the clock, it says little of what else the machine does.
+ */
 const BUDGET_MS = 400;
 
-/** Scores at once; the time since the start of the process. */
+/** Scores at once; the time since the start of the process, and that of the processor. */
 async function firstScore({ scoring, input }) {
 	await scoring.evaluateValue(input);
-	return performance.now();
+	const { user, system } = process.cpuUsage();
+	return { clock: performance.now(), processor: (user + system) / 1000 };
 }
 
 const median = (values) =>
@@ -36,12 +40,13 @@ export async function startUp({ starts, log }) {
 			assertQuiet(ended);
 			times.push(ended.value);
 		}
-		const [fastest, typical] = [Math.min(...times), median(times)];
+		const least = Math.min(...times.map(({ processor }) => processor));
+		const clock = median(times.map(({ clock }) => clock));
 		const what = `first score with all files checked, ${configuration.name}`;
-		const found = `${fastest.toFixed()} ms after the start at best, ${typical.toFixed()} as a median; ${BUDGET_MS} are allowed`;
+		const found = `${clock.toFixed()} ms after the start (median), ${least.toFixed()} ms of the processor (least); ${BUDGET_MS} are allowed`;
 		log(`${what}: ${found}`);
-		// The best: what else the machine has to do takes nothing from it.
-		if (fastest > BUDGET_MS) throw new Error(`${what}: ${found}`);
+		// The least: what the machine has to do besides makes it more, not less.
+		if (least > BUDGET_MS) throw new Error(`${what}: ${found}`);
 		const tried = `${starts} processes, ${(bytes / 2 ** 20).toFixed()} MB of files`;
 		rows.push({ what, tried, found });
 	}

@@ -5,6 +5,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
 import { modelCopy } from "../../__test__/lib/model-folder.mjs";
 import { random, says, trace } from "../../__test__/lib/traces.mjs";
 import { ended, startWorker } from "../../__test__/lib/workers.mjs";
@@ -40,9 +41,12 @@ const inFlight = (call) => async (from, count) => {
 	}
 };
 
-/** Does `thing(i)` for each number, one after the other. */
+/** Does `thing(i)` for each number, one after the other, each in a turn in which finalisers may run. */
 const inTurn = (thing) => async (from, count) => {
-	for (let i = from; i < from + count; i++) await thing(i);
+	for (let i = from; i < from + count; i++) {
+		await thing(i);
+		await turn();
+	}
 };
 
 const scores = (scoring, make) => {
@@ -71,7 +75,7 @@ const INVALID = [
 	(i) => ({ ...plain(i), steps: i }),
 	(i) => trace({ objective: i }),
 	(i) => trace({ confidence: i + 2 }),
-	(i) => trace({ steps: [{ type: `type ${i}` }] }),
+	(i) => trace({ steps: [{ type: i }] }),
 	(i) => trace({ steps: [{ type: "thought", content: [i] }] }),
 	(i) => ({
 		...plain(i),
@@ -131,7 +135,7 @@ export const LOADS = {
 					);
 					const settled = Promise.allSettled(calls);
 					// At once, in the next turn, and in the middle of the first text.
-					if (i % 3 === 1) await new Promise(setImmediate);
+					if (i % 3 === 1) await turn();
 					if (i % 3 === 2)
 						await new Promise((resolve) => setTimeout(resolve, 1));
 					controller.abort();
@@ -166,7 +170,7 @@ export const LOADS = {
 		env: OFF,
 		make: ({ Scorer }) => {
 			let scorer = new Scorer();
-			for (const vector of vectors(200)) scorer.cache.add(vector);
+			for (const vector of vectors(50)) scorer.cache.add(vector);
 			return inTurn(() => {
 				scorer = Scorer.restore(scorer.snapshot());
 			});
@@ -209,7 +213,6 @@ export const LOADS = {
 				const runtime = i % 2 ? "rust" : "onnxruntime";
 				await new Scorer({ modelDir, runtime }).evaluateValue(text(i));
 				gc();
-				await new Promise(setImmediate);
 			});
 		},
 	},
