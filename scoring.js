@@ -7,7 +7,9 @@ function open() {
 
 	// Without this, threads of the engine could still be in ONNX Runtime while its static data is
 	// being destroyed. An environment cleanup hook alone does not run when the main thread exits.
-	process.once("exit", native.close);
+	// Test runners load modules many times over; the addon stays, and one listener is enough.
+	if (!process.listeners("exit").includes(native.close))
+		process.once("exit", native.close);
 
 	/** A class of JavaScript's own refuses to be called without `new`, which a native one does not. */
 	class VectorCache extends native.VectorCache {}

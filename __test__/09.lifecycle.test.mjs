@@ -235,6 +235,21 @@ describe("without an end", { concurrency: 2 }, () => {
 			assertQuiet(await run(body, { input: trace() }));
 	});
 
+	test("modules that are loaded many times over share one exit listener", async () => {
+		const listeners = await valueFrom(async ({ scoring }) => {
+			const { createRequire } = await import("node:module");
+			const require = createRequire(import.meta.url);
+			const listeners = process.listenerCount("exit");
+			for (let time = 0; time < 20; time++) {
+				for (const file of Object.keys(require.cache))
+					if (!file.endsWith(".node")) delete require.cache[file];
+				if (require("../index.js") === scoring) throw new Error("not anew");
+			}
+			return process.listenerCount("exit") - listeners;
+		});
+		assert.equal(listeners, 0);
+	});
+
 	test("the addon can be loaded twice", async () => {
 		const ended = await run(
 			async ({ scoring, input }) => {
