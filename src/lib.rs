@@ -45,6 +45,7 @@ pub mod cache;
 pub mod dimensions;
 pub mod embedder;
 pub mod error;
+mod fault;
 pub mod node;
 pub mod overrides;
 pub mod score;

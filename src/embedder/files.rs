@@ -11,6 +11,7 @@ use blake3::{Hash, Hasher};
 use serde::Deserialize;
 
 use super::{DIMENSIONS, EmbedError, MAX_TOKENS, Tokenizer};
+use crate::fault;
 
 const MANIFEST: &str = "manifest.json";
 const GRAPHS: [&str; 4] = ["exact.onnx", "fast.onnx", "fast-u8.onnx", "fast-weights.onnx"];
@@ -126,6 +127,7 @@ impl ModelFiles {
     ///
     /// Why it cannot be used.
     pub fn read_tokenizer(&self) -> Result<Tokenizer, EmbedError> {
+        fault::point("tokenizer");
         let (path, entry) = (self.path(TOKENIZER), self.entry(TOKENIZER)?);
         let json = std::fs::read(&path).map_err(|error| file_error(&path, error))?;
         entry.check(&path, json.len() as u64, blake3::hash(&json))?;

@@ -26,6 +26,8 @@ use compute::{
     token_embeddings,
 };
 
+use crate::fault;
+
 /// The domain of the operators in the graph.
 const DOMAIN: &str = "knowledgepulse";
 
@@ -150,7 +152,11 @@ impl Operator for ModelOperator {
         let Self { name, compute, .. } = *self;
         Ok(Box::new(move |context: &ComputeContext| {
             // A panic must not unwind into ONNX Runtime.
-            catch_unwind(AssertUnwindSafe(|| compute(context, attributes)))
+            let compute = || {
+                fault::point("operator");
+                compute(context, attributes)
+            };
+            catch_unwind(AssertUnwindSafe(compute))
                 .unwrap_or_else(|_| Err(Error::new("panicked")))
                 .map_err(|error| Error::new(format!("{name}: {error}")))
         }))

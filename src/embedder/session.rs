@@ -18,7 +18,7 @@ use ort::{
 use super::{
     CancelToken, DIMENSIONS, EmbedError, Embedding, ModelFiles, Precision, memory, operators,
 };
-use crate::threads;
+use crate::{fault, threads};
 
 /// The graph of a precision: `input_ids`, int64 \[tokens\], to `embedding`, float32 \[384\].
 ///
@@ -104,6 +104,7 @@ impl SessionMaker {
     fn verified_session(&self, threads: usize) -> Result<Session, EmbedError> {
         self.files.verify_graphs()?;
         let load = || {
+            fault::point("session");
             let weights = self.weights(threads)?;
             self.session(self.precision.graph(), threads, &weights)
         };

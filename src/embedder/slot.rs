@@ -7,6 +7,7 @@ use std::{
 };
 
 use super::{EmbedError, Embedder, Precision};
+use crate::fault;
 
 /// After a failure, calls within this time get the same answer; the first one later tries again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -146,9 +147,12 @@ impl EmbedderSlot {
 
     fn load(&self) -> Result<Arc<Embedder>, EmbedError> {
         // A panic must not leave other threads waiting for this load.
-        let loaded = std::panic::catch_unwind(|| Embedder::load(&self.settings))
-            .unwrap_or_else(|_| Err(EmbedError::Model("loading it panicked".into())))
-            .map(Arc::new);
+        let loaded = std::panic::catch_unwind(|| {
+            fault::point("load");
+            Embedder::load(&self.settings)
+        })
+        .unwrap_or_else(|_| Err(EmbedError::Model("loading it panicked".into())))
+        .map(Arc::new);
         *self.lock() = match &loaded {
             Ok(embedder) => Inner::Ready(embedder.clone()),
             Err(error) => Inner::Failed { error: error.clone(), at: Instant::now() },

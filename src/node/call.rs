@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     error::Error,
+    fault,
     scorer::{CallHandle, Detail, Reply, Task},
     trace::{self, ReadError},
 };
@@ -54,7 +55,11 @@ pub fn submit<'env>(
     let state = EnvState::of(env)?;
     let (promise, deferred) = Promise::new(env)?;
     let long = owned.scorer.options().long_text;
-    let read = catch_unwind(AssertUnwindSafe(|| trace::read(&JsView::new(env, value), long)));
+    let read = catch_unwind(AssertUnwindSafe(|| {
+        fault::point("read");
+        trace::read(&JsView::new(env, value), long)
+    }));
+    fault::point("submit");
     let refused = match read {
         Ok(Ok(trace)) => {
             let reply = reply(state, deferred, task.into());

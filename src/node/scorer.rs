@@ -24,6 +24,7 @@ use crate::{
     cache::{self, CacheOptions},
     embedder::{EmbedderHandle, LongText, ModelFiles},
     error::{self, Error},
+    fault,
     scorer::{self, CallHandle, Detail, ScorerOptions, Task, monotonic_clock},
     snapshot,
 };
@@ -191,7 +192,10 @@ impl napi::Task for Save {
     type JsValue = Option<SaveError>;
 
     fn compute(&mut self) -> Result<Self::Output> {
-        let save = || snapshot::save(&self.path, &self.bytes);
+        let save = || {
+            fault::point("save");
+            snapshot::save(&self.path, &self.bytes)
+        };
         let saved = catch_unwind(AssertUnwindSafe(save));
         Ok(saved.unwrap_or_else(|_| Err(Error::internal("writing the snapshot panicked"))))
     }

@@ -16,6 +16,8 @@ use std::{
     thread,
 };
 
+use crate::fault;
+
 /// A thread that waits looks so often before it lets others have the core.
 const SPINS: usize = 2000;
 
@@ -67,7 +69,11 @@ impl Team {
                 if index >= count {
                     return;
                 }
-                if catch_unwind(AssertUnwindSafe(|| task(index))).is_err() {
+                let task = || {
+                    fault::point("task");
+                    task(index)
+                };
+                if catch_unwind(AssertUnwindSafe(task)).is_err() {
                     panicked.store(true, Ordering::Relaxed);
                 }
             }

@@ -18,6 +18,7 @@ use super::{
     },
     Attributes,
 };
+use crate::fault;
 
 /// A task of fewer operations than this is done sooner than another thread is woken.
 const WORTH_A_THREAD: usize = 100_000;
@@ -37,7 +38,11 @@ fn parallel(
     // A panic must not unwind through the threads of ONNX Runtime.
     let panicked = AtomicBool::new(false);
     let guarded = |index| {
-        if catch_unwind(AssertUnwindSafe(|| task(index))).is_err() {
+        let task = || {
+            fault::point("task");
+            task(index)
+        };
+        if catch_unwind(AssertUnwindSafe(task)).is_err() {
             panicked.store(true, Ordering::Relaxed);
         }
     };
