@@ -180,7 +180,8 @@ export interface InvalidTraceError extends Error {
  * scores are those that one gets by awaiting each call before making the next.
  *
  * A text that was embedded lately is not embedded again. A score that cannot depend on novelty, that
- * of a single thought, is there at once; the trace enters the cache in its turn.
+ * of a single thought, is there at once, and the trace enters the cache in its turn; while 1,024
+ * such traces wait for theirs, a further one is answered in its turn.
  *
  * @param trace The trace. It is read at once; later changes to it do not matter.
  * @returns The score, in [0, 1].
@@ -263,7 +264,8 @@ export interface ScorerOptions extends ConfigureOptions {
 	/**
 	 * The longest that a score waits for its embedding, in milliseconds, 0 or more. After that it
 	 * has novelty 0.5 and the source `"over-budget"`; the embedding enters the cache in its turn all
-	 * the same. Default: as long as it takes, because a score that depends on the clock cannot be
+	 * the same. While 1,024 such embeddings wait, later calls are answered so at once, and leave no
+	 * mark. Default: as long as it takes, because a score that depends on the clock cannot be
 	 * repeated.
 	 */
 	budgetMs?: number;

@@ -18,7 +18,7 @@ type Task = Box<dyn FnOnce() + Send>;
 type Place = (Instant, u64);
 
 #[derive(Default)]
-struct Deadlines {
+pub struct Deadlines {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -43,36 +43,38 @@ impl Drop for Deadline {
     }
 }
 
-/// Does `task` at `when`, or as soon after it as the thread gets to it. It must be quick.
-///
-/// # Errors
-///
-/// `INTERNAL` when the system gives no thread.
-pub fn at(when: Instant, task: impl FnOnce() + Send + 'static) -> Result<Deadline> {
-    let deadlines = running()?;
-    let mut state = deadlines.lock();
-    let place = (when, state.issued);
-    state.issued += 1;
-    state.tasks.insert(place, Box::new(task));
-    deadlines.changed.notify_one();
-    Ok(Deadline { deadlines, place })
-}
-
-fn running() -> Result<&'static Deadlines> {
-    static DEADLINES: OnceCell<&'static Deadlines> = OnceCell::new();
-    DEADLINES
-        .get_or_try_init(|| {
-            let deadlines: &'static Deadlines = Box::leak(Box::default());
-            thread::Builder::new()
-                .name("kp-deadlines".into())
-                .spawn(|| deadlines.run())
-                .map_err(|error| Error::internal(format!("no thread for deadlines: {error}")))?;
-            Ok(deadlines)
-        })
-        .copied()
-}
-
 impl Deadlines {
+    /// Those of the process; the first call starts their thread.
+    ///
+    /// # Errors
+    ///
+    /// `INTERNAL` when the system gives no thread.
+    pub fn running() -> Result<&'static Self> {
+        static DEADLINES: OnceCell<&'static Deadlines> = OnceCell::new();
+        DEADLINES
+            .get_or_try_init(|| {
+                let deadlines: &'static Self = Box::leak(Box::default());
+                thread::Builder::new()
+                    .name("kp-deadlines".into())
+                    .spawn(|| deadlines.run())
+                    .map_err(|error| {
+                        Error::internal(format!("no thread for deadlines: {error}"))
+                    })?;
+                Ok(deadlines)
+            })
+            .copied()
+    }
+
+    /// Does `task` at `when`, or as soon after it as the thread gets to it. It must be quick.
+    pub fn at(&'static self, when: Instant, task: impl FnOnce() + Send + 'static) -> Deadline {
+        let mut state = self.lock();
+        let place = (when, state.issued);
+        state.issued += 1;
+        state.tasks.insert(place, Box::new(task));
+        self.changed.notify_one();
+        Deadline { deadlines: self, place }
+    }
+
     fn run(&self) {
         let mut state = self.lock();
         loop {
@@ -110,13 +112,13 @@ mod tests {
     fn things_are_done_in_the_order_of_their_times_and_not_before() {
         let (sender, receiver) = mpsc::channel();
         let start = Instant::now();
-        let mut kept = vec![at(start, || panic!("must not end the thread")).unwrap()];
+        let deadlines = Deadlines::running().unwrap();
+        let mut kept = vec![deadlines.at(start, || panic!("must not end the thread"))];
         for ms in [40, 10, 30, 0, 20] {
             let sender = sender.clone();
             let when = start + Duration::from_millis(ms);
-            kept.push(
-                at(when, move || sender.send((ms, Instant::now() >= when)).unwrap()).unwrap(),
-            );
+            let task = move || sender.send((ms, Instant::now() >= when)).unwrap();
+            kept.push(deadlines.at(when, task));
         }
         let done: Vec<_> = (0..5).map(|_| receiver.recv().unwrap()).collect();
         assert_eq!(done, [0, 10, 20, 30, 40].map(|ms| (ms, true)));
@@ -127,7 +129,7 @@ mod tests {
         let held = std::sync::Arc::new(());
         let holds = held.clone();
         let hour = Instant::now() + Duration::from_secs(3600);
-        let deadline = at(hour, move || drop(holds)).unwrap();
+        let deadline = Deadlines::running().unwrap().at(hour, move || drop(holds));
         assert_eq!(std::sync::Arc::strong_count(&held), 2);
         drop(deadline);
         assert_eq!(std::sync::Arc::strong_count(&held), 1);

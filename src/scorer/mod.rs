@@ -5,13 +5,14 @@
 
 mod account;
 mod deadlines;
+mod early;
 mod order;
 mod pending;
 mod statistics;
 
 use std::{
     sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -20,13 +21,15 @@ use std::{
 use once_cell::sync::OnceCell;
 
 pub use account::{Account, Times};
+use deadlines::Deadlines;
+pub use early::MOST_EARLY;
 use order::Order;
 use pending::Pending;
 pub use statistics::Statistics;
 
 use crate::{
     cache::{CacheOptions, Nearest, VectorCache},
-    dimensions::{Novelty, NoveltySource},
+    dimensions::NoveltySource,
     embedder::{Embed, EmbedError, LongText},
     error::Result,
     score::Score,
@@ -121,20 +124,24 @@ pub fn monotonic_clock() -> Duration {
     START.get_or_init(Instant::now).elapsed()
 }
 
-/// A call that is on its way, for whoever may want to abort it.
+/// A call that is on its way, for whoever may want to abort it. It keeps nothing of the call in
+/// memory, because a garbage collector may take its time to drop it.
 #[derive(Clone)]
 pub struct CallHandle {
-    scorer: Arc<Scorer>,
-    pending: Arc<Pending>,
+    scorer: Weak<Scorer>,
+    pending: Weak<Pending>,
 }
 
 impl CallHandle {
     /// Answers the call with `ABORTED`; it leaves no mark in the cache. Without effect, and `false`,
     /// when the call has its answer or is getting it.
     pub fn abort(&self) -> bool {
-        let aborted = self.pending.abort();
+        let (Some(scorer), Some(pending)) = (self.scorer.upgrade(), self.pending.upgrade()) else {
+            return false;
+        };
+        let aborted = pending.abort();
         if aborted {
-            self.scorer.lock_statistics().aborted += 1;
+            scorer.lock_statistics().aborted += 1;
         }
         aborted
     }
@@ -202,7 +209,7 @@ impl Scorer {
     ///
     /// Where only the value is wanted and no novelty could change it, `reply` gets it at once; the
     /// embedding enters the cache in its turn all the same. An embedder that is required has to be
-    /// waited for.
+    /// waited for. See the module on early answers for how many there may be.
     ///
     /// # Errors
     ///
@@ -214,21 +221,34 @@ impl Scorer {
         embedder: Arc<dyn Embed>,
         reply: Reply,
     ) -> Result<CallHandle> {
+        let budget = self.options.budget.filter(|_| task != Task::Remember);
+        // Nothing may fail any more once the call has its ticket, and so will be answered.
+        let limit = budget.map(|budget| Ok((budget, Deadlines::running()?))).transpose()?;
+        let is_crowded = self.is_crowded();
         let known = matches!(task, Task::Score(Detail::Value) | Task::Peek(Detail::Value))
-            && !embedder.is_required();
+            && !embedder.is_required()
+            && !is_crowded;
         let value = known.then(|| Score::without_novelty(&trace)).flatten();
-        let pending = Pending::new(Some(trace), (self.clock)(), reply);
+        let since = (self.clock)();
+        let refusal = (limit.is_some() && is_crowded).then(|| self.over_budget(&trace, since));
+        let pending = Pending::new(Some(trace), since, reply);
+        if let Some(outcome) = refusal {
+            self.turn_away(&pending, outcome)?;
+            return Ok(self.handle(&pending));
+        }
         self.enqueue(Some(task), embedder, pending.clone())?;
-        match (value, self.options.budget) {
+        match (value, limit) {
             (Some(value), _) => {
                 self.answer_early(&pending, || Outcome::Value(value));
             }
-            (None, Some(budget)) if task != Task::Remember => {
-                self.answer_within(budget, &pending)?;
-            }
-            _ => {}
+            (None, Some((budget, deadlines))) => self.answer_within(budget, deadlines, &pending),
+            (None, None) => {}
         }
-        Ok(CallHandle { scorer: self.clone(), pending })
+        Ok(self.handle(&pending))
+    }
+
+    fn handle(self: &Arc<Self>, pending: &Arc<Pending>) -> CallHandle {
+        CallHandle { scorer: Arc::downgrade(self), pending: Arc::downgrade(pending) }
     }
 
     /// Loads the embedder and uses it once, in its turn like a call, and tells `reply`.
@@ -239,40 +259,7 @@ impl Scorer {
     pub fn warm_up(self: &Arc<Self>, embedder: Arc<dyn Embed>, reply: Reply) -> Result<CallHandle> {
         let pending = Pending::new(None, (self.clock)(), reply);
         self.enqueue(None, embedder, pending.clone())?;
-        Ok(CallHandle { scorer: self.clone(), pending })
-    }
-
-    /// Has the score without its embedding answer the call, if there is no other by then.
-    fn answer_within(self: &Arc<Self>, budget: Duration, pending: &Arc<Pending>) -> Result<()> {
-        let Some(when) = Instant::now().checked_add(budget) else { return Ok(()) };
-        let (scorer, call) = (Arc::downgrade(self), Arc::downgrade(pending));
-        let deadline = deadlines::at(when, move || {
-            let (Some(scorer), Some(pending)) = (scorer.upgrade(), call.upgrade()) else {
-                return;
-            };
-            let Some(trace) = &pending.trace else { return };
-            let novelty = Novelty::from(NoveltySource::OverBudget);
-            let score = Score::of(trace, novelty, &scorer.options.profiles);
-            let times = Times { total: (scorer.clock)() - pending.since, ..Times::default() };
-            let account = Box::new(Account { score, text: None, times });
-            if scorer.answer_early(&pending, || Outcome::Scored(account)) {
-                scorer.lock_statistics().over_budget += 1;
-            }
-        })?;
-        pending.deadline.get_or_init(|| deadline);
-        Ok(())
-    }
-
-    /// Answers before the call has had its turn; says whether it did.
-    fn answer_early(&self, pending: &Pending, outcome: impl FnOnce() -> Outcome) -> bool {
-        // Under the lock: after `close` nobody is to be answered.
-        let order = self.lock();
-        let answered = !order.closed && pending.answer(|| Ok(outcome()));
-        drop(order);
-        if answered {
-            self.lock_statistics().answered_after((self.clock)() - pending.since);
-        }
-        answered
+        Ok(self.handle(&pending))
     }
 
     /// Compares an embedding with the cache.

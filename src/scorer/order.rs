@@ -15,6 +15,7 @@ use crate::{
     dimensions::{Novelty, NoveltySource},
     embedder::{Embed, EmbedError, Embedded, Text},
     error::{Error, Result},
+    fault,
     score::Score,
     threads::pool,
 };
@@ -33,6 +34,8 @@ pub struct Order {
     waiting: BTreeMap<u64, Finished>,
     /// Being embedded just now.
     active: BTreeMap<u64, Arc<Pending>>,
+    /// Calls that were answered before their turn and have not had it yet.
+    pub early: usize,
     /// A thread is settling; whoever comes meanwhile leaves its result to that one.
     settling: bool,
     pub closed: bool,
@@ -142,7 +145,10 @@ impl Scorer {
         let outcome = if call.pending.is_aborted() {
             Err(Failure::Embedder(EmbedError::Cancelled))
         } else {
-            let embed = || call.embedder.embed(text, &call.pending.cancel);
+            let embed = || {
+                fault::point("embed");
+                call.embedder.embed(text, &call.pending.cancel)
+            };
             match catch_unwind(AssertUnwindSafe(embed)) {
                 Ok(outcome) => outcome.map_err(Failure::Embedder),
                 Err(_) => Err(Failure::Panic),
@@ -179,7 +185,14 @@ impl Scorer {
             };
             order = self.lock();
             order.next += 1;
-            let Claim::Caller(reply) = claim else { continue };
+            let reply = match claim {
+                Claim::Caller(reply) => reply,
+                Claim::Cache => {
+                    order.early = order.early.saturating_sub(1);
+                    continue;
+                }
+                Claim::Nothing => continue,
+            };
             {
                 let mut statistics = self.lock_statistics();
                 match &result {
@@ -196,6 +209,7 @@ impl Scorer {
 
     /// `answered` is the ticket of a call that has been answered before.
     fn outcome(&self, finished: Finished, answered: Option<u64>) -> Result<Outcome> {
+        fault::point("score");
         let Finished { call, outcome, begun, ended } = finished;
         let Call { task, embedder, pending } = call;
         let embedded = match outcome {
