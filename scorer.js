@@ -82,7 +82,7 @@ module.exports = function scorerClass(native, VectorCache) {
 			return new Scorer(native.Scorer.restore(buffer, options, String(path)));
 		}
 
-		warmup() {
+		async warmup() {
 			return this.#native.warmup();
 		}
 
@@ -115,15 +115,14 @@ module.exports = function scorerClass(native, VectorCache) {
 		}
 
 		#call(task, trace, options) {
-			let signal;
 			try {
-				signal = signalOf(options);
+				const signal = signalOf(options);
+				if (signal === undefined) return this.#native.call(task, trace);
+				if (signal.aborted) return Promise.reject(signal.reason);
+				return abortable(this.#native.start(task, trace), signal);
 			} catch (error) {
 				return Promise.reject(error);
 			}
-			if (signal === undefined) return this.#native.call(task, trace);
-			if (signal.aborted) return Promise.reject(signal.reason);
-			return abortable(this.#native.start(task, trace), signal);
 		}
 	};
 };

@@ -6,7 +6,7 @@ import {
 	explainValue,
 	status,
 } from "../index.mjs";
-import { assertEndedWell, run } from "./lib/child.mjs";
+import { assertEndedWell, run, valueFrom } from "./lib/child.mjs";
 import { trace } from "./lib/traces.mjs";
 
 /** Traces in which reading one place runs `trap`. */
@@ -207,6 +207,37 @@ describe("a trace that does things while it is read", () => {
 		});
 		assert.equal((await explainValue(value)).novelty.source, "empty-cache");
 	});
+});
+
+test("setters on prototypes have no say in answers and errors", async () => {
+	const codes = await valueFrom(
+		async ({ scoring, input }) => {
+			const { Scorer } = scoring;
+			const closed = new Scorer();
+			const open = new Scorer();
+			const set = () => {
+				throw new Error("thrown by a setter");
+			};
+			const hostile = [Object.prototype, Error.prototype];
+			for (const prototype of hostile)
+				for (const name of ["code", "path", "score", "embedder"])
+					Object.defineProperty(prototype, name, { set, configurable: true });
+			const calls = [
+				closed.evaluateValue(input),
+				open.evaluateValue({}),
+				open.explainValue(input),
+				open.warmup(),
+			];
+			closed.close();
+			calls.push(closed.evaluateValue(input));
+			const settled = await Promise.allSettled(calls);
+			return settled.map(({ status, reason }) => reason?.code ?? status);
+		},
+		{ input: trace() },
+	);
+	assert.deepEqual(codes, [
+		...["CLOSED", "INVALID_TRACE", "fulfilled", "fulfilled", "CLOSED"],
+	]);
 });
 
 test("nothing is pending in the end", () => {

@@ -4,6 +4,7 @@
 //! results as have come in by the time that JavaScript gets round to it.
 
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     ptr,
     sync::{
         Arc, Mutex, PoisonError,
@@ -20,7 +21,7 @@ use napi::{
 use once_cell::sync::OnceCell;
 
 use super::{call::Answer, report};
-use crate::{error, scorer::Outcome};
+use crate::{error, fault, scorer::Outcome};
 
 /// Wakes the JavaScript thread; weak, so that it alone does not keep the process alive.
 type Wake = ThreadsafeFunction<(), (), (), Status, false, true>;
@@ -62,14 +63,31 @@ struct Posted {
 }
 
 impl Posted {
+    /// Settles the promise, whatever happens on the way: one that never does is worse than any error.
     fn settle(self, env: &Env) -> Result<()> {
-        match self.result {
-            Ok(outcome) => {
-                report::warn_without_embedder(env, &outcome);
-                self.promise.resolve(env, report::answer(env, &outcome, &self.answer)?)
-            }
-            Err(error) => self.promise.reject(env, report::error(env, &error)?),
+        match catch_unwind(AssertUnwindSafe(|| self.value(env))) {
+            Ok(Ok(Ok(value))) => self.promise.resolve(env, value),
+            Ok(Ok(Err(reason))) => self.promise.reject(env, reason),
+            Ok(Err(_)) => self.fail(env, "the answer could not be made"),
+            Err(_) => self.fail(env, "making the answer panicked"),
         }
+    }
+
+    /// What the promise resolves to, or rejects with.
+    fn value(&self, env: &Env) -> Result<std::result::Result<sys::napi_value, sys::napi_value>> {
+        fault::point("answer");
+        Ok(match &self.result {
+            Ok(outcome) => {
+                report::warn_without_embedder(env, outcome);
+                Ok(report::answer(env, outcome, &self.answer)?)
+            }
+            Err(error) => Err(report::error(env, error)?),
+        })
+    }
+
+    fn fail(&self, env: &Env, what: &str) -> Result<()> {
+        report::forget_exception(env);
+        self.promise.reject(env, report::error(env, &error::Error::internal(what))?)
     }
 }
 

@@ -7,9 +7,9 @@ use std::{
 };
 
 use napi::{
-    Env, Result,
+    Env, JsValue, Property, Result,
     bindgen_prelude::{FnArgs, Function, JsObjectValue, Object, ToNapiValue},
-    sys,
+    check_status, sys,
 };
 use napi_derive::napi;
 
@@ -183,14 +183,24 @@ pub fn thrown(error: Error) -> napi::Error {
     napi::Error::from_reason(error.to_string())
 }
 
-/// A JavaScript `Error` with `code` and, for bad input, `path`.
+/// A JavaScript `Error` with `code` and, for bad input, `path`. They are defined, not assigned: a
+/// setter on a prototype has no say in it.
 pub fn error(env: &Env, error: &Error) -> Result<sys::napi_value> {
-    let mut object = env.create_error(thrown(error.clone()))?;
-    object.set_named_property("code", error.code())?;
+    let message = env.create_string(error.to_string())?;
+    let mut raw = ptr::null_mut();
+    // SAFETY: on the thread of the environment, within a call from JavaScript; no code is given.
+    check_status!(unsafe {
+        sys::napi_create_error(env.raw(), ptr::null_mut(), message.raw(), &mut raw)
+    })?;
+    let property = |name, value: &str| {
+        Property::new().with_utf8_name(name).and_then(|p| p.with_napi_value(env, value))
+    };
+    let mut properties = vec![property("code", error.code())?];
     if let Some(path) = error.path() {
-        object.set_named_property("path", path)?;
+        properties.push(property("path", path)?);
     }
-    Ok(napi::JsValue::raw(&object))
+    Object::from_raw(env.raw(), raw).define_properties(&properties)?;
+    Ok(raw)
 }
 
 /// The value, or the error thrown out of the running function: ours as a JavaScript `Error` with
