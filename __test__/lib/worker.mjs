@@ -1,10 +1,15 @@
-/** A worker that scores `workerData.traces`, tells how far it has got, and ends in a given way. */
+/**
+ * A worker that scores `workerData.traces`, with a scorer of its own where there are
+ * `workerData.options`, tells how far it has got, and ends in a given way.
+ */
 
 import { parentPort, workerData } from "node:worker_threads";
-import { evaluateValue } from "../../index.mjs";
+import * as scoring from "../../index.mjs";
 
 parentPort.postMessage("imported");
-const calls = workerData.traces.map((trace) => evaluateValue(trace));
+const { traces, options } = workerData;
+const scorer = options ? new scoring.Scorer(options) : scoring;
+const calls = traces.map((trace) => scorer.evaluateValue(trace));
 calls[0].then(() => parentPort.postMessage("scored"));
 parentPort.postMessage("called");
 

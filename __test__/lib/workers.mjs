@@ -3,10 +3,10 @@
 import { Worker } from "node:worker_threads";
 
 /** A worker that scores `traces`, and ends as `ending` says; see worker.mjs. */
-export function startWorker(traces, ending) {
+export function startWorker(traces, ending, options) {
 	// Without the arguments of the process, which are for code that is no file.
-	const options = { workerData: { traces, ending }, execArgv: [] };
-	return new Worker(new URL("./worker.mjs", import.meta.url), options);
+	const given = { workerData: { traces, ending, options }, execArgv: [] };
+	return new Worker(new URL("./worker.mjs", import.meta.url), given);
 }
 
 /** Waits until a worker has ended: its exit code, error message, and all that it told. */
