@@ -1,0 +1,40 @@
+//! How much memory something takes.
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+};
+
+static USED: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+/// The system's allocator, with a count of bytes.
+pub struct Counting;
+
+fn grow(bytes: usize) {
+    let used = USED.fetch_add(bytes, Relaxed) + bytes;
+    PEAK.fetch_max(used, Relaxed);
+}
+
+// SAFETY: it does what the system's allocator does.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        grow(layout.size());
+        // SAFETY: the caller's promises are those that it needs.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        USED.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: as above.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+/// What `run` gives, and the most bytes that were in use at a time beyond those before.
+pub fn peak<T>(run: impl FnOnce() -> T) -> (T, usize) {
+    let before = USED.load(Relaxed);
+    PEAK.store(before, Relaxed);
+    let value = run();
+    (value, PEAK.load(Relaxed) - before)
+}
