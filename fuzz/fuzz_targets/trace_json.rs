@@ -1,16 +1,26 @@
-//! JSON texts, read as traces and scored.
+//! JSON, read as traces and scored: texts, and values that are nearly traces.
 #![no_main]
 
+use arbitrary::Unstructured;
 use knowledgepulse_scoring::{embedder::LongText, trace::Trace};
 use knowledgepulse_scoring_fuzz::{
+    generate::Generator,
     reading::{self, NAMES},
     scoring,
     value::Value,
 };
 use libfuzzer_sys::fuzz_target;
 
+/// The bytes as JSON, or what the generator makes of them.
+fn json(data: &[u8]) -> Option<serde_json::Value> {
+    serde_json::from_slice(data).ok().or_else(|| {
+        let mut bytes = Unstructured::new(data);
+        Generator::new(&mut bytes).trace().ok()?.to_json()
+    })
+}
+
 fuzz_target!(|data: &[u8]| {
-    let Ok(json) = serde_json::from_slice(data) else { return };
+    let Some(json) = json(data) else { return };
     let value = Value::from_json(&json, &NAMES);
     for long in [LongText::Window, LongText::Whole] {
         match (Trace::from_json_with(&json, long), reading::expect(&value).0) {

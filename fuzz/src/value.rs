@@ -81,6 +81,26 @@ impl Value {
         }
     }
 
+    /// The value as JSON can have it; `None` for what it has not.
+    pub fn to_json(&self) -> Option<serde_json::Value> {
+        Some(match self {
+            Self::Undefined | Self::Other | Self::Broken(..) => return None,
+            Self::Null => serde_json::Value::Null,
+            Self::Boolean(value) => (*value).into(),
+            Self::Number(value) => (*value).into(),
+            Self::String(text) => text.clone().into(),
+            Self::Object(Object { is_array: Ok(true), elements, .. }) => {
+                let json = |value: &Result<Self, _>| value.as_ref().ok()?.to_json();
+                elements.iter().map(|value| json(value).unwrap_or_default()).collect()
+            }
+            Self::Object(Object { properties, .. }) => {
+                let json = |value: &Result<Self, _>| value.as_ref().ok()?.to_json();
+                let property = |(name, value): &(&str, _)| Some((name.to_string(), json(value)?));
+                serde_json::Value::Object(properties.iter().filter_map(property).collect())
+            }
+        })
+    }
+
     pub fn type_of(&self) -> Type {
         match self {
             Self::Undefined => Type::Undefined,

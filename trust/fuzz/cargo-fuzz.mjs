@@ -8,7 +8,7 @@ import {
 	rmSync,
 } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { root } from "../../scripts/lib/run.mjs";
 
 const VERSION = "0.13.2";
@@ -36,28 +36,28 @@ export const grown = (target) => join(folder, "target", "corpus", target);
 function cacheFolder() {
 	const { KNOWLEDGEPULSE_CACHE, XDG_CACHE_HOME } = process.env;
 	const name = "knowledgepulse-scoring";
-	if (KNOWLEDGEPULSE_CACHE) return KNOWLEDGEPULSE_CACHE;
+	if (KNOWLEDGEPULSE_CACHE) return resolve(KNOWLEDGEPULSE_CACHE);
 	if (XDG_CACHE_HOME) return join(XDG_CACHE_HOME, name);
 	return process.platform === "darwin"
 		? join(homedir(), "Library", "Caches", name)
 		: join(homedir(), ".cache", name);
 }
 
-/** Runs a program; gives its exit code, and what it printed if `stdio` does not say otherwise. */
-export function execute(command, args, { stdio = "pipe", env } = {}) {
-	return new Promise((resolve, reject) => {
+/** Runs a program; gives its exit code, and what it printed unless that goes elsewhere. */
+export function execute(command, args, stdio = "pipe") {
+	return new Promise((done, reject) => {
 		const child = spawn(command, args, {
 			cwd: folder,
 			stdio: ["ignore", stdio, stdio],
 			// Instrumentation and sanitizers count as unstable, but are all in the stable compiler.
-			env: { ...process.env, RUSTC_BOOTSTRAP: "1", ...env },
+			env: { ...process.env, RUSTC_BOOTSTRAP: "1" },
 		});
 		const pieces = [];
 		for (const stream of [child.stdout, child.stderr])
 			stream?.on("data", (piece) => pieces.push(piece));
 		child.once("error", reject);
 		child.once("close", (code, signal) =>
-			resolve({
+			done({
 				code: code ?? signal,
 				output: Buffer.concat(pieces).toString(),
 			}),
@@ -65,11 +65,8 @@ export function execute(command, args, { stdio = "pipe", env } = {}) {
 	});
 }
 
-async function mustSucceed(command, args, options) {
-	const { code } = await execute(command, args, {
-		stdio: "inherit",
-		...options,
-	});
+async function mustSucceed(command, args) {
+	const { code } = await execute(command, args, "inherit");
 	if (code !== 0)
 		throw new Error(`${command} ${args.join(" ")} ended with ${code}`);
 }
