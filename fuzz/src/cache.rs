@@ -29,9 +29,9 @@ enum Vector {
 
 impl Vector {
     fn of(&self, dimensions: usize) -> Vec<f32> {
-        let cycle = |numbers: &mut dyn Iterator<Item = f32>| {
-            let numbers: Vec<_> = numbers.chain([0.0]).collect();
-            numbers.into_iter().cycle().take(dimensions).collect()
+        let cycle = |numbers: Vec<f32>| {
+            let at = |i| numbers.get(i % (numbers.len() + 1)).copied().unwrap_or(0.0);
+            (0..dimensions).map(at).collect()
         };
         match self {
             Self::Zero => vec![0.0; dimensions],
@@ -40,8 +40,8 @@ impl Vector {
                 vector[usize::from(*axis) % dimensions] = f32::from(*scale);
                 vector
             }
-            Self::Small(numbers) => cycle(&mut numbers.iter().map(|x| f32::from(x % 4))),
-            Self::Floats(numbers) => cycle(&mut numbers.iter().copied()),
+            Self::Small(numbers) => cycle(numbers.iter().map(|x| f32::from(x % 4)).collect()),
+            Self::Floats(numbers) => cycle(numbers.clone()),
             Self::Raw(numbers) => numbers.clone(),
         }
     }
