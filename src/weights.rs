@@ -142,6 +142,7 @@ mod tests {
         for (domain, weights) in Profiles::built_in().iter() {
             assert_eq!(weights.check(domain), Ok(()));
         }
+        assert!(std::ptr::eq(Profiles::built_in(), Profiles::built_in()), "made once");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use knowledgepulse_scoring::{
     dimensions::{Novelty, NoveltySource},
+    overrides,
     score::Score,
     trace::Trace,
     weights::{Profiles, Weights},
@@ -134,4 +135,67 @@ fn weights_of_the_users_own_take_the_place_of_the_built_in_ones() {
         of("law"),
         Score::of(&trace("law", true, 0.75, json!([])), neutral(), Profiles::built_in())
     );
+}
+
+#[test]
+fn overrides_add_and_take_a_tenth_within_bounds() {
+    let recoveries = |tool: Value| {
+        let step = json!({ "type": "error_recovery", "tool": tool });
+        trace("d", true, 1.0, json!([step, step, step]))
+    };
+    let one_tool = trace("d", true, 1.0, json!([{ "type": "observation", "tool": {} }]));
+    let thought = trace("d", true, 1.0, steps(&["thought"]));
+    let thought_with_tool = trace("d", true, 1.0, json!([{ "type": "thought", "tool": {} }]));
+    for (trace, weighted, after) in [
+        (&recoveries(json!(null)), 0.25, &[0.25 + 0.1][..]),
+        (&recoveries(json!(null)), 0.95, &[1.0]),
+        (&recoveries(json!({})), 0.25, &[0.25 + 0.1, 0.25 + 0.1 - 0.1]),
+        (&one_tool, 0.75, &[0.75 - 0.1]),
+        (&one_tool, 0.05, &[0.0]),
+        (&thought, 0.75, &[0.1]),
+        (&thought_with_tool, 0.75, &[0.1, 0.0]),
+        (&trace("d", true, 1.0, json!([])), 0.75, &[]),
+    ] {
+        let (value, fired) = overrides::apply(trace, weighted);
+        let found: Vec<_> = fired.iter().map(|fired| fired.after).collect();
+        assert_eq!(found, after, "{fired:?}");
+        assert_eq!(value, *after.last().unwrap_or(&weighted));
+        let before: Vec<_> = fired.iter().map(|fired| fired.before).collect();
+        assert_eq!(before, [&[weighted], after].concat()[..after.len()]);
+    }
+}
+
+#[test]
+fn a_score_is_known_without_novelty_only_where_no_novelty_could_change_it() {
+    let one_tool = json!([{ "type": "thought", "tool": { "name": "a" } }]);
+    let recoveries = ["error_recovery"; 3];
+    for (what, steps, expected) in [
+        ("one thought", steps(&["thought"]), Some(0.1)),
+        ("one thought with a tool", one_tool, Some(0.0)),
+        ("no steps", json!([]), None),
+        ("one other step", steps(&["observation"]), None),
+        ("one tool", json!([{ "type": "observation", "tool": {} }]), None),
+        ("three recoveries", steps(&recoveries), None),
+    ] {
+        let trace = trace("code", true, 0.5, steps);
+        assert_eq!(Score::without_novelty(&trace), expected, "{what}");
+        for max_similarity in [-1.0, 0.0, 0.3, 1.0] {
+            let novelty = NoveltySource::Cache { max_similarity, nearest: None }.into();
+            let score = Score::of(&trace, novelty, Profiles::built_in()).value;
+            assert!(expected.is_none_or(|fixed| fixed == score), "{what}: {score}");
+        }
+    }
+}
+
+#[test]
+fn novelty_is_neutral_where_nothing_was_compared() {
+    let off = NoveltySource::NoEmbedder { reason: "off".into() };
+    for source in [NoveltySource::EmptyCache, off, NoveltySource::OverBudget] {
+        let novelty = Novelty::from(source.clone());
+        assert_eq!((novelty.value(), novelty.source()), (0.5, &source));
+    }
+    for (max_similarity, expected) in [(-1.0, 1.0), (-0.0, 1.0), (0.25, 0.75), (1.0, 0.0)] {
+        let source = NoveltySource::Cache { max_similarity, nearest: None };
+        assert_eq!(Novelty::from(source).value(), expected);
+    }
 }

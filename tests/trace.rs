@@ -1,6 +1,11 @@
 //! Reading traces out of JSON: what is refused, and what is not.
 
-use knowledgepulse_scoring::trace::Trace;
+use std::cell::Cell;
+
+use knowledgepulse_scoring::{
+    embedder::{LongText, Text},
+    trace::{ReadError, StepKind, Trace, Type, View, quote, read, shorten},
+};
 use serde_json::{Value, json};
 
 fn valid() -> Value {
@@ -42,6 +47,7 @@ fn names_the_place_what_was_expected_and_what_was_found() {
         (with("/task", json!(false)), "task", "an object, got false"),
         (with("/task/objective", json!({})), "task.objective", "a string, got an object"),
         (with("/steps", json!({"length": 0})), "steps", "an array, got an object"),
+        (with("/steps", json!("abc")), "steps", "an array, got \"abc\""),
         (with("/steps/0", json!([])), "steps[0].type", "a string, got undefined"),
         (with("/steps/1", json!(3)), "steps[1]", "an object, got 3"),
         (with("/steps/0/type", json!(null)), "steps[0].type", "a string, got null"),
@@ -128,4 +134,134 @@ fn counts_types_and_tools_once() {
 fn joins_objective_and_contents_with_spaces() {
     let trace = Trace::from_json(&valid()).unwrap();
     assert_eq!(trace.text().as_str(), "Find the leak Look at the allocator ");
+}
+
+#[test]
+fn steps_keep_their_kind_and_their_tool() {
+    let kinds = ["thought", "tool_call", "observation", "error_recovery", "Thought", ""];
+    let mut steps: Vec<_> = kinds.iter().map(|kind| json!({ "type": kind })).collect();
+    steps[1]["tool"] = json!({ "name": "heaptrack" });
+    steps[2]["tool"] = json!({});
+    let trace = Trace::from_json(&with("/steps", json!(steps))).unwrap();
+    let found: Vec<_> = trace.steps().iter().map(|step| step.kind.clone()).collect();
+    let expected = [
+        StepKind::Thought,
+        StepKind::ToolCall,
+        StepKind::Observation,
+        StepKind::ErrorRecovery,
+        StepKind::Other("Thought".into()),
+        StepKind::Other("".into()),
+    ];
+    assert_eq!(found, expected);
+    let tools: Vec<_> = trace.steps().iter().map(|step| step.tool.as_ref()).collect();
+    assert_eq!(tools[0], None);
+    assert_eq!(tools[1].unwrap().name.as_deref(), Some("heaptrack"));
+    assert_eq!(tools[2].unwrap().name, None);
+}
+
+#[test]
+fn messages_show_forty_characters_of_a_value() {
+    for (length, more) in [(0, false), (39, false), (40, false), (41, true), (4000, true)] {
+        for letter in ["x", "é", "👩"] {
+            let (text, shown) = (letter.repeat(length), letter.repeat(length.min(40)));
+            let mark = if more { "…" } else { "" };
+            assert_eq!(shorten(&text), format!("{shown}{mark}"), "{length} × {letter}");
+            assert_eq!(quote(&text), format!("\"{shown}\"{mark}"), "{length} × {letter}");
+        }
+    }
+    assert_eq!((shorten("a\n\""), quote("a\n\"")), ("a\n\"".into(), r#""a\n\"""#.into()));
+}
+
+/// A host that fails when it is asked the `allowed + 1`st time.
+#[derive(Clone, Copy)]
+struct Failing<'a> {
+    value: Option<&'a Value>,
+    asked: &'a Cell<usize>,
+    allowed: usize,
+}
+
+#[derive(Debug, PartialEq)]
+struct Failure;
+
+impl Failing<'_> {
+    fn ask<T>(&self, answer: Result<T, std::convert::Infallible>) -> Result<T, Failure> {
+        let asked = self.asked.replace(self.asked.get() + 1);
+        let Ok(answer) = answer;
+        if asked == self.allowed { Err(Failure) } else { Ok(answer) }
+    }
+}
+
+impl View for Failing<'_> {
+    type Fault = Failure;
+
+    fn type_of(&self) -> Type {
+        self.value.type_of()
+    }
+
+    fn is_array(&self) -> Result<bool, Failure> {
+        self.ask(self.value.is_array())
+    }
+
+    fn property(&self, name: &'static str) -> Result<Self, Failure> {
+        let value = self.ask(self.value.property(name))?;
+        Ok(Self { value, ..*self })
+    }
+
+    fn length(&self) -> Result<u32, Failure> {
+        self.ask(self.value.length())
+    }
+
+    fn element(&self, index: u32) -> Result<Self, Failure> {
+        let value = self.ask(self.value.element(index))?;
+        Ok(Self { value, ..*self })
+    }
+
+    fn boolean(&self) -> Result<bool, Failure> {
+        self.ask(self.value.boolean())
+    }
+
+    fn number(&self) -> Result<f64, Failure> {
+        self.ask(self.value.number())
+    }
+
+    fn string(&self) -> Result<String, Failure> {
+        self.ask(self.value.string())
+    }
+
+    fn append_to(&self, text: &mut Text) -> Result<(), Failure> {
+        self.ask(self.value.append_to(text))
+    }
+
+    fn describe(&self) -> String {
+        self.value.describe()
+    }
+}
+
+#[test]
+fn a_host_that_fails_anywhere_ends_the_reading_there() {
+    let mut whole = valid();
+    whole["id"] = json!("an id");
+    let asked = Cell::new(0);
+    let attempt = |allowed| {
+        asked.set(0);
+        read(&Failing { value: Some(&whole), asked: &asked, allowed }, LongText::Window)
+    };
+    assert_eq!(attempt(usize::MAX).unwrap().id().map(|id| &**id), Some("an id"));
+    let needed = asked.get();
+    assert!(needed > 20, "each field is asked for: {needed}");
+    for allowed in 0..needed {
+        assert_eq!(attempt(allowed).map(drop), Err(ReadError::Fault(Failure)), "{allowed}");
+        assert_eq!(asked.get(), allowed + 1, "nothing is asked after a failure");
+    }
+}
+
+#[test]
+fn keeps_all_of_a_long_text_only_where_it_is_wanted() {
+    let long = "word ".repeat(2000);
+    let trace = with("/task/objective", json!(long));
+    let window = Trace::from_json(&trace).unwrap();
+    assert!(window.text().is_full() && long.starts_with(window.text().as_str()));
+    let whole = Trace::from_json_with(&trace, LongText::Whole).unwrap();
+    assert!(!whole.text().is_full());
+    assert_eq!(whole.text().as_str(), format!("{long} Look at the allocator "));
 }

@@ -222,9 +222,7 @@ impl VectorCache {
 
     fn pop_oldest(&mut self) {
         self.added.pop_front();
-        if let Some(id) = self.ids.pop_front() {
-            self.id_bytes -= bytes_of(&id);
-        }
+        self.id_bytes -= self.ids.pop_front().as_ref().map_or(0, bytes_of);
         self.start = (self.start + 1) % self.slots();
     }
 

@@ -234,6 +234,33 @@ fn memory_counts_ids() {
 }
 
 #[test]
+fn memory_is_what_is_allocated() {
+    let mut cache = VectorCache::new(CacheOptions { dimensions: 3, ..Default::default() }).unwrap();
+    for id in [None, Some("seven b")] {
+        cache.add_named(&[1.0; 3], id.map(Arc::from), Duration::ZERO).unwrap();
+    }
+    let numbers = 4 * cache.rows.capacity();
+    let (times, ids) = (16 * cache.added.capacity(), 16 * cache.ids.capacity());
+    assert_eq!(cache.memory(), numbers + times + ids + 7);
+}
+
+#[test]
+fn the_ring_doubles_up_to_the_capacity() {
+    let options = CacheOptions { max_elements: 100, dimensions: 1, ttl: None };
+    let mut cache = VectorCache::new(options).unwrap();
+    let mut grown = vec![cache.slots()];
+    for _ in 0..300 {
+        cache.add(&[1.0], Duration::ZERO).unwrap();
+        grown.push(cache.slots());
+    }
+    grown.dedup();
+    assert_eq!(grown, [0, 16, 32, 64, 100]);
+    let mut tiny = VectorCache::new(CacheOptions { max_elements: 3, ..options }).unwrap();
+    tiny.add(&[1.0], Duration::ZERO).unwrap();
+    assert_eq!(tiny.slots(), 3);
+}
+
+#[test]
 fn bad_vectors_and_bounds_are_refused() {
     let mut cache = VectorCache::new(CacheOptions { dimensions: 3, ..Default::default() }).unwrap();
     for (vector, message) in [
