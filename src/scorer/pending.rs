@@ -96,3 +96,53 @@ impl Pending {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::{
+            Barrier,
+            atomic::{AtomicUsize, Ordering},
+        },
+        thread,
+    };
+
+    use super::*;
+
+    #[test]
+    fn whoever_is_first_answers_and_nobody_else() {
+        for _ in 0..if cfg!(miri) { 20 } else { 2000 } {
+            let answers = Arc::new(AtomicUsize::new(0));
+            let counted = answers.clone();
+            let reply = Box::new(move |_| {
+                counted.fetch_add(1, Ordering::SeqCst);
+            });
+            let pending = Pending::new(None, Duration::ZERO, reply);
+            let start = Barrier::new(3);
+            let (aborted, early, claim) = thread::scope(|scope| {
+                let abort = scope.spawn(|| {
+                    start.wait();
+                    pending.abort()
+                });
+                let early = scope.spawn(|| {
+                    start.wait();
+                    pending.answer(|| Ok(Outcome::Remembered))
+                });
+                start.wait();
+                let claim = pending.claim();
+                (abort.join().unwrap(), early.join().unwrap(), claim)
+            });
+            assert_eq!((pending.is_aborted(), pending.cancel.is_cancelled()), (aborted, aborted));
+            let first = match claim {
+                Claim::Caller(reply) => {
+                    reply(Ok(Outcome::Remembered));
+                    (false, false)
+                }
+                Claim::Cache => (false, true),
+                Claim::Nothing => (true, false),
+            };
+            assert_eq!((aborted, early), first);
+            assert_eq!(answers.load(Ordering::SeqCst), 1);
+        }
+    }
+}
