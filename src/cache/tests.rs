@@ -1,5 +1,7 @@
 //! The cache in lockstep with a naive model.
 
+mod growth;
+
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -215,49 +217,6 @@ fn an_age_beyond_all_clocks_is_borne() {
     cache.add(&[1.0], now).unwrap();
     let ages: Vec<_> = cache.entries(now).map(|entry| entry.age).collect();
     assert_eq!(ages, [Duration::MAX, Duration::from_secs(1), Duration::ZERO]);
-}
-
-#[test]
-fn memory_counts_ids() {
-    let mut cache = VectorCache::new(CacheOptions { dimensions: 1, ..Default::default() }).unwrap();
-    let mut add = |id: Option<&str>| {
-        cache.add_named(&[1.0], id.map(Arc::from), Duration::ZERO).unwrap();
-        cache.memory()
-    };
-    let empty = add(None);
-    let named = add(Some(&"x".repeat(1000)));
-    assert_eq!(named - empty, 1000);
-    cache.remove(&"x".repeat(1000), Duration::ZERO);
-    assert_eq!(cache.memory(), empty);
-    cache.clear();
-    assert_eq!(cache.memory(), 0);
-}
-
-#[test]
-fn memory_is_what_is_allocated() {
-    let mut cache = VectorCache::new(CacheOptions { dimensions: 3, ..Default::default() }).unwrap();
-    for id in [None, Some("seven b")] {
-        cache.add_named(&[1.0; 3], id.map(Arc::from), Duration::ZERO).unwrap();
-    }
-    let numbers = 4 * cache.rows.capacity();
-    let (times, ids) = (16 * cache.added.capacity(), 16 * cache.ids.capacity());
-    assert_eq!(cache.memory(), numbers + times + ids + 7);
-}
-
-#[test]
-fn the_ring_doubles_up_to_the_capacity() {
-    let options = CacheOptions { max_elements: 100, dimensions: 1, ttl: None };
-    let mut cache = VectorCache::new(options).unwrap();
-    let mut grown = vec![cache.slots()];
-    for _ in 0..300 {
-        cache.add(&[1.0], Duration::ZERO).unwrap();
-        grown.push(cache.slots());
-    }
-    grown.dedup();
-    assert_eq!(grown, [0, 16, 32, 64, 100]);
-    let mut tiny = VectorCache::new(CacheOptions { max_elements: 3, ..options }).unwrap();
-    tiny.add(&[1.0], Duration::ZERO).unwrap();
-    assert_eq!(tiny.slots(), 3);
 }
 
 #[test]
