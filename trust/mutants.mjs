@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { LEAVES, writeLeaves } from "./lib/leaves.mjs";
 import { main } from "./lib/main.mjs";
-import { attempt, targetFolder, tool } from "./lib/rust.mjs";
+import { attempt, execute, targetFolder, tool } from "./lib/rust.mjs";
 
 export const title = "Mutation testing";
 
@@ -31,24 +31,31 @@ export async function run({ short, log }) {
 	const shard = `${Math.floor(Math.random() * SHARDS)}/${SHARDS}`;
 	const shards = short ? ["--shard", shard] : [];
 	if (short) log(`mutants: shard ${shard}`);
+	const env = {
+		...process.env,
+		CARGO_TARGET_DIR: targetFolder("mutants/build"),
+	};
+	// An interrupted run leaves what it made of a mutant.
+	execute("cargo", ["clean", "--package", "knowledgepulse-scoring"], {
+		env,
+		cwd: crate,
+	});
 	const args = [
 		...["mutants", "--dir", crate, "--in-place", "--no-shuffle"],
 		...["--config", CONFIG, "--output", results],
 		...["--timeout", String(TIMEOUT_S), ...shards, ...files(crate)],
 		...["--cargo-test-arg=--lib", "--cargo-test-arg=--tests"],
 	];
-	const env = {
-		...process.env,
-		CARGO_TARGET_DIR: targetFolder("mutants/build"),
-	};
-	const { output } = attempt(tool("cargo-mutants"), args, { env });
+	const { code, output } = attempt(tool("cargo-mutants"), args, { env });
+	// 3: tests ran into the time limit with one of them. So it was noticed.
+	if (code !== 0 && code !== 3)
+		throw new Error(`cargo-mutants ${shards.join(" ")}: ${code}\n${output}`);
 	const outcomes = join(results, "mutants.out/outcomes.json");
-	if (!existsSync(outcomes)) throw new Error(`cargo-mutants\n${output}`);
 	const counts = JSON.parse(readFileSync(outcomes, "utf8"));
-	const { total_mutants: all, caught, missed, timeout, unviable } = counts;
-	if (missed > 0 || caught === 0 || caught + timeout + unviable !== all)
+	const { total_mutants: all, caught, timeout, unviable } = counts;
+	if (caught + timeout + unviable !== all)
 		throw new Error(
-			`cargo-mutants ${shards.join(" ")}: of ${all} mutants, tests noticed ${caught + timeout}, and did not notice ${missed}\n${output}`,
+			`of ${all} mutants, tests noticed only ${caught + timeout}, and ${unviable} do not compile\n${output}`,
 		);
 	const excused = readFileSync(CONFIG, "utf8").match(/^\t'/gm)?.length ?? 0;
 	return [
