@@ -7,7 +7,7 @@ use std::{
         mpsc,
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use knowledgepulse_scoring::{
@@ -16,6 +16,7 @@ use knowledgepulse_scoring::{
     error::Error,
     score::Score,
     scorer::{CallHandle, Detail, Outcome, Scorer, ScorerOptions, Task, monotonic_clock},
+    threads::pool_threads,
     trace::Trace,
 };
 use serde_json::json;
@@ -147,6 +148,30 @@ fn closing_ends_what_runs_and_drops_what_waits() {
     assert_eq!(embedder.calls.load(Ordering::SeqCst), begun, "nothing begins after closing");
     let refused = scorer.submit(Task::Score(Detail::Value), trace("1"), embedder, Box::new(|_| {}));
     assert_eq!(refused.err().unwrap().code(), "CLOSED");
+}
+
+#[test]
+fn closing_lets_go_of_what_ends_meanwhile() {
+    let scorer = Scorer::new(monotonic_clock, ScorerOptions::default()).unwrap();
+    let embedder = Arc::<Told>::default();
+    let kept = Arc::new(());
+    for _ in 0..pool_threads() {
+        let kept = kept.clone();
+        let reply = Box::new(move |_| drop(kept));
+        scorer.submit(Task::Score(Detail::Value), trace("hang"), embedder.clone(), reply).unwrap();
+    }
+    while embedder.calls.load(Ordering::SeqCst) < pool_threads() {
+        thread::yield_now();
+    }
+    scorer.close();
+    // A thread lets go of its call just after it has told that it is done with it.
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while Arc::strong_count(&kept) > 1 && Instant::now() < deadline {
+        thread::yield_now();
+    }
+    assert_eq!(Arc::strong_count(&kept), 1, "replies are held, with their traces and the embedder");
+    assert_eq!(Arc::strong_count(&embedder), 1);
+    drop(scorer);
 }
 
 #[test]

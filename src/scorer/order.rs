@@ -155,10 +155,16 @@ impl Scorer {
             }
         };
         let ended = (self.clock)();
+        let finished = Finished { call, outcome, begun, ended };
         let mut order = self.lock();
-        order.waiting.insert(ticket, Finished { call, outcome, begun, ended });
-        if !order.settling {
-            order = self.settle(order);
+        if order.closed {
+            // `close` has dropped what waits already; nobody would drop this.
+            drop(finished);
+        } else {
+            order.waiting.insert(ticket, finished);
+            if !order.settling {
+                order = self.settle(order);
+            }
         }
         // Last, because `close` may return as soon as this is gone.
         order.active.remove(&ticket);
