@@ -39,14 +39,15 @@ function statistics(output) {
 /** The error that says what was found, and how to see it again. */
 function finding(target, output) {
 	const [, file] = /Test unit written to (\S+)/.exec(output) ?? [];
-	const lines = output.split("\n").filter((line) => !/^#\d+\t/.test(line));
+	const lines = output.split("\n");
+	const first = lines.findIndex((line) => /panicked at|ALARM|ERROR/.test(line));
 	const again = `(cd fuzz && RUSTC_BOOTSTRAP=1 cargo fuzz run ${target} ${file})`;
 	const input =
 		file && existsSync(file) && readFileSync(file).toString("base64");
 	return new Error(
 		[
 			`fuzzing ${target} ended early`,
-			...lines.slice(-60),
+			...lines.slice(Math.max(first, 0)).slice(0, 80),
 			...(input ? [`input, as base64: ${input}`, `again: ${again}`] : []),
 		].join("\n"),
 	);
@@ -74,25 +75,26 @@ export async function run({ short, log }) {
 	const scratch = mkdtempSync(join(tmpdir(), "fuzz-"));
 	const queue = Object.entries(TARGETS);
 	const rows = new Map();
+	const findings = [];
+	async function one(target, what) {
+		log(`${target}: ${seconds} seconds`);
+		const fresh = short ? join(scratch, target) : grown(target);
+		const found = await fuzz(program, target, seconds, fresh);
+		const covered = `${count(found.edges)} edges and ${count(found.features)} features`;
+		const tried = `${count(found.executed)} inputs in ${seconds} s; ${count(found.inputs)} cover ${covered}`;
+		log(`${target}: ${tried}`);
+		rows.set(target, { what, tried, found: "no difference" });
+	}
 	async function lane() {
-		for (let next = queue.shift(); next; next = queue.shift()) {
-			const [target, what] = next;
-			log(`${target}: ${seconds} seconds`);
-			const fresh = short ? join(scratch, target) : grown(target);
-			const { executed, edges, features, inputs } = await fuzz(
-				...[program, target, seconds, fresh],
-			);
-			const covered = `${count(edges)} edges and ${count(features)} features covered by ${count(inputs)}`;
-			const tried = `${count(executed)} inputs in ${seconds} s, ${covered}`;
-			log(`${target}: ${tried}`);
-			rows.set(target, { what, tried, found: "no difference" });
-		}
+		for (let next = queue.shift(); next; next = queue.shift())
+			await one(...next).catch((error) => findings.push(error.message));
 	}
 	try {
 		await Promise.all(Array.from({ length: availableParallelism() }, lane));
 	} finally {
 		rmSync(scratch, { recursive: true, force: true });
 	}
+	if (findings.length > 0) throw new Error(findings.join("\n\n"));
 	return Object.keys(TARGETS).map((target) => rows.get(target));
 }
 
