@@ -44,6 +44,9 @@ const STEP: [(&str, &str, Kind); 4] = [
 ];
 const TAIL: [(&str, &str, Kind); 1] = [("", "id", Kind::Id)];
 
+/// A trace whose id has more bytes has none.
+const LONGEST_ID: usize = 1024;
+
 /// The names of all fields.
 pub const NAMES: [&str; 13] = [
     "metadata",
@@ -221,7 +224,7 @@ impl Plain {
             },
             steps: steps.iter().map(|step| (always(step.at("type")), tool(step))).collect(),
             text: texts.join(" "),
-            id: text(root.at("id")),
+            id: text(root.at("id")).filter(|id| id.len() <= LONGEST_ID),
         }
     }
 }
