@@ -58,8 +58,11 @@ function rustFlags(name) {
 	const { triple } = route(name);
 	// Messages of panics name source files: let them not name this machine's folders.
 	const cargoHome = process.env.CARGO_HOME ?? join(homedir(), ".cargo");
+	// Where its sources are installed, the standard library is there and no longer in /rustc.
+	const toolchain = capture("rustc", ["--print", "sysroot"]).trim();
 	const flags = [
 		`--remap-path-prefix=${cargoHome}=cargo`,
+		`--remap-path-prefix=${toolchain}=rust`,
 		`--remap-path-prefix=${root}=.`,
 	];
 	// musl is linked statically by default, which an addon cannot be.
