@@ -4,7 +4,6 @@ import {
 	cpSync,
 	existsSync,
 	readdirSync,
-	readFileSync,
 	rmSync,
 	symlinkSync,
 } from "node:fs";
@@ -78,14 +77,17 @@ function checkoutWith(library) {
 	return folder;
 }
 
-/** The chapters of the public API that run the addon alone; one that builds would build another. */
+/**
+ * The chapters of the public API that need not be counted: they embed hundreds of texts or start one
+ * process after another, which takes minutes while every pass of a loop is counted, or run cargo.
+ */
+const LEFT_OUT = /^(02|06|08|09|10|14|18|19)\./;
+
+/** The other chapters, in a copy of the checkout. */
 function chapters(folder) {
 	return readdirSync(join(folder, "__test__"))
-		.filter((name) => name.endsWith(".test.mjs"))
-		.map((name) => `__test__/${name}`)
-		.filter(
-			(path) => !readFileSync(join(folder, path), "utf8").includes('"cargo"'),
-		);
+		.filter((name) => name.endsWith(".test.mjs") && !LEFT_OUT.test(name))
+		.map((name) => `__test__/${name}`);
 }
 
 /** What the tests of the Rust core and those of the public API reach. */
