@@ -81,12 +81,13 @@ impl Scorer {
     ) -> bool {
         // Under the lock: after `close` nobody is to be answered.
         let mut order = self.lock();
-        let answered = !order.closed && pending.answer(|| Ok(outcome()));
-        order.early += usize::from(answered);
-        drop(order);
-        if answered {
+        let counted = || {
+            // Before the reply: who has it must not find the call pending any more.
             self.lock_statistics().answered_after((self.clock)() - pending.since);
-        }
+            Ok(outcome())
+        };
+        let answered = !order.closed && pending.answer(counted);
+        order.early += usize::from(answered);
         answered
     }
 }
