@@ -50,8 +50,8 @@ module.exports = function scorerClass(native, VectorCache) {
 			return evaluateAll(this, traces, options);
 		}
 
-		async remember(trace, options) {
-			await this.#call(REMEMBER, trace, options);
+		remember(trace, options) {
+			return this.#call(REMEMBER, trace, options);
 		}
 
 		forget(id) {
@@ -82,8 +82,8 @@ module.exports = function scorerClass(native, VectorCache) {
 			return new Scorer(native.Scorer.restore(buffer, options, String(path)));
 		}
 
-		async warmup() {
-			return this.#native.warmup();
+		warmup() {
+			return promised(() => this.#native.warmup());
 		}
 
 		close() {
@@ -115,17 +115,27 @@ module.exports = function scorerClass(native, VectorCache) {
 		}
 
 		#call(task, trace, options) {
-			try {
+			return promised(() => {
 				const signal = signalOf(options);
 				if (signal === undefined) return this.#native.call(task, trace);
 				if (signal.aborted) return Promise.reject(signal.reason);
 				return abortable(this.#native.start(task, trace), signal);
-			} catch (error) {
-				return Promise.reject(error);
-			}
+			});
 		}
 	};
 };
+
+/**
+ * The promise that `call` returns, or one that rejects with what it throws. An async function would
+ * settle a few microtasks later than its promise, and so after calls that are behind it.
+ */
+function promised(call) {
+	try {
+		return call();
+	} catch (error) {
+		return Promise.reject(error);
+	}
+}
 
 /** The promise of a call, or a rejection with the reason of the signal when that comes first. */
 async function abortable({ promise, handle }, signal) {

@@ -4,7 +4,9 @@ import {
 	_getLocalCache,
 	evaluateValue,
 	explainValue,
+	remember,
 	status,
+	warmup,
 } from "../index.mjs";
 import { assertSame } from "./lib/scores.mjs";
 import { random, says, trace, words } from "./lib/traces.mjs";
@@ -185,5 +187,18 @@ describe("promises", () => {
 		}
 		await calls;
 		assert.ok(turns > 100, `${turns} turns`);
+	});
+
+	test("calls of every kind settle in the order in which they were made, even all at once", async () => {
+		const kinds = [remember, warmup, explainValue, evaluateValue];
+		const settled = [];
+		const calls = Array.from({ length: 40 }, async (_, index) => {
+			await kinds[index % kinds.length](says(`thought ${index}`));
+			settled.push(index);
+		});
+		// The event loop hears nothing until all of them have their answers.
+		while (status().pending > 0);
+		await Promise.all(calls);
+		assert.deepEqual(settled, [...Array(40).keys()]);
 	});
 });
