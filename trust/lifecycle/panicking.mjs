@@ -9,38 +9,51 @@ const LOST_AFTER_MS = 60_000;
 /** A model that could not be loaded is tried again after a second. */
 const RETRY_AFTER_MS = 1_100;
 
-/**
- * Makes calls while panics are injected at `place`, and then some when they are over. Gives the codes
- * of the promises that were rejected.
- */
-export async function panicking(scoring, { place, folder }) {
-	const scorer = new scoring.Scorer({
-		threads: 2,
-		...(place === "deadline" ? { budgetMs: 5 } : {}),
+const trace = (seed) => says(words(6, seed));
+
+/** One call of every kind, twice, settled; their texts are those of no other `round`. */
+async function callEverything(scorer, round, folder) {
+	const calls = [1, 2].flatMap((each) => {
+		const seed = 100 * round + each;
+		return [
+			scorer.evaluateValue(trace(seed)),
+			scorer.explainValue(trace(seed)),
+			scorer.peekValue(trace(10 + seed)),
+			scorer.remember(trace(20 + seed)),
+			scorer.warmup(),
+			scorer.evaluateValue(trace(seed), {
+				signal: new AbortController().signal,
+			}),
+			scorer.save(join(folder, `${seed}`)),
+		];
 	});
-	const trace = (seed) => says(words(6, seed));
-	const calls = [1, 2].flatMap((seed) => [
-		scorer.evaluateValue(trace(seed)),
-		scorer.explainValue(trace(seed)),
-		scorer.peekValue(trace(10 + seed)),
-		scorer.remember(trace(20 + seed)),
-		scorer.warmup(),
-		scorer.evaluateValue(trace(seed), { signal: new AbortController().signal }),
-		scorer.save(join(folder, `${seed}`)),
-	]);
 	const settled = await Promise.race([
 		Promise.allSettled(calls),
 		sleep(LOST_AFTER_MS, undefined, { ref: false }),
 	]);
 	assert.ok(settled, "a promise was lost");
 	assert.equal(scorer.status().pending, 0);
-	await sleep(RETRY_AFTER_MS);
+	return settled;
+}
+
+/**
+ * Makes calls while panics are injected at `place`, `inARow` of them, and then some when they are
+ * over. Gives the codes of the promises that were rejected.
+ */
+export async function panicking(scoring, { place, inARow, folder }) {
+	const scorer = new scoring.Scorer({
+		threads: 2,
+		...(place === "deadline" ? { budgetMs: 5 } : {}),
+	});
+	const settled = [];
+	// No place is passed less than once in a round.
+	for (let round = 1; round <= inARow; round++) {
+		settled.push(...(await callEverything(scorer, round, folder)));
+		await sleep(RETRY_AFTER_MS);
+	}
 	const after = new scoring.Scorer();
-	for (const [nearest, seed] of [
-		[null, 31],
-		["kp:trace:test", 31],
-	]) {
-		const { novelty } = await after.explainValue(trace(seed));
+	for (const nearest of [null, "kp:trace:test"]) {
+		const { novelty } = await after.explainValue(trace(0));
 		assert.equal(novelty.nearest, nearest);
 		assert.ok(nearest === null || novelty.maxSimilarity > 1 - 1e-6);
 	}

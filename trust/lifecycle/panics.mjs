@@ -54,7 +54,7 @@ async function panicAt(place, inARow, runtime, codes, index) {
 		RUST_BACKTRACE: "0",
 	};
 	try {
-		const input = { index, place, folder };
+		const input = { index, place, inARow, folder };
 		const ended = await run(program, { input, env, preload: false });
 		assertEndedWell(ended);
 		const panics = ended.stderr.match(/injected at /g) ?? [];
