@@ -125,10 +125,7 @@ module.exports = function scorerClass(native, VectorCache) {
 	};
 };
 
-/**
- * The promise that `call` returns, or one that rejects with what it throws. An async function would
- * settle a few microtasks later than its promise, and so after calls that are behind it.
- */
+/** What `call` returns, or throws, as a promise. An async function's would settle after later calls. */
 function promised(call) {
 	try {
 		return call();

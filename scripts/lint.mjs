@@ -10,6 +10,7 @@ const python = ["model", "scripts", "benchmark"];
 
 for (const [command, ...args] of [
 	["cargo", "fmt", "--check"],
+	["cargo", "fmt", "--check", "--manifest-path", "fuzz/Cargo.toml"],
 	["cargo", "clippy", "--all-targets", "--", "-D", "warnings"],
 	["npx", "biome", "ci", "--error-on-warnings", "."],
 	["npx", "tsc", "--noEmit", "-p", "benchmark"],

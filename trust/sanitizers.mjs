@@ -1,8 +1,10 @@
-/** AddressSanitizer, LeakSanitizer and Valgrind over the tests of the Rust core. */
+/** AddressSanitizer, LeakSanitizer, Valgrind and Miri over the tests of the Rust core. */
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { capture, root } from "../scripts/lib/run.mjs";
 import { main } from "./lib/main.mjs";
+import { addon } from "./sanitizers/addon.mjs";
+import { miri } from "./sanitizers/miri.mjs";
 
 export const title = "Sanitizers";
 
@@ -17,6 +19,16 @@ const skip = (names) => names.flatMap((name) => ["--skip", name]);
 
 /** Both names and places, in the words that cargo and the sanitizers have for this system. */
 const target = () => /^host: (.*)$/m.exec(capture("rustc", ["-vV"]))[1];
+
+/** What makes cargo build with AddressSanitizer, and how that is to work. */
+const ADDRESS = {
+	// The sanitizers are in the stable compiler, behind a flag.
+	RUSTC_BOOTSTRAP: "1",
+	RUSTFLAGS: "-Zsanitizer=address",
+	// A test asks for more memory than there is, and has to be refused it as it would be elsewhere.
+	ASAN_OPTIONS: "allocator_may_return_null=1:detect_stack_use_after_return=1",
+	CARGO_TARGET_DIR: join(root, "target", "sanitizers"),
+};
 
 /** Runs `cargo` and gives what it printed; anything but success is a finding. */
 async function cargo(args, env) {
@@ -58,15 +70,7 @@ async function address({ short, log }) {
 	const what = "AddressSanitizer and LeakSanitizer";
 	const some = short ? ["--lib", "--", ...skip([LONGEST])] : ["--tests"];
 	const args = ["test", "--target", target(), ...some];
-	const output = await cargo(args, {
-		// The sanitizers are in the stable compiler, behind a flag.
-		RUSTC_BOOTSTRAP: "1",
-		RUSTFLAGS: "-Zsanitizer=address",
-		// A test asks for more memory than there is, and has to be refused it as it would be elsewhere.
-		ASAN_OPTIONS:
-			"allocator_may_return_null=1:detect_leaks=1:detect_stack_use_after_return=1",
-		CARGO_TARGET_DIR: join(root, "target", "sanitizers"),
-	});
+	const output = await cargo(args, ADDRESS);
 	const tried = `${passed(output)} tests of the Rust core`;
 	log(`${what}: ${tried}: no error`);
 	return { what, tried, found: "no error, no leak" };
@@ -97,7 +101,12 @@ async function valgrind({ short, log }) {
 }
 
 export async function run(options) {
-	return [await address(options), await valgrind(options)];
+	return [
+		await address(options),
+		addon({ ...options, target: target(), env: ADDRESS }),
+		await valgrind(options),
+		miri(options),
+	];
 }
 
 await main(import.meta.url, { title, run });

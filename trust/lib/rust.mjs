@@ -4,9 +4,9 @@ import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { capture, root } from "../../scripts/lib/run.mjs";
 
-/** Coverage of branches and a standard library with ThreadSanitizer are in no stable release. */
+/** Coverage of branches, a standard library with ThreadSanitizer and Miri are in no stable release. */
 const NIGHTLY = "nightly-2026-05-20";
-const COMPONENTS = ["llvm-tools", "rust-src"];
+const COMPONENTS = ["llvm-tools", "miri", "rust-src"];
 
 const TOOLS = { "cargo-llvm-cov": "0.9.1", "cargo-mutants": "27.1.0" };
 
