@@ -15,7 +15,7 @@ const LINES = 95;
 
 /** Where cargo builds what counts, and programs write down what they reached. */
 function instrumented(folder, crate) {
-	const env = nightly(folder);
+	const env = { ...process.env, ...nightly(folder) };
 	// Counting makes the model slow; the tests of the public API run it hundreds of times.
 	env.CARGO_PROFILE_TEST_OPT_LEVEL = "3";
 	const llvmCov = (...args) =>

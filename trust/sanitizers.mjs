@@ -1,8 +1,8 @@
 /** AddressSanitizer, LeakSanitizer, Valgrind and Miri over the tests of the Rust core. */
-import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { capture, root } from "../scripts/lib/run.mjs";
 import { main } from "./lib/main.mjs";
+import { cargoTests, host } from "./lib/rust.mjs";
 import { addon } from "./sanitizers/addon.mjs";
 import { miri } from "./sanitizers/miri.mjs";
 
@@ -17,9 +17,6 @@ const FEW = ["embedder::encoder::team", "embedder::memo", "scorer::"];
 
 const skip = (names) => names.flatMap((name) => ["--skip", name]);
 
-/** Both names and places, in the words that cargo and the sanitizers have for this system. */
-const target = () => /^host: (.*)$/m.exec(capture("rustc", ["-vV"]))[1];
-
 /** What makes cargo build with AddressSanitizer, and how that is to work. */
 const ADDRESS = {
 	// The sanitizers are in the stable compiler, behind a flag.
@@ -30,54 +27,18 @@ const ADDRESS = {
 	CARGO_TARGET_DIR: join(root, "target", "sanitizers"),
 };
 
-/** Runs `cargo` and gives what it printed; anything but success is a finding. */
-async function cargo(args, env) {
-	const child = spawn("cargo", args, {
-		cwd: root,
-		env: { ...process.env, ...env },
-		stdio: ["ignore", "pipe", "pipe"],
-	});
-	let output = "";
-	for (const stream of [child.stdout, child.stderr])
-		stream.setEncoding("utf8").on("data", (text) => {
-			output += text;
-		});
-	const [code] = await new Promise((resolve, reject) => {
-		child.on("error", reject);
-		child.on("close", (...ending) => resolve(ending));
-	});
-	if (code !== 0) {
-		const told = Object.entries(env).map(
-			([name, value]) => `${name}="${value}"`,
-		);
-		throw new Error(
-			`${told.join(" ")} cargo ${args.join(" ")} failed:\n${output.slice(-8_000)}`,
-		);
-	}
-	return output;
-}
-
-/** How many tests have passed. */
-function passed(output) {
-	const results = [...output.matchAll(/test result: ok\. (\d+) passed/g)];
-	const count = results.reduce((sum, [, number]) => sum + Number(number), 0);
-	if (count === 0) throw new Error(`no test has run:\n${output.slice(-2_000)}`);
-	return count;
-}
-
 /** All tests, or those of the library, with every access to memory checked and every leak told. */
-async function address({ short, log }) {
+function address({ short, log }) {
 	const what = "AddressSanitizer and LeakSanitizer";
 	const some = short ? ["--lib", "--", ...skip([LONGEST])] : ["--tests"];
-	const args = ["test", "--target", target(), ...some];
-	const output = await cargo(args, ADDRESS);
-	const tried = `${passed(output)} tests of the Rust core`;
+	const args = ["test", "--target", host(), ...some];
+	const tried = `${cargoTests(args, ADDRESS)} tests of the Rust core`;
 	log(`${what}: ${tried}: no error`);
 	return { what, tried, found: "no error, no leak" };
 }
 
 /** Some of the tests in Valgrind, where there is one. */
-async function valgrind({ short, log }) {
+function valgrind({ short, log }) {
 	const what = "Valgrind (memcheck)";
 	const version = capture("valgrind", ["--version"])?.trim();
 	if (!version)
@@ -86,7 +47,7 @@ async function valgrind({ short, log }) {
 			tried: "not available here",
 			found: "valgrind is not installed",
 		};
-	const runner = `CARGO_TARGET_${target().toUpperCase().replaceAll("-", "_")}_RUNNER`;
+	const runner = `CARGO_TARGET_${host().toUpperCase().replaceAll("-", "_")}_RUNNER`;
 	const command = [
 		...["valgrind", "--quiet", "--error-exitcode=99", "--leak-check=full"],
 		...["--errors-for-leak-kinds=definite", "--show-leak-kinds=definite"],
@@ -94,17 +55,17 @@ async function valgrind({ short, log }) {
 	const some = short ? FEW : skip(ARITHMETIC);
 	// The binary of `npm test`: another target would be another build.
 	const args = ["test", "--lib", "--", ...some];
-	const output = await cargo(args, { [runner]: command.join(" ") });
-	const tried = `${passed(output)} tests of the Rust core, ${version}`;
+	const count = cargoTests(args, { [runner]: command.join(" ") });
+	const tried = `${count} tests of the Rust core, ${version}`;
 	log(`${what}: ${tried}: no error`);
 	return { what, tried, found: "no error, nothing definitely lost" };
 }
 
 export async function run(options) {
 	return [
-		await address(options),
-		addon({ ...options, target: target(), env: ADDRESS }),
-		await valgrind(options),
+		address(options),
+		addon({ ...options, target: host(), env: ADDRESS }),
+		valgrind(options),
 		miri(options),
 	];
 }

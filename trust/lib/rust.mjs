@@ -30,7 +30,28 @@ export function execute(command, args, options) {
 	throw new Error(`${command} ${args.join(" ")} ended with ${code}\n${end}`);
 }
 
-/** The environment in which `cargo` is that of the pinned nightly, and builds into `target/<folder>`. */
+/**
+ * Runs tests by `cargo` with more in the environment; gives how many passed. Anything but success is a
+ * finding.
+ */
+export function cargoTests(args, more = {}) {
+	const env = { ...process.env, ...more };
+	const { code, output } = attempt("cargo", args, { env });
+	const results = [...output.matchAll(/^test result: ok\. (\d+) passed/gm)];
+	const count = results.reduce((sum, [, passed]) => sum + Number(passed), 0);
+	if (code === 0 && count > 0) return count;
+	const told = Object.entries(more).map(
+		([name, value]) => `${name}="${value}"`,
+	);
+	throw new Error(
+		`${told.join(" ")} cargo ${args.join(" ")}: ${code}, ${count} tests passed\n${output.slice(-8_000)}`,
+	);
+}
+
+/** This system, in the words of the compiler. */
+export const host = () => /^host: (.*)$/m.exec(capture("rustc", ["-vV"]))[1];
+
+/** More for the environment: `cargo` is that of the pinned nightly, and builds into `target/<folder>`. */
 export function nightly(folder) {
 	const installed = capture("rustup", [
 		...["component", "list", "--installed", "--toolchain", NIGHTLY],
@@ -41,7 +62,6 @@ export function nightly(folder) {
 			...["--component", COMPONENTS.join(",")],
 		]);
 	return {
-		...process.env,
 		RUSTUP_TOOLCHAIN: NIGHTLY,
 		CARGO_TARGET_DIR: targetFolder(folder),
 	};

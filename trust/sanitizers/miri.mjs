@@ -1,5 +1,5 @@
 /** Miri: an interpreter of Rust that knows what is undefined behaviour, over what needs no library in C. */
-import { attempt, nightly } from "../lib/rust.mjs";
+import { cargoTests, nightly } from "../lib/rust.mjs";
 
 /** What can be interpreted: no ONNX Runtime, and no pool of threads, whose queues break its rules. */
 const MODULES = [
@@ -24,18 +24,9 @@ const ENV = {
 	PROPTEST_CASES: "2",
 };
 
-/** Interprets the tests of `cargo miri test` that `args` choose; gives how many there were. */
-function interpret(args) {
-	const env = { ...nightly("miri"), ...ENV };
-	const { code, output } = attempt("cargo", ["miri", "test", ...args], { env });
-	const counts = [...output.matchAll(/^test result: ok\. (\d+) passed/gm)];
-	const count = counts.reduce((sum, [, passed]) => sum + Number(passed), 0);
-	if (code !== 0 || count === 0)
-		throw new Error(
-			`cargo miri test ${args.join(" ")}: ${code}\n${output.slice(-8_000)}`,
-		);
-	return count;
-}
+/** Interprets the tests that `args` choose; gives how many there were. */
+const interpret = (args) =>
+	cargoTests(["miri", "test", ...args], { ...nightly("miri"), ...ENV });
 
 /** The tests of the safe core. */
 export function miri({ short, log }) {
