@@ -86,7 +86,8 @@ function measure(log) {
 
 /** What the tests of the leaves reach of them. */
 function measureLeaves() {
-	const crate = writeLeaves("coverage-leaves/crate");
+	// Beside what cargo builds: cargo-llvm-cov takes sources in there for generated ones.
+	const crate = writeLeaves("coverage-crate");
 	const { env, read } = instrumented("coverage-leaves", crate);
 	execute("cargo", ["test", "--lib", "--tests"], { env, cwd: crate });
 	return read();
