@@ -1,3 +1,5 @@
+//! Links the addon as Node-API wants it.
+
 fn main() {
     napi_build::setup();
 }

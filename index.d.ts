@@ -1,195 +1,279 @@
 /**
- * Scores reasoning traces in [0, 1]: how much a trace is worth sharing.
- *
- * Everything runs off the event loop, on the engine's own threads, without the network.
- *
- * Importing throws an Error with `code: "ADDON_NOT_FOUND"` where the package with the addon of this
- * platform is missing or cannot be loaded; its message names the command that mends it.
+ * What an agent did in one step. Any other string is accepted and counts as a further type.
+ * @example
+ * ```ts
+ * import type { StepType } from "@knowledgepulse/scoring";
+ * const type: StepType = "error_recovery";
+ * ```
  */
-
-/** What an agent did in one step. Any other string is accepted and counts as one more type. */
 export type StepType =
 	| "thought"
 	| "tool_call"
 	| "observation"
 	| "error_recovery";
 
-/** One step of a trace. Fields that are not named here are ignored. */
+/**
+ * One step of a trace. Only `type`, `content` and `tool` are read.
+ * @example
+ * ```ts
+ * import type { ReasoningTraceStep } from "@knowledgepulse/scoring";
+ * const step: ReasoningTraceStep = { type: "thought", content: "A race?" };
+ * ```
+ */
 export interface ReasoningTraceStep {
-	/** Position in the trace. Not used for scoring. */
 	step_id?: number;
 	type: StepType | (string & {});
-	/** The text of the step. Missing and `null` are the empty string. */
+	/** Default: `""`. */
 	content?: string | null;
-	/** The tool that was used. Tools without a name count as one tool. */
+	/** All tools without a name count as one. */
 	tool?: { name?: string } | null;
-	/** What the tool was given. Not used for scoring. */
 	input?: unknown;
 }
 
 /**
- * An agent's run, as the KnowledgePulse protocol describes it. Only the fields that are required
- * here are read; a trace typed with the SDK's own types is assignable.
+ * An agent's run, as in the KnowledgePulse protocol; the SDK's traces are assignable. Only `id` and
+ * required fields are read.
+ * @example
+ * ```ts
+ * import type { ReasoningTrace } from "@knowledgepulse/scoring";
+ * const parse = (line: string): ReasoningTrace => JSON.parse(line);
+ * ```
  */
 export interface ReasoningTrace {
-	/** Not checked when scoring; both schema addresses in circulation are fine. */
 	"@context"?: string;
 	"@type"?: string;
-	/** Names the trace in reports, and for `forget`. One of more than 1,024 bytes of UTF-8 is ignored. */
+	/** For reports and {@link forget}. Ignored beyond 1,024 bytes of UTF-8. */
 	id?: string;
 	metadata: {
-		/** Selects the weights by exact match; an unknown domain gets the default ones. */
+		/** Selects the weights by exact match, or the default ones. */
 		task_domain: string;
-		/** Whether the task succeeded. */
 		success: boolean;
 		created_at?: string;
 		quality_score?: number;
 		visibility?: string;
 		privacy_level?: string;
 	};
-	task: {
-		/** What the agent was asked to do. */
-		objective: string;
-	};
-	/** The steps in order. May be empty. */
+	task: { objective: string };
+	/** May be empty. */
 	steps: readonly ReasoningTraceStep[];
 	outcome: {
-		/** The agent's confidence in its result, in [0, 1]. */
+		/** In [0, 1]. */
 		confidence: number;
 		result_summary?: string;
 	};
 }
 
-/** The weight of each dimension: non-negative, 1 in sum. */
-export interface ScoringWeights {
-	complexity: number;
-	novelty: number;
-	toolDiversity: number;
-	outcomeConfidence: number;
-}
+/**
+ * The weight of each dimension: 0 or more each, 1 in total (to within 1e-9).
+ * @example
+ * ```ts
+ * import type { ScoringWeights } from "@knowledgepulse/scoring";
+ * const w: ScoringWeights = { complexity: 0, novelty: 1, toolDiversity: 0, outcomeConfidence: 0 };
+ * ```
+ */
+export type ScoringWeights = Record<keyof ScoreDimensions, number>;
 
-/** The value of each dimension, in [0, 1]. */
+/**
+ * The value of each dimension, in [0, 1].
+ * @example
+ * ```ts
+ * import type { ScoreDimensions } from "@knowledgepulse/scoring";
+ * const isNew = ({ novelty }: ScoreDimensions) => novelty > 0.5;
+ * ```
+ */
 export interface ScoreDimensions {
-	/** Kinds of step, recovery from errors, length. */
+	/** Types of steps, recovery from errors, and number of steps. */
 	complexity: number;
-	/** Distance from everything scored before. */
+	/** 1 minus the greatest similarity to an earlier trace; see {@link ScoreNovelty}. */
 	novelty: number;
-	/** Different tools for the length of the trace. */
+	/** Distinct tools relative to the number of steps. */
 	toolDiversity: number;
-	/** The agent's confidence, cut to three tenths for a failed task. */
+	/** The agent's confidence; 0.3 of it for a failed task. */
 	outcomeConfidence: number;
 }
 
-/** A rule that changed the weighted sum. */
+/**
+ * A rule that changed the score, from `before` to `after`, both in [0, 1].
+ * @example
+ * ```ts
+ * import type { ScoreOverride } from "@knowledgepulse/scoring";
+ * const effect = ({ before, after }: ScoreOverride) => after - before;
+ * ```
+ */
 export interface ScoreOverride {
 	name: "single-thought" | "error-recovery" | "low-tool-diversity";
-	/** The score before the rule, in [0, 1]. */
 	before: number;
-	/** The score after the rule, in [0, 1]. */
 	after: number;
 }
 
-/** Where the novelty of a score comes from. */
+/**
+ * Where a novelty comes from. What does not apply is `null`.
+ * @example
+ * ```ts
+ * import type { ScoreNovelty } from "@knowledgepulse/scoring";
+ * const isMeasured = ({ source }: ScoreNovelty) => source === "cache";
+ * ```
+ */
 export interface ScoreNovelty {
 	/**
-	 * - `"cache"`: compared with the traces scored before;
-	 * - `"empty-cache"`: nothing to compare with, novelty is 0.5;
-	 * - `"no-embedder"`: the model could not be used, novelty is 0.5, `reason` says why;
-	 * - `"over-budget"`: the embedding was not there within `budgetMs`, novelty is 0.5.
+	 * `"cache"`: compared with earlier traces. Otherwise novelty is 0.5: there are none, there is no
+	 * {@link ConfigureOptions.embedder}, or {@link ScorerOptions.budgetMs} was exceeded.
 	 */
 	source: "cache" | "empty-cache" | "no-embedder" | "over-budget";
-	/** The greatest cosine similarity to an earlier trace, in [-1, 1]; `null` unless `"cache"`. */
+	/** The greatest cosine similarity to an earlier trace, in [-1, 1]. */
 	maxSimilarity: number | null;
-	/** The `id` of the trace that is so similar; `null` where it has none, or unless `"cache"`. */
+	/** The `id` of that trace, if it has one. */
 	nearest: string | null;
-	/** Why there was no embedder; `null` unless `"no-embedder"`. */
+	/** Why there was no embedder. */
 	reason: string | null;
 }
 
-/** A score with the account of how it came about. */
+/**
+ * A score and how it came about.
+ * @example
+ * ```ts
+ * import type { ScoreReport } from "@knowledgepulse/scoring";
+ * const isValuable = ({ score }: ScoreReport) => score > 0.6;
+ * ```
+ */
 export interface ScoreReport {
-	/** The score, in [0, 1]: what `evaluateValue` gives. */
+	/** In [0, 1]. */
 	score: number;
 	dimensions: ScoreDimensions;
 	weights: ScoringWeights;
-	/** The domain whose weights were used: one with a profile, else `"default"`. */
+	/** The domain whose weights were used, or `"default"`. */
 	profile: string;
-	/** The rules that fired, in order. */
+	/** In order of application. */
 	overrides: ScoreOverride[];
 	novelty: ScoreNovelty;
-	/** What the model saw of the text; `null` where there was no embedding. */
+	/** What the model saw of the text; `null` without an embedding. */
 	text: {
-		/** Tokens used, the special ones included, 2 to 512 a window. */
+		/** Tokens, special ones included, 2 to 512 for each window. */
 		tokens: number;
-		/** Windows used, 1 or more; see {@link ScorerOptions.longText}. */
+		/** 1 or more; see {@link ScorerOptions.longText}. */
 		windows: number;
-		/** Whether the text has more. */
+		/** Whether text was left out. */
 		isCut: boolean;
-		/** Whether the same tokens had been embedded lately. */
-		isRemembered: boolean;
+		/** Whether it came from the memo of recent embeddings. */
+		fromMemo: boolean;
 	} | null;
-	/** Where the time went, in milliseconds. */
+	/** Durations in milliseconds. */
 	times: {
 		/** From the call to the answer. */
 		total: number;
-		/** Until a thread took the call up. */
+		/** Until a thread was free. */
 		queue: number;
-		/** For finding the tokens. */
 		tokenize: number;
-		/** In the model. */
 		infer: number;
-		/** Until the calls before were settled. */
+		/** Until the calls made before were settled. */
 		turn: number;
-		/** In the cache. */
+		/** Comparing with the cache. */
 		cache: number;
 	};
 }
 
-/** Options of a single call. Anything else than an object is ignored, as in `traces.map(evaluateValue)`. */
+/**
+ * Options of a call. A value that is no object is ignored, as in `traces.map(evaluateValue)`.
+ * @example
+ * ```ts
+ * import type { CallOptions } from "@knowledgepulse/scoring";
+ * const options: CallOptions = { signal: AbortSignal.timeout(1000) };
+ * ```
+ */
 export interface CallOptions {
-	/** Ends the call: it rejects with the signal's reason, and the trace leaves no mark in the cache. */
+	/**
+	 * Cancels the call: it rejects with the signal's reason and leaves the cache, or the file of
+	 * `save`, unchanged. A file that is being written is completed.
+	 */
 	signal?: AbortSignal;
 }
 
-/** Options of {@link evaluateValues}. */
+/**
+ * Options of {@link evaluateValues}.
+ * @example
+ * ```ts
+ * import type { BatchOptions } from "@knowledgepulse/scoring";
+ * const options: BatchOptions = { onProgress: ({ done }) => console.log(done) };
+ * ```
+ */
 export interface BatchOptions extends CallOptions {
-	/**
-	 * - `"reject"`, the default: the first trace that fails ends it;
-	 * - `"collect"`: the error stands in the place of the score.
-	 */
+	/** `"reject"` (default): the first error rejects. `"collect"`: errors take the place of scores. */
 	errors?: "reject" | "collect";
-	/** Called after each trace, in order; `total` is there for arrays. */
+	/** Called after each trace, in order. `total` is only known for an array. */
 	onProgress?: (progress: { done: number; total: number | undefined }) => void;
 }
 
-/** What can be scored many at a time. */
+/**
+ * The traces that {@link evaluateValues} takes.
+ * @example
+ * ```ts
+ * import type { Traces } from "@knowledgepulse/scoring";
+ * const traces: Traces = [];
+ * ```
+ */
 export type Traces = Iterable<ReasoningTrace> | AsyncIterable<ReasoningTrace>;
 
-/** The error that a promise rejects with when its trace cannot be scored. */
-export interface InvalidTraceError extends Error {
+/**
+ * The class of all errors of this package. What getters of a trace throw, and the reason of an
+ * aborted signal, are passed on as they are. `code` is one of:
+ *
+ * - `"INVALID_TRACE"`: a field of a trace has a wrong type or value; an {@link InvalidTraceError}.
+ * - `"INVALID_OPTION"`: an argument, option or environment variable is unknown or has a wrong value.
+ * - `"INVALID_VECTOR"`: a vector has a wrong length, or a number that is not finite as float32.
+ * - `"INVALID_SNAPSHOT"`: a snapshot is damaged, or was made with another model or `longText`.
+ * - `"SNAPSHOT_IO"`: a snapshot cannot be written.
+ * - `"EMBEDDER_UNAVAILABLE"`: the embedder is needed, but is off or cannot be used.
+ * - `"CLOSED"`: the scorer, or the worker it belongs to, was closed.
+ * - `"ADDON_NOT_FOUND"`: thrown on import if the addon is missing or cannot be loaded.
+ * - `"INTERNAL"`: a bug in this package.
+ * @example
+ * ```ts
+ * import { ScoringError } from "@knowledgepulse/scoring";
+ * const codeOf = (error: unknown) => error instanceof ScoringError && error.code;
+ * ```
+ */
+export class ScoringError extends Error {
+	constructor(
+		message: string,
+		options?: { code?: string; path?: string; cause?: unknown },
+	);
+	code: string;
+	/** The field, option or file, if the error is about one. */
+	path?: string;
+}
+
+/**
+ * The error for an invalid trace.
+ * @example
+ * ```ts
+ * import { InvalidTraceError } from "@knowledgepulse/scoring";
+ * const isInvalid = (error: unknown) => error instanceof InvalidTraceError;
+ * ```
+ */
+export class InvalidTraceError extends ScoringError {
 	code: "INVALID_TRACE";
-	/** The field that is wrong, such as `steps[3].tool.name`. */
+	/** The field, such as `steps[3].tool.name`. */
 	path: string;
 }
 
 /**
- * Scores a trace.
+ * Returns the score of a trace, in [0, 1], and adds the trace to the cache.
  *
- * Novelty is measured against the traces scored before it in this thread, so scores depend on the
- * order of the calls. It is the order in which they are made, however many are in flight: the
- * scores are those that one gets by awaiting each call before making the next.
- *
- * A text that was embedded lately is not embedded again. A score that cannot depend on novelty, that
- * of a single thought, is there at once, and the trace enters the cache in its turn; while 1,024
- * such traces wait for theirs, a further one is answered in its turn.
- *
- * @param trace The trace. It is read at once; later changes to it do not matter.
- * @returns The score, in [0, 1].
- * @throws Rejects with an {@link InvalidTraceError} when a field does not fit, with what a getter of
- * the trace has thrown, or with `code: "EMBEDDER_UNAVAILABLE"` when the embedder is `"required"`
- * but cannot be had, or with `code: "INVALID_OPTION"` while the environment variable
- * `KNOWLEDGEPULSE_SCORING_EMBEDDER` names no mode, `KNOWLEDGEPULSE_SCORING_RUNTIME` no runtime, or
- * `KNOWLEDGEPULSE_SCORING_PRECISION` no precision. A rejected trace leaves cache and order as they were. Never throws at once.
+ * Novelty is measured against the traces scored before in this thread. Calls may overlap: they are
+ * settled in the order in which they were made, with the scores of calls made one by one.
+ * @param trace Read before the function returns.
+ * @throws Rejects with an {@link InvalidTraceError}, with `"INVALID_OPTION"`, or, if the embedder is
+ * `"required"`, with `"EMBEDDER_UNAVAILABLE"`. A call that rejects leaves the cache unchanged.
+ * @example
+ * ```ts
+ * import { evaluateValue } from "@knowledgepulse/scoring";
+ * const score = await evaluateValue({
+ *   metadata: { task_domain: "code", success: true },
+ *   task: { objective: "Fix the flaky test" },
+ *   steps: [{ type: "thought" }, { type: "tool_call", tool: { name: "editor" } }],
+ *   outcome: { confidence: 0.9 },
+ * });
+ * ```
  */
 export function evaluateValue(trace: ReasoningTrace): Promise<number>;
 export function evaluateValue(
@@ -198,9 +282,12 @@ export function evaluateValue(
 ): Promise<number>;
 
 /**
- * Scores a trace as {@link evaluateValue} does, and accounts for the score.
- *
- * @param trace The trace. It enters the cache like any other.
+ * Returns the score of a trace and how it came about. Otherwise as {@link evaluateValue}.
+ * @example
+ * ```ts
+ * import { explainValue, type ReasoningTrace } from "@knowledgepulse/scoring";
+ * const explain = (trace: ReasoningTrace) => explainValue(trace);
+ * ```
  */
 export function explainValue(trace: ReasoningTrace): Promise<ScoreReport>;
 export function explainValue(
@@ -209,10 +296,15 @@ export function explainValue(
 ): Promise<ScoreReport>;
 
 /**
- * Scores many traces: the scores of one call after another, in order, with at most 64 in flight.
- *
- * @throws Rejects as {@link evaluateValue}, with the signal's reason, or with what the iterable throws;
- * traces after the one that failed leave no mark then, unless they were settled already.
+ * Returns the scores of many traces, in order. At most 64 are in flight; an iterable is read as
+ * they settle.
+ * @throws Rejects as {@link evaluateValue} for the first trace that fails, or with what the iterable
+ * throws. Traces after it leave the cache unchanged unless they were settled before.
+ * @example
+ * ```ts
+ * import { evaluateValues } from "@knowledgepulse/scoring";
+ * const scores = await evaluateValues([], { errors: "collect" });
+ * ```
  */
 export function evaluateValues(
 	traces: Traces,
@@ -223,7 +315,14 @@ export function evaluateValues(
 	options: BatchOptions,
 ): Promise<(number | Error)[]>;
 
-/** Scores a trace as {@link evaluateValue} would now, without adding it to the cache. */
+/**
+ * Returns the score of a trace without adding it to the cache. Otherwise as {@link evaluateValue}.
+ * @example
+ * ```ts
+ * import { peekValue, type ReasoningTrace } from "@knowledgepulse/scoring";
+ * const peek = (trace: ReasoningTrace) => peekValue(trace);
+ * ```
+ */
 export function peekValue(trace: ReasoningTrace): Promise<number>;
 export function peekValue(
 	trace: ReasoningTrace,
@@ -232,8 +331,13 @@ export function peekValue(
 
 /**
  * Adds a trace to the cache without scoring it, in its turn among the calls.
- *
- * @throws Rejects as {@link evaluateValue}, and with `code: "EMBEDDER_UNAVAILABLE"` without an embedder.
+ * @throws Rejects as {@link evaluateValue}, and with `"EMBEDDER_UNAVAILABLE"` whenever there is no
+ * embedder.
+ * @example
+ * ```ts
+ * import { type ReasoningTrace, remember } from "@knowledgepulse/scoring";
+ * const rememberAll = (traces: ReasoningTrace[]) => traces.map(remember);
+ * ```
  */
 export function remember(trace: ReasoningTrace): Promise<void>;
 export function remember(
@@ -241,62 +345,79 @@ export function remember(
 	options: CallOptions,
 ): Promise<void>;
 
-/** Takes the traces with this `id` out of the cache at once; gives their number. */
+/**
+ * Removes the traces with this `id` from the cache, immediately. Returns how many.
+ * @throws `"INVALID_OPTION"` if `id` is not a string.
+ * @example
+ * ```ts
+ * import { forget } from "@knowledgepulse/scoring";
+ * const removed = forget("kp:trace:1");
+ * ```
+ */
 export function forget(id: string): number;
 
-/** Empties the cache at once, also of traces that were answered before their text was embedded. */
+/**
+ * Removes all traces from the cache, immediately.
+ * @example
+ * ```ts
+ * import { clear } from "@knowledgepulse/scoring";
+ * clear();
+ * ```
+ */
 export function clear(): void;
 
-/** Options of a {@link Scorer}. Those of the embedder default to the settings of the process. */
+/**
+ * Options of a {@link Scorer}. Those of the embedder default to the settings of the process.
+ * @example
+ * ```ts
+ * import type { ScorerOptions } from "@knowledgepulse/scoring";
+ * const options: ScorerOptions = { threads: 1, budgetMs: 100 };
+ * ```
+ */
 export interface ScorerOptions extends ConfigureOptions {
-	/**
-	 * Weights by domain, added to those of the protocol or in their place; `default` serves all
-	 * other domains. Each 0 or more, and 1 in sum, give or take 1e-9.
-	 */
+	/** Weights by domain, added to the protocol's or replacing them; `default` is for all others. */
 	profiles?: Record<string, ScoringWeights>;
-	/** Bounds of the cache; see {@link VectorCacheOptions}. Default: 1,000 traces, for ever. */
-	cache?: { maxElements?: number; ttlMs?: number };
+	cache?: Omit<VectorCacheOptions, "dimensions">;
 	/**
-	 * Threads that embed for it, 1 to the number of cores, which is the default. Scorers with
-	 * another number load a model of their own; the bits of a score do not depend on it.
+	 * How many texts are embedded at once, 1 to the number of cores (default). Scorers with another
+	 * number load a model of their own. Scores do not depend on it.
 	 */
 	threads?: number;
 	/**
-	 * The longest that a score waits for its embedding, in milliseconds, 0 or more. After that it
-	 * has novelty 0.5 and the source `"over-budget"`; the embedding enters the cache in its turn all
-	 * the same. While 1,024 such embeddings wait, later calls are answered so at once, and leave no
-	 * mark. Default: as long as it takes, because a score that depends on the clock cannot be
-	 * repeated.
+	 * The longest time that a score may take, in milliseconds from the call, 0 or more. After it the
+	 * call is cancelled: it resolves with source `"over-budget"` and leaves the cache unchanged. Does
+	 * not apply to `remember` and `warmup`. Default: no limit, since scores that depend on time cannot
+	 * be reproduced.
 	 */
 	budgetMs?: number;
 	/**
-	 * What novelty sees of a text of more than 512 tokens. Default `"window"`.
+	 * Which part of a text of more than 512 tokens is embedded. Default: `"window"`.
 	 *
-	 * - `"window"`: the first 512 tokens, as the SDK does;
-	 * - `"whole"`: all of it. Each window of 512 tokens is embedded, one after the other, without
-	 *   overlap, and what counts is their mean, weighted by tokens, of length 1. It takes the time of
-	 *   a text of 512 tokens for each window, and keeps the text in memory until then. A shorter
-	 *   text scores the same either way.
+	 * - `"window"`: the first 512 tokens, as in the SDK.
+	 * - `"whole"`: all of it, as the normalised mean of windows of 512 tokens without overlap, weighted
+	 *   by tokens. Each takes as long as a text of 512.
 	 */
 	longText?: "window" | "whole";
 }
 
 /**
- * A scorer with a cache and settings of its own. All scorers of the process, in worker threads as well,
- * share one loaded model for the same settings. The functions of the module belong to a scorer
- * with the settings of the process.
+ * A scorer with its own cache and settings; its methods work like the functions of the
+ * same name, which use a default scorer for each thread. Scorers with the same model settings share
+ * one loaded model, across worker threads too.
+ * @example
+ * ```ts
+ * import { Scorer } from "@knowledgepulse/scoring";
+ * const scorer = await Scorer.load("novelty.kpcache", { precision: "fast" });
+ * ```
  */
 export class Scorer {
-	/** @throws `code: "INVALID_OPTION"` with the `path` of what does not fit. */
+	/** @throws `"INVALID_OPTION"`. */
 	constructor(options?: ScorerOptions);
-	/** See {@link evaluateValue}. */
 	evaluateValue(trace: ReasoningTrace, options?: CallOptions): Promise<number>;
-	/** See {@link explainValue}. */
 	explainValue(
 		trace: ReasoningTrace,
 		options?: CallOptions,
 	): Promise<ScoreReport>;
-	/** See {@link evaluateValues}. */
 	evaluateValues(
 		traces: Traces,
 		options?: BatchOptions & { errors?: "reject" },
@@ -305,208 +426,215 @@ export class Scorer {
 		traces: Traces,
 		options: BatchOptions,
 	): Promise<(number | Error)[]>;
-	/** See {@link peekValue}. */
 	peekValue(trace: ReasoningTrace, options?: CallOptions): Promise<number>;
-	/** See {@link remember}. */
 	remember(trace: ReasoningTrace, options?: CallOptions): Promise<void>;
-	/** See {@link forget}. */
 	forget(id: string): number;
-	/** See {@link clear}. */
 	clear(): void;
 	/**
-	 * The cache as bytes, with ages, ids, the fingerprint of the model and a checksum.
-	 *
-	 * @throws `code: "EMBEDDER_UNAVAILABLE"` where the model's manifest cannot be read.
+	 * Returns the cache as bytes: vectors, ids and ages, with the model's fingerprint and a checksum.
+	 * It is taken shortly after the call, and has every call answered before it.
+	 * @throws Rejects with `"EMBEDDER_UNAVAILABLE"` if the model's manifest cannot be read.
 	 */
-	snapshot(): Buffer;
+	snapshot(options?: CallOptions): Promise<Buffer>;
 	/**
-	 * A scorer that goes on with a snapshot. Ages go on where they stopped; the bounds are those of
-	 * the snapshot unless `cache` is given. No other option is in a snapshot.
-	 *
-	 * @throws `code: "INVALID_SNAPSHOT"` for bytes that are damaged, cut off, of another format,
-	 * another model or another `longText`, and as the constructor.
+	 * Returns a scorer with the cache of a snapshot. Ages continue where they stopped. Only the
+	 * bounds of the cache come from the snapshot, unless `cache` is given.
+	 * @param snapshot Copied before the function returns.
+	 * @throws Rejects with `"INVALID_SNAPSHOT"`, or as the constructor and `snapshot`.
 	 */
-	static restore(snapshot: Uint8Array, options?: ScorerOptions): Scorer;
+	static restore(
+		snapshot: Uint8Array,
+		options?: ScorerOptions,
+	): Promise<Scorer>;
 	/**
-	 * Writes a snapshot to a file. Whatever happens meanwhile, the file is the former one or the new.
-	 *
-	 * @throws Rejects with `code: "SNAPSHOT_IO"`.
+	 * Writes a snapshot to a file, which is replaced in one step.
+	 * @throws Rejects with `"SNAPSHOT_IO"`, or as `snapshot`.
 	 */
-	save(path: string): Promise<void>;
-	/** {@link Scorer.restore} from a file; rejects with Node.js' own error where it cannot be read. */
+	save(path: string, options?: CallOptions): Promise<void>;
+	/**
+	 * Returns a scorer with the cache of a file, as `restore`.
+	 * @throws Rejects with Node.js' own error if the file cannot be read.
+	 */
 	static load(path: string, options?: ScorerOptions): Promise<Scorer>;
-	/** See {@link warmup}. */
-	warmup(): Promise<ScoringStatus>;
+	warmup(options?: CallOptions): Promise<ScoringStatus>;
 	/**
-	 * Ends it: calls that have no answer yet, and later ones, reject with `code: "CLOSED"`. Waits for
-	 * the operation of the model that is running, a few milliseconds.
+	 * Closes the scorer: unanswered and later calls reject with `"CLOSED"`, except `snapshot` and
+	 * `save`. Waits until the model has stopped, a few milliseconds.
 	 */
 	close(): void;
-	/** See {@link status}. */
 	status(): ScoringStatus;
-	/** The live cache, as {@link _getLocalCache} gives it for the default scorer. */
+	/** The live cache, as {@link _getLocalCache}. */
 	get cache(): VectorCache;
 }
 
-/** Bounds of a {@link VectorCache}. */
+/**
+ * Options of a {@link VectorCache}.
+ * @example
+ * ```ts
+ * import type { VectorCacheOptions } from "@knowledgepulse/scoring";
+ * const options: VectorCacheOptions = { maxElements: 100, ttlMs: 60_000 };
+ * ```
+ */
 export interface VectorCacheOptions {
-	/** How many vectors it holds, 1 to 2^32 - 1; the oldest goes first. Default 1000. */
+	/** How many vectors it holds, 1 to 2^32 - 1. Default: `1000`. */
 	maxElements?: number;
-	/** The length of every vector, 1 to 2^32 - 1. Default 384. */
+	/** The length of every vector, 1 to 2^32 - 1. Default: `384`. */
 	dimensions?: number;
-	/** The age in milliseconds at which a vector is gone, 0 or more. Default: never. */
+	/** The age at which a vector expires, in milliseconds, 0 or more. Default: never. */
 	ttlMs?: number;
 }
 
-/** A bounded first-in-first-out store of vectors, to compare new ones with. */
+/**
+ * A bounded first-in, first-out store of vectors of `dimensions` numbers; others throw
+ * `"INVALID_VECTOR"`.
+ * @example
+ * ```ts
+ * import { VectorCache } from "@knowledgepulse/scoring";
+ * const cache = new VectorCache({ dimensions: 3 });
+ * cache.add([1, 0, 0]);
+ * cache.maxCosineSimilarity([1, 1, 0]); // 0.7071…
+ * ```
+ */
 export class VectorCache {
-	/** @throws `code: "INVALID_OPTION"` with the `path` of an option that does not fit. */
+	/** @throws `"INVALID_OPTION"`. */
 	constructor(options?: VectorCacheOptions);
-	/** How many vectors are alive. */
+	/** The number of vectors that have not expired. */
 	get size(): number;
-	/**
-	 * Adds a vector, copied; the oldest goes when the cache is full.
-	 *
-	 * @throws `code: "INVALID_VECTOR"`: `Expected 384 dimensions, got 3`, or a number that is not
-	 * finite as float32.
-	 */
+	/** Adds a copy of a vector, and removes the oldest one from a full cache. */
 	add(vector: ArrayLike<number>): void;
-	/**
-	 * The greatest cosine similarity of `query` to a vector in the cache, in [-1, 1]; 0 when there
-	 * is none, and 0 for a zero vector.
-	 *
-	 * @throws As {@link VectorCache.add}.
-	 */
+	/** Returns the greatest cosine similarity, in [-1, 1]; 0 for an empty cache or a zero vector. */
 	maxCosineSimilarity(query: ArrayLike<number>): number;
-	/** Drops the vectors of age `ttlMs` or more. They count for nothing before that, too. */
+	/** Frees expired vectors, which no longer count. */
 	evictExpired(): void;
-	/** Drops all vectors. */
 	clear(): void;
 }
 
 /**
- * The live cache behind {@link evaluateValue} in this thread: a hook for tests, as in the SDK.
- * What it does takes effect at once, also for calls that are still in flight. The vector of a call
- * that was answered before its text was embedded, a single thought, may still be on its way here:
- * `clear()` keeps it out, and a call that is awaited after it, `warmup()` for one, lets it arrive.
+ * Returns the live cache behind {@link evaluateValue} in this thread, for tests, as in the SDK.
+ * Changes take effect immediately, for calls in flight too.
+ * @example
+ * ```ts
+ * import { _getLocalCache } from "@knowledgepulse/scoring";
+ * _getLocalCache().clear();
+ * ```
  */
 export function _getLocalCache(): VectorCache;
 
 /**
- * Loads the model, and uses it once, so that the first score does not have to wait for that. Takes
- * its turn among the calls: it resolves when those made before it are answered.
- *
- * @returns The status after it. Where the embedder cannot be had, `embedder.state` is
- * `"unavailable"` with the reason, and the process warning is emitted.
- * @throws Rejects with `code: "EMBEDDER_UNAVAILABLE"` when the embedder is `"required"` but cannot be
- * had, and with `code: "INVALID_OPTION"` as {@link evaluateValue} does.
+ * Loads the model and runs it once, so that the first score need not wait for that, in its turn
+ * among the calls. Returns the status, with `embedder.state` `"ready"` or `"unavailable"`.
+ * @throws Rejects as {@link evaluateValue}.
+ * @example
+ * ```ts
+ * import { warmup } from "@knowledgepulse/scoring";
+ * const { embedder } = await warmup();
+ * ```
  */
-export function warmup(): Promise<ScoringStatus>;
+export function warmup(options?: CallOptions): Promise<ScoringStatus>;
 
-/** Settings of the process. Whatever is left out stays as it is. */
+/**
+ * Options of {@link configure}. One that is left out keeps its value, initially that of the
+ * environment variable `KNOWLEDGEPULSE_SCORING_EMBEDDER`, `_BACKEND`, `_PRECISION`, `_MODEL_DIR` or
+ * `_LIBRARY`, or else the default.
+ * @example
+ * ```ts
+ * import type { ConfigureOptions } from "@knowledgepulse/scoring";
+ * const options: ConfigureOptions = { precision: "fast" };
+ * ```
+ */
 export interface ConfigureOptions {
 	/**
-	 * Whether scores use the embedder. Default `"auto"`, or the environment variable
-	 * `KNOWLEDGEPULSE_SCORING_EMBEDDER`.
+	 * Whether scores use the embedder. Default: `"auto"`.
 	 *
-	 * - `"auto"`: where it cannot be had, novelty is 0.5 and one process warning tells so;
-	 * - `"off"`: novelty is 0.5;
-	 * - `"required"`: where it cannot be had, scoring rejects.
+	 * - `"auto"`: if it is unavailable, novelty is 0.5, and one process warning is emitted.
+	 * - `"off"`: novelty is 0.5.
+	 * - `"required"`: if it is unavailable, calls reject.
 	 */
 	embedder?: "auto" | "off" | "required";
 	/**
-	 * What runs the model. Default `"onnxruntime"`, on Linux with musl `"rust"`, or the environment
-	 * variable `KNOWLEDGEPULSE_SCORING_RUNTIME`.
+	 * What runs the model. Default: `"onnx"`; on Linux with musl `"native"`.
 	 *
-	 * - `"onnxruntime"`: the ONNX Runtime library;
-	 * - `"rust"`: the addon itself, without any library: `library` is not looked at. It gives the same
-	 *   bits as the exact precision of the other one, in about the same time (README), and holds all
-	 *   46 MB of weights in memory of its own instead of mapping the file. It has no integer
-	 *   arithmetic: `precision: "fast"` is computed exactly.
-	 *
-	 * Another runtime loads the model again; what the cache holds stays comparable.
+	 * - `"onnx"`: the ONNX Runtime library.
+	 * - `"native"`: the addon itself, without `library`. Scores equal those of `"onnx"` with
+	 *   `"exact"` precision bit for bit; `"fast"` is computed as `"exact"`.
 	 */
-	runtime?: "onnxruntime" | "rust";
+	backend?: "onnx" | "native";
 	/**
-	 * How exactly the model computes. Default `"exact"`, or the environment variable
-	 * `KNOWLEDGEPULSE_SCORING_PRECISION`.
+	 * The precision of the model. Default: `"exact"`.
 	 *
-	 * - `"exact"`: float32, the scores of the published model;
-	 * - `"fast"`: integers of 8 bits in about half the time; a score is off by 0.006 at most in
-	 *   what was measured (README). Traces scored with one precision are compared with those
-	 *   scored with the other, too; the errors do not add up. Computed exactly where the runtime is
-	 *   `"rust"`, which {@link status} tells.
+	 * - `"exact"`: float32, as the published model.
+	 * - `"fast"`: 8-bit integers, in less than half the time; scores are within 0.006.
 	 */
 	precision?: "exact" | "fast";
-	/**
-	 * The folder with `manifest.json` and the model files that it names. Default: `model` beside
-	 * the addon, or the environment variable `KNOWLEDGEPULSE_SCORING_MODEL_DIR`.
-	 */
+	/** The folder of `manifest.json` and the model files. Default: `model` beside the addon. */
 	modelDir?: string;
-	/**
-	 * The ONNX Runtime library, version 1.17 or later; 1.23.2 is shipped. Default: the one beside the addon, or the
-	 * environment variable `KNOWLEDGEPULSE_SCORING_LIBRARY`. A process can load only one. Not needed
-	 * where the runtime is `"rust"`.
-	 */
+	/** ONNX Runtime, 1.17 or later, one for each process. Default: the library beside the addon. */
 	library?: string;
 }
 
 /**
- * Changes settings for all threads of the process. Calls made before keep the settings they had.
- *
- * @throws `code: "INVALID_OPTION"` with the `path` of an option that does not fit; nothing is
- * changed then.
+ * Changes settings for all threads of the process. Calls made before keep the earlier ones.
+ * @throws `"INVALID_OPTION"`; nothing is changed in that case.
+ * @example
+ * ```ts
+ * import { configure } from "@knowledgepulse/scoring";
+ * configure({ embedder: "required" });
+ * ```
  */
 export function configure(options: ConfigureOptions): void;
 
-/** How things stand. */
+/**
+ * The state of a scorer, with the {@link ScorerOptions} in effect; `mode` is `embedder`.
+ * @example
+ * ```ts
+ * import type { ScoringStatus } from "@knowledgepulse/scoring";
+ * const isIdle = ({ pending }: ScoringStatus) => pending === 0;
+ * ```
+ */
 export interface ScoringStatus {
 	embedder: {
-		/** See {@link ConfigureOptions.embedder}. */
 		mode: "auto" | "off" | "required";
-		/** See {@link ConfigureOptions.runtime}. */
-		runtime: "onnxruntime" | "rust";
-		/** What is computed; see {@link ConfigureOptions.precision}. */
+		backend: "onnx" | "native";
 		precision: "exact" | "fast";
-		/** The model is loaded by the first score that needs it, and tried again after a failure. */
+		/** The first score that needs the model loads it; a failure is retried after a second. */
 		state: "idle" | "loading" | "ready" | "unavailable";
-		/** Why it is unavailable, else `null`. */
+		/** Why it is unavailable, or `null`. */
 		reason: string | null;
-		/** The name of the loaded model, else `null`. */
+		/** The name of the loaded model, or `null`. */
 		model: string | null;
 		modelDir: string;
-		/** The ONNX Runtime library; `null` where the runtime is `"rust"`. */
+		/** The path of ONNX Runtime; `null` for `"native"`. */
 		library: string | null;
-		/** The version of the ONNX Runtime in use, `null` where none is loaded or needed. */
+		/** Its version; also `null` until it is loaded. */
 		libraryVersion: string | null;
 	};
-	/** How many texts can be embedded at once. */
 	threads: number;
-	/** {@link ScorerOptions.budgetMs}; `null` for none. */
+	/** `null` for no limit. */
 	budgetMs: number | null;
-	/** {@link ScorerOptions.longText}. */
 	longText: "window" | "whole";
-	/** Calls that have no answer yet. */
+	/** Unanswered calls. */
 	pending: number;
-	/** Vectors in the cache. */
+	/** Traces in the cache; during a search, those before it. */
 	cacheSize: number;
-	/** What became of the calls so far. */
+	/** Calls so far, without those that were rejected at once. */
 	calls: {
 		answered: number;
 		failed: number;
 		aborted: number;
-		/** Of those answered, without their embedding. */
+		/** Those of `answered` that exceeded `budgetMs`. */
 		overBudget: number;
 	};
-	/** Percentiles of the time to the answer, of the latest 1,024 calls; `null` before the first. */
+	/** Percentiles of the time to an answer, for the last 1,024; `null` before the first. */
 	latencyMs: { p50: number; p90: number; p99: number } | null;
 }
 
 /**
- * Tells how things stand. Loads nothing and never waits.
- *
- * @throws `code: "INVALID_OPTION"` while the environment variable `KNOWLEDGEPULSE_SCORING_EMBEDDER`
- * names no mode, `KNOWLEDGEPULSE_SCORING_RUNTIME` no runtime, or `KNOWLEDGEPULSE_SCORING_PRECISION` no
- * precision.
+ * Returns the state of the default scorer. Never waits for a load or a search, and loads nothing.
+ * @throws `"INVALID_OPTION"` if an environment variable has an invalid value.
+ * @example
+ * ```ts
+ * import { status } from "@knowledgepulse/scoring";
+ * const { latencyMs } = status();
+ * ```
  */
 export function status(): ScoringStatus;

@@ -1,1 +1,1 @@
-module.exports = require("./scoring.js")();
+module.exports = require("./lib/api.js")();

@@ -1,5 +1,5 @@
-/** Scores a dozen traces with the real model and prints how each score came about. */
-import { explainValue, status } from "../index.mjs";
+/** Scores a dozen traces, and prints how each score came about. */
+import { explainValue, status } from "@knowledgepulse/scoring";
 import { explanation } from "./explanation.mjs";
 import { traces } from "./traces.mjs";
 
@@ -27,7 +27,7 @@ const row = (cells) =>
 		.trimEnd();
 
 const began = performance.now();
-// All at once: the scores are those of one call after another.
+// The scores are those of one call after another.
 const reports = await Promise.all(traces.map(explainValue));
 const elapsed = performance.now() - began;
 
@@ -36,7 +36,7 @@ reports.forEach((report, index) => {
 	const { metadata, outcome, steps } = traces[index];
 	const { complexity, novelty, toolDiversity, outcomeConfidence } =
 		report.dimensions;
-	const rules = report.overrides.map(
+	const overrides = report.overrides.map(
 		({ name, before, after }) =>
 			`${name} (${before.toFixed(2)} to ${after.toFixed(2)})`,
 	);
@@ -49,12 +49,12 @@ reports.forEach((report, index) => {
 				value.toFixed(3),
 			),
 			report.score.toFixed(4),
-			rules.join(", "),
+			overrides.join(", "),
 		]),
 	);
 });
 
-// One of those that a rule has changed.
+// A trace to which two overrides apply.
 const index = reports.findIndex(({ overrides }) => overrides.length > 1);
 console.log(
 	`\n${explanation(traces[index].outcome.result_summary, reports[index])}`,
@@ -63,10 +63,10 @@ console.log(
 const { embedder, threads } = status();
 console.log(`
 C complexity, N novelty, D tool diversity, O outcome confidence, each in [0, 1];
-a domain without weights of its own gets the default ones.
-${reports.length} traces in ${elapsed.toFixed(0)} ms on ${threads} threads, the loading of the model included.`);
+a domain without its own weights gets the default ones.
+${reports.length} traces in ${elapsed.toFixed(0)} ms on ${threads} threads, including loading the model.`);
 console.log(
 	embedder.state === "ready"
-		? `Model ${embedder.model}, ONNX Runtime ${embedder.libraryVersion}.`
-		: `Without the embedder: ${embedder.reason}`,
+		? `Model ${embedder.model}, ${embedder.backend === "native" ? "native backend" : `ONNX Runtime ${embedder.libraryVersion}`}.`
+		: `Without an embedder: ${embedder.reason}`,
 );

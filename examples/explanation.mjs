@@ -1,4 +1,4 @@
-/** The account of a score, as a person would like to read it. */
+/** A report of `explainValue` as text. */
 
 const NAMES = {
 	complexity: "complexity",
@@ -12,23 +12,23 @@ const column = (text, width) => String(text).padStart(width);
 function noveltyInWords({ source, maxSimilarity, nearest, reason }) {
 	switch (source) {
 		case "cache":
-			return `most like ${nearest ?? "a trace without an id"}, similarity ${maxSimilarity.toFixed(3)}`;
+			return `nearest to ${nearest ?? "a trace without an id"}, similarity ${maxSimilarity.toFixed(3)}`;
 		case "empty-cache":
-			return "the first trace, so there is nothing to compare it with";
+			return "0.5, because the cache is empty";
 		case "over-budget":
-			return "the embedding took longer than the budget";
+			return "0.5, because the embedding took longer than budgetMs";
 		default:
-			return `no embedder: ${reason}`;
+			return `0.5, because there is no embedder: ${reason}`;
 	}
 }
 
-/** Lines of text for a report of `explainValue`. */
+/** Returns the text, of several lines. */
 export function explanation(title, report) {
 	const { dimensions, weights, profile, overrides, novelty, text, times } =
 		report;
 	let sum = 0;
 	const lines = [
-		`How "${title}" came to ${report.score.toFixed(4)}, with the weights for ${profile}:`,
+		`"${title}" scores ${report.score.toFixed(4)}, with the weights for ${profile}:`,
 		"",
 	];
 	for (const [key, name] of Object.entries(NAMES)) {
@@ -46,10 +46,10 @@ export function explanation(title, report) {
 	lines.push("", `  novelty: ${noveltyInWords(novelty)}`);
 	if (text)
 		lines.push(
-			`  text: ${text.tokens} tokens${text.windows > 1 ? ` in ${text.windows} windows` : ""}${text.isCut ? ", the rest was not looked at" : ", all of it"}`,
+			`  text: ${text.tokens} tokens${text.windows > 1 ? ` in ${text.windows} windows` : ""}${text.isCut ? ", the rest of the text is not used" : ""}`,
 		);
 	lines.push(
-		`  time: ${times.total.toFixed(1)} ms, of which ${times.queue.toFixed(1)} waiting for a thread, ${times.infer.toFixed(1)} in the model, ${times.turn.toFixed(1)} waiting for its turn`,
+		`  time: ${times.total.toFixed(1)} ms, of which ${times.queue.toFixed(1)} ms waiting for a thread, ${times.infer.toFixed(1)} ms in the model, ${times.turn.toFixed(1)} ms waiting for earlier calls`,
 	);
 	return lines.join("\n");
 }

@@ -1,4 +1,4 @@
-/** A dozen small agent runs, made up for the demonstration. */
+/** A dozen made-up agent runs. */
 
 const thought = (content) => ({ type: "thought", content });
 const observed = (content) => ({ type: "observation", content });
@@ -44,7 +44,7 @@ const flakyTest = [
 	observed("500 of 500 runs passed."),
 ];
 
-/** Runs of a job that grows, to show what length does. */
+/** The steps of a long run. */
 function longMigration() {
 	const tables = [
 		"users",

@@ -1,57 +1,68 @@
-//! Scores reasoning traces in \[0, 1\]: how much a trace is worth sharing.
-//!
-//! A trace goes one way:
-//!
-//! ```text
-//!  value ──► trace ──► dimensions ──► weights ──► overrides ──► score
-//!            read once    C N D O      by domain    in order
-//!                           ▲
-//!                           │ novelty
-//!                 embedder ─┴─ cache
-//!              text ─► vector   vectors seen before
-//! ```
-//!
-//! - [`trace`] reads a foreign value, JavaScript's or JSON's, and names the first field that does
-//!   not fit. What comes out is valid by construction.
-//! - [`dimensions`] measures it: complexity, novelty, tool diversity, outcome confidence.
-//! - [`weights`] adds them up as the task domain wants; [`overrides`] corrects the sum;
-//!   [`score`] keeps the account of both.
-//! - [`embedder`] turns text into a unit vector, [`cache`] compares it with earlier ones. Both are
-//!   leaves: they know nothing of traces, of scores or of JavaScript.
-//! - [`snapshot`] carries a cache from one process to the next.
-//! - [`scorer`] owns a cache, uses the threads, and settles calls in the order in which they came.
-//! - [`suggest`] finds what a misspelled name was to be.
-//! - [`node`] is the only module that knows JavaScript.
-//!
-//! ```
-//! use knowledgepulse_scoring::{
-//!     dimensions::NoveltySource, score::Score, trace::Trace, weights::Profiles,
-//! };
-//!
-//! let json = serde_json::json!({
-//!     "metadata": { "task_domain": "finance", "success": true },
-//!     "task": { "objective": "Explain the fall of the margin" },
-//!     "steps": [{ "type": "tool_call", "tool": { "name": "ledger" } }, { "type": "observation" }],
-//!     "outcome": { "confidence": 0.9 },
-//! });
-//! let trace = Trace::from_json(&json)?;
-//! let score = Score::of(&trace, NoveltySource::EmptyCache.into(), Profiles::built_in());
-//! assert_eq!(score.profile.domain, "finance");
-//! assert_eq!(score.overrides[0].name, "low-tool-diversity");
-//! # Ok::<(), knowledgepulse_scoring::error::Error>(())
-//! ```
+//! The Node.js addon: the only crate that knows JavaScript. It converts, delegates, and settles
+//! promises.
 
-pub mod cache;
-pub mod dimensions;
-pub mod embedder;
-pub mod error;
-mod fault;
-pub mod node;
-pub mod overrides;
-pub mod score;
-pub mod scorer;
-pub mod snapshot;
-pub mod suggest;
-pub mod threads;
-pub mod trace;
-pub mod weights;
+#![expect(clippy::missing_errors_doc, reason = "index.d.ts documents what JavaScript sees")]
+
+mod bound;
+mod choice;
+mod embedder;
+mod env;
+mod failure;
+mod options;
+mod outbox;
+mod scorer;
+mod settings;
+mod status;
+mod suggest;
+mod vector_cache;
+mod view;
+mod warning;
+
+use napi::{
+    Env, Result,
+    bindgen_prelude::{Object, Unknown},
+};
+use napi_derive::napi;
+
+use env::EnvState;
+use failure::or_throw;
+use scorer::Scorer;
+use view::JsView;
+
+/// Prepares an environment (the main thread, or a worker) when it loads the addon.
+#[napi(module_exports)]
+pub fn init(_exports: Object, env: Env) -> Result<()> {
+    EnvState::install(&env)
+}
+
+/// Tells where the addon is; the first call counts.
+#[napi(catch_unwind)]
+pub fn set_addon_folder(folder: String) {
+    let _ = settings::ADDON_FOLDER.set(folder.into());
+}
+
+/// Changes the settings named in `options`; calls made before keep what they had.
+#[napi(catch_unwind)]
+pub fn configure(env: &Env, options: Unknown) -> Result<()> {
+    let changes = or_throw(env, options::read_embedder_options(&JsView::new(env, options)))?;
+    or_throw(env, settings::configure(&changes))
+}
+
+/// The scorer behind `evaluateValue` in this environment.
+#[napi(catch_unwind)]
+pub fn default_scorer(env: &Env) -> Result<Scorer> {
+    Scorer::of_environment(env)
+}
+
+/// The one of the `known` names that `unknown` most likely stands for.
+#[napi(catch_unwind)]
+pub fn suggest(unknown: String, known: Vec<String>) -> Option<String> {
+    suggest::suggest(&unknown, &known).map(Into::into)
+}
+
+/// Ends all work of this environment; the process may exit when it returns.
+#[napi(catch_unwind)]
+pub fn close(env: &Env) -> Result<()> {
+    EnvState::of(env)?.close();
+    Ok(())
+}

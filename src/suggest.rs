@@ -3,7 +3,7 @@
 /// The one of the `known` names that `unknown` most likely stands for, in any case of letters: one that
 /// begins with it, or that a third of its letters make out of it, at most; of several, the first of
 /// the nearest. `None` when nothing is that near.
-pub fn suggest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
+pub fn suggest<'a>(unknown: &str, known: &'a [impl AsRef<str>]) -> Option<&'a str> {
     let unknown = unknown.to_lowercase();
     let length = unknown.chars().count();
     let distance = |name: &str| {
@@ -17,7 +17,7 @@ pub fn suggest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
             (length >= 3 && name.starts_with(&unknown)).then(|| letters - length)
         }
     };
-    let near = known.iter().filter_map(|name| Some((distance(name)?, *name)));
+    let near = known.iter().filter_map(|name| Some((distance(name.as_ref())?, name.as_ref())));
     near.min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
 }
 
@@ -56,7 +56,7 @@ mod tests {
         ] {
             assert_eq!(suggest(unknown, &known), expected, "{unknown:?}");
         }
-        assert_eq!(suggest("ttl", &[]), None);
+        assert_eq!(suggest("ttl", &[""; 0]), None);
     }
 
     #[test]

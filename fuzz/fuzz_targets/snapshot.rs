@@ -4,9 +4,13 @@
 use std::time::Duration;
 
 use arbitrary::{Arbitrary, Result, Unstructured};
-use knowledgepulse_scoring::snapshot::{Snapshot, decode, encode};
+use knowledgepulse_scoring::{
+    VectorCache,
+    cache::{CacheOptions, Entry},
+    snapshot::{Snapshot, decode, encode},
+};
 use knowledgepulse_scoring_fuzz::{
-    cache::{Lockstep, MODEL},
+    cache::{self, MODEL},
     memory,
 };
 use libfuzzer_sys::fuzz_target;
@@ -14,24 +18,41 @@ use libfuzzer_sys::fuzz_target;
 #[global_allocator]
 static ALLOCATOR: memory::Counting = memory::Counting;
 
-/// Magic and version, and where the length stands.
-const START: &[u8] = b"KPCACHE\n\x01\0\0\0";
-const HEADER: usize = START.len() + 8;
+/// Magic and version, before the lengths of the whole and of the header.
+const START: &[u8] = b"KPCACHE\n\x02\0\0\0";
+const HEADER: usize = START.len() + 8 + 8;
 const CHECKSUM: usize = 32;
 
-/// Makes length and checksum right, so that the values are reached.
-fn seal(mut bytes: Vec<u8>) -> Vec<u8> {
-    let length = (bytes.len() + CHECKSUM) as u64;
-    bytes[START.len()..HEADER].copy_from_slice(&length.to_le_bytes());
+/// Makes a snapshot of a header and vectors, with the right lengths and checksum.
+fn seal(header: &[u8], vectors: &[u8]) -> Vec<u8> {
+    let length = HEADER + header.len() + vectors.len() + CHECKSUM;
+    let [length, head] = [length, header.len()].map(|length| (length as u64).to_le_bytes());
+    with_checksum([START, &length, &head, header, vectors].concat())
+}
+
+fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
     let checksum = blake3::hash(&bytes);
     bytes.extend(checksum.as_bytes());
     bytes
 }
 
-/// Decodes in little memory. What is accepted must be what encoding gives, byte for byte.
+fn owned(cache: &mut VectorCache, now: Duration) -> Vec<Entry> {
+    let entry =
+        |Entry { vector, age, id }: Entry<&[f32]>| Entry { vector: vector.to_vec(), age, id };
+    cache.entries(now).map(entry).collect()
+}
+
+/// What is in a snapshot, whatever its age.
+fn entries(snapshot: &Snapshot) -> Vec<Entry> {
+    let options = CacheOptions { ttl: None, ..snapshot.options() };
+    let cache = snapshot.clone().into_cache(options, Duration::ZERO);
+    owned(&mut cache.expect("a cache"), Duration::ZERO)
+}
+
+/// Decodes in little memory. What is accepted must be the same after another round trip.
 fn check(bytes: &[u8]) -> Option<Snapshot> {
-    let (found, peak) = memory::peak(|| decode(bytes, MODEL));
-    assert!(peak <= 16 * bytes.len() + 4096, "{peak} bytes of memory for {}", bytes.len());
+    let (found, peak) = memory::peak(|| decode("snapshot", bytes, MODEL));
+    assert!(peak <= 32 * bytes.len() + 4096, "{peak} bytes of memory for {}", bytes.len());
     let snapshot = match found {
         Ok(snapshot) => snapshot,
         Err(error) => {
@@ -42,13 +63,13 @@ fn check(bytes: &[u8]) -> Option<Snapshot> {
     };
     let (options, now) = (snapshot.options(), Duration::ZERO);
     let mut cache = snapshot.clone().into_cache(options, now).expect("a cache");
-    let is_alive = |age| options.ttl.is_none_or(|ttl| age < ttl);
-    let alive: Vec<_> =
-        snapshot.entries().iter().filter(|entry| is_alive(entry.age)).cloned().collect();
-    let restored = cache.entries(now).map(|entry| entry.vector.to_vec());
-    assert!(restored.eq(alive.iter().map(|entry| entry.vector.clone())), "the vectors differ");
-    if alive.len() == snapshot.entries().len() {
-        assert_eq!(encode(&mut cache, MODEL, now), bytes);
+    let is_alive = |entry: &Entry| options.ttl.is_none_or(|ttl| entry.age < ttl);
+    let all = entries(&snapshot);
+    let alive: Vec<_> = all.iter().filter(|entry| is_alive(entry)).cloned().collect();
+    assert_eq!(owned(&mut cache, now), alive);
+    if alive.len() == all.len() {
+        let again = encode(&mut cache, MODEL, now);
+        assert_eq!(decode("snapshot", &again, MODEL).as_ref(), Ok(&snapshot));
     }
     Some(snapshot)
 }
@@ -76,24 +97,33 @@ fn run(data: &[u8]) -> Result<()> {
     let Some((mode, rest)) = data.split_first() else { return Ok(()) };
     match mode % 3 {
         0 => drop(check(rest)),
-        1 => drop(check(&seal([START, &[0; 8], rest].concat()))),
+        1 => {
+            // A length of the vectors, the header and the vectors.
+            let Some((length, rest)) = rest.split_first() else { return Ok(()) };
+            let (header, vectors) = rest.split_at(rest.len().saturating_sub((*length).into()));
+            check(&seal(header, vectors));
+        }
         _ => {
             let mut bytes = Unstructured::new(rest);
             let mut damages = Unstructured::new(bytes.bytes(16.min(rest.len()))?);
-            let Some(mut lockstep) = Lockstep::run(&mut bytes)? else { return Ok(()) };
+            let Some(mut lockstep) = cache::run(&mut bytes)? else { return Ok(()) };
             let whole = encode(&mut lockstep.cache, MODEL, lockstep.now);
             let snapshot = check(&whole).expect("what was encoded");
-            let entries = lockstep.cache.entries(lockstep.now);
-            let found = snapshot.entries().iter().map(|e| (&e.vector[..], e.age, e.id.clone()));
-            assert!(found.eq(entries.map(|e| (e.vector, e.age, e.id))), "the entries differ");
+            let mut restored = snapshot.clone().into_cache(snapshot.options(), lockstep.now);
+            let again = encode(restored.as_mut().expect("a cache"), MODEL, lockstep.now);
+            assert_eq!(again, whole);
+            assert_eq!(entries(&snapshot), owned(&mut lockstep.cache, lockstep.now));
 
             let mut damaged = whole.clone();
             damage(&mut damages, &mut damaged)?;
             assert!(damaged == whole || check(&damaged).is_none(), "a damage was not noticed");
             let mut resealed = whole[..whole.len() - CHECKSUM].to_vec();
             damage(&mut damages, &mut resealed)?;
+            check(&with_checksum(resealed.clone()));
             if resealed.len() >= HEADER {
-                check(&seal(resealed));
+                let length = (resealed.len() + CHECKSUM) as u64;
+                resealed[START.len()..HEADER - 8].copy_from_slice(&length.to_le_bytes());
+                check(&with_checksum(resealed));
             }
         }
     }

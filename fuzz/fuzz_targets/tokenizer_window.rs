@@ -1,31 +1,36 @@
 //! The tokens of a window, of windows, and of the whole text.
 #![no_main]
 
+use std::fmt::Write;
+
 use arbitrary::Unstructured;
-use knowledgepulse_scoring::embedder::{CancelToken, MAX_TOKENS, TextWindow};
+use knowledgepulse_embedder::{MAX_TOKENS, TextWindow};
 use knowledgepulse_scoring_fuzz::tokens::{self, TOKENIZER};
+use knowledgepulse_tasks::CancelToken;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let Ok(pieces) = tokens::text(&mut Unstructured::new(data)) else { return };
     let whole = pieces.concat();
 
-    let mut window = TextWindow::new();
+    let mut window = TextWindow::default();
+    let mut is_full = false;
     for piece in &pieces {
-        let (full, kept) = (window.is_full(), window.as_str().len());
-        window.push(piece);
-        assert!(!full || window.as_str().len() == kept, "a full window took more");
+        let has_room = window.write_str(piece).is_ok();
+        assert!(!(is_full && has_room), "a full window took more");
+        is_full = !has_room;
     }
-    let mut at_once = TextWindow::new();
-    at_once.push(&whole);
-    assert_eq!(at_once.as_str(), window.as_str(), "in pieces and at once");
-    assert!(window.as_str().len() <= whole.len());
+    let mut at_once = TextWindow::default();
+    assert_eq!(at_once.write_str(&whole).is_err(), is_full, "in pieces and at once");
+    let kept = window.into_string();
+    assert_eq!(at_once.into_string(), kept, "in pieces and at once");
+    assert!(kept.len() <= whole.len());
 
     let (ids, is_cut) = TOKENIZER.encode_window(&whole);
-    assert_eq!(TOKENIZER.encode_window(window.as_str()), (ids.clone(), is_cut), "{whole:?}");
+    assert_eq!(TOKENIZER.encode_window(&kept), (ids.clone(), is_cut), "{whole:?}");
 
     let windows = TOKENIZER.encode_windows(&whole, &CancelToken::default());
-    let empty = TOKENIZER.encode("");
+    let empty = TOKENIZER.encode_window("").0;
     let [cls, sep] = empty[..] else { panic!("{empty:?} for no text") };
     let mut all = Vec::new();
     for (at, window) in windows.iter().enumerate() {

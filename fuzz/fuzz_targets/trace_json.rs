@@ -2,7 +2,7 @@
 #![no_main]
 
 use arbitrary::Unstructured;
-use knowledgepulse_scoring::{embedder::LongText, trace::Trace};
+use knowledgepulse_scoring::Trace;
 use knowledgepulse_scoring_fuzz::{
     generate::Generator,
     reading::{self, NAMES},
@@ -22,15 +22,14 @@ fn json(data: &[u8]) -> Option<serde_json::Value> {
 fuzz_target!(|data: &[u8]| {
     let Some(json) = json(data) else { return };
     let value = Value::from_json(&json, &NAMES);
-    for long in [LongText::Window, LongText::Whole] {
-        match (Trace::from_json_with(&json, long), reading::expect(&value).0) {
-            (Ok(trace), Ok(plain)) => {
-                reading::compare(&trace, &plain, long);
-                scoring::check(&trace, &plain, plain.confidence, &Vec::new());
-            }
-            // How the numbers of JSON are shown is a matter of its own.
-            (Err(error), Err(refusal)) => reading::refused(&error, &refusal),
-            (found, expected) => panic!("{found:?} for {expected:?}"),
+    let mut text = String::new();
+    match (Trace::from_json(&json, &mut text), reading::expect(&value).0) {
+        (Ok(trace), Ok(plain)) => {
+            reading::compare(&trace, &text, &plain);
+            scoring::check(&trace, &plain, trace.confidence(), &[]);
         }
+        // How the numbers of JSON are shown is a matter of its own.
+        (Err(error), Err(refusal)) => reading::refused(&error, &refusal),
+        (found, expected) => panic!("{found:?} for {expected:?}"),
     }
 });

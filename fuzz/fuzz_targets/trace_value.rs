@@ -2,7 +2,6 @@
 #![no_main]
 
 use arbitrary::{Result, Unstructured};
-use knowledgepulse_scoring::embedder::LongText;
 use knowledgepulse_scoring_fuzz::{generate::Generator, reading, scoring};
 use libfuzzer_sys::fuzz_target;
 
@@ -12,8 +11,7 @@ fn run(data: &[u8]) -> Result<()> {
     let profiles = generator.profiles()?;
     let similarity = generator.share()? * 2.0 - 1.0;
     let value = generator.trace()?;
-    let read = [LongText::Window, LongText::Whole].map(|long| reading::check(&value, long));
-    for (trace, plain) in read.into_iter().flatten() {
+    if let Some((trace, plain)) = reading::check(&value) {
         scoring::check(&trace, &plain, similarity, &profiles);
     }
     Ok(())

@@ -1,7 +1,7 @@
-//! What the fuzz targets share: foreign values, and naive models to compare the engine with.
+//! What the fuzz targets share: inputs made of the fuzzer's bytes, values as JavaScript has them, and
+//! what each target compares the engine with, beside the naive models of the tests.
 //!
-//! The models are written from the specification, in another manner than the engine, and as simply
-//! as possible. A difference is a panic, which the fuzzer reports with the input.
+//! A difference is a panic, which the fuzzer reports with the input.
 
 pub mod cache;
 pub mod generate;

@@ -3,12 +3,12 @@
 use std::{cell::RefCell, collections::HashMap, fmt};
 
 use knowledgepulse_scoring::{
-    embedder::{LongText, Text},
-    error::Error,
-    trace::{ReadError, Trace, Type, read},
+    Error, Trace,
+    trace::{Type, read},
 };
+use serde_json::json;
 
-use crate::value::{Fault, Log, Look, Seen, Value};
+use crate::value::{Fault, Log, Look, Seen, Thrown, Value};
 
 /// What a field may be.
 #[derive(Clone, Copy)]
@@ -193,13 +193,9 @@ impl Walk {
 /// What counts of a valid trace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plain {
-    pub domain: String,
-    pub success: bool,
-    pub confidence: f64,
-    /// The type of each step, and the name of its tool.
-    pub steps: Vec<(String, Option<Option<String>>)>,
+    /// As JSON, with nothing else in it.
+    pub trace: serde_json::Value,
     pub text: String,
-    pub id: Option<String>,
 }
 
 impl Plain {
@@ -208,23 +204,31 @@ impl Plain {
             Value::String(text) => Some(text.clone()),
             _ => None,
         };
-        let always = |value| text(value).unwrap_or_default();
         let tool = |value: &Value| match value.at("tool") {
-            tool @ Value::Object(_) => Some(text(tool.at("name"))),
-            _ => None,
-        };
-        let mut texts = vec![always(root.at("task").at("objective"))];
-        texts.extend(steps.iter().map(|step| always(step.at("content"))));
-        Self {
-            domain: always(root.at("metadata").at("task_domain")),
-            success: *root.at("metadata").at("success") == Value::Boolean(true),
-            confidence: match root.at("outcome").at("confidence") {
-                Value::Number(number) => *number,
-                other => panic!("{other:?} passed for a number"),
+            tool @ Value::Object(_) => match text(tool.at("name")) {
+                Some(name) => json!({ "name": name }),
+                None => json!({}),
             },
-            steps: steps.iter().map(|step| (always(step.at("type")), tool(step))).collect(),
+            _ => json!(null),
+        };
+        let step = |step: &&Value| json!({ "type": text(step.at("type")), "tool": tool(step) });
+        let Value::Number(confidence) = root.at("outcome").at("confidence") else {
+            panic!("{root:?} passed without a number")
+        };
+        let metadata = root.at("metadata");
+        let mut texts = vec![text(root.at("task").at("objective")).unwrap_or_default()];
+        texts.extend(steps.iter().map(|step| text(step.at("content")).unwrap_or_default()));
+        Self {
+            trace: json!({
+                "id": text(root.at("id")).filter(|id| id.len() <= LONGEST_ID),
+                "metadata": {
+                    "task_domain": text(metadata.at("task_domain")),
+                    "success": *metadata.at("success") == Value::Boolean(true),
+                },
+                "steps": steps.iter().map(step).collect::<Vec<_>>(),
+                "outcome": { "confidence": confidence },
+            }),
             text: texts.join(" "),
-            id: text(root.at("id")).filter(|id| id.len() <= LONGEST_ID),
         }
     }
 }
@@ -236,22 +240,53 @@ pub fn expect(value: &Value) -> (Result<Plain, Refusal>, Log) {
     (outcome, walk.log)
 }
 
+/// Takes so many bytes of a text, and refuses more.
+pub struct Limited {
+    text: String,
+    room: usize,
+    is_full: bool,
+}
+
+impl Limited {
+    /// Returns one that does not take the end of `whole`.
+    pub fn before_the_end_of(whole: &str) -> Self {
+        Self { text: String::new(), room: whole.len() * 3 / 4, is_full: false }
+    }
+}
+
+impl fmt::Write for Limited {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        assert!(!self.is_full, "{text:?} was written after a refusal");
+        let taken = text.floor_char_boundary(self.room);
+        self.text += &text[..taken];
+        self.room -= taken;
+        self.is_full = taken < text.len();
+        if self.is_full { Err(fmt::Error) } else { Ok(()) }
+    }
+}
+
 /// Reads `value` as the engine does, and compares everything.
-pub fn check(value: &Value, long: LongText) -> Option<(Trace, Plain)> {
-    let log = RefCell::default();
-    let found = read(&Seen { value, log: &log }, long);
+pub fn check(value: &Value) -> Option<(Trace, Plain)> {
+    let (log, mut text) = (RefCell::default(), String::new());
+    let found = read(&Seen { value, log: &log }, &mut text);
     let (expected, looks) = expect(value);
     assert_eq!(log.into_inner(), looks, "what was looked at");
     match (found, expected) {
         (Ok(trace), Ok(plain)) => {
-            compare(&trace, &plain, long);
+            compare(&trace, &text, &plain);
+            let log = RefCell::default();
+            let mut limited = Limited::before_the_end_of(&plain.text);
+            let again = read(&Seen { value, log: &log }, &mut limited);
+            assert_eq!(again.as_ref(), Ok(&trace), "with less of its text");
+            assert_eq!(log.into_inner(), looks, "what was looked at");
+            assert!(plain.text.starts_with(&limited.text), "{:?}", limited.text);
             Some((trace, plain))
         }
-        (Err(ReadError::Fault(found)), Err(Refusal::Fault(expected))) => {
+        (Err(Thrown::Fault(found)), Err(Refusal::Fault(expected))) => {
             assert_eq!(found, expected, "the fault");
             None
         }
-        (Err(ReadError::Invalid(error)), Err(refusal @ Refusal::Invalid { .. })) => {
+        (Err(Thrown::Invalid(error)), Err(refusal @ Refusal::Invalid { .. })) => {
             refused(&error, &refusal);
             assert_eq!(error.to_string(), refusal.to_string());
             None
@@ -270,14 +305,14 @@ pub fn refused(error: &Error, refusal: &Refusal) {
     assert!(error.to_string().starts_with(&start), "{error} for {start}");
 }
 
-/// Compares a trace with what counts of it.
-pub fn compare(trace: &Trace, plain: &Plain, long: LongText) {
-    assert_eq!(trace.domain(), plain.domain);
-    assert_eq!(trace.success(), plain.success);
-    assert_eq!(trace.confidence().get().to_bits(), plain.confidence.to_bits());
-    assert_eq!(trace.id().map(|id| &**id), plain.id.as_deref());
-    assert_eq!(trace.steps().len(), plain.steps.len());
-    let mut text = Text::new(long);
-    text.push(&plain.text);
-    assert_eq!(trace.text().as_str(), text.as_str());
+/// Compares a trace and its text with what counts of it.
+pub fn compare(trace: &Trace, text: &str, plain: &Plain) {
+    let expected = &plain.trace;
+    let confidence = expected["outcome"]["confidence"].as_f64().map(f64::to_bits);
+    assert_eq!(Some(trace.domain()), expected["metadata"]["task_domain"].as_str());
+    assert_eq!(Some(trace.success()), expected["metadata"]["success"].as_bool());
+    assert_eq!(Some(trace.confidence().to_bits()), confidence);
+    assert_eq!(trace.id().map(|id| &**id), expected["id"].as_str());
+    assert_eq!(Some(trace.steps().len()), expected["steps"].as_array().map(Vec::len));
+    assert_eq!(text, plain.text);
 }

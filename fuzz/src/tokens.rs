@@ -1,9 +1,10 @@
 //! The tokenizer of the built model, texts to upset it, and a naive one for ASCII.
 
-use std::{collections::HashMap, env, fs, path::PathBuf, sync::LazyLock};
+use std::{collections::HashMap, fs, sync::LazyLock};
 
 use arbitrary::{Arbitrary, Result, Unstructured};
-use knowledgepulse_scoring::embedder::Tokenizer;
+use knowledgepulse_embedder::Tokenizer;
+use knowledgepulse_test_support::package_folder;
 use serde::Deserialize;
 
 const SPECIAL: [&str; 5] = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"];
@@ -63,13 +64,9 @@ struct Model {
     vocab: HashMap<String, i64>,
 }
 
-/// What `tokenizer.json` of the model says that was built for this machine.
+/// What `tokenizer.json` of the built model says.
 static JSON: LazyLock<Vec<u8>> = LazyLock::new(|| {
-    let packages = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../npm");
-    let mut folders = fs::read_dir(packages).expect("npm/").flatten();
-    folders
-        .find_map(|folder| fs::read(folder.path().join("model/tokenizer.json")).ok())
-        .expect("a model in npm/: `node scripts/prepare.mjs` builds it")
+    fs::read(package_folder().join("model/tokenizer.json")).expect("a tokenizer.json")
 });
 
 pub static TOKENIZER: LazyLock<Tokenizer> =

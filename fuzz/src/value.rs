@@ -3,12 +3,31 @@
 use std::{cell::RefCell, ptr};
 
 use knowledgepulse_scoring::{
-    embedder::Text,
-    trace::{Type, View, quote},
+    Error,
+    trace::{TextWriter, Type, View, quote},
 };
 
 /// What a getter or a proxy throws; each has a number of its own.
 pub type Fault = u32;
+
+/// What comes out of reading: what is thrown, or an error of the engine.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Thrown {
+    Fault(Fault),
+    Invalid(Error),
+}
+
+impl From<Fault> for Thrown {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl From<Error> for Thrown {
+    fn from(error: Error) -> Self {
+        Self::Invalid(error)
+    }
+}
 
 /// A JavaScript value.
 #[derive(Debug, Clone, PartialEq)]
@@ -174,17 +193,17 @@ impl<'a> Seen<'a> {
         Self { value, ..*self }
     }
 
-    fn contents<T>(&self, fits: impl FnOnce(&'a Value) -> Option<T>) -> Result<T, Fault> {
+    fn contents<T>(&self, fits: impl FnOnce(&'a Value) -> Option<T>) -> Result<T, Thrown> {
         self.note(Look::Contents);
         match self.value {
-            Value::Broken(_, fault) => Err(*fault),
+            Value::Broken(_, fault) => Err(Thrown::Fault(*fault)),
             value => {
                 Ok(fits(value).unwrap_or_else(|| panic!("{value:?} was read as another type")))
             }
         }
     }
 
-    fn text(&self) -> Result<&'a str, Fault> {
+    fn text(&self) -> Result<&'a str, Thrown> {
         self.contents(|value| match value {
             Value::String(text) => Some(&text[..]),
             _ => None,
@@ -193,52 +212,52 @@ impl<'a> Seen<'a> {
 }
 
 impl View for Seen<'_> {
-    type Fault = Fault;
+    type Error = Thrown;
 
     fn type_of(&self) -> Type {
         self.value.type_of()
     }
 
-    fn is_array(&self) -> Result<bool, Fault> {
+    fn is_array(&self) -> Result<bool, Thrown> {
         self.note(Look::IsArray);
-        self.value.as_object().is_array
+        Ok(self.value.as_object().is_array?)
     }
 
-    fn property(&self, name: &'static str) -> Result<Self, Fault> {
+    fn property(&self, name: &'static str) -> Result<Self, Thrown> {
         self.note(Look::Property(name));
-        self.value.as_object().property(name).map(|value| self.with(value))
+        Ok(self.with(self.value.as_object().property(name)?))
     }
 
-    fn length(&self) -> Result<u32, Fault> {
+    fn length(&self) -> Result<u32, Thrown> {
         self.note(Look::Length);
-        self.value.as_object().length
+        Ok(self.value.as_object().length?)
     }
 
-    fn element(&self, index: u32) -> Result<Self, Fault> {
+    fn element(&self, index: u32) -> Result<Self, Thrown> {
         self.note(Look::Element(index));
-        self.value.as_object().element(index).map(|value| self.with(value))
+        Ok(self.with(self.value.as_object().element(index)?))
     }
 
-    fn boolean(&self) -> Result<bool, Fault> {
+    fn boolean(&self) -> Result<bool, Thrown> {
         self.contents(|value| match value {
             Value::Boolean(value) => Some(*value),
             _ => None,
         })
     }
 
-    fn number(&self) -> Result<f64, Fault> {
+    fn number(&self) -> Result<f64, Thrown> {
         self.contents(|value| match value {
             Value::Number(value) => Some(*value),
             _ => None,
         })
     }
 
-    fn string(&self) -> Result<String, Fault> {
+    fn string(&self) -> Result<String, Thrown> {
         self.text().map(str::to_owned)
     }
 
     /// In two pieces, as long strings come in several.
-    fn append_to(&self, text: &mut Text) -> Result<(), Fault> {
+    fn write_to(&self, text: &mut TextWriter) -> Result<(), Thrown> {
         let whole = self.text()?;
         let (start, end) = whole.split_at(whole.floor_char_boundary(whole.len() / 2));
         text.push(start);

@@ -1,0 +1,132 @@
+//! The arithmetic of the model on one core: the items are floating-point operations.
+
+use divan::{Bencher, counter::ItemsCount};
+use knowledgepulse_embedder::kernels::{
+    Kernel, Linear, LinearParts, QuantizeRows, Rescale, SelfAttention, SharedSlice, run_task,
+};
+
+const TOKENS: [usize; 3] = [20, 128, 512];
+const LAYERS: usize = 6;
+const WIDTH: usize = 384;
+
+fn main() {
+    divan::main();
+}
+
+/// Does all tasks of a kernel on this thread.
+fn run(kernel: &impl Kernel) {
+    // SAFETY: there is no other thread.
+    (0..kernel.tasks()).for_each(|task| unsafe { run_task(kernel, task) });
+}
+
+fn numbers(count: usize) -> Vec<f32> {
+    (0..count).map(|i| ((i * 37 + i / 97) % 1009) as f32 / 168.0 - 3.0).collect()
+}
+
+/// The attention of all layers.
+#[divan::bench(args = TOKENS)]
+fn attention(bencher: Bencher, tokens: usize) {
+    let (input, mut output) = (numbers(tokens * 3 * WIDTH), vec![0.0; tokens * WIDTH]);
+    let operations = ItemsCount::new(LAYERS * 4 * tokens * tokens * WIDTH);
+    bencher.counter(operations).bench_local(|| {
+        for _ in 0..LAYERS {
+            let attention = SelfAttention::new(&input, SharedSlice::new(&mut output));
+            run(&attention.expect("shapes that fit"));
+        }
+    });
+    // The first number of the first head, by the definition.
+    let product = |token: usize| -> f32 {
+        let (query, key) = (&input[..32], &input[token * 3 * WIDTH + WIDTH..][..32]);
+        query.iter().zip(key).map(|(x, y)| x * y).sum()
+    };
+    let weights = (0..tokens).map(|token| f64::from(product(token) / 32_f32.sqrt()).exp());
+    let (mut mixed, mut sum) = (0.0, 0.0);
+    for (token, weight) in weights.enumerate() {
+        mixed += weight * f64::from(input[token * 3 * WIDTH + 2 * WIDTH]);
+        sum += weight;
+    }
+    assert_close(output[0], mixed / sum);
+}
+
+#[track_caller]
+fn assert_close(found: f32, expected: f64) {
+    let error = (f64::from(found) - expected).abs();
+    assert!(error <= 1e-4 * expected.abs().max(1.0), "{found} instead of {expected}");
+}
+
+/// The linear layers of all encoder layers.
+#[divan::bench(args = TOKENS)]
+fn linear(bencher: Bencher, tokens: usize) {
+    let shapes = [(WIDTH, 3 * WIDTH), (WIDTH, WIDTH), (WIDTH, 4 * WIDTH), (4 * WIDTH, WIDTH)];
+    let operations: usize =
+        shapes.iter().map(|(depth, columns)| 2 * tokens * depth * columns).sum();
+    let mut layers = shapes.map(|(depth, columns)| {
+        let weight: Vec<i16> = (0..depth * columns).map(|i| (i * 7919) as i16).collect();
+        (weight, vec![1e-5; columns], numbers(tokens * depth), vec![0.0; tokens * columns])
+    });
+    bencher.counter(ItemsCount::new(LAYERS * operations)).bench_local(|| {
+        for _ in 0..LAYERS {
+            for (weight, scale, input, output) in &mut layers {
+                let gelu = scale.len() == 4 * WIDTH;
+                let parts = LinearParts { weight, scale, bias: scale, residual: None, gelu };
+                let linear = Linear::new(parts, tokens).expect("shapes that fit");
+                run(&linear.over(input, SharedSlice::new(output)).expect("shapes that fit"));
+            }
+        }
+    });
+    let (weight, scale, input, output) = &layers[0];
+    let products = (0..WIDTH).map(|k| f64::from(weight[k * 16]) * f64::from(input[k]));
+    assert_close(output[0], (products.sum::<f64>() + 1.0) * f64::from(scale[0]));
+}
+
+/// The inputs of the linear layers of all encoder layers, rounded to integers; the items are numbers.
+#[divan::bench(args = TOKENS)]
+fn quantize_rows(bencher: Bencher, tokens: usize) {
+    let mut rows =
+        [(WIDTH, 16), (WIDTH, 16), (WIDTH, 16), (4 * WIDTH, 64)].map(|(depth, rotation)| {
+            (rotation, numbers(tokens * depth), vec![0; tokens * depth], vec![0.0; tokens])
+        });
+    bencher.counter(ItemsCount::new(LAYERS * tokens * 7 * WIDTH)).bench_local(|| {
+        for _ in 0..LAYERS {
+            for (rotation, x, q, scale) in &mut rows {
+                let (q, scale) = (SharedSlice::new(q), SharedSlice::new(scale));
+                let quantize = QuantizeRows::new(x, tokens, *rotation, q, scale);
+                run(&quantize.expect("shapes that fit"));
+            }
+        }
+    });
+    for (_, x, q, _) in &rows {
+        let farthest = |row: &[u8]| row.iter().map(|q| q.abs_diff(128)).max();
+        let depth = x.len() / tokens;
+        assert!(q.chunks(depth).all(|row| farthest(row) == Some(127)), "a row is not filled");
+    }
+}
+
+/// The outputs of the linear layers of all encoder layers, from integers; the items are numbers.
+#[divan::bench(args = TOKENS)]
+fn rescale(bencher: Bencher, tokens: usize) {
+    let mut outputs = [3 * WIDTH, WIDTH, 4 * WIDTH, WIDTH].map(|columns| {
+        let product: Vec<i32> = (0..tokens * columns).map(|i| (i * 7919) as i32 >> 8).collect();
+        (product, vec![1e-5; columns], vec![0.0; tokens * columns])
+    });
+    let row_scale = vec![1e-2; tokens];
+    bencher.counter(ItemsCount::new(LAYERS * tokens * 9 * WIDTH)).bench_local(|| {
+        for _ in 0..LAYERS {
+            for (product, scale, y) in &mut outputs {
+                let rescale = Rescale {
+                    product,
+                    row_scale: &row_scale,
+                    scale,
+                    bias: scale,
+                    residual: None,
+                    gelu: scale.len() == 4 * WIDTH,
+                    y: SharedSlice::new(y),
+                };
+                assert!(rescale.fits());
+                run(&rescale);
+            }
+        }
+    });
+    let (product, scale, y) = &outputs[0];
+    assert_close(y[7], (f64::from(product[7]) * 1e-2 + 1.0) * f64::from(scale[7]));
+}

@@ -1,0 +1,64 @@
+//! The tokenizer on the longest real trace and on longer texts: `cargo bench`.
+//!
+//! The real trace is read from `../shared/traces`; where that is missing, a made-up text of the same
+//! length takes its place.
+
+use std::{fmt::Write, fs, path::Path, sync::LazyLock};
+
+use divan::{Bencher, black_box};
+use knowledgepulse_embedder::{MAX_TOKENS, TextWindow, Tokenizer};
+use knowledgepulse_test_support::package_folder;
+
+fn main() {
+    divan::main();
+}
+
+fn new_tokenizer() -> Tokenizer {
+    let json = fs::read(package_folder().join("model/tokenizer.json")).expect("tokenizer.json");
+    Tokenizer::from_json(&json).expect("a tokenizer")
+}
+
+static TOKENIZER: LazyLock<Tokenizer> = LazyLock::new(new_tokenizer);
+
+/// Objective and contents of the longest software trace, 33,000 characters.
+static LONGEST: LazyLock<String> = LazyLock::new(|| {
+    let traces = "../../../shared/traces/software.jsonl";
+    let lines = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(traces));
+    let texts = lines.iter().flat_map(|lines| lines.lines()).map(|line| {
+        let trace: serde_json::Value = serde_json::from_str(line).expect("a trace");
+        let contents = trace["steps"].as_array().into_iter().flatten();
+        let contents = contents.filter_map(|step| step["content"].as_str());
+        let parts: Vec<_> =
+            trace["task"]["objective"].as_str().into_iter().chain(contents).collect();
+        parts.join(" ")
+    });
+    texts.max_by_key(String::len).unwrap_or_else(|| "def main(): return 42\n".repeat(1_500))
+});
+
+fn kept(text: &str) -> String {
+    let mut window = TextWindow::default();
+    // Fails when the window is full.
+    let _ = window.write_str(text);
+    window.into_string()
+}
+
+#[divan::bench]
+fn longest_software_trace(bencher: Bencher) {
+    assert_eq!(TOKENIZER.encode_window(&LONGEST).0.len(), MAX_TOKENS);
+    bencher.bench(|| TOKENIZER.encode_window(&kept(black_box(&LONGEST))).0);
+}
+
+#[divan::bench]
+fn first_sight_of_the_longest_software_trace(bencher: Bencher) {
+    // A tokenizer of its own each time: none of the words is known yet.
+    bencher
+        .with_inputs(new_tokenizer)
+        .bench_refs(|tokenizer| tokenizer.encode_window(&kept(black_box(&LONGEST))).0);
+}
+
+#[divan::bench]
+fn ten_megabytes(bencher: Bencher) {
+    let text = LONGEST.repeat(10_000_000 / LONGEST.len() + 1);
+    assert_eq!(TOKENIZER.encode_window(&kept(&text)).0, TOKENIZER.encode_window(&LONGEST).0);
+    bencher.bench(|| TOKENIZER.encode_window(&kept(black_box(&text))).0);
+}

@@ -1,0 +1,254 @@
+//! The ONNX Runtime backend: sessions of a graph.
+
+pub(crate) mod library;
+mod operators;
+
+use std::{
+    ffi::{CStr, CString},
+    sync::Arc,
+};
+
+use knowledgepulse_tasks::{CancelToken, fault, join};
+use once_cell::sync::OnceCell;
+use ort::{
+    AsPointer,
+    environment::Environment,
+    logging::LogLevel,
+    session::{NoSelectedOutputs, RunOptions, Session},
+    sys,
+    value::{DynValue, Tensor, TensorElementType, TensorRef, TensorRefMut, ValueType},
+};
+
+use super::Backend;
+use crate::{
+    EMBEDDING_LEN, EmbedError, Embedding, ModelFiles, ModelSettings, Precision, memory,
+    model_files::WEIGHTS,
+};
+
+/// The graph of a precision: `input_ids`, int64 \[tokens\], to `embedding`, float32 \[384\].
+///
+/// Two sessions of it: one puts every core to work on a single text, the other leaves it at one
+/// thread, so that texts side by side do not get in each other's way. The second is made when
+/// there are two texts for the first time. Both give the same bits.
+pub(crate) struct OnnxModel {
+    maker: SessionMaker,
+    alone: Session,
+    /// `None` inside where it could not be made: the other one then serves all texts.
+    side_by_side: OnceCell<Option<Session>>,
+}
+
+impl OnnxModel {
+    /// Loads the library and the graph, and checks the weights meanwhile.
+    pub(crate) fn load(
+        files: Arc<ModelFiles>,
+        settings: &ModelSettings,
+    ) -> Result<Self, EmbedError> {
+        let environment = library::environment(&settings.library)?;
+        let maker = SessionMaker { environment, files, precision: settings.precision.here() };
+        let alone = maker.verified_session(settings.threads)?;
+        Ok(Self { maker, alone, side_by_side: OnceCell::new() })
+    }
+
+    /// The session for a text that is alone, or for one beside others.
+    fn session(&self, is_alone: bool) -> &Session {
+        if is_alone {
+            return &self.alone;
+        }
+        // Checked again: the files may have been replaced since the other session was made, and
+        // scores must not depend on how many texts there are.
+        let make = || {
+            memory::require(memory::FOR_A_MODEL)?;
+            self.maker.verified_session(1)
+        };
+        let made = self.side_by_side.get_or_init(|| make().ok());
+        made.as_ref().unwrap_or(&self.alone)
+    }
+}
+
+impl Backend for OnnxModel {
+    fn run(
+        &self,
+        ids: &[i64],
+        is_alone: bool,
+        cancel: &CancelToken,
+    ) -> Result<Embedding, EmbedError> {
+        let options = Arc::new(RunOptions::new().map_err(runtime_error)?);
+        let running = options.clone();
+        // The only failure of `terminate` is a null pointer, which it is not.
+        let interrupt = move || drop(running.terminate());
+        let embed = || embed(self.session(is_alone), ids, &options);
+        match cancel.interruptible(interrupt, embed) {
+            Some(result) if !cancel.is_cancelled() => result,
+            _ => Err(EmbedError::Cancelled),
+        }
+    }
+}
+
+/// The graphs of all precisions.
+const GRAPHS: [&str; 4] = ["exact.onnx", "fast.onnx", "fast-u8.onnx", "fast-weights.onnx"];
+
+/// What sessions are made from.
+struct SessionMaker {
+    environment: &'static Environment,
+    files: Arc<ModelFiles>,
+    precision: Precision,
+}
+
+/// A constant that the loader hands to a graph.
+type Constant = (CString, DynValue);
+
+impl SessionMaker {
+    /// A session whose files are what the manifest says. Reading the weights and loading the graph
+    /// take about the same time, and so are done at the same time.
+    fn verified_session(&self, threads: usize) -> Result<Session, EmbedError> {
+        // They are small, and ONNX Runtime must not see one that is damaged.
+        GRAPHS.iter().try_for_each(|name| self.files.verify(name))?;
+        let load = || {
+            fault::point("session");
+            let weights = self.weights(threads)?;
+            self.session(self.precision.graph(), threads, &weights)
+        };
+        let (session, verified) = join(load, || self.files.verify(WEIGHTS));
+        verified?;
+        session.unwrap_or_else(|_| {
+            Err(EmbedError::Runtime("the session could not be created: panic".into()))
+        })
+    }
+
+    /// The constants that the graph of this precision has to be given.
+    fn weights(&self, threads: usize) -> Result<Vec<Constant>, EmbedError> {
+        let Some(graph) = self.precision.weights_graph() else { return Ok(Vec::new()) };
+        let session = self.session(graph, threads, &[])?;
+        let mut made = Vec::new();
+        for outlet in session.outputs() {
+            let name = CString::new(outlet.name());
+            let name = name.map_err(|error| EmbedError::Runtime(error.to_string()))?;
+            made.push((name, empty_tensor(outlet.dtype())?));
+        }
+        let outputs: Vec<_> =
+            made.iter().map(|(name, value)| (name.as_c_str(), value.ptr())).collect();
+        let options = RunOptions::new().map_err(runtime_error)?;
+        // SAFETY: the tensors have the types and shapes that the session announces, and nothing
+        // else refers to their numbers yet.
+        unsafe { run(&session, &options, &[], &outputs) }?;
+        if self.precision == Precision::FastUnsigned {
+            for (_, value) in &mut made {
+                make_unsigned(value)?;
+            }
+        }
+        Ok(made)
+    }
+
+    fn session(
+        &self,
+        graph: &str,
+        threads: usize,
+        constants: &[Constant],
+    ) -> Result<Session, EmbedError> {
+        let mut builder = Session::builder(self.environment)
+            .and_then(|builder| Ok(builder.with_log_level(LogLevel::Fatal)?))
+            .and_then(|builder| Ok(builder.with_intra_threads(threads)?))
+            // Spinning bridges the gaps between operations, and ends with the run.
+            .and_then(|builder| Ok(builder.with_intra_op_spinning(true)?))
+            .and_then(|builder| Ok(builder.with_config_entry("session.force_spinning_stop", "1")?))
+            // Texts are of all lengths: a plan for each takes memory and saves no time.
+            .and_then(|builder| Ok(builder.with_memory_pattern(false)?))
+            .and_then(|builder| Ok(builder.with_operators(operators::domain()?)?))
+            .map_err(runtime_error)?;
+        for (name, value) in constants {
+            // Not through the builder, which would keep the constant for as long as the session
+            // lives; ONNX Runtime drops it when it has packed it.
+            //
+            // SAFETY: name and value are alive during the call; ONNX Runtime holds the value by a
+            // count of its own.
+            let status = unsafe {
+                let options = builder.ptr_mut();
+                (ort::api().AddExternalInitializers)(options, &name.as_ptr(), &value.ptr(), 1)
+            };
+            // SAFETY: the status comes from the call above and is used once.
+            unsafe { ort::Error::result_from_status(status) }.map_err(runtime_error)?;
+        }
+        builder.commit_from_file(self.files.path(graph)).map_err(runtime_error)
+    }
+}
+
+/// A tensor of zeros. Its memory is ours, so that it does not keep a session alive.
+fn empty_tensor(kind: &ValueType) -> Result<DynValue, EmbedError> {
+    let ValueType::Tensor { ty, shape, .. } = kind else {
+        return Err(EmbedError::Runtime(format!("expected a tensor, got {kind}")));
+    };
+    let (shape, count) = (shape.to_vec(), shape.num_elements());
+    let tensor = match ty {
+        TensorElementType::Int8 => {
+            Tensor::from_array((shape, vec![0_i8; count])).map(Tensor::into_dyn)
+        }
+        _ => Tensor::from_array((shape, vec![0_f32; count])).map(Tensor::into_dyn),
+    };
+    tensor.map_err(runtime_error)
+}
+
+/// Turns signed 8-bit integers into unsigned ones about 128; leaves other tensors as they are.
+fn make_unsigned(value: &mut DynValue) -> Result<(), EmbedError> {
+    if let Ok((shape, integers)) = value.try_extract_tensor::<i8>() {
+        let integers: Vec<u8> = integers.iter().map(|x| x.cast_unsigned() ^ 0x80).collect();
+        let tensor = Tensor::from_array((shape.to_vec(), integers));
+        *value = tensor.map_err(runtime_error)?.into_dyn();
+    }
+    Ok(())
+}
+
+fn embed(
+    session: &Session,
+    ids: &[i64],
+    options: &RunOptions<NoSelectedOutputs>,
+) -> Result<Embedding, EmbedError> {
+    let mut embedding: Embedding = Box::new([0.0; EMBEDDING_LEN]);
+    let input = TensorRef::from_array_view(([ids.len()], ids)).map_err(runtime_error)?;
+    let output = TensorRefMut::from_array_view_mut(([EMBEDDING_LEN], &mut embedding[..]))
+        .map_err(runtime_error)?;
+    let (inputs, outputs) = ([(c"input_ids", input.ptr())], [(c"embedding", output.ptr())]);
+    // SAFETY: the output tensor borrows `embedding`, which nothing else touches.
+    unsafe { run(session, options, &inputs, &outputs) }?;
+    drop(output);
+    Ok(embedding)
+}
+
+/// Runs a session from tensors into tensors.
+///
+/// `Session::run` wants `&mut self`, for execution providers that are not thread-safe. The C API
+/// documents `Run` as safe to call concurrently on one session, and the CPU provider, the only one
+/// here, keeps to that; so do our operators.
+///
+/// # Safety
+///
+/// All values are tensors, alive until this returns; nothing else refers to those of the outputs.
+unsafe fn run(
+    session: &Session,
+    options: &RunOptions<NoSelectedOutputs>,
+    inputs: &[(&CStr, *const sys::OrtValue)],
+    outputs: &[(&CStr, *const sys::OrtValue)],
+) -> Result<(), EmbedError> {
+    let names = |values: &[(&CStr, _)]| values.iter().map(|(name, _)| name.as_ptr()).collect();
+    let (input_names, output_names): (Vec<_>, Vec<_>) = (names(inputs), names(outputs));
+    let inputs: Vec<_> = inputs.iter().map(|(_, value)| *value).collect();
+    let mut outputs: Vec<_> = outputs.iter().map(|(_, value)| value.cast_mut()).collect();
+    // SAFETY: the arrays have the lengths given; the caller vouches for the values.
+    let status = unsafe {
+        (ort::api().Run)(
+            session.ptr().cast_mut(),
+            options.ptr(),
+            input_names.as_ptr(),
+            inputs.as_ptr(),
+            inputs.len(),
+            output_names.as_ptr(),
+            output_names.len(),
+            outputs.as_mut_ptr(),
+        )
+    };
+    // SAFETY: the status comes from the call above and is used once.
+    unsafe { ort::Error::result_from_status(status) }.map_err(runtime_error)
+}
+
+fn runtime_error(error: ort::Error) -> EmbedError {
+    EmbedError::Runtime(error.to_string())
+}

@@ -1,0 +1,252 @@
+//! The operators of the model that are not ONNX's own, as ONNX Runtime calls them.
+//!
+//! Each takes its tensors apart, checks that their shapes fit, and hands the work to [`kernels`] in
+//! tasks, which ONNX Runtime spreads over the threads of the session.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use knowledgepulse_tasks::fault;
+use ort::{
+    Error, Result,
+    operator::{
+        BoxedKernel, ComputeContext, KernelContext, Operator, OperatorDomain, OperatorInput,
+        OperatorOutput,
+    },
+    value::{
+        PrimitiveTensorElementType,
+        TensorElementType::{self, Float32, Int8, Int16, Int32, Int64, Uint8},
+        ValueRef, ValueRefMut,
+    },
+};
+
+use crate::kernels::{
+    self, Kernel, LayerNorm, Linear, LinearParts, QuantizeRows, QuantizeWeights, Rescale,
+    SelfAttention, SharedSlice, Table, TaskPanicked, TokenEmbeddings, pool,
+};
+
+/// The domain of the operators in the graph.
+const DOMAIN: &str = "knowledgepulse";
+
+/// All operators.
+pub fn domain() -> Result<OperatorDomain> {
+    // Name, inputs, inputs that may be missing, outputs, and what computes them.
+    let operators: [(_, &'static [_], &'static [_], &'static [_], Compute); 8] = [
+        // ids, word table and its scale, position table and its scale
+        ("TokenEmbeddings", &[Int64, Int16, Float32, Int16, Float32], &[], &[Float32], embeddings),
+        // x, gamma, beta
+        ("LayerNorm", &[Float32; 3], &[], &[Float32], layer_norm),
+        ("Pool", &[Float32], &[], &[Float32], pool_rows),
+        // x, weight, scale, bias; residual
+        ("Linear", &[Float32, Int16, Float32, Float32], &[Float32], &[Float32], linear),
+        // queries, keys and values side by side
+        ("SelfAttention", &[Float32], &[], &[Float32], self_attention),
+        // weight, scale
+        ("QuantizeWeights", &[Int16, Float32], &[], &[Int8, Float32], quantize_weights),
+        ("QuantizeRows", &[Float32], &[], &[Uint8, Float32], quantize_rows),
+        // product, row scale, scale, bias; residual
+        ("Rescale", &[Int32, Float32, Float32, Float32], &[Float32], &[Float32], rescale),
+    ];
+    let domain = OperatorDomain::new(DOMAIN)?;
+    operators.into_iter().try_fold(domain, |domain, (name, inputs, optional, outputs, compute)| {
+        domain.add(ModelOperator { name, inputs, optional, outputs, compute })
+    })
+}
+
+type Compute = fn(&ComputeContext, Attributes) -> Result<()>;
+
+struct ModelOperator {
+    name: &'static str,
+    inputs: &'static [TensorElementType],
+    /// Inputs after the others, which may be missing.
+    optional: &'static [TensorElementType],
+    outputs: &'static [TensorElementType],
+    compute: Compute,
+}
+
+/// What a node of the graph says beside its inputs.
+#[derive(Clone, Copy)]
+struct Attributes {
+    gelu: bool,
+    rotation: usize,
+    epsilon: f32,
+}
+
+impl Operator for ModelOperator {
+    type Kernel<'a> = BoxedKernel<'a>;
+
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn inputs(&self) -> impl IntoIterator<Item = OperatorInput> {
+        let required = self.inputs.iter().copied().map(OperatorInput::required);
+        required.chain(self.optional.iter().copied().map(OperatorInput::optional))
+    }
+
+    fn outputs(&self) -> impl IntoIterator<Item = OperatorOutput> {
+        self.outputs.iter().copied().map(OperatorOutput::required)
+    }
+
+    fn create_kernel<'a>(&self, node: &KernelContext<'a>) -> Result<Self::Kernel<'a>> {
+        let attributes = Attributes {
+            gelu: node.get::<i64>("gelu") == Some(1),
+            rotation: node.get::<i64>("rotation").map_or(1, |size| size.max(1) as usize),
+            epsilon: node.get::<f32>("epsilon").unwrap_or(0.0),
+        };
+        let Self { name, compute, .. } = *self;
+        Ok(Box::new(move |context: &ComputeContext| {
+            // A panic must not unwind into ONNX Runtime.
+            let compute = || {
+                fault::point("operator");
+                compute(context, attributes)
+            };
+            catch_unwind(AssertUnwindSafe(compute))
+                .unwrap_or_else(|_| Err(Error::new("panicked")))
+                .map_err(|error| Error::new(format!("{name}: {error}")))
+        }))
+    }
+}
+
+/// Runs a kernel on the threads of the session, if its shapes fit.
+fn run(context: &ComputeContext, kernel: Option<impl Kernel>) -> Result<()> {
+    kernels::run(&kernel.ok_or_else(misfit)?, |count, task| context.par_for(count, 0, task))
+}
+
+fn misfit() -> Error {
+    Error::new("the shapes do not fit")
+}
+
+impl From<TaskPanicked> for Error {
+    fn from(_: TaskPanicked) -> Self {
+        Self::new("a task panicked")
+    }
+}
+
+/// The first inputs of a node.
+fn inputs<'a, const N: usize>(context: &'a ComputeContext) -> Result<[ValueRef<'a>; N]> {
+    let input = |index| {
+        context.input(index)?.ok_or_else(|| Error::new(format!("input {index} is missing")))
+    };
+    let inputs = (0..N).map(input).collect::<Result<Vec<_>>>()?;
+    Ok(inputs.try_into().expect("as many as asked for"))
+}
+
+fn output<'a, const N: usize>(
+    context: &'a ComputeContext,
+    index: usize,
+    shape: [usize; N],
+) -> Result<ValueRefMut<'a>> {
+    context.output(index, shape)?.ok_or_else(|| Error::new(format!("output {index} is missing")))
+}
+
+fn numbers<'v, T: PrimitiveTensorElementType>(value: &'v ValueRef) -> Result<&'v [T]> {
+    Ok(value.try_extract_tensor()?.1)
+}
+
+fn shared<'v, T: PrimitiveTensorElementType>(
+    value: &'v mut ValueRefMut,
+) -> Result<SharedSlice<'v, T>> {
+    Ok(SharedSlice::new(value.try_extract_tensor_mut()?.1))
+}
+
+/// How many rows and columns a matrix has, at least one of either, and its numbers.
+fn matrix<'v, T: PrimitiveTensorElementType>(
+    value: &'v ValueRef,
+) -> Result<(usize, usize, &'v [T])> {
+    let (shape, numbers) = value.try_extract_tensor()?;
+    match shape[..] {
+        [rows, columns] if rows > 0 && columns > 0 => {
+            Ok((rows as usize, columns as usize, numbers))
+        }
+        _ => Err(Error::new(format!("expected a matrix, got the shape {shape:?}"))),
+    }
+}
+
+fn embeddings(context: &ComputeContext, _: Attributes) -> Result<()> {
+    let [ids, word, word_scale, position, position_scale] = &inputs(context)?;
+    let embeddings = TokenEmbeddings {
+        ids: numbers(ids)?,
+        word: Table { values: numbers(word)?, scale: numbers(word_scale)? },
+        position: Table { values: numbers(position)?, scale: numbers(position_scale)? },
+    };
+    let width = embeddings.width().ok_or_else(misfit)?;
+    let mut y = output(context, 0, [embeddings.ids.len(), width])?;
+    embeddings.run(width, y.try_extract_tensor_mut()?.1);
+    Ok(())
+}
+
+fn layer_norm(context: &ComputeContext, attributes: Attributes) -> Result<()> {
+    let [x, gamma, beta] = &inputs(context)?;
+    let (rows, columns, x) = matrix(x)?;
+    let (gamma, beta, epsilon) = (numbers(gamma)?, numbers(beta)?, attributes.epsilon);
+    let mut y = output(context, 0, [rows, columns])?;
+    let norm = LayerNorm { x, gamma, beta, epsilon, y: shared(&mut y)? };
+    run(context, Some(norm).filter(LayerNorm::fits))
+}
+
+fn pool_rows(context: &ComputeContext, _: Attributes) -> Result<()> {
+    let [x] = &inputs(context)?;
+    let (_, columns, x) = matrix(x)?;
+    pool(x, output(context, 0, [columns])?.try_extract_tensor_mut()?.1);
+    Ok(())
+}
+
+fn linear(context: &ComputeContext, attributes: Attributes) -> Result<()> {
+    let [x, weight, scale, bias] = &inputs(context)?;
+    let residual = context.input(4)?;
+    let (rows, depth, x) = matrix(x)?;
+    let parts = LinearParts {
+        weight: numbers(weight)?,
+        scale: numbers(scale)?,
+        bias: numbers(bias)?,
+        residual: residual.as_ref().map(numbers).transpose()?,
+        gelu: attributes.gelu,
+    };
+    let linear = Linear::new(parts, rows).filter(|linear| linear.depth() == depth);
+    let linear = linear.ok_or_else(misfit)?;
+    let mut y = output(context, 0, [rows, linear.columns()])?;
+    run(context, linear.over(x, shared(&mut y)?))
+}
+
+fn self_attention(context: &ComputeContext, _: Attributes) -> Result<()> {
+    let [projected] = &inputs(context)?;
+    let (rows, columns, projected) = matrix(projected)?;
+    let mut y = output(context, 0, [rows, columns / 3])?;
+    run(context, SelfAttention::new(projected, shared(&mut y)?))
+}
+
+fn quantize_weights(context: &ComputeContext, attributes: Attributes) -> Result<()> {
+    let [weight, scale] = &inputs(context)?;
+    let (weight, scale) = (numbers::<i16>(weight)?, numbers::<f32>(scale)?);
+    let columns = scale.len();
+    let depth = weight.len().checked_div(columns).ok_or_else(misfit)?;
+    let (mut q, mut q_scale) =
+        (output(context, 0, [depth, columns])?, output(context, 1, [columns])?);
+    let (q, q_scale) = (shared(&mut q)?, shared(&mut q_scale)?);
+    run(context, QuantizeWeights::new(weight, scale, attributes.rotation, q, q_scale))
+}
+
+fn quantize_rows(context: &ComputeContext, attributes: Attributes) -> Result<()> {
+    let [x] = &inputs(context)?;
+    let (rows, depth, x) = matrix(x)?;
+    let (mut q, mut scale) = (output(context, 0, [rows, depth])?, output(context, 1, [rows])?);
+    let (q, scale) = (shared(&mut q)?, shared(&mut scale)?);
+    run(context, QuantizeRows::new(x, rows, attributes.rotation, q, scale))
+}
+
+fn rescale(context: &ComputeContext, attributes: Attributes) -> Result<()> {
+    let [product, row_scale, scale, bias] = &inputs(context)?;
+    let residual = context.input(4)?;
+    let (rows, columns, product) = matrix(product)?;
+    let mut y = output(context, 0, [rows, columns])?;
+    let rescale = Rescale {
+        product,
+        row_scale: numbers(row_scale)?,
+        scale: numbers(scale)?,
+        bias: numbers(bias)?,
+        residual: residual.as_ref().map(numbers).transpose()?,
+        gelu: attributes.gelu,
+        y: shared(&mut y)?,
+    };
+    run(context, Some(rescale).filter(Rescale::fits))
+}

@@ -1,0 +1,215 @@
+//! The model folder: a manifest, and the files that it vouches for.
+
+use std::{
+    collections::HashMap,
+    env::consts::{DLL_PREFIX, DLL_SUFFIX},
+    fs::File,
+    io::{ErrorKind, Read},
+    path::{Path, PathBuf},
+};
+
+use blake3::{Hash, Hasher};
+use knowledgepulse_tasks::fault;
+use serde::Deserialize;
+
+use crate::{EMBEDDING_LEN, EmbedError, MAX_TOKENS, Tokenizer};
+
+const MANIFEST: &str = "manifest.json";
+pub(crate) const WEIGHTS: &str = "model.bin";
+/// Beside the library that is shipped: what it must be, as an entry of the manifest.
+const LIBRARY_ENTRY: &str = "onnxruntime.json";
+const TOKENIZER: &str = "tokenizer.json";
+/// The layout of the folder that this version reads.
+const FORMAT: u32 = 2;
+
+/// Returns the file name of the ONNX Runtime library that is shipped beside the addon.
+///
+/// It is a name of our own, so that another ONNX Runtime can live in the same process.
+pub fn library_file_name() -> String {
+    format!("{DLL_PREFIX}knowledgepulse_onnxruntime{DLL_SUFFIX}")
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Manifest {
+    format: u32,
+    name: String,
+    dimensions: usize,
+    max_tokens: usize,
+    files: Vec<Entry>,
+    /// Those of the file of weights, by name. Only the native backend needs them.
+    #[serde(default)]
+    tensors: HashMap<String, TensorEntry>,
+}
+
+/// What a tensor is, and where in the file of weights it begins.
+#[derive(Deserialize)]
+pub(crate) struct TensorEntry {
+    #[serde(rename = "type")]
+    pub element: String,
+    pub shape: Vec<usize>,
+    pub offset: usize,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    name: String,
+    bytes: u64,
+    blake3: String,
+}
+
+/// A model folder whose manifest has been read.
+pub struct ModelFiles {
+    folder: PathBuf,
+    manifest: Manifest,
+}
+
+impl ModelFiles {
+    /// Reads the manifest of a model folder.
+    ///
+    /// # Errors
+    ///
+    /// It is missing, or of another format.
+    pub fn open(folder: &Path) -> Result<Self, EmbedError> {
+        let path = folder.join(MANIFEST);
+        let json = std::fs::read(&path).map_err(|error| file_error(&path, error))?;
+        let manifest: Manifest = serde_json::from_slice(&json)
+            .map_err(|error| file_error(&path, format!("not a model manifest: {error}")))?;
+        for (what, expected, found) in [
+            ("format", FORMAT as usize, manifest.format as usize),
+            ("dimensions", EMBEDDING_LEN, manifest.dimensions),
+            ("maxTokens", MAX_TOKENS, manifest.max_tokens),
+        ] {
+            if found != expected {
+                return Err(file_error(&path, format!("{what}: expected {expected}, got {found}")));
+            }
+        }
+        Ok(Self { folder: folder.to_owned(), manifest })
+    }
+
+    /// Returns the name of the model.
+    pub fn name(&self) -> &str {
+        &self.manifest.name
+    }
+
+    /// Returns what embeddings depend on, as 64 hexadecimal digits: those of models with the same fingerprint
+    /// can be compared with each other. The graphs are left out, because every backend and precision
+    /// computes the same model.
+    ///
+    /// # Errors
+    ///
+    /// The manifest does not name the weights or the tokenizer.
+    pub fn fingerprint(&self) -> Result<String, EmbedError> {
+        let Manifest { name, dimensions, max_tokens, .. } = &self.manifest;
+        let (weights, tokenizer) = (&self.entry(WEIGHTS)?.blake3, &self.entry(TOKENIZER)?.blake3);
+        let mut hasher = Hasher::new();
+        for part in [name, &dimensions.to_string(), &max_tokens.to_string(), weights, tokenizer] {
+            // The length keeps apart what lies side by side.
+            hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+        }
+        Ok(hasher.finalize().to_string())
+    }
+
+    /// Returns the path of a file of the folder.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Reads and checks the tokenizer.
+    pub(crate) fn read_tokenizer(&self) -> Result<Tokenizer, EmbedError> {
+        fault::point("tokenizer");
+        let (path, entry) = (self.path(TOKENIZER), self.entry(TOKENIZER)?);
+        let json = std::fs::read(&path).map_err(|error| file_error(&path, error))?;
+        entry.check(&path, json.len() as u64, blake3::hash(&json))?;
+        Tokenizer::from_json(&json).map_err(|what| file_error(&path, what))
+    }
+
+    /// Checks a file of the folder.
+    pub(crate) fn verify(&self, name: &str) -> Result<(), EmbedError> {
+        self.entry(name)?.verify(&self.path(name))
+    }
+
+    /// Reads and checks the weights. The last word may have some bytes more than the file.
+    pub(crate) fn read_weights(&self) -> Result<Vec<u64>, EmbedError> {
+        let (path, entry) = (self.path(WEIGHTS), self.entry(WEIGHTS)?);
+        let failed = |error| file_error(&path, error);
+        let mut file = File::open(&path).map_err(failed)?;
+        let length = file.metadata().map_err(failed)?.len();
+        entry.check_length(&path, length)?;
+        let mut words = Vec::new();
+        let bytes = usize::try_from(length).unwrap_or(usize::MAX);
+        words.try_reserve_exact(bytes.div_ceil(8)).map_err(|_| EmbedError::Memory { bytes })?;
+        words.resize(bytes.div_ceil(8), 0);
+        let contents = &mut bytemuck::cast_slice_mut(&mut words)[..bytes];
+        file.read_exact(contents).map_err(failed)?;
+        entry.check(&path, length, blake3::hash(contents))?;
+        Ok(words)
+    }
+
+    /// Returns the tensors in the file of weights, by name.
+    pub(crate) fn tensors(&self) -> &HashMap<String, TensorEntry> {
+        &self.manifest.tensors
+    }
+
+    /// Returns an error in the manifest.
+    pub(crate) fn manifest_error(&self, what: impl ToString) -> EmbedError {
+        file_error(&self.path(MANIFEST), what)
+    }
+
+    fn entry(&self, name: &str) -> Result<&Entry, EmbedError> {
+        let entry = self.manifest.files.iter().find(|entry| entry.name == name);
+        entry.ok_or_else(|| self.manifest_error(format!("names no file {name}")))
+    }
+}
+
+/// Checks the library against the entry beside it, if there is one of its name. An entry that is
+/// there and cannot be read, for want of a file descriptor for instance, is no reason to do without.
+pub fn verify_library(path: &Path) -> Result<(), EmbedError> {
+    let beside = path.with_file_name(LIBRARY_ENTRY);
+    let json = match std::fs::read(&beside) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        read => read.map_err(|error| file_error(&beside, error))?,
+    };
+    let entry: Entry = serde_json::from_slice(&json)
+        .map_err(|error| file_error(&beside, format!("not a library entry: {error}")))?;
+    if path.file_name().is_some_and(|name| name == entry.name.as_str()) {
+        entry.verify(path)?;
+    }
+    Ok(())
+}
+
+impl Entry {
+    fn verify(&self, path: &Path) -> Result<(), EmbedError> {
+        let mut hasher = Hasher::new();
+        File::open(path)
+            .and_then(|file| hasher.update_reader(file).map(drop))
+            .map_err(|error| file_error(path, error))?;
+        self.check(path, hasher.count(), hasher.finalize())
+    }
+
+    fn check(&self, path: &Path, bytes: u64, digest: Hash) -> Result<(), EmbedError> {
+        self.check_length(path, bytes)?;
+        if Hash::from_hex(&self.blake3).ok() != Some(digest) {
+            return damaged(path, format!("BLAKE3 {}", self.blake3), digest);
+        }
+        Ok(())
+    }
+
+    fn check_length(&self, path: &Path, bytes: u64) -> Result<(), EmbedError> {
+        if bytes != self.bytes {
+            return damaged(path, format!("{} bytes", self.bytes), format!("{bytes} bytes"));
+        }
+        Ok(())
+    }
+}
+
+fn damaged(path: &Path, expected: String, found: impl ToString) -> Result<(), EmbedError> {
+    Err(EmbedError::Damaged { path: path.to_owned(), expected, found: found.to_string() })
+}
+
+fn file_error(path: &Path, what: impl ToString) -> EmbedError {
+    EmbedError::File { path: path.to_owned(), what: what.to_string() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,146 @@
+//! The tokenizer on the published vocabulary, and the window in front of it.
+
+use std::{fmt::Write, fs, sync::LazyLock};
+
+use knowledgepulse_embedder::{MAX_TOKENS, TextWindow, Tokenizer};
+use knowledgepulse_tasks::CancelToken;
+use knowledgepulse_test_support::package_folder;
+use proptest::prelude::*;
+
+/// The tokenizer of the model that was built for this machine.
+static TOKENIZER: LazyLock<Tokenizer> = LazyLock::new(|| {
+    let json = fs::read(package_folder().join("model/tokenizer.json")).expect("tokenizer.json");
+    Tokenizer::from_json(&json).expect("a tokenizer")
+});
+
+/// What a window keeps of a text that comes in pieces.
+fn kept(pieces: &[&str]) -> String {
+    let mut window = TextWindow::default();
+    for piece in pieces {
+        // Fails when the window is full.
+        let _ = window.write_str(piece);
+    }
+    window.into_string()
+}
+
+#[test]
+fn encode_gives_the_published_tokens() {
+    for (text, expected) in [
+        ("", &[101, 102][..]),
+        (" \n\t ", &[101, 102]),
+        ("Hello, world!", &[101, 7592, 1010, 2088, 999, 102]),
+        ("naïve café", &[101, 15743, 7668, 102]),
+        ("unaffable", &[101, 14477, 20961, 3468, 102]),
+        ("a[SEP]b[sep]", &[101, 1037, 102, 1038, 1031, 19802, 1033, 102]),
+        ("中文", &[101, 1746, 1861, 102]),
+        ("\u{fffd}\u{200b}\u{7}", &[101, 102]),
+    ] {
+        assert_eq!(TOKENIZER.encode_window(text).0, expected, "{text:?}");
+    }
+}
+
+#[test]
+fn encode_ends_a_full_window_without_separator() {
+    for (words, separator) in [(509, Some(&102)), (510, Some(&102)), (511, None), (600, None)] {
+        let ids = TOKENIZER.encode_window(&"word ".repeat(words)).0;
+        assert_eq!(ids.len(), (words + 2).min(MAX_TOKENS), "{words} words");
+        assert_eq!(ids.last().filter(|id| **id == 102), separator, "{words} words");
+    }
+}
+
+/// The tokens of all windows of a text, each without its `[CLS]` and `[SEP]`.
+fn tokens_of_windows(text: &str) -> Vec<i64> {
+    let windows = TOKENIZER.encode_windows(text, &CancelToken::default());
+    let full = windows.len() - 1;
+    assert!(windows[..full].iter().all(|ids| ids.len() == MAX_TOKENS));
+    let inner = |ids: &Vec<i64>| match &ids[..] {
+        [101, inner @ .., 102] if inner.len() <= MAX_TOKENS - 2 => inner.to_vec(),
+        other => panic!("no window: {other:?}"),
+    };
+    windows.iter().flat_map(inner).collect()
+}
+
+#[test]
+fn encode_windows_holds_all_tokens_once() {
+    for words in [0, 1, 509, 510, 511, 1020, 1021, 5000] {
+        let text = (0..words).map(|word| format!("{} ", word % 10)).collect::<String>();
+        let digit = |word: usize| TOKENIZER.encode_window(&(word % 10).to_string()).0[1];
+        let expected: Vec<_> = (0..words).map(digit).collect();
+        assert_eq!(tokens_of_windows(&text), expected, "{words} words");
+    }
+    let windows = |text: &str| TOKENIZER.encode_windows(text, &CancelToken::default());
+    assert_eq!(windows(""), [[101, 102]]);
+    assert_eq!(windows("Hello, world!"), [TOKENIZER.encode_window("Hello, world!").0]);
+}
+
+#[test]
+fn encode_windows_stops_after_a_cancellation() {
+    let cancel = CancelToken::default();
+    cancel.cancel();
+    assert!(TOKENIZER.encode_windows(&"word ".repeat(10_000), &cancel).len() <= 1);
+}
+
+#[test]
+fn encode_takes_words_of_more_than_a_hundred_letters_for_unknown() {
+    assert_ne!(TOKENIZER.encode_window(&"a".repeat(100)).0, [101, 100, 102]);
+    assert_eq!(TOKENIZER.encode_window(&"a".repeat(101)).0, [101, 100, 102]);
+}
+
+#[test]
+fn text_window_keeps_little_of_long_texts() {
+    let megabytes = |piece: &str| piece.repeat(4_000_000 / piece.len());
+    for (what, text, most) in [
+        ("words", megabytes("one word after another "), 4_000),
+        ("one word", megabytes("a"), 200),
+        ("spaces", megabytes(" "), 1),
+        ("commas", megabytes(","), 4_000),
+        ("brackets", megabytes("[]["), 4_000),
+        ("Chinese", megabytes("中文"), 4_000),
+        ("emoji", megabytes("🦀"), 600),
+        ("accents", megabytes("\u{301} "), 4_000_000),
+    ] {
+        let kept = kept(&[&text]);
+        assert!(kept.len() <= most, "{what}: {} bytes", kept.len());
+        assert_eq!(TOKENIZER.encode_window(&kept).0, TOKENIZER.encode_window(&text).0, "{what}");
+    }
+}
+
+/// Text that is full of what could upset the window: marks, brackets, sigmas, endless words.
+fn awkward() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        6 => "[a-zA-Z0-9]{1,12}",
+        4 => "[ \t\n]{1,3}",
+        2 => "[.,:;'!?(){}]{1,3}",
+        2 => prop::sample::select(vec![
+            "[SEP]", "[CLS]", "[MASK]", "[UNK]", "[PAD]", "[", "]", "[SE", "CLS]", "[[", "[sep]",
+        ])
+        .prop_map(String::from),
+        2 => prop::sample::select(vec![
+            "Σ", "ΑΣ", "Σ'", "σΣ.", "ΌΣΟΣ", "İ", "ß", "ﬁ", "é", "e\u{301}", "\u{301}", "≠", "≮",
+            "\u{1fef}", "중", "中", "㐀", "𠀀", "豈", "क्षि", "🦀", "👩\u{200d}🔬", "\u{200b}", "\u{0}",
+            "\u{ad}", "\u{feff}", "\u{fffd}", "ʰ", "…", "。", "\u{2028}", "\u{85}",
+        ])
+        .prop_map(String::from),
+        1 => any::<char>().prop_map(String::from),
+        1 => (1_usize..400).prop_map(|n| "x".repeat(n)),
+        1 => (1_usize..400).prop_map(|n| "Ω".repeat(n)),
+    ];
+    (prop::collection::vec(piece, 0..60), 1_usize..60)
+        .prop_map(|(pieces, times)| pieces.concat().repeat(times))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn text_window_keeps_every_token(text in awkward()) {
+        prop_assert_eq!(TOKENIZER.encode_window(&kept(&[&text])).0, TOKENIZER.encode_window(&text).0);
+    }
+
+    #[test]
+    fn text_window_keeps_the_same_of_pieces(text in awkward()) {
+        let letters: Vec<String> = text.chars().map(String::from).collect();
+        let letters: Vec<&str> = letters.iter().map(String::as_str).collect();
+        prop_assert_eq!(kept(&letters), kept(&[&text]));
+    }
+}

@@ -1,0 +1,260 @@
+//! A bounded first-in-first-out store of vectors with an optional time to live.
+//!
+//! A leaf: it knows nothing of traces or embedders, and never reads the clock. Vectors are kept
+//! normalised, row by row, in one ring; the ages of a ring rise from its end to its start, so only
+//! the start can expire. A row is a vector, padded with zeros to whole SIMD registers. What else is
+//! known of a vector lies in queues beside the ring, so that a comparison reads nothing but rows.
+
+mod entries;
+mod similarity;
+
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+
+pub use entries::Entry;
+
+use crate::error::{Error, Invalid, Result, number};
+use similarity::{Greatest, max_dot, normalize_into, row_length};
+
+/// How a [`VectorCache`] is bounded.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CacheOptions {
+    /// Capacity in vectors, at least 1. The oldest makes room for one more. Default 1,000.
+    pub max_elements: usize,
+    /// Length of every vector, at least 1. Default 384.
+    pub vector_len: usize,
+    /// Age at which a vector is gone, measured from its addition. Default: never.
+    pub ttl: Option<Duration>,
+}
+
+impl Default for CacheOptions {
+    fn default() -> Self {
+        Self { max_elements: 1000, vector_len: 384, ttl: None }
+    }
+}
+
+/// Vectors to compare new ones with.
+///
+/// Every method takes the present time, as the duration since some fixed moment; it must not run
+/// backwards.
+#[derive(Debug)]
+pub struct VectorCache {
+    options: CacheOptions,
+    /// Numbers in a row.
+    row: usize,
+    /// `slots` rows; vector `i` lies in slot `(start + i) % slots`.
+    rows: Vec<f32>,
+    start: usize,
+    /// When each vector was added, the oldest first.
+    added: VecDeque<Duration>,
+    /// What each vector is called, the oldest first.
+    ids: VecDeque<Option<Arc<str>>>,
+    /// The bytes of all `ids`.
+    id_bytes: usize,
+    /// Added to every time that is given, so that a restored vector can be older than time itself.
+    shift: Duration,
+}
+
+/// The vector most similar to a query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Nearest {
+    /// The cosine similarity, in \[-1, 1\].
+    pub similarity: f64,
+    /// The id of the vector, if it has one.
+    pub id: Option<Arc<str>>,
+}
+
+impl VectorCache {
+    /// Returns an empty cache.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_OPTION` when the capacity or the length of vectors is 0.
+    pub fn new(options: CacheOptions) -> Result<Self> {
+        for (name, value) in
+            [("maxElements", options.max_elements), ("dimensions", options.vector_len)]
+        {
+            if value == 0 {
+                return Err(Error::invalid(Invalid::Option, name, "a positive integer", value));
+            }
+        }
+        let row = row_length(options.vector_len);
+        Ok(Self {
+            options,
+            row,
+            rows: Vec::new(),
+            start: 0,
+            added: VecDeque::new(),
+            ids: VecDeque::new(),
+            id_bytes: 0,
+            shift: Duration::ZERO,
+        })
+    }
+
+    /// Returns the bounds that it was made with.
+    pub fn options(&self) -> CacheOptions {
+        self.options
+    }
+
+    /// Returns how many vectors are alive.
+    pub fn len(&mut self, now: Duration) -> usize {
+        self.evict_expired(now);
+        self.added.len()
+    }
+
+    /// Adds a vector; the oldest goes when the cache is full. Takes the same time at any size.
+    ///
+    /// Several vectors may have the same `id`.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_VECTOR` for another length, or for a number that is not finite.
+    pub fn add(&mut self, vector: &[f32], id: Option<Arc<str>>, now: Duration) -> Result<()> {
+        let row = self.normalized(vector)?;
+        self.evict_expired(now);
+        self.push(self.at(now), id, &row);
+        Ok(())
+    }
+
+    /// Returns the vector alive that is most similar to `query`, of several the oldest; `None` when
+    /// there is none. A zero vector has similarity 0 to everything.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_VECTOR` for another length, or for a number that is not finite.
+    pub fn nearest(&mut self, query: &[f32], now: Duration) -> Result<Option<Nearest>> {
+        let row = self.normalized(query)?;
+        self.evict_expired(now);
+        Ok(self.nearest_row(&row))
+    }
+
+    /// Returns what [`VectorCache::nearest`] does, and then adds the vector.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_VECTOR` for another length, or for a number that is not finite.
+    pub fn compare_and_add(
+        &mut self,
+        vector: &[f32],
+        id: Option<Arc<str>>,
+        now: Duration,
+    ) -> Result<Option<Nearest>> {
+        let row = self.normalized(vector)?;
+        self.evict_expired(now);
+        let nearest = self.nearest_row(&row);
+        self.push(self.at(now), id, &row);
+        Ok(nearest)
+    }
+
+    /// Drops what is as old as the time to live, or older.
+    pub fn evict_expired(&mut self, now: Duration) {
+        let Some(ttl) = self.options.ttl else { return };
+        let now = self.at(now);
+        while self.added.front().is_some_and(|added| now.saturating_sub(*added) >= ttl) {
+            self.pop_oldest();
+        }
+    }
+
+    /// Returns how many bytes vectors and ids take, room for more included. An id counts once for each of
+    /// its vectors.
+    pub fn memory(&self) -> usize {
+        self.rows.capacity() * size_of::<f32>()
+            + self.added.capacity() * size_of::<Duration>()
+            + self.ids.capacity() * size_of::<Option<Arc<str>>>()
+            + self.id_bytes
+    }
+
+    /// Drops everything and gives the memory back.
+    pub fn clear(&mut self) {
+        self.rows = Vec::new();
+        self.added = VecDeque::new();
+        self.ids = VecDeque::new();
+        self.id_bytes = 0;
+        self.start = 0;
+    }
+
+    /// A time that was given, as `added` has it.
+    fn at(&self, now: Duration) -> Duration {
+        now.saturating_add(self.shift)
+    }
+
+    fn slots(&self) -> usize {
+        self.rows.len() / self.row
+    }
+
+    /// The rows alive, in the two pieces that the ring may have.
+    fn alive(&self) -> [&[f32]; 2] {
+        let end = self.start + self.added.len();
+        let wrapped = end.saturating_sub(self.slots());
+        [
+            &self.rows[self.start * self.row..(end - wrapped) * self.row],
+            &self.rows[..wrapped * self.row],
+        ]
+    }
+
+    fn nearest_row(&self, row: &[f32]) -> Option<Nearest> {
+        let [older, newer] = self.alive();
+        let offset = older.len() / self.row;
+        let newer =
+            max_dot(row, newer).map(|newest| Greatest { row: offset + newest.row, ..newest });
+        let greatest = match (max_dot(row, older), newer) {
+            (Some(older), Some(newer)) if newer.dot > older.dot => Some(newer),
+            (older, newer) => older.or(newer),
+        };
+        greatest.map(|Greatest { row, dot }| Nearest {
+            similarity: f64::from(dot),
+            id: self.ids[row].clone(),
+        })
+    }
+
+    /// Adds a row, normalised and padded.
+    fn push(&mut self, added: Duration, id: Option<Arc<str>>, row: &[f32]) {
+        if self.added.len() == self.options.max_elements {
+            self.pop_oldest();
+        }
+        let slot = self.free_slot();
+        self.rows[slot * self.row..][..self.row].copy_from_slice(row);
+        // Two threads can come in another order than that in which they read the clock.
+        self.added.push_back(self.added.back().map_or(added, |last| added.max(*last)));
+        self.id_bytes += bytes_of(&id);
+        self.ids.push_back(id);
+    }
+
+    fn pop_oldest(&mut self) {
+        self.added.pop_front();
+        self.id_bytes -= self.ids.pop_front().as_ref().map_or(0, bytes_of);
+        self.start = (self.start + 1) % self.slots();
+    }
+
+    /// The slot for one more vector, of which there must be fewer than the capacity.
+    fn free_slot(&mut self) -> usize {
+        let slots = self.slots();
+        if self.added.len() == slots {
+            self.rows.rotate_left(self.start * self.row);
+            self.start = 0;
+            let slots = (slots * 2).clamp(16, self.options.max_elements.max(16));
+            self.rows.resize(slots.min(self.options.max_elements) * self.row, 0.0);
+        }
+        (self.start + self.added.len()) % self.slots()
+    }
+
+    /// The row of a vector: of length 1, or all zero, and padded.
+    fn normalized(&self, vector: &[f32]) -> Result<Vec<f32>> {
+        if vector.len() != self.options.vector_len {
+            return Err(Error::vector_length(self.options.vector_len, vector.len()));
+        }
+        if let Some(at) = vector.iter().position(|x| !x.is_finite()) {
+            let (place, found) = (format!("vector[{at}]"), number(vector[at].into()));
+            return Err(Error::invalid(Invalid::Vector, place, "a finite float32", found));
+        }
+        let mut row = vec![0.0; self.row];
+        normalize_into(&mut row, vector);
+        Ok(row)
+    }
+}
+
+fn bytes_of(id: &Option<Arc<str>>) -> usize {
+    id.as_ref().map_or(0, |id| id.len())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,189 @@
+//! Vector arithmetic of the cache, in the widest SIMD registers that the machine has.
+
+use pulp::{Arch, Simd, WithSimd};
+
+/// Rows are padded with zeros to a multiple of this, which every register width divides.
+const ROW_MULTIPLE: usize = 16;
+
+/// The length of a row that holds a vector of `dimensions` numbers.
+pub fn row_length(dimensions: usize) -> usize {
+    dimensions.next_multiple_of(ROW_MULTIPLE)
+}
+
+/// Writes `vector`, scaled to length 1, into a row, and zeros after it. A zero vector stays zero,
+/// and so has similarity 0 to everything.
+pub fn normalize_into(row: &mut [f32], vector: &[f32]) {
+    let norm = vector.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt();
+    let scale = if norm == 0.0 { 0.0 } else { 1.0 / norm };
+    let (head, padding) = row.split_at_mut(vector.len());
+    for (to, from) in head.iter_mut().zip(vector) {
+        *to = (f64::from(*from) * scale) as f32;
+    }
+    padding.fill(0.0);
+}
+
+/// A row, counted from 0, and the dot product of the query with it, in \[-1, 1\].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Greatest {
+    pub row: usize,
+    pub dot: f32,
+}
+
+/// The greatest dot product of `query` with one of `rows`, which lie one after another, each as
+/// long as the query; of several, that of the first row. `None` when there is none.
+///
+/// The length must be one that [`row_length`] gives, and query and rows be of length 1 or zero.
+pub fn max_dot(query: &[f32], rows: &[f32]) -> Option<Greatest> {
+    debug_assert!(query.len().is_multiple_of(ROW_MULTIPLE));
+    Arch::new().dispatch(MaxDot { query, rows })
+}
+
+struct MaxDot<'a> {
+    query: &'a [f32],
+    rows: &'a [f32],
+}
+
+impl WithSimd for MaxDot<'_> {
+    type Output = Option<Greatest>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Option<Greatest> {
+        // Loops instead of iterator chains in here: only what is inlined is compiled for the
+        // registers at hand, and closures within adapters are not.
+        let (query, _) = S::as_simd_f32s(self.query);
+        let mut greatest: Option<Greatest> = None;
+        for (row, numbers) in self.rows.chunks_exact(self.query.len()).enumerate() {
+            let (numbers, _) = S::as_simd_f32s(numbers);
+            // Rounding can carry the similarity of equal vectors past 1. It is cut off before the
+            // comparison, so that the first of several equal vectors is found.
+            let dot = dot(simd, query, numbers).clamp(-1.0, 1.0);
+            match greatest {
+                Some(greatest) if dot <= greatest.dot => {}
+                _ => greatest = Some(Greatest { row, dot }),
+            }
+        }
+        greatest
+    }
+}
+
+/// Four sums side by side, because an addition takes four times as long as it keeps its unit busy.
+#[inline(always)]
+fn dot<S: Simd>(simd: S, a: &[S::f32s], b: &[S::f32s]) -> f32 {
+    let mut sums = [simd.splat_f32s(0.0); 4];
+    let (a, a_rest) = a.as_chunks::<4>();
+    let (b, b_rest) = b.as_chunks::<4>();
+    for (a, b) in a.iter().zip(b) {
+        for lane in 0..4 {
+            sums[lane] = simd.mul_add_e_f32s(a[lane], b[lane], sums[lane]);
+        }
+    }
+    for (a, b) in a_rest.iter().zip(b_rest) {
+        sums[0] = simd.mul_add_e_f32s(*a, *b, sums[0]);
+    }
+    let [first, second, third, fourth] = sums;
+    let sum = simd.add_f32s(simd.add_f32s(first, second), simd.add_f32s(third, fourth));
+    simd.reduce_sum_f32s(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The kernel for every width that this machine has, the scalar one included.
+    fn every_width(query: &[f32], rows: &[f32]) -> Vec<(&'static str, Option<Greatest>)> {
+        let kernel = || MaxDot { query, rows };
+        let mut found = vec![
+            ("dispatched", max_dot(query, rows)),
+            ("scalar", kernel().with_simd(pulp::Scalar::new())),
+        ];
+        #[cfg(target_arch = "x86_64")]
+        {
+            use pulp::x86::{V3, V4};
+            found.extend(V3::try_new().map(|simd| ("AVX2", Simd::vectorize(simd, kernel()))));
+            found.extend(V4::try_new().map(|simd| ("AVX-512", Simd::vectorize(simd, kernel()))));
+        }
+        #[cfg(target_arch = "aarch64")]
+        found.extend(
+            pulp::aarch64::Neon::try_new().map(|simd| ("NEON", Simd::vectorize(simd, kernel()))),
+        );
+        found
+    }
+
+    fn naive(query: &[f32], rows: &[f32]) -> Option<Greatest> {
+        rows.chunks_exact(query.len())
+            .map(|row| row.iter().zip(query).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum())
+            .enumerate()
+            .reduce(|a: (usize, f64), b| if b.1 > a.1 { b } else { a })
+            .map(|(row, dot)| Greatest { row, dot: dot as f32 })
+    }
+
+    fn vector(length: usize, seed: usize) -> Vec<f32> {
+        (0..length).map(|i| ((i * 37 + seed * 61) % 101) as f32 / 50.0 - 1.0).collect()
+    }
+
+    #[test]
+    fn max_dot_agrees_with_the_definition_at_every_length_and_offset() {
+        for dimensions in 1..=400 {
+            let length = row_length(dimensions);
+            let mut query = vec![f32::NAN; length];
+            normalize_into(&mut query, &vector(dimensions, 7));
+            for (rows, offset) in [(0, 0), (1, 1), (3, 0), (4, 3)] {
+                // An offset moves the rows away from the alignment of an allocation.
+                let mut buffer = vec![f32::NAN; offset + rows * length];
+                for (seed, row) in buffer[offset..].chunks_exact_mut(length).enumerate() {
+                    normalize_into(row, &vector(dimensions, seed));
+                }
+                let expected = naive(&query, &buffer[offset..]);
+                for (width, found) in every_width(&query, &buffer[offset..]) {
+                    let close = match (found, expected) {
+                        (Some(found), Some(expected)) => {
+                            // In one dimension all vectors of one sign are the same.
+                            (found.row == expected.row || dimensions == 1)
+                                && (found.dot - expected.dot).abs() < 1e-6
+                        }
+                        (found, expected) => found == expected,
+                    };
+                    assert!(close, "{width}, {dimensions} × {rows}: {found:?} for {expected:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn max_dot_finds_the_first_of_equal_rows_in_every_width() {
+        // Multiples of a vector are one row up to rounding; some come out longer than 1.
+        let length = row_length(100);
+        let mut buffer = vec![0.0; 50 * length];
+        for (scale, row) in (1_u8..).zip(buffer.chunks_exact_mut(length)) {
+            let multiple: Vec<f32> = vector(100, 3).iter().map(|x| x * f32::from(scale)).collect();
+            normalize_into(row, &multiple);
+        }
+        for (query, row) in buffer.chunks_exact(length).enumerate() {
+            for (width, found) in every_width(row, &buffer) {
+                let single = |at: &[f32]| {
+                    let widths = every_width(row, at);
+                    widths.into_iter().find(|(name, _)| *name == width).unwrap().1.unwrap().dot
+                };
+                let dots: Vec<f32> = buffer.chunks_exact(length).map(single).collect();
+                let greatest = dots.iter().copied().reduce(f32::max).unwrap();
+                let first = dots.iter().position(|dot| *dot == greatest).unwrap();
+                let expected = Greatest { row: first, dot: greatest };
+                assert_eq!(found, Some(expected), "{width}, query {query}");
+                assert!(greatest <= 1.0, "{width}, query {query}: {greatest}");
+            }
+        }
+    }
+
+    #[test]
+    fn normalize_into_scales_extremes_without_overflow() {
+        for scale in [f32::MAX, 1.0, f32::MIN_POSITIVE, 1e-45] {
+            let mut row = [f32::NAN; 16];
+            normalize_into(&mut row, &[scale, 0.0, -scale]);
+            let length = max_dot(&row, &row).unwrap().dot;
+            assert!((length - 1.0).abs() < 1e-6, "scale {scale}: {row:?}");
+        }
+        let mut row = [f32::NAN; 16];
+        normalize_into(&mut row, &[0.0, -0.0]);
+        assert_eq!(row, [0.0; 16]);
+    }
+}

@@ -1,0 +1,87 @@
+//! How the ring grows, and what memory it takes.
+
+use std::time::Duration;
+
+use super::*;
+
+fn cache(max_elements: usize, vector_len: usize, ttl: Option<Duration>) -> VectorCache {
+    VectorCache::new(CacheOptions { max_elements, vector_len, ttl }).unwrap()
+}
+
+#[test]
+fn memory_counts_ids() {
+    let mut cache = cache(3, 1, None);
+    let mut add = |id: Option<&str>| {
+        cache.add(&[1.0], id.map(Arc::from), Duration::ZERO).unwrap();
+        cache.memory()
+    };
+    let empty = add(None);
+    let long = "x".repeat(1000);
+    assert_eq!(add(Some(&long)) - empty, 1000);
+    cache.remove(&long, Duration::ZERO);
+    assert_eq!(cache.memory(), empty);
+    for length in 0..10 {
+        cache.add(&[1.0], Some("x".repeat(length).into()), Duration::ZERO).unwrap();
+    }
+    assert_eq!(cache.memory() - empty, 7 + 8 + 9, "those of dropped vectors do not count");
+    cache.clear();
+    assert_eq!(cache.memory(), 0);
+}
+
+#[test]
+fn memory_is_what_is_allocated() {
+    let mut cache = cache(1000, 3, None);
+    for id in [None, Some("seven b")] {
+        cache.add(&[1.0; 3], id.map(Arc::from), Duration::ZERO).unwrap();
+    }
+    let numbers = 4 * cache.rows.capacity();
+    let (times, ids) = (16 * cache.added.capacity(), 16 * cache.ids.capacity());
+    assert_eq!(cache.memory(), numbers + times + ids + 7);
+}
+
+#[test]
+fn add_doubles_the_ring_up_to_the_capacity() {
+    let mut large = cache(100, 1, None);
+    let mut grown = vec![large.slots()];
+    for _ in 0..300 {
+        large.add(&[1.0], None, Duration::ZERO).unwrap();
+        grown.push(large.slots());
+    }
+    grown.dedup();
+    assert_eq!(grown, [0, 16, 32, 64, 100]);
+    let mut tiny = cache(3, 1, None);
+    tiny.add(&[1.0], None, Duration::ZERO).unwrap();
+    assert_eq!(tiny.slots(), 3);
+}
+
+#[test]
+fn add_keeps_vectors_and_order_wherever_a_growing_ring_starts() {
+    for expired in 0..16 {
+        let mut cache = cache(100, 2, Some(Duration::from_millis(10)));
+        let vector = |i: u16| [f32::from(i), 1.0];
+        for i in 0..17 + expired {
+            let millis = if i < expired { 0 } else { 1 + 9 * u64::from(i / 16) };
+            cache.add(&vector(i), None, Duration::from_millis(millis)).unwrap();
+        }
+        let found = cache.entries(Duration::from_millis(10)).map(|entry| entry.vector.to_vec());
+        let expected = (expired..17 + expired).map(|i| {
+            let mut row = vec![0.0; 2];
+            normalize_into(&mut row, &vector(i));
+            row
+        });
+        assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{expired}");
+        assert_eq!(cache.slots(), 32);
+    }
+}
+
+#[test]
+fn restore_takes_ages_beyond_the_clock() {
+    let options = CacheOptions { vector_len: 1, ..CacheOptions::default() };
+    let oldest = Entry { vector: [1.0], age: Duration::MAX, id: None };
+    let newest = Entry { age: Duration::from_secs(1), ..oldest.clone() };
+    let now = Duration::from_secs(9);
+    let mut cache = VectorCache::restore(options, [oldest, newest], now).unwrap();
+    cache.add(&[1.0], None, now).unwrap();
+    let ages: Vec<_> = cache.entries(now).map(|entry| entry.age).collect();
+    assert_eq!(ages, [Duration::MAX, Duration::from_secs(1), Duration::ZERO]);
+}

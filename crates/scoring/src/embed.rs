@@ -1,0 +1,46 @@
+//! What a scorer needs of an embedder.
+
+use std::{sync::Arc, time::Duration};
+
+use knowledgepulse_tasks::CancelToken;
+use serde::Serialize;
+
+/// Turns text into a vector, on the threads of the scorer.
+pub trait Embed: Send + Sync {
+    /// Returns the embedding of a text. May end early with any error once `cancel` is cancelled.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none, as a message for people.
+    fn embed(&self, text: &str, cancel: &CancelToken) -> Result<Embedded, Arc<str>>;
+
+    /// Returns whether a score without an embedding is an error.
+    fn is_required(&self) -> bool;
+}
+
+/// An embedding, and what it took.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Embedded {
+    /// As long as the vectors of the cache.
+    pub embedding: Box<[f32]>,
+    /// What the model saw of the text.
+    pub text: TextFacts,
+    /// The time for finding the tokens.
+    pub tokenize: Duration,
+    /// The time for the model, or for finding that it is not needed.
+    pub infer: Duration,
+}
+
+/// What the model saw of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TextFacts {
+    /// Tokens, the special ones included: 2 to 512 a window.
+    pub tokens: usize,
+    /// Windows, 1 or more.
+    pub windows: usize,
+    /// Whether the text has more tokens than that.
+    pub is_cut: bool,
+    /// Whether the embedding was remembered from the same tokens.
+    pub from_memo: bool,
+}

@@ -1,0 +1,48 @@
+//! Scores reasoning traces in \[0, 1\]: how much a trace is worth sharing.
+//!
+//! ```text
+//!  value ──► trace ──► dimensions ──► weights ──► overrides ──► score
+//!            read once    C N D O      by domain    in order
+//!                           ▲
+//!                           │ novelty
+//!                 embedder ─┴─ cache
+//!              text ─► vector   vectors seen before
+//! ```
+//!
+//! ```
+//! use knowledgepulse_scoring::{Novelty, Profiles, Score, Trace};
+//!
+//! let json = serde_json::json!({
+//!     "metadata": { "task_domain": "finance", "success": true },
+//!     "task": { "objective": "Explain the fall of the margin" },
+//!     "steps": [{ "type": "tool_call", "tool": { "name": "ledger" } }, { "type": "observation" }],
+//!     "outcome": { "confidence": 0.9 },
+//! });
+//! let trace = Trace::from_json(&json, &mut String::new())?;
+//! let score = Score::of(&trace, Novelty::EmptyCache, &Profiles::default());
+//! assert_eq!(score.profile.domain, "finance");
+//! assert_eq!(score.overrides[0].name, "low-tool-diversity");
+//! # Ok::<(), knowledgepulse_scoring::Error>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+pub mod cache;
+pub mod dimensions;
+pub mod embed;
+pub mod error;
+pub mod novelty;
+pub mod overrides;
+pub mod score;
+pub mod scorer;
+pub mod snapshot;
+pub mod trace;
+pub mod weights;
+
+pub use cache::VectorCache;
+pub use error::{Error, Invalid, Result};
+pub use novelty::Novelty;
+pub use score::Score;
+pub use scorer::Scorer;
+pub use trace::Trace;
+pub use weights::Profiles;

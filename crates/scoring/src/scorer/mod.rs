@@ -1,0 +1,156 @@
+//! A scorer: one cache, and the order in which calls meet it.
+//!
+//! Embedding runs side by side on the worker threads. What depends on the cache runs in the order of
+//! the calls: an embedding waits until all calls before it have been settled.
+//!
+//! Locks. `order` and `statistics` are held for a few instructions, `statistics` also while `order`
+//! is held, never the other way round. `cache` is held while it is searched, with neither of them. The
+//! reply of a call is taken and run while no lock is held.
+
+mod call;
+mod order;
+mod report;
+mod statistics;
+
+use std::{
+    sync::{
+        Arc, Condvar, Mutex, PoisonError, TryLockError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use knowledgepulse_tasks::available_cores;
+use once_cell::sync::OnceCell;
+
+pub use call::{CallHandle, Reply};
+use order::Order;
+pub use report::{Report, Times};
+pub use statistics::Statistics;
+
+use crate::{
+    cache::{CacheOptions, VectorCache},
+    error::Result,
+    trace::Trace,
+    weights::Profiles,
+};
+
+/// What a call is to do.
+#[derive(Debug)]
+pub enum Work {
+    /// Compare a trace with the cache, score it, and add it to the cache.
+    Score(Input),
+    /// Compare a trace with the cache and score it.
+    Peek(Input),
+    /// Add a trace to the cache.
+    Remember(Input),
+    /// Load the embedder and use it once.
+    WarmUp,
+}
+
+/// A trace and its text.
+#[derive(Debug)]
+pub struct Input {
+    /// The trace.
+    pub trace: Trace,
+    /// As much of its text as is embedded.
+    pub text: String,
+}
+
+/// What becomes of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// The trace has this score.
+    Scored(Box<Report>),
+    /// The trace is in the cache.
+    Remembered,
+    /// The embedder has been loaded and used, or this is why not.
+    WarmedUp(Result<(), Arc<str>>),
+}
+
+/// How a scorer works.
+#[derive(Debug, Clone)]
+pub struct ScorerOptions {
+    /// The weights by domain. Default: those of the KnowledgePulse protocol.
+    pub profiles: Arc<Profiles>,
+    /// The bounds of the cache.
+    pub cache: CacheOptions,
+    /// Texts that are embedded at once, at least 1. Default: one for each core.
+    pub concurrency: usize,
+}
+
+impl Default for ScorerOptions {
+    fn default() -> Self {
+        let (profiles, cache) = Default::default();
+        Self { profiles, cache, concurrency: available_cores() }
+    }
+}
+
+/// Scores traces against those that it has scored before. See the module on order.
+pub struct Scorer {
+    options: ScorerOptions,
+    cache: Mutex<VectorCache>,
+    /// The size of the cache when it was last used.
+    cache_len: AtomicUsize,
+    order: Mutex<Order>,
+    idle: Condvar,
+    statistics: Mutex<Statistics>,
+}
+
+/// Returns the time since the first call, on a clock that never runs backwards.
+pub fn monotonic_clock() -> Duration {
+    static START: OnceCell<Instant> = OnceCell::new();
+    START.get_or_init(Instant::now).elapsed()
+}
+
+impl Scorer {
+    /// Returns a scorer with an empty cache.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_OPTION` when the cache cannot have such bounds.
+    pub fn new(options: ScorerOptions) -> Result<Arc<Self>> {
+        let cache = VectorCache::new(options.cache)?;
+        Ok(Self::with_cache(options, cache))
+    }
+
+    /// Returns a scorer that goes on with a cache; `options.cache` does not count.
+    pub fn with_cache(options: ScorerOptions, mut cache: VectorCache) -> Arc<Self> {
+        let cache_len = cache.len(monotonic_clock()).into();
+        let (order, idle, statistics) = Default::default();
+        Arc::new(Self { options, cache: cache.into(), cache_len, order, idle, statistics })
+    }
+
+    /// Returns the options that it was made with.
+    pub fn options(&self) -> &ScorerOptions {
+        &self.options
+    }
+
+    /// Uses the live cache, at the present time.
+    pub fn with_live_cache<R>(&self, using: impl FnOnce(&mut VectorCache, Duration) -> R) -> R {
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = monotonic_clock();
+        let result = using(&mut cache, now);
+        self.cache_len.store(cache.len(now), Ordering::Relaxed);
+        result
+    }
+
+    /// Returns how many vectors are in the cache; while it is being used, how many there were before.
+    /// Never waits.
+    pub fn cache_len(&self) -> usize {
+        match self.cache.try_lock() {
+            Ok(mut cache) => cache.len(monotonic_clock()),
+            Err(TryLockError::Poisoned(cache)) => cache.into_inner().len(monotonic_clock()),
+            Err(TryLockError::WouldBlock) => self.cache_len.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Returns what has been done so far.
+    pub fn statistics(&self) -> Statistics {
+        self.count(|statistics| statistics.clone())
+    }
+
+    fn count<R>(&self, count: impl FnOnce(&mut Statistics) -> R) -> R {
+        count(&mut self.statistics.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

@@ -1,0 +1,231 @@
+//! Tickets: calls are embedded side by side and settled one after another.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use knowledgepulse_tasks::{fault, spawn};
+
+use super::{
+    CallHandle, Input, Outcome, Reply, Report, Scorer, Times, Work,
+    call::{Call, answer},
+    monotonic_clock,
+};
+use crate::{
+    cache::{Nearest, VectorCache},
+    embed::{Embed, Embedded},
+    error::{Error, Result},
+    novelty::Novelty,
+    score::Score,
+};
+
+#[derive(Default)]
+pub(super) struct Order {
+    /// Tickets given out, one for each call.
+    issued: u64,
+    /// The ticket that is settled next.
+    next: u64,
+    /// Not yet begun.
+    queue: VecDeque<(u64, Arc<Call>)>,
+    /// Threads that work for this scorer, or are about to.
+    workers: usize,
+    /// Being embedded, or settled, just now.
+    active: BTreeMap<u64, Arc<Call>>,
+    /// Embedded, but not yet their turn.
+    embedded: BTreeMap<u64, Finished>,
+    /// A thread is settling; whoever comes meanwhile leaves its result to that one.
+    settling: bool,
+    closed: bool,
+}
+
+/// A call whose embedding is there, or is not to be had.
+struct Finished {
+    call: Arc<Call>,
+    /// Why there is no embedding; without a reason it panicked.
+    embedded: Result<Embedded, Option<Arc<str>>>,
+    begun: Duration,
+    ended: Duration,
+}
+
+/// What a call does with the cache.
+type Compare = fn(&mut VectorCache, &[f32], Option<Arc<str>>, Duration) -> Result<Option<Nearest>>;
+
+impl Scorer {
+    /// Does `work` after all that was submitted before it, and hands the result to `reply`: `CLOSED`
+    /// after [`Scorer::close`], `INTERNAL` when the system gives no threads.
+    pub fn submit(
+        self: &Arc<Self>,
+        work: Work,
+        embedder: Arc<dyn Embed>,
+        reply: Reply,
+    ) -> CallHandle {
+        let call = Arc::new(Call::new(work, embedder, reply));
+        let handle = CallHandle { scorer: Arc::downgrade(self), call: Arc::downgrade(&call) };
+        if let Err(error) = self.enqueue(&call)
+            && let Some(reply) = call.take_reply()
+        {
+            answer(reply, Err(error));
+        }
+        handle
+    }
+
+    fn enqueue(self: &Arc<Self>, call: &Arc<Call>) -> Result<()> {
+        let mut order = self.lock();
+        if order.closed {
+            return Err(Error::closed());
+        }
+        if order.workers < self.options.concurrency {
+            let scorer = self.clone();
+            spawn(move || scorer.work())
+                .map_err(|error| Error::internal(format!("no threads to score on: {error}")))?;
+            order.workers += 1;
+        }
+        let ticket = order.issued;
+        order.issued += 1;
+        order.queue.push_back((ticket, call.clone()));
+        self.count(|statistics| statistics.accepted += 1);
+        Ok(())
+    }
+
+    /// Answers every call that has no answer yet with `CLOSED`, and returns when no thread works on
+    /// one. Later calls are refused.
+    ///
+    /// A run of the model ends after the operation that it is in. Not to be called in a reply, whose
+    /// thread it would wait for.
+    pub fn close(&self) {
+        let mut order = self.lock();
+        order.closed = true;
+        let mut calls = order.active.clone();
+        calls.extend(order.queue.drain(..));
+        let embedded = std::mem::take(&mut order.embedded);
+        calls.extend(embedded.into_iter().map(|(ticket, finished)| (ticket, finished.call)));
+        drop(order);
+        for reply in calls.values().filter_map(|call| call.cancel()) {
+            self.count(|statistics| statistics.failed += 1);
+            answer(reply, Err(Error::closed()));
+        }
+        let mut order = self.lock();
+        while !order.active.is_empty() {
+            order = self.idle.wait(order).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Does one call of the queue; then makes room for other scorers before the next one.
+    fn work(self: Arc<Self>) {
+        let mut order = self.lock();
+        let Some((ticket, call)) = order.queue.pop_front() else {
+            order.workers -= 1;
+            return;
+        };
+        order.active.insert(ticket, call.clone());
+        drop(order);
+        let finished = embed(call);
+        let mut order = self.lock();
+        if !order.closed {
+            order.embedded.insert(ticket, finished);
+        }
+        if !order.settling {
+            order.settling = true;
+            order = self.settle(order);
+            order.settling = false;
+        }
+        // Last, because `close` may return as soon as this is gone.
+        order.active.remove(&ticket);
+        self.idle.notify_all();
+        let scorer = self.clone();
+        if order.queue.is_empty() || spawn(move || scorer.work()).is_err() {
+            order.workers -= 1;
+        }
+    }
+
+    /// Answers every call whose turn it is, without holding up those who submit.
+    fn settle<'a>(&'a self, mut order: MutexGuard<'a, Order>) -> MutexGuard<'a, Order> {
+        loop {
+            let next = order.next;
+            let Some(finished) = order.embedded.remove(&next) else { return order };
+            order.next += 1;
+            drop(order);
+            let call = finished.call.clone();
+            // Without it the call has been aborted, closed, or has run out of its budget.
+            if let Some(reply) = call.take_reply() {
+                let result = catch_unwind(AssertUnwindSafe(|| self.outcome(finished)))
+                    .unwrap_or_else(|_| Err(Error::internal("scoring panicked")));
+                self.count(|statistics| match &result {
+                    Ok(_) => statistics.answered_after(monotonic_clock() - call.since),
+                    Err(_) => statistics.failed += 1,
+                });
+                answer(reply, result);
+            }
+            order = self.lock();
+        }
+    }
+
+    fn outcome(&self, finished: Finished) -> Result<Outcome> {
+        fault::point("score");
+        let Finished { call, embedded, begun, ended } = finished;
+        let embedded = match embedded {
+            Ok(embedded) => Ok(embedded),
+            Err(None) => return Err(Error::internal("embedding panicked")),
+            Err(Some(reason)) if call.embedder.is_required() => {
+                return Err(Error::embedder_unavailable(reason));
+            }
+            Err(Some(reason)) => Err(reason),
+        };
+        let (Input { trace, .. }, compare): (_, Compare) = match &call.work {
+            Work::WarmUp => return Ok(Outcome::WarmedUp(embedded.map(drop))),
+            Work::Remember(Input { trace, .. }) => {
+                let Embedded { embedding, .. } = embedded.map_err(Error::embedder_unavailable)?;
+                let id = trace.id().cloned();
+                self.with_live_cache(|cache, now| cache.add(&embedding, id, now))?;
+                return Ok(Outcome::Remembered);
+            }
+            Work::Peek(input) => (input, |cache, query, _, now| cache.nearest(query, now)),
+            Work::Score(input) => (input, VectorCache::compare_and_add),
+        };
+        let start = monotonic_clock();
+        let mut times =
+            Times { queue: begun - call.since, turn: start - ended, ..Times::default() };
+        let (novelty, text) = match embedded {
+            Ok(Embedded { embedding, text, tokenize, infer }) => {
+                (times.tokenize, times.infer) = (tokenize, infer);
+                let id = trace.id().cloned();
+                let nearest =
+                    self.with_live_cache(|cache, now| compare(cache, &embedding, id, now))?;
+                (nearest.map_or(Novelty::EmptyCache, Novelty::Cache), Some(text))
+            }
+            Err(reason) => (Novelty::NoEmbedder { reason }, None),
+        };
+        let score = Score::of(trace, novelty, &self.options.profiles);
+        let end = monotonic_clock();
+        (times.cache, times.total) = (end - start, end - call.since);
+        Ok(Outcome::Scored(Box::new(Report { score, text, times })))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Order> {
+        self.order.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn embed(call: Arc<Call>) -> Finished {
+    let begun = monotonic_clock();
+    let text = match &call.work {
+        Work::Score(input) | Work::Peek(input) | Work::Remember(input) => &input.text,
+        Work::WarmUp => "",
+    };
+    let embed = || {
+        fault::point("embed");
+        call.embedder.embed(text, &call.cancel)
+    };
+    let embedded = if call.cancel.is_cancelled() {
+        Err(Some("cancelled".into()))
+    } else {
+        match catch_unwind(AssertUnwindSafe(embed)) {
+            Ok(embedded) => embedded.map_err(Some),
+            Err(_) => Err(None),
+        }
+    };
+    Finished { call, embedded, begun, ended: monotonic_clock() }
+}

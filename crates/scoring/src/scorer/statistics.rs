@@ -1,0 +1,77 @@
+//! What a scorer has done so far.
+
+use std::{collections::VecDeque, time::Duration};
+
+/// Of so many calls, the latest, the latencies are kept.
+const KEPT: usize = 1024;
+
+/// How often, and how long it took from the call to the answer.
+#[derive(Debug, Default, Clone)]
+pub struct Statistics {
+    /// Calls accepted.
+    pub accepted: u64,
+    /// Calls answered with a result.
+    pub answered: u64,
+    /// Calls that were rejected after they had been accepted.
+    pub failed: u64,
+    /// Calls that were aborted.
+    pub aborted: u64,
+    /// Scores that did not wait for their embedding any longer.
+    pub over_budget: u64,
+    latencies: VecDeque<Duration>,
+}
+
+impl Statistics {
+    /// Notes how long a call took that was answered.
+    pub fn answered_after(&mut self, latency: Duration) {
+        self.answered += 1;
+        if self.latencies.len() == KEPT {
+            self.latencies.pop_front();
+        }
+        self.latencies.push_back(latency);
+    }
+
+    /// Calls that have no answer yet.
+    pub fn pending(&self) -> u64 {
+        self.accepted.saturating_sub(self.answered + self.failed + self.aborted)
+    }
+
+    /// The latency that `share` of the latest 1,024 calls did not exceed; `None` before the first.
+    /// `share` is in \[0, 1\].
+    pub fn percentile(&self, share: f64) -> Option<Duration> {
+        let mut sorted: Vec<_> = self.latencies.iter().copied().collect();
+        sorted.sort_unstable();
+        // The nearest rank: of 100, the 99th for 0.99.
+        let rank = (share * sorted.len() as f64).ceil() as usize;
+        sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentile_is_of_the_nearest_rank() {
+        let mut statistics = Statistics::default();
+        assert_eq!(statistics.percentile(0.5), None);
+        for ms in (1..=100).rev() {
+            statistics.answered_after(Duration::from_millis(ms));
+        }
+        for (share, expected) in [(0.0, 1), (0.01, 1), (0.5, 50), (0.9, 90), (0.99, 99), (1.0, 100)]
+        {
+            let found = statistics.percentile(share);
+            assert_eq!(found, Some(Duration::from_millis(expected)), "{share}");
+        }
+    }
+
+    #[test]
+    fn percentile_counts_only_the_latest_calls() {
+        let mut statistics = Statistics::default();
+        for ms in 0..5000 {
+            statistics.answered_after(Duration::from_millis(ms));
+        }
+        assert_eq!(statistics.answered, 5000);
+        assert_eq!(statistics.percentile(0.0), Some(Duration::from_millis(5000 - KEPT as u64)));
+    }
+}

@@ -1,0 +1,185 @@
+//! A vector cache as bytes, to be carried from one process to the next.
+//!
+//! | field | type, numbers little-endian |
+//! | --- | --- |
+//! | magic | 8 bytes, `KPCACHE` and a line feed |
+//! | format version | u32, 2 |
+//! | length of the whole, length of the header | u64 each, in bytes |
+//! | header: the model, the bounds, and age and id of each entry, the oldest first | JSON |
+//! | vectors of the entries, of length 1 or all zero | float32 |
+//! | BLAKE3 of everything before it | 32 bytes |
+//!
+//! Ages, not times, because clocks of two processes have no moment in common: a time to live stands
+//! still while the cache is bytes. Vectors are stored as the cache has them, so that similarities
+//! are the same to the bit afterwards.
+
+use std::{sync::Arc, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    cache::{CacheOptions, Entry, VectorCache},
+    error::{Error, Invalid, Result},
+};
+
+const MAGIC: &[u8] = b"KPCACHE\n";
+const VERSION: u32 = 2;
+/// Where the header begins.
+const HEADER: usize = 8 + 4 + 8 + 8;
+const CHECKSUM: usize = blake3::OUT_LEN;
+/// How far from 1 the length of a vector may be. Rounding to float32 makes less than a tenth of it.
+const TOLERANCE: f64 = 1e-6;
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Header {
+    model: String,
+    max_elements: usize,
+    vector_len: usize,
+    ttl: Option<Duration>,
+    entries: Vec<HeaderEntry>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HeaderEntry {
+    age: Duration,
+    id: Option<String>,
+}
+
+/// Returns the vectors alive at `now` with the bounds of their cache, as bytes. `fingerprint` is that of
+/// the model that the vectors come from.
+///
+/// Takes the time to copy and to hash the cache.
+pub fn encode(cache: &mut VectorCache, fingerprint: &str, now: Duration) -> Vec<u8> {
+    let CacheOptions { max_elements, vector_len, ttl } = cache.options();
+    let describe = |Entry { vector, age, id }: Entry<_>| {
+        (HeaderEntry { age, id: id.map(|id| id.to_string()) }, vector)
+    };
+    let (entries, vectors): (Vec<_>, Vec<_>) = cache.entries(now).map(describe).unzip();
+    let header = Header { model: fingerprint.to_owned(), max_elements, vector_len, ttl, entries };
+    let header = serde_json::to_vec(&header).expect("JSON of texts and numbers");
+    let rest = vectors.len() * vector_len * size_of::<f32>() + CHECKSUM;
+    let [all, head] =
+        [HEADER + header.len() + rest, header.len()].map(|x| (x as u64).to_le_bytes());
+    let mut bytes = [MAGIC, &VERSION.to_le_bytes(), &all, &head, &header].concat();
+    bytes.reserve_exact(rest);
+    // Row by row: this is much faster than one iterator over all numbers.
+    for vector in vectors {
+        bytes.extend(vector.iter().flat_map(|x| x.to_le_bytes()));
+    }
+    let checksum = blake3::hash(&bytes);
+    bytes.extend(checksum.as_bytes());
+    bytes
+}
+
+/// A cache that was bytes, valid by construction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Snapshot {
+    source: String,
+    options: CacheOptions,
+    entries: Vec<Entry>,
+}
+
+impl Snapshot {
+    /// Returns the bounds that the cache had.
+    pub fn options(&self) -> CacheOptions {
+        self.options
+    }
+
+    /// Returns the cache, whose vectors go on ageing from `now`. The bounds may be others than before: what
+    /// is too old for them goes, then the oldest of what is too much.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_SNAPSHOT` for vectors of other dimensions than `options` say; `INVALID_OPTION` when
+    /// the capacity is 0.
+    pub fn into_cache(self, options: CacheOptions, now: Duration) -> Result<VectorCache> {
+        let (expected, found) = (options.vector_len, self.options.vector_len);
+        if expected != found {
+            let place = format!("{}: dimensions", self.source);
+            return Err(Error::invalid(Invalid::Snapshot, place, expected, found));
+        }
+        VectorCache::restore(options, self.entries, now)
+    }
+}
+
+/// Reads what [`encode`] made, completely or not at all. Errors call the bytes `source`. Never takes more
+/// memory than a small multiple of the bytes.
+///
+/// # Errors
+///
+/// `INVALID_SNAPSHOT` for bytes that are not a snapshot, of another version, cut off or damaged, for a
+/// cache of another model than the fingerprint says, and for values out of their range.
+pub fn decode(source: &str, bytes: &[u8], fingerprint: &str) -> Result<Snapshot> {
+    macro_rules! ensure {
+        ($is:expr, $place:literal, $expected:literal, $found:literal) => {
+            if !$is {
+                let place = format!("{source}{}", format_args!($place));
+                return Err(Error::invalid(
+                    Invalid::Snapshot,
+                    place,
+                    format!($expected),
+                    format!($found),
+                ));
+            }
+        };
+    }
+    // First what a user can do something about, then what only a fault or a crafted file can cause.
+    let start = &bytes[..bytes.len().min(MAGIC.len())];
+    let (is_magic, found) = (MAGIC.starts_with(start), start.escape_ascii());
+    ensure!(is_magic, "", "a snapshot of a vector cache", "bytes that begin with \"{found}\"");
+    let (least, length) = (HEADER + CHECKSUM, bytes.len());
+    ensure!(length >= HEADER, "", "at least {least} bytes", "{length} bytes: it is cut off");
+    let version = number(&bytes[8..12]);
+    ensure!(version == u64::from(VERSION), "", "format version {VERSION}", "{version}");
+    let expected = number(&bytes[12..20]).max(least as u64);
+    ensure!(length as u64 >= expected, "", "{expected} bytes", "{length} bytes: it is cut off");
+    ensure!(length as u64 == expected, "", "{expected} bytes", "{length} bytes");
+    let (sealed, checksum) = bytes.split_at(length - CHECKSUM);
+    let expected = blake3::Hash::from_slice(checksum).expect("32 bytes");
+    let found = blake3::hash(sealed);
+    ensure!(found == expected, "", "the BLAKE3 checksum {expected}", "{found}: it is damaged");
+
+    let (length, left) = (number(&sealed[20..HEADER]), length - least);
+    ensure!(length <= left as u64, ": header", "{length} bytes", "{left} bytes");
+    let (header, vectors) = sealed[HEADER..].split_at(length as usize);
+    let header = serde_json::from_slice(header).map_err(|error| {
+        let found = format!("{:.200}", error.to_string());
+        Error::invalid(Invalid::Snapshot, format!("{source}: header"), "the JSON of a cache", found)
+    })?;
+    let Header { model, max_elements, vector_len, ttl, entries } = header;
+    let found = format!("{model:.200}");
+    ensure!(model == fingerprint, ": model", "{fingerprint:?}", "{found:?}");
+    let most = u32::MAX as usize;
+    ensure!((1..=most).contains(&vector_len), ": vectorLen", "1 to {most}", "{vector_len}");
+    let (count, least) = (entries.len(), entries.len().max(1));
+    ensure!(max_elements >= least, ": maxElements", "{least} or more", "{max_elements}");
+    let ((numbers, odd), found) = (vectors.as_chunks(), vectors.len());
+    let is_whole = odd.is_empty() && count.checked_mul(vector_len) == Some(numbers.len());
+    ensure!(is_whole, ": vectors", "{count} vectors of {vector_len} float32", "{found} bytes");
+
+    let mut snapshot = Vec::with_capacity(count);
+    let mut most = Duration::MAX;
+    for (HeaderEntry { age, id }, vector) in entries.into_iter().zip(numbers.chunks(vector_len)) {
+        let at = snapshot.len();
+        ensure!(age <= most, ": entries[{at}].age", "{most:?} or less", "{age:?}");
+        most = age;
+        let vector: Vec<_> = vector.iter().map(|x| f32::from_le_bytes(*x)).collect();
+        let length = vector.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt();
+        // Not a number fails this, too.
+        let is_normalized = length == 0.0 || (length - 1.0).abs() <= TOLERANCE;
+        ensure!(is_normalized, ": vectors[{at}]", "length 1, or zeros", "length {length}");
+        snapshot.push(Entry { vector, age, id: id.map(Arc::from) });
+    }
+    let options = CacheOptions { max_elements, vector_len, ttl };
+    Ok(Snapshot { source: source.to_owned(), options, entries: snapshot })
+}
+
+/// A little-endian number of up to 8 bytes.
+fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+#[cfg(test)]
+mod tests;

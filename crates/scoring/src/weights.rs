@@ -1,0 +1,228 @@
+//! How much each dimension counts, by task domain.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use serde::Serialize;
+
+use crate::{
+    dimensions::Dimensions,
+    error::{Error, Invalid, Result, number},
+};
+
+/// The weight of each dimension: not negative, 1 in sum.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the names of the dimensions say it")]
+pub struct Weights {
+    pub complexity: f64,
+    pub novelty: f64,
+    pub tool_diversity: f64,
+    pub outcome_confidence: f64,
+}
+
+/// The weights of one domain.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Profile {
+    /// A domain with weights of its own, else `default`.
+    #[serde(rename = "profile")]
+    pub domain: Cow<'static, str>,
+    /// Its weights.
+    pub weights: Weights,
+}
+
+/// The profile of every domain that has none of its own.
+const DEFAULT: &str = "default";
+
+/// How far from 1 the sum of weights may be.
+const TOLERANCE: f64 = 1e-9;
+
+const fn weights([c, n, d, o]: [f64; 4]) -> Weights {
+    Weights { complexity: c, novelty: n, tool_diversity: d, outcome_confidence: o }
+}
+
+/// The default weights of the KnowledgePulse protocol, and those of its domains.
+const DEFAULT_WEIGHTS: Weights = weights([0.25, 0.35, 0.15, 0.25]);
+const DOMAINS: [(&str, Weights); 4] = [
+    ("finance", weights([0.20, 0.25, 0.10, 0.45])),
+    ("code", weights([0.20, 0.30, 0.30, 0.20])),
+    ("medical", weights([0.15, 0.20, 0.10, 0.55])),
+    ("customer_service", weights([0.20, 0.30, 0.20, 0.30])),
+];
+
+/// The weights of every domain: those of the KnowledgePulse protocol, some replaced or added. There
+/// always are some for `default`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Profiles {
+    default: Weights,
+    named: BTreeMap<Cow<'static, str>, Weights>,
+}
+
+impl Default for Profiles {
+    fn default() -> Self {
+        let named = DOMAINS.map(|(domain, weights)| (domain.into(), weights));
+        Self { default: DEFAULT_WEIGHTS, named: named.into() }
+    }
+}
+
+impl Profiles {
+    /// Returns the built-in ones with `overrides`, which replace those of their name or are added. The
+    /// last one of a name counts. Any string is a name; `default` serves every domain without one.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_OPTION` at `profiles.<domain>` unless the weights sum to 1 ± 1e-9, and at
+    /// `profiles.<domain>.<dimension>` for a weight that is not a finite number of 0 or more.
+    pub fn with(overrides: impl IntoIterator<Item = (String, Weights)>) -> Result<Self> {
+        let mut profiles = Self::default();
+        for (domain, weights) in overrides {
+            weights.check(&domain)?;
+            if domain == DEFAULT {
+                profiles.default = weights;
+            } else {
+                profiles.named.insert(domain.into(), weights);
+            }
+        }
+        Ok(profiles)
+    }
+
+    /// Returns the profile of exactly this domain, else that of `default`.
+    pub fn for_domain(&self, domain: &str) -> Profile {
+        match self.named.get_key_value(domain) {
+            Some((domain, weights)) => Profile { domain: domain.clone(), weights: *weights },
+            None => Profile { domain: DEFAULT.into(), weights: self.default },
+        }
+    }
+}
+
+impl Weights {
+    /// Returns `C*wC + N*wN + D*wD + O*wO`, added in this order.
+    pub fn apply(&self, dimensions: &Dimensions) -> f64 {
+        dimensions.complexity * self.complexity
+            + dimensions.novelty * self.novelty
+            + dimensions.tool_diversity * self.tool_diversity
+            + dimensions.outcome_confidence * self.outcome_confidence
+    }
+
+    fn check(&self, domain: &str) -> Result<()> {
+        let all = [
+            ("complexity", self.complexity),
+            ("novelty", self.novelty),
+            ("toolDiversity", self.tool_diversity),
+            ("outcomeConfidence", self.outcome_confidence),
+        ];
+        for (dimension, weight) in all {
+            if !weight.is_finite() || weight < 0.0 {
+                let path = format!("profiles.{domain}.{dimension}");
+                let expected = "a finite number, 0 or more";
+                return Err(Error::invalid(Invalid::Option, path, expected, number(weight)));
+            }
+        }
+        let sum: f64 = all.iter().map(|(_, weight)| weight).sum();
+        if (sum - 1.0).abs() > TOLERANCE {
+            let path = format!("profiles.{domain}");
+            return Err(Error::invalid(
+                Invalid::Option,
+                path,
+                "weights that sum to 1",
+                number(sum),
+            ));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn built_in_profiles_are_valid() {
+        let profiles = Profiles::default();
+        for domain in ["default", "code", "customer_service", "finance", "medical"] {
+            let profile = profiles.for_domain(domain);
+            assert_eq!((&*profile.domain, profile.weights.check(domain)), (domain, Ok(())));
+        }
+    }
+
+    #[test]
+    fn for_domain_matches_exactly() {
+        for (domain, expected) in [
+            ("code", "code"),
+            ("customer_service", "customer_service"),
+            ("default", "default"),
+            ("Code", "default"),
+            ("code-review", "default"),
+            ("code ", "default"),
+            ("", "default"),
+            ("constructor", "default"),
+            ("__proto__", "default"),
+        ] {
+            assert_eq!(Profiles::default().for_domain(domain).domain, expected, "{domain:?}");
+        }
+    }
+
+    #[test]
+    fn with_replaces_and_adds() {
+        let [first, second, third, fourth] =
+            [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.25; 4]]
+                .map(weights);
+        let overrides = [
+            ("code", fourth),
+            ("code", first),
+            ("default", second),
+            ("constructor", third),
+            ("__proto__", fourth),
+            ("", third),
+        ];
+        let overrides = overrides.map(|(domain, weights)| (domain.to_owned(), weights));
+        let profiles = Profiles::with(overrides).unwrap();
+        for (domain, name, weights) in [
+            ("code", "code", first),
+            ("default", "default", second),
+            ("unknown", "default", second),
+            ("toString", "default", second),
+            ("constructor", "constructor", third),
+            ("__proto__", "__proto__", fourth),
+            ("", "", third),
+            ("finance", "finance", Profiles::default().for_domain("finance").weights),
+        ] {
+            let expected = Profile { domain: name.into(), weights };
+            assert_eq!(profiles.for_domain(domain), expected, "{domain:?}");
+        }
+        assert_eq!(Profiles::with([]).unwrap(), Profiles::default());
+    }
+
+    #[test]
+    fn with_refuses_weights_that_do_not_fit() {
+        for (all, place, message) in [
+            ([0.25, 0.25, 0.25, 0.26], "", "weights that sum to 1, got 1.01"),
+            ([0.0; 4], "", "weights that sum to 1, got 0"),
+            ([f64::MAX, f64::MAX, 0.0, 0.0], "", "weights that sum to 1, got Infinity"),
+            ([1.0 + 2e-9, 0.0, 0.0, 0.0], "", "weights that sum to 1, got 1.000000002"),
+            ([1e300, 0.0, 0.0, 0.0], "", "weights that sum to 1, got 1e300"),
+            ([-0.5, 1.5, 0.0, 0.0], ".complexity", "a finite number, 0 or more, got -0.5"),
+            ([0.0, f64::NAN, 0.0, 1.0], ".novelty", "a finite number, 0 or more, got NaN"),
+            (
+                [0.0, 0.0, f64::INFINITY, 1.0],
+                ".toolDiversity",
+                "a finite number, 0 or more, got Infinity",
+            ),
+            (
+                [1.0, 0.0, 0.0, -1e-300],
+                ".outcomeConfidence",
+                "a finite number, 0 or more, got -1e-300",
+            ),
+        ] {
+            for domain in ["code", "a new one", "__proto__"] {
+                let error = Profiles::with([(domain.to_owned(), weights(all))]).unwrap_err();
+                let path = format!("profiles.{domain}{place}");
+                assert_eq!(error.code(), "INVALID_OPTION");
+                assert_eq!(error.path(), Some(path.as_str()));
+                assert_eq!(error.to_string(), format!("{path}: expected {message}"));
+            }
+        }
+        for all in [[1.0 + 9e-10, 0.0, 0.0, 0.0], [0.1, 0.2, 0.3, 0.4], [1.0, -0.0, 0.0, 0.0]] {
+            assert!(Profiles::with([("code".to_owned(), weights(all))]).is_ok(), "{all:?}");
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! The vector cache: in lockstep with a list, and where the two could differ.
+
+use std::{sync::Arc, time::Duration};
+
+use knowledgepulse_scoring::{
+    VectorCache,
+    cache::CacheOptions,
+    snapshot::{decode, encode},
+};
+use knowledgepulse_test_support::cache::Lockstep;
+use proptest::prelude::*;
+
+#[derive(Debug, Clone)]
+enum Operation {
+    Add(Vec<f32>, Option<&'static str>),
+    CompareAndAdd(Vec<f32>, Option<&'static str>),
+    Nearest(Vec<f32>),
+    Remove(&'static str),
+    Wait(u64),
+    /// Into another process, whose clock shows this, with room for so many.
+    Restart(u64, usize),
+    Clear,
+}
+
+const VECTOR_LEN: usize = 5;
+const IDS: [&str; 4] = ["a", "", "trace", "👩‍🔬 e\u{301}"];
+
+fn vector() -> impl Strategy<Value = Vec<f32>> {
+    // Few enough directions that equal ones come up.
+    prop_oneof![
+        prop::collection::vec(-3.0_f32..3.0, VECTOR_LEN),
+        (1_u8..4, 0..VECTOR_LEN).prop_map(|(scale, at)| {
+            (0..VECTOR_LEN)
+                .map(|i| f32::from(scale) * (i + 3 * usize::from(i == at)) as f32)
+                .collect()
+        }),
+        Just(vec![0.0; VECTOR_LEN]),
+    ]
+}
+
+fn operations() -> impl Strategy<Value = Vec<Operation>> {
+    let id = || prop::option::of(prop::sample::select(&IDS[..]));
+    let operation = prop_oneof![
+        4 => (vector(), id()).prop_map(|(vector, id)| Operation::Add(vector, id)),
+        4 => (vector(), id()).prop_map(|(vector, id)| Operation::CompareAndAdd(vector, id)),
+        4 => vector().prop_map(Operation::Nearest),
+        2 => prop::sample::select(&IDS[..]).prop_map(Operation::Remove),
+        3 => (0_u64..40).prop_map(Operation::Wait),
+        1 => (0_u64..50, 1_usize..40).prop_map(|(now, room)| Operation::Restart(now, room)),
+        1 => Just(Operation::Clear),
+    ];
+    prop::collection::vec(operation, 0..120)
+}
+
+fn cache(max_elements: usize, vector_len: usize, ttl: Option<Duration>) -> VectorCache {
+    VectorCache::new(CacheOptions { max_elements, vector_len, ttl }).expect("bounds of a cache")
+}
+
+proptest! {
+    #[test]
+    fn cache_behaves_like_a_list(
+        operations in operations(),
+        max_elements in 1_usize..40,
+        ttl in prop::option::of(0_u64..100),
+    ) {
+        let ttl = ttl.map(Duration::from_millis);
+        let options = CacheOptions { max_elements, vector_len: VECTOR_LEN, ttl };
+        let mut lockstep = Lockstep::new(options, Duration::from_secs(7));
+        for operation in operations {
+            match operation {
+                Operation::Add(vector, id) => lockstep.add(&vector, id),
+                Operation::CompareAndAdd(vector, id) => lockstep.compare_and_add(&vector, id),
+                Operation::Nearest(query) => lockstep.nearest(&query),
+                Operation::Remove(id) => lockstep.remove(id),
+                Operation::Wait(millis) => {
+                    lockstep.now += Duration::from_millis(millis);
+                    lockstep.evict_expired();
+                }
+                Operation::Restart(millis, max_elements) => {
+                    let bytes = encode(&mut lockstep.cache, "", lockstep.now);
+                    let snapshot = decode("snapshot", &bytes, "").unwrap();
+                    let options = CacheOptions { max_elements, ..options };
+                    let now = Duration::from_millis(millis);
+                    let restored = snapshot.into_cache(options, now).unwrap();
+                    prop_assert_eq!(restored.options(), options);
+                    lockstep.restart(restored, now);
+                }
+                Operation::Clear => lockstep.clear(),
+            }
+            lockstep.compare();
+        }
+    }
+
+    #[test]
+    fn compare_and_add_equals_nearest_followed_by_add(
+        vectors in prop::collection::vec(vector(), 0..50),
+    ) {
+        let mut one = cache(9, VECTOR_LEN, None);
+        let mut two = cache(9, VECTOR_LEN, None);
+        for (index, vector) in (0_u64..).zip(&vectors) {
+            let (id, now) = (Some(Arc::from(index.to_string())), Duration::from_millis(index));
+            let found = one.compare_and_add(vector, id.clone(), now).unwrap();
+            let expected = two.nearest(vector, now).unwrap();
+            two.add(vector, id, now).unwrap();
+            let bits = |similarity: Option<f64>| similarity.map(f64::to_bits);
+            prop_assert_eq!(
+                bits(found.as_ref().map(|nearest| nearest.similarity)),
+                bits(expected.as_ref().map(|nearest| nearest.similarity))
+            );
+            prop_assert_eq!(found.map(|nearest| nearest.id), expected.map(|nearest| nearest.id));
+            let rows = |cache: &mut VectorCache| -> Vec<u32> {
+                let entries = cache.entries(now);
+                entries.flat_map(|entry| entry.vector.iter().map(|x| x.to_bits())).collect()
+            };
+            prop_assert_eq!(rows(&mut one), rows(&mut two));
+        }
+    }
+}
+
+#[test]
+fn compare_and_add_does_not_find_what_it_adds() {
+    let mut cache = cache(2, 2, None);
+    let mut similarity = |vector: [f32; 2]| {
+        let nearest = cache.compare_and_add(&vector, None, Duration::ZERO).unwrap();
+        nearest.map(|nearest| nearest.similarity)
+    };
+    let found = [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [1.0, 0.0]].map(&mut similarity);
+    assert_eq!(found, [None, Some(0.0), Some(1.0), Some(0.0)]);
+}
+
+#[test]
+fn an_entry_of_exactly_its_ttl_is_gone() {
+    let mut cache = cache(3, 1, Some(Duration::from_millis(10)));
+    cache.add(&[1.0], None, Duration::ZERO).unwrap();
+    assert_eq!(cache.len(Duration::from_nanos(9_999_999)), 1);
+    assert_eq!(cache.nearest(&[1.0], Duration::from_millis(10)), Ok(None));
+    assert_eq!(cache.len(Duration::ZERO), 0, "expiry is final");
+}
+
+#[test]
+fn nearest_names_the_oldest_of_equals_across_the_seam_of_the_ring() {
+    let mut cache = cache(20, 2, None);
+    for i in 0_usize..60 {
+        let id = Arc::from(i.to_string());
+        cache.add(&[1.0, (i % 2) as f32], Some(id), Duration::ZERO).unwrap();
+        for (query, parity) in [([2.0, 0.0], 0), ([3.0, 3.0], 1)] {
+            let oldest = (i + 1).saturating_sub(20);
+            let Some(expected) = (oldest..=i).find(|at| at % 2 == parity) else { continue };
+            let found = cache.nearest(&query, Duration::ZERO).unwrap().unwrap();
+            assert_eq!(found.id.as_deref(), Some(expected.to_string().as_str()), "{i}, {query:?}");
+        }
+    }
+}
+
+#[test]
+fn entries_never_get_older_towards_the_newest() {
+    let mut cache = cache(9, 1, None);
+    for millis in [5, 3, 8, 1] {
+        cache.add(&[1.0], None, Duration::from_millis(millis)).unwrap();
+    }
+    let ages: Vec<_> = cache.entries(Duration::from_millis(7)).map(|e| e.age.as_millis()).collect();
+    assert_eq!(ages, [2, 2, 0, 0]);
+}
+
+#[test]
+fn cache_refuses_vectors_and_bounds_that_do_not_fit() {
+    let mut cache = cache(9, 3, None);
+    for (vector, message) in [
+        (&[1.0, 2.0][..], "Expected 3 dimensions, got 2"),
+        (&[], "Expected 3 dimensions, got 0"),
+        (&[0.0, f32::NAN, 0.0], "vector[1]: expected a finite float32, got NaN"),
+        (&[f32::INFINITY, 0.0, 0.0], "vector[0]: expected a finite float32, got Infinity"),
+    ] {
+        let error = cache.add(vector, None, Duration::ZERO).unwrap_err();
+        assert_eq!((error.code(), error.to_string().as_str()), ("INVALID_VECTOR", message));
+        assert_eq!(cache.nearest(vector, Duration::ZERO), Err(error.clone()));
+        assert_eq!(cache.compare_and_add(vector, None, Duration::ZERO), Err(error));
+    }
+    assert_eq!(cache.len(Duration::ZERO), 0);
+    for (options, path) in [
+        (CacheOptions { max_elements: 0, ..CacheOptions::default() }, "maxElements"),
+        (CacheOptions { vector_len: 0, ..CacheOptions::default() }, "dimensions"),
+    ] {
+        let error = VectorCache::new(options).unwrap_err();
+        assert_eq!((error.code(), error.path()), ("INVALID_OPTION", Some(path)));
+    }
+}

@@ -1,0 +1,221 @@
+//! The formula, the overrides and their order, without an embedder.
+
+use knowledgepulse_scoring::{
+    Novelty, Profiles, Score, Trace, cache::Nearest, overrides, weights::Weights,
+};
+use knowledgepulse_test_support::{input, oracle};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn json_trace(domain: &str, success: bool, confidence: f64, steps: Value) -> Value {
+    knowledgepulse_test_support::trace(json!({
+        "metadata": { "task_domain": domain, "success": success },
+        "steps": steps,
+        "outcome": { "confidence": confidence },
+    }))
+}
+
+fn trace(domain: &str, success: bool, confidence: f64, steps: Value) -> Trace {
+    input(&json_trace(domain, success, confidence, steps)).trace
+}
+
+fn compared(similarity: f64) -> Novelty {
+    Novelty::Cache(Nearest { similarity, id: None })
+}
+
+fn steps(kinds: &[&str]) -> Value {
+    kinds.iter().map(|kind| json!({ "type": kind })).collect()
+}
+
+#[test]
+fn score_has_the_golden_values() {
+    let run = json!([
+        { "type": "thought" },
+        { "type": "tool_call", "tool": { "name": "a" } },
+        { "type": "observation" },
+        { "type": "tool_call", "tool": { "name": "b" } },
+        { "type": "observation" },
+    ]);
+    for (domain, confidence, expected) in [("code-review", 0.95, 0.66875), ("finance", 0.92, 0.724)]
+    {
+        let score = Score::of(
+            &trace(domain, true, confidence, run.clone()),
+            Novelty::EmptyCache,
+            &Profiles::default(),
+        );
+        assert!((score.value - expected).abs() <= 1e-12, "{domain}: {}", score.value);
+        assert!(score.overrides.is_empty(), "{domain}");
+    }
+}
+
+#[test]
+fn overrides_apply_in_order() {
+    let recoveries = ["error_recovery"; 3];
+    let one_tool = json!([{ "type": "thought", "tool": { "name": "a" } }]);
+    for (what, trace, expected) in [
+        ("nothing", trace("d", true, 1.0, json!([])), &[][..]),
+        ("one thought", trace("d", true, 1.0, steps(&["thought"])), &["single-thought"]),
+        ("one other step", trace("d", true, 1.0, steps(&["observation"])), &[]),
+        ("two thoughts", trace("d", true, 1.0, steps(&["thought", "thought"])), &[]),
+        ("two recoveries", trace("d", true, 1.0, steps(&recoveries[..2])), &[]),
+        ("three recoveries", trace("d", true, 1.0, steps(&recoveries)), &["error-recovery"]),
+        ("three in vain", trace("d", false, 1.0, steps(&recoveries)), &[]),
+        (
+            "one thought with a tool",
+            trace("d", true, 1.0, one_tool),
+            &["single-thought", "low-tool-diversity"],
+        ),
+    ] {
+        let score = Score::of(&trace, Novelty::EmptyCache, &Profiles::default());
+        let fired: Vec<_> = score.overrides.iter().map(|fired| fired.name).collect();
+        assert_eq!(fired, expected, "{what}");
+        let chain = score.overrides.windows(2).all(|pair| pair[0].after == pair[1].before);
+        assert!(chain, "{what}: each rule goes on from the one before");
+        if let Some(last) = score.overrides.last() {
+            assert_eq!(last.after, score.value, "{what}");
+        }
+    }
+}
+
+#[test]
+fn score_stays_within_bounds() {
+    let kinds = ["thought", "tool_call", "observation", "error_recovery", "error_recovery"];
+    let most = [&kinds[..], &["error_recovery"; 20][..]].concat();
+    let tools: Value = most
+        .iter()
+        .enumerate()
+        .map(|(i, kind)| json!({ "type": kind, "tool": { "name": i.to_string() } }))
+        .collect();
+    let novel = compared(-1.0);
+    assert_eq!(novel.value(), 1.0, "similarity below 0 is as novel as it gets");
+    let best = Score::of(&trace("default", true, 1.0, tools), novel, &Profiles::default());
+    assert_eq!(best.value, 1.0);
+
+    let repeated = compared(1.0);
+    let nothing = json!([{ "type": "thought", "tool": {} }]);
+    let worst = Score::of(&trace("medical", false, 0.0, nothing), repeated, &Profiles::default());
+    assert_eq!(worst.value, 0.0, "0.1 for the single thought, less 0.1 for the single tool");
+}
+
+#[test]
+fn dimensions_follow_their_formulas() {
+    let run = trace(
+        "code",
+        false,
+        0.8,
+        json!([
+            { "type": "thought" },
+            { "type": "error_recovery", "tool": { "name": "a" } },
+            { "type": "thought", "tool": { "name": "b" } },
+            { "type": "thought" }, { "type": "thought" }, { "type": "thought" },
+            { "type": "thought" }, { "type": "thought" },
+        ]),
+    );
+    let score = Score::of(&run, compared(0.25), &Profiles::default());
+    let dimensions = score.dimensions;
+    assert_eq!(dimensions.complexity, 2.0 / 4.0 * 0.5 + 0.3 + 8.0 / 20.0 * 0.2);
+    assert_eq!(dimensions.novelty, 0.75);
+    assert_eq!(dimensions.tool_diversity, 2.0 / 8.0 * 3.0);
+    assert_eq!(dimensions.outcome_confidence, 0.8 * 0.3);
+    assert_eq!(score.profile.domain, "code");
+}
+
+#[test]
+fn profiles_with_own_weights_replace_the_built_in_ones() {
+    let only_confidence =
+        Weights { complexity: 0.0, novelty: 0.0, tool_diversity: 0.0, outcome_confidence: 1.0 };
+    let profiles = Profiles::with([("legal".into(), only_confidence)]).expect("weights");
+    let of =
+        |domain| Score::of(&trace(domain, true, 0.75, json!([])), Novelty::EmptyCache, &profiles);
+    assert_eq!((of("legal").value, &*of("legal").profile.domain), (0.75, "legal"));
+    assert_eq!(
+        of("law"),
+        Score::of(&trace("law", true, 0.75, json!([])), Novelty::EmptyCache, &Profiles::default())
+    );
+}
+
+#[test]
+fn overrides_add_and_take_a_tenth_within_bounds() {
+    let recoveries = |tool: Value| {
+        let step = json!({ "type": "error_recovery", "tool": tool });
+        trace("d", true, 1.0, json!([step, step, step]))
+    };
+    let one_tool = trace("d", true, 1.0, json!([{ "type": "observation", "tool": {} }]));
+    let thought = trace("d", true, 1.0, steps(&["thought"]));
+    let thought_with_tool = trace("d", true, 1.0, json!([{ "type": "thought", "tool": {} }]));
+    for (trace, weighted, after) in [
+        (&recoveries(json!(null)), 0.25, &[0.25 + 0.1][..]),
+        (&recoveries(json!(null)), 0.95, &[1.0]),
+        (&recoveries(json!({})), 0.25, &[0.25 + 0.1, 0.25 + 0.1 - 0.1]),
+        (&one_tool, 0.75, &[0.75 - 0.1]),
+        (&one_tool, 0.05, &[0.0]),
+        (&thought, 0.75, &[0.1]),
+        (&thought_with_tool, 0.75, &[0.1, 0.0]),
+        (&trace("d", true, 1.0, json!([])), 0.75, &[]),
+    ] {
+        let (value, fired) = overrides::apply(trace, weighted);
+        let found: Vec<_> = fired.iter().map(|fired| fired.after).collect();
+        assert_eq!(found, after, "{fired:?}");
+        assert_eq!(value, *after.last().unwrap_or(&weighted));
+        let before: Vec<_> = fired.iter().map(|fired| fired.before).collect();
+        assert_eq!(before, [&[weighted], after].concat()[..after.len()]);
+    }
+}
+
+#[test]
+fn novelty_is_neutral_where_nothing_was_compared() {
+    let off = Novelty::NoEmbedder { reason: "off".into() };
+    for novelty in [Novelty::EmptyCache, off, Novelty::OverBudget] {
+        assert_eq!(novelty.value(), 0.5, "{novelty:?}");
+    }
+    for (similarity, expected) in [(-1.0, 1.0), (-0.0, 1.0), (0.25, 0.75), (1.0, 0.0)] {
+        assert_eq!(compared(similarity).value(), expected);
+    }
+}
+
+/// Few kinds and tools, so that all numbers of different ones come up.
+fn steps_of_all_kinds() -> impl Strategy<Value = Vec<Value>> {
+    let kinds = ["thought", "tool_call", "observation", "error_recovery", "Thought", "daydream"];
+    let tools =
+        [json!(null), json!(null), json!({}), json!({ "name": "a" }), json!({ "name": "" })];
+    let step = (prop::sample::select(kinds.to_vec()), prop::sample::select(tools.to_vec()));
+    let step = step.prop_map(|(kind, tool)| json!({ "type": kind, "tool": tool }));
+    prop_oneof![
+        1 => Just(vec![json!({ "type": "thought" })]),
+        9 => prop::collection::vec(step, 0..25),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn score_equals_that_of_the_oracle_bit_for_bit(
+        domain in prop::sample::select(
+            vec!["finance", "code", "medical", "customer_service", "legal", "constructor", ""]
+        ),
+        success: bool,
+        confidence in 0.0..=1.0,
+        steps in steps_of_all_kinds(),
+        similarity in -1.0..=1.0,
+        parts in (0.01..1.0, 0.01..1.0, 0.01..1.0, 0.01..1.0),
+    ) {
+        let parts: [f64; 4] = parts.into();
+        let sum: f64 = parts.iter().sum();
+        let own = parts.map(|part| part / sum);
+        let [complexity, novelty, tool_diversity, outcome_confidence] = own;
+        let weights = Weights { complexity, novelty, tool_diversity, outcome_confidence };
+        let profiles = Profiles::with([("legal".to_owned(), weights)]).expect("weights");
+
+        let json = json_trace(domain, success, confidence, json!(steps));
+        let trace = input(&json).trace;
+        let own = [("legal".to_owned(), own)];
+        for (novelty, value) in [
+            (Novelty::EmptyCache, 0.5),
+            (Novelty::OverBudget, 0.5),
+            (Novelty::NoEmbedder { reason: "off".into() }, 0.5),
+            (compared(similarity), (1.0 - similarity).clamp(0.0, 1.0)),
+        ] {
+            let found = Score::of(&trace, novelty, &profiles);
+            oracle::assert_score(&found, &oracle::score(&json, value, &own));
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! A vector cache as a list of everything that is in it, and the comparison of a real one with it.
+
+use std::{sync::Arc, time::Duration};
+
+use knowledgepulse_scoring::cache::{CacheOptions, Entry, Nearest, VectorCache};
+
+const NANOS: i128 = 1_000_000_000;
+
+/// A list of vectors, walked through for every question.
+#[derive(Debug, Clone)]
+pub struct NaiveCache {
+    options: CacheOptions,
+    known: Vec<Known>,
+}
+
+#[derive(Debug, Clone)]
+struct Known {
+    vector: Vec<f32>,
+    /// The same of length 1, as the cache must have it at any time.
+    normalized: Vec<f32>,
+    /// In nanoseconds, negative before a restart.
+    added: i128,
+    id: Option<Arc<str>>,
+}
+
+impl NaiveCache {
+    /// Returns an empty one.
+    pub fn new(options: CacheOptions) -> Self {
+        Self { options, known: Vec::new() }
+    }
+
+    /// Adds a vector.
+    pub fn add(&mut self, vector: &[f32], id: Option<Arc<str>>, now: Duration) {
+        self.expire(now);
+        let normalized = self.normalized(vector);
+        self.known.push(Known { vector: vector.to_vec(), normalized, added: nanos(now), id });
+        self.cut();
+    }
+
+    /// Returns the oldest of the vectors that are most similar to `query`, to the bit: each vector is
+    /// compared in a real cache of its own.
+    pub fn nearest(&mut self, query: &[f32], now: Duration) -> Option<Nearest> {
+        self.expire(now);
+        let similarity = |known: &Known| {
+            let mut alone = self.alone(&known.vector);
+            let found = alone.nearest(query, Duration::ZERO).expect("a query");
+            found.expect("one vector").similarity
+        };
+        let all = self.known.iter().map(|known| (similarity(known), &known.id));
+        let first = all.reduce(|a, b| if b.0 > a.0 { b } else { a });
+        first.map(|(similarity, id)| Nearest { similarity, id: id.clone() })
+    }
+
+    /// Returns the greatest similarity as the definition has it; `None` when there is no vector.
+    pub fn max_cosine(&mut self, query: &[f32], now: Duration) -> Option<f64> {
+        self.expire(now);
+        self.known.iter().map(|known| cosine(&known.vector, query)).reduce(f64::max)
+    }
+
+    /// Drops the vectors of this id; returns how many.
+    pub fn remove(&mut self, id: &str, now: Duration) -> usize {
+        self.expire(now);
+        let before = self.known.len();
+        self.known.retain(|known| known.id.as_deref() != Some(id));
+        before - self.known.len()
+    }
+
+    /// Drops everything.
+    pub fn clear(&mut self) {
+        self.known.clear();
+    }
+
+    /// Goes on with other bounds, and another clock.
+    pub fn restart(&mut self, options: CacheOptions, before: Duration, after: Duration) {
+        self.expire(before);
+        self.options = options;
+        for known in &mut self.known {
+            known.added += nanos(after) - nanos(before);
+        }
+        self.cut();
+        self.expire(after);
+    }
+
+    /// Returns the vectors alive, normalised, the oldest first.
+    pub fn entries(&mut self, now: Duration) -> impl ExactSizeIterator<Item = Entry<&[f32]>> {
+        self.expire(now);
+        self.known.iter().map(move |known| Entry {
+            vector: &known.normalized[..],
+            age: time(nanos(now) - known.added),
+            id: known.id.clone(),
+        })
+    }
+
+    fn expire(&mut self, now: Duration) {
+        let Some(ttl) = self.options.ttl else { return };
+        self.known.retain(|known| nanos(now) - known.added < nanos(ttl));
+    }
+
+    fn cut(&mut self) {
+        let surplus = self.known.len().saturating_sub(self.options.max_elements);
+        self.known.drain(..surplus);
+    }
+
+    /// A real cache of one vector.
+    fn alone(&self, vector: &[f32]) -> VectorCache {
+        let options = CacheOptions { max_elements: 1, ttl: None, ..self.options };
+        let mut cache = VectorCache::new(options).expect("a cache");
+        cache.add(vector, None, Duration::ZERO).expect("a vector");
+        cache
+    }
+
+    /// A vector of length 1: as the definition has it up to rounding, then as the engine has it.
+    fn normalized(&self, vector: &[f32]) -> Vec<f32> {
+        let mut alone = self.alone(vector);
+        let found = alone.entries(Duration::ZERO).next().expect("one vector").vector.to_vec();
+        let norm = dot(vector, vector).sqrt();
+        for (found, x) in found.iter().zip(vector) {
+            let expected = if norm == 0.0 { 0.0 } else { f64::from(*x) / norm };
+            assert!((f64::from(*found) - expected).abs() < 1e-7, "{found} for {expected}");
+        }
+        found
+    }
+}
+
+fn nanos(time: Duration) -> i128 {
+    time.as_nanos() as i128
+}
+
+fn time(nanos: i128) -> Duration {
+    Duration::new((nanos / NANOS) as u64, (nanos % NANOS) as u32)
+}
+
+fn dot(a: &[f32], b: &[f32]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum()
+}
+
+fn cosine(a: &[f32], b: &[f32]) -> f64 {
+    let norms = (dot(a, a) * dot(b, b)).sqrt();
+    if norms == 0.0 { 0.0 } else { dot(a, b) / norms }
+}
+
+/// A cache and a [`NaiveCache`] of which the same is asked. Every method compares what they answer;
+/// [`Lockstep::compare`] compares what is in them.
+#[derive(Debug)]
+pub struct Lockstep {
+    /// The cache.
+    pub cache: VectorCache,
+    /// The present time.
+    pub now: Duration,
+    naive: NaiveCache,
+    /// The most vectors since the memory was given back.
+    peak: usize,
+}
+
+#[expect(missing_docs, reason = "the names are those of the cache")]
+impl Lockstep {
+    /// Returns one with two empty caches.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such cache.
+    pub fn new(options: CacheOptions, now: Duration) -> Self {
+        let cache = VectorCache::new(options).expect("bounds of a cache");
+        Self { cache, now, naive: NaiveCache::new(options), peak: 0 }
+    }
+
+    pub fn add(&mut self, vector: &[f32], id: Option<&str>) {
+        let id = id.map(Arc::from);
+        self.cache.add(vector, id.clone(), self.now).expect("a vector");
+        self.naive.add(vector, id, self.now);
+        self.peak = self.peak.max(self.naive.known.len());
+    }
+
+    pub fn compare_and_add(&mut self, vector: &[f32], id: Option<&str>) {
+        let id = id.map(Arc::from);
+        let found = self.cache.compare_and_add(vector, id.clone(), self.now).expect("a vector");
+        self.assert_nearest(found, vector);
+        self.naive.add(vector, id, self.now);
+        self.peak = self.peak.max(self.naive.known.len());
+    }
+
+    pub fn nearest(&mut self, query: &[f32]) {
+        let found = self.cache.nearest(query, self.now).expect("a query");
+        self.assert_nearest(found, query);
+    }
+
+    fn assert_nearest(&mut self, found: Option<Nearest>, query: &[f32]) {
+        assert_eq!(found, self.naive.nearest(query, self.now));
+        let expected = self.naive.max_cosine(query, self.now).unwrap_or(0.0);
+        let found = found.map_or(0.0, |nearest| nearest.similarity);
+        assert!((-1.0..=1.0).contains(&found), "{found}");
+        assert!((found - expected).abs() < 1e-6, "{found} for {expected}");
+    }
+
+    pub fn remove(&mut self, id: &str) {
+        assert_eq!(self.cache.remove(id, self.now), self.naive.remove(id, self.now));
+    }
+
+    pub fn evict_expired(&mut self) {
+        self.cache.evict_expired(self.now);
+    }
+
+    pub fn clear(&mut self) {
+        self.cache.clear();
+        self.naive.clear();
+        assert_eq!(self.cache.memory(), 0);
+        self.peak = 0;
+    }
+
+    /// Goes on with a cache that has been restored from this one.
+    pub fn restart(&mut self, restored: VectorCache, now: Duration) {
+        // What is too old for the new bounds still took memory.
+        self.peak = self.naive.known.len().min(restored.options().max_elements);
+        self.naive.restart(restored.options(), self.now, now);
+        (self.cache, self.now) = (restored, now);
+    }
+
+    /// Compares everything that is in the caches.
+    pub fn compare(&mut self) {
+        let mut ids = 0;
+        let found = self.cache.entries(self.now);
+        let expected = self.naive.entries(self.now);
+        assert_eq!(found.len(), expected.len());
+        for (found, expected) in found.zip(expected) {
+            assert_eq!((found.age, &found.id), (expected.age, &expected.id));
+            let mut pairs = found.vector.iter().zip(expected.vector);
+            assert!(pairs.all(|(x, y)| x.to_bits() == y.to_bits()), "{found:?} for {expected:?}");
+            ids += expected.id.map_or(0, |id| id.len());
+        }
+        let count = self.naive.known.len();
+        assert_eq!(self.cache.len(self.now), count);
+        let row = self.cache.options().vector_len.next_multiple_of(16) * 4;
+        let memory = self.cache.memory();
+        assert!(memory >= count * row + ids, "{memory} bytes are too few");
+        let most = 2 * self.peak.max(16) * (row + 64) + ids;
+        assert!(memory <= most, "{memory} bytes are more than {most}");
+    }
+}

@@ -1,0 +1,94 @@
+//! An embedder without a model.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use knowledgepulse_scoring::embed::{Embed, Embedded, TextFacts};
+use knowledgepulse_tasks::CancelToken;
+
+/// The length of every embedding.
+pub const VECTOR_LEN: usize = 384;
+
+/// Does what the first word of a text says.
+///
+/// | word | |
+/// | --- | --- |
+/// | `0` to `382` | an embedding between this axis and the next, of cosine 0.48 with that of the neighbour |
+/// | `slow` | the embedding of the second word, after a while |
+/// | `fail` | no embedding, because of [`FAILURE`] |
+/// | `panic` | a panic |
+/// | `hang` | nothing until it is cancelled |
+/// | other words, or none | the embedding of the length of the text |
+#[derive(Debug, Default)]
+pub struct FakeEmbedder {
+    /// Whether a score without an embedding is an error.
+    pub is_required: bool,
+    calls: AtomicUsize,
+}
+
+/// Why the text `fail` has no embedding.
+pub const FAILURE: &str = "the text says so";
+
+impl FakeEmbedder {
+    /// Returns one that is not required.
+    pub fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    /// Returns one that is required.
+    pub fn required() -> Arc<Self> {
+        Arc::new(Self { is_required: true, ..Self::default() })
+    }
+
+    /// Returns how many texts it has been given.
+    pub fn calls(&self) -> usize {
+        self.calls.load(Ordering::SeqCst)
+    }
+
+    /// Returns the embedding of the text that is this number.
+    pub fn vector(number: usize) -> Box<[f32]> {
+        let mut vector = vec![0.0; VECTOR_LEN];
+        let axis = number % (VECTOR_LEN - 1);
+        (vector[axis], vector[axis + 1]) = (0.8, 0.6);
+        vector.into()
+    }
+}
+
+impl Embed for FakeEmbedder {
+    fn embed(&self, text: &str, cancel: &CancelToken) -> Result<Embedded, Arc<str>> {
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        let mut words = text.split_whitespace();
+        let mut word = words.next().unwrap_or_default();
+        match word {
+            "panic" => panic!("{FAILURE}"),
+            "fail" => return Err(FAILURE.into()),
+            "hang" => {
+                while !cancel.is_cancelled() {
+                    thread::yield_now();
+                }
+                return Err("cancelled".into());
+            }
+            "slow" => {
+                thread::sleep(Duration::from_millis(5));
+                word = words.next().unwrap_or_default();
+            }
+            _ => {}
+        }
+        Ok(Embedded {
+            embedding: Self::vector(word.parse().unwrap_or(text.len())),
+            text: TextFacts { tokens: 3, windows: 1, ..TextFacts::default() },
+            tokenize: Duration::from_millis(1),
+            infer: Duration::from_millis(2),
+        })
+    }
+
+    fn is_required(&self) -> bool {
+        self.is_required
+    }
+}

@@ -1,0 +1,41 @@
+//! Valid traces.
+
+use knowledgepulse_scoring::{Trace, scorer::Input};
+use serde_json::{Value, json};
+
+/// Returns a valid trace without steps, with `fields` in place of its own ones of these names.
+///
+/// ```
+/// use knowledgepulse_test_support::{input, trace};
+/// use serde_json::json;
+///
+/// let trace = trace(json!({ "id": "a", "task": { "objective": "Find the leak" } }));
+/// assert_eq!(input(&trace).text, "Find the leak");
+/// assert_eq!(trace["metadata"]["task_domain"], "code");
+/// ```
+///
+/// # Panics
+///
+/// When `fields` is not an object.
+pub fn trace(fields: Value) -> Value {
+    let mut trace = json!({
+        "metadata": { "task_domain": "code", "success": true },
+        "task": { "objective": "" },
+        "steps": [],
+        "outcome": { "confidence": 0.5 },
+    });
+    let Value::Object(fields) = fields else { panic!("{fields} are no fields") };
+    trace.as_object_mut().expect("an object").extend(fields);
+    trace
+}
+
+/// Returns what a scorer takes of a valid trace: the trace, and all of its text.
+///
+/// # Panics
+///
+/// When it is not valid.
+pub fn input(trace: &Value) -> Input {
+    let mut text = String::new();
+    let trace = Trace::from_json(trace, &mut text).expect("a valid trace");
+    Input { trace, text }
+}

@@ -1,0 +1,45 @@
+/** The public surface, which index.d.ts documents; both entry points share one. */
+const load = require("./binding.js");
+const { InvalidTraceError, ScoringError, errorsOf } = require("./errors.js");
+const scorerClass = require("./scorer.js");
+const vectorCacheClass = require("./vector-cache.js");
+
+function open() {
+	const native = load();
+	const { attempt } = errorsOf(native);
+
+	// Without this, threads of the engine could still be in ONNX Runtime while its static data is
+	// being destroyed. An environment cleanup hook alone does not run when the main thread exits.
+	// Test runners load modules many times over; the addon stays, and one listener is enough.
+	if (!process.listeners("exit").includes(native.close))
+		process.once("exit", native.close);
+
+	const VectorCache = vectorCacheClass(native);
+	const Scorer = scorerClass(native, VectorCache);
+	const scorer = new Scorer(native.defaultScorer());
+	return {
+		InvalidTraceError,
+		Scorer,
+		ScoringError,
+		VectorCache,
+		_getLocalCache: () => scorer.cache,
+		clear: () => scorer.clear(),
+		configure: (options) => attempt(() => native.configure(options)),
+		evaluateValue: (trace, options) => scorer.evaluateValue(trace, options),
+		evaluateValues: (traces, options) => scorer.evaluateValues(traces, options),
+		explainValue: (trace, options) => scorer.explainValue(trace, options),
+		forget: (id) => scorer.forget(id),
+		peekValue: (trace, options) => scorer.peekValue(trace, options),
+		remember: (trace, options) => scorer.remember(trace, options),
+		status: () => scorer.status(),
+		warmup: (options) => scorer.warmup(options),
+	};
+}
+
+let opened;
+
+/** Returns the surface. Throws a ScoringError with `code: "ADDON_NOT_FOUND"` where there is no addon. */
+module.exports = function api() {
+	opened ??= open();
+	return opened;
+};

@@ -1,0 +1,119 @@
+/**
+ * Loads the addon of this platform: from `npm/` in a checkout of the repository, from the platform
+ * package everywhere else.
+ */
+const { existsSync, readdirSync, realpathSync } = require("node:fs");
+const { dirname, join } = require("node:path");
+const { ScoringError } = require("./errors.js");
+
+const PACKAGE = "@knowledgepulse/scoring";
+
+/** This platform, as its package is called. */
+function platformName() {
+	const { platform, arch } = process;
+	if (platform === "win32") return `win32-${arch}-msvc`;
+	if (platform !== "linux") return `${platform}-${arch}`;
+	const libc = require("detect-libc").familySync();
+	return `linux-${arch}-${libc === "musl" ? "musl" : "gnu"}`;
+}
+
+/**
+ * The addon out of its package. Spelt out, so that bundlers and tracers of files see what may be
+ * needed; and by its file name, because an executable made by Bun does not read package.json.
+ */
+function requirePackage(name) {
+	try {
+		switch (name) {
+			case "linux-x64-gnu":
+				return require("@knowledgepulse/scoring-linux-x64-gnu/scoring.linux-x64-gnu.node");
+			case "linux-arm64-gnu":
+				return require("@knowledgepulse/scoring-linux-arm64-gnu/scoring.linux-arm64-gnu.node");
+			case "linux-x64-musl":
+				return require("@knowledgepulse/scoring-linux-x64-musl/scoring.linux-x64-musl.node");
+			case "linux-arm64-musl":
+				return require("@knowledgepulse/scoring-linux-arm64-musl/scoring.linux-arm64-musl.node");
+			case "darwin-arm64":
+				return require("@knowledgepulse/scoring-darwin-arm64/scoring.darwin-arm64.node");
+			case "darwin-x64":
+				return require("@knowledgepulse/scoring-darwin-x64/scoring.darwin-x64.node");
+			case "win32-x64-msvc":
+				return require("@knowledgepulse/scoring-win32-x64-msvc/scoring.win32-x64-msvc.node");
+			case "win32-arm64-msvc":
+				return require("@knowledgepulse/scoring-win32-arm64-msvc/scoring.win32-arm64-msvc.node");
+		}
+	} catch (error) {
+		const folder = installedAt(name);
+		throw folder ? unusable(name, folder, error) : missing(name);
+	}
+	throw failure(
+		`there is no package for ${name}. There are packages for Linux (glibc and musl), macOS and Windows, each on x64 and arm64.`,
+	);
+}
+
+function failure(text, options) {
+	return new ScoringError(`${PACKAGE}: ${text}`, {
+		...{ code: "ADDON_NOT_FOUND", ...options },
+	});
+}
+
+function missing(name) {
+	const places = require.resolve.paths(PACKAGE) ?? [];
+	const others = places
+		.flatMap(installedIn)
+		.filter((other) => other !== `${PACKAGE}-${name}`);
+	const reason =
+		others.length > 0
+			? `Found instead: ${[...new Set(others)].join(", ")}. So node_modules was installed on or for another system.`
+			: "It was probably installed with --omit=optional, or with a lock file from another system, whose optional dependencies npm then leaves out.";
+	return failure(
+		`the package with the addon for this system, ${PACKAGE}-${name}, is not installed.\n` +
+			`Looked in: ${places.join(", ") || __dirname}\n${reason}\n` +
+			`Install it with your package manager, for example\n  npm install ${PACKAGE}-${name}@${require("../package.json").version}`,
+	);
+}
+
+function unusable(name, folder, cause) {
+	const reason = String(cause?.message ?? cause).split("\n")[0];
+	const text =
+		cause?.code === "MODULE_NOT_FOUND"
+			? `${folder} is incomplete: it has no addon.`
+			: `${folder} could not be loaded: ${reason}\nIt needs glibc 2.28 or musl 1.2 on Linux, macOS 13, or Windows 10. Where the system has that, the file is damaged.`;
+	return failure(
+		`${text}\nInstall it again, for example\n  npm install ${PACKAGE}-${name}@${require("../package.json").version}`,
+		{ cause },
+	);
+}
+
+/** The addon of a platform package, or the folder where it should be; undefined for no package. */
+function installedAt(name) {
+	try {
+		return require.resolve(`${PACKAGE}-${name}/scoring.${name}.node`);
+	} catch {
+		return (require.resolve.paths(PACKAGE) ?? [])
+			.map((folder) => join(folder, `${PACKAGE}-${name}`))
+			.find(existsSync);
+	}
+}
+
+/** The platform packages in a folder of packages. */
+function installedIn(folder) {
+	const [scope, prefix] = PACKAGE.split("/");
+	try {
+		return readdirSync(join(folder, scope))
+			.filter((entry) => entry.startsWith(`${prefix}-`))
+			.map((entry) => `${scope}/${entry}`);
+	} catch {
+		return [];
+	}
+}
+
+/** Returns the addon. Throws a ScoringError with `code: "ADDON_NOT_FOUND"` that names what to install. */
+module.exports = function load() {
+	const name = platformName();
+	const local = join(__dirname, "..", "npm", name, `scoring.${name}.node`);
+	const native = existsSync(local) ? require(local) : requirePackage(name);
+	// Model and library are beside the addon.
+	const file = existsSync(local) ? local : installedAt(name);
+	if (file) native.setAddonFolder(dirname(realpathSync(file)));
+	return native;
+};

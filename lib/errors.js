@@ -1,0 +1,50 @@
+/** The errors of this package, made in the realm of the module that was called. */
+
+/** An error of this package; `code` tells which. */
+class ScoringError extends Error {
+	// Fields are defined, not assigned: a setter on a prototype has no say in it.
+	code;
+
+	constructor(message, { code, path, ...options } = {}) {
+		super(message, options);
+		this.code = code;
+		if (path !== undefined)
+			Object.defineProperty(this, "path", {
+				...{ value: path, enumerable: true },
+				...{ writable: true, configurable: true },
+			});
+	}
+}
+
+/** A trace that cannot be scored; `path` is the field that does not fit. */
+class InvalidTraceError extends ScoringError {}
+
+for (const type of [ScoringError, InvalidTraceError])
+	Object.defineProperty(type.prototype, "name", {
+		...{ value: type.name, writable: true, configurable: true },
+	});
+
+/**
+ * Returns `toError`, which turns the failures of the addon into errors and leaves everything else as it
+ * is, and `attempt`, which runs native code and throws such errors.
+ */
+function errorsOf(native) {
+	function toError(thrown) {
+		if (!(thrown instanceof native.Failure)) return thrown;
+		const { code, message, path } = thrown;
+		const type = code === "INVALID_TRACE" ? InvalidTraceError : ScoringError;
+		return new type(message, { code, path: path ?? undefined });
+	}
+
+	function attempt(run) {
+		try {
+			return run();
+		} catch (thrown) {
+			throw toError(thrown);
+		}
+	}
+
+	return { attempt, toError };
+}
+
+module.exports = { InvalidTraceError, ScoringError, errorsOf };

@@ -1,0 +1,21 @@
+// Not by way of index.js: Node.js 20 reports an error of a CommonJS module that an ES module imports
+// once more where it has been caught already.
+import api from "./api.js";
+
+export const {
+	InvalidTraceError,
+	Scorer,
+	ScoringError,
+	VectorCache,
+	_getLocalCache,
+	clear,
+	configure,
+	evaluateValue,
+	evaluateValues,
+	explainValue,
+	forget,
+	peekValue,
+	remember,
+	status,
+	warmup,
+} = api();

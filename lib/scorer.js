@@ -1,0 +1,174 @@
+/** The class Scorer, which index.d.ts documents. */
+const { channel } = require("node:diagnostics_channel");
+const { readFile } = require("node:fs/promises");
+const { clearTimeout, setTimeout } = require("node:timers");
+const { evaluateAll } = require("./batch.js");
+const { ScoringError, errorsOf } = require("./errors.js");
+const { replaceFile } = require("./file.js");
+const { invalidOption, signalOf } = require("./options.js");
+const { onAbort } = require("./signals.js");
+
+/** The longest time that a timer takes, in milliseconds. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+const scored = channel("knowledgepulse.scoring.score");
+
+/** Makes the class over the native one. */
+module.exports = function scorerClass(native, VectorCache) {
+	const { CallKind } = native;
+	const { attempt, toError } = errorsOf(native);
+
+	function fail(thrown) {
+		throw toError(thrown);
+	}
+
+	return class Scorer {
+		#native;
+		#budgetMs;
+		#cache;
+
+		constructor(options) {
+			this.#native =
+				options instanceof native.Scorer
+					? options
+					: attempt(() => new native.Scorer(options));
+			this.#budgetMs = this.#native.budgetMs ?? undefined;
+		}
+
+		evaluateValue(trace, options) {
+			return this.#score(CallKind.Evaluate, trace, options);
+		}
+
+		explainValue(trace, options) {
+			return this.#score(CallKind.Explain, trace, options, JSON.parse);
+		}
+
+		peekValue(trace, options) {
+			return this.#call(CallKind.Peek, trace, options);
+		}
+
+		async evaluateValues(traces, options) {
+			return evaluateAll(this, traces, options);
+		}
+
+		remember(trace, options) {
+			return this.#call(CallKind.Remember, trace, options);
+		}
+
+		forget(id) {
+			if (typeof id !== "string")
+				throw invalidOption("id", "a string", String(id));
+			return this.#native.forget(id);
+		}
+
+		clear() {
+			this.#native.clear();
+		}
+
+		async snapshot(options) {
+			const signal = signalOf(options);
+			if (signal?.aborted) throw signal.reason;
+			const bytes = await this.#native.snapshot().catch(fail);
+			if (signal?.aborted) throw signal.reason;
+			return bytes;
+		}
+
+		static async restore(snapshot, options) {
+			return Scorer.#restored(snapshot, options, "snapshot");
+		}
+
+		async save(path, options) {
+			const bytes = await this.snapshot(options);
+			await replaceFile(String(path), bytes).catch((cause) => {
+				throw new ScoringError(`cannot write ${path}: ${cause.message}`, {
+					...{ code: "SNAPSHOT_IO", path: String(path), cause },
+				});
+			});
+		}
+
+		static async load(path, options) {
+			return Scorer.#restored(await readFile(path), options, String(path));
+		}
+
+		static async #restored(bytes, options, source) {
+			if (!ArrayBuffer.isView(bytes))
+				throw invalidOption("snapshot", "a Uint8Array", String(bytes));
+			const restored = attempt(() =>
+				native.Scorer.restore(bytes, options, source),
+			);
+			return new Scorer(await restored.catch(fail));
+		}
+
+		warmup(options) {
+			return this.#call(CallKind.WarmUp, undefined, options, () =>
+				this.status(),
+			);
+		}
+
+		close() {
+			this.#native.close();
+		}
+
+		status() {
+			return JSON.parse(attempt(() => this.#native.status()));
+		}
+
+		get cache() {
+			this.#cache ??= Object.setPrototypeOf(
+				this.#native.cache(),
+				VectorCache.prototype,
+			);
+			return this.#cache;
+		}
+
+		/** A call that enters the cache: subscribers hear of its score. */
+		#score(kind, trace, options, read) {
+			if (!scored.hasSubscribers) return this.#call(kind, trace, options, read);
+			return this.#call(kind, trace, options, (outcome) => {
+				const report = read?.(outcome);
+				const score = report ? report.score : outcome;
+				scored.publish({ scorer: this, trace, score, report });
+				return report ?? score;
+			});
+		}
+
+		/**
+		 * The promise of a call, which resolves to what `map` makes of its outcome. All calls settle in
+		 * their order, and so all take the same number of steps.
+		 */
+		#call(kind, trace, options, map) {
+			try {
+				const signal = signalOf(options);
+				if (signal?.aborted) return Promise.reject(signal.reason);
+				if (signal === undefined && this.#budgetMs === undefined)
+					return this.#native.call(kind, trace).then(map, fail);
+				const handle = new native.CallHandle();
+				const promise = this.#native.call(kind, trace, handle);
+				const release = signal && onAbort(signal, () => handle.abort());
+				// The pending call keeps the process alive, not its timer.
+				const timer =
+					this.#budgetMs === undefined
+						? undefined
+						: setTimeout(
+								() => handle.endBudget(),
+								Math.min(this.#budgetMs, LONGEST_TIMER),
+							).unref();
+				return promise.then(
+					(outcome) => {
+						clearTimeout(timer);
+						release?.();
+						return map ? map(outcome) : outcome;
+					},
+					(thrown) => {
+						clearTimeout(timer);
+						release?.();
+						if (thrown.code === "ABORTED") throw signal.reason;
+						throw toError(thrown);
+					},
+				);
+			} catch (thrown) {
+				return Promise.reject(toError(thrown));
+			}
+		}
+	};
+};

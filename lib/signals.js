@@ -1,0 +1,26 @@
+/** Calls that a signal ends. However many there are, a signal has one listener. */
+
+/** What each signal ends. */
+const endings = new WeakMap();
+
+/** Calls `end` when the signal is aborted. Returns what takes that back. */
+exports.onAbort = function onAbort(signal, end) {
+	let ending = endings.get(signal);
+	if (ending === undefined) {
+		const all = new Set();
+		const listener = () => {
+			for (const end of all) end();
+		};
+		ending = { all, listener };
+		endings.set(signal, ending);
+		signal.addEventListener("abort", listener, { once: true });
+	}
+	const { all, listener } = ending;
+	all.add(end);
+	return () => {
+		all.delete(end);
+		if (all.size > 0 || endings.get(signal) !== ending) return;
+		endings.delete(signal);
+		signal.removeEventListener("abort", listener);
+	};
+};

@@ -1,0 +1,61 @@
+//! Errors on their way to JavaScript.
+
+use std::ptr;
+
+use knowledgepulse_scoring::Error;
+use napi::{Env, Result, Status, bindgen_prelude::ToNapiValue, sys};
+use napi_derive::napi;
+
+use crate::view::ReadError;
+
+/// What is thrown, and what promises reject with. `lib/errors.js` makes an `Error` of it, in the realm
+/// of the caller; what the caller's own code has thrown is never one of these.
+#[napi]
+pub struct Failure {
+    error: Error,
+}
+
+#[napi]
+impl Failure {
+    #[napi(getter)]
+    pub fn code(&self) -> &'static str {
+        self.error.code()
+    }
+
+    #[napi(getter)]
+    pub fn message(&self) -> String {
+        self.error.to_string()
+    }
+
+    #[napi(getter)]
+    pub fn path(&self) -> Option<&str> {
+        self.error.path()
+    }
+}
+
+/// Returns an error as JavaScript gets it.
+pub fn value(env: &Env, error: Error) -> Result<sys::napi_value> {
+    // SAFETY: on the thread of the environment, within a call from JavaScript.
+    unsafe { Failure::to_napi_value(env.raw(), Failure { error }) }
+}
+
+/// Returns the value, or throws the error out of the running function: ours as a [`Failure`], the
+/// caller's own as it is.
+pub fn or_throw<T, E: Into<ReadError>>(env: &Env, result: std::result::Result<T, E>) -> Result<T> {
+    result.or_else(|error| {
+        let thrown = match error.into() {
+            ReadError::Invalid(error) => value(env, error)?,
+            ReadError::Thrown(thrown) => thrown,
+        };
+        // SAFETY: the handle belongs to the running call.
+        unsafe { sys::napi_throw(env.raw(), thrown) };
+        Err(napi::Error::from_status(Status::PendingException))
+    })
+}
+
+/// Clears the exception that a failed call may have left behind.
+pub fn forget_exception(env: &Env) {
+    let mut thrown = ptr::null_mut();
+    // SAFETY: on the thread of the environment, within a call from JavaScript.
+    unsafe { sys::napi_get_and_clear_last_exception(env.raw(), &mut thrown) };
+}

@@ -1,0 +1,222 @@
+//! The native side of the JavaScript class `Scorer`.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use knowledgepulse_embedder::{LongText, TextBuffer};
+use knowledgepulse_scoring::{
+    Error,
+    scorer::{CallHandle, Input, Outcome, Reply, Work},
+    trace,
+};
+use knowledgepulse_tasks::{fault, spawn};
+use napi::{
+    Env, Result,
+    bindgen_prelude::{Buffer, Either3, ToNapiValue, Unknown},
+};
+use napi_derive::napi;
+
+use crate::{
+    bound::BoundScorer,
+    env::EnvState,
+    failure::or_throw,
+    options,
+    outbox::Deferred,
+    status::status,
+    vector_cache::VectorCache,
+    view::{JsView, Read},
+    warning::warn_without_embedder,
+};
+
+/// What a call is to do, and what its promise resolves to.
+#[napi]
+pub enum CallKind {
+    /// Score: a number.
+    Evaluate,
+    /// Score: a report, as JSON.
+    Explain,
+    /// Score without adding to the cache: a number.
+    Peek,
+    /// Add to the cache: nothing.
+    Remember,
+    /// Load the embedder: nothing.
+    WarmUp,
+}
+
+#[napi]
+pub struct Scorer {
+    bound: BoundScorer,
+}
+
+#[napi]
+impl Scorer {
+    #[napi(constructor, catch_unwind)]
+    pub fn new(env: &Env, options: Unknown) -> Result<Self> {
+        let config = or_throw(env, options::read_scorer_options(&JsView::new(env, options)))?;
+        Self::adopted(env, or_throw(env, BoundScorer::new(config, None))?)
+    }
+
+    /// A scorer that goes on with a snapshot, which comes from `source`.
+    #[napi(catch_unwind)]
+    pub fn restore<'env>(
+        env: &'env Env,
+        bytes: Buffer,
+        options: Unknown<'env>,
+        source: String,
+    ) -> Result<Unknown<'env>> {
+        let config = or_throw(env, options::read_scorer_options(&JsView::new(env, options)))?;
+        // A copy, because JavaScript may change its bytes meanwhile.
+        let bytes = bytes.to_vec();
+        let restore = move || BoundScorer::new(config, Some((&source, &bytes)));
+        in_background(env, restore, Self::adopted)
+    }
+
+    fn adopted(env: &Env, bound: BoundScorer) -> Result<Self> {
+        EnvState::of(env)?.adopt(&bound.scorer);
+        Ok(Self { bound })
+    }
+
+    /// The scorer behind `evaluateValue` in this environment.
+    pub fn of_environment(env: &Env) -> Result<Self> {
+        Ok(Self { bound: EnvState::of(env)?.default.clone() })
+    }
+
+    #[napi(getter)]
+    pub fn budget_ms(&self) -> Option<f64> {
+        self.bound.budget_ms
+    }
+
+    /// Reads the trace and submits the call; `handle` can end it from then on. Throws what is wrong with
+    /// the trace; whatever goes wrong after that rejects the promise.
+    #[napi(catch_unwind)]
+    pub fn call<'env>(
+        &self,
+        env: &'env Env,
+        kind: CallKind,
+        trace: Unknown<'env>,
+        handle: Option<&mut Handle>,
+    ) -> Result<Unknown<'env>> {
+        let read = || -> Read<_> {
+            fault::point("submit");
+            let work = read_work(&kind, &JsView::new(env, trace), self.bound.long_text)?;
+            Ok((work, self.bound.embedder()?))
+        };
+        let panicked = |_| Err(Error::internal("reading the call panicked").into());
+        let read = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(panicked);
+        let (work, embedder) = or_throw(env, read)?;
+        let (promise, deferred) = EnvState::of(env)?.outbox.promise(env)?;
+        let call = self.bound.scorer.submit(work, embedder, reply(kind, deferred));
+        if let Some(handle) = handle {
+            handle.call = Some(call);
+        }
+        Ok(promise)
+    }
+
+    #[napi(catch_unwind)]
+    pub fn forget(&self, id: String) -> u32 {
+        self.bound.scorer.with_live_cache(|cache, now| cache.remove(&id, now)) as u32
+    }
+
+    #[napi(catch_unwind)]
+    pub fn clear(&self) {
+        self.bound.scorer.with_live_cache(|cache, _| cache.clear());
+    }
+
+    #[napi(catch_unwind)]
+    pub fn snapshot<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
+        let bound = self.bound.clone();
+        in_background(env, move || bound.snapshot(), |_, bytes| Ok(Buffer::from(bytes)))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn cache(&self) -> VectorCache {
+        VectorCache::live(self.bound.scorer.clone())
+    }
+
+    #[napi(catch_unwind)]
+    pub fn status(&self, env: &Env) -> Result<String> {
+        let embedder = or_throw(env, self.bound.embedder())?;
+        Ok(status(&self.bound, &embedder).to_string())
+    }
+
+    #[napi(catch_unwind)]
+    pub fn close(&self) {
+        self.bound.scorer.close();
+    }
+}
+
+/// Ends a call on its way.
+#[napi(js_name = "CallHandle")]
+#[derive(Default)]
+pub struct Handle {
+    call: Option<CallHandle>,
+}
+
+#[napi]
+impl Handle {
+    #[napi(constructor)]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    #[napi(catch_unwind)]
+    pub fn abort(&self) -> bool {
+        self.call.as_ref().is_some_and(CallHandle::abort)
+    }
+
+    #[napi(catch_unwind)]
+    pub fn end_budget(&self) -> bool {
+        self.call.as_ref().is_some_and(CallHandle::end_budget)
+    }
+}
+
+fn read_work(kind: &CallKind, value: &JsView, long_text: LongText) -> Read<Work> {
+    let read = || -> Read<Input> {
+        fault::point("read");
+        let mut text = TextBuffer::new(long_text);
+        let trace = trace::read(value, &mut text)?;
+        Ok(Input { trace, text: text.into_string() })
+    };
+    Ok(match kind {
+        CallKind::Evaluate | CallKind::Explain => Work::Score(read()?),
+        CallKind::Peek => Work::Peek(read()?),
+        CallKind::Remember => Work::Remember(read()?),
+        CallKind::WarmUp => Work::WarmUp,
+    })
+}
+
+/// Settles the promise of a call. A report is JSON, which JavaScript parses: no setter on a prototype
+/// has a say in it, and the objects belong to the realm of the caller.
+fn reply(kind: CallKind, deferred: Deferred) -> Reply {
+    let failed = |error: serde_json::Error| napi::Error::from_reason(error.to_string());
+    let answer = move |env: &Env, outcome| {
+        warn_without_embedder(env, &outcome);
+        Ok(match (kind, outcome) {
+            (CallKind::Explain, Outcome::Scored(report)) => {
+                Either3::A(serde_json::to_string(&report).map_err(failed)?)
+            }
+            (_, Outcome::Scored(report)) => Either3::B(report.score.value),
+            (_, Outcome::Remembered | Outcome::WarmedUp(_)) => Either3::C(()),
+        })
+    };
+    Box::new(move |result| deferred.settle(result, answer))
+}
+
+/// Does `work` on a worker thread; the promise resolves to what `answer` makes of the result.
+fn in_background<'env, T: Send + 'static, V: ToNapiValue>(
+    env: &'env Env,
+    work: impl FnOnce() -> knowledgepulse_scoring::Result<T> + Send + 'static,
+    answer: impl FnOnce(&Env, T) -> Result<V> + Send + 'static,
+) -> Result<Unknown<'env>> {
+    let (promise, deferred) = EnvState::of(env)?.outbox.promise(env)?;
+    let work = move || {
+        let work = || {
+            fault::point("snapshot");
+            work()
+        };
+        let panicked = |_| Err(Error::internal("work on a snapshot panicked"));
+        let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(panicked);
+        deferred.settle(result, answer);
+    };
+    spawn(work).map_err(|error| napi::Error::from_reason(error.to_string()))?;
+    Ok(promise)
+}

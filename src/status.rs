@@ -1,0 +1,60 @@
+//! The status of a scorer: `ScoringStatus` of index.d.ts.
+
+use knowledgepulse_embedder::{BackendKind, LoadState, loaded_library};
+use serde_json::{Value, json};
+
+use crate::{
+    bound::BoundScorer,
+    choice::Choice,
+    embedder::{Mode, ModelEmbedder},
+};
+
+/// Returns the status of a scorer. Never waits for a load or a search.
+pub fn status(bound: &BoundScorer, embedder: &ModelEmbedder) -> Value {
+    let BoundScorer { scorer, budget_ms, long_text, .. } = bound;
+    let statistics = scorer.statistics();
+    let percentile = |share| Some(statistics.percentile(share)?.as_secs_f64() * 1000.0);
+    let latency = percentile(0.5)
+        .map(|p50| json!({ "p50": p50, "p90": percentile(0.9), "p99": percentile(0.99) }));
+    json!({
+        "embedder": embedder_status(embedder),
+        "threads": scorer.options().concurrency,
+        "budgetMs": budget_ms,
+        "longText": long_text.name(),
+        "pending": statistics.pending(),
+        "cacheSize": scorer.cache_len(),
+        "calls": {
+            "answered": statistics.answered,
+            "failed": statistics.failed,
+            "aborted": statistics.aborted,
+            "overBudget": statistics.over_budget,
+        },
+        "latencyMs": latency,
+    })
+}
+
+fn embedder_status(ModelEmbedder { mode, model, .. }: &ModelEmbedder) -> Value {
+    let settings = model.settings();
+    let (state, reason, name) = match (mode, model.state()) {
+        (Mode::Off, _) => ("unavailable", Some(ModelEmbedder::OFF.into()), None),
+        (_, LoadState::Idle) => ("idle", None, None),
+        (_, LoadState::Loading) => ("loading", None, None),
+        (_, LoadState::Ready(embedder)) => ("ready", None, Some(embedder.name().to_owned())),
+        (_, LoadState::Failed { error, .. }) => ("unavailable", Some(error.to_string()), None),
+    };
+    let (library, version) = match settings.backend {
+        BackendKind::Onnx => (Some(settings.library.display().to_string()), loaded_library()),
+        BackendKind::Native => (None, None),
+    };
+    json!({
+        "mode": mode.name(),
+        "backend": settings.backend.name(),
+        "precision": settings.precision.name(),
+        "state": state,
+        "reason": reason,
+        "model": name,
+        "modelDir": settings.model_dir.display().to_string(),
+        "library": library,
+        "libraryVersion": version.map(|(_, version)| version),
+    })
+}

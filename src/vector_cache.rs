@@ -1,0 +1,150 @@
+//! The JavaScript class `VectorCache`.
+
+use std::{
+    cell::{Cell, RefCell},
+    sync::Arc,
+    time::Duration,
+};
+
+use knowledgepulse_scoring::{
+    Error, Invalid, Scorer, cache,
+    scorer::monotonic_clock,
+    trace::{Type, View},
+};
+use napi::{
+    Env, JsValue, Result,
+    bindgen_prelude::{Float32Array, FromNapiValue, ObjectFinalize, Unknown},
+};
+use napi_derive::napi;
+
+use crate::{
+    failure::or_throw,
+    options::read_cache_options,
+    view::{JsView, Read},
+};
+
+#[napi(custom_finalize)]
+pub struct VectorCache {
+    cache: Cache,
+    /// The bytes that the garbage collector has been told of. Without that it would not see the
+    /// vectors, and let caches pile up.
+    reported: Cell<i64>,
+}
+
+enum Cache {
+    Own(RefCell<cache::VectorCache>),
+    /// That of a scorer.
+    Live(Arc<Scorer>),
+}
+
+impl ObjectFinalize for VectorCache {
+    fn finalize(self, env: Env) -> Result<()> {
+        env.adjust_external_memory(-self.reported.get()).map(drop)
+    }
+}
+
+#[napi]
+impl VectorCache {
+    #[napi(constructor, catch_unwind)]
+    pub fn new(env: &Env, options: Unknown) -> Result<Self> {
+        let options = JsView::new(env, options);
+        let options = match options.type_of() {
+            Type::Undefined => cache::CacheOptions::default(),
+            _ => or_throw(env, read_cache_options(&options, "options"))?,
+        };
+        let cache = or_throw(env, cache::VectorCache::new(options))?;
+        Ok(Self { cache: Cache::Own(cache.into()), reported: Cell::new(0) })
+    }
+
+    #[napi(getter, catch_unwind)]
+    pub fn size(&self) -> u32 {
+        self.with(cache::VectorCache::len) as u32
+    }
+
+    #[napi(catch_unwind)]
+    pub fn add(&self, env: &Env, vector: Unknown) -> Result<()> {
+        let vector = self.vector(env, vector)?;
+        let added = self.with(|cache, now| cache.add(&vector, None, now));
+        self.report_memory(env)?;
+        or_throw(env, added)
+    }
+
+    #[napi(catch_unwind)]
+    pub fn max_cosine_similarity(&self, env: &Env, query: Unknown) -> Result<f64> {
+        let query = self.vector(env, query)?;
+        let nearest = or_throw(env, self.with(|cache, now| cache.nearest(&query, now)))?;
+        Ok(nearest.map_or(0.0, |nearest| nearest.similarity))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn evict_expired(&self) {
+        self.with(cache::VectorCache::evict_expired);
+    }
+
+    #[napi(catch_unwind)]
+    pub fn clear(&self, env: &Env) -> Result<()> {
+        self.with(|cache, _| cache.clear());
+        self.report_memory(env)
+    }
+}
+
+impl VectorCache {
+    /// Returns the live cache of a scorer.
+    pub fn live(scorer: Arc<Scorer>) -> Self {
+        Self { cache: Cache::Live(scorer), reported: Cell::new(0) }
+    }
+
+    fn with<R>(&self, using: impl FnOnce(&mut cache::VectorCache, Duration) -> R) -> R {
+        match &self.cache {
+            Cache::Own(cache) => using(&mut cache.borrow_mut(), monotonic_clock()),
+            Cache::Live(scorer) => scorer.with_live_cache(using),
+        }
+    }
+
+    fn report_memory(&self, env: &Env) -> Result<()> {
+        let memory = self.with(|cache, _| i64::try_from(cache.memory()).unwrap_or(i64::MAX));
+        let change = memory - self.reported.replace(memory);
+        if change != 0 {
+            env.adjust_external_memory(change)?;
+        }
+        Ok(())
+    }
+
+    fn vector<'env>(&self, env: &'env Env, value: Unknown<'env>) -> Result<Vec<f32>> {
+        // SAFETY: the handle is of the running call, in this environment.
+        if let Ok(array) = unsafe { Float32Array::from_napi_value(env.raw(), value.raw()) } {
+            return Ok(array.to_vec());
+        }
+        let vector_len = self.with(|cache, _| cache.options().vector_len);
+        or_throw(env, read_vector(&JsView::new(env, value), vector_len))
+    }
+}
+
+/// Reads an array-like. The length is compared first: an absurd one must not be walked through.
+fn read_vector(array: &JsView, vector_len: usize) -> Read<Vec<f32>> {
+    if array.type_of() != Type::Object || array.property("length")?.type_of() != Type::Number {
+        return Err(Error::invalid(
+            Invalid::Vector,
+            "vector",
+            "an array of numbers",
+            array.describe(),
+        )
+        .into());
+    }
+    let length = array.length()?;
+    if length as usize != vector_len {
+        return Err(Error::vector_length(vector_len, length as usize).into());
+    }
+    let mut vector = Vec::with_capacity(vector_len);
+    for index in 0..length {
+        let element = array.element(index)?;
+        if element.type_of() != Type::Number {
+            let place = format!("vector[{index}]");
+            return Err(
+                Error::invalid(Invalid::Vector, place, "a number", element.describe()).into()
+            );
+        }
+        vector.push(element.number()? as f32);
+    }
+    Ok(vector)
+}

@@ -1,0 +1,243 @@
+//! A JavaScript value as the engine reads it.
+
+use std::{ffi::CString, marker::PhantomData, ptr};
+
+use knowledgepulse_scoring::{
+    Error,
+    trace::{TextWriter, Type, View, quote},
+};
+use napi::{Env, JsValue, bindgen_prelude::Unknown, sys};
+
+/// Why a value could not be read.
+pub enum ReadError {
+    /// It does not have the shape that it should have.
+    Invalid(Error),
+    /// This was thrown while it was read. The handle belongs to the running call.
+    Thrown(sys::napi_value),
+}
+
+impl From<Error> for ReadError {
+    fn from(error: Error) -> Self {
+        Self::Invalid(error)
+    }
+}
+
+/// What was read, or why it could not be.
+pub type Read<T> = Result<T, ReadError>;
+
+/// A handle to a value, alive as long as the call that it was made in.
+#[derive(Clone, Copy)]
+pub struct JsView<'env> {
+    env: sys::napi_env,
+    raw: sys::napi_value,
+    scope: PhantomData<&'env ()>,
+}
+
+impl<'env> JsView<'env> {
+    pub fn new(env: &'env Env, value: Unknown<'env>) -> Self {
+        Self { env: env.raw(), raw: value.raw(), scope: PhantomData }
+    }
+
+    /// Returns the value of the property that a key of [`JsView::keys`] stands for.
+    pub fn get(&self, key: &Self) -> Read<Self> {
+        // SAFETY: environment and handles belong to the running call.
+        self.value(|raw| unsafe { sys::napi_get_property(self.env, self.raw, key.raw, raw) })
+    }
+
+    /// Returns the names of the object's own enumerable properties. They are strings as JavaScript has
+    /// them: a lone surrogate or a NUL in one would not survive the way through Rust and back.
+    pub fn keys(&self) -> Read<Vec<Self>> {
+        let mode = sys::KeyCollectionMode::own_only;
+        let filter = sys::KeyFilter::enumerable | sys::KeyFilter::skip_symbols;
+        let names = sys::KeyConversion::numbers_to_strings;
+        // SAFETY: environment and handle belong to the running call.
+        let names = self.value(|raw| unsafe {
+            sys::napi_get_all_property_names(self.env, self.raw, mode, filter, names, raw)
+        })?;
+        (0..names.length()?).map(|index| names.element(index)).collect()
+    }
+
+    /// Returns the value that a function of Node-API gives.
+    fn value(&self, read: impl FnOnce(*mut sys::napi_value) -> sys::napi_status) -> Read<Self> {
+        let raw = self.read(ptr::null_mut(), read)?;
+        Ok(Self { raw, ..*self })
+    }
+
+    /// Returns what a function of Node-API writes in the place of `default`, or why it does not.
+    fn read<T>(&self, default: T, read: impl FnOnce(*mut T) -> sys::napi_status) -> Read<T> {
+        let mut found = default;
+        let status = read(&mut found);
+        if status == sys::Status::napi_ok {
+            return Ok(found);
+        }
+        let (mut thrown, mut pending) = (ptr::null_mut(), false);
+        // SAFETY: the environment belongs to the running call; the handles are made here.
+        unsafe {
+            sys::napi_is_exception_pending(self.env, &mut pending);
+            if pending {
+                sys::napi_get_and_clear_last_exception(self.env, &mut thrown);
+                return Err(ReadError::Thrown(thrown));
+            }
+        }
+        let message = format!("a value could not be read (Node-API status {status})");
+        Err(Error::internal(message).into())
+    }
+
+    fn raw_type(&self) -> sys::napi_valuetype {
+        // SAFETY: environment and handle belong to the running call.
+        let kind = self.read(0, |kind| unsafe { sys::napi_typeof(self.env, self.raw, kind) });
+        kind.unwrap_or(sys::ValueType::napi_undefined)
+    }
+
+    /// Copies the beginning of a string, as UTF-8; returns the bytes written, a `buffer` less one
+    /// at most, because Node-API ends the string with NUL.
+    fn copy_prefix(&self, buffer: &mut [u8]) -> Read<usize> {
+        let (start, length) = (buffer.as_mut_ptr().cast(), buffer.len());
+        // SAFETY: environment and handle belong to the running call; the length is the buffer's.
+        self.read(0, |copied| unsafe {
+            sys::napi_get_value_string_utf8(self.env, self.raw, start, length, copied)
+        })
+    }
+
+    /// Reads a string from its beginning in ever larger pieces, until `more` wants no more.
+    fn read_pieces(&self, mut more: impl FnMut(&str) -> bool) -> Read<()> {
+        /// A character of up to four bytes may not have fitted in.
+        const SLACK: usize = 4;
+        let mut stack = [0; 2048];
+        let mut heap = Vec::new();
+        let mut done = 0;
+        loop {
+            let buffer = if heap.is_empty() { &mut stack[..] } else { &mut heap[..] };
+            let copied = self.copy_prefix(buffer)?;
+            let complete = copied + 1 + SLACK <= buffer.len();
+            // The last characters of an incomplete copy may be halves: read them again.
+            let usable = if complete { copied } else { copied.saturating_sub(2 * SLACK) };
+            let text = valid(&buffer[done..usable.max(done)]);
+            done += text.len();
+            if !more(text) || complete {
+                return Ok(());
+            }
+            heap = vec![0; buffer.len() * 4];
+        }
+    }
+
+    fn coerced(&self) -> Read<String> {
+        // SAFETY: environment and handle belong to the running call.
+        self.value(|raw| unsafe { sys::napi_coerce_to_string(self.env, self.raw, raw) })?.string()
+    }
+}
+
+/// The valid part of UTF-8 that may end within a character.
+fn valid(bytes: &[u8]) -> &str {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        // The error says up to where the bytes are valid.
+        Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
+    }
+}
+
+impl View for JsView<'_> {
+    type Error = ReadError;
+
+    fn type_of(&self) -> Type {
+        match self.raw_type() {
+            sys::ValueType::napi_undefined => Type::Undefined,
+            sys::ValueType::napi_null => Type::Null,
+            sys::ValueType::napi_boolean => Type::Boolean,
+            sys::ValueType::napi_number => Type::Number,
+            sys::ValueType::napi_string => Type::String,
+            sys::ValueType::napi_object | sys::ValueType::napi_external => Type::Object,
+            _ => Type::Other,
+        }
+    }
+
+    fn is_array(&self) -> Read<bool> {
+        // SAFETY: environment and handle belong to the running call.
+        if self.read(false, |array| unsafe { sys::napi_is_array(self.env, self.raw, array) })? {
+            return Ok(true);
+        }
+        // A proxy of an array is an array for `Array.isArray`, but not for Node-API.
+        // SAFETY: as above.
+        let global = self.value(|raw| unsafe { sys::napi_get_global(self.env, raw) })?;
+        let constructor = global.property("Array")?;
+        let is_array = constructor.property("isArray")?;
+        let (this, function) = (constructor.raw, is_array.raw);
+        // SAFETY: as above; one argument, as announced.
+        let answer = self.value(|raw| unsafe {
+            sys::napi_call_function(self.env, this, function, 1, &self.raw, raw)
+        })?;
+        Ok(answer.type_of() == Type::Boolean && answer.boolean()?)
+    }
+
+    fn property(&self, name: &'static str) -> Read<Self> {
+        let name = CString::new(name).unwrap_or_default();
+        // SAFETY: environment and handle belong to the running call; the name ends with NUL.
+        self.value(|raw| unsafe {
+            sys::napi_get_named_property(self.env, self.raw, name.as_ptr(), raw)
+        })
+    }
+
+    fn length(&self) -> Read<u32> {
+        let length = self.property("length")?;
+        let length = if length.type_of() == Type::Number { length.number()? } else { 0.0 };
+        // Saturates, and takes NaN for 0, as JavaScript's own ToLength does.
+        Ok(length as u32)
+    }
+
+    fn element(&self, index: u32) -> Read<Self> {
+        // SAFETY: environment and handle belong to the running call.
+        self.value(|raw| unsafe { sys::napi_get_element(self.env, self.raw, index, raw) })
+    }
+
+    fn boolean(&self) -> Read<bool> {
+        // SAFETY: environment and handle belong to the running call.
+        self.read(false, |value| unsafe { sys::napi_get_value_bool(self.env, self.raw, value) })
+    }
+
+    fn number(&self) -> Read<f64> {
+        // SAFETY: environment and handle belong to the running call.
+        self.read(0.0, |value| unsafe { sys::napi_get_value_double(self.env, self.raw, value) })
+    }
+
+    fn string(&self) -> Read<String> {
+        let mut whole = String::new();
+        self.read_pieces(|piece| {
+            whole.push_str(piece);
+            true
+        })?;
+        Ok(whole)
+    }
+
+    fn write_to(&self, text: &mut TextWriter) -> Read<()> {
+        if text.is_full() {
+            return Ok(());
+        }
+        self.read_pieces(|piece| {
+            text.push(piece);
+            !text.is_full()
+        })
+    }
+
+    fn describe(&self) -> String {
+        match self.raw_type() {
+            sys::ValueType::napi_string => {
+                let mut start = String::new();
+                let read = self.read_pieces(|piece| {
+                    start.push_str(piece);
+                    false
+                });
+                read.map_or_else(|_| "a string".into(), |()| quote(&start))
+            }
+            sys::ValueType::napi_symbol => "a symbol".into(),
+            sys::ValueType::napi_function => "a function".into(),
+            sys::ValueType::napi_object => match self.is_array() {
+                Ok(true) => "an array".into(),
+                _ => "an object".into(),
+            },
+            sys::ValueType::napi_bigint => self
+                .coerced()
+                .map_or_else(|_| "a bigint".into(), |digits| quote(&digits).replace('"', "") + "n"),
+            _ => self.coerced().unwrap_or_else(|_| "a value that cannot be shown".into()),
+        }
+    }
+}
