@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { InvalidTraceError, Scorer } from "@knowledgepulse/scoring";
+import { traces } from "../../examples/traces.mjs";
+import { oneByOne } from "../support/scores.mjs";
+
+const broken = { ...traces[0], outcome: { confidence: 2 } };
+
+test("evaluateValues gives the scores of one call after another, for any iterable", async () => {
+	const expected = await oneByOne(traces);
+	async function* later() {
+		for (const one of traces) {
+			await null;
+			yield one;
+		}
+	}
+	for (const all of [traces, new Set(traces), traces.values(), later()])
+		assert.deepEqual(await new Scorer().evaluateValues(all), expected);
+	assert.deepEqual(await new Scorer().evaluateValues([]), []);
+});
+
+test("evaluateValues has at most 64 calls in flight", async () => {
+	const scorer = new Scorer({ embedder: "off" });
+	let most = 0;
+	function* many() {
+		for (let index = 0; index < 1000; index++) {
+			most = Math.max(most, scorer.status().pending);
+			yield traces[index % traces.length];
+		}
+	}
+	assert.equal((await scorer.evaluateValues(many())).length, 1000);
+	assert.ok(most >= 1 && most <= 64, String(most));
+});
+
+test("evaluateValues reports progress in order", async () => {
+	const told = [];
+	const onProgress = (progress) => told.push(progress);
+	await new Scorer({ embedder: "off" }).evaluateValues(traces, {
+		onProgress,
+	});
+	assert.deepEqual(
+		told,
+		traces.map((_, index) => ({ done: index + 1, total: traces.length })),
+	);
+});
+
+test("evaluateValues rejects with the first error", async () => {
+	const scorer = new Scorer();
+	const all = [traces[0], broken, traces[1], traces[2]];
+	await assert.rejects(scorer.evaluateValues(all), {
+		code: "INVALID_TRACE",
+		path: "outcome.confidence",
+	});
+	await scorer.warmup();
+	assert.ok(scorer.status().cacheSize >= 1);
+});
+
+test("evaluateValues collects errors in place of scores", async () => {
+	const all = [traces[0], broken, traces[1]];
+	const found = await new Scorer().evaluateValues(all, { errors: "collect" });
+	const expected = await oneByOne([traces[0], traces[1]]);
+	assert.deepEqual([found[0], found[2]], expected);
+	assert.ok(found[1] instanceof InvalidTraceError);
+});
+
+test("evaluateValues closes the iterable when it stops", async () => {
+	let ended = false;
+	function* endless() {
+		try {
+			for (;;) yield broken;
+		} finally {
+			ended = true;
+		}
+	}
+	await assert.rejects(new Scorer().evaluateValues(endless()));
+	assert.ok(ended);
+});
+
+const rows = [
+	[undefined, undefined, "traces"],
+	["text", undefined, "traces"],
+	[5, undefined, "traces"],
+	[[], { error: "collect" }, "error"],
+	[[], { errors: "ignore" }, "errors"],
+	[[], { onProgress: 5 }, "onProgress"],
+	[[], { signal: 5 }, "signal"],
+	[[], null, "options"],
+];
+
+for (const [all, options, path] of rows)
+	test(`evaluateValues refuses ${path} of ${JSON.stringify([all, options])}`, () =>
+		assert.rejects(new Scorer().evaluateValues(all, options), {
+			code: "INVALID_OPTION",
+			path,
+		}));
+
+test("evaluateValues names the nearest option of a misspelled one", () =>
+	assert.rejects(new Scorer().evaluateValues([], { error: "collect" }), {
+		message: /did you mean errors\?/,
+	}));

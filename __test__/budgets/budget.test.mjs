@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Scorer } from "@knowledgepulse/scoring";
+import { traces } from "../../examples/traces.mjs";
+import { assertQuiet, run, valueFrom } from "../support/child.mjs";
+import { assertAddsUp } from "../support/reports.mjs";
+import { says, trace, words } from "../support/traces.mjs";
+
+/** A text that takes minutes with `longText: "whole"`. */
+const endless = (seed) => says(words(1_000_000, seed));
+
+test("Scorer resolves a call over budget with novelty 0.5 and the source over-budget", async () => {
+	const scorer = new Scorer({ budgetMs: 0 });
+	const report = await scorer.explainValue(says(words(500, 9001)));
+	assert.deepEqual(
+		[report.novelty, report.dimensions.novelty, report.text],
+		[
+			{
+				source: "over-budget",
+				maxSimilarity: null,
+				nearest: null,
+				reason: null,
+			},
+			0.5,
+			null,
+		],
+	);
+	assertAddsUp(report);
+	assert.equal(scorer.status().budgetMs, 0);
+});
+
+test("Scorer leaves no mark of a call over budget in the cache", async () => {
+	const scorer = new Scorer({ longText: "whole", budgetMs: 1_000 });
+	await scorer.warmup();
+	const over = await scorer.explainValue(endless(1));
+	assert.equal(over.novelty.source, "over-budget");
+	await scorer.warmup();
+	assert.equal(scorer.status().cacheSize, 0);
+	const short = await scorer.explainValue(says("river"));
+	assert.equal(short.novelty.source, "empty-cache");
+	const again = await scorer.explainValue(endless(1));
+	assert.equal(again.novelty.source, "over-budget");
+	assert.deepEqual(
+		[scorer.status().cacheSize, scorer.status().calls.overBudget],
+		[1, 2],
+	);
+});
+
+test("Scorer does not compare a trace with one that went over budget", async () => {
+	const scorer = new Scorer({ budgetMs: 0 });
+	const value = says(words(500, 7));
+	await scorer.evaluateValue(value);
+	await scorer.warmup();
+	const restored = await Scorer.restore(await scorer.snapshot());
+	const { novelty } = await restored.explainValue(value);
+	assert.equal(novelty.source, "empty-cache");
+});
+
+test("Scorer counts a call over budget before it resolves", async () => {
+	const scorer = new Scorer({ budgetMs: 0 });
+	for (let count = 1; count <= 20; count++) {
+		await scorer.evaluateValue(says(words(300, count)));
+		const { answered, overBudget, aborted } = scorer.status().calls;
+		assert.deepEqual([answered, overBudget, aborted], [count, count, 0]);
+		assert.equal(scorer.status().pending, 0);
+	}
+});
+
+test("Scorer goes on with other calls when one is over budget", async () => {
+	const scorer = new Scorer({ longText: "whole", budgetMs: 1_000 });
+	await scorer.warmup();
+	const reports = await Promise.all([
+		scorer.explainValue(endless(2)),
+		scorer.explainValue(endless(3)),
+		scorer.explainValue(endless(4)),
+	]);
+	for (const { novelty } of reports)
+		assert.equal(novelty.source, "over-budget");
+	const { novelty } = await scorer.explainValue(says("river"));
+	assert.equal(novelty.source, "empty-cache");
+	assert.equal(scorer.status().pending, 0);
+});
+
+test("Scorer applies the budget to peekValue, and scores as without an embedder", async () => {
+	const value = trace({
+		steps: [{ type: "observation", content: words(500, 8) }],
+	});
+	const scorer = new Scorer({ budgetMs: 0 });
+	const expected = await new Scorer({ embedder: "off" }).evaluateValue(value);
+	assert.equal(await scorer.peekValue(value), expected);
+	assert.equal(await scorer.evaluateValue(value), expected);
+});
+
+test("Scorer rejects with the reason of a signal before the budget is over", async () => {
+	const scorer = new Scorer({ longText: "whole", budgetMs: 1e9 });
+	const controller = new AbortController();
+	const { signal } = controller;
+	const call = scorer.evaluateValue(endless(5), { signal });
+	controller.abort();
+	await assert.rejects(call, { name: "AbortError" });
+	const { aborted, overBudget } = scorer.status().calls;
+	assert.deepEqual([aborted, overBudget], [1, 0]);
+});
+
+for (const budgetMs of [2 ** 31 - 1, 2 ** 31, 1e12, Number.MAX_VALUE]) {
+	test(`Scorer scores as without a budget when it has ${budgetMs} ms`, async (t) => {
+		const warnings = [];
+		const listen = (warning) => warnings.push(warning);
+		process.on("warning", listen);
+		t.after(() => process.off("warning", listen));
+		const scorer = new Scorer({ budgetMs });
+		assert.deepEqual(
+			await scorer.evaluateValues(traces),
+			await new Scorer().evaluateValues(traces),
+		);
+		assert.equal(scorer.status().calls.overBudget, 0);
+		assert.deepEqual(warnings, [], "such as a TimeoutOverflowWarning");
+	});
+}
+
+test("Scorer keeps no process alive for a huge budget", async () => {
+	const ended = await run(
+		async ({ scoring, input, send }) => {
+			const scorer = new scoring.Scorer({ budgetMs: 1e12 });
+			send(await scorer.evaluateValue(input));
+		},
+		{ input: trace(), killAfterMs: 30_000 },
+	);
+	assertQuiet(ended);
+	assert.equal(typeof ended.value, "number");
+});
+
+test("Scorer lets process.exit() end calls with a huge budget", async () => {
+	const ended = await run(
+		({ scoring, input }) => {
+			const scorer = new scoring.Scorer({ budgetMs: 1e12, longText: "whole" });
+			for (const value of input) scorer.evaluateValue(value);
+			setTimeout(() => process.exit(3), 50);
+		},
+		{
+			input: [1, 2, 3].map((seed) => says(words(50_000, seed))),
+			killAfterMs: 30_000,
+		},
+	);
+	const { code, signal, stderr } = ended;
+	assert.deepEqual(
+		{ code, signal, stderr },
+		{ code: 3, signal: null, stderr: "" },
+	);
+});
+
+test("Scorer keeps no text of calls over budget, even while their signal lives", async () => {
+	const grown = await valueFrom(
+		async ({ scoring, input }) => {
+			const scorer = new scoring.Scorer({ budgetMs: 0 });
+			const { signal } = new AbortController();
+			let index = 0;
+			const one = () => {
+				const task = { objective: `${index++} ${input.task.objective}` };
+				return scorer.evaluateValue({ ...input, task }, { signal });
+			};
+			const score = async (count) => {
+				for (let call = 0; call < count; call += 50)
+					await Promise.all(Array.from({ length: 50 }, one));
+			};
+			await score(5_000);
+			const before = process.memoryUsage.rss();
+			await score(25_000);
+			return (process.memoryUsage.rss() - before) / 1e6;
+		},
+		{ input: trace({ objective: words(600, 1) }) },
+	);
+	// The texts have 4 kB each, 100 MB in all.
+	assert.ok(grown < 50, `${grown} MB`);
+});

@@ -1,0 +1,196 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+	_getLocalCache,
+	evaluateValue,
+	explainValue,
+} from "@knowledgepulse/scoring";
+import { valueFrom } from "../support/child.mjs";
+import { assertSame } from "../support/scores.mjs";
+import { random, says, trace, words } from "../support/traces.mjs";
+
+/** More texts than the memo of the embedder holds. */
+const MANY = 1_300;
+
+/**
+ * Scores `input.traces`, with `input.width` calls in flight. At each index in `input.forget` the
+ * embedder is replaced by a new one, which has an empty memo; the cache stays.
+ */
+async function score({ scoring, input }) {
+	const { scoreInFlight } = await import("./support/in-flight.mjs");
+	const { precision = "exact", traces, width, forget } = input;
+	scoring.configure({ precision });
+	const scores = [];
+	const ends = [...forget.filter((index) => index > 0), traces.length];
+	for (const end of ends) {
+		const part = traces.slice(scores.length, end);
+		scores.push(...(await scoreInFlight(scoring, part, width)));
+		scoring.configure({ precision: precision === "fast" ? "exact" : "fast" });
+		scoring.configure({ precision });
+	}
+	return { scores, cacheSize: scoring.status().cacheSize };
+}
+
+/** Texts of all lengths in a random order, each several times, in traces that differ otherwise. */
+function repeated(seed, count) {
+	const texts = [900, 400, 120, 30, 8, 1, 0].map((length, i) =>
+		words(length, i),
+	);
+	const next = random(seed);
+	const pick = (list) => list[Math.floor(next() * list.length)];
+	return Array.from({ length: count }, () => {
+		const content = pick(texts);
+		const tools = pick([[], ["a"], ["a", "b"], ["a", "b", "c"]]);
+		return trace({
+			objective: pick(["Read", "Write"]),
+			domain: pick(["code", "finance", "general"]),
+			success: next() < 0.5,
+			confidence: next(),
+			steps: [
+				{ type: "observation", content },
+				...tools.map((name) => ({ type: "tool_call", tool: { name } })),
+			],
+		});
+	});
+}
+
+for (const precision of ["exact", "fast"]) {
+	test(`evaluateValue scores texts of the memo as new ones, ${precision}`, async (t) => {
+		const seed = Math.floor(Math.random() * 2 ** 32);
+		t.diagnostic(`seed: ${seed}`);
+		const traces = repeated(seed, 24);
+		const input = { precision, traces, width: 1 };
+		const forgetful = await valueFrom(score, {
+			input: { ...input, forget: traces.map((_, index) => index) },
+		});
+		for (const width of [1, 4, 16]) {
+			const found = await valueFrom(score, {
+				input: { ...input, width, forget: [] },
+			});
+			const name = `seed ${seed}, ${width} in flight`;
+			assertSame(found.scores, forgetful.scores, name);
+		}
+	});
+}
+
+test("evaluateValue scores more texts than the memo holds as new ones", async () => {
+	const texts = Array.from({ length: MANY }, (_, i) =>
+		says(`${words(1, i)} ${i}`),
+	);
+	const traces = [...texts, ...texts.toReversed(), ...texts.slice(0, 50)];
+	// Between these indices no text occurs twice.
+	const forget = [texts.length, 2 * texts.length];
+	const forgetful = await valueFrom(score, {
+		input: { traces, width: 16, forget },
+	});
+	const found = await valueFrom(score, {
+		input: { traces, width: 16, forget: [] },
+	});
+	assertSame(found.scores, forgetful.scores);
+	assert.ok(new Set(found.scores).size > MANY / 2, "hardly two alike");
+	assert.deepEqual([found.cacheSize, forgetful.cacheSize], [1000, 1000]);
+});
+
+for (const [name, value] of Object.entries({
+	short: says("once"),
+	long: says(words(2000, 1)),
+})) {
+	test(`evaluateValue scores 100 identical texts in flight one after the other: ${name}`, async () => {
+		const traces = Array(100).fill(value);
+		const input = { traces, width: 1, forget: [] };
+		const alone = await valueFrom(score, { input });
+		for (let round = 0; round < 3; round++) {
+			const found = await valueFrom(score, {
+				input: { ...input, width: 100 },
+			});
+			assertSame(found.scores, alone.scores, `round ${round}`);
+			assert.equal(found.cacheSize, 100, "one entry for each call");
+		}
+		assert.ok(alone.scores[0] > alone.scores[1] + 0.1, "the first is new");
+		for (const score of alone.scores.slice(2))
+			assert.ok(Math.abs(score - alone.scores[1]) < 1e-6, String(score));
+	});
+}
+
+test("evaluateValue adds identical texts to the cache like any others", async () => {
+	const many = (count) =>
+		Promise.all(Array.from({ length: count }, () => evaluateValue(trace())));
+	_getLocalCache().clear();
+	const other = says(words(20, 2));
+	await evaluateValue(other);
+	await many(999);
+	assert.equal(_getLocalCache().size, 1000);
+	const there = await explainValue(other);
+	assert.ok(there.novelty.maxSimilarity > 0.999999, "it is the oldest");
+	_getLocalCache().clear();
+	await evaluateValue(other);
+	await many(1000);
+	const gone = await explainValue(other);
+	assert.ok(gone.novelty.maxSimilarity < 0.9, "the oldest has gone");
+	assert.equal(_getLocalCache().size, 1000);
+});
+
+test("evaluateValue finds identical texts new again after clear()", async () => {
+	for (let round = 0; round < 3; round++) {
+		_getLocalCache().clear();
+		const { novelty } = await explainValue(trace());
+		assert.equal(novelty.source, "empty-cache");
+		assert.equal(_getLocalCache().size, 1);
+	}
+});
+
+test("evaluateValue scores identical texts while workers with the same texts are terminated", async () => {
+	const traces = Array.from({ length: 8 }, (_, i) => says(words(400, i)));
+	const alone = await valueFrom(score, {
+		input: { traces, width: 1, forget: [] },
+	});
+	const found = await valueFrom(
+		async ({ scoring, input }) => {
+			const { startWorker, tells } = await import("./support/workers.mjs");
+			await scoring.warmup();
+			const rounds = [];
+			for (let round = 0; round < 3; round++) {
+				const workers = [0, 1, 2].map(() => startWorker(input, "return"));
+				await Promise.all(workers.map((worker) => tells(worker, "called")));
+				const calls = input.map(scoring.evaluateValue);
+				for (const worker of workers) await worker.terminate();
+				rounds.push(await Promise.all(calls));
+				scoring._getLocalCache().clear();
+				// A new embedder with an empty memo for every round.
+				scoring.configure({ precision: "fast" });
+				scoring.configure({ precision: "exact" });
+			}
+			return rounds;
+		},
+		{ input: traces },
+	);
+	for (const [round, scores] of found.entries())
+		assertSame(scores, alone.scores, `round ${round}`);
+});
+
+const rows = [
+	["case", "The Harbour", "the harbour", true],
+	["spaces", "the harbour", "the \t\n harbour ", true],
+	["accents", "the harbour", "thé härbour", true],
+	["the end of a long text", words(600, 1), `${words(600, 1)} more`, true],
+	["one more word", "the harbour", "the harbour bridge", false],
+	["the order", "the harbour bridge", "the bridge harbour", false],
+	["a repetition", "bridge", "bridge bridge", false],
+	["where words end", "harbour bridge", "harbourbridge", false],
+	["a full stop", "the harbour", "the harbour.", false],
+];
+
+for (const [name, first, second, same] of rows) {
+	test(`explainValue finds two texts ${same ? "the same" : "different"}: ${name}`, async () => {
+		_getLocalCache().clear();
+		// Twice, so that the memo has the first text.
+		await evaluateValue(says(first));
+		await evaluateValue(says(first));
+		const { novelty } = await explainValue(says(second));
+		assert.equal(
+			novelty.maxSimilarity > 0.999999,
+			same,
+			String(novelty.maxSimilarity),
+		);
+	});
+}

@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { runs } from "../fixtures/runs.mjs";
+import { scoresWhileChanging } from "../support/changing-files.mjs";
+import { run, valueFrom } from "../support/child.mjs";
+import {
+	damage,
+	modelCopy,
+	modelDir,
+	readManifest,
+	temporaryFolder,
+	writeManifest,
+} from "../support/model-folder.mjs";
+import { files, read } from "../support/recorded.mjs";
+import { assertSame, assertWithin, scoresOf } from "../support/scores.mjs";
+import { says, trace, words } from "../support/traces.mjs";
+import {
+	assertRequired,
+	assertWorksWithout,
+	literally,
+} from "../support/without-embedder.mjs";
+
+const VARIABLE = "KNOWLEDGEPULSE_SCORING_BACKEND";
+
+const NATIVE = { [VARIABLE]: "native" };
+
+const TOLERANCE = 1e-4;
+
+const ONNX_FILES = [
+	"exact.onnx",
+	"fast.onnx",
+	"fast-u8.onnx",
+	"fast-weights.onnx",
+];
+
+const inNative = (folder, env) => ({
+	...NATIVE,
+	KNOWLEDGEPULSE_SCORING_MODEL_DIR: folder,
+	...env,
+});
+
+/** The scores with `width` calls in flight. */
+const inFlight = (traces, width, env) => scoresOf(traces, width, { env });
+
+for (const file of files) {
+	test(`evaluateValue gives ${file} the golden scores with the native backend, and those of ONNX Runtime`, async (t) => {
+		const { traces, golden } = read(file);
+		const found = await inFlight(traces, 1, NATIVE);
+		const right = golden.map(({ score }) => score);
+		const worst = assertWithin(TOLERANCE, found, right);
+		t.diagnostic(`largest distance to the golden scores: ${worst}`);
+		assertSame(await inFlight(traces, 16, NATIVE), found, "16 in flight");
+		assertSame(await inFlight(traces, 1, {}), found, "with ONNX Runtime");
+	});
+}
+
+test("evaluateValue gives texts of all lengths the same bits with both backends", async () => {
+	const lengths = [0, 1, 2, 3, 5, 8, 13, 21, 34, 46, 47, 94, 95, 250, 510];
+	const texts = [...lengths, 5000].map((length) => words(length, length));
+	const traces = [...texts, "é漢😀\ud800"].map(says);
+	const found = await inFlight(traces, 1, NATIVE);
+	assertSame(found, await inFlight(traces, 1, {}));
+	assert.ok(new Set(found).size > lengths.length / 2, "hardly two alike");
+});
+
+test("evaluateValue computes fast scores exactly with the native backend", async () => {
+	const fast = { KNOWLEDGEPULSE_SCORING_PRECISION: "fast" };
+	const exact = await inFlight(runs, 1, {});
+	assertSame(await inFlight(runs, 4, { ...NATIVE, ...fast }), exact);
+	assert.notDeepEqual(await inFlight(runs, 4, fast), exact);
+});
+
+test("evaluateValue needs no library and no graph with the native backend", async (t) => {
+	const folder = modelCopy(temporaryFolder(t));
+	for (const name of ONNX_FILES) rmSync(join(folder, name));
+	const library = join(folder, "nowhere.so");
+	const env = inNative(folder, {
+		KNOWLEDGEPULSE_SCORING_LIBRARY: library,
+		KNOWLEDGEPULSE_SCORING_EMBEDDER: "required",
+	});
+	assertSame(await inFlight(runs, 8, env), await inFlight(runs, 8, {}));
+	const without = { ...env, [VARIABLE]: "onnx" };
+	await assertRequired(without, literally(library));
+});
+
+test("evaluateValue scores as before with the native backend when model.bin changes", async (t) => {
+	const folder = modelCopy(temporaryFolder(t));
+	assert.deepEqual(
+		await scoresWhileChanging(folder, ["model.bin"], "something else", NATIVE),
+		await scoresWhileChanging(modelDir, [], "", NATIVE),
+	);
+});
+
+test("evaluateValue loads no library with the native backend", async (t) => {
+	if (process.platform !== "linux")
+		return t.diagnostic("only Linux lists what is mapped: not looked at here");
+	const body = async ({ scoring, input }) => {
+		const { readFileSync } = await import("node:fs");
+		const mapped = () =>
+			/knowledgepulse_onnxbackend|model\.bin/.test(
+				readFileSync("/proc/self/maps", "latin1"),
+			);
+		const found = [];
+		for (const backend of ["native", "onnx"]) {
+			scoring.configure({ backend });
+			await scoring.evaluateValue(input);
+			found.push(mapped());
+		}
+		return found;
+	};
+	assert.deepEqual(await valueFrom(body, { input: trace() }), [false, true]);
+});
+
+test("process.exit() ends calls of the native backend", async () => {
+	const body = ({ scoring, input }) => {
+		for (const value of input) scoring.evaluateValue(value);
+		process.exit(7);
+	};
+	const input = Array.from({ length: 8 }, (_, i) => says(words(600, i)));
+	const { code, signal, stderr } = await run(body, { input, env: NATIVE });
+	assert.deepEqual(
+		{ code, signal, stderr },
+		{ code: 7, signal: null, stderr: "" },
+	);
+});
+
+describe("a damaged model folder and the native backend", {
+	concurrency: 2,
+}, () => {
+	const rows = [
+		["model.bin", ...Object.keys(damage)],
+		["tokenizer.json", "is missing", "has one other byte"],
+		["manifest.json", "is missing", "is text"],
+	];
+
+	for (const [name, ...damages] of rows) {
+		for (const damaged of damages) {
+			test(`evaluateValue scores without the embedder when ${name} ${damaged}, with the native backend`, async (t) => {
+				const folder = modelCopy(temporaryFolder(t));
+				const file = join(folder, name);
+				damage[damaged](file, join(modelDir, name));
+				await assertWorksWithout(inNative(folder), literally(file));
+			});
+		}
+	}
+
+	const tensor = "layer3.up.bias";
+
+	const changes = {
+		"names no tensor": (tensors) => delete tensors[tensor],
+		"has another shape for": (tensors) => {
+			tensors[tensor].shape = [384, 4];
+		},
+		"has another type for": (tensors) => {
+			tensors[tensor].type = "int16";
+		},
+		"has an impossible place for": (tensors) => {
+			tensors[tensor].offset = 2 ** 40;
+		},
+	};
+
+	for (const [change, make] of Object.entries(changes)) {
+		test(`evaluateValue rejects a manifest that ${change} ${tensor}, with the native backend`, async (t) => {
+			const folder = modelCopy(temporaryFolder(t));
+			const manifest = readManifest(folder);
+			make(manifest.tensors);
+			writeManifest(folder, manifest);
+			await assertRequired(inNative(folder), literally(folder));
+		});
+	}
+});
+
+test("configure keeps the cache for another backend", async () => {
+	const body = async ({ scoring, input }) => {
+		const told = [];
+		for (const backend of ["native", "onnx", "onnx", "native"]) {
+			scoring.configure({ backend });
+			const { state } = scoring.status().embedder;
+			const { novelty } = await scoring.explainValue(input);
+			const { embedder, cacheSize } = scoring.status();
+			told.push([state, novelty.source, embedder.state, cacheSize]);
+			if (novelty.source === "cache")
+				told.push(novelty.maxSimilarity > 1 - 1e-6);
+			told.push(embedder.libraryVersion === null);
+		}
+		return told;
+	};
+	const input = says(words(30, 1));
+	assert.deepEqual(await valueFrom(body, { input }), [
+		...[["idle", "empty-cache", "ready", 1], true],
+		...[["idle", "cache", "ready", 2], true, false],
+		...[["ready", "cache", "ready", 3], true, false],
+		...[["idle", "cache", "ready", 4], true, true],
+	]);
+});

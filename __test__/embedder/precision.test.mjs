@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { runs } from "../fixtures/runs.mjs";
+import { valueFrom } from "../support/child.mjs";
+import { files, read } from "../support/recorded.mjs";
+import { assertSame, assertWithin, scoresOf } from "../support/scores.mjs";
+import { says, trace, words } from "../support/traces.mjs";
+
+const VARIABLE = "KNOWLEDGEPULSE_SCORING_PRECISION";
+
+const FAST = { [VARIABLE]: "fast" };
+
+/** The greatest error of a fast score, and of an exact one. */
+const FAST_TOLERANCE = 0.006;
+
+const EXACT_TOLERANCE = 1e-4;
+
+/** The least similarity of the exact and the fast embedding of a text. */
+const SIMILARITY = 0.99;
+
+/** Fails unless fast scores are near the right ones, however many calls are in flight. */
+async function assertFast(t, traces, right) {
+	const fast = await scoresOf(traces, 1, { env: FAST });
+	const worst = assertWithin(FAST_TOLERANCE, fast, right);
+	t.diagnostic(`largest distance to the right scores: ${worst}`);
+	assert.notDeepEqual(fast, right, "fast is not exact");
+	const sideBySide = await scoresOf(traces, 16, { env: FAST });
+	assertSame(sideBySide, fast, "16 in flight");
+}
+
+/** Scores all traces fast, then exactly, both times with an empty cache. */
+const fastThenExact = async ({ scoring, input }) => {
+	const { scoreInFlight } = await import("./support/in-flight.mjs");
+	scoring.configure({ precision: "fast" });
+	await scoreInFlight(scoring, input, 16);
+	scoring._getLocalCache().clear();
+	scoring.configure({ precision: "exact" });
+	return scoreInFlight(scoring, input, 16);
+};
+
+for (const file of files) {
+	test(`evaluateValue gives ${file} fast scores near the golden ones`, async (t) => {
+		const { traces, golden } = read(file);
+		const right = golden.map(({ score }) => score);
+		await assertFast(t, traces, right);
+	});
+
+	test(`evaluateValue gives ${file} exact scores after fast ones`, async () => {
+		const { traces, golden } = read(file);
+		const found = await valueFrom(fastThenExact, { input: traces });
+		const right = golden.map(({ score }) => score);
+		assertWithin(EXACT_TOLERANCE, found, right);
+		const beginning = traces.slice(0, 20);
+		const alone = await scoresOf(beginning, 1);
+		assertSame(found.slice(0, 20), alone);
+	});
+}
+
+test("evaluateValue gives the fixtures fast scores near the exact ones, and exact ones after them", async (t) => {
+	const exact = await scoresOf(runs, 1);
+	await assertFast(t, runs, exact);
+	assertSame(await valueFrom(fastThenExact, { input: runs }), exact);
+});
+
+test("explainValue compares fast embeddings with exact ones", async () => {
+	const texts = {
+		nothing: "",
+		"one letter": "a",
+		"a lone surrogate": "\ud800",
+		pictures: "😀🙂",
+		"a long word": "é".repeat(3000),
+		"Chinese characters": "漢字".repeat(400),
+		punctuation: "!?".repeat(300),
+		numbers: "0123456789 ".repeat(200),
+		"three words": words(3, 1),
+		"more than the window": words(5000, 2),
+	};
+	const found = await valueFrom(
+		async ({ scoring, input }) => {
+			const reports = (precision) => {
+				scoring.configure({ precision });
+				return Promise.all(input.map(scoring.explainValue));
+			};
+			await reports("exact");
+			return [...(await reports("fast")), ...(await reports("exact"))];
+		},
+		{ input: Object.values(texts).map(says) },
+	);
+	const names = Object.keys(texts);
+	for (const [index, { novelty }] of found.entries()) {
+		const { source, maxSimilarity } = novelty;
+		const name = `${names[index % names.length]}: ${maxSimilarity}`;
+		assert.equal(source, "cache", name);
+		assert.ok(maxSimilarity > SIMILARITY && maxSimilarity <= 1, name);
+	}
+});
+
+test("configure loads the model again for another precision only, and keeps the cache", async () => {
+	const body = async ({ scoring, input }) => {
+		const told = [];
+		for (const precision of ["exact", "exact", "fast", "fast"]) {
+			scoring.configure({ precision });
+			const before = scoring.status().embedder.state;
+			await scoring.evaluateValue(input);
+			const { embedder, cacheSize } = scoring.status();
+			told.push([before, embedder.precision, embedder.state, cacheSize]);
+		}
+		return told;
+	};
+	assert.deepEqual(await valueFrom(body, { input: trace() }), [
+		["idle", "exact", "ready", 1],
+		["ready", "exact", "ready", 2],
+		["idle", "fast", "ready", 3],
+		["ready", "fast", "ready", 4],
+	]);
+});
+
+test("configure does not change the precision of earlier calls", async () => {
+	const body = async ({ scoring, input }) => {
+		const calls = [];
+		for (const [index, value] of input.traces.entries()) {
+			scoring.configure({ precision: index % 10 < 5 ? "exact" : "fast" });
+			const call = scoring.evaluateValue(value);
+			calls.push(input.wait ? await call : call);
+		}
+		return Promise.all(calls);
+	};
+	const traces = Array.from({ length: 20 }, (_, i) => says(words(1 + i, i)));
+	const [found, awaited] = await Promise.all([
+		valueFrom(body, { input: { traces, wait: false } }),
+		valueFrom(body, { input: { traces, wait: true } }),
+	]);
+	assertSame(found, awaited);
+});

@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { scoresWhileChanging } from "../support/changing-files.mjs";
+import {
+	assertEndedWell,
+	run,
+	valueFrom,
+	valueWithoutEmbedder,
+} from "../support/child.mjs";
+import {
+	library,
+	modelCopy,
+	modelDir,
+	temporaryFolder,
+} from "../support/model-folder.mjs";
+import { trace } from "../support/traces.mjs";
+
+/**
+ * Scores without an embedder, puts the embedder in its place, and scores again after `retry`: "wait"
+ * for more than the second after which loading is retried, or options for `configure`.
+ */
+async function recover({ scoring, input }) {
+	const { rmSync } = await import("node:fs");
+	const { setTimeout: sleep } = await import("node:timers/promises");
+	const { link } = await import("./support/model-folder.mjs");
+	const sources = [];
+	const score = async () => {
+		const report = await scoring
+			.explainValue(input.trace)
+			.catch(({ code }) => ({ novelty: { source: code } }));
+		sources.push(report.novelty.source);
+	};
+	await score();
+	await score();
+	for (const [place, file] of input.put ?? []) {
+		rmSync(place, { force: true });
+		link(file, place);
+	}
+	if (input.retry === "wait") await sleep(1_100);
+	else scoring.configure(input.retry);
+	await score();
+	await score();
+	const { state, reason } = scoring.status().embedder;
+	return { sources, state, reason };
+}
+
+const RECOVERED = {
+	sources: ["no-embedder", "no-embedder", "empty-cache", "cache"],
+	state: "ready",
+	reason: null,
+};
+
+describe("recovery of the embedder", { concurrency: 4 }, () => {
+	const auto = { KNOWLEDGEPULSE_SCORING_EMBEDDER: "auto" };
+
+	const rows = [
+		["the model", "KNOWLEDGEPULSE_SCORING_MODEL_DIR", modelDir],
+		["the library", "KNOWLEDGEPULSE_SCORING_LIBRARY", library],
+	];
+
+	for (const [name, variable, original] of rows) {
+		for (const before of ["nothing", "text"]) {
+			for (const retry of ["wait", {}]) {
+				const when = retry === "wait" ? "after a while" : "after configure({})";
+				test(`evaluateValue uses ${name} once it is put where ${before} was, ${when}`, async (t) => {
+					const place = join(temporaryFolder(t), "place");
+					if (before === "text") writeFileSync(place, "not what was expected");
+					const input = { trace: trace(), put: [[place, original]], retry };
+					const env = { ...auto, [variable]: place };
+					assert.deepEqual(
+						await valueWithoutEmbedder(recover, { input, env }),
+						RECOVERED,
+					);
+				});
+			}
+		}
+
+		test(`evaluateValue uses ${name} once configure names its place`, async (t) => {
+			const env = { ...auto, [variable]: join(temporaryFolder(t), "nowhere") };
+			const input = { trace: trace(), retry: { modelDir, library } };
+			assert.deepEqual(
+				await valueWithoutEmbedder(recover, { input, env }),
+				RECOVERED,
+			);
+		});
+	}
+
+	test("evaluateValue uses the right library after a wrong one", async () => {
+		const wrong = process.report
+			.getReport()
+			.sharedObjects.find((file) => /libc\.so|libSystem|kernel32/i.test(file));
+		const env = { ...auto, KNOWLEDGEPULSE_SCORING_LIBRARY: wrong };
+		const input = { trace: trace(), retry: { library } };
+		assert.deepEqual(
+			await valueWithoutEmbedder(recover, { input, env }),
+			RECOVERED,
+		);
+	});
+
+	test("evaluateValue uses the embedder once it is switched on", async () => {
+		const input = { trace: trace(), retry: { embedder: "auto" } };
+		assert.deepEqual(await valueWithoutEmbedder(recover, { input }), RECOVERED);
+	});
+
+	test("evaluateValue rejects until the required embedder is there", async (t) => {
+		const place = join(temporaryFolder(t), "place");
+		const env = {
+			KNOWLEDGEPULSE_SCORING_EMBEDDER: "required",
+			KNOWLEDGEPULSE_SCORING_LIBRARY: place,
+		};
+		const input = { trace: trace(), put: [[place, library]], retry: {} };
+		const sources = [
+			"EMBEDDER_UNAVAILABLE",
+			"EMBEDDER_UNAVAILABLE",
+			"empty-cache",
+			"cache",
+		];
+		assert.deepEqual(await valueFrom(recover, { input, env }), {
+			...RECOVERED,
+			sources,
+		});
+	});
+});
+
+test("evaluateValue resolves when the warning about the embedder throws", async () => {
+	const body = async ({ scoring, input }) => {
+		process.emitWarning = () => {
+			throw new Error("no warnings here");
+		};
+		// The error may or may not be reported.
+		process.on("uncaughtException", () => {});
+		const calls = Array.from({ length: 5 }, () => scoring.evaluateValue(input));
+		return Promise.all(calls);
+	};
+	const env = { KNOWLEDGEPULSE_SCORING_EMBEDDER: "off" };
+	const ended = await run(body, { input: trace(), env });
+	assertEndedWell(ended);
+	assert.equal(ended.value.length, 5);
+	assert.equal(new Set(ended.value).size, 1, String(ended.value));
+});
+
+for (const name of ["model.bin", "exact.onnx"]) {
+	for (const text of ["", "not what was expected"]) {
+		const change = text ? "damaged" : "missing";
+		test(`evaluateValue scores as before when ${name} is ${change} after the first score`, async (t) => {
+			const folder = modelCopy(temporaryFolder(t));
+			const found = await scoresWhileChanging(folder, [name], text);
+			assert.deepEqual(found, await scoresWhileChanging(modelDir, [], ""));
+		});
+	}
+}

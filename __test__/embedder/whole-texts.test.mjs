@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Scorer } from "@knowledgepulse/scoring";
+import { runs } from "../fixtures/runs.mjs";
+import { says, words } from "../support/traces.mjs";
+
+/** A text of 510 words of one token each, which fill a window. */
+const filled = (word) => Array(510).fill(word).join(" ");
+
+/** The similarity of two texts, in [-1, 1]. */
+async function similarity(options, one, other) {
+	const scorer = new Scorer(options);
+	await scorer.remember(says(one));
+	return (await scorer.explainValue(says(other))).novelty.maxSimilarity;
+}
+
+const whole = (one, other) => similarity({ longText: "whole" }, one, other);
+
+const window = (one, other) => similarity({}, one, other);
+
+test("longText: whole scores a text within the window as longText: window, bit for bit", async () => {
+	const short = runs.filter((run) => JSON.stringify(run).length < 1500);
+	assert.ok(short.length > 5);
+	const scores = (options) => new Scorer(options).evaluateValues(short);
+	assert.deepEqual(await scores({ longText: "whole" }), await scores({}));
+});
+
+test("longText: whole reports tokens and windows", async () => {
+	const scorer = new Scorer({ longText: "whole" });
+	assert.equal(scorer.status().longText, "whole");
+	assert.equal(new Scorer().status().longText, "window");
+	for (const [count, tokens, windows] of [
+		[0, 2, 1],
+		[510, 512, 1],
+		[511, 512 + 3, 2],
+		[1020, 2 * 512, 2],
+		[1021, 2 * 512 + 3, 3],
+		[5000, 5000 + 2 * 10, 10],
+	]) {
+		const { text } = await scorer.explainValue(says("river ".repeat(count)));
+		assert.deepEqual(
+			[text.tokens, text.windows, text.isCut],
+			[tokens, windows, false],
+			`${count} words`,
+		);
+	}
+});
+
+const beginning = words(600, 1);
+
+const [one, other] = [words(600, 2), words(600, 3)];
+
+test("longText: whole tells texts with the same beginning apart", async () => {
+	const texts = [`${beginning} ${one}`, `${beginning} ${other}`];
+	assert.ok((await window(...texts)) > 0.999999);
+	assert.ok((await whole(...texts)) < 0.999);
+});
+
+test("longText: whole finds texts with the same end similar", async () => {
+	const end = words(1800, 4);
+	const texts = [`${one} ${end}`, `${other} ${end}`];
+	assert.ok((await whole(...texts)) > (await window(...texts)) + 0.01);
+});
+
+test("longText: whole compares means of windows, weighted by tokens", async () => {
+	const [rivers, engines] = [
+		filled("river"),
+		Array(210).fill("engine").join(" "),
+	];
+	const cosine = await whole(rivers, engines);
+	const [a, b] = [512, 212];
+	const expected =
+		(a + b * cosine) / Math.hypot(a, b, Math.sqrt(2 * a * b * cosine));
+	const found = await whole(rivers, `${rivers} ${engines}`);
+	assert.ok(Math.abs(found - expected) < 1e-6, `${found}, ${expected}`);
+});
+
+test("longText: whole gives the same bits with the native backend", async () => {
+	const texts = [`${beginning} ${one}`, `${beginning} ${other}`];
+	const options = { longText: "whole", backend: "native" };
+	assert.equal(await similarity(options, ...texts), await whole(...texts));
+});
+
+test("longText: whole keeps windows in the memo, but not those of one huge text", async () => {
+	const scorer = new Scorer({ longText: "whole", precision: "fast" });
+	const fromMemo = async (text) =>
+		(await scorer.explainValue(says(text))).text.fromMemo;
+	const [one, other] = [words(600, 11), words(600, 12)];
+	assert.equal(await fromMemo(`${filled("ember")} ${one}`), false);
+	assert.equal(await fromMemo(`${filled("ember")} ${one}`), true);
+	assert.equal(await fromMemo(`${filled("ember")} ${other}`), false);
+	const long = words(510 * 65, 13);
+	assert.equal(await fromMemo(long), false);
+	assert.equal(await fromMemo(long), false);
+});
+
+/** A text that takes minutes. */
+const endless = () => says(words(1_000_000, 21));
+
+test("longText: whole ends a call with its signal, and goes on with the next", async () => {
+	const scorer = new Scorer({ longText: "whole" });
+	await scorer.warmup();
+	const signal = AbortSignal.timeout(50);
+	const score = scorer.evaluateValue(endless(), { signal });
+	const next = scorer.evaluateValue(says("river"));
+	await assert.rejects(score, { name: "TimeoutError" });
+	assert.ok((await next) > 0);
+	assert.equal(scorer.status().cacheSize, 1);
+});
+
+test("longText: whole ends a call when its scorer is closed", async () => {
+	const scorer = new Scorer({ longText: "whole" });
+	await scorer.warmup();
+	const score = scorer.evaluateValue(endless());
+	await new Promise((resolve) => setTimeout(resolve, 50));
+	scorer.close();
+	await assert.rejects(score, { code: "CLOSED" });
+});

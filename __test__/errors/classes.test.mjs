@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import util from "node:util";
+import {
+	evaluateValue,
+	InvalidTraceError,
+	Scorer,
+	ScoringError,
+	VectorCache,
+} from "@knowledgepulse/scoring";
+import { valueFrom } from "../support/child.mjs";
+import { trace } from "../support/traces.mjs";
+
+/** Calls that fail with each code. */
+const errors = {
+	INVALID_TRACE: () => evaluateValue({}),
+	INVALID_OPTION: () => new Scorer({ threads: 0 }),
+	INVALID_VECTOR: () => new VectorCache().add([1]),
+	INVALID_SNAPSHOT: () => Scorer.restore(Buffer.from("no snapshot")),
+	SNAPSHOT_IO: () => new Scorer().save("/nowhere/at/all/snapshot"),
+	EMBEDDER_UNAVAILABLE: () =>
+		new Scorer({ embedder: "required", modelDir: "nowhere" }).warmup(),
+	CLOSED: () => {
+		const scorer = new Scorer();
+		scorer.close();
+		return scorer.evaluateValue(trace());
+	},
+};
+
+const thrownBy = (call) =>
+	new Promise((resolve) => resolve(call())).then(
+		() => assert.fail("nothing was thrown"),
+		(error) => error,
+	);
+
+for (const [code, call] of Object.entries(errors)) {
+	test(`ScoringError is the class of errors with the code ${code}`, async () => {
+		const error = await thrownBy(call);
+		const name =
+			code === "INVALID_TRACE" ? "InvalidTraceError" : "ScoringError";
+		assert.ok(error instanceof ScoringError);
+		assert.ok(error instanceof Error);
+		assert.equal(error instanceof InvalidTraceError, code === "INVALID_TRACE");
+		assert.deepEqual([error.code, error.name], [code, name]);
+		assert.equal(error.constructor.name, name);
+		assert.ok(error.message.length > 0);
+		assert.ok(error.stack.startsWith(`${name}: ${error.message}`), error.stack);
+		assert.match(util.inspect(error), new RegExp(`code: '${code}'`));
+	});
+}
+
+test("ScoringError has the path of what is wrong", async () => {
+	const paths = {
+		INVALID_TRACE: "metadata",
+		INVALID_OPTION: "threads",
+		CLOSED: undefined,
+	};
+	for (const [code, path] of Object.entries(paths))
+		assert.equal((await thrownBy(errors[code])).path, path);
+});
+
+test("ScoringError has the stack of the call", () => {
+	function caller() {
+		new Scorer({ threads: 0 });
+	}
+	assert.throws(caller, ({ stack }) => stack.includes("caller"));
+});
+
+test("ScoringError ignores setters on prototypes", async () => {
+	const codes = await valueFrom(
+		async ({ scoring, input }) => {
+			const { Scorer } = scoring;
+			const closed = new Scorer();
+			const open = new Scorer();
+			const set = () => {
+				throw new Error("thrown by a setter");
+			};
+			const hostile = [Object.prototype, Error.prototype];
+			for (const prototype of hostile)
+				for (const name of ["code", "path", "score", "embedder"])
+					Object.defineProperty(prototype, name, { set, configurable: true });
+			const calls = [
+				closed.evaluateValue(input),
+				open.evaluateValue({}),
+				open.explainValue(input),
+				open.warmup(),
+			];
+			closed.close();
+			calls.push(closed.evaluateValue(input));
+			const settled = await Promise.allSettled(calls);
+			return settled.map(({ status, reason }) => reason?.code ?? status);
+		},
+		{ input: trace() },
+	);
+	assert.deepEqual(codes, [
+		...["CLOSED", "INVALID_TRACE", "fulfilled", "fulfilled", "CLOSED"],
+	]);
+});

@@ -1,0 +1,244 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+	_getLocalCache,
+	configure,
+	evaluateValue,
+	evaluateValues,
+	explainValue,
+	Scorer,
+	status,
+	VectorCache,
+} from "@knowledgepulse/scoring";
+import { assertEndedWell, run } from "../support/child.mjs";
+import { trace } from "../support/traces.mjs";
+
+/** Traces that call `trap` when one field is read, by that field. */
+function trapped(trap) {
+	const getter = (key, rest = {}) =>
+		Object.defineProperty(rest, key, { get: trap, enumerable: true });
+	const step = { type: "thought", content: "x", tool: { name: "a" } };
+	const steps = (changed) => trace({ steps: [step, changed] });
+	const handler = (name) => new Proxy([step], { [name]: trap });
+	return {
+		metadata: getter("metadata", { ...trace(), metadata: undefined }),
+		"metadata.task_domain": {
+			...trace(),
+			metadata: getter("task_domain", { success: true }),
+		},
+		"metadata.success": {
+			...trace(),
+			metadata: getter("success", { task_domain: "x" }),
+		},
+		task: getter("task", { ...trace(), task: undefined }),
+		"task.objective": { ...trace(), task: getter("objective") },
+		outcome: getter("outcome", { ...trace(), outcome: undefined }),
+		"outcome.confidence": { ...trace(), outcome: getter("confidence") },
+		steps: getter("steps", { ...trace(), steps: undefined }),
+		"steps[1]": { ...trace(), steps: getter(1, [step]) },
+		"steps[1].type": steps(getter("type", { content: "x" })),
+		"steps[1].content": steps(getter("content", { type: "thought" })),
+		"steps[1].tool": steps(getter("tool", { type: "thought" })),
+		"steps[1].tool.name": steps({ type: "thought", tool: getter("name") }),
+		"a proxied trace": new Proxy(trace(), { get: trap }),
+		"proxied steps": { ...trace(), steps: handler("get") },
+	};
+}
+
+const thrown = [
+	new Error("mine"),
+	new TypeError("mine"),
+	"a string",
+	42,
+	null,
+	undefined,
+	Symbol("s"),
+	{ code: "MINE" },
+	Object.assign(new Error("mine"), { code: "INVALID_TRACE", path: "steps" }),
+	Object.assign(new Error("mine"), { code: "CLOSED" }),
+	await evaluateValue({}).catch((error) => error),
+	{ name: "ScoringError", code: "INVALID_TRACE", path: "task", message: "" },
+];
+
+const places = Object.keys(trapped(() => {}));
+
+for (const place of places) {
+	test(`evaluateValue rejects with what a getter throws: ${place}`, async () => {
+		for (const value of thrown) {
+			const cacheSize = _getLocalCache().size;
+			const bad = trapped(() => {
+				throw value;
+			})[place];
+			const promise = evaluateValue(bad);
+			const caught = await promise.then(
+				() => assert.fail(`${place} was not read`),
+				(reason) => ({ reason }),
+			);
+			assert.ok(
+				Object.is(caught.reason, value),
+				`${place}: ${String(caught.reason)} for ${String(value)}`,
+			);
+			assert.equal(_getLocalCache().size, cacheSize, place);
+		}
+	});
+}
+
+test("functions that take options throw what a getter of the options throws", async () => {
+	for (const value of thrown) {
+		const options = (name) => ({
+			get [name]() {
+				throw value;
+			},
+		});
+		const calls = [
+			() => configure(options("embedder")),
+			() => new Scorer(options("profiles")),
+			() => new VectorCache(options("ttlMs")),
+			() => evaluateValue(trace(), options("signal")),
+			() => evaluateValues([trace()], options("errors")),
+		];
+		for (const call of calls) {
+			const caught = await new Promise((resolve) => resolve(call())).then(
+				() => assert.fail("not read"),
+				(reason) => ({ reason }),
+			);
+			assert.ok(Object.is(caught.reason, value), String(call));
+		}
+	}
+});
+
+test("evaluateValue rejects a revoked proxy with its TypeError", async () => {
+	for (const target of [{}, []]) {
+		const { proxy, revoke } = Proxy.revocable(target, {});
+		revoke();
+		await assert.rejects(evaluateValue(proxy), TypeError);
+		await assert.rejects(
+			evaluateValue({ ...trace(), steps: proxy }),
+			TypeError,
+		);
+	}
+});
+
+for (const place of Object.keys(trapped(() => {}))) {
+	test(`evaluateValue lets a getter score another trace: ${place}`, async () => {
+		_getLocalCache().clear();
+		const inner = [];
+		const outer = trapped(() => {
+			inner.push(explainValue(trace()));
+			throw new Error("read");
+		})[place];
+		await assert.rejects(evaluateValue(outer), { message: "read" });
+		const [report] = await Promise.all(inner);
+		assert.equal(report.novelty.source, "empty-cache", place);
+		assert.equal(_getLocalCache().size, inner.length);
+	});
+}
+
+test("evaluateValue lets a getter score the same trace", async () => {
+	_getLocalCache().clear();
+	let inner;
+	const value = trace();
+	const steps = [{ type: "observation", content: "They are sorted" }];
+	Object.defineProperty(value, "steps", {
+		get() {
+			inner ??= explainValue({ ...trace(), steps });
+			return steps;
+		},
+	});
+	const outer = await explainValue(value);
+	const similarities = [outer, await inner].map(
+		({ novelty }) => novelty.maxSimilarity,
+	);
+	// Either of the two may be first; the second repeats it.
+	assert.equal(
+		similarities.filter((similarity) => similarity === null).length,
+		1,
+		String(similarities),
+	);
+	assert.ok(Math.max(...similarities) > 0.999999, String(similarities));
+	assert.equal(_getLocalCache().size, 2);
+});
+
+test("evaluateValue lets a getter score its own trace without end", async () => {
+	// With hardly any stack left, Node.js itself may print a warning.
+	const ended = await run(async ({ scoring }) => {
+		const scores = [];
+		const value = {
+			metadata: { task_domain: "", success: true },
+			task: { objective: "" },
+			outcome: { confidence: 1 },
+		};
+		value.steps = [
+			{
+				get type() {
+					scores.push(scoring.evaluateValue(value));
+					return "thought";
+				},
+			},
+		];
+		scores.push(scoring.evaluateValue(value));
+		const settled = await Promise.allSettled(scores);
+		return {
+			depth: scores.length,
+			endings: [
+				...new Set(settled.map(({ value, reason }) => value ?? reason.name)),
+			],
+		};
+	});
+	assertEndedWell(ended);
+	const outcome = ended.value;
+	assert.ok(outcome.depth > 10, `depth ${outcome.depth}`);
+	for (const ending of outcome.endings)
+		assert.ok([0.1, "RangeError"].includes(ending), String(ending));
+});
+
+test("evaluateValue rejects steps that a getter removes", async () => {
+	const value = trace();
+	value.steps = [
+		{
+			get type() {
+				value.steps.length = 1;
+				return "thought";
+			},
+		},
+		{ type: "thought" },
+	];
+	const path = "steps[1]";
+	await assert.rejects(evaluateValue(value), { code: "INVALID_TRACE", path });
+});
+
+test("evaluateValue checks steps whose proxy gives a wrong length", async () => {
+	const lie = (length) =>
+		trace({
+			steps: new Proxy([{ type: "thought" }], {
+				get: (target, key) => (key === "length" ? length : target[key]),
+			}),
+		});
+	for (const length of [0, -1, Number.NaN, "1", undefined, null, {}]) {
+		const score = await evaluateValue(lie(length));
+		assert.ok(score >= 0 && score <= 1, `${String(length)}: ${score}`);
+	}
+	for (const length of [2, 1e6, 2 ** 32, 2 ** 53, Number.POSITIVE_INFINITY]) {
+		await assert.rejects(
+			evaluateValue(lie(length)),
+			{ path: "steps[1]" },
+			String(length),
+		);
+	}
+});
+
+test("evaluateValue lets a getter clear the cache", async () => {
+	await evaluateValue(trace());
+	const value = trace();
+	Object.defineProperty(value, "steps", {
+		get() {
+			_getLocalCache().clear();
+			return [];
+		},
+	});
+	assert.equal((await explainValue(value)).novelty.source, "empty-cache");
+});
+
+test("status has nothing pending after all getters", () => {
+	assert.equal(status().pending, 0);
+});

@@ -1,0 +1,274 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+	_getLocalCache,
+	evaluateValue,
+	explainValue,
+	InvalidTraceError,
+} from "@knowledgepulse/scoring";
+import fc from "fast-check";
+import { faultsOf } from "../../benchmark/dist/typescript/faults.js";
+import { mutate, mutations } from "../support/mutations.mjs";
+import { trace } from "../support/traces.mjs";
+
+const MUTATIONS = 1_000;
+
+/** A valid trace with `value` at `path`, such as `steps[1].tool.name`, or without that field. */
+function traceWith(path, ...value) {
+	const whole = {
+		trace: trace({
+			steps: ["a", "b"].map((name) => ({
+				type: "tool_call",
+				content: name,
+				tool: { name },
+			})),
+		}),
+	};
+	const keys =
+		path === "trace"
+			? ["trace"]
+			: ["trace", ...path.split(/[.[\]]+/).filter(Boolean)];
+	const last = keys.pop();
+	const owner = keys.reduce((object, key) => object[key], whole);
+	if (value.length === 0) delete owner[last];
+	else owner[last] = value[0];
+	return whole.trace;
+}
+
+/** Values that are never part of a trace, after their description in messages. */
+const STRANGE = [
+	["a symbol", Symbol("s")],
+	["a function", () => {}],
+	["a function", class {}],
+	["42n", 42n],
+	[`1${"0".repeat(39)}…n`, 10n ** 100_000n],
+];
+
+const PRIMITIVE = [
+	["undefined", undefined],
+	["null", null],
+	["true", true],
+	["false", false],
+	["42", 42],
+	["-1.5", -1.5],
+	["NaN", Number.NaN],
+	["Infinity", Number.POSITIVE_INFINITY],
+	["1e+21", 1e21],
+	['"text"', "text"],
+	['""', ""],
+];
+
+const OBJECTS = [
+	["an object", {}],
+	["an object", new String("text")],
+	["an object", new Map()],
+	["an object", new Float32Array(2)],
+	["an array", []],
+	["an array", new Proxy([1], {})],
+];
+
+const SCALARS = [...STRANGE, ...PRIMITIVE];
+
+const without = (...unwanted) =>
+	[...SCALARS, ...OBJECTS].filter(([found]) => !unwanted.includes(found));
+
+const noObject = ["an object", SCALARS];
+
+const noString = ["a string", without('"text"', '""')];
+
+const expectations = {
+	trace: noObject,
+	metadata: noObject,
+	task: noObject,
+	outcome: noObject,
+	"task.objective": noString,
+	"metadata.task_domain": noString,
+	"metadata.success": ["a boolean", without("true", "false")],
+	"outcome.confidence": [
+		"a finite number in [0, 1]",
+		[
+			...without(),
+			["-5e-324", -5e-324],
+			["1.0000000000000002", 1 + Number.EPSILON],
+			["-Infinity", Number.NEGATIVE_INFINITY],
+			['"0.5"', "0.5"],
+		],
+	],
+	steps: ["an array", [...without("an array"), ["an object", { length: 0 }]]],
+	"steps[0]": noObject,
+	"steps[1]": noObject,
+	"steps[0].type": noString,
+	"steps[1].type": noString,
+	"steps[1].content": [
+		"a string, null or nothing",
+		without('"text"', '""', "null", "undefined"),
+	],
+	"steps[1].tool": [
+		"an object, null or nothing",
+		SCALARS.filter(([found]) => found !== "null" && found !== "undefined"),
+	],
+	"steps[1].tool.name": ["a string", without('"text"', '""', "undefined")],
+};
+
+for (const [path, [expected, values]] of Object.entries(expectations)) {
+	test(`evaluateValue and explainValue reject traces without a valid ${path}`, async () => {
+		for (const [found, value] of values) {
+			const message = `${path}: expected ${expected}, got ${found}`;
+			for (const score of [evaluateValue, explainValue]) {
+				const error = await score(traceWith(path, value)).then(
+					() => assert.fail(`accepted: ${message}`),
+					(e) => e,
+				);
+				assert.ok(error instanceof InvalidTraceError, message);
+				assert.deepEqual(
+					[error.code, error.path, error.message],
+					["INVALID_TRACE", path, message],
+				);
+			}
+		}
+	});
+}
+
+test("evaluateValue rejects traces without a required field", async () => {
+	const optional = [
+		"trace",
+		"steps[0]",
+		"steps[1]",
+		"steps[1].content",
+		"steps[1].tool",
+		"steps[1].tool.name",
+	];
+	for (const path of Object.keys(expectations).filter(
+		(path) => !optional.includes(path),
+	)) {
+		const message = `${path}: expected ${expectations[path][0]}, got undefined`;
+		await assert.rejects(evaluateValue(traceWith(path)), {
+			code: "INVALID_TRACE",
+			path,
+			message,
+		});
+	}
+	for (const path of ["steps[0]", "steps[1]"]) {
+		await assert.rejects(evaluateValue(traceWith(path)), {
+			path,
+			message: `${path}: expected an object, got undefined`,
+		});
+	}
+});
+
+test("evaluateValue names one of several faults", async () => {
+	const bad = {
+		...trace(),
+		task: 1,
+		metadata: { success: 1 },
+		steps: [{ type: 1 }, 1],
+	};
+	const { path } = await evaluateValue(bad).catch((error) => error);
+	assert.ok(faultsOf(bad).includes(path), path);
+});
+
+test("evaluateValue quotes strings in messages, and cuts long ones", async () => {
+	const rows = [
+		["it's", `"it's"`],
+		['say "so"', String.raw`"say \"so\""`],
+		["x".repeat(40), `"${"x".repeat(40)}"`],
+		["x".repeat(41), `"${"x".repeat(40)}"…`],
+		["😀".repeat(1e6), `"${"😀".repeat(40)}"…`],
+	];
+	for (const [value, shown] of rows) {
+		await assert.rejects(evaluateValue(traceWith("steps", value)), {
+			message: `steps: expected an array, got ${shown}`,
+		});
+	}
+});
+
+const accepted = [
+	["steps: []", traceWith("steps", [])],
+	[
+		"a step that is an array with a type",
+		traceWith("steps[0]", Object.assign([], { type: "thought" })),
+	],
+	["content: null", traceWith("steps[0].content", null)],
+	["content: undefined", traceWith("steps[0].content", undefined)],
+	["no content", traceWith("steps[0].content")],
+	["tool: null", traceWith("steps[0].tool", null)],
+	["tool: undefined", traceWith("steps[0].tool", undefined)],
+	["tool: []", traceWith("steps[0].tool", [])],
+	["no tool", traceWith("steps[0].tool")],
+	["tool: {}", traceWith("steps[0].tool", {})],
+	["tool.name: undefined", traceWith("steps[0].tool.name", undefined)],
+	["tool.name: ''", traceWith("steps[0].tool.name", "")],
+	["an unknown type", traceWith("steps[0].type", "dream")],
+	["an unknown domain", traceWith("metadata.task_domain", "dream")],
+	["confidence: -0", traceWith("outcome.confidence", -0)],
+	["confidence: 1", traceWith("outcome.confidence", 1)],
+	["lone surrogates", traceWith("task.objective", "\ud800 and \udc00")],
+	["an empty objective", traceWith("task.objective", "")],
+];
+
+for (const [name, value] of accepted) {
+	test(`evaluateValue accepts ${name}`, async () => {
+		assert.deepEqual(faultsOf(value), [], name);
+		const score = await evaluateValue(value);
+		assert.ok(score >= 0 && score <= 1, `${name}: ${score}`);
+	});
+}
+
+test(`evaluateValue scores or rejects ${MUTATIONS} generated mutations, and names a fault`, async (t) => {
+	const counts = { scored: 0, rejected: 0 };
+	const property = fc.asyncProperty(mutations, async (list) => {
+		const mutant = mutate(traceWith("id", "kp:trace:mutant"), list);
+		const expected = faultsOf(mutant);
+		const promise = evaluateValue(mutant);
+		assert.ok(promise instanceof Promise);
+		const { score, error } = await promise.then(
+			(score) => ({ score }),
+			(error) => ({ error }),
+		);
+		if (expected.length === 0) {
+			assert.ifError(error);
+			assert.ok(score >= 0 && score <= 1, String(score));
+			counts.scored += 1;
+		} else {
+			assert.equal(error?.code, "INVALID_TRACE", String(error ?? score));
+			assert.ok(
+				expected.includes(error.path),
+				`${error.message}, but the faults are ${expected}`,
+			);
+			assert.ok(
+				error.message.startsWith(`${error.path}: expected `),
+				error.message,
+			);
+			counts.rejected += 1;
+		}
+	});
+	await fc.assert(property, { numRuns: MUTATIONS });
+	t.diagnostic(`${counts.scored} scored, ${counts.rejected} rejected`);
+	assert.ok(
+		Math.min(counts.scored, counts.rejected) > MUTATIONS / 20,
+		JSON.stringify(counts),
+	);
+});
+
+test("evaluateValue leaves the cache as it was when it rejects a trace", async () => {
+	const cache = _getLocalCache();
+	cache.clear();
+	await evaluateValue(trace());
+	const bad = [
+		traceWith("steps[1].type", 1),
+		traceWith("outcome.confidence", 2),
+		traceWith("task", null),
+		5,
+	];
+	const rejected = bad.map((value) =>
+		assert.rejects(evaluateValue(value), { code: "INVALID_TRACE" }),
+	);
+	assert.equal(cache.size, 1);
+	const { novelty } = await explainValue(traceWith("steps[1].type", "dream"));
+	await Promise.all(rejected);
+	assert.ok(
+		novelty.maxSimilarity < 0.99,
+		`as new as the bad ones: ${novelty.maxSimilarity}`,
+	);
+	assert.equal(cache.size, 2);
+});

@@ -1,0 +1,213 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { assertQuiet, run, valueFrom } from "../support/child.mjs";
+import { says, words } from "../support/traces.mjs";
+
+/** How many times a worker is ended at each moment. */
+const ROUNDS = 4;
+
+const texts = (count) =>
+	Array.from({ length: count }, (_, i) => says(words(i % 3 ? 400 : 3, i)));
+
+test("evaluateValue has a cache for each worker", async () => {
+	const results = await valueFrom(
+		async ({ scoring, input }) => {
+			const { ended, startWorker } = await import("./support/workers.mjs");
+			const workers = Array.from({ length: 4 }, () =>
+				ended(startWorker(input, "scores")),
+			);
+			const here = await Promise.all(
+				input.map((trace) => scoring.evaluateValue(trace)),
+			);
+			return {
+				here,
+				workers: await Promise.all(workers),
+				cacheSize: scoring.status().cacheSize,
+			};
+		},
+		{ input: texts(12) },
+	);
+	assert.equal(results.cacheSize, 12);
+	assert.equal(new Set(results.here).size, 12, "the texts are different");
+	for (const { code, told } of results.workers) {
+		assert.equal(code, 0);
+		assert.deepEqual(told.at(-1).scores, results.here);
+	}
+});
+
+test("Scorer shares one model among four workers", async () => {
+	/** The memory of a process with four workers, of which `scoring` score. */
+	const memory = (scoring) =>
+		valueFrom(
+			async ({ input }) => {
+				const { once } = await import("node:events");
+				const { Worker } = await import("node:worker_threads");
+				const file = new URL("./support/scorer-worker.mjs", import.meta.url);
+				const workers = Array.from({ length: 4 }, (_, index) => {
+					const workerData = index < input.scoring ? input.traces : [];
+					return new Worker(file, { workerData, execArgv: [] });
+				});
+				await Promise.all(workers.map((worker) => once(worker, "message")));
+				const { rss } = process.memoryUsage();
+				for (const worker of workers) worker.postMessage("end");
+				const exits = workers.map((worker) => once(worker, "exit"));
+				return { rss, codes: (await Promise.all(exits)).flat() };
+			},
+			{ preload: false, input: { scoring, traces: texts(12) } },
+		);
+	const [none, one, four] = [await memory(0), await memory(1), await memory(4)];
+	assert.deepEqual(four.codes, [0, 0, 0, 0]);
+	assert.ok(one.rss > none.rss * 1.1, "one loads a model");
+	assert.ok(four.rss < one.rss * 1.1, `${four.rss} bytes, of one ${one.rss}`);
+});
+
+describe("the end of a worker", { concurrency: 2 }, () => {
+	/** Terminates workers some time after `input.moment`; then scores in the main thread. */
+	const terminateWorkers = async ({ input }) => {
+		const { setTimeout: sleep } = await import("node:timers/promises");
+		const { ended, startWorker, tells } = await import("./support/workers.mjs");
+		const endings = [];
+		const terminate = async (delay) => {
+			const worker = startWorker(input.traces, "return");
+			const ending = ended(worker);
+			if (input.moment !== "started") await tells(worker, input.moment);
+			await sleep(delay);
+			await worker.terminate();
+			endings.push(await ending);
+		};
+		for (let round = 0; round < input.rounds; round++) {
+			await Promise.all([
+				terminate(round * input.delay),
+				terminate(round * input.delay),
+			]);
+		}
+		const { evaluateValue, status } = await import("@knowledgepulse/scoring");
+		const score = await evaluateValue(input.traces[0]);
+		return { endings, score, pending: status().pending };
+	};
+
+	const moments = [
+		["started", 0],
+		["started", 25],
+		["imported", 0],
+		["called", 0],
+		["called", 40],
+		["scored", 0],
+		["scored", 30],
+	];
+
+	for (const [moment, delay] of moments) {
+		test(`worker.terminate() ends a worker that has ${moment}, ${delay} ms later each time`, async () => {
+			const input = { traces: texts(30), moment, delay, rounds: ROUNDS };
+			const found = await valueFrom(terminateWorkers, {
+				input,
+				preload: false,
+			});
+			assert.equal(found.endings.length, 2 * ROUNDS);
+			for (const { message } of found.endings) assert.equal(message, undefined);
+			assert.ok(found.score > 0 && found.score < 1, String(found.score));
+			assert.equal(found.pending, 0);
+		});
+	}
+
+	const endings = [
+		["by its own process.exit()", "exit", 4, undefined],
+		[
+			"by its own process.exit() after a score",
+			"exit after a score",
+			4,
+			undefined,
+		],
+		["by an error of its own", "throw", 1, "thrown on purpose"],
+		["by itself, when its promises have settled", "return", 0, undefined],
+	];
+
+	for (const [name, ending, code, message] of endings) {
+		test(`a worker can end ${name}`, async () => {
+			const found = await valueFrom(
+				async ({ scoring, input }) => {
+					const { ended, startWorker } = await import("./support/workers.mjs");
+					const worker = ended(startWorker(input.traces, input.ending));
+					const here = scoring.evaluateValue(input.traces[0]);
+					return { ...(await worker), here: await here };
+				},
+				{ input: { traces: texts(20), ending } },
+			);
+			assert.deepEqual([found.code, found.message], [code, message]);
+			if (code === 0)
+				assert.deepEqual(found.told, ["imported", "called", "scored"]);
+			assert.ok(found.here > 0 && found.here < 1, String(found.here));
+		});
+	}
+});
+
+describe("process.exit() of the main thread", { concurrency: 2 }, () => {
+	const expected = { code: 9, signal: null, stdout: "", stderr: "" };
+
+	const endingOf = ({ code, signal, stdout, stderr }) => ({
+		code,
+		signal,
+		stdout,
+		stderr,
+	});
+
+	for (const moment of ["imported", "called", "scored"]) {
+		test(`process.exit() ends a worker that alone has loaded the addon, and has ${moment}`, async () => {
+			for (let round = 0; round < ROUNDS; round++) {
+				const ended = await run(
+					async ({ input }) => {
+						const { startWorker, tells } = await import(
+							"./support/workers.mjs"
+						);
+						await tells(startWorker(input.traces, "return"), input.moment);
+						setTimeout(() => process.exit(9), input.delay);
+					},
+					{
+						input: { traces: texts(30), moment, delay: round * 15 },
+						preload: false,
+					},
+				);
+				assert.deepEqual(endingOf(ended), expected, `round ${round}`);
+			}
+		});
+	}
+
+	test("process.exit() ends four workers and the main thread while they score", async () => {
+		for (let round = 0; round < ROUNDS; round++) {
+			const ended = await run(
+				async ({ scoring, input }) => {
+					const { startWorker, tells } = await import("./support/workers.mjs");
+					const workers = Array.from({ length: 4 }, () =>
+						startWorker(input.traces, "return"),
+					);
+					for (const trace of input.traces) scoring.evaluateValue(trace);
+					await Promise.all(
+						workers
+							.slice(0, 1 + input.round)
+							.map((worker) => tells(worker, "scored")),
+					);
+					process.exit(9);
+				},
+				{ input: { traces: texts(8), round } },
+			);
+			assert.deepEqual(endingOf(ended), expected, `round ${round}`);
+		}
+	});
+});
+
+test("evaluateValue gives twenty workers, one after another, the same scores", async () => {
+	const ended = await run(
+		async ({ input, send }) => {
+			const { ended, startWorker } = await import("./support/workers.mjs");
+			for (let i = 0; i < 20; i++)
+				send(await ended(startWorker(input, "scores")));
+		},
+		{ input: texts(2), preload: false },
+	);
+	assertQuiet(ended);
+	assert.equal(ended.values.length, 20);
+	for (const { code, told } of ended.values) {
+		assert.equal(code, 0);
+		assert.deepEqual(told.at(-1).scores, ended.values[0].told.at(-1).scores);
+	}
+});

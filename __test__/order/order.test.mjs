@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+	_getLocalCache,
+	evaluateValue,
+	explainValue,
+	remember,
+	status,
+	warmup,
+} from "@knowledgepulse/scoring";
+import { assertSame, oneByOne } from "../support/scores.mjs";
+import { random, says, trace, words } from "../support/traces.mjs";
+
+/** Traces with texts of very different lengths, some of them equal. */
+function mixed(seed) {
+	const lengths = [900, 1, 0, 400, 2, 30, 900, 1, 1, 120, 3, 0, 250, 8, 900, 2];
+	const next = random(seed);
+	return lengths.map((length, i) => {
+		const domain = ["code", "finance", "general"][i % 3];
+		const content = words(length, Math.floor(next() * 8));
+		const steps = [
+			{ type: "observation", content },
+			{ type: "tool_call", tool: { name: "a" } },
+			{ type: "tool_call", tool: { name: "b" } },
+		];
+		return trace({
+			objective: `Read ${i % 5}`,
+			domain,
+			steps,
+			confidence: i / 16,
+		});
+	});
+}
+
+for (const [name, value] of Object.entries({
+	"a short trace": trace(),
+	"an empty trace": trace({ objective: "", steps: [] }),
+	"a long trace": says(words(2000, 1)),
+})) {
+	test(`evaluateValue finds nothing new in ${name} the second time`, async () => {
+		_getLocalCache().clear();
+		assert.equal((await explainValue(value)).novelty.source, "empty-cache");
+		await evaluateValue(says("something else in between"));
+		const { dimensions, novelty } = await explainValue(structuredClone(value));
+		assert.equal(novelty.source, "cache");
+		assert.ok(dimensions.novelty < 1e-6, `novelty ${dimensions.novelty}`);
+		assert.ok(
+			novelty.maxSimilarity <= 1,
+			`similarity ${novelty.maxSimilarity}`,
+		);
+	});
+}
+
+test("evaluateValue finds another trace new", async () => {
+	_getLocalCache().clear();
+	await evaluateValue(says("The recipe needs three eggs and a pinch of salt."));
+	const { dimensions } = await explainValue(
+		says("TypeError: cannot read properties of undefined"),
+	);
+	assert.ok(dimensions.novelty > 0.5, `novelty ${dimensions.novelty}`);
+});
+
+for (const seed of [1, 2]) {
+	test(`evaluateValue gives 16 traces of mixed length in flight the scores of awaited calls, seed ${seed}`, async () => {
+		const traces = mixed(seed);
+		const expected = await oneByOne(traces);
+		assert.ok(new Set(expected).size > 10, `hardly two alike: ${expected}`);
+		for (let round = 0; round < 2; round++) {
+			_getLocalCache().clear();
+			assertSame(
+				await Promise.all(traces.map((value) => evaluateValue(value))),
+				expected,
+			);
+		}
+	});
+}
+
+test("evaluateValue gives 300 short traces in flight the scores of awaited calls", async () => {
+	const traces = Array.from({ length: 300 }, (_, i) =>
+		says(words(1 + (i % 4), i)),
+	);
+	const expected = await oneByOne(traces);
+	_getLocalCache().clear();
+	assertSame(
+		await Promise.all(traces.map((value) => evaluateValue(value))),
+		expected,
+	);
+});
+
+test("evaluateValue and explainValue share one order", async () => {
+	const traces = mixed(3);
+	const expected = await oneByOne(traces);
+	_getLocalCache().clear();
+	const calls = traces.map(async (value, i) =>
+		i % 2 ? evaluateValue(value) : (await explainValue(value)).score,
+	);
+	assertSame(await Promise.all(calls), expected);
+});
+
+test("evaluateValue scores as if rejected calls had not been made", async () => {
+	const traces = mixed(4);
+	const expected = await oneByOne(traces);
+	_getLocalCache().clear();
+	const rejected = [];
+	const calls = traces.map((value, i) => {
+		const bad = [
+			5,
+			{ ...value, steps: [...value.steps, {}] },
+			{ ...value, outcome: {} },
+		][i % 3];
+		rejected.push(
+			assert.rejects(evaluateValue(bad), { code: "INVALID_TRACE" }),
+		);
+		return evaluateValue(value);
+	});
+	assertSame(await Promise.all(calls), expected);
+	await Promise.all(rejected);
+	assert.equal(_getLocalCache().size, traces.length);
+});
+
+test("evaluateValue compares with the whole cache or an empty one when it is cleared meanwhile", async () => {
+	_getLocalCache().clear();
+	await evaluateValue(trace());
+	const call = explainValue(trace());
+	_getLocalCache().clear();
+	const { novelty } = await call;
+	// The call may have had its turn before clear(), but never sees half of a cache.
+	assert.ok(novelty.maxSimilarity === null || novelty.maxSimilarity > 0.999999);
+});
+
+test("evaluateValue settles its promises in the order of the calls", async () => {
+	const settled = [];
+	// The first one is slow because it is new; the others have to wait for it.
+	const traces = [says(words(900, 55)), ...mixed(5)];
+	const calls = traces.map((value, i) =>
+		evaluateValue(value).then(() => settled.push(i)),
+	);
+	assert.equal(status().pending, calls.length);
+	await Promise.all(calls);
+	assert.deepEqual(
+		settled,
+		calls.map((_, i) => i),
+	);
+	assert.equal(status().pending, 0);
+});
+
+test("evaluateValue rejects an invalid trace without waiting for earlier calls", async () => {
+	const settled = [];
+	const good = evaluateValue(says(words(2000, 1))).then(() =>
+		settled.push("good"),
+	);
+	const bad = evaluateValue({}).catch(() => settled.push("bad"));
+	await Promise.all([good, bad]);
+	assert.deepEqual(settled, ["bad", "good"]);
+});
+
+test("evaluateValue leaves the event loop free", async () => {
+	let turns = 0;
+	let done = false;
+	const calls = Promise.all(mixed(6).map((value) => evaluateValue(value))).then(
+		() => {
+			done = true;
+		},
+	);
+	while (!done) {
+		await new Promise(setImmediate);
+		turns += 1;
+	}
+	await calls;
+	assert.ok(turns > 100, `${turns} turns`);
+});
+
+test("calls of every kind settle in the order in which they were made", async () => {
+	const kinds = [remember, () => warmup(), explainValue, evaluateValue];
+	const settled = [];
+	const calls = Array.from({ length: 40 }, async (_, index) => {
+		await kinds[index % kinds.length](says(`thought ${index}`));
+		settled.push(index);
+	});
+	// Blocks the event loop, so that many answers are ready when it continues.
+	Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
+	await Promise.all(calls);
+	assert.deepEqual(settled, [...Array(40).keys()]);
+});

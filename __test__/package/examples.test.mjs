@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import * as scoring from "@knowledgepulse/scoring";
+import { temporaryFolder } from "../support/model-folder.mjs";
+
+const checkout = fileURLToPath(new URL("../..", import.meta.url));
+const declarations = readFileSync(join(checkout, "index.d.ts"), "utf8");
+
+const COMMENT = /\/\*\*(?:(?!\*\/)[\s\S])*\*\//g;
+const EXPORT =
+	/(\/\*\*(?:(?!\*\/)[\s\S])*\*\/)?\s*^export (?:declare |abstract )*(?:function|class|interface|type|const|enum|namespace) (\w+)/gm;
+
+/** The examples of a documentation comment; `undefined` for one without a ts block. */
+function examplesIn(comment) {
+	const text = comment.replaceAll(/^[ \t]*(\/\*\*|\*\/|\*) ?/gm, "");
+	return text
+		.split(/^@/m)
+		.filter((tag) => tag.startsWith("example"))
+		.map((tag) => /^```ts\n([\s\S]*?)^```$/m.exec(tag)?.[1]);
+}
+
+test("index.d.ts has an example for every export", () => {
+	const exported = new Map();
+	for (const [, comment = "", name] of declarations.matchAll(EXPORT))
+		exported.set(name, (exported.get(name) ?? 0) + examplesIn(comment).length);
+	for (const name of Object.keys(scoring))
+		assert.ok(exported.has(name), `${name} is not declared`);
+	const without = [...exported].filter(([, count]) => count === 0);
+	assert.deepEqual(
+		without.map(([name]) => name),
+		[],
+	);
+});
+
+test("index.d.ts has examples that compile in strict mode", (t) => {
+	const examples = [...declarations.matchAll(COMMENT)].flatMap(([comment]) =>
+		examplesIn(comment),
+	);
+	assert.ok(!examples.includes(undefined), "an @example without a ts block");
+	const folder = temporaryFolder(t);
+	const modules = join(folder, "node_modules");
+	mkdirSync(join(modules, "@knowledgepulse"), { recursive: true });
+	symlinkSync(checkout, join(modules, "@knowledgepulse/scoring"), "junction");
+	symlinkSync(
+		join(checkout, "node_modules/@types"),
+		join(modules, "@types"),
+		"junction",
+	);
+	const { compilerOptions } = JSON.parse(
+		readFileSync(join(checkout, "__test__/tsconfig.json"), "utf8"),
+	);
+	writeFileSync(
+		join(folder, "tsconfig.json"),
+		JSON.stringify({ compilerOptions, include: ["*.mts"] }),
+	);
+	// The export makes every example a module.
+	for (const [index, example] of examples.entries())
+		writeFileSync(join(folder, `${index}.mts`), `${example}\nexport {};\n`);
+	const typescript = join(checkout, "node_modules/typescript");
+	const { bin } = JSON.parse(
+		readFileSync(join(typescript, "package.json"), "utf8"),
+	);
+	const { status, stdout, stderr } = spawnSync(
+		process.execPath,
+		[join(typescript, bin.tsc), "-p", "."],
+		{ cwd: folder, encoding: "utf8" },
+	);
+	const failing = [...new Set(stdout.match(/^\d+(?=\.mts)/gm))];
+	assert.equal(
+		status,
+		0,
+		[stdout, stderr, ...failing.map((index) => examples[index])].join("\n"),
+	);
+});

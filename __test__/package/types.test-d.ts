@@ -1,0 +1,345 @@
+// Compiled, never run: a line below `@ts-expect-error` must not compile, every other one must.
+
+import {
+	_getLocalCache,
+	type ConfigureOptions,
+	configure,
+	evaluateValue,
+	evaluateValues,
+	explainValue,
+	InvalidTraceError,
+	peekValue,
+	type ReasoningTrace,
+	type ReasoningTraceStep,
+	remember,
+	type ScoreReport,
+	Scorer,
+	ScoringError,
+	type ScoringStatus,
+	type ScoringWeights,
+	status,
+	VectorCache,
+	type VectorCacheOptions,
+	warmup,
+} from "@knowledgepulse/scoring";
+
+/** Exactly the same type, in both directions. */
+type Same<A, B> =
+	(<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2
+		? true
+		: false;
+declare function expectType<T>(): <U>(
+	value: U,
+	...same: Same<T, U> extends true ? [] : [never]
+) => void;
+
+// Types as the SDK's users have them.
+
+type PrivacyLevel = "aggregated" | "federated" | "private";
+type Visibility = "private" | "org" | "network";
+interface SdkMetadata {
+	created_at: string;
+	agent_id?: string;
+	session_id?: string;
+	task_domain: string;
+	success: boolean;
+	quality_score: number;
+	validated_by?: string[];
+	visibility: Visibility;
+	privacy_level: PrivacyLevel;
+}
+interface SdkStep {
+	step_id: number;
+	type: "thought" | "tool_call" | "observation" | "error_recovery";
+	content?: string;
+	tool?: { name: string; mcp_server?: string };
+	input?: Record<string, unknown>;
+	output_summary?: string;
+	metadata?: Record<string, unknown>;
+	latency_ms?: number;
+}
+interface SdkTrace {
+	"@context": "https://openknowledgepulse.org/schema/v1";
+	"@type": "ReasoningTrace";
+	id: string;
+	metadata: SdkMetadata;
+	task: {
+		objective: string;
+		domain?: string;
+		context?: Record<string, unknown>;
+	};
+	steps: SdkStep[];
+	outcome: {
+		result_summary: string;
+		confidence: number;
+		external_validation?: unknown;
+	};
+}
+
+declare const sdkTrace: SdkTrace;
+expectType<Promise<number>>()(evaluateValue(sdkTrace));
+expectType<Promise<ScoreReport>>()(explainValue(sdkTrace));
+const assigned: ReasoningTrace = sdkTrace;
+const step: ReasoningTraceStep = sdkTrace.steps[0] as SdkStep;
+declare const readonlyTrace: Readonly<Omit<SdkTrace, "steps">> & {
+	readonly steps: readonly Readonly<SdkStep>[];
+};
+evaluateValue(readonlyTrace);
+const scoreFunction: (trace: SdkTrace) => Promise<number> = evaluateValue;
+
+// A literal with nothing but what is needed, and with everything that is allowed.
+
+const metadata = { task_domain: "code", success: true };
+const least = {
+	metadata,
+	task: { objective: "" },
+	steps: [],
+	outcome: { confidence: 0 },
+};
+evaluateValue(least);
+evaluateValue({
+	"@context": "https://knowledgepulse.dev/schema/v1",
+	"@type": "ReasoningTrace",
+	id: "kp:trace:1",
+	metadata: {
+		task_domain: "code",
+		success: true,
+		created_at: "",
+		quality_score: 0,
+		visibility: "network",
+		privacy_level: "aggregated",
+	},
+	task: { objective: "" },
+	steps: [
+		{ type: "thought" },
+		{
+			step_id: 1,
+			type: "something of my own",
+			content: null,
+			tool: null,
+			input: 5,
+		},
+		{ type: "tool_call", content: "x", tool: {} },
+		{ type: "tool_call", tool: { name: "a" }, input: { deep: [1] } },
+	],
+	outcome: { confidence: 1, result_summary: "" },
+});
+
+// What is no trace.
+
+// @ts-expect-error no trace
+evaluateValue();
+// @ts-expect-error no object
+evaluateValue("trace");
+// @ts-expect-error no object
+evaluateValue(null);
+// @ts-expect-error nothing of it
+evaluateValue({});
+// @ts-expect-error no objective
+evaluateValue({ ...least, task: {} });
+// @ts-expect-error objective
+evaluateValue({ ...least, task: { objective: 5 } });
+// @ts-expect-error no task_domain
+evaluateValue({ ...least, metadata: { success: true } });
+// @ts-expect-error success
+evaluateValue({ ...least, metadata: { task_domain: "code", success: "yes" } });
+// @ts-expect-error confidence
+evaluateValue({ ...least, outcome: { confidence: "high" } });
+// @ts-expect-error no confidence
+evaluateValue({ ...least, outcome: {} });
+// @ts-expect-error steps
+evaluateValue({ ...least, steps: {} });
+// @ts-expect-error a step without a type
+evaluateValue({ ...least, steps: [{ content: "x" }] });
+// @ts-expect-error type
+evaluateValue({ ...least, steps: [{ type: 5 }] });
+// @ts-expect-error content
+evaluateValue({ ...least, steps: [{ type: "thought", content: 5 }] });
+// @ts-expect-error tool
+evaluateValue({ ...least, steps: [{ type: "thought", tool: "hammer" }] });
+// @ts-expect-error tool.name
+evaluateValue({ ...least, steps: [{ type: "thought", tool: { name: 5 } }] });
+// @ts-expect-error a promise of a number is no number
+const score: number = evaluateValue(least);
+
+// The report.
+
+declare const report: ScoreReport;
+expectType<number>()(report.score);
+expectType<ScoringWeights>()(report.weights);
+expectType<"cache" | "empty-cache" | "no-embedder" | "over-budget">()(
+	report.novelty.source,
+);
+expectType<string | null>()(report.novelty.nearest);
+expectType<number | undefined>()(report.text?.tokens);
+expectType<boolean | undefined>()(report.text?.fromMemo);
+expectType<number>()(report.times.infer);
+expectType<number | null>()(report.novelty.maxSimilarity);
+expectType<string | null>()(report.novelty.reason);
+expectType<string>()(report.profile);
+const weights: ScoringWeights = {
+	complexity: 0.25,
+	novelty: 0.35,
+	toolDiversity: 0.15,
+	outcomeConfidence: 0.25,
+};
+// @ts-expect-error a weight is missing
+const fewWeights: ScoringWeights = {
+	complexity: 1,
+	novelty: 0,
+	toolDiversity: 0,
+};
+
+// Errors.
+
+declare const caught: unknown;
+if (caught instanceof InvalidTraceError) {
+	expectType<"INVALID_TRACE">()(caught.code);
+	expectType<string>()(caught.path);
+} else if (caught instanceof ScoringError) {
+	expectType<string>()(caught.code);
+	expectType<string | undefined>()(caught.path);
+}
+declare const invalid: InvalidTraceError;
+const error: Error = invalid;
+const scoringError: ScoringError = invalid;
+
+// The cache.
+
+const cache = new VectorCache({ maxElements: 10, dimensions: 3, ttlMs: 1000 });
+new VectorCache();
+expectType<VectorCache>()(_getLocalCache());
+expectType<number>()(cache.size);
+expectType<void>()(cache.add(new Float32Array(3)));
+expectType<number>()(cache.maxCosineSimilarity([1, 2, 3]));
+cache.add(new Float64Array(3));
+cache.add([1, 2, 3] as const);
+cache.add({ length: 1, 0: 1 });
+expectType<void>()(cache.evictExpired());
+expectType<void>()(cache.clear());
+// @ts-expect-error the size is not to be set
+cache.size = 0;
+// @ts-expect-error no numbers
+cache.add(["1"]);
+// @ts-expect-error bigints
+cache.add(new BigInt64Array(3));
+// @ts-expect-error unknown option
+new VectorCache({ capacity: 5 });
+// @ts-expect-error an option of another type
+const cacheOptions: VectorCacheOptions = { ttlMs: "1 h" };
+// @ts-expect-error without new
+VectorCache();
+
+// Settings and status.
+
+expectType<void>()(
+	configure({
+		embedder: "required",
+		backend: "native",
+		precision: "fast",
+		modelDir: "model",
+		library: "library",
+	}),
+);
+configure({ precision: "exact" });
+configure({ backend: "onnx" });
+configure({});
+// @ts-expect-error no such mode
+configure({ embedder: "on" });
+// @ts-expect-error no such precision
+configure({ precision: "slow" });
+// @ts-expect-error no such backend
+configure({ backend: "onnxruntime" });
+// @ts-expect-error the former name of backend
+configure({ runtime: "onnx" });
+// @ts-expect-error no string
+configure({ precision: true });
+declare const anyString: string;
+// @ts-expect-error not any string
+configure({ precision: anyString });
+// @ts-expect-error unknown option
+const options: ConfigureOptions = { modeldir: "model" };
+expectType<ScoringStatus>()(status());
+expectType<"idle" | "loading" | "ready" | "unavailable">()(
+	status().embedder.state,
+);
+expectType<"exact" | "fast">()(status().embedder.precision);
+configure({ precision: status().embedder.precision });
+expectType<"onnx" | "native">()(status().embedder.backend);
+configure({ backend: status().embedder.backend });
+expectType<string | null>()(status().embedder.library);
+
+// Warming up.
+
+expectType<Promise<ScoringStatus>>()(warmup());
+const warm: () => Promise<ScoringStatus> = warmup;
+// @ts-expect-error no options
+warmup(least);
+// @ts-expect-error no such option
+warmup({ precision: "fast" });
+// @ts-expect-error a promise of a status is no status
+const warmStatus: ScoringStatus = warmup();
+// @ts-expect-error no status before it is awaited
+warmup().embedder;
+
+// The scorer.
+
+const scorer = new Scorer({
+	profiles: { poetry: weights },
+	cache: { maxElements: 10, ttlMs: 60_000 },
+	embedder: "required",
+	precision: "fast",
+	threads: 1,
+	budgetMs: 100,
+	longText: "whole",
+});
+// @ts-expect-error a misspelled option
+new Scorer({ precison: "fast" });
+// @ts-expect-error a weight is missing
+new Scorer({ profiles: { poetry: { novelty: 1 } } });
+expectType<Promise<number>>()(scorer.evaluateValue(least));
+expectType<Promise<number>>()(scorer.peekValue(least));
+expectType<Promise<void>>()(scorer.remember(least));
+expectType<number>()(scorer.forget("id"));
+expectType<Promise<Buffer>>()(scorer.snapshot());
+expectType<Promise<Scorer>>()(Scorer.restore(Buffer.alloc(0)));
+expectType<Promise<Scorer>>()(Scorer.restore(new Uint8Array(), { threads: 1 }));
+expectType<Promise<Scorer>>()(Scorer.load("path"));
+expectType<Promise<void>>()(scorer.save("path"));
+expectType<void>()(scorer.close());
+expectType<VectorCache>()(scorer.cache);
+expectType<ScoringStatus>()(scorer.status());
+const { signal } = new AbortController();
+evaluateValue(least, { signal });
+explainValue(least, { signal });
+peekValue(least, { signal });
+remember(least, { signal });
+warmup({ signal });
+scorer.warmup({ signal });
+scorer.snapshot({ signal });
+scorer.save("path", { signal });
+[least].map(evaluateValue);
+// @ts-expect-error no such option
+evaluateValue(least, { signl: signal });
+expectType<Promise<number[]>>()(evaluateValues([least], { signal }));
+expectType<Promise<number[]>>()(evaluateValues(new Set([least])));
+expectType<Promise<(number | Error)[]>>()(
+	evaluateValues([least], { errors: "collect" }),
+);
+// @ts-expect-error no such way with errors
+evaluateValues([least], { errors: "ignore" });
+
+export {
+	assigned,
+	cacheOptions,
+	error,
+	fewWeights,
+	options,
+	score,
+	scoreFunction,
+	scoringError,
+	step,
+	warm,
+	warmStatus,
+	weights,
+};

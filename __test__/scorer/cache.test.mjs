@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { test } from "node:test";
+import {
+	_getLocalCache,
+	evaluateValue,
+	explainValue,
+	Scorer,
+	status,
+	VectorCache,
+} from "@knowledgepulse/scoring";
+import { valueFrom } from "../support/child.mjs";
+import { novel, profiles, trace, words } from "../support/traces.mjs";
+
+test("Scorer has a cache of its own", async () => {
+	const [one, other] = [new Scorer({ profiles }), new Scorer({ profiles })];
+	assert.equal(await one.evaluateValue(novel("a test that fails")), 0.5);
+	assert.equal(await other.evaluateValue(novel("a test that fails")), 0.5);
+	assert.ok((await one.evaluateValue(novel("a test that fails"))) < 1e-6);
+	assert.deepEqual([one.status().cacheSize, other.status().cacheSize], [2, 1]);
+});
+
+test("Scorer keeps cache.maxElements traces, and drops the oldest first", async () => {
+	const scorer = new Scorer({ profiles, cache: { maxElements: 1 } });
+	await scorer.evaluateValue(novel("bread", "a"));
+	await scorer.evaluateValue(novel("locks", "b"));
+	const { novelty } = await scorer.explainValue(novel("bread"));
+	assert.equal(novelty.nearest, "b");
+});
+
+test("Scorer.peekValue leaves the cache alone", async () => {
+	const scorer = new Scorer({ profiles });
+	assert.equal(await scorer.peekValue(novel("bread")), 0.5);
+	assert.equal(scorer.status().cacheSize, 0);
+	await scorer.remember(novel("bread", "x"));
+	assert.ok((await scorer.peekValue(novel("bread"))) < 1e-6);
+	assert.equal(scorer.status().cacheSize, 1);
+});
+
+test("Scorer.forget removes the traces with an id", async () => {
+	const scorer = new Scorer({ profiles });
+	assert.equal(await scorer.remember(novel("bread", "x")), undefined);
+	await scorer.remember(novel("locks", "x"));
+	await scorer.remember(novel("tides", "y"));
+	assert.equal(scorer.forget("z"), 0);
+	assert.equal(scorer.forget("x"), 2);
+	const { novelty } = await scorer.explainValue(novel("bread"));
+	assert.equal(novelty.nearest, "y");
+	scorer.clear();
+	assert.equal(scorer.status().cacheSize, 0);
+	assert.throws(() => scorer.forget(5), {
+		code: "INVALID_OPTION",
+		path: "id",
+	});
+});
+
+test("Scorer.remember rejects without an embedder", async () => {
+	const scorer = new Scorer({ embedder: "off" });
+	await assert.rejects(scorer.remember(novel("bread")), {
+		code: "EMBEDDER_UNAVAILABLE",
+	});
+});
+
+test("Scorer answers peekValue, remember and evaluateValue in one order", async () => {
+	const scorer = new Scorer({ profiles });
+	const slow = words(400, 5);
+	const results = await Promise.all([
+		scorer.peekValue(novel(slow)),
+		scorer.remember(novel(slow)),
+		scorer.peekValue(novel(slow)),
+		scorer.evaluateValue(novel("short")),
+		scorer.peekValue(novel("short")),
+	]);
+	assert.equal(results[0], 0.5);
+	assert.ok(results[2] < 1e-6 && results[3] > 0.1 && results[4] < 1e-6);
+});
+
+test("peekValue, remember, forget and clear use the scorer of the module", async () => {
+	const found = await valueFrom(
+		async ({ scoring, input }) => {
+			const { clear, forget, peekValue, remember, status } = scoring;
+			await remember(input);
+			const size = status().cacheSize;
+			const peeked = await peekValue(input);
+			const forgotten = forget(input.id);
+			await remember(input);
+			clear();
+			return { size, peeked, forgotten, left: status().cacheSize };
+		},
+		{ input: { ...trace(), id: "me" } },
+	);
+	assert.deepEqual([found.size, found.forgotten, found.left], [1, 1, 0]);
+});
+
+test("_getLocalCache returns the VectorCache of the module's scorer", () => {
+	const cache = _getLocalCache();
+	assert.equal(_getLocalCache(), cache);
+	assert.equal(
+		createRequire(import.meta.url)("@knowledgepulse/scoring")._getLocalCache(),
+		cache,
+	);
+	assert.ok(cache instanceof VectorCache);
+	assert.throws(() => cache.add([1]), {
+		message: "Expected 384 dimensions, got 1",
+	});
+});
+
+test("evaluateValue adds every trace to a cache of at most 1,000", async () => {
+	const cache = _getLocalCache();
+	cache.clear();
+	for (let size = 1; size <= 3; size++) {
+		await evaluateValue(trace());
+		assert.deepEqual([cache.size, status().cacheSize], [size, size]);
+	}
+	await evaluateValue(
+		trace({ steps: [{ type: "thought", content: "A thought enters, too" }] }),
+	);
+	assert.equal(cache.size, 4);
+	for (let i = 0; i < 1000; i++) cache.add(new Float32Array(384));
+	await evaluateValue(trace());
+	assert.equal(cache.size, 1000);
+});
+
+test("evaluateValue drops the oldest trace first", async () => {
+	const cache = _getLocalCache();
+	const compared = async (others) => {
+		cache.clear();
+		await evaluateValue(trace());
+		for (let i = 0; i < others; i++) cache.add(new Float32Array(384));
+		return (await explainValue(trace())).novelty.maxSimilarity;
+	};
+	const kept = await compared(999);
+	assert.ok(kept > 0.999999, String(kept));
+	assert.equal(await compared(1000), 0);
+});

@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import {
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import vm from "node:vm";
+import { Scorer } from "@knowledgepulse/scoring";
+import { blake3 } from "@noble/hashes/blake3";
+import { traces } from "../../examples/traces.mjs";
+import { oneByOne } from "../support/scores.mjs";
+import { says } from "../support/traces.mjs";
+
+const folder = mkdtempSync(join(tmpdir(), "kp-snapshot-"));
+
+process.on("exit", () => rmSync(folder, { recursive: true }));
+
+const filled = async (options) => {
+	const scorer = new Scorer(options);
+	await scorer.evaluateValues(traces.slice(0, 5));
+	return scorer;
+};
+
+test("Scorer.restore and Scorer.load go on where the scorer stopped, bit for bit", async () => {
+	const scorer = await filled();
+	const file = join(folder, "a");
+	await scorer.save(file);
+	const rest = traces.slice(5);
+	const expected = await oneByOne(traces);
+	for (const restored of [
+		await Scorer.restore(await scorer.snapshot()),
+		await Scorer.load(file),
+	])
+		assert.deepEqual(await restored.evaluateValues(rest), expected.slice(5));
+	assert.deepEqual(readdirSync(folder), ["a"], "no other file is left");
+});
+
+test("Scorer.restore keeps ids, bounds and ages", async () => {
+	const scorer = await filled({
+		cache: { maxElements: 3, ttlMs: 3_600_000 },
+	});
+	const restored = await Scorer.restore(await scorer.snapshot());
+	assert.equal(restored.status().cacheSize, 3);
+	assert.equal(restored.forget(traces[4].id), 1);
+	await restored.evaluateValues(traces);
+	assert.equal(restored.status().cacheSize, 3);
+	const young = await Scorer.restore(await scorer.snapshot(), {
+		cache: { ttlMs: 0 },
+	});
+	assert.equal(young.status().cacheSize, 0);
+});
+
+test("Scorer.restore refuses bytes that are cut off or damaged anywhere", async () => {
+	const scorer = await filled({ cache: { maxElements: 1 } });
+	const bytes = await scorer.snapshot();
+	const refused = (damaged) =>
+		assert.rejects(Scorer.restore(damaged), {
+			name: "ScoringError",
+			code: "INVALID_SNAPSHOT",
+		});
+	for (let length = 0; length < bytes.length; length++)
+		await refused(bytes.subarray(0, length));
+	for (let at = 0; at < bytes.length; at++) {
+		const damaged = Buffer.from(bytes);
+		damaged[at] ^= 1 << (at % 8);
+		await refused(damaged);
+	}
+	assert.equal(scorer.status().cacheSize, 1);
+});
+
+test("Scorer.restore rejects instead of throwing", async () => {
+	const bytes = await (await filled()).snapshot();
+	const rows = [
+		...[undefined, null, "snapshot", [1, 2, 3]].map((value) => [value]),
+		[bytes, 5],
+		[bytes, { cashe: {} }],
+		[bytes, { cache: { maxElements: 0 } }],
+	];
+	for (const given of rows) {
+		const restored = Scorer.restore(...given);
+		assert.ok(restored instanceof Promise);
+		await assert.rejects(restored, {
+			name: "ScoringError",
+			code: given.length > 1 ? "INVALID_OPTION" : /^INVALID_(SNAPSHOT|OPTION)$/,
+		});
+	}
+});
+
+test("Scorer.restore accepts any Uint8Array, and reads it at once", async () => {
+	const bytes = await (await filled()).snapshot();
+	const copies = [
+		bytes,
+		new Uint8Array(bytes),
+		new Uint8Array([0, ...bytes, 0]).subarray(1, -1),
+		vm.runInNewContext("Uint8Array.from(bytes)", { bytes: [...bytes] }),
+	];
+	for (const copy of copies) {
+		const restored = await Scorer.restore(copy);
+		assert.equal(restored.status().cacheSize, 5);
+	}
+	const changed = Uint8Array.from(bytes);
+	const restoring = Scorer.restore(changed);
+	changed.fill(0);
+	assert.equal((await restoring).status().cacheSize, 5);
+});
+
+test("Scorer.load rejects a snapshot of another model, and names the file", async () => {
+	const bytes = await (await filled()).snapshot();
+	const [fingerprint] = /[0-9a-f]{64}/.exec(bytes.toString("latin1"));
+	bytes.write(fingerprint.replaceAll("a", "b"), bytes.indexOf(fingerprint));
+	const body = bytes.subarray(0, -32);
+	bytes.set(blake3(body), body.length);
+	const file = join(folder, "other");
+	writeFileSync(file, bytes);
+	await assert.rejects(Scorer.load(file), (error) => {
+		assert.equal(error.code, "INVALID_SNAPSHOT");
+		assert.ok(error.message.includes(fingerprint), error.message);
+		return error.message.startsWith(file);
+	});
+});
+
+test("Scorer.save leaves the former file alone when it fails", async () => {
+	const scorer = await filled();
+	const missing = join(folder, "missing", "file");
+	await assert.rejects(scorer.save(missing), (error) => {
+		assert.deepEqual(
+			[error.name, error.code, error.path],
+			["ScoringError", "SNAPSHOT_IO", missing],
+		);
+		return error.message.startsWith(`cannot write ${missing}: `);
+	});
+	await assert.rejects(Scorer.load(missing), { code: "ENOENT" });
+	assert.ok(readFileSync(join(folder, "a")).length > 1000);
+});
+
+test("Scorer.snapshot of whole texts is refused where their beginnings are expected", async () => {
+	const scorer = new Scorer({ longText: "whole" });
+	await scorer.remember(says("river"));
+	const snapshot = await scorer.snapshot();
+	await assert.rejects(Scorer.restore(snapshot), {
+		code: "INVALID_SNAPSHOT",
+		message: /model: expected "\w+", got "whole texts: \w+/,
+	});
+	const restored = await Scorer.restore(snapshot, { longText: "whole" });
+	assert.equal(restored.status().cacheSize, 1);
+	await assert.rejects(
+		Scorer.restore(await new Scorer().snapshot(), { longText: "whole" }),
+		{ code: "INVALID_SNAPSHOT" },
+	);
+});

@@ -1,0 +1,104 @@
+/** Copies of the model folder, to be damaged. */
+
+import {
+	constants,
+	copyFileSync,
+	linkSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	symlinkSync,
+	truncateSync,
+	writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { status } from "@knowledgepulse/scoring";
+import { blake3 } from "@noble/hashes/blake3";
+
+/** The model folder and the library that are beside the addon. */
+export const { modelDir, library } = status().embedder;
+
+/** A new empty folder, removed when the test `t` is over. */
+export function temporaryFolder(t) {
+	const folder = mkdtempSync(join(tmpdir(), "scoring test ü 模型 "));
+	t.after(() => rmSync(folder, { recursive: true, force: true }));
+	return folder;
+}
+
+/** Links a file to `place`, by a symbolic link where the system allows that. */
+export function link(file, place) {
+	try {
+		symlinkSync(file, place);
+	} catch {
+		linkSync(file, place);
+	}
+}
+
+/** A folder in `parent` with links to the files of the model. */
+export function modelCopy(parent) {
+	const folder = join(parent, "model");
+	mkdirSync(folder);
+	for (const name of readdirSync(modelDir))
+		link(join(modelDir, name), join(folder, name));
+	return folder;
+}
+
+/** Replaces the link to a file by a copy of it, which may be changed. */
+export function ownCopy(file, original) {
+	rmSync(file, { force: true });
+	copyFileSync(original, file, constants.COPYFILE_FICLONE);
+	return file;
+}
+
+/** Ways to damage a file, given its path and the original. */
+export const damage = {
+	"is missing": (file) => rmSync(file),
+	"is empty": (file) => {
+		rmSync(file);
+		writeFileSync(file, "");
+	},
+	"is a folder": (file) => {
+		rmSync(file);
+		mkdirSync(file);
+	},
+	"is cut off": (file, original) => {
+		ownCopy(file, original);
+		truncateSync(file, Math.floor(readFileSync(original).length / 2));
+	},
+	"is longer": (file, original) => {
+		writeFileSync(ownCopy(file, original), "\n", { flag: "a" });
+	},
+	"has one other byte": (file, original) => {
+		const bytes = readFileSync(original);
+		bytes[Math.floor(bytes.length * 0.6)] ^= 1;
+		rmSync(file);
+		writeFileSync(file, bytes);
+	},
+	"is text": (file) => {
+		rmSync(file);
+		writeFileSync(file, "This is not the file that you are looking for.\n");
+	},
+};
+
+/** Replaces a file of a model folder, with its checksum in the manifest. */
+export function replaceVouched(folder, name, bytes) {
+	const manifest = readManifest(folder);
+	const entry = manifest.files.find((file) => file.name === name);
+	entry.bytes = bytes.length;
+	entry.blake3 = Buffer.from(blake3(bytes)).toString("hex");
+	rmSync(join(folder, name));
+	writeFileSync(join(folder, name), bytes);
+	writeManifest(folder, manifest);
+}
+
+export function readManifest(folder) {
+	return JSON.parse(readFileSync(join(folder, "manifest.json"), "utf8"));
+}
+
+export function writeManifest(folder, manifest) {
+	rmSync(join(folder, "manifest.json"));
+	writeFileSync(join(folder, "manifest.json"), JSON.stringify(manifest));
+}

@@ -1,0 +1,153 @@
+/** Generated mutations of a valid trace. */
+
+import fc from "fast-check";
+
+/** Values of every kind, made by functions because some are mutable. */
+const ODD = {
+	undefined: () => undefined,
+	null: () => null,
+	true: () => true,
+	false: () => false,
+	zero: () => 0,
+	"minus zero": () => -0,
+	one: () => 1,
+	half: () => 0.5,
+	"more than one": () => 1.5,
+	"less than zero": () => -5e-324,
+	NaN: () => Number.NaN,
+	Infinity: () => Number.POSITIVE_INFINITY,
+	"empty string": () => "",
+	string: () => "text",
+	"lone surrogate": () => "\ud800",
+	"long string": () => "long ".repeat(1000),
+	bigint: () => 10n,
+	symbol: () => Symbol("symbol"),
+	function: () => () => {},
+	class: () => class {},
+	array: () => [],
+	holes: () => new Array(3),
+	"array of null": () => [null],
+	"huge array": () => new Array(2 ** 32 - 1),
+	object: () => ({}),
+	"no prototype": () => Object.create(null),
+	"array-like": () => ({ length: 2, 0: {}, 1: {} }),
+	"array-like proxy": () => new Proxy([], {}),
+	"proxied function": () => new Proxy(() => {}, {}),
+	"boxed string": () => new String("text"),
+	"boxed number": () => new Number(0.5),
+	"boxed boolean": () => new Boolean(true),
+	date: () => new Date(0),
+	regexp: () => /x/,
+	map: () => new Map([["name", "a"]]),
+	promise: () => Promise.resolve("text"),
+	"typed array": () => new Float32Array(4),
+	buffer: () => new ArrayBuffer(4),
+	error: () => new Error("a value"),
+	global: () => globalThis,
+	cycle: () => {
+		const cycle = { name: "a", type: "thought", metadata: 5 };
+		cycle.tool = cycle;
+		return cycle;
+	},
+};
+
+const PLACES = [
+	[],
+	["metadata"],
+	["metadata", "task_domain"],
+	["metadata", "success"],
+	["task"],
+	["task", "objective"],
+	["outcome"],
+	["outcome", "confidence"],
+	["steps"],
+	...[0, 1, 2, 3].flatMap((step) => [
+		["steps", step],
+		["steps", step, "type"],
+		["steps", step, "content"],
+		["steps", step, "tool"],
+		["steps", step, "tool", "name"],
+	]),
+];
+
+const place = fc.constantFrom(...PLACES);
+
+const mutation = fc.oneof(
+	{
+		weight: 4,
+		arbitrary: fc.record({
+			kind: fc.constant("replace"),
+			place,
+			odd: fc.constantFrom(...Object.keys(ODD)),
+		}),
+	},
+	{
+		weight: 1,
+		arbitrary: fc.record({
+			kind: fc.constantFrom(
+				"delete",
+				"in an array",
+				"in an object",
+				"in a proxy",
+			),
+			place,
+		}),
+	},
+	{
+		weight: 1,
+		arbitrary: fc.record({ kind: fc.constant("swap"), place, other: place }),
+	},
+);
+
+/** One to three mutations. */
+export const mutations = fc.array(mutation, { minLength: 1, maxLength: 3 });
+
+/** Applies mutations to `trace` in place; those of a field that is gone are skipped. */
+export function mutate(trace, list) {
+	const root = { trace };
+	for (const { kind, place, odd, other } of list) {
+		const at = slot(root, place);
+		if (at === undefined) continue;
+		if (kind === "replace") at.write(ODD[odd]());
+		if (kind === "delete") at.remove();
+		if (kind === "in an array") at.write([at.read()]);
+		if (kind === "in an object") at.write({ value: at.read() });
+		if (kind === "in a proxy" && isObject(at.read()))
+			at.write(new Proxy(at.read(), {}));
+		const to = kind === "swap" ? slot(root, other) : undefined;
+		if (to !== undefined) {
+			const value = to.read();
+			to.write(at.read());
+			at.write(value);
+		}
+	}
+	return root.trace;
+}
+
+function slot(root, place) {
+	let owner = root;
+	let key = "trace";
+	for (const next of place) {
+		owner = owner[key];
+		if (!isObject(owner)) return undefined;
+		key = next;
+	}
+	// Only plain objects are changed: an earlier mutation may have put the global object there.
+	if (
+		![Object.prototype, Array.prototype, null].includes(
+			Object.getPrototypeOf(owner),
+		)
+	)
+		return undefined;
+	return {
+		read: () => owner[key],
+		write: (value) => {
+			owner[key] = value;
+		},
+		remove: () => delete owner[key],
+	};
+}
+
+function isObject(value) {
+	return typeof value === "object" && value !== null && value !== globalThis;
+}
