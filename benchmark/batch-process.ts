@@ -2,20 +2,13 @@
 
 import {
 	AGAIN_CASE,
-	FOLLOWER_CASE,
 	FULL_CACHE_CASE,
 	type Source,
 	sourceOf,
-	THOUGHT_CASE,
 	take,
 } from "./cases.js";
 import { generateVectors } from "./generate.js";
-import {
-	type Batch,
-	scoreAgain,
-	scoreFollowed,
-	scoreMany,
-} from "./score-many.js";
+import { type Batch, scoreAgain, scoreMany } from "./score-many.js";
 import { assertModel, loadScorer, type Side } from "./sides.js";
 
 /** Makes the following batches those of a case. The answer is true. */
@@ -41,18 +34,7 @@ export interface AgainRequest {
 	count: number;
 }
 
-/** Scores single thoughts, each followed by a longer trace. The answer is a Batch. */
-export interface ThoughtsRequest {
-	op: "thoughts";
-	first: number;
-	count: number;
-}
-
-export type Request =
-	| CaseRequest
-	| BatchRequest
-	| AgainRequest
-	| ThoughtsRequest;
+export type Request = CaseRequest | BatchRequest | AgainRequest;
 
 const CACHE_CAPACITY = 1000;
 
@@ -60,8 +42,6 @@ async function main(): Promise<void> {
 	const scorer = await loadScorer(process.argv[2] as Side);
 	let source: Source = sourceOf(AGAIN_CASE);
 	const again = source;
-	const thoughts = sourceOf(THOUGHT_CASE);
-	const followers = sourceOf(FOLLOWER_CASE);
 
 	async function prepare({ name, warmUp }: CaseRequest): Promise<boolean> {
 		source = sourceOf(name);
@@ -78,11 +58,7 @@ async function main(): Promise<void> {
 		if (request.op === "case") return prepare(request);
 		const { op, first, count } = request;
 		if (op === "again") return scoreAgain(scorer, again(first), count);
-		if (op === "batch") {
-			return scoreMany(scorer, take(source, first, count), request.inFlight);
-		}
-		const pair = [thoughts, followers].map((of) => take(of, first, count));
-		return scoreFollowed(scorer, pair[0] ?? [], pair[1] ?? []);
+		return scoreMany(scorer, take(source, first, count), request.inFlight);
 	}
 
 	process.on("message", async (request: Request) => {

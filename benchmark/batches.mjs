@@ -3,8 +3,8 @@
  * Both take turns, a scorer each, over the recorded runs; no text comes twice.
  */
 import assert from "node:assert/strict";
-import { files, read } from "../__test__/lib/recorded.mjs";
-import { Scorer, status } from "../index.mjs";
+import { files, read } from "../__test__/support/recorded.mjs";
+import { Scorer, status } from "../lib/index.mjs";
 import { marked, median } from "./lib.mjs";
 
 const ROUNDS = 5;

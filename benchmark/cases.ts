@@ -22,10 +22,6 @@ export const FALLBACK_CASE = "512 tokens";
 /** The trace that is scored again and again. */
 export const AGAIN_CASE = "same text again";
 
-/** Traces whose score is fixed, and what is scored after each. */
-export const THOUGHT_CASE = "single thought";
-export const FOLLOWER_CASE = "after a thought";
-
 export const LONG_CASE = "10 MB text";
 
 /** Traces for scoring without the model. */
@@ -41,8 +37,6 @@ const GENERATED: Record<string, Size> = {
 	"20 tokens": SHORT,
 	[FULL_CACHE_CASE]: SHORT,
 	[AGAIN_CASE]: LONG,
-	[THOUGHT_CASE]: { words: 126, steps: 1 },
-	[FOLLOWER_CASE]: SHORT,
 	"20 steps, no model": LONG,
 	"5 steps, no model": SHORT,
 };

@@ -38,7 +38,7 @@ const COLOURS: Record<string, string> = {
 	usearch: "#8a8f98",
 };
 
-/** Writes all charts into the folder of records, and tells their files. */
+/** Writes all charts into the folder of records, and returns their files. */
 export function draw(report: Report): string[] {
 	const charts: [string, number, EChartsOption | undefined][] = [
 		["time-for-one-text", 400, timeChart(report.rows)],

@@ -6,8 +6,8 @@
  * steps of one, the second half of the steps of another, or the reverse.
  */
 import { parseArgs } from "node:util";
-import { files, read } from "../__test__/lib/recorded.mjs";
-import { Scorer } from "../index.mjs";
+import { files, read } from "../__test__/support/recorded.mjs";
+import { Scorer } from "../lib/index.mjs";
 import { median } from "./lib.mjs";
 
 const { precision } = parseArgs({
@@ -50,7 +50,7 @@ for (const file of files) {
 	const alone = [];
 	for (const trace of traces.slice(0, 2 * PAIRS)) {
 		const short = await window.explainValue(trace);
-		if (!short.text.isRemembered) alone.push(short.times.infer);
+		if (!short.text.fromMemo) alone.push(short.times.infer);
 		const { text, times } = await whole.explainValue({
 			...trace,
 			// Other windows than the first one, which is remembered now.

@@ -1,19 +1,8 @@
 /** Latency and throughput: a long-lived process for each side, and never two at work. */
 
 import type { Agreement } from "./agreement.js";
-import type {
-	AgainRequest,
-	BatchRequest,
-	CaseRequest,
-	ThoughtsRequest,
-} from "./batch-process.js";
-import {
-	AGAIN_CASE,
-	FOLLOWER_CASE,
-	sourceOf,
-	THOUGHT_CASE,
-	take,
-} from "./cases.js";
+import type { BatchRequest, CaseRequest, Request } from "./batch-process.js";
+import { AGAIN_CASE, sourceOf, take } from "./cases.js";
 import { Child } from "./child.js";
 import type { CasePlan, MemoPlan } from "./plan.js";
 import { collect, medianRow, type Row, row } from "./rows.js";
@@ -84,67 +73,33 @@ export class Contest {
 		);
 	}
 
-	/** Measures what need not wait for the model: a text seen before, and a score that is fixed. */
-	async measureMemo(plan: MemoPlan): Promise<Row[]> {
-		const again = await this.rounds(
-			AGAIN_CASE,
-			plan.rounds,
-			(round) => ({ op: "again", first: round, count: plan.again }),
-			// The first time is not measured, but compared.
-			(round) => Array(1 + plan.again).fill(idAt(AGAIN_CASE, round)),
-		);
-		const { thoughts } = plan;
-		const numbers = (round: number) =>
-			Array.from({ length: thoughts }, (_, index) => round * thoughts + index);
-		const fixed = await this.rounds(
-			THOUGHT_CASE,
-			plan.rounds,
-			(round) => ({ op: "thoughts", first: round * thoughts, count: thoughts }),
-			(round) =>
-				numbers(round).flatMap((number) => [
-					idAt(THOUGHT_CASE, number),
-					idAt(FOLLOWER_CASE, number),
-				]),
-		);
-		return [again, fixed];
-	}
-
-	/** One row out of requests, whose scores are those of the traces with these ids. */
-	private async rounds(
-		name: string,
-		rounds: number,
-		request: (round: number) => AgainRequest | ThoughtsRequest,
-		ids: (round: number) => string[],
-	): Promise<Row> {
+	/** Measures a text that has been scored before. */
+	async measureMemo({ rounds, again }: MemoPlan): Promise<Row> {
 		const done = await inTurns<Batch>(
 			this.sides,
 			rounds,
-			(side, round) => this.ask(side, request(round)),
-			(results, round) =>
-				this.agreement.compareBatches(name, ids(round), results),
+			(side, first) => this.ask(side, { op: "again", first, count: again }),
+			(results, round) => {
+				// The first time is not measured, but compared.
+				const ids = Array(1 + again).fill(idOf(sourceOf(AGAIN_CASE)(round)));
+				this.agreement.compareBatches(AGAIN_CASE, ids, results);
+			},
 		);
-		return medianRow(
-			name,
-			"p50, ms",
-			collect(done, (batch) => batch.times),
-		);
+		const times = collect(done, (batch) => batch.times);
+		return medianRow(AGAIN_CASE, "p50, ms", times);
 	}
 
 	async end(): Promise<void> {
 		await Promise.all([...this.children.values()].map((child) => child.end()));
 	}
 
-	private ask<T>(side: Side, request: object): Promise<T> {
+	private ask<T>(side: Side, request: Request): Promise<T> {
 		return (this.children.get(side) as Child).ask<T>(request);
 	}
 }
 
 function idOf(trace: { id?: string }): string {
 	return trace.id ?? "a trace without id";
-}
-
-function idAt(name: string, number: number): string {
-	return idOf(sourceOf(name)(number));
 }
 
 function throughput(

@@ -25,13 +25,11 @@ export interface CasePlan {
 	batch: number;
 }
 
-/** Scoring that need not wait for the model. */
+/** Scoring the same text again. */
 export interface MemoPlan {
 	rounds: number;
 	/** How often the same text comes again in a round. */
 	again: number;
-	/** Single thoughts in a round. */
-	thoughts: number;
 }
 
 /** Runs over a whole file, each in a fresh process. */
@@ -74,7 +72,7 @@ export const FULL: Plan = {
 		},
 		[LONG_CASE]: { warmUp: 1, alone: 9, together: 0, batch: 3 },
 	},
-	memo: { rounds: 5, again: 10, thoughts: 10 },
+	memo: { rounds: 5, again: 10 },
 	fileRuns: [
 		{ inFlight: 1, repetitions: 1, metric: "memory" },
 		{ inFlight: 8, repetitions: 1, metric: "memory" },
@@ -102,7 +100,7 @@ export const QUICK: Plan = {
 		},
 		[LONG_CASE]: { warmUp: 0, alone: 1, together: 0, batch: 1 },
 	},
-	memo: { rounds: 1, again: 8, thoughts: 8 },
+	memo: { rounds: 1, again: 8 },
 	fileRuns: [{ inFlight: 16, repetitions: 1, metric: "delay" }],
 	bare: { rounds: 3, traces: 1000 },
 	caches: [

@@ -48,14 +48,14 @@ async function measureCases(
 	const rows: Row[] = [];
 	const contest = new Contest(sides, agreement);
 	try {
-		say("scores that need not wait");
+		say("the same text again");
 		const memo = await contest.measureMemo(plan.memo);
 		for (const [name, casePlan] of Object.entries(plan.cases)) {
 			if (!isAvailable(name)) continue;
 			say(name);
 			rows.push(...(await contest.measureCase(name, casePlan)));
 		}
-		return [...rows, timesOfLong(rows), ...memo];
+		return [...rows, timesOfLong(rows), memo];
 	} finally {
 		await contest.end();
 	}
@@ -98,7 +98,7 @@ function byCase(rows: readonly Row[]): Row[] {
 	return order.flatMap((name) => rows.filter((row) => row.case === name));
 }
 
-/** Tells on stderr what is being done; stdout is for the results. */
+/** Prints progress to stderr; stdout is for the results. */
 function say(what: string): void {
 	const seconds = Math.round(performance.now() / 1000);
 	console.error(`benchmark: ${what} (${seconds} s)`);

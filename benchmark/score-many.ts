@@ -49,22 +49,3 @@ export async function scoreAgain(
 	}
 	return again;
 }
-
-/**
- * Scores traces one at a time, and after each, untimed, one of `followers`. Who answers before the
- * work is done has done it when the follower has its score, which depends on it.
- */
-export async function scoreFollowed(
-	scorer: Scorer,
-	traces: readonly ReasoningTrace[],
-	followers: readonly ReasoningTrace[],
-): Promise<Batch> {
-	const followed: Batch = { scores: [], times: [], elapsed: 0 };
-	for (const [index, trace] of traces.entries()) {
-		const { scores, times } = await scoreMany(scorer, [trace], 1);
-		followed.times.push(...times);
-		const after = await scoreMany(scorer, followers.slice(index, index + 1), 1);
-		followed.scores.push(...scores, ...after.scores);
-	}
-	return followed;
-}

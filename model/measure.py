@@ -2,7 +2,7 @@
 
 The built graphs have operators of our own, so that a Rust example runs them, text by text:
 
-    python3 scripts/assets.py --platform linux-x64-gnu --out npm/linux-x64-gnu --plain DIR
+    python3 tools/assets.py --platform linux-x64-gnu --out npm/linux-x64-gnu --plain DIR
     python -m pip install onnxruntime==1.23.2 tokenizers==0.23.3
     python model/measure.py texts --plain DIR > texts.jsonl
     cargo run --release --example embed -- npm/linux-x64-gnu fast < texts.jsonl > fast.jsonl

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import load_file
 
-PINS_FILE = Path(__file__).resolve().parent.parent / "scripts" / "pins.json"
+PINS_FILE = Path(__file__).resolve().parent.parent / "tools" / "pins.json"
 
 LAYERS = 6
 WIDTH = 384
@@ -69,7 +69,7 @@ class Weights:
 
 
 def model_pins():
-    """The entry of scripts/pins.json that says which model this is, with its files' digests."""
+    """The entry of tools/pins.json that says which model this is, with its files' digests."""
     return json.loads(PINS_FILE.read_text(encoding="utf-8"))["model"]
 
 

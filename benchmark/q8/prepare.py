@@ -3,7 +3,7 @@
     python3 benchmark/q8/prepare.py
 
 Only the benchmark needs it. The quantiser's packages are pinned in requirements.txt and kept in
-the cache folder of scripts/assets.py, from which only the first run needs a network.
+the cache folder of tools/assets.py, from which only the first run needs a network.
 """
 
 import os
@@ -13,14 +13,14 @@ from sysconfig import get_platform
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(ROOT / "tools"))
 
 from assets.common import (
-    AssetError,
     cache_folder,
     digest_of,
     digest_of_sources,
     new_folder,
+    program,
     say,
     scratch_folder,
 )
@@ -75,16 +75,6 @@ def prepare():
     say(f"{QUANTISED.relative_to(ROOT)} is ready")
 
 
-def main():
-    try:
-        prepare()
-    except AssetError as error:
-        sys.exit(f"q8: error: {error}")
-    except OSError as error:
-        sys.exit(f"q8: error: {error.filename or ''}: {error.strerror or error}")
-    except KeyboardInterrupt:
-        sys.exit("q8: interrupted")
-
-
 if __name__ == "__main__":
-    main()
+    with program("q8"):
+        prepare()

@@ -1,1 +1,0 @@
-"""Parts of scripts/assets.py. Standard library only."""

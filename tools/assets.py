@@ -1,0 +1,101 @@
+"""Put the model and the ONNX Runtime library into a platform package's folder.
+
+    python3 tools/assets.py --platform linux-x64-gnu --out npm/linux-x64-gnu
+
+Everything is pinned in tools/pins.json and verified. Downloads and the built model are kept in
+$KNOWLEDGEPULSE_CACHE (by default the user's cache folder), so only the first run needs a network.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+from assets import models, runtime, zig
+from assets.common import ROOT, digest_of_sources, program, put, say, scratch_folder
+
+PINS_FILE = ROOT / "tools" / "pins.json"
+STAMP = ".stamp-assets.json"
+
+
+def state(folder, names):
+    """Size and time of each file; None for a missing one."""
+    found = {}
+    for name in names:
+        try:
+            status = (folder / name).stat()
+            found[str(name)] = [status.st_size, status.st_mtime_ns]
+        except OSError:
+            found[str(name)] = None
+    return found
+
+
+def once(folder, digest, names, make):
+    """Run `make` unless the stamp in `folder` says that just this was made there."""
+    stamp = folder / STAMP
+    try:
+        done = json.loads(stamp.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        done = None
+    if done == {"digest": digest, "files": state(folder, names)}:
+        say(f"{folder} is up to date")
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    make()
+    text = json.dumps({"digest": digest, "files": state(folder, names)}, indent=2)
+    with scratch_folder(folder) as scratch:
+        (scratch / STAMP).write_text(text + "\n", encoding="utf-8")
+        put(scratch / STAMP, stamp)
+    say(f"{folder} is ready")
+
+
+def digest_of_inputs(target):
+    """Changes with the pins, the builder, these scripts or the platform."""
+    scripts = [Path(__file__).resolve(), *(ROOT / "tools" / "assets").glob("*.py")]
+    return f"{models.digest_of_builder(PINS_FILE)}-{digest_of_sources(scripts)}-{target}"
+
+
+def install(pins, options):
+    """Fill the folders that the options name."""
+    source = options.model_source
+    if options.out:
+        names = [*runtime.file_names(pins, options.platform)]
+        names += [Path("model") / name for name in models.FILES]
+
+        def make():
+            models.install(pins, PINS_FILE, source, options.out / "model")
+            runtime.install(pins, options.platform, options.out)
+
+        once(options.out, digest_of_inputs(options.platform), names, make)
+    if options.plain:
+        names = [models.PLAIN_NAME / name for name in models.PLAIN_FILES]
+
+        def make_plain():
+            models.install_plain(pins, source, options.plain)
+
+        once(options.plain, digest_of_inputs("plain"), names, make_plain)
+    if options.zig:
+        zig.install(pins, options.zig)
+    if options.test:
+        models.test_builder(pins, source)
+
+
+def main():
+    pins = json.loads(PINS_FILE.read_text(encoding="utf-8"))
+    parser = argparse.ArgumentParser(description="Put the model and ONNX Runtime into place.")
+    parser.add_argument("--platform", choices=sorted(pins["runtime"]["wheels"]))
+    parser.add_argument("--out", type=Path, help="the platform package's folder")
+    parser.add_argument("--plain", type=Path, help="folder for a plain float32 export")
+    parser.add_argument("--zig", type=Path, help="folder for zig and cargo-zigbuild")
+    parser.add_argument("--model-source", type=Path, help="folder with the published files")
+    parser.add_argument("--test", action="store_true", help="run the tests of the model builder")
+    options = parser.parse_args()
+    if bool(options.out) != bool(options.platform):
+        parser.error("--platform and --out go together")
+    if not (options.out or options.plain or options.zig or options.test):
+        parser.error("nothing to do: give --platform and --out, --plain, --zig, or --test")
+    with program("assets"):
+        install(pins, options)
+
+
+if __name__ == "__main__":
+    main()

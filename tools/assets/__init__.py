@@ -1,0 +1,1 @@
+"""Parts of tools/assets.py. Standard library only."""

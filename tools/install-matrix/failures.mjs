@@ -1,0 +1,215 @@
+/**
+ * Installs that went wrong. Without the addon, loading throws an error whose advice is followed here
+ * and must help; without model or library, scoring goes on with novelty 0.5 and the reason.
+ */
+import {
+	cpSync,
+	existsSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	truncateSync,
+	writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { must, tail } from "../lib/process.mjs";
+import { judge } from "./cells.mjs";
+import { npmInstaller } from "./installers.mjs";
+import { oldestNode, runtimes } from "./runtimes.mjs";
+import { npm } from "./tools.mjs";
+import { PACKAGE } from "./workspace.mjs";
+
+const PLATFORM = `${PACKAGE}-linux-x64-gnu`;
+const NODE_MODULES = runtimes.filter(({ layouts }) => layouts.node_modules);
+
+const platformFolder = ({ folder }) => join(folder, "node_modules", PLATFORM);
+
+async function run(workspace, project, runtime, file) {
+	const ended = await workspace.run(
+		[...runtime.layouts.node_modules, file],
+		project,
+	);
+	const problem =
+		ended.problem &&
+		`${runtime.name}: ${ended.problem}\n${tail(ended.stdout + ended.stderr)}`;
+	return { ...ended, problem };
+}
+
+/**
+ * Node 20 throws an error of a CommonJS module once more after it was caught from the `import()` of an
+ * ES module that imports that one. {@link checkThrownTwice} shows it without the package.
+ */
+const THROWS_TWICE = "Node 20";
+
+async function checkThrownTwice(workspace) {
+	const project = await workspace.project(npmInstaller);
+	const twice = [];
+	for (const runtime of NODE_MODULES) {
+		const ended = await run(workspace, project, runtime, "catching.mjs");
+		if (ended.stdout !== "caught: on purpose\n") throw new Error(ended.problem);
+		if (ended.problem) twice.push(runtime.name);
+	}
+	if (twice.join() !== THROWS_TWICE)
+		throw new Error(`it now happens on: ${twice.join(", ") || "none"}`);
+	return `a defect of ${twice} alone: what import() throws is thrown again after it was caught`;
+}
+
+/** What explain.mjs reports about loading and scoring in a project. */
+async function explain(workspace, project, runtime) {
+	const ended = await run(workspace, project, runtime, "explain.mjs");
+	let reported;
+	try {
+		reported = JSON.parse(ended.stdout);
+	} catch {
+		throw new Error(ended.problem ?? `not a report: ${ended.stdout}`);
+	}
+	if (ended.problem && !(reported.code && runtime.name === THROWS_TWICE))
+		throw new Error(ended.problem);
+	return { ...reported, stderr: ended.stderr };
+}
+
+/** The arguments of the last `npm install` in a message. */
+function advice(message) {
+	const [, rest] = /.*npm install ([^\n]*)/s.exec(message) ?? [];
+	if (!rest) throw new Error(`no command in: ${message}`);
+	return rest
+		.replace(/[`'"]|[.,;]\s*$/g, "")
+		.trim()
+		.split(/\s+/);
+}
+
+function npmProject(workspace, id) {
+	const project = { id, folder: workspace.emptyProject(id) };
+	const options = {
+		cwd: project.folder,
+		env: workspace.environment(id),
+		seconds: 180,
+	};
+	const install = (...args) => must([...npm, "install", ...args], options);
+	return { project, install };
+}
+
+/** Installs with `breakIt`: loading must fail, and scoring must work after the advised command. */
+async function failAndRepair(workspace, id, breakIt) {
+	const { project, install } = npmProject(workspace, id);
+	await breakIt(install, project, `${PACKAGE}@${workspace.version}`);
+	if (existsSync(platformFolder(project)))
+		throw new Error("the platform package is there");
+	let args;
+	for (const runtime of NODE_MODULES) {
+		const { code, message } = await explain(workspace, project, runtime);
+		if (code !== "ADDON_NOT_FOUND" || !message.includes(PLATFORM))
+			throw new Error(`${runtime.name}: ${code}: ${message}`);
+		args = advice(message);
+	}
+	const command = `npm install ${args.join(" ")}`;
+	await install(...args);
+	for (const runtime of NODE_MODULES) {
+		const ended = await run(workspace, project, runtime, "score.mjs");
+		const wrong = ended.problem ?? judge(ended.stdout);
+		if (wrong) throw new Error(`after ${command}, ${runtime.name}: ${wrong}`);
+	}
+	return `ADDON_NOT_FOUND on ${NODE_MODULES.length} runtimes, repaired by \`${command}\``;
+}
+
+const missing = [
+	{
+		name: "installed with --omit=optional",
+		breakIt: (install, _, spec) => install("--omit=optional", spec),
+	},
+	{
+		name: "installed for another platform",
+		breakIt: (install, _, spec) => install("--os=linux", "--cpu=arm64", spec),
+	},
+	{
+		name: "platform package removed",
+		breakIt: async (install, project, spec) => {
+			await install(spec);
+			rmSync(platformFolder(project), { recursive: true });
+		},
+	},
+	{
+		name: "platform package renamed",
+		breakIt: async (install, project, spec) => {
+			await install(spec);
+			const folder = platformFolder(project);
+			renameSync(folder, folder.replace("x64-gnu", "arm64-gnu"));
+		},
+	},
+];
+
+const LIBRARY = "libknowledgepulse_onnxruntime.so";
+
+function flipByte(file) {
+	const bytes = readFileSync(file);
+	bytes[bytes.length >> 1] ^= 1;
+	writeFileSync(file, bytes);
+}
+
+const halve = (file) => truncateSync(file, readFileSync(file).length >> 1);
+const remove = (file) => rmSync(file, { recursive: true });
+const overwrite = (file) => writeFileSync(file, "something else\n");
+
+/** What is done to which file of the platform package. */
+const damages = [
+	{ name: "library missing", file: LIBRARY, damage: remove },
+	{ name: "library cut in half", file: LIBRARY, damage: halve },
+	{ name: "library overwritten", file: LIBRARY, damage: overwrite },
+	{ name: "model folder missing", file: "model", damage: remove },
+	{ name: "manifest missing", file: "model/manifest.json", damage: remove },
+	{
+		name: "manifest overwritten",
+		file: "model/manifest.json",
+		damage: overwrite,
+	},
+	{ name: "weights missing", file: "model/model.bin", damage: remove },
+	{ name: "weights cut in half", file: "model/model.bin", damage: halve },
+	{
+		name: "one bit of the weights changed",
+		file: "model/model.bin",
+		damage: flipByte,
+	},
+	{ name: "graph cut in half", file: "model/exact.onnx", damage: halve },
+	{
+		name: "tokenizer overwritten",
+		file: "model/tokenizer.json",
+		damage: overwrite,
+	},
+];
+
+async function scoreDamaged(workspace, { name, file, damage }) {
+	const whole = await workspace.project(npmInstaller);
+	const id = name.replaceAll(" ", "-");
+	const project = { id, folder: workspace.emptyProject(id) };
+	const modules = join(project.folder, "node_modules");
+	cpSync(join(whole.folder, "node_modules"), modules, { recursive: true });
+	damage(join(platformFolder(project), file));
+	const reported = await explain(workspace, project, oldestNode);
+	rmSync(modules, { recursive: true });
+	const { code, message, dimensions, novelty, state, reason, stderr } =
+		reported;
+	if (code) throw new Error(`${name}: thrown: ${code}: ${message}`);
+	const right =
+		state === "unavailable" &&
+		dimensions.novelty === 0.5 &&
+		novelty.source === "no-embedder" &&
+		novelty.reason === reason &&
+		/\S/.test(reason) &&
+		stderr.includes("KNOWLEDGEPULSE_NO_EMBEDDER");
+	if (!right) throw new Error(`${name}: ${JSON.stringify(reported)}`);
+	return reason.replaceAll(platformFolder(project), "…");
+}
+
+export const failures = [
+	{ name: "error caught from import()", check: checkThrownTwice },
+	...missing.map(({ name, breakIt }) => ({
+		name,
+		check: (workspace) =>
+			failAndRepair(workspace, name.replaceAll(/[ =-]+/g, "-"), breakIt),
+	})),
+	...damages.map((damage) => ({
+		name: damage.name,
+		check: async (workspace) =>
+			`novelty 0.5, and the reason: ${await scoreDamaged(workspace, damage)}`,
+	})),
+];

@@ -1,0 +1,188 @@
+/**
+ * The ways in which a program may use the package. A form is a fixture that is run, after a `build`
+ * if it has one, by each of `on` (every runtime by default), and prints `lines` results, or the report
+ * of a test runner with `tests` tests.
+ *
+ * `limits` names the runtimes on which it cannot work, with the reason and the message that it fails
+ * with; the failure is checked. `standalone` is a file that runs without a runtime, `elsewhere` starts
+ * it outside of the project.
+ */
+import { join } from "node:path";
+import { bun, entryOf, here, tool, toolNode } from "./tools.mjs";
+
+const EXTERNAL = "@knowledgepulse/scoring";
+
+const tsc = (kind) => ({
+	key: `tsc ${kind}`,
+	command: () => [
+		...[toolNode, tool("typescript/bin/tsc"), "-p", `tsconfig.${kind}.json`],
+		...["--typeRoots", tool("@types")],
+	],
+});
+
+const esbuild = (format, entry, out) => ({
+	key: `esbuild ${format}`,
+	command: () => [
+		...[tool("esbuild/bin/esbuild"), entry, "--bundle", "--platform=node"],
+		...[`--format=${format}`, `--external:${EXTERNAL}`, `--outfile=${out}`],
+	],
+});
+
+const pack = (bundler, out) => ({
+	key: bundler,
+	command: (folder) => [
+		...[toolNode, join(here, "pack.mjs"), entryOf(bundler)],
+		...[folder, join(folder, out)],
+	],
+});
+
+const vite = {
+	key: "vite",
+	command: () => [
+		...[toolNode, tool("vite/bin/vite.js"), "build", "--ssr", "score.mjs"],
+		...["--outDir", "out/vite", "--logLevel", "warn"],
+	],
+};
+
+const bunBuild = {
+	key: "bun build",
+	command: () => [
+		...[bun, "build", "score.mjs", "--target=node"],
+		...["--external", EXTERNAL, "--outfile=out/bun.mjs"],
+	],
+};
+
+/** A binary reads package.json, by which the addon is found, only if it was built to. */
+const bunCompile = (entry, out) => ({
+	key: `bun build --compile ${entry}`,
+	command: () => [
+		...[bun, "build", entry, "--compile", "--compile-autoload-package-json"],
+		...["--external", EXTERNAL, `--outfile=${out}`],
+	],
+});
+
+const SERVER_RUNTIMES = ["Node 20", "Node 22", "Node 24", "Node 26", "Bun"];
+
+const bundle = (name, build, file) => ({
+	name,
+	build,
+	file,
+	on: SERVER_RUNTIMES,
+});
+
+export const moduleForms = [
+	{ name: "ES module", file: "score.mjs" },
+	{ name: "CommonJS", file: "score.cjs" },
+	{
+		name: "TypeScript node16, ESM",
+		build: tsc("node16"),
+		file: "out/node16/score.js",
+	},
+	{
+		name: "TypeScript node16, CJS",
+		build: tsc("node16"),
+		file: "out/node16/score.cjs",
+	},
+	{
+		name: "TypeScript nodenext, ESM",
+		build: tsc("nodenext"),
+		file: "out/nodenext/score.js",
+	},
+	{
+		name: "TypeScript nodenext, CJS",
+		build: tsc("nodenext"),
+		file: "out/nodenext/score.cjs",
+	},
+	{
+		name: "TypeScript bundler",
+		build: tsc("bundler"),
+		file: "out/bundler/score.js",
+	},
+	{
+		name: "TypeScript, run as it is",
+		file: "score.ts",
+		limits: {
+			"Node 20": {
+				reason: "Node 20 runs no TypeScript; 22.18 and later do",
+				message: /Unknown file extension "\.ts"/,
+			},
+		},
+	},
+	{ name: "one worker", file: "workers.mjs", args: ["1"] },
+	{ name: "four workers", file: "workers.mjs", args: ["4"], lines: 4 },
+	{ name: "evaluateValues with a signal", file: "batch.mjs" },
+];
+
+/** The number of tests in fixtures/cases.cjs. */
+const TESTS = 8;
+
+const vitest = (pool) => ({
+	name: `Vitest, ${pool}`,
+	file: tool("vitest/vitest.mjs"),
+	args: ["run", "--reporter=json", `--pool=${pool}`],
+	tests: TESTS,
+	// Vite does not run on Node 20.0.
+	on: ["Node 22", "Node 24", "Node 26"],
+});
+
+/** Test runners, which give the tests a realm of their own and load modules repeatedly. */
+export const testForms = [
+	{
+		name: "Jest",
+		file: tool("jest/bin/jest.js"),
+		args: ["--config=jest.config.json", "--json"],
+		tests: TESTS,
+		on: ["Node 20", "Node 22", "Node 24", "Node 26"],
+	},
+	...["forks", "vmThreads"].map(vitest),
+];
+
+export const bundleForms = [
+	bundle(
+		"esbuild, ESM",
+		esbuild("esm", "score.mjs", "out/esbuild.mjs"),
+		"out/esbuild.mjs",
+	),
+	bundle(
+		"esbuild, CJS",
+		esbuild("cjs", "score.cjs", "out/esbuild.cjs"),
+		"out/esbuild.cjs",
+	),
+	bundle(
+		"webpack, ESM",
+		pack("webpack", "out/webpack"),
+		"out/webpack/score.mjs",
+	),
+	bundle(
+		"webpack, CJS",
+		pack("webpack", "out/webpack"),
+		"out/webpack/score.cjs",
+	),
+	bundle(
+		"Rspack, ESM",
+		pack("@rspack/core", "out/rspack"),
+		"out/rspack/score.mjs",
+	),
+	bundle(
+		"Rspack, CJS",
+		pack("@rspack/core", "out/rspack"),
+		"out/rspack/score.cjs",
+	),
+	bundle("Vite SSR", vite, "out/vite/score.js"),
+	bundle("bun build", bunBuild, "out/bun.mjs"),
+	{
+		name: "bun build --compile",
+		build: bunCompile("score.mjs", "out/compiled"),
+		file: "out/compiled",
+		on: ["Bun"],
+		standalone: true,
+	},
+	{
+		name: "bun build --compile, started elsewhere",
+		build: bunCompile("compiled.mjs", "out/compiled-anywhere"),
+		file: "out/compiled-anywhere",
+		on: ["Bun"],
+		standalone: true,
+		elsewhere: true,
+	},
+];

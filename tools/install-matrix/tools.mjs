@@ -1,0 +1,48 @@
+/**
+ * The installers, runtimes and bundlers, in versions that package-lock.json pins. Importing this
+ * module installs them, once for each package-lock.json: they take over a gigabyte.
+ */
+import { copyFileSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { fingerprint, once } from "../lib/cache.mjs";
+import { npm as runNpm } from "../lib/run.mjs";
+
+export const here = dirname(fileURLToPath(import.meta.url));
+
+const FILES = ["package.json", "package-lock.json", ".npmrc"];
+
+function install(folder) {
+	console.log("tools: installing 1.3 GB, once");
+	for (const file of FILES) copyFileSync(join(here, file), join(folder, file));
+	runNpm(["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
+		cwd: folder,
+	});
+}
+
+const installed = once(
+	`install-matrix-${fingerprint(join(here, "package-lock.json"))}`,
+	install,
+);
+
+/** A file of an installed tool. */
+export const tool = (...path) => join(installed, "node_modules", ...path);
+
+/** The module that importing an installed tool gives. */
+export const entryOf = createRequire(tool("package.json")).resolve;
+
+export const node = (major) => tool(`node${major}`, "bin/node");
+export const bun = tool("@oven/bun-linux-x64-baseline/bin/bun");
+export const deno = tool("@deno/linux-x64-glibc/deno");
+
+/** Runs the tools that are written in JavaScript; Verdaccio needs 22 or later. */
+export const toolNode = node(24);
+
+export const npm = [toolNode, tool("npm/bin/npm-cli.js")];
+
+/** The version of an installed tool. */
+export function versionOf(name) {
+	const { version } = JSON.parse(readFileSync(tool(name, "package.json")));
+	return version.replace(/^v/, "");
+}

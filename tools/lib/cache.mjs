@@ -1,0 +1,71 @@
+/** What the checkouts of a user share: tools that are downloaded or built once. */
+import { createHash } from "node:crypto";
+import {
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+} from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { fail, npm, run } from "./run.mjs";
+
+const NAME = "knowledgepulse-scoring";
+
+/** The shared folder; tools/assets/common.py has the same one. */
+function cacheFolder() {
+	const { KNOWLEDGEPULSE_CACHE, LOCALAPPDATA, XDG_CACHE_HOME } = process.env;
+	if (KNOWLEDGEPULSE_CACHE) return resolve(KNOWLEDGEPULSE_CACHE);
+	if (XDG_CACHE_HOME) return join(XDG_CACHE_HOME, NAME);
+	if (process.platform === "darwin")
+		return join(homedir(), "Library", "Caches", NAME);
+	if (process.platform === "win32" && LOCALAPPDATA)
+		return join(LOCALAPPDATA, NAME, "Cache");
+	return join(homedir(), ".cache", NAME);
+}
+
+/**
+ * Returns the shared folder `name`. If there is none, `fill` is given an empty folder to fill, which
+ * becomes the shared one only when it is complete.
+ */
+export function once(name, fill) {
+	const folder = join(cacheFolder(), name);
+	if (existsSync(folder)) return folder;
+	mkdirSync(dirname(folder), { recursive: true });
+	const unfinished = mkdtempSync(`${folder}.`);
+	const remove = () => rmSync(unfinished, { recursive: true, force: true });
+	// `fail` ends the process without running what is in `finally`.
+	process.once("exit", remove);
+	try {
+		fill(unfinished);
+		// Another process may have been faster.
+		if (!existsSync(folder)) renameSync(unfinished, folder);
+	} finally {
+		remove();
+		process.off("exit", remove);
+	}
+	return folder;
+}
+
+/** The digest of a file. */
+export const digest = (algorithm, file, encoding) =>
+	createHash(algorithm).update(readFileSync(file)).digest(encoding);
+
+/** The first digits of the digest of a file, to name a folder by. */
+export const fingerprint = (file) => digest("sha256", file, "hex").slice(0, 16);
+
+/** Returns the folder of an npm package at a pinned version that is installed nowhere else. */
+export function installPackage({ requirement, file, integrity }) {
+	const folder = once(file.replace(".tgz", ""), (target) => {
+		npm(["pack", "--silent", "--pack-destination", target, requirement], {
+			stdio: ["ignore", "ignore", "inherit"],
+		});
+		const found = `sha512-${digest("sha512", join(target, file), "base64")}`;
+		if (integrity && found !== integrity)
+			fail(`${file}: expected ${integrity}, found ${found}`);
+		run("tar", ["-xzf", file], { cwd: target });
+	});
+	return join(folder, "package");
+}

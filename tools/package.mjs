@@ -1,0 +1,78 @@
+/**
+ * Builds and checks the tarballs, into dist/. `npm run matrix` installs and runs them.
+ *
+ *     npm run package                              the main package and all platforms
+ *     npm run package -- --host                    the main package and this platform
+ *     npm run package -- --platform linux-x64-gnu  one platform, or several
+ *     npm run package -- --main                    the main package alone
+ */
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { platformName } from "./lib/build.mjs";
+import { fail, npx } from "./lib/run.mjs";
+import { obstacle } from "./package/build.mjs";
+import { checkMain, checkPlatform } from "./package/check.mjs";
+import { DIST, packMain, packPlatform } from "./package/pack.mjs";
+import { checkManifests, PLATFORMS } from "./package/platforms.mjs";
+import { installPackages } from "./prepare.mjs";
+
+const { values: options } = parseArgs({
+	options: {
+		host: { type: "boolean" },
+		main: { type: "boolean" },
+		platform: { type: "string", multiple: true },
+	},
+});
+
+function wanted() {
+	const names = options.platform ?? [];
+	if (options.host) names.push(platformName());
+	for (const name of names)
+		if (!(name in PLATFORMS))
+			fail(
+				`no platform ${name}: there are ${Object.keys(PLATFORMS).join(", ")}`,
+			);
+	if (names.length > 0 || options.main) return { names, strict: true };
+	return { names: Object.keys(PLATFORMS), strict: false };
+}
+
+/** The platforms that can be built here; fails for one that was asked for by name. */
+function possible({ names, strict }) {
+	return names.filter((name) => {
+		const reason = obstacle(name);
+		if (reason && strict) fail(reason);
+		if (reason) console.log(`package: without ${name}: ${reason}`);
+		return !reason;
+	});
+}
+
+const megabytes = (bytes) => `${(bytes / 1e6).toFixed(2)} MB`;
+
+function conclude(packed, complaints) {
+	for (const complaint of complaints)
+		console.error(`${packed.filename}: ${complaint}`);
+	if (complaints.length > 0) fail(`${packed.filename} cannot be published`);
+	console.log(
+		`package: ${packed.filename}: ${megabytes(packed.size)}, unpacked ${megabytes(packed.unpackedSize)}, ${packed.files.length} files`,
+	);
+}
+
+try {
+	checkManifests();
+} catch (error) {
+	fail(error.message);
+}
+installPackages();
+mkdirSync(DIST, { recursive: true });
+const names = possible(wanted());
+const main = packMain();
+conclude(main, checkMain(main));
+npx(["publint", "--strict", main.path]);
+npx(["attw", main.path]);
+for (const name of names) {
+	const packed = packPlatform(name);
+	conclude(packed, checkPlatform(packed, main));
+	npx(["publint", "--strict", packed.path]);
+}
+rmSync(join(DIST, "stage"), { recursive: true, force: true });

@@ -1,0 +1,93 @@
+/** Compiles the addon of any platform that this machine can compile for. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { delimiter, join } from "node:path";
+import { cargo, host, python } from "../lib/build.mjs";
+import { capture, root, run } from "../lib/run.mjs";
+import { PLATFORMS } from "./platforms.mjs";
+
+const ZIG = join(root, "target", "zig");
+
+const system = (name) => name.split("-")[0];
+
+/** The triple to compile for, and what to link it with: the machine's own linker or zig. */
+function route(name) {
+	const { triple, zig, elsewhere } = PLATFORMS[name];
+	if (zig) return { triple, zig };
+	if (system(name) === process.platform) return { triple };
+	return { triple: elsewhere ?? triple, zig: elsewhere ?? triple };
+}
+
+/** Whether Rust's own library for the triple is there, or can be had. */
+function hasLibrary(triple) {
+	if (triple === host()) return true;
+	const installed = capture("rustup", ["target", "list", "--installed"]);
+	return (
+		installed?.split(/\s+/).includes(triple) ||
+		capture("rustup", ["target", "add", triple]) !== undefined
+	);
+}
+
+/** Why this machine cannot compile the addon of a platform, or undefined if it can. */
+export function obstacle(name) {
+	const { triple, zig } = route(name);
+	if (zig && process.platform !== "linux")
+		return `the addon for ${name} is built on Linux or on its own system`;
+	if (!hasLibrary(triple))
+		return `rustup target add ${triple} failed (is there a network?)`;
+	return undefined;
+}
+
+/** Compiles the addon of a platform for publication; returns the path of the file. */
+export function buildAddon(name) {
+	const { triple, zig } = route(name);
+	return cargo(
+		[
+			zig ? "zigbuild" : "build",
+			...["--lib", "--profile", "dist", "--target", zig ?? triple],
+			...["--config", rustFlags(name)],
+		],
+		zig ? zigEnvironment(name) : process.env,
+	);
+}
+
+function rustFlags(name) {
+	const { triple } = route(name);
+	// Messages of panics name source files: they must not name this machine's folders.
+	const cargoHome = process.env.CARGO_HOME ?? join(homedir(), ".cargo");
+	// Where its sources are installed, the standard library is there and no longer in /rustc.
+	const toolchain = capture("rustc", ["--print", "sysroot"]).trim();
+	const flags = [
+		`--remap-path-prefix=${cargoHome}=cargo`,
+		`--remap-path-prefix=${toolchain}=rust`,
+		`--remap-path-prefix=${root}=.`,
+	];
+	// musl is linked statically by default, which an addon cannot be.
+	if (name.endsWith("-musl")) flags.push("-Ctarget-feature=-crt-static");
+	// A library of macOS would name the place where it was linked.
+	if (name.startsWith("darwin-"))
+		flags.push(`-Clink-arg=-Wl,-install_name,@rpath/scoring.${name}.node`);
+	return `target.${triple}.rustflags=${JSON.stringify(flags)}`;
+}
+
+function zigEnvironment(name) {
+	run(python(), ["tools/assets.py", "--zig", ZIG]);
+	const folder = join(ZIG, "bin");
+	const env = { ...process.env };
+	env.PATH = `${folder}${delimiter}${process.env.PATH}`;
+	env.CARGO_ZIGBUILD_ZIG_PATH = join(folder, "zig");
+	if (system(name) === "win32") env.LIBNODE_PATH = importLibrary();
+	return env;
+}
+
+/**
+ * napi-build links the GNU flavour of Windows against a libnode.dll, which Node does not have. The
+ * addon looks its symbols up at run time, so a library without any will do.
+ */
+function importLibrary() {
+	const folder = join(ZIG, "libnode");
+	mkdirSync(folder, { recursive: true });
+	writeFileSync(join(folder, "libnode.dll"), "");
+	writeFileSync(join(folder, "libnode.a"), "!<arch>\n");
+	return folder;
+}

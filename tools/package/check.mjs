@@ -1,0 +1,151 @@
+/** Checks of a tarball before it is published. Every function returns a list of complaints. */
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { NOTICES } from "../lib/build.mjs";
+import { root } from "../lib/run.mjs";
+
+/** Of the main package, in bytes. */
+export const MAIN_LIMIT = 60_000;
+/** Everything that an installation adds. */
+export const INSTALLED_LIMIT = 80_000_000;
+/** ONNX Runtime alone is 31 MB there. */
+const INSTALLED_LIMIT_DARWIN_X64 = 83_000_000;
+/** What the Linux packages may ask of the C library. */
+const NEWEST_GLIBC = 28;
+
+/** What package managers run by themselves. */
+export const LIFECYCLE = [
+	...["preinstall", "install", "postinstall", "prepare"],
+	...["preprepare", "postprepare", "prepublish", "dependencies"],
+];
+
+/** The first bytes of a native file, and where it says which processor it is for. */
+const FORMATS = {
+	linux: { magic: "7f454c46", at: 18, x64: 0x3e, arm64: 0xb7 },
+	darwin: { magic: "cffaedfe", at: 4, x64: 0x0007, arm64: 0x000c },
+	win32: { magic: "4d5a", at: undefined, x64: 0x8664, arm64: 0xaa64 },
+};
+
+/** Complaints about the main package. */
+export function checkMain(packed) {
+	const manifest = manifestOf(packed);
+	return [
+		...checkFiles(packed, [
+			...["index.js", "index.d.ts", "LICENSE", "README.md", "package.json"],
+			...readdirSync(join(root, "lib"))
+				.filter((name) => /\.(js|mjs|d\.mts)$/.test(name))
+				.map((name) => `lib/${name}`),
+		]),
+		...checkScripts(manifest),
+		...(packed.unpackedSize > MAIN_LIMIT
+			? [`${packed.unpackedSize} bytes: expected at most ${MAIN_LIMIT}`]
+			: []),
+	];
+}
+
+/** Complaints about a platform package; `main` is the tarball of the main package. */
+export function checkPlatform(packed, main) {
+	const manifest = manifestOf(packed);
+	const model = JSON.parse(read(packed, "model/manifest.json"));
+	const expected = [
+		...manifest.files.filter((file) => file !== "model"),
+		...model.files.map(({ name }) => `model/${name}`),
+		...["model/manifest.json", "model/LICENSE"],
+		...["LICENSE", "README.md", "package.json"],
+	];
+	const installed = packed.unpackedSize + main.unpackedSize;
+	const limit = manifest.name.endsWith("-darwin-x64")
+		? INSTALLED_LIMIT_DARWIN_X64
+		: INSTALLED_LIMIT;
+	const native = manifest.files.filter((file) =>
+		/\.(node|so|dylib|dll)$/.test(file),
+	);
+	return [
+		...checkFiles(packed, expected),
+		...checkScripts(manifest),
+		...(installed > limit
+			? [`${installed} bytes installed: expected at most ${limit}`]
+			: []),
+		...native.flatMap((file) => checkNative(packed, manifest, file)),
+		...checkNotices(packed, manifest),
+	];
+}
+
+function manifestOf(packed) {
+	return JSON.parse(read(packed, "package.json"));
+}
+
+function read(packed, file, encoding = "utf8") {
+	return readFileSync(join(packed.folder, file), encoding);
+}
+
+/** Exactly these files, none of them empty. */
+function checkFiles(packed, expected) {
+	const found = packed.files.map(({ path }) => path);
+	return [
+		...found
+			.filter((path) => !expected.includes(path))
+			.map((path) => `${path}: should not be in the package`),
+		...expected
+			.filter((path) => !found.includes(path))
+			.map((path) => `${path}: is missing`),
+		...packed.files
+			.filter(({ size }) => size === 0)
+			.map(({ path }) => `${path}: is empty`),
+	];
+}
+
+function checkScripts(manifest) {
+	const { scripts = {}, gypfile } = manifest;
+	const found = LIFECYCLE.filter((name) => name in scripts);
+	if (gypfile) found.push("gypfile");
+	return found.map((name) => `package.json: has ${name}`);
+}
+
+function checkNative(packed, { os, cpu, libc = [] }, file) {
+	const bytes = readFileSync(join(packed.folder, file));
+	const format = FORMATS[os[0]];
+	const complaints = [];
+	if (!bytes.toString("hex", 0, 4).startsWith(format.magic))
+		complaints.push(`${file}: is no library for ${os}`);
+	// In a Windows file the header comes after a program for DOS, which says where.
+	const at = format.at ?? bytes.readUInt32LE(0x3c) + 4;
+	const processor = bytes.readUInt16LE(at);
+	if (processor !== format[cpu[0]])
+		complaints.push(
+			`${file}: expected processor 0x${format[cpu[0]].toString(16)}, found 0x${processor.toString(16)}`,
+		);
+	const text = bytes.toString("latin1");
+	const versions = [...text.matchAll(/GLIBC_2\.(\d+)/g)].map((match) =>
+		Number(match[1]),
+	);
+	if (libc[0] === "musl" && versions.length > 0)
+		complaints.push(`${file}: wants glibc`);
+	if (Math.max(...versions) > NEWEST_GLIBC)
+		complaints.push(
+			`${file}: wants glibc 2.${Math.max(...versions)}, expected at most 2.${NEWEST_GLIBC}`,
+		);
+	for (const place of [root, homedir()])
+		if (file.endsWith(".node") && text.includes(place))
+			complaints.push(`${file}: names a folder of this machine, ${place}`);
+	return complaints;
+}
+
+/** The licence texts of everything inside, and notices that are those of the repository. */
+function checkNotices(packed, { files }) {
+	const complaints = [];
+	const notices = read(packed, "THIRD-PARTY-NOTICES.md");
+	if (notices !== readFileSync(NOTICES, "utf8"))
+		complaints.push("THIRD-PARTY-NOTICES.md: differs from npm/");
+	const hasRuntime = files.some((file) => file.includes("onnxruntime."));
+	if (hasRuntime)
+		for (const file of [
+			"onnxruntime-LICENSE.txt",
+			"onnxruntime-ThirdPartyNotices.txt",
+		])
+			if (!files.includes(file)) complaints.push(`${file}: is missing`);
+	if (statSync(join(packed.folder, "LICENSE")).size < 10_000)
+		complaints.push("LICENSE: is not the Apache License 2.0");
+	return complaints;
+}

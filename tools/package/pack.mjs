@@ -1,0 +1,81 @@
+/** Puts what a package consists of into a folder of its own, and makes the tarball of it. */
+import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { copyNotices, prepareAssets } from "../lib/build.mjs";
+import { npm, root } from "../lib/run.mjs";
+import { buildAddon } from "./build.mjs";
+import { mainManifest, PLATFORMS, platformManifest } from "./platforms.mjs";
+
+/** Where the tarballs are put. */
+export const DIST = join(root, "dist");
+
+/** What npm takes into every package. */
+const ALWAYS = ["README.md", "LICENSE"];
+
+/** Makes the tarball of the main package; returns what {@link pack} does. */
+export function packMain() {
+	const { scripts, devDependencies, workspaces, ...manifest } = mainManifest();
+	// Not in the repository: `npm ci` there would ask for packages that are not published yet.
+	manifest.optionalDependencies = Object.fromEntries(
+		Object.keys(PLATFORMS).map((name) => [
+			platformManifest(name).name,
+			manifest.version,
+		]),
+	);
+	const folder = stage("main", located(manifest), root, [
+		...manifest.files,
+		...ALWAYS,
+	]);
+	return pack(folder);
+}
+
+/** Builds what a platform package lacks or has outdated, and makes its tarball. */
+export function packPlatform(name) {
+	prepareAssets(name);
+	copyNotices(name);
+	const addon = buildAddon(name);
+	const manifest = platformManifest(name);
+	const files = manifest.files.filter((file) => file !== manifest.main);
+	const from = join(root, "npm", name);
+	const folder = stage(name, located(manifest), from, [...files, "LICENSE"]);
+	cpSync(addon, join(folder, manifest.main));
+	writeFileSync(
+		join(folder, "README.md"),
+		`# ${manifest.name}\n\n${manifest.description}.\nIt is installed along with \`${mainManifest().name}\`, which documents it.\n`,
+	);
+	return pack(folder);
+}
+
+/** Adds the repository that the release runs in, which provenance is checked against. */
+function located(manifest) {
+	const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository } =
+		process.env;
+	if (!server || !repository) return manifest;
+	return {
+		...manifest,
+		repository: { type: "git", url: `git+${server}/${repository}.git` },
+	};
+}
+
+function stage(name, manifest, from, files) {
+	const folder = join(DIST, "stage", name);
+	rmSync(folder, { recursive: true, force: true });
+	mkdirSync(folder, { recursive: true });
+	for (const file of files)
+		cpSync(join(from, file), join(folder, file), { recursive: true });
+	writeFileSync(
+		join(folder, "package.json"),
+		`${JSON.stringify(manifest, null, 2)}\n`,
+	);
+	return folder;
+}
+
+/** Makes a tarball in dist/; returns its path, the folder, and npm's report on the contents. */
+function pack(folder) {
+	const printed = npm(
+		["pack", "--json", "--silent", "--pack-destination", DIST, folder],
+		{ stdio: ["ignore", "pipe", "inherit"] },
+	);
+	const [account] = JSON.parse(printed);
+	return { ...account, folder, path: join(DIST, account.filename) };
+}

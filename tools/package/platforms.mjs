@@ -1,0 +1,77 @@
+/** The platforms with packages. Their manifests are in npm/. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "../lib/run.mjs";
+
+/** The oldest glibc that the packages run on: that of the ONNX Runtime library. */
+const GLIBC = "2.28";
+
+/**
+ * How the addon of each is compiled. `triple`: the target triple. `zig`: what cargo-zigbuild links
+ * for; used for Linux always, because a program linked against the C library of this machine would
+ * need one as new. `elsewhere`: the triple when it is built on another system, if it differs.
+ */
+export const PLATFORMS = {
+	"linux-x64-gnu": {
+		triple: "x86_64-unknown-linux-gnu",
+		zig: `x86_64-unknown-linux-gnu.${GLIBC}`,
+	},
+	"linux-arm64-gnu": {
+		triple: "aarch64-unknown-linux-gnu",
+		zig: `aarch64-unknown-linux-gnu.${GLIBC}`,
+	},
+	"linux-x64-musl": {
+		triple: "x86_64-unknown-linux-musl",
+		zig: "x86_64-unknown-linux-musl",
+	},
+	"linux-arm64-musl": {
+		triple: "aarch64-unknown-linux-musl",
+		zig: "aarch64-unknown-linux-musl",
+	},
+	"darwin-arm64": { triple: "aarch64-apple-darwin" },
+	"darwin-x64": { triple: "x86_64-apple-darwin" },
+	"win32-x64-msvc": {
+		triple: "x86_64-pc-windows-msvc",
+		elsewhere: "x86_64-pc-windows-gnu",
+	},
+	"win32-arm64-msvc": {
+		triple: "aarch64-pc-windows-msvc",
+		elsewhere: "aarch64-pc-windows-gnullvm",
+	},
+};
+
+/** The manifest of the main package. */
+export const mainManifest = () => read("package.json");
+
+/** The manifest of a platform package. */
+export const platformManifest = (name) => read("npm", name, "package.json");
+
+function read(...path) {
+	return JSON.parse(readFileSync(join(root, ...path), "utf8"));
+}
+
+/** Throws unless npm/ has a folder for each platform and all manifests have the version. */
+export function checkManifests(version = mainManifest().version) {
+	const { version: own, name: main } = mainManifest();
+	const folders = readdirSync(join(root, "npm"), { withFileTypes: true })
+		.filter((entry) => entry.isDirectory())
+		.map(({ name }) => name)
+		.sort();
+	const expected = Object.keys(PLATFORMS).sort();
+	if (folders.join() !== expected.join())
+		throw new Error(`npm/: expected ${expected}, found ${folders}`);
+	const cargo = readFileSync(join(root, "Cargo.toml"), "utf8");
+	const crate = /^version = "(.*)"$/m.exec(cargo)?.[1];
+	const versions = { "package.json": own, "Cargo.toml": crate };
+	for (const name of folders) {
+		const manifest = platformManifest(name);
+		versions[`npm/${name}/package.json`] = manifest.version;
+		if (manifest.name !== `${main}-${name}`)
+			throw new Error(
+				`npm/${name}/package.json: expected the name ${main}-${name}, found ${manifest.name}`,
+			);
+	}
+	for (const [place, found] of Object.entries(versions))
+		if (found !== version)
+			throw new Error(`${place}: expected version ${version}, found ${found}`);
+}

@@ -1,0 +1,79 @@
+/** Programs and libraries from Debian's packages, unpacked into a folder and not installed. */
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { capture, fail, run } from "../lib/run.mjs";
+
+const KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
+
+/** The mirror that this machine is set up with. */
+function mirror() {
+	const printed = capture("apt-get", ["indextargets", "--format", "$(SITE)"]);
+	const site = printed?.split("\n").find((line) => /debian\/?$/.test(line));
+	if (!site)
+		fail("apt-get is missing or knows no Debian mirror: run this on Debian");
+	return site;
+}
+
+/**
+ * Unpacks packages of a release for a processor, and all that they depend on, into `folder`, and
+ * runs the installation script of those in `configure`.
+ */
+export function unpack({ suite, processor, packages, configure = [] }, folder) {
+	console.log(`systems: fetching ${packages.join(", ")} for ${processor}`);
+	const state = join(folder, "apt");
+	for (const part of ["lists/partial", "cache/archives/partial"])
+		mkdirSync(join(state, part), { recursive: true });
+	writeFileSync(
+		join(state, "sources.list"),
+		`deb [signed-by=${KEYRING}] ${mirror()} ${suite} main\n`,
+	);
+	// Nothing is installed as far as apt knows: everything needed is fetched.
+	writeFileSync(join(state, "status"), "");
+	const settings = {
+		"APT::Architecture": processor,
+		"APT::Architectures::": processor,
+		"APT::Install-Recommends": "false",
+		"APT::Sandbox::User": "root",
+		"Dir::Cache": join(state, "cache"),
+		"Dir::Etc::SourceList": join(state, "sources.list"),
+		"Dir::Etc::SourceParts": "-",
+		"Dir::State::Lists": join(state, "lists"),
+		"Dir::State::Status": join(state, "status"),
+	};
+	const options = Object.entries(settings).flatMap(([name, value]) => [
+		"-o",
+		`${name}=${value}`,
+	]);
+	const quiet = { stdio: ["ignore", "ignore", "inherit"] };
+	run("apt-get", [...options, "-qq", "update"], quiet);
+	run(
+		"apt-get",
+		[...options, "-qq", "-y", "--download-only", "install", ...packages],
+		quiet,
+	);
+	const archives = join(state, "cache", "archives");
+	// Newer releases have these as links into usr/, and older packages write through them.
+	for (const name of ["bin", "lib", "lib64", "sbin"]) link(folder, name);
+	const files = readdirSync(archives).filter((name) => name.endsWith(".deb"));
+	for (const file of files)
+		run("dpkg-deb", ["--extract", join(archives, file), folder], quiet);
+	for (const name of configure) {
+		const file = files.find((file) => file.startsWith(`${name}_`));
+		run("dpkg-deb", [
+			"--control",
+			join(archives, file),
+			join(folder, "control"),
+		]);
+		run("unshare", [
+			...["--map-root-user", "--root", folder],
+			...["/control/postinst", "configure"],
+		]);
+		rmSync(join(folder, "control"), { recursive: true });
+	}
+	rmSync(state, { recursive: true });
+}
+
+function link(folder, name) {
+	mkdirSync(join(folder, "usr", name), { recursive: true });
+	run("ln", ["-s", `usr/${name}`, join(folder, name)]);
+}

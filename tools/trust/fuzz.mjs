@@ -1,0 +1,94 @@
+/**
+ * Fuzzing with coverage. The targets in `fuzz/` compare the engine with naive models; a difference,
+ * a panic, a sanitizer report, a leak, 2 GB of memory or 30 seconds for one input end the run.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { basename, join } from "node:path";
+import { execute, inTurn } from "../lib/process.mjs";
+import { root, run as runProgram } from "../lib/run.mjs";
+import { main } from "./lib/main.mjs";
+import { tool } from "./lib/rust.mjs";
+
+export const title = "Fuzzing with coverage";
+
+const SECONDS = { short: 10, full: 1200 };
+/** More than reading a corpus takes, and one slow input. */
+const GRACE_S = 300;
+
+const folder = join(root, "fuzz");
+/** How programs run: instrumentation and sanitizers count as unstable, but are in the stable compiler. */
+const IN_FUZZ = { cwd: folder, env: { ...process.env, RUSTC_BOOTSTRAP: "1" } };
+
+const count = (text) => Number(text).toLocaleString("en");
+
+/** The statistics that libFuzzer prints at the end of a run. */
+function statistics(output) {
+	const [, edges, features, inputs] =
+		/DONE +cov: (\d+) ft: (\d+) corp: (\d+)\//.exec(output) ?? [];
+	const [, executed] = /number_of_executed_units: (\d+)/.exec(output) ?? [];
+	if (!executed || !edges) throw new Error(`no statistics in\n${output}`);
+	return { executed, edges, features, inputs };
+}
+
+/** What was found, and how to reproduce it. */
+function describe(target, problem, output) {
+	const [, file] = /Test unit written to (\S+)/.exec(output) ?? [];
+	const lines = output.split("\n");
+	const first = lines.findIndex((line) => /panicked at|ALARM|ERROR/.test(line));
+	const again = `(cd fuzz && RUSTC_BOOTSTRAP=1 cargo fuzz run ${target} ${file})`;
+	const input =
+		file && existsSync(file) && readFileSync(file).toString("base64");
+	return [
+		`fuzzing ${target}: ${problem}`,
+		...lines.slice(Math.max(first, 0)).slice(0, 80),
+		...(input ? [`input, as base64: ${input}`, `reproduce: ${again}`] : []),
+	].join("\n");
+}
+
+/** Runs a target. It starts with its seeds and what earlier runs have found, and adds to the latter. */
+async function fuzz(program, target, seconds) {
+	const corpus = join(folder, "target/corpus", target);
+	const dictionary = join(folder, "dictionaries", `${target}.dict`);
+	mkdirSync(corpus, { recursive: true });
+	const command = [
+		...[program, "run", target, corpus, join(folder, "seeds", target), "--"],
+		...(existsSync(dictionary) ? [`-dict=${dictionary}`] : []),
+		...[`-max_total_time=${seconds}`, "-timeout=30", "-rss_limit_mb=2048"],
+		// Long inputs early: short ones hardly reach past the first field.
+		...["-len_control=20", "-max_len=2048", "-print_final_stats=1"],
+	];
+	const options = { ...IN_FUZZ, seconds: seconds + GRACE_S };
+	const { problem, stdout, stderr } = await execute(command, options);
+	const output = stdout + stderr;
+	if (problem) throw new Error(describe(target, problem, output));
+	return statistics(output);
+}
+
+export async function run({ short, log }) {
+	const program = tool("cargo-fuzz");
+	log("building the targets");
+	runProgram(program, ["build"], IN_FUZZ);
+	const seconds = short ? SECONDS.short : SECONDS.full;
+	const targets = readdirSync(join(folder, "fuzz_targets"))
+		.map((file) => basename(file, ".rs"))
+		.sort();
+	const rows = [];
+	const findings = [];
+	await inTurn(targets, availableParallelism(), async (target) => {
+		log(`${target}: ${seconds} seconds`);
+		try {
+			const found = await fuzz(program, target, seconds);
+			const covered = `${count(found.edges)} edges and ${count(found.features)} features`;
+			const tried = `${count(found.executed)} inputs in ${seconds} s; ${count(found.inputs)} cover ${covered}`;
+			log(`${target}: ${tried}`);
+			rows.push({ what: target, tried, found: "no difference" });
+		} catch (error) {
+			findings.push(error.message);
+		}
+	});
+	if (findings.length > 0) throw new Error(findings.join("\n\n"));
+	return rows;
+}
+
+await main(import.meta.url, { title, run });
