@@ -27,18 +27,13 @@ use crate::{
     warning::warn_without_embedder,
 };
 
-/// What a call is to do, and what its promise resolves to.
+/// What a call is to do. `Explain` resolves to a report as JSON, `Evaluate` and `Peek` to a number.
 #[napi]
 pub enum CallKind {
-    /// Score: a number.
     Evaluate,
-    /// Score: a report, as JSON.
     Explain,
-    /// Score without adding to the cache: a number.
     Peek,
-    /// Add to the cache: nothing.
     Remember,
-    /// Load the embedder: nothing.
     WarmUp,
 }
 

@@ -11,13 +11,13 @@ mod view;
 pub use read::read;
 pub use view::{TextWriter, Type, View, quote};
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 /// One step of a trace, without its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// `type`; an unknown one counts as one more.
-    pub kind: Box<str>,
+    pub kind: Cow<'static, str>,
     /// The name of the `tool`, if there is one. Those without a name count as one and the same.
     pub tool: Option<Option<Box<str>>>,
 }

@@ -5,6 +5,9 @@ use std::fmt;
 use super::{Step, TextWriter, Trace, Type, View};
 use crate::error::{Error, Invalid};
 
+/// The types of steps that the protocol knows.
+const KINDS: [&str; 4] = ["thought", "tool_call", "observation", "error_recovery"];
+
 /// A longer id is ignored.
 const MAX_ID_BYTES: usize = 1024;
 
@@ -80,7 +83,9 @@ fn step<V: View>(list: &V, index: u32, text: &mut TextWriter) -> Result<Step, V:
             return invalid(&tool, place, "an object, null or nothing");
         }
     };
-    Ok(Step { kind: kind.into_boxed_str(), tool })
+    // A known type takes no memory, which another thread would give back.
+    let known = KINDS.iter().find(|known| **known == kind);
+    Ok(Step { kind: known.map_or_else(|| kind.into(), |known| (*known).into()), tool })
 }
 
 fn tool_name<V: View>(tool: &V, step: u32) -> Result<Option<Box<str>>, V::Error> {
