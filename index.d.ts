@@ -116,15 +116,27 @@ export interface ScoreOverride {
  */
 export interface ScoreNovelty {
 	/**
-	 * `"cache"`: compared with earlier traces. Otherwise novelty is 0.5: there are none, there is no
-	 * {@link ConfigureOptions.embedder}, or {@link ScorerOptions.budgetMs} was exceeded.
+	 * `"cache"`: compared with earlier traces. `"store"`: compared with those in
+	 * {@link ScorerOptions.store}, of which there may be none. `"given"`: found by the caller of
+	 * {@link scoreWith}. Otherwise novelty is 0.5: there are no earlier traces, there is no
+	 * {@link ConfigureOptions.embedder}, the store cannot be used, or {@link ScorerOptions.budgetMs}
+	 * was exceeded.
 	 */
-	source: "cache" | "empty-cache" | "no-embedder" | "over-budget";
-	/** The greatest cosine similarity to an earlier trace, in [-1, 1]. */
+	source:
+		| "cache"
+		| "empty-cache"
+		| "store"
+		| "given"
+		| "no-embedder"
+		| "no-store"
+		| "over-budget";
+	/** The greatest cosine similarity to an earlier trace, in [-1, 1]; novelty is 0.5 without it. */
 	maxSimilarity: number | null;
 	/** The `id` of that trace, if it has one. */
 	nearest: string | null;
-	/** Why there was no embedder. */
+	/** The place of the trace in the store's log, 1 or more; for `peekValue` of the entry before it. */
+	seq: number | null;
+	/** Why there was no embedder or no store. */
 	reason: string | null;
 }
 
@@ -165,7 +177,7 @@ export interface ScoreReport {
 		queue: number;
 		tokenize: number;
 		infer: number;
-		/** Until the calls made before were settled. */
+		/** Until the calls made before were settled, and the store has answered. */
 		turn: number;
 		/** Comparing with the cache. */
 		cache: number;
@@ -223,6 +235,9 @@ export type Traces = Iterable<ReasoningTrace> | AsyncIterable<ReasoningTrace>;
  * - `"INVALID_SNAPSHOT"`: a snapshot is damaged, or was made with another model or `longText`.
  * - `"SNAPSHOT_IO"`: a snapshot cannot be written.
  * - `"EMBEDDER_UNAVAILABLE"`: the embedder is needed, but is off or cannot be used.
+ * - `"STORE_UNAVAILABLE"`: the store is needed, but cannot be reached or takes too long.
+ * - `"STORE_MISMATCH"`: the store has another model, other bounds or another schema.
+ * - `"INVALID_STORE"`: the store returned what a log cannot contain.
  * - `"CLOSED"`: the scorer, or the worker it belongs to, was closed.
  * - `"ADDON_NOT_FOUND"`: thrown on import if the addon is missing or cannot be loaded.
  * - `"INTERNAL"`: a bug in this package.
@@ -346,6 +361,38 @@ export function remember(
 ): Promise<void>;
 
 /**
+ * Returns the embedding of a trace or a text: 384 numbers, of length 1. It is the mean over the tokens
+ * that are embedded (see {@link ScorerOptions.longText}), in its turn among the calls.
+ * @throws Rejects as {@link remember}.
+ * @example
+ * ```ts
+ * import { embed } from "@knowledgepulse/scoring";
+ * const vector = await embed("Fix the flaky test");
+ * ```
+ */
+export function embed(
+	traceOrText: ReasoningTrace | string,
+	options?: CallOptions,
+): Promise<Float32Array>;
+
+/**
+ * Returns the report for a trace whose greatest similarity to earlier ones is known. It depends on
+ * nothing else, and changes nothing; its times are 0.
+ * @param novelty `maxSimilarity` in [-1, 1], or `null` if there are no earlier traces.
+ * @throws `"INVALID_TRACE"` or `"INVALID_OPTION"`.
+ * @example
+ * ```ts
+ * import { type ReasoningTrace, scoreWith } from "@knowledgepulse/scoring";
+ * const score = (trace: ReasoningTrace) => scoreWith(trace, { maxSimilarity: 0.4 }).score;
+ * ```
+ */
+export function scoreWith(
+	trace: ReasoningTrace,
+	novelty: Pick<ScoreNovelty, "maxSimilarity"> & Partial<ScoreNovelty>,
+	options?: Pick<ScorerOptions, "profiles">,
+): ScoreReport;
+
+/**
  * Removes the traces with this `id` from the cache, immediately. Returns how many.
  * @throws `"INVALID_OPTION"` if `id` is not a string.
  * @example
@@ -374,10 +421,29 @@ export function clear(): void;
  * const options: ScorerOptions = { threads: 1, budgetMs: 100 };
  * ```
  */
-export interface ScorerOptions extends ConfigureOptions {
+export interface ScorerOptions<Store = NoveltyLog | undefined>
+	extends ConfigureOptions {
 	/** Weights by domain, added to the protocol's or replacing them; `default` is for all others. */
 	profiles?: Record<string, ScoringWeights>;
 	cache?: Omit<VectorCacheOptions, "dimensions">;
+	/**
+	 * A log that takes the place of the cache and is shared with other scorers, in any process, of the same
+	 * model and the same bounds of `cache`. Default: none. A call that is aborted, or exceeds
+	 * `budgetMs`, after it was sent remains in the log.
+	 */
+	store?: Store;
+	/**
+	 * Whether scores need the store. Default: `"auto"`.
+	 *
+	 * - `"auto"`: if it is unavailable, novelty is 0.5, and one process warning is emitted.
+	 * - `"required"`: if it is unavailable, calls reject.
+	 */
+	storeMode?: "auto" | "required";
+	/**
+	 * How long the store may take for a round trip, in milliseconds, 1 to 60,000. Default: `5000`. It is
+	 * asked three times, and then not again for a second.
+	 */
+	storeTimeoutMs?: number;
 	/**
 	 * How many texts are embedded at once, 1 to the number of cores (default). Scorers with another
 	 * number load a model of their own. Scores do not depend on it.
@@ -410,9 +476,9 @@ export interface ScorerOptions extends ConfigureOptions {
  * const scorer = await Scorer.load("novelty.kpcache", { precision: "fast" });
  * ```
  */
-export class Scorer {
+export class Scorer<Store extends NoveltyLog | undefined = undefined> {
 	/** @throws `"INVALID_OPTION"`. */
-	constructor(options?: ScorerOptions);
+	constructor(options?: ScorerOptions<Store>);
 	evaluateValue(trace: ReasoningTrace, options?: CallOptions): Promise<number>;
 	explainValue(
 		trace: ReasoningTrace,
@@ -428,12 +494,19 @@ export class Scorer {
 	): Promise<(number | Error)[]>;
 	peekValue(trace: ReasoningTrace, options?: CallOptions): Promise<number>;
 	remember(trace: ReasoningTrace, options?: CallOptions): Promise<void>;
-	forget(id: string): number;
-	clear(): void;
+	embed(
+		traceOrText: ReasoningTrace | string,
+		options?: CallOptions,
+	): Promise<Float32Array>;
+	/** With a store, in its turn among the calls; rejects with `"STORE_UNAVAILABLE"`. */
+	forget(id: string): Store extends NoveltyLog ? Promise<number> : number;
+	/** With a store, as `forget`. */
+	clear(): Store extends NoveltyLog ? Promise<void> : void;
 	/**
 	 * Returns the cache as bytes: vectors, ids and ages, with the model's fingerprint and a checksum.
 	 * It is taken shortly after the call, and has every call answered before it.
-	 * @throws Rejects with `"EMBEDDER_UNAVAILABLE"` if the model's manifest cannot be read.
+	 * @throws Rejects with `"EMBEDDER_UNAVAILABLE"` if the model's manifest cannot be read, or with
+	 * `"INVALID_OPTION"` if there is a store.
 	 */
 	snapshot(options?: CallOptions): Promise<Buffer>;
 	/**
@@ -444,7 +517,7 @@ export class Scorer {
 	 */
 	static restore(
 		snapshot: Uint8Array,
-		options?: ScorerOptions,
+		options?: ScorerOptions<undefined>,
 	): Promise<Scorer>;
 	/**
 	 * Writes a snapshot to a file, which is replaced in one step.
@@ -455,16 +528,188 @@ export class Scorer {
 	 * Returns a scorer with the cache of a file, as `restore`.
 	 * @throws Rejects with Node.js' own error if the file cannot be read.
 	 */
-	static load(path: string, options?: ScorerOptions): Promise<Scorer>;
+	static load(
+		path: string,
+		options?: ScorerOptions<undefined>,
+	): Promise<Scorer>;
 	warmup(options?: CallOptions): Promise<ScoringStatus>;
 	/**
 	 * Closes the scorer: unanswered and later calls reject with `"CLOSED"`, except `snapshot` and
-	 * `save`. Waits until the model has stopped, a few milliseconds.
+	 * `save`. Waits until the model has stopped, a few milliseconds. The store is left open.
 	 */
 	close(): void;
 	status(): ScoringStatus;
-	/** The live cache, as {@link _getLocalCache}. */
+	/**
+	 * The live cache, as {@link _getLocalCache}.
+	 * @throws `"INVALID_OPTION"` if there is a store.
+	 */
 	get cache(): VectorCache;
+}
+
+/**
+ * A change of the memory that scorers share.
+ * @example
+ * ```ts
+ * import type { LogEntry } from "@knowledgepulse/scoring";
+ * const idOf = (entry: LogEntry) => ("id" in entry ? entry.id : null);
+ * ```
+ */
+export type LogEntry = {
+	/** A UUID. An entry whose call is in the log already is not appended again. */
+	call: string;
+} & (
+	| {
+			kind: "add";
+			/** That of the trace, if it has one; any string of up to 1,024 bytes of UTF-8. */
+			id: string | null;
+			/** 384 float32, little-endian, to be stored as they are. */
+			embedding: Uint8Array;
+	  }
+	/** Removes what was added before with this `id`, whose stored embeddings are erased. */
+	| { kind: "forget"; id: string }
+	/** Removes all that was added before, whose entries are deleted. */
+	| { kind: "clear" }
+);
+
+/**
+ * An entry in its place in the log.
+ * @example
+ * ```ts
+ * import type { LoggedEntry } from "@knowledgepulse/scoring";
+ * const timeOf = ({ at }: LoggedEntry) => new Date(at);
+ * ```
+ */
+export interface LoggedEntry {
+	/** Its number in the namespace, from 1, without gaps. */
+	seq: bigint;
+	/**
+	 * When it was appended, in whole milliseconds since 1970 by the log's clock. Never less than that of
+	 * the entry before, even if the clock was set back.
+	 */
+	at: number;
+	kind: "add" | "forget" | "clear";
+	call: string;
+	id: string | null;
+	/** `null` for other kinds, for an entry of the `append` that returns it, and once erased. */
+	embedding: Uint8Array | null;
+}
+
+/**
+ * What a namespace was created with, and all scorers that use it must have.
+ * @example
+ * ```ts
+ * import type { LogHeader } from "@knowledgepulse/scoring";
+ * const text = (header: LogHeader) => JSON.stringify(header);
+ * ```
+ */
+export interface LogHeader {
+	/** The fingerprint of the model. */
+	model: string;
+	/** See {@link VectorCacheOptions}. */
+	maxElements: number;
+	ttlMs: number | null;
+}
+
+/**
+ * The last entry that a scorer has applied.
+ * @example
+ * ```ts
+ * import type { LogPosition } from "@knowledgepulse/scoring";
+ * const isStart = (after: LogPosition | null) => after === null;
+ * ```
+ */
+export interface LogPosition {
+	epoch: string;
+	seq: bigint;
+	call: string;
+}
+
+/**
+ * Consecutive entries of a log.
+ * @example
+ * ```ts
+ * import type { LogPage } from "@knowledgepulse/scoring";
+ * const isLast = ({ entries, head }: LogPage) => entries.at(-1)?.seq === head;
+ * ```
+ */
+export interface LogPage {
+	/** That of the namespace. If it is not the one asked with, nothing was appended. */
+	header: LogHeader;
+	/** A UUID that changes with the log's past, as when a crash has undone commits. */
+	epoch: string;
+	/** The `seq` of the newest entry, or `0n`. */
+	head: bigint;
+	/** The `seq` of the oldest entry that is kept; `1n` if none was deleted. */
+	first: bigint;
+	/** Whether `entries` start with the oldest in the log, because it does not go on from `after`. */
+	reset: boolean;
+	entries: LoggedEntry[];
+}
+
+/**
+ * What a log is asked with.
+ * @example
+ * ```ts
+ * import type { LogOptions } from "@knowledgepulse/scoring";
+ * const check = ({ signal }: LogOptions) => signal.throwIfAborted();
+ * ```
+ */
+export interface LogOptions {
+	/** A namespace that does not exist is created with it. */
+	header: LogHeader;
+	/** Where to go on; `null` for the oldest entry. */
+	after: LogPosition | null;
+	/** The greatest number of entries in the page. */
+	limit: number;
+	/** When it is aborted, nobody waits for the answer any more. */
+	signal: AbortSignal;
+}
+
+/**
+ * What a log that compares by itself has found for one entry.
+ * @example
+ * ```ts
+ * import type { LogComparison } from "@knowledgepulse/scoring";
+ * const nothing: LogComparison = { seq: 1n, maxSimilarity: null, nearest: null };
+ * ```
+ */
+export interface LogComparison {
+	seq: bigint;
+	maxSimilarity: number | null;
+	nearest: string | null;
+	/** How many traces a `forget` has removed. */
+	removed?: number;
+}
+
+/**
+ * An ordered log of changes, one for each namespace, that scorers share; see
+ * `@knowledgepulse/scoring-stores` for those on PostgreSQL and SQLite, and for a conformance suite.
+ * What its methods reject with counts as unavailable, unless it is a {@link ScoringError} with
+ * `"STORE_MISMATCH"` or `"INVALID_STORE"`.
+ * @example
+ * ```ts
+ * import { type NoveltyLog, Scorer } from "@knowledgepulse/scoring";
+ * const scorer = (store: NoveltyLog) => new Scorer({ store, storeMode: "required" });
+ * ```
+ */
+export interface NoveltyLog {
+	/**
+	 * Appends all entries that are not in the log yet, with consecutive numbers, or none, and returns what
+	 * follows `after`. Entries before `keepFrom`, a time as {@link LoggedEntry.at}, may be deleted, the
+	 * oldest first, when they are a minute old, but never the newest.
+	 */
+	append(
+		entries: LogEntry[],
+		options: LogOptions & { keepFrom: number | null },
+	): Promise<LogPage>;
+	/** Returns what follows `after`. */
+	read(options: LogOptions): Promise<LogPage>;
+	/** Does all that `append` and `read` do, and compares, for a log that is not mirrored. */
+	compare?(
+		entries: (LogEntry | { kind: "peek"; embedding: Uint8Array })[],
+		options: Omit<LogOptions, "after" | "limit"> & { keepFrom: number | null },
+	): Promise<LogComparison[]>;
+	close(): Promise<void>;
 }
 
 /**
@@ -614,8 +859,19 @@ export interface ScoringStatus {
 	longText: "window" | "whole";
 	/** Unanswered calls. */
 	pending: number;
-	/** Traces in the cache; during a search, those before it. */
+	/** Traces in the cache; during a search, those before it. With a store, those known of it. */
 	cacheSize: number;
+	/** `null` without {@link ScorerOptions.store}. */
+	store: {
+		mode: "auto" | "required";
+		/** `"idle"` before the first call that needs it. */
+		state: "idle" | "ready" | "unavailable";
+		/** Why it is unavailable, or `null`. */
+		reason: string | null;
+		/** The {@link LogPosition} up to which the log is known; `null` before. */
+		epoch: string | null;
+		seq: number | null;
+	} | null;
 	/** Calls so far, without those that were rejected at once. */
 	calls: {
 		answered: number;

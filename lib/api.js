@@ -24,6 +24,7 @@ function open() {
 		VectorCache,
 		_getLocalCache: () => scorer.cache,
 		clear: () => scorer.clear(),
+		embed: (traceOrText, options) => scorer.embed(traceOrText, options),
 		configure: (options) => attempt(() => native.configure(options)),
 		evaluateValue: (trace, options) => scorer.evaluateValue(trace, options),
 		evaluateValues: (traces, options) => scorer.evaluateValues(traces, options),
@@ -31,6 +32,8 @@ function open() {
 		forget: (id) => scorer.forget(id),
 		peekValue: (trace, options) => scorer.peekValue(trace, options),
 		remember: (trace, options) => scorer.remember(trace, options),
+		scoreWith: (trace, novelty, options) =>
+			JSON.parse(attempt(() => native.scoreWith(trace, novelty, options))),
 		status: () => scorer.status(),
 		warmup: (options) => scorer.warmup(options),
 	};

@@ -7,11 +7,14 @@ const { ScoringError, errorsOf } = require("./errors.js");
 const { replaceFile } = require("./file.js");
 const { invalidOption, signalOf } = require("./options.js");
 const { onAbort } = require("./signals.js");
+const { StoreLink, storeOptions } = require("./store.js");
 
 /** The longest time that a timer takes, in milliseconds. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
 const scored = channel("knowledgepulse.scoring.score");
+
+function ignore() {}
 
 /** Makes the class over the native one. */
 module.exports = function scorerClass(native, VectorCache) {
@@ -26,13 +29,17 @@ module.exports = function scorerClass(native, VectorCache) {
 		#native;
 		#budgetMs;
 		#cache;
+		/** The way to the store, of a scorer that has one. */
+		#link;
 
 		constructor(options) {
+			const store = storeOptions(options);
 			this.#native =
 				options instanceof native.Scorer
 					? options
 					: attempt(() => new native.Scorer(options));
 			this.#budgetMs = this.#native.budgetMs ?? undefined;
+			if (store) this.#link = new StoreLink(this.#native, toError, store);
 		}
 
 		evaluateValue(trace, options) {
@@ -58,14 +65,21 @@ module.exports = function scorerClass(native, VectorCache) {
 		forget(id) {
 			if (typeof id !== "string")
 				throw invalidOption("id", "a string", String(id));
+			if (this.#link) return this.#call(CallKind.Forget, id);
 			return this.#native.forget(id);
 		}
 
 		clear() {
+			if (this.#link) return this.#call(CallKind.Clear, undefined, {}, ignore);
 			this.#native.clear();
 		}
 
+		embed(traceOrText, options) {
+			return this.#call(CallKind.Embed, traceOrText, options);
+		}
+
 		async snapshot(options) {
+			this.#needsOwnCache("snapshot");
 			const signal = signalOf(options);
 			if (signal?.aborted) throw signal.reason;
 			const bytes = await this.#native.snapshot().catch(fail);
@@ -93,6 +107,8 @@ module.exports = function scorerClass(native, VectorCache) {
 		static async #restored(bytes, options, source) {
 			if (!ArrayBuffer.isView(bytes))
 				throw invalidOption("snapshot", "a Uint8Array", String(bytes));
+			if (storeOptions(options))
+				throw invalidOption("store", "no store with a snapshot", "one");
 			const restored = attempt(() =>
 				native.Scorer.restore(bytes, options, source),
 			);
@@ -106,19 +122,27 @@ module.exports = function scorerClass(native, VectorCache) {
 		}
 
 		close() {
+			this.#link?.close();
 			this.#native.close();
 		}
 
 		status() {
-			return JSON.parse(attempt(() => this.#native.status()));
+			const status = JSON.parse(attempt(() => this.#native.status()));
+			return { ...status, store: this.#link?.status ?? null };
 		}
 
 		get cache() {
+			this.#needsOwnCache("cache");
 			this.#cache ??= Object.setPrototypeOf(
 				this.#native.cache(),
 				VectorCache.prototype,
 			);
 			return this.#cache;
+		}
+
+		#needsOwnCache(name) {
+			if (this.#link)
+				throw invalidOption("store", `no store for ${name}`, "one");
 		}
 
 		/** A call that enters the cache: subscribers hear of its score. */
@@ -132,6 +156,12 @@ module.exports = function scorerClass(native, VectorCache) {
 			});
 		}
 
+		#submit(kind, subject, handle) {
+			const promise = this.#native.call(kind, subject, handle);
+			this.#link?.carry(promise);
+			return promise;
+		}
+
 		/**
 		 * The promise of a call, which resolves to what `map` makes of its outcome. All calls settle in
 		 * their order, and so all take the same number of steps.
@@ -141,9 +171,9 @@ module.exports = function scorerClass(native, VectorCache) {
 				const signal = signalOf(options);
 				if (signal?.aborted) return Promise.reject(signal.reason);
 				if (signal === undefined && this.#budgetMs === undefined)
-					return this.#native.call(kind, trace).then(map, fail);
+					return this.#submit(kind, trace).then(map, fail);
 				const handle = new native.CallHandle();
-				const promise = this.#native.call(kind, trace, handle);
+				const promise = this.#submit(kind, trace, handle);
 				const release = signal && onAbort(signal, () => handle.abort());
 				// The pending call keeps the process alive, not its timer.
 				const timer =

@@ -32,15 +32,20 @@ impl BoundScorer {
         Ok(Self { scorer, embedder: None, budget_ms: None, long_text: LongText::default() })
     }
 
-    /// Returns a scorer with an empty cache, or with that of a snapshot, whose source has a name.
+    /// Returns a scorer with an empty cache, or with that of a snapshot, whose source has a name. A store
+    /// takes the place of both.
     pub fn new(config: ScorerConfig, snapshot: Option<(&str, &[u8])>) -> Result<Self> {
-        let ScorerConfig { scorer, embedder, threads, budget_ms, long_text, has_cache } = config;
+        let ScorerConfig { scorer, embedder, threads, budget_ms, long_text, .. } = config;
         let embedder = embedder_with(&embedder, threads, long_text)?;
+        if config.has_store {
+            let scorer = Scorer::with_log(scorer, config.requires_store)?;
+            return Ok(Self { scorer, embedder: Some(embedder), budget_ms, long_text });
+        }
         let cache = match snapshot {
             None => VectorCache::new(scorer.cache)?,
             Some((source, bytes)) => {
                 let snapshot = snapshot::decode(source, bytes, &embedder.fingerprint()?)?;
-                let options = if has_cache { scorer.cache } else { snapshot.options() };
+                let options = if config.has_cache { scorer.cache } else { snapshot.options() };
                 snapshot.into_cache(options, monotonic_clock())?
             }
         };

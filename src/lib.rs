@@ -13,11 +13,19 @@ mod outbox;
 mod scorer;
 mod settings;
 mod status;
+mod store;
 mod suggest;
 mod vector_cache;
 mod view;
 mod warning;
 
+use std::fmt;
+
+use knowledgepulse_scoring::{
+    Score,
+    scorer::{Report, Times},
+    trace,
+};
 use napi::{
     Env, Result,
     bindgen_prelude::{Object, Unknown},
@@ -27,7 +35,7 @@ use napi_derive::napi;
 use env::EnvState;
 use failure::or_throw;
 use scorer::Scorer;
-use view::JsView;
+use view::{JsView, Read};
 
 /// Prepares an environment (the main thread, or a worker) when it loads the addon.
 #[napi(module_exports)]
@@ -46,6 +54,30 @@ pub fn set_addon_folder(folder: String) {
 pub fn configure(env: &Env, options: Unknown) -> Result<()> {
     let changes = or_throw(env, options::read_embedder_options(&JsView::new(env, options)))?;
     or_throw(env, settings::configure(&changes))
+}
+
+/// The report, as JSON, for a trace whose novelty the caller knows.
+#[napi(catch_unwind)]
+pub fn score_with(env: &Env, trace: Unknown, novelty: Unknown, options: Unknown) -> Result<String> {
+    let [trace, novelty, options] = [trace, novelty, options].map(|value| JsView::new(env, value));
+    let score = || -> Read<_> {
+        // Its text does not count.
+        let trace = trace::read(&trace, &mut Full)?;
+        let profiles = options::read_scoring_options(&options)?;
+        let score = Score::of(&trace, options::read_novelty(&novelty)?, &profiles);
+        Ok(Report { score, text: None, times: Times::default() })
+    };
+    let report = or_throw(env, score())?;
+    serde_json::to_string(&report).map_err(|error| napi::Error::from_reason(error.to_string()))
+}
+
+/// Takes no text.
+struct Full;
+
+impl fmt::Write for Full {
+    fn write_str(&mut self, _: &str) -> fmt::Result {
+        Err(fmt::Error)
+    }
 }
 
 /// The scorer behind `evaluateValue` in this environment.

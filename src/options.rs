@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use knowledgepulse_embedder::LongText;
 use knowledgepulse_scoring::{
-    Error, Invalid, Profiles,
-    cache::CacheOptions,
+    Error, Invalid, Novelty, Profiles,
+    cache::{CacheOptions, Nearest},
     scorer::ScorerOptions,
     trace::{Type, View},
     weights::Weights,
@@ -14,6 +14,7 @@ use knowledgepulse_tasks::available_cores;
 
 use crate::{
     choice::Choice,
+    embedder::Mode,
     settings::{Change, EmbedderOption},
     suggest::suggest,
     view::{JsView, Read, ReadError},
@@ -32,6 +33,10 @@ pub struct ScorerConfig {
     pub long_text: LongText,
     /// Whether bounds of the cache were given.
     pub has_cache: bool,
+    /// Whether the memory is that of a store.
+    pub has_store: bool,
+    /// Whether scores fail where the store cannot be used.
+    pub requires_store: bool,
 }
 
 /// Reads the options of `configure`.
@@ -48,6 +53,7 @@ pub fn read_scorer_options(options: &JsView) -> Read<ScorerConfig> {
     }
     let mut known = EmbedderOption::ALL.map(|(_, name, _)| name).to_vec();
     known.extend(["profiles", "cache", "threads", "budgetMs", "longText"]);
+    known.extend(["store", "storeMode", "storeTimeoutMs"]);
     for (name, value) in named(options, "options", &known)? {
         match name.as_str() {
             "profiles" => config.scorer.profiles = Arc::new(read_profiles(&value)?),
@@ -64,6 +70,10 @@ pub fn read_scorer_options(options: &JsView) -> Read<ScorerConfig> {
                 config.budget_ms = budget.map(|budget| budget.as_secs_f64() * 1000.0);
             }
             "longText" => config.long_text = Choice::parse(&name, &string(&name, &value)?)?,
+            "store" => config.has_store = true,
+            "storeMode" => config.requires_store = required(&name, &value)?,
+            // For lib/store.js, which has read it.
+            "storeTimeoutMs" => {}
             _ => config.embedder.extend(read_change(&name, &value)?),
         }
     }
@@ -77,6 +87,40 @@ fn read_change(name: &str, value: &JsView) -> Read<Option<Change>> {
         return Ok(None);
     };
     Ok(Some(Change { option, place: name.into(), value: string(name, value)?.into() }))
+}
+
+/// Reads the options of `scoreWith`: weights by domain.
+pub fn read_scoring_options(options: &JsView) -> Read<Profiles> {
+    if options.type_of() == Type::Undefined {
+        return Ok(Profiles::default());
+    }
+    match named(options, "options", &["profiles"])?.first() {
+        Some((_, profiles)) => read_profiles(profiles),
+        None => Ok(Profiles::default()),
+    }
+}
+
+/// Reads what the caller of `scoreWith` has found.
+pub fn read_novelty(novelty: &JsView) -> Read<Novelty> {
+    if novelty.type_of() != Type::Object {
+        return Err(invalid("novelty", "an object", novelty));
+    }
+    let similarity = novelty.property("maxSimilarity")?;
+    let similarity = match similarity.type_of() {
+        Type::Null => return Ok(Novelty::Given(None)),
+        Type::Number => similarity.number()?,
+        _ => f64::NAN,
+    };
+    if !(-1.0..=1.0).contains(&similarity) {
+        let found = novelty.property("maxSimilarity")?;
+        return Err(invalid("novelty.maxSimilarity", "a number in [-1, 1] or null", &found));
+    }
+    let id = novelty.property("nearest")?;
+    let id = match id.type_of() {
+        Type::Undefined | Type::Null => None,
+        _ => Some(string("novelty.nearest", &id)?.into()),
+    };
+    Ok(Novelty::Given(Some(Nearest { similarity, id })))
 }
 
 /// Reads the bounds of a cache, whose path is `options` or `cache`; the length of vectors is only an
@@ -158,6 +202,14 @@ fn named<'env>(
 /// Where an option of the object at `path` stands.
 fn place(path: &str, name: &str) -> String {
     if path == "options" { name.into() } else { format!("{path}.{name}") }
+}
+
+fn required(path: &str, value: &JsView) -> Read<bool> {
+    match Choice::parse(path, &string(path, value)?) {
+        Ok(Mode::Auto) => Ok(false),
+        Ok(Mode::Required) => Ok(true),
+        _ => Err(invalid(path, "\"auto\" or \"required\"", value)),
+    }
 }
 
 fn string(path: &str, value: &JsView) -> Read<String> {

@@ -33,6 +33,7 @@ type Answer = Box<dyn FnOnce(&Env) -> napi::Result<sys::napi_value> + Send>;
 /// The settling end of a promise.
 pub struct Deferred {
     raw: sys::napi_deferred,
+    keeps_alive: bool,
     outbox: Arc<Outbox>,
 }
 
@@ -98,7 +99,7 @@ impl Posted {
 pub struct Outbox {
     posted: Mutex<Vec<Posted>>,
     wake: OnceCell<Wake>,
-    /// Promises that are still to be settled. Only the JavaScript thread changes it.
+    /// Promises to be settled that keep the event loop alive. Only the JavaScript thread changes it.
     expected: AtomicUsize,
 }
 
@@ -122,15 +123,31 @@ impl Outbox {
         self: &Arc<Self>,
         env: &'env Env,
     ) -> napi::Result<(Unknown<'env>, Deferred)> {
+        self.pending(env, true)
+    }
+
+    /// Returns a pending promise as [`Outbox::promise`] does, which does not keep the event loop alive.
+    pub fn idle_promise<'env>(
+        self: &Arc<Self>,
+        env: &'env Env,
+    ) -> napi::Result<(Unknown<'env>, Deferred)> {
+        self.pending(env, false)
+    }
+
+    fn pending<'env>(
+        self: &Arc<Self>,
+        env: &'env Env,
+        keeps_alive: bool,
+    ) -> napi::Result<(Unknown<'env>, Deferred)> {
         let (mut raw, mut promise) = (ptr::null_mut(), ptr::null_mut());
         // SAFETY: `env` is the environment of the running call.
         check_status!(unsafe { sys::napi_create_promise(env.raw(), &mut raw, &mut promise) })?;
-        if self.expected.fetch_add(1, Ordering::Relaxed) == 0 {
+        if keeps_alive && self.expected.fetch_add(1, Ordering::Relaxed) == 0 {
             self.keep_alive(env, true);
         }
         // SAFETY: the handle was just made in this environment.
         let promise = unsafe { Unknown::from_raw_unchecked(env.raw(), promise) };
-        Ok((promise, Deferred { raw, outbox: self.clone() }))
+        Ok((promise, Deferred { raw, keeps_alive, outbox: self.clone() }))
     }
 
     fn post(&self, item: Posted) {
@@ -147,7 +164,8 @@ impl Outbox {
     fn deliver(&self, env: &Env) -> napi::Result<()> {
         let posted =
             std::mem::take(&mut *self.posted.lock().unwrap_or_else(PoisonError::into_inner));
-        if self.expected.fetch_sub(posted.len(), Ordering::Relaxed) == posted.len() {
+        let expected = posted.iter().filter(|item| item.deferred.keeps_alive).count();
+        if self.expected.fetch_sub(expected, Ordering::Relaxed) == expected {
             self.keep_alive(env, false);
         }
         for item in posted {

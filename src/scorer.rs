@@ -6,12 +6,12 @@ use knowledgepulse_embedder::{LongText, TextBuffer};
 use knowledgepulse_scoring::{
     Error,
     scorer::{CallHandle, Input, Outcome, Reply, Work},
-    trace,
+    trace::{self, TextWriter, Type, View},
 };
 use knowledgepulse_tasks::{fault, spawn};
 use napi::{
     Env, Result,
-    bindgen_prelude::{Buffer, Either3, ToNapiValue, Unknown},
+    bindgen_prelude::{Buffer, Either4, Float32Array, ToNapiValue, Unknown},
 };
 use napi_derive::napi;
 
@@ -27,19 +27,23 @@ use crate::{
     warning::warn_without_embedder,
 };
 
-/// What a call is to do. `Explain` resolves to a report as JSON, `Evaluate` and `Peek` to a number.
+/// What a call is to do. `Explain` resolves to a report as JSON, `Evaluate`, `Peek` and `Forget` to a
+/// number, `Embed` to a vector.
 #[napi]
 pub enum CallKind {
     Evaluate,
     Explain,
     Peek,
     Remember,
+    Forget,
+    Clear,
+    Embed,
     WarmUp,
 }
 
 #[napi]
 pub struct Scorer {
-    bound: BoundScorer,
+    pub(crate) bound: BoundScorer,
 }
 
 #[napi]
@@ -80,19 +84,19 @@ impl Scorer {
         self.bound.budget_ms
     }
 
-    /// Reads the trace and submits the call; `handle` can end it from then on. Throws what is wrong with
-    /// the trace; whatever goes wrong after that rejects the promise.
+    /// Reads what the call is about, a trace, an id or a text, and submits it; `handle` can end it from
+    /// then on. Throws what is wrong with that; whatever goes wrong after that rejects the promise.
     #[napi(catch_unwind)]
     pub fn call<'env>(
         &self,
         env: &'env Env,
         kind: CallKind,
-        trace: Unknown<'env>,
+        subject: Unknown<'env>,
         handle: Option<&mut Handle>,
     ) -> Result<Unknown<'env>> {
         let read = || -> Read<_> {
             fault::point("submit");
-            let work = read_work(&kind, &JsView::new(env, trace), self.bound.long_text)?;
+            let work = read_work(&kind, &JsView::new(env, subject), self.bound.long_text)?;
             Ok((work, self.bound.embedder()?))
         };
         let panicked = |_| Err(Error::internal("reading the call panicked").into());
@@ -175,6 +179,14 @@ fn read_work(kind: &CallKind, value: &JsView, long_text: LongText) -> Read<Work>
         CallKind::Evaluate | CallKind::Explain => Work::Score(read()?),
         CallKind::Peek => Work::Peek(read()?),
         CallKind::Remember => Work::Remember(read()?),
+        CallKind::Forget => Work::Forget(value.string()?.into()),
+        CallKind::Clear => Work::Clear,
+        CallKind::Embed if value.type_of() == Type::String => {
+            let mut text = TextBuffer::new(long_text);
+            value.write_to(&mut TextWriter::new(&mut text))?;
+            Work::Embed(text.into_string())
+        }
+        CallKind::Embed => Work::Embed(read()?.text),
         CallKind::WarmUp => Work::WarmUp,
     })
 }
@@ -187,17 +199,19 @@ fn reply(kind: CallKind, deferred: Deferred) -> Reply {
         warn_without_embedder(env, &outcome);
         Ok(match (kind, outcome) {
             (CallKind::Explain, Outcome::Scored(report)) => {
-                Either3::A(serde_json::to_string(&report).map_err(failed)?)
+                Either4::A(serde_json::to_string(&report).map_err(failed)?)
             }
-            (_, Outcome::Scored(report)) => Either3::B(report.score.value),
-            (_, Outcome::Remembered | Outcome::WarmedUp(_)) => Either3::C(()),
+            (_, Outcome::Scored(report)) => Either4::B(report.score.value),
+            (_, Outcome::Removed(count)) => Either4::B(count as f64),
+            (_, Outcome::Embedded(vector)) => Either4::C(Float32Array::new(vector.into_vec())),
+            (_, Outcome::Remembered | Outcome::WarmedUp(_)) => Either4::D(()),
         })
     };
     Box::new(move |result| deferred.settle(result, answer))
 }
 
 /// Does `work` on a worker thread; the promise resolves to what `answer` makes of the result.
-fn in_background<'env, T: Send + 'static, V: ToNapiValue>(
+pub(crate) fn in_background<'env, T: Send + 'static, V: ToNapiValue>(
     env: &'env Env,
     work: impl FnOnce() -> knowledgepulse_scoring::Result<T> + Send + 'static,
     answer: impl FnOnce(&Env, T) -> Result<V> + Send + 'static,
@@ -205,10 +219,10 @@ fn in_background<'env, T: Send + 'static, V: ToNapiValue>(
     let (promise, deferred) = EnvState::of(env)?.outbox.promise(env)?;
     let work = move || {
         let work = || {
-            fault::point("snapshot");
+            fault::point("background");
             work()
         };
-        let panicked = |_| Err(Error::internal("work on a snapshot panicked"));
+        let panicked = |_| Err(Error::internal("work in the background panicked"));
         let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(panicked);
         deferred.settle(result, answer);
     };

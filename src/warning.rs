@@ -16,10 +16,10 @@ pub fn warn_without_embedder(env: &Env, outcome: &Outcome) {
     let reason = match outcome {
         Outcome::Scored(report) => match &report.score.novelty {
             Novelty::NoEmbedder { reason } => reason,
-            Novelty::Cache(_) | Novelty::EmptyCache | Novelty::OverBudget => return,
+            _ => return,
         },
         Outcome::WarmedUp(Err(reason)) => reason,
-        Outcome::WarmedUp(Ok(())) | Outcome::Remembered => return,
+        _ => return,
     };
     if WARNED.swap(true, Ordering::Relaxed) {
         return;

@@ -1,10 +1,12 @@
 /**
  * Builds and checks the tarballs, into dist/. `npm run matrix` installs and runs them.
  *
- *     npm run package                              the main package and all platforms
- *     npm run package -- --host                    the main package and this platform
+ *     npm run package                              all platforms
+ *     npm run package -- --host                    this platform
  *     npm run package -- --platform linux-x64-gnu  one platform, or several
- *     npm run package -- --main                    the main package alone
+ *     npm run package -- --main                    no platform
+ *
+ * The main package and the workspaces are packed in any case.
  */
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -12,9 +14,14 @@ import { parseArgs } from "node:util";
 import { platformName } from "./lib/build.mjs";
 import { fail, npx } from "./lib/run.mjs";
 import { obstacle } from "./package/build.mjs";
-import { checkMain, checkPlatform } from "./package/check.mjs";
-import { DIST, packMain, packPlatform } from "./package/pack.mjs";
-import { checkManifests, PLATFORMS } from "./package/platforms.mjs";
+import { checkMain, checkPlatform, checkWorkspace } from "./package/check.mjs";
+import {
+	DIST,
+	packMain,
+	packPlatform,
+	packWorkspace,
+} from "./package/pack.mjs";
+import { checkManifests, PLATFORMS, WORKSPACES } from "./package/platforms.mjs";
 import { installPackages } from "./prepare.mjs";
 
 const { values: options } = parseArgs({
@@ -70,6 +77,13 @@ const main = packMain();
 conclude(main, checkMain(main));
 npx(["publint", "--strict", main.path]);
 npx(["attw", main.path]);
+for (const name of WORKSPACES) {
+	const packed = packWorkspace(name);
+	conclude(packed, checkWorkspace(packed));
+	npx(["publint", "--strict", packed.path]);
+	// Entry points below the name are unknown to the resolution of Node.js 10.
+	npx(["attw", "--profile", "node16", packed.path]);
+}
 for (const name of names) {
 	const packed = packPlatform(name);
 	conclude(packed, checkPlatform(packed, main));

@@ -1,14 +1,24 @@
 /** The whole suite: the model builder, the Rust crates, the public API. */
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { python } from "./lib/build.mjs";
 import { npx, root, run } from "./lib/run.mjs";
 import { compileBenchmark } from "./lib/typescript.mjs";
 
-const tests = readdirSync(join(root, "__test__"), { recursive: true })
-	.filter((file) => file.endsWith(".test.mjs"))
-	.map((file) => join("__test__", file))
-	.sort();
+/** The folders of tests: that of the main package, and those of the others. */
+const folders = [
+	"__test__",
+	...readdirSync(join(root, "packages")).map((name) =>
+		join("packages", name, "__test__"),
+	),
+].filter((folder) => existsSync(join(root, folder)));
+
+const tests = folders.flatMap((folder) =>
+	readdirSync(join(root, folder), { recursive: true })
+		.filter((file) => file.endsWith(".test.mjs"))
+		.map((file) => join(folder, file))
+		.sort(),
+);
 
 run(python(), ["tools/assets.py", "--test"]);
 run("cargo", ["test", "--quiet"]);

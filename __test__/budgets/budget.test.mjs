@@ -19,6 +19,7 @@ test("Scorer resolves a call over budget with novelty 0.5 and the source over-bu
 				source: "over-budget",
 				maxSimilarity: null,
 				nearest: null,
+				seq: null,
 				reason: null,
 			},
 			0.5,

@@ -62,6 +62,7 @@ test("explainValue reports an empty cache after clear()", async () => {
 		source: "empty-cache",
 		maxSimilarity: null,
 		nearest: null,
+		seq: null,
 		reason: null,
 	});
 	assert.equal(dimensions.novelty, 0.5);

@@ -167,9 +167,16 @@ const score: number = evaluateValue(least);
 declare const report: ScoreReport;
 expectType<number>()(report.score);
 expectType<ScoringWeights>()(report.weights);
-expectType<"cache" | "empty-cache" | "no-embedder" | "over-budget">()(
-	report.novelty.source,
-);
+expectType<
+	| "cache"
+	| "empty-cache"
+	| "store"
+	| "given"
+	| "no-embedder"
+	| "no-store"
+	| "over-budget"
+>()(report.novelty.source);
+expectType<number | null>()(report.novelty.seq);
 expectType<string | null>()(report.novelty.nearest);
 expectType<number | undefined>()(report.text?.tokens);
 expectType<boolean | undefined>()(report.text?.fromMemo);
@@ -343,3 +350,32 @@ export {
 	warmStatus,
 	weights,
 };
+
+// Vectors, and reports for a similarity found elsewhere.
+
+expectType<Promise<Float32Array>>()(embed("text"));
+expectType<Promise<Float32Array>>()(embed(least, { signal }));
+expectType<ScoreReport>()(scoreWith(least, { maxSimilarity: null }));
+expectType<ScoreReport>()(scoreWith(least, report.novelty, { profiles: {} }));
+// @ts-expect-error no similarity
+scoreWith(least, {});
+
+// A scorer with a store.
+
+declare const store: NoveltyLog;
+const shared = new Scorer({
+	store,
+	storeMode: "required",
+	storeTimeoutMs: 100,
+});
+expectType<Promise<number>>()(shared.forget("id"));
+expectType<Promise<void>>()(shared.clear());
+expectType<number>()(new Scorer().forget("id"));
+expectType<number>()(new Scorer({ threads: 1 }).forget("id"));
+expectType<"idle" | "ready" | "unavailable" | undefined>()(
+	shared.status().store?.state,
+);
+// @ts-expect-error no log
+new Scorer({ store: {} });
+// @ts-expect-error "off"
+new Scorer({ store, storeMode: "off" });

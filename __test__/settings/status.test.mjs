@@ -34,6 +34,7 @@ test("status reports embedder, cache and calls, before, during and after a call"
 		longText: "window",
 		pending: 0,
 		cacheSize: 0,
+		store: null,
 		calls: { answered: 0, failed: 0, aborted: 0, overBudget: 0 },
 		latencyMs: null,
 	});

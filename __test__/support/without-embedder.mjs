@@ -36,6 +36,7 @@ export async function assertWorksWithout(env, reason) {
 				source: "no-embedder",
 				maxSimilarity: null,
 				nearest: null,
+				seq: null,
 				reason: "",
 			},
 		);

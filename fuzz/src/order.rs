@@ -250,7 +250,7 @@ impl Lockstep {
             let found = match answers.remove(&at).expect("an answer") {
                 Ok(Outcome::Scored(report)) => Ok(Some(report.score)),
                 Ok(Outcome::Remembered) => Ok(None),
-                Ok(other @ Outcome::WarmedUp(_)) => panic!("{other:?} for {call:?}"),
+                Ok(other) => panic!("{other:?} for {call:?}"),
                 Err(error) => Err(error),
             };
             let expected = match ended {

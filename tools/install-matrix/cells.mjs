@@ -1,10 +1,11 @@
 /** The cells of the matrix: what is run, by what, and what it has to print. */
 import { resolve } from "node:path";
 import { execute, tail } from "../lib/process.mjs";
-import { bundleForms, moduleForms, testForms } from "./forms.mjs";
+import { expected } from "./expected.mjs";
+import { bundleForms, moduleForms, sdkForms, testForms } from "./forms.mjs";
 import { installers, npmInstaller } from "./installers.mjs";
 import { runtimes } from "./runtimes.mjs";
-import { expected } from "./workspace.mjs";
+import { sdkInstallers } from "./sdk.mjs";
 
 const RUN_SECONDS = 60;
 
@@ -20,15 +21,16 @@ const cell = (table, row, installer, form, runtime) => ({
 	runtime,
 });
 
-/** Every installer with every runtime that reads its layout. */
-function installerCells() {
+/** Every installer with every runtime that reads its layout and that the form is meant for. */
+function installerCells(table, installers, forms) {
 	return installers.flatMap((installer) =>
-		[esModule, commonJs].flatMap((form) =>
+		forms.flatMap((form) =>
 			runtimes
+				.filter(({ name }) => form.on?.includes(name) ?? true)
 				.filter(({ layouts }) => layouts[installer.layout])
 				.map((runtime) =>
 					cell(
-						"installers",
+						table,
 						`${installer.name}, ${form.name}`,
 						installer,
 						form,
@@ -49,7 +51,8 @@ function formCells(table, forms) {
 }
 
 export const cells = [
-	...installerCells(),
+	...installerCells("installers", installers, [esModule, commonJs]),
+	...installerCells("sdk", sdkInstallers, sdkForms),
 	// The installers' rows have the first two forms.
 	...formCells("forms", moduleForms.slice(2)),
 	...formCells("tests", testForms),
@@ -67,8 +70,9 @@ function build({ key, command }, { folder, env }) {
 	return built;
 }
 
-/** What is wrong with the output of a program that should print `lines` results; null if nothing is. */
-export function judge(stdout, lines = 1) {
+/** What is wrong with the output of a program that should print such results; null if nothing is. */
+export function judge(stdout, form = {}) {
+	const { lines, scores, tolerance } = { lines: 1, ...expected, ...form };
 	const results = stdout.trim().split("\n");
 	if (results.length !== lines)
 		return `${results.length} lines of output, not ${lines}`;
@@ -81,11 +85,11 @@ export function judge(stdout, lines = 1) {
 		}
 		if (result.state !== "ready") return `the embedder is ${result.state}`;
 		const right =
-			result.scores.length === expected.scores.length &&
-			expected.scores.every(
-				(score, i) => Math.abs(score - result.scores[i]) <= expected.tolerance,
+			result.scores.length === scores.length &&
+			scores.every(
+				(score, i) => Math.abs(score - result.scores[i]) <= tolerance,
 			);
-		if (!right) return `scores ${result.scores} for ${expected.scores}`;
+		if (!right) return `scores ${result.scores} for ${scores}`;
 	}
 	return null;
 }
@@ -130,7 +134,7 @@ export async function runCell({ installer, form, runtime }, workspace) {
 	const { seconds, stdout, stderr } = ended;
 	const problem =
 		ended.problem ??
-		(form.tests ? judgeTests(stdout, form.tests) : judge(stdout, form.lines));
+		(form.tests ? judgeTests(stdout, form.tests) : judge(stdout, form));
 	const limit = form.limits?.[runtime.name];
 	if (limit && problem && limit.message.test(stdout + stderr))
 		return { state: "cannot", seconds, limit };

@@ -6,6 +6,7 @@ import { INSTALLED_LIMIT, LIFECYCLE, MAIN_LIMIT } from "../package/check.mjs";
 import { npmInstaller } from "./installers.mjs";
 import { checkQuiet } from "./quiet.mjs";
 import { oldestNode } from "./runtimes.mjs";
+import { sdkInstallers } from "./sdk.mjs";
 import { PACKAGE } from "./workspace.mjs";
 
 const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
@@ -90,10 +91,55 @@ async function checkSelection(workspace) {
 	return `of the platform packages, ${names[0]} alone was installed`;
 }
 
+/** Where installers write down what they have installed. */
+const LOCKS = ["package-lock.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock"];
+
+/** In the projects with the SDK, our package is installed in place of transformers.js. */
+async function checkReplacement(workspace) {
+	for (const installer of sdkInstallers) {
+		const { folder } = await workspace.project(installer);
+		const file = LOCKS.map((name) => join(folder, name)).find(existsSync);
+		const lock = readFileSync(file, "utf8");
+		if (!lock.includes(`${PACKAGE}-transformers`) || /onnxruntime-/.test(lock))
+			throw new Error(`${installer.name}: ${file} names the wrong packages`);
+	}
+	const { folder } = await workspace.project(sdkInstallers[0]);
+	const size = bytesIn(join(folder, "node_modules"));
+	if (size > INSTALLED_LIMIT)
+		throw new Error(`${megabytes(size)} installed with the SDK`);
+	return `the real transformers.js is in none of ${sdkInstallers.length} lock files; ${megabytes(size)} installed by npm with the SDK`;
+}
+
+/** Without the model, the SDK goes on as it does without transformers.js. */
+async function checkReplacementWithoutModel(workspace) {
+	const run = async (installer, file) => {
+		const project = await workspace.project(installer);
+		const command = [...oldestNode.layouts.node_modules, file];
+		const { problem, stdout, stderr } = await workspace.run(
+			["env", "KNOWLEDGEPULSE_SCORING_EMBEDDER=off", ...command],
+			project,
+		);
+		if (problem) throw new Error(`${file}: ${problem}\n${stderr}`);
+		return JSON.parse(stdout).scores.join();
+	};
+	const scores = await run(npmInstaller, "score.mjs");
+	for (const file of ["sdk.mjs", "sdk.cjs"]) {
+		const found = await run(sdkInstallers[0], file);
+		if (found !== scores)
+			throw new Error(`${file}: scores ${found} for ${scores}`);
+	}
+	return `the SDK's scores are those of novelty 0.5: ${scores}`;
+}
+
 export const checks = [
 	{ name: "no network in a cell", check: checkIsolation },
 	{ name: "lifecycle scripts", check: checkScripts },
 	{ name: "platform selection", check: checkSelection },
 	{ name: "size", check: checkSize },
 	{ name: "quiet at run time", check: checkQuiet },
+	{ name: "SDK without transformers.js", check: checkReplacement },
+	{
+		name: "SDK without transformers.js and model",
+		check: checkReplacementWithoutModel,
+	},
 ];

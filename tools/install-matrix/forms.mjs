@@ -1,13 +1,14 @@
 /**
  * The ways in which a program may use the package. A form is a fixture that is run, after a `build`
  * if it has one, by each of `on` (every runtime by default), and prints `lines` results, or the report
- * of a test runner with `tests` tests.
+ * of a test runner with `tests` tests. `scores` and `tolerance` replace those of the addon.
  *
  * `limits` names the runtimes on which it cannot work, with the reason and the message that it fails
  * with; the failure is checked. `standalone` is a file that runs without a runtime, `elsewhere` starts
  * it outside of the project.
  */
 import { join } from "node:path";
+import { expected } from "./expected.mjs";
 import { bun, entryOf, here, tool, toolNode } from "./tools.mjs";
 
 const EXTERNAL = "@knowledgepulse/scoring";
@@ -112,6 +113,18 @@ export const moduleForms = [
 	{ name: "four workers", file: "workers.mjs", args: ["4"], lines: 4 },
 	{ name: "evaluateValues with a signal", file: "batch.mjs" },
 ];
+
+/** How far scores over this package's embeddings may be from those over transformers.js. */
+const SDK_TOLERANCE = 1e-4;
+
+/** Programs that use the SDK, which uses this package in place of transformers.js. */
+export const sdkForms = ["mjs", "cjs"].map((extension) => ({
+	name: extension === "mjs" ? "ES module" : "CommonJS",
+	file: `sdk.${extension}`,
+	scores: expected.transformers,
+	tolerance: SDK_TOLERANCE,
+	on: ["Node 20", "Bun", "Deno"],
+}));
 
 /** The number of tests in fixtures/cases.cjs. */
 const TESTS = 8;

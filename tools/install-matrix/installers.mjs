@@ -1,8 +1,22 @@
 /**
  * What installs the package. Lifecycle scripts are off, because the package has to work without them.
- * `files` are written into the empty project, `env` is added to the environment.
+ * `files` are written into the empty project, `env` is added to the environment. `overriding` gives the
+ * files of a project that has a manifest with `name` as `spec` among its dependencies, and in which others
+ * that ask for `name` get it too; `installAll` installs that.
  */
 import { bun, npm, tool, toolNode, versionOf } from "./tools.mjs";
+
+const json = (value) => JSON.stringify(value, null, "\t");
+
+/** For an override in a field of package.json. */
+const overridingIn = (field) => (manifest, name, spec) => ({
+	"package.json": json({ ...manifest, [field]: { [name]: spec } }),
+});
+
+const yarnCommand = [toolNode, tool("@yarnpkg/cli-dist/bin/yarn.js")];
+const pnpm = tool("@pnpm/exe.linux-x64/pnpm");
+/** The packages were published a second ago. */
+const YOUNG = "minimumReleaseAge: 0\n";
 
 const yarn = (nodeLinker) => ({
 	version: versionOf("@yarnpkg/cli-dist"),
@@ -21,10 +35,9 @@ const yarn = (nodeLinker) => ({
 			npmMinimalAgeGate: 0,
 		}),
 	}),
-	install: (spec) => [
-		...[toolNode, tool("@yarnpkg/cli-dist/bin/yarn.js")],
-		...["add", spec],
-	],
+	install: (spec) => [...yarnCommand, "add", spec],
+	overriding: overridingIn("resolutions"),
+	installAll: [...yarnCommand, "install"],
 });
 
 export const installers = [
@@ -33,16 +46,22 @@ export const installers = [
 		version: versionOf("npm"),
 		layout: "node_modules",
 		install: (spec) => [...npm, "install", spec],
+		// npm refuses an override that differs from what the project itself depends on.
+		overriding: (manifest, name) =>
+			overridingIn("overrides")(manifest, name, `$${name}`),
+		installAll: [...npm, "install"],
 	},
 	{
 		name: "pnpm",
 		version: versionOf("@pnpm/exe.linux-x64"),
 		layout: "node_modules",
-		files: () => ({ "pnpm-workspace.yaml": "minimumReleaseAge: 0\n" }),
-		install: (spec) => [
-			...[tool("@pnpm/exe.linux-x64/pnpm"), "add", spec],
-			"--ignore-scripts",
-		],
+		files: () => ({ "pnpm-workspace.yaml": YOUNG }),
+		install: (spec) => [pnpm, "add", spec, "--ignore-scripts"],
+		overriding: (manifest, name, spec) => ({
+			"package.json": json(manifest),
+			"pnpm-workspace.yaml": `${YOUNG}overrides:\n  "${name}": "${spec}"\n`,
+		}),
+		installAll: [pnpm, "install", "--ignore-scripts"],
 	},
 	{ name: "Yarn", layout: "node_modules", ...yarn("node-modules") },
 	{ name: "Yarn PnP", layout: "pnp", ...yarn("pnp") },
@@ -51,6 +70,8 @@ export const installers = [
 		version: versionOf("@oven/bun-linux-x64-baseline"),
 		layout: "node_modules",
 		install: (spec) => [bun, "add", spec, "--ignore-scripts"],
+		overriding: overridingIn("overrides"),
+		installAll: [bun, "install", "--ignore-scripts"],
 	},
 ];
 

@@ -5,6 +5,7 @@ const MARKS = { ok: "ok", failed: "FAILED", cannot: "cannot" };
 
 const TITLES = {
 	installers: "installed by, program",
+	sdk: "the SDK over it, installed by, program",
 	forms: "installed by npm",
 	tests: "under a test runner",
 	bundles: "bundled, package external",

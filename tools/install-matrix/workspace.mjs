@@ -4,7 +4,6 @@ import {
 	existsSync,
 	mkdirSync,
 	mkdtempSync,
-	readFileSync,
 	rmSync,
 	writeFileSync,
 } from "node:fs";
@@ -13,6 +12,7 @@ import { dirname, join } from "node:path";
 import { execute, inTurn, must } from "../lib/process.mjs";
 import { root } from "../lib/run.mjs";
 import { manifestOf, publish, startRegistry, tarballs } from "./registry.mjs";
+import { buildSdk } from "./sdk.mjs";
 import { here, toolNode } from "./tools.mjs";
 
 const dist = join(root, "dist");
@@ -52,7 +52,7 @@ export class Workspace {
 		return workspace;
 	}
 
-	/** Starts the registry and publishes what is in dist/. */
+	/** Starts the registry, and publishes what is in dist/ and the stand-in for the SDK. */
 	async publish(say) {
 		const files = existsSync(dist) ? tarballs(dist) : [];
 		if (files.length < 2)
@@ -78,6 +78,7 @@ export class Workspace {
 			);
 			return placeholder(this.folder, name, version);
 		});
+		others.push(...(await buildSdk(this.folder)));
 		await inTurn([...files, ...others], 2, (what) => publish(what, options));
 		say(
 			`registry: ${manifests.map(({ name }) => name).join(", ")} ${main.version}`,
@@ -135,7 +136,7 @@ export class Workspace {
 
 	async #install(installer) {
 		const { name, install, files, env } = installer;
-		const id = name.replaceAll(" ", "-");
+		const id = name.replaceAll(/[ ,]+/g, "-");
 		const folder = this.emptyProject(id, files?.(this.registry.url));
 		const options = {
 			cwd: folder,
@@ -179,8 +180,3 @@ export class Workspace {
 		else rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 });
 	}
 }
-
-/** The recorded scores of fixtures/traces.json; record.mjs says where they are from. */
-export const expected = JSON.parse(
-	readFileSync(join(here, "fixtures/expected.json"), "utf8"),
-);

@@ -4,9 +4,10 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { NOTICES } from "../lib/build.mjs";
 import { root } from "../lib/run.mjs";
+import { ALWAYS } from "./pack.mjs";
 
 /** Of the main package, in bytes. */
-export const MAIN_LIMIT = 60_000;
+export const MAIN_LIMIT = 100_000;
 /** Everything that an installation adds. */
 export const INSTALLED_LIMIT = 80_000_000;
 /** ONNX Runtime alone is 31 MB there. */
@@ -32,7 +33,7 @@ export function checkMain(packed) {
 	const manifest = manifestOf(packed);
 	return [
 		...checkFiles(packed, [
-			...["index.js", "index.d.ts", "LICENSE", "README.md", "package.json"],
+			...["index.js", "index.d.ts", "package.json", ...ALWAYS],
 			...readdirSync(join(root, "lib"))
 				.filter((name) => /\.(js|mjs|d\.mts)$/.test(name))
 				.map((name) => `lib/${name}`),
@@ -41,6 +42,20 @@ export function checkMain(packed) {
 		...(packed.unpackedSize > MAIN_LIMIT
 			? [`${packed.unpackedSize} bytes: expected at most ${MAIN_LIMIT}`]
 			: []),
+	];
+}
+
+/** What a workspace consists of. */
+const SHIPPED = /^(?!.*__test__).*\.(js|mjs|d\.ts|d\.mts|sql)$/;
+
+/** Complaints about the package of a workspace. */
+export function checkWorkspace(packed) {
+	const shipped = packed.files
+		.map(({ path }) => path)
+		.filter((path) => SHIPPED.test(path));
+	return [
+		...checkFiles(packed, [...shipped, ...ALWAYS, "package.json"]),
+		...checkScripts(manifestOf(packed)),
 	];
 }
 

@@ -4,13 +4,18 @@ import { join } from "node:path";
 import { copyNotices, prepareAssets } from "../lib/build.mjs";
 import { npm, root } from "../lib/run.mjs";
 import { buildAddon } from "./build.mjs";
-import { mainManifest, PLATFORMS, platformManifest } from "./platforms.mjs";
+import {
+	mainManifest,
+	PLATFORMS,
+	platformManifest,
+	workspaceManifest,
+} from "./platforms.mjs";
 
 /** Where the tarballs are put. */
 export const DIST = join(root, "dist");
 
-/** What npm takes into every package. */
-const ALWAYS = ["README.md", "LICENSE"];
+/** What npm takes into every package, besides package.json. */
+export const ALWAYS = ["README.md", "LICENSE"];
 
 /** Makes the tarball of the main package; returns what {@link pack} does. */
 export function packMain() {
@@ -43,6 +48,16 @@ export function packPlatform(name) {
 		join(folder, "README.md"),
 		`# ${manifest.name}\n\n${manifest.description}.\nIt is installed along with \`${mainManifest().name}\`, which documents it.\n`,
 	);
+	return pack(folder);
+}
+
+/** Makes the tarball of a workspace. */
+export function packWorkspace(name) {
+	const { scripts, devDependencies, ...manifest } = workspaceManifest(name);
+	const folder = stage(name, located(manifest), join(root, "packages", name), [
+		...manifest.files,
+		...ALWAYS,
+	]);
 	return pack(folder);
 }
 

@@ -1,5 +1,5 @@
-/** The platforms with packages. Their manifests are in npm/. */
-import { readdirSync, readFileSync } from "node:fs";
+/** What packages there are: the main one, those of the platforms in npm/, the workspaces in packages/. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../lib/run.mjs";
 
@@ -46,11 +46,23 @@ export const mainManifest = () => read("package.json");
 /** The manifest of a platform package. */
 export const platformManifest = (name) => read("npm", name, "package.json");
 
+/** The folders of packages/ that are npm packages. */
+export const WORKSPACES = readdirSync(join(root, "packages"))
+	.filter((name) => existsSync(join(root, "packages", name, "package.json")))
+	.sort();
+
+/** The manifest of a workspace. */
+export const workspaceManifest = (name) =>
+	read("packages", name, "package.json");
+
 function read(...path) {
 	return JSON.parse(readFileSync(join(root, ...path), "utf8"));
 }
 
-/** Throws unless npm/ has a folder for each platform and all manifests have the version. */
+/**
+ * Throws unless npm/ has a folder for each platform, all manifests have the version, and the workspaces
+ * want that version of the main package.
+ */
 export function checkManifests(version = mainManifest().version) {
 	const { version: own, name: main } = mainManifest();
 	const folders = readdirSync(join(root, "npm"), { withFileTypes: true })
@@ -63,13 +75,22 @@ export function checkManifests(version = mainManifest().version) {
 	const cargo = readFileSync(join(root, "Cargo.toml"), "utf8");
 	const crate = /^version = "(.*)"$/m.exec(cargo)?.[1];
 	const versions = { "package.json": own, "Cargo.toml": crate };
-	for (const name of folders) {
-		const manifest = platformManifest(name);
-		versions[`npm/${name}/package.json`] = manifest.version;
+	const parts = [
+		...folders.map((name) => ["npm", name]),
+		...WORKSPACES.map((name) => ["packages", name]),
+	];
+	for (const [parent, name] of parts) {
+		const manifest = read(parent, name, "package.json");
+		const place = `${parent}/${name}/package.json`;
+		versions[place] = manifest.version;
 		if (manifest.name !== `${main}-${name}`)
 			throw new Error(
-				`npm/${name}/package.json: expected the name ${main}-${name}, found ${manifest.name}`,
+				`${place}: expected the name ${main}-${name}, found ${manifest.name}`,
 			);
+		const { dependencies, peerDependencies } = manifest;
+		const range = { ...dependencies, ...peerDependencies }[main];
+		if (range !== undefined && range !== `^${version}`)
+			throw new Error(`${place}: expected ${main} ^${version}, found ${range}`);
 	}
 	for (const [place, found] of Object.entries(versions))
 		if (found !== version)

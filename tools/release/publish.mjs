@@ -1,6 +1,6 @@
 /**
  * Publishes the tarballs of a folder: node tools/release/publish.mjs [FOLDER]. The platform packages go
- * first, so that the main one never names a package that is not there. What is published already,
+ * first and the workspaces last, so that none ever names a package that is not there. What is published already,
  * bit for bit, is skipped: a run that failed half-way can be repeated.
  *
  *     node tools/release/publish.mjs --check v1.2.3   only checks that all manifests have that version
@@ -13,6 +13,7 @@ import {
 	checkManifests,
 	mainManifest,
 	PLATFORMS,
+	WORKSPACES,
 } from "../package/platforms.mjs";
 
 /** The oldest npm that can publish without a token (trusted publishing). */
@@ -73,7 +74,10 @@ const [first, second] = process.argv.slice(2);
 if (first === "--check") checkVersions(second);
 else {
 	checkNpm();
-	for (const name of Object.keys(PLATFORMS))
-		publish(first ?? join(root, "dist"), `${main.name}-${name}`);
-	publish(first ?? join(root, "dist"), main.name);
+	for (const name of [
+		...Object.keys(PLATFORMS).map((platform) => `${main.name}-${platform}`),
+		main.name,
+		...WORKSPACES.map((workspace) => `${main.name}-${workspace}`),
+	])
+		publish(first ?? join(root, "dist"), name);
 }

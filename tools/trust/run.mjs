@@ -11,7 +11,8 @@ import { fail } from "../lib/run.mjs";
 
 /** The short mode, for CI: what needs only the stable compiler. */
 const IN_SHORT = [
-	...["differential", "lifecycle", "load", "faults", "leaks", "fuzz"],
+	...["differential", "lifecycle", "load", "stores", "faults", "leaks"],
+	"fuzz",
 ];
 const PARTS = [
 	...IN_SHORT,

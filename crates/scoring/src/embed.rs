@@ -19,7 +19,7 @@ pub trait Embed: Send + Sync {
 }
 
 /// An embedding, and what it took.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Embedded {
     /// As long as the vectors of the cache.
     pub embedding: Box<[f32]>,

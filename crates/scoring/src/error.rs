@@ -26,6 +26,17 @@ pub enum Invalid {
     Snapshot,
 }
 
+/// What is wrong with a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoreFault {
+    /// It cannot be reached, or takes too long.
+    Unavailable,
+    /// It was made with another model, other bounds or another schema.
+    Mismatch,
+    /// It contains what a log cannot contain.
+    Invalid,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum Kind {
     #[error("{path}: expected {expected}, got {found}")]
@@ -35,6 +46,8 @@ enum Kind {
     VectorLength { expected: usize, found: usize },
     #[error("the embedder is required but not available: {reason}")]
     EmbedderUnavailable { reason: String },
+    #[error("{message}")]
+    Store { fault: StoreFault, message: String },
     #[error("the call was aborted")]
     Aborted,
     #[error("the scorer is closed")]
@@ -65,6 +78,11 @@ impl Error {
         Self(Kind::EmbedderUnavailable { reason: reason.to_string() })
     }
 
+    /// The store cannot be used.
+    pub fn store(fault: StoreFault, message: impl ToString) -> Self {
+        Self(Kind::Store { fault, message: message.to_string() })
+    }
+
     /// The scorer is closed.
     pub fn closed() -> Self {
         Self(Kind::Closed)
@@ -81,7 +99,8 @@ impl Error {
     }
 
     /// Returns `INVALID_TRACE`, `INVALID_OPTION`, `INVALID_VECTOR`, `INVALID_SNAPSHOT`,
-    /// `EMBEDDER_UNAVAILABLE`, `ABORTED`, `CLOSED` or `INTERNAL`.
+    /// `EMBEDDER_UNAVAILABLE`, `STORE_UNAVAILABLE`, `STORE_MISMATCH`, `INVALID_STORE`, `ABORTED`,
+    /// `CLOSED` or `INTERNAL`.
     pub fn code(&self) -> &'static str {
         match &self.0 {
             Kind::Invalid { input: Invalid::Trace, .. } => "INVALID_TRACE",
@@ -90,6 +109,9 @@ impl Error {
             Kind::Invalid { input: Invalid::Snapshot, .. } => "INVALID_SNAPSHOT",
             Kind::VectorLength { .. } => "INVALID_VECTOR",
             Kind::EmbedderUnavailable { .. } => "EMBEDDER_UNAVAILABLE",
+            Kind::Store { fault: StoreFault::Unavailable, .. } => "STORE_UNAVAILABLE",
+            Kind::Store { fault: StoreFault::Mismatch, .. } => "STORE_MISMATCH",
+            Kind::Store { fault: StoreFault::Invalid, .. } => "INVALID_STORE",
             Kind::Aborted => "ABORTED",
             Kind::Closed => "CLOSED",
             Kind::Internal { .. } => "INTERNAL",
@@ -102,6 +124,7 @@ impl Error {
             Kind::Invalid { path, .. } => Some(path),
             Kind::VectorLength { .. }
             | Kind::EmbedderUnavailable { .. }
+            | Kind::Store { .. }
             | Kind::Aborted
             | Kind::Closed
             | Kind::Internal { .. } => None,

@@ -40,7 +40,7 @@ pub mod trace;
 pub mod weights;
 
 pub use cache::VectorCache;
-pub use error::{Error, Invalid, Result};
+pub use error::{Error, Invalid, Result, StoreFault};
 pub use novelty::Novelty;
 pub use score::Score;
 pub use scorer::Scorer;

@@ -16,6 +16,21 @@ pub enum Novelty {
     Cache(Nearest),
     /// Nothing is cached: [`NEUTRAL_NOVELTY`].
     EmptyCache,
+    /// Compared by the caller, who found this; `None`, nothing to compare with, is
+    /// [`NEUTRAL_NOVELTY`].
+    Given(Option<Nearest>),
+    /// Compared with the entries of a shared log.
+    Store {
+        /// The place in the log: what was added up to it, but not at it, was compared with.
+        seq: u64,
+        /// The nearest; `None`, nothing to compare with, is [`NEUTRAL_NOVELTY`].
+        nearest: Option<Nearest>,
+    },
+    /// The log could not be used: [`NEUTRAL_NOVELTY`].
+    NoStore {
+        /// Why.
+        reason: Arc<str>,
+    },
     /// There is no embedding: [`NEUTRAL_NOVELTY`].
     NoEmbedder {
         /// Why there is none.
@@ -28,9 +43,18 @@ pub enum Novelty {
 impl Novelty {
     /// Returns `1 - max cosine(embedding, cached)`, clamped to \[0, 1\], or [`NEUTRAL_NOVELTY`].
     pub fn value(&self) -> f64 {
+        self.nearest().map_or(NEUTRAL_NOVELTY, |nearest| (1.0 - nearest.similarity).clamp(0.0, 1.0))
+    }
+
+    /// Returns what the trace is most similar to.
+    pub fn nearest(&self) -> Option<&Nearest> {
         match self {
-            Self::Cache(nearest) => (1.0 - nearest.similarity).clamp(0.0, 1.0),
-            Self::EmptyCache | Self::NoEmbedder { .. } | Self::OverBudget => NEUTRAL_NOVELTY,
+            Self::Cache(nearest) => Some(nearest),
+            Self::Given(nearest) | Self::Store { nearest, .. } => nearest.as_ref(),
+            Self::EmptyCache
+            | Self::NoStore { .. }
+            | Self::NoEmbedder { .. }
+            | Self::OverBudget => None,
         }
     }
 }
@@ -38,16 +62,21 @@ impl Novelty {
 impl Serialize for Novelty {
     /// One shape for all variants: what a variant does not have is `null`.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (source, nearest, reason) = match self {
-            Self::Cache(nearest) => ("cache", Some(nearest), None),
+        let (source, seq, reason) = match self {
+            Self::Cache(_) => ("cache", None, None),
             Self::EmptyCache => ("empty-cache", None, None),
+            Self::Given(_) => ("given", None, None),
+            Self::Store { seq, .. } => ("store", Some(*seq), None),
+            Self::NoStore { reason } => ("no-store", None, Some(&**reason)),
             Self::NoEmbedder { reason } => ("no-embedder", None, Some(&**reason)),
             Self::OverBudget => ("over-budget", None, None),
         };
-        let mut fields = serializer.serialize_struct("Novelty", 4)?;
+        let nearest = self.nearest();
+        let mut fields = serializer.serialize_struct("Novelty", 5)?;
         fields.serialize_field("source", source)?;
         fields.serialize_field("maxSimilarity", &nearest.map(|nearest| nearest.similarity))?;
         fields.serialize_field("nearest", &nearest.and_then(|nearest| nearest.id.as_deref()))?;
+        fields.serialize_field("seq", &seq)?;
         fields.serialize_field("reason", &reason)?;
         fields.end()
     }

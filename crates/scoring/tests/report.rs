@@ -56,6 +56,7 @@ fn report_has_the_names_and_the_shape_of_score_report() {
             "source": "cache",
             "maxSimilarity": 0.25,
             "nearest": "kp:trace:1",
+            "seq": null,
             "reason": null,
         },
         "text": { "tokens": 600, "windows": 2, "isCut": true, "fromMemo": false },
@@ -74,21 +75,25 @@ fn report_has_the_names_and_the_shape_of_score_report() {
 #[test]
 fn report_has_null_for_what_a_source_of_novelty_does_not_have() {
     let unnamed = Nearest { similarity: -0.5, id: None };
-    for (novelty, [source, similarity, reason]) in [
-        (Novelty::Cache(unnamed), [json!("cache"), json!(-0.5), json!(null)]),
-        (Novelty::EmptyCache, [json!("empty-cache"), json!(null), json!(null)]),
-        (Novelty::OverBudget, [json!("over-budget"), json!(null), json!(null)]),
-        (
-            Novelty::NoEmbedder { reason: "off".into() },
-            [json!("no-embedder"), json!(null), json!("off")],
-        ),
+    let [off, down] = ["off", "down"].map(Into::into);
+    for (novelty, expected) in [
+        (Novelty::Cache(unnamed.clone()), json!(["cache", -0.5, null, null])),
+        (Novelty::EmptyCache, json!(["empty-cache", null, null, null])),
+        (Novelty::Given(Some(unnamed.clone())), json!(["given", -0.5, null, null])),
+        (Novelty::Given(None), json!(["given", null, null, null])),
+        (Novelty::Store { seq: 7, nearest: Some(unnamed) }, json!(["store", -0.5, 7, null])),
+        (Novelty::Store { seq: 1, nearest: None }, json!(["store", null, 1, null])),
+        (Novelty::NoStore { reason: down }, json!(["no-store", null, null, "down"])),
+        (Novelty::OverBudget, json!(["over-budget", null, null, null])),
+        (Novelty::NoEmbedder { reason: off }, json!(["no-embedder", null, null, "off"])),
     ] {
         let report = report(novelty, None);
         let expected = json!({
-            "source": source,
-            "maxSimilarity": similarity,
+            "source": expected[0],
+            "maxSimilarity": expected[1],
             "nearest": null,
-            "reason": reason,
+            "seq": expected[2],
+            "reason": expected[3],
         });
         assert_eq!(report["novelty"], expected);
         assert_eq!(report.get("text"), Some(&json!(null)), "there, and null");

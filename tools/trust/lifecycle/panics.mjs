@@ -20,7 +20,7 @@ const PLACES = {
 	embed: INTERNAL,
 	score: INTERNAL,
 	answer: INTERNAL,
-	snapshot: INTERNAL,
+	background: INTERNAL,
 	load: UNAVAILABLE,
 	tokenizer: UNAVAILABLE,
 	session: UNAVAILABLE,

@@ -46,6 +46,11 @@ impl Call {
         self.reply.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
+    /// Returns whether somebody has taken the reply.
+    pub fn is_answered(&self) -> bool {
+        self.reply.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
     /// Returns the reply as [`Call::take_reply`] does, and cancels the work.
     pub fn cancel(&self) -> Option<Reply> {
         let reply = self.take_reply();

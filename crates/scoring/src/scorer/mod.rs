@@ -4,10 +4,12 @@
 //! the calls: an embedding waits until all calls before it have been settled.
 //!
 //! Locks. `order` and `statistics` are held for a few instructions, `statistics` also while `order`
-//! is held, never the other way round. `cache` is held while it is searched, with neither of them. The
-//! reply of a call is taken and run while no lock is held.
+//! is held, never the other way round. `cache` is held while it is searched, with neither of them; so
+//! is the mirror of a log, under which only the queue of that log is taken. The reply of a call is taken and run while no lock is
+//! held.
 
 mod call;
+mod log;
 mod order;
 mod report;
 mod statistics;
@@ -24,6 +26,8 @@ use knowledgepulse_tasks::available_cores;
 use once_cell::sync::OnceCell;
 
 pub use call::{CallHandle, Reply};
+use log::Log;
+pub use log::{Change, Comparison, LogEntry, Page, Request, Taker};
 use order::Order;
 pub use report::{Report, Times};
 pub use statistics::Statistics;
@@ -44,6 +48,12 @@ pub enum Work {
     Peek(Input),
     /// Add a trace to the cache.
     Remember(Input),
+    /// Remove the traces with this id from the cache.
+    Forget(Arc<str>),
+    /// Remove all traces from the cache.
+    Clear,
+    /// Embed a text.
+    Embed(String),
     /// Load the embedder and use it once.
     WarmUp,
 }
@@ -64,6 +74,10 @@ pub enum Outcome {
     Scored(Box<Report>),
     /// The trace is in the cache.
     Remembered,
+    /// So many traces were removed from the cache.
+    Removed(usize),
+    /// The embedding of the text.
+    Embedded(Box<[f32]>),
     /// The embedder has been loaded and used, or this is why not.
     WarmedUp(Result<(), Arc<str>>),
 }
@@ -95,6 +109,8 @@ pub struct Scorer {
     order: Mutex<Order>,
     idle: Condvar,
     statistics: Mutex<Statistics>,
+    /// What takes the place of `cache` where the memory is shared.
+    log: Option<Log>,
 }
 
 /// Returns the time since the first call, on a clock that never runs backwards.
@@ -118,7 +134,22 @@ impl Scorer {
     pub fn with_cache(options: ScorerOptions, mut cache: VectorCache) -> Arc<Self> {
         let cache_len = cache.len(monotonic_clock()).into();
         let (order, idle, statistics) = Default::default();
-        Arc::new(Self { options, cache: cache.into(), cache_len, order, idle, statistics })
+        let cache = cache.into();
+        Arc::new(Self { options, cache, cache_len, order, idle, statistics, log: None })
+    }
+
+    /// Returns a scorer whose memory is a log that others append to as well. Whoever owns it carries calls
+    /// to the log, with [`Scorer::next_batch`], and entries back, with [`Scorer::apply`]. Where the log
+    /// cannot be used, scores fail if it is `required`, and have a neutral novelty if not.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_OPTION` when the cache cannot have such bounds.
+    pub fn with_log(options: ScorerOptions, required: bool) -> Result<Arc<Self>> {
+        let log = Some(Log::new(options.cache, required)?);
+        let cache = VectorCache::new(options.cache)?.into();
+        let (cache_len, order, idle, statistics) = Default::default();
+        Ok(Arc::new(Self { options, cache, cache_len, order, idle, statistics, log }))
     }
 
     /// Returns the options that it was made with.
@@ -138,6 +169,9 @@ impl Scorer {
     /// Returns how many vectors are in the cache; while it is being used, how many there were before.
     /// Never waits.
     pub fn cache_len(&self) -> usize {
+        if self.log.is_some() {
+            return self.cache_len.load(Ordering::Relaxed);
+        }
         match self.cache.try_lock() {
             Ok(mut cache) => cache.len(monotonic_clock()),
             Err(TryLockError::Poisoned(cache)) => cache.into_inner().len(monotonic_clock()),

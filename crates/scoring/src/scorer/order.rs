@@ -12,10 +12,10 @@ use knowledgepulse_tasks::{fault, spawn};
 use super::{
     CallHandle, Input, Outcome, Reply, Report, Scorer, Times, Work,
     call::{Call, answer},
+    log::Log,
     monotonic_clock,
 };
 use crate::{
-    cache::{Nearest, VectorCache},
     embed::{Embed, Embedded},
     error::{Error, Result},
     novelty::Novelty,
@@ -42,16 +42,19 @@ pub(super) struct Order {
 }
 
 /// A call whose embedding is there, or is not to be had.
-struct Finished {
-    call: Arc<Call>,
+pub(super) struct Finished {
+    pub call: Arc<Call>,
     /// Why there is no embedding; without a reason it panicked.
-    embedded: Result<Embedded, Option<Arc<str>>>,
+    pub embedded: Result<Embedded, Option<Arc<str>>>,
     begun: Duration,
     ended: Duration,
 }
 
-/// What a call does with the cache.
-type Compare = fn(&mut VectorCache, &[f32], Option<Arc<str>>, Duration) -> Result<Option<Nearest>>;
+/// What the memory answers to a call.
+pub(super) enum Recalled {
+    Compared(Novelty),
+    Changed { removed: usize },
+}
 
 impl Scorer {
     /// Does `work` after all that was submitted before it, and hands the result to `reply`: `CLOSED`
@@ -103,7 +106,8 @@ impl Scorer {
         let embedded = std::mem::take(&mut order.embedded);
         calls.extend(embedded.into_iter().map(|(ticket, finished)| (ticket, finished.call)));
         drop(order);
-        for reply in calls.values().filter_map(|call| call.cancel()) {
+        let sent = self.log.as_ref().map(Log::close).unwrap_or_default();
+        for reply in sent.iter().chain(calls.values()).filter_map(|call| call.cancel()) {
             self.count(|statistics| statistics.failed += 1);
             answer(reply, Err(Error::closed()));
         }
@@ -148,22 +152,63 @@ impl Scorer {
             let Some(finished) = order.embedded.remove(&next) else { return order };
             order.next += 1;
             drop(order);
-            let call = finished.call.clone();
-            // Without it the call has been aborted, closed, or has run out of its budget.
-            if let Some(reply) = call.take_reply() {
-                let result = catch_unwind(AssertUnwindSafe(|| self.outcome(finished)))
-                    .unwrap_or_else(|_| Err(Error::internal("scoring panicked")));
-                self.count(|statistics| match &result {
-                    Ok(_) => statistics.answered_after(monotonic_clock() - call.since),
-                    Err(_) => statistics.failed += 1,
-                });
-                answer(reply, result);
+            match &self.log {
+                Some(log) => self.enqueue_for_log(log, finished),
+                None => self.conclude(finished, |work, vector| self.recall(work, vector)),
             }
             order = self.lock();
         }
     }
 
-    fn outcome(&self, finished: Finished) -> Result<Outcome> {
+    /// Answers a call with what comes of `recall`, which is asked with its work and its embedding.
+    pub(super) fn conclude(
+        &self,
+        finished: Finished,
+        recall: impl FnOnce(&Work, &[f32]) -> Result<Recalled>,
+    ) {
+        let call = finished.call.clone();
+        // Without it the call has been aborted, closed, or has run out of its budget.
+        let Some(reply) = call.take_reply() else { return };
+        let result = catch_unwind(AssertUnwindSafe(|| self.outcome(finished, recall)))
+            .unwrap_or_else(|_| Err(Error::internal("scoring panicked")));
+        self.count(|statistics| match &result {
+            Ok(_) => statistics.answered_after(monotonic_clock() - call.since),
+            Err(_) => statistics.failed += 1,
+        });
+        answer(reply, result);
+    }
+
+    /// What the scorer's own cache answers.
+    fn recall(&self, work: &Work, vector: &[f32]) -> Result<Recalled> {
+        let compared = |nearest: Option<_>| {
+            Recalled::Compared(nearest.map_or(Novelty::EmptyCache, Novelty::Cache))
+        };
+        self.with_live_cache(|cache, now| {
+            Ok(match work {
+                Work::Score(Input { trace, .. }) => {
+                    compared(cache.compare_and_add(vector, trace.id().cloned(), now)?)
+                }
+                Work::Peek(_) => compared(cache.nearest(vector, now)?),
+                Work::Remember(Input { trace, .. }) => {
+                    cache.add(vector, trace.id().cloned(), now)?;
+                    Recalled::Changed { removed: 0 }
+                }
+                Work::Forget(id) => Recalled::Changed { removed: cache.remove(id, now) },
+                Work::Clear => {
+                    let removed = cache.len(now);
+                    cache.clear();
+                    Recalled::Changed { removed }
+                }
+                Work::Embed(_) | Work::WarmUp => Recalled::Changed { removed: 0 },
+            })
+        })
+    }
+
+    fn outcome(
+        &self,
+        finished: Finished,
+        recall: impl FnOnce(&Work, &[f32]) -> Result<Recalled>,
+    ) -> Result<Outcome> {
         fault::point("score");
         let Finished { call, embedded, begun, ended } = finished;
         let embedded = match embedded {
@@ -174,27 +219,35 @@ impl Scorer {
             }
             Err(Some(reason)) => Err(reason),
         };
-        let (Input { trace, .. }, compare): (_, Compare) = match &call.work {
+        let start = monotonic_clock();
+        let trace = match &call.work {
+            Work::Score(Input { trace, .. }) | Work::Peek(Input { trace, .. }) => trace,
             Work::WarmUp => return Ok(Outcome::WarmedUp(embedded.map(drop))),
-            Work::Remember(Input { trace, .. }) => {
-                let Embedded { embedding, .. } = embedded.map_err(Error::embedder_unavailable)?;
-                let id = trace.id().cloned();
-                self.with_live_cache(|cache, now| cache.add(&embedding, id, now))?;
+            Work::Embed(_) => {
+                let embedded = embedded.map_err(Error::embedder_unavailable)?;
+                return Ok(Outcome::Embedded(embedded.embedding));
+            }
+            Work::Remember(_) => {
+                let embedded = embedded.map_err(Error::embedder_unavailable)?;
+                recall(&call.work, &embedded.embedding)?;
                 return Ok(Outcome::Remembered);
             }
-            Work::Peek(input) => (input, |cache, query, _, now| cache.nearest(query, now)),
-            Work::Score(input) => (input, VectorCache::compare_and_add),
+            Work::Forget(_) | Work::Clear => {
+                return match recall(&call.work, &[])? {
+                    Recalled::Changed { removed } => Ok(Outcome::Removed(removed)),
+                    Recalled::Compared(_) => Err(Error::internal("compared instead of removed")),
+                };
+            }
         };
-        let start = monotonic_clock();
         let mut times =
             Times { queue: begun - call.since, turn: start - ended, ..Times::default() };
         let (novelty, text) = match embedded {
             Ok(Embedded { embedding, text, tokenize, infer }) => {
                 (times.tokenize, times.infer) = (tokenize, infer);
-                let id = trace.id().cloned();
-                let nearest =
-                    self.with_live_cache(|cache, now| compare(cache, &embedding, id, now))?;
-                (nearest.map_or(Novelty::EmptyCache, Novelty::Cache), Some(text))
+                match recall(&call.work, &embedding)? {
+                    Recalled::Compared(novelty) => (novelty, Some(text)),
+                    Recalled::Changed { .. } => return Err(Error::internal("not compared")),
+                }
             }
             Err(reason) => (Novelty::NoEmbedder { reason }, None),
         };
@@ -212,12 +265,14 @@ impl Scorer {
 fn embed(call: Arc<Call>) -> Finished {
     let begun = monotonic_clock();
     let text = match &call.work {
-        Work::Score(input) | Work::Peek(input) | Work::Remember(input) => &input.text,
-        Work::WarmUp => "",
+        Work::Score(input) | Work::Peek(input) | Work::Remember(input) => Some(input.text.as_str()),
+        Work::Embed(text) => Some(text.as_str()),
+        Work::WarmUp => Some(""),
+        Work::Forget(_) | Work::Clear => None,
     };
     let embed = || {
         fault::point("embed");
-        call.embedder.embed(text, &call.cancel)
+        text.map_or_else(|| Ok(Embedded::default()), |text| call.embedder.embed(text, &call.cancel))
     };
     let embedded = if call.cancel.is_cancelled() {
         Err(Some("cancelled".into()))

@@ -56,7 +56,8 @@ pub struct TextWriter<'a> {
 }
 
 impl<'a> TextWriter<'a> {
-    pub(super) fn new(out: &'a mut dyn Write) -> Self {
+    /// Returns a writer to `out`.
+    pub fn new(out: &'a mut dyn Write) -> Self {
         Self { out, is_full: false }
     }
 

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { embed, Scorer, VectorCache } from "@knowledgepulse/scoring";
+import { runs } from "../fixtures/runs.mjs";
+import { says, trace, words } from "../support/traces.mjs";
+
+const length = (vector) => Math.hypot(...vector);
+
+test("embed returns 384 numbers of length 1 for a text and for a trace", async () => {
+	const vector = await embed("A red boat");
+	assert.ok(vector instanceof Float32Array);
+	assert.equal(vector.length, 384);
+	assert.ok(Math.abs(length(vector) - 1) < 1e-6);
+	assert.deepEqual(await embed(says("A red boat")), vector);
+	assert.deepEqual(
+		await embed(trace({ objective: "A red boat", steps: [] })),
+		vector,
+	);
+	assert.ok(Math.abs(length(await embed("")) - 1) < 1e-6);
+});
+
+test("embed gives the vectors that scores are made of", async () => {
+	const scorer = new Scorer();
+	const cache = new VectorCache();
+	for (const run of runs.slice(0, 8)) {
+		const { novelty } = await scorer.explainValue(run);
+		const vector = await embed(run);
+		if (cache.size > 0)
+			assert.equal(cache.maxCosineSimilarity(vector), novelty.maxSimilarity);
+		cache.add(vector);
+	}
+});
+
+test("embed takes the memo, the window and longText as a score does", async () => {
+	const scorer = new Scorer();
+	const text = words(2000, 7);
+	const vector = await scorer.embed(text);
+	assert.equal((await scorer.explainValue(says(text))).text.fromMemo, true);
+	assert.deepEqual(await scorer.embed(words(700, 7)), vector);
+	const whole = new Scorer({ longText: "whole" });
+	assert.notDeepEqual(await whole.embed(text), vector);
+});
+
+test("embed leaves the cache unchanged and counts as a call", async () => {
+	const scorer = new Scorer();
+	await scorer.embed("x");
+	const { cacheSize, calls } = scorer.status();
+	assert.deepEqual([cacheSize, calls.answered], [0, 1]);
+});
+
+test("embed stops for a signal", async () => {
+	const reason = new Error("stop");
+	const scorer = new Scorer({ longText: "whole" });
+	await assert.rejects(
+		embed("x", { signal: AbortSignal.abort(reason) }),
+		reason,
+	);
+	const abort = new AbortController();
+	// This takes minutes.
+	const call = scorer.embed(words(1_000_000, 1), { signal: abort.signal });
+	abort.abort(reason);
+	await assert.rejects(call, reason);
+	assert.equal((await scorer.embed("y")).length, 384);
+});
+
+test("embed rejects what is neither a trace nor a text, and without an embedder", async () => {
+	for (const input of [undefined, null, 42, [], {}])
+		await assert.rejects(embed(input), { code: "INVALID_TRACE" });
+	await assert.rejects(embed("x", { sginal: 1 }), { code: "INVALID_OPTION" });
+	const off = new Scorer({ embedder: "off" });
+	await assert.rejects(off.embed("x"), { code: "EMBEDDER_UNAVAILABLE" });
+});

@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Scorer, ScoringError } from "@knowledgepulse/scoring";
+import { run } from "../support/child.mjs";
+import { named, sharing, through } from "../support/logs.mjs";
+import { trace } from "../support/traces.mjs";
+
+const failure = () => Promise.reject(new Error("connection refused"));
+const [first, second] = [
+	named("first", "A red boat"),
+	named("second", "Taxes"),
+];
+
+test("a call whose answer was lost is repeated, and is in the log once", async () => {
+	const { log, scorer, store } = sharing();
+	let lost = 0;
+	const append = async (append) => {
+		const page = await append();
+		if (page.head === 1n || lost === 2) return page;
+		lost += 1;
+		throw new Error("socket hang up");
+	};
+	const one = new Scorer({ store: through(log(), { append }) });
+	await one.evaluateValue(second);
+	const report = await one.explainValue(first);
+	assert.equal(report.novelty.seq, 2);
+	assert.equal(lost, 2);
+	assert.equal(store.namespaces.get("test").head, 2n);
+	assert.equal((await scorer().explainValue(first)).novelty.seq, 3);
+});
+
+test("a store that fails is asked three times, then not for a second", async () => {
+	let asked = 0;
+	const { log } = sharing();
+	const append = (append) => {
+		asked += 1;
+		return asked <= 3 ? failure() : append();
+	};
+	const scorer = new Scorer({ store: through(log(), { append }) });
+	const { novelty, dimensions } = await scorer.explainValue(first);
+	assert.deepEqual(novelty, {
+		source: "no-store",
+		maxSimilarity: null,
+		nearest: null,
+		seq: null,
+		reason: "connection refused",
+	});
+	assert.equal(dimensions.novelty, 0.5);
+	assert.equal(scorer.status().store.state, "unavailable");
+	assert.equal(scorer.status().store.reason, "connection refused");
+	// At once, although the store would answer.
+	assert.equal(
+		(await scorer.explainValue(first)).novelty.reason,
+		"connection refused",
+	);
+	assert.equal(asked, 3);
+	while ((await scorer.explainValue(second)).novelty.source === "no-store")
+		await new Promise((resolve) => setTimeout(resolve, 50));
+	assert.equal(asked, 4);
+	assert.deepEqual(
+		[scorer.status().store.state, scorer.status().store.reason],
+		["ready", null],
+	);
+});
+
+test("with a required store, and where nothing can be neutral, calls reject", async () => {
+	const { log } = sharing();
+	const store = through(log(), { append: failure, read: failure });
+	const unavailable = {
+		code: "STORE_UNAVAILABLE",
+		message: "connection refused",
+	};
+	const required = new Scorer({ store, storeMode: "required" });
+	for (const call of [
+		required.evaluateValue(first),
+		required.explainValue(first),
+		required.peekValue(first),
+		required.remember(first),
+		required.forget("first"),
+		required.clear(),
+	])
+		await assert.rejects(call, unavailable);
+	const auto = new Scorer({ store });
+	await assert.rejects(auto.remember(first), unavailable);
+	await assert.rejects(auto.forget("first"), unavailable);
+	await assert.rejects(auto.clear(), unavailable);
+	assert.equal(
+		await auto.peekValue(first),
+		await new Scorer().peekValue(first),
+	);
+	const { store: status } = await auto.warmup();
+	assert.equal(status.state, "unavailable");
+	assert.equal(auto.status().calls.failed, 3);
+});
+
+test("a store that does not answer is given up after storeTimeoutMs", async () => {
+	const { log } = sharing();
+	const signals = [];
+	const append = (_append, _entries, { signal }) => {
+		signals.push(signal);
+		return new Promise(() => {});
+	};
+	const store = through(log(), { append });
+	const scorer = new Scorer({ store, storeTimeoutMs: 20 });
+	const { novelty } = await scorer.explainValue(first);
+	assert.equal(novelty.reason, "the store did not answer within 20 ms");
+	assert.deepEqual(
+		signals.map(({ aborted }) => aborted),
+		[true, true, true],
+	);
+});
+
+test("the first failure of a store emits one process warning", async () => {
+	const body = async ({ scoring, input }) => {
+		const warnings = [];
+		process.on("warning", ({ code, message }) =>
+			warnings.push({ code, message }),
+		);
+		const append = () => Promise.reject(new Error("no route"));
+		const store = { append, read: append };
+		for (let i = 0; i < 3; i += 1)
+			await new scoring.Scorer({ store }).evaluateValue(input);
+		await new Promise(setImmediate);
+		return warnings;
+	};
+	const { value } = await run(body, { input: trace() });
+	assert.equal(value.length, 1);
+	assert.equal(value[0].code, "KNOWLEDGEPULSE_NO_STORE");
+	assert.match(value[0].message, /every novelty is 0\.5: no route$/);
+});
+
+test("another model or other bounds are STORE_MISMATCH in either mode", async () => {
+	const { scorer, store } = sharing();
+	await scorer().evaluateValue(first);
+	for (const [options, message] of [
+		[{ longText: "whole" }, /has model \w+, this scorer whole texts: \w+$/],
+		[{ cache: { maxElements: 7 } }, /has maxElements 1000, this scorer 7$/],
+		[{ cache: { ttlMs: 5 } }, /has ttlMs null, this scorer 5$/],
+	])
+		for (const storeMode of ["auto", "required"]) {
+			const other = scorer({ ...options, storeMode });
+			const mismatch = {
+				name: "ScoringError",
+				code: "STORE_MISMATCH",
+				message,
+			};
+			await assert.rejects(other.evaluateValue(first), mismatch);
+			await assert.rejects(other.peekValue(first), mismatch);
+		}
+	assert.equal(store.namespaces.get("test").head, 1n);
+});
+
+test("errors of a log with a lasting code reject in either mode, and are not repeated", async () => {
+	const { log } = sharing();
+	let asked = 0;
+	const append = async () => {
+		asked += 1;
+		throw new ScoringError("the schema is older", { code: "STORE_MISMATCH" });
+	};
+	const scorer = new Scorer({ store: through(log(), { append }) });
+	for (const count of [1, 2]) {
+		await assert.rejects(scorer.evaluateValue(first), {
+			...{ code: "STORE_MISMATCH", message: "the schema is older" },
+		});
+		assert.equal(asked, count);
+	}
+});
+
+test("a log that has lost what it had acknowledged is read anew", async () => {
+	const { scorer, store } = sharing();
+	const [one, other] = [scorer(), scorer()];
+	await one.evaluateValue(first);
+	await one.evaluateValue(second);
+	const log = store.namespaces.get("test");
+	// A crash without the last commit, after which another process goes on.
+	log.entries.pop();
+	log.head -= 1n;
+	await other.evaluateValue(named("third", "A red boat"));
+	const { novelty } = await one.explainValue(second);
+	assert.deepEqual([novelty.seq, novelty.source], [3, "store"]);
+	assert.notEqual(novelty.nearest, "second");
+	assert.equal(one.status().cacheSize, 3);
+});
+
+test("a log that was deleted behind its mirror's back begins again", async () => {
+	const { scorer, store } = sharing();
+	const one = scorer();
+	await one.evaluateValue(first);
+	store.namespaces.clear();
+	const { novelty } = await one.explainValue(first);
+	assert.deepEqual([novelty.seq, novelty.maxSimilarity], [1, null]);
+});

@@ -1,0 +1,262 @@
+import assert from "node:assert/strict";
+import { channel } from "node:diagnostics_channel";
+import { test } from "node:test";
+import { Scorer } from "@knowledgepulse/scoring";
+import { runs } from "../fixtures/runs.mjs";
+import { named, sharing, through } from "../support/logs.mjs";
+import { says, words } from "../support/traces.mjs";
+
+const texts = Array.from({ length: 60 }, (_, seed) =>
+	// Some come again.
+	named(`trace ${seed}`, words(5 + (seed % 7), seed % 40)),
+);
+
+test("Scorer with a store gives the scores of one scorer that had all traces in the log's order", async () => {
+	const { scorer } = sharing();
+	const scorers = [1, 2, 3].map(() => scorer({ cache: { maxElements: 20 } }));
+	const reports = await Promise.all(
+		texts.map((text, index) => scorers[index % 3].explainValue(text)),
+	);
+	const order = reports
+		.map(({ novelty, score }, index) => ({ ...novelty, score, index }))
+		.sort((a, b) => a.seq - b.seq);
+	assert.deepEqual(
+		order.map(({ seq }) => seq),
+		texts.map((_, index) => index + 1),
+	);
+	const alone = new Scorer({ cache: { maxElements: 20 } });
+	for (const { index, score, source, maxSimilarity, nearest } of order) {
+		const expected = await alone.explainValue(texts[index]);
+		assert.equal(score, expected.score, texts[index].id);
+		assert.equal(source, "store");
+		assert.equal(maxSimilarity, expected.novelty.maxSimilarity);
+		assert.equal(nearest, expected.novelty.nearest);
+	}
+});
+
+test("Scorer with a store settles calls in their order, and in batches of 64", async () => {
+	const { log } = sharing();
+	const batches = [];
+	const store = through(log(), {
+		append: async (append, entries) => {
+			batches.push(entries.length);
+			// Meanwhile the others become ready.
+			if (batches.length === 1)
+				await new Promise((resolve) => setTimeout(resolve, 500));
+			return append();
+		},
+	});
+	const scorer = new Scorer({ store });
+	const settled = [];
+	await Promise.all(
+		Array.from({ length: 100 }, (_, index) =>
+			scorer.evaluateValue(texts[index % 3]).then(() => settled.push(index)),
+		),
+	);
+	assert.deepEqual(
+		settled,
+		Array.from({ length: 100 }, (_, index) => index),
+	);
+	assert.equal(Math.max(...batches), 64);
+	assert.equal(
+		batches.reduce((sum, count) => sum + count),
+		100,
+	);
+});
+
+test("peekValue with a store compares with what others have added, and adds nothing", async () => {
+	const { scorer, store } = sharing();
+	const [one, other] = [scorer(), scorer()];
+	const [trace] = texts;
+	const alone = new Scorer();
+	assert.equal(await one.peekValue(trace), await alone.peekValue(trace));
+	await other.evaluateValue(trace);
+	await alone.evaluateValue(trace);
+	assert.equal(await one.peekValue(trace), await alone.peekValue(trace));
+	assert.equal(store.namespaces.get("test").head, 1n);
+	// In its turn among the calls of a batch.
+	const calls = [
+		one.evaluateValue(texts[1]),
+		one.peekValue(texts[2]),
+		one.evaluateValue(texts[2]),
+		one.peekValue(texts[2]),
+	];
+	const expected = [
+		alone.evaluateValue(texts[1]),
+		alone.peekValue(texts[2]),
+		alone.evaluateValue(texts[2]),
+		alone.peekValue(texts[2]),
+	];
+	assert.deepEqual(await Promise.all(calls), await Promise.all(expected));
+});
+
+test("remember, forget and clear with a store change the memory of all scorers", async () => {
+	const { scorer } = sharing();
+	const [one, other] = [scorer(), scorer()];
+	const [trace] = texts;
+	const peek = async () => (await other.explainValue(trace)).novelty;
+	await one.remember(trace);
+	assert.equal(await one.forget("unknown"), 0);
+	const { seq, maxSimilarity, nearest } = await peek();
+	assert.deepEqual([seq, nearest], [3, trace.id]);
+	assert.ok(maxSimilarity > 0.999);
+	assert.equal(await one.forget(trace.id), 2);
+	assert.equal((await peek()).maxSimilarity, null);
+	assert.equal(await one.clear(), undefined);
+	assert.equal((await peek()).maxSimilarity, null);
+	assert.equal(one.status().cacheSize, 0);
+	assert.equal(other.status().cacheSize, 1);
+});
+
+test("evaluateValues, signals, budgets and the diagnostics channel work with a store", async () => {
+	const { scorer, store } = sharing();
+	const shared = scorer();
+	const alone = new Scorer();
+	const five = runs.slice(0, 5);
+	assert.deepEqual(
+		await shared.evaluateValues(five),
+		await alone.evaluateValues(five),
+	);
+	const { head } = store.namespaces.get("test");
+	const reason = new Error("stopped");
+	await assert.rejects(
+		shared.evaluateValue(texts[0], { signal: AbortSignal.abort(reason) }),
+		reason,
+	);
+	const abort = new AbortController();
+	const long = says(words(400, 998));
+	const call = shared.evaluateValue(long, { signal: abort.signal });
+	abort.abort(reason);
+	await assert.rejects(call, reason);
+	const hurried = scorer({ budgetMs: 0 });
+	// The text takes longer than no time.
+	const { novelty } = await hurried.explainValue(says(words(400, 999)));
+	assert.equal(novelty.source, "over-budget");
+	await hurried.warmup();
+	assert.equal(store.namespaces.get("test").head, head);
+
+	const heard = [];
+	const listen = ({ score }) => heard.push(score);
+	const scores = channel("knowledgepulse.scoring.score");
+	scores.subscribe(listen);
+	const score = await shared.evaluateValue(texts[1]);
+	scores.unsubscribe(listen);
+	assert.deepEqual(heard, [score]);
+});
+
+test("a call that is aborted after it was sent rejects, and stays in the log", async () => {
+	const { log, scorer } = sharing();
+	const abort = new AbortController();
+	const reason = new Error("too late");
+	const store = through(log(), {
+		append: async (append) => {
+			const page = await append();
+			abort.abort(reason);
+			return page;
+		},
+	});
+	const one = new Scorer({ store });
+	const { signal } = abort;
+	await assert.rejects(one.evaluateValue(texts[0], { signal }), reason);
+	const { novelty } = await scorer().explainValue(texts[0]);
+	assert.equal(novelty.nearest, texts[0].id);
+	assert.equal((await one.explainValue(texts[1])).novelty.seq, 3);
+});
+
+test("warmup reads the log; status says how far it is known", async () => {
+	const { scorer } = sharing();
+	const [one, other] = [scorer(), scorer({ storeMode: "required" })];
+	const idle = { state: "idle", reason: null, epoch: null, seq: null };
+	assert.deepEqual(other.status().store, { mode: "required", ...idle });
+	assert.deepEqual(new Scorer().status().store, null);
+	await one.evaluateValues(texts);
+	const { store, cacheSize } = await other.warmup();
+	assert.deepEqual(
+		[store.state, store.seq, cacheSize],
+		["ready", texts.length, texts.length],
+	);
+	assert.equal(store.epoch, one.status().store.epoch);
+	assert.equal(one.status().pending, 0);
+});
+
+test("a log of many pages is read to its end", async () => {
+	const { log, scorer } = sharing();
+	const one = scorer({ cache: { maxElements: 10_000 } });
+	await one.evaluateValues(Array.from({ length: 700 }, (_, i) => texts[i % 9]));
+	const limits = [];
+	const store = through(log(), {
+		append: (append, _entries, { limit }) => {
+			limits.push(limit);
+			return append();
+		},
+		read: (read, { limit }) => {
+			limits.push(limit);
+			return read();
+		},
+	});
+	const other = new Scorer({ store, cache: { maxElements: 10_000 } });
+	const { novelty } = await other.explainValue(texts[0]);
+	assert.deepEqual([novelty.seq, novelty.nearest], [701, texts[0].id]);
+	assert.deepEqual(limits, [512, 512, 512]);
+});
+
+test("a store takes the place of cache, snapshot and load", async () => {
+	const { scorer, log } = sharing();
+	const shared = scorer();
+	const refused = { code: "INVALID_OPTION", path: "store" };
+	assert.throws(() => shared.cache, refused);
+	await assert.rejects(shared.snapshot(), refused);
+	await assert.rejects(shared.save("nowhere"), refused);
+	const snapshot = await new Scorer().snapshot();
+	await assert.rejects(Scorer.restore(snapshot, { store: log() }), refused);
+});
+
+test("Scorer.close ends calls that wait for the store, which stays open", async () => {
+	const { log } = sharing();
+	const real = log();
+	let signal;
+	const store = through(real, {
+		append: (_append, _entries, options) => {
+			signal = options.signal;
+			return new Promise(() => {});
+		},
+	});
+	const scorer = new Scorer({ store });
+	const calls = texts.slice(0, 5).map((text) => scorer.evaluateValue(text));
+	while (!signal) await new Promise(setImmediate);
+	scorer.close();
+	for (const call of calls) await assert.rejects(call, { code: "CLOSED" });
+	await assert.rejects(scorer.forget("x"), { code: "CLOSED" });
+	assert.ok(signal.aborted);
+	assert.ok(!real.isClosed);
+});
+
+test("Scorer refuses wrong options of a store", () => {
+	const { log } = sharing();
+	const store = log();
+	for (const [options, message] of [
+		[
+			{ store: null },
+			/^store: expected a log with append\(\) and read\(\), got null$/,
+		],
+		[{ store: {} }, /^store: .*, got object$/],
+		[
+			{ store, storeMode: "off" },
+			/^storeMode: expected "auto" or "required", got "off"$/,
+		],
+		[
+			{ store, storeTimeoutMs: 0 },
+			/^storeTimeoutMs: .* from 1 to 60000, got 0$/,
+		],
+		[{ store, storeTimeoutMs: 1e9 }, /^storeTimeoutMs: /],
+		[
+			{ storeMode: "auto" },
+			/^storeMode: expected no such option without store/,
+		],
+		[{ stor: store }, /did you mean store\?/],
+	])
+		assert.throws(() => new Scorer(options), {
+			code: "INVALID_OPTION",
+			message,
+		});
+});

@@ -1,0 +1,362 @@
+//! Scorers that share a log agree with one memory that has all changes in the order of the log.
+
+use std::{
+    sync::{Arc, mpsc},
+    time::Duration,
+};
+
+use knowledgepulse_scoring::{
+    Error, Novelty, Scorer, StoreFault,
+    cache::CacheOptions,
+    scorer::{Change, Comparison, LogEntry, Outcome, Page, Request, ScorerOptions, Work},
+};
+use knowledgepulse_test_support::{FakeEmbedder, cache::NaiveCache, input, trace};
+use proptest::prelude::*;
+use serde_json::json;
+
+type Answer = Result<Outcome, Error>;
+
+const BOUNDS: CacheOptions =
+    CacheOptions { max_elements: 5, vector_len: 384, ttl: Some(Duration::from_millis(40)) };
+
+fn scorer(required: bool) -> Arc<Scorer> {
+    let options = ScorerOptions { cache: BOUNDS, ..ScorerOptions::default() };
+    Scorer::with_log(options, required).expect("a scorer")
+}
+
+/// What a call does with the trace whose text and id is a number, or with that id.
+#[derive(Debug, Clone, Copy)]
+enum Act {
+    Score(usize),
+    Peek(usize),
+    Remember(usize),
+    Forget(usize),
+    Clear,
+    WarmUp,
+    /// A score without an embedding.
+    Fail,
+}
+
+fn work(act: Act) -> Work {
+    let input = |text: &str| input(&trace(json!({ "id": text, "task": { "objective": text } })));
+    match act {
+        Act::Score(number) => Work::Score(input(&number.to_string())),
+        Act::Peek(number) => Work::Peek(input(&number.to_string())),
+        Act::Remember(number) => Work::Remember(input(&number.to_string())),
+        Act::Forget(number) => Work::Forget(number.to_string().into()),
+        Act::Clear => Work::Clear,
+        Act::WarmUp => Work::WarmUp,
+        Act::Fail => Work::Score(input("fail")),
+    }
+}
+
+/// Submits the calls; the answers are received in the order in which they come.
+fn submit(scorer: &Arc<Scorer>, acts: &[Act]) -> mpsc::Receiver<(usize, Answer)> {
+    let (sender, receiver) = mpsc::channel();
+    for (index, act) in acts.iter().enumerate() {
+        let sender = sender.clone();
+        let reply = Box::new(move |answer| sender.send((index, answer)).expect("a receiver"));
+        scorer.submit(work(*act), FakeEmbedder::new(), reply);
+    }
+    receiver
+}
+
+fn next_batch(scorer: &Scorer) -> Vec<Request> {
+    let (sender, receiver) = mpsc::channel();
+    scorer.next_batch(64, Box::new(move |batch| sender.send(batch).expect("a receiver")));
+    receiver.recv().expect("a batch")
+}
+
+/// Waits until all calls have been embedded, so that they come in one batch.
+fn whole_batch(scorer: &Scorer, count: usize) -> Vec<Request> {
+    let mut batch = next_batch(scorer);
+    while batch.is_empty() && count > 0 && scorer.statistics().pending() > 0 {
+        batch = next_batch(scorer);
+    }
+    batch
+}
+
+#[derive(Default)]
+struct Log {
+    entries: Vec<LogEntry>,
+    now: Duration,
+}
+
+impl Log {
+    /// Appends what a batch asks for; returns the number of each entry.
+    fn append(&mut self, batch: &[Request]) -> Vec<Option<u64>> {
+        let append = |request: &Request| {
+            let Request::Append(change) = request else { return None };
+            let seq = self.entries.last().map_or(0, |last| last.seq) + 1;
+            self.entries.push(LogEntry { seq, at: self.now, change: change.clone(), own: None });
+            Some(seq)
+        };
+        batch.iter().map(append).collect()
+    }
+
+    /// What follows an entry, in pages; those of `own` come without their vectors.
+    fn pages(&self, after: u64, own: &[Option<u64>], limit: usize) -> Vec<Page> {
+        let reset = self.entries.first().is_none_or(|oldest| after + 1 < oldest.seq);
+        let mut rest = self.entries.clone();
+        rest.retain(|entry| reset || entry.seq > after);
+        for entry in &mut rest {
+            entry.own = own.iter().position(|seq| *seq == Some(entry.seq));
+            if let (Some(_), Change::Add { vector, .. }) = (entry.own, &mut entry.change) {
+                *vector = None;
+            }
+        }
+        let mut pages: Vec<_> = rest
+            .chunks(limit)
+            .map(|entries| Page { reset: false, entries: entries.to_vec() })
+            .collect();
+        match pages.first_mut() {
+            Some(first) => first.reset = reset,
+            None => pages.push(Page { reset, entries: Vec::new() }),
+        }
+        pages
+    }
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let number = || 0..6usize;
+    prop_oneof![
+        8 => number().prop_map(Act::Score),
+        3 => number().prop_map(Act::Peek),
+        2 => number().prop_map(Act::Remember),
+        2 => number().prop_map(Act::Forget),
+        1 => Just(Act::Clear),
+        1 => Just(Act::WarmUp),
+        1 => Just(Act::Fail),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn apply_answers_as_one_memory_in_the_order_of_the_log(
+        steps in prop::collection::vec(
+            (0..3usize, prop::collection::vec(act(), 1..5), 0..20u64, 1..4usize, any::<bool>()),
+            1..25,
+        ),
+    ) {
+        let scorers = [scorer(false), scorer(false), scorer(true)];
+        let mut known = [0; 3];
+        let mut log = Log::default();
+        let mut naive = NaiveCache::new(BOUNDS);
+        for (who, acts, pause, limit, trims) in steps {
+            log.now += Duration::from_millis(pause);
+            let answers = submit(&scorers[who], &acts);
+            let mut keep = Duration::ZERO;
+            while scorers[who].statistics().pending() > 0 {
+                let batch = whole_batch(&scorers[who], acts.len());
+                let own = log.append(&batch);
+                for page in log.pages(known[who], &own, limit) {
+                    known[who] = page.entries.last().map_or(known[who], |last| last.seq);
+                    keep = scorers[who].apply(page).expect("a page");
+                }
+                scorers[who].finish_batch(log.now).expect("nothing erased");
+            }
+            let mut place = log.entries.last().map_or(0, |last| last.seq)
+                - acts.iter().filter(|act| appends(**act)).count() as u64;
+            for ((expected, act), (index, answer)) in acts.iter().enumerate().zip(answers.iter()) {
+                prop_assert_eq!(index, expected, "answered out of order");
+                place += u64::from(appends(*act));
+                check(*act, answer, place, &mut naive, log.now);
+            }
+            if trims {
+                let last = log.entries.last().map(|last| last.seq);
+                log.entries.retain(|entry| entry.at >= keep || Some(entry.seq) == last);
+            }
+        }
+    }
+}
+
+fn appends(act: Act) -> bool {
+    !matches!(act, Act::Peek(_) | Act::WarmUp | Act::Fail)
+}
+
+/// Compares an answer with what a naive cache says, which then has the change as well.
+fn check(act: Act, answer: Answer, seq: u64, naive: &mut NaiveCache, now: Duration) {
+    let vector = |number| FakeEmbedder::vector(number);
+    let id = |number: usize| Some(number.to_string().into());
+    match (act, answer.expect("an answer")) {
+        (Act::Score(number) | Act::Peek(number), Outcome::Scored(report)) => {
+            let nearest = naive.nearest(&vector(number), now);
+            assert_eq!(report.score.novelty, Novelty::Store { seq, nearest }, "{act:?}");
+            if matches!(act, Act::Score(_)) {
+                naive.add(&vector(number), id(number), now);
+            }
+        }
+        (Act::Remember(number), Outcome::Remembered) => {
+            naive.add(&vector(number), id(number), now);
+        }
+        (Act::Forget(number), Outcome::Removed(removed)) => {
+            assert_eq!(removed, naive.remove(&number.to_string(), now));
+        }
+        (Act::Clear, Outcome::Removed(removed)) => {
+            assert_eq!(removed, naive.entries(now).len());
+            naive.clear();
+        }
+        (Act::WarmUp, Outcome::WarmedUp(Ok(()))) => {}
+        (Act::Fail, Outcome::Scored(report)) => {
+            assert!(matches!(report.score.novelty, Novelty::NoEmbedder { .. }), "{report:?}");
+        }
+        (act, outcome) => panic!("{act:?}: {outcome:?}"),
+    }
+}
+
+fn entry(seq: u64, milliseconds: u64, vector: Option<Box<[f32]>>) -> LogEntry {
+    let change = Change::Add { id: None, vector };
+    LogEntry { seq, at: Duration::from_millis(milliseconds), change, own: None }
+}
+
+#[test]
+fn apply_refuses_what_cannot_follow_and_changes_nothing() {
+    let scorer = scorer(false);
+    let vector = || Some(FakeEmbedder::vector(1));
+    let page = |entries| Page { reset: false, entries };
+    scorer.apply(page(vec![entry(1, 10, vector()), entry(2, 10, vector())])).expect("a page");
+    let mut infinite = FakeEmbedder::vector(1);
+    infinite[7] = f32::NAN;
+    let owned = |own| LogEntry { own: Some(own), ..entry(3, 10, None) };
+    for (entries, message) in [
+        (vec![entry(4, 10, vector())], "entry 4 of the store: expected entry 3"),
+        (vec![entry(2, 10, vector())], "entry 2 of the store: expected entry 3"),
+        (vec![entry(3, 10, vector()), entry(5, 10, vector())], "entry 5 of the store: expected"),
+        (vec![entry(3, 9, vector())], "expected a time not before that of the entry before"),
+        (vec![entry(3, 10, Some(Box::new([1.0])))], "expected 384 numbers, got 1"),
+        (vec![entry(3, 10, Some(infinite))], "number 7 of the vector is NaN"),
+        (vec![entry(3, 10, None)], "expected a vector, or an id that was forgotten later"),
+        (vec![owned(0)], "its call is not waiting for it"),
+        (vec![owned(usize::MAX)], "its call is not waiting for it"),
+    ] {
+        let error = scorer.apply(page(entries)).expect_err(message);
+        assert_eq!(error.code(), "INVALID_STORE");
+        assert!(error.to_string().contains(message), "{error}");
+        assert_eq!(scorer.cache_len(), 2);
+    }
+    scorer.apply(page(vec![entry(3, 10, vector())])).expect("the next page");
+    let last = Page { reset: true, entries: vec![entry(u64::MAX, 0, vector())] };
+    scorer.apply(last).expect("another log");
+    let error = scorer.apply(page(vec![entry(u64::MAX, 0, vector())])).expect_err("no next entry");
+    assert_eq!(error.code(), "INVALID_STORE");
+}
+
+#[test]
+fn apply_refuses_an_own_entry_that_changes_something_else() {
+    let scorer = scorer(false);
+    let answers = submit(&scorer, &[Act::Forget(1)]);
+    assert_eq!(next_batch(&scorer), [Request::Append(Change::Forget("1".into()))]);
+    let entries = vec![LogEntry { own: Some(0), ..entry(1, 0, None) }];
+    let error = scorer.apply(Page { reset: true, entries }).expect_err("another change");
+    assert!(error.to_string().contains("another change than its call asked for"), "{error}");
+    scorer.fail_batch(&error);
+    assert_eq!(answers.recv().expect("an answer"), (0, Err(error)));
+}
+
+#[test]
+fn apply_does_not_compare_with_what_was_erased_before_it_was_read() {
+    for required in [false, true] {
+        let scorer = scorer(required);
+        let answers = submit(&scorer, &[Act::Score(1)]);
+        assert_eq!(next_batch(&scorer).len(), 1);
+        let erased = LogEntry {
+            change: Change::Add { id: Some("x".into()), vector: None },
+            ..entry(1, 0, None)
+        };
+        let own = LogEntry { own: Some(0), ..entry(2, 0, None) };
+        scorer.apply(Page { reset: true, entries: vec![erased, own] }).expect("a page");
+        let (_, answer) = answers.recv().expect("an answer");
+        match answer {
+            Ok(Outcome::Scored(report)) if !required => {
+                assert!(matches!(report.score.novelty, Novelty::NoStore { .. }), "{report:?}");
+            }
+            Err(error) if required => assert_eq!(error.code(), "STORE_UNAVAILABLE"),
+            other => panic!("{other:?}"),
+        }
+        let error = scorer.finish_batch(Duration::ZERO).expect_err("nobody has forgotten it");
+        assert_eq!(error.code(), "INVALID_STORE");
+        let change = Change::Forget("x".into());
+        let forgotten = LogEntry { change, ..entry(3, 0, None) };
+        scorer.apply(Page { reset: false, entries: vec![forgotten] }).expect("a page");
+        scorer.finish_batch(Duration::ZERO).expect("all is forgotten");
+        scorer.close();
+    }
+}
+
+#[test]
+fn fail_batch_leaves_scores_neutral_unless_the_log_is_required() {
+    let unavailable = Error::store(StoreFault::Unavailable, "no route");
+    let mismatch = Error::store(StoreFault::Mismatch, "another model");
+    for (required, error, scores) in [
+        (false, &unavailable, true),
+        (true, &unavailable, false),
+        (false, &mismatch, false),
+        (true, &mismatch, false),
+    ] {
+        let scorer = scorer(required);
+        for act in [Act::Score(1), Act::Peek(1), Act::Remember(1), Act::Forget(1), Act::Clear] {
+            let answers = submit(&scorer, &[act]);
+            assert_eq!(next_batch(&scorer).len(), 1);
+            scorer.fail_batch(error);
+            match answers.recv().expect("an answer").1 {
+                Ok(Outcome::Scored(report)) => {
+                    assert!(scores && matches!(act, Act::Score(_) | Act::Peek(_)));
+                    let reason = "no route".into();
+                    assert_eq!(report.score.novelty, Novelty::NoStore { reason });
+                    assert!((report.score.dimensions.novelty - 0.5).abs() < f64::EPSILON);
+                }
+                Err(answer) => {
+                    assert_eq!(answer, *error);
+                    assert!(!scores || !matches!(act, Act::Score(_) | Act::Peek(_)), "{act:?}");
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(scorer.statistics().pending(), 0);
+    }
+}
+
+#[test]
+fn finish_compared_answers_with_what_the_log_has_found() {
+    let scorer = scorer(true);
+    let answers = submit(&scorer, &[Act::Score(1)]);
+    assert_eq!(next_batch(&scorer).len(), 1);
+    scorer.finish_compared(vec![Comparison { seq: 7, nearest: None, removed: 0 }]);
+    let Ok(Outcome::Scored(report)) = answers.recv().expect("an answer").1 else { panic!() };
+    assert_eq!(report.score.novelty, Novelty::Store { seq: 7, nearest: None });
+}
+
+#[test]
+fn close_ends_calls_that_wait_for_the_log() {
+    let scorer = scorer(false);
+    let answers = submit(&scorer, &[Act::Score(1), Act::Score(2), Act::Peek(3)]);
+    assert!(!next_batch(&scorer).is_empty());
+    scorer.close();
+    let mut codes: Vec<_> =
+        answers.iter().take(3).map(|(_, answer)| answer.expect_err("closed").code()).collect();
+    codes.dedup();
+    assert_eq!(codes, ["CLOSED"]);
+    assert_eq!(scorer.apply(Page::default()).expect_err("closed").code(), "CLOSED");
+    assert!(next_batch(&scorer).is_empty());
+}
+
+#[test]
+fn abort_ends_a_call_whose_entry_stays_in_the_log() {
+    let scorer = scorer(false);
+    let (sender, answers) = mpsc::channel();
+    let reply = Box::new(move |answer| sender.send(answer).expect("a receiver"));
+    let call = scorer.submit(work(Act::Score(1)), FakeEmbedder::new(), reply);
+    assert_eq!(next_batch(&scorer).len(), 1);
+    assert!(call.abort());
+    assert_eq!(answers.recv().expect("an answer").expect_err("aborted").code(), "ABORTED");
+    let own = LogEntry { own: Some(0), ..entry(1, 0, None) };
+    scorer.apply(Page { reset: true, entries: vec![own] }).expect("a page");
+    assert_eq!(scorer.cache_len(), 1);
+
+    // Before it was sent, it leaves no mark.
+    let call = scorer.submit(work(Act::Score(2)), FakeEmbedder::new(), Box::new(|_| {}));
+    call.abort();
+    assert!(next_batch(&scorer).is_empty());
+}

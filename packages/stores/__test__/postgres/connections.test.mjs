@@ -1,0 +1,304 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { after, before, describe, test } from "node:test";
+import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
+import pg from "pg";
+import { add, callsOf, forget, options, readAll } from "../support/log.mjs";
+import { missing, startPostgres } from "../support/postgres.mjs";
+
+const REASON = new Error("too late");
+
+describe("connections", { skip: missing }, () => {
+	let server;
+	let pool;
+	let url;
+	let count = 0;
+	before(async () => {
+		server = await startPostgres();
+		url = `socket:${server.folder}?db=postgres&user=postgres`;
+		pool = new pg.Pool(server.config());
+		pool.on("error", () => {});
+		await new PostgresNoveltyLog({ pool }).migrate();
+	});
+	after(async () => {
+		await pool?.end();
+		await server?.stop();
+	});
+
+	const open = (more) =>
+		new PostgresNoveltyLog({
+			pool,
+			namespace: `connections ${++count}`,
+			...more,
+		});
+
+	/** Waits until another session waits for a lock. */
+	async function untilBlocked() {
+		const waiting =
+			"SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' LIMIT 1";
+		while ((await server.query(waiting)).length === 0);
+	}
+
+	/** Calls `work` while another session holds the lock of a namespace. */
+	async function whileLocked(namespace, work) {
+		const holder = new pg.Client(server.config());
+		await holder.connect();
+		await holder.query("SELECT pg_advisory_lock(hashtextextended($1, 7220))", [
+			namespace,
+		]);
+		try {
+			await work();
+		} finally {
+			await holder.end();
+		}
+	}
+
+	test("PostgresNoveltyLog rejects wrong options", () => {
+		const expected = [
+			[undefined, "options", "an object, got undefined"],
+			[{}, "pool", "either pool or connectionString, got neither"],
+			[
+				{ pool, connectionString: url },
+				"pool",
+				"either pool or connectionString, got both",
+			],
+			[{ pool: {} }, "pool", "a pool of pg, got [object Object]"],
+			[{ connectionString: 5 }, "connectionString", "a string, got number"],
+			[
+				{ pool, namespace: 5 },
+				"namespace",
+				"text of 1 to 200 characters, got 5",
+			],
+			[
+				{ pool, namespace: "" },
+				"namespace",
+				'text of 1 to 200 characters, got ""',
+			],
+			[
+				{ pool, namespace: "a\0" },
+				"namespace",
+				'text of 1 to 200 characters, got "a\\u0000"',
+			],
+			[
+				{ pool, namespace: "\ud800" },
+				"namespace",
+				'text of 1 to 200 characters, got "\\ud800"',
+			],
+			[{ pool, durable: 1 }, "durable", "true or false, got 1"],
+			[{ pool, migrate: "yes" }, "migrate", 'true or false, got "yes"'],
+			[{ pool, compare: "x" }, "compare", '"mirror" or "database", got "x"'],
+			[
+				{ pool, namespaces: "a" },
+				"namespaces",
+				"one of the options pool, connectionString, namespace, durable, migrate, compare, got an unknown option",
+			],
+		];
+		for (const [given, path, rest] of expected)
+			assert.throws(() => new PostgresNoveltyLog(given), {
+				...{ name: "ScoringError", code: "INVALID_OPTION", path },
+				message: `${path}: expected ${rest}`,
+			});
+	});
+
+	test("close does not end a pool that was given", async () => {
+		const log = open();
+		await log.append([add()], options());
+		await log.close();
+		const { rows } = await pool.query("SELECT 1 AS one");
+		assert.deepEqual(rows, [{ one: 1 }]);
+	});
+
+	test("close ends the connections of a connection string", async () => {
+		const name = "closed-by-the-log";
+		const connectionString = `${url}&application_name=${name}`;
+		const log = open({ pool: undefined, connectionString });
+		await log.append([add()], options());
+		const count = async () => {
+			const sql = "SELECT 1 FROM pg_stat_activity WHERE application_name = $1";
+			return (await server.query(sql, [name])).length;
+		};
+		assert.equal(await count(), 1);
+		await log.close();
+		while ((await count()) > 0);
+	});
+
+	test("a log gives up an exhausted pool when it is aborted, and the client goes back", async () => {
+		const small = new pg.Pool(server.config({ max: 1 }));
+		const log = open({ pool: small });
+		const holder = await small.connect();
+		const controller = new AbortController();
+		const sent = log.append([add()], options({ signal: controller.signal }));
+		controller.abort(REASON);
+		await assert.rejects(sent, REASON);
+		holder.release();
+		assert.equal((await log.append([add()], options())).head, 1n);
+		assert.equal(small.idleCount, 1);
+		await small.end();
+	});
+
+	test("a log closes the connection to a server that hangs when it is aborted", async () => {
+		const single = new pg.Pool(server.config({ max: 1 }));
+		const log = open({ pool: single });
+		const entry = add();
+		await log.append([add()], options());
+		const controller = new AbortController();
+		const { signal } = controller;
+		server.freeze();
+		try {
+			const acquired = once(single, "acquire");
+			const sent = log.append([entry], options({ signal }));
+			await acquired;
+			// The query has been sent.
+			await new Promise(setImmediate);
+			controller.abort(REASON);
+			await assert.rejects(sent, REASON);
+			assert.equal(single.totalCount, 0);
+		} finally {
+			server.thaw();
+		}
+		await log.append([entry], options());
+		const found = callsOf(await readAll(log));
+		assert.equal(found.filter((call) => call === entry.call).length, 1);
+		await single.end();
+	});
+
+	test("a log stops waiting for the lock of its namespace when it is aborted", async () => {
+		const namespace = "locked";
+		const log = open({ namespace });
+		await log.append([add()], options());
+		await whileLocked(namespace, async () => {
+			const controller = new AbortController();
+			const { signal } = controller;
+			const sent = log.append([add()], options({ signal }));
+			await untilBlocked();
+			controller.abort(REASON);
+			await assert.rejects(sent, REASON);
+			// Reading needs no lock.
+			assert.ok((await log.read(options())).head >= 1n);
+		});
+	});
+
+	test("a log waits for the lock of its namespace for a limited time", async () => {
+		await whileLocked("limited", () =>
+			assert.rejects(
+				pool.query(
+					"SELECT kp_novelty_append_v1('limited', 'm', 1, NULL, NULL, NULL, NULL, 1, NULL, false, 10, '{}', '{}', '{}', '')",
+				),
+				{ code: "55P03" },
+			),
+		);
+	});
+
+	test("a log goes on after its connections were terminated", async () => {
+		const log = open({ pool: undefined, connectionString: url });
+		const entry = add();
+		await log.append([entry], options());
+		await server.query(
+			"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()",
+		);
+		const repeat = () => log.append([entry], options());
+		// The lost connection may be noticed only when it is used.
+		const page = await repeat().catch(repeat);
+		assert.equal(page.head, 1n);
+		await log.close();
+	});
+
+	test("a log passes the error of a terminated backend on", async () => {
+		const log = open({ namespace: "terminated" });
+		await whileLocked("terminated", async () => {
+			const sent = log.append([add()], options());
+			const ended = assert.rejects(sent, { code: "57P01" });
+			await untilBlocked();
+			await server.query(
+				"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock'",
+			);
+			await ended;
+		});
+	});
+
+	test("a log survives a crash of the server", async () => {
+		const log = open({ durable: true });
+		const entries = [add("a"), add("b")];
+		await log.append(entries, options());
+		await server.kill();
+		await assert.rejects(log.read(options()));
+		await server.start();
+		assert.deepEqual(callsOf(await readAll(log)), callsOf(entries));
+	});
+
+	test("read works on a hot standby, append is refused there", async () => {
+		const log = open({ namespace: "followed" });
+		const entries = [add("a"), add("b")];
+		await log.append(entries, options());
+		const standby = await server.standby();
+		const far = new pg.Pool(standby.config());
+		try {
+			const follower = new PostgresNoveltyLog({
+				pool: far,
+				namespace: "followed",
+			});
+			assert.deepEqual(callsOf(await readAll(follower)), callsOf(entries));
+			const readOnly = { code: "25006" };
+			await assert.rejects(follower.append([add()], options()), readOnly);
+			const other = new PostgresNoveltyLog({
+				pool: far,
+				namespace: "not there",
+			});
+			await assert.rejects(other.read(options()), readOnly);
+		} finally {
+			await far.end();
+			await standby.stop();
+		}
+	});
+
+	test("append needs read committed", async () => {
+		const strict = new pg.Pool(
+			server.config({
+				options: "-c default_transaction_isolation=serializable",
+			}),
+		);
+		await assert.rejects(open({ pool: strict }).append([add()], options()), {
+			...{ name: "ScoringError", code: "STORE_MISMATCH" },
+			message:
+				'the isolation level is "serializable", a novelty log needs "read committed"',
+		});
+		await strict.end();
+	});
+
+	test("append works whatever form the session gives bytes", async () => {
+		const escaping = new pg.Pool(
+			server.config({ options: "-c bytea_output=escape" }),
+		);
+		const log = open({ pool: escaping });
+		const entry = add();
+		await log.append([entry], options());
+		const [{ embedding }] = await readAll(log);
+		assert.deepEqual(embedding, entry.embedding);
+		await escaping.end();
+	});
+
+	test("append waits for the disk if it is durable, or erases", async () => {
+		// What the log sends, followed by a question within its transaction.
+		const settings = [];
+		const asking = {
+			async connect() {
+				const client = await pool.connect();
+				return {
+					async query(config) {
+						await client.query("BEGIN");
+						const result = await client.query(config);
+						const { rows } = await client.query("SHOW synchronous_commit");
+						settings.push(rows[0].synchronous_commit);
+						await client.query("COMMIT");
+						return result;
+					},
+					release: (destroy) => client.release(destroy),
+				};
+			},
+		};
+		for (const durable of [false, true])
+			for (const entry of [add("a"), forget("a")])
+				await open({ pool: asking, durable }).append([entry], options());
+		assert.deepEqual(settings, ["off", "on", "on", "on"]);
+	});
+});

@@ -1,0 +1,59 @@
+/** A process with a scorer that shares its memory, which does what its parent (`processes.mjs`) asks for. */
+import { Scorer } from "@knowledgepulse/scoring";
+import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
+import { SqliteNoveltyLog } from "@knowledgepulse/scoring-stores/sqlite";
+import pg from "pg";
+import { answerOf, Load, SCORER, traceOf } from "./replay.mjs";
+
+let pool;
+let log;
+let scorer;
+let load;
+
+function openLog({ postgres, ...options }) {
+	if (!postgres) return new SqliteNoveltyLog(options);
+	pool ??= new pg.Pool({ ...postgres, max: 2 }).on("error", () => {});
+	return new PostgresNoveltyLog({ pool, ...options });
+}
+
+const tasks = {
+	async open(store, options) {
+		scorer?.close();
+		await log?.close();
+		log = openLog(store);
+		scorer = new Scorer({ ...SCORER, ...options, store: log });
+	},
+	/** Scores in this order, `width` at a time. */
+	async score(ids, width = ids.length) {
+		const rest = [...ids];
+		const answers = [];
+		const lane = async () => {
+			while (rest.length > 0)
+				answers.push(await answerOf(scorer, rest.shift()));
+		};
+		await Promise.all(Array.from({ length: width }, lane));
+		return answers;
+	},
+	/** So that the calls that follow go to the store at once. */
+	async embed(ids) {
+		await Promise.all(ids.map((id) => scorer.embed(traceOf(id))));
+	},
+	/** Sends every answer. */
+	async load(name, options) {
+		const onAnswer = (answer) => process.send({ answer });
+		load = new Load(scorer, name, { ...options, onAnswer });
+	},
+	async stop() {
+		await load.stop();
+	},
+};
+
+process.on("message", async ({ number, task, parameters }) => {
+	try {
+		const result = await tasks[task](...parameters);
+		process.send({ number, result });
+	} catch ({ stack }) {
+		process.send({ number, failure: stack });
+	}
+});
+process.on("disconnect", () => process.exit());

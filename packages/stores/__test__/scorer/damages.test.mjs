@@ -1,0 +1,245 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { Scorer } from "@knowledgepulse/scoring";
+import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
+import pg from "pg";
+import { missing, startPostgres } from "../support/postgres.mjs";
+import { answerOf, assertReplayed, entriesOf, SCORER } from "./replay.mjs";
+
+const MODES = ["auto", "required"];
+
+/** The bytes of a vector, as they are written in SQL. */
+const bytesOf = (numbers) =>
+	`'\\x${Buffer.from(new Float32Array(numbers).buffer).toString("hex")}'`;
+const ROW = "WHERE namespace = $1 AND seq = 4";
+
+describe("damages", { skip: missing }, () => {
+	let server;
+	let pool;
+	let count = 0;
+	before(async () => {
+		server = await startPostgres();
+		pool = new pg.Pool(server.config());
+		await new PostgresNoveltyLog({ pool }).migrate();
+	});
+	after(async () => {
+		await pool?.end();
+		await server?.stop();
+	});
+
+	/** A namespace with eight entries; `sql` changes its tables by hand, `open` opens another scorer. */
+	async function filled(options) {
+		const namespace = `damages ${++count}`;
+		const open = (more) => {
+			const store = new PostgresNoveltyLog({ pool, namespace });
+			return new Scorer({ ...SCORER, ...options, ...more, store });
+		};
+		const scorer = open();
+		const answers = [];
+		for (let i = 0; i < 8; i++)
+			answers.push(await answerOf(scorer, `words ${i} first`));
+		return {
+			...{ namespace, open, scorer, answers },
+			sql: (text, values = [namespace]) => pool.query(text, values),
+			entries: () => entriesOf(new PostgresNoveltyLog({ pool, namespace })),
+		};
+	}
+
+	async function assertRejects(scorer, code, message) {
+		const { error } = await answerOf(scorer, `words 4 rejected ${++count}`);
+		assert.deepEqual([error?.name, error?.code], ["ScoringError", code]);
+		assert.match(error.message, message);
+	}
+
+	test("another model is STORE_MISMATCH, and adds nothing", async () => {
+		const { open, scorer, sql, entries } = await filled();
+		await sql(
+			"UPDATE kp_novelty_head SET model = 'other' WHERE namespace = $1",
+		);
+		const other = /has model other, this scorer \w+$/;
+		for (const one of [
+			scorer,
+			...MODES.map((storeMode) => open({ storeMode })),
+		])
+			await assertRejects(one, "STORE_MISMATCH", other);
+		assert.equal((await entries()).length, 8);
+	});
+
+	test("another schema is STORE_MISMATCH, until it is the right one", async () => {
+		const database = await server.createDatabase();
+		const elsewhere = new pg.Pool(server.config({ database }));
+		const log = new PostgresNoveltyLog({ pool: elsewhere });
+		const scorers = MODES.map(
+			(storeMode) => new Scorer({ ...SCORER, storeMode, store: log }),
+		);
+		for (const scorer of scorers)
+			await assertRejects(scorer, "STORE_MISMATCH", /call migrate\(\)/);
+		await log.migrate();
+		const answers = [await answerOf(scorers[0], "words 1 a")];
+		// As a later version might do.
+		const rename = (from, to) =>
+			elsewhere.query(
+				`ALTER FUNCTION kp_novelty_append_${from} RENAME TO kp_novelty_append_${to}`,
+			);
+		await elsewhere.query("INSERT INTO kp_novelty_migrations VALUES (99)");
+		await rename("v1", "v99");
+		for (const scorer of scorers)
+			await assertRejects(scorer, "STORE_MISMATCH", /migration 99.*update/);
+		await rename("v99", "v1");
+		for (const scorer of scorers)
+			answers.push(await answerOf(scorer, `words 1 ${answers.length}`));
+		assert.equal(await assertReplayed(await entriesOf(log), answers), 3);
+		await elsewhere.end();
+	});
+
+	test("a clock that is set back does not show in the log, nor in scores", async () => {
+		const { open, scorer, sql, answers, entries } = await filled();
+		// As if the entries had been made when the clock was an hour ahead.
+		for (const table of ["log", "head"])
+			await sql(
+				`UPDATE kp_novelty_${table} SET at = at + 3600000 WHERE namespace = $1`,
+			);
+		for (const one of [scorer, open(), scorer])
+			answers.push(await answerOf(one, `words 2 back ${answers.length}`));
+		const found = await entries();
+		assert.equal(new Set(found.slice(-4).map(({ at }) => at)).size, 1);
+		assert.equal(await assertReplayed(found, answers), 11);
+	});
+
+	test("entries expire by the clock of the log, whatever a process has", async () => {
+		const { open, scorer, sql } = await filled({ cache: { ttlMs: 60_000 } });
+		await sql(
+			"UPDATE kp_novelty_head SET at = at + 3600000 WHERE namespace = $1",
+		);
+		const [late, last] = [
+			await answerOf(scorer, "words 3 late"),
+			await answerOf(open(), "words 3 last"),
+		];
+		assert.deepEqual([late.seq, late.maxSimilarity], [9, null]);
+		assert.deepEqual([last.seq, last.nearest], [10, "words 3 late"]);
+	});
+
+	const unit = Array.from({ length: 384 }, (_, i) => (i === 0 ? 1 : 0));
+	for (const [name, change, message] of [
+		[
+			"a vector of some bytes less",
+			`UPDATE kp_novelty_log SET embedding = substring(embedding FOR 1532) ${ROW}`,
+			/expected 1536, got 1532$/,
+		],
+		[
+			"a vector of some bytes more",
+			`UPDATE kp_novelty_log SET embedding = embedding || '\\x00'::bytea ${ROW}`,
+			/expected 1536, got 1537$/,
+		],
+		[
+			"a vector with NaN",
+			`UPDATE kp_novelty_log SET embedding = ${bytesOf(unit.with(5, NaN))} ${ROW}`,
+			/^entry 4 of the store: expected a vector of length 1, got one of NaN$/,
+		],
+		[
+			"a vector of another length",
+			`UPDATE kp_novelty_log SET embedding = ${bytesOf(unit.with(0, 3))} ${ROW}`,
+			/^entry 4 of the store: expected a vector of length 1, got one of 3$/,
+		],
+		[
+			"an entry of no known kind",
+			`UPDATE kp_novelty_log SET kind = 'x' ${ROW}`,
+			/expected "add", "forget" or "clear", got 'x'$/,
+		],
+		[
+			"an entry without vector and id",
+			`UPDATE kp_novelty_log SET embedding = NULL, id = NULL ${ROW}`,
+			/^entry 4 of the store: expected a vector, or an id that was forgotten/,
+		],
+		[
+			"an entry before the one before it",
+			`UPDATE kp_novelty_log SET at = 1 ${ROW}`,
+			/^entry 4 of the store: expected a time not before/,
+		],
+		[
+			"no entry in the middle",
+			`DELETE FROM kp_novelty_log ${ROW}`,
+			/expected entry 4$|entry 4 is missing$/,
+		],
+		[
+			"no entries at the front",
+			"DELETE FROM kp_novelty_log WHERE namespace = $1 AND seq < 4",
+			/expected 1, got 4n$/,
+		],
+	])
+		test(`a log with ${name} is INVALID_STORE, until it is mended`, async () => {
+			const { open, scorer, sql, answers, entries, namespace } = await filled();
+			const { rows } = await sql(
+				"SELECT * FROM kp_novelty_log WHERE namespace = $1 AND seq <= 4",
+			);
+			await sql(change);
+			const later = MODES.map((storeMode) => open({ storeMode }));
+			await assertRejects(later[0], "INVALID_STORE", message);
+			// Who has read it before does not need it any more, and does not hide it.
+			answers.push(await answerOf(scorer, "words 4 mirrored"));
+			await assertRejects(later[1], "INVALID_STORE", message);
+
+			await sql("DELETE FROM kp_novelty_log WHERE namespace = $1 AND seq <= 4");
+			for (const { seq, at, call, kind, id, embedding } of rows)
+				await sql(
+					"INSERT INTO kp_novelty_log (namespace, seq, at, call, kind, id, embedding) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+					[namespace, seq, at, call, kind, id, embedding],
+				);
+			for (const one of later)
+				answers.push(await answerOf(one, `words 4 ${answers.length}`));
+			// A call that was rejected was not appended.
+			const found = await entries();
+			assert.equal(found.length, 11);
+			assert.equal(await assertReplayed(found, answers), 11);
+		});
+
+	test("a changed id shows only in what is nearest, to who reads it anew", async () => {
+		const { open, scorer, sql } = await filled();
+		await sql(`UPDATE kp_novelty_log SET id = 'changed' ${ROW}`);
+		const old = await answerOf(scorer, "words 3 old");
+		await scorer.forget("words 3 old");
+		const { nearest, maxSimilarity } = await answerOf(open(), "words 3 new");
+		assert.deepEqual([old.nearest, nearest], ["words 3 first", "changed"]);
+		assert.equal(maxSimilarity, old.maxSimilarity);
+	});
+
+	const headTo = (seq) =>
+		`UPDATE kp_novelty_head SET seq = ${seq} WHERE namespace = $1`;
+	const cutTail = "DELETE FROM kp_novelty_log WHERE namespace = $1 AND seq > 5";
+	for (const [name, changes, kept] of [
+		["its tail was deleted", [cutTail], 5],
+		["its tail was deleted, also in the head", [cutTail, headTo(5)], 5],
+		[
+			"its head was deleted",
+			["DELETE FROM kp_novelty_head WHERE namespace = $1"],
+			8,
+		],
+		[
+			"all entries were deleted",
+			["DELETE FROM kp_novelty_log WHERE namespace = $1"],
+			0,
+		],
+		[
+			"it was deleted",
+			["kp_novelty_log", "kp_novelty_head"].map(
+				(table) => `DELETE FROM ${table} WHERE namespace = $1`,
+			),
+			0,
+		],
+	])
+		for (const others of [0, 1, 9])
+			test(`a mirror begins anew after ${name} and ${others} calls of another process`, async () => {
+				const { open, scorer, sql, answers, entries } = await filled();
+				for (const change of changes) await sql(change);
+				const now = answers.slice(0, kept);
+				const other = open();
+				for (let i = 0; i < others; i++)
+					now.push(await answerOf(other, `words ${7 - i} other`));
+				for (let i = 0; i < 3; i++)
+					now.push(await answerOf(scorer, `words 7 mirror ${i}`));
+				now.push(await answerOf(other, "words 7 other again"));
+				const expected = kept + others + 4;
+				assert.equal(await assertReplayed(await entries(), now), expected);
+				assert.equal(scorer.status().cacheSize, expected - 1);
+			});
+});

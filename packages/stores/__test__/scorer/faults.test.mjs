@@ -1,0 +1,299 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { Scorer } from "@knowledgepulse/scoring";
+import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
+import pg from "pg";
+import { missing, startPostgres } from "../support/postgres.mjs";
+import { startProxy } from "../support/proxy.mjs";
+import {
+	answerOf,
+	assertReplayed,
+	entriesOf,
+	isFailed,
+	isStored,
+	Load,
+	SCORER,
+	traceOf,
+} from "./replay.mjs";
+
+const FULL_DISK = fileURLToPath(new URL("full-disk.mjs", import.meta.url));
+
+/** Long enough for a busy machine, where a call must not fail. */
+const TIMEOUT_MS = 1000;
+
+describe("faults", { skip: missing }, () => {
+	let server;
+	let count = 0;
+	let pools = [];
+	before(async () => {
+		server = await startPostgres();
+		const log = new PostgresNoveltyLog({ pool: poolOf() });
+		await log.migrate();
+	});
+	afterEach(async () => {
+		await Promise.all(pools.map((pool) => pool.end()));
+		pools = [];
+	});
+	after(() => server?.stop());
+
+	function poolOf(config = server.config()) {
+		const pool = new pg.Pool({ max: 4, ...config });
+		// What is lost while it is idle is replaced.
+		pool.on("error", () => {});
+		pools.push(pool);
+		return pool;
+	}
+
+	function open(namespace, { config, durable = true, ...options } = {}) {
+		const pool = poolOf(config);
+		const log = new PostgresNoveltyLog({ pool, namespace, durable });
+		const given = { ...SCORER, storeTimeoutMs: TIMEOUT_MS, ...options };
+		return { pool, log, scorer: new Scorer({ ...given, store: log }) };
+	}
+
+	/**
+	 * Runs `fault` while two scorers score. It gets their loads, and functions that wait until both of them
+	 * have had an answer that came from the store, or one that did not. Returns the log and the answers.
+	 */
+	async function underLoad(fault, { config, durable } = {}) {
+		const namespace = `faults ${++count}`;
+		const opened = ["auto", "required"].map((storeMode) =>
+			open(namespace, { config, durable, storeMode }),
+		);
+		const loads = opened.map(
+			({ scorer }, i) => new Load(scorer, `faults${count}-${i}`),
+		);
+		const until = (holds) => () =>
+			Promise.all(loads.map((load) => load.until(holds)));
+		const untilStored = until(isStored);
+		await untilStored();
+		try {
+			const untilFailed = until(isFailed);
+			await fault({ loads, untilStored, untilFailed, namespace });
+			await untilStored();
+		} finally {
+			await Promise.all(loads.map((load) => load.stop()));
+		}
+		const { log } = open(namespace);
+		const entries = await entriesOf(log);
+		const answers = loads.flatMap(({ answers }) => answers);
+		const failures = loads.map(({ answers }) => answers.filter(isFailed));
+		for (const { error } of failures[0]) assert.equal(error, undefined);
+		for (const { error } of failures[1]) assert.ok(error);
+		for (const { scorer } of opened) scorer.close();
+		return { entries, answers, failures: failures.flat() };
+	}
+
+	test("a server that is killed and started again loses and doubles nothing", async () => {
+		const { entries, answers } = await underLoad(
+			async ({ untilStored, untilFailed }) => {
+				for (let turn = 0; turn < 2; turn++) {
+					await server.kill();
+					await untilFailed();
+					await server.start();
+					await untilStored();
+				}
+			},
+		);
+		await assertReplayed(entries, answers);
+	});
+
+	test("a crash of a server that commits without waiting loses the last entries, and changes no other", async () => {
+		// Nothing but the load writes what was committed.
+		for (const setting of [
+			"wal_writer_delay = '10s'",
+			"wal_writer_flush_after = '1GB'",
+		])
+			await server.query(`ALTER SYSTEM SET ${setting}`);
+		await server.query("SELECT pg_reload_conf()");
+		const acknowledged = [];
+		const epochs = [];
+		const { entries, answers } = await underLoad(
+			async ({ loads, untilStored, untilFailed, namespace }) => {
+				const readEpoch = async () => {
+					const sql = "SELECT epoch FROM kp_novelty_head WHERE namespace = $1";
+					const [{ epoch }] = await server.query(sql, [namespace]);
+					epochs.push(epoch);
+				};
+				await readEpoch();
+				await untilStored();
+				await server.kill();
+				await untilFailed();
+				for (const { answers } of loads)
+					acknowledged.push(...answers.filter(isStored));
+				await server.start();
+				await untilStored();
+				await readEpoch();
+			},
+			{ durable: false },
+		);
+		for (const name of ["wal_writer_delay", "wal_writer_flush_after"])
+			await server.query(`ALTER SYSTEM RESET ${name}`);
+		await server.query("SELECT pg_reload_conf()");
+
+		const ids = new Set(entries.map(({ id }) => id));
+		const lost = answers.filter(
+			(answer) => isStored(answer) && !ids.has(answer.id),
+		);
+		assert.ok(lost.length > 0);
+		assert.notEqual(epochs[0], epochs[1]);
+		const firstLost = Math.min(...lost.map(({ seq }) => seq));
+		for (const answer of acknowledged)
+			assert.equal(lost.includes(answer), answer.seq >= firstLost);
+		await assertReplayed(
+			...[entries, answers.filter((answer) => !lost.includes(answer))],
+		);
+	});
+
+	test("backends that are terminated lose and double nothing", async () => {
+		let terminated = 0;
+		const { entries, answers } = await underLoad(async ({ untilStored }) => {
+			for (let turn = 0; turn < 10; turn++) {
+				const found = await server.query(
+					"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'",
+				);
+				terminated += found.length;
+				await untilStored();
+			}
+		});
+		assert.ok(terminated >= 10);
+		await assertReplayed(entries, answers);
+	});
+
+	test("calls whose answers are cut off are in the log once", async () => {
+		const proxy = await startProxy(server.folder);
+		const { port } = proxy;
+		const config = server.config({ host: "127.0.0.1", port });
+		const { entries, answers, failures } = await underLoad(
+			async ({ untilStored, untilFailed }) => {
+				for (let turn = 0; turn < 10; turn++) {
+					proxy.cut = true;
+					while (proxy.cuts <= turn)
+						await new Promise((resolve) => setTimeout(resolve, 1));
+					proxy.cut = false;
+					await untilStored();
+				}
+				// Until all repetitions are lost as well.
+				proxy.cut = true;
+				await untilFailed();
+				proxy.cut = false;
+			},
+			{ config },
+		);
+		await assertReplayed(entries, answers);
+		// Their entries are there, although nobody had the answer.
+		const places = new Set(entries.map(({ id }) => id));
+		assert.ok(failures.some(({ id }) => places.has(id)));
+		proxy.stop();
+	});
+
+	test("a server that hangs is given up, and used again when it goes on", async () => {
+		const { entries, answers } = await underLoad(async ({ untilFailed }) => {
+			server.freeze();
+			try {
+				await untilFailed();
+			} finally {
+				server.thaw();
+			}
+		});
+		await assertReplayed(entries, answers);
+	});
+
+	test("calls that exceed statement_timeout fail, until the lock is free", async () => {
+		const config = server.config({ statement_timeout: 50 });
+		const { entries, answers, failures } = await underLoad(
+			async ({ untilFailed, namespace }) => {
+				const holder = new pg.Client(server.config());
+				await holder.connect();
+				const lock = "SELECT pg_advisory_lock(hashtextextended($1, 7220))";
+				await holder.query(lock, [namespace]);
+				await untilFailed();
+				await holder.end();
+			},
+			{ config },
+		);
+		assert.match(failures[0].reason, /statement timeout/);
+		await assertReplayed(entries, answers);
+	});
+
+	test("calls fail while the pool is exhausted", async () => {
+		const { scorer, pool, log } = open("exhausted", {
+			config: server.config({ max: 1 }),
+			storeTimeoutMs: 100,
+		});
+		const holder = await pool.connect();
+		const answers = [await answerOf(scorer, "words 1 exhausted")];
+		assert.match(answers[0].reason, /did not answer within 100 ms/);
+		holder.release();
+		while (!isStored(answers.at(-1)))
+			answers.push(await answerOf(scorer, `words 1 again ${answers.length}`));
+		await assertReplayed(await entriesOf(log), answers);
+	});
+
+	test("a standby answers what only reads, and everything once it is promoted", async () => {
+		const primary = open("standby");
+		const ids = Array.from({ length: 9 }, (_, i) => `words ${i} primary`);
+		const answers = [];
+		for (const id of ids) answers.push(await answerOf(primary.scorer, id));
+		const standby = await server.standby();
+		try {
+			const config = standby.config();
+			const auto = open("standby", { config });
+			const required = open("standby", { config, storeMode: "required" });
+			const alone = new Scorer(SCORER);
+			for (const id of ids) await alone.evaluateValue(traceOf(id));
+			const again = traceOf("words 3 standby");
+			for (const { scorer } of [auto, required])
+				assert.equal(
+					await scorer.peekValue(again),
+					await alone.peekValue(again),
+				);
+			const refused = await answerOf(auto.scorer, "words 3 auto");
+			assert.match(refused.reason, /read-only transaction/);
+			const rejected = await answerOf(required.scorer, "words 3 required");
+			assert.equal(rejected.error.code, "STORE_UNAVAILABLE");
+			assert.match(rejected.error.message, /read-only transaction/);
+			answers.push(refused, rejected);
+
+			await standby.query("SELECT pg_promote()");
+			for (const { scorer } of [auto, required])
+				do answers.push(await answerOf(scorer, `words 3 ${answers.length}`));
+				while (isFailed(answers.at(-1)));
+			const entries = await entriesOf(auto.log);
+			assert.equal(entries.length, 11);
+			await assertReplayed(entries, answers);
+			await auto.pool.end();
+			await required.pool.end();
+			pools = pools.filter((pool) => !pool.ended);
+		} finally {
+			await standby.stop();
+		}
+	});
+
+	test("a full disk fails calls, which go on when there is space", (t) => {
+		const folder = mkdtempSync(join(tmpdir(), "kp-full-"));
+		t.after(() => rmSync(folder, { recursive: true, force: true }));
+		const mount =
+			'mount -t tmpfs -o size=120m none "$1" && exec "$2" "$3" "$1"';
+		const { status, stdout, stderr } = spawnSync(
+			"unshare",
+			[
+				// PostgreSQL does not run as root, not even as that of a namespace.
+				...["-U", "--map-user=65534", "--map-group=65534", "--keep-caps", "-m"],
+				...["sh", "-c", mount, "sh", folder, process.execPath, FULL_DISK],
+			],
+			{ encoding: "utf8" },
+		);
+		if (stdout === null || /unshare: |mount: /.test(stderr))
+			return t.skip("no file system of a test's own");
+		assert.equal(status, 0, stderr);
+		const { reasons, stored } = JSON.parse(stdout);
+		assert.ok(stored > 0);
+		assert.match(reasons.join(), /No space left on device/);
+	});
+});

@@ -1,0 +1,40 @@
+/** Fills the file system of a folder under a server and its load, makes room, and prints what came of it. */
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Scorer } from "@knowledgepulse/scoring";
+import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
+import pg from "pg";
+import { startPostgres } from "../support/postgres.mjs";
+import {
+	assertReplayed,
+	entriesOf,
+	isFailed,
+	isStored,
+	Load,
+	SCORER,
+} from "./replay.mjs";
+
+const [parent] = process.argv.slice(2);
+const server = await startPostgres({ parent });
+const pool = new pg.Pool(server.config()).on("error", () => {});
+const log = new PostgresNoveltyLog({ pool, durable: true, migrate: true });
+const scorer = new Scorer({ ...SCORER, store: log });
+const load = new Load(scorer, "full", { width: 32 });
+await load.until(isStored);
+const ballast = join(parent, "ballast");
+try {
+	for (;;) writeFileSync(ballast, Buffer.alloc(2 ** 20), { flag: "a" });
+} catch (error) {
+	if (error.code !== "ENOSPC") throw error;
+}
+await load.until(isFailed);
+rmSync(ballast);
+await load.until(isStored);
+await load.stop();
+const stored = await assertReplayed(await entriesOf(log), load.answers);
+const failed = load.answers.filter(isFailed);
+const reasons = [...new Set(failed.map(({ reason }) => reason))];
+await pool.end();
+await server.stop();
+process.stdout.write(JSON.stringify({ reasons, stored }));
+process.exit();

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
+import { SqliteNoveltyLog } from "@knowledgepulse/scoring-stores/sqlite";
+import pg from "pg";
+import { draws } from "../../../../tools/trust/lib/draw.mjs";
+import { missing, startPostgres } from "../support/postgres.mjs";
+import { askAll, ClientProcess } from "./processes.mjs";
+import { assertReplayed, entriesOf, runs } from "./replay.mjs";
+
+const PROCESSES = 8;
+const ROUNDS = { postgres: 20, sqlite: 2 };
+
+describe("processes", () => {
+	const clients = [];
+	before(() => {
+		for (let i = 0; i < PROCESSES; i++) clients.push(new ClientProcess());
+	});
+	after(() => Promise.all(clients.map((client) => client.kill())));
+
+	const seed = Math.floor(Math.random() * 2 ** 31);
+	const draw = draws(seed);
+	// Each run has two processes that may score it, and embed it once.
+	const homes = runs.map(() => [draw.below(PROCESSES), draw.below(PROCESSES)]);
+
+	/** Scores all runs in each round, dealt out at random; `openLog` opens the log of a round here. */
+	async function assertRounds(t, rounds, storeOf, openLog) {
+		t.diagnostic(`seed ${seed}`);
+		for (let round = 0; round < rounds; round++) {
+			// In some rounds with fewer places than runs.
+			const cache = { maxElements: draw.of([10, 60, 1000]) };
+			await askAll(clients, "open", storeOf(round), { cache });
+			const hands = clients.map(() => []);
+			for (const run of runs.keys()) {
+				const hand = hands[draw.of(homes[run])];
+				hand.splice(draw.below(20), 0, `run ${run}`);
+			}
+			const answers = await Promise.all(
+				clients.map((client, i) =>
+					client.ask("score", hands[i], draw.of([1, 4, 100])),
+				),
+			);
+			const log = openLog(round);
+			const entries = await entriesOf(log);
+			await log.close();
+			assert.equal(entries.length, runs.length);
+			const stored = await assertReplayed(entries, answers.flat(), { cache });
+			assert.equal(stored, runs.length);
+		}
+	}
+
+	describe("with PostgreSQL", { skip: missing }, () => {
+		let server;
+		let pool;
+		before(async () => {
+			server = await startPostgres();
+			pool = new pg.Pool(server.config());
+			await new PostgresNoveltyLog({ pool }).migrate();
+		});
+		after(async () => {
+			await pool?.end();
+			await server?.stop();
+		});
+
+		const storeOf = (namespace) => ({
+			...{ postgres: server.config(), namespace },
+		});
+		const openLog = (namespace) => new PostgresNoveltyLog({ pool, namespace });
+
+		test("eight processes that share a log give the scores of one without a store", (t) =>
+			assertRounds(
+				...[t, ROUNDS.postgres],
+				(round) => storeOf(`round ${round}`),
+				(round) => openLog(`round ${round}`),
+			));
+
+		test("of eight processes that score a new trace at once, one finds it new", async () => {
+			await askAll(clients, "open", storeOf("at once"));
+			const all = [];
+			for (let round = 0; round < 200; round++) {
+				const ids = clients.map((_, i) => `words ${round} of client ${i}`);
+				await askAll(clients, "embed", [ids[0]]);
+				const answers = await Promise.all(
+					clients.map((client, i) => client.ask("score", [ids[i]])),
+				);
+				const sorted = answers.flat().sort((a, b) => a.seq - b.seq);
+				const isNew = sorted.map(({ nearest }) => !ids.includes(nearest));
+				assert.deepEqual(
+					isNew,
+					ids.map((_, place) => place === 0),
+				);
+				assert.equal(sorted[0].maxSimilarity === null, round === 0);
+				for (const { maxSimilarity } of sorted.slice(1))
+					assert.ok(maxSimilarity > 0.9999);
+				all.push(...sorted);
+			}
+			assert.deepEqual(
+				all.map(({ seq }) => seq),
+				Array.from({ length: 200 * PROCESSES }, (_, i) => i + 1),
+			);
+			const entries = await entriesOf(openLog("at once"));
+			await assertReplayed(entries, all);
+		});
+	});
+
+	test("eight processes that share a file give the scores of one without a store", async (t) => {
+		const folder = mkdtempSync(join(tmpdir(), "kp-processes-"));
+		const store = (round) => ({
+			...{ path: join(folder, "novelty.db"), namespace: `round ${round}` },
+		});
+		try {
+			await assertRounds(
+				...[t, ROUNDS.sqlite, store],
+				(round) => new SqliteNoveltyLog(store(round)),
+			);
+		} finally {
+			rmSync(folder, { recursive: true, force: true });
+		}
+	});
+});

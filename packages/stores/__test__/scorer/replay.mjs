@@ -1,0 +1,136 @@
+/** Calls that can be repeated from what a log has of them, and their repetition by one scorer without a store. */
+import assert from "node:assert/strict";
+import { EventEmitter, once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Scorer, scoreWith } from "@knowledgepulse/scoring";
+import { runs as made } from "../../../../__test__/fixtures/runs.mjs";
+import * as recorded from "../../../../__test__/support/recorded.mjs";
+import { trace, words } from "../../../../__test__/support/traces.mjs";
+import { readAll, options as reading } from "../support/log.mjs";
+
+const RECORDED = "airline.jsonl";
+
+/** A hundred recorded runs, or some made-up ones. */
+export const runs = recorded.files.includes(RECORDED)
+	? recorded.read(RECORDED).traces
+	: made;
+
+/** What all scorers of these tests have: scores do not depend on it, but there are many at a time. */
+export const SCORER = { threads: 1 };
+
+/** The trace that an id stands for: that of a run, "run 5 …", or short texts, "words 5 …". */
+export function traceOf(id) {
+	const [kind, number] = id.split(" ");
+	if (kind === "run") return { ...runs[number], id };
+	return { ...trace({ objective: words(5 + (number % 7), number) }), id };
+}
+
+/** Scores the trace of an id; returns what came of it, also if it is an error. */
+export async function answerOf(scorer, id) {
+	try {
+		const { score, novelty } = await scorer.explainValue(traceOf(id));
+		return { id, score, ...novelty };
+	} catch ({ name, code, message }) {
+		return { id, error: { name, code, message } };
+	}
+}
+
+/** Calls without end, a few at a time, some with a text that was there before. */
+export class Load {
+	answers = [];
+	#events = new EventEmitter();
+	#isStopped = false;
+	#lanes;
+
+	constructor(scorer, name, { width = 4, pauseMs = 2, onAnswer } = {}) {
+		let made = 0;
+		const lane = async () => {
+			while (!this.#isStopped) {
+				const id = `words ${(made * 7) % 40} ${name} ${made++}`;
+				const answer = await answerOf(scorer, id);
+				this.answers.push(answer);
+				onAnswer?.(answer);
+				this.#events.emit("answer");
+				// Where the store is not asked, the answers come at once.
+				await sleep(pauseMs);
+			}
+		};
+		this.#lanes = Promise.all(Array.from({ length: width }, lane));
+	}
+
+	/** Waits for an answer that comes from now on. */
+	async until(holds) {
+		const from = this.answers.length;
+		while (!this.answers.slice(from).some(holds))
+			await once(this.#events, "answer");
+	}
+
+	/** Waits until every call has settled. */
+	async stop() {
+		this.#isStopped = true;
+		await this.#lanes;
+	}
+}
+
+export const isStored = ({ source }) => source === "store";
+export const isFailed = ({ source, error }) =>
+	source === "no-store" || error?.code === "STORE_UNAVAILABLE";
+
+/** All entries of a log, whatever it was created with. */
+export async function entriesOf(log) {
+	const { header } = await log.read(reading());
+	return readAll(log, { header });
+}
+
+/** Fails unless entries are numbered from `first` without gaps, in the order of time, and each id was added once. */
+export function assertWhole(entries, first = 1) {
+	for (const [index, { seq, at }] of entries.entries()) {
+		assert.equal(Number(seq), first + index);
+		assert.ok(at >= (entries[index - 1]?.at ?? 0), `the time of entry ${seq}`);
+	}
+	const added = entries.filter(({ kind }) => kind === "add");
+	assert.equal(new Set(added.map(({ id }) => id)).size, added.length);
+}
+
+/**
+ * Repeats all calls of a log, from its first one on, in a scorer without a store. Fails unless every answer that
+ * came from the store is that of the repetition, bit for bit, and every other one is neutral, or an
+ * error that says that the store is unavailable. Returns the number of the former.
+ */
+export async function assertReplayed(entries, answers, options) {
+	assertWhole(entries);
+	const alone = new Scorer({ ...SCORER, ...options });
+	const expected = [];
+	for (const { kind, id } of entries) {
+		if (kind === "add") expected.push(await answerOf(alone, id));
+		else expected.push({ removed: alone[kind](id) });
+	}
+	const numbered = new Set();
+	for (const answer of answers) {
+		const { id, seq, score, maxSimilarity, nearest, reason, error } = answer;
+		if (isStored(answer)) {
+			const found = { id, score, maxSimilarity, nearest };
+			const { source, seq: _, reason: __, ...same } = expected[seq - 1] ?? {};
+			assert.deepStrictEqual(found, same, `entry ${seq}`);
+			numbered.add(seq);
+		} else if (error) {
+			const { name, code } = error;
+			assert.deepEqual(
+				{ name, code },
+				{ name: "ScoringError", code: "STORE_UNAVAILABLE" },
+				error.message,
+			);
+			assert.ok(error.message);
+		} else {
+			const neutral = scoreWith(traceOf(id), { maxSimilarity: null });
+			assert.deepEqual(
+				[answer.source, score, maxSimilarity, seq],
+				["no-store", neutral.score, null, null],
+			);
+			assert.ok(reason);
+		}
+	}
+	alone.close();
+	assert.equal(numbered.size, answers.filter(isStored).length);
+	return numbered.size;
+}

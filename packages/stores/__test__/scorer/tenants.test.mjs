@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { Scorer } from "@knowledgepulse/scoring";
+import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
+import pg from "pg";
+import { missing, startPostgres } from "../support/postgres.mjs";
+import { answerOf, assertReplayed, entriesOf, SCORER } from "./replay.mjs";
+
+const RECIPE = fileURLToPath(
+	new URL("../../postgres/row-level-security.sql", import.meta.url),
+);
+const TENANTS = ["acme", "globex"];
+
+describe("tenants", { skip: missing }, () => {
+	let server;
+	const pools = {};
+	before(async () => {
+		server = await startPostgres();
+		const owner = new pg.Pool(server.config());
+		await new PostgresNoveltyLog({ pool: owner }).migrate();
+		await owner.query(await readFile(RECIPE, "utf8"));
+		for (const user of TENANTS) {
+			await owner.query(
+				`CREATE ROLE ${user} LOGIN NOBYPASSRLS IN ROLE kp_novelty_tenant`,
+			);
+			pools[user] = new pg.Pool(server.config({ user }));
+		}
+		await owner.end();
+	});
+	after(async () => {
+		for (const pool of Object.values(pools)) await pool.end();
+		await server?.stop();
+	});
+
+	function open(user, options, namespace = user) {
+		const log = new PostgresNoveltyLog({ pool: pools[user], namespace });
+		return { log, scorer: new Scorer({ ...SCORER, ...options, store: log }) };
+	}
+
+	test("scorers of two tenants find nothing of one another", async () => {
+		const opened = TENANTS.map((user) => open(user));
+		const answers = TENANTS.map(() => []);
+		for (let number = 0; number < 20; number++)
+			for (const [i, { scorer }] of opened.entries())
+				answers[i].push(
+					await answerOf(scorer, `words ${number} ${TENANTS[i]}`),
+				);
+		for (const [i, { log, scorer }] of opened.entries()) {
+			assert.equal(await assertReplayed(await entriesOf(log), answers[i]), 20);
+			assert.equal(answers[i][0].maxSimilarity, null);
+			assert.equal(scorer.status().cacheSize, 20);
+		}
+		const [acme, globex] = opened.map(({ scorer }) => scorer);
+		assert.equal(await acme.forget("words 3 globex"), 0);
+		await acme.clear();
+		assert.equal(await globex.forget("words 3 globex"), 1);
+	});
+
+	test("a scorer cannot use the namespace of another tenant", async () => {
+		const denied = /row-level security policy/;
+		const { scorer } = open("acme", {}, "globex");
+		const { source, reason } = await answerOf(scorer, "words 1");
+		assert.equal(source, "no-store");
+		assert.match(reason, denied);
+		const required = open("acme", { storeMode: "required" }, "globex");
+		const { error } = await answerOf(required.scorer, "words 1");
+		assert.equal(error.code, "STORE_UNAVAILABLE");
+		assert.match(error.message, denied);
+	});
+});

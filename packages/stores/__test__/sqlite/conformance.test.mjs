@@ -1,0 +1,19 @@
+import { test } from "node:test";
+import { conformance } from "@knowledgepulse/scoring-stores/conformance";
+import { SqliteNoveltyLog } from "@knowledgepulse/scoring-stores/sqlite";
+import { change, temporaryFile } from "./files.mjs";
+
+const path = temporaryFile();
+
+const age = (namespace, ms) =>
+	change(
+		path,
+		`UPDATE novelty_log SET at = at - ? WHERE namespace =
+			(SELECT namespace FROM novelty_head WHERE name = ?)`,
+		...[ms, namespace],
+	);
+
+const open = ({ namespace }) => new SqliteNoveltyLog({ path, namespace });
+
+for (const { name, run } of conformance(open, { age }))
+	test(`SqliteNoveltyLog: ${name}`, run);

@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { ScoringError } from "@knowledgepulse/scoring";
+import { SqliteNoveltyLog } from "@knowledgepulse/scoring-stores/sqlite";
+import { adds, callsOf, options, Reader } from "../../conformance/store.js";
+import { change, temporaryFile } from "./files.mjs";
+
+const CHILD = fileURLToPath(new URL("full-disk.mjs", import.meta.url));
+
+/** Checks that a call on a file rejects with a code and a message that names the file. */
+async function assertRejects(path, code, message, cause) {
+	const log = new SqliteNoveltyLog({ path });
+	const calls = [
+		log.read(options()),
+		log.append(adds(1), options({ keepFrom: null })),
+	];
+	for (const call of calls)
+		await assert.rejects(call, (error) => {
+			assert.ok(error instanceof ScoringError);
+			assert.deepEqual([error.code, error.path], [code, path]);
+			assert.ok(error.message.startsWith(`${path}: `), error.message);
+			assert.match(error.message, message);
+			assert.equal(error.cause?.code, cause);
+			return true;
+		});
+	await log.close();
+}
+
+/** Returns the path of a log with entries. */
+async function fileWith(count) {
+	const path = temporaryFile();
+	const log = new SqliteNoveltyLog({ path });
+	await new Reader(log).append(adds(count));
+	await log.close();
+	return path;
+}
+
+test("SqliteNoveltyLog names the file that cannot be opened", async () => {
+	const path = temporaryFile();
+	const missing = join(path, "folder", "novelty.db");
+	await assertRejects(
+		...[missing, "STORE_UNAVAILABLE", /there is no folder/, "SQLITE_CANTOPEN"],
+	);
+	mkdirSync(path);
+	await assertRejects(
+		...[path, "STORE_UNAVAILABLE", /unable to open/, "SQLITE_CANTOPEN"],
+	);
+});
+
+test("SqliteNoveltyLog refuses what is no log", async () => {
+	const text = temporaryFile();
+	writeFileSync(text, "To be, or not to be. ".repeat(100));
+	await assertRejects(
+		...[text, "INVALID_STORE", /not a database/, "SQLITE_NOTADB"],
+	);
+
+	for (const sql of [
+		...["CREATE TABLE users (name TEXT)", "PRAGMA user_version = 1"],
+		"PRAGMA application_id = 1",
+	]) {
+		const path = temporaryFile();
+		change(path, sql);
+		const before = readFileSync(path);
+		await assertRejects(path, "STORE_MISMATCH", /another application/);
+		assert.deepEqual(readFileSync(path), before);
+	}
+
+	const newer = await fileWith(1);
+	change(newer, "PRAGMA user_version = 2");
+	await assertRejects(newer, "STORE_MISMATCH", /schema 2/);
+});
+
+test("SqliteNoveltyLog reports damage", async () => {
+	for (const [sql, message] of [
+		["DELETE FROM novelty_log WHERE seq < 4", /entry 1 is missing/],
+		["DELETE FROM novelty_log WHERE seq = 4", /entry 4 is missing/],
+		["DELETE FROM novelty_log WHERE seq > 7", /entry 10 is missing/],
+		["DELETE FROM novelty_log", /entry 10 is missing/],
+	]) {
+		const path = await fileWith(10);
+		change(path, sql);
+		await assertRejects(path, "INVALID_STORE", message);
+	}
+
+	const path = await fileWith(100);
+	const bytes = readFileSync(path);
+	// All but the pages of the schema.
+	bytes.fill(0xff, 8192 * 6);
+	writeFileSync(path, bytes);
+	await assertRejects(path, "INVALID_STORE", /malformed/, "SQLITE_CORRUPT");
+});
+
+test("SqliteNoveltyLog goes on where a damaged file was replaced", async () => {
+	const good = await fileWith(3);
+	const path = temporaryFile();
+	writeFileSync(path, "no database".repeat(100));
+	const log = new SqliteNoveltyLog({ path });
+	await assert.rejects(log.read(options()), { code: "INVALID_STORE" });
+	writeFileSync(path, readFileSync(good));
+	const { head } = await log.read(options());
+	assert.equal(head, 3n);
+	await log.close();
+});
+
+test("SqliteNoveltyLog takes a new epoch where the file is an older one", async () => {
+	const path = await fileWith(3);
+	const backup = readFileSync(path);
+	const log = new SqliteNoveltyLog({ path });
+	const ahead = new Reader(log);
+	await ahead.append(adds(2));
+	await log.close();
+
+	writeFileSync(path, backup);
+	const restored = new SqliteNoveltyLog({ path });
+	ahead.log = restored;
+	const { epoch } = ahead.after;
+	const own = adds(2);
+	const page = await ahead.append(own);
+	assert.deepEqual([page.reset, page.head], [true, 5n]);
+	assert.notEqual(page.epoch, epoch);
+	assert.deepEqual(ahead.calls.slice(3), callsOf(own));
+	await restored.close();
+});
+
+test("SqliteNoveltyLog reports a full disk, and goes on when there is space", (t) => {
+	const folder = dirname(temporaryFile());
+	const script =
+		'mount -t tmpfs -o size=2m none "$1" && exec "$2" "$3" "$1/novelty.db"';
+	const { status, stdout, stderr } = spawnSync(
+		"unshare",
+		["-Urm", "sh", "-c", script, "sh", folder, process.execPath, CHILD],
+		{ encoding: "utf8" },
+	);
+	if (stdout === null || /unshare: |mount: /.test(stderr))
+		return t.skip("no file system of a test's own");
+	assert.equal(status, 0, stderr);
+	const { code, path, message, cause, before, after } = JSON.parse(stdout);
+	assert.deepEqual([code, cause], ["STORE_UNAVAILABLE", "SQLITE_FULL"]);
+	assert.equal(message, `${path}: database or disk is full`);
+	assert.ok(before > 0);
+	assert.equal(after, before + 1);
+});

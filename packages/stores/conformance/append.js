@@ -1,0 +1,226 @@
+/** Order, atomicity and repetition of what is appended. */
+const assert = require("node:assert/strict");
+const {
+	EMBEDDING_BYTES,
+	add,
+	adds,
+	bytes,
+	bytesOf,
+	callsOf,
+	clear,
+	forget,
+	options,
+} = require("./store.js");
+
+/** Ids that a store may be tempted to change, or to take for one another. */
+const IDS = [
+	...["", " ", "a", "A", "a ", " a", "å", "a\u030a", "ß", "ss", "ſ", "İ", "i"],
+	...["'", '"', "''", "\\", "\\n", "\n", "\0", "a\0b", "a\0c", "%", "_", "?"],
+	...["$1", "NULL", "null", "0", "00", "1e3", "'; DROP TABLE log; --", "{}"],
+	...[
+		"日本語",
+		"\u{10ffff}",
+		"👩‍🚀",
+		"\u202e",
+		"\ufeff",
+		"\ufffd",
+		"kp:trace:1",
+	],
+	...["x".repeat(1024), `${"x".repeat(1023)}y`, "é".repeat(512)],
+];
+
+/** Embeddings that a store of numbers would change: NaN with payloads, -0, subnormal numbers. */
+function embeddings() {
+	const patterns = [
+		...[
+			[0, 0, 0, 0],
+			[255, 255, 255, 255],
+			[1, 0, 192, 127],
+			[1, 0, 128, 127],
+		],
+		...[
+			[0, 0, 128, 255],
+			[0, 0, 0, 128],
+			[1, 0, 0, 0],
+			[39, 92, 0, 34],
+		],
+	];
+	const repeated = (pattern) =>
+		Uint8Array.from({ length: EMBEDDING_BYTES }, (_, i) => pattern[i % 4]);
+	// Part of a larger buffer.
+	const part = new Uint8Array(EMBEDDING_BYTES + 11).subarray(5, -6);
+	part.set(bytes());
+	return [...patterns.map(repeated), part, Buffer.from(bytes()), bytes()];
+}
+
+const entriesOf = (page) => page.entries.map(({ kind, id }) => [kind, id]);
+
+exports.rules = {
+	async "append numbers entries from 1 in their order"(store) {
+		const reader = await store.reader();
+		const calls = [];
+		for (const size of [1, 2, 64, 1]) {
+			const entries = adds(size);
+			calls.push(...callsOf(entries));
+			const page = await reader.append(entries);
+			assert.deepEqual(callsOf(page.entries), callsOf(entries));
+			assert.deepEqual([page.first, page.head], [1n, BigInt(calls.length)]);
+		}
+		assert.equal(reader.entries[0].seq, 1n);
+		assert.deepEqual(reader.calls, calls);
+		assert.deepEqual(callsOf(await store.entries()), calls);
+	},
+
+	async "append keeps kind and id of every entry"(store) {
+		const reader = await store.reader();
+		const entries = IDS.flatMap((id) => [add(id), forget(`other ${id}`)]);
+		entries.push(add(null));
+		const expected = entriesOf({ entries });
+		assert.deepEqual(entriesOf(await reader.append(entries)), expected);
+		assert.deepEqual(entriesOf({ entries: await store.entries() }), expected);
+
+		await reader.append([clear()]);
+		const [{ kind, id }] = await store.entries();
+		assert.deepEqual([kind, id], ["clear", null]);
+	},
+
+	async "append keeps every bit of an embedding"(store) {
+		const reader = await store.reader();
+		const given = embeddings();
+		const expected = given.map(bytesOf);
+		const other = await store.reader();
+		await reader.append(given.map((embedding) => add(null, embedding)));
+		assert.deepEqual(given.map(bytesOf), expected, "the caller's own");
+		await other.read();
+		const found = other.entries.map(({ embedding }) => bytesOf(embedding));
+		assert.deepEqual(found, expected);
+
+		const page = await other.append([add()]);
+		assert.equal(page.entries.length, 1);
+	},
+
+	async "append returns what others have appended since, then its own"(store) {
+		const [one, other] = [await store.reader(), await store.reader()];
+		const [first, second, third] = [adds(2), adds(3), adds(1)];
+		await one.append(first);
+		const page = await other.append(second);
+		assert.deepEqual(callsOf(page.entries), callsOf([...first, ...second]));
+		const next = await one.append(third);
+		assert.equal(next.reset, false);
+		assert.deepEqual(callsOf(next.entries), callsOf([...second, ...third]));
+		const embedding = bytesOf(next.entries[0].embedding);
+		assert.deepEqual(embedding, second[0].embedding);
+	},
+
+	async "append leaves to read what does not fit in its page"(store) {
+		const [one, other] = [await store.reader(), await store.reader()];
+		const [first, second] = [adds(5), adds(4)];
+		await one.append(first);
+		const page = await other.append(second, { limit: 3 });
+		assert.deepEqual(callsOf(page.entries), callsOf(first.slice(0, 3)));
+		assert.equal(page.head, 9n);
+		assert.deepEqual(other.calls, callsOf([...first, ...second]));
+	},
+
+	async "append adds a call once, however often it is repeated"(store) {
+		const [one, other] = [await store.reader(), await store.reader()];
+		const entries = [add("a"), forget("b"), add("a")];
+		await one.append(entries);
+		await other.append(adds(2));
+		const before = await store.entries();
+		for (const reader of [one, other, await store.reader()])
+			for (const repeated of [entries, entries.slice(1, 2)])
+				await reader.append(repeated);
+		assert.deepEqual(await store.entries(), before);
+
+		// A caller that lost the answer does not know of its own entries.
+		const again = await store.reader();
+		const page = await again.append(entries);
+		assert.deepEqual(callsOf(page.entries).slice(0, 3), callsOf(entries));
+		assert.equal(page.head, 5n);
+	},
+
+	async "append adds the new entries of a batch that it has in part"(store) {
+		const reader = await store.reader();
+		const [a, b, c, d] = adds(4);
+		await reader.append([a, b]);
+		await reader.append([b, c]);
+		await reader.append([a, d, c]);
+		const expected = callsOf([a, b, c, d]);
+		assert.deepEqual(callsOf(await store.entries()), expected);
+	},
+
+	async "append adds a repeated clear or forget once"(store) {
+		const reader = await store.reader();
+		const [erase, forgotten, kept] = [clear(), forget("0"), add("0")];
+		await reader.append(adds(2));
+		await reader.append([erase, add("0"), forgotten]);
+		await reader.append([kept]);
+		await reader.append([erase]);
+		await reader.append([forgotten]);
+		const entries = await store.entries();
+		assert.equal(entries.length, 4);
+		assert.deepEqual(bytesOf(entries.at(-1).embedding), kept.embedding);
+	},
+
+	async "append is atomic beside the calls of other handles"(store) {
+		const batches = Array.from({ length: 40 }, () => adds(7));
+		const handles = [];
+		for (let i = 0; i < 8; i++) handles.push(await store.open());
+		await Promise.all(
+			batches.map((batch, i) =>
+				handles[i % 8].append(batch, options({ limit: 1, keepFrom: null })),
+			),
+		);
+		const calls = callsOf(await store.entries());
+		assert.equal(calls.length, 280);
+		for (const batch of batches) {
+			const first = calls.indexOf(batch[0].call);
+			assert.deepEqual(calls.slice(first, first + 7), callsOf(batch));
+		}
+	},
+
+	async "append gives all handles one order"(store) {
+		const readers = [];
+		for (let i = 0; i < 6; i++) readers.push(await store.reader());
+		const sent = [];
+		await Promise.all(
+			readers.map(async (reader, i) => {
+				for (let turn = 0; turn < 25; turn++) {
+					const entries = adds(1 + ((turn + i) % 3));
+					sent.push(...callsOf(entries));
+					await reader.append(entries, { limit: 1 + ((5 * turn + i) % 20) });
+				}
+			}),
+		);
+		const calls = callsOf(await store.entries());
+		assert.deepEqual([...calls].sort(), sent.sort());
+		for (const reader of readers) {
+			await reader.read();
+			assert.deepEqual(reader.calls, calls);
+		}
+	},
+
+	async "append adds a call once that several handles send at once"(store) {
+		const entries = adds(3);
+		const handles = [];
+		for (let i = 0; i < 6; i++) handles.push(await store.open());
+		const call = () => options({ keepFrom: null });
+		await Promise.all(handles.map((log) => log.append(entries, call())));
+		assert.deepEqual(callsOf(await store.entries()), callsOf(entries));
+	},
+
+	async "append and read create a namespace once"(store) {
+		const handles = [];
+		for (let i = 0; i < 8; i++) handles.push(await store.open());
+		const pages = await Promise.all(
+			handles.map((log, i) =>
+				i % 2
+					? log.read(options())
+					: log.append([add()], options({ keepFrom: null })),
+			),
+		);
+		assert.equal(new Set(pages.map(({ epoch }) => epoch)).size, 1);
+		assert.equal((await store.entries()).length, 4);
+	},
+};

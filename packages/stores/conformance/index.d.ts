@@ -1,0 +1,55 @@
+import type { NoveltyLog } from "@knowledgepulse/scoring";
+
+/**
+ * A check, to be registered with any test runner.
+ * @example
+ * ```ts
+ * import type { Check } from "@knowledgepulse/scoring-stores/conformance";
+ * const title = ({ name }: Check) => `my log: ${name}`;
+ * ```
+ */
+export interface Check {
+	/** Begins with the method that it is about. */
+	name: string;
+	/** Rejects with an `AssertionError` of `node:assert` if the log breaks the rule. */
+	run(): Promise<void>;
+}
+
+/**
+ * Options of {@link conformance}.
+ * @example
+ * ```ts
+ * import type { ConformanceOptions } from "@knowledgepulse/scoring-stores/conformance";
+ * const options: ConformanceOptions = { compare: true };
+ * ```
+ */
+export interface ConformanceOptions {
+	/** Checks `compare` in place of `append` and `read`. Default: `false`. */
+	compare?: boolean;
+	/**
+	 * Makes every entry of a namespace `ms` milliseconds older, as if its clock had been set forward.
+	 * Without it the deletion of old entries is not checked, which would take a minute of waiting.
+	 */
+	age?: (namespace: string, ms: number) => void | Promise<void>;
+}
+
+/**
+ * Returns the checks that a log must pass. Each uses namespaces of its own, with random names, and
+ * leaves them in the store.
+ * @param open Returns a new handle on a namespace of the store: the same store each time, through a
+ * connection of its own, so that two handles behave as two processes. The check closes it.
+ * @example
+ * ```ts
+ * import test from "node:test";
+ * import { conformance } from "@knowledgepulse/scoring-stores/conformance";
+ * import { SqliteNoveltyLog } from "@knowledgepulse/scoring-stores/sqlite";
+ *
+ * const open = ({ namespace }: { namespace: string }) =>
+ *   new SqliteNoveltyLog({ path: "novelty.db", namespace });
+ * for (const { name, run } of conformance(open)) test(name, run);
+ * ```
+ */
+export function conformance(
+	open: (options: { namespace: string }) => NoveltyLog | Promise<NoveltyLog>,
+	options?: ConformanceOptions,
+): Check[];

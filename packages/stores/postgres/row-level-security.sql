@@ -1,0 +1,16 @@
+-- A namespace for each tenant, whose name is that of the tenant's role. To be run once, after the
+-- migrations, by the owner of the tables; then, for each tenant:
+--
+--   CREATE ROLE acme LOGIN PASSWORD '…' NOBYPASSRLS IN ROLE kp_novelty_tenant;
+--
+-- and in its processes: new PostgresNoveltyLog({ namespace: "acme", … }). The functions of the log run with
+-- the rights of who calls them.
+
+CREATE ROLE kp_novelty_tenant NOLOGIN;
+GRANT SELECT, INSERT, UPDATE, DELETE ON kp_novelty_head, kp_novelty_log TO kp_novelty_tenant;
+GRANT SELECT ON kp_novelty_migrations TO kp_novelty_tenant;
+
+ALTER TABLE kp_novelty_head ENABLE ROW LEVEL SECURITY;
+ALTER TABLE kp_novelty_log ENABLE ROW LEVEL SECURITY;
+CREATE POLICY kp_novelty_own ON kp_novelty_head TO kp_novelty_tenant USING (namespace = current_user::text);
+CREATE POLICY kp_novelty_own ON kp_novelty_log TO kp_novelty_tenant USING (namespace = current_user::text);

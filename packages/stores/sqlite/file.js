@@ -1,0 +1,125 @@
+/** Opens the file: its settings, its schema, and whose file it is. */
+const { existsSync } = require("node:fs");
+const { dirname } = require("node:path");
+
+/** `kpnl`; in the file's header, so that no other application's file is taken for a log. */
+const APPLICATION = 0x6b706e6c;
+const SCHEMA = 1;
+
+/** The codes of SQLite that mean something here, without the extension in the higher bits. */
+const CODES = { BUSY: 5, CORRUPT: 11, CANTOPEN: 14, NOTADB: 26 };
+
+const codeOf = (error) => (error?.errcode ?? 0) & 0xff;
+
+/** An error with a code of `ScoringError`. */
+class LogError extends Error {
+	constructor(code, message, options) {
+		super(message, options);
+		this.code = code;
+	}
+}
+
+// An id is a BLOB because the binding ends a text at its first NUL.
+const TABLES = `
+CREATE TABLE novelty_head (
+	namespace INTEGER PRIMARY KEY,
+	name TEXT NOT NULL UNIQUE,
+	header TEXT NOT NULL CHECK (json_valid(header)),
+	epoch TEXT NOT NULL,
+	seq INTEGER NOT NULL,
+	first INTEGER NOT NULL,
+	at INTEGER NOT NULL
+) STRICT;
+CREATE TABLE novelty_log (
+	namespace INTEGER NOT NULL REFERENCES novelty_head,
+	seq INTEGER NOT NULL,
+	call TEXT NOT NULL,
+	kind TEXT NOT NULL CHECK (kind IN ('add', 'forget', 'clear')),
+	id BLOB,
+	embedding BLOB CHECK (length(embedding) = 1536),
+	at INTEGER NOT NULL,
+	PRIMARY KEY (namespace, seq),
+	UNIQUE (namespace, call)
+) STRICT;
+CREATE INDEX novelty_log_id ON novelty_log (namespace, id)
+	WHERE id IS NOT NULL AND embedding IS NOT NULL;
+PRAGMA application_id = ${APPLICATION};
+PRAGMA user_version = ${SCHEMA};`;
+
+/** Returns whether the file has the tables; false for a new file. Throws if it is another's. */
+function hasTables(db) {
+	const [application] = Object.values(
+		db.prepare("PRAGMA application_id").get(),
+	);
+	const [schema] = Object.values(db.prepare("PRAGMA user_version").get());
+	if (application === APPLICATION && schema === SCHEMA) return true;
+	if (application === APPLICATION)
+		throw new LogError(
+			"STORE_MISMATCH",
+			`the log has schema ${schema}, this package knows ${SCHEMA}`,
+		);
+	const { count } = db
+		.prepare("SELECT count(*) AS count FROM sqlite_schema")
+		.get();
+	if (application !== 0 || schema !== 0 || count > 0)
+		throw new LogError(
+			"STORE_MISMATCH",
+			"the file belongs to another application",
+		);
+	return false;
+}
+
+/** As `hasTables`, as of one moment: another process may be creating them. */
+function isReady(db) {
+	db.exec("BEGIN");
+	const isReady = hasTables(db);
+	db.exec("COMMIT");
+	return isReady;
+}
+
+/** Creates the tables in a new file, and sets what holds for the connection. */
+function setUp(db) {
+	const isNew = !isReady(db);
+	if (isNew) db.exec("PRAGMA page_size = 8192");
+	// In write-ahead mode, readers and the writer do not wait for one another.
+	const { journal_mode } = db.prepare("PRAGMA journal_mode = WAL").get();
+	if (journal_mode !== "wal")
+		throw new LogError(
+			...["STORE_UNAVAILABLE", "write-ahead mode needs a local disk"],
+		);
+	// What is forgotten is overwritten. A checkpoint waits for the disk: fewer of them, of up to 32 MB.
+	db.exec("PRAGMA secure_delete = ON; PRAGMA wal_autocheckpoint = 4000");
+	db.exec(`PRAGMA journal_size_limit = ${64 << 20}`);
+	if (!isNew) return;
+	db.exec("BEGIN IMMEDIATE");
+	// Another process may have been first.
+	if (!hasTables(db)) db.exec(TABLES);
+	db.exec("COMMIT");
+}
+
+/** Returns the open file. Never waits: throws SQLite's error if the file is locked. */
+function openFile(path) {
+	const { DatabaseSync } = require("@photostructure/sqlite");
+	const db = new DatabaseSync(path, { timeout: 0 });
+	try {
+		setUp(db);
+	} catch (error) {
+		db.close();
+		throw error;
+	}
+	return db;
+}
+
+/** Returns an error's code and message for the caller. */
+function describe(path, error) {
+	if (error instanceof LogError) return error;
+	const code = [CODES.CORRUPT, CODES.NOTADB].includes(codeOf(error))
+		? "INVALID_STORE"
+		: "STORE_UNAVAILABLE";
+	const isFolderMissing =
+		codeOf(error) === CODES.CANTOPEN && !existsSync(dirname(path));
+	const hint = isFolderMissing ? `: there is no folder ${dirname(path)}` : "";
+	return new LogError(code, `${error.message}${hint}`, { cause: error });
+}
+
+module.exports = { CODES, LogError, codeOf, describe, openFile };

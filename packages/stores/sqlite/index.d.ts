@@ -1,0 +1,69 @@
+import type {
+	LogEntry,
+	LogOptions,
+	LogPage,
+	NoveltyLog,
+} from "@knowledgepulse/scoring";
+
+/**
+ * Options of a {@link SqliteNoveltyLog}.
+ * @example
+ * ```ts
+ * import type { SqliteNoveltyLogOptions } from "@knowledgepulse/scoring-stores/sqlite";
+ * const options: SqliteNoveltyLogOptions = { path: "/var/lib/agents/novelty.db" };
+ * ```
+ */
+export interface SqliteNoveltyLogOptions {
+	/**
+	 * The file, which is created if it does not exist, with the permissions that the umask gives.
+	 * Relative to the current folder at the time of the constructor. Its folder must exist, be on a
+	 * local disk, and be writable: SQLite keeps two more files there while the file is open.
+	 */
+	path: string;
+	/**
+	 * Which of the logs in the file: 1 to 200 characters except NUL. Scorers share a memory if they
+	 * have the same file and namespace. Default: `"default"`.
+	 */
+	namespace?: string;
+	/**
+	 * Whether every append waits for the disk. Otherwise a crash of the operating system or a loss of
+	 * power may lose the last ones, while a crash of the process loses none; `forget` and `clear` wait
+	 * in any case. Default: `false`.
+	 */
+	durable?: boolean;
+}
+
+/**
+ * A log in an SQLite file, shared by the processes of one machine. SQLite runs in a thread of its
+ * own, from the first call to `close()`; it does not keep the process alive.
+ *
+ * Calls wait for the file's lock until their signal is aborted. They reject with the signal's reason
+ * or a `ScoringError`, whose `path` is the file and whose `cause` is SQLite's error, with `code`:
+ *
+ * - `"STORE_UNAVAILABLE"`: the file cannot be opened, read or written.
+ * - `"STORE_MISMATCH"`: it belongs to another application, or to a newer version of this package.
+ * - `"INVALID_STORE"`: it is no SQLite file, or it is damaged.
+ * - `"CLOSED"`: the log was closed.
+ * @example
+ * ```ts
+ * import { Scorer } from "@knowledgepulse/scoring";
+ * import { SqliteNoveltyLog } from "@knowledgepulse/scoring-stores/sqlite";
+ *
+ * const store = new SqliteNoveltyLog({ path: "novelty.db", namespace: "support-bots" });
+ * const scorer = new Scorer({ store });
+ * ```
+ */
+export class SqliteNoveltyLog implements NoveltyLog {
+	/**
+	 * Opens nothing yet.
+	 * @throws `"INVALID_OPTION"`, or `"STORE_UNAVAILABLE"` if `@photostructure/sqlite` is not installed.
+	 */
+	constructor(options: SqliteNoveltyLogOptions);
+	append(
+		entries: LogEntry[],
+		options: LogOptions & { keepFrom: number | null },
+	): Promise<LogPage>;
+	read(options: LogOptions): Promise<LogPage>;
+	/** Ends waiting calls, closes the file and ends the thread. May be called again. */
+	close(): Promise<void>;
+}

@@ -1,0 +1,130 @@
+/** A log in an SQLite file. This thread only passes messages: SQLite runs in `worker.js`. */
+const { join } = require("node:path");
+const { Worker } = require("node:worker_threads");
+const { ScoringError } = require("@knowledgepulse/scoring");
+const { packEntries, unpackPage } = require("./messages.js");
+const { checkOptions } = require("./options.js");
+
+const SQLITE = "@photostructure/sqlite";
+
+/** Throws an error that says what to install. The thread loads the module. */
+function checkInstalled() {
+	try {
+		require.resolve(SQLITE);
+	} catch (cause) {
+		throw new ScoringError(
+			`SqliteNoveltyLog needs the package ${SQLITE}: npm install ${SQLITE}`,
+			{ code: "STORE_UNAVAILABLE", cause },
+		);
+	}
+}
+
+class SqliteNoveltyLog {
+	#options;
+	#worker = null;
+	/** What waits for an answer of the thread, by number. */
+	#calls = new Map();
+	#made = 0;
+	#closing = null;
+
+	constructor(options) {
+		this.#options = checkOptions(options);
+		checkInstalled();
+	}
+
+	async append(entries, { header, after, limit, signal, keepFrom }) {
+		const request = { header, after, limit, keepFrom, ...packEntries(entries) };
+		return this.#call(request, signal);
+	}
+
+	async read({ header, after, limit, signal }) {
+		return this.#call({ header, after, limit }, signal);
+	}
+
+	close() {
+		this.#closing ??= this.#close();
+		return this.#closing;
+	}
+
+	#call(request, signal) {
+		signal.throwIfAborted();
+		if (this.#closing) throw this.#error("CLOSED", "the log is closed");
+		this.#worker ??= this.#start();
+		const worker = this.#worker;
+		const number = ++this.#made;
+		// Tells the thread, which cannot read messages while it waits for the lock, to stop.
+		const stop = new Int32Array(new SharedArrayBuffer(4));
+		return new Promise((resolve, reject) => {
+			const onAbort = () => {
+				settle();
+				end(stop);
+				reject(signal.reason);
+			};
+			const settle = () => {
+				signal.removeEventListener("abort", onAbort);
+				this.#calls.delete(number);
+				// `close` waits for the thread.
+				if (this.#calls.size === 0 && !this.#closing) worker.unref();
+			};
+			signal.addEventListener("abort", onAbort);
+			this.#calls.set(number, { resolve, reject, settle, stop });
+			worker.ref();
+			const transfer = request.bytes ? [request.bytes.buffer] : [];
+			worker.postMessage({ number, stop, ...request }, transfer);
+		});
+	}
+
+	#start() {
+		const worker = new Worker(join(__dirname, "worker.js"), {
+			...{ name: "novelty log", workerData: this.#options },
+		});
+		worker.unref();
+		worker.on("message", ({ number, page, error }) => {
+			const call = this.#calls.get(number);
+			if (!call) return;
+			call.settle();
+			if (page) call.resolve(unpackPage(page));
+			else call.reject(this.#error(error.code, error.message, error.cause));
+		});
+		worker.on("error", (cause) => this.#lose(worker, cause));
+		worker.on("exit", () => this.#lose(worker));
+		return worker;
+	}
+
+	/** The next call starts another thread. */
+	#lose(worker, cause) {
+		if (this.#worker !== worker) return;
+		this.#worker = null;
+		const code = this.#closing ? "CLOSED" : "STORE_UNAVAILABLE";
+		const error = this.#error(code, "its thread has ended", cause);
+		for (const { settle, reject } of [...this.#calls.values()]) {
+			settle();
+			reject(error);
+		}
+	}
+
+	async #close() {
+		const worker = this.#worker;
+		if (!worker) return;
+		for (const { stop } of this.#calls.values()) end(stop);
+		const ended = new Promise((resolve) => worker.once("exit", resolve));
+		worker.ref();
+		worker.postMessage(null);
+		await ended;
+	}
+
+	#error(code, message, cause) {
+		const { path } = this.#options;
+		return new ScoringError(`${path}: ${message}`, {
+			...{ code, path },
+			...(cause && { cause }),
+		});
+	}
+}
+
+function end(stop) {
+	Atomics.store(stop, 0, 1);
+	Atomics.notify(stop, 0);
+}
+
+exports.SqliteNoveltyLog = SqliteNoveltyLog;

@@ -1,0 +1,184 @@
+/** The log of one namespace, in SQL. Every method is one transaction. */
+const { randomUUID } = require("node:crypto");
+const { LogError } = require("./file.js");
+
+/** For so long a caller may repeat a call that it got no answer to. */
+const REPETITION_MS = 60_000;
+
+const STATEMENTS = {
+	head: "SELECT * FROM novelty_head WHERE name = ?",
+	create:
+		"INSERT INTO novelty_head (name, header, epoch, seq, first, at) VALUES (?, ?, ?, 0, 1, 0)",
+	update:
+		"UPDATE novelty_head SET epoch = ?, seq = ?, first = ?, at = ? WHERE namespace = ?",
+	insert: `INSERT INTO novelty_log (namespace, seq, call, kind, id, embedding, at)
+		VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (namespace, call) DO NOTHING`,
+	call: "SELECT call FROM novelty_log WHERE namespace = ? AND seq = ?",
+	// The caller has the embeddings of its own entries, from the last parameter on.
+	page: `SELECT seq, at, kind, call, id, CASE WHEN seq < ? THEN embedding END AS embedding
+		FROM novelty_log WHERE namespace = ? AND seq BETWEEN ? AND ? ORDER BY seq`,
+	erase: `UPDATE novelty_log SET embedding = NULL
+		WHERE namespace = ? AND id = ? AND embedding IS NOT NULL AND seq < ?`,
+	delete: "DELETE FROM novelty_log WHERE namespace = ? AND seq < ?",
+	// Times do not decrease: the entries that are old enough are the first ones.
+	oldEnough: `SELECT max(seq) AS seq FROM novelty_log
+		WHERE namespace = ? AND seq BETWEEN ? AND ? AND at < ?`,
+};
+
+const toBlob = (id) => (id === null ? null : Buffer.from(id));
+const fromBlob = (id) => (id === null ? null : Buffer.from(id).toString());
+
+const missing = (seq) =>
+	new LogError("INVALID_STORE", `entry ${seq} is missing`);
+
+class Log {
+	#db;
+	#sql;
+	#name;
+	#durable;
+	#synchronous;
+
+	constructor(db, { namespace, durable }) {
+		this.#db = db;
+		this.#name = namespace;
+		this.#durable = durable;
+		this.#sql = Object.fromEntries(
+			Object.entries(STATEMENTS).map(([name, sql]) => [name, db.prepare(sql)]),
+		);
+	}
+
+	/** Returns a page whose `rows` are the entries after the position. */
+	read(options) {
+		const page = this.#transaction("BEGIN", () => {
+			const head = this.#sql.head.get(this.#name);
+			return head && this.#answer(head, options);
+		});
+		// A namespace or an epoch has to be written.
+		return page ?? this.append({ ...options, entries: [], keepFrom: null });
+	}
+
+	append({ entries, keepFrom, ...options }) {
+		// What is to be forgotten is gone for good when the call is answered.
+		const removes = entries.some(({ kind }) => kind !== "add");
+		this.#setSynchronous(removes || this.#durable ? "FULL" : "NORMAL");
+		return this.#transaction("BEGIN IMMEDIATE", () => {
+			const head = this.#head(options.header);
+			if (head.header !== options.header) return this.#answer(head, options);
+			const own = head.seq + 1;
+			const added = this.#add(head, entries);
+			let page = this.#answer(head, options, own);
+			if (!page) {
+				head.epoch = randomUUID();
+				page = this.#answer(head, options, own);
+			}
+			this.#remove(head, added);
+			if (keepFrom !== null)
+				this.#trim(head, keepFrom, 2 * entries.length + 16);
+			this.#sql.update.run(
+				...[head.epoch, head.seq, head.first, head.at, head.namespace],
+			);
+			return page;
+		});
+	}
+
+	close() {
+		this.#db.close();
+	}
+
+	#setSynchronous(level) {
+		if (this.#synchronous === level) return;
+		this.#db.exec(`PRAGMA synchronous = ${level}`);
+		this.#synchronous = level;
+	}
+
+	#transaction(begin, run) {
+		this.#db.exec(begin);
+		try {
+			const result = run();
+			this.#db.exec("COMMIT");
+			return result;
+		} catch (error) {
+			// SQLite itself rolls back where there is no going on.
+			if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
+			throw error;
+		}
+	}
+
+	#head(header) {
+		const head = this.#sql.head.get(this.#name);
+		if (head) return head;
+		this.#sql.create.run(this.#name, header, randomUUID());
+		return this.#sql.head.get(this.#name);
+	}
+
+	/** Adds the entries that the log does not have, and returns them. */
+	#add(head, entries) {
+		head.at = Math.max(head.at, Date.now());
+		return entries.filter((entry) => {
+			const { call, kind, id, embedding } = entry;
+			const seq = head.seq + 1;
+			const { changes } = this.#sql.insert.run(
+				...[head.namespace, seq, call, kind, toBlob(id), embedding, head.at],
+			);
+			if (changes > 0) entry.seq = head.seq = seq;
+			return changes > 0;
+		});
+	}
+
+	/**
+	 * Returns the page after a position. Without one, or where the log does not go on from it, that is
+	 * the first page. Returns undefined if the log needs a new epoch, because an entry is not there.
+	 */
+	#answer(head, { header, after, limit }, own = head.seq + 1) {
+		const { epoch, seq: newest, first } = head;
+		const found = JSON.parse(head.header);
+		const page = { header: found, epoch, head: newest, first };
+		if (head.header !== header) return { ...page, reset: true, rows: [] };
+		// The newest entry is never deleted.
+		if (own > 1 && !this.#sql.call.get(head.namespace, own - 1))
+			throw missing(own - 1);
+
+		let start = first;
+		if (after?.epoch === epoch && after.seq >= first) {
+			if (after.seq > newest) return undefined;
+			const { call } = this.#sql.call.get(head.namespace, after.seq) ?? {};
+			if (call !== after.call) return undefined;
+			start = Number(after.seq) + 1;
+		}
+		const end = Math.min(start + limit - 1, newest);
+		const rows = this.#sql.page.all(own, head.namespace, start, end);
+		this.#checkComplete(rows, start, end);
+		for (const row of rows) row.id = fromBlob(row.id);
+		return { ...page, reset: start === first, rows };
+	}
+
+	#checkComplete(rows, start, end) {
+		const wrong = rows.findIndex(({ seq }, place) => seq !== start + place);
+		const place = wrong < 0 ? rows.length : wrong;
+		if (start + place <= end) throw missing(start + place);
+	}
+
+	/** Does what the added entries ask for. */
+	#remove(head, added) {
+		for (const { kind, id, seq } of added)
+			if (kind === "forget")
+				this.#sql.erase.run(head.namespace, toBlob(id), seq);
+			else if (kind === "clear") this.#deleteBefore(head, seq);
+	}
+
+	#trim(head, keepFrom, most) {
+		const end = Math.min(head.first + most, head.seq) - 1;
+		const old = Math.min(keepFrom, Date.now() - REPETITION_MS);
+		const { seq } = this.#sql.oldEnough.get(
+			...[head.namespace, head.first, end, old],
+		);
+		if (seq !== null) this.#deleteBefore(head, seq + 1);
+	}
+
+	#deleteBefore(head, seq) {
+		this.#sql.delete.run(head.namespace, seq);
+		head.first = seq;
+	}
+}
+
+module.exports = { Log };

@@ -1,0 +1,80 @@
+/** The thread of a log. SQLite's calls wait for the disk, and for the lock of the file. */
+const { parentPort, workerData } = require("node:worker_threads");
+const { CODES, codeOf, describe, openFile } = require("./file.js");
+const { Log } = require("./log.js");
+const { packPage, unpackEntries } = require("./messages.js");
+
+const { path } = workerData;
+
+/**
+ * How long to wait for the lock before the next try, in milliseconds. Other processes hold it for a
+ * fraction of the first pause, except in a checkpoint. Random, so that no process comes always late.
+ */
+const PAUSES = { first: 0.1, last: 5 };
+
+let log = null;
+
+/** Runs something as soon as the file is not locked. Returns undefined when told to stop. */
+function whenUnlocked(stop, run) {
+	for (let pause = PAUSES.first; ; pause = Math.min(2 * pause, PAUSES.last)) {
+		if (Atomics.load(stop, 0) !== 0) return undefined;
+		try {
+			return run();
+		} catch (error) {
+			if (codeOf(error) !== CODES.BUSY) throw error;
+		}
+		Atomics.wait(stop, 0, 0, pause * (0.5 + Math.random()));
+	}
+}
+
+function answer({ stop, entries, bytes, header, ...options }) {
+	const { model, maxElements, ttlMs } = header;
+	const request = {
+		...options,
+		entries: entries && unpackEntries({ entries, bytes }),
+		// One form, to compare with what the namespace was created with.
+		header: JSON.stringify({ model, maxElements, ttlMs }),
+	};
+	const run = () => {
+		log ??= new Log(openFile(path), workerData);
+		return entries ? log.append(request) : log.read(request);
+	};
+	const page = whenUnlocked(stop, run);
+	if (!page) return { error: { code: "CLOSED", message: "the log is closed" } };
+	return { page: packPage(page) };
+}
+
+/** Closes the file. The next call opens it anew, as after a repair. */
+function close() {
+	const open = log;
+	log = null;
+	open?.close();
+}
+
+parentPort.on("message", (request) => {
+	if (request === null) {
+		close();
+		parentPort.close();
+		return;
+	}
+	const { number } = request;
+	try {
+		const { page, error } = answer(request);
+		const transfer = page ? [page.bytes.buffer] : [];
+		parentPort.postMessage({ number, page, error }, transfer);
+	} catch (thrown) {
+		const { code, message, cause } = describe(path, thrown);
+		try {
+			close();
+		} catch {
+			// The first error says why.
+		}
+		const { errcode, sqliteCodeName } = cause ?? {};
+		const error = {
+			code,
+			message,
+			cause: cause && { message: cause.message, errcode, code: sqliteCodeName },
+		};
+		parentPort.postMessage({ number, error });
+	}
+});

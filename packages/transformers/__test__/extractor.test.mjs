@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { runs } from "../../../__test__/fixtures/runs.mjs";
+import { files, read } from "../../../__test__/support/recorded.mjs";
+import { Scorer } from "../../../benchmark/dist/typescript/scorer.js";
+import {
+	distance,
+	OPTIONS,
+	ownExtractor,
+	realExtractor,
+	TOLERANCE,
+} from "./support.mjs";
+
+const own = await ownExtractor();
+const real = await realExtractor();
+
+/** The text that the SDK embeds of a trace. */
+const textOf = ({ task, steps }) =>
+	`${task.objective} ${steps.map(({ content }) => content ?? "").join(" ")}`;
+
+const TEXTS = [
+	"",
+	" ",
+	"hello",
+	"Zażółć gęślą jaźń 日本語 🙂",
+	...runs.slice(0, 4).map(textOf),
+	"a text of more than 512 tokens ".repeat(200),
+];
+
+/** What a caller sees of a tensor, but for the numbers. */
+function shapeOf(tensor) {
+	const { type, dims, size, data } = tensor;
+	const rows = tensor.tolist();
+	return {
+		...{ type, dims, size, length: data.length },
+		data: Object.prototype.toString.call(data),
+		rows: rows.map((row) => [Array.isArray(row), row.length, typeof row[0]]),
+	};
+}
+
+for (const [name, texts] of [
+	["a text", "hello"],
+	["an empty text", ""],
+	["an array of one text", ["hello"]],
+	["an array of texts", TEXTS],
+])
+	test(`extractor gives for ${name} what transformers.js gives`, async (t) => {
+		const found = await own(texts, OPTIONS);
+		const expected = await real(texts, OPTIONS);
+		assert.deepEqual(shapeOf(found), shapeOf(expected));
+		assert.deepEqual(found.tolist().flat(), [...found.data]);
+		const worst = distance(found.data, expected.data);
+		assert.ok(worst <= TOLERANCE, `${worst}`);
+		t.diagnostic(`largest difference of vectors: ${worst}`);
+	});
+
+test("extractor gives for many texts what it gives for each", async () => {
+	const { data } = await own(TEXTS, OPTIONS);
+	for (const [index, text] of TEXTS.entries()) {
+		const one = await own(text, OPTIONS);
+		const row = data.subarray(index * one.size, (index + 1) * one.size);
+		assert.deepEqual(row, one.data, text);
+	}
+});
+
+test("extractor gives every caller an array of its own", async () => {
+	const first = await own("hello", OPTIONS);
+	const expected = Float32Array.from(first.data);
+	first.data.fill(0);
+	assert.deepEqual((await own("hello", OPTIONS)).data, expected);
+});
+
+test("extractor ignores options that transformers.js ignores", async () => {
+	const plain = await own("hello", OPTIONS);
+	const options = { ...OPTIONS, quantize: false, truncation: true };
+	assert.deepEqual(await own("hello", options), plain);
+});
+
+test("extractor works after dispose, since the model is shared", async () => {
+	const expected = await own("hello", OPTIONS);
+	const other = await ownExtractor();
+	assert.equal(await other.dispose(), undefined);
+	assert.deepEqual(await other("hello", OPTIONS), expected);
+});
+
+/** transformers.js is slow: it embeds the first traces of a file only. */
+const PREFIX = 10;
+
+test("extractor gives the vectors of recorded runs", async (t) => {
+	if (files.length === 0) {
+		assert.notEqual(process.env.CI, "true", "recorded runs must exist in CI");
+		return t.skip("there are no recorded runs");
+	}
+	for (const file of files) {
+		const texts = read(file).traces.slice(0, PREFIX).map(textOf);
+		const found = await own(texts, OPTIONS);
+		let worst = 0;
+		for (const [index, text] of texts.entries()) {
+			const { data } = await real(text, OPTIONS);
+			const row = found.data.subarray(
+				index * data.length,
+				(index + 1) * data.length,
+			);
+			const difference = distance(row, data);
+			assert.ok(difference <= TOLERANCE, `${file}, ${index}: ${difference}`);
+			worst = Math.max(worst, difference);
+		}
+		t.diagnostic(`${file}: largest difference of vectors: ${worst}`);
+	}
+});
+
+for (const file of files)
+	test(`extractor gives the SDK's scoring the golden scores of ${file}`, async (t) => {
+		const { traces, golden } = read(file);
+		const embed = async (text) => (await own(text, OPTIONS)).data;
+		const scorer = new Scorer({ embed });
+		const scores = await Promise.all(
+			traces.map((trace) => scorer.evaluateValue(trace)),
+		);
+		const worst = distance(
+			scores,
+			golden.map(({ score }) => score),
+		);
+		assert.ok(worst <= TOLERANCE, `${worst}`);
+		t.diagnostic(`largest difference of scores: ${worst}`);
+	});

@@ -1,0 +1,124 @@
+/**
+ * The part of transformers.js that sentence embeddings need, over @knowledgepulse/scoring.
+ *
+ * The engine is loaded by `pipeline`, not with this module: callers expect that to fail where there is
+ * no model.
+ */
+const TASK = "feature-extraction";
+
+/** Names of the one model: the conversion for transformers.js, and what it was made from. */
+const MODELS = [
+	"Xenova/all-MiniLM-L6-v2",
+	"sentence-transformers/all-MiniLM-L6-v2",
+];
+
+/** Options of `pipeline` that say from where and how the model is loaded. */
+const LOADING = [
+	...["cache_dir", "device", "dtype", "local_files_only", "progress_callback"],
+	...["quantized", "revision", "session_options", "subfolder"],
+	"use_external_data_format",
+];
+
+const DEVICES = ["cpu", "auto"];
+
+function unsupported(asked, offered) {
+	return new Error(
+		`${asked} is only in the real @huggingface/transformers, in whose place @knowledgepulse/scoring-transformers is installed${offered ? `: that has ${offered}` : ""}`,
+	);
+}
+
+/** What a caller has passed, for messages. */
+const shown = (value) =>
+	typeof value === "string" ? JSON.stringify(value) : String(value);
+
+function checkPipeline(task, model, options) {
+	if (task !== TASK)
+		throw unsupported(`pipeline(${shown(task)})`, `the task "${TASK}"`);
+	if (!MODELS.includes(model))
+		throw unsupported(`the model ${shown(model)}`, MODELS[0]);
+	for (const [name, value] of Object.entries(options)) {
+		const fits =
+			name === "device" ? DEVICES.includes(value) : LOADING.includes(name);
+		if (!fits && value !== null && value !== undefined)
+			throw unsupported(
+				`the option ${name}: ${shown(value)}`,
+				"one model, which runs on the CPU",
+			);
+	}
+}
+
+function checkExtraction({ pooling = "none", normalize = false, quantize }) {
+	const offered = 'pooling: "mean" with normalize: true';
+	if (pooling !== "mean")
+		throw unsupported(`pooling: ${shown(pooling)}`, offered);
+	if (!normalize) throw unsupported(`normalize: ${shown(normalize)}`, offered);
+	if (quantize) throw unsupported(`quantize: ${shown(quantize)}`, "float32");
+}
+
+function checkTexts(texts) {
+	if (texts.length === 0)
+		throw new TypeError("expected a text or several, got an empty array");
+	for (const text of texts)
+		if (typeof text !== "string")
+			throw new TypeError(`expected a text, got ${shown(text)}`);
+}
+
+/** Rows of numbers, as transformers.js returns them. */
+class Tensor {
+	type = "float32";
+
+	constructor(rows) {
+		const [{ length }] = rows;
+		this.dims = [rows.length, length];
+		this.size = rows.length * length;
+		this.data = new Float32Array(this.size);
+		for (const [index, row] of rows.entries())
+			this.data.set(row, index * length);
+	}
+
+	tolist() {
+		const [rows, length] = this.dims;
+		return Array.from({ length: rows }, (_, row) =>
+			Array.from(this.data.subarray(row * length, (row + 1) * length)),
+		);
+	}
+}
+
+exports.pipeline = async function pipeline(task, name, options = {}) {
+	const model = name ?? MODELS[0];
+	checkPipeline(task, model, options);
+	const { embed } = require("@knowledgepulse/scoring");
+	// Loads the model, and rejects if that fails.
+	await embed("");
+
+	async function extractor(texts, options = {}) {
+		checkExtraction(options);
+		const all = Array.isArray(texts) ? texts : [texts];
+		checkTexts(all);
+		return new Tensor(await Promise.all(all.map((text) => embed(text))));
+	}
+
+	options.progress_callback?.({ status: "ready", task, model });
+	// The model is shared by everything in the process.
+	return Object.assign(extractor, { task, dispose: async () => {} });
+};
+
+/** For settings of transformers.js, none of which has an effect here. */
+exports.env = { backends: { onnx: { wasm: {}, webgl: {}, webgpu: {} } } };
+
+/**
+ * An export of the real package that is often used. A getter that throws would be read when an ES module
+ * imports any other name, and is `undefined` then.
+ */
+function absent(name) {
+	const fail = () => {
+		throw unsupported(name);
+	};
+	return new Proxy(class {}, { apply: fail, construct: fail, get: fail });
+}
+
+exports.AutoConfig = absent("AutoConfig");
+exports.AutoModel = absent("AutoModel");
+exports.AutoProcessor = absent("AutoProcessor");
+exports.AutoTokenizer = absent("AutoTokenizer");
+exports.cos_sim = absent("cos_sim");
