@@ -15,7 +15,7 @@ const { invalidOption } = require("./options.js");
 /** Calls in one round trip. */
 const BATCH = 64;
 /** Entries in one page. */
-const PAGE = 512;
+const PAGE = 256;
 /** Entries that are checked and copied at a time: a fraction of a millisecond. */
 const SLICE = 128;
 /** Round trips for one batch until it has failed, and the time before each further one. */
@@ -129,14 +129,14 @@ function checkComparison(comparison, index) {
 }
 
 /** A page as the addon takes it; `own` tells which request an entry comes from, by its call. */
-function pack({ reset, entries }, own) {
+function pack({ reset, isLast, entries }, own) {
 	const count = entries.length;
 	const vectors = entries.filter(
 		({ kind, embedding, call }) =>
 			kind === "add" && embedding !== null && !own.has(call),
 	);
 	const packed = {
-		reset,
+		...{ reset, isLast },
 		seqs: new Float64Array(count),
 		times: new Float64Array(count),
 		kinds: new Uint8Array(count),
@@ -433,11 +433,7 @@ exports.StoreLink = class StoreLink {
 		if (reset) this.#position = null;
 		if (last) this.#position = { epoch, seq: last.seq, call: last.call };
 		const mine = new Map(own);
-		for (const entry of entries) {
-			const item = own.get(entry?.call);
-			if (item) item.isApplied = true;
-			own.delete(entry?.call);
-		}
+		for (const entry of entries) own.delete(entry?.call);
 		try {
 			for (let start = 0; start === 0 || start < entries.length; start += SLICE)
 				await this.#applySlice(page, start, mine);
@@ -447,12 +443,21 @@ exports.StoreLink = class StoreLink {
 		}
 	}
 
-	async #applySlice({ reset, entries }, start, own) {
+	async #applySlice({ head, reset, entries }, start, own) {
 		const slice = entries.slice(start, start + SLICE);
 		for (const [index, entry] of slice.entries())
 			checkEntry(entry, start + index);
-		const packed = pack({ reset: reset && start === 0, entries: slice }, own);
+		const page = {
+			reset: reset && start === 0,
+			isLast: entries.length === 0 || slice.at(-1)?.seq === head,
+			entries: slice,
+		};
+		const packed = pack(page, own);
 		this.#keepFrom = await this.#native.apply(packed, BYTES);
+		for (const { call } of slice) {
+			const item = own.get(call);
+			if (item) item.isApplied = true;
+		}
 	}
 };
 

@@ -38,6 +38,7 @@ pub struct StoreRequest {
 #[napi(object, object_to_js = false)]
 pub struct StorePage {
     pub reset: bool,
+    pub is_last: bool,
     pub seqs: Float64Array,
     /// In milliseconds.
     pub times: Float64Array,
@@ -90,9 +91,10 @@ impl Scorer {
         page: StorePage,
         bytes: u32,
     ) -> Result<Unknown<'env>> {
-        let StorePage { reset, seqs, times, kinds, own, ids, vectors } = page;
+        let StorePage { reset, is_last, seqs, times, kinds, own, ids, vectors } = page;
         let page = Raw {
             reset,
+            is_last,
             seqs: seqs.to_vec(),
             times: times.to_vec(),
             kinds: kinds.to_vec(),
@@ -109,7 +111,8 @@ impl Scorer {
     #[napi(catch_unwind)]
     pub fn finish_batch(&self, env: &Env, now: f64) -> Result<()> {
         let now = or_throw(env, time(now))?;
-        or_throw(env, self.bound.scorer.finish_batch(now))
+        self.bound.scorer.finish_batch(now);
+        Ok(())
     }
 
     /// Answers the requests with what the store has found, one for each.
@@ -166,6 +169,7 @@ impl From<StoreComparison> for Comparison {
 /// A [`StorePage`] off the JavaScript thread.
 struct Raw {
     reset: bool,
+    is_last: bool,
     seqs: Vec<f64>,
     times: Vec<f64>,
     kinds: Vec<u8>,
@@ -175,7 +179,7 @@ struct Raw {
 }
 
 fn read_page(page: Raw, bytes: usize) -> knowledgepulse_scoring::Result<Page> {
-    let Raw { reset, seqs, times, kinds, own, ids, vectors } = page;
+    let Raw { reset, is_last, seqs, times, kinds, own, ids, vectors } = page;
     let mut vectors = vectors.chunks_exact(bytes);
     let mut entries = Vec::with_capacity(ids.len());
     let rows = seqs.iter().zip(times.iter()).zip(kinds.iter()).zip(own.iter()).zip(ids);
@@ -193,7 +197,7 @@ fn read_page(page: Raw, bytes: usize) -> knowledgepulse_scoring::Result<Page> {
         let (seq, at) = (*seq as u64, time(*at)?);
         entries.push(LogEntry { seq, at, change, own: usize::try_from(*own).ok() });
     }
-    Ok(Page { reset, entries })
+    Ok(Page { reset, is_last, entries })
 }
 
 /// A vector of an entry. That of a model has length 1, which damage rarely keeps.

@@ -78,6 +78,7 @@ test("with a required store, and where nothing can be neutral, calls reject", as
 		required.remember(first),
 		required.forget("first"),
 		required.clear(),
+		required.warmup(),
 	])
 		await assert.rejects(call, unavailable);
 	const auto = new Scorer({ store });

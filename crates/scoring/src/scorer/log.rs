@@ -67,6 +67,8 @@ pub struct Page {
     /// Whether the entries start with the oldest that the log has, not with the one after those that
     /// were applied before.
     pub reset: bool,
+    /// Whether the log has no further entries.
+    pub is_last: bool,
     /// The entries, the oldest first.
     pub entries: Vec<LogEntry>,
 }
@@ -333,8 +335,8 @@ impl Scorer {
     ///
     /// # Errors
     ///
-    /// `INVALID_STORE` when this cannot be the next page of a log, and `CLOSED`. Nothing has been applied
-    /// then.
+    /// `INVALID_STORE` when this cannot be the next page of a log, and `CLOSED`: nothing has been applied
+    /// then. `INVALID_STORE` also when vectors were erased that no entry has forgotten.
     pub fn apply(&self, page: Page) -> Result<Duration> {
         let log = self.log.as_ref().ok_or_else(|| Error::internal("no log"))?;
         let mut mirror = log.mirror();
@@ -349,10 +351,17 @@ impl Scorer {
             self.cache_len.store(0, Ordering::Relaxed);
         }
         drop(mirror);
-        for entry in page.entries {
+        let Page { is_last, entries, .. } = page;
+        for entry in entries {
             self.apply_entry(log, entry)?;
         }
-        Ok(log.mirror().keep_from())
+        let mut mirror = log.mirror();
+        if is_last && let Some(id) = mirror.erased.iter().next() {
+            let message =
+                format!("the store has erased a vector of {id:?}, which was not forgotten");
+            return Err(Error::store(StoreFault::Invalid, message));
+        }
+        Ok(mirror.keep_from())
     }
 
     fn apply_entry(&self, log: &Log, entry: LogEntry) -> Result<()> {
@@ -388,26 +397,20 @@ impl Scorer {
             let reader = sent.take();
             drop(queue);
             if let Some(reader) = reader {
-                self.conclude(reader, |_, vector| log.required(log.mirror().peek(vector, now)?));
+                self.conclude(reader, |work, vector| match work {
+                    Work::WarmUp => Ok(Recalled::Changed { removed: 0 }),
+                    _ => log.required(log.mirror().peek(vector, now)?),
+                });
             }
         }
     }
 
     /// Answers the calls of the present batch that append nothing, when the entries of all others, and all
     /// that was in the log, have been applied. `now` is the present time by the clock of the log.
-    ///
-    /// # Errors
-    ///
-    /// `INVALID_STORE` when vectors were erased that no entry has forgotten. Nothing is answered then.
-    pub fn finish_batch(&self, now: Duration) -> Result<()> {
-        let Some(log) = &self.log else { return Ok(()) };
-        if let Some(id) = log.mirror().erased.iter().next() {
-            let message =
-                format!("the store has erased a vector of {id:?}, which was not forgotten");
-            return Err(Error::store(StoreFault::Invalid, message));
+    pub fn finish_batch(&self, now: Duration) {
+        if let Some(log) = &self.log {
+            self.answer_readers(log, usize::MAX, now);
         }
-        self.answer_readers(log, usize::MAX, now);
-        Ok(())
     }
 
     /// Answers the present batch with what the log itself has found, one comparison for each call.
@@ -436,6 +439,9 @@ impl Scorer {
                 Work::Score(_) | Work::Peek(_) if error.code() == "STORE_UNAVAILABLE" => {
                     let reason = error.to_string().into();
                     log.required(Recalled::Compared(Novelty::NoStore { reason }))
+                }
+                Work::WarmUp if error.code() == "STORE_UNAVAILABLE" && !log.required => {
+                    Ok(Recalled::Changed { removed: 0 })
                 }
                 _ => Err(error.clone()),
             });

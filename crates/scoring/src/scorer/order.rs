@@ -222,7 +222,10 @@ impl Scorer {
         let start = monotonic_clock();
         let trace = match &call.work {
             Work::Score(Input { trace, .. }) | Work::Peek(Input { trace, .. }) => trace,
-            Work::WarmUp => return Ok(Outcome::WarmedUp(embedded.map(drop))),
+            Work::WarmUp => {
+                recall(&call.work, &[])?;
+                return Ok(Outcome::WarmedUp(embedded.map(drop)));
+            }
             Work::Embed(_) => {
                 let embedded = embedded.map_err(Error::embedder_unavailable)?;
                 return Ok(Outcome::Embedded(embedded.embedding));

@@ -1,0 +1,338 @@
+/**
+ * What a memory shared by processes costs: node benchmark/shared-novelty.mjs [--quick]
+ * [--only latency,throughput,appends,start]
+ *
+ * Scorers with a store, on a PostgreSQL server and in an SQLite file, and one without take turns in the
+ * same processes, over texts whose embeddings are in the memo.
+ */
+import { fork } from "node:child_process";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import os from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import {
+	missing,
+	startPostgres,
+} from "../packages/stores/__test__/support/postgres.mjs";
+import { median } from "./lib.mjs";
+import { ALONE, openLog, placesIn } from "./shared-novelty/logs.mjs";
+
+const { quick, only } = parseArgs({
+	options: {
+		quick: { type: "boolean", default: false },
+		only: { type: "string", default: "latency,throughput,appends,start" },
+	},
+}).values;
+
+const ROUNDS = quick ? 3 : 9;
+const IN_FLIGHT = [1, 8, 32];
+const CALLS = quick ? 1000 : 2000;
+const PROCESSES = [1, 2, 4];
+const BATCHES = [1, 8, 64];
+const CONNECTIONS = 8;
+const APPENDING_MS = quick ? 500 : 1500;
+const ROWS = 100_000;
+
+const started = new Set();
+
+/** Starts a process, which does one command at a time. */
+function startProcess() {
+	const file = new URL("shared-novelty/process.mjs", import.meta.url);
+	const child = fork(file, { execArgv: ["--expose-gc"] });
+	started.add(child);
+	child.once("exit", () => started.delete(child));
+	return {
+		ask(command, parameters) {
+			return new Promise((resolve, reject) => {
+				const onExit = () => reject(new Error(`${command}: the process ended`));
+				child.once("exit", onExit);
+				child.once("message", ({ result, error }) => {
+					child.off("exit", onExit);
+					if (error) reject(new Error(error));
+					else resolve(result);
+				});
+				child.send({ command, ...parameters });
+			});
+		},
+		async stop() {
+			const ended = new Promise((resolve) => child.once("exit", resolve));
+			await this.ask("close");
+			child.kill();
+			await ended;
+		},
+	};
+}
+
+process.once("exit", () => {
+	for (const child of started) child.kill("SIGKILL");
+});
+
+/** The elements, beginning with another one in each round. */
+function turned(all, round) {
+	const first = round % all.length;
+	return [...all.slice(first), ...all.slice(0, first)];
+}
+
+function quantile(numbers, share) {
+	const sorted = numbers.toSorted((a, b) => a - b);
+	return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
+}
+
+const digits = (number) => (Math.abs(number) < 10 ? 2 : 0);
+const show = (number) =>
+	number === undefined ? "" : number.toFixed(digits(number));
+const thousands = (number) => Math.round(number).toLocaleString("en");
+const row = (cells) => `| ${cells.join(" | ")} |`;
+
+function table(title, head, rows) {
+	console.log(`\n### ${title}\n`);
+	console.log(
+		[row(head), row(head.map(() => "---")), ...rows.map(row)].join("\n"),
+	);
+}
+
+/** The share of the cores that is busy while this script waits: what other programs use. */
+async function busy() {
+	const read = () => {
+		const all = os.cpus().map(({ times }) => times);
+		const idle = all.reduce((sum, times) => sum + times.idle, 0);
+		const total = all.flatMap(Object.values).reduce((sum, ms) => sum + ms, 0);
+		return { idle, total };
+	};
+	const before = read();
+	await sleep(2000);
+	const after = read();
+	return 1 - (after.idle - before.idle) / (after.total - before.total);
+}
+
+/** Places of logs that nothing uses yet, and their sizes in bytes. */
+async function makePlaces(server, folder) {
+	const database = await server.createDatabase();
+	const path = join(folder, `${database}.db`);
+	const logs = placesIn(server, database, path);
+	const log = openLog(logs.PostgreSQL);
+	await log.migrate();
+	await log.close();
+	const relation = "SELECT pg_total_relation_size('kp_novelty_log') AS size";
+	return {
+		places: { [ALONE]: undefined, ...logs },
+		sizes: async () => ({
+			PostgreSQL: Number(
+				(await server.query(relation, [], { database }))[0].size,
+			),
+			SQLite: statSync(path).size,
+		}),
+	};
+}
+
+async function latency({ places }) {
+	const one = startProcess();
+	await one.ask("embed");
+	const names = Object.keys(places);
+	for (const name of names)
+		await one.ask("open", { name, place: places[name], namespace: "latency" });
+	const found = new Map();
+	// The first round is not measured.
+	for (let round = -1; round < ROUNDS; round++)
+		for (const inFlight of IN_FLIGHT) {
+			const ofRound = {};
+			for (const name of turned(names, round + 1)) {
+				await one.ask("follow", { name });
+				const { times, loop } = await one.ask("score", {
+					...{ name, inFlight, calls: CALLS },
+				});
+				const shares = {
+					p50: quantile(times, 0.5),
+					p99: quantile(times, 0.99),
+				};
+				ofRound[name] = { ...shares, loop };
+			}
+			if (round >= 0)
+				found.set(inFlight, [...(found.get(inFlight) ?? []), ofRound]);
+		}
+	await one.stop();
+	const rows = [...found].flatMap(([inFlight, rounds]) =>
+		names.map((name) => {
+			const middle = (of) =>
+				median(rounds.map((round) => of(round[name], round)));
+			const added = (share) =>
+				name === ALONE
+					? ""
+					: `+${show(middle((own, round) => own[share] - round[ALONE][share]))}`;
+			return [
+				...[inFlight, name],
+				show(middle(({ p50 }) => p50)),
+				show(middle(({ p99 }) => p99)),
+				...[added("p50"), added("p99")],
+				show(middle(({ loop }) => loop.p99)),
+				show(middle(({ loop }) => loop.max)),
+			];
+		}),
+	);
+	table(
+		`Milliseconds of a call, medians of ${ROUNDS} rounds of ${CALLS}`,
+		[
+			"in flight",
+			"",
+			"p50",
+			"p99",
+			"added p50",
+			"added p99",
+			"loop p99",
+			"loop max",
+		],
+		rows,
+	);
+}
+
+async function throughput({ places }) {
+	const processes = PROCESSES.at(-1);
+	const all = Array.from({ length: processes }, startProcess);
+	const names = Object.keys(places);
+	for (const one of all) {
+		await one.ask("embed");
+		for (const name of names)
+			await one.ask("open", {
+				...{ name, place: places[name], namespace: "throughput" },
+			});
+	}
+	const found = Object.fromEntries(
+		names.map((name) => [name, PROCESSES.map(() => [])]),
+	);
+	for (let round = -1; round < ROUNDS; round++)
+		for (const [index, count] of PROCESSES.entries())
+			for (const name of turned(names, round + 1)) {
+				const some = all.slice(0, count);
+				for (const one of some) await one.ask("follow", { name });
+				const calls = Math.ceil((2 * CALLS) / count);
+				const results = await Promise.all(
+					some.map((one) => one.ask("score", { name, calls, inFlight: 32 })),
+				);
+				const began = Math.min(...results.map((result) => result.began));
+				const ended = Math.max(...results.map((result) => result.ended));
+				if (round >= 0)
+					found[name][index].push((1000 * calls * count) / (ended - began));
+			}
+	await Promise.all(all.map((one) => one.stop()));
+	table(
+		`Scores a second of all processes together, 32 in flight in each, medians of ${ROUNDS} rounds`,
+		[
+			"",
+			...PROCESSES.map((count) => `${count} process${count > 1 ? "es" : ""}`),
+		],
+		names.map((name) => [
+			name,
+			...found[name].map((rates) => thousands(median(rates))),
+		]),
+	);
+}
+
+async function appends({ places }) {
+	const names = Object.keys(places).filter((name) => name !== ALONE);
+	const rows = [];
+	for (const isReading of [false, true])
+		for (const batch of BATCHES) {
+			const found = Object.fromEntries(names.map((name) => [name, []]));
+			for (let round = 0; round < Math.ceil(ROUNDS / 3); round++)
+				for (const name of turned(names, round)) {
+					const one = startProcess();
+					const { count, ms } = await one.ask("append", {
+						...{ place: places[name], connections: CONNECTIONS },
+						...{ namespace: `${name} ${batch} ${isReading} ${round}` },
+						...{ batch, isReading, ms: APPENDING_MS },
+					});
+					await one.stop();
+					found[name].push((1000 * count) / ms);
+				}
+			rows.push([
+				isReading ? "each reads what the others append" : "appending alone",
+				batch,
+				...names.map((name) => thousands(median(found[name]))),
+			]);
+		}
+	table(
+		`Entries a second appended by ${CONNECTIONS} connections of one process`,
+		["", "entries in a batch", ...names],
+		rows,
+	);
+}
+
+async function start({ places, sizes }) {
+	const names = ["PostgreSQL", "SQLite"];
+	const cache = { maxElements: ROWS };
+	const namespace = "start";
+	const found = {};
+	for (const name of names) {
+		const one = startProcess();
+		const filling = { cache, place: places[name], namespace, rows: ROWS };
+		await one.ask("fill", filling);
+		await one.stop();
+		found[name] = [];
+	}
+	const stored = await sizes();
+	for (let round = 0; round < ROUNDS; round++)
+		for (const name of turned(names, round)) {
+			const one = startProcess();
+			const result = await one.ask("start", {
+				...{ place: places[name], namespace, cache },
+			});
+			await one.stop();
+			if (result.seq !== ROWS)
+				throw new Error(`${name}: ${result.seq} of ${ROWS} entries`);
+			found[name].push(result);
+		}
+	table(
+		`Warm start with ${thousands(ROWS)} entries, medians of ${ROUNDS} processes whose model is loaded`,
+		["", "ms", "loop p50", "loop p99", "loop max", "idle loop p99"],
+		names.map((name) => [
+			name,
+			...[
+				({ ms }) => ms,
+				({ loop }) => loop.p50,
+				({ loop }) => loop.p99,
+				({ loop }) => loop.max,
+				({ idle }) => idle.p99,
+			].map((of) => show(median(found[name].map(of)))),
+		]),
+	);
+	const scale = 1_000_000 / ROWS;
+	const megabytes = (bytes) => thousands((bytes * scale) / 1e6);
+	table(
+		`Megabytes for 1,000,000 entries, scaled from ${thousands(ROWS)}`,
+		["", "stored, with indexes", "memory of a process"],
+		names.map((name) => [
+			name,
+			megabytes(stored[name]),
+			megabytes(median(found[name].map(({ memory }) => memory))),
+		]),
+	);
+}
+
+const PARTS = { latency, throughput, appends, start };
+
+if (missing) throw new Error(missing);
+const folder = mkdtempSync(join(os.tmpdir(), "kp-benchmark-"));
+const server = await startPostgres({ version: 18 });
+try {
+	const [{ server_version: version }] = await server.query(
+		"SHOW server_version",
+	);
+	const { model } = os.cpus()[0];
+	console.log(
+		`${os.availableParallelism()} cores of ${model}, Node.js ${process.version}, PostgreSQL ${version} on a socket`,
+	);
+	const loads = [];
+	for (const name of only.split(",")) {
+		loads.push(await busy());
+		await PARTS[name](await makePlaces(server, folder));
+	}
+	loads.push(await busy());
+	const shares = loads.map((share) => `${Math.round(100 * share)}%`);
+	console.log(
+		`\nLoad of the cores by other programs, before each part and at the end: ${shares.join(", ")}`,
+	);
+} finally {
+	await server.stop();
+	rmSync(folder, { recursive: true });
+}

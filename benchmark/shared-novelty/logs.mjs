@@ -1,0 +1,23 @@
+/** The logs that are compared. A place tells where one is, in a form that can be sent to a process. */
+import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
+import { SqliteNoveltyLog } from "@knowledgepulse/scoring-stores/sqlite";
+
+/** Nothing shared, which the others are compared with. */
+export const ALONE = "no store";
+
+/** Returns the places of all logs, in a database of the server and in a file. */
+export function placesIn(server, database, path) {
+	const host = encodeURIComponent(server.folder);
+	const connectionString = `postgresql://postgres@/${database}?host=${host}`;
+	return {
+		PostgreSQL: { connectionString },
+		"PostgreSQL, commit awaited": { connectionString, durable: true },
+		SQLite: { path },
+	};
+}
+
+export function openLog(place, namespace) {
+	return place.path
+		? new SqliteNoveltyLog({ ...place, namespace })
+		: new PostgresNoveltyLog({ ...place, namespace });
+}

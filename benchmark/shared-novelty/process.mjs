@@ -1,0 +1,221 @@
+/**
+ * A process of benchmark/shared-novelty.mjs. It does what its parent tells it, one thing at a time, and
+ * sends back the result.
+ */
+import { randomUUID } from "node:crypto";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { setTimeout as sleep } from "node:timers/promises";
+import { embed, Scorer, warmup } from "@knowledgepulse/scoring";
+import { random, trace } from "../../__test__/support/traces.mjs";
+import { openLog } from "./logs.mjs";
+
+/** Entries in a page, as scorers ask for them. */
+const PAGE = 256;
+const NUMBERS = 384;
+const IDLE_MS = 1000;
+/** Fewer than the memo for texts keeps. */
+const TEXTS = 500;
+
+const traces = Array.from({ length: TEXTS }, (_, i) =>
+	trace({ objective: `Find out why order ${i} has not been delivered` }),
+);
+
+const scorers = new Map();
+const logs = [];
+
+function open(place, namespace) {
+	const log = openLog(place, namespace);
+	logs.push(log);
+	return log;
+}
+
+/** Random embeddings of length 1, the same for the same seed. */
+function* embeddings(seed) {
+	const next = random(seed);
+	for (;;) {
+		const numbers = Float32Array.from({ length: NUMBERS }, () => next() - 0.5);
+		const length = Math.hypot(...numbers);
+		yield new Uint8Array(numbers.map((number) => number / length).buffer);
+	}
+}
+
+const add = (embedding) => ({
+	...{ kind: "add", call: randomUUID(), id: null, embedding },
+});
+
+/** Reads all that the log has. */
+async function warmUp(scorer) {
+	const { store } = await scorer.warmup();
+	if (store && store.state !== "ready") throw new Error(store.reason);
+}
+
+const now = () => performance.timeOrigin + performance.now();
+
+/** What `work` returns, and the delay of the event loop meanwhile in milliseconds. */
+async function watched(work) {
+	const resolution = 1;
+	const delay = monitorEventLoopDelay({ resolution });
+	delay.enable();
+	const result = await work();
+	delay.disable();
+	const milliseconds = (nanoseconds) =>
+		Math.max(0, nanoseconds / 1e6 - resolution);
+	return {
+		...result,
+		loop: {
+			p50: milliseconds(delay.percentile(50)),
+			p99: milliseconds(delay.percentile(99)),
+			max: milliseconds(delay.max),
+		},
+	};
+}
+
+const commands = {
+	/** Makes a scorer of this name; `place` is that of its log, if it has one. */
+	async open({ name, place, namespace, cache }) {
+		const store = place && { store: open(place, namespace) };
+		const scorer = new Scorer({
+			...{ cache, ...store, ...(store && { storeMode: "required" }) },
+		});
+		await warmUp(scorer);
+		scorers.set(name, scorer);
+	},
+
+	/** Puts the texts into the memo. */
+	async embed() {
+		for (const one of traces) await embed(one);
+	},
+
+	/** Reads what others have appended. */
+	async follow({ name }) {
+		await warmUp(scorers.get(name));
+	},
+
+	/** Scores, so many in flight; returns the milliseconds of each call. */
+	async score({ name, calls, inFlight }) {
+		const scorer = scorers.get(name);
+		const times = [];
+		let next = 0;
+		async function lane() {
+			while (next < calls) {
+				const one = traces[next++ % TEXTS];
+				const began = performance.now();
+				await scorer.evaluateValue(one);
+				times.push(performance.now() - began);
+			}
+		}
+		return watched(async () => {
+			const began = now();
+			await Promise.all(Array.from({ length: inFlight }, lane));
+			return { times, began, ended: now() };
+		});
+	},
+
+	/** Makes a scorer and warms it up when the model is loaded, after having watched the idle loop. */
+	async start({ place, namespace, cache }) {
+		await warmup();
+		const idle = await watched(() => sleep(IDLE_MS));
+		globalThis.gc();
+		const before = process.memoryUsage().rss;
+		const scorer = new Scorer({
+			...{ cache, store: open(place, namespace), storeMode: "required" },
+		});
+		const result = await watched(async () => {
+			const began = performance.now();
+			await warmUp(scorer);
+			return { ms: performance.now() - began };
+		});
+		globalThis.gc();
+		const { seq } = scorer.status().store;
+		return {
+			...result,
+			idle: idle.loop,
+			seq,
+			memory: process.memoryUsage().rss - before,
+		};
+	},
+
+	/** Appends so many random vectors, in large batches, as a scorer with this cache would. */
+	async fill({ place, namespace, cache, rows }) {
+		const scorer = new Scorer({
+			...{ cache, store: open(place, namespace), storeMode: "required" },
+		});
+		await warmUp(scorer);
+		const log = logs.at(-1);
+		const { signal } = new AbortController();
+		const options = { ...{ after: null, limit: 1, keepFrom: null, signal } };
+		// One that does not fit tells the one that does.
+		const other = { model: "", maxElements: 1, ttlMs: null };
+		const { header } = await log.read({ ...options, header: other });
+		const random = embeddings(1);
+		for (let left = rows; left > 0; left -= 1000) {
+			const entries = Array.from({ length: Math.min(left, 1000) }, () =>
+				add(random.next().value),
+			);
+			await log.append(entries, { ...options, header });
+		}
+	},
+
+	/**
+	 * Appends to the bare log by so many connections; each reads what the others append if `isReading`.
+	 * Returns the number of entries and the milliseconds.
+	 */
+	async append({ place, namespace, connections, batch, isReading, ms }) {
+		const own = Array.from({ length: connections }, () =>
+			open(place, namespace),
+		);
+		const random = embeddings(2);
+		const ready = Array.from({ length: 256 }, () => random.next().value);
+		const { signal } = new AbortController();
+		const header = { model: "benchmark", maxElements: 1000, ttlMs: null };
+		let count = 0;
+		let isOver = false;
+		async function connection(log) {
+			let after = null;
+			const options = () => ({
+				...{ header, after, keepFrom: null, signal },
+				limit: isReading ? PAGE : 1,
+			});
+			function follow({ epoch, entries }) {
+				const last = entries.at(-1);
+				if (isReading && last)
+					after = { epoch, seq: last.seq, call: last.call };
+			}
+			// Connects.
+			follow(await log.append([], options()));
+			return async () => {
+				while (!isOver) {
+					const entries = Array.from({ length: batch }, () =>
+						add(ready[count++ % ready.length]),
+					);
+					let page = await log.append(entries, options());
+					follow(page);
+					while (isReading && after.seq < page.head) {
+						page = await log.read(options());
+						follow(page);
+					}
+				}
+			};
+		}
+		const loops = await Promise.all(own.map(connection));
+		const began = performance.now();
+		setTimeout(() => {
+			isOver = true;
+		}, ms);
+		await Promise.all(loops.map((loop) => loop()));
+		return { count, ms: performance.now() - began };
+	},
+
+	async close() {
+		for (const scorer of scorers.values()) scorer.close();
+		await Promise.all(logs.map((log) => log.close()));
+	},
+};
+
+process.on("message", async ({ command, ...parameters }) => {
+	try {
+		process.send({ result: await commands[command](parameters) });
+	} catch (error) {
+		process.send({ error: error.stack });
+	}
+});
