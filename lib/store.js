@@ -161,6 +161,11 @@ function pack({ reset, isLast, entries }, own) {
 
 function ignore() {}
 
+/** Why the log has failed; it may throw anything. */
+function reasonOf(error) {
+	return String(error?.message || error?.code || error);
+}
+
 /** Waits for `promise`, but no longer than until the signal is aborted. */
 function until(signal, promise) {
 	return new Promise((resolve, reject) => {
@@ -237,7 +242,7 @@ exports.StoreLink = class StoreLink {
 		return {
 			mode,
 			state: this.#failure ? "unavailable" : this.#isReached ? "ready" : "idle",
-			reason: this.#failure?.message ?? null,
+			reason: this.#failure ? reasonOf(this.#failure) : null,
 			epoch: this.#position?.epoch ?? null,
 			seq: this.#position === null ? null : Number(this.#position.seq),
 		};
@@ -274,18 +279,21 @@ exports.StoreLink = class StoreLink {
 		try {
 			await this.#attempt(requests);
 		} catch (thrown) {
+			// All calls have their answers.
+			if (this.#closed.signal.aborted) return;
 			const error = this.#toError(thrown);
+			const isLasting = LASTING.includes(error?.code);
 			// The mirror may be behind or beside the log: it is read anew.
-			if (LASTING.includes(error?.code)) this.#position = null;
-			this.#fail(error);
-			if (LASTING.includes(error?.code)) return;
+			if (isLasting) this.#position = null;
 			this.#failure = error;
-			this.#failedAt = performance.now();
+			// What waiting does not mend may be mended at any time.
+			this.#failedAt = isLasting ? -RETRY_MS : performance.now();
+			this.#fail(error);
 		}
 	}
 
 	#fail(error) {
-		const message = String(error?.message || error?.code || error);
+		const message = reasonOf(error);
 		if (LASTING.includes(error?.code))
 			return this.#native.failBatch(error.code, message);
 		if (this.#options.mode === "auto") warn(message);
@@ -378,6 +386,7 @@ exports.StoreLink = class StoreLink {
 			checkPage(page);
 			this.#checkHeader(page.header);
 			const applied = this.#apply(page, own);
+			applied.catch(ignore);
 			head ??= page.head;
 			const seq = this.#position?.seq ?? 0n;
 			const isOver = own.size === 0 && seq >= head;

@@ -147,6 +147,9 @@ test("another model or other bounds are STORE_MISMATCH in either mode", async ()
 			};
 			await assert.rejects(other.evaluateValue(first), mismatch);
 			await assert.rejects(other.peekValue(first), mismatch);
+			const { state, reason } = other.status().store;
+			assert.equal(state, "unavailable");
+			assert.match(reason, message);
 		}
 	assert.equal(store.namespaces.get("test").head, 1n);
 });

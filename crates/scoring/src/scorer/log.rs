@@ -273,12 +273,14 @@ impl Mirror {
 }
 
 impl Scorer {
-    /// Hands the next `limit` calls, or fewer, to `taker` as soon as there is one, on whatever thread.
+    /// Hands the next `limit` calls, or fewer, to `taker` as soon as there is one, on whatever thread. An
+    /// empty batch comes at once where no call is pending.
     /// One batch is under way at a time: all of it must be answered before the next is asked for.
     pub fn next_batch(&self, limit: usize, taker: Taker) {
         let Some(log) = &self.log else { return taker(Vec::new()) };
+        let is_expected = self.statistics().pending() > 0;
         let mut queue = log.queue();
-        if queue.waiting.is_empty() && !queue.closed {
+        if queue.waiting.is_empty() && is_expected && !queue.closed {
             queue.taker = Some((limit, taker));
             return;
         }
