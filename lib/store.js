@@ -236,7 +236,7 @@ exports.StoreLink = class StoreLink {
 		this.#options = options;
 	}
 
-	/** `StoreStatus` of index.d.ts. */
+	/** `ScoringStatus.store` of index.d.ts. */
 	get status() {
 		const { mode } = this.#options;
 		return {
@@ -462,7 +462,7 @@ exports.StoreLink = class StoreLink {
 			entries: slice,
 		};
 		const packed = pack(page, own);
-		this.#keepFrom = await this.#native.apply(packed, BYTES);
+		this.#keepFrom = await this.#native.apply(packed);
 		for (const { call } of slice) {
 			const item = own.get(call);
 			if (item) item.isApplied = true;

@@ -82,15 +82,10 @@ impl Scorer {
         Ok(promise)
     }
 
-    /// Applies a page, of vectors of `bytes` each, and answers the calls whose entries are in it. The
-    /// promise resolves to the time from which on the store has to keep entries.
+    /// Applies a page, and answers the calls whose entries are in it. The promise resolves to the time
+    /// from which on the store has to keep entries.
     #[napi(catch_unwind)]
-    pub fn apply<'env>(
-        &self,
-        env: &'env Env,
-        page: StorePage,
-        bytes: u32,
-    ) -> Result<Unknown<'env>> {
+    pub fn apply<'env>(&self, env: &'env Env, page: StorePage) -> Result<Unknown<'env>> {
         let StorePage { reset, is_last, seqs, times, kinds, own, ids, vectors } = page;
         let page = Raw {
             reset,
@@ -102,7 +97,8 @@ impl Scorer {
             ids,
             vectors: vectors.to_vec(),
         };
-        let (scorer, bytes) = (self.bound.scorer.clone(), bytes as usize);
+        let scorer = self.bound.scorer.clone();
+        let bytes = scorer.options().cache.vector_len * NUMBER;
         let milliseconds = |_: &Env, time: Duration| Ok(time.as_millis() as f64);
         in_background(env, move || scorer.apply(read_page(page, bytes)?), milliseconds)
     }

@@ -3,15 +3,19 @@ const { ScoringError } = require("@knowledgepulse/scoring");
 const { withClient } = require("./client.js");
 const { copyRows } = require("./copy.js");
 const migrations = require("./migrations.js");
+const {
+	checkBoolean,
+	checkNames,
+	checkNamespace,
+	invalidOption,
+	shown,
+} = require("../options.js");
 const values = require("./values.js");
 
 const { mismatch } = migrations;
 
 /** How long a statement waits for the lock of its namespace. */
 const LOCK_TIMEOUT_MS = 5000;
-
-/** The longest namespace: a key of an index has at most 2,700 bytes. */
-const NAMESPACE_LENGTH = 200;
 
 /** More than this is too much to compare with in each call. */
 const MAX_COMPARED = 10_000;
@@ -31,33 +35,6 @@ const callOf = (name, count) => `SELECT * FROM ${name}(${parameters(count)})`;
 const APPEND = callOf("kp_novelty_append_v1", 15);
 const READ = "kp_novelty_read_v1";
 const COMPARE_CALL = callOf("kp_novelty_compare_v2", 10);
-
-function invalidOption(path, expected, found) {
-	return new ScoringError(`${path}: expected ${expected}, got ${found}`, {
-		...{ code: "INVALID_OPTION", path },
-	});
-}
-
-/** A value as an error shows it, but no longer than a line. */
-function shown(value) {
-	const text =
-		typeof value === "string" ? JSON.stringify(value) : String(value);
-	return text.length > 80 ? `${text.slice(0, 80)}…` : text;
-}
-
-function checkNames(options, known) {
-	if (options === null || typeof options !== "object")
-		throw invalidOption("options", "an object", shown(options));
-	for (const name of Object.keys(options))
-		if (!known.includes(name))
-			throw invalidOption(
-				...[
-					name,
-					`one of the options ${known.join(", ")}`,
-					"an unknown option",
-				],
-			);
-}
 
 function checkCompare(compare) {
 	if (!COMPARE.includes(compare))
@@ -84,20 +61,9 @@ function readOptions(given) {
 		throw invalidOption(
 			...["connectionString", "a string", typeof connectionString],
 		);
-	if (
-		typeof namespace !== "string" ||
-		namespace.length === 0 ||
-		namespace.length > NAMESPACE_LENGTH ||
-		namespace.includes("\0") ||
-		!namespace.isWellFormed()
-	)
-		throw invalidOption(
-			...["namespace", `text of 1 to ${NAMESPACE_LENGTH} characters`],
-			shown(namespace),
-		);
-	for (const [name, value] of Object.entries({ durable, migrate }))
-		if (typeof value !== "boolean")
-			throw invalidOption(name, "true or false", shown(value));
+	checkNamespace(namespace);
+	checkBoolean("durable", durable);
+	checkBoolean("migrate", migrate);
 	checkCompare(compare);
 	return { pool, connectionString, namespace, durable, migrate, compare };
 }
@@ -214,7 +180,7 @@ exports.PostgresNoveltyLog = class PostgresNoveltyLog {
 	#page({ compare, page }) {
 		if (compare !== "mirror")
 			throw mismatch(
-				`namespace ${shown(this.#options.namespace)} was created with compare: "database"`,
+				`namespace "${this.#options.namespace}" was created with compare: "database"`,
 			);
 		return page;
 	}
@@ -260,7 +226,7 @@ exports.PostgresNoveltyLog = class PostgresNoveltyLog {
 		if (error?.code === MISMATCH) return mismatch(error.message);
 		if (error?.code === UNIQUE_VIOLATION && error.table === "kp_novelty_log")
 			return new ScoringError(
-				`namespace ${shown(this.#options.namespace)} has entries beyond its head: ${error.message}`,
+				`namespace "${this.#options.namespace}" has entries beyond its head: ${error.message}`,
 				{ code: "INVALID_STORE", cause: error },
 			);
 		return error;

@@ -1,9 +1,6 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
-import pg from "pg";
 import {
 	add,
 	callsOf,
@@ -12,38 +9,20 @@ import {
 	options,
 	readAll,
 } from "../support/log.mjs";
-import { missing, startPostgres } from "../support/postgres.mjs";
-
-const RECIPE = fileURLToPath(
-	new URL("../../postgres/row-level-security.sql", import.meta.url),
-);
-const TENANTS = ["acme", "globex"];
+import { missing } from "../support/postgres.mjs";
+import { startWithTenants, TENANTS } from "../support/tenants.mjs";
 
 describe("row-level security", { skip: missing }, () => {
-	let server;
-	const pools = {};
+	let started;
 	before(async () => {
-		server = await startPostgres();
-		const owner = new pg.Pool(server.config());
-		const log = new PostgresNoveltyLog({ pool: owner, namespace: "internal" });
-		await log.migrate();
-		await log.append([add("secret")], options());
-		await owner.query(await readFile(RECIPE, "utf8"));
-		for (const user of TENANTS) {
-			await owner.query(
-				`CREATE ROLE ${user} LOGIN NOBYPASSRLS IN ROLE kp_novelty_tenant`,
-			);
-			pools[user] = new pg.Pool(server.config({ user }));
-		}
-		await owner.end();
+		started = await startWithTenants((log) =>
+			log.append([add("secret")], options()),
+		);
 	});
-	after(async () => {
-		for (const pool of Object.values(pools)) await pool.end();
-		await server?.stop();
-	});
+	after(() => started?.stop());
 
 	const open = (user, namespace = user) =>
-		new PostgresNoveltyLog({ pool: pools[user], namespace });
+		new PostgresNoveltyLog({ pool: started.pools[user], namespace });
 
 	test("a tenant sees its own entries, and no other's", async () => {
 		const sent = {};
@@ -55,7 +34,7 @@ describe("row-level security", { skip: missing }, () => {
 			const found = await readAll(open(user));
 			assert.deepEqual(callsOf(found), callsOf(sent[user]));
 			for (const table of ["kp_novelty_log", "kp_novelty_head"]) {
-				const { rows } = await pools[user].query(
+				const { rows } = await started.pools[user].query(
 					`SELECT DISTINCT namespace FROM ${table}`,
 				);
 				assert.deepEqual(rows, [{ namespace: user }]);
@@ -76,7 +55,7 @@ describe("row-level security", { skip: missing }, () => {
 	});
 
 	test("a tenant can change nothing of another's", async () => {
-		const { pool } = { pool: pools.acme };
+		const pool = started.pools.acme;
 		for (const table of ["kp_novelty_log", "kp_novelty_head"]) {
 			const changed = await pool.query(
 				`UPDATE ${table} SET at = 0 WHERE namespace = 'globex'`,

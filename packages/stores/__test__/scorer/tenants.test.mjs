@@ -1,41 +1,23 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { Scorer } from "@knowledgepulse/scoring";
 import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
-import pg from "pg";
-import { missing, startPostgres } from "../support/postgres.mjs";
+import { missing } from "../support/postgres.mjs";
+import { startWithTenants, TENANTS } from "../support/tenants.mjs";
 import { answerOf, assertReplayed, entriesOf, SCORER } from "./replay.mjs";
 
-const RECIPE = fileURLToPath(
-	new URL("../../postgres/row-level-security.sql", import.meta.url),
-);
-const TENANTS = ["acme", "globex"];
-
 describe("tenants", { skip: missing }, () => {
-	let server;
-	const pools = {};
+	let started;
 	before(async () => {
-		server = await startPostgres();
-		const owner = new pg.Pool(server.config());
-		await new PostgresNoveltyLog({ pool: owner }).migrate();
-		await owner.query(await readFile(RECIPE, "utf8"));
-		for (const user of TENANTS) {
-			await owner.query(
-				`CREATE ROLE ${user} LOGIN NOBYPASSRLS IN ROLE kp_novelty_tenant`,
-			);
-			pools[user] = new pg.Pool(server.config({ user }));
-		}
-		await owner.end();
+		started = await startWithTenants();
 	});
-	after(async () => {
-		for (const pool of Object.values(pools)) await pool.end();
-		await server?.stop();
-	});
+	after(() => started?.stop());
 
 	function open(user, options, namespace = user) {
-		const log = new PostgresNoveltyLog({ pool: pools[user], namespace });
+		const log = new PostgresNoveltyLog({
+			pool: started.pools[user],
+			namespace,
+		});
 		return { log, scorer: new Scorer({ ...SCORER, ...options, store: log }) };
 	}
 

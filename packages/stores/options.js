@@ -1,0 +1,57 @@
+/** What the options of all logs have in common. */
+const { inspect } = require("node:util");
+const { ScoringError } = require("@knowledgepulse/scoring");
+
+/** The longest namespace: a key of an index of PostgreSQL has at most 2,700 bytes. */
+const NAMESPACE_LENGTH = 200;
+
+/** A value as an error message shows it. */
+function shown(value) {
+	if (typeof value === "string" && value.length > 60)
+		return `a string of ${value.length} characters`;
+	return inspect(value, { depth: 0, breakLength: Number.POSITIVE_INFINITY });
+}
+
+/** Returns an error with `code: "INVALID_OPTION"`. */
+function invalidOption(path, expected, found) {
+	return new ScoringError(`${path}: expected ${expected}, got ${found}`, {
+		...{ code: "INVALID_OPTION", path },
+	});
+}
+
+/** Checks that options are an object that has none but the known ones. */
+function checkNames(options, known) {
+	if (options === null || typeof options !== "object")
+		throw invalidOption("options", "an object", shown(options));
+	for (const name of Object.keys(options))
+		if (!known.includes(name))
+			throw invalidOption(
+				...[name, `one of the options ${known.join(", ")}`],
+				"an unknown option",
+			);
+}
+
+function checkBoolean(name, value) {
+	if (typeof value !== "boolean")
+		throw invalidOption(name, "true or false", shown(value));
+}
+
+/** SQLite's binding cuts text at NUL, and PostgreSQL has no text with it. */
+function checkNamespace(value) {
+	if (
+		typeof value !== "string" ||
+		value.length === 0 ||
+		value.length > NAMESPACE_LENGTH ||
+		value.includes("\0") ||
+		!value.isWellFormed()
+	)
+		throw invalidOption(
+			"namespace",
+			`a string of 1 to ${NAMESPACE_LENGTH} characters without NUL`,
+			shown(value),
+		);
+}
+
+module.exports = {
+	...{ checkBoolean, checkNames, checkNamespace, invalidOption, shown },
+};
