@@ -47,7 +47,7 @@ function checkNamespace(value) {
 	)
 		throw invalidOption(
 			"namespace",
-			`a string of 1 to ${NAMESPACE_LENGTH} characters without NUL`,
+			`a string of 1 to ${NAMESPACE_LENGTH} characters without NUL or lone surrogates`,
 			shown(value),
 		);
 }

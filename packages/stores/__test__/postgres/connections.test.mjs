@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, before, describe, test } from "node:test";
+import { inspect } from "node:util";
 import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
 import pg from "pg";
 import { add, callsOf, forget, options, readAll } from "../support/log.mjs";
@@ -54,6 +55,8 @@ describe("connections", { skip: missing }, () => {
 	}
 
 	test("PostgresNoveltyLog rejects wrong options", () => {
+		const namespace =
+			"a string of 1 to 200 characters without NUL or lone surrogates";
 		const expected = [
 			[undefined, "options", "an object, got undefined"],
 			[{}, "pool", "either pool or connectionString, got neither"],
@@ -64,25 +67,13 @@ describe("connections", { skip: missing }, () => {
 			],
 			[{ pool: {} }, "pool", "a pool of pg, got {}"],
 			[{ connectionString: 5 }, "connectionString", "a string, got number"],
-			[
-				{ pool, namespace: 5 },
-				"namespace",
-				"a string of 1 to 200 characters without NUL, got 5",
-			],
-			[
-				{ pool, namespace: "" },
-				"namespace",
-				"a string of 1 to 200 characters without NUL, got ''",
-			],
-			[
-				{ pool, namespace: "a\0" },
-				"namespace",
-				"a string of 1 to 200 characters without NUL, got 'a\\x00'",
-			],
+			[{ pool, namespace: 5 }, "namespace", `${namespace}, got 5`],
+			[{ pool, namespace: "" }, "namespace", `${namespace}, got ''`],
+			[{ pool, namespace: "a\0" }, "namespace", `${namespace}, got 'a\\x00'`],
 			[
 				{ pool, namespace: "\ud800" },
 				"namespace",
-				"a string of 1 to 200 characters without NUL, got '\\uD800'",
+				`${namespace}, got ${inspect("\ud800")}`,
 			],
 			[{ pool, durable: 1 }, "durable", "true or false, got 1"],
 			[{ pool, migrate: "yes" }, "migrate", "true or false, got 'yes'"],

@@ -47,7 +47,8 @@ test("SqliteNoveltyLog can be imported and required", () => {
 
 test("SqliteNoveltyLog rejects unknown and wrong options", () => {
 	const path = temporaryFile();
-	const namespace = "a string of 1 to 200 characters without NUL";
+	const namespace =
+		"a string of 1 to 200 characters without NUL or lone surrogates";
 	for (const [options, message] of [
 		[undefined, "options: expected an object, got undefined"],
 		[{}, "path: expected the path of a file, got undefined"],
@@ -66,7 +67,7 @@ test("SqliteNoveltyLog rejects unknown and wrong options", () => {
 		[{ path, durable: 1 }, "durable: expected true or false, got 1"],
 		[
 			{ path, nameSpace: "a" },
-			"nameSpace: expected one of path, namespace, durable, got an unknown option",
+			"nameSpace: expected one of the options path, namespace, durable, got an unknown option",
 		],
 	])
 		assert.throws(() => new SqliteNoveltyLog(options), {
