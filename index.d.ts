@@ -52,6 +52,8 @@ export interface ReasoningTrace {
 		quality_score?: number;
 		visibility?: string;
 		privacy_level?: string;
+		/** Of an imported trace: the {@link LogFormat}. */
+		framework?: string;
 	};
 	task: { objective: string };
 	/** May be empty. */
@@ -239,6 +241,7 @@ export type Traces = Iterable<ReasoningTrace> | AsyncIterable<ReasoningTrace>;
  * - `"STORE_MISMATCH"`: the store has another model, other bounds or another schema.
  * - `"INVALID_STORE"`: the store returned what a log cannot contain.
  * - `"CLOSED"`: the scorer, or the worker it belongs to, was closed.
+ * - Those of an {@link ImportError}.
  * - `"ADDON_NOT_FOUND"`: thrown on import if the addon is missing or cannot be loaded.
  * - `"INTERNAL"`: a bug in this package.
  * @example
@@ -269,6 +272,40 @@ export class InvalidTraceError extends ScoringError {
 	code: "INVALID_TRACE";
 	/** The field, such as `steps[3].tool.name`. */
 	path: string;
+}
+
+/**
+ * What is wrong with a source of {@link importTraces}. `code` is one of:
+ *
+ * - `"INVALID_JSON"`, `"INVALID_UTF8"`: a line, or a document, is no JSON.
+ * - `"UNKNOWN_FORMAT"`: nothing in the source is of a format that is known.
+ * - `"SUCCESS_UNKNOWN"`: the log does not say whether a run succeeded, and `assumeSuccess` is not given.
+ * - `"INVALID_TRACE"`: a trace in the log cannot be scored; `path` is the field.
+ * - `"TOO_LARGE"`: a line, a document or the text of a run exceeds 256 MiB.
+ * - `"UNREADABLE"`: with `errors: "collect"`, a file or stream has failed; `cause` is its error.
+ * - `"NO_TRACE"`: the messages given to {@link fromMessages} give none.
+ * - `"INVALID_OPTION"`: messages that JSON cannot express, or chunks that are no strings or bytes.
+ * @example
+ * ```ts
+ * import { ImportError } from "@knowledgepulse/scoring";
+ * const placeOf = (error: unknown) => error instanceof ImportError && [error.source, error.line];
+ * ```
+ */
+export class ImportError extends ScoringError {
+	constructor(
+		message: string,
+		options?: {
+			code?: string;
+			path?: string;
+			cause?: unknown;
+			source?: string;
+			line?: number;
+		},
+	);
+	/** The name of the source; see {@link ImportSource}. */
+	source: string;
+	/** The line, from 1, if the error is about one. */
+	line?: number;
 }
 
 /**
@@ -894,3 +931,264 @@ export interface ScoringStatus {
  * ```
  */
 export function status(): ScoringStatus;
+
+/**
+ * A format of agents' logs.
+ * @example
+ * ```ts
+ * import type { LogFormat } from "@knowledgepulse/scoring";
+ * const format: LogFormat = "claude-code";
+ * ```
+ */
+export type LogFormat =
+	| "claude-code"
+	| "messages"
+	| "otel"
+	| "reasoning-trace"
+	| "codex"
+	| "langfuse"
+	| "atif"
+	| "inspect"
+	| "mini-swe-agent"
+	| "swe-agent"
+	| "tau"
+	| "pi";
+
+/**
+ * What is in a source: text, bytes, a Node.js or web stream of either, or objects in memory.
+ * @example
+ * ```ts
+ * import type { ImportData } from "@knowledgepulse/scoring";
+ * const data: ImportData = '{"messages":[]}';
+ * ```
+ */
+export type ImportData =
+	| string
+	| Uint8Array
+	| AsyncIterable<string | Uint8Array>
+	| object;
+
+/**
+ * A log to import. Its format is found by its content.
+ *
+ * - A string is text if it begins with `{` or `[` after white space, otherwise the path of a file.
+ * - A URL is one of a file.
+ * - Bytes, or a stream of bytes or text, are a log.
+ * - An array of objects is one conversation: the messages of the AI SDK, OpenAI, Anthropic and others.
+ * - `{ name, data }` is a source with a name of your own; a string in it is always text.
+ *
+ * In errors, reports and provenance, a source without a name has its path as it was given, or else
+ * its place: `"source"`, or `"sources[1]"` among several.
+ * @example
+ * ```ts
+ * import type { ImportSource } from "@knowledgepulse/scoring";
+ * const sources: ImportSource[] = ["session.jsonl", { name: "upload", data: new Uint8Array() }];
+ * ```
+ */
+export type ImportSource =
+	| string
+	| URL
+	| Uint8Array
+	| AsyncIterable<string | Uint8Array>
+	| readonly object[]
+	| { name: string; data: ImportData };
+
+/**
+ * Options of {@link fromMessages}, and of {@link importTraces}.
+ * @example
+ * ```ts
+ * import type { FromMessagesOptions } from "@knowledgepulse/scoring";
+ * const options: FromMessagesOptions = { success: true, domain: "code" };
+ * ```
+ */
+export interface FromMessagesOptions extends CallOptions {
+	/** Whether the run succeeded, for a source that is one run; stands over what the log says. */
+	success?: boolean;
+	/** What the agent was to do, for a source that is one run; stands over what the log says. */
+	objective?: string;
+	/**
+	 * What counts where the log does not say whether a run succeeded: success, failure, or `"skip"` to
+	 * leave the run out. Default: none, such a run is the error `"SUCCESS_UNKNOWN"`.
+	 */
+	assumeSuccess?: boolean | "skip";
+	/**
+	 * `"logprobs"`: a confidence that the log does not state is the geometric mean of the probabilities of
+	 * the answers' tokens, if the log has them. Default: 0.8 after success, 0.2 after failure.
+	 */
+	confidence?: "logprobs";
+	/** `metadata.task_domain`. Default: that of the format, such as `"code"`, or `"general"`. */
+	domain?: string;
+	/**
+	 * `metadata.created_at` of a run without a time: an ISO 8601 time. Default:
+	 * `"1970-01-01T00:00:00.000Z"`.
+	 */
+	createdAt?: string;
+	/** `metadata.visibility`. Default: `"network"`. */
+	visibility?: "private" | "org" | "network";
+	/** `metadata.privacy_level`. Default: `"aggregated"`. */
+	privacyLevel?: "aggregated" | "federated" | "private";
+}
+
+/**
+ * Options of {@link importTraces}.
+ * @example
+ * ```ts
+ * import type { ImportOptions } from "@knowledgepulse/scoring";
+ * const options: ImportOptions = { assumeSuccess: "skip", errors: "collect" };
+ * ```
+ */
+export interface ImportOptions extends FromMessagesOptions {
+	/** The only format that counts; values of others are skipped. Default: all. */
+	format?: LogFormat;
+	/** `"reject"` (default): the first error ends the import. `"collect"`: it takes its place in the output. */
+	errors?: "reject" | "collect";
+	/** Ends the import: the next item rejects with the signal's reason, and files and streams are closed. */
+	signal?: AbortSignal;
+}
+
+/**
+ * Where the values of an imported trace come from.
+ * @example
+ * ```ts
+ * import type { Provenance } from "@knowledgepulse/scoring";
+ * const isGuess = ({ confidenceFrom }: Provenance) => confidenceFrom === "default";
+ * ```
+ */
+export interface Provenance {
+	/** The version of the rules. */
+	importer: 1;
+	format: LogFormat;
+	/** The name of the source, and the line, from 1, at which the run begins. */
+	source: { name: string; line?: number };
+	/** The log's own id of the run; `null` if the trace's `id` comes from its content. */
+	key: string | null;
+	/**
+	 * - `"human"`: the first message of the user; `"copied"`: one that was copied from another log.
+	 * - `"field"`, `"name"`: a field of the log; the name of the agent or run.
+	 * - `"command"`: a command that the user has given.
+	 * - `"option"`: the option `objective`.
+	 * - `"own"`: the log has traces, which stay as they are.
+	 */
+	objectiveFrom:
+		| "human"
+		| "field"
+		| "name"
+		| "command"
+		| "copied"
+		| "option"
+		| "own";
+	/** A label in the log, how the run ended, `assumeSuccess`, or the option `success`. */
+	successFrom: "label" | "status" | "assumed" | "option" | "own";
+	/** A confidence in the log, the probabilities of tokens, or 0.8 and 0.2. */
+	confidenceFrom: "explicit" | "logprobs" | "default" | "own";
+	/** The log, the option `createdAt`, or neither. */
+	createdAtFrom: "source" | "option" | "none";
+	domainFrom: "option" | "format" | "default" | "own";
+	/** How often what belongs to the run is not in the trace, by reason. */
+	skipped: Record<string, number>;
+}
+
+/**
+ * A trace, and where it comes from.
+ * @example
+ * ```ts
+ * import { evaluateValue, type ImportedTrace } from "@knowledgepulse/scoring";
+ * const score = ({ trace }: ImportedTrace) => evaluateValue(trace);
+ * ```
+ */
+export interface ImportedTrace {
+	trace: ReasoningTrace;
+	provenance: Provenance;
+}
+
+/**
+ * With `errors: "collect"`, what could not be imported.
+ * @example
+ * ```ts
+ * import type { ImportedTrace, ImportFailure } from "@knowledgepulse/scoring";
+ * const isFailure = (item: ImportedTrace | ImportFailure): item is ImportFailure => "error" in item;
+ * ```
+ */
+export interface ImportFailure {
+	error: ImportError;
+}
+
+/**
+ * What has been read so far.
+ * @example
+ * ```ts
+ * import type { ImportReport } from "@knowledgepulse/scoring";
+ * const count = ({ inputs }: ImportReport) => inputs.reduce((sum, { traces }) => sum + traces, 0);
+ * ```
+ */
+export interface ImportReport {
+	/** One for each source, in order. */
+	inputs: {
+		name: string;
+		formats: LogFormat[];
+		/** How many. */
+		traces: number;
+		/** How often what is in no trace was skipped, by reason. */
+		skipped: Record<string, number>;
+		errors: { code: string; line: number | null; message: string }[];
+	}[];
+}
+
+/**
+ * The traces of an import, as they are found. Nothing is read before the first is asked for, and no
+ * more than is needed for the next. A loop that is left early closes files and streams.
+ * @example
+ * ```ts
+ * import type { TraceImport } from "@knowledgepulse/scoring";
+ * const problems = (traces: TraceImport) => traces.report.inputs.flatMap(({ errors }) => errors);
+ * ```
+ */
+export interface TraceImport<Item = ImportedTrace | ImportFailure>
+	extends AsyncIterableIterator<Item> {
+	return(value?: unknown): Promise<IteratorResult<Item>>;
+	/** Complete when the import has ended. It waits for what is being parsed. */
+	readonly report: ImportReport;
+}
+
+/**
+ * Imports the logs of agents: returns their runs as traces, one by one, off the event loop. Text is
+ * kept as it is, and what is in no trace is counted. The same bytes always give the same traces.
+ * @param sources A source, or an array of several, which are read in order; see {@link ImportSource}.
+ * @throws `"INVALID_OPTION"` for a wrong option or source. The iteration rejects with an
+ * {@link ImportError}, with the error of Node.js for a file, or with that of a stream; with
+ * `errors: "collect"` all these are items. Traces before an error stand.
+ * @example
+ * ```ts
+ * import { evaluateValue, importTraces } from "@knowledgepulse/scoring";
+ * for await (const { trace } of importTraces("session.jsonl", { assumeSuccess: true }))
+ *   console.log(trace.task.objective, await evaluateValue(trace));
+ * ```
+ */
+export function importTraces(
+	sources: ImportSource | readonly ImportSource[],
+	options?: ImportOptions & { errors?: "reject" },
+): TraceImport<ImportedTrace>;
+export function importTraces(
+	sources: ImportSource | readonly ImportSource[],
+	options: ImportOptions,
+): TraceImport;
+
+/**
+ * Returns the trace of one conversation in memory: messages of the AI SDK, OpenAI, Anthropic and
+ * others. Whether it succeeded is not in the messages: give `success`, or `assumeSuccess`.
+ * @param messages Read before the function returns.
+ * @throws Rejects as {@link importTraces}, and with `"NO_TRACE"` if the messages give none.
+ * @example
+ * ```ts
+ * import { evaluateValue, fromMessages } from "@knowledgepulse/scoring";
+ * const messages = [
+ *   { role: "user", content: "What is 2 + 2?" },
+ *   { role: "assistant", content: "4" },
+ * ];
+ * const score = await evaluateValue(await fromMessages(messages, { success: true }));
+ * ```
+ */
+export function fromMessages(
+	messages: readonly object[],
+	options?: FromMessagesOptions,
+): Promise<ReasoningTrace>;

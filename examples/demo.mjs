@@ -1,5 +1,5 @@
-/** Scores a dozen traces, and prints how each score came about. */
-import { explainValue, status } from "@knowledgepulse/scoring";
+/** Scores a dozen traces and a session of an agent, and prints how each score came about. */
+import { explainValue, importTraces, status } from "@knowledgepulse/scoring";
 import { explanation } from "./explanation.mjs";
 import { traces } from "./traces.mjs";
 
@@ -70,3 +70,18 @@ console.log(
 		? `Model ${embedder.model}, ${embedder.backend === "native" ? "native backend" : `ONNX Runtime ${embedder.libraryVersion}`}.`
 		: `Without an embedder: ${embedder.reason}`,
 );
+
+// An agent's own log, which does not say whether the agent succeeded.
+const session = new URL("session.jsonl", import.meta.url);
+const imported = importTraces(session, { assumeSuccess: true });
+for await (const { trace, provenance } of imported) {
+	const { task, steps } = trace;
+	console.log(`\nImported from ${provenance.format}: "${task.objective}"\n`);
+	for (const { type, tool, content } of steps) {
+		const text = tool?.name ?? content.trim().split("\n")[0];
+		console.log(`  ${type.padEnd(15)} ${text.slice(0, 90)}`);
+	}
+	const { successFrom, confidenceFrom } = provenance;
+	console.log(`\n  success: ${successFrom}, confidence: ${confidenceFrom}\n`);
+	console.log(explanation("the session", await explainValue(trace)));
+}

@@ -1,6 +1,12 @@
 /** The public surface, which index.d.ts documents; both entry points share one. */
 const load = require("./binding.js");
-const { InvalidTraceError, ScoringError, errorsOf } = require("./errors.js");
+const {
+	ImportError,
+	InvalidTraceError,
+	ScoringError,
+	errorsOf,
+} = require("./errors.js");
+const importsOf = require("./import.js");
 const scorerClass = require("./scorer.js");
 const vectorCacheClass = require("./vector-cache.js");
 
@@ -18,6 +24,8 @@ function open() {
 	const Scorer = scorerClass(native, VectorCache);
 	const scorer = new Scorer(native.defaultScorer());
 	return {
+		...importsOf(native),
+		ImportError,
 		InvalidTraceError,
 		Scorer,
 		ScoringError,

@@ -1,5 +1,14 @@
 /** The errors of this package, made in the realm of the module that was called. */
 
+/** Defines a field that not every error has. */
+function setIfGiven(error, name, value) {
+	if (value === undefined) return;
+	Object.defineProperty(error, name, {
+		...{ value, enumerable: true },
+		...{ writable: true, configurable: true },
+	});
+}
+
 /** An error of this package; `code` tells which. */
 class ScoringError extends Error {
 	// Fields are defined, not assigned: a setter on a prototype has no say in it.
@@ -8,18 +17,25 @@ class ScoringError extends Error {
 	constructor(message, { code, path, ...options } = {}) {
 		super(message, options);
 		this.code = code;
-		if (path !== undefined)
-			Object.defineProperty(this, "path", {
-				...{ value: path, enumerable: true },
-				...{ writable: true, configurable: true },
-			});
+		setIfGiven(this, "path", path);
 	}
 }
 
 /** A trace that cannot be scored; `path` is the field that does not fit. */
 class InvalidTraceError extends ScoringError {}
 
-for (const type of [ScoringError, InvalidTraceError])
+/** What is wrong with a source of an import, and in which line. */
+class ImportError extends ScoringError {
+	source;
+
+	constructor(message, { source, line, ...options } = {}) {
+		super(message, options);
+		this.source = source;
+		setIfGiven(this, "line", line);
+	}
+}
+
+for (const type of [ScoringError, InvalidTraceError, ImportError])
 	Object.defineProperty(type.prototype, "name", {
 		...{ value: type.name, writable: true, configurable: true },
 	});
@@ -47,4 +63,4 @@ function errorsOf(native) {
 	return { attempt, toError };
 }
 
-module.exports = { InvalidTraceError, ScoringError, errorsOf };
+module.exports = { ImportError, InvalidTraceError, ScoringError, errorsOf };

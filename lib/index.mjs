@@ -3,6 +3,7 @@
 import api from "./api.js";
 
 export const {
+	ImportError,
 	InvalidTraceError,
 	Scorer,
 	ScoringError,
@@ -15,6 +16,8 @@ export const {
 	evaluateValues,
 	explainValue,
 	forget,
+	fromMessages,
+	importTraces,
 	peekValue,
 	remember,
 	scoreWith,

@@ -4,7 +4,7 @@
 const endings = new WeakMap();
 
 /** Calls `end` when the signal is aborted. Returns what takes that back. */
-exports.onAbort = function onAbort(signal, end) {
+function onAbort(signal, end) {
 	let ending = endings.get(signal);
 	if (ending === undefined) {
 		const all = new Set();
@@ -23,4 +23,16 @@ exports.onAbort = function onAbort(signal, end) {
 		endings.delete(signal);
 		signal.removeEventListener("abort", listener);
 	};
-};
+}
+
+/** Waits for `promise`, but no longer than until the signal is aborted. */
+function until(signal, promise) {
+	return new Promise((resolve, reject) => {
+		const stop = () => reject(signal.reason);
+		const release = onAbort(signal, stop);
+		if (signal.aborted) stop();
+		promise.then(resolve, reject).finally(release);
+	});
+}
+
+module.exports = { onAbort, until };

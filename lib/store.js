@@ -11,6 +11,7 @@ const {
 } = require("node:util");
 const { ScoringError } = require("./errors.js");
 const { invalidOption } = require("./options.js");
+const { until } = require("./signals.js");
 
 /** Calls in one round trip. */
 const BATCH = 64;
@@ -164,18 +165,6 @@ function ignore() {}
 /** Why the log has failed; it may throw anything. */
 function reasonOf(error) {
 	return String(error?.message || error?.code || error);
-}
-
-/** Waits for `promise`, but no longer than until the signal is aborted. */
-function until(signal, promise) {
-	return new Promise((resolve, reject) => {
-		const stop = () => reject(signal.reason);
-		if (signal.aborted) stop();
-		signal.addEventListener("abort", stop, { once: true });
-		promise
-			.then(resolve, reject)
-			.finally(() => signal.removeEventListener("abort", stop));
-	});
 }
 
 /** Reads the options of a scorer that concern its store; undefined for a scorer without one. */

@@ -1,10 +1,18 @@
-//! What one JavaScript environment owns: scorers, and the way back to its promises.
+//! What one JavaScript environment owns: scorers, work in the background, and the way back to its promises.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::{
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Mutex, PoisonError, Weak},
+};
 
 use knowledgepulse_embedder::disable_telemetry;
-use knowledgepulse_scoring::Scorer;
-use napi::{Env, Error, Result};
+use knowledgepulse_scoring::{Error, Scorer};
+use knowledgepulse_tasks::{enqueue, fault, spawn};
+use napi::{
+    Env, Result,
+    bindgen_prelude::{ToNapiValue, Unknown},
+};
 
 use crate::{bound::BoundScorer, outbox::Outbox};
 
@@ -26,8 +34,8 @@ impl EnvState {
     /// Makes the state of `env`, and sees to it that no work outlives the environment.
     pub fn install(env: &Env) -> Result<()> {
         disable_telemetry();
-        let default =
-            BoundScorer::of_process().map_err(|error| Error::from_reason(error.to_string()))?;
+        let default = BoundScorer::of_process()
+            .map_err(|error| napi::Error::from_reason(error.to_string()))?;
         let outbox = Outbox::new(env)?;
         let scorers = Arc::new(Mutex::new(vec![Arc::downgrade(&default.scorer)]));
         env.add_env_cleanup_hook(scorers.clone(), |scorers| close(&scorers))?;
@@ -36,9 +44,9 @@ impl EnvState {
 
     /// Returns the state of `env`.
     pub fn of(env: &Env) -> Result<&'static Self> {
-        env.get_instance_data::<Self>()?
-            .map(|state| &*state)
-            .ok_or_else(|| Error::from_reason("the addon is not initialised in this environment"))
+        env.get_instance_data::<Self>()?.map(|state| &*state).ok_or_else(|| {
+            napi::Error::from_reason("the addon is not initialised in this environment")
+        })
     }
 
     /// Takes a further scorer in.
@@ -52,4 +60,46 @@ impl EnvState {
     pub fn close(&self) {
         close(&self.scorers);
     }
+}
+
+/// Does `work` on a worker thread; the promise resolves to what `answer` makes of the result.
+pub fn in_background<'env, T: Send + 'static, V: ToNapiValue>(
+    env: &'env Env,
+    work: impl FnOnce() -> knowledgepulse_scoring::Result<T> + Send + 'static,
+    answer: impl FnOnce(&Env, T) -> Result<V> + Send + 'static,
+) -> Result<Unknown<'env>> {
+    let (promise, job) = job(env, work, answer)?;
+    started(spawn(job)).map(|()| promise)
+}
+
+/// Does long work on a thread apart from the workers, one after another; the promise resolves to the result.
+pub fn in_queue<'env, T: Send + ToNapiValue + 'static>(
+    env: &'env Env,
+    work: impl FnOnce() -> knowledgepulse_scoring::Result<T> + Send + 'static,
+) -> Result<Unknown<'env>> {
+    let (promise, job) = job(env, work, |_, result| Ok(result))?;
+    started(enqueue(job)).map(|()| promise)
+}
+
+/// Returns a promise, and what does `work` and settles it.
+fn job<'env, T: Send + 'static, V: ToNapiValue>(
+    env: &'env Env,
+    work: impl FnOnce() -> knowledgepulse_scoring::Result<T> + Send + 'static,
+    answer: impl FnOnce(&Env, T) -> Result<V> + Send + 'static,
+) -> Result<(Unknown<'env>, impl FnOnce() + Send + 'static)> {
+    let (promise, deferred) = EnvState::of(env)?.outbox.promise(env)?;
+    let job = move || {
+        let work = || {
+            fault::point("background");
+            work()
+        };
+        let panicked = |_| Err(Error::internal("work in the background panicked"));
+        let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(panicked);
+        deferred.settle(result, answer);
+    };
+    Ok((promise, job))
+}
+
+fn started(result: io::Result<()>) -> Result<()> {
+    result.map_err(|error| napi::Error::from_reason(error.to_string()))
 }

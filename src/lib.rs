@@ -8,6 +8,7 @@ mod choice;
 mod embedder;
 mod env;
 mod failure;
+mod import;
 mod options;
 mod outbox;
 mod scorer;

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use knowledgepulse_embedder::LongText;
+use knowledgepulse_import as import;
 use knowledgepulse_scoring::{
     Error, Invalid, Novelty, Profiles,
     cache::{CacheOptions, Nearest},
@@ -140,6 +141,76 @@ pub fn read_cache_options(options: &JsView, path: &str) -> Read<CacheOptions> {
         }
     }
     Ok(read)
+}
+
+/// Reads the options of an import.
+pub fn read_import_options(options: &JsView) -> Read<import::Options> {
+    let known = ["format", "assumeSuccess", "confidence", "domain", "createdAt"];
+    let known = [&known[..], &["visibility", "privacyLevel", "objective", "success"]].concat();
+    let mut read = import::Options::default();
+    for (name, value) in named(options, "options", &known)? {
+        match name.as_str() {
+            "format" => read.format = Some(format(&name, &value)?),
+            "assumeSuccess" => read.assume_success = Some(assume_success(&name, &value)?),
+            "confidence" => {
+                one_of(&name, &value, &["logprobs"])?;
+                read.use_logprobs = true;
+            }
+            "domain" => read.domain = Some(string(&name, &value)?),
+            "createdAt" => {
+                let time = import::utc(&string(&name, &value)?.into());
+                let expected = "a time in ISO 8601";
+                read.created_at = Some(time.ok_or_else(|| invalid(&name, expected, &value))?);
+            }
+            "visibility" => {
+                read.visibility = one_of(&name, &value, &["private", "org", "network"])?;
+            }
+            "privacyLevel" => {
+                read.privacy_level =
+                    one_of(&name, &value, &["aggregated", "federated", "private"])?;
+            }
+            "objective" => {
+                let objective = string(&name, &value)?;
+                if objective.trim().is_empty() {
+                    return Err(invalid(&name, "a text that is not blank", &value));
+                }
+                read.objective = Some(objective);
+            }
+            _ => read.success = Some(boolean(&name, &value)?),
+        }
+    }
+    Ok(read)
+}
+
+fn format(path: &str, value: &JsView) -> Read<&'static import::Format> {
+    let names: Vec<_> = import::Format::all().iter().map(|format| format.name()).collect();
+    let name = one_of(path, value, &names)?;
+    Ok(import::Format::by_name(&name).expect("the name is one of all"))
+}
+
+/// Returns a string that is one of the `known`.
+fn one_of(path: &str, value: &JsView, known: &[&str]) -> Read<String> {
+    let found = string(path, value)?;
+    if known.contains(&&*found) {
+        return Ok(found);
+    }
+    let known: Vec<_> = known.iter().map(|name| format!("{name:?}")).collect();
+    Err(invalid(path, &known.join(", "), value))
+}
+
+fn assume_success(path: &str, value: &JsView) -> Read<import::AssumeSuccess> {
+    match value.type_of() {
+        Type::Boolean => Ok(import::AssumeSuccess::Always(value.boolean()?)),
+        Type::String if value.string()? == "skip" => Ok(import::AssumeSuccess::Skip),
+        _ => Err(invalid(path, "true, false or \"skip\"", value)),
+    }
+}
+
+fn boolean(path: &str, value: &JsView) -> Read<bool> {
+    match value.type_of() {
+        Type::Boolean => Ok(value.boolean()?),
+        _ => Err(invalid(path, "true or false", value)),
+    }
 }
 
 fn read_profiles(profiles: &JsView) -> Read<Profiles> {

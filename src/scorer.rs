@@ -8,16 +8,16 @@ use knowledgepulse_scoring::{
     scorer::{CallHandle, Input, Outcome, Reply, Work},
     trace::{self, TextWriter, Type, View},
 };
-use knowledgepulse_tasks::{fault, spawn};
+use knowledgepulse_tasks::fault;
 use napi::{
     Env, Result,
-    bindgen_prelude::{Buffer, Either4, Float32Array, ToNapiValue, Unknown},
+    bindgen_prelude::{Buffer, Either4, Float32Array, Unknown},
 };
 use napi_derive::napi;
 
 use crate::{
     bound::BoundScorer,
-    env::EnvState,
+    env::{EnvState, in_background},
     failure::or_throw,
     options,
     outbox::Deferred,
@@ -208,24 +208,4 @@ fn reply(kind: CallKind, deferred: Deferred) -> Reply {
         })
     };
     Box::new(move |result| deferred.settle(result, answer))
-}
-
-/// Does `work` on a worker thread; the promise resolves to what `answer` makes of the result.
-pub(crate) fn in_background<'env, T: Send + 'static, V: ToNapiValue>(
-    env: &'env Env,
-    work: impl FnOnce() -> knowledgepulse_scoring::Result<T> + Send + 'static,
-    answer: impl FnOnce(&Env, T) -> Result<V> + Send + 'static,
-) -> Result<Unknown<'env>> {
-    let (promise, deferred) = EnvState::of(env)?.outbox.promise(env)?;
-    let work = move || {
-        let work = || {
-            fault::point("background");
-            work()
-        };
-        let panicked = |_| Err(Error::internal("work in the background panicked"));
-        let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(panicked);
-        deferred.settle(result, answer);
-    };
-    spawn(work).map_err(|error| napi::Error::from_reason(error.to_string()))?;
-    Ok(promise)
 }

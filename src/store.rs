@@ -14,9 +14,9 @@ use napi::{
 use napi_derive::napi;
 
 use crate::{
-    env::EnvState,
+    env::{EnvState, in_background},
     failure::or_throw,
-    scorer::{Scorer, in_background},
+    scorer::Scorer,
 };
 
 /// Rounding to float32 changes the length of a vector by far less.

@@ -8,8 +8,19 @@ import {
 	evaluateValue,
 	evaluateValues,
 	explainValue,
+	type FromMessagesOptions,
+	fromMessages,
+	ImportError,
+	type ImportedTrace,
+	type ImportFailure,
+	type ImportOptions,
+	type ImportReport,
+	type ImportSource,
 	InvalidTraceError,
+	importTraces,
+	type LogFormat,
 	type NoveltyLog,
+	type Provenance,
 	peekValue,
 	type ReasoningTrace,
 	type ReasoningTraceStep,
@@ -21,6 +32,7 @@ import {
 	type ScoringWeights,
 	scoreWith,
 	status,
+	type TraceImport,
 	VectorCache,
 	type VectorCacheOptions,
 	warmup,
@@ -382,3 +394,96 @@ expectType<"idle" | "ready" | "unavailable" | undefined>()(
 new Scorer({ store: {} });
 // @ts-expect-error "off"
 new Scorer({ store, storeMode: "off" });
+
+// Importing.
+
+declare const nodeStream: NodeJS.ReadableStream;
+declare const webStream: ReadableStream<Uint8Array>;
+declare const webText: ReadableStream<string>;
+declare const chatMessages: readonly { role: "user"; content: string }[];
+const oneOfEach: ImportSource[] = [
+	"session.jsonl",
+	new URL("file:///session.jsonl"),
+	new Uint8Array(),
+	Buffer.alloc(0),
+	nodeStream,
+	webStream,
+	webText,
+	chatMessages,
+	{ name: "text", data: "{}" },
+	{ name: "stream", data: webStream },
+	{ name: "messages", data: chatMessages },
+	{ name: "object", data: { messages: chatMessages } },
+];
+for (const source of oneOfEach)
+	expectType<TraceImport<ImportedTrace>>()(importTraces(source));
+expectType<TraceImport<ImportedTrace>>()(importTraces(oneOfEach));
+expectType<TraceImport<ImportedTrace>>()(
+	importTraces(chatMessages, { errors: "reject", signal }),
+);
+const rejecting = importTraces("session.jsonl", { assumeSuccess: "skip" });
+async function readTraces() {
+	for await (const { trace, provenance } of rejecting) {
+		expectType<ReasoningTrace>()(trace);
+		expectType<Provenance>()(provenance);
+		expectType<LogFormat>()(provenance.format);
+		expectType<number | undefined>()(provenance.source.line);
+		expectType<string | null>()(provenance.key);
+		evaluateValue(trace);
+	}
+}
+expectType<ImportReport>()(rejecting.report);
+expectType<number | undefined>()(rejecting.report.inputs[0]?.traces);
+expectType<number | undefined>()(rejecting.report.inputs[0]?.skipped.late);
+// @ts-expect-error the report is not to be set
+rejecting.report = { inputs: [] };
+const collecting = importTraces("session.jsonl", { errors: "collect" });
+expectType<TraceImport>()(collecting);
+async function readItems() {
+	for await (const item of collecting) {
+		expectType<ImportedTrace | ImportFailure>()(item);
+		// @ts-expect-error it may be a failure
+		item.trace;
+		if ("error" in item) {
+			expectType<ImportError>()(item.error);
+			expectType<string>()(item.error.source);
+			expectType<number | undefined>()(item.error.line);
+			expectType<string | undefined>()(item.error.path);
+		} else expectType<ReasoningTrace>()(item.trace);
+	}
+}
+const importError: ScoringError = new ImportError("", { source: "", line: 1 });
+importTraces("session.jsonl", {
+	format: "claude-code",
+	assumeSuccess: true,
+	confidence: "logprobs",
+	domain: "code",
+	createdAt: "2026-01-01",
+	visibility: "private",
+	privacyLevel: "federated",
+	objective: "",
+	success: false,
+});
+// @ts-expect-error no such format
+importTraces("session.jsonl", { format: "cursor" });
+// @ts-expect-error no such way to assume
+importTraces("session.jsonl", { assumeSuccess: "yes" });
+// @ts-expect-error a misspelled option
+importTraces("session.jsonl", { assumesuccess: true });
+// @ts-expect-error no source
+importTraces(5);
+// @ts-expect-error no sources
+importTraces(["session.jsonl", 5]);
+// @ts-expect-error no source is missing
+importTraces();
+const messagesOptions: FromMessagesOptions = { success: true };
+const importOptions: ImportOptions = messagesOptions;
+expectType<Promise<ReasoningTrace>>()(fromMessages(chatMessages));
+fromMessages(chatMessages, messagesOptions);
+fromMessages([], { ...messagesOptions, signal });
+// @ts-expect-error no messages
+fromMessages("Hello");
+// @ts-expect-error of importTraces only
+fromMessages([], { errors: "collect" });
+
+export { importError, importOptions, readItems, readTraces };

@@ -7,6 +7,8 @@
 mod cancel;
 pub mod fault;
 mod pool;
+mod queue;
 
 pub use cancel::CancelToken;
 pub use pool::{available_cores, join, spawn};
+pub use queue::enqueue;

@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import util from "node:util";
+import {
+	ImportError,
+	importTraces,
+	ScoringError,
+} from "@knowledgepulse/scoring";
+import {
+	all,
+	assumed,
+	chunked,
+	conversation,
+	importErrorOf,
+	lines,
+	summary,
+} from "../support/imports.mjs";
+
+const own = (confidence) => ({
+	...{ "@type": "ReasoningTrace", id: "kp:trace:own" },
+	metadata: { task_domain: "code", success: true },
+	task: { objective: "own" },
+	steps: [{ type: "thought", content: "a" }],
+	outcome: { confidence },
+});
+
+/** Logs with one error each: its code, line and path, and options. */
+const logs = {
+	"no JSON": [
+		`${lines("one")}{"messages": [}\n${lines("two")}`,
+		"INVALID_JSON",
+		2,
+	],
+	"a number that is none": ['{"messages": [], "n": NaN}', "INVALID_JSON", 1],
+	"a document that is cut off": ['[\n {"role": "user"', "INVALID_JSON", 2],
+	"no UTF-8": [
+		Buffer.concat([
+			...[Buffer.from(lines("one")), Buffer.of(123, 255, 10)],
+			Buffer.from(lines("two")),
+		]),
+		...["INVALID_UTF8", 2],
+	],
+	"nothing known": ['{"hello": "world"}', "UNKNOWN_FORMAT", undefined],
+	nothing: [new Uint8Array(), "UNKNOWN_FORMAT", undefined],
+	"another format": [
+		lines("one"),
+		"UNKNOWN_FORMAT",
+		undefined,
+		{ format: "pi" },
+	],
+	"a trace that is none": [
+		`${lines("one")}${JSON.stringify(own(5))}\n${lines("two")}`,
+		...["INVALID_TRACE", 2],
+	],
+};
+
+for (const [what, [data, code, line, options]] of Object.entries(logs)) {
+	const source = { name: "my log", data };
+	const objectives =
+		line === 2 && !what.startsWith("a document") ? ["one", "two"] : [];
+
+	test(`importTraces rejects ${what} after the traces before it`, async () => {
+		const imported = importTraces(source, { ...assumed, ...options });
+		for (const objective of objectives.slice(0, 1)) {
+			const { value } = await imported.next();
+			assert.equal(value.trace.task.objective, objective);
+		}
+		const error = await importErrorOf(imported.next());
+		assert.ok(error instanceof ImportError && error instanceof ScoringError);
+		assert.deepEqual(
+			[error.code, error.source, error.line],
+			[code, "my log", line],
+		);
+		assert.equal("line" in error, line !== undefined);
+		const place = line === undefined ? "my log" : `my log:${line}`;
+		assert.ok(error.message.startsWith(`${place}: `), error.message);
+		assert.match(util.inspect(error), /^ImportError: my log/);
+		assert.deepEqual(await imported.next(), { done: true, value: undefined });
+	});
+
+	test(`importTraces collects ${what} in its place`, async () => {
+		const imported = importTraces(source, {
+			...{ ...assumed, ...options, errors: "collect" },
+		});
+		const items = await all(imported);
+		const [first, ...others] = objectives;
+		const expected = first ? [first, code, ...others] : [code];
+		assert.deepEqual(summary(items), expected);
+		const { error } = items[first ? 1 : 0];
+		assert.ok(error instanceof ImportError);
+		const [input] = imported.report.inputs;
+		assert.equal(input.traces, objectives.length);
+		assert.deepEqual(input.errors, [
+			{ code, line: line ?? null, message: error.message },
+		]);
+	});
+}
+
+test("importTraces has the path of what is wrong in a trace", async () => {
+	const imported = importTraces({ name: "n", data: [own(5)] });
+	const error = await importErrorOf(imported.next());
+	assert.equal(error.path, "outcome.confidence");
+});
+
+test("importTraces rejects a run without a known success until it is told what to assume", async () => {
+	const messages = conversation("one");
+	const error = await importErrorOf(importTraces(messages).next());
+	assert.equal(error.code, "SUCCESS_UNKNOWN");
+	for (const assumeSuccess of [true, false]) {
+		const [{ trace, provenance }] = await all(
+			importTraces(messages, { assumeSuccess }),
+		);
+		assert.equal(trace.metadata.success, assumeSuccess);
+		assert.equal(trace.outcome.confidence, assumeSuccess ? 0.8 : 0.2);
+		assert.equal(provenance.successFrom, "assumed");
+	}
+	const imported = importTraces(messages, { assumeSuccess: "skip" });
+	assert.deepEqual(await all(imported), []);
+	assert.deepEqual(imported.report.inputs[0].skipped, { success_unknown: 1 });
+});
+
+test("importTraces collects errors of many sources, each with its name", async () => {
+	const names = ["a", "b", "c", "d"];
+	const imported = importTraces(
+		names.map((name) => ({ name, data: chunked([lines(name), "{\n", "}\n"]) })),
+		{ ...assumed, errors: "collect" },
+	);
+	const items = await all(imported);
+	assert.deepEqual(
+		items.map(({ trace, error }) =>
+			trace ? trace.task.objective : `${error.source}:${error.line}`,
+		),
+		names.flatMap((name) => [name, `${name}:2`, `${name}:3`]),
+	);
+	for (const { traces, errors } of imported.report.inputs)
+		assert.deepEqual([traces, errors.length], [1, 2]);
+});
+
+test("ImportError has no line and path unless they are given", () => {
+	const cause = new Error("cause");
+	const error = new ImportError("text", { code: "C", source: "s", cause });
+	assert.deepEqual({ ...error }, { code: "C", source: "s" });
+	assert.equal(error.cause, cause);
+	assert.equal(error.name, "ImportError");
+	assert.deepEqual(
+		{ ...new ImportError("text", { line: 5, path: "p" }) },
+		{ code: undefined, path: "p", source: undefined, line: 5 },
+	);
+	assert.deepEqual(Object.keys(new ImportError("text")), ["code", "source"]);
+});

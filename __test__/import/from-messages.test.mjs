@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
+import { test } from "node:test";
+import { evaluateValue, fromMessages } from "@knowledgepulse/scoring";
+import { conversation, importErrorOf } from "../support/imports.mjs";
+
+const input = { path: "a.txt" };
+
+/** The same run, as different libraries have it. */
+const dialects = {
+	"the AI SDK": [
+		{ role: "system", content: "Be brief." },
+		{ role: "user", content: [{ type: "text", text: "Read a.txt" }] },
+		{
+			role: "assistant",
+			content: [
+				{ type: "reasoning", text: "It is a file." },
+				{ type: "tool-call", toolCallId: "1", toolName: "read", input },
+			],
+		},
+		{
+			role: "tool",
+			content: [
+				{
+					...{ type: "tool-result", toolCallId: "1", toolName: "read" },
+					output: { type: "error-text", value: "no such file" },
+				},
+			],
+		},
+		{
+			role: "assistant",
+			content: [
+				{ type: "tool-call", toolCallId: "2", toolName: "list", input: {} },
+			],
+		},
+		{
+			role: "tool",
+			content: [
+				{
+					...{ type: "tool-result", toolCallId: "2", toolName: "list" },
+					output: { type: "text", value: "b.txt" },
+				},
+			],
+		},
+		{ role: "assistant", content: "There is only b.txt." },
+	],
+	OpenAI: [
+		{ role: "developer", content: "Be brief." },
+		{ role: "user", content: "Read a.txt" },
+		{
+			...{ role: "assistant", content: null },
+			reasoning_content: "It is a file.",
+			tool_calls: [
+				{
+					...{ id: "1", type: "function" },
+					function: { name: "read", arguments: JSON.stringify(input) },
+				},
+			],
+		},
+		{ role: "tool", tool_call_id: "1", content: '{"error":"no such file"}' },
+		{
+			...{ role: "assistant", content: null },
+			tool_calls: [
+				{
+					...{ id: "2", type: "function" },
+					function: { name: "list", arguments: "{}" },
+				},
+			],
+		},
+		{ role: "tool", tool_call_id: "2", content: "b.txt" },
+		{ role: "assistant", content: "There is only b.txt." },
+	],
+	Anthropic: [
+		{ role: "user", content: "Read a.txt" },
+		{
+			role: "assistant",
+			content: [
+				{ type: "thinking", thinking: "It is a file.", signature: "s" },
+				{ type: "tool_use", id: "1", name: "read", input },
+			],
+		},
+		{
+			role: "user",
+			content: [
+				{
+					...{ type: "tool_result", tool_use_id: "1", is_error: true },
+					content: "no such file",
+				},
+			],
+		},
+		{
+			role: "assistant",
+			content: [{ type: "tool_use", id: "2", name: "list", input: {} }],
+		},
+		{
+			role: "user",
+			content: [{ type: "tool_result", tool_use_id: "2", content: "b.txt" }],
+		},
+		{
+			role: "assistant",
+			content: [{ type: "text", text: "There is only b.txt." }],
+		},
+	],
+};
+
+for (const [name, messages] of Object.entries(dialects)) {
+	test(`fromMessages reads messages of ${name}`, async () => {
+		const trace = await fromMessages(messages, { success: true });
+		assert.equal(trace.task.objective, "Read a.txt");
+		const failure =
+			name === "OpenAI" ? '{"error":"no such file"}' : "no such file";
+		assert.deepEqual(
+			trace.steps.map(({ step_id, ...step }) => step),
+			[
+				{ type: "thought", content: "It is a file." },
+				{ type: "tool_call", tool: { name: "read" }, input },
+				{ type: "observation", content: failure },
+				{ type: "error_recovery", tool: { name: "list" }, input: {} },
+				{ type: "observation", content: "b.txt" },
+				{ type: "thought", content: "There is only b.txt." },
+			],
+		);
+		assert.equal(trace.metadata.success, true);
+		assert.equal(trace.outcome.result_summary, "There is only b.txt.");
+		const score = await evaluateValue(trace);
+		assert.ok(score > 0 && score <= 1);
+	});
+}
+
+test("fromMessages gives the same trace for the same messages", async () => {
+	const { OpenAI } = dialects;
+	const traces = await Promise.all(
+		[1, 2, 3].map(() => fromMessages(OpenAI, { success: true })),
+	);
+	assert.deepEqual(traces[1], traces[0]);
+	assert.deepEqual(traces[2], traces[0]);
+	const failed = await fromMessages(OpenAI, { success: false });
+	assert.equal(failed.id, traces[0].id);
+	const other = await fromMessages(OpenAI.slice(0, -1), { success: true });
+	assert.notEqual(other.id, traces[0].id);
+});
+
+test("fromMessages reads the messages before it returns", async () => {
+	const messages = conversation("one");
+	const pending = fromMessages(messages, { success: true });
+	messages[0].content = "two";
+	messages.length = 1;
+	const trace = await pending;
+	assert.deepEqual([trace.task.objective, trace.steps.length], ["one", 1]);
+});
+
+test("fromMessages rejects with NO_TRACE for messages that give none", async () => {
+	const none = {
+		nothing: [],
+		"no messages": [{ hello: "world" }],
+		"only a system message": [{ role: "system", content: "Be brief." }],
+		"no answer": conversation("one").slice(0, 1),
+	};
+	for (const [name, messages] of Object.entries(none)) {
+		const error = await importErrorOf(
+			fromMessages(messages, { success: true }),
+		);
+		assert.equal(error.code, "NO_TRACE", name);
+		assert.equal(error.source, "messages");
+	}
+	const skipped = fromMessages(conversation("one"), { assumeSuccess: "skip" });
+	const error = await importErrorOf(skipped);
+	assert.equal(error.code, "NO_TRACE");
+	assert.match(error.message, /success_unknown 1/);
+});
+
+test("fromMessages needs to know whether the run succeeded", async () => {
+	const error = await importErrorOf(fromMessages(conversation("one")));
+	assert.deepEqual([error.code, error.source], ["SUCCESS_UNKNOWN", "messages"]);
+});
+
+test("fromMessages refuses what are no messages", async () => {
+	for (const messages of [undefined, null, 5, "[]", {}, new Set()])
+		await assert.rejects(fromMessages(messages), {
+			...{ name: "ScoringError", code: "INVALID_OPTION", path: "messages" },
+		});
+	const odd = [{ role: "user", content: 10n }];
+	const error = await importErrorOf(fromMessages(odd, { success: true }));
+	assert.deepEqual([error.code, error.source], ["INVALID_OPTION", "messages"]);
+});
+
+test("fromMessages rejects with the reason of its signal", async () => {
+	const controller = new AbortController();
+	const { signal } = controller;
+	const options = { success: true, signal };
+	const pending = fromMessages(conversation("one"), options);
+	controller.abort("enough");
+	const later = fromMessages(conversation("one"), options);
+	for (const call of [pending, later])
+		assert.equal(await call.catch((reason) => reason), "enough");
+	assert.equal(getEventListeners(signal, "abort").length, 0);
+});

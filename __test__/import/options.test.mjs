@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fromMessages, importTraces } from "@knowledgepulse/scoring";
+import { all, assumed, conversation, lines } from "../support/imports.mjs";
+
+const messages = conversation("one");
+
+/** The item that an import of one run gives. */
+async function only(options, source = messages) {
+	const items = await all(importTraces(source, options));
+	assert.equal(items.length, 1);
+	return items[0];
+}
+
+test("importTraces has defaults for what a log does not say", async () => {
+	const { trace, provenance } = await only(assumed);
+	const { id, ...others } = trace;
+	assert.match(id, /^kp:trace:[0-9a-f-]{36}$/);
+	assert.deepEqual(others, {
+		"@context": "https://openknowledgepulse.org/schema/v1",
+		"@type": "ReasoningTrace",
+		metadata: {
+			created_at: "1970-01-01T00:00:00.000Z",
+			task_domain: "general",
+			success: true,
+			quality_score: 0,
+			visibility: "network",
+			privacy_level: "aggregated",
+			framework: "messages",
+		},
+		task: { objective: "one" },
+		steps: [{ step_id: 0, type: "thought", content: "Done." }],
+		outcome: { result_summary: "Done.", confidence: 0.8 },
+	});
+	assert.deepEqual(provenance, {
+		importer: 1,
+		format: "messages",
+		source: { name: "source", line: 1 },
+		key: null,
+		objectiveFrom: "human",
+		successFrom: "assumed",
+		confidenceFrom: "default",
+		createdAtFrom: "none",
+		domainFrom: "default",
+		skipped: {},
+	});
+});
+
+test("importTraces takes options for what a log does not say", async () => {
+	const { trace, provenance } = await only({
+		objective: "another",
+		success: false,
+		domain: "cooking",
+		createdAt: "2026-01-02T03:04:05+01:00",
+		visibility: "org",
+		privacyLevel: "private",
+	});
+	assert.equal(trace.task.objective, "another");
+	assert.equal(trace.steps.length, 2);
+	assert.deepEqual(trace.metadata, {
+		created_at: "2026-01-02T02:04:05.000Z",
+		task_domain: "cooking",
+		success: false,
+		quality_score: 0,
+		visibility: "org",
+		privacy_level: "private",
+		framework: "messages",
+	});
+	assert.equal(trace.outcome.confidence, 0.2);
+	const { objectiveFrom, successFrom, createdAtFrom, domainFrom } = provenance;
+	assert.deepEqual(
+		[objectiveFrom, successFrom, createdAtFrom, domainFrom],
+		["option", "option", "option", "option"],
+	);
+});
+
+test("importTraces takes the confidence from the probabilities of tokens", async () => {
+	const answer = {
+		...{ messages: [messages[0]], success: true },
+		choices: [
+			{
+				message: messages[1],
+				logprobs: { content: [{ logprob: -0.1 }, { logprob: -0.3 }] },
+			},
+		],
+	};
+	const source = { name: "n", data: answer };
+	const { trace, provenance } = await only(
+		{ ...assumed, confidence: "logprobs" },
+		source,
+	);
+	assert.equal(trace.outcome.confidence, 0.818731);
+	assert.equal(provenance.confidenceFrom, "logprobs");
+	assert.equal((await only(assumed, source)).trace.outcome.confidence, 0.8);
+});
+
+test("importTraces treats undefined as no option", async () => {
+	const names = [
+		...["confidence", "createdAt", "domain", "errors", "format", "objective"],
+		...["privacyLevel", "signal", "success", "visibility"],
+	];
+	const nothing = Object.fromEntries(names.map((name) => [name, undefined]));
+	const { trace } = await only({ ...nothing, ...assumed });
+	assert.deepEqual(trace, (await only(assumed)).trace);
+	await assert.rejects(only({ assumeSuccess: undefined }), {
+		code: "SUCCESS_UNKNOWN",
+	});
+});
+
+/** Values that options do not take. */
+const wrong = {
+	format: ["claude", "Messages", "", 5, null, true],
+	assumeSuccess: ["true", "Skip", 1, null],
+	confidence: ["default", true, 0.5, null],
+	domain: [5, null, {}],
+	createdAt: ["yesterday", "", 5, null, {}],
+	visibility: ["public", 5, null],
+	privacyLevel: ["none", 5, null],
+	objective: [5, null, {}, " "],
+	success: ["yes", 1, null],
+	errors: ["ignore", true, null],
+	signal: [5, null, {}],
+};
+
+for (const [path, values] of Object.entries(wrong)) {
+	test(`importTraces and fromMessages refuse other values of ${path}`, async () => {
+		for (const value of values) {
+			const options = { ...assumed, [path]: value };
+			const expected = { name: "ScoringError", code: "INVALID_OPTION", path };
+			assert.throws(
+				() => importTraces(messages, options),
+				expected,
+				`${path}: ${value}`,
+			);
+			await assert.rejects(fromMessages(messages, options), expected);
+		}
+	});
+}
+
+test("importTraces and fromMessages refuse unknown options, and name the nearest", async () => {
+	const options = { assumeSucces: true };
+	const expected = {
+		...{ code: "INVALID_OPTION", path: "assumeSucces" },
+		message: /did you mean assumeSuccess\?/,
+	};
+	assert.throws(() => importTraces(messages, options), expected);
+	await assert.rejects(fromMessages(messages, options), expected);
+	for (const options of [null, 5, "collect"]) {
+		const expected = { code: "INVALID_OPTION", path: "options" };
+		assert.throws(() => importTraces(messages, options), expected);
+		await assert.rejects(fromMessages(messages, options), expected);
+	}
+	for (const name of ["errors", "format"])
+		await assert.rejects(fromMessages(messages, { [name]: undefined }), {
+			...{ code: "INVALID_OPTION", path: name },
+		});
+});
+
+test("importTraces skips what is not of the given format", async () => {
+	const log = `{"hello": "world"}\n${lines("one")}`;
+	const imported = importTraces(log, { ...assumed, format: "messages" });
+	assert.equal((await all(imported)).length, 1);
+	assert.deepEqual(imported.report.inputs[0].skipped, { unknown_record: 1 });
+});

@@ -1,0 +1,413 @@
+import assert from "node:assert/strict";
+import { getEventListeners, once } from "node:events";
+import {
+	createReadStream,
+	readdirSync,
+	readlinkSync,
+	writeFileSync,
+} from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { describe, test } from "node:test";
+import {
+	setTimeout as sleep,
+	setImmediate as turn,
+} from "node:timers/promises";
+import { Worker } from "node:worker_threads";
+import { importTraces } from "@knowledgepulse/scoring";
+import {
+	all,
+	assumed,
+	chunked,
+	conversation,
+	lines,
+	summaryOf,
+} from "../support/imports.mjs";
+import { temporaryFolder } from "../support/model-folder.mjs";
+
+const three = [lines("one"), lines("two"), lines("three")];
+
+/** A file with three runs, for the test `t`. */
+function file(t) {
+	const path = join(temporaryFolder(t), "log.jsonl");
+	writeFileSync(path, three.join(""));
+	return path;
+}
+
+/** Whether this process has a file open; undefined where that is not to be seen. */
+function isOpen(path) {
+	if (process.platform !== "linux") return undefined;
+	return readdirSync("/proc/self/fd").some((fd) => {
+		try {
+			return readlinkSync(`/proc/self/fd/${fd}`) === path;
+		} catch {
+			return false;
+		}
+	});
+}
+
+/** A web stream with these chunks that never ends. */
+function webStream(...chunks) {
+	const state = { isCancelled: false };
+	const stream = new ReadableStream({
+		start: (controller) => {
+			for (const chunk of chunks) controller.enqueue(Buffer.from(chunk));
+		},
+		cancel: () => {
+			state.isCancelled = true;
+		},
+	});
+	return Object.assign(stream, { state });
+}
+
+/** A Node.js stream with these chunks that never ends. */
+function nodeStream(...chunks) {
+	const stream = new Readable({ read() {} });
+	for (const chunk of chunks) stream.push(chunk);
+	return stream;
+}
+
+test("importTraces reads nothing before the first item is asked for", async () => {
+	const stream = chunked(three);
+	const imported = importTraces([stream, "nowhere.jsonl"], assumed);
+	await sleep(10);
+	assert.equal(stream.state.read, 0);
+	assert.deepEqual(imported.report, { inputs: [] });
+	await imported.return();
+});
+
+test("importTraces does not read ahead of what is asked for", async () => {
+	const stream = chunked(three);
+	const imported = importTraces(stream, assumed);
+	for (const read of [1, 2, 3]) {
+		await imported.next();
+		await sleep(10);
+		assert.equal(stream.state.read, read);
+	}
+	assert.deepEqual(await imported.next(), { done: true, value: undefined });
+});
+
+test("importTraces hands over a trace while its stream goes on", async () => {
+	const imported = importTraces(nodeStream(three[0]), assumed);
+	const { value } = await imported.next();
+	assert.equal(value.trace.task.objective, "one");
+	await imported.return();
+});
+
+test("importTraces answers calls of next() in their order", async () => {
+	const imported = importTraces(three.join(""), assumed);
+	const calls = Array.from({ length: 5 }, () => imported.next());
+	const found = (await Promise.all(calls)).map(
+		({ value }) => value?.trace.task.objective,
+	);
+	assert.deepEqual(found, ["one", "two", "three", undefined, undefined]);
+});
+
+test("importTraces has a report at any time", async () => {
+	const imported = importTraces([three.join(""), chunked(three)], assumed);
+	const counts = () => imported.report.inputs.map(({ traces }) => traces);
+	assert.deepEqual(counts(), []);
+	await imported.next();
+	assert.equal(counts().length, 1);
+	await all(imported);
+	assert.deepEqual(counts(), [3, 3]);
+	assert.deepEqual(imported.report.inputs[1], {
+		...{ name: "sources[1]", formats: ["messages"], traces: 3 },
+		...{ skipped: {}, errors: [] },
+	});
+});
+
+test("importTraces reads the same from chunks of any length", async () => {
+	const text = lines("é 漢 😀", "\ud800 alone", "end").repeat(3);
+	const expected = await all(importTraces({ name: "n", data: text }, assumed));
+	assert.equal(expected.length, 9);
+	const bytes = Buffer.from(text);
+	for (const length of [1, 2, 3, 7, 64, 1000])
+		for (const whole of [text, bytes]) {
+			const chunks = [];
+			for (let start = 0; start < whole.length; start += length)
+				chunks.push(whole.slice(start, start + length));
+			const data = chunked(chunks);
+			const found = await all(importTraces({ name: "n", data }, assumed));
+			assert.deepEqual(found, expected, `${typeof whole} by ${length}`);
+		}
+});
+
+test("importTraces reads what is longer than one piece", async (t) => {
+	const texts = Array.from(
+		{ length: 40 },
+		(_, n) => `${n} ${"é".repeat(50_000)}`,
+	);
+	const text = lines(...texts);
+	assert.ok(text.length > 2 ** 20 && text.length % 2 ** 20 !== 0);
+	const path = join(temporaryFolder(t), "large.jsonl");
+	writeFileSync(path, text);
+	for (const source of [path, text, Buffer.from(text), chunked([text])])
+		assert.deepEqual(await summaryOf(importTraces(source, assumed)), texts);
+});
+
+describe("importTraces that ends early", () => {
+	/** Ways to end an import of which one item was taken, with what then holds. */
+	const ways = {
+		"by leaving the loop": async (make) => {
+			for await (const _ of make({})) break;
+		},
+		"by an error in the loop": async (make) => {
+			const loop = async () => {
+				for await (const _ of make({})) throw new Error("mine");
+			};
+			await assert.rejects(loop(), { message: "mine" });
+		},
+		"by a signal between items": async (make) => {
+			const controller = new AbortController();
+			const imported = make({ signal: controller.signal });
+			await imported.next();
+			controller.abort("enough");
+			await assert.rejects(imported.next(), (reason) => reason === "enough");
+			assert.equal((await imported.next()).done, true);
+			const listeners = getEventListeners(controller.signal, "abort");
+			assert.equal(listeners.length, 0);
+		},
+		"by return() before the first item": async (make) => {
+			const imported = make({});
+			assert.deepEqual(await imported.return(5), { done: true, value: 5 });
+			assert.equal((await imported.next()).done, true);
+		},
+	};
+
+	for (const [way, end] of Object.entries(ways)) {
+		test(`importTraces closes files ${way}`, async (t) => {
+			const path = file(t);
+			await end((options) =>
+				importTraces([path, path], { ...assumed, ...options }),
+			);
+			assert.ok(!isOpen(path));
+		});
+
+		test(`importTraces closes all streams ${way}`, async () => {
+			const [first, second] = [nodeStream(three[0]), nodeStream(three[0])];
+			await end((options) =>
+				importTraces([first, second], { ...assumed, ...options }),
+			);
+			assert.ok(first.destroyed && second.destroyed);
+		});
+
+		test(`importTraces cancels web streams ${way}`, async () => {
+			const [first, second] = [webStream(three[0]), webStream(three[0])];
+			await end((options) =>
+				importTraces([first, second], { ...assumed, ...options }),
+			);
+			assert.ok(first.state.isCancelled && second.state.isCancelled);
+		});
+	}
+});
+
+test("importTraces ends a generator that it has begun, and waits for it", async () => {
+	const stream = chunked(three);
+	for await (const _ of importTraces(stream, assumed)) break;
+	assert.deepEqual(stream.state, { read: 1, isClosed: true });
+});
+
+test("importTraces closes what follows an error", async () => {
+	const streams = [nodeStream("no JSON\n"), nodeStream(), webStream()];
+	await assert.rejects(importTraces(streams).next(), { code: "INVALID_JSON" });
+	assert.ok(streams[0].destroyed && streams[1].destroyed);
+	assert.ok(streams[2].state.isCancelled);
+});
+
+for (const [kind, make] of Object.entries({
+	"a Node.js stream": nodeStream,
+	"a web stream": webStream,
+	"a generator": () =>
+		(async function* () {
+			await new Promise(() => {});
+			yield "";
+		})(),
+})) {
+	test(`importTraces need not wait for ${kind} when its signal is aborted`, async () => {
+		const controller = new AbortController();
+		const { signal } = controller;
+		const stream = make();
+		const imported = importTraces(stream, { signal });
+		const pending = imported.next();
+		await sleep(5);
+		const reason = new Error("no longer needed");
+		controller.abort(reason);
+		await assert.rejects(pending, reason);
+		assert.equal(getEventListeners(signal, "abort").length, 0);
+		assert.ok(stream.destroyed ?? stream.state?.isCancelled ?? true);
+	});
+
+	test(`importTraces need not wait for ${kind} when it is ended`, async () => {
+		const stream = make();
+		const imported = importTraces(stream);
+		const pending = imported.next();
+		await sleep(5);
+		assert.deepEqual(await imported.return(), { done: true, value: undefined });
+		assert.deepEqual(await pending, { done: true, value: undefined });
+		assert.ok(stream.destroyed ?? stream.state?.isCancelled ?? true);
+	});
+}
+
+test("importTraces rejects with the reason of a signal that is aborted already", async () => {
+	for (const reason of [new Error("no"), "no", 0]) {
+		const stream = nodeStream();
+		const signal = AbortSignal.abort(reason);
+		for (const errors of ["reject", "collect"]) {
+			const imported = importTraces(stream, { signal, errors });
+			const caught = await imported.next().then(
+				() => assert.fail("not rejected"),
+				(error) => error,
+			);
+			assert.equal(caught, reason);
+		}
+		assert.ok(stream.destroyed);
+		assert.equal(getEventListeners(signal, "abort").length, 0);
+	}
+});
+
+test("importTraces can be aborted at any turn of the event loop", async (t) => {
+	const path = file(t);
+	for (let turns = 0; turns < 60; turns++) {
+		const controller = new AbortController();
+		const { signal } = controller;
+		const stream = nodeStream(...three);
+		const found = all(importTraces([path, stream], { ...assumed, signal }));
+		for (let count = 0; count < turns; count++) await turn();
+		controller.abort();
+		await assert.rejects(found, { name: "AbortError" });
+		assert.ok(stream.destroyed);
+		assert.equal(getEventListeners(signal, "abort").length, 0);
+	}
+	// What was being read is read to its end first.
+	while (isOpen(path)) await sleep(1);
+});
+
+test("importTraces leaves no listener on its signal", async () => {
+	const { signal } = new AbortController();
+	const imports = [1, 2, 3].map(() =>
+		importTraces(three.join(""), { ...assumed, signal }),
+	);
+	assert.equal(getEventListeners(signal, "abort").length, 0);
+	await Promise.all(imports.map(all));
+	assert.equal(getEventListeners(signal, "abort").length, 0);
+});
+
+test("importTraces ignores a signal that is aborted after the end", async () => {
+	const controller = new AbortController();
+	const { signal } = controller;
+	const imported = importTraces(three[0], { ...assumed, signal });
+	await all(imported);
+	controller.abort();
+	assert.equal((await imported.next()).done, true);
+	assert.equal(imported.report.inputs[0].traces, 1);
+});
+
+test("importTraces rejects with what a stream throws, after the traces before it", async () => {
+	const mine = new Error("mine");
+	async function* failing() {
+		yield three[0];
+		throw mine;
+	}
+	const imported = importTraces([failing(), three[1]], assumed);
+	assert.equal((await imported.next()).value.trace.task.objective, "one");
+	await assert.rejects(imported.next(), mine);
+	assert.equal((await imported.next()).done, true);
+});
+
+test("importTraces collects what streams throw, and goes on", async () => {
+	const mine = new Error("mine");
+	async function* failing() {
+		yield three[0];
+		yield three[1].trimEnd();
+		throw mine;
+	}
+	const imported = importTraces(
+		[failing(), nodeStream().destroy(mine), "nowhere.jsonl", three[2]],
+		{ ...assumed, errors: "collect" },
+	);
+	const items = await all(imported);
+	assert.deepEqual(
+		items.map(({ trace, error }) => trace?.task.objective ?? error.source),
+		["one", "two", "sources[0]", "sources[1]", "nowhere.jsonl", "three"],
+	);
+	const errors = items.flatMap(({ error }) => error ?? []);
+	for (const error of errors) assert.equal(error.code, "UNREADABLE");
+	assert.deepEqual(
+		errors.map(({ cause }) => cause.code ?? cause),
+		[mine, mine, "ENOENT"],
+	);
+	assert.deepEqual(
+		imported.report.inputs.map(({ name, traces, errors }) => [
+			...[name, traces, errors.map(({ code, line }) => [code, line])],
+		]),
+		[
+			["sources[0]", 2, [["UNREADABLE", null]]],
+			["sources[1]", 0, [["UNREADABLE", null]]],
+			["nowhere.jsonl", 0, [["UNREADABLE", null]]],
+			["sources[3]", 1, []],
+		],
+	);
+});
+
+test("importTraces survives a stream that fails before its turn", async () => {
+	const failing = createReadStream("nowhere.jsonl");
+	const closed = new Promise((resolve) => failing.on("close", resolve));
+	const imported = importTraces([three.join(""), failing], assumed);
+	await imported.next();
+	await closed;
+	await assert.rejects(all(imported), { code: "ENOENT" });
+});
+
+test("importTraces rejects with the error of Node.js for a folder", async (t) => {
+	await assert.rejects(importTraces(temporaryFolder(t)).next(), {
+		code: "EISDIR",
+	});
+});
+
+test("importTraces ends with its worker", async () => {
+	const body = `
+		const { parentPort, workerData } = require("node:worker_threads");
+		const { importTraces } = require(workerData.entry);
+		parentPort.postMessage("begun");
+		(async () => {
+			for (;;)
+				for await (const _ of importTraces(workerData.log, { assumeSuccess: true }));
+		})();
+	`;
+	const entry = createRequire(import.meta.url).resolve(
+		"@knowledgepulse/scoring",
+	);
+	const log = lines(...Array.from({ length: 5000 }, (_, n) => `run ${n}`));
+	for (const delay of [0, 5, 20, 50]) {
+		const worker = new Worker(body, { eval: true, workerData: { entry, log } });
+		await once(worker, "message");
+		await sleep(delay);
+		assert.equal(await worker.terminate(), 1);
+	}
+});
+
+test("importTraces does not block the event loop", async () => {
+	// Long to read, and hardly anything of it in the trace.
+	const ballast = { role: "system", content: "x ".repeat(2 ** 24) };
+	const messages = [ballast, ...conversation("one")];
+	const text = JSON.stringify({ messages });
+	const began = performance.now();
+	let isOver = false;
+	const importing = summaryOf(importTraces(Buffer.from(text), assumed)).finally(
+		() => {
+			isOver = true;
+		},
+	);
+	let longest = 0;
+	for (let last = performance.now(); !isOver; ) {
+		await turn();
+		const now = performance.now();
+		longest = Math.max(longest, now - last);
+		last = now;
+	}
+	assert.equal((await importing).join().slice(0, 9), "one");
+	const whole = performance.now() - began;
+	assert.ok(longest < Math.max(25, whole / 3), `${longest} ms of ${whole} ms`);
+});

@@ -1,0 +1,64 @@
+/** Conversations to import, and what imports give. */
+
+import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+
+/** Recorded logs, in a folder for each format; not part of the repository. */
+export const logs = fileURLToPath(
+	new URL("../../../shared/logs/", import.meta.url),
+);
+
+/** Messages of one run, which asks for `objective`. */
+export const conversation = (objective, answer = "Done.") => [
+	{ role: "user", content: objective },
+	{ role: "assistant", content: answer },
+];
+
+/** Runs as the lines of a log, each with its line end. */
+export const lines = (...objectives) =>
+	objectives
+		.map((text) => `${JSON.stringify({ messages: conversation(text) })}\n`)
+		.join("");
+
+/** What `lines` needs to become traces. */
+export const assumed = { assumeSuccess: true };
+
+/** All items of an import. */
+export async function all(imported) {
+	const items = [];
+	for await (const item of imported) items.push(item);
+	return items;
+}
+
+/** The objectives of traces, and the codes of errors. */
+export const summary = (items) =>
+	items.map(({ trace, error }) => trace?.task.objective ?? error.code);
+
+/** The objectives and codes that an import gives. */
+export const summaryOf = async (imported) => summary(await all(imported));
+
+/** The chunks as a stream, which records how far it was read and whether it was closed. */
+export function chunked(chunks) {
+	const state = { read: 0, isClosed: false };
+	async function* stream() {
+		try {
+			for (const chunk of chunks) {
+				state.read += 1;
+				yield chunk;
+			}
+		} finally {
+			state.isClosed = true;
+		}
+	}
+	return Object.assign(stream(), { state });
+}
+
+/** Fails unless the promise rejects with an ImportError; returns that. */
+export async function importErrorOf(promise) {
+	const error = await promise.then(
+		() => assert.fail("not rejected"),
+		(thrown) => thrown,
+	);
+	assert.equal(error.name, "ImportError", String(error));
+	return error;
+}

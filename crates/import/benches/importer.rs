@@ -1,0 +1,69 @@
+//! Bytes of logs imported in a second, on one thread.
+
+use std::{fs, path::Path};
+
+use divan::{Bencher, counter::BytesCount};
+use knowledgepulse_import::{AssumeSuccess, Importer, Options};
+
+/// About how much is imported at once.
+const BYTES: usize = 20 << 20;
+
+/// The size of the pieces that JavaScript hands over.
+const PIECE: usize = 1 << 20;
+
+fn main() {
+    divan::main();
+}
+
+/// Returns recorded sessions of Claude Code again and again, each time with other ids.
+fn sessions() -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/logs/claude-code");
+    let mut files: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| {
+        path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"session-"))
+    });
+    files.sort();
+    let sessions: Vec<_> = files.iter().map(|path| fs::read_to_string(path).unwrap()).collect();
+    let ids =
+        regex::Regex::new(r#"("(?:uuid|parentUuid|logicalParentUuid|sessionId)": ?")[0-9a-f]{8}"#);
+    let ids = ids.unwrap();
+    let mut log = String::new();
+    for (round, session) in sessions.iter().cycle().enumerate() {
+        if log.len() > BYTES {
+            break;
+        }
+        log.push_str(&ids.replace_all(session, format!("${{1}}{round:08x}")));
+    }
+    log.into_bytes()
+}
+
+#[divan::bench]
+fn claude_code(bencher: Bencher) {
+    let log = sessions();
+    bencher.counter(BytesCount::of_slice(&log)).bench(|| {
+        let assume_success = Some(AssumeSuccess::Always(true));
+        let mut importer =
+            Importer::new(Options { assume_success, ..Options::default() }, Vec::new());
+        importer.open("sessions.jsonl", None);
+        let mut traces = 0;
+        for piece in log.chunks(PIECE) {
+            importer.push(piece);
+            traces += std::iter::from_fn(|| importer.next()).filter(Result::is_ok).count();
+        }
+        importer.end();
+        traces += std::iter::from_fn(|| importer.next()).filter(Result::is_ok).count();
+        traces
+    });
+}
+
+/// Parsing alone, for comparison.
+#[divan::bench]
+fn serde_json(bencher: Bencher) {
+    let log = sessions();
+    bencher.counter(BytesCount::of_slice(&log)).bench(|| {
+        log.split(|byte| *byte == b'\n')
+            .filter(|line| serde_json::from_slice::<serde_json::Value>(line).is_ok())
+            .count()
+    });
+}

@@ -1,0 +1,56 @@
+//! What can be wrong with an input.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+/// What is wrong, as a stable code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Code {
+    /// A line or document is not JSON.
+    InvalidJson,
+    /// A line is not UTF-8.
+    InvalidUtf8,
+    /// A record that says it is a reasoning trace is none.
+    InvalidTrace,
+    /// Nothing in the input has a known format.
+    UnknownFormat,
+    /// A line, a document or the text of a run is larger than 256 MiB.
+    TooLarge,
+    /// The log does not say whether a run succeeded, and the options do not say what to assume.
+    SuccessUnknown,
+}
+
+/// An error of an input. Displayed as `session.jsonl:128: invalid JSON at column 1008: …`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    /// What is wrong.
+    pub code: Code,
+    /// The caller's name of the input.
+    #[serde(rename = "source")]
+    pub input: Arc<str>,
+    /// The line, from 1, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// What was expected and what was found, with the place.
+    pub message: String,
+    /// The field of a trace that does not fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+}
+
+impl Error {
+    pub(crate) fn new(
+        code: Code,
+        input: &Arc<str>,
+        line: Option<u64>,
+        path: Option<&str>,
+        found: &str,
+    ) -> Self {
+        let place = line.map(|line| format!(":{line}")).unwrap_or_default();
+        let message = format!("{input}{place}: {found}");
+        Self { code, input: input.clone(), line, message, path: path.map(Into::into) }
+    }
+}

@@ -1,0 +1,254 @@
+//! What happens in a run of an agent, whatever logged it.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::json::{self, Members};
+
+/// Which answer of the assistant a call belongs to. The calls of one answer share a turn.
+pub type Turn = u32;
+
+/// One event of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// What a person says.
+    Human(String),
+    /// What the assistant says (`said`), or only thinks.
+    Thought { text: String, said: bool },
+    /// A call of a tool.
+    Call(Call),
+    /// What a tool gave back.
+    Result(ToolResult),
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    pub name: String,
+    pub input: Value,
+    pub id: Option<String>,
+    pub turn: Turn,
+}
+
+/// What a tool gave back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolResult {
+    /// The text of the result.
+    pub text: String,
+    /// Whether the tool failed.
+    pub failed: bool,
+    /// The id of the call that it answers. Without one it answers the first call without an answer.
+    pub id: Option<String>,
+    /// The name of the tool, if the log says it.
+    pub name: Option<String>,
+}
+
+impl Event {
+    /// What the assistant says.
+    pub fn said(text: impl Into<String>) -> Self {
+        Self::Thought { text: text.into(), said: true }
+    }
+
+    /// What the assistant thinks.
+    pub fn reasoned(text: impl Into<String>) -> Self {
+        Self::Thought { text: text.into(), said: false }
+    }
+
+    /// Returns about how many bytes the texts of the event have.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Human(text) | Self::Thought { text, .. } => text.len(),
+            Self::Call(call) => size_of_value(&call.input),
+            Self::Result(result) => result.text.len(),
+        }
+    }
+
+    /// A result with neither id nor name.
+    pub fn result(text: impl Into<String>, failed: bool) -> Self {
+        Self::Result(ToolResult { text: text.into(), failed, id: None, name: None })
+    }
+}
+
+impl Call {
+    /// A call as a log has it. A name that is missing or blank is `unknown`.
+    pub fn new(name: Option<&str>, input: Option<&Value>, id: Option<&str>, turn: Turn) -> Self {
+        let name = name.filter(|name| !json::is_blank(name)).unwrap_or("unknown").to_owned();
+        let id = id.filter(|id| !json::is_blank(id)).map(Into::into);
+        Self { name, input: input_object(input), id, turn }
+    }
+}
+
+/// How deep an input nests at most: it stands below three others, and JSON nests 127 deep.
+const MAX_DEPTH: usize = 124;
+
+/// Returns the input of a call as an object. A text that is no JSON, and what nests too deep for a trace
+/// that can be read again, stand in it as they are.
+fn input_object(input: Option<&Value>) -> Value {
+    let value = match input {
+        Some(Value::String(text)) if json::is_blank(text) => Value::Null,
+        Some(Value::String(text)) => match json::parse(text) {
+            Ok(value) => value,
+            Err(_) => return member("raw", Value::String(text.clone())),
+        },
+        Some(value) => value.clone(),
+        None => Value::Null,
+    };
+    let object = match value {
+        Value::Null => Value::Object(json::Object::new()),
+        Value::Object(_) => value,
+        value => member("value", value),
+    };
+    match input {
+        _ if nests_at_most(&object, MAX_DEPTH) => object,
+        Some(Value::String(text)) => member("raw", Value::String(text.clone())),
+        input => member("raw", input.map(json::canonical).unwrap_or_default().into()),
+    }
+}
+
+fn nests_at_most(value: &Value, depth: usize) -> bool {
+    let is_below = |value| depth > 0 && nests_at_most(value, depth - 1);
+    match value {
+        Value::Array(elements) => depth > 0 && elements.iter().all(is_below),
+        Value::Object(members) => depth > 0 && members.values().all(is_below),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+    }
+}
+
+fn member(name: &str, value: Value) -> Value {
+    Value::Object([(name.to_owned(), value)].into_iter().collect())
+}
+
+/// Returns about how many bytes the texts of a value have.
+pub fn size_of_value(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => size_of::<Value>(),
+        Value::String(text) => text.len(),
+        Value::Array(elements) => elements.iter().map(size_of_value).sum(),
+        Value::Object(members) => {
+            members.iter().map(|(name, value)| name.len() + size_of_value(value)).sum()
+        }
+    }
+}
+
+/// What is not imported: counts by reason.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Skipped(BTreeMap<String, u64>);
+
+impl Skipped {
+    /// Counts one item.
+    pub fn add(&mut self, reason: impl Into<String>) {
+        self.add_many(reason, 1);
+    }
+
+    /// Counts items.
+    pub fn add_many(&mut self, reason: impl Into<String>, count: u64) {
+        if count > 0 {
+            *self.0.entry(reason.into()).or_default() += count;
+        }
+    }
+
+    /// Adds other counts.
+    pub fn merge(&mut self, other: Self) {
+        for (reason, count) in other.0 {
+            self.add_many(reason, count);
+        }
+    }
+
+    /// Takes of each reason the larger count.
+    pub fn max(&mut self, other: &Self) {
+        for (reason, count) in &other.0 {
+            let own = self.0.entry(reason.clone()).or_default();
+            *own = (*own).max(*count);
+        }
+    }
+
+    /// Returns whether nothing was skipped.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the reasons and their counts, sorted by reason.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.0.iter().map(|(reason, count)| (reason.as_str(), *count))
+    }
+}
+
+/// Where an objective comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ObjectiveFrom {
+    /// The first thing that a person says.
+    Human,
+    /// A field of the format.
+    Field,
+    /// The name of the agent or of the run.
+    Name,
+    /// A command typed instead of a text.
+    Command,
+    /// A message that was copied from an earlier run.
+    Copied,
+    /// The option `objective`.
+    Option,
+    /// The log is a trace already.
+    Own,
+}
+
+/// What a format knows of one run of an agent.
+#[derive(Debug, Default)]
+pub struct Run {
+    /// The line at which its first record begins, from 1.
+    pub line: u64,
+    /// The id that the format has for it.
+    pub key: Option<String>,
+    /// The objective, if the format has a field for it.
+    pub objective: Option<String>,
+    /// What stands for the objective where no person says anything.
+    pub fallback: Option<(String, ObjectiveFrom)>,
+    /// Whether it succeeded, as somebody judged.
+    pub label: Option<bool>,
+    /// Whether it ended in order.
+    pub status: Option<bool>,
+    /// The confidence, in \[0, 1\], that the log states.
+    pub confidence: Option<f64>,
+    /// The logarithms of the probabilities of the tokens of its answers.
+    pub logprobs: Logprobs,
+    /// When it began, as [`crate::time::utc`] gives it.
+    pub created_at: Option<String>,
+    /// What happened, in order.
+    pub events: Vec<Event>,
+    /// What of it is not imported.
+    pub skipped: Skipped,
+}
+
+/// A mean of logarithms of probabilities.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Logprobs {
+    sum: f64,
+    count: u32,
+}
+
+impl Logprobs {
+    /// Adds the `logprob`s of an array of tokens.
+    pub fn add(&mut self, tokens: Option<&Value>) {
+        let tokens = tokens.and_then(Value::as_array).into_iter().flatten();
+        for token in tokens {
+            self.push(token.member("logprob").unwrap_or(token));
+        }
+    }
+
+    fn push(&mut self, logprob: &Value) {
+        if let Some(logprob) = logprob.as_f64() {
+            self.sum += logprob;
+            self.count += 1;
+        }
+    }
+
+    /// Returns e to the power of the mean, rounded to 6 decimals; `None` if there are none.
+    pub fn confidence(&self) -> Option<f64> {
+        let mean = self.sum / f64::from(self.count);
+        let confidence = (mean.exp().min(1.0) * 1e6).round() / 1e6;
+        (self.count > 0).then_some(confidence)
+    }
+}

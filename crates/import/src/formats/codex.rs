@@ -1,0 +1,89 @@
+//! Sessions of Codex.
+
+use serde_json::Value;
+
+use super::{Format, Output, ReadRuns, sessions::Sessions};
+use crate::{
+    event::Skipped,
+    json::{Members, Object},
+    messages::{self, Conversation},
+    text,
+};
+
+/// Session files, called rollouts.
+pub(crate) const FORMAT: Format = Format {
+    name: "codex",
+    domain: "code",
+    fits,
+    adopts: true,
+    open: || Box::new(Reader::default()),
+};
+
+/// How user messages begin that Codex wrote itself.
+const CONTEXT: [&str; 8] = [
+    "<environment_context>",
+    "<user_instructions>",
+    "<permissions instructions>",
+    "# AGENTS.md instructions",
+    "<INSTRUCTIONS>",
+    "<turn_aborted>",
+    "<skill>",
+    "<user_shell_command>",
+];
+
+fn fits(record: &Object) -> bool {
+    let kinds = ["session_meta", "response_item", "event_msg", "turn_context", "compacted"];
+    record.text("type").is_some_and(|kind| kinds.contains(&kind))
+        && record.object("payload").is_some()
+}
+
+#[derive(Default)]
+struct Reader {
+    sessions: Sessions,
+}
+
+impl ReadRuns for Reader {
+    fn read(&mut self, record: Value, line: u64, out: &mut Output) {
+        let kind = record.text("type").unwrap_or_default();
+        if kind == "session_meta" {
+            let id = record.object("payload").and_then(|payload| payload.name("id"));
+            self.sessions.begin(id, line, out);
+        }
+        self.sessions.read(&record, line, out, |conversation| match kind {
+            "response_item" => read_item(record.get("payload"), conversation),
+            kind => conversation.skipped.add(format!("record:{kind}")),
+        });
+    }
+
+    fn finish(&mut self, out: &mut Output) {
+        self.sessions.finish(out);
+    }
+}
+
+/// Reads an item of the Responses API.
+fn read_item(item: Option<&Value>, conversation: &mut Conversation) {
+    let Some(Value::Object(members)) = item else {
+        return conversation.skipped.add("malformed");
+    };
+    let mut members = members.clone();
+    members.entry("type").or_insert_with(|| "message".into());
+    let item = Value::Object(members);
+    if is_context(&item) {
+        conversation.skipped.add("context");
+    } else if messages::is_message(&item) {
+        conversation.read(&item);
+    } else {
+        let kind = item.text("type").unwrap_or("?");
+        conversation.skipped.add(format!("part:{kind}"));
+    }
+}
+
+/// Returns whether an item is a user message that no person wrote.
+fn is_context(item: &Value) -> bool {
+    if item.text("role") != Some("user") {
+        return false;
+    }
+    let content = item.member("content").unwrap_or(&Value::Null);
+    let text = text::of(content, &mut Skipped::default()).text;
+    CONTEXT.iter().any(|begin| text.starts_with(begin))
+}

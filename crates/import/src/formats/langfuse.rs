@@ -1,0 +1,174 @@
+//! Traces of Langfuse.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::{Format, Output, ReadRuns};
+use crate::{
+    event::{Event, ObjectiveFrom, Run},
+    json::{self, Members, Object},
+    messages::{self, Conversation, Side},
+    spans::{self, Kind, Sides, Span, Tool},
+    text, time,
+};
+
+/// Traces with their observations, as Langfuse exports them.
+pub(crate) const FORMAT: Format =
+    Format { name: "langfuse", domain: "general", fits, adopts: false, open: || Box::new(Reader) };
+
+fn fits(value: &Object) -> bool {
+    value.list("observations").is_some()
+        && (value.object("trace").is_some() || value.contains_key("id"))
+}
+
+/// Names of scores that say whether a run succeeded.
+const LABELS: [&str; 5] = ["success", "task_success", "passed", "resolved", "is_correct"];
+
+struct Reader;
+
+impl ReadRuns for Reader {
+    fn read(&mut self, value: Value, line: u64, out: &mut Output) {
+        let trace = value.object("trace").or_else(|| value.as_object());
+        if let (Some(trace), Some(observations)) = (trace, value.list("observations")) {
+            out.run(run(trace, observations, line));
+        }
+    }
+}
+
+fn run(trace: &Object, observations: &[Value], line: u64) -> Run {
+    let scores = || trace.list("scores").into_iter().flatten();
+    let mut run = Run {
+        line,
+        key: trace.name("id").map(Into::into),
+        objective: trace.member("input").and_then(text::human),
+        label: scores().find_map(label),
+        confidence: scores().find_map(confidence),
+        created_at: trace.first(&["timestamp", "createdAt"]).and_then(time::utc),
+        ..Run::default()
+    };
+    let all = observations.len();
+    let observations: Vec<_> = observations.iter().filter_map(Value::as_object).collect();
+    run.skipped.add_many("malformed", (all - observations.len()) as u64);
+    let called = called_tools(&observations);
+    let spans: Vec<_> = observations.iter().map(|observation| span(observation, &called)).collect();
+    let spans: Vec<_> = spans.iter().collect();
+
+    let root = spans::first_root(&spans);
+    run.status = root.and_then(|root| spans[root].status);
+    let asked = root.and_then(|root| text::human(observations[root].member("input")?));
+    run.fallback = match asked {
+        Some(asked) => Some((asked, ObjectiveFrom::Field)),
+        None => trace.name("name").map(|name| (name.into(), ObjectiveFrom::Name)),
+    };
+    let sides = |index: usize| {
+        let [input, output] =
+            [Side::Input, Side::Output].map(|side| messages(observations[index], side));
+        Sides { input: input.unwrap_or_default(), output: output.unwrap_or_default() }
+    };
+    spans::read(&spans, sides, &mut run);
+    run
+}
+
+fn label(score: &Value) -> Option<bool> {
+    let name = score.text("name")?.to_ascii_lowercase();
+    let value = score.get("value")?;
+    let label = match value.as_f64() {
+        Some(0.0) => Some(false),
+        Some(1.0) => Some(true),
+        _ => value.as_bool(),
+    };
+    label.filter(|_| LABELS.contains(&name.as_str()))
+}
+
+fn confidence(score: &Value) -> Option<f64> {
+    let value = score.get("value")?.as_f64()?;
+    (score.text("name") == Some("confidence") && (0.0..=1.0).contains(&value)).then_some(value)
+}
+
+/// Returns the messages of a side of an observation.
+fn messages(observation: &Object, side: Side) -> Option<Vec<Value>> {
+    messages::of(recorded(observation, side)?, side)
+}
+
+/// Returns a side of an observation.
+fn recorded(observation: &Object, side: Side) -> Option<&Value> {
+    observation.member(match side {
+        Side::Input => "input",
+        Side::Output => "output",
+    })
+}
+
+/// Returns the names of the tools that are called in outputs.
+fn called_tools(observations: &[&Object]) -> HashSet<String> {
+    let mut names = HashSet::new();
+    for observation in observations {
+        let mut conversation = Conversation::default();
+        conversation.read_all(&messages(observation, Side::Output).unwrap_or_default());
+        names.extend(conversation.events.into_iter().filter_map(|event| match event {
+            Event::Call(call) => Some(call.name),
+            _ => None,
+        }));
+    }
+    names
+}
+
+fn span(observation: &Object, called: &HashSet<String>) -> Span {
+    let name = observation.text("name").unwrap_or_default();
+    let mut span = Span {
+        id: observation.name("id").map(Into::into),
+        parent: observation.name("parentObservationId").map(Into::into),
+        name: name.into(),
+        start: observation.member("startTime").and_then(time::instant),
+        status: (observation.text("level") == Some("ERROR")).then_some(false),
+        message: observation.text("statusMessage").map(Into::into),
+        ..Span::default()
+    };
+    let kind = observation.text("type").unwrap_or_default();
+    match kind {
+        "GENERATION" | "AGENT" => {
+            let [has_input, has_output] = [Side::Input, Side::Output].map(|side| {
+                let has_messages = messages(observation, side).is_some();
+                let is_empty = recorded(observation, side).is_none_or(spans::is_empty);
+                span.unreadable += u64::from(!has_messages && !is_empty);
+                has_messages
+            });
+            (span.has_input, span.has_output) = (has_input, has_output);
+            let output = observation.member("output");
+            span.is_plain = output.is_some_and(|output| json::decoded(output).is_string());
+            if kind == "AGENT" {
+                span.kind = Kind::Agent;
+            } else if span.has_messages() {
+                span.kind = Kind::Model;
+            }
+        }
+        "TOOL" => span.kind = Kind::Tool(tool(observation, name)),
+        _ => {
+            let mut names = spans::tool_names(name);
+            if observation.member("output").is_some() && names.any(|name| called.contains(name)) {
+                span.kind = Kind::Tool(tool(observation, name));
+            }
+        }
+    }
+    span
+}
+
+fn tool(observation: &Object, name: &str) -> Tool {
+    let metadata = observation.member("metadata").map(json::decoded);
+    let attributes = metadata.as_ref().and_then(|metadata| metadata.member("attributes"));
+    let attributes = attributes.map(json::decoded);
+    let attribute = |names: &[&str]| attributes.as_ref()?.first_name(names);
+    let input = observation.member("input").map(|input| {
+        let input = json::decoded(input);
+        match (input.object("input"), input.as_object().map(Object::len)) {
+            (Some(inner), Some(1)) => Value::Object(inner.clone()),
+            _ => input.into_owned(),
+        }
+    });
+    Tool {
+        name: attribute(&["gen_ai.tool.name", "ai.toolCall.name"]).unwrap_or(name).into(),
+        id: attribute(&["gen_ai.tool.call.id", "ai.toolCall.id"]).map(Into::into),
+        input,
+        output: observation.member("output").cloned(),
+    }
+}

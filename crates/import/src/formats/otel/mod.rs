@@ -1,0 +1,180 @@
+//! Traces of OpenTelemetry.
+
+mod attributes;
+mod envelope;
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use self::{
+    attributes::{Recorded, size_of_messages},
+    envelope::Item,
+};
+use super::{
+    Format, Output, ReadRuns,
+    open_runs::{Ids, OpenRuns},
+};
+use crate::{
+    event::{ObjectiveFrom, Run},
+    json::{Members, Object},
+    reader::MAX_BYTES,
+    spans::{self, Forest, Kind, Sides, Span},
+    time,
+};
+
+/// Spans and log records, whatever they are exported with.
+pub(crate) const FORMAT: Format = Format {
+    name: "otel",
+    domain: "general",
+    fits,
+    adopts: false,
+    open: || Box::new(Reader::default()),
+};
+
+fn fits(value: &Object) -> bool {
+    let is_list = |name| value.list(name).is_some();
+    let first = value.list("data").and_then(|data| data.first());
+    ["resourceSpans", "resourceLogs", "batches"].into_iter().any(is_list)
+        || value.object("trace").is_some_and(|trace| trace.list("resourceSpans").is_some())
+        || first.is_some_and(|trace| trace.list("spans").is_some())
+        || envelope::is_span(value)
+}
+
+/// The traces of an input.
+#[derive(Default)]
+struct Reader {
+    traces: OpenRuns<Trace>,
+    ids: Ids,
+}
+
+/// A trace whose spans are still coming.
+struct Trace {
+    id: String,
+    line: u64,
+    spans: Vec<Recorded>,
+    /// The indices of the spans by their ids.
+    by_id: HashMap<String, usize>,
+    /// The messages of log records, and the ids of their spans.
+    logs: Vec<(String, Sides)>,
+    size: usize,
+}
+
+impl ReadRuns for Reader {
+    fn read(&mut self, value: Value, line: u64, out: &mut Output) {
+        envelope::read(&value, |item| match item {
+            Item::Span(id, mut recorded) => {
+                recorded.line = line;
+                self.add(&id, line, recorded.size(), out, |trace, out| trace.push(*recorded, out));
+            }
+            Item::Log(id, span, sides) => {
+                let size = size_of_messages(&sides);
+                self.add(&id, line, size, out, |trace, _| trace.logs.push((span, sides)));
+            }
+            Item::Skipped(reason) => out.skip(reason),
+        });
+    }
+
+    fn finish(&mut self, out: &mut Output) {
+        self.traces.close_all().for_each(|trace| trace.close(out));
+    }
+}
+
+impl Reader {
+    /// Adds a record to its trace, unless that is closed.
+    fn add(
+        &mut self,
+        id: &str,
+        line: u64,
+        size: usize,
+        out: &mut Output,
+        add: impl FnOnce(&mut Trace, &mut Output),
+    ) {
+        let number = self.ids.get(id).unwrap_or_else(|| {
+            let (number, closed) = self.traces.begin(Trace::new(id, line));
+            self.ids.insert(id, number);
+            if let Some(trace) = closed {
+                trace.close(out);
+            }
+            number
+        });
+        let Some(trace) = self.traces.get(number) else { return out.skip("late") };
+        trace.size += size;
+        if trace.size > MAX_BYTES {
+            out.too_large(trace.line);
+            self.traces.close(number);
+        } else {
+            add(trace, out);
+        }
+    }
+}
+
+impl Trace {
+    fn new(id: &str, line: u64) -> Self {
+        let (spans, by_id, logs) = (Vec::new(), HashMap::new(), Vec::new());
+        Self { id: id.to_owned(), line, spans, by_id, logs, size: 0 }
+    }
+
+    fn push(&mut self, recorded: Recorded, out: &mut Output) {
+        if let Some(id) = &recorded.span.id {
+            if self.by_id.contains_key(id) {
+                return out.skip("repeated");
+            }
+            self.by_id.insert(id.clone(), self.spans.len());
+        }
+        self.spans.push(recorded);
+    }
+
+    /// Hands over the runs: of each agent that is below no other, and of all other spans together.
+    fn close(mut self, out: &mut Output) {
+        for (id, sides) in self.logs {
+            match self.by_id.get(&id).and_then(|index| self.spans.get_mut(*index)) {
+                Some(recorded) => recorded.add(sides),
+                None => out.skip("other_log"),
+            }
+        }
+        self.spans.iter_mut().for_each(Recorded::interpret);
+
+        let spans: Vec<_> = self.spans.iter().map(|recorded| &recorded.span).collect();
+        let forest = Forest::new(&spans);
+        let (mut agents, mut others) =
+            forest.split(|index| matches!(spans[index].kind, Kind::Agent));
+        agents.sort_by_key(|agent| agent.first().map(|&index| (spans[index].start, index)));
+        for group in agents {
+            let mut members = group.to_vec();
+            members.sort_unstable();
+            let agent = group.first().map(|&index| &self.spans[index]);
+            let id = agent.and_then(|agent| agent.span.id.as_deref()).unwrap_or_default();
+            let mut run = run(&self.spans, &members, agent, format!("{}:{id}", self.id));
+            run.objective = agent.and_then(Recorded::objective);
+            out.run(run);
+        }
+        others.sort_unstable();
+        let is_run = |&index: &usize| matches!(spans[index].kind, Kind::Model | Kind::Tool(_));
+        if others.iter().any(is_run) {
+            let members: Vec<_> = others.iter().map(|&index| spans[index]).collect();
+            let root = spans::first_root(&members).map(|index| &self.spans[others[index]]);
+            out.run(run(&self.spans, &others, root, self.id));
+        } else {
+            for index in others {
+                out.skip("other_span");
+                out.skipped().add_many("unreadable", spans[index].unreadable);
+            }
+        }
+    }
+}
+
+/// Reads the run of some spans, by their indices; `root` is the one that speaks for it.
+fn run(all: &[Recorded], members: &[usize], root: Option<&Recorded>, key: String) -> Run {
+    let spans: Vec<&Span> = members.iter().map(|&index| &all[index].span).collect();
+    let mut run = Run {
+        line: members.first().map_or(1, |&index| all[index].line),
+        key: Some(key),
+        fallback: root.and_then(Recorded::title).map(|title| (title, ObjectiveFrom::Name)),
+        status: root.and_then(|root| root.span.status),
+        created_at: spans.iter().filter_map(|span| span.start).min().map(time::written),
+        ..Run::default()
+    };
+    spans::read(&spans, |index| all[members[index]].sides(), &mut run);
+    run
+}

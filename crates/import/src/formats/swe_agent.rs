@@ -1,0 +1,111 @@
+//! Trajectories of SWE-agent.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::{Value, json};
+
+use super::{Format, Output, ReadRuns};
+use crate::{
+    event::{Call, Event, Run},
+    failure,
+    json::{self, Members, Object},
+    messages::Conversation,
+    text,
+};
+
+/// Files that end in `.traj`.
+pub(crate) const FORMAT: Format =
+    Format { name: "swe-agent", domain: "code", fits, adopts: false, open: || Box::new(Reader) };
+
+/// Observations that tell of a failure in SWE-agent's own words.
+static FAILED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"^[ \t\r\n]*(?:Your proposed edit has introduced new syntax error|EXECUTION TIMED OUT)",
+    )
+    .expect("a valid expression")
+});
+
+fn fits(value: &Object) -> bool {
+    let Some(history) = value.list("history") else { return false };
+    let first = history.iter().find_map(Value::as_object);
+    value.list("trajectory").is_some() || first.is_some_and(|first| first.contains_key("agent"))
+}
+
+struct Reader;
+
+impl ReadRuns for Reader {
+    fn read(&mut self, value: Value, line: u64, out: &mut Output) {
+        let mut conversation = Conversation::default();
+        let (demonstrations, history): (Vec<&Value>, Vec<&Value>) =
+            value.list("history").into_iter().flatten().partition(|entry| is_demonstration(entry));
+        conversation.skipped.add_many("demonstration", demonstrations.len() as u64);
+
+        let has_calls = history
+            .iter()
+            .any(|entry| entry.list("tool_calls").is_some_and(|calls| !calls.is_empty()));
+        match value.list("trajectory") {
+            Some(trajectory) if !has_calls && !trajectory.is_empty() => {
+                let is_user = |entry: &&&Value| entry.text("role") == Some("user");
+                let is_system = |entry: &&&Value| entry.text("role") == Some("system");
+                let task = history.iter().find(is_user);
+                for entry in history.iter().filter(is_system).chain(task) {
+                    conversation.read(entry);
+                }
+                for step in trajectory {
+                    read_step(step, &mut conversation);
+                }
+            }
+            _ => {
+                for entry in history {
+                    conversation.read(entry);
+                }
+            }
+        }
+        for event in &mut conversation.events {
+            if let Event::Result(result) = event {
+                result.failed |= FAILED.is_match(&result.text);
+            }
+        }
+        out.run(Run {
+            line,
+            status: status(value.object("info"), "submitted"),
+            events: conversation.events,
+            skipped: conversation.skipped,
+            ..Run::default()
+        });
+    }
+}
+
+fn is_demonstration(entry: &Value) -> bool {
+    entry.flag("is_demo") == Some(true) || entry.text("message_type") == Some("demonstration")
+}
+
+/// Reads a thought, its command and what the command printed.
+fn read_step(step: &Value, conversation: &mut Conversation) {
+    if !step.is_object() {
+        return conversation.skipped.add("malformed");
+    }
+    if let Some(thought) = step.name("thought") {
+        conversation.events.push(Event::said(thought));
+    }
+    let action = step.name("action");
+    if let Some(action) = action {
+        let command =
+            json::trimmed(action).split(|letter| matches!(letter, '\t'..='\r' | ' ')).next();
+        let turn = conversation.next_turn();
+        let input = json!({ "command": action });
+        conversation.events.push(Event::Call(Call::new(command, Some(&input), None, turn)));
+    }
+    let observation = step.member("observation").unwrap_or(&Value::Null);
+    let observation = text::of(observation, &mut conversation.skipped);
+    if action.is_some() || !json::is_blank(&observation.text) {
+        let failed = observation.failed.unwrap_or_else(|| failure::in_text(&observation.text));
+        conversation.events.push(Event::result(observation.text, failed));
+    }
+}
+
+/// Returns how the agent left: `done` is the exit status of one that finished.
+pub fn status(info: Option<&Object>, done: &str) -> Option<bool> {
+    info?.name("exit_status").map(|status| status == done)
+}

@@ -1,0 +1,263 @@
+//! The way of an input: bytes, values, formats, runs, traces.
+
+use std::{
+    collections::{HashSet, VecDeque},
+    path::PathBuf,
+    sync::Arc,
+};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    error::{Code, Error},
+    event::{Run, Skipped},
+    formats::{FORMATS, Format, Output, ReadRuns},
+    options::Options,
+    reader::{Read, Reader},
+    trace::{self, Imported, NoTrace, Source},
+};
+
+/// What became of the inputs of an importer.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// The inputs, in order.
+    pub inputs: Vec<InputReport>,
+}
+
+/// What became of one input.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct InputReport {
+    /// The caller's name of it.
+    pub name: Arc<str>,
+    /// The names of the formats found, in the order of their first records.
+    pub formats: Vec<&'static str>,
+    /// How many traces it gave.
+    pub traces: u64,
+    /// What belongs to no trace, by reason.
+    pub skipped: Skipped,
+    /// The errors, in order.
+    pub errors: Vec<Error>,
+}
+
+/// What is to be taken by [`Importer::next`].
+pub enum Pending {
+    /// A run that is not yet a trace.
+    Run(&'static Format, Box<Run>),
+    /// A trace.
+    Trace(Box<Imported>),
+    /// An error.
+    Error(Error),
+}
+
+/// Imports inputs one after another, each piece by piece.
+///
+/// ```
+/// use knowledgepulse_import::{AssumeSuccess, Importer, Options};
+///
+/// let log = br#"{"role": "user", "content": "What is the time?"}
+/// {"role": "assistant", "content": "Noon."}
+/// "#;
+/// let assume_success = Some(AssumeSuccess::Always(true));
+/// let mut importer = Importer::new(Options { assume_success, ..Options::default() }, Vec::new());
+/// importer.open("chat.jsonl", None);
+/// importer.push(log);
+/// importer.end();
+/// let imported = importer.next().unwrap()?;
+/// assert_eq!(imported.trace["task"]["objective"], "What is the time?");
+/// assert_eq!(imported.provenance.format, "messages");
+/// assert!(importer.next().is_none());
+/// # Ok::<(), knowledgepulse_import::Error>(())
+/// ```
+pub struct Importer {
+    options: Options,
+    continued: Continued,
+    input: Option<Input>,
+    pending: VecDeque<(usize, Pending)>,
+    report: Report,
+}
+
+/// Files that continue others.
+#[derive(Default)]
+pub struct Continued {
+    /// The inputs that are files, until somebody asks which of them continue others.
+    pub files: Vec<PathBuf>,
+    /// Those that do.
+    pub paths: HashSet<PathBuf>,
+}
+
+/// The input that is being read.
+struct Input {
+    place: Place,
+    reader: Reader,
+    formats: Vec<(&'static Format, Box<dyn ReadRuns>)>,
+    previous: Option<&'static Format>,
+    has_error: bool,
+}
+
+/// Where an input comes from.
+pub struct Place {
+    /// The caller's name of it.
+    pub name: Arc<str>,
+    /// Its path, if it is a file.
+    pub path: Option<PathBuf>,
+}
+
+impl Importer {
+    /// Returns an importer. `files` are the inputs that will be files: one of them may continue another,
+    /// and then gives no trace of its own.
+    pub fn new(options: Options, files: Vec<PathBuf>) -> Self {
+        let continued = Continued { files, ..Continued::default() };
+        let (input, pending, report) = Default::default();
+        Self { options, continued, input, pending, report }
+    }
+
+    /// Begins an input, after ending the one before. `path` is for an input that is a file.
+    pub fn open(&mut self, name: &str, path: Option<PathBuf>) {
+        self.end();
+        let name: Arc<str> = name.into();
+        let (formats, traces, skipped, errors) = Default::default();
+        self.report.inputs.push(InputReport {
+            name: name.clone(),
+            formats,
+            traces,
+            skipped,
+            errors,
+        });
+        let (reader, formats, previous, has_error) = Default::default();
+        let place = Place { name, path };
+        self.input = Some(Input { place, reader, formats, previous, has_error });
+    }
+
+    /// Reads a piece of the input, cut anywhere.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.read(|reader, each| reader.push(bytes, each));
+    }
+
+    /// Ends the input.
+    pub fn end(&mut self) {
+        self.read(|reader, each| reader.finish(each));
+        let Some(mut input) = self.input.take() else { return };
+        for (format, mut reader) in std::mem::take(&mut input.formats) {
+            reader.finish(&mut self.output(&input.place, format));
+        }
+        let Some(report) = self.report.inputs.last() else { return };
+        if report.formats.is_empty() && !input.has_error {
+            let names: Vec<_> = FORMATS.iter().map(|format| format.name).collect();
+            let names = names.join(", ");
+            let found = format!("expected a log of one of the formats {names}, found none");
+            let error = Error::new(Code::UnknownFormat, &input.place.name, None, None, &found);
+            self.pending.push_back((self.report.inputs.len() - 1, Pending::Error(error)));
+        }
+    }
+
+    /// Returns the next trace or error; `None` if there is none without more of the input.
+    #[expect(clippy::should_implement_trait, reason = "it goes on after None")]
+    pub fn next(&mut self) -> Option<Result<Imported, Error>> {
+        while let Some((index, pending)) = self.pending.pop_front() {
+            let report = self.report.inputs.get_mut(index)?;
+            let result = match pending {
+                Pending::Trace(imported) => Ok(*imported),
+                Pending::Error(error) => Err(error),
+                Pending::Run(format, run) => {
+                    let line = run.line;
+                    let source = Source { name: report.name.clone(), line };
+                    match trace::of(*run, format, source, &self.options) {
+                        Ok(imported) => Ok(imported),
+                        Err(NoTrace::Skipped(reason, skipped)) => {
+                            report.skipped.merge(skipped);
+                            report.skipped.add(reason);
+                            continue;
+                        }
+                        Err(NoTrace::SuccessUnknown(skipped)) => {
+                            report.skipped.merge(skipped);
+                            let found = "expected to know whether the run succeeded, found neither \
+                                         a label nor a status; set assumeSuccess";
+                            let code = Code::SuccessUnknown;
+                            Err(Error::new(code, &report.name, Some(line), None, found))
+                        }
+                    }
+                }
+            };
+            match &result {
+                Ok(_) => report.traces += 1,
+                Err(error) => report.errors.push(error.clone()),
+            }
+            return Some(result);
+        }
+        None
+    }
+
+    /// Returns what became of the inputs so far; complete when the last one has ended and nothing is left
+    /// to be taken.
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// Has the reader of the open input read.
+    fn read(&mut self, read: impl FnOnce(&mut Reader, &mut dyn FnMut(u64, Read))) {
+        let Some(mut input) = self.input.take() else { return };
+        let mut reader = std::mem::take(&mut input.reader);
+        read(&mut reader, &mut |line, value| match value {
+            Ok(value) => self.take(&mut input, value, line),
+            Err(fault) => {
+                input.has_error = true;
+                let error =
+                    Error::new(fault.code, &input.place.name, Some(line), None, &fault.found);
+                self.pending.push_back((self.report.inputs.len() - 1, Pending::Error(error)));
+            }
+        });
+        input.reader = reader;
+        self.input = Some(input);
+    }
+
+    /// Takes a value of the open input to its format.
+    fn take(&mut self, input: &mut Input, value: Value, line: u64) {
+        let format = match Format::detect(&value, input.previous) {
+            Some(format) => format,
+            // Each element is a value by itself.
+            None if value.as_array().is_some_and(|list| list.iter().any(Value::is_object)) => {
+                if let Value::Array(elements) = value {
+                    elements.into_iter().for_each(|element| self.take(input, element, line));
+                }
+                return;
+            }
+            None => return self.skip_unknown(),
+        };
+        if self.options.format.is_some_and(|wanted| wanted.name != format.name) {
+            return self.skip_unknown();
+        }
+        input.previous = Some(format);
+        if let Some(report) = self.report.inputs.last_mut()
+            && !report.formats.contains(&format.name)
+        {
+            report.formats.push(format.name);
+        }
+        let known = input.formats.iter().position(|(known, _)| known.name == format.name);
+        let known = known.unwrap_or_else(|| {
+            input.formats.push((format, (format.open)()));
+            input.formats.len() - 1
+        });
+        if let Some((_, reader)) = input.formats.get_mut(known) {
+            reader.read(value, line, &mut self.output(&input.place, format));
+        }
+    }
+
+    fn output<'a>(&'a mut self, place: &'a Place, format: &'static Format) -> Output<'a> {
+        let index = self.report.inputs.len() - 1;
+        Output {
+            format,
+            place,
+            index,
+            pending: &mut self.pending,
+            skipped: &mut self.report.inputs[index].skipped,
+            continued: &mut self.continued,
+        }
+    }
+
+    fn skip_unknown(&mut self) {
+        if let Some(report) = self.report.inputs.last_mut() {
+            report.skipped.add("unknown_record");
+        }
+    }
+}

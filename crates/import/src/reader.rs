@@ -1,0 +1,325 @@
+//! From bytes to JSON values, with the line at which each begins.
+
+use std::mem;
+
+use serde_json::Value;
+
+use crate::{error::Code, json};
+
+/// The largest line or document, in bytes.
+pub const MAX_BYTES: usize = 256 << 20;
+
+/// More bytes than an error message shows of a line.
+const SHOWN: usize = 256;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// A value, or what is in place of one.
+pub type Read = Result<Value, Fault>;
+
+/// What is wrong with a line or document.
+#[derive(Debug)]
+pub struct Fault {
+    /// `INVALID_JSON`, `INVALID_UTF8` or `TOO_LARGE`.
+    pub code: Code,
+    /// What was found, without the line.
+    pub found: String,
+}
+
+/// Reads the values of one input, given piece by piece.
+#[derive(Default)]
+pub struct Reader {
+    state: State,
+    /// What is not read yet; it begins at `line`.
+    buffer: Vec<u8>,
+    line: u64,
+    /// How much of the buffer has been looked through.
+    scanned: usize,
+}
+
+#[derive(Default)]
+enum State {
+    /// Nothing but blank lines so far.
+    #[default]
+    Beginning,
+    Lines,
+    /// The rest of a line that is too large is passed over.
+    WithinLine,
+    Documents(Brackets),
+    /// An error has ended the reading of documents.
+    Ended,
+}
+
+impl Reader {
+    /// Reads a piece of the input.
+    pub fn push(&mut self, bytes: &[u8], each: &mut dyn FnMut(u64, Read)) {
+        self.buffer.extend_from_slice(bytes);
+        self.read(false, each);
+    }
+
+    /// Reads what is left at the end of the input.
+    pub fn finish(&mut self, each: &mut dyn FnMut(u64, Read)) {
+        self.read(true, each);
+        self.buffer = Vec::new();
+    }
+
+    fn read(&mut self, is_end: bool, each: &mut dyn FnMut(u64, Read)) {
+        if matches!(self.state, State::Beginning) && !self.begin(is_end) {
+            return;
+        }
+        let buffer = mem::take(&mut self.buffer);
+        let read = match &mut self.state {
+            State::Beginning => 0,
+            State::Lines | State::WithinLine => self.read_lines(&buffer, is_end, each),
+            State::Documents(_) => self.read_documents(&buffer, is_end, each),
+            State::Ended => buffer.len(),
+        };
+        self.buffer = buffer;
+        self.buffer.drain(..read);
+        self.scanned -= read.min(self.scanned);
+    }
+
+    /// Finds out whether the input is read by lines. Returns whether that is known.
+    fn begin(&mut self, is_end: bool) -> bool {
+        if self.line == 0 {
+            if self.buffer.len() < BYTE_ORDER_MARK.len() && !is_end {
+                return false;
+            }
+            if self.buffer.starts_with(BYTE_ORDER_MARK) {
+                self.buffer.drain(..BYTE_ORDER_MARK.len());
+            }
+            self.line = 1;
+        }
+        let mut begin = 0;
+        let is_known = loop {
+            let from = begin.max(self.scanned);
+            let found = memchr::memchr(b'\n', &self.buffer[from..]);
+            let end = match found {
+                Some(found) => from + found,
+                None if is_end || self.buffer.len() - begin > MAX_BYTES => self.buffer.len(),
+                None => {
+                    self.scanned = self.buffer.len();
+                    break false;
+                }
+            };
+            if let Some(is_line) = is_line(&self.buffer[begin..end]) {
+                self.scanned = begin;
+                self.state =
+                    if is_line { State::Lines } else { State::Documents(Brackets::default()) };
+                break true;
+            }
+            if found.is_none() {
+                break false;
+            }
+            begin = end + 1;
+            self.line += 1;
+        };
+        self.buffer.drain(..begin);
+        self.scanned = self.scanned.saturating_sub(begin);
+        is_known
+    }
+
+    /// Reads lines. Returns how many bytes they have.
+    fn read_lines(
+        &mut self,
+        buffer: &[u8],
+        is_end: bool,
+        each: &mut dyn FnMut(u64, Read),
+    ) -> usize {
+        let mut begin = 0;
+        while begin < buffer.len() {
+            let from = begin.max(self.scanned);
+            let end = match memchr::memchr(b'\n', &buffer[from..]) {
+                Some(found) => from + found,
+                None if is_end => buffer.len(),
+                None => break,
+            };
+            if matches!(self.state, State::WithinLine) {
+                self.state = State::Lines;
+            } else {
+                read_line(self.line, &buffer[begin..end], each);
+            }
+            self.line += 1;
+            begin = end + 1;
+        }
+        let begin = begin.min(buffer.len());
+        self.scanned = buffer.len();
+        if buffer.len() - begin > MAX_BYTES || matches!(self.state, State::WithinLine) {
+            if matches!(self.state, State::Lines) {
+                each(self.line, Err(too_large("line")));
+                self.state = State::WithinLine;
+            }
+            return buffer.len();
+        }
+        begin
+    }
+
+    /// Reads documents. Returns how many bytes they have.
+    fn read_documents(
+        &mut self,
+        buffer: &[u8],
+        is_end: bool,
+        each: &mut dyn FnMut(u64, Read),
+    ) -> usize {
+        let State::Documents(brackets) = &mut self.state else { return 0 };
+        let mut begin = 0;
+        loop {
+            if brackets.depth == 0 {
+                let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+                let length = buffer[begin..].iter().take_while(|byte| blank(byte)).count();
+                self.line += lines(&buffer[begin..begin + length]);
+                begin += length;
+                self.scanned = self.scanned.max(begin);
+                match buffer.get(begin) {
+                    None => return begin,
+                    Some(b'{' | b'[') => {}
+                    Some(_) => {
+                        let rest = &buffer[begin..];
+                        let rest = &rest[..rest.len().min(SHOWN)];
+                        let line = rest.split(|byte| *byte == b'\n').next().unwrap_or(rest);
+                        if line.len() == rest.len() && rest.len() < SHOWN && !is_end {
+                            // The message does not depend on where the pieces end.
+                            return begin;
+                        }
+                        let found = format!(
+                            "expected an object or an array, found {}",
+                            knowledgepulse_scoring::trace::quote(&String::from_utf8_lossy(line))
+                        );
+                        each(self.line, Err(Fault { code: Code::InvalidJson, found }));
+                        break;
+                    }
+                }
+            }
+            let (end, is_whole) = match brackets.find_end(&buffer[self.scanned..]) {
+                Some(length) => (self.scanned + length, true),
+                None => (buffer.len(), false),
+            };
+            self.scanned = end;
+            let is_too_large = end - begin > MAX_BYTES;
+            if !is_whole && !is_end && !is_too_large {
+                return begin;
+            }
+            let document = &buffer[begin..end];
+            let read = match std::str::from_utf8(document) {
+                Ok(text) => json::parse(text).map_err(|error| {
+                    let at = u64::try_from(error.line()).unwrap_or_default().max(1) - 1;
+                    let fault = match is_too_large && error.is_eof() {
+                        true => too_large("document"),
+                        false => invalid_json(&error),
+                    };
+                    (at, fault)
+                }),
+                Err(error) => Err((lines(&document[..error.valid_up_to()]), invalid_utf8(&error))),
+            };
+            match read {
+                Ok(_) if is_too_large => {
+                    each(self.line, Err(too_large("document")));
+                    break;
+                }
+                Ok(value) => each(self.line, Ok(value)),
+                Err((at, fault)) => {
+                    each(self.line + at, Err(fault));
+                    break;
+                }
+            }
+            self.line += lines(document);
+            begin = end;
+        }
+        self.state = State::Ended;
+        buffer.len()
+    }
+}
+
+/// Where a document ends: where all its brackets are closed. Whether they match is seen by parsing.
+#[derive(Default)]
+struct Brackets {
+    depth: usize,
+    is_in_string: bool,
+    is_escaped: bool,
+}
+
+impl Brackets {
+    /// Returns the number of bytes up to the end of the document; `None` if it is not there yet.
+    fn find_end(&mut self, bytes: &[u8]) -> Option<usize> {
+        for (index, byte) in bytes.iter().enumerate() {
+            if self.is_in_string {
+                match byte {
+                    _ if mem::take(&mut self.is_escaped) => {}
+                    b'\\' => self.is_escaped = true,
+                    b'"' => self.is_in_string = false,
+                    _ => {}
+                }
+                continue;
+            }
+            match byte {
+                b'"' => self.is_in_string = true,
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' => {
+                    self.depth -= 1;
+                    if self.depth == 0 {
+                        return Some(index + 1);
+                    }
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+}
+
+/// Returns whether the first line consists of complete values; `None` if it is blank.
+fn is_line(line: &[u8]) -> Option<bool> {
+    if line.len() > MAX_BYTES {
+        return Some(true);
+    }
+    let line = String::from_utf8_lossy(line);
+    (!json::is_blank(&line)).then(|| json::parse_all(&line).is_ok())
+}
+
+fn read_line(number: u64, line: &[u8], each: &mut dyn FnMut(u64, Read)) {
+    if line.len() > MAX_BYTES {
+        return each(number, Err(too_large("line")));
+    }
+    let text = match std::str::from_utf8(line) {
+        Ok(text) => text,
+        Err(error) => return each(number, Err(invalid_utf8(&error))),
+    };
+    if json::is_blank(text) {
+        return;
+    }
+    let (values, error) = match json::parse_all(text) {
+        Ok(values) => (values, None),
+        Err((values, error)) => (values, Some(error)),
+    };
+    for value in values {
+        each(number, Ok(value));
+    }
+    if let Some(error) = error {
+        each(number, Err(invalid_json(&error)));
+    }
+}
+
+fn lines(bytes: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', bytes).count() as u64
+}
+
+fn invalid_json(error: &serde_json::Error) -> Fault {
+    // `serde_json` ends its messages with the place in the text that it was given.
+    let message = error.to_string();
+    let message = message.split(" at line ").next().unwrap_or_default();
+    let found = match error.column() {
+        0 => format!("invalid JSON: {message}"),
+        column => format!("invalid JSON at column {column}: {message}"),
+    };
+    Fault { code: Code::InvalidJson, found }
+}
+
+fn invalid_utf8(error: &std::str::Utf8Error) -> Fault {
+    let found = format!("expected UTF-8, found another byte after {} bytes", error.valid_up_to());
+    Fault { code: Code::InvalidUtf8, found }
+}
+
+fn too_large(what: &str) -> Fault {
+    let found = format!("expected at most {} MiB, found a longer {what}", MAX_BYTES >> 20);
+    Fault { code: Code::TooLarge, found }
+}

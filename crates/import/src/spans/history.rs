@@ -1,0 +1,126 @@
+//! What model calls say that happened. Most repeat the conversation so far.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::Sides;
+use crate::{
+    event::{Call, Event, Skipped, Turn},
+    json,
+    messages::Conversation,
+    trace::Calls,
+};
+
+/// What model calls say that happened.
+#[derive(Default)]
+pub(super) struct History {
+    /// Each event once.
+    pub events: Vec<Event>,
+    /// The places of events that are alike.
+    places: HashMap<Key, Vec<usize>>,
+    /// The places of the results that answer the call at a place.
+    pub answers: HashMap<usize, BTreeSet<usize>>,
+    /// What model calls have that is not imported: of each reason the most that one of them has.
+    pub skipped: Skipped,
+    next_turn: Turn,
+}
+
+/// What makes events alike.
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    Human(String),
+    Thought(String),
+    CallId(String),
+    Call(String, String),
+    ResultId(String),
+    Result(Option<String>, String),
+}
+
+impl Key {
+    fn of(event: &Event) -> Self {
+        match event {
+            Event::Human(text) => Self::Human(json::trimmed(text).into()),
+            Event::Thought { text, .. } => Self::Thought(json::trimmed(text).into()),
+            Event::Call(call) => match &call.id {
+                Some(id) => Self::CallId(id.clone()),
+                None => Self::Call(call.name.clone(), json::canonical(&call.input)),
+            },
+            Event::Result(result) => match &result.id {
+                Some(id) => Self::ResultId(id.clone()),
+                None => Self::Result(result.name.clone(), result.text.clone()),
+            },
+        }
+    }
+}
+
+impl History {
+    /// Adds what a model call has and no earlier one had.
+    pub fn read(&mut self, sides: &Sides, skipped: &mut Skipped) {
+        let mut conversation = Conversation::starting_at(self.next_turn);
+        conversation.read_all(&sides.input);
+        conversation.read_answer(&sides.output);
+        self.next_turn = conversation.next_turn();
+        self.skipped.max(&conversation.skipped);
+
+        let mut calls: Calls<usize> = Calls::default();
+        // How many events of this model call are alike, by the place of the first such event.
+        let mut counts: HashMap<usize, usize> = HashMap::new();
+        for mut event in conversation.events {
+            let mut answered = None;
+            if let Event::Result(result) = &mut event {
+                answered = calls.answer(result).or_else(|| self.call(result.id.as_ref()?));
+                if let (None, Some(Event::Call(call))) =
+                    (&result.id, answered.and_then(|place| self.events.get(place)))
+                {
+                    result.id.clone_from(&call.id);
+                    result.name = Some(call.name.clone());
+                }
+            }
+            let next = self.events.len();
+            let places = self.places.entry(Key::of(&event)).or_default();
+            let count = counts.entry(places.first().copied().unwrap_or(next)).or_default();
+            let place = places.get(*count).copied().unwrap_or(next);
+            *count += 1;
+            if let Event::Call(call) = &event {
+                calls.add(call.id.clone(), &call.name, place);
+            }
+            if let Some(call) = answered {
+                self.answers.entry(call).or_default().insert(place);
+            }
+            if place == next {
+                places.push(place);
+                self.events.push(event);
+            } else {
+                skipped.add("repeated");
+            }
+        }
+    }
+
+    /// Returns the place of the last call with an id. Some model calls record only what is new: the call
+    /// stands in an earlier one then.
+    fn call(&self, id: &str) -> Option<usize> {
+        self.places.get(&Key::CallId(id.to_owned()))?.last().copied()
+    }
+
+    /// Returns a turn of its own.
+    pub fn next_turn(&mut self) -> Turn {
+        self.next_turn += 1;
+        self.next_turn - 1
+    }
+
+    /// Returns the calls and their places.
+    pub fn calls(&self) -> impl Iterator<Item = (usize, &Call)> {
+        self.events.iter().enumerate().filter_map(|(place, event)| match event {
+            Event::Call(call) => Some((place, call)),
+            _ => None,
+        })
+    }
+
+    /// Marks the results as failed that answer a call.
+    pub fn fail(&mut self, call: usize) {
+        for place in self.answers.get(&call).into_iter().flatten() {
+            if let Some(Event::Result(result)) = self.events.get_mut(*place) {
+                result.failed = true;
+            }
+        }
+    }
+}

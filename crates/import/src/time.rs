@@ -1,0 +1,100 @@
+//! Times as logs have them.
+
+use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
+use serde_json::Value;
+
+/// Returns a time in UTC, cut to milliseconds: `2026-01-31T12:00:00.000Z`. `None` for what is no time.
+///
+/// ISO 8601 without an offset is UTC. A number, or a string of digits, is in seconds below 1e11, in
+/// milliseconds below 1e14, in microseconds below 1e17, else in nanoseconds. `[s, ns]` is an `hrtime`.
+pub fn utc(value: &Value) -> Option<String> {
+    instant(value).map(written)
+}
+
+/// Returns a time as [`utc`] writes it.
+pub fn written(time: Timestamp) -> String {
+    // Cut downwards, before 1970 as well.
+    let beyond = time.as_nanosecond().rem_euclid(1_000_000);
+    let cut = Timestamp::from_nanosecond(time.as_nanosecond() - beyond).unwrap_or(time);
+    cut.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
+}
+
+/// Returns a time with all its digits, to be compared; `None` for what [`utc`] has none for.
+pub fn instant(value: &Value) -> Option<Timestamp> {
+    let nanoseconds = match value {
+        Value::String(text) if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) => {
+            of_integer(text.parse().ok()?)
+        }
+        Value::String(text) => return of_text(text),
+        Value::Number(number) => match number.as_u64() {
+            Some(integer) => of_integer(integer.into()),
+            None => of_fraction(number.as_f64()?)?,
+        },
+        Value::Array(pair) => {
+            let [seconds, nanoseconds] = pair.as_slice() else { return None };
+            i128::from(seconds.as_i64()?) * 1_000_000_000 + i128::from(nanoseconds.as_u64()?)
+        }
+        Value::Null | Value::Bool(_) | Value::Object(_) => return None,
+    };
+    Timestamp::from_nanosecond(nanoseconds).ok()
+}
+
+fn of_text(text: &str) -> Option<Timestamp> {
+    let of_civil =
+        || text.parse::<DateTime>()?.to_zoned(TimeZone::UTC).map(|zoned| zoned.timestamp());
+    text.parse().or_else(|_| of_civil()).ok()
+}
+
+fn of_integer(number: u128) -> i128 {
+    let nanoseconds = match number {
+        0..100_000_000_000 => number * 1_000_000_000,
+        100_000_000_000..100_000_000_000_000 => number * 1_000_000,
+        100_000_000_000_000..100_000_000_000_000_000 => number * 1000,
+        _ => number,
+    };
+    i128::try_from(nanoseconds).unwrap_or(i128::MAX)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "casts from floats saturate")]
+fn of_fraction(number: f64) -> Option<i128> {
+    if number < 0.0 {
+        return None;
+    }
+    let microseconds = match number {
+        ..1e11 => number * 1e6,
+        ..1e14 => number * 1e3,
+        ..1e17 => number,
+        _ => number / 1e3,
+    };
+    // Rounded first: 1.001 seconds are 1000.9999… milliseconds.
+    (microseconds.round() as i128).checked_mul(1000)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::utc;
+
+    #[test]
+    fn utc_reads_all_notations() {
+        for (value, expected) in [
+            (json!("2025-06-14T11:00:00Z"), "2025-06-14T11:00:00.000Z"),
+            (json!("2025-06-14T11:00:00.1239+02:00"), "2025-06-14T09:00:00.123Z"),
+            (json!("2025-06-14 11:00:00.5"), "2025-06-14T11:00:00.500Z"),
+            (json!("2025-06-14"), "2025-06-14T00:00:00.000Z"),
+            (json!("1969-12-31T23:59:59.9999Z"), "1969-12-31T23:59:59.999Z"),
+            (json!(1_749_898_800), "2025-06-14T11:00:00.000Z"),
+            (json!(1_749_898_800.001), "2025-06-14T11:00:00.001Z"),
+            (json!(1_749_898_800_001_u64), "2025-06-14T11:00:00.001Z"),
+            (json!("1749898800001999"), "2025-06-14T11:00:00.001Z"),
+            (json!("1749898800001999999"), "2025-06-14T11:00:00.001Z"),
+            (json!([1_749_898_800, 1_999_999]), "2025-06-14T11:00:00.001Z"),
+        ] {
+            assert_eq!(utc(&value).as_deref(), Some(expected), "{value}");
+        }
+        for value in [json!("yesterday"), json!(""), json!(-1), json!([1]), json!(null)] {
+            assert_eq!(utc(&value), None, "{value}");
+        }
+    }
+}

@@ -1,0 +1,376 @@
+//! From the events of a run to a trace of the protocol.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+};
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::{
+    event::{Event, ObjectiveFrom, Run, Skipped, ToolResult, Turn},
+    formats::Format,
+    json::{self, Object},
+    options::{AssumeSuccess, Options},
+};
+
+/// The version of the rules. It changes when other traces come out of the same log.
+pub const IMPORTER: u32 = 1;
+
+/// How many characters of the last answer are its summary.
+const SUMMARY_CHARS: usize = 2000;
+
+/// A trace of the KnowledgePulse protocol, and where its values come from.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Imported {
+    /// The trace, as the protocol's JSON.
+    pub trace: Value,
+    /// Where its values come from.
+    pub provenance: Provenance,
+}
+
+/// Where the values of a trace come from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Provenance {
+    /// The version of the rules: [`IMPORTER`].
+    pub importer: u32,
+    /// The name of the format.
+    pub format: &'static str,
+    /// The place in the input.
+    pub source: Source,
+    /// The format's id of the run; `None` where the id of the trace is made of its content.
+    pub key: Option<String>,
+    /// Where the objective comes from.
+    pub objective_from: ObjectiveFrom,
+    /// Where `success` comes from.
+    pub success_from: SuccessFrom,
+    /// Where the confidence comes from.
+    pub confidence_from: ConfidenceFrom,
+    /// Where the time comes from.
+    pub created_at_from: CreatedAtFrom,
+    /// Where the domain comes from.
+    pub domain_from: DomainFrom,
+    /// What of the run is not imported.
+    pub skipped: Skipped,
+}
+
+/// A place in an input.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Source {
+    /// The caller's name of the input.
+    pub name: Arc<str>,
+    /// The line, from 1, at which the first record of the run begins.
+    pub line: u64,
+}
+
+/// Where `success` comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SuccessFrom {
+    /// Somebody's judgement in the log.
+    Label,
+    /// How the run ended.
+    Status,
+    /// The option `assumeSuccess`.
+    Assumed,
+    /// The option `success`.
+    Option,
+    /// The log is a trace already.
+    Own,
+}
+
+/// Where the confidence comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ConfidenceFrom {
+    /// The log.
+    Explicit,
+    /// The probabilities of the tokens of the answers.
+    Logprobs,
+    /// 0.8 after success, 0.2 after failure.
+    Default,
+    /// The log is a trace already.
+    Own,
+}
+
+/// Where the time comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CreatedAtFrom {
+    /// The log.
+    Source,
+    /// The option `createdAt`.
+    Option,
+    /// Nowhere: it is 1970-01-01T00:00:00.000Z.
+    None,
+}
+
+/// Where the domain comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DomainFrom {
+    /// The option `domain`.
+    Option,
+    /// What agents of the format do.
+    Format,
+    /// Nowhere: it is `general`.
+    Default,
+    /// The log is a trace already.
+    Own,
+}
+
+/// Why a run gives no trace.
+pub enum NoTrace {
+    /// It is skipped for this reason.
+    Skipped(&'static str, Skipped),
+    /// It is not known whether it succeeded.
+    SuccessUnknown(Skipped),
+}
+
+/// Returns the trace of a run.
+pub fn of(
+    mut run: Run,
+    format: &'static Format,
+    source: Source,
+    options: &Options,
+) -> Result<Imported, NoTrace> {
+    let mut skipped = std::mem::take(&mut run.skipped);
+    run.events.retain(|event| {
+        let is_empty = match event {
+            Event::Human(text) | Event::Thought { text, .. } => json::is_blank(text),
+            Event::Call(_) | Event::Result(_) => false,
+        };
+        if is_empty {
+            skipped.add("empty_text");
+        }
+        !is_empty
+    });
+    let objective = take_objective(&mut run, options);
+    let summary = summary(&run.events);
+    let steps = steps(run.events);
+    if steps.is_empty() {
+        return Err(NoTrace::Skipped("no_steps", skipped));
+    }
+    let Some((objective, objective_from)) = objective else {
+        return Err(NoTrace::Skipped("no_objective", skipped));
+    };
+
+    let (success, success_from) = match (options.success, run.label, run.status) {
+        (Some(success), ..) => (success, SuccessFrom::Option),
+        (_, Some(label), _) => (label, SuccessFrom::Label),
+        (.., Some(status)) => (status, SuccessFrom::Status),
+        (None, None, None) => match options.assume_success {
+            Some(AssumeSuccess::Always(success)) => (success, SuccessFrom::Assumed),
+            Some(AssumeSuccess::Skip) => return Err(NoTrace::Skipped("success_unknown", skipped)),
+            None => return Err(NoTrace::SuccessUnknown(skipped)),
+        },
+    };
+    let logprobs = run.logprobs.confidence().filter(|_| options.use_logprobs);
+    let (confidence, confidence_from) = match (run.confidence, logprobs) {
+        (Some(confidence), _) => (confidence, ConfidenceFrom::Explicit),
+        (None, Some(confidence)) => (confidence, ConfidenceFrom::Logprobs),
+        // As the SDK's own capture sets it.
+        (None, None) => (if success { 0.8 } else { 0.2 }, ConfidenceFrom::Default),
+    };
+    let (created_at, created_at_from) = match (run.created_at, &options.created_at) {
+        (Some(time), _) => (time, CreatedAtFrom::Source),
+        (None, Some(time)) => (time.clone(), CreatedAtFrom::Option),
+        (None, None) => ("1970-01-01T00:00:00.000Z".into(), CreatedAtFrom::None),
+    };
+    let (domain, domain_from) = match (&options.domain, format.domain) {
+        (Some(domain), _) => (domain.as_str(), DomainFrom::Option),
+        (None, "general") => ("general", DomainFrom::Default),
+        (None, domain) => (domain, DomainFrom::Format),
+    };
+
+    let steps = Value::Array(steps);
+    let key = match &run.key {
+        Some(key) => key.clone(),
+        None => {
+            let content = json!({ "objective": objective, "steps": steps });
+            let hash = Sha256::digest(json::canonical(&content));
+            format!("sha256:{hash:x}")
+        }
+    };
+    let trace = json!({
+        "@context": "https://openknowledgepulse.org/schema/v1",
+        "@type": "ReasoningTrace",
+        "id": trace_id(format.name, &key),
+        "metadata": {
+            "created_at": created_at,
+            "task_domain": domain,
+            "success": success,
+            "quality_score": 0,
+            "visibility": options.visibility,
+            "privacy_level": options.privacy_level,
+            "framework": format.name,
+        },
+        "task": { "objective": objective },
+        "steps": steps,
+        "outcome": { "result_summary": summary, "confidence": confidence },
+    });
+    let provenance = Provenance {
+        importer: IMPORTER,
+        format: format.name,
+        source,
+        key: run.key,
+        objective_from,
+        success_from,
+        confidence_from,
+        created_at_from,
+        domain_from,
+        skipped,
+    };
+    Ok(Imported { trace, provenance })
+}
+
+/// Takes the objective out of a run: the text, and the event that says the same.
+fn take_objective(run: &mut Run, options: &Options) -> Option<(String, ObjectiveFrom)> {
+    let field = options
+        .objective
+        .clone()
+        .map(|objective| (objective, ObjectiveFrom::Option))
+        .or_else(|| Some((run.objective.take()?, ObjectiveFrom::Field)));
+    if let Some((objective, from)) = field {
+        let said = run.events.iter().position(|event| match event {
+            Event::Human(text) => json::trimmed(text) == json::trimmed(&objective),
+            _ => false,
+        });
+        if let Some(said) = said {
+            run.events.remove(said);
+        }
+        return Some((objective, from));
+    }
+    match run.events.iter().position(|event| matches!(event, Event::Human(_))) {
+        Some(first) => match run.events.remove(first) {
+            Event::Human(objective) => Some((objective, ObjectiveFrom::Human)),
+            _ => None,
+        },
+        None => run.fallback.take(),
+    }
+}
+
+/// Returns what the assistant said last, or else the content of the last step that has one.
+fn summary(events: &[Event]) -> String {
+    let said = events.iter().rev().find_map(|event| match event {
+        Event::Thought { text, said: true } => Some(text),
+        _ => None,
+    });
+    let content = || {
+        events.iter().rev().find_map(|event| match event {
+            Event::Human(text) | Event::Thought { text, .. } => Some(text),
+            Event::Result(result) => Some(&result.text),
+            Event::Call(_) => None,
+        })
+    };
+    said.or_else(content).map(|text| text.chars().take(SUMMARY_CHARS).collect()).unwrap_or_default()
+}
+
+/// Turns the events of a run into steps.
+fn steps(events: Vec<Event>) -> Vec<Value> {
+    let mut calls = Calls::default();
+    // The turn whose failure the next call of another turn recovers from.
+    let mut failed: Option<Failure> = None;
+    let step = |(index, event): (usize, Event)| {
+        let mut step = Object::new();
+        step.insert("step_id".into(), index.into());
+        let mut set = |name: &str, value: Value| step.insert(name.into(), value);
+        match event {
+            Event::Human(text) => {
+                set("type", "observation".into());
+                set("content", text.into());
+            }
+            Event::Thought { text, .. } => {
+                set("type", "thought".into());
+                set("content", text.into());
+            }
+            Event::Call(call) => {
+                calls.add(call.id, &call.name, call.turn);
+                let is_recovery =
+                    failed.take_if(|failed| *failed != Failure::Of(call.turn)).is_some();
+                set("type", if is_recovery { "error_recovery" } else { "tool_call" }.into());
+                set("tool", json!({ "name": call.name }));
+                set("input", call.input);
+            }
+            Event::Result(result) => {
+                let turn = calls.answer(&result);
+                if result.failed {
+                    failed = Some(turn.map_or(Failure::OfNoCall, Failure::Of));
+                }
+                set("type", "observation".into());
+                set("content", result.text.into());
+            }
+        }
+        Value::Object(step)
+    };
+    events.into_iter().enumerate().map(step).collect()
+}
+
+/// What has failed.
+#[derive(PartialEq, Eq)]
+enum Failure {
+    /// A call of this turn.
+    Of(Turn),
+    /// What answers no known call.
+    OfNoCall,
+}
+
+/// The calls so far, to be found by the results that answer them. `T` is what is known of each.
+#[derive(Default)]
+pub struct Calls<T> {
+    known: Vec<T>,
+    answered: Vec<bool>,
+    by_id: HashMap<String, usize>,
+    waiting: VecDeque<usize>,
+    waiting_by_name: HashMap<String, VecDeque<usize>>,
+}
+
+impl<T: Copy> Calls<T> {
+    /// Adds a call.
+    pub fn add(&mut self, id: Option<String>, name: &str, known: T) {
+        let index = self.known.len();
+        self.known.push(known);
+        self.answered.push(false);
+        if let Some(id) = id {
+            self.by_id.insert(id, index);
+        }
+        self.waiting.push_back(index);
+        self.waiting_by_name.entry(name.into()).or_default().push_back(index);
+    }
+
+    /// Returns what is known of the call that a result answers: the latest one with its id, or without an
+    /// id the first one, of its name if it has one, that has no answer yet.
+    pub fn answer(&mut self, result: &ToolResult) -> Option<T> {
+        let call = match (&result.id, &result.name) {
+            (Some(id), _) => self.by_id.get(id).copied(),
+            (None, Some(name)) => {
+                first_waiting(self.waiting_by_name.get_mut(name)?, &self.answered)
+            }
+            (None, None) => first_waiting(&mut self.waiting, &self.answered),
+        }?;
+        self.answered[call] = true;
+        Some(self.known[call])
+    }
+}
+
+fn first_waiting(waiting: &mut VecDeque<usize>, answered: &[bool]) -> Option<usize> {
+    while waiting.front().is_some_and(|call| answered[*call]) {
+        waiting.pop_front();
+    }
+    waiting.front().copied()
+}
+
+/// Returns the id of a trace: a UUID of version 8 (RFC 9562), made of the format and the key.
+fn trace_id(format: &str, key: &str) -> String {
+    let name = format!("knowledgepulse-import\n{IMPORTER}\n{format}\n{key}");
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&Sha256::digest(name)[..16]);
+    bytes[6] = bytes[6] & 0x0f | 0x80;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let hex = bytes.map(|byte| format!("{byte:02x}")).concat();
+    let [a, b, c, d, e] = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
+    format!("kp:trace:{a}-{b}-{c}-{d}-{e}")
+}

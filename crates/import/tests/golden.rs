@@ -1,0 +1,193 @@
+//! All recorded logs against what a second implementation of the same rules makes of them. The recordings
+//! are not part of the repository; without them there is nothing to compare.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use knowledgepulse_import::{AssumeSuccess, Imported, Importer, Options, canonical};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+fn logs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/logs")
+}
+
+fn files(folder: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(logs().join(folder)).unwrap();
+    let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+fn assuming(success: AssumeSuccess) -> Options {
+    Options { assume_success: Some(success), ..Options::default() }
+}
+
+/// Imports files in one call, with what became of each.
+fn import(files: &[PathBuf], options: Options) -> Vec<(Vec<Imported>, Value)> {
+    let mut importer = Importer::new(options, files.to_vec());
+    let mut traces = Vec::new();
+    for file in files {
+        importer.open(file.to_str().unwrap(), Some(file.clone()));
+        importer.push(&fs::read(file).unwrap());
+        importer.end();
+        traces.push(std::iter::from_fn(|| importer.next()).filter_map(Result::ok).collect());
+    }
+    let reports = serde_json::to_value(importer.report()).unwrap();
+    let reports = reports["inputs"].as_array().unwrap().clone();
+    traces.into_iter().zip(reports).collect()
+}
+
+fn sha(text: &str) -> String {
+    format!("{:x}", Sha256::digest(text))[..12].to_owned()
+}
+
+/// Returns a trace as the golden files have it.
+fn shown(imported: &Imported) -> Value {
+    let trace = &imported.trace;
+    let provenance = serde_json::to_value(&imported.provenance).unwrap();
+    let steps = trace["steps"].as_array().unwrap().iter().map(|step| {
+        let mut shown = json!({ "type": step["type"] });
+        if let Some(name) = step.pointer("/tool/name") {
+            shown["tool"] = name.clone();
+        }
+        if let Some(content) = step["content"].as_str() {
+            shown["contentSha"] = sha(content).into();
+            shown["contentChars"] = content.chars().count().into();
+        }
+        if let Some(input) = step.get("input") {
+            shown["inputSha"] = sha(&canonical(input)).into();
+        }
+        shown
+    });
+    json!({
+        "id": trace["id"],
+        "format": provenance["format"],
+        "objective": trace["task"]["objective"],
+        "objectiveFrom": provenance["objectiveFrom"],
+        "success": trace["metadata"]["success"],
+        "successFrom": provenance["successFrom"],
+        "confidence": trace["outcome"]["confidence"],
+        "confidenceFrom": provenance["confidenceFrom"],
+        "createdAt": trace["metadata"]["created_at"],
+        "createdAtFrom": provenance["createdAtFrom"],
+        "domain": trace["metadata"]["task_domain"],
+        "summarySha": sha(trace["outcome"]["result_summary"].as_str().unwrap()),
+        "steps": steps.collect::<Vec<_>>(),
+        "skipped": provenance["skipped"],
+    })
+}
+
+fn golden(name: &str) -> Value {
+    let text = fs::read_to_string(logs().join("golden").join(name)).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+/// Returns where two values differ.
+fn differences(place: &str, found: &Value, expected: &Value, out: &mut Vec<String>) {
+    match (found, expected) {
+        (Value::Object(a), Value::Object(b)) => {
+            for name in a.keys().chain(b.keys().filter(|name| !a.contains_key(*name))) {
+                let [a, b] = [a, b].map(|object| object.get(name).unwrap_or(&Value::Null));
+                differences(&format!("{place}.{name}"), a, b, out);
+            }
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            for index in 0..a.len().max(b.len()) {
+                let [a, b] = [a, b].map(|list| list.get(index).unwrap_or(&Value::Null));
+                differences(&format!("{place}[{index}]"), a, b, out);
+            }
+        }
+        _ if canonical(found) == canonical(expected) => {}
+        _ => out.push(format!("{place}: expected {expected}, got {found}")),
+    }
+}
+
+fn check(format: &str) {
+    if !logs().exists() {
+        return;
+    }
+    let expected = golden(&format!("{format}.json"));
+    let files = files(format);
+    let found = import(&files, assuming(AssumeSuccess::Always(true)));
+    let found = files.iter().zip(found).map(|(file, (traces, report))| {
+        let errors = report["errors"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|error| json!({ "line": error.get("line"), "code": error["code"] }));
+        json!({
+            "file": format!("{format}/{}", file.file_name().unwrap().to_str().unwrap()),
+            "formats": report["formats"],
+            "traces": traces.iter().map(shown).collect::<Vec<_>>(),
+            "skipped": report["skipped"],
+            "errors": errors.collect::<Vec<_>>(),
+        })
+    });
+    let mut all = Vec::new();
+    differences(format, &found.collect(), &expected, &mut all);
+    assert!(all.is_empty(), "{} differences:\n{}", all.len(), all[..all.len().min(40)].join("\n"));
+}
+
+macro_rules! goldens {
+    ($($test:ident $format:literal)*) => {
+        $(#[test]
+        fn $test() {
+            check($format);
+        })*
+    };
+}
+
+goldens! {
+    atif_equals_golden "atif"
+    claude_code_equals_golden "claude-code"
+    codex_equals_golden "codex"
+    errors_equal_golden "errors"
+    inspect_equals_golden "inspect"
+    langfuse_equals_golden "langfuse"
+    messages_equal_golden "messages"
+    mini_swe_agent_equals_golden "mini-swe-agent"
+    otel_equals_golden "otel"
+    pi_equals_golden "pi"
+    reasoning_trace_equals_golden "reasoning-trace"
+    swe_agent_equals_golden "swe-agent"
+    tau_equals_golden "tau"
+}
+
+#[test]
+fn options_equal_golden() {
+    if !logs().exists() {
+        return;
+    }
+    let expected = golden("options.json");
+    let files = files("atif");
+    let names =
+        files.iter().map(|file| format!("atif/{}", file.file_name().unwrap().to_str().unwrap()));
+
+    let options = Options { use_logprobs: true, ..assuming(AssumeSuccess::Skip) };
+    let skipped = import(&files, options);
+    let found: Value = names
+        .clone()
+        .zip(&skipped)
+        .map(|(name, (traces, report))| json!([name, traces.len(), report["skipped"]]))
+        .collect();
+    assert_eq!(found, expected["assumeSuccess skip, confidence logprobs"]);
+
+    let options = Options { use_logprobs: true, ..assuming(AssumeSuccess::Always(false)) };
+    let failed = import(&files, options);
+    let found: Value = names
+        .zip(&failed)
+        .map(|(name, (traces, _))| {
+            let traces = traces.iter().map(shown).map(|trace| {
+                json!(
+                    ["success", "successFrom", "confidence", "confidenceFrom"]
+                        .map(|n| trace[n].clone())
+                )
+            });
+            json!([name, traces.collect::<Vec<_>>()])
+        })
+        .collect();
+    assert_eq!(found, expected["assumeSuccess false, confidence logprobs"]);
+}

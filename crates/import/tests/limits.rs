@@ -1,0 +1,256 @@
+//! Logs that are deep, wide, long or endless. They have their full size where `KP_MUTATIONS` is set, and
+//! otherwise often a tenth of it.
+
+use std::{
+    env,
+    fmt::Write,
+    time::{Duration, Instant},
+};
+
+use knowledgepulse_import::Code;
+use knowledgepulse_test_support::importing::{self, Outcome};
+use serde_json::{Value, json};
+
+/// What takes time that grows with the square of the size takes longer.
+const LONG: Duration = Duration::from_secs(15);
+
+/// Returns how many of something a test has.
+fn many(count: usize) -> usize {
+    if env::var_os("KP_MUTATIONS").is_some() { count } else { count / 10 }
+}
+
+/// The size of the pieces that a file is read in.
+const PIECE: usize = 64 << 10;
+
+fn import(log: &str) -> Outcome {
+    let outcome = importing::import(log.as_bytes().chunks(PIECE), &importing::options());
+    assert!(outcome.took < LONG, "took {:?}", outcome.took);
+    outcome
+}
+
+/// Imports a log with one trace; returns its steps.
+fn steps(log: &str) -> Vec<Value> {
+    let outcome = import(log);
+    let traces: Vec<_> = outcome.traces().collect();
+    assert_eq!(traces.len(), 1, "{:?}", outcome.report);
+    traces[0].trace["steps"].as_array().unwrap().clone()
+}
+
+fn codes(outcome: &Outcome) -> Vec<(Code, Option<u64>)> {
+    outcome.errors().map(|error| (error.code, error.line)).collect()
+}
+
+fn nested(depth: usize, value: &str) -> String {
+    format!("{}{value}{}", "[".repeat(depth), "]".repeat(depth))
+}
+
+/// Returns a conversation: what a person asks, and other messages.
+fn conversation(messages: impl IntoIterator<Item = Value>) -> String {
+    let mut log = String::from("{\"role\":\"user\",\"content\":\"Go\"}\n");
+    for message in messages {
+        writeln!(log, "{message}").unwrap();
+    }
+    log
+}
+
+#[test]
+fn million_nested_arrays_are_an_error() {
+    let deep = nested(1_000_000, "");
+    let answer = json!({ "role": "assistant", "content": "Yes." });
+    let lines = import(&format!("{}{deep}\n{answer}\n", conversation([])));
+    assert_eq!(codes(&lines), [(Code::InvalidJson, Some(2))]);
+    assert_eq!(lines.traces().count(), 1);
+    for document in [deep, "[\n".repeat(1_000_000), "{\"a\":".repeat(1_000_000)] {
+        let outcome = import(&document);
+        assert!(matches!(codes(&outcome)[..], [(Code::InvalidJson, Some(1..=128))]));
+        assert_eq!(outcome.traces().count(), 0);
+    }
+}
+
+#[test]
+fn values_nest_127_deep() {
+    for (depth, count) in [(127, 1), (128, 0)] {
+        let content = nested(depth - 1, "");
+        let answer = format!("{{\"role\":\"tool\",\"content\":{content}}}");
+        let document = format!("[{},\n{answer}]", conversation([]).trim_end());
+        for log in [format!("{}{answer}", conversation([])), document] {
+            let depth = depth + usize::from(log.starts_with('['));
+            let outcome = import(&log);
+            let expected = if depth > 127 { vec![(Code::InvalidJson, Some(2))] } else { vec![] };
+            assert_eq!(codes(&outcome), expected, "{depth}");
+            let fits = count == 1 && depth <= 127;
+            assert_eq!(outcome.traces().count() == 1, fits, "{depth}");
+        }
+    }
+}
+
+#[test]
+fn inputs_nest_as_deep_as_a_trace_can_be_read_again() {
+    let call = |input: Value| {
+        let log =
+            conversation([json!({ "type": "function_call", "name": "f", "arguments": input })]);
+        importing::check(log.as_bytes(), PIECE, &importing::options());
+        steps(&log)[0]["input"].clone()
+    };
+    let value = |depth| serde_json::from_str::<Value>(&nested(depth, "1")).unwrap();
+    for input in [value(123), nested(123, "1").into()] {
+        assert_eq!(call(input), json!({ "value": value(123) }));
+    }
+    for input in [value(124), nested(124, "1").into()] {
+        assert_eq!(call(input), json!({ "raw": nested(124, "1") }));
+    }
+}
+
+#[test]
+fn million_members_and_elements_are_read() {
+    let count = many(1_000_000);
+    let members: Vec<_> = (0..count).map(|index| format!("\"{index}\":0")).collect();
+    let elements = vec!["0"; count];
+    let input = format!("{{\"o\":{{{}}},\"a\":[{}]}}", members.join(","), elements.join(","));
+    let part = format!("{{\"type\":\"tool_use\",\"id\":\"i\",\"name\":\"f\",\"input\":{input}}}");
+    let message = format!("{{\"role\":\"assistant\",\"content\":[{part}]}}");
+    let steps = steps(&(conversation([]) + &message));
+    let input = &steps[0]["input"];
+    assert_eq!(input["o"].as_object().unwrap().len(), count);
+    assert_eq!(input["a"].as_array().unwrap().len(), count);
+}
+
+#[test]
+fn calls_without_answers_and_answers_without_ids_take_linear_time() {
+    let count = many(200_000);
+    let call = |index: usize| {
+        let function = json!({ "name": format!("f{}", index % 7), "arguments": "{}" });
+        json!({ "role": "assistant", "tool_calls": [{ "function": function }] })
+    };
+    let answer = |index: usize| match index % 2 {
+        0 => json!({ "role": "tool", "content": "Error: no" }),
+        _ => json!({ "role": "tool", "content": "", "name": format!("f{}", index % 7) }),
+    };
+    let messages = (0..count).map(call).chain((0..count).map(answer));
+    let steps = steps(&conversation(messages));
+    assert_eq!(steps.len(), 2 * count);
+}
+
+#[test]
+fn texts_of_one_answer_take_linear_time() {
+    let count = many(200_000);
+    let text = |index: usize| json!({ "type": "text", "text": format!("{index:06}") });
+    let content: Vec<_> = (0..count).map(text).collect();
+    let record = |kind: &str, content: Value| json!({ "type": kind, "sessionId": "s", "message": { "id": "m", "content": content } });
+    let log = format!("{}\n{}\n", record("user", "Go".into()), record("assistant", content.into()));
+    assert_eq!(steps(&log).len(), count);
+}
+
+#[test]
+fn messages_without_a_task_take_linear_time() {
+    let count = many(200_000);
+    let answer = json!({ "role": "assistant", "content": "```mswea_bash_command\nls\n```" });
+    let image = json!({ "role": "user", "content": [{ "type": "image" }] });
+    let mut messages = vec![answer; count];
+    messages.extend(vec![image; count]);
+    messages.push(json!({ "role": "user", "content": "Go" }));
+    assert_eq!(steps(&Value::from(messages).to_string()).len(), count);
+}
+
+#[test]
+fn spans_far_below_each_other_take_linear_time() {
+    let count = many(50_000);
+    let span = |index: usize, parent: usize| {
+        json!({
+            "name": "f", "traceId": "t", "spanId": index.to_string(), "parentSpanId": parent.to_string(),
+            "startTimeUnixNano": index,
+            "attributes": { "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": format!("f{index}") },
+        })
+        .to_string()
+    };
+    for first_parent in [count, count - 1] {
+        let parent = |index: usize| index.checked_sub(1).unwrap_or(first_parent);
+        let spans: Vec<_> = (0..count).map(|index| span(index, parent(index))).collect();
+        assert_eq!(steps(&spans.join("\n")).len(), count);
+    }
+}
+
+#[test]
+fn interleaved_sessions_are_traces_or_late() {
+    let (sessions, rounds) = (1000, 4);
+    let claude = |session: usize, round: usize| {
+        json!({
+            "type": "user", "sessionId": session.to_string(), "uuid": format!("{session}/{round}"),
+            "message": { "content": format!("Go {round}") },
+        })
+    };
+    let otel = |session: usize, round: usize| {
+        json!({
+            "name": "f", "traceId": session.to_string(), "spanId": round.to_string(),
+            "attributes": { "gen_ai.operation.name": "execute_tool" },
+        })
+    };
+    // Each session has two records while it is open, and the others come after all have begun.
+    let order = |write: &dyn Fn(usize, usize) -> Value| {
+        let begin = (0..sessions).flat_map(|session| [(session, 0), (session, 1)]);
+        let rest = (2..rounds).flat_map(|round| (0..sessions).map(move |session| (session, round)));
+        let records = begin.chain(rest).map(|(session, round)| write(session, round));
+        records.fold(String::new(), |log, record| format!("{log}{record}\n"))
+    };
+    for (log, objective) in [(order(&claude), 1), (order(&otel), 0)] {
+        let outcome = import(&log);
+        assert_eq!(codes(&outcome), []);
+        let traces: Vec<_> = outcome.traces().collect();
+        assert_eq!(traces.len(), sessions);
+        let steps = traces.iter().map(|imported| imported.trace["steps"].as_array().unwrap().len());
+        let records = steps.map(|steps| steps + objective).sum::<usize>() as u64;
+        // 64 are open when all have begun.
+        let late = ((rounds - 2) * (sessions - 64)) as u64;
+        assert_eq!(outcome.report.skipped.iter().collect::<Vec<_>>(), [("late", late)]);
+        assert_eq!(records + late, (sessions * rounds) as u64);
+    }
+}
+
+#[test]
+fn blank_lines_take_linear_time() {
+    let count = many(2_000_000);
+    let blank = "\n".repeat(count);
+    let answer = json!({ "role": "assistant", "content": "Yes." });
+    let log = format!("{blank}{}{blank}{answer}\n", conversation([]));
+    let outcome = importing::import([log.as_bytes()], &importing::options());
+    assert!(outcome.took < LONG, "took {:?}", outcome.took);
+    let lines: Vec<_> = outcome.traces().map(|trace| trace.provenance.source.line).collect();
+    assert_eq!(lines, [count as u64 + 1]);
+}
+
+#[test]
+fn pieces_of_one_byte_take_linear_time() {
+    let answer = json!({ "role": "assistant", "content": "x".repeat(1 << 20) });
+    let line = conversation([answer]);
+    let document = format!("[{}]", line.trim_end().replace("}\n", "},\n\n"));
+    for log in [line, document] {
+        let began = Instant::now();
+        let outcome = importing::import(log.as_bytes().chunks(1), &importing::options());
+        assert_eq!(outcome.traces().count(), 1);
+        assert!(began.elapsed() < LONG, "took {:?}", began.elapsed());
+    }
+}
+
+#[test]
+fn message_of_an_error_does_not_depend_on_pieces() {
+    for log in ["{\n}\nneither an object nor an array\n", "{\n}\n\"", "{\n}\n\u{e9}"] {
+        let whole = importing::check(log.as_bytes(), 1, &importing::options());
+        assert_eq!(codes(&whole), [(Code::InvalidJson, Some(3))]);
+    }
+}
+
+#[test]
+fn line_without_end_is_too_large() {
+    let piece = vec![b' '; 1 << 20];
+    let begin = conversation([]);
+    let answer = "\n{\"role\":\"assistant\",\"content\":\"Yes.\"}\n";
+    for begin in ["", &begin] {
+        let pieces = [begin.as_bytes()].into_iter().chain(std::iter::repeat_n(&*piece, 257));
+        let pieces = pieces.chain([b"\"".as_slice(), answer.as_bytes()]);
+        let outcome = importing::import(pieces, &importing::options());
+        let line = 1 + u64::from(!begin.is_empty());
+        assert_eq!(codes(&outcome), [(Code::TooLarge, Some(line))]);
+        assert_eq!(outcome.traces().count(), usize::from(line == 2));
+        assert!(outcome.took < LONG, "took {:?}", outcome.took);
+    }
+}

@@ -1,0 +1,486 @@
+//! All recorded logs, damaged in many ways: each gives traces or errors, never a panic, and what comes out
+//! keeps what [`importing::check`] asks for.
+//!
+//! The mutations of a sample are always the same. `KP_MUTATIONS` sets how many there are; without it there
+//! are few, and of large samples fewer.
+
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    io::{self, Write},
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+    time::Duration,
+};
+
+use knowledgepulse_import::{Code, Imported, Skipped};
+use knowledgepulse_test_support::importing::{self, Outcome};
+use serde_json::{Deserializer, Map, Value, json};
+
+/// How many mutations a small sample has by default.
+const MUTATIONS: usize = 60;
+
+/// How many bytes the mutations of a sample have by default.
+const BYTES: usize = 400_000;
+
+/// No import of a sample comes near it.
+const HANGS: Duration = Duration::from_secs(20);
+
+/// A small generator of random numbers (SplitMix64).
+struct Draw(u64);
+
+impl Draw {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// Returns a number below `end`, or 0.
+    fn below(&mut self, end: usize) -> usize {
+        (self.next() % end.max(1) as u64) as usize
+    }
+
+    fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+        &all[self.below(all.len())]
+    }
+
+    /// Returns the size of pieces, more often small ones.
+    fn piece(&mut self) -> usize {
+        let bits = self.below(16);
+        1 + self.below(1 << bits)
+    }
+}
+
+/// What the mutated logs of a format came to.
+#[derive(Default)]
+struct Figures {
+    logs: u64,
+    traces: u64,
+    errors: BTreeMap<String, u64>,
+    longest: Duration,
+}
+
+impl Figures {
+    fn check(&mut self, log: &[u8], piece: usize) -> Outcome {
+        let outcome = importing::check(log, piece, &importing::options());
+        self.logs += 1;
+        self.traces += outcome.report.traces;
+        for error in outcome.errors() {
+            *self.errors.entry(format!("{:?}", error.code)).or_default() += 1;
+        }
+        self.longest = self.longest.max(outcome.took);
+        assert!(outcome.took < HANGS, "took {:?}", outcome.took);
+        outcome
+    }
+}
+
+/// A recorded log.
+struct Sample {
+    name: String,
+    bytes: Vec<u8>,
+    /// Its values.
+    records: Vec<Value>,
+    /// Whether it is read by lines.
+    is_lines: bool,
+}
+
+impl Sample {
+    fn read(path: &Path) -> Self {
+        let bytes = fs::read(path).unwrap();
+        let text = without_mark(&bytes);
+        let records = Deserializer::from_slice(text).into_iter().map_while(Result::ok).collect();
+        let mut lines = text.split(|byte| *byte == b'\n');
+        let first = lines.find(|line| !line.trim_ascii().is_empty());
+        let is_lines = first.is_some_and(|line| values(line).1);
+        Self { name: path.file_name().unwrap().to_str().unwrap().into(), bytes, records, is_lines }
+    }
+
+    /// Returns records as they would be in a log of this kind.
+    fn written(&self, records: &[Value]) -> Vec<u8> {
+        let shown = records.iter().map(|record| match self.is_lines {
+            true => format!("{record}\n"),
+            false => format!("{record:#}\n"),
+        });
+        // Where a name is to occur twice, the second one is marked.
+        shown.collect::<String>().replace(TWICE, "").into_bytes()
+    }
+}
+
+/// Marks a member as one of two with the same name.
+const TWICE: &str = "__twice__";
+
+/// Returns a log without its byte order mark.
+fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+}
+
+/// Returns how many values a line begins with, and whether there is nothing else in it.
+fn values(line: &[u8]) -> (usize, bool) {
+    let mut count = 0;
+    for value in Deserializer::from_slice(line).into_iter::<Value>() {
+        match value {
+            Ok(_) => count += 1,
+            Err(_) => return (count, false),
+        }
+    }
+    (count, count > 0)
+}
+
+/// The mutations besides cuts.
+const KINDS: [fn(&Sample, &mut Draw) -> Vec<u8>; 12] = [
+    byte_changed,
+    lines_repeated,
+    lines_swapped,
+    line_removed,
+    member_removed,
+    value_of_another_type,
+    element_repeated,
+    elements_reordered,
+    name_twice,
+    nested_deep,
+    array_widened,
+    json_in_text,
+];
+
+fn byte_changed(sample: &Sample, draw: &mut Draw) -> Vec<u8> {
+    let mut bytes = sample.bytes.clone();
+    let at = draw.below(bytes.len());
+    if let Some(byte) = bytes.get_mut(at) {
+        *byte = *draw.of(b"\"\\{}[],:0-e\n\r \0x\x80\xc3\xed\xff");
+    }
+    bytes
+}
+
+/// Returns the lines of a log, each with its end.
+fn lines_of(bytes: &[u8]) -> Vec<&[u8]> {
+    bytes.split_inclusive(|byte| *byte == b'\n').collect()
+}
+
+fn lines_repeated(sample: &Sample, draw: &mut Draw) -> Vec<u8> {
+    let mut lines = lines_of(&sample.bytes);
+    for _ in 0..=draw.below(3) {
+        let (from, to) = (draw.below(lines.len()), draw.below(lines.len() + 1));
+        lines.insert(to, lines.get(from).copied().unwrap_or_default());
+    }
+    lines.concat()
+}
+
+fn lines_swapped(sample: &Sample, draw: &mut Draw) -> Vec<u8> {
+    let mut lines = lines_of(&sample.bytes);
+    for _ in 0..=draw.below(5) {
+        let (a, b) = (draw.below(lines.len()), draw.below(lines.len()));
+        if !lines.is_empty() {
+            lines.swap(a, b);
+        }
+    }
+    lines.concat()
+}
+
+fn line_removed(sample: &Sample, draw: &mut Draw) -> Vec<u8> {
+    let mut lines = lines_of(&sample.bytes);
+    if !lines.is_empty() {
+        lines.remove(draw.below(lines.len()));
+    }
+    lines.concat()
+}
+
+/// Changes one of the values that are picked.
+fn changed(
+    sample: &Sample,
+    draw: &mut Draw,
+    is_picked: impl Fn(&Value) -> bool,
+    change: impl FnOnce(&mut Value, &mut Draw),
+) -> Vec<u8> {
+    let mut records = Value::Array(sample.records.clone());
+    let count = count(&records, &is_picked);
+    let mut wanted = draw.below(count);
+    if let Some(value) = pick(&mut records, &is_picked, &mut wanted) {
+        change(value, draw);
+    }
+    match &records {
+        Value::Array(records) => sample.written(records),
+        record => sample.written(std::slice::from_ref(record)),
+    }
+}
+
+fn count(value: &Value, is_picked: &impl Fn(&Value) -> bool) -> usize {
+    let below: usize = match value {
+        Value::Array(elements) => elements.iter().map(|value| count(value, is_picked)).sum(),
+        Value::Object(members) => members.values().map(|value| count(value, is_picked)).sum(),
+        _ => 0,
+    };
+    below + usize::from(is_picked(value))
+}
+
+/// Returns one of the values that are picked, after so many others.
+fn pick<'a>(
+    value: &'a mut Value,
+    is_picked: &impl Fn(&Value) -> bool,
+    wanted: &mut usize,
+) -> Option<&'a mut Value> {
+    if is_picked(value) {
+        match wanted.checked_sub(1) {
+            None => return Some(value),
+            Some(less) => *wanted = less,
+        }
+    }
+    match value {
+        Value::Array(elements) => {
+            elements.iter_mut().find_map(|value| pick(value, is_picked, wanted))
+        }
+        Value::Object(members) => {
+            members.values_mut().find_map(|value| pick(value, is_picked, wanted))
+        }
+        _ => None,
+    }
+}
+
+fn is_full_object(value: &Value) -> bool {
+    value.as_object().is_some_and(|members| !members.is_empty())
+}
+
+fn is_full_array(value: &Value) -> bool {
+    value.as_array().is_some_and(|elements| !elements.is_empty())
+}
+
+fn some_name(members: &Map<String, Value>, draw: &mut Draw) -> String {
+    members.keys().nth(draw.below(members.len())).unwrap().clone()
+}
+
+fn member_removed(sample: &Sample, draw: &mut Draw) -> Vec<u8> {
+    changed(sample, draw, is_full_object, |value, draw| {
+        let Value::Object(members) = value else { return };
+        let name = some_name(members, draw);
+        members.shift_remove(&name);
+    })
+}
+
+fn value_of_another_type(sample: &Sample, draw: &mut Draw) -> Vec<u8> {
+    let any = |_: &Value| true;
+    changed(sample, draw, any, |value, draw| {
+        let old = value.take();
+        *value = match draw.below(10) {
+            0 => Value::Null,
+            1 => json!(draw.below(2) == 0),
+            2 => json!(draw.of(&[0.0, -1.0, 1.5, 1e300, -0.0, 1e-300])),
+            3 => json!(draw.of(&[0, u64::MAX, 99_999_999_999, 1_000_000_000_000_000])),
+            4 => json!(draw.of(&["", " \n", "null", "[]", "{}", "0", "\u{feff}", "2025-01-01"])),
+            5 => json!([old]),
+            6 => json!({ "text": old }),
+            7 => json!({}),
+            8 => match old {
+                Value::Array(elements) => {
+                    let names = (0..).map(|index: u32| index.to_string());
+                    names.zip(elements).collect()
+                }
+                Value::Object(members) => members.into_iter().map(|(_, value)| value).collect(),
+                _ => json!([]),
+            },
+            _ => Value::from(old.to_string()),
+        };
+    })
+}
+
+fn element_repeated(sample: &Sample, draw: &mut Draw) -> Vec<u8> {
+    changed(sample, draw, is_full_array, |value, draw| {
+        let Value::Array(elements) = value else { return };
+        let element = draw.of(elements).clone();
+        elements.insert(draw.below(elements.len() + 1), element);
+    })
+}
+
+fn elements_reordered(sample: &Sample, draw: &mut Draw) -> Vec<u8> {
+    changed(sample, draw, is_full_array, |value, draw| {
+        let Value::Array(elements) = value else { return };
+        for last in (1..elements.len()).rev() {
+            elements.swap(last, draw.below(last + 1));
+        }
+    })
+}
+
+fn name_twice(sample: &Sample, draw: &mut Draw) -> Vec<u8> {
+    changed(sample, draw, is_full_object, |value, draw| {
+        let Value::Object(members) = value else { return };
+        let name = some_name(members, draw);
+        let other = draw.of(&[json!(null), json!("x"), json!({}), members[&name].clone()]).clone();
+        let at = draw.below(members.len() + 1);
+        members.shift_insert(at, format!("{TWICE}{name}"), other);
+    })
+}
+
+fn nested_deep(sample: &Sample, draw: &mut Draw) -> Vec<u8> {
+    let any = |_: &Value| true;
+    let depth = *draw.of(&[2, 10, 100, 110, 115, 118, 120, 121, 122, 123, 124, 125, 126, 127, 128]);
+    let name = *draw.of(&["", "text", "content", "message", "value", "kwargs"]);
+    changed(sample, draw, any, |value, draw| {
+        for _ in 0..depth {
+            *value = match name {
+                "" => json!([value]),
+                name => json!({ name: value }),
+            };
+        }
+        if draw.below(2) == 0 {
+            *value = value.to_string().into();
+        }
+    })
+}
+
+fn array_widened(sample: &Sample, draw: &mut Draw) -> Vec<u8> {
+    changed(sample, draw, is_full_array, |value, draw| {
+        let Value::Array(elements) = value else { return };
+        let element = draw.of(elements).clone();
+        let times = 20_000 / element.to_string().len();
+        elements.extend(std::iter::repeat_n(element, times.clamp(1, 2000)));
+    })
+}
+
+fn json_in_text(sample: &Sample, draw: &mut Draw) -> Vec<u8> {
+    let is_container = |value: &Value| value.is_object() || value.is_array() || value.is_string();
+    changed(sample, draw, is_container, |value, draw| {
+        for _ in 0..=draw.below(3) {
+            *value = value.to_string().into();
+        }
+    })
+}
+
+/// Checks what came of a log that ends too early.
+fn check_cut(sample: &Sample, log: &[u8], outcome: &Outcome) {
+    let whole_lines = log.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let (begin, rest) = if sample.is_lines { log.split_at(whole_lines) } else { (&[][..], log) };
+    let rest = without_mark(rest);
+    let (before, is_whole) = values(rest);
+    if is_whole || rest.trim_ascii().is_empty() {
+        return;
+    }
+    let error = outcome.errors().last().expect("an error");
+    let expected = match std::str::from_utf8(rest) {
+        Ok(_) => Code::InvalidJson,
+        Err(_) => Code::InvalidUtf8,
+    };
+    assert_eq!(error.code, expected, "{error}");
+    if sample.is_lines {
+        assert_eq!(error.line, Some(lines_of(begin).len() as u64 + 1), "{error}");
+        if before == 0 {
+            let without = importing::import([begin], &importing::options());
+            assert_eq!(outcome.json_lines(), without.json_lines());
+        }
+    } else if sample.records.len() == 1 {
+        assert_eq!(outcome.traces().next(), None);
+    }
+}
+
+/// Repeats lines of Claude Code that say which they are.
+fn records_repeated(sample: &Sample, draw: &mut Draw) -> Vec<u8> {
+    let has_ids = |line: &[u8]| {
+        let mut values = Deserializer::from_slice(line).into_iter::<Value>();
+        values.all(|value| value.is_ok_and(|value| value.get("uuid").is_some()))
+    };
+    let mut lines = lines_of(&sample.bytes);
+    for _ in 0..=draw.below(20) {
+        let at = draw.below(lines.len());
+        if has_ids(lines[at]) {
+            lines.insert(at + 1, lines[at]);
+        }
+    }
+    lines.concat()
+}
+
+/// Checks that repeated lines change nothing but where traces begin and what is skipped.
+fn check_repeated(sample: &Sample, outcome: &Outcome) {
+    let essence = |outcome: &Outcome| {
+        let mut traces: Vec<_> = outcome.traces().cloned().collect();
+        for Imported { provenance, .. } in &mut traces {
+            provenance.skipped = Skipped::default();
+            provenance.source.line = 1;
+        }
+        traces
+    };
+    let whole = importing::import([&*sample.bytes], &importing::options());
+    assert_eq!(essence(outcome), essence(&whole));
+}
+
+/// Has a log checked; keeps it if that fails.
+fn attempt(name: &str, log: &[u8], check: impl FnOnce(&[u8])) {
+    if catch_unwind(AssertUnwindSafe(|| check(log))).is_err() {
+        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mutation.log");
+        fs::write(&file, log).unwrap();
+        panic!("{name}, kept in {}: see above", file.display());
+    }
+}
+
+/// Mutates all samples of a format.
+fn mutate(format: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/logs").join(format);
+    let entries = fs::read_dir(folder).unwrap();
+    let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let wanted: Option<usize> =
+        env::var("KP_MUTATIONS").ok().map(|count| count.parse().expect("a number"));
+    let mut figures = Figures::default();
+    for (number, file) in files.iter().enumerate() {
+        let sample = Sample::read(file);
+        let length = sample.bytes.len();
+        let has_records = format == "claude-code" && sample.is_lines;
+        let count = wanted.unwrap_or((BYTES / length.max(1)).clamp(2 * KINDS.len(), MUTATIONS));
+        let mut draw = Draw(number as u64);
+        let cuts = (count / 4).min(100);
+        for cut in 0..cuts {
+            let log = &sample.bytes[..length * cut / cuts];
+            attempt(&format!("{}, cut {cut} of {cuts}", sample.name), log, |log| {
+                check_cut(&sample, log, &figures.check(log, draw.piece()));
+            });
+        }
+        for round in cuts..count {
+            let kind = round % (KINDS.len() + 1);
+            let log = match kind {
+                0 if has_records => records_repeated(&sample, &mut draw),
+                0 => sample.bytes.clone(),
+                kind => KINDS[kind - 1](&sample, &mut draw),
+            };
+            attempt(&format!("{}, mutation {round}", sample.name), &log, |log| {
+                let outcome = figures.check(log, draw.piece());
+                if kind == 0 {
+                    check_repeated(&sample, &outcome);
+                }
+            });
+        }
+    }
+    if wanted.is_some() {
+        let Figures { logs, traces, errors, longest } = &figures;
+        let seconds = longest.as_secs_f64();
+        let figures = json!({
+            "format": format, "samples": files.len(), "logs": logs, "traces": traces,
+            "errors": errors, "longest": seconds,
+        });
+        // Past what captures the output of tests: `npm run trust` reads it.
+        let mut out = io::stdout().lock();
+        writeln!(out, "\nmutations {figures}").unwrap();
+    }
+}
+
+macro_rules! mutated {
+    ($($test:ident $format:literal)*) => {
+        $(#[test]
+        fn $test() {
+            mutate($format);
+        })*
+    };
+}
+
+mutated! {
+    atif_survives_mutations "atif"
+    claude_code_survives_mutations "claude-code"
+    codex_survives_mutations "codex"
+    errors_survive_mutations "errors"
+    inspect_survives_mutations "inspect"
+    langfuse_survives_mutations "langfuse"
+    messages_survive_mutations "messages"
+    mini_swe_agent_survives_mutations "mini-swe-agent"
+    otel_survives_mutations "otel"
+    pi_survives_mutations "pi"
+    reasoning_trace_survives_mutations "reasoning-trace"
+    swe_agent_survives_mutations "swe-agent"
+    tau_survives_mutations "tau"
+}

@@ -1,0 +1,59 @@
+//! Imported traces score in Rust as the same objects do in JavaScript: both have to give the scores of
+//! one file, which `__test__/import/scores.test.mjs` reads as well.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use knowledgepulse_import::{AssumeSuccess, Importer, Options};
+use knowledgepulse_scoring::{Novelty, Profiles, Score, Trace, cache::Nearest};
+use sha2::{Digest, Sha256};
+
+/// The id of a trace to the hash of its text, and its score with a similarity of 0.25.
+type Scores = BTreeMap<String, (String, f64)>;
+
+fn score_all(logs: &Path) -> Scores {
+    let options =
+        Options { assume_success: Some(AssumeSuccess::Always(true)), ..Options::default() };
+    let mut importer = Importer::new(options, Vec::new());
+    let mut scores = Scores::new();
+    let entries = |folder: &Path| {
+        let mut paths: Vec<_> =
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        // Two logs may have the same id; the last one counts.
+        paths.sort();
+        paths
+    };
+    let folders =
+        entries(logs).into_iter().filter(|path| path.is_dir() && !path.ends_with("golden"));
+    for path in folders.flat_map(|folder| entries(&folder)) {
+        importer.open(path.to_str().unwrap(), Some(path.clone()));
+        importer.push(&fs::read(&path).unwrap());
+        importer.end();
+        for imported in std::iter::from_fn(|| importer.next()).filter_map(Result::ok) {
+            let mut text = String::new();
+            let trace = Trace::from_json(&imported.trace, &mut text).unwrap();
+            let novelty = Novelty::Given(Some(Nearest { similarity: 0.25, id: None }));
+            let score = Score::of(&trace, novelty, &Profiles::default()).value;
+            let hash = format!("{:x}", Sha256::digest(text))[..12].to_owned();
+            scores.insert(trace.id().unwrap().to_string(), (hash, score));
+        }
+    }
+    scores
+}
+
+#[test]
+fn imported_traces_score_as_in_javascript() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let logs = root.join("../shared/logs");
+    if !logs.exists() {
+        return;
+    }
+    let found = score_all(&logs);
+    let file = root.join("__test__/fixtures/imported-scores.json");
+    if std::env::var_os("KP_UPDATE").is_some() {
+        let rows = found.iter().map(|row| serde_json::to_string(&row).unwrap());
+        fs::write(&file, format!("[\n{}\n]\n", rows.collect::<Vec<_>>().join(",\n"))).unwrap();
+    }
+    let expected: Vec<(String, (String, f64))> =
+        serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+    assert_eq!(found.into_iter().collect::<Vec<_>>(), expected);
+}

@@ -1,0 +1,234 @@
+//! Rules of spans that no sample shows.
+
+use knowledgepulse_import::{AssumeSuccess, Imported, Importer, Options, Report};
+use serde_json::{Value, json};
+
+const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+
+/// Returns a span by itself.
+fn span(trace: &str, id: &str, parent: Option<&str>, start: u64, attributes: Value) -> Value {
+    json!({
+        "name": "span", "traceId": trace, "spanId": id, "parentSpanId": parent,
+        "startTimeUnixNano": 1_760_000_000_000_000_000 + start, "attributes": attributes,
+    })
+}
+
+fn tool(id: &str, parent: Option<&str>, start: u64, attributes: Value) -> Value {
+    let mut all = json!({ "gen_ai.operation.name": "execute_tool" });
+    all.as_object_mut().unwrap().extend(attributes.as_object().unwrap().clone());
+    span(TRACE, id, parent, start, all)
+}
+
+fn model(id: &str, parent: Option<&str>, start: u64, input: Value, output: Value) -> Value {
+    let attributes = json!({ "gen_ai.input.messages": input, "gen_ai.output.messages": output });
+    span(TRACE, id, parent, start, attributes)
+}
+
+fn import(lines: &[Value]) -> (Vec<Imported>, Report) {
+    let assume_success = Some(AssumeSuccess::Always(true));
+    let mut importer = Importer::new(Options { assume_success, ..Options::default() }, Vec::new());
+    importer.open("log", None);
+    for line in lines {
+        importer.push(format!("{line}\n").as_bytes());
+    }
+    importer.end();
+    let traces = std::iter::from_fn(|| importer.next()).map(Result::unwrap).collect();
+    (traces, importer.report().clone())
+}
+
+/// Imports the one run of a log.
+fn run(lines: &[Value]) -> Imported {
+    let (mut traces, report) = import(lines);
+    assert_eq!(traces.len(), 1, "{report:?}");
+    traces.remove(0)
+}
+
+/// Returns the types of the steps, with contents, names of tools and inputs.
+fn steps(imported: &Imported) -> Vec<String> {
+    let steps = imported.trace["steps"].as_array().unwrap();
+    let step = |step: &Value| match step["content"].as_str() {
+        Some(content) => format!("{}: {content}", step["type"].as_str().unwrap()),
+        None => {
+            let [kind, name] =
+                [&step["type"], &step["tool"]["name"]].map(|text| text.as_str().unwrap());
+            format!("{kind}: {name} {}", step["input"])
+        }
+    };
+    steps.iter().map(step).collect()
+}
+
+fn skipped(imported: &Imported) -> Value {
+    serde_json::to_value(&imported.provenance.skipped).unwrap()
+}
+
+#[test]
+fn otel_parents_in_a_cycle_are_read() {
+    let lines = [
+        tool("a", Some("b"), 1, json!({ "gen_ai.tool.name": "first" })),
+        tool("b", Some("a"), 2, json!({ "gen_ai.tool.name": "second" })),
+        tool("c", Some("c"), 3, json!({ "gen_ai.tool.name": "third" })),
+        tool("c", None, 4, json!({ "gen_ai.tool.name": "fourth" })),
+    ];
+    let (traces, report) = import(&lines);
+    let expected = ["tool_call: first {}", "tool_call: second {}", "tool_call: third {}"];
+    assert_eq!(steps(&traces[0]), expected);
+    assert_eq!(
+        serde_json::to_value(report).unwrap()["inputs"][0]["skipped"],
+        json!({ "repeated": 1 })
+    );
+}
+
+#[test]
+fn otel_reads_spans_far_below_each_other() {
+    let parent = |index: usize| index.checked_sub(1).map(|parent| parent.to_string());
+    let attributes = |index: usize| json!({ "gen_ai.tool.name": format!("tool{index}") });
+    let line = |index: usize| {
+        tool(&index.to_string(), parent(index).as_deref(), index as u64, attributes(index))
+    };
+    let lines: Vec<_> = (0..20_000).map(line).collect();
+    assert_eq!(steps(&run(&lines)).len(), lines.len());
+}
+
+#[test]
+fn otel_closes_the_trace_whose_last_record_is_longest_ago() {
+    let line = |index: usize| {
+        let attributes = json!({ "gen_ai.input.messages": "[]", "gen_ai.output.messages": "Yes." });
+        span(&format!("0x{index:032X}"), "s", None, 0, attributes)
+    };
+    let mut lines: Vec<_> = (0..65).map(line).collect();
+    lines.extend([line(0), line(1)]);
+    let (traces, report) = import(&lines);
+    let keys: Vec<_> = traces.iter().map(|trace| trace.provenance.key.clone().unwrap()).collect();
+    assert_eq!(keys, (0..65).map(|index| format!("{index:032x}")).collect::<Vec<_>>());
+    let report = serde_json::to_value(report).unwrap();
+    assert_eq!(report["inputs"][0]["skipped"], json!({ "late": 1, "repeated": 1 }));
+}
+
+#[test]
+fn otel_log_records_may_come_before_their_span() {
+    let record = |name: &str, body: Value| {
+        json!({ "resourceLogs": [{ "scopeLogs": [{ "logRecords": [
+            { "traceId": TRACE, "spanId": "m", "eventName": name, "body": { "stringValue": body } },
+        ] }] }] })
+    };
+    let imported = run(&[
+        record("gen_ai.user.message", json!("Noon?")),
+        record("gen_ai.choice", json!("Yes.")),
+        span(TRACE, "m", None, 1, json!({})),
+    ]);
+    assert_eq!(imported.trace["task"]["objective"], "Noon?");
+    assert_eq!(steps(&imported), ["thought: Yes."]);
+}
+
+#[test]
+fn otel_tools_match_by_id_then_input_then_name() {
+    let call = |id: Option<&str>, input: Value| json!({ "type": "tool_call", "id": id, "name": "look", "arguments": input });
+    let calls = [call(None, json!(1)), call(None, json!(2)), call(Some("x"), json!(3))];
+    let look = |id: &str, start: u64, attributes: Value| {
+        let mut all = json!({ "gen_ai.tool.name": "functions.look" });
+        all.as_object_mut().unwrap().extend(attributes.as_object().unwrap().clone());
+        tool(id, Some("m"), start, all)
+    };
+    let imported = run(&[
+        model(
+            "m",
+            None,
+            0,
+            json!([{ "role": "user", "content": "Look." }]),
+            json!([{ "role": "assistant", "parts": calls }]),
+        ),
+        look("a", 1, json!({ "gen_ai.tool.call.result": "of any" })),
+        look("b", 2, json!({ "input": "1", "output": "of 1" })),
+        look("c", 3, json!({ "gen_ai.tool.call.id": "x", "output": "of x" })),
+        look("d", 4, json!({ "gen_ai.tool.call.id": "x", "output": "of x, again" })),
+        look("e", 5, json!({ "output": "of none", "input": "{}" })),
+    ]);
+    assert_eq!(
+        steps(&imported),
+        [
+            r#"tool_call: look {"value":1}"#,
+            r#"tool_call: look {"value":2}"#,
+            r#"tool_call: look {"value":3}"#,
+            "observation: of any",
+            "observation: of 1",
+            "observation: of x",
+            "tool_call: functions.look {}",
+            "observation: of none",
+        ]
+    );
+    assert_eq!(skipped(&imported), json!({ "repeated": 5 }));
+}
+
+#[test]
+fn otel_error_of_a_tool_holds_for_its_answer_in_messages() {
+    let calls = json!([{ "role": "assistant", "tool_calls": [{ "id": "x", "function": { "name": "f" } }] }]);
+    let imported = run(&[
+        model("1", None, 1, json!([{ "role": "user", "content": "Go." }]), calls),
+        tool("2", None, 2, json!({ "gen_ai.tool.call.id": "x", "error.type": "timeout" })),
+        model(
+            "3",
+            None,
+            3,
+            json!([{ "role": "tool", "tool_call_id": "x", "content": "no answer" }]),
+            json!([{ "role": "assistant", "tool_calls": [{ "id": "y", "function": { "name": "g" } }] }]),
+        ),
+    ]);
+    assert_eq!(
+        steps(&imported),
+        ["tool_call: f {}", "observation: no answer", "error_recovery: g {}"]
+    );
+}
+
+#[test]
+fn otel_model_call_that_records_more_than_those_below_it_stays() {
+    let user = json!([{ "role": "user", "content": "Noon?" }]);
+    let imported = run(&[
+        model("1", None, 1, user, json!("Yes.")),
+        model("2", Some("1"), 2, Value::Null, json!("Yes. (raw)")),
+        model("3", Some("2"), 3, Value::Null, json!("Yes. (rawer)")),
+    ]);
+    assert_eq!(steps(&imported), ["thought: Yes."]);
+    assert_eq!(skipped(&imported), json!({ "wrapper_span": 2 }));
+}
+
+#[test]
+fn otel_reads_flattened_messages_of_all_notations() {
+    let imported = run(&[span(
+        TRACE,
+        "1",
+        None,
+        1,
+        json!({
+            "gen_ai.prompt.10.content": "Last.",
+            "gen_ai.prompt.9.content": r#"[{"type": "text", "text": "First."}]"#,
+            "gen_ai.prompt.9.role": "user",
+            "llm.output_messages.0.message.function_call_name": "old",
+            "llm.output_messages.0.message.function_call_arguments_json": r#"{"a": 1}"#,
+            "llm.output_messages.1.message.role": "assistant",
+            "llm.output_messages.2.message.tool_calls.0.name": "short",
+            "llm.output_messages.2.message.tool_calls.0.arguments": "{}",
+        }),
+    )]);
+    assert_eq!(imported.trace["task"]["objective"], "First.");
+    let expected = ["observation: Last.", r#"tool_call: old {"a":1}"#, "tool_call: short {}"];
+    assert_eq!(steps(&imported), expected);
+}
+
+#[test]
+fn langfuse_label_stands_over_status_and_parents_may_be_missing() {
+    let imported = run(&[json!({
+        "id": "t",
+        "name": "run",
+        "scores": [{ "name": "PASSED", "value": 0.5 }, { "name": "resolved", "value": true }],
+        "observations": [
+            { "id": "b", "type": "EVENT", "level": "ERROR", "startTime": "2026-01-01T00:00:00.0000001Z" },
+            { "id": "a", "type": "GENERATION", "parentObservationId": "gone", "output": "Done.",
+              "startTime": "2026-01-01T00:00:00Z" },
+            "no observation",
+        ],
+    })]);
+    let found = json!([imported.trace["metadata"]["success"], imported.provenance.success_from]);
+    assert_eq!(found, json!([true, "label"]));
+    assert_eq!(skipped(&imported), json!({ "malformed": 1, "other_span": 1 }));
+    assert_eq!(imported.trace["task"]["objective"], "run");
+}

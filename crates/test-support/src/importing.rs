@@ -1,0 +1,188 @@
+//! Logs, imported whole and in pieces, and what holds for whatever comes out of them.
+
+use std::time::{Duration, Instant};
+
+use knowledgepulse_import::{
+    AssumeSuccess, Code, ConfidenceFrom, Error, IMPORTER, Imported, Importer, InputReport, Options,
+    SuccessFrom, utc,
+};
+use knowledgepulse_scoring::Trace;
+use serde_json::{Map, Value};
+
+/// The name that the logs are imported under.
+const NAME: &str = "the log";
+
+/// What one log gave.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// The traces and errors, in order.
+    pub items: Vec<Result<Imported, Error>>,
+    /// What the importer says of the log.
+    pub report: InputReport,
+    /// How long it took.
+    pub took: Duration,
+}
+
+impl Outcome {
+    /// Returns the traces, in order.
+    pub fn traces(&self) -> impl Iterator<Item = &Imported> {
+        self.items.iter().filter_map(|item| item.as_ref().ok())
+    }
+
+    /// Returns the errors, in order.
+    pub fn errors(&self) -> impl Iterator<Item = &Error> {
+        self.items.iter().filter_map(|item| item.as_ref().err())
+    }
+
+    /// Returns the traces as JSON Lines.
+    pub fn json_lines(&self) -> String {
+        self.traces().map(|imported| format!("{}\n", imported.trace)).collect()
+    }
+}
+
+/// Returns options with which every run gives a trace.
+pub fn options() -> Options {
+    let assume_success = Some(AssumeSuccess::Always(true));
+    Options { assume_success, ..Options::default() }
+}
+
+/// Imports one log, given in pieces.
+///
+/// # Panics
+///
+/// When the report does not say what came out.
+pub fn import<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, options: &Options) -> Outcome {
+    let began = Instant::now();
+    let mut importer = Importer::new(options.clone(), Vec::new());
+    let mut items = Vec::new();
+    importer.open(NAME, None);
+    for piece in pieces {
+        importer.push(piece);
+        items.extend(std::iter::from_fn(|| importer.next()));
+    }
+    importer.end();
+    items.extend(std::iter::from_fn(|| importer.next()));
+    let took = began.elapsed();
+    let [report] = importer.report().inputs.as_slice() else { panic!("one input has one report") };
+    let outcome = Outcome { items, report: report.clone(), took };
+    assert_eq!(report.traces, outcome.traces().count() as u64);
+    assert!(report.errors.iter().eq(outcome.errors()));
+    outcome
+}
+
+/// Imports a log, checks what holds for every import, and returns what came out.
+///
+/// # Panics
+///
+/// When it does not hold.
+pub fn check(log: &[u8], piece: usize, options: &Options) -> Outcome {
+    let outcome = import([log], options);
+    let again = import(log.chunks(piece.max(1)), options);
+    assert_eq!(outcome.items, again.items, "in pieces of {piece} bytes");
+    assert_eq!(outcome.report, again.report, "in pieces of {piece} bytes");
+
+    let lines = log.split(|byte| *byte == b'\n').count() as u64;
+    let report = &outcome.report;
+    assert!(!report.formats.is_empty() || !report.errors.is_empty(), "neither format nor error");
+    for error in outcome.errors() {
+        assert_eq!(&*error.input, NAME);
+        assert!(error.message.starts_with(NAME), "{error}");
+        match error.line {
+            Some(line) => assert!((1..=lines).contains(&line), "{error}"),
+            None => assert_eq!(error.code, Code::UnknownFormat, "{error}"),
+        }
+    }
+    for imported in outcome.traces() {
+        check_trace(imported, lines);
+        assert!(report.formats.contains(&imported.provenance.format));
+    }
+
+    let exported = outcome.json_lines();
+    if !exported.is_empty() {
+        let again = import([exported.as_bytes()], &Options::default());
+        assert_eq!(again.errors().next(), None, "of exported traces");
+        assert_eq!(again.json_lines(), exported);
+    }
+    outcome
+}
+
+/// Checks a trace and its provenance.
+fn check_trace(imported: &Imported, lines: u64) {
+    let Imported { trace, provenance } = imported;
+    let mut text = String::new();
+    let read = Trace::from_json(trace, &mut text).expect("a trace that can be scored");
+    assert!((0.0..=1.0).contains(&read.confidence()));
+    let steps = trace["steps"].as_array().expect("steps");
+    assert!(!steps.is_empty());
+    assert_eq!(provenance.importer, IMPORTER);
+    assert_eq!(&*provenance.source.name, NAME);
+    assert!((1..=lines).contains(&provenance.source.line));
+    // These pass unchanged, whatever else they have.
+    if provenance.format == "reasoning-trace" {
+        return;
+    }
+
+    assert_eq!(names(trace), ["@context", "@type", "id", "metadata", "task", "steps", "outcome"]);
+    check_id(text_of(&trace["id"]));
+    assert!(!is_blank(text_of(&trace["task"]["objective"])), "a blank objective");
+    assert!(provenance.key.as_ref().is_none_or(|key| !is_blank(key)), "a blank key");
+    let metadata = &trace["metadata"];
+    assert_eq!(metadata["framework"], provenance.format);
+    assert_eq!(utc(&metadata["created_at"]).as_deref(), metadata["created_at"].as_str());
+    let is_assumed = provenance.success_from == SuccessFrom::Assumed;
+    assert!(!is_assumed || metadata["success"] == true);
+    let outcome = &trace["outcome"];
+    if provenance.confidence_from == ConfidenceFrom::Default {
+        let expected = if metadata["success"] == true { 0.8 } else { 0.2 };
+        assert_eq!(outcome["confidence"], expected);
+    }
+    assert!(text_of(&outcome["result_summary"]).chars().count() <= 2000);
+
+    let mut has_result = false;
+    for (index, step) in steps.iter().enumerate() {
+        assert_eq!(step["step_id"], index);
+        match (text_of(&step["type"]), names(step).as_slice()) {
+            ("thought", ["step_id", "type", "content"]) => {
+                assert!(!is_blank(text_of(&step["content"])), "a blank thought");
+            }
+            ("observation", ["step_id", "type", "content"]) => {
+                text_of(&step["content"]);
+                has_result = true;
+            }
+            (kind @ ("tool_call" | "error_recovery"), ["step_id", "type", "tool", "input"]) => {
+                assert_eq!(names(&step["tool"]), ["name"]);
+                assert!(!is_blank(text_of(&step["tool"]["name"])), "a blank name of a tool");
+                assert!(step["input"].is_object());
+                assert!(kind == "tool_call" || has_result, "a recovery from nothing");
+            }
+            _ => panic!("{step}"),
+        }
+    }
+}
+
+/// Checks that an id is `kp:trace:` and a UUID of version 8.
+fn check_id(id: &str) {
+    let uuid = id.strip_prefix("kp:trace:").expect("an id of a trace");
+    for (index, letter) in uuid.bytes().enumerate() {
+        let fits = match index {
+            8 | 13 | 18 | 23 => letter == b'-',
+            14 => letter == b'8',
+            19 => b"89ab".contains(&letter),
+            _ => matches!(letter, b'0'..=b'9' | b'a'..=b'f'),
+        };
+        assert!(fits, "{id}");
+    }
+    assert_eq!(uuid.len(), 36, "{id}");
+}
+
+fn names(value: &Value) -> Vec<&str> {
+    value.as_object().map(Map::keys).into_iter().flatten().map(String::as_str).collect()
+}
+
+fn text_of(value: &Value) -> &str {
+    value.as_str().expect("a text")
+}
+
+fn is_blank(text: &str) -> bool {
+    text.chars().all(|letter| matches!(letter, '\t'..='\r' | ' '))
+}

@@ -1,0 +1,208 @@
+/** What traces are imported from: files, text, bytes, streams and messages, read piece by piece. */
+const { open } = require("node:fs/promises");
+const { resolve } = require("node:path");
+const { URL, fileURLToPath } = require("node:url");
+const {
+	types: { isUint8Array },
+} = require("node:util");
+const { ImportError } = require("./errors.js");
+const { invalidOption } = require("./options.js");
+
+/** The length of the longest piece: in bytes, or in characters of a text. */
+const PIECE = 2 ** 20;
+
+/** How text begins; a string that begins otherwise is the path of a file. */
+const TEXT = /^\s*[[{]/;
+
+/** A character of which the second half is not there. */
+const FIRST_HALF = /[\ud800-\udbff]$/;
+
+function ignore() {}
+
+const isObject = (value) => typeof value === "object" && value !== null;
+
+const isStream = (value) =>
+	isObject(value) && typeof value[Symbol.asyncIterator] === "function";
+
+/** Whether a value is an object of its own, and no source as those in `sourceOf`. */
+const isMessage = (value) =>
+	isObject(value) &&
+	!Array.isArray(value) &&
+	!isUint8Array(value) &&
+	!isStream(value) &&
+	!(value instanceof URL) &&
+	!("data" in value);
+
+async function* contents(path) {
+	const file = await open(path);
+	try {
+		const buffer = Buffer.allocUnsafeSlow(PIECE);
+		for (;;) {
+			const { bytesRead } = await file.read(buffer, 0, PIECE, null);
+			if (bytesRead === 0) return;
+			yield buffer.subarray(0, bytesRead);
+		}
+	} finally {
+		await file.close();
+	}
+}
+
+/** The chunks of a web stream; unlike its own iterator, a reader can be cancelled while it waits. */
+async function* chunksOf(reader) {
+	for (;;) {
+		const { done, value } = await reader.read();
+		if (done) return;
+		yield value;
+	}
+}
+
+function* slices(text) {
+	for (let start = 0; start < text.length; start += PIECE)
+		yield text.slice(start, start + PIECE);
+}
+
+/** The bytes of strings, which may end in the middle of a character, and of bytes. */
+async function* encode(chunks, invalid) {
+	let half = "";
+	for await (const chunk of chunks) {
+		const isText = typeof chunk === "string";
+		if (!isText && !isUint8Array(chunk))
+			throw invalid("strings or Uint8Arrays", typeof chunk);
+		const text = isText ? half + chunk : half;
+		half = (isText && FIRST_HALF.exec(text)?.[0]) || "";
+		yield Buffer.from(text.slice(0, text.length - half.length));
+		if (!isText) yield chunk;
+	}
+	yield Buffer.from(half);
+}
+
+/** Bytes, as those of images in messages, become base64: number by number they take very long. */
+function inBase64(_, value) {
+	if (!isUint8Array(value)) return value;
+	const { buffer, byteOffset, byteLength } = value;
+	return Buffer.from(buffer, byteOffset, byteLength).toString("base64");
+}
+
+function toJson(value, invalid) {
+	let json;
+	try {
+		json = JSON.stringify(value, inBase64);
+	} catch (cause) {
+		throw invalid("what JSON can express", cause?.message ?? cause, cause);
+	}
+	if (json === undefined) throw invalid("what JSON can express", "nothing");
+	return json;
+}
+
+/** One input of an import: what is in the file `path`, or else `data`. */
+class Source {
+	#data;
+	/** Where the caller has given it. */
+	#place;
+	#stream;
+	#pieces;
+	#isReading = false;
+
+	constructor(place, { name = place, path, data }) {
+		this.name = name;
+		this.path = path;
+		this.#data = data;
+		this.#place = place;
+		if (!isStream(data)) return;
+		this.#stream = data;
+		// A stream may fail before its turn, in which it is asked for the error.
+		data.on?.("error", ignore);
+	}
+
+	/** The next bytes; undefined at the end. Messages are read before it returns for the first time. */
+	async read() {
+		this.#pieces ??= this.#open();
+		this.#isReading = true;
+		try {
+			return (await this.#pieces.next()).value;
+		} finally {
+			this.#isReading = false;
+		}
+	}
+
+	/** Ends reading, and closes a file or stream, whether reading has begun or not. */
+	async close() {
+		const stream = this.#stream;
+		const end = stream?.destroy ?? stream?.cancel;
+		if (end) Promise.resolve(end.call(stream)).catch(ignore);
+		const closed = this.#pieces?.return().catch(ignore);
+		// What it waits for may never come.
+		if (!this.#isReading) await closed;
+	}
+
+	async *#open() {
+		for await (const bytes of this.#bytes())
+			for (let start = 0; start < bytes.length; start += PIECE)
+				yield bytes.subarray(start, start + PIECE);
+	}
+
+	#bytes() {
+		const data = this.#data;
+		const invalid = (expected, found, cause) =>
+			new ImportError(`${this.#place}: expected ${expected}, got ${found}`, {
+				...{ code: "INVALID_OPTION", path: this.#place },
+				...{ source: this.name, ...(cause && { cause }) },
+			});
+		if (this.path !== undefined) return contents(this.path);
+		if (isUint8Array(data)) return [data];
+		if (!this.#stream)
+			return encode(
+				slices(typeof data === "string" ? data : toJson(data, invalid)),
+				invalid,
+			);
+		if (typeof data.getReader !== "function") return encode(data, invalid);
+		this.#stream = data.getReader();
+		return encode(chunksOf(this.#stream), invalid);
+	}
+}
+
+/** The named source, of data of any kind. */
+function namedSource({ name, data }, place) {
+	if (typeof name !== "string")
+		throw invalidOption(`${place}.name`, "a string", typeof name);
+	if (data instanceof URL || (typeof data !== "string" && !isObject(data)))
+		throw invalidOption(
+			`${place}.data`,
+			"text, bytes, a stream or messages",
+			data instanceof URL ? "a URL" : String(data),
+		);
+	return new Source(place, { name, data });
+}
+
+function sourceOf(value, place) {
+	if (value instanceof URL) {
+		if (value.protocol !== "file:")
+			throw invalidOption(place, "a file: URL", value.href);
+		const path = fileURLToPath(value);
+		return new Source(place, { name: path, path });
+	}
+	if (typeof value === "string" && !TEXT.test(value))
+		// No path is none, and not the working directory.
+		return new Source(place, { name: value, path: value && resolve(value) });
+	if (typeof value === "string" || Array.isArray(value))
+		return new Source(place, { data: value });
+	if (isUint8Array(value) || isStream(value))
+		return new Source(place, { data: value });
+	if (isObject(value) && "data" in value) return namedSource(value, place);
+	throw invalidOption(
+		place,
+		"a path, a URL, text, bytes, a stream or an array of messages",
+		isObject(value) ? "an object" : String(value),
+	);
+}
+
+/** The sources that the argument of `importTraces` stands for. */
+function sourcesOf(given) {
+	if (!Array.isArray(given) || (given.length > 0 && given.every(isMessage)))
+		return [sourceOf(given, "source")];
+	return given.map((value, index) =>
+		sourceOf(value, given.length === 1 ? "source" : `sources[${index}]`),
+	);
+}
+
+module.exports = { Source, sourcesOf };
