@@ -1,0 +1,246 @@
+/** Spans of Vercel's AI SDK: those of its own instrumentation, over its mock model. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { importTraces, Scorer } from "@knowledgepulse/scoring";
+import { generateText, stepCountIs, streamText, tool } from "ai";
+import { MockLanguageModelV3, simulateReadableStream } from "ai/test";
+import { z } from "zod";
+import { shortly, start, tracing } from "./support.mjs";
+
+const usage = {
+	inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+	outputTokens: { total: 1, text: 1, reasoning: 0 },
+};
+
+const says = (text) => ({ type: "text", text });
+
+const calls = (toolCallId, toolName, input) => ({
+	...{ type: "tool-call", toolCallId, toolName },
+	input: JSON.stringify(input),
+});
+
+/** The parts of a stream that amount to some content. */
+function* chunks(content, finishReason) {
+	yield { type: "stream-start", warnings: [] };
+	for (const [id, part] of content.entries())
+		if (part.type === "text") {
+			yield { type: "text-start", id: `${id}` };
+			yield { type: "text-delta", id: `${id}`, delta: part.text };
+			yield { type: "text-end", id: `${id}` };
+		} else yield part;
+	yield { type: "finish", finishReason, usage };
+}
+
+/** A model whose answers have these contents, one after another. */
+function modelOf(...contents) {
+	const next = () => {
+		const content = contents.shift();
+		const isCall = content.some(({ type }) => type === "tool-call");
+		const reason = isCall ? "tool-calls" : "stop";
+		return { content, finishReason: { unified: reason, raw: reason } };
+	};
+	return new MockLanguageModelV3({
+		doGenerate: async () => ({ ...next(), usage, warnings: [] }),
+		doStream: async () => {
+			const { content, finishReason } = next();
+			const parts = [...chunks(content, finishReason)];
+			return { stream: simulateReadableStream({ chunks: parts }) };
+		},
+	});
+}
+
+const weather = tool({
+	description: "The weather in a city",
+	inputSchema: z.object({ city: z.string() }),
+	execute: async ({ city }) => {
+		if (city === "Rmoe") throw new Error("no such city");
+		return { sky: "sunny", city };
+	},
+});
+
+/** A run in which a tool fails once. */
+const loop = ({ tracer }, city = "Rome") => ({
+	model: modelOf(
+		[says("I look it up."), calls("c1", "weather", { city: "Rmoe" })],
+		[says("I look it up."), calls("c2", "weather", { city })],
+		[says(`It is sunny in ${city}.`)],
+	),
+	system: "You know the weather.",
+	prompt: `How is the weather in ${city}?`,
+	tools: { weather },
+	stopWhen: stepCountIs(5),
+	experimental_telemetry: { isEnabled: true, tracer },
+});
+
+const STEPS = [
+	["thought", "I look it up."],
+	["tool_call", "weather", { city: "Rmoe" }],
+	["observation", "no such city"],
+	["thought", "I look it up."],
+	["error_recovery", "weather", { city: "Rome" }],
+	["observation", '{"city":"Rome","sky":"sunny"}'],
+	["thought", "It is sunny in Rome."],
+];
+
+async function consume(stream) {
+	for await (const _ of stream);
+}
+
+for (const [name, run] of [
+	["generateText", generateText],
+	["streamText", (options) => consume(streamText(options).textStream)],
+])
+	test(`ScoringSpanProcessor scores the tool loop of ${name} as what happened`, async () => {
+		const traced = tracing({ assumeSuccess: true, domain: "travel" });
+		await run(loop(traced));
+		await traced.flush();
+		const [{ trace, provenance, report, spanContext }] = traced.runs;
+		assert.equal(traced.runs.length, 1);
+		assert.deepEqual(traced.errors, []);
+		assert.equal(trace.task.objective, "How is the weather in Rome?");
+		assert.deepEqual(shortly(trace), STEPS);
+		assert.equal(trace.outcome.result_summary, "It is sunny in Rome.");
+		assert.equal(trace.metadata.task_domain, "travel");
+		assert.equal(trace.metadata.framework, "otel");
+		assert.equal(provenance.successFrom, "assumed");
+
+		const equal = new Scorer();
+		assert.equal(report.score, await equal.peekValue(trace));
+		assert.equal(report.score, await equal.evaluateValue(trace));
+
+		const root = traced.spans().find(({ name: n }) => n === `ai.${name}`);
+		assert.equal(spanContext.spanId, root.spanContext().spanId);
+		assert.equal(provenance.key, root.spanContext().traceId);
+		assert.equal(provenance.source.name, root.spanContext().traceId);
+		const [event, ...others] = traced.events();
+		assert.deepEqual(others, []);
+		assert.equal(event.eventName, "gen_ai.evaluation.result");
+		assert.equal(event.spanContext.traceId, root.spanContext().traceId);
+		assert.equal(event.spanContext.spanId, root.spanContext().spanId);
+		const { attributes } = event;
+		assert.equal(attributes["gen_ai.evaluation.score.value"], report.score);
+	});
+
+test("ScoringSpanProcessor keeps all attributes that the importer reads", async () => {
+	const traced = tracing({ assumeSuccess: true });
+	await generateText(loop(traced));
+	await traced.flush();
+	const [{ trace, provenance }] = traced.runs;
+	const spans = traced.spans().map((span) =>
+		JSON.stringify({
+			...span.spanContext(),
+			name: span.name,
+			parentSpanId: span.parentSpanContext?.spanId,
+			startTime: span.startTime,
+			status: span.status,
+			attributes: span.attributes,
+			events: span.events,
+		}),
+	);
+	const source = { name: "all", data: spans.join("\n") };
+	const all = importTraces(source, { assumeSuccess: true });
+	const { value } = await all.next();
+	assert.deepEqual(value.trace, trace);
+	assert.deepEqual(value.provenance.skipped, provenance.skipped);
+});
+
+test("ScoringSpanProcessor keeps runs in parallel apart", async () => {
+	const traced = tracing({ assumeSuccess: true });
+	const cities = ["Rome", "Oslo", "Lima"];
+	await Promise.all(cities.map((city) => generateText(loop(traced, city))));
+	await traced.flush();
+	assert.deepEqual(traced.errors, []);
+	const found = traced.runs.map(({ trace, spanContext }) => {
+		const { attributes } = traced
+			.spans()
+			.find((span) => span.spanContext().spanId === spanContext.spanId);
+		const { prompt } = JSON.parse(attributes["ai.prompt"]);
+		assert.equal(trace.task.objective, prompt);
+		assert.equal(trace.steps.length, STEPS.length);
+		return trace.outcome.result_summary;
+	});
+	const expected = cities.map((city) => `It is sunny in ${city}.`);
+	assert.deepEqual(found.sort(), expected.sort());
+});
+
+test("ScoringSpanProcessor evaluates the run in a request, and waits for the request", async () => {
+	const traced = tracing({ assumeSuccess: true });
+	await traced.tracer.startActiveSpan("POST /chat", async (request) => {
+		start(traced.tracer, "SELECT", { "db.system": "sqlite" }, request).end();
+		await generateText(loop(traced));
+		await traced.flush();
+		assert.deepEqual(traced.runs, []);
+		request.end();
+	});
+	await traced.flush();
+	const [{ trace, spanContext }] = traced.runs;
+	assert.deepEqual(shortly(trace), STEPS);
+	const span = traced.spans().find(({ name }) => name === "ai.generateText");
+	assert.equal(spanContext.spanId, span.spanContext().spanId);
+});
+
+test("ScoringSpanProcessor makes one trace of an agent that another calls as a tool", async () => {
+	const traced = tracing({ assumeSuccess: true });
+	const ask = tool({
+		inputSchema: z.object({ city: z.string() }),
+		execute: async ({ city }) => (await generateText(loop(traced, city))).text,
+	});
+	await generateText({
+		model: modelOf(
+			[calls("a1", "ask", { city: "Rome" })],
+			[says("Take sunglasses.")],
+		),
+		prompt: "What do I need in Rome?",
+		tools: { ask },
+		stopWhen: stepCountIs(3),
+		experimental_telemetry: { isEnabled: true, tracer: traced.tracer },
+	});
+	await traced.flush();
+	assert.deepEqual(traced.errors, []);
+	const [{ trace, spanContext }, ...others] = traced.runs;
+	assert.deepEqual(others, []);
+	assert.equal(trace.task.objective, "What do I need in Rome?");
+	const steps = shortly(trace);
+	assert.deepEqual(steps[0], ["tool_call", "ask", { city: "Rome" }]);
+	assert.deepEqual(steps.at(-1), ["thought", "Take sunglasses."]);
+	for (const step of STEPS.slice(0, -1))
+		assert.ok(
+			steps.some((other) => JSON.stringify(other) === JSON.stringify(step)),
+			JSON.stringify({ step, steps }),
+		);
+	const tops = traced.spans().filter((span) => !span.parentSpanContext);
+	assert.deepEqual(
+		tops.map((span) => span.spanContext().spanId),
+		[spanContext.spanId],
+	);
+});
+
+test("ScoringSpanProcessor takes a run whose model fails for a failure", async () => {
+	const traced = tracing();
+	const answers = [[calls("c1", "weather", { city: "Rome" })]];
+	const model = new MockLanguageModelV3({
+		doGenerate: async () => {
+			const content = answers.shift();
+			if (!content) throw new Error("overloaded");
+			const finishReason = { unified: "tool-calls", raw: "tool-calls" };
+			return { content, finishReason, usage, warnings: [] };
+		},
+	});
+	await assert.rejects(generateText({ ...loop(traced), model, maxRetries: 0 }));
+	await traced.flush();
+	assert.deepEqual(traced.errors, []);
+	const [{ trace, provenance }] = traced.runs;
+	assert.equal(trace.metadata.success, false);
+	assert.equal(provenance.successFrom, "status");
+});
+
+test("ScoringSpanProcessor does not score a run of unknown success", async () => {
+	const traced = tracing();
+	await generateText(loop(traced));
+	await traced.flush();
+	const [{ error, spanContext }, ...others] = traced.errors;
+	assert.deepEqual([traced.runs, traced.events(), others], [[], [], []]);
+	assert.equal(error.code, "SUCCESS_UNKNOWN");
+	const root = traced.spans().find((span) => !span.parentSpanContext);
+	assert.equal(spanContext.spanId, root.spanContext().spanId);
+});

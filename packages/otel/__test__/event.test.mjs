@@ -1,0 +1,91 @@
+/** The event of an evaluation, as the GenAI semantic conventions define it. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { logs } from "@opentelemetry/api-logs";
+import {
+	InMemoryLogRecordExporter,
+	LoggerProvider,
+	SimpleLogRecordProcessor,
+} from "@opentelemetry/sdk-logs";
+import { answer, tracing } from "./support.mjs";
+
+/** A scorer that says this. */
+const scorerOf = (report) => ({ explainValue: async () => report });
+
+const report = {
+	score: 0.525,
+	dimensions: {
+		...{ complexity: 0.425, novelty: 0.5 },
+		...{ toolDiversity: 1, outcomeConfidence: 0.8 },
+	},
+	weights: {
+		...{ complexity: 0.25, novelty: 0.35 },
+		...{ toolDiversity: 0.15, outcomeConfidence: 0.25 },
+	},
+	overrides: [
+		{ name: "error-recovery", before: 0.5, after: 0.6 },
+		{ name: "low-tool-diversity", before: 0.6, after: 0.525 },
+	],
+	novelty: { source: "empty-cache" },
+};
+
+test("gen_ai.evaluation.result has the score, a label and an explanation", async () => {
+	const traced = tracing({ assumeSuccess: true, scorer: scorerOf(report) });
+	answer(traced.tracer, "Hello?");
+	await traced.flush();
+	const [{ eventName, attributes, instrumentationScope, spanContext }] =
+		traced.events();
+	assert.equal(eventName, "gen_ai.evaluation.result");
+	assert.deepEqual(attributes, {
+		"gen_ai.evaluation.name": "knowledgepulse.value",
+		"gen_ai.evaluation.score.value": 0.525,
+		"gen_ai.evaluation.score.label": "medium",
+		"gen_ai.evaluation.explanation":
+			"complexity 0.42 × 0.25, novelty 0.50 × 0.35 (empty-cache), toolDiversity 1.00 × 0.15, outcomeConfidence 0.80 × 0.25; error-recovery +0.10; low-tool-diversity -0.07",
+	});
+	assert.equal(instrumentationScope.name, "@knowledgepulse/scoring-otel");
+	const [run] = traced.runs;
+	assert.equal(spanContext.traceId, run.spanContext.traceId);
+	assert.equal(spanContext.spanId, run.spanContext.spanId);
+});
+
+for (const [score, label] of [
+	[0, "low"],
+	[0.39, "low"],
+	[0.4, "medium"],
+	[0.6, "medium"],
+	[0.61, "high"],
+	[1, "high"],
+])
+	test(`gen_ai.evaluation.score.label of ${score} is ${label}`, async () => {
+		const scorer = scorerOf({ ...report, score });
+		const traced = tracing({ assumeSuccess: true, scorer });
+		answer(traced.tracer, "Hello?");
+		await traced.flush();
+		const [{ attributes }] = traced.events();
+		assert.equal(attributes["gen_ai.evaluation.score.label"], label);
+	});
+
+test("gen_ai.evaluation.score.label is what the option label says", async () => {
+	const label = ({ score }) => (score > 0.5 ? "pass" : "fail");
+	const scorer = scorerOf(report);
+	const traced = tracing({ assumeSuccess: true, scorer, label });
+	answer(traced.tracer, "Hello?");
+	await traced.flush();
+	const [{ attributes }] = traced.events();
+	assert.equal(attributes["gen_ai.evaluation.score.label"], "pass");
+});
+
+test("gen_ai.evaluation.result goes to the global provider, even one set later", async (t) => {
+	const traced = tracing({ assumeSuccess: true, loggerProvider: undefined });
+	answer(traced.tracer, "before");
+	await traced.flush();
+	const exporter = new InMemoryLogRecordExporter();
+	const processors = [new SimpleLogRecordProcessor({ exporter })];
+	logs.setGlobalLoggerProvider(new LoggerProvider({ processors }));
+	t.after(() => logs.disable());
+	answer(traced.tracer, "after");
+	await traced.flush();
+	assert.equal(traced.runs.length, 2);
+	assert.equal(exporter.getFinishedLogRecords().length, 1);
+});

@@ -1,0 +1,143 @@
+/** What is kept in memory, and for how long. */
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { run } from "../../../__test__/support/child.mjs";
+import { answer, chat, diagnostics, start, tracing } from "./support.mjs";
+
+const objectives = ({ runs }) => runs.map(({ trace }) => trace.task.objective);
+
+beforeEach(() => {
+	diagnostics.warn.length = 0;
+});
+
+/** What was dropped, as diag was told, and nothing else. */
+function dropped() {
+	return diagnostics.warn.map((text) => {
+		const prefix = "@knowledgepulse/scoring-otel: dropped ";
+		assert.ok(text.startsWith(prefix), text);
+		return text.slice(prefix.length);
+	});
+}
+
+test("ScoringSpanProcessor drops a trace with more than maxSpans spans, and all that follows", async () => {
+	const traced = tracing({ assumeSuccess: true, maxSpans: 3 });
+	const root = start(traced.tracer, "run");
+	const calls = Array.from({ length: 5 }, (_, index) => {
+		const call = start(traced.tracer, "chat", chat(`${index}`, "!"), root);
+		start(traced.tracer, "below", {}, call).end();
+		call.end();
+		return call;
+	});
+	root.end();
+	answer(traced.tracer, "another");
+	await traced.flush();
+	assert.deepEqual(objectives(traced), ["another"]);
+	assert.equal(calls.length, 5);
+	assert.deepEqual(dropped(), [
+		"3 spans of traces with more than 3",
+		"7 later spans of dropped traces",
+	]);
+});
+
+test("ScoringSpanProcessor drops the trace without a new span for the longest time", async () => {
+	const traced = tracing({ assumeSuccess: true, maxTraces: 3 });
+	const open = ["one", "two", "three"].map((name) =>
+		answer(traced.tracer, name, { end: false }),
+	);
+	start(traced.tracer, "later", {}, open[0]).end();
+	answer(traced.tracer, "four");
+	start(traced.tracer, "chat", chat("late", "!"), open[1]).end();
+	for (const root of open) root.end();
+	await traced.flush();
+	assert.deepEqual(objectives(traced), ["four", "one", "three"]);
+	assert.deepEqual(dropped(), [
+		"2 spans of idle traces, because 3 were open",
+		"1 later spans of dropped traces",
+	]);
+});
+
+test("ScoringSpanProcessor scores an idle trace whose local root has ended", async () => {
+	const traced = tracing({ assumeSuccess: true, maxTraces: 1 });
+	const root = answer(traced.tracer, "one", { end: false });
+	start(traced.tracer, "never ended", {}, root);
+	root.end();
+	start(traced.tracer, "another");
+	await traced.flush();
+	assert.deepEqual(objectives(traced), ["one"]);
+	assert.deepEqual(dropped(), []);
+});
+
+test("ScoringSpanProcessor drops traces while maxTraces are being scored", async () => {
+	let go;
+	const held = new Promise((resolve) => {
+		go = resolve;
+	});
+	const onScore = () => held;
+	const traced = tracing({ assumeSuccess: true, maxTraces: 2, onScore });
+	for (const name of ["one", "two", "three"]) answer(traced.tracer, name);
+	go();
+	await traced.flush();
+	assert.equal(traced.events().length, 2);
+	assert.deepEqual(dropped(), [
+		"2 spans of traces, because 2 were being scored",
+	]);
+	answer(traced.tracer, "four");
+	await traced.flush();
+	assert.equal(traced.events().length, 3);
+});
+
+test("diag hears of dropped spans at once, and then no more than every ten seconds", async () => {
+	const traced = tracing({ maxSpans: 1 });
+	for (let count = 0; count < 100; count++) answer(traced.tracer, "one");
+	assert.deepEqual(dropped(), ["1 spans of traces with more than 1"]);
+	await traced.flush();
+	assert.equal(dropped().length, 2);
+	assert.match(dropped()[1], /^99 spans of traces with more than 1$/);
+	await traced.flush();
+	assert.equal(dropped().length, 2);
+});
+
+test("shutdown scores what has ended, drops what has not, and is done once", async () => {
+	const traced = tracing({ assumeSuccess: true });
+	answer(traced.tracer, "one");
+	const root = answer(traced.tracer, "two", { end: false });
+	start(traced.tracer, "open", {}, root);
+	root.end();
+	answer(traced.tracer, "three", { end: false });
+	const { processor } = traced;
+	assert.equal(processor.shutdown(), processor.shutdown());
+	await processor.shutdown();
+	assert.deepEqual(objectives(traced), ["one", "two"]);
+	assert.deepEqual(dropped(), ["2 spans of traces that were open at shutdown"]);
+});
+
+test("shutdown ends the collection of spans", async () => {
+	const traced = tracing({ assumeSuccess: true });
+	const root = answer(traced.tracer, "one", { end: false });
+	await traced.provider.shutdown();
+	root.end();
+	answer(traced.tracer, "two");
+	await traced.processor.forceFlush();
+	assert.deepEqual(traced.runs, []);
+});
+
+test("ScoringSpanProcessor does not keep the process alive", async () => {
+	const body = async () => {
+		const { ScoringSpanProcessor } = await import(
+			"@knowledgepulse/scoring-otel"
+		);
+		const { BasicTracerProvider } = await import(
+			"@opentelemetry/sdk-trace-node"
+		);
+		const { ROOT_CONTEXT, trace } = await import("@opentelemetry/api");
+		const processor = new ScoringSpanProcessor({ waitMs: 2 ** 31 - 1 });
+		const provider = new BasicTracerProvider({ spanProcessors: [processor] });
+		const tracer = provider.getTracer("test");
+		const root = tracer.startSpan("run");
+		tracer.startSpan("open", {}, trace.setSpan(ROOT_CONTEXT, root));
+		root.end();
+		return "waiting";
+	};
+	const { value, stderr } = await run(body, { preload: false });
+	assert.equal(value, "waiting", stderr);
+});

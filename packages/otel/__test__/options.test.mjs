@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ScoringError } from "@knowledgepulse/scoring";
+import { ScoringSpanProcessor } from "@knowledgepulse/scoring-otel";
+
+for (const [path, options] of [
+	["options", null],
+	["options", "otel"],
+	["options", { onscore() {} }],
+	["options", { format: "otel" }],
+	["options", { signal: AbortSignal.timeout(1) }],
+	["scorer", { scorer: {} }],
+	["scorer", { scorer: null }],
+	["onScore", { onScore: "log" }],
+	["onError", { onError: true }],
+	["label", { label: "high" }],
+	["loggerProvider", { loggerProvider: {} }],
+	["maxTraces", { maxTraces: 0 }],
+	["maxSpans", { maxSpans: 1.5 }],
+	["waitMs", { waitMs: -1 }],
+	["waitMs", { waitMs: 2 ** 31 }],
+	["assumeSuccess", { assumeSuccess: "maybe" }],
+	["domain", { domain: 1 }],
+	["createdAt", { createdAt: "yesterday" }],
+])
+	test(`ScoringSpanProcessor refuses ${JSON.stringify(options)}`, () => {
+		assert.throws(
+			() => new ScoringSpanProcessor(options),
+			(error) => {
+				assert.ok(error instanceof ScoringError, error);
+				assert.equal(error.code, "INVALID_OPTION");
+				assert.equal(error.path, path);
+				return true;
+			},
+		);
+	});
+
+test("ScoringSpanProcessor takes no options, and undefined ones", () => {
+	new ScoringSpanProcessor();
+	new ScoringSpanProcessor({});
+	new ScoringSpanProcessor({ scorer: undefined, maxSpans: undefined });
+});

@@ -1,0 +1,104 @@
+/** Tracers whose spans are scored, and what came of them. */
+import { Scorer } from "@knowledgepulse/scoring";
+import { ScoringSpanProcessor } from "@knowledgepulse/scoring-otel";
+import { context, DiagLogLevel, diag, trace } from "@opentelemetry/api";
+import {
+	InMemoryLogRecordExporter,
+	LoggerProvider,
+	SimpleLogRecordProcessor,
+} from "@opentelemetry/sdk-logs";
+import {
+	InMemorySpanExporter,
+	NodeTracerProvider,
+	SimpleSpanProcessor,
+} from "@opentelemetry/sdk-trace-node";
+
+// Only for its context manager.
+new NodeTracerProvider().register();
+
+/** What was said through `diag`, by level. */
+export const diagnostics = { error: [], warn: [], debug: [] };
+
+const keep =
+	(level) =>
+	(...args) =>
+		diagnostics[level]?.push(args.join(" "));
+
+diag.setLogger(
+	{
+		...{ error: keep("error"), warn: keep("warn"), debug: keep("debug") },
+		...{ info() {}, verbose() {} },
+	},
+	DiagLogLevel.ALL,
+);
+
+/**
+ * A tracer over a processor with these options. `runs` and `errors` fill with what its callbacks get,
+ * `spans()` are all that have ended, and `events()` are the log records.
+ */
+export function tracing(options = {}, provide = {}) {
+	const logs = new InMemoryLogRecordExporter();
+	const loggerProvider = new LoggerProvider({
+		processors: [new SimpleLogRecordProcessor({ exporter: logs })],
+	});
+	const runs = [];
+	const errors = [];
+	const processor = new ScoringSpanProcessor({
+		scorer: new Scorer(),
+		onScore: (run) => runs.push(run),
+		onError: (failure) => errors.push(failure),
+		loggerProvider,
+		...options,
+	});
+	const spans = new InMemorySpanExporter();
+	const provider = new NodeTracerProvider({
+		...provide,
+		spanProcessors: [new SimpleSpanProcessor(spans), processor],
+	});
+	return {
+		...{ processor, provider, runs, errors },
+		tracer: provider.getTracer("test"),
+		flush: () => processor.forceFlush(),
+		spans: () => spans.getFinishedSpans(),
+		events: () => logs.getFinishedLogRecords(),
+	};
+}
+
+/** Starts a span below `parent`, if one is given. */
+export function start(tracer, name, attributes = {}, parent = undefined) {
+	const above = parent
+		? trace.setSpan(context.active(), parent)
+		: context.active();
+	return tracer.startSpan(name, { attributes }, above);
+}
+
+/** Attributes of an agent. */
+export const agent = (name) => ({
+	"gen_ai.operation.name": "invoke_agent",
+	"gen_ai.agent.name": name,
+});
+
+/** Attributes of a model call that answers `question` with `answer`. */
+export const chat = (question, answer) => ({
+	"gen_ai.operation.name": "chat",
+	"gen_ai.input.messages": JSON.stringify([
+		{ role: "user", parts: [{ type: "text", content: question }] },
+	]),
+	"gen_ai.output.messages": JSON.stringify([
+		{ role: "assistant", parts: [{ type: "text", content: answer }] },
+	]),
+});
+
+/** A run of one model call below a root; returns the root, which is open unless `end` is true. */
+export function answer(tracer, question, { end = true } = {}) {
+	const root = start(tracer, "run");
+	start(tracer, "chat", chat(question, `${question}!`), root).end();
+	if (end) root.end();
+	return root;
+}
+
+/** The steps of a trace in short: type, then the tool and its input, or else the content. */
+export const shortly = ({ steps }) =>
+	steps.map(({ type, tool, input, content }) =>
+		tool ? [type, tool.name, input] : [type, content],
+	);

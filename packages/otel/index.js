@@ -1,0 +1,160 @@
+/** Scores the runs of agents from the spans that OpenTelemetry records of them. */
+const scoring = require("@knowledgepulse/scoring");
+const {
+	ROOT_CONTEXT,
+	TraceFlags,
+	context,
+	diag,
+	trace,
+} = require("@opentelemetry/api");
+const { Collector } = require("./lib/collector.js");
+const { Drops } = require("./lib/drops.js");
+const { emitter, levelOf } = require("./lib/evaluation.js");
+const { NAME } = require("./lib/name.js");
+const { splitOptions } = require("./lib/options.js");
+const { flatSpan, isGenAi, subjectOf } = require("./lib/spans.js");
+
+const MAX_TRACES = 1000;
+const MAX_SPANS = 1000;
+const WAIT_MS = 10_000;
+
+const isSampled = ({ traceFlags }) => (traceFlags & TraceFlags.SAMPLED) !== 0;
+
+/** One span a line, so that the engine reads them one at a time. */
+async function* lines(spans) {
+	for (const span of spans) yield `${JSON.stringify(span)}\n`;
+}
+
+class ScoringSpanProcessor {
+	#scorer;
+	#onScore;
+	#onError;
+	#emit;
+	#importing;
+	#collector;
+	#drops = new Drops();
+	#maxTraces;
+	/** Traces are imported one after another, and so scored in the order in which they have ended. */
+	#imports = Promise.resolve();
+	/** What was imported and is being scored; these promises never reject. */
+	#scoring = new Set();
+	/** Traces that are being imported or scored. */
+	#busy = 0;
+	#closing;
+
+	constructor(options = {}) {
+		const { own, importing } = splitOptions(options);
+		const { maxTraces = MAX_TRACES, maxSpans = MAX_SPANS } = own;
+		const { waitMs = WAIT_MS, label = levelOf } = own;
+		this.#scorer = own.scorer ?? scoring;
+		this.#onScore = own.onScore;
+		this.#onError =
+			own.onError ?? (({ error }) => diag.warn(`${NAME}: ${error}`));
+		this.#emit = emitter(own.loggerProvider, label);
+		// Throws for values that do not fit.
+		scoring.importTraces([], importing);
+		this.#importing = importing;
+		this.#maxTraces = maxTraces;
+		this.#collector = new Collector(
+			{ maxTraces, maxSpans, waitMs },
+			this.#drops,
+			(local) => this.#take(local),
+		);
+	}
+
+	onStart(span, parentContext) {
+		const spanContext = span.spanContext();
+		if (this.#closing || !isSampled(spanContext)) return;
+		this.#collector.start(spanContext, trace.getSpanContext(parentContext));
+	}
+
+	onEnd(span) {
+		if (this.#closing || !isSampled(span.spanContext())) return;
+		this.#collector.end(flatSpan(span));
+	}
+
+	async forceFlush() {
+		this.#collector.flush();
+		this.#drops.report();
+		await this.#imports;
+		await Promise.all(this.#scoring);
+	}
+
+	shutdown() {
+		this.#closing ??= this.#close();
+		return this.#closing;
+	}
+
+	async #close() {
+		this.#collector.close();
+		await this.forceFlush();
+	}
+
+	/** Takes a local trace that has ended. */
+	#take(local) {
+		const { root, spans } = local;
+		if (!spans.some(isGenAi)) return;
+		if (this.#busy >= this.#maxTraces)
+			return this.#drops.add(
+				`spans of traces, because ${this.#maxTraces} were being scored`,
+				spans.length,
+			);
+		this.#busy++;
+		// What the callbacks do belongs to no trace of the application.
+		context.with(ROOT_CONTEXT, () => {
+			this.#imports = this.#imports.then(() => this.#import(root, spans));
+		});
+	}
+
+	async #import(root, spans) {
+		const source = { name: root.traceId, data: lines(spans) };
+		const scores = [];
+		try {
+			const traces = scoring.importTraces(source, this.#importing);
+			for await (const { error, ...imported } of traces) {
+				if (error) scores.push(this.#fail(error, root));
+				else {
+					const { key } = imported.provenance;
+					const spanId = subjectOf(spans, key) ?? root.spanId;
+					scores.push(this.#score(imported, { ...root, spanId }));
+				}
+			}
+			if (scores.length === 0)
+				diag.debug(`${NAME}: no trace`, JSON.stringify(traces.report.inputs));
+		} catch (error) {
+			scores.push(this.#fail(error, root));
+		}
+		const settled = Promise.all(scores).then(() => {
+			this.#scoring.delete(settled);
+			this.#busy--;
+		});
+		this.#scoring.add(settled);
+	}
+
+	async #score({ trace, provenance }, spanContext) {
+		await this.#attempt(spanContext, async () => {
+			const report = await this.#scorer.explainValue(trace);
+			await this.#attempt(spanContext, () => this.#emit(report, spanContext));
+			await this.#onScore?.({ trace, provenance, report, spanContext });
+		});
+	}
+
+	/** Errors go no further than to `onError`. */
+	async #attempt(spanContext, run) {
+		try {
+			await run();
+		} catch (error) {
+			await this.#fail(error, spanContext);
+		}
+	}
+
+	async #fail(error, spanContext) {
+		try {
+			await this.#onError({ error, spanContext });
+		} catch (thrown) {
+			diag.error(`${NAME}: onError failed: ${thrown}`);
+		}
+	}
+}
+
+exports.ScoringSpanProcessor = ScoringSpanProcessor;

@@ -1,0 +1,26 @@
+/** Counts what is dropped, and reports it through OpenTelemetry's diagnostics. */
+const { diag } = require("@opentelemetry/api");
+const { NAME } = require("./name.js");
+
+/** Under load, there is one report in this time. */
+const INTERVAL_MS = 10_000;
+
+class Drops {
+	#counts = new Map();
+	#reportedAt = Number.NEGATIVE_INFINITY;
+
+	add(what, count) {
+		this.#counts.set(what, (this.#counts.get(what) ?? 0) + count);
+		if (performance.now() - this.#reportedAt >= INTERVAL_MS) this.report();
+	}
+
+	report() {
+		if (this.#counts.size === 0) return;
+		const all = [...this.#counts].map(([what, count]) => `${count} ${what}`);
+		this.#counts.clear();
+		this.#reportedAt = performance.now();
+		diag.warn(`${NAME}: dropped ${all.join(", ")}`);
+	}
+}
+
+module.exports = { Drops };

@@ -1,0 +1,54 @@
+/** Scores as the GenAI semantic conventions have them: events named `gen_ai.evaluation.result`. */
+const api = require("@opentelemetry/api");
+const { NAME, VERSION } = require("./name.js");
+
+const INFO = 9;
+
+/** The Logs API is part of the API from 1.10 on, and a package of its own before. */
+function globalLogs() {
+	if (api.logs) return api.logs;
+	try {
+		return require("@opentelemetry/api-logs").logs;
+	} catch (error) {
+		if (error.code === "MODULE_NOT_FOUND") return undefined;
+		throw error;
+	}
+}
+
+/** Returns a function that emits the event of a report; without a Logs API it does nothing. */
+function emitter(loggerProvider, labelOf) {
+	const logger = (loggerProvider ?? globalLogs())?.getLogger(NAME, VERSION);
+	return (report, spanContext) =>
+		logger?.emit({
+			eventName: "gen_ai.evaluation.result",
+			severityNumber: INFO,
+			attributes: {
+				"gen_ai.evaluation.name": "knowledgepulse.value",
+				"gen_ai.evaluation.score.value": report.score,
+				"gen_ai.evaluation.score.label": labelOf(report),
+				"gen_ai.evaluation.explanation": explanationOf(report),
+			},
+			context: api.trace.setSpanContext(api.ROOT_CONTEXT, spanContext),
+		});
+}
+
+/** The default label. */
+function levelOf({ score }) {
+	if (score > 0.6) return "high";
+	return score < 0.4 ? "low" : "medium";
+}
+
+/** Such as `complexity 0.43 × 0.25, novelty 0.50 × 0.35 (empty-cache), …; error-recovery +0.10`. */
+function explanationOf({ dimensions, weights, novelty, overrides }) {
+	const parts = Object.entries(dimensions).map(([name, value]) => {
+		const source = name === "novelty" ? ` (${novelty.source})` : "";
+		return `${name} ${value.toFixed(2)} × ${weights[name].toFixed(2)}${source}`;
+	});
+	const changes = overrides.map(({ name, before, after }) => {
+		const change = after - before;
+		return `; ${name} ${change < 0 ? "" : "+"}${change.toFixed(2)}`;
+	});
+	return parts.join(", ") + changes.join("");
+}
+
+module.exports = { emitter, levelOf };
