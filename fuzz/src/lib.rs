@@ -5,6 +5,7 @@
 
 pub mod cache;
 pub mod generate;
+pub mod importing;
 pub mod memory;
 pub mod order;
 pub mod reading;

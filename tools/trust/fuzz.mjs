@@ -1,6 +1,7 @@
 /**
- * Fuzzing with coverage. The targets in `fuzz/` compare the engine with naive models; a difference,
- * a panic, a sanitizer report, a leak, 2 GB of memory or 30 seconds for one input end the run.
+ * Fuzzing with coverage. The targets in `fuzz/` compare the engine with naive models, and check what
+ * comes out of logs; a difference, a panic, a sanitizer report, a leak, 2 GB of memory or 30 seconds
+ * for one input end the run.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -17,6 +18,11 @@ const SECONDS = { short: 10, full: 1200 };
 const GRACE_S = 300;
 
 const folder = join(root, "fuzz");
+/** The targets of importers read recorded logs as well, which are longer than what the others read. */
+const IMPORT = "import_";
+const LOGS = join(root, "../shared/logs");
+const LENGTH = { import: 65_536, other: 2048 };
+
 /** How programs run: instrumentation and sanitizers count as unstable, but are in the stable compiler. */
 const IN_FUZZ = { cwd: folder, env: { ...process.env, RUSTC_BOOTSTRAP: "1" } };
 
@@ -49,14 +55,20 @@ function describe(target, problem, output) {
 /** Runs a target. It starts with its seeds and what earlier runs have found, and adds to the latter. */
 async function fuzz(program, target, seconds) {
 	const corpus = join(folder, "target/corpus", target);
-	const dictionary = join(folder, "dictionaries", `${target}.dict`);
+	const isImport = target.startsWith(IMPORT);
+	const words = isImport ? "import" : target;
+	const dictionary = join(folder, "dictionaries", `${words}.dict`);
+	const format = target.slice(IMPORT.length).replaceAll("_", "-");
+	const logs = isImport ? [join(LOGS, format)].filter(existsSync) : [];
+	const length = isImport ? LENGTH.import : LENGTH.other;
 	mkdirSync(corpus, { recursive: true });
 	const command = [
-		...[program, "run", target, corpus, join(folder, "seeds", target), "--"],
+		...[program, "run", target, corpus, join(folder, "seeds", target)],
+		...[...logs, "--"],
 		...(existsSync(dictionary) ? [`-dict=${dictionary}`] : []),
 		...[`-max_total_time=${seconds}`, "-timeout=30", "-rss_limit_mb=2048"],
 		// Long inputs early: short ones hardly reach past the first field.
-		...["-len_control=20", "-max_len=2048", "-print_final_stats=1"],
+		...["-len_control=20", `-max_len=${length}`, "-print_final_stats=1"],
 	];
 	const options = { ...IN_FUZZ, seconds: seconds + GRACE_S };
 	const { problem, stdout, stderr } = await execute(command, options);

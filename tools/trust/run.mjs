@@ -16,6 +16,7 @@ const IN_SHORT = [
 ];
 const PARTS = [
 	...IN_SHORT,
+	"importers",
 	...["coverage", "concurrency", "sanitizers", "mutants"],
 ];
 

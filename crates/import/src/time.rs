@@ -19,8 +19,15 @@ pub fn written(time: Timestamp) -> String {
     cut.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
 }
 
+/// The first time that is written with a year of four digits.
+const FIRST: Timestamp = Timestamp::constant(-62_167_219_200, 0);
+
 /// Returns a time with all its digits, to be compared; `None` for what [`utc`] has none for.
 pub fn instant(value: &Value) -> Option<Timestamp> {
+    read(value).filter(|time| *time >= FIRST)
+}
+
+fn read(value: &Value) -> Option<Timestamp> {
     let nanoseconds = match value {
         Value::String(text) if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) => {
             of_integer(text.parse().ok()?)
@@ -84,6 +91,7 @@ mod tests {
             (json!("2025-06-14 11:00:00.5"), "2025-06-14T11:00:00.500Z"),
             (json!("2025-06-14"), "2025-06-14T00:00:00.000Z"),
             (json!("1969-12-31T23:59:59.9999Z"), "1969-12-31T23:59:59.999Z"),
+            (json!("0000-01-01"), "0000-01-01T00:00:00.000Z"),
             (json!(1_749_898_800), "2025-06-14T11:00:00.000Z"),
             (json!(1_749_898_800.001), "2025-06-14T11:00:00.001Z"),
             (json!(1_749_898_800_001_u64), "2025-06-14T11:00:00.001Z"),
@@ -93,7 +101,9 @@ mod tests {
         ] {
             assert_eq!(utc(&value).as_deref(), Some(expected), "{value}");
         }
-        for value in [json!("yesterday"), json!(""), json!(-1), json!([1]), json!(null)] {
+        let before_year_0 = [json!("-000001-12-31T23:59:59Z"), json!([-62_167_219_201_i64, 0])];
+        let no_times = [json!("yesterday"), json!(""), json!(-1), json!([1]), json!(null)];
+        for value in before_year_0.into_iter().chain(no_times) {
             assert_eq!(utc(&value), None, "{value}");
         }
     }

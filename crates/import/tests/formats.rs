@@ -119,6 +119,34 @@ fn atif_leaves_out_copies_compactions_and_subagents() {
 }
 
 #[test]
+fn atif_blank_copies_are_no_objective() {
+    let copy = |text: &str| json!({ "source": "user", "message": text, "is_copied_context": true });
+    let imported = run(&json!({
+        "schema_version": "ATIF-v1.7",
+        "steps": [copy(" "), copy("Fix it"), { "source": "agent", "message": "Done" }],
+    })
+    .to_string());
+    assert_eq!(imported.trace["task"]["objective"], "Fix it");
+}
+
+#[test]
+fn claude_code_texts_take_the_place_of_those_they_begin_with() {
+    let record = |kind: &str, content: Value| {
+        json!({ "type": kind, "sessionId": "s", "message": { "id": "m", "content": content } })
+            .to_string()
+    };
+    let parts = ["b", "ab", "abc", "a", "bd", "ab", "ac", "abcd"]
+        .map(|text| json!({ "type": "text", "text": text }))
+        .into_iter()
+        .chain([json!({ "type": "thinking", "thinking": "ab" })]);
+    let log = [record("user", "Go".into()), record("assistant", parts.collect())];
+    let imported = run(&log.join("\n"));
+    let expected = ["thought bd", "thought abcd", "thought ac", "thought ab"];
+    assert_eq!(steps(&imported), expected);
+    assert_eq!(skipped(&imported), json!({ "repeated": 5 }));
+}
+
+#[test]
 fn swe_agent_with_calls_is_read_from_its_history() {
     let imported = run(&json!({
         "trajectory": [{ "thought": "not read", "action": "x" }],

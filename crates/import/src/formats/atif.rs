@@ -6,7 +6,7 @@ use super::{Format, Output, ReadRuns};
 use crate::{
     event::{Event, ObjectiveFrom, Run, ToolResult},
     failure,
-    json::{Members, Object},
+    json::{self, Members, Object},
     messages::Conversation,
     reader::MAX_BYTES,
     text, time,
@@ -178,7 +178,7 @@ fn human(step: &Value) -> Option<String> {
     let mut conversation = Conversation::default();
     conversation.read(&user_message(step));
     conversation.events.into_iter().find_map(|event| match event {
-        Event::Human(text) => Some(text),
-        Event::Thought { .. } | Event::Call(_) | Event::Result(_) => None,
+        Event::Human(text) if !json::is_blank(&text) => Some(text),
+        _ => None,
     })
 }
