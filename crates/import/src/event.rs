@@ -56,13 +56,14 @@ impl Event {
         Self::Thought { text: text.into(), said: false }
     }
 
-    /// Returns about how many bytes the texts of the event have.
+    /// Returns about how many bytes the event has.
     pub fn size(&self) -> usize {
-        match self {
+        let text = match self {
             Self::Human(text) | Self::Thought { text, .. } => text.len(),
-            Self::Call(call) => size_of_value(&call.input),
+            Self::Call(call) => call.name.len() + size_of_value(&call.input),
             Self::Result(result) => result.text.len(),
-        }
+        };
+        size_of::<Self>() + text
     }
 
     /// A result with neither id nor name.
@@ -132,21 +133,35 @@ pub fn size_of_value(value: &Value) -> usize {
     }
 }
 
+/// A longer reason loses what the log has added to it.
+const MAX_REASON_BYTES: usize = 80;
+/// When there are as many reasons, new ones lose what the log has added to them.
+const MAX_REASONS: usize = 1000;
+
 /// What is not imported: counts by reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Skipped(BTreeMap<String, u64>);
 
 impl Skipped {
-    /// Counts one item.
+    /// Counts one item; see [`Self::add_many`].
     pub fn add(&mut self, reason: impl Into<String>) {
         self.add_many(reason, 1);
     }
 
-    /// Counts items.
+    /// Counts items. Of reasons that name what a log contains, very long or very many ones count as one.
     pub fn add_many(&mut self, reason: impl Into<String>, count: u64) {
-        if count > 0 {
-            *self.0.entry(reason.into()).or_default() += count;
+        if count == 0 {
+            return;
         }
+        let mut reason = reason.into();
+        let is_odd = reason.len() > MAX_REASON_BYTES || self.0.len() >= MAX_REASONS;
+        if is_odd
+            && !self.0.contains_key(&reason)
+            && let Some((kind, _)) = reason.split_once(':')
+        {
+            reason = format!("{kind}:?");
+        }
+        *self.0.entry(reason).or_default() += count;
     }
 
     /// Adds other counts.
@@ -250,5 +265,23 @@ impl Logprobs {
         let mean = self.sum / f64::from(self.count);
         let confidence = (mean.exp().min(1.0) * 1e6).round() / 1e6;
         (self.count > 0).then_some(confidence)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn skipped_bounds_what_logs_add_to_reasons() {
+        let mut skipped = Skipped::default();
+        skipped.add(format!("part:{}", "x".repeat(1000)));
+        for index in 0..5000 {
+            skipped.add(format!("record:{index}"));
+        }
+        skipped.add("record:7");
+        let counts: BTreeMap<_, _> = skipped.iter().collect();
+        assert_eq!(counts.len(), MAX_REASONS + 1);
+        assert_eq!((counts["part:?"], counts["record:7"], counts["record:?"]), (1, 2, 4001));
     }
 }

@@ -77,6 +77,7 @@ pub fn import<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, options: &Options)
 /// When it does not hold.
 pub fn check(log: &[u8], piece: usize, options: &Options) -> Outcome {
     let outcome = import([log], options);
+    // The same bytes always give the same, however they come.
     let again = import(log.chunks(piece.max(1)), options);
     assert_eq!(outcome.items, again.items, "in pieces of {piece} bytes");
     assert_eq!(outcome.report, again.report, "in pieces of {piece} bytes");

@@ -196,7 +196,7 @@ impl Recorded {
     pub fn size(&self) -> usize {
         let names: usize = self.attributes.keys().map(String::len).sum();
         let values: usize = self.attributes.values().map(size_of_value).sum();
-        names + values + size_of_messages(&self.events)
+        size_of::<Self>() + names + values + size_of_messages(&self.events)
     }
 
     /// Finds out what the span stands for.
