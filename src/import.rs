@@ -16,7 +16,7 @@ use napi_derive::napi;
 use crate::{env::in_queue, failure::or_throw, options::read_import_options, view::JsView};
 
 /// How much of JSON one call hands over at least, if there is as much.
-const BATCH_BYTES: usize = 1 << 20;
+const BATCH_BYTES: usize = 256 << 10;
 
 /// Imports inputs one after another; one call at a time.
 #[napi]

@@ -118,9 +118,9 @@ struct Session {
     turns: Turn,
     /// The turns of the answers, by `message.id` or `uuid`.
     answers: HashMap<String, Answer>,
-    /// Where the calls and results stand among the events, by id.
-    calls: HashMap<String, usize>,
-    results: HashMap<String, usize>,
+    /// Where the calls and results stand among the events.
+    calls: Ids,
+    results: Ids,
 }
 
 /// An answer of the assistant, which may come as several records.
@@ -207,14 +207,14 @@ impl Session {
                 "tool_use" | "server_tool_use" | "mcp_tool_use" => {
                     let call = call_of_part(part, answer.turn);
                     let known = call.id.as_ref().and_then(|id| calls.get(id));
-                    match known.and_then(|index| run.events.get_mut(*index)) {
+                    match known.and_then(|index| run.events.get_mut(index as usize)) {
                         Some(Event::Call(earlier)) => {
                             (earlier.name, earlier.input) = (call.name, call.input);
                             run.skipped.add("repeated");
                         }
                         _ => {
                             if let Some(id) = &call.id {
-                                calls.insert(id.clone(), run.events.len());
+                                calls.insert(id, run.events.len() as u32);
                             }
                             run.events.push(Event::Call(call));
                         }
@@ -281,18 +281,18 @@ fn add_thought(run: &mut Run, answer: &mut Answer, text: String, said: bool) {
     }
 }
 
-fn add_result(run: &mut Run, results: &mut HashMap<String, usize>, part: &Value, kind: &str) {
+fn add_result(run: &mut Run, results: &mut Ids, part: &Value, kind: &str) {
     let mut result = result_of_part(part, kind, &mut run.skipped);
     result.text = without_reminders(result.text, &mut run.skipped);
     let known = result.id.as_ref().and_then(|id| results.get(id));
-    match known.and_then(|index| run.events.get_mut(*index)) {
+    match known.and_then(|index| run.events.get_mut(index as usize)) {
         Some(Event::Result(earlier)) => {
             (earlier.text, earlier.failed) = (result.text, result.failed);
             run.skipped.add("repeated");
         }
         _ => {
             if let Some(id) = &result.id {
-                results.insert(id.clone(), run.events.len());
+                results.insert(id, run.events.len() as u32);
             }
             run.events.push(Event::Result(result));
         }

@@ -58,20 +58,20 @@ impl<T> OpenRuns<T> {
     }
 }
 
-/// The numbers of runs by the ids of their records. A log may have millions: ids are remembered as hashes of
-/// 64 bits, of which a million are all different but for one case in 30 million.
+/// Numbers by ids: of runs by their records, of events by their calls. A log may have millions: ids are
+/// remembered as hashes of 64 bits, of which a million are all different but for one case in 30 million.
 #[derive(Default)]
 pub struct Ids(HashMap<u64, u32>);
 
 impl Ids {
-    /// Returns the number of the run of an id.
+    /// Returns the number of an id.
     pub fn get(&self, id: &str) -> Option<u32> {
         self.0.get(&hash(id)).copied()
     }
 
-    /// Sets the run of an id. Returns the one that it had.
-    pub fn insert(&mut self, id: &str, run: u32) -> Option<u32> {
-        self.0.insert(hash(id), run)
+    /// Sets the number of an id. Returns the one that it had.
+    pub fn insert(&mut self, id: &str, number: u32) -> Option<u32> {
+        self.0.insert(hash(id), number)
     }
 }
 
