@@ -150,7 +150,7 @@ pub fn read_import_options(options: &JsView) -> Read<import::Options> {
     let mut read = import::Options::default();
     for (name, value) in named(options, "options", &known)? {
         match name.as_str() {
-            "format" => read.format = Some(format(&name, &value)?),
+            "format" => read.format = Some(one_of(&name, &value, &import::format_names())?),
             "assumeSuccess" => read.assume_success = Some(assume_success(&name, &value)?),
             "confidence" => {
                 one_of(&name, &value, &["logprobs"])?;
@@ -180,12 +180,6 @@ pub fn read_import_options(options: &JsView) -> Read<import::Options> {
         }
     }
     Ok(read)
-}
-
-fn format(path: &str, value: &JsView) -> Read<&'static import::Format> {
-    let names: Vec<_> = import::Format::all().iter().map(|format| format.name()).collect();
-    let name = one_of(path, value, &names)?;
-    Ok(import::Format::by_name(&name).expect("the name is one of all"))
 }
 
 /// Returns a string that is one of the `known`.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::json::{self, Members};
+use crate::json::{self, Members, Object};
 
 /// Which answer of the assistant a call belongs to. The calls of one answer share a turn.
 pub type Turn = u32;
@@ -97,7 +97,7 @@ fn input_object(input: Option<&Value>) -> Value {
         None => Value::Null,
     };
     let object = match value {
-        Value::Null => Value::Object(json::Object::new()),
+        Value::Null => Value::Object(Object::new()),
         Value::Object(_) => value,
         value => member("value", value),
     };
@@ -235,6 +235,14 @@ pub struct Run {
     pub events: Vec<Event>,
     /// What of it is not imported.
     pub skipped: Skipped,
+}
+
+impl Run {
+    /// Returns the status that SWE-agent and its relatives log: `done` is the exit status of an agent that
+    /// finished.
+    pub fn status_of_exit(info: Option<&Object>, done: &str) -> Option<bool> {
+        info?.name("exit_status").map(|status| status == done)
+    }
 }
 
 /// A mean of logarithms of probabilities.

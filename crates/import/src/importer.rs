@@ -1,18 +1,15 @@
 //! The way of an input: bytes, values, formats, runs, traces.
 
-use std::{
-    collections::{HashSet, VecDeque},
-    path::PathBuf,
-    sync::Arc,
-};
+use std::{collections::VecDeque, path::PathBuf, sync::Arc};
 
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
     error::{Code, Error},
-    event::{Run, Skipped},
-    formats::{FORMATS, Format, Output, ReadRuns},
+    event::Skipped,
+    format::{Continued, Format, Output, Pending, Place, ReadRuns},
+    formats,
     options::Options,
     reader::{Read, Reader},
     trace::{self, Imported, NoTrace, Source},
@@ -38,16 +35,6 @@ pub struct InputReport {
     pub skipped: Skipped,
     /// The errors, in order.
     pub errors: Vec<Error>,
-}
-
-/// What is to be taken by [`Importer::next`].
-pub enum Pending {
-    /// A run that is not yet a trace.
-    Run(&'static Format, Box<Run>),
-    /// A trace.
-    Trace(Box<Imported>),
-    /// An error.
-    Error(Error),
 }
 
 /// Imports inputs one after another, each piece by piece.
@@ -77,15 +64,6 @@ pub struct Importer {
     report: Report,
 }
 
-/// Files that continue others.
-#[derive(Default)]
-pub struct Continued {
-    /// The inputs that are files, until somebody asks which of them continue others.
-    pub files: Vec<PathBuf>,
-    /// Those that do.
-    pub paths: HashSet<PathBuf>,
-}
-
 /// The input that is being read.
 struct Input {
     place: Place,
@@ -93,14 +71,6 @@ struct Input {
     formats: Vec<(&'static Format, Box<dyn ReadRuns>)>,
     previous: Option<&'static Format>,
     has_error: bool,
-}
-
-/// Where an input comes from.
-pub struct Place {
-    /// The caller's name of it.
-    pub name: Arc<str>,
-    /// Its path, if it is a file.
-    pub path: Option<PathBuf>,
 }
 
 impl Importer {
@@ -143,8 +113,7 @@ impl Importer {
         }
         let Some(report) = self.report.inputs.last() else { return };
         if report.formats.is_empty() && !input.has_error {
-            let names: Vec<_> = FORMATS.iter().map(|format| format.name).collect();
-            let names = names.join(", ");
+            let names = formats::names().join(", ");
             let found = format!("expected a log of one of the formats {names}, found none");
             let error = Error::new(Code::UnknownFormat, &input.place.name, None, None, &found);
             self.pending.push_back((self.report.inputs.len() - 1, Pending::Error(error)));
@@ -162,7 +131,7 @@ impl Importer {
                 Pending::Run(format, run) => {
                     let line = run.line;
                     let source = Source { name: report.name.clone(), line };
-                    match trace::of(*run, format, source, &self.options) {
+                    match trace::of(*run, format.name, format.domain, source, &self.options) {
                         Ok(imported) => Ok(imported),
                         Err(NoTrace::Skipped(reason, skipped)) => {
                             report.skipped.merge(skipped);
@@ -213,7 +182,7 @@ impl Importer {
 
     /// Takes a value of the open input to its format.
     fn take(&mut self, input: &mut Input, value: Value, line: u64) {
-        let format = match Format::detect(&value, input.previous) {
+        let format = match formats::detect(&value, input.previous) {
             Some(format) => format,
             // Each element is a value by itself.
             None if value.as_array().is_some_and(|list| list.iter().any(Value::is_object)) => {
@@ -224,7 +193,7 @@ impl Importer {
             }
             None => return self.skip_unknown(),
         };
-        if self.options.format.is_some_and(|wanted| wanted.name != format.name) {
+        if self.options.format.as_ref().is_some_and(|wanted| wanted != format.name) {
             return self.skip_unknown();
         }
         input.previous = Some(format);

@@ -15,6 +15,7 @@
 mod error;
 mod event;
 mod failure;
+mod format;
 mod formats;
 mod importer;
 mod json;
@@ -28,7 +29,7 @@ mod trace;
 
 pub use error::{Code, Error};
 pub use event::{ObjectiveFrom, Skipped};
-pub use formats::Format;
+pub use formats::names as format_names;
 pub use importer::{Importer, InputReport, Report};
 pub use json::canonical;
 pub use options::{AssumeSuccess, Options};

@@ -130,6 +130,25 @@ pub fn of(value: &Value, side: Side) -> Option<Vec<Value>> {
     }
 }
 
+/// Returns what a person says in a value that was recorded as input: the text itself, the first human
+/// message, or the member of an object that is a prompt.
+pub fn human(value: &Value) -> Option<String> {
+    let value = json::decoded(value);
+    if let Value::String(text) = &*value {
+        return (!json::is_blank(text)).then(|| text.clone());
+    }
+    if let Some(messages) = of(&value, Side::Input) {
+        let mut conversation = Conversation::default();
+        conversation.read_all(&messages);
+        return conversation.events.into_iter().find_map(|event| match event {
+            Event::Human(text) if !json::is_blank(&text) => Some(text),
+            _ => None,
+        });
+    }
+    let names = ["prompt", "input", "question", "query", "message", "text"];
+    value.first_name(&names).map(Into::into)
+}
+
 fn message(side: Side, content: Value) -> Value {
     json!({ "role": side.role(), "content": content })
 }
@@ -202,11 +221,6 @@ fn is_call(value: &Value) -> bool {
     !object.contains_key("role") && (is_sdk || is_function)
 }
 
-/// Returns whether a part of this type is text.
-pub fn is_text_type(kind: &str) -> bool {
-    ["text", "input_text", "output_text", "summary_text"].contains(&kind)
-}
-
 /// Returns whether a part of this type is a call.
 pub fn is_call_type(kind: &str) -> bool {
     CALLS.contains(&kind)
@@ -215,24 +229,6 @@ pub fn is_call_type(kind: &str) -> bool {
 /// Returns whether a part of this type is a result.
 pub fn is_result_type(kind: &str) -> bool {
     RESULTS.contains(&kind)
-}
-
-/// Returns the text of a text or reasoning part; `None` if it has none.
-pub fn text_of_part(part: &Value) -> Option<String> {
-    if let Some(text) = part.as_str() {
-        return Some(text.into());
-    }
-    ["text", "content", "thinking", "reasoning", "refusal"]
-        .iter()
-        .find_map(|name| part.text(name))
-        .or_else(|| part.member("text")?.text("value"))
-        .map(Into::into)
-        .or_else(|| summary(part))
-}
-
-fn summary(part: &Value) -> Option<String> {
-    let texts: Vec<_> = part.list("summary")?.iter().filter_map(|part| part.text("text")).collect();
-    (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
 /// Returns the call of a part.
@@ -369,8 +365,8 @@ impl Conversation {
         let begin = self.events.len();
         for (kind, part) in parts(message) {
             match kind {
-                kind if is_text_type(kind) || kind == "refusal" => {
-                    let text = text_of_part(part).unwrap_or_default();
+                kind if text::is_text_type(kind) || kind == "refusal" => {
+                    let text = text::of_part(part).unwrap_or_default();
                     match calls_in_text(&text) {
                         Some(calls) => {
                             calls.iter().for_each(|call| self.call(call_of_part(call, turn)));
@@ -379,7 +375,7 @@ impl Conversation {
                     }
                 }
                 "thinking" | "reasoning" | "thought" => {
-                    self.events.push(Event::reasoned(text_of_part(part).unwrap_or_default()));
+                    self.events.push(Event::reasoned(text::of_part(part).unwrap_or_default()));
                 }
                 kind if is_call_type(kind) => self.call(call_of_part(part, turn)),
                 kind if is_result_type(kind) => self.result(part, kind),
@@ -411,7 +407,9 @@ impl Conversation {
         let mut texts = Vec::new();
         for (kind, part) in parts(message) {
             match kind {
-                kind if is_text_type(kind) => texts.push(text_of_part(part).unwrap_or_default()),
+                kind if text::is_text_type(kind) => {
+                    texts.push(text::of_part(part).unwrap_or_default());
+                }
                 kind if is_result_type(kind) => self.result(part, kind),
                 kind => self.skipped.add(format!("part:{kind}")),
             }
@@ -475,7 +473,7 @@ impl Conversation {
         match kind {
             "reasoning" => {
                 self.turn();
-                match summary(&value).or_else(|| content_text(item)) {
+                match text::of_summary(&value).or_else(|| content_text(item)) {
                     Some(text) => self.events.push(Event::reasoned(text)),
                     None => self.skipped.add("empty_text"),
                 }
@@ -540,7 +538,7 @@ fn content_text(item: &Object) -> Option<String> {
     match item.member("content")? {
         Value::String(text) => Some(text.clone()),
         Value::Array(parts) => {
-            let texts: Vec<_> = parts.iter().filter_map(text_of_part).collect();
+            let texts: Vec<_> = parts.iter().filter_map(text::of_part).collect();
             (!texts.is_empty()).then(|| texts.join("\n"))
         }
         _ => None,

@@ -1,12 +1,10 @@
 //! What the caller may decide.
 
-use crate::formats::Format;
-
 /// What the caller may decide. The default takes nothing for granted.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Only values of this format count. Default: any.
-    pub format: Option<&'static Format>,
+    /// Only values of the format of this name count. Default: any.
+    pub format: Option<String>,
     /// What is assumed of runs whose log does not say whether they succeeded. Default: such a run is the
     /// error `SUCCESS_UNKNOWN`.
     pub assume_success: Option<AssumeSuccess>,

@@ -5,10 +5,9 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use crate::{
-    event::{Event, Skipped},
+    event::Skipped,
     failure,
     json::{self, Members},
-    messages::{self, Conversation, Side},
 };
 
 /// The text of a value, and what the value says of its success.
@@ -52,8 +51,8 @@ fn special(value: &Value, skipped: &mut Skipped) -> Option<Text> {
         return typed_parts(elements, skipped).map(|text| Text { text, failed });
     }
     let kind = value.text("type").unwrap_or_default();
-    if messages::is_text_type(kind)
-        && let Some(text) = messages::text_of_part(value)
+    if is_text_type(kind)
+        && let Some(text) = of_part(value)
     {
         return Some(Text { text, failed });
     }
@@ -92,8 +91,8 @@ fn typed_parts(elements: &[Value], skipped: &mut Skipped) -> Option<String> {
     let mut texts = Vec::new();
     for element in elements {
         let kind = element.text("type").unwrap_or_default();
-        if messages::is_text_type(kind) || kind == "refusal" {
-            texts.push(messages::text_of_part(element).unwrap_or_default());
+        if is_text_type(kind) || kind == "refusal" {
+            texts.push(of_part(element).unwrap_or_default());
         } else {
             skipped.add(format!("part:{kind}"));
         }
@@ -101,21 +100,25 @@ fn typed_parts(elements: &[Value], skipped: &mut Skipped) -> Option<String> {
     Some(texts.join("\n"))
 }
 
-/// Returns what a person says in a value that was recorded as input: the text itself, the first human
-/// message, or the member of an object that is a prompt.
-pub fn human(value: &Value) -> Option<String> {
-    let value = json::decoded(value);
-    if let Value::String(text) = &*value {
-        return (!json::is_blank(text)).then(|| text.clone());
+/// Returns whether a part of this type is text.
+pub fn is_text_type(kind: &str) -> bool {
+    ["text", "input_text", "output_text", "summary_text"].contains(&kind)
+}
+
+/// Returns the text of a text or reasoning part; `None` if it has none.
+pub fn of_part(part: &Value) -> Option<String> {
+    if let Some(text) = part.as_str() {
+        return Some(text.into());
     }
-    if let Some(messages) = messages::of(&value, Side::Input) {
-        let mut conversation = Conversation::default();
-        conversation.read_all(&messages);
-        return conversation.events.into_iter().find_map(|event| match event {
-            Event::Human(text) if !json::is_blank(&text) => Some(text),
-            _ => None,
-        });
-    }
-    let names = ["prompt", "input", "question", "query", "message", "text"];
-    value.first_name(&names).map(Into::into)
+    ["text", "content", "thinking", "reasoning", "refusal"]
+        .iter()
+        .find_map(|name| part.text(name))
+        .or_else(|| part.member("text")?.text("value"))
+        .map(Into::into)
+        .or_else(|| of_summary(part))
+}
+
+pub fn of_summary(part: &Value) -> Option<String> {
+    let texts: Vec<_> = part.list("summary")?.iter().filter_map(|part| part.text("text")).collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
 }

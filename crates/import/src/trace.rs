@@ -11,7 +11,6 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     event::{Event, ObjectiveFrom, Run, Skipped, ToolResult, Turn},
-    formats::Format,
     json::{self, Object},
     options::{AssumeSuccess, Options},
 };
@@ -133,7 +132,8 @@ pub enum NoTrace {
 /// Returns the trace of a run.
 pub fn of(
     mut run: Run,
-    format: &'static Format,
+    format: &'static str,
+    format_domain: &'static str,
     source: Source,
     options: &Options,
 ) -> Result<Imported, NoTrace> {
@@ -180,7 +180,7 @@ pub fn of(
         (None, Some(time)) => (time.clone(), CreatedAtFrom::Option),
         (None, None) => ("1970-01-01T00:00:00.000Z".into(), CreatedAtFrom::None),
     };
-    let (domain, domain_from) = match (&options.domain, format.domain) {
+    let (domain, domain_from) = match (&options.domain, format_domain) {
         (Some(domain), _) => (domain.as_str(), DomainFrom::Option),
         (None, "general") => ("general", DomainFrom::Default),
         (None, domain) => (domain, DomainFrom::Format),
@@ -198,7 +198,7 @@ pub fn of(
     let trace = json!({
         "@context": "https://openknowledgepulse.org/schema/v1",
         "@type": "ReasoningTrace",
-        "id": trace_id(format.name, &key),
+        "id": trace_id(format, &key),
         "metadata": {
             "created_at": created_at,
             "task_domain": domain,
@@ -206,7 +206,7 @@ pub fn of(
             "quality_score": 0,
             "visibility": options.visibility,
             "privacy_level": options.privacy_level,
-            "framework": format.name,
+            "framework": format,
         },
         "task": { "objective": objective },
         "steps": steps,
@@ -214,7 +214,7 @@ pub fn of(
     });
     let provenance = Provenance {
         importer: IMPORTER,
-        format: format.name,
+        format,
         source,
         key: run.key,
         objective_from,

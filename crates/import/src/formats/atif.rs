@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{Format, Output, ReadRuns};
 use crate::{
     event::{Event, ObjectiveFrom, Run, ToolResult},
     failure,
+    format::{Format, Output, ReadRuns},
     json::{self, Members, Object},
     messages::Conversation,
     reader::MAX_BYTES,

@@ -4,16 +4,14 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{
-    Format, Output, ReadRuns,
-    open_runs::{Ids, OpenRuns},
-};
+use super::open_runs::{Ids, OpenRuns};
 use crate::{
     event::{Event, ObjectiveFrom, Run, Skipped, ToolResult, Turn},
+    format::{Format, Output, ReadRuns},
     json::{self, Members, Object},
-    messages::{self, call_of_part, result_of_part, text_of_part},
+    messages::{self, call_of_part, result_of_part},
     reader::MAX_BYTES,
-    time,
+    text, time,
 };
 
 /// The lines of a session file, their array, or `--output-format stream-json`.
@@ -201,7 +199,7 @@ impl Session {
             let kind = type_of(part);
             match kind {
                 "text" | "thinking" => {
-                    let text = text_of_part(part).unwrap_or_default();
+                    let text = text::of_part(part).unwrap_or_default();
                     add_thought(run, answer, text, kind == "text");
                 }
                 "tool_use" | "server_tool_use" | "mcp_tool_use" => {
@@ -231,7 +229,7 @@ impl Session {
         for part in parts {
             match type_of(part) {
                 "text" => {
-                    let text = text_of_part(part).unwrap_or_default();
+                    let text = text::of_part(part).unwrap_or_default();
                     match read_human(&text, &mut self.run) {
                         Some(text) if json::is_blank(&text) => {}
                         Some(text) => texts.push(text),

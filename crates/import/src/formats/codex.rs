@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
-use super::{Format, Output, ReadRuns, sessions::Sessions};
+use super::sessions::Sessions;
 use crate::{
     event::Skipped,
+    format::{Format, Output, ReadRuns},
     json::{Members, Object},
     messages::{self, Conversation},
     text,

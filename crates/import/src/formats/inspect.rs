@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::{Format, Output, ReadRuns};
 use crate::{
     event::{ObjectiveFrom, Run},
+    format::{Format, Output, ReadRuns},
     json::{self, Members, Object},
-    messages::Conversation,
+    messages::{self, Conversation},
     reader::MAX_BYTES,
-    text, time,
+    time,
 };
 
 /// Evaluation logs; each sample is a run.
@@ -45,7 +45,7 @@ fn run(sample: &Object, evaluation: Option<&Object>, line: u64) -> Run {
     if let Some(messages) = sample.list("messages") {
         conversation.read_all(messages);
     }
-    let input = sample.member("input").and_then(text::human);
+    let input = sample.member("input").and_then(messages::human);
     let created = || evaluation?.member("created");
     let mut run = Run {
         line,

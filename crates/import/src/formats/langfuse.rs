@@ -4,13 +4,13 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{Format, Output, ReadRuns};
 use crate::{
     event::{Event, ObjectiveFrom, Run},
+    format::{Format, Output, ReadRuns},
     json::{self, Members, Object},
     messages::{self, Conversation, Side},
     spans::{self, Kind, Sides, Span, Tool},
-    text, time,
+    time,
 };
 
 /// Traces with their observations, as Langfuse exports them.
@@ -41,7 +41,7 @@ fn run(trace: &Object, observations: &[Value], line: u64) -> Run {
     let mut run = Run {
         line,
         key: trace.name("id").map(Into::into),
-        objective: trace.member("input").and_then(text::human),
+        objective: trace.member("input").and_then(messages::human),
         label: scores().find_map(label),
         confidence: scores().find_map(confidence),
         created_at: trace.first(&["timestamp", "createdAt"]).and_then(time::utc),
@@ -56,7 +56,7 @@ fn run(trace: &Object, observations: &[Value], line: u64) -> Run {
 
     let root = spans::first_root(&spans);
     run.status = root.and_then(|root| spans[root].status);
-    let asked = root.and_then(|root| text::human(observations[root].member("input")?));
+    let asked = root.and_then(|root| messages::human(observations[root].member("input")?));
     run.fallback = match asked {
         Some(asked) => Some((asked, ObjectiveFrom::Field)),
         None => trace.name("name").map(|name| (name.into(), ObjectiveFrom::Name)),

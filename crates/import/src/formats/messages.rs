@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
-use super::{Format, Output, ReadRuns, sessions::Sessions};
+use super::sessions::Sessions;
 use crate::{
     event::Run,
+    format::{Format, Output, ReadRuns},
     json::{Members, Object},
     messages::{Conversation, Side, is_message_object, of},
     time,

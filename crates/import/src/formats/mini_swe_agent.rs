@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Value, json};
 
-use super::{Format, Output, ReadRuns, swe_agent};
 use crate::{
     event::{Call, Event, Run},
     failure,
+    format::{Format, Output, ReadRuns},
     json::{self, Members, Object},
     messages::Conversation,
     text,
@@ -64,7 +64,7 @@ impl ReadRuns for Reader {
         }
         out.run(Run {
             line,
-            status: swe_agent::status(value.object("info"), "Submitted"),
+            status: Run::status_of_exit(value.object("info"), "Submitted"),
             events: conversation.events,
             skipped: conversation.skipped,
             ..Run::default()

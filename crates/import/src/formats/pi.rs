@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{Format, Output, ReadRuns, sessions::Sessions};
+use super::sessions::Sessions;
+use crate::format::{Format, Output, ReadRuns};
 use crate::json::{Members, Object};
 
 /// Session files.

@@ -5,10 +5,10 @@ use std::fmt;
 use knowledgepulse_scoring::Trace;
 use serde_json::Value;
 
-use super::{Format, Output, ReadRuns};
 use crate::{
     error::Code,
     event::{ObjectiveFrom, Skipped},
+    format::{Format, Output, ReadRuns},
     json::{Members, Object},
     trace::{
         ConfidenceFrom, CreatedAtFrom, DomainFrom, IMPORTER, Imported, Provenance, Source,

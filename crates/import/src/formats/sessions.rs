@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::Output;
 use crate::{
     event::{Event, Run},
+    format::Output,
     json::Members,
     messages::Conversation,
     reader::MAX_BYTES,

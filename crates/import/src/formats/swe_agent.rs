@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Value, json};
 
-use super::{Format, Output, ReadRuns};
 use crate::{
     event::{Call, Event, Run},
     failure,
+    format::{Format, Output, ReadRuns},
     json::{self, Members, Object},
     messages::Conversation,
     text,
@@ -69,7 +69,7 @@ impl ReadRuns for Reader {
         }
         out.run(Run {
             line,
-            status: status(value.object("info"), "submitted"),
+            status: Run::status_of_exit(value.object("info"), "submitted"),
             events: conversation.events,
             skipped: conversation.skipped,
             ..Run::default()
@@ -103,9 +103,4 @@ fn read_step(step: &Value, conversation: &mut Conversation) {
         let failed = observation.failed.unwrap_or_else(|| failure::in_text(&observation.text));
         conversation.events.push(Event::result(observation.text, failed));
     }
-}
-
-/// Returns how the agent left: `done` is the exit status of one that finished.
-pub fn status(info: Option<&Object>, done: &str) -> Option<bool> {
-    info?.name("exit_status").map(|status| status == done)
 }

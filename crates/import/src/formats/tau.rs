@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::{Format, Output, ReadRuns};
 use crate::{
     event::Run,
+    format::{Format, Output, ReadRuns},
     json::{Members, Object},
     messages::Conversation,
     time,

@@ -10,7 +10,6 @@ use crate::{
     json::{self, Members, Object},
     messages::{self, Side},
     spans::{Kind, Sides, Span, Tool, is_empty},
-    text,
 };
 
 /// Attributes that say what a span stands for.
@@ -265,7 +264,7 @@ impl Recorded {
 
     /// Returns what a person asked of the agent.
     pub fn objective(&self) -> Option<String> {
-        OBJECTIVE.iter().find_map(|name| text::human(self.attributes.member(name)?))
+        OBJECTIVE.iter().find_map(|name| messages::human(self.attributes.member(name)?))
     }
 
     /// Returns the name of the agent, or else of the span.

@@ -11,12 +11,10 @@ use self::{
     attributes::{Recorded, size_of_messages},
     envelope::Item,
 };
-use super::{
-    Format, Output, ReadRuns,
-    open_runs::{Ids, OpenRuns},
-};
+use super::open_runs::{Ids, OpenRuns};
 use crate::{
     event::{ObjectiveFrom, Run},
+    format::{Format, Output, ReadRuns},
     json::{Members, Object},
     reader::MAX_BYTES,
     spans::{self, Forest, Kind, Sides, Span},
