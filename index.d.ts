@@ -242,6 +242,8 @@ export type Traces = Iterable<ReasoningTrace> | AsyncIterable<ReasoningTrace>;
  * - `"INVALID_STORE"`: the store returned what a log cannot contain.
  * - `"CLOSED"`: the scorer, or the worker it belongs to, was closed.
  * - Those of an {@link ImportError}.
+ * - `"INVALID_ROW"`, `"NO_ROWS"`, `"NO_LABELS"`: the rows given to {@link calibrate} do not fit, are none
+ *   or only cold start, or have no labels where the options need some.
  * - `"ADDON_NOT_FOUND"`: thrown on import if the addon is missing or cannot be loaded.
  * - `"INTERNAL"`: a bug in this package.
  * @example
@@ -514,6 +516,16 @@ export interface ScorerOptions<Store = NoveltyLog | undefined>
  * ```
  */
 export class Scorer<Store extends NoveltyLog | undefined = undefined> {
+	/** Scores the traces in logs; see {@link evaluateJson}. */
+	evaluateJson(
+		sources: ImportSource | readonly ImportSource[],
+		options?: EvaluateJsonOptions & { errors?: "reject" },
+	): JsonEvaluation<ScoreRow>;
+	evaluateJson(
+		sources: ImportSource | readonly ImportSource[],
+		options: EvaluateJsonOptions,
+	): JsonEvaluation;
+
 	/** @throws `"INVALID_OPTION"`. */
 	constructor(options?: ScorerOptions<Store>);
 	evaluateValue(trace: ReasoningTrace, options?: CallOptions): Promise<number>;
@@ -1126,7 +1138,9 @@ export interface ImportReport {
 	inputs: {
 		name: string;
 		formats: LogFormat[];
-		/** How many. */
+		/** How many bytes of it were read. */
+		bytes: number;
+		/** How many were found. */
 		traces: number;
 		/** How often what is in no trace was skipped, by reason. */
 		skipped: Record<string, number>;
@@ -1174,6 +1188,110 @@ export function importTraces(
 ): TraceImport;
 
 /**
+ * Options of {@link evaluateJson}.
+ * @example
+ * ```ts
+ * import type { EvaluateJsonOptions } from "@knowledgepulse/scoring";
+ * const options: EvaluateJsonOptions = { errors: "collect", group: "/metadata/session_id" };
+ * ```
+ */
+export interface EvaluateJsonOptions extends ImportOptions {
+	/** `"evaluate"` (default): as {@link evaluateValue}. `"peek"`: as {@link peekValue}. */
+	mode?: "evaluate" | "peek";
+	/**
+	 * A JSON pointer (RFC 6901) into a trace, to the string, number or boolean that is the `group` of its
+	 * row. Default: none.
+	 */
+	group?: string;
+}
+
+/**
+ * A scored trace, as a row for statistics.
+ * @example
+ * ```ts
+ * import type { ScoreRow } from "@knowledgepulse/scoring";
+ * const isCompared = ({ similarity }: ScoreRow) => similarity !== null;
+ * ```
+ */
+export interface ScoreRow {
+	/** The name of the source, and the line, from 1, at which the run begins. */
+	source: { name: string; line: number };
+	id: string | null;
+	group: string | null;
+	domain: string;
+	/** `metadata.created_at`, `""` if the trace has none. */
+	createdAt: string;
+	score: number;
+	dimensions: ScoreReport["dimensions"];
+	/** The names of the rules that fired, in order. */
+	overrides: ScoreReport["overrides"][number]["name"][];
+	/** The id of the nearest earlier trace, if it has one. */
+	nearest: string | null;
+	/** The cosine similarity to that trace; `null` if the trace was compared with nothing. */
+	similarity: number | null;
+	noveltySource: ScoreReport["novelty"]["source"];
+	success: boolean;
+	confidence: number;
+	/** Its first 120 characters. */
+	objective: string;
+	/** How many. */
+	steps: number;
+	/** The length of the text that the model has seen; `null` without an embedding. */
+	tokens: number | null;
+	/** Whether the model has seen only the beginning of the text. */
+	isCut: boolean;
+	/** The precision of the model; `null` without an embedding. */
+	precision: string | null;
+	/** The fingerprint of the model; `null` without an embedding. */
+	model: string | null;
+	/** The version of this package. */
+	version: string;
+}
+
+/**
+ * The rows of {@link evaluateJson}, in the order of the traces.
+ * @example
+ * ```ts
+ * import type { JsonEvaluation } from "@knowledgepulse/scoring";
+ * const problems = (rows: JsonEvaluation) => rows.report.inputs.flatMap(({ errors }) => errors);
+ * ```
+ */
+export interface JsonEvaluation<Item = ScoreRow | ImportFailure>
+	extends AsyncIterableIterator<Item> {
+	return(value?: unknown): Promise<IteratorResult<Item>>;
+	/** What has been read so far, which is ahead of the rows; complete at the end. */
+	readonly report: ImportReport;
+	/**
+	 * The rows that have not been taken yet as lines of JSON in UTF-8, a chunk of whole lines at a time. With
+	 * `errors: "collect"`, an error is the line `{"error":{code, source, line?, path?, message}}`.
+	 */
+	lines(): AsyncIterableIterator<Uint8Array>;
+}
+
+/**
+ * Scores the traces in the logs of agents, one after another: as {@link importTraces} and
+ * {@link evaluateValue} do, with the same scores, but traces do not become objects. Reads up to 1,024 traces,
+ * or about 512 KiB of rows, ahead of the rows that are taken; when the iteration ends early, those that have
+ * no score yet leave no mark in the cache. `budgetMs` does not count.
+ * @param sources A source, or an array of several, which are read in order; see {@link ImportSource}.
+ * @throws As {@link importTraces}. A trace that cannot be scored is an {@link ImportError} with the code
+ * of {@link evaluateValue}, such as `"EMBEDDER_UNAVAILABLE"`. Rows before an error stand.
+ * @example
+ * ```ts
+ * import { evaluateJson } from "@knowledgepulse/scoring";
+ * for await (const { id, score } of evaluateJson("traces.jsonl")) console.log(id, score);
+ * ```
+ */
+export function evaluateJson(
+	sources: ImportSource | readonly ImportSource[],
+	options?: EvaluateJsonOptions & { errors?: "reject" },
+): JsonEvaluation<ScoreRow>;
+export function evaluateJson(
+	sources: ImportSource | readonly ImportSource[],
+	options: EvaluateJsonOptions,
+): JsonEvaluation;
+
+/**
  * Returns the trace of one conversation in memory: messages of the AI SDK, OpenAI, Anthropic and
  * others. Whether it succeeded is not in the messages: give `success`, or `assumeSuccess`.
  * @param messages Read before the function returns.
@@ -1192,3 +1310,394 @@ export function fromMessages(
 	messages: readonly object[],
 	options?: FromMessagesOptions,
 ): Promise<ReasoningTrace>;
+
+type ScoredFields =
+	| "domain"
+	| "score"
+	| "dimensions"
+	| "noveltySource"
+	| "success"
+	| "confidence";
+
+/**
+ * A scored trace for {@link calibrate}: a {@link ScoreRow}, or what is needed of one.
+ * @example
+ * ```ts
+ * import type { CalibrationRow, ScoreRow } from "@knowledgepulse/scoring";
+ * const labelled = (row: ScoreRow, label: boolean): CalibrationRow => ({ ...row, label });
+ * ```
+ */
+export interface CalibrationRow
+	extends Pick<ScoreRow, ScoredFields>,
+		Partial<Omit<ScoreRow, ScoredFields>> {
+	/** Whether the trace was worth sharing, by someone's judgement. */
+	label?: boolean;
+}
+
+/**
+ * Options of {@link calibrate}.
+ * @example
+ * ```ts
+ * import type { CalibrateOptions } from "@knowledgepulse/scoring";
+ * const options: CalibrateOptions = { target: { share: 0.2 }, level: 0.9 };
+ * ```
+ */
+export interface CalibrateOptions {
+	/**
+	 * What the threshold is chosen for: the share of rows to accept, in (0, 1], or with labels the share of
+	 * positive ones among the accepted, in (0, 1), by its lower confidence bound; `threshold`, in [0, 1],
+	 * chooses none, and evaluates this one. Default: none is chosen.
+	 */
+	target?: { share: number } | { precision: number } | { threshold: number };
+	/** Whether weights are fitted to the labels. Default: `false`. */
+	fit?: boolean;
+	/**
+	 * How many of the first rows are excluded as cold start. Default: a tenth, at most 10, where the first row
+	 * was compared with nothing, else 0. Rows that were compared with nothing are excluded in any case.
+	 */
+	first?: number;
+	/** The level of confidence of all intervals, in [0.5, 0.999]. Default: 0.95. */
+	level?: number;
+	/** How many bootstrap replicates are drawn, from 100 to 10,000. Default: 1,000. */
+	replicates?: number;
+	/** The seed of the bootstrap and the folds: the same input gives the same result. Default: 0. */
+	seed?: number;
+	/** The profiles that the rows were scored by, as for {@link ScorerOptions}. */
+	profiles?: Record<string, ScoringWeights>;
+}
+
+/**
+ * A confidence interval at the level of the options.
+ * @example
+ * ```ts
+ * import type { CalibrationInterval } from "@knowledgepulse/scoring";
+ * const width = ({ low, high }: CalibrationInterval) => high - low;
+ * ```
+ */
+export interface CalibrationInterval {
+	low: number;
+	high: number;
+}
+
+/**
+ * A value with its interval, by a bootstrap of groups; `null` where there are fewer than two groups.
+ * @example
+ * ```ts
+ * import type { CalibrationEstimate } from "@knowledgepulse/scoring";
+ * const isAbove = ({ interval }: CalibrationEstimate, x: number) => (interval?.low ?? 0) > x;
+ * ```
+ */
+export interface CalibrationEstimate {
+	value: number;
+	interval: CalibrationInterval | null;
+}
+
+/**
+ * The distribution of values in [0, 1].
+ * @example
+ * ```ts
+ * import type { CalibrationDistribution } from "@knowledgepulse/scoring";
+ * const median = (of: CalibrationDistribution) => of.percentiles.find((p) => p.percent === 50)?.value;
+ * ```
+ */
+export interface CalibrationDistribution {
+	min: number;
+	max: number;
+	mean: number;
+	/** The percentiles 5, 10, 25, 50, 75, 90 and 95, interpolated linearly. */
+	percentiles: { percent: number; value: number }[];
+	/** How many values are in each of twenty bins of 0.05; 1 belongs to the last. */
+	histogram: number[];
+}
+
+/**
+ * The scores of the used rows, of all domains or of one.
+ * @example
+ * ```ts
+ * import type { CalibrationSummary } from "@knowledgepulse/scoring";
+ * const acceptedAt = (of: CalibrationSummary, threshold: number) =>
+ *   of.accepted.find((each) => each.threshold === threshold)?.share;
+ * ```
+ */
+export interface CalibrationSummary {
+	/** How many used rows. */
+	n: number;
+	excluded: number;
+	/** The share of rows of which the model saw only the beginning. */
+	cutShare: number;
+	successShare: number;
+	/** The share of positive labels; `null` without labels. */
+	labelShare: number | null;
+	/** The share that each threshold accepts: 0.5, 0.75, 0.8, and the chosen one. */
+	accepted: { threshold: number; n: number; share: number }[];
+	/** `null` without rows. */
+	score: CalibrationDistribution | null;
+	dimensions: {
+		dimension: keyof ScoringWeights;
+		distribution: CalibrationDistribution;
+	}[];
+	/** The dimensions that are the same in all rows. */
+	constantDimensions: (keyof ScoringWeights)[];
+	/** The cumulative distribution of the scores, in at most 201 points. */
+	ecdf: { score: number; share: number }[];
+}
+
+/**
+ * The threshold that was chosen or given. It accepts the rows whose score is not below it.
+ * @example
+ * ```ts
+ * import type { CalibrationThreshold } from "@knowledgepulse/scoring";
+ * const isReached = ({ value }: CalibrationThreshold) => value !== null;
+ * ```
+ */
+export interface CalibrationThreshold {
+	/** `null` where none reaches the target precision. */
+	value: number | null;
+	/** Where the threshold for a target share varies between samples. */
+	interval: CalibrationInterval | null;
+	share: CalibrationEstimate;
+	/** How many of the used rows it accepts. */
+	accepted: number;
+	/** How many accepted rows have the lowest accepted score: they come in only together. */
+	tied: number;
+	/** With a target share: the next smaller share that a threshold can have. */
+	stricterShare: number | null;
+	/** With a target share: the next larger share that a threshold can have. */
+	looserShare: number | null;
+	/** With labels: the share of positive ones among the accepted. */
+	precision: {
+		threshold: number;
+		precision: number;
+		interval: CalibrationInterval;
+		recall: number;
+		accepted: number;
+		/** To how many independent rows these are worth. */
+		effective: number;
+	} | null;
+}
+
+/**
+ * What a threshold does to labelled rows.
+ * @example
+ * ```ts
+ * import type { CalibrationPoint } from "@knowledgepulse/scoring";
+ * const text = ({ threshold, recall }: CalibrationPoint) => `${threshold}: ${recall}`;
+ * ```
+ */
+export interface CalibrationPoint {
+	threshold: number;
+	/** Youden's J, or F1. */
+	value: number;
+	precision: number;
+	recall: number;
+	falsePositiveRate: number;
+	share: number;
+}
+
+/**
+ * What the labels say of the scores.
+ * @example
+ * ```ts
+ * import type { CalibrationLabels } from "@knowledgepulse/scoring";
+ * const isTrustworthy = ({ leakage }: CalibrationLabels) => !leakage.isLeak;
+ * ```
+ */
+export interface CalibrationLabels {
+	positives: number;
+	negatives: number;
+	groups: number;
+	/** How alike the labels of a group are, in [0, 1]. */
+	intraclassCorrelation: number;
+	/** How often a positive row has a higher score than a negative one; a tie counts one half. */
+	auc: CalibrationEstimate;
+	averagePrecision: CalibrationEstimate;
+	/** In at most 201 points, from the strictest threshold; `null` accepts none. */
+	roc: {
+		threshold: number | null;
+		falsePositiveRate: number;
+		truePositiveRate: number;
+	}[];
+	/** The interval of the true-positive rate at false-positive rates. */
+	rocBand: ({ at: number } & CalibrationInterval)[];
+	/** In at most 201 points, from the strictest threshold; `null` accepts none. */
+	precisionRecall: {
+		threshold: number | null;
+		precision: number;
+		recall: number;
+	}[];
+	/** The interval of the precision at recalls. */
+	precisionRecallBand: ({ at: number } & CalibrationInterval)[];
+	/** The label rate by decile of the score. A score is no probability. */
+	deciles: {
+		from: number;
+		to: number;
+		n: number;
+		positives: number;
+		rate: number;
+		effective: number;
+		/** Wilson's. */
+		interval: CalibrationInterval;
+	}[];
+	youden: CalibrationPoint;
+	bestF1: CalibrationPoint;
+	/** Whether the labels say anything but `success`, which the score contains. */
+	leakage: {
+		/** The share of rows whose label is `success`. */
+		agreement: number;
+		agreementByChance: number;
+		/** Whether `agreement` is 0.95 or more. */
+		isLeak: boolean;
+		/** With a leak: the AUC of scores without what contains `success`. */
+		aucWithoutOutcome: CalibrationEstimate | null;
+	};
+}
+
+/**
+ * Weights fitted to the labels of the rows that one profile serves. An AUC is that of pairs within five
+ * folds, none of which divides a group.
+ * @example
+ * ```ts
+ * import { type Calibration, Scorer } from "@knowledgepulse/scoring";
+ * const scorerOf = ({ fits }: Calibration) =>
+ *   new Scorer({
+ *     profiles: Object.fromEntries(
+ *       fits.flatMap(({ profile, recommended }) => (recommended ? [[profile, recommended]] : [])),
+ *     ),
+ *   });
+ * ```
+ */
+export interface CalibrationFit {
+	/** The domain that it is for, or the profile that it replaces where that serves several. */
+	profile: string;
+	domains: string[];
+	n: number;
+	positives: number;
+	negatives: number;
+	groups: number;
+	/** Where the fit starts. */
+	current: ScoringWeights;
+	/** Whether `outcomeConfidence` was left out, because the labels are `success`. */
+	withoutOutcome: boolean;
+	result:
+		| {
+				outcome: "better" | "no-better-than-current";
+				/** The nearest to the current ones within one standard error of the best. */
+				weights: ScoringWeights;
+				best: ScoringWeights;
+				currentAuc: number;
+				/** On the rows that the weights were chosen by: too high, as `bestAuc` is. */
+				auc: number;
+				bestAuc: number;
+				standardError: number;
+				/** On folds that the weights were not chosen by: what to expect of new rows. */
+				heldOutAuc: CalibrationEstimate;
+				/** Of `heldOutAuc` over the current weights. "better": its interval is above 0. */
+				improvement: CalibrationEstimate;
+				tried: number;
+		  }
+		| { outcome: "refused"; expected: string; found: string };
+	/** The weights to use for the profile; `null` unless they are better. */
+	recommended: ScoringWeights | null;
+}
+
+/**
+ * What {@link calibrate} has found. Shares and rates are in [0, 1], and rows count from 1.
+ * @example
+ * ```ts
+ * import type { Calibration } from "@knowledgepulse/scoring";
+ * const isDoubtful = ({ warnings }: Calibration) => warnings.length > 0;
+ * ```
+ */
+export interface Calibration {
+	/** What was asked. */
+	options: Omit<Required<CalibrateOptions>, "target" | "first" | "profiles"> & {
+		target: NonNullable<CalibrateOptions["target"]> | null;
+		first: number | null;
+	};
+	rows: {
+		total: number;
+		/** All but the cold start. */
+		used: number;
+		/** Excluded: compared with nothing. */
+		uncompared: number;
+		/** Excluded: among the first rows. */
+		first: number;
+		firstLimit: number;
+		groups: number;
+		ungrouped: number;
+		labelled: number;
+	};
+	/** What the rows were scored with. */
+	sources: { models: string[]; precisions: string[]; versions: string[] };
+	/** `null` without a target. */
+	threshold: CalibrationThreshold | null;
+	overall: CalibrationSummary;
+	/** The largest first. */
+	domains: {
+		domain: string;
+		profile: string;
+		weights: ScoringWeights;
+		summary: CalibrationSummary;
+	}[];
+	/** All rows in the order of scoring, in blocks. */
+	timeline: {
+		first: number;
+		last: number;
+		scoreP10: number;
+		scoreP50: number;
+		scoreP90: number;
+		noveltyP50: number;
+	}[];
+	/** The numbers of at most ten rows each. */
+	examples: { highest: number[]; lowest: number[]; borderline: number[] };
+	/** `null` without labels, or where all are alike. */
+	labels: CalibrationLabels | null;
+	/** Empty unless `fit` was asked for. */
+	fits: CalibrationFit[];
+	/** What makes the figures doubtful; `code` is such as `"label-is-success"` or `"few-groups"`. */
+	warnings: { code: string; n: number; message: string }[];
+}
+
+/**
+ * Describes the scores of rows, which are in the order of scoring, chooses a threshold, and fits weights
+ * to labels, as far as the options ask for it. Works off the event loop, and needs no model.
+ * @param rows At least one that was compared with an earlier trace. Those of the same `group` (task,
+ * session) depend on each other: intervals come from a bootstrap that draws whole groups.
+ * @throws Rejects with `"INVALID_ROW"`, `"INVALID_OPTION"`, `"NO_ROWS"` where none is left, or `"NO_LABELS"`
+ * where a target precision or `fit` needs some.
+ * @example
+ * ```ts
+ * import { calibrate, evaluateJson } from "@knowledgepulse/scoring";
+ * const rows = [];
+ * for await (const row of evaluateJson("traces.jsonl")) rows.push(row);
+ * const { threshold } = await calibrate(rows, { target: { share: 0.2 } });
+ * console.log(threshold?.value, threshold?.share);
+ * ```
+ */
+export function calibrate(
+	rows: Iterable<CalibrationRow>,
+	options?: CalibrateOptions,
+): Promise<Calibration>;
+
+/**
+ * Returns a calibration as one HTML document, which needs no network, no script and no other file.
+ * @param calibration What {@link calibrate} has found in `rows`.
+ * @param options `title`, `language` of the objectives (BCP 47; default: `"en"`), and `settings` to show.
+ * @throws Rejects with `"INVALID_OPTION"` or `"INVALID_ROW"`.
+ * @example
+ * ```ts
+ * import { writeFile } from "node:fs/promises";
+ * import { type CalibrationRow, calibrate, calibrationReport } from "@knowledgepulse/scoring";
+ * const write = async (rows: CalibrationRow[]) =>
+ *   writeFile("report.html", await calibrationReport(await calibrate(rows), rows));
+ * ```
+ */
+export function calibrationReport(
+	calibration: Calibration,
+	rows: Iterable<CalibrationRow>,
+	options?: {
+		title?: string;
+		language?: string;
+		settings?: Record<string, string>;
+	},
+): Promise<string>;

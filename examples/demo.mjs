@@ -1,5 +1,14 @@
 /** Scores a dozen traces and a session of an agent, and prints how each score came about. */
-import { explainValue, importTraces, status } from "@knowledgepulse/scoring";
+import { mkdir, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import {
+	calibrate,
+	calibrationReport,
+	explainValue,
+	importTraces,
+	Scorer,
+	status,
+} from "@knowledgepulse/scoring";
 import { explanation } from "./explanation.mjs";
 import { traces } from "./traces.mjs";
 
@@ -85,3 +94,23 @@ for await (const { trace, provenance } of imported) {
 	console.log(`\n  success: ${successFrom}, confidence: ${confidenceFrom}\n`);
 	console.log(explanation("the session", await explainValue(trace)));
 }
+
+// What a threshold would do to the traces above.
+const rows = [];
+const scorer = new Scorer();
+for await (const scored of scorer.evaluateJson({
+	name: "traces.mjs",
+	data: traces,
+}))
+	rows.push(scored);
+const calibration = await calibrate(rows, { target: { share: 0.3 } });
+const html = await calibrationReport(calibration, rows, {
+	title: "Scores of the demo's traces",
+});
+const file = new URL("../dist/report.html", import.meta.url);
+await mkdir(new URL(".", file), { recursive: true });
+await writeFile(file, html);
+const { threshold } = calibration;
+console.log(`
+A threshold of ${threshold.value} accepts ${threshold.accepted} of ${calibration.rows.used} traces. The report:
+${fileURLToPath(file)}`);

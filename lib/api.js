@@ -6,6 +6,7 @@ const {
 	ScoringError,
 	errorsOf,
 } = require("./errors.js");
+const calibrationOf = require("./calibrate.js");
 const importsOf = require("./import.js");
 const scorerClass = require("./scorer.js");
 const vectorCacheClass = require("./vector-cache.js");
@@ -24,6 +25,7 @@ function open() {
 	const Scorer = scorerClass(native, VectorCache);
 	const scorer = new Scorer(native.defaultScorer());
 	return {
+		...calibrationOf(native),
 		...importsOf(native),
 		ImportError,
 		InvalidTraceError,
@@ -34,6 +36,7 @@ function open() {
 		clear: () => scorer.clear(),
 		embed: (traceOrText, options) => scorer.embed(traceOrText, options),
 		configure: (options) => attempt(() => native.configure(options)),
+		evaluateJson: (sources, options) => scorer.evaluateJson(sources, options),
 		evaluateValue: (trace, options) => scorer.evaluateValue(trace, options),
 		evaluateValues: (traces, options) => scorer.evaluateValues(traces, options),
 		explainValue: (trace, options) => scorer.explainValue(trace, options),

@@ -1,71 +1,33 @@
 /** Imports of agents' own logs, which index.d.ts documents. */
-const { ImportError, errorsOf } = require("./errors.js");
-const { checkOptions, invalidOption } = require("./options.js");
-const { onAbort, until } = require("./signals.js");
+const { ImportError } = require("./errors.js");
+const { invalidOption } = require("./options.js");
+const {
+	IMPORT_OPTIONS,
+	MESSAGES_OPTIONS,
+	check,
+	readingOf,
+} = require("./reading.js");
 const { Source, sourcesOf } = require("./sources.js");
-
-const MESSAGES_OPTIONS = [
-	...["assumeSuccess", "confidence", "createdAt", "domain", "objective"],
-	...["privacyLevel", "signal", "success", "visibility"],
-];
-
-const OPTIONS = [...MESSAGES_OPTIONS, "errors", "format"];
-
-/** Why reading ends when the caller has ended the iteration. */
-const OVER = Symbol("over");
-
-function check(options, known) {
-	if (options === null || typeof options !== "object")
-		throw invalidOption("options", "an object", String(options));
-	checkOptions(options, known);
-}
 
 /** Makes the functions over the native class. */
 module.exports = function importsOf(native) {
-	const { attempt, toError } = errorsOf(native);
+	const Reading = readingOf(native);
 
 	class TraceImport {
-		#native;
-		#sources;
-		#errors;
-		#signal;
-		/** Ends what is waited for. */
-		#stop = new AbortController();
-		#items = this.#run();
-		/** The report as it was before what the addon is busy with. */
-		#reported = '{"inputs":[]}';
-		/** What the addon does not know of: why sources could not be read, in their order. */
-		#failures = [];
+		#reading;
+		#items;
 
-		constructor(sources, { errors = "reject", signal, ...options }) {
-			if (errors !== "reject" && errors !== "collect")
-				throw invalidOption("errors", '"reject" or "collect"', String(errors));
-			const paths = sources.flatMap(({ path }) => path ?? []);
-			this.#native = attempt(() => new native.TraceImporter(options, paths));
-			this.#sources = sources;
-			this.#errors = errors;
-			this.#signal = signal;
+		constructor(sources, options) {
+			this.#reading = new Reading(
+				sources,
+				options,
+				(known, paths) => new native.TraceImporter(known, paths),
+			);
+			this.#items = this.#reading.run(() => this.#import());
 		}
 
 		get report() {
-			this.#reported = attempt(() => this.#native.report()) ?? this.#reported;
-			const { inputs } = JSON.parse(this.#reported);
-			for (const { index, name, isOpen, error } of this.#failures) {
-				const nothing = {
-					name,
-					formats: [],
-					traces: 0,
-					skipped: {},
-					errors: [],
-				};
-				if (!isOpen) inputs.splice(index, 0, nothing);
-				inputs[index].errors.push(error);
-			}
-			for (const input of inputs)
-				input.errors = input.errors.map(({ code, line = null, message }) => ({
-					...{ code, line, message },
-				}));
-			return { inputs };
+			return this.#reading.report;
 		}
 
 		next() {
@@ -73,9 +35,8 @@ module.exports = function importsOf(native) {
 		}
 
 		async return(value) {
-			this.#stop.abort(OVER);
 			// Before the first item, the generator has nothing to end.
-			await this.#close();
+			await this.#reading.end();
 			return this.#items.return(value);
 		}
 
@@ -83,89 +44,24 @@ module.exports = function importsOf(native) {
 			return this;
 		}
 
-		async #close() {
-			await Promise.all(this.#sources.map((source) => source.close()));
-		}
-
-		async *#run() {
-			const signal = this.#signal;
-			const stop = () => this.#stop.abort(signal.reason);
-			const release = signal && onAbort(signal, stop);
-			if (signal?.aborted) stop();
-			try {
-				for (const [index, source] of this.#sources.entries())
-					yield* this.#import(source, index);
-			} catch (error) {
-				if (error !== OVER) throw error;
-			} finally {
-				release?.();
-				await this.#close();
-			}
-		}
-
-		/** Waits for the addon or a source, but not after the end. */
-		#wait(promise) {
-			return until(this.#stop.signal, promise).catch((thrown) => {
-				throw toError(thrown);
-			});
-		}
-
-		async *#import(source, index) {
-			const { name, path } = source;
-			let isOpen = false;
-			let error;
-			for (;;) {
-				let bytes;
-				try {
-					bytes = await this.#wait(source.read());
-				} catch (thrown) {
-					this.#stop.signal.throwIfAborted();
-					error = this.#unreadable(name, thrown);
-					break;
-				}
-				if (!isOpen) attempt(() => this.#native.open(name, path));
-				isOpen = true;
-				if (bytes === undefined) break;
-				yield* this.#ready(this.#native.push(bytes));
-			}
-			if (isOpen) yield* this.#ready(this.#native.end());
-			if (error) {
-				this.#failures.push({ index, name, isOpen, error });
-				yield { error };
-			}
-		}
-
-		/** The error for a source that cannot be read to its end. */
-		#unreadable(source, thrown) {
-			if (this.#errors === "reject") throw thrown;
-			if (thrown instanceof ImportError) return thrown;
-			return new ImportError(`${source}: ${thrown?.message ?? thrown}`, {
-				...{ code: "UNREADABLE", source, cause: thrown },
-			});
-		}
-
-		/** What the addon makes of the bytes, beginning with what `items` resolves to. */
-		async *#ready(items) {
-			for (; ; items = this.#native.next()) {
-				const ready = await this.#wait(items);
-				if (ready.length === 0) return;
-				for (const json of ready) {
-					this.#stop.signal.throwIfAborted();
-					const item = JSON.parse(json);
-					yield item.error ? { error: this.#failure(item.error) } : item;
+		async *#import() {
+			const reading = this.#reading;
+			for await (const { answer, error } of reading.steps()) {
+				if (error) yield { error };
+				for (let ready = answer ?? []; ready.length > 0; ) {
+					for (const json of ready) {
+						if (reading.isOver()) return;
+						const item = JSON.parse(json);
+						yield item.error ? { error: reading.failure(item.error) } : item;
+					}
+					ready = await reading.wait(reading.native.next());
 				}
 			}
-		}
-
-		#failure({ message, ...options }) {
-			const error = new ImportError(message, options);
-			if (this.#errors === "reject") throw error;
-			return error;
 		}
 	}
 
 	function importTraces(sources, options = {}) {
-		check(options, OPTIONS);
+		check(options, IMPORT_OPTIONS);
 		return new TraceImport(sourcesOf(sources), options);
 	}
 

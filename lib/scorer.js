@@ -6,6 +6,7 @@ const { evaluateAll } = require("./batch.js");
 const { ScoringError, errorsOf } = require("./errors.js");
 const { replaceFile } = require("./file.js");
 const { invalidOption, signalOf } = require("./options.js");
+const rowsOf = require("./rows.js");
 const { onAbort } = require("./signals.js");
 const { StoreLink, storeOptions } = require("./store.js");
 
@@ -20,6 +21,7 @@ function ignore() {}
 module.exports = function scorerClass(native, VectorCache) {
 	const { CallKind } = native;
 	const { attempt, toError } = errorsOf(native);
+	const evaluateJson = rowsOf(native);
 
 	function fail(thrown) {
 		throw toError(thrown);
@@ -56,6 +58,10 @@ module.exports = function scorerClass(native, VectorCache) {
 
 		async evaluateValues(traces, options) {
 			return evaluateAll(this, traces, options);
+		}
+
+		evaluateJson(sources, options) {
+			return evaluateJson(this.#native, this.#link, sources, options);
 		}
 
 		remember(trace, options) {

@@ -33,13 +33,21 @@ const isMessage = (value) =>
 	!(value instanceof URL) &&
 	!("data" in value);
 
+/** What is in a file. While a piece is used, the next one is read. */
 async function* contents(path) {
 	const file = await open(path);
+	const buffers = [0, 1].map(() => Buffer.allocUnsafeSlow(PIECE));
+	const read = (index) => {
+		const reading = file.read(buffers[index % 2], 0, PIECE, null);
+		reading.catch(ignore);
+		return reading;
+	};
 	try {
-		const buffer = Buffer.allocUnsafeSlow(PIECE);
-		for (;;) {
-			const { bytesRead } = await file.read(buffer, 0, PIECE, null);
+		let reading = read(0);
+		for (let index = 0; ; index++) {
+			const { bytesRead, buffer } = await reading;
 			if (bytesRead === 0) return;
+			reading = read(index + 1);
 			yield buffer.subarray(0, bytesRead);
 		}
 	} finally {

@@ -47,8 +47,8 @@ impl ModelEmbedder {
 
 impl Embed for ModelEmbedder {
     fn embed(&self, text: &str, cancel: &CancelToken) -> Result<Embedded, Arc<str>> {
-        if self.mode == Mode::Off {
-            return Err(Self::OFF.into());
+        if let Some(reason) = self.absence() {
+            return Err(reason);
         }
         let embedded = self.model.get().and_then(|model| model.embed(text, self.long_text, cancel));
         let embedded = embedded.map_err(|error| error.to_string())?;
@@ -64,5 +64,9 @@ impl Embed for ModelEmbedder {
 
     fn is_required(&self) -> bool {
         self.mode == Mode::Required
+    }
+
+    fn absence(&self) -> Option<Arc<str>> {
+        (self.mode == Mode::Off).then(|| Self::OFF.into())
     }
 }

@@ -18,10 +18,39 @@ use crate::{env::in_queue, failure::or_throw, options::read_import_options, view
 /// How much of JSON one call hands over at least, if there is as much.
 const BATCH_BYTES: usize = 256 << 10;
 
-/// Imports inputs one after another; one call at a time.
+/// An importer of which JavaScript makes one call at a time, off the event loop.
+#[derive(Clone)]
+pub struct FedImporter(Arc<Mutex<Importer>>);
+
+impl FedImporter {
+    /// `files` are the inputs that are files.
+    pub fn new(env: &Env, options: Unknown, files: Vec<String>) -> Result<Self> {
+        let options = or_throw(env, read_import_options(&JsView::new(env, options)))?;
+        let files = files.into_iter().map(PathBuf::from).collect();
+        Ok(Self(Arc::new(Mutex::new(Importer::new(options, files)))))
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, Importer> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What became of the inputs so far, as JSON; `None` while a call is under way, which may take long.
+    pub fn report(&self) -> Result<Option<String>> {
+        let importer = match self.0.try_lock() {
+            Ok(importer) => importer,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Ok(None),
+        };
+        serde_json::to_string(importer.report())
+            .map(Some)
+            .map_err(|error| napi::Error::from_reason(error.to_string()))
+    }
+}
+
+/// Imports inputs one after another.
 #[napi]
 pub struct TraceImporter {
-    importer: Arc<Mutex<Importer>>,
+    importer: FedImporter,
 }
 
 #[napi]
@@ -29,15 +58,13 @@ impl TraceImporter {
     /// `files` are the inputs that are files.
     #[napi(constructor, catch_unwind)]
     pub fn new(env: &Env, options: Unknown, files: Vec<String>) -> Result<Self> {
-        let options = or_throw(env, read_import_options(&JsView::new(env, options)))?;
-        let files = files.into_iter().map(PathBuf::from).collect();
-        Ok(Self { importer: Arc::new(Mutex::new(Importer::new(options, files))) })
+        Ok(Self { importer: FedImporter::new(env, options, files)? })
     }
 
     /// Begins an input; `path` is that of a file.
     #[napi(catch_unwind)]
     pub fn open(&self, name: String, path: Option<String>) {
-        lock(&self.importer).open(&name, path.map(Into::into));
+        self.importer.lock().open(&name, path.map(Into::into));
     }
 
     /// Reads a piece of the input. Resolves as `next` does.
@@ -59,17 +86,10 @@ impl TraceImporter {
         self.run(env, |_| {})
     }
 
-    /// What became of the inputs so far, as JSON; `null` while a call is under way, which may take long.
+    /// What became of the inputs so far, as JSON; `null` while a call is under way.
     #[napi(catch_unwind)]
     pub fn report(&self) -> Result<Option<String>> {
-        let importer = match self.importer.try_lock() {
-            Ok(importer) => importer,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return Ok(None),
-        };
-        serde_json::to_string(importer.report())
-            .map(Some)
-            .map_err(|error| napi::Error::from_reason(error.to_string()))
+        self.importer.report()
     }
 }
 
@@ -82,16 +102,12 @@ impl TraceImporter {
     ) -> Result<Unknown<'env>> {
         let importer = self.importer.clone();
         let run = move || {
-            let mut importer = lock(&importer);
+            let mut importer = importer.lock();
             work(&mut importer);
             next(&mut importer)
         };
         in_queue(env, run)
     }
-}
-
-fn lock(importer: &Mutex<Importer>) -> MutexGuard<'_, Importer> {
-    importer.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn next(importer: &mut Importer) -> knowledgepulse_scoring::Result<Vec<String>> {

@@ -4,6 +4,7 @@
 #![expect(clippy::missing_errors_doc, reason = "index.d.ts documents what JavaScript sees")]
 
 mod bound;
+pub mod calibrate;
 mod choice;
 mod embedder;
 mod env;
@@ -11,6 +12,7 @@ mod failure;
 mod import;
 mod options;
 mod outbox;
+mod rows;
 mod scorer;
 mod settings;
 mod status;

@@ -12,7 +12,6 @@ use crate::failure::forget_exception;
 
 /// Warns the user, once in a process, that novelty is neutral, and why.
 pub fn warn_without_embedder(env: &Env, outcome: &Outcome) {
-    static WARNED: AtomicBool = AtomicBool::new(false);
     let reason = match outcome {
         Outcome::Scored(report) => match &report.score.novelty {
             Novelty::NoEmbedder { reason } => reason,
@@ -21,6 +20,12 @@ pub fn warn_without_embedder(env: &Env, outcome: &Outcome) {
         Outcome::WarmedUp(Err(reason)) => reason,
         _ => return,
     };
+    warn(env, reason);
+}
+
+/// Warns the user as [`warn_without_embedder`] does, for this reason.
+pub fn warn(env: &Env, reason: &str) {
+    static WARNED: AtomicBool = AtomicBool::new(false);
     if WARNED.swap(true, Ordering::Relaxed) {
         return;
     }

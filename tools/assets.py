@@ -10,7 +10,7 @@ import argparse
 import json
 from pathlib import Path
 
-from assets import models, runtime, zig
+from assets import models, reference, runtime, zig
 from assets.common import ROOT, digest_of_sources, program, put, say, scratch_folder
 
 PINS_FILE = ROOT / "tools" / "pins.json"
@@ -77,6 +77,8 @@ def install(pins, options):
         zig.install(pins, options.zig)
     if options.test:
         models.test_builder(pins, source)
+    if options.reference:
+        reference.test()
 
 
 def main():
@@ -88,11 +90,16 @@ def main():
     parser.add_argument("--zig", type=Path, help="folder for zig and cargo-zigbuild")
     parser.add_argument("--model-source", type=Path, help="folder with the published files")
     parser.add_argument("--test", action="store_true", help="run the tests of the model builder")
+    parser.add_argument(
+        "--reference", action="store_true", help="compare the calibration with scikit-learn"
+    )
     options = parser.parse_args()
     if bool(options.out) != bool(options.platform):
         parser.error("--platform and --out go together")
-    if not (options.out or options.plain or options.zig or options.test):
-        parser.error("nothing to do: give --platform and --out, --plain, --zig, or --test")
+    if not (options.out or options.plain or options.zig or options.test or options.reference):
+        parser.error(
+            "nothing to do: give --platform and --out, --plain, --zig, --test, or --reference"
+        )
     with program("assets"):
         install(pins, options)
 

@@ -1,6 +1,7 @@
 /** The whole suite: the model builder, the Rust crates, the public API. */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { browser } from "./lib/browser.mjs";
 import { python } from "./lib/build.mjs";
 import { npx, root, run } from "./lib/run.mjs";
 import { compileBenchmark } from "./lib/typescript.mjs";
@@ -22,8 +23,11 @@ const tests = folders.flatMap((folder) =>
 
 run(python(), ["tools/assets.py", "--test"]);
 run("cargo", ["test", "--quiet"]);
+run(python(), ["tools/assets.py", "--reference"]);
 npx(["tsc", "--noEmit", "-p", "__test__"]);
 // The TypeScript implementation is the oracle of the tests.
 compileBenchmark();
+// Without one, the tests that need it are skipped.
+process.env.KNOWLEDGEPULSE_BROWSER = browser() ?? "";
 // Tests start processes of their own; two files at once would disturb each other.
 run(process.execPath, ["--test", "--test-concurrency=1", ...tests]);

@@ -114,6 +114,7 @@ test("importTraces has a report at any time", async () => {
 	assert.deepEqual(counts(), [3, 3]);
 	assert.deepEqual(imported.report.inputs[1], {
 		...{ name: "sources[1]", formats: ["messages"], traces: 3 },
+		bytes: Buffer.byteLength(three.join("")),
 		...{ skipped: {}, errors: [] },
 	});
 });

@@ -4,7 +4,9 @@ import {
 	_getLocalCache,
 	type ConfigureOptions,
 	configure,
+	type EvaluateJsonOptions,
 	embed,
+	evaluateJson,
 	evaluateValue,
 	evaluateValues,
 	explainValue,
@@ -18,6 +20,7 @@ import {
 	type ImportSource,
 	InvalidTraceError,
 	importTraces,
+	type JsonEvaluation,
 	type LogFormat,
 	type NoveltyLog,
 	type Provenance,
@@ -26,6 +29,7 @@ import {
 	type ReasoningTraceStep,
 	remember,
 	type ScoreReport,
+	type ScoreRow,
 	Scorer,
 	ScoringError,
 	type ScoringStatus,
@@ -487,3 +491,46 @@ fromMessages("Hello");
 fromMessages([], { errors: "collect" });
 
 export { importError, importOptions, readItems, readTraces };
+
+// Rows.
+
+expectType<JsonEvaluation<ScoreRow>>()(evaluateJson(oneOfEach));
+expectType<JsonEvaluation<ScoreRow>>()(
+	new Scorer().evaluateJson("traces.jsonl", { errors: "reject", signal }),
+);
+const evaluated = evaluateJson("traces.jsonl", {
+	...{ mode: "peek", group: "/metadata/session_id", errors: "collect" },
+	...{ assumeSuccess: "skip", format: "codex" },
+});
+expectType<JsonEvaluation>()(evaluated);
+expectType<JsonEvaluation>()(
+	new Scorer().evaluateJson("traces.jsonl", { errors: "collect" }),
+);
+expectType<ImportReport>()(evaluated.report);
+expectType<AsyncIterableIterator<Uint8Array>>()(evaluated.lines());
+async () => {
+	for await (const row of evaluateJson("traces.jsonl")) {
+		expectType<ScoreRow>()(row);
+		expectType<string>()(row.source.name);
+		expectType<number>()(row.source.line);
+		expectType<string | null>()(row.group);
+		expectType<number | null>()(row.similarity);
+		expectType<ScoreReport["novelty"]["source"]>()(row.noveltySource);
+	}
+	for await (const item of evaluated) {
+		if ("error" in item) expectType<ImportError>()(item.error);
+		else expectType<ScoreRow>()(item);
+	}
+};
+declare const jsonOptions: EvaluateJsonOptions;
+evaluateJson("traces.jsonl", jsonOptions);
+// @ts-expect-error an error in place of a row
+expectType<JsonEvaluation<ScoreRow>>()(evaluated);
+// @ts-expect-error unknown mode
+evaluateJson("traces.jsonl", { mode: "score" });
+// @ts-expect-error no JSON pointer
+evaluateJson("traces.jsonl", { group: 5 });
+// @ts-expect-error unknown option
+evaluateJson("traces.jsonl", { groups: "/id" });
+// @ts-expect-error no source
+evaluateJson();

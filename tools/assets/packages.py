@@ -1,4 +1,4 @@
-"""pip, as a way to get wheels: to download pinned ones and to unpack the builder's packages."""
+"""pip, as a way to get wheels: to download pinned ones and to unpack lists of them."""
 
 import functools
 import os
@@ -24,8 +24,8 @@ from assets.common import (
 
 REQUIREMENTS = ROOT / "model" / "requirements.txt"
 
-# The versions for which model/requirements.txt has digests.
-BUILDER_VERSIONS = ((3, 11), (3, 12), (3, 13), (3, 14))
+# The versions for which the lists of requirements have digests.
+VERSIONS = ((3, 11), (3, 12), (3, 13), (3, 14))
 
 HASHED = ["--only-binary=:all:", "--require-hashes"]
 
@@ -121,35 +121,40 @@ def extract(archive, member, target):
             shutil.copyfileobj(source, sink, 1 << 20)
 
 
-def builder_packages():
-    """A folder with what model/requirements.txt lists, for this interpreter; made if missing.
+def packages(requirements, name, size):
+    """A folder with what `requirements` lists, for this interpreter; made if missing.
 
     The wheels are kept, so that another folder can be made without a network.
     """
-    if sys.version_info[:2] not in BUILDER_VERSIONS:
-        wanted = ", ".join("{}.{}".format(*version) for version in BUILDER_VERSIONS)
+    if sys.version_info[:2] not in VERSIONS:
+        wanted = ", ".join("{}.{}".format(*version) for version in VERSIONS)
         found = "{}.{}".format(*sys.version_info[:2])
-        raise AssetError(f"building the model needs Python {wanted}; {sys.executable} is {found}")
-    digest = digest_of_sources([REQUIREMENTS])[:12]
+        raise AssetError(f"the {name}'s packages need Python {wanted}; {sys.executable} is {found}")
+    digest = digest_of_sources([requirements])[:12]
     tag = f"{digest}-{sys.implementation.cache_tag}-{get_platform()}"
-    wheels = cache_folder() / "wheels" / f"builder-{tag}"
+    wheels = cache_folder() / "wheels" / f"{name}-{tag}"
     if not wheels.is_dir():
-        say("downloading the builder's packages (28 MB)")
+        say(f"downloading the {name}'s packages ({size})")
         with new_folder(wheels) as folder:
             pip(
-                ["download", *HASHED, "--requirement", REQUIREMENTS, "--dest", folder],
-                f"cannot download the builder's packages (is there a network?) into {wheels}",
+                ["download", *HASHED, "--requirement", requirements, "--dest", folder],
+                f"cannot download the {name}'s packages (is there a network?) into {wheels}",
             )
-    target = cache_folder() / f"builder-{tag}"
+    target = cache_folder() / f"{name}-{tag}"
     if not target.is_dir():
-        say("unpacking the builder's packages")
+        say(f"unpacking the {name}'s packages")
         with new_folder(target) as folder:
             pip(
-                ["install", *HASHED, "--requirement", REQUIREMENTS, "--target", folder]
+                ["install", *HASHED, "--requirement", requirements, "--target", folder]
                 + ["--no-index", "--find-links", wheels, "--no-deps", "--quiet"],
-                f"cannot install the builder's packages from {wheels}",
+                f"cannot install the {name}'s packages from {wheels}",
             )
     return target
+
+
+def builder_packages():
+    """The folder with what the model builder needs."""
+    return packages(REQUIREMENTS, "builder", "28 MB")
 
 
 def blake3_of(path):

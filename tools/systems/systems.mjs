@@ -3,8 +3,8 @@ import { copyFileSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { python } from "../lib/build.mjs";
 import { installPackage, once } from "../lib/cache.mjs";
+import { unpack } from "../lib/debian.mjs";
 import { run } from "../lib/run.mjs";
-import { unpack } from "./debian.mjs";
 
 const SUITE = "trixie";
 const NODE = "22.23.3";

@@ -15,7 +15,8 @@ use crate::{
     error::{Code, Error},
     event::{Run, Skipped},
     json::{self, Object},
-    trace::Imported,
+    own::Own,
+    trace::{Imported, Source},
 };
 
 /// A format of logs.
@@ -63,6 +64,8 @@ pub enum Pending {
     Run(&'static Format, Box<Run>),
     /// A trace.
     Trace(Box<Imported>),
+    /// A trace, as far as scoring needs it.
+    Own(Source, Box<Own>),
     /// An error.
     Error(Error),
 }

@@ -11,7 +11,8 @@ use crate::{
     format::{Continued, Format, Output, Pending, Place, ReadRuns},
     formats,
     options::Options,
-    reader::{Read, Reader},
+    own::{Own, OwnOptions, OwnReader},
+    reader::{Parsed, Read, Reader},
     trace::{self, Imported, NoTrace, Source},
 };
 
@@ -29,12 +30,22 @@ pub struct InputReport {
     pub name: Arc<str>,
     /// The names of the formats found, in the order of their first records.
     pub formats: Vec<&'static str>,
+    /// How many bytes of it were read.
+    pub bytes: u64,
     /// How many traces it gave.
     pub traces: u64,
     /// What belongs to no trace, by reason.
     pub skipped: Skipped,
     /// The errors, in order.
     pub errors: Vec<Error>,
+}
+
+/// What an importer gives.
+pub enum Item {
+    /// A trace.
+    Imported(Box<Imported>),
+    /// A trace that the input has, after [`Importer::read_own`].
+    Own(Source, Box<Own>),
 }
 
 /// Imports inputs one after another, each piece by piece.
@@ -62,6 +73,7 @@ pub struct Importer {
     input: Option<Input>,
     pending: VecDeque<(usize, Pending)>,
     report: Report,
+    own: Option<Arc<OwnReader>>,
 }
 
 /// The input that is being read.
@@ -78,29 +90,40 @@ impl Importer {
     /// and then gives no trace of its own.
     pub fn new(options: Options, files: Vec<PathBuf>) -> Self {
         let continued = Continued { files, ..Continued::default() };
-        let (input, pending, report) = Default::default();
-        Self { options, continued, input, pending, report }
+        let (input, pending, report, own) = Default::default();
+        Self { options, continued, input, pending, report, own }
+    }
+
+    /// Has lines that are traces already read as [`Item::Own`], where that makes no difference.
+    pub fn read_own(&mut self, options: OwnOptions) {
+        self.own = Some(Arc::new(OwnReader::new(options)));
     }
 
     /// Begins an input, after ending the one before. `path` is for an input that is a file.
     pub fn open(&mut self, name: &str, path: Option<PathBuf>) {
         self.end();
         let name: Arc<str> = name.into();
-        let (formats, traces, skipped, errors) = Default::default();
+        let (formats, bytes, traces, skipped, errors) = Default::default();
         self.report.inputs.push(InputReport {
             name: name.clone(),
             formats,
+            bytes,
             traces,
             skipped,
             errors,
         });
-        let (reader, formats, previous, has_error) = Default::default();
+        let (formats, previous, has_error) = Default::default();
+        let mut reader = Reader::default();
+        reader.own = self.own.clone();
         let place = Place { name, path };
         self.input = Some(Input { place, reader, formats, previous, has_error });
     }
 
     /// Reads a piece of the input, cut anywhere.
     pub fn push(&mut self, bytes: &[u8]) {
+        if let Some(report) = self.report.inputs.last_mut() {
+            report.bytes += bytes.len() as u64;
+        }
         self.read(|reader, each| reader.push(bytes, each));
     }
 
@@ -120,19 +143,32 @@ impl Importer {
         }
     }
 
-    /// Returns the next trace or error; `None` if there is none without more of the input.
+    /// Returns the next trace or error; `None` if there is none without more of the input. Not for use after
+    /// [`Importer::read_own`].
     #[expect(clippy::should_implement_trait, reason = "it goes on after None")]
     pub fn next(&mut self) -> Option<Result<Imported, Error>> {
+        loop {
+            match self.next_item()? {
+                Ok(Item::Imported(imported)) => return Some(Ok(*imported)),
+                Ok(Item::Own(..)) => {}
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+
+    /// Returns the next item as [`Importer::next`] does.
+    pub fn next_item(&mut self) -> Option<Result<Item, Error>> {
         while let Some((index, pending)) = self.pending.pop_front() {
             let report = self.report.inputs.get_mut(index)?;
             let result = match pending {
-                Pending::Trace(imported) => Ok(*imported),
+                Pending::Trace(imported) => Ok(Item::Imported(imported)),
+                Pending::Own(source, own) => Ok(Item::Own(source, own)),
                 Pending::Error(error) => Err(error),
                 Pending::Run(format, run) => {
                     let line = run.line;
                     let source = Source { name: report.name.clone(), line };
                     match trace::of(*run, format.name, format.domain, source, &self.options) {
-                        Ok(imported) => Ok(imported),
+                        Ok(imported) => Ok(Item::Imported(Box::new(imported))),
                         Err(NoTrace::Skipped(reason, skipped)) => {
                             report.skipped.merge(skipped);
                             report.skipped.add(reason);
@@ -168,7 +204,8 @@ impl Importer {
         let Some(mut input) = self.input.take() else { return };
         let mut reader = std::mem::take(&mut input.reader);
         read(&mut reader, &mut |line, value| match value {
-            Ok(value) => self.take(&mut input, value, line),
+            Ok(Parsed::Value(value)) => self.take(&mut input, value, line),
+            Ok(Parsed::Own(own)) => self.take_own(&mut input, own, line),
             Err(fault) => {
                 input.has_error = true;
                 let error =
@@ -193,14 +230,8 @@ impl Importer {
             }
             None => return self.skip_unknown(),
         };
-        if self.options.format.as_ref().is_some_and(|wanted| wanted != format.name) {
+        if !self.counts(input, format) {
             return self.skip_unknown();
-        }
-        input.previous = Some(format);
-        if let Some(report) = self.report.inputs.last_mut()
-            && !report.formats.contains(&format.name)
-        {
-            report.formats.push(format.name);
         }
         let known = input.formats.iter().position(|(known, _)| known.name == format.name);
         let known = known.unwrap_or_else(|| {
@@ -210,6 +241,29 @@ impl Importer {
         if let Some((_, reader)) = input.formats.get_mut(known) {
             reader.read(value, line, &mut self.output(&input.place, format));
         }
+    }
+
+    /// Takes a trace that the open input has.
+    fn take_own(&mut self, input: &mut Input, own: Box<Own>, line: u64) {
+        if !self.counts(input, formats::own()) {
+            return self.skip_unknown();
+        }
+        let source = Source { name: input.place.name.clone(), line };
+        self.pending.push_back((self.report.inputs.len() - 1, Pending::Own(source, own)));
+    }
+
+    /// Notes that the open input has a value of a format. Returns whether that is wanted.
+    fn counts(&mut self, input: &mut Input, format: &'static Format) -> bool {
+        if self.options.format.as_ref().is_some_and(|wanted| wanted != format.name) {
+            return false;
+        }
+        input.previous = Some(format);
+        if let Some(report) = self.report.inputs.last_mut()
+            && !report.formats.contains(&format.name)
+        {
+            report.formats.push(format.name);
+        }
+        true
     }
 
     fn output<'a>(&'a mut self, place: &'a Place, format: &'static Format) -> Output<'a> {

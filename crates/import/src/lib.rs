@@ -21,6 +21,7 @@ mod importer;
 mod json;
 mod messages;
 mod options;
+mod own;
 mod reader;
 mod spans;
 mod text;
@@ -30,9 +31,10 @@ mod trace;
 pub use error::{Code, Error};
 pub use event::{ObjectiveFrom, Skipped};
 pub use formats::names as format_names;
-pub use importer::{Importer, InputReport, Report};
+pub use importer::{Importer, InputReport, Item, Report};
 pub use json::canonical;
 pub use options::{AssumeSuccess, Options};
+pub use own::{Own, OwnOptions, TakeText, group_of};
 pub use time::utc;
 pub use trace::{
     ConfidenceFrom, CreatedAtFrom, DomainFrom, IMPORTER, Imported, Provenance, Source, SuccessFrom,

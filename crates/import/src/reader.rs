@@ -1,13 +1,21 @@
 //! From bytes to JSON values, with the line at which each begins.
 
-use std::mem;
+use std::{iter, mem, sync::Arc};
 
+use knowledgepulse_tasks::map;
 use serde_json::Value;
 
-use crate::{error::Code, json};
+use crate::{
+    error::Code,
+    json,
+    own::{Own, OwnReader},
+};
 
 /// The largest line or document, in bytes.
 pub const MAX_BYTES: usize = 256 << 20;
+
+/// So many lines are worth a thread.
+const FOR_A_THREAD: usize = 64;
 
 /// More bytes than an error message shows of a line.
 const SHOWN: usize = 256;
@@ -15,7 +23,14 @@ const SHOWN: usize = 256;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A value, or what is in place of one.
-pub type Read = Result<Value, Fault>;
+pub type Read = Result<Parsed, Fault>;
+
+/// What is read of an input.
+pub enum Parsed {
+    Value(Value),
+    /// With [`Reader::own`], a line that is a trace.
+    Own(Box<Own>),
+}
 
 /// What is wrong with a line or document.
 #[derive(Debug)]
@@ -35,6 +50,8 @@ pub struct Reader {
     line: u64,
     /// How much of the buffer has been looked through.
     scanned: usize,
+    /// What reads traces without what scoring does not need.
+    pub own: Option<Arc<OwnReader>>,
 }
 
 #[derive(Default)]
@@ -126,32 +143,33 @@ impl Reader {
         is_end: bool,
         each: &mut dyn FnMut(u64, Read),
     ) -> usize {
-        let mut begin = 0;
-        while begin < buffer.len() {
-            let from = begin.max(self.scanned);
-            let end = match memchr::memchr(b'\n', &buffer[from..]) {
-                Some(found) => from + found,
-                None if is_end => buffer.len(),
-                None => break,
-            };
+        let whole = match memchr::memrchr(b'\n', &buffer[self.scanned..]) {
+            _ if is_end => buffer.len(),
+            Some(found) => self.scanned + found + 1,
+            None => 0,
+        };
+        let lines = || split_lines(&buffer[..whole]);
+        let read_own =
+            |own: &Arc<OwnReader>| map(lines().collect(), FOR_A_THREAD, |line| own.read(line));
+        let mut owns = self.own.as_ref().map(read_own).into_iter().flatten();
+        for line in lines() {
+            let own = owns.next().flatten();
             if matches!(self.state, State::WithinLine) {
                 self.state = State::Lines;
             } else {
-                read_line(self.line, &buffer[begin..end], each);
+                read_line(self.line, line, own, each);
             }
             self.line += 1;
-            begin = end + 1;
         }
-        let begin = begin.min(buffer.len());
         self.scanned = buffer.len();
-        if buffer.len() - begin > MAX_BYTES || matches!(self.state, State::WithinLine) {
+        if buffer.len() - whole > MAX_BYTES || matches!(self.state, State::WithinLine) {
             if matches!(self.state, State::Lines) {
                 each(self.line, Err(too_large("line")));
                 self.state = State::WithinLine;
             }
             return buffer.len();
         }
-        begin
+        whole
     }
 
     /// Reads documents. Returns how many bytes they have.
@@ -216,7 +234,7 @@ impl Reader {
                     each(self.line, Err(too_large("document")));
                     break;
                 }
-                Ok(value) => each(self.line, Ok(value)),
+                Ok(value) => each(self.line, Ok(Parsed::Value(value))),
                 Err((at, fault)) => {
                     each(self.line + at, Err(fault));
                     break;
@@ -276,9 +294,23 @@ fn is_line(line: &[u8]) -> Option<bool> {
     (!json::is_blank(&line)).then(|| json::parse_all(&line).is_ok())
 }
 
-fn read_line(number: u64, line: &[u8], each: &mut dyn FnMut(u64, Read)) {
+/// Returns the lines of a text, without their ends.
+fn split_lines(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    iter::from_fn(move || {
+        let end = memchr::memchr(b'\n', bytes).unwrap_or(bytes.len());
+        let line = bytes.get(..end).filter(|_| !bytes.is_empty());
+        bytes = bytes.get(end + 1..).unwrap_or_default();
+        line
+    })
+}
+
+/// Reads a line. `own` is the trace that it is, if it is one.
+fn read_line(number: u64, line: &[u8], own: Option<Box<Own>>, each: &mut dyn FnMut(u64, Read)) {
     if line.len() > MAX_BYTES {
         return each(number, Err(too_large("line")));
+    }
+    if let Some(own) = own {
+        return each(number, Ok(Parsed::Own(own)));
     }
     let text = match std::str::from_utf8(line) {
         Ok(text) => text,
@@ -292,7 +324,7 @@ fn read_line(number: u64, line: &[u8], each: &mut dyn FnMut(u64, Read)) {
         Err((values, error)) => (values, Some(error)),
     };
     for value in values {
-        each(number, Ok(value));
+        each(number, Ok(Parsed::Value(value)));
     }
     if let Some(error) = error {
         each(number, Err(invalid_json(&error)));

@@ -2,12 +2,12 @@
 //!
 //! The formulas are those of the KnowledgePulse protocol, computed in f64 in the order written.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{novelty::Novelty, trace::Trace};
 
 /// The four dimensions, each in \[0, 1\].
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Dimensions {
     /// How varied and long the trace is. See [`complexity`].

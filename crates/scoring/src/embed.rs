@@ -16,6 +16,11 @@ pub trait Embed: Send + Sync {
 
     /// Returns whether a score without an embedding is an error.
     fn is_required(&self) -> bool;
+
+    /// Returns why no text has an embedding, if that is known beforehand. Default: it is not.
+    fn absence(&self) -> Option<Arc<str>> {
+        None
+    }
 }
 
 /// An embedding, and what it took.

@@ -46,6 +46,20 @@ impl Novelty {
         self.nearest().map_or(NEUTRAL_NOVELTY, |nearest| (1.0 - nearest.similarity).clamp(0.0, 1.0))
     }
 
+    /// Returns the name of what it rests on, as in JSON: `cache`, `empty-cache`, `given`, `store`,
+    /// `no-store`, `no-embedder` or `over-budget`.
+    pub fn source(&self) -> &'static str {
+        match self {
+            Self::Cache(_) => "cache",
+            Self::EmptyCache => "empty-cache",
+            Self::Given(_) => "given",
+            Self::Store { .. } => "store",
+            Self::NoStore { .. } => "no-store",
+            Self::NoEmbedder { .. } => "no-embedder",
+            Self::OverBudget => "over-budget",
+        }
+    }
+
     /// Returns what the trace is most similar to.
     pub fn nearest(&self) -> Option<&Nearest> {
         match self {
@@ -62,18 +76,14 @@ impl Novelty {
 impl Serialize for Novelty {
     /// One shape for all variants: what a variant does not have is `null`.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (source, seq, reason) = match self {
-            Self::Cache(_) => ("cache", None, None),
-            Self::EmptyCache => ("empty-cache", None, None),
-            Self::Given(_) => ("given", None, None),
-            Self::Store { seq, .. } => ("store", Some(*seq), None),
-            Self::NoStore { reason } => ("no-store", None, Some(&**reason)),
-            Self::NoEmbedder { reason } => ("no-embedder", None, Some(&**reason)),
-            Self::OverBudget => ("over-budget", None, None),
+        let (seq, reason) = match self {
+            Self::Store { seq, .. } => (Some(*seq), None),
+            Self::NoStore { reason } | Self::NoEmbedder { reason } => (None, Some(&**reason)),
+            Self::Cache(_) | Self::EmptyCache | Self::Given(_) | Self::OverBudget => (None, None),
         };
         let nearest = self.nearest();
         let mut fields = serializer.serialize_struct("Novelty", 5)?;
-        fields.serialize_field("source", source)?;
+        fields.serialize_field("source", self.source())?;
         fields.serialize_field("maxSimilarity", &nearest.map(|nearest| nearest.similarity))?;
         fields.serialize_field("nearest", &nearest.and_then(|nearest| nearest.id.as_deref()))?;
         fields.serialize_field("seq", &seq)?;

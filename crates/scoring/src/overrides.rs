@@ -40,11 +40,60 @@ pub struct Override {
     pub after: f64,
 }
 
+/// The rules that fire for a trace. They do not depend on weights, so a known set corrects the
+/// weighted sum of any weights.
+///
+/// ```
+/// use knowledgepulse_scoring::overrides::Fired;
+///
+/// let fired = Fired::named(["low-tool-diversity"])?;
+/// assert_eq!(fired.correct(0.75), 0.65);
+/// assert_eq!(fired.correct(0.05), 0.0);
+/// # Ok::<(), &str>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Fired([bool; RULES.len()]);
+
+impl Fired {
+    /// Returns the rules that fire for `trace`.
+    pub fn of(trace: &Trace) -> Self {
+        Self(RULES.each_ref().map(|rule| (rule.applies)(trace)))
+    }
+
+    /// Returns the rules of these names, in whatever order they come.
+    ///
+    /// # Errors
+    ///
+    /// The first name that no rule has.
+    pub fn named<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, &'a str> {
+        let mut fired = Self::default();
+        for name in names {
+            let rule = RULES.iter().position(|rule| rule.name == name).ok_or(name)?;
+            fired.0[rule] = true;
+        }
+        Ok(fired)
+    }
+
+    /// Corrects a weighted sum in \[0, 1\] by the rules in order. Returns the score.
+    pub fn correct(self, weighted: f64) -> f64 {
+        self.rules().fold(weighted, |score, rule| (rule.correct)(score))
+    }
+
+    fn rules(self) -> impl Iterator<Item = &'static Rule> {
+        RULES.iter().zip(self.0).filter_map(|(rule, fired)| fired.then_some(rule))
+    }
+}
+
+/// Returns the names of all rules, in order.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    RULES.iter().map(|rule| rule.name)
+}
+
 /// Applies every rule in order. Returns the final score, and the rules that fired.
 pub fn apply(trace: &Trace, weighted: f64) -> (f64, Vec<Override>) {
     let mut score = weighted;
     let mut fired = Vec::new();
-    for rule in RULES.iter().filter(|rule| (rule.applies)(trace)) {
+    for rule in Fired::of(trace).rules() {
         let after = (rule.correct)(score);
         fired.push(Override { name: rule.name, before: score, after });
         score = after;

@@ -1,7 +1,10 @@
 //! The formula, the overrides and their order, without an embedder.
 
 use knowledgepulse_scoring::{
-    Novelty, Profiles, Score, Trace, cache::Nearest, overrides, weights::Weights,
+    Novelty, Profiles, Score, Trace,
+    cache::Nearest,
+    overrides::{self, Fired},
+    weights::Weights,
 };
 use knowledgepulse_test_support::{input, oracle};
 use proptest::prelude::*;
@@ -46,6 +49,25 @@ fn score_has_the_golden_values() {
         assert!((score.value - expected).abs() <= 1e-12, "{domain}: {}", score.value);
         assert!(score.overrides.is_empty(), "{domain}");
     }
+}
+
+#[test]
+fn overrides_of_a_trace_are_those_of_their_names() {
+    let names: Vec<_> = overrides::names().collect();
+    assert_eq!(names, ["single-thought", "error-recovery", "low-tool-diversity"]);
+    // In the order of the rules, whatever that of the names.
+    for (names, weighted, expected) in [
+        (&[][..], 0.7, 0.7),
+        (&["single-thought"], 0.7, 0.1),
+        (&["error-recovery"], 0.95, 1.0),
+        (&["low-tool-diversity"], 0.05, 0.0),
+        (&["low-tool-diversity", "error-recovery"], 0.95, 0.9),
+        (&["low-tool-diversity", "single-thought"], 0.7, 0.0),
+    ] {
+        let fired = Fired::named(names.iter().copied()).unwrap();
+        assert_eq!(fired.correct(weighted), expected, "{names:?}");
+    }
+    assert_eq!(Fired::named(["error-recovery", "else"]), Err("else"));
 }
 
 #[test]

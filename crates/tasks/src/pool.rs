@@ -2,8 +2,8 @@
 
 use std::{
     collections::VecDeque,
-    io,
-    panic::{AssertUnwindSafe, catch_unwind},
+    io, mem,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
     thread::{self, ScopedJoinHandle},
 };
@@ -102,9 +102,56 @@ pub fn join<A: Send, B>(
     })
 }
 
+/// Maps items in order, on up to as many threads as there are cores, each of which has `enough` of them or
+/// more. Panics as `each` does.
+///
+/// ```
+/// use knowledgepulse_tasks::map;
+///
+/// assert_eq!(map(vec![1, 2, 3], 1, |number| 2 * number), [2, 4, 6]);
+/// ```
+pub fn map<T: Send, R: Send>(items: Vec<T>, enough: usize, each: impl Fn(T) -> R + Sync) -> Vec<R> {
+    // Finding out takes system calls.
+    static CORES: OnceCell<usize> = OnceCell::new();
+    let cores = *CORES.get_or_init(available_cores);
+    map_on(cores.min(items.len() / enough.max(1)), items, &each)
+}
+
+fn map_on<T: Send, R: Send>(
+    threads: usize,
+    mut items: Vec<T>,
+    each: &(impl Fn(T) -> R + Sync),
+) -> Vec<R> {
+    if threads < 2 {
+        return items.into_iter().map(each).collect();
+    }
+    let others = Mutex::new(items.split_off(items.len() / 2));
+    let take = || mem::take(&mut *others.lock().unwrap_or_else(PoisonError::into_inner));
+    let (others, mut results) =
+        join(|| map_on(threads / 2, take(), each), || map_on(threads - threads / 2, items, each));
+    results.extend(others.unwrap_or_else(|panic| resume_unwind(panic)));
+    results
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn map_keeps_the_order_on_any_number_of_threads() {
+        for threads in 0..9 {
+            let found = map_on(threads, (0..100).collect(), &|number| number + 1);
+            assert!(found.into_iter().eq(1..101), "{threads} threads");
+        }
+    }
+
+    #[test]
+    fn map_panics_as_its_function_does() {
+        for odd in [0, 99] {
+            let map = || map_on(4, (0..100).collect(), &|number: i32| assert!(number != odd));
+            assert!(catch_unwind(map).is_err(), "{odd}");
+        }
+    }
 
     #[test]
     fn join_runs_both_and_reports_a_panic_of_the_other() {

@@ -40,6 +40,11 @@ pub fn names() -> Vec<&'static str> {
     FORMATS.iter().map(|format| format.name).collect()
 }
 
+/// Returns the format of traces of the protocol.
+pub fn own() -> &'static Format {
+    &reasoning_trace::FORMAT
+}
+
 /// Returns the format of a value of an input: by its content, and `previous` is the format of the
 /// value before it.
 pub fn detect(value: &Value, previous: Option<&'static Format>) -> Option<&'static Format> {

@@ -20,6 +20,7 @@ use crate::{
     error::{Error, Result},
     novelty::Novelty,
     score::Score,
+    trace::Trace,
 };
 
 #[derive(Default)]
@@ -73,6 +74,29 @@ impl Scorer {
             answer(reply, Err(error));
         }
         handle
+    }
+
+    /// Returns why scores depend on no embedding, and so on no call before them; `None` if they do.
+    pub fn absence(&self, embedder: &dyn Embed) -> Option<Arc<str>> {
+        if self.log.is_none() { embedder.absence() } else { None }
+    }
+
+    /// Scores a trace as [`Scorer::submit`] does where [`Scorer::absence`] has a reason, but at once.
+    ///
+    /// # Errors
+    ///
+    /// `CLOSED` after [`Scorer::close`].
+    pub fn score_without_embedding(&self, trace: &Trace, reason: Arc<str>) -> Result<Score> {
+        if self.lock().closed {
+            return Err(Error::closed());
+        }
+        let since = monotonic_clock();
+        let score = Score::of(trace, Novelty::NoEmbedder { reason }, &self.options.profiles);
+        self.count(|statistics| {
+            statistics.accepted += 1;
+            statistics.answered_after(monotonic_clock() - since);
+        });
+        Ok(score)
     }
 
     fn enqueue(self: &Arc<Self>, call: &Arc<Call>) -> Result<()> {

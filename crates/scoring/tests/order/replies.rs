@@ -2,6 +2,9 @@
 
 use std::{sync::OnceLock, time::Duration};
 
+use knowledgepulse_scoring::embed::{Embed, Embedded};
+use knowledgepulse_tasks::CancelToken;
+
 use super::*;
 
 /// A deadlock is a failure, not an endless test.
@@ -85,4 +88,43 @@ fn close_answers_the_calls_after_a_reply_that_panics() {
     let (_, answer) = submit(&scorer, &embedder, work(Work::Score, "hang"));
     scorer.close();
     assert_eq!(code(answer.try_recv().expect("an answer")), "CLOSED");
+}
+
+/// Has no embedding for any text, and says so beforehand.
+struct Absent;
+
+impl Embed for Absent {
+    fn embed(&self, _: &str, _: &CancelToken) -> Result<Embedded, Arc<str>> {
+        Err(FAILURE.into())
+    }
+
+    fn is_required(&self) -> bool {
+        false
+    }
+
+    fn absence(&self) -> Option<Arc<str>> {
+        Some(FAILURE.into())
+    }
+}
+
+#[test]
+fn score_without_embedding_is_that_of_a_call() {
+    let scorer = new_scorer();
+    let Work::Score(input) = work(Work::Score, "1") else { panic!("a trace to score") };
+    let (sender, receiver) = mpsc::channel();
+    let reply = Box::new(move |answer| sender.send(answer).expect("a receiver"));
+    scorer.submit(work(Work::Score, "1"), Arc::new(Absent), reply);
+    let expected = report(receiver.recv_timeout(LIMIT).expect("an answer")).score;
+
+    assert_eq!(scorer.absence(&*FakeEmbedder::new()), None);
+    let reason = scorer.absence(&Absent).expect("a reason");
+    assert_eq!(scorer.score_without_embedding(&input.trace, reason.clone()), Ok(expected));
+    let statistics = scorer.statistics();
+    assert_eq!((statistics.accepted, statistics.answered, statistics.pending()), (2, 2, 0));
+    scorer.close();
+    let refused = scorer.score_without_embedding(&input.trace, reason.clone());
+    assert_eq!(refused.map_err(|error| error.code()), Err("CLOSED"));
+
+    let shared = Scorer::with_log(ScorerOptions::default(), false).expect("a scorer");
+    assert_eq!(shared.absence(&Absent), None);
 }

@@ -1,17 +1,14 @@
 /** Programs and libraries from Debian's packages, unpacked into a folder and not installed. */
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { capture, fail, run } from "../lib/run.mjs";
+import { capture, fail, run } from "./run.mjs";
 
 const KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-/** The mirror that this machine is set up with. */
-function mirror() {
+/** The mirror that this machine is set up with; undefined where it is none with Debian. */
+export function mirror() {
 	const printed = capture("apt-get", ["indextargets", "--format", "$(SITE)"]);
-	const site = printed?.split("\n").find((line) => /debian\/?$/.test(line));
-	if (!site)
-		fail("apt-get is missing or knows no Debian mirror: run this on Debian");
-	return site;
+	return printed?.split("\n").find((line) => /debian\/?$/.test(line));
 }
 
 /**
@@ -19,13 +16,16 @@ function mirror() {
  * runs the installation script of those in `configure`.
  */
 export function unpack({ suite, processor, packages, configure = [] }, folder) {
-	console.log(`systems: fetching ${packages.join(", ")} for ${processor}`);
+	const site = mirror();
+	if (!site)
+		fail("apt-get is missing or knows no Debian mirror: run this on Debian");
+	console.log(`debian: fetching ${packages.join(", ")} for ${processor}`);
 	const state = join(folder, "apt");
 	for (const part of ["lists/partial", "cache/archives/partial"])
 		mkdirSync(join(state, part), { recursive: true });
 	writeFileSync(
 		join(state, "sources.list"),
-		`deb [signed-by=${KEYRING}] ${mirror()} ${suite} main\n`,
+		`deb [signed-by=${KEYRING}] ${site} ${suite} main\n`,
 	);
 	// Nothing is installed as far as apt knows: everything needed is fetched.
 	writeFileSync(join(state, "status"), "");

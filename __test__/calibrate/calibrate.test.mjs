@@ -1,0 +1,218 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import {
+	calibrate,
+	calibrationReport,
+	evaluateJson,
+	Scorer,
+	ScoringError,
+} from "@knowledgepulse/scoring";
+
+const rows = readFileSync(
+	new URL("../../crates/calibrate/tests/reference/rows.jsonl", import.meta.url),
+	"utf8",
+)
+	.trim()
+	.split("\n")
+	.map((line) => JSON.parse(line));
+
+/** Rows of one domain, with a label that only the diversity of tools decides. */
+const decided = rows.map((row, index) => ({
+	...row,
+	domain: "code",
+	label: row.dimensions.toolDiversity + (index % 7) / 100 > 0.3,
+}));
+
+test("calibrate describes scores and chooses a threshold", async () => {
+	const found = await calibrate(rows, { target: { share: 0.25 } });
+	const { threshold, overall } = found;
+	const used = rows.filter(
+		(row, index) => index >= 10 && row.similarity !== null,
+	);
+	assert.equal(found.rows.used, used.length);
+	assert.equal(overall.n, used.length);
+	const accepted = used.filter(({ score }) => score >= threshold.value).length;
+	assert.equal(threshold.accepted, accepted);
+	assert.ok(accepted <= 0.25 * used.length);
+	assert.ok(accepted > 0.2 * used.length);
+	const scores = used.map(({ score }) => score).sort((a, b) => a - b);
+	assert.equal(overall.score.max, scores.at(-1));
+	assert.deepEqual(found.domains.map(({ domain }) => domain).sort(), [
+		"airline",
+		"code",
+		"finance",
+	]);
+});
+
+test("calibrate gives the same for the same rows, and takes any iterable", async () => {
+	const options = { target: { precision: 0.6 }, fit: true, replicates: 200 };
+	const first = await calibrate(rows, options);
+	assert.deepEqual(await calibrate(new Set(rows), options), first);
+	const other = await calibrate(rows, { ...options, seed: 1 });
+	assert.notDeepEqual(other.labels.auc.interval, first.labels.auc.interval);
+	assert.equal(other.labels.auc.value, first.labels.auc.value);
+});
+
+test("calibrate recommends weights that a scorer takes", async () => {
+	const { fits } = await calibrate(decided, { fit: true });
+	const better = fits.filter(({ recommended }) => recommended !== null);
+	assert.ok(better.length > 0);
+	for (const { recommended, result } of better) {
+		assert.equal(result.outcome, "better");
+		const sum = Object.values(recommended).reduce((a, b) => a + b, 0);
+		assert.ok(Math.abs(sum - 1) < 1e-12);
+	}
+	const profiles = Object.fromEntries(
+		better.map(({ profile, recommended }) => [profile, recommended]),
+	);
+	new Scorer({ profiles, embedder: "off" }).close();
+});
+
+test("calibrate judges scores by the profiles that are given", async () => {
+	const even = {
+		...{ complexity: 0.25, novelty: 0.25 },
+		...{ toolDiversity: 0.25, outcomeConfidence: 0.25 },
+	};
+	const { domains, warnings } = await calibrate(rows, {
+		profiles: { code: even },
+	});
+	const code = domains.find(({ domain }) => domain === "code");
+	assert.deepEqual(code.weights, even);
+	assert.ok(warnings.some((each) => each.code === "other-profiles"));
+});
+
+test("calibrate does not hold up the event loop", async () => {
+	let turns = 0;
+	const timer = setInterval(() => {
+		turns += 1;
+	}, 1);
+	await calibrate(rows, { fit: true, replicates: 10_000 });
+	clearInterval(timer);
+	assert.ok(turns > 1);
+});
+
+const [row] = rows;
+for (const [title, given, options, code, path, message] of [
+	["no rows", [], {}, "NO_ROWS", "rows", /expected rows, got none/],
+	[
+		"rows that were compared with nothing",
+		[row, row],
+		{},
+		"NO_ROWS",
+		"rows",
+		/got none among 2/,
+	],
+	[
+		"a row with a wrong field",
+		[row, { ...row, id: 7 }],
+		{},
+		"INVALID_ROW",
+		"rows[1].id",
+		/^rows\[1\]\.id: expected a string, got integer `7`$/,
+	],
+	[
+		"a row that is none",
+		[null],
+		{},
+		"INVALID_ROW",
+		"rows[0]",
+		/expected an object, got null/,
+	],
+	[
+		"a score that is no number",
+		[{ ...row, score: Number.NaN }],
+		{},
+		"INVALID_ROW",
+		"rows[0].score",
+		/expected a number/,
+	],
+	["rows that are none", 7, {}, "INVALID_OPTION", "rows", /got number/],
+	[
+		"an unknown option",
+		rows,
+		{ traget: 1 },
+		"INVALID_OPTION",
+		"traget",
+		/did you mean target\?/,
+	],
+	[
+		"two targets",
+		rows,
+		{ target: { share: 0.1, precision: 0.9 } },
+		"INVALID_OPTION",
+		"target",
+		/expected one of threshold, share and precision/,
+	],
+	[
+		"a share above 1",
+		rows,
+		{ target: { share: 1.1 } },
+		"INVALID_OPTION",
+		"target.share",
+		/expected a number in \(0, 1\], got 1.1/,
+	],
+	[
+		"profiles that are none",
+		rows,
+		{ profiles: { code: { novelty: 1 } } },
+		"INVALID_OPTION",
+		"profiles.code.complexity",
+		/expected a number/,
+	],
+	[
+		"a fit without labels",
+		rows.map(({ label, ...rest }) => rest),
+		{ fit: true },
+		"NO_LABELS",
+		"fit",
+		/expected rows with labels, got none/,
+	],
+])
+	test(`calibrate rejects ${title}`, async () => {
+		await assert.rejects(calibrate(given, options), (error) => {
+			assert.ok(error instanceof ScoringError);
+			assert.equal(error.code, code);
+			assert.equal(error.path, path);
+			assert.match(error.message, message);
+			return true;
+		});
+	});
+
+test("calibrationReport shows rows of evaluateJson, and their text as text", async () => {
+	const traceOf = (n) => ({
+		"@type": "ReasoningTrace",
+		id: `t:${n}`,
+		metadata: { task_domain: "code", success: n % 2 === 0 },
+		task: { objective: `<script>alert(${n})</script>` },
+		steps: [{ type: "thought", content: `Thought ${n} of ${n * 7919}` }],
+		outcome: { confidence: 0.9 },
+	});
+	const traces = Array.from({ length: 30 }, (_, n) => traceOf(n));
+	const scored = [];
+	for await (const each of evaluateJson({ name: "traces", data: traces }))
+		scored.push(each);
+	const found = await calibrate(scored, { replicates: 100 });
+	const html = await calibrationReport(found, scored, {
+		title: "Runs & scores",
+		settings: { command: "a < b" },
+	});
+	assert.match(html, /^<!doctype html>/);
+	assert.match(html, /<title>Runs &#38; scores<\/title>/);
+	assert.match(html, /a &#60; b/);
+	assert.match(html, /&#60;script&#62;alert\(\d+\)/);
+	assert.doesNotMatch(html, /<script/);
+});
+
+test("calibrationReport rejects what is no calibration", async () => {
+	const found = await calibrate(rows, { replicates: 100 });
+	for (const [calibration, options, path] of [
+		[{}, {}, "calibration.options"],
+		[undefined, {}, "calibration"],
+		[found, { title: 7 }, "title"],
+		[found, { titel: "x" }, "titel"],
+	])
+		await assert.rejects(calibrationReport(calibration, rows, options), {
+			...{ code: "INVALID_OPTION", path },
+		});
+});

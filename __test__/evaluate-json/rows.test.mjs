@@ -1,0 +1,405 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import {
+	evaluateJson,
+	importTraces,
+	Scorer,
+	ScoringError,
+} from "@knowledgepulse/scoring";
+import {
+	all,
+	assumed,
+	chunked,
+	importErrorOf,
+	lines,
+} from "../support/imports.mjs";
+import { sharing } from "../support/logs.mjs";
+import { temporaryFolder } from "../support/model-folder.mjs";
+import { trace } from "../support/traces.mjs";
+
+/** Traces that differ in what counts, as lines. */
+const traces = (count) =>
+	Array.from({ length: count }, (_, index) => {
+		const { steps, ...rest } = trace();
+		const objective = `Task ${index % 7}: ${"é😀".repeat(index % 90)}`;
+		return {
+			...rest,
+			id: `kp:trace:${index}`,
+			metadata: {
+				...rest.metadata,
+				session: index % 3,
+				success: index % 2 > 0,
+			},
+			task: { objective },
+			steps: steps.slice(0, 1 + (index % steps.length)),
+			outcome: { confidence: index / count },
+		};
+	});
+
+const jsonl = (values) =>
+	values.map((value) => `${JSON.stringify(value)}\n`).join("");
+
+const off = () => new Scorer({ embedder: "off" });
+
+const parsed = async (chunks) => {
+	const text = Buffer.concat(await all(chunks)).toString();
+	return text.split("\n").filter(Boolean).map(JSON.parse);
+};
+
+const codes = (items) => items.map(({ error, id }) => error?.code ?? id);
+
+test("evaluateJson gives the scores of evaluateValue, one after another, to the bit", async () => {
+	const given = traces(60);
+	const [one, other] = [new Scorer(), new Scorer()];
+	const reports = [];
+	for (const value of given) reports.push(await one.explainValue(value));
+	const rows = await all(
+		other.evaluateJson(jsonl(given), { group: "/metadata/session" }),
+	);
+	assert.equal(rows.length, given.length);
+	for (const [index, row] of rows.entries()) {
+		const report = reports[index];
+		const value = given[index];
+		const { model, precision, version, ...rest } = row;
+		assert.deepEqual(rest, {
+			source: { name: "source", line: index + 1 },
+			id: value.id,
+			group: String(index % 3),
+			domain: value.metadata.task_domain,
+			createdAt: value.metadata.created_at ?? "",
+			score: report.score,
+			dimensions: report.dimensions,
+			overrides: report.overrides.map(({ name }) => name),
+			nearest: report.novelty.nearest,
+			similarity: report.novelty.maxSimilarity,
+			noveltySource: report.novelty.source,
+			success: value.metadata.success,
+			confidence: value.outcome.confidence,
+			objective: [...value.task.objective].slice(0, 120).join(""),
+			steps: value.steps.length,
+			tokens: report.text?.tokens ?? null,
+			isCut: report.text?.isCut ?? false,
+		});
+		assert.equal(version, "0.1.0");
+		assert.equal(typeof model, report.text ? "string" : "object");
+		assert.equal(precision, report.text ? "exact" : null);
+	}
+	assert.equal(one.status().cacheSize, other.status().cacheSize);
+});
+
+test("evaluateJson scores what importTraces gives, from any source and cut anywhere", async (t) => {
+	const path = join(temporaryFolder(t), "log.jsonl");
+	const text = lines("one", "zwei €", "three");
+	writeFileSync(path, text);
+	const bytes = Buffer.from(text);
+	const pieces = Array.from(bytes, (_, at) => bytes.subarray(at, at + 1));
+	const sources = () => [path, text, bytes, chunked(pieces)];
+	const imported = await all(importTraces(sources(), assumed));
+	const evaluated = off().evaluateJson(sources(), assumed);
+	const rows = await all(evaluated);
+	assert.deepEqual(
+		rows.map(({ id, source }) => [id, source]),
+		imported.map(({ trace, provenance }) => [trace.id, provenance.source]),
+	);
+	assert.deepEqual(
+		evaluated.report.inputs.map(({ traces }) => traces),
+		[3, 3, 3, 3],
+	);
+});
+
+test("evaluateJson keeps the order of more traces than are on their way at once", async () => {
+	const given = traces(5000);
+	const rows = await parsed(off().evaluateJson(jsonl(given)).lines());
+	assert.deepEqual(
+		rows.map(({ id }) => id),
+		given.map(({ id }) => id),
+	);
+});
+
+test("evaluateJson gives rows while a stream waits for more", async () => {
+	let release;
+	const more = new Promise((resolve) => {
+		release = resolve;
+	});
+	async function* stream() {
+		yield lines("one");
+		await more;
+		yield lines("two");
+	}
+	const rows = off().evaluateJson(stream(), assumed);
+	const first = await rows.next();
+	assert.equal(first.value.objective, "one");
+	release();
+	assert.equal((await rows.next()).value.objective, "two");
+	assert.equal((await rows.next()).done, true);
+});
+
+test("evaluateJson reads a bounded number of traces ahead", async () => {
+	const chunks = Array.from({ length: 5000 }, (_, index) => lines(`${index}`));
+	const stream = chunked(chunks);
+	const rows = off().evaluateJson(stream, assumed);
+	await rows.next();
+	await new Promise((resolve) => setTimeout(resolve, 300));
+	assert.ok(stream.state.read <= 2100, String(stream.state.read));
+	await rows.return();
+	assert.equal(stream.state.isClosed, true);
+	assert.equal((await rows.next()).done, true);
+});
+
+test("evaluateJson rejects with source and line, after the rows before", async () => {
+	const scorer = new Scorer();
+	const given = traces(4).map((value) => JSON.stringify(value));
+	given[2] = "{";
+	const rows = scorer.evaluateJson({ name: "n", data: given.join("\n") });
+	assert.equal((await rows.next()).value.id, "kp:trace:0");
+	assert.equal((await rows.next()).value.id, "kp:trace:1");
+	const { code, source, line } = await importErrorOf(rows.next());
+	assert.deepEqual([code, source, line], ["INVALID_JSON", "n", 3]);
+	assert.equal((await rows.next()).done, true);
+	assert.equal(scorer.status().cacheSize, 2);
+});
+
+test("evaluateJson collects errors in their places", async () => {
+	const [first, second] = traces(2).map((value) => JSON.stringify(value));
+	const broken = { ...traces(1)[0], outcome: { confidence: 5 } };
+	const text = [first, "{", JSON.stringify(broken), second].join("\n");
+	const sources = () => [
+		{ name: "n", data: text },
+		"/nowhere/at/all.jsonl",
+		{ name: "last", data: second },
+	];
+	const options = { errors: "collect" };
+	const items = await all(off().evaluateJson(sources(), options));
+	assert.deepEqual(codes(items), [
+		...["kp:trace:0", "INVALID_JSON", "INVALID_TRACE", "kp:trace:1"],
+		...["UNREADABLE", "kp:trace:1"],
+	]);
+	const { line, path, source } = items[2].error;
+	assert.deepEqual([line, path, source], [3, "outcome.confidence", "n"]);
+	assert.equal(items[4].error.cause.code, "ENOENT");
+	const written = await parsed(off().evaluateJson(sources(), options).lines());
+	assert.deepEqual(codes(written), codes(items));
+	assert.deepEqual(Object.keys(written[2].error).sort(), [
+		"code",
+		"line",
+		"message",
+		"path",
+		"source",
+	]);
+});
+
+test("evaluateJson rejects with the error of a file after the rows before", async () => {
+	const rows = off().evaluateJson(
+		[lines("one"), "/nowhere/at/all.jsonl"],
+		assumed,
+	);
+	assert.equal((await rows.next()).value.objective, "one");
+	await assert.rejects(rows.next(), { code: "ENOENT" });
+});
+
+test("evaluateJson says which trace a required embedder was not there for", async () => {
+	const options = { embedder: "required", modelDir: "/nowhere" };
+	const scorer = new Scorer(options);
+	const text = jsonl(traces(3));
+	const error = await importErrorOf(scorer.evaluateJson(text).next());
+	assert.deepEqual(
+		[error.code, error.source, error.line],
+		["EMBEDDER_UNAVAILABLE", "source", 1],
+	);
+	const collected = await all(scorer.evaluateJson(text, { errors: "collect" }));
+	assert.deepEqual(codes(collected), Array(3).fill("EMBEDDER_UNAVAILABLE"));
+});
+
+test("evaluateJson ends with the reason of a signal, and leaves the rest out of the cache", async () => {
+	const scorer = new Scorer();
+	const controller = new AbortController();
+	const { signal } = controller;
+	const reason = new Error("enough");
+	const rows = scorer.evaluateJson(jsonl(traces(3000)), { signal });
+	await rows.next();
+	controller.abort(reason);
+	await assert.rejects(
+		(async () => {
+			for (;;) await rows.next().then(({ done }) => assert.equal(done, false));
+		})(),
+		reason,
+	);
+	assert.equal((await rows.next()).done, true);
+	assert.equal(scorer.status().pending, 0);
+	assert.ok(scorer.status().cacheSize < 3000);
+	const late = scorer.evaluateJson(jsonl(traces(1)), { signal });
+	await assert.rejects(late.next(), reason);
+});
+
+test("evaluateJson peeks", async () => {
+	const scorer = new Scorer();
+	const given = traces(2);
+	const rows = await all(scorer.evaluateJson(jsonl(given), { mode: "peek" }));
+	assert.deepEqual(
+		rows.map(({ noveltySource }) => noveltySource),
+		["empty-cache", "empty-cache"],
+	);
+	assert.equal(scorer.status().cacheSize, 0);
+});
+
+test("evaluateJson refuses wrong options", () => {
+	for (const [options, path] of [
+		[{ mode: "score" }, "mode"],
+		[{ group: 5 }, "group"],
+		[{ group: "metadata" }, "group"],
+		[{ groups: "" }, "groups"],
+		[{ errors: "ignore" }, "errors"],
+	])
+		assert.throws(
+			() => evaluateJson("log.jsonl", options),
+			(error) =>
+				error instanceof ScoringError &&
+				error.code === "INVALID_OPTION" &&
+				error.path === path,
+		);
+});
+
+test("evaluateJson gives the same rows however a line is read", async () => {
+	const [first, ...rest] = traces(40);
+	const odd = [
+		`${JSON.stringify(first).slice(0, -1)},"id":"kp:trace:again"}`,
+		`${JSON.stringify(first).slice(0, -1)},"big":1e999}`,
+		`${JSON.stringify(first).slice(0, -1)},"half":"\\ud800"}`,
+		`${JSON.stringify(first).slice(0, -1)},"deep":${"[".repeat(200)}${"]".repeat(200)}}`,
+		JSON.stringify({ ...first, steps: [] }),
+		JSON.stringify({ ...first, "@type": undefined }),
+		JSON.stringify({ ...first, steps: [{ type: "thought", tool: 5 }] }),
+		`${JSON.stringify(first)}${JSON.stringify(first)}`,
+		JSON.stringify([first, first]),
+	].join("\n");
+	const text = `${jsonl(rest)}${odd}\n`;
+	const read = (options) =>
+		parsed(
+			new Scorer()
+				.evaluateJson(text, { errors: "collect", ...options })
+				.lines(),
+		);
+	assert.deepEqual(await read({}), await read({ group: "/nowhere" }));
+	const [one, other] = [{}, { group: "/nowhere" }].map((options) =>
+		off().evaluateJson(text, { errors: "collect", ...options }),
+	);
+	await Promise.all([all(one), all(other)]);
+	assert.deepEqual(one.report, other.report);
+});
+
+/** Waits until nothing of a scorer is on its way. */
+async function idle(scorer) {
+	while (scorer.status().pending > 0)
+		await new Promise((resolve) => setTimeout(resolve, 1));
+}
+
+test("evaluateJson leaves no call running wherever it ends early", async () => {
+	const given = traces(200);
+	const text = jsonl(given);
+	const scorer = new Scorer();
+	await all(scorer.evaluateJson(text, { mode: "peek" }));
+	for (let taken = 0; taken < given.length; taken += 1 + (taken >> 1)) {
+		for (const ending of ["return", "abort", "return of lines"]) {
+			scorer.clear();
+			const { answered } = scorer.status().calls;
+			const controller = new AbortController();
+			const { signal } = controller;
+			const rows = scorer.evaluateJson(text, { signal });
+			if (ending === "return of lines") {
+				const lines = rows.lines();
+				if (taken > 0) await lines.next();
+				await lines.return();
+				assert.equal((await lines.next()).done, true);
+			} else {
+				for (let left = taken; left > 0; left--) await rows.next();
+				if (ending === "return") await rows.return();
+				else {
+					controller.abort();
+					// Rows that are there already may come first.
+					await assert.rejects(all(rows), { name: "AbortError" });
+				}
+			}
+			assert.equal((await rows.next()).done, true);
+			await idle(scorer);
+			const { cacheSize, calls } = scorer.status();
+			// What has been aborted has left no mark.
+			assert.equal(cacheSize, calls.answered - answered, `${ending}, ${taken}`);
+		}
+	}
+	assert.ok(scorer.status().calls.aborted > 0);
+});
+
+test("evaluateJson ends early while next() waits", async () => {
+	const scorer = off();
+	const never = new Promise(() => {});
+	async function* stream() {
+		yield lines("one");
+		await never;
+	}
+	const rows = scorer.evaluateJson(stream(), assumed);
+	await rows.next();
+	const [waiting] = [rows.next(), await rows.return()];
+	assert.equal((await waiting).done, true);
+	assert.equal(scorer.status().pending, 0);
+});
+
+test("evaluateJson goes on for other readers when one ends", async () => {
+	const scorer = new Scorer();
+	const given = traces(300);
+	const [one, other] = [1, 2].map(() => scorer.evaluateJson(jsonl(given)));
+	await one.next();
+	const rest = all(other);
+	await one.return();
+	assert.equal((await rest).length, given.length);
+	await idle(scorer);
+});
+
+test("evaluateJson gives the scores of one scorer with a store", async () => {
+	const given = traces(150);
+	const { scorer } = sharing();
+	const sharers = [scorer(), scorer()];
+	const rows = [];
+	for (const [index, one] of sharers.entries()) {
+		const half = given.slice(75 * index, 75 * (index + 1));
+		rows.push(...(await all(one.evaluateJson(jsonl(half)))));
+	}
+	const alone = new Scorer();
+	for (const [index, { score, nearest, noveltySource }] of rows.entries()) {
+		const expected = await alone.explainValue(given[index]);
+		assert.equal(score, expected.score, given[index].id);
+		assert.equal(nearest, expected.novelty.nearest);
+		assert.equal(noveltySource, "store");
+	}
+	for (const one of sharers) one.close();
+});
+
+test("evaluateJson rejects with CLOSED after the rows before close()", async () => {
+	const { scorer } = sharing();
+	for (const one of [new Scorer(), scorer()]) {
+		const given = traces(3000);
+		const rows = one.evaluateJson({ name: "n", data: jsonl(given) });
+		const ids = [(await rows.next()).value.id];
+		one.close();
+		const error = await importErrorOf(
+			(async () => {
+				for await (const { id } of rows) ids.push(id);
+			})(),
+		);
+		assert.deepEqual(
+			[error.code, error.source, error.line],
+			["CLOSED", "n", ids.length + 1],
+		);
+		assert.deepEqual(
+			ids,
+			given.slice(0, ids.length).map(({ id }) => id),
+		);
+		assert.equal((await rows.next()).done, true);
+		assert.equal(one.status().pending, 0);
+		const late = one.evaluateJson(jsonl(given.slice(0, 2)), {
+			errors: "collect",
+		});
+		assert.deepEqual(codes(await all(late)), ["CLOSED", "CLOSED"]);
+	}
+});

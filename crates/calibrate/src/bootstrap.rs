@@ -1,0 +1,108 @@
+//! The bootstrap: groups are drawn with replacement, since rows of one task or session depend on each
+//! other.
+
+use std::collections::HashMap;
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::{
+    calibration::Estimate,
+    quantiles::{ascending, central},
+};
+
+/// The group of each row.
+pub(crate) struct Groups {
+    of: Vec<u32>,
+    count: usize,
+}
+
+impl Groups {
+    /// Numbers groups by their name. A row without a name is a group of its own.
+    pub(crate) fn new<'a>(names: impl IntoIterator<Item = Option<&'a str>>) -> Self {
+        let mut numbers = HashMap::new();
+        let mut count = 0;
+        let mut next = || {
+            count += 1;
+            count - 1
+        };
+        let number = |name| match name {
+            Some(name) => *numbers.entry(name).or_insert_with(&mut next),
+            None => next(),
+        };
+        let of = names.into_iter().map(number).collect();
+        Self { of, count: count as usize }
+    }
+
+    /// Returns the number of the group of each row.
+    pub(crate) fn of(&self) -> &[u32] {
+        &self.of
+    }
+
+    /// Returns how many groups there are.
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+}
+
+/// What is drawn again and again.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bootstrap {
+    pub(crate) replicates: usize,
+    pub(crate) level: f64,
+    pub(crate) seed: u64,
+}
+
+impl Bootstrap {
+    /// Draws as many of `groups` as there are, with replacement, for each replicate. Calls `each` with
+    /// how often every group was drawn. The same seed and groups give the same draws.
+    pub(crate) fn draw(&self, groups: &Groups, mut each: impl FnMut(&[u32])) {
+        let mut random = generator(self.seed);
+        let mut counts = vec![0_u32; groups.count()];
+        for _ in 0..self.replicates {
+            counts.fill(0);
+            for _ in 0..groups.count() {
+                counts[random.random_range(0..groups.count())] += 1;
+            }
+            each(&counts);
+        }
+    }
+
+    /// Returns `value` with the percentile interval of the replicates, in any order; without one where
+    /// there are fewer than two groups.
+    pub(crate) fn estimate(&self, value: f64, replicates: Vec<f64>, groups: &Groups) -> Estimate {
+        let sorted = ascending(replicates);
+        let interval = if groups.count() < 2 { None } else { central(&sorted, self.level) };
+        Estimate { value, interval }
+    }
+}
+
+/// Returns a generator whose numbers are the same on every platform.
+pub(crate) fn generator(seed: u64) -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(seed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_numbered_by_name() {
+        let groups = Groups::new([Some("a"), None, Some("b"), Some("a"), None]);
+        assert_eq!((groups.of(), groups.count()), (&[0, 1, 2, 0, 3][..], 4));
+    }
+
+    #[test]
+    fn draw_takes_as_many_groups_as_there_are_and_repeats() {
+        let groups = Groups::new([None; 7]);
+        let draws = |seed| {
+            let mut all = Vec::new();
+            let bootstrap = Bootstrap { replicates: 100, level: 0.95, seed };
+            bootstrap.draw(&groups, |counts| all.push(counts.to_vec()));
+            all
+        };
+        assert_eq!(draws(1), draws(1));
+        assert_ne!(draws(1), draws(2));
+        assert!(draws(1).iter().all(|counts| counts.iter().sum::<u32>() == 7));
+    }
+}

@@ -1,0 +1,104 @@
+//! What is asked of a calibration.
+
+use knowledgepulse_scoring::{Profiles, error::number};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    error::{Error, Result},
+    json::{self, Unfit},
+};
+
+/// What is asked of a calibration. Every field has a default; in JSON the names are in camelCase, and
+/// unknown ones are refused. The profiles are no part of the JSON.
+///
+/// ```
+/// use knowledgepulse_calibrate::{Options, Target};
+///
+/// let options = Options::from_json(r#"{ "target": { "share": 0.2 } }"#)?;
+/// assert_eq!(options.target, Some(Target::Share(0.2)));
+/// assert_eq!((options.level, options.replicates, options.seed), (0.95, 1000, 0));
+/// # Ok::<(), knowledgepulse_calibrate::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Options {
+    /// What the threshold is chosen for. Default: none is chosen.
+    pub target: Option<Target>,
+    /// Whether weights are fitted to the labels. Default: no.
+    pub fit: bool,
+    /// How many of the first rows are excluded as cold start, for which there was little to be compared
+    /// with. Default: where the first row was compared with nothing, a tenth of the rows, at most 10;
+    /// else none. Rows that were compared with nothing are excluded in any case.
+    pub first: Option<usize>,
+    /// The level of confidence of all intervals, two-sided, in \[0.5, 0.999\]. Default: 0.95.
+    pub level: f64,
+    /// How many bootstrap replicates are drawn, from 100 to 10,000. Default: 1,000.
+    pub replicates: usize,
+    /// The seed of the bootstrap and of the folds: the same rows, options and seed give the same
+    /// calibration. Default: 0.
+    pub seed: u64,
+    /// The profiles that the rows were scored by: where fitting starts. Default: the built-in ones.
+    #[serde(skip)]
+    pub profiles: Profiles,
+}
+
+/// What a threshold is chosen for.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Target {
+    /// None is chosen: this one is evaluated, in \[0, 1\].
+    Threshold(f64),
+    /// The share of rows to accept, in (0, 1].
+    Share(f64),
+    /// The share of positive labels among the accepted rows, in (0, 1), by its lower confidence bound.
+    /// Needs labels.
+    Precision(f64),
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            target: None,
+            fit: false,
+            first: None,
+            level: 0.95,
+            replicates: 1000,
+            seed: 0,
+            profiles: Profiles::default(),
+        }
+    }
+}
+
+impl Options {
+    /// Reads options from JSON.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_OPTION` with the option that is unknown or of another type.
+    pub fn from_json(json: &str) -> Result<Self> {
+        json::read(json)
+            .map_err(|Unfit { path, expected, found }| Error::option(path, expected, found))
+    }
+
+    pub(crate) fn check(&self) -> Result<()> {
+        if !(0.5..=0.999).contains(&self.level) {
+            return Err(Error::option("level", "a number in [0.5, 0.999]", number(self.level)));
+        }
+        if !(100..=10_000).contains(&self.replicates) {
+            let expected = "a whole number from 100 to 10000";
+            return Err(Error::option("replicates", expected, self.replicates));
+        }
+        match self.target {
+            Some(Target::Threshold(value)) if !(0.0..=1.0).contains(&value) => {
+                Err(Error::option("target.threshold", "a number in [0, 1]", number(value)))
+            }
+            Some(Target::Share(value)) if !(value > 0.0 && value <= 1.0) => {
+                Err(Error::option("target.share", "a number in (0, 1]", number(value)))
+            }
+            Some(Target::Precision(value)) if !(value > 0.0 && value < 1.0) => {
+                Err(Error::option("target.precision", "a number in (0, 1)", number(value)))
+            }
+            Some(Target::Threshold(_) | Target::Share(_) | Target::Precision(_)) | None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! A plot: axes from 0 to 1, or other ranges, and marks on them, as inline SVG that CSS colours.
+
+use std::fmt::{self, Display, Formatter, Write};
+
+use askama::filters::{Escaper, Html, HtmlSafe};
+
+use crate::calibration::Interval;
+
+const WIDTH: f64 = 360.0;
+const HEIGHT: f64 = 244.0;
+const LEFT: f64 = 44.0;
+const RIGHT: f64 = 12.0;
+const TOP: f64 = 32.0;
+const BOTTOM: f64 = 40.0;
+
+/// Finished SVG, which templates insert as it is. Whatever text is in it has been escaped.
+#[derive(Debug, Clone)]
+pub(super) struct Svg(String);
+
+impl HtmlSafe for Svg {}
+
+impl Display for Svg {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// An axis.
+pub(super) struct Axis<'a> {
+    pub(super) label: &'a str,
+    pub(super) from: f64,
+    pub(super) to: f64,
+    /// Where the ticks are, and what they are called.
+    pub(super) ticks: Vec<(f64, String)>,
+}
+
+impl<'a> Axis<'a> {
+    /// From 0 to 1 with ticks at quarters.
+    pub(super) fn unit(label: &'a str) -> Self {
+        let ticks = [0.0, 0.25, 0.5, 0.75, 1.0].map(|at| (at, at.to_string()));
+        Self { label, from: 0.0, to: 1.0, ticks: ticks.into() }
+    }
+
+    /// From 0 to `to` with ticks at 0, the middle and the end, in per cent.
+    pub(super) fn share(label: &'a str, to: f64) -> Self {
+        let decimals = if to < 0.1 { 1 } else { 0 };
+        let ticks = [0.0, to / 2.0, to].map(|at| (at, format!("{:.decimals$} %", at * 100.0)));
+        Self { label, from: 0.0, to, ticks: ticks.into() }
+    }
+
+    /// Where a value is, in \[0, 1\] of the axis.
+    fn place(&self, value: f64) -> f64 {
+        let place = (value - self.from) / (self.to - self.from);
+        if place.is_finite() { place.clamp(0.0, 1.0) } else { 0.0 }
+    }
+}
+
+/// A plot that grows by marks.
+pub(super) struct Plot<'a> {
+    x: Axis<'a>,
+    y: Axis<'a>,
+    svg: String,
+}
+
+impl<'a> Plot<'a> {
+    /// Begins a plot. `name` and `description` are what is read out in its place.
+    pub(super) fn new(name: &str, description: &str, x: Axis<'a>, y: Axis<'a>) -> Self {
+        let mut plot = Self { x, y, svg: String::new() };
+        plot.add(format_args!(
+            r#"<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{}. {}">"#,
+            Escaped(name),
+            Escaped(description)
+        ));
+        plot.axes();
+        plot
+    }
+
+    fn axes(&mut self) {
+        let (left, right, bottom) = (LEFT, WIDTH - RIGHT, HEIGHT - BOTTOM);
+        for (at, name) in std::mem::take(&mut self.y.ticks) {
+            let y = self.y(at);
+            self.add(format_args!(
+                r#"<path class="grid" d="M{left} {y:.1}H{right}"/><text class="end" x="{:.1}" y="{:.1}">{name}</text>"#,
+                left - 6.0,
+                y + 3.5,
+                name = Escaped(&name)
+            ));
+        }
+        for (at, name) in std::mem::take(&mut self.x.ticks) {
+            let x = self.x(at);
+            self.add(format_args!(
+                r#"<path class="axis" d="M{x:.1} {bottom}v4"/><text class="middle" x="{x:.1}" y="{:.1}">{}</text>"#,
+                bottom + 16.0,
+                Escaped(&name)
+            ));
+        }
+        let (x_label, y_label) = (self.x.label, self.y.label);
+        self.add(format_args!(
+            r#"<path class="axis" d="M{left} {bottom}H{right}"/><text class="middle label" x="{:.1}" y="{:.1}">{}</text><text class="label" x="2" y="10">{}</text>"#,
+            f64::midpoint(left, right),
+            HEIGHT - 6.0,
+            Escaped(x_label),
+            Escaped(y_label)
+        ));
+    }
+
+    fn add(&mut self, what: fmt::Arguments<'_>) {
+        // Writing to a string does not fail.
+        let _ = self.svg.write_fmt(what);
+    }
+
+    fn x(&self, value: f64) -> f64 {
+        LEFT + self.x.place(value) * (WIDTH - LEFT - RIGHT)
+    }
+
+    fn y(&self, value: f64) -> f64 {
+        HEIGHT - BOTTOM - self.y.place(value) * (HEIGHT - TOP - BOTTOM)
+    }
+
+    /// A bar from 0 to `height`, with a title that is shown on pointing at it.
+    pub(super) fn bar(&mut self, from: f64, to: f64, height: f64, title: &str) {
+        let (x, y) = (self.x(from) + 0.5, self.y(height));
+        let (width, height) = (self.x(to) - self.x(from) - 1.0, self.y(0.0) - y);
+        if height > 0.0 {
+            self.add(format_args!(
+                r#"<rect class="bar" x="{x:.1}" y="{y:.1}" width="{width:.1}" height="{height:.1}"><title>{}</title></rect>"#,
+                Escaped(title)
+            ));
+        }
+    }
+
+    /// Shades from one place of the horizontal axis to another.
+    pub(super) fn shade(&mut self, from: f64, to: f64) {
+        let (from, to) = (self.x(from), self.x(to));
+        self.add(format_args!(
+            r#"<path class="shade" d="M{from:.1} {TOP}H{to:.1}V{:.1}H{from:.1}z"/>"#,
+            HEIGHT - BOTTOM
+        ));
+    }
+
+    fn path(&self, points: impl IntoIterator<Item = (f64, f64)>) -> String {
+        let mut path = String::new();
+        for (x, y) in points {
+            let command = if path.is_empty() { 'M' } else { 'L' };
+            let _ = write!(path, "{command}{:.1} {:.1}", self.x(x), self.y(y));
+        }
+        path
+    }
+
+    /// A line through points.
+    pub(super) fn line(&mut self, class: &str, points: impl IntoIterator<Item = (f64, f64)>) {
+        let path = self.path(points);
+        self.add(format_args!(r#"<path class="{class}" d="{path}"/>"#));
+    }
+
+    /// The area between the low and the high end at each place.
+    pub(super) fn band(&mut self, ends: &[(f64, Interval)]) {
+        let low = ends.iter().map(|(at, end)| (*at, end.low));
+        let high = ends.iter().rev().map(|(at, end)| (*at, end.high));
+        let path = self.path(low.chain(high));
+        self.add(format_args!(r#"<path class="band" d="{path}z"/>"#));
+    }
+
+    /// A vertical line, named above it.
+    pub(super) fn vertical(&mut self, at: f64, name: &str) {
+        let x = self.x(at);
+        // The name stays within the plot.
+        let text = x.clamp(LEFT + 42.0, WIDTH - RIGHT - 42.0);
+        self.add(format_args!(
+            r#"<path class="casing" d="M{x:.1} {TOP}V{bottom}"/><path class="threshold" d="M{x:.1} {TOP}V{bottom}"/><text class="mark middle" x="{text:.1}" y="{:.1}">{}</text>"#,
+            TOP - 5.0,
+            Escaped(name),
+            bottom = HEIGHT - BOTTOM
+        ));
+    }
+
+    /// A horizontal line, named above its right end.
+    pub(super) fn horizontal(&mut self, class: &str, at: f64, name: &str) {
+        let y = self.y(at);
+        let kind = if class == "threshold" { "mark end" } else { "end" };
+        self.add(format_args!(
+            r#"<path class="{class}" d="M{LEFT} {y:.1}H{right}"/><text class="{kind}" x="{right}" y="{:.1}">{}</text>"#,
+            y - 4.0,
+            Escaped(name),
+            right = WIDTH - RIGHT
+        ));
+    }
+
+    /// A named point; the name is below it, on the side with more room.
+    pub(super) fn point(&mut self, class: &str, (at, value): (f64, f64), name: &str) {
+        let (x, y) = (self.x(at), self.y(value));
+        let (anchor, text) = if at > 0.5 { ("end", x - 8.0) } else { ("start", x + 8.0) };
+        self.add(format_args!(
+            r#"<circle class="{class}" cx="{x:.1}" cy="{y:.1}" r="4.5"/><text class="{anchor} strong" x="{text:.1}" y="{:.1}">{}</text>"#,
+            y + 16.0,
+            Escaped(name)
+        ));
+    }
+
+    /// A value with its interval, and a title that is shown on pointing at it.
+    pub(super) fn interval(&mut self, at: f64, value: f64, interval: Interval, title: &str) {
+        let (x, y) = (self.x(at), self.y(value));
+        let (low, high) = (self.y(interval.low), self.y(interval.high));
+        self.add(format_args!(
+            r#"<g><title>{}</title><path class="whisker" d="M{x:.1} {low:.1}V{high:.1}m-4 0h8M{:.1} {low:.1}h8"/><circle class="dot" cx="{x:.1}" cy="{y:.1}" r="4"/></g>"#,
+            Escaped(title),
+            x - 4.0
+        ));
+    }
+
+    /// Ends the plot.
+    pub(super) fn finish(mut self) -> Svg {
+        self.svg.push_str("</svg>");
+        Svg(self.svg)
+    }
+}
+
+/// A histogram as large as a word, for the cell of a table. `threshold` is where a tick is.
+pub(super) fn spark(name: &str, bins: &[usize], threshold: Option<f64>) -> Svg {
+    let most = bins.iter().copied().max().unwrap_or(0).max(1) as f64;
+    let step = 100.0 / bins.len().max(1) as f64;
+    let mut path = String::new();
+    for (index, n) in bins.iter().enumerate().filter(|(_, n)| **n > 0) {
+        let height = (*n as f64 / most * 30.0).max(1.0);
+        let _ = write!(
+            path,
+            "M{:.1} 32v-{height:.1}h{:.1}v{height:.1}z",
+            index as f64 * step,
+            step - 0.8
+        );
+    }
+    let tick = threshold.map_or_else(String::new, |at| {
+        format!(r#"<path class="threshold" d="M{:.1} 0V34"/>"#, at.clamp(0.0, 1.0) * 100.0)
+    });
+    Svg(format!(
+        r#"<svg class="spark" viewBox="-1 0 102 36" role="img" aria-label="{}"><path class="bar" d="{path}"/>{tick}<path class="axis" d="M0 32.5H100"/></svg>"#,
+        Escaped(name)
+    ))
+}
+
+/// Text as HTML.
+struct Escaped<'a>(&'a str);
+
+impl Display for Escaped<'_> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        Html.write_escaped_str(formatter, self.0)
+    }
+}

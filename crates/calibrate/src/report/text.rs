@@ -1,0 +1,57 @@
+//! Numbers and text as a person reads them.
+
+use crate::calibration::{Estimate, Interval};
+
+/// How many characters of a text are shown.
+const TEXT: usize = 1000;
+
+/// Three decimals, with a minus sign rather than a hyphen.
+pub(super) fn score(value: f64) -> String {
+    format!("{value:.3}").replace('-', "−")
+}
+
+/// One decimal; no line ends before the sign.
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.1}\u{a0}%", share * 100.0)
+}
+
+/// As many decimals as it has: for what was asked.
+pub(super) fn round_percent(share: f64) -> String {
+    format!("{}\u{a0}%", (share * 1e6).round() / 1e4)
+}
+
+/// The first letter in upper case.
+pub(super) fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().iter().flat_map(|first| first.to_uppercase()).chain(letters).collect()
+}
+
+/// `1 trace`, `2 traces`.
+pub(super) fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+pub(super) fn interval(interval: Interval) -> String {
+    format!("{} to {}", score(interval.low), score(interval.high))
+}
+
+pub(super) fn percent_interval(interval: Interval) -> String {
+    format!("{} to {}", percent(interval.low), percent(interval.high))
+}
+
+/// A value with its interval, if it has one.
+pub(super) fn estimate(estimate: &Estimate) -> String {
+    let value = score(estimate.value);
+    estimate.interval.map_or(value.clone(), |found| format!("{value} ({})", interval(found)))
+}
+
+/// The text of a trace: its first thousand characters, without controls that HTML does not allow.
+pub(super) fn shown(text: &str) -> String {
+    let is_shown = |letter: &char| !letter.is_control() || matches!(letter, '\n' | '\t');
+    let mut letters = text.chars().filter(is_shown);
+    let mut shown: String = letters.by_ref().take(TEXT).collect();
+    if letters.next().is_some() {
+        shown.push('…');
+    }
+    shown
+}

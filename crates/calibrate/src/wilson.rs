@@ -1,0 +1,112 @@
+//! Intervals of shares, and how many independent rows dependent ones are worth.
+
+use statrs::distribution::{ContinuousCDF, Normal};
+
+use crate::{bootstrap::Groups, calibration::Interval};
+
+/// Returns Wilson's score interval of a share of `successes` in `n`, without continuity correction, as
+/// `proportion_confint(method="wilson")` of statsmodels does. `n` need not be whole. For `n` of 0 it is
+/// \[0, 1\].
+///
+/// ```
+/// use knowledgepulse_calibrate::wilson;
+///
+/// let interval = wilson(8.0, 10.0, 0.95);
+/// assert!((interval.low - 0.4901624).abs() < 1e-6 && (interval.high - 0.9433178).abs() < 1e-6);
+/// ```
+pub fn wilson(successes: f64, n: f64, level: f64) -> Interval {
+    if n <= 0.0 || n.is_nan() || level.is_nan() {
+        return Interval { low: 0.0, high: 1.0 };
+    }
+    let z = Normal::standard().inverse_cdf(0.5 + level.clamp(0.0, 1.0) / 2.0);
+    let share = (successes / n).clamp(0.0, 1.0);
+    let centre = share + z * z / (2.0 * n);
+    let half = z * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt();
+    let scale = 1.0 + z * z / n;
+    Interval {
+        low: if share == 0.0 { 0.0 } else { ((centre - half) / scale).clamp(0.0, 1.0) },
+        high: if share == 1.0 { 1.0 } else { ((centre + half) / scale).clamp(0.0, 1.0) },
+    }
+}
+
+/// Returns how alike the labels of a group are: the intraclass correlation by analysis of variance, in
+/// \[0, 1\]. 0 where no group has two rows, or there is only one group.
+pub(crate) fn intraclass_correlation(labels: &[bool], groups: &Groups) -> f64 {
+    let mut sums = vec![(0.0, 0.0); groups.count()];
+    for (label, group) in labels.iter().zip(groups.of()) {
+        let (n, positives) = &mut sums[*group as usize];
+        *n += 1.0;
+        *positives += f64::from(u8::from(*label));
+    }
+    let rows = labels.len() as f64;
+    let count = groups.count() as f64;
+    if count < 2.0 || rows <= count {
+        return 0.0;
+    }
+    let mean = sums.iter().map(|(_, positives)| positives).sum::<f64>() / rows;
+    let squares = sums.iter().map(|(n, _)| n * n).sum::<f64>();
+    let size = (rows - squares / rows) / (count - 1.0);
+    let between = sums.iter().map(|(n, p)| n * (p / n - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    let within = sums.iter().map(|(n, p)| p * (1.0 - p / n)).sum::<f64>() / (rows - count);
+    let total = between + (size - 1.0) * within;
+    if total > 0.0 { ((between - within) / total).clamp(0.0, 1.0) } else { 0.0 }
+}
+
+/// How many independent rows a growing set of rows is worth: their number over Kish's design effect,
+/// `1 + (m - 1) * correlation`, where `m` is the mean size of the group of a row.
+pub(crate) struct EffectiveSize {
+    correlation: f64,
+    sizes: Vec<u32>,
+    rows: f64,
+    squares: f64,
+}
+
+impl EffectiveSize {
+    pub(crate) fn new(correlation: f64, groups: &Groups) -> Self {
+        Self { correlation, sizes: vec![0; groups.count()], rows: 0.0, squares: 0.0 }
+    }
+
+    pub(crate) fn add(&mut self, group: u32) {
+        let size = &mut self.sizes[group as usize];
+        self.squares += f64::from(2 * *size + 1);
+        *size += 1;
+        self.rows += 1.0;
+    }
+
+    pub(crate) fn get(&self) -> f64 {
+        if self.rows == 0.0 {
+            return 0.0;
+        }
+        self.rows / (1.0 + (self.squares / self.rows - 1.0) * self.correlation)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wilson_stays_within_0_and_1() {
+        for (successes, n) in [(0.0, 5.0), (5.0, 5.0), (1.5, 2.5), (0.0, 0.0), (0.0, 1e-9)] {
+            let Interval { low, high } = wilson(successes, n, 0.95);
+            assert!((0.0..=1.0).contains(&low) && low <= high && high <= 1.0, "{successes}/{n}");
+        }
+        assert_eq!(wilson(0.0, 5.0, 0.95).low, 0.0);
+        assert_eq!(wilson(5.0, 5.0, 0.95).high, 1.0);
+    }
+
+    #[test]
+    fn effective_size_counts_rows_of_like_groups_once() {
+        let names = ["a", "a", "a", "b", "b", "b", "c", "c", "c"];
+        let groups = Groups::new(names.iter().map(|name| Some(*name)));
+        let alike = [true, true, true, false, false, false, true, true, true];
+        let mixed = [true, false, true, false, true, false, true, false, true];
+        assert_eq!(intraclass_correlation(&alike, &groups), 1.0);
+        assert_eq!(intraclass_correlation(&mixed, &groups), 0.0);
+        for (correlation, expected) in [(1.0, 3.0), (0.0, 9.0), (0.5, 4.5)] {
+            let mut size = EffectiveSize::new(correlation, &groups);
+            groups.of().iter().for_each(|group| size.add(*group));
+            assert_eq!(size.get(), expected);
+        }
+    }
+}

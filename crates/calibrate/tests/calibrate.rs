@@ -1,0 +1,431 @@
+//! Rows in, calibration out: errors, cold start, leakage, refusals, warnings.
+
+use knowledgepulse_calibrate::{
+    Calibration, Error, Options, Row, Target, calibrate,
+    calibration::{Dimension, FitResult, WarningCode},
+};
+use knowledgepulse_scoring::{Profiles, dimensions::Dimensions};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+/// What makes other rows of those that fit.
+type Change = fn(usize, &mut Row);
+
+/// A row that fits, whose values vary with its number.
+fn row(number: usize) -> Row {
+    let vary = |prime: usize| (number * prime % 101) as f64 / 101.0;
+    let success = !number.is_multiple_of(3);
+    let confidence = 0.5 + vary(13) / 2.0;
+    let novelty = 0.05 + 0.9 * vary(37);
+    let mut row = Row {
+        id: Some(format!("t{number}")),
+        group: Some(format!("g{}", number / 4)),
+        domain: if number.is_multiple_of(5) { "code" } else { "finance" }.to_owned(),
+        created_at: String::new(),
+        score: 0.0,
+        dimensions: Dimensions {
+            complexity: vary(7),
+            novelty,
+            tool_diversity: vary(53),
+            outcome_confidence: confidence * if success { 1.0 } else { 0.3 },
+        },
+        overrides: Vec::new(),
+        nearest: None,
+        similarity: Some(1.0 - novelty),
+        novelty_source: "cache".to_owned(),
+        success,
+        confidence,
+        objective: None,
+        tokens: Some(100),
+        is_cut: false,
+        precision: Some("exact".to_owned()),
+        model: Some("m".to_owned()),
+        version: "0.1.0".to_owned(),
+        label: Some(number.is_multiple_of(2)),
+    };
+    row.score = scored(&row);
+    row
+}
+
+fn scored(row: &Row) -> f64 {
+    row.score_by(&Profiles::default().for_domain(&row.domain).weights).unwrap()
+}
+
+fn rows(n: usize, change: impl Fn(usize, &mut Row)) -> Vec<Row> {
+    let changed = |number| {
+        let mut row = row(number);
+        change(number, &mut row);
+        row
+    };
+    (1..=n).map(changed).collect()
+}
+
+fn quick() -> Options {
+    Options { replicates: 100, ..Options::default() }
+}
+
+fn codes(found: &Calibration) -> Vec<WarningCode> {
+    found.warnings.iter().map(|warning| warning.code).collect()
+}
+
+fn parts(error: &Error) -> (&str, Option<usize>, Option<&str>, &str, &str) {
+    (error.code(), error.row(), error.path(), error.expected(), error.found())
+}
+
+#[test]
+fn row_is_read_as_it_is_written() {
+    let original = row(3);
+    let json = serde_json::to_string(&original).unwrap();
+    assert!(json.contains(r#""noveltySource":"cache""#) && json.contains(r#""isCut":false"#));
+    let read = Row::from_json(&json, 1).unwrap();
+    assert_eq!(
+        (read.id, read.label, read.success),
+        (original.id, original.label, original.success)
+    );
+}
+
+#[test]
+fn rows_are_read_with_the_line_of_an_error() {
+    let good = serde_json::to_value(row(1)).unwrap();
+    let with = |path: &str, value: Value| {
+        let mut changed = good.clone();
+        *changed.pointer_mut(path).unwrap() = value;
+        changed.to_string()
+    };
+    let mut without = good.clone();
+    without["dimensions"].as_object_mut().unwrap().remove("novelty");
+    for (line, path, expected, found) in [
+        (with("/score", json!("high")), Some("score"), "a number", "string \"high\""),
+        (with("/score", json!(1.5)), Some("score"), "a number in [0, 1]", "1.5"),
+        (
+            with("/dimensions/novelty", json!(-0.1)),
+            Some("dimensions.novelty"),
+            "a number in [0, 1]",
+            "-0.1",
+        ),
+        (with("/dimensions/novelty", json!(null)), Some("dimensions.novelty"), "a number", "null"),
+        (with("/similarity", json!(1.1)), Some("similarity"), "a number in [-1, 1] or null", "1.1"),
+        (with("/success", json!(1)), Some("success"), "a boolean", "integer `1`"),
+        (with("/tokens", json!(-1)), Some("tokens"), "a whole number, 0 or more", "integer `-1`"),
+        (
+            with("/overrides", json!(["none"])),
+            Some("overrides"),
+            "one of single-thought, error-recovery, low-tool-diversity",
+            "\"none\"",
+        ),
+        (without.to_string(), Some("dimensions.novelty"), "a value", "nothing"),
+        ("[]".to_owned(), None, "", ""),
+        ("{".to_owned(), None, "JSON", "EOF while parsing an object"),
+        (format!("{good} x"), None, "JSON", "trailing characters"),
+    ] {
+        let error = Row::from_json_lines(&format!("{good}\n\n{line}\n")).unwrap_err();
+        assert_eq!(
+            (error.code(), error.row(), error.path()),
+            ("INVALID_ROW", Some(3), path),
+            "{line}"
+        );
+        if !expected.is_empty() {
+            assert_eq!((error.expected(), error.found()), (expected, found), "{line}");
+        }
+        assert!(error.to_string().starts_with("row 3: "), "{error}");
+    }
+}
+
+#[test]
+fn calibrate_refuses_what_does_not_fit() {
+    let options = |change: &dyn Fn(&mut Options)| {
+        let mut options = quick();
+        change(&mut options);
+        options
+    };
+    let target = |target| options(&move |options| options.target = Some(target));
+    let good = rows(50, |_, _| ());
+    for (rows, options, expected) in [
+        (vec![], quick(), ("NO_ROWS", None, None, "rows", "none")),
+        (
+            rows(20, |_, row| row.similarity = None),
+            quick(),
+            (
+                "NO_ROWS",
+                None,
+                None,
+                "a row after the first 2 that was compared with an earlier trace",
+                "none among 20",
+            ),
+        ),
+        (
+            rows(3, |number, row| row.confidence = if number == 2 { f64::NAN } else { 1.0 }),
+            quick(),
+            ("INVALID_ROW", Some(2), Some("confidence"), "a number in [0, 1]", "NaN"),
+        ),
+        (
+            good.clone(),
+            options(&|options| options.level = 1.0),
+            ("INVALID_OPTION", None, Some("level"), "a number in [0.5, 0.999]", "1"),
+        ),
+        (
+            good.clone(),
+            options(&|options| options.replicates = 1),
+            ("INVALID_OPTION", None, Some("replicates"), "a whole number from 100 to 10000", "1"),
+        ),
+        (
+            good.clone(),
+            target(Target::Share(0.0)),
+            ("INVALID_OPTION", None, Some("target.share"), "a number in (0, 1]", "0"),
+        ),
+        (
+            good.clone(),
+            target(Target::Threshold(-1.0)),
+            ("INVALID_OPTION", None, Some("target.threshold"), "a number in [0, 1]", "-1"),
+        ),
+        (
+            good.clone(),
+            target(Target::Precision(f64::NAN)),
+            ("INVALID_OPTION", None, Some("target.precision"), "a number in (0, 1)", "NaN"),
+        ),
+        (
+            rows(50, |_, row| row.label = None),
+            target(Target::Precision(0.9)),
+            ("NO_LABELS", None, Some("target.precision"), "rows with labels", "none"),
+        ),
+        (
+            rows(50, |_, row| row.label = None),
+            options(&|options| options.fit = true),
+            ("NO_LABELS", None, Some("fit"), "rows with labels", "none"),
+        ),
+    ] {
+        assert_eq!(parts(&calibrate(&rows, &options).unwrap_err()), expected);
+    }
+}
+
+#[test]
+fn calibration_repeats_and_survives_json() {
+    let rows = rows(400, |_, _| ());
+    let options = Options { fit: true, target: Some(Target::Share(0.2)), ..quick() };
+    let found = calibrate(&rows, &options).unwrap();
+    assert_eq!(found, calibrate(&rows, &options).unwrap());
+    let json = serde_json::to_value(&found).unwrap();
+    assert_eq!(json["fits"][0]["result"]["outcome"], "no-better-than-current");
+    assert_eq!(json["overall"]["dimensions"][2]["dimension"], "toolDiversity");
+    // Whatever JSON has no number for would be null, and not be read as one.
+    let read: Calibration = serde_json::from_value(json).unwrap();
+    assert_eq!(read.rows, found.rows);
+    assert_eq!(read.labels.unwrap().roc.len(), found.labels.unwrap().roc.len());
+}
+
+#[test]
+fn cold_start_is_excluded_and_counted() {
+    let cold = |number: usize, row: &mut Row| {
+        if number == 1 || number == 50 {
+            row.similarity = None;
+            row.novelty_source = "empty-cache".to_owned();
+        }
+    };
+    for (n, first, expected) in [
+        (200, None, (189, 2, 9, 10)),
+        (60, None, (53, 2, 5, 6)),
+        (60, Some(0), (58, 2, 0, 0)),
+        (60, Some(30), (29, 2, 29, 30)),
+        (9, None, (8, 1, 0, 0)),
+    ] {
+        let found = calibrate(&rows(n, cold), &Options { first, ..quick() }).unwrap();
+        let counts = found.rows;
+        assert_eq!(
+            (counts.used, counts.uncompared, counts.first, counts.first_limit),
+            expected,
+            "{n} {first:?}"
+        );
+        assert_eq!((found.overall.n, found.overall.excluded), (expected.0, n - expected.0));
+        let of_domains = |part: fn(&knowledgepulse_calibrate::calibration::Summary) -> usize| {
+            found.domains.iter().map(|domain| part(&domain.summary)).sum::<usize>()
+        };
+        assert_eq!(
+            (of_domains(|of| of.n), of_domains(|of| of.excluded)),
+            (expected.0, n - expected.0)
+        );
+    }
+    // A memory that was there before: nothing is cold.
+    assert_eq!(calibrate(&rows(200, |_, _| ()), &quick()).unwrap().rows.used, 200);
+}
+
+#[test]
+fn labels_that_are_success_are_left_out_of_the_fit() {
+    let leaking = rows(400, |number, row| {
+        row.domain = "medical".to_owned();
+        row.overrides =
+            if row.success && number % 7 == 0 { vec!["error-recovery".to_owned()] } else { vec![] };
+        row.score = scored(row);
+        row.label = Some(row.success != (number % 50 == 0));
+    });
+    let options = Options { fit: true, ..quick() };
+    let found = calibrate(&leaking, &options).unwrap();
+    let labels = found.labels.as_ref().unwrap();
+    assert!(labels.leakage.is_leak && labels.leakage.agreement == 0.98);
+    let without = labels.leakage.auc_without_outcome.unwrap();
+    assert!(labels.auc.value > 0.8 && without.value < 0.6, "{:?} {without:?}", labels.auc);
+    assert!(codes(&found).contains(&WarningCode::LabelIsSuccess));
+    let fit = &found.fits[0];
+    assert!(fit.without_outcome && fit.profile == "medical");
+    assert!((fit.current.complexity - 0.15 / 0.45).abs() < 1e-12);
+    let FitResult::NoBetterThanCurrent(fitted) = &fit.result else { panic!("{:?}", fit.result) };
+    assert_eq!((fitted.weights.outcome_confidence, fitted.best.outcome_confidence), (0.0, 0.0));
+}
+
+#[test]
+fn fit_takes_the_rows_of_a_profile_together_and_refuses_few() {
+    let found = calibrate(
+        &rows(400, |number, row| {
+            row.domain = ["finance", "airline", "shop", "code"][number % 4].to_owned();
+            row.score = scored(row);
+            if row.domain == "code" {
+                row.label = Some(number % 64 == 3);
+            }
+        }),
+        &Options { fit: true, ..quick() },
+    )
+    .unwrap();
+    let served: Vec<_> =
+        found.fits.iter().map(|fit| (&*fit.profile, fit.domains.len(), fit.n)).collect();
+    assert_eq!(served, [("default", 2, 200), ("code", 1, 100), ("finance", 1, 100)]);
+    let FitResult::Refused(refusal) = &found.fits[1].result else { panic!() };
+    assert_eq!(refusal.expected, "30 rows or more of each label, in 10 groups or more");
+    assert_eq!(refusal.found, "7 positive and 93 negative in 100 groups");
+}
+
+#[test]
+fn warnings_name_what_is_doubtful() {
+    assert_eq!(codes(&calibrate(&rows(400, |_, _| ()), &quick()).unwrap()), []);
+    let cases: [(&str, Change, &[WarningCode]); 11] = [
+        ("one class", |_, row| row.label = Some(true), &[WarningCode::OneClass]),
+        ("few", |number, row| row.label = Some(number < 20), &[WarningCode::FewLabels]),
+        ("confidence", |_, row| row.confidence = 0.9, &[WarningCode::ConstantConfidence]),
+        ("ids", |_, row| row.id = Some("a".to_owned()), &[WarningCode::DuplicateIds]),
+        (
+            "texts",
+            |number, row| row.similarity = Some(if number == 9 { 1.0 } else { 0.5 }),
+            &[WarningCode::DuplicateTexts],
+        ),
+        (
+            "domain",
+            |_, row| {
+                row.domain = "code".to_owned();
+                row.score = scored(row);
+            },
+            &[WarningCode::OneDomain],
+        ),
+        (
+            "groups",
+            |number, row| row.group = Some(format!("{}", number % 19)),
+            &[WarningCode::FewGroups],
+        ),
+        ("no groups", |_, row| row.group = None, &[WarningCode::NoGroups]),
+        ("cut", |number, row| row.is_cut = number % 10 == 0, &[WarningCode::CutTexts]),
+        (
+            "sources",
+            |number, row| row.precision = Some(format!("{}", number % 2)),
+            &[WarningCode::MixedSources],
+        ),
+        (
+            "degraded and others",
+            |number, row| {
+                row.score = 0.5;
+                if number % 4 == 0 {
+                    row.similarity = None;
+                    row.novelty_source = "no-embedder".to_owned();
+                }
+            },
+            &[WarningCode::OtherProfiles, WarningCode::Degraded],
+        ),
+    ];
+    for (what, change, expected) in cases {
+        assert_eq!(codes(&calibrate(&rows(400, change), &quick()).unwrap()), expected, "{what}");
+    }
+}
+
+#[test]
+fn constant_dimensions_are_named_by_domain() {
+    let found = calibrate(
+        &rows(100, |_, row| {
+            if row.domain == "code" {
+                row.dimensions.tool_diversity = 0.25;
+            }
+        }),
+        &quick(),
+    )
+    .unwrap();
+    assert!(found.overall.constant_dimensions.is_empty());
+    let constant: Vec<_> = found
+        .domains
+        .iter()
+        .map(|domain| (&*domain.domain, &domain.summary.constant_dimensions[..]))
+        .collect();
+    assert_eq!(constant, [("finance", &[][..]), ("code", &[Dimension::ToolDiversity][..])]);
+}
+
+#[test]
+fn one_row_and_equal_rows_are_described() {
+    for n in [1, 2, 40] {
+        let same = rows(n, |_, row| *row = self::row(1));
+        let target = Some(Target::Share(0.1));
+        let found = calibrate(&same, &Options { target, fit: true, ..quick() }).unwrap();
+        let threshold = found.threshold.unwrap();
+        assert_eq!((threshold.accepted, threshold.tied, threshold.interval), (n, n, None));
+        assert!(found.labels.is_none());
+        assert_eq!(found.overall.score.unwrap().histogram.iter().sum::<usize>(), n);
+    }
+}
+
+/// Rows of few values, so that ties, constants and empty classes are common.
+fn any_rows() -> impl Strategy<Value = Vec<Row>> {
+    let value = || prop::sample::select(vec![0.0, 0.1, 0.5, 0.5, 1.0, f64::MIN_POSITIVE]);
+    let one = (value(), value(), value(), any::<[bool; 3]>(), 0..4_usize, any::<Option<bool>>());
+    prop::collection::vec(one, 0..90).prop_map(|all| {
+        let rows = all.into_iter().enumerate();
+        let rows = rows.map(|(number, (score, novelty, tools, flags, group, label))| {
+            let mut row = row(number);
+            row.score = score;
+            row.dimensions.novelty = novelty;
+            row.dimensions.tool_diversity = tools;
+            row.similarity = Some(1.0 - novelty).filter(|_| flags[0] || number.is_multiple_of(2));
+            row.group = [None, Some("a".to_owned()), row.group.clone()][group.min(2)].clone();
+            row.overrides = if flags[1] { vec!["error-recovery".to_owned()] } else { vec![] };
+            row.domain = if flags[2] { "code" } else { "" }.to_owned();
+            row.label = label;
+            row
+        });
+        rows.collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn calibrate_gives_numbers_or_an_error_for_any_rows(
+        rows in any_rows(),
+        target in prop::sample::select(vec![
+            None,
+            Some(Target::Threshold(0.5)),
+            Some(Target::Share(0.3)),
+            Some(Target::Share(1.0)),
+            Some(Target::Precision(0.5)),
+        ]),
+        fit in any::<bool>(),
+        first in prop::option::of(0..20_usize),
+    ) {
+        match calibrate(&rows, &Options { target, fit, first, ..quick() }) {
+            Err(error) => prop_assert!(["NO_ROWS", "NO_LABELS"].contains(&error.code())),
+            Ok(found) => {
+                let read = serde_json::from_str::<Calibration>(&serde_json::to_string(&found).unwrap());
+                prop_assert!(read.is_ok(), "{:?}", read);
+                let counts = found.rows;
+                prop_assert_eq!(counts.used + counts.uncompared + counts.first, counts.total);
+                if let Some(threshold) = found.threshold {
+                    let used = rows.iter().skip(counts.first_limit).filter(|row| row.is_compared());
+                    let accepts = |row: &&Row| threshold.value.is_some_and(|value| row.score >= value);
+                    prop_assert_eq!(used.filter(accepts).count(), threshold.accepted);
+                }
+            }
+        }
+    }
+}

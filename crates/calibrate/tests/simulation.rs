@@ -1,0 +1,271 @@
+//! Simulated labels: what the fit and the intervals find of a truth that is known.
+//!
+//! The whole, with its figures:
+//! `cargo test --release -p knowledgepulse-calibrate --test simulation -- --ignored --nocapture`
+
+use std::io::{Write, stdout};
+
+use knowledgepulse_calibrate::{
+    Options, Row, Target, auc, calibrate,
+    calibration::{Estimate, FitResult, Fitted},
+};
+use knowledgepulse_scoring::{dimensions::Dimensions, weights::Weights};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+const TRACES: usize = 2000;
+
+/// The method was chosen by what it made of seeds below this one.
+const FIRST_SEED: u64 = 5000;
+
+/// The built-in profiles that labels are made from. The rows are of a domain with the default profile.
+const TRUTHS: [(&str, [f64; 4]); 3] = [
+    ("finance", [0.20, 0.25, 0.10, 0.45]),
+    ("code", [0.20, 0.30, 0.30, 0.20]),
+    ("medical", [0.15, 0.20, 0.10, 0.55]),
+];
+const CURRENT: [f64; 4] = [0.25, 0.35, 0.15, 0.25];
+
+/// By how much the log-odds of a positive label rise with one unit of score: clear labels, whose AUC is
+/// about 0.9, and noisy ones, whose AUC is about 0.73.
+const CLEAR: f64 = 14.0;
+const NOISY: f64 = 6.0;
+
+fn weights([c, n, d, o]: [f64; 4]) -> Weights {
+    Weights { complexity: c, novelty: n, tool_diversity: d, outcome_confidence: o }
+}
+
+/// How rows get their labels.
+#[derive(Clone, Copy)]
+enum Labels {
+    /// The higher the score by these weights, the likelier a positive one; how much, the slope says.
+    By(Weights, f64),
+    Random,
+}
+
+/// A standard normal number.
+fn normal(random: &mut ChaCha8Rng) -> f64 {
+    let (a, b): (f64, f64) = (random.random(), random.random());
+    (-2.0 * (1.0 - a).ln()).sqrt() * (std::f64::consts::TAU * b).cos()
+}
+
+/// Makes rows like those of agents' runs: a task is a group of some runs, which are alike in what they
+/// need, how new they are, and how they are judged.
+fn simulate(seed: u64, n: usize, labels: Labels) -> Vec<Row> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut rows = Vec::with_capacity(n);
+    for group in 0.. {
+        let (judged, familiar, demand) =
+            (0.5 * normal(&mut random), 0.1 * normal(&mut random), random.random::<f64>());
+        for _ in 0..random.random_range(1..=8) {
+            if rows.len() == n {
+                return rows;
+            }
+            let steps = 1 + (demand * 20.0 + 8.0 * random.random::<f64>()) as usize;
+            let kinds = random.random_range(1..=4_usize).min(steps);
+            let recoveries = if random.random_bool(0.25) { random.random_range(1..=4) } else { 0 };
+            let tools = random.random_range(0..=6_usize).min(steps);
+            let success = random.random_bool(0.65);
+            let confidence = 0.5 + 0.5 * random.random::<f64>();
+            let novelty = (0.4 + familiar + 0.15 * normal(&mut random)).clamp(0.0, 1.0);
+            let recovery = if recoveries > 0 { 0.3 } else { 0.0 };
+            let dimensions = Dimensions {
+                complexity: (kinds as f64 / 8.0 + recovery + steps as f64 / 100.0).min(1.0),
+                novelty,
+                tool_diversity: (tools as f64 / steps as f64 * 3.0).min(1.0),
+                outcome_confidence: confidence * if success { 1.0 } else { 0.3 },
+            };
+            let fired = [
+                ("single-thought", steps == 1),
+                ("error-recovery", recoveries > 2 && success),
+                ("low-tool-diversity", tools == 1),
+            ];
+            let fired = fired.into_iter().filter(|(_, fires)| *fires);
+            let mut row = Row {
+                id: Some(format!("{seed}:{}", rows.len())),
+                group: Some(format!("task {group}")),
+                domain: "airline".to_owned(),
+                created_at: String::new(),
+                score: 0.0,
+                dimensions,
+                overrides: fired.map(|(name, _)| name.to_owned()).collect(),
+                nearest: None,
+                similarity: Some(1.0 - novelty),
+                novelty_source: "cache".to_owned(),
+                success,
+                confidence,
+                objective: None,
+                tokens: None,
+                is_cut: false,
+                precision: None,
+                model: None,
+                version: String::new(),
+                label: None,
+            };
+            row.score = row.score_by(&weights(CURRENT)).unwrap();
+            row.label = Some(match labels {
+                Labels::By(truth, slope) => {
+                    let odds = slope * (row.score_by(&truth).unwrap() - 0.5) + judged;
+                    random.random_bool(1.0 / (1.0 + (-odds).exp()))
+                }
+                Labels::Random => random.random_bool(0.5),
+            });
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+/// The AUC of weights on rows.
+fn auc_by(rows: &[Row], weights: &Weights) -> f64 {
+    let scores: Vec<f64> = rows.iter().map(|row| row.score_by(weights).unwrap()).collect();
+    let labels: Vec<bool> = rows.iter().map(|row| row.label.unwrap()).collect();
+    auc(&scores, &labels).unwrap()
+}
+
+/// Fits the only profile that serves the rows. Returns whether it is better than the current one.
+fn fit(rows: &[Row]) -> (bool, Fitted) {
+    let options = Options { fit: true, ..Options::default() };
+    match calibrate(rows, &options).unwrap().fits.remove(0).result {
+        FitResult::Better(fitted) => (true, fitted),
+        FitResult::NoBetterThanCurrent(fitted) => (false, fitted),
+        FitResult::Refused(refusal) => panic!("{refusal:?}"),
+    }
+}
+
+fn contains(estimate: &Estimate, value: f64) -> bool {
+    estimate.interval.is_some_and(|interval| interval.low <= value && value <= interval.high)
+}
+
+/// What came of fits to labels by known weights.
+#[derive(Debug, Default)]
+struct Recovery {
+    /// Fits that are said to be better than the current weights.
+    better: usize,
+    /// Fits whose AUC on other rows is within 0.01 of that of the truth.
+    near: usize,
+    /// Intervals of the improvement that contain that of the truth; that of the fitted weights.
+    contain_truth: usize,
+    contain_fitted: usize,
+    /// How far the AUC of the fitted weights is below that of the truth: the mean, the worst.
+    mean_loss: f64,
+    worst_loss: f64,
+}
+
+fn recover(truth: Weights, slope: f64, repetitions: usize, population: &[Row]) -> Recovery {
+    let [of_truth, of_current] = [truth, weights(CURRENT)].map(|w| auc_by(population, &w));
+    let mut found = Recovery::default();
+    for seed in (FIRST_SEED..).take(repetitions) {
+        let (better, fitted) = fit(&simulate(seed, TRACES, Labels::By(truth, slope)));
+        let of_fitted = auc_by(population, &fitted.weights);
+        let loss = of_truth - of_fitted;
+        found.better += usize::from(better);
+        found.near += usize::from(loss.abs() <= 0.01);
+        found.contain_truth += usize::from(contains(&fitted.improvement, of_truth - of_current));
+        found.contain_fitted += usize::from(contains(&fitted.improvement, of_fitted - of_current));
+        found.mean_loss += loss / repetitions as f64;
+        found.worst_loss = found.worst_loss.max(loss);
+    }
+    let _ =
+        writeln!(stdout(), "AUC of the truth {of_truth:.4}, current {of_current:.4}: {found:?}");
+    found
+}
+
+#[test]
+fn fit_recovers_known_weights() {
+    let (_, truth) = TRUTHS[2];
+    let truth = weights(truth);
+    let population = simulate(1_000_000, 20_000, Labels::By(truth, CLEAR));
+    let found = recover(truth, CLEAR, 2, &population);
+    assert_eq!((found.better, found.near, found.contain_truth), (2, 2, 2));
+}
+
+#[test]
+#[ignore = "minutes"]
+fn fit_recovers_known_weights_in_100_repetitions() {
+    for ((name, truth), slope) in TRUTHS.into_iter().flat_map(|of| [(of, CLEAR), (of, NOISY)]) {
+        let _ = write!(stdout(), "{name}, slope {slope}: ");
+        let truth = weights(truth);
+        let population = simulate(1_000_000, 200_000, Labels::By(truth, slope));
+        let found = recover(truth, slope, 100, &population);
+        assert_eq!(found.near, 100, "{name}");
+        assert!(found.contain_truth >= 90 && found.contain_fitted >= 90, "{name}");
+    }
+}
+
+fn random_labels(repetitions: usize) -> usize {
+    let seeds = (FIRST_SEED..).take(repetitions);
+    seeds.filter(|seed| !fit(&simulate(*seed, TRACES, Labels::Random)).0).count()
+}
+
+#[test]
+fn fit_finds_nothing_in_random_labels() {
+    assert_eq!(random_labels(2), 2);
+}
+
+#[test]
+#[ignore = "minutes"]
+fn fit_finds_nothing_in_random_labels_in_100_repetitions() {
+    let found = random_labels(100);
+    let _ =
+        writeln!(stdout(), "random labels: no better than the current profile in {found} of 100");
+    assert!(found >= 95);
+}
+
+/// How often the rows above a threshold for a target precision, on other rows, have it.
+fn precision_holds(
+    target: f64,
+    n: usize,
+    repetitions: usize,
+    population: &[Row],
+) -> (usize, usize) {
+    let options = Options { target: Some(Target::Precision(target)), ..Options::default() };
+    let (mut found, mut holds) = (0, 0);
+    for seed in (FIRST_SEED..).take(repetitions) {
+        let rows = simulate(seed, n, Labels::By(weights(CURRENT), CLEAR));
+        let threshold = calibrate(&rows, &options).unwrap().threshold.unwrap();
+        let Some(value) = threshold.value else { continue };
+        let labels = population.iter().filter(|row| row.score >= value).map(|row| row.label);
+        let (mut accepted, mut positives) = (0, 0);
+        labels.for_each(|label| {
+            accepted += 1;
+            positives += usize::from(label == Some(true));
+        });
+        found += 1;
+        holds += usize::from(f64::from(positives as u32) >= target * f64::from(accepted));
+    }
+    (found, holds)
+}
+
+#[test]
+#[ignore = "minutes"]
+fn threshold_for_a_precision_has_it_on_other_rows() {
+    let population = simulate(1_000_000, 200_000, Labels::By(weights(CURRENT), CLEAR));
+    for (target, n) in [(0.8, 300), (0.8, 2000), (0.9, 2000)] {
+        let (found, holds) = precision_holds(target, n, 200, &population);
+        let _ = writeln!(stdout(), "precision {target} by {n} rows: {holds} of {found} hold");
+        assert!(holds as f64 >= 0.9 * found as f64);
+    }
+}
+
+/// How often intervals contain the values of all rows: those of the AUC and of the share at 0.5.
+#[test]
+#[ignore = "minutes"]
+fn intervals_contain_the_truth() {
+    let labels = Labels::By(weights(CURRENT), CLEAR);
+    let population = simulate(1_000_000, 200_000, labels);
+    let truth = auc_by(&population, &weights(CURRENT));
+    let accepted = population.iter().filter(|row| row.score >= 0.5).count();
+    let share = accepted as f64 / population.len() as f64;
+    let options = Options { target: Some(Target::Threshold(0.5)), ..Options::default() };
+    for n in [200, 2000] {
+        let (mut aucs, mut shares) = (0, 0);
+        for seed in (FIRST_SEED..).take(200) {
+            let found = calibrate(&simulate(seed, n, labels), &options).unwrap();
+            aucs += usize::from(contains(&found.labels.unwrap().auc, truth));
+            shares += usize::from(contains(&found.threshold.unwrap().share, share));
+        }
+        let _ = writeln!(stdout(), "{n} rows: AUC in {aucs}, share in {shares} of 200 intervals");
+        assert!(aucs >= 180 && shares >= 180);
+    }
+}

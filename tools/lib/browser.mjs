@@ -1,0 +1,90 @@
+/** A headless Chromium for tests. */
+import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { once } from "./cache.mjs";
+import { mirror, unpack } from "./debian.mjs";
+import { capture } from "./run.mjs";
+
+/** Debian's name and GNU's of the processors that Chromium runs on. */
+const PROCESSORS = {
+	x64: ["amd64", "x86_64"],
+	arm64: ["arm64", "aarch64"],
+};
+
+/** Where browsers are installed, as commands or paths. */
+const INSTALLED = {
+	linux: [
+		...["google-chrome", "google-chrome-stable"],
+		...["chromium", "chromium-browser"],
+	],
+	darwin: [
+		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+		"/Applications/Chromium.app/Contents/MacOS/Chromium",
+	],
+	win32: ["ProgramFiles", "ProgramFiles(x86)", "LOCALAPPDATA"]
+		.map((variable) => process.env[variable])
+		.filter(Boolean)
+		.map((folder) => join(folder, "Google/Chrome/Application/chrome.exe")),
+};
+
+/** Makes the browser find what is unpacked beside it, wherever that is, and no other fonts. */
+const wrapper = (triplet) => `#!/bin/sh
+root=$(cd "$(dirname "$0")" && pwd)
+# The system's own libraries come first: its C library must fit its loader.
+libraries=$root/usr/lib/${triplet}
+export LD_LIBRARY_PATH=/usr/lib/${triplet}:$libraries:$libraries/pulseaudio
+export FONTCONFIG_FILE=$root/fonts.conf XDG_CACHE_HOME=$root/cache
+exec "$root/usr/lib/chromium/chromium-headless-shell" "$@"
+`;
+
+const FONTS = `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+	<dir prefix="relative">usr/share/fonts</dir>
+	<cachedir prefix="xdg">fontconfig</cachedir>
+	<alias><family>sans-serif</family><prefer><family>DejaVu Sans</family></prefer></alias>
+	<alias><family>monospace</family><prefer><family>DejaVu Sans Mono</family></prefer></alias>
+</fontconfig>
+`;
+
+/** The name of this machine's release of Debian; undefined on other systems. */
+function release() {
+	const file = "/etc/os-release";
+	if (!existsSync(file)) return undefined;
+	const text = readFileSync(file, "utf8");
+	return /^ID=debian$/m.test(text)
+		? /^VERSION_CODENAME=(\w+)$/m.exec(text)?.[1]
+		: undefined;
+}
+
+/** Unpacks Debian's Chromium; null where there is none. */
+function unpacked() {
+	const [processor, machine] = PROCESSORS[process.arch] ?? [];
+	// Of another release, the libraries would not fit the system's.
+	const suite = release();
+	if (!processor || !suite || !mirror()) return null;
+	const folder = once(`chromium-${suite}-${processor}`, (target) => {
+		const packages = ["chromium-headless-shell", "fonts-dejavu-core"];
+		unpack({ suite, processor, packages }, target);
+		writeFileSync(join(target, "fonts.conf"), FONTS);
+		writeFileSync(join(target, "chromium"), wrapper(`${machine}-linux-gnu`));
+		chmodSync(join(target, "chromium"), 0o755);
+	});
+	return join(folder, "chromium");
+}
+
+function installed() {
+	const found = (name) =>
+		existsSync(name)
+			? name
+			: process.platform === "linux" && capture("which", [name])?.trim();
+	return INSTALLED[process.platform]?.map(found).find(Boolean) ?? null;
+}
+
+/**
+ * Returns the path of a browser: that in `KNOWLEDGEPULSE_BROWSER`; on Debian one of its packages,
+ * unpacked once into the cache folder; elsewhere an installed Chrome or Chromium. Null if there is
+ * none.
+ */
+export const browser = () =>
+	process.env.KNOWLEDGEPULSE_BROWSER || (unpacked() ?? installed());
