@@ -2,8 +2,14 @@
 import { resolve } from "node:path";
 import { execute, tail } from "../lib/process.mjs";
 import { expected } from "./expected.mjs";
-import { bundleForms, moduleForms, sdkForms, testForms } from "./forms.mjs";
-import { installers, npmInstaller } from "./installers.mjs";
+import {
+	bundleForms,
+	cliForms,
+	moduleForms,
+	sdkForms,
+	testForms,
+} from "./forms.mjs";
+import { cliInstallers, installers, npmInstaller } from "./installers.mjs";
 import { runtimes } from "./runtimes.mjs";
 import { sdkInstallers } from "./sdk.mjs";
 
@@ -53,6 +59,7 @@ function formCells(table, forms) {
 export const cells = [
 	...installerCells("installers", installers, [esModule, commonJs]),
 	...installerCells("sdk", sdkInstallers, sdkForms),
+	...installerCells("cli", cliInstallers, cliForms),
 	// The installers' rows have the first two forms.
 	...formCells("forms", moduleForms.slice(2)),
 	...formCells("tests", testForms),
@@ -72,8 +79,13 @@ function build({ key, command }, { folder, env }) {
 
 /** What is wrong with the output of a program that should print such results; null if nothing is. */
 export function judge(stdout, form = {}) {
-	const { lines, scores, tolerance } = { lines: 1, ...expected, ...form };
-	const results = stdout.trim().split("\n");
+	const { lines, scores, tolerance, read } = { lines: 1, ...expected, ...form };
+	let results;
+	try {
+		results = (read?.(stdout) ?? stdout).trim().split("\n");
+	} catch {
+		return `not rows: ${stdout}`;
+	}
 	if (results.length !== lines)
 		return `${results.length} lines of output, not ${lines}`;
 	for (const line of results) {

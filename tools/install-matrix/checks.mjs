@@ -3,7 +3,9 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { must } from "../lib/process.mjs";
 import { INSTALLED_LIMIT, LIFECYCLE, MAIN_LIMIT } from "../package/check.mjs";
-import { npmInstaller } from "./installers.mjs";
+import { judge } from "./cells.mjs";
+import { cliForms } from "./forms.mjs";
+import { cliInstallers, npmInstaller } from "./installers.mjs";
 import { checkQuiet } from "./quiet.mjs";
 import { oldestNode } from "./runtimes.mjs";
 import { sdkInstallers } from "./sdk.mjs";
@@ -131,11 +133,30 @@ async function checkReplacementWithoutModel(workspace) {
 	return `the SDK's scores are those of novelty 0.5: ${scores}`;
 }
 
+/** `npx` and its like, where nothing is installed. */
+async function checkExecution(workspace) {
+	for (const { name, what, execute, files } of cliInstallers) {
+		const id = `${name} executed`.replaceAll(/[ ,]+/g, "-");
+		const { stdout, stderr } = await must(
+			[...execute(`${what}@${workspace.version}`), "score", "traces.json"],
+			{
+				cwd: workspace.emptyProject(id, files?.(workspace.registry.url)),
+				env: workspace.environment(id),
+				seconds: 180,
+			},
+		);
+		const problem = judge(stdout, cliForms[0]);
+		if (problem) throw new Error(`${name}: ${problem}\n${stderr}`);
+	}
+	return `kp-score runs by ${cliInstallers.length} installers without being installed`;
+}
+
 export const checks = [
 	{ name: "no network in a cell", check: checkIsolation },
 	{ name: "lifecycle scripts", check: checkScripts },
 	{ name: "platform selection", check: checkSelection },
 	{ name: "size", check: checkSize },
+	{ name: "command line, not installed", check: checkExecution },
 	{ name: "quiet at run time", check: checkQuiet },
 	{ name: "SDK without transformers.js", check: checkReplacement },
 	{

@@ -5,11 +5,21 @@
  *
  * `limits` names the runtimes on which it cannot work, with the reason and the message that it fails
  * with; the failure is checked. `standalone` is a file that runs without a runtime, `elsewhere` starts
- * it outside of the project.
+ * it outside of the project. `read` makes a result of the output of a program that prints something else.
  */
 import { join } from "node:path";
 import { expected } from "./expected.mjs";
 import { bun, entryOf, here, tool, toolNode } from "./tools.mjs";
+
+/** The result in the rows of `kp-score score`. */
+export function readRows(stdout) {
+	const rows = stdout
+		.trim()
+		.split("\n")
+		.map((line) => JSON.parse(line));
+	const state = rows.every(({ model }) => model) ? "ready" : "off";
+	return JSON.stringify({ state, scores: rows.map(({ score }) => score) });
+}
 
 const EXTERNAL = "@knowledgepulse/scoring";
 
@@ -63,6 +73,16 @@ const bunCompile = (entry, out) => ({
 });
 
 const SERVER_RUNTIMES = ["Node 20", "Node 22", "Node 24", "Node 26", "Bun"];
+
+/** The program of the command line. */
+export const cliForms = [
+	{
+		name: "kp-score",
+		file: "kp-score.cjs",
+		read: readRows,
+		on: SERVER_RUNTIMES,
+	},
+];
 
 const bundle = (name, build, file) => ({
 	name,

@@ -1,5 +1,6 @@
 /**
- * What installs the package. Lifecycle scripts are off, because the package has to work without them.
+ * What installs the package, or `what` depends on it. Lifecycle scripts are off, because the package has
+ * to work without them. `execute` runs the program of a package that is not installed.
  * `files` are written into the empty project, `env` is added to the environment. `overriding` gives the
  * files of a project that has a manifest with `name` as `spec` among its dependencies, and in which others
  * that ask for `name` get it too; `installAll` installs that.
@@ -36,6 +37,7 @@ const yarn = (nodeLinker) => ({
 		}),
 	}),
 	install: (spec) => [...yarnCommand, "add", spec],
+	execute: (spec) => [...yarnCommand, "dlx", "--quiet", spec],
 	overriding: overridingIn("resolutions"),
 	installAll: [...yarnCommand, "install"],
 });
@@ -46,6 +48,7 @@ export const installers = [
 		version: versionOf("npm"),
 		layout: "node_modules",
 		install: (spec) => [...npm, "install", spec],
+		execute: (spec) => [...npm, "exec", "--yes", "--", spec],
 		// npm refuses an override that differs from what the project itself depends on.
 		overriding: (manifest, name) =>
 			overridingIn("overrides")(manifest, name, `$${name}`),
@@ -57,6 +60,7 @@ export const installers = [
 		layout: "node_modules",
 		files: () => ({ "pnpm-workspace.yaml": YOUNG }),
 		install: (spec) => [pnpm, "add", spec, "--ignore-scripts"],
+		execute: (spec) => [pnpm, "dlx", spec],
 		overriding: (manifest, name, spec) => ({
 			"package.json": json(manifest),
 			"pnpm-workspace.yaml": `${YOUNG}overrides:\n  "${name}": "${spec}"\n`,
@@ -70,9 +74,17 @@ export const installers = [
 		version: versionOf("@oven/bun-linux-x64-baseline"),
 		layout: "node_modules",
 		install: (spec) => [bun, "add", spec, "--ignore-scripts"],
+		execute: (spec) => [bun, "x", spec],
 		overriding: overridingIn("overrides"),
 		installAll: [bun, "install", "--ignore-scripts"],
 	},
 ];
 
 export const npmInstaller = installers[0];
+
+/** The installers, each with a project that has the command line. */
+export const cliInstallers = installers.map((installer) => ({
+	...installer,
+	name: `${installer.name}, command line`,
+	what: "@knowledgepulse/scoring-cli",
+}));

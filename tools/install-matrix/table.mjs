@@ -6,6 +6,7 @@ const MARKS = { ok: "ok", failed: "FAILED", cannot: "cannot" };
 const TITLES = {
 	installers: "installed by, program",
 	sdk: "the SDK over it, installed by, program",
+	cli: "the command line, installed by, program",
 	forms: "installed by npm",
 	tests: "under a test runner",
 	bundles: "bundled, package external",

@@ -135,7 +135,7 @@ export class Workspace {
 	}
 
 	async #install(installer) {
-		const { name, install, files, env } = installer;
+		const { name, install, files, env, what = PACKAGE } = installer;
 		const id = name.replaceAll(/[ ,]+/g, "-");
 		const folder = this.emptyProject(id, files?.(this.registry.url));
 		const options = {
@@ -143,10 +143,7 @@ export class Workspace {
 			env: this.environment(id, env),
 			seconds: 180,
 		};
-		const { seconds } = await must(
-			install(`${PACKAGE}@${this.version}`),
-			options,
-		);
+		const { seconds } = await must(install(`${what}@${this.version}`), options);
 		return { folder, id, seconds, env: options.env };
 	}
 

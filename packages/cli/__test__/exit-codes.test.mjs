@@ -1,0 +1,185 @@
+import assert from "node:assert/strict";
+import { chmodSync, existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { file, folder, kpScore, linesOf, traceOf } from "./support.mjs";
+
+file("one.jsonl", linesOf([traceOf(1)]));
+file("two.jsonl", linesOf([traceOf(1), traceOf(2)]));
+file(
+	"broken.jsonl",
+	`${linesOf([traceOf(1)])}{"no json\n${linesOf([traceOf(2)])}`,
+);
+file("empty.jsonl", "");
+file("blank.jsonl", "\n\n");
+file("unknown.json", '{"a":1}');
+file(
+	"utf8.jsonl",
+	Buffer.concat([
+		Buffer.from(linesOf([traceOf(1)])),
+		Buffer.from([0x22, 0xff, 0x0a]),
+	]),
+);
+file(
+	"messages.json",
+	JSON.stringify([
+		{ role: "user", content: "Hi" },
+		{ role: "assistant", content: "Hello" },
+	]),
+);
+file("profiles.json", '{"code":{"complexity":1}}');
+file("text.txt", "no JSON");
+file("labels.csv", "id,label\nt:1,maybe\n");
+mkdirSync(join(folder, "nothing"));
+
+const OFF = ["--embedder", "off"];
+
+for (const [code, args, pattern] of [
+	[0, ["--help"], /Exit codes/],
+	[0, ["--version"], /^\d/],
+	[0, ["help", "score"], /Examples/],
+	[0, ["score", "one.jsonl", ...OFF], /"t:1"/],
+	[0, ["score", "o*.jsonl", ...OFF], /"t:1"/],
+	[0, ["import", "one.jsonl"], /"t:1"/],
+	[0, ["import", "two.jsonl", "--dry-run"], /"traces":2/],
+	[0, ["compare", "one.jsonl", "two.jsonl", ...OFF], /"change":0/],
+	[0, ["doctor"], /"error":null/],
+	[
+		0,
+		["score", "messages.json", "--assume-success", "true", ...OFF],
+		/"score"/,
+	],
+	[2, [], /Usage/],
+	[2, ["scor", "one.jsonl"], /unknown command/],
+	[2, ["score"], /missing required argument/],
+	[2, ["score", "one.jsonl", "--treshold", "1"], /unknown option/],
+	[2, ["score", "one.jsonl", "--threshold", "2"], /number from 0 to 1/],
+	[2, ["score", "one.jsonl", "--threshold", ""], /number from 0 to 1/],
+	[2, ["score", "one.jsonl", "--from", "word"], /Allowed choices/],
+	[2, ["score", "one.jsonl", "--min-share", "1"], /needs --threshold/],
+	[
+		2,
+		["score", "one.jsonl", "--memory", "m", "--store", "sqlite:s"],
+		/exclude/,
+	],
+	[2, ["score", "one.jsonl", "--store", "redis://h"], /postgres/],
+	[2, ["score", "one.jsonl", "--profiles", "missing.json"], /missing\.json/],
+	[2, ["score", "one.jsonl", "--profiles", "text.txt"], /no JSON/],
+	[2, ["score", "one.jsonl", "--profiles", "profiles.json"], /profiles/],
+	[2, ["score", "one.jsonl", "--memory", "text.txt", ...OFF], /text\.txt/],
+	[2, ["score", "one.jsonl", "--emit-otel", "no/such/folder"], /cannot write/],
+	[2, ["score", "missing.jsonl"], /no such file/],
+	[2, ["score", "missing/*.jsonl"], /no file matches/],
+	[2, ["score", "nothing"], /no \.json/],
+	[2, ["score", "-", "-"], /only once/],
+	[2, ["score", "empty.jsonl", ...OFF], /expected a log/],
+	[2, ["score", "blank.jsonl", ...OFF], /expected a log/],
+	[2, ["score", "unknown.json", ...OFF], /known format|unknown/],
+	[2, ["score", "one.jsonl", "--from", "otel", ...OFF], /otel/],
+	[2, ["score", "broken.jsonl", ...OFF], /broken\.jsonl:2/],
+	[2, ["score", "broken.jsonl", "--errors", "collect", ...OFF], /"t:2"/],
+	[2, ["score", "utf8.jsonl", ...OFF], /UTF-8/],
+	[2, ["score", "messages.json", ...OFF], /--assume-success/],
+	[
+		2,
+		["explain", "one.jsonl", "--id", "t:9", ...OFF],
+		/no trace with the id t:9/,
+	],
+	[2, ["import", "one.jsonl", "--dry-run", "-o", "x"], /dry-run/],
+	[2, ["import", "one.jsonl", "-o", "nothing"], /directory/],
+	[2, ["compare", "one.jsonl"], /missing required/],
+	[2, ["compare", "-", "-"], /only once/],
+	[2, ["compare", "one.jsonl", "empty.jsonl", ...OFF], /empty/],
+	[
+		2,
+		["calibrate", "one.jsonl", "--target-share", "0.2", "--threshold", "0.5"],
+		/exclude each other/,
+	],
+	[
+		2,
+		["calibrate", "one.jsonl", "--rows", "r.jsonl", "--labels", "labels.csv"],
+		/expected 1 or 0/,
+	],
+	[
+		3,
+		["score", "two.jsonl", "--threshold", "1", "--min-share", "0.5", ...OFF],
+		/gate not met/,
+	],
+	[
+		0,
+		["score", "two.jsonl", "--threshold", "0.1", "--min-share", "1", ...OFF],
+		/"t:2"/,
+	],
+	[
+		2,
+		[
+			"score",
+			"broken.jsonl",
+			"--errors",
+			"collect",
+			"--threshold",
+			"1",
+			"--min-share",
+			"1",
+			...OFF,
+		],
+		/gate not met/,
+	],
+])
+	test(`kp-score ${args.join(" ")} ends with ${code}`, async () => {
+		const { stdout, stderr, ...end } = await kpScore(args);
+		assert.deepEqual(end, { code, signal: null }, stderr);
+		assert.match(stdout + stderr, pattern);
+		assert.doesNotMatch(stderr, /\n {4}at /, "a stack");
+	});
+
+test("kp-score ends with 4 if the embedder is unavailable", async () => {
+	const env = {
+		...process.env,
+		KNOWLEDGEPULSE_SCORING_MODEL_DIR: join(folder, "nothing"),
+	};
+	for (const args of [
+		["score", "one.jsonl"],
+		["doctor"],
+		["explain", "one.jsonl"],
+	]) {
+		const { code, stdout, stderr } = await kpScore(args, { env });
+		assert.equal(code, 4, stderr);
+		assert.doesNotMatch(stdout, /"score":/);
+	}
+	const { code } = await kpScore(["score", "one.jsonl", "--embedder", "auto"], {
+		env,
+	});
+	assert.equal(code, 0);
+});
+
+test("kp-score compare ends with 3 after a change larger than --max-change", async () => {
+	file("changed.jsonl", linesOf([traceOf(1, { confidence: 0.1 })]));
+	const args = [
+		"compare",
+		"one.jsonl",
+		"changed.jsonl",
+		"--max-change",
+		"0.01",
+		...OFF,
+	];
+	const { code, stdout, stderr } = await kpScore(args);
+	assert.equal(code, 3);
+	assert.match(stderr, /gate not met/);
+	assert.ok(JSON.parse(stdout).change < -0.1);
+});
+
+test("kp-score says which file cannot be read", async (t) => {
+	const path = file("secret.jsonl", linesOf([traceOf(1)]));
+	chmodSync(path, 0);
+	if (process.getuid?.() === 0) {
+		// Everything can be read by root but the memory of a process.
+		if (!existsSync("/proc/self/mem")) return t.skip("no /proc");
+		const { code, stderr } = await kpScore(["score", "/proc/self/mem", ...OFF]);
+		assert.equal(code, 2, stderr);
+		return;
+	}
+	const { code, stderr } = await kpScore(["score", path, ...OFF]);
+	assert.equal(code, 2);
+	assert.match(stderr, /secret/);
+});

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { importTraces } from "@knowledgepulse/scoring";
+import { kpScore } from "./support.mjs";
+
+const COMMANDS = [
+	"score",
+	"explain",
+	"import",
+	"compare",
+	"calibrate",
+	"doctor",
+];
+
+const manual = readFileSync(
+	new URL("../../../docs/cli.md", import.meta.url),
+	"utf8",
+);
+
+/** The options of a command: `[short, long]`. */
+const optionsIn = (help) =>
+	[...help.matchAll(/^ {2}(?:(-\w), )?(--[\w-]+)/gm)]
+		.map(([, short, long]) => [short, long])
+		.filter(([, long]) => long !== "--help");
+
+for (const command of COMMANDS)
+	test(`kp-score ${command} --help has an example for every option, and docs/cli.md a row`, async () => {
+		const { code, stdout } = await kpScore([command, "--help"]);
+		assert.equal(code, 0);
+		const [described, examples] = stdout.split("\nExamples:\n");
+		const options = optionsIn(described);
+		assert.ok(options.length > 1);
+		for (const names of options)
+			assert.ok(
+				names.some(
+					(name) => name && new RegExp(`${name}( |$)`, "m").test(examples),
+				),
+				`${names.join(", ")} has no example`,
+			);
+		for (const [, long] of options)
+			assert.match(
+				manual,
+				new RegExp(`^\\| .*\`${long}( |\`).*\\|`, "m"),
+				long,
+			);
+	});
+
+test("kp-score --from takes the formats of importTraces", async () => {
+	const { stdout } = await kpScore(["import", "--help"]);
+	const [, formats] = /^Formats: (.*)\.$/m.exec(stdout);
+	assert.throws(
+		() => importTraces([], { format: "none" }),
+		({ message }) => {
+			const known = [...message.matchAll(/"([^"]+)"/g)].map(([, name]) => name);
+			assert.deepEqual([...formats.split(", "), "none"].sort(), known.sort());
+			return true;
+		},
+	);
+});

@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import {
+	endOf,
+	file,
+	folder,
+	kpScore,
+	linesOf,
+	parsed,
+	shell,
+	start,
+	traceOf,
+} from "./support.mjs";
+
+const MANY = 20_000;
+const many = Array.from({ length: MANY }, (_, n) => traceOf(n));
+file("many.jsonl", linesOf(many));
+
+test("kp-score ends quietly if the reader of a pipe has enough", async () => {
+	const { stdout, stderr } = await shell(
+		'kp-score score many.jsonl --embedder off | head -1; echo "$PIPESTATUS"',
+	);
+	const [row, status] = stdout.trim().split("\n");
+	assert.equal(JSON.parse(row).id, "t:0");
+	assert.equal(status, "0");
+	assert.equal(stderr, "");
+});
+
+test("kp-score finishes what a gate needs when nobody reads", async () => {
+	const { stdout, stderr } = await shell(
+		'kp-score score many.jsonl --embedder off --threshold 1 --min-share 1 | head -1 > /dev/null; echo "$PIPESTATUS"',
+	);
+	assert.equal(stdout, "3\n");
+	assert.match(stderr, /20,000 traces/);
+});
+
+test("kp-score writes all of a long output to a slow reader", async () => {
+	const { stdout } = await shell(
+		"kp-score score many.jsonl --embedder off -q | (sleep 1; cat) | wc -l",
+	);
+	assert.equal(stdout.trim(), String(MANY));
+});
+
+test("kp-score reads standard input", async () => {
+	const { stdout, code } = await kpScore(["score", "-", "--embedder", "off"], {
+		input: linesOf(many.slice(0, 3)),
+	});
+	assert.equal(code, 0);
+	assert.deepEqual(
+		parsed(stdout).map(({ id, source }) => [id, source]),
+		[
+			["t:0", { name: "stdin", line: 1 }],
+			["t:1", { name: "stdin", line: 2 }],
+			["t:2", { name: "stdin", line: 3 }],
+		],
+	);
+});
+
+test("kp-score ends with 1 if the disk of the output is full", async (t) => {
+	if (!existsSync("/dev/full")) return t.skip("no /dev/full");
+	const { stdout, stderr } = await shell(
+		"kp-score score many.jsonl --embedder off > /dev/full; echo $?",
+	);
+	assert.equal(stdout, "1\n");
+	assert.match(stderr, /^error: cannot write to standard output: .*ENOSPC/);
+});
+
+test("kp-score leaves no half file on a full disk", async (t) => {
+	const mount = join(folder, "small");
+	mkdirSync(mount);
+	const args = ["-t", "tmpfs", "-o", "size=64k", "tmpfs", mount];
+	if (spawnSync("mount", args).status !== 0) return t.skip("cannot mount");
+	try {
+		for (const rest of [
+			["import", "many.jsonl", "-o", join(mount, "out")],
+			[
+				"score",
+				"many.jsonl",
+				"--embedder",
+				"off",
+				"--emit-otel",
+				join(mount, "out"),
+			],
+		]) {
+			const { code, stderr } = await kpScore(rest);
+			assert.equal(code, 1, stderr);
+			assert.match(stderr, /ENOSPC/);
+			assert.deepEqual(readdirSync(mount), []);
+		}
+	} finally {
+		spawnSync("umount", [mount]);
+	}
+});
+
+test("kp-score finishes in order after Ctrl-C, and ends with 130", async () => {
+	const memory = join(folder, "interrupted.kpcache");
+	const child = start(["score", "-", "--memory", memory]);
+	const ended = endOf(child);
+	child.stdin.on("error", () => {});
+	child.stdin.write(linesOf(many.slice(0, 5)));
+	await once(child.stdout, "data");
+	child.kill("SIGINT");
+	const { code, signal, stdout, stderr } = await ended;
+	assert.deepEqual([code, signal], [130, null]);
+	const rows = parsed(stdout);
+	assert.match(stderr, new RegExp(`interrupted after ${rows.length} trace`));
+	assert.ok(existsSync(memory));
+});
+
+test("kp-score writes whole lines whenever Ctrl-C comes", async () => {
+	for (const delay of [0, 30, 60, 90, 120, 180, 240, 300, 400]) {
+		const child = start(["score", "many.jsonl", "--embedder", "off"]);
+		const ended = endOf(child);
+		setTimeout(() => child.kill("SIGINT"), delay);
+		const { code, signal, stdout } = await ended;
+		// Before its program runs, Node.js ends as any process does.
+		if (signal === null) assert.ok(code === 130 || code === 0, String(code));
+		else assert.deepEqual([signal, stdout], ["SIGINT", ""]);
+		if (stdout !== "") assert.equal(stdout.at(-1), "\n");
+		const rows = parsed(stdout);
+		if (code === 0) assert.equal(rows.length, MANY);
+	}
+});
+
+for (const [name, content, ids] of [
+	["BOM", `\uFEFF${linesOf(many.slice(0, 2))}`, ["t:0", "t:1"]],
+	["CRLF", linesOf(many.slice(0, 2)).replaceAll("\n", "\r\n"), ["t:0", "t:1"]],
+	["no newline at the end", linesOf(many.slice(0, 2)).trim(), ["t:0", "t:1"]],
+	[
+		"blank lines",
+		`\n\n${linesOf(many.slice(0, 1))}\n \n${linesOf(many.slice(1, 2))}`,
+		["t:0", "t:1"],
+	],
+	[
+		"a line of 100 MB",
+		linesOf([traceOf(0, { objective: "x".repeat(1e8) }), traceOf(1)]),
+		["t:0", "t:1"],
+	],
+])
+	test(`kp-score reads logs, and rows, with ${name}`, async () => {
+		const path = file("odd.jsonl", content);
+		const scored = await kpScore(["score", path, "--embedder", "off"]);
+		assert.equal(scored.code, 0, scored.stderr);
+		assert.deepEqual(
+			parsed(scored.stdout).map(({ id }) => id),
+			ids,
+		);
+		const compared = await kpScore(
+			["compare", path, "-", "--embedder", "off"],
+			{
+				input: scored.stdout.replaceAll("\n", "\r\n").trim(),
+			},
+		);
+		assert.equal(compared.code, 0, compared.stderr);
+		assert.deepEqual(
+			parsed(compared.stdout).map(({ change }) => change),
+			[0, 0],
+		);
+	});
+
+test("kp-score --memory continues where the last run has stopped", async () => {
+	const memory = join(folder, "novelty.kpcache");
+	const first = file("first.jsonl", linesOf([traceOf(1)]));
+	const args = ["score", first, "--memory", memory];
+	const before = parsed((await kpScore(args)).stdout);
+	const after = parsed((await kpScore(args)).stdout);
+	assert.equal(before[0].noveltySource, "empty-cache");
+	assert.equal(after[0].nearest, "t:1");
+	assert.ok(after[0].score < before[0].score);
+});
+
+test("kp-score --emit-otel writes an OTLP line for each trace", async () => {
+	const events = join(folder, "events.jsonl");
+	const args = ["score", "-", "--embedder", "off", "--emit-otel", events];
+	const input = linesOf(many.slice(0, 3));
+	const { stdout } = await kpScore(args, { input });
+	const scores = parsed(stdout).map(({ score }) => score);
+	const records = parsed(readFileSync(events, "utf8")).map(
+		({ resourceLogs }) => resourceLogs[0].scopeLogs[0].logRecords[0],
+	);
+	assert.deepEqual(
+		records.map(
+			({ attributes }) =>
+				attributes.find(({ key }) => key === "gen_ai.evaluation.score.value")
+					.value.doubleValue,
+		),
+		scores,
+	);
+	for (const { eventName, attributes } of records) {
+		assert.equal(eventName, "gen_ai.evaluation.result");
+		assert.equal(attributes[0].key, "gen_ai.evaluation.name");
+	}
+});

@@ -1,0 +1,91 @@
+/** Runs kp-score as a process of its own. */
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after } from "node:test";
+import { fileURLToPath } from "node:url";
+
+export const program = fileURLToPath(
+	new URL("../bin/kp-score.js", import.meta.url),
+);
+
+export const folder = mkdtempSync(join(tmpdir(), "kp-score-test-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Writes a file of the test, and returns its path. */
+export function file(name, content) {
+	const path = join(folder, name);
+	writeFileSync(path, content);
+	return path;
+}
+
+const environment = { ...process.env };
+delete environment.FORCE_COLOR;
+
+/** Starts a command, and returns its process. */
+export const start = (args, options = {}) =>
+	spawn(process.execPath, [program, ...args], {
+		cwd: folder,
+		env: environment,
+		...options,
+	});
+
+/** The end of a process: `{ code, signal, stdout, stderr }`. */
+export async function endOf(child) {
+	const output = { stdout: "", stderr: "" };
+	for (const name of ["stdout", "stderr"])
+		child[name]?.setEncoding("utf8").on("data", (text) => {
+			output[name] += text;
+		});
+	return new Promise((resolve, reject) => {
+		child.on("error", reject);
+		child.on("close", (code, signal) => resolve({ code, signal, ...output }));
+	});
+}
+
+/** Runs a command to its end. */
+export function kpScore(args, { input, ...options } = {}) {
+	const child = start(args, options);
+	child.stdin?.on("error", () => {});
+	child.stdin?.end(input);
+	return endOf(child);
+}
+
+/** Runs a line of bash, in which `kp-score` is the command. */
+export const shell = (line) =>
+	endOf(
+		spawn(
+			"bash",
+			[
+				"-c",
+				`kp-score() { '${process.execPath}' '${program}' "$@"; }; ${line}`,
+			],
+			{ cwd: folder, env: environment },
+		),
+	);
+
+export const traceOf = (n, changes = {}) => ({
+	id: `t:${n}`,
+	metadata: {
+		task_domain: "code",
+		success: true,
+		created_at: `2026-01-01T00:00:${String(n % 60).padStart(2, "0")}.000Z`,
+		...changes.metadata,
+	},
+	task: { objective: changes.objective ?? `Fix test number ${n}` },
+	steps: [
+		{ type: "thought", content: `A race in ${n}?` },
+		{ type: "tool_call", tool: { name: "editor" }, content: "" },
+	],
+	outcome: { confidence: changes.confidence ?? 0.9, result_summary: "" },
+});
+
+export const linesOf = (traces) =>
+	traces.map((trace) => `${JSON.stringify(trace)}\n`).join("");
+
+export const parsed = (text) =>
+	text
+		.split("\n")
+		.filter(Boolean)
+		.map((line) => JSON.parse(line));

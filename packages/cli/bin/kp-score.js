@@ -1,0 +1,4 @@
+#!/usr/bin/env node
+const { main } = require("../lib/main.js");
+
+main(process.argv);

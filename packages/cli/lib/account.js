@@ -1,0 +1,98 @@
+/** How a score came about, as a person reads it. */
+const { count, fit, signed, styleFor } = require("./style.js");
+
+const NAMES = {
+	complexity: "complexity",
+	novelty: "novelty",
+	toolDiversity: "tool diversity",
+	outcomeConfidence: "outcome",
+};
+
+const BAR = 20;
+
+function bar(value) {
+	const full = Math.round(value * BAR);
+	return "█".repeat(full) + "░".repeat(BAR - full);
+}
+
+const WITHOUT = {
+	"empty-cache": "nothing to compare with",
+	"no-embedder": "no embedder",
+	"no-store": "the store cannot be used",
+	"over-budget": "it took too long",
+};
+
+function noveltyNote({ source, maxSimilarity }) {
+	if (maxSimilarity === null) return WITHOUT[source] ?? source;
+	return `similarity ${maxSimilarity.toFixed(3)} to the nearest`;
+}
+
+/** The line about the nearest trace. */
+function nearestLine({ maxSimilarity, nearest }, objective, width) {
+	if (maxSimilarity === null) return [];
+	return [fit(`${nearest ?? "(no id)"}: ${objective}`, width - 19)];
+}
+
+function textNote({ text }) {
+	if (text === null) return [];
+	return [
+		`${count(text.tokens, "token")}${text.isCut ? ", the rest was cut" : ""}`,
+	];
+}
+
+/** The lines of an account. `nearest` is the objective of the nearest trace. */
+function accountOf({ trace, source, report, nearest }, { width }) {
+	const style = styleFor(process.stdout);
+	const { dimensions, weights, overrides, novelty } = report;
+	const id = fit(trace.id ?? "(no id)", width - 8);
+	const facts = [
+		report.profile === trace.metadata.task_domain
+			? report.profile
+			: `${trace.metadata.task_domain} (weights: ${report.profile})`,
+		trace.metadata.success ? "succeeded" : "failed",
+		count(trace.steps.length, "step"),
+		...textNote(report),
+		`${source.name}${source.line ? `:${source.line}` : ""}`,
+	];
+	const notes = {
+		novelty: noveltyNote(novelty),
+		outcomeConfidence: trace.metadata.success
+			? `confidence ${trace.outcome.confidence}`
+			: `0.3 × confidence ${trace.outcome.confidence}, because it failed`,
+	};
+	const lines = Object.entries(dimensions).map(([name, value]) => {
+		const weight = weights[name];
+		const numbers = `${value.toFixed(3)} ${bar(value)}  × ${weight.toFixed(2)} = ${(value * weight).toFixed(3)}`;
+		const note = fit(notes[name] ?? "", Math.max(width - 60, 20));
+		const line = `  ${NAMES[name].padEnd(14)}  ${numbers}`;
+		return note === "" ? line : `${line}  ${style("dim", note)}`;
+	});
+	const weighted = Object.entries(dimensions).reduce(
+		(sum, [name, value]) => sum + value * weights[name],
+		0,
+	);
+	const steps = overrides.map(
+		({ name, before, after }) =>
+			`  ${name.padEnd(41)} ${signed(after - before).padStart(7)} = ${after.toFixed(3)}`,
+	);
+	const sum =
+		steps.length > 0
+			? [`  ${"weighted sum".padEnd(49)} = ${weighted.toFixed(3)}`]
+			: [];
+	return [
+		`${style("bold", report.score.toFixed(3))}  ${style("bold", id)}`,
+		fit(trace.task.objective, width - 1),
+		style("dim", fit(facts.join(" · "), width - 1)),
+		"",
+		...lines,
+		...sum,
+		...steps,
+		...nearestLine(novelty, nearest ?? "", width).map((line) =>
+			style("dim", `  nearest         ${line}`),
+		),
+		"",
+		"",
+	].join("\n");
+}
+
+module.exports = { accountOf };

@@ -1,0 +1,164 @@
+/** kp-score compare */
+const { InputError } = require("../exit.js");
+const { Progress } = require("../progress.js");
+const { eachRow } = require("../rows.js");
+const run = require("../run.js");
+const { sourcesOf } = require("../sources.js");
+const { Stop } = require("../stop.js");
+const { count, fit, signed, styleFor } = require("../style.js");
+
+const LETTERS = {
+	complexity: "compl",
+	novelty: "novel",
+	toolDiversity: "tools",
+	outcomeConfidence: "outc",
+};
+
+/** Changes below this are differences of floating point. */
+const NOTHING = 1e-12;
+
+/** The rows of a side by key: the id and how often it came before. */
+async function sideOf(argument, context) {
+	const [source, ...others] = await sourcesOf([argument]);
+	if (others.length > 0)
+		throw new InputError(`${argument}: expected one file, found several`);
+	const byKey = new Map();
+	const seen = new Map();
+	const errors = await eachRow(source, {
+		...context,
+		take({ id, score, dimensions, overrides, objective = "" }) {
+			const name = id === null || id === undefined ? "" : `=${id}`;
+			const nth = seen.get(name) ?? 0;
+			seen.set(name, nth + 1);
+			byKey.set(`${nth}${name}`, {
+				...{ id: id ?? null, score, dimensions, overrides, objective },
+			});
+			context.progress.add();
+		},
+	});
+	return { byKey, errors };
+}
+
+function pairOf(before, after) {
+	const dimensions = Object.fromEntries(
+		Object.keys(before.dimensions).map((name) => [
+			name,
+			after.dimensions[name] - before.dimensions[name],
+		]),
+	);
+	return {
+		id: after.id,
+		before: before.score,
+		after: after.score,
+		change: after.score - before.score,
+		dimensions,
+		overrides: { before: before.overrides, after: after.overrides },
+		objective: after.objective,
+	};
+}
+
+function pairsOf(before, after) {
+	const pairs = [];
+	for (const [key, row] of before)
+		if (after.has(key)) pairs.push(pairOf(row, after.get(key)));
+	const size = ({ change }) => Math.abs(change);
+	return pairs.sort((a, b) => size(b) - size(a));
+}
+
+function tableOf(pairs, { width }) {
+	const style = styleFor(process.stdout);
+	const id = Math.min(
+		Math.max(2, ...pairs.map((pair) => pair.id?.length ?? 0)),
+		36,
+	);
+	const rows = pairs.map((pair) => {
+		const causes = Object.entries(pair.dimensions)
+			.filter(([, change]) => Math.abs(change) >= 0.0005)
+			.map(([name, change]) => `${LETTERS[name]} ${signed(change, 3)}`);
+		if (pair.overrides.before.join() !== pair.overrides.after.join())
+			causes.push(`rules ${pair.overrides.after.join("+") || "none"}`);
+		const change = style(
+			pair.change < 0 ? "red" : "green",
+			signed(pair.change, 4),
+		);
+		return `${change}  ${pair.before.toFixed(3)}   ${pair.after.toFixed(3)}  ${fit(pair.id ?? "", id).padEnd(id)}  ${fit(causes.join(", "), Math.max(width - 28 - id, 20))}`.trimEnd();
+	});
+	const head = ` change  before  after  ${"id".padEnd(id)}  because of`;
+	return `${[style("dim", head), ...rows].join("\n")}\n`;
+}
+
+function summary(
+	{ pairs, changed, left, before, after },
+	threshold,
+	{ note, warn },
+) {
+	const mean =
+		pairs.reduce((sum, { change }) => sum + change, 0) / pairs.length;
+	const largest =
+		changed.length > 0
+			? `, by ${signed(mean, 4)} on average, at most ${Math.abs(pairs[0].change).toFixed(4)}`
+			: "";
+	note(`${changed.length} of ${count(pairs.length, "pair")} changed${largest}`);
+	if (threshold !== undefined) {
+		const accepted = (key) =>
+			pairs.filter((pair) => pair[key] >= threshold).length;
+		const flipped = pairs.filter(
+			(pair) => pair.before >= threshold !== pair.after >= threshold,
+		).length;
+		note(
+			`${threshold} or more: ${accepted("before")} before, ${accepted("after")} after; ${flipped} crossed it`,
+		);
+	}
+	if (left.before > 0) warn(`${left.before} only in ${before}`);
+	if (left.after > 0) warn(`${left.after} only in ${after}`);
+}
+
+module.exports = async function compare([before, after], options) {
+	if (before === "-" && after === "-")
+		throw new InputError("standard input (-) can be read only once");
+	const output = new run.Output();
+	const messages = run.notes(options);
+	const { maxChange, threshold } = options;
+	const stop = new Stop();
+	const progress = new Progress(options.progress && !options.quiet);
+	try {
+		const context = { options, stop, progress };
+		const old = await sideOf(before, context);
+		const now = await sideOf(after, context);
+		progress.stop();
+		if (stop.isInterrupted) {
+			messages.say("interrupted before all was read: nothing was compared");
+			return run.exitCode(stop, {});
+		}
+		const pairs = pairsOf(old.byKey, now.byKey);
+		if (pairs.length === 0)
+			throw new InputError(`no id is in both ${before} and ${after}`);
+		const changed = pairs.filter(({ change }) => Math.abs(change) > NOTHING);
+		if (run.isTable(output, options)) {
+			if (changed.length > 0)
+				await output.write(tableOf(changed.slice(0, options.limit), output));
+			if (changed.length > options.limit)
+				messages.note(`… and ${changed.length - options.limit} more: --limit`);
+		} else
+			for (const pair of pairs) {
+				if (output.isClosed) break;
+				await output.write(`${JSON.stringify(pair)}\n`);
+			}
+		await output.flush();
+		const left = {
+			before: old.byKey.size - pairs.length,
+			after: now.byKey.size - pairs.length,
+		};
+		summary({ pairs, changed, left, before, after }, threshold, messages);
+		const largest = Math.abs(pairs[0].change);
+		const gate = maxChange === undefined || largest <= maxChange;
+		if (!gate)
+			messages.say(
+				`${messages.style("red", "gate not met:")} a score changed by ${largest.toFixed(4)}, --max-change is ${maxChange}`,
+			);
+		return run.exitCode(stop, { errors: old.errors + now.errors, gate });
+	} finally {
+		progress.stop();
+		stop.release();
+	}
+};

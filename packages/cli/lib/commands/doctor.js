@@ -1,0 +1,120 @@
+/** kp-score doctor */
+const { availableParallelism, cpus } = require("node:os");
+const { Exit, exitCodeOf } = require("../exit.js");
+const run = require("../run.js");
+const { styleFor } = require("../style.js");
+const { version } = require("../../package.json");
+
+const RUNS = 20;
+
+/** A trace of about 60 tokens; none is the same as another, so that none is in the memo. */
+const sample = (n) => ({
+	metadata: { task_domain: "code", success: true },
+	task: { objective: `Fix the flaky test number ${n} of the importer` },
+	steps: [
+		{
+			type: "thought",
+			content:
+				"The test fails when two files are read at the same time, so there may be a race.",
+		},
+		{ type: "tool_call", tool: { name: "editor" }, content: "" },
+		{ type: "observation", content: "All 212 tests pass." },
+	],
+	outcome: { confidence: 0.9 },
+});
+
+async function timed(scorer) {
+	const began = performance.now();
+	const status = await scorer.warmup();
+	const warmupMs = performance.now() - began;
+	const times = [];
+	for (let n = 0; n < RUNS; n += 1) {
+		const { times: taken } = await scorer.explainValue(sample(n));
+		times.push(taken.total);
+	}
+	times.sort((a, b) => a - b);
+	return { status, warmupMs, scoreMs: times[RUNS / 2] };
+}
+
+async function examine({ precision }) {
+	const found = {
+		platform: `${process.platform}-${process.arch}`,
+		node: process.versions.node,
+		cpu: cpus()[0]?.model ?? null,
+		cores: availableParallelism(),
+		cli: version,
+	};
+	let scorer;
+	try {
+		const engine = require("../engine.js");
+		Object.assign(found, { scoring: engine.version, addon: addonOf() });
+		scorer = new engine.Scorer({
+			embedder: "required",
+			...(precision && { precision }),
+		});
+		const { embedder, threads } = scorer.status();
+		Object.assign(found, { embedder, threads });
+		const { status, warmupMs, scoreMs } = await timed(scorer);
+		return {
+			...found,
+			embedder: status.embedder,
+			warmupMs,
+			scoreMs,
+			error: null,
+		};
+	} catch (error) {
+		const { code = null, message } = error;
+		if (scorer) found.embedder = scorer.status().embedder;
+		return { ...found, error: { code, message }, exitCode: exitCodeOf(error) };
+	} finally {
+		scorer?.close();
+	}
+}
+
+/** The file of the addon that was loaded. */
+function addonOf() {
+	return (
+		Object.keys(require.cache).find((path) => path.endsWith(".node")) ?? null
+	);
+}
+
+function textOf(found) {
+	const style = styleFor(process.stdout);
+	const { embedder = {} } = found;
+	const speed = found.scoreMs
+		? `${found.scoreMs.toFixed(1)} ms for a short trace, after ${found.warmupMs.toFixed(0)} ms to load the model`
+		: undefined;
+	const library =
+		embedder.library &&
+		`${embedder.library}${embedder.libraryVersion ? ` (${embedder.libraryVersion})` : ""}`;
+	const lines = [
+		["platform", `${found.platform}, Node.js ${found.node}`],
+		["processor", `${found.cpu ?? "unknown"}, ${found.cores} cores`],
+		["kp-score", found.cli],
+		["scoring", found.scoring],
+		["addon", found.addon],
+		[
+			"embedder",
+			embedder.backend &&
+				`${embedder.state}, ${embedder.backend}, ${embedder.precision}`,
+		],
+		["model", embedder.model && `${embedder.model}, in ${embedder.modelDir}`],
+		["library", library],
+		["threads", found.threads],
+		["score", speed],
+	].filter(([, value]) => value !== undefined && value !== null);
+	const verdict = found.error
+		? `${style("red", "✗")} ${found.error.message}`
+		: `${style("green", "✓")} everything works`;
+	return `${lines.map(([name, value]) => `${style("dim", name.padEnd(10))} ${value}`).join("\n")}\n\n${verdict}\n`;
+}
+
+module.exports = async function doctor(_args, options) {
+	const output = new run.Output();
+	const { exitCode = Exit.OK, ...found } = await examine(options);
+	await output.write(
+		run.isTable(output, options) ? textOf(found) : `${JSON.stringify(found)}\n`,
+	);
+	await output.flush();
+	return exitCode;
+};

@@ -1,0 +1,81 @@
+/** The command line: what there is, and which exit code an ending has. */
+const { Command, CommanderError } = require("commander");
+const { version } = require("../package.json");
+const commands = require("./arguments.js");
+const { Exit, exitCodeOf } = require("./exit.js");
+const { styleFor } = require("./style.js");
+
+const HELP = `
+Data goes to standard output: a table on a terminal, one JSON object a line with --json or when piped.
+All else goes to standard error. Sources are files, folders, patterns in quotes, and - for standard input.
+
+Exit codes:
+  0    done
+  1    an unexpected error
+  2    wrong arguments, or input that cannot be used
+  3    a gate that was asked for is not met, such as --min-share
+  4    the embedder or the store is unavailable; kp-score doctor says why
+  130  interrupted; what was scored until then stands
+
+Examples:
+  $ kp-score score runs.jsonl
+  $ kp-score score 'logs/**/*.jsonl' --from claude-code --assume-success skip
+  $ kp-score explain runs.jsonl --id kp:trace:42
+  $ kp-score calibrate runs.jsonl --target-share 0.2 --html report.html`;
+
+function programOf() {
+	const program = new Command("kp-score")
+		.description("Scores the logs of agents.")
+		.version(version)
+		.exitOverride()
+		.showHelpAfterError("(kp-score --help shows what there is)")
+		.addHelpText("after", HELP);
+	for (const define of commands) define(program);
+	return program;
+}
+
+const HINTS = {
+	SUCCESS_UNKNOWN: "--assume-success true, false or skip decides for such runs",
+	UNKNOWN_FORMAT: "--from names a format; kp-score import --help has them all",
+	EMBEDDER_UNAVAILABLE:
+		"kp-score doctor shows what is missing; --embedder off scores without novelty",
+};
+
+/** Says on standard error what went wrong. */
+function report(error) {
+	const style = styleFor(process.stderr);
+	const code = exitCodeOf(error);
+	const text =
+		code === Exit.UNEXPECTED && error.syscall === undefined && !error.cause
+			? (error.stack ?? String(error))
+			: error.message;
+	process.stderr.write(`${style("red", "error:")} ${text}\n`);
+	const hint = HINTS[error.code];
+	if (hint) process.stderr.write(`${style("dim", "hint:")} ${hint}\n`);
+	return code;
+}
+
+/** Shows a warning of Node.js or the engine, but not that the embedder is off, which was asked for. */
+function warn({ code, message }) {
+	if (code === "KNOWLEDGEPULSE_NO_EMBEDDER" && message.endsWith("switched off"))
+		return;
+	const style = styleFor(process.stderr);
+	process.stderr.write(`${style("yellow", "warning:")} ${message}\n`);
+}
+
+/** Runs a command line. Sets the exit code and lets the process end by itself, when all is written. */
+async function main(argv) {
+	process.stderr.on("error", () => {});
+	process.stdout.on("error", () => {});
+	process.removeAllListeners("warning").on("warning", warn);
+	const program = programOf();
+	try {
+		await program.parseAsync(argv);
+	} catch (error) {
+		if (error instanceof CommanderError)
+			process.exitCode = error.exitCode === 0 ? Exit.OK : Exit.INPUT;
+		else process.exitCode = report(error);
+	}
+}
+
+module.exports = { main };
