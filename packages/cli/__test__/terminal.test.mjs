@@ -4,6 +4,12 @@ import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import { endOf, file, folder, linesOf, program, traceOf } from "./support.mjs";
 
+/** A terminal with colours, which Node.js does not expect of CI. */
+const PLAIN = {
+	TERM: "xterm-256color",
+	...{ CI: undefined, FORCE_COLOR: undefined, NO_COLOR: undefined },
+};
+
 const BOLD = "\u001b[1m";
 
 const python = ["python3", "python"].find(
@@ -31,7 +37,7 @@ async function onTerminal(args, env = {}) {
 	const command = ["-c", TERMINAL, process.execPath, program, ...args];
 	const child = spawn(python, command, {
 		cwd: folder,
-		env: { ...process.env, TERM: "xterm-256color", ...env },
+		env: { ...process.env, ...PLAIN, ...env },
 	});
 	const { stdout } = await endOf(child);
 	return stdout;
@@ -54,7 +60,7 @@ const SCORE = [
 ];
 
 test("kp-score shows a table on a terminal", { skip }, async () => {
-	const shown = await onTerminal(SCORE, { NO_COLOR: undefined });
+	const shown = await onTerminal(SCORE);
 	assert.ok(shown.includes(BOLD));
 	// What a log contains is no command for the terminal.
 	assert.ok(!shown.includes("\u001b[2J"));
