@@ -162,7 +162,9 @@ export interface ScoreReport {
 	novelty: ScoreNovelty;
 	/** What the model saw of the text; `null` without an embedding. */
 	text: {
-		/** Tokens, special ones included, 2 to 512 for each window. */
+		/** The name of the model; of one of your own, that of its folder. */
+		model: string;
+		/** Tokens, special ones included; of the built-in model 2 to 512 for each window. */
 		tokens: number;
 		/** 1 or more; see {@link ScorerOptions.longText}. */
 		windows: number;
@@ -170,6 +172,8 @@ export interface ScoreReport {
 		isCut: boolean;
 		/** Whether it came from the memo of recent embeddings. */
 		fromMemo: boolean;
+		/** The share of tokens, in [0, 1], that the model's vocabulary has only as unknown. */
+		unknownTokens: number;
 	} | null;
 	/** Durations in milliseconds. */
 	times: {
@@ -400,8 +404,9 @@ export function remember(
 ): Promise<void>;
 
 /**
- * Returns the embedding of a trace or a text: 384 numbers, of length 1. It is the mean over the tokens
- * that are embedded (see {@link ScorerOptions.longText}), in its turn among the calls.
+ * Returns the embedding of a trace or a text: as many numbers as the model gives, 384 of the built-in one, of
+ * length 1. It is that of the tokens that are embedded (see {@link ScorerOptions.longText}), in its turn
+ * among the calls.
  * @throws Rejects as {@link remember}.
  * @example
  * ```ts
@@ -496,7 +501,8 @@ export interface ScorerOptions<Store = NoveltyLog | undefined>
 	 */
 	budgetMs?: number;
 	/**
-	 * Which part of a text of more than 512 tokens is embedded. Default: `"window"`.
+	 * Which part of a text of more than 512 tokens is embedded; another model has another window. Default:
+	 * `"window"`.
 	 *
 	 * - `"window"`: the first 512 tokens, as in the SDK.
 	 * - `"whole"`: all of it, as the normalised mean of windows of 512 tokens without overlap, weighted
@@ -611,7 +617,7 @@ export type LogEntry = {
 			kind: "add";
 			/** That of the trace, if it has one; any string of up to 1,024 bytes of UTF-8. */
 			id: string | null;
-			/** 384 float32, little-endian, to be stored as they are. */
+			/** As many float32, little-endian, as the model gives, 384 of the built-in one; to be stored as they are. */
 			embedding: Uint8Array;
 	  }
 	/** Removes what was added before with this `id`, whose stored embeddings are erased. */
@@ -828,8 +834,8 @@ export function warmup(options?: CallOptions): Promise<ScoringStatus>;
 
 /**
  * Options of {@link configure}. One that is left out keeps its value, initially that of the
- * environment variable `KNOWLEDGEPULSE_SCORING_EMBEDDER`, `_BACKEND`, `_PRECISION`, `_MODEL_DIR` or
- * `_LIBRARY`, or else the default.
+ * environment variable `KNOWLEDGEPULSE_SCORING_EMBEDDER`, `_BACKEND`, `_PRECISION`, `_MODEL`, `_POOLING`,
+ * `_NORMALIZE`, `_MAX_TOKENS`, `_PREFIX`, `_OUTPUT` or `_LIBRARY`, or else the default.
  * @example
  * ```ts
  * import type { ConfigureOptions } from "@knowledgepulse/scoring";
@@ -860,14 +866,45 @@ export interface ConfigureOptions {
 	 * - `"fast"`: 8-bit integers, in less than half the time; scores are within 0.006.
 	 */
 	precision?: "exact" | "fast";
-	/** The folder of `manifest.json` and the model files. Default: `model` beside the addon. */
-	modelDir?: string;
+	/**
+	 * The folder of another model: `config.json`, `tokenizer.json`, `onnx/model.onnx` and so on, as Hugging
+	 * Face, sentence-transformers and transformers.js lay it out, or the layout of the built-in model. With
+	 * `"fast"` precision its graph is `onnx/model_quantized.onnx`. It resets the five options below. Default:
+	 * the built-in model.
+	 */
+	model?: string;
+	/**
+	 * How the vectors of tokens become that of the text: their mean, or that of the first or the last token.
+	 * Default: as `1_Pooling/config.json` says; required without it, unless the graph pools.
+	 */
+	pooling?: "mean" | "cls" | "last";
+	/**
+	 * Whether {@link embed} gives vectors of length 1; similarities are the same. Default: `true`, or
+	 * `false` if there is a `modules.json` without such a module.
+	 */
+	normalize?: boolean;
+	/**
+	 * The most tokens that the model sees of a text, special ones included, at most as many as it has
+	 * positions. Default: as `sentence_bert_config.json`, `tokenizer_config.json` or `config.json` says, or 512.
+	 */
+	maxTokens?: number;
+	/**
+	 * What stands before each text, such as `"query: "`. Default: the default prompt in
+	 * `config_sentence_transformers.json`, or nothing.
+	 */
+	prefix?: string;
+	/**
+	 * The output of the graph. Default: `sentence_embedding`, or else `last_hidden_state` or
+	 * `token_embeddings`, pooled; these first if `pooling` is given.
+	 */
+	output?: string;
 	/** ONNX Runtime, 1.17 or later, one for each process. Default: the library beside the addon. */
 	library?: string;
 }
 
 /**
- * Changes settings for all threads of the process. Calls made before keep the earlier ones.
+ * Changes settings for all threads of the process. Calls made before keep the earlier ones. With the first
+ * trace for another model, the cache of the default scorer starts anew.
  * @throws `"INVALID_OPTION"`; nothing is changed in that case.
  * @example
  * ```ts
@@ -894,9 +931,13 @@ export interface ScoringStatus {
 		state: "idle" | "loading" | "ready" | "unavailable";
 		/** Why it is unavailable, or `null`. */
 		reason: string | null;
-		/** The name of the loaded model, or `null`. */
+		/** The name of the loaded model, or `null`; of one of your own, that of its folder. */
 		model: string | null;
-		modelDir: string;
+		modelFolder: string;
+		/** The length of its vectors; `null` until it is loaded. */
+		dimensions: number | null;
+		/** The most tokens of a window; `null` until it is loaded. */
+		maxTokens: number | null;
 		/** The path of ONNX Runtime; `null` for `"native"`. */
 		library: string | null;
 		/** Its version; also `null` until it is loaded. */

@@ -26,9 +26,6 @@ const RETRY_MS = 1000;
 /** Repetitions of a call are recognised for a minute. */
 const LONGEST_TIMEOUT_MS = 60_000;
 const DEFAULT_TIMEOUT_MS = 5000;
-/** As the addon expects them: float32. */
-const NUMBERS = 384;
-const BYTES = NUMBERS * Float32Array.BYTES_PER_ELEMENT;
 /** As the addon calls them. */
 const KINDS = { add: 0, forget: 2, clear: 3 };
 const ADD_WITHOUT_VECTOR = 1;
@@ -72,7 +69,7 @@ function isWhole(value, least) {
 	);
 }
 
-function checkEntry(entry, index) {
+function checkEntry(entry, index, vectorBytes) {
 	const { seq, at, kind, call, id, embedding } = entry ?? {};
 	const wrong = (field, expected, found) =>
 		invalid(`entries[${index}].${field}`, expected, found);
@@ -88,11 +85,11 @@ function checkEntry(entry, index) {
 	if (kind !== "add" || embedding === null) return;
 	if (!isUint8Array(embedding))
 		throw wrong("embedding", "a Uint8Array or null", embedding);
-	if (embedding.length !== BYTES)
-		throw wrong("embedding.length", BYTES, embedding.length);
+	if (embedding.length !== vectorBytes)
+		throw wrong("embedding.length", vectorBytes, embedding.length);
 }
 
-function checkPage(page) {
+function checkPage(page, vectorBytes) {
 	const { header, epoch, head, first, reset, entries } = page ?? {};
 	if (header === null || typeof header !== "object")
 		throw invalid("header", "an object", header);
@@ -101,7 +98,8 @@ function checkPage(page) {
 	if (!isWhole(first, 1n)) throw invalid("first", "a bigint, 1 or more", first);
 	if (typeof reset !== "boolean") throw invalid("reset", "a boolean", reset);
 	if (!Array.isArray(entries)) throw invalid("entries", "an array", entries);
-	if (entries.length > 0) checkEntry(entries.at(-1), entries.length - 1);
+	if (entries.length > 0)
+		checkEntry(entries.at(-1), entries.length - 1, vectorBytes);
 }
 
 function checkComparison(comparison, index) {
@@ -129,8 +127,11 @@ function checkComparison(comparison, index) {
 	};
 }
 
-/** A page as the addon takes it; `own` tells which request an entry comes from, by its call. */
-function pack({ reset, isLast, entries }, own) {
+/**
+ * A page as the addon takes it; `own` tells which request an entry comes from, by its call. Each vector has
+ * `vectorBytes` of float32.
+ */
+function pack({ reset, isLast, entries }, own, vectorBytes) {
 	const count = entries.length;
 	const vectors = entries.filter(
 		({ kind, embedding, call }) =>
@@ -143,10 +144,10 @@ function pack({ reset, isLast, entries }, own) {
 		kinds: new Uint8Array(count),
 		own: new Int32Array(count),
 		ids: entries.map(({ id }) => id ?? undefined),
-		vectors: new Uint8Array(vectors.length * BYTES),
+		vectors: new Uint8Array(vectors.length * vectorBytes),
 	};
 	for (const [index, { embedding }] of vectors.entries())
-		packed.vectors.set(embedding, index * BYTES);
+		packed.vectors.set(embedding, index * vectorBytes);
 	for (const [index, { seq, at, kind, call, embedding }] of entries.entries()) {
 		const isOwn = own.has(call);
 		packed.seqs[index] = Number(seq);
@@ -372,7 +373,7 @@ exports.StoreLink = class StoreLink {
 		let head;
 		for (;;) {
 			const page = await asked;
-			checkPage(page);
+			checkPage(page, this.#vectorBytes);
 			this.#checkHeader(page.header);
 			const applied = this.#apply(page, own);
 			applied.catch(ignore);
@@ -398,6 +399,11 @@ exports.StoreLink = class StoreLink {
 			asked = append();
 		}
 		this.#native.finishBatch(Date.now());
+	}
+
+	/** The length of the vectors, which is known with the header. */
+	get #vectorBytes() {
+		return this.#native.dimensions * Float32Array.BYTES_PER_ELEMENT;
 	}
 
 	#reading(isAppending) {
@@ -444,13 +450,13 @@ exports.StoreLink = class StoreLink {
 	async #applySlice({ head, reset, entries }, start, own) {
 		const slice = entries.slice(start, start + SLICE);
 		for (const [index, entry] of slice.entries())
-			checkEntry(entry, start + index);
+			checkEntry(entry, start + index, this.#vectorBytes);
 		const page = {
 			reset: reset && start === 0,
 			isLast: entries.length === 0 || slice.at(-1)?.seq === head,
 			entries: slice,
 		};
-		const packed = pack(page, own);
+		const packed = pack(page, own, this.#vectorBytes);
 		this.#keepFrom = await this.#native.apply(packed);
 		for (const { call } of slice) {
 			const item = own.get(call);

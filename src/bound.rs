@@ -5,6 +5,7 @@ use std::sync::Arc;
 use knowledgepulse_embedder::LongText;
 use knowledgepulse_scoring::{
     Result, Scorer, VectorCache,
+    cache::CacheOptions,
     scorer::{ScorerOptions, monotonic_clock},
     snapshot,
 };
@@ -41,15 +42,20 @@ impl BoundScorer {
             let scorer = Scorer::with_log(scorer, config.requires_store)?;
             return Ok(Self { scorer, embedder: Some(embedder), budget_ms, long_text });
         }
+        let mut model = None;
         let cache = match snapshot {
             None => VectorCache::new(scorer.cache)?,
             Some((source, bytes)) => {
-                let snapshot = snapshot::decode(source, bytes, &embedder.fingerprint()?)?;
-                let options = if config.has_cache { scorer.cache } else { snapshot.options() };
+                let fingerprint = embedder.fingerprint()?;
+                let snapshot = snapshot::decode(source, bytes, &fingerprint)?;
+                model = Some(fingerprint.into());
+                let stored = snapshot.options();
+                let options = CacheOptions { vector_len: stored.vector_len, ..scorer.cache };
+                let options = if config.has_cache { options } else { stored };
                 snapshot.into_cache(options, monotonic_clock())?
             }
         };
-        let scorer = Scorer::with_cache(scorer, cache);
+        let scorer = Scorer::with_cache(scorer, cache, model);
         Ok(Self { scorer, embedder: Some(embedder), budget_ms, long_text })
     }
 
@@ -61,6 +67,6 @@ impl BoundScorer {
     /// Returns the cache as bytes.
     pub fn snapshot(&self) -> Result<Vec<u8>> {
         let fingerprint = self.embedder()?.fingerprint()?;
-        Ok(self.scorer.with_live_cache(|cache, now| snapshot::encode(cache, &fingerprint, now)))
+        Ok(self.scorer.snapshot(&fingerprint))
     }
 }

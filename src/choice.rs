@@ -1,6 +1,6 @@
 //! Settings that have a few named values.
 
-use knowledgepulse_embedder::{BackendKind, LongText, Precision};
+use knowledgepulse_embedder::{BackendKind, LongText, Pooling, Precision};
 use knowledgepulse_scoring::{Error, Invalid, Result};
 
 use crate::embedder::Mode;
@@ -39,6 +39,15 @@ impl Choice for BackendKind {
 
 impl Choice for Precision {
     const NAMES: &'static [(&'static str, Self)] = &[("exact", Self::Exact), ("fast", Self::Fast)];
+}
+
+impl Choice for Pooling {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("mean", Self::Mean), ("cls", Self::Cls), ("last", Self::Last)];
+}
+
+impl Choice for bool {
+    const NAMES: &'static [(&'static str, Self)] = &[("true", true), ("false", false)];
 }
 
 impl Choice for LongText {

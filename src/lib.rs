@@ -14,6 +14,7 @@ mod options;
 mod outbox;
 mod rows;
 mod scorer;
+mod script;
 mod settings;
 mod status;
 mod store;

@@ -87,7 +87,12 @@ fn read_change(name: &str, value: &JsView) -> Read<Option<Change>> {
     else {
         return Ok(None);
     };
-    Ok(Some(Change { option, place: name.into(), value: string(name, value)?.into() }))
+    let text = match option {
+        EmbedderOption::Normalize => boolean(name, value)?.to_string(),
+        EmbedderOption::MaxTokens => integer(name, value, u32::MAX as usize)?.to_string(),
+        _ => string(name, value)?,
+    };
+    Ok(Some(Change { option, place: name.into(), value: text.into() }))
 }
 
 /// Reads the options of `scoreWith`: weights by domain.

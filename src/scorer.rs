@@ -1,8 +1,10 @@
 //! The native side of the JavaScript class `Scorer`.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
-use knowledgepulse_embedder::{LongText, TextBuffer};
 use knowledgepulse_scoring::{
     Error,
     scorer::{CallHandle, Input, Outcome, Reply, Work},
@@ -17,6 +19,7 @@ use napi_derive::napi;
 
 use crate::{
     bound::BoundScorer,
+    embedder::ModelEmbedder,
     env::{EnvState, in_background},
     failure::or_throw,
     options,
@@ -24,7 +27,7 @@ use crate::{
     status::status,
     vector_cache::VectorCache,
     view::{JsView, Read},
-    warning::warn_without_embedder,
+    warning::Warning,
 };
 
 /// What a call is to do. `Explain` resolves to a report as JSON, `Evaluate`, `Peek` and `Forget` to a
@@ -96,14 +99,15 @@ impl Scorer {
     ) -> Result<Unknown<'env>> {
         let read = || -> Read<_> {
             fault::point("submit");
-            let work = read_work(&kind, &JsView::new(env, subject), self.bound.long_text)?;
-            Ok((work, self.bound.embedder()?))
+            let embedder = self.bound.embedder()?;
+            Ok((read_work(&kind, &JsView::new(env, subject), &embedder)?, embedder))
         };
         let panicked = |_| Err(Error::internal("reading the call panicked").into());
         let read = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(panicked);
         let (work, embedder) = or_throw(env, read)?;
         let (promise, deferred) = EnvState::of(env)?.outbox.promise(env)?;
-        let call = self.bound.scorer.submit(work, embedder, reply(kind, deferred));
+        let reply = reply(kind, deferred, embedder.clone());
+        let call = self.bound.scorer.submit(work, embedder, reply);
         if let Some(handle) = handle {
             handle.call = Some(call);
         }
@@ -168,10 +172,10 @@ impl Handle {
     }
 }
 
-fn read_work(kind: &CallKind, value: &JsView, long_text: LongText) -> Read<Work> {
+fn read_work(kind: &CallKind, value: &JsView, embedder: &ModelEmbedder) -> Read<Work> {
     let read = || -> Read<Input> {
         fault::point("read");
-        let mut text = TextBuffer::new(long_text);
+        let mut text = embedder.text_buffer();
         let trace = trace::read(value, &mut text)?;
         Ok(Input { trace, text: text.into_string() })
     };
@@ -182,7 +186,7 @@ fn read_work(kind: &CallKind, value: &JsView, long_text: LongText) -> Read<Work>
         CallKind::Forget => Work::Forget(value.string()?.into()),
         CallKind::Clear => Work::Clear,
         CallKind::Embed if value.type_of() == Type::String => {
-            let mut text = TextBuffer::new(long_text);
+            let mut text = embedder.text_buffer();
             value.write_to(&mut TextWriter::new(&mut text))?;
             Work::Embed(text.into_string())
         }
@@ -193,10 +197,12 @@ fn read_work(kind: &CallKind, value: &JsView, long_text: LongText) -> Read<Work>
 
 /// Settles the promise of a call. A report is JSON, which JavaScript parses: no setter on a prototype
 /// has a say in it, and the objects belong to the realm of the caller.
-fn reply(kind: CallKind, deferred: Deferred) -> Reply {
+fn reply(kind: CallKind, deferred: Deferred, embedder: Arc<ModelEmbedder>) -> Reply {
     let failed = |error: serde_json::Error| napi::Error::from_reason(error.to_string());
     let answer = move |env: &Env, outcome| {
-        warn_without_embedder(env, &outcome);
+        if let Some(warning) = Warning::of(&embedder, &outcome) {
+            warning.emit(env);
+        }
         Ok(match (kind, outcome) {
             (CallKind::Explain, Outcome::Scored(report)) => {
                 Either4::A(serde_json::to_string(&report).map_err(failed)?)

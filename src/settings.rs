@@ -7,8 +7,8 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-use knowledgepulse_embedder::{LongText, ModelSettings, SharedModel};
-use knowledgepulse_scoring::{Error, Result};
+use knowledgepulse_embedder::{LongText, ModelOptions, ModelSettings, SharedModel};
+use knowledgepulse_scoring::{Error, Invalid, Result, trace::quote};
 use once_cell::sync::OnceCell;
 
 use crate::{
@@ -25,17 +25,28 @@ pub enum EmbedderOption {
     Mode,
     Backend,
     Precision,
-    ModelDir,
+    Model,
+    Pooling,
+    Normalize,
+    MaxTokens,
+    Prefix,
+    Output,
     Library,
 }
 
 impl EmbedderOption {
-    /// Each with its name in JavaScript and its variable.
-    pub const ALL: [(Self, &'static str, &'static str); 5] = [
+    /// Each with its name in JavaScript and its variable. They are applied in this order: another model resets
+    /// what describes it.
+    pub const ALL: [(Self, &'static str, &'static str); 10] = [
         (Self::Mode, "embedder", "KNOWLEDGEPULSE_SCORING_EMBEDDER"),
         (Self::Backend, "backend", "KNOWLEDGEPULSE_SCORING_BACKEND"),
         (Self::Precision, "precision", "KNOWLEDGEPULSE_SCORING_PRECISION"),
-        (Self::ModelDir, "modelDir", "KNOWLEDGEPULSE_SCORING_MODEL_DIR"),
+        (Self::Model, "model", "KNOWLEDGEPULSE_SCORING_MODEL"),
+        (Self::Pooling, "pooling", "KNOWLEDGEPULSE_SCORING_POOLING"),
+        (Self::Normalize, "normalize", "KNOWLEDGEPULSE_SCORING_NORMALIZE"),
+        (Self::MaxTokens, "maxTokens", "KNOWLEDGEPULSE_SCORING_MAX_TOKENS"),
+        (Self::Prefix, "prefix", "KNOWLEDGEPULSE_SCORING_PREFIX"),
+        (Self::Output, "output", "KNOWLEDGEPULSE_SCORING_OUTPUT"),
         (Self::Library, "library", "KNOWLEDGEPULSE_SCORING_LIBRARY"),
     ];
 }
@@ -63,7 +74,24 @@ impl Settings {
             EmbedderOption::Mode => self.mode = Choice::parse(&place, &name)?,
             EmbedderOption::Backend => self.model.backend = Choice::parse(&place, &name)?,
             EmbedderOption::Precision => self.model.precision = Choice::parse(&place, &name)?,
-            EmbedderOption::ModelDir => self.model.model_dir = value.into(),
+            EmbedderOption::Model => {
+                self.model.model = Some(value.into());
+                self.model.options = ModelOptions::default();
+            }
+            EmbedderOption::Pooling => {
+                self.model.options.pooling = Some(Choice::parse(&place, &name)?);
+            }
+            EmbedderOption::Normalize => {
+                self.model.options.normalize = Some(Choice::parse(&place, &name)?);
+            }
+            EmbedderOption::MaxTokens => {
+                let most = name.parse().ok().filter(|most| *most > 0);
+                let invalid =
+                    || Error::invalid(Invalid::Option, &place, "a positive integer", quote(&name));
+                self.model.options.max_tokens = Some(most.ok_or_else(invalid)?);
+            }
+            EmbedderOption::Prefix => self.model.options.prefix = Some(name.into()),
+            EmbedderOption::Output => self.model.options.output = Some(name.into()),
             EmbedderOption::Library => self.model.library = value.into(),
         }
         Ok(())
@@ -72,7 +100,7 @@ impl Settings {
     /// Returns what embeds with these settings. Nothing is loaded yet.
     fn embedder(&self, long_text: LongText) -> Arc<ModelEmbedder> {
         let model = SharedModel::with(self.model.clone());
-        Arc::new(ModelEmbedder { mode: self.mode, model, long_text })
+        Arc::new(ModelEmbedder::new(self.mode, model, long_text))
     }
 }
 
@@ -103,8 +131,10 @@ impl Current {
     /// The settings with `changes`, and what stays wrong in the environment.
     fn with(&self, changes: &[Change]) -> Result<(Settings, Vec<(EmbedderOption, Error)>)> {
         let mut settings = self.settings.clone();
-        for change in changes {
-            settings.apply(change.clone())?;
+        for (option, ..) in EmbedderOption::ALL {
+            for change in changes.iter().filter(|change| change.option == option) {
+                settings.apply(change.clone())?;
+            }
         }
         let mut invalid = self.invalid.clone();
         invalid.retain(|(option, _)| changes.iter().all(|change| change.option != *option));

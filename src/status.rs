@@ -33,13 +33,14 @@ pub fn status(bound: &BoundScorer, embedder: &ModelEmbedder) -> Value {
     })
 }
 
-fn embedder_status(ModelEmbedder { mode, model, .. }: &ModelEmbedder) -> Value {
+fn embedder_status(embedder: &ModelEmbedder) -> Value {
+    let ModelEmbedder { mode, model, .. } = embedder;
     let settings = model.settings();
-    let (state, reason, name) = match (mode, model.state()) {
+    let (state, reason, loaded) = match (mode, model.state()) {
         (Mode::Off, _) => ("unavailable", Some(ModelEmbedder::OFF.into()), None),
         (_, LoadState::Idle) => ("idle", None, None),
         (_, LoadState::Loading) => ("loading", None, None),
-        (_, LoadState::Ready(embedder)) => ("ready", None, Some(embedder.name().to_owned())),
+        (_, LoadState::Ready(embedder)) => ("ready", None, Some(embedder)),
         (_, LoadState::Failed { error, .. }) => ("unavailable", Some(error.to_string()), None),
     };
     let (library, version) = match settings.backend {
@@ -52,8 +53,10 @@ fn embedder_status(ModelEmbedder { mode, model, .. }: &ModelEmbedder) -> Value {
         "precision": settings.precision.name(),
         "state": state,
         "reason": reason,
-        "model": name,
-        "modelDir": settings.model_dir.display().to_string(),
+        "model": loaded.as_ref().map(|loaded| embedder.name_of(loaded)),
+        "modelFolder": settings.folder().display().to_string(),
+        "dimensions": loaded.as_ref().map(|loaded| loaded.dimensions()),
+        "maxTokens": loaded.as_ref().map(|loaded| loaded.max_tokens()),
         "library": library,
         "libraryVersion": version.map(|(_, version)| version),
     })

@@ -98,7 +98,7 @@ impl Scorer {
             vectors: vectors.to_vec(),
         };
         let scorer = self.bound.scorer.clone();
-        let bytes = scorer.options().cache.vector_len * NUMBER;
+        let bytes = scorer.vector_len() * NUMBER;
         let milliseconds = |_: &Env, time: Duration| Ok(time.as_millis() as f64);
         in_background(env, move || scorer.apply(read_page(page, bytes)?), milliseconds)
     }
@@ -129,11 +129,26 @@ impl Scorer {
         self.bound.scorer.fail_batch(&Error::store(fault, reason));
     }
 
-    /// A promise of what embeddings depend on.
+    /// A promise of what embeddings depend on. From then on `dimensions` is their length.
     #[napi(catch_unwind)]
     pub fn fingerprint<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
         let bound = self.bound.clone();
-        in_background(env, move || bound.embedder()?.fingerprint(), |_, found| Ok(found))
+        let fingerprint = move || {
+            let embedder = bound.embedder()?;
+            // That of the built-in model is known; another one has to be asked.
+            if embedder.model.settings().model.is_some() {
+                let loaded = embedder.model.get().map_err(Error::embedder_unavailable)?;
+                bound.scorer.set_vector_len(loaded.dimensions());
+            }
+            embedder.fingerprint()
+        };
+        in_background(env, fingerprint, |_, found| Ok(found))
+    }
+
+    /// The length of the vectors of the store.
+    #[napi(getter, catch_unwind)]
+    pub fn dimensions(&self) -> u32 {
+        self.bound.scorer.vector_len() as u32
     }
 }
 

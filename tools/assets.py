@@ -10,7 +10,7 @@ import argparse
 import json
 from pathlib import Path
 
-from assets import models, reference, runtime, zig
+from assets import models, own_models, reference, runtime, zig
 from assets.common import ROOT, digest_of_sources, program, put, say, scratch_folder
 
 PINS_FILE = ROOT / "tools" / "pins.json"
@@ -73,6 +73,8 @@ def install(pins, options):
             models.install_plain(pins, source, options.plain)
 
         once(options.plain, digest_of_inputs("plain"), names, make_plain)
+    if options.own_models:
+        own_models.install(options.own_models)
     if options.zig:
         zig.install(pins, options.zig)
     if options.test:
@@ -87,6 +89,7 @@ def main():
     parser.add_argument("--platform", choices=sorted(pins["runtime"]["wheels"]))
     parser.add_argument("--out", type=Path, help="the platform package's folder")
     parser.add_argument("--plain", type=Path, help="folder for a plain float32 export")
+    parser.add_argument("--own-models", type=Path, help="folder for small models to test with")
     parser.add_argument("--zig", type=Path, help="folder for zig and cargo-zigbuild")
     parser.add_argument("--model-source", type=Path, help="folder with the published files")
     parser.add_argument("--test", action="store_true", help="run the tests of the model builder")
@@ -96,9 +99,19 @@ def main():
     options = parser.parse_args()
     if bool(options.out) != bool(options.platform):
         parser.error("--platform and --out go together")
-    if not (options.out or options.plain or options.zig or options.test or options.reference):
+    if not any(
+        [
+            options.out,
+            options.plain,
+            options.own_models,
+            options.zig,
+            options.test,
+            options.reference,
+        ]
+    ):
         parser.error(
-            "nothing to do: give --platform and --out, --plain, --zig, --test, or --reference"
+            "nothing to do: give --platform and --out, --plain, --own-models, --zig, --test, or "
+            "--reference"
         )
     with program("assets"):
         install(pins, options)

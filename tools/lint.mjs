@@ -5,7 +5,7 @@ import { installPrograms } from "./lint/tools.mjs";
 
 const programs = installPrograms();
 const ruff = join(programs, "ruff");
-const python = ["model", "tools", "benchmark", "crates"];
+const python = ["model", "tools", "benchmark", "crates", "__test__/models"];
 
 run("cargo", ["fmt", "--all", "--check"]);
 run("cargo", ["fmt", "--check", "--manifest-path", "fuzz/Cargo.toml"]);

@@ -57,8 +57,11 @@ function buildAddon() {
 function prepare() {
 	checkTools();
 	installPackages();
-	// The plain export is the reference model of the tests.
-	prepareAssets(platformName(), ["--plain", "benchmark/.model"]);
+	// The plain export is the reference model of the tests; the others stand for models of users.
+	prepareAssets(platformName(), [
+		...["--plain", "benchmark/.model"],
+		...["--own-models", "__test__/.models"],
+	]);
 	buildAddon();
 	copyNotices(platformName());
 }

@@ -6,7 +6,7 @@ import {
 	damage,
 	library,
 	modelCopy,
-	modelDir,
+	modelFolder,
 	readManifest,
 	replaceVouched,
 	temporaryFolder,
@@ -21,10 +21,10 @@ import {
 describe("a damaged model folder", { concurrency: 2 }, () => {
 	test("evaluateValue scores without a model folder, unless the embedder is required", async (t) => {
 		const missing = join(temporaryFolder(t), "nowhere");
-		const env = { KNOWLEDGEPULSE_SCORING_MODEL_DIR: missing };
+		const env = { KNOWLEDGEPULSE_SCORING_MODEL: missing };
 		const found = await assertWorksWithout(env, literally(missing));
 		assert.deepEqual(
-			[found.mode, found.modelDir, found.library],
+			[found.mode, found.modelFolder, found.library],
 			["auto", missing, library],
 		);
 		await assertRequired(env, literally(missing));
@@ -34,7 +34,7 @@ describe("a damaged model folder", { concurrency: 2 }, () => {
 		const file = join(temporaryFolder(t), "model");
 		writeFileSync(file, "");
 		await assertWorksWithout(
-			{ KNOWLEDGEPULSE_SCORING_MODEL_DIR: file },
+			{ KNOWLEDGEPULSE_SCORING_MODEL: file },
 			literally(file),
 		);
 	});
@@ -73,9 +73,9 @@ describe("a damaged model folder", { concurrency: 2 }, () => {
 			test(`evaluateValue scores without the embedder when ${name} ${damaged}`, async (t) => {
 				const folder = modelCopy(temporaryFolder(t));
 				const file = join(folder, name);
-				damage[damaged](file, join(modelDir, name));
+				damage[damaged](file, join(modelFolder, name));
 				await assertWorksWithout(
-					{ KNOWLEDGEPULSE_SCORING_MODEL_DIR: folder },
+					{ KNOWLEDGEPULSE_SCORING_MODEL: folder },
 					literally(file),
 				);
 			});
@@ -83,7 +83,7 @@ describe("a damaged model folder", { concurrency: 2 }, () => {
 	}
 
 	const allBut = (left) =>
-		readManifest(modelDir).files.filter(({ name }) => name !== left);
+		readManifest(modelFolder).files.filter(({ name }) => name !== left);
 
 	const manifests = [
 		["of another format", { format: 1 }, /format: expected 2, got 1/],
@@ -112,7 +112,7 @@ describe("a damaged model folder", { concurrency: 2 }, () => {
 		test(`evaluateValue scores without the embedder with a manifest ${name}`, async (t) => {
 			const folder = modelCopy(temporaryFolder(t));
 			writeManifest(folder, { ...readManifest(folder), ...changes });
-			const env = { KNOWLEDGEPULSE_SCORING_MODEL_DIR: folder };
+			const env = { KNOWLEDGEPULSE_SCORING_MODEL: folder };
 			const { reason } = await assertWorksWithout(
 				env,
 				literally(join(folder, "manifest.json")),
@@ -128,14 +128,14 @@ describe("a damaged model folder", { concurrency: 2 }, () => {
 			"tokenizer.json",
 			Buffer.from('{"model":{"vocab":{"a":0}}}'),
 		);
-		const env = { KNOWLEDGEPULSE_SCORING_MODEL_DIR: folder };
+		const env = { KNOWLEDGEPULSE_SCORING_MODEL: folder };
 		await assertWorksWithout(env, literally(join(folder, "tokenizer.json")));
 	});
 
 	test("evaluateValue scores without the embedder with a graph that ONNX Runtime cannot read", async (t) => {
 		const folder = modelCopy(temporaryFolder(t));
 		replaceVouched(folder, "exact.onnx", Buffer.from("not a graph"));
-		const env = { KNOWLEDGEPULSE_SCORING_MODEL_DIR: folder };
+		const env = { KNOWLEDGEPULSE_SCORING_MODEL: folder };
 		await assertWorksWithout(env, literally(join(folder, "exact.onnx")));
 	});
 });
@@ -143,7 +143,7 @@ describe("a damaged model folder", { concurrency: 2 }, () => {
 test("evaluateValue scores when model and library are missing, unless the embedder is required", async (t) => {
 	const nowhere = join(temporaryFolder(t), "nowhere");
 	const env = {
-		KNOWLEDGEPULSE_SCORING_MODEL_DIR: nowhere,
+		KNOWLEDGEPULSE_SCORING_MODEL: nowhere,
 		KNOWLEDGEPULSE_SCORING_LIBRARY: nowhere,
 	};
 	await assertWorksWithout(env, literally(nowhere));

@@ -8,7 +8,7 @@ import { run, valueFrom } from "../support/child.mjs";
 import {
 	damage,
 	modelCopy,
-	modelDir,
+	modelFolder,
 	readManifest,
 	temporaryFolder,
 	writeManifest,
@@ -37,7 +37,7 @@ const ONNX_FILES = [
 
 const inNative = (folder, env) => ({
 	...NATIVE,
-	KNOWLEDGEPULSE_SCORING_MODEL_DIR: folder,
+	KNOWLEDGEPULSE_SCORING_MODEL: folder,
 	...env,
 });
 
@@ -89,7 +89,7 @@ test("evaluateValue scores as before with the native backend when model.bin chan
 	const folder = modelCopy(temporaryFolder(t));
 	assert.deepEqual(
 		await scoresWhileChanging(folder, ["model.bin"], "something else", NATIVE),
-		await scoresWhileChanging(modelDir, [], "", NATIVE),
+		await scoresWhileChanging(modelFolder, [], "", NATIVE),
 	);
 });
 
@@ -140,7 +140,7 @@ describe("a damaged model folder and the native backend", {
 			test(`evaluateValue scores without the embedder when ${name} ${damaged}, with the native backend`, async (t) => {
 				const folder = modelCopy(temporaryFolder(t));
 				const file = join(folder, name);
-				damage[damaged](file, join(modelDir, name));
+				damage[damaged](file, join(modelFolder, name));
 				await assertWorksWithout(inNative(folder), literally(file));
 			});
 		}

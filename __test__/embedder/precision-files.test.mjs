@@ -7,7 +7,7 @@ import { valueFrom } from "../support/child.mjs";
 import {
 	damage,
 	modelCopy,
-	modelDir,
+	modelFolder,
 	readManifest,
 	replaceVouched,
 	temporaryFolder,
@@ -25,7 +25,7 @@ const GRAPHS = ["fast.onnx", "fast-u8.onnx"];
 
 const environment = (precision, folder) => ({
 	KNOWLEDGEPULSE_SCORING_PRECISION: precision,
-	KNOWLEDGEPULSE_SCORING_MODEL_DIR: folder,
+	KNOWLEDGEPULSE_SCORING_MODEL: folder,
 });
 
 describe("a damaged model folder for fast scores", { concurrency: 2 }, () => {
@@ -47,7 +47,7 @@ describe("a damaged model folder for fast scores", { concurrency: 2 }, () => {
 			test(`evaluateValue scores without the embedder when ${name} ${damaged}, for ${precision} scores`, async (t) => {
 				const folder = modelCopy(temporaryFolder(t));
 				const file = join(folder, name);
-				damage[damaged](file, join(modelDir, name));
+				damage[damaged](file, join(modelFolder, name));
 				const env = environment(precision, folder);
 				const found = await assertWorksWithout(env, literally(file));
 				assert.equal(found.precision, precision);
@@ -112,7 +112,7 @@ for (const name of [...GRAPHS, "fast-weights.onnx"]) {
 		const folder = modelCopy(temporaryFolder(t));
 		const file = join(folder, name);
 		rmSync(file);
-		const input = { trace: trace(), file, original: join(modelDir, name) };
+		const input = { trace: trace(), file, original: join(modelFolder, name) };
 		const env = environment("fast", folder);
 		assert.deepEqual(await valueFrom(recover, { input, env }), {
 			sources: ["no-embedder", "empty-cache", "cache"],
@@ -133,7 +133,7 @@ describe("model files that change after the first fast score", {
 				const folder = modelCopy(temporaryFolder(t));
 				assert.deepEqual(
 					await scoresWhileChanging(folder, names, text, fast),
-					await scoresWhileChanging(modelDir, [], "", fast),
+					await scoresWhileChanging(modelFolder, [], "", fast),
 				);
 			});
 		}

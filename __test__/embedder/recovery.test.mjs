@@ -12,7 +12,7 @@ import {
 import {
 	library,
 	modelCopy,
-	modelDir,
+	modelFolder,
 	temporaryFolder,
 } from "../support/model-folder.mjs";
 import { trace } from "../support/traces.mjs";
@@ -56,7 +56,7 @@ describe("recovery of the embedder", { concurrency: 4 }, () => {
 	const auto = { KNOWLEDGEPULSE_SCORING_EMBEDDER: "auto" };
 
 	const rows = [
-		["the model", "KNOWLEDGEPULSE_SCORING_MODEL_DIR", modelDir],
+		["the model", "KNOWLEDGEPULSE_SCORING_MODEL", modelFolder],
 		["the library", "KNOWLEDGEPULSE_SCORING_LIBRARY", library],
 	];
 
@@ -79,7 +79,7 @@ describe("recovery of the embedder", { concurrency: 4 }, () => {
 
 		test(`evaluateValue uses ${name} once configure names its place`, async (t) => {
 			const env = { ...auto, [variable]: join(temporaryFolder(t), "nowhere") };
-			const input = { trace: trace(), retry: { modelDir, library } };
+			const input = { trace: trace(), retry: { model: modelFolder, library } };
 			assert.deepEqual(
 				await valueWithoutEmbedder(recover, { input, env }),
 				RECOVERED,
@@ -147,7 +147,7 @@ for (const name of ["model.bin", "exact.onnx"]) {
 		test(`evaluateValue scores as before when ${name} is ${change} after the first score`, async (t) => {
 			const folder = modelCopy(temporaryFolder(t));
 			const found = await scoresWhileChanging(folder, [name], text);
-			assert.deepEqual(found, await scoresWhileChanging(modelDir, [], ""));
+			assert.deepEqual(found, await scoresWhileChanging(modelFolder, [], ""));
 		});
 	}
 }

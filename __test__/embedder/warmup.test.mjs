@@ -9,7 +9,7 @@ import {
 	valueFrom,
 	valueWithoutEmbedder,
 } from "../support/child.mjs";
-import { modelDir, temporaryFolder } from "../support/model-folder.mjs";
+import { modelFolder, temporaryFolder } from "../support/model-folder.mjs";
 import { assertSame, scoresOf } from "../support/scores.mjs";
 import { says, trace, words } from "../support/traces.mjs";
 
@@ -192,7 +192,7 @@ const body = async ({ scoring, input }) => {
 
 const rows = [
 	["is switched off", { KNOWLEDGEPULSE_SCORING_EMBEDDER: "off" }],
-	["has no model", { KNOWLEDGEPULSE_SCORING_MODEL_DIR: "nowhere" }],
+	["has no model", { KNOWLEDGEPULSE_SCORING_MODEL: "nowhere" }],
 	["has no library", { KNOWLEDGEPULSE_SCORING_LIBRARY: "nowhere" }],
 ];
 
@@ -229,14 +229,14 @@ test("warmup rejects while the required embedder is missing", async (t) => {
 				reason?.message,
 			]);
 			const { state } = scoring.status().embedder;
-			scoring.configure({ modelDir: input });
+			scoring.configure({ model: input });
 			return [errors, state, (await scoring.warmup()).embedder.state];
 		},
 		{
-			input: modelDir,
+			input: modelFolder,
 			env: {
 				KNOWLEDGEPULSE_SCORING_EMBEDDER: "required",
-				KNOWLEDGEPULSE_SCORING_MODEL_DIR: nowhere,
+				KNOWLEDGEPULSE_SCORING_MODEL: nowhere,
 			},
 		},
 	);

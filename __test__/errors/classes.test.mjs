@@ -19,7 +19,7 @@ const errors = {
 	INVALID_SNAPSHOT: () => Scorer.restore(Buffer.from("no snapshot")),
 	SNAPSHOT_IO: () => new Scorer().save("/nowhere/at/all/snapshot"),
 	EMBEDDER_UNAVAILABLE: () =>
-		new Scorer({ embedder: "required", modelDir: "nowhere" }).warmup(),
+		new Scorer({ embedder: "required", model: "nowhere" }).warmup(),
 	CLOSED: () => {
 		const scorer = new Scorer();
 		scorer.close();

@@ -200,7 +200,7 @@ test("evaluateJson rejects with the error of a file after the rows before", asyn
 });
 
 test("evaluateJson says which trace a required embedder was not there for", async () => {
-	const options = { embedder: "required", modelDir: "/nowhere" };
+	const options = { embedder: "required", model: "/nowhere" };
 	const scorer = new Scorer(options);
 	const text = jsonl(traces(3));
 	const error = await importErrorOf(scorer.evaluateJson(text).next());

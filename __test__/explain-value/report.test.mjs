@@ -24,33 +24,44 @@ test("explainValue adds up to the score, and names the nearest trace", async () 
 	}
 });
 
+/** The name of the built-in model. */
+const MODEL = "sentence-transformers/all-MiniLM-L6-v2";
+
 test("explainValue reports what the model saw of the text", async () => {
 	const scorer = new Scorer();
 	const seen = async (count) =>
 		(await scorer.explainValue(says(Array(count).fill("a").join(" ")))).text;
 	assert.deepEqual(await seen(510), {
+		model: MODEL,
 		tokens: 512,
 		windows: 1,
 		isCut: false,
 		fromMemo: false,
+		unknownTokens: 0,
 	});
 	assert.deepEqual(await seen(511), {
+		model: MODEL,
 		tokens: 512,
 		windows: 1,
 		isCut: false,
 		fromMemo: false,
+		unknownTokens: 0,
 	});
 	assert.deepEqual(await seen(512), {
+		model: MODEL,
 		tokens: 512,
 		windows: 1,
 		isCut: true,
 		fromMemo: true,
+		unknownTokens: 0,
 	});
 	assert.deepEqual(await seen(0), {
+		model: MODEL,
 		tokens: 2,
 		windows: 1,
 		isCut: false,
 		fromMemo: true,
+		unknownTokens: 0,
 	});
 });
 

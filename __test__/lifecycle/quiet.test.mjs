@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { assertQuiet, run } from "../support/child.mjs";
 import {
 	library,
-	modelDir,
+	modelFolder,
 	temporaryFolder,
 } from "../support/model-folder.mjs";
 import { says, words } from "../support/traces.mjs";
@@ -96,7 +96,7 @@ test("evaluateValue prints nothing, and leaves no file behind", async (t) => {
 		XDG_STATE_HOME: state,
 		XDG_RUNTIME_DIR: runtime,
 	};
-	const watched = [parent, dirname(library), modelDir];
+	const watched = [parent, dirname(library), modelFolder];
 	const before = watched.map(filesBelow);
 	const ended = await run(
 		async ({ scoring, input }) => {

@@ -20,7 +20,7 @@ const checkout = fileURLToPath(new URL("../..", import.meta.url));
 const manifest = JSON.parse(readFileSync(join(checkout, "package.json")));
 
 /** The folder of this system's platform package in the checkout, and its name. */
-const built = dirname(status().embedder.modelDir);
+const built = dirname(status().embedder.modelFolder);
 
 const platform = built.slice(join(checkout, "npm").length + 1);
 
@@ -82,7 +82,7 @@ test("the addon is found beside the main package", async (t) => {
 	const { score, status } = await load(entry);
 	assert.equal(score, 0.35);
 	assert.equal(status.embedder.state, "ready");
-	assert.equal(status.embedder.modelDir, join(built, "model"));
+	assert.equal(status.embedder.modelFolder, join(built, "model"));
 });
 
 test("ADDON_NOT_FOUND names the missing package, where it was searched, and the command", async (t) => {

@@ -199,6 +199,8 @@ expectType<number | null>()(report.novelty.seq);
 expectType<string | null>()(report.novelty.nearest);
 expectType<number | undefined>()(report.text?.tokens);
 expectType<boolean | undefined>()(report.text?.fromMemo);
+expectType<string | undefined>()(report.text?.model);
+expectType<number | undefined>()(report.text?.unknownTokens);
 expectType<number>()(report.times.infer);
 expectType<number | null>()(report.novelty.maxSimilarity);
 expectType<string | null>()(report.novelty.reason);
@@ -263,7 +265,12 @@ expectType<void>()(
 		embedder: "required",
 		backend: "native",
 		precision: "fast",
-		modelDir: "model",
+		model: "model",
+		pooling: "last",
+		normalize: false,
+		maxTokens: 8192,
+		prefix: "query: ",
+		output: "sentence_embedding",
 		library: "library",
 	}),
 );
@@ -284,7 +291,7 @@ declare const anyString: string;
 // @ts-expect-error not any string
 configure({ precision: anyString });
 // @ts-expect-error unknown option
-const options: ConfigureOptions = { modeldir: "model" };
+const options: ConfigureOptions = { modle: "model" };
 expectType<ScoringStatus>()(status());
 expectType<"idle" | "loading" | "ready" | "unavailable">()(
 	status().embedder.state,

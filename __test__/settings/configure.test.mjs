@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { configure, evaluateValue, status } from "@knowledgepulse/scoring";
 import { valueWithoutEmbedder } from "../support/child.mjs";
-import { library, modelDir } from "../support/model-folder.mjs";
+import { library, modelFolder } from "../support/model-folder.mjs";
 import { trace } from "../support/traces.mjs";
 
 const modes = 'expected "auto", "off" or "required", got';
@@ -15,9 +15,9 @@ const refused = [
 	[{ embedder: "" }, "embedder", `${modes} ""`],
 	[{ embedder: false }, "embedder", "expected a string, got false"],
 	[{ embedder: null }, "embedder", "expected a string, got null"],
-	[{ modelDir: 5 }, "modelDir", "expected a string, got 5"],
+	[{ model: 5 }, "model", "expected a string, got 5"],
 	[{ library: {} }, "library", "expected a string, got an object"],
-	[{ modeldir: "x" }, "modeldir", "did you mean modelDir?"],
+	[{ modle: "x" }, "modle", "did you mean model?"],
 	[{ embedder: "off", unknown: 1 }, "unknown", "an unknown option"],
 ];
 
@@ -41,15 +41,15 @@ for (const [options, path, rest] of refused) {
 }
 
 test("configure keeps what a getter of its options has configured", (t) => {
-	t.after(() => configure({ modelDir }));
+	t.after(() => configure({ model: modelFolder }));
 	const nested = {
 		get embedder() {
-			configure({ modelDir: "inner" });
+			configure({ model: "inner" });
 			return "auto";
 		},
 	};
 	configure(nested);
-	assert.equal(status().embedder.modelDir, "inner");
+	assert.equal(status().embedder.modelFolder, "inner");
 });
 
 test("configure ignores what the prototype of its options has", (t) => {
@@ -60,22 +60,25 @@ test("configure ignores what the prototype of its options has", (t) => {
 
 test("configure changes what is named, and nothing else", async (t) => {
 	const before = status().embedder;
-	t.after(() => configure({ embedder: "auto", modelDir, library }));
+	t.after(() => configure({ embedder: "auto", model: modelFolder, library }));
 	assert.equal(configure({}), undefined);
 	assert.deepEqual(status().embedder, before);
-	configure({ embedder: undefined, modelDir: undefined, library: undefined });
+	configure({ embedder: undefined, model: undefined, library: undefined });
 	assert.deepEqual(status().embedder, before);
-	configure({ modelDir: "elsewhere" });
-	assert.deepEqual(status().embedder, { ...before, modelDir: "elsewhere" });
+	configure({ model: "elsewhere" });
+	assert.deepEqual(status().embedder, {
+		...before,
+		modelFolder: "elsewhere",
+	});
 	configure({ library: "another" });
 	assert.deepEqual(status().embedder, {
 		...before,
-		modelDir: "elsewhere",
+		modelFolder: "elsewhere",
 		library: "another",
 	});
 	configure({ embedder: "required" });
 	assert.deepEqual(
-		[status().embedder.mode, status().embedder.modelDir],
+		[status().embedder.mode, status().embedder.modelFolder],
 		["required", "elsewhere"],
 	);
 	await assert.rejects(evaluateValue(trace()), {
@@ -87,7 +90,7 @@ test("configure changes what is named, and nothing else", async (t) => {
 test("configure keeps the loaded model for the same settings", async () => {
 	await evaluateValue(trace());
 	assert.equal(status().embedder.state, "ready");
-	configure({ embedder: "auto", modelDir, library });
+	configure({ embedder: "auto", model: modelFolder, library });
 	assert.equal(status().embedder.state, "ready");
 });
 

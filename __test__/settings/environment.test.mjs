@@ -6,7 +6,7 @@ import { valueFrom, valueWithoutEmbedder } from "../support/child.mjs";
 import {
 	library,
 	modelCopy,
-	modelDir,
+	modelFolder,
 	temporaryFolder,
 } from "../support/model-folder.mjs";
 import { trace } from "../support/traces.mjs";
@@ -18,17 +18,17 @@ const source = async ({ scoring, input }) => {
 	return { source: novelty.source, ...scoring.status().embedder };
 };
 
-test("KNOWLEDGEPULSE_SCORING_MODEL_DIR and _LIBRARY accept relative and odd paths", async (t) => {
+test("KNOWLEDGEPULSE_SCORING_MODEL and _LIBRARY accept relative and odd paths", async (t) => {
 	const folder = modelCopy(temporaryFolder(t));
-	for (const name of [folder, relative(testFolder, modelDir)]) {
+	for (const name of [folder, relative(testFolder, modelFolder)]) {
 		const env = {
 			KNOWLEDGEPULSE_SCORING_EMBEDDER: "required",
-			KNOWLEDGEPULSE_SCORING_MODEL_DIR: name,
+			KNOWLEDGEPULSE_SCORING_MODEL: name,
 			KNOWLEDGEPULSE_SCORING_LIBRARY: library,
 		};
 		const found = await valueFrom(source, { input: trace(), env });
 		assert.deepEqual(
-			[found.source, found.modelDir, found.mode],
+			[found.source, found.modelFolder, found.mode],
 			["empty-cache", name, "required"],
 		);
 	}
@@ -37,27 +37,27 @@ test("KNOWLEDGEPULSE_SCORING_MODEL_DIR and _LIBRARY accept relative and odd path
 test("KNOWLEDGEPULSE_SCORING_* variables that are empty are ignored", async () => {
 	const env = {
 		KNOWLEDGEPULSE_SCORING_EMBEDDER: "",
-		KNOWLEDGEPULSE_SCORING_MODEL_DIR: "",
+		KNOWLEDGEPULSE_SCORING_MODEL: "",
 		KNOWLEDGEPULSE_SCORING_LIBRARY: "",
 	};
 	const found = await valueFrom(source, { input: trace(), env });
 	assert.deepEqual(
-		[found.source, found.mode, found.modelDir, found.library],
-		["empty-cache", "auto", modelDir, library],
+		[found.source, found.mode, found.modelFolder, found.library],
+		["empty-cache", "auto", modelFolder, library],
 	);
 });
 
-test("configure overrides KNOWLEDGEPULSE_SCORING_EMBEDDER and _MODEL_DIR", async (t) => {
+test("configure overrides KNOWLEDGEPULSE_SCORING_EMBEDDER and _MODEL", async (t) => {
 	const env = {
 		KNOWLEDGEPULSE_SCORING_EMBEDDER: "off",
-		KNOWLEDGEPULSE_SCORING_MODEL_DIR: join(temporaryFolder(t), "nowhere"),
+		KNOWLEDGEPULSE_SCORING_MODEL: join(temporaryFolder(t), "nowhere"),
 	};
 	const body = async ({ scoring, input }) => {
-		scoring.configure({ embedder: "auto", modelDir: input.modelDir });
+		scoring.configure({ embedder: "auto", model: input.modelFolder });
 		return (await scoring.explainValue(input.trace)).novelty.source;
 	};
 	assert.equal(
-		await valueFrom(body, { input: { trace: trace(), modelDir }, env }),
+		await valueFrom(body, { input: { trace: trace(), modelFolder }, env }),
 		"empty-cache",
 	);
 });

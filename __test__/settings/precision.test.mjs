@@ -31,7 +31,7 @@ const refused = [
 for (const [precision, message] of refused) {
 	test(`configure refuses ${message}`, () => {
 		const before = status();
-		const options = { embedder: "off", modelDir: "elsewhere", precision };
+		const options = { embedder: "off", model: "elsewhere", precision };
 		assert.throws(
 			() => configure(options),
 			(error) =>

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { valueFrom } from "../support/child.mjs";
-import { library, modelDir } from "../support/model-folder.mjs";
+import { library, modelFolder } from "../support/model-folder.mjs";
 import { trace } from "../support/traces.mjs";
 
 test("status reports embedder, cache and calls, before, during and after a call", async () => {
@@ -23,7 +23,9 @@ test("status reports embedder, cache and calls, before, during and after a call"
 		state: "idle",
 		reason: null,
 		model: null,
-		modelDir,
+		modelFolder,
+		dimensions: null,
+		maxTokens: null,
 		library,
 		libraryVersion: null,
 	};

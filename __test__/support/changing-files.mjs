@@ -27,6 +27,6 @@ async function scoreAndChange({ scoring, input }) {
 export function scoresWhileChanging(folder, names, text, env = {}) {
 	return valueFrom(scoreAndChange, {
 		input: { traces, files: names.map((name) => join(folder, name)), text },
-		env: { ...env, KNOWLEDGEPULSE_SCORING_MODEL_DIR: folder },
+		env: { ...env, KNOWLEDGEPULSE_SCORING_MODEL: folder },
 	});
 }

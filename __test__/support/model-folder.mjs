@@ -19,7 +19,7 @@ import { status } from "@knowledgepulse/scoring";
 import { blake3 } from "@noble/hashes/blake3";
 
 /** The model folder and the library that are beside the addon. */
-export const { modelDir, library } = status().embedder;
+export const { modelFolder, library } = status().embedder;
 
 /** A new empty folder, removed when the test `t` is over. */
 export function temporaryFolder(t) {
@@ -41,8 +41,8 @@ export function link(file, place) {
 export function modelCopy(parent) {
 	const folder = join(parent, "model");
 	mkdirSync(folder);
-	for (const name of readdirSync(modelDir))
-		link(join(modelDir, name), join(folder, name));
+	for (const name of readdirSync(modelFolder))
+		link(join(modelFolder, name), join(folder, name));
 	return folder;
 }
 

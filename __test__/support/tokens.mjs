@@ -6,9 +6,12 @@ import { join } from "node:path";
 import { platformName } from "../../tools/lib/build.mjs";
 import { root } from "../../tools/lib/run.mjs";
 
-/** The token ids of each text. */
-export function engineTokens(texts) {
-	const tokenizer = join("npm", platformName(), "model/tokenizer.json");
+/** The token ids of each text by the built-in tokenizer, or by that of a folder. */
+export function engineTokens(texts, folder) {
+	const builtIn = join("npm", platformName(), "model/tokenizer.json");
+	const tokenizer = folder
+		? [join(folder, "tokenizer.json"), "--own"]
+		: [builtIn];
 	const { stdout, status, error } = spawnSync(
 		"cargo",
 		[
@@ -20,7 +23,7 @@ export function engineTokens(texts) {
 				"knowledgepulse-embedder",
 			],
 			...["--example", "tokenize", "--"],
-			tokenizer,
+			...tokenizer,
 		],
 		{
 			cwd: root,

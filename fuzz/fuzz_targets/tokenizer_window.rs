@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use arbitrary::Unstructured;
-use knowledgepulse_embedder::{MAX_TOKENS, TextWindow};
+use knowledgepulse_embedder::{MAX_TOKENS, TextWindow, Window};
 use knowledgepulse_scoring_fuzz::tokens::{self, TOKENIZER};
 use knowledgepulse_tasks::CancelToken;
 use libfuzzer_sys::fuzz_target;
@@ -26,11 +26,13 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(at_once.into_string(), kept, "in pieces and at once");
     assert!(kept.len() <= whole.len());
 
-    let (ids, is_cut) = TOKENIZER.encode_window(&whole);
-    assert_eq!(TOKENIZER.encode_window(&kept), (ids.clone(), is_cut), "{whole:?}");
+    let encode = |text: &str| TOKENIZER.encode_window(text).expect("tokens");
+    let first_window = encode(&whole);
+    assert_eq!(encode(&kept), first_window, "{whole:?}");
+    let Window { ids, is_cut } = first_window;
 
-    let windows = TOKENIZER.encode_windows(&whole, &CancelToken::default());
-    let empty = TOKENIZER.encode_window("").0;
+    let windows = TOKENIZER.encode_windows(&whole, &CancelToken::default()).expect("tokens");
+    let empty = encode("").ids;
     let [cls, sep] = empty[..] else { panic!("{empty:?} for no text") };
     let mut all = Vec::new();
     for (at, window) in windows.iter().enumerate() {

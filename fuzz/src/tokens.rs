@@ -3,7 +3,7 @@
 use std::{collections::HashMap, fs, sync::LazyLock};
 
 use arbitrary::{Arbitrary, Result, Unstructured};
-use knowledgepulse_embedder::Tokenizer;
+use knowledgepulse_embedder::{MAX_TOKENS, Tokenizer};
 use knowledgepulse_test_support::package_folder;
 use serde::Deserialize;
 
@@ -70,7 +70,7 @@ static JSON: LazyLock<Vec<u8>> = LazyLock::new(|| {
 });
 
 pub static TOKENIZER: LazyLock<Tokenizer> =
-    LazyLock::new(|| Tokenizer::from_json(&JSON).expect("a tokenizer"));
+    LazyLock::new(|| Tokenizer::from_json(&JSON, MAX_TOKENS).expect("a tokenizer"));
 
 static VOCABULARY: LazyLock<HashMap<String, i64>> = LazyLock::new(|| {
     let file: File = serde_json::from_slice(&JSON).expect("a tokenizer.json");

@@ -11,7 +11,7 @@ use napi::{Env, bindgen_prelude::Buffer};
 use napi_derive::napi;
 
 use super::lock;
-use crate::{outbox::Deferred, warning::warn};
+use crate::{outbox::Deferred, warning::Warning};
 
 /// Rows that are being made, or wait for one before them, at most.
 const WINDOW: usize = 1024;
@@ -63,17 +63,17 @@ struct Ready {
     lines: Vec<u8>,
     /// As JSON.
     error: Option<String>,
-    /// Why novelty is neutral, if there is no embedder.
-    degraded: Option<Arc<str>>,
+    /// What the user has to know of them.
+    warning: Option<Warning>,
 }
 
 impl Ready {
     fn add(&mut self, slot: Slot, collects: bool) {
         match slot {
             Slot::Call(_) => {}
-            Slot::Line(line, degraded) => {
+            Slot::Line(line, warning) => {
                 self.lines.extend_from_slice(&line);
-                self.degraded = self.degraded.take().or(degraded);
+                self.warning = self.warning.take().or(warning);
             }
             Slot::Failed(json) if collects => {
                 self.lines.extend_from_slice(format!("{{\"error\":{json}}}\n").as_bytes());
@@ -86,8 +86,8 @@ impl Ready {
 pub enum Slot {
     /// Being scored.
     Call(Option<CallHandle>),
-    /// The line of a row, and why its novelty is neutral if there is no embedder.
-    Line(Vec<u8>, Option<Arc<str>>),
+    /// The line of a row, and what the user has to know of it.
+    Line(Vec<u8>, Option<Warning>),
     /// What has gone wrong, as JSON.
     Failed(String),
 }
@@ -231,11 +231,11 @@ impl Flow {
     /// Takes the rows that are ready.
     fn take(&self, env: &Env) -> Rows {
         let mut state = lock(&self.state);
-        let Ready { lines, error, degraded } = mem::take(&mut state.ready);
+        let Ready { lines, error, warning } = mem::take(&mut state.ready);
         let is_last = state.is_last();
         drop(state);
-        if let Some(reason) = degraded {
-            warn(env, &reason);
+        if let Some(warning) = warning {
+            warning.emit(env);
         }
         Rows { lines: lines.into(), error, is_last }
     }

@@ -15,7 +15,6 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
-use knowledgepulse_embedder::TextBuffer;
 use knowledgepulse_import::{
     Error as ImportError, Imported, Importer, Item, Own, OwnOptions, group_of,
 };
@@ -80,11 +79,11 @@ impl TraceEvaluator {
         }
         let bound = scorer.bound.clone();
         let embedder = or_throw(env, bound.embedder())?;
-        let (long_text, absence) = (bound.long_text, bound.scorer.absence(&*embedder));
-        let has_text = absence.is_none();
+        let absence = bound.scorer.absence(&*embedder);
+        let reader = absence.is_none().then(|| embedder.clone());
         let take_text = Box::new(move |write: &mut dyn FnMut(&mut dyn fmt::Write)| {
-            if has_text {
-                let mut text = TextBuffer::new(long_text);
+            if let Some(embedder) = &reader {
+                let mut text = embedder.text_buffer();
                 write(&mut text);
                 return text.into_string();
             }
@@ -251,7 +250,7 @@ impl Submitter {
             }
             Ok(Item::Imported(imported)) => {
                 let Imported { trace: value, provenance } = *imported;
-                let mut text = TextBuffer::new(self.bound.long_text);
+                let mut text = self.model.embedder.text_buffer();
                 let trace = Trace::from_json(&value, &mut text)
                     .map_err(|error| Slot::Failed(failure_json(&provenance.source, &error)))?;
                 let text_at = |at: &str| value.pointer(at).and_then(Value::as_str).unwrap_or("");

@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use knowledgepulse_import::{Error as ImportError, Source};
-use knowledgepulse_scoring::{
-    Error, Novelty, Score, Trace, dimensions::Dimensions, embed::TextFacts,
-};
+use knowledgepulse_scoring::{Error, Score, Trace, dimensions::Dimensions, embed::TextFacts};
 use serde::Serialize;
 
 use super::{Model, flow::Slot};
-use crate::choice::Choice;
+use crate::{choice::Choice, warning::Warning};
 
 /// How many characters of the objective are in a row.
 const OBJECTIVE_CHARS: usize = 120;
@@ -68,9 +66,9 @@ impl Facts {
             confidence: self.confidence,
             objective: &self.objective,
             steps: self.steps,
-            tokens: text.map(|text| text.tokens),
-            is_cut: text.is_some_and(|text| text.is_cut),
-            precision: text.map(|_| model.embedder.model.settings().precision.name()),
+            tokens: text.as_ref().map(|text| text.tokens),
+            is_cut: text.as_ref().is_some_and(|text| text.is_cut),
+            precision: text.as_ref().map(|_| model.embedder.model.settings().precision.name()),
             model: text.and_then(|_| model.fingerprint()),
             version: env!("CARGO_PKG_VERSION"),
         };
@@ -79,11 +77,7 @@ impl Facts {
             return self.failed(&Error::internal(error));
         }
         line.push(b'\n');
-        let degraded = match &score.novelty {
-            Novelty::NoEmbedder { reason } => Some(reason.clone()),
-            _ => None,
-        };
-        Slot::Line(line, degraded)
+        Slot::Line(line, Warning::of_novelty(&model.embedder, &score.novelty))
     }
 
     pub fn failed(&self, error: &Error) -> Slot {

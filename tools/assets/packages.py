@@ -124,7 +124,8 @@ def extract(archive, member, target):
 def packages(requirements, name, size):
     """A folder with what `requirements` lists, for this interpreter; made if missing.
 
-    The wheels are kept, so that another folder can be made without a network.
+    The list names what packages need as well. The wheels are kept, so that another folder can be made
+    without a network.
     """
     if sys.version_info[:2] not in VERSIONS:
         wanted = ", ".join("{}.{}".format(*version) for version in VERSIONS)
@@ -137,7 +138,7 @@ def packages(requirements, name, size):
         say(f"downloading the {name}'s packages ({size})")
         with new_folder(wheels) as folder:
             pip(
-                ["download", *HASHED, "--requirement", requirements, "--dest", folder],
+                ["download", *HASHED, "--requirement", requirements, "--dest", folder, "--no-deps"],
                 f"cannot download the {name}'s packages (is there a network?) into {wheels}",
             )
     target = cache_folder() / f"{name}-{tag}"

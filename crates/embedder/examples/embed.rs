@@ -10,7 +10,7 @@ use std::{
     io::{Write, stdin, stdout},
 };
 
-use knowledgepulse_embedder::{BackendKind, Embedder, LongText, ModelSettings, Precision};
+use knowledgepulse_embedder::{BackendKind, LongText, ModelSettings, Precision, SharedModel};
 use knowledgepulse_tasks::CancelToken;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -24,11 +24,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         "fast-unsigned" => Precision::FastUnsigned,
         other => return Err(format!("no precision is called {other:?}").into()),
     };
-    let embedder = Embedder::load(&ModelSettings {
+    let embedder = SharedModel::with(ModelSettings {
         backend: BackendKind::Onnx,
         precision,
         ..ModelSettings::beside(folder.as_ref())
-    })?;
+    })
+    .get()?;
     for line in stdin().lines() {
         let text: String = serde_json::from_str(&line?)?;
         let embedded = embedder.embed(&text, LongText::Window, &CancelToken::default())?;

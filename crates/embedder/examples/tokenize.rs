@@ -1,4 +1,5 @@
-//! Prints the token ids of texts: JSON strings, one a line, on standard input.
+//! Prints the token ids of texts: JSON strings, one a line, on standard input. Windows have 512 tokens. With
+//! `--own`, the tokenizer is that of another model than the built-in one.
 //!
 //! `cargo run -p knowledgepulse-embedder --example tokenize -- npm/linux-x64-gnu/model/tokenizer.json < texts`
 
@@ -10,21 +11,25 @@ use std::{
     io::{Write as _, stdin, stdout},
 };
 
-use knowledgepulse_embedder::{TextWindow, Tokenizer};
+use knowledgepulse_embedder::{MAX_TOKENS, TextWindow, Tokenizer};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let path = env::args().nth(1).ok_or("usage: tokenize TOKENIZER_JSON < TEXTS")?;
-    let tokenizer = Tokenizer::from_json(&fs::read(path)?)?;
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let (path, is_built_in) = match &arguments[..] {
+        [path] => (path, true),
+        [path, own] if own == "--own" => (path, false),
+        _ => return Err("usage: tokenize TOKENIZER_JSON [--own] < TEXTS".into()),
+    };
+    let tokenizer = Tokenizer::from_json(&fs::read(path)?, MAX_TOKENS)?;
     for line in stdin().lines() {
-        let text: String = serde_json::from_str(&line?)?;
-        let mut window = TextWindow::default();
-        // Fails when the window is full.
-        let _ = window.write_str(&text);
-        writeln!(
-            stdout(),
-            "{}",
-            serde_json::to_string(&tokenizer.encode_window(&window.into_string()).0)?
-        )?;
+        let mut text: String = serde_json::from_str(&line?)?;
+        if is_built_in {
+            let mut window = TextWindow::default();
+            // Fails when the window is full.
+            let _ = window.write_str(&text);
+            text = window.into_string();
+        }
+        writeln!(stdout(), "{}", serde_json::to_string(&tokenizer.encode_window(&text)?.ids)?)?;
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! A loaded model with its tokenizer.
 
 use std::{
+    borrow::Cow,
     cell::Cell,
     sync::{
         Arc,
@@ -12,10 +13,13 @@ use std::{
 use knowledgepulse_tasks::{CancelToken, join};
 
 use crate::{
-    EmbedError, Embedding, LongText, ModelFiles, ModelSettings, Tokenizer,
+    EmbedError, Embedding, LongText, ModelFiles, ModelSettings, Tokenizer, Window,
     backend::{self, Backend},
+    folder::{CONFIG, ModelFolder, TOKENIZER},
     memo::Memo,
-    memory, pooling,
+    memory,
+    model_files::{MANIFEST, file_error},
+    pooling,
 };
 
 /// The windows of longer texts are not remembered: one of them would drive out all others.
@@ -35,9 +39,9 @@ pub struct Embedded {
 }
 
 /// What the model saw of a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TextFacts {
-    /// Tokens, the special ones included: 2 to 512 a window.
+    /// Tokens, the special ones included.
     pub tokens: usize,
     /// Windows, 1 or more.
     pub windows: usize,
@@ -45,6 +49,66 @@ pub struct TextFacts {
     pub is_cut: bool,
     /// Whether the embedding was remembered from the same tokens.
     pub from_memo: bool,
+    /// The share of its tokens, without special ones, that the vocabulary has only as unknown, in \[0, 1\].
+    pub unknown_tokens: f64,
+}
+
+/// Where a model is read from.
+pub(crate) enum Source {
+    /// The layout of the built-in model.
+    BuiltIn(Arc<ModelFiles>),
+    /// A model of the user's own.
+    Own(Arc<ModelFolder>),
+}
+
+impl Source {
+    /// Reads what the folder of the model says.
+    pub(crate) fn open(settings: &ModelSettings) -> Result<Self, EmbedError> {
+        let path = settings.folder();
+        let is_built_in =
+            settings.model.is_none() || path.join(MANIFEST).exists() || !path.join(CONFIG).exists();
+        if !is_built_in {
+            return ModelFolder::read(&path, settings).map(|folder| Self::Own(Arc::new(folder)));
+        }
+        let files = ModelFiles::open(&path).map_err(|error| match error {
+            EmbedError::File { path, what } if settings.model.is_some() && !path.exists() => {
+                let what =
+                    format!("{what}; a model of your own has {CONFIG}, which is not there either");
+                EmbedError::File { path, what }
+            }
+            error => error,
+        })?;
+        match settings.options.first_given() {
+            Some(option) => Err(EmbedError::BuiltIn { path, option }),
+            None => Ok(Self::BuiltIn(Arc::new(files))),
+        }
+    }
+
+    /// Returns what embeddings depend on.
+    pub(crate) fn fingerprint(&self) -> Result<String, EmbedError> {
+        match self {
+            Self::BuiltIn(files) => files.fingerprint(),
+            Self::Own(folder) => folder.fingerprint(),
+        }
+    }
+
+    fn read_tokenizer(&self, settings: &ModelSettings) -> Result<Tokenizer, EmbedError> {
+        match self {
+            Self::BuiltIn(files) => files.read_tokenizer(),
+            Self::Own(folder) => folder.read_tokenizer(&settings.folder()),
+        }
+    }
+
+    /// Returns what loading takes of memory, in bytes.
+    fn memory(&self) -> usize {
+        match self {
+            Self::BuiltIn(_) => memory::FOR_A_MODEL,
+            Self::Own(folder) => {
+                let bytes = usize::try_from(folder.bytes()).unwrap_or(usize::MAX);
+                bytes.saturating_add(memory::FOR_A_MODEL)
+            }
+        }
+    }
 }
 
 /// A loaded model with its tokenizer. Any number of threads may embed at once.
@@ -54,34 +118,78 @@ pub struct Embedder {
     /// Texts that are being embedded.
     running: AtomicUsize,
     memo: Memo,
-    name: String,
+    /// As the manifest of the built-in model has it.
+    name: Option<String>,
+    fingerprint: String,
+    dimensions: usize,
+    /// What the folder says of a model of the user's own.
+    folder: Option<Arc<ModelFolder>>,
 }
 
 impl Embedder {
-    /// Loads the model, and ONNX Runtime if that is to run it. Checks every file that is used against
-    /// the manifest beside it.
+    /// Loads the model, and ONNX Runtime if that is to run it. Checks every file of the built-in model that is
+    /// used against the manifest beside it.
     ///
     /// # Errors
     ///
     /// What is missing or damaged, and where.
-    pub fn load(settings: &ModelSettings) -> Result<Self, EmbedError> {
-        let files = Arc::new(ModelFiles::open(&settings.model_dir)?);
-        memory::require(memory::FOR_A_MODEL)?;
+    pub(crate) fn load(
+        source: &Source,
+        settings: &ModelSettings,
+        fingerprint: String,
+    ) -> Result<Self, EmbedError> {
+        memory::require(source.memory())?;
         let (tokenizer, backend) =
-            join(|| files.read_tokenizer(), || backend::load(files.clone(), settings));
+            join(|| source.read_tokenizer(settings), || backend::load(source, settings));
         let panicked = |_| Err(EmbedError::Model("reading the tokenizer panicked".into()));
         let (backend, tokenizer) = (backend?, tokenizer.unwrap_or_else(panicked)?);
         memory::release_free();
-        let (running, memo, name) = (AtomicUsize::new(0), Memo::default(), files.name().to_owned());
-        let embedder = Self { tokenizer, backend, running, memo, name };
-        // A model that loads may still not run.
-        embedder.embed("", LongText::Window, &CancelToken::default())?;
+        let (running, memo) = Default::default();
+        let (name, folder) = match source {
+            Source::BuiltIn(files) => (Some(files.name().to_owned()), None),
+            Source::Own(folder) => (None, Some(folder.clone())),
+        };
+        let mut embedder =
+            Self { tokenizer, backend, running, memo, name, fingerprint, dimensions: 0, folder };
+        embedder.dimensions = embedder.probe(settings)?;
         Ok(embedder)
     }
 
-    /// Returns the name of the model, as its manifest gives it.
-    pub fn name(&self) -> &str {
-        &self.name
+    /// Runs the model once, because one that loads may still not run. Returns the length of its vectors.
+    fn probe(&self, settings: &ModelSettings) -> Result<usize, EmbedError> {
+        let never = CancelToken::default();
+        if self.folder.is_none() {
+            return Ok(self.embed("", LongText::Window, &never)?.embedding.len());
+        }
+        let dimensions = self.run(&self.tokenizer.window_of(0), &never)?.len();
+        // ONNX Runtime refuses ids that a table has not.
+        let largest = self.tokenizer.largest_id();
+        self.run(&self.tokenizer.window_of(largest), &never).map_err(|error| {
+            let path = settings.folder().join(TOKENIZER);
+            file_error(&path, format!("its largest id is {largest}, for which {error}"))
+        })?;
+        Ok(dimensions)
+    }
+
+    /// Returns the name of the model, as the manifest of the built-in one gives it; that of another is the name
+    /// of its folder.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// Returns what embeddings depend on, as [`crate::fingerprint`] does.
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    /// Returns the length of its embeddings.
+    pub fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    /// Returns the most tokens of a window, special ones included.
+    pub fn max_tokens(&self) -> usize {
+        self.tokenizer.max_tokens()
     }
 
     /// Returns the embedding of a text, from the memo where the same tokens were embedded lately. That
@@ -98,12 +206,13 @@ impl Embedder {
     ) -> Result<Embedded, EmbedError> {
         // The clock is read for the report alone; no result depends on it.
         let begun = Instant::now();
+        let text = self.prepared(text);
         let (windows, is_cut) = match long {
             LongText::Window => {
-                let (ids, is_cut) = self.tokenizer.encode_window(text);
+                let Window { ids, is_cut } = self.tokenizer.encode_window(&text)?;
                 (vec![ids], is_cut)
             }
-            LongText::Whole => (self.tokenizer.encode_windows(text, cancel), false),
+            LongText::Whole => (self.tokenizer.encode_windows(&text, cancel)?, false),
         };
         let tokenized = Instant::now();
         let is_computed = Cell::new(false);
@@ -120,17 +229,37 @@ impl Embedder {
             };
             embeddings.push((ids.len(), embedding?));
         }
+        let normalizes = self.folder.as_ref().is_none_or(|folder| folder.normalize);
         Ok(Embedded {
             text: TextFacts {
                 tokens: windows.iter().map(Vec::len).sum(),
                 windows: windows.len(),
                 is_cut,
                 from_memo: !is_computed.get(),
+                unknown_tokens: self.unknown_share(&windows),
             },
-            embedding: pooling::mean(embeddings),
+            embedding: pooling::mean(embeddings, normalizes),
             tokenize: tokenized - begun,
             infer: tokenized.elapsed(),
         })
+    }
+
+    /// The text as the tokenizer is to have it.
+    fn prepared<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match self.folder.as_deref() {
+            Some(ModelFolder { prefix, lowercase, .. }) if *lowercase || !prefix.is_empty() => {
+                let text = [prefix, text].concat();
+                Cow::Owned(if *lowercase { text.to_lowercase() } else { text })
+            }
+            _ => Cow::Borrowed(text),
+        }
+    }
+
+    fn unknown_share(&self, windows: &[Vec<i64>]) -> f64 {
+        let counts = windows.iter().map(|ids| self.tokenizer.count_unknown(ids));
+        let (tokens, unknown) =
+            counts.fold((0, 0), |sum, count| (sum.0 + count.0, sum.1 + count.1));
+        if tokens == 0 { 0.0 } else { unknown as f64 / tokens as f64 }
     }
 
     /// Runs the model over one window: with all threads if it is alone, else with that of the caller.

@@ -21,6 +21,14 @@ pub enum EmbedError {
     /// The model cannot be run.
     #[error("the model: {0}")]
     Model(String),
+    /// Only ONNX Runtime runs a model of the user's own.
+    #[error(
+        "a model of your own needs ONNX Runtime, which the backend \"native\" does without. For musl there is none: use the built-in model there, or a system with glibc, or name a build of your own as library with the backend \"onnx\""
+    )]
+    NeedsOnnx,
+    /// An option that only a model of the user's own has.
+    #[error("{path}: expected no {option}, because this is the built-in model", path = path.display())]
+    BuiltIn { path: PathBuf, option: &'static str },
     /// There is less memory than the next step takes.
     #[error("there is not enough memory: {bytes} bytes are needed")]
     Memory { bytes: usize },

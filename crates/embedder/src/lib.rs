@@ -1,12 +1,13 @@
-//! Turns text into a unit vector with the model all-MiniLM-L6-v2.
+//! Turns text into a unit vector with the model all-MiniLM-L6-v2, or with one of the user's own.
 //!
 //! ```text
-//! text ──► tokens ──► windows of 512 ──► memo ──► backend ──► pooling ──► embedding
+//! text ──► tokens ──► windows        ──► memo ──► backend ──► pooling ──► embedding
 //!          text/                                  backend/    pooling.rs
 //! ```
 //!
 //! `backend::onnx` is where ONNX Runtime is called, `backend::native` runs the model without it, and
-//! `kernels` is the arithmetic of both. [`SharedModel`] is a model of the process, loaded on first use.
+//! `kernels` is the arithmetic of both. `folder` reads what a folder says of a model of the user's own, which
+//! `backend::onnx::own` runs. [`SharedModel`] is a model of the process, loaded on first use.
 //!
 //! Knows nothing of traces, scores or JavaScript.
 //!
@@ -24,6 +25,8 @@
 mod backend;
 mod embedder;
 mod error;
+mod external_data;
+mod folder;
 #[doc(hidden)] // Public for the benchmarks alone.
 pub mod kernels;
 mod memo;
@@ -37,16 +40,17 @@ mod text;
 pub use backend::{BackendKind, disable_telemetry, loaded_library};
 pub use embedder::{Embedded, Embedder, TextFacts};
 pub use error::EmbedError;
-pub use model_files::ModelFiles;
+pub(crate) use model_files::ModelFiles;
+pub use pooling::Pooling;
 pub use precision::Precision;
-pub use shared::{LoadState, ModelSettings, SharedModel};
-pub use text::{LongText, TextBuffer, TextWindow, Tokenizer};
+pub use shared::{LoadState, ModelOptions, ModelSettings, SharedModel, fingerprint};
+pub use text::{LongText, TextBuffer, TextWindow, Tokenizer, Window};
 
-/// The tokens of a text that the model sees, `[CLS]` included.
+/// The tokens of a text that the built-in model sees, `[CLS]` included.
 pub const MAX_TOKENS: usize = 512;
 
-/// The length of an embedding.
+/// The length of an embedding of the built-in model.
 pub const EMBEDDING_LEN: usize = 384;
 
-/// A text as the model sees it: 384 numbers, a vector of length 1.
-pub type Embedding = Box<[f32; EMBEDDING_LEN]>;
+/// A text as the model sees it: a vector of length 1, unless [`ModelOptions::normalize`] says otherwise.
+pub type Embedding = Box<[f32]>;

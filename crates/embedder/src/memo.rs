@@ -11,7 +11,8 @@ use once_cell::sync::OnceCell;
 
 use crate::{EmbedError, Embedding};
 
-/// How many texts are remembered, at 1.6 kB each: the least recently used are forgotten.
+/// How many texts are remembered, at 1.6 kB each for vectors of 384 numbers: the least recently used are
+/// forgotten.
 const CAPACITY: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
 
 /// Embeddings by a hash of the tokens, which no two texts share in practice.
@@ -50,7 +51,7 @@ mod tests {
     use crate::EMBEDDING_LEN;
 
     fn embedding(x: f32) -> Embedding {
-        Box::new([x; EMBEDDING_LEN])
+        vec![x; EMBEDDING_LEN].into()
     }
 
     #[test]

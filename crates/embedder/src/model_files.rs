@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use crate::{EMBEDDING_LEN, EmbedError, MAX_TOKENS, Tokenizer};
 
-const MANIFEST: &str = "manifest.json";
+pub(crate) const MANIFEST: &str = "manifest.json";
 pub(crate) const WEIGHTS: &str = "model.bin";
 /// Beside the library that is shipped: what it must be, as an entry of the manifest.
 const LIBRARY_ENTRY: &str = "onnxruntime.json";
@@ -121,7 +121,7 @@ impl ModelFiles {
         let (path, entry) = (self.path(TOKENIZER), self.entry(TOKENIZER)?);
         let json = std::fs::read(&path).map_err(|error| file_error(&path, error))?;
         entry.check(&path, json.len() as u64, blake3::hash(&json))?;
-        Tokenizer::from_json(&json).map_err(|what| file_error(&path, what))
+        Tokenizer::from_json(&json, MAX_TOKENS).map_err(|what| file_error(&path, what))
     }
 
     /// Checks a file of the folder.
@@ -207,7 +207,7 @@ fn damaged(path: &Path, expected: String, found: impl ToString) -> Result<(), Em
     Err(EmbedError::Damaged { path: path.to_owned(), expected, found: found.to_string() })
 }
 
-fn file_error(path: &Path, what: impl ToString) -> EmbedError {
+pub(crate) fn file_error(path: &Path, what: impl ToString) -> EmbedError {
     EmbedError::File { path: path.to_owned(), what: what.to_string() }
 }
 

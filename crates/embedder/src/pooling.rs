@@ -1,25 +1,67 @@
-//! The embedding of a text of several windows.
+//! One vector of several: of the tokens of a window, and of the windows of a text.
 
-use crate::{EMBEDDING_LEN, Embedding};
+use crate::Embedding;
 
-/// Returns the mean of embeddings, each weighted by its number of tokens, normalised to length 1: each
-/// token of the text counts about the same, in whichever window it stands. That of a single window is
-/// its embedding, bit for bit.
+/// How the vectors of the tokens of a window become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pooling {
+    /// Their mean.
+    Mean,
+    /// That of the first token.
+    Cls,
+    /// That of the last token.
+    Last,
+}
+
+/// Pools the vectors of one window, which lie one after another; there is at least one.
+pub fn pool(how: Pooling, tokens: &[f32], width: usize) -> Embedding {
+    match how {
+        Pooling::Cls => tokens[..width].into(),
+        Pooling::Last => tokens[tokens.len() - width..].into(),
+        Pooling::Mean => {
+            let mut sum = vec![0.0_f64; width];
+            for token in tokens.chunks_exact(width) {
+                sum.iter_mut().zip(token).for_each(|(sum, x)| *sum += f64::from(*x));
+            }
+            let count = (tokens.len() / width) as f64;
+            sum.iter().map(|sum| (sum / count) as f32).collect()
+        }
+    }
+}
+
+/// Scales a vector to length 1. Returns `false`, and leaves it as it is, where it has no direction.
+pub fn normalize(vector: &mut [f32]) -> bool {
+    let length = vector.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
+    let has_direction = length > 0.0 && length.is_finite();
+    if has_direction {
+        vector.iter_mut().for_each(|x| *x = (f64::from(*x) / length) as f32);
+    }
+    has_direction
+}
+
+/// Returns the mean of embeddings, each weighted by its number of tokens: each token of the text counts about
+/// the same, in whichever window it stands. It is scaled to length 1 if they are. That of a single window
+/// is its embedding, bit for bit.
 ///
-/// Zeros where there is no window, or where they cancel each other out.
-pub fn mean(mut windows: Vec<(usize, Embedding)>) -> Embedding {
+/// Zeros where they cancel each other out; nothing where there is no window.
+pub fn mean(mut windows: Vec<(usize, Embedding)>, normalizes: bool) -> Embedding {
     if windows.len() == 1 {
         return windows.remove(0).1;
     }
-    let mut sum = [0.0_f64; EMBEDDING_LEN];
+    let width = windows.first().map_or(0, |(_, embedding)| embedding.len());
+    let mut sum = vec![0.0_f64; width];
     for (tokens, embedding) in &windows {
         for (sum, x) in sum.iter_mut().zip(embedding.iter()) {
             *sum += *tokens as f64 * f64::from(*x);
         }
     }
-    let length = sum.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let length = if normalizes {
+        sum.iter().map(|x| x * x).sum::<f64>().sqrt()
+    } else {
+        windows.iter().map(|(tokens, _)| *tokens as f64).sum()
+    };
     let scale = if length > 0.0 { length.recip() } else { 0.0 };
-    Box::new(sum.map(|x| (x * scale) as f32))
+    sum.iter().map(|x| (x * scale) as f32).collect()
 }
 
 #[cfg(test)]
@@ -27,27 +69,44 @@ mod tests {
     use super::*;
 
     fn along(axis: usize) -> Embedding {
-        let mut embedding = Box::new([0.0; EMBEDDING_LEN]);
+        let mut embedding: Embedding = vec![0.0; 384].into();
         embedding[axis] = 1.0;
         embedding
     }
 
     #[test]
+    fn pool_takes_mean_first_or_last() {
+        let tokens = [1.0, 2.0, 3.0, 5.0, 8.0, 14.0];
+        assert_eq!(*pool(Pooling::Mean, &tokens, 2), [4.0, 7.0]);
+        assert_eq!(*pool(Pooling::Cls, &tokens, 2), [1.0, 2.0]);
+        assert_eq!(*pool(Pooling::Last, &tokens, 2), [8.0, 14.0]);
+    }
+
+    #[test]
+    fn normalize_gives_length_one_where_there_is_a_direction() {
+        let mut vector = [3.0, -4.0];
+        assert!(normalize(&mut vector));
+        assert_eq!(vector, [0.6, -0.8]);
+        assert!(!normalize(&mut [0.0, 0.0]));
+        assert!(!normalize(&mut [f32::NAN, 1.0]));
+    }
+
+    #[test]
     fn mean_of_one_window_is_the_window() {
-        let embedding: Embedding = Box::new(std::array::from_fn(|i| 0.1 / (i as f32 + 3.0)));
-        assert_eq!(mean(vec![(7, embedding.clone())]), embedding);
+        let embedding: Embedding = (0..384).map(|i| 0.1 / (i as f32 + 3.0)).collect();
+        assert_eq!(mean(vec![(7, embedding.clone())], true), embedding);
     }
 
     #[test]
     fn mean_is_weighted_by_tokens() {
-        let pooled = mean(vec![(300, along(0)), (400, along(1))]);
-        assert_eq!(pooled[..3], [0.6, 0.8, 0.0]);
+        let windows = || vec![(300, along(0)), (400, along(1))];
+        assert_eq!(mean(windows(), true)[..3], [0.6, 0.8, 0.0]);
+        assert_eq!(mean(windows(), false)[..3], [3.0 / 7.0, 4.0 / 7.0, 0.0]);
     }
 
     #[test]
     fn mean_of_opposites_is_zero() {
-        let opposite = Box::new(along(5).map(|x| -x));
-        assert_eq!(*mean(vec![(2, along(5)), (2, opposite)]), [0.0; EMBEDDING_LEN]);
-        assert_eq!(*mean(Vec::new()), [0.0; EMBEDDING_LEN]);
+        let opposite = along(5).iter().map(|x| -x).collect();
+        assert_eq!(*mean(vec![(2, along(5)), (2, opposite)], true), [0.0; 384]);
     }
 }

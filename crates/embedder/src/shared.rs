@@ -9,7 +9,10 @@ use std::{
 
 use knowledgepulse_tasks::{available_cores, fault};
 
-use crate::{BackendKind, EmbedError, Embedder, Precision, model_files::library_file_name};
+use crate::{
+    BackendKind, EmbedError, Embedder, Pooling, Precision, embedder::Source,
+    model_files::library_file_name,
+};
 
 /// After a failure, calls within this time get the same answer; the first one later tries again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -17,11 +20,50 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// The models in use. One that nobody refers to any more is freed.
 static MODELS: Mutex<Vec<Weak<SharedModel>>> = Mutex::new(Vec::new());
 
+/// The loaded models of the user's own, by what they are and how they are run: folders with the same contents
+/// share one.
+static LOADED: Mutex<Vec<(String, Weak<Embedder>)>> = Mutex::new(Vec::new());
+
+/// What a model of the user's own is like, where its folder does not say so or is not to count.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ModelOptions {
+    /// How the vectors of tokens become one.
+    pub pooling: Option<Pooling>,
+    /// Whether vectors are scaled to length 1. Default: yes, unless the folder lists modules and has
+    /// none for that.
+    pub normalize: Option<bool>,
+    /// The most tokens of a window, special ones included.
+    pub max_tokens: Option<usize>,
+    /// What stands before each text. Default: the default prompt of the folder, or nothing.
+    pub prefix: Option<String>,
+    /// The output of the graph.
+    pub output: Option<String>,
+}
+
+impl ModelOptions {
+    /// Returns the name of an option that is given, if there is one.
+    pub(crate) fn first_given(&self) -> Option<&'static str> {
+        let Self { pooling, normalize, max_tokens, prefix, output } = self;
+        let given = [
+            ("pooling", pooling.is_some()),
+            ("normalize", normalize.is_some()),
+            ("maxTokens", max_tokens.is_some()),
+            ("prefix", prefix.is_some()),
+            ("output", output.is_some()),
+        ];
+        given.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name)
+    }
+}
+
 /// Where a model comes from and how it is run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelSettings {
-    /// The folder with `manifest.json` and the files that it names.
-    pub model_dir: PathBuf,
+    /// The folder of a platform package, with the built-in model and the library.
+    pub package: PathBuf,
+    /// The folder of another model. Default: the built-in one.
+    pub model: Option<PathBuf>,
+    /// What that model is like.
+    pub options: ModelOptions,
     /// What runs the model.
     pub backend: BackendKind,
     /// The ONNX Runtime library, for that backend.
@@ -36,7 +78,9 @@ impl ModelSettings {
     /// Returns the default settings of a platform package, with model and library in `folder`.
     pub fn beside(folder: &Path) -> Self {
         Self {
-            model_dir: folder.join("model"),
+            package: folder.to_owned(),
+            model: None,
+            options: ModelOptions::default(),
             backend: BackendKind::default(),
             library: folder.join(library_file_name()),
             precision: Precision::default(),
@@ -44,9 +88,17 @@ impl ModelSettings {
         }
     }
 
+    /// Returns the folder of the model.
+    pub fn folder(&self) -> PathBuf {
+        self.model.clone().unwrap_or_else(|| self.package.join("model"))
+    }
+
     /// Returns the settings as far as they make a difference: the native backend needs no library, and
     /// knows one precision.
-    fn effective(self) -> Self {
+    fn effective(mut self) -> Self {
+        if self.model.as_ref() == Some(&self.package.join("model")) {
+            self.model = None;
+        }
         match self.backend {
             BackendKind::Onnx => self,
             BackendKind::Native => {
@@ -138,10 +190,9 @@ impl SharedModel {
         // A panic must not leave other threads waiting for this load.
         let loaded = catch_unwind(|| {
             fault::point("load");
-            Embedder::load(&self.settings)
+            load(&self.settings)
         })
-        .unwrap_or_else(|_| Err(EmbedError::Model("loading it panicked".into())))
-        .map(Arc::new);
+        .unwrap_or_else(|_| Err(EmbedError::Model("loading it panicked".into())));
         *self.lock() = match &loaded {
             Ok(embedder) => LoadState::Ready(embedder.clone()),
             Err(error) => LoadState::Failed { error: error.clone(), at: Instant::now() },
@@ -153,6 +204,43 @@ impl SharedModel {
     fn lock(&self) -> MutexGuard<'_, LoadState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns what the embeddings of a model depend on, as 64 hexadecimal digits, without loading it: those of models
+/// with the same fingerprint can be compared with each other. Reads all files of a model of the user's own.
+///
+/// # Errors
+///
+/// What is missing or cannot be read.
+pub fn fingerprint(settings: &ModelSettings) -> Result<String, EmbedError> {
+    Source::open(settings)?.fingerprint()
+}
+
+fn load(settings: &ModelSettings) -> Result<Arc<Embedder>, EmbedError> {
+    let source = Source::open(settings)?;
+    let fingerprint = source.fingerprint()?;
+    let Source::Own(folder) = &source else {
+        return Embedder::load(&source, settings, fingerprint).map(Arc::new);
+    };
+    let ModelSettings { library, backend, threads, .. } = settings;
+    let (checks, library) = (folder.checks(), library.display());
+    let key = format!("{fingerprint} {checks} {backend:?} {threads} {library}");
+    let loaded = || LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    let same = |models: &[(String, Weak<Embedder>)]| {
+        models.iter().find(|(known, _)| *known == key).and_then(|(_, model)| model.upgrade())
+    };
+    let known = same(&loaded());
+    if let Some(embedder) = known {
+        return Ok(embedder);
+    }
+    let embedder = Arc::new(Embedder::load(&source, settings, fingerprint)?);
+    let mut models = loaded();
+    models.retain(|(_, model)| model.strong_count() > 0);
+    // Somebody may have loaded the same in the meantime.
+    Ok(same(&models).unwrap_or_else(|| {
+        models.push((key.clone(), Arc::downgrade(&embedder)));
+        embedder
+    }))
 }
 
 #[cfg(test)]
@@ -187,7 +275,8 @@ mod tests {
         let base = settings("apart");
         for other in [
             ModelSettings { backend: BackendKind::Native, ..base.clone() },
-            ModelSettings { model_dir: "elsewhere".into(), ..base.clone() },
+            ModelSettings { model: Some("elsewhere".into()), ..base.clone() },
+            ModelSettings { package: "elsewhere".into(), ..base.clone() },
             ModelSettings { library: "elsewhere".into(), ..base.clone() },
             ModelSettings { precision: Precision::Fast, ..base.clone() },
             ModelSettings { threads: 1, ..base.clone() },

@@ -26,8 +26,10 @@ pub trait Embed: Send + Sync {
 /// An embedding, and what it took.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Embedded {
-    /// As long as the vectors of the cache.
+    /// As long as all vectors of its model.
     pub embedding: Box<[f32]>,
+    /// What tells its model from others: vectors of different models are never compared.
+    pub fingerprint: Arc<str>,
     /// What the model saw of the text.
     pub text: TextFacts,
     /// The time for finding the tokens.
@@ -37,10 +39,12 @@ pub struct Embedded {
 }
 
 /// What the model saw of a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TextFacts {
-    /// Tokens, the special ones included: 2 to 512 a window.
+    /// The name of the model.
+    pub model: Arc<str>,
+    /// Tokens, the special ones included.
     pub tokens: usize,
     /// Windows, 1 or more.
     pub windows: usize,
@@ -48,4 +52,6 @@ pub struct TextFacts {
     pub is_cut: bool,
     /// Whether the embedding was remembered from the same tokens.
     pub from_memo: bool,
+    /// The share of tokens, without special ones, that the vocabulary has only as unknown, in \[0, 1\].
+    pub unknown_tokens: f64,
 }

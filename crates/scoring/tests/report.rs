@@ -31,7 +31,14 @@ fn report(novelty: Novelty, text: Option<TextFacts>) -> Value {
 
 #[test]
 fn report_has_the_names_and_the_shape_of_score_report() {
-    let text = TextFacts { tokens: 600, windows: 2, is_cut: true, from_memo: false };
+    let text = TextFacts {
+        model: "a model".into(),
+        tokens: 600,
+        windows: 2,
+        is_cut: true,
+        from_memo: false,
+        unknown_tokens: 0.25,
+    };
     let nearest = Nearest { similarity: 0.25, id: Some("kp:trace:1".into()) };
     // In the order of the formula, so that the last digits are the same.
     let complexity = 1.0 / 4.0 * 0.5 + 0.0 + 1.0 / 20.0 * 0.2;
@@ -59,7 +66,14 @@ fn report_has_the_names_and_the_shape_of_score_report() {
             "seq": null,
             "reason": null,
         },
-        "text": { "tokens": 600, "windows": 2, "isCut": true, "fromMemo": false },
+        "text": {
+            "model": "a model",
+            "tokens": 600,
+            "windows": 2,
+            "isCut": true,
+            "fromMemo": false,
+            "unknownTokens": 0.25,
+        },
         "times": {
             "total": 6.5,
             "queue": 0.25,

@@ -82,6 +82,7 @@ impl Embed for FakeEmbedder {
         }
         Ok(Embedded {
             embedding: Self::vector(word.parse().unwrap_or(text.len())),
+            fingerprint: "fake".into(),
             text: TextFacts { tokens: 3, windows: 1, ..TextFacts::default() },
             tokenize: Duration::from_millis(1),
             infer: Duration::from_millis(2),

@@ -136,7 +136,7 @@ for (const [code, args, pattern] of [
 test("kp-score ends with 4 if the embedder is unavailable", async () => {
 	const env = {
 		...process.env,
-		KNOWLEDGEPULSE_SCORING_MODEL_DIR: join(folder, "nothing"),
+		KNOWLEDGEPULSE_SCORING_MODEL: join(folder, "nothing"),
 	};
 	for (const args of [
 		["score", "one.jsonl"],

@@ -13,7 +13,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import {
 	link,
 	modelCopy,
-	modelDir,
+	modelFolder,
 	ownCopy,
 } from "../../../__test__/support/model-folder.mjs";
 import { probeQuietly, TRACES } from "./probe.mjs";
@@ -33,7 +33,7 @@ export function flip(path, at, bit) {
  * all scorers that name the same folder share the model.
  */
 function* damageOneByOne({ name, folder, faults }) {
-	const damaged = ownCopy(join(folder, name), join(modelDir, name));
+	const damaged = ownCopy(join(folder, name), join(modelFolder, name));
 	for (const [i, fault] of faults.entries()) {
 		const parent = join(folder, String(i));
 		mkdirSync(parent);
@@ -42,7 +42,7 @@ function* damageOneByOne({ name, folder, faults }) {
 		link(damaged, join(copy, name));
 		if (fault.kind === "flip") flip(damaged, fault.at, fault.bit);
 		else truncateSync(damaged, fault.at);
-		yield { fault, modelDir: copy };
+		yield { fault, model: copy };
 		if (fault.kind === "flip") flip(damaged, fault.at, fault.bit);
 		rmSync(parent, { recursive: true });
 	}
@@ -51,9 +51,9 @@ function* damageOneByOne({ name, folder, faults }) {
 /** Scores with each of the damaged folders. */
 export async function scoreDamaged(scoring, input, send) {
 	const { backend, precision } = input.configuration;
-	for (const { fault, modelDir } of damageOneByOne(input)) {
+	for (const { fault, model } of damageOneByOne(input)) {
 		const { embedder } = fault;
-		const options = { modelDir, backend, precision, embedder };
+		const options = { model, backend, precision, embedder };
 		const scorer = new scoring.Scorer(options);
 		send({ fault, found: await probeQuietly(scorer, TRACES) });
 		scorer.close();

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { assertEndedWell } from "../../../__test__/support/child.mjs";
 import {
-	modelDir,
+	modelFolder,
 	readManifest,
 } from "../../../__test__/support/model-folder.mjs";
 import { callIn } from "../lib/child.mjs";
@@ -14,7 +14,7 @@ import { judge, tally } from "./probe.mjs";
 
 const NAMES = [
 	"manifest.json",
-	...readManifest(modelDir).files.map(({ name }) => name),
+	...readManifest(modelFolder).files.map(({ name }) => name),
 ];
 
 /** What a backend reads: the native one needs no graphs. */
@@ -25,7 +25,7 @@ const filesOf = ({ backend }) =>
 
 /** Faults of one file: `cuts` lengths, the longest first, and `flips` bits. */
 function faultsOf(name, cuts, flips, below) {
-	const bytes = statSync(join(modelDir, name)).size;
+	const bytes = statSync(join(modelFolder, name)).size;
 	const lengths = new Set([0, bytes - 1].slice(0, cuts));
 	while (lengths.size < cuts) lengths.add(below(bytes));
 	const embedder = (i) => (i % 2 ? "required" : "auto");
@@ -81,7 +81,7 @@ export async function damagedModels({ cuts, flips, manifestFlips, draw, log }) {
 async function inOneFile({ configuration, name, faults, right, outcomes }) {
 	const folder = mkdtempSync(join(tmpdir(), "scoring faults "));
 	try {
-		const original = readFileSync(join(modelDir, name));
+		const original = readFileSync(join(modelFolder, name));
 		const ended = await callIn("faults/damage.mjs", "scoreDamaged", {
 			input: { configuration, name, folder, faults },
 			execArgv: ["--expose-gc"],

@@ -2,7 +2,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import {
-	modelDir,
+	modelFolder,
 	readManifest,
 } from "../../../__test__/support/model-folder.mjs";
 import { valueIn } from "../lib/child.mjs";
@@ -20,9 +20,9 @@ const median = (values) =>
 
 /** The first score of so many processes with each configuration. */
 export async function startUp({ starts, log }) {
-	const { files } = readManifest(modelDir);
+	const { files } = readManifest(modelFolder);
 	const bytes = files.reduce(
-		(sum, { name }) => sum + statSync(join(modelDir, name)).size,
+		(sum, { name }) => sum + statSync(join(modelFolder, name)).size,
 		0,
 	);
 	const rows = [];

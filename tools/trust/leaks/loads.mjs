@@ -205,8 +205,8 @@ export const LOADS = {
 		env: {},
 		make: ({ Scorer }) =>
 			inTurn((i) => {
-				const modelDir = join(tmpdir(), `nowhere ${i}`);
-				return new Scorer({ modelDir }).evaluateValue(plain(i));
+				const model = join(tmpdir(), `nowhere ${i}`);
+				return new Scorer({ model }).evaluateValue(plain(i));
 			}),
 	},
 	"models loaded and dropped": {
@@ -219,9 +219,9 @@ export const LOADS = {
 			return inTurn(async (i) => {
 				const place = mkdtempSync(join(folder, `${i}-`));
 				// A folder of another name is another model, which shares nothing with the others.
-				const modelDir = modelCopy(place);
+				const model = modelCopy(place);
 				const backend = i % 2 ? "native" : "onnx";
-				await new Scorer({ modelDir, backend }).evaluateValue(text(i));
+				await new Scorer({ model, backend }).evaluateValue(text(i));
 				gc();
 			});
 		},

@@ -3,13 +3,11 @@
 pub(crate) mod native;
 pub(crate) mod onnx;
 
-use std::sync::Arc;
-
 use knowledgepulse_tasks::CancelToken;
 
 pub use onnx::library::{disable_telemetry, loaded_library};
 
-use crate::{EmbedError, Embedding, ModelFiles, ModelSettings};
+use crate::{EmbedError, Embedding, ModelSettings, embedder::Source};
 
 /// What runs the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +27,7 @@ impl Default for BackendKind {
 
 /// A loaded model. Any number of threads may run it at once, and their number changes no bit.
 pub(crate) trait Backend: Send + Sync {
-    /// Embeds 2 to 512 tokens: with all threads for a text that is alone, else with that of the caller.
+    /// Embeds the tokens of a window: with all threads for a text that is alone, else with that of the caller.
     fn run(
         &self,
         ids: &[i64],
@@ -40,11 +38,19 @@ pub(crate) trait Backend: Send + Sync {
 
 /// Loads what the backend of these settings needs, and nothing of the other one.
 pub(crate) fn load(
-    files: Arc<ModelFiles>,
+    source: &Source,
     settings: &ModelSettings,
 ) -> Result<Box<dyn Backend>, EmbedError> {
-    Ok(match settings.backend {
-        BackendKind::Onnx => Box::new(onnx::OnnxModel::load(files, settings)?),
-        BackendKind::Native => Box::new(native::NativeModel::load(&files, settings.threads)?),
+    Ok(match (source, settings.backend) {
+        (Source::BuiltIn(files), BackendKind::Onnx) => {
+            Box::new(onnx::OnnxModel::load(files.clone(), settings)?)
+        }
+        (Source::BuiltIn(files), BackendKind::Native) => {
+            Box::new(native::NativeModel::load(files, settings.threads)?)
+        }
+        (Source::Own(folder), BackendKind::Onnx) => {
+            Box::new(onnx::OwnModel::load(folder.clone(), settings)?)
+        }
+        (Source::Own(_), BackendKind::Native) => return Err(EmbedError::NeedsOnnx),
     })
 }

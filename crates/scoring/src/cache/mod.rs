@@ -172,6 +172,13 @@ impl VectorCache {
         self.start = 0;
     }
 
+    /// Drops everything; vectors have this length from now on, at least 1.
+    pub fn restart(&mut self, vector_len: usize) {
+        self.clear();
+        self.options.vector_len = vector_len;
+        self.row = row_length(vector_len);
+    }
+
     /// A time that was given, as `added` has it.
     fn at(&self, now: Duration) -> Duration {
         now.saturating_add(self.shift)

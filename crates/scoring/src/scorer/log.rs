@@ -320,7 +320,9 @@ impl Scorer {
                 // Nobody before it to wait for.
                 None if batch.is_empty() => {
                     drop(queue);
-                    self.conclude(finished, |_, vector| log.mirror().peek(vector, Duration::ZERO));
+                    self.conclude(finished, |_, embedded| {
+                        log.mirror().peek(&embedded.embedding, Duration::ZERO)
+                    });
                 }
                 request => {
                     batch.push(request.unwrap_or(Request::Read(None)));
@@ -388,6 +390,22 @@ impl Scorer {
         Ok(())
     }
 
+    /// Returns the length of the vectors of the log.
+    pub fn vector_len(&self) -> usize {
+        let mirror = |log: &Log| log.mirror().cache.options().vector_len;
+        self.log.as_ref().map_or(self.options.cache.vector_len, mirror)
+    }
+
+    /// Takes vectors of this length, at least 1, from the log. To be called before its first page is applied.
+    pub fn set_vector_len(&self, vector_len: usize) {
+        if let Some(log) = &self.log {
+            let mut mirror = log.mirror();
+            if mirror.cache.options().vector_len != vector_len {
+                mirror.cache.restart(vector_len);
+            }
+        }
+    }
+
     /// Answers the calls before `end` in the present batch that append nothing.
     fn answer_readers(&self, log: &Log, end: usize, now: Duration) {
         for index in 0..end {
@@ -399,9 +417,9 @@ impl Scorer {
             let reader = sent.take();
             drop(queue);
             if let Some(reader) = reader {
-                self.conclude(reader, |work, vector| match work {
+                self.conclude(reader, |work, embedded| match work {
                     Work::WarmUp => Ok(Recalled::Changed { removed: 0 }),
-                    _ => log.required(log.mirror().peek(vector, now)?),
+                    _ => log.required(log.mirror().peek(&embedded.embedding, now)?),
                 });
             }
         }

@@ -35,6 +35,7 @@ pub use statistics::Statistics;
 use crate::{
     cache::{CacheOptions, VectorCache},
     error::Result,
+    snapshot,
     trace::Trace,
     weights::Profiles,
 };
@@ -103,7 +104,7 @@ impl Default for ScorerOptions {
 /// Scores traces against those that it has scored before. See the module on order.
 pub struct Scorer {
     options: ScorerOptions,
-    cache: Mutex<VectorCache>,
+    memory: Mutex<Memory>,
     /// The size of the cache when it was last used.
     cache_len: AtomicUsize,
     order: Mutex<Order>,
@@ -111,6 +112,31 @@ pub struct Scorer {
     statistics: Mutex<Statistics>,
     /// What takes the place of `cache` where the memory is shared.
     log: Option<Log>,
+}
+
+/// The vectors that a scorer compares with, which are those of one model.
+struct Memory {
+    cache: VectorCache,
+    /// The fingerprint of the model; `None` before its first vector.
+    model: Option<Arc<str>>,
+}
+
+impl Memory {
+    /// Returns whether a vector can be compared with those that there are.
+    fn has_model(&self, fingerprint: &str, vector_len: usize) -> bool {
+        let is_same = self.model.as_deref().is_none_or(|model| model == fingerprint);
+        is_same && self.cache.options().vector_len == vector_len
+    }
+
+    /// Makes room for vectors of this model; those of another one go.
+    fn adopt(&mut self, fingerprint: &Arc<str>, vector_len: usize) {
+        if !self.has_model(fingerprint, vector_len) {
+            self.cache.restart(vector_len);
+        }
+        if self.model.as_ref() != Some(fingerprint) {
+            self.model = Some(fingerprint.clone());
+        }
+    }
 }
 
 /// Returns the time since the first call, on a clock that never runs backwards.
@@ -127,15 +153,20 @@ impl Scorer {
     /// `INVALID_OPTION` when the cache cannot have such bounds.
     pub fn new(options: ScorerOptions) -> Result<Arc<Self>> {
         let cache = VectorCache::new(options.cache)?;
-        Ok(Self::with_cache(options, cache))
+        Ok(Self::with_cache(options, cache, None))
     }
 
-    /// Returns a scorer that goes on with a cache; `options.cache` does not count.
-    pub fn with_cache(options: ScorerOptions, mut cache: VectorCache) -> Arc<Self> {
+    /// Returns a scorer that goes on with a cache, whose vectors are of the `model` with this fingerprint;
+    /// `options.cache` does not count.
+    pub fn with_cache(
+        options: ScorerOptions,
+        mut cache: VectorCache,
+        model: Option<Arc<str>>,
+    ) -> Arc<Self> {
         let cache_len = cache.len(monotonic_clock()).into();
         let (order, idle, statistics) = Default::default();
-        let cache = cache.into();
-        Arc::new(Self { options, cache, cache_len, order, idle, statistics, log: None })
+        let memory = Memory { cache, model }.into();
+        Arc::new(Self { options, memory, cache_len, order, idle, statistics, log: None })
     }
 
     /// Returns a scorer whose memory is a log that others append to as well. Whoever owns it carries calls
@@ -147,9 +178,9 @@ impl Scorer {
     /// `INVALID_OPTION` when the cache cannot have such bounds.
     pub fn with_log(options: ScorerOptions, required: bool) -> Result<Arc<Self>> {
         let log = Some(Log::new(options.cache, required)?);
-        let cache = VectorCache::new(options.cache)?.into();
+        let memory = Memory { cache: VectorCache::new(options.cache)?, model: None }.into();
         let (cache_len, order, idle, statistics) = Default::default();
-        Ok(Arc::new(Self { options, cache, cache_len, order, idle, statistics, log }))
+        Ok(Arc::new(Self { options, memory, cache_len, order, idle, statistics, log }))
     }
 
     /// Returns the options that it was made with.
@@ -159,10 +190,22 @@ impl Scorer {
 
     /// Uses the live cache, at the present time.
     pub fn with_live_cache<R>(&self, using: impl FnOnce(&mut VectorCache, Duration) -> R) -> R {
-        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        self.with_memory(|memory, now| using(&mut memory.cache, now))
+    }
+
+    /// Returns the cache as bytes. `fingerprint` is that of the model in use, and counts where nothing has been
+    /// embedded yet.
+    pub fn snapshot(&self, fingerprint: &str) -> Vec<u8> {
+        self.with_memory(|Memory { cache, model }, now| {
+            snapshot::encode(cache, model.as_deref().unwrap_or(fingerprint), now)
+        })
+    }
+
+    fn with_memory<R>(&self, using: impl FnOnce(&mut Memory, Duration) -> R) -> R {
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         let now = monotonic_clock();
-        let result = using(&mut cache, now);
-        self.cache_len.store(cache.len(now), Ordering::Relaxed);
+        let result = using(&mut memory, now);
+        self.cache_len.store(memory.cache.len(now), Ordering::Relaxed);
         result
     }
 
@@ -172,9 +215,9 @@ impl Scorer {
         if self.log.is_some() {
             return self.cache_len.load(Ordering::Relaxed);
         }
-        match self.cache.try_lock() {
-            Ok(mut cache) => cache.len(monotonic_clock()),
-            Err(TryLockError::Poisoned(cache)) => cache.into_inner().len(monotonic_clock()),
+        match self.memory.try_lock() {
+            Ok(mut memory) => memory.cache.len(monotonic_clock()),
+            Err(TryLockError::Poisoned(memory)) => memory.into_inner().cache.len(monotonic_clock()),
             Err(TryLockError::WouldBlock) => self.cache_len.load(Ordering::Relaxed),
         }
     }

@@ -178,7 +178,7 @@ impl Scorer {
             drop(order);
             match &self.log {
                 Some(log) => self.enqueue_for_log(log, finished),
-                None => self.conclude(finished, |work, vector| self.recall(work, vector)),
+                None => self.conclude(finished, |work, embedded| self.recall(work, embedded)),
             }
             order = self.lock();
         }
@@ -188,7 +188,7 @@ impl Scorer {
     pub(super) fn conclude(
         &self,
         finished: Finished,
-        recall: impl FnOnce(&Work, &[f32]) -> Result<Recalled>,
+        recall: impl FnOnce(&Work, &Embedded) -> Result<Recalled>,
     ) {
         let call = finished.call.clone();
         // Without it the call has been aborted, closed, or has run out of its budget.
@@ -203,15 +203,22 @@ impl Scorer {
     }
 
     /// What the scorer's own cache answers.
-    fn recall(&self, work: &Work, vector: &[f32]) -> Result<Recalled> {
+    fn recall(&self, work: &Work, embedded: &Embedded) -> Result<Recalled> {
+        let Embedded { embedding: vector, fingerprint, .. } = embedded;
         let compared = |nearest: Option<_>| {
             Recalled::Compared(nearest.map_or(Novelty::EmptyCache, Novelty::Cache))
         };
-        self.with_live_cache(|cache, now| {
+        self.with_memory(|memory, now| {
+            let has_model = memory.has_model(fingerprint, vector.len());
+            if matches!(work, Work::Score(_) | Work::Remember(_)) {
+                memory.adopt(fingerprint, vector.len());
+            }
+            let cache = &mut memory.cache;
             Ok(match work {
                 Work::Score(Input { trace, .. }) => {
                     compared(cache.compare_and_add(vector, trace.id().cloned(), now)?)
                 }
+                Work::Peek(_) if !has_model => compared(None),
                 Work::Peek(_) => compared(cache.nearest(vector, now)?),
                 Work::Remember(Input { trace, .. }) => {
                     cache.add(vector, trace.id().cloned(), now)?;
@@ -223,7 +230,14 @@ impl Scorer {
                     cache.clear();
                     Recalled::Changed { removed }
                 }
-                Work::Embed(_) | Work::WarmUp => Recalled::Changed { removed: 0 },
+                Work::WarmUp => {
+                    // From now on vectors of the right length can be added by hand.
+                    if !vector.is_empty() && cache.len(now) == 0 {
+                        memory.adopt(fingerprint, vector.len());
+                    }
+                    Recalled::Changed { removed: 0 }
+                }
+                Work::Embed(_) => Recalled::Changed { removed: 0 },
             })
         })
     }
@@ -231,7 +245,7 @@ impl Scorer {
     fn outcome(
         &self,
         finished: Finished,
-        recall: impl FnOnce(&Work, &[f32]) -> Result<Recalled>,
+        recall: impl FnOnce(&Work, &Embedded) -> Result<Recalled>,
     ) -> Result<Outcome> {
         fault::point("score");
         let Finished { call, embedded, begun, ended } = finished;
@@ -247,7 +261,7 @@ impl Scorer {
         let trace = match &call.work {
             Work::Score(Input { trace, .. }) | Work::Peek(Input { trace, .. }) => trace,
             Work::WarmUp => {
-                recall(&call.work, &[])?;
+                recall(&call.work, embedded.as_ref().unwrap_or(&Embedded::default()))?;
                 return Ok(Outcome::WarmedUp(embedded.map(drop)));
             }
             Work::Embed(_) => {
@@ -256,11 +270,11 @@ impl Scorer {
             }
             Work::Remember(_) => {
                 let embedded = embedded.map_err(Error::embedder_unavailable)?;
-                recall(&call.work, &embedded.embedding)?;
+                recall(&call.work, &embedded)?;
                 return Ok(Outcome::Remembered);
             }
             Work::Forget(_) | Work::Clear => {
-                return match recall(&call.work, &[])? {
+                return match recall(&call.work, &Embedded::default())? {
                     Recalled::Changed { removed } => Ok(Outcome::Removed(removed)),
                     Recalled::Compared(_) => Err(Error::internal("compared instead of removed")),
                 };
@@ -269,10 +283,10 @@ impl Scorer {
         let mut times =
             Times { queue: begun - call.since, turn: start - ended, ..Times::default() };
         let (novelty, text) = match embedded {
-            Ok(Embedded { embedding, text, tokenize, infer }) => {
-                (times.tokenize, times.infer) = (tokenize, infer);
-                match recall(&call.work, &embedding)? {
-                    Recalled::Compared(novelty) => (novelty, Some(text)),
+            Ok(embedded) => {
+                (times.tokenize, times.infer) = (embedded.tokenize, embedded.infer);
+                match recall(&call.work, &embedded)? {
+                    Recalled::Compared(novelty) => (novelty, Some(embedded.text)),
                     Recalled::Changed { .. } => return Err(Error::internal("not compared")),
                 }
             }

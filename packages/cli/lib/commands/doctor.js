@@ -98,7 +98,10 @@ function textOf(found) {
 			embedder.backend &&
 				`${embedder.state}, ${embedder.backend}, ${embedder.precision}`,
 		],
-		["model", embedder.model && `${embedder.model}, in ${embedder.modelDir}`],
+		[
+			"model",
+			embedder.model && `${embedder.model}, in ${embedder.modelFolder}`,
+		],
 		["library", library],
 		["threads", found.threads],
 		["score", speed],

@@ -202,7 +202,7 @@ impl Pass<'_> {
             self.linear(LinearParts { residual: Some(&h), ..down.parts() }, &wide, &mut sum)?;
             self.norm(ffn_norm, &sum, &mut x)?;
         }
-        let mut embedding: Embedding = Box::new([0.0; WIDTH]);
+        let mut embedding: Embedding = vec![0.0; WIDTH].into();
         pool(&x, &mut embedding[..]);
         Ok(embedding)
     }

@@ -2,6 +2,7 @@
 
 pub(crate) mod library;
 mod operators;
+mod own;
 
 use std::{
     ffi::{CStr, CString},
@@ -14,7 +15,7 @@ use ort::{
     AsPointer,
     environment::Environment,
     logging::LogLevel,
-    session::{NoSelectedOutputs, RunOptions, Session},
+    session::{NoSelectedOutputs, RunOptions, Session, builder::SessionBuilder},
     sys,
     value::{DynValue, Tensor, TensorElementType, TensorRef, TensorRefMut, ValueType},
 };
@@ -24,6 +25,7 @@ use crate::{
     EMBEDDING_LEN, EmbedError, Embedding, ModelFiles, ModelSettings, Precision, memory,
     model_files::WEIGHTS,
 };
+pub(crate) use own::OwnModel;
 
 /// The graph of a precision: `input_ids`, int64 \[tokens\], to `embedding`, float32 \[384\].
 ///
@@ -72,15 +74,22 @@ impl Backend for OnnxModel {
         is_alone: bool,
         cancel: &CancelToken,
     ) -> Result<Embedding, EmbedError> {
-        let options = Arc::new(RunOptions::new().map_err(runtime_error)?);
-        let running = options.clone();
-        // The only failure of `terminate` is a null pointer, which it is not.
-        let interrupt = move || drop(running.terminate());
-        let embed = || embed(self.session(is_alone), ids, &options);
-        match cancel.interruptible(interrupt, embed) {
-            Some(result) if !cancel.is_cancelled() => result,
-            _ => Err(EmbedError::Cancelled),
-        }
+        interruptible(cancel, |options| embed(self.session(is_alone), ids, options))
+    }
+}
+
+/// Runs a session until it ends or the text is cancelled.
+fn interruptible(
+    cancel: &CancelToken,
+    embed: impl FnOnce(&RunOptions<NoSelectedOutputs>) -> Result<Embedding, EmbedError>,
+) -> Result<Embedding, EmbedError> {
+    let options = Arc::new(RunOptions::new().map_err(runtime_error)?);
+    let running = options.clone();
+    // The only failure of `terminate` is a null pointer, which it is not.
+    let interrupt = move || drop(running.terminate());
+    match cancel.interruptible(interrupt, || embed(&options)) {
+        Some(result) if !cancel.is_cancelled() => result,
+        _ => Err(EmbedError::Cancelled),
     }
 }
 
@@ -145,14 +154,7 @@ impl SessionMaker {
         threads: usize,
         constants: &[Constant],
     ) -> Result<Session, EmbedError> {
-        let mut builder = Session::builder(self.environment)
-            .and_then(|builder| Ok(builder.with_log_level(LogLevel::Fatal)?))
-            .and_then(|builder| Ok(builder.with_intra_threads(threads)?))
-            // Spinning bridges the gaps between operations, and ends with the run.
-            .and_then(|builder| Ok(builder.with_intra_op_spinning(true)?))
-            .and_then(|builder| Ok(builder.with_config_entry("session.force_spinning_stop", "1")?))
-            // Texts are of all lengths: a plan for each takes memory and saves no time.
-            .and_then(|builder| Ok(builder.with_memory_pattern(false)?))
+        let mut builder = session_builder(self.environment, threads)
             .and_then(|builder| Ok(builder.with_operators(operators::domain()?)?))
             .map_err(runtime_error)?;
         for (name, value) in constants {
@@ -170,6 +172,18 @@ impl SessionMaker {
         }
         builder.commit_from_file(self.files.path(graph)).map_err(runtime_error)
     }
+}
+
+/// How every session runs. No library of operators is registered.
+fn session_builder(environment: &Environment, threads: usize) -> ort::Result<SessionBuilder> {
+    Session::builder(environment)
+        .and_then(|builder| Ok(builder.with_log_level(LogLevel::Fatal)?))
+        .and_then(|builder| Ok(builder.with_intra_threads(threads)?))
+        // Spinning bridges the gaps between operations, and ends with the run.
+        .and_then(|builder| Ok(builder.with_intra_op_spinning(true)?))
+        .and_then(|builder| Ok(builder.with_config_entry("session.force_spinning_stop", "1")?))
+        // Texts are of all lengths: a plan for each takes memory and saves no time.
+        .and_then(|builder| Ok(builder.with_memory_pattern(false)?))
 }
 
 /// A tensor of zeros. Its memory is ours, so that it does not keep a session alive.
@@ -202,7 +216,7 @@ fn embed(
     ids: &[i64],
     options: &RunOptions<NoSelectedOutputs>,
 ) -> Result<Embedding, EmbedError> {
-    let mut embedding: Embedding = Box::new([0.0; EMBEDDING_LEN]);
+    let mut embedding: Embedding = vec![0.0; EMBEDDING_LEN].into();
     let input = TensorRef::from_array_view(([ids.len()], ids)).map_err(runtime_error)?;
     let output = TensorRefMut::from_array_view_mut(([EMBEDDING_LEN], &mut embedding[..]))
         .map_err(runtime_error)?;
@@ -213,7 +227,7 @@ fn embed(
     Ok(embedding)
 }
 
-/// Runs a session from tensors into tensors.
+/// Runs a session from tensors into tensors, which it returns. An output that is null is made by ONNX Runtime.
 ///
 /// `Session::run` wants `&mut self`, for execution providers that are not thread-safe. The C API
 /// documents `Run` as safe to call concurrently on one session, and the CPU provider, the only one
@@ -221,13 +235,14 @@ fn embed(
 ///
 /// # Safety
 ///
-/// All values are tensors, alive until this returns; nothing else refers to those of the outputs.
+/// All values are tensors, alive until this returns; nothing else refers to those of the outputs. An output
+/// that was null belongs to the caller.
 unsafe fn run(
     session: &Session,
     options: &RunOptions<NoSelectedOutputs>,
     inputs: &[(&CStr, *const sys::OrtValue)],
     outputs: &[(&CStr, *const sys::OrtValue)],
-) -> Result<(), EmbedError> {
+) -> Result<Vec<*mut sys::OrtValue>, EmbedError> {
     let names = |values: &[(&CStr, _)]| values.iter().map(|(name, _)| name.as_ptr()).collect();
     let (input_names, output_names): (Vec<_>, Vec<_>) = (names(inputs), names(outputs));
     let inputs: Vec<_> = inputs.iter().map(|(_, value)| *value).collect();
@@ -246,7 +261,8 @@ unsafe fn run(
         )
     };
     // SAFETY: the status comes from the call above and is used once.
-    unsafe { ort::Error::result_from_status(status) }.map_err(runtime_error)
+    unsafe { ort::Error::result_from_status(status) }.map_err(runtime_error)?;
+    Ok(outputs)
 }
 
 fn runtime_error(error: ort::Error) -> EmbedError {

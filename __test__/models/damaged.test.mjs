@@ -1,0 +1,241 @@
+import assert from "node:assert/strict";
+import { cpSync, mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { assertEndedWell, run } from "../support/child.mjs";
+import { damages, edit, filesOf } from "../support/damages.mjs";
+import { temporaryFolder } from "../support/model-folder.mjs";
+import { modelFolder, modelsFolder } from "../support/own-models.mjs";
+import { trace } from "../support/traces.mjs";
+
+const GRAPH = "onnx/model.onnx";
+
+/** Files that are damaged in every way. */
+const DAMAGED = [
+	...filesOf(modelFolder("bert")).map((name) => ["bert", name]),
+	["external", GRAPH],
+	["external", "onnx/model.onnx_data"],
+	["xlm-roberta", "tokenizer.json"],
+	["roberta", "tokenizer.json"],
+	["pooled", GRAPH],
+];
+
+const SWAPPED = [
+	"config.json",
+	"tokenizer.json",
+	GRAPH,
+	"1_Pooling/config.json",
+];
+const AMONG = ["bert", "xlm-roberta", "roberta", "long", "narrow"];
+
+const model = (change) => (file) => {
+	change(file.model);
+};
+
+/** Changes of what "bert" says, and what the error is about. */
+const EDITED = [
+	["config.json", "a string for a number", { max_position_embeddings: "128" }],
+	["config.json", "no positions", { max_position_embeddings: 0 }],
+	[
+		"config.json",
+		"fewer positions than special tokens",
+		{ max_position_embeddings: 2 },
+	],
+	["config.json", "negative positions", { max_position_embeddings: -1 }],
+	["config.json", "a number for a name", { model_type: 5 }],
+	["1_Pooling/config.json", "two modes", { pooling_mode_cls_token: true }],
+	["1_Pooling/config.json", "no mode", { pooling_mode_mean_tokens: false }],
+	["1_Pooling/config.json", "an unknown mode", { pooling_mode: "attention" }],
+	["1_Pooling/config.json", "another width", { word_embedding_dimension: 99 }],
+	["tokenizer_config.json", "a token that is unknown", { cls_token: "<cls>" }],
+	["tokenizer_config.json", "one token", { model_max_length: 1 }],
+	["tokenizer_config.json", "a list of tokens", { sep_token: [] }],
+	[
+		"special_tokens_map.json",
+		"a token that is unknown",
+		{ sep_token: "<sep>" },
+	],
+	["tokenizer.json", "no model", { model: undefined }],
+	[
+		"tokenizer.json",
+		"an unknown normalizer",
+		{ normalizer: { type: "Magic" } },
+	],
+	[
+		"tokenizer.json",
+		"an unknown splitter",
+		{ pre_tokenizer: { type: "Magic" } },
+	],
+	[
+		"tokenizer.json",
+		"an unknown frame",
+		{ post_processor: { type: "BertProcessing" } },
+	],
+	[
+		"tokenizer.json",
+		"large ids",
+		model(({ vocab }) => {
+			vocab.server = 1_000_000;
+		}),
+	],
+	[
+		"tokenizer.json",
+		"a larger id by one",
+		model(({ vocab }) => {
+			vocab.surplus = Object.keys(vocab).length;
+		}),
+	],
+	[
+		"tokenizer.json",
+		"negative ids",
+		model(({ vocab }) => {
+			vocab.server = -1;
+		}),
+	],
+	[
+		"tokenizer.json",
+		"another kind of model",
+		model((it) => {
+			it.type = "BPE";
+		}),
+	],
+	[
+		"tokenizer.json",
+		"an unknown kind of model",
+		model((it) => {
+			it.type = "Magic";
+		}),
+	],
+	[
+		"tokenizer.json",
+		"no unknown token",
+		model((it) => {
+			delete it.vocab[it.unk_token];
+		}),
+	],
+	[
+		"tokenizer.json",
+		"a list for the vocabulary",
+		model((it) => {
+			it.vocab = [];
+		}),
+	],
+	[
+		"tokenizer.json",
+		"no words",
+		model((it) => {
+			it.vocab = {};
+		}),
+	],
+	[
+		"modules.json",
+		"a module that is not in the graph",
+		(modules) => [
+			...modules,
+			{ path: "3_Dense", type: "sentence_transformers.models.Dense" },
+		],
+	],
+	["modules.json", "an object", () => ({})],
+	[
+		"modules.json",
+		"paths that are numbers",
+		() => [{ path: 1, type: "Pooling" }],
+	],
+];
+
+/** All damaged folders: a name, the folder, and whether its vectors may only be those of the whole one. */
+function* damagedFolders(parent) {
+	const copy = (base, name) => {
+		const folder = join(parent, name.replaceAll("/", " "));
+		cpSync(modelFolder(base), folder, { recursive: true });
+		return folder;
+	};
+	for (const [base, file] of DAMAGED)
+		for (const [damage, apply] of Object.entries(damages)) {
+			const name = `${base}, ${file} ${damage}`;
+			const folder = copy(base, name);
+			apply(join(folder, file));
+			yield { name, folder, base };
+		}
+	for (const file of SWAPPED)
+		for (const base of AMONG)
+			for (const other of AMONG.filter((other) => other !== base)) {
+				const name = `${base} with ${file} of ${other}`;
+				const folder = copy(base, name);
+				cpSync(join(modelFolder(other), file), join(folder, file));
+				yield { name, folder, base };
+			}
+	for (const [file, what, change] of EDITED) {
+		const name = `${file} with ${what}`;
+		const folder = copy("bert", name);
+		edit(
+			join(folder, file),
+			typeof change === "function"
+				? change
+				: (value) => ({ ...value, ...change }),
+		);
+		yield { name, folder, base: "bert", fails: true };
+	}
+	for (const name of readdirSync(join(modelsFolder, "broken")))
+		yield {
+			...{ name, folder: join(modelsFolder, "broken", name) },
+			...{ base: "bert", fails: true },
+		};
+}
+
+test("damaged folders of models give no scores, or those of the model that they are", async (t) => {
+	const parent = join(temporaryFolder(t), "models");
+	mkdirSync(parent);
+	const cases = [...damagedFolders(parent)];
+	assert.ok(cases.length >= 300, `${cases.length} folders`);
+	const body = async ({ scoring, input, send }) => {
+		const { Scorer } = scoring;
+		process.on("warning", () => {});
+		const text = "Restart the server, 重启 и снова.";
+		const wholes = new Map();
+		for (const base of new Set(input.cases.map(({ base }) => base))) {
+			const options = { model: input.folders[base], embedder: "required" };
+			const scorer = new Scorer(options);
+			const vector = await scorer.embed(text);
+			wholes.set(base, { options, vector });
+		}
+		for (const { name, folder, base } of input.cases) {
+			const scorer = new Scorer({ model: folder });
+			const { novelty } = await scorer.explainValue(input.trace);
+			const found = { name, source: novelty.source, reason: novelty.reason };
+			if (novelty.source !== "no-embedder") {
+				const vector = await scorer.embed(text);
+				const { options, vector: whole } = wholes.get(base);
+				found.isSame =
+					vector.length === whole.length &&
+					vector.every((number, at) => number === whole[at]);
+				found.isFinite = vector.every(Number.isFinite);
+				const restored = Scorer.restore(await scorer.snapshot(), options);
+				found.isRefused = await restored.then(
+					() => false,
+					({ code }) => code === "INVALID_SNAPSHOT",
+				);
+			}
+			scorer.close();
+			send(found);
+		}
+	};
+	const folders = Object.fromEntries(
+		cases.map(({ base }) => [base, modelFolder(base)]),
+	);
+	const input = { cases, folders, trace: trace() };
+	const ended = await run(body, { input, killAfterMs: 600_000 });
+	assertEndedWell(ended);
+	assert.equal(ended.values.length, cases.length);
+	for (const [index, found] of ended.values.entries()) {
+		const { name, source, reason, isSame, isRefused } = found;
+		if (source === "no-embedder") {
+			assert.ok(reason.length > 20, `${name}: ${reason}`);
+			assert.doesNotMatch(reason, /panick/, name);
+			continue;
+		}
+		assert.ok(!cases[index].fails, `${name}: it gives scores`);
+		assert.ok(found.isFinite, `${name}: not finite`);
+		assert.ok(isSame || isRefused, `${name}: another model without a word`);
+	}
+});

@@ -1,0 +1,383 @@
+import assert from "node:assert/strict";
+import { copyFileSync, cpSync, renameSync } from "node:fs";
+import { basename, join } from "node:path";
+import { test } from "node:test";
+import { embed, Scorer } from "@knowledgepulse/scoring";
+import { assertQuiet, run, valueFrom } from "../support/child.mjs";
+import { sharing } from "../support/logs.mjs";
+import { temporaryFolder } from "../support/model-folder.mjs";
+import {
+	cosine,
+	modelFolder,
+	plainFolder,
+	sentences,
+} from "../support/own-models.mjs";
+import { says, trace } from "../support/traces.mjs";
+
+const required = (name, options) =>
+	new Scorer({ model: modelFolder(name), embedder: "required", ...options });
+
+const TEXT = "Restart the server after the penalty.";
+
+test("scorers with different models live side by side, each with its width", async () => {
+	const scorers = ["bert", "long", "narrow"].map((name) => required(name));
+	const own = new Scorer();
+	const calls = [...scorers, own].flatMap((scorer) =>
+		[TEXT, TEXT, sentences.zh[0]].map((text) =>
+			scorer.explainValue(says(text)),
+		),
+	);
+	const reports = await Promise.all(calls);
+	assert.deepEqual(
+		[...scorers, own].map((scorer) => scorer.status().embedder.dimensions),
+		[48, 64, 4, 384],
+	);
+	reports.forEach(({ novelty, text }, index) => {
+		const source = index % 3 === 0 ? "empty-cache" : "cache";
+		assert.equal(novelty.source, source);
+		if (index % 3 === 1) assert.ok(novelty.maxSimilarity > 0.99999);
+		const names = ["bert", "long", "narrow"];
+		const name =
+			names[Math.floor(index / 3)] ?? "sentence-transformers/all-MiniLM-L6-v2";
+		assert.equal(text.model, name);
+	});
+	assert.equal((await embed(TEXT)).length, 384);
+});
+
+test("embed gives the vector of the model with prefix, pooling and output", async () => {
+	const vector = (name, options, text = TEXT) =>
+		required(name, options).embed(text);
+	const plain = await vector("bert");
+	assert.ok(Math.abs(1 - Math.hypot(...plain)) < 1e-6);
+	assert.deepEqual(
+		await vector("bert", { prefix: "query: " }),
+		await vector("bert", {}, `query: ${TEXT}`),
+	);
+	const cls = await vector("bert", { pooling: "cls" });
+	const last = await vector("bert", { pooling: "last" });
+	assert.ok(cosine(cls, last) < 0.999 && cosine(cls, plain) < 0.999);
+	const raw = await vector("bert", { normalize: false });
+	assert.ok(Math.abs(1 - Math.hypot(...raw)) > 1e-3);
+	assert.ok(Math.abs(1 - cosine(raw, plain)) < 1e-6);
+	const pooled = await vector("pooled");
+	const named = { output: "token_embeddings", pooling: "mean" };
+	assert.ok(Math.abs(1 - cosine(pooled, await vector("pooled", named))) < 1e-6);
+	const given = await vector("pooled", { pooling: "cls" });
+	assert.ok(cosine(pooled, given) < 0.999);
+});
+
+test("maxTokens bounds the window, and longText takes all windows", async () => {
+	const long = sentences.en.join(" ").repeat(4);
+	const text = async (options) =>
+		(await required("bert", options).explainValue(says(long))).text;
+	const whole = await text({ longText: "whole" });
+	const { tokens, isCut, windows } = await text();
+	assert.deepEqual([tokens, isCut, windows], [128, true, 1]);
+	assert.deepEqual((await text({ maxTokens: 40 })).tokens, 40);
+	assert.ok(whole.windows > 1 && whole.tokens > 128 && !whole.isCut);
+	const many = await text({ longText: "whole", maxTokens: 40 });
+	assert.equal(
+		many.windows,
+		Math.ceil((whole.tokens - 2 * whole.windows) / 38),
+	);
+});
+
+test("report.text.unknownTokens is the share of unknown tokens", async () => {
+	const scorer = required("bert");
+	const share = async (text) =>
+		(await scorer.explainValue(says(text))).text.unknownTokens;
+	assert.equal(await share("Restart the server"), 0);
+	assert.equal(await share("ꙮ ꙮ ꙮ"), 1);
+	assert.equal(await share(""), 0);
+	const half = await share("penalty ꙮ penalty ꙮ");
+	assert.ok(half > 0 && half < 1, String(half));
+});
+
+const REJECTED = [
+	[
+		"bert",
+		{ maxTokens: 129 },
+		/config\.json: maxTokens: expected at most 128, got 129/,
+	],
+	[
+		"bert",
+		{ maxTokens: 2 },
+		/2 special tokens frame a text: expected windows of more, got 2/,
+	],
+	[
+		"bert",
+		{ output: "logits" },
+		/expected an output logits, got last_hidden_state/,
+	],
+	[
+		"pooled",
+		{ output: "sentence_embedding", pooling: "cls" },
+		/which is pooled/,
+	],
+	["bert", { precision: "fast" }, /model_quantized\.onnx: No such file/],
+	["bert", { backend: "native" }, /needs ONNX Runtime.*musl.*glibc/],
+];
+
+for (const [name, options, message] of REJECTED)
+	test(`a scorer with the model ${name} rejects ${JSON.stringify(options)}`, async () => {
+		await assert.rejects(required(name, options).evaluateValue(trace()), {
+			code: "EMBEDDER_UNAVAILABLE",
+			message,
+		});
+	});
+
+test("a scorer rejects a model that nothing says how to pool, and the built-in one with options", async () => {
+	const rejects = (options, message) =>
+		assert.rejects(
+			new Scorer({ embedder: "required", ...options }).evaluateValue(trace()),
+			{ code: "EMBEDDER_UNAVAILABLE", message },
+		);
+	await rejects(
+		{ model: plainFolder },
+		/pooling: expected "mean", "cls" or "last"/,
+	);
+	await rejects(
+		{ pooling: "mean" },
+		/expected no pooling, because this is the built-in model/,
+	);
+});
+
+for (const [options, path] of [
+	[{ pooling: "max" }, "pooling"],
+	[{ normalize: "yes" }, "normalize"],
+	[{ maxTokens: 0 }, "maxTokens"],
+	[{ maxTokens: 1.5 }, "maxTokens"],
+	[{ prefix: 5 }, "prefix"],
+	[{ output: null }, "output"],
+])
+	test(`new Scorer rejects ${JSON.stringify(options)}`, () => {
+		assert.throws(() => new Scorer(options), { code: "INVALID_OPTION", path });
+	});
+
+test("folders with the same contents share a loaded model", async (t) => {
+	const folder = join(temporaryFolder(t), "copy");
+	cpSync(modelFolder("roberta"), folder, { recursive: true });
+	const first = required("roberta");
+	await first.evaluateValue(says(TEXT));
+	const second = required("roberta", { model: folder });
+	const { text } = await second.explainValue(says(TEXT));
+	assert.deepEqual([text.fromMemo, text.model], [true, basename(folder)]);
+	const other = required("roberta", { model: folder, pooling: "mean" });
+	assert.equal((await other.explainValue(says(TEXT))).text.fromMemo, false);
+});
+
+test("a snapshot of one model is refused with another, and with other options", async () => {
+	const scorer = required("bert");
+	await scorer.evaluateValue(says(TEXT));
+	const bytes = await scorer.snapshot();
+	const restored = await Scorer.restore(bytes, {
+		model: modelFolder("bert"),
+		cache: { maxElements: 5 },
+	});
+	assert.equal(
+		(await restored.explainValue(says(TEXT))).novelty.source,
+		"cache",
+	);
+	for (const options of [
+		{},
+		{ model: modelFolder("half") },
+		{ model: modelFolder("bert"), pooling: "cls" },
+		{ model: modelFolder("bert"), prefix: "query: " },
+		{ model: modelFolder("bert"), maxTokens: 100 },
+	])
+		await assert.rejects(Scorer.restore(bytes, options), {
+			code: "INVALID_SNAPSHOT",
+			message: /model/,
+		});
+});
+
+test("configure takes another model, with which the cache starts anew", async () => {
+	const body = async ({ scoring, input }) => {
+		const { configure, explainValue, peekValue, status } = scoring;
+		const found = [];
+		const score = async () => {
+			const { novelty, text } = await explainValue(input.trace);
+			found.push([novelty.source, text.model]);
+		};
+		await score();
+		const before = await scoring.evaluateValue(input.trace);
+		configure({ model: input.bert, pooling: "cls" });
+		await peekValue(input.trace);
+		await score();
+		await score();
+		configure({ model: input.half });
+		await score();
+		return { found, before, size: status().cacheSize };
+	};
+	const input = {
+		...{ trace: trace(), bert: modelFolder("bert") },
+		half: modelFolder("half"),
+	};
+	const { found, size } = await valueFrom(body, { input });
+	assert.deepEqual(found, [
+		["empty-cache", "sentence-transformers/all-MiniLM-L6-v2"],
+		["empty-cache", "bert"],
+		["cache", "bert"],
+		["empty-cache", "half"],
+	]);
+	assert.equal(size, 1);
+});
+
+test("a live cache takes vectors of the model's width after warmup()", async () => {
+	const scorer = required("long");
+	await scorer.warmup();
+	const vector = await scorer.embed(TEXT);
+	scorer.cache.add(vector);
+	assert.ok(scorer.cache.maxCosineSimilarity(vector) > 0.99999);
+	const { novelty } = await scorer.explainValue(says(TEXT));
+	assert.equal(novelty.source, "cache");
+	assert.throws(() => scorer.cache.add(new Float32Array(384)), {
+		message: "Expected 64 dimensions, got 384",
+	});
+});
+
+test("scorers with another model share a store", async () => {
+	const { scorer } = sharing();
+	const options = { model: modelFolder("long"), storeMode: "required" };
+	const texts = sentences.ja.concat(sentences.ja);
+	const alone = required("long");
+	const [first, second] = [scorer(options), scorer(options)];
+	for (const [index, text] of texts.entries()) {
+		const one = index % 2 ? first : second;
+		const found = await one.explainValue(says(text));
+		const expected = await alone.explainValue(says(text));
+		assert.equal(found.novelty.source, "store");
+		assert.equal(found.novelty.maxSimilarity, expected.novelty.maxSimilarity);
+	}
+	const other = scorer({ storeMode: "required" });
+	await assert.rejects(other.evaluateValue(trace()), {
+		code: "STORE_MISMATCH",
+		message: /model/,
+	});
+});
+
+test("fast precision takes model_quantized.onnx", async (t) => {
+	const folder = join(temporaryFolder(t), "model");
+	cpSync(modelFolder("bert"), folder, { recursive: true });
+	const graph = join(modelFolder("half"), "onnx/model.onnx");
+	copyFileSync(graph, join(folder, "onnx/model_quantized.onnx"));
+	const pooling = join(modelFolder("half"), "1_Pooling");
+	cpSync(pooling, join(folder, "1_Pooling"), { recursive: true });
+	const scorer = new Scorer({
+		...{ model: folder, precision: "fast", embedder: "required" },
+	});
+	assert.deepEqual(
+		await scorer.embed(TEXT),
+		await required("half").embed(TEXT),
+	);
+	assert.equal(scorer.status().embedder.precision, "fast");
+});
+
+test("a model folder that appears later is used", async (t) => {
+	const parent = temporaryFolder(t);
+	const [place, folder] = [join(parent, "away"), join(parent, "model")];
+	cpSync(modelFolder("bert"), place, { recursive: true });
+	const scorer = new Scorer({ model: folder });
+	const source = async () =>
+		(await scorer.explainValue(trace())).novelty.source;
+	assert.equal(await source(), "no-embedder");
+	assert.match(
+		scorer.status().embedder.reason,
+		/manifest\.json.*config\.json, which is not there either/,
+	);
+	renameSync(place, folder);
+	await new Promise((resolve) => setTimeout(resolve, 1100));
+	assert.equal(await source(), "empty-cache");
+});
+
+test("environment variables name a model and what it is like", async () => {
+	const body = async ({ scoring }) => {
+		const vector = await scoring.embed("Restart the server");
+		return { vector, status: scoring.status().embedder };
+	};
+	const env = {
+		KNOWLEDGEPULSE_SCORING_MODEL: modelFolder("bert"),
+		KNOWLEDGEPULSE_SCORING_POOLING: "cls",
+		KNOWLEDGEPULSE_SCORING_NORMALIZE: "false",
+		KNOWLEDGEPULSE_SCORING_MAX_TOKENS: "100",
+		KNOWLEDGEPULSE_SCORING_PREFIX: "query: ",
+		KNOWLEDGEPULSE_SCORING_OUTPUT: "last_hidden_state",
+	};
+	const { vector, status } = await valueFrom(body, { env });
+	const options = {
+		...{ pooling: "cls", normalize: false, maxTokens: 100 },
+		...{ prefix: "query: ", output: "last_hidden_state" },
+	};
+	const expected = await required("bert", options).embed("Restart the server");
+	assert.deepEqual(vector, expected);
+	assert.deepEqual([status.model, status.maxTokens], ["bert", 100]);
+	const rejected = async ({ scoring, input }) => {
+		const { code, path } = await scoring
+			.evaluateValue(input)
+			.catch((error) => error);
+		return { code, path };
+	};
+	const name = "KNOWLEDGEPULSE_SCORING_MAX_TOKENS";
+	assert.deepEqual(
+		await valueFrom(rejected, { input: trace(), env: { [name]: "many" } }),
+		{ code: "INVALID_OPTION", path: name },
+	);
+});
+
+test("scores, order and memo with another model are those of calls one by one", async () => {
+	const texts = Array.from(
+		{ length: 60 },
+		(_, at) => Object.values(sentences)[at % 9][(at * 2) % 5],
+	);
+	const one = required("xlm-roberta");
+	const expected = [];
+	for (const text of texts) expected.push(await one.evaluateValue(says(text)));
+	const many = required("xlm-roberta");
+	const found = await Promise.all(
+		texts.map((text) => many.evaluateValue(says(text))),
+	);
+	assert.deepEqual(found, expected);
+});
+
+test("an aborted or late call with another model leaves no mark", async () => {
+	const scorer = required("long", { budgetMs: 0, maxTokens: 2000 });
+	const long = Object.values(sentences).flat().join(" ").repeat(2);
+	const late = await scorer.explainValue(says(long));
+	assert.equal(late.novelty.source, "over-budget");
+	const signal = AbortSignal.abort();
+	await assert.rejects(
+		scorer.evaluateValue(says(sentences.en[1]), { signal }),
+		{ name: "AbortError" },
+	);
+	assert.equal(scorer.status().cacheSize, 0);
+});
+
+test("one warning says that the built-in model does not know the scripts of most texts", async () => {
+	const body = async ({ scoring, input }) => {
+		const codes = [];
+		process.on("warning", ({ code, message }) => codes.push([code, message]));
+		const scorer = new scoring.Scorer(input.options);
+		for (const text of input.texts) await scorer.embed(text);
+		await new Promise(setImmediate);
+		return codes;
+	};
+	const warnings = async (languages, options) => {
+		const texts = languages.flatMap((language) => sentences[language]);
+		const ended = await run(body, { input: { texts, options } });
+		return ended.value;
+	};
+	assert.deepEqual(await warnings(["en", "es"]), []);
+	assert.deepEqual(await warnings(["ru"], { model: modelFolder("bert") }), []);
+	const found = await warnings(["ru", "ja", "zh"]);
+	assert.equal(found.length, 1);
+	assert.equal(found[0][0], "KNOWLEDGEPULSE_UNKNOWN_SCRIPTS");
+	assert.match(found[0][1], /option model/);
+});
+
+test("another model is run quietly", async () => {
+	const body = async ({ scoring, input }) => {
+		const scorer = new scoring.Scorer({ model: input });
+		await scorer.embed("Restart the server");
+	};
+	assertQuiet(await run(body, { input: modelFolder("external") }));
+});

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { before, describe, test } from "node:test";
+import { Scorer } from "@knowledgepulse/scoring";
+import {
+	cosine,
+	modelFolder,
+	plainFolder,
+	referenceEmbedder,
+	sentences,
+} from "../support/own-models.mjs";
+
+const TEXTS = 300;
+const TOLERANCE = 1e-5;
+
+/** Name of the model, the pooling that transformers.js is to use, and what the folder does not say. */
+const ROWS = [
+	["bert", "mean"],
+	["cased", "cls"],
+	["xlm-roberta", "mean"],
+	["mpnet", "mean"],
+	["roberta", "cls"],
+	["long", "last"],
+	["half", "mean"],
+	["external", "mean"],
+	["pooled", undefined],
+];
+
+/** Texts in six scripts: one sentence, several, and some that fill the window. */
+function texts() {
+	const all = Object.values(sentences).flat();
+	return Array.from({ length: TEXTS }, (_, index) => {
+		const count = 1 + ((index * 7) % 5) + (index % 25 === 0 ? 60 : 0);
+		const parts = Array.from(
+			{ length: count },
+			(_, at) => all[(index * 11 + at * 13) % all.length],
+		);
+		return parts.join(" ");
+	});
+}
+
+describe("similarities are those of transformers.js", {
+	concurrency: 1,
+}, () => {
+	let sample;
+	before(() => {
+		sample = texts();
+	});
+
+	async function compare(folder, pooling, options) {
+		const reference = await referenceEmbedder(folder, pooling);
+		const scorer = new Scorer({
+			...{ model: folder, embedder: "required", ...options },
+		});
+		const vectors = [];
+		for (const text of sample)
+			vectors.push([await scorer.embed(text), await reference(text)]);
+		let greatest = 0;
+		for (const [index, [own, theirs]] of vectors.entries()) {
+			const [before, theirBefore] = vectors[(index * 17 + 1) % vectors.length];
+			const difference = cosine(own, before) - cosine(theirs, theirBefore);
+			greatest = Math.max(greatest, Math.abs(difference));
+			const itself = Math.abs(1 - cosine(own, theirs));
+			greatest = Math.max(greatest, itself);
+		}
+		assert.ok(greatest <= TOLERANCE, `differ by ${greatest}`);
+		scorer.close();
+	}
+
+	for (const [name, pooling] of ROWS)
+		test(`similarities of ${name} on ${TEXTS} texts`, () =>
+			compare(modelFolder(name), pooling));
+
+	test(`similarities of the plain export of the built-in model on ${TEXTS} texts`, () =>
+		compare(plainFolder, "mean", { pooling: "mean" }));
+});

@@ -1,0 +1,78 @@
+/** Ways to damage the folder of a model of the user's own. */
+
+import {
+	closeSync,
+	cpSync,
+	openSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	statSync,
+	symlinkSync,
+	truncateSync,
+	writeFileSync,
+	writeSync,
+} from "node:fs";
+import { join } from "node:path";
+
+/** The files of a folder, relative to it. */
+export const filesOf = (folder) =>
+	readdirSync(folder, { recursive: true })
+		.filter((name) => statSync(join(folder, name)).isFile())
+		.sort();
+
+/** Replaces a part of a file. */
+function overwrite(file, at, bytes) {
+	const descriptor = openSync(file, "r+");
+	writeSync(descriptor, bytes, 0, bytes.length, at);
+	closeSync(descriptor);
+}
+
+/** Ways to damage any file; `at` is a share of its length. */
+export const damages = {
+	missing: (file) => rmSync(file),
+	empty: (file) => writeFileSync(file, ""),
+	text: (file) => writeFileSync(file, "not what is expected here\n"),
+	"a list": (file) => writeFileSync(file, "[1, 2, 3]"),
+	"deeply nested": (file) => writeFileSync(file, "[".repeat(100_000)),
+	"a folder": (file) => {
+		rmSync(file);
+		cpSync(join(file, ".."), file, { recursive: true, filter: () => false });
+	},
+	"a link to nothing": (file) => {
+		rmSync(file);
+		symlinkSync("nowhere", file);
+	},
+	"a link to itself": (file) => {
+		rmSync(file);
+		symlinkSync(file, file);
+	},
+	...Object.fromEntries(
+		[0.1, 0.5, 0.9, 0.999].map((at) => [
+			`cut at ${at}`,
+			(file) => truncateSync(file, Math.floor(statSync(file).size * at)),
+		]),
+	),
+	...Object.fromEntries(
+		[0.02, 0.3, 0.7].map((at) => [
+			`zeros at ${at}`,
+			(file) =>
+				overwrite(file, Math.floor(statSync(file).size * at), Buffer.alloc(64)),
+		]),
+	),
+	...Object.fromEntries(
+		[0.01, 0.4, 0.8].map((at) => [
+			`noise at ${at}`,
+			(file) => {
+				const noise = Buffer.from("\xff\x80\x7f\x00".repeat(8), "latin1");
+				overwrite(file, Math.floor(statSync(file).size * at), noise);
+			},
+		]),
+	),
+};
+
+/** Changes a JSON file. */
+export function edit(file, change) {
+	const value = JSON.parse(readFileSync(file, "utf8"));
+	writeFileSync(file, JSON.stringify(change(value) ?? value));
+}

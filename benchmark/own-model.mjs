@@ -1,0 +1,89 @@
+/**
+ * The plain float32 export of the built-in model: as a model of one's own here, and in transformers.js. The two
+ * take turns; medians in milliseconds, and the longest time that the event loop waited meanwhile.
+ *
+ * node benchmark/own-model.mjs [ROUNDS]
+ */
+import { performance } from "node:perf_hooks";
+import { setTimeout } from "node:timers/promises";
+import {
+	plainFolder,
+	referenceEmbedder,
+} from "../__test__/support/own-models.mjs";
+import { Scorer } from "../lib/index.mjs";
+import { median } from "./lib.mjs";
+
+const TOKENS = [20, 128, 512];
+const WORDS =
+	"river stone lantern copper signal harbour meadow engine winter canvas".split(
+		" ",
+	);
+
+/** Rounds in which the event loop is watched. */
+const WATCHED = 8;
+const PAUSE_MS = 30;
+
+const rounds = Number(process.argv[2] ?? 60);
+const scorer = new Scorer({
+	...{ model: plainFolder, pooling: "mean", embedder: "required" },
+});
+const reference = await referenceEmbedder(plainFolder, "mean");
+
+/** A text of so many tokens, another one each time, so that the memo does not know it. */
+function text(tokens, round) {
+	const word = (at) => WORDS[(at * 7 + round * 3 + (at >> 3) * round) % 10];
+	const words = Array.from({ length: tokens - 3 }, (_, at) => word(at));
+	return `${round} ${words.join(" ")}`;
+}
+
+async function timed(run) {
+	// Threads of the other one may go on spinning for a while.
+	await setTimeout(PAUSE_MS);
+	const begin = performance.now();
+	await run();
+	return performance.now() - begin;
+}
+
+/** The longest time that the event loop waited during `run`. */
+async function stalled(run) {
+	await setTimeout(PAUSE_MS);
+	const begin = performance.now();
+	let [last, stall] = [begin, 0];
+	const tick = () => {
+		const now = performance.now();
+		stall = Math.max(stall, now - last);
+		last = now;
+	};
+	const timer = setInterval(tick, 1);
+	await run();
+	tick();
+	clearInterval(timer);
+	return stall;
+}
+
+for (const tokens of TOKENS) {
+	const [times, stalls] = [
+		{ here: [], there: [] },
+		{ here: [], there: [] },
+	];
+	for (let round = 0; round < WATCHED + rounds; round++) {
+		const embedded = text(tokens, round);
+		const runs = [
+			["here", () => scorer.embed(embedded)],
+			["there", () => reference(embedded)],
+		];
+		for (const [name, run] of round % 2 ? runs : runs.reverse()) {
+			// A tick every millisecond takes time as well.
+			if (round < WATCHED) stalls[name].push(await stalled(run));
+			else times[name].push(await timed(run));
+		}
+	}
+	const [here, there] = ["here", "there"].map((name) => ({
+		...{ time: median(times[name]), stall: median(stalls[name]) },
+	}));
+	console.log(
+		`${tokens} tokens: here ${here.time.toFixed(1)} ms (event loop ${here.stall.toFixed(1)}), ` +
+			`transformers.js ${there.time.toFixed(1)} ms (event loop ${there.stall.toFixed(1)}), ` +
+			`ratio ${(here.time / there.time).toFixed(3)}`,
+	);
+}
