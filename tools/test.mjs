@@ -30,4 +30,10 @@ compileBenchmark();
 // Without one, the tests that need it are skipped.
 process.env.KNOWLEDGEPULSE_BROWSER = browser() ?? "";
 // Tests start processes of their own; two files at once would disturb each other.
-run(process.execPath, ["--test", "--test-concurrency=1", ...tests]);
+run(process.execPath, [
+	"--test",
+	"--test-concurrency=1",
+	// Names what failed at the end, where it is seen in a log that was cut.
+	"--test-reporter=spec",
+	...tests,
+]);
