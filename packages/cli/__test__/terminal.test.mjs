@@ -90,7 +90,8 @@ test("kp-score honours NO_COLOR and --json on a terminal", {
 test("kp-score shows progress and the time left on a terminal", {
 	skip,
 }, async () => {
-	const many = Array.from({ length: 30_000 }, (_, n) => traceOf(n));
+	// Progress is shown anew every 200 ms: no machine imports so many in that time.
+	const many = Array.from({ length: 300_000 }, (_, n) => traceOf(n));
 	file("progress.jsonl", linesOf(many));
 	const shown = await onTerminal([
 		...["import", "progress.jsonl", "--output", "copy.jsonl"],
@@ -98,6 +99,6 @@ test("kp-score shows progress and the time left on a terminal", {
 	assert.match(shown, /\d+ % {2}[\d,]+ traces {2}[\d,]+\/s {2}.* left/);
 	assert.match(
 		stripVTControlCharacters(shown),
-		/30,000 traces in 1 source, written to copy\.jsonl/,
+		/300,000 traces in 1 source, written to copy\.jsonl/,
 	);
 });

@@ -6,12 +6,12 @@ class Stop {
 	#signal;
 	#onSignal = (name) => {
 		this.#signal = name;
-		this.release();
+		process.off("SIGINT", this.#onSignal).off("SIGTERM", this.#onSignal);
 		this.#controller.abort();
 	};
 
 	constructor() {
-		process.once("SIGINT", this.#onSignal).once("SIGTERM", this.#onSignal);
+		process.on("SIGINT", this.#onSignal).on("SIGTERM", this.#onSignal);
 	}
 
 	/** Aborted when no more is to be read. */
@@ -32,10 +32,6 @@ class Stop {
 	/** Reads no more, because nobody needs it. */
 	end() {
 		this.#controller.abort();
-	}
-
-	release() {
-		process.off("SIGINT", this.#onSignal).off("SIGTERM", this.#onSignal);
 	}
 }
 

@@ -169,7 +169,6 @@ module.exports = async function calibration([args], options) {
 		if (files.html) messages.note(`report: ${options.html}`);
 		return run.exitCode(stop, { errors });
 	} finally {
-		stop.release();
 		await files.rows?.discard();
 		await files.html?.discard();
 	}

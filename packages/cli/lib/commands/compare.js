@@ -159,6 +159,5 @@ module.exports = async function compare([before, after], options) {
 		return run.exitCode(stop, { errors: old.errors + now.errors, gate });
 	} finally {
 		progress.stop();
-		stop.release();
 	}
 };

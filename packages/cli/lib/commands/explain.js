@@ -80,7 +80,6 @@ module.exports = async function explain([args], options) {
 			await output.flush();
 		} finally {
 			progress.stop();
-			stop.release();
 		}
 		if (stop.isInterrupted) messages.say(`interrupted after ${scored} traces`);
 		else if (wanted?.size > 0)

@@ -106,7 +106,6 @@ module.exports = async function importing([args], options) {
 		return run.exitCode(stop, { errors });
 	} finally {
 		progress?.stop();
-		stop.release();
 		await file?.discard();
 	}
 };

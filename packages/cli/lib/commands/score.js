@@ -111,7 +111,6 @@ module.exports = async function score([args], options) {
 			await output.flush();
 		} finally {
 			progress.stop();
-			stop.release();
 		}
 		if (statistics.scored === 0 && !stop.signal.aborted && !statistics.errors)
 			throw run.noTraces(evaluation.report);
