@@ -854,16 +854,16 @@ export interface ConfigureOptions {
 	/**
 	 * What runs the model. Default: `"onnx"`; on Linux with musl `"native"`.
 	 *
-	 * - `"onnx"`: the ONNX Runtime library.
-	 * - `"native"`: the addon itself, without `library`. Scores equal those of `"onnx"` with
-	 *   `"exact"` precision bit for bit; `"fast"` is computed as `"exact"`.
+	 * - `"onnx"`: the ONNX Runtime library; `"fast"` precision is `"native"` nevertheless.
+	 * - `"native"`: the addon itself, without `library`. Scores equal those of `"onnx"` bit for bit.
 	 */
 	backend?: "onnx" | "native";
 	/**
 	 * The precision of the model. Default: `"exact"`.
 	 *
 	 * - `"exact"`: float32, as the published model.
-	 * - `"fast"`: 8-bit integers, in less than half the time; scores are within 0.006.
+	 * - `"fast"`: 8-bit integers, in less than half the time; scores are within 0.006, and the same on
+	 *   all machines.
 	 */
 	precision?: "exact" | "fast";
 	/**

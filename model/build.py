@@ -11,7 +11,6 @@ import shutil
 import sys
 from pathlib import Path
 
-import numpy as np
 from blake3 import blake3
 
 import encoder
@@ -20,14 +19,10 @@ import weights
 from storage import DataFile
 
 LICENSE_FILE = Path(__file__).resolve().parent / "LICENSE"
-EXACT_NAME = "exact.onnx"
-FAST_NAME = "fast.onnx"
-FAST_U8_NAME = "fast-u8.onnx"
-INT8_NAME = "fast-weights.onnx"
+GRAPH_NAME = "exact.onnx"
 DATA_NAME = "model.bin"
 TOKENIZER_NAME = "tokenizer.json"
-GRAPH_NAMES = (EXACT_NAME, FAST_NAME, FAST_U8_NAME, INT8_NAME)
-NAMES = (*GRAPH_NAMES, DATA_NAME, TOKENIZER_NAME)
+NAMES = (GRAPH_NAME, DATA_NAME, TOKENIZER_NAME)
 
 
 def manifest(out, tensors):
@@ -52,25 +47,13 @@ def manifest(out, tensors):
     }
 
 
-def graphs(stored):
-    """The models by file name, and the DataFile of the constants that they share."""
-    data = DataFile(DATA_NAME)
-    models = {
-        EXACT_NAME: graph.encoder_graph(graph.ExactGraph(data), stored),
-        FAST_NAME: graph.encoder_graph(graph.FastGraph(data, np.int8), stored),
-        FAST_U8_NAME: graph.encoder_graph(graph.FastGraph(data, np.uint8), stored),
-        INT8_NAME: graph.int8_graph(graph.Graph(data), stored),
-    }
-    return models, data
-
-
 def build(source, out):
     """Write the model's files into `out`, the manifest last."""
     source, out = Path(source), Path(out)
-    models, data = graphs(encoder.stored(weights.read(source)))
+    data = DataFile(DATA_NAME)
+    model = graph.encoder_graph(graph.Graph(data), encoder.stored(weights.read(source)))
     out.mkdir(parents=True, exist_ok=True)
-    for name, model in models.items():
-        (out / name).write_bytes(model.SerializeToString(deterministic=True))
+    (out / GRAPH_NAME).write_bytes(model.SerializeToString(deterministic=True))
     (out / DATA_NAME).write_bytes(data.content)
     shutil.copyfile(source / TOKENIZER_NAME, out / TOKENIZER_NAME)
     shutil.copyfile(LICENSE_FILE, out / "LICENSE")

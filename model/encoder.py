@@ -1,4 +1,4 @@
-"""The encoder as it is stored: what the graphs are made of."""
+"""The encoder as it is stored: what the graph is made of."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""How numbers are stored: 16-bit integers with float32 scales, in a file beside the graphs.
+"""How numbers are stored: 16-bit integers with float32 scales, in a file beside the graph.
 
 Every operation here is one that IEEE 754 rounds exactly (element-wise division, round half to
 even), so the stored bytes do not depend on the machine.
@@ -22,9 +22,6 @@ LARGE_FROM_BYTES = 65536
 
 # Smaller tensors stay inside the graph file.
 EXTERNAL_FROM_BYTES = 1024
-
-# The file, which nobody makes, of tensors that the loader has to supply: without them, no session.
-SUPPLIED = "supplied-by-the-loader"
 
 
 @dataclass(frozen=True)
@@ -66,7 +63,7 @@ def from_panels(panels):
 
 
 class DataFile:
-    """The bytes beside the graphs; what several graphs add under one name is kept once.
+    """The bytes beside the graph.
 
     `tensors` says by name where each one is and what it is, for readers that know no ONNX.
     """
@@ -78,13 +75,12 @@ class DataFile:
 
     def place(self, name, array, raw):
         """The offset of `raw`, the bytes of `array`."""
-        if name not in self.tensors:
-            alignment = PAGE if len(raw) >= LARGE_FROM_BYTES else LINE
-            self.content.extend(bytes(-len(self.content) % alignment))
-            shape, offset = list(array.shape), len(self.content)
-            self.tensors[name] = {"type": array.dtype.name, "shape": shape, "offset": offset}
-            self.content.extend(raw)
-        return self.tensors[name]["offset"]
+        alignment = PAGE if len(raw) >= LARGE_FROM_BYTES else LINE
+        self.content.extend(bytes(-len(self.content) % alignment))
+        shape, offset = list(array.shape), len(self.content)
+        self.tensors[name] = {"type": array.dtype.name, "shape": shape, "offset": offset}
+        self.content.extend(raw)
+        return offset
 
 
 class Store:
@@ -117,7 +113,3 @@ class Store:
             place = {"offset": self.data.place(name, array, raw), "length": len(raw)}
             self.declare(name, array.dtype, array.shape, location=self.data.location, **place)
         return name
-
-    def supplied(self, name, dtype, shape):
-        """A tensor that the loader hands over."""
-        self.declare(name, dtype, shape, location=SUPPLIED)

@@ -19,7 +19,6 @@ from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 import build
-import graph
 import operators
 import plain
 import reference
@@ -38,11 +37,6 @@ TEXTS = (
 
 def cosine(a, b):
     return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
-
-
-def is_supplied(tensor):
-    """Whether the tensor is one that the loader has to hand over."""
-    return any(entry.value == storage.SUPPLIED for entry in tensor.external_data)
 
 
 class StorageTest(unittest.TestCase):
@@ -68,90 +62,28 @@ class StorageTest(unittest.TestCase):
         self.assertEqual(panels[1, 2].tolist(), matrix[2, 16:32].tolist())
         np.testing.assert_array_equal(storage.from_panels(panels), matrix)
 
-    def test_external_data_is_aligned_and_shared(self):
+    def test_external_data_is_aligned(self):
         data = storage.DataFile("data")
-        stores = [storage.Store(data), storage.Store(data)]
+        store = storage.Store(data)
         sizes = {
             "large": storage.LARGE_FROM_BYTES + 1,
             "small": storage.EXTERNAL_FROM_BYTES + 1,
             "other": storage.EXTERNAL_FROM_BYTES,
             "last": storage.LARGE_FROM_BYTES,
         }
-        for store in stores:
-            for name, size in sizes.items():
-                store.add(name, np.ones((1, size), dtype=np.int8))
-            store.add("tiny", np.float32(1))
-        places = [
-            [int(tensor.external_data[1].value) for tensor in store.tensors[:4]] for store in stores
-        ]
-        self.assertEqual(places, [[0, 65600, 66688, 69632]] * 2)
+        for name, size in sizes.items():
+            store.add(name, np.ones((1, size), dtype=np.int8))
+        store.add("tiny", np.float32(1))
+        places = [int(tensor.external_data[1].value) for tensor in store.tensors[:4]]
+        self.assertEqual(places, [0, 65600, 66688, 69632])
         self.assertEqual(len(data.content), 69632 + storage.LARGE_FROM_BYTES)
         expected = {
             name: {"type": "int8", "shape": [1, size], "offset": offset}
-            for (name, size), offset in zip(sizes.items(), places[0])
+            for (name, size), offset in zip(sizes.items(), places)
         }
         self.assertEqual(data.tensors, expected)
-        self.assertEqual(stores[0].tensors[4].raw_data, b"\0\0\x80\x3f")
-        self.assertEqual(list(stores[0].tensors[4].dims), [])
-
-
-def compute(operator, *inputs, **attributes):
-    """The outputs of one of our operators."""
-    names = [f"input{index}" for index in range(len(inputs))]
-    outputs = ["a", "b"] if operator.startswith("Quantize") else ["a"]
-    node = onnx.helper.make_node(operator, names, outputs, domain=graph.OURS, **attributes)
-    evaluator = ReferenceEvaluator(node, new_ops=operators.ALL)
-    return evaluator.run(None, dict(zip(names, inputs)))
-
-
-class OperatorsTest(unittest.TestCase):
-    def setUp(self):
-        random = np.random.default_rng(2)
-        self.x = random.normal(size=(7, 384)).astype(np.float32)
-        self.x[:, 5] += 30
-        self.weight = storage.quantise(random.normal(size=(384, 32)), axis=0)
-        self.stored = (storage.to_panels(self.weight.values), self.weight.scale[0])
-        self.bias = random.normal(size=32).astype(np.float32)
-
-    def test_rotation_keeps_the_product(self):
-        found = operators.rotated(self.x, 16) @ operators.rotated(self.weight.decoded().T, 16).T
-        np.testing.assert_allclose(found / 16, self.x @ self.weight.decoded(), atol=1e-3)
-
-    def test_rotation_is_of_the_stated_size(self):
-        row = np.zeros((1, 384), dtype=np.float32)
-        row[0, 25] = 1
-        self.assertEqual(
-            np.flatnonzero(operators.rotated(row, 16)).tolist(), list(range(1, 384, 24))
-        )
-        np.testing.assert_array_equal(operators.rotated(operators.rotated(row, 16), 16), 16 * row)
-        np.testing.assert_array_equal(operators.rotated(row, 1), row)
-
-    def test_rows_and_weights_are_within_half_a_step(self):
-        q, scale = compute("QuantizeRows", self.x, rotation=16)
-        self.assertEqual((q.dtype, scale.shape), (np.uint8, (7,)))
-        error = (q.astype(np.float64) - 128) * scale[:, None] - operators.rotated(self.x, 16)
-        self.assertTrue((np.abs(error) <= scale[:, None] * 0.501).all())
-        q, scale = compute("QuantizeWeights", *self.stored, rotation=16)
-        self.assertEqual((q.dtype, q.shape, scale.shape), (np.int8, (384, 32), (32,)))
-        error = (
-            q * (16 * scale.astype(np.float64)) - operators.rotated(self.weight.decoded().T, 16).T
-        )
-        self.assertTrue((np.abs(error) <= 16 * scale * 0.501).all())
-
-    def test_what_is_zero_stays_zero(self):
-        q, scale = compute("QuantizeRows", np.zeros((2, 384), dtype=np.float32), rotation=16)
-        self.assertEqual((set(q.flat), scale.tolist()), ({128}, [0, 0]))
-
-    def test_fast_product_is_near_the_exact_one(self):
-        residual = self.x[:, :32]
-        (exact,) = compute("Linear", self.x, *self.stored, self.bias, residual, gelu=1)
-        q, row_scale = compute("QuantizeRows", self.x, rotation=16)
-        weight, scale = compute("QuantizeWeights", *self.stored, rotation=16)
-        product = (q.astype(np.int32) - graph.ZERO_POINT) @ weight.astype(np.int32)
-        (fast,) = compute("Rescale", product, row_scale, scale, self.bias, residual, gelu=1)
-        self.assertEqual(exact.dtype, np.float32)
-        self.assertLess(np.abs(fast - exact).max(), 2)
-        self.assertGreater(cosine(fast.ravel(), exact.ravel()), 0.9995)
+        self.assertEqual(store.tensors[4].raw_data, b"\0\0\x80\x3f")
+        self.assertEqual(list(store.tensors[4].dims), [])
 
 
 @unittest.skipUnless(SOURCE, "KNOWLEDGEPULSE_WEIGHTS is not set")
@@ -184,10 +116,10 @@ class ModelTest(unittest.TestCase):
         self.assertEqual(manifest["revision"], "1110a243fdf4706b3f48f1d95db1a4f5529b4d41")
         self.assertLessEqual(sum(path.stat().st_size for path in self.out.iterdir()), 50_000_000)
 
-    def test_manifest_names_every_constant_of_the_exact_graph(self):
+    def test_manifest_names_every_constant_of_the_graph(self):
         manifest = json.loads((self.out / "manifest.json").read_text(encoding="utf-8"))
         content = (self.out / build.DATA_NAME).read_bytes()
-        constants = self.model(build.EXACT_NAME).graph.initializer
+        constants = self.model().graph.initializer
         self.assertEqual({tensor.name for tensor in constants}, set(manifest["tensors"]))
         for tensor in constants:
             entry, array = manifest["tensors"][tensor.name], numpy_helper.to_array(tensor)
@@ -196,52 +128,22 @@ class ModelTest(unittest.TestCase):
             raw = content[entry["offset"] :][: array.nbytes]
             self.assertEqual(raw, array.tobytes(), tensor.name)
 
-    def model(self, name):
-        """A graph with all its constants; those of the fast one come from the weights graph."""
-        model = onnx.load(str(self.out / name), load_external_data=False)
-        lacking = [tensor for tensor in model.graph.initializer if is_supplied(tensor)]
-        if lacking:
-            made = ReferenceEvaluator(self.model(build.INT8_NAME), new_ops=operators.ALL)
-            made = dict(zip(made.output_names, made.run(None, {})))
-            self.assertEqual([tensor.name for tensor in lacking], list(made))
-            for tensor in lacking:
-                array = made[tensor.name]
-                if tensor.data_type == onnx.TensorProto.UINT8:
-                    array = (array.astype(np.int16) + graph.ZERO_POINT).astype(np.uint8)
-                kind = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
-                self.assertEqual((tensor.data_type, tuple(tensor.dims)), (kind, array.shape))
-                tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
-        onnx.load_external_data_for_model(model, str(self.out))
-        return model
+    def model(self):
+        """The graph with all its constants."""
+        return onnx.load(str(self.out / build.GRAPH_NAME))
 
-    def test_graphs_are_valid(self):
-        for name in build.GRAPH_NAMES:
-            onnx.checker.check_model(self.model(name))
+    def test_graph_is_valid(self):
+        onnx.checker.check_model(self.model())
 
-    def compare(self, name, texts, least_cosine):
-        session = ReferenceEvaluator(self.model(name), new_ops=operators.ALL)
-        for ids in texts:
+    def test_graph_computes_what_the_weights_say(self):
+        session = ReferenceEvaluator(self.model(), new_ops=operators.ALL)
+        for ids in TEXTS:
             ids = np.array(ids, dtype=np.int64)
             (found,) = session.run(None, {"input_ids": ids})
             expected = reference.embed(self.weights, ids)
             self.assertEqual(found.shape, (weights.WIDTH,))
             self.assertAlmostEqual(float(np.linalg.norm(found)), 1, delta=1e-6)
-            self.assertGreater(cosine(found, expected), least_cosine, len(ids))
-
-    def test_exact_graph_computes_what_the_weights_say(self):
-        self.compare(build.EXACT_NAME, TEXTS, 1 - 1e-6)
-
-    def test_fast_graph_computes_nearly_that(self):
-        # The worst is the empty text, which has no words to average over.
-        self.compare(build.FAST_NAME, TEXTS, 1 - 4e-3)
-
-    def test_unsigned_weights_change_nothing(self):
-        ids = {"input_ids": np.array(TEXTS[1], dtype=np.int64)}
-        found = [
-            ReferenceEvaluator(self.model(name), new_ops=operators.ALL).run(None, ids)[0]
-            for name in (build.FAST_NAME, build.FAST_U8_NAME)
-        ]
-        np.testing.assert_array_equal(*found)
+            self.assertGreater(cosine(found, expected), 1 - 1e-6, len(ids))
 
     def test_plain_export_computes_what_the_weights_say(self):
         session = ReferenceEvaluator(plain.build_graph(self.weights))

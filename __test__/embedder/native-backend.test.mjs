@@ -28,12 +28,7 @@ const NATIVE = { [VARIABLE]: "native" };
 
 const TOLERANCE = 1e-4;
 
-const ONNX_FILES = [
-	"exact.onnx",
-	"fast.onnx",
-	"fast-u8.onnx",
-	"fast-weights.onnx",
-];
+const FAST = { KNOWLEDGEPULSE_SCORING_PRECISION: "fast" };
 
 const inNative = (folder, env) => ({
 	...NATIVE,
@@ -65,33 +60,39 @@ test("evaluateValue gives texts of all lengths the same bits with both backends"
 	assert.ok(new Set(found).size > lengths.length / 2, "hardly two alike");
 });
 
-test("evaluateValue computes fast scores exactly with the native backend", async () => {
-	const fast = { KNOWLEDGEPULSE_SCORING_PRECISION: "fast" };
-	const exact = await inFlight(runs, 1, {});
-	assertSame(await inFlight(runs, 4, { ...NATIVE, ...fast }), exact);
-	assert.notDeepEqual(await inFlight(runs, 4, fast), exact);
+test("evaluateValue computes fast scores with the native backend, whichever is asked for", async () => {
+	const found = await inFlight(runs, 4, { ...NATIVE, ...FAST });
+	assertSame(await inFlight(runs, 4, { ...FAST, [VARIABLE]: "onnx" }), found);
+	assert.notDeepEqual(found, await inFlight(runs, 1, {}));
 });
 
 test("evaluateValue needs no library and no graph with the native backend", async (t) => {
 	const folder = modelCopy(temporaryFolder(t));
-	for (const name of ONNX_FILES) rmSync(join(folder, name));
+	rmSync(join(folder, "exact.onnx"));
 	const library = join(folder, "nowhere.so");
 	const env = inNative(folder, {
 		KNOWLEDGEPULSE_SCORING_LIBRARY: library,
 		KNOWLEDGEPULSE_SCORING_EMBEDDER: "required",
 	});
 	assertSame(await inFlight(runs, 8, env), await inFlight(runs, 8, {}));
+	assertSame(
+		await inFlight(runs, 8, { ...env, ...FAST }),
+		await inFlight(runs, 8, FAST),
+	);
 	const without = { ...env, [VARIABLE]: "onnx" };
 	await assertRequired(without, literally(library));
 });
 
-test("evaluateValue scores as before with the native backend when model.bin changes", async (t) => {
-	const folder = modelCopy(temporaryFolder(t));
-	assert.deepEqual(
-		await scoresWhileChanging(folder, ["model.bin"], "something else", NATIVE),
-		await scoresWhileChanging(modelFolder, [], "", NATIVE),
-	);
-});
+for (const env of [NATIVE, FAST]) {
+	const name = Object.values(env)[0];
+	test(`evaluateValue scores as before, ${name}, when model.bin changes`, async (t) => {
+		const folder = modelCopy(temporaryFolder(t));
+		assert.deepEqual(
+			await scoresWhileChanging(folder, ["model.bin"], "something else", env),
+			await scoresWhileChanging(modelFolder, [], "", env),
+		);
+	});
+}
 
 test("evaluateValue loads no library with the native backend", async (t) => {
 	if (process.platform !== "linux")
@@ -141,7 +142,13 @@ describe("a damaged model folder and the native backend", {
 				const folder = modelCopy(temporaryFolder(t));
 				const file = join(folder, name);
 				damage[damaged](file, join(modelFolder, name));
-				await assertWorksWithout(inNative(folder), literally(file));
+				const env = inNative(folder);
+				await assertWorksWithout(env, literally(file));
+				const fast = await assertWorksWithout(
+					{ ...env, ...FAST },
+					literally(file),
+				);
+				assert.equal(fast.precision, "fast");
 			});
 		}
 	}

@@ -41,12 +41,15 @@ test("configure changes the backend, and status reports it", (t) => {
 	const { embedder } = status();
 	configure({ backend: "native", precision: "fast" });
 	const without = { library: null, libraryVersion: null };
-	const changed = { ...embedder, ...without, backend: "native" };
+	const native = { ...embedder, ...without, backend: "native" };
+	const changed = { ...native, precision: "fast" };
 	assert.deepEqual(status().embedder, changed);
 	configure({ backend: undefined });
 	assert.deepEqual(status().embedder, changed);
 	configure({ backend: "onnx" });
-	assert.deepEqual(status().embedder, { ...embedder, precision: "fast" });
+	assert.deepEqual(status().embedder, changed, "fast is native");
+	configure({ precision: "exact" });
+	assert.deepEqual(status().embedder, embedder);
 });
 
 const told = ({ scoring }) => {
@@ -55,15 +58,19 @@ const told = ({ scoring }) => {
 };
 
 const rows = [
-	["native", ["native", "exact", true]],
-	["onnx", ["onnx", "fast", false]],
-	["", ["onnx", "fast", false]],
+	["native", "exact", ["native", "exact", true]],
+	["native", "fast", ["native", "fast", true]],
+	["onnx", "exact", ["onnx", "exact", false]],
+	["onnx", "fast", ["native", "fast", true]],
+	["", "exact", ["onnx", "exact", false]],
 ];
 
-for (const [value, found] of rows) {
-	test(`${VARIABLE}=${value} selects ${found[0]}`, async () => {
-		const precision = { KNOWLEDGEPULSE_SCORING_PRECISION: "fast" };
-		const env = { [VARIABLE]: value, ...precision };
+for (const [value, precision, found] of rows) {
+	test(`${VARIABLE}=${value} selects ${found[0]}, ${precision}`, async () => {
+		const env = {
+			[VARIABLE]: value,
+			KNOWLEDGEPULSE_SCORING_PRECISION: precision,
+		};
 		assert.deepEqual(await valueFrom(told, { env }), found);
 	});
 }

@@ -45,12 +45,13 @@ for (const [precision, message] of refused) {
 	});
 }
 
-test("configure changes the precision, and nothing else", (t) => {
+test("configure changes the precision, and with it the backend", (t) => {
 	t.after(() => configure({ precision: "exact" }));
 	const before = status();
 	assert.equal(before.embedder.precision, "exact");
 	configure({ precision: "fast" });
-	const embedder = { ...before.embedder, precision: "fast" };
+	const native = { backend: "native", library: null, libraryVersion: null };
+	const embedder = { ...before.embedder, ...native, precision: "fast" };
 	assert.deepEqual(status(), { ...before, embedder });
 	configure({ precision: undefined });
 	configure({});

@@ -21,9 +21,6 @@ from assets.packages import REQUIREMENTS, blake3_of, builder_packages, extract, 
 BUILDER = ROOT / "model"
 FILES = (
     "exact.onnx",
-    "fast.onnx",
-    "fast-u8.onnx",
-    "fast-weights.onnx",
     "model.bin",
     "tokenizer.json",
     "manifest.json",

@@ -1,8 +1,8 @@
-//! The arithmetic of the model on one core: the items are floating-point operations.
+//! The exact arithmetic of the model on one core: the items are floating-point operations.
 
 use divan::{Bencher, counter::ItemsCount};
 use knowledgepulse_embedder::kernels::{
-    Kernel, Linear, LinearParts, QuantizeRows, Rescale, SelfAttention, SharedSlice, run_task,
+    Kernel, Linear, LinearParts, SelfAttention, SharedSlice, run_task,
 };
 
 const TOKENS: [usize; 3] = [20, 128, 512];
@@ -77,56 +77,4 @@ fn linear(bencher: Bencher, tokens: usize) {
     let (weight, scale, input, output) = &layers[0];
     let products = (0..WIDTH).map(|k| f64::from(weight[k * 16]) * f64::from(input[k]));
     assert_close(output[0], (products.sum::<f64>() + 1.0) * f64::from(scale[0]));
-}
-
-/// The inputs of the linear layers of all encoder layers, rounded to integers; the items are numbers.
-#[divan::bench(args = TOKENS)]
-fn quantize_rows(bencher: Bencher, tokens: usize) {
-    let mut rows =
-        [(WIDTH, 16), (WIDTH, 16), (WIDTH, 16), (4 * WIDTH, 64)].map(|(depth, rotation)| {
-            (rotation, numbers(tokens * depth), vec![0; tokens * depth], vec![0.0; tokens])
-        });
-    bencher.counter(ItemsCount::new(LAYERS * tokens * 7 * WIDTH)).bench_local(|| {
-        for _ in 0..LAYERS {
-            for (rotation, x, q, scale) in &mut rows {
-                let (q, scale) = (SharedSlice::new(q), SharedSlice::new(scale));
-                let quantize = QuantizeRows::new(x, tokens, *rotation, q, scale);
-                run(&quantize.expect("shapes that fit"));
-            }
-        }
-    });
-    for (_, x, q, _) in &rows {
-        let farthest = |row: &[u8]| row.iter().map(|q| q.abs_diff(128)).max();
-        let depth = x.len() / tokens;
-        assert!(q.chunks(depth).all(|row| farthest(row) == Some(127)), "a row is not filled");
-    }
-}
-
-/// The outputs of the linear layers of all encoder layers, from integers; the items are numbers.
-#[divan::bench(args = TOKENS)]
-fn rescale(bencher: Bencher, tokens: usize) {
-    let mut outputs = [3 * WIDTH, WIDTH, 4 * WIDTH, WIDTH].map(|columns| {
-        let product: Vec<i32> = (0..tokens * columns).map(|i| (i * 7919) as i32 >> 8).collect();
-        (product, vec![1e-5; columns], vec![0.0; tokens * columns])
-    });
-    let row_scale = vec![1e-2; tokens];
-    bencher.counter(ItemsCount::new(LAYERS * tokens * 9 * WIDTH)).bench_local(|| {
-        for _ in 0..LAYERS {
-            for (product, scale, y) in &mut outputs {
-                let rescale = Rescale {
-                    product,
-                    row_scale: &row_scale,
-                    scale,
-                    bias: scale,
-                    residual: None,
-                    gelu: scale.len() == 4 * WIDTH,
-                    y: SharedSlice::new(y),
-                };
-                assert!(rescale.fits());
-                run(&rescale);
-            }
-        }
-    });
-    let (product, scale, y) = &outputs[0];
-    assert_close(y[7], (f64::from(product[7]) * 1e-2 + 1.0) * f64::from(scale[7]));
 }

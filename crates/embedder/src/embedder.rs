@@ -18,7 +18,7 @@ use crate::{
     folder::{CONFIG, ModelFolder, TOKENIZER},
     memo::Memo,
     memory,
-    model_files::{MANIFEST, file_error},
+    model_files::file_error,
     pooling,
 };
 
@@ -65,9 +65,7 @@ impl Source {
     /// Reads what the folder of the model says.
     pub(crate) fn open(settings: &ModelSettings) -> Result<Self, EmbedError> {
         let path = settings.folder();
-        let is_built_in =
-            settings.model.is_none() || path.join(MANIFEST).exists() || !path.join(CONFIG).exists();
-        if !is_built_in {
+        if !settings.is_built_in() {
             return ModelFolder::read(&path, settings).map(|folder| Self::Own(Arc::new(folder)));
         }
         let files = ModelFiles::open(&path).map_err(|error| match error {

@@ -352,7 +352,7 @@ fn max_tokens(
 fn graph(folder: &Path, precision: Precision) -> Result<PathBuf, EmbedError> {
     let name = match precision {
         Precision::Exact => "model.onnx",
-        Precision::Fast | Precision::FastUnsigned => "model_quantized.onnx",
+        Precision::Fast => "model_quantized.onnx",
     };
     let (usual, exported) = (folder.join("onnx").join(name), folder.join(name));
     match plain_file(&usual) {

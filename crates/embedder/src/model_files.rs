@@ -129,21 +129,13 @@ impl ModelFiles {
         self.entry(name)?.verify(&self.path(name))
     }
 
-    /// Reads and checks the weights. The last word may have some bytes more than the file.
-    pub(crate) fn read_weights(&self) -> Result<Vec<u64>, EmbedError> {
+    /// Opens the file of weights.
+    pub(crate) fn open_weights(&self) -> Result<WeightsReader<'_>, EmbedError> {
         let (path, entry) = (self.path(WEIGHTS), self.entry(WEIGHTS)?);
         let failed = |error| file_error(&path, error);
-        let mut file = File::open(&path).map_err(failed)?;
-        let length = file.metadata().map_err(failed)?.len();
-        entry.check_length(&path, length)?;
-        let mut words = Vec::new();
-        let bytes = usize::try_from(length).unwrap_or(usize::MAX);
-        words.try_reserve_exact(bytes.div_ceil(8)).map_err(|_| EmbedError::Memory { bytes })?;
-        words.resize(bytes.div_ceil(8), 0);
-        let contents = &mut bytemuck::cast_slice_mut(&mut words)[..bytes];
-        file.read_exact(contents).map_err(failed)?;
-        entry.check(&path, length, blake3::hash(contents))?;
-        Ok(words)
+        let file = File::open(&path).map_err(failed)?;
+        entry.check_length(&path, file.metadata().map_err(failed)?.len())?;
+        Ok(WeightsReader { path, entry, file, hasher: Hasher::new() })
     }
 
     /// Returns the tensors in the file of weights, by name.
@@ -176,6 +168,37 @@ pub fn verify_library(path: &Path) -> Result<(), EmbedError> {
         entry.verify(path)?;
     }
     Ok(())
+}
+
+/// The file of weights, which is hashed while it is read.
+pub(crate) struct WeightsReader<'a> {
+    path: PathBuf,
+    entry: &'a Entry,
+    file: File,
+    hasher: Hasher,
+}
+
+impl WeightsReader<'_> {
+    /// Reads so many bytes as `contents` has.
+    pub fn read(&mut self, contents: &mut [u8]) -> Result<(), EmbedError> {
+        // In pieces, which are hashed while they are in the cache.
+        for piece in contents.chunks_mut(1 << 17) {
+            self.file.read_exact(piece).map_err(|error| file_error(&self.path, error))?;
+            self.hasher.update(piece);
+        }
+        Ok(())
+    }
+
+    /// Reads over so many bytes, at most a page.
+    pub fn skip(&mut self, bytes: usize) -> Result<(), EmbedError> {
+        self.read(&mut [0; 4096][..bytes])
+    }
+
+    /// Reads the rest, and checks the whole file.
+    pub fn finish(mut self) -> Result<(), EmbedError> {
+        self.hasher.update_reader(self.file).map_err(|error| file_error(&self.path, error))?;
+        self.entry.check(&self.path, self.hasher.count(), self.hasher.finalize())
+    }
 }
 
 impl Entry {

@@ -10,8 +10,10 @@ use std::{
 use knowledgepulse_tasks::{available_cores, fault};
 
 use crate::{
-    BackendKind, EmbedError, Embedder, Pooling, Precision, embedder::Source,
-    model_files::library_file_name,
+    BackendKind, EmbedError, Embedder, Pooling, Precision,
+    embedder::Source,
+    folder::CONFIG,
+    model_files::{MANIFEST, library_file_name},
 };
 
 /// After a failure, calls within this time get the same answer; the first one later tries again.
@@ -93,17 +95,28 @@ impl ModelSettings {
         self.model.clone().unwrap_or_else(|| self.package.join("model"))
     }
 
-    /// Returns the settings as far as they make a difference: the native backend needs no library, and
-    /// knows one precision.
+    /// Returns whether the folder has the layout of the built-in model.
+    pub(crate) fn is_built_in(&self) -> bool {
+        let has = |name| self.folder().join(name).exists();
+        self.model.is_none() || has(MANIFEST) || !has(CONFIG)
+    }
+
+    /// Returns what runs the model: only the native backend computes the built-in model in integers.
+    fn effective_backend(&self) -> BackendKind {
+        match self.precision {
+            Precision::Fast if self.is_built_in() => BackendKind::Native,
+            _ => self.backend,
+        }
+    }
+
+    /// Returns the settings as far as they make a difference: the native backend needs no library.
     fn effective(mut self) -> Self {
         if self.model.as_ref() == Some(&self.package.join("model")) {
             self.model = None;
         }
-        match self.backend {
+        match self.effective_backend() {
             BackendKind::Onnx => self,
-            BackendKind::Native => {
-                Self { library: PathBuf::new(), precision: Precision::Exact, ..self }
-            }
+            backend @ BackendKind::Native => Self { backend, library: PathBuf::new(), ..self },
         }
     }
 }
@@ -267,7 +280,9 @@ mod tests {
         let native = ModelSettings { backend: BackendKind::Native, ..base };
         let elsewhere = ModelSettings { library: "elsewhere".into(), ..native.clone() };
         assert!(share(&native, &elsewhere), "it needs no library");
-        assert!(share(&native, &ModelSettings { precision: Precision::Fast, ..native.clone() }));
+        let fast = ModelSettings { precision: Precision::Fast, ..native };
+        let onnx = ModelSettings { backend: BackendKind::Onnx, ..fast.clone() };
+        assert!(share(&fast, &onnx), "integers are for the native backend");
     }
 
     #[test]

@@ -4,8 +4,8 @@ import { TRACES } from "./probe.mjs";
 
 export const CONFIGURATIONS = [
 	{ name: "ONNX Runtime, exact", backend: "onnx", precision: "exact" },
-	{ name: "ONNX Runtime, fast", backend: "onnx", precision: "fast" },
 	{ name: "native", backend: "native", precision: "exact" },
+	{ name: "native, fast", backend: "native", precision: "fast" },
 ];
 
 /** A configuration as the environment gives it to a process. */

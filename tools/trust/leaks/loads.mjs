@@ -110,7 +110,7 @@ export const LOADS = {
 		make: (scoring) => scores(scoring, plain),
 	},
 	"scores with the embedder, exact": withEmbedder("onnx", "exact", true),
-	"scores with the embedder, fast": withEmbedder("onnx", "fast", false),
+	"scores with the embedder, fast": withEmbedder("native", "fast", false),
 	"scores with the embedder, native": withEmbedder("native", "exact", false),
 	"rejected calls": {
 		count: 1_000_000,

@@ -7,14 +7,14 @@ use knowledgepulse_tasks::CancelToken;
 
 pub use onnx::library::{disable_telemetry, loaded_library};
 
-use crate::{EmbedError, Embedding, ModelSettings, embedder::Source};
+use crate::{EmbedError, Embedding, ModelSettings, Precision, embedder::Source};
 
 /// What runs the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackendKind {
     /// The ONNX Runtime library.
     Onnx,
-    /// This crate alone: every precision is computed exactly.
+    /// This crate alone.
     Native,
 }
 
@@ -42,11 +42,11 @@ pub(crate) fn load(
     settings: &ModelSettings,
 ) -> Result<Box<dyn Backend>, EmbedError> {
     Ok(match (source, settings.backend) {
-        (Source::BuiltIn(files), BackendKind::Onnx) => {
+        (Source::BuiltIn(files), BackendKind::Onnx) if settings.precision == Precision::Exact => {
             Box::new(onnx::OnnxModel::load(files.clone(), settings)?)
         }
-        (Source::BuiltIn(files), BackendKind::Native) => {
-            Box::new(native::NativeModel::load(files, settings.threads)?)
+        (Source::BuiltIn(files), _) => {
+            Box::new(native::NativeModel::load(files, settings.precision, settings.threads)?)
         }
         (Source::Own(folder), BackendKind::Onnx) => {
             Box::new(onnx::OwnModel::load(folder.clone(), settings)?)

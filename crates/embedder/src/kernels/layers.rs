@@ -90,6 +90,16 @@ pub struct Table<'a> {
 }
 
 impl Table<'_> {
+    /// Returns the table without its first `entries`.
+    ///
+    /// # Panics
+    ///
+    /// It has not as many.
+    pub fn after(self, entries: usize) -> Self {
+        let skipped = entries * self.values.len() / self.scale.len();
+        Self { values: &self.values[skipped..], scale: &self.scale[entries..] }
+    }
+
     fn width(&self) -> Option<usize> {
         let width = self.values.len().checked_div(self.scale.len())?;
         (width * self.scale.len() == self.values.len()).then_some(width)

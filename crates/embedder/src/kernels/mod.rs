@@ -4,10 +4,10 @@
 //! to whatever spreads them over threads.
 
 mod attention;
+pub mod int8;
 mod layers;
 mod linear;
 mod math;
-mod quantised;
 mod shared;
 #[cfg(test)]
 mod testing;
@@ -25,7 +25,6 @@ pub use attention::SelfAttention;
 pub use layers::{LayerNorm, Table, TokenEmbeddings, pool};
 pub use linear::{Linear, PANEL, Parts as LinearParts};
 use math::gelu;
-pub use quantised::{QuantizeRows, QuantizeWeights, Rescale};
 pub use shared::SharedSlice;
 
 /// Rows of a task, where rows are what a kernel is cut into.

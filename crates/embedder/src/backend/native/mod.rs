@@ -1,7 +1,9 @@
-//! The native backend: what ONNX Runtime does with the exact graph, done with the kernels alone.
+//! The native backend: the model with the kernels alone.
 //!
-//! The operators, their order and their tasks are those of `exact.onnx`, and so are the bits.
+//! Exactly, the operators, their order and their tasks are those of `exact.onnx`, and so are the bits;
+//! `fast` computes in integers.
 
+mod fast;
 mod tensors;
 #[cfg(test)]
 mod tests;
@@ -12,13 +14,13 @@ use rayon::{ThreadPool, ThreadPoolBuilder, prelude::*};
 
 use super::Backend;
 use crate::{
-    EMBEDDING_LEN, EmbedError, Embedding, MAX_TOKENS, ModelFiles,
+    EMBEDDING_LEN, EmbedError, Embedding, MAX_TOKENS, ModelFiles, Precision,
     kernels::{
         self, Kernel, LayerNorm, Linear, LinearParts, PANEL, SelfAttention, SharedSlice, Table,
-        TaskPanicked, TokenEmbeddings, pool,
+        TaskPanicked, TokenEmbeddings, int8::Machine, pool,
     },
 };
-use tensors::{Tensor, Tensors};
+use tensors::Tensors;
 
 const WIDTH: usize = EMBEDDING_LEN;
 const FFN: usize = 4 * WIDTH;
@@ -31,7 +33,7 @@ const MOST_THREADS: usize = 8;
 
 /// The model, and the threads that work on a text that is alone.
 pub(crate) struct NativeModel {
-    encoder: Encoder,
+    arithmetic: Arithmetic,
     threads: usize,
     /// Made by the first text that is alone; `None` inside where there is one thread, or the system
     /// gives no more.
@@ -40,9 +42,20 @@ pub(crate) struct NativeModel {
 
 impl NativeModel {
     /// Reads the weights and checks them: the file against its digest, the tensors by their shapes.
-    pub(crate) fn load(files: &ModelFiles, threads: usize) -> Result<Self, EmbedError> {
-        let threads = threads.min(MOST_THREADS);
-        Ok(Self { encoder: Encoder::load(files)?, threads, pool: OnceCell::new() })
+    pub(crate) fn load(
+        files: &ModelFiles,
+        precision: Precision,
+        threads: usize,
+    ) -> Result<Self, EmbedError> {
+        let mut tensors = Tensors::open(files)?;
+        let arithmetic = match precision {
+            Precision::Exact => Arithmetic::Exact(Encoder::load(&mut tensors)?),
+            Precision::Fast => {
+                Arithmetic::Fast(fast::Encoder::load(&mut tensors, Machine::detect())?)
+            }
+        };
+        tensors.finish()?;
+        Ok(Self { arithmetic, threads: threads.min(MOST_THREADS), pool: OnceCell::new() })
     }
 
     fn pool(&self) -> Option<&ThreadPool> {
@@ -62,13 +75,24 @@ impl Backend for NativeModel {
         is_alone: bool,
         cancel: &CancelToken,
     ) -> Result<Embedding, EmbedError> {
-        match self.pool() {
-            Some(pool) if is_alone => {
-                pool.install(|| Pass { is_spread: true, cancel }.embed(&self.encoder, ids))
+        let embed = |threads| {
+            let pass = Pass { threads, cancel };
+            match &self.arithmetic {
+                Arithmetic::Exact(encoder) => pass.embed(encoder, ids),
+                Arithmetic::Fast(encoder) => encoder.embed(&pass, ids),
             }
-            _ => Pass { is_spread: false, cancel }.embed(&self.encoder, ids),
+        };
+        match self.pool() {
+            Some(pool) if is_alone => pool.install(|| embed(self.threads)),
+            _ => embed(1),
         }
     }
+}
+
+/// The weights, as a precision wants them.
+enum Arithmetic {
+    Exact(Encoder),
+    Fast(fast::Encoder),
 }
 
 /// The weights, of the shapes that the kernels want.
@@ -81,20 +105,20 @@ struct Encoder {
 
 /// A table \[entries, 384\] with a scale per entry.
 struct Rows {
-    values: Tensor<i16>,
-    scale: Tensor<f32>,
+    values: Box<[i16]>,
+    scale: Box<[f32]>,
 }
 
 struct Norm {
-    gamma: Tensor<f32>,
-    beta: Tensor<f32>,
+    gamma: Box<[f32]>,
+    beta: Box<[f32]>,
 }
 
 /// A linear layer, with a scale and a bias per column.
 struct Weight {
-    panels: Tensor<i16>,
-    scale: Tensor<f32>,
-    bias: Tensor<f32>,
+    panels: Box<[i16]>,
+    scale: Box<[f32]>,
+    bias: Box<[f32]>,
 }
 
 struct Layer {
@@ -108,23 +132,21 @@ struct Layer {
 }
 
 impl Encoder {
-    fn load(files: &ModelFiles) -> Result<Self, EmbedError> {
-        let tensors = Tensors::read(files)?;
-        let layers = (0..LAYERS).map(|index| Layer::of(&tensors, index));
+    fn load(tensors: &mut Tensors) -> Result<Self, EmbedError> {
         Ok(Self {
-            layers: layers.collect::<Result<_, _>>()?,
-            word: Rows::of(&tensors, "word", VOCABULARY)?,
-            position: Rows::of(&tensors, "position", MAX_TOKENS)?,
-            norm: Norm::of(&tensors, "embeddings")?,
+            word: Rows::of(tensors, "word", VOCABULARY)?,
+            position: Rows::of(tensors, "position", MAX_TOKENS)?,
+            norm: Norm::of(tensors, "embeddings")?,
+            layers: (0..LAYERS).map(|index| Layer::of(tensors, index)).collect::<Result<_, _>>()?,
         })
     }
 }
 
 impl Rows {
-    fn of(tensors: &Tensors, name: &str, entries: usize) -> Result<Self, EmbedError> {
+    fn of(tensors: &mut Tensors, name: &str, entries: usize) -> Result<Self, EmbedError> {
         Ok(Self {
-            values: tensors.get(&format!("{name}.values"), &[entries, WIDTH])?,
-            scale: tensors.get(&format!("{name}.scale"), &[entries])?,
+            values: tensors.next(&format!("{name}.values"), &[entries, WIDTH])?,
+            scale: tensors.next(&format!("{name}.scale"), &[entries])?,
         })
     }
 
@@ -134,21 +156,26 @@ impl Rows {
 }
 
 impl Norm {
-    fn of(tensors: &Tensors, name: &str) -> Result<Self, EmbedError> {
+    fn of(tensors: &mut Tensors, name: &str) -> Result<Self, EmbedError> {
         Ok(Self {
-            gamma: tensors.get(&format!("{name}.gamma"), &[WIDTH])?,
-            beta: tensors.get(&format!("{name}.beta"), &[WIDTH])?,
+            gamma: tensors.next(&format!("{name}.gamma"), &[WIDTH])?,
+            beta: tensors.next(&format!("{name}.beta"), &[WIDTH])?,
         })
     }
 }
 
 impl Weight {
-    fn of(tensors: &Tensors, name: &str, depth: usize, columns: usize) -> Result<Self, EmbedError> {
+    fn of(
+        tensors: &mut Tensors,
+        name: &str,
+        depth: usize,
+        columns: usize,
+    ) -> Result<Self, EmbedError> {
         let panels = [columns / PANEL, depth, PANEL];
         Ok(Self {
-            panels: tensors.get(&format!("{name}.weight"), &panels)?,
-            scale: tensors.get(&format!("{name}.scale"), &[columns])?,
-            bias: tensors.get(&format!("{name}.bias"), &[columns])?,
+            panels: tensors.next(&format!("{name}.weight"), &panels)?,
+            scale: tensors.next(&format!("{name}.scale"), &[columns])?,
+            bias: tensors.next(&format!("{name}.bias"), &[columns])?,
         })
     }
 
@@ -159,7 +186,7 @@ impl Weight {
 }
 
 impl Layer {
-    fn of(tensors: &Tensors, index: usize) -> Result<Self, EmbedError> {
+    fn of(tensors: &mut Tensors, index: usize) -> Result<Self, EmbedError> {
         let name = |part: &str| format!("layer{index}.{part}");
         Ok(Self {
             qkv: Weight::of(tensors, &name("qkv"), WIDTH, 3 * WIDTH)?,
@@ -174,8 +201,8 @@ impl Layer {
 
 /// One text on its way through the encoder.
 struct Pass<'a> {
-    /// Whether it runs on the pool, and so may spread its tasks over the threads of that.
-    is_spread: bool,
+    /// Those of the pool that it runs on, over which it spreads its tasks; 1 for none.
+    threads: usize,
     cancel: &'a CancelToken,
 }
 
@@ -230,7 +257,7 @@ impl Pass<'_> {
             return Err(EmbedError::Cancelled);
         }
         kernels::run(kernel, |count, task| {
-            if self.is_spread {
+            if self.threads > 1 {
                 (0..count).into_par_iter().with_max_len(1).for_each(task);
             } else {
                 (0..count).for_each(task);

@@ -1,17 +1,14 @@
-//! The tensors of the model: parts of the file of weights, which is in memory as a whole.
+//! The tensors of the model, one after the other as the file of weights has them.
 
 #[cfg(test)]
 mod tests;
 
-use std::{
-    marker::PhantomData,
-    ops::{Deref, Range},
-    sync::Arc,
+use bytemuck::{Pod, allocation::try_zeroed_slice_box};
+
+use crate::{
+    EmbedError, ModelFiles,
+    model_files::{TensorEntry, WeightsReader},
 };
-
-use bytemuck::Pod;
-
-use crate::{EmbedError, ModelFiles, model_files::TensorEntry};
 
 /// The layout that `model/storage.py` gives the file: large tensors begin at a page, others at a line.
 const PAGE: usize = 4096;
@@ -32,63 +29,27 @@ impl Element for f32 {
     const NAME: &str = "float32";
 }
 
-/// The numbers of a tensor.
-pub struct Tensor<T> {
-    weights: Arc<Vec<u64>>,
-    bytes: Range<usize>,
-    element: PhantomData<T>,
-}
-
-impl<T: Element> Deref for Tensor<T> {
-    type Target = [T];
-
-    fn deref(&self) -> &[T] {
-        let bytes: &[u8] = bytemuck::cast_slice(&self.weights);
-        bytemuck::cast_slice(&bytes[self.bytes.clone()])
-    }
-}
-
-/// The file of weights, checked against its digest, and its tensors by name.
+/// The file of weights, read once from its beginning to its end, so that no more of it is in memory than
+/// somebody keeps.
 pub struct Tensors<'a> {
     files: &'a ModelFiles,
-    weights: Arc<Vec<u64>>,
+    reader: WeightsReader<'a>,
+    /// Where the tensor before ends.
+    end: usize,
 }
 
 impl<'a> Tensors<'a> {
-    /// Reads the file, and checks it and the places that the manifest gives.
-    pub fn read(files: &'a ModelFiles) -> Result<Self, EmbedError> {
-        let weights = Arc::new(files.read_weights()?);
-        let mut entries: Vec<_> = files.tensors().iter().collect();
-        entries.sort_by_key(|(_, entry)| entry.offset);
-        let mut end = 0;
-        for (name, entry) in entries {
-            let invalid = |what: String| files.manifest_error(format!("tensor {name}: {what}"));
-            let size = match entry.element.as_str() {
-                <i16 as Element>::NAME => size_of::<i16>(),
-                <f32 as Element>::NAME => size_of::<f32>(),
-                other => {
-                    return Err(invalid(format!(
-                        r#"expected "int16" or "float32", got {other:?}"#
-                    )));
-                }
-            };
-            let bytes = entry.shape.iter().try_fold(size, |all, size| all.checked_mul(*size));
-            let bytes = bytes.ok_or_else(|| invalid("too large".into()))?;
-            // No digest covers the manifest: other places would pass for other weights.
-            let start = place(end, bytes);
-            if entry.offset != start {
-                return Err(invalid(format!("expected at {start}, got {}", entry.offset)));
-            }
-            end = start.saturating_add(bytes);
-            if end > 8 * weights.len() {
-                return Err(invalid("ends behind the file of weights".into()));
-            }
-        }
-        Ok(Self { files, weights })
+    /// Opens the file.
+    pub fn open(files: &'a ModelFiles) -> Result<Self, EmbedError> {
+        Ok(Self { files, reader: files.open_weights()?, end: 0 })
     }
 
-    /// Returns a tensor.
-    pub fn get<T: Element>(&self, name: &str, shape: &[usize]) -> Result<Tensor<T>, EmbedError> {
+    /// Returns the next tensor. What it contains is checked by [`Tensors::finish`] only.
+    pub fn next<T: Element>(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+    ) -> Result<Box<[T]>, EmbedError> {
         let Some(TensorEntry { element, shape: found, offset }) = self.files.tensors().get(name)
         else {
             return Err(self.files.manifest_error(format!("names no tensor {name}")));
@@ -103,8 +64,23 @@ impl<'a> Tensors<'a> {
         if element != T::NAME {
             return misfit(T::NAME.into(), element.clone());
         }
-        let bytes = *offset..offset + shape.iter().product::<usize>() * size_of::<T>();
-        Ok(Tensor { weights: self.weights.clone(), bytes, element: PhantomData })
+        let count = shape.iter().product::<usize>();
+        let bytes = count * size_of::<T>();
+        // No digest covers the manifest: other places would pass for other weights.
+        let start = place(self.end, bytes);
+        if *offset != start {
+            return misfit(format!("at {start}"), offset.to_string());
+        }
+        let mut numbers = try_zeroed_slice_box(count).map_err(|()| EmbedError::Memory { bytes })?;
+        self.reader.skip(start - self.end)?;
+        self.reader.read(bytemuck::cast_slice_mut(&mut numbers))?;
+        self.end = start + bytes;
+        Ok(numbers)
+    }
+
+    /// Reads the rest of the file, and checks all of it against its digest.
+    pub fn finish(self) -> Result<(), EmbedError> {
+        self.reader.finish()
     }
 }
 

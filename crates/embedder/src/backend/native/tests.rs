@@ -1,4 +1,4 @@
-//! The encoder against ONNX Runtime, which runs the same graph.
+//! The exact encoder against ONNX Runtime, which runs the same graph, and the fast one against that.
 
 use std::{
     path::PathBuf,
@@ -18,9 +18,17 @@ static FILES: LazyLock<Arc<ModelFiles>> =
 
 /// The model on so many threads.
 fn model(threads: usize) -> &'static NativeModel {
-    static MODELS: LazyLock<[NativeModel; 3]> =
-        LazyLock::new(|| [1, 2, 3].map(|threads| NativeModel::load(&FILES, threads).unwrap()));
+    static MODELS: LazyLock<[NativeModel; 3]> = LazyLock::new(|| {
+        [1, 2, 3].map(|threads| NativeModel::load(&FILES, Precision::Exact, threads).unwrap())
+    });
     &MODELS[threads - 1]
+}
+
+/// The fast model in some registers on so many threads.
+fn fast(machine: Machine, threads: usize) -> NativeModel {
+    let mut tensors = Tensors::open(&FILES).unwrap();
+    let encoder = fast::Encoder::load(&mut tensors, machine).unwrap();
+    NativeModel { arithmetic: Arithmetic::Fast(encoder), threads, pool: OnceCell::new() }
 }
 
 /// So many tokens that hardly repeat.
@@ -51,18 +59,64 @@ fn run_gives_the_bits_of_onnx_runtime() {
 }
 
 #[test]
+fn fast_gives_the_same_bits_on_every_machine() {
+    let digest = |model: &NativeModel, counts: &[usize]| {
+        let mut hasher = blake3::Hasher::new();
+        for count in counts {
+            let embedding = model.run(&tokens(*count), true, &CancelToken::default()).unwrap();
+            for x in &*embedding {
+                hasher.update(&x.to_le_bytes());
+            }
+        }
+        hasher.finalize().to_string()
+    };
+    for machine in Machine::all() {
+        // Plain registers are slow.
+        let is_plain = matches!(machine, Machine::Plain(_));
+        let mut model = fast(machine, 1);
+        for threads in if is_plain { 1..=1 } else { 1..=3 } {
+            (model.threads, model.pool) = (threads, OnceCell::new());
+            let found = digest(&model, &[1, 2, 3, 7, 8, 9, 20, 65, 129]);
+            assert_eq!(found, SHORT, "{machine:?}, {threads} threads");
+            if threads == 2 {
+                assert_eq!(digest(&model, &[512]), LONG, "{machine:?}, {threads} threads");
+            }
+        }
+    }
+}
+
+/// Digests of the embeddings of texts of 1 to 129 tokens, and of 512.
+const SHORT: &str = "65205632606ffa59e29a9efc423a38f6b6d9c889ab1d401058bc9116a04709ca";
+const LONG: &str = "fd1b0726dae08d51d7564d3082d2176854f9dbb6afd11703e6604cdfabc127a2";
+
+#[test]
+fn fast_is_near_exact() {
+    let (fast, never) = (fast(Machine::detect(), 2), CancelToken::default());
+    for count in [2, 5, 20, 65, 300] {
+        let [exact, fast] =
+            [model(2), &fast].map(|model| model.run(&tokens(count), true, &never).unwrap());
+        let cosine: f32 = exact.iter().zip(fast.iter()).map(|(x, y)| x * y).sum();
+        assert!(cosine > 0.998, "{count} tokens: {cosine}");
+    }
+}
+
+#[test]
 fn run_gives_the_same_bits_beside_other_texts() {
     let (never, ids) = (CancelToken::default(), tokens(49));
-    let alone = bits(&model(2).run(&ids, true, &never).unwrap());
-    assert_eq!(bits(&model(2).run(&ids, false, &never).unwrap()), alone);
+    for model in [model(2), &fast(Machine::detect(), 2)] {
+        let alone = bits(&model.run(&ids, true, &never).unwrap());
+        assert_eq!(bits(&model.run(&ids, false, &never).unwrap()), alone);
+    }
 }
 
 #[test]
 fn run_refuses_tokens_that_the_model_does_not_have() {
     for ids in [&[][..], &[101; MAX_TOKENS + 1], &[101, -1], &[101, 30_522]] {
-        let error = model(2).run(ids, true, &CancelToken::default()).unwrap_err().to_string();
-        let expected = format!("the model: expected 1 to 512 tokens below 30522, got {ids:?}");
-        assert_eq!(error, expected);
+        for model in [model(2), &fast(Machine::detect(), 2)] {
+            let error = model.run(ids, true, &CancelToken::default()).unwrap_err().to_string();
+            let expected = format!("the model: expected 1 to 512 tokens below 30522, got {ids:?}");
+            assert_eq!(error, expected);
+        }
     }
 }
 
@@ -86,7 +140,7 @@ impl<F: Fn(usize) + Sync> Kernel for Calls<F> {
 #[test]
 fn run_ends_a_cancelled_text_before_the_next_operation() {
     let cancel = CancelToken::default();
-    let pass = Pass { is_spread: false, cancel: &cancel };
+    let pass = Pass { threads: 1, cancel: &cancel };
     assert_eq!(pass.run(&Calls(|_| cancel.cancel())), Ok(()));
     let next = pass.run(&Calls(|_| panic!("another operation")));
     assert_eq!(next, Err(EmbedError::Cancelled));
@@ -99,10 +153,10 @@ fn run_ends_a_cancelled_text_before_the_next_operation() {
 #[test]
 fn run_fails_a_text_when_a_task_panics() {
     let cancel = CancelToken::default();
-    for is_spread in [false, true] {
-        let pass = Pass { is_spread, cancel: &cancel };
+    for threads in [1, 2] {
+        let pass = Pass { threads, cancel: &cancel };
         let run = || pass.run(&Calls(|task| assert_ne!(task, 41)));
-        let failed = if is_spread { model(2).pool().unwrap().install(run) } else { run() };
+        let failed = if threads > 1 { model(2).pool().unwrap().install(run) } else { run() };
         assert_eq!(failed, Err(EmbedError::Model("a task of its computation panicked".into())));
     }
 }

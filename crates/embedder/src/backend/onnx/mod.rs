@@ -4,10 +4,7 @@ pub(crate) mod library;
 mod operators;
 mod own;
 
-use std::{
-    ffi::{CStr, CString},
-    sync::Arc,
-};
+use std::{ffi::CStr, sync::Arc};
 
 use knowledgepulse_tasks::{CancelToken, fault, join};
 use once_cell::sync::OnceCell;
@@ -17,17 +14,16 @@ use ort::{
     logging::LogLevel,
     session::{NoSelectedOutputs, RunOptions, Session, builder::SessionBuilder},
     sys,
-    value::{DynValue, Tensor, TensorElementType, TensorRef, TensorRefMut, ValueType},
+    value::{TensorRef, TensorRefMut},
 };
 
 use super::Backend;
 use crate::{
-    EMBEDDING_LEN, EmbedError, Embedding, ModelFiles, ModelSettings, Precision, memory,
-    model_files::WEIGHTS,
+    EMBEDDING_LEN, EmbedError, Embedding, ModelFiles, ModelSettings, memory, model_files::WEIGHTS,
 };
 pub(crate) use own::OwnModel;
 
-/// The graph of a precision: `input_ids`, int64 \[tokens\], to `embedding`, float32 \[384\].
+/// The exact graph: `input_ids`, int64 \[tokens\], to `embedding`, float32 \[384\].
 ///
 /// Two sessions of it: one puts every core to work on a single text, the other leaves it at one
 /// thread, so that texts side by side do not get in each other's way. The second is made when
@@ -46,7 +42,7 @@ impl OnnxModel {
         settings: &ModelSettings,
     ) -> Result<Self, EmbedError> {
         let environment = library::environment(&settings.library)?;
-        let maker = SessionMaker { environment, files, precision: settings.precision.here() };
+        let maker = SessionMaker { environment, files };
         let alone = maker.verified_session(settings.threads)?;
         Ok(Self { maker, alone, side_by_side: OnceCell::new() })
     }
@@ -93,29 +89,24 @@ fn interruptible(
     }
 }
 
-/// The graphs of all precisions.
-const GRAPHS: [&str; 4] = ["exact.onnx", "fast.onnx", "fast-u8.onnx", "fast-weights.onnx"];
+/// The file of the graph.
+const GRAPH: &str = "exact.onnx";
 
 /// What sessions are made from.
 struct SessionMaker {
     environment: &'static Environment,
     files: Arc<ModelFiles>,
-    precision: Precision,
 }
-
-/// A constant that the loader hands to a graph.
-type Constant = (CString, DynValue);
 
 impl SessionMaker {
     /// A session whose files are what the manifest says. Reading the weights and loading the graph
     /// take about the same time, and so are done at the same time.
     fn verified_session(&self, threads: usize) -> Result<Session, EmbedError> {
-        // They are small, and ONNX Runtime must not see one that is damaged.
-        GRAPHS.iter().try_for_each(|name| self.files.verify(name))?;
+        // It is small, and ONNX Runtime must not see it damaged.
+        self.files.verify(GRAPH)?;
         let load = || {
             fault::point("session");
-            let weights = self.weights(threads)?;
-            self.session(self.precision.graph(), threads, &weights)
+            self.session(threads)
         };
         let (session, verified) = join(load, || self.files.verify(WEIGHTS));
         verified?;
@@ -124,53 +115,11 @@ impl SessionMaker {
         })
     }
 
-    /// The constants that the graph of this precision has to be given.
-    fn weights(&self, threads: usize) -> Result<Vec<Constant>, EmbedError> {
-        let Some(graph) = self.precision.weights_graph() else { return Ok(Vec::new()) };
-        let session = self.session(graph, threads, &[])?;
-        let mut made = Vec::new();
-        for outlet in session.outputs() {
-            let name = CString::new(outlet.name());
-            let name = name.map_err(|error| EmbedError::Runtime(error.to_string()))?;
-            made.push((name, empty_tensor(outlet.dtype())?));
-        }
-        let outputs: Vec<_> =
-            made.iter().map(|(name, value)| (name.as_c_str(), value.ptr())).collect();
-        let options = RunOptions::new().map_err(runtime_error)?;
-        // SAFETY: the tensors have the types and shapes that the session announces, and nothing
-        // else refers to their numbers yet.
-        unsafe { run(&session, &options, &[], &outputs) }?;
-        if self.precision == Precision::FastUnsigned {
-            for (_, value) in &mut made {
-                make_unsigned(value)?;
-            }
-        }
-        Ok(made)
-    }
-
-    fn session(
-        &self,
-        graph: &str,
-        threads: usize,
-        constants: &[Constant],
-    ) -> Result<Session, EmbedError> {
+    fn session(&self, threads: usize) -> Result<Session, EmbedError> {
         let mut builder = session_builder(self.environment, threads)
             .and_then(|builder| Ok(builder.with_operators(operators::domain()?)?))
             .map_err(runtime_error)?;
-        for (name, value) in constants {
-            // Not through the builder, which would keep the constant for as long as the session
-            // lives; ONNX Runtime drops it when it has packed it.
-            //
-            // SAFETY: name and value are alive during the call; ONNX Runtime holds the value by a
-            // count of its own.
-            let status = unsafe {
-                let options = builder.ptr_mut();
-                (ort::api().AddExternalInitializers)(options, &name.as_ptr(), &value.ptr(), 1)
-            };
-            // SAFETY: the status comes from the call above and is used once.
-            unsafe { ort::Error::result_from_status(status) }.map_err(runtime_error)?;
-        }
-        builder.commit_from_file(self.files.path(graph)).map_err(runtime_error)
+        builder.commit_from_file(self.files.path(GRAPH)).map_err(runtime_error)
     }
 }
 
@@ -184,31 +133,6 @@ fn session_builder(environment: &Environment, threads: usize) -> ort::Result<Ses
         .and_then(|builder| Ok(builder.with_config_entry("session.force_spinning_stop", "1")?))
         // Texts are of all lengths: a plan for each takes memory and saves no time.
         .and_then(|builder| Ok(builder.with_memory_pattern(false)?))
-}
-
-/// A tensor of zeros. Its memory is ours, so that it does not keep a session alive.
-fn empty_tensor(kind: &ValueType) -> Result<DynValue, EmbedError> {
-    let ValueType::Tensor { ty, shape, .. } = kind else {
-        return Err(EmbedError::Runtime(format!("expected a tensor, got {kind}")));
-    };
-    let (shape, count) = (shape.to_vec(), shape.num_elements());
-    let tensor = match ty {
-        TensorElementType::Int8 => {
-            Tensor::from_array((shape, vec![0_i8; count])).map(Tensor::into_dyn)
-        }
-        _ => Tensor::from_array((shape, vec![0_f32; count])).map(Tensor::into_dyn),
-    };
-    tensor.map_err(runtime_error)
-}
-
-/// Turns signed 8-bit integers into unsigned ones about 128; leaves other tensors as they are.
-fn make_unsigned(value: &mut DynValue) -> Result<(), EmbedError> {
-    if let Ok((shape, integers)) = value.try_extract_tensor::<i8>() {
-        let integers: Vec<u8> = integers.iter().map(|x| x.cast_unsigned() ^ 0x80).collect();
-        let tensor = Tensor::from_array((shape.to_vec(), integers));
-        *value = tensor.map_err(runtime_error)?.into_dyn();
-    }
-    Ok(())
 }
 
 fn embed(

@@ -14,14 +14,14 @@ use ort::{
     },
     value::{
         PrimitiveTensorElementType,
-        TensorElementType::{self, Float32, Int8, Int16, Int32, Int64, Uint8},
+        TensorElementType::{self, Float32, Int16, Int64},
         ValueRef, ValueRefMut,
     },
 };
 
 use crate::kernels::{
-    self, Kernel, LayerNorm, Linear, LinearParts, QuantizeRows, QuantizeWeights, Rescale,
-    SelfAttention, SharedSlice, Table, TaskPanicked, TokenEmbeddings, pool,
+    self, Kernel, LayerNorm, Linear, LinearParts, SelfAttention, SharedSlice, Table, TaskPanicked,
+    TokenEmbeddings, pool,
 };
 
 /// The domain of the operators in the graph.
@@ -29,26 +29,21 @@ const DOMAIN: &str = "knowledgepulse";
 
 /// All operators.
 pub fn domain() -> Result<OperatorDomain> {
-    // Name, inputs, inputs that may be missing, outputs, and what computes them.
-    let operators: [(_, &'static [_], &'static [_], &'static [_], Compute); 8] = [
+    // Name, inputs, inputs that may be missing, and what computes the output, of float32.
+    let operators: [(_, &'static [_], &'static [_], Compute); 5] = [
         // ids, word table and its scale, position table and its scale
-        ("TokenEmbeddings", &[Int64, Int16, Float32, Int16, Float32], &[], &[Float32], embeddings),
+        ("TokenEmbeddings", &[Int64, Int16, Float32, Int16, Float32], &[], embeddings),
         // x, gamma, beta
-        ("LayerNorm", &[Float32; 3], &[], &[Float32], layer_norm),
-        ("Pool", &[Float32], &[], &[Float32], pool_rows),
+        ("LayerNorm", &[Float32; 3], &[], layer_norm),
+        ("Pool", &[Float32], &[], pool_rows),
         // x, weight, scale, bias; residual
-        ("Linear", &[Float32, Int16, Float32, Float32], &[Float32], &[Float32], linear),
+        ("Linear", &[Float32, Int16, Float32, Float32], &[Float32], linear),
         // queries, keys and values side by side
-        ("SelfAttention", &[Float32], &[], &[Float32], self_attention),
-        // weight, scale
-        ("QuantizeWeights", &[Int16, Float32], &[], &[Int8, Float32], quantize_weights),
-        ("QuantizeRows", &[Float32], &[], &[Uint8, Float32], quantize_rows),
-        // product, row scale, scale, bias; residual
-        ("Rescale", &[Int32, Float32, Float32, Float32], &[Float32], &[Float32], rescale),
+        ("SelfAttention", &[Float32], &[], self_attention),
     ];
     let domain = OperatorDomain::new(DOMAIN)?;
-    operators.into_iter().try_fold(domain, |domain, (name, inputs, optional, outputs, compute)| {
-        domain.add(ModelOperator { name, inputs, optional, outputs, compute })
+    operators.into_iter().try_fold(domain, |domain, (name, inputs, optional, compute)| {
+        domain.add(ModelOperator { name, inputs, optional, compute })
     })
 }
 
@@ -59,7 +54,6 @@ struct ModelOperator {
     inputs: &'static [TensorElementType],
     /// Inputs after the others, which may be missing.
     optional: &'static [TensorElementType],
-    outputs: &'static [TensorElementType],
     compute: Compute,
 }
 
@@ -67,7 +61,6 @@ struct ModelOperator {
 #[derive(Clone, Copy)]
 struct Attributes {
     gelu: bool,
-    rotation: usize,
     epsilon: f32,
 }
 
@@ -84,13 +77,12 @@ impl Operator for ModelOperator {
     }
 
     fn outputs(&self) -> impl IntoIterator<Item = OperatorOutput> {
-        self.outputs.iter().copied().map(OperatorOutput::required)
+        [OperatorOutput::required(Float32)]
     }
 
     fn create_kernel<'a>(&self, node: &KernelContext<'a>) -> Result<Self::Kernel<'a>> {
         let attributes = Attributes {
             gelu: node.get::<i64>("gelu") == Some(1),
-            rotation: node.get::<i64>("rotation").map_or(1, |size| size.max(1) as usize),
             epsilon: node.get::<f32>("epsilon").unwrap_or(0.0),
         };
         let Self { name, compute, .. } = *self;
@@ -133,10 +125,9 @@ fn inputs<'a, const N: usize>(context: &'a ComputeContext) -> Result<[ValueRef<'
 
 fn output<'a, const N: usize>(
     context: &'a ComputeContext,
-    index: usize,
     shape: [usize; N],
 ) -> Result<ValueRefMut<'a>> {
-    context.output(index, shape)?.ok_or_else(|| Error::new(format!("output {index} is missing")))
+    context.output(0, shape)?.ok_or_else(|| Error::new("the output is missing"))
 }
 
 fn numbers<'v, T: PrimitiveTensorElementType>(value: &'v ValueRef) -> Result<&'v [T]> {
@@ -170,7 +161,7 @@ fn embeddings(context: &ComputeContext, _: Attributes) -> Result<()> {
         position: Table { values: numbers(position)?, scale: numbers(position_scale)? },
     };
     let width = embeddings.width().ok_or_else(misfit)?;
-    let mut y = output(context, 0, [embeddings.ids.len(), width])?;
+    let mut y = output(context, [embeddings.ids.len(), width])?;
     embeddings.run(width, y.try_extract_tensor_mut()?.1);
     Ok(())
 }
@@ -179,7 +170,7 @@ fn layer_norm(context: &ComputeContext, attributes: Attributes) -> Result<()> {
     let [x, gamma, beta] = &inputs(context)?;
     let (rows, columns, x) = matrix(x)?;
     let (gamma, beta, epsilon) = (numbers(gamma)?, numbers(beta)?, attributes.epsilon);
-    let mut y = output(context, 0, [rows, columns])?;
+    let mut y = output(context, [rows, columns])?;
     let norm = LayerNorm { x, gamma, beta, epsilon, y: shared(&mut y)? };
     run(context, Some(norm).filter(LayerNorm::fits))
 }
@@ -187,7 +178,7 @@ fn layer_norm(context: &ComputeContext, attributes: Attributes) -> Result<()> {
 fn pool_rows(context: &ComputeContext, _: Attributes) -> Result<()> {
     let [x] = &inputs(context)?;
     let (_, columns, x) = matrix(x)?;
-    pool(x, output(context, 0, [columns])?.try_extract_tensor_mut()?.1);
+    pool(x, output(context, [columns])?.try_extract_tensor_mut()?.1);
     Ok(())
 }
 
@@ -204,49 +195,13 @@ fn linear(context: &ComputeContext, attributes: Attributes) -> Result<()> {
     };
     let linear = Linear::new(parts, rows).filter(|linear| linear.depth() == depth);
     let linear = linear.ok_or_else(misfit)?;
-    let mut y = output(context, 0, [rows, linear.columns()])?;
+    let mut y = output(context, [rows, linear.columns()])?;
     run(context, linear.over(x, shared(&mut y)?))
 }
 
 fn self_attention(context: &ComputeContext, _: Attributes) -> Result<()> {
     let [projected] = &inputs(context)?;
     let (rows, columns, projected) = matrix(projected)?;
-    let mut y = output(context, 0, [rows, columns / 3])?;
+    let mut y = output(context, [rows, columns / 3])?;
     run(context, SelfAttention::new(projected, shared(&mut y)?))
-}
-
-fn quantize_weights(context: &ComputeContext, attributes: Attributes) -> Result<()> {
-    let [weight, scale] = &inputs(context)?;
-    let (weight, scale) = (numbers::<i16>(weight)?, numbers::<f32>(scale)?);
-    let columns = scale.len();
-    let depth = weight.len().checked_div(columns).ok_or_else(misfit)?;
-    let (mut q, mut q_scale) =
-        (output(context, 0, [depth, columns])?, output(context, 1, [columns])?);
-    let (q, q_scale) = (shared(&mut q)?, shared(&mut q_scale)?);
-    run(context, QuantizeWeights::new(weight, scale, attributes.rotation, q, q_scale))
-}
-
-fn quantize_rows(context: &ComputeContext, attributes: Attributes) -> Result<()> {
-    let [x] = &inputs(context)?;
-    let (rows, depth, x) = matrix(x)?;
-    let (mut q, mut scale) = (output(context, 0, [rows, depth])?, output(context, 1, [rows])?);
-    let (q, scale) = (shared(&mut q)?, shared(&mut scale)?);
-    run(context, QuantizeRows::new(x, rows, attributes.rotation, q, scale))
-}
-
-fn rescale(context: &ComputeContext, attributes: Attributes) -> Result<()> {
-    let [product, row_scale, scale, bias] = &inputs(context)?;
-    let residual = context.input(4)?;
-    let (rows, columns, product) = matrix(product)?;
-    let mut y = output(context, 0, [rows, columns])?;
-    let rescale = Rescale {
-        product,
-        row_scale: numbers(row_scale)?,
-        scale: numbers(scale)?,
-        bias: numbers(bias)?,
-        residual: residual.as_ref().map(numbers).transpose()?,
-        gelu: attributes.gelu,
-        y: shared(&mut y)?,
-    };
-    run(context, Some(rescale).filter(Rescale::fits))
 }

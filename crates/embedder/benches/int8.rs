@@ -1,0 +1,200 @@
+//! The arithmetic in integers on one core: the time of each kernel for one layer of a block of tokens, and the
+//! share that its products have of the most that the registers can do, which is measured first: on one core,
+//! and on all at once. `npm run bench` reads these lines.
+//!
+//! `cargo bench -p knowledgepulse-embedder --bench int8 [-- [best] ROWS TOKENS]`: 64 rows of 512 tokens if not
+//! said; with `best`, only the best registers of this machine.
+//! Times are the least of many, which other processes change little.
+
+use std::{arch::asm, thread, time::Instant};
+
+use knowledgepulse_embedder::kernels::{
+    LinearParts,
+    int8::{
+        Add, After, Aligned, Columns, Gelu, Keys, Machine, Multiply, Normalize, Projection,
+        Registers, Rows, RowsMut, Scratch, Set, Turn, Work, attend, block,
+    },
+};
+use pulp::Simd;
+
+const WIDTH: usize = 384;
+const FFN: usize = 4 * WIDTH;
+const REPETITIONS: usize = 300;
+/// Of what takes 5 ms.
+const TRIES: usize = 40;
+
+fn main() {
+    let numbers: Vec<usize> = std::env::args().filter_map(|text| text.parse().ok()).collect();
+    let (rows, tokens) = match numbers[..] {
+        [rows, tokens] => (rows, tokens),
+        _ => (64, 512),
+    };
+    let count = if std::env::args().any(|text| text == "best") { 1 } else { usize::MAX };
+    for machine in Machine::all().into_iter().take(count) {
+        machine.run(Layer { name: format!("{machine:?}"), rows, tokens });
+    }
+}
+
+/// Products of numbers in registers alone, with as many sums as keep all units busy.
+struct Peak;
+
+const SUMS: usize = 12;
+const ROUNDS: usize = 2000;
+
+impl Work for Peak {
+    #[inline(always)]
+    fn run<R: Registers>(self, registers: R) {
+        let factor = registers.simd().splat_i32s(0x0101_0101);
+        let mut sums = [factor; SUMS];
+        for _ in 0..ROUNDS {
+            for sum in &mut sums {
+                *sum = registers.dot(*sum, *sum, factor);
+            }
+            // SAFETY: it does nothing; rounds are not merged across it.
+            unsafe { asm!("", options(nostack, preserves_flags)) };
+        }
+        divan::black_box(sums);
+    }
+}
+
+struct Layer {
+    name: String,
+    rows: usize,
+    tokens: usize,
+}
+
+impl Work for Layer {
+    fn run<R: Registers>(self, registers: R) {
+        let Self { name, rows, tokens } = self;
+        let name = name.split('(').next().unwrap_or_default();
+        let lanes = R::Simd::F32_LANES;
+        let products = (SUMS * ROUNDS * 4 * lanes) as f64;
+        let peak = products / seconds(|| registers.call(Peak));
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        // So many calls that starting the threads hardly counts.
+        let calls = (peak / products / 200.0) as usize + 1;
+        let together = least(TRIES, || {
+            thread::scope(|scope| {
+                for _ in 0..cores {
+                    scope.spawn(|| (0..calls).for_each(|_| registers.call(Peak)));
+                }
+            });
+        });
+        let all = products * (cores * calls) as f64 / together;
+        let mut report = Report { peak, seconds: 0.0, products: 0 };
+        let [one, all] = [peak, all].map(|peak| format!("{:.0} GMAC/s", peak / 1e9));
+        line(&format!("{name}, {rows} of {tokens} tokens, at most {one}, on {cores} cores {all}"));
+
+        let numbers = |count: usize| {
+            let number = |at: usize| ((at * 37 + at / 97) % 1009) as f32 / 168.0 - 3.0;
+            Aligned::copy(&(0..count).map(number).collect::<Vec<f32>>())
+        };
+        let projected = numbers(tokens * 3 * WIDTH);
+        let mut keys = Keys::new(tokens);
+        let (mut bytes, mut scale) = (Aligned::zeros(tokens * WIDTH), vec![0.0; tokens]);
+        let shared = keys.shared();
+        let mut project = |rows: usize| {
+            let queries = RowsMut { bytes: &mut bytes[..rows * WIDTH], scale: &mut scale[..rows] };
+            let projected = &projected[..rows * 3 * WIDTH];
+            registers.call(Projection { projected, first: 0, queries, keys: &shared });
+        };
+        report.add("queries, keys, values", 0, seconds(|| project(rows)));
+        project(tokens);
+        let (mut scratch, mut y) = (Scratch::default(), Aligned::zeros(rows * WIDTH));
+        let queries = Rows { bytes: &bytes[..rows * WIDTH], scale: &scale[..rows] };
+        let attention = seconds(|| attend(registers, queries, 0, &keys, &mut scratch, &mut y));
+        report.add("attention", 2 * rows * tokens * WIDTH, attention);
+
+        for depth in [WIDTH, FFN] {
+            let (source, mut x) = (numbers(rows * depth), numbers(rows * depth));
+            let (mut bytes, mut scale) = (Aligned::zeros(rows * depth), vec![0.0; rows]);
+            let turn = seconds(|| {
+                x.copy_from_slice(&source);
+                let rounded = RowsMut { bytes: &mut bytes, scale: &mut scale };
+                registers.call(Turn { x: &mut x, rounded });
+            });
+            report.add(&format!("rotation, {depth}"), 0, turn);
+        }
+        let (gamma, beta, mut x) = (numbers(WIDTH), numbers(WIDTH), numbers(rows * WIDTH));
+        let (mut bytes, mut scale) = (Aligned::zeros(rows * WIDTH), vec![0.0; rows]);
+        let normalize = seconds(|| {
+            let rounded = Some(RowsMut { bytes: &mut bytes, scale: &mut scale });
+            let (gamma, beta, x) = (&gamma[..], &beta[..], &mut x[..]);
+            registers.call(Normalize { x, gamma, beta, epsilon: 1e-12, rounded });
+        });
+        report.add("both normalisations", 0, 2.0 * normalize);
+
+        report.multiply::<R, Set>(registers, "query, key, value", rows, WIDTH, 3 * WIDTH);
+        report.multiply::<R, Add>(registers, "output", rows, WIDTH, WIDTH);
+        report.multiply::<R, Gelu>(registers, "up, GELU", rows, WIDTH, FFN);
+        report.multiply::<R, Add>(registers, "down", rows, FFN, WIDTH);
+        let (all, products) = (report.seconds, report.products);
+        report.add("layer", products, all);
+    }
+}
+
+/// The least time of what is short.
+fn seconds(run: impl FnMut()) -> f64 {
+    least(REPETITIONS, run)
+}
+
+/// The least time of so many.
+fn least(repetitions: usize, mut run: impl FnMut()) -> f64 {
+    let time = |_| {
+        let begun = Instant::now();
+        run();
+        begun.elapsed().as_secs_f64()
+    };
+    (0..repetitions).map(time).fold(f64::INFINITY, f64::min)
+}
+
+#[expect(clippy::print_stdout, reason = "it is a report")]
+fn line(text: &str) {
+    println!("{text}");
+}
+
+struct Report {
+    /// Products a second.
+    peak: f64,
+    seconds: f64,
+    products: usize,
+}
+
+impl Report {
+    fn add(&mut self, name: &str, products: usize, seconds: f64) {
+        let rate = products as f64 / seconds;
+        let (giga, percent) = (rate / 1e9, 100.0 * rate / self.peak);
+        let share = if products > 0 {
+            format!(" {giga:7.0} GMAC/s {percent:5.0} %")
+        } else {
+            String::new()
+        };
+        line(&format!("  {name:22} {:8.1} µs{share}", seconds * 1e6));
+        self.seconds += seconds;
+        self.products += products;
+    }
+
+    fn multiply<R: Registers, A: After>(
+        &mut self,
+        registers: R,
+        name: &str,
+        rows: usize,
+        depth: usize,
+        columns: usize,
+    ) {
+        let weight: Vec<i16> = (0..depth * columns).map(|at| (at * 7919) as i16).collect();
+        let numbers = vec![1e-5; columns];
+        let (scale, bias) = (&numbers[..], &Aligned::copy(&numbers)[..]);
+        let parts = LinearParts { weight: &weight, scale, bias, residual: None, gelu: false };
+        let weight = Columns::new(registers, parts, block(depth));
+        let bytes: Vec<u8> = (0..rows * depth).map(|at| (at * 31) as u8).collect();
+        let (bytes, scale) = (Aligned::copy(&bytes), vec![1e-2; rows]);
+        let mut y = Aligned::zeros(rows * columns);
+        let time = seconds(|| {
+            let rows = Rows { bytes: &bytes, scale: &scale };
+            registers.call(Multiply::<A>::new(rows, &weight, bias, &mut y));
+        });
+        self.add(name, rows * depth * columns, time);
+        assert!(y.iter().all(|y| y.is_finite()) && y.iter().any(|y| *y != 0.0));
+    }
+}

@@ -1,0 +1,113 @@
+//! Attention.
+
+use super::*;
+
+const WIDTH: usize = 384;
+const HEAD: usize = 32;
+
+/// The attention of a text in blocks of so many tokens, a multiple of 4, with the same bits in each kind of
+/// registers.
+fn attended(projected: &[f32], rows: usize) -> Vec<f32> {
+    let tokens = projected.len() / (3 * WIDTH);
+    let found = every_machine(|machine| {
+        let mut keys = Keys::new(tokens);
+        let mut y = Aligned::zeros(tokens * WIDTH);
+        let (mut bytes, mut scale) = (vec![0; tokens * WIDTH], vec![0.0; tokens]);
+        let mut scratch = Scratch::default();
+        with_registers!(machine, registers => {
+            let shared = keys.shared();
+            for first in (0..tokens).step_by(rows).rev() {
+                let end = tokens.min(first + rows);
+                registers.call(Projection {
+                    projected: &projected[first * 3 * WIDTH..end * 3 * WIDTH],
+                    first,
+                    queries: RowsMut {
+                        bytes: &mut bytes[first * WIDTH..end * WIDTH],
+                        scale: &mut scale[first..end],
+                    },
+                    keys: &shared,
+                });
+            }
+            for first in (0..tokens).step_by(rows) {
+                let (end, y) = (tokens.min(first + rows), &mut y[..]);
+                let range = first * WIDTH..end * WIDTH;
+                let queries = Rows { bytes: &bytes[range.clone()], scale: &scale[first..end] };
+                attend(registers, queries, first, &keys, &mut scratch, &mut y[range]);
+            }
+        });
+        bits(&y)
+    });
+    assert_equal(&found, &format!("{tokens} tokens in blocks of {rows}"));
+    found[0].1.iter().copied().map(f32::from_bits).collect()
+}
+
+/// The attention by the definition.
+fn definition(projected: &[f32]) -> Vec<f64> {
+    let tokens = projected.len() / (3 * WIDTH);
+    let part = |token: usize, which: usize, head: usize| {
+        wide(&projected[token * 3 * WIDTH + which * WIDTH + head * HEAD..][..HEAD])
+    };
+    let mut y = vec![0.0; tokens * WIDTH];
+    for (at, y) in y.chunks_mut(HEAD).enumerate() {
+        let (token, head) = (at / (WIDTH / HEAD), at % (WIDTH / HEAD));
+        let query = part(token, 0, head);
+        let score = |key| {
+            let products = query.iter().zip(part(key, 1, head)).map(|(q, k)| q * k);
+            products.sum::<f64>() / (HEAD as f64).sqrt()
+        };
+        let scores: Vec<f64> = (0..tokens).map(score).collect();
+        let greatest = scores.iter().copied().fold(f64::MIN, f64::max);
+        let weights: Vec<f64> = scores.iter().map(|score| (score - greatest).exp()).collect();
+        for (key, weight) in weights.iter().enumerate() {
+            let share = weight / weights.iter().sum::<f64>();
+            for (y, value) in y.iter_mut().zip(part(key, 2, head)) {
+                *y += share * value;
+            }
+        }
+    }
+    y
+}
+
+/// Queries, keys and values within ±`size`, the values of each token of another magnitude.
+fn text(tokens: usize, size: f32) -> Vec<f32> {
+    let mut text = numbers(tokens, tokens * 3 * WIDTH, size);
+    for (token, row) in text.chunks_mut(3 * WIDTH).enumerate() {
+        row[2 * WIDTH..].iter_mut().for_each(|x| *x *= 0.5 + (token % 5) as f32);
+    }
+    text
+}
+
+fn check(projected: &[f32], tolerance: f64) {
+    let expected = definition(projected);
+    let greatest = wide(projected).iter().fold(0.0_f64, |most, x| most.max(x.abs()));
+    for (at, (found, expected)) in attended(projected, 64).iter().zip(expected).enumerate() {
+        let error = (f64::from(*found) - expected).abs();
+        assert!(error <= tolerance * greatest, "{at}: {found} for {expected}");
+    }
+}
+
+#[test]
+fn attend_is_about_the_definition_for_all_short_texts() {
+    for tokens in (1..=20).chain([31, 33, 63, 64, 65]) {
+        check(&text(tokens, 1.0), 0.02);
+        check(&text(tokens, 3.0), 0.12);
+    }
+}
+
+#[test]
+fn attend_is_about_the_definition_for_long_texts() {
+    for tokens in [129, 511, 512] {
+        check(&text(tokens, 1.0), 0.02);
+    }
+}
+
+#[test]
+fn attend_gives_the_same_bits_in_blocks_of_any_size() {
+    for tokens in [1, 6, 21, 70] {
+        let projected = text(tokens, 2.0);
+        let whole = bits(&attended(&projected, 72));
+        for rows in [4, 8, 12, 20, 64] {
+            assert!(bits(&attended(&projected, rows)) == whole, "{tokens} in blocks of {rows}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Linear layers.
+
+use super::*;
+use crate::kernels::{LinearParts, PANEL};
+
+/// A layer and its input.
+struct Case {
+    rows: usize,
+    depth: usize,
+    weight: Vec<i16>,
+    scale: Vec<f32>,
+    bias: Vec<f32>,
+    before: Vec<f32>,
+    x: Vec<f32>,
+}
+
+impl Case {
+    fn new(rows: usize, depth: usize, columns: usize) -> Self {
+        let weight = noise(depth).take(depth * columns).map(|x| (x * 32_767.0) as i16);
+        Self {
+            rows,
+            depth,
+            weight: weight.collect(),
+            scale: numbers(rows, columns, 1e-4 / (depth as f32).sqrt()),
+            bias: numbers(columns, columns, 2.0),
+            before: numbers(3, rows * columns, 2.0),
+            x: numbers(4, rows * depth, 3.0),
+        }
+    }
+
+    /// The product in each kind of registers; the same bits in all.
+    fn multiply<A: After>(&self) -> Vec<f32> {
+        let Self { rows, weight, scale, bias, .. } = self;
+        let parts = LinearParts { weight, scale, bias, residual: None, gelu: false };
+        let found = every_machine(|machine| {
+            let (mut x, mut y) = (self.x.clone(), self.before.clone());
+            let (mut bytes, mut scale) = (vec![1; x.len()], vec![f32::NAN; *rows]);
+            let rounded = RowsMut { bytes: &mut bytes, scale: &mut scale };
+            with_registers!(machine, registers => {
+                let columns = Columns::new(registers, parts, block(self.depth));
+                registers.call(Turn { x: &mut x, rounded });
+                let rows = Rows { bytes: &bytes, scale: &scale };
+                registers.call(Multiply::<A>::new(rows, &columns, bias, &mut y));
+            });
+            bits(&y)
+        });
+        assert_equal(&found, &format!("{rows} × {}", self.depth));
+        found[0].1.iter().copied().map(f32::from_bits).collect()
+    }
+
+    /// The product by the definition, and what rounding of both factors may add.
+    fn expected(&self, at: usize) -> (f64, f64) {
+        let (columns, block) = (self.scale.len(), block(self.depth));
+        let (row, column) = (at / columns, at % columns);
+        let x = hadamard(&wide(&self.x[row * self.depth..(row + 1) * self.depth]), block);
+        let panel = &self.weight[column / PANEL * PANEL * self.depth..];
+        let weight = (0..self.depth).map(|k| f64::from(panel[k * PANEL + column % PANEL]));
+        let weight: Vec<f64> =
+            weight.map(|weight| weight * f64::from(self.scale[column])).collect();
+        let weight = hadamard(&weight, block);
+        let step =
+            |row: &[f64]| HALF / 127.0 * row.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
+        let (x_step, weight_step) = (step(&x), step(&weight));
+        let (mut sum, mut error) = (0.0, 0.0);
+        for (x, weight) in x.iter().zip(&weight) {
+            sum += x * weight;
+            error += x.abs() * weight_step + weight.abs() * x_step + x_step * weight_step;
+        }
+        // Errors of all signs: the bound holds without the root, but would hide much.
+        (sum / block as f64, 4.0 * error / block as f64 / (self.depth as f64).sqrt() + 1e-5)
+    }
+
+    fn check<A: After>(&self, after: impl Fn(f64, f64) -> f64) {
+        for (at, found) in self.multiply::<A>().into_iter().enumerate() {
+            let (product, tolerance) = self.expected(at);
+            let number = product + f64::from(self.bias[at % self.scale.len()]);
+            let expected = after(number, f64::from(self.before[at]));
+            let error = (f64::from(found) - expected).abs();
+            assert!(error <= 1.2 * tolerance, "{at}: {found} for {expected} ± {tolerance}");
+        }
+    }
+}
+
+#[test]
+fn multiply_is_about_the_definition() {
+    for (rows, depth, columns) in [(1, 128, 16), (9, 384, 48), (3, 1536, 64), (17, 128, 32)] {
+        let case = Case::new(rows, depth, columns);
+        case.check::<Set>(|number, _| number);
+        case.check::<Add>(|number, before| number + before);
+        case.check::<Gelu>(|number, _| number * normal_distribution(number));
+    }
+}
+
+#[test]
+fn multiply_accepts_extreme_weights_and_empty_columns() {
+    let mut case = Case::new(2, 512, 16);
+    for (at, weight) in case.weight.iter_mut().enumerate() {
+        *weight = [i16::MIN, i16::MAX, 0, 1][at % PANEL % 4];
+    }
+    case.check::<Set>(|number, _| number);
+}
+
+#[test]
+fn multiply_keeps_what_is_not_finite_in_its_row() {
+    let mut case = Case::new(9, 128, 48);
+    let whole = case.multiply::<Add>();
+    case.x[128 + 3] = f32::NAN;
+    let rest = |y: Vec<f32>| [&y[..48], &y[96..]].concat();
+    for machine_independent in [case.multiply::<Set>(), case.multiply::<Gelu>()] {
+        assert!(machine_independent[48..96].iter().all(|y| y.is_nan()));
+    }
+    assert_eq!(bits(&rest(case.multiply::<Add>())), bits(&rest(whole)));
+}

@@ -1,0 +1,118 @@
+//! Tiles of sums against plain loops.
+
+use super::{
+    super::{
+        machine::{Integers, Registers},
+        tile::{Tile, registers_of, sums, tiles},
+    },
+    *,
+};
+use crate::kernels::PANEL;
+
+/// A product of integers as it is.
+struct Product<'a> {
+    rows: &'a [u8],
+    stride: usize,
+    count: usize,
+    columns: &'a [i8],
+    depth: usize,
+    start: &'a [i32],
+    y: &'a mut [i32],
+}
+
+impl Work for Product<'_> {
+    #[inline(always)]
+    fn run<R: Registers>(mut self, registers: R) {
+        tiles(registers, self.count, self.start.len() / PANEL, &mut self);
+    }
+}
+
+impl Tile for Product<'_> {
+    #[inline(always)]
+    fn tile<B: Registers, const R: usize, const V: usize>(
+        &mut self,
+        registers: B,
+        row: usize,
+        panel: usize,
+    ) {
+        let (first, width) = (panel * PANEL, V * size_of::<Integers<B>>() / 4);
+        let start = registers_of::<Integers<B>, _, V>(&self.start[first..first + width]);
+        let rows = &self.rows[row * self.stride..][..(R - 1) * self.stride + self.depth];
+        let columns = &self.columns[first * self.depth..][..width * self.depth];
+        let (rows, columns) = ((rows.as_ptr(), self.stride), columns.as_ptr().cast());
+        // SAFETY: both slices have just been cut.
+        let sums = unsafe { sums::<B, R, V, 8>(registers, rows, columns, self.depth, start) };
+        for (r, sums) in sums.iter().enumerate() {
+            let at = (row + r) * self.start.len() + first;
+            self.y[at..at + width].copy_from_slice(bytemuck::cast_slice(sums));
+        }
+    }
+}
+
+/// A product of so many rows and panels, with the rows at some offset and further apart than they are long.
+fn check(count: usize, panels: usize, depth: usize, offset: usize) {
+    let (stride, columns) = (depth + offset, panels * PANEL);
+    let byte = |x: f32| (x * 127.9) as i8;
+    let rows: Vec<i8> = noise(depth).take(offset + count * stride).map(byte).collect();
+    let weight: Vec<i8> = noise(columns).take(columns * depth).map(byte).collect();
+    let start: Vec<i32> = (0..columns).map(|at| at as i32 * 7919).collect();
+    let found = every_machine(|machine| {
+        let mut y = vec![0; count * columns];
+        let zero = with_registers!(machine, registers => zero_of(registers));
+        let bytes: Vec<u8> = rows.iter().map(|x| x.cast_unsigned() ^ zero).collect();
+        // What the bytes have more than the integers.
+        let more = |column: usize| {
+            let panel = &weight[column / PANEL * PANEL * depth..];
+            let sum: i32 =
+                (0..depth).map(|k| i32::from(panel[k / 4 * 64 + column % PANEL * 4 + k % 4])).sum();
+            start[column] - i32::from(zero) * sum
+        };
+        let start: Vec<i32> = (0..columns).map(more).collect();
+        with_registers!(machine, registers => registers.call(Product {
+            rows: &bytes[offset..],
+            stride,
+            count,
+            columns: &weight,
+            depth,
+            start: &start,
+            y: &mut y,
+        }));
+        y
+    });
+    let expected: Vec<i32> = (0..count * columns)
+        .map(|at| {
+            let (row, column) = (at / columns, at % columns);
+            let row = &rows[offset + row * stride..];
+            let panel = &weight[column / PANEL * PANEL * depth..];
+            let term = |k: usize| {
+                i32::from(row[k]) * i32::from(panel[k / 4 * 64 + column % PANEL * 4 + k % 4])
+            };
+            start[column] + (0..depth).map(term).sum::<i32>()
+        })
+        .collect();
+    for (name, y) in found {
+        assert!(y == expected, "{name}, {count} rows, {panels} panels, {depth}, {offset}");
+    }
+}
+
+fn zero_of<R: Registers>(_: R) -> u8 {
+    R::ZERO
+}
+
+#[test]
+fn sums_are_exact_for_all_rows_and_panels() {
+    for count in 1..=19 {
+        for panels in 1..=7 {
+            check(count, panels, 8, 0);
+        }
+    }
+}
+
+#[test]
+fn sums_are_exact_at_all_depths_and_offsets() {
+    for depth in (4..=72).step_by(4).chain([384, 1536]) {
+        for offset in [0, 1, 3, 4, 17, 64] {
+            check(3, 3, depth, offset);
+        }
+    }
+}
