@@ -32,7 +32,7 @@ pub struct VectorCache {
 }
 
 enum Cache {
-    Own(RefCell<cache::VectorCache>),
+    Own(Box<RefCell<cache::VectorCache>>),
     /// That of a scorer.
     Live(Arc<Scorer>),
 }
@@ -53,7 +53,7 @@ impl VectorCache {
             _ => or_throw(env, read_cache_options(&options, "options"))?,
         };
         let cache = or_throw(env, cache::VectorCache::new(options))?;
-        Ok(Self { cache: Cache::Own(cache.into()), reported: Cell::new(0) })
+        Ok(Self { cache: Cache::Own(Box::new(cache.into())), reported: Cell::new(0) })
     }
 
     #[napi(getter, catch_unwind)]

@@ -118,6 +118,48 @@ proptest! {
 }
 
 #[test]
+fn a_large_cache_behaves_like_a_list() {
+    // Past 4,096 vectors there are codes. Some vectors are equal, many are neighbours, some are zero.
+    let vector = |i: u32| -> Vec<f32> {
+        let number = |at: u32| ((i % 997 + 1) * (at + 3) * 7919 % 1013) as f32 / 506.0 - 1.0;
+        let neighbour = |at: u32| number(at) + (i / 997 % 5 * (at + 1)) as f32 * 1e-4;
+        (0..20).map(|at| if i.is_multiple_of(51) { 0.0 } else { neighbour(at) }).collect()
+    };
+    let ttl = Some(Duration::from_secs(10));
+    let options = CacheOptions { max_elements: 5_000, vector_len: 20, ttl };
+    let mut lockstep = Lockstep::new(options, Duration::ZERO);
+    let search = |lockstep: &mut Lockstep| {
+        for i in [50, 881, 4_095, 4_096, 5_036, 6_999] {
+            lockstep.nearest(&vector(i));
+        }
+        lockstep.compare();
+    };
+    for i in 0..7_000 {
+        lockstep.now = Duration::from_millis(u64::from(i));
+        lockstep.add(&vector(i), (i % 5 > 0).then(|| IDS[i as usize % 4]));
+        // Before there are codes, with the first of them, in a full ring, and in one that went round.
+        if [4_095, 4_096, 4_999, 6_999].contains(&i) {
+            search(&mut lockstep);
+        }
+    }
+    lockstep.remove("trace");
+    search(&mut lockstep);
+    lockstep.now = Duration::from_secs(13);
+    search(&mut lockstep);
+    let bytes = encode(&mut lockstep.cache, "", lockstep.now);
+    for max_elements in [9_000, 700] {
+        let snapshot = decode("snapshot", &bytes, "").unwrap();
+        let options = CacheOptions { max_elements, ..options };
+        let restored = snapshot.into_cache(options, Duration::ZERO).unwrap();
+        lockstep.restart(restored, Duration::ZERO);
+        search(&mut lockstep);
+    }
+    lockstep.clear();
+    lockstep.add(&vector(1), None);
+    search(&mut lockstep);
+}
+
+#[test]
 fn compare_and_add_does_not_find_what_it_adds() {
     let mut cache = cache(2, 2, None);
     let mut similarity = |vector: [f32; 2]| {

@@ -28,8 +28,11 @@ impl VectorCache {
                 continue;
             }
             if kept < i {
-                let [from, to] = [i, kept].map(|i| (self.start + i) % slots * self.row);
-                self.rows.copy_within(from..from + self.row, to);
+                let [from, to] = [i, kept].map(|i| (self.start + i) % slots);
+                self.rows.copy_within(from * self.row..(from + 1) * self.row, to * self.row);
+                if let Some(codes) = &mut self.codes {
+                    codes.copy(from, to);
+                }
                 self.added.swap(i, kept);
                 self.ids.swap(i, kept);
             }

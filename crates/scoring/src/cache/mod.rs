@@ -3,17 +3,23 @@
 //! A leaf: it knows nothing of traces or embedders, and never reads the clock. Vectors are kept
 //! normalised, row by row, in one ring; the ages of a ring rise from its end to its start, so only
 //! the start can expire. A row is a vector, padded with zeros to whole SIMD registers. What else is
-//! known of a vector lies in queues beside the ring, so that a comparison reads nothing but rows.
+//! known of a vector lies in queues beside the ring, so that a comparison reads nothing but rows. A large
+//! ring has its rows as codes of 8 bits as well, which are compared first.
 
+mod codes;
 mod entries;
 mod similarity;
 
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{collections::VecDeque, ops::Range, sync::Arc, time::Duration};
 
 pub use entries::Entry;
 
 use crate::error::{Error, Invalid, Result, number};
-use similarity::{Greatest, max_dot, normalize_into, row_length};
+use codes::{Codes, MOST_NUMBERS};
+use similarity::{max_dot, normalize_into, row_length};
+
+/// The most slots of a ring without codes, where they would gain little.
+const FLAT_SLOTS: usize = 4096;
 
 /// How a [`VectorCache`] is bounded.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,6 +49,8 @@ pub struct VectorCache {
     row: usize,
     /// `slots` rows; vector `i` lies in slot `(start + i) % slots`.
     rows: Vec<f32>,
+    /// The same rows as codes, where there are more than [`FLAT_SLOTS`] and the system has memory for them.
+    codes: Option<Codes>,
     start: usize,
     /// When each vector was added, the oldest first.
     added: VecDeque<Duration>,
@@ -82,6 +90,7 @@ impl VectorCache {
             options,
             row,
             rows: Vec::new(),
+            codes: None,
             start: 0,
             added: VecDeque::new(),
             ids: VecDeque::new(),
@@ -158,6 +167,7 @@ impl VectorCache {
     /// its vectors.
     pub fn memory(&self) -> usize {
         self.rows.capacity() * size_of::<f32>()
+            + self.codes.as_ref().map_or(0, Codes::memory)
             + self.added.capacity() * size_of::<Duration>()
             + self.ids.capacity() * size_of::<Option<Arc<str>>>()
             + self.id_bytes
@@ -166,6 +176,7 @@ impl VectorCache {
     /// Drops everything and gives the memory back.
     pub fn clear(&mut self) {
         self.rows = Vec::new();
+        self.codes = None;
         self.added = VecDeque::new();
         self.ids = VecDeque::new();
         self.id_bytes = 0;
@@ -188,28 +199,35 @@ impl VectorCache {
         self.rows.len() / self.row
     }
 
-    /// The rows alive, in the two pieces that the ring may have.
-    fn alive(&self) -> [&[f32]; 2] {
+    /// The slots of the vectors alive, in the two pieces that the ring may have.
+    fn alive(&self) -> [Range<usize>; 2] {
         let end = self.start + self.added.len();
         let wrapped = end.saturating_sub(self.slots());
-        [
-            &self.rows[self.start * self.row..(end - wrapped) * self.row],
-            &self.rows[..wrapped * self.row],
-        ]
+        [self.start..end - wrapped, 0..wrapped]
+    }
+
+    /// The rows of some slots.
+    fn rows(&self, slots: Range<usize>) -> &[f32] {
+        &self.rows[slots.start * self.row..slots.end * self.row]
     }
 
     fn nearest_row(&self, row: &[f32]) -> Option<Nearest> {
-        let [older, newer] = self.alive();
-        let offset = older.len() / self.row;
-        let newer =
-            max_dot(row, newer).map(|newest| Greatest { row: offset + newest.row, ..newest });
-        let greatest = match (max_dot(row, older), newer) {
-            (Some(older), Some(newer)) if newer.dot > older.dot => Some(newer),
-            (older, newer) => older.or(newer),
+        let greatest = if let Some(codes) = &self.codes {
+            let value = |slot| max_dot(row, self.rows(slot..slot + 1)).map_or(-1.0, |row| row.dot);
+            codes.greatest(row, self.alive(), value)
+        } else {
+            let [older, newer] = self.alive().map(|slots| {
+                let found = max_dot(row, self.rows(slots.clone()));
+                found.map(|found| (slots.start + found.row, found.dot))
+            });
+            match (older, newer) {
+                (Some(older), Some(newer)) if newer.1 > older.1 => Some(newer),
+                (older, newer) => older.or(newer),
+            }
         };
-        greatest.map(|Greatest { row, dot }| Nearest {
+        greatest.map(|(slot, dot)| Nearest {
             similarity: f64::from(dot),
-            id: self.ids[row].clone(),
+            id: self.ids[(slot + self.slots() - self.start) % self.slots()].clone(),
         })
     }
 
@@ -220,6 +238,9 @@ impl VectorCache {
         }
         let slot = self.free_slot();
         self.rows[slot * self.row..][..self.row].copy_from_slice(row);
+        if let Some(codes) = &mut self.codes {
+            codes.set(slot, row);
+        }
         // Two threads can come in another order than that in which they read the clock.
         self.added.push_back(self.added.back().map_or(added, |last| added.max(*last)));
         self.id_bytes += bytes_of(&id);
@@ -238,8 +259,17 @@ impl VectorCache {
         if self.added.len() == slots {
             self.rows.rotate_left(self.start * self.row);
             self.start = 0;
-            let slots = (slots * 2).clamp(16, self.options.max_elements.max(16));
-            self.rows.resize(slots.min(self.options.max_elements) * self.row, 0.0);
+            let slots = (slots * 2).max(16).min(self.options.max_elements);
+            self.rows.reserve_exact(slots * self.row - self.rows.len());
+            self.rows.resize(slots * self.row, 0.0);
+            if slots > FLAT_SLOTS && self.row <= MOST_NUMBERS {
+                self.codes = Codes::new(slots, self.row);
+            }
+            if let Some(codes) = &mut self.codes {
+                for (slot, row) in self.rows.chunks(self.row).take(self.added.len()).enumerate() {
+                    codes.set(slot, row);
+                }
+            }
         }
         (self.start + self.added.len()) % self.slots()
     }

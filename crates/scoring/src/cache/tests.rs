@@ -40,6 +40,20 @@ fn memory_is_what_is_allocated() {
 }
 
 #[test]
+fn memory_counts_codes_of_a_large_ring() {
+    let mut cache = cache(5_000, 384, None);
+    let mut add = |count: usize| {
+        (0..count).for_each(|_| cache.add(&[1.0; 384], None, Duration::ZERO).unwrap());
+        let numbers = 4 * cache.rows.capacity();
+        cache.memory() - numbers - 16 * (cache.added.capacity() + cache.ids.capacity())
+    };
+    assert_eq!(add(FLAT_SLOTS), 0);
+    assert_eq!(add(1), 5_000 * (384 + 12), "a byte a number, a step and two lengths");
+    cache.clear();
+    assert_eq!(cache.memory(), 0);
+}
+
+#[test]
 fn add_doubles_the_ring_up_to_the_capacity() {
     let mut large = cache(100, 1, None);
     let mut grown = vec![large.slots()];

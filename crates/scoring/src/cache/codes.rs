@@ -1,0 +1,465 @@
+//! The rows of a large cache in 8 bits, so that a search reads few of those in float32.
+//!
+//! A row `x` is about `step · (16h + l − 136)`, with an `h` and an `l` of 4 bits each for every number.
+//! A search reads the `h` of all rows, an eighth of their float32, then the `l` of those that can still
+//! be the nearest, then the float32 of those that can be it even so.
+//!
+//! # Why nothing is missed
+//!
+//! Let `c` be what the codes make of a row `x`, and `z` what they make of the query `y`. Then
+//! `x·y = c·z + (x − c)·y + c·(y − z)`, and since `|c| ≤ |x| + |x − c|`, by Cauchy–Schwarz
+//!
+//! ```text
+//! x·y ≤ c·z + |x − c| (|y| + |y − z|) + |x| |y − z|
+//! ```
+//!
+//! What the float32 search finds for `x·y`, in whatever order it adds `n` products and whether it rounds
+//! them or not, is off by at most `γ |x| |y|`, where `γ = nu / (1 − nu) ≤ 2nu` and `u = 2⁻²⁴` (Higham,
+//! *Accuracy and Stability of Numerical Algorithms*, 3.1), and by `n · 2⁻¹⁴⁹` for underflow. Here
+//!
+//! - `|x|` and `|y|` are at most [`LONGEST`];
+//! - `|x − c|` and `|y − z|` are *measured*, in float64, where their relative error is below `n · 2⁻⁵²`,
+//!   for which [`length`] makes up. How good the codes are decides how much is read, not what is found;
+//! - `c·z` is a sum of integers, exact in every kernel, times two steps. The rounding of this and of
+//!   the bound, all in float64 and of numbers below 1000, is below [`SLACK`].
+//!
+//! A row is dropped when its bound is less than the value that another one *has*. So what is greatest is
+//! found, and of equals the first. The search cuts values off at ±1, which keeps their order; so is the
+//! bound at −1.
+
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::_MM_HINT_T0;
+use std::ops::Range;
+
+use memmap2::MmapMut;
+use pulp::{Arch, NullaryFnOnce, Simd, WithSimd};
+#[cfg(target_arch = "x86_64")]
+use pulp::{
+    bytemuck::cast_slice_mut,
+    cast, i8x32, i8x64, u8x32, u8x64, u32x8, u32x16,
+    x86::{V3, V4},
+};
+
+/// The most numbers of a row. Of this many, the products with codes add up in 32 bits.
+pub const MOST_NUMBERS: usize = 1 << 20;
+
+/// No row is longer: they have length 1 up to rounding, or up to the tolerance of a snapshot.
+const LONGEST: f64 = 1.0 + 1e-5;
+
+/// Sums side by side. A row is a multiple of as many numbers.
+const LANES: usize = 16;
+
+/// More than float64 rounds off, and more than underflows.
+const SLACK: f64 = 1e-12;
+
+/// The rows of a ring as codes, slot by slot.
+#[derive(Debug)]
+pub struct Codes {
+    /// Bytes of a row in either plane.
+    row: usize,
+    /// The `h` of all rows, and the `l`: those of the first half of a row are in the lower halves of its
+    /// bytes, those of the second half in the upper ones.
+    planes: [MmapMut; 2],
+    steps: Vec<f32>,
+    /// At least `|x − c|` of each row: without the `l`, and with it.
+    missing: [Vec<f32>; 2],
+}
+
+impl Codes {
+    /// Returns room for so many rows of so many numbers: an even number, at most [`MOST_NUMBERS`]; `None` if
+    /// the system has not as much memory.
+    pub fn new(slots: usize, numbers: usize) -> Option<Self> {
+        let row = numbers / 2;
+        let planes = [plane(slots * row)?, plane(slots * row)?];
+        let steps = vec![0.0; slots];
+        Some(Self { row, planes, missing: [steps.clone(), steps.clone()], steps })
+    }
+
+    /// Returns how many bytes it takes.
+    pub fn memory(&self) -> usize {
+        2 * self.planes[0].len() + 3 * size_of_val(&self.steps[..])
+    }
+
+    /// Puts a row, of length 1 or zero, into a slot.
+    pub fn set(&mut self, slot: usize, row: &[f32]) {
+        let planes = self.planes.each_mut().map(|plane| &mut plane[slot * self.row..][..self.row]);
+        let (step, missing) = Arch::new().dispatch(Encode { row, planes });
+        self.steps[slot] = step;
+        for (lengths, missing) in self.missing.iter_mut().zip(missing) {
+            lengths[slot] = missing;
+        }
+    }
+
+    /// Copies the row of a slot to another.
+    pub fn copy(&mut self, from: usize, to: usize) {
+        for plane in &mut self.planes {
+            plane.copy_within(from * self.row..(from + 1) * self.row, to * self.row);
+        }
+        for lengths in [&mut self.steps].into_iter().chain(&mut self.missing) {
+            lengths[to] = lengths[from];
+        }
+    }
+
+    /// Returns the first slot with the greatest value, and this value; `None` when there are no slots.
+    ///
+    /// The `value` of a slot must be the float32 dot product of its row with `query`, cut off at ±1, and
+    /// the query of length 1 or zero.
+    pub fn greatest(
+        &self,
+        query: &[f32],
+        slots: [Range<usize>; 2],
+        value: impl Fn(usize) -> f32,
+    ) -> Option<(usize, f32)> {
+        let query = &Query::new(query);
+        #[cfg(target_arch = "x86_64")]
+        {
+            if let Some(kernel) = V4::try_new() {
+                return kernel.vectorize(Search { kernel, codes: self, query, slots, value });
+            }
+            if let Some(kernel) = V3::try_new() {
+                return kernel.vectorize(Search { kernel, codes: self, query, slots, value });
+            }
+        }
+        Search { kernel: Plain, codes: self, query, slots, value }.call()
+    }
+}
+
+/// Zeros, in large pages where the system has them: to find the address of each page of many takes as long as to
+/// read it.
+fn plane(bytes: usize) -> Option<MmapMut> {
+    let plane = MmapMut::map_anon(bytes).ok()?;
+    #[cfg(target_os = "linux")]
+    // Where that is refused, a search is slower.
+    let _ = plane.advise(memmap2::Advice::HugePage);
+    Some(plane)
+}
+
+#[inline(always)]
+fn greatest_magnitude(row: &[f32]) -> f32 {
+    let mut greatest = [0.0_f32; LANES];
+    for numbers in row.as_chunks::<LANES>().0 {
+        for lane in 0..LANES {
+            greatest[lane] = greatest[lane].max(numbers[lane].abs());
+        }
+    }
+    greatest.into_iter().fold(0.0, f32::max)
+}
+
+/// At least the length of a vector whose squared length was found with rounding.
+fn length(square: f64) -> f64 {
+    square.sqrt() * (1.0 + 1.0 / f64::from(1 << 20))
+}
+
+/// Writes the codes of a row, and returns its step and what is missing.
+struct Encode<'a> {
+    row: &'a [f32],
+    planes: [&'a mut [u8]; 2],
+}
+
+impl WithSimd for Encode<'_> {
+    type Output = (f32, [f32; 2]);
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> (f32, [f32; 2]) {
+        let Self { row, planes: [high, low] } = self;
+        // Codes are 136 ± 119: 0 is exact, with its `h` alone as well, and no `h` exceeds 4 bits.
+        let step = greatest_magnitude(row) / 119.0;
+        let steps = 1.0 / step;
+        let mut codes = vec![0; row.len()];
+        for (code, number) in codes.iter_mut().zip(row) {
+            // The last bits of a float32 from 2²³ are those of the integer. Where the step is 0 this is
+            // not a number, and any code does.
+            *code = (number * steps + ((1 << 23) as f32 + 136.0)).to_bits() as u8;
+        }
+        let (first, second) = codes.split_at(row.len() / 2);
+        for (((high, low), first), second) in high.iter_mut().zip(low).zip(first).zip(second) {
+            *high = first >> 4 | second & 0xF0;
+            *low = first & 0x0F | second << 4;
+        }
+        let missing =
+            [missing(row, &codes, step, 0xF0, 128), missing(row, &codes, step, 0xFF, 136)];
+        (step, missing)
+    }
+}
+
+/// At least the distance of a row from what some bits of its codes stand for, of which one is 0.
+#[inline(always)]
+fn missing(row: &[f32], codes: &[u8], step: f32, bits: u8, zero: i32) -> f32 {
+    let mut squares = [0.0; LANES];
+    for (numbers, codes) in row.as_chunks::<LANES>().0.iter().zip(codes.as_chunks::<LANES>().0) {
+        for lane in 0..LANES {
+            let code = f64::from(step) * f64::from(i32::from(codes[lane] & bits) - zero);
+            let missing = f64::from(numbers[lane]) - code;
+            squares[lane] += missing * missing;
+        }
+    }
+    length(squares.iter().sum()) as f32
+}
+
+/// A query in 15 bits, of which the upper 8 are compared with all rows.
+struct Query {
+    /// The upper bits of the numbers, and what they lack.
+    parts: [Vec<i8>; 2],
+    sums: [f64; 2],
+    /// What one is worth in either part.
+    steps: [f64; 2],
+    /// At least `|y − z|`: of the upper bits alone, and of all.
+    missing: [f64; 2],
+    /// What the float32 search and this one round off.
+    rounding: f64,
+}
+
+impl Query {
+    fn new(query: &[f32]) -> Self {
+        // The sum of the upper bits and the rounding of the lower ones stays below 128.
+        let step = greatest_magnitude(query) / 16_256.0;
+        let mut parts = [(); 2].map(|()| Vec::with_capacity(query.len()));
+        let (mut sums, mut squares) = ([0.0; 2], [0.0; 2]);
+        for number in query {
+            let code = (number / step) as i32;
+            let upper = (code + 64) >> 7;
+            for (part, (code, known)) in
+                [(upper, upper << 7), (code - (upper << 7), code)].into_iter().enumerate()
+            {
+                parts[part].push(code as i8);
+                sums[part] += f64::from(code);
+                let missing = f64::from(*number) - f64::from(step) * f64::from(known);
+                squares[part] += missing * missing;
+            }
+        }
+        let step = f64::from(step);
+        Self {
+            parts,
+            sums,
+            steps: [128.0 * step, step],
+            missing: squares.map(length),
+            rounding: query.len() as f64 / f64::from(1 << 23) * LONGEST * LONGEST + SLACK,
+        }
+    }
+
+    /// Returns what the value of a row is about, and what it is at most, from its step, what is missing
+    /// of it, and the sum of the products of its codes with those of the query.
+    #[inline(always)]
+    fn bound(&self, known: usize, step: f32, missing: f32, products: f64) -> [f64; 2] {
+        let about = f64::from(step) * self.steps[known] * products;
+        let missing = f64::from(missing) * (LONGEST + self.missing[known]);
+        let most = about + missing + LONGEST * self.missing[known] + self.rounding;
+        [about, most.max(-1.0)]
+    }
+}
+
+/// Slots that are looked at together.
+const BATCH: usize = 64;
+/// Bytes of a page of memory.
+const PAGE: usize = 4096;
+
+/// A row that can be the nearest.
+struct Candidate {
+    slot: usize,
+    /// The sum of the products of its `h` with the upper bits of the query.
+    products: i32,
+    most: f64,
+}
+
+/// A search with the kernel of one processor.
+struct Search<'a, K, V> {
+    kernel: K,
+    codes: &'a Codes,
+    query: &'a Query,
+    slots: [Range<usize>; 2],
+    value: V,
+}
+
+impl<K: Kernel, V: Fn(usize) -> f32> Search<'_, K, V> {
+    /// The sum of the products of one plane of a row with one part of the query.
+    #[inline(always)]
+    fn products(&self, plane: usize, slot: usize, part: usize) -> i32 {
+        let row = &self.codes.planes[plane][slot * self.codes.row..][..self.codes.row];
+        self.kernel.dot(row, self.query.parts[part].split_at(self.codes.row))
+    }
+
+    /// What the values of some slots are about and what they are at most, by their `h` and the upper bits
+    /// of the query. In a loop of its own, which is compiled for several slots at a time.
+    #[inline(always)]
+    fn first_bounds(&self, slots: Range<usize>, products: &[i32; BATCH]) -> [[f64; 2]; BATCH] {
+        let (steps, missing) = (&self.codes.steps[slots.clone()], &self.codes.missing[0][slots]);
+        let mut bounds = [[0.0; 2]; BATCH];
+        for (((bounds, products), step), missing) in
+            bounds.iter_mut().zip(products).zip(steps).zip(missing)
+        {
+            let products = 16.0 * (f64::from(*products) - 8.0 * self.query.sums[0]);
+            *bounds = self.query.bound(0, *step, *missing, products);
+        }
+        bounds
+    }
+
+    /// What the value of a slot is at most, by all of its codes and of the query.
+    #[inline(always)]
+    fn second_bound(&self, slot: usize, products: i32) -> f64 {
+        let [upper, lower] = self.query.sums;
+        let high = 128.0 * f64::from(products) + f64::from(self.products(0, slot, 1));
+        let [low_upper, low_lower] = [self.products(1, slot, 0), self.products(1, slot, 1)];
+        let low = 128.0 * f64::from(low_upper) + f64::from(low_lower);
+        let products = 16.0 * high + low - 136.0 * (128.0 * upper + lower);
+        let Codes { steps, missing, .. } = self.codes;
+        self.query.bound(1, steps[slot], missing[1][slot], products)[1]
+    }
+}
+
+impl<K: Kernel, V: Fn(usize) -> f32> NullaryFnOnce for Search<'_, K, V> {
+    type Output = Option<(usize, f32)>;
+
+    // Loops instead of closures, for the reason that `similarity` gives.
+    #[inline(always)]
+    fn call(self) -> Option<(usize, f32)> {
+        let row = self.codes.row;
+        let mut candidates = Vec::new();
+        // No row with less is the nearest: this is the least value there is, or another row has it.
+        let mut least = -1.0_f64;
+        let mut greatest_about = f64::NEG_INFINITY;
+        for slots in &self.slots {
+            for start in slots.clone().step_by(BATCH) {
+                let batch = start..slots.end.min(start + BATCH);
+                let mut products = [0; BATCH];
+                for slot in batch.clone() {
+                    // By itself the processor reads ahead to the end of a page and then starts anew.
+                    for at in (slot * row..(slot + 1) * row).step_by(64) {
+                        self.kernel.prefetch(self.codes.planes[0].as_ptr().wrapping_add(at + PAGE));
+                    }
+                    products[slot - start] = self.products(0, slot, 0);
+                }
+                let bounds = self.first_bounds(batch.clone(), &products);
+                for slot in batch {
+                    let [about, most] = bounds[slot - start];
+                    if most < least {
+                        continue;
+                    }
+                    if about > greatest_about {
+                        greatest_about = about;
+                        least = least.max((self.value)(slot).into());
+                    }
+                    candidates.push(Candidate { slot, products: products[slot - start], most });
+                }
+            }
+        }
+        let mut greatest = None;
+        for Candidate { slot, products, most } in candidates {
+            if most < least || self.second_bound(slot, products) < least {
+                continue;
+            }
+            let value = (self.value)(slot);
+            least = least.max(value.into());
+            match greatest {
+                Some((_, greatest)) if value <= greatest => {}
+                _ => greatest = Some((slot, value)),
+            }
+        }
+        greatest
+    }
+}
+
+/// Sums of products in the registers of one processor.
+trait Kernel: Copy {
+    /// The sum of the products of 4-bit codes with factors: those for the lower halves of the bytes, and
+    /// those for the upper ones. It must fit in 32 bits.
+    fn dot(self, codes: &[u8], factors: (&[i8], &[i8])) -> i32;
+
+    /// Has the processor read a line of memory early, where it can.
+    #[inline(always)]
+    fn prefetch(self, _line: *const u8) {}
+}
+
+/// No registers in particular: what the compiler makes of a loop, which is NEON on arm64.
+#[derive(Clone, Copy)]
+struct Plain;
+
+impl Kernel for Plain {
+    #[inline(always)]
+    fn dot(self, codes: &[u8], (lower, upper): (&[i8], &[i8])) -> i32 {
+        let mut sum = 0;
+        for ((code, lower), upper) in codes.iter().zip(lower).zip(upper) {
+            // In 16 bits, which hold all of this, for more numbers in a register.
+            let products = i16::from(code & 15) * i16::from(*lower);
+            sum += i32::from(products + i16::from(code >> 4) * i16::from(*upper));
+        }
+        sum
+    }
+}
+
+/// Registers that multiply codes with factors.
+#[cfg(target_arch = "x86_64")]
+trait Products: Simd {
+    /// Adds up four products at a time of both pairs. They do not saturate, as those of 8 bits would.
+    fn products(self, codes: [Self::u8s; 2], factors: [Self::i8s; 2]) -> Self::u32s;
+
+    /// See [`Kernel::prefetch`].
+    fn read_early(self, line: *const u8);
+}
+
+#[cfg(target_arch = "x86_64")]
+impl<S: Products> Kernel for S {
+    #[inline(always)]
+    fn prefetch(self, line: *const u8) {
+        self.read_early(line);
+    }
+
+    #[inline(always)]
+    fn dot(self, codes: &[u8], (lower, upper): (&[i8], &[i8])) -> i32 {
+        let (codes, codes_rest) = S::as_simd_u8s(codes);
+        let (lower, lower_rest) = S::as_simd_i8s(lower);
+        let (upper, upper_rest) = S::as_simd_i8s(upper);
+        let nibbles = self.splat_u8s(15);
+        let mut sums = self.splat_u32s(0);
+        for ((codes, lower), upper) in codes.iter().zip(lower).zip(upper) {
+            let shifted = self.wrapping_dyn_shr_u32s(cast(*codes), self.splat_u32s(4));
+            let codes = [self.and_u8s(*codes, nibbles), self.and_u8s(cast(shifted), nibbles)];
+            sums = self.add_u32s(sums, self.products(codes, [*lower, *upper]));
+        }
+        // By halves, as registers are added up best.
+        let mut sums = [sums];
+        let sums: &mut [i32] = cast_slice_mut(&mut sums);
+        let mut width = sums.len();
+        while width > 1 {
+            width /= 2;
+            for lane in 0..width {
+                sums[lane] += sums[lane + width];
+            }
+        }
+        sums[0] + Plain.dot(codes_rest, (lower_rest, upper_rest))
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Products for V4 {
+    #[inline(always)]
+    fn products(self, codes: [u8x64; 2], factors: [i8x64; 2]) -> u32x16 {
+        let lower = self.multiply_saturating_add_adjacent_i8x64(cast(codes[0]), factors[0]);
+        let upper = self.multiply_saturating_add_adjacent_i8x64(cast(codes[1]), factors[1]);
+        let pairs = self.wrapping_add_i16x32(lower, upper);
+        cast(self.multiply_wrapping_add_adjacent_i16x32(pairs, self.splat_i16x32(1)))
+    }
+
+    #[inline(always)]
+    fn read_early(self, line: *const u8) {
+        self.sse._mm_prefetch::<_MM_HINT_T0>(line.cast());
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Products for V3 {
+    #[inline(always)]
+    fn products(self, codes: [u8x32; 2], factors: [i8x32; 2]) -> u32x8 {
+        let lower = self.multiply_saturating_add_adjacent_i8x32(cast(codes[0]), factors[0]);
+        let upper = self.multiply_saturating_add_adjacent_i8x32(cast(codes[1]), factors[1]);
+        let pairs = self.wrapping_add_i16x16(lower, upper);
+        cast(self.multiply_wrapping_add_adjacent_i16x16(pairs, self.splat_i16x16(1)))
+    }
+
+    #[inline(always)]
+    fn read_early(self, line: *const u8) {
+        self.sse._mm_prefetch::<_MM_HINT_T0>(line.cast());
+    }
+}
+
+#[cfg(test)]
+mod tests;
