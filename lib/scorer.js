@@ -5,6 +5,7 @@ const { clearTimeout, setTimeout } = require("node:timers");
 const { evaluateAll } = require("./batch.js");
 const { ScoringError, errorsOf } = require("./errors.js");
 const { replaceFile } = require("./file.js");
+const gatheringOf = require("./gather.js");
 const { invalidOption, signalOf } = require("./options.js");
 const rowsOf = require("./rows.js");
 const { onAbort } = require("./signals.js");
@@ -12,6 +13,9 @@ const { StoreLink, storeOptions } = require("./store.js");
 
 /** The longest time that a timer takes, in milliseconds. */
 const LONGEST_TIMER = 2 ** 31 - 1;
+
+// As it is now: what tests put in its place may never run.
+const { queueMicrotask } = globalThis;
 
 const scored = channel("knowledgepulse.scoring.score");
 
@@ -22,6 +26,7 @@ module.exports = function scorerClass(native, VectorCache) {
 	const { CallKind } = native;
 	const { attempt, toError } = errorsOf(native);
 	const evaluateJson = rowsOf(native);
+	const submit = gatheringOf(native);
 
 	function fail(thrown) {
 		throw toError(thrown);
@@ -33,6 +38,8 @@ module.exports = function scorerClass(native, VectorCache) {
 		#cache;
 		/** The way to the store, of a scorer that has one. */
 		#link;
+		/** Whether the calls that were made are about to begin. */
+		#isStarting = false;
 
 		constructor(options) {
 			const store = storeOptions(options);
@@ -162,8 +169,16 @@ module.exports = function scorerClass(native, VectorCache) {
 			});
 		}
 
+		/** Threads begin when JavaScript has made its calls: to wake one for each takes longer than the call. */
 		#submit(kind, subject, handle) {
-			const promise = this.#native.call(kind, subject, handle);
+			const promise = submit(this.#native, kind, subject, handle);
+			if (!this.#isStarting) {
+				this.#isStarting = true;
+				queueMicrotask(() => {
+					this.#isStarting = false;
+					this.#native.start();
+				});
+			}
 			this.#link?.carry(promise);
 			return promise;
 		}

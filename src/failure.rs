@@ -15,6 +15,12 @@ pub struct Failure {
     error: Error,
 }
 
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self { error }
+    }
+}
+
 #[napi]
 impl Failure {
     #[napi(getter)]
@@ -36,7 +42,7 @@ impl Failure {
 /// Returns an error as JavaScript gets it.
 pub fn value(env: &Env, error: Error) -> Result<sys::napi_value> {
     // SAFETY: on the thread of the environment, within a call from JavaScript.
-    unsafe { Failure::to_napi_value(env.raw(), Failure { error }) }
+    unsafe { Failure::to_napi_value(env.raw(), error.into()) }
 }
 
 /// Returns the value, or throws the error out of the running function: ours as a [`Failure`], the

@@ -9,6 +9,7 @@ mod choice;
 mod embedder;
 mod env;
 mod failure;
+pub mod gathered;
 mod import;
 mod options;
 mod outbox;

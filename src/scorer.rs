@@ -22,7 +22,7 @@ use crate::{
     embedder::ModelEmbedder,
     env::{EnvState, in_background},
     failure::or_throw,
-    options,
+    gathered, options,
     outbox::Deferred,
     status::status,
     vector_cache::VectorCache,
@@ -33,6 +33,7 @@ use crate::{
 /// What a call is to do. `Explain` resolves to a report as JSON, `Evaluate`, `Peek` and `Forget` to a
 /// number, `Embed` to a vector.
 #[napi]
+#[derive(Clone, Copy)]
 pub enum CallKind {
     Evaluate,
     Explain,
@@ -97,21 +98,62 @@ impl Scorer {
         subject: Unknown<'env>,
         handle: Option<&mut Handle>,
     ) -> Result<Unknown<'env>> {
+        let subject = JsView::new(env, subject);
+        self.submit(env, kind, handle, |embedder| read_work(kind, &subject, embedder))
+    }
+
+    /// As `call`, about a trace whose fields have been read: see [`gathered`].
+    #[napi(catch_unwind)]
+    pub fn call_gathered<'env>(
+        &self,
+        env: &'env Env,
+        kind: CallKind,
+        head: Unknown<'env>,
+        text: Unknown<'env>,
+        confidence: f64,
+        handle: Option<&mut Handle>,
+    ) -> Result<Unknown<'env>> {
+        let [head, text] = [head, text].map(|value| JsView::new(env, value));
+        self.submit(env, kind, handle, |embedder| {
+            fault::point("read");
+            let trace = gathered::trace(&head.units()?, confidence)
+                .ok_or_else(|| Error::internal("the fields of a trace could not be read"))?;
+            let text = match self.bound.scorer.absence(embedder) {
+                None => gathered::text(&text, embedder)?,
+                Some(_) => String::new(),
+            };
+            work_on(kind, Input { trace, text })
+        })
+    }
+
+    fn submit<'env>(
+        &self,
+        env: &'env Env,
+        kind: CallKind,
+        handle: Option<&mut Handle>,
+        read: impl FnOnce(&ModelEmbedder) -> Read<Work>,
+    ) -> Result<Unknown<'env>> {
         let read = || -> Read<_> {
             fault::point("submit");
             let embedder = self.bound.embedder()?;
-            Ok((read_work(&kind, &JsView::new(env, subject), &embedder)?, embedder))
+            Ok((read(&embedder)?, embedder))
         };
         let panicked = |_| Err(Error::internal("reading the call panicked").into());
         let read = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(panicked);
         let (work, embedder) = or_throw(env, read)?;
         let (promise, deferred) = EnvState::of(env)?.outbox.promise(env)?;
         let reply = reply(kind, deferred, embedder.clone());
-        let call = self.bound.scorer.submit(work, embedder, reply);
+        let call = self.bound.scorer.queue(work, embedder, reply);
         if let Some(handle) = handle {
             handle.call = Some(call);
         }
         Ok(promise)
+    }
+
+    /// Begins the calls that were made.
+    #[napi(catch_unwind)]
+    pub fn start(&self) {
+        self.bound.scorer.start();
     }
 
     #[napi(catch_unwind)]
@@ -172,26 +214,36 @@ impl Handle {
     }
 }
 
-fn read_work(kind: &CallKind, value: &JsView, embedder: &ModelEmbedder) -> Read<Work> {
-    let read = || -> Read<Input> {
+fn read_work(kind: CallKind, value: &JsView, embedder: &ModelEmbedder) -> Read<Work> {
+    let read = || -> Read<Work> {
         fault::point("read");
         let mut text = embedder.text_buffer();
         let trace = trace::read(value, &mut text)?;
-        Ok(Input { trace, text: text.into_string() })
+        work_on(kind, Input { trace, text: text.into_string() })
     };
-    Ok(match kind {
-        CallKind::Evaluate | CallKind::Explain => Work::Score(read()?),
-        CallKind::Peek => Work::Peek(read()?),
-        CallKind::Remember => Work::Remember(read()?),
-        CallKind::Forget => Work::Forget(value.string()?.into()),
-        CallKind::Clear => Work::Clear,
+    match kind {
+        CallKind::Evaluate | CallKind::Explain | CallKind::Peek | CallKind::Remember => read(),
+        CallKind::Forget => Ok(Work::Forget(value.string()?.into())),
+        CallKind::Clear => Ok(Work::Clear),
         CallKind::Embed if value.type_of() == Type::String => {
             let mut text = embedder.text_buffer();
             value.write_to(&mut TextWriter::new(&mut text))?;
-            Work::Embed(text.into_string())
+            Ok(Work::Embed(text.into_string()))
         }
-        CallKind::Embed => Work::Embed(read()?.text),
-        CallKind::WarmUp => Work::WarmUp,
+        CallKind::Embed => read(),
+        CallKind::WarmUp => Ok(Work::WarmUp),
+    }
+}
+
+fn work_on(kind: CallKind, input: Input) -> Read<Work> {
+    Ok(match kind {
+        CallKind::Evaluate | CallKind::Explain => Work::Score(input),
+        CallKind::Peek => Work::Peek(input),
+        CallKind::Remember => Work::Remember(input),
+        CallKind::Embed => Work::Embed(input.text),
+        CallKind::Forget | CallKind::Clear | CallKind::WarmUp => {
+            return Err(Error::internal("the call is not about a trace").into());
+        }
     })
 }
 

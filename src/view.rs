@@ -121,6 +121,22 @@ impl<'env> JsView<'env> {
         }
     }
 
+    /// Returns the code units of a string.
+    pub fn units(&self) -> Read<Vec<u16>> {
+        let copy = |start, room| {
+            // SAFETY: environment and handle belong to the running call; there is room for so many units.
+            self.read(0, |copied| unsafe {
+                sys::napi_get_value_string_utf16(self.env, self.raw, start, room, copied)
+            })
+        };
+        let length = copy(ptr::null_mut(), 0)?;
+        // Node-API ends the string with NUL.
+        let mut units = vec![0; length + 1];
+        let copied = copy(units.as_mut_ptr(), units.len())?;
+        units.truncate(copied);
+        Ok(units)
+    }
+
     fn coerced(&self) -> Read<String> {
         // SAFETY: environment and handle belong to the running call.
         self.value(|raw| unsafe { sys::napi_coerce_to_string(self.env, self.raw, raw) })?.string()

@@ -10,5 +10,5 @@ mod pool;
 mod queue;
 
 pub use cancel::CancelToken;
-pub use pool::{available_cores, join, map, spawn};
+pub use pool::{available_cores, has_waiting, join, map, spawn};
 pub use queue::enqueue;

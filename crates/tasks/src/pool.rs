@@ -51,6 +51,15 @@ pub fn spawn(job: impl FnOnce() + Send + 'static) -> io::Result<()> {
     Ok(())
 }
 
+/// Returns whether a job waits for a thread, so that whoever has much to do should make room for it.
+///
+/// ```
+/// assert!(!knowledgepulse_tasks::has_waiting());
+/// ```
+pub fn has_waiting() -> bool {
+    !lock_jobs().waiting.is_empty()
+}
+
 fn start() -> io::Result<()> {
     let start_one =
         |index| thread::Builder::new().name(format!("kp-worker-{index}")).spawn(run).map(drop);

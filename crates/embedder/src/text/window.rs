@@ -51,11 +51,15 @@ enum Before {
 impl fmt::Write for TextWindow {
     /// Keeps what counts of `text`; fails when further text can no longer change the tokens.
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        for c in text.chars() {
-            if self.full {
-                break;
-            }
+        let mut rest = text;
+        while !self.full
+            && let Some(c) = rest.chars().next()
+        {
             self.push_char(c);
+            rest = &rest[c.len_utf8()..];
+            if c.is_ascii_alphanumeric() && !self.full {
+                rest = self.push_rest_of_word(rest);
+            }
         }
         if self.full { Err(fmt::Error) } else { Ok(()) }
     }
@@ -110,6 +114,20 @@ impl TextWindow {
         self.before = if capital { Before::Capital } else { Before::Word };
         self.sigma |= c == 'Σ';
         self.stop_if_full(c.is_ascii_alphanumeric());
+    }
+
+    /// Keeps the letters at the start of `text`, as [`TextWindow::push_char`] would one by one: behind another
+    /// letter they are no further token. Returns the rest.
+    fn push_rest_of_word<'a>(&mut self, text: &'a str) -> &'a str {
+        let room = (MAX_WORD_CHARS + 1).saturating_sub(self.letters);
+        let letters = text.bytes().take(room).take_while(u8::is_ascii_alphanumeric).count();
+        let (letters, rest) = text.split_at(letters);
+        if let Some(last) = letters.bytes().last() {
+            self.kept.push_str(letters);
+            self.letters += letters.len();
+            self.before = if last.is_ascii_uppercase() { Before::Capital } else { Before::Word };
+        }
+        rest
     }
 
     /// A character that is a word of its own, if it is not part of a special token.

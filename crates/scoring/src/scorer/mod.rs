@@ -64,7 +64,7 @@ pub enum Work {
 pub struct Input {
     /// The trace.
     pub trace: Trace,
-    /// As much of its text as is embedded.
+    /// Its text, at least as much of it as is embedded; empty where nothing is.
     pub text: String,
 }
 

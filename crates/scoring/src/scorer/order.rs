@@ -2,12 +2,13 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
+    io,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use knowledgepulse_tasks::{fault, spawn};
+use knowledgepulse_tasks::{fault, has_waiting, spawn};
 
 use super::{
     CallHandle, Input, Outcome, Reply, Report, Scorer, Times, Work,
@@ -66,14 +67,59 @@ impl Scorer {
         embedder: Arc<dyn Embed>,
         reply: Reply,
     ) -> CallHandle {
+        let handle = self.queue(work, embedder, reply);
+        self.start();
+        handle
+    }
+
+    /// As [`Scorer::submit`], but [`Scorer::start`] has to follow. To wake a thread takes longer than to queue
+    /// a call, so that of many only the last should.
+    pub fn queue(
+        self: &Arc<Self>,
+        work: Work,
+        embedder: Arc<dyn Embed>,
+        reply: Reply,
+    ) -> CallHandle {
         let call = Arc::new(Call::new(work, embedder, reply));
         let handle = CallHandle { scorer: Arc::downgrade(self), call: Arc::downgrade(&call) };
-        if let Err(error) = self.enqueue(&call)
-            && let Some(reply) = call.take_reply()
-        {
-            answer(reply, Err(error));
+        let mut order = self.lock();
+        if order.closed {
+            drop(order);
+            refuse(&call, Error::closed());
+            return handle;
         }
+        let ticket = order.issued;
+        order.issued += 1;
+        order.queue.push_back((ticket, call));
+        self.count(|statistics| statistics.accepted += 1);
         handle
+    }
+
+    /// Begins what is queued.
+    pub fn start(self: &Arc<Self>) {
+        let mut order = self.lock();
+        let started = self.add_worker(&mut order);
+        if let Err(error) = started
+            && order.workers == 0
+        {
+            let calls = std::mem::take(&mut order.queue);
+            order.next = order.issued;
+            drop(order);
+            self.count(|statistics| statistics.failed += calls.len() as u64);
+            for (_, call) in calls {
+                refuse(&call, Error::internal(format!("no threads to score on: {error}")));
+            }
+        }
+    }
+
+    /// Has one more thread work on what is queued, if there may be more.
+    fn add_worker(self: &Arc<Self>, order: &mut Order) -> io::Result<()> {
+        if order.workers < self.options.concurrency && !order.queue.is_empty() {
+            let scorer = self.clone();
+            spawn(move || scorer.work())?;
+            order.workers += 1;
+        }
+        Ok(())
     }
 
     /// Returns why scores depend on no embedding, and so on no call before them; `None` if they do.
@@ -97,24 +143,6 @@ impl Scorer {
             statistics.answered_after(monotonic_clock() - since);
         });
         Ok(score)
-    }
-
-    fn enqueue(self: &Arc<Self>, call: &Arc<Call>) -> Result<()> {
-        let mut order = self.lock();
-        if order.closed {
-            return Err(Error::closed());
-        }
-        if order.workers < self.options.concurrency {
-            let scorer = self.clone();
-            spawn(move || scorer.work())
-                .map_err(|error| Error::internal(format!("no threads to score on: {error}")))?;
-            order.workers += 1;
-        }
-        let ticket = order.issued;
-        order.issued += 1;
-        order.queue.push_back((ticket, call.clone()));
-        self.count(|statistics| statistics.accepted += 1);
-        Ok(())
     }
 
     /// Answers every call that has no answer yet with `CLOSED`, and returns when no thread works on
@@ -141,32 +169,39 @@ impl Scorer {
         }
     }
 
-    /// Does one call of the queue; then makes room for other scorers before the next one.
+    /// Does the calls of the queue, and makes room for others between them.
     fn work(self: Arc<Self>) {
         let mut order = self.lock();
-        let Some((ticket, call)) = order.queue.pop_front() else {
-            order.workers -= 1;
-            return;
-        };
-        order.active.insert(ticket, call.clone());
-        drop(order);
-        let finished = embed(call);
-        let mut order = self.lock();
-        if !order.closed {
-            order.embedded.insert(ticket, finished);
+        while let Some((ticket, call)) = order.queue.pop_front() {
+            order.active.insert(ticket, call.clone());
+            // A call that is over before a thread wakes needs none beside it.
+            if call.embedder.absence().is_none() {
+                let _ = self.add_worker(&mut order);
+            }
+            drop(order);
+            let finished = embed(call);
+            order = self.lock();
+            if !order.closed {
+                order.embedded.insert(ticket, finished);
+            }
+            if !order.settling {
+                order.settling = true;
+                order = self.settle(order);
+                order.settling = false;
+            }
+            // Last, because `close` may return as soon as this is gone.
+            order.active.remove(&ticket);
+            if order.closed {
+                self.idle.notify_all();
+            }
+            if !order.queue.is_empty() && has_waiting() {
+                let scorer = self.clone();
+                if spawn(move || scorer.work()).is_ok() {
+                    return;
+                }
+            }
         }
-        if !order.settling {
-            order.settling = true;
-            order = self.settle(order);
-            order.settling = false;
-        }
-        // Last, because `close` may return as soon as this is gone.
-        order.active.remove(&ticket);
-        self.idle.notify_all();
-        let scorer = self.clone();
-        if order.queue.is_empty() || spawn(move || scorer.work()).is_err() {
-            order.workers -= 1;
-        }
+        order.workers -= 1;
     }
 
     /// Answers every call whose turn it is, without holding up those who submit.
@@ -300,6 +335,12 @@ impl Scorer {
 
     fn lock(&self) -> MutexGuard<'_, Order> {
         self.order.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn refuse(call: &Call, error: Error) {
+    if let Some(reply) = call.take_reply() {
+        answer(reply, Err(error));
     }
 }
 

@@ -1,8 +1,9 @@
 //! A reasoning trace as far as scoring needs it, valid by construction.
 //!
-//! A [`Trace`] can only come out of [`read`], which looks at a foreign value through [`View`] and
-//! names the first field that does not fit. Whoever holds a `Trace` need not check it again. Its text
-//! goes to a [`std::fmt::Write`] of the caller's, so nothing here knows what embeds it.
+//! A [`Trace`] comes out of [`read`], which looks at a foreign value through [`View`] and names the first
+//! field that does not fit, or of [`Trace::new`], which takes what has its types already. Whoever holds a
+//! `Trace` need not check it again. Its text goes to a [`std::fmt::Write`] of the caller's, so nothing here
+//! knows what embeds it.
 
 mod json;
 mod read;
@@ -12,6 +13,12 @@ pub use read::read;
 pub use view::{TextWriter, Type, View, quote};
 
 use std::{borrow::Cow, sync::Arc};
+
+/// The types of steps that the protocol knows.
+pub const KINDS: [&str; 4] = ["thought", "tool_call", "observation", "error_recovery"];
+
+/// A longer id is ignored.
+const MAX_ID_BYTES: usize = 1024;
 
 /// One step of a trace, without its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +40,26 @@ pub struct Trace {
 }
 
 impl Trace {
+    /// Returns a trace of these parts, which are those of the same names; `None` unless `confidence` is in
+    /// \[0, 1\]. An `id` of more than 1,024 bytes is ignored.
+    ///
+    /// ```
+    /// use knowledgepulse_scoring::Trace;
+    ///
+    /// assert!(Trace::new("code".into(), true, 0.9, Vec::new(), None).is_some());
+    /// assert!(Trace::new("code".into(), true, f64::NAN, Vec::new(), None).is_none());
+    /// ```
+    pub fn new(
+        domain: Box<str>,
+        success: bool,
+        confidence: f64,
+        steps: Vec<Step>,
+        id: Option<String>,
+    ) -> Option<Self> {
+        let id = id.filter(|id| id.len() <= MAX_ID_BYTES).map(Into::into);
+        (0.0..=1.0).contains(&confidence).then_some(Self { domain, success, confidence, steps, id })
+    }
+
     /// Returns `id`, by which the trace can be found again; `None` unless it is a string of at most 1,024
     /// bytes.
     pub fn id(&self) -> Option<&Arc<str>> {

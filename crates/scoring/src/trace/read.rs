@@ -1,15 +1,9 @@
-//! The one place where a trace is checked.
+//! The one place where a foreign value is checked.
 
 use std::fmt;
 
-use super::{Step, TextWriter, Trace, Type, View};
+use super::{KINDS, Step, TextWriter, Trace, Type, View};
 use crate::error::{Error, Invalid};
-
-/// The types of steps that the protocol knows.
-const KINDS: [&str; 4] = ["thought", "tool_call", "observation", "error_recovery"];
-
-/// A longer id is ignored.
-const MAX_ID_BYTES: usize = 1024;
 
 /// Reads a trace, touching each field that counts once and no other, and writes its text,
 /// `objective + " " + contents.join(" ")`, to `text` until that refuses more.
@@ -50,12 +44,12 @@ pub fn read<V: View>(root: &V, text: &mut impl fmt::Write) -> Result<Trace, V::E
     // not a string, or would fill the cache, is ignored.
     let id = root.property("id")?;
     let id = match id.type_of() {
-        Type::String => Some(id.string()?).filter(|id| id.len() <= MAX_ID_BYTES),
+        Type::String => Some(id.string()?),
         _ => None,
     };
-    let id = id.map(Into::into);
-
-    Ok(Trace { domain: domain.into_boxed_str(), success, confidence, steps, id })
+    // It is `None` for a confidence that was refused above.
+    Trace::new(domain.into_boxed_str(), success, confidence, steps, id)
+        .ok_or_else(|| Error::internal("a trace that was read is not valid").into())
 }
 
 fn step<V: View>(list: &V, index: u32, text: &mut TextWriter) -> Result<Step, V::Error> {
