@@ -16,7 +16,7 @@ const IN_SHORT = [
 ];
 const PARTS = [
 	...IN_SHORT,
-	"importers",
+	...["importers", "calibration"],
 	...["coverage", "concurrency", "sanitizers", "mutants"],
 ];
 
