@@ -20,6 +20,7 @@ const PAIRS: readonly [Side, Side][] = [
 	["exact", "typescript"],
 	["fast", "exact"],
 	["q8", "typescript"],
+	["transformers4", "typescript"],
 ];
 
 /** Holds numbers against each other, and remembers the greatest differences. */

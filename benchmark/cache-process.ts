@@ -2,8 +2,9 @@
 
 import { generateVectors } from "./generate.js";
 import {
-	boundedStores,
-	rivalStores,
+	BOUNDED,
+	emptyStores,
+	STORES,
 	type Store,
 	type StoreName,
 } from "./stores.js";
@@ -20,14 +21,14 @@ export interface StoreRun {
 
 export type CacheRun = Partial<Record<StoreName, StoreRun>>;
 
-const WARM_UP = 20;
+const MOST_WARM_UPS = 20;
 const TURNS = 5;
 
 /** So many vectors are added between two looks at the clock. */
 const BLOCK = 100;
 const BLOCKS = 20;
 
-/** With more vectors than this, only what has a capacity is compared. */
+/** With more vectors than this, Orama takes too long, and adding to an array of entries. */
 const MANY = 10_000;
 
 async function search(
@@ -50,7 +51,6 @@ function add(
 	vectors: readonly Float32Array[],
 	run: StoreRun,
 ): void {
-	if (!store.add) return;
 	for (let first = 0; first < vectors.length; first += BLOCK) {
 		const block = vectors.slice(first, first + BLOCK);
 		const start = performance.now();
@@ -65,13 +65,15 @@ function noRun(): StoreRun {
 
 async function main(): Promise<void> {
 	const [size = 0, searches = 0] = process.argv.slice(3).map(Number);
-	const vectors = generateVectors(size);
-	const contenders = boundedStores(vectors);
-	if (size <= MANY) contenders.push(...(await rivalStores(vectors)));
+	const names = STORES.filter((name) => name !== "orama" || size <= MANY);
+	const contenders = await emptyStores(names, size);
+	for (const vector of generateVectors(size)) {
+		for (const [, store] of contenders) await store.add(vector);
+	}
 
-	const warmUp = generateVectors(WARM_UP, 3);
+	const warmUp = [...generateVectors(Math.min(searches / 5, MOST_WARM_UPS), 3)];
 	for (const [, store] of contenders) await search(store, warmUp, noRun());
-	const queries = generateVectors(searches, 1);
+	const queries = [...generateVectors(searches, 1)];
 	const runs = new Map(contenders.map(([name]) => [name, noRun()]));
 	const share = Math.ceil(searches / TURNS);
 	for (let first = 0; first < queries.length; first += share) {
@@ -80,8 +82,9 @@ async function main(): Promise<void> {
 			await search(store, queries.slice(first, first + share), run);
 		}
 	}
-	const added = size <= MANY ? generateVectors(BLOCK * BLOCKS, 2) : [];
+	const added = size <= MANY ? [...generateVectors(BLOCK * BLOCKS, 2)] : [];
 	for (const [name, store] of contenders) {
+		if (!BOUNDED.includes(name)) continue;
 		add(store, added, runs.get(name) as StoreRun);
 	}
 	process.send?.(Object.fromEntries(runs) satisfies CacheRun);

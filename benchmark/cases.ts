@@ -31,10 +31,16 @@ export const BARE_CASES = ["20 steps, no model", "5 steps, no model"];
 const LONG = { words: 540, steps: 20 };
 const SHORT = { words: 18, steps: 5 };
 
+/** The model adds a token before the words and one after them. */
 const GENERATED: Record<string, Size> = {
 	"512 tokens": LONG,
+	"256 tokens": { words: 254, steps: 15 },
 	"128 tokens": { words: 126, steps: 10 },
+	"64 tokens": { words: 62, steps: 8 },
+	"32 tokens": { words: 30, steps: 5 },
 	"20 tokens": SHORT,
+	"16 tokens": { words: 14, steps: 5 },
+	"8 tokens": { words: 6, steps: 5 },
 	[FULL_CACHE_CASE]: SHORT,
 	[AGAIN_CASE]: LONG,
 	"20 steps, no model": LONG,

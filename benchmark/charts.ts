@@ -3,6 +3,7 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { type EChartsOption, init } from "echarts";
+import { SEARCH_METRIC } from "./measure-cache.js";
 import { RECORD_FOLDER } from "./paths.js";
 import type { Report } from "./report.js";
 import type { Row } from "./rows.js";
@@ -19,6 +20,7 @@ const SIDE_NAMES: Record<Side, string> = {
 	fast: "this package, fast",
 	typescript: "TypeScript, float32",
 	q8: "TypeScript, q8",
+	transformers4: "transformers.js 4",
 };
 
 const STORE_NAMES: Record<StoreName, string> = {
@@ -36,14 +38,15 @@ const COLOURS: Record<string, string> = {
 	q8: "#e3a15f",
 	orama: "#e3a15f",
 	usearch: "#8a8f98",
+	transformers4: "#8a8f98",
 };
 
 /** Writes all charts into the folder of records, and returns their files. */
 export function draw(report: Report): string[] {
 	const charts: [string, number, EChartsOption | undefined][] = [
-		["time-for-one-text", 400, timeChart(report.rows)],
+		["time-by-length", 440, lengthChart(report.rows)],
 		["memory-and-first-score", 300, processChart(report.rows)],
-		["cache-scan", 260, cacheChart(report.stores)],
+		["search-by-memory", 440, searchChart(report.stores)],
 	];
 	return charts.flatMap(([name, height, option]) => {
 		if (!option) return [];
@@ -67,37 +70,74 @@ function render(option: EChartsOption, height: number): string {
 	return svg;
 }
 
-function timeChart(rows: readonly Row[]): EChartsOption | undefined {
-	const sizes = ["512 tokens", "128 tokens", "20 tokens"];
-	const found = sizes.map((size) => find(rows, size, "p50, ms"));
-	const texts = found.filter((row) => row !== undefined);
-	if (texts.length === 0) return undefined;
-	const sides = keysOf(SIDE_NAMES).filter((side) => texts[0]?.values[side]);
+function lengthChart(rows: readonly Row[]): EChartsOption | undefined {
+	return curves("Time for one text", SIDE_NAMES, rows, {
+		metric: "p50, ms",
+		cases: /^(\d+) tokens$/,
+		x: "tokens of the text",
+		y: "median, ms",
+	});
+}
+
+function searchChart(rows: readonly Row[]): EChartsOption | undefined {
+	return curves("The most similar of many vectors", STORE_NAMES, rows, {
+		metric: SEARCH_METRIC,
+		cases: /^([\d,]+) vectors$/,
+		x: "vectors of 384 numbers",
+		y: "median of a search from JavaScript, µs",
+	});
+}
+
+/** A line for each side or store, over the number in the names of cases. */
+function curves(
+	title: string,
+	names: Readonly<Record<string, string>>,
+	rows: readonly Row[],
+	{
+		metric,
+		cases,
+		x,
+		y,
+	}: Record<"metric" | "x" | "y", string> & { cases: RegExp },
+): EChartsOption | undefined {
+	const points = rows
+		.filter((row) => row.metric === metric && cases.test(row.case))
+		.map(({ case: name, values }) => {
+			const [, size = ""] = cases.exec(name) ?? [];
+			return { size: Number(size.replaceAll(",", "")), values };
+		})
+		.sort((a, b) => a.size - b.size);
+	if (points.length < 2) return undefined;
+	const sizes = points.map(({ size }) => size);
+	const measured = keysOf(names).filter((key) =>
+		points.some(({ values }) => values[key]),
+	);
 	return {
-		title: titleOf("Time for one text, relative to TypeScript"),
+		title: titleOf(title),
 		legend: {
 			top: 38,
-			itemWidth: 14,
+			itemWidth: 20,
 			// Wide enough for fonts wider than the one that is guessed here.
-			itemGap: 36,
+			itemGap: 20,
 			textStyle: { color: INK, fontSize: 13 },
 		},
-		grid: { left: 70, right: 24, top: 84, bottom: 56 },
-		xAxis: categories(
-			texts.map((row) => row.case),
-			"length of the text",
-			30,
-		),
-		yAxis: numbers("median; TypeScript with float32 = 1", 44),
-		series: sides.map((side) => ({
-			type: "bar" as const,
-			name: SIDE_NAMES[side],
-			color: COLOURS[side],
-			barGap: "8%",
-			label: label((value) => value.toFixed(2), "top"),
-			data: texts.map(({ values }) =>
-				quotient(values[side], values.typescript),
-			),
+		grid: { left: 84, right: 36, top: 84, bottom: 56 },
+		xAxis: {
+			...logarithmic(x, 30),
+			logBase: sizes.every((size) => size < 1000) ? 2 : 10,
+			min: sizes[0],
+			max: sizes.at(-1),
+		},
+		yAxis: logarithmic(y, 52),
+		series: measured.map((key) => ({
+			type: "line" as const,
+			name: names[key],
+			color: COLOURS[key],
+			symbolSize: 7,
+			data: points.flatMap(({ size, values }) => {
+				const value = values[key];
+				return value === undefined ? [] : [[size, value]];
+			}),
 		})),
 	};
 }
@@ -128,46 +168,22 @@ function processChart(rows: readonly Row[]): EChartsOption | undefined {
 			axisLabel: { show: gridIndex === 0, color: INK, fontSize: 13 },
 		})),
 		series: panels.map(({ row }, index) => ({
-			...bars(sides, row),
+			type: "bar" as const,
+			barWidth: "62%",
+			label: {
+				show: true,
+				position: "right" as const,
+				color: INK,
+				fontSize: 12,
+				formatter: ({ value }: { value?: unknown }) => Number(value).toFixed(0),
+			},
+			data: sides.map((side) => ({
+				value: row.values[side] ?? "-",
+				itemStyle: { color: COLOURS[side] },
+			})),
 			xAxisIndex: index,
 			yAxisIndex: index,
 		})),
-	};
-}
-
-function cacheChart(rows: readonly Row[]): EChartsOption | undefined {
-	const row = rows.find(({ metric }) => metric === "greatest cosine, µs");
-	if (!row) return undefined;
-	const stores = keysOf(STORE_NAMES).filter((store) => row.values[store]);
-	return {
-		title: titleOf(`The most similar of ${row.case} of 384 numbers`),
-		grid: { left: 184, right: 60, top: 52, bottom: 56 },
-		xAxis: numbers("median time of a search from JavaScript, µs", 30),
-		yAxis: listed(stores.map((store) => STORE_NAMES[store])),
-		series: [bars(stores, row)],
-	};
-}
-
-/** One bar for each of these. */
-function bars(keys: readonly string[], row: Row) {
-	return {
-		type: "bar" as const,
-		barWidth: "62%",
-		label: label((value) => value.toFixed(0), "right"),
-		data: keys.map((key) => ({
-			value: row.values[key] ?? "-",
-			itemStyle: { color: COLOURS[key] },
-		})),
-	};
-}
-
-function label(format: (value: number) => string, position: "top" | "right") {
-	return {
-		show: true,
-		position,
-		color: INK,
-		fontSize: 12,
-		formatter: ({ value }: { value?: unknown }) => format(Number(value)),
 	};
 }
 
@@ -191,27 +207,14 @@ function numbers(name: string, nameGap: number) {
 	return { type: "value" as const, ...named(name, nameGap), splitLine };
 }
 
-function categories(data: string[], name: string, nameGap: number) {
-	const axisTick = { show: false };
-	return { type: "category" as const, data, ...named(name, nameGap), axisTick };
+function logarithmic(name: string, nameGap: number) {
+	return { ...numbers(name, nameGap), type: "log" as const };
 }
 
 /** Categories from top to bottom. */
 function listed(data: string[]) {
-	return { ...categories(data, "", 0), inverse: true };
-}
-
-function find(
-	rows: readonly Row[],
-	name: string,
-	metric: string,
-): Row | undefined {
-	return rows.find((row) => row.case === name && row.metric === metric);
-}
-
-/** A bar's value; what was not measured has no bar. */
-function quotient(value: number | undefined, by: number | undefined) {
-	return value === undefined || by === undefined ? "-" : value / by;
+	const axisTick = { show: false };
+	return { type: "category" as const, data, axisTick, inverse: true };
 }
 
 function keysOf<K extends string>(record: Record<K, string>): K[] {

@@ -52,9 +52,8 @@ async function main(): Promise<void> {
 	let warmUpTime: number | null = null;
 	if (warm && scorer.warmup) {
 		const start = performance.now();
-		if (!isOurs(side)) {
-			const [, time] = await timed(() => import("@huggingface/transformers"));
-			libraryImportTime = time;
+		if (scorer.importLibrary) {
+			[, libraryImportTime] = await timed(scorer.importLibrary);
 		}
 		await scorer.warmup();
 		warmUpTime = performance.now() - start;

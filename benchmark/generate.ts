@@ -17,6 +17,9 @@ const WORDS =
 	"street student summary supply survey symbol system table ticket timber token tower traffic train transfer tunnel " +
 	"update valley vector vendor version village violin warning weather wheel window winter worker writer";
 
+/** Numbers in a vector. */
+export const DIMENSIONS = 384;
+
 const VOCABULARY = WORDS.split(" ");
 const STEP_TYPES = ["thought", "tool_call", "observation", "tool_call"];
 const TOOLS = [
@@ -104,14 +107,26 @@ export function generateText(bytes: number): string {
 	return parts.join(" ");
 }
 
-/** Unit vectors in random directions: what a full cache looks like. */
-export function generateVectors(count: number, seed = 384): Float32Array[] {
+/** Unit vectors in random directions, one by one: what a full cache looks like. */
+export function* generateVectors(
+	count: number,
+	seed = 384,
+): Generator<Float32Array> {
 	const random = generator(seed);
-	return Array.from({ length: count }, () => {
-		const vector = Float32Array.from({ length: 384 }, () => random() - 0.5);
-		const norm = Math.hypot(...vector);
-		return vector.map((value) => value / norm);
-	});
+	for (let number = 0; number < count; number++) {
+		const vector = new Float32Array(DIMENSIONS);
+		let squares = 0;
+		for (let index = 0; index < vector.length; index++) {
+			const value = random() - 0.5;
+			vector[index] = value;
+			squares += value * value;
+		}
+		const norm = Math.sqrt(squares);
+		for (let index = 0; index < vector.length; index++) {
+			vector[index] = (vector[index] as number) / norm;
+		}
+		yield vector;
+	}
 }
 
 function pick<T>(random: () => number, list: readonly T[]): T {

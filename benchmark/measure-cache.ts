@@ -4,14 +4,18 @@ import type { Agreement } from "./agreement.js";
 import type { CacheRun, StoreRun } from "./cache-process.js";
 import { runOnce } from "./child.js";
 import type { CachePlan } from "./plan.js";
-import { medianRow, type Row, row, STORE_PAIRS } from "./rows.js";
+import { medianRow, type Row, STORE_PAIRS } from "./rows.js";
 import { STORES, type StoreName } from "./stores.js";
 
 /** How far apart two similarities may be. */
 const TOLERANCE = 1e-6;
 
-const DIMENSIONS = 384;
-const BYTES = DIMENSIONS * Float32Array.BYTES_PER_ELEMENT;
+export const SEARCH_METRIC = "greatest cosine, µs";
+
+/** The name of the case with so many vectors. */
+export function vectorsCase(count: number): string {
+	return `${count.toLocaleString("en")} vectors`;
+}
 
 /** Measures searching and adding, and checks what was found. */
 export async function measureCache(
@@ -19,22 +23,17 @@ export async function measureCache(
 	agreement: Agreement,
 ): Promise<Row[]> {
 	const { vectors, searches } = plan;
-	const name = `${vectors.toLocaleString("en")} vectors`;
+	const name = vectorsCase(vectors);
 	const args = [vectors, searches].map(String);
 	const run = await runOnce<CacheRun>("cache-process.js", "exact", args);
 	check(name, run, agreement);
 
 	const found = by(run, (store) => store.searches);
-	const rows = [medianRow(name, "greatest cosine, µs", found, STORE_PAIRS)];
+	const rows = [medianRow(name, SEARCH_METRIC, found, STORE_PAIRS)];
 	const added = by(run, (store) => store.additions);
-	if ((added.get("ours") ?? []).length > 0) {
+	if (added.get("ours")?.length) {
 		rows.push(medianRow(name, "add to a full one, µs", added, STORE_PAIRS));
-		return rows;
 	}
-	const scan = rows[0]?.values.ours ?? Number.NaN;
-	// Only ours lies in memory as one block, whose reading can be the yardstick.
-	const speed = new Map([["ours", (vectors * BYTES) / scan / 1000]]);
-	rows.push(row(name, "bytes scanned, GB/s (+)", speed, STORE_PAIRS));
 	return rows;
 }
 

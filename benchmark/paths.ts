@@ -12,6 +12,9 @@ export const Q8_MODEL = path.join(
 	"Xenova/all-MiniLM-L6-v2/onnx/model_quantized.onnx",
 );
 
+/** Where the newest transformers.js is installed; its packages are absent where they could not be. */
+export const TRANSFORMERS_4 = path.join(ROOT, "benchmark/transformers-4");
+
 /** Finished measurements and the charts drawn from them. */
 export const RECORD_FOLDER = path.join(ROOT, "benchmark/record");
 

@@ -1,6 +1,6 @@
 import type { Environment } from "./environment.js";
 import type { Row } from "./rows.js";
-import { SIDE_COLUMNS, STORE_COLUMNS, table } from "./table.js";
+import { SHARE_COLUMNS, SIDE_COLUMNS, STORE_COLUMNS, table } from "./table.js";
 
 /** A finished measurement, as it is recorded. */
 export interface Report {
@@ -12,6 +12,8 @@ export interface Report {
 	rows: Row[];
 	/** By vector store. */
 	stores: Row[];
+	/** Of what this machine can do at most; empty where that cannot be measured. */
+	shares: Row[];
 }
 
 const NOTE =
@@ -23,18 +25,21 @@ export function render(report: Report): string {
 		describe(report.environment),
 		`${table(report.rows, SIDE_COLUMNS)}\n${NOTE}`,
 		`vector stores, 384 dimensions\n${table(report.stores, STORE_COLUMNS)}`,
+		`shares of peak\n${table(report.shares, SHARE_COLUMNS)}`,
 		differences(report.differences),
 	].join("\n\n");
 }
 
 /** The lines that say where the numbers come from. */
 function describe(environment: Environment): string {
-	const { onnxRuntime, packages } = environment;
-	const versions = Object.entries(packages).map((entry) => entry.join(" "));
+	const list = (versions: Record<string, string>) =>
+		Object.entries(versions)
+			.map((entry) => entry.join(" "))
+			.join(", ");
 	return [
 		`${environment.date}, ${environment.system}, Node.js ${environment.node}`,
 		`${environment.cpu}, ${environment.cores} cores, ${environment.memoryGB} GB, load ${environment.load.toFixed(2)} before the start`,
-		`ours: ONNX Runtime ${onnxRuntime.ours}; ts: ONNX Runtime ${onnxRuntime.typescript}; ${versions.join(", ")}`,
+		`ONNX Runtime: ${list(environment.onnxRuntime)}; ${list(environment.packages)}`,
 	].join("\n");
 }
 

@@ -13,6 +13,15 @@ export interface Row {
 	quartiles?: Record<string, [number, number]>;
 }
 
+/** The row of a case with a metric. */
+export function find(
+	rows: readonly Row[],
+	name: string,
+	metric: string,
+): Row | undefined {
+	return rows.find((row) => row.case === name && row.metric === metric);
+}
+
 /** Who is divided by whom. */
 export type Pairs = readonly (readonly [string, string])[];
 
@@ -26,6 +35,8 @@ export const STORE_PAIRS: Pairs = [
 	["ours", "orama"],
 	["ours", "usearch"],
 ];
+
+export const SHARE_PAIRS: Pairs = [["measured", "peak"]];
 
 /** A row of one value for each side. */
 export function row(

@@ -4,25 +4,27 @@ import { parseArgs } from "node:util";
 import { Agreement, Disagreement } from "./agreement.js";
 import { FALLBACK_CASE, FILES, isAvailable, LONG_CASE } from "./cases.js";
 import { draw } from "./charts.js";
-import { describeEnvironment } from "./environment.js";
+import { describeEnvironment, type Environment } from "./environment.js";
 import { measureBare } from "./measure-bare.js";
 import { measureCache } from "./measure-cache.js";
 import { Contest } from "./measure-cases.js";
 import { measureFile, measureFirstScore } from "./measure-processes.js";
+import { measurePeaks, type Peaks, sharesOf } from "./peaks.js";
 import { FULL, type Plan, QUICK } from "./plan.js";
 import { recordFile, write } from "./record.js";
 import { type Report, render } from "./report.js";
-import { type Row, row } from "./rows.js";
+import { find, type Row, row } from "./rows.js";
 import { availableSides, type Side } from "./sides.js";
 
-type Measured = Pick<Report, "environment" | "rows" | "stores">;
+type Measured = Pick<Report, "environment" | "rows" | "stores" | "shares">;
 
 async function measure(
 	plan: Plan,
 	sides: readonly Side[],
 	agreement: Agreement,
+	peaks: Peaks | undefined,
+	environment: Environment,
 ): Promise<Measured> {
-	const environment = describeEnvironment();
 	say("first score");
 	const first = await measureFirstScore(sides, plan, agreement);
 	environment.onnxRuntime.ours = first.libraryVersion ?? "unknown";
@@ -37,7 +39,8 @@ async function measure(
 		stores.push(...(await measureCache(cachePlan, agreement)));
 	}
 	const complete = rows.filter((row) => Object.keys(row.values).length > 0);
-	return { environment, rows: byCase(complete), stores };
+	const shares = peaks ? sharesOf(peaks, rows, stores) : [];
+	return { environment, rows: byCase(complete), stores, shares };
 }
 
 async function measureCases(
@@ -63,8 +66,7 @@ async function measureCases(
 
 /** How many times longer a text takes of which the model sees only the beginning. */
 function timesOfLong(rows: readonly Row[]): Row {
-	const values = (name: string) =>
-		rows.find((row) => row.case === name && row.metric === "p50, ms")?.values;
+	const values = (name: string) => find(rows, name, "p50, ms")?.values;
 	const short = values(FALLBACK_CASE) ?? {};
 	const times = Object.entries(values(LONG_CASE) ?? {}).map(
 		([side, time]) => [side, time / (short[side] ?? Number.NaN)] as const,
@@ -130,8 +132,16 @@ async function main(): Promise<void> {
 	for (const name of FILES.filter((name) => !isAvailable(name))) {
 		missing.push(`There is no file with ${name} runs; they are left out.`);
 	}
+	const environment = describeEnvironment(sides);
+	say("peaks");
+	const peaks = measurePeaks();
+	if (!peaks)
+		missing.push(
+			"cargo bench failed or is missing: shares of peak are left out.",
+		);
 	for (const sentence of missing) console.error(`benchmark: ${sentence}`);
-	const measured = await measure(quick ? QUICK : FULL, sides, agreement);
+	const plan = quick ? QUICK : FULL;
+	const measured = await measure(plan, sides, agreement, peaks, environment);
 	const differences = agreement.differences();
 	const report: Report = { ...measured, quick, differences };
 	console.log([...missing, render(report)].join("\n"));

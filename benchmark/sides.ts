@@ -1,11 +1,22 @@
 import { existsSync } from "node:fs";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
 import type { ReasoningTrace } from "@knowledgepulse/scoring";
-import { Q8_MODEL } from "./paths.js";
+import { Q8_MODEL, TRANSFORMERS_4 } from "./paths.js";
 
-/** Who is measured: this package in both precisions, the TypeScript way with both models. */
-export type Side = "exact" | "fast" | "typescript" | "q8";
+/**
+ * Who is measured: this package in both precisions, the TypeScript way with both models and with
+ * transformers.js 4.
+ */
+export type Side = (typeof SIDES)[number];
 
-export const SIDES: readonly Side[] = ["exact", "fast", "typescript", "q8"];
+export const SIDES = [
+	"exact",
+	"fast",
+	"typescript",
+	"q8",
+	"transformers4",
+] as const;
 
 /** Something for each side that takes part. */
 export type BySide<T> = ReadonlyMap<Side, T>;
@@ -18,6 +29,8 @@ export interface Scorer {
 		add(vector: Float32Array): void;
 		clear(): void;
 	};
+	/** Only where transformers.js is used. */
+	importLibrary?(): Promise<unknown>;
 	warmup?(): Promise<unknown>;
 	status?(): { embedder: { state: string; libraryVersion: string | null } };
 }
@@ -39,6 +52,12 @@ export async function loadScorer(side: Side): Promise<Scorer> {
 	}
 	const typescript = await import("./typescript/evaluate-value.js");
 	typescript.useModel(side === "q8" ? "q8" : "fp32");
+	if (side === "transformers4") {
+		const file = require.resolve("@huggingface/transformers", {
+			paths: [TRANSFORMERS_4],
+		});
+		typescript.useLibrary(pathToFileURL(file).href);
+	}
 	return typescript;
 }
 
@@ -56,6 +75,13 @@ export async function availableSides(): Promise<{
 	const reasons: Partial<Record<Side, string>> = {};
 	if (!existsSync(Q8_MODEL)) {
 		reasons.q8 = "There is no quantised model: TypeScript with q8 is left out.";
+	}
+	// npm writes this file last.
+	if (
+		!existsSync(path.join(TRANSFORMERS_4, "node_modules/.package-lock.json"))
+	) {
+		reasons.transformers4 =
+			"transformers.js 4 is not installed: it is left out.";
 	}
 	const { configure } = await import("@knowledgepulse/scoring");
 	try {

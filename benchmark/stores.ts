@@ -1,6 +1,7 @@
 /** Vector stores that search every vector for the most similar one. */
 
 import { VectorCache } from "@knowledgepulse/scoring";
+import { DIMENSIONS } from "./generate.js";
 import { VectorCache as LinearScan } from "./typescript/vector-cache.js";
 
 /** Ours, the plain loops of the TypeScript way, and two from npm. */
@@ -14,53 +15,43 @@ export const STORES: readonly StoreName[] = [
 ];
 
 export interface Store {
+	/** Adds a vector. */
+	add(vector: Float32Array): unknown;
 	/** The greatest cosine similarity to any vector. */
 	search(query: Float32Array): number | Promise<number>;
-	/** Adds a vector and drops the oldest; absent where there is no such thing. */
-	add?(vector: Float32Array): void;
 }
 
-/** The two that have a capacity, full. */
-export function boundedStores(
-	vectors: readonly Float32Array[],
-): [StoreName, Store][] {
-	const options = { maxElements: vectors.length };
-	const caches = [
-		["ours", new VectorCache(options)],
-		["typescript", new LinearScan(options)],
-	] as const;
-	return caches.map(([name, cache]) => {
-		for (const vector of vectors) cache.add(vector);
-		return [
-			name,
-			{
-				search: (query) => cache.maxCosineSimilarity(query),
-				add: (vector) => cache.add(vector),
-			},
-		];
-	});
-}
+/** Those that drop the oldest vector when they are full. */
+export const BOUNDED: readonly StoreName[] = ["ours", "typescript"];
 
-/** Those from npm. */
-export async function rivalStores(
-	vectors: readonly Float32Array[],
+/** Empty stores with room for so many vectors. */
+export function emptyStores(
+	names: readonly StoreName[],
+	size: number,
 ): Promise<[StoreName, Store][]> {
-	return [
-		["orama", await oramaStore(vectors)],
-		["usearch", await usearchStore(vectors)],
-	];
+	const make: Record<StoreName, () => Store | Promise<Store>> = {
+		ours: () => cacheStore(new VectorCache({ maxElements: size })),
+		typescript: () => cacheStore(new LinearScan({ maxElements: size })),
+		orama: oramaStore,
+		usearch: () => usearchStore(size),
+	};
+	return Promise.all(names.map(async (name) => [name, await make[name]()]));
+}
+
+function cacheStore(cache: VectorCache | LinearScan): Store {
+	return {
+		add: (vector) => cache.add(vector),
+		search: (query) => cache.maxCosineSimilarity(query),
+	};
 }
 
 /** Plain JavaScript: loops over a map, with the lengths of the vectors kept. */
-async function oramaStore(vectors: readonly Float32Array[]): Promise<Store> {
+async function oramaStore(): Promise<Store> {
 	const { create, insert, search } = await import("@orama/orama");
-	const dimensions = vectors[0]?.length ?? 0;
-	const schema = { vector: `vector[${dimensions}]` } as const;
+	const schema = { vector: `vector[${DIMENSIONS}]` } as const;
 	const database = create({ schema });
-	for (const vector of vectors) {
-		await insert(database, { vector: Array.from(vector) });
-	}
 	return {
+		add: (vector) => insert(database, { vector: Array.from(vector) }),
 		async search(query) {
 			const results = await search(database, {
 				mode: "vector",
@@ -75,17 +66,18 @@ async function oramaStore(vectors: readonly Float32Array[]): Promise<Store> {
 }
 
 /** Native code with SIMD, over one matrix; one thread, as ours. */
-async function usearchStore(vectors: readonly Float32Array[]): Promise<Store> {
+async function usearchStore(size: number): Promise<Store> {
 	const { exactSearch, MetricKind } = await import("usearch");
-	const dimensions = vectors[0]?.length ?? 0;
-	const matrix = new Float32Array(vectors.length * dimensions);
-	for (const [row, vector] of vectors.entries()) {
-		matrix.set(vector, row * dimensions);
-	}
+	const matrix = new Float32Array(size * DIMENSIONS);
+	let end = 0;
 	return {
+		add(vector) {
+			matrix.set(vector, end);
+			end += vector.length;
+		},
 		search(query) {
 			const { Cos } = MetricKind;
-			const found = exactSearch(matrix, query, dimensions, 1, Cos, 1);
+			const found = exactSearch(matrix, query, DIMENSIONS, 1, Cos, 1);
 			return 1 - ((found.distances as Float32Array)[0] ?? Number.NaN);
 		},
 	};

@@ -1,4 +1,10 @@
-import { type Pairs, type Row, SIDE_PAIRS, STORE_PAIRS } from "./rows.js";
+import {
+	type Pairs,
+	type Row,
+	SHARE_PAIRS,
+	SIDE_PAIRS,
+	STORE_PAIRS,
+} from "./rows.js";
 
 /** Which values and ratios a table shows, and under which names. */
 export interface Columns {
@@ -13,8 +19,14 @@ export const SIDE_COLUMNS: Columns = {
 		fast: "ours fast",
 		typescript: "ts",
 		q8: "ts q8",
+		transformers4: "ts 4",
 	},
 	pairs: SIDE_PAIRS,
+};
+
+export const SHARE_COLUMNS: Columns = {
+	values: { measured: "measured", peak: "peak" },
+	pairs: SHARE_PAIRS,
 };
 
 export const STORE_COLUMNS: Columns = {

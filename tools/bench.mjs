@@ -1,12 +1,13 @@
 /**
  * Compares the addon with the TypeScript implementation: node tools/bench.mjs [--quick] [--json FILE]
  * [--record]. Or draws charts: node tools/bench.mjs --charts [RECORD]. First makes what benchmark/
- * needs: the plain model, the quantised one, and JavaScript from its TypeScript.
+ * needs: the plain model, the quantised one, transformers.js 4, and JavaScript from its TypeScript.
  */
 import { join } from "node:path";
 import { python } from "./lib/build.mjs";
-import { attempt, root, run } from "./lib/run.mjs";
+import { attempt, root, run, SHELL } from "./lib/run.mjs";
 import { compileBenchmark, installed } from "./lib/typescript.mjs";
+import { hasPackages } from "./prepare.mjs";
 
 // Progress goes to stderr; stdout is for the results.
 const stdio = ["inherit", process.stderr, "inherit"];
@@ -26,6 +27,14 @@ function preparePlainModel() {
 /** The benchmark can do without it; the script says why it cannot be made. */
 function prepareQuantisedModel() {
 	attempt(python(), ["benchmark/q8/prepare.py"], { stdio });
+}
+
+/** The benchmark can do without it; npm says why it cannot be installed. */
+function installTransformers4() {
+	const cwd = join(root, "benchmark/transformers-4");
+	if (hasPackages(cwd)) return;
+	console.error("bench: installing transformers.js 4 (470 MB)");
+	attempt("npm", ["ci", "--loglevel=error"], { ...SHELL, stdio, cwd });
 }
 
 /** Runs a compiled script, and ends as it ends. */
@@ -48,5 +57,6 @@ if (first === "--charts") {
 }
 preparePlainModel();
 prepareQuantisedModel();
+installTransformers4();
 compileBenchmark(stdio);
 become("run.js", process.argv.slice(2));

@@ -29,15 +29,19 @@ function checkTools() {
 		);
 }
 
-export function installPackages() {
+/** Whether a folder has the packages of its lock file. */
+export function hasPackages(folder) {
 	// npm writes this file last.
-	const installed = join(root, "node_modules", ".package-lock.json");
-	const lock = join(root, "package-lock.json");
-	if (
+	const installed = join(folder, "node_modules", ".package-lock.json");
+	const lock = join(folder, "package-lock.json");
+	return (
 		existsSync(installed) &&
 		statSync(installed).mtimeMs >= statSync(lock).mtimeMs
-	)
-		return;
+	);
+}
+
+export function installPackages() {
+	if (hasPackages(root)) return;
 	console.log("prepare: installing npm packages");
 	npm(["ci", "--no-audit", "--no-fund"]);
 }

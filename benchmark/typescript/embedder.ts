@@ -9,6 +9,8 @@ const MODEL = "Xenova/all-MiniLM-L6-v2";
 /** Which file of the model is loaded: the float32 one or the one quantised to 8 bits. */
 export type Precision = "fp32" | "q8";
 
+/** The module to import: the transformers.js of the repository, or another one. */
+let library = "@huggingface/transformers";
 let dtype: Precision = "fp32";
 let loading: Promise<FeatureExtractionPipeline> | undefined;
 let loadingTokenizer: Promise<PreTrainedTokenizer> | undefined;
@@ -18,20 +20,28 @@ export function useModel(precision: Precision): void {
 	dtype = precision;
 }
 
-async function library(): Promise<typeof import("@huggingface/transformers")> {
-	const transformers = await import("@huggingface/transformers");
+/** Chooses another transformers.js, by the URL of its module; to be called before the first text. */
+export function useLibrary(url: string): void {
+	library = url;
+}
+
+/** Imports transformers.js. */
+export async function importLibrary(): Promise<
+	typeof import("@huggingface/transformers")
+> {
+	const transformers = await import(library);
 	transformers.env.localModelPath = MODEL_FOLDER;
 	transformers.env.allowRemoteModels = false;
 	return transformers;
 }
 
 async function load(): Promise<FeatureExtractionPipeline> {
-	const { pipeline } = await library();
+	const { pipeline } = await importLibrary();
 	return pipeline("feature-extraction", MODEL, { dtype });
 }
 
 async function loadTokenizer(): Promise<PreTrainedTokenizer> {
-	const { AutoTokenizer } = await library();
+	const { AutoTokenizer } = await importLibrary();
 	return AutoTokenizer.from_pretrained(MODEL);
 }
 

@@ -7,12 +7,12 @@
  */
 
 import type { ReasoningTrace } from "@knowledgepulse/scoring";
-import { embed, useModel } from "./embedder.js";
+import { embed, importLibrary, useLibrary, useModel } from "./embedder.js";
 import { profilesWith, scoreOf, UNKNOWN_NOVELTY } from "./score.js";
 import { Scorer } from "./scorer.js";
 import { VectorCache } from "./vector-cache.js";
 
-export { useModel, VectorCache };
+export { importLibrary, useLibrary, useModel, VectorCache };
 
 const scorer = new Scorer({ embed });
 const profiles = profilesWith();
