@@ -35,6 +35,7 @@ mod model_files;
 mod pooling;
 mod precision;
 mod shared;
+mod source;
 mod text;
 
 pub use backend::{BackendKind, disable_telemetry, loaded_library};

@@ -11,9 +11,9 @@ use knowledgepulse_tasks::{available_cores, fault};
 
 use crate::{
     BackendKind, EmbedError, Embedder, Pooling, Precision,
-    embedder::Source,
     folder::CONFIG,
     model_files::{MANIFEST, library_file_name},
+    source::Source,
 };
 
 /// After a failure, calls within this time get the same answer; the first one later tries again.

@@ -7,7 +7,7 @@ use knowledgepulse_tasks::CancelToken;
 
 pub use onnx::library::{disable_telemetry, loaded_library};
 
-use crate::{EmbedError, Embedding, ModelSettings, Precision, embedder::Source};
+use crate::{EmbedError, Embedding, ModelSettings, Precision, source::Source};
 
 /// What runs the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
