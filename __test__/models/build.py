@@ -264,10 +264,13 @@ def merged(word, pair):
 BERT = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 ROBERTA = ["<pad>", "<unk>", "<s>", "</s>", "<mask>"]
 
+# What several models share.
+PLAIN = ("bert", "BertTokenizer", word_pieces, BERT, 128)
+
 # Name: model type, transformers.js' tokenizer class, tokenizer, special tokens, positions, pooling, options.
 MODELS = {
-    "bert": ("bert", "BertTokenizer", word_pieces, BERT, 128, "mean", {"types": True}),
-    "cased": ("bert", "BertTokenizer", word_pieces, BERT, 128, "cls", {"types": True}),
+    "bert": (*PLAIN, "mean", {"types": True}),
+    "cased": (*PLAIN, "cls", {"types": True}),
     "xlm-roberta": ("xlm-roberta", "XLMRobertaTokenizer", unigram, ROBERTA, 130, "mean", {}),
     "mpnet": ("mpnet", "MPNetTokenizer", word_pieces, ROBERTA, 130, "mean", {}),
     "roberta": ("roberta", "RobertaTokenizer", byte_pairs, ROBERTA, 130, "cls", {}),
@@ -280,26 +283,10 @@ MODELS = {
         "lasttoken",
         {"position_ids": True},
     ),
-    "half": (
-        "bert",
-        "BertTokenizer",
-        word_pieces,
-        BERT,
-        128,
-        "mean",
-        {"types": True, "half": True},
-    ),
-    "external": ("bert", "BertTokenizer", word_pieces, BERT, 128, "mean", {"types": True}),
-    "pooled": ("bert", "BertTokenizer", word_pieces, BERT, 128, None, {"types": True}),
-    "narrow": (
-        "bert",
-        "BertTokenizer",
-        word_pieces,
-        BERT,
-        128,
-        "mean",
-        {"integer": TensorProto.INT32},
-    ),
+    "half": (*PLAIN, "mean", {"types": True, "half": True}),
+    "external": (*PLAIN, "mean", {"types": True}),
+    "pooled": (*PLAIN, None, {"types": True}),
+    "narrow": (*PLAIN, "mean", {"integer": TensorProto.INT32}),
 }
 WIDTHS = {"bert": 48, "long": 64, "pooled": 40, "narrow": 4}
 

@@ -3,8 +3,31 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
+import fc from "fast-check";
 import { platformName } from "../../tools/lib/build.mjs";
 import { root } from "../../tools/lib/run.mjs";
+import { anyText } from "./texts.mjs";
+
+const MAX_TOKENS = 512;
+
+/** Fails unless `count` generated texts have the tokens that `tokenizer` of transformers.js gives them. */
+export function assertTokens(count, tokenizer, folder) {
+	const seed = fc.sample(fc.nat(), 1)[0];
+	// The engine replaces lone surrogates by U+FFFD, which of all tokenizers the built-in one alone drops.
+	const sample = fc
+		.sample(anyText, { numRuns: count, seed })
+		.map((text) => (folder ? text.toWellFormed() : text));
+	const found = engineTokens(sample, folder);
+	sample.forEach((text, index) => {
+		// With the truncation of the SDK instead of that in tokenizer.json.
+		const expected = tokenizer.encode(text).slice(0, MAX_TOKENS);
+		assert.equal(
+			JSON.stringify(found[index]),
+			JSON.stringify(expected),
+			`seed ${seed}, text ${index}: ${JSON.stringify(text)}`,
+		);
+	});
+}
 
 /** The token ids of each text by the built-in tokenizer, or by that of a folder. */
 export function engineTokens(texts, folder) {

@@ -6,10 +6,13 @@ export const title = "Calibration";
 
 export function run({ log }) {
 	log("calibration: simulated labels, for some ten minutes");
-	const passed = cargoTests([
-		...["test", "--release", "--package", "knowledgepulse-calibrate"],
-		...["--test", "simulation", "--", "--ignored"],
-	]);
+	const passed = cargoTests(
+		[
+			...["test", "--release", "--package", "knowledgepulse-calibrate"],
+			...["--test", "simulation"],
+		],
+		{ KP_REPETITIONS: "100" },
+	);
 	return [
 		{
 			what: "simulated labels: known weights, noise, random ones",
