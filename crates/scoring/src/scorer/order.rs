@@ -2,7 +2,6 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    io,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, MutexGuard, PoisonError},
     time::Duration,
@@ -85,7 +84,9 @@ impl Scorer {
         let mut order = self.lock();
         if order.closed {
             drop(order);
-            refuse(&call, Error::closed());
+            if let Some(reply) = call.take_reply() {
+                answer(reply, Err(Error::closed()));
+            }
             return handle;
         }
         let ticket = order.issued;
@@ -95,31 +96,28 @@ impl Scorer {
         handle
     }
 
-    /// Begins what is queued.
+    /// Has a thread begin what is queued, beside those that already work on it.
     pub fn start(self: &Arc<Self>) {
         let mut order = self.lock();
-        let started = self.add_worker(&mut order);
-        if let Err(error) = started
-            && order.workers == 0
-        {
-            let calls = std::mem::take(&mut order.queue);
-            order.next = order.issued;
-            drop(order);
-            self.count(|statistics| statistics.failed += calls.len() as u64);
-            for (_, call) in calls {
-                refuse(&call, Error::internal(format!("no threads to score on: {error}")));
+        if order.queue.is_empty() || order.workers >= self.options.concurrency {
+            return;
+        }
+        let scorer = self.clone();
+        match spawn(move || scorer.work()) {
+            Ok(()) => order.workers += 1,
+            // Those that there are come to it.
+            Err(_) if order.workers > 0 => {}
+            Err(error) => {
+                let calls = std::mem::take(&mut order.queue);
+                order.next = order.issued;
+                drop(order);
+                for reply in calls.iter().filter_map(|(_, call)| call.take_reply()) {
+                    self.count(|statistics| statistics.failed += 1);
+                    let what = format!("no threads to score on: {error}");
+                    answer(reply, Err(Error::internal(what)));
+                }
             }
         }
-    }
-
-    /// Has one more thread work on what is queued, if there may be more.
-    fn add_worker(self: &Arc<Self>, order: &mut Order) -> io::Result<()> {
-        if order.workers < self.options.concurrency && !order.queue.is_empty() {
-            let scorer = self.clone();
-            spawn(move || scorer.work())?;
-            order.workers += 1;
-        }
-        Ok(())
     }
 
     /// Returns why scores depend on no embedding, and so on no call before them; `None` if they do.
@@ -174,11 +172,11 @@ impl Scorer {
         let mut order = self.lock();
         while let Some((ticket, call)) = order.queue.pop_front() {
             order.active.insert(ticket, call.clone());
+            drop(order);
             // A call that is over before a thread wakes needs none beside it.
             if call.embedder.absence().is_none() {
-                let _ = self.add_worker(&mut order);
+                self.start();
             }
-            drop(order);
             let finished = embed(call);
             order = self.lock();
             if !order.closed {
@@ -335,12 +333,6 @@ impl Scorer {
 
     fn lock(&self) -> MutexGuard<'_, Order> {
         self.order.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn refuse(call: &Call, error: Error) {
-    if let Some(reply) = call.take_reply() {
-        answer(reply, Err(error));
     }
 }
 
