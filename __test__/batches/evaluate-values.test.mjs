@@ -20,7 +20,7 @@ test("evaluateValues gives the scores of one call after another, for any iterabl
 });
 
 test("evaluateValues has at most 64 calls in flight", async () => {
-	const scorer = new Scorer({ embedder: "off" });
+	const scorer = new Scorer();
 	let most = 0;
 	function* many() {
 		for (let index = 0; index < 1000; index++) {

@@ -42,6 +42,13 @@ pub(super) struct Order {
     closed: bool,
 }
 
+impl Order {
+    /// Whether every call has its answer.
+    fn is_idle(&self) -> bool {
+        self.next == self.issued && !self.settling
+    }
+}
+
 /// A call whose embedding is there, or is not to be had.
 pub(super) struct Finished {
     pub call: Arc<Call>,
@@ -59,7 +66,8 @@ pub(super) enum Recalled {
 
 impl Scorer {
     /// Does `work` after all that was submitted before it, and hands the result to `reply`: `CLOSED`
-    /// after [`Scorer::close`], `INTERNAL` when the system gives no threads.
+    /// after [`Scorer::close`], `INTERNAL` when the system gives no threads. `reply` may be called before this
+    /// returns.
     pub fn submit(
         self: &Arc<Self>,
         work: Work,
@@ -89,10 +97,21 @@ impl Scorer {
             }
             return handle;
         }
+        self.count(|statistics| statistics.accepted += 1);
+        if order.is_idle()
+            && matches!(call.work, Work::Score(_) | Work::Peek(_))
+            && let Some(reason) = self.absence(&*call.embedder)
+        {
+            drop(order);
+            // To score takes less than to wake a thread.
+            let (embedded, begun) = (Err(Some(reason)), monotonic_clock());
+            let finished = Finished { call, embedded, begun, ended: begun };
+            self.conclude(finished, |work, embedded| self.recall(work, embedded));
+            return handle;
+        }
         let ticket = order.issued;
         order.issued += 1;
         order.queue.push_back((ticket, call));
-        self.count(|statistics| statistics.accepted += 1);
         handle
     }
 
@@ -173,10 +192,7 @@ impl Scorer {
         while let Some((ticket, call)) = order.queue.pop_front() {
             order.active.insert(ticket, call.clone());
             drop(order);
-            // A call that is over before a thread wakes needs none beside it.
-            if call.embedder.absence().is_none() {
-                self.start();
-            }
+            self.start();
             let finished = embed(call);
             order = self.lock();
             if !order.closed {

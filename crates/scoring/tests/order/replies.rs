@@ -108,6 +108,24 @@ impl Embed for Absent {
 }
 
 #[test]
+fn submit_answers_at_once_without_embedding_but_after_the_calls_before() {
+    let (scorer, embedder) = (new_scorer(), FakeEmbedder::new());
+    let absent = || {
+        let (sender, receiver) = mpsc::channel();
+        let reply = Box::new(move |answer| sender.send(answer).expect("a receiver"));
+        scorer.submit(work(Work::Score, "1"), Arc::new(Absent), reply);
+        receiver
+    };
+    report(absent().try_recv().expect("an answer"));
+    let (hanging, aborted) = submit(&scorer, &embedder, work(Work::Score, "hang"));
+    let later = absent();
+    later.recv_timeout(Duration::from_millis(20)).expect_err("no answer yet");
+    assert!(hanging.abort());
+    report(later.recv_timeout(LIMIT).expect("an answer"));
+    assert_eq!(code(aborted.try_recv().expect("an answer")), "ABORTED");
+}
+
+#[test]
 fn score_without_embedding_is_that_of_a_call() {
     let scorer = new_scorer();
     let Work::Score(input) = work(Work::Score, "1") else { panic!("a trace to score") };
