@@ -8,6 +8,11 @@ mod tensors;
 #[cfg(test)]
 mod tests;
 
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
+
 use knowledgepulse_tasks::CancelToken;
 use once_cell::sync::OnceCell;
 use rayon::{ThreadPool, ThreadPoolBuilder, prelude::*};
@@ -83,10 +88,34 @@ impl Backend for NativeModel {
             }
         };
         match self.pool() {
-            Some(pool) if is_alone => pool.install(|| embed(self.threads)),
+            Some(pool) if is_alone => pool.install(|| awake(|| embed(self.threads))),
             _ => embed(1),
         }
     }
+}
+
+/// Runs `work` on a thread of a pool, while the others look for parts of it without sleeping: waking one
+/// takes longer than many of the parts.
+fn awake<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    struct Done<'a>(&'a AtomicBool);
+    impl Drop for Done<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Release);
+        }
+    }
+    let (is_done, here) = (AtomicBool::new(false), rayon::current_thread_index());
+    rayon::scope(|scope| {
+        // However it ends.
+        let _done = Done(&is_done);
+        scope.spawn_broadcast(|_, context| {
+            while Some(context.index()) != here && !is_done.load(Ordering::Acquire) {
+                if rayon::yield_now() != Some(rayon::Yield::Executed) {
+                    thread::yield_now();
+                }
+            }
+        });
+        work()
+    })
 }
 
 /// The weights, as a precision wants them.

@@ -62,35 +62,40 @@ struct Round<'a> {
 
 impl Work for Round<'_> {
     #[inline(always)]
-    fn run<R: Registers>(self, _: R) {
+    fn run<R: Registers>(self, registers: R) {
+        let simd = registers.simd();
+        let rounding = simd.splat_f32s(ROUNDING);
+        let (byte_bits, low_byte) = (simd.splat_u32s(u8::BITS), simd.splat_u32s(0xff));
         let Columns { integers, start, scale, depth } = self.made;
         let mut rotated = vec![[0.0_f32; PANEL]; *depth];
         let panels = self.parts.weight.chunks_exact(*depth * PANEL);
         for ((panel, weight), integers) in
             panels.enumerate().zip(integers.chunks_exact_mut(*depth * PANEL))
         {
-            for (to, from) in rotated.iter_mut().zip(weight.as_chunks::<PANEL>().0) {
-                for i in 0..PANEL {
-                    to[i] = f32::from(from[i]);
+            let mut greatest = [0.0_f32; PANEL];
+            let blocks = weight.as_chunks::<PANEL>().0.chunks_exact(self.block);
+            for (rotated, weight) in rotated.chunks_exact_mut(self.block).zip(blocks) {
+                for (to, from) in rotated.as_flattened_mut().iter_mut().zip(weight.as_flattened()) {
+                    *to = f32::from(*from);
                 }
-            }
-            // Sums of up to 512 integers of 16 bits: exact in float32.
-            let mut half = self.block / 2;
-            while half > 0 {
-                for pair in rotated.chunks_exact_mut(2 * half) {
-                    let (a, b) = pair.split_at_mut(half);
-                    for k in 0..half {
-                        for i in 0..PANEL {
-                            (a[k][i], b[k][i]) = (a[k][i] + b[k][i], a[k][i] - b[k][i]);
+                // Sums of up to 512 integers of 16 bits: exact in float32.
+                let mut half = self.block / 2;
+                while half > 0 {
+                    for pair in rotated.chunks_exact_mut(2 * half) {
+                        let (a, b) = pair.split_at_mut(half);
+                        for k in 0..half {
+                            for i in 0..PANEL {
+                                (a[k][i], b[k][i]) = (a[k][i] + b[k][i], a[k][i] - b[k][i]);
+                            }
                         }
                     }
+                    half /= 2;
                 }
-                half /= 2;
-            }
-            let mut greatest = [0.0_f32; PANEL];
-            for row in &rotated {
-                for i in 0..PANEL {
-                    greatest[i] = greatest[i].max(row[i].abs());
+                for row in rotated {
+                    for (greatest, x) in greatest.iter_mut().zip(row) {
+                        let size = x.abs();
+                        *greatest = if size > *greatest { size } else { *greatest };
+                    }
                 }
             }
             let mut inverse = [0.0; PANEL];
@@ -101,20 +106,29 @@ impl Work for Round<'_> {
                 let mean = greatest[i] / self.block as f32;
                 scale[first + i] = self.parts.scale[first + i] * mean / LARGEST;
             }
-            let mut sums = [0; PANEL];
+            let (inverse, _) = R::Simd::as_simd_f32s(&inverse);
+            // Whole numbers: exact as well.
+            let mut sums = [0.0; PANEL];
+            let (register_sums, _) = R::Simd::as_mut_simd_f32s(&mut sums);
             for (four, rows) in integers.chunks_exact_mut(4 * PANEL).zip(rotated.chunks_exact(4)) {
-                for k in 0..4 {
-                    for i in 0..PANEL {
-                        // Whole numbers within ±127 after this, of which the low bits are.
-                        let bits = (rows[k][i] * inverse[i] + ROUNDING).to_bits();
-                        let integer = bits as i8;
-                        four[4 * i + k] = integer;
-                        sums[i] += i32::from(integer);
+                let (words, _) = R::Simd::as_mut_simd_u32s(bytemuck::cast_slice_mut(four));
+                for i in 0..words.len() {
+                    let mut word = simd.splat_u32s(0);
+                    // Little-endian: the last row is the high byte.
+                    for row in rows.iter().rev() {
+                        let (row, _) = R::Simd::as_simd_f32s(row);
+                        // Within ±127 after this, in the low bits.
+                        let shifted = simd.add_f32s(simd.mul_f32s(row[i], inverse[i]), rounding);
+                        let integer = simd.sub_f32s(shifted, rounding);
+                        register_sums[i] = simd.add_f32s(register_sums[i], integer);
+                        let byte = simd.and_u32s(simd.transmute_u32s_f32s(shifted), low_byte);
+                        word = simd.or_u32s(simd.wrapping_dyn_shl_u32s(word, byte_bits), byte);
                     }
+                    words[i] = word;
                 }
             }
             for i in 0..PANEL {
-                start[first + i] = -i32::from(R::ZERO) * sums[i];
+                start[first + i] = -i32::from(R::ZERO) * sums[i] as i32;
             }
         }
     }
