@@ -394,21 +394,15 @@ test("importTraces does not block the event loop", async () => {
 	const ballast = { role: "system", content: "x ".repeat(2 ** 24) };
 	const messages = [ballast, ...conversation("one")];
 	const text = JSON.stringify({ messages });
-	const began = performance.now();
 	let isOver = false;
 	const importing = summaryOf(importTraces(Buffer.from(text), assumed)).finally(
 		() => {
 			isOver = true;
 		},
 	);
-	let longest = 0;
-	for (let last = performance.now(); !isOver; ) {
-		await turn();
-		const now = performance.now();
-		longest = Math.max(longest, now - last);
-		last = now;
-	}
+	let turns = 0;
+	for (; !isOver; turns++) await turn();
 	assert.equal((await importing).join().slice(0, 9), "one");
-	const whole = performance.now() - began;
-	assert.ok(longest < Math.max(25, whole / 3), `${longest} ms of ${whole} ms`);
+	// Each step of the import takes a few.
+	assert.ok(turns > 50, `${turns} turns of the event loop`);
 });

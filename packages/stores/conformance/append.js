@@ -99,6 +99,27 @@ exports.rules = {
 		assert.equal(page.entries.length, 1);
 	},
 
+	async "append keeps embeddings of any length that a model has"(store) {
+		for (const length of [4, 400, 3072, 4096, 8188, 16_384]) {
+			const namespace = `${store.namespace} ${length}`;
+			const [one, other] = [
+				await store.reader(namespace),
+				await store.reader(namespace),
+			];
+			const given = [...adds(3), forget("0"), ...adds(40)].map((entry) =>
+				entry.kind === "add" ? { ...entry, embedding: bytes(length) } : entry,
+			);
+			await one.append(given);
+			await other.read({ limit: 5 });
+			const [, ...expected] = given.map(({ embedding }) => bytesOf(embedding));
+			const found = other.entries.map(({ embedding }) => bytesOf(embedding));
+			assert.deepEqual(found, [
+				null,
+				...expected.map((bytes) => bytes ?? null),
+			]);
+		}
+	},
+
 	async "append returns what others have appended since, then its own"(store) {
 		const [one, other] = [await store.reader(), await store.reader()];
 		const [first, second, third] = [adds(2), adds(3), adds(1)];

@@ -7,8 +7,8 @@ const { EMBEDDING_BYTES, HEADER, add, clear, forget } = require("./store.js");
 const TOLERANCE = 1e-5;
 
 /** Returns the unit vector at an angle to the first axis, in a plane with another axis. */
-function unit(degrees, axis = 1) {
-	const bytes = new Uint8Array(EMBEDDING_BYTES);
+function unit(degrees, axis = 1, length = EMBEDDING_BYTES) {
+	const bytes = new Uint8Array(length);
 	const view = new DataView(bytes.buffer);
 	const angle = (degrees * Math.PI) / 180;
 	view.setFloat32(0, Math.cos(angle), true);
@@ -66,6 +66,19 @@ exports.rules = {
 		assertNearest(d, cosine(120), "b");
 		assertNearest(e, cosine(1), null);
 		assert.equal(e.seq, b.seq + 3n);
+	},
+
+	async "compare takes vectors of any length that a model has"(store) {
+		for (const length of [8, 400, 4096, 16_384]) {
+			const namespace = `${store.namespace} ${length}`;
+			const compare = await compareOf(store, namespace);
+			const of = (degrees) => unit(degrees, 1, length);
+			const found = await compare([
+				...[add("a", of(0)), peek(of(10)), forget("b"), add("b", of(60))],
+			]);
+			assertNearest(found[1], cosine(10), "a");
+			assertNearest(found[3], cosine(60), "a");
+		}
 	},
 
 	async "compare adds nothing for a peek"(store) {

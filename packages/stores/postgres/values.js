@@ -1,10 +1,6 @@
 /** What crosses the wire, in both directions. */
 
-const EMBEDDING_LEN = 384;
-const EMBEDDING_BYTES = 4 * EMBEDDING_LEN;
 const OID_VARCHAR = 1043;
-/** Of an embedding, with a line break after each 76 characters. */
-const LONGEST_BASE64 = 2048 + 26;
 const OID_FLOAT4 = 700;
 
 /**
@@ -23,8 +19,8 @@ function readId(id) {
 	);
 }
 
-/** How many embeddings share a piece of memory, which is garbage as a whole. */
-const SLAB = 64;
+/** Memory for many embeddings, which is garbage as a whole. */
+const SLAB_BYTES = 96 << 10;
 
 /**
  * Returns the types of one query. Clients read values as text, so embeddings come in base64; only they are
@@ -34,52 +30,45 @@ function makeTypes() {
 	let slab = Buffer.alloc(0);
 	let end = 0;
 	function readEmbedding(text) {
-		if (end + EMBEDDING_BYTES > slab.length) {
-			slab = Buffer.allocUnsafeSlow(SLAB * EMBEDDING_BYTES);
+		// With its line breaks it seems to be somewhat longer.
+		const most = Buffer.byteLength(text, "base64");
+		if (end + most > slab.length) {
+			slab = Buffer.allocUnsafeSlow(Math.max(SLAB_BYTES, most));
 			end = 0;
 		}
-		// A damaged one may have any length.
-		if (text.length > LONGEST_BASE64) return Buffer.from(text, "base64");
 		const start = end;
-		end += EMBEDDING_BYTES;
-		const length = slab.write(text, start, EMBEDDING_BYTES, "base64");
-		return slab.subarray(start, start + length);
+		end += slab.write(text, start, "base64");
+		return slab.subarray(start, end);
 	}
 	return {
 		getTypeParser: (oid) => (oid === OID_VARCHAR ? readEmbedding : String),
 	};
 }
 
-function checkEmbedding({ embedding }) {
-	if (embedding.length !== EMBEDDING_BYTES)
-		throw new RangeError(
-			`embedding: expected ${EMBEDDING_BYTES} bytes, got ${embedding.length}`,
-		);
-	return embedding;
-}
-
-/** Columns of entries, and their embeddings one after the other. */
+/** Columns of entries, and their embeddings one after the other, which share one length. */
 function writeEntries(entries) {
+	const added = entries.filter(({ embedding }) => embedding);
+	const embeddings = added.map(({ embedding }) => embedding);
+	if (new Set(embeddings.map(({ length }) => length)).size > 1)
+		throw new RangeError("embeddings of different lengths");
 	return {
 		calls: entries.map(({ call }) => call ?? null),
 		kinds: entries.map(({ kind }) => kind),
 		ids: entries.map(({ id }) => writeId(id)),
-		embeddings: entries
-			.filter(({ embedding }) => embedding)
-			.map(checkEmbedding),
+		embeddings,
 	};
 }
 
 /** Returns embeddings as one `real[]` in PostgreSQL's binary format. */
 function writeReals(embeddings) {
-	const count = embeddings.length * EMBEDDING_LEN;
+	const count = embeddings.reduce((sum, { length }) => sum + length / 4, 0);
 	const array = Buffer.alloc(20 + 8 * count);
 	let end = 0;
 	// Dimensions, no nulls, type, length, index of the first element.
 	for (const field of [1, 0, OID_FLOAT4, count, 1])
 		end = array.writeInt32BE(field, end);
 	for (const embedding of embeddings)
-		for (let i = 0; i < EMBEDDING_BYTES; i += 4) {
+		for (let i = 0; i < embedding.length; i += 4) {
 			end = array.writeInt32BE(4, end);
 			for (let byte = 3; byte >= 0; byte--) array[end++] = embedding[i + byte];
 		}

@@ -36,7 +36,7 @@ CREATE TABLE novelty_log (
 	call TEXT NOT NULL,
 	kind TEXT NOT NULL CHECK (kind IN ('add', 'forget', 'clear')),
 	id BLOB,
-	embedding BLOB CHECK (length(embedding) = 1536),
+	embedding BLOB CHECK (length(embedding) % 4 = 0),
 	at INTEGER NOT NULL,
 	PRIMARY KEY (namespace, seq),
 	UNIQUE (namespace, call)

@@ -27,11 +27,11 @@ function whenUnlocked(stop, run) {
 	}
 }
 
-function answer({ stop, entries, bytes, header, ...options }) {
+function answer({ stop, entries, bytes, lengths, header, ...options }) {
 	const { model, maxElements, ttlMs } = header;
 	const request = {
 		...options,
-		entries: entries && unpackEntries({ entries, bytes }),
+		entries: entries && unpackEntries({ entries, bytes, lengths }),
 		// One form, to compare with what the namespace was created with.
 		header: JSON.stringify({ model, maxElements, ttlMs }),
 	};

@@ -31,13 +31,13 @@ CREATE TABLE kp_novelty_log (
 	kind text NOT NULL,
 	namespace text COLLATE "C" NOT NULL,
 	id text COLLATE "C",
-	-- 384 float32, little-endian; null if it has been forgotten.
+	-- float32, little-endian, as many as the model gives; null if it has been forgotten.
 	embedding bytea,
 	PRIMARY KEY (namespace, seq),
 	UNIQUE (call, namespace)
 );
--- Embeddings do not compress, and belong into the row.
-ALTER TABLE kp_novelty_log ALTER COLUMN embedding SET STORAGE PLAIN;
+-- Embeddings belong into the row, unless one is longer than a page.
+ALTER TABLE kp_novelty_log ALTER COLUMN embedding SET STORAGE MAIN;
 -- An id may be longer than a key of an index.
 CREATE INDEX kp_novelty_log_id ON kp_novelty_log (hashtextextended(id, 0), namespace)
 	WHERE kind = 'add' AND id IS NOT NULL;
@@ -111,6 +111,8 @@ DECLARE
 	v_seq bigint;
 	v_bound double precision;
 	v_after bigint;
+	-- Of each embedding.
+	v_bytes integer := octet_length(p_embeddings) / greatest(cardinality(array_positions(p_kinds, 'add')), 1);
 BEGIN
 	h := kp_novelty_lock_v1(p_namespace, p_model, p_max_elements, p_ttl_ms, 'mirror',
 		p_durable OR p_kinds && '{forget,clear}', p_lock_timeout);
@@ -134,7 +136,7 @@ BEGIN
 	IF cardinality(p_calls) > 0 THEN
 		INSERT INTO kp_novelty_log (namespace, seq, at, call, kind, id, embedding)
 			SELECT p_namespace, v_head + e.n, greatest(h.at, v_now), e.call, e.kind, e.id,
-				CASE WHEN e.kind = 'add' THEN substring(p_embeddings FROM (1536 * e.place - 1535)::integer FOR 1536) END
+				CASE WHEN e.kind = 'add' THEN substring(p_embeddings FROM (v_bytes * (e.place - 1) + 1)::integer FOR v_bytes) END
 			FROM (
 				SELECT u.*, count(*) FILTER (WHERE u.kind = 'add') OVER (ORDER BY u.n ROWS UNBOUNDED PRECEDING) AS place
 				FROM unnest(p_calls, p_kinds, p_ids) WITH ORDINALITY u(call, kind, id, n)

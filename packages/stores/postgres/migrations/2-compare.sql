@@ -9,8 +9,8 @@ BEGIN
 END $$;
 
 -- In place of `embedding`.
-ALTER TABLE kp_novelty_log ADD COLUMN vector vector(384);
-ALTER TABLE kp_novelty_log ALTER COLUMN vector SET STORAGE PLAIN;
+ALTER TABLE kp_novelty_log ADD COLUMN vector vector;
+ALTER TABLE kp_novelty_log ALTER COLUMN vector SET STORAGE MAIN;
 -- Adds before seq window_start have been evicted or have expired; `live` is how many have not, nor been forgotten.
 ALTER TABLE kp_novelty_head ADD COLUMN window_start bigint NOT NULL DEFAULT 1;
 ALTER TABLE kp_novelty_head ADD COLUMN live bigint NOT NULL DEFAULT 0;
@@ -29,8 +29,11 @@ DECLARE
 	v_now bigint := floor(extract(epoch FROM clock_timestamp()) * 1000);
 	v_at bigint;
 	v_repeated boolean;
-	v_vector vector(384);
+	v_vector vector;
 	v_vectors integer := 0;
+	-- Numbers of each vector.
+	v_length integer := cardinality(p_embeddings)
+		/ greatest(cardinality(array_positions(p_kinds, 'add') || array_positions(p_kinds, 'peek')), 1);
 	v_clear integer := 0;
 	v_clear_seq bigint;
 	v_oldest record;
@@ -68,7 +71,7 @@ BEGIN
 			v_repeated := FOUND;
 		END IF;
 		IF p_kinds[i] IN ('add', 'peek') THEN
-			v_vector := p_embeddings[384 * v_vectors + 1 : 384 * v_vectors + 384]::vector(384);
+			v_vector := p_embeddings[v_length * v_vectors + 1 : v_length * (v_vectors + 1)]::vector;
 			v_vectors := v_vectors + 1;
 		END IF;
 		IF NOT v_repeated AND i < v_clear THEN
