@@ -9,7 +9,10 @@ mod tensors;
 mod tests;
 
 use std::{
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
 };
 
@@ -42,7 +45,7 @@ pub(crate) struct NativeModel {
     threads: usize,
     /// Made by the first text that is alone; `None` inside where there is one thread, or the system
     /// gives no more.
-    pool: OnceCell<Option<ThreadPool>>,
+    pool: OnceCell<Option<Mutex<ThreadPool>>>,
 }
 
 impl NativeModel {
@@ -63,11 +66,11 @@ impl NativeModel {
         Ok(Self { arithmetic, threads: threads.min(MOST_THREADS), pool: OnceCell::new() })
     }
 
-    fn pool(&self) -> Option<&ThreadPool> {
+    fn pool(&self) -> Option<&Mutex<ThreadPool>> {
         let make = || {
             let name = |index| format!("kp-text-{index}");
             let pool = ThreadPoolBuilder::new().num_threads(self.threads).thread_name(name);
-            (self.threads > 1).then(|| pool.build().ok()).flatten()
+            (self.threads > 1).then(|| pool.build().ok()).flatten().map(Mutex::new)
         };
         self.pool.get_or_init(make).as_ref()
     }
@@ -87,15 +90,16 @@ impl Backend for NativeModel {
                 Arithmetic::Fast(encoder) => encoder.embed(&pass, ids),
             }
         };
-        match self.pool() {
-            Some(pool) if is_alone => pool.install(|| awake(|| embed(self.threads))),
-            _ => embed(1),
+        let pool = is_alone.then(|| self.pool()).flatten().and_then(|pool| pool.try_lock().ok());
+        match pool {
+            Some(pool) => pool.install(|| awake(|| embed(self.threads))),
+            None => embed(1),
         }
     }
 }
 
 /// Runs `work` on a thread of a pool, while the others look for parts of it without sleeping: waking one
-/// takes longer than many of the parts.
+/// takes longer than many of the parts. One at a time: two would wait for each other's threads.
 fn awake<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     struct Done<'a>(&'a AtomicBool);
     impl Drop for Done<'_> {

@@ -106,6 +106,9 @@ fn run_gives_the_same_bits_beside_other_texts() {
     for model in [model(2), &fast(Machine::detect(), 2)] {
         let alone = bits(&model.run(&ids, true, &never).unwrap());
         assert_eq!(bits(&model.run(&ids, false, &never).unwrap()), alone);
+        // Two that take themselves to be alone: one of them has the threads.
+        let run = || assert_eq!(bits(&model.run(&ids, true, &never).unwrap()), alone);
+        thread::scope(|scope| (0..3).for_each(|_| drop(scope.spawn(run))));
     }
 }
 
@@ -156,7 +159,8 @@ fn run_fails_a_text_when_a_task_panics() {
     for threads in [1, 2] {
         let pass = Pass { threads, cancel: &cancel };
         let run = || pass.run(&Calls(|task| assert_ne!(task, 41)));
-        let failed = if threads > 1 { model(2).pool().unwrap().install(run) } else { run() };
+        let failed =
+            if threads > 1 { model(2).pool().unwrap().lock().unwrap().install(run) } else { run() };
         assert_eq!(failed, Err(EmbedError::Model("a task of its computation panicked".into())));
     }
 }
