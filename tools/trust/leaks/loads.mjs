@@ -1,6 +1,7 @@
 /**
  * What a long-lived process does again and again: `make(scoring)` returns a function that does it `count`
  * times, from the number `from` on. `count` is how often in full, `short` how often in the short mode.
+ * `mostGrowth` is a limit in bytes in place of that of all loads.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
