@@ -47,8 +47,7 @@ function makeTypes() {
 
 /** Columns of entries, and their embeddings one after the other, which share one length. */
 function writeEntries(entries) {
-	const added = entries.filter(({ embedding }) => embedding);
-	const embeddings = added.map(({ embedding }) => embedding);
+	const embeddings = entries.map(({ embedding }) => embedding).filter(Boolean);
 	if (new Set(embeddings.map(({ length }) => length)).size > 1)
 		throw new RangeError("embeddings of different lengths");
 	return {

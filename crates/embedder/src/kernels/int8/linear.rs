@@ -78,19 +78,7 @@ impl Work for Round<'_> {
                 for (to, from) in rotated.as_flattened_mut().iter_mut().zip(weight.as_flattened()) {
                     *to = f32::from(*from);
                 }
-                // Sums of up to 512 integers of 16 bits: exact in float32.
-                let mut half = self.block / 2;
-                while half > 0 {
-                    for pair in rotated.chunks_exact_mut(2 * half) {
-                        let (a, b) = pair.split_at_mut(half);
-                        for k in 0..half {
-                            for i in 0..PANEL {
-                                (a[k][i], b[k][i]) = (a[k][i] + b[k][i], a[k][i] - b[k][i]);
-                            }
-                        }
-                    }
-                    half /= 2;
-                }
+                rotate(rotated);
                 for row in rotated {
                     for (greatest, x) in greatest.iter_mut().zip(row) {
                         let size = x.abs();
@@ -131,6 +119,24 @@ impl Work for Round<'_> {
                 start[first + i] = -i32::from(R::ZERO) * sums[i] as i32;
             }
         }
+    }
+}
+
+/// Rotates each column of a block, a power of two rows, times the root of their number. Sums of up to 512
+/// integers of 16 bits: exact in float32.
+#[inline(always)]
+fn rotate(block: &mut [[f32; PANEL]]) {
+    let mut half = block.len() / 2;
+    while half > 0 {
+        for pair in block.chunks_exact_mut(2 * half) {
+            let (a, b) = pair.split_at_mut(half);
+            for k in 0..half {
+                for i in 0..PANEL {
+                    (a[k][i], b[k][i]) = (a[k][i] + b[k][i], a[k][i] - b[k][i]);
+                }
+            }
+        }
+        half /= 2;
     }
 }
 
