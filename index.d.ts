@@ -6,11 +6,7 @@
  * const type: StepType = "error_recovery";
  * ```
  */
-export type StepType =
-	| "thought"
-	| "tool_call"
-	| "observation"
-	| "error_recovery";
+export type StepType = "thought" | "tool_call" | "observation" | "error_recovery";
 
 /**
  * One step of a trace. Only `type`, `content` and `tool` are read.
@@ -124,14 +120,7 @@ export interface ScoreNovelty {
 	 * {@link ConfigureOptions.embedder}, the store cannot be used, or {@link ScorerOptions.budgetMs}
 	 * was exceeded.
 	 */
-	source:
-		| "cache"
-		| "empty-cache"
-		| "store"
-		| "given"
-		| "no-embedder"
-		| "no-store"
-		| "over-budget";
+	source: "cache" | "empty-cache" | "store" | "given" | "no-embedder" | "no-store" | "over-budget";
 	/** The greatest cosine similarity to an earlier trace, in [-1, 1]; novelty is 0.5 without it. */
 	maxSimilarity: number | null;
 	/** The `id` of that trace, if it has one. */
@@ -257,10 +246,7 @@ export type Traces = Iterable<ReasoningTrace> | AsyncIterable<ReasoningTrace>;
  * ```
  */
 export class ScoringError extends Error {
-	constructor(
-		message: string,
-		options?: { code?: string; path?: string; cause?: unknown },
-	);
+	constructor(message: string, options?: { code?: string; path?: string; cause?: unknown });
 	code: string;
 	/** The field, option or file, if the error is about one. */
 	path?: string;
@@ -334,10 +320,7 @@ export class ImportError extends ScoringError {
  * ```
  */
 export function evaluateValue(trace: ReasoningTrace): Promise<number>;
-export function evaluateValue(
-	trace: ReasoningTrace,
-	options: CallOptions,
-): Promise<number>;
+export function evaluateValue(trace: ReasoningTrace, options: CallOptions): Promise<number>;
 
 /**
  * Returns the score of a trace and how it came about. Otherwise as {@link evaluateValue}.
@@ -348,10 +331,7 @@ export function evaluateValue(
  * ```
  */
 export function explainValue(trace: ReasoningTrace): Promise<ScoreReport>;
-export function explainValue(
-	trace: ReasoningTrace,
-	options: CallOptions,
-): Promise<ScoreReport>;
+export function explainValue(trace: ReasoningTrace, options: CallOptions): Promise<ScoreReport>;
 
 /**
  * Returns the scores of many traces, in order. At most 64 are in flight; an iterable is read as
@@ -368,10 +348,7 @@ export function evaluateValues(
 	traces: Traces,
 	options?: BatchOptions & { errors?: "reject" },
 ): Promise<number[]>;
-export function evaluateValues(
-	traces: Traces,
-	options: BatchOptions,
-): Promise<(number | Error)[]>;
+export function evaluateValues(traces: Traces, options: BatchOptions): Promise<(number | Error)[]>;
 
 /**
  * Returns the score of a trace without adding it to the cache. Otherwise as {@link evaluateValue}.
@@ -382,10 +359,7 @@ export function evaluateValues(
  * ```
  */
 export function peekValue(trace: ReasoningTrace): Promise<number>;
-export function peekValue(
-	trace: ReasoningTrace,
-	options: CallOptions,
-): Promise<number>;
+export function peekValue(trace: ReasoningTrace, options: CallOptions): Promise<number>;
 
 /**
  * Adds a trace to the cache without scoring it, in its turn among the calls.
@@ -398,10 +372,7 @@ export function peekValue(
  * ```
  */
 export function remember(trace: ReasoningTrace): Promise<void>;
-export function remember(
-	trace: ReasoningTrace,
-	options: CallOptions,
-): Promise<void>;
+export function remember(trace: ReasoningTrace, options: CallOptions): Promise<void>;
 
 /**
  * Returns the embedding of a trace or a text: as many numbers as the model gives, 384 of the built-in one, of
@@ -465,8 +436,7 @@ export function clear(): void;
  * const options: ScorerOptions = { threads: 1, budgetMs: 100 };
  * ```
  */
-export interface ScorerOptions<Store = NoveltyLog | undefined>
-	extends ConfigureOptions {
+export interface ScorerOptions<Store = NoveltyLog | undefined> extends ConfigureOptions {
 	/** Weights by domain, added to the protocol's or replacing them; `default` is for all others. */
 	profiles?: Record<string, ScoringWeights>;
 	cache?: Omit<VectorCacheOptions, "dimensions">;
@@ -535,24 +505,12 @@ export class Scorer<Store extends NoveltyLog | undefined = undefined> {
 	/** @throws `"INVALID_OPTION"`. */
 	constructor(options?: ScorerOptions<Store>);
 	evaluateValue(trace: ReasoningTrace, options?: CallOptions): Promise<number>;
-	explainValue(
-		trace: ReasoningTrace,
-		options?: CallOptions,
-	): Promise<ScoreReport>;
-	evaluateValues(
-		traces: Traces,
-		options?: BatchOptions & { errors?: "reject" },
-	): Promise<number[]>;
-	evaluateValues(
-		traces: Traces,
-		options: BatchOptions,
-	): Promise<(number | Error)[]>;
+	explainValue(trace: ReasoningTrace, options?: CallOptions): Promise<ScoreReport>;
+	evaluateValues(traces: Traces, options?: BatchOptions & { errors?: "reject" }): Promise<number[]>;
+	evaluateValues(traces: Traces, options: BatchOptions): Promise<(number | Error)[]>;
 	peekValue(trace: ReasoningTrace, options?: CallOptions): Promise<number>;
 	remember(trace: ReasoningTrace, options?: CallOptions): Promise<void>;
-	embed(
-		traceOrText: ReasoningTrace | string,
-		options?: CallOptions,
-	): Promise<Float32Array>;
+	embed(traceOrText: ReasoningTrace | string, options?: CallOptions): Promise<Float32Array>;
 	/** With a store, in its turn among the calls; rejects with `"STORE_UNAVAILABLE"`. */
 	forget(id: string): Store extends NoveltyLog ? Promise<number> : number;
 	/** With a store, as `forget`. */
@@ -570,10 +528,7 @@ export class Scorer<Store extends NoveltyLog | undefined = undefined> {
 	 * @param snapshot Copied before the function returns.
 	 * @throws Rejects with `"INVALID_SNAPSHOT"`, or as the constructor and `snapshot`.
 	 */
-	static restore(
-		snapshot: Uint8Array,
-		options?: ScorerOptions<undefined>,
-	): Promise<Scorer>;
+	static restore(snapshot: Uint8Array, options?: ScorerOptions<undefined>): Promise<Scorer>;
 	/**
 	 * Writes a snapshot to a file, which is replaced in one step.
 	 * @throws Rejects with `"SNAPSHOT_IO"`, or as `snapshot`.
@@ -583,10 +538,7 @@ export class Scorer<Store extends NoveltyLog | undefined = undefined> {
 	 * Returns a scorer with the cache of a file, as `restore`.
 	 * @throws Rejects with Node.js' own error if the file cannot be read.
 	 */
-	static load(
-		path: string,
-		options?: ScorerOptions<undefined>,
-	): Promise<Scorer>;
+	static load(path: string, options?: ScorerOptions<undefined>): Promise<Scorer>;
 	warmup(options?: CallOptions): Promise<ScoringStatus>;
 	/**
 	 * Closes the scorer: unanswered and later calls reject with `"CLOSED"`, except `snapshot` and
@@ -753,10 +705,7 @@ export interface NoveltyLog {
 	 * follows `after`. Entries before `keepFrom`, a time as {@link LoggedEntry.at}, may be deleted, the
 	 * oldest first, when they are a minute old, but never the newest.
 	 */
-	append(
-		entries: LogEntry[],
-		options: LogOptions & { keepFrom: number | null },
-	): Promise<LogPage>;
+	append(entries: LogEntry[], options: LogOptions & { keepFrom: number | null }): Promise<LogPage>;
 	/** Returns what follows `after`. */
 	read(options: LogOptions): Promise<LogPage>;
 	/** Does all that `append` and `read` do, and compares, for a log that is not mirrored. */
@@ -1015,11 +964,7 @@ export type LogFormat =
  * const data: ImportData = '{"messages":[]}';
  * ```
  */
-export type ImportData =
-	| string
-	| Uint8Array
-	| AsyncIterable<string | Uint8Array>
-	| object;
+export type ImportData = string | Uint8Array | AsyncIterable<string | Uint8Array> | object;
 
 /**
  * A log to import. Its format is found by its content.
@@ -1122,14 +1067,7 @@ export interface Provenance {
 	 * - `"option"`: the option `objective`.
 	 * - `"own"`: the log has traces, which stay as they are.
 	 */
-	objectiveFrom:
-		| "human"
-		| "field"
-		| "name"
-		| "command"
-		| "copied"
-		| "option"
-		| "own";
+	objectiveFrom: "human" | "field" | "name" | "command" | "copied" | "option" | "own";
 	/** A label in the log, how the run ended, `assumeSuccess`, or the option `success`. */
 	successFrom: "label" | "status" | "assumed" | "option" | "own";
 	/** A confidence in the log, the probabilities of tokens, or 0.8 and 0.2. */
@@ -1352,13 +1290,7 @@ export function fromMessages(
 	options?: FromMessagesOptions,
 ): Promise<ReasoningTrace>;
 
-type ScoredFields =
-	| "domain"
-	| "score"
-	| "dimensions"
-	| "noveltySource"
-	| "success"
-	| "confidence";
+type ScoredFields = "domain" | "score" | "dimensions" | "noveltySource" | "success" | "confidence";
 
 /**
  * A scored trace for {@link calibrate}: a {@link ScoreRow}, or what is needed of one.

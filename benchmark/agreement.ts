@@ -54,11 +54,7 @@ export class Agreement {
 	}
 
 	/** Compares the scores of the sides with each other. */
-	compare(
-		name: string,
-		ids: readonly string[],
-		scores: BySide<readonly number[]>,
-	): void {
+	compare(name: string, ids: readonly string[], scores: BySide<readonly number[]>): void {
 		for (const [side, other] of PAIRS) {
 			const ours = scores.get(side);
 			const theirs = scores.get(other);

@@ -31,33 +31,23 @@ const BLOCK = 50;
 
 async function loadBare(side: Side): Promise<Evaluate> {
 	if (isOurs(side)) {
-		const { configure, evaluateValue } = await import(
-			"@knowledgepulse/scoring"
-		);
+		const { configure, evaluateValue } = await import("@knowledgepulse/scoring");
 		configure({ embedder: "off" });
 		// Node prints it, that the model is off; here it is meant to be.
 		process.removeAllListeners("warning");
 		return evaluateValue;
 	}
-	const { evaluateWithoutEmbedder } = await import(
-		"./typescript/evaluate-value.js"
-	);
+	const { evaluateWithoutEmbedder } = await import("./typescript/evaluate-value.js");
 	return async (trace) => evaluateWithoutEmbedder(trace);
 }
 
-async function together(
-	evaluate: Evaluate,
-	traces: readonly ReasoningTrace[],
-): Promise<BareRun> {
+async function together(evaluate: Evaluate, traces: readonly ReasoningTrace[]): Promise<BareRun> {
 	const start = performance.now();
 	const scores = await Promise.all(traces.map(evaluate));
 	return { scores, times: [perTrace(start, traces.length)] };
 }
 
-async function alone(
-	evaluate: Evaluate,
-	traces: readonly ReasoningTrace[],
-): Promise<BareRun> {
+async function alone(evaluate: Evaluate, traces: readonly ReasoningTrace[]): Promise<BareRun> {
 	const run: BareRun = { scores: [], times: [] };
 	for (const trace of traces) {
 		const start = performance.now();
@@ -67,10 +57,7 @@ async function alone(
 	return run;
 }
 
-async function calls(
-	evaluate: Evaluate,
-	traces: readonly ReasoningTrace[],
-): Promise<BareRun> {
+async function calls(evaluate: Evaluate, traces: readonly ReasoningTrace[]): Promise<BareRun> {
 	const run: BareRun = { scores: [], times: [] };
 	for (let first = 0; first < traces.length; first += BLOCK) {
 		const block = traces.slice(first, first + BLOCK);

@@ -1,12 +1,6 @@
 /** A process that scores batches when asked to, until its parent is gone: node batch-process.js SIDE. */
 
-import {
-	AGAIN_CASE,
-	FULL_CACHE_CASE,
-	type Source,
-	sourceOf,
-	take,
-} from "./cases.js";
+import { AGAIN_CASE, FULL_CACHE_CASE, type Source, sourceOf, take } from "./cases.js";
 import { generateVectors } from "./generate.js";
 import { type Batch, scoreAgain, scoreMany } from "./score-many.js";
 import { assertModel, loadScorer, type Side } from "./sides.js";

@@ -1,13 +1,7 @@
 /** A process in which the vector stores take turns: node cache-process.js SIDE VECTORS SEARCHES. */
 
 import { generateVectors } from "./generate.js";
-import {
-	BOUNDED,
-	emptyStores,
-	STORES,
-	type Store,
-	type StoreName,
-} from "./stores.js";
+import { BOUNDED, emptyStores, STORES, type Store, type StoreName } from "./stores.js";
 
 /** What one store did; times in microseconds. */
 export interface StoreRun {
@@ -46,11 +40,7 @@ async function search(
 	}
 }
 
-function add(
-	store: Store,
-	vectors: readonly Float32Array[],
-	run: StoreRun,
-): void {
+function add(store: Store, vectors: readonly Float32Array[], run: StoreRun): void {
 	for (let first = 0; first < vectors.length; first += BLOCK) {
 		const block = vectors.slice(first, first + BLOCK);
 		const start = performance.now();

@@ -51,18 +51,14 @@ const ways = {
 // Node.js prints it, that the model is off; here it is meant to be.
 process.removeAllListeners("warning");
 const require = createRequire(import.meta.url);
-const sides = ["..", ...process.argv.slice(2).map((path) => resolve(path))].map(
-	(path) => {
-		const { Scorer } = require(path);
-		const scorer = new Scorer({ embedder: "off" });
-		return (trace) => scorer.evaluateValue(trace);
-	},
-);
+const sides = ["..", ...process.argv.slice(2).map((path) => resolve(path))].map((path) => {
+	const { Scorer } = require(path);
+	const scorer = new Scorer({ embedder: "off" });
+	return (trace) => scorer.evaluateValue(trace);
+});
 
 for (const [size, shape] of Object.entries(SIZES)) {
-	const traces = Array.from({ length: COUNT }, (_, seed) =>
-		generateTrace(seed, shape),
-	);
+	const traces = Array.from({ length: COUNT }, (_, seed) => generateTrace(seed, shape));
 	for (const [way, run] of Object.entries(ways)) {
 		const times = sides.map(() => []);
 		let expected;

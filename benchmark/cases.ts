@@ -1,13 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type { ReasoningTrace } from "@knowledgepulse/scoring";
-import {
-	generateLongTrace,
-	generateText,
-	generateTrace,
-	mark,
-	type Size,
-} from "./generate.js";
+import { generateLongTrace, generateText, generateTrace, mark, type Size } from "./generate.js";
 import { TRACES_FOLDER } from "./paths.js";
 
 /** The recorded runs, each in a file of its own. */
@@ -74,16 +68,11 @@ export function sourceOf(name: string): Source {
 		return (number) => generateTrace(first + number, size);
 	}
 	const traces = fileOf(name);
-	return (number) =>
-		mark(traces[number % traces.length] as ReasoningTrace, number);
+	return (number) => mark(traces[number % traces.length] as ReasoningTrace, number);
 }
 
 /** Consecutive traces of a source. */
-export function take(
-	source: Source,
-	first: number,
-	count: number,
-): ReasoningTrace[] {
+export function take(source: Source, first: number, count: number): ReasoningTrace[] {
 	return Array.from({ length: count }, (_, index) => source(first + index));
 }
 
@@ -99,8 +88,6 @@ export function fileOf(name: string): ReasoningTrace[] {
 export function goldenScores(name: string): Map<string, number> | undefined {
 	const file = path.join(TRACES_FOLDER, "golden", `${name}.json`);
 	if (!existsSync(file)) return undefined;
-	const entries: { id: string; score: number }[] = JSON.parse(
-		readFileSync(file, "utf8"),
-	);
+	const entries: { id: string; score: number }[] = JSON.parse(readFileSync(file, "utf8"));
 	return new Map(entries.map(({ id, score }) => [id, score]));
 }

@@ -93,12 +93,7 @@ function curves(
 	title: string,
 	names: Readonly<Record<string, string>>,
 	rows: readonly Row[],
-	{
-		metric,
-		cases,
-		x,
-		y,
-	}: Record<"metric" | "x" | "y", string> & { cases: RegExp },
+	{ metric, cases, x, y }: Record<"metric" | "x" | "y", string> & { cases: RegExp },
 ): EChartsOption | undefined {
 	const points = rows
 		.filter((row) => row.metric === metric && cases.test(row.case))
@@ -109,9 +104,7 @@ function curves(
 		.sort((a, b) => a.size - b.size);
 	if (points.length < 2) return undefined;
 	const sizes = points.map(({ size }) => size);
-	const measured = keysOf(names).filter((key) =>
-		points.some(({ values }) => values[key]),
-	);
+	const measured = keysOf(names).filter((key) => points.some(({ values }) => values[key]));
 	return {
 		title: titleOf(title),
 		legend: {

@@ -26,9 +26,7 @@ const PACKAGES = ["@huggingface/transformers", "@orama/orama", "usearch"];
 /** Describes this machine; the version of our ONNX Runtime is known to who has loaded it. */
 export function describeEnvironment(sides: readonly Side[]): Environment {
 	const onnxRuntime = { ours: "unknown", typescript: runtimeOf(ROOT) };
-	const packages = Object.fromEntries(
-		PACKAGES.map((name) => [name, versionOf(name)]),
-	);
+	const packages = Object.fromEntries(PACKAGES.map((name) => [name, versionOf(name)]));
 	if (sides.includes("transformers4")) {
 		const [name = ""] = PACKAGES;
 		packages[`${name} of ts 4`] = versionOf(name, TRANSFORMERS_4);

@@ -7,9 +7,7 @@ import { evaluateValue } from "./typescript/evaluate-value.js";
 const EXAMPLES = join(__dirname, "../../examples/traces.mjs");
 
 async function main(): Promise<void> {
-	const { traces }: { traces: ReasoningTrace[] } = await import(
-		pathToFileURL(EXAMPLES).href
-	);
+	const { traces }: { traces: ReasoningTrace[] } = await import(pathToFileURL(EXAMPLES).href);
 	const scores: number[] = [];
 	for (const trace of traces) scores.push(await evaluateValue(trace));
 	console.log(JSON.stringify(scores, null, "\t"));

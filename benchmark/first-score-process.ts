@@ -43,9 +43,7 @@ async function main(): Promise<void> {
 	const side = process.argv[2] as Side;
 	const warm = process.argv[3] === "warm";
 	const [, importTime] = await timed<unknown>(() =>
-		isOurs(side)
-			? import("@knowledgepulse/scoring")
-			: import("./typescript/evaluate-value.js"),
+		isOurs(side) ? import("@knowledgepulse/scoring") : import("./typescript/evaluate-value.js"),
 	);
 	const scorer = await loadScorer(side);
 	let libraryImportTime: number | null = null;

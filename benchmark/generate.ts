@@ -1,7 +1,4 @@
-import type {
-	ReasoningTrace,
-	ReasoningTraceStep,
-} from "@knowledgepulse/scoring";
+import type { ReasoningTrace, ReasoningTraceStep } from "@knowledgepulse/scoring";
 
 /** Each is one token of the model, so the number of words sets the number of tokens. */
 const WORDS =
@@ -22,13 +19,7 @@ export const DIMENSIONS = 384;
 
 const VOCABULARY = WORDS.split(" ");
 const STEP_TYPES = ["thought", "tool_call", "observation", "tool_call"];
-const TOOLS = [
-	"search",
-	"read_file",
-	"run_tests",
-	"database_query",
-	"calculator",
-];
+const TOOLS = ["search", "read_file", "run_tests", "database_query", "calculator"];
 const DOMAINS = ["code", "finance", "medical", "customer_service", "research"];
 
 /** How large a generated trace is. */
@@ -86,10 +77,7 @@ export function mark(trace: ReasoningTrace, number: number): ReasoningTrace {
 }
 
 /** A trace whose text is far larger than what the model sees of it. */
-export function generateLongTrace(
-	number: number,
-	content: string,
-): ReasoningTrace {
+export function generateLongTrace(number: number, content: string): ReasoningTrace {
 	const trace = generateTrace(number, { words: 30, steps: 2 });
 	const long = { type: "observation", content };
 	return mark({ ...trace, steps: [...trace.steps, long] }, number);
@@ -108,10 +96,7 @@ export function generateText(bytes: number): string {
 }
 
 /** Unit vectors in random directions, one by one: what a full cache looks like. */
-export function* generateVectors(
-	count: number,
-	seed = 384,
-): Generator<Float32Array> {
+export function* generateVectors(count: number, seed = 384): Generator<Float32Array> {
 	const random = generator(seed);
 	for (let number = 0; number < count; number++) {
 		const vector = new Float32Array(DIMENSIONS);

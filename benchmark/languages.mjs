@@ -18,9 +18,7 @@ for (const [language, texts] of Object.entries(sentences)) {
 	const vectors = [];
 	for (const text of texts) vectors.push(await scorer.embed(text));
 	const similarities = vectors.flatMap((a, at) =>
-		vectors
-			.slice(at + 1)
-			.map((b) => dot(a, b) / Math.hypot(...a) / Math.hypot(...b)),
+		vectors.slice(at + 1).map((b) => dot(a, b) / Math.hypot(...a) / Math.hypot(...b)),
 	);
 	const sum = similarities.reduce((total, x) => total + x, 0);
 	console.log(language, (sum / similarities.length).toFixed(2));

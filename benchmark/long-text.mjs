@@ -71,9 +71,7 @@ for (const file of files) {
 			for (const longText of Object.keys(found))
 				found[longText].push(await similarity(longText, pair));
 		}
-		const [seen, all] = Object.values(found).map((all) =>
-			median(all).toFixed(4),
-		);
+		const [seen, all] = Object.values(found).map((all) => median(all).toFixed(4));
 		console.log(`  ${kind}: similarity ${seen} by the window, ${all} by all`);
 	}
 }

@@ -16,13 +16,8 @@ const SIDES: readonly Side[] = ["exact", "typescript"];
 const WARM_UP = 1;
 
 /** Measures calls, round trips and many at once, for traces of two sizes. */
-export async function measureBare(
-	plan: BarePlan,
-	agreement: Agreement,
-): Promise<Row[]> {
-	const children = new Map(
-		SIDES.map((side) => [side, new Child("bare-process.js", side)]),
-	);
+export async function measureBare(plan: BarePlan, agreement: Agreement): Promise<Row[]> {
+	const children = new Map(SIDES.map((side) => [side, new Child("bare-process.js", side)]));
 	const ask = (side: Side, request: BareRequest) =>
 		(children.get(side) as Child).ask<BareRun>(request);
 	const rows: Row[] = [];
@@ -59,9 +54,7 @@ async function measureOne(
 			rounds,
 			(side, round) => ask(side, { name, first: firstOf(round), count, way }),
 			(results, round) => {
-				const ids = take(source, firstOf(round), count).map(
-					(trace) => trace.id ?? "",
-				);
+				const ids = take(source, firstOf(round), count).map((trace) => trace.id ?? "");
 				const scores = [results.get("exact"), results.get("typescript")].map(
 					(run) => run?.scores ?? [],
 				);
@@ -69,9 +62,7 @@ async function measureOne(
 				agreement.check(what, ids, scores[0] ?? [], scores[1] ?? [], 0);
 			},
 		);
-		const warm = new Map(
-			[...runs].map(([side, all]) => [side, all.slice(WARM_UP)]),
-		);
+		const warm = new Map([...runs].map(([side, all]) => [side, all.slice(WARM_UP)]));
 		return collect(warm, (run) => run.times.map(value));
 	}
 

@@ -18,10 +18,7 @@ export function vectorsCase(count: number): string {
 }
 
 /** Measures searching and adding, and checks what was found. */
-export async function measureCache(
-	plan: CachePlan,
-	agreement: Agreement,
-): Promise<Row[]> {
+export async function measureCache(plan: CachePlan, agreement: Agreement): Promise<Row[]> {
 	const { vectors, searches } = plan;
 	const name = vectorsCase(vectors);
 	const args = [vectors, searches].map(String);
@@ -48,10 +45,7 @@ function check(name: string, run: CacheRun, agreement: Agreement): void {
 	}
 }
 
-function by(
-	run: CacheRun,
-	values: (store: StoreRun) => number[],
-): Map<StoreName, number[]> {
+function by(run: CacheRun, values: (store: StoreRun) => number[]): Map<StoreName, number[]> {
 	const stores = STORES.flatMap((name) => {
 		const store = run[name];
 		return store ? [[name, values(store)] as const] : [];

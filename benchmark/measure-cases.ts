@@ -24,9 +24,7 @@ export class Contest {
 		private readonly sides: readonly Side[],
 		private readonly agreement: Agreement,
 	) {
-		this.children = new Map(
-			sides.map((side) => [side, new Child("batch-process.js", side)]),
-		);
+		this.children = new Map(sides.map((side) => [side, new Child("batch-process.js", side)]));
 	}
 
 	/** Measures one case, and checks every score on the way. */
@@ -102,11 +100,7 @@ function idOf(trace: { id?: string }): string {
 	return trace.id ?? "a trace without id";
 }
 
-function throughput(
-	name: string,
-	inFlight: number,
-	batches: BySide<Batch[]>,
-): Row {
+function throughput(name: string, inFlight: number, batches: BySide<Batch[]>): Row {
 	return medianRow(
 		name,
 		`traces/s, ${inFlight} in flight (+)`,

@@ -43,18 +43,12 @@ export async function measureFirstScore(
 		medianRow(
 			EXAMPLE,
 			metric,
-			collect(starts, (start) =>
-				[value(start)].filter((time) => time !== null),
-			),
+			collect(starts, (start) => [value(start)].filter((time) => time !== null)),
 		);
 	const rows = [
 		medians("first score after start, ms", cold, (start) => start.sinceStart),
 		medians("import, ms", cold, (start) => start.importTime),
-		medians(
-			"import transformers.js, ms",
-			warm,
-			(start) => start.libraryImportTime,
-		),
+		medians("import transformers.js, ms", warm, (start) => start.libraryImportTime),
 		medians("warm-up, ms", warm, (start) => start.warmUpTime),
 		medians("first score after warm-up, ms", warm, (start) =>
 			start.warmUpTime === null ? null : start.scoreTime,
@@ -67,14 +61,9 @@ export async function measureFirstScore(
 async function start(side: Side, args: readonly string[]): Promise<Start> {
 	const before = performance.now();
 	let sinceStart = Number.NaN;
-	const first = await runOnce<FirstScore>(
-		"first-score-process.js",
-		side,
-		args,
-		() => {
-			sinceStart = performance.now() - before;
-		},
-	);
+	const first = await runOnce<FirstScore>("first-score-process.js", side, args, () => {
+		sinceStart = performance.now() - before;
+	});
 	return { ...first, sinceStart };
 }
 

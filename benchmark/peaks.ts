@@ -40,30 +40,21 @@ export function measurePeaks(): Peaks | undefined {
 			share(name, "GMAC/s, 1 core (+)", Number(rate), one),
 		),
 		products: all,
-		reading: new Map(
-			Array.from(rates, ([, size, rate]) => [Number(size), Number(rate)]),
-		),
+		reading: new Map(Array.from(rates, ([, size, rate]) => [Number(size), Number(rate)])),
 	};
 }
 
 function cargoBench(crate: string, name: string, ...args: string[]) {
 	const { status, stdout } = spawnSync(
 		"cargo",
-		[
-			...["bench", "--package", `knowledgepulse-${crate}`],
-			...["--bench", name, "--", ...args],
-		],
+		[...["bench", "--package", `knowledgepulse-${crate}`], ...["--bench", name, "--", ...args]],
 		{ cwd: ROOT, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] },
 	);
 	return status === 0 ? stdout : undefined;
 }
 
 /** The shares of the kernels, of whole texts in the fast precision, and of searches. */
-export function sharesOf(
-	peaks: Peaks,
-	rows: readonly Row[],
-	stores: readonly Row[],
-): Row[] {
+export function sharesOf(peaks: Peaks, rows: readonly Row[], stores: readonly Row[]): Row[] {
 	const shares = [...peaks.kernels];
 	for (const tokens of [20, 128, 512]) {
 		const name = `${tokens} tokens`;

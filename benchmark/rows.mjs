@@ -4,14 +4,7 @@
  *
  * Makes a file of traces with two to five steps, 500 to 900 bytes each, unless one is named.
  */
-import {
-	closeSync,
-	mkdtempSync,
-	openSync,
-	rmSync,
-	statSync,
-	writeSync,
-} from "node:fs";
+import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";

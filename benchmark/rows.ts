@@ -14,11 +14,7 @@ export interface Row {
 }
 
 /** The row of a case with a metric. */
-export function find(
-	rows: readonly Row[],
-	name: string,
-	metric: string,
-): Row | undefined {
+export function find(rows: readonly Row[], name: string, metric: string): Row | undefined {
 	return rows.find((row) => row.case === name && row.metric === metric);
 }
 
@@ -47,8 +43,7 @@ export function row(
 ): Row {
 	const ratios: Record<string, number> = {};
 	for (const [first, second] of pairs) {
-		const ratio =
-			(values.get(first) ?? Number.NaN) / (values.get(second) ?? Number.NaN);
+		const ratio = (values.get(first) ?? Number.NaN) / (values.get(second) ?? Number.NaN);
 		if (!Number.isNaN(ratio)) ratios[`${first}/${second}`] = ratio;
 	}
 	return { case: name, metric, values: Object.fromEntries(values), ratios };
@@ -69,9 +64,6 @@ export function medianRow(
 }
 
 /** Of everything that each side did, the numbers that `values` finds, in one list. */
-export function collect<T>(
-	done: BySide<readonly T[]>,
-	values: (item: T) => readonly number[],
-) {
+export function collect<T>(done: BySide<readonly T[]>, values: (item: T) => readonly number[]) {
 	return mapValues(done, (items) => items.flatMap(values));
 }

@@ -135,10 +135,7 @@ async function main(): Promise<void> {
 	const environment = describeEnvironment(sides);
 	say("peaks");
 	const peaks = measurePeaks();
-	if (!peaks)
-		missing.push(
-			"cargo bench failed or is missing: shares of peak are left out.",
-		);
+	if (!peaks) missing.push("cargo bench failed or is missing: shares of peak are left out.");
 	for (const sentence of missing) console.error(`benchmark: ${sentence}`);
 	const plan = quick ? QUICK : FULL;
 	const measured = await measure(plan, sides, agreement, peaks, environment);

@@ -11,10 +11,7 @@ import os from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import {
-	missing,
-	startPostgres,
-} from "../packages/stores/__test__/support/postgres.mjs";
+import { missing, startPostgres } from "../packages/stores/__test__/support/postgres.mjs";
 import { median } from "./lib.mjs";
 import { ALONE, openLog, placesIn } from "./shared-novelty/logs.mjs";
 
@@ -80,16 +77,13 @@ function quantile(numbers, share) {
 }
 
 const digits = (number) => (Math.abs(number) < 10 ? 2 : 0);
-const show = (number) =>
-	number === undefined ? "" : number.toFixed(digits(number));
+const show = (number) => (number === undefined ? "" : number.toFixed(digits(number)));
 const thousands = (number) => Math.round(number).toLocaleString("en");
 const row = (cells) => `| ${cells.join(" | ")} |`;
 
 function table(title, head, rows) {
 	console.log(`\n### ${title}\n`);
-	console.log(
-		[row(head), row(head.map(() => "---")), ...rows.map(row)].join("\n"),
-	);
+	console.log([row(head), row(head.map(() => "---")), ...rows.map(row)].join("\n"));
 }
 
 /** The share of the cores that is busy while this script waits: what other programs use. */
@@ -118,9 +112,7 @@ async function makePlaces(server, folder) {
 	return {
 		places: { [ALONE]: undefined, ...logs },
 		sizes: async () => ({
-			PostgreSQL: Number(
-				(await server.query(relation, [], { database }))[0].size,
-			),
+			PostgreSQL: Number((await server.query(relation, [], { database }))[0].size),
 			SQLite: statSync(path).size,
 		}),
 	};
@@ -148,18 +140,14 @@ async function latency({ places }) {
 				};
 				ofRound[name] = { ...shares, loop };
 			}
-			if (round >= 0)
-				found.set(inFlight, [...(found.get(inFlight) ?? []), ofRound]);
+			if (round >= 0) found.set(inFlight, [...(found.get(inFlight) ?? []), ofRound]);
 		}
 	await one.stop();
 	const rows = [...found].flatMap(([inFlight, rounds]) =>
 		names.map((name) => {
-			const middle = (of) =>
-				median(rounds.map((round) => of(round[name], round)));
+			const middle = (of) => median(rounds.map((round) => of(round[name], round)));
 			const added = (share) =>
-				name === ALONE
-					? ""
-					: `+${show(middle((own, round) => own[share] - round[ALONE][share]))}`;
+				name === ALONE ? "" : `+${show(middle((own, round) => own[share] - round[ALONE][share]))}`;
 			return [
 				...[inFlight, name],
 				show(middle(({ p50 }) => p50)),
@@ -172,16 +160,7 @@ async function latency({ places }) {
 	);
 	table(
 		`Milliseconds of a call, medians of ${ROUNDS} rounds of ${CALLS}`,
-		[
-			"in flight",
-			"",
-			"p50",
-			"p99",
-			"added p50",
-			"added p99",
-			"loop p99",
-			"loop max",
-		],
+		["in flight", "", "p50", "p99", "added p50", "added p99", "loop p99", "loop max"],
 		rows,
 	);
 }
@@ -197,9 +176,7 @@ async function throughput({ places }) {
 				...{ name, place: places[name], namespace: "throughput" },
 			});
 	}
-	const found = Object.fromEntries(
-		names.map((name) => [name, PROCESSES.map(() => [])]),
-	);
+	const found = Object.fromEntries(names.map((name) => [name, PROCESSES.map(() => [])]));
 	for (let round = -1; round < ROUNDS; round++)
 		for (const [index, count] of PROCESSES.entries())
 			for (const name of turned(names, round + 1)) {
@@ -211,20 +188,13 @@ async function throughput({ places }) {
 				);
 				const began = Math.min(...results.map((result) => result.began));
 				const ended = Math.max(...results.map((result) => result.ended));
-				if (round >= 0)
-					found[name][index].push((1000 * calls * count) / (ended - began));
+				if (round >= 0) found[name][index].push((1000 * calls * count) / (ended - began));
 			}
 	await Promise.all(all.map((one) => one.stop()));
 	table(
 		`Scores a second of all processes together, 32 in flight in each, medians of ${ROUNDS} rounds`,
-		[
-			"",
-			...PROCESSES.map((count) => `${count} process${count > 1 ? "es" : ""}`),
-		],
-		names.map((name) => [
-			name,
-			...found[name].map((rates) => thousands(median(rates))),
-		]),
+		["", ...PROCESSES.map((count) => `${count} process${count > 1 ? "es" : ""}`)],
+		names.map((name) => [name, ...found[name].map((rates) => thousands(median(rates)))]),
 	);
 }
 
@@ -278,8 +248,7 @@ async function start({ places, sizes }) {
 				...{ place: places[name], namespace, cache },
 			});
 			await one.stop();
-			if (result.seq !== ROWS)
-				throw new Error(`${name}: ${result.seq} of ${ROWS} entries`);
+			if (result.seq !== ROWS) throw new Error(`${name}: ${result.seq} of ${ROWS} entries`);
 			found[name].push(result);
 		}
 	table(
@@ -315,9 +284,7 @@ if (missing) throw new Error(missing);
 const folder = mkdtempSync(join(os.tmpdir(), "kp-benchmark-"));
 const server = await startPostgres({ version: 18 });
 try {
-	const [{ server_version: version }] = await server.query(
-		"SHOW server_version",
-	);
+	const [{ server_version: version }] = await server.query("SHOW server_version");
 	const { model } = os.cpus()[0];
 	console.log(
 		`${os.availableParallelism()} cores of ${model}, Node.js ${process.version}, PostgreSQL ${version} on a socket`,

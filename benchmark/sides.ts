@@ -10,13 +10,7 @@ import { Q8_MODEL, TRANSFORMERS_4 } from "./paths.js";
  */
 export type Side = (typeof SIDES)[number];
 
-export const SIDES = [
-	"exact",
-	"fast",
-	"typescript",
-	"q8",
-	"transformers4",
-] as const;
+export const SIDES = ["exact", "fast", "typescript", "q8", "transformers4"] as const;
 
 /** Something for each side that takes part. */
 export type BySide<T> = ReadonlyMap<Side, T>;
@@ -77,11 +71,8 @@ export async function availableSides(): Promise<{
 		reasons.q8 = "There is no quantised model: TypeScript with q8 is left out.";
 	}
 	// npm writes this file last.
-	if (
-		!existsSync(path.join(TRANSFORMERS_4, "node_modules/.package-lock.json"))
-	) {
-		reasons.transformers4 =
-			"transformers.js 4 is not installed: it is left out.";
+	if (!existsSync(path.join(TRANSFORMERS_4, "node_modules/.package-lock.json"))) {
+		reasons.transformers4 = "transformers.js 4 is not installed: it is left out.";
 	}
 	const { configure } = await import("@knowledgepulse/scoring");
 	try {
@@ -101,7 +92,5 @@ export function mapValues<T, U>(
 	values: BySide<T>,
 	change: (value: T, side: Side) => U,
 ): Map<Side, U> {
-	return new Map(
-		[...values].map(([side, value]) => [side, change(value, side)]),
-	);
+	return new Map([...values].map(([side, value]) => [side, change(value, side)]));
 }

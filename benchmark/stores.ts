@@ -7,12 +7,7 @@ import { VectorCache as LinearScan } from "./typescript/vector-cache.js";
 /** Ours, the plain loops of the TypeScript way, and two from npm. */
 export type StoreName = "ours" | "typescript" | "orama" | "usearch";
 
-export const STORES: readonly StoreName[] = [
-	"ours",
-	"typescript",
-	"orama",
-	"usearch",
-];
+export const STORES: readonly StoreName[] = ["ours", "typescript", "orama", "usearch"];
 
 export interface Store {
 	/** Adds a vector. */

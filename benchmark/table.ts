@@ -1,10 +1,4 @@
-import {
-	type Pairs,
-	type Row,
-	SHARE_PAIRS,
-	SIDE_PAIRS,
-	STORE_PAIRS,
-} from "./rows.js";
+import { type Pairs, type Row, SHARE_PAIRS, SIDE_PAIRS, STORE_PAIRS } from "./rows.js";
 
 /** Which values and ratios a table shows, and under which names. */
 export interface Columns {

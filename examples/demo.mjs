@@ -28,9 +28,7 @@ const row = (cells) =>
 	cells
 		.map((cell, index) => {
 			const width = COLUMNS[index][1];
-			return width < 0
-				? String(cell).padEnd(-width)
-				: String(cell).padStart(width);
+			return width < 0 ? String(cell).padEnd(-width) : String(cell).padStart(width);
 		})
 		.join(" ")
 		.trimEnd();
@@ -43,20 +41,16 @@ const elapsed = performance.now() - began;
 console.log(`${row(COLUMNS.map(([name]) => name))}\n`);
 reports.forEach((report, index) => {
 	const { metadata, outcome, steps } = traces[index];
-	const { complexity, novelty, toolDiversity, outcomeConfidence } =
-		report.dimensions;
+	const { complexity, novelty, toolDiversity, outcomeConfidence } = report.dimensions;
 	const overrides = report.overrides.map(
-		({ name, before, after }) =>
-			`${name} (${before.toFixed(2)} to ${after.toFixed(2)})`,
+		({ name, before, after }) => `${name} (${before.toFixed(2)} to ${after.toFixed(2)})`,
 	);
 	console.log(
 		row([
 			outcome.result_summary,
 			metadata.task_domain,
 			steps.length,
-			...[complexity, novelty, toolDiversity, outcomeConfidence].map((value) =>
-				value.toFixed(3),
-			),
+			...[complexity, novelty, toolDiversity, outcomeConfidence].map((value) => value.toFixed(3)),
 			report.score.toFixed(4),
 			overrides.join(", "),
 		]),
@@ -65,9 +59,7 @@ reports.forEach((report, index) => {
 
 // A trace to which two overrides apply.
 const index = reports.findIndex(({ overrides }) => overrides.length > 1);
-console.log(
-	`\n${explanation(traces[index].outcome.result_summary, reports[index])}`,
-);
+console.log(`\n${explanation(traces[index].outcome.result_summary, reports[index])}`);
 
 const { embedder, threads } = status();
 console.log(`

@@ -24,8 +24,7 @@ function noveltyInWords({ source, maxSimilarity, nearest, reason }) {
 
 /** Returns the text, of several lines. */
 export function explanation(title, report) {
-	const { dimensions, weights, profile, overrides, novelty, text, times } =
-		report;
+	const { dimensions, weights, profile, overrides, novelty, text, times } = report;
 	let sum = 0;
 	const lines = [
 		`"${title}" scores ${report.score.toFixed(4)}, with the weights for ${profile}:`,

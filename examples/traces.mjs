@@ -5,13 +5,7 @@ const observed = (content) => ({ type: "observation", content });
 const recovered = (content) => ({ type: "error_recovery", content });
 const called = (name, input) => ({ type: "tool_call", tool: { name }, input });
 
-const trace = (
-	title,
-	domain,
-	objective,
-	steps,
-	{ success = true, confidence },
-) => ({
+const trace = (title, domain, objective, steps, { success = true, confidence }) => ({
 	"@context": "https://openknowledgepulse.org/schema/v1",
 	"@type": "ReasoningTrace",
 	id: `kp:trace:demo-${title.replaceAll(" ", "-")}`,
@@ -29,13 +23,9 @@ const trace = (
 });
 
 const flakyTest = [
-	thought(
-		"The suite fails about once in twenty runs, always in the scheduler tests.",
-	),
+	thought("The suite fails about once in twenty runs, always in the scheduler tests."),
 	called("test_runner", { repeat: 50 }),
-	observed(
-		"3 of 50 runs failed: expected the second job to start after the first.",
-	),
+	observed("3 of 50 runs failed: expected the second job to start after the first."),
 	called("code_search", { query: "setTimeout" }),
 	observed("The test waits 10 ms of real time for the first job."),
 	called("editor", { file: "scheduler.test.ts" }),
@@ -46,25 +36,12 @@ const flakyTest = [
 
 /** The steps of a long run. */
 function longMigration() {
-	const tables = [
-		"users",
-		"orders",
-		"invoices",
-		"refunds",
-		"sessions",
-		"audit",
-	];
-	const steps = [
-		thought(
-			"Move every table to 64-bit keys without downtime, smallest first.",
-		),
-	];
+	const tables = ["users", "orders", "invoices", "refunds", "sessions", "audit"];
+	const steps = [thought("Move every table to 64-bit keys without downtime, smallest first.")];
 	for (const table of tables) {
 		steps.push(called("psql", { statement: `copy of ${table}` }));
 		steps.push(
-			observed(
-				`Copied ${table} in batches of 10,000 rows; replication lag stayed below a second.`,
-			),
+			observed(`Copied ${table} in batches of 10,000 rows; replication lag stayed below a second.`),
 		);
 		steps.push(called("checksum", { table }));
 		steps.push(
@@ -72,17 +49,11 @@ function longMigration() {
 				? recovered(
 						`Checksum of ${table} differs: rows written during the copy. Replayed the change log and compared again.`,
 					)
-				: observed(
-						`Checksums of ${table} agree between the old and the new table.`,
-					),
+				: observed(`Checksums of ${table} agree between the old and the new table.`),
 		);
 	}
 	steps.push(called("deploy", { step: "switch" }));
-	steps.push(
-		observed(
-			"Switched reads and writes over within one transaction per table.",
-		),
-	);
+	steps.push(observed("Switched reads and writes over within one transaction per table."));
 	return steps;
 }
 
@@ -94,20 +65,12 @@ export const traces = [
 		flakyTest,
 		{ confidence: 0.93 },
 	),
-	trace(
-		"same run again",
-		"code",
-		"Find out why the scheduler tests fail now and then",
-		flakyTest,
-		{ confidence: 0.93 },
-	),
-	trace(
-		"long migration",
-		"code",
-		"Migrate the shop database to 64-bit keys",
-		longMigration(),
-		{ confidence: 0.88 },
-	),
+	trace("same run again", "code", "Find out why the scheduler tests fail now and then", flakyTest, {
+		confidence: 0.93,
+	}),
+	trace("long migration", "code", "Migrate the shop database to 64-bit keys", longMigration(), {
+		confidence: 0.88,
+	}),
 	trace(
 		"quarterly margin",
 		"finance",
@@ -127,13 +90,9 @@ export const traces = [
 		"Hedge the dollar exposure of next year's orders",
 		[
 			called("exposure_report"),
-			observed(
-				"Net exposure is 2.1 million dollars, due between March and June.",
-			),
+			observed("Net exposure is 2.1 million dollars, due between March and June."),
 			called("exposure_report"),
-			observed(
-				"The feed of forward rates is three days old; no quote can be trusted.",
-			),
+			observed("The feed of forward rates is three days old; no quote can be trusted."),
 		],
 		{ success: false, confidence: 0.35 },
 	),
@@ -142,17 +101,13 @@ export const traces = [
 		"medical",
 		"Check a patient's new prescription against the medication plan",
 		[
-			thought(
-				"Clarithromycin is new; the plan lists simvastatin, ramipril and metformin.",
-			),
+			thought("Clarithromycin is new; the plan lists simvastatin, ramipril and metformin."),
 			called("interaction_database", {
 				drugs: ["clarithromycin", "simvastatin"],
 			}),
 			observed("Contraindicated together: risk of muscle damage."),
 			called("guideline_search", { topic: "alternatives to clarithromycin" }),
-			observed(
-				"Azithromycin does not raise simvastatin levels; pause the statin otherwise.",
-			),
+			observed("Azithromycin does not raise simvastatin levels; pause the statin otherwise."),
 		],
 		{ confidence: 0.97 },
 	),
@@ -160,11 +115,7 @@ export const traces = [
 		"unclear rash",
 		"medical",
 		"Suggest what could cause a rash after a hike",
-		[
-			thought(
-				"Too little is known: no photograph, no time of onset, no history of bites.",
-			),
-		],
+		[thought("Too little is known: no photograph, no time of onset, no history of bites.")],
 		{ success: false, confidence: 0.2 },
 	),
 	trace(
@@ -188,13 +139,9 @@ export const traces = [
 		"Move a passenger to an aisle seat",
 		[
 			called("reservation", { code: "Q7RTX2" }),
-			recovered(
-				"The reservation system timed out; asked again with a fresh session.",
-			),
+			recovered("The reservation system timed out; asked again with a fresh session."),
 			recovered("Seat 14C was taken meanwhile; searched the rows behind it."),
-			recovered(
-				"The fare does not include seat choice; applied the free change of gold members.",
-			),
+			recovered("The fare does not include seat choice; applied the free change of gold members."),
 			called("reservation", { seat: "21C" }),
 			observed("Seat 21C confirmed."),
 		],
@@ -205,9 +152,7 @@ export const traces = [
 		"cooking",
 		"Scale a recipe for four people up to twelve",
 		[
-			thought(
-				"Everything by three, but the baking time depends on the depth of the dish.",
-			),
+			thought("Everything by three, but the baking time depends on the depth of the dish."),
 			called("unit_converter", { factor: 3 }),
 			observed("1.2 kg flour, 750 g butter, 9 eggs."),
 			thought("Two dishes of the old depth keep the baking time as it was."),

@@ -1,11 +1,6 @@
 /** The public surface, which index.d.ts documents; both entry points share one. */
 const load = require("./binding.js");
-const {
-	ImportError,
-	InvalidTraceError,
-	ScoringError,
-	errorsOf,
-} = require("./errors.js");
+const { ImportError, InvalidTraceError, ScoringError, errorsOf } = require("./errors.js");
 const calibrationOf = require("./calibrate.js");
 const importsOf = require("./import.js");
 const scorerClass = require("./scorer.js");
@@ -18,8 +13,7 @@ function open() {
 	// Without this, threads of the engine could still be in ONNX Runtime while its static data is
 	// being destroyed. An environment cleanup hook alone does not run when the main thread exits.
 	// Test runners load modules many times over; the addon stays, and one listener is enough.
-	if (!process.listeners("exit").includes(native.close))
-		process.once("exit", native.close);
+	if (!process.listeners("exit").includes(native.close)) process.once("exit", native.close);
 
 	const VectorCache = vectorCacheClass(native);
 	const Scorer = scorerClass(native, VectorCache);

@@ -58,9 +58,7 @@ function failure(text, options) {
 
 function missing(name) {
 	const places = require.resolve.paths(PACKAGE) ?? [];
-	const others = places
-		.flatMap(installedIn)
-		.filter((other) => other !== `${PACKAGE}-${name}`);
+	const others = places.flatMap(installedIn).filter((other) => other !== `${PACKAGE}-${name}`);
 	const reason =
 		others.length > 0
 			? `Found instead: ${[...new Set(others)].join(", ")}. So node_modules was installed on or for another system.`

@@ -2,9 +2,7 @@
 const { ScoringError, errorsOf } = require("./errors.js");
 const { checkOptions, invalidOption } = require("./options.js");
 
-const OPTIONS = [
-	...["target", "fit", "first", "level", "replicates", "seed", "profiles"],
-];
+const OPTIONS = [...["target", "fit", "first", "level", "replicates", "seed", "profiles"]];
 
 const CONTEXT = ["title", "language", "settings"];
 

@@ -16,8 +16,7 @@ const NEED_NOT_SYNC = ["EINVAL", "ENOTSUP", "EPERM"];
 exports.replaceFile = async function replaceFile(path, bytes) {
 	const temporary = join(dirname(path), `.kp-snapshot-${randomUUID()}.tmp`);
 	// Opened while nothing has happened yet, because a folder need not be readable.
-	const folder =
-		process.platform === "win32" ? undefined : await open(dirname(path));
+	const folder = process.platform === "win32" ? undefined : await open(dirname(path));
 	try {
 		const file = await open(temporary, "wx", 0o600);
 		try {

@@ -67,8 +67,7 @@ module.exports = function gatheringOf({ misfit }) {
 		const { outcome } = trace;
 		check(isObject(outcome), outcome, "an object", "outcome");
 		const { confidence } = outcome;
-		const isShare =
-			typeof confidence === "number" && confidence >= 0 && confidence <= 1;
+		const isShare = typeof confidence === "number" && confidence >= 0 && confidence <= 1;
 		const share = "a finite number in [0, 1]";
 		check(isShare, confidence, share, "outcome.confidence");
 
@@ -132,9 +131,7 @@ module.exports = function gatheringOf({ misfit }) {
 	 * getters then run twice.
 	 */
 	return function submit(scorer, call, subject, handle) {
-		const promise = isObject(subject)
-			? submitGathered(scorer, call, subject, handle)
-			: undefined;
+		const promise = isObject(subject) ? submitGathered(scorer, call, subject, handle) : undefined;
 		return promise ?? scorer.call(call, subject, handle);
 	};
 };

@@ -1,12 +1,7 @@
 /** Imports of agents' own logs, which index.d.ts documents. */
 const { ImportError } = require("./errors.js");
 const { invalidOption } = require("./options.js");
-const {
-	IMPORT_OPTIONS,
-	MESSAGES_OPTIONS,
-	check,
-	readingOf,
-} = require("./reading.js");
+const { IMPORT_OPTIONS, MESSAGES_OPTIONS, check, readingOf } = require("./reading.js");
 const { Source, sourcesOf } = require("./sources.js");
 
 /** Makes the functions over the native class. */
@@ -66,8 +61,7 @@ module.exports = function importsOf(native) {
 	}
 
 	async function fromMessages(messages, options = {}) {
-		if (!Array.isArray(messages))
-			throw invalidOption("messages", "an array", typeof messages);
+		if (!Array.isArray(messages)) throw invalidOption("messages", "an array", typeof messages);
 		check(options, MESSAGES_OPTIONS);
 		const source = new Source("messages", { data: messages });
 		const imported = new TraceImport([source], options);

@@ -38,9 +38,7 @@ module.exports = function rowsOf(native) {
 				sources,
 				options,
 				(known, paths, collects) =>
-					new native.TraceEvaluator(
-						...[scorer, known, paths, mode === "peek", group, collects],
-					),
+					new native.TraceEvaluator(...[scorer, known, paths, mode === "peek", group, collects]),
 			);
 			this.#link = link;
 			this.#chunks = this.#reading.run(() => this.#evaluate());

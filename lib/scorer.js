@@ -44,9 +44,7 @@ module.exports = function scorerClass(native, VectorCache) {
 		constructor(options) {
 			const store = storeOptions(options);
 			this.#native =
-				options instanceof native.Scorer
-					? options
-					: attempt(() => new native.Scorer(options));
+				options instanceof native.Scorer ? options : attempt(() => new native.Scorer(options));
 			this.#budgetMs = this.#native.budgetMs ?? undefined;
 			if (store) this.#link = new StoreLink(this.#native, toError, store);
 		}
@@ -76,8 +74,7 @@ module.exports = function scorerClass(native, VectorCache) {
 		}
 
 		forget(id) {
-			if (typeof id !== "string")
-				throw invalidOption("id", "a string", String(id));
+			if (typeof id !== "string") throw invalidOption("id", "a string", String(id));
 			if (this.#link) return this.#call(CallKind.Forget, id);
 			return this.#native.forget(id);
 		}
@@ -120,18 +117,13 @@ module.exports = function scorerClass(native, VectorCache) {
 		static async #restored(bytes, options, source) {
 			if (!ArrayBuffer.isView(bytes))
 				throw invalidOption("snapshot", "a Uint8Array", String(bytes));
-			if (storeOptions(options))
-				throw invalidOption("store", "no store with a snapshot", "one");
-			const restored = attempt(() =>
-				native.Scorer.restore(bytes, options, source),
-			);
+			if (storeOptions(options)) throw invalidOption("store", "no store with a snapshot", "one");
+			const restored = attempt(() => native.Scorer.restore(bytes, options, source));
 			return new Scorer(await restored.catch(fail));
 		}
 
 		warmup(options) {
-			return this.#call(CallKind.WarmUp, undefined, options, () =>
-				this.status(),
-			);
+			return this.#call(CallKind.WarmUp, undefined, options, () => this.status());
 		}
 
 		close() {
@@ -146,16 +138,12 @@ module.exports = function scorerClass(native, VectorCache) {
 
 		get cache() {
 			this.#needsOwnCache("cache");
-			this.#cache ??= Object.setPrototypeOf(
-				this.#native.cache(),
-				VectorCache.prototype,
-			);
+			this.#cache ??= Object.setPrototypeOf(this.#native.cache(), VectorCache.prototype);
 			return this.#cache;
 		}
 
 		#needsOwnCache(name) {
-			if (this.#link)
-				throw invalidOption("store", `no store for ${name}`, "one");
+			if (this.#link) throw invalidOption("store", `no store for ${name}`, "one");
 		}
 
 		/** A call that enters the cache: subscribers hear of its score. */
@@ -200,10 +188,7 @@ module.exports = function scorerClass(native, VectorCache) {
 				const timer =
 					this.#budgetMs === undefined
 						? undefined
-						: setTimeout(
-								() => handle.endBudget(),
-								Math.min(this.#budgetMs, LONGEST_TIMER),
-							).unref();
+						: setTimeout(() => handle.endBudget(), Math.min(this.#budgetMs, LONGEST_TIMER)).unref();
 				return promise.then(
 					(outcome) => {
 						clearTimeout(timer);

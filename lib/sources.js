@@ -21,8 +21,7 @@ function ignore() {}
 
 const isObject = (value) => typeof value === "object" && value !== null;
 
-const isStream = (value) =>
-	isObject(value) && typeof value[Symbol.asyncIterator] === "function";
+const isStream = (value) => isObject(value) && typeof value[Symbol.asyncIterator] === "function";
 
 /** Whether a value is an object of its own, and no source as those in `sourceOf`. */
 const isMessage = (value) =>
@@ -65,8 +64,7 @@ async function* chunksOf(reader) {
 }
 
 function* slices(text) {
-	for (let start = 0; start < text.length; start += PIECE)
-		yield text.slice(start, start + PIECE);
+	for (let start = 0; start < text.length; start += PIECE) yield text.slice(start, start + PIECE);
 }
 
 /** The bytes of strings, which may end in the middle of a character, and of bytes. */
@@ -74,8 +72,7 @@ async function* encode(chunks, invalid) {
 	let half = "";
 	for await (const chunk of chunks) {
 		const isText = typeof chunk === "string";
-		if (!isText && !isUint8Array(chunk))
-			throw invalid("strings or Uint8Arrays", typeof chunk);
+		if (!isText && !isUint8Array(chunk)) throw invalid("strings or Uint8Arrays", typeof chunk);
 		const text = isText ? half + chunk : half;
 		half = (isText && FIRST_HALF.exec(text)?.[0]) || "";
 		yield Buffer.from(text.slice(0, text.length - half.length));
@@ -159,10 +156,7 @@ class Source {
 		if (this.path !== undefined) return contents(this.path);
 		if (isUint8Array(data)) return [data];
 		if (!this.#stream)
-			return encode(
-				slices(typeof data === "string" ? data : toJson(data, invalid)),
-				invalid,
-			);
+			return encode(slices(typeof data === "string" ? data : toJson(data, invalid)), invalid);
 		if (typeof data.getReader !== "function") return encode(data, invalid);
 		this.#stream = data.getReader();
 		return encode(chunksOf(this.#stream), invalid);
@@ -171,8 +165,7 @@ class Source {
 
 /** The named source, of data of any kind. */
 function namedSource({ name, data }, place) {
-	if (typeof name !== "string")
-		throw invalidOption(`${place}.name`, "a string", typeof name);
+	if (typeof name !== "string") throw invalidOption(`${place}.name`, "a string", typeof name);
 	if (data instanceof URL || (typeof data !== "string" && !isObject(data)))
 		throw invalidOption(
 			`${place}.data`,
@@ -184,18 +177,15 @@ function namedSource({ name, data }, place) {
 
 function sourceOf(value, place) {
 	if (value instanceof URL) {
-		if (value.protocol !== "file:")
-			throw invalidOption(place, "a file: URL", value.href);
+		if (value.protocol !== "file:") throw invalidOption(place, "a file: URL", value.href);
 		const path = fileURLToPath(value);
 		return new Source(place, { name: path, path });
 	}
 	if (typeof value === "string" && !TEXT.test(value))
 		// No path is none, and not the working directory.
 		return new Source(place, { name: value, path: value && resolve(value) });
-	if (typeof value === "string" || Array.isArray(value))
-		return new Source(place, { data: value });
-	if (isUint8Array(value) || isStream(value))
-		return new Source(place, { data: value });
+	if (typeof value === "string" || Array.isArray(value)) return new Source(place, { data: value });
+	if (isUint8Array(value) || isStream(value)) return new Source(place, { data: value });
 	if (isObject(value) && "data" in value) return namedSource(value, place);
 	throw invalidOption(
 		place,

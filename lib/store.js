@@ -62,44 +62,33 @@ function warn(reason) {
 }
 
 function isWhole(value, least) {
-	return (
-		typeof value === "bigint" &&
-		value >= least &&
-		value <= BigInt(Number.MAX_SAFE_INTEGER)
-	);
+	return typeof value === "bigint" && value >= least && value <= BigInt(Number.MAX_SAFE_INTEGER);
 }
 
 function checkEntry(entry, index, vectorBytes) {
 	const { seq, at, kind, call, id, embedding } = entry ?? {};
-	const wrong = (field, expected, found) =>
-		invalid(`entries[${index}].${field}`, expected, found);
+	const wrong = (field, expected, found) => invalid(`entries[${index}].${field}`, expected, found);
 	if (!isWhole(seq, 1n)) throw wrong("seq", "a bigint from 1 to 2^53 - 1", seq);
-	if (!Number.isSafeInteger(at) || at < 0)
-		throw wrong("at", "a whole number of milliseconds", at);
-	if (!Object.hasOwn(KINDS, kind))
-		throw wrong("kind", '"add", "forget" or "clear"', kind);
+	if (!Number.isSafeInteger(at) || at < 0) throw wrong("at", "a whole number of milliseconds", at);
+	if (!Object.hasOwn(KINDS, kind)) throw wrong("kind", '"add", "forget" or "clear"', kind);
 	if (!UUID.test(call)) throw wrong("call", "a UUID", call);
-	if (id !== null && typeof id !== "string")
-		throw wrong("id", "a string or null", id);
+	if (id !== null && typeof id !== "string") throw wrong("id", "a string or null", id);
 	if (kind === "forget" && id === null) throw wrong("id", "a string", id);
 	if (kind !== "add" || embedding === null) return;
-	if (!isUint8Array(embedding))
-		throw wrong("embedding", "a Uint8Array or null", embedding);
+	if (!isUint8Array(embedding)) throw wrong("embedding", "a Uint8Array or null", embedding);
 	if (embedding.length !== vectorBytes)
 		throw wrong("embedding.length", vectorBytes, embedding.length);
 }
 
 function checkPage(page, vectorBytes) {
 	const { header, epoch, head, first, reset, entries } = page ?? {};
-	if (header === null || typeof header !== "object")
-		throw invalid("header", "an object", header);
+	if (header === null || typeof header !== "object") throw invalid("header", "an object", header);
 	if (typeof epoch !== "string") throw invalid("epoch", "a string", epoch);
 	if (!isWhole(head, 0n)) throw invalid("head", "a bigint, 0 or more", head);
 	if (!isWhole(first, 1n)) throw invalid("first", "a bigint, 1 or more", first);
 	if (typeof reset !== "boolean") throw invalid("reset", "a boolean", reset);
 	if (!Array.isArray(entries)) throw invalid("entries", "an array", entries);
-	if (entries.length > 0)
-		checkEntry(entries.at(-1), entries.length - 1, vectorBytes);
+	if (entries.length > 0) checkEntry(entries.at(-1), entries.length - 1, vectorBytes);
 }
 
 function checkComparison(comparison, index) {
@@ -108,8 +97,7 @@ function checkComparison(comparison, index) {
 	const { seq, maxSimilarity, nearest, removed = 0 } = comparison ?? {};
 	if (!isWhole(seq, 0n)) throw wrong("seq", "a bigint from 0 to 2^53 - 1", seq);
 	// Rounding in the database may carry it past 1.
-	const isSimilarity =
-		typeof maxSimilarity === "number" && Math.abs(maxSimilarity) <= 1.0001;
+	const isSimilarity = typeof maxSimilarity === "number" && Math.abs(maxSimilarity) <= 1.0001;
 	if (maxSimilarity !== null && !isSimilarity)
 		throw wrong("maxSimilarity", "a number in [-1, 1] or null", maxSimilarity);
 	if (nearest !== null && typeof nearest !== "string")
@@ -118,10 +106,7 @@ function checkComparison(comparison, index) {
 		throw wrong("removed", "a whole number or nothing", removed);
 	return {
 		seq: Number(seq),
-		maxSimilarity:
-			maxSimilarity === null
-				? undefined
-				: Math.min(1, Math.max(-1, maxSimilarity)),
+		maxSimilarity: maxSimilarity === null ? undefined : Math.min(1, Math.max(-1, maxSimilarity)),
 		nearest: nearest ?? undefined,
 		removed,
 	};
@@ -134,8 +119,7 @@ function checkComparison(comparison, index) {
 function pack({ reset, isLast, entries }, own, vectorBytes) {
 	const count = entries.length;
 	const vectors = entries.filter(
-		({ kind, embedding, call }) =>
-			kind === "add" && embedding !== null && !own.has(call),
+		({ kind, embedding, call }) => kind === "add" && embedding !== null && !own.has(call),
 	);
 	const packed = {
 		...{ reset, isLast },
@@ -153,9 +137,7 @@ function pack({ reset, isLast, entries }, own, vectorBytes) {
 		packed.seqs[index] = Number(seq);
 		packed.times[index] = at;
 		packed.kinds[index] =
-			kind === "add" && (isOwn || embedding === null)
-				? ADD_WITHOUT_VECTOR
-				: KINDS[kind];
+			kind === "add" && (isOwn || embedding === null) ? ADD_WITHOUT_VECTOR : KINDS[kind];
 		packed.own[index] = isOwn ? own.get(call).index : -1;
 	}
 	return packed;
@@ -284,8 +266,7 @@ exports.StoreLink = class StoreLink {
 
 	#fail(error) {
 		const message = reasonOf(error);
-		if (LASTING.includes(error?.code))
-			return this.#native.failBatch(error.code, message);
+		if (LASTING.includes(error?.code)) return this.#native.failBatch(error.code, message);
 		if (this.#options.mode === "auto") warn(message);
 		this.#native.failBatch("STORE_UNAVAILABLE", message);
 	}
@@ -307,8 +288,7 @@ exports.StoreLink = class StoreLink {
 					: this.#exchange(batch));
 			} catch (thrown) {
 				const isLasting = LASTING.includes(this.#toError(thrown)?.code);
-				if (pause === undefined || isLasting || this.#closed.signal.aborted)
-					throw thrown;
+				if (pause === undefined || isLasting || this.#closed.signal.aborted) throw thrown;
 				await sleep(pause, undefined, { ref: false });
 			}
 	}
@@ -357,8 +337,7 @@ exports.StoreLink = class StoreLink {
 	 */
 	async #exchange(batch) {
 		const appending = batch.filter(
-			({ request, isApplied }) =>
-				request.kind !== "peek" && request.kind !== "read" && !isApplied,
+			({ request, isApplied }) => request.kind !== "peek" && request.kind !== "read" && !isApplied,
 		);
 		const own = new Map(appending.map((item) => [item.call, item]));
 		const entries = appending.map(entryOf);
@@ -381,8 +360,7 @@ exports.StoreLink = class StoreLink {
 			const seq = this.#position?.seq ?? 0n;
 			const isOver = own.size === 0 && seq >= head;
 			if (!isOver && seq < page.head) {
-				if (page.entries.length === 0)
-					throw invalid("entries", `those after ${seq}`, "none");
+				if (page.entries.length === 0) throw invalid("entries", `those after ${seq}`, "none");
 				// On its way while this one is applied.
 				asked = read();
 				asked.catch(ignore);
@@ -392,10 +370,7 @@ exports.StoreLink = class StoreLink {
 			if (seq < page.head) continue;
 			// In a crash, for example.
 			if (isAppended)
-				throw storeError(
-					"STORE_UNAVAILABLE",
-					"the store has lost what was appended to it",
-				);
+				throw storeError("STORE_UNAVAILABLE", "the store has lost what was appended to it");
 			asked = append();
 		}
 		this.#native.finishBatch(Date.now());
@@ -429,8 +404,7 @@ exports.StoreLink = class StoreLink {
 		const last = entries.at(-1);
 		if (!reset && this.#position !== null && epoch !== this.#position.epoch)
 			throw invalid("epoch", this.#position.epoch, epoch);
-		if (!reset && this.#position === null)
-			throw invalid("reset", "true", reset);
+		if (!reset && this.#position === null) throw invalid("reset", "true", reset);
 		if (reset && last && entries[0]?.seq !== first)
 			throw invalid("entries[0].seq", first, entries[0]?.seq);
 		// Before, because the answers are there before this goes on.

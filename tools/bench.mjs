@@ -46,10 +46,7 @@ function become(script, args) {
 }
 
 const [first, ...others] = process.argv.slice(2);
-for (const name of [
-	"@huggingface/transformers",
-	...["@orama/orama", "echarts", "usearch"],
-])
+for (const name of ["@huggingface/transformers", ...["@orama/orama", "echarts", "usearch"]])
 	installed(name);
 if (first === "--charts") {
 	compileBenchmark(stdio);

@@ -15,12 +15,7 @@ import { platformName } from "./lib/build.mjs";
 import { fail, npx } from "./lib/run.mjs";
 import { obstacle } from "./package/build.mjs";
 import { checkMain, checkPlatform, checkWorkspace } from "./package/check.mjs";
-import {
-	DIST,
-	packMain,
-	packPlatform,
-	packWorkspace,
-} from "./package/pack.mjs";
+import { DIST, packMain, packPlatform, packWorkspace } from "./package/pack.mjs";
 import { checkManifests, PLATFORMS, WORKSPACES } from "./package/platforms.mjs";
 import { installPackages } from "./prepare.mjs";
 
@@ -37,9 +32,7 @@ function wanted() {
 	if (options.host) names.push(platformName());
 	for (const name of names)
 		if (!(name in PLATFORMS))
-			fail(
-				`no platform ${name}: there are ${Object.keys(PLATFORMS).join(", ")}`,
-			);
+			fail(`no platform ${name}: there are ${Object.keys(PLATFORMS).join(", ")}`);
 	if (names.length > 0 || options.main) return { names, strict: true };
 	return { names: Object.keys(PLATFORMS), strict: false };
 }
@@ -57,8 +50,7 @@ function possible({ names, strict }) {
 const megabytes = (bytes) => `${(bytes / 1e6).toFixed(2)} MB`;
 
 function conclude(packed, complaints) {
-	for (const complaint of complaints)
-		console.error(`${packed.filename}: ${complaint}`);
+	for (const complaint of complaints) console.error(`${packed.filename}: ${complaint}`);
 	if (complaints.length > 0) fail(`${packed.filename} cannot be published`);
 	console.log(
 		`package: ${packed.filename}: ${megabytes(packed.size)}, unpacked ${megabytes(packed.unpackedSize)}, ${packed.files.length} files`,

@@ -5,12 +5,7 @@
 import { copyFileSync, existsSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import {
-	cargo,
-	copyNotices,
-	platformName,
-	prepareAssets,
-} from "./lib/build.mjs";
+import { cargo, copyNotices, platformName, prepareAssets } from "./lib/build.mjs";
 import { capture, fail, npm, root } from "./lib/run.mjs";
 import { PLATFORMS } from "./package/platforms.mjs";
 
@@ -18,11 +13,8 @@ const OLDEST_NODE = 20;
 
 function checkTools() {
 	if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE)
-		fail(
-			`Node.js ${process.versions.node} is too old: ${OLDEST_NODE} or later is needed`,
-		);
-	if (!capture("cargo", ["--version"]))
-		fail("cargo is missing: install Rust 1.89 or later");
+		fail(`Node.js ${process.versions.node} is too old: ${OLDEST_NODE} or later is needed`);
+	if (!capture("cargo", ["--version"])) fail("cargo is missing: install Rust 1.89 or later");
 	if (!(platformName() in PLATFORMS))
 		fail(
 			`no build for ${platformName()}: there are those for ${Object.keys(PLATFORMS).join(", ")}`,
@@ -34,10 +26,7 @@ export function hasPackages(folder) {
 	// npm writes this file last.
 	const installed = join(folder, "node_modules", ".package-lock.json");
 	const lock = join(folder, "package-lock.json");
-	return (
-		existsSync(installed) &&
-		statSync(installed).mtimeMs >= statSync(lock).mtimeMs
-	);
+	return existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs;
 }
 
 export function installPackages() {
@@ -51,8 +40,7 @@ function buildAddon() {
 	const library = cargo(["build", "--release"]);
 	const name = platformName();
 	const addon = join(root, "npm", name, `scoring.${name}.node`);
-	if (existsSync(addon) && statSync(addon).mtimeMs >= statSync(library).mtimeMs)
-		return;
+	if (existsSync(addon) && statSync(addon).mtimeMs >= statSync(library).mtimeMs) return;
 	// A process that has loaded the old one keeps it.
 	copyFileSync(library, `${addon}.new`);
 	renameSync(`${addon}.new`, addon);

@@ -8,5 +8,4 @@ import { root, run } from "./lib/run.mjs";
 import { install, writeCases } from "./smoke/project.mjs";
 
 const folder = install(process.argv[2] ?? join(root, "dist"), platformName());
-for (const file of writeCases(folder))
-	run(process.execPath, ["score.mjs", file], { cwd: folder });
+for (const file of writeCases(folder)) run(process.execPath, ["score.mjs", file], { cwd: folder });

@@ -19,8 +19,7 @@ const isWhole = process.argv.includes("--whole");
 /** The largest case that an emulated processor is given, in bytes. */
 const FEW = 500_000;
 for (const name of names)
-	if (!(name in SYSTEMS))
-		fail(`no system ${name}: there are ${Object.keys(SYSTEMS).join(", ")}`);
+	if (!(name in SYSTEMS)) fail(`no system ${name}: there are ${Object.keys(SYSTEMS).join(", ")}`);
 
 /** Runs a command with its output in a file: on Wine, Node.js cannot write to a pipe. Returns its exit code. */
 function runInto(file, [command, ...args], cwd) {

@@ -9,9 +9,7 @@ import { compileBenchmark } from "./lib/typescript.mjs";
 /** The folders of tests: that of the main package, and those of the others. */
 const folders = [
 	"__test__",
-	...readdirSync(join(root, "packages")).map((name) =>
-		join("packages", name, "__test__"),
-	),
+	...readdirSync(join(root, "packages")).map((name) => join("packages", name, "__test__")),
 ].filter((folder) => existsSync(join(root, folder)));
 
 const tests = folders.flatMap((folder) =>

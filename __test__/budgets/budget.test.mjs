@@ -41,10 +41,7 @@ test("Scorer leaves no mark of a call over budget in the cache", async () => {
 	assert.equal(short.novelty.source, "empty-cache");
 	const again = await scorer.explainValue(endless(1));
 	assert.equal(again.novelty.source, "over-budget");
-	assert.deepEqual(
-		[scorer.status().cacheSize, scorer.status().calls.overBudget],
-		[1, 2],
-	);
+	assert.deepEqual([scorer.status().cacheSize, scorer.status().calls.overBudget], [1, 2]);
 });
 
 test("Scorer does not compare a trace with one that went over budget", async () => {
@@ -75,8 +72,7 @@ test("Scorer goes on with other calls when one is over budget", async () => {
 		scorer.explainValue(endless(3)),
 		scorer.explainValue(endless(4)),
 	]);
-	for (const { novelty } of reports)
-		assert.equal(novelty.source, "over-budget");
+	for (const { novelty } of reports) assert.equal(novelty.source, "over-budget");
 	const { novelty } = await scorer.explainValue(says("river"));
 	assert.equal(novelty.source, "empty-cache");
 	assert.equal(scorer.status().pending, 0);
@@ -144,10 +140,7 @@ test("Scorer lets process.exit() end calls with a huge budget", async () => {
 		},
 	);
 	const { code, signal, stderr } = ended;
-	assert.deepEqual(
-		{ code, signal, stderr },
-		{ code: 3, signal: null, stderr: "" },
-	);
+	assert.deepEqual({ code, signal, stderr }, { code: 3, signal: null, stderr: "" });
 });
 
 test("Scorer keeps no text of calls over budget, even while their signal lives", async () => {

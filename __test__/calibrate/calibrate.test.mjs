@@ -27,9 +27,7 @@ const decided = rows.map((row, index) => ({
 test("calibrate describes scores and chooses a threshold", async () => {
 	const found = await calibrate(rows, { target: { share: 0.25 } });
 	const { threshold, overall } = found;
-	const used = rows.filter(
-		(row, index) => index >= 10 && row.similarity !== null,
-	);
+	const used = rows.filter((row, index) => index >= 10 && row.similarity !== null);
 	assert.equal(found.rows.used, used.length);
 	assert.equal(overall.n, used.length);
 	const accepted = used.filter(({ score }) => score >= threshold.value).length;
@@ -95,14 +93,7 @@ test("calibrate does not hold up the event loop", async () => {
 const [row] = rows;
 for (const [title, given, options, code, path, message] of [
 	["no rows", [], {}, "NO_ROWS", "rows", /expected rows, got none/],
-	[
-		"rows that were compared with nothing",
-		[row, row],
-		{},
-		"NO_ROWS",
-		"rows",
-		/got none among 2/,
-	],
+	["rows that were compared with nothing", [row, row], {}, "NO_ROWS", "rows", /got none among 2/],
 	[
 		"a row with a wrong field",
 		[row, { ...row, id: 7 }],
@@ -111,14 +102,7 @@ for (const [title, given, options, code, path, message] of [
 		"rows[1].id",
 		/^rows\[1\]\.id: expected a string, got integer `7`$/,
 	],
-	[
-		"a row that is none",
-		[null],
-		{},
-		"INVALID_ROW",
-		"rows[0]",
-		/expected an object, got null/,
-	],
+	["a row that is none", [null], {}, "INVALID_ROW", "rows[0]", /expected an object, got null/],
 	[
 		"a score that is no number",
 		[{ ...row, score: Number.NaN }],
@@ -128,14 +112,7 @@ for (const [title, given, options, code, path, message] of [
 		/expected a number/,
 	],
 	["rows that are none", 7, {}, "INVALID_OPTION", "rows", /got number/],
-	[
-		"an unknown option",
-		rows,
-		{ traget: 1 },
-		"INVALID_OPTION",
-		"traget",
-		/did you mean target\?/,
-	],
+	["an unknown option", rows, { traget: 1 }, "INVALID_OPTION", "traget", /did you mean target\?/],
 	[
 		"two targets",
 		rows,
@@ -190,8 +167,7 @@ test("calibrationReport shows rows of evaluateJson, and their text as text", asy
 	});
 	const traces = Array.from({ length: 30 }, (_, n) => traceOf(n));
 	const scored = [];
-	for await (const each of evaluateJson({ name: "traces", data: traces }))
-		scored.push(each);
+	for await (const each of evaluateJson({ name: "traces", data: traces })) scored.push(each);
 	const found = await calibrate(scored, { replicates: 100 });
 	const html = await calibrationReport(found, scored, {
 		title: "Runs & scores",

@@ -49,9 +49,7 @@ function rowsOf(count, { labelled = false } = {}) {
 			group: `task-${Math.floor(index / 4)}`,
 			domain: DOMAINS[Math.floor(next() ** 2 * DOMAINS.length)],
 			score:
-				0.25 * (complexity + toolDiversity) +
-				0.35 * dimensions.novelty +
-				0.15 * outcomeConfidence,
+				0.25 * (complexity + toolDiversity) + 0.35 * dimensions.novelty + 0.15 * outcomeConfidence,
 			dimensions,
 			overrides: [],
 			nearest: index === 0 ? null : `kp:trace:${Math.ceil(index / 2)}`,
@@ -194,8 +192,7 @@ const TOLERANCES = {
 	other: { lightness: 100, tint: 30 },
 };
 
-const within = (found, { lightness, tint }) =>
-	found.lightness <= lightness && found.tint <= tint;
+const within = (found, { lightness, tint }) => found.lightness <= lightness && found.tint <= tint;
 
 /** Which tolerance holds: the goldens are drawn with DejaVu, in which this text is so wide. */
 const fontsOf = async (page) =>
@@ -207,8 +204,7 @@ const fontsOf = async (page) =>
 		? "same"
 		: "other";
 
-const golden = (name) =>
-	fileURLToPath(new URL(`golden/${name}.webp`, import.meta.url));
+const golden = (name) => fileURLToPath(new URL(`golden/${name}.webp`, import.meta.url));
 
 /**
  * Compares a page with the golden picture; with KP_UPDATE set, makes that, for which the browser
@@ -260,11 +256,7 @@ testPage(
 			assert.equal(within(found, tolerance), expected, message);
 		};
 		await check(":root {}", same, true);
-		await check(
-			'body { font-family: "DejaVu Serif", serif; letter-spacing: -0.5px }',
-			other,
-			true,
-		);
+		await check('body { font-family: "DejaVu Serif", serif; letter-spacing: -0.5px }', other, true);
 		for (const [section, number] of [
 			["scores", 1],
 			["domains", 3],

@@ -12,10 +12,7 @@ test("embed returns 384 numbers of length 1 for a text and for a trace", async (
 	assert.equal(vector.length, 384);
 	assert.ok(Math.abs(length(vector) - 1) < 1e-6);
 	assert.deepEqual(await embed(says("A red boat")), vector);
-	assert.deepEqual(
-		await embed(trace({ objective: "A red boat", steps: [] })),
-		vector,
-	);
+	assert.deepEqual(await embed(trace({ objective: "A red boat", steps: [] })), vector);
 	assert.ok(Math.abs(length(await embed("")) - 1) < 1e-6);
 });
 
@@ -25,8 +22,7 @@ test("embed gives the vectors that scores are made of", async () => {
 	for (const run of runs.slice(0, 8)) {
 		const { novelty } = await scorer.explainValue(run);
 		const vector = await embed(run);
-		if (cache.size > 0)
-			assert.equal(cache.maxCosineSimilarity(vector), novelty.maxSimilarity);
+		if (cache.size > 0) assert.equal(cache.maxCosineSimilarity(vector), novelty.maxSimilarity);
 		cache.add(vector);
 	}
 });
@@ -51,10 +47,7 @@ test("embed leaves the cache unchanged and counts as a call", async () => {
 test("embed stops for a signal", async () => {
 	const reason = new Error("stop");
 	const scorer = new Scorer({ longText: "whole" });
-	await assert.rejects(
-		embed("x", { signal: AbortSignal.abort(reason) }),
-		reason,
-	);
+	await assert.rejects(embed("x", { signal: AbortSignal.abort(reason) }), reason);
 	const abort = new AbortController();
 	// This takes minutes.
 	const call = scorer.embed(words(1_000_000, 1), { signal: abort.signal });

@@ -1,10 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-	_getLocalCache,
-	evaluateValue,
-	explainValue,
-} from "@knowledgepulse/scoring";
+import { _getLocalCache, evaluateValue, explainValue } from "@knowledgepulse/scoring";
 import { valueFrom } from "../support/child.mjs";
 import { assertSame } from "../support/scores.mjs";
 import { random, says, trace, words } from "../support/traces.mjs";
@@ -33,9 +29,7 @@ async function score({ scoring, input }) {
 
 /** Texts of all lengths in a random order, each several times, in traces that differ otherwise. */
 function repeated(seed, count) {
-	const texts = [900, 400, 120, 30, 8, 1, 0].map((length, i) =>
-		words(length, i),
-	);
+	const texts = [900, 400, 120, 30, 8, 1, 0].map((length, i) => words(length, i));
 	const next = random(seed);
 	const pick = (list) => list[Math.floor(next() * list.length)];
 	return Array.from({ length: count }, () => {
@@ -74,9 +68,7 @@ for (const precision of ["exact", "fast"]) {
 }
 
 test("evaluateValue scores more texts than the memo holds as new ones", async () => {
-	const texts = Array.from({ length: MANY }, (_, i) =>
-		says(`${words(1, i)} ${i}`),
-	);
+	const texts = Array.from({ length: MANY }, (_, i) => says(`${words(1, i)} ${i}`));
 	const traces = [...texts, ...texts.toReversed(), ...texts.slice(0, 50)];
 	// Between these indices no text occurs twice.
 	const forget = [texts.length, 2 * texts.length];
@@ -113,8 +105,7 @@ for (const [name, value] of Object.entries({
 }
 
 test("evaluateValue adds identical texts to the cache like any others", async () => {
-	const many = (count) =>
-		Promise.all(Array.from({ length: count }, () => evaluateValue(trace())));
+	const many = (count) => Promise.all(Array.from({ length: count }, () => evaluateValue(trace())));
 	_getLocalCache().clear();
 	const other = says(words(20, 2));
 	await evaluateValue(other);
@@ -164,8 +155,7 @@ test("evaluateValue scores identical texts while workers with the same texts are
 		},
 		{ input: traces },
 	);
-	for (const [round, scores] of found.entries())
-		assertSame(scores, alone.scores, `round ${round}`);
+	for (const [round, scores] of found.entries()) assertSame(scores, alone.scores, `round ${round}`);
 });
 
 const rows = [
@@ -187,10 +177,6 @@ for (const [name, first, second, same] of rows) {
 		await evaluateValue(says(first));
 		await evaluateValue(says(first));
 		const { novelty } = await explainValue(says(second));
-		assert.equal(
-			novelty.maxSimilarity > 0.999999,
-			same,
-			String(novelty.maxSimilarity),
-		);
+		assert.equal(novelty.maxSimilarity > 0.999999, same, String(novelty.maxSimilarity));
 	});
 }

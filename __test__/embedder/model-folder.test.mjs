@@ -12,42 +12,25 @@ import {
 	temporaryFolder,
 	writeManifest,
 } from "../support/model-folder.mjs";
-import {
-	assertRequired,
-	assertWorksWithout,
-	literally,
-} from "../support/without-embedder.mjs";
+import { assertRequired, assertWorksWithout, literally } from "../support/without-embedder.mjs";
 
 describe("a damaged model folder", { concurrency: 2 }, () => {
 	test("evaluateValue scores without a model folder, unless the embedder is required", async (t) => {
 		const missing = join(temporaryFolder(t), "nowhere");
 		const env = { KNOWLEDGEPULSE_SCORING_MODEL: missing };
 		const found = await assertWorksWithout(env, literally(missing));
-		assert.deepEqual(
-			[found.mode, found.modelFolder, found.library],
-			["auto", missing, library],
-		);
+		assert.deepEqual([found.mode, found.modelFolder, found.library], ["auto", missing, library]);
 		await assertRequired(env, literally(missing));
 	});
 
 	test("evaluateValue scores without the embedder when the model folder is a file", async (t) => {
 		const file = join(temporaryFolder(t), "model");
 		writeFileSync(file, "");
-		await assertWorksWithout(
-			{ KNOWLEDGEPULSE_SCORING_MODEL: file },
-			literally(file),
-		);
+		await assertWorksWithout({ KNOWLEDGEPULSE_SCORING_MODEL: file }, literally(file));
 	});
 
 	const rows = [
-		[
-			"manifest.json",
-			"is missing",
-			"is empty",
-			"is a folder",
-			"is cut off",
-			"is text",
-		],
+		["manifest.json", "is missing", "is empty", "is a folder", "is cut off", "is text"],
 		["exact.onnx", "is missing", "is cut off", "has one other byte"],
 		[
 			"model.bin",
@@ -58,14 +41,7 @@ describe("a damaged model folder", { concurrency: 2 }, () => {
 			"is longer",
 			"has one other byte",
 		],
-		[
-			"tokenizer.json",
-			"is missing",
-			"is empty",
-			"is cut off",
-			"is longer",
-			"has one other byte",
-		],
+		["tokenizer.json", "is missing", "is empty", "is cut off", "is longer", "has one other byte"],
 	];
 
 	for (const [name, ...damages] of rows) {
@@ -74,37 +50,21 @@ describe("a damaged model folder", { concurrency: 2 }, () => {
 				const folder = modelCopy(temporaryFolder(t));
 				const file = join(folder, name);
 				damage[damaged](file, join(modelFolder, name));
-				await assertWorksWithout(
-					{ KNOWLEDGEPULSE_SCORING_MODEL: folder },
-					literally(file),
-				);
+				await assertWorksWithout({ KNOWLEDGEPULSE_SCORING_MODEL: folder }, literally(file));
 			});
 		}
 	}
 
-	const allBut = (left) =>
-		readManifest(modelFolder).files.filter(({ name }) => name !== left);
+	const allBut = (left) => readManifest(modelFolder).files.filter(({ name }) => name !== left);
 
 	const manifests = [
 		["of another format", { format: 1 }, /format: expected 2, got 1/],
-		[
-			"of other dimensions",
-			{ dimensions: 768 },
-			/dimensions: expected 384, got 768/,
-		],
-		[
-			"of another window",
-			{ maxTokens: 128 },
-			/maxTokens: expected 512, got 128/,
-		],
+		["of other dimensions", { dimensions: 768 }, /dimensions: expected 384, got 768/],
+		["of another window", { maxTokens: 128 }, /maxTokens: expected 512, got 128/],
 		["without files", { files: [] }, /names no file/],
 		["without a graph", { files: allBut("exact.onnx") }, /exact\.onnx/],
 		["without weights", { files: allBut("model.bin") }, /model\.bin/],
-		[
-			"without a tokenizer",
-			{ files: allBut("tokenizer.json") },
-			/tokenizer\.json/,
-		],
+		["without a tokenizer", { files: allBut("tokenizer.json") }, /tokenizer\.json/],
 		["without a name", { name: undefined }, /name/],
 	];
 
@@ -113,21 +73,14 @@ describe("a damaged model folder", { concurrency: 2 }, () => {
 			const folder = modelCopy(temporaryFolder(t));
 			writeManifest(folder, { ...readManifest(folder), ...changes });
 			const env = { KNOWLEDGEPULSE_SCORING_MODEL: folder };
-			const { reason } = await assertWorksWithout(
-				env,
-				literally(join(folder, "manifest.json")),
-			);
+			const { reason } = await assertWorksWithout(env, literally(join(folder, "manifest.json")));
 			assert.match(reason, what);
 		});
 	}
 
 	test("evaluateValue scores without the embedder with a tokenizer of another kind", async (t) => {
 		const folder = modelCopy(temporaryFolder(t));
-		replaceVouched(
-			folder,
-			"tokenizer.json",
-			Buffer.from('{"model":{"vocab":{"a":0}}}'),
-		);
+		replaceVouched(folder, "tokenizer.json", Buffer.from('{"model":{"vocab":{"a":0}}}'));
 		const env = { KNOWLEDGEPULSE_SCORING_MODEL: folder };
 		await assertWorksWithout(env, literally(join(folder, "tokenizer.json")));
 	});

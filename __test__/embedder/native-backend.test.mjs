@@ -16,11 +16,7 @@ import {
 import { files, read } from "../support/recorded.mjs";
 import { assertSame, assertWithin, scoresOf } from "../support/scores.mjs";
 import { says, trace, words } from "../support/traces.mjs";
-import {
-	assertRequired,
-	assertWorksWithout,
-	literally,
-} from "../support/without-embedder.mjs";
+import { assertRequired, assertWorksWithout, literally } from "../support/without-embedder.mjs";
 
 const VARIABLE = "KNOWLEDGEPULSE_SCORING_BACKEND";
 
@@ -75,10 +71,7 @@ test("evaluateValue needs no library and no graph with the native backend", asyn
 		KNOWLEDGEPULSE_SCORING_EMBEDDER: "required",
 	});
 	assertSame(await inFlight(runs, 8, env), await inFlight(runs, 8, {}));
-	assertSame(
-		await inFlight(runs, 8, { ...env, ...FAST }),
-		await inFlight(runs, 8, FAST),
-	);
+	assertSame(await inFlight(runs, 8, { ...env, ...FAST }), await inFlight(runs, 8, FAST));
 	const without = { ...env, [VARIABLE]: "onnx" };
 	await assertRequired(without, literally(library));
 });
@@ -100,9 +93,7 @@ test("evaluateValue loads no library with the native backend", async (t) => {
 	const body = async ({ scoring, input }) => {
 		const { readFileSync } = await import("node:fs");
 		const mapped = () =>
-			/knowledgepulse_onnxbackend|model\.bin/.test(
-				readFileSync("/proc/self/maps", "latin1"),
-			);
+			/knowledgepulse_onnxbackend|model\.bin/.test(readFileSync("/proc/self/maps", "latin1"));
 		const found = [];
 		for (const backend of ["native", "onnx"]) {
 			scoring.configure({ backend });
@@ -121,10 +112,7 @@ test("process.exit() ends calls of the native backend", async () => {
 	};
 	const input = Array.from({ length: 8 }, (_, i) => says(words(600, i)));
 	const { code, signal, stderr } = await run(body, { input, env: NATIVE });
-	assert.deepEqual(
-		{ code, signal, stderr },
-		{ code: 7, signal: null, stderr: "" },
-	);
+	assert.deepEqual({ code, signal, stderr }, { code: 7, signal: null, stderr: "" });
 });
 
 describe("a damaged model folder and the native backend", {
@@ -144,10 +132,7 @@ describe("a damaged model folder and the native backend", {
 				damage[damaged](file, join(modelFolder, name));
 				const env = inNative(folder);
 				await assertWorksWithout(env, literally(file));
-				const fast = await assertWorksWithout(
-					{ ...env, ...FAST },
-					literally(file),
-				);
+				const fast = await assertWorksWithout({ ...env, ...FAST }, literally(file));
 				assert.equal(fast.precision, "fast");
 			});
 		}
@@ -188,8 +173,7 @@ test("configure keeps the cache for another backend", async () => {
 			const { novelty } = await scoring.explainValue(input);
 			const { embedder, cacheSize } = scoring.status();
 			told.push([state, novelty.source, embedder.state, cacheSize]);
-			if (novelty.source === "cache")
-				told.push(novelty.maxSimilarity > 1 - 1e-6);
+			if (novelty.source === "cache") told.push(novelty.maxSimilarity > 1 - 1e-6);
 			told.push(embedder.libraryVersion === null);
 		}
 		return told;

@@ -3,18 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { scoresWhileChanging } from "../support/changing-files.mjs";
-import {
-	assertEndedWell,
-	run,
-	valueFrom,
-	valueWithoutEmbedder,
-} from "../support/child.mjs";
-import {
-	library,
-	modelCopy,
-	modelFolder,
-	temporaryFolder,
-} from "../support/model-folder.mjs";
+import { assertEndedWell, run, valueFrom, valueWithoutEmbedder } from "../support/child.mjs";
+import { library, modelCopy, modelFolder, temporaryFolder } from "../support/model-folder.mjs";
 import { trace } from "../support/traces.mjs";
 
 /**
@@ -69,10 +59,7 @@ describe("recovery of the embedder", { concurrency: 4 }, () => {
 					if (before === "text") writeFileSync(place, "not what was expected");
 					const input = { trace: trace(), put: [[place, original]], retry };
 					const env = { ...auto, [variable]: place };
-					assert.deepEqual(
-						await valueWithoutEmbedder(recover, { input, env }),
-						RECOVERED,
-					);
+					assert.deepEqual(await valueWithoutEmbedder(recover, { input, env }), RECOVERED);
 				});
 			}
 		}
@@ -80,10 +67,7 @@ describe("recovery of the embedder", { concurrency: 4 }, () => {
 		test(`evaluateValue uses ${name} once configure names its place`, async (t) => {
 			const env = { ...auto, [variable]: join(temporaryFolder(t), "nowhere") };
 			const input = { trace: trace(), retry: { model: modelFolder, library } };
-			assert.deepEqual(
-				await valueWithoutEmbedder(recover, { input, env }),
-				RECOVERED,
-			);
+			assert.deepEqual(await valueWithoutEmbedder(recover, { input, env }), RECOVERED);
 		});
 	}
 
@@ -93,10 +77,7 @@ describe("recovery of the embedder", { concurrency: 4 }, () => {
 			.sharedObjects.find((file) => /libc\.so|libSystem|kernel32/i.test(file));
 		const env = { ...auto, KNOWLEDGEPULSE_SCORING_LIBRARY: wrong };
 		const input = { trace: trace(), retry: { library } };
-		assert.deepEqual(
-			await valueWithoutEmbedder(recover, { input, env }),
-			RECOVERED,
-		);
+		assert.deepEqual(await valueWithoutEmbedder(recover, { input, env }), RECOVERED);
 	});
 
 	test("evaluateValue uses the embedder once it is switched on", async () => {
@@ -111,12 +92,7 @@ describe("recovery of the embedder", { concurrency: 4 }, () => {
 			KNOWLEDGEPULSE_SCORING_LIBRARY: place,
 		};
 		const input = { trace: trace(), put: [[place, library]], retry: {} };
-		const sources = [
-			"EMBEDDER_UNAVAILABLE",
-			"EMBEDDER_UNAVAILABLE",
-			"empty-cache",
-			"cache",
-		];
+		const sources = ["EMBEDDER_UNAVAILABLE", "EMBEDDER_UNAVAILABLE", "empty-cache", "cache"];
 		assert.deepEqual(await valueFrom(recover, { input, env }), {
 			...RECOVERED,
 			sources,

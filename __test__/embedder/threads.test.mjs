@@ -29,8 +29,7 @@ for (const [name, traces] of sets) {
 		test(`evaluateValue gives ${name} the same ${precision} scores on one core`, async (t) => {
 			const list = traces();
 			const env = { KNOWLEDGEPULSE_SCORING_PRECISION: precision };
-			const scores = (width, options) =>
-				scoresOf(list, width, { env, ...options });
+			const scores = (width, options) => scoresOf(list, width, { env, ...options });
 			if (!under) t.diagnostic("a process cannot be given a single core here");
 			const expected = await scores(1, {});
 			const one = { under: under ?? [] };

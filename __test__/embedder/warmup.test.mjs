@@ -58,10 +58,7 @@ test("warmup can be called again and again", async () => {
 			const statuses = await Promise.all(many());
 			await scoring.evaluateValue(input);
 			statuses.push(...(await Promise.all(many())));
-			return statuses.map(({ embedder, cacheSize }) => [
-				embedder.state,
-				cacheSize,
-			]);
+			return statuses.map(({ embedder, cacheSize }) => [embedder.state, cacheSize]);
 		},
 		{ input: trace() },
 	);
@@ -96,9 +93,7 @@ test("warmup takes its turn among the scores, and leaves them as they are", asyn
 	const alone = await scoresOf(runs, 1);
 	assertSame(scores, alone);
 	const names = settled.map((item) => (Array.isArray(item) ? item[0] : item));
-	const expected = runs.flatMap((_, index) =>
-		index % 3 === 0 ? [index, "between"] : [index],
-	);
+	const expected = runs.flatMap((_, index) => (index % 3 === 0 ? [index, "between"] : [index]));
 	assert.deepEqual(names, ["before", ...expected]);
 	for (const [position, item] of settled.entries()) {
 		if (!Array.isArray(item)) continue;
@@ -165,13 +160,10 @@ for (const ending of ["process.exit()", "the end of a worker"]) {
 				scoring.warmup();
 				if (input === "process.exit()") process.exit(0);
 				const { Worker } = await import("node:worker_threads");
-				const worker = new Worker(
-					'require("@knowledgepulse/scoring").warmup()',
-					{
-						eval: true,
-						execArgv: [],
-					},
-				);
+				const worker = new Worker('require("@knowledgepulse/scoring").warmup()', {
+					eval: true,
+					execArgv: [],
+				});
 				await new Promise((resolve) => worker.once("online", resolve));
 				await worker.terminate();
 			},

@@ -63,14 +63,10 @@ test("longText: whole finds texts with the same end similar", async () => {
 });
 
 test("longText: whole compares means of windows, weighted by tokens", async () => {
-	const [rivers, engines] = [
-		filled("river"),
-		Array(210).fill("engine").join(" "),
-	];
+	const [rivers, engines] = [filled("river"), Array(210).fill("engine").join(" ")];
 	const cosine = await whole(rivers, engines);
 	const [a, b] = [512, 212];
-	const expected =
-		(a + b * cosine) / Math.hypot(a, b, Math.sqrt(2 * a * b * cosine));
+	const expected = (a + b * cosine) / Math.hypot(a, b, Math.sqrt(2 * a * b * cosine));
 	const found = await whole(rivers, `${rivers} ${engines}`);
 	assert.ok(Math.abs(found - expected) < 1e-6, `${found}, ${expected}`);
 });
@@ -83,8 +79,7 @@ test("longText: whole gives the same bits with the native backend", async () => 
 
 test("longText: whole keeps windows in the memo, but not those of one huge text", async () => {
 	const scorer = new Scorer({ longText: "whole", precision: "fast" });
-	const fromMemo = async (text) =>
-		(await scorer.explainValue(says(text))).text.fromMemo;
+	const fromMemo = async (text) => (await scorer.explainValue(says(text))).text.fromMemo;
 	const [one, other] = [words(600, 11), words(600, 12)];
 	assert.equal(await fromMemo(`${filled("ember")} ${one}`), false);
 	assert.equal(await fromMemo(`${filled("ember")} ${one}`), true);

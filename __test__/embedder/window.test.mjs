@@ -7,8 +7,7 @@ import { says, trace, words } from "../support/traces.mjs";
 const LONG = 10_000_000;
 
 /** `text` over and over, `length` code units of it. */
-const fill = (text, length = LONG) =>
-	text.repeat(Math.ceil(length / text.length)).slice(0, length);
+const fill = (text, length = LONG) => text.repeat(Math.ceil(length / text.length)).slice(0, length);
 
 /** The similarity of two traces, in [-1, 1]. */
 async function similarity(one, other) {
@@ -30,11 +29,7 @@ const emoji = "😀🚀🧪👩‍🔬🇳🇴";
  */
 const rows = {
 	words: [fill(`${prose} `), prose, proseFromElsewhere],
-	"words of one letter": [
-		fill("a b c "),
-		fill("a b c ", 3000),
-		fill("c b a ", 3000),
-	],
+	"words of one letter": [fill("a b c "), fill("a b c ", 3000), fill("c b a ", 3000)],
 	"words with accents and capitals": [
 		fill(`${prose.replaceAll("e", "É")} `),
 		prose,
@@ -54,11 +49,7 @@ const rows = {
 	],
 	"only spaces": [fill(" "), "", "space"],
 	"only blanks of all kinds": [fill(" \t\r\n\u00a0\u2003\u3000"), "", "space"],
-	"spaces, and what comes after them": [
-		fill(" ") + prose,
-		prose,
-		proseFromElsewhere,
-	],
+	"spaces, and what comes after them": [fill(" ") + prose, prose, proseFromElsewhere],
 	"only control characters": [fill("\0\u0007\u200d\ufeff"), "", "control"],
 	"control characters, and what comes after them": [
 		fill("\0\u200b") + prose,
@@ -73,11 +64,7 @@ const rows = {
 	"only punctuation": [fill("?!"), fill("?!", 600), fill("?;", 600)],
 	"one punctuation mark": [fill("-"), fill("- ", 2000), fill(". ", 2000)],
 	"opening brackets": [fill("["), fill("[ ", 2000), fill("] ", 2000)],
-	"special tokens": [
-		fill("[SEP][MASK]"),
-		fill("[SEP] [MASK] ", 8000),
-		fill("[MASK] [SEP] ", 8000),
-	],
+	"special tokens": [fill("[SEP][MASK]"), fill("[SEP] [MASK] ", 8000), fill("[MASK] [SEP] ", 8000)],
 	Chinese: [
 		fill(chinese),
 		fill([...chinese].join(" "), 3000),
@@ -115,10 +102,7 @@ test("evaluateValue reads the window of very many steps", async () => {
 		type: "thought",
 		content: contents[i % contents.length],
 	}));
-	const alike = await similarity(
-		trace({ objective: "", steps }),
-		says(`${prose} ${prose}`),
-	);
+	const alike = await similarity(trace({ objective: "", steps }), says(`${prose} ${prose}`));
 	assert.ok(alike > 0.9999, String(alike));
 });
 
@@ -142,10 +126,7 @@ test("evaluateValue accepts long types, tool names, domains and ignored fields",
 		...trace({ domain: long, steps }),
 		id: long,
 	});
-	assert.deepEqual(
-		[dimensions.toolDiversity, dimensions.complexity],
-		[1, 0.25 + (2 / 20) * 0.2],
-	);
+	assert.deepEqual([dimensions.toolDiversity, dimensions.complexity], [1, 0.25 + (2 / 20) * 0.2]);
 });
 
 test("evaluateValue reads a string that was concatenated from many", async () => {
@@ -167,14 +148,8 @@ test("evaluateValue ends the window at the same place, wherever a text is cut in
 					type: "observation",
 					content,
 				}));
-				const alike = await similarity(
-					says("é漢😀 one two"),
-					trace({ objective: "", steps }),
-				);
-				assert.ok(
-					alike > 0.9999,
-					`${length} bytes of ${JSON.stringify(filler)}: ${alike}`,
-				);
+				const alike = await similarity(says("é漢😀 one two"), trace({ objective: "", steps }));
+				assert.ok(alike > 0.9999, `${length} bytes of ${JSON.stringify(filler)}: ${alike}`);
 			}
 		}
 	}

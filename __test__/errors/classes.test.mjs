@@ -18,8 +18,7 @@ const errors = {
 	INVALID_VECTOR: () => new VectorCache().add([1]),
 	INVALID_SNAPSHOT: () => Scorer.restore(Buffer.from("no snapshot")),
 	SNAPSHOT_IO: () => new Scorer().save("/nowhere/at/all/snapshot"),
-	EMBEDDER_UNAVAILABLE: () =>
-		new Scorer({ embedder: "required", model: "nowhere" }).warmup(),
+	EMBEDDER_UNAVAILABLE: () => new Scorer({ embedder: "required", model: "nowhere" }).warmup(),
 	CLOSED: () => {
 		const scorer = new Scorer();
 		scorer.close();
@@ -36,8 +35,7 @@ const thrownBy = (call) =>
 for (const [code, call] of Object.entries(errors)) {
 	test(`ScoringError is the class of errors with the code ${code}`, async () => {
 		const error = await thrownBy(call);
-		const name =
-			code === "INVALID_TRACE" ? "InvalidTraceError" : "ScoringError";
+		const name = code === "INVALID_TRACE" ? "InvalidTraceError" : "ScoringError";
 		assert.ok(error instanceof ScoringError);
 		assert.ok(error instanceof Error);
 		assert.equal(error instanceof InvalidTraceError, code === "INVALID_TRACE");
@@ -92,7 +90,5 @@ test("ScoringError ignores setters on prototypes", async () => {
 		},
 		{ input: trace() },
 	);
-	assert.deepEqual(codes, [
-		...["CLOSED", "INVALID_TRACE", "fulfilled", "fulfilled", "CLOSED"],
-	]);
+	assert.deepEqual(codes, [...["CLOSED", "INVALID_TRACE", "fulfilled", "fulfilled", "CLOSED"]]);
 });

@@ -112,10 +112,7 @@ test("evaluateValue rejects a revoked proxy with its TypeError", async () => {
 		const { proxy, revoke } = Proxy.revocable(target, {});
 		revoke();
 		await assert.rejects(evaluateValue(proxy), TypeError);
-		await assert.rejects(
-			evaluateValue({ ...trace(), steps: proxy }),
-			TypeError,
-		);
+		await assert.rejects(evaluateValue({ ...trace(), steps: proxy }), TypeError);
 	}
 });
 
@@ -146,9 +143,7 @@ test("evaluateValue lets a getter score the same trace", async () => {
 		},
 	});
 	const outer = await explainValue(value);
-	const similarities = [outer, await inner].map(
-		({ novelty }) => novelty.maxSimilarity,
-	);
+	const similarities = [outer, await inner].map(({ novelty }) => novelty.maxSimilarity);
 	// Either of the two may be first; the second repeats it.
 	assert.equal(
 		similarities.filter((similarity) => similarity === null).length,
@@ -180,9 +175,7 @@ test("evaluateValue lets a getter score its own trace without end", async () => 
 		const settled = await Promise.allSettled(scores);
 		return {
 			depth: scores.length,
-			endings: [
-				...new Set(settled.map(({ value, reason }) => value ?? reason.name)),
-			],
+			endings: [...new Set(settled.map(({ value, reason }) => value ?? reason.name))],
 		};
 	});
 	assertEndedWell(ended);
@@ -219,11 +212,7 @@ test("evaluateValue checks steps whose proxy gives a wrong length", async () => 
 		assert.ok(score >= 0 && score <= 1, `${String(length)}: ${score}`);
 	}
 	for (const length of [2, 1e6, 2 ** 32, 2 ** 53, Number.POSITIVE_INFINITY]) {
-		await assert.rejects(
-			evaluateValue(lie(length)),
-			{ path: "steps[1]" },
-			String(length),
-		);
+		await assert.rejects(evaluateValue(lie(length)), { path: "steps[1]" }, String(length));
 	}
 });
 

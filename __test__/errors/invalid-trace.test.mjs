@@ -24,10 +24,7 @@ function traceWith(path, ...value) {
 			})),
 		}),
 	};
-	const keys =
-		path === "trace"
-			? ["trace"]
-			: ["trace", ...path.split(/[.[\]]+/).filter(Boolean)];
+	const keys = path === "trace" ? ["trace"] : ["trace", ...path.split(/[.[\]]+/).filter(Boolean)];
 	const last = keys.pop();
 	const owner = keys.reduce((object, key) => object[key], whole);
 	if (value.length === 0) delete owner[last];
@@ -99,10 +96,7 @@ const expectations = {
 	"steps[1]": noObject,
 	"steps[0].type": noString,
 	"steps[1].type": noString,
-	"steps[1].content": [
-		"a string, null or nothing",
-		without('"text"', '""', "null", "undefined"),
-	],
+	"steps[1].content": ["a string, null or nothing", without('"text"', '""', "null", "undefined")],
 	"steps[1].tool": [
 		"an object, null or nothing",
 		SCALARS.filter(([found]) => found !== "null" && found !== "undefined"),
@@ -120,10 +114,7 @@ for (const [path, [expected, values]] of Object.entries(expectations)) {
 					(e) => e,
 				);
 				assert.ok(error instanceof InvalidTraceError, message);
-				assert.deepEqual(
-					[error.code, error.path, error.message],
-					["INVALID_TRACE", path, message],
-				);
+				assert.deepEqual([error.code, error.path, error.message], ["INVALID_TRACE", path, message]);
 			}
 		}
 	});
@@ -138,9 +129,7 @@ test("evaluateValue rejects traces without a required field", async () => {
 		"steps[1].tool",
 		"steps[1].tool.name",
 	];
-	for (const path of Object.keys(expectations).filter(
-		(path) => !optional.includes(path),
-	)) {
+	for (const path of Object.keys(expectations).filter((path) => !optional.includes(path))) {
 		const message = `${path}: expected ${expectations[path][0]}, got undefined`;
 		await assert.rejects(evaluateValue(traceWith(path)), {
 			code: "INVALID_TRACE",
@@ -231,23 +220,14 @@ test(`evaluateValue scores or rejects ${MUTATIONS} generated mutations, and name
 			counts.scored += 1;
 		} else {
 			assert.equal(error?.code, "INVALID_TRACE", String(error ?? score));
-			assert.ok(
-				expected.includes(error.path),
-				`${error.message}, but the faults are ${expected}`,
-			);
-			assert.ok(
-				error.message.startsWith(`${error.path}: expected `),
-				error.message,
-			);
+			assert.ok(expected.includes(error.path), `${error.message}, but the faults are ${expected}`);
+			assert.ok(error.message.startsWith(`${error.path}: expected `), error.message);
 			counts.rejected += 1;
 		}
 	});
 	await fc.assert(property, { numRuns: MUTATIONS });
 	t.diagnostic(`${counts.scored} scored, ${counts.rejected} rejected`);
-	assert.ok(
-		Math.min(counts.scored, counts.rejected) > MUTATIONS / 20,
-		JSON.stringify(counts),
-	);
+	assert.ok(Math.min(counts.scored, counts.rejected) > MUTATIONS / 20, JSON.stringify(counts));
 });
 
 test("evaluateValue leaves the cache as it was when it rejects a trace", async () => {
@@ -266,9 +246,6 @@ test("evaluateValue leaves the cache as it was when it rejects a trace", async (
 	assert.equal(cache.size, 1);
 	const { novelty } = await explainValue(traceWith("steps[1].type", "dream"));
 	await Promise.all(rejected);
-	assert.ok(
-		novelty.maxSimilarity < 0.99,
-		`as new as the bad ones: ${novelty.maxSimilarity}`,
-	);
+	assert.ok(novelty.maxSimilarity < 0.99, `as new as the bad ones: ${novelty.maxSimilarity}`);
 	assert.equal(cache.size, 2);
 });

@@ -68,9 +68,7 @@ test("ScoringError belongs to the realm that loaded the package", async () => {
 test("ScoringError differs between two instances of the package", async () => {
 	const { scoring } = loadInContext();
 	const [inner, outer] = await Promise.all(
-		[scoring, require(entry)].map(({ evaluateValue }) =>
-			evaluateValue({}).catch((error) => error),
-		),
+		[scoring, require(entry)].map(({ evaluateValue }) => evaluateValue({}).catch((error) => error)),
 	);
 	assert.ok(outer instanceof InvalidTraceError);
 	assert.ok(inner instanceof scoring.InvalidTraceError);
@@ -81,10 +79,7 @@ test("evaluateValue scores the same in another realm", async () => {
 	const { context, scoring } = loadInContext();
 	const scorer = new scoring.Scorer();
 	const inner = vm.runInContext(`(${JSON.stringify(trace())})`, context);
-	assert.equal(
-		await scorer.evaluateValue(inner),
-		await new Scorer().evaluateValue(trace()),
-	);
+	assert.equal(await scorer.evaluateValue(inner), await new Scorer().evaluateValue(trace()));
 });
 
 test("VectorCache accepts typed arrays of every realm", () => {

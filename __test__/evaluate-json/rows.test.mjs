@@ -2,19 +2,8 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import {
-	evaluateJson,
-	importTraces,
-	Scorer,
-	ScoringError,
-} from "@knowledgepulse/scoring";
-import {
-	all,
-	assumed,
-	chunked,
-	importErrorOf,
-	lines,
-} from "../support/imports.mjs";
+import { evaluateJson, importTraces, Scorer, ScoringError } from "@knowledgepulse/scoring";
+import { all, assumed, chunked, importErrorOf, lines } from "../support/imports.mjs";
 import { sharing } from "../support/logs.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 import { trace } from "../support/traces.mjs";
@@ -38,8 +27,7 @@ const traces = (count) =>
 		};
 	});
 
-const jsonl = (values) =>
-	values.map((value) => `${JSON.stringify(value)}\n`).join("");
+const jsonl = (values) => values.map((value) => `${JSON.stringify(value)}\n`).join("");
 
 const off = () => new Scorer({ embedder: "off" });
 
@@ -55,9 +43,7 @@ test("evaluateJson gives the scores of evaluateValue, one after another, to the 
 	const [one, other] = [new Scorer(), new Scorer()];
 	const reports = [];
 	for (const value of given) reports.push(await one.explainValue(value));
-	const rows = await all(
-		other.evaluateJson(jsonl(given), { group: "/metadata/session" }),
-	);
+	const rows = await all(other.evaluateJson(jsonl(given), { group: "/metadata/session" }));
 	assert.equal(rows.length, given.length);
 	for (const [index, row] of rows.entries()) {
 		const report = reports[index];
@@ -191,10 +177,7 @@ test("evaluateJson collects errors in their places", async () => {
 });
 
 test("evaluateJson rejects with the error of a file after the rows before", async () => {
-	const rows = off().evaluateJson(
-		[lines("one"), "/nowhere/at/all.jsonl"],
-		assumed,
-	);
+	const rows = off().evaluateJson([lines("one"), "/nowhere/at/all.jsonl"], assumed);
 	assert.equal((await rows.next()).value.objective, "one");
 	await assert.rejects(rows.next(), { code: "ENOENT" });
 });
@@ -204,18 +187,14 @@ test("evaluateJson says which trace a required embedder was not there for", asyn
 	const scorer = new Scorer(options);
 	const text = jsonl(traces(3));
 	const error = await importErrorOf(scorer.evaluateJson(text).next());
-	assert.deepEqual(
-		[error.code, error.source, error.line],
-		["EMBEDDER_UNAVAILABLE", "source", 1],
-	);
+	assert.deepEqual([error.code, error.source, error.line], ["EMBEDDER_UNAVAILABLE", "source", 1]);
 	const collected = await all(scorer.evaluateJson(text, { errors: "collect" }));
 	assert.deepEqual(codes(collected), Array(3).fill("EMBEDDER_UNAVAILABLE"));
 });
 
 /** Waits until nothing of a scorer is on its way. */
 async function idle(scorer) {
-	while (scorer.status().pending > 0)
-		await new Promise((resolve) => setTimeout(resolve, 1));
+	while (scorer.status().pending > 0) await new Promise((resolve) => setTimeout(resolve, 1));
 }
 
 test("evaluateJson ends with the reason of a signal, and leaves the rest out of the cache", async () => {
@@ -262,9 +241,7 @@ test("evaluateJson refuses wrong options", () => {
 		assert.throws(
 			() => evaluateJson("log.jsonl", options),
 			(error) =>
-				error instanceof ScoringError &&
-				error.code === "INVALID_OPTION" &&
-				error.path === path,
+				error instanceof ScoringError && error.code === "INVALID_OPTION" && error.path === path,
 		);
 });
 
@@ -283,11 +260,7 @@ test("evaluateJson gives the same rows however a line is read", async () => {
 	].join("\n");
 	const text = `${jsonl(rest)}${odd}\n`;
 	const read = (options) =>
-		parsed(
-			new Scorer()
-				.evaluateJson(text, { errors: "collect", ...options })
-				.lines(),
-		);
+		parsed(new Scorer().evaluateJson(text, { errors: "collect", ...options }).lines());
 	assert.deepEqual(await read({}), await read({ group: "/nowhere" }));
 	const [one, other] = [{}, { group: "/nowhere" }].map((options) =>
 		off().evaluateJson(text, { errors: "collect", ...options }),
@@ -388,10 +361,7 @@ test("evaluateJson rejects with CLOSED after the rows before close()", async () 
 				for await (const { id } of rows) ids.push(id);
 			})(),
 		);
-		assert.deepEqual(
-			[error.code, error.source, error.line],
-			["CLOSED", "n", ids.length + 1],
-		);
+		assert.deepEqual([error.code, error.source, error.line], ["CLOSED", "n", ids.length + 1]);
 		assert.deepEqual(
 			ids,
 			given.slice(0, ids.length).map(({ id }) => id),

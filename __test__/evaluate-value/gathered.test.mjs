@@ -60,15 +60,7 @@ const withId = fc
 	.tuple(
 		anyTrace,
 		fc.oneof(
-			fc.constantFrom(
-				undefined,
-				null,
-				5,
-				"",
-				"kp:1",
-				"\ud800",
-				"漢".repeat(341),
-			),
+			fc.constantFrom(undefined, null, 5, "", "kp:1", "\ud800", "漢".repeat(341)),
 			fc.integer({ min: 1020, max: 1030 }).map((length) => "i".repeat(length)),
 			fc.integer({ min: 335, max: 345 }).map((length) => "漢".repeat(length)),
 		),
@@ -157,9 +149,7 @@ const extreme = {
 			),
 		}),
 	),
-	"an object of another realm": vm.runInNewContext(
-		`(${JSON.stringify(trace())})`,
-	),
+	"an object of another realm": vm.runInNewContext(`(${JSON.stringify(trace())})`),
 	"objects in the place of strings": trace({
 		objective: new String("boxed"),
 	}),
@@ -237,9 +227,7 @@ async function assertSameTexts(values, options) {
 }
 
 test("evaluateValue sees the texts that the engine's own reader sees", async () => {
-	const property = fc.asyncProperty(fc.array(withId), (values) =>
-		assertSameTexts(values, {}),
-	);
+	const property = fc.asyncProperty(fc.array(withId), (values) => assertSameTexts(values, {}));
 	await fc.assert(property, { numRuns: RUNS_WITH_MODEL });
 });
 
@@ -314,8 +302,7 @@ test("evaluateValue does not use what prototypes were given later", async () => 
 			for (let index = 0; index < saved.length; index++) {
 				const owner = saved[index][0];
 				const name = saved[index][1];
-				if (saved[index][2])
-					Object.defineProperty(owner, name, saved[index][2]);
+				if (saved[index][2]) Object.defineProperty(owner, name, saved[index][2]);
 				else delete owner[name];
 			}
 			if (usedByCall) throw new Error(`${usedByCall} was used`);

@@ -35,9 +35,7 @@ test("recorded runs have a golden file each", (t) => {
 		t.diagnostic(`${folder} is absent: no golden score was compared`);
 		return;
 	}
-	const goldens = readdirSync(new URL("golden/", folder)).filter((name) =>
-		name.endsWith(".json"),
-	);
+	const goldens = readdirSync(new URL("golden/", folder)).filter((name) => name.endsWith(".json"));
 	assert.deepEqual(goldens.map((name) => `${name}l`).sort(), [...files].sort());
 });
 
@@ -62,22 +60,16 @@ for (const file of files) {
 	test(`explainValue accounts for every score of ${file}`, async () => {
 		const { traces, golden } = read(file);
 		const scorer = new Scorer();
-		const reports = await Promise.all(
-			traces.map((trace) => scorer.explainValue(trace)),
-		);
+		const reports = await Promise.all(traces.map((trace) => scorer.explainValue(trace)));
 		reports.forEach((report, index) => {
 			assertAddsUp(report, golden[index].id);
 			const seen = traces.slice(0, index).map(({ id }) => id);
-			if (report.novelty.source === "cache")
-				assert.ok(seen.includes(report.novelty.nearest));
+			if (report.novelty.source === "cache") assert.ok(seen.includes(report.novelty.nearest));
 		});
 	});
 }
 
 test("evaluateValue gives the same scores for the runs of the fixtures, however many calls are in flight", async (t) => {
 	const scores = await scoresWhateverIsInFlight(t, runs, 4);
-	assert.ok(
-		new Set(scores).size > runs.length / 2,
-		`hardly two alike: ${scores}`,
-	);
+	assert.ok(new Set(scores).size > runs.length / 2, `hardly two alike: ${scores}`);
 });

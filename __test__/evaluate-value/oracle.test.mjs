@@ -27,8 +27,5 @@ test(`evaluateValue scores ${TRACES} generated traces as the oracle does, bit fo
 		{ input: TRACES },
 	);
 	assert.equal(counts.scored, TRACES);
-	assert.ok(
-		counts.distinct > TRACES / 8,
-		`only ${counts.distinct} different scores`,
-	);
+	assert.ok(counts.distinct > TRACES / 8, `only ${counts.distinct} different scores`);
 });

@@ -31,12 +31,7 @@ const rows = [
 	["a single observation", { steps: [step("observation")] }, 0.40875, []],
 	["two thoughts", { steps: [step("thought"), step("thought")] }, 0.41125, []],
 	["two recoveries", { steps: [recovery, recovery] }, 0.48625, []],
-	[
-		"three recoveries",
-		{ steps: [recovery, recovery, recovery] },
-		0.58875,
-		["error-recovery"],
-	],
+	["three recoveries", { steps: [recovery, recovery, recovery] }, 0.58875, ["error-recovery"]],
 	[
 		"three recoveries in vain",
 		{ success: false, steps: [recovery, recovery, recovery] },
@@ -55,12 +50,7 @@ const rows = [
 		0.46125,
 		["low-tool-diversity"],
 	],
-	[
-		"two tools",
-		{ steps: [step("tool_call", a), step("tool_call", b)] },
-		0.56125,
-		[],
-	],
+	["two tools", { steps: [step("tool_call", a), step("tool_call", b)] }, 0.56125, []],
 	[
 		"two nameless tools",
 		{
@@ -119,22 +109,15 @@ test("evaluateValue gives no score below 0", async () => {
 	await explainAlone(poor);
 	const { score, overrides } = await explainValue(poor);
 	assert.equal(score, 0);
-	assert.ok(
-		overrides[0].before > 0 && overrides[0].before < 0.1,
-		String(overrides[0].before),
-	);
+	assert.ok(overrides[0].before > 0 && overrides[0].before < 0.1, String(overrides[0].before));
 });
 
 test("evaluateValue gives no score above 1", async () => {
 	const types = ["thought", "tool_call", "observation", "error_recovery"];
-	const steps = Array.from({ length: 20 }, (_, i) =>
-		step(types[i % 4], { name: `tool ${i}` }),
-	);
+	const steps = Array.from({ length: 20 }, (_, i) => step(types[i % 4], { name: `tool ${i}` }));
 	_getLocalCache().clear();
 	_getLocalCache().add(new Float32Array(384));
-	const { score, dimensions, overrides } = await explainValue(
-		trace({ confidence: 1, steps }),
-	);
+	const { score, dimensions, overrides } = await explainValue(trace({ confidence: 1, steps }));
 	assert.deepEqual(dimensions, {
 		complexity: 1,
 		novelty: 1,

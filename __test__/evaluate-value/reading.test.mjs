@@ -1,11 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import vm from "node:vm";
-import {
-	_getLocalCache,
-	evaluateValue,
-	explainValue,
-} from "@knowledgepulse/scoring";
+import { _getLocalCache, evaluateValue, explainValue } from "@knowledgepulse/scoring";
 import { codeReview } from "../fixtures/examples.mjs";
 import { assertClose, explainAlone } from "../support/reports.mjs";
 import { shapes } from "../support/shapes.mjs";
@@ -15,8 +11,7 @@ const plain = () => structuredClone(codeReview.trace);
 
 const made = {
 	...shapes,
-	"objects of another realm": (trace) =>
-		vm.runInNewContext(`(${JSON.stringify(trace)})`),
+	"objects of another realm": (trace) => vm.runInNewContext(`(${JSON.stringify(trace)})`),
 	"fields of the wrong type that are not read": (trace) =>
 		Object.assign(trace, {
 			id: 5,
@@ -30,15 +25,8 @@ for (const [name, make] of Object.entries(made)) {
 	test(`evaluateValue reads ${name} like plain objects`, async () => {
 		assertClose((await explainAlone(plain())).score, codeReview.score, "plain");
 		const { novelty, score } = await explainValue(make(plain()));
-		assert.ok(
-			novelty.maxSimilarity > 0.999999,
-			`${name}: ${novelty.maxSimilarity}`,
-		);
-		assertClose(
-			score,
-			codeReview.score - 0.5 * 0.35 + (1 - novelty.maxSimilarity) * 0.35,
-			name,
-		);
+		assert.ok(novelty.maxSimilarity > 0.999999, `${name}: ${novelty.maxSimilarity}`);
+		assertClose(score, codeReview.score - 0.5 * 0.35 + (1 - novelty.maxSimilarity) * 0.35, name);
 	});
 }
 
@@ -53,10 +41,7 @@ test("evaluateValue ignores changes of the trace after the call", async () => {
 	changed.steps.length = 0;
 	assertClose(await scored, codeReview.score, "score");
 	const { novelty } = await explainValue(plain());
-	assert.ok(
-		novelty.maxSimilarity > 0.999999,
-		`the text read: ${novelty.maxSimilarity}`,
-	);
+	assert.ok(novelty.maxSimilarity > 0.999999, `the text read: ${novelty.maxSimilarity}`);
 });
 
 test("evaluateValue reads every field that counts once, and no other", async () => {
@@ -89,23 +74,13 @@ test("evaluateValue reads every field that counts once, and no other", async () 
 		"outcome",
 		"outcome.confidence",
 	];
-	const ofStep = ["content", "tool", "tool.name", "type"].map(
-		(key) => `steps.0.${key}`,
-	);
+	const ofStep = ["content", "tool", "tool.name", "type"].map((key) => `steps.0.${key}`);
 	const ofSteps = ["steps", "steps.0", ...ofStep, "steps.length"];
-	assert.deepEqual(
-		read.sort(),
-		[...expected, ...ofSteps, "task", "task.objective"].sort(),
-	);
+	assert.deepEqual(read.sort(), [...expected, ...ofSteps, "task", "task.objective"].sort());
 });
 
 test("evaluateValue takes absent, null and empty content for the same", async () => {
-	const contents = [
-		{},
-		{ content: undefined },
-		{ content: null },
-		{ content: "" },
-	];
+	const contents = [{}, { content: undefined }, { content: null }, { content: "" }];
 	const say = (rest) =>
 		trace({
 			steps: [
@@ -130,9 +105,5 @@ test("evaluateValue accepts no steps, and 100,000", async () => {
 		type: `type ${i}`,
 		tool: { name: `tool ${i}` },
 	}));
-	assertClose(
-		(await explainAlone(trace({ steps }))).score,
-		0.25 + 0.175 + 0.15 + 0.2,
-		"100,000",
-	);
+	assertClose((await explainAlone(trace({ steps }))).score, 0.25 + 0.175 + 0.15 + 0.2, "100,000");
 });

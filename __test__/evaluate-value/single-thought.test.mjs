@@ -1,11 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-	_getLocalCache,
-	evaluateValue,
-	explainValue,
-	status,
-} from "@knowledgepulse/scoring";
+import { _getLocalCache, evaluateValue, explainValue, status } from "@knowledgepulse/scoring";
 import { valueWithoutEmbedder } from "../support/child.mjs";
 import { says, trace, words } from "../support/traces.mjs";
 
@@ -99,10 +94,7 @@ test("explainValue reports the novelty of a single thought", async () => {
 	);
 	const second = await explainValue(thought("It rains"));
 	assert.equal(second.score, 0.1);
-	assert.ok(
-		second.dimensions.novelty < 1e-6,
-		String(second.dimensions.novelty),
-	);
+	assert.ok(second.dimensions.novelty < 1e-6, String(second.dimensions.novelty));
 	assert.deepEqual(
 		second.overrides.map(({ name, after }) => [name, after]),
 		[["single-thought", 0.1]],
@@ -112,9 +104,7 @@ test("explainValue reports the novelty of a single thought", async () => {
 test("evaluateValue scores single thoughts without an embedder", async () => {
 	const found = await valueWithoutEmbedder(
 		async ({ scoring, input }) => [
-			...(await Promise.all(
-				input.map((trace) => scoring.evaluateValue(trace)),
-			)),
+			...(await Promise.all(input.map((trace) => scoring.evaluateValue(trace)))),
 			scoring.status().cacheSize,
 		],
 		{ input: [thought("It rains"), thought("It does not")] },

@@ -15,8 +15,7 @@ for (const [name, [one, other]] of Object.entries(ends)) {
 	test(`evaluateValue compares whole strings: ${name}`, async () => {
 		const lengths = [0, 1, 100];
 		for (const border of [2048, 8192, 32_768]) {
-			for (let length = border - 20; length <= border + 3; length++)
-				lengths.push(length);
+			for (let length = border - 20; length <= border + 3; length++) lengths.push(length);
 		}
 		for (const length of lengths) {
 			for (const filler of ["x", "ü", "字", "😀"]) {
@@ -25,15 +24,9 @@ for (const [name, [one, other]] of Object.entries(ends)) {
 					type,
 					tool: { name: type },
 				}));
-				const { dimensions } = await explainValue(
-					trace({ domain: start, steps }),
-				);
+				const { dimensions } = await explainValue(trace({ domain: start, steps }));
 				const message = `${length} bytes of ${filler}`;
-				assert.equal(
-					dimensions.complexity,
-					2 * 0.125 + (3 / 20) * 0.2,
-					`types: ${message}`,
-				);
+				assert.equal(dimensions.complexity, 2 * 0.125 + (3 / 20) * 0.2, `types: ${message}`);
 				assert.equal(dimensions.toolDiversity, 1, `tools: ${message}`);
 			}
 		}
@@ -49,13 +42,7 @@ test("evaluateValue reads a lone surrogate as U+FFFD", async () => {
 		["a pair", ["\ud83d\ude00", "\ufffd\ufffd"], 2],
 	];
 	for (const [name, types, distinct] of rows) {
-		const { dimensions } = await explainValue(
-			trace({ steps: types.map((type) => ({ type })) }),
-		);
-		assert.equal(
-			dimensions.complexity,
-			distinct * 0.125 + (2 / 20) * 0.2,
-			name,
-		);
+		const { dimensions } = await explainValue(trace({ steps: types.map((type) => ({ type })) }));
+		assert.equal(dimensions.complexity, distinct * 0.125 + (2 / 20) * 0.2, name);
 	}
 });

@@ -31,8 +31,7 @@ const rows = [
 for (const [domain, profile] of rows) {
 	test(`evaluateValue gives the domain ${JSON.stringify(domain)} the weights of ${profile}`, async () => {
 		const report = await explainAlone(trace({ domain }));
-		const [complexity, novelty, toolDiversity, outcomeConfidence] =
-			profiles[profile];
+		const [complexity, novelty, toolDiversity, outcomeConfidence] = profiles[profile];
 		assert.equal(report.profile, profile);
 		assert.deepEqual(report.weights, {
 			complexity,
@@ -40,8 +39,7 @@ for (const [domain, profile] of rows) {
 			toolDiversity,
 			outcomeConfidence,
 		});
-		const expected =
-			0.135 * complexity + 0.5 * novelty + 0.8 * outcomeConfidence;
+		const expected = 0.135 * complexity + 0.5 * novelty + 0.8 * outcomeConfidence;
 		assertClose(report.score, expected, domain);
 	});
 }

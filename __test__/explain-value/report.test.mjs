@@ -1,11 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-	_getLocalCache,
-	evaluateValue,
-	explainValue,
-	Scorer,
-} from "@knowledgepulse/scoring";
+import { _getLocalCache, evaluateValue, explainValue, Scorer } from "@knowledgepulse/scoring";
 import { traces } from "../../examples/traces.mjs";
 import { assertAddsUp } from "../support/reports.mjs";
 import { says, trace } from "../support/traces.mjs";
@@ -17,8 +12,7 @@ test("explainValue adds up to the score, and names the nearest trace", async () 
 		const report = await scorer.explainValue(one);
 		assertAddsUp(report);
 		const { novelty, text } = report;
-		if (novelty.source === "cache")
-			assert.ok(seen.has(novelty.nearest), novelty.nearest);
+		if (novelty.source === "cache") assert.ok(seen.has(novelty.nearest), novelty.nearest);
 		assert.ok(text.tokens >= 2 && text.tokens <= 512 && !text.isCut);
 		seen.add(one.id);
 	}
@@ -88,16 +82,9 @@ test("explainValue compares with vectors that were added to the cache", async ()
 		cache.add(vector.map((x) => sign * x));
 		const { dimensions, novelty } = await explainValue(trace());
 		assert.equal(novelty.source, "cache");
-		assert.equal(
-			dimensions.novelty,
-			Math.min(1, 1 - novelty.maxSimilarity),
-			"never above 1",
-		);
+		assert.equal(dimensions.novelty, Math.min(1, 1 - novelty.maxSimilarity), "never above 1");
 		similarities.push(novelty.maxSimilarity);
 	}
-	assert.ok(
-		Math.abs(similarities[0] + similarities[1]) < 1e-6,
-		String(similarities),
-	);
+	assert.ok(Math.abs(similarities[0] + similarities[1]) < 1e-6, String(similarities));
 	assert.ok(Math.abs(similarities[0]) > 1e-6, String(similarities));
 });

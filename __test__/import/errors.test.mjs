@@ -1,11 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import util from "node:util";
-import {
-	ImportError,
-	importTraces,
-	ScoringError,
-} from "@knowledgepulse/scoring";
+import { ImportError, importTraces, ScoringError } from "@knowledgepulse/scoring";
 import {
 	all,
 	assumed,
@@ -26,11 +22,7 @@ const own = (confidence) => ({
 
 /** Logs with one error each: its code, line and path, and options. */
 const logs = {
-	"no JSON": [
-		`${lines("one")}{"messages": [}\n${lines("two")}`,
-		"INVALID_JSON",
-		2,
-	],
+	"no JSON": [`${lines("one")}{"messages": [}\n${lines("two")}`, "INVALID_JSON", 2],
 	"a number that is none": ['{"messages": [], "n": NaN}', "INVALID_JSON", 1],
 	"a document that is cut off": ['[\n {"role": "user"', "INVALID_JSON", 2],
 	"no UTF-8": [
@@ -42,12 +34,7 @@ const logs = {
 	],
 	"nothing known": ['{"hello": "world"}', "UNKNOWN_FORMAT", undefined],
 	nothing: [new Uint8Array(), "UNKNOWN_FORMAT", undefined],
-	"another format": [
-		lines("one"),
-		"UNKNOWN_FORMAT",
-		undefined,
-		{ format: "pi" },
-	],
+	"another format": [lines("one"), "UNKNOWN_FORMAT", undefined, { format: "pi" }],
 	"a trace that is none": [
 		`${lines("one")}${JSON.stringify(own(5))}\n${lines("two")}`,
 		...["INVALID_TRACE", 2],
@@ -56,8 +43,7 @@ const logs = {
 
 for (const [what, [data, code, line, options]] of Object.entries(logs)) {
 	const source = { name: "my log", data };
-	const objectives =
-		line === 2 && !what.startsWith("a document") ? ["one", "two"] : [];
+	const objectives = line === 2 && !what.startsWith("a document") ? ["one", "two"] : [];
 
 	test(`importTraces rejects ${what} after the traces before it`, async () => {
 		const imported = importTraces(source, { ...assumed, ...options });
@@ -67,10 +53,7 @@ for (const [what, [data, code, line, options]] of Object.entries(logs)) {
 		}
 		const error = await importErrorOf(imported.next());
 		assert.ok(error instanceof ImportError && error instanceof ScoringError);
-		assert.deepEqual(
-			[error.code, error.source, error.line],
-			[code, "my log", line],
-		);
+		assert.deepEqual([error.code, error.source, error.line], [code, "my log", line]);
 		assert.equal("line" in error, line !== undefined);
 		const place = line === undefined ? "my log" : `my log:${line}`;
 		assert.ok(error.message.startsWith(`${place}: `), error.message);
@@ -90,9 +73,7 @@ for (const [what, [data, code, line, options]] of Object.entries(logs)) {
 		assert.ok(error instanceof ImportError);
 		const [input] = imported.report.inputs;
 		assert.equal(input.traces, objectives.length);
-		assert.deepEqual(input.errors, [
-			{ code, line: line ?? null, message: error.message },
-		]);
+		assert.deepEqual(input.errors, [{ code, line: line ?? null, message: error.message }]);
 	});
 }
 
@@ -107,9 +88,7 @@ test("importTraces rejects a run without a known success until it is told what t
 	const error = await importErrorOf(importTraces(messages).next());
 	assert.equal(error.code, "SUCCESS_UNKNOWN");
 	for (const assumeSuccess of [true, false]) {
-		const [{ trace, provenance }] = await all(
-			importTraces(messages, { assumeSuccess }),
-		);
+		const [{ trace, provenance }] = await all(importTraces(messages, { assumeSuccess }));
 		assert.equal(trace.metadata.success, assumeSuccess);
 		assert.equal(trace.outcome.confidence, assumeSuccess ? 0.8 : 0.2);
 		assert.equal(provenance.successFrom, "assumed");

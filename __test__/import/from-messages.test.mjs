@@ -29,9 +29,7 @@ const dialects = {
 		},
 		{
 			role: "assistant",
-			content: [
-				{ type: "tool-call", toolCallId: "2", toolName: "list", input: {} },
-			],
+			content: [{ type: "tool-call", toolCallId: "2", toolName: "list", input: {} }],
 		},
 		{
 			role: "tool",
@@ -107,8 +105,7 @@ for (const [name, messages] of Object.entries(dialects)) {
 	test(`fromMessages reads messages of ${name}`, async () => {
 		const trace = await fromMessages(messages, { success: true });
 		assert.equal(trace.task.objective, "Read a.txt");
-		const failure =
-			name === "OpenAI" ? '{"error":"no such file"}' : "no such file";
+		const failure = name === "OpenAI" ? '{"error":"no such file"}' : "no such file";
 		assert.deepEqual(
 			trace.steps.map(({ step_id, ...step }) => step),
 			[
@@ -129,9 +126,7 @@ for (const [name, messages] of Object.entries(dialects)) {
 
 test("fromMessages gives the same trace for the same messages", async () => {
 	const { OpenAI } = dialects;
-	const traces = await Promise.all(
-		[1, 2, 3].map(() => fromMessages(OpenAI, { success: true })),
-	);
+	const traces = await Promise.all([1, 2, 3].map(() => fromMessages(OpenAI, { success: true })));
 	assert.deepEqual(traces[1], traces[0]);
 	assert.deepEqual(traces[2], traces[0]);
 	const failed = await fromMessages(OpenAI, { success: false });
@@ -157,9 +152,7 @@ test("fromMessages rejects with NO_TRACE for messages that give none", async () 
 		"no answer": conversation("one").slice(0, 1),
 	};
 	for (const [name, messages] of Object.entries(none)) {
-		const error = await importErrorOf(
-			fromMessages(messages, { success: true }),
-		);
+		const error = await importErrorOf(fromMessages(messages, { success: true }));
 		assert.equal(error.code, "NO_TRACE", name);
 		assert.equal(error.source, "messages");
 	}
@@ -191,7 +184,6 @@ test("fromMessages rejects with the reason of its signal", async () => {
 	const pending = fromMessages(conversation("one"), options);
 	controller.abort("enough");
 	const later = fromMessages(conversation("one"), options);
-	for (const call of [pending, later])
-		assert.equal(await call.catch((reason) => reason), "enough");
+	for (const call of [pending, later]) assert.equal(await call.catch((reason) => reason), "enough");
 	assert.equal(getEventListeners(signal, "abort").length, 0);
 });

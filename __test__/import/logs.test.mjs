@@ -1,12 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import {
-	copyFileSync,
-	createReadStream,
-	existsSync,
-	readdirSync,
-	readFileSync,
-} from "node:fs";
+import { copyFileSync, createReadStream, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { importTraces } from "@knowledgepulse/scoring";
@@ -35,8 +29,7 @@ function canonical(value) {
 	return `{${members}}`;
 }
 
-const sha = (text) =>
-	createHash("sha256").update(text).digest("hex").slice(0, 12);
+const sha = (text) => createHash("sha256").update(text).digest("hex").slice(0, 12);
 
 const goldenStep = ({ type, tool, content, input }) => ({
 	type,
@@ -69,21 +62,17 @@ const goldenTrace = ({ trace, provenance }) => ({
 async function goldenOf(sources) {
 	const imported = importTraces(sources, options);
 	const items = await all(imported);
-	return imported.report.inputs.map(
-		({ name, formats, traces, skipped, errors }) => {
-			const own = items.filter(
-				({ provenance }) => provenance?.source.name === name,
-			);
-			assert.equal(own.length, traces, name);
-			return {
-				file: name.replace(folder, ""),
-				formats,
-				traces: own.map(goldenTrace),
-				skipped,
-				errors: errors.map(({ line, code }) => ({ line, code })),
-			};
-		},
-	);
+	return imported.report.inputs.map(({ name, formats, traces, skipped, errors }) => {
+		const own = items.filter(({ provenance }) => provenance?.source.name === name);
+		assert.equal(own.length, traces, name);
+		return {
+			file: name.replace(folder, ""),
+			formats,
+			traces: own.map(goldenTrace),
+			skipped,
+			errors: errors.map(({ line, code }) => ({ line, code })),
+		};
+	});
 }
 
 for (const [name, golden] of goldens) {
@@ -99,10 +88,7 @@ for (const [name, golden] of goldens) {
 	test(`importTraces recognises ${name} logs by their content alone`, async (t) => {
 		const other = temporaryFolder(t);
 		for (const [index, { file, formats, traces, errors }] of golden.entries()) {
-			const misnamed = join(
-				other,
-				`${index}.${file.endsWith("l") ? "json" : "txt"}`,
-			);
+			const misnamed = join(other, `${index}.${file.endsWith("l") ? "json" : "txt"}`);
 			copyFileSync(paths[index], misnamed);
 			const small = { highWaterMark: 1009 };
 			const sources = {
@@ -116,8 +102,7 @@ for (const [name, golden] of goldens) {
 				assert.deepEqual(found.formats, formats, message);
 				assert.deepEqual(found.errors, errors, message);
 				// Continued in a file beside the original one.
-				if (found.traces.some(({ skipped }) => skipped.continuation_missing))
-					continue;
+				if (found.traces.some(({ skipped }) => skipped.continuation_missing)) continue;
 				assert.deepEqual(found.traces, traces, message);
 			}
 		}

@@ -85,10 +85,7 @@ test("importTraces takes the confidence from the probabilities of tokens", async
 		],
 	};
 	const source = { name: "n", data: answer };
-	const { trace, provenance } = await only(
-		{ ...assumed, confidence: "logprobs" },
-		source,
-	);
+	const { trace, provenance } = await only({ ...assumed, confidence: "logprobs" }, source);
 	assert.equal(trace.outcome.confidence, 0.818731);
 	assert.equal(provenance.confidenceFrom, "logprobs");
 	assert.equal((await only(assumed, source)).trace.outcome.confidence, 0.8);
@@ -127,11 +124,7 @@ for (const [path, values] of Object.entries(wrong)) {
 		for (const value of values) {
 			const options = { ...assumed, [path]: value };
 			const expected = { name: "ScoringError", code: "INVALID_OPTION", path };
-			assert.throws(
-				() => importTraces(messages, options),
-				expected,
-				`${path}: ${value}`,
-			);
+			assert.throws(() => importTraces(messages, options), expected, `${path}: ${value}`);
 			await assert.rejects(fromMessages(messages, options), expected);
 		}
 	});

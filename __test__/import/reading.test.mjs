@@ -1,29 +1,14 @@
 import assert from "node:assert/strict";
 import { getEventListeners, once } from "node:events";
-import {
-	createReadStream,
-	readdirSync,
-	readlinkSync,
-	writeFileSync,
-} from "node:fs";
+import { createReadStream, readdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describe, test } from "node:test";
-import {
-	setTimeout as sleep,
-	setImmediate as turn,
-} from "node:timers/promises";
+import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { importTraces } from "@knowledgepulse/scoring";
-import {
-	all,
-	assumed,
-	chunked,
-	conversation,
-	lines,
-	summaryOf,
-} from "../support/imports.mjs";
+import { all, assumed, chunked, conversation, lines, summaryOf } from "../support/imports.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 
 const three = [lines("one"), lines("two"), lines("three")];
@@ -98,9 +83,7 @@ test("importTraces hands over a trace while its stream goes on", async () => {
 test("importTraces answers calls of next() in their order", async () => {
 	const imported = importTraces(three.join(""), assumed);
 	const calls = Array.from({ length: 5 }, () => imported.next());
-	const found = (await Promise.all(calls)).map(
-		({ value }) => value?.trace.task.objective,
-	);
+	const found = (await Promise.all(calls)).map(({ value }) => value?.trace.task.objective);
 	assert.deepEqual(found, ["one", "two", "three", undefined, undefined]);
 });
 
@@ -136,10 +119,7 @@ test("importTraces reads the same from chunks of any length", async () => {
 });
 
 test("importTraces reads what is longer than one piece", async (t) => {
-	const texts = Array.from(
-		{ length: 40 },
-		(_, n) => `${n} ${"é".repeat(50_000)}`,
-	);
+	const texts = Array.from({ length: 40 }, (_, n) => `${n} ${"é".repeat(50_000)}`);
 	const text = lines(...texts);
 	assert.ok(text.length > 2 ** 20 && text.length % 2 ** 20 !== 0);
 	const path = join(temporaryFolder(t), "large.jsonl");
@@ -180,25 +160,19 @@ describe("importTraces that ends early", () => {
 	for (const [way, end] of Object.entries(ways)) {
 		test(`importTraces closes files ${way}`, async (t) => {
 			const path = file(t);
-			await end((options) =>
-				importTraces([path, path], { ...assumed, ...options }),
-			);
+			await end((options) => importTraces([path, path], { ...assumed, ...options }));
 			assert.ok(!isOpen(path));
 		});
 
 		test(`importTraces closes all streams ${way}`, async () => {
 			const [first, second] = [nodeStream(three[0]), nodeStream(three[0])];
-			await end((options) =>
-				importTraces([first, second], { ...assumed, ...options }),
-			);
+			await end((options) => importTraces([first, second], { ...assumed, ...options }));
 			assert.ok(first.destroyed && second.destroyed);
 		});
 
 		test(`importTraces cancels web streams ${way}`, async () => {
 			const [first, second] = [webStream(three[0]), webStream(three[0])];
-			await end((options) =>
-				importTraces([first, second], { ...assumed, ...options }),
-			);
+			await end((options) => importTraces([first, second], { ...assumed, ...options }));
 			assert.ok(first.state.isCancelled && second.state.isCancelled);
 		});
 	}
@@ -287,9 +261,7 @@ test("importTraces can be aborted at any turn of the event loop", async (t) => {
 
 test("importTraces leaves no listener on its signal", async () => {
 	const { signal } = new AbortController();
-	const imports = [1, 2, 3].map(() =>
-		importTraces(three.join(""), { ...assumed, signal }),
-	);
+	const imports = [1, 2, 3].map(() => importTraces(three.join(""), { ...assumed, signal }));
 	assert.equal(getEventListeners(signal, "abort").length, 0);
 	await Promise.all(imports.map(all));
 	assert.equal(getEventListeners(signal, "abort").length, 0);
@@ -377,9 +349,7 @@ test("importTraces ends with its worker", async () => {
 				for await (const _ of importTraces(workerData.log, { assumeSuccess: true }));
 		})();
 	`;
-	const entry = createRequire(import.meta.url).resolve(
-		"@knowledgepulse/scoring",
-	);
+	const entry = createRequire(import.meta.url).resolve("@knowledgepulse/scoring");
 	const log = lines(...Array.from({ length: 5000 }, (_, n) => `run ${n}`));
 	for (const delay of [0, 5, 20, 50]) {
 		const worker = new Worker(body, { eval: true, workerData: { entry, log } });
@@ -395,11 +365,9 @@ test("importTraces does not block the event loop", async () => {
 	const messages = [ballast, ...conversation("one")];
 	const text = JSON.stringify({ messages });
 	let isOver = false;
-	const importing = summaryOf(importTraces(Buffer.from(text), assumed)).finally(
-		() => {
-			isOver = true;
-		},
-	);
+	const importing = summaryOf(importTraces(Buffer.from(text), assumed)).finally(() => {
+		isOver = true;
+	});
 	let turns = 0;
 	for (; !isOver; turns++) await turn();
 	assert.equal((await importing).join().slice(0, 9), "one");

@@ -13,9 +13,7 @@ test("imported traces score to the bit as in Rust, with the same text", {
 }, async () => {
 	const paths = readdirSync(logs)
 		.filter((name) => name !== "golden" && !name.includes("."))
-		.flatMap((name) =>
-			readdirSync(join(logs, name)).map((file) => join(logs, name, file)),
-		);
+		.flatMap((name) => readdirSync(join(logs, name)).map((file) => join(logs, name, file)));
 	const options = { assumeSuccess: true, errors: "collect" };
 	const found = new Map();
 	for (const path of paths)

@@ -42,10 +42,8 @@ const sources = {
 	"a stream of a file": (t) => createReadStream(file(t), { highWaterMark: 5 }),
 	"a stream of text": (t) => createReadStream(file(t), "utf8"),
 	"a web stream": () => new Blob([bytes]).stream(),
-	"a web stream of text": () =>
-		new Blob([bytes]).stream().pipeThrough(new TextDecoderStream()),
-	"a generator of bytes": () =>
-		chunked([...bytes].map((byte) => Buffer.of(byte))),
+	"a web stream of text": () => new Blob([bytes]).stream().pipeThrough(new TextDecoderStream()),
+	"a generator of bytes": () => chunked([...bytes].map((byte) => Buffer.of(byte))),
 	// Each half of a character on its own.
 	"a generator of text": () => chunked(log.split("")),
 	"a generator of both": () => chunked([log.slice(0, 9), bytes.subarray(9)]),
@@ -204,9 +202,7 @@ test("importTraces refuses messages that JSON cannot express, and names them", a
 			...{ ...assumed, errors: "collect" },
 		});
 		const items = await all(imported);
-		assert.deepEqual(summary(items), [
-			...[...objectives, "INVALID_OPTION", ...objectives],
-		]);
+		assert.deepEqual(summary(items), [...[...objectives, "INVALID_OPTION", ...objectives]]);
 		assert.equal(items[3].error.source, "mine");
 		assert.equal(items[3].error.path, "sources[1]");
 		const { inputs } = imported.report;
@@ -219,9 +215,7 @@ test("importTraces refuses messages that JSON cannot express, and names them", a
 			],
 		);
 	}
-	await importErrorOf(
-		importTraces({ name: "n", data: { toJSON() {} } }).next(),
-	);
+	await importErrorOf(importTraces({ name: "n", data: { toJSON() {} } }).next());
 });
 
 test("importTraces refuses chunks that are neither text nor bytes", async () => {

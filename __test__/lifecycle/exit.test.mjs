@@ -15,8 +15,7 @@ const IN_FLIGHT = 50;
 const EXIT_LIMIT_MS = 8_000;
 
 /** Texts that fill the window, with short ones between them. */
-const texts = (count) =>
-	Array.from({ length: count }, (_, i) => says(words(i % 5 ? 450 : 5, i)));
+const texts = (count) => Array.from({ length: count }, (_, i) => says(words(i % 5 ? 450 : 5, i)));
 
 /** Runs a child that sends "exit" just before it exits, and measures how long that takes. */
 async function exitOf(body, options) {
@@ -29,10 +28,7 @@ async function exitOf(body, options) {
 	};
 	const ended = await run(body, { ...options, onValue });
 	clearTimeout(timer);
-	assert.ok(
-		calledAt !== undefined,
-		`ended before it was to exit: ${ended.stderr}`,
-	);
+	assert.ok(calledAt !== undefined, `ended before it was to exit: ${ended.stderr}`);
 	return { ...ended, took: performance.now() - calledAt };
 }
 
@@ -42,8 +38,7 @@ async function exitWithWorkInFlight({ scoring, input, send }) {
 	const moments = {
 		"at once": () => {},
 		"in the next turn": () => new Promise(setImmediate),
-		"while the model is loading": () =>
-			new Promise((resolve) => setTimeout(resolve, input.delay)),
+		"while the model is loading": () => new Promise((resolve) => setTimeout(resolve, input.delay)),
 		"after the first score": () => calls[0],
 		"after some scores": () => calls[Math.floor(input.delay / 10)],
 		"in the middle of a text": async () => {
@@ -111,10 +106,7 @@ describe("exit with calls in flight", { concurrency: 2 }, () => {
 			});
 		};
 		const { code, signal, stderr } = await exitOf(body, { input: traces });
-		assert.deepEqual(
-			{ code, signal, stderr },
-			{ code: 5, signal: null, stderr: "" },
-		);
+		assert.deepEqual({ code, signal, stderr }, { code: 5, signal: null, stderr: "" });
 	});
 
 	test("evaluateValue rejects in an exit listener", async () => {

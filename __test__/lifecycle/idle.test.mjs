@@ -1,16 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import {
-	assertEndedWell,
-	assertQuiet,
-	run,
-	valueFrom,
-} from "../support/child.mjs";
+import { assertEndedWell, assertQuiet, run, valueFrom } from "../support/child.mjs";
 import { says, trace, words } from "../support/traces.mjs";
 
 /** Texts that fill the window, with short ones between them. */
-const texts = (count) =>
-	Array.from({ length: count }, (_, i) => says(words(i % 5 ? 450 : 5, i)));
+const texts = (count) => Array.from({ length: count }, (_, i) => says(words(i % 5 ? 450 : 5, i)));
 
 describe("the natural end of a process", { concurrency: 2 }, () => {
 	test("a process ends by itself when its promises have settled", async () => {
@@ -42,9 +36,7 @@ describe("the natural end of a process", { concurrency: 2 }, () => {
 	test("a process does the work that begins in beforeExit", async () => {
 		const ended = await run(
 			async ({ scoring, input, send }) => {
-				process.once("beforeExit", () =>
-					scoring.evaluateValue(input).then(send),
-				);
+				process.once("beforeExit", () => scoring.evaluateValue(input).then(send));
 			},
 			{ input: trace() },
 		);
@@ -58,14 +50,12 @@ describe("the natural end of a process", { concurrency: 2 }, () => {
 			"with a cache": ({ scoring }) => {
 				globalThis.kept = [scoring._getLocalCache(), new scoring.VectorCache()];
 			},
-			"after a rejected call": ({ scoring }) =>
-				scoring.evaluateValue({}).catch(() => {}),
+			"after a rejected call": ({ scoring }) => scoring.evaluateValue({}).catch(() => {}),
 			"after a score": async ({ scoring, input }) => {
 				await scoring.evaluateValue(input);
 			},
 		};
-		for (const body of Object.values(idle))
-			assertQuiet(await run(body, { input: trace() }));
+		for (const body of Object.values(idle)) assertQuiet(await run(body, { input: trace() }));
 	});
 });
 
@@ -77,8 +67,7 @@ test("modules that are loaded many times share one exit listener", async () => {
 		for (let time = 0; time < 20; time++) {
 			for (const file of Object.keys(require.cache))
 				if (!file.endsWith(".node")) delete require.cache[file];
-			if (require("@knowledgepulse/scoring") === scoring)
-				throw new Error("not loaded again");
+			if (require("@knowledgepulse/scoring") === scoring) throw new Error("not loaded again");
 		}
 		return process.listenerCount("exit") - listeners;
 	});
@@ -95,9 +84,7 @@ test("the addon can be loaded twice", async () => {
 			const scores = await Promise.all(
 				[again, scoring].map((module) => module.evaluateValue(input)),
 			);
-			const vectors = [again, scoring].map(
-				(module) => new module.VectorCache({ dimensions: 1 }),
-			);
+			const vectors = [again, scoring].map((module) => new module.VectorCache({ dimensions: 1 }));
 			for (const cache of vectors) cache.add([1]);
 			return [again === scoring, ...vectors.map(({ size }) => size), ...scores];
 		},

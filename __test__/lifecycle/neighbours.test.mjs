@@ -7,9 +7,7 @@ import { assertEndedWell, run } from "../support/child.mjs";
 import { words } from "../support/traces.mjs";
 
 /** The published model as transformers.js reads it; `npm test` puts it there. */
-const plainModel = fileURLToPath(
-	new URL("../../benchmark/.model/", import.meta.url),
-);
+const plainModel = fileURLToPath(new URL("../../benchmark/.model/", import.meta.url));
 
 const GENERATED = 40;
 
@@ -44,8 +42,7 @@ async function embedWithBoth({ input }) {
 		},
 	};
 	const { says } = await import("./support/traces.mjs");
-	const scored = async (scoring) =>
-		(await scoring.explainValue(says("first"))).novelty.source;
+	const scored = async (scoring) => (await scoring.explainValue(says("first"))).novelty.source;
 	const embedded = async (embed, text) =>
 		(await embed(text, { pooling: "mean", normalize: true })).data;
 	let [scoring, embed, source] = [];
@@ -82,13 +79,8 @@ async function embedWithBoth({ input }) {
 	for (let i = 1; i < rows.length; i++) {
 		cache.clear();
 		await scoring.evaluateValue(says(rows[i - 1].text));
-		const { dimensions, novelty } = await scoring.explainValue(
-			says(rows[i].text),
-		);
-		const cosine = rows[i].vector.reduce(
-			(sum, x, at) => sum + x * rows[i - 1].vector[at],
-			0,
-		);
+		const { dimensions, novelty } = await scoring.explainValue(says(rows[i].text));
+		const cosine = rows[i].vector.reduce((sum, x, at) => sum + x * rows[i - 1].vector[at], 0);
 		pairs.push({
 			novelty: dimensions.novelty,
 			similarity: novelty.maxSimilarity,
@@ -111,9 +103,7 @@ for (const order of [
 ]) {
 	test(`evaluateValue and transformers.js give the same embeddings in one process, ${order[0]} loaded first`, async (t) => {
 		const seed = fc.sample(fc.nat(), 1)[0];
-		const text = fc
-			.string({ unit: "binary", maxLength: 200 })
-			.map((text) => text.toWellFormed());
+		const text = fc.string({ unit: "binary", maxLength: 200 }).map((text) => text.toWellFormed());
 		const generated = fc.sample(text, { numRuns: GENERATED, seed });
 		const input = { order, plainModel, texts: [...texts, ...generated] };
 		const ended = await run(embedWithBoth, { input, preload: false });
@@ -124,23 +114,14 @@ for (const order of [
 		for (const { text, source, similarity } of rows) {
 			const name = `seed ${seed}: ${JSON.stringify(text.slice(0, 60))}`;
 			assert.equal(source, "empty-cache", name);
-			assert.ok(
-				similarity > 0.99999,
-				`${name}: similarity ${similarity} to their embedding`,
-			);
+			assert.ok(similarity > 0.99999, `${name}: similarity ${similarity} to their embedding`);
 		}
 		let worst = 0;
 		for (const [i, { novelty, similarity, cosine }] of pairs.entries()) {
 			const name = `seed ${seed}: texts ${i} and ${i + 1}`;
 			const distance = Math.abs(similarity - cosine);
-			assert.ok(
-				distance <= 1e-4,
-				`${name}: similarity ${similarity}, their cosine ${cosine}`,
-			);
-			assert.ok(
-				Math.abs(novelty - Math.min(1, 1 - cosine)) <= 1e-4,
-				`${name}: novelty ${novelty}`,
-			);
+			assert.ok(distance <= 1e-4, `${name}: similarity ${similarity}, their cosine ${cosine}`);
+			assert.ok(Math.abs(novelty - Math.min(1, 1 - cosine)) <= 1e-4, `${name}: novelty ${novelty}`);
 			worst = Math.max(worst, distance);
 		}
 		t.diagnostic(`largest distance: ${worst}`);
@@ -158,11 +139,9 @@ test("process.exit() ends a process that has loaded transformers.js, too", async
 				env.allowRemoteModels = false;
 				const ours = () => evaluateValue(says(input.text));
 				if (input.order === "ours") await ours();
-				const embed = await pipeline(
-					"feature-extraction",
-					"Xenova/all-MiniLM-L6-v2",
-					{ dtype: "fp32" },
-				);
+				const embed = await pipeline("feature-extraction", "Xenova/all-MiniLM-L6-v2", {
+					dtype: "fp32",
+				});
 				await embed("first");
 				for (let i = 0; i < 10; i++) ours();
 				await ours();
@@ -170,10 +149,6 @@ test("process.exit() ends a process that has loaded transformers.js, too", async
 			},
 			{ input: { plainModel, order, text: words(400, 1) }, preload: false },
 		);
-		assert.deepEqual(
-			[ended.code, ended.signal],
-			[12, null],
-			`${order}: ${ended.stderr}`,
-		);
+		assert.deepEqual([ended.code, ended.signal], [12, null], `${order}: ${ended.stderr}`);
 	}
 });

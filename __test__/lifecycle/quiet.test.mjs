@@ -3,16 +3,10 @@ import { mkdirSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { assertQuiet, run } from "../support/child.mjs";
-import {
-	library,
-	modelFolder,
-	temporaryFolder,
-} from "../support/model-folder.mjs";
+import { library, modelFolder, temporaryFolder } from "../support/model-folder.mjs";
 import { says, words } from "../support/traces.mjs";
 
-const traces = Array.from({ length: 12 }, (_, i) =>
-	says(words(i % 2 ? 400 : 5, i)),
-);
+const traces = Array.from({ length: 12 }, (_, i) => says(words(i % 2 ? 400 : 5, i)));
 
 /** Every file in a folder, with size and modification time. */
 function filesBelow(folder) {
@@ -41,8 +35,7 @@ async function watchDescriptors({ scoring, input }) {
 			try {
 				const target = readlinkSync(`/proc/self/fd/${fd}`);
 				if (target.startsWith("socket:")) open.push(target);
-				else if (target.startsWith("/") && isWritable(fd))
-					open.push(`${target}, writable`);
+				else if (target.startsWith("/") && isWritable(fd)) open.push(`${target}, writable`);
 			} catch {
 				// It was the descriptor of the list itself, or has been closed since.
 			}
@@ -52,9 +45,7 @@ async function watchDescriptors({ scoring, input }) {
 	const seen = new Set();
 	const before = look();
 	let done = false;
-	const scores = Promise.all(
-		input.map((trace) => scoring.evaluateValue(trace)),
-	).then((scores) => {
+	const scores = Promise.all(input.map((trace) => scoring.evaluateValue(trace))).then((scores) => {
 		done = true;
 		return scores;
 	});
@@ -100,9 +91,7 @@ test("evaluateValue prints nothing, and leaves no file behind", async (t) => {
 	const before = watched.map(filesBelow);
 	const ended = await run(
 		async ({ scoring, input }) => {
-			const scores = await Promise.all(
-				input.map((trace) => scoring.evaluateValue(trace)),
-			);
+			const scores = await Promise.all(input.map((trace) => scoring.evaluateValue(trace)));
 			return { scores, state: scoring.status().embedder.state };
 		},
 		{ input: traces, env },
@@ -114,9 +103,7 @@ test("evaluateValue prints nothing, and leaves no file behind", async (t) => {
 
 test("evaluateValue opens no socket, and no file for writing", async (t) => {
 	if (process.platform !== "linux") {
-		t.diagnostic(
-			"open descriptors can only be seen on Linux: not looked at here",
-		);
+		t.diagnostic("open descriptors can only be seen on Linux: not looked at here");
 		return;
 	}
 	const ended = await run(watchDescriptors, { input: traces });

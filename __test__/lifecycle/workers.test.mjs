@@ -6,19 +6,14 @@ import { says, words } from "../support/traces.mjs";
 /** How many times a worker is ended at each moment. */
 const ROUNDS = 4;
 
-const texts = (count) =>
-	Array.from({ length: count }, (_, i) => says(words(i % 3 ? 400 : 3, i)));
+const texts = (count) => Array.from({ length: count }, (_, i) => says(words(i % 3 ? 400 : 3, i)));
 
 test("evaluateValue has a cache for each worker", async () => {
 	const results = await valueFrom(
 		async ({ scoring, input }) => {
 			const { ended, startWorker } = await import("./support/workers.mjs");
-			const workers = Array.from({ length: 4 }, () =>
-				ended(startWorker(input, "scores")),
-			);
-			const here = await Promise.all(
-				input.map((trace) => scoring.evaluateValue(trace)),
-			);
+			const workers = Array.from({ length: 4 }, () => ended(startWorker(input, "scores")));
+			const here = await Promise.all(input.map((trace) => scoring.evaluateValue(trace)));
 			return {
 				here,
 				workers: await Promise.all(workers),
@@ -76,10 +71,7 @@ describe("the end of a worker", { concurrency: 2 }, () => {
 			endings.push(await ending);
 		};
 		for (let round = 0; round < input.rounds; round++) {
-			await Promise.all([
-				terminate(round * input.delay),
-				terminate(round * input.delay),
-			]);
+			await Promise.all([terminate(round * input.delay), terminate(round * input.delay)]);
 		}
 		const { evaluateValue, status } = await import("@knowledgepulse/scoring");
 		const score = await evaluateValue(input.traces[0]);
@@ -112,12 +104,7 @@ describe("the end of a worker", { concurrency: 2 }, () => {
 
 	const endings = [
 		["by its own process.exit()", "exit", 4, undefined],
-		[
-			"by its own process.exit() after a score",
-			"exit after a score",
-			4,
-			undefined,
-		],
+		["by its own process.exit() after a score", "exit after a score", 4, undefined],
 		["by an error of its own", "throw", 1, "thrown on purpose"],
 		["by itself, when its promises have settled", "return", 0, undefined],
 	];
@@ -134,8 +121,7 @@ describe("the end of a worker", { concurrency: 2 }, () => {
 				{ input: { traces: texts(20), ending } },
 			);
 			assert.deepEqual([found.code, found.message], [code, message]);
-			if (code === 0)
-				assert.deepEqual(found.told, ["imported", "called", "scored"]);
+			if (code === 0) assert.deepEqual(found.told, ["imported", "called", "scored"]);
 			assert.ok(found.here > 0 && found.here < 1, String(found.here));
 		});
 	}
@@ -156,9 +142,7 @@ describe("process.exit() of the main thread", { concurrency: 2 }, () => {
 			for (let round = 0; round < ROUNDS; round++) {
 				const ended = await run(
 					async ({ input }) => {
-						const { startWorker, tells } = await import(
-							"./support/workers.mjs"
-						);
+						const { startWorker, tells } = await import("./support/workers.mjs");
 						await tells(startWorker(input.traces, "return"), input.moment);
 						setTimeout(() => process.exit(9), input.delay);
 					},
@@ -177,14 +161,10 @@ describe("process.exit() of the main thread", { concurrency: 2 }, () => {
 			const ended = await run(
 				async ({ scoring, input }) => {
 					const { startWorker, tells } = await import("./support/workers.mjs");
-					const workers = Array.from({ length: 4 }, () =>
-						startWorker(input.traces, "return"),
-					);
+					const workers = Array.from({ length: 4 }, () => startWorker(input.traces, "return"));
 					for (const trace of input.traces) scoring.evaluateValue(trace);
 					await Promise.all(
-						workers
-							.slice(0, 1 + input.round)
-							.map((worker) => tells(worker, "scored")),
+						workers.slice(0, 1 + input.round).map((worker) => tells(worker, "scored")),
 					);
 					process.exit(9);
 				},
@@ -199,8 +179,7 @@ test("evaluateValue gives twenty workers, one after another, the same scores", a
 	const ended = await run(
 		async ({ input, send }) => {
 			const { ended, startWorker } = await import("./support/workers.mjs");
-			for (let i = 0; i < 20; i++)
-				send(await ended(startWorker(input, "scores")));
+			for (let i = 0; i < 20; i++) send(await ended(startWorker(input, "scores")));
 		},
 		{ input: texts(2), preload: false },
 	);

@@ -20,12 +20,7 @@ const DAMAGED = [
 	["pooled", GRAPH],
 ];
 
-const SWAPPED = [
-	"config.json",
-	"tokenizer.json",
-	GRAPH,
-	"1_Pooling/config.json",
-];
+const SWAPPED = ["config.json", "tokenizer.json", GRAPH, "1_Pooling/config.json"];
 const AMONG = ["bert", "xlm-roberta", "roberta", "long", "narrow"];
 
 const model = (change) => (file) => {
@@ -36,11 +31,7 @@ const model = (change) => (file) => {
 const EDITED = [
 	["config.json", "a string for a number", { max_position_embeddings: "128" }],
 	["config.json", "no positions", { max_position_embeddings: 0 }],
-	[
-		"config.json",
-		"fewer positions than special tokens",
-		{ max_position_embeddings: 2 },
-	],
+	["config.json", "fewer positions than special tokens", { max_position_embeddings: 2 }],
 	["config.json", "negative positions", { max_position_embeddings: -1 }],
 	["config.json", "a number for a name", { model_type: 5 }],
 	["1_Pooling/config.json", "two modes", { pooling_mode_cls_token: true }],
@@ -50,27 +41,11 @@ const EDITED = [
 	["tokenizer_config.json", "a token that is unknown", { cls_token: "<cls>" }],
 	["tokenizer_config.json", "one token", { model_max_length: 1 }],
 	["tokenizer_config.json", "a list of tokens", { sep_token: [] }],
-	[
-		"special_tokens_map.json",
-		"a token that is unknown",
-		{ sep_token: "<sep>" },
-	],
+	["special_tokens_map.json", "a token that is unknown", { sep_token: "<sep>" }],
 	["tokenizer.json", "no model", { model: undefined }],
-	[
-		"tokenizer.json",
-		"an unknown normalizer",
-		{ normalizer: { type: "Magic" } },
-	],
-	[
-		"tokenizer.json",
-		"an unknown splitter",
-		{ pre_tokenizer: { type: "Magic" } },
-	],
-	[
-		"tokenizer.json",
-		"an unknown frame",
-		{ post_processor: { type: "BertProcessing" } },
-	],
+	["tokenizer.json", "an unknown normalizer", { normalizer: { type: "Magic" } }],
+	["tokenizer.json", "an unknown splitter", { pre_tokenizer: { type: "Magic" } }],
+	["tokenizer.json", "an unknown frame", { post_processor: { type: "BertProcessing" } }],
 	[
 		"tokenizer.json",
 		"large ids",
@@ -130,17 +105,10 @@ const EDITED = [
 	[
 		"modules.json",
 		"a module that is not in the graph",
-		(modules) => [
-			...modules,
-			{ path: "3_Dense", type: "sentence_transformers.models.Dense" },
-		],
+		(modules) => [...modules, { path: "3_Dense", type: "sentence_transformers.models.Dense" }],
 	],
 	["modules.json", "an object", () => ({})],
-	[
-		"modules.json",
-		"paths that are numbers",
-		() => [{ path: 1, type: "Pooling" }],
-	],
+	["modules.json", "paths that are numbers", () => [{ path: 1, type: "Pooling" }]],
 ];
 
 /** All damaged folders: a name, the folder, and whether its vectors may only be those of the whole one. */
@@ -170,9 +138,7 @@ function* damagedFolders(parent) {
 		const folder = copy("bert", name);
 		edit(
 			join(folder, file),
-			typeof change === "function"
-				? change
-				: (value) => ({ ...value, ...change }),
+			typeof change === "function" ? change : (value) => ({ ...value, ...change }),
 		);
 		yield { name, folder, base: "bert", fails: true };
 	}
@@ -207,8 +173,7 @@ test("damaged folders of models give no scores, or those of the model that they 
 				const vector = await scorer.embed(text);
 				const { options, vector: whole } = wholes.get(base);
 				found.isSame =
-					vector.length === whole.length &&
-					vector.every((number, at) => number === whole[at]);
+					vector.length === whole.length && vector.every((number, at) => number === whole[at]);
 				found.isFinite = vector.every(Number.isFinite);
 				const restored = Scorer.restore(await scorer.snapshot(), options);
 				found.isRefused = await restored.then(
@@ -220,9 +185,7 @@ test("damaged folders of models give no scores, or those of the model that they 
 			send(found);
 		}
 	};
-	const folders = Object.fromEntries(
-		cases.map(({ base }) => [base, modelFolder(base)]),
-	);
+	const folders = Object.fromEntries(cases.map(({ base }) => [base, modelFolder(base)]));
 	const input = { cases, folders, trace: trace() };
 	const ended = await run(body, { input, killAfterMs: 600_000 });
 	assertEndedWell(ended);

@@ -6,12 +6,7 @@ import { embed, Scorer } from "@knowledgepulse/scoring";
 import { assertQuiet, run, valueFrom } from "../support/child.mjs";
 import { sharing } from "../support/logs.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
-import {
-	cosine,
-	modelFolder,
-	plainFolder,
-	sentences,
-} from "../support/own-models.mjs";
+import { cosine, modelFolder, plainFolder, sentences } from "../support/own-models.mjs";
 import { says, trace } from "../support/traces.mjs";
 
 const required = (name, options) =>
@@ -23,9 +18,7 @@ test("scorers with different models live side by side, each with its width", asy
 	const scorers = ["bert", "long", "narrow"].map((name) => required(name));
 	const own = new Scorer();
 	const calls = [...scorers, own].flatMap((scorer) =>
-		[TEXT, TEXT, sentences.zh[0]].map((text) =>
-			scorer.explainValue(says(text)),
-		),
+		[TEXT, TEXT, sentences.zh[0]].map((text) => scorer.explainValue(says(text))),
 	);
 	const reports = await Promise.all(calls);
 	assert.deepEqual(
@@ -37,16 +30,14 @@ test("scorers with different models live side by side, each with its width", asy
 		assert.equal(novelty.source, source);
 		if (index % 3 === 1) assert.ok(novelty.maxSimilarity > 0.99999);
 		const names = ["bert", "long", "narrow"];
-		const name =
-			names[Math.floor(index / 3)] ?? "sentence-transformers/all-MiniLM-L6-v2";
+		const name = names[Math.floor(index / 3)] ?? "sentence-transformers/all-MiniLM-L6-v2";
 		assert.equal(text.model, name);
 	});
 	assert.equal((await embed(TEXT)).length, 384);
 });
 
 test("embed gives the vector of the model with prefix, pooling and output", async () => {
-	const vector = (name, options, text = TEXT) =>
-		required(name, options).embed(text);
+	const vector = (name, options, text = TEXT) => required(name, options).embed(text);
 	const plain = await vector("bert");
 	assert.ok(Math.abs(1 - Math.hypot(...plain)) < 1e-6);
 	assert.deepEqual(
@@ -68,24 +59,19 @@ test("embed gives the vector of the model with prefix, pooling and output", asyn
 
 test("maxTokens bounds the window, and longText takes all windows", async () => {
 	const long = sentences.en.join(" ").repeat(4);
-	const text = async (options) =>
-		(await required("bert", options).explainValue(says(long))).text;
+	const text = async (options) => (await required("bert", options).explainValue(says(long))).text;
 	const whole = await text({ longText: "whole" });
 	const { tokens, isCut, windows } = await text();
 	assert.deepEqual([tokens, isCut, windows], [128, true, 1]);
 	assert.deepEqual((await text({ maxTokens: 40 })).tokens, 40);
 	assert.ok(whole.windows > 1 && whole.tokens > 128 && !whole.isCut);
 	const many = await text({ longText: "whole", maxTokens: 40 });
-	assert.equal(
-		many.windows,
-		Math.ceil((whole.tokens - 2 * whole.windows) / 38),
-	);
+	assert.equal(many.windows, Math.ceil((whole.tokens - 2 * whole.windows) / 38));
 });
 
 test("report.text.unknownTokens is the share of unknown tokens", async () => {
 	const scorer = required("bert");
-	const share = async (text) =>
-		(await scorer.explainValue(says(text))).text.unknownTokens;
+	const share = async (text) => (await scorer.explainValue(says(text))).text.unknownTokens;
 	assert.equal(await share("Restart the server"), 0);
 	assert.equal(await share("ꙮ ꙮ ꙮ"), 1);
 	assert.equal(await share(""), 0);
@@ -94,26 +80,10 @@ test("report.text.unknownTokens is the share of unknown tokens", async () => {
 });
 
 const REJECTED = [
-	[
-		"bert",
-		{ maxTokens: 129 },
-		/config\.json: maxTokens: expected at most 128, got 129/,
-	],
-	[
-		"bert",
-		{ maxTokens: 2 },
-		/2 special tokens frame a text: expected windows of more, got 2/,
-	],
-	[
-		"bert",
-		{ output: "logits" },
-		/expected an output logits, got last_hidden_state/,
-	],
-	[
-		"pooled",
-		{ output: "sentence_embedding", pooling: "cls" },
-		/which is pooled/,
-	],
+	["bert", { maxTokens: 129 }, /config\.json: maxTokens: expected at most 128, got 129/],
+	["bert", { maxTokens: 2 }, /2 special tokens frame a text: expected windows of more, got 2/],
+	["bert", { output: "logits" }, /expected an output logits, got last_hidden_state/],
+	["pooled", { output: "sentence_embedding", pooling: "cls" }, /which is pooled/],
 	["bert", { precision: "fast" }, /model_quantized\.onnx: No such file/],
 	["bert", { backend: "native" }, /needs ONNX Runtime.*musl.*glibc/],
 ];
@@ -128,18 +98,12 @@ for (const [name, options, message] of REJECTED)
 
 test("a scorer rejects a model that nothing says how to pool, and the built-in one with options", async () => {
 	const rejects = (options, message) =>
-		assert.rejects(
-			new Scorer({ embedder: "required", ...options }).evaluateValue(trace()),
-			{ code: "EMBEDDER_UNAVAILABLE", message },
-		);
-	await rejects(
-		{ model: plainFolder },
-		/pooling: expected "mean", "cls" or "last"/,
-	);
-	await rejects(
-		{ pooling: "mean" },
-		/expected no pooling, because this is the built-in model/,
-	);
+		assert.rejects(new Scorer({ embedder: "required", ...options }).evaluateValue(trace()), {
+			code: "EMBEDDER_UNAVAILABLE",
+			message,
+		});
+	await rejects({ model: plainFolder }, /pooling: expected "mean", "cls" or "last"/);
+	await rejects({ pooling: "mean" }, /expected no pooling, because this is the built-in model/);
 });
 
 for (const [options, path] of [
@@ -174,10 +138,7 @@ test("a snapshot of one model is refused with another, and with other options", 
 		model: modelFolder("bert"),
 		cache: { maxElements: 5 },
 	});
-	assert.equal(
-		(await restored.explainValue(says(TEXT))).novelty.source,
-		"cache",
-	);
+	assert.equal((await restored.explainValue(says(TEXT))).novelty.source, "cache");
 	for (const options of [
 		{},
 		{ model: modelFolder("half") },
@@ -266,10 +227,7 @@ test("fast precision takes model_quantized.onnx", async (t) => {
 	const scorer = new Scorer({
 		...{ model: folder, precision: "fast", embedder: "required" },
 	});
-	assert.deepEqual(
-		await scorer.embed(TEXT),
-		await required("half").embed(TEXT),
-	);
+	assert.deepEqual(await scorer.embed(TEXT), await required("half").embed(TEXT));
 	assert.equal(scorer.status().embedder.precision, "fast");
 });
 
@@ -278,8 +236,7 @@ test("a model folder that appears later is used", async (t) => {
 	const [place, folder] = [join(parent, "away"), join(parent, "model")];
 	cpSync(modelFolder("bert"), place, { recursive: true });
 	const scorer = new Scorer({ model: folder });
-	const source = async () =>
-		(await scorer.explainValue(trace())).novelty.source;
+	const source = async () => (await scorer.explainValue(trace())).novelty.source;
 	assert.equal(await source(), "no-embedder");
 	assert.match(
 		scorer.status().embedder.reason,
@@ -312,16 +269,14 @@ test("environment variables name a model and what it is like", async () => {
 	assert.deepEqual(vector, expected);
 	assert.deepEqual([status.model, status.maxTokens], ["bert", 100]);
 	const rejected = async ({ scoring, input }) => {
-		const { code, path } = await scoring
-			.evaluateValue(input)
-			.catch((error) => error);
+		const { code, path } = await scoring.evaluateValue(input).catch((error) => error);
 		return { code, path };
 	};
 	const name = "KNOWLEDGEPULSE_SCORING_MAX_TOKENS";
-	assert.deepEqual(
-		await valueFrom(rejected, { input: trace(), env: { [name]: "many" } }),
-		{ code: "INVALID_OPTION", path: name },
-	);
+	assert.deepEqual(await valueFrom(rejected, { input: trace(), env: { [name]: "many" } }), {
+		code: "INVALID_OPTION",
+		path: name,
+	});
 });
 
 test("scores, order and memo with another model are those of calls one by one", async () => {
@@ -333,9 +288,7 @@ test("scores, order and memo with another model are those of calls one by one", 
 	const expected = [];
 	for (const text of texts) expected.push(await one.evaluateValue(says(text)));
 	const many = required("xlm-roberta");
-	const found = await Promise.all(
-		texts.map((text) => many.evaluateValue(says(text))),
-	);
+	const found = await Promise.all(texts.map((text) => many.evaluateValue(says(text))));
 	assert.deepEqual(found, expected);
 });
 
@@ -345,10 +298,9 @@ test("an aborted or late call with another model leaves no mark", async () => {
 	const late = await scorer.explainValue(says(long));
 	assert.equal(late.novelty.source, "over-budget");
 	const signal = AbortSignal.abort();
-	await assert.rejects(
-		scorer.evaluateValue(says(sentences.en[1]), { signal }),
-		{ name: "AbortError" },
-	);
+	await assert.rejects(scorer.evaluateValue(says(sentences.en[1]), { signal }), {
+		name: "AbortError",
+	});
 	assert.equal(scorer.status().cacheSize, 0);
 });
 

@@ -52,8 +52,7 @@ describe("similarities are those of transformers.js", {
 			...{ model: folder, embedder: "required", ...options },
 		});
 		const vectors = [];
-		for (const text of sample)
-			vectors.push([await scorer.embed(text), await reference(text)]);
+		for (const text of sample) vectors.push([await scorer.embed(text), await reference(text)]);
 		let greatest = 0;
 		for (const [index, [own, theirs]] of vectors.entries()) {
 			const [before, theirBefore] = vectors[(index * 17 + 1) % vectors.length];
@@ -67,8 +66,7 @@ describe("similarities are those of transformers.js", {
 	}
 
 	for (const [name, pooling] of ROWS)
-		test(`similarities of ${name} on ${TEXTS} texts`, () =>
-			compare(modelFolder(name), pooling));
+		test(`similarities of ${name} on ${TEXTS} texts`, () => compare(modelFolder(name), pooling));
 
 	test(`similarities of the plain export of the built-in model on ${TEXTS} texts`, () =>
 		compare(plainFolder, "mean", { pooling: "mean" }));

@@ -44,19 +44,14 @@ for (const [name, value] of Object.entries({
 		const { dimensions, novelty } = await explainValue(structuredClone(value));
 		assert.equal(novelty.source, "cache");
 		assert.ok(dimensions.novelty < 1e-6, `novelty ${dimensions.novelty}`);
-		assert.ok(
-			novelty.maxSimilarity <= 1,
-			`similarity ${novelty.maxSimilarity}`,
-		);
+		assert.ok(novelty.maxSimilarity <= 1, `similarity ${novelty.maxSimilarity}`);
 	});
 }
 
 test("evaluateValue finds another trace new", async () => {
 	_getLocalCache().clear();
 	await evaluateValue(says("The recipe needs three eggs and a pinch of salt."));
-	const { dimensions } = await explainValue(
-		says("TypeError: cannot read properties of undefined"),
-	);
+	const { dimensions } = await explainValue(says("TypeError: cannot read properties of undefined"));
 	assert.ok(dimensions.novelty > 0.5, `novelty ${dimensions.novelty}`);
 });
 
@@ -67,24 +62,16 @@ for (const seed of [1, 2]) {
 		assert.ok(new Set(expected).size > 10, `hardly two alike: ${expected}`);
 		for (let round = 0; round < 2; round++) {
 			_getLocalCache().clear();
-			assertSame(
-				await Promise.all(traces.map((value) => evaluateValue(value))),
-				expected,
-			);
+			assertSame(await Promise.all(traces.map((value) => evaluateValue(value))), expected);
 		}
 	});
 }
 
 test("evaluateValue gives 300 short traces in flight the scores of awaited calls", async () => {
-	const traces = Array.from({ length: 300 }, (_, i) =>
-		says(words(1 + (i % 4), i)),
-	);
+	const traces = Array.from({ length: 300 }, (_, i) => says(words(1 + (i % 4), i)));
 	const expected = await oneByOne(traces);
 	_getLocalCache().clear();
-	assertSame(
-		await Promise.all(traces.map((value) => evaluateValue(value))),
-		expected,
-	);
+	assertSame(await Promise.all(traces.map((value) => evaluateValue(value))), expected);
 });
 
 test("evaluateValue and explainValue share one order", async () => {
@@ -103,14 +90,8 @@ test("evaluateValue scores as if rejected calls had not been made", async () => 
 	_getLocalCache().clear();
 	const rejected = [];
 	const calls = traces.map((value, i) => {
-		const bad = [
-			5,
-			{ ...value, steps: [...value.steps, {}] },
-			{ ...value, outcome: {} },
-		][i % 3];
-		rejected.push(
-			assert.rejects(evaluateValue(bad), { code: "INVALID_TRACE" }),
-		);
+		const bad = [5, { ...value, steps: [...value.steps, {}] }, { ...value, outcome: {} }][i % 3];
+		rejected.push(assert.rejects(evaluateValue(bad), { code: "INVALID_TRACE" }));
 		return evaluateValue(value);
 	});
 	assertSame(await Promise.all(calls), expected);
@@ -132,9 +113,7 @@ test("evaluateValue settles its promises in the order of the calls", async () =>
 	const settled = [];
 	// The first one is slow because it is new; the others have to wait for it.
 	const traces = [says(words(900, 55)), ...mixed(5)];
-	const calls = traces.map((value, i) =>
-		evaluateValue(value).then(() => settled.push(i)),
-	);
+	const calls = traces.map((value, i) => evaluateValue(value).then(() => settled.push(i)));
 	assert.equal(status().pending, calls.length);
 	await Promise.all(calls);
 	assert.deepEqual(
@@ -146,9 +125,7 @@ test("evaluateValue settles its promises in the order of the calls", async () =>
 
 test("evaluateValue rejects an invalid trace without waiting for earlier calls", async () => {
 	const settled = [];
-	const good = evaluateValue(says(words(2000, 1))).then(() =>
-		settled.push("good"),
-	);
+	const good = evaluateValue(says(words(2000, 1))).then(() => settled.push("good"));
 	const bad = evaluateValue({}).catch(() => settled.push("bad"));
 	await Promise.all([good, bad]);
 	assert.deepEqual(settled, ["bad", "good"]);
@@ -157,11 +134,9 @@ test("evaluateValue rejects an invalid trace without waiting for earlier calls",
 test("evaluateValue leaves the event loop free", async () => {
 	let turns = 0;
 	let done = false;
-	const calls = Promise.all(mixed(6).map((value) => evaluateValue(value))).then(
-		() => {
-			done = true;
-		},
-	);
+	const calls = Promise.all(mixed(6).map((value) => evaluateValue(value))).then(() => {
+		done = true;
+	});
 	while (!done) {
 		await new Promise(setImmediate);
 		turns += 1;

@@ -27,8 +27,7 @@ test("index.d.ts has an example for every export", () => {
 	const exported = new Map();
 	for (const [, comment = "", name] of declarations.matchAll(EXPORT))
 		exported.set(name, (exported.get(name) ?? 0) + examplesIn(comment).length);
-	for (const name of Object.keys(scoring))
-		assert.ok(exported.has(name), `${name} is not declared`);
+	for (const name of Object.keys(scoring)) assert.ok(exported.has(name), `${name} is not declared`);
 	const without = [...exported].filter(([, count]) => count === 0);
 	assert.deepEqual(
 		without.map(([name]) => name),
@@ -37,19 +36,13 @@ test("index.d.ts has an example for every export", () => {
 });
 
 test("index.d.ts has examples that compile in strict mode", (t) => {
-	const examples = [...declarations.matchAll(COMMENT)].flatMap(([comment]) =>
-		examplesIn(comment),
-	);
+	const examples = [...declarations.matchAll(COMMENT)].flatMap(([comment]) => examplesIn(comment));
 	assert.ok(!examples.includes(undefined), "an @example without a ts block");
 	const folder = temporaryFolder(t);
 	const modules = join(folder, "node_modules");
 	mkdirSync(join(modules, "@knowledgepulse"), { recursive: true });
 	symlinkSync(checkout, join(modules, "@knowledgepulse/scoring"), "junction");
-	symlinkSync(
-		join(checkout, "node_modules/@types"),
-		join(modules, "@types"),
-		"junction",
-	);
+	symlinkSync(join(checkout, "node_modules/@types"), join(modules, "@types"), "junction");
 	const { compilerOptions } = JSON.parse(
 		readFileSync(join(checkout, "__test__/tsconfig.json"), "utf8"),
 	);
@@ -61,18 +54,12 @@ test("index.d.ts has examples that compile in strict mode", (t) => {
 	for (const [index, example] of examples.entries())
 		writeFileSync(join(folder, `${index}.mts`), `${example}\nexport {};\n`);
 	const typescript = join(checkout, "node_modules/typescript");
-	const { bin } = JSON.parse(
-		readFileSync(join(typescript, "package.json"), "utf8"),
-	);
+	const { bin } = JSON.parse(readFileSync(join(typescript, "package.json"), "utf8"));
 	const { status, stdout, stderr } = spawnSync(
 		process.execPath,
 		[join(typescript, bin.tsc), "-p", "."],
 		{ cwd: folder, encoding: "utf8" },
 	);
 	const failing = [...new Set(stdout.match(/^\d+(?=\.mts)/gm))];
-	assert.equal(
-		status,
-		0,
-		[stdout, stderr, ...failing.map((index) => examples[index])].join("\n"),
-	);
+	assert.equal(status, 0, [stdout, stderr, ...failing.map((index) => examples[index])].join("\n"));
 });

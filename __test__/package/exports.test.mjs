@@ -15,18 +15,7 @@ test("ES modules and CommonJS get the same exports", () => {
 });
 
 test("evaluateValue and explainValue return a promise for any argument", async () => {
-	const inputs = [
-		trace(),
-		undefined,
-		null,
-		0,
-		1n,
-		"",
-		"trace",
-		Symbol("s"),
-		() => {},
-		[],
-	];
+	const inputs = [trace(), undefined, null, 0, 1n, "", "trace", Symbol("s"), () => {}, []];
 	for (const input of inputs) {
 		const promises = [evaluateValue(input), explainValue(input)];
 		for (const promise of promises) {

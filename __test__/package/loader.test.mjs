@@ -73,8 +73,7 @@ function load(entry, pretend = {}) {
 	);
 }
 
-const command = (name) =>
-	`npm install @knowledgepulse/scoring-${name}@${manifest.version}`;
+const command = (name) => `npm install @knowledgepulse/scoring-${name}@${manifest.version}`;
 
 test("the addon is found beside the main package", async (t) => {
 	const { entry, place } = installation(t);
@@ -120,11 +119,7 @@ test("ADDON_NOT_FOUND names a damaged addon, with the cause", async (t) => {
 	cpSync(join(built, "package.json"), join(place(platform), "package.json"));
 	writeFileSync(join(place(platform), addon), "no library");
 	const { code, message, cause } = await load(entry);
-	assert.deepEqual(
-		[code, cause],
-		["ADDON_NOT_FOUND", "ERR_DLOPEN_FAILED"],
-		message,
-	);
+	assert.deepEqual([code, cause], ["ADDON_NOT_FOUND", "ERR_DLOPEN_FAILED"], message);
 	assert.ok(message.includes(join(place(platform), addon)), message);
 	assert.ok(message.endsWith(command(platform)), message);
 });
@@ -167,10 +162,7 @@ test("ADDON_NOT_FOUND says that there is no package for a system", async (t) => 
 	]) {
 		const { code, message } = await load(entry, pretend);
 		assert.equal(code, "ADDON_NOT_FOUND");
-		assert.match(
-			message,
-			/there is no package for (freebsd-x64|linux-riscv64-gnu)\. /,
-		);
+		assert.match(message, /there is no package for (freebsd-x64|linux-riscv64-gnu)\. /);
 		assert.doesNotMatch(message, /npm install/);
 	}
 });

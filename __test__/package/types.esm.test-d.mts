@@ -1,11 +1,7 @@
 // An ES module gets its types by the "import" condition of the package.
 
 import * as scoring from "@knowledgepulse/scoring";
-import {
-	evaluateValue,
-	type ReasoningTrace,
-	type VectorCache,
-} from "@knowledgepulse/scoring";
+import { evaluateValue, type ReasoningTrace, type VectorCache } from "@knowledgepulse/scoring";
 
 declare const trace: ReasoningTrace;
 const score: number = await evaluateValue(trace);

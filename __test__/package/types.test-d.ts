@@ -44,9 +44,7 @@ import {
 
 /** Exactly the same type, in both directions. */
 type Same<A, B> =
-	(<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2
-		? true
-		: false;
+	(<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 declare function expectType<T>(): <U>(
 	value: U,
 	...same: Same<T, U> extends true ? [] : [never]
@@ -187,13 +185,7 @@ declare const report: ScoreReport;
 expectType<number>()(report.score);
 expectType<ScoringWeights>()(report.weights);
 expectType<
-	| "cache"
-	| "empty-cache"
-	| "store"
-	| "given"
-	| "no-embedder"
-	| "no-store"
-	| "over-budget"
+	"cache" | "empty-cache" | "store" | "given" | "no-embedder" | "no-store" | "over-budget"
 >()(report.novelty.source);
 expectType<number | null>()(report.novelty.seq);
 expectType<string | null>()(report.novelty.nearest);
@@ -293,9 +285,7 @@ configure({ precision: anyString });
 // @ts-expect-error unknown option
 const options: ConfigureOptions = { modle: "model" };
 expectType<ScoringStatus>()(status());
-expectType<"idle" | "loading" | "ready" | "unavailable">()(
-	status().embedder.state,
-);
+expectType<"idle" | "loading" | "ready" | "unavailable">()(status().embedder.state);
 expectType<"exact" | "fast">()(status().embedder.precision);
 configure({ precision: status().embedder.precision });
 expectType<"onnx" | "native">()(status().embedder.backend);
@@ -356,9 +346,7 @@ scorer.save("path", { signal });
 evaluateValue(least, { signl: signal });
 expectType<Promise<number[]>>()(evaluateValues([least], { signal }));
 expectType<Promise<number[]>>()(evaluateValues(new Set([least])));
-expectType<Promise<(number | Error)[]>>()(
-	evaluateValues([least], { errors: "collect" }),
-);
+expectType<Promise<(number | Error)[]>>()(evaluateValues([least], { errors: "collect" }));
 // @ts-expect-error no such way with errors
 evaluateValues([least], { errors: "ignore" });
 
@@ -398,9 +386,7 @@ expectType<Promise<number>>()(shared.forget("id"));
 expectType<Promise<void>>()(shared.clear());
 expectType<number>()(new Scorer().forget("id"));
 expectType<number>()(new Scorer({ threads: 1 }).forget("id"));
-expectType<"idle" | "ready" | "unavailable" | undefined>()(
-	shared.status().store?.state,
-);
+expectType<"idle" | "ready" | "unavailable" | undefined>()(shared.status().store?.state);
 // @ts-expect-error no log
 new Scorer({ store: {} });
 // @ts-expect-error "off"
@@ -426,12 +412,9 @@ const oneOfEach: ImportSource[] = [
 	{ name: "messages", data: chatMessages },
 	{ name: "object", data: { messages: chatMessages } },
 ];
-for (const source of oneOfEach)
-	expectType<TraceImport<ImportedTrace>>()(importTraces(source));
+for (const source of oneOfEach) expectType<TraceImport<ImportedTrace>>()(importTraces(source));
 expectType<TraceImport<ImportedTrace>>()(importTraces(oneOfEach));
-expectType<TraceImport<ImportedTrace>>()(
-	importTraces(chatMessages, { errors: "reject", signal }),
-);
+expectType<TraceImport<ImportedTrace>>()(importTraces(chatMessages, { errors: "reject", signal }));
 const rejecting = importTraces("session.jsonl", { assumeSuccess: "skip" });
 async function readTraces() {
 	for await (const { trace, provenance } of rejecting) {
@@ -510,9 +493,7 @@ const evaluated = evaluateJson("traces.jsonl", {
 	...{ assumeSuccess: "skip", format: "codex" },
 });
 expectType<JsonEvaluation>()(evaluated);
-expectType<JsonEvaluation>()(
-	new Scorer().evaluateJson("traces.jsonl", { errors: "collect" }),
-);
+expectType<JsonEvaluation>()(new Scorer().evaluateJson("traces.jsonl", { errors: "collect" }));
 expectType<ImportReport>()(evaluated.report);
 expectType<AsyncIterableIterator<Uint8Array>>()(evaluated.lines());
 async () => {

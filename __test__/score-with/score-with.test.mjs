@@ -7,8 +7,7 @@ import { trace } from "../support/traces.mjs";
 test("scoreWith gives the report of a scorer that has found the same similarity", async () => {
 	const scorer = new Scorer();
 	for (const run of runs.slice(0, 20)) {
-		const { text, times, novelty, ...expected } =
-			await scorer.explainValue(run);
+		const { text, times, novelty, ...expected } = await scorer.explainValue(run);
 		const found = scoreWith(run, novelty);
 		assert.deepEqual(found, {
 			...expected,
@@ -29,10 +28,7 @@ test("scoreWith clamps the novelty to [0, 1], and takes 0.5 without a similarity
 		[-1, 1],
 		[null, 0.5],
 	])
-		assert.equal(
-			scoreWith(trace(), { maxSimilarity }).dimensions.novelty,
-			novelty,
-		);
+		assert.equal(scoreWith(trace(), { maxSimilarity }).dimensions.novelty, novelty);
 	const { novelty } = scoreWith(trace(), { maxSimilarity: 0, nearest: "x" });
 	assert.equal(novelty.nearest, "x");
 });
@@ -53,21 +49,9 @@ test("scoreWith throws for a wrong trace, similarity or option", () => {
 		[[trace()], "INVALID_OPTION", "novelty"],
 		[[trace(), 0.5], "INVALID_OPTION", "novelty"],
 		[[trace(), {}], "INVALID_OPTION", "novelty.maxSimilarity"],
-		[
-			[trace(), { maxSimilarity: 1.01 }],
-			"INVALID_OPTION",
-			"novelty.maxSimilarity",
-		],
-		[
-			[trace(), { maxSimilarity: NaN }],
-			"INVALID_OPTION",
-			"novelty.maxSimilarity",
-		],
-		[
-			[trace(), { maxSimilarity: 0, nearest: 5 }],
-			"INVALID_OPTION",
-			"novelty.nearest",
-		],
+		[[trace(), { maxSimilarity: 1.01 }], "INVALID_OPTION", "novelty.maxSimilarity"],
+		[[trace(), { maxSimilarity: NaN }], "INVALID_OPTION", "novelty.maxSimilarity"],
+		[[trace(), { maxSimilarity: 0, nearest: 5 }], "INVALID_OPTION", "novelty.nearest"],
 		[[trace(), found, { profile: {} }], "INVALID_OPTION", "profile"],
 		[
 			[trace(), found, { profiles: { default: {} } }],

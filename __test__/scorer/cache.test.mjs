@@ -95,10 +95,7 @@ test("peekValue, remember, forget and clear use the scorer of the module", async
 test("_getLocalCache returns the VectorCache of the module's scorer", () => {
 	const cache = _getLocalCache();
 	assert.equal(_getLocalCache(), cache);
-	assert.equal(
-		createRequire(import.meta.url)("@knowledgepulse/scoring")._getLocalCache(),
-		cache,
-	);
+	assert.equal(createRequire(import.meta.url)("@knowledgepulse/scoring")._getLocalCache(), cache);
 	assert.ok(cache instanceof VectorCache);
 	assert.throws(() => cache.add([1]), {
 		message: "Expected 384 dimensions, got 1",
@@ -112,9 +109,7 @@ test("evaluateValue adds every trace to a cache of at most 1,000", async () => {
 		await evaluateValue(trace());
 		assert.deepEqual([cache.size, status().cacheSize], [size, size]);
 	}
-	await evaluateValue(
-		trace({ steps: [{ type: "thought", content: "A thought enters, too" }] }),
-	);
+	await evaluateValue(trace({ steps: [{ type: "thought", content: "A thought enters, too" }] }));
 	assert.equal(cache.size, 4);
 	for (let i = 0; i < 1000; i++) cache.add(new Float32Array(384));
 	await evaluateValue(trace());

@@ -9,9 +9,7 @@ const long = (seed) => says(words(400, seed));
 test("Scorer.close rejects unanswered and later calls with CLOSED", async () => {
 	const scorer = new Scorer();
 	await scorer.warmup();
-	const calls = Array.from({ length: 20 }, (_, seed) =>
-		scorer.evaluateValue(long(seed)),
-	);
+	const calls = Array.from({ length: 20 }, (_, seed) => scorer.evaluateValue(long(seed)));
 	scorer.close();
 	const settled = await Promise.allSettled(calls);
 	const rejected = settled.filter(({ status }) => status === "rejected");

@@ -25,10 +25,7 @@ for (const [backend, message] of refused) {
 		assert.throws(
 			() => configure({ embedder: "off", backend }),
 			(error) => {
-				assert.deepEqual(
-					[error.code, error.path],
-					["INVALID_OPTION", "backend"],
-				);
+				assert.deepEqual([error.code, error.path], ["INVALID_OPTION", "backend"]);
 				return error.message.startsWith(message);
 			},
 		);
@@ -98,9 +95,6 @@ for (const value of ["onnxruntime", "NATIVE", " native"]) {
 		const env = { [VARIABLE]: value };
 		const message = `${VARIABLE}: ${expected} ${JSON.stringify(value)}`;
 		const error = `INVALID_OPTION; ${VARIABLE}; ${message}`;
-		assert.deepEqual(await valueFrom(body, { input: trace(), env }), [
-			Array(6).fill(error),
-			1,
-		]);
+		assert.deepEqual(await valueFrom(body, { input: trace(), env }), [Array(6).fill(error), 1]);
 	});
 }

@@ -97,8 +97,7 @@ test("configure keeps the loaded model for the same settings", async () => {
 test("configure does not change the settings of earlier calls", async () => {
 	const sources = await valueWithoutEmbedder(
 		async ({ scoring, input }) => {
-			const some = () =>
-				Array.from({ length: 5 }, () => scoring.explainValue(input));
+			const some = () => Array.from({ length: 5 }, () => scoring.explainValue(input));
 			const calls = some();
 			scoring.configure({ embedder: "off" });
 			calls.push(...some());

@@ -3,12 +3,7 @@ import { join, relative } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { valueFrom, valueWithoutEmbedder } from "../support/child.mjs";
-import {
-	library,
-	modelCopy,
-	modelFolder,
-	temporaryFolder,
-} from "../support/model-folder.mjs";
+import { library, modelCopy, modelFolder, temporaryFolder } from "../support/model-folder.mjs";
 import { trace } from "../support/traces.mjs";
 
 const testFolder = fileURLToPath(new URL("..", import.meta.url));

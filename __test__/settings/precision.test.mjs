@@ -34,8 +34,7 @@ for (const [precision, message] of refused) {
 		const options = { embedder: "off", model: "elsewhere", precision };
 		assert.throws(
 			() => configure(options),
-			(error) =>
-				error instanceof ScoringError && error.message.startsWith(message),
+			(error) => error instanceof ScoringError && error.message.startsWith(message),
 		);
 		assert.throws(() => configure(options), {
 			code: "INVALID_OPTION",
@@ -104,9 +103,7 @@ const answers = async ({ scoring, input }) => {
 	return { told, cacheSize: scoring.status().cacheSize };
 };
 
-const fine = ["evaluateValue", "explainValue", "warmup", "status"].map(
-	(name) => `${name} is fine`,
-);
+const fine = ["evaluateValue", "explainValue", "warmup", "status"].map((name) => `${name} is fine`);
 
 const invalid = [`INVALID_OPTION ${VARIABLE}: ${expected}`];
 
@@ -131,9 +128,5 @@ test("KNOWLEDGEPULSE_SCORING_PRECISION and _EMBEDDER can both be wrong", async (
 		env: { [VARIABLE]: "slow", [mode]: "on" },
 	});
 	const modes = 'expected "auto", "off" or "required", got "on"';
-	assert.deepEqual(found.told, [
-		[`INVALID_OPTION ${mode}: ${modes}`],
-		[`${invalid} "slow"`],
-		fine,
-	]);
+	assert.deepEqual(found.told, [[`INVALID_OPTION ${mode}: ${modes}`], [`${invalid} "slow"`], fine]);
 });

@@ -40,15 +40,9 @@ test("status reports embedder, cache and calls, before, during and after a call"
 		calls: { answered: 0, failed: 0, aborted: 0, overBudget: 0 },
 		latencyMs: null,
 	});
-	assert.ok(
-		Number.isInteger(idle.threads) && idle.threads >= 1,
-		String(idle.threads),
-	);
+	assert.ok(Number.isInteger(idle.threads) && idle.threads >= 1, String(idle.threads));
 	assert.deepEqual([busy.pending, busy.cacheSize], [1, 0]);
-	assert.deepEqual(
-		[ready.pending, ready.cacheSize, ready.embedder.state],
-		[0, 1, "ready"],
-	);
+	assert.deepEqual([ready.pending, ready.cacheSize, ready.embedder.state], [0, 1, "ready"]);
 	assert.equal(ready.calls.answered, 1);
 	const { p50, p90, p99 } = ready.latencyMs;
 	assert.ok(p50 > 0 && p50 === p90 && p90 === p99);

@@ -25,8 +25,7 @@ const calls = {
 	explainValue: (scorer, options) => scorer.explainValue(long(1), options),
 	peekValue: (scorer, options) => scorer.peekValue(long(1), options),
 	remember: (scorer, options) => scorer.remember(long(1), options),
-	evaluateValues: (scorer, options) =>
-		scorer.evaluateValues([long(1)], options),
+	evaluateValues: (scorer, options) => scorer.evaluateValues([long(1)], options),
 	warmup: (scorer, options) => scorer.warmup(options),
 	snapshot: (scorer, options) => scorer.snapshot(options),
 	save: (scorer, options) => scorer.save(join(folder, "snapshot"), options),
@@ -95,10 +94,8 @@ for (const [name, call] of Object.entries(calls)) {
 			get reason() {
 				return controller.signal.reason;
 			},
-			addEventListener: (...given) =>
-				controller.signal.addEventListener(...given),
-			removeEventListener: (...given) =>
-				controller.signal.removeEventListener(...given),
+			addEventListener: (...given) => controller.signal.addEventListener(...given),
+			removeEventListener: (...given) => controller.signal.removeEventListener(...given),
 		};
 		await call(scorer, { signal });
 		const busy = busyScorer();
@@ -115,13 +112,10 @@ test("Scorer.evaluateValue leaves no mark when it is aborted", async () => {
 	await scorer.warmup();
 	const controller = new AbortController();
 	const { signal } = controller;
-	const aborted = [11, 12, 13].map((seed) =>
-		scorer.evaluateValue(long(seed), { signal }),
-	);
+	const aborted = [11, 12, 13].map((seed) => scorer.evaluateValue(long(seed), { signal }));
 	const kept = scorer.evaluateValue(long(14));
 	controller.abort();
-	for (const call of aborted)
-		await assert.rejects(call, { name: "AbortError" });
+	for (const call of aborted) await assert.rejects(call, { name: "AbortError" });
 	assert.equal(await kept, (await oneByOne([long(14)]))[0]);
 	assert.equal(scorer.status().cacheSize, 1);
 	const { aborted: count, answered } = scorer.status().calls;

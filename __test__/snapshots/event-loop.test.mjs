@@ -72,10 +72,7 @@ describe("Scorer with a large cache", () => {
 
 	test("Scorer.snapshot and Scorer.save can run at the same time", async (t) => {
 		const file = join(temporaryFolder(t), "snapshot");
-		await Promise.all([
-			scorer.snapshot(),
-			...Array.from({ length: 4 }, () => scorer.save(file)),
-		]);
+		await Promise.all([scorer.snapshot(), ...Array.from({ length: 4 }, () => scorer.save(file))]);
 		assert.equal((await Scorer.load(file)).status().cacheSize, MANY);
 		assert.deepEqual(readdirSync(dirname(file)), ["snapshot"]);
 	});

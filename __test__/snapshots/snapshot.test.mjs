@@ -1,11 +1,5 @@
 import assert from "node:assert/strict";
-import {
-	mkdtempSync,
-	readdirSync,
-	readFileSync,
-	rmSync,
-	writeFileSync,
-} from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -32,10 +26,7 @@ test("Scorer.restore and Scorer.load go on where the scorer stopped, bit for bit
 	await scorer.save(file);
 	const rest = traces.slice(5);
 	const expected = await oneByOne(traces);
-	for (const restored of [
-		await Scorer.restore(await scorer.snapshot()),
-		await Scorer.load(file),
-	])
+	for (const restored of [await Scorer.restore(await scorer.snapshot()), await Scorer.load(file)])
 		assert.deepEqual(await restored.evaluateValues(rest), expected.slice(5));
 	assert.deepEqual(readdirSync(folder), ["a"], "no other file is left");
 });
@@ -63,8 +54,7 @@ test("Scorer.restore refuses bytes that are cut off or damaged anywhere", async 
 			name: "ScoringError",
 			code: "INVALID_SNAPSHOT",
 		});
-	for (let length = 0; length < bytes.length; length++)
-		await refused(bytes.subarray(0, length));
+	for (let length = 0; length < bytes.length; length++) await refused(bytes.subarray(0, length));
 	for (let at = 0; at < bytes.length; at++) {
 		const damaged = Buffer.from(bytes);
 		damaged[at] ^= 1 << (at % 8);
@@ -148,8 +138,7 @@ test("Scorer.snapshot of whole texts is refused where their beginnings are expec
 	});
 	const restored = await Scorer.restore(snapshot, { longText: "whole" });
 	assert.equal(restored.status().cacheSize, 1);
-	await assert.rejects(
-		Scorer.restore(await new Scorer().snapshot(), { longText: "whole" }),
-		{ code: "INVALID_SNAPSHOT" },
-	);
+	await assert.rejects(Scorer.restore(await new Scorer().snapshot(), { longText: "whole" }), {
+		code: "INVALID_SNAPSHOT",
+	});
 });

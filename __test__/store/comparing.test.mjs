@@ -16,8 +16,7 @@ function comparing(cache = new VectorCache(), ids = []) {
 			entries.map(({ kind, id = null, embedding }) => {
 				const vector = embedding && new Float32Array(embedding.slice().buffer);
 				const hasOthers = cache.size > 0;
-				const maxSimilarity =
-					vector && hasOthers ? cache.maxCosineSimilarity(vector) : null;
+				const maxSimilarity = vector && hasOthers ? cache.maxCosineSimilarity(vector) : null;
 				const nearest = ids[0] ?? null;
 				if (kind === "add") {
 					cache.add(vector);
@@ -42,10 +41,7 @@ test("a log that compares by itself answers all calls of a scorer", async () => 
 		assert.deepEqual([novelty.source, novelty.seq], ["store", index + 1]);
 	}
 	assert.equal(await one.peekValue(texts[0]), await alone.peekValue(texts[0]));
-	assert.equal(
-		(await other.explainValue(texts[0])).novelty.nearest,
-		"A red boat",
-	);
+	assert.equal((await other.explainValue(texts[0])).novelty.nearest, "A red boat");
 	await one.remember(texts[1]);
 	assert.equal(await one.forget("A red boat"), 3);
 	assert.equal(await one.clear(), undefined);

@@ -4,9 +4,7 @@ import { Scorer } from "@knowledgepulse/scoring";
 import fc from "fast-check";
 import { named, sharing, through } from "../support/logs.mjs";
 
-const known = ["A red boat", "Taxes", "A blue boat", "Bread"].map((text) =>
-	named(text),
-);
+const known = ["A red boat", "Taxes", "A blue boat", "Bread"].map((text) => named(text));
 const asked = named("asked", "A boat");
 
 /** Values in the place of a number, a string or bytes that no log can contain. */
@@ -31,9 +29,7 @@ const index = fc.nat({ max: 4 });
 const damages = fc.oneof(
 	fc.record({
 		what: fc.constant("field"),
-		field: fc.constantFrom(
-			...["header", "epoch", "head", "first", "reset", "entries"],
-		),
+		field: fc.constantFrom(...["header", "epoch", "head", "first", "reset", "entries"]),
 		value: wrong,
 	}),
 	fc.record({
@@ -75,8 +71,7 @@ test("what a damaged store returns ends in a typed error or in the right score",
 			await scorer().evaluateValues(known);
 			let isDamaged = true;
 			const store = through(log(), {
-				read: async (read) =>
-					isDamaged ? damage(await read(), damages) : read(),
+				read: async (read) => (isDamaged ? damage(await read(), damages) : read()),
 			});
 			const one = new Scorer({ store, storeMode: "required" });
 			try {
@@ -84,10 +79,7 @@ test("what a damaged store returns ends in a typed error or in the right score",
 			} catch (error) {
 				refused += 1;
 				assert.equal(error.name, "ScoringError", error.stack);
-				assert.match(
-					error.code,
-					/^(INVALID_STORE|STORE_MISMATCH|STORE_UNAVAILABLE)$/,
-				);
+				assert.match(error.code, /^(INVALID_STORE|STORE_MISMATCH|STORE_UNAVAILABLE)$/);
 				// Nothing of it is left in the mirror, and nothing was added to the log.
 				isDamaged = false;
 				while (one.status().store.state === "unavailable")
@@ -108,11 +100,7 @@ test("an error about a damaged entry names it, what was expected and what was fo
 	for (const [field, value, message] of [
 		["seq", 5, /^entries\[0\]\.seq of the store: expected a bigint .*, got 5$/],
 		["kind", "ad", /expected "add", "forget" or "clear", got 'ad'$/],
-		[
-			"embedding",
-			new Uint8Array(4),
-			/embedding\.length of the store: expected 1536, got 4$/,
-		],
+		["embedding", new Uint8Array(4), /embedding\.length of the store: expected 1536, got 4$/],
 		["seq", 9n, /^entries\[0\]\.seq of the store: expected 1, got 9n$/],
 		[
 			"embedding",

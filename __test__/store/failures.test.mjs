@@ -6,10 +6,7 @@ import { named, sharing, through } from "../support/logs.mjs";
 import { trace } from "../support/traces.mjs";
 
 const failure = () => Promise.reject(new Error("connection refused"));
-const [first, second] = [
-	named("first", "A red boat"),
-	named("second", "Taxes"),
-];
+const [first, second] = [named("first", "A red boat"), named("second", "Taxes")];
 
 test("a call whose answer was lost is repeated, and is in the log once", async () => {
 	const { log, scorer, store } = sharing();
@@ -49,18 +46,12 @@ test("a store that fails is asked three times, then not for a second", async () 
 	assert.equal(scorer.status().store.state, "unavailable");
 	assert.equal(scorer.status().store.reason, "connection refused");
 	// At once, although the store would answer.
-	assert.equal(
-		(await scorer.explainValue(first)).novelty.reason,
-		"connection refused",
-	);
+	assert.equal((await scorer.explainValue(first)).novelty.reason, "connection refused");
 	assert.equal(asked, 3);
 	while ((await scorer.explainValue(second)).novelty.source === "no-store")
 		await new Promise((resolve) => setTimeout(resolve, 50));
 	assert.equal(asked, 4);
-	assert.deepEqual(
-		[scorer.status().store.state, scorer.status().store.reason],
-		["ready", null],
-	);
+	assert.deepEqual([scorer.status().store.state, scorer.status().store.reason], ["ready", null]);
 });
 
 test("with a required store, and where nothing can be neutral, calls reject", async () => {
@@ -85,10 +76,7 @@ test("with a required store, and where nothing can be neutral, calls reject", as
 	await assert.rejects(auto.remember(first), unavailable);
 	await assert.rejects(auto.forget("first"), unavailable);
 	await assert.rejects(auto.clear(), unavailable);
-	assert.equal(
-		await auto.peekValue(first),
-		await new Scorer().peekValue(first),
-	);
+	assert.equal(await auto.peekValue(first), await new Scorer().peekValue(first));
 	const { store: status } = await auto.warmup();
 	assert.equal(status.state, "unavailable");
 	assert.equal(auto.status().calls.failed, 3);
@@ -114,13 +102,10 @@ test("a store that does not answer is given up after storeTimeoutMs", async () =
 test("the first failure of a store emits one process warning", async () => {
 	const body = async ({ scoring, input }) => {
 		const warnings = [];
-		process.on("warning", ({ code, message }) =>
-			warnings.push({ code, message }),
-		);
+		process.on("warning", ({ code, message }) => warnings.push({ code, message }));
 		const append = () => Promise.reject(new Error("no route"));
 		const store = { append, read: append };
-		for (let i = 0; i < 3; i += 1)
-			await new scoring.Scorer({ store }).evaluateValue(input);
+		for (let i = 0; i < 3; i += 1) await new scoring.Scorer({ store }).evaluateValue(input);
 		await new Promise(setImmediate);
 		return warnings;
 	};

@@ -41,8 +41,7 @@ test("Scorer with a store settles calls in their order, and in batches of 64", a
 		append: async (append, entries) => {
 			batches.push(entries.length);
 			// Meanwhile the others become ready.
-			if (batches.length === 1)
-				await new Promise((resolve) => setTimeout(resolve, 500));
+			if (batches.length === 1) await new Promise((resolve) => setTimeout(resolve, 500));
 			return append();
 		},
 	});
@@ -113,10 +112,7 @@ test("evaluateValues, signals, budgets and the diagnostics channel work with a s
 	const shared = scorer();
 	const alone = new Scorer();
 	const five = runs.slice(0, 5);
-	assert.deepEqual(
-		await shared.evaluateValues(five),
-		await alone.evaluateValues(five),
-	);
+	assert.deepEqual(await shared.evaluateValues(five), await alone.evaluateValues(five));
 	const { head } = store.namespaces.get("test");
 	const reason = new Error("stopped");
 	await assert.rejects(
@@ -171,10 +167,7 @@ test("warmup reads the log; status says how far it is known", async () => {
 	assert.deepEqual(new Scorer().status().store, null);
 	await one.evaluateValues(texts);
 	const { store, cacheSize } = await other.warmup();
-	assert.deepEqual(
-		[store.state, store.seq, cacheSize],
-		["ready", texts.length, texts.length],
-	);
+	assert.deepEqual([store.state, store.seq, cacheSize], ["ready", texts.length, texts.length]);
 	assert.equal(store.epoch, one.status().store.epoch);
 	assert.equal(one.status().pending, 0);
 });
@@ -235,24 +228,12 @@ test("Scorer refuses wrong options of a store", () => {
 	const { log } = sharing();
 	const store = log();
 	for (const [options, message] of [
-		[
-			{ store: null },
-			/^store: expected a log with append\(\) and read\(\), got null$/,
-		],
+		[{ store: null }, /^store: expected a log with append\(\) and read\(\), got null$/],
 		[{ store: {} }, /^store: .*, got object$/],
-		[
-			{ store, storeMode: "off" },
-			/^storeMode: expected "auto" or "required", got "off"$/,
-		],
-		[
-			{ store, storeTimeoutMs: 0 },
-			/^storeTimeoutMs: .* from 1 to 60000, got 0$/,
-		],
+		[{ store, storeMode: "off" }, /^storeMode: expected "auto" or "required", got "off"$/],
+		[{ store, storeTimeoutMs: 0 }, /^storeTimeoutMs: .* from 1 to 60000, got 0$/],
 		[{ store, storeTimeoutMs: 1e9 }, /^storeTimeoutMs: /],
-		[
-			{ storeMode: "auto" },
-			/^storeMode: expected no such option without store/,
-		],
+		[{ storeMode: "auto" }, /^storeMode: expected no such option without store/],
 		[{ stor: store }, /did you mean store\?/],
 	])
 		assert.throws(() => new Scorer(options), {

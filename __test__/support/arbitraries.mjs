@@ -2,15 +2,7 @@
 
 import fc from "fast-check";
 
-const LONE = [
-	"\ud800",
-	"\udfff",
-	"a\ud83d",
-	"\udc00b",
-	"\ufffd",
-	"a\ufffd",
-	"\ufffdb",
-];
+const LONE = ["\ud800", "\udfff", "a\ud83d", "\udc00b", "\ufffd", "a\ufffd", "\ufffdb"];
 
 const oddString = fc.oneof(
 	fc.constantFrom(
@@ -39,12 +31,7 @@ const oddString = fc.oneof(
 const type = fc.oneof(
 	{
 		weight: 6,
-		arbitrary: fc.constantFrom(
-			"thought",
-			"tool_call",
-			"observation",
-			"error_recovery",
-		),
+		arbitrary: fc.constantFrom("thought", "tool_call", "observation", "error_recovery"),
 	},
 	{
 		weight: 1,
@@ -77,27 +64,14 @@ const steps = fc.oneof(
 	{ weight: 1, arbitrary: fc.array(step, { maxLength: 60, size: "max" }) },
 	// Many similar steps, so that the overrides apply.
 	fc
-		.tuple(
-			fc.constantFrom("thought", "observation", "error_recovery"),
-			tool,
-			fc.nat({ max: 60 }),
-		)
-		.map(([type, tool, length]) =>
-			Array.from({ length }, () => ({ type, tool })),
-		),
+		.tuple(fc.constantFrom("thought", "observation", "error_recovery"), tool, fc.nat({ max: 60 }))
+		.map(([type, tool, length]) => Array.from({ length }, () => ({ type, tool }))),
 );
 
 /** A domain, often one that has a profile. */
 export const domain = fc.oneof(
 	fc.constantFrom("default", "finance", "code", "medical", "customer_service"),
-	fc.constantFrom(
-		"constructor",
-		"__proto__",
-		"hasOwnProperty",
-		"Code",
-		"finance ",
-		"",
-	),
+	fc.constantFrom("constructor", "__proto__", "hasOwnProperty", "Code", "finance ", ""),
 	oddString,
 );
 

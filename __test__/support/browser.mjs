@@ -25,8 +25,7 @@ export const missing =
 	"no browser: run npm test on Debian, or set KNOWLEDGEPULSE_BROWSER to a Chrome or Chromium";
 
 /** Starts the browser. Its sandbox needs rights that a test may lack, and its pages are our own. */
-export const launch = () =>
-	puppeteer.launch({ executablePath, args: ["--no-sandbox"] });
+export const launch = () => puppeteer.launch({ executablePath, args: ["--no-sandbox"] });
 
 /**
  * Opens a file in a new page. `events` is what a quiet page has none of: requests but for the file
@@ -56,15 +55,12 @@ export async function violations(page) {
 		const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 		const runOnly = [...tags, "best-practice"];
 		const found = await globalThis.axe.run({ runOnly });
-		return found.violations.map(
-			({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target)}`,
-		);
+		return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target)}`);
 	});
 }
 
 /** A picture of a whole page, small enough to be kept. */
-export const picture = (page) =>
-	page.screenshot({ type: "webp", quality: 40, fullPage: true });
+export const picture = (page) => page.screenshot({ type: "webp", quality: 40, fullPage: true });
 
 /**
  * The rows of a picture's blocks: of each its lightness, then of each its tint, which is blue less
@@ -120,11 +116,7 @@ function pairsOf(ones, others) {
 	];
 	for (const [i, one] of ones.entries())
 		for (const [j, other] of others.entries()) {
-			const least = Math.min(
-				cost(i - 1, j - 1),
-				cost(i - 1, j),
-				cost(i, j - 1),
-			);
+			const least = Math.min(cost(i - 1, j - 1), cost(i - 1, j), cost(i, j - 1));
 			costs[i][j] = distance(one, other) + (i + j === 0 ? 0 : least);
 		}
 	const pairs = [];
@@ -132,9 +124,7 @@ function pairsOf(ones, others) {
 	while (at.i >= 0 && at.j >= 0) {
 		pairs.push([ones[at.i], others[at.j]]);
 		const places = before(at.i, at.j);
-		at = places.reduce((least, place) =>
-			place.cost < least.cost ? place : least,
-		);
+		at = places.reduce((least, place) => (place.cost < least.cost ? place : least));
 	}
 	return pairs;
 }

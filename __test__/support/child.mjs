@@ -32,11 +32,7 @@ if (result !== undefined) send(result);
 function environment(changes) {
 	const env = { ...process.env };
 	for (const name of Object.keys(env)) {
-		if (
-			/^(KNOWLEDGEPULSE_|NODE_OPTIONS$|NODE_TEST_CONTEXT$|NODE_V8_COVERAGE$)/.test(
-				name,
-			)
-		) {
+		if (/^(KNOWLEDGEPULSE_|NODE_OPTIONS$|NODE_TEST_CONTEXT$|NODE_V8_COVERAGE$)/.test(name)) {
 			delete env[name];
 		}
 	}
@@ -52,15 +48,7 @@ function environment(changes) {
  * each value as it arrives; `under` is a command to start the process with.
  */
 export async function run(body, options = {}) {
-	const {
-		input,
-		env,
-		execArgv = [],
-		under = [],
-		preload = true,
-		killAfterMs,
-		onValue,
-	} = options;
+	const { input, env, execArgv = [], under = [], preload = true, killAfterMs, onValue } = options;
 	const [command, ...args] = [
 		...[...under, process.execPath, ...execArgv],
 		...["--input-type=module", "-e", program(body, preload)],
@@ -86,10 +74,7 @@ export async function run(body, options = {}) {
 	// A child may end without reading its input.
 	child.stdin.on("error", () => {});
 	child.stdin.end(serialize(input));
-	const timer = setTimeout(
-		() => child.kill("SIGKILL"),
-		killAfterMs ?? KILL_AFTER_MS,
-	);
+	const timer = setTimeout(() => child.kill("SIGKILL"), killAfterMs ?? KILL_AFTER_MS);
 	const [code, signal] = await new Promise((resolve, reject) => {
 		child.on("error", reject);
 		child.on("close", (...ending) => resolve(ending));
@@ -117,10 +102,7 @@ export async function valueWithoutEmbedder(body, options = {}) {
 	const env = { KNOWLEDGEPULSE_SCORING_EMBEDDER: "off", ...options.env };
 	const ended = await run(body, { ...options, env });
 	assertEndedWell(ended);
-	assert.match(
-		ended.stderr,
-		/^\(node:\d+\) \[KNOWLEDGEPULSE_NO_EMBEDDER\] .*\n.*\n$/,
-	);
+	assert.match(ended.stderr, /^\(node:\d+\) \[KNOWLEDGEPULSE_NO_EMBEDDER\] .*\n.*\n$/);
 	return ended.value;
 }
 

@@ -56,8 +56,7 @@ export const damages = {
 	...Object.fromEntries(
 		[0.02, 0.3, 0.7].map((at) => [
 			`zeros at ${at}`,
-			(file) =>
-				overwrite(file, Math.floor(statSync(file).size * at), Buffer.alloc(64)),
+			(file) => overwrite(file, Math.floor(statSync(file).size * at), Buffer.alloc(64)),
 		]),
 	),
 	...Object.fromEntries(

@@ -4,9 +4,7 @@ import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 
 /** Recorded logs, in a folder for each format; not part of the repository. */
-export const logs = fileURLToPath(
-	new URL("../../../shared/logs/", import.meta.url),
-);
+export const logs = fileURLToPath(new URL("../../../shared/logs/", import.meta.url));
 
 /** Messages of one run, which asks for `objective`. */
 export const conversation = (objective, answer = "Done.") => [
@@ -16,9 +14,7 @@ export const conversation = (objective, answer = "Done.") => [
 
 /** Runs as the lines of a log, each with its line end. */
 export const lines = (...objectives) =>
-	objectives
-		.map((text) => `${JSON.stringify({ messages: conversation(text) })}\n`)
-		.join("");
+	objectives.map((text) => `${JSON.stringify({ messages: conversation(text) })}\n`).join("");
 
 /** What `lines` needs to become traces. */
 export const assumed = { assumeSuccess: true };

@@ -8,8 +8,7 @@ export async function scoreInFlight(scoring, traces, widths) {
 	const scores = [];
 	const inFlight = new Set();
 	for (const [index, trace] of traces.entries()) {
-		while (inFlight.size >= (widths[index] ?? widths))
-			await Promise.race(inFlight);
+		while (inFlight.size >= (widths[index] ?? widths)) await Promise.race(inFlight);
 		const call = scoring.evaluateValue(trace).then((score) => {
 			scores[index] = score;
 			inFlight.delete(call);

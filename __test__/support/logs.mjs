@@ -1,9 +1,6 @@
 /** Scorers that share a log in memory, and logs that go wrong. */
 import { Scorer } from "@knowledgepulse/scoring";
-import {
-	MemoryLog,
-	MemoryStore,
-} from "../../packages/stores/__test__/conformance/memory-log.mjs";
+import { MemoryLog, MemoryStore } from "../../packages/stores/__test__/conformance/memory-log.mjs";
 import { trace } from "./traces.mjs";
 
 /** What scorers of one test share: scorers and logs on one store. */

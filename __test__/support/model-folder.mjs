@@ -41,8 +41,7 @@ export function link(file, place) {
 export function modelCopy(parent) {
 	const folder = join(parent, "model");
 	mkdirSync(folder);
-	for (const name of readdirSync(modelFolder))
-		link(join(modelFolder, name), join(folder, name));
+	for (const name of readdirSync(modelFolder)) link(join(modelFolder, name), join(folder, name));
 	return folder;
 }
 

@@ -84,12 +84,7 @@ const mutation = fc.oneof(
 	{
 		weight: 1,
 		arbitrary: fc.record({
-			kind: fc.constantFrom(
-				"delete",
-				"in an array",
-				"in an object",
-				"in a proxy",
-			),
+			kind: fc.constantFrom("delete", "in an array", "in an object", "in a proxy"),
 			place,
 		}),
 	},
@@ -112,8 +107,7 @@ export function mutate(trace, list) {
 		if (kind === "delete") at.remove();
 		if (kind === "in an array") at.write([at.read()]);
 		if (kind === "in an object") at.write({ value: at.read() });
-		if (kind === "in a proxy" && isObject(at.read()))
-			at.write(new Proxy(at.read(), {}));
+		if (kind === "in a proxy" && isObject(at.read())) at.write(new Proxy(at.read(), {}));
 		const to = kind === "swap" ? slot(root, other) : undefined;
 		if (to !== undefined) {
 			const value = to.read();
@@ -133,11 +127,7 @@ function slot(root, place) {
 		key = next;
 	}
 	// Only plain objects are changed: an earlier mutation may have put the global object there.
-	if (
-		![Object.prototype, Array.prototype, null].includes(
-			Object.getPrototypeOf(owner),
-		)
-	)
+	if (![Object.prototype, Array.prototype, null].includes(Object.getPrototypeOf(owner)))
 		return undefined;
 	return {
 		read: () => owner[key],

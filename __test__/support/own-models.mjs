@@ -8,9 +8,7 @@ import { AutoTokenizer, BertModel, env } from "@huggingface/transformers";
 env.allowRemoteModels = false;
 
 /** The folders that `models/build.py` has made. */
-export const modelsFolder = fileURLToPath(
-	new URL("../.models/", import.meta.url),
-);
+export const modelsFolder = fileURLToPath(new URL("../.models/", import.meta.url));
 
 /** The folder of a model. */
 export const modelFolder = (name) => join(modelsFolder, name);
@@ -39,9 +37,7 @@ export const referenceTokenizer = (folder) =>
 export async function referenceEmbedder(folder, pooling) {
 	const tokenizer = await referenceTokenizer(folder);
 	// Any class that runs an encoder will do: it hands over the inputs that the graph names.
-	const model = await loaded(folder, (name) =>
-		BertModel.from_pretrained(name, { dtype: "fp32" }),
-	);
+	const model = await loaded(folder, (name) => BertModel.from_pretrained(name, { dtype: "fp32" }));
 	return async (text) => {
 		const inputs = tokenizer(text, { padding: true, truncation: true });
 		const { data, dims } = inputs.input_ids;

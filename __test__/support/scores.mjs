@@ -36,10 +36,7 @@ export function assertWithin(tolerance, found, expected, nameOf = String) {
 	let worst = 0;
 	for (const [index, score] of found.entries()) {
 		const distance = Math.abs(score - expected[index]);
-		assert.ok(
-			distance <= tolerance,
-			`${nameOf(index)}: ${score} for ${expected[index]}`,
-		);
+		assert.ok(distance <= tolerance, `${nameOf(index)}: ${score} for ${expected[index]}`);
 		worst = Math.max(worst, distance);
 	}
 	return worst;

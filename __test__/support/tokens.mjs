@@ -32,28 +32,18 @@ export function assertTokens(count, tokenizer, folder) {
 /** The token ids of each text by the built-in tokenizer, or by that of a folder. */
 export function engineTokens(texts, folder) {
 	const builtIn = join("npm", platformName(), "model/tokenizer.json");
-	const tokenizer = folder
-		? [join(folder, "tokenizer.json"), "--own"]
-		: [builtIn];
+	const tokenizer = folder ? [join(folder, "tokenizer.json"), "--own"] : [builtIn];
 	const { stdout, status, error } = spawnSync(
 		"cargo",
 		[
-			...[
-				"run",
-				"--quiet",
-				"--release",
-				"--package",
-				"knowledgepulse-embedder",
-			],
+			...["run", "--quiet", "--release", "--package", "knowledgepulse-embedder"],
 			...["--example", "tokenize", "--"],
 			...tokenizer,
 		],
 		{
 			cwd: root,
 			// A lone surrogate cannot be written as JSON for Rust; both sides drop U+FFFD.
-			input: texts
-				.map((text) => JSON.stringify(text.toWellFormed()))
-				.join("\n"),
+			input: texts.map((text) => JSON.stringify(text.toWellFormed())).join("\n"),
 			encoding: "utf8",
 			maxBuffer: 1 << 30,
 			stdio: ["pipe", "pipe", "inherit"],

@@ -1,14 +1,13 @@
 /** Traces to score. */
 
-const WORDS =
-	`river stone lantern copper archive signal harbour meadow engine ledger winter canvas
+const WORDS = `river stone lantern copper archive signal harbour meadow engine ledger winter canvas
 pepper orbit timber violin marble desert cactus rocket saddle breeze candle walnut glacier anchor
 basket thunder pocket mirror needle orchard pigeon quarry ribbon shovel tunnel umbrella valley whistle
 yarrow zipper bridge cotton dragon ember forest garlic hammer island jacket kettle ladder magnet
 notice oyster planet quiver raisin sailor ticket uncle velvet window compile deploy refund invoice
 migrate schema socket latency booking airport balance customer patient dosage symptom exchange`.split(
-		/\s+/,
-	);
+	/\s+/,
+);
 
 /** A valid trace; every part can be replaced. */
 export function trace({
@@ -51,10 +50,7 @@ export function random(seed) {
 /** `count` words, the same for the same seed. */
 export function words(count, seed) {
 	const next = random(seed);
-	return Array.from(
-		{ length: count },
-		() => WORDS[Math.floor(next() * WORDS.length)],
-	).join(" ");
+	return Array.from({ length: count }, () => WORDS[Math.floor(next() * WORDS.length)]).join(" ");
 }
 
 /** Profiles with a domain whose score is the novelty. */

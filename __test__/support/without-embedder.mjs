@@ -10,9 +10,7 @@ const KILL_AFTER_MS = 30_000;
 export async function assertWorksWithout(env, reason) {
 	const body = async ({ scoring, input }) => {
 		const warnings = [];
-		process.on("warning", ({ code, name, message }) =>
-			warnings.push({ code, name, message }),
-		);
+		process.on("warning", ({ code, name, message }) => warnings.push({ code, name, message }));
 		const calls = [
 			scoring.explainValue(input),
 			scoring.evaluateValue(input),
@@ -54,11 +52,7 @@ export async function assertWorksWithout(env, reason) {
 	);
 	assert.match(warnings[0].message, reason);
 	assert.equal(ended.stdout, "");
-	assert.equal(
-		ended.stderr.match(/KNOWLEDGEPULSE_NO_EMBEDDER/g)?.length,
-		1,
-		ended.stderr,
-	);
+	assert.equal(ended.stderr.match(/KNOWLEDGEPULSE_NO_EMBEDDER/g)?.length, 1, ended.stderr);
 	return status.embedder;
 }
 
@@ -91,10 +85,7 @@ export async function assertRequired(env, reason) {
 		});
 		assert.match(message, reason);
 	}
-	assert.deepEqual(
-		[status.embedder.mode, status.embedder.state],
-		["required", "unavailable"],
-	);
+	assert.deepEqual([status.embedder.mode, status.embedder.state], ["required", "unavailable"]);
 	assert.match(status.embedder.reason, reason);
 	assert.deepEqual([status.pending, status.cacheSize], [0, 0]);
 	assert.deepEqual([ended.stdout, ended.stderr], ["", ""]);

@@ -20,7 +20,6 @@ const endings = {
 	throw: () => {
 		throw new Error("thrown on purpose");
 	},
-	scores: async () =>
-		parentPort.postMessage({ scores: await Promise.all(calls) }),
+	scores: async () => parentPort.postMessage({ scores: await Promise.all(calls) }),
 };
 endings[workerData.ending]();

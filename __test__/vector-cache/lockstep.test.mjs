@@ -32,15 +32,9 @@ const add = (vector) =>
 
 const compare = (query) =>
 	new Operation(`maxCosineSimilarity(${query})`, (naive, real) => {
-		const [expected, found] = [
-			naive.maxCosineSimilarity(query),
-			real.maxCosineSimilarity(query),
-		];
+		const [expected, found] = [naive.maxCosineSimilarity(query), real.maxCosineSimilarity(query)];
 		assert.ok(found >= -1 && found <= 1, String(found));
-		assert.ok(
-			Math.abs(found - expected) <= TOLERANCE,
-			`${found} for ${expected}`,
-		);
+		assert.ok(Math.abs(found - expected) <= TOLERANCE, `${found} for ${expected}`);
 	});
 
 const clear = new Operation("clear()", (naive, real) => {
@@ -64,18 +58,8 @@ function lockstep() {
 			fc.integer({ min: 1, max: 40 }),
 			fc.constantFrom(15, 16, 17, 2 ** 32 - 1),
 		),
-		dimensions: fc.oneof(
-			fc.integer({ min: 1, max: 5 }),
-			fc.constantFrom(15, 16, 17, 33),
-		),
-		ttlMs: fc.constantFrom(
-			undefined,
-			undefined,
-			undefined,
-			0,
-			1e9,
-			Number.POSITIVE_INFINITY,
-		),
+		dimensions: fc.oneof(fc.integer({ min: 1, max: 5 }), fc.constantFrom(15, 16, 17, 33)),
+		ttlMs: fc.constantFrom(undefined, undefined, undefined, 0, 1e9, Number.POSITIVE_INFINITY),
 	});
 	const number = fc.oneof(
 		fc.integer({ min: -3, max: 3 }),
@@ -93,9 +77,7 @@ function lockstep() {
 		const operations = [
 			vector.map(add),
 			vector.map(add),
-			fc
-				.integer({ min: 1, max: 3 })
-				.map((x) => add(Array(chosen.dimensions).fill(x))),
+			fc.integer({ min: 1, max: 3 }).map((x) => add(Array(chosen.dimensions).fill(x))),
 			vector.map(compare),
 			fc.constantFrom(clear, evictExpired, size, size, size),
 		];

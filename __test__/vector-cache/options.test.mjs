@@ -62,8 +62,7 @@ test("VectorCache accepts its options", () => {
 		{ ttlMs: Number.POSITIVE_INFINITY },
 		Object.freeze({ maxElements: 5 }),
 	];
-	for (const options of accepted)
-		assert.equal(new VectorCache(options).size, 0);
+	for (const options of accepted) assert.equal(new VectorCache(options).size, 0);
 	assert.equal(new VectorCache().size, 0);
 });
 
@@ -92,11 +91,7 @@ test("VectorCache holds 1,000 vectors of 384 numbers that never expire by defaul
 	assert.deepEqual([cache.size, cache.maxCosineSimilarity(unit(0))], [1000, 1]);
 	cache.add(unit(383));
 	assert.deepEqual(
-		[
-			cache.size,
-			cache.maxCosineSimilarity(unit(0)),
-			cache.maxCosineSimilarity(unit(1)),
-		],
+		[cache.size, cache.maxCosineSimilarity(unit(0)), cache.maxCosineSimilarity(unit(1))],
 		[1000, 0, 1],
 	);
 	for (const method of ["add", "maxCosineSimilarity"]) {

@@ -21,12 +21,8 @@ test("VectorCache expires vectors by the clock", async () => {
 		const found = measure();
 		const after = performance.now();
 		// The two clocks may differ by a millisecond of rounding.
-		const alive = added.filter(
-			({ earliest }) => after - earliest < ttlMs - 1,
-		).length;
-		const perhaps = added.filter(
-			({ latest }) => before - latest < ttlMs + 1,
-		).length;
+		const alive = added.filter(({ earliest }) => after - earliest < ttlMs - 1).length;
+		const perhaps = added.filter(({ latest }) => before - latest < ttlMs + 1).length;
 		expectation(found, alive, perhaps);
 		return { alive, perhaps };
 	};
@@ -40,10 +36,7 @@ test("VectorCache expires vectors by the clock", async () => {
 		({ perhaps } = observe(
 			() => cache.size,
 			(size, alive, perhaps) => {
-				assert.ok(
-					size >= alive && size <= perhaps,
-					`size ${size}, not ${alive} to ${perhaps}`,
-				);
+				assert.ok(size >= alive && size <= perhaps, `size ${size}, not ${alive} to ${perhaps}`);
 			},
 		));
 		for (const [index, { earliest, latest }] of added.entries()) {

@@ -28,9 +28,7 @@ const accepted = {
 	"a subclass of Float32Array": new (class extends Float32Array {})([3, 4, 0]),
 	"a Float32Array in shared memory": shared,
 	"a Float32Array on a resizable buffer": resizable,
-	"a Float32Array of another realm": vm.runInNewContext(
-		"new Float32Array([3, 4, 0])",
-	),
+	"a Float32Array of another realm": vm.runInNewContext("new Float32Array([3, 4, 0])"),
 	Array: [3, 4, 0],
 	"a frozen Array": Object.freeze([3, 4, 0]),
 	"a proxied Array": new Proxy([3, 4, 0], {}),
@@ -74,11 +72,7 @@ const refused = [
 	["null", null, array("null")],
 	["a number", 3, array("3")],
 	["a string", "abc", array('"abc"')],
-	[
-		"a function of three arguments",
-		(a, b, c) => [a, b, c],
-		array("a function"),
-	],
+	["a function of three arguments", (a, b, c) => [a, b, c], array("a function")],
 	["an object without a length", {}, array("an object")],
 	["an object with an odd length", { length: "3" }, array("an object")],
 	["an iterable", new Set([1, 2, 3]), array("an object")],
@@ -87,11 +81,7 @@ const refused = [
 	["a numeric string", [1, 2, "3"], 'vector[2]: expected a number, got "3"'],
 	["null inside", [null, 2, 3], "vector[0]: expected a number, got null"],
 	["bigints", new BigInt64Array(3), "vector[0]: expected a number, got 0n"],
-	[
-		"NaN",
-		[0, Number.NaN, 0],
-		/^vector\[1\]: expected a finite float32, got NaN$/,
-	],
+	["NaN", [0, Number.NaN, 0], /^vector\[1\]: expected a finite float32, got NaN$/],
 	[
 		"Infinity",
 		new Float32Array([0, 0, Number.POSITIVE_INFINITY]),

@@ -58,8 +58,7 @@ async function watched(work) {
 	delay.enable();
 	const result = await work();
 	delay.disable();
-	const milliseconds = (nanoseconds) =>
-		Math.max(0, nanoseconds / 1e6 - resolution);
+	const milliseconds = (nanoseconds) => Math.max(0, nanoseconds / 1e6 - resolution);
 	return {
 		...result,
 		loop: {
@@ -149,9 +148,7 @@ const commands = {
 		const { header } = await log.read({ ...options, header: other });
 		const random = embeddings(1);
 		for (let left = rows; left > 0; left -= 1000) {
-			const entries = Array.from({ length: Math.min(left, 1000) }, () =>
-				add(random.next().value),
-			);
+			const entries = Array.from({ length: Math.min(left, 1000) }, () => add(random.next().value));
 			await log.append(entries, { ...options, header });
 		}
 	},
@@ -161,9 +158,7 @@ const commands = {
 	 * Returns the number of entries and the milliseconds.
 	 */
 	async append({ place, namespace, connections, batch, isReading, ms }) {
-		const own = Array.from({ length: connections }, () =>
-			open(place, namespace),
-		);
+		const own = Array.from({ length: connections }, () => open(place, namespace));
 		const random = embeddings(2);
 		const ready = Array.from({ length: 256 }, () => random.next().value);
 		const { signal } = new AbortController();
@@ -178,16 +173,13 @@ const commands = {
 			});
 			function follow({ epoch, entries }) {
 				const last = entries.at(-1);
-				if (isReading && last)
-					after = { epoch, seq: last.seq, call: last.call };
+				if (isReading && last) after = { epoch, seq: last.seq, call: last.call };
 			}
 			// Connects.
 			follow(await log.append([], options()));
 			return async () => {
 				while (!isOver) {
-					const entries = Array.from({ length: batch }, () =>
-						add(ready[count++ % ready.length]),
-					);
+					const entries = Array.from({ length: batch }, () => add(ready[count++ % ready.length]));
 					let page = await log.append(entries, options());
 					follow(page);
 					while (isReading && after.seq < page.head) {

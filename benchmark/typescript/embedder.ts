@@ -1,7 +1,4 @@
-import type {
-	FeatureExtractionPipeline,
-	PreTrainedTokenizer,
-} from "@huggingface/transformers";
+import type { FeatureExtractionPipeline, PreTrainedTokenizer } from "@huggingface/transformers";
 import { MODEL_FOLDER } from "../paths.js";
 
 const MODEL = "Xenova/all-MiniLM-L6-v2";
@@ -26,9 +23,7 @@ export function useLibrary(url: string): void {
 }
 
 /** Imports transformers.js. */
-export async function importLibrary(): Promise<
-	typeof import("@huggingface/transformers")
-> {
+export async function importLibrary(): Promise<typeof import("@huggingface/transformers")> {
 	const transformers = await import(library);
 	transformers.env.localModelPath = MODEL_FOLDER;
 	transformers.env.allowRemoteModels = false;

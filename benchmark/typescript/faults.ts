@@ -17,8 +17,7 @@ export function faultsOf(value: unknown): string[] {
 	for (let index = 0; index < steps.length && faults.length < MOST; index++) {
 		faults.push(...faultsIn(steps[index], `steps[${index}]`, STEP));
 		const tool = isObject(steps[index]) ? steps[index].tool : undefined;
-		if (isObject(tool))
-			faults.push(...faultsIn(tool, `steps[${index}].tool`, TOOL));
+		if (isObject(tool)) faults.push(...faultsIn(tool, `steps[${index}].tool`, TOOL));
 	}
 	return faults;
 }
@@ -36,8 +35,7 @@ const PARTS: Readonly<Record<string, Record<string, Check>>> = {
 	},
 	task: { objective: isString },
 	outcome: {
-		confidence: (value) =>
-			typeof value === "number" && value >= 0 && value <= 1,
+		confidence: (value) => typeof value === "number" && value >= 0 && value <= 1,
 	},
 };
 
@@ -51,11 +49,7 @@ const TOOL: Record<string, Check> = {
 	name: (value) => isUndefined(value) || isString(value),
 };
 
-function faultsIn(
-	value: unknown,
-	path: string,
-	fields: Record<string, Check>,
-): string[] {
+function faultsIn(value: unknown, path: string, fields: Record<string, Check>): string[] {
 	if (!isObject(value)) return [path];
 	return Object.entries(fields)
 		.filter(([name, fits]) => !fits(value[name]))

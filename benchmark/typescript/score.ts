@@ -1,10 +1,6 @@
 /** The score of a trace whose novelty is known. */
 
-import type {
-	ReasoningTrace,
-	ReasoningTraceStep,
-	ScoringWeights,
-} from "@knowledgepulse/scoring";
+import type { ReasoningTrace, ReasoningTraceStep, ScoringWeights } from "@knowledgepulse/scoring";
 
 /** The novelty of a trace that is compared with nothing. */
 export const UNKNOWN_NOVELTY = 0.5;
@@ -22,18 +18,12 @@ const PROTOCOL: Profiles = new Map([
 ]);
 
 /** The weights of the protocol with others added or in their place. */
-export function profilesWith(
-	changes: Iterable<readonly [string, ScoringWeights]> = [],
-): Profiles {
+export function profilesWith(changes: Iterable<readonly [string, ScoringWeights]> = []): Profiles {
 	return new Map([...PROTOCOL, ...changes]);
 }
 
 /** The score in [0, 1]. */
-export function scoreOf(
-	trace: ReasoningTrace,
-	novelty: number,
-	profiles: Profiles,
-): number {
+export function scoreOf(trace: ReasoningTrace, novelty: number, profiles: Profiles): number {
 	const { metadata, outcome, steps } = trace;
 	const types = new Set(steps.map((step) => step.type));
 	const recoveries = steps.filter((step) => step.type === "error_recovery");
@@ -42,18 +32,12 @@ export function scoreOf(
 
 	const complexity = Math.min(
 		1,
-		(types.size / 4) * 0.5 +
-			(recoveries.length > 0 ? 0.3 : 0) +
-			(steps.length / 20) * 0.2,
+		(types.size / 4) * 0.5 + (recoveries.length > 0 ? 0.3 : 0) + (steps.length / 20) * 0.2,
 	);
-	const toolDiversity = Math.min(
-		1,
-		(tools.size / Math.max(1, steps.length)) * 3,
-	);
+	const toolDiversity = Math.min(1, (tools.size / Math.max(1, steps.length)) * 3);
 	const outcomeConfidence = outcome.confidence * (metadata.success ? 1 : 0.3);
 
-	const w = (profiles.get(metadata.task_domain) ??
-		profiles.get("default")) as ScoringWeights;
+	const w = (profiles.get(metadata.task_domain) ?? profiles.get("default")) as ScoringWeights;
 	// Weights may sum to a little more than 1; an override starts from a score in [0, 1].
 	let score = inRange(
 		complexity * w.complexity +

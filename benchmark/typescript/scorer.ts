@@ -1,11 +1,5 @@
 import type { ReasoningTrace, ScoringWeights } from "@knowledgepulse/scoring";
-import {
-	inRange,
-	type Profiles,
-	profilesWith,
-	scoreOf,
-	UNKNOWN_NOVELTY,
-} from "./score.js";
+import { inRange, type Profiles, profilesWith, scoreOf, UNKNOWN_NOVELTY } from "./score.js";
 import { VectorCache, type VectorCacheOptions } from "./vector-cache.js";
 
 /** Settings of a {@link Scorer}. */

@@ -57,9 +57,7 @@ export class VectorCache {
 	evictExpired(): void {
 		if (this.ttlMs === Number.POSITIVE_INFINITY) return;
 		const now = performance.now();
-		this.entries = this.entries.filter(
-			(entry) => now - entry.addedAt < this.ttlMs,
-		);
+		this.entries = this.entries.filter((entry) => now - entry.addedAt < this.ttlMs);
 	}
 
 	clear(): void {
@@ -68,9 +66,7 @@ export class VectorCache {
 
 	private check(vector: ArrayLike<number>): void {
 		if (vector.length !== this.dimensions) {
-			throw new Error(
-				`Expected ${this.dimensions} dimensions, got ${vector.length}`,
-			);
+			throw new Error(`Expected ${this.dimensions} dimensions, got ${vector.length}`);
 		}
 	}
 }

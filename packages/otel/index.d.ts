@@ -80,8 +80,7 @@ export interface EventLoggerProvider {
  * const options: ScoringSpanProcessorOptions = { assumeSuccess: true, domain: "code" };
  * ```
  */
-export interface ScoringSpanProcessorOptions
-	extends Omit<FromMessagesOptions, "signal"> {
+export interface ScoringSpanProcessorOptions extends Omit<FromMessagesOptions, "signal"> {
 	/** What scores the traces. Default: the functions of `@knowledgepulse/scoring`, with their cache. */
 	scorer?: Pick<Scorer, "explainValue">;
 	/** Called with each run when it is scored. A promise that it returns is waited for by `forceFlush`. */

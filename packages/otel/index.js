@@ -1,12 +1,6 @@
 /** Scores the runs of agents from the spans that OpenTelemetry records of them. */
 const scoring = require("@knowledgepulse/scoring");
-const {
-	ROOT_CONTEXT,
-	TraceFlags,
-	context,
-	diag,
-	trace,
-} = require("@opentelemetry/api");
+const { ROOT_CONTEXT, TraceFlags, context, diag, trace } = require("@opentelemetry/api");
 const { Collector } = require("./lib/collector.js");
 const { Drops } = require("./lib/drops.js");
 const { emitter, levelOf } = require("./lib/evaluation.js");
@@ -48,17 +42,14 @@ class ScoringSpanProcessor {
 		const { waitMs = WAIT_MS, label = levelOf } = own;
 		this.#scorer = own.scorer ?? scoring;
 		this.#onScore = own.onScore;
-		this.#onError =
-			own.onError ?? (({ error }) => diag.warn(`${NAME}: ${error}`));
+		this.#onError = own.onError ?? (({ error }) => diag.warn(`${NAME}: ${error}`));
 		this.#emit = emitter(own.loggerProvider, label);
 		// Throws for values that do not fit.
 		scoring.importTraces([], importing);
 		this.#importing = importing;
 		this.#maxTraces = maxTraces;
-		this.#collector = new Collector(
-			{ maxTraces, maxSpans, waitMs },
-			this.#drops,
-			(local) => this.#take(local),
+		this.#collector = new Collector({ maxTraces, maxSpans, waitMs }, this.#drops, (local) =>
+			this.#take(local),
 		);
 	}
 

@@ -25,15 +25,11 @@ function checkNames(options, known) {
 		throw invalidOption("options", "an object", shown(options));
 	for (const name of Object.keys(options))
 		if (!known.includes(name))
-			throw invalidOption(
-				...[name, `one of the options ${known.join(", ")}`],
-				"an unknown option",
-			);
+			throw invalidOption(...[name, `one of the options ${known.join(", ")}`], "an unknown option");
 }
 
 function checkBoolean(name, value) {
-	if (typeof value !== "boolean")
-		throw invalidOption(name, "true or false", shown(value));
+	if (typeof value !== "boolean") throw invalidOption(name, "true or false", shown(value));
 }
 
 /** SQLite's binding cuts text at NUL, and PostgreSQL has no text with it. */

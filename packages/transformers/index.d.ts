@@ -1,9 +1,7 @@
 /** What {@link pipeline} is told about loading; apart from `progress_callback`, nothing of it has an effect. */
 export interface PipelineOptions {
 	/** Called once, when the model is loaded. */
-	progress_callback?:
-		| ((info: { status: "ready"; task: string; model: string }) => void)
-		| null;
+	progress_callback?: ((info: { status: "ready"; task: string; model: string }) => void) | null;
 	device?: "cpu" | "auto" | null;
 	dtype?: string | Readonly<Record<string, string>> | null;
 	quantized?: boolean | null;
@@ -12,11 +10,7 @@ export interface PipelineOptions {
 	revision?: string | null;
 	subfolder?: string | null;
 	session_options?: object | null;
-	use_external_data_format?:
-		| boolean
-		| number
-		| Readonly<Record<string, boolean | number>>
-		| null;
+	use_external_data_format?: boolean | number | Readonly<Record<string, boolean | number>> | null;
 }
 
 /** How texts are embedded. There is one way, which has to be asked for. */
@@ -47,10 +41,7 @@ export interface Tensor {
  * `embed` of `@knowledgepulse/scoring` where the model cannot be used.
  */
 export interface FeatureExtractionPipeline {
-	(
-		texts: string | readonly string[],
-		options: FeatureExtractionOptions,
-	): Promise<Tensor>;
+	(texts: string | readonly string[], options: FeatureExtractionOptions): Promise<Tensor>;
 	task: "feature-extraction";
 	/** Does nothing: the model is shared by everything in the process. */
 	dispose(): Promise<void>;
@@ -72,10 +63,7 @@ export interface FeatureExtractionPipeline {
  */
 export function pipeline(
 	task: "feature-extraction",
-	model?:
-		| "Xenova/all-MiniLM-L6-v2"
-		| "sentence-transformers/all-MiniLM-L6-v2"
-		| null,
+	model?: "Xenova/all-MiniLM-L6-v2" | "sentence-transformers/all-MiniLM-L6-v2" | null,
 	options?: PipelineOptions,
 ): Promise<FeatureExtractionPipeline>;
 

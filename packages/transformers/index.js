@@ -7,10 +7,7 @@
 const TASK = "feature-extraction";
 
 /** Names of the one model: the conversion for transformers.js, and what it was made from. */
-const MODELS = [
-	"Xenova/all-MiniLM-L6-v2",
-	"sentence-transformers/all-MiniLM-L6-v2",
-];
+const MODELS = ["Xenova/all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"];
 
 /** Options of `pipeline` that say from where and how the model is loaded. */
 const LOADING = [
@@ -28,39 +25,29 @@ function unsupported(asked, offered) {
 }
 
 /** What a caller has passed, for messages. */
-const shown = (value) =>
-	typeof value === "string" ? JSON.stringify(value) : String(value);
+const shown = (value) => (typeof value === "string" ? JSON.stringify(value) : String(value));
 
 function checkPipeline(task, model, options) {
-	if (task !== TASK)
-		throw unsupported(`pipeline(${shown(task)})`, `the task "${TASK}"`);
-	if (!MODELS.includes(model))
-		throw unsupported(`the model ${shown(model)}`, MODELS[0]);
+	if (task !== TASK) throw unsupported(`pipeline(${shown(task)})`, `the task "${TASK}"`);
+	if (!MODELS.includes(model)) throw unsupported(`the model ${shown(model)}`, MODELS[0]);
 	for (const [name, value] of Object.entries(options)) {
-		const fits =
-			name === "device" ? DEVICES.includes(value) : LOADING.includes(name);
+		const fits = name === "device" ? DEVICES.includes(value) : LOADING.includes(name);
 		if (!fits && value !== null && value !== undefined)
-			throw unsupported(
-				`the option ${name}: ${shown(value)}`,
-				"one model, which runs on the CPU",
-			);
+			throw unsupported(`the option ${name}: ${shown(value)}`, "one model, which runs on the CPU");
 	}
 }
 
 function checkExtraction({ pooling = "none", normalize = false, quantize }) {
 	const offered = 'pooling: "mean" with normalize: true';
-	if (pooling !== "mean")
-		throw unsupported(`pooling: ${shown(pooling)}`, offered);
+	if (pooling !== "mean") throw unsupported(`pooling: ${shown(pooling)}`, offered);
 	if (!normalize) throw unsupported(`normalize: ${shown(normalize)}`, offered);
 	if (quantize) throw unsupported(`quantize: ${shown(quantize)}`, "float32");
 }
 
 function checkTexts(texts) {
-	if (texts.length === 0)
-		throw new TypeError("expected a text or several, got an empty array");
+	if (texts.length === 0) throw new TypeError("expected a text or several, got an empty array");
 	for (const text of texts)
-		if (typeof text !== "string")
-			throw new TypeError(`expected a text, got ${shown(text)}`);
+		if (typeof text !== "string") throw new TypeError(`expected a text, got ${shown(text)}`);
 }
 
 /** Rows of numbers, as transformers.js returns them. */
@@ -72,8 +59,7 @@ class Tensor {
 		this.dims = [rows.length, length];
 		this.size = rows.length * length;
 		this.data = new Float32Array(this.size);
-		for (const [index, row] of rows.entries())
-			this.data.set(row, index * length);
+		for (const [index, row] of rows.entries()) this.data.set(row, index * length);
 	}
 
 	tolist() {

@@ -2,13 +2,7 @@
 import { resolve } from "node:path";
 import { execute, tail } from "../lib/process.mjs";
 import { expected } from "./expected.mjs";
-import {
-	bundleForms,
-	cliForms,
-	moduleForms,
-	sdkForms,
-	testForms,
-} from "./forms.mjs";
+import { bundleForms, cliForms, moduleForms, sdkForms, testForms } from "./forms.mjs";
 import { cliInstallers, installers, npmInstaller } from "./installers.mjs";
 import { runtimes } from "./runtimes.mjs";
 import { sdkInstallers } from "./sdk.mjs";
@@ -34,15 +28,7 @@ function installerCells(table, installers, forms) {
 			runtimes
 				.filter(({ name }) => form.on?.includes(name) ?? true)
 				.filter(({ layouts }) => layouts[installer.layout])
-				.map((runtime) =>
-					cell(
-						table,
-						`${installer.name}, ${form.name}`,
-						installer,
-						form,
-						runtime,
-					),
-				),
+				.map((runtime) => cell(table, `${installer.name}, ${form.name}`, installer, form, runtime)),
 		),
 	);
 }
@@ -86,8 +72,7 @@ export function judge(stdout, form = {}) {
 	} catch {
 		return `not rows: ${stdout}`;
 	}
-	if (results.length !== lines)
-		return `${results.length} lines of output, not ${lines}`;
+	if (results.length !== lines) return `${results.length} lines of output, not ${lines}`;
 	for (const line of results) {
 		let result;
 		try {
@@ -98,9 +83,7 @@ export function judge(stdout, form = {}) {
 		if (result.state !== "ready") return `the embedder is ${result.state}`;
 		const right =
 			result.scores.length === scores.length &&
-			scores.every(
-				(score, i) => Math.abs(score - result.scores[i]) <= tolerance,
-			);
+			scores.every((score, i) => Math.abs(score - result.scores[i]) <= tolerance);
 		if (!right) return `scores ${result.scores} for ${scores}`;
 	}
 	return null;
@@ -145,8 +128,7 @@ export async function runCell({ installer, form, runtime }, workspace) {
 	});
 	const { seconds, stdout, stderr } = ended;
 	const problem =
-		ended.problem ??
-		(form.tests ? judgeTests(stdout, form.tests) : judge(stdout, form));
+		ended.problem ?? (form.tests ? judgeTests(stdout, form.tests) : judge(stdout, form));
 	const limit = form.limits?.[runtime.name];
 	if (limit && problem && limit.message.test(stdout + stderr))
 		return { state: "cannot", seconds, limit };

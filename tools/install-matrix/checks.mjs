@@ -32,19 +32,15 @@ async function checkIsolation(workspace) {
 async function checkScripts(workspace) {
 	const { folder } = await workspace.project(npmInstaller);
 	const modules = join(folder, "node_modules");
-	const files = readdirSync(modules, { recursive: true }).map((name) =>
-		join(modules, name),
-	);
+	const files = readdirSync(modules, { recursive: true }).map((name) => join(modules, name));
 	const manifests = files.filter((file) => basename(file) === "package.json");
 	const found = files.filter((file) => basename(file) === "binding.gyp");
 	for (const file of manifests) {
 		const { scripts = {}, gypfile } = JSON.parse(readFileSync(file, "utf8"));
-		for (const name of LIFECYCLE)
-			if (name in scripts) found.push(`${file}: ${name}`);
+		for (const name of LIFECYCLE) if (name in scripts) found.push(`${file}: ${name}`);
 		if (gypfile) found.push(`${file}: gypfile`);
 	}
-	if (manifests.length < 2)
-		throw new Error(`only ${manifests.length} packages`);
+	if (manifests.length < 2) throw new Error(`only ${manifests.length} packages`);
 	if (found.length > 0) throw new Error(found.join("\n"));
 	return `0 lifecycle scripts and 0 binding.gyp in ${manifests.length} packages`;
 }
@@ -66,9 +62,7 @@ async function checkSize(workspace) {
 		.filter((name) => name !== basename(PACKAGE))
 		.map((name) => join(modules, dirname(PACKAGE), name));
 	const largest = parts
-		.flatMap((part) =>
-			readdirSync(part, { recursive: true, withFileTypes: true }),
-		)
+		.flatMap((part) => readdirSync(part, { recursive: true, withFileTypes: true }))
 		.filter((entry) => entry.isFile())
 		.map(({ parentPath, path, name }) => join(parentPath ?? path, name))
 		.map((file) => ({ name: basename(file), size: statSync(file).size }))
@@ -107,8 +101,7 @@ async function checkReplacement(workspace) {
 	}
 	const { folder } = await workspace.project(sdkInstallers[0]);
 	const size = bytesIn(join(folder, "node_modules"));
-	if (size > INSTALLED_LIMIT)
-		throw new Error(`${megabytes(size)} installed with the SDK`);
+	if (size > INSTALLED_LIMIT) throw new Error(`${megabytes(size)} installed with the SDK`);
 	return `the real transformers.js is in none of ${sdkInstallers.length} lock files; ${megabytes(size)} installed by npm with the SDK`;
 }
 
@@ -127,8 +120,7 @@ async function checkReplacementWithoutModel(workspace) {
 	const scores = await run(npmInstaller, "score.mjs");
 	for (const file of ["sdk.mjs", "sdk.cjs"]) {
 		const found = await run(sdkInstallers[0], file);
-		if (found !== scores)
-			throw new Error(`${file}: scores ${found} for ${scores}`);
+		if (found !== scores) throw new Error(`${file}: scores ${found} for ${scores}`);
 	}
 	return `the SDK's scores are those of novelty 0.5: ${scores}`;
 }

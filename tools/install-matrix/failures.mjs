@@ -25,13 +25,9 @@ const NODE_MODULES = runtimes.filter(({ layouts }) => layouts.node_modules);
 const platformFolder = ({ folder }) => join(folder, "node_modules", PLATFORM);
 
 async function run(workspace, project, runtime, file) {
-	const ended = await workspace.run(
-		[...runtime.layouts.node_modules, file],
-		project,
-	);
+	const ended = await workspace.run([...runtime.layouts.node_modules, file], project);
 	const problem =
-		ended.problem &&
-		`${runtime.name}: ${ended.problem}\n${tail(ended.stdout + ended.stderr)}`;
+		ended.problem && `${runtime.name}: ${ended.problem}\n${tail(ended.stdout + ended.stderr)}`;
 	return { ...ended, problem };
 }
 
@@ -93,8 +89,7 @@ function npmProject(workspace, id) {
 async function failAndRepair(workspace, id, breakIt) {
 	const { project, install } = npmProject(workspace, id);
 	await breakIt(install, project, `${PACKAGE}@${workspace.version}`);
-	if (existsSync(platformFolder(project)))
-		throw new Error("the platform package is there");
+	if (existsSync(platformFolder(project))) throw new Error("the platform package is there");
 	let args;
 	for (const runtime of NODE_MODULES) {
 		const { code, message } = await explain(workspace, project, runtime);
@@ -186,8 +181,7 @@ async function scoreDamaged(workspace, { name, file, damage }) {
 	damage(join(platformFolder(project), file));
 	const reported = await explain(workspace, project, oldestNode);
 	rmSync(modules, { recursive: true });
-	const { code, message, dimensions, novelty, state, reason, stderr } =
-		reported;
+	const { code, message, dimensions, novelty, state, reason, stderr } = reported;
 	if (code) throw new Error(`${name}: thrown: ${code}: ${message}`);
 	const right =
 		state === "unavailable" &&
@@ -204,8 +198,7 @@ export const failures = [
 	{ name: "error caught from import()", check: checkThrownTwice },
 	...missing.map(({ name, breakIt }) => ({
 		name,
-		check: (workspace) =>
-			failAndRepair(workspace, name.replaceAll(/[ =-]+/g, "-"), breakIt),
+		check: (workspace) => failAndRepair(workspace, name.replaceAll(/[ =-]+/g, "-"), breakIt),
 	})),
 	...damages.map((damage) => ({
 		name: damage.name,

@@ -171,36 +171,12 @@ export const testForms = [
 ];
 
 export const bundleForms = [
-	bundle(
-		"esbuild, ESM",
-		esbuild("esm", "score.mjs", "out/esbuild.mjs"),
-		"out/esbuild.mjs",
-	),
-	bundle(
-		"esbuild, CJS",
-		esbuild("cjs", "score.cjs", "out/esbuild.cjs"),
-		"out/esbuild.cjs",
-	),
-	bundle(
-		"webpack, ESM",
-		pack("webpack", "out/webpack"),
-		"out/webpack/score.mjs",
-	),
-	bundle(
-		"webpack, CJS",
-		pack("webpack", "out/webpack"),
-		"out/webpack/score.cjs",
-	),
-	bundle(
-		"Rspack, ESM",
-		pack("@rspack/core", "out/rspack"),
-		"out/rspack/score.mjs",
-	),
-	bundle(
-		"Rspack, CJS",
-		pack("@rspack/core", "out/rspack"),
-		"out/rspack/score.cjs",
-	),
+	bundle("esbuild, ESM", esbuild("esm", "score.mjs", "out/esbuild.mjs"), "out/esbuild.mjs"),
+	bundle("esbuild, CJS", esbuild("cjs", "score.cjs", "out/esbuild.cjs"), "out/esbuild.cjs"),
+	bundle("webpack, ESM", pack("webpack", "out/webpack"), "out/webpack/score.mjs"),
+	bundle("webpack, CJS", pack("webpack", "out/webpack"), "out/webpack/score.cjs"),
+	bundle("Rspack, ESM", pack("@rspack/core", "out/rspack"), "out/rspack/score.mjs"),
+	bundle("Rspack, CJS", pack("@rspack/core", "out/rspack"), "out/rspack/score.cjs"),
 	bundle("Vite SSR", vite, "out/vite/score.js"),
 	bundle("bun build", bunBuild, "out/bun.mjs"),
 	{

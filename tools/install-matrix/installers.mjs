@@ -50,8 +50,7 @@ export const installers = [
 		install: (spec) => [...npm, "install", spec],
 		execute: (spec) => [...npm, "exec", "--yes", "--", spec],
 		// npm refuses an override that differs from what the project itself depends on.
-		overriding: (manifest, name) =>
-			overridingIn("overrides")(manifest, name, `$${name}`),
+		overriding: (manifest, name) => overridingIn("overrides")(manifest, name, `$${name}`),
 		installAll: [...npm, "install"],
 	},
 	{

@@ -26,9 +26,7 @@ const configurations = [
 ];
 
 const stats = await new Promise((resolve, reject) =>
-	pack(configurations, (error, stats) =>
-		error ? reject(error) : resolve(stats),
-	),
+	pack(configurations, (error, stats) => (error ? reject(error) : resolve(stats))),
 );
 console.log(stats.toString({ preset: "errors-warnings" }));
 if (stats.hasErrors() || stats.hasWarnings()) process.exit(1);

@@ -40,9 +40,7 @@ async function watch(workspace, project, args) {
 	);
 	if (ended.problem) throw new Error(`${ended.problem}\n${ended.stderr}`);
 	const calls = callsIn(readFileSync(log, "utf8"));
-	const changing = calls.filter(
-		(call) => !OPENS.test(call) || WRITES.test(call),
-	);
+	const changing = calls.filter((call) => !OPENS.test(call) || WRITES.test(call));
 	return { ...ended, calls, changing };
 }
 

@@ -13,9 +13,7 @@ const TOLERANCE = 1e-6;
 /** How far transformers.js may be off: it rounds elsewhere, and its weights have more bits. */
 const ORACLE_TOLERANCE = 2e-5;
 
-const traces = JSON.parse(
-	readFileSync(new URL("fixtures/traces.json", import.meta.url), "utf8"),
-);
+const traces = JSON.parse(readFileSync(new URL("fixtures/traces.json", import.meta.url), "utf8"));
 
 async function scoresOf({ evaluateValue }) {
 	const scores = [];
@@ -25,14 +23,9 @@ async function scoresOf({ evaluateValue }) {
 
 const addon = await import("../../lib/index.mjs");
 const scores = await scoresOf(addon);
-if (addon.status().embedder.state !== "ready")
-	throw new Error(addon.status().embedder.reason);
-const oracle = await scoresOf(
-	await import("../../benchmark/dist/typescript/evaluate-value.js"),
-);
-const difference = Math.max(
-	...scores.map((score, i) => Math.abs(score - oracle[i])),
-);
+if (addon.status().embedder.state !== "ready") throw new Error(addon.status().embedder.reason);
+const oracle = await scoresOf(await import("../../benchmark/dist/typescript/evaluate-value.js"));
+const difference = Math.max(...scores.map((score, i) => Math.abs(score - oracle[i])));
 if (difference > ORACLE_TOLERANCE)
 	throw new Error(`transformers.js says ${oracle}, the addon ${scores}`);
 const record = {

@@ -56,10 +56,7 @@ async function answers(url, stopped) {
 export async function startRegistry(folder) {
 	const config = join(folder, "config.yaml");
 	// JSON is YAML.
-	writeFileSync(
-		config,
-		JSON.stringify(configuration(folder, await upstream(folder))),
-	);
+	writeFileSync(config, JSON.stringify(configuration(folder, await upstream(folder))));
 	const port = await freePort();
 	const url = `http://127.0.0.1:${port}/`;
 	const { child, output, stop } = startProgram(
@@ -71,9 +68,7 @@ export async function startRegistry(folder) {
 	);
 	if (!(await answers(url, () => child.exitCode !== null))) {
 		stop();
-		throw new Error(
-			`the registry did not start:\n${tail(output.stdout + output.stderr)}`,
-		);
+		throw new Error(`the registry did not start:\n${tail(output.stdout + output.stderr)}`);
 	}
 	return { url, port, stop };
 }
@@ -88,32 +83,15 @@ export function tarballs(dist) {
 
 /** The manifest of a package. */
 export async function manifestOf(tarball) {
-	const { stdout } = await must([
-		"tar",
-		"-xzOf",
-		tarball,
-		"package/package.json",
-	]);
+	const { stdout } = await must(["tar", "-xzOf", tarball, "package/package.json"]);
 	return JSON.parse(stdout);
 }
 
 /** Publishes a tarball or a folder. */
 export async function publish(what, { url, env, cwd }) {
 	const { problem, stdout, stderr } = await execute(
-		[
-			...npm,
-			"publish",
-			what,
-			"--registry",
-			url,
-			"--ignore-scripts",
-			"--tag",
-			"latest",
-		],
+		[...npm, "publish", what, "--registry", url, "--ignore-scripts", "--tag", "latest"],
 		{ env, cwd, seconds: 120 },
 	);
-	if (problem)
-		throw new Error(
-			`npm publish ${what}: ${problem}\n${tail(stdout + stderr)}`,
-		);
+	if (problem) throw new Error(`npm publish ${what}: ${problem}\n${tail(stdout + stderr)}`);
 }

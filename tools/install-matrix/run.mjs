@@ -25,8 +25,7 @@ const { values: options } = parseArgs({
 
 const AT_ONCE = 2;
 
-const wanted = (label) =>
-	label.toLowerCase().includes((options.only ?? "").toLowerCase());
+const wanted = (label) => label.toLowerCase().includes((options.only ?? "").toLowerCase());
 
 function indented(text) {
 	return text.replace(/^/gm, "    ");

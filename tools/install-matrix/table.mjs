@@ -18,9 +18,7 @@ function printRows(title, cells, outcomes, notes) {
 	const text = rows.map((row) => [
 		row,
 		...columns.map((column) => {
-			const cell = cells.find(
-				(one) => one.row === row && one.column === column,
-			);
+			const cell = cells.find((one) => one.row === row && one.column === column);
 			const outcome = cell && outcomes.get(cell);
 			if (!outcome) return "";
 			const time = outcome.seconds ? ` ${outcome.seconds.toFixed(1)} s` : "";
@@ -30,9 +28,7 @@ function printRows(title, cells, outcomes, notes) {
 		}),
 	]);
 	const all = [[title, ...columns], ...text];
-	const widths = all[0].map((_, i) =>
-		Math.max(...all.map((row) => row[i].length)),
-	);
+	const widths = all[0].map((_, i) => Math.max(...all.map((row) => row[i].length)));
 	console.log();
 	for (const row of all)
 		console.log(
@@ -59,9 +55,7 @@ export function printTables(outcomes) {
 export function printVersions(installers, runtimes, tools) {
 	const list = (some) =>
 		// The name of a runtime may end with its major version.
-		some
-			.map(({ name, version }) => `${name.replace(/ \d+$/, "")} ${version}`)
-			.join(", ");
+		some.map(({ name, version }) => `${name.replace(/ \d+$/, "")} ${version}`).join(", ");
 	console.log(`installers: ${list(installers)}`);
 	console.log(`runtimes:   ${list(runtimes)}`);
 	console.log(`tools:      ${list(tools)}`);

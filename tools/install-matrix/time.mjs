@@ -12,8 +12,7 @@ import { PACKAGE } from "./workspace.mjs";
 const ROUNDS = 5;
 const TYPESCRIPT = "@huggingface/transformers@3.8.1";
 
-const median = (values) =>
-	values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 
 function timer(workspace) {
 	const cache = join(workspace.folder, "time-cache");

@@ -21,10 +21,7 @@ function install(folder) {
 	});
 }
 
-const installed = once(
-	`install-matrix-${fingerprint(join(here, "package-lock.json"))}`,
-	install,
-);
+const installed = once(`install-matrix-${fingerprint(join(here, "package-lock.json"))}`, install);
 
 /** A file of an installed tool. */
 export const tool = (...path) => join(installed, "node_modules", ...path);

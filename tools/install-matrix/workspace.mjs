@@ -1,12 +1,5 @@
 /** The temporary folder of a run: registry, caches, one project for each installer. */
-import {
-	cpSync,
-	existsSync,
-	mkdirSync,
-	mkdtempSync,
-	rmSync,
-	writeFileSync,
-} from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { execute, inTurn, must } from "../lib/process.mjs";
@@ -55,8 +48,7 @@ export class Workspace {
 	/** Starts the registry, and publishes what is in dist/ and the stand-in for the SDK. */
 	async publish(say) {
 		const files = existsSync(dist) ? tarballs(dist) : [];
-		if (files.length < 2)
-			throw new Error("dist/ lacks the packages: run `npm run package`");
+		if (files.length < 2) throw new Error("dist/ lacks the packages: run `npm run package`");
 		const folder = join(this.folder, "registry");
 		mkdirSync(folder);
 		this.registry = await startRegistry(folder);
@@ -73,16 +65,12 @@ export class Workspace {
 			([name]) => !manifests.some((manifest) => manifest.name === name),
 		);
 		const others = missing.map(([name, version]) => {
-			say(
-				`registry: ${name} is not in dist/: an empty package takes its place`,
-			);
+			say(`registry: ${name} is not in dist/: an empty package takes its place`);
 			return placeholder(this.folder, name, version);
 		});
 		others.push(...(await buildSdk(this.folder)));
 		await inTurn([...files, ...others], 2, (what) => publish(what, options));
-		say(
-			`registry: ${manifests.map(({ name }) => name).join(", ")} ${main.version}`,
-		);
+		say(`registry: ${manifests.map(({ name }) => name).join(", ")} ${main.version}`);
 	}
 
 	/** An environment that finds and writes nothing of this machine's user. */
@@ -113,14 +101,12 @@ export class Workspace {
 		const folder = join(this.folder, "projects", name);
 		cpSync(join(here, "fixtures"), folder, { recursive: true });
 		const all = {
-			"package.json":
-				'{ "name": "project", "private": true, "type": "module" }\n',
+			"package.json": '{ "name": "project", "private": true, "type": "module" }\n',
 			// Not every installer reads npm's environment variables.
 			".npmrc": `registry=${this.registry.url}\n`,
 			...files,
 		};
-		for (const [file, text] of Object.entries(all))
-			writeFileSync(join(folder, file), text);
+		for (const [file, text] of Object.entries(all)) writeFileSync(join(folder, file), text);
 		return folder;
 	}
 

@@ -13,10 +13,7 @@ const PROCESSORS = {
 
 /** Where browsers are installed, as commands or paths. */
 const INSTALLED = {
-	linux: [
-		...["google-chrome", "google-chrome-stable"],
-		...["chromium", "chromium-browser"],
-	],
+	linux: [...["google-chrome", "google-chrome-stable"], ...["chromium", "chromium-browser"]],
 	darwin: [
 		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 		"/Applications/Chromium.app/Contents/MacOS/Chromium",
@@ -52,9 +49,7 @@ function release() {
 	const file = "/etc/os-release";
 	if (!existsSync(file)) return undefined;
 	const text = readFileSync(file, "utf8");
-	return /^ID=debian$/m.test(text)
-		? /^VERSION_CODENAME=(\w+)$/m.exec(text)?.[1]
-		: undefined;
+	return /^ID=debian$/m.test(text) ? /^VERSION_CODENAME=(\w+)$/m.exec(text)?.[1] : undefined;
 }
 
 /** Unpacks Debian's Chromium; null where there is none. */
@@ -75,9 +70,7 @@ function unpacked() {
 
 function installed() {
 	const found = (name) =>
-		existsSync(name)
-			? name
-			: process.platform === "linux" && capture("which", [name])?.trim();
+		existsSync(name) ? name : process.platform === "linux" && capture("which", [name])?.trim();
 	return INSTALLED[process.platform]?.map(found).find(Boolean) ?? null;
 }
 
@@ -86,5 +79,4 @@ function installed() {
  * unpacked once into the cache folder; elsewhere an installed Chrome or Chromium. Null if there is
  * none.
  */
-export const browser = () =>
-	process.env.KNOWLEDGEPULSE_BROWSER || (unpacked() ?? installed());
+export const browser = () => process.env.KNOWLEDGEPULSE_BROWSER || (unpacked() ?? installed());

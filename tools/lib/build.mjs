@@ -14,16 +14,13 @@ export function platformName() {
 }
 
 /** The target triple of this machine. */
-export const host = () =>
-	/^host: (.*)$/m.exec(capture("rustc", ["-vV"]) ?? "")?.[1];
+export const host = () => /^host: (.*)$/m.exec(capture("rustc", ["-vV"]) ?? "")?.[1];
 
 /** The command that starts Python 3 here. */
 export function python() {
 	const command = process.platform === "win32" ? "python" : "python3";
 	if (!capture(command, ["--version"])?.includes("Python 3"))
-		fail(
-			`${command} is missing: install Python 3.11 or later (it builds the embedding model)`,
-		);
+		fail(`${command} is missing: install Python 3.11 or later (it builds the embedding model)`);
 	return command;
 }
 
@@ -42,9 +39,7 @@ export function cargo(args, env = process.env) {
 		.filter((line) => line.includes('"compiler-artifact"'))
 		.map((line) => JSON.parse(line))
 		.find((artifact) => artifact.target.kind.includes("cdylib"));
-	const library = built?.filenames.find((name) =>
-		/\.(so|dylib|dll)$/.test(name),
-	);
+	const library = built?.filenames.find((name) => /\.(so|dylib|dll)$/.test(name));
 	if (!library) fail("cargo built no addon");
 	return library;
 }

@@ -1,13 +1,6 @@
 /** What the checkouts of a user share: tools that are downloaded or built once. */
 import { createHash } from "node:crypto";
-import {
-	existsSync,
-	mkdirSync,
-	mkdtempSync,
-	readFileSync,
-	renameSync,
-	rmSync,
-} from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fail, npm, run } from "./run.mjs";
@@ -19,10 +12,8 @@ function cacheFolder() {
 	const { KNOWLEDGEPULSE_CACHE, LOCALAPPDATA, XDG_CACHE_HOME } = process.env;
 	if (KNOWLEDGEPULSE_CACHE) return resolve(KNOWLEDGEPULSE_CACHE);
 	if (XDG_CACHE_HOME) return join(XDG_CACHE_HOME, NAME);
-	if (process.platform === "darwin")
-		return join(homedir(), "Library", "Caches", NAME);
-	if (process.platform === "win32" && LOCALAPPDATA)
-		return join(LOCALAPPDATA, NAME, "Cache");
+	if (process.platform === "darwin") return join(homedir(), "Library", "Caches", NAME);
+	if (process.platform === "win32" && LOCALAPPDATA) return join(LOCALAPPDATA, NAME, "Cache");
 	return join(homedir(), ".cache", NAME);
 }
 
@@ -63,8 +54,7 @@ export function installPackage({ requirement, file, integrity }) {
 			stdio: ["ignore", "ignore", "inherit"],
 		});
 		const found = `sha512-${digest("sha512", join(target, file), "base64")}`;
-		if (integrity && found !== integrity)
-			fail(`${file}: expected ${integrity}, found ${found}`);
+		if (integrity && found !== integrity) fail(`${file}: expected ${integrity}, found ${found}`);
 		run("tar", ["-xzf", file], { cwd: target });
 	});
 	return join(folder, "package");

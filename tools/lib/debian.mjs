@@ -17,16 +17,12 @@ export function mirror() {
  */
 export function unpack({ suite, processor, packages, configure = [] }, folder) {
 	const site = mirror();
-	if (!site)
-		fail("apt-get is missing or knows no Debian mirror: run this on Debian");
+	if (!site) fail("apt-get is missing or knows no Debian mirror: run this on Debian");
 	console.log(`debian: fetching ${packages.join(", ")} for ${processor}`);
 	const state = join(folder, "apt");
 	for (const part of ["lists/partial", "cache/archives/partial"])
 		mkdirSync(join(state, part), { recursive: true });
-	writeFileSync(
-		join(state, "sources.list"),
-		`deb [signed-by=${KEYRING}] ${site} ${suite} main\n`,
-	);
+	writeFileSync(join(state, "sources.list"), `deb [signed-by=${KEYRING}] ${site} ${suite} main\n`);
 	// Nothing is installed as far as apt knows: everything needed is fetched.
 	writeFileSync(join(state, "status"), "");
 	const settings = {
@@ -40,30 +36,18 @@ export function unpack({ suite, processor, packages, configure = [] }, folder) {
 		"Dir::State::Lists": join(state, "lists"),
 		"Dir::State::Status": join(state, "status"),
 	};
-	const options = Object.entries(settings).flatMap(([name, value]) => [
-		"-o",
-		`${name}=${value}`,
-	]);
+	const options = Object.entries(settings).flatMap(([name, value]) => ["-o", `${name}=${value}`]);
 	const quiet = { stdio: ["ignore", "ignore", "inherit"] };
 	run("apt-get", [...options, "-qq", "update"], quiet);
-	run(
-		"apt-get",
-		[...options, "-qq", "-y", "--download-only", "install", ...packages],
-		quiet,
-	);
+	run("apt-get", [...options, "-qq", "-y", "--download-only", "install", ...packages], quiet);
 	const archives = join(state, "cache", "archives");
 	// Newer releases have these as links into usr/, and older packages write through them.
 	for (const name of ["bin", "lib", "lib64", "sbin"]) link(folder, name);
 	const files = readdirSync(archives).filter((name) => name.endsWith(".deb"));
-	for (const file of files)
-		run("dpkg-deb", ["--extract", join(archives, file), folder], quiet);
+	for (const file of files) run("dpkg-deb", ["--extract", join(archives, file), folder], quiet);
 	for (const name of configure) {
 		const file = files.find((file) => file.startsWith(`${name}_`));
-		run("dpkg-deb", [
-			"--control",
-			join(archives, file),
-			join(folder, "control"),
-		]);
+		run("dpkg-deb", ["--control", join(archives, file), join(folder, "control")]);
 		run("unshare", [
 			...["--map-root-user", "--root", folder],
 			...["/control/postinst", "configure"],

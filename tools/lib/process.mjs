@@ -15,8 +15,7 @@ function end(child) {
 process.on("exit", () => {
 	for (const child of running) end(child);
 });
-for (const signal of ["SIGINT", "SIGTERM"])
-	process.on(signal, () => process.exit(1));
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
 
 /** Starts a program, which runs until `stop` or until this process ends. */
 export function startProgram(command, options) {
@@ -63,9 +62,7 @@ export async function execute(command, { seconds = 60, ...options } = {}) {
 export async function must(command, options) {
 	const ended = await execute(command, options);
 	if (ended.problem)
-		throw new Error(
-			`${command.join(" ")}: ${ended.problem}\n${tail(ended.stdout + ended.stderr)}`,
-		);
+		throw new Error(`${command.join(" ")}: ${ended.problem}\n${tail(ended.stdout + ended.stderr)}`);
 	return ended;
 }
 

@@ -56,9 +56,7 @@ export function capture(command, args) {
 export const SHELL = { shell: process.platform === "win32" };
 
 /** As {@link run}, for npm. */
-export const npm = (args, options) =>
-	run("npm", args, { ...SHELL, ...options });
+export const npm = (args, options) => run("npm", args, { ...SHELL, ...options });
 
 /** As {@link run}, for a program of an installed npm package. */
-export const npx = (args, options) =>
-	run("npx", args, { ...SHELL, ...options });
+export const npx = (args, options) => run("npx", args, { ...SHELL, ...options });

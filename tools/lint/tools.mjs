@@ -5,9 +5,7 @@ import { python } from "../lib/build.mjs";
 import { fingerprint, installPackage, once } from "../lib/cache.mjs";
 import { run } from "../lib/run.mjs";
 
-const REQUIREMENTS = fileURLToPath(
-	new URL("requirements.txt", import.meta.url),
-);
+const REQUIREMENTS = fileURLToPath(new URL("requirements.txt", import.meta.url));
 
 /** Installs what requirements.txt names; returns the folder with the programs. */
 export function installPrograms() {

@@ -33,8 +33,7 @@ export function obstacle(name) {
 	const { triple, zig } = route(name);
 	if (zig && process.platform !== "linux")
 		return `the addon for ${name} is built on Linux or on its own system`;
-	if (!hasLibrary(triple))
-		return `rustup target add ${triple} failed (is there a network?)`;
+	if (!hasLibrary(triple)) return `rustup target add ${triple} failed (is there a network?)`;
 	return undefined;
 }
 

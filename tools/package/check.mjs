@@ -50,9 +50,7 @@ const SHIPPED = /^(?!.*__test__).*\.(js|mjs|d\.ts|d\.mts|sql)$/;
 
 /** Complaints about the package of a workspace. */
 export function checkWorkspace(packed) {
-	const shipped = packed.files
-		.map(({ path }) => path)
-		.filter((path) => SHIPPED.test(path));
+	const shipped = packed.files.map(({ path }) => path).filter((path) => SHIPPED.test(path));
 	return [
 		...checkFiles(packed, [...shipped, ...ALWAYS, "package.json"]),
 		...checkScripts(manifestOf(packed)),
@@ -73,15 +71,11 @@ export function checkPlatform(packed, main) {
 	const limit = manifest.name.endsWith("-darwin-x64")
 		? INSTALLED_LIMIT_DARWIN_X64
 		: INSTALLED_LIMIT;
-	const native = manifest.files.filter((file) =>
-		/\.(node|so|dylib|dll)$/.test(file),
-	);
+	const native = manifest.files.filter((file) => /\.(node|so|dylib|dll)$/.test(file));
 	return [
 		...checkFiles(packed, expected),
 		...checkScripts(manifest),
-		...(installed > limit
-			? [`${installed} bytes installed: expected at most ${limit}`]
-			: []),
+		...(installed > limit ? [`${installed} bytes installed: expected at most ${limit}`] : []),
 		...native.flatMap((file) => checkNative(packed, manifest, file)),
 		...checkNotices(packed, manifest),
 	];
@@ -102,12 +96,8 @@ function checkFiles(packed, expected) {
 		...found
 			.filter((path) => !expected.includes(path))
 			.map((path) => `${path}: should not be in the package`),
-		...expected
-			.filter((path) => !found.includes(path))
-			.map((path) => `${path}: is missing`),
-		...packed.files
-			.filter(({ size }) => size === 0)
-			.map(({ path }) => `${path}: is empty`),
+		...expected.filter((path) => !found.includes(path)).map((path) => `${path}: is missing`),
+		...packed.files.filter(({ size }) => size === 0).map(({ path }) => `${path}: is empty`),
 	];
 }
 
@@ -132,11 +122,8 @@ function checkNative(packed, { os, cpu, libc = [] }, file) {
 			`${file}: expected processor 0x${format[cpu[0]].toString(16)}, found 0x${processor.toString(16)}`,
 		);
 	const text = bytes.toString("latin1");
-	const versions = [...text.matchAll(/GLIBC_2\.(\d+)/g)].map((match) =>
-		Number(match[1]),
-	);
-	if (libc[0] === "musl" && versions.length > 0)
-		complaints.push(`${file}: wants glibc`);
+	const versions = [...text.matchAll(/GLIBC_2\.(\d+)/g)].map((match) => Number(match[1]));
+	if (libc[0] === "musl" && versions.length > 0) complaints.push(`${file}: wants glibc`);
 	if (Math.max(...versions) > NEWEST_GLIBC)
 		complaints.push(
 			`${file}: wants glibc 2.${Math.max(...versions)}, expected at most 2.${NEWEST_GLIBC}`,
@@ -155,10 +142,7 @@ function checkNotices(packed, { files }) {
 		complaints.push("THIRD-PARTY-NOTICES.md: differs from npm/");
 	const hasRuntime = files.some((file) => file.includes("onnxruntime."));
 	if (hasRuntime)
-		for (const file of [
-			"onnxruntime-LICENSE.txt",
-			"onnxruntime-ThirdPartyNotices.txt",
-		])
+		for (const file of ["onnxruntime-LICENSE.txt", "onnxruntime-ThirdPartyNotices.txt"])
 			if (!files.includes(file)) complaints.push(`${file}: is missing`);
 	if (statSync(join(packed.folder, "LICENSE")).size < 10_000)
 		complaints.push("LICENSE: is not the Apache License 2.0");

@@ -4,12 +4,7 @@ import { join } from "node:path";
 import { copyNotices, prepareAssets } from "../lib/build.mjs";
 import { npm, root } from "../lib/run.mjs";
 import { buildAddon } from "./build.mjs";
-import {
-	mainManifest,
-	PLATFORMS,
-	platformManifest,
-	workspaceManifest,
-} from "./platforms.mjs";
+import { mainManifest, PLATFORMS, platformManifest, workspaceManifest } from "./platforms.mjs";
 
 /** Where the tarballs are put. */
 export const DIST = join(root, "dist");
@@ -22,15 +17,9 @@ export function packMain() {
 	const { scripts, devDependencies, workspaces, ...manifest } = mainManifest();
 	// Not in the repository: `npm ci` there would ask for packages that are not published yet.
 	manifest.optionalDependencies = Object.fromEntries(
-		Object.keys(PLATFORMS).map((name) => [
-			platformManifest(name).name,
-			manifest.version,
-		]),
+		Object.keys(PLATFORMS).map((name) => [platformManifest(name).name, manifest.version]),
 	);
-	const folder = stage("main", located(manifest), root, [
-		...manifest.files,
-		...ALWAYS,
-	]);
+	const folder = stage("main", located(manifest), root, [...manifest.files, ...ALWAYS]);
 	return pack(folder);
 }
 
@@ -63,8 +52,7 @@ export function packWorkspace(name) {
 
 /** Adds the repository that the release runs in, which provenance is checked against. */
 function located(manifest) {
-	const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository } =
-		process.env;
+	const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository } = process.env;
 	if (!server || !repository) return manifest;
 	return {
 		...manifest,
@@ -76,21 +64,16 @@ function stage(name, manifest, from, files) {
 	const folder = join(DIST, "stage", name);
 	rmSync(folder, { recursive: true, force: true });
 	mkdirSync(folder, { recursive: true });
-	for (const file of files)
-		cpSync(join(from, file), join(folder, file), { recursive: true });
-	writeFileSync(
-		join(folder, "package.json"),
-		`${JSON.stringify(manifest, null, 2)}\n`,
-	);
+	for (const file of files) cpSync(join(from, file), join(folder, file), { recursive: true });
+	writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
 	return folder;
 }
 
 /** Makes a tarball in dist/; returns its path, the folder, and npm's report on the contents. */
 function pack(folder) {
-	const printed = npm(
-		["pack", "--json", "--silent", "--pack-destination", DIST, folder],
-		{ stdio: ["ignore", "pipe", "inherit"] },
-	);
+	const printed = npm(["pack", "--json", "--silent", "--pack-destination", DIST, folder], {
+		stdio: ["ignore", "pipe", "inherit"],
+	});
 	const [account] = JSON.parse(printed);
 	return { ...account, folder, path: join(DIST, account.filename) };
 }

@@ -52,8 +52,7 @@ export const WORKSPACES = readdirSync(join(root, "packages"))
 	.sort();
 
 /** The manifest of a workspace. */
-export const workspaceManifest = (name) =>
-	read("packages", name, "package.json");
+export const workspaceManifest = (name) => read("packages", name, "package.json");
 
 function read(...path) {
 	return JSON.parse(readFileSync(join(root, ...path), "utf8"));
@@ -84,15 +83,12 @@ export function checkManifests(version = mainManifest().version) {
 		const place = `${parent}/${name}/package.json`;
 		versions[place] = manifest.version;
 		if (manifest.name !== `${main}-${name}`)
-			throw new Error(
-				`${place}: expected the name ${main}-${name}, found ${manifest.name}`,
-			);
+			throw new Error(`${place}: expected the name ${main}-${name}, found ${manifest.name}`);
 		const { dependencies, peerDependencies } = manifest;
 		const range = { ...dependencies, ...peerDependencies }[main];
 		if (range !== undefined && range !== `^${version}`)
 			throw new Error(`${place}: expected ${main} ^${version}, found ${range}`);
 	}
 	for (const [place, found] of Object.entries(versions))
-		if (found !== version)
-			throw new Error(`${place}: expected version ${version}, found ${found}`);
+		if (found !== version) throw new Error(`${place}: expected version ${version}, found ${found}`);
 }

@@ -5,9 +5,7 @@ import { platformName, python } from "../lib/build.mjs";
 import { fingerprint, once } from "../lib/cache.mjs";
 import { run } from "../lib/run.mjs";
 
-const REQUIREMENTS = fileURLToPath(
-	new URL("requirements.txt", import.meta.url),
-);
+const REQUIREMENTS = fileURLToPath(new URL("requirements.txt", import.meta.url));
 
 const MACHINES = { x64: "x86_64", arm64: "aarch64" };
 

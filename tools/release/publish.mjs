@@ -9,12 +9,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { attempt, fail, npm, root, SHELL } from "../lib/run.mjs";
-import {
-	checkManifests,
-	mainManifest,
-	PLATFORMS,
-	WORKSPACES,
-} from "../package/platforms.mjs";
+import { checkManifests, mainManifest, PLATFORMS, WORKSPACES } from "../package/platforms.mjs";
 
 /** The oldest npm that can publish without a token (trusted publishing). */
 const OLDEST_NPM = [11, 5, 1];

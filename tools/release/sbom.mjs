@@ -5,13 +5,7 @@
  *     knowledgepulse-scoring-VERSION.cdx.json      the addon's crates, the model, ONNX Runtime
  *     knowledgepulse-scoring-VERSION-npm.cdx.json  npm packages, those for development included
  */
-import {
-	mkdirSync,
-	readdirSync,
-	readFileSync,
-	rmSync,
-	writeFileSync,
-} from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { npm, root, run } from "../lib/run.mjs";
@@ -29,10 +23,7 @@ function crates() {
 	]);
 	const crates = join(root, "crates");
 	const text = readFileSync(join(root, `${SCRATCH}.json`), "utf8");
-	for (const folder of [
-		root,
-		...readdirSync(crates).map((name) => join(crates, name)),
-	])
+	for (const folder of [root, ...readdirSync(crates).map((name) => join(crates, name))])
 		rmSync(join(folder, `${SCRATCH}.json`), { force: true });
 	// Crates of the workspace are named by their folders, which mean nothing elsewhere.
 	return JSON.parse(text.replaceAll(pathToFileURL(root).href, "file:///."));
@@ -94,9 +85,7 @@ function addon() {
 
 function npmPackages() {
 	const options = { stdio: ["ignore", "pipe", "inherit"] };
-	return JSON.parse(
-		npm(["sbom", "--sbom-format=cyclonedx", "--package-lock-only"], options),
-	);
+	return JSON.parse(npm(["sbom", "--sbom-format=cyclonedx", "--package-lock-only"], options));
 }
 
 const folder = process.argv[2] ?? join(root, "dist");

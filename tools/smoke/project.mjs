@@ -23,9 +23,7 @@ const RECORDED = join(root, "..", "shared", "traces");
 function tarballs(dist, platform) {
 	const all = readdirSync(dist);
 	return [/^knowledgepulse-scoring-\d/, `scoring-${platform}-`].map((part) => {
-		const found = all.filter(
-			(name) => name.match(part) && name.endsWith(".tgz"),
-		);
+		const found = all.filter((name) => name.match(part) && name.endsWith(".tgz"));
 		if (found.length !== 1)
 			fail(
 				`${dist}: expected one tarball of ${part}, found ${found.length}: npm run package makes it`,
@@ -52,10 +50,7 @@ export function install(dist, platform) {
 		],
 		{ cwd: folder },
 	);
-	copyFileSync(
-		join(root, "tools", "smoke", "score.mjs"),
-		join(folder, "score.mjs"),
-	);
+	copyFileSync(join(root, "tools", "smoke", "score.mjs"), join(folder, "score.mjs"));
 	return folder;
 }
 
@@ -67,10 +62,7 @@ export function writeCases(folder) {
 			if (file.endsWith(".json")) cases.push(recorded(file));
 	return cases.map((one) => {
 		const file = `${one.name}.case.json`;
-		writeFileSync(
-			join(folder, file),
-			JSON.stringify({ ...one, tolerance: TOLERANCE }),
-		);
+		writeFileSync(join(folder, file), JSON.stringify({ ...one, tolerance: TOLERANCE }));
 		return file;
 	});
 }
@@ -82,9 +74,7 @@ function json(name) {
 function recorded(file) {
 	const name = file.replace(/\.json$/, "");
 	const lines = readFileSync(join(RECORDED, `${name}.jsonl`), "utf8");
-	const golden = JSON.parse(
-		readFileSync(join(RECORDED, "golden", file), "utf8"),
-	);
+	const golden = JSON.parse(readFileSync(join(RECORDED, "golden", file), "utf8"));
 	return {
 		name,
 		traces: lines

@@ -5,9 +5,7 @@
 import { readFileSync } from "node:fs";
 import { explainValue, status } from "@knowledgepulse/scoring";
 
-const { name, traces, scores, tolerance } = JSON.parse(
-	readFileSync(process.argv[2], "utf8"),
-);
+const { name, traces, scores, tolerance } = JSON.parse(readFileSync(process.argv[2], "utf8"));
 let worst = 0;
 for (const [index, trace] of traces.entries()) {
 	const { score, novelty } = await explainValue(trace);

@@ -124,8 +124,7 @@ export const SYSTEMS = {
 			copyFileSync(nodeFromNpm("win-x64"), join(root, "root", "node.exe")),
 		);
 		const wine = ["sh", "-c", RUN_WITH_WINE, "sh"];
-		return (project, ...files) =>
-			inRoot(folder, project, WINE, [...wine, ...files.map(inProject)]);
+		return (project, ...files) => inRoot(folder, project, WINE, [...wine, ...files.map(inProject)]);
 	},
 };
 

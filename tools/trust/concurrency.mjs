@@ -27,8 +27,7 @@ export async function run({ log }) {
 	const command = ["test", "-Zbuild-std", "--target", host()];
 	let count = 0;
 	for (let round = 1; round <= ROUNDS; round++) {
-		for (const tests of SHARED)
-			count += cargoTests([...command, ...tests], env);
+		for (const tests of SHARED) count += cargoTests([...command, ...tests], env);
 		log(`concurrency: ThreadSanitizer, round ${round} of ${ROUNDS}`);
 	}
 	return [

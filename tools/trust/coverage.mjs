@@ -5,14 +5,7 @@ import { root } from "../lib/run.mjs";
 import { readLcov } from "./coverage/lcov.mjs";
 import { main } from "./lib/main.mjs";
 import { testPublicApi } from "./lib/public-api.mjs";
-import {
-	nightly,
-	outputOf,
-	RULES,
-	SCORING,
-	targetFolder,
-	tool,
-} from "./lib/rust.mjs";
+import { nightly, outputOf, RULES, SCORING, targetFolder, tool } from "./lib/rust.mjs";
 
 export const title = "Coverage";
 
@@ -30,8 +23,7 @@ function instrumented() {
 	const env = { ...process.env, ...nightly("coverage") };
 	// Counting makes the model slow; the tests of the public API run it hundreds of times.
 	env.CARGO_PROFILE_TEST_OPT_LEVEL = "3";
-	const llvmCov = (...args) =>
-		outputOf(tool("cargo-llvm-cov"), ["llvm-cov", ...args], { env });
+	const llvmCov = (...args) => outputOf(tool("cargo-llvm-cov"), ["llvm-cov", ...args], { env });
 	for (const line of llvmCov("show-env", "--branch").split("\n")) {
 		const [, name, value] = /^(\w+)=(.*)$/.exec(line) ?? [];
 		if (name) env[name] = value.replace(/^'(.*)'$/, "$1");
@@ -75,10 +67,7 @@ function tally(files, kind) {
 function inRanges(places) {
 	const ranges = [];
 	for (const place of places) {
-		const [file, line] = [
-			place.replace(/:\d+$/, ""),
-			Number(/\d+$/.exec(place)),
-		];
+		const [file, line] = [place.replace(/:\d+$/, ""), Number(/\d+$/.exec(place))];
 		const last = ranges.at(-1);
 		if (last?.file === file && last.to === line - 1) last.to = line;
 		else ranges.push({ file, from: line, to: line });
@@ -115,9 +104,7 @@ function checkLines(files) {
 }
 
 function checkBranches(files) {
-	const rules = files.filter(
-		({ crate, module }) => crate === "scoring" && RULES.includes(module),
-	);
+	const rules = files.filter(({ crate, module }) => crate === "scoring" && RULES.includes(module));
 	const branches = tally(rules, "branches");
 	if (branches.total === 0 || branches.missed.length > 0)
 		throw new Error(

@@ -62,11 +62,7 @@ function rowsOfScores({ protocol, novelty, refused, greatest }) {
 function rowsOfTokens({ generated, codePoints, lines }) {
 	return [
 		["tokens of generated texts", generated, ""],
-		[
-			"tokens around code points, surrogates included",
-			codePoints,
-			" texts of 20 code points each",
-		],
+		["tokens around code points, surrogates included", codePoints, " texts of 20 code points each"],
 		["tokens of lines of a megabyte", lines, ""],
 	].map(([what, count, unit]) => ({
 		what: `${what}, against transformers.js`,
@@ -89,11 +85,7 @@ export async function run({ short, log }) {
 	});
 	const embedded = await check("novelty", input, log);
 	const tokens = await check("tokens", input, log);
-	return [
-		rowOfTraces(plain),
-		...rowsOfScores(embedded),
-		...rowsOfTokens(tokens),
-	];
+	return [rowOfTraces(plain), ...rowsOfScores(embedded), ...rowsOfTokens(tokens)];
 }
 
 await main(import.meta.url, { title, run });

@@ -4,17 +4,8 @@
  */
 import { CONFIGURATIONS } from "./faults/configurations.mjs";
 import { noDescriptors, noMoreThreads } from "./faults/exhausted.mjs";
-import {
-	namedLibraries,
-	oldLibraries,
-	shippedLibrary,
-} from "./faults/libraries.mjs";
-import {
-	fewDescriptors,
-	fewThreads,
-	littleMemory,
-	littleMemoryInGroup,
-} from "./faults/limits.mjs";
+import { namedLibraries, oldLibraries, shippedLibrary } from "./faults/libraries.mjs";
+import { fewDescriptors, fewThreads, littleMemory, littleMemoryInGroup } from "./faults/limits.mjs";
 import { damagedModels } from "./faults/model-files.mjs";
 import { startUp } from "./faults/start-up.mjs";
 import { systems } from "./faults/systems.mjs";

@@ -30,8 +30,7 @@ const count = (text) => Number(text).toLocaleString("en");
 
 /** The statistics that libFuzzer prints at the end of a run. */
 function statistics(output) {
-	const [, edges, features, inputs] =
-		/DONE +cov: (\d+) ft: (\d+) corp: (\d+)\//.exec(output) ?? [];
+	const [, edges, features, inputs] = /DONE +cov: (\d+) ft: (\d+) corp: (\d+)\//.exec(output) ?? [];
 	const [, executed] = /number_of_executed_units: (\d+)/.exec(output) ?? [];
 	if (!executed || !edges) throw new Error(`no statistics in\n${output}`);
 	return { executed, edges, features, inputs };
@@ -43,8 +42,7 @@ function describe(target, problem, output) {
 	const lines = output.split("\n");
 	const first = lines.findIndex((line) => /panicked at|ALARM|ERROR/.test(line));
 	const again = `(cd fuzz && RUSTC_BOOTSTRAP=1 cargo fuzz run ${target} ${file})`;
-	const input =
-		file && existsSync(file) && readFileSync(file).toString("base64");
+	const input = file && existsSync(file) && readFileSync(file).toString("base64");
 	return [
 		`fuzzing ${target}: ${problem}`,
 		...lines.slice(Math.max(first, 0)).slice(0, 80),

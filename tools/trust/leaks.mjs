@@ -52,12 +52,9 @@ async function flat(name, { short, log, group }) {
 
 export async function run({ short, log }) {
 	const rows = [];
-	for (const name of Object.keys(LOADS))
-		rows.push(await flat(name, { short, log }));
+	for (const name of Object.keys(LOADS)) rows.push(await flat(name, { short, log }));
 	// In short, the limit is left to the full run.
-	const limited = Object.keys(LOADS).filter(
-		(name) => LOADS[name].inGroup && !short,
-	);
+	const limited = Object.keys(LOADS).filter((name) => LOADS[name].inGroup && !short);
 	for (const name of limited) {
 		const group = memoryGroup(GROUP_BYTES);
 		if (!group) {

@@ -13,8 +13,7 @@ const BYTES_PER_CALL = 32_000;
 export async function run({ short, log }) {
 	const seed = seedOfRun();
 	log(`load: seed ${seed}`);
-	const ask = (name, input) =>
-		valueIn("load/loading.mjs", name, { input: { seed, ...input } });
+	const ask = (name, input) => valueIn("load/loading.mjs", name, { input: { seed, ...input } });
 	const ms = short ? 5_000 : 60_000;
 	const crowd = await ask("crowd", { width: WIDTH, ms });
 	const { latency, delay, memory } = crowd;

@@ -10,10 +10,7 @@ import { parseArgs } from "node:util";
 import { fail } from "../lib/run.mjs";
 
 /** The short mode, for CI: what needs only the stable compiler. */
-const IN_SHORT = [
-	...["differential", "lifecycle", "load", "stores", "faults", "leaks"],
-	"fuzz",
-];
+const IN_SHORT = [...["differential", "lifecycle", "load", "stores", "faults", "leaks"], "fuzz"];
 const PARTS = [
 	...IN_SHORT,
 	...["importers", "calibration"],
@@ -26,8 +23,7 @@ const { short, only } = parseArgs({
 
 const chosen = only?.split(",") ?? (short ? IN_SHORT : PARTS);
 const unknown = chosen.find((part) => !PARTS.includes(part));
-if (unknown)
-	fail(`--only: expected some of ${PARTS.join(", ")}, got ${unknown}`);
+if (unknown) fail(`--only: expected some of ${PARTS.join(", ")}, got ${unknown}`);
 
 /** The title and the rows of a part. */
 function run(part) {

@@ -6,19 +6,13 @@ import { file, folder, kpScore, linesOf, traceOf } from "./support.mjs";
 
 file("one.jsonl", linesOf([traceOf(1)]));
 file("two.jsonl", linesOf([traceOf(1), traceOf(2)]));
-file(
-	"broken.jsonl",
-	`${linesOf([traceOf(1)])}{"no json\n${linesOf([traceOf(2)])}`,
-);
+file("broken.jsonl", `${linesOf([traceOf(1)])}{"no json\n${linesOf([traceOf(2)])}`);
 file("empty.jsonl", "");
 file("blank.jsonl", "\n\n");
 file("unknown.json", '{"a":1}');
 file(
 	"utf8.jsonl",
-	Buffer.concat([
-		Buffer.from(linesOf([traceOf(1)])),
-		Buffer.from([0x22, 0xff, 0x0a]),
-	]),
+	Buffer.concat([Buffer.from(linesOf([traceOf(1)])), Buffer.from([0x22, 0xff, 0x0a])]),
 );
 file(
 	"messages.json",
@@ -44,11 +38,7 @@ for (const [code, args, pattern] of [
 	[0, ["import", "two.jsonl", "--dry-run"], /"traces":2/],
 	[0, ["compare", "one.jsonl", "two.jsonl", ...OFF], /"change":0/],
 	[0, ["doctor"], /"error":null/],
-	[
-		0,
-		["score", "messages.json", "--assume-success", "true", ...OFF],
-		/"score"/,
-	],
+	[0, ["score", "messages.json", "--assume-success", "true", ...OFF], /"score"/],
 	[2, [], /Usage/],
 	[2, ["scor", "one.jsonl"], /unknown command/],
 	[2, ["score"], /missing required argument/],
@@ -57,11 +47,7 @@ for (const [code, args, pattern] of [
 	[2, ["score", "one.jsonl", "--threshold", ""], /number from 0 to 1/],
 	[2, ["score", "one.jsonl", "--from", "word"], /Allowed choices/],
 	[2, ["score", "one.jsonl", "--min-share", "1"], /needs --threshold/],
-	[
-		2,
-		["score", "one.jsonl", "--memory", "m", "--store", "sqlite:s"],
-		/exclude/,
-	],
+	[2, ["score", "one.jsonl", "--memory", "m", "--store", "sqlite:s"], /exclude/],
 	[2, ["score", "one.jsonl", "--store", "redis://h"], /postgres/],
 	[2, ["score", "one.jsonl", "--profiles", "missing.json"], /missing\.json/],
 	[2, ["score", "one.jsonl", "--profiles", "text.txt"], /no JSON/],
@@ -80,11 +66,7 @@ for (const [code, args, pattern] of [
 	[2, ["score", "broken.jsonl", "--errors", "collect", ...OFF], /"t:2"/],
 	[2, ["score", "utf8.jsonl", ...OFF], /UTF-8/],
 	[2, ["score", "messages.json", ...OFF], /--assume-success/],
-	[
-		2,
-		["explain", "one.jsonl", "--id", "t:9", ...OFF],
-		/no trace with the id t:9/,
-	],
+	[2, ["explain", "one.jsonl", "--id", "t:9", ...OFF], /no trace with the id t:9/],
 	[2, ["import", "one.jsonl", "--dry-run", "-o", "x"], /dry-run/],
 	[2, ["import", "one.jsonl", "-o", "nothing"], /directory/],
 	[2, ["compare", "one.jsonl"], /missing required/],
@@ -95,21 +77,9 @@ for (const [code, args, pattern] of [
 		["calibrate", "one.jsonl", "--target-share", "0.2", "--threshold", "0.5"],
 		/exclude each other/,
 	],
-	[
-		2,
-		["calibrate", "one.jsonl", "--rows", "r.jsonl", "--labels", "labels.csv"],
-		/expected 1 or 0/,
-	],
-	[
-		3,
-		["score", "two.jsonl", "--threshold", "1", "--min-share", "0.5", ...OFF],
-		/gate not met/,
-	],
-	[
-		0,
-		["score", "two.jsonl", "--threshold", "0.1", "--min-share", "1", ...OFF],
-		/"t:2"/,
-	],
+	[2, ["calibrate", "one.jsonl", "--rows", "r.jsonl", "--labels", "labels.csv"], /expected 1 or 0/],
+	[3, ["score", "two.jsonl", "--threshold", "1", "--min-share", "0.5", ...OFF], /gate not met/],
+	[0, ["score", "two.jsonl", "--threshold", "0.1", "--min-share", "1", ...OFF], /"t:2"/],
 	[
 		2,
 		[
@@ -138,11 +108,7 @@ test("kp-score ends with 4 if the embedder is unavailable", async () => {
 		...process.env,
 		KNOWLEDGEPULSE_SCORING_MODEL: join(folder, "nothing"),
 	};
-	for (const args of [
-		["score", "one.jsonl"],
-		["doctor"],
-		["explain", "one.jsonl"],
-	]) {
+	for (const args of [["score", "one.jsonl"], ["doctor"], ["explain", "one.jsonl"]]) {
 		const { code, stdout, stderr } = await kpScore(args, { env });
 		assert.equal(code, 4, stderr);
 		assert.doesNotMatch(stdout, /"score":/);
@@ -155,14 +121,7 @@ test("kp-score ends with 4 if the embedder is unavailable", async () => {
 
 test("kp-score compare ends with 3 after a change larger than --max-change", async () => {
 	file("changed.jsonl", linesOf([traceOf(1, { confidence: 0.1 })]));
-	const args = [
-		"compare",
-		"one.jsonl",
-		"changed.jsonl",
-		"--max-change",
-		"0.01",
-		...OFF,
-	];
+	const args = ["compare", "one.jsonl", "changed.jsonl", "--max-change", "0.01", ...OFF];
 	const { code, stdout, stderr } = await kpScore(args);
 	assert.equal(code, 3);
 	assert.match(stderr, /gate not met/);

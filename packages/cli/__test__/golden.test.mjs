@@ -8,9 +8,7 @@ import { file, kpScore, parsed } from "./support.mjs";
 /** How far scores of the model may differ between processors. */
 const TOLERANCE = 1e-5;
 
-const traces = fileURLToPath(
-	new URL("../../../../shared/traces", import.meta.url),
-);
+const traces = fileURLToPath(new URL("../../../../shared/traces", import.meta.url));
 const skip = !existsSync(traces) && "no recorded traces";
 
 /** The traces of a file. */
@@ -34,8 +32,7 @@ function assertClose(found, golden, place) {
 			Math.abs(found - golden) < TOLERANCE,
 			`${place}: expected ${golden}, got ${found}`,
 		);
-	if (golden === null || typeof golden !== "object")
-		return assert.equal(found, golden, place);
+	if (golden === null || typeof golden !== "object") return assert.equal(found, golden, place);
 	assert.deepEqual(Object.keys(found), Object.keys(golden), place);
 	for (const [name, each] of Object.entries(golden))
 		assertClose(found[name], each, `${place}.${name}`);
@@ -44,31 +41,22 @@ function assertClose(found, golden, place) {
 /** Compares what a command has written with a file, which `KP_UPDATE=1` writes anew. */
 function assertGolden(name, found) {
 	const path = new URL(`golden/${name}.json`, import.meta.url);
-	if (process.env.KP_UPDATE)
-		writeFileSync(path, `${JSON.stringify(kept(found), null, "\t")}\n`);
+	if (process.env.KP_UPDATE) writeFileSync(path, `${JSON.stringify(kept(found), null, "\t")}\n`);
 	assertClose(kept(found), JSON.parse(readFileSync(path, "utf8")), name);
 }
 
 for (const name of ["airline", "software"])
 	test(`kp-score scores ${name} as the SDK does`, { skip }, async () => {
-		const { code, stdout } = await kpScore([
-			"score",
-			`${traces}/${name}.jsonl`,
-		]);
+		const { code, stdout } = await kpScore(["score", `${traces}/${name}.jsonl`]);
 		assert.equal(code, 0);
-		const golden = JSON.parse(
-			readFileSync(`${traces}/golden/${name}.json`, "utf8"),
-		);
+		const golden = JSON.parse(readFileSync(`${traces}/golden/${name}.json`, "utf8"));
 		const rows = parsed(stdout);
 		assert.deepEqual(
 			rows.map(({ id }) => id),
 			golden.map(({ id }) => id),
 		);
 		for (const [index, { score }] of golden.entries())
-			assert.ok(
-				Math.abs(rows[index].score - score) < TOLERANCE,
-				rows[index].id,
-			);
+			assert.ok(Math.abs(rows[index].score - score) < TOLERANCE, rows[index].id);
 		if (name === "software") assertGolden("score", rows);
 		const scorer = new Scorer();
 		for (const [index, trace] of read(name).entries())
@@ -77,31 +65,16 @@ for (const name of ["airline", "software"])
 
 test("kp-score gates on the share of runs", { skip }, async () => {
 	const gate = (minShare) =>
-		kpScore([
-			"score",
-			`${traces}/software.jsonl`,
-			"--threshold",
-			"0.6",
-			"--min-share",
-			minShare,
-		]);
+		kpScore(["score", `${traces}/software.jsonl`, "--threshold", "0.6", "--min-share", minShare]);
 	assert.equal((await gate("0.5")).code, 0);
 	const { code, stderr } = await gate("0.6");
 	assert.equal(code, 3);
-	assert.match(
-		stderr,
-		/55\.6 % of the traces score 0\.6 or more, --min-share is 60\.0 %/,
-	);
+	assert.match(stderr, /55\.6 % of the traces score 0\.6 or more, --min-share is 60\.0 %/);
 });
 
 test("kp-score explains with the traces before", { skip }, async () => {
 	const id = "kp:trace:swe-57a755ffe8db";
-	const { stdout } = await kpScore([
-		"explain",
-		`${traces}/software.jsonl`,
-		"--id",
-		id,
-	]);
+	const { stdout } = await kpScore(["explain", `${traces}/software.jsonl`, "--id", id]);
 	const [found] = parsed(stdout);
 	assert.equal(found.id, id);
 	assert.equal(found.report.novelty.nearest, "kp:trace:swe-229858627f8a");
@@ -111,10 +84,7 @@ test("kp-score explains with the traces before", { skip }, async () => {
 test("kp-score compares two precisions", { skip }, async () => {
 	const file = `${traces}/software.jsonl`;
 	const exact = (await kpScore(["score", file])).stdout;
-	const { stdout } = await kpScore(
-		["compare", "-", file, "--precision", "fast"],
-		{ input: exact },
-	);
+	const { stdout } = await kpScore(["compare", "-", file, "--precision", "fast"], { input: exact });
 	const pairs = parsed(stdout);
 	const changes = pairs.map(({ change }) => Math.abs(change));
 	assert.equal(changes.length, 9);
@@ -133,10 +103,9 @@ test("kp-score compare shows what other weights change", { skip }, async () => {
 	const profiles = file("even.json", JSON.stringify({ code: even }));
 	const path = `${traces}/software.jsonl`;
 	const { stdout: before } = await kpScore(["score", path]);
-	const { stdout } = await kpScore(
-		["compare", "-", path, "--profiles", profiles],
-		{ input: before },
-	);
+	const { stdout } = await kpScore(["compare", "-", path, "--profiles", profiles], {
+		input: before,
+	});
 	assertGolden("compare", parsed(stdout));
 });
 

@@ -4,19 +4,9 @@ import { test } from "node:test";
 import { importTraces } from "@knowledgepulse/scoring";
 import { kpScore } from "./support.mjs";
 
-const COMMANDS = [
-	"score",
-	"explain",
-	"import",
-	"compare",
-	"calibrate",
-	"doctor",
-];
+const COMMANDS = ["score", "explain", "import", "compare", "calibrate", "doctor"];
 
-const manual = readFileSync(
-	new URL("../../../docs/cli.md", import.meta.url),
-	"utf8",
-);
+const manual = readFileSync(new URL("../../../docs/cli.md", import.meta.url), "utf8");
 
 /** The options of a command: `[short, long]`. */
 const optionsIn = (help) =>
@@ -33,17 +23,11 @@ for (const command of COMMANDS)
 		assert.ok(options.length > 1);
 		for (const names of options)
 			assert.ok(
-				names.some(
-					(name) => name && new RegExp(`${name}( |$)`, "m").test(examples),
-				),
+				names.some((name) => name && new RegExp(`${name}( |$)`, "m").test(examples)),
 				`${names.join(", ")} has no example`,
 			);
 		for (const [, long] of options)
-			assert.match(
-				manual,
-				new RegExp(`^\\| .*\`${long}( |\`).*\\|`, "m"),
-				long,
-			);
+			assert.match(manual, new RegExp(`^\\| .*\`${long}( |\`).*\\|`, "m"), long);
 	});
 
 test("kp-score --from takes the formats of importTraces", async () => {

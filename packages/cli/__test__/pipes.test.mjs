@@ -77,14 +77,7 @@ test("kp-score leaves no half file on a full disk", async (t) => {
 	try {
 		for (const rest of [
 			["import", "many.jsonl", "-o", join(mount, "out")],
-			[
-				"score",
-				"many.jsonl",
-				"--embedder",
-				"off",
-				"--emit-otel",
-				join(mount, "out"),
-			],
+			["score", "many.jsonl", "--embedder", "off", "--emit-otel", join(mount, "out")],
 		]) {
 			const { code, stderr } = await kpScore(rest);
 			assert.equal(code, 1, stderr);
@@ -120,8 +113,7 @@ test("kp-score writes whole lines whenever Ctrl-C comes", async () => {
 		if (stdout !== "") assert.equal(stdout.at(-1), "\n");
 		const rows = parsed(stdout);
 		// While it starts and ends, Node.js is stopped as any process is.
-		if (signal === "SIGINT")
-			assert.ok(rows.length === 0 || rows.length === MANY);
+		if (signal === "SIGINT") assert.ok(rows.length === 0 || rows.length === MANY);
 		else if (code === 0) assert.equal(rows.length, MANY);
 		else assert.equal(code, 130);
 	}
@@ -150,12 +142,9 @@ for (const [name, content, ids] of [
 			parsed(scored.stdout).map(({ id }) => id),
 			ids,
 		);
-		const compared = await kpScore(
-			["compare", path, "-", "--embedder", "off"],
-			{
-				input: scored.stdout.replaceAll("\n", "\r\n").trim(),
-			},
-		);
+		const compared = await kpScore(["compare", path, "-", "--embedder", "off"], {
+			input: scored.stdout.replaceAll("\n", "\r\n").trim(),
+		});
 		assert.equal(compared.code, 0, compared.stderr);
 		assert.deepEqual(
 			parsed(compared.stdout).map(({ change }) => change),
@@ -186,8 +175,7 @@ test("kp-score --emit-otel writes an OTLP line for each trace", async () => {
 	assert.deepEqual(
 		records.map(
 			({ attributes }) =>
-				attributes.find(({ key }) => key === "gen_ai.evaluation.score.value")
-					.value.doubleValue,
+				attributes.find(({ key }) => key === "gen_ai.evaluation.score.value").value.doubleValue,
 		),
 		scores,
 	);

@@ -6,9 +6,7 @@ import { join } from "node:path";
 import { after } from "node:test";
 import { fileURLToPath } from "node:url";
 
-export const program = fileURLToPath(
-	new URL("../bin/kp-score.js", import.meta.url),
-);
+export const program = fileURLToPath(new URL("../bin/kp-score.js", import.meta.url));
 
 export const folder = mkdtempSync(join(tmpdir(), "kp-score-test-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -55,14 +53,10 @@ export function kpScore(args, { input, ...options } = {}) {
 /** Runs a line of bash, in which `kp-score` is the command. */
 export const shell = (line) =>
 	endOf(
-		spawn(
-			"bash",
-			[
-				"-c",
-				`kp-score() { '${process.execPath}' '${program}' "$@"; }; ${line}`,
-			],
-			{ cwd: folder, env: environment },
-		),
+		spawn("bash", ["-c", `kp-score() { '${process.execPath}' '${program}' "$@"; }; ${line}`], {
+			cwd: folder,
+			env: environment,
+		}),
 	);
 
 export const traceOf = (n, changes = {}) => ({
@@ -81,8 +75,7 @@ export const traceOf = (n, changes = {}) => ({
 	outcome: { confidence: changes.confidence ?? 0.9, result_summary: "" },
 });
 
-export const linesOf = (traces) =>
-	traces.map((trace) => `${JSON.stringify(trace)}\n`).join("");
+export const linesOf = (traces) => traces.map((trace) => `${JSON.stringify(trace)}\n`).join("");
 
 export const parsed = (text) =>
 	text

@@ -13,8 +13,7 @@ const PLAIN = {
 const BOLD = "\u001b[1m";
 
 const python = ["python3", "python"].find(
-	(name) =>
-		spawnSync(name, ["-c", "import pty"], { stdio: "ignore" }).status === 0,
+	(name) => spawnSync(name, ["-c", "import pty"], { stdio: "ignore" }).status === 0,
 );
 const skip = !python && "no Python with pseudo-terminals";
 
@@ -45,19 +44,9 @@ async function onTerminal(args, env = {}) {
 
 file(
 	"runs.jsonl",
-	linesOf([
-		traceOf(1),
-		traceOf(2, { confidence: 0.1, objective: "Erase\u001b[2J the screen" }),
-	]),
+	linesOf([traceOf(1), traceOf(2, { confidence: 0.1, objective: "Erase\u001b[2J the screen" })]),
 );
-const SCORE = [
-	"score",
-	"runs.jsonl",
-	"--embedder",
-	"off",
-	"--threshold",
-	"0.5",
-];
+const SCORE = ["score", "runs.jsonl", "--embedder", "off", "--threshold", "0.5"];
 
 test("kp-score shows a table on a terminal", { skip }, async () => {
 	const shown = await onTerminal(SCORE);
@@ -93,9 +82,7 @@ test("kp-score shows progress and the time left on a terminal", {
 	// Progress is shown anew every 200 ms: no machine imports so many in that time.
 	const many = Array.from({ length: 300_000 }, (_, n) => traceOf(n));
 	file("progress.jsonl", linesOf(many));
-	const shown = await onTerminal([
-		...["import", "progress.jsonl", "--output", "copy.jsonl"],
-	]);
+	const shown = await onTerminal([...["import", "progress.jsonl", "--output", "copy.jsonl"]]);
 	assert.match(shown, /\d+ % {2}[\d,]+ traces {2}[\d,]+\/s {2}.* left/);
 	assert.match(
 		stripVTControlCharacters(shown),

@@ -35,9 +35,7 @@ function nearestLine({ maxSimilarity, nearest }, objective, width) {
 
 function textNote({ text }) {
 	if (text === null) return [];
-	return [
-		`${count(text.tokens, "token")}${text.isCut ? ", the rest was cut" : ""}`,
-	];
+	return [`${count(text.tokens, "token")}${text.isCut ? ", the rest was cut" : ""}`];
 }
 
 /** The lines of an account. `nearest` is the objective of the nearest trace. */
@@ -75,10 +73,7 @@ function accountOf({ trace, source, report, nearest }, { width }) {
 		({ name, before, after }) =>
 			`  ${name.padEnd(41)} ${signed(after - before).padStart(7)} = ${after.toFixed(3)}`,
 	);
-	const sum =
-		steps.length > 0
-			? [`  ${"weighted sum".padEnd(49)} = ${weighted.toFixed(3)}`]
-			: [];
+	const sum = steps.length > 0 ? [`  ${"weighted sum".padEnd(49)} = ${weighted.toFixed(3)}`] : [];
 	return [
 		`${style("bold", report.score.toFixed(3))}  ${style("bold", id)}`,
 		fit(trace.task.objective, width - 1),

@@ -21,8 +21,7 @@ const number =
 	(low, high, isWhole = false) =>
 	(text) => {
 		const value = text.trim() === "" ? Number.NaN : Number(text);
-		if (value >= low && value <= high && (!isWhole || Number.isInteger(value)))
-			return value;
+		if (value >= low && value <= high && (!isWhole || Number.isInteger(value))) return value;
 		throw new InvalidArgumentError(
 			`Expected a ${isWhole ? "whole " : ""}number from ${low} to ${high}.`,
 		);
@@ -61,39 +60,23 @@ const OPTIONS = {
 			"required: fail without the model; auto, off: score with a novelty of 0.5",
 			{ choices: ["required", "auto", "off"], default: "required" },
 		),
-	memory: (use) =>
-		option("--memory <file>", `snapshot of the traces scored before, ${use}`),
-	profiles: () =>
-		option("--profiles <file>", "weights by domain, as JSON for new Scorer()"),
+	memory: (use) => option("--memory <file>", `snapshot of the traces scored before, ${use}`),
+	profiles: () => option("--profiles <file>", "weights by domain, as JSON for new Scorer()"),
 	store: () =>
-		option(
-			"--store <url>",
-			"shared memory: postgres://… or sqlite:FILE, with ?namespace=NAME",
-		),
+		option("--store <url>", "shared memory: postgres://… or sqlite:FILE, with ?namespace=NAME"),
 	from: () =>
-		option(
-			"--from <format>",
-			"format to read; others are skipped (default: all)",
-			{
-				choices: FORMATS,
-			},
-		),
+		option("--from <format>", "format to read; others are skipped (default: all)", {
+			choices: FORMATS,
+		}),
 	assumeSuccess: () =>
 		option(
 			"--assume-success <value>",
 			"success of runs whose log does not say whether they succeeded",
 			{ choices: ["true", "false", "skip"] },
 		),
-	domain: () =>
-		option(
-			"-d, --domain <name>",
-			"domain of imported runs (default: the format's)",
-		),
+	domain: () => option("-d, --domain <name>", "domain of imported runs (default: the format's)"),
 	group: () =>
-		option(
-			"--group <pointer>",
-			"JSON pointer to the group of a trace, such as its task",
-		),
+		option("--group <pointer>", "JSON pointer to the group of a trace, such as its task"),
 };
 
 /** Adds a command whose module is loaded when it runs. */
@@ -145,11 +128,9 @@ function score(program) {
 			option("--threshold <score>", "score from which on a run is accepted", {
 				parse: share,
 			}),
-			option(
-				"--min-share <share>",
-				"exit code 3 if a smaller share of the runs is accepted",
-				{ parse: share },
-			),
+			option("--min-share <share>", "exit code 3 if a smaller share of the runs is accepted", {
+				parse: share,
+			}),
 			...reading(),
 			...scoring("read before and saved after"),
 			OPTIONS.group(),
@@ -197,30 +178,22 @@ function explain(program) {
 }
 
 function importing(program) {
-	add(
-		program,
-		"import <sources...>",
-		"Writes the runs in logs as traces, one a line.",
-		{
-			options: [
-				option(
-					"-o, --output <file>",
-					"file to write (default: standard output)",
-				),
-				option("--dry-run", "show what is in the logs, and write nothing"),
-				...reading(),
-				...writing(),
-			],
-			more: `\nFormats: ${FORMATS.join(", ")}.\n`,
-			examples: [
-				"~/.claude/projects -d code --assume-success skip --output traces.jsonl",
-				"~/.claude/projects --dry-run",
-				"logs --dry-run --json",
-				...READING_EXAMPLES(" -o traces.jsonl"),
-				"logs -o traces.jsonl --quiet --no-progress",
-			],
-		},
-	);
+	add(program, "import <sources...>", "Writes the runs in logs as traces, one a line.", {
+		options: [
+			option("-o, --output <file>", "file to write (default: standard output)"),
+			option("--dry-run", "show what is in the logs, and write nothing"),
+			...reading(),
+			...writing(),
+		],
+		more: `\nFormats: ${FORMATS.join(", ")}.\n`,
+		examples: [
+			"~/.claude/projects -d code --assume-success skip --output traces.jsonl",
+			"~/.claude/projects --dry-run",
+			"logs --dry-run --json",
+			...READING_EXAMPLES(" -o traces.jsonl"),
+			"logs -o traces.jsonl --quiet --no-progress",
+		],
+	});
 }
 
 function compare(program) {
@@ -230,23 +203,16 @@ function compare(program) {
 		"Shows which scores changed, pair by pair, the largest change first.",
 		{
 			options: [
-				option(
-					"--max-change <score>",
-					"exit code 3 if a score changed by more",
-					{
-						parse: share,
-					},
-				),
-				option(
-					"--threshold <score>",
-					"show how many runs are accepted before and after",
-					{ parse: share },
-				),
-				option(
-					"-n, --limit <pairs>",
-					"rows of the table; NDJSON has all pairs",
-					{ parse: number(1, 1_000_000, true), default: 20 },
-				),
+				option("--max-change <score>", "exit code 3 if a score changed by more", {
+					parse: share,
+				}),
+				option("--threshold <score>", "show how many runs are accepted before and after", {
+					parse: share,
+				}),
+				option("-n, --limit <pairs>", "rows of the table; NDJSON has all pairs", {
+					parse: number(1, 1_000_000, true),
+					default: 20,
+				}),
 				...reading(),
 				...scoring("read for each of the two, and not saved"),
 				...writing(),
@@ -289,23 +255,13 @@ function calibrate(program) {
 				option("--threshold <score>", "evaluate this threshold", {
 					parse: share,
 				}),
-				option(
-					"--labels <file>",
-					"labels: CSV with the columns id and label (1 or 0)",
-				),
+				option("--labels <file>", "labels: CSV with the columns id and label (1 or 0)"),
 				option("--fit", "fit the weights to the labels"),
 				option("--html <file>", "write a report as one HTML file"),
-				option(
-					"--rows <file>",
-					"write the rows, from which to calibrate again without the model",
-				),
-				option(
-					"--first <n>",
-					"runs to exclude as cold start (default: a tenth, at most 10)",
-					{
-						parse: number(0, 1e9, true),
-					},
-				),
+				option("--rows <file>", "write the rows, from which to calibrate again without the model"),
+				option("--first <n>", "runs to exclude as cold start (default: a tenth, at most 10)", {
+					parse: number(0, 1e9, true),
+				}),
 				option("--level <level>", "confidence level of the intervals", {
 					parse: number(0.5, 0.999),
 					default: 0.95,
@@ -341,15 +297,10 @@ are scored in the order in which they were made.
 }
 
 function doctor(program) {
-	add(
-		program,
-		"doctor",
-		"Says what scores here: platform, addon, model, library, and how fast.",
-		{
-			options: [OPTIONS.precision(), OPTIONS.json()],
-			examples: ["", "--precision fast", "--json"],
-		},
-	);
+	add(program, "doctor", "Says what scores here: platform, addon, model, library, and how fast.", {
+		options: [OPTIONS.precision(), OPTIONS.json()],
+		examples: ["", "--precision fast", "--json"],
+	});
 }
 
 module.exports = [score, explain, importing, compare, calibrate, doctor];

@@ -11,21 +11,16 @@ const VERDICTS = {
 const between = (interval, show = (value) => value.toFixed(3)) =>
 	interval ? ` (${show(interval.low)} to ${show(interval.high)})` : "";
 
-const estimated = ({ value, interval }) =>
-	`${value.toFixed(3)}${between(interval)}`;
+const estimated = ({ value, interval }) => `${value.toFixed(3)}${between(interval)}`;
 
 /** Lines of cells; the first column is flush left. */
 function table(head, rows, style) {
 	const all = [head, ...rows];
-	const widths = head.map((_, column) =>
-		Math.max(...all.map((row) => row[column].length)),
-	);
+	const widths = head.map((_, column) => Math.max(...all.map((row) => row[column].length)));
 	const lines = all.map((row) =>
 		row
 			.map((cell, column) =>
-				column === 0
-					? cell.padEnd(widths[column])
-					: cell.padStart(widths[column]),
+				column === 0 ? cell.padEnd(widths[column]) : cell.padStart(widths[column]),
 			)
 			.join("  "),
 	);
@@ -49,9 +44,7 @@ function domainTables({ domains, overall }, style) {
 		...table(
 			[
 				"accepted by",
-				...overall.accepted.map(({ threshold }) =>
-					Number(threshold.toFixed(4)).toString(),
-				),
+				...overall.accepted.map(({ threshold }) => Number(threshold.toFixed(4)).toString()),
 			],
 			summaries.map(([name, { accepted }]) => [
 				fit(name, 24),
@@ -67,9 +60,7 @@ function domainTables({ domains, overall }, style) {
 function notesOf(domain, { cutShare, constantDimensions }) {
 	const notes = [];
 	if (constantDimensions.length > 0)
-		notes.push(
-			`${fit(domain, 20)}: ${constantDimensions.join(" and ")} the same in all runs`,
-		);
+		notes.push(`${fit(domain, 20)}: ${constantDimensions.join(" and ")} the same in all runs`);
 	if (cutShare > 0)
 		notes.push(
 			`${fit(domain, 20)}: the model saw only the beginning of ${percent(cutShare)} of the texts`,
@@ -117,10 +108,7 @@ function fitLines({ fits }, style) {
 	return fits.flatMap(({ profile, current, result }) => {
 		const head = `${style("bold", profile)}: ${VERDICTS[result.outcome]}`;
 		if (result.outcome === "refused")
-			return [
-				"",
-				`${head}: expected ${result.expected}, found ${result.found}`,
-			];
+			return ["", `${head}: expected ${result.expected}, found ${result.found}`];
 		return [
 			"",
 			head,

@@ -17,11 +17,7 @@ const Exit = Object.freeze({
 /** What is wrong with the arguments or the input, as the user should read it. */
 class InputError extends Error {}
 
-const UNAVAILABLE = new Set([
-	"ADDON_NOT_FOUND",
-	"EMBEDDER_UNAVAILABLE",
-	"STORE_UNAVAILABLE",
-]);
+const UNAVAILABLE = new Set(["ADDON_NOT_FOUND", "EMBEDDER_UNAVAILABLE", "STORE_UNAVAILABLE"]);
 
 /** Codes of the engine that are no fault of the input. */
 const UNEXPECTED = new Set(["INTERNAL", "SNAPSHOT_IO", "CLOSED"]);

@@ -25,9 +25,7 @@ async function labelsOf(path) {
 			throw new InputError(`${path}: expected the columns id and label`);
 		const label = VALUES.get(record.label.toLowerCase());
 		if (label === undefined)
-			throw new InputError(
-				`${place}: expected 1 or 0, found ${JSON.stringify(record.label)}`,
-			);
+			throw new InputError(`${place}: expected 1 or 0, found ${JSON.stringify(record.label)}`);
 		if (labels.has(record.id) && labels.get(record.id) !== label)
 			throw new InputError(`${place}: ${record.id} has two labels`);
 		labels.set(record.id, label);

@@ -15,9 +15,7 @@ async function* linesOf(chunks, name) {
 	let number = 0;
 	let parts = [];
 	for await (const chunk of chunks) {
-		const [first, ...others] = decode(chunk, { stream: true }, number).split(
-			"\n",
-		);
+		const [first, ...others] = decode(chunk, { stream: true }, number).split("\n");
 		parts.push(first);
 		for (const other of others) {
 			number += 1;
@@ -43,12 +41,10 @@ function parse(text) {
 	}
 }
 
-const isRow = (value) =>
-	typeof value?.score === "number" && typeof value.dimensions === "object";
+const isRow = (value) => typeof value?.score === "number" && typeof value.dimensions === "object";
 
 /** Whether it is what `kp-score score --json` writes. */
-const isRowOrError = (value) =>
-	isRow(value) || typeof value?.error?.code === "string";
+const isRowOrError = (value) => isRow(value) || typeof value?.error?.code === "string";
 
 /** The text of a stream whose first lines were read already. */
 async function* restored(lines, [, first]) {
@@ -67,8 +63,7 @@ async function contentOf(source) {
 	const { value: first, done } = await lines.next();
 	if (done) throw new InputError(`${name}: it is empty`);
 	if (!isRowOrError(parse(first[1]))) {
-		if (typeof source !== "string")
-			return { traces: { name, data: restored(lines, first) } };
+		if (typeof source !== "string") return { traces: { name, data: restored(lines, first) } };
 		stream.destroy();
 		return { traces: source };
 	}
@@ -79,9 +74,7 @@ async function* rowsOf(first, lines, name) {
 	const read = ([number, text]) => {
 		const value = parse(text);
 		if (isRowOrError(value)) return value;
-		throw new InputError(
-			`${name}:${number}: expected a row as kp-score score --json writes it`,
-		);
+		throw new InputError(`${name}:${number}: expected a row as kp-score score --json writes it`);
 	};
 	const head = read(first);
 	if (isRow(head)) yield head;

@@ -57,8 +57,7 @@ function report(error) {
 
 /** Shows a warning of Node.js or the engine, but not that the embedder is off, which was asked for. */
 function warn({ code, message }) {
-	if (code === "KNOWLEDGEPULSE_NO_EMBEDDER" && message.endsWith("switched off"))
-		return;
+	if (code === "KNOWLEDGEPULSE_NO_EMBEDDER" && message.endsWith("switched off")) return;
 	const style = styleFor(process.stderr);
 	process.stderr.write(`${style("yellow", "warning:")} ${message}\n`);
 }

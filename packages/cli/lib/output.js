@@ -47,10 +47,9 @@ class Output {
 
 	#check() {
 		if (this.#error && !this.isClosed)
-			throw new Error(
-				`cannot write to standard output: ${this.#error.message}`,
-				{ cause: this.#error },
-			);
+			throw new Error(`cannot write to standard output: ${this.#error.message}`, {
+				cause: this.#error,
+			});
 	}
 }
 

@@ -57,9 +57,7 @@ function shareOf({ inputs }, bytes, traces) {
 	if (bytes === undefined) return undefined;
 	const sum = (name) => inputs.reduce((total, input) => total + input[name], 0);
 	const found = sum("traces");
-	return found === 0 || bytes === 0
-		? 0
-		: Math.min(1, (sum("bytes") / bytes) * (traces / found));
+	return found === 0 || bytes === 0 ? 0 : Math.min(1, (sum("bytes") / bytes) * (traces / found));
 }
 
 module.exports = { Progress, shareOf };

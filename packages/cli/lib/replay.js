@@ -52,12 +52,7 @@ class Replay {
 	/** All of them, as lines; those of the same time in the order of the logs. */
 	async *lines() {
 		for (const { at, length } of this.#places.sort((a, b) => a.time - b.time)) {
-			const { buffer } = await this.#file.read(
-				Buffer.alloc(length),
-				0,
-				length,
-				at,
-			);
+			const { buffer } = await this.#file.read(Buffer.alloc(length), 0, length, at);
 			yield buffer;
 		}
 	}

@@ -41,8 +41,7 @@ async function scoreEach(session, source, { options, stop, take }) {
 			take(item);
 		}
 	}
-	if (scored === 0 && errors === 0 && !stop.signal.aborted)
-		throw run.noTraces(evaluation.report);
+	if (scored === 0 && errors === 0 && !stop.signal.aborted) throw run.noTraces(evaluation.report);
 	return errors;
 }
 

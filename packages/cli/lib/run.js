@@ -50,8 +50,7 @@ const isTable = (output, { json }) => output.isTerminal && !json;
 function skippedOf({ inputs }) {
 	const all = {};
 	for (const { skipped } of inputs)
-		for (const [reason, n] of Object.entries(skipped))
-			all[reason] = (all[reason] ?? 0) + n;
+		for (const [reason, n] of Object.entries(skipped)) all[reason] = (all[reason] ?? 0) + n;
 	return all;
 }
 
@@ -73,11 +72,8 @@ function lostOf(report) {
 /** The error for input without a single trace. */
 function noTraces(report) {
 	const skipped = skippedOf(report);
-	const reasons =
-		Object.keys(skipped).length > 0 ? ` (skipped: ${tally(skipped)})` : "";
-	return new InputError(
-		`no traces in ${count(report.inputs.length, "source")}${reasons}`,
-	);
+	const reasons = Object.keys(skipped).length > 0 ? ` (skipped: ${tally(skipped)})` : "";
+	return new InputError(`no traces in ${count(report.inputs.length, "source")}${reasons}`);
 }
 
 /** The exit code after everything was done; what went wrong outweighs a gate. */

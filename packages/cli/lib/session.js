@@ -24,9 +24,7 @@ function storeOf(url) {
 			return require(`@knowledgepulse/scoring-stores/${name}`);
 		} catch (error) {
 			if (error.code !== "MODULE_NOT_FOUND") throw error;
-			throw new InputError(
-				"--store needs a package: npm install @knowledgepulse/scoring-stores",
-			);
+			throw new InputError("--store needs a package: npm install @knowledgepulse/scoring-stores");
 		}
 	};
 	if (scheme === "sqlite") {
@@ -45,9 +43,7 @@ function storeOf(url) {
 			...(namespace && { namespace }),
 		});
 	}
-	throw new InputError(
-		`--store: expected postgres://… or sqlite:FILE, found ${url}`,
-	);
+	throw new InputError(`--store: expected postgres://… or sqlite:FILE, found ${url}`);
 }
 
 class Session {
@@ -73,9 +69,7 @@ class Session {
 				() => true,
 				() => false,
 			));
-		session.scorer = exists
-			? await Scorer.load(memory, options)
-			: new Scorer(options);
+		session.scorer = exists ? await Scorer.load(memory, options) : new Scorer(options);
 		try {
 			if (embedder === "required") await session.scorer.warmup();
 		} catch (error) {

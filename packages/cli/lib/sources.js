@@ -48,9 +48,7 @@ async function sourcesOf(args) {
 	for (const argument of args) sources.push(...(await filesOf(argument)));
 	// A name that begins like JSON would be taken as text.
 	return sources.map((source) =>
-		typeof source === "string" && /^\s*[[{]/.test(source)
-			? `./${source}`
-			: source,
+		typeof source === "string" && /^\s*[[{]/.test(source) ? `./${source}` : source,
 	);
 }
 

@@ -30,8 +30,7 @@ function fit(text, columns) {
 
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 
-const count = (n, name) =>
-	`${n.toLocaleString("en")} ${name}${n === 1 ? "" : "s"}`;
+const count = (n, name) => `${n.toLocaleString("en")} ${name}${n === 1 ? "" : "s"}`;
 
 /** Such as `1.9 s`. */
 function duration(ms) {
@@ -49,8 +48,7 @@ function tally(counts) {
 		.join(", ");
 }
 
-const signed = (value, digits = 2) =>
-	`${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
+const signed = (value, digits = 2) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
 
 module.exports = {
 	count,

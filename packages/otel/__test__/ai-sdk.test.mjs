@@ -186,10 +186,7 @@ test("ScoringSpanProcessor makes one trace of an agent that another calls as a t
 		execute: async ({ city }) => (await generateText(loop(traced, city))).text,
 	});
 	await generateText({
-		model: modelOf(
-			[calls("a1", "ask", { city: "Rome" })],
-			[says("Take sunglasses.")],
-		),
+		model: modelOf([calls("a1", "ask", { city: "Rome" })], [says("Take sunglasses.")]),
 		prompt: "What do I need in Rome?",
 		tools: { ask },
 		stopWhen: stepCountIs(3),

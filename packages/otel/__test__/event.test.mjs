@@ -33,8 +33,7 @@ test("gen_ai.evaluation.result has the score, a label and an explanation", async
 	const traced = tracing({ assumeSuccess: true, scorer: scorerOf(report) });
 	answer(traced.tracer, "Hello?");
 	await traced.flush();
-	const [{ eventName, attributes, instrumentationScope, spanContext }] =
-		traced.events();
+	const [{ eventName, attributes, instrumentationScope, spanContext }] = traced.events();
 	assert.equal(eventName, "gen_ai.evaluation.result");
 	assert.deepEqual(attributes, {
 		"gen_ai.evaluation.name": "knowledgepulse.value",

@@ -41,9 +41,7 @@ test("ScoringSpanProcessor drops a trace with more than maxSpans spans, and all 
 
 test("ScoringSpanProcessor drops the trace without a new span for the longest time", async () => {
 	const traced = tracing({ assumeSuccess: true, maxTraces: 3 });
-	const open = ["one", "two", "three"].map((name) =>
-		answer(traced.tracer, name, { end: false }),
-	);
+	const open = ["one", "two", "three"].map((name) => answer(traced.tracer, name, { end: false }));
 	start(traced.tracer, "later", {}, open[0]).end();
 	answer(traced.tracer, "four");
 	start(traced.tracer, "chat", chat("late", "!"), open[1]).end();
@@ -78,9 +76,7 @@ test("ScoringSpanProcessor drops traces while maxTraces are being scored", async
 	go();
 	await traced.flush();
 	assert.equal(traced.events().length, 2);
-	assert.deepEqual(dropped(), [
-		"2 spans of traces, because 2 were being scored",
-	]);
+	assert.deepEqual(dropped(), ["2 spans of traces, because 2 were being scored"]);
 	answer(traced.tracer, "four");
 	await traced.flush();
 	assert.equal(traced.events().length, 3);
@@ -123,12 +119,8 @@ test("shutdown ends the collection of spans", async () => {
 
 test("ScoringSpanProcessor does not keep the process alive", async () => {
 	const body = async () => {
-		const { ScoringSpanProcessor } = await import(
-			"@knowledgepulse/scoring-otel"
-		);
-		const { BasicTracerProvider } = await import(
-			"@opentelemetry/sdk-trace-node"
-		);
+		const { ScoringSpanProcessor } = await import("@knowledgepulse/scoring-otel");
+		const { BasicTracerProvider } = await import("@opentelemetry/sdk-trace-node");
 		const { ROOT_CONTEXT, trace } = await import("@opentelemetry/api");
 		const processor = new ScoringSpanProcessor({ waitMs: 2 ** 31 - 1 });
 		const provider = new BasicTracerProvider({ spanProcessors: [processor] });

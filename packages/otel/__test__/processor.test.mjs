@@ -3,26 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Scorer } from "@knowledgepulse/scoring";
-import {
-	context,
-	ROOT_CONTEXT,
-	SpanStatusCode,
-	TraceFlags,
-	trace,
-} from "@opentelemetry/api";
-import {
-	AlwaysOffSampler,
-	SamplingDecision,
-} from "@opentelemetry/sdk-trace-node";
-import {
-	agent,
-	answer,
-	chat,
-	diagnostics,
-	shortly,
-	start,
-	tracing,
-} from "./support.mjs";
+import { context, ROOT_CONTEXT, SpanStatusCode, TraceFlags, trace } from "@opentelemetry/api";
+import { AlwaysOffSampler, SamplingDecision } from "@opentelemetry/sdk-trace-node";
+import { agent, answer, chat, diagnostics, shortly, start, tracing } from "./support.mjs";
 
 const assumed = { assumeSuccess: true };
 
@@ -102,17 +85,14 @@ test("ScoringSpanProcessor takes a span with a remote parent for a local root", 
 		isRemote: true,
 	};
 	const above = trace.setSpanContext(ROOT_CONTEXT, remote);
-	const open = context.with(above, () =>
-		answer(traced.tracer, "one", { end: false }),
-	);
+	const open = context.with(above, () => answer(traced.tracer, "one", { end: false }));
 	context.with(above, () => answer(traced.tracer, "two"));
 	await traced.flush();
 	assert.deepEqual(objectives(traced), ["two"]);
 	open.end();
 	await traced.flush();
 	assert.deepEqual(objectives(traced), ["two", "one"]);
-	for (const { spanContext } of traced.runs)
-		assert.equal(spanContext.traceId, remote.traceId);
+	for (const { spanContext } of traced.runs) assert.equal(spanContext.traceId, remote.traceId);
 });
 
 test("ScoringSpanProcessor takes a span whose parent it has not seen for a local root", async () => {
@@ -133,11 +113,7 @@ test("ScoringSpanProcessor keeps the order in which spans have begun", async () 
 	const at = { startTime: [1_700_000_000, 0] };
 	const above = trace.setSpan(ROOT_CONTEXT, root);
 	const [first, second] = ["first", "second"].map((name) =>
-		tracer.startSpan(
-			"chat",
-			{ ...at, attributes: chat(name, `${name}!`) },
-			above,
-		),
+		tracer.startSpan("chat", { ...at, attributes: chat(name, `${name}!`) }, above),
 	);
 	second.end();
 	first.end();
@@ -322,10 +298,7 @@ test("onError warns through diag by default", async () => {
 	answer(traced.tracer, "Hello?");
 	await traced.flush();
 	assert.equal(diagnostics.warn.length, 1);
-	assert.match(
-		diagnostics.warn[0],
-		/scoring-otel: ImportError: .*assumeSuccess/,
-	);
+	assert.match(diagnostics.warn[0], /scoring-otel: ImportError: .*assumeSuccess/);
 });
 
 test("diag says at level debug why there is no trace", async () => {

@@ -66,9 +66,7 @@ export function tracing(options = {}, provide = {}) {
 
 /** Starts a span below `parent`, if one is given. */
 export function start(tracer, name, attributes = {}, parent = undefined) {
-	const above = parent
-		? trace.setSpan(context.active(), parent)
-		: context.active();
+	const above = parent ? trace.setSpan(context.active(), parent) : context.active();
 	return tracer.startSpan(name, { attributes }, above);
 }
 

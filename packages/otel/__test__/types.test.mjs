@@ -1,20 +1,12 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import {
-	mkdtempSync,
-	readFileSync,
-	rmSync,
-	symlinkSync,
-	writeFileSync,
-} from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-const modules = fileURLToPath(
-	new URL("../../../node_modules", import.meta.url),
-);
+const modules = fileURLToPath(new URL("../../../node_modules", import.meta.url));
 const declarations = new URL("../index.d.ts", import.meta.url);
 
 const USES = `

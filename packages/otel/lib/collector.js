@@ -86,17 +86,12 @@ class Collector {
 		this.#touch(trace);
 		if (!trace.hasRootEnded) return;
 		if (!trace.isOpen) this.#finish(trace);
-		else
-			trace.timer ??= setTimeout(
-				() => this.#finish(trace),
-				this.#limits.waitMs,
-			).unref();
+		else trace.timer ??= setTimeout(() => this.#finish(trace), this.#limits.waitMs).unref();
 	}
 
 	/** Finishes what only waits for spans that outlive their root. */
 	flush() {
-		for (const trace of [...this.#open])
-			if (trace.hasRootEnded) this.#finish(trace);
+		for (const trace of [...this.#open]) if (trace.hasRootEnded) this.#finish(trace);
 	}
 
 	close() {
@@ -113,11 +108,7 @@ class Collector {
 		if (this.#open.size >= this.#limits.maxTraces) {
 			const [idle] = this.#open;
 			if (idle.hasRootEnded) this.#finish(idle);
-			else
-				this.#drop(
-					idle,
-					`spans of idle traces, because ${this.#limits.maxTraces} were open`,
-				);
+			else this.#drop(idle, `spans of idle traces, because ${this.#limits.maxTraces} were open`);
 		}
 		const trace = new LocalTrace(root);
 		const others = this.#byTrace.get(root.traceId) ?? [];
@@ -143,17 +134,14 @@ class Collector {
 		this.#dropped.delete(traceId);
 		this.#dropped.add(traceId);
 		const [oldest] = this.#dropped;
-		if (this.#dropped.size > this.#limits.maxTraces)
-			this.#dropped.delete(oldest);
+		if (this.#dropped.size > this.#limits.maxTraces) this.#dropped.delete(oldest);
 	}
 
 	#remove(trace) {
 		clearTimeout(trace.timer);
 		this.#open.delete(trace);
 		const { traceId } = trace.root;
-		const others = this.#byTrace
-			.get(traceId)
-			.filter((other) => other !== trace);
+		const others = this.#byTrace.get(traceId).filter((other) => other !== trace);
 		if (others.length > 0) this.#byTrace.set(traceId, others);
 		else this.#byTrace.delete(traceId);
 	}

@@ -44,10 +44,7 @@ function splitOptions(options) {
 		if (value === undefined) continue;
 		if (IMPORT.includes(name)) importing[name] = value;
 		else if (!Object.hasOwn(OWN, name))
-			throw invalid(
-				...["options", `only ${[...Object.keys(OWN), ...IMPORT].join(", ")}`],
-				name,
-			);
+			throw invalid(...["options", `only ${[...Object.keys(OWN), ...IMPORT].join(", ")}`], name);
 		else {
 			const [fits, expected] = OWN[name];
 			if (!fits(value)) throw invalid(name, expected, value);

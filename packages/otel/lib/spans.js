@@ -26,8 +26,7 @@ const READ = new Set([
 ]);
 
 /** Messages in one attribute for each of their members, such as `gen_ai.prompt.0.role`. */
-const FLATTENED =
-	/^(?:gen_ai\.(?:prompt|completion)|llm\.(?:in|out)put_messages)\./;
+const FLATTENED = /^(?:gen_ai\.(?:prompt|completion)|llm\.(?:in|out)put_messages)\./;
 
 /** A loop, since this is done for every span of the application. */
 function readable(attributes) {
@@ -57,8 +56,7 @@ const isAgent = ({ attributes }) =>
 
 /** Whether a span may say something about an agent; any operation may have an `error.type`. */
 const isGenAi = ({ attributes, events }) =>
-	events.length > 0 ||
-	Object.keys(attributes).some((name) => name !== "error.type");
+	events.length > 0 || Object.keys(attributes).some((name) => name !== "error.type");
 
 /**
  * Returns the id of the span that a trace with this key is about. That is the agent in the key; else the
@@ -75,9 +73,7 @@ function subjectOf(spans, key) {
 		}
 		return true;
 	}
-	const tops = spans.filter(
-		(span) => isGenAi(span) && !isAgent(span) && isTop(span),
-	);
+	const tops = spans.filter((span) => isGenAi(span) && !isAgent(span) && isTop(span));
 	return tops.length === 1 ? tops[0].spanId : undefined;
 }
 

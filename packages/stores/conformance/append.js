@@ -17,15 +17,7 @@ const IDS = [
 	...["", " ", "a", "A", "a ", " a", "å", "a\u030a", "ß", "ss", "ſ", "İ", "i"],
 	...["'", '"', "''", "\\", "\\n", "\n", "\0", "a\0b", "a\0c", "%", "_", "?"],
 	...["$1", "NULL", "null", "0", "00", "1e3", "'; DROP TABLE log; --", "{}"],
-	...[
-		"日本語",
-		"\u{10ffff}",
-		"👩‍🚀",
-		"\u202e",
-		"\ufeff",
-		"\ufffd",
-		"kp:trace:1",
-	],
+	...["日本語", "\u{10ffff}", "👩‍🚀", "\u202e", "\ufeff", "\ufffd", "kp:trace:1"],
 	...["x".repeat(1024), `${"x".repeat(1023)}y`, "é".repeat(512)],
 ];
 
@@ -102,10 +94,7 @@ exports.rules = {
 	async "append keeps embeddings of any length that a model has"(store) {
 		for (const length of [4, 400, 3072, 4096, 8188, 16_384]) {
 			const namespace = `${store.namespace} ${length}`;
-			const [one, other] = [
-				await store.reader(namespace),
-				await store.reader(namespace),
-			];
+			const [one, other] = [await store.reader(namespace), await store.reader(namespace)];
 			const given = [...adds(3), forget("0"), ...adds(40)].map((entry) =>
 				entry.kind === "add" ? { ...entry, embedding: bytes(length) } : entry,
 			);
@@ -113,10 +102,7 @@ exports.rules = {
 			await other.read({ limit: 5 });
 			const [, ...expected] = given.map(({ embedding }) => bytesOf(embedding));
 			const found = other.entries.map(({ embedding }) => bytesOf(embedding));
-			assert.deepEqual(found, [
-				null,
-				...expected.map((bytes) => bytes ?? null),
-			]);
+			assert.deepEqual(found, [null, ...expected.map((bytes) => bytes ?? null)]);
 		}
 	},
 
@@ -150,8 +136,7 @@ exports.rules = {
 		await other.append(adds(2));
 		const before = await store.entries();
 		for (const reader of [one, other, await store.reader()])
-			for (const repeated of [entries, entries.slice(1, 2)])
-				await reader.append(repeated);
+			for (const repeated of [entries, entries.slice(1, 2)]) await reader.append(repeated);
 		assert.deepEqual(await store.entries(), before);
 
 		// A caller that lost the answer does not know of its own entries.
@@ -236,9 +221,7 @@ exports.rules = {
 		for (let i = 0; i < 8; i++) handles.push(await store.open());
 		const pages = await Promise.all(
 			handles.map((log, i) =>
-				i % 2
-					? log.read(options())
-					: log.append([add()], options({ keepFrom: null })),
+				i % 2 ? log.read(options()) : log.append([add()], options({ keepFrom: null })),
 			),
 		);
 		assert.equal(new Set(pages.map(({ epoch }) => epoch)).size, 1);

@@ -30,13 +30,9 @@ async function compareOf(store, namespace) {
 			keepFrom: null,
 		});
 		assert.equal(found.length, entries.length);
-		for (const [
-			i,
-			{ seq, maxSimilarity, nearest, removed },
-		] of found.entries()) {
+		for (const [i, { seq, maxSimilarity, nearest, removed }] of found.entries()) {
 			assert.equal(typeof seq, "bigint", "type of seq");
-			if (entries[i].kind === "forget")
-				assert.ok(Number.isInteger(removed), "removed");
+			if (entries[i].kind === "forget") assert.ok(Number.isInteger(removed), "removed");
 			if (maxSimilarity === null) assert.equal(nearest, null);
 			else assert.ok(Math.abs(maxSimilarity) <= 1 + TOLERANCE, "maxSimilarity");
 		}
@@ -110,9 +106,7 @@ exports.rules = {
 	async "compare removes what is forgotten or cleared"(store) {
 		const compare = await compareOf(store);
 		await compare([add("a", unit(0)), add("a", unit(10)), add("b", unit(90))]);
-		const [unknown, first, second] = await compare([
-			...[forget("A"), forget("a"), forget("a")],
-		]);
+		const [unknown, first, second] = await compare([...[forget("A"), forget("a"), forget("a")]]);
 		assert.deepEqual(
 			[unknown, first, second].map(({ removed }) => removed),
 			[0, 2, 0],
@@ -142,12 +136,9 @@ exports.rules = {
 		const compare = await compareOf(store);
 		await compare([add("a", unit(0))]);
 		for (const change of [{ model: "other" }, { maxElements: 9 }, { ttlMs: 9 }])
-			await assert.rejects(
-				compare([add("b", unit(0))], { ...HEADER, ...change }),
-				{
-					code: "STORE_MISMATCH",
-				},
-			);
+			await assert.rejects(compare([add("b", unit(0))], { ...HEADER, ...change }), {
+				code: "STORE_MISMATCH",
+			});
 		const [peeked] = await compare([peek(unit(0))]);
 		assertNearest(peeked, 1, "a");
 	},
@@ -168,14 +159,9 @@ exports.rules = {
 			const answers = await Promise.all(
 				handles.map((compare) => compare([add(`trace ${turn}`, embedding)])),
 			);
-			const repeats = answers
-				.flat()
-				.filter(({ nearest }) => nearest === `trace ${turn}`);
+			const repeats = answers.flat().filter(({ nearest }) => nearest === `trace ${turn}`);
 			assert.equal(repeats.length, handles.length - 1);
-			assert.equal(
-				new Set(answers.flat().map(({ seq }) => seq)).size,
-				handles.length,
-			);
+			assert.equal(new Set(answers.flat().map(({ seq }) => seq)).size, handles.length);
 		}
 	},
 };

@@ -18,17 +18,14 @@ async function count(store, calls) {
 	return calls.filter((call) => found.includes(call)).length;
 }
 
-const zeros = () =>
-	adds(3).map((entry) => add(entry.id, new Uint8Array(1536).fill(1)));
+const zeros = () => adds(3).map((entry) => add(entry.id, new Uint8Array(1536).fill(1)));
 
 exports.rules = {
 	async "calls with an aborted signal reject and add nothing"(store) {
 		const log = await store.open();
 		const entries = zeros();
 		for (const method of methodsOf(log, store.compares))
-			await assert.rejects(
-				method(entries, options({ signal: AbortSignal.abort() })),
-			);
+			await assert.rejects(method(entries, options({ signal: AbortSignal.abort() })));
 		if (!store.compares) assert.deepEqual(await store.entries(), []);
 	},
 
@@ -58,16 +55,13 @@ exports.rules = {
 	async "calls leave no listener on their signal"(store) {
 		const log = await store.open();
 		const { signal } = new AbortController();
-		for (const method of methodsOf(log, store.compares))
-			await method(zeros(), options({ signal }));
+		for (const method of methodsOf(log, store.compares)) await method(zeros(), options({ signal }));
 		assert.equal(getEventListeners(signal, "abort").length, 0);
 	},
 
 	async "close lets calls settle, and can be called again"(store) {
 		const log = await store.open();
-		const sent = methodsOf(log, store.compares).map((method) =>
-			method(zeros(), options()),
-		);
+		const sent = methodsOf(log, store.compares).map((method) => method(zeros(), options()));
 		const settled = Promise.allSettled(sent);
 		await Promise.all([log.close(), log.close()]);
 		await settled;
@@ -80,7 +74,6 @@ exports.rules = {
 		for (const method of methodsOf(log, store.compares))
 			await assert.rejects(method(zeros(), options()));
 		// Another handle stays as it is.
-		for (const method of methodsOf(other, store.compares))
-			await method(zeros(), options());
+		for (const method of methodsOf(other, store.compares)) await method(zeros(), options());
 	},
 };

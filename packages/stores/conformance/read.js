@@ -1,15 +1,7 @@
 /** Pages, positions, headers and namespaces. */
 const assert = require("node:assert/strict");
 const { randomUUID } = require("node:crypto");
-const {
-	HEADER,
-	add,
-	adds,
-	bytesOf,
-	callsOf,
-	options,
-	positionOf,
-} = require("./store.js");
+const { HEADER, add, adds, bytesOf, callsOf, options, positionOf } = require("./store.js");
 
 /** Both ways to ask for what comes after a position. */
 const METHODS = [
@@ -33,9 +25,7 @@ exports.rules = {
 		assert.deepEqual([head, first, reset, [...entries]], [0n, 1n, true, []]);
 		const again = await (await store.open()).read(options());
 		assert.equal(again.epoch, epoch);
-		const { epoch: other } = await (await store.open(randomUUID())).read(
-			options(),
-		);
+		const { epoch: other } = await (await store.open(randomUUID())).read(options());
 		assert.notEqual(other, epoch);
 	},
 
@@ -79,24 +69,15 @@ exports.rules = {
 		const log = await store.open();
 		const epoch = randomUUID();
 		for (const method of METHODS)
-			for (const position of [
-				after,
-				{ ...after, seq: 99n },
-				{ ...after, call: randomUUID() },
-			]) {
-				const page = await method(
-					log,
-					options({ after: { ...position, epoch } }),
-				);
+			for (const position of [after, { ...after, seq: 99n }, { ...after, call: randomUUID() }]) {
+				const page = await method(log, options({ after: { ...position, epoch } }));
 				assert.ok(page.reset);
 				assert.equal(page.epoch, after.epoch, "the epoch of the log");
 				assert.deepEqual(callsOf(page.entries).slice(0, 5), calls);
 			}
 	},
 
-	async "read and append take a new epoch where an entry is not what it was"(
-		store,
-	) {
+	async "read and append take a new epoch where an entry is not what it was"(store) {
 		const reader = await readerOfFive(store);
 		const log = await store.open();
 		const [first, second] = reader.entries;
@@ -112,10 +93,7 @@ exports.rules = {
 				],
 			]) {
 				const { after, calls } = reader;
-				const page = await method(
-					log,
-					options({ after: { ...after, ...wrong } }),
-				);
+				const page = await method(log, options({ after: { ...after, ...wrong } }));
 				assert.ok(page.reset);
 				assert.notEqual(page.epoch, after.epoch, "the epoch");
 				assert.deepEqual(callsOf(page.entries).slice(0, 5), calls.slice(0, 5));
@@ -135,10 +113,7 @@ exports.rules = {
 		for (const method of METHODS)
 			for (const entry of entries) {
 				const position = positionOf(after, entry);
-				const { epoch, reset, entries } = await method(
-					log,
-					options({ after: position }),
-				);
+				const { epoch, reset, entries } = await method(log, options({ after: position }));
 				assert.deepEqual([epoch, reset], [after.epoch, false]);
 				if (entries.length > 0) assert.equal(entries[0].seq, entry.seq + 1n);
 			}
@@ -170,29 +145,16 @@ exports.rules = {
 					assert.deepEqual([...page.entries], []);
 				}
 			// The same header, in another order.
-			const { head } = await log.read(
-				options({ header: { ttlMs, maxElements, model } }),
-			);
+			const { head } = await log.read(options({ header: { ttlMs, maxElements, model } }));
 			assert.equal(head, 1n, "entries of the namespace");
 		}
 	},
 
 	async "read and append keep namespaces apart"(store) {
 		const { namespace } = store;
-		const names = [
-			"",
-			" ",
-			"A",
-			"a",
-			"å",
-			"a\u030a",
-			"'",
-			'"',
-			"%",
-			"_",
-			"日本語",
-			"\\",
-		].map((end) => namespace + end);
+		const names = ["", " ", "A", "a", "å", "a\u030a", "'", '"', "%", "_", "日本語", "\\"].map(
+			(end) => namespace + end,
+		);
 		names.push(
 			`${namespace.toUpperCase()}`,
 			"x".repeat(200).replace(/^.{60}/, namespace.padEnd(60)),

@@ -1,15 +1,6 @@
 /** What `forget`, `clear` and `keepFrom` remove. */
 const assert = require("node:assert/strict");
-const {
-	HEADER,
-	add,
-	adds,
-	bytesOf,
-	callsOf,
-	clear,
-	forget,
-	options,
-} = require("./store.js");
+const { HEADER, add, adds, bytesOf, callsOf, clear, forget, options } = require("./store.js");
 
 const MINUTE = 60_000;
 /** Greater than the time of any entry. */
@@ -19,27 +10,14 @@ const FOREVER = Date.UTC(2200);
 const kept = (entries) => entries.map(({ embedding }) => embedding !== null);
 
 exports.rules = {
-	async "append of a forget erases the embeddings of earlier adds with its id"(
-		store,
-	) {
+	async "append of a forget erases the embeddings of earlier adds with its id"(store) {
 		const reader = await store.reader();
 		const ids = ["a", "b", "a", "A", "a ", "", null, "a\0"];
 		const entries = ids.map((id) => add(id));
 		await reader.append(entries.slice(0, 2));
 		await reader.append([...entries.slice(2), forget("a"), add("a")]);
 		const found = await store.entries();
-		const expected = [
-			false,
-			true,
-			false,
-			true,
-			true,
-			true,
-			true,
-			true,
-			false,
-			true,
-		];
+		const expected = [false, true, false, true, true, true, true, true, false, true];
 		assert.deepEqual(kept(found), expected);
 		assert.deepEqual(
 			found.map(({ id }) => id),
@@ -48,10 +26,7 @@ exports.rules = {
 		assert.deepEqual(bytesOf(found[1].embedding), entries[1].embedding);
 
 		await reader.append([forget("")]);
-		assert.deepEqual(kept(await store.entries()), [
-			...expected.with(5, false),
-			false,
-		]);
+		assert.deepEqual(kept(await store.entries()), [...expected.with(5, false), false]);
 	},
 
 	async "append of a forget is seen by readers that are behind"(store) {
@@ -118,8 +93,7 @@ exports.rules = {
 
 	async "append deletes no entry that is younger than a minute"(store) {
 		const reader = await store.reader();
-		for (let i = 0; i < 10; i++)
-			await reader.append(adds(5), { keepFrom: FOREVER });
+		for (let i = 0; i < 10; i++) await reader.append(adds(5), { keepFrom: FOREVER });
 		const found = await store.entries();
 		assert.deepEqual(callsOf(found), reader.calls);
 		assert.equal(found.length, 50);
@@ -156,8 +130,7 @@ exports.rulesOfAge = {
 		const [{ reset }] = await reader.read();
 		assert.equal(reset, false, "of a reader that is not behind");
 
-		for (let i = 0; i < 10; i++)
-			await reader.append(adds(1), { keepFrom: FOREVER });
+		for (let i = 0; i < 10; i++) await reader.append(adds(1), { keepFrom: FOREVER });
 		assert.equal((await store.entries())[0].call, young[0].call);
 	},
 
@@ -178,8 +151,7 @@ exports.rulesOfAge = {
 		await reader.append(entries);
 		await store.age(10 * MINUTE);
 		// A repetition adds nothing that would be newer.
-		for (let i = 0; i < 5; i++)
-			await reader.append([entries[1]], { keepFrom: FOREVER });
+		for (let i = 0; i < 5; i++) await reader.append([entries[1]], { keepFrom: FOREVER });
 		const found = await store.entries();
 		assert.equal(found.at(-1).call, entries[1].call);
 		const page = await reader.append([add("next")], { keepFrom: FOREVER });

@@ -86,8 +86,7 @@ class Reader {
 		this.#take(page, limit);
 		for (const { call, embedding } of page.entries) {
 			const own = entries.find((entry) => entry.call === call);
-			if (own && embedding)
-				assert.deepEqual(bytesOf(embedding), bytesOf(own.embedding));
+			if (own && embedding) assert.deepEqual(bytesOf(embedding), bytesOf(own.embedding));
 		}
 		if (!this.#isAt(page)) await this.read({ limit });
 		return page;
@@ -131,11 +130,7 @@ const bytesOf = (embedding) => embedding && Uint8Array.from(embedding);
 const positionOf = ({ epoch }, { seq, call }) => ({ epoch, seq, call });
 
 /** Checks what holds for every page that answers the log's own header. */
-function checkPage(
-	{ header, epoch, head, first, reset, entries },
-	after,
-	limit,
-) {
+function checkPage({ header, epoch, head, first, reset, entries }, after, limit) {
 	assert.deepEqual({ ...header }, HEADER, "header");
 	assert.match(epoch, UUID, "epoch");
 	assert.equal(typeof head, "bigint", "type of head");
@@ -152,8 +147,7 @@ function checkPage(
 	if (reset && entries.length > 0) assert.equal(entries[0].seq, first, "first");
 	if (reset) return;
 	assert.equal(epoch, after.epoch, "epoch without reset");
-	if (entries.length > 0)
-		assert.equal(entries[0].seq, after.seq + 1n, "seq after the position");
+	if (entries.length > 0) assert.equal(entries[0].seq, after.seq + 1n, "seq after the position");
 }
 
 function checkEntry({ seq, at, kind, call, id, embedding }) {
@@ -161,8 +155,7 @@ function checkEntry({ seq, at, kind, call, id, embedding }) {
 	assert.ok(Number.isSafeInteger(at), `at: ${at}`);
 	assert.match(call, UUID, "call");
 	assert.ok(["add", "forget", "clear"].includes(kind), `kind: ${kind}`);
-	if (id !== null || kind === "forget")
-		assert.equal(typeof id, "string", "type of id");
+	if (id !== null || kind === "forget") assert.equal(typeof id, "string", "type of id");
 	if (embedding === null) return;
 	assert.equal(kind, "add", "entry with an embedding");
 	assert.ok(embedding instanceof Uint8Array, "type of embedding");

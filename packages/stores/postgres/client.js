@@ -12,9 +12,7 @@ function orAborted(promise, signal, onAbort) {
 			reject(signal.reason);
 		};
 		signal.addEventListener("abort", abort, { once: true });
-		promise
-			.then(resolve, reject)
-			.finally(() => signal.removeEventListener("abort", abort));
+		promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
 	});
 }
 

@@ -62,17 +62,13 @@ class CopyOut {
 
 function literal(client, value) {
 	if (value === null) return "NULL";
-	return typeof value === "string"
-		? client.escapeLiteral(value)
-		: String(value);
+	return typeof value === "string" ? client.escapeLiteral(value) : String(value);
 }
 
 /** Returns the rows that a function gives. */
 exports.copyRows = function copyRows(client, name, parameters) {
 	const values = parameters.map((value) => literal(client, value)).join(", ");
-	const query = new CopyOut(
-		`COPY (SELECT * FROM ${name}(${values})) TO STDOUT (FORMAT binary)`,
-	);
+	const query = new CopyOut(`COPY (SELECT * FROM ${name}(${values})) TO STDOUT (FORMAT binary)`);
 	client.query(query);
 	return query.rows;
 };

@@ -1,9 +1,4 @@
-import type {
-	LogEntry,
-	LogOptions,
-	LogPage,
-	NoveltyLog,
-} from "@knowledgepulse/scoring";
+import type { LogEntry, LogOptions, LogPage, NoveltyLog } from "@knowledgepulse/scoring";
 
 /** What is used of a client of a {@link PostgresPool}. */
 export interface PostgresClient {
@@ -79,10 +74,7 @@ export interface PostgresNoveltyLogOptions {
 export class PostgresNoveltyLog implements NoveltyLog {
 	/** @throws `ScoringError` with `code: "INVALID_OPTION"` and the option's name as `path`, or `"STORE_UNAVAILABLE"` if `pg` is not installed. */
 	constructor(options: PostgresNoveltyLogOptions);
-	append(
-		entries: LogEntry[],
-		options: LogOptions & { keepFrom: number | null },
-	): Promise<LogPage>;
+	append(entries: LogEntry[], options: LogOptions & { keepFrom: number | null }): Promise<LogPage>;
 	read(options: LogOptions): Promise<LogPage>;
 	/** Only with `compare: "database"`. */
 	compare?: NonNullable<NoveltyLog["compare"]>;
@@ -114,7 +106,4 @@ export class PostgresNoveltyLog implements NoveltyLog {
  * console.log(migrationSql());
  * ```
  */
-export function migrationSql(options?: {
-	compare?: PostgresCompare;
-	from?: number;
-}): string;
+export function migrationSql(options?: { compare?: PostgresCompare; from?: number }): string;

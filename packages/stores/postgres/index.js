@@ -3,13 +3,7 @@ const { ScoringError } = require("@knowledgepulse/scoring");
 const { withClient } = require("./client.js");
 const { copyRows } = require("./copy.js");
 const migrations = require("./migrations.js");
-const {
-	checkBoolean,
-	checkNames,
-	checkNamespace,
-	invalidOption,
-	shown,
-} = require("../options.js");
+const { checkBoolean, checkNames, checkNamespace, invalidOption, shown } = require("../options.js");
 const values = require("./values.js");
 
 const { mismatch } = migrations;
@@ -29,8 +23,7 @@ const UNIQUE_VIOLATION = "23505";
 /** Raised by our functions. */
 const MISMATCH = "KP001";
 
-const parameters = (count) =>
-	Array.from({ length: count }, (_, i) => `$${i + 1}`).join(", ");
+const parameters = (count) => Array.from({ length: count }, (_, i) => `$${i + 1}`).join(", ");
 const callOf = (name, count) => `SELECT * FROM ${name}(${parameters(count)})`;
 const APPEND = callOf("kp_novelty_append_v1", 15);
 const READ = "kp_novelty_read_v1";
@@ -58,9 +51,7 @@ function readOptions(given) {
 		throw invalidOption("pool", "a pool of pg", shown(pool));
 	// Never shown: it may have a password.
 	if (connectionString !== undefined && typeof connectionString !== "string")
-		throw invalidOption(
-			...["connectionString", "a string", typeof connectionString],
-		);
+		throw invalidOption(...["connectionString", "a string", typeof connectionString]);
 	checkNamespace(namespace);
 	checkBoolean("durable", durable);
 	checkBoolean("migrate", migrate);
@@ -120,9 +111,7 @@ exports.PostgresNoveltyLog = class PostgresNoveltyLog {
 		return this.#track(async () => {
 			const { header, after, limit, signal } = options;
 			const parameters = [...this.#log(header), ...position(after), limit];
-			const rows = await this.#run(signal, (client) =>
-				copyRows(client, READ, parameters),
-			);
+			const rows = await this.#run(signal, (client) => copyRows(client, READ, parameters));
 			if (rows.length > 0) return this.#page(values.readGroups(rows));
 			// The namespace or a new epoch has to be made.
 			return this.append([], { ...options, keepFrom: null });
@@ -146,9 +135,7 @@ exports.PostgresNoveltyLog = class PostgresNoveltyLog {
 
 	migrate(options = {}) {
 		checkNames(options, ["signal"]);
-		return this.#track(() =>
-			migrations.migrate(this.#pool, this.#options.compare, options.signal),
-		);
+		return this.#track(() => migrations.migrate(this.#pool, this.#options.compare, options.signal));
 	}
 
 	close() {
@@ -161,8 +148,7 @@ exports.PostgresNoveltyLog = class PostgresNoveltyLog {
 
 	/** Makes `close` wait for a call. */
 	async #track(work) {
-		if (this.#closing)
-			throw new ScoringError("the log is closed", { code: "CLOSED" });
+		if (this.#closing) throw new ScoringError("the log is closed", { code: "CLOSED" });
 		const call = work();
 		this.#calls.add(call);
 		try {
@@ -179,9 +165,7 @@ exports.PostgresNoveltyLog = class PostgresNoveltyLog {
 
 	#page({ compare, page }) {
 		if (compare !== "mirror")
-			throw mismatch(
-				`namespace "${this.#options.namespace}" was created with compare: "database"`,
-			);
+			throw mismatch(`namespace "${this.#options.namespace}" was created with compare: "database"`);
 		return page;
 	}
 
@@ -201,8 +185,7 @@ exports.PostgresNoveltyLog = class PostgresNoveltyLog {
 			try {
 				return await run();
 			} catch (error) {
-				if (![UNDEFINED_FUNCTION, UNDEFINED_TABLE].includes(error?.code))
-					throw error;
+				if (![UNDEFINED_FUNCTION, UNDEFINED_TABLE].includes(error?.code)) throw error;
 				await this.#mend(signal, error);
 				return await run();
 			}

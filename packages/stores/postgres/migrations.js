@@ -10,11 +10,9 @@ const MIGRATIONS = ["1-log.sql", "2-compare.sql"];
 /** The last migration that a way of comparing needs. */
 const NEEDED = { mirror: 1, database: 2 };
 
-const mismatch = (message) =>
-	new ScoringError(message, { code: "STORE_MISMATCH" });
+const mismatch = (message) => new ScoringError(message, { code: "STORE_MISMATCH" });
 
-const LOCK =
-	"SELECT pg_advisory_xact_lock(hashtextextended('kp_novelty_migrations', 7220));\n";
+const LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('kp_novelty_migrations', 7220));\n";
 
 const BOOK = `CREATE TABLE IF NOT EXISTS kp_novelty_migrations (
 	version integer PRIMARY KEY,

@@ -7,16 +7,12 @@ const OID_FLOAT4 = 700;
  * Text of PostgreSQL has no U+0000, so it is written as U+001A and 0. An id that has neither stays as it is.
  */
 function writeId(id) {
-	return (
-		id?.replaceAll("\u001a", "\u001a1").replaceAll("\0", "\u001a0") ?? null
-	);
+	return id?.replaceAll("\u001a", "\u001a1").replaceAll("\0", "\u001a0") ?? null;
 }
 
 /** Reads what {@link writeId} wrote. */
 function readId(id) {
-	return (
-		id?.replaceAll("\u001a0", "\0").replaceAll("\u001a1", "\u001a") ?? null
-	);
+	return id?.replaceAll("\u001a0", "\0").replaceAll("\u001a1", "\u001a") ?? null;
 }
 
 /** Memory for many embeddings, which is garbage as a whole. */
@@ -64,8 +60,7 @@ function writeReals(embeddings) {
 	const array = Buffer.alloc(20 + 8 * count);
 	let end = 0;
 	// Dimensions, no nulls, type, length, index of the first element.
-	for (const field of [1, 0, OID_FLOAT4, count, 1])
-		end = array.writeInt32BE(field, end);
+	for (const field of [1, 0, OID_FLOAT4, count, 1]) end = array.writeInt32BE(field, end);
 	for (const embedding of embeddings)
 		for (let i = 0; i < embedding.length; i += 4) {
 			end = array.writeInt32BE(4, end);
@@ -106,8 +101,7 @@ function readGroups([[description], ...groups]) {
 function readGroup([, rows, embeddings]) {
 	let end = 0;
 	return JSON.parse(rows).map(([seq, at, kind, call, id, length]) => {
-		const embedding =
-			length === null ? null : embeddings.subarray(end, end + length);
+		const embedding = length === null ? null : embeddings.subarray(end, end + length);
 		end += length ?? 0;
 		return readEntry([seq, at, kind, call, id, embedding]);
 	});

@@ -48,9 +48,7 @@ PRAGMA user_version = ${SCHEMA};`;
 
 /** Returns whether the file has the tables; false for a new file. Throws if it is another's. */
 function hasTables(db) {
-	const [application] = Object.values(
-		db.prepare("PRAGMA application_id").get(),
-	);
+	const [application] = Object.values(db.prepare("PRAGMA application_id").get());
 	const [schema] = Object.values(db.prepare("PRAGMA user_version").get());
 	if (application === APPLICATION && schema === SCHEMA) return true;
 	if (application === APPLICATION)
@@ -58,14 +56,9 @@ function hasTables(db) {
 			"STORE_MISMATCH",
 			`the log has schema ${schema}, this package knows ${SCHEMA}`,
 		);
-	const { count } = db
-		.prepare("SELECT count(*) AS count FROM sqlite_schema")
-		.get();
+	const { count } = db.prepare("SELECT count(*) AS count FROM sqlite_schema").get();
 	if (application !== 0 || schema !== 0 || count > 0)
-		throw new LogError(
-			"STORE_MISMATCH",
-			"the file belongs to another application",
-		);
+		throw new LogError("STORE_MISMATCH", "the file belongs to another application");
 	return false;
 }
 
@@ -84,9 +77,7 @@ function setUp(db) {
 	// In write-ahead mode, readers and the writer do not wait for one another.
 	const { journal_mode } = db.prepare("PRAGMA journal_mode = WAL").get();
 	if (journal_mode !== "wal")
-		throw new LogError(
-			...["STORE_UNAVAILABLE", "write-ahead mode needs a local disk"],
-		);
+		throw new LogError(...["STORE_UNAVAILABLE", "write-ahead mode needs a local disk"]);
 	// What is forgotten is overwritten. A checkpoint waits for the disk: fewer of them, of up to 32 MB.
 	db.exec("PRAGMA secure_delete = ON; PRAGMA wal_autocheckpoint = 4000");
 	db.exec(`PRAGMA journal_size_limit = ${64 << 20}`);
@@ -116,8 +107,7 @@ function describe(path, error) {
 	const code = [CODES.CORRUPT, CODES.NOTADB].includes(codeOf(error))
 		? "INVALID_STORE"
 		: "STORE_UNAVAILABLE";
-	const isFolderMissing =
-		codeOf(error) === CODES.CANTOPEN && !existsSync(dirname(path));
+	const isFolderMissing = codeOf(error) === CODES.CANTOPEN && !existsSync(dirname(path));
 	const hint = isFolderMissing ? `: there is no folder ${dirname(path)}` : "";
 	return new LogError(code, `${error.message}${hint}`, { cause: error });
 }

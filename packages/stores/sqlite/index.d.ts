@@ -1,9 +1,4 @@
-import type {
-	LogEntry,
-	LogOptions,
-	LogPage,
-	NoveltyLog,
-} from "@knowledgepulse/scoring";
+import type { LogEntry, LogOptions, LogPage, NoveltyLog } from "@knowledgepulse/scoring";
 
 /**
  * Options of a {@link SqliteNoveltyLog}.
@@ -59,10 +54,7 @@ export class SqliteNoveltyLog implements NoveltyLog {
 	 * @throws `"INVALID_OPTION"`, or `"STORE_UNAVAILABLE"` if `@photostructure/sqlite` is not installed.
 	 */
 	constructor(options: SqliteNoveltyLogOptions);
-	append(
-		entries: LogEntry[],
-		options: LogOptions & { keepFrom: number | null },
-	): Promise<LogPage>;
+	append(entries: LogEntry[], options: LogOptions & { keepFrom: number | null }): Promise<LogPage>;
 	read(options: LogOptions): Promise<LogPage>;
 	/** Ends waiting calls, closes the file and ends the thread. May be called again. */
 	close(): Promise<void>;

@@ -12,10 +12,10 @@ function checkInstalled() {
 	try {
 		require.resolve(SQLITE);
 	} catch (cause) {
-		throw new ScoringError(
-			`SqliteNoveltyLog needs the package ${SQLITE}: npm install ${SQLITE}`,
-			{ code: "STORE_UNAVAILABLE", cause },
-		);
+		throw new ScoringError(`SqliteNoveltyLog needs the package ${SQLITE}: npm install ${SQLITE}`, {
+			code: "STORE_UNAVAILABLE",
+			cause,
+		});
 	}
 }
 

@@ -9,8 +9,7 @@ const STATEMENTS = {
 	head: "SELECT * FROM novelty_head WHERE name = ?",
 	create:
 		"INSERT INTO novelty_head (name, header, epoch, seq, first, at) VALUES (?, ?, ?, 0, 1, 0)",
-	update:
-		"UPDATE novelty_head SET epoch = ?, seq = ?, first = ?, at = ? WHERE namespace = ?",
+	update: "UPDATE novelty_head SET epoch = ?, seq = ?, first = ?, at = ? WHERE namespace = ?",
 	insert: `INSERT INTO novelty_log (namespace, seq, call, kind, id, embedding, at)
 		VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (namespace, call) DO NOTHING`,
 	call: "SELECT call FROM novelty_log WHERE namespace = ? AND seq = ?",
@@ -28,8 +27,7 @@ const STATEMENTS = {
 const toBlob = (id) => (id === null ? null : Buffer.from(id));
 const fromBlob = (id) => (id === null ? null : Buffer.from(id).toString());
 
-const missing = (seq) =>
-	new LogError("INVALID_STORE", `entry ${seq} is missing`);
+const missing = (seq) => new LogError("INVALID_STORE", `entry ${seq} is missing`);
 
 class Log {
 	#db;
@@ -72,11 +70,8 @@ class Log {
 				page = this.#answer(head, options, own);
 			}
 			this.#remove(head, added);
-			if (keepFrom !== null)
-				this.#trim(head, keepFrom, 2 * entries.length + 16);
-			this.#sql.update.run(
-				...[head.epoch, head.seq, head.first, head.at, head.namespace],
-			);
+			if (keepFrom !== null) this.#trim(head, keepFrom, 2 * entries.length + 16);
+			this.#sql.update.run(...[head.epoch, head.seq, head.first, head.at, head.namespace]);
 			return page;
 		});
 	}
@@ -135,8 +130,7 @@ class Log {
 		const page = { header: found, epoch, head: newest, first };
 		if (head.header !== header) return { ...page, reset: true, rows: [] };
 		// The newest entry is never deleted.
-		if (own > 1 && !this.#sql.call.get(head.namespace, own - 1))
-			throw missing(own - 1);
+		if (own > 1 && !this.#sql.call.get(head.namespace, own - 1)) throw missing(own - 1);
 
 		let start = first;
 		if (after?.epoch === epoch && after.seq >= first) {
@@ -161,17 +155,14 @@ class Log {
 	/** Does what the added entries ask for. */
 	#remove(head, added) {
 		for (const { kind, id, seq } of added)
-			if (kind === "forget")
-				this.#sql.erase.run(head.namespace, toBlob(id), seq);
+			if (kind === "forget") this.#sql.erase.run(head.namespace, toBlob(id), seq);
 			else if (kind === "clear") this.#deleteBefore(head, seq);
 	}
 
 	#trim(head, keepFrom, most) {
 		const end = Math.min(head.first + most, head.seq) - 1;
 		const old = Math.min(keepFrom, Date.now() - REPETITION_MS);
-		const { seq } = this.#sql.oldEnough.get(
-			...[head.namespace, head.first, end, old],
-		);
+		const { seq } = this.#sql.oldEnough.get(...[head.namespace, head.first, end, old]);
 		if (seq !== null) this.#deleteBefore(head, seq + 1);
 	}
 

@@ -8,9 +8,7 @@ const KINDS = ["add", "forget", "clear"];
 function joined(embeddings) {
 	const lengths = Int32Array.from(embeddings, (bytes) => bytes?.length ?? -1);
 	const found = embeddings.filter((bytes) => bytes !== null);
-	const bytes = new Uint8Array(
-		found.reduce((sum, { length }) => sum + length, 0),
-	);
+	const bytes = new Uint8Array(found.reduce((sum, { length }) => sum + length, 0));
 	let end = 0;
 	for (const embedding of found) {
 		bytes.set(embedding, end);

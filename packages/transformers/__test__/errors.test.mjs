@@ -25,8 +25,7 @@ for (const [asked, ...args] of [
 	['the option device: "webgpu"', TASK, MODEL, { device: "webgpu" }],
 	['the option model_file_name: "b"', TASK, MODEL, { model_file_name: "b" }],
 ])
-	test(`pipeline rejects ${asked}`, () =>
-		assert.rejects(pipeline(...args), missing(asked)));
+	test(`pipeline rejects ${asked}`, () => assert.rejects(pipeline(...args), missing(asked)));
 
 test("pipeline has one model under its names, and by default", async () => {
 	const first = await ownExtractor();
@@ -92,19 +91,12 @@ test("env takes the settings that callers make", () => {
 	assert.equal(env.cacheDir, "./models");
 });
 
-const ABSENT = [
-	...["AutoConfig", "AutoModel", "AutoProcessor", "AutoTokenizer"],
-	"cos_sim",
-];
+const ABSENT = [...["AutoConfig", "AutoModel", "AutoProcessor", "AutoTokenizer"], "cos_sim"];
 
 for (const name of ABSENT)
 	test(`${name} can be imported, and throws when it is used`, async () => {
 		const { [name]: absent } = transformers;
-		const uses = [
-			() => absent.from_pretrained(MODEL),
-			() => absent([1], [1]),
-			() => new absent(),
-		];
+		const uses = [() => absent.from_pretrained(MODEL), () => absent([1], [1]), () => new absent()];
 		for (const use of uses) assert.throws(use, missing(name));
 	});
 
@@ -121,13 +113,10 @@ test("import of another name fails with the name of the module", () => {
 });
 
 test("ES modules and CommonJS get the same exports", () => {
-	const commonJs = createRequire(import.meta.url)(
-		"@knowledgepulse/scoring-transformers",
-	);
+	const commonJs = createRequire(import.meta.url)("@knowledgepulse/scoring-transformers");
 	const { default: _, "module.exports": __, ...named } = transformers;
 	assert.deepEqual(Object.keys(named), Object.keys(commonJs).sort());
-	for (const [name, value] of Object.entries(named))
-		assert.equal(value, commonJs[name], name);
+	for (const [name, value] of Object.entries(named)) assert.equal(value, commonJs[name], name);
 });
 
 test("pipeline rejects without the model, and works once there is one", async () => {
@@ -140,9 +129,10 @@ test("pipeline rejects without the model, and works once there is one", async ()
 		const options = { pooling: "mean", normalize: true };
 		const { size } = await extractor("hello", options);
 		scoring.configure({ embedder: "off" });
-		const late = await extractor("hello again", options).catch(
-			({ name, code }) => ({ name, code }),
-		);
+		const late = await extractor("hello again", options).catch(({ name, code }) => ({
+			name,
+			code,
+		}));
 		return { error, size, late };
 	};
 	const env = { KNOWLEDGEPULSE_SCORING_EMBEDDER: "off" };

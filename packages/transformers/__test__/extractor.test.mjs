@@ -3,13 +3,7 @@ import { test } from "node:test";
 import { runs } from "../../../__test__/fixtures/runs.mjs";
 import { files, read } from "../../../__test__/support/recorded.mjs";
 import { Scorer } from "../../../benchmark/dist/typescript/scorer.js";
-import {
-	distance,
-	OPTIONS,
-	ownExtractor,
-	realExtractor,
-	TOLERANCE,
-} from "./support.mjs";
+import { distance, OPTIONS, ownExtractor, realExtractor, TOLERANCE } from "./support.mjs";
 
 const own = await ownExtractor();
 const real = await realExtractor();
@@ -97,10 +91,7 @@ test("extractor gives the vectors of recorded runs", async (t) => {
 		let worst = 0;
 		for (const [index, text] of texts.entries()) {
 			const { data } = await real(text, OPTIONS);
-			const row = found.data.subarray(
-				index * data.length,
-				(index + 1) * data.length,
-			);
+			const row = found.data.subarray(index * data.length, (index + 1) * data.length);
 			const difference = distance(row, data);
 			assert.ok(difference <= TOLERANCE, `${file}, ${index}: ${difference}`);
 			worst = Math.max(worst, difference);
@@ -114,9 +105,7 @@ for (const file of files)
 		const { traces, golden } = read(file);
 		const embed = async (text) => (await own(text, OPTIONS)).data;
 		const scorer = new Scorer({ embed });
-		const scores = await Promise.all(
-			traces.map((trace) => scorer.evaluateValue(trace)),
-		);
+		const scores = await Promise.all(traces.map((trace) => scorer.evaluateValue(trace)));
 		const worst = distance(
 			scores,
 			golden.map(({ score }) => score),

@@ -10,14 +10,11 @@ export const OPTIONS = { pooling: "mean", normalize: true };
 /** Vectors and scores may be so far apart. */
 export const TOLERANCE = 1e-4;
 
-real.env.localModelPath = fileURLToPath(
-	new URL("../../../benchmark/.model", import.meta.url),
-);
+real.env.localModelPath = fileURLToPath(new URL("../../../benchmark/.model", import.meta.url));
 real.env.allowRemoteModels = false;
 
 /** The extractor of transformers.js. */
-export const realExtractor = () =>
-	real.pipeline("feature-extraction", MODEL, { dtype: "fp32" });
+export const realExtractor = () => real.pipeline("feature-extraction", MODEL, { dtype: "fp32" });
 
 /** The extractor of this package. */
 export const ownExtractor = () => pipeline("feature-extraction", MODEL);

@@ -31,9 +31,7 @@ export { numbers, rows };
 test("index.d.ts has the types of what works, and its example compiles", (t) => {
 	const folder = mkdtempSync(join(tmpdir(), "kp-types-"));
 	t.after(() => rmSync(folder, { recursive: true, force: true }));
-	const [, example] = /```ts\n([\s\S]*?) \* ```/.exec(
-		readFileSync(declarations, "utf8"),
-	);
+	const [, example] = /```ts\n([\s\S]*?) \* ```/.exec(readFileSync(declarations, "utf8"));
 	writeFileSync(join(folder, "uses.mts"), USES);
 	writeFileSync(join(folder, "example.mts"), example.replaceAll(/^ \* /gm, ""));
 	const compilerOptions = {

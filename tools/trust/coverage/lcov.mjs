@@ -21,8 +21,7 @@ export function readLcov(path, top) {
 		if (!current) continue;
 		const parts = rest.split(",");
 		const line = Number(parts[0]);
-		if (kind === "DA" && line < current.end)
-			add(current.lines, line, Number(parts[1]));
+		if (kind === "DA" && line < current.end) add(current.lines, line, Number(parts[1]));
 		if (kind === "BRDA" && line < current.end) {
 			const taken = parts[3] === "-" ? 0 : Number(parts[3]);
 			add(current.branches, parts.slice(0, 3).join(":"), taken);
@@ -60,7 +59,6 @@ function firstTestLine(path) {
 	);
 	if (at < 0) return Number.POSITIVE_INFINITY;
 	const last = lines.findIndex((line, index) => index > at && line === "}");
-	if (last !== lines.length - 1)
-		throw new Error(`${path}: something follows the tests`);
+	if (last !== lines.length - 1) throw new Error(`${path}: something follows the tests`);
 	return at;
 }

@@ -11,10 +11,7 @@ export const anyCase = fc.record({
 		{ weight: 6, arbitrary: fc.constant("plain") },
 		{ weight: 2, arbitrary: fc.constantFrom(...Object.keys(shapes)) },
 	),
-	damage: fc.oneof(
-		{ weight: 6, arbitrary: fc.constant([]) },
-		{ weight: 1, arbitrary: mutations },
-	),
+	damage: fc.oneof({ weight: 6, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: mutations }),
 });
 
 /** The value of a case, made anew. */

@@ -30,9 +30,7 @@ function checkRefusal(found, faults) {
 		message.startsWith(`${path}: expected `) &&
 		/, got /.test(message);
 	if (!isRefusal)
-		throw new Error(
-			`the engine gives ${told(found)}, the oracle finds fault with ${faults}`,
-		);
+		throw new Error(`the engine gives ${told(found)}, the oracle finds fault with ${faults}`);
 }
 
 function told(found) {

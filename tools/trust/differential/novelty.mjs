@@ -54,14 +54,11 @@ const PLANS = [
 
 /** Ways to score values in order; each gives their outcomes. */
 const WAYS = {
-	batch: (scorer, values) =>
-		scorer.evaluateValues(values, { errors: "collect" }),
+	batch: (scorer, values) => scorer.evaluateValues(values, { errors: "collect" }),
 	calls: (scorer, values) =>
 		Promise.all(values.map((value) => settled(scorer.evaluateValue(value)))),
 	explained: async (scorer, values, novelties) => {
-		const reports = await Promise.all(
-			values.map((value) => settled(scorer.explainValue(value))),
-		);
+		const reports = await Promise.all(values.map((value) => settled(scorer.explainValue(value))));
 		return reports.map((report) => {
 			if (report instanceof Error) return report;
 			novelties.push(report.dimensions.novelty);
@@ -118,10 +115,7 @@ async function follow({ scoring, total }, plan, count, seed) {
 	let place = 0;
 	let greatest = 0;
 	for (let scored = 0; scored < count; ) {
-		const values = Array.from(
-			{ length: 1 + draw.below(WIDEST) },
-			() => source.next().value,
-		);
+		const values = Array.from({ length: 1 + draw.below(WIDEST) }, () => source.next().value);
 		const expected = [];
 		for (const value of values) expected.push(await reference.evaluate(value));
 		const way = ways[round++ % ways.length];

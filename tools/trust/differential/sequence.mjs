@@ -45,13 +45,7 @@ export function* sequence(seed, capacity) {
 }
 
 function earlier(said, capacity, draw) {
-	const back = draw.of([
-		1,
-		capacity - 1,
-		capacity,
-		capacity + 1,
-		1 + draw.below(said.length),
-	]);
+	const back = draw.of([1, capacity - 1, capacity, capacity + 1, 1 + draw.below(said.length)]);
 	return said.at(-back) ?? said[0];
 }
 

@@ -93,17 +93,7 @@ const surrogate = fc.oneof(
 /** Words whose length is near the longest one that is looked up. */
 const longWord = fc
 	.tuple(
-		fc.oneof(
-			letter,
-			fc.constantFrom(
-				"a",
-				"e\u0301",
-				"\u03a3",
-				"\u0130",
-				"\u00df",
-				"\u{20000}",
-			),
-		),
+		fc.oneof(letter, fc.constantFrom("a", "e\u0301", "\u03a3", "\u0130", "\u00df", "\u{20000}")),
 		fc.oneof(fc.integer({ min: 95, max: 105 }), fc.nat(1000)),
 		fc.constantFrom("", "", "\u03a3", "ing", "\u0301", "\u200b", "\ufffd", "!"),
 	)
@@ -122,10 +112,7 @@ const lines = fc.oneof(
 	some(surrogate, 40).map((units) => String.fromCharCode(...units)),
 	some(longWord, 4).map((parts) => parts.join(" ")),
 	// All of it at once.
-	some(
-		fc.oneof(anywhere, control, mark, chinese, letter, emoji, longWord),
-		30,
-	).map(join),
+	some(fc.oneof(anywhere, control, mark, chinese, letter, emoji, longWord), 30).map(join),
 );
 
 /** `count` generated texts. */
@@ -155,16 +142,7 @@ function inContext(c) {
 export function* longLines(seed, count) {
 	const draw = draws(seed);
 	const pieces = fc.sample(lines, { numRuns: count, seed });
-	const filler = [
-		" ",
-		"a",
-		",",
-		"\u4e2d",
-		"\u0301 ",
-		"[SEP",
-		"\u{1f980}",
-		"\u03a3",
-	];
+	const filler = [" ", "a", ",", "\u4e2d", "\u0301 ", "[SEP", "\u{1f980}", "\u03a3"];
 	for (const [index, generated] of pieces.entries()) {
 		const piece = index < filler.length ? filler[index] : `${generated}x`;
 		const start = draw.of(["", words(400, draw.below(1e9)), "x".repeat(99)]);

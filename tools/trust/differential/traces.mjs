@@ -10,17 +10,14 @@ const RUNS = 100;
 
 /** Every way to a score: each gives the outcomes of all values in order. */
 const WAYS = {
-	evaluateValues: (scorer, values) =>
-		scorer.evaluateValues(values, { errors: "collect" }),
+	evaluateValues: (scorer, values) => scorer.evaluateValues(values, { errors: "collect" }),
 	evaluateValue: (scorer, values) =>
 		Promise.all(values.map((value) => settled(scorer.evaluateValue(value)))),
 	peekValue: (scorer, values) =>
 		Promise.all(values.map((value) => settled(scorer.peekValue(value)))),
 	explainValue: (scorer, values) =>
 		Promise.all(
-			values.map((value) =>
-				settled(scorer.explainValue(value).then(({ score }) => score)),
-			),
+			values.map((value) => settled(scorer.explainValue(value).then(({ score }) => score))),
 		),
 };
 
@@ -32,12 +29,8 @@ export async function check(scoring, { short, seed }, log) {
 	const compare = async (profiles, cases) => {
 		const values = cases.map(built);
 		const reference = new Oracle({ profiles });
-		const expected = await Promise.all(
-			values.map((value) => reference.evaluate(value)),
-		);
-		const scorer = profiles
-			? new scoring.Scorer({ profiles, embedder: "off" })
-			: scoring;
+		const expected = await Promise.all(values.map((value) => reference.evaluate(value)));
+		const scorer = profiles ? new scoring.Scorer({ profiles, embedder: "off" }) : scoring;
 		for (const [way, score] of Object.entries(WAYS)) {
 			const found = await score(scorer, values);
 			assert.equal(found.length, expected.length, way);

@@ -1,21 +1,8 @@
 /** Damages one file of a model in many ways. Used in child processes. */
-import {
-	closeSync,
-	mkdirSync,
-	openSync,
-	readSync,
-	rmSync,
-	truncateSync,
-	writeSync,
-} from "node:fs";
+import { closeSync, mkdirSync, openSync, readSync, rmSync, truncateSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
-import {
-	link,
-	modelCopy,
-	modelFolder,
-	ownCopy,
-} from "../../../__test__/support/model-folder.mjs";
+import { link, modelCopy, modelFolder, ownCopy } from "../../../__test__/support/model-folder.mjs";
 import { probeQuietly, TRACES } from "./probe.mjs";
 
 /** Flips one bit of a file, in place. */

@@ -41,8 +41,7 @@ export async function noDescriptors(configuration, most, log) {
 		});
 		outcomes.add(judge(exhausted, right));
 		const later = judge(after, right);
-		if (later !== "right")
-			throw new Error(`${free} descriptors free, then all: ${later}`);
+		if (later !== "right") throw new Error(`${free} descriptors free, then all: ${later}`);
 	}
 	log(`descriptors exhausted, ${configuration.name}: ${outcomes}`);
 	return {
@@ -54,12 +53,7 @@ export async function noDescriptors(configuration, most, log) {
 
 /** Keeps a process from starting threads, as the user that `become` makes this one. */
 function limit(become, pid) {
-	const [command, ...args] = [
-		...become,
-		"prlimit",
-		`--pid=${pid}`,
-		"--nproc=1",
-	];
+	const [command, ...args] = [...become, "prlimit", `--pid=${pid}`, "--nproc=1"];
 	const { status, stderr } = spawnSync(command, args, { encoding: "utf8" });
 	if (status !== 0) throw new Error(`prlimit: ${stderr}`);
 }
@@ -69,8 +63,7 @@ export async function scoreWithoutMore(scoring, _, send) {
 	await probe(scoring, TRACES.slice(0, 1));
 	scoring.clear();
 	send("loaded");
-	const isLimited = () =>
-		/^Max processes +1 /m.test(readFileSync("/proc/self/limits", "utf8"));
+	const isLimited = () => /^Max processes +1 /m.test(readFileSync("/proc/self/limits", "utf8"));
 	while (!isLimited()) await sleep(5);
 	return probe(scoring, TRACES.slice(1).concat(TRACES[0]));
 }
@@ -79,8 +72,7 @@ export async function scoreWithoutMore(scoring, _, send) {
 export async function noMoreThreads(configuration, log) {
 	const what = `no more threads once the model is loaded, ${configuration.name}`;
 	const under = asNobody();
-	if (!under)
-		return { what, tried: "not available here", found: "takes another user" };
+	if (!under) return { what, tried: "not available here", found: "takes another user" };
 	const { table, without } = await rightScores(configuration);
 	const found = await valueIn(FILE, "scoreWithoutMore", {
 		under,

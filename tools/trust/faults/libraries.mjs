@@ -12,11 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { assertEndedWell } from "../../../__test__/support/child.mjs";
-import {
-	damage,
-	library,
-	link,
-} from "../../../__test__/support/model-folder.mjs";
+import { damage, library, link } from "../../../__test__/support/model-folder.mjs";
 import { installPackage } from "../../lib/cache.mjs";
 import { root } from "../../lib/run.mjs";
 import { callIn } from "../lib/child.mjs";
@@ -64,10 +60,7 @@ async function outcomeWith(file, { naming = file, mode = "auto", under } = {}) {
 }
 
 /** A file of node_modules/onnxruntime-node, or of another release of it, for a platform. */
-function nodeLibrary(
-	platform,
-	folder = join(root, "node_modules/onnxruntime-node"),
-) {
+function nodeLibrary(platform, folder = join(root, "node_modules/onnxruntime-node")) {
 	const place = join(folder, "bin/napi-v3", platform);
 	const name = readdirSync(place)
 		.sort((a, b) => b.length - a.length)
@@ -86,12 +79,7 @@ function* unusable(folder) {
 		yield [what, file];
 	}
 	const host = `${process.platform}/${process.arch}`;
-	for (const platform of [
-		"linux/x64",
-		"linux/arm64",
-		"darwin/arm64",
-		"win32/x64",
-	])
+	for (const platform of ["linux/x64", "linux/arm64", "darwin/arm64", "win32/x64"])
 		if (platform !== host) yield [`is of ${platform}`, nodeLibrary(platform)];
 	if (process.platform === "linux") {
 		const file = join(folder, "another machine");
@@ -111,8 +99,7 @@ export async function namedLibraries({ log }) {
 		for (const [what, file] of unusable(folder)) {
 			for (const mode of ["auto", "required"]) {
 				const outcome = await outcomeWith(file, { mode });
-				if (outcome === "right")
-					throw new Error(`a library that ${what} works`);
+				if (outcome === "right") throw new Error(`a library that ${what} works`);
 				outcomes.add(outcome);
 			}
 			names.push(what);
@@ -204,9 +191,7 @@ export async function shippedLibrary({ cuts, flips, draw, log }) {
 	const size = (name) => statSync(join(dirname(library), name)).size;
 	const fault = (kind, name) => {
 		const at = draw.below(size(name));
-		return kind === "cut"
-			? { kind, name, at }
-			: { kind, name, at, bit: draw.below(8) };
+		return kind === "cut" ? { kind, name, at } : { kind, name, at, bit: draw.below(8) };
 	};
 	let faults = [ENTRY, basename(library)].flatMap((name) => [
 		...Array.from({ length: cuts / 2 }, () => fault("cut", name)),

@@ -17,19 +17,12 @@ const works = (under) => {
 /** What makes a command run as a user without processes, if this one may become another. */
 export function asNobody() {
 	const id = 61_000 + (process.pid % 1000);
-	const become = [
-		"setpriv",
-		`--reuid=${id}`,
-		`--regid=${id}`,
-		"--clear-groups",
-	];
+	const become = ["setpriv", `--reuid=${id}`, `--regid=${id}`, "--clear-groups"];
 	return process.getuid?.() === 0 && works(become) ? become : undefined;
 }
 
 const isOfNode = (stderr) =>
-	/FATAL ERROR: .*(out of memory|OOM)|pthread_create: Resource|node::.*Assertion/s.test(
-		stderr,
-	);
+	/FATAL ERROR: .*(out of memory|OOM)|pthread_create: Resource|node::.*Assertion/s.test(stderr);
 
 /** The outcome of scoring with `under` before the command; throws if a process dies of the addon. */
 async function outcome(configuration, under, isKillFair = false) {
@@ -53,15 +46,7 @@ async function outcome(configuration, under, isKillFair = false) {
 }
 
 /** A row of outcomes with a limit at each of `values`. */
-async function step({
-	what,
-	unit,
-	values,
-	configuration,
-	limited,
-	isKillFair,
-	log,
-}) {
+async function step({ what, unit, values, configuration, limited, isKillFair, log }) {
 	const outcomes = tally();
 	for (const value of values) {
 		try {
@@ -80,10 +65,7 @@ async function step({
 }
 
 const range = (from, to, by) =>
-	Array.from(
-		{ length: Math.floor((to - from) / by) + 1 },
-		(_, i) => from + i * by,
-	);
+	Array.from({ length: Math.floor((to - from) / by) + 1 }, (_, i) => from + i * by);
 
 /** Each process with so many descriptors. */
 export const fewDescriptors = (configuration, by, log) =>
@@ -100,8 +82,7 @@ export const fewDescriptors = (configuration, by, log) =>
 export const fewThreads = (configuration, by, log) => {
 	const become = asNobody();
 	const what = "few threads";
-	if (!become)
-		return { what, tried: "not available here", found: "takes another user" };
+	if (!become) return { what, tried: "not available here", found: "takes another user" };
 	return step({
 		what,
 		unit: "",

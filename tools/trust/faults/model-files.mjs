@@ -3,25 +3,17 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { assertEndedWell } from "../../../__test__/support/child.mjs";
-import {
-	modelFolder,
-	readManifest,
-} from "../../../__test__/support/model-folder.mjs";
+import { modelFolder, readManifest } from "../../../__test__/support/model-folder.mjs";
 import { callIn } from "../lib/child.mjs";
 import { finding } from "../lib/finding.mjs";
 import { CONFIGURATIONS, rightScores } from "./configurations.mjs";
 import { judge, tally } from "./probe.mjs";
 
-const NAMES = [
-	"manifest.json",
-	...readManifest(modelFolder).files.map(({ name }) => name),
-];
+const NAMES = ["manifest.json", ...readManifest(modelFolder).files.map(({ name }) => name)];
 
 /** What a backend reads: the native one needs no graphs. */
 const filesOf = ({ backend }) =>
-	backend === "native"
-		? NAMES.filter((name) => !name.endsWith(".onnx"))
-		: NAMES;
+	backend === "native" ? NAMES.filter((name) => !name.endsWith(".onnx")) : NAMES;
 
 /** Faults of one file: `cuts` lengths, the longest first, and `flips` bits. */
 function faultsOf(name, cuts, flips, below) {
@@ -64,11 +56,7 @@ export async function damagedModels({ cuts, flips, manifestFlips, draw, log }) {
 		log(`${configuration.name}: cut off: ${cut}; one bit: ${flip}`);
 		rows.push(
 			[`model files cut off, ${configuration.name}`, cut, files.length],
-			[
-				`one other bit in a model file, ${configuration.name}`,
-				flip,
-				files.length,
-			],
+			[`one other bit in a model file, ${configuration.name}`, flip, files.length],
 		);
 	}
 	return rows.map(([what, found, files]) => ({

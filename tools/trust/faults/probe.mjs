@@ -80,8 +80,7 @@ export function judge(found, { table, without }, naming = "") {
 			embedded.push(i);
 			return "right";
 		}
-		if (!reason?.includes(naming))
-			throw new Error(`the reason does not name ${naming}: ${reason}`);
+		if (!reason?.includes(naming)) throw new Error(`the reason does not name ${naming}: ${reason}`);
 		if (code !== undefined) {
 			if (!TYPED.includes(code)) throw new Error(`code ${code}: ${reason}`);
 			return "rejected";
@@ -89,9 +88,7 @@ export function judge(found, { table, without }, naming = "") {
 		expect(score, without[i]);
 		return "unavailable";
 	});
-	return (
-		["rejected", "unavailable"].find((kind) => kinds.includes(kind)) ?? "right"
-	);
+	return ["rejected", "unavailable"].find((kind) => kinds.includes(kind)) ?? "right";
 }
 
 function expect(score, right) {
@@ -107,7 +104,6 @@ export function tally() {
 		get total() {
 			return [...counts.values()].reduce((sum, count) => sum + count, 0);
 		},
-		toString: () =>
-			[...counts].map(([kind, n]) => `${n} ${kind}`).join(", ") || "nothing",
+		toString: () => [...counts].map(([kind, n]) => `${n} ${kind}`).join(", ") || "nothing",
 	};
 }

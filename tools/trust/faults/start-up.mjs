@@ -1,10 +1,7 @@
 /** The first score, for which every model file is checked, has to be fast. */
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import {
-	modelFolder,
-	readManifest,
-} from "../../../__test__/support/model-folder.mjs";
+import { modelFolder, readManifest } from "../../../__test__/support/model-folder.mjs";
 import { valueIn } from "../lib/child.mjs";
 import { CONFIGURATIONS, environment } from "./configurations.mjs";
 import { TRACES } from "./probe.mjs";
@@ -15,16 +12,12 @@ import { TRACES } from "./probe.mjs";
  */
 const BUDGET_MS = 400;
 
-const median = (values) =>
-	values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
+const median = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
 
 /** The first score of so many processes with each configuration. */
 export async function startUp({ starts, log }) {
 	const { files } = readManifest(modelFolder);
-	const bytes = files.reduce(
-		(sum, { name }) => sum + statSync(join(modelFolder, name)).size,
-		0,
-	);
+	const bytes = files.reduce((sum, { name }) => sum + statSync(join(modelFolder, name)).size, 0);
 	const rows = [];
 	for (const configuration of CONFIGURATIONS) {
 		const times = [];

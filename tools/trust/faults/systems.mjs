@@ -57,12 +57,9 @@ async function on(what, { under, env, folders, saved }) {
 		const value = await valueIn("faults/systems.mjs", "score", options);
 		const { found, ...rest } = value;
 		const outcome = judge(found, await rightScores(configuration));
-		if (outcome !== "right")
-			throw new Error(`${what}, ${configuration.name}: ${outcome}`);
-		if (rest.writable.length > 0)
-			throw new Error(`${what}: ${rest.writable} could be written to`);
-		if (saved && rest.saved !== saved)
-			throw new Error(`${what}: saving gave ${rest.saved}`);
+		if (outcome !== "right") throw new Error(`${what}, ${configuration.name}: ${outcome}`);
+		if (rest.writable.length > 0) throw new Error(`${what}: ${rest.writable} could be written to`);
+		if (saved && rest.saved !== saved) throw new Error(`${what}: saving gave ${rest.saved}`);
 	}
 	return {
 		what,
@@ -83,20 +80,8 @@ export async function systems({ log }) {
 		);
 	}
 	const env = { HOME: nowhere, TMPDIR: nowhere, XDG_CACHE_HOME: nowhere };
-	rows.push(
-		await on("no home, no TMPDIR", { env, folders: [nowhere], under: [] }),
-	);
-	const under = [
-		"env",
-		"-u",
-		"HOME",
-		"-u",
-		"USER",
-		"-u",
-		"TMPDIR",
-		"-u",
-		"PATH",
-	];
+	rows.push(await on("no home, no TMPDIR", { env, folders: [nowhere], under: [] }));
+	const under = ["env", "-u", "HOME", "-u", "USER", "-u", "TMPDIR", "-u", "PATH"];
 	rows.push(await on("HOME, USER, TMPDIR, PATH unset", { under, folders: [] }));
 	for (const { what, found } of rows) log(`${what}: ${found}`);
 	return rows;

@@ -16,8 +16,7 @@ const OFF = { KNOWLEDGEPULSE_SCORING_EMBEDDER: "off" };
 /** As many calls as a busy service has in flight. */
 const IN_FLIGHT = 64;
 
-const text = (i) =>
-	says(`ticket ${i}: the ${i % 7} harbour and copper ${i * 31}`);
+const text = (i) => says(`ticket ${i}: the ${i % 7} harbour and copper ${i * 31}`);
 
 const plain = (i) =>
 	trace({
@@ -36,9 +35,7 @@ const plain = (i) =>
 const inFlight = (call) => async (from, count) => {
 	for (let i = 0; i < count; i += IN_FLIGHT) {
 		const width = Math.min(IN_FLIGHT, count - i);
-		await Promise.all(
-			Array.from({ length: width }, (_, k) => call(from + i + k)),
-		);
+		await Promise.all(Array.from({ length: width }, (_, k) => call(from + i + k)));
 	}
 };
 
@@ -97,9 +94,7 @@ async function isRejected(call) {
 /** Vectors that a cache takes. */
 const vectors = (count) => {
 	const next = random(count);
-	return Array.from({ length: count }, () =>
-		Float32Array.from({ length: 384 }, next),
-	);
+	return Array.from({ length: count }, () => Float32Array.from({ length: 384 }, next));
 };
 
 export const LOADS = {
@@ -118,9 +113,7 @@ export const LOADS = {
 		short: 40_000,
 		env: OFF,
 		make: ({ evaluateValue }) =>
-			inFlight((i) =>
-				isRejected(evaluateValue(INVALID[i % INVALID.length](i))),
-			),
+			inFlight((i) => isRejected(evaluateValue(INVALID[i % INVALID.length](i)))),
 	},
 	"aborted calls": {
 		count: 200_000,
@@ -138,8 +131,7 @@ export const LOADS = {
 					const settled = Promise.allSettled(calls);
 					// At once, in the next turn, and in the middle of the first text.
 					if (i % 3 === 1) await turn();
-					if (i % 3 === 2)
-						await new Promise((resolve) => setTimeout(resolve, 1));
+					if (i % 3 === 2) await new Promise((resolve) => setTimeout(resolve, 1));
 					controller.abort();
 					await settled;
 				}
@@ -237,8 +229,7 @@ export const LOADS = {
 			inTurn(async (i) => {
 				const worker = startWorker([text(i), plain(i)], "scores");
 				const { code, message } = await ended(worker);
-				if (code !== 0)
-					throw new Error(`a worker ended with ${code}: ${message}`);
+				if (code !== 0) throw new Error(`a worker ended with ${code}: ${message}`);
 			}),
 	},
 };

@@ -40,11 +40,9 @@ export async function measure(scoring, { name, warmUp, count, samples }) {
 
 /** The line of least squares through pairs of numbers: its slope and that one's standard error. */
 export function fit(pairs) {
-	const mean = (i) =>
-		pairs.reduce((sum, pair) => sum + pair[i], 0) / pairs.length;
+	const mean = (i) => pairs.reduce((sum, pair) => sum + pair[i], 0) / pairs.length;
 	const [x0, y0] = [mean(0), mean(1)];
-	const sum = (term) =>
-		pairs.reduce((all, [x, y]) => all + term(x - x0, y - y0), 0);
+	const sum = (term) => pairs.reduce((all, [x, y]) => all + term(x - x0, y - y0), 0);
 	const spread = sum((x) => x * x);
 	const slope = sum((x, y) => x * y) / spread;
 	const rest = sum((x, y) => (y - slope * x) ** 2);

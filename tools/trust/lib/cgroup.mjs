@@ -25,8 +25,7 @@ function* places() {
 			const own = join(mount, path);
 			yield { parent: own, files: controllers === "" ? V2 : V1 };
 			// With version 2, a group that has processes hands no controller on.
-			if (controllers === "" && path !== "/")
-				yield { parent: dirname(own), files: V2 };
+			if (controllers === "" && path !== "/") yield { parent: dirname(own), files: V2 };
 		}
 	}
 }

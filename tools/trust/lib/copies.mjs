@@ -30,9 +30,7 @@ function copyTo(folder, paths, library) {
 
 /** Copies what is published into a temporary folder: returns that, and the URL of the entry. */
 export function copyPackage(library) {
-	const { files, exports } = JSON.parse(
-		readFileSync(join(root, "package.json"), "utf8"),
-	);
+	const { files, exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 	const folder = mkdtempSync(join(tmpdir(), "kp-copy-"));
 	copyTo(folder, ["package.json", ...files], library);
 	const entry = pathToFileURL(join(folder, exports["."].import.default));

@@ -9,6 +9,5 @@ export async function main(url, part) {
 	// run.mjs prints the table itself.
 	if (process.send) return process.send({ title: part.title, rows });
 	console.log(`\n${part.title}`);
-	for (const { what, tried, found } of rows)
-		console.log(`  ${what}: ${tried}: ${found}`);
+	for (const { what, tried, found } of rows) console.log(`  ${what}: ${tried}: ${found}`);
 }

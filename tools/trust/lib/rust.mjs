@@ -17,9 +17,7 @@ const TOOLS = {
 export const SCORING = "knowledgepulse-scoring";
 
 /** The modules of it whose branches and changes the tests have to notice. */
-export const RULES = [
-	...["cache", "dimensions", "overrides", "score", "trace", "weights"],
-];
+export const RULES = [...["cache", "dimensions", "overrides", "score", "trace", "weights"]];
 
 /** Runs a program in the top folder; returns its output, throws unless it succeeds. */
 export function outputOf(command, args, options) {
@@ -36,9 +34,7 @@ export function cargoTests(args, more = {}) {
 	const results = [...output.matchAll(/^test result: ok\. (\d+) passed/gm)];
 	const count = results.reduce((sum, [, passed]) => sum + Number(passed), 0);
 	if (code === 0 && count > 0) return count;
-	const changes = Object.entries(more).map(
-		([name, value]) => `${name}="${value}"`,
-	);
+	const changes = Object.entries(more).map(([name, value]) => `${name}="${value}"`);
 	throw new Error(
 		`${changes.join(" ")} cargo ${args.join(" ")}: ${code}, ${count} tests passed\n${output.slice(-8_000)}`,
 	);

@@ -5,9 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 export async function both(scoring, input, send) {
 	const other = await import(input.other);
 	const copies = input.isOtherFirst ? [other, scoring] : [scoring, other];
-	const calls = copies.map(({ evaluateValues }) =>
-		evaluateValues(input.traces),
-	);
+	const calls = copies.map(({ evaluateValues }) => evaluateValues(input.traces));
 	if (input.way === "return") return Promise.all(calls);
 	await sleep(input.delay);
 	send("exit");

@@ -13,10 +13,7 @@ const KILL_AFTER_MS = 30_000;
  * Runs the function `name` of a file here, which sends a value when it is about to end: how the process
  * ended, and how long after that. The package is not imported unless `preload` is true.
  */
-export async function endOf(
-	name,
-	{ file = "exiting.mjs", input, env, preload = false },
-) {
+export async function endOf(name, { file = "exiting.mjs", input, env, preload = false }) {
 	let asked;
 	const onValue = (_, child) => {
 		asked ??= performance.now();

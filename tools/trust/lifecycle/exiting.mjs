@@ -8,10 +8,8 @@ import { says, words } from "../../../__test__/support/traces.mjs";
 const WORK = {
 	"the default scorer": ({ scoring, traces }) =>
 		traces.map((trace) => scoring.evaluateValue(trace)),
-	"a scorer of its own": ({ scorer, traces }) =>
-		traces.map((trace) => scorer.evaluateValue(trace)),
-	explanations: ({ scoring, traces }) =>
-		traces.map((trace) => scoring.explainValue(trace)),
+	"a scorer of its own": ({ scorer, traces }) => traces.map((trace) => scorer.evaluateValue(trace)),
+	explanations: ({ scoring, traces }) => traces.map((trace) => scoring.explainValue(trace)),
 	"a batch": ({ scorer, traces }) => [
 		scorer.evaluateValues(traces.slice(0, traces.length / 2)),
 		scorer.evaluateValues(traces.slice(traces.length / 2)),
@@ -89,9 +87,7 @@ export const ways = Object.keys(WAYS);
  * the stand-in for it. Just before, it sends how many calls there were, and how many have settled.
  */
 export async function endWith(input, send) {
-	const scoring = await import(
-		input.addon ? "@knowledgepulse/scoring" : "./stand-in.mjs"
-	);
+	const scoring = await import(input.addon ? "@knowledgepulse/scoring" : "./stand-in.mjs");
 	const scorer = new scoring.Scorer();
 	// Each text another one: what was met lately is not embedded again.
 	const traces = Array.from({ length: input.count }, (_, index) =>

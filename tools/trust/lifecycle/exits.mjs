@@ -56,9 +56,7 @@ async function assertComplete(folder) {
 
 async function endOnce(way, seed) {
 	const { input, env } = drawn(seed, way);
-	const folders = [false, true].map(() =>
-		mkdtempSync(join(tmpdir(), "kp-exit-")),
-	);
+	const folders = [false, true].map(() => mkdtempSync(join(tmpdir(), "kp-exit-")));
 	try {
 		const [without, ended] = await Promise.all(
 			folders.map((folder, at) =>

@@ -8,11 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import vm from "node:vm";
 import { Worker } from "node:worker_threads";
 import { says, words } from "../../../__test__/support/traces.mjs";
-import {
-	ended,
-	startWorker,
-	tells,
-} from "../../../__test__/support/workers.mjs";
+import { ended, startWorker, tells } from "../../../__test__/support/workers.mjs";
 import { root } from "../../lib/run.mjs";
 
 const CONTEXTS = 50;
@@ -51,21 +47,14 @@ function inContext() {
 /** Starts workers that score long texts. */
 function start(seed) {
 	return Array.from({ length: CONTEXTS }, (_, index) =>
-		startWorker(
-			[says(words(300, seed + index)), says(words(3, index))],
-			"return",
-		),
+		startWorker([says(words(300, seed + index)), says(words(3, index))], "return"),
 	);
 }
 
 /** Workers that import at the same time, and score the same as the main thread. */
 export async function score(scoring, { seed }) {
-	const traces = [3, 400, 40].map((count, index) =>
-		says(words(count, seed + index)),
-	);
-	const workers = Array.from({ length: CONTEXTS }, () =>
-		ended(startWorker(traces, "scores")),
-	);
+	const traces = [3, 400, 40].map((count, index) => says(words(count, seed + index)));
+	const workers = Array.from({ length: CONTEXTS }, () => ended(startWorker(traces, "scores")));
 	const here = await new scoring.Scorer().evaluateValues(traces);
 	for (const { code, message, told } of await Promise.all(workers)) {
 		assert.deepEqual([code, message], [0, undefined]);
@@ -80,8 +69,7 @@ export async function terminate(_, { seed, moment, delay }) {
 	await Promise.race(workers.map((worker) => tells(worker, moment)));
 	await sleep(delay);
 	await Promise.all(workers.map((worker) => worker.terminate()));
-	for (const { message } of await Promise.all(endings))
-		assert.equal(message, undefined);
+	for (const { message } of await Promise.all(endings)) assert.equal(message, undefined);
 }
 
 /** The process exits when the first worker has come so far. */
@@ -94,8 +82,7 @@ export async function exit(_, { seed, moment, delay }, send) {
 
 /** The process exits with fifty workers that do not load the package. */
 export async function exitIdle(_, __, send) {
-	const code =
-		'require("worker_threads").parentPort.on("message", () => {}).postMessage("up")';
+	const code = 'require("worker_threads").parentPort.on("message", () => {}).postMessage("up")';
 	const workers = Array.from(
 		{ length: CONTEXTS },
 		() => new Worker(code, { eval: true, execArgv: [] }),
@@ -107,15 +94,11 @@ export async function exitIdle(_, __, send) {
 
 /** Contexts of `vm`, each with modules and traces of its own. */
 async function scoreInContexts(scoring, { seed }) {
-	const traces = [3, 90].map((count, index) =>
-		says(words(count, seed + index)),
-	);
+	const traces = [3, 90].map((count, index) => says(words(count, seed + index)));
 	const here = await new scoring.Scorer().evaluateValues(traces);
 	const contexts = Array.from({ length: CONTEXTS }, inContext);
 	const scores = await Promise.all(
-		contexts.map(({ scoring, own }) =>
-			new scoring.Scorer().evaluateValues(own(traces)),
-		),
+		contexts.map(({ scoring, own }) => new scoring.Scorer().evaluateValues(own(traces))),
 	);
 	for (const found of scores) assert.deepEqual([...found], here);
 }

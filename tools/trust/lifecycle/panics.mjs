@@ -31,8 +31,7 @@ const PLACES = {
 const ONNX = ["session", "operator"];
 
 /** Builds with the profile of `cargo test`, whose dependencies are there after `npm test`. */
-const buildAddon = () =>
-	cargo(["build", "--profile", "test", "--features", "fault-injection"]);
+const buildAddon = () => cargo(["build", "--profile", "test", "--features", "fault-injection"]);
 
 async function panicAt({ place, backend, inARow, entry }) {
 	const folder = mkdtempSync(join(tmpdir(), "kp-panic-"));

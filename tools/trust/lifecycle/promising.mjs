@@ -23,14 +23,11 @@ const CALLS = {
 	peekValue: ({ scorer, trace }) => scorer.peekValue(trace()),
 	remember: ({ scorer, trace }) => scorer.remember(trace()),
 	warmup: ({ scorer }) => scorer.warmup(),
-	save: ({ scorer, folder, draw }) =>
-		scorer.save(join(folder, `${draw.below(3)}`)),
+	save: ({ scorer, folder, draw }) => scorer.save(join(folder, `${draw.below(3)}`)),
 	snapshot: ({ scorer }) => scorer.snapshot(),
 	batch: ({ scorer, trace, draw }) =>
 		scorer.evaluateValues(
-			Array.from({ length: 1 + draw.below(80) }, () =>
-				draw.below(10) ? trace() : {},
-			),
+			Array.from({ length: 1 + draw.below(80) }, () => (draw.below(10) ? trace() : {})),
 			{ errors: draw.of(["reject", "collect"]) },
 		),
 	"a bad trace": ({ scorer }) => scorer.explainValue({ metadata: 5 }),
@@ -81,9 +78,7 @@ async function once(scoring, seed, folder) {
 	const context = { scorer, trace, draw, folder };
 	if (draw.below(2)) await scorer.warmup();
 	const closes = draw.below(3) > 0;
-	const names = Array.from({ length: 1 + draw.below(40) }, () =>
-		draw.of(ORDINARY),
-	);
+	const names = Array.from({ length: 1 + draw.below(40) }, () => draw.of(ORDINARY));
 	if (closes && draw.below(4) === 0)
 		names.splice(draw.below(names.length), 0, "a getter that closes");
 	const calls = names.map((name) => CALLS[name](context));

@@ -26,5 +26,4 @@ export class Scorer {
 	close() {}
 }
 
-export const { evaluateValue, evaluateValues, explainValue, warmup } =
-	new Scorer();
+export const { evaluateValue, evaluateValues, explainValue, warmup } = new Scorer();

@@ -3,11 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { says, words } from "../../../__test__/support/traces.mjs";
-import {
-	ended,
-	startWorker,
-	tells,
-} from "../../../__test__/support/workers.mjs";
+import { ended, startWorker, tells } from "../../../__test__/support/workers.mjs";
 import { draws } from "../lib/draw.mjs";
 
 const AT_ONCE = 4;
@@ -32,8 +28,7 @@ export const moments = Object.keys(MOMENTS);
 /** Terminates one worker; returns how long that took in milliseconds, and how the worker ended. */
 async function terminateOne({ moment, draw, traces }) {
 	// A model that no other scorer uses is loaded, and freed when the worker has ended.
-	const options =
-		moment === "load" ? { threads: 1, precision: "fast" } : undefined;
+	const options = moment === "load" ? { threads: 1, precision: "fast" } : undefined;
 	const worker = startWorker(traces, "return", options);
 	const ending = ended(worker);
 	await MOMENTS[moment](worker, draw);

@@ -12,8 +12,7 @@ const rss = () => process.memoryUsage.rss();
 
 function percentiles(times) {
 	times.sort((a, b) => a - b);
-	const at = (share) =>
-		Math.round(times[Math.ceil(share * times.length) - 1] ?? 0);
+	const at = (share) => Math.round(times[Math.ceil(share * times.length) - 1] ?? 0);
 	return { p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1) };
 }
 
@@ -113,8 +112,7 @@ export async function crowd(scoring, { seed, width, ms, budgetMs }) {
  */
 async function replay(scorer, accepted) {
 	for (const { trace, score } of accepted)
-		if (score !== undefined)
-			assert.equal(await scorer.evaluateValue(trace), score);
+		if (score !== undefined) assert.equal(await scorer.evaluateValue(trace), score);
 }
 
 /** Scores an endless source for `ms` milliseconds, and ends it with a signal. */

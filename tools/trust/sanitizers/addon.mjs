@@ -1,11 +1,5 @@
 /** The addon in Node.js with AddressSanitizer, under the tests of the public API. */
-import {
-	copyFileSync,
-	mkdirSync,
-	readdirSync,
-	readFileSync,
-	rmSync,
-} from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { cargo } from "../../lib/build.mjs";
 import { testPublicApi } from "../lib/public-api.mjs";
@@ -18,9 +12,7 @@ import { outputOf, targetFolder } from "../lib/rust.mjs";
 function runtimeLibrary(folder, target) {
 	const sysroot = outputOf("rustc", ["--print", "sysroot"]).trim();
 	const libraries = join(sysroot, "lib/rustlib", target, "lib");
-	const name = readdirSync(libraries).find((name) =>
-		/_rt\.asan\.a$/.test(name),
-	);
+	const name = readdirSync(libraries).find((name) => /_rt\.asan\.a$/.test(name));
 	if (!name) throw new Error(`no AddressSanitizer in ${libraries}`);
 	const archive = join(folder, "runtime.a");
 	copyFileSync(join(libraries, name), archive);
@@ -51,10 +43,10 @@ export function addon({ short, log, target, env }) {
 	mkdirSync(logs, { recursive: true });
 	const passed = testPublicApi({
 		name: `${name}/checkout`,
-		library: cargo(
-			["build", "--lib", "--profile", "test", "--target", target],
-			{ ...process.env, ...env },
-		),
+		library: cargo(["build", "--lib", "--profile", "test", "--target", target], {
+			...process.env,
+			...env,
+		}),
 		leaveOut: LEAVE_OUT,
 		most: short ? 10 : undefined,
 		env: {
@@ -64,8 +56,7 @@ export function addon({ short, log, target, env }) {
 		},
 		log: (line) => log(`${what}: ${line}`),
 	});
-	for (const report of readdirSync(logs))
-		throw new Error(readFileSync(join(logs, report), "utf8"));
+	for (const report of readdirSync(logs)) throw new Error(readFileSync(join(logs, report), "utf8"));
 	const tried = `${passed} tests of the public API`;
 	log(`${what}: ${tried}: no error`);
 	return { what, tried, found: "no error" };

@@ -30,8 +30,7 @@ export function miri({ short, log }) {
 	const what = "Miri";
 	const env = { ...nightly("miri"), ...ENV };
 	let count = 0;
-	for (const tests of short ? FEW : TESTS)
-		count += cargoTests(["miri", "test", ...tests], env);
+	for (const tests of short ? FEW : TESTS) count += cargoTests(["miri", "test", ...tests], env);
 	const tried = `${count} tests in Rust`;
 	log(`${what}: ${tried}: no undefined behaviour`);
 	return { what, tried, found: "no undefined behaviour" };

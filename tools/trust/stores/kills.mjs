@@ -1,17 +1,8 @@
 /** Load by processes that are killed at random, and what must hold afterwards. */
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-	askAll,
-	ClientProcess,
-} from "../../../packages/stores/__test__/scorer/processes.mjs";
-import {
-	assertReplayed,
-	isFailed,
-} from "../../../packages/stores/__test__/scorer/replay.mjs";
-import {
-	end,
-	options as reading,
-} from "../../../packages/stores/__test__/support/log.mjs";
+import { askAll, ClientProcess } from "../../../packages/stores/__test__/scorer/processes.mjs";
+import { assertReplayed, isFailed } from "../../../packages/stores/__test__/scorer/replay.mjs";
+import { end, options as reading } from "../../../packages/stores/__test__/support/log.mjs";
 
 export const PROCESSES = 8;
 const LONGEST_LIFE_MS = 4_000;
@@ -39,8 +30,7 @@ class Follower {
 				throw new Error(`the log does not go on after entry ${after.seq}`);
 			if (page.entries.length === 0) return;
 			this.#after = end(page);
-			for (const { seq, at, kind, id } of page.entries)
-				this.entries.push({ seq, at, kind, id });
+			for (const { seq, at, kind, id } of page.entries) this.entries.push({ seq, at, kind, id });
 		}
 	}
 }
@@ -92,10 +82,7 @@ export async function underKills(store, { ms, draw, disturb }) {
 		}
 	}
 	try {
-		await Promise.all([
-			...[...running.keys()].map(killing),
-			...[disturbing(), follow()],
-		]);
+		await Promise.all([...[...running.keys()].map(killing), ...[disturbing(), follow()]]);
 		await askAll(running, "stop");
 	} finally {
 		await Promise.all(all.map((client) => client.kill()));

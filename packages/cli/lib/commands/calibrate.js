@@ -21,9 +21,7 @@ function targetOf({ targetShare, targetPrecision, threshold }) {
 		threshold,
 	}).filter(([, value]) => value !== undefined);
 	if (targets.length > 1)
-		throw new InputError(
-			"--target-share, --target-precision and --threshold exclude each other",
-		);
+		throw new InputError("--target-share, --target-precision and --threshold exclude each other");
 	return targets.length === 0 ? undefined : Object.fromEntries(targets);
 }
 
@@ -92,11 +90,8 @@ async function rowsOf(sources, context) {
 		else for await (const row of content.rows) take(row);
 	}
 	if (traces.length > 0 && rows.length > 0)
-		throw new InputError(
-			`expected rows or logs, found both: ${nameOf(traces[0])} has no rows`,
-		);
-	const errors =
-		traces.length > 0 ? await replayed(traces, { ...context, take }) : 0;
+		throw new InputError(`expected rows or logs, found both: ${nameOf(traces[0])} has no rows`);
+	const errors = traces.length > 0 ? await replayed(traces, { ...context, take }) : 0;
 	return { rows, errors };
 }
 
@@ -136,9 +131,7 @@ module.exports = async function calibration([args], options) {
 		for (const row of rows) await files.rows?.write(`${JSON.stringify(row)}\n`);
 		await files.rows?.commit();
 		if (stop.isInterrupted) {
-			messages.say(
-				`interrupted after ${count(rows.length, "run")}: nothing was calibrated`,
-			);
+			messages.say(`interrupted after ${count(rows.length, "run")}: nothing was calibrated`);
 			return run.exitCode(stop, {});
 		}
 		const { fit = false, first, level, replicates, seed } = options;
@@ -160,9 +153,7 @@ module.exports = async function calibration([args], options) {
 		}
 		await files.html?.commit();
 		await output.write(
-			run.isTable(output, options)
-				? calibrationText(result)
-				: `${JSON.stringify(result)}\n`,
+			run.isTable(output, options) ? calibrationText(result) : `${JSON.stringify(result)}\n`,
 		);
 		await output.flush();
 		for (const { message } of result.warnings) messages.warn(message);

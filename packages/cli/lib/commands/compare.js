@@ -20,8 +20,7 @@ const NOTHING = 1e-12;
 /** The rows of a side by key: the id and how often it came before. */
 async function sideOf(argument, context) {
 	const [source, ...others] = await sourcesOf([argument]);
-	if (others.length > 0)
-		throw new InputError(`${argument}: expected one file, found several`);
+	if (others.length > 0) throw new InputError(`${argument}: expected one file, found several`);
 	const byKey = new Map();
 	const seen = new Map();
 	const errors = await eachRow(source, {
@@ -59,49 +58,36 @@ function pairOf(before, after) {
 
 function pairsOf(before, after) {
 	const pairs = [];
-	for (const [key, row] of before)
-		if (after.has(key)) pairs.push(pairOf(row, after.get(key)));
+	for (const [key, row] of before) if (after.has(key)) pairs.push(pairOf(row, after.get(key)));
 	const size = ({ change }) => Math.abs(change);
 	return pairs.sort((a, b) => size(b) - size(a));
 }
 
 function tableOf(pairs, { width }) {
 	const style = styleFor(process.stdout);
-	const id = Math.min(
-		Math.max(2, ...pairs.map((pair) => pair.id?.length ?? 0)),
-		36,
-	);
+	const id = Math.min(Math.max(2, ...pairs.map((pair) => pair.id?.length ?? 0)), 36);
 	const rows = pairs.map((pair) => {
 		const causes = Object.entries(pair.dimensions)
 			.filter(([, change]) => Math.abs(change) >= 0.0005)
 			.map(([name, change]) => `${LETTERS[name]} ${signed(change, 3)}`);
 		if (pair.overrides.before.join() !== pair.overrides.after.join())
 			causes.push(`rules ${pair.overrides.after.join("+") || "none"}`);
-		const change = style(
-			pair.change < 0 ? "red" : "green",
-			signed(pair.change, 4),
-		);
+		const change = style(pair.change < 0 ? "red" : "green", signed(pair.change, 4));
 		return `${change}  ${pair.before.toFixed(3)}   ${pair.after.toFixed(3)}  ${fit(pair.id ?? "", id).padEnd(id)}  ${fit(causes.join(", "), Math.max(width - 28 - id, 20))}`.trimEnd();
 	});
 	const head = ` change  before  after  ${"id".padEnd(id)}  because of`;
 	return `${[style("dim", head), ...rows].join("\n")}\n`;
 }
 
-function summary(
-	{ pairs, changed, left, before, after },
-	threshold,
-	{ note, warn },
-) {
-	const mean =
-		pairs.reduce((sum, { change }) => sum + change, 0) / pairs.length;
+function summary({ pairs, changed, left, before, after }, threshold, { note, warn }) {
+	const mean = pairs.reduce((sum, { change }) => sum + change, 0) / pairs.length;
 	const largest =
 		changed.length > 0
 			? `, by ${signed(mean, 4)} on average, at most ${Math.abs(pairs[0].change).toFixed(4)}`
 			: "";
 	note(`${changed.length} of ${count(pairs.length, "pair")} changed${largest}`);
 	if (threshold !== undefined) {
-		const accepted = (key) =>
-			pairs.filter((pair) => pair[key] >= threshold).length;
+		const accepted = (key) => pairs.filter((pair) => pair[key] >= threshold).length;
 		const flipped = pairs.filter(
 			(pair) => pair.before >= threshold !== pair.after >= threshold,
 		).length;
@@ -131,12 +117,10 @@ module.exports = async function compare([before, after], options) {
 			return run.exitCode(stop, {});
 		}
 		const pairs = pairsOf(old.byKey, now.byKey);
-		if (pairs.length === 0)
-			throw new InputError(`no id is in both ${before} and ${after}`);
+		if (pairs.length === 0) throw new InputError(`no id is in both ${before} and ${after}`);
 		const changed = pairs.filter(({ change }) => Math.abs(change) > NOTHING);
 		if (run.isTable(output, options)) {
-			if (changed.length > 0)
-				await output.write(tableOf(changed.slice(0, options.limit), output));
+			if (changed.length > 0) await output.write(tableOf(changed.slice(0, options.limit), output));
 			if (changed.length > options.limit)
 				messages.note(`… and ${changed.length - options.limit} more: --limit`);
 		} else

@@ -14,8 +14,7 @@ const sample = (n) => ({
 	steps: [
 		{
 			type: "thought",
-			content:
-				"The test fails when two files are read at the same time, so there may be a race.",
+			content: "The test fails when two files are read at the same time, so there may be a race.",
 		},
 		{ type: "tool_call", tool: { name: "editor" }, content: "" },
 		{ type: "observation", content: "All 212 tests pass." },
@@ -73,9 +72,7 @@ async function examine({ precision }) {
 
 /** The file of the addon that was loaded. */
 function addonOf() {
-	return (
-		Object.keys(require.cache).find((path) => path.endsWith(".node")) ?? null
-	);
+	return Object.keys(require.cache).find((path) => path.endsWith(".node")) ?? null;
 }
 
 function textOf(found) {
@@ -95,13 +92,9 @@ function textOf(found) {
 		["addon", found.addon],
 		[
 			"embedder",
-			embedder.backend &&
-				`${embedder.state}, ${embedder.backend}, ${embedder.precision}`,
+			embedder.backend && `${embedder.state}, ${embedder.backend}, ${embedder.precision}`,
 		],
-		[
-			"model",
-			embedder.model && `${embedder.model}, in ${embedder.modelFolder}`,
-		],
+		["model", embedder.model && `${embedder.model}, in ${embedder.modelFolder}`],
 		["library", library],
 		["threads", found.threads],
 		["score", speed],
@@ -115,9 +108,7 @@ function textOf(found) {
 module.exports = async function doctor(_args, options) {
 	const output = new run.Output();
 	const { exitCode = Exit.OK, ...found } = await examine(options);
-	await output.write(
-		run.isTable(output, options) ? textOf(found) : `${JSON.stringify(found)}\n`,
-	);
+	await output.write(run.isTable(output, options) ? textOf(found) : `${JSON.stringify(found)}\n`);
 	await output.flush();
 	return exitCode;
 };

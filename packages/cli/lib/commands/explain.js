@@ -19,8 +19,7 @@ class Objectives {
 		if (id === undefined) return;
 		this.#byId.delete(id);
 		this.#byId.set(id, task.objective.slice(0, 120));
-		if (this.#byId.size > REMEMBERED)
-			this.#byId.delete(this.#byId.keys().next().value);
+		if (this.#byId.size > REMEMBERED) this.#byId.delete(this.#byId.keys().next().value);
 	}
 
 	of(id) {
@@ -43,9 +42,7 @@ module.exports = async function explain([args], options) {
 		});
 		const bytes = await bytesOf(sources);
 		const progress = new Progress(
-			options.progress &&
-				!options.quiet &&
-				(!output.isTerminal || wanted !== undefined),
+			options.progress && !options.quiet && (!output.isTerminal || wanted !== undefined),
 			(explained) => shareOf(accounts.report, bytes, explained),
 		);
 		const objectives = new Objectives();
@@ -55,8 +52,7 @@ module.exports = async function explain([args], options) {
 			for await (const item of accounts) {
 				if (item.error) {
 					errors += 1;
-					if (isText || wanted)
-						messages.say(messages.style("red", item.error.message));
+					if (isText || wanted) messages.say(messages.style("red", item.error.message));
 					else await output.write(`${JSON.stringify(toJson(item))}\n`);
 					continue;
 				}
@@ -83,11 +79,8 @@ module.exports = async function explain([args], options) {
 		}
 		if (stop.isInterrupted) messages.say(`interrupted after ${scored} traces`);
 		else if (wanted?.size > 0)
-			throw new InputError(
-				`no trace with the id ${[...wanted].join(", ")} among ${scored}`,
-			);
-		if (scored === 0 && errors === 0 && !stop.signal.aborted)
-			throw run.noTraces(accounts.report);
+			throw new InputError(`no trace with the id ${[...wanted].join(", ")} among ${scored}`);
+		if (scored === 0 && errors === 0 && !stop.signal.aborted) throw run.noTraces(accounts.report);
 		return run.exitCode(stop, { errors });
 	} finally {
 		await session.close();

@@ -14,10 +14,8 @@ function textOf({ name, formats, traces, skipped, errors }, style) {
 	const lines = [
 		`${style("bold", plain(name))}  ${count(traces, "trace")}  ${style("dim", found)}`,
 	];
-	if (Object.keys(skipped).length > 0)
-		lines.push(style("dim", `  skipped: ${tally(skipped)}`));
-	for (const { message } of errors.slice(0, 3))
-		lines.push(style("red", `  ${plain(message)}`));
+	if (Object.keys(skipped).length > 0) lines.push(style("dim", `  skipped: ${tally(skipped)}`));
+	for (const { message } of errors.slice(0, 3)) lines.push(style("red", `  ${plain(message)}`));
 	if (errors.length > 3)
 		lines.push(style("red", `  and ${count(errors.length - 3, "error")} more`));
 	return `${lines.join("\n")}\n`;
@@ -46,10 +44,7 @@ module.exports = async function importing([args], options) {
 	const output = new run.Output();
 	const messages = run.notes(options);
 	const sources = await sourcesOf(args);
-	const file =
-		options.output === undefined
-			? undefined
-			: await FileOutput.open(options.output);
+	const file = options.output === undefined ? undefined : await FileOutput.open(options.output);
 	const stop = new Stop();
 	const bytes = await bytesOf(sources);
 	let progress;
@@ -61,9 +56,7 @@ module.exports = async function importing([args], options) {
 			signal: stop.signal,
 		});
 		progress = new Progress(
-			options.progress &&
-				!options.quiet &&
-				(file || dryRun || !output.isTerminal),
+			options.progress && !options.quiet && (file || dryRun || !output.isTerminal),
 			(found) => shareOf(imported.report, bytes, found),
 		);
 		const target = file ?? output;
@@ -86,23 +79,17 @@ module.exports = async function importing([args], options) {
 						: `${JSON.stringify(input)}\n`,
 				);
 		await output.flush();
-		if (traces === 0 && errors === 0 && !stop.signal.aborted)
-			throw run.noTraces(report);
+		if (traces === 0 && errors === 0 && !stop.signal.aborted) throw run.noTraces(report);
 		await file?.commit();
 		if (!output.isClosed) {
 			const lost = run.lostOf(report);
 			messages.note(
 				`${messages.style("bold", count(traces, "trace"))} in ${count(sources.length, "source")}${file ? `, written to ${options.output}` : ""}`,
 			);
-			if (Object.keys(lost).length > 0)
-				messages.warn(`left out: ${tally(lost)}`);
-			if (errors > 0)
-				messages.warn(
-					`${count(errors, "error")}: ${tally(run.errorCodes(report))}`,
-				);
+			if (Object.keys(lost).length > 0) messages.warn(`left out: ${tally(lost)}`);
+			if (errors > 0) messages.warn(`${count(errors, "error")}: ${tally(run.errorCodes(report))}`);
 		}
-		if (stop.isInterrupted)
-			messages.say(`interrupted after ${count(traces, "trace")}`);
+		if (stop.isInterrupted) messages.say(`interrupted after ${count(traces, "trace")}`);
 		return run.exitCode(stop, { errors });
 	} finally {
 		progress?.stop();

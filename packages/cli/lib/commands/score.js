@@ -13,10 +13,7 @@ const { Stop } = require("../stop.js");
 const { count, duration, percent, tally } = require("../style.js");
 
 /** Writes rows as they come, in the form that is wanted. */
-async function writeAll(
-	evaluation,
-	{ output, table, events, options, onRows },
-) {
+async function writeAll(evaluation, { output, table, events, options, onRows }) {
 	const { threshold } = options;
 	// Lines go through as they are, unless something has to be known of the rows.
 	if (!table && !events) {
@@ -29,9 +26,7 @@ async function writeAll(
 	for await (const item of evaluation) {
 		onRows({ item });
 		if (!item.error) await events?.write(recordOf(item, threshold));
-		await output.write(
-			table ? table.lineOf(item) : `${JSON.stringify(toJson(item))}\n`,
-		);
+		await output.write(table ? table.lineOf(item) : `${JSON.stringify(toJson(item))}\n`);
 	}
 }
 
@@ -59,17 +54,13 @@ function summary(statistics, report, { threshold, ms }, { note, warn, style }) {
 	const lost = run.lostOf(report);
 	if (Object.keys(lost).length > 0) warn(`not scored: ${tally(lost)}`);
 	if (statistics.errors > 0)
-		warn(
-			`${count(statistics.errors, "error")}: ${tally(run.errorCodes(report))}`,
-		);
+		warn(`${count(statistics.errors, "error")}: ${tally(run.errorCodes(report))}`);
 }
 
 module.exports = async function score([args], options) {
 	const { threshold, minShare, emitOtel } = options;
 	if (minShare !== undefined && threshold === undefined)
-		throw new InputError(
-			"--min-share needs --threshold: the share of runs that score how much?",
-		);
+		throw new InputError("--min-share needs --threshold: the share of runs that score how much?");
 	const output = new run.Output();
 	const messages = run.notes(options);
 	const sources = await sourcesOf(args);
@@ -79,9 +70,7 @@ module.exports = async function score([args], options) {
 		session = await Session.open(options);
 		const began = performance.now();
 		const stop = new Stop();
-		const table = run.isTable(output, options)
-			? new RowTable(output, options)
-			: undefined;
+		const table = run.isTable(output, options) ? new RowTable(output, options) : undefined;
 		const statistics = new Statistics(threshold);
 		const evaluation = evaluate(session.scorer, sources, {
 			...run.importOptions(options),

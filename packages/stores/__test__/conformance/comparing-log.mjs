@@ -1,8 +1,7 @@
 /** A log in memory that compares by itself. */
 import { MemoryLog } from "./memory-log.mjs";
 
-const numbers = (embedding) =>
-	new Float32Array(Uint8Array.from(embedding).buffer);
+const numbers = (embedding) => new Float32Array(Uint8Array.from(embedding).buffer);
 
 function cosine(one, other) {
 	const [a, b] = [numbers(one), numbers(other)];

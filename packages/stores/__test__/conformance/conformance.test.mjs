@@ -16,8 +16,7 @@ function checksOf(Log) {
 	return conformance(open, { age });
 }
 
-for (const { name, run } of checksOf(MemoryLog))
-	test(`MemoryLog: ${name}`, run);
+for (const { name, run } of checksOf(MemoryLog)) test(`MemoryLog: ${name}`, run);
 
 /** Returns the checks of `compare`, over logs of one class in one store. */
 function comparisonsOf(Log) {
@@ -26,8 +25,7 @@ function comparisonsOf(Log) {
 	return conformance(open, { compare: true });
 }
 
-for (const { name, run } of comparisonsOf(ComparingLog))
-	test(`ComparingLog: ${name}`, run);
+for (const { name, run } of comparisonsOf(ComparingLog)) test(`ComparingLog: ${name}`, run);
 
 /** Returns a class whose calls change what `append` was given or what any page has. */
 function broken({ before = (call) => call, after = (page) => page }) {
@@ -73,9 +71,7 @@ const BROKEN = {
 		class extends MemoryLog {
 			append(entries, options) {
 				const { entries: found } = this.find(options);
-				const isKnown = entries.some((e) =>
-					found.some(({ call }) => call === e.call),
-				);
+				const isKnown = entries.some((e) => found.some(({ call }) => call === e.call));
 				return super.append(isKnown ? [] : entries, options);
 			}
 		},
@@ -108,8 +104,7 @@ const BROKEN = {
 		class extends MemoryLog {
 			async read(options) {
 				const log = this.find(options);
-				if (options.after && options.after.epoch !== log.epoch)
-					log.epoch = randomUUID();
+				if (options.after && options.after.epoch !== log.epoch) log.epoch = randomUUID();
 				return super.read(options);
 			}
 		},

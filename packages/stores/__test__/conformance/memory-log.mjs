@@ -31,9 +31,7 @@ export class MemoryLog {
 
 	async read(options) {
 		const log = this.find(options);
-		return isSame(log.header, options.header)
-			? pageOf(log, options)
-			: refusal(log);
+		return isSame(log.header, options.header) ? pageOf(log, options) : refusal(log);
 	}
 
 	async close() {
@@ -58,8 +56,7 @@ export class MemoryLog {
 		const { kind, id } = log.entries[place];
 		if (kind === "clear") log.entries.splice(0, place);
 		if (kind === "forget")
-			for (const entry of log.entries.slice(0, place))
-				if (entry.id === id) entry.embedding = null;
+			for (const entry of log.entries.slice(0, place)) if (entry.id === id) entry.embedding = null;
 	}
 
 	/** Deletes the oldest entries; a call that may be repeated is still found for a minute. */

@@ -121,10 +121,7 @@ describe("compare", { skip: missing }, () => {
 				if (maxSimilarity === null) assert.equal(found[i].maxSimilarity, null);
 				else {
 					const error = Math.abs(found[i].maxSimilarity - maxSimilarity);
-					assert.ok(
-						error <= 1e-6,
-						`${found[i].maxSimilarity}, ${maxSimilarity}`,
-					);
+					assert.ok(error <= 1e-6, `${found[i].maxSimilarity}, ${maxSimilarity}`);
 				}
 			}
 		}
@@ -136,10 +133,7 @@ describe("compare", { skip: missing }, () => {
 		const header = { ...HEADER, ttlMs: 3_600_000 };
 		const embedding = bytesOf(vector(random(1)));
 		const send = async (id) => {
-			const [found] = await log.compare(
-				[add(id, embedding)],
-				options({ header }),
-			);
+			const [found] = await log.compare([add(id, embedding)], options({ header }));
 			return found.nearest;
 		};
 		assert.equal(await send("a"), null);
@@ -155,20 +149,17 @@ describe("compare", { skip: missing }, () => {
 		const { log, namespace } = open();
 		const header = { ...HEADER, maxElements: 2 };
 		const next = random(2);
-		const send = () =>
-			log.compare([add(null, bytesOf(vector(next)))], options({ header }));
+		const send = () => log.compare([add(null, bytesOf(vector(next)))], options({ header }));
 		const left = async () => {
-			const sql =
-				"SELECT seq FROM kp_novelty_log WHERE namespace = $1 ORDER BY seq";
+			const sql = "SELECT seq FROM kp_novelty_log WHERE namespace = $1 ORDER BY seq";
 			const { rows } = await pool.query(sql, [namespace]);
 			return rows.map(({ seq }) => Number(seq));
 		};
 		for (let i = 0; i < 5; i++) await send();
 		assert.deepEqual(await left(), [1, 2, 3, 4, 5]);
-		await pool.query(
-			"UPDATE kp_novelty_log SET at = at - 120000 WHERE namespace = $1",
-			[namespace],
-		);
+		await pool.query("UPDATE kp_novelty_log SET at = at - 120000 WHERE namespace = $1", [
+			namespace,
+		]);
 		await send();
 		assert.deepEqual(await left(), [5, 6]);
 	});
@@ -178,9 +169,7 @@ describe("compare", { skip: missing }, () => {
 		const embedding = bytesOf(vector(random(3)));
 		await log.compare([add("a", embedding)], options());
 		const holder = await pool.connect();
-		await holder.query("SELECT pg_advisory_lock(hashtextextended($1, 7220))", [
-			namespace,
-		]);
+		await holder.query("SELECT pg_advisory_lock(hashtextextended($1, 7220))", [namespace]);
 		const peek = { kind: "peek", embedding };
 		const [found] = await log.compare([peek], options());
 		assert.equal(found.nearest, "a");
@@ -191,8 +180,7 @@ describe("compare", { skip: missing }, () => {
 		const header = { ...HEADER, maxElements: 10_001 };
 		await assert.rejects(open().log.compare([], options({ header })), {
 			...{ name: "ScoringError", code: "STORE_MISMATCH" },
-			message:
-				'compare: "database" compares with at most 10000 traces, cache.maxElements is 10001',
+			message: 'compare: "database" compares with at most 10000 traces, cache.maxElements is 10001',
 		});
 	});
 
@@ -201,10 +189,7 @@ describe("compare", { skip: missing }, () => {
 		const entry = add(null, bytesOf(vector(random(4))));
 		await log.compare([entry], options());
 		const mirrored = new PostgresNoveltyLog({ pool, namespace });
-		for (const sent of [
-			mirrored.append([add()], options()),
-			mirrored.read(options()),
-		])
+		for (const sent of [mirrored.append([add()], options()), mirrored.read(options())])
 			await assert.rejects(sent, {
 				...{ name: "ScoringError", code: "STORE_MISMATCH" },
 				message: `namespace "${namespace}" was created with compare: "database"`,
@@ -212,12 +197,9 @@ describe("compare", { skip: missing }, () => {
 
 		const other = `${namespace} mirrored`;
 		await new PostgresNoveltyLog({ pool, namespace: other }).read(options());
-		await assert.rejects(
-			open({ namespace: other }).log.compare([entry], options()),
-			{
-				...{ name: "ScoringError", code: "STORE_MISMATCH" },
-				message: `namespace "${other}" was created without compare: "database"`,
-			},
-		);
+		await assert.rejects(open({ namespace: other }).log.compare([entry], options()), {
+			...{ name: "ScoringError", code: "STORE_MISMATCH" },
+			message: `namespace "${other}" was created without compare: "database"`,
+		});
 	});
 });

@@ -28,19 +28,13 @@ function check(name, { start, compare = "mirror", skip = false }) {
 			await server?.stop();
 		});
 
-		const open = ({ namespace }) =>
-			new PostgresNoveltyLog({ pool, namespace, compare });
+		const open = ({ namespace }) => new PostgresNoveltyLog({ pool, namespace, compare });
 		async function age(namespace, ms) {
 			for (const table of ["kp_novelty_log", "kp_novelty_head"])
-				await pool.query(
-					`UPDATE ${table} SET at = at - $1 WHERE namespace = $2`,
-					[ms, namespace],
-				);
+				await pool.query(`UPDATE ${table} SET at = at - $1 WHERE namespace = $2`, [ms, namespace]);
 		}
 		const rules =
-			compare === "mirror"
-				? conformance(open, { age })
-				: conformance(open, { compare: true });
+			compare === "mirror" ? conformance(open, { age }) : conformance(open, { compare: true });
 		for (const { name, run } of rules) test(`PostgresNoveltyLog: ${name}`, run);
 	});
 }

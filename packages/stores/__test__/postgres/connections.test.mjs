@@ -35,8 +35,7 @@ describe("connections", { skip: missing }, () => {
 
 	/** Waits until another session waits for a lock. */
 	async function untilBlocked() {
-		const waiting =
-			"SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' LIMIT 1";
+		const waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' LIMIT 1";
 		while ((await server.query(waiting)).length === 0);
 	}
 
@@ -44,9 +43,7 @@ describe("connections", { skip: missing }, () => {
 	async function whileLocked(namespace, work) {
 		const holder = new pg.Client(server.config());
 		await holder.connect();
-		await holder.query("SELECT pg_advisory_lock(hashtextextended($1, 7220))", [
-			namespace,
-		]);
+		await holder.query("SELECT pg_advisory_lock(hashtextextended($1, 7220))", [namespace]);
 		try {
 			await work();
 		} finally {
@@ -55,26 +52,17 @@ describe("connections", { skip: missing }, () => {
 	}
 
 	test("PostgresNoveltyLog rejects wrong options", () => {
-		const namespace =
-			"a string of 1 to 200 characters without NUL or lone surrogates";
+		const namespace = "a string of 1 to 200 characters without NUL or lone surrogates";
 		const expected = [
 			[undefined, "options", "an object, got undefined"],
 			[{}, "pool", "either pool or connectionString, got neither"],
-			[
-				{ pool, connectionString: url },
-				"pool",
-				"either pool or connectionString, got both",
-			],
+			[{ pool, connectionString: url }, "pool", "either pool or connectionString, got both"],
 			[{ pool: {} }, "pool", "a pool of pg, got {}"],
 			[{ connectionString: 5 }, "connectionString", "a string, got number"],
 			[{ pool, namespace: 5 }, "namespace", `${namespace}, got 5`],
 			[{ pool, namespace: "" }, "namespace", `${namespace}, got ''`],
 			[{ pool, namespace: "a\0" }, "namespace", `${namespace}, got 'a\\x00'`],
-			[
-				{ pool, namespace: "\ud800" },
-				"namespace",
-				`${namespace}, got ${inspect("\ud800")}`,
-			],
+			[{ pool, namespace: "\ud800" }, "namespace", `${namespace}, got ${inspect("\ud800")}`],
 			[{ pool, durable: 1 }, "durable", "true or false, got 1"],
 			[{ pool, migrate: "yes" }, "migrate", "true or false, got 'yes'"],
 			[{ pool, compare: "x" }, "compare", `"mirror" or "database", got 'x'`],
@@ -250,16 +238,13 @@ describe("connections", { skip: missing }, () => {
 		);
 		await assert.rejects(open({ pool: strict }).append([add()], options()), {
 			...{ name: "ScoringError", code: "STORE_MISMATCH" },
-			message:
-				'the isolation level is "serializable", a novelty log needs "read committed"',
+			message: 'the isolation level is "serializable", a novelty log needs "read committed"',
 		});
 		await strict.end();
 	});
 
 	test("append works whatever form the session gives bytes", async () => {
-		const escaping = new pg.Pool(
-			server.config({ options: "-c bytea_output=escape" }),
-		);
+		const escaping = new pg.Pool(server.config({ options: "-c bytea_output=escape" }));
 		const log = open({ pool: escaping });
 		const entry = add();
 		await log.append([entry], options());

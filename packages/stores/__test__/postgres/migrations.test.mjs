@@ -1,9 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import {
-	migrationSql,
-	PostgresNoveltyLog,
-} from "@knowledgepulse/scoring-stores/postgres";
+import { migrationSql, PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
 import pg from "pg";
 import { add, end, forget, options } from "../support/log.mjs";
 import { missing, startPostgres } from "../support/postgres.mjs";
@@ -38,10 +35,7 @@ describe("migrations", { skip: missing }, () => {
 	test("PostgresNoveltyLog without its tables says what to run", () =>
 		inDatabase(async (pool) => {
 			const log = new PostgresNoveltyLog({ pool });
-			for (const call of [
-				() => log.append([add()], options()),
-				() => log.read(options()),
-			])
+			for (const call of [() => log.append([add()], options()), () => log.read(options())])
 				await assert.rejects(call(), {
 					...MISMATCH,
 					message:
@@ -58,10 +52,7 @@ describe("migrations", { skip: missing }, () => {
 				message: /run what migrationSql\({ compare: "database" }\) returns$/,
 			});
 			await pool.query(migrationSql({ compare: "database", from: 1 }));
-			const [{ seq }] = await log.compare(
-				[add(null, Buffer.alloc(1536))],
-				options(),
-			);
+			const [{ seq }] = await log.compare([add(null, Buffer.alloc(1536))], options());
 			assert.equal(seq, 1n);
 		}));
 

@@ -2,15 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
 import pg from "pg";
-import {
-	add,
-	callsOf,
-	clear,
-	end,
-	forget,
-	options,
-	readAll,
-} from "../support/log.mjs";
+import { add, callsOf, clear, end, forget, options, readAll } from "../support/log.mjs";
 import { missing, startPostgres } from "../support/postgres.mjs";
 import { startProxy } from "../support/proxy.mjs";
 
@@ -46,10 +38,7 @@ describe("order", { skip: missing }, () => {
 
 	test("append gives 200 new entries, each sent by 8 connections, one place each", async () => {
 		const { namespace } = open();
-		const logs = Array.from(
-			{ length: 8 },
-			() => new PostgresNoveltyLog({ pool, namespace }),
-		);
+		const logs = Array.from({ length: 8 }, () => new PostgresNoveltyLog({ pool, namespace }));
 		const positions = logs.map(() => null);
 		const seen = logs.map(() => []);
 		for (let round = 0; round < 200; round++) {
@@ -57,10 +46,7 @@ describe("order", { skip: missing }, () => {
 			await Promise.all(
 				logs.map(async (log, i) => {
 					const own = add(`trace ${round}`, embedding);
-					const page = await log.append(
-						[own],
-						options({ after: positions[i] }),
-					);
+					const page = await log.append([own], options({ after: positions[i] }));
 					positions[i] = end(page);
 					seen[i].push(...page.entries);
 					assert.equal(page.entries.at(-1).call, own.call);
@@ -160,9 +146,7 @@ describe("order", { skip: missing }, () => {
 				await sql(change);
 				const call = options({ after });
 				const added = method === "append" ? [add()] : [];
-				const next = await (method === "append"
-					? log.append(added, call)
-					: log.read(call));
+				const next = await (method === "append" ? log.append(added, call) : log.read(call));
 				assert.notEqual(next.epoch, page.epoch);
 				assert.equal(next.reset, true);
 				const kept = entries.slice(...expected.kept);
@@ -196,15 +180,9 @@ describe("order", { skip: missing }, () => {
 
 	test("read passes damaged entries on", async () => {
 		const { log, sql } = await filled(4);
-		await sql(
-			`UPDATE kp_novelty_log SET embedding = '\\x0102' WHERE namespace = $1 AND seq = 1`,
-		);
-		await sql(
-			"UPDATE kp_novelty_log SET kind = 'x', id = NULL WHERE namespace = $1 AND seq = 2",
-		);
-		await sql(
-			"UPDATE kp_novelty_log SET at = -5 WHERE namespace = $1 AND seq = 3",
-		);
+		await sql(`UPDATE kp_novelty_log SET embedding = '\\x0102' WHERE namespace = $1 AND seq = 1`);
+		await sql("UPDATE kp_novelty_log SET kind = 'x', id = NULL WHERE namespace = $1 AND seq = 2");
+		await sql("UPDATE kp_novelty_log SET at = -5 WHERE namespace = $1 AND seq = 3");
 		const { entries } = await log.read(options());
 		assert.deepEqual([...entries[0].embedding], [1, 2]);
 		assert.deepEqual([entries[1].kind, entries[1].id], ["x", null]);

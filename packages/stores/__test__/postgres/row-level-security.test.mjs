@@ -1,23 +1,14 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
-import {
-	add,
-	callsOf,
-	clear,
-	forget,
-	options,
-	readAll,
-} from "../support/log.mjs";
+import { add, callsOf, clear, forget, options, readAll } from "../support/log.mjs";
 import { missing } from "../support/postgres.mjs";
 import { startWithTenants, TENANTS } from "../support/tenants.mjs";
 
 describe("row-level security", { skip: missing }, () => {
 	let started;
 	before(async () => {
-		started = await startWithTenants((log) =>
-			log.append([add("secret")], options()),
-		);
+		started = await startWithTenants((log) => log.append([add("secret")], options()));
 	});
 	after(() => started?.stop());
 
@@ -34,9 +25,7 @@ describe("row-level security", { skip: missing }, () => {
 			const found = await readAll(open(user));
 			assert.deepEqual(callsOf(found), callsOf(sent[user]));
 			for (const table of ["kp_novelty_log", "kp_novelty_head"]) {
-				const { rows } = await started.pools[user].query(
-					`SELECT DISTINCT namespace FROM ${table}`,
-				);
+				const { rows } = await started.pools[user].query(`SELECT DISTINCT namespace FROM ${table}`);
 				assert.deepEqual(rows, [{ namespace: user }]);
 			}
 		}
@@ -46,10 +35,7 @@ describe("row-level security", { skip: missing }, () => {
 		for (const namespace of ["internal", "globex", "new"])
 			for (const method of ["append", "read"]) {
 				const log = open("acme", namespace);
-				const sent =
-					method === "append"
-						? log.append([add()], options())
-						: log.read(options());
+				const sent = method === "append" ? log.append([add()], options()) : log.read(options());
 				await assert.rejects(sent, { code: "42501" });
 			}
 	});
@@ -57,18 +43,13 @@ describe("row-level security", { skip: missing }, () => {
 	test("a tenant can change nothing of another's", async () => {
 		const pool = started.pools.acme;
 		for (const table of ["kp_novelty_log", "kp_novelty_head"]) {
-			const changed = await pool.query(
-				`UPDATE ${table} SET at = 0 WHERE namespace = 'globex'`,
-			);
+			const changed = await pool.query(`UPDATE ${table} SET at = 0 WHERE namespace = 'globex'`);
 			assert.equal(changed.rowCount, 0);
-			const deleted = await pool.query(
-				`DELETE FROM ${table} WHERE namespace = 'globex'`,
-			);
+			const deleted = await pool.query(`DELETE FROM ${table} WHERE namespace = 'globex'`);
 			assert.equal(deleted.rowCount, 0);
-			await assert.rejects(
-				pool.query(`UPDATE ${table} SET namespace = 'globex'`),
-				{ code: "42501" },
-			);
+			await assert.rejects(pool.query(`UPDATE ${table} SET namespace = 'globex'`), {
+				code: "42501",
+			});
 		}
 	});
 

@@ -28,8 +28,7 @@ const tasks = {
 		const rest = [...ids];
 		const answers = [];
 		const lane = async () => {
-			while (rest.length > 0)
-				answers.push(await answerOf(scorer, rest.shift()));
+			while (rest.length > 0) answers.push(await answerOf(scorer, rest.shift()));
 		};
 		await Promise.all(Array.from({ length: width }, lane));
 		return answers;

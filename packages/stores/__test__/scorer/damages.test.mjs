@@ -36,8 +36,7 @@ describe("damages", { skip: missing }, () => {
 		};
 		const scorer = open();
 		const answers = [];
-		for (let i = 0; i < 8; i++)
-			answers.push(await answerOf(scorer, `words ${i} first`));
+		for (let i = 0; i < 8; i++) answers.push(await answerOf(scorer, `words ${i} first`));
 		return {
 			...{ namespace, open, scorer, answers },
 			sql: (text, values = [namespace]) => pool.query(text, values),
@@ -53,14 +52,9 @@ describe("damages", { skip: missing }, () => {
 
 	test("another model is STORE_MISMATCH, and adds nothing", async () => {
 		const { open, scorer, sql, entries } = await filled();
-		await sql(
-			"UPDATE kp_novelty_head SET model = 'other' WHERE namespace = $1",
-		);
+		await sql("UPDATE kp_novelty_head SET model = 'other' WHERE namespace = $1");
 		const other = /has model other, this scorer \w+$/;
-		for (const one of [
-			scorer,
-			...MODES.map((storeMode) => open({ storeMode })),
-		])
+		for (const one of [scorer, ...MODES.map((storeMode) => open({ storeMode }))])
 			await assertRejects(one, "STORE_MISMATCH", other);
 		assert.equal((await entries()).length, 8);
 	});
@@ -69,25 +63,19 @@ describe("damages", { skip: missing }, () => {
 		const database = await server.createDatabase();
 		const elsewhere = new pg.Pool(server.config({ database }));
 		const log = new PostgresNoveltyLog({ pool: elsewhere });
-		const scorers = MODES.map(
-			(storeMode) => new Scorer({ ...SCORER, storeMode, store: log }),
-		);
-		for (const scorer of scorers)
-			await assertRejects(scorer, "STORE_MISMATCH", /call migrate\(\)/);
+		const scorers = MODES.map((storeMode) => new Scorer({ ...SCORER, storeMode, store: log }));
+		for (const scorer of scorers) await assertRejects(scorer, "STORE_MISMATCH", /call migrate\(\)/);
 		await log.migrate();
 		const answers = [await answerOf(scorers[0], "words 1 a")];
 		// As a later version might do.
 		const rename = (from, to) =>
-			elsewhere.query(
-				`ALTER FUNCTION kp_novelty_append_${from} RENAME TO kp_novelty_append_${to}`,
-			);
+			elsewhere.query(`ALTER FUNCTION kp_novelty_append_${from} RENAME TO kp_novelty_append_${to}`);
 		await elsewhere.query("INSERT INTO kp_novelty_migrations VALUES (99)");
 		await rename("v1", "v99");
 		for (const scorer of scorers)
 			await assertRejects(scorer, "STORE_MISMATCH", /migration 99.*update/);
 		await rename("v99", "v1");
-		for (const scorer of scorers)
-			answers.push(await answerOf(scorer, `words 1 ${answers.length}`));
+		for (const scorer of scorers) answers.push(await answerOf(scorer, `words 1 ${answers.length}`));
 		assert.equal(await assertReplayed(await entriesOf(log), answers), 3);
 		await elsewhere.end();
 	});
@@ -96,9 +84,7 @@ describe("damages", { skip: missing }, () => {
 		const { open, scorer, sql, answers, entries } = await filled();
 		// As if the entries had been made when the clock was an hour ahead.
 		for (const table of ["log", "head"])
-			await sql(
-				`UPDATE kp_novelty_${table} SET at = at + 3600000 WHERE namespace = $1`,
-			);
+			await sql(`UPDATE kp_novelty_${table} SET at = at + 3600000 WHERE namespace = $1`);
 		for (const one of [scorer, open(), scorer])
 			answers.push(await answerOf(one, `words 2 back ${answers.length}`));
 		const found = await entries();
@@ -108,9 +94,7 @@ describe("damages", { skip: missing }, () => {
 
 	test("entries expire by the clock of the log, whatever a process has", async () => {
 		const { open, scorer, sql } = await filled({ cache: { ttlMs: 60_000 } });
-		await sql(
-			"UPDATE kp_novelty_head SET at = at + 3600000 WHERE namespace = $1",
-		);
+		await sql("UPDATE kp_novelty_head SET at = at + 3600000 WHERE namespace = $1");
 		const [late, last] = [
 			await answerOf(scorer, "words 3 late"),
 			await answerOf(open(), "words 3 last"),
@@ -169,9 +153,7 @@ describe("damages", { skip: missing }, () => {
 	])
 		test(`a log with ${name} is INVALID_STORE, until it is mended`, async () => {
 			const { open, scorer, sql, answers, entries, namespace } = await filled();
-			const { rows } = await sql(
-				"SELECT * FROM kp_novelty_log WHERE namespace = $1 AND seq <= 4",
-			);
+			const { rows } = await sql("SELECT * FROM kp_novelty_log WHERE namespace = $1 AND seq <= 4");
 			await sql(change);
 			const later = MODES.map((storeMode) => open({ storeMode }));
 			await assertRejects(later[0], "INVALID_STORE", message);
@@ -185,8 +167,7 @@ describe("damages", { skip: missing }, () => {
 					"INSERT INTO kp_novelty_log (namespace, seq, at, call, kind, id, embedding) VALUES ($1, $2, $3, $4, $5, $6, $7)",
 					[namespace, seq, at, call, kind, id, embedding],
 				);
-			for (const one of later)
-				answers.push(await answerOf(one, `words 4 ${answers.length}`));
+			for (const one of later) answers.push(await answerOf(one, `words 4 ${answers.length}`));
 			// A call that was rejected was not appended.
 			const found = await entries();
 			assert.equal(found.length, 11);
@@ -203,22 +184,13 @@ describe("damages", { skip: missing }, () => {
 		assert.equal(maxSimilarity, old.maxSimilarity);
 	});
 
-	const headTo = (seq) =>
-		`UPDATE kp_novelty_head SET seq = ${seq} WHERE namespace = $1`;
+	const headTo = (seq) => `UPDATE kp_novelty_head SET seq = ${seq} WHERE namespace = $1`;
 	const cutTail = "DELETE FROM kp_novelty_log WHERE namespace = $1 AND seq > 5";
 	for (const [name, changes, kept] of [
 		["its tail was deleted", [cutTail], 5],
 		["its tail was deleted, also in the head", [cutTail, headTo(5)], 5],
-		[
-			"its head was deleted",
-			["DELETE FROM kp_novelty_head WHERE namespace = $1"],
-			8,
-		],
-		[
-			"all entries were deleted",
-			["DELETE FROM kp_novelty_log WHERE namespace = $1"],
-			0,
-		],
+		["its head was deleted", ["DELETE FROM kp_novelty_head WHERE namespace = $1"], 8],
+		["all entries were deleted", ["DELETE FROM kp_novelty_log WHERE namespace = $1"], 0],
 		[
 			"it was deleted",
 			["kp_novelty_log", "kp_novelty_head"].map(
@@ -233,10 +205,8 @@ describe("damages", { skip: missing }, () => {
 				for (const change of changes) await sql(change);
 				const now = answers.slice(0, kept);
 				const other = open();
-				for (let i = 0; i < others; i++)
-					now.push(await answerOf(other, `words ${7 - i} other`));
-				for (let i = 0; i < 3; i++)
-					now.push(await answerOf(scorer, `words 7 mirror ${i}`));
+				for (let i = 0; i < others; i++) now.push(await answerOf(other, `words ${7 - i} other`));
+				for (let i = 0; i < 3; i++) now.push(await answerOf(scorer, `words 7 mirror ${i}`));
 				now.push(await answerOf(other, "words 7 other again"));
 				const expected = kept + others + 4;
 				assert.equal(await assertReplayed(await entries(), now), expected);

@@ -65,11 +65,8 @@ describe("faults", { skip: missing }, () => {
 		const opened = ["auto", "required"].map((storeMode) =>
 			open(namespace, { config, durable, storeMode }),
 		);
-		const loads = opened.map(
-			({ scorer }, i) => new Load(scorer, `faults${count}-${i}`),
-		);
-		const until = (holds) => () =>
-			Promise.all(loads.map((load) => load.until(holds)));
+		const loads = opened.map(({ scorer }, i) => new Load(scorer, `faults${count}-${i}`));
+		const until = (holds) => () => Promise.all(loads.map((load) => load.until(holds)));
 		const untilStored = until(isStored);
 		await untilStored();
 		try {
@@ -90,25 +87,20 @@ describe("faults", { skip: missing }, () => {
 	}
 
 	test("a server that is killed and started again loses and doubles nothing", async () => {
-		const { entries, answers } = await underLoad(
-			async ({ untilStored, untilFailed }) => {
-				for (let turn = 0; turn < 2; turn++) {
-					await server.kill();
-					await untilFailed();
-					await server.start();
-					await untilStored();
-				}
-			},
-		);
+		const { entries, answers } = await underLoad(async ({ untilStored, untilFailed }) => {
+			for (let turn = 0; turn < 2; turn++) {
+				await server.kill();
+				await untilFailed();
+				await server.start();
+				await untilStored();
+			}
+		});
 		await assertReplayed(entries, answers);
 	});
 
 	test("a crash of a server that commits without waiting loses the last entries, and changes no other", async () => {
 		// Nothing but the load writes what was committed.
-		for (const setting of [
-			"wal_writer_delay = '10s'",
-			"wal_writer_flush_after = '1GB'",
-		])
+		for (const setting of ["wal_writer_delay = '10s'", "wal_writer_flush_after = '1GB'"])
 			await server.query(`ALTER SYSTEM SET ${setting}`);
 		await server.query("SELECT pg_reload_conf()");
 		const acknowledged = [];
@@ -124,8 +116,7 @@ describe("faults", { skip: missing }, () => {
 				await untilStored();
 				await server.kill();
 				await untilFailed();
-				for (const { answers } of loads)
-					acknowledged.push(...answers.filter(isStored));
+				for (const { answers } of loads) acknowledged.push(...answers.filter(isStored));
 				await server.start();
 				await untilStored();
 				await readEpoch();
@@ -137,17 +128,12 @@ describe("faults", { skip: missing }, () => {
 		await server.query("SELECT pg_reload_conf()");
 
 		const ids = new Set(entries.map(({ id }) => id));
-		const lost = answers.filter(
-			(answer) => isStored(answer) && !ids.has(answer.id),
-		);
+		const lost = answers.filter((answer) => isStored(answer) && !ids.has(answer.id));
 		assert.ok(lost.length > 0);
 		assert.notEqual(epochs[0], epochs[1]);
 		const firstLost = Math.min(...lost.map(({ seq }) => seq));
-		for (const answer of acknowledged)
-			assert.equal(lost.includes(answer), answer.seq >= firstLost);
-		await assertReplayed(
-			...[entries, answers.filter((answer) => !lost.includes(answer))],
-		);
+		for (const answer of acknowledged) assert.equal(lost.includes(answer), answer.seq >= firstLost);
+		await assertReplayed(...[entries, answers.filter((answer) => !lost.includes(answer))]);
 	});
 
 	test("backends that are terminated lose and double nothing", async () => {
@@ -173,8 +159,7 @@ describe("faults", { skip: missing }, () => {
 			async ({ untilStored, untilFailed }) => {
 				for (let turn = 0; turn < 10; turn++) {
 					proxy.cut = true;
-					while (proxy.cuts <= turn)
-						await new Promise((resolve) => setTimeout(resolve, 1));
+					while (proxy.cuts <= turn) await new Promise((resolve) => setTimeout(resolve, 1));
 					proxy.cut = false;
 					await untilStored();
 				}
@@ -249,10 +234,7 @@ describe("faults", { skip: missing }, () => {
 			for (const id of ids) await alone.evaluateValue(traceOf(id));
 			const again = traceOf("words 3 standby");
 			for (const { scorer } of [auto, required])
-				assert.equal(
-					await scorer.peekValue(again),
-					await alone.peekValue(again),
-				);
+				assert.equal(await scorer.peekValue(again), await alone.peekValue(again));
 			const refused = await answerOf(auto.scorer, "words 3 auto");
 			assert.match(refused.reason, /read-only transaction/);
 			const rejected = await answerOf(required.scorer, "words 3 required");
@@ -278,8 +260,7 @@ describe("faults", { skip: missing }, () => {
 	test("a full disk fails calls, which go on when there is space", (t) => {
 		const folder = mkdtempSync(join(tmpdir(), "kp-full-"));
 		t.after(() => rmSync(folder, { recursive: true, force: true }));
-		const mount =
-			'mount -t tmpfs -o size=120m none "$1" && exec "$2" "$3" "$1"';
+		const mount = 'mount -t tmpfs -o size=120m none "$1" && exec "$2" "$3" "$1"';
 		const { status, stdout, stderr } = spawnSync(
 			"unshare",
 			[

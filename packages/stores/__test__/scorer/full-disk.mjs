@@ -5,14 +5,7 @@ import { Scorer } from "@knowledgepulse/scoring";
 import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
 import pg from "pg";
 import { startPostgres } from "../support/postgres.mjs";
-import {
-	assertReplayed,
-	entriesOf,
-	isFailed,
-	isStored,
-	Load,
-	SCORER,
-} from "./replay.mjs";
+import { assertReplayed, entriesOf, isFailed, isStored, Load, SCORER } from "./replay.mjs";
 
 const [parent] = process.argv.slice(2);
 const server = await startPostgres({ parent });

@@ -14,14 +14,10 @@ const MODEL = { model: modelFolder("bert"), embedder: "required" };
 
 async function assertShared(open) {
 	const logs = [open(), open()];
-	const scorers = logs.map(
-		(store) => new Scorer({ ...SCORER, ...MODEL, store }),
-	);
+	const scorers = logs.map((store) => new Scorer({ ...SCORER, ...MODEL, store }));
 	const answers = [];
 	for (let number = 0; number < 30; number++)
-		answers.push(
-			await answerOf(scorers[number % 2], `words ${number % 11} ${number}`),
-		);
+		answers.push(await answerOf(scorers[number % 2], `words ${number % 11} ${number}`));
 	const entries = await entriesOf(logs[0]);
 	assert.equal(entries[0].embedding.length, 4 * 48);
 	assert.equal(await assertReplayed(entries, answers, MODEL), 30);

@@ -39,9 +39,7 @@ describe("processes", () => {
 				hand.splice(draw.below(20), 0, `run ${run}`);
 			}
 			const answers = await Promise.all(
-				clients.map((client, i) =>
-					client.ask("score", hands[i], draw.of([1, 4, 100])),
-				),
+				clients.map((client, i) => client.ask("score", hands[i], draw.of([1, 4, 100]))),
 			);
 			const log = openLog(round);
 			const entries = await entriesOf(log);
@@ -93,8 +91,7 @@ describe("processes", () => {
 					ids.map((_, place) => place === 0),
 				);
 				assert.equal(sorted[0].maxSimilarity === null, round === 0);
-				for (const { maxSimilarity } of sorted.slice(1))
-					assert.ok(maxSimilarity > 0.9999);
+				for (const { maxSimilarity } of sorted.slice(1)) assert.ok(maxSimilarity > 0.9999);
 				all.push(...sorted);
 			}
 			assert.deepEqual(

@@ -11,9 +11,7 @@ import { readAll, options as reading } from "../support/log.mjs";
 const RECORDED = "airline.jsonl";
 
 /** A hundred recorded runs, or some made-up ones. */
-export const runs = recorded.files.includes(RECORDED)
-	? recorded.read(RECORDED).traces
-	: made;
+export const runs = recorded.files.includes(RECORDED) ? recorded.read(RECORDED).traces : made;
 
 /** What all scorers of these tests have: scores do not depend on it, but there are many at a time. */
 export const SCORER = { threads: 1 };
@@ -61,8 +59,7 @@ export class Load {
 	/** Waits for an answer that comes from now on. */
 	async until(holds) {
 		const from = this.answers.length;
-		while (!this.answers.slice(from).some(holds))
-			await once(this.#events, "answer");
+		while (!this.answers.slice(from).some(holds)) await once(this.#events, "answer");
 	}
 
 	/** Waits until every call has settled. */

@@ -26,9 +26,7 @@ describe("tenants", { skip: missing }, () => {
 		const answers = TENANTS.map(() => []);
 		for (let number = 0; number < 20; number++)
 			for (const [i, { scorer }] of opened.entries())
-				answers[i].push(
-					await answerOf(scorer, `words ${number} ${TENANTS[i]}`),
-				);
+				answers[i].push(await answerOf(scorer, `words ${number} ${TENANTS[i]}`));
 		for (const [i, { log, scorer }] of opened.entries()) {
 			assert.equal(await assertReplayed(await entriesOf(log), answers[i]), 20);
 			assert.equal(answers[i][0].maxSimilarity, null);

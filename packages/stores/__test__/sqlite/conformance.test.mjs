@@ -15,5 +15,4 @@ const age = (namespace, ms) =>
 
 const open = ({ namespace }) => new SqliteNoveltyLog({ path, namespace });
 
-for (const { name, run } of conformance(open, { age }))
-	test(`SqliteNoveltyLog: ${name}`, run);
+for (const { name, run } of conformance(open, { age })) test(`SqliteNoveltyLog: ${name}`, run);

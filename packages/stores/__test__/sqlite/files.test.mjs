@@ -14,10 +14,7 @@ const CHILD = fileURLToPath(new URL("full-disk.mjs", import.meta.url));
 /** Checks that a call on a file rejects with a code and a message that names the file. */
 async function assertRejects(path, code, message, cause) {
 	const log = new SqliteNoveltyLog({ path });
-	const calls = [
-		log.read(options()),
-		log.append(adds(1), options({ keepFrom: null })),
-	];
+	const calls = [log.read(options()), log.append(adds(1), options({ keepFrom: null }))];
 	for (const call of calls)
 		await assert.rejects(call, (error) => {
 			assert.ok(error instanceof ScoringError);
@@ -42,21 +39,15 @@ async function fileWith(count) {
 test("SqliteNoveltyLog names the file that cannot be opened", async () => {
 	const path = temporaryFile();
 	const missing = join(path, "folder", "novelty.db");
-	await assertRejects(
-		...[missing, "STORE_UNAVAILABLE", /there is no folder/, "SQLITE_CANTOPEN"],
-	);
+	await assertRejects(...[missing, "STORE_UNAVAILABLE", /there is no folder/, "SQLITE_CANTOPEN"]);
 	mkdirSync(path);
-	await assertRejects(
-		...[path, "STORE_UNAVAILABLE", /unable to open/, "SQLITE_CANTOPEN"],
-	);
+	await assertRejects(...[path, "STORE_UNAVAILABLE", /unable to open/, "SQLITE_CANTOPEN"]);
 });
 
 test("SqliteNoveltyLog refuses what is no log", async () => {
 	const text = temporaryFile();
 	writeFileSync(text, "To be, or not to be. ".repeat(100));
-	await assertRejects(
-		...[text, "INVALID_STORE", /not a database/, "SQLITE_NOTADB"],
-	);
+	await assertRejects(...[text, "INVALID_STORE", /not a database/, "SQLITE_NOTADB"]);
 
 	for (const sql of [
 		...["CREATE TABLE users (name TEXT)", "PRAGMA user_version = 1"],
@@ -128,8 +119,7 @@ test("SqliteNoveltyLog takes a new epoch where the file is an older one", async 
 
 test("SqliteNoveltyLog reports a full disk, and goes on when there is space", (t) => {
 	const folder = dirname(temporaryFile());
-	const script =
-		'mount -t tmpfs -o size=2m none "$1" && exec "$2" "$3" "$1/novelty.db"';
+	const script = 'mount -t tmpfs -o size=2m none "$1" && exec "$2" "$3" "$1/novelty.db"';
 	const { status, stdout, stderr } = spawnSync(
 		"unshare",
 		["-Urm", "sh", "-c", script, "sh", folder, process.execPath, CHILD],

@@ -26,6 +26,4 @@ await again.read();
 await log.close();
 const { code, message, cause } = error;
 const after = again.entries.length;
-process.stdout.write(
-	JSON.stringify({ code, message, path, cause: cause?.code, before, after }),
-);
+process.stdout.write(JSON.stringify({ code, message, path, cause: cause?.code, before, after }));

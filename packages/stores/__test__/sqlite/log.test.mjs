@@ -7,13 +7,7 @@ import { test } from "node:test";
 import { Worker } from "node:worker_threads";
 import * as imported from "@knowledgepulse/scoring-stores/sqlite";
 import { DatabaseSync } from "@photostructure/sqlite";
-import {
-	adds,
-	clear,
-	forget,
-	options,
-	Reader,
-} from "../../conformance/store.js";
+import { adds, clear, forget, options, Reader } from "../../conformance/store.js";
 import { change, temporaryFile } from "./files.mjs";
 
 const { SqliteNoveltyLog } = imported;
@@ -38,17 +32,14 @@ function run(path, body, ...flags) {
 }
 
 test("SqliteNoveltyLog can be imported and required", () => {
-	const required = createRequire(import.meta.url)(
-		"@knowledgepulse/scoring-stores/sqlite",
-	);
+	const required = createRequire(import.meta.url)("@knowledgepulse/scoring-stores/sqlite");
 	assert.equal(required.SqliteNoveltyLog, SqliteNoveltyLog);
 	assert.deepEqual(Object.keys(required), ["SqliteNoveltyLog"]);
 });
 
 test("SqliteNoveltyLog rejects unknown and wrong options", () => {
 	const path = temporaryFile();
-	const namespace =
-		"a string of 1 to 200 characters without NUL or lone surrogates";
+	const namespace = "a string of 1 to 200 characters without NUL or lone surrogates";
 	for (const [options, message] of [
 		[undefined, "options: expected an object, got undefined"],
 		[{}, "path: expected the path of a file, got undefined"],
@@ -56,10 +47,7 @@ test("SqliteNoveltyLog rejects unknown and wrong options", () => {
 		[{ path: ":memory:" }, "path: expected the path of a file, got ':memory:'"],
 		[{ path, namespace: 42 }, `namespace: expected ${namespace}, got 42`],
 		[{ path, namespace: "" }, `namespace: expected ${namespace}, got ''`],
-		[
-			{ path, namespace: "\0" },
-			`namespace: expected ${namespace}, got '\\x00'`,
-		],
+		[{ path, namespace: "\0" }, `namespace: expected ${namespace}, got '\\x00'`],
 		[
 			{ path, namespace: "x".repeat(201) },
 			`namespace: expected ${namespace}, got a string of 201 characters`,
@@ -93,10 +81,7 @@ test("SqliteNoveltyLog says what to install", () => {
 	const { stdout } = spawnSync(process.execPath, ["-e", source], {
 		...{ cwd: import.meta.dirname, encoding: "utf8" },
 	});
-	assert.match(
-		stdout,
-		/^STORE_UNAVAILABLE .*npm install @photostructure\/sqlite MODULE_NOT_FOUND/,
-	);
+	assert.match(stdout, /^STORE_UNAVAILABLE .*npm install @photostructure\/sqlite MODULE_NOT_FOUND/);
 });
 
 test("SqliteNoveltyLog lets the process end while it is idle", () => {
@@ -128,9 +113,7 @@ test("SqliteNoveltyLog runs in a worker that is terminated", async () => {
 		log.read({ ...call, signal }).then(() => parentPort.postMessage("read"));
 		setInterval(() => {}, 1000);`;
 	const { signal, ...call } = options();
-	const sqlite = createRequire(import.meta.url).resolve(
-		"@knowledgepulse/scoring-stores/sqlite",
-	);
+	const sqlite = createRequire(import.meta.url).resolve("@knowledgepulse/scoring-stores/sqlite");
 	const workerData = { sqlite, path, call };
 	const worker = new Worker(source, { eval: true, workerData });
 	assert.deepEqual(await once(worker, "message"), ["read"]);
@@ -183,8 +166,7 @@ test("SqliteNoveltyLog deletes 16 old entries and two for each of its own, at mo
 	const reader = new Reader(log);
 	await reader.append(adds(100));
 	change(path, "UPDATE novelty_log SET at = at - 600000");
-	const oldest = () =>
-		change(path, "SELECT min(seq) AS seq FROM novelty_log")[0].seq;
+	const oldest = () => change(path, "SELECT min(seq) AS seq FROM novelty_log")[0].seq;
 	const keepFrom = Date.now();
 	await reader.append(adds(1), { keepFrom });
 	assert.equal(oldest(), 19);

@@ -109,10 +109,7 @@ test("SqliteNoveltyLog loses and doubles nothing when processes are killed", asy
 		// The last batch, whose answer was lost: all or nothing, and once after a repetition.
 		for (const batch of sending.slice(appended.length)) {
 			const found = batch.filter((call) => calls.includes(call)).length;
-			assert.ok(
-				[0, batch.length].includes(found),
-				`${found} of ${batch.length}`,
-			);
+			assert.ok([0, batch.length].includes(found), `${found} of ${batch.length}`);
 			const entries = batch.map((call) => ({ kind: "forget", call, id: "x" }));
 			await log.append(entries, options({ keepFrom: null }));
 		}

@@ -29,9 +29,7 @@ export async function readAll(log, changes) {
 	const pages = [await log.read(options(changes))];
 	const entries = [...pages[0].entries];
 	while (entries.length > 0 && entries.at(-1).seq < pages[0].head) {
-		const page = await log.read(
-			options({ after: end(pages.at(-1)), ...changes }),
-		);
+		const page = await log.read(options({ after: end(pages.at(-1)), ...changes }));
 		if (page.reset || page.entries[0]?.seq !== entries.at(-1).seq + 1n)
 			throw new Error(`a gap after entry ${entries.at(-1).seq}`);
 		pages.push(page);

@@ -20,24 +20,13 @@
  * everybody can read.
  */
 import { execFileSync } from "node:child_process";
-import {
-	chmodSync,
-	chownSync,
-	cpSync,
-	mkdtempSync,
-	readFileSync,
-	rmSync,
-} from "node:fs";
+import { chmodSync, chownSync, cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { startProgram } from "../../../../tools/lib/process.mjs";
-import {
-	installPostgres,
-	missing,
-	programs,
-} from "../../../../tools/postgres/install.mjs";
+import { installPostgres, missing, programs } from "../../../../tools/postgres/install.mjs";
 
 export { missing };
 
@@ -102,9 +91,7 @@ class Server {
 					// A server whose test is killed must not stay behind.
 					...[...PREFIX, "--pdeathsig=QUIT", join(this.#bin, "postgres")],
 					...["-D", this.data],
-					...Object.entries(settings).flatMap(([name, value]) => [
-						...["-c", `${name}=${value}`],
-					]),
+					...Object.entries(settings).flatMap(([name, value]) => [...["-c", `${name}=${value}`]]),
 				],
 				{ cwd: this.folder },
 			);
@@ -174,9 +161,7 @@ class Server {
 	#pids() {
 		const { pid } = this.#program.child;
 		const children = `/proc/${pid}/task/${pid}/children`;
-		return [pid, ...readFileSync(children, "utf8").split(" ")]
-			.filter(Boolean)
-			.map(Number);
+		return [pid, ...readFileSync(children, "utf8").split(" ")].filter(Boolean).map(Number);
 	}
 
 	async #end(signal) {
@@ -222,9 +207,7 @@ function makeFolder(parent = tmpdir()) {
 	const folder = mkdtempSync(join(parent, "kp-postgres-"));
 	chmodSync(folder, 0o755);
 	if (AS_ROOT) chownSync(folder, NOBODY, NOBODY);
-	process.once("exit", () =>
-		rmSync(folder, { recursive: true, force: true, maxRetries: 5 }),
-	);
+	process.once("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
 	return folder;
 }
 

@@ -12,8 +12,7 @@ export async function startProxy(folder) {
 	const sockets = new Set();
 	const server = createServer((client) => {
 		const upstream = connect(join(folder, ".s.PGSQL.5432"));
-		for (const socket of [client, upstream])
-			sockets.add(socket.on("error", () => {}));
+		for (const socket of [client, upstream]) sockets.add(socket.on("error", () => {}));
 		client.on("data", (data) => upstream.write(data));
 		upstream.on("data", (data) => {
 			if (!proxy.cut) return client.write(data);

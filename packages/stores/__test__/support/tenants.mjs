@@ -4,10 +4,7 @@ import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
 import pg from "pg";
 import { startPostgres } from "./postgres.mjs";
 
-const RECIPE = new URL(
-	"../../postgres/row-level-security.sql",
-	import.meta.url,
-);
+const RECIPE = new URL("../../postgres/row-level-security.sql", import.meta.url);
 
 /** The tenants, each with a role and a namespace of its name. */
 export const TENANTS = ["acme", "globex"];
@@ -22,9 +19,7 @@ export async function startWithTenants(fill = async () => {}) {
 	await pool.query(await readFile(RECIPE, "utf8"));
 	const pools = {};
 	for (const user of TENANTS) {
-		await pool.query(
-			`CREATE ROLE ${user} LOGIN NOBYPASSRLS IN ROLE kp_novelty_tenant`,
-		);
+		await pool.query(`CREATE ROLE ${user} LOGIN NOBYPASSRLS IN ROLE kp_novelty_tenant`);
 		pools[user] = new pg.Pool(server.config({ user }));
 	}
 	await pool.end();
