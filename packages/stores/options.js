@@ -5,11 +5,19 @@ const { ScoringError } = require("@knowledgepulse/scoring");
 /** The longest namespace: a key of an index of PostgreSQL has at most 2,700 bytes. */
 const NAMESPACE_LENGTH = 200;
 
-/** A value as an error message shows it. */
+/** Returns whether a text has a URL, as a connection string with a password is one. */
+function hasUrl(text) {
+	// More than the one letter of a Windows drive.
+	return /\w\w:\/\//.test(text);
+}
+
+/** A value as an error message shows it, unless it may have a password. */
 function shown(value) {
-	if (typeof value === "string" && value.length > 60)
+	if (typeof value === "string" && (value.length > 60 || hasUrl(value)))
 		return `a string of ${value.length} characters`;
-	return inspect(value, { depth: 0, breakLength: Number.POSITIVE_INFINITY });
+	if ((typeof value === "object" && value !== null) || typeof value === "function")
+		return typeof value;
+	return inspect(value);
 }
 
 /** Returns an error with `code: "INVALID_OPTION"`. */
@@ -49,5 +57,5 @@ function checkNamespace(value) {
 }
 
 module.exports = {
-	...{ checkBoolean, checkNames, checkNamespace, invalidOption, shown },
+	...{ checkBoolean, checkNames, checkNamespace, hasUrl, invalidOption, shown },
 };

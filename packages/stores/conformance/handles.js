@@ -29,6 +29,14 @@ exports.rules = {
 		if (!store.compares) assert.deepEqual(await store.entries(), []);
 	},
 
+	async "calls without parameters reject, and do not throw"(store) {
+		const log = await store.open();
+		for (const method of store.compares ? ["compare"] : ["append", "read"]) {
+			const sent = log[method]();
+			await assert.rejects(() => sent);
+		}
+	},
+
 	async "calls settle when they are aborted, and can be repeated"(store) {
 		const log = await store.open();
 		for (let turn = 0; turn < 20; turn++) {

@@ -3,6 +3,8 @@ const assert = require("node:assert/strict");
 const { HEADER, add, adds, bytesOf, callsOf, clear, forget, options } = require("./store.js");
 
 const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const YEAR = 365 * 24 * HOUR;
 /** Greater than the time of any entry. */
 const FOREVER = Date.UTC(2200);
 
@@ -102,6 +104,40 @@ exports.rules = {
 
 /** With a store whose entries can be made older. */
 exports.rulesOfAge = {
+	async "append never lets the time go back where the clock was set back by an hour"(store) {
+		await (await store.reader()).append(adds(3));
+		await store.age(-HOUR);
+		const reader = await store.reader();
+		await reader.read();
+		const page = await reader.append(adds(1));
+		assert.deepEqual([page.head, page.reset], [4n, false]);
+		assert.equal(page.entries.at(-1).at, reader.entries[2].at);
+	},
+
+	async "append mends times that are more than a day ahead of the clock"(store) {
+		const [writer, behind] = [await store.reader(), await store.reader()];
+		const entries = adds(3);
+		await writer.append(entries);
+		await behind.read();
+		await store.age(-50 * YEAR);
+		const page = await writer.append([add("next")]);
+		assert.equal(page.reset, true);
+		assert.notEqual(page.epoch, behind.after.epoch);
+		const [{ reset }] = await behind.read();
+		assert.equal(reset, true);
+		const found = await store.entries();
+		assert.deepEqual(callsOf(found), writer.calls);
+		assert.deepEqual(bytesOf(found[0].embedding), entries[0].embedding);
+
+		// What the clock says now.
+		const other = `${store.namespace} now`;
+		await (await store.reader(other)).append(adds(1));
+		const [{ at }] = await store.entries(other);
+		assert.ok(found.at(-1).at <= at, `${found.at(-1).at} is after ${at}`);
+		const next = await writer.append(adds(1));
+		assert.deepEqual([next.reset, next.epoch], [false, page.epoch]);
+	},
+
 	async "append deletes entries before keepFrom, oldest first"(store) {
 		const [writer, behind] = [await store.reader(), await store.reader()];
 		await writer.append(adds(6));

@@ -2,6 +2,8 @@ import type { LogEntry, LogOptions, LogPage, NoveltyLog } from "@knowledgepulse/
 
 /** What is used of a client of a {@link PostgresPool}. */
 export interface PostgresClient {
+	on(event: "error", listener: (error: Error) => void): unknown;
+	off(event: "error", listener: (error: Error) => void): unknown;
 	query(config: object): Promise<{ rows: unknown[] }>;
 	/** `true` closes the connection. */
 	release(destroy?: boolean): void;
@@ -9,7 +11,9 @@ export interface PostgresClient {
 
 /** What is used of a pool: that of `pg`, or one that behaves like it. */
 export interface PostgresPool {
-	connect(): Promise<PostgresClient>;
+	connect(callback: (error: Error | undefined, client?: PostgresClient) => void): void;
+	on(event: "error", listener: (error: Error) => void): unknown;
+	off(event: "error", listener: (error: Error) => void): unknown;
 }
 
 /**
@@ -31,8 +35,9 @@ export type PostgresCompare = "mirror" | "database";
  */
 export interface PostgresNoveltyLogOptions {
 	/**
-	 * Your pool, which `close` does not end. Listen to its `"error"` events, as `pg` asks for; its
-	 * connections need the isolation level "read committed", which is PostgreSQL's default.
+	 * Your pool, which `close` does not end. The log listens to its `"error"` events until `close`, so that
+	 * the loss of an idle connection, which the pool replaces, does not end the process. Its connections
+	 * need the isolation level "read committed", which is PostgreSQL's default.
 	 */
 	pool?: PostgresPool;
 	/** Where to connect to, with a pool of at most 4 connections of `pg`, which must be installed. */
@@ -66,7 +71,6 @@ export interface PostgresNoveltyLogOptions {
  * import pg from "pg";
  *
  * const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
- * pool.on("error", console.error);
  * const store = new PostgresNoveltyLog({ pool, namespace: "support-bots" });
  * const scorer = new Scorer({ store });
  * ```

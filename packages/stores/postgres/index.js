@@ -1,6 +1,6 @@
 /** A log on PostgreSQL: rows in a table, changed by functions that hold the lock of their namespace. */
 const { ScoringError } = require("@knowledgepulse/scoring");
-const { withClient } = require("./client.js");
+const { guard, withClient } = require("./client.js");
 const { copyRows } = require("./copy.js");
 const migrations = require("./migrations.js");
 const { checkBoolean, checkNames, checkNamespace, invalidOption, shown } = require("../options.js");
@@ -47,8 +47,8 @@ function readOptions(given) {
 			...["pool", "either pool or connectionString"],
 			pool === undefined ? "neither" : "both",
 		);
-	if (pool !== undefined && typeof pool?.connect !== "function")
-		throw invalidOption("pool", "a pool of pg", shown(pool));
+	const isPool = ["connect", "on", "off"].every((name) => typeof pool?.[name] === "function");
+	if (pool !== undefined && !isPool) throw invalidOption("pool", "a pool of pg", shown(pool));
 	// Never shown: it may have a password.
 	if (connectionString !== undefined && typeof connectionString !== "string")
 		throw invalidOption(...["connectionString", "a string", typeof connectionString]);
@@ -68,7 +68,7 @@ function makePool(connectionString) {
 			...{ code: "STORE_UNAVAILABLE", path: "connectionString", cause },
 		});
 	}
-	const pool = new pg.Pool({
+	return new pg.Pool({
 		connectionString,
 		// A scorer has one append under way; a connection that was given up may still be connecting.
 		max: 4,
@@ -76,14 +76,12 @@ function makePool(connectionString) {
 		allowExitOnIdle: true,
 		keepAlive: true,
 	});
-	// An idle connection that is lost is replaced when one is needed.
-	pool.on("error", () => {});
-	return pool;
 }
 
 exports.PostgresNoveltyLog = class PostgresNoveltyLog {
 	#options;
 	#pool;
+	#unguard;
 	#calls = new Set();
 	#closing;
 
@@ -91,11 +89,12 @@ exports.PostgresNoveltyLog = class PostgresNoveltyLog {
 		this.#options = readOptions(options);
 		const { pool, connectionString } = this.#options;
 		this.#pool = pool ?? makePool(connectionString);
+		this.#unguard = guard(this.#pool);
 		// A scorer uses `compare` in place of `append` and `read` where there is one.
 		if (this.#options.compare === "database") this.compare = this.#compare;
 	}
 
-	append(entries, { header, after, limit, keepFrom, signal }) {
+	async append(entries, { header, after, limit, keepFrom, signal }) {
 		return this.#track(async () => {
 			const { calls, kinds, ids, embeddings } = values.writeEntries(entries);
 			const rows = await this.#query(signal, APPEND, [
@@ -107,7 +106,7 @@ exports.PostgresNoveltyLog = class PostgresNoveltyLog {
 		});
 	}
 
-	read(options) {
+	async read(options) {
 		return this.#track(async () => {
 			const { header, after, limit, signal } = options;
 			const parameters = [...this.#log(header), ...position(after), limit];
@@ -118,7 +117,7 @@ exports.PostgresNoveltyLog = class PostgresNoveltyLog {
 		});
 	}
 
-	#compare(entries, { header, signal }) {
+	async #compare(entries, { header, signal }) {
 		return this.#track(async () => {
 			if (header.maxElements > MAX_COMPARED)
 				throw mismatch(
@@ -133,7 +132,7 @@ exports.PostgresNoveltyLog = class PostgresNoveltyLog {
 		});
 	}
 
-	migrate(options = {}) {
+	async migrate(options = {}) {
 		checkNames(options, ["signal"]);
 		return this.#track(() => migrations.migrate(this.#pool, this.#options.compare, options.signal));
 	}
@@ -142,6 +141,7 @@ exports.PostgresNoveltyLog = class PostgresNoveltyLog {
 		this.#closing ??= (async () => {
 			await Promise.allSettled(this.#calls);
 			if (!this.#options.pool) await this.#pool.end();
+			this.#unguard();
 		})();
 		return this.#closing;
 	}

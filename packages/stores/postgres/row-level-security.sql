@@ -5,6 +5,9 @@
 --
 -- and in its processes: new PostgresNoveltyLog({ namespace: "acme", … }). The functions of the log run with
 -- the rights of who calls them.
+--
+-- Tenants share locks: each of them can make the others wait, with LOCK TABLE or the advisory lock of a
+-- namespace. Those that must not need databases of their own.
 
 CREATE ROLE kp_novelty_tenant NOLOGIN;
 GRANT SELECT, INSERT, UPDATE, DELETE ON kp_novelty_head, kp_novelty_log TO kp_novelty_tenant;

@@ -4,17 +4,26 @@ const { LogError } = require("./file.js");
 
 /** For so long a caller may repeat a call that it got no answer to. */
 const REPETITION_MS = 60_000;
+/** If the time of a log is further ahead of the clock, it was written when the clock was wrong. */
+const AHEAD_MS = 86_400_000;
 
+// Times are read as REAL, because the binding refuses integers that are not safe.
 const STATEMENTS = {
-	head: "SELECT * FROM novelty_head WHERE name = ?",
+	head: `SELECT namespace, header, epoch, seq, first, CAST(at AS REAL) AS at
+		FROM novelty_head WHERE name = ?`,
 	create:
 		"INSERT INTO novelty_head (name, header, epoch, seq, first, at) VALUES (?, ?, ?, 0, 1, 0)",
 	update: "UPDATE novelty_head SET epoch = ?, seq = ?, first = ?, at = ? WHERE namespace = ?",
 	insert: `INSERT INTO novelty_log (namespace, seq, call, kind, id, embedding, at)
 		VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (namespace, call) DO NOTHING`,
-	call: "SELECT call FROM novelty_log WHERE namespace = ? AND seq = ?",
+	entry: "SELECT call, CAST(at AS REAL) AS at FROM novelty_log WHERE namespace = ? AND seq = ?",
+	// Times must not decrease, nor be far ahead of the clock.
+	mend: `UPDATE novelty_log SET at = mended.at FROM (
+			SELECT seq, max(CASE WHEN at > ?2 + ${AHEAD_MS} THEN ?2 ELSE max(at, 0) END) OVER (ORDER BY seq) AS at
+			FROM novelty_log WHERE namespace = ?1
+		) AS mended WHERE namespace = ?1 AND novelty_log.seq = mended.seq AND novelty_log.at <> mended.at`,
 	// The caller has the embeddings of its own entries, from the last parameter on.
-	page: `SELECT seq, at, kind, call, id, CASE WHEN seq < ? THEN embedding END AS embedding
+	page: `SELECT seq, CAST(at AS REAL) AS at, kind, call, id, CASE WHEN seq < ? THEN embedding END AS embedding
 		FROM novelty_log WHERE namespace = ? AND seq BETWEEN ? AND ? ORDER BY seq`,
 	erase: `UPDATE novelty_log SET embedding = NULL
 		WHERE namespace = ? AND id = ? AND embedding IS NOT NULL AND seq < ?`,
@@ -26,6 +35,8 @@ const STATEMENTS = {
 
 const toBlob = (id) => (id === null ? null : Buffer.from(id));
 const fromBlob = (id) => (id === null ? null : Buffer.from(id).toString());
+
+const isAhead = ({ at }) => at > Date.now() + AHEAD_MS;
 
 const missing = (seq) => new LogError("INVALID_STORE", `entry ${seq} is missing`);
 
@@ -62,6 +73,7 @@ class Log {
 		return this.#transaction("BEGIN IMMEDIATE", () => {
 			const head = this.#head(options.header);
 			if (head.header !== options.header) return this.#answer(head, options);
+			if (isAhead(head)) this.#mend(head);
 			const own = head.seq + 1;
 			const added = this.#add(head, entries);
 			let page = this.#answer(head, options, own);
@@ -106,6 +118,12 @@ class Log {
 		return this.#sql.head.get(this.#name);
 	}
 
+	#mend(head) {
+		this.#sql.mend.run(head.namespace, Date.now());
+		head.at = this.#sql.entry.get(head.namespace, head.seq)?.at ?? 0;
+		head.epoch = randomUUID();
+	}
+
 	/** Adds the entries that the log does not have, and returns them. */
 	#add(head, entries) {
 		head.at = Math.max(head.at, Date.now());
@@ -122,20 +140,21 @@ class Log {
 
 	/**
 	 * Returns the page after a position. Without one, or where the log does not go on from it, that is
-	 * the first page. Returns undefined if the log needs a new epoch, because an entry is not there.
+	 * the first page. Returns undefined if the log needs a new epoch: an entry is not there, or times are wrong.
 	 */
 	#answer(head, { header, after, limit }, own = head.seq + 1) {
 		const { epoch, seq: newest, first } = head;
 		const found = JSON.parse(head.header);
 		const page = { header: found, epoch, head: newest, first };
 		if (head.header !== header) return { ...page, reset: true, rows: [] };
+		if (isAhead(head)) return undefined;
 		// The newest entry is never deleted.
-		if (own > 1 && !this.#sql.call.get(head.namespace, own - 1)) throw missing(own - 1);
+		if (own > 1 && !this.#sql.entry.get(head.namespace, own - 1)) throw missing(own - 1);
 
 		let start = first;
 		if (after?.epoch === epoch && after.seq >= first) {
 			if (after.seq > newest) return undefined;
-			const { call } = this.#sql.call.get(head.namespace, after.seq) ?? {};
+			const { call } = this.#sql.entry.get(head.namespace, after.seq) ?? {};
 			if (call !== after.call) return undefined;
 			start = Number(after.seq) + 1;
 		}

@@ -1,10 +1,21 @@
 /** The options of the constructor. */
 const { resolve } = require("node:path");
-const { checkBoolean, checkNames, checkNamespace, invalidOption, shown } = require("../options.js");
+const {
+	checkBoolean,
+	checkNames,
+	checkNamespace,
+	hasUrl,
+	invalidOption,
+	shown,
+} = require("../options.js");
 
 /** `:memory:` would be a store of one thread, which nothing shares. */
 const isPath = (value) =>
-	typeof value === "string" && value !== "" && value !== ":memory:" && !value.includes("\0");
+	typeof value === "string" &&
+	value !== "" &&
+	value !== ":memory:" &&
+	!value.includes("\0") &&
+	!hasUrl(value);
 
 /** Returns checked options, with an absolute path and defaults. */
 exports.checkOptions = function checkOptions(options) {

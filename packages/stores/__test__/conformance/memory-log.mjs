@@ -15,6 +15,11 @@ export class MemoryLog {
 	async append(entries, { keepFrom, ...options }) {
 		const log = this.find(options);
 		if (!isSame(log.header, options.header)) return refusal(log);
+		// Written when the clock was wrong.
+		if (log.entries.at(-1)?.at > Date.now() + 86_400_000) {
+			for (const entry of log.entries) entry.at = Math.min(entry.at, Date.now());
+			log.epoch = randomUUID();
+		}
 		const calls = new Set(log.entries.map(({ call }) => call));
 		const added = entries.filter(({ call }) => !calls.has(call));
 		for (const { kind, call, id = null, embedding = null } of added) {

@@ -6,6 +6,7 @@ import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
 import pg from "pg";
 import { add, callsOf, forget, options, readAll } from "../support/log.mjs";
 import { missing, startPostgres } from "../support/postgres.mjs";
+import { startProxy } from "../support/proxy.mjs";
 
 const REASON = new Error("too late");
 
@@ -57,7 +58,7 @@ describe("connections", { skip: missing }, () => {
 			[undefined, "options", "an object, got undefined"],
 			[{}, "pool", "either pool or connectionString, got neither"],
 			[{ pool, connectionString: url }, "pool", "either pool or connectionString, got both"],
-			[{ pool: {} }, "pool", "a pool of pg, got {}"],
+			[{ pool: {} }, "pool", "a pool of pg, got object"],
 			[{ connectionString: 5 }, "connectionString", "a string, got number"],
 			[{ pool, namespace: 5 }, "namespace", `${namespace}, got 5`],
 			[{ pool, namespace: "" }, "namespace", `${namespace}, got ''`],
@@ -168,6 +169,45 @@ describe("connections", { skip: missing }, () => {
 		);
 	});
 
+	test("a log goes on after an idle connection of a pool without listeners was terminated", async () => {
+		const bare = new pg.Pool(server.config({ application_name: "bare" }));
+		const logs = Array.from({ length: 12 }, () => open({ pool: bare }));
+		await logs[0].append([add()], options());
+		// Not `once` of node:events, which would listen to errors.
+		const removed = new Promise((resolve) => bare.once("remove", resolve));
+		await server.query(
+			"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'bare'",
+		);
+		await removed;
+		assert.equal((await logs[0].append([add()], options())).head, 2n);
+		for (const log of logs) {
+			// Of more than ten, Node.js would warn as of a leak.
+			assert.equal(bare.listenerCount("error"), 1);
+			await Promise.all([log.close(), log.close()]);
+		}
+		assert.equal(bare.listenerCount("error"), 0);
+		await bare.end();
+	});
+
+	test("a log passes the error of a server on that ends the connection as soon as it is made", async () => {
+		const proxy = await startProxy(server.folder);
+		const far = new pg.Pool(server.config({ host: "127.0.0.1", port: proxy.port }));
+		const log = open({ pool: far });
+		const fields = ["SFATAL", "VFATAL", "C57P01", "Mthe server shuts down", ""].join("\0");
+		const error = Buffer.from(`E....${fields}\0`);
+		error.writeInt32BE(error.length - 1, 1);
+		proxy.appendix = error;
+		try {
+			await assert.rejects(log.append([add()], options()), /not queryable/);
+			proxy.appendix = Buffer.alloc(0);
+			assert.equal((await log.append([add()], options())).head, 1n);
+		} finally {
+			await log.close();
+			await far.end();
+			proxy.stop();
+		}
+	});
+
 	test("a log goes on after its connections were terminated", async () => {
 		const log = open({ pool: undefined, connectionString: url });
 		const entry = add();
@@ -253,25 +293,47 @@ describe("connections", { skip: missing }, () => {
 		await escaping.end();
 	});
 
+	test("a log works with a pool that asks for binary results, which it goes on giving", async () => {
+		const database = await server.createDatabase();
+		const binary = new pg.Pool(server.config({ database, binary: true, max: 1 }));
+		const log = open({ pool: binary, migrate: true });
+		const entries = [add("é", Buffer.alloc(1536, 200)), forget("b"), add(null)];
+		await log.append(entries, options());
+		const [first, second, third] = await readAll(log);
+		assert.deepEqual([first.seq, first.id, second.kind], [1n, "é", "forget"]);
+		assert.deepEqual(third.embedding, entries[2].embedding);
+		const page = await log.append([add()], options());
+		assert.deepEqual(page.entries[0].embedding, first.embedding);
+
+		const comparing = open({ pool: binary, migrate: true, compare: "database" });
+		const embedding = Buffer.from(new Float32Array(384).fill(384 ** -0.5).buffer);
+		const sent = [add("é", embedding), add("b", embedding)];
+		const [, { seq, nearest, maxSimilarity }] = await comparing.compare(sent, options());
+		assert.deepEqual([seq, nearest, maxSimilarity.toFixed(4)], [2n, "é", "1.0000"]);
+		const { fields } = await binary.query("SELECT $1::bigint", [1]);
+		assert.equal(fields[0].format, "binary");
+		await binary.end();
+	});
+
 	test("append waits for the disk if it is durable, or erases", async () => {
 		// What the log sends, followed by a question within its transaction.
 		const settings = [];
-		const asking = {
-			async connect() {
-				const client = await pool.connect();
-				return {
-					async query(config) {
-						await client.query("BEGIN");
-						const result = await client.query(config);
-						const { rows } = await client.query("SHOW synchronous_commit");
-						settings.push(rows[0].synchronous_commit);
-						await client.query("COMMIT");
-						return result;
-					},
-					release: (destroy) => client.release(destroy),
-				};
+		const asking = Object.create(pool, {
+			connect: {
+				value: (callback) =>
+					pool.connect((error, client, release) => {
+						const query = async (config) => {
+							await client.query("BEGIN");
+							const result = await client.query(config);
+							const { rows } = await client.query("SHOW synchronous_commit");
+							settings.push(rows[0].synchronous_commit);
+							await client.query("COMMIT");
+							return result;
+						};
+						callback(error, Object.create(client, { query: { value: query } }), release);
+					}),
 			},
-		};
+		});
 		for (const durable of [false, true])
 			for (const entry of [add("a"), forget("a")])
 				await open({ pool: asking, durable }).append([entry], options());

@@ -112,6 +112,12 @@ describe("migrations", { skip: missing }, () => {
 			assert.deepEqual([next.reset, next.head], [false, 2n]);
 		}));
 
+	test("migrate rejects unknown options", async () => {
+		const pool = new pg.Pool();
+		const called = new PostgresNoveltyLog({ pool }).migrate({ force: true });
+		await assert.rejects(called, { code: "INVALID_OPTION", path: "force" });
+	});
+
 	test("migrationSql returns what migrate applies", async () => {
 		for (const compare of ["mirror", "database"])
 			await inDatabase(async (pool, database) => {

@@ -6,13 +6,16 @@ import { after, before, describe, test } from "node:test";
 import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
 import { SqliteNoveltyLog } from "@knowledgepulse/scoring-stores/sqlite";
 import pg from "pg";
+import { repeats } from "../../../../__test__/support/repeats.mjs";
 import { draws } from "../../../../tools/trust/lib/draw.mjs";
 import { missing, startPostgres } from "../support/postgres.mjs";
 import { askAll, ClientProcess } from "./processes.mjs";
 import { assertReplayed, entriesOf, runs } from "./replay.mjs";
 
 const PROCESSES = 8;
-const ROUNDS = { postgres: 20, sqlite: 2 };
+const ROUNDS = { postgres: repeats(5), sqlite: repeats(1) };
+/** How often all processes score the same trace at once. */
+const AT_ONCE = repeats(50);
 
 describe("processes", () => {
 	const clients = [];
@@ -78,7 +81,7 @@ describe("processes", () => {
 		test("of eight processes that score a new trace at once, one finds it new", async () => {
 			await askAll(clients, "open", storeOf("at once"));
 			const all = [];
-			for (let round = 0; round < 200; round++) {
+			for (let round = 0; round < AT_ONCE; round++) {
 				const ids = clients.map((_, i) => `words ${round} of client ${i}`);
 				await askAll(clients, "embed", [ids[0]]);
 				const answers = await Promise.all(
@@ -96,7 +99,7 @@ describe("processes", () => {
 			}
 			assert.deepEqual(
 				all.map(({ seq }) => seq),
-				Array.from({ length: 200 * PROCESSES }, (_, i) => i + 1),
+				Array.from({ length: AT_ONCE * PROCESSES }, (_, i) => i + 1),
 			);
 			const entries = await entriesOf(openLog("at once"));
 			await assertReplayed(entries, all);

@@ -5,13 +5,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Scorer, scoreWith } from "@knowledgepulse/scoring";
 import { runs as made } from "../../../../__test__/fixtures/runs.mjs";
 import * as recorded from "../../../../__test__/support/recorded.mjs";
+import { repeats } from "../../../../__test__/support/repeats.mjs";
 import { trace, words } from "../../../../__test__/support/traces.mjs";
 import { readAll, options as reading } from "../support/log.mjs";
 
 const RECORDED = "airline.jsonl";
 
-/** A hundred recorded runs, or some made-up ones. */
-export const runs = recorded.files.includes(RECORDED) ? recorded.read(RECORDED).traces : made;
+/** Recorded runs, or some made-up ones. */
+export const runs = recorded.files.includes(RECORDED)
+	? recorded.read(RECORDED).traces.slice(0, repeats(20))
+	: made;
 
 /** What all scorers of these tests have: scores do not depend on it, but there are many at a time. */
 export const SCORER = { threads: 1 };

@@ -5,13 +5,15 @@ import { change, temporaryFile } from "./files.mjs";
 
 const path = temporaryFile();
 
-const age = (namespace, ms) =>
+function age(namespace, ms) {
+	change(path, "UPDATE novelty_head SET at = at - ? WHERE name = ?", ms, namespace);
 	change(
 		path,
 		`UPDATE novelty_log SET at = at - ? WHERE namespace =
 			(SELECT namespace FROM novelty_head WHERE name = ?)`,
 		...[ms, namespace],
 	);
+}
 
 const open = ({ namespace }) => new SqliteNoveltyLog({ path, namespace });
 

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { ScoringError } from "@knowledgepulse/scoring";
 import { SqliteNoveltyLog } from "@knowledgepulse/scoring-stores/sqlite";
 import { adds, callsOf, options, Reader } from "../../conformance/store.js";
+import { openFile } from "../../sqlite/file.js";
 import { change, temporaryFile } from "./files.mjs";
 
 const CHILD = fileURLToPath(new URL("full-disk.mjs", import.meta.url));
@@ -15,15 +16,15 @@ const CHILD = fileURLToPath(new URL("full-disk.mjs", import.meta.url));
 async function assertRejects(path, code, message, cause) {
 	const log = new SqliteNoveltyLog({ path });
 	const calls = [log.read(options()), log.append(adds(1), options({ keepFrom: null }))];
-	for (const call of calls)
-		await assert.rejects(call, (error) => {
-			assert.ok(error instanceof ScoringError);
-			assert.deepEqual([error.code, error.path], [code, path]);
-			assert.ok(error.message.startsWith(`${path}: `), error.message);
-			assert.match(error.message, message);
-			assert.equal(error.cause?.code, cause);
-			return true;
-		});
+	const isExpected = (error) => {
+		assert.ok(error instanceof ScoringError);
+		assert.deepEqual([error.code, error.path], [code, path]);
+		assert.ok(error.message.startsWith(`${path}: `), error.message);
+		assert.match(error.message, message);
+		assert.equal(error.cause?.code, cause);
+		return true;
+	};
+	await Promise.all(calls.map((call) => assert.rejects(call, isExpected)));
 	await log.close();
 }
 
@@ -63,6 +64,16 @@ test("SqliteNoveltyLog refuses what is no log", async () => {
 	const newer = await fileWith(1);
 	change(newer, "PRAGMA user_version = 2");
 	await assertRejects(newer, "STORE_MISMATCH", /schema 2/);
+});
+
+test("SqliteNoveltyLog waits on macOS until the drive has written what it syncs", async () => {
+	const path = temporaryFile();
+	// A new file, and one that is there.
+	for (let turn = 0; turn < 2; turn++) {
+		const db = openFile(path);
+		assert.deepEqual({ ...db.prepare("PRAGMA fullfsync").get() }, { fullfsync: 1 });
+		db.close();
+	}
 });
 
 test("SqliteNoveltyLog reports damage", async () => {

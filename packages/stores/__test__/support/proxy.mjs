@@ -1,21 +1,21 @@
-/** A way to a server of PostgreSQL that loses answers. */
+/** A way to a server of PostgreSQL that loses answers, or adds to them. */
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 
 /**
  * Starts a way to the server whose socket is in `folder`. While `cut` is true, it takes what is sent, and
- * ends the connection in place of the answer; `cuts` counts that.
+ * ends the connection in place of the answer; `cuts` counts that. `appendix` is sent in one piece with each answer.
  */
 export async function startProxy(folder) {
-	const proxy = { cut: false, cuts: 0 };
+	const proxy = { cut: false, cuts: 0, appendix: Buffer.alloc(0) };
 	const sockets = new Set();
 	const server = createServer((client) => {
 		const upstream = connect(join(folder, ".s.PGSQL.5432"));
 		for (const socket of [client, upstream]) sockets.add(socket.on("error", () => {}));
 		client.on("data", (data) => upstream.write(data));
 		upstream.on("data", (data) => {
-			if (!proxy.cut) return client.write(data);
+			if (!proxy.cut) return client.write(Buffer.concat([data, proxy.appendix]));
 			proxy.cuts += 1;
 			client.destroy();
 		});

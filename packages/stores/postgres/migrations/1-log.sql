@@ -42,6 +42,11 @@ ALTER TABLE kp_novelty_log ALTER COLUMN embedding SET STORAGE MAIN;
 CREATE INDEX kp_novelty_log_id ON kp_novelty_log (hashtextextended(id, 0), namespace)
 	WHERE kind = 'add' AND id IS NOT NULL;
 
+-- The clock of all logs, in milliseconds since 1970.
+CREATE FUNCTION kp_novelty_now_v1() RETURNS bigint LANGUAGE sql VOLATILE AS $$
+	SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint
+$$;
+
 -- Takes the lock of a namespace, creates the namespace if there is none, and returns its row.
 CREATE FUNCTION kp_novelty_lock_v1(
 	p_namespace text, p_model text, p_max_elements bigint, p_ttl_ms double precision, p_compare text,
@@ -67,19 +72,29 @@ BEGIN
 		INSERT INTO kp_novelty_head (namespace, model, max_elements, ttl_ms, compare)
 			VALUES (p_namespace, p_model, p_max_elements, p_ttl_ms, p_compare);
 		h := kp_novelty_renew_v1(p_namespace);
+	ELSIF h.at > kp_novelty_now_v1() + 86400000 THEN
+		-- The clock was wrong. Nothing would expire or be deleted until it has caught up.
+		h := kp_novelty_renew_v1(p_namespace);
 	END IF;
 	RETURN h;
 END $$;
 
--- Gives a namespace whose past has changed a new epoch, and sets its head by the entries that there are.
+-- Gives a namespace whose past has changed a new epoch, and sets its head by the entries that there are. Mends their
+-- times where they decrease, or are more than a day ahead of the clock.
 CREATE FUNCTION kp_novelty_renew_v1(p_namespace text) RETURNS kp_novelty_head LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
 	h kp_novelty_head;
+	v_now bigint := kp_novelty_now_v1();
 BEGIN
+	UPDATE kp_novelty_log l SET at = m.at FROM (
+			SELECT n.seq, max(CASE WHEN n.at > v_now + 86400000 THEN v_now ELSE greatest(n.at, 0) END) OVER (ORDER BY n.seq) AS at
+			FROM kp_novelty_log n WHERE n.namespace = p_namespace
+		) m WHERE l.namespace = p_namespace AND l.seq = m.seq AND l.at <> m.at;
 	UPDATE kp_novelty_head SET epoch = gen_random_uuid(),
 		first = coalesce((SELECT min(l.seq) FROM kp_novelty_log l WHERE l.namespace = p_namespace), 1),
-		seq = coalesce((SELECT max(l.seq) FROM kp_novelty_log l WHERE l.namespace = p_namespace), 0)
+		seq = coalesce((SELECT max(l.seq) FROM kp_novelty_log l WHERE l.namespace = p_namespace), 0),
+		at = coalesce((SELECT l.at FROM kp_novelty_log l WHERE l.namespace = p_namespace ORDER BY l.seq DESC LIMIT 1), 0)
 		WHERE namespace = p_namespace RETURNING * INTO h;
 	RETURN h;
 END $$;
@@ -131,7 +146,7 @@ BEGIN
 		h := kp_novelty_renew_v1(p_namespace);
 	END IF;
 	v_head := h.seq;
-	v_now := floor(extract(epoch FROM clock_timestamp()) * 1000);
+	v_now := kp_novelty_now_v1();
 
 	IF cardinality(p_calls) > 0 THEN
 		INSERT INTO kp_novelty_log (namespace, seq, at, call, kind, id, embedding)

@@ -26,7 +26,7 @@ LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
 #variable_conflict use_variable
 DECLARE
 	h kp_novelty_head;
-	v_now bigint := floor(extract(epoch FROM clock_timestamp()) * 1000);
+	v_now bigint := kp_novelty_now_v1();
 	v_at bigint;
 	v_repeated boolean;
 	v_vector vector;
