@@ -23,6 +23,15 @@ file(
 );
 file("profiles.json", '{"code":{"complexity":1}}');
 file("text.txt", "no JSON");
+file("wrong-rows.jsonl", '{"score":1,"dimensions":null}\n');
+file(
+	"wrong-id.jsonl",
+	`${JSON.stringify({
+		...{ id: 1, score: 1, overrides: [] },
+		dimensions: { complexity: 1, novelty: 1, toolDiversity: 1, outcomeConfidence: 1 },
+	})}\n`,
+);
+file("wrong.jsonl", '{"no json\n');
 file("labels.csv", "id,label\nt:1,maybe\n");
 mkdirSync(join(folder, "nothing"));
 
@@ -47,7 +56,7 @@ for (const [code, args, pattern] of [
 	[2, ["score", "one.jsonl", "--threshold", ""], /number from 0 to 1/],
 	[2, ["score", "one.jsonl", "--from", "word"], /Allowed choices/],
 	[2, ["score", "one.jsonl", "--min-share", "1"], /needs --threshold/],
-	[2, ["score", "one.jsonl", "--memory", "m", "--store", "sqlite:s"], /exclude/],
+	[2, ["score", "one.jsonl", "--memory", "m", "--store", "sqlite:s"], /cannot be used/],
 	[2, ["score", "one.jsonl", "--store", "redis://h"], /postgres/],
 	[2, ["score", "one.jsonl", "--profiles", "missing.json"], /missing\.json/],
 	[2, ["score", "one.jsonl", "--profiles", "text.txt"], /no JSON/],
@@ -72,6 +81,11 @@ for (const [code, args, pattern] of [
 	[2, ["compare", "one.jsonl"], /missing required/],
 	[2, ["compare", "-", "-"], /only once/],
 	[2, ["compare", "one.jsonl", "empty.jsonl", ...OFF], /empty/],
+	[2, ["compare", "wrong-rows.jsonl", "one.jsonl", ...OFF], /wrong-rows\.jsonl:1: expected a row/],
+	[2, ["compare", "wrong-id.jsonl", "one.jsonl", ...OFF], /wrong-id\.jsonl:1: expected a row/],
+	[2, ["calibrate", "wrong-rows.jsonl"], /wrong-rows\.jsonl:1: expected a row/],
+	[2, ["calibrate", "one.jsonl", "wrong-rows.jsonl"], /wrong-rows\.jsonl:1: expected a row/],
+	[2, ["score", "wrong.jsonl", "--errors", "collect", ...OFF], /^0 traces in [^:]*$/m],
 	[
 		2,
 		["calibrate", "one.jsonl", "--target-share", "0.2", "--threshold", "0.5"],
@@ -141,4 +155,21 @@ test("kp-score says which file cannot be read", async (t) => {
 	const { code, stderr } = await kpScore(["score", path, ...OFF]);
 	assert.equal(code, 2);
 	assert.match(stderr, /secret/);
+});
+
+for (const command of ["compare", "calibrate"])
+	test(`kp-score ${command} refuses a line that is longer than the importer's limit`, async (t) => {
+		if (!existsSync("/dev/zero")) return t.skip("no /dev/zero");
+		const args = [command, "/dev/zero", "one.jsonl", ...OFF];
+		const { code, stderr } = await kpScore(args, { timeout: 120_000 });
+		assert.equal(code, 2, stderr);
+		assert.match(stderr, /\/dev\/zero:1: expected a line of at most 256 MiB/);
+	});
+
+test("kp-score --quiet leaves out the summary, but no warnings", async () => {
+	const args = ["score", "broken.jsonl", "--errors", "collect", ...OFF];
+	const { stderr } = await kpScore([...args, "--quiet"]);
+	assert.match(stderr, /^warning: 1 error: /);
+	assert.doesNotMatch(stderr, /median/);
+	assert.match((await kpScore(args)).stderr, /median/);
 });

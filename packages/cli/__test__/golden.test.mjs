@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Scorer } from "@knowledgepulse/scoring";
-import { file, kpScore, parsed } from "./support.mjs";
+import { file, kpScore, linesOf, parsed } from "./support.mjs";
 
 /** How far scores of the model may differ between processors. */
 const TOLERANCE = 1e-5;
@@ -45,11 +45,20 @@ function assertGolden(name, found) {
 	assertClose(kept(found), JSON.parse(readFileSync(path, "utf8")), name);
 }
 
+/** How many traces of a file are scored, and how many of them have labels. */
+const PREFIX = 20;
+const LABELLED = 50;
+
 for (const name of ["airline", "software"])
 	test(`kp-score scores ${name} as the SDK does`, { skip }, async () => {
-		const { code, stdout } = await kpScore(["score", `${traces}/${name}.jsonl`]);
+		const some = read(name).slice(0, PREFIX);
+		const path = file(`${name}.jsonl`, linesOf(some));
+		const { code, stdout } = await kpScore(["score", path]);
 		assert.equal(code, 0);
-		const golden = JSON.parse(readFileSync(`${traces}/golden/${name}.json`, "utf8"));
+		const golden = JSON.parse(readFileSync(`${traces}/golden/${name}.json`, "utf8")).slice(
+			0,
+			PREFIX,
+		);
 		const rows = parsed(stdout);
 		assert.deepEqual(
 			rows.map(({ id }) => id),
@@ -59,7 +68,7 @@ for (const name of ["airline", "software"])
 			assert.ok(Math.abs(rows[index].score - score) < TOLERANCE, rows[index].id);
 		if (name === "software") assertGolden("score", rows);
 		const scorer = new Scorer();
-		for (const [index, trace] of read(name).entries())
+		for (const [index, trace] of some.entries())
 			assert.equal(rows[index].score, await scorer.evaluateValue(trace));
 	});
 
@@ -112,14 +121,14 @@ test("kp-score compare shows what other weights change", { skip }, async () => {
 test("kp-score calibrate warns of labels that are success", {
 	skip,
 }, async () => {
+	const some = read("airline").slice(0, LABELLED);
+	const path = file("labelled.jsonl", linesOf(some));
 	const labels = file(
 		"labels.csv",
-		`id,label\n${read("airline")
-			.map(({ id, metadata }) => `${id},${Number(metadata.success)}\n`)
-			.join("")}`,
+		`id,label\n${some.map(({ id, metadata }) => `${id},${Number(metadata.success)}\n`).join("")}`,
 	);
 	const { code, stdout, stderr } = await kpScore([
-		...["calibrate", `${traces}/airline.jsonl`, "--labels", labels],
+		...["calibrate", path, "--labels", labels],
 		...["--target-share", "0.2", "--fit"],
 	]);
 	assert.equal(code, 0, stderr);
@@ -141,20 +150,21 @@ test("kp-score calibrate warns of labels that are success", {
 test("kp-score calibrate finds the same in logs and in rows", {
 	skip,
 }, async () => {
+	const logs = file("some.jsonl", linesOf(read("airline").slice(0, PREFIX)));
 	const rows = file("rows.jsonl", "");
 	const html = file("report.html", "");
 	const target = ["--target-share", "0.2"];
 	const ofLogs = await kpScore([
-		...["calibrate", `${traces}/airline.jsonl`, "--rows", rows],
+		...["calibrate", logs, "--rows", rows],
 		...["--html", html, ...target],
 	]);
 	const ofRows = await kpScore(["calibrate", rows, ...target]);
 	assert.equal(ofRows.code, 0, ofRows.stderr);
 	assert.equal(ofRows.stdout, ofLogs.stdout);
 	const [first] = parsed(readFileSync(rows, "utf8"));
-	assert.deepEqual(first.source.name, `${traces}/airline.jsonl`);
+	assert.deepEqual(first.source.name, logs);
 	const report = readFileSync(html, "utf8");
 	assert.match(report, /^<!doctype html>/);
-	assert.match(report, /kp-score calibrate .*airline\.jsonl --rows/);
+	assert.match(report, /kp-score calibrate .*some\.jsonl --rows/);
 	assert.match(report, /kp:trace:tau-airline-/);
 });

@@ -1,5 +1,5 @@
 /** Runs kp-score as a process of its own. */
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -82,3 +82,39 @@ export const parsed = (text) =>
 		.split("\n")
 		.filter(Boolean)
 		.map((line) => JSON.parse(line));
+
+/** The environment of a terminal with colours, which Node.js does not expect of CI. */
+const PLAIN = {
+	TERM: "xterm-256color",
+	...{ CI: undefined, FORCE_COLOR: undefined, NO_COLOR: undefined },
+};
+
+const python = ["python3", "python"].find(
+	(name) => spawnSync(name, ["-c", "import pty"], { stdio: "ignore" }).status === 0,
+);
+export const skipWithoutTerminal = !python && "no Python with pseudo-terminals";
+
+/** Runs its arguments in a terminal of 100 columns, and copies what that shows. */
+const TERMINAL = `
+import fcntl, os, pty, struct, sys, termios
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 100, 0, 0))
+try:
+    while shown := os.read(terminal, 4096):
+        sys.stdout.buffer.write(shown)
+except OSError:
+    pass  # The program has ended.
+`;
+
+/** What a command shows on a terminal. */
+export async function onTerminal(args, env = {}) {
+	const command = ["-c", TERMINAL, process.execPath, program, ...args];
+	const child = spawn(python, command, {
+		cwd: folder,
+		env: { ...process.env, ...PLAIN, ...env },
+	});
+	const { stdout } = await endOf(child);
+	return stdout;
+}

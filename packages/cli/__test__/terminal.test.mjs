@@ -1,46 +1,15 @@
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
+import { createRequire } from "node:module";
+import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
-import { endOf, file, folder, linesOf, program, traceOf } from "./support.mjs";
+import { file, linesOf, onTerminal, skipWithoutTerminal as skip, traceOf } from "./support.mjs";
 
-/** A terminal with colours, which Node.js does not expect of CI. */
-const PLAIN = {
-	TERM: "xterm-256color",
-	...{ CI: undefined, FORCE_COLOR: undefined, NO_COLOR: undefined },
-};
+const require = createRequire(import.meta.url);
+const { Output } = require("../lib/output.js");
+const { fit } = require("../lib/style.js");
 
 const BOLD = "\u001b[1m";
-
-const python = ["python3", "python"].find(
-	(name) => spawnSync(name, ["-c", "import pty"], { stdio: "ignore" }).status === 0,
-);
-const skip = !python && "no Python with pseudo-terminals";
-
-/** Runs its arguments in a terminal of 100 columns, and copies what that shows. */
-const TERMINAL = `
-import fcntl, os, pty, struct, sys, termios
-pid, terminal = pty.fork()
-if pid == 0:
-    os.execv(sys.argv[1], sys.argv[1:])
-fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 100, 0, 0))
-try:
-    while shown := os.read(terminal, 4096):
-        sys.stdout.buffer.write(shown)
-except OSError:
-    pass  # The program has ended.
-`;
-
-/** What a command shows on a terminal. */
-async function onTerminal(args, env = {}) {
-	const command = ["-c", TERMINAL, process.execPath, program, ...args];
-	const child = spawn(python, command, {
-		cwd: folder,
-		env: { ...process.env, ...PLAIN, ...env },
-	});
-	const { stdout } = await endOf(child);
-	return stdout;
-}
 
 file(
 	"runs.jsonl",
@@ -80,12 +49,35 @@ test("kp-score shows progress and the time left on a terminal", {
 	skip,
 }, async () => {
 	// Progress is shown anew every 200 ms: no machine imports so many in that time.
-	const many = Array.from({ length: 300_000 }, (_, n) => traceOf(n));
+	const many = Array.from({ length: 100_000 }, (_, n) => traceOf(n));
 	file("progress.jsonl", linesOf(many));
 	const shown = await onTerminal([...["import", "progress.jsonl", "--output", "copy.jsonl"]]);
 	assert.match(shown, /\d+ % {2}[\d,]+ traces {2}[\d,]+\/s {2}.* left/);
 	assert.match(
 		stripVTControlCharacters(shown),
-		/300,000 traces in 1 source, written to copy\.jsonl/,
+		/written to copy\.jsonl\s+100,000 traces in 1 source/,
 	);
+});
+
+test("kp-score --json on a terminal escapes what a terminal obeys, and keeps the values", {
+	skip,
+}, async () => {
+	const objective = "Erase \u009b2J\u202eall\u2066";
+	file("controls.jsonl", linesOf([traceOf(1, { objective })]));
+	const args = ["import", "controls.jsonl", "--json", "--no-progress", "-q"];
+	const shown = await onTerminal(args);
+	assert.ok(shown.includes("\\u009b2J\\u202eall\\u2066"));
+	assert.equal(JSON.parse(shown).task.objective, objective);
+});
+
+test("fit cuts text between characters", () => {
+	for (let columns = 1; columns < 8; columns += 1)
+		assert.ok(fit("a🙂b🙂c🙂", columns).isWellFormed(), String(columns));
+	assert.equal(fit("a🙂b🙂c🙂", 9), "a🙂b🙂c🙂");
+	assert.equal(fit("🙂🙂🙂", 5), "🙂…");
+});
+
+test("Output uses 100 columns where a terminal reports 0", () => {
+	const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 0 });
+	assert.equal(new Output(stream).width, 100);
 });

@@ -1,5 +1,6 @@
 /** How a score came about, as a person reads it. */
-const { count, fit, signed, styleFor } = require("./style.js");
+const { count, fit, signed } = require("./style.js");
+const { style } = require("./terminal.js");
 
 const NAMES = {
 	complexity: "complexity",
@@ -40,7 +41,6 @@ function textNote({ text }) {
 
 /** The lines of an account. `nearest` is the objective of the nearest trace. */
 function accountOf({ trace, source, report, nearest }, { width }) {
-	const style = styleFor(process.stdout);
 	const { dimensions, weights, overrides, novelty } = report;
 	const id = fit(trace.id ?? "(no id)", width - 8);
 	const facts = [

@@ -42,7 +42,7 @@ const collect = (value, all = []) => [...all, value];
 /** Such as `-o FILE`: options of several commands. */
 const OPTIONS = {
 	json: () => option("--json", "write NDJSON on a terminal too"),
-	quiet: () => option("-q, --quiet", "write no summary and no progress"),
+	quiet: () => option("-q, --quiet", "write no summary and no progress, but warnings and errors"),
 	progress: () => option("--no-progress", "show no progress"),
 	errors: (value) =>
 		option(
@@ -62,8 +62,12 @@ const OPTIONS = {
 		),
 	memory: (use) => option("--memory <file>", `snapshot of the traces scored before, ${use}`),
 	profiles: () => option("--profiles <file>", "weights by domain, as JSON for new Scorer()"),
+	output: () => option("-o, --output <file>", "file to write (default: standard output)"),
 	store: () =>
-		option("--store <url>", "shared memory: postgres://… or sqlite:FILE, with ?namespace=NAME"),
+		option(
+			"--store <url>",
+			"shared memory: postgres://… or sqlite:FILE, with ?namespace=NAME, and create=1 for a new file (default, without --memory: the environment variable KP_SCORE_STORE)",
+		).conflicts("memory"),
 	from: () =>
 		option("--from <format>", "format to read; others are skipped (default: all)", {
 			choices: FORMATS,
@@ -108,10 +112,10 @@ const reading = (errors = "reject") => [
 	OPTIONS.errors(errors),
 ];
 
-const writing = () => [OPTIONS.json(), OPTIONS.quiet(), OPTIONS.progress()];
+const writing = () => [OPTIONS.output(), OPTIONS.json(), OPTIONS.quiet(), OPTIONS.progress()];
 
 const READING_EXAMPLES = (rest = "") => [
-	`~/.claude/projects --from claude-code --assume-success skip${rest}`,
+	`sessions --from claude-code --assume-success skip${rest}`,
 	`chats.json --domain customer_service --assume-success true${rest}`,
 	`logs --errors collect${rest}`,
 ];
@@ -119,38 +123,43 @@ const READING_EXAMPLES = (rest = "") => [
 const SCORING_EXAMPLES = (file, rest = "") => [
 	`${file} --precision fast --embedder auto${rest}`,
 	`${file} --memory novelty.kpcache --profiles profiles.json${rest}`,
-	`${file} --store 'sqlite:novelty.db?namespace=support'${rest}`,
+	`${file} --store "sqlite:novelty.db?namespace=support"${rest}`,
 ];
 
 function score(program) {
-	add(program, "score <sources...>", "Scores the runs in logs, in order.", {
-		options: [
-			option("--threshold <score>", "score from which on a run is accepted", {
-				parse: share,
-			}),
-			option("--min-share <share>", "exit code 3 if a smaller share of the runs is accepted", {
-				parse: share,
-			}),
-			...reading(),
-			...scoring("read before and saved after"),
-			OPTIONS.group(),
-			option(
-				"--emit-otel <file>",
-				"write gen_ai.evaluation.result log records, OTLP as JSON lines",
-			),
-			...writing(),
-		],
-		examples: [
-			"runs.jsonl",
-			"runs.jsonl --json | jq .score",
-			"runs.jsonl --quiet --no-progress > rows.jsonl",
-			"- --threshold 0.45 --min-share 0.8 < runs.jsonl",
-			...READING_EXAMPLES(),
-			...SCORING_EXAMPLES("runs.jsonl"),
-			"runs.jsonl --group /metadata/task_id",
-			"runs.jsonl --emit-otel evaluations.jsonl",
-		],
-	});
+	add(
+		program,
+		"score <sources...>",
+		"Scores the runs in logs, in the order of the time of the first run of each source.",
+		{
+			options: [
+				option("--threshold <score>", "score from which on a run is accepted", {
+					parse: share,
+				}),
+				option("--min-share <share>", "exit code 3 if a smaller share of the runs is accepted", {
+					parse: share,
+				}),
+				...reading(),
+				...scoring("read before and saved after"),
+				OPTIONS.group(),
+				option(
+					"--emit-otel <file>",
+					"write gen_ai.evaluation.result log records, OTLP as JSON lines",
+				),
+				...writing(),
+			],
+			examples: [
+				"runs.jsonl",
+				"runs.jsonl --json | jq .score",
+				"runs.jsonl --quiet --no-progress --output rows.jsonl",
+				"runs.jsonl --threshold 0.45 --min-share 0.8",
+				...READING_EXAMPLES(),
+				...SCORING_EXAMPLES("runs.jsonl"),
+				"runs.jsonl --group /metadata/task_id",
+				"runs.jsonl --emit-otel evaluations.jsonl",
+			],
+		},
+	);
 }
 
 function explain(program) {
@@ -170,6 +179,7 @@ function explain(program) {
 			examples: [
 				"runs.jsonl --id kp:trace:42",
 				"runs.jsonl --id kp:trace:42 --json --quiet --no-progress",
+				"runs.jsonl --output accounts.jsonl",
 				...READING_EXAMPLES(),
 				...SCORING_EXAMPLES("runs.jsonl"),
 			],
@@ -180,15 +190,14 @@ function explain(program) {
 function importing(program) {
 	add(program, "import <sources...>", "Writes the runs in logs as traces, one a line.", {
 		options: [
-			option("-o, --output <file>", "file to write (default: standard output)"),
 			option("--dry-run", "show what is in the logs, and write nothing"),
 			...reading(),
 			...writing(),
 		],
 		more: `\nFormats: ${FORMATS.join(", ")}.\n`,
 		examples: [
-			"~/.claude/projects -d code --assume-success skip --output traces.jsonl",
-			"~/.claude/projects --dry-run",
+			"sessions -d code --assume-success skip --output traces.jsonl",
+			"sessions --dry-run",
 			"logs --dry-run --json",
 			...READING_EXAMPLES(" -o traces.jsonl"),
 			"logs -o traces.jsonl --quiet --no-progress",
@@ -214,18 +223,19 @@ function compare(program) {
 					default: 20,
 				}),
 				...reading(),
-				...scoring("read for each of the two, and not saved"),
+				...scoring("which is only read"),
 				...writing(),
 			],
 			more: `
-Each of the two has rows that kp-score score --json wrote, or logs, which are scored with an empty memory.
+Each of the two has rows that kp-score score --json wrote, or logs, which are scored with an empty
+memory unless one is given.
 Pairs have the same id; runs without one are paired in order.
 `,
 			examples: [
 				"before.jsonl after.jsonl",
 				"before.jsonl after.jsonl --limit 5 --threshold 0.6",
 				"before.jsonl after.jsonl --max-change 0.01 --quiet",
-				"before.jsonl after.jsonl --json --no-progress",
+				"before.jsonl after.jsonl --json --no-progress --output changes.jsonl",
 				"rows.jsonl runs.jsonl --from otel --assume-success true --domain code --errors collect",
 				...SCORING_EXAMPLES("rows.jsonl", " runs.jsonl"),
 			],
@@ -280,15 +290,15 @@ function calibrate(program) {
 				...writing(),
 			],
 			more: `
-The sources have rows that kp-score score --json wrote, for which no model is needed, or logs. Runs of logs
-are scored in the order in which they were made.
+The sources have rows that kp-score score --json wrote, for which no model is needed, or logs, which are
+scored as kp-score score does.
 `,
 			examples: [
 				"runs.jsonl --target-share 0.2 --html report.html --rows rows.jsonl",
 				"rows.jsonl --labels labels.csv --target-precision 0.9 --fit",
 				"rows.jsonl --threshold 0.5 --first 20",
 				"rows.jsonl --level 0.9 --replicates 5000 --seed 7",
-				"runs.jsonl --group /metadata/task_id --json --quiet --no-progress",
+				"runs.jsonl --group /metadata/task_id --json --quiet --no-progress --output calibration.json",
 				...READING_EXAMPLES(),
 				...SCORING_EXAMPLES("runs.jsonl"),
 			],

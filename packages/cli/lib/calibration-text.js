@@ -1,5 +1,6 @@
 /** A calibration as a person reads it. */
-const { count, fit, percent, styleFor } = require("./style.js");
+const { count, fit, percent } = require("./style.js");
+const { style } = require("./terminal.js");
 
 const VERDICTS = {
 	better: "fitted weights order the runs better",
@@ -14,7 +15,7 @@ const between = (interval, show = (value) => value.toFixed(3)) =>
 const estimated = ({ value, interval }) => `${value.toFixed(3)}${between(interval)}`;
 
 /** Lines of cells; the first column is flush left. */
-function table(head, rows, style) {
+function table(head, rows) {
 	const all = [head, ...rows];
 	const widths = head.map((_, column) => Math.max(...all.map((row) => row[column].length)));
 	const lines = all.map((row) =>
@@ -27,7 +28,7 @@ function table(head, rows, style) {
 	return [style("dim", lines[0]), ...lines.slice(1)];
 }
 
-function domainTables({ domains, overall }, style) {
+function domainTables({ domains, overall }) {
 	const summaries = domains.map(({ domain, summary }) => [domain, summary]);
 	if (domains.length > 1) summaries.push(["all", overall]);
 	const { percentiles } = overall.score;
@@ -38,7 +39,6 @@ function domainTables({ domains, overall }, style) {
 				...[fit(name, 24), String(n)],
 				...score.percentiles.map(({ value }) => value.toFixed(3)),
 			]),
-			style,
 		),
 		"",
 		...table(
@@ -50,7 +50,6 @@ function domainTables({ domains, overall }, style) {
 				fit(name, 24),
 				...accepted.map(({ share }) => percent(share)),
 			]),
-			style,
 		),
 		...domains.flatMap(({ domain, summary }) => notesOf(domain, summary)),
 	];
@@ -68,7 +67,7 @@ function notesOf(domain, { cutShare, constantDimensions }) {
 	return notes;
 }
 
-function thresholdLines({ threshold, options }, style) {
+function thresholdLines({ threshold, options }) {
 	if (!threshold) return [];
 	const { value, interval, share, accepted, precision } = threshold;
 	if (value === null)
@@ -104,9 +103,9 @@ const weightsOf = (weights) =>
 		.map(([name, value]) => `${name} ${value.toFixed(2)}`)
 		.join(", ");
 
-function fitLines({ fits }, style) {
+function fitLines({ fits }) {
 	return fits.flatMap(({ profile, current, result }) => {
-		const head = `${style("bold", profile)}: ${VERDICTS[result.outcome]}`;
+		const head = `${style("bold", fit(profile, 40))}: ${VERDICTS[result.outcome]}`;
 		if (result.outcome === "refused")
 			return ["", `${head}: expected ${result.expected}, found ${result.found}`];
 		return [
@@ -131,16 +130,15 @@ function profileLines({ fits }) {
 }
 
 function calibrationText(calibration) {
-	const style = styleFor(process.stdout);
 	const { rows } = calibration;
 	const excluded = rows.total - rows.used;
 	return `${[
 		`${count(rows.used, "run")} in ${count(rows.groups, "group")}${excluded > 0 ? `; ${excluded} excluded: ${rows.first} first ones, ${rows.uncompared} compared with nothing` : ""}`,
 		"",
-		...domainTables(calibration, style),
-		...thresholdLines(calibration, style),
+		...domainTables(calibration),
+		...thresholdLines(calibration),
 		...labelLines(calibration),
-		...fitLines(calibration, style),
+		...fitLines(calibration),
 		...profileLines(calibration),
 	].join("\n")}\n`;
 }

@@ -1,9 +1,19 @@
 /** What this package needs of `@knowledgepulse/scoring`. */
 const scoring = require("@knowledgepulse/scoring");
 const { version } = require("@knowledgepulse/scoring/package.json");
+const { inputOf } = require("./sources.js");
 
 /** Calls in flight at once. */
 const IN_FLIGHT = 64;
+
+/** Calls `stop` when a signal is aborted, or at once if it is already. */
+function onAbort(signal, stop) {
+	if (signal.aborted) stop();
+	else signal.addEventListener("abort", stop, { once: true });
+}
+
+/** See `importTraces` of the engine. */
+const importTraces = (sources, options) => scoring.importTraces(sources.map(inputOf), options);
 
 /**
  * The accounts of traces, in order: `{ trace, provenance, report }`, or `{ error }` with
@@ -11,11 +21,8 @@ const IN_FLIGHT = 64;
  */
 function explainAll(scorer, sources, { stop, ...options }) {
 	const reading = new AbortController();
-	const imported = scoring.importTraces(sources, {
-		...options,
-		signal: reading.signal,
-	});
-	stop?.addEventListener("abort", () => reading.abort(), { once: true });
+	const imported = importTraces(sources, { ...options, signal: reading.signal });
+	onAbort(stop, () => reading.abort());
 
 	async function next() {
 		try {
@@ -77,11 +84,9 @@ function toJson(item) {
 
 /** The rows of all traces; see `evaluateJson`. `stop` is a signal that ends reading. */
 function evaluate(scorer, sources, { stop, ...options }) {
-	const evaluation = scorer.evaluateJson(sources, options);
+	const evaluation = scorer.evaluateJson(sources.map(inputOf), options);
 	// What has no score yet leaves no mark in the memory.
-	stop?.addEventListener("abort", () => evaluation.return().catch(() => {}), {
-		once: true,
-	});
+	onAbort(stop, () => evaluation.return().catch(() => {}));
 	return evaluation;
 }
 
@@ -91,7 +96,7 @@ module.exports = {
 	calibrationReport: scoring.calibrationReport,
 	evaluate,
 	explainAll,
-	importTraces: scoring.importTraces,
+	importTraces,
 	toJson,
 	version,
 };

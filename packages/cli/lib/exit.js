@@ -17,13 +17,21 @@ const Exit = Object.freeze({
 /** What is wrong with the arguments or the input, as the user should read it. */
 class InputError extends Error {}
 
-const UNAVAILABLE = new Set(["ADDON_NOT_FOUND", "EMBEDDER_UNAVAILABLE", "STORE_UNAVAILABLE"]);
+const UNAVAILABLE = new Set([
+	...["ADDON_NOT_FOUND", "EMBEDDER_UNAVAILABLE", "NO_THREADS", "STORE_UNAVAILABLE"],
+]);
 
 /** Codes of the engine that are no fault of the input. */
-const UNEXPECTED = new Set(["INTERNAL", "SNAPSHOT_IO", "CLOSED"]);
+const UNEXPECTED = new Set(["INTERNAL", "CLOSED"]);
 
 /** System calls that read; all others write. */
 const READING = new Set(["access", "lstat", "open", "read", "scandir", "stat"]);
+
+/** Why a system call has failed, without the path, which the message has already. */
+function reasonOf({ code, message }) {
+	if (code === "ENOENT") return "there is no such file or folder";
+	return code === "EACCES" ? "permission denied" : message;
+}
 
 function exitCodeOf(error) {
 	if (error instanceof InputError) return Exit.INPUT;
@@ -34,4 +42,4 @@ function exitCodeOf(error) {
 	return READING.has(error.syscall) ? Exit.INPUT : Exit.UNEXPECTED;
 }
 
-module.exports = { Exit, InputError, exitCodeOf };
+module.exports = { Exit, InputError, exitCodeOf, reasonOf };

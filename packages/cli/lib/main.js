@@ -3,11 +3,13 @@ const { Command, CommanderError } = require("commander");
 const { version } = require("../package.json");
 const commands = require("./arguments.js");
 const { Exit, exitCodeOf } = require("./exit.js");
-const { styleFor } = require("./style.js");
+const { say, style, warn } = require("./terminal.js");
 
 const HELP = `
 Data goes to standard output: a table on a terminal, one JSON object a line with --json or when piped.
 All else goes to standard error. Sources are files, folders, patterns in quotes, and - for standard input.
+They are taken in the order of the time of their first run; those without a time, and streams, come last. Runs
+of one source stay in their order.
 
 Exit codes:
   0    done
@@ -19,7 +21,7 @@ Exit codes:
 
 Examples:
   $ kp-score score runs.jsonl
-  $ kp-score score 'logs/**/*.jsonl' --from claude-code --assume-success skip
+  $ kp-score score "logs/**/*.jsonl" --from claude-code --assume-success skip
   $ kp-score explain runs.jsonl --id kp:trace:42
   $ kp-score calibrate runs.jsonl --target-share 0.2 --html report.html`;
 
@@ -28,6 +30,7 @@ function programOf() {
 		.description("Scores the logs of agents.")
 		.version(version)
 		.exitOverride()
+		.configureOutput({ outputError: (text) => say(text.trimEnd()) })
 		.showHelpAfterError("(kp-score --help shows what there is)")
 		.addHelpText("after", HELP);
 	for (const define of commands) define(program);
@@ -43,30 +46,28 @@ const HINTS = {
 
 /** Says on standard error what went wrong. */
 function report(error) {
-	const style = styleFor(process.stderr);
 	const code = exitCodeOf(error);
 	const text =
 		code === Exit.UNEXPECTED && error.syscall === undefined && !error.cause
 			? (error.stack ?? String(error))
 			: error.message;
-	process.stderr.write(`${style("red", "error:")} ${text}\n`);
+	say(`${style("red", "error:")} ${text}`);
 	const hint = HINTS[error.code];
-	if (hint) process.stderr.write(`${style("dim", "hint:")} ${hint}\n`);
+	if (hint) say(`${style("dim", "hint:")} ${hint}`);
 	return code;
 }
 
 /** Shows a warning of Node.js or the engine, but not that the embedder is off, which was asked for. */
-function warn({ code, message }) {
+function onWarning({ code, message }) {
 	if (code === "KNOWLEDGEPULSE_NO_EMBEDDER" && message.endsWith("switched off")) return;
-	const style = styleFor(process.stderr);
-	process.stderr.write(`${style("yellow", "warning:")} ${message}\n`);
+	warn(message);
 }
 
 /** Runs a command line. Sets the exit code and lets the process end by itself, when all is written. */
 async function main(argv) {
 	process.stderr.on("error", () => {});
 	process.stdout.on("error", () => {});
-	process.removeAllListeners("warning").on("warning", warn);
+	process.removeAllListeners("warning").on("warning", onWarning);
 	const program = programOf();
 	try {
 		await program.parseAsync(argv);

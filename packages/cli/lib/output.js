@@ -1,8 +1,12 @@
 /** Where data goes: standard output, and files. */
 const { once } = require("node:events");
-const { createWriteStream } = require("node:fs");
-const { realpath, rename, rm, stat } = require("node:fs/promises");
-const { InputError } = require("./exit.js");
+const { open, stat } = require("node:fs/promises");
+const { openReplacement } = require("@knowledgepulse/scoring/internal/file");
+const { InputError, reasonOf } = require("./exit.js");
+const { shown } = require("./terminal.js");
+
+/** Error codes of writing to a pipe that its reader has closed; `EOF` is that of Windows. */
+const CLOSED = ["EOF", "EPIPE"];
 
 /** Data for standard output. A reader that has closed the pipe, as `head` does, is no error. */
 class Output {
@@ -16,34 +20,42 @@ class Output {
 		});
 	}
 
+	/** Standard output, or the file with a path. */
+	static async open(path) {
+		return path === undefined ? new Output() : FileOutput.open(path);
+	}
+
 	/** Whether nobody reads any more. */
 	get isClosed() {
-		return this.#error?.code === "EPIPE";
+		return CLOSED.includes(this.#error?.code);
 	}
 
 	get isTerminal() {
 		return this.#stream.isTTY === true;
 	}
 
-	/** Columns of the terminal. */
+	/** Columns of the terminal; 100 if it reports none. */
 	get width() {
-		return this.#stream.columns ?? 100;
+		return this.#stream.columns || 100;
 	}
 
 	/** Waits until there is room for more. */
-	async write(text) {
+	async write(data) {
 		this.#check();
+		const text = this.isTerminal ? shown(String(data), this.#stream) : data;
 		if (this.isClosed || this.#stream.write(text)) return;
 		await once(this.#stream, "drain").catch(() => {});
 		this.#check();
 	}
 
 	/** Waits until all is written. */
-	async flush() {
+	async commit() {
 		if (!this.#stream.destroyed)
 			await new Promise((resolve) => this.#stream.write("", () => resolve()));
 		this.#check();
 	}
+
+	async discard() {}
 
 	#check() {
 		if (this.#error && !this.isClosed)
@@ -53,61 +65,54 @@ class Output {
 	}
 }
 
-/** A file that gets its name when it is complete, so that none is ever half written. */
+/** A device or a pipe, which cannot be replaced. */
+async function openDevice(path) {
+	const file = await open(path, "w");
+	const close = () => file.close();
+	return { write: (data) => file.writeFile(data), commit: close, discard: close };
+}
+
+/** A file that gets its contents when they are complete, so that none is ever half written. */
 class FileOutput {
+	isClosed = false;
+	isTerminal = false;
 	#path;
-	#temporary;
-	#stream;
+	#target;
 
 	/** @throws {InputError} if the file cannot be written at all. */
-	static async open(path) {
+	static async open(path, mode = 0o666) {
 		try {
-			const target = await realpath(path).catch(() => path);
-			const found = await stat(target).catch(() => undefined);
+			const found = await stat(path).catch(() => undefined);
 			if (found?.isDirectory()) throw new Error("it is a directory");
-			// A device or a pipe cannot be replaced.
 			const isReplaced = found === undefined || found.isFile();
 			const file = new FileOutput();
-			file.#path = target;
-			file.#temporary = isReplaced ? `${target}.${process.pid}.tmp` : undefined;
-			file.#stream = createWriteStream(file.#temporary ?? target);
-			await once(file.#stream, "open");
-			// Errors come with each write.
-			file.#stream.on("error", () => {});
+			file.#path = path;
+			file.#target = isReplaced ? await openReplacement(path, mode) : await openDevice(path);
 			return file;
 		} catch (error) {
-			throw new InputError(`cannot write ${path}: ${error.message}`);
+			throw new InputError(`cannot write ${path}: ${reasonOf(error)}`);
 		}
 	}
 
-	async write(text) {
-		await new Promise((resolve, reject) => {
-			this.#stream.write(text, (error) => (error ? reject(error) : resolve()));
-		}).catch((error) => this.#fail(error));
+	write(data) {
+		return this.#try(() => this.#target.write(data));
 	}
 
-	async commit() {
-		try {
-			this.#stream.end();
-			await once(this.#stream, "close");
-			if (this.#temporary) await rename(this.#temporary, this.#path);
-			this.#temporary = undefined;
-		} catch (error) {
-			await this.#fail(error);
-		}
+	commit() {
+		return this.#try(() => this.#target.commit());
 	}
 
 	/** Removes what was written, unless it was committed. */
-	async discard() {
-		this.#stream.destroy();
-		if (this.#temporary) await rm(this.#temporary, { force: true });
+	discard() {
+		return this.#target.discard();
 	}
 
-	async #fail(error) {
-		await this.discard();
-		throw new Error(`cannot write ${this.#path}: ${error.message}`, {
-			cause: error,
-		});
+	async #try(run) {
+		try {
+			await run();
+		} catch (error) {
+			throw new Error(`cannot write ${this.#path}: ${error.message}`, { cause: error });
+		}
 	}
 }
 

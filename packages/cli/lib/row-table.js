@@ -1,5 +1,6 @@
 /** Rows as a table that is written line by line. */
-const { fit, styleFor } = require("./style.js");
+const { fit } = require("./style.js");
+const { style } = require("./terminal.js");
 
 const SHORT = {
 	"single-thought": "=0.1",
@@ -8,7 +9,6 @@ const SHORT = {
 };
 
 class RowTable {
-	#style = styleFor(process.stdout);
 	#width;
 	#threshold;
 	/** Columns of the id; known with the first row. */
@@ -32,7 +32,7 @@ class RowTable {
 	#head() {
 		const start = this.#threshold === undefined ? "" : "  ";
 		const text = `${start}score  compl  novel  tools  outc   rules      ${"id".padEnd(this.#id)}  objective`;
-		return `${this.#style("dim", fit2(text, this.#width))}\n`;
+		return `${style("dim", text.slice(0, this.#width))}\n`;
 	}
 
 	#row(row) {
@@ -41,7 +41,7 @@ class RowTable {
 		const mark =
 			this.#threshold === undefined
 				? ""
-				: `${isAccepted ? this.#style("green", "✓") : this.#style("dim", "·")} `;
+				: `${isAccepted ? style("green", "✓") : style("dim", "·")} `;
 		const novelty = row.similarity === null ? "*" : " ";
 		const numbers = [
 			dimensions.complexity.toFixed(2).padStart(5),
@@ -54,15 +54,12 @@ class RowTable {
 		const used = 51 + this.#id + (mark ? 2 : 0);
 		const bold =
 			this.#threshold === undefined || isAccepted
-				? this.#style("bold", score.toFixed(3))
+				? style("bold", score.toFixed(3))
 				: score.toFixed(3);
 		const id = fit(row.id ?? "", this.#id).padEnd(this.#id);
 		const objective = fit(row.objective, Math.max(this.#width - used, 8));
-		return `${mark}${bold}  ${numbers}  ${rest}${this.#style("dim", id)}  ${objective}`;
+		return `${mark}${bold}  ${numbers}  ${rest}${style("dim", id)}  ${objective}`;
 	}
 }
-
-/** A head of a table keeps its columns. */
-const fit2 = (text, width) => text.slice(0, width);
 
 module.exports = { RowTable };

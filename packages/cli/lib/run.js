@@ -1,7 +1,8 @@
 /** What the commands have in common. */
 const { Exit, InputError } = require("./exit.js");
 const { Output } = require("./output.js");
-const { count, styleFor, tally } = require("./style.js");
+const { count, tally } = require("./style.js");
+const { say } = require("./terminal.js");
 
 /** Reasons for which a run, and not a part of one, was skipped. */
 const LOST = new Set([
@@ -28,19 +29,20 @@ function importOptions({ from, assumeSuccess, domain, errors }) {
 	};
 }
 
-/** Writes lines to standard error, unless that is not wanted. */
-function notes({ quiet }) {
-	const style = styleFor(process.stderr);
-	const note = (text) => {
-		if (!quiet) process.stderr.write(`${text}\n`);
+/** Returns a function that writes a note to standard error, unless `--quiet` is set. */
+const notesFor =
+	({ quiet }) =>
+	(text) => {
+		if (!quiet) say(text);
 	};
-	return {
-		style,
-		note,
-		warn: (text) => note(`${style("yellow", "warning:")} ${text}`),
-		/** What stands even with --quiet. */
-		say: (text) => process.stderr.write(`${text}\n`),
-	};
+
+/** Opens the output of a command. */
+const openOutput = ({ output }) => Output.open(output);
+
+/** Completes the output, and says where it was written to. */
+async function commit(output, options) {
+	await output.commit();
+	if (options.output !== undefined) notesFor(options)(`written to ${options.output}`);
 }
 
 /** Whether the output is a table for a person. */
@@ -84,13 +86,14 @@ function exitCode(stop, { errors = 0, gate = true }) {
 }
 
 module.exports = {
-	Output,
+	commit,
 	errorCodes,
 	exitCode,
 	importOptions,
 	isTable,
 	lostOf,
 	noTraces,
-	notes,
+	notesFor,
+	openOutput,
 	skippedOf,
 };

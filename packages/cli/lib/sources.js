@@ -1,66 +1,127 @@
-/** The files that the arguments of a command name. */
-const { readdir, stat } = require("node:fs/promises");
-const { join } = require("node:path");
+/** The files and streams that the arguments of a command name. */
+const { constants, createReadStream, openSync } = require("node:fs");
+const { open, readdir, stat } = require("node:fs/promises");
+const { Socket } = require("node:net");
+const { join, relative, sep } = require("node:path");
 const { glob, isDynamicPattern } = require("tinyglobby");
-const { InputError } = require("./exit.js");
+const { InputError, reasonOf } = require("./exit.js");
+
+/**
+ * @typedef {object} Source
+ * @property {string} name
+ * @property {string} [path] Of a file that the importer reads by itself.
+ * @property {number} [size] In bytes; of regular files.
+ * @property {() => AsyncIterable<Buffer>} bytes What is in it, in UTF-8.
+ * @property {boolean} [isStream] Whether it can be read only once.
+ */
 
 const LOG = /\.(jsonl?|ndjson)$/i;
 
-const bytewise = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+/** Byte order marks of UTF-16, which Windows PowerShell's `>` writes. */
+const UTF_16 = { fffe: "utf-16le", feff: "utf-16be" };
 
-/** The logs in a folder, and in all below it. */
+const ascending = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+
+/** Returns a path with slashes on Windows too: patterns need them, and names sort by them. */
+const slashed = (path, separator = sep) => (separator === "\\" ? path.replaceAll("\\", "/") : path);
+
+/** The paths of logs in a folder, and in all below it. */
 async function logsIn(folder) {
-	const entries = await readdir(folder, {
-		recursive: true,
-		withFileTypes: true,
-	});
-	const files = entries
+	const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+	const start = /[/\\]$/.test(slashed(folder)) ? folder : `${folder}/`;
+	return entries
 		.filter((entry) => !entry.isDirectory() && LOG.test(entry.name))
-		.map((entry) => join(entry.parentPath ?? entry.path, entry.name));
-	if (files.length === 0)
-		throw new InputError(`${folder}: no .json, .jsonl or .ndjson files in it`);
-	return files.sort(bytewise);
+		.map((entry) => relative(folder, join(entry.parentPath ?? entry.path, entry.name)))
+		.map((path) => start + slashed(path));
 }
 
-async function filesOf(argument) {
-	if (argument === "-") return [{ name: "stdin", data: process.stdin }];
+/**
+ * Returns the paths that match a pattern. The search starts in the folder before the first special
+ * character, which may be on another drive.
+ */
+async function matchesOf(pattern) {
+	const [, start, rest] = /^((?:[^*?[\](){}!+@\\/]*\/)*)(.*)$/s.exec(slashed(pattern));
+	const found = await glob(rest, { cwd: start || ".", dot: true, expandDirectories: false });
+	return found.map((path) => start + path);
+}
+
+async function encodingOf(path) {
+	const file = await open(path);
+	try {
+		const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0);
+		return UTF_16[buffer.toString("hex", 0, bytesRead)];
+	} finally {
+		await file.close();
+	}
+}
+
+async function* decoded(path, encoding) {
+	const decoder = new TextDecoder(encoding);
+	for await (const chunk of createReadStream(path))
+		yield Buffer.from(decoder.decode(chunk, { stream: true }));
+}
+
+async function fileSource(path, { size }) {
+	// A file that cannot be read fails when it is imported.
+	const encoding = await encodingOf(path).catch(() => undefined);
+	if (encoding) return { name: path, bytes: () => decoded(path, encoding) };
+	return { name: path, path, size, bytes: () => createReadStream(path) };
+}
+
+/** A named pipe, opened without waiting for a writer: a waiting thread would keep the process alive. */
+function pipeSource(path) {
+	const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+	const socket = new Socket({ fd, readable: true, writable: false, pauseOnCreate: true });
+	return { name: path, isStream: true, bytes: () => socket };
+}
+
+/** Returns the regular files among paths. Those that cannot be read fail when they are imported. */
+async function filesOf(paths, nothing) {
+	const sources = [];
+	for (const path of paths.sort(ascending)) {
+		const found = await stat(path).catch(() => ({ isFile: () => true }));
+		if (found.isFile()) sources.push(await fileSource(path, found));
+	}
+	if (sources.length === 0) throw new InputError(nothing);
+	return sources;
+}
+
+async function sourcesOfOne(argument) {
+	if (argument === "-") return [{ name: "stdin", isStream: true, bytes: () => process.stdin }];
 	const found = await stat(argument).catch((error) => {
 		if (error.code === "ENOENT" && isDynamicPattern(argument)) return undefined;
 		throw new InputError(`cannot read ${argument}: ${reasonOf(error)}`);
 	});
-	if (found?.isDirectory()) return logsIn(argument);
-	if (found) return [argument];
-	const files = await glob(argument, { dot: true, expandDirectories: false });
-	if (files.length === 0) throw new InputError(`no file matches ${argument}`);
-	return files.sort(bytewise);
+	if (found === undefined) return filesOf(await matchesOf(argument), `no file matches ${argument}`);
+	if (found.isDirectory())
+		return filesOf(await logsIn(argument), `${argument}: no .json, .jsonl or .ndjson files in it`);
+	if (found.isFile()) return [await fileSource(argument, found)];
+	if (found.isFIFO()) return [pipeSource(argument)];
+	return [
+		{ name: argument, path: argument, isStream: true, bytes: () => createReadStream(argument) },
+	];
 }
 
-function reasonOf({ code, message }) {
-	if (code === "ENOENT") return "there is no such file or folder";
-	return code === "EACCES" ? "permission denied" : message;
-}
-
-/** The sources for `importTraces`: files of folders and patterns, and standard input for `-`. */
+/** @returns {Promise<Source[]>} In the order of the arguments. */
 async function sourcesOf(args) {
 	if (args.filter((argument) => argument === "-").length > 1)
 		throw new InputError("standard input (-) can be read only once");
 	const sources = [];
-	for (const argument of args) sources.push(...(await filesOf(argument)));
+	for (const argument of args) sources.push(...(await sourcesOfOne(argument)));
+	return sources;
+}
+
+/** A source as `importTraces` takes it. */
+function inputOf({ name, path, bytes }) {
+	if (path === undefined) return { name, data: bytes() };
 	// A name that begins like JSON would be taken as text.
-	return sources.map((source) =>
-		typeof source === "string" && /^\s*[[{]/.test(source) ? `./${source}` : source,
-	);
+	return /^\s*[[{]/.test(path) ? `./${path}` : path;
 }
 
-/** How many bytes the sources have; undefined if one of them is no file. */
-async function bytesOf(sources) {
-	let bytes = 0;
-	for (const source of sources) {
-		const found = typeof source === "string" ? await stat(source) : undefined;
-		if (!found?.isFile()) return undefined;
-		bytes += found.size;
-	}
-	return bytes;
-}
+/** Returns the size of all sources; undefined if the size of one is unknown. */
+const bytesOf = (sources) =>
+	sources.every(({ size }) => size !== undefined)
+		? sources.reduce((total, { size }) => total + size, 0)
+		: undefined;
 
-module.exports = { bytesOf, sourcesOf };
+module.exports = { ascending, bytesOf, inputOf, slashed, sourcesOf };

@@ -1,13 +1,4 @@
-/** Text for a terminal: colours, widths, numbers. */
-const { styleText } = require("node:util");
-
-/** Returns a function that styles text, or leaves it as it is where colours are not wanted (NO_COLOR). */
-function styleFor(stream) {
-	// Node.js has styleText from 20.12 on.
-	const isColoured = stream.isTTY === true && stream.hasColors() && styleText;
-	return (format, text) => (isColoured ? styleText(format, text) : text);
-}
-
+/** Text for people: widths, numbers. */
 const WIDE =
 	/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/u;
 
@@ -19,13 +10,13 @@ function plain(text) {
 /** As much of a text as fits into a number of columns. */
 function fit(text, columns) {
 	let used = 0;
-	let kept = "";
+	const kept = [];
 	for (const character of plain(text)) {
 		used += WIDE.test(character) ? 2 : 1;
-		if (used > columns) return `${kept.slice(0, -1).trimEnd()}…`;
-		kept += character;
+		if (used > columns) return `${kept.slice(0, -1).join("").trimEnd()}…`;
+		kept.push(character);
 	}
-	return kept;
+	return kept.join("");
 }
 
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
@@ -57,6 +48,5 @@ module.exports = {
 	percent,
 	plain,
 	signed,
-	styleFor,
 	tally,
 };

@@ -1,11 +1,10 @@
 /** kp-score compare */
 const { InputError } = require("../exit.js");
-const { Progress } = require("../progress.js");
 const { eachRow } = require("../rows.js");
 const run = require("../run.js");
-const { sourcesOf } = require("../sources.js");
 const { Stop } = require("../stop.js");
-const { count, fit, signed, styleFor } = require("../style.js");
+const { count, fit, signed } = require("../style.js");
+const { say, style, warn } = require("../terminal.js");
 
 const LETTERS = {
 	complexity: "compl",
@@ -19,20 +18,17 @@ const NOTHING = 1e-12;
 
 /** The rows of a side by key: the id and how often it came before. */
 async function sideOf(argument, context) {
-	const [source, ...others] = await sourcesOf([argument]);
-	if (others.length > 0) throw new InputError(`${argument}: expected one file, found several`);
 	const byKey = new Map();
 	const seen = new Map();
-	const errors = await eachRow(source, {
+	const errors = await eachRow([argument], {
 		...context,
-		take({ id, score, dimensions, overrides, objective = "" }) {
+		take({ id, score, dimensions, overrides = [], objective }) {
 			const name = id === null || id === undefined ? "" : `=${id}`;
 			const nth = seen.get(name) ?? 0;
 			seen.set(name, nth + 1);
 			byKey.set(`${nth}${name}`, {
-				...{ id: id ?? null, score, dimensions, overrides, objective },
+				...{ id: id ?? null, score, dimensions, overrides, objective: objective ?? "" },
 			});
-			context.progress.add();
 		},
 	});
 	return { byKey, errors };
@@ -64,7 +60,6 @@ function pairsOf(before, after) {
 }
 
 function tableOf(pairs, { width }) {
-	const style = styleFor(process.stdout);
 	const id = Math.min(Math.max(2, ...pairs.map((pair) => pair.id?.length ?? 0)), 36);
 	const rows = pairs.map((pair) => {
 		const causes = Object.entries(pair.dimensions)
@@ -79,7 +74,7 @@ function tableOf(pairs, { width }) {
 	return `${[style("dim", head), ...rows].join("\n")}\n`;
 }
 
-function summary({ pairs, changed, left, before, after }, threshold, { note, warn }) {
+function summary({ pairs, changed, left, before, after }, threshold, note) {
 	const mean = pairs.reduce((sum, { change }) => sum + change, 0) / pairs.length;
 	const largest =
 		changed.length > 0
@@ -102,18 +97,16 @@ function summary({ pairs, changed, left, before, after }, threshold, { note, war
 module.exports = async function compare([before, after], options) {
 	if (before === "-" && after === "-")
 		throw new InputError("standard input (-) can be read only once");
-	const output = new run.Output();
-	const messages = run.notes(options);
+	const note = run.notesFor(options);
 	const { maxChange, threshold } = options;
 	const stop = new Stop();
-	const progress = new Progress(options.progress && !options.quiet);
+	const output = await run.openOutput(options);
 	try {
-		const context = { options, stop, progress };
+		const context = { options, stop };
 		const old = await sideOf(before, context);
 		const now = await sideOf(after, context);
-		progress.stop();
 		if (stop.isInterrupted) {
-			messages.say("interrupted before all was read: nothing was compared");
+			say("interrupted before all was read: nothing was compared");
 			return run.exitCode(stop, {});
 		}
 		const pairs = pairsOf(old.byKey, now.byKey);
@@ -122,26 +115,26 @@ module.exports = async function compare([before, after], options) {
 		if (run.isTable(output, options)) {
 			if (changed.length > 0) await output.write(tableOf(changed.slice(0, options.limit), output));
 			if (changed.length > options.limit)
-				messages.note(`… and ${changed.length - options.limit} more: --limit`);
+				note(`… and ${changed.length - options.limit} more: --limit`);
 		} else
 			for (const pair of pairs) {
 				if (output.isClosed) break;
 				await output.write(`${JSON.stringify(pair)}\n`);
 			}
-		await output.flush();
+		await run.commit(output, options);
 		const left = {
 			before: old.byKey.size - pairs.length,
 			after: now.byKey.size - pairs.length,
 		};
-		summary({ pairs, changed, left, before, after }, threshold, messages);
+		summary({ pairs, changed, left, before, after }, threshold, note);
 		const largest = Math.abs(pairs[0].change);
 		const gate = maxChange === undefined || largest <= maxChange;
 		if (!gate)
-			messages.say(
-				`${messages.style("red", "gate not met:")} a score changed by ${largest.toFixed(4)}, --max-change is ${maxChange}`,
+			say(
+				`${style("red", "gate not met:")} a score changed by ${largest.toFixed(4)}, --max-change is ${maxChange}`,
 			);
 		return run.exitCode(stop, { errors: old.errors + now.errors, gate });
 	} finally {
-		progress.stop();
+		await output.discard();
 	}
 };

@@ -2,7 +2,7 @@
 const { availableParallelism, cpus } = require("node:os");
 const { Exit, exitCodeOf } = require("../exit.js");
 const run = require("../run.js");
-const { styleFor } = require("../style.js");
+const { style } = require("../terminal.js");
 const { version } = require("../../package.json");
 
 const RUNS = 20;
@@ -76,7 +76,6 @@ function addonOf() {
 }
 
 function textOf(found) {
-	const style = styleFor(process.stdout);
 	const { embedder = {} } = found;
 	const speed = found.scoreMs
 		? `${found.scoreMs.toFixed(1)} ms for a short trace, after ${found.warmupMs.toFixed(0)} ms to load the model`
@@ -106,9 +105,9 @@ function textOf(found) {
 }
 
 module.exports = async function doctor(_args, options) {
-	const output = new run.Output();
+	const output = await run.openOutput({});
 	const { exitCode = Exit.OK, ...found } = await examine(options);
 	await output.write(run.isTable(output, options) ? textOf(found) : `${JSON.stringify(found)}\n`);
-	await output.flush();
+	await output.commit();
 	return exitCode;
 };

@@ -2,11 +2,14 @@
 const { InputError } = require("../exit.js");
 const { accountOf } = require("../account.js");
 const { explainAll, toJson } = require("../engine.js");
+const { sourcesInOrder } = require("../order.js");
 const { Progress, shareOf } = require("../progress.js");
 const run = require("../run.js");
 const { Session } = require("../session.js");
-const { bytesOf, sourcesOf } = require("../sources.js");
+const { bytesOf } = require("../sources.js");
 const { Stop } = require("../stop.js");
+const { fit } = require("../style.js");
+const { say, style } = require("../terminal.js");
 
 /** As many as the memory of a scorer holds. */
 const REMEMBERED = 1000;
@@ -18,7 +21,7 @@ class Objectives {
 	add({ id, task }) {
 		if (id === undefined) return;
 		this.#byId.delete(id);
-		this.#byId.set(id, task.objective.slice(0, 120));
+		this.#byId.set(id, fit(task.objective, 120));
 		if (this.#byId.size > REMEMBERED) this.#byId.delete(this.#byId.keys().next().value);
 	}
 
@@ -28,19 +31,17 @@ class Objectives {
 }
 
 module.exports = async function explain([args], options) {
-	const output = new run.Output();
-	const messages = run.notes(options);
-	const sources = await sourcesOf(args);
 	const wanted = options.id && new Set(options.id);
-	const session = await Session.open(options);
+	const stop = new Stop();
+	const imported = run.importOptions(options);
+	const sources = await sourcesInOrder(args, imported, stop);
+	const output = await run.openOutput(options);
+	let session;
 	try {
-		const stop = new Stop();
+		session = await Session.open(options);
 		const isText = run.isTable(output, options);
-		const accounts = explainAll(session.scorer, sources, {
-			...run.importOptions(options),
-			stop: stop.signal,
-		});
-		const bytes = await bytesOf(sources);
+		const accounts = explainAll(session.scorer, sources, { ...imported, stop: stop.signal });
+		const bytes = bytesOf(sources);
 		const progress = new Progress(
 			options.progress && !options.quiet && (!output.isTerminal || wanted !== undefined),
 			(explained) => shareOf(accounts.report, bytes, explained),
@@ -52,7 +53,7 @@ module.exports = async function explain([args], options) {
 			for await (const item of accounts) {
 				if (item.error) {
 					errors += 1;
-					if (isText || wanted) messages.say(messages.style("red", item.error.message));
+					if (isText || wanted) say(style("red", item.error.message));
 					else await output.write(`${JSON.stringify(toJson(item))}\n`);
 					continue;
 				}
@@ -73,16 +74,17 @@ module.exports = async function explain([args], options) {
 				if (wanted?.size === 0 || output.isClosed) stop.end();
 				if (wanted?.size === 0) break;
 			}
-			await output.flush();
 		} finally {
 			progress.stop();
 		}
-		if (stop.isInterrupted) messages.say(`interrupted after ${scored} traces`);
+		if (stop.isInterrupted) say(`interrupted after ${scored} traces`);
 		else if (wanted?.size > 0)
 			throw new InputError(`no trace with the id ${[...wanted].join(", ")} among ${scored}`);
 		if (scored === 0 && errors === 0 && !stop.signal.aborted) throw run.noTraces(accounts.report);
+		await run.commit(output, options);
 		return run.exitCode(stop, { errors });
 	} finally {
-		await session.close();
+		await output.discard();
+		await session?.close();
 	}
 };

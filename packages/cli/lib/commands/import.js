@@ -1,15 +1,16 @@
 /** kp-score import */
 const { InputError } = require("../exit.js");
 const { importTraces } = require("../engine.js");
-const { FileOutput } = require("../output.js");
+const { sourcesInOrder } = require("../order.js");
 const { Progress, shareOf } = require("../progress.js");
 const run = require("../run.js");
-const { bytesOf, sourcesOf } = require("../sources.js");
+const { bytesOf } = require("../sources.js");
 const { Stop } = require("../stop.js");
 const { count, plain, tally } = require("../style.js");
+const { say, style, warn } = require("../terminal.js");
 
 /** What is in a source, as a person reads it. */
-function textOf({ name, formats, traces, skipped, errors }, style) {
+function textOf({ name, formats, traces, skipped, errors }) {
 	const found = formats.length > 0 ? formats.join(", ") : "no known format";
 	const lines = [
 		`${style("bold", plain(name))}  ${count(traces, "trace")}  ${style("dim", found)}`,
@@ -41,58 +42,47 @@ module.exports = async function importing([args], options) {
 	const { dryRun } = options;
 	if (dryRun && options.output !== undefined)
 		throw new InputError("--dry-run writes nothing: leave out --output");
-	const output = new run.Output();
-	const messages = run.notes(options);
-	const sources = await sourcesOf(args);
-	const file = options.output === undefined ? undefined : await FileOutput.open(options.output);
+	const note = run.notesFor(options);
 	const stop = new Stop();
-	const bytes = await bytesOf(sources);
+	// A survey shows all that is wrong.
+	const known = run.importOptions({ ...options, ...(dryRun && { errors: "collect" }) });
+	const sources = await sourcesInOrder(args, known, stop);
+	const output = await run.openOutput(options);
+	const bytes = bytesOf(sources);
 	let progress;
 	try {
-		const imported = importTraces(sources, {
-			...run.importOptions(options),
-			// A survey shows all that is wrong.
-			...(dryRun && { errors: "collect" }),
-			signal: stop.signal,
-		});
+		const imported = importTraces(sources, { ...known, signal: stop.signal });
 		progress = new Progress(
-			options.progress && !options.quiet && (file || dryRun || !output.isTerminal),
+			options.progress && !options.quiet && (dryRun || !output.isTerminal),
 			(found) => shareOf(imported.report, bytes, found),
 		);
-		const target = file ?? output;
 		const { traces, errors } = await readAll(imported, stop, async (item) => {
 			if (output.isClosed) stop.end();
 			if (!item.error) progress.add();
 			if (dryRun) return;
 			if (item.error) {
-				const { message } = item.error;
-				messages.say(messages.style("red", message));
-			} else await target.write(`${JSON.stringify(item.trace)}\n`);
+				say(style("red", item.error.message));
+			} else await output.write(`${JSON.stringify(item.trace)}\n`);
 		});
 		progress.stop();
 		const { report } = imported;
 		if (dryRun)
 			for (const input of report.inputs)
 				await output.write(
-					run.isTable(output, options)
-						? textOf(input, messages.style)
-						: `${JSON.stringify(input)}\n`,
+					run.isTable(output, options) ? textOf(input) : `${JSON.stringify(input)}\n`,
 				);
-		await output.flush();
 		if (traces === 0 && errors === 0 && !stop.signal.aborted) throw run.noTraces(report);
-		await file?.commit();
+		await run.commit(output, options);
 		if (!output.isClosed) {
 			const lost = run.lostOf(report);
-			messages.note(
-				`${messages.style("bold", count(traces, "trace"))} in ${count(sources.length, "source")}${file ? `, written to ${options.output}` : ""}`,
-			);
-			if (Object.keys(lost).length > 0) messages.warn(`left out: ${tally(lost)}`);
-			if (errors > 0) messages.warn(`${count(errors, "error")}: ${tally(run.errorCodes(report))}`);
+			note(`${style("bold", count(traces, "trace"))} in ${count(sources.length, "source")}`);
+			if (Object.keys(lost).length > 0) warn(`left out: ${tally(lost)}`);
+			if (errors > 0) warn(`${count(errors, "error")}: ${tally(run.errorCodes(report))}`);
 		}
-		if (stop.isInterrupted) messages.say(`interrupted after ${count(traces, "trace")}`);
+		if (stop.isInterrupted) say(`interrupted after ${count(traces, "trace")}`);
 		return run.exitCode(stop, { errors });
 	} finally {
 		progress?.stop();
-		await file?.discard();
+		await output.discard();
 	}
 };

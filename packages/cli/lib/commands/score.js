@@ -2,15 +2,17 @@
 const { InputError } = require("../exit.js");
 const { evaluate, toJson } = require("../engine.js");
 const { recordOf } = require("../otel-file.js");
+const { sourcesInOrder } = require("../order.js");
 const { FileOutput } = require("../output.js");
 const { Progress, shareOf } = require("../progress.js");
 const run = require("../run.js");
 const { RowTable } = require("../row-table.js");
 const { Session } = require("../session.js");
-const { bytesOf, sourcesOf } = require("../sources.js");
+const { bytesOf } = require("../sources.js");
 const { Statistics } = require("../statistics.js");
 const { Stop } = require("../stop.js");
 const { count, duration, percent, tally } = require("../style.js");
+const { say, style, warn } = require("../terminal.js");
 
 /** Writes rows as they come, in the form that is wanted. */
 async function writeAll(evaluation, { output, table, events, options, onRows }) {
@@ -30,13 +32,12 @@ async function writeAll(evaluation, { output, table, events, options, onRows }) 
 	}
 }
 
-function summary(statistics, report, { threshold, ms }, { note, warn, style }) {
+function summary(statistics, report, { threshold, ms }, note) {
 	const { scored, cut, embedded } = statistics;
 	const at = (share) => statistics.quantile(share).toFixed(3);
-	note(
-		`${style("bold", count(scored, "trace"))} in ${duration(ms)}: median ${at(0.5)}, 90th percentile ${at(0.9)}, maximum ${statistics.max.toFixed(3)}`,
-	);
-	if (threshold !== undefined)
+	const scores = `: median ${at(0.5)}, 90th percentile ${at(0.9)}, maximum ${statistics.max.toFixed(3)}`;
+	note(`${style("bold", count(scored, "trace"))} in ${duration(ms)}${scored > 0 ? scores : ""}`);
+	if (threshold !== undefined && scored > 0)
 		note(
 			`${statistics.accepted} of ${scored} (${percent(statistics.share)}) score ${threshold} or more`,
 		);
@@ -61,23 +62,24 @@ module.exports = async function score([args], options) {
 	const { threshold, minShare, emitOtel } = options;
 	if (minShare !== undefined && threshold === undefined)
 		throw new InputError("--min-share needs --threshold: the share of runs that score how much?");
-	const output = new run.Output();
-	const messages = run.notes(options);
-	const sources = await sourcesOf(args);
-	const events = emitOtel && (await FileOutput.open(emitOtel));
+	const stop = new Stop();
+	const imported = run.importOptions(options);
+	const sources = await sourcesInOrder(args, imported, stop);
+	const output = await run.openOutput(options);
+	let events;
 	let session;
 	try {
-		session = await Session.open(options);
+		events = emitOtel && (await FileOutput.open(emitOtel));
+		session = await Session.open(options, { saved: true });
 		const began = performance.now();
-		const stop = new Stop();
 		const table = run.isTable(output, options) ? new RowTable(output, options) : undefined;
 		const statistics = new Statistics(threshold);
 		const evaluation = evaluate(session.scorer, sources, {
-			...run.importOptions(options),
+			...imported,
 			...(options.group !== undefined && { group: options.group }),
 			stop: stop.signal,
 		});
-		const bytes = await bytesOf(sources);
+		const bytes = bytesOf(sources);
 		const progress = new Progress(
 			options.progress && !options.quiet && !output.isTerminal,
 			(scored) => shareOf(evaluation.report, bytes, scored),
@@ -87,7 +89,7 @@ module.exports = async function score([args], options) {
 			if (lines) progress.add(statistics.addLines(lines));
 			else if (item.error) {
 				statistics.errors += 1;
-				if (table) messages.say(messages.style("red", item.error.message));
+				if (table) say(style("red", item.error.message));
 			} else {
 				statistics.add(item);
 				if (table && item.similarity === null) statistics.uncompared += 1;
@@ -97,28 +99,29 @@ module.exports = async function score([args], options) {
 		};
 		try {
 			await writeAll(evaluation, { output, table, events, options, onRows });
-			await output.flush();
 		} finally {
 			progress.stop();
 		}
 		if (statistics.scored === 0 && !stop.signal.aborted && !statistics.errors)
 			throw run.noTraces(evaluation.report);
+		await run.commit(output, options);
 		await events?.commit();
 		await session.save();
 		const ms = performance.now() - began;
 		if (!output.isClosed || isAsked)
-			summary(statistics, evaluation.report, { threshold, ms }, messages);
+			summary(statistics, evaluation.report, { threshold, ms }, run.notesFor(options));
 		if (stop.isInterrupted)
-			messages.say(
+			say(
 				`interrupted after ${count(statistics.scored, "trace")}${options.memory ? `; ${options.memory} has them` : ""}`,
 			);
 		const gate = minShare === undefined || statistics.share >= minShare;
 		if (!gate)
-			messages.say(
-				`${messages.style("red", "gate not met:")} ${percent(statistics.share)} of the traces score ${threshold} or more, --min-share is ${percent(minShare)}`,
+			say(
+				`${style("red", "gate not met:")} ${percent(statistics.share)} of the traces score ${threshold} or more, --min-share is ${percent(minShare)}`,
 			);
 		return run.exitCode(stop, { errors: statistics.errors, gate });
 	} finally {
+		await output.discard();
 		await events?.discard();
 		await session?.close();
 	}

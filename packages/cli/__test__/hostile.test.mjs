@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import {
+	file,
+	folder,
+	kpScore,
+	linesOf,
+	onTerminal,
+	skipWithoutTerminal,
+	traceOf,
+} from "./support.mjs";
+
+const PASSWORD = "s3cret";
+
+/** Escape sequences of 7 and of 8 bits, a line that looks like ours, and text from right to left. */
+const EVIL = "\u001b]0;evil\u0007\u009b2J\rerror: forged\u202egnp\u2066\u2028\u0085\u007f";
+
+/** What no terminal may get; line ends are ours, and with NO_COLOR nothing else is. */
+const UNSAFE = /(?!\r?\n)[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u;
+
+// Where the file system allows it, names have all of it, and a line feed.
+const NAME = `evil${EVIL}\nerror: forged`;
+const hostile = { objective: `Erase ${EVIL}`, metadata: { task_domain: `code${EVIL}` } };
+const traces = [1, 2, 3].map((n) => ({ ...traceOf(n, hostile), id: `t:${n}${EVIL}` }));
+
+let canName = true;
+try {
+	mkdirSync(join(folder, NAME));
+	for (const [name, content] of [
+		["runs.jsonl", linesOf(traces)],
+		["broken.jsonl", `{"id":"${EVIL}\n`],
+		["unknown.jsonl", `${JSON.stringify({ [EVIL]: EVIL })}\n`],
+		["labels.csv", `id,label\n"t:1${EVIL}",maybe${EVIL}\n`],
+		["profiles.json", JSON.stringify({ [EVIL]: 1 })],
+		["text", EVIL],
+	])
+		writeFileSync(join(folder, NAME, name), content);
+} catch {
+	canName = false;
+}
+file("good.jsonl", linesOf([1, 2, 3].map((n) => traceOf(n))));
+
+const at = (name) => join(NAME, name);
+const URLS = [
+	`postgres://user:${PASSWORD}@127.0.0.1:1/db${EVIL}`,
+	`postgres://user:${PASSWORD}@[::bad/x`,
+	`postgres://host/db?password=${PASSWORD}&x${EVIL}=1`,
+	`mysql${EVIL}://user:${PASSWORD}@host`,
+	`https://user:${PASSWORD}@host/runs.jsonl`,
+];
+const OFF = ["--embedder", "off"];
+const SOURCES = ["score", "explain", "import", "calibrate"];
+
+const COMMANDS = [
+	...SOURCES.flatMap((command) =>
+		[
+			[at("runs.jsonl")],
+			[NAME, "--errors", "collect"],
+			[at("broken.jsonl")],
+			[at("unknown.jsonl")],
+			[at("absent.jsonl")],
+			[URLS[4]],
+			[at("runs.jsonl"), "-o", at(`${command}.out`)],
+			[at("runs.jsonl"), "-o", URLS[4]],
+		].map((args) => [command, ...args, ...(["score", "explain"].includes(command) ? OFF : [])]),
+	),
+	["compare", at("runs.jsonl"), "good.jsonl", ...OFF],
+	["compare", at("runs.jsonl"), at("runs.jsonl"), ...OFF],
+	["compare", at("runs.jsonl"), URLS[4]],
+	["import", NAME, "--dry-run"],
+	["explain", at("runs.jsonl"), "--id", EVIL, ...OFF],
+	["calibrate", at("runs.jsonl"), "--labels", at("labels.csv")],
+	["calibrate", at("runs.jsonl"), "--html", "report.html", "-d", URLS[4]],
+	["score", "good.jsonl", "--profiles", at("profiles.json")],
+	["score", "good.jsonl", "--profiles", at("text")],
+	["score", "good.jsonl", "--memory", at("text")],
+	["score", "good.jsonl", "--memory", URLS[4]],
+	["score", "good.jsonl", "--emit-otel", URLS[4]],
+	["score", "good.jsonl", `--${EVIL}`, URLS[0]],
+	[EVIL, URLS[0]],
+	...URLS.map((url) => ["score", "good.jsonl", "--store", url]),
+	["calibrate", "good.jsonl", "--html", "store.html", "--store", URLS[0]],
+];
+
+const shownAs = (args) => JSON.stringify(args.map((arg) => arg.replaceAll(EVIL, "EVIL")));
+
+for (const args of COMMANDS)
+	test(`kp-score ${shownAs(args)} shows no control characters and no password`, {
+		skip: !canName && "no such file names",
+	}, async () => {
+		const files = ["report.html", "store.html", ...SOURCES.map((name) => at(`${name}.out`))];
+		const { stdout, stderr } = await kpScore(args);
+		const modes = skipWithoutTerminal ? [] : stdout === "" ? [[]] : [[], ["--json"]];
+		const terminals = await Promise.all(
+			modes.map((mode) => onTerminal([...args, ...mode, "--no-progress"], { NO_COLOR: "1" })),
+		);
+		assert.ok(stdout + stderr !== "");
+		for (const shown of [stderr, ...terminals]) {
+			assert.doesNotMatch(shown, UNSAFE, JSON.stringify(shown));
+			assert.doesNotMatch(shown, /^error: forged/m);
+		}
+		const written = files.map((name) => join(folder, name)).filter((path) => existsSync(path));
+		for (const text of [
+			stdout,
+			stderr,
+			...terminals,
+			...written.map((path) => readFileSync(path, "utf8")),
+		])
+			assert.ok(!text.includes(PASSWORD), JSON.stringify(text));
+	});

@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { test } from "node:test";
+import { endOf, file, folder, kpScore, linesOf, parsed, start, traceOf } from "./support.mjs";
+
+const { slashed } = createRequire(import.meta.url)("../lib/sources.js");
+
+const OFF = ["--embedder", "off"];
+
+const at = (n, time) => traceOf(n, { metadata: { created_at: time && `2026-01-${time}:00.000Z` } });
+
+/** Sessions whose names and times disagree; traces within one are not in order either. */
+mkdirSync(join(folder, "sessions", "deep"), { recursive: true });
+for (const [name, traces] of [
+	["a.jsonl", [at(1, "03T10:00"), at(2, "01T10:00")]],
+	["b.jsonl", [at(3, "02T10:00"), at(4, "09T10:00")]],
+	["deep/c.jsonl", [at(5, "01T09:00"), at(6, "04T10:00")]],
+	["aa.jsonl", [at(7, undefined)]],
+])
+	writeFileSync(join(folder, "sessions", name), linesOf(traces));
+const IN_ORDER = ["t:5", "t:6", "t:3", "t:4", "t:1", "t:2", "t:7"];
+
+test("kp-score takes sources in the order of their first trace with every command", async () => {
+	const ids = async (args, of = ({ id }) => id) => {
+		const { code, stdout, stderr } = await kpScore(args);
+		assert.equal(code, 0, stderr);
+		return parsed(stdout).map(of);
+	};
+	assert.deepEqual(await ids(["score", "sessions", ...OFF]), IN_ORDER);
+	assert.deepEqual(await ids(["score", "sessions/**/*.jsonl", ...OFF]), IN_ORDER);
+	assert.deepEqual(await ids(["explain", "sessions", ...OFF]), IN_ORDER);
+	assert.deepEqual(await ids(["import", "sessions"]), IN_ORDER);
+	const [b, a] = ["sessions/b.jsonl", "sessions/a.jsonl"];
+	assert.deepEqual(await ids(["score", a, b, ...OFF]), ["t:3", "t:4", "t:1", "t:2"]);
+});
+
+test("kp-score score and calibrate give the same rows for a folder", async () => {
+	const { stdout } = await kpScore(["score", "sessions"]);
+	const { code, stderr } = await kpScore(["calibrate", "sessions", "--rows", "rows.jsonl"]);
+	assert.equal(code, 0, stderr);
+	assert.deepEqual(parsed(readFileSync(join(folder, "rows.jsonl"), "utf8")), parsed(stdout));
+});
+
+test("kp-score reads standard input after the files", async () => {
+	const { stdout } = await kpScore(["score", "-", "sessions/a.jsonl", ...OFF], {
+		input: linesOf([at(8, "01T00:00")]),
+	});
+	assert.deepEqual(
+		parsed(stdout).map(({ id }) => id),
+		["t:1", "t:2", "t:8"],
+	);
+});
+
+test("kp-score finds an error in the first run of any source before it scores", async () => {
+	file("broken.jsonl", '{"no json\n');
+	const { code, stdout, stderr } = await kpScore(["score", "sessions", "broken.jsonl", ...OFF]);
+	assert.equal(code, 2);
+	assert.match(stderr, /broken\.jsonl:/);
+	assert.equal(stdout, "");
+});
+
+test("kp-score shows sources as they were typed", async () => {
+	for (const [typed, name] of [
+		["./sessions/", "./sessions/deep/c.jsonl"],
+		["sessions", "sessions/deep/c.jsonl"],
+		["./sessions/d*/*.jsonl", "./sessions/deep/c.jsonl"],
+		[join(folder, "sessions/*/c.jsonl"), join(folder, "sessions/deep/c.jsonl")],
+	]) {
+		const { stdout, stderr } = await kpScore(["score", typed, ...OFF]);
+		assert.equal(parsed(stdout)[0]?.source.name, name, stderr);
+	}
+});
+
+test("slashed turns the separators of Windows, and only there", () => {
+	assert.equal(slashed("D:\\logs\\*.jsonl", "\\"), "D:/logs/*.jsonl");
+	assert.equal(slashed("a\\*b/*.jsonl", "/"), "a\\*b/*.jsonl");
+});
+
+const mkfifo = (...path) => spawnSync("mkfifo", [join(folder, ...path)]).status === 0;
+
+test("kp-score leaves out what is no regular file in a folder", async (t) => {
+	mkdirSync(join(folder, "pipes"));
+	if (!mkfifo("pipes", "a.jsonl")) return t.skip("no named pipes");
+	writeFileSync(join(folder, "pipes", "b.jsonl"), linesOf([traceOf(1)]));
+	symlinkSync("a.jsonl", join(folder, "pipes", "c.jsonl"));
+	symlinkSync("b.jsonl", join(folder, "pipes", "d.jsonl"));
+	for (const source of ["pipes", "pipes/*.jsonl"]) {
+		const { code, stdout, stderr } = await kpScore(["score", source, ...OFF], { timeout: 60_000 });
+		assert.equal(code, 0, stderr);
+		assert.deepEqual(
+			parsed(stdout).map(({ source: { name } }) => name),
+			["pipes/b.jsonl", "pipes/d.jsonl"],
+		);
+	}
+});
+
+test("kp-score reads a named pipe, and ends with Ctrl-C if nobody writes to it", async (t) => {
+	if (!mkfifo("pipe.jsonl") || !mkfifo("silent.jsonl")) return t.skip("no named pipes");
+	const writing = () =>
+		once(spawn("sh", ["-c", "cat pipe-runs > pipe.jsonl"], { cwd: folder }), "close");
+	file("pipe-runs", linesOf([traceOf(1), traceOf(2)]));
+	const read = kpScore(["score", "pipe.jsonl", ...OFF]);
+	await writing();
+	assert.deepEqual(
+		parsed((await read).stdout).map(({ id }) => id),
+		["t:1", "t:2"],
+	);
+	for (const command of ["score", "explain", "import", "calibrate"]) {
+		// The second pipe has no writer.
+		const child = start([command, "pipe.jsonl", "silent.jsonl"], { timeout: 60_000 });
+		const ended = endOf(child);
+		await writing();
+		child.kill("SIGINT");
+		const { code, signal, stderr } = await ended;
+		assert.deepEqual([code, signal], [130, null], `${command}: ${stderr}`);
+	}
+});
+
+for (const [name, encode] of [
+	["UTF-16, little-endian", (text) => Buffer.from(`\ufeff${text}`, "utf16le")],
+	["UTF-16, big-endian", (text) => Buffer.from(`\ufeff${text}`, "utf16le").swap16()],
+])
+	test(`kp-score reads logs, and rows, in ${name}`, async () => {
+		file("wide.jsonl", encode(linesOf([traceOf(1, { objective: "Größe 🙂" }), traceOf(2)])));
+		const { code, stdout, stderr } = await kpScore(["score", "wide.jsonl", ...OFF]);
+		assert.equal(code, 0, stderr);
+		const rows = parsed(stdout);
+		assert.deepEqual(
+			rows.map(({ id, source }) => [id, source.name]),
+			[
+				["t:1", "wide.jsonl"],
+				["t:2", "wide.jsonl"],
+			],
+		);
+		assert.equal(rows[0].objective, "Größe 🙂");
+		file("wide-rows.jsonl", encode(stdout));
+		const compared = await kpScore(["compare", "wide-rows.jsonl", "wide.jsonl", ...OFF]);
+		assert.equal(compared.code, 0, compared.stderr);
+		assert.deepEqual(
+			parsed(compared.stdout).map(({ change }) => change),
+			[0, 0],
+		);
+	});

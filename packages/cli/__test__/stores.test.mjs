@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { test } from "node:test";
+import { file, folder, kpScore, linesOf, parsed, traceOf } from "./support.mjs";
+
+const { DatabaseSync } = createRequire(import.meta.url)("@photostructure/sqlite");
+
+const PASSWORD = "s3cret";
+
+file("one.jsonl", linesOf([traceOf(1)]));
+file("first.jsonl", linesOf([1, 2, 3, 4].map((n) => traceOf(n))));
+file("second.jsonl", linesOf([1, 5, 6, 700].map((n) => traceOf(n))));
+
+/** How many entries a store has. */
+function entriesOf(name) {
+	const db = new DatabaseSync(join(folder, name));
+	const { count } = db.prepare("SELECT count(*) AS count FROM novelty_log").get();
+	db.close();
+	return count;
+}
+
+test("kp-score masks user information in the command line of a report", async () => {
+	const args = ["calibrate", "first.jsonl", "--html", "report.html"];
+	const { code, stderr } = await kpScore([...args, "-d", `https://user:${PASSWORD}@example.com/x`]);
+	assert.equal(code, 0, stderr);
+	const report = readFileSync(join(folder, "report.html"), "utf8");
+	assert.match(report, /https:\/\/\*\*\*@example\.com\/x/);
+	assert.ok(!report.includes(PASSWORD));
+});
+
+for (const [name, url] of [
+	["of another scheme", `mysql://user:${PASSWORD}@host/db`],
+	["without slashes", `postgres:user:${PASSWORD}@host`],
+	["without a host", `postgres://user:${PASSWORD}@`],
+	["with an invalid host", `postgres://user:${PASSWORD}@[::bad/x`],
+	["with an invalid port", `postgres://user:${PASSWORD}/@host/db`],
+	["with an unknown parameter", `postgres://user:${PASSWORD}@host/db?namespac=x`],
+	["with a password in a parameter", `postgres://host/db?passwort=${PASSWORD}`],
+])
+	test(`kp-score refuses a store URL ${name} without showing the password`, async () => {
+		const { code, stdout, stderr } = await kpScore(["score", "one.jsonl", "--store", url]);
+		assert.equal(code, 2, stderr);
+		assert.match(stderr, /^error: store URL: .+\n$/);
+		assert.ok(!(stdout + stderr).includes(PASSWORD), stderr);
+	});
+
+test("kp-score masks user information where an argument is taken for another one", async () => {
+	const url = `postgres://user:my\u2028${PASSWORD}@x@host/db`;
+	for (const args of [[url], ["score", url], ["score", "one.jsonl", `--stroe=${url}`]]) {
+		const { code, stderr } = await kpScore(args);
+		assert.equal(code, 2);
+		assert.match(stderr, /postgres:\/\/\*\*\*@host/);
+		assert.ok(!stderr.includes(PASSWORD), stderr);
+	}
+});
+
+test("kp-score connects to PostgreSQL however the scheme is written", async () => {
+	const url = `Postgres://user:${PASSWORD}@127.0.0.1:1/db`;
+	const { code, stderr } = await kpScore(["score", "one.jsonl", "--store", url]);
+	assert.equal(code, 4, stderr);
+	assert.match(stderr, /ECONNREFUSED/);
+	assert.ok(!stderr.includes(PASSWORD), stderr);
+});
+
+test("kp-score takes the store from KP_SCORE_STORE", async () => {
+	const env = { ...process.env, KP_SCORE_STORE: "sqlite:environment.db?create=1" };
+	const { code, stderr } = await kpScore(["score", "one.jsonl"], { env });
+	assert.equal(code, 0, stderr);
+	assert.equal(entriesOf("environment.db"), 1);
+	const memory = await kpScore(["score", "one.jsonl", "--memory", "own.kpcache"], { env });
+	assert.equal(memory.code, 0, memory.stderr);
+	assert.equal(entriesOf("environment.db"), 1);
+});
+
+test("kp-score creates no database unless the URL has create=1", async () => {
+	const store = (url) => kpScore(["score", "one.jsonl", "--store", url]);
+	const { code, stderr } = await store("sqlite:absent.db");
+	assert.equal(code, 2, stderr);
+	assert.match(stderr, /absent\.db.*create=1/);
+	assert.ok(!existsSync(join(folder, "absent.db")));
+	assert.equal((await store("sqlite:absent.db?create=1&namespace=x")).code, 0);
+	assert.equal((await store("sqlite:absent.db?namespace=x")).code, 0);
+});
+
+test("kp-score names the parameters of a store URL if one is unknown", async () => {
+	const { code, stderr } = await kpScore(["score", "one.jsonl", "--store", "sqlite:x?namespac=y"]);
+	assert.equal(code, 2, stderr);
+	assert.match(stderr, /unknown parameter "namespac".*namespace/);
+	assert.ok(!existsSync(join(folder, "x")));
+});
+
+test("kp-score explain, compare and calibrate leave a store as it is", async () => {
+	const store = ["--store", "sqlite:peeked.db?create=1"];
+	assert.equal((await kpScore(["score", "first.jsonl", ...store])).code, 0);
+	for (const args of [
+		["explain", "second.jsonl"],
+		["compare", "first.jsonl", "second.jsonl"],
+		["calibrate", "second.jsonl"],
+	]) {
+		const found = [await kpScore([...args, ...store]), await kpScore([...args, ...store])];
+		assert.deepEqual([found[0].code, found[1].code], [0, 0], found[0].stderr);
+		const [first, again] = found.map(({ stdout }) =>
+			parsed(stdout).map((value) => {
+				delete value.report?.times;
+				return value;
+			}),
+		);
+		assert.deepEqual(first, again);
+		assert.equal(entriesOf("peeked.db"), 4);
+	}
+});
+
+test("kp-score explain finds what score finds with a store of many entries", async () => {
+	file("many.jsonl", linesOf(Array.from({ length: 600 }, (_, n) => traceOf(n))));
+	const store = ["--store", "sqlite:same.db?create=1", "--precision", "fast"];
+	assert.equal((await kpScore(["score", "many.jsonl", ...store])).code, 0);
+	const explained = parsed((await kpScore(["explain", "second.jsonl", ...store])).stdout);
+	const scored = parsed((await kpScore(["score", "second.jsonl", ...store])).stdout);
+	assert.deepEqual(
+		explained.map(({ report }) => [report.score, report.novelty.nearest]),
+		scored.map(({ score, nearest }) => [score, nearest]),
+	);
+});
