@@ -1,61 +1,105 @@
 /**
- * Installs and builds what a checkout lacks: packages, model, ONNX Runtime, addon. Uses nothing but
- * Node.js itself, and says in one line what is missing on the machine.
+ * Installs and builds what a checkout lacks, and says in one line what is missing on the machine. Uses
+ * nothing but Node.js itself.
+ *
+ *     node tools/prepare.mjs           the package: addon, model, ONNX Runtime (npm run demo)
+ *     node tools/prepare.mjs --all     also what the tests need
+ *     node tools/prepare.mjs --release the addon as it is published (npm run bench)
  */
-import { copyFileSync, existsSync, renameSync, statSync } from "node:fs";
+import { cpSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { cargo, copyNotices, platformName, prepareAssets } from "./lib/build.mjs";
-import { capture, fail, npm, root } from "./lib/run.mjs";
+import {
+	assets,
+	CHECKOUT,
+	cargo,
+	copyNotices,
+	installAddon,
+	platformAssets,
+	platformName,
+	python,
+} from "./lib/build.mjs";
+import { installPackage } from "./lib/cache.mjs";
+import { capture, fail, root, SHELL } from "./lib/run.mjs";
+import { logged, step } from "./lib/steps.mjs";
 import { PLATFORMS } from "./package/platforms.mjs";
 
 const OLDEST_NODE = 20;
 
-function checkTools() {
+export function checkTools() {
 	if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE)
 		fail(`Node.js ${process.versions.node} is too old: ${OLDEST_NODE} or later is needed`);
 	if (!capture("cargo", ["--version"])) fail("cargo is missing: install Rust 1.89 or later");
+	if (process.platform !== "win32" && !capture("cc", ["--version"]))
+		fail("cc is missing: install a C compiler, with which Rust links");
+	python();
 	if (!(platformName() in PLATFORMS))
 		fail(
 			`no build for ${platformName()}: there are those for ${Object.keys(PLATFORMS).join(", ")}`,
 		);
 }
 
+const json = (...path) => JSON.parse(readFileSync(join(...path), "utf8"));
+
 /** Whether a folder has the packages of its lock file. */
 export function hasPackages(folder) {
-	// npm writes this file last.
-	const installed = join(folder, "node_modules", ".package-lock.json");
-	const lock = join(folder, "package-lock.json");
-	return existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs;
+	let installed;
+	try {
+		installed = json(folder, "node_modules", ".package-lock.json").packages;
+	} catch {
+		return false;
+	}
+	return Object.entries(json(folder, "package-lock.json").packages)
+		.filter(([path, { optional }]) => path && !optional)
+		.every(([path, { version }]) => path in installed && installed[path].version === version);
 }
 
-export function installPackages() {
+/** Installs the packages of the lock file: those of the tests and of all workspaces. */
+export async function installPackages() {
 	if (hasPackages(root)) return;
-	console.log("prepare: installing npm packages");
-	npm(["ci", "--no-audit", "--no-fund"]);
+	await step("npm packages", () => logged("npm packages", ["npm", "ci"], SHELL));
 }
 
-function buildAddon() {
-	console.log("prepare: building the addon");
-	const library = cargo(["build", "--release"]);
-	const name = platformName();
-	const addon = join(root, "npm", name, `scoring.${name}.node`);
-	if (existsSync(addon) && statSync(addon).mtimeMs >= statSync(library).mtimeMs) return;
-	// A process that has loaded the old one keeps it.
-	copyFileSync(library, `${addon}.new`);
-	renameSync(`${addon}.new`, addon);
+/** Installs what the main package itself depends on: `npm ci` would install all workspaces. */
+function installDependencies() {
+	const { packages } = json(root, "package-lock.json");
+	for (const name of Object.keys(json(root, "package.json").dependencies)) {
+		const folder = join(root, "node_modules", name);
+		if (existsSync(folder)) continue;
+		const { version, integrity } = packages[`node_modules/${name}`];
+		const file = `${name}-${version}.tgz`;
+		const requirement = `${name}@${version}`;
+		const source = installPackage({ requirement, file, integrity });
+		cpSync(source, folder, { recursive: true });
+	}
 }
 
-function prepare() {
+/** The addon that the checkout loads. */
+export const prepareAddon = (profile = CHECKOUT) =>
+	step("addon", async () => installAddon(await cargo("addon", ["build", "--profile", profile])));
+
+/** What lies beside the addon. */
+export function prepareModel() {
+	const platform = platformName();
+	copyNotices(platform);
+	return step("model and ONNX Runtime", () => platformAssets(platform));
+}
+
+/** Models for tests: a plain export as the reference, and small ones that stand for those of users. */
+export const prepareTestModels = () =>
+	step("models for tests", () =>
+		assets(
+			...["models for tests", "--plain", "benchmark/.model"],
+			...["--own-models", "__test__/.models"],
+		),
+	);
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+	const all = process.argv.includes("--all");
 	checkTools();
-	installPackages();
-	// The plain export is the reference model of the tests; the others stand for models of users.
-	prepareAssets(platformName(), [
-		...["--plain", "benchmark/.model"],
-		...["--own-models", "__test__/.models"],
+	await Promise.all([
+		all ? installPackages() : installDependencies(),
+		prepareModel().then(() => all && prepareTestModels()),
+		prepareAddon(process.argv.includes("--release") ? "release" : CHECKOUT),
 	]);
-	buildAddon();
-	copyNotices(platformName());
 }
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) prepare();

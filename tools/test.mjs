@@ -1,15 +1,39 @@
-/** The whole suite: the model builder, the Rust crates, the public API. */
+/**
+ * The suite: the model builder, the Rust crates, the public API.
+ *
+ *     npm test              all of it
+ *     npm test -- SUBJECT   a folder of __test__, a package, a crate, or the model builder ("model")
+ *
+ * `KP_TRUST=N` tries N times as much of what is generated or repeated.
+ */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { browser } from "./lib/browser.mjs";
-import { python } from "./lib/build.mjs";
-import { npx, root, run } from "./lib/run.mjs";
-import { compileBenchmark } from "./lib/typescript.mjs";
+import { assets } from "./lib/build.mjs";
+import { fail, root } from "./lib/run.mjs";
+import { logged, say, step } from "./lib/steps.mjs";
+import { compile } from "./lib/typescript.mjs";
+import {
+	checkTools,
+	installPackages,
+	prepareAddon,
+	prepareModel,
+	prepareTestModels,
+} from "./prepare.mjs";
+import { runTests, summarise } from "./test/javascript.mjs";
 
-/** The folders of tests: that of the main package, and those of the others. */
+const subject = process.argv[2];
+const isChosen = (name) => !subject || name === subject;
+
+/** The chosen folders in a folder. */
+const list = (folder) =>
+	readdirSync(join(root, folder), { withFileTypes: true })
+		.filter((entry) => entry.isDirectory() && isChosen(entry.name))
+		.map(({ name }) => name);
+
+/** The folders of tests of the public API: those of the main package, and those of the others. */
 const folders = [
-	"__test__",
-	...readdirSync(join(root, "packages")).map((name) => join("packages", name, "__test__")),
+	...list("__test__").map((name) => join("__test__", name)),
+	...list("packages").map((name) => join("packages", name, "__test__")),
 ].filter((folder) => existsSync(join(root, folder)));
 
 const tests = folders.flatMap((folder) =>
@@ -19,19 +43,78 @@ const tests = folders.flatMap((folder) =>
 		.sort(),
 );
 
-run(python(), ["tools/assets.py", "--test"]);
-run("cargo", ["test", "--quiet"]);
-run(python(), ["tools/assets.py", "--reference"]);
-npx(["tsc", "--noEmit", "-p", "__test__"]);
-// The TypeScript implementation is the oracle of the tests.
-compileBenchmark();
-// Without one, the tests that need it are skipped.
-process.env.KNOWLEDGEPULSE_BROWSER = browser() ?? "";
-// Tests start processes of their own; two files at once would disturb each other.
-run(process.execPath, [
-	"--test",
-	"--test-concurrency=1",
-	// Names what failed at the end, where it is seen in a log that was cut.
-	"--test-reporter=spec",
-	...tests,
-]);
+/** Options of cargo for the crates; undefined for none. */
+const crates = subject
+	? list("crates").map((name) => `--package=knowledgepulse-${name}`)
+	: ["--workspace"];
+
+const isModel = isChosen("model");
+
+if (tests.length + crates.length === 0 && !isModel)
+	fail(`no tests of ${subject}: expected model, or a folder of __test__, crates or packages`);
+
+const sum = (output, pattern) =>
+	[...output.matchAll(pattern)].reduce((sum, [, n]) => sum + Number(n), 0);
+
+const counts = { passed: 0, failed: 0, skipped: 0 };
+
+/** Runs a program of tests as a step. */
+const program = (name, run, pattern) =>
+	step(name, async (tell) => {
+		const passed = sum(await run(name), pattern);
+		if (passed === 0) fail(`${name}: no test ran`);
+		counts.passed += passed;
+		tell(`${passed} passed`);
+	});
+
+const UNITTEST = /^Ran (\d+) tests? in/gm;
+
+async function rustTests() {
+	if (crates.length === 0) return;
+	const run = (name) => logged(name, ["cargo", "test", ...crates]);
+	await program("Rust tests", run, /^test result: ok\. (\d+) passed/gm);
+	// It runs a program that is built with them.
+	const reference = (name) => assets(name, "--reference");
+	if (isChosen("calibrate")) await program("calibration by scikit-learn", reference, UNITTEST);
+}
+
+async function modelTests() {
+	if (isModel) await program("model tests", (name) => assets(name, "--test"), UNITTEST);
+}
+
+/** The types of the public API; and the implementation in TypeScript, the oracle of the tests. */
+async function compileTypes() {
+	await installPackages();
+	await step("types and oracle", async () => {
+		await logged("types", compile("__test__"));
+		await logged("oracle", compile("benchmark"));
+	});
+}
+
+/** Without a browser, the tests that need one are skipped. */
+const findBrowser = () =>
+	step("browser", async (tell) => {
+		const command = [process.execPath, "tools/lib/browser.mjs"];
+		const path = (await logged("browser", command)).trim().split("\n").at(-1);
+		process.env.KNOWLEDGEPULSE_BROWSER = path;
+		if (!path) tell("none");
+	});
+
+async function javaScriptTests(others) {
+	const results = await step("JavaScript tests", (tell) => runTests(tests, others, tell));
+	for (const name of ["passed", "failed", "skipped"]) counts[name] += results[name];
+	summarise(results);
+}
+
+checkTools();
+const ready = Promise.all([prepareModel(), prepareAddon()]);
+// Rust compiles while packages are installed and the other tests run.
+const others = ready.then(() => Promise.all([rustTests(), modelTests()]));
+if (tests.length > 0) {
+	await Promise.all([ready.then(prepareTestModels), compileTypes(), findBrowser()]);
+	await javaScriptTests(others);
+}
+await others;
+const { passed, failed, skipped } = counts;
+say(`\n${passed} passed, ${failed} failed, ${skipped} skipped`);
+process.exitCode = failed ? 1 : 0;

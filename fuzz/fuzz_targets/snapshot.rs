@@ -9,10 +9,8 @@ use knowledgepulse_scoring::{
     cache::{CacheOptions, Entry},
     snapshot::{Snapshot, decode, encode},
 };
-use knowledgepulse_scoring_fuzz::{
-    cache::{self, MODEL},
-    memory,
-};
+use knowledgepulse_scoring_fuzz::cache::{self, MODEL};
+use knowledgepulse_test_support::memory;
 use libfuzzer_sys::fuzz_target;
 
 #[global_allocator]

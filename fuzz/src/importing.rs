@@ -1,20 +1,27 @@
 //! Logs, imported whole and in pieces.
 
-use knowledgepulse_import::Options;
-use knowledgepulse_test_support::importing;
+use knowledgepulse_import::{Options, format_names};
+use knowledgepulse_test_support::{importing, memory};
+use libfuzzer_sys::Corpus;
 
-/// Pointers to groups, one of which counts for a log.
-const GROUPS: [&str; 5] = ["/id", "/metadata/session", "/steps/0/tool", "/a~1b/~0", ""];
+/// How many bytes an import takes at most, for each byte of a log and for any. Small steps have a large event each.
+const RATIO: usize = 64;
+const FIXED: usize = 1 << 20;
 
-/// Imports bytes of which only values of one format count, and checks what comes out.
-pub fn check(format: &str, log: &[u8]) {
+/// Imports what follows a line with the name of a format as a log of that format, and checks what comes out.
+/// Bytes that name nothing are rejected.
+pub fn check(named: &[u8]) -> Corpus {
+    let end = named.iter().position(|&byte| byte == b'\n').unwrap_or(named.len());
+    let (name, log) = (&named[..end], named.get(end + 1..).unwrap_or_default());
+    let Some(format) = format_names().into_iter().find(|format| format.as_bytes() == name) else {
+        return Corpus::Reject;
+    };
     let format = Some(format.to_owned());
-    importing::check(log, 1 + sum(log) % 97, &Options { format, ..importing::options() });
-}
-
-/// Imports bytes as they are scored, and as any, and compares what comes out.
-pub fn check_own(log: &[u8]) {
-    importing::check_own(log, 1 + sum(log) % 997, GROUPS[sum(log) % GROUPS.len()]);
+    let options = Options { format, ..importing::options() };
+    importing::check(log, 1 + sum(log) % 97, &options);
+    let (_, peak) = memory::peak(|| importing::import([log], &options));
+    assert!(peak <= RATIO * log.len() + FIXED, "{peak} bytes for {}", log.len());
+    Corpus::Keep
 }
 
 /// A number that is the same for the same bytes, which is all that it has to be.

@@ -6,7 +6,6 @@
 pub mod cache;
 pub mod generate;
 pub mod importing;
-pub mod memory;
 pub mod order;
 pub mod reading;
 pub mod scoring;

@@ -16,7 +16,7 @@ from assets.common import (
     scratch_folder,
     verify,
 )
-from assets.packages import REQUIREMENTS, blake3_of, builder_packages, extract, run, wheel
+from assets.packages import REQUIREMENTS, blake3_of, extract, python_environment, run, wheel
 
 BUILDER = ROOT / "model"
 FILES = (
@@ -57,35 +57,32 @@ def weights(pins, source):
         yield folder
 
 
-def run_python(arguments, packages, failure, **variables):
+def run_python(arguments, failure, **variables):
     """Run Python in model/ with the builder's packages and no others."""
-    environment = {**os.environ, "PYTHONPATH": str(packages), "PYTHONNOUSERSITE": "1", **variables}
-    environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    environment = {**python_environment(), **variables}
     run([sys.executable, *arguments], failure, env=environment, cwd=BUILDER)
 
 
-def run_builder(script, packages, source, out):
+def run_builder(script, source, out):
     """Run model/`script`, which reads from `source` and writes into `out`."""
     folders = ["--weights", source.resolve(), "--out", out.resolve()]
-    run_python([script, *folders], packages, f"model/{script} failed")
+    run_python([script, *folders], f"model/{script} failed")
 
 
 def test_builder(pins, source):
     """Run the tests of model/."""
-    packages = builder_packages()
     with weights(pins, source) as folder:
         variables = {"KNOWLEDGEPULSE_WEIGHTS": str(folder.resolve())}
-        run_python(["-m", "unittest"], packages, "the tests of model/ failed", **variables)
+        run_python(["-m", "unittest"], "the tests of model/ failed", **variables)
 
 
 def built(pins, pins_file, source):
     """The folder in the cache that holds the model; built if it is not there."""
     target = cache_folder() / f"model-{digest_of_builder(pins_file)[:12]}"
     if not target.is_dir():
-        packages = builder_packages()
         with weights(pins, source) as folder, new_folder(target) as out:
             say("building the model")
-            run_builder("build.py", packages, folder, out)
+            run_builder("build.py", folder, out)
     return target
 
 
@@ -105,10 +102,9 @@ def install(pins, pins_file, source, out):
 
 def install_plain(pins, source, out):
     """Write the plain float32 export into `out`, as transformers.js wants local models laid out."""
-    packages = builder_packages()
     with weights(pins, source) as folder, scratch_folder(out) as made:
         say("writing the plain export")
-        run_builder("plain.py", packages, folder, made)
+        run_builder("plain.py", folder, made)
         for name in PLAIN_FILES:
             target = out / PLAIN_NAME / name
             target.parent.mkdir(parents=True, exist_ok=True)

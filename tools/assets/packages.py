@@ -158,6 +158,14 @@ def builder_packages():
     return packages(REQUIREMENTS, "builder", "28 MB")
 
 
+def python_environment(*more):
+    """For programs that use the packages of the model builder, those in the folders `more`, and no others."""
+    folders = os.pathsep.join(str(folder) for folder in [*more, builder_packages()])
+    environment = {**os.environ, "PYTHONPATH": folders, "PYTHONNOUSERSITE": "1"}
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    return environment
+
+
 def blake3_of(path):
     """The BLAKE3 digest of a file, in hexadecimal: what the addon checks at every start."""
     packages = str(builder_packages())

@@ -1,11 +1,13 @@
 """The ONNX Runtime library out of its wheel, under a name of our own.
 
-onnxruntime-node may be loaded in the same process. Two ELF libraries with one SONAME are one
-library to the loader, so ours must differ in its SONAME as well as in its file name.
+onnxruntime-node may be loaded in the same process. To the loader, two ELF libraries with one SONAME
+are one library, and so are two of macOS with one install name: ours must differ in that as well as
+in its file name.
 """
 
 import json
 import subprocess
+import sys
 
 from assets.common import AssetError, put, say, scratch_folder
 from assets.packages import blake3_of, extract, host_platform, pinned_for, run, wheel
@@ -55,6 +57,15 @@ def set_soname(pins, library, folder):
         raise AssetError(f"{library.name}: SONAME is {found.strip()} after patchelf")
 
 
+def set_install_name(library):
+    """Give a library of macOS the install name that is its file name, and sign it again."""
+    if sys.platform != "darwin":
+        raise AssetError("fill the macOS folders on macOS: its tools name and sign the library")
+    name = f"@rpath/{library.name}"
+    run(["install_name_tool", "-id", name, library], f"install_name_tool failed on {library.name}")
+    run(["codesign", "--force", "--sign", "-", library], f"codesign failed on {library.name}")
+
+
 def install(pins, target, out):
     """Put the library for `target` and its licence texts into `out`, if there is one."""
     pin = pins["runtime"]["wheels"][target]
@@ -68,6 +79,8 @@ def install(pins, target, out):
         extract(archive, pin["library"], library)
         if target.startswith("linux-"):
             set_soname(pins, library, folder)
+        if target.startswith("darwin-"):
+            set_install_name(library)
         library.chmod(0o644)
         for name, member in NOTICES.items():
             extract(archive, member, folder / name)

@@ -1,6 +1,7 @@
 /**
  * Installs that went wrong. Without the addon, loading throws an error whose advice is followed here
- * and must help; without model or library, scoring goes on with novelty 0.5 and the reason.
+ * and must help; without the model, scoring goes on with novelty 0.5 and the reason, and without the library with
+ * the native backend.
  */
 import {
 	cpSync,
@@ -181,16 +182,17 @@ async function scoreDamaged(workspace, { name, file, damage }) {
 	damage(join(platformFolder(project), file));
 	const reported = await explain(workspace, project, oldestNode);
 	rmSync(modules, { recursive: true });
-	const { code, message, dimensions, novelty, state, reason, stderr } = reported;
+	const { code, message, dimensions, novelty, state, backend, reason, stderr } = reported;
 	if (code) throw new Error(`${name}: thrown: ${code}: ${message}`);
-	const right =
+	const isNative = state === "ready" && backend === "native" && novelty.source !== "no-embedder";
+	const isWithout =
 		state === "unavailable" &&
 		dimensions.novelty === 0.5 &&
 		novelty.source === "no-embedder" &&
 		novelty.reason === reason &&
-		/\S/.test(reason) &&
 		stderr.includes("KNOWLEDGEPULSE_NO_EMBEDDER");
-	if (!right) throw new Error(`${name}: ${JSON.stringify(reported)}`);
+	const right = file === LIBRARY ? isNative : isWithout;
+	if (!right || !/\S/.test(reason)) throw new Error(`${name}: ${JSON.stringify(reported)}`);
 	return reason.replaceAll(platformFolder(project), "…");
 }
 
@@ -203,6 +205,6 @@ export const failures = [
 	...damages.map((damage) => ({
 		name: damage.name,
 		check: async (workspace) =>
-			`novelty 0.5, and the reason: ${await scoreDamaged(workspace, damage)}`,
+			`${damage.file === LIBRARY ? "the native backend" : "novelty 0.5"}, and the reason: ${await scoreDamaged(workspace, damage)}`,
 	})),
 ];

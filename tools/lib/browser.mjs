@@ -1,6 +1,7 @@
-/** A headless Chromium for tests. */
+/** A headless Chromium for tests. As a program, it prints the path. */
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { once } from "./cache.mjs";
 import { mirror, unpack } from "./debian.mjs";
 import { capture } from "./run.mjs";
@@ -80,3 +81,5 @@ function installed() {
  * none.
  */
 export const browser = () => process.env.KNOWLEDGEPULSE_BROWSER || (unpacked() ?? installed());
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) console.log(browser() ?? "");

@@ -1,7 +1,8 @@
 /** The steps that make a platform package, shared by several commands. */
-import { copyFileSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { capture, fail, root, run } from "./run.mjs";
+import { capture, fail, root } from "./run.mjs";
+import { logged } from "./steps.mjs";
 
 /** The platform package of this machine. */
 export function platformName() {
@@ -24,36 +25,52 @@ export function python() {
 	return command;
 }
 
-/** Runs a `cargo` command that builds the addon; returns the path of the library. */
-export function cargo(args, env = process.env) {
-	const messages = run(
-		"cargo",
+/** The profile of a checkout, which compiles quickly. `npm run bench` measures the optimised one. */
+export const CHECKOUT = "dev";
+
+/** Builds the addon by a `cargo` command, for the step `name`; returns the path of the library. */
+export async function cargo(name, args, env = process.env) {
+	const messages = await logged(
+		name,
 		[
-			...[...args, "--package", "knowledgepulse-scoring-addon"],
+			...["cargo", ...args, "--package", "knowledgepulse-scoring-addon"],
 			"--message-format=json-render-diagnostics",
 		],
-		{ stdio: ["inherit", "pipe", "inherit"], env },
+		{ env },
 	);
 	const built = messages
 		.split("\n")
 		.filter((line) => line.includes('"compiler-artifact"'))
 		.map((line) => JSON.parse(line))
-		.find((artifact) => artifact.target.kind.includes("cdylib"));
-	const library = built?.filenames.find((name) => /\.(so|dylib|dll)$/.test(name));
+		.find(({ target }) => target.kind.includes("cdylib"));
+	const library = built?.filenames.find((file) => /\.(so|dylib|dll)$/.test(file));
 	if (!library) fail("cargo built no addon");
 	return library;
 }
 
-/** Puts model and ONNX Runtime into a platform package; `more` are further options of assets.py. */
-export function prepareAssets(platform, more = []) {
+/** Makes the addon of this machine the one that the checkout loads. */
+export function installAddon(library) {
+	const name = platformName();
+	const addon = join(root, "npm", name, `scoring.${name}.node`);
+	const content = readFileSync(library);
+	if (existsSync(addon) && content.equals(readFileSync(addon))) return;
+	// A process that has loaded the old one keeps it.
+	writeFileSync(`${addon}.new`, content);
+	renameSync(`${addon}.new`, addon);
+}
+
+/** Runs tools/assets.py, as a step of that name, with these options. */
+export function assets(name, ...options) {
 	const source = process.env.KNOWLEDGEPULSE_MODEL_SOURCE;
-	run(python(), [
-		...["tools/assets.py", "--platform", platform],
-		...["--out", `npm/${platform}`],
+	return logged(name, [
+		...[python(), "tools/assets.py", ...options],
 		...(source ? ["--model-source", source] : []),
-		...more,
 	]);
 }
+
+/** Puts model and ONNX Runtime into a platform package. */
+export const platformAssets = (platform) =>
+	assets(...["model and ONNX Runtime", "--platform", platform], ...["--out", `npm/${platform}`]);
 
 /** The notices for what the platform packages contain. */
 export const NOTICES = join(root, "npm", "THIRD-PARTY-NOTICES.md");

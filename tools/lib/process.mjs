@@ -29,7 +29,7 @@ export function startProgram(command, options) {
 	child.on("close", () => running.delete(child));
 	const output = { stdout: "", stderr: "" };
 	for (const name of ["stdout", "stderr"])
-		child[name].setEncoding("utf8").on("data", (text) => {
+		child[name]?.setEncoding("utf8").on("data", (text) => {
 			output[name] += text;
 		});
 	return { child, output, stop: () => end(child) };

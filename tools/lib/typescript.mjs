@@ -10,9 +10,15 @@ export function installed(name) {
 	return folder;
 }
 
+/** The command that type-checks and compiles what a folder's tsconfig.json says. */
+export function compile(folder) {
+	const typescript = installed("typescript");
+	const { bin } = JSON.parse(readFileSync(join(typescript, "package.json")));
+	return [process.execPath, join(typescript, bin.tsc), "-p", folder];
+}
+
 /** Compiles benchmark/ into benchmark/dist/. */
 export function compileBenchmark(stdio = "inherit") {
-	const folder = installed("typescript");
-	const { bin } = JSON.parse(readFileSync(join(folder, "package.json")));
-	run(process.execPath, [join(folder, bin.tsc), "-p", "benchmark"], { stdio });
+	const [node, ...args] = compile("benchmark");
+	run(node, args, { stdio });
 }

@@ -31,6 +31,8 @@ function hasLibrary(triple) {
 /** Why this machine cannot compile the addon of a platform, or undefined if it can. */
 export function obstacle(name) {
 	const { triple, zig } = route(name);
+	if (system(name) === "darwin" && process.platform !== "darwin")
+		return `the package for ${name} is made on macOS, whose tools name and sign ONNX Runtime`;
 	if (zig && process.platform !== "linux")
 		return `the addon for ${name} is built on Linux or on its own system`;
 	if (!hasLibrary(triple)) return `rustup target add ${triple} failed (is there a network?)`;
@@ -40,33 +42,40 @@ export function obstacle(name) {
 /** Compiles the addon of a platform for publication; returns the path of the file. */
 export function buildAddon(name) {
 	const { triple, zig } = route(name);
+	const flags = JSON.stringify([...pathFlags(), ...linkFlags(name, triple)]);
 	return cargo(
+		`addon for ${name}`,
 		[
 			zig ? "zigbuild" : "build",
 			...["--lib", "--profile", "dist", "--target", zig ?? triple],
-			...["--config", rustFlags(name)],
+			...["--config", `target.${triple}.rustflags=${flags}`],
 		],
 		zig ? zigEnvironment(name) : process.env,
 	);
 }
 
-function rustFlags(name) {
-	const { triple } = route(name);
+function pathFlags() {
 	// Messages of panics name source files: they must not name this machine's folders.
 	const cargoHome = process.env.CARGO_HOME ?? join(homedir(), ".cargo");
 	// Where its sources are installed, the standard library is there and no longer in /rustc.
 	const toolchain = capture("rustc", ["--print", "sysroot"]).trim();
-	const flags = [
+	return [
 		`--remap-path-prefix=${cargoHome}=cargo`,
 		`--remap-path-prefix=${toolchain}=rust`,
 		`--remap-path-prefix=${root}=.`,
 	];
+}
+
+/** How the addon of a platform is linked when it is compiled for a triple. */
+export function linkFlags(name, triple) {
 	// musl is linked statically by default, which an addon cannot be.
-	if (name.endsWith("-musl")) flags.push("-Ctarget-feature=-crt-static");
+	if (triple.endsWith("-musl")) return ["-Ctarget-feature=-crt-static"];
+	// Not every Windows has the C runtime of Visual Studio.
+	if (triple.endsWith("-msvc")) return ["-Ctarget-feature=+crt-static"];
 	// A library of macOS would name the place where it was linked.
-	if (name.startsWith("darwin-"))
-		flags.push(`-Clink-arg=-Wl,-install_name,@rpath/scoring.${name}.node`);
-	return `target.${triple}.rustflags=${JSON.stringify(flags)}`;
+	if (system(name) === "darwin")
+		return [`-Clink-arg=-Wl,-install_name,@rpath/scoring.${name}.node`];
+	return [];
 }
 
 function zigEnvironment(name) {

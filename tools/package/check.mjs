@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { NOTICES } from "../lib/build.mjs";
 import { root } from "../lib/run.mjs";
+import { importsOf } from "./imports.mjs";
 import { ALWAYS } from "./pack.mjs";
 
 /** Of the main package, in bytes. */
@@ -14,6 +15,20 @@ export const INSTALLED_LIMIT = 80_000_000;
 const INSTALLED_LIMIT_DARWIN_X64 = 83_000_000;
 /** What the Linux packages may ask of the C library. */
 const NEWEST_GLIBC = 28;
+
+/** The oldest macOS that the packages run on: that of the ONNX Runtime library. */
+const OLDEST_MACOS = 13.4;
+
+/** The libraries that every system has. */
+const OF_SYSTEM = {
+	linux: /^(ld-linux-[\w-]+|libc(\.musl-\w+)?|lib(dl|gcc_s|m|pthread|rt))\.so(\.\d)?$/,
+	darwin: /^\/(System\/Library|usr\/lib)\//,
+	win32:
+		/^(api-ms-win-[\w-]+|advapi32|bcrypt|bcryptprimitives|dbghelp|dxgi|kernel32|ntdll|setupapi|userenv|ws2_32)\.dll$/i,
+};
+
+/** What ONNX Runtime may need beside those. Where it is missing, the native backend runs the model. */
+const OF_RUNTIME = /^(libstdc\+\+\.so\.6|(MSVCP140|MSVCP140_1|VCRUNTIME140|VCRUNTIME140_1)\.dll)$/;
 
 /** What package managers run by themselves. */
 export const LIFECYCLE = [
@@ -121,6 +136,7 @@ function checkNative(packed, { os, cpu, libc = [] }, file) {
 		complaints.push(
 			`${file}: expected processor 0x${format[cpu[0]].toString(16)}, found 0x${processor.toString(16)}`,
 		);
+	complaints.push(...checkImports(file, os[0], bytes));
 	const text = bytes.toString("latin1");
 	const versions = [...text.matchAll(/GLIBC_2\.(\d+)/g)].map((match) => Number(match[1]));
 	if (libc[0] === "musl" && versions.length > 0) complaints.push(`${file}: wants glibc`);
@@ -131,6 +147,22 @@ function checkNative(packed, { os, cpu, libc = [] }, file) {
 	for (const place of [root, homedir()])
 		if (file.endsWith(".node") && text.includes(place))
 			complaints.push(`${file}: names a folder of this machine, ${place}`);
+	return complaints;
+}
+
+/** Complaints about what a native file needs of a system, `os` as Node.js calls it. */
+export function checkImports(file, os, bytes) {
+	const { libraries, name, system } = importsOf(bytes);
+	const isThere = (library) =>
+		OF_SYSTEM[os].test(library) || (!file.endsWith(".node") && OF_RUNTIME.test(library));
+	const missing = libraries.filter((library) => !isThere(library));
+	const complaints = missing.map(
+		(library) => `${file}: needs ${library}, which not every system has`,
+	);
+	if (os === "darwin" && name !== `@rpath/${file}`)
+		complaints.push(`${file}: expected the install name @rpath/${file}, found ${name}`);
+	if (Number(system) > OLDEST_MACOS)
+		complaints.push(`${file}: wants macOS ${system}, expected at most ${OLDEST_MACOS}`);
 	return complaints;
 }
 

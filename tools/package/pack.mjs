@@ -1,8 +1,9 @@
 /** Puts what a package consists of into a folder of its own, and makes the tarball of it. */
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { copyNotices, prepareAssets } from "../lib/build.mjs";
+import { copyNotices, platformAssets } from "../lib/build.mjs";
 import { npm, root } from "../lib/run.mjs";
+import { step } from "../lib/steps.mjs";
 import { buildAddon } from "./build.mjs";
 import { mainManifest, PLATFORMS, platformManifest, workspaceManifest } from "./platforms.mjs";
 
@@ -24,10 +25,10 @@ export function packMain() {
 }
 
 /** Builds what a platform package lacks or has outdated, and makes its tarball. */
-export function packPlatform(name) {
-	prepareAssets(name);
+export async function packPlatform(name) {
+	await step(`files for ${name}`, () => platformAssets(name));
 	copyNotices(name);
-	const addon = buildAddon(name);
+	const addon = await step(`addon for ${name}`, () => buildAddon(name));
 	const manifest = platformManifest(name);
 	const files = manifest.files.filter((file) => file !== manifest.main);
 	const from = join(root, "npm", name);

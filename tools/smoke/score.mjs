@@ -19,9 +19,10 @@ for (const [index, trace] of traces.entries()) {
 	}
 	worst = Math.max(worst, distance);
 }
-const { state, libraryVersion } = status().embedder;
-if (state !== "ready") {
-	console.error(`${name}: the embedder is ${state}`);
+const { state, reason, libraryVersion } = status().embedder;
+// The native backend would give the same scores where ONNX Runtime cannot be loaded.
+if (state !== "ready" || reason !== null) {
+	console.error(`${name}: the embedder is ${state}: ${reason}`);
 	process.exit(1);
 }
 const engine = libraryVersion ? `ONNX Runtime ${libraryVersion}` : "native";

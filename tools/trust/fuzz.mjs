@@ -3,7 +3,7 @@
  * comes out of logs; a difference, a panic, a sanitizer report, a leak, 2 GB of memory or 30 seconds
  * for one input end the run.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { basename, join } from "node:path";
 import { execute, inTurn } from "../lib/process.mjs";
@@ -18,10 +18,10 @@ const SECONDS = { short: 10, full: 1200 };
 const GRACE_S = 300;
 
 const folder = join(root, "fuzz");
-/** The targets of importers read recorded logs as well, which are longer than what the others read. */
-const IMPORT = "import_";
+/** The importers also start with recorded logs, which are longer than what the other targets read. */
+const IMPORT = "import";
 const LOGS = join(root, "../shared/logs");
-const LENGTH = { import: 65_536, other: 2048 };
+const LENGTH = { [IMPORT]: 65_536, other: 2048 };
 
 /** How programs run: instrumentation and sanitizers count as unstable, but are in the stable compiler. */
 const IN_FUZZ = { cwd: folder, env: { ...process.env, RUSTC_BOOTSTRAP: "1" } };
@@ -50,23 +50,37 @@ function describe(target, problem, output) {
 	].join("\n");
 }
 
+/** Adds the recorded logs to a corpus, each after a line with the name of its format. */
+function addLogs(corpus) {
+	const formats = existsSync(LOGS) ? readdirSync(LOGS) : [];
+	for (const format of formats)
+		for (const file of filesIn(join(LOGS, format)))
+			writeFileSync(
+				join(corpus, `${format}-${basename(file)}`),
+				Buffer.concat([Buffer.from(`${format}\n`), readFileSync(file)]),
+			);
+}
+
+const filesIn = (folder) =>
+	statSync(folder).isFile()
+		? []
+		: readdirSync(folder, { recursive: true, withFileTypes: true })
+				.filter((entry) => entry.isFile())
+				.map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+
 /** Runs a target. It starts with its seeds and what earlier runs have found, and adds to the latter. */
 async function fuzz(program, target, seconds) {
 	const corpus = join(folder, "target/corpus", target);
-	const isImport = target.startsWith(IMPORT);
-	const words = isImport ? "import" : target;
-	const dictionary = join(folder, "dictionaries", `${words}.dict`);
-	const format = target.slice(IMPORT.length).replaceAll("_", "-");
-	const logs = isImport ? [join(LOGS, format)].filter(existsSync) : [];
-	const length = isImport ? LENGTH.import : LENGTH.other;
+	const dictionary = join(folder, "dictionaries", `${target}.dict`);
 	mkdirSync(corpus, { recursive: true });
+	if (target === IMPORT) addLogs(corpus);
 	const command = [
-		...[program, "run", target, corpus, join(folder, "seeds", target)],
-		...[...logs, "--"],
+		...[program, "run", target, corpus, join(folder, "seeds", target), "--"],
 		...(existsSync(dictionary) ? [`-dict=${dictionary}`] : []),
 		...[`-max_total_time=${seconds}`, "-timeout=30", "-rss_limit_mb=2048"],
 		// Long inputs early: short ones hardly reach past the first field.
-		...["-len_control=20", `-max_len=${length}`, "-print_final_stats=1"],
+		...["-len_control=20", `-max_len=${LENGTH[target] ?? LENGTH.other}`],
+		"-print_final_stats=1",
 	];
 	const options = { ...IN_FUZZ, seconds: seconds + GRACE_S };
 	const { problem, stdout, stderr } = await execute(command, options);

@@ -10,12 +10,8 @@ import { parseArgs } from "node:util";
 import { fail } from "../lib/run.mjs";
 
 /** The short mode, for CI: what needs only the stable compiler. */
-const IN_SHORT = [...["differential", "lifecycle", "load", "stores", "faults", "leaks"], "fuzz"];
-const PARTS = [
-	...IN_SHORT,
-	...["importers", "calibration"],
-	...["coverage", "concurrency", "sanitizers", "mutants"],
-];
+const IN_SHORT = ["differential", "lifecycle", "load", "stores", "faults", "fuzz", "concurrency"];
+const PARTS = [...IN_SHORT, "repeats", "coverage", "sanitizers", "mutants"];
 
 const { short, only } = parseArgs({
 	options: { short: { type: "boolean" }, only: { type: "string" } },

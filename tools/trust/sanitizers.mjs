@@ -63,7 +63,7 @@ function valgrind({ short, log }) {
 export async function run(options) {
 	return [
 		address(options),
-		addon({ ...options, target: host(), env: ADDRESS }),
+		await addon({ ...options, target: host(), env: ADDRESS }),
 		valgrind(options),
 		miri(options),
 	];

@@ -1,6 +1,6 @@
 /** Processes that get too few descriptors, threads or bytes. */
 import { spawnSync } from "node:child_process";
-import { memoryGroup } from "../lib/cgroup.mjs";
+import { memoryGroup } from "../../../__test__/support/memory-group.mjs";
 import { callIn } from "../lib/child.mjs";
 import { finding } from "../lib/finding.mjs";
 import { environment, rightScores } from "./configurations.mjs";
@@ -45,12 +45,14 @@ async function outcome(configuration, under, isKillFair = false) {
 	throw new Error(`died with ${signal ?? code}: ${stderr}`);
 }
 
-/** A row of outcomes with a limit at each of `values`. */
-async function step({ what, unit, values, configuration, limited, isKillFair, log }) {
+/** A row of outcomes with a limit at each of `values`, none of which may be `never`. */
+async function step({ what, unit, values, configuration, limited, isKillFair, never, log }) {
 	const outcomes = tally();
 	for (const value of values) {
 		try {
-			outcomes.add(await outcome(configuration, limited(value), isKillFair));
+			const found = await outcome(configuration, limited(value), isKillFair);
+			if (found === never) throw new Error(`the embedder is ${found}`);
+			outcomes.add(found);
 		} catch (error) {
 			const how = limited(value).join(" ");
 			throw finding(error, `${what}, ${configuration.name}, ${how}`);
@@ -89,6 +91,8 @@ export const fewThreads = (configuration, by, log) => {
 		values: range(6, 24, by),
 		configuration,
 		limited: (count) => [...become, "prlimit", `--nproc=${count}`],
+		// The threads that there are do the work.
+		never: "unavailable",
 		log,
 	});
 };

@@ -62,7 +62,7 @@ export async function withoutAddon() {
 }
 
 /** Codes with which a call may reject when something that it needs is missing. */
-const TYPED = ["EMBEDDER_UNAVAILABLE", "INTERNAL"];
+const TYPED = ["EMBEDDER_UNAVAILABLE", "NO_THREADS"];
 
 /**
  * Judges what {@link probe} gave: "right" where all scores are, "unavailable" where one is that of the

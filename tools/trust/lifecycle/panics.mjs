@@ -1,4 +1,4 @@
-/** Panics at every place of the native code that does work, in an addon that is built for it. */
+/** Faults at every place of the native code that does work, in an addon that is built for it. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,9 +6,10 @@ import { join } from "node:path";
 import { assertEndedWell } from "../../../__test__/support/child.mjs";
 import { cargo } from "../../lib/build.mjs";
 import { inTurn } from "../../lib/process.mjs";
-import { BACKENDS, callIn } from "../lib/child.mjs";
+import { BACKENDS, callIn, valueIn } from "../lib/child.mjs";
 import { copyPackage } from "../lib/copies.mjs";
 import { finding } from "../lib/finding.mjs";
+import { CALLS } from "./threadless.mjs";
 
 const INTERNAL = "INTERNAL";
 const UNAVAILABLE = "EMBEDDER_UNAVAILABLE";
@@ -30,8 +31,7 @@ const PLACES = {
 /** Places that only calls of ONNX Runtime come to. */
 const ONNX = ["session", "operator"];
 
-/** Builds with the profile of `cargo test`, whose dependencies are there after `npm test`. */
-const buildAddon = () => cargo(["build", "--profile", "test", "--features", "fault-injection"]);
+const buildAddon = () => cargo("addon that panics", ["build", "--features", "fault-injection"]);
 
 async function panicAt({ place, backend, inARow, entry }) {
 	const folder = mkdtempSync(join(tmpdir(), "kp-panic-"));
@@ -58,9 +58,21 @@ async function panicAt({ place, backend, inARow, entry }) {
 	}
 }
 
-/** Panics in `times` processes, each at one place. */
+/** Makes a call in a process that gets no thread: it rejects, and the process ends. */
+async function callWithoutThreads(call, entry) {
+	const env = { KNOWLEDGEPULSE_SCORING_PANIC: "thread:1000" };
+	try {
+		const options = { input: { entry, call }, env, preload: false };
+		const value = await valueIn("lifecycle/threadless.mjs", "callOnce", options);
+		assert.equal(value, "ScoringError NO_THREADS");
+	} catch (error) {
+		throw finding(error, `no threads: ${call}`);
+	}
+}
+
+/** Panics in `times` processes, each at one place; and every call where there are no threads. */
 export async function panics({ times, log }) {
-	const { folder, entry } = copyPackage(buildAddon());
+	const { folder, entry } = copyPackage(await buildAddon());
 	const places = Object.keys(PLACES);
 	const runs = BACKENDS.flatMap((backend) =>
 		places
@@ -74,11 +86,19 @@ export async function panics({ times, log }) {
 			const inARow = 1 + 2 * Math.floor(at / runs.length);
 			count += await panicAt({ ...runs[at % runs.length], inARow });
 		});
+		await inTurn(Object.keys(CALLS), 2, (call) => callWithoutThreads(call, entry));
 	} finally {
 		rmSync(folder, { recursive: true });
 	}
 	const tried = `${count} panics at ${places.length} places`;
 	const found = "each ended at most one promise, and the engine went on";
 	log(`panics: ${tried}, ${found}`);
-	return [{ what: "panics in the native code", tried, found }];
+	return [
+		{ what: "panics in the native code", tried, found },
+		{
+			what: "no threads for the first call",
+			tried: `${Object.keys(CALLS).length} calls`,
+			found: "each rejected with NO_THREADS, and the process ended",
+		},
+	];
 }

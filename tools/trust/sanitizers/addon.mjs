@@ -35,7 +35,7 @@ function runtimeLibrary(folder, target) {
 const LEAVE_OUT = /neighbours|tokens/;
 
 /** Checks every memory access of the addon in all test files, or in the first ten of them. */
-export function addon({ short, log, target, env }) {
+export async function addon({ short, log, target, env }) {
 	const what = "AddressSanitizer in Node.js";
 	const name = "sanitizers-node";
 	const logs = join(targetFolder(name), "logs");
@@ -43,10 +43,11 @@ export function addon({ short, log, target, env }) {
 	mkdirSync(logs, { recursive: true });
 	const passed = testPublicApi({
 		name: `${name}/checkout`,
-		library: cargo(["build", "--lib", "--profile", "test", "--target", target], {
-			...process.env,
-			...env,
-		}),
+		library: await cargo(
+			"addon with AddressSanitizer",
+			["build", "--lib", "--profile", "test", "--target", target],
+			{ ...process.env, ...env },
+		),
 		leaveOut: LEAVE_OUT,
 		most: short ? 10 : undefined,
 		env: {

@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { basename } from "node:path";
+import { test } from "node:test";
+import { linkFlags } from "../../tools/package/build.mjs";
+import { checkImports } from "../../tools/package/check.mjs";
+import { importsOf } from "../../tools/package/imports.mjs";
+import { PLATFORMS } from "../../tools/package/platforms.mjs";
+import { library } from "../support/model-folder.mjs";
+
+const numbers = (...values) => Buffer.from(new Uint32Array(values).buffer);
+
+/** A Windows library with one section, which is at 0x1000 in memory and 512 in the file. */
+function windowsLibrary(imports, delayed) {
+	const file = Buffer.alloc(2048);
+	file.write("MZ");
+	file.writeUInt32LE(64, 0x3c);
+	file.write("PE\0\0", 64);
+	file.writeUInt16LE(1, 64 + 6);
+	file.writeUInt16LE(240, 64 + 20);
+	numbers(2048, 0x1000, 1536, 512).copy(file, 64 + 24 + 240 + 8);
+	let end = 1024;
+	const put = (name) => {
+		const at = end;
+		end += file.write(`${name}\0`, at);
+		return at + 0x1000 - 512;
+	};
+	const tables = [
+		[1, 512, 20, 12, imports],
+		[13, 768, 32, 4, delayed],
+	];
+	for (const [directory, table, size, field, names] of tables) {
+		file.writeUInt32LE(table + 0x1000 - 512, 64 + 24 + 112 + directory * 8);
+		for (const [index, name] of names.entries())
+			file.writeUInt32LE(put(name), table + index * size + field);
+	}
+	return file;
+}
+
+/** A library of macOS with an install name, needed libraries, and the oldest system that takes it. */
+function macLibrary(name, libraries, [major, minor]) {
+	const named = (command, text) => {
+		const size = 24 + Math.ceil((text.length + 1) / 8) * 8;
+		const bytes = Buffer.alloc(size);
+		numbers(command, size, 24).copy(bytes);
+		bytes.write(text, 24);
+		return bytes;
+	};
+	const commands = [
+		named(0x0d, name),
+		...libraries.map((library) => named(0x0c, library)),
+		numbers(0x32, 24, 1, (major << 16) | (minor << 8), 0, 0),
+	];
+	const size = Buffer.concat(commands).length;
+	const header = numbers(0xfeedfacf, 0x0100000c, 0, 6, commands.length, size, 0, 0);
+	return Buffer.concat([header, ...commands]);
+}
+
+test("importsOf reads the imports and late imports of a Windows library", () => {
+	const file = windowsLibrary(["KERNEL32.dll", "VCRUNTIME140.dll"], ["dxgi.dll"]);
+	assert.deepEqual(importsOf(file).libraries, ["KERNEL32.dll", "VCRUNTIME140.dll", "dxgi.dll"]);
+});
+
+test("importsOf reads the load commands of a library of macOS", () => {
+	const file = macLibrary("@rpath/own.dylib", ["/usr/lib/libSystem.B.dylib"], [13, 4]);
+	assert.deepEqual(importsOf(file), {
+		...{ libraries: ["/usr/lib/libSystem.B.dylib"], name: "@rpath/own.dylib", system: "13.4" },
+	});
+});
+
+test("importsOf names what is not a library", () => {
+	assert.throws(() => importsOf(Buffer.from("text")), /expected a native library.*74657874/);
+});
+
+test("checkImports refuses a C runtime that Windows does not have, unless the native backend can do without", () => {
+	const file = windowsLibrary(
+		["KERNEL32.dll", "VCRUNTIME140.dll"],
+		["api-ms-win-core-x-l1-1-0.dll"],
+	);
+	assert.deepEqual(checkImports("scoring.win32-x64-msvc.node", "win32", file), [
+		"scoring.win32-x64-msvc.node: needs VCRUNTIME140.dll, which not every system has",
+	]);
+	assert.deepEqual(checkImports("knowledgepulse_onnxruntime.dll", "win32", file), []);
+});
+
+test("checkImports refuses libraries beside those of macOS, other names and newer systems", () => {
+	const file = "libown.dylib";
+	const right = macLibrary(`@rpath/${file}`, ["/usr/lib/libc++.1.dylib"], [13, 4]);
+	assert.deepEqual(checkImports(file, "darwin", right), []);
+	const wrong = macLibrary("@rpath/libonnxruntime.dylib", ["/opt/lib/libz.dylib"], [14, 0]);
+	assert.deepEqual(checkImports(file, "darwin", wrong), [
+		`${file}: needs /opt/lib/libz.dylib, which not every system has`,
+		`${file}: expected the install name @rpath/${file}, found @rpath/libonnxruntime.dylib`,
+		`${file}: wants macOS 14.0, expected at most 13.4`,
+	]);
+});
+
+test("checkImports accepts what the addon and ONNX Runtime of this system need", {
+	skip: process.platform !== "linux" && "only packages are linked like that elsewhere",
+}, () => {
+	const require = createRequire(import.meta.url);
+	require("@knowledgepulse/scoring");
+	const addon = Object.keys(require.cache).find((file) => file.endsWith(".node"));
+	for (const file of [addon, library].filter(Boolean)) {
+		const bytes = readFileSync(file);
+		assert.ok(importsOf(bytes).libraries.length > 1);
+		assert.deepEqual(checkImports(basename(file), process.platform, bytes), []);
+	}
+});
+
+test("linkFlags links the C runtime into the addons for Windows alone", () => {
+	for (const [name, { triple }] of Object.entries(PLATFORMS)) {
+		const isStatic = linkFlags(name, triple).includes("-Ctarget-feature=+crt-static");
+		assert.equal(isStatic, name.startsWith("win32-"), name);
+	}
+});

@@ -1,7 +1,0 @@
-//! Logs of the format `swe-agent`.
-#![no_main]
-
-use knowledgepulse_scoring_fuzz::importing::check;
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|log: &[u8]| check("swe-agent", log));

@@ -1,0 +1,82 @@
+/** What a native library needs of the system, read from its header. */
+
+/**
+ * Returns the libraries that a library needs, those that it loads late as well; and of one of macOS, its own
+ * `name` and the oldest `system` that takes it. Little-endian files of 64 bits, as all that are published.
+ */
+export function importsOf(bytes) {
+	const magic = bytes.toString("hex", 0, 4);
+	if (magic === "7f454c46") return { libraries: ofElf(bytes) };
+	if (magic === "cffaedfe") return ofMachO(bytes);
+	if (magic.startsWith("4d5a")) return { libraries: ofPe(bytes) };
+	throw new Error(`expected a native library, got one that begins with ${magic}`);
+}
+
+const text = (bytes, at) => bytes.toString("latin1", at, bytes.indexOf(0, at));
+
+const word = (bytes, at) => Number(bytes.readBigUInt64LE(at));
+
+function ofElf(bytes) {
+	const [LOAD, DYNAMIC] = [1, 2];
+	const segments = Array.from({ length: bytes.readUInt16LE(0x38) }, (_, index) => {
+		const at = word(bytes, 0x20) + index * bytes.readUInt16LE(0x36);
+		const [offset, address, size] = [8, 16, 32].map((field) => word(bytes, at + field));
+		return { type: bytes.readUInt32LE(at), offset, address, size };
+	});
+	const { offset, size } = segments.find(({ type }) => type === DYNAMIC);
+	const entries = Array.from({ length: size / 16 }, (_, index) => {
+		const at = offset + index * 16;
+		return [word(bytes, at), word(bytes, at + 8)];
+	});
+	const values = (tag) => entries.filter(([found]) => found === tag).map(([, value]) => value);
+	const [NEEDED, STRINGS] = [1, 5];
+	const [strings] = values(STRINGS);
+	const within = ({ type, address, size }) =>
+		type === LOAD && address <= strings && strings < address + size;
+	const segment = segments.find(within);
+	const place = strings - segment.address + segment.offset;
+	return values(NEEDED).map((name) => text(bytes, place + name));
+}
+
+function ofMachO(bytes) {
+	const [OWN_NAME, BUILD_VERSION, MIN_VERSION] = [0x0d, 0x32, 0x24];
+	// Plain, weak, re-exported, lazy and upward.
+	const LIBRARIES = [0x0c, 0x80000018, 0x8000001f, 0x20, 0x80000023];
+	const found = { libraries: [] };
+	let at = 32;
+	for (let left = bytes.readUInt32LE(16); left > 0; left--) {
+		const [command, size, first] = [0, 4, 8].map((field) => bytes.readUInt32LE(at + field));
+		if (LIBRARIES.includes(command)) found.libraries.push(text(bytes, at + first));
+		if (command === OWN_NAME) found.name = text(bytes, at + first);
+		if (command === BUILD_VERSION) found.system = version(bytes.readUInt32LE(at + 12));
+		if (command === MIN_VERSION) found.system = version(first);
+		at += size;
+	}
+	return found;
+}
+
+const version = (packed) => `${packed >> 16}.${(packed >> 8) & 0xff}`;
+
+function ofPe(bytes) {
+	const header = bytes.readUInt32LE(0x3c);
+	const sections = header + 24 + bytes.readUInt16LE(header + 20);
+	const count = bytes.readUInt16LE(header + 6);
+	/** Where the contents of an address are in the file. */
+	const place = (address) => {
+		for (let at = sections; at < sections + count * 40; at += 40) {
+			const [start, size, offset] = [12, 16, 20].map((field) => bytes.readUInt32LE(at + field));
+			if (start <= address && address < start + size) return address - start + offset;
+		}
+		throw new Error(`expected an address in a section, got 0x${address.toString(16)}`);
+	};
+	// A table of entries of `size` bytes, each with the address of a name; the last one has none.
+	const names = (directory, size, field) => {
+		const found = [];
+		const table = bytes.readUInt32LE(header + 24 + 112 + directory * 8);
+		if (table === 0) return found;
+		for (let at = place(table); bytes.readUInt32LE(at + field) !== 0; at += size)
+			found.push(text(bytes, place(bytes.readUInt32LE(at + field))));
+		return found;
+	};
+	return [...names(1, 20, 12), ...names(13, 32, 4)];
+}

@@ -1,0 +1,25 @@
+/** A reporter of node:test: what javascript.mjs needs to know of a file, a line of JSON each. */
+import { inspect } from "node:util";
+
+/** What a failure consists of, without the frames of the test runner. */
+function reason({ cause, message }) {
+	return inspect(cause ?? message, { breakLength: 100 })
+		.split("\n")
+		.filter((line) => !/^\s+at .*node:internal/.test(line))
+		.join("\n");
+}
+
+export default async function* events(source) {
+	for await (const { type, data } of source) {
+		const { name, line, skip, details, message } = data;
+		const ms = details?.duration_ms;
+		if (type === "test:diagnostic") yield record({ diagnostic: message });
+		if (type === "test:pass" && details.type !== "suite")
+			yield record({ name, ms, skipped: skip !== undefined });
+		// A test fails as well because one within it does.
+		if (type === "test:fail" && details.error.failureType !== "subtestsFailed")
+			yield record({ name, ms, line, failure: reason(details.error) });
+	}
+}
+
+const record = (event) => `${JSON.stringify(event)}\n`;
