@@ -237,6 +237,7 @@ export type Traces = Iterable<ReasoningTrace> | AsyncIterable<ReasoningTrace>;
  * - Those of an {@link ImportError}.
  * - `"INVALID_ROW"`, `"NO_ROWS"`, `"NO_LABELS"`: the rows given to {@link calibrate} do not fit, are none
  *   or only cold start, or have no labels where the options need some.
+ * - `"NO_THREADS"`: the system gives no thread, for instance because of a limit.
  * - `"ADDON_NOT_FOUND"`: thrown on import if the addon is missing or cannot be loaded.
  * - `"INTERNAL"`: a bug in this package.
  * @example
@@ -271,9 +272,11 @@ export class InvalidTraceError extends ScoringError {
  *
  * - `"INVALID_JSON"`, `"INVALID_UTF8"`: a line, or a document, is no JSON.
  * - `"UNKNOWN_FORMAT"`: nothing in the source is of a format that is known.
+ * - `"UNKNOWN_RECORDS"`: most records of the source, or all calls of a run, are of no known format.
  * - `"SUCCESS_UNKNOWN"`: the log does not say whether a run succeeded, and `assumeSuccess` is not given.
  * - `"INVALID_TRACE"`: a trace in the log cannot be scored; `path` is the field.
- * - `"TOO_LARGE"`: a line, a document or the text of a run exceeds 256 MiB.
+ * - `"TOO_LARGE"`: a line, a document or the text of a run exceeds 256 MiB, or a trace has more
+ *   than 1,048,576 values and names in its tool inputs.
  * - `"UNREADABLE"`: with `errors: "collect"`, a file or stream has failed; `cause` is its error.
  * - `"NO_TRACE"`: the messages given to {@link fromMessages} give none.
  * - `"INVALID_OPTION"`: messages that JSON cannot express, or chunks that are no strings or bytes.
@@ -875,10 +878,14 @@ export interface ScoringStatus {
 	embedder: {
 		mode: "auto" | "off" | "required";
 		backend: "onnx" | "native";
+		/** What is computed: `"exact"` where the processor is not made for `"fast"`. */
 		precision: "exact" | "fast";
 		/** The first score that needs the model loads it; a failure is retried after a second. */
 		state: "idle" | "loading" | "ready" | "unavailable";
-		/** Why it is unavailable, or `null`. */
+		/**
+		 * Why it is unavailable, or why ONNX Runtime could not be loaded and the native backend runs the model;
+		 * else `null`.
+		 */
 		reason: string | null;
 		/** The name of the loaded model, or `null`; of one of your own, that of its folder. */
 		model: string | null;
@@ -1123,7 +1130,10 @@ export interface ImportReport {
 		traces: number;
 		/** How often what is in no trace was skipped, by reason. */
 		skipped: Record<string, number>;
+		/** The first thousand. */
 		errors: { code: string; line: number | null; message: string }[];
+		/** How many errors there were. */
+		errorCount: number;
 	}[];
 }
 
@@ -1337,6 +1347,8 @@ export interface CalibrateOptions {
 	seed?: number;
 	/** The profiles that the rows were scored by, as for {@link ScorerOptions}. */
 	profiles?: Record<string, ScoringWeights>;
+	/** Ends the calibration, which rejects with the reason of the signal. */
+	signal?: AbortSignal;
 }
 
 /**

@@ -75,7 +75,7 @@ function unusable(name, folder, cause) {
 	const text =
 		cause?.code === "MODULE_NOT_FOUND"
 			? `${folder} is incomplete: it has no addon.`
-			: `${folder} could not be loaded: ${reason}\nIt needs glibc 2.28 or musl 1.2 on Linux, macOS 13, or Windows 10. Where the system has that, the file is damaged.`;
+			: `${folder} could not be loaded: ${reason}\nIt needs glibc 2.28 or musl 1.2 on Linux, macOS 13.4, or Windows 10. Where the system has that, the file is damaged.`;
 	return failure(
 		`${text}\nInstall it again, for example\n  npm install ${PACKAGE}-${name}@${require("../package.json").version}`,
 		{ cause },
@@ -91,6 +91,12 @@ function installedAt(name) {
 			.map((folder) => join(folder, `${PACKAGE}-${name}`))
 			.find(existsSync);
 	}
+}
+
+/** A folder that Electron shows inside of its archive as it is on disk: native code cannot read the archive. */
+function unpacked(folder) {
+	const onDisk = folder.replace(/([\\/]app\.asar)(?=[\\/])/, "$1.unpacked");
+	return existsSync(onDisk) ? onDisk : folder;
 }
 
 /** The platform packages in a folder of packages. */
@@ -112,6 +118,6 @@ module.exports = function load() {
 	const native = existsSync(local) ? require(local) : requirePackage(name);
 	// Model and library are beside the addon.
 	const file = existsSync(local) ? local : installedAt(name);
-	if (file) native.setAddonFolder(dirname(realpathSync(file)));
+	if (file) native.setAddonFolder(unpacked(dirname(realpathSync(file))));
 	return native;
 };

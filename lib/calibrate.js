@@ -1,8 +1,11 @@
 /** Calibration of scores, which index.d.ts documents. */
 const { ScoringError, errorsOf } = require("./errors.js");
 const { checkOptions, invalidOption } = require("./options.js");
+const { onAbort, until } = require("./signals.js");
 
-const OPTIONS = [...["target", "fit", "first", "level", "replicates", "seed", "profiles"]];
+const OPTIONS = [
+	...["target", "fit", "first", "level", "replicates", "seed", "profiles", "signal"],
+];
 
 const CONTEXT = ["title", "language", "settings"];
 
@@ -38,7 +41,7 @@ module.exports = function calibrationOf(native) {
 	}
 
 	async function calibrate(rows, options = {}) {
-		const { profiles, ...rest } = objectOf(options, OPTIONS);
+		const { profiles, signal, ...rest } = objectOf(options, OPTIONS);
 		const { target } = rest;
 		if (target !== undefined && Object.keys(target ?? {}).length !== 1)
 			throw invalidOption(
@@ -48,7 +51,12 @@ module.exports = function calibrationOf(native) {
 			);
 		const lines = linesOf(rows);
 		const asked = JSON.stringify(rest);
-		return answerOf(() => native.calibrate(lines, asked, { profiles }));
+		if (signal?.aborted) throw signal.reason;
+		const handle = new native.CallHandle();
+		const release = signal && onAbort(signal, () => handle.abort());
+		const calibrated = answerOf(() => native.calibrate(lines, asked, { profiles }, handle));
+		// It may still wait for another calibration.
+		return (signal ? until(signal, calibrated) : calibrated).finally(release);
 	}
 
 	async function calibrationReport(calibration, rows, options = {}) {

@@ -13,11 +13,7 @@ module.exports = function importsOf(native) {
 		#items;
 
 		constructor(sources, options) {
-			this.#reading = new Reading(
-				sources,
-				options,
-				(known, paths) => new native.TraceImporter(known, paths),
-			);
+			this.#reading = new Reading(sources, options, (known) => new native.TraceImporter(known));
 			this.#items = this.#reading.run(() => this.#import());
 		}
 

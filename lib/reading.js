@@ -37,12 +37,13 @@ function readingOf(native) {
 		/** What the addon does not know of: why sources could not be read, in their order. */
 		#failures = [];
 
-		/** `make` returns the native object that takes the bytes, from options and the paths of files. */
+		/** `make` returns the native object that takes the bytes, from options and whether errors are collected. */
 		constructor(sources, { errors = "reject", signal, ...options }, make) {
 			if (errors !== "reject" && errors !== "collect")
 				throw invalidOption("errors", '"reject" or "collect"', String(errors));
-			const paths = sources.flatMap(({ path }) => path ?? []);
-			this.#native = attempt(() => make(options, paths, errors === "collect"));
+			const native = attempt(() => make(options, errors === "collect"));
+			this.#native = native;
+			onAbort(this.#stop.signal, () => native.abort());
 			this.#sources = sources;
 			this.#errors = errors;
 			this.#signal = signal;
@@ -57,26 +58,22 @@ function readingOf(native) {
 			const { inputs } = JSON.parse(this.#reported);
 			for (const { index, name, isOpen, error } of this.#failures) {
 				const nothing = {
-					name,
 					formats: [],
 					bytes: 0,
 					traces: 0,
 					skipped: {},
 					errors: [],
+					errorCount: 0,
 				};
-				if (!isOpen) inputs.splice(index, 0, nothing);
+				if (!isOpen) inputs.splice(index, 0, { name, ...nothing });
 				inputs[index].errors.push(error);
+				inputs[index].errorCount += 1;
 			}
 			for (const input of inputs)
 				input.errors = input.errors.map(({ code, line = null, message }) => ({
 					...{ code, line, message },
 				}));
 			return { inputs };
-		}
-
-		/** Calls `end` when there is nothing more to be waited for. */
-		onEnd(end) {
-			onAbort(this.#stop.signal, end);
 		}
 
 		/** Ends it: for who waits, and for the sources. */
@@ -136,7 +133,7 @@ function readingOf(native) {
 						failed = { thrown };
 						break;
 					}
-					if (!isOpen) attempt(() => this.#native.open(name, path));
+					if (!isOpen) attempt(() => this.#native.open(name));
 					isOpen = true;
 					if (bytes === undefined) break;
 					const answer = this.wait(this.#native.push(bytes));

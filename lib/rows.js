@@ -37,8 +37,8 @@ module.exports = function rowsOf(native) {
 			this.#reading = new Reading(
 				sources,
 				options,
-				(known, paths, collects) =>
-					new native.TraceEvaluator(...[scorer, known, paths, mode === "peek", group, collects]),
+				(known, collects) =>
+					new native.TraceEvaluator(scorer, known, mode === "peek", group, collects),
 			);
 			this.#link = link;
 			this.#chunks = this.#reading.run(() => this.#evaluate());
@@ -54,7 +54,7 @@ module.exports = function rowsOf(native) {
 		}
 
 		async return(value) {
-			await this.#end();
+			await this.#reading.end();
 			return this.#items.return(value);
 		}
 
@@ -67,17 +67,12 @@ module.exports = function rowsOf(native) {
 			const lines = {
 				next: () => chunks.next(),
 				return: async (value) => {
-					await this.#end();
+					await this.#reading.end();
 					return chunks.return(value);
 				},
 				[Symbol.asyncIterator]: () => lines,
 			};
 			return lines;
-		}
-
-		#end() {
-			this.#reading.native.abort();
-			return this.#reading.end();
 		}
 
 		async *#parse() {
@@ -100,7 +95,6 @@ module.exports = function rowsOf(native) {
 		async *#evaluate() {
 			const reading = this.#reading;
 			const calls = reading.native;
-			reading.onEnd(() => calls.abort());
 			let end;
 			this.#link?.carry(
 				new Promise((resolve) => {

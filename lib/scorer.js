@@ -21,6 +21,10 @@ const scored = channel("knowledgepulse.scoring.score");
 
 function ignore() {}
 
+function checkId(id) {
+	if (typeof id !== "string") throw invalidOption("id", "a string", String(id));
+}
+
 /** Makes the class over the native one. */
 module.exports = function scorerClass(native, VectorCache) {
 	const { CallKind } = native;
@@ -74,8 +78,8 @@ module.exports = function scorerClass(native, VectorCache) {
 		}
 
 		forget(id) {
-			if (typeof id !== "string") throw invalidOption("id", "a string", String(id));
 			if (this.#link) return this.#call(CallKind.Forget, id);
+			checkId(id);
 			return this.#native.forget(id);
 		}
 
@@ -159,6 +163,7 @@ module.exports = function scorerClass(native, VectorCache) {
 
 		/** Threads begin when JavaScript has made its calls: to wake one for each takes longer than the call. */
 		#submit(kind, subject, handle) {
+			if (kind === CallKind.Forget) checkId(subject);
 			const promise = submit(this.#native, kind, subject, handle);
 			if (!this.#isStarting) {
 				this.#isStarting = true;

@@ -67,8 +67,8 @@ function isWhole(value, least) {
 
 function checkEntry(entry, index, vectorBytes) {
 	const { seq, at, kind, call, id, embedding } = entry ?? {};
-	const wrong = (field, expected, found) => invalid(`entries[${index}].${field}`, expected, found);
-	if (!isWhole(seq, 1n)) throw wrong("seq", "a bigint from 1 to 2^53 - 1", seq);
+	if (!isWhole(seq, 1n)) throw invalid(`entries[${index}].seq`, "a bigint from 1 to 2^53 - 1", seq);
+	const wrong = (field, expected, found) => invalid(`${field} of entry ${seq}`, expected, found);
 	if (!Number.isSafeInteger(at) || at < 0) throw wrong("at", "a whole number of milliseconds", at);
 	if (!Object.hasOwn(KINDS, kind)) throw wrong("kind", '"add", "forget" or "clear"', kind);
 	if (!UUID.test(call)) throw wrong("call", "a UUID", call);
@@ -238,7 +238,8 @@ exports.StoreLink = class StoreLink {
 		this.#running = true;
 		// Every call gets here at last, even one that needs nothing; then the batch may be empty.
 		while (this.#pending > 0 && !this.#closed.signal.aborted) {
-			const requests = await this.#native.nextBatch(BATCH);
+			// When a batch is lost, the next one answers its calls.
+			const requests = await this.#native.nextBatch(BATCH).catch(() => []);
 			if (requests.length > 0) await this.#settle(requests);
 		}
 		this.#running = false;

@@ -14,9 +14,9 @@ LARGEST = 32767
 # Columns that lie side by side in a panel: one AVX-512 register of float32, two of AVX2.
 PANEL = 16
 
-# ONNX Runtime maps external data into memory instead of copying it, in whole pages: large tensors
-# start at one. Small tensors share pages, but no cache line.
-PAGE = 4096
+# ONNX Runtime maps external data into memory instead of copying it, if it starts where the system
+# can map a file: at a page, or on Windows at 64 KiB. Small tensors share pages, but no cache line.
+MAPPING = 65536
 LINE = 64
 LARGE_FROM_BYTES = 65536
 
@@ -75,7 +75,7 @@ class DataFile:
 
     def place(self, name, array, raw):
         """The offset of `raw`, the bytes of `array`."""
-        alignment = PAGE if len(raw) >= LARGE_FROM_BYTES else LINE
+        alignment = MAPPING if len(raw) >= LARGE_FROM_BYTES else LINE
         self.content.extend(bytes(-len(self.content) % alignment))
         shape, offset = list(array.shape), len(self.content)
         self.tensors[name] = {"type": array.dtype.name, "shape": shape, "offset": offset}

@@ -75,8 +75,8 @@ class StorageTest(unittest.TestCase):
             store.add(name, np.ones((1, size), dtype=np.int8))
         store.add("tiny", np.float32(1))
         places = [int(tensor.external_data[1].value) for tensor in store.tensors[:4]]
-        self.assertEqual(places, [0, 65600, 66688, 69632])
-        self.assertEqual(len(data.content), 69632 + storage.LARGE_FROM_BYTES)
+        self.assertEqual(places, [0, 65600, 66688, 131072])
+        self.assertEqual(len(data.content), 131072 + storage.LARGE_FROM_BYTES)
         expected = {
             name: {"type": "int8", "shape": [1, size], "offset": offset}
             for (name, size), offset in zip(sizes.items(), places)

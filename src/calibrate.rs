@@ -1,35 +1,40 @@
 //! Calibration on its way to JavaScript, as JSON.
 
 use knowledgepulse_calibrate::{
-    Calibration, Error, Options, Result as CalibrateResult, Row, calibrate as calibrate_rows,
+    Calibration, Error as CalibrateError, Options, Result as CalibrateResult, Row, calibrate_until,
     report::{self, Context},
 };
+use knowledgepulse_scoring::Error;
 use napi::{
     Env, Result,
     bindgen_prelude::{Uint8Array, Unknown},
 };
 use napi_derive::napi;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::{env::in_queue, failure::or_throw, options::read_scoring_options, view::JsView};
+use crate::{
+    env::at_length, failure::or_throw, options::read_scoring_options, scorer::Handle, view::JsView,
+};
 
 /// Resolves to `{ value }`, a calibration, or `{ error }`, as JSON. `rows` are lines of JSON, `options` is
-/// JSON, `profiles` those of `scoreWith`.
+/// JSON, `profiles` those of `scoreWith`; `handle` can end it.
 #[napi(catch_unwind)]
 pub fn calibrate<'env>(
     env: &'env Env,
     rows: Uint8Array,
     options: String,
     profiles: Unknown,
+    handle: &Handle,
 ) -> Result<Unknown<'env>> {
     let profiles = or_throw(env, read_scoring_options(&JsView::new(env, profiles)))?;
-    let rows = rows.to_vec();
-    in_queue(env, move || {
-        Ok(answer(|| {
+    let (rows, cancel) = (rows.to_vec(), handle.cancel.clone());
+    at_length(env, move || {
+        let calibrate = || {
             let options = Options { profiles, ..Options::from_json(&options)? };
-            let calibration = calibrate_rows(&read_rows(&rows)?, &options)?;
-            Ok(serde_json::to_value(calibration).unwrap_or_default())
-        }))
+            let calibration = calibrate_until(&cancel, &read_rows(&rows)?, &options)?;
+            Ok(calibration.map(|found| json!(found)).ok_or_else(Error::aborted))
+        };
+        answer(calibrate())
     })
 }
 
@@ -43,12 +48,14 @@ pub fn calibration_report<'env>(
     context: String,
 ) -> Result<Unknown<'env>> {
     let rows = rows.to_vec();
-    in_queue(env, move || {
-        Ok(answer(|| {
+    at_length(env, move || {
+        let report = || {
             let context = Context::from_json(&context)?;
             let calibration = Calibration::from_json(&calibration)?;
-            Ok(report::html(&calibration, &read_rows(&rows)?, &context).into())
-        }))
+            let html = report::html(&calibration, &read_rows(&rows)?, &context);
+            Ok(html.map(Value::from).map_err(Error::internal))
+        };
+        answer(report())
     })
 }
 
@@ -56,15 +63,18 @@ fn read_rows(lines: &[u8]) -> CalibrateResult<Vec<Row>> {
     Row::from_json_lines(&String::from_utf8_lossy(lines))
 }
 
-fn answer(make: impl FnOnce() -> CalibrateResult<serde_json::Value>) -> String {
-    match make() {
-        Ok(value) => json!({ "value": value }),
+/// An error of the input is an answer; any other rejects.
+fn answer(
+    made: CalibrateResult<knowledgepulse_scoring::Result<Value>>,
+) -> knowledgepulse_scoring::Result<String> {
+    let answer = match made {
+        Ok(value) => json!({ "value": value? }),
         Err(error) => json!({ "error": describe(&error) }),
-    }
-    .to_string()
+    };
+    Ok(answer.to_string())
 }
 
-fn describe(error: &Error) -> serde_json::Value {
+fn describe(error: &CalibrateError) -> Value {
     let row = error.row().map(|row| format!("rows[{}]", row - 1));
     let mut place: Vec<&str> = row.as_deref().into_iter().chain(error.path()).collect();
     if place.is_empty() {

@@ -1,14 +1,15 @@
 //! What one JavaScript environment owns: scorers, work in the background, and the way back to its promises.
 
 use std::{
-    io,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Mutex, PoisonError, Weak, mpsc::channel},
+    thread,
+    time::Duration,
 };
 
 use knowledgepulse_embedder::disable_telemetry;
 use knowledgepulse_scoring::{Error, Scorer};
-use knowledgepulse_tasks::{enqueue, fault, spawn};
+use knowledgepulse_tasks::{LONG, Lane, PIECES, WORKERS, fault};
 use napi::{
     Env, Result,
     bindgen_prelude::{ToNapiValue, Unknown},
@@ -25,9 +26,27 @@ pub struct EnvState {
     scorers: Arc<Mutex<Vec<Weak<Scorer>>>>,
 }
 
+/// How long an environment that ends waits for its work: the graph or the tokenizer of a user's own model may
+/// never end.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Closes scorers, all at once: one that does not end must not hold up the others.
 fn close(scorers: &Mutex<Vec<Weak<Scorer>>>) {
     let all = std::mem::take(&mut *scorers.lock().unwrap_or_else(PoisonError::into_inner));
-    all.iter().filter_map(Weak::upgrade).for_each(|scorer| scorer.close());
+    let (closing, closed) = channel::<()>();
+    for scorer in all.iter().filter_map(Weak::upgrade) {
+        let (here, closing) = (scorer.clone(), closing.clone());
+        let close = move || {
+            scorer.close();
+            drop(closing);
+        };
+        if thread::Builder::new().spawn(close).is_err() {
+            here.close();
+        }
+    }
+    drop(closing);
+    // Nothing is ever sent: it ends when the last scorer is closed.
+    let _ = closed.recv_timeout(PATIENCE);
 }
 
 impl EnvState {
@@ -68,38 +87,43 @@ pub fn in_background<'env, T: Send + 'static, V: ToNapiValue>(
     work: impl FnOnce() -> knowledgepulse_scoring::Result<T> + Send + 'static,
     answer: impl FnOnce(&Env, T) -> Result<V> + Send + 'static,
 ) -> Result<Unknown<'env>> {
-    let (promise, job) = job(env, work, answer)?;
-    started(spawn(job)).map(|()| promise)
+    on(&WORKERS, env, work, answer)
 }
 
-/// Does long work on a thread apart from the workers, one after another; the promise resolves to the result.
+/// Does a piece of work on a thread apart from the workers; the promise resolves to the result.
 pub fn in_queue<'env, T: Send + ToNapiValue + 'static>(
     env: &'env Env,
     work: impl FnOnce() -> knowledgepulse_scoring::Result<T> + Send + 'static,
 ) -> Result<Unknown<'env>> {
-    let (promise, job) = job(env, work, |_, result| Ok(result))?;
-    started(enqueue(job)).map(|()| promise)
+    on(&PIECES, env, work, |_, result| Ok(result))
 }
 
-/// Returns a promise, and what does `work` and settles it.
-fn job<'env, T: Send + 'static, V: ToNapiValue>(
+/// Does work that takes seconds, one after another; the promise resolves to the result.
+pub fn at_length<'env, T: Send + ToNapiValue + 'static>(
+    env: &'env Env,
+    work: impl FnOnce() -> knowledgepulse_scoring::Result<T> + Send + 'static,
+) -> Result<Unknown<'env>> {
+    on(&LONG, env, work, |_, result| Ok(result))
+}
+
+fn on<'env, T: Send + 'static, V: ToNapiValue>(
+    lane: &'static Lane,
     env: &'env Env,
     work: impl FnOnce() -> knowledgepulse_scoring::Result<T> + Send + 'static,
     answer: impl FnOnce(&Env, T) -> Result<V> + Send + 'static,
-) -> Result<(Unknown<'env>, impl FnOnce() + Send + 'static)> {
+) -> Result<Unknown<'env>> {
     let (promise, deferred) = EnvState::of(env)?.outbox.promise(env)?;
-    let job = move || {
-        let work = || {
-            fault::point("background");
-            work()
-        };
-        let panicked = |_| Err(Error::internal("work in the background panicked"));
-        let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(panicked);
-        deferred.settle(result, answer);
-    };
-    Ok((promise, job))
-}
-
-fn started(result: io::Result<()>) -> Result<()> {
-    result.map_err(|error| napi::Error::from_reason(error.to_string()))
+    match lane.threads() {
+        Ok(threads) => threads.spawn(move || {
+            let work = || {
+                fault::point("background");
+                work()
+            };
+            let panicked = |_| Err(Error::internal("work in the background panicked"));
+            let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(panicked);
+            deferred.settle(result, answer);
+        }),
+        Err(error) => deferred.settle(Err(Error::no_threads(error)), answer),
+    }
+    Ok(promise)
 }

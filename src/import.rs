@@ -1,12 +1,9 @@
 //! The JavaScript class `TraceImporter`, behind `importTraces`.
 
-use std::{
-    path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError},
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use knowledgepulse_import::Importer;
-use knowledgepulse_scoring::Error;
+use knowledgepulse_tasks::CancelToken;
 use napi::{
     Env, Result,
     bindgen_prelude::{Uint8Array, Unknown},
@@ -20,23 +17,31 @@ const BATCH_BYTES: usize = 256 << 10;
 
 /// An importer of which JavaScript makes one call at a time, off the event loop.
 #[derive(Clone)]
-pub struct FedImporter(Arc<Mutex<Importer>>);
+pub struct FedImporter {
+    importer: Arc<Mutex<Importer>>,
+    cancel: CancelToken,
+}
 
 impl FedImporter {
-    /// `files` are the inputs that are files.
-    pub fn new(env: &Env, options: Unknown, files: Vec<String>) -> Result<Self> {
+    pub fn new(env: &Env, options: Unknown) -> Result<Self> {
         let options = or_throw(env, read_import_options(&JsView::new(env, options)))?;
-        let files = files.into_iter().map(PathBuf::from).collect();
-        Ok(Self(Arc::new(Mutex::new(Importer::new(options, files)))))
+        let importer = Importer::new(options);
+        let cancel = importer.cancel_token();
+        Ok(Self { importer: Arc::new(Mutex::new(importer)), cancel })
+    }
+
+    /// Ends what is being read, and lets nothing more be read.
+    pub fn cancel(&self) {
+        self.cancel.cancel();
     }
 
     pub fn lock(&self) -> MutexGuard<'_, Importer> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.importer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What became of the inputs so far, as JSON; `None` while a call is under way, which may take long.
     pub fn report(&self) -> Result<Option<String>> {
-        let importer = match self.0.try_lock() {
+        let importer = match self.importer.try_lock() {
             Ok(importer) => importer,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return Ok(None),
@@ -55,16 +60,21 @@ pub struct TraceImporter {
 
 #[napi]
 impl TraceImporter {
-    /// `files` are the inputs that are files.
     #[napi(constructor, catch_unwind)]
-    pub fn new(env: &Env, options: Unknown, files: Vec<String>) -> Result<Self> {
-        Ok(Self { importer: FedImporter::new(env, options, files)? })
+    pub fn new(env: &Env, options: Unknown) -> Result<Self> {
+        Ok(Self { importer: FedImporter::new(env, options)? })
     }
 
-    /// Begins an input; `path` is that of a file.
+    /// Begins an input.
     #[napi(catch_unwind)]
-    pub fn open(&self, name: String, path: Option<String>) {
-        self.importer.lock().open(&name, path.map(Into::into));
+    pub fn open(&self, name: String) {
+        self.importer.lock().open(&name);
+    }
+
+    /// Ends what is being read, and lets nothing more be read.
+    #[napi(catch_unwind)]
+    pub fn abort(&self) {
+        self.importer.cancel();
     }
 
     /// Reads a piece of the input. Resolves as `next` does.
@@ -117,10 +127,9 @@ fn next(importer: &mut Importer) -> knowledgepulse_scoring::Result<Vec<String>> 
         && let Some(item) = importer.next()
     {
         let json = match item {
-            Ok(imported) => serde_json::to_string(&imported),
-            Err(error) => serde_json::to_string(&serde_json::json!({ "error": error })),
+            Ok(imported) => imported.to_json(),
+            Err(error) => serde_json::json!({ "error": error }).to_string(),
         };
-        let json = json.map_err(Error::internal)?;
         bytes += json.len();
         items.push(json);
     }

@@ -163,7 +163,7 @@ pub fn read_import_options(options: &JsView) -> Read<import::Options> {
             }
             "domain" => read.domain = Some(string(&name, &value)?),
             "createdAt" => {
-                let time = import::utc(&string(&name, &value)?.into());
+                let time = import::utc(&string(&name, &value)?);
                 let expected = "a time in ISO 8601";
                 read.created_at = Some(time.ok_or_else(|| invalid(&name, expected, &value))?);
             }

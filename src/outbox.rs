@@ -30,22 +30,27 @@ type Wake = ThreadsafeFunction<(), (), (), Status, false, true>;
 /// Makes the value that a promise resolves to, on the JavaScript thread.
 type Answer = Box<dyn FnOnce(&Env) -> napi::Result<sys::napi_value> + Send>;
 
-/// The settling end of a promise.
+/// The settling end of a promise. Dropped, it rejects with `INTERNAL`.
 pub struct Deferred {
+    promise: Option<Promise>,
+    outbox: Arc<Outbox>,
+}
+
+/// A promise that is not settled.
+struct Promise {
     raw: sys::napi_deferred,
     keeps_alive: bool,
-    outbox: Arc<Outbox>,
 }
 
 // SAFETY: other threads only carry the pointer; it is dereferenced by Node-API alone, on the thread of
 // its environment, in `Posted::settle`.
-unsafe impl Send for Deferred {}
+unsafe impl Send for Promise {}
 
 impl Deferred {
     /// Settles the promise, when JavaScript gets round to it: with what `answer` makes of the value, or
     /// with the error. On any thread.
     pub fn settle<T: Send + 'static, V: ToNapiValue>(
-        self,
+        mut self,
         result: Result<T>,
         answer: impl FnOnce(&Env, T) -> napi::Result<V> + Send + 'static,
     ) {
@@ -56,13 +61,24 @@ impl Deferred {
                 unsafe { V::to_napi_value(env.raw(), value) }
             })
         });
-        let outbox = self.outbox.clone();
-        outbox.post(Posted { deferred: self, result });
+        self.post(result);
+    }
+
+    fn post(&mut self, result: Result<Answer>) {
+        if let Some(promise) = self.promise.take() {
+            self.outbox.post(Posted { promise, result });
+        }
+    }
+}
+
+impl Drop for Deferred {
+    fn drop(&mut self) {
+        self.post(Err(Error::internal("the work ended without a result")));
     }
 }
 
 struct Posted {
-    deferred: Deferred,
+    promise: Promise,
     result: Result<Answer>,
 }
 
@@ -80,7 +96,7 @@ impl Posted {
             Ok(Err(_)) => Err(Error::internal("making the answer panicked")),
             Err(error) => Err(error),
         };
-        let (env_raw, raw) = (env.raw(), self.deferred.raw);
+        let (env_raw, raw) = (env.raw(), self.promise.raw);
         let status = match made {
             // SAFETY: on the thread of the environment, and once, as `self` leaves the outbox once.
             Ok(value) => unsafe { sys::napi_resolve_deferred(env_raw, raw, value) },
@@ -147,7 +163,9 @@ impl Outbox {
         }
         // SAFETY: the handle was just made in this environment.
         let promise = unsafe { Unknown::from_raw_unchecked(env.raw(), promise) };
-        Ok((promise, Deferred { raw, keeps_alive, outbox: self.clone() }))
+        let deferred =
+            Deferred { promise: Some(Promise { raw, keeps_alive }), outbox: self.clone() };
+        Ok((promise, deferred))
     }
 
     fn post(&self, item: Posted) {
@@ -164,7 +182,7 @@ impl Outbox {
     fn deliver(&self, env: &Env) -> napi::Result<()> {
         let posted =
             std::mem::take(&mut *self.posted.lock().unwrap_or_else(PoisonError::into_inner));
-        let expected = posted.iter().filter(|item| item.deferred.keeps_alive).count();
+        let expected = posted.iter().filter(|item| item.promise.keeps_alive).count();
         if self.expected.fetch_sub(expected, Ordering::Relaxed) == expected {
             self.keep_alive(env, false);
         }

@@ -10,7 +10,7 @@ use knowledgepulse_scoring::{
     scorer::{CallHandle, Input, Outcome, Reply, Work},
     trace::{self, TextWriter, Type, View},
 };
-use knowledgepulse_tasks::fault;
+use knowledgepulse_tasks::{CancelToken, fault};
 use napi::{
     Env, Result,
     bindgen_prelude::{Buffer, Either4, Float32Array, Unknown},
@@ -189,11 +189,12 @@ impl Scorer {
     }
 }
 
-/// Ends a call on its way.
+/// Ends a call, or a calibration, on its way.
 #[napi(js_name = "CallHandle")]
 #[derive(Default)]
 pub struct Handle {
     call: Option<CallHandle>,
+    pub(crate) cancel: CancelToken,
 }
 
 #[napi]
@@ -205,6 +206,7 @@ impl Handle {
 
     #[napi(catch_unwind)]
     pub fn abort(&self) -> bool {
+        self.cancel.cancel();
         self.call.as_ref().is_some_and(CallHandle::abort)
     }
 

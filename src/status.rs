@@ -43,16 +43,18 @@ fn embedder_status(embedder: &ModelEmbedder) -> Value {
         (_, LoadState::Ready(embedder)) => ("ready", None, Some(embedder)),
         (_, LoadState::Failed { error, .. }) => ("unavailable", Some(error.to_string()), None),
     };
-    let (library, version) = match settings.backend {
+    let onnx_error = loaded.as_ref().and_then(|loaded| loaded.onnx_error());
+    let backend = if onnx_error.is_some() { BackendKind::Native } else { settings.backend };
+    let (library, version) = match backend {
         BackendKind::Onnx => (Some(settings.library.display().to_string()), loaded_library()),
         BackendKind::Native => (None, None),
     };
     json!({
         "mode": mode.name(),
-        "backend": settings.backend.name(),
+        "backend": backend.name(),
         "precision": settings.precision.name(),
         "state": state,
-        "reason": reason,
+        "reason": reason.or(onnx_error.map(ToString::to_string)),
         "model": loaded.as_ref().map(|loaded| embedder.name_of(loaded)),
         "modelFolder": settings.folder().display().to_string(),
         "dimensions": loaded.as_ref().map(|loaded| loaded.dimensions()),

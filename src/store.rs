@@ -15,7 +15,6 @@ use napi_derive::napi;
 
 use crate::{
     env::{EnvState, in_background},
-    failure::or_throw,
     scorer::Scorer,
 };
 
@@ -34,7 +33,8 @@ pub struct StoreRequest {
     pub embedding: Option<Buffer>,
 }
 
-/// Entries of a log, one element of each array for each.
+/// Entries of a log, one element of each array for each. `lib/store.js` has checked what a value must be by
+/// itself; what it must be in its place is checked where it is applied.
 #[napi(object, object_to_js = false)]
 pub struct StorePage {
     pub reset: bool,
@@ -100,15 +100,14 @@ impl Scorer {
         let scorer = self.bound.scorer.clone();
         let bytes = scorer.vector_len() * NUMBER;
         let milliseconds = |_: &Env, time: Duration| Ok(time.as_millis() as f64);
-        in_background(env, move || scorer.apply(read_page(page, bytes)?), milliseconds)
+        let apply = move || scorer.during(|| scorer.apply(read_page(page, bytes)?));
+        in_background(env, apply, milliseconds)
     }
 
     /// Answers what appends nothing. `now` is the present time in milliseconds.
     #[napi(catch_unwind)]
-    pub fn finish_batch(&self, env: &Env, now: f64) -> Result<()> {
-        let now = or_throw(env, time(now))?;
-        self.bound.scorer.finish_batch(now);
-        Ok(())
+    pub fn finish_batch(&self, now: f64) {
+        self.bound.scorer.finish_batch(Duration::from_millis(now as u64));
     }
 
     /// Answers the requests with what the store has found, one for each.
@@ -142,7 +141,8 @@ impl Scorer {
             }
             embedder.fingerprint()
         };
-        in_background(env, fingerprint, |_, found| Ok(found))
+        let scorer = self.bound.scorer.clone();
+        in_background(env, move || scorer.during(fingerprint), |_, found| Ok(found))
     }
 
     /// The length of the vectors of the store.
@@ -205,7 +205,7 @@ fn read_page(page: Raw, bytes: usize) -> knowledgepulse_scoring::Result<Page> {
             kind::FORGET => Change::Forget(id.unwrap_or_default()),
             _ => Change::Clear,
         };
-        let (seq, at) = (*seq as u64, time(*at)?);
+        let (seq, at) = (*seq as u64, Duration::from_millis(*at as u64));
         entries.push(LogEntry { seq, at, change, own: usize::try_from(*own).ok() });
     }
     Ok(Page { reset, is_last, entries })
@@ -222,15 +222,5 @@ fn read_vector(seq: f64, bytes: &[u8]) -> knowledgepulse_scoring::Result<Box<[f3
     }
     let message =
         format!("entry {seq} of the store: expected a vector of length 1, got one of {length}");
-    Err(Error::store(StoreFault::Invalid, message))
-}
-
-fn time(milliseconds: f64) -> knowledgepulse_scoring::Result<Duration> {
-    /// The greatest whole number that JavaScript has without gaps.
-    const MAX: f64 = 9_007_199_254_740_991.0;
-    if (0.0..=MAX).contains(&milliseconds) {
-        return Ok(Duration::from_millis(milliseconds as u64));
-    }
-    let message = format!("{milliseconds} ms is no time of an entry");
     Err(Error::store(StoreFault::Invalid, message))
 }

@@ -76,6 +76,44 @@ test("evaluateValues closes the iterable when it stops", async () => {
 	assert.ok(ended);
 });
 
+/** Gives the traces, and then nothing more, without an end. */
+async function* silentAfter(...given) {
+	yield* given;
+	await new Promise(() => {});
+}
+
+test("evaluateValues ends a silent source when it is aborted", async () => {
+	const abort = new AbortController();
+	const { signal } = abort;
+	const onProgress = () => abort.abort("enough");
+	const scoring = new Scorer().evaluateValues(silentAfter(traces[0]), { onProgress, signal });
+	await assert.rejects(scoring, (reason) => reason === "enough");
+});
+
+test("evaluateValues rejects with an error while its source is silent", async () => {
+	const scoring = new Scorer().evaluateValues(silentAfter(traces[0], broken));
+	await assert.rejects(scoring, { code: "INVALID_TRACE" });
+	const onProgress = () => {
+		throw new RangeError("in onProgress");
+	};
+	const told = new Scorer().evaluateValues(silentAfter(traces[0]), { onProgress });
+	await assert.rejects(told, RangeError);
+});
+
+test("evaluateValues lets the event loop turn when no call leaves it", async () => {
+	let turns = 0;
+	let immediate;
+	const turn = () => {
+		turns += 1;
+		immediate = setImmediate(turn);
+	};
+	turn();
+	const many = Array.from({ length: 6400 }, () => traces[0]);
+	await new Scorer({ embedder: "off" }).evaluateValues(many);
+	clearImmediate(immediate);
+	assert.ok(turns >= 100, `${turns} turns`);
+});
+
 const rows = [
 	[undefined, undefined, "traces"],
 	["text", undefined, "traces"],

@@ -5,6 +5,7 @@ import {
 	calibrate,
 	calibrationReport,
 	evaluateJson,
+	fromMessages,
 	Scorer,
 	ScoringError,
 } from "@knowledgepulse/scoring";
@@ -50,6 +51,32 @@ test("calibrate gives the same for the same rows, and takes any iterable", async
 	const other = await calibrate(rows, { ...options, seed: 1 });
 	assert.notDeepEqual(other.labels.auc.interval, first.labels.auc.interval);
 	assert.equal(other.labels.auc.value, first.labels.auc.value);
+});
+
+test("calibrate ends when it is aborted, and holds up no import", async () => {
+	// Some seconds, if nobody ends it.
+	const long = { fit: true, replicates: 10_000 };
+	const many = Array.from({ length: 200 }, () => rows).flat();
+	const abort = new AbortController();
+	const { signal } = abort;
+	const calls = [calibrate(many, { ...long, signal }), calibrate(rows, { signal })];
+	let isOver = false;
+	const rejected = calls.map((call) =>
+		assert.rejects(call, (reason) => {
+			isOver = true;
+			return reason === "enough";
+		}),
+	);
+	const messages = [
+		{ role: "user", content: "Which ships call at Bergen?" },
+		{ role: "assistant", content: "The coastal express." },
+	];
+	await fromMessages(messages, { assumeSuccess: true });
+	assert.equal(isOver, false);
+	abort.abort("enough");
+	await Promise.all(rejected);
+	assert.deepEqual(await calibrate(rows), await calibrate(rows, { signal: undefined }));
+	await assert.rejects(calibrate(rows, { signal }), (reason) => reason === "enough");
 });
 
 test("calibrate recommends weights that a scorer takes", async () => {

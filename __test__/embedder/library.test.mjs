@@ -1,71 +1,144 @@
 import assert from "node:assert/strict";
-import { statSync, truncateSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { describe, test } from "node:test";
+import { valueFrom } from "../support/child.mjs";
 import { damage, library, link, ownCopy, temporaryFolder } from "../support/model-folder.mjs";
-import { assertRequired, assertWorksWithout, literally } from "../support/without-embedder.mjs";
+import { scoresOf } from "../support/scores.mjs";
+import { trace } from "../support/traces.mjs";
+import { literally } from "../support/without-embedder.mjs";
+
+/**
+ * Scores in a fresh process whose library cannot be loaded, and checks that the native backend does it, quietly
+ * and with the same score, and that the status has the reason.
+ */
+async function assertNative(env, reason) {
+	const body = async ({ scoring, input }) => {
+		const { score, novelty } = await scoring.explainValue(input);
+		return { score, source: novelty.source, embedder: scoring.status().embedder };
+	};
+	const required = { ...env, KNOWLEDGEPULSE_SCORING_EMBEDDER: "required" };
+	const { score, source, embedder } = await valueFrom(body, { input: trace(), env: required });
+	assert.deepEqual([score, source], [...(await scoresOf([trace()], 1)), "empty-cache"]);
+	const { state, backend, library: path, libraryVersion } = embedder;
+	assert.deepEqual([state, backend, path, libraryVersion], ["ready", "native", null, null]);
+	assert.match(embedder.reason, reason);
+}
 
 describe("a damaged ONNX Runtime library", { concurrency: 2 }, () => {
 	for (const damaged of ["is missing", "is empty", "is a folder", "is text", "is cut off"]) {
-		test(`evaluateValue scores without the embedder when the library ${damaged}`, async (t) => {
+		test(`evaluateValue uses the native backend when the library ${damaged}`, async (t) => {
 			const file = join(temporaryFolder(t), "libonnxruntime");
 			link(library, file);
 			damage[damaged](file, library);
 			const env = { KNOWLEDGEPULSE_SCORING_LIBRARY: file };
-			const found = await assertWorksWithout(env, literally(file));
-			assert.deepEqual([found.library, found.libraryVersion], [file, null]);
+			await assertNative(env, literally(file));
 		});
 	}
 
 	for (const length of [3, 64, 1000, 1_000_000, statSync(library).size - 500]) {
-		test(`evaluateValue scores without the embedder when the library is cut off after ${length} bytes`, async (t) => {
+		test(`evaluateValue uses the native backend when the library is cut off after ${length} bytes`, async (t) => {
 			const file = join(temporaryFolder(t), "libonnxruntime");
 			truncateSync(ownCopy(file, library), length);
-			await assertWorksWithout({ KNOWLEDGEPULSE_SCORING_LIBRARY: file }, literally(file));
+			await assertNative({ KNOWLEDGEPULSE_SCORING_LIBRARY: file }, literally(file));
 		});
 	}
 
 	for (const damaged of ["is missing", "is cut off", "is longer", "has one other byte"]) {
-		test(`evaluateValue scores without the embedder when the library ${damaged}, with its checksum beside it`, async (t) => {
+		test(`evaluateValue uses the native backend when the library ${damaged}, with its checksum beside it`, async (t) => {
 			const folder = temporaryFolder(t);
 			link(join(dirname(library), "onnxruntime.json"), join(folder, "onnxruntime.json"));
 			const file = join(folder, basename(library));
 			link(library, file);
 			damage[damaged](file, library);
-			await assertWorksWithout({ KNOWLEDGEPULSE_SCORING_LIBRARY: file }, literally(file));
+			await assertNative({ KNOWLEDGEPULSE_SCORING_LIBRARY: file }, literally(file));
 		});
 	}
 
 	for (const unreadable of ["is text", "is a folder"]) {
-		test(`evaluateValue scores without the embedder when the checksum of the library ${unreadable}`, async (t) => {
+		test(`evaluateValue uses the native backend when the checksum of the library ${unreadable}`, async (t) => {
 			const folder = temporaryFolder(t);
 			const entry = join(folder, "onnxruntime.json");
 			writeFileSync(entry, "");
 			damage[unreadable](entry);
 			const file = join(folder, basename(library));
 			link(library, file);
-			await assertWorksWithout({ KNOWLEDGEPULSE_SCORING_LIBRARY: file }, literally(entry));
+			await assertNative({ KNOWLEDGEPULSE_SCORING_LIBRARY: file }, literally(entry));
 		});
 	}
 
-	test("evaluateValue rejects when the library is missing and the embedder required", async (t) => {
-		const file = join(temporaryFolder(t), "libonnxruntime");
-		await assertRequired({ KNOWLEDGEPULSE_SCORING_LIBRARY: file }, literally(file));
-	});
-
-	test("evaluateValue scores without the embedder when the library is the addon itself", async () => {
+	test("evaluateValue uses the native backend when the library is the addon itself", async () => {
 		const require = createRequire(import.meta.url);
 		require("@knowledgepulse/scoring");
 		const addon = Object.keys(require.cache).find((file) => file.endsWith(".node"));
-		await assertWorksWithout({ KNOWLEDGEPULSE_SCORING_LIBRARY: addon }, literally(addon));
+		await assertNative({ KNOWLEDGEPULSE_SCORING_LIBRARY: addon }, literally(addon));
 	});
 
 	const libC = process.report
 		.getReport()
 		.sharedObjects.find((file) => /libc\.so|libSystem|kernel32/i.test(file));
 
-	test(`evaluateValue scores without the embedder when the library is ${libC}`, async () => {
-		await assertWorksWithout({ KNOWLEDGEPULSE_SCORING_LIBRARY: libC }, literally(libC));
+	test(`evaluateValue uses the native backend when the library is ${libC}`, async () => {
+		await assertNative({ KNOWLEDGEPULSE_SCORING_LIBRARY: libC }, literally(libC));
 	});
+});
+
+/** Compiles a library from C. */
+function compiled(folder, name, source, ...options) {
+	const file = join(folder, name);
+	const args = ["-shared", "-fPIC", "-xc", "-", "-o", file, "-xnone", ...options];
+	const { status, stderr } = spawnSync("cc", args, {
+		input: source,
+		cwd: folder,
+		encoding: "utf8",
+	});
+	assert.equal(status, 0, stderr);
+	return file;
+}
+
+const VERSION = 'static const char *version(void) { return "1.16.3"; }';
+const API = "static void *api(unsigned version) { return 0; }";
+
+/** Libraries that are loaded, and are not what is needed: their source, and what is said. */
+const OTHERS = {
+	"gives no functions": ["void *OrtGetApiBase(void) { return 0; }", /OrtGetApiBase, got null/],
+	"is too old": [
+		`${API} ${VERSION} static void *base[] = { api, version }; void *OrtGetApiBase(void) { return base; }`,
+		/expected version 1\.17 or later, got 1\.16\.3/,
+	],
+	"is another one": [
+		"int other;",
+		/not an ONNX Runtime library: expected the function OrtGetApiBase/,
+	],
+};
+
+describe("a library of the user's own", { skip: process.platform === "win32" }, () => {
+	for (const [what, [source, reason]] of Object.entries(OTHERS))
+		test(`status names the reason when the library ${what}`, async (t) => {
+			const file = compiled(temporaryFolder(t), "library.so", source);
+			await assertNative({ KNOWLEDGEPULSE_SCORING_LIBRARY: file }, reason);
+		});
+
+	test("status names what the library itself needs and does not find", async (t) => {
+		const folder = temporaryFolder(t);
+		const needed = compiled(folder, "libneeded.so", "void needed(void) {}");
+		const source = "void needed(void); void needs(void) { needed(); }";
+		const file = compiled(folder, "library.so", source, needed);
+		rmSync(needed);
+		await assertNative({ KNOWLEDGEPULSE_SCORING_LIBRARY: file }, /libneeded\.so/);
+	});
+});
+
+test("a library is the same one by another path", async (t) => {
+	const file = join(temporaryFolder(t), "another name");
+	link(library, file);
+	const body = async ({ scoring, input }) => {
+		await scoring.warmup();
+		const scorer = new scoring.Scorer({ library: input });
+		return (await scorer.warmup()).embedder;
+	};
+	const { backend, reason } = await valueFrom(body, { input: file });
+	assert.deepEqual([backend, reason], ["onnx", null]);
 });

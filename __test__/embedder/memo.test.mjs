@@ -52,7 +52,7 @@ for (const precision of ["exact", "fast"]) {
 	test(`evaluateValue scores texts of the memo as new ones, ${precision}`, async (t) => {
 		const seed = Math.floor(Math.random() * 2 ** 32);
 		t.diagnostic(`seed: ${seed}`);
-		const traces = repeated(seed, 24);
+		const traces = repeated(seed, 16);
 		const input = { precision, traces, width: 1 };
 		const forgetful = await valueFrom(score, {
 			input: { ...input, forget: traces.map((_, index) => index) },
@@ -73,10 +73,10 @@ test("evaluateValue scores more texts than the memo holds as new ones", async ()
 	// Between these indices no text occurs twice.
 	const forget = [texts.length, 2 * texts.length];
 	const forgetful = await valueFrom(score, {
-		input: { traces, width: 16, forget },
+		input: { precision: "fast", traces, width: 16, forget },
 	});
 	const found = await valueFrom(score, {
-		input: { traces, width: 16, forget: [] },
+		input: { precision: "fast", traces, width: 16, forget: [] },
 	});
 	assertSame(found.scores, forgetful.scores);
 	assert.ok(new Set(found.scores).size > MANY / 2, "hardly two alike");

@@ -2,10 +2,17 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { Scorer } from "@knowledgepulse/scoring";
 import { scoresWhileChanging } from "../support/changing-files.mjs";
 import { assertEndedWell, run, valueFrom, valueWithoutEmbedder } from "../support/child.mjs";
-import { library, modelCopy, modelFolder, temporaryFolder } from "../support/model-folder.mjs";
-import { trace } from "../support/traces.mjs";
+import {
+	library,
+	link,
+	modelCopy,
+	modelFolder,
+	temporaryFolder,
+} from "../support/model-folder.mjs";
+import { says, trace } from "../support/traces.mjs";
 
 /**
  * Scores without an embedder, puts the embedder in its place, and scores again after `retry`: "wait"
@@ -32,44 +39,49 @@ async function recover({ scoring, input }) {
 	else scoring.configure(input.retry);
 	await score();
 	await score();
-	const { state, reason } = scoring.status().embedder;
-	return { sources, state, reason };
+	const { state, reason, backend } = scoring.status().embedder;
+	return { sources, state, reason, backend };
 }
 
 const RECOVERED = {
 	sources: ["no-embedder", "no-embedder", "empty-cache", "cache"],
 	state: "ready",
 	reason: null,
+	backend: "onnx",
 };
+
+/** Without the library, the native backend scores. */
+const ALWAYS = { ...RECOVERED, sources: ["empty-cache", "cache", "cache", "cache"] };
 
 describe("recovery of the embedder", { concurrency: 4 }, () => {
 	const auto = { KNOWLEDGEPULSE_SCORING_EMBEDDER: "auto" };
 
-	const rows = [
-		["the model", "KNOWLEDGEPULSE_SCORING_MODEL", modelFolder],
-		["the library", "KNOWLEDGEPULSE_SCORING_LIBRARY", library],
-	];
-
-	for (const [name, variable, original] of rows) {
-		for (const before of ["nothing", "text"]) {
-			for (const retry of ["wait", {}]) {
-				const when = retry === "wait" ? "after a while" : "after configure({})";
-				test(`evaluateValue uses ${name} once it is put where ${before} was, ${when}`, async (t) => {
-					const place = join(temporaryFolder(t), "place");
-					if (before === "text") writeFileSync(place, "not what was expected");
-					const input = { trace: trace(), put: [[place, original]], retry };
-					const env = { ...auto, [variable]: place };
-					assert.deepEqual(await valueWithoutEmbedder(recover, { input, env }), RECOVERED);
-				});
-			}
+	for (const before of ["nothing", "text"]) {
+		for (const retry of ["wait", {}]) {
+			const when = retry === "wait" ? "after a while" : "after configure({})";
+			test(`evaluateValue uses the model once it is put where ${before} was, ${when}`, async (t) => {
+				const place = join(temporaryFolder(t), "place");
+				if (before === "text") writeFileSync(place, "not what was expected");
+				const input = { trace: trace(), put: [[place, modelFolder]], retry };
+				const env = { ...auto, KNOWLEDGEPULSE_SCORING_MODEL: place };
+				assert.deepEqual(await valueWithoutEmbedder(recover, { input, env }), RECOVERED);
+			});
 		}
 
-		test(`evaluateValue uses ${name} once configure names its place`, async (t) => {
-			const env = { ...auto, [variable]: join(temporaryFolder(t), "nowhere") };
-			const input = { trace: trace(), retry: { model: modelFolder, library } };
-			assert.deepEqual(await valueWithoutEmbedder(recover, { input, env }), RECOVERED);
+		test(`evaluateValue uses the library once it is put where ${before} was, after configure({})`, async (t) => {
+			const place = join(temporaryFolder(t), "place");
+			if (before === "text") writeFileSync(place, "not what was expected");
+			const input = { trace: trace(), put: [[place, library]], retry: {} };
+			const env = { ...auto, KNOWLEDGEPULSE_SCORING_LIBRARY: place };
+			assert.deepEqual(await valueFrom(recover, { input, env }), ALWAYS);
 		});
 	}
+
+	test("evaluateValue uses the model once configure names its place", async (t) => {
+		const env = { ...auto, KNOWLEDGEPULSE_SCORING_MODEL: join(temporaryFolder(t), "nowhere") };
+		const input = { trace: trace(), retry: { model: modelFolder } };
+		assert.deepEqual(await valueWithoutEmbedder(recover, { input, env }), RECOVERED);
+	});
 
 	test("evaluateValue uses the right library after a wrong one", async () => {
 		const wrong = process.report
@@ -77,7 +89,7 @@ describe("recovery of the embedder", { concurrency: 4 }, () => {
 			.sharedObjects.find((file) => /libc\.so|libSystem|kernel32/i.test(file));
 		const env = { ...auto, KNOWLEDGEPULSE_SCORING_LIBRARY: wrong };
 		const input = { trace: trace(), retry: { library } };
-		assert.deepEqual(await valueWithoutEmbedder(recover, { input, env }), RECOVERED);
+		assert.deepEqual(await valueFrom(recover, { input, env }), ALWAYS);
 	});
 
 	test("evaluateValue uses the embedder once it is switched on", async () => {
@@ -89,15 +101,27 @@ describe("recovery of the embedder", { concurrency: 4 }, () => {
 		const place = join(temporaryFolder(t), "place");
 		const env = {
 			KNOWLEDGEPULSE_SCORING_EMBEDDER: "required",
-			KNOWLEDGEPULSE_SCORING_LIBRARY: place,
+			KNOWLEDGEPULSE_SCORING_MODEL: place,
 		};
-		const input = { trace: trace(), put: [[place, library]], retry: {} };
+		const input = { trace: trace(), put: [[place, modelFolder]], retry: {} };
 		const sources = ["EMBEDDER_UNAVAILABLE", "EMBEDDER_UNAVAILABLE", "empty-cache", "cache"];
 		assert.deepEqual(await valueFrom(recover, { input, env }), {
 			...RECOVERED,
 			sources,
 		});
 	});
+});
+
+test("scorers share the model that is loaded after a failure", async (t) => {
+	const place = join(temporaryFolder(t), "place");
+	const first = new Scorer({ model: place, embedder: "required" });
+	await assert.rejects(first.warmup(), { code: "EMBEDDER_UNAVAILABLE" });
+	const second = new Scorer({ model: place, embedder: "required" });
+	link(modelFolder, place);
+	await second.embed("the same text");
+	await new Promise((resolve) => setTimeout(resolve, 1_100));
+	const { text } = await first.explainValue(says("the same text"));
+	assert.equal(text.fromMemo, true);
 });
 
 test("evaluateValue resolves when the warning about the embedder throws", async () => {

@@ -4,11 +4,11 @@ import { test } from "node:test";
 import { runs } from "../fixtures/runs.mjs";
 import { valueFrom } from "../support/child.mjs";
 import { onOneCore } from "../support/cores.mjs";
-import { files, read } from "../support/recorded.mjs";
+import { files, firstOf } from "../support/recorded.mjs";
 import { assertSame, scoresOf } from "../support/scores.mjs";
 
 /** Only so many traces of a file are scored. */
-const PREFIX = 30;
+const PREFIX = 5;
 
 const under = onOneCore();
 
@@ -21,7 +21,7 @@ test("status reports as many threads as cores", async (t) => {
 
 const sets = [
 	["runs of the fixtures", () => runs],
-	...files.map((file) => [file, () => read(file).traces.slice(0, PREFIX)]),
+	...files.map((file) => [file, () => firstOf(file, PREFIX).traces]),
 ];
 
 for (const [name, traces] of sets) {

@@ -189,7 +189,6 @@ const body = async ({ scoring, input }) => {
 const rows = [
 	["is switched off", { KNOWLEDGEPULSE_SCORING_EMBEDDER: "off" }],
 	["has no model", { KNOWLEDGEPULSE_SCORING_MODEL: "nowhere" }],
-	["has no library", { KNOWLEDGEPULSE_SCORING_LIBRARY: "nowhere" }],
 ];
 
 for (const [name, changes] of rows) {

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { valueWithoutEmbedder } from "../support/child.mjs";
+import { repeats } from "../support/repeats.mjs";
 
-const TRACES = 10_000;
+const TRACES = repeats(2_000);
 
 test(`evaluateValue scores ${TRACES} generated traces as the oracle does, bit for bit`, async () => {
 	const counts = await valueWithoutEmbedder(

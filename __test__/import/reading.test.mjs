@@ -98,7 +98,7 @@ test("importTraces has a report at any time", async () => {
 	assert.deepEqual(imported.report.inputs[1], {
 		...{ name: "sources[1]", formats: ["messages"], traces: 3 },
 		bytes: Buffer.byteLength(three.join("")),
-		...{ skipped: {}, errors: [] },
+		...{ skipped: {}, errors: [], errorCount: 0 },
 	});
 });
 

@@ -1,10 +1,16 @@
 import assert from "node:assert/strict";
+import { cpSync } from "node:fs";
+import { join } from "node:path";
 import { describe, test } from "node:test";
 import { assertQuiet, run } from "../support/child.mjs";
+import { edit } from "../support/damages.mjs";
+import { temporaryFolder } from "../support/model-folder.mjs";
+import { modelFolder } from "../support/own-models.mjs";
+import { repeats } from "../support/repeats.mjs";
 import { says, words } from "../support/traces.mjs";
 
 /** How many processes exit with calls in flight. */
-const EXITS = 60;
+const EXITS = repeats(18);
 
 const IN_FLIGHT = 50;
 
@@ -67,7 +73,7 @@ describe("exit with calls in flight", { concurrency: 2 }, () => {
 		test(`process.exit() ends calls in flight ${moment}`, async (t) => {
 			let slowest = 0;
 			for (let i = 0; i < EXITS / MOMENTS.length; i++) {
-				const code = 3 + i;
+				const code = 3 + (i % 100);
 				const input = { traces, moment, code, delay: i * 9 };
 				const ended = await exitOf(exitWithWorkInFlight, { input });
 				const { signal, stdout, stderr } = ended;
@@ -128,6 +134,24 @@ describe("exit with calls in flight", { concurrency: 2 }, () => {
 			{ code, signal, stderr, value },
 			{ code: 6, signal: null, stderr: "", value: [true, "auto"] },
 		);
+	});
+
+	test("process.exit() does not wait for a tokenizer that does not end", async (t) => {
+		const folder = join(temporaryFolder(t), "model");
+		cpSync(modelFolder("bert"), folder, { recursive: true });
+		// Each doubles the text.
+		const double = { type: "Replace", pattern: { String: "a" }, content: "aa" };
+		const normalizer = { type: "Sequence", normalizers: Array(60).fill(double) };
+		edit(join(folder, "tokenizer.json"), (tokenizer) => ({ ...tokenizer, normalizer }));
+		const body = async ({ scoring, input, send }) => {
+			const scorer = new scoring.Scorer({ model: input });
+			scorer.embed("a").catch(() => {});
+			while (scorer.status().embedder.state !== "ready") await new Promise(setImmediate);
+			send("exit");
+			process.exit(4);
+		};
+		const { code, signal, stderr } = await exitOf(body, { input: folder });
+		assert.deepEqual({ code, signal, stderr }, { code: 4, signal: null, stderr: "" });
 	});
 
 	for (const delay of [0, 30, 150, 400]) {

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { assertQuiet, run, valueFrom } from "../support/child.mjs";
+import { repeats } from "../support/repeats.mjs";
 import { says, words } from "../support/traces.mjs";
 
 /** How many times a worker is ended at each moment. */
-const ROUNDS = 4;
+const ROUNDS = repeats(2);
 
 const texts = (count) => Array.from({ length: count }, (_, i) => says(words(i % 3 ? 400 : 3, i)));
 

@@ -108,6 +108,16 @@ const EDITED = [
 		(modules) => [...modules, { path: "3_Dense", type: "sentence_transformers.models.Dense" }],
 	],
 	["modules.json", "an object", () => ({})],
+	[
+		"modules.json",
+		"an absolute path",
+		() => [{ path: join(modelFolder("bert"), "1_Pooling"), type: "Pooling" }],
+	],
+	[
+		"modules.json",
+		"a path that leads upwards",
+		() => [{ path: "1_Pooling/../1_Pooling", type: "Pooling" }],
+	],
 	["modules.json", "paths that are numbers", () => [{ path: 1, type: "Pooling" }]],
 ];
 

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { copyFileSync, cpSync, renameSync } from "node:fs";
+import { copyFileSync, cpSync, renameSync, rmSync, utimesSync } from "node:fs";
 import { basename, join } from "node:path";
 import { test } from "node:test";
 import { embed, Scorer } from "@knowledgepulse/scoring";
 import { assertQuiet, run, valueFrom } from "../support/child.mjs";
+import { edit } from "../support/damages.mjs";
 import { sharing } from "../support/logs.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 import { cosine, modelFolder, plainFolder, sentences } from "../support/own-models.mjs";
@@ -231,6 +232,14 @@ test("fast precision takes model_quantized.onnx", async (t) => {
 	assert.equal(scorer.status().embedder.precision, "fast");
 });
 
+test("the graph of an encoder is taken where there is no other", async (t) => {
+	const folder = join(temporaryFolder(t), "model");
+	cpSync(modelFolder("half"), folder, { recursive: true });
+	renameSync(join(folder, "onnx/model.onnx"), join(folder, "onnx/encoder_model.onnx"));
+	const scorer = new Scorer({ model: folder, embedder: "required" });
+	assert.deepEqual(await scorer.embed(TEXT), await required("half").embed(TEXT));
+});
+
 test("a model folder that appears later is used", async (t) => {
 	const parent = temporaryFolder(t);
 	const [place, folder] = [join(parent, "away"), join(parent, "model")];
@@ -245,6 +254,58 @@ test("a model folder that appears later is used", async (t) => {
 	renameSync(place, folder);
 	await new Promise((resolve) => setTimeout(resolve, 1100));
 	assert.equal(await source(), "empty-cache");
+});
+
+/** Changes a file so that its time differs as well, whatever the clock of the file system. */
+function change(file, changes) {
+	edit(file, (value) => ({ ...value, ...changes }));
+	utimesSync(file, 1e9, 1e9);
+}
+
+test("a scorer takes the model that is in the folder when it is made, and keeps it", async (t) => {
+	const folder = join(temporaryFolder(t), "model");
+	cpSync(modelFolder("bert"), folder, { recursive: true });
+	const make = () => new Scorer({ model: folder, embedder: "required" });
+	const mean = make();
+	const before = await mean.embed(TEXT);
+	const pooling = join(folder, "1_Pooling/config.json");
+	change(pooling, { pooling_mode_mean_tokens: false, pooling_mode_cls_token: true });
+	assert.deepEqual(
+		await make().embed(TEXT),
+		await required("bert", { pooling: "cls" }).embed(TEXT),
+	);
+	assert.deepEqual(
+		await mean.embed(sentences.en[0]),
+		await required("bert").embed(sentences.en[0]),
+	);
+	change(pooling, { pooling_mode: "attention" });
+	await assert.rejects(make().embed(TEXT), {
+		message: /expected pooling by mean, cls or last token/,
+	});
+	rmSync(folder, { recursive: true });
+	cpSync(modelFolder("long"), folder, { recursive: true });
+	assert.deepEqual(await make().embed(TEXT), await required("long").embed(TEXT));
+	assert.deepEqual(await mean.embed(TEXT), before);
+});
+
+test("a scorer shares the loaded model when only the times of its files have changed", async (t) => {
+	const folder = join(temporaryFolder(t), "model");
+	cpSync(modelFolder("half"), folder, { recursive: true });
+	const first = new Scorer({ model: folder, embedder: "required" });
+	await first.embed(TEXT);
+	utimesSync(join(folder, "tokenizer.json"), 1e9, 1e9);
+	const second = new Scorer({ model: folder, embedder: "required" });
+	assert.equal(second.status().embedder.state, "idle");
+	const { text } = await second.explainValue(says(TEXT));
+	assert.equal(text.fromMemo, true);
+});
+
+test("warmup() loads a model whose tokenizer has no special tokens", async (t) => {
+	const folder = join(temporaryFolder(t), "model");
+	cpSync(modelFolder("bert"), folder, { recursive: true });
+	edit(join(folder, "tokenizer.json"), (it) => ({ ...it, post_processor: null }));
+	const scorer = new Scorer({ model: folder, embedder: "required" });
+	assert.equal((await scorer.warmup()).embedder.state, "ready");
 });
 
 test("environment variables name a model and what it is like", async () => {

@@ -8,8 +8,9 @@ import {
 	referenceEmbedder,
 	sentences,
 } from "../support/own-models.mjs";
+import { repeats } from "../support/repeats.mjs";
 
-const TEXTS = 300;
+const TEXTS = repeats(40);
 const TOLERANCE = 1e-5;
 
 /** Name of the model, the pooling that transformers.js is to use, and what the folder does not say. */

@@ -9,7 +9,7 @@ import {
 	writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { status } from "@knowledgepulse/scoring";
@@ -82,6 +82,21 @@ test("the addon is found beside the main package", async (t) => {
 	assert.equal(score, 0.35);
 	assert.equal(status.embedder.state, "ready");
 	assert.equal(status.embedder.modelFolder, join(built, "model"));
+});
+
+test("model and library are found outside of an archive of Electron", async (t) => {
+	const archive = join(installation(t).modules, "..", "app.asar");
+	cpSync(join(archive, "..", "node_modules"), join(archive, "node_modules"), { recursive: true });
+	const scope = join("node_modules", "@knowledgepulse");
+	// Electron shows files in its archive that are beside it.
+	const addon = join(scope, `scoring-${platform}`, `scoring.${platform}.node`);
+	cpSync(join(built, basename(addon)), join(archive, addon));
+	const onDisk = join(`${archive}.unpacked`, dirname(addon));
+	mkdirSync(dirname(onDisk), { recursive: true });
+	symlinkSync(built, onDisk);
+	const { status } = await load(join(archive, scope, "scoring", "index.js"));
+	assert.deepEqual([status.embedder.state, status.embedder.reason], ["ready", null]);
+	assert.equal(status.embedder.modelFolder, join(onDisk, "model"));
 });
 
 test("ADDON_NOT_FOUND names the missing package, where it was searched, and the command", async (t) => {

@@ -38,8 +38,9 @@ test("Scorer.close rejects every kind of call with CLOSED", async () => {
 	const snapshot = scorer.snapshot();
 	scorer.close();
 	const later = make.map((call) => call());
-	for (const call of [first, ...before, ...later])
-		await assert.rejects(call, { name: "ScoringError", code: "CLOSED" });
+	const closed = { name: "ScoringError", code: "CLOSED" };
+	const calls = [first, ...before, ...later];
+	await Promise.all(calls.map((call) => assert.rejects(call, closed)));
 	// The cache of a closed scorer can still be saved.
 	assert.ok((await snapshot).length > 0);
 });
@@ -51,7 +52,7 @@ test("Scorer.close rejects calls that wait for a budget or a signal", async () =
 		scorer.evaluateValue(says(words(100_000, seed)), { signal }),
 	);
 	scorer.close();
-	for (const call of calls) await assert.rejects(call, { code: "CLOSED" });
+	await Promise.all(calls.map((call) => assert.rejects(call, { code: "CLOSED" })));
 	assert.equal(getEventListeners(signal, "abort").length, 0);
 	assert.equal(scorer.status().calls.overBudget, 0);
 });

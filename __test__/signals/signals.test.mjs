@@ -115,7 +115,7 @@ test("Scorer.evaluateValue leaves no mark when it is aborted", async () => {
 	const aborted = [11, 12, 13].map((seed) => scorer.evaluateValue(long(seed), { signal }));
 	const kept = scorer.evaluateValue(long(14));
 	controller.abort();
-	for (const call of aborted) await assert.rejects(call, { name: "AbortError" });
+	await Promise.all(aborted.map((call) => assert.rejects(call, { name: "AbortError" })));
 	assert.equal(await kept, (await oneByOne([long(14)]))[0]);
 	assert.equal(scorer.status().cacheSize, 1);
 	const { aborted: count, answered } = scorer.status().calls;

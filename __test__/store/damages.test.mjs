@@ -99,8 +99,12 @@ test("what a damaged store returns ends in a typed error or in the right score",
 test("an error about a damaged entry names it, what was expected and what was found", async () => {
 	for (const [field, value, message] of [
 		["seq", 5, /^entries\[0\]\.seq of the store: expected a bigint .*, got 5$/],
-		["kind", "ad", /expected "add", "forget" or "clear", got 'ad'$/],
-		["embedding", new Uint8Array(4), /embedding\.length of the store: expected 1536, got 4$/],
+		["kind", "ad", /^kind of entry 1 of the store: expected "add", "forget" or "clear", got 'ad'$/],
+		[
+			"embedding",
+			new Uint8Array(4),
+			/^embedding\.length of entry 1 of the store: expected 1536, got 4$/,
+		],
 		["seq", 9n, /^entries\[0\]\.seq of the store: expected 1, got 9n$/],
 		[
 			"embedding",

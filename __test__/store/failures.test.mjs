@@ -62,7 +62,7 @@ test("with a required store, and where nothing can be neutral, calls reject", as
 		message: "connection refused",
 	};
 	const required = new Scorer({ store, storeMode: "required" });
-	for (const call of [
+	const calls = [
 		required.evaluateValue(first),
 		required.explainValue(first),
 		required.peekValue(first),
@@ -70,8 +70,8 @@ test("with a required store, and where nothing can be neutral, calls reject", as
 		required.forget("first"),
 		required.clear(),
 		required.warmup(),
-	])
-		await assert.rejects(call, unavailable);
+	];
+	await Promise.all(calls.map((call) => assert.rejects(call, unavailable)));
 	const auto = new Scorer({ store });
 	await assert.rejects(auto.remember(first), unavailable);
 	await assert.rejects(auto.forget("first"), unavailable);

@@ -218,7 +218,7 @@ test("Scorer.close ends calls that wait for the store, which stays open", async 
 	const calls = texts.slice(0, 5).map((text) => scorer.evaluateValue(text));
 	while (!signal) await new Promise(setImmediate);
 	scorer.close();
-	for (const call of calls) await assert.rejects(call, { code: "CLOSED" });
+	await Promise.all(calls.map((call) => assert.rejects(call, { code: "CLOSED" })));
 	await assert.rejects(scorer.forget("x"), { code: "CLOSED" });
 	assert.ok(signal.aborted);
 	assert.ok(!real.isClosed);
@@ -240,4 +240,30 @@ test("Scorer refuses wrong options of a store", () => {
 			code: "INVALID_OPTION",
 			message,
 		});
+});
+
+test("a call of a scorer with a store rejects what it cannot take, and never throws", async () => {
+	const hostile = {
+		toString() {
+			throw new Error("hostile");
+		},
+	};
+	const wrong = [undefined, null, 42, Symbol("s"), {}, hostile, Object.create(null)];
+	const { scorer } = sharing();
+	const one = scorer();
+	const methods = [
+		...["evaluateValue", "evaluateValues", "explainValue", "peekValue", "remember"],
+		...["embed", "forget", "clear", "warmup", "snapshot", "save"],
+	];
+	for (const method of methods)
+		for (const value of wrong)
+			for (const options of [undefined, { signal: value ?? 5 }, { unknown: 1 }]) {
+				const called = one[method](value, options);
+				assert.ok(called instanceof Promise, method);
+				await called.catch(() => {});
+			}
+	await assert.rejects(one.forget(42), {
+		...{ name: "ScoringError", code: "INVALID_OPTION", path: "id" },
+		message: "id: expected a string, got 42",
+	});
 });

@@ -10,6 +10,12 @@ export const files = existsSync(folder)
 	? readdirSync(folder).filter((name) => name.endsWith(".jsonl"))
 	: [];
 
+/** The first runs of a file, as {@link read} gives all of them. */
+export function firstOf(file, count) {
+	const { traces, golden } = read(file);
+	return { traces: traces.slice(0, count), golden: golden.slice(0, count) };
+}
+
 /** The runs of a file, and their `id` and `score` in its golden file. */
 export function read(file) {
 	const lines = readFileSync(new URL(file, folder), "utf8").trim().split("\n");

@@ -36,9 +36,9 @@ export function engineTokens(texts, folder) {
 	const { stdout, status, error } = spawnSync(
 		"cargo",
 		[
-			...["run", "--quiet", "--release", "--package", "knowledgepulse-embedder"],
-			...["--example", "tokenize", "--"],
-			...tokenizer,
+			// As `cargo test` builds it, so that nothing is compiled again.
+			...["run", "--quiet", "--profile", "test", "--example", "tokenize"],
+			...["--", ...tokenizer],
 		],
 		{
 			cwd: root,

@@ -45,8 +45,6 @@ pub struct State {
     slots: VecDeque<Slot>,
     /// The number of the first slot.
     first: u64,
-    /// Slots of calls that have no result yet.
-    calls: usize,
     /// Text of calls that have no result yet.
     bytes: usize,
     /// What was before the slots, and is not taken yet.
@@ -159,15 +157,12 @@ impl Flow {
                 || state.ready.lines.len() >= WINDOW_LINES)
     }
 
-    /// Adds what needs no call.
-    pub fn add(self: &Arc<Self>, slots: Vec<Slot>) {
+    /// Adds what has failed before it could be a call, as JSON.
+    pub fn fail(self: &Arc<Self>, error: String) {
         self.update(|state| {
-            for slot in slots {
-                if state.is_finished {
-                    return;
-                }
-                state.is_finished = !self.collects && matches!(slot, Slot::Failed(_));
-                state.slots.push_back(slot);
+            if !state.is_finished {
+                state.is_finished = !self.collects;
+                state.slots.push_back(Slot::Failed(error));
             }
         });
     }
@@ -179,7 +174,6 @@ impl Flow {
             return None;
         }
         state.slots.push_back(Slot::Call(None));
-        state.calls += 1;
         state.bytes += bytes;
         Some(state.first + state.slots.len() as u64 - 1)
     }
@@ -203,9 +197,7 @@ impl Flow {
         let is_end = !self.collects && matches!(result, Slot::Failed(_));
         let is_known = self.update(|state| {
             state.bytes -= bytes;
-            let is_known = state.slot(number).map(|slot| *slot = result).is_some();
-            state.calls -= usize::from(is_known);
-            is_known
+            state.slot(number).map(|slot| *slot = result).is_some()
         });
         if is_end && is_known {
             self.end(number + 1);
@@ -217,9 +209,7 @@ impl Flow {
         let ended = self.update(|state| {
             state.is_finished = true;
             let kept = usize::try_from(number.saturating_sub(state.first)).unwrap_or(usize::MAX);
-            let ended = state.slots.split_off(kept.min(state.slots.len()));
-            state.calls -= ended.iter().filter(|slot| matches!(slot, Slot::Call(_))).count();
-            ended
+            state.slots.split_off(kept.min(state.slots.len()))
         });
         for slot in ended {
             if let Slot::Call(Some(call)) = slot {

@@ -4,39 +4,29 @@
 //!  bytes ──► traces ──► calls of the scorer, in order ──► slots ──► lines of JSON
 //!  queue                worker threads                    window    JavaScript thread
 //! ```
-//!
-//! Without an embedder no score depends on another: traces are scored on the way, without calls.
 
 mod flow;
 mod row;
 
-use std::{
-    fmt, iter,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
-};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use knowledgepulse_import::{
-    Error as ImportError, Imported, Importer, Item, Own, OwnOptions, group_of,
-};
+use knowledgepulse_import::{Document, Imported, Importer, Kind, Value};
 use knowledgepulse_scoring::{
-    Error, Invalid, Trace,
+    Error, Invalid,
     scorer::{Input, Outcome, Work},
     trace::quote,
 };
-use knowledgepulse_tasks::map;
 use napi::{
     Env, Result,
     bindgen_prelude::{Uint8Array, Unknown},
 };
 use napi_derive::napi;
-use serde_json::Value;
 
 use self::{
-    flow::{Flow, Slot},
+    flow::Flow,
     row::{Facts, error_json, failure_json},
 };
 use crate::{
-    Full,
     bound::BoundScorer,
     embedder::ModelEmbedder,
     env::{EnvState, in_queue},
@@ -44,12 +34,6 @@ use crate::{
     import::FedImporter,
     scorer::Scorer,
 };
-
-/// So many traces are scored together where no call is needed.
-const BATCH: usize = 512;
-
-/// So many of them are worth a thread.
-const FOR_A_THREAD: usize = 64;
 
 /// Scores the traces of inputs one after another.
 #[napi]
@@ -60,18 +44,17 @@ pub struct TraceEvaluator {
 
 #[napi]
 impl TraceEvaluator {
-    /// `files` are the inputs that are files, `group` is a JSON pointer. With `collects`, errors are rows.
+    /// `group` is a JSON pointer. With `collects`, errors are rows.
     #[napi(constructor, catch_unwind)]
     pub fn new(
         env: &Env,
         scorer: &Scorer,
         options: Unknown,
-        files: Vec<String>,
         peeks: bool,
         group: Option<String>,
         collects: bool,
     ) -> Result<Self> {
-        let importer = FedImporter::new(env, options, files)?;
+        let importer = FedImporter::new(env, options)?;
         if let Some(group) = group.as_deref().filter(|group| !is_pointer(group)) {
             let expected = "a JSON pointer, such as \"/metadata/session_id\"";
             let error = Error::invalid(Invalid::Option, "group", expected, quote(group));
@@ -79,30 +62,18 @@ impl TraceEvaluator {
         }
         let bound = scorer.bound.clone();
         let embedder = or_throw(env, bound.embedder())?;
-        let absence = bound.scorer.absence(&*embedder);
-        let reader = absence.is_none().then(|| embedder.clone());
-        let take_text = Box::new(move |write: &mut dyn FnMut(&mut dyn fmt::Write)| {
-            if let Some(embedder) = &reader {
-                let mut text = embedder.text_buffer();
-                write(&mut text);
-                return text.into_string();
-            }
-            write(&mut Full);
-            String::new()
-        });
-        importer.lock().read_own(OwnOptions { take_text, group: group.clone() });
         let work = if peeks { Work::Peek } else { Work::Score };
         let flow = Flow::new(collects);
         let model = Arc::new(Model { embedder, fingerprint: OnceLock::new() });
         let submitting = Mutex::default();
-        let submitter = Submitter { bound, work, absence, group, flow, model, submitting };
+        let submitter = Submitter { bound, work, group, flow, model, submitting };
         Ok(Self { importer, submitter: Arc::new(submitter) })
     }
 
-    /// Begins an input; `path` is that of a file.
+    /// Begins an input.
     #[napi(catch_unwind)]
-    pub fn open(&self, name: String, path: Option<String>) {
-        self.importer.lock().open(&name, path.map(Into::into));
+    pub fn open(&self, name: String) {
+        self.importer.lock().open(&name);
     }
 
     /// Reads a piece of the input. Resolves as `next` does.
@@ -127,7 +98,7 @@ impl TraceEvaluator {
     /// Takes the error of an input that cannot be read, as JSON.
     #[napi(catch_unwind)]
     pub fn fail(&self, error: String) {
-        self.submitter.flow.add(vec![Slot::Failed(error)]);
+        self.submitter.flow.fail(error);
     }
 
     /// Nothing follows.
@@ -139,6 +110,7 @@ impl TraceEvaluator {
     /// Ends the calls that have no result yet; they leave no mark in the cache.
     #[napi(catch_unwind)]
     pub fn abort(&self) {
+        self.importer.cancel();
         // No call is made after it.
         let _submitting = lock(&self.submitter.submitting);
         self.submitter.flow.end(0);
@@ -197,8 +169,6 @@ impl Model {
 struct Submitter {
     bound: BoundScorer,
     work: fn(Input) -> Work,
-    /// Why no trace needs a call, if none does.
-    absence: Option<Arc<str>>,
     group: Option<String>,
     flow: Arc<Flow>,
     model: Arc<Model>,
@@ -209,59 +179,35 @@ struct Submitter {
 impl Submitter {
     /// Submits traces until the window is full, or no trace is left. Returns whether it is full.
     fn fill(&self, importer: &mut Importer) -> bool {
-        let mut has_more = true;
-        while has_more && !self.flow.is_full() {
-            if let Some(reason) = &self.absence {
-                let items: Vec<_> = iter::from_fn(|| importer.next_item()).take(BATCH).collect();
-                has_more = items.len() == BATCH;
-                self.flow.add(map(items, FOR_A_THREAD, |item| self.score(item, reason)));
-            } else if let Some(item) = importer.next_item() {
-                match self.read(item) {
-                    Ok((input, facts)) => self.submit(input, facts),
-                    Err(slot) => self.flow.add(vec![slot]),
-                }
-            } else {
-                has_more = false;
+        while !self.flow.is_full() {
+            let read = match importer.next() {
+                None => return false,
+                Some(Ok(imported)) => self.read(imported),
+                Some(Err(error)) => Err(error_json(&error)),
+            };
+            match read {
+                Ok((input, facts)) => self.submit(input, facts),
+                Err(error) => self.flow.fail(error),
             }
         }
-        has_more
+        true
     }
 
-    /// Returns what becomes of an item whose score needs no call.
-    fn score(&self, item: Found, reason: &Arc<str>) -> Slot {
-        let (input, facts) = match self.read(item) {
-            Ok(read) => read,
-            Err(slot) => return slot,
-        };
-        match self.bound.scorer.score_without_embedding(&input.trace, reason.clone()) {
-            Ok(score) => facts.row(&score, None, &self.model),
-            Err(error) => facts.failed(&error),
-        }
-    }
-
-    /// Returns what an item gives to score, or what is in place of a row.
-    fn read(&self, item: Found) -> std::result::Result<(Input, Facts), Slot> {
-        match item {
-            Ok(Item::Own(source, own)) => {
-                let Own { trace, text, objective, created_at, group } = *own;
-                let created_at = created_at.unwrap_or_default();
-                let facts = Facts::of(source, &trace, &objective, created_at, group);
-                Ok((Input { trace, text }, facts))
-            }
-            Ok(Item::Imported(imported)) => {
-                let Imported { trace: value, provenance } = *imported;
-                let mut text = self.model.embedder.text_buffer();
-                let trace = Trace::from_json(&value, &mut text)
-                    .map_err(|error| Slot::Failed(failure_json(&provenance.source, &error)))?;
-                let text_at = |at: &str| value.pointer(at).and_then(Value::as_str).unwrap_or("");
-                let group = self.group.as_deref().and_then(|pointer| group_of(&value, pointer));
-                let created_at = text_at("/metadata/created_at").into();
-                let objective = text_at("/task/objective");
-                let facts = Facts::of(provenance.source, &trace, objective, created_at, group);
-                Ok((Input { trace, text: text.into_string() }, facts))
-            }
-            Err(error) => Err(Slot::Failed(error_json(&error))),
-        }
+    /// Returns what a trace gives to score, or the error in place of its row as JSON.
+    fn read(&self, imported: Imported) -> std::result::Result<(Input, Facts), String> {
+        let Imported { trace: json, provenance } = imported;
+        let failed = |error| failure_json(&provenance.source, &error);
+        let document = Document::parse(&*json)
+            .map_err(|_| failed(Error::internal("the trace cannot be read again")))?;
+        let value = document.root();
+        let mut text = self.model.embedder.text_buffer();
+        let trace = value.to_trace(&mut text).map_err(failed)?;
+        let text_at = |at: &str| value.pointer(at).and_then(Value::as_str).unwrap_or("");
+        let group = self.group.as_deref().and_then(|pointer| group_of(value, pointer));
+        let created_at = text_at("/metadata/created_at").into();
+        let objective = text_at("/task/objective");
+        let facts = Facts::of(provenance.source.clone(), &trace, objective, created_at, group);
+        Ok((Input { trace, text: text.into_string() }, facts))
     }
 
     fn submit(&self, input: Input, facts: Facts) {
@@ -283,5 +229,12 @@ impl Submitter {
     }
 }
 
-/// What an importer gives.
-type Found = std::result::Result<Item, ImportError>;
+/// Returns the group of a trace: what is at a JSON pointer, if it is a string, a number or a boolean.
+fn group_of(trace: Value, pointer: &str) -> Option<String> {
+    let value = trace.pointer(pointer)?;
+    match value.kind() {
+        Kind::String(text) => Some(text.into()),
+        Kind::Bool(_) | Kind::Number(_) => Some(value.to_string()),
+        Kind::Null | Kind::Array(_) | Kind::Object(_) => None,
+    }
+}

@@ -18,6 +18,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let context = Context::from_json(arguments.next().as_deref().unwrap_or("{}"))?;
     let rows = Row::from_json_lines(&read_to_string(file)?)?;
     let calibration = calibrate(&rows, &options)?;
-    stdout().write_all(report::html(&calibration, &rows, &context).as_bytes())?;
+    stdout().write_all(report::html(&calibration, &rows, &context)?.as_bytes())?;
     Ok(())
 }

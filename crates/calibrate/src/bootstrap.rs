@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use knowledgepulse_tasks::CancelToken;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -46,20 +47,25 @@ impl Groups {
 }
 
 /// What is drawn again and again.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Bootstrap {
+#[derive(Clone, Copy)]
+pub(crate) struct Bootstrap<'a> {
     pub(crate) replicates: usize,
     pub(crate) level: f64,
     pub(crate) seed: u64,
+    /// After a cancellation nothing more is computed, and what comes of it does not count.
+    pub(crate) cancel: &'a CancelToken,
 }
 
-impl Bootstrap {
+impl Bootstrap<'_> {
     /// Draws as many of `groups` as there are, with replacement, for each replicate. Calls `each` with
     /// how often every group was drawn. The same seed and groups give the same draws.
     pub(crate) fn draw(&self, groups: &Groups, mut each: impl FnMut(&[u32])) {
         let mut random = generator(self.seed);
         let mut counts = vec![0_u32; groups.count()];
         for _ in 0..self.replicates {
+            if self.cancel.is_cancelled() {
+                return;
+            }
             counts.fill(0);
             for _ in 0..groups.count() {
                 counts[random.random_range(0..groups.count())] += 1;
@@ -97,7 +103,8 @@ mod tests {
         let groups = Groups::new([None; 7]);
         let draws = |seed| {
             let mut all = Vec::new();
-            let bootstrap = Bootstrap { replicates: 100, level: 0.95, seed };
+            let cancel = &CancelToken::default();
+            let bootstrap = Bootstrap { replicates: 100, level: 0.95, seed, cancel };
             bootstrap.draw(&groups, |counts| all.push(counts.to_vec()));
             all
         };

@@ -57,6 +57,8 @@ pub use roc::{auc, average_precision, precision_recall_curve, roc_curve};
 pub use row::Row;
 pub use wilson::wilson;
 
+use knowledgepulse_tasks::CancelToken;
+
 use self::{
     bootstrap::{Bootstrap, Groups},
     calibration::{Estimate, Labels, Leakage},
@@ -78,10 +80,24 @@ const CURVE: usize = 201;
 /// - `NO_ROWS`: there are none, or all of them are excluded as cold start.
 /// - `NO_LABELS`: a target precision or a fit is asked for, and no used row has a label.
 pub fn calibrate(rows: &[Row], options: &Options) -> Result<Calibration> {
+    let calibration = calibrate_until(&CancelToken::default(), rows, options)?;
+    Ok(calibration.expect("nobody cancels it"))
+}
+
+/// Does what [`calibrate`] does; `None` after a cancellation, which ends it soon.
+///
+/// # Errors
+///
+/// As [`calibrate`].
+pub fn calibrate_until(
+    cancel: &CancelToken,
+    rows: &[Row],
+    options: &Options,
+) -> Result<Option<Calibration>> {
     options.check()?;
     rows.iter().zip(1..).try_for_each(|(row, number)| row.check(number))?;
-    let bootstrap =
-        Bootstrap { replicates: options.replicates, level: options.level, seed: options.seed };
+    let Options { replicates, level, seed, .. } = *options;
+    let bootstrap = Bootstrap { replicates, level, seed, cancel };
 
     let first_limit = first_limit(rows, options);
     let is_used: Vec<bool> = rows
@@ -126,7 +142,7 @@ pub fn calibrate(rows: &[Row], options: &Options) -> Result<Calibration> {
     let chosen = threshold.as_ref().and_then(|threshold| threshold.value);
 
     let sources = warnings::sources(rows);
-    Ok(Calibration {
+    let calibration = Calibration {
         overall: describe::summary(&used, rows.len() - used.len(), chosen),
         domains: describe::domains(rows, &is_used, chosen, &options.profiles),
         timeline: describe::timeline(rows),
@@ -138,7 +154,8 @@ pub fn calibrate(rows: &[Row], options: &Options) -> Result<Calibration> {
         rows: counts,
         sources,
         threshold,
-    })
+    };
+    Ok((!cancel.is_cancelled()).then_some(calibration))
 }
 
 /// How many of the first rows count as cold start. See [`Options::first`].

@@ -215,18 +215,24 @@ fn precisions(labelled: &Labelled, level: f64) -> Vec<Precision> {
 
 #[cfg(test)]
 mod tests {
+    use knowledgepulse_tasks::CancelToken;
+
     use super::*;
 
     fn groups(n: usize) -> Groups {
         Groups::new(vec![None; n])
     }
 
-    const BOOTSTRAP: Bootstrap = Bootstrap { replicates: 200, level: 0.95, seed: 0 };
+    fn chosen(target: Target, scores: &[f64], groups: &Groups, labelled: &Labelled) -> Threshold {
+        let cancel = &CancelToken::default();
+        let bootstrap = Bootstrap { replicates: 200, level: 0.95, seed: 0, cancel };
+        choose(target, scores, groups, labelled, &bootstrap)
+    }
 
     fn by_share(scores: &[f64], share: f64) -> Threshold {
         let groups = groups(scores.len());
         let none = Labelled { scores: &[], labels: &[], groups: &Groups::new([]) };
-        choose(Target::Share(share), scores, &groups, &none, &BOOTSTRAP)
+        chosen(Target::Share(share), scores, &groups, &none)
     }
 
     #[test]
@@ -272,8 +278,7 @@ mod tests {
         let labels: Vec<bool> = scores.iter().map(|score| *score >= 0.5).collect();
         let groups = groups(200);
         let labelled = Labelled { scores: &scores, labels: &labels, groups: &groups };
-        let find =
-            |target| choose(Target::Precision(target), &scores, &groups, &labelled, &BOOTSTRAP);
+        let find = |target| chosen(Target::Precision(target), &scores, &groups, &labelled);
         let found = find(0.9);
         let precision = found.precision.unwrap();
         assert!(precision.interval.low >= 0.9 && precision.precision < 1.0);

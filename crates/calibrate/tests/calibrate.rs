@@ -1,10 +1,11 @@
 //! Rows in, calibration out: errors, cold start, leakage, refusals, warnings.
 
 use knowledgepulse_calibrate::{
-    Calibration, Error, Options, Row, Target, calibrate,
+    Calibration, Error, Options, Row, Target, calibrate, calibrate_until,
     calibration::{Dimension, FitResult, WarningCode},
 };
 use knowledgepulse_scoring::{Profiles, dimensions::Dimensions};
+use knowledgepulse_tasks::CancelToken;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -195,6 +196,19 @@ fn calibrate_refuses_what_does_not_fit() {
         ),
     ] {
         assert_eq!(parts(&calibrate(&rows, &options).unwrap_err()), expected);
+    }
+}
+
+#[test]
+fn calibrate_until_gives_nothing_once_it_is_cancelled() {
+    let rows = rows(400, |_, _| ());
+    for target in [Target::Share(0.2), Target::Precision(0.5), Target::Threshold(0.5)] {
+        let options = Options { fit: true, target: Some(target), ..quick() };
+        let cancel = CancelToken::default();
+        let found = calibrate_until(&cancel, &rows, &options).unwrap();
+        assert_eq!(found, Some(calibrate(&rows, &options).unwrap()));
+        cancel.cancel();
+        assert_eq!(calibrate_until(&cancel, &rows, &options).unwrap(), None);
     }
 }
 

@@ -1,18 +1,16 @@
 //! Simulated labels: what the fit and the intervals find of a truth that is known.
 //!
-//! `KP_REPETITIONS` sets how often each simulation is repeated; without it there are few, of fewer kinds. The
-//! figures: `KP_REPETITIONS=100 cargo test --release -p knowledgepulse-calibrate --test simulation -- --nocapture`
+//! A long run repeats each simulation more often, and has more kinds of them. The figures:
+//! `KP_TRUST=10 cargo test -p knowledgepulse-calibrate --test simulation -- --nocapture`
 
-use std::{
-    env,
-    io::{Write, stdout},
-};
+use std::io::{Write, stdout};
 
 use knowledgepulse_calibrate::{
     Options, Row, Target, auc, calibrate,
     calibration::{Estimate, FitResult, Fitted},
 };
 use knowledgepulse_scoring::{dimensions::Dimensions, weights::Weights};
+use knowledgepulse_test_support::{is_long_run, repeats};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -174,26 +172,20 @@ fn recover(truth: Weights, slope: f64, repetitions: usize, population: &[Row]) -
     found
 }
 
-/// Returns `few`, or as many as `KP_REPETITIONS` says.
-fn repetitions(few: usize) -> usize {
-    let said = env::var("KP_REPETITIONS").ok();
-    said.map_or(few, |said| said.parse().expect("KP_REPETITIONS is a number"))
-}
-
-/// Returns `all` where `KP_REPETITIONS` is set, and otherwise the first of them.
+/// Returns `all` in a long run, and otherwise the first of them.
 fn kinds<T>(all: &[T]) -> &[T] {
-    if env::var_os("KP_REPETITIONS").is_some() { all } else { &all[..1] }
+    if is_long_run() { all } else { &all[..1] }
 }
 
 /// Rows that nothing was chosen by, to measure on.
 fn population(labels: Labels) -> Vec<Row> {
-    let n = if env::var_os("KP_REPETITIONS").is_some() { 200_000 } else { 20_000 };
+    let n = if is_long_run() { 200_000 } else { 20_000 };
     simulate(1_000_000, n, labels)
 }
 
 #[test]
 fn fit_recovers_known_weights() {
-    let repetitions = repetitions(2);
+    let repetitions = repeats(2);
     for (name, truth) in kinds(&TRUTHS) {
         for slope in kinds(&[CLEAR, NOISY]) {
             let _ = write!(stdout(), "{name}, slope {slope}: ");
@@ -209,7 +201,7 @@ fn fit_recovers_known_weights() {
 
 #[test]
 fn fit_finds_nothing_in_random_labels() {
-    let repetitions = repetitions(2);
+    let repetitions = repeats(2);
     let seeds = (FIRST_SEED..).take(repetitions);
     let found = seeds.filter(|seed| !fit(&simulate(*seed, TRACES, Labels::Random)).0).count();
     let _ = writeln!(
@@ -248,7 +240,7 @@ fn precision_holds(
 fn threshold_for_a_precision_has_it_on_other_rows() {
     let population = population(Labels::By(weights(CURRENT), CLEAR));
     for (target, n) in kinds(&[(0.8, 300), (0.8, 2000), (0.9, 2000)]) {
-        let (found, holds) = precision_holds(*target, *n, 2 * repetitions(10), &population);
+        let (found, holds) = precision_holds(*target, *n, repeats(20), &population);
         assert!(found > 0);
         let _ = writeln!(stdout(), "precision {target} by {n} rows: {holds} of {found} hold");
         assert!(holds as f64 >= 0.9 * found as f64);
@@ -259,7 +251,7 @@ fn threshold_for_a_precision_has_it_on_other_rows() {
 #[test]
 fn intervals_contain_the_truth() {
     let labels = Labels::By(weights(CURRENT), CLEAR);
-    let (population, repetitions) = (population(labels), 2 * repetitions(10));
+    let (population, repetitions) = (population(labels), repeats(10));
     let truth = auc_by(&population, &weights(CURRENT));
     let accepted = population.iter().filter(|row| row.score >= 0.5).count();
     let share = accepted as f64 / population.len() as f64;

@@ -14,7 +14,7 @@ use knowledgepulse_tasks::{CancelToken, join};
 
 use crate::{
     EmbedError, Embedding, LongText, ModelSettings, Tokenizer, Window,
-    backend::{self, Backend},
+    backend::{self, Backend, Loaded},
     folder::{ModelFolder, TOKENIZER},
     memo::Memo,
     memory,
@@ -58,6 +58,7 @@ pub struct TextFacts {
 pub struct Embedder {
     tokenizer: Tokenizer,
     backend: Box<dyn Backend>,
+    onnx_error: Option<EmbedError>,
     /// Texts that are being embedded.
     running: AtomicUsize,
     memo: Memo,
@@ -85,15 +86,25 @@ impl Embedder {
         let (tokenizer, backend) =
             join(|| source.read_tokenizer(settings), || backend::load(source, settings));
         let panicked = |_| Err(EmbedError::Model("reading the tokenizer panicked".into()));
-        let (backend, tokenizer) = (backend?, tokenizer.unwrap_or_else(panicked)?);
+        let Loaded { backend, onnx_error } = backend?;
+        let tokenizer = tokenizer.unwrap_or_else(panicked)?;
         memory::release_free();
         let (running, memo) = Default::default();
         let (name, folder) = match source {
             Source::BuiltIn(files) => (Some(files.name().to_owned()), None),
             Source::Own(folder) => (None, Some(folder.clone())),
         };
-        let mut embedder =
-            Self { tokenizer, backend, running, memo, name, fingerprint, dimensions: 0, folder };
+        let mut embedder = Self {
+            tokenizer,
+            backend,
+            onnx_error,
+            running,
+            memo,
+            name,
+            fingerprint,
+            dimensions: 0,
+            folder,
+        };
         embedder.dimensions = embedder.probe(settings)?;
         Ok(embedder)
     }
@@ -128,6 +139,11 @@ impl Embedder {
     /// Returns the length of its embeddings.
     pub fn dimensions(&self) -> usize {
         self.dimensions
+    }
+
+    /// Returns why ONNX Runtime could not be loaded, where the native backend runs the model instead.
+    pub fn onnx_error(&self) -> Option<&EmbedError> {
+        self.onnx_error.as_ref()
     }
 
     /// Returns the most tokens of a window, special ones included.

@@ -6,10 +6,10 @@ use std::{
     collections::BTreeSet,
     fs::File,
     io::{self, BufRead, BufReader, Read},
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
 };
 
-use crate::{EmbedError, model_files::file_error};
+use crate::{EmbedError, folder::is_inside, model_files::file_error};
 
 /// Graphs in graphs; those of models have less.
 const MOST_DEPTH: usize = 64;
@@ -65,11 +65,9 @@ pub(crate) fn files(graph: &Path) -> Result<Vec<PathBuf>, EmbedError> {
     }
     let folder = graph.parent().unwrap_or(Path::new(""));
     let inside = |location: &String| {
-        let is_inside =
-            Path::new(location).components().all(|part| matches!(part, Component::Normal(_)));
         let outside =
             || failed(format!("external data: expected a file in its folder, got {location:?}"));
-        if is_inside { Ok(folder.join(location)) } else { Err(outside()) }
+        if is_inside(location) { Ok(folder.join(location)) } else { Err(outside()) }
     };
     walk.found.iter().map(inside).collect()
 }

@@ -5,7 +5,7 @@ use std::{
     collections::HashMap,
     fs::File,
     io::{ErrorKind, Read},
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use blake3::Hasher;
@@ -22,6 +22,7 @@ pub(crate) const TOKENIZER: &str = "tokenizer.json";
 const TOKENIZER_CONFIG: &str = "tokenizer_config.json";
 const SPECIAL_TOKENS: &str = "special_tokens_map.json";
 const MODULES: &str = "modules.json";
+const PROMPTS: &str = "config_sentence_transformers.json";
 /// Where nothing says how long a text may be.
 const DEFAULT_MAX_TOKENS: u64 = 512;
 /// The largest tokenizers have some 40 MB.
@@ -105,7 +106,7 @@ pub(crate) struct ModelFolder {
     pub graph: PathBuf,
     /// The graph, the tokenizer, and what else they need; each once.
     files: Vec<PathBuf>,
-    /// Small files, which may be missing, that are checked against those.
+    /// Files that say how to use those, which may be missing.
     checks: Vec<PathBuf>,
     /// How the vectors of tokens become one; `None` where nothing says so.
     pub pooling: Option<Pooling>,
@@ -151,14 +152,15 @@ impl ModelFolder {
         }
         let first_position = config.first_position();
         let max_tokens = max_tokens(folder, options, &config, &tokenizer_config, &modules)?;
-        let graph = graph(folder, settings.precision)?;
+        let (graph, missing_graph) = graph(folder, settings.precision)?;
         let mut files = vec![folder.join(TOKENIZER), graph.clone()];
         files.extend(external_data::files(&graph)?);
         files.iter().try_for_each(|path| plain_file(path))?;
-        let mut checks = [CONFIG, TOKENIZER_CONFIG, SPECIAL_TOKENS, MODULES]
+        let mut checks = [CONFIG, TOKENIZER_CONFIG, SPECIAL_TOKENS, MODULES, PROMPTS]
             .map(|name| folder.join(name))
             .to_vec();
-        checks.push(modules.pooling_path);
+        checks.extend([modules.transformer_path, modules.pooling_path]);
+        checks.extend(missing_graph);
         Ok(Self {
             graph,
             files,
@@ -235,6 +237,11 @@ impl ModelFolder {
         hasher.finalize().to_string()
     }
 
+    /// Returns all files that it may depend on, those that are missing as well.
+    pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.files.iter().chain(&self.checks)
+    }
+
     /// Returns the size of all files, in bytes.
     pub fn bytes(&self) -> u64 {
         let size = |path: &PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
@@ -258,6 +265,7 @@ impl Config {
 #[derive(Default)]
 struct Modules {
     transformer: TransformerConfig,
+    transformer_path: PathBuf,
     pooling: Option<Pooling>,
     pooling_path: PathBuf,
     excludes_prompt: bool,
@@ -268,12 +276,17 @@ struct Modules {
 
 impl Modules {
     fn read(folder: &Path) -> Result<Self, EmbedError> {
-        let listed: Option<Vec<Module>> = optional(&folder.join(MODULES))?;
+        let list = folder.join(MODULES);
+        let listed: Option<Vec<Module>> = optional(&list)?;
         // Without the list nothing says that vectors keep their length, and all comparisons are of directions.
         let mut read = Self { normalizes: listed.is_none(), ..Self::default() };
         let mut transformer = folder.to_owned();
         let mut pooling = folder.join("1_Pooling");
         for Module { path, kind } in listed.into_iter().flatten() {
+            if !is_inside(&path) {
+                let what = format!("path: expected a folder inside of its folder, got {path:?}");
+                return Err(file_error(&list, what));
+            }
             match kind.rsplit('.').next().unwrap_or_default() {
                 "Transformer" => transformer = folder.join(path),
                 "Pooling" => pooling = folder.join(path),
@@ -281,8 +294,8 @@ impl Modules {
                 _ => read.further = Some(kind),
             }
         }
-        let config = "sentence_bert_config.json";
-        read.transformer = optional(&transformer.join(config))?.unwrap_or_default();
+        read.transformer_path = transformer.join("sentence_bert_config.json");
+        read.transformer = optional(&read.transformer_path)?.unwrap_or_default();
         read.pooling_path = pooling.join(CONFIG);
         let Some(config) = optional::<PoolingConfig>(&read.pooling_path)? else { return Ok(read) };
         read.pooling = Some(config.mode().map_err(|what| file_error(&read.pooling_path, what))?);
@@ -311,7 +324,7 @@ fn prefix(folder: &Path, options: &ModelOptions) -> Result<String, EmbedError> {
     if let Some(prefix) = &options.prefix {
         return Ok(prefix.clone());
     }
-    let path = folder.join("config_sentence_transformers.json");
+    let path = folder.join(PROMPTS);
     let Prompts { mut prompts, default_prompt_name } = optional(&path)?.unwrap_or_default();
     let Some(name) = default_prompt_name else { return Ok(String::new()) };
     let missing =
@@ -348,17 +361,27 @@ fn max_tokens(
     Ok(usize::try_from(most).unwrap_or(usize::MAX))
 }
 
-/// The graph of a precision, where transformers.js has it or where it was exported to.
-fn graph(folder: &Path, precision: Precision) -> Result<PathBuf, EmbedError> {
-    let name = match precision {
-        Precision::Exact => "model.onnx",
-        Precision::Fast => "model_quantized.onnx",
+/// The graph of a precision, where transformers.js has it or where it was exported to; then also the first place,
+/// which has none. Models such as T5 call the graph that embeds their encoder.
+fn graph(folder: &Path, precision: Precision) -> Result<(PathBuf, Option<PathBuf>), EmbedError> {
+    let suffix = match precision {
+        Precision::Exact => ".onnx",
+        Precision::Fast => "_quantized.onnx",
     };
-    let (usual, exported) = (folder.join("onnx").join(name), folder.join(name));
-    match plain_file(&usual) {
-        Err(_) if exported.exists() => Ok(exported),
-        found => found.map(|()| usual),
+    let place = |folder: &Path, name: &str| folder.join(format!("{name}{suffix}"));
+    let onnx = folder.join("onnx");
+    let usual = place(&onnx, "model");
+    let others = [place(folder, "model"), place(&onnx, "encoder_model")];
+    match (plain_file(&usual), others.into_iter().find(|other| other.exists())) {
+        (Err(_), Some(other)) => Ok((other, Some(usual))),
+        (found, _) => found.map(|()| (usual, None)),
     }
+}
+
+/// Returns whether a path that a file names leads to no place outside of a folder.
+pub(crate) fn is_inside(path: impl AsRef<Path>) -> bool {
+    let is_below = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+    path.as_ref().components().all(is_below)
 }
 
 /// Refuses what is no file: reading a pipe or a device may not end.

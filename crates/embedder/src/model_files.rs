@@ -115,6 +115,11 @@ impl ModelFiles {
         self.folder.join(name)
     }
 
+    /// Returns the paths of the files that the manifest names.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = PathBuf> {
+        self.manifest.files.iter().map(|entry| self.path(&entry.name))
+    }
+
     /// Reads and checks the tokenizer.
     pub(crate) fn read_tokenizer(&self) -> Result<Tokenizer, EmbedError> {
         fault::point("tokenizer");
@@ -189,9 +194,9 @@ impl WeightsReader<'_> {
         Ok(())
     }
 
-    /// Reads over so many bytes, at most a page.
+    /// Reads over so many bytes.
     pub fn skip(&mut self, bytes: usize) -> Result<(), EmbedError> {
-        self.read(&mut [0; 4096][..bytes])
+        self.read(&mut vec![0; bytes])
     }
 
     /// Reads the rest, and checks the whole file.

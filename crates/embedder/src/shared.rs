@@ -1,17 +1,20 @@
 //! The models of the process: shared by all who want the same, loaded on first use.
 
 use std::{
+    fs::Metadata,
     panic::catch_unwind,
     path::{Path, PathBuf},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak},
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use knowledgepulse_tasks::{available_cores, fault};
+use once_cell::sync::OnceCell;
 
 use crate::{
     BackendKind, EmbedError, Embedder, Pooling, Precision,
     folder::CONFIG,
+    kernels::int8::Machine,
     model_files::{MANIFEST, library_file_name},
     source::Source,
 };
@@ -109,8 +112,12 @@ impl ModelSettings {
         }
     }
 
-    /// Returns the settings as far as they make a difference: the native backend needs no library.
-    fn effective(mut self) -> Self {
+    /// Returns the settings as far as they make a difference: the native backend needs no library, and the
+    /// built-in model is exact where integers are not quick.
+    fn effective(mut self, are_integers_quick: bool) -> Self {
+        if !are_integers_quick && self.is_built_in() {
+            self.precision = Precision::Exact;
+        }
         if self.model.as_ref() == Some(&self.package.join("model")) {
             self.model = None;
         }
@@ -144,24 +151,61 @@ pub struct SharedModel {
     settings: ModelSettings,
     state: Mutex<LoadState>,
     changed: Condvar,
+    /// What it was loaded from.
+    files: OnceCell<Vec<FileState>>,
+}
+
+/// A file as it was when it was last looked at.
+#[derive(PartialEq)]
+struct FileState {
+    path: PathBuf,
+    /// Its size and time; `None` where there is none.
+    found: Option<(u64, SystemTime)>,
+}
+
+impl FileState {
+    fn of(path: PathBuf) -> Self {
+        let state = |metadata: Metadata| Ok((metadata.len(), metadata.modified()?));
+        let found = path.metadata().and_then(state).ok();
+        Self { path, found }
+    }
+
+    fn is_current(&self) -> bool {
+        *self == Self::of(self.path.clone())
+    }
 }
 
 impl SharedModel {
     /// Returns the model with these settings. Nothing is loaded yet; an earlier failure to load it is
-    /// forgotten.
+    /// forgotten. Where its files have changed since it was loaded, this is another one, and those who hold the
+    /// earlier one keep it.
     pub fn with(settings: ModelSettings) -> Arc<Self> {
-        let settings = settings.effective();
+        let settings = settings.effective(Machine::detect().is_quick());
         let mut models = MODELS.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_usable = |model: &SharedModel| !matches!(*model.lock(), LoadState::Failed { .. });
-        models.retain(|model| model.upgrade().is_some_and(|model| is_usable(&model)));
         let mut known = models.iter().filter_map(Weak::upgrade);
-        if let Some(model) = known.find(|model| model.settings == settings) {
+        if let Some(model) = known.find(|model| model.settings == settings)
+            && model.is_current()
+        {
+            model.forget_failure();
             return model;
         }
-        let (state, changed) = (Mutex::new(LoadState::Idle), Condvar::new());
-        let model = Arc::new(Self { settings, state, changed });
+        models.retain(|model| model.upgrade().is_some_and(|model| model.settings != settings));
+        let (state, changed, files) =
+            (Mutex::new(LoadState::Idle), Condvar::new(), OnceCell::new());
+        let model = Arc::new(Self { settings, state, changed, files });
         models.push(Arc::downgrade(&model));
         model
+    }
+
+    fn is_current(&self) -> bool {
+        self.files.get().is_none_or(|files| files.iter().all(FileState::is_current))
+    }
+
+    fn forget_failure(&self) {
+        let mut state = self.lock();
+        if matches!(*state, LoadState::Failed { .. }) {
+            *state = LoadState::Idle;
+        }
     }
 
     /// Returns the settings as far as they make a difference.
@@ -206,6 +250,10 @@ impl SharedModel {
             load(&self.settings)
         })
         .unwrap_or_else(|_| Err(EmbedError::Model("loading it panicked".into())));
+        let loaded = loaded.map(|(embedder, files)| {
+            let _ = self.files.set(files);
+            embedder
+        });
         *self.lock() = match &loaded {
             Ok(embedder) => LoadState::Ready(embedder.clone()),
             Err(error) => LoadState::Failed { error: error.clone(), at: Instant::now() },
@@ -229,11 +277,21 @@ pub fn fingerprint(settings: &ModelSettings) -> Result<String, EmbedError> {
     Source::open(settings)?.fingerprint()
 }
 
-fn load(settings: &ModelSettings) -> Result<Arc<Embedder>, EmbedError> {
+fn load(settings: &ModelSettings) -> Result<(Arc<Embedder>, Vec<FileState>), EmbedError> {
     let source = Source::open(settings)?;
+    // Before they are read, so that a change meanwhile is noticed later.
+    let mut files: Vec<_> = source.files(settings).into_iter().map(FileState::of).collect();
+    let embedder = load_from(&source, settings)?;
+    if embedder.onnx_error().is_some() {
+        files.push(FileState::of(settings.library.clone()));
+    }
+    Ok((embedder, files))
+}
+
+fn load_from(source: &Source, settings: &ModelSettings) -> Result<Arc<Embedder>, EmbedError> {
     let fingerprint = source.fingerprint()?;
-    let Source::Own(folder) = &source else {
-        return Embedder::load(&source, settings, fingerprint).map(Arc::new);
+    let Source::Own(folder) = source else {
+        return Embedder::load(source, settings, fingerprint).map(Arc::new);
     };
     let ModelSettings { library, backend, threads, .. } = settings;
     let (checks, library) = (folder.checks(), library.display());
@@ -246,7 +304,7 @@ fn load(settings: &ModelSettings) -> Result<Arc<Embedder>, EmbedError> {
     if let Some(embedder) = known {
         return Ok(embedder);
     }
-    let embedder = Arc::new(Embedder::load(&source, settings, fingerprint)?);
+    let embedder = Arc::new(Embedder::load(source, settings, fingerprint)?);
     let mut models = loaded();
     models.retain(|(_, model)| model.strong_count() > 0);
     // Somebody may have loaded the same in the meantime.
@@ -298,6 +356,35 @@ mod tests {
         ] {
             assert!(!share(&base, &other), "{other:?}");
         }
+    }
+
+    #[test]
+    fn effective_is_exact_where_integers_are_not_quick() {
+        let fast = ModelSettings { precision: Precision::Fast, ..settings("slow") };
+        let found = fast.clone().effective(false);
+        assert_eq!(found, settings("slow").effective(true));
+        assert_eq!((found.precision, found.backend), (Precision::Exact, BackendKind::Onnx));
+        let found = fast.effective(true);
+        assert_eq!((found.precision, found.backend), (Precision::Fast, BackendKind::Native));
+    }
+
+    #[test]
+    fn effective_keeps_the_precision_of_another_model() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(CONFIG), "{}").unwrap();
+        let model = Some(folder.path().to_owned());
+        let fast = ModelSettings { precision: Precision::Fast, model, ..settings("slow") };
+        assert_eq!(fast.effective(false).precision, Precision::Fast);
+    }
+
+    #[test]
+    fn with_gives_the_same_model_after_a_failure() {
+        let [first, again] = [0, 1].map(|_| {
+            let model = SharedModel::with(settings("failing"));
+            assert!(model.get().is_err());
+            model
+        });
+        assert!(Arc::ptr_eq(&first, &again), "loaded twice once it can be");
     }
 
     #[test]

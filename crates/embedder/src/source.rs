@@ -1,11 +1,12 @@
 //! Where a model is read from: the layout of the built-in one, or a folder of the user's own.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use crate::{
     EmbedError, ModelFiles, ModelSettings, Tokenizer,
     folder::{CONFIG, ModelFolder},
     memory,
+    model_files::MANIFEST,
 };
 
 /// Where a model is read from.
@@ -35,6 +36,17 @@ impl Source {
             Some(option) => Err(EmbedError::BuiltIn { path, option }),
             None => Ok(Self::BuiltIn(Arc::new(files))),
         }
+    }
+
+    /// Returns all files that the model may depend on, those that are missing as well.
+    pub(crate) fn files(&self, settings: &ModelSettings) -> Vec<PathBuf> {
+        let mut files = match self {
+            Self::BuiltIn(files) => files.paths().collect(),
+            Self::Own(folder) => folder.paths().cloned().collect::<Vec<_>>(),
+        };
+        // It tells one kind from the other.
+        files.push(settings.folder().join(MANIFEST));
+        files
     }
 
     /// Returns what embeddings depend on.

@@ -43,9 +43,8 @@ fn claude_code(bencher: Bencher) {
     let log = sessions();
     bencher.counter(BytesCount::of_slice(&log)).bench(|| {
         let assume_success = Some(AssumeSuccess::Always(true));
-        let mut importer =
-            Importer::new(Options { assume_success, ..Options::default() }, Vec::new());
-        importer.open("sessions.jsonl", None);
+        let mut importer = Importer::new(Options { assume_success, ..Options::default() });
+        importer.open("sessions.jsonl");
         let mut traces = 0;
         for piece in log.chunks(PIECE) {
             importer.push(piece);

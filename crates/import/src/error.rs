@@ -16,7 +16,9 @@ pub enum Code {
     InvalidTrace,
     /// Nothing in the input has a known format.
     UnknownFormat,
-    /// A line, a document or the text of a run is larger than 256 MiB.
+    /// Most records of an input, or all calls of a run, are of no known format.
+    UnknownRecords,
+    /// A line, a document or a run exceeds a limit, or there is no memory for it.
     TooLarge,
     /// The log does not say whether a run succeeded, and the options do not say what to assume.
     SuccessUnknown,

@@ -1,11 +1,18 @@
 //! What happens in a run of an agent, whatever logged it.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    fmt::{self, Write},
+    hash::{DefaultHasher, Hasher},
+    sync::Arc,
+};
 
 use serde::Serialize;
-use serde_json::Value;
 
-use crate::json::{self, Members, Object};
+use crate::{
+    json::{self, Array, Document, Kind, Members, Text, Value},
+    trace::MAX_VALUES,
+};
 
 /// Which answer of the assistant a call belongs to. The calls of one answer share a turn.
 pub type Turn = u32;
@@ -27,7 +34,7 @@ pub enum Event {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
     pub name: String,
-    pub input: Value,
+    pub input: Input,
     pub id: Option<String>,
     pub turn: Turn,
 }
@@ -60,7 +67,7 @@ impl Event {
     pub fn size(&self) -> usize {
         let text = match self {
             Self::Human(text) | Self::Thought { text, .. } => text.len(),
-            Self::Call(call) => call.name.len() + size_of_value(&call.input),
+            Self::Call(call) => call.name.len() + call.input.json.len(),
             Self::Result(result) => result.text.len(),
         };
         size_of::<Self>() + text
@@ -74,62 +81,121 @@ impl Event {
 
 impl Call {
     /// A call as a log has it. A name that is missing or blank is `unknown`.
-    pub fn new(name: Option<&str>, input: Option<&Value>, id: Option<&str>, turn: Turn) -> Self {
+    pub fn new(name: Option<&str>, input: Input, id: Option<&str>, turn: Turn) -> Self {
         let name = name.filter(|name| !json::is_blank(name)).unwrap_or("unknown").to_owned();
         let id = id.filter(|id| !json::is_blank(id)).map(Into::into);
-        Self { name, input: input_object(input), id, turn }
+        Self { name, input, id, turn }
     }
 }
 
 /// How deep an input nests at most: it stands below three others, and JSON nests 127 deep.
 const MAX_DEPTH: usize = 124;
 
-/// Returns the input of a call as an object. A text that is no JSON, and what nests too deep for a trace
-/// that can be read again, stand in it as they are.
-fn input_object(input: Option<&Value>) -> Value {
-    let value = match input {
-        Some(Value::String(text)) if json::is_blank(text) => Value::Null,
-        Some(Value::String(text)) => match json::parse(text) {
-            Ok(value) => value,
-            Err(_) => return member("raw", Value::String(text.clone())),
-        },
-        Some(value) => value.clone(),
-        None => Value::Null,
-    };
-    let object = match value {
-        Value::Null => Value::Object(Object::new()),
-        Value::Object(_) => value,
-        value => member("value", value),
-    };
-    match input {
-        _ if nests_at_most(&object, MAX_DEPTH) => object,
-        Some(Value::String(text)) => member("raw", Value::String(text.clone())),
-        input => member("raw", input.map(json::canonical).unwrap_or_default().into()),
+/// The input of a call: an object.
+#[derive(Debug, Clone)]
+pub struct Input {
+    /// Its JSON, without white space.
+    pub json: Arc<String>,
+    /// How many values and names it is and has.
+    pub values: usize,
+    /// A hash of the canonical form, by which alike inputs are found.
+    pub hash: u64,
+}
+
+impl PartialEq for Input {
+    fn eq(&self, other: &Self) -> bool {
+        self.json == other.json
     }
 }
 
-fn nests_at_most(value: &Value, depth: usize) -> bool {
-    let is_below = |value| depth > 0 && nests_at_most(value, depth - 1);
-    match value {
-        Value::Array(elements) => depth > 0 && elements.iter().all(is_below),
-        Value::Object(members) => depth > 0 && members.values().all(is_below),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+impl Input {
+    /// Returns an input of these members.
+    pub fn of<'a>(members: impl IntoIterator<Item = (&'a str, Value<'a>)>) -> Self {
+        let mut members: Vec<_> = members.into_iter().collect();
+        let mut json = Text::default();
+        let is_written = write_object(&members, &mut json, Value::write);
+        let counts = members.iter().map(|(_, value)| 1 + value.count(MAX_VALUES));
+        let values = if is_written.is_ok() { 1 + counts.sum::<usize>() } else { MAX_VALUES + 1 };
+        members.sort_by_key(|(name, _)| *name);
+        let hash = hash_of(|out| write_object(&members, out, Value::write_canonical));
+        Self { json: json.into_string().into(), values, hash }
     }
-}
 
-fn member(name: &str, value: Value) -> Value {
-    Value::Object([(name.to_owned(), value)].into_iter().collect())
-}
+    /// Returns an input of a text.
+    pub fn of_text(name: &str, text: &str) -> Self {
+        let json = format!("{{{}:{}}}", json::quoted(name), json::quoted(text));
+        let hash = hash_of(|out| out.write_str(&json));
+        Self { json: json.into(), values: 3, hash }
+    }
 
-/// Returns about how many bytes the texts of a value have.
-pub fn size_of_value(value: &Value) -> usize {
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => size_of::<Value>(),
-        Value::String(text) => text.len(),
-        Value::Array(elements) => elements.iter().map(size_of_value).sum(),
-        Value::Object(members) => {
-            members.iter().map(|(name, value)| name.len() + size_of_value(value)).sum()
+    /// Returns a recorded input as an object. A text that is no JSON, and what nests too deep for a trace
+    /// that can be read again, stand in it as they are.
+    pub fn recorded(input: Option<Value>) -> Self {
+        let Some(input) = input else { return Self::of([]) };
+        let Some(text) = input.as_str() else {
+            return Self::of_value(input)
+                .unwrap_or_else(|| Self::of_text("raw", &input.canonical()));
+        };
+        if json::is_blank(text) {
+            return Self::of([]);
         }
+        let document = Document::parse(text).ok();
+        let value = document.as_ref().and_then(|document| Self::of_value(document.root()));
+        value.unwrap_or_else(|| Self::of_text("raw", text))
+    }
+
+    /// Returns the input that a value is; `None` if it nests too deep.
+    fn of_value(value: Value) -> Option<Self> {
+        match value.kind() {
+            Kind::Null => Some(Self::of([])),
+            // Its run gives no trace: what takes much memory is not written.
+            _ if value.count(MAX_VALUES + 1) > MAX_VALUES => Some(Self::too_large()),
+            Kind::Object(object) => {
+                object.nests_at_most(MAX_DEPTH).then(|| Self::of_object(object))
+            }
+            _ => value.nests_at_most(MAX_DEPTH - 1).then(|| Self::of([("value", value)])),
+        }
+    }
+
+    fn of_object(object: Value) -> Self {
+        let hash = hash_of(|out| object.write_canonical(out));
+        Self { json: object.to_json().into(), values: object.count(usize::MAX), hash }
+    }
+
+    fn too_large() -> Self {
+        Self { values: MAX_VALUES + 1, ..Self::of([]) }
+    }
+}
+
+fn write_object<'d, W: Write>(
+    members: &[(&str, Value<'d>)],
+    out: &mut W,
+    write: impl Fn(Value<'d>, &mut W) -> fmt::Result,
+) -> fmt::Result {
+    out.write_char('{')?;
+    for (index, (name, value)) in members.iter().enumerate() {
+        out.write_str(if index > 0 { "," } else { "" })?;
+        json::write_string(name, out)?;
+        out.write_char(':')?;
+        write(*value, out)?;
+    }
+    out.write_char('}')
+}
+
+fn hash_of(write: impl FnOnce(&mut Hash) -> fmt::Result) -> u64 {
+    let mut hash = Hash(DefaultHasher::new());
+    // A hash takes everything.
+    let _ = write(&mut hash);
+    hash.0.finish()
+}
+
+/// Hashes what is written.
+struct Hash(DefaultHasher);
+
+impl Write for Hash {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.write(text.as_bytes());
+        Ok(())
     }
 }
 
@@ -240,7 +306,7 @@ pub struct Run {
 impl Run {
     /// Returns the status that SWE-agent and its relatives log: `done` is the exit status of an agent that
     /// finished.
-    pub fn status_of_exit(info: Option<&Object>, done: &str) -> Option<bool> {
+    pub fn status_of_exit(info: Option<Value>, done: &str) -> Option<bool> {
         info?.name("exit_status").map(|status| status == done)
     }
 }
@@ -254,14 +320,14 @@ pub struct Logprobs {
 
 impl Logprobs {
     /// Adds the `logprob`s of an array of tokens.
-    pub fn add(&mut self, tokens: Option<&Value>) {
-        let tokens = tokens.and_then(Value::as_array).into_iter().flatten();
+    pub fn add(&mut self, tokens: Option<Value>) {
+        let tokens = tokens.and_then(Value::as_array).into_iter().flat_map(Array::iter);
         for token in tokens {
             self.push(token.member("logprob").unwrap_or(token));
         }
     }
 
-    fn push(&mut self, logprob: &Value) {
+    fn push(&mut self, logprob: Value) {
         if let Some(logprob) = logprob.as_f64() {
             self.sum += logprob;
             self.count += 1;

@@ -1,16 +1,15 @@
 //! Whether the result of a tool says that the tool failed.
 
-use regex::Regex;
-use serde_json::Value;
 use std::sync::LazyLock;
 
-use crate::json::{self, Members};
+use regex::Regex;
+
+use crate::json::{Document, Kind, Members, Value};
 
 /// Returns what a result, or its value, says by a flag: whether it failed.
-pub fn flag(value: &Value) -> Option<bool> {
+pub fn flag(value: Value) -> Option<bool> {
     value.flag("isError").or_else(|| value.flag("is_error")).or_else(|| {
-        let is_tool_message =
-            value.text("type") == Some("tool") || value.get("tool_call_id").is_some();
+        let is_tool_message = value.text("type") == Some("tool") || value.has("tool_call_id");
         match value.text("status") {
             Some("error") if is_tool_message => Some(true),
             Some("success") if is_tool_message => Some(false),
@@ -46,15 +45,15 @@ fn is_error_object(text: &str) -> bool {
     if !text.trim_start_matches([' ', '\t', '\r', '\n']).starts_with('{') {
         return false;
     }
-    let Ok(value) = json::parse(text) else { return false };
-    let error = match value.member("error") {
-        None => false,
-        Some(Value::Bool(error)) => *error,
-        Some(Value::Number(number)) => number.as_f64() != Some(0.0),
-        Some(Value::String(text)) => !text.is_empty(),
-        Some(Value::Array(elements)) => !elements.is_empty(),
-        Some(Value::Object(members)) => !members.is_empty(),
-        Some(Value::Null) => false,
+    let Ok(document) = Document::parse(text) else { return false };
+    let value = document.root();
+    let error = match value.member("error").map(Value::kind) {
+        None | Some(Kind::Null) => false,
+        Some(Kind::Bool(error)) => error,
+        Some(Kind::Number(number)) => number.as_f64() != 0.0,
+        Some(Kind::String(text)) => !text.is_empty(),
+        Some(Kind::Array(elements)) => !elements.is_empty(),
+        Some(Kind::Object(object)) => object.members().next().is_some(),
     };
     error
         || value.flag("isError") == Some(true)

@@ -1,20 +1,41 @@
 //! The way of an input: bytes, values, formats, runs, traces.
 
-use std::{collections::VecDeque, path::PathBuf, sync::Arc};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    sync::Arc,
+};
 
+use knowledgepulse_scoring::trace::quote;
+use knowledgepulse_tasks::CancelToken;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::{
     error::{Code, Error},
     event::Skipped,
-    format::{Continued, Format, Output, Pending, Place, ReadRuns},
+    format::{Format, Output, Pending, ReadRuns},
     formats,
+    json::{Members, Value},
     options::Options,
-    own::{Own, OwnOptions, OwnReader},
-    reader::{Parsed, Read, Reader},
-    trace::{self, Imported, NoTrace, Source},
+    reader::{NO_MEMORY, Read, Reader},
+    trace::{self, Imported, NoTrace, Source, TOO_MANY_VALUES},
 };
+
+const SUCCESS_UNKNOWN: &str = "expected to know whether the run succeeded, found neither a label nor a \
+                               status; set assumeSuccess";
+
+const UNKNOWN_CALLS: &str = "expected calls of a known shape, found only parts of the assistant that \
+                             name calls or tools in another; report.skipped names them";
+
+/// How many unknown records an error names.
+const SHOWN_NAMES: usize = 5;
+
+/// Returns what a record is called.
+fn name_of(record: Value<'_>) -> &str {
+    record.first_name(&["type", "role", "kind", "event", "method"]).unwrap_or("?")
+}
+
+/// How many errors of one input a report lists; all are counted.
+const MAX_ERRORS: usize = 1000;
 
 /// What became of the inputs of an importer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -24,7 +45,8 @@ pub struct Report {
 }
 
 /// What became of one input.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct InputReport {
     /// The caller's name of it.
     pub name: Arc<str>,
@@ -36,16 +58,10 @@ pub struct InputReport {
     pub traces: u64,
     /// What belongs to no trace, by reason.
     pub skipped: Skipped,
-    /// The errors, in order.
+    /// The first thousand errors, in order.
     pub errors: Vec<Error>,
-}
-
-/// What an importer gives.
-pub enum Item {
-    /// A trace.
-    Imported(Box<Imported>),
-    /// A trace that the input has, after [`Importer::read_own`].
-    Own(Source, Box<Own>),
+    /// How many errors there were.
+    pub error_count: u64,
 }
 
 /// Imports inputs one after another, each piece by piece.
@@ -57,66 +73,69 @@ pub enum Item {
 /// {"role": "assistant", "content": "Noon."}
 /// "#;
 /// let assume_success = Some(AssumeSuccess::Always(true));
-/// let mut importer = Importer::new(Options { assume_success, ..Options::default() }, Vec::new());
-/// importer.open("chat.jsonl", None);
+/// let mut importer = Importer::new(Options { assume_success, ..Options::default() });
+/// importer.open("chat.jsonl");
 /// importer.push(log);
 /// importer.end();
 /// let imported = importer.next().unwrap()?;
-/// assert_eq!(imported.trace["task"]["objective"], "What is the time?");
+/// assert!(imported.trace.contains(r#""objective":"What is the time?""#));
 /// assert_eq!(imported.provenance.format, "messages");
 /// assert!(importer.next().is_none());
 /// # Ok::<(), knowledgepulse_import::Error>(())
 /// ```
 pub struct Importer {
     options: Options,
-    continued: Continued,
     input: Option<Input>,
     pending: VecDeque<(usize, Pending)>,
     report: Report,
-    own: Option<Arc<OwnReader>>,
+    cancel: CancelToken,
 }
 
 /// The input that is being read.
 struct Input {
-    place: Place,
+    name: Arc<str>,
     reader: Reader,
     formats: Vec<(&'static Format, Box<dyn ReadRuns>)>,
     previous: Option<&'static Format>,
     has_error: bool,
+    /// How many values had a format.
+    known: u64,
+    /// How many had none.
+    unknown: u64,
+    /// What the first of them are called.
+    unknown_names: BTreeSet<String>,
 }
 
 impl Importer {
-    /// Returns an importer. `files` are the inputs that will be files: one of them may continue another,
-    /// and then gives no trace of its own.
-    pub fn new(options: Options, files: Vec<PathBuf>) -> Self {
-        let continued = Continued { files, ..Continued::default() };
-        let (input, pending, report, own) = Default::default();
-        Self { options, continued, input, pending, report, own }
+    /// Returns an importer.
+    pub fn new(options: Options) -> Self {
+        let (input, pending, report, cancel) = Default::default();
+        Self { options, input, pending, report, cancel }
     }
 
-    /// Has lines that are traces already read as [`Item::Own`], where that makes no difference.
-    pub fn read_own(&mut self, options: OwnOptions) {
-        self.own = Some(Arc::new(OwnReader::new(options)));
+    /// Returns the token that ends the importer: it reads nothing more once that is cancelled.
+    pub fn cancel_token(&self) -> CancelToken {
+        self.cancel.clone()
     }
 
-    /// Begins an input, after ending the one before. `path` is for an input that is a file.
-    pub fn open(&mut self, name: &str, path: Option<PathBuf>) {
+    /// Begins an input, after ending the one before.
+    pub fn open(&mut self, name: &str) {
         self.end();
         let name: Arc<str> = name.into();
-        let (formats, bytes, traces, skipped, errors) = Default::default();
-        self.report.inputs.push(InputReport {
-            name: name.clone(),
-            formats,
-            bytes,
-            traces,
-            skipped,
-            errors,
-        });
+        self.report.inputs.push(InputReport { name: name.clone(), ..InputReport::default() });
+        let reader = Reader::new(self.cancel.clone());
         let (formats, previous, has_error) = Default::default();
-        let mut reader = Reader::default();
-        reader.own = self.own.clone();
-        let place = Place { name, path };
-        self.input = Some(Input { place, reader, formats, previous, has_error });
+        let (known, unknown, unknown_names) = Default::default();
+        self.input = Some(Input {
+            name,
+            reader,
+            formats,
+            previous,
+            has_error,
+            known,
+            unknown,
+            unknown_names,
+        });
     }
 
     /// Reads a piece of the input, cut anywhere.
@@ -131,62 +150,83 @@ impl Importer {
     pub fn end(&mut self) {
         self.read(|reader, each| reader.finish(each));
         let Some(mut input) = self.input.take() else { return };
+        if input.known > 0 && input.unknown > input.known {
+            // The log of another tool, of which some records look like those of a format.
+            let Input { name, known, unknown, unknown_names, .. } = input;
+            let names = Vec::from_iter(unknown_names).join(", ");
+            let all = known + unknown;
+            let found = format!(
+                "expected records of a known format, found {unknown} of {all} of none: {names}"
+            );
+            let error = Error::new(Code::UnknownRecords, &name, None, None, &found);
+            self.pending.push_back((self.report.inputs.len() - 1, Pending::Error(error)));
+            return;
+        }
         for (format, mut reader) in std::mem::take(&mut input.formats) {
-            reader.finish(&mut self.output(&input.place, format));
+            reader.finish(&mut self.output(&input.name, format));
         }
         let Some(report) = self.report.inputs.last() else { return };
         if report.formats.is_empty() && !input.has_error {
             let names = formats::names().join(", ");
             let found = format!("expected a log of one of the formats {names}, found none");
-            let error = Error::new(Code::UnknownFormat, &input.place.name, None, None, &found);
+            let error = Error::new(Code::UnknownFormat, &input.name, None, None, &found);
             self.pending.push_back((self.report.inputs.len() - 1, Pending::Error(error)));
         }
     }
 
-    /// Returns the next trace or error; `None` if there is none without more of the input. Not for use after
-    /// [`Importer::read_own`].
+    /// Returns the next trace or error; `None` if there is none without more of the input.
     #[expect(clippy::should_implement_trait, reason = "it goes on after None")]
     pub fn next(&mut self) -> Option<Result<Imported, Error>> {
-        loop {
-            match self.next_item()? {
-                Ok(Item::Imported(imported)) => return Some(Ok(*imported)),
-                Ok(Item::Own(..)) => {}
-                Err(error) => return Some(Err(error)),
-            }
-        }
-    }
-
-    /// Returns the next item as [`Importer::next`] does.
-    pub fn next_item(&mut self) -> Option<Result<Item, Error>> {
         while let Some((index, pending)) = self.pending.pop_front() {
+            if self.cancel.is_cancelled() {
+                self.pending.clear();
+                return None;
+            }
             let report = self.report.inputs.get_mut(index)?;
             let result = match pending {
-                Pending::Trace(imported) => Ok(Item::Imported(imported)),
-                Pending::Own(source, own) => Ok(Item::Own(source, own)),
+                Pending::Trace(imported) => Ok(*imported),
                 Pending::Error(error) => Err(error),
                 Pending::Run(format, run) => {
                     let line = run.line;
                     let source = Source { name: report.name.clone(), line };
-                    match trace::of(*run, format.name, format.domain, source, &self.options) {
-                        Ok(imported) => Ok(Item::Imported(Box::new(imported))),
-                        Err(NoTrace::Skipped(reason, skipped)) => {
-                            report.skipped.merge(skipped);
-                            report.skipped.add(reason);
-                            continue;
-                        }
-                        Err(NoTrace::SuccessUnknown(skipped)) => {
-                            report.skipped.merge(skipped);
-                            let found = "expected to know whether the run succeeded, found neither \
-                                         a label nor a status; set assumeSuccess";
-                            let code = Code::SuccessUnknown;
-                            Err(Error::new(code, &report.name, Some(line), None, found))
-                        }
-                    }
+                    let (code, skipped, found) =
+                        match trace::of(*run, format.name, format.domain, source, &self.options) {
+                            Ok(imported) => {
+                                report.traces += 1;
+                                return Some(Ok(imported));
+                            }
+                            Err(NoTrace::Skipped(reason, skipped)) => {
+                                report.skipped.merge(skipped);
+                                report.skipped.add(reason);
+                                continue;
+                            }
+                            Err(NoTrace::SuccessUnknown(skipped)) => {
+                                (Code::SuccessUnknown, skipped, SUCCESS_UNKNOWN)
+                            }
+                            Err(NoTrace::UnknownCalls(skipped)) => {
+                                (Code::UnknownRecords, skipped, UNKNOWN_CALLS)
+                            }
+                            Err(NoTrace::NoMemory(skipped)) => {
+                                report.skipped.add("too_large");
+                                (Code::TooLarge, skipped, NO_MEMORY)
+                            }
+                            Err(NoTrace::TooManyValues(skipped)) => {
+                                report.skipped.add("too_large");
+                                (Code::TooLarge, skipped, TOO_MANY_VALUES)
+                            }
+                        };
+                    report.skipped.merge(skipped);
+                    Err(Error::new(code, &report.name, Some(line), None, found))
                 }
             };
             match &result {
                 Ok(_) => report.traces += 1,
-                Err(error) => report.errors.push(error.clone()),
+                Err(error) => {
+                    report.error_count += 1;
+                    if report.errors.len() < MAX_ERRORS {
+                        report.errors.push(error.clone());
+                    }
+                }
             }
             return Some(result);
         }
@@ -204,12 +244,10 @@ impl Importer {
         let Some(mut input) = self.input.take() else { return };
         let mut reader = std::mem::take(&mut input.reader);
         read(&mut reader, &mut |line, value| match value {
-            Ok(Parsed::Value(value)) => self.take(&mut input, value, line),
-            Ok(Parsed::Own(own)) => self.take_own(&mut input, own, line),
+            Ok(value) => self.take(&mut input, value, line),
             Err(fault) => {
                 input.has_error = true;
-                let error =
-                    Error::new(fault.code, &input.place.name, Some(line), None, &fault.found);
+                let error = Error::new(fault.code, &input.name, Some(line), None, &fault.found);
                 self.pending.push_back((self.report.inputs.len() - 1, Pending::Error(error)));
             }
         });
@@ -219,16 +257,21 @@ impl Importer {
 
     /// Takes a value of the open input to its format.
     fn take(&mut self, input: &mut Input, value: Value, line: u64) {
-        let format = match formats::detect(&value, input.previous) {
-            Some(format) => format,
+        let Some(format) = formats::detect(value, input.previous) else {
             // Each element is a value by itself.
-            None if value.as_array().is_some_and(|list| list.iter().any(Value::is_object)) => {
-                if let Value::Array(elements) = value {
-                    elements.into_iter().for_each(|element| self.take(input, element, line));
+            let elements = value.as_array().filter(|list| list.iter().any(Value::is_object));
+            return match elements {
+                Some(elements) => {
+                    elements.iter().for_each(|element| self.take(input, element, line));
                 }
-                return;
-            }
-            None => return self.skip_unknown(),
+                None => {
+                    input.unknown += 1;
+                    if input.unknown_names.len() < SHOWN_NAMES {
+                        input.unknown_names.insert(quote(name_of(value)));
+                    }
+                    self.skip_unknown();
+                }
+            };
         };
         if !self.counts(input, format) {
             return self.skip_unknown();
@@ -239,17 +282,8 @@ impl Importer {
             input.formats.len() - 1
         });
         if let Some((_, reader)) = input.formats.get_mut(known) {
-            reader.read(value, line, &mut self.output(&input.place, format));
+            reader.read(value, line, &mut self.output(&input.name, format));
         }
-    }
-
-    /// Takes a trace that the open input has.
-    fn take_own(&mut self, input: &mut Input, own: Box<Own>, line: u64) {
-        if !self.counts(input, formats::own()) {
-            return self.skip_unknown();
-        }
-        let source = Source { name: input.place.name.clone(), line };
-        self.pending.push_back((self.report.inputs.len() - 1, Pending::Own(source, own)));
     }
 
     /// Notes that the open input has a value of a format. Returns whether that is wanted.
@@ -258,6 +292,7 @@ impl Importer {
             return false;
         }
         input.previous = Some(format);
+        input.known += 1;
         if let Some(report) = self.report.inputs.last_mut()
             && !report.formats.contains(&format.name)
         {
@@ -266,15 +301,14 @@ impl Importer {
         true
     }
 
-    fn output<'a>(&'a mut self, place: &'a Place, format: &'static Format) -> Output<'a> {
+    fn output<'a>(&'a mut self, name: &'a Arc<str>, format: &'static Format) -> Output<'a> {
         let index = self.report.inputs.len() - 1;
         Output {
             format,
-            place,
+            name,
             index,
             pending: &mut self.pending,
             skipped: &mut self.report.inputs[index].skipped,
-            continued: &mut self.continued,
         }
     }
 

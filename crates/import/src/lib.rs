@@ -21,7 +21,6 @@ mod importer;
 mod json;
 mod messages;
 mod options;
-mod own;
 mod reader;
 mod spans;
 mod text;
@@ -31,11 +30,10 @@ mod trace;
 pub use error::{Code, Error};
 pub use event::{ObjectiveFrom, Skipped};
 pub use formats::names as format_names;
-pub use importer::{Importer, InputReport, Item, Report};
-pub use json::canonical;
+pub use importer::{Importer, InputReport, Report};
+pub use json::{Array, Document, Kind, Members, Number, Value};
 pub use options::{AssumeSuccess, Options};
-pub use own::{Own, OwnOptions, TakeText, group_of};
-pub use time::utc;
+pub use time::utc_of_text as utc;
 pub use trace::{
     ConfidenceFrom, CreatedAtFrom, DomainFrom, IMPORTER, Imported, Provenance, Source, SuccessFrom,
 };

@@ -1,36 +1,39 @@
 //! From bytes to JSON values, with the line at which each begins.
 
-use std::{iter, mem, sync::Arc};
+use std::{iter, mem};
 
-use knowledgepulse_tasks::map;
-use serde_json::Value;
+use knowledgepulse_tasks::CancelToken;
 
 use crate::{
     error::Code,
-    json,
-    own::{Own, OwnReader},
+    json::{self, Document, Unread, Value},
 };
 
 /// The largest line or document, in bytes.
-pub const MAX_BYTES: usize = 256 << 20;
+pub const MAX_BYTES: usize = json::MAX_TEXT;
 
-/// So many lines are worth a thread.
-const FOR_A_THREAD: usize = 64;
+/// What the error says where the system gives no memory.
+pub const NO_MEMORY: &str = "expected memory for it, found too little";
+
+/// How much of the room for a large line is kept for the next one, in bytes.
+const KEPT: usize = 4 << 20;
 
 /// More bytes than an error message shows of a line.
 const SHOWN: usize = 256;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// A value, or what is in place of one.
-pub type Read = Result<Parsed, Fault>;
+/// How files begin that hold logs in another form, and what to do with them.
+const OTHERS: [(&[u8], &str); 3] = [
+    (b"\x1f\x8b", "gzip data; decompress it first"),
+    (b"PK\x03\x04", "a ZIP archive; unpack it, or export a log of Inspect with `inspect log dump`"),
+    (b"\x28\xb5\x2f\xfd", "Zstandard data; decompress it first"),
+];
 
-/// What is read of an input.
-pub enum Parsed {
-    Value(Value),
-    /// With [`Reader::own`], a line that is a trace.
-    Own(Box<Own>),
-}
+const LONGEST_MAGIC: usize = 4;
+
+/// A value, or what is in place of one.
+pub type Read<'d> = Result<Value<'d>, Fault>;
 
 /// What is wrong with a line or document.
 #[derive(Debug)]
@@ -50,8 +53,8 @@ pub struct Reader {
     line: u64,
     /// How much of the buffer has been looked through.
     scanned: usize,
-    /// What reads traces without what scoring does not need.
-    pub own: Option<Arc<OwnReader>>,
+    /// Ends the reading of a value.
+    cancel: CancelToken,
 }
 
 #[derive(Default)]
@@ -68,8 +71,21 @@ enum State {
 }
 
 impl Reader {
+    /// Returns a reader that reads nothing more when the token is cancelled.
+    pub fn new(cancel: CancelToken) -> Self {
+        Self { cancel, ..Self::default() }
+    }
+
     /// Reads a piece of the input.
     pub fn push(&mut self, bytes: &[u8], each: &mut dyn FnMut(u64, Read)) {
+        if matches!(self.state, State::Ended) || self.cancel.is_cancelled() {
+            return;
+        }
+        if !json::grow(&mut self.buffer, bytes.len()) {
+            self.buffer = Vec::new();
+            self.state = State::Ended;
+            return each(self.line.max(1), Err(no_memory()));
+        }
         self.buffer.extend_from_slice(bytes);
         self.read(false, each);
     }
@@ -81,7 +97,7 @@ impl Reader {
     }
 
     fn read(&mut self, is_end: bool, each: &mut dyn FnMut(u64, Read)) {
-        if matches!(self.state, State::Beginning) && !self.begin(is_end) {
+        if matches!(self.state, State::Beginning) && !self.begin(is_end, each) {
             return;
         }
         let buffer = mem::take(&mut self.buffer);
@@ -93,14 +109,22 @@ impl Reader {
         };
         self.buffer = buffer;
         self.buffer.drain(..read);
+        self.buffer.shrink_to(self.buffer.len().max(KEPT));
         self.scanned -= read.min(self.scanned);
     }
 
     /// Finds out whether the input is read by lines. Returns whether that is known.
-    fn begin(&mut self, is_end: bool) -> bool {
+    fn begin(&mut self, is_end: bool, each: &mut dyn FnMut(u64, Read)) -> bool {
         if self.line == 0 {
-            if self.buffer.len() < BYTE_ORDER_MARK.len() && !is_end {
+            if self.buffer.len() < LONGEST_MAGIC && !is_end {
                 return false;
+            }
+            if let Some((_, what)) = OTHERS.iter().find(|(magic, _)| self.buffer.starts_with(magic))
+            {
+                let found = format!("expected JSON, found {what}");
+                each(1, Err(Fault { code: Code::InvalidJson, found }));
+                self.state = State::Ended;
+                return true;
             }
             if self.buffer.starts_with(BYTE_ORDER_MARK) {
                 self.buffer.drain(..BYTE_ORDER_MARK.len());
@@ -119,7 +143,7 @@ impl Reader {
                     break false;
                 }
             };
-            if let Some(is_line) = is_line(&self.buffer[begin..end]) {
+            if let Some(is_line) = is_line(&self.buffer[begin..end], &self.cancel) {
                 self.scanned = begin;
                 self.state =
                     if is_line { State::Lines } else { State::Documents(Brackets::default()) };
@@ -148,16 +172,11 @@ impl Reader {
             Some(found) => self.scanned + found + 1,
             None => 0,
         };
-        let lines = || split_lines(&buffer[..whole]);
-        let read_own =
-            |own: &Arc<OwnReader>| map(lines().collect(), FOR_A_THREAD, |line| own.read(line));
-        let mut owns = self.own.as_ref().map(read_own).into_iter().flatten();
-        for line in lines() {
-            let own = owns.next().flatten();
+        for line in split_lines(&buffer[..whole]) {
             if matches!(self.state, State::WithinLine) {
                 self.state = State::Lines;
             } else {
-                read_line(self.line, line, own, each);
+                read_line(self.line, line, &self.cancel, each);
             }
             self.line += 1;
         }
@@ -218,23 +237,25 @@ impl Reader {
                 return begin;
             }
             let document = &buffer[begin..end];
-            let read = match std::str::from_utf8(document) {
-                Ok(text) => json::parse(text).map_err(|error| {
-                    let at = u64::try_from(error.line()).unwrap_or_default().max(1) - 1;
-                    let fault = match is_too_large && error.is_eof() {
-                        true => too_large("document"),
-                        false => invalid_json(&error),
-                    };
-                    (at, fault)
-                }),
-                Err(error) => Err((lines(&document[..error.valid_up_to()]), invalid_utf8(&error))),
-            };
+            let text = std::str::from_utf8(document)
+                .map_err(|error| (lines(&document[..error.valid_up_to()]), invalid_utf8(&error)));
+            let read = text.and_then(|text| {
+                Document::parse_until(text, &self.cancel).map_err(|unread| match unread {
+                    Unread::Syntax(error) => {
+                        let line = u64::try_from(error.line()).unwrap_or_default().max(1) - 1;
+                        (line, invalid_json(&error))
+                    }
+                    Unread::TooLarge if is_too_large => (0, too_large("document")),
+                    Unread::TooLarge | Unread::Cancelled => (0, no_memory()),
+                })
+            });
             match read {
+                _ if self.cancel.is_cancelled() => break,
                 Ok(_) if is_too_large => {
                     each(self.line, Err(too_large("document")));
                     break;
                 }
-                Ok(value) => each(self.line, Ok(Parsed::Value(value))),
+                Ok(document) => each(self.line, Ok(document.root())),
                 Err((at, fault)) => {
                     each(self.line + at, Err(fault));
                     break;
@@ -286,12 +307,12 @@ impl Brackets {
 }
 
 /// Returns whether the first line consists of complete values; `None` if it is blank.
-fn is_line(line: &[u8]) -> Option<bool> {
+fn is_line(line: &[u8], cancel: &CancelToken) -> Option<bool> {
     if line.len() > MAX_BYTES {
         return Some(true);
     }
     let line = String::from_utf8_lossy(line);
-    (!json::is_blank(&line)).then(|| json::parse_all(&line).is_ok())
+    (!json::is_blank(&line)).then(|| Document::parse_all(&line, cancel).1.is_none())
 }
 
 /// Returns the lines of a text, without their ends.
@@ -304,30 +325,25 @@ fn split_lines(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Reads a line. `own` is the trace that it is, if it is one.
-fn read_line(number: u64, line: &[u8], own: Option<Box<Own>>, each: &mut dyn FnMut(u64, Read)) {
+fn read_line(number: u64, line: &[u8], cancel: &CancelToken, each: &mut dyn FnMut(u64, Read)) {
     if line.len() > MAX_BYTES {
         return each(number, Err(too_large("line")));
-    }
-    if let Some(own) = own {
-        return each(number, Ok(Parsed::Own(own)));
     }
     let text = match std::str::from_utf8(line) {
         Ok(text) => text,
         Err(error) => return each(number, Err(invalid_utf8(&error))),
     };
-    if json::is_blank(text) {
+    if json::is_blank(text) || cancel.is_cancelled() {
         return;
     }
-    let (values, error) = match json::parse_all(text) {
-        Ok(values) => (values, None),
-        Err((values, error)) => (values, Some(error)),
-    };
-    for value in values {
-        each(number, Ok(Parsed::Value(value)));
+    let (document, error) = Document::parse_all(text, cancel);
+    for value in document.roots() {
+        each(number, Ok(value));
     }
-    if let Some(error) = error {
-        each(number, Err(invalid_json(&error)));
+    match error {
+        None | Some(Unread::Cancelled) => {}
+        Some(Unread::TooLarge) => each(number, Err(no_memory())),
+        Some(Unread::Syntax(error)) => each(number, Err(invalid_json(&error))),
     }
 }
 
@@ -349,6 +365,10 @@ fn invalid_json(error: &serde_json::Error) -> Fault {
 fn invalid_utf8(error: &std::str::Utf8Error) -> Fault {
     let found = format!("expected UTF-8, found another byte after {} bytes", error.valid_up_to());
     Fault { code: Code::InvalidUtf8, found }
+}
+
+fn no_memory() -> Fault {
+    Fault { code: Code::TooLarge, found: NO_MEMORY.into() }
 }
 
 fn too_large(what: &str) -> Fault {

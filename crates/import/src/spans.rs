@@ -7,17 +7,22 @@ mod forest;
 mod history;
 mod tools;
 
-use std::collections::HashMap;
+use std::{cell::RefCell, collections::HashMap};
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use self::history::History;
 pub(crate) use self::{
     forest::{Forest, first_root},
     tools::tool_names,
 };
-use crate::{event::Run, json};
+use crate::{
+    event::{Input, Run, Skipped},
+    failure,
+    json::{self, Kind as JsonKind, Value},
+    messages::Messages,
+    text,
+};
 
 /// A span, whatever recorded it.
 #[derive(Debug, Default)]
@@ -68,9 +73,29 @@ pub(crate) struct Tool {
     /// The id of the call.
     pub id: Option<String>,
     /// What the tool was called with.
-    pub input: Option<Value>,
-    /// What it gave back.
-    pub output: Option<Value>,
+    pub input: Input,
+    /// What it gave back, until that is an event.
+    pub output: RefCell<Option<Output>>,
+}
+
+/// What a tool gave back.
+#[derive(Debug)]
+pub(crate) struct Output {
+    /// Its text.
+    pub text: String,
+    /// Whether it says that it is a failure; `None` if it says nothing.
+    pub failed: Option<bool>,
+    /// What of it is not imported.
+    pub skipped: Skipped,
+}
+
+impl Output {
+    pub fn recorded(value: Value) -> Self {
+        let mut skipped = Skipped::default();
+        let text = text::recorded(value, &mut skipped);
+        let failed = failure::flag(value.decoded()).or(text.failed);
+        Self { text: text.text, failed, skipped }
+    }
 }
 
 impl Span {
@@ -90,28 +115,31 @@ impl Span {
 }
 
 /// Returns whether a recorded side of a model call holds nothing.
-pub(crate) fn is_empty(value: &Value) -> bool {
-    match &*json::decoded(value) {
-        Value::Null => true,
-        Value::String(text) => json::is_blank(text),
-        Value::Array(elements) => elements.is_empty(),
-        Value::Object(members) => members.is_empty(),
-        Value::Bool(_) | Value::Number(_) => false,
+pub(crate) fn is_empty(value: Value) -> bool {
+    match value.decoded().kind() {
+        JsonKind::Null => true,
+        JsonKind::String(text) => json::is_blank(text),
+        JsonKind::Array(elements) => elements.is_empty(),
+        JsonKind::Object(object) => object.members().next().is_none(),
+        JsonKind::Bool(_) | JsonKind::Number(_) => false,
     }
 }
 
 /// The messages of both sides of a model call.
-#[derive(Default)]
-pub(crate) struct Sides {
+#[derive(Default, Clone, Copy)]
+pub(crate) struct Sides<'d> {
     /// What went in.
-    pub input: Vec<Value>,
+    pub input: Option<Messages<'d>>,
     /// What came out.
-    pub output: Vec<Value>,
+    pub output: Option<Messages<'d>>,
 }
 
-/// Reads the spans of a run into its events. `messages` returns those of the span at an index: together,
+/// Takes the messages of both sides.
+pub(crate) type TakeSides<'a> = &'a mut dyn FnMut(Sides);
+
+/// Reads the spans of a run into its events. `messages` hands over those of the span at an index: together,
 /// as most repeat those before, they take many times the place of what they are read from.
-pub(crate) fn read(spans: &[&Span], messages: impl Fn(usize) -> Sides, run: &mut Run) {
+pub(crate) fn read(spans: &[&Span], messages: impl Fn(usize, TakeSides), run: &mut Run) {
     let is_wrapper = wrappers(spans);
     let mut kept: Vec<_> = (0..spans.len()).filter(|&index| !is_wrapper[index]).collect();
     run.skipped.add_many("wrapper_span", (spans.len() - kept.len()) as u64);
@@ -140,7 +168,7 @@ pub(crate) fn read(spans: &[&Span], messages: impl Fn(usize) -> Sides, run: &mut
     let mut sequences = Vec::new();
     for index in models {
         let before = history.events.len();
-        history.read(&messages(index), &mut run.skipped);
+        messages(index, &mut |sides| history.read(sides, &mut run.skipped));
         run.skipped.add_many("unreadable", spans[index].unreadable);
         sequences.push((spans[index].start, history.events.len() - before));
     }

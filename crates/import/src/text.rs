@@ -1,13 +1,9 @@
 //! The text of recorded values.
 
-use std::borrow::Cow;
-
-use serde_json::Value;
-
 use crate::{
     event::Skipped,
     failure,
-    json::{self, Members},
+    json::{Array, Kind, Members, Value},
 };
 
 /// The text of a value, and what the value says of its success.
@@ -20,34 +16,32 @@ pub struct Text {
 }
 
 /// Returns the text of a value; canonical JSON if it has none of the known shapes.
-pub fn of(value: &Value, skipped: &mut Skipped) -> Text {
+pub fn of(value: Value, skipped: &mut Skipped) -> Text {
     let failed = failure::flag(value);
-    match value {
-        Value::Null => Text::default(),
-        Value::String(text) => Text { text: text.clone(), failed },
-        Value::Array(elements) if elements.is_empty() => Text::default(),
-        value => {
-            special(value, skipped).unwrap_or_else(|| Text { text: json::canonical(value), failed })
-        }
+    match value.kind() {
+        Kind::Null => Text::default(),
+        Kind::String(text) => Text { text: text.into(), failed },
+        Kind::Array(elements) if elements.is_empty() => Text::default(),
+        _ => special(value, skipped).unwrap_or_else(|| Text { text: value.canonical(), failed }),
     }
 }
 
 /// Returns the text of a value that an instrumentation recorded, often as JSON in a string. A string
 /// of another shape stays as it is.
-pub fn recorded(value: &Value, skipped: &mut Skipped) -> Text {
-    let Value::String(recorded) = value else { return of(value, skipped) };
-    let decoded = json::decoded(value);
-    if let Cow::Owned(Value::String(text)) = decoded {
-        return Text { text, failed: None };
+pub fn recorded(value: Value, skipped: &mut Skipped) -> Text {
+    let Some(recorded) = value.as_str() else { return of(value, skipped) };
+    let decoded = value.decoded();
+    if let Some(text) = decoded.as_str().filter(|_| !decoded.is(value)) {
+        return Text { text: text.into(), failed: None };
     }
-    let failed = failure::flag(&decoded);
-    special(&decoded, skipped).unwrap_or_else(|| Text { text: recorded.clone(), failed })
+    let failed = failure::flag(decoded);
+    special(decoded, skipped).unwrap_or_else(|| Text { text: recorded.into(), failed })
 }
 
 /// Returns the text of a value with one of the shapes that tools and frameworks give to results.
-fn special(value: &Value, skipped: &mut Skipped) -> Option<Text> {
+fn special(value: Value, skipped: &mut Skipped) -> Option<Text> {
     let failed = failure::flag(value);
-    if let Value::Array(elements) = value {
+    if let Some(elements) = value.as_array() {
         return typed_parts(elements, skipped).map(|text| Text { text, failed });
     }
     let kind = value.text("type").unwrap_or_default();
@@ -64,12 +58,12 @@ fn special(value: &Value, skipped: &mut Skipped) -> Option<Text> {
         let is_error = kind.starts_with("error").then_some(true);
         return Some(Text { text: inner.text, failed: is_error.or(failed) });
     }
-    if value.get("lc").is_some()
+    if value.has("lc")
         && let Some(kwargs) = value.get("kwargs")
     {
         return Some(content_of(kwargs, skipped));
     }
-    if kind == "tool" || value.get("tool_call_id").is_some() {
+    if kind == "tool" || value.has("tool_call_id") {
         return Some(content_of(value, skipped));
     }
     let content = value.list("content")?;
@@ -77,14 +71,14 @@ fn special(value: &Value, skipped: &mut Skipped) -> Option<Text> {
     Some(Text { text, failed })
 }
 
-fn content_of(message: &Value, skipped: &mut Skipped) -> Text {
+fn content_of(message: Value, skipped: &mut Skipped) -> Text {
     let failed = failure::flag(message);
-    let inner = of(message.get("content").unwrap_or(&Value::Null), skipped);
+    let inner = message.get("content").map(|content| of(content, skipped)).unwrap_or_default();
     Text { text: inner.text, failed: failed.or(inner.failed) }
 }
 
 /// Returns the text of an array of typed parts; `None` if an element has no type.
-fn typed_parts(elements: &[Value], skipped: &mut Skipped) -> Option<String> {
+fn typed_parts(elements: Array, skipped: &mut Skipped) -> Option<String> {
     if elements.is_empty() || !elements.iter().all(|element| element.text("type").is_some()) {
         return None;
     }
@@ -106,7 +100,7 @@ pub fn is_text_type(kind: &str) -> bool {
 }
 
 /// Returns the text of a text or reasoning part; `None` if it has none.
-pub fn of_part(part: &Value) -> Option<String> {
+pub fn of_part(part: Value) -> Option<String> {
     if let Some(text) = part.as_str() {
         return Some(text.into());
     }
@@ -118,7 +112,7 @@ pub fn of_part(part: &Value) -> Option<String> {
         .or_else(|| of_summary(part))
 }
 
-pub fn of_summary(part: &Value) -> Option<String> {
+pub fn of_summary(part: Value) -> Option<String> {
     let texts: Vec<_> = part.list("summary")?.iter().filter_map(|part| part.text("text")).collect();
     (!texts.is_empty()).then(|| texts.join("\n"))
 }

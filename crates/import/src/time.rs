@@ -1,13 +1,28 @@
 //! Times as logs have them.
 
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
-use serde_json::Value;
+
+use crate::json::{Kind, Number, Value};
+
+/// Returns the time that a text names in UTC, cut to milliseconds: `2026-01-31T12:00:00.000Z`. `None` if it names
+/// none. ISO 8601 without an offset is UTC. A string of digits is a number of seconds, milliseconds, microseconds
+/// or nanoseconds, whichever gives a time of our age.
+///
+/// ```
+/// use knowledgepulse_import::utc;
+///
+/// assert_eq!(utc("2026-01-31T13:00+01:00").as_deref(), Some("2026-01-31T12:00:00.000Z"));
+/// assert_eq!(utc("yesterday"), None);
+/// ```
+pub fn utc_of_text(text: &str) -> Option<String> {
+    of_string(text).filter(|time| *time >= FIRST).map(written)
+}
 
 /// Returns a time in UTC, cut to milliseconds: `2026-01-31T12:00:00.000Z`. `None` for what is no time.
 ///
 /// ISO 8601 without an offset is UTC. A number, or a string of digits, is in seconds below 1e11, in
 /// milliseconds below 1e14, in microseconds below 1e17, else in nanoseconds. `[s, ns]` is an `hrtime`.
-pub fn utc(value: &Value) -> Option<String> {
+pub fn utc(value: Value) -> Option<String> {
     instant(value).map(written)
 }
 
@@ -23,30 +38,32 @@ pub fn written(time: Timestamp) -> String {
 const FIRST: Timestamp = Timestamp::constant(-62_167_219_200, 0);
 
 /// Returns a time with all its digits, to be compared; `None` for what [`utc`] has none for.
-pub fn instant(value: &Value) -> Option<Timestamp> {
+pub fn instant(value: Value) -> Option<Timestamp> {
     read(value).filter(|time| *time >= FIRST)
 }
 
-fn read(value: &Value) -> Option<Timestamp> {
-    let nanoseconds = match value {
-        Value::String(text) if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) => {
-            of_integer(text.parse().ok()?)
-        }
-        Value::String(text) => return of_text(text),
-        Value::Number(number) => match number.as_u64() {
-            Some(integer) => of_integer(integer.into()),
-            None => of_fraction(number.as_f64()?)?,
-        },
-        Value::Array(pair) => {
-            let [seconds, nanoseconds] = pair.as_slice() else { return None };
+fn read(value: Value) -> Option<Timestamp> {
+    let nanoseconds = match value.kind() {
+        Kind::String(text) => return of_string(text),
+        Kind::Number(Number::Unsigned(integer)) => of_integer(integer.into()),
+        Kind::Number(number) => of_fraction(number.as_f64())?,
+        Kind::Array(pair) => {
+            let mut pair = pair.iter();
+            let (Some(seconds), Some(nanoseconds), None) = (pair.next(), pair.next(), pair.next())
+            else {
+                return None;
+            };
             i128::from(seconds.as_i64()?) * 1_000_000_000 + i128::from(nanoseconds.as_u64()?)
         }
-        Value::Null | Value::Bool(_) | Value::Object(_) => return None,
+        Kind::Null | Kind::Bool(_) | Kind::Object(_) => return None,
     };
     Timestamp::from_nanosecond(nanoseconds).ok()
 }
 
-fn of_text(text: &str) -> Option<Timestamp> {
+fn of_string(text: &str) -> Option<Timestamp> {
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Timestamp::from_nanosecond(of_integer(text.parse().ok()?)).ok();
+    }
     let of_civil =
         || text.parse::<DateTime>()?.to_zoned(TimeZone::UTC).map(|zoned| zoned.timestamp());
     text.parse().or_else(|_| of_civil()).ok()
@@ -81,7 +98,11 @@ fn of_fraction(number: f64) -> Option<i128> {
 mod tests {
     use serde_json::json;
 
-    use super::utc;
+    use crate::json::Document;
+
+    fn utc(value: &serde_json::Value) -> Option<String> {
+        super::utc(Document::parse(value.to_string()).unwrap().root())
+    }
 
     #[test]
     fn utc_reads_all_notations() {

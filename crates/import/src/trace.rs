@@ -2,32 +2,49 @@
 
 use std::{
     collections::{HashMap, VecDeque},
+    fmt::{self, Write},
     sync::Arc,
 };
 
 use serde::Serialize;
-use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::{
     event::{Event, ObjectiveFrom, Run, Skipped, ToolResult, Turn},
-    json::{self, Object},
+    json::{self, Document, Text, quoted},
     options::{AssumeSuccess, Options},
 };
 
 /// The version of the rules. It changes when other traces come out of the same log.
 pub const IMPORTER: u32 = 1;
 
+/// How many values and names of members a trace has at most: in the tool inputs of a run, or in all of a trace
+/// that is in the log.
+/// More would take many times the memory of the log, once JavaScript has them.
+pub const MAX_VALUES: usize = 1 << 20;
+
+/// What the error of a trace with more values says.
+pub const TOO_MANY_VALUES: &str = "expected at most 1048576 values and names in the tool inputs of a run, in a trace or in the \
+                                   attributes of a span, found more";
+
 /// How many characters of the last answer are its summary.
 const SUMMARY_CHARS: usize = 2000;
 
 /// A trace of the KnowledgePulse protocol, and where its values come from.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Imported {
-    /// The trace, as the protocol's JSON.
-    pub trace: Value,
+    /// The trace, as JSON of the protocol.
+    pub trace: Box<str>,
     /// Where its values come from.
     pub provenance: Provenance,
+}
+
+impl Imported {
+    /// Returns the trace and its provenance as JSON.
+    pub fn to_json(&self) -> String {
+        let provenance = serde_json::to_string(&self.provenance).unwrap_or_default();
+        format!(r#"{{"trace":{},"provenance":{provenance}}}"#, self.trace)
+    }
 }
 
 /// Where the values of a trace come from.
@@ -127,6 +144,12 @@ pub enum NoTrace {
     Skipped(&'static str, Skipped),
     /// It is not known whether it succeeded.
     SuccessUnknown(Skipped),
+    /// The assistant's calls have no known shape.
+    UnknownCalls(Skipped),
+    /// There is no memory for it.
+    NoMemory(Skipped),
+    /// Its tool inputs have more than [`MAX_VALUES`] values.
+    TooManyValues(Skipped),
 }
 
 /// Returns the trace of a run.
@@ -148,10 +171,29 @@ pub fn of(
         }
         !is_empty
     });
+    let values = run.events.iter().map(|event| match event {
+        Event::Call(call) => call.input.values,
+        _ => 0,
+    });
+    if values.sum::<usize>() > MAX_VALUES {
+        return Err(NoTrace::TooManyValues(skipped));
+    }
+    let has_calls = run.events.iter().any(|event| matches!(event, Event::Call(_)));
+    let is_call = |(reason, _): (&str, u64)| {
+        reason.strip_prefix("part:").is_some_and(|kind| {
+            let kind = kind.to_ascii_lowercase();
+            kind.contains("call") || kind.contains("tool")
+        })
+    };
+    if !has_calls && skipped.iter().any(is_call) {
+        return Err(NoTrace::UnknownCalls(skipped));
+    }
     let objective = take_objective(&mut run, options);
     let summary = summary(&run.events);
-    let steps = steps(run.events);
-    if steps.is_empty() {
+    let Ok(steps) = steps(run.events) else {
+        return Err(NoTrace::NoMemory(skipped));
+    };
+    if steps == "[]" {
         return Err(NoTrace::Skipped("no_steps", skipped));
     }
     let Some((objective, objective_from)) = objective else {
@@ -186,32 +228,25 @@ pub fn of(
         (None, domain) => (domain, DomainFrom::Format),
     };
 
-    let steps = Value::Array(steps);
-    let key = match &run.key {
-        Some(key) => key.clone(),
-        None => {
-            let content = json!({ "objective": objective, "steps": steps });
-            let hash = Sha256::digest(json::canonical(&content));
-            format!("sha256:{hash:x}")
-        }
-    };
-    let trace = json!({
-        "@context": "https://openknowledgepulse.org/schema/v1",
-        "@type": "ReasoningTrace",
-        "id": trace_id(format, &key),
-        "metadata": {
-            "created_at": created_at,
-            "task_domain": domain,
-            "success": success,
-            "quality_score": 0,
-            "visibility": options.visibility,
-            "privacy_level": options.privacy_level,
-            "framework": format,
-        },
-        "task": { "objective": objective },
-        "steps": steps,
-        "outcome": { "result_summary": summary, "confidence": confidence },
-    });
+    let key = run.key.clone().unwrap_or_else(|| key(&objective, &steps));
+    let mut trace = Text::default();
+    let written = write!(
+        trace,
+        r#"{{"@context":"https://openknowledgepulse.org/schema/v1","@type":"ReasoningTrace","id":{},"metadata":{{"created_at":{},"task_domain":{},"success":{success},"quality_score":0,"visibility":{},"privacy_level":{},"framework":{}}},"task":{{"objective":{}}},"steps":{steps},"outcome":{{"result_summary":{},"confidence":{}}}}}"#,
+        quoted(&trace_id(format, &key)),
+        quoted(&created_at),
+        quoted(domain),
+        quoted(&options.visibility),
+        quoted(&options.privacy_level),
+        quoted(format),
+        quoted(&objective),
+        quoted(&summary),
+        serde_json::json!(confidence),
+    );
+    if written.is_err() {
+        return Err(NoTrace::NoMemory(skipped));
+    }
+    let trace = trace.into_string().into();
     let provenance = Provenance {
         importer: IMPORTER,
         format,
@@ -225,6 +260,26 @@ pub fn of(
         skipped,
     };
     Ok(Imported { trace, provenance })
+}
+
+/// Returns the key of a run without an id: a hash of its content in canonical form.
+fn key(objective: &str, steps: &str) -> String {
+    /// Hashes what is written.
+    struct Hash(Sha256);
+    impl Write for Hash {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0.update(text);
+            Ok(())
+        }
+    }
+    let mut hash = Hash(Sha256::new());
+    hash.0.update(format!(r#"{{"objective":{},"steps":"#, quoted(objective)));
+    if let Ok(steps) = Document::parse(steps) {
+        // A hash takes everything.
+        let _ = steps.root().write_canonical(&mut hash);
+    }
+    hash.0.update("}");
+    format!("sha256:{:x}", hash.0.finalize())
 }
 
 /// Takes the objective out of a run: the text, and the event that says the same.
@@ -269,44 +324,42 @@ fn summary(events: &[Event]) -> String {
     said.or_else(content).map(|text| text.chars().take(SUMMARY_CHARS).collect()).unwrap_or_default()
 }
 
-/// Turns the events of a run into steps.
-fn steps(events: Vec<Event>) -> Vec<Value> {
+/// Returns the steps of a run as JSON.
+fn steps(events: Vec<Event>) -> Result<String, fmt::Error> {
     let mut calls = Calls::default();
     // The turn whose failure the next call of another turn recovers from.
     let mut failed: Option<Failure> = None;
-    let step = |(index, event): (usize, Event)| {
-        let mut step = Object::new();
-        step.insert("step_id".into(), index.into());
-        let mut set = |name: &str, value: Value| step.insert(name.into(), value);
-        match event {
-            Event::Human(text) => {
-                set("type", "observation".into());
-                set("content", text.into());
-            }
-            Event::Thought { text, .. } => {
-                set("type", "thought".into());
-                set("content", text.into());
-            }
+    let mut json = Text::default();
+    json.write_char('[')?;
+    for (index, event) in events.into_iter().enumerate() {
+        let comma = if index > 0 { "," } else { "" };
+        write!(json, r#"{comma}{{"step_id":{index},"type":"#)?;
+        let (kind, text) = match event {
+            Event::Human(text) => ("observation", text),
+            Event::Thought { text, .. } => ("thought", text),
             Event::Call(call) => {
                 calls.add(call.id, &call.name, call.turn);
                 let is_recovery =
                     failed.take_if(|failed| *failed != Failure::Of(call.turn)).is_some();
-                set("type", if is_recovery { "error_recovery" } else { "tool_call" }.into());
-                set("tool", json!({ "name": call.name }));
-                set("input", call.input);
+                let kind = if is_recovery { "error_recovery" } else { "tool_call" };
+                let (name, input) = (quoted(&call.name), call.input.json);
+                write!(json, r#""{kind}","tool":{{"name":{name}}},"input":{input}}}"#)?;
+                continue;
             }
             Event::Result(result) => {
                 let turn = calls.answer(&result);
                 if result.failed {
                     failed = Some(turn.map_or(Failure::OfNoCall, Failure::Of));
                 }
-                set("type", "observation".into());
-                set("content", result.text.into());
+                ("observation", result.text)
             }
-        }
-        Value::Object(step)
-    };
-    events.into_iter().enumerate().map(step).collect()
+        };
+        write!(json, r#""{kind}","content":"#)?;
+        json::write_string(&text, &mut json)?;
+        json.write_char('}')?;
+    }
+    json.write_char(']')?;
+    Ok(json.into_string())
 }
 
 /// What has failed.

@@ -1,18 +1,16 @@
 //! Rules of single formats that no sample shows.
 
-use std::{fs, path::PathBuf};
-
-use knowledgepulse_import::{AssumeSuccess, Imported, Importer, Options, Report};
+use knowledgepulse_import::{AssumeSuccess, Code, Imported, Importer, Options, Report};
+use knowledgepulse_test_support::importing::{self, value_of};
 use serde_json::{Value, json};
 
-/// Imports inputs, of which those with a path are files.
-fn import(inputs: &[(&str, Option<PathBuf>, String)]) -> (Vec<Imported>, Report) {
+/// Imports inputs, each with its name.
+fn import(inputs: &[(&str, String)]) -> (Vec<Imported>, Report) {
     let assume_success = Some(AssumeSuccess::Always(true));
-    let files = inputs.iter().filter_map(|(_, path, _)| path.clone()).collect();
-    let mut importer = Importer::new(Options { assume_success, ..Options::default() }, files);
+    let mut importer = Importer::new(Options { assume_success, ..Options::default() });
     let mut traces = Vec::new();
-    for (name, path, log) in inputs {
-        importer.open(name, path.clone());
+    for (name, log) in inputs {
+        importer.open(name);
         importer.push(log.as_bytes());
         importer.end();
         while let Some(result) = importer.next() {
@@ -25,14 +23,15 @@ fn import(inputs: &[(&str, Option<PathBuf>, String)]) -> (Vec<Imported>, Report)
 
 /// Imports the one run of a log.
 fn run(log: &str) -> Imported {
-    let (mut traces, report) = import(&[("log", None, log.into())]);
+    let (mut traces, report) = import(&[("log", log.into())]);
     assert_eq!(traces.len(), 1, "{report:?}");
     traces.remove(0)
 }
 
 /// Returns the types of the steps, with the names of tools and the contents.
 fn steps(imported: &Imported) -> Vec<String> {
-    let steps = imported.trace["steps"].as_array().unwrap();
+    let trace = value_of(imported);
+    let steps = trace["steps"].as_array().unwrap();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let step = |step: &Value| {
         format!("{} {}{}", text(&step["type"]), text(&step["content"]), text(&step["tool"]["name"]))
@@ -45,44 +44,14 @@ fn skipped(imported: &Imported) -> Value {
 }
 
 #[test]
-fn atif_continuations_follow_in_any_order_of_inputs() {
-    let folder = folder_of("atif_continuations");
-    let file = |name: &str, next: Option<&str>, says: &str| {
-        let document = json!({
-            "schema_version": "ATIF-v1.6", "session_id": "s", "trajectory_id": "t",
-            "continued_trajectory_ref": next,
-            "steps": [{ "source": "agent", "message": says }, { "source": "user", "message": "Go on" }],
-        });
-        let path = folder.join(name);
-        fs::write(&path, document.to_string()).unwrap();
-        (path, document.to_string())
-    };
-    let (first, first_log) = file("1.json", Some("2.json"), "one");
-    let (second, second_log) = file("2.json", Some("3.json"), "two");
-    let (third, third_log) = file("3.json", Some("4.json"), "three");
-    let inputs = [
-        ("3", Some(third), third_log),
-        ("1", Some(first), first_log),
-        ("2", Some(second), second_log),
-    ];
-    let (traces, report) = import(&inputs);
-    assert_eq!(traces.len(), 1);
-    assert_eq!(traces[0].provenance.key.as_deref(), Some("s/t"));
-    let expected =
-        ["thought one", "thought two", "observation Go on", "thought three", "observation Go on"];
-    assert_eq!(steps(&traces[0]), expected);
-    assert_eq!(skipped(&traces[0]), json!({ "continuation_missing": 1 }));
-    let report = serde_json::to_value(report).unwrap();
-    for index in [0, 2] {
-        assert_eq!(report["inputs"][index]["skipped"], json!({ "continuation_merged": 1 }));
-    }
-    fs::remove_dir_all(folder).unwrap();
-}
-
-fn folder_of(name: &str) -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    fs::create_dir_all(&folder).unwrap();
-    folder
+fn atif_counts_that_a_trajectory_is_continued() {
+    let imported = run(&json!({
+        "schema_version": "ATIF-v1.7",
+        "steps": [{ "source": "user", "message": "a" }, { "source": "agent", "message": "b" }],
+        "continued_trajectory_ref": "second.json",
+    })
+    .to_string());
+    assert_eq!(skipped(&imported), json!({ "continuation": 1 }));
 }
 
 #[test]
@@ -105,9 +74,9 @@ fn atif_leaves_out_copies_compactions_and_subagents() {
         "schema_version": "ATIF-v1.7", "steps": steps_of_log, "subagent_trajectories": [{}, {}],
     })
     .to_string());
-    assert_eq!(imported.trace["task"]["objective"], "Fix it");
+    assert_eq!(value_of(&imported)["task"]["objective"], "Fix it");
     assert_eq!(serde_json::to_value(imported.provenance.objective_from).unwrap(), "copied");
-    assert_eq!(imported.trace["metadata"]["created_at"], "1970-01-01T00:00:01.000Z");
+    assert_eq!(value_of(&imported)["metadata"]["created_at"], "1970-01-01T00:00:01.000Z");
     assert_eq!(imported.provenance.key, None);
     let expected =
         ["thought Think", "thought Do", "tool_call f", "observation Error: no", "error_recovery g"];
@@ -126,7 +95,7 @@ fn atif_blank_copies_are_no_objective() {
         "steps": [copy(" "), copy("Fix it"), { "source": "agent", "message": "Done" }],
     })
     .to_string());
-    assert_eq!(imported.trace["task"]["objective"], "Fix it");
+    assert_eq!(value_of(&imported)["task"]["objective"], "Fix it");
 }
 
 #[test]
@@ -173,7 +142,7 @@ fn swe_agent_with_calls_is_read_from_its_history() {
     ];
     assert_eq!(steps(&imported), expected);
     assert_eq!(skipped(&imported), json!({ "demonstration": 1, "system": 1 }));
-    assert_eq!(imported.trace["metadata"]["success"], false);
+    assert_eq!(value_of(&imported)["metadata"]["success"], false);
 }
 
 #[test]
@@ -220,7 +189,7 @@ fn sessions_of_one_file_are_runs() {
         user("One"),
         user("Two"),
     ];
-    let (traces, _) = import(&[("log", None, log.join("\n"))]);
+    let (traces, _) = import(&[("log", log.join("\n"))]);
     let keys: Vec<_> = traces.iter().map(|trace| trace.provenance.key.as_deref()).collect();
     assert_eq!(keys, [Some("a"), Some("b")]);
     assert_eq!(steps(&traces[0]), ["observation Two"]);
@@ -228,4 +197,62 @@ fn sessions_of_one_file_are_runs() {
         "context": 1, "part:ghost_snapshot": 1, "record:other": 1, "record:session_meta": 1,
     });
     assert_eq!(skipped(&traces[0]), expected);
+}
+
+/// Returns the codes and messages of the errors of a log.
+fn errors(log: &[u8]) -> Vec<(Code, String)> {
+    let outcome = importing::import([log], &importing::options());
+    outcome.errors().map(|error| (error.code, error.message.clone())).collect()
+}
+
+#[test]
+fn records_of_an_unknown_tool_are_an_error() {
+    let record = |kind: &str| format!("{}\n", json!({ "type": kind, "payload": 1 }));
+    let message = |role: &str| format!("{}\n", json!({ "role": role, "content": "a" }));
+    let known = message("user") + &message("assistant");
+    let unknown = record("StepBegin") + &record("ToolCall") + &record("ToolResult");
+    let found = "the log: expected records of a known format, found 3 of 5 of none: \
+                 \"StepBegin\", \"ToolCall\", \"ToolResult\"";
+    let log = known.clone() + &unknown;
+    assert_eq!(errors(log.as_bytes()), [(Code::UnknownRecords, found.to_owned())]);
+    assert_eq!(errors((known + &record("StepBegin")).as_bytes()), []);
+}
+
+#[test]
+fn calls_of_an_unknown_shape_are_an_error() {
+    let log = json!([
+        { "role": "user", "content": "a" },
+        { "role": "assistant", "content": [{ "type": "tool_invocation", "text": "f" }] },
+        { "role": "assistant", "content": "b" },
+    ]);
+    let found = errors(log.to_string().as_bytes());
+    assert_eq!(found.iter().map(|(code, _)| *code).collect::<Vec<_>>(), [Code::UnknownRecords]);
+}
+
+#[test]
+fn compressed_logs_are_named() {
+    for (log, name) in [
+        (&b"\x1f\x8b\x08\0\0\0"[..], "gzip"),
+        (b"PK\x03\x04\x14\0", "ZIP"),
+        (b"\x28\xb5\x2f\xfd\0\0", "Zstandard"),
+    ] {
+        let found = errors(log);
+        assert!(found.len() == 1 && found[0].1.contains(name), "{found:?}");
+    }
+}
+
+#[test]
+fn langfuse_reads_chunks_of_langchain_and_no_null_of_a_tool() {
+    let imported = run(&json!({
+        "id": "x", "input": "a",
+        "observations": [
+            { "id": "1", "type": "GENERATION", "startTime": "2026-01-01T00:00:00Z",
+              "input": [{ "role": "user", "content": "a" }],
+              "output": { "type": "AIMessageChunk", "content": "b" } },
+            { "id": "2", "type": "TOOL", "name": "f", "startTime": "2026-01-01T00:00:01Z",
+              "input": "{}", "output": "null" },
+        ],
+    })
+    .to_string());
+    assert_eq!(steps(&imported), ["thought b", "tool_call f"]);
 }

@@ -6,7 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use knowledgepulse_import::{AssumeSuccess, Imported, Importer, Options, canonical};
+use knowledgepulse_import::{AssumeSuccess, Document, Imported, Importer, Options};
+use knowledgepulse_test_support::importing::value_of;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -27,10 +28,10 @@ fn assuming(success: AssumeSuccess) -> Options {
 
 /// Imports files in one call, with what became of each.
 fn import(files: &[PathBuf], options: Options) -> Vec<(Vec<Imported>, Value)> {
-    let mut importer = Importer::new(options, files.to_vec());
+    let mut importer = Importer::new(options);
     let mut traces = Vec::new();
     for file in files {
-        importer.open(file.to_str().unwrap(), Some(file.clone()));
+        importer.open(file.to_str().unwrap());
         importer.push(&fs::read(file).unwrap());
         importer.end();
         traces.push(std::iter::from_fn(|| importer.next()).filter_map(Result::ok).collect());
@@ -40,13 +41,17 @@ fn import(files: &[PathBuf], options: Options) -> Vec<(Vec<Imported>, Value)> {
     traces.into_iter().zip(reports).collect()
 }
 
+fn canonical(value: &Value) -> String {
+    Document::parse(value.to_string()).unwrap().root().canonical()
+}
+
 fn sha(text: &str) -> String {
     format!("{:x}", Sha256::digest(text))[..12].to_owned()
 }
 
 /// Returns a trace as the golden files have it.
 fn shown(imported: &Imported) -> Value {
-    let trace = &imported.trace;
+    let trace = &value_of(imported);
     let provenance = serde_json::to_value(&imported.provenance).unwrap();
     let steps = trace["steps"].as_array().unwrap().iter().map(|step| {
         let mut shown = json!({ "type": step["type"] });

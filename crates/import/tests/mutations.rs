@@ -1,20 +1,21 @@
 //! All recorded logs, damaged in many ways: each gives traces or errors, never a panic, and what comes out
 //! keeps what [`importing::check`] asks for.
 //!
-//! The mutations of a sample are always the same. `KP_MUTATIONS` sets how many there are; without it there
-//! are few, and of large samples fewer.
+//! The mutations of a sample are always the same. There are more of them in a long run, and fewer of large
+//! samples in a short one.
 
 use std::{
-    collections::BTreeMap,
-    env, fs,
-    io::{self, Write},
+    fs,
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
     time::Duration,
 };
 
 use knowledgepulse_import::{Code, Imported, Skipped};
-use knowledgepulse_test_support::importing::{self, Outcome};
+use knowledgepulse_test_support::{
+    importing::{self, Outcome},
+    is_long_run, repeats,
+};
 use serde_json::{Deserializer, Map, Value, json};
 
 /// How many mutations a small sample has by default.
@@ -53,27 +54,11 @@ impl Draw {
     }
 }
 
-/// What the mutated logs of a format came to.
-#[derive(Default)]
-struct Figures {
-    logs: u64,
-    traces: u64,
-    errors: BTreeMap<String, u64>,
-    longest: Duration,
-}
-
-impl Figures {
-    fn check(&mut self, log: &[u8], piece: usize) -> Outcome {
-        let outcome = importing::check(log, piece, &importing::options());
-        self.logs += 1;
-        self.traces += outcome.report.traces;
-        for error in outcome.errors() {
-            *self.errors.entry(format!("{:?}", error.code)).or_default() += 1;
-        }
-        self.longest = self.longest.max(outcome.took);
-        assert!(outcome.took < HANGS, "took {:?}", outcome.took);
-        outcome
-    }
+/// Imports a log in pieces, and checks what comes out.
+fn check(log: &[u8], piece: usize) -> Outcome {
+    let outcome = importing::check(log, piece, &importing::options());
+    assert!(outcome.took < HANGS, "took {:?}", outcome.took);
+    outcome
 }
 
 /// A recorded log.
@@ -417,20 +402,18 @@ fn mutate(format: &str) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
     files.sort();
-    let wanted: Option<usize> =
-        env::var("KP_MUTATIONS").ok().map(|count| count.parse().expect("a number"));
-    let mut figures = Figures::default();
     for (number, file) in files.iter().enumerate() {
         let sample = Sample::read(file);
         let length = sample.bytes.len();
         let has_records = format == "claude-code" && sample.is_lines;
-        let count = wanted.unwrap_or((BYTES / length.max(1)).clamp(2 * KINDS.len(), MUTATIONS));
+        let affordable = (BYTES / length.max(1)).clamp(2 * KINDS.len(), MUTATIONS);
+        let count = if is_long_run() { repeats(MUTATIONS) } else { affordable };
         let mut draw = Draw(number as u64);
         let cuts = (count / 4).min(100);
         for cut in 0..cuts {
             let log = &sample.bytes[..length * cut / cuts];
             attempt(&format!("{}, cut {cut} of {cuts}", sample.name), log, |log| {
-                check_cut(&sample, log, &figures.check(log, draw.piece()));
+                check_cut(&sample, log, &check(log, draw.piece()));
             });
         }
         for round in cuts..count {
@@ -441,23 +424,12 @@ fn mutate(format: &str) {
                 kind => KINDS[kind - 1](&sample, &mut draw),
             };
             attempt(&format!("{}, mutation {round}", sample.name), &log, |log| {
-                let outcome = figures.check(log, draw.piece());
+                let outcome = check(log, draw.piece());
                 if kind == 0 {
                     check_repeated(&sample, &outcome);
                 }
             });
         }
-    }
-    if wanted.is_some() {
-        let Figures { logs, traces, errors, longest } = &figures;
-        let seconds = longest.as_secs_f64();
-        let figures = json!({
-            "format": format, "samples": files.len(), "logs": logs, "traces": traces,
-            "errors": errors, "longest": seconds,
-        });
-        // Past what captures the output of tests: `npm run trust` reads it.
-        let mut out = io::stdout().lock();
-        writeln!(out, "\nmutations {figures}").unwrap();
     }
 }
 

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use knowledgepulse_import::{AssumeSuccess, Importer, Options};
 use knowledgepulse_scoring::{Novelty, Profiles, Score, Trace, cache::Nearest};
+use knowledgepulse_test_support::importing::value_of;
 use sha2::{Digest, Sha256};
 
 /// The id of a trace to the hash of its text, and its score with a similarity of 0.25.
@@ -13,7 +14,7 @@ type Scores = BTreeMap<String, (String, f64)>;
 fn score_all(logs: &Path) -> Scores {
     let options =
         Options { assume_success: Some(AssumeSuccess::Always(true)), ..Options::default() };
-    let mut importer = Importer::new(options, Vec::new());
+    let mut importer = Importer::new(options);
     let mut scores = Scores::new();
     let entries = |folder: &Path| {
         let mut paths: Vec<_> =
@@ -25,12 +26,12 @@ fn score_all(logs: &Path) -> Scores {
     let folders =
         entries(logs).into_iter().filter(|path| path.is_dir() && !path.ends_with("golden"));
     for path in folders.flat_map(|folder| entries(&folder)) {
-        importer.open(path.to_str().unwrap(), Some(path.clone()));
+        importer.open(path.to_str().unwrap());
         importer.push(&fs::read(&path).unwrap());
         importer.end();
         for imported in std::iter::from_fn(|| importer.next()).filter_map(Result::ok) {
             let mut text = String::new();
-            let trace = Trace::from_json(&imported.trace, &mut text).unwrap();
+            let trace = Trace::from_json(&value_of(&imported), &mut text).unwrap();
             let novelty = Novelty::Given(Some(Nearest { similarity: 0.25, id: None }));
             let score = Score::of(&trace, novelty, &Profiles::default()).value;
             let hash = format!("{:x}", Sha256::digest(text))[..12].to_owned();

@@ -1,6 +1,7 @@
 //! Rules of spans that no sample shows.
 
 use knowledgepulse_import::{AssumeSuccess, Imported, Importer, Options, Report};
+use knowledgepulse_test_support::importing::value_of;
 use serde_json::{Value, json};
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
@@ -26,8 +27,8 @@ fn model(id: &str, parent: Option<&str>, start: u64, input: Value, output: Value
 
 fn import(lines: &[Value]) -> (Vec<Imported>, Report) {
     let assume_success = Some(AssumeSuccess::Always(true));
-    let mut importer = Importer::new(Options { assume_success, ..Options::default() }, Vec::new());
-    importer.open("log", None);
+    let mut importer = Importer::new(Options { assume_success, ..Options::default() });
+    importer.open("log");
     for line in lines {
         importer.push(format!("{line}\n").as_bytes());
     }
@@ -45,7 +46,8 @@ fn run(lines: &[Value]) -> Imported {
 
 /// Returns the types of the steps, with contents, names of tools and inputs.
 fn steps(imported: &Imported) -> Vec<String> {
-    let steps = imported.trace["steps"].as_array().unwrap();
+    let trace = value_of(imported);
+    let steps = trace["steps"].as_array().unwrap();
     let step = |step: &Value| match step["content"].as_str() {
         Some(content) => format!("{}: {content}", step["type"].as_str().unwrap()),
         None => {
@@ -116,7 +118,7 @@ fn otel_log_records_may_come_before_their_span() {
         record("gen_ai.choice", json!("Yes.")),
         span(TRACE, "m", None, 1, json!({})),
     ]);
-    assert_eq!(imported.trace["task"]["objective"], "Noon?");
+    assert_eq!(value_of(&imported)["task"]["objective"], "Noon?");
     assert_eq!(steps(&imported), ["thought: Yes."]);
 }
 
@@ -209,7 +211,7 @@ fn otel_reads_flattened_messages_of_all_notations() {
             "llm.output_messages.2.message.tool_calls.0.arguments": "{}",
         }),
     )]);
-    assert_eq!(imported.trace["task"]["objective"], "First.");
+    assert_eq!(value_of(&imported)["task"]["objective"], "First.");
     let expected = ["observation: Last.", r#"tool_call: old {"a":1}"#, "tool_call: short {}"];
     assert_eq!(steps(&imported), expected);
 }
@@ -227,8 +229,9 @@ fn langfuse_label_stands_over_status_and_parents_may_be_missing() {
             "no observation",
         ],
     })]);
-    let found = json!([imported.trace["metadata"]["success"], imported.provenance.success_from]);
+    let found =
+        json!([value_of(&imported)["metadata"]["success"], imported.provenance.success_from]);
     assert_eq!(found, json!([true, "label"]));
     assert_eq!(skipped(&imported), json!({ "malformed": 1, "other_span": 1 }));
-    assert_eq!(imported.trace["task"]["objective"], "run");
+    assert_eq!(value_of(&imported)["task"]["objective"], "run");
 }

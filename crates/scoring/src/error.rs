@@ -52,6 +52,8 @@ enum Kind {
     Aborted,
     #[error("the scorer is closed")]
     Closed,
+    #[error("the system gives no thread: {reason}")]
+    NoThreads { reason: String },
     #[error("internal error in the scoring engine: {message}")]
     Internal { message: String },
 }
@@ -93,6 +95,11 @@ impl Error {
         Self(Kind::Aborted)
     }
 
+    /// The system gives no thread, for instance because of a limit.
+    pub fn no_threads(reason: impl ToString) -> Self {
+        Self(Kind::NoThreads { reason: reason.to_string() })
+    }
+
     /// A defect of the engine, a caught panic for instance.
     pub fn internal(message: impl ToString) -> Self {
         Self(Kind::Internal { message: message.to_string() })
@@ -100,7 +107,7 @@ impl Error {
 
     /// Returns `INVALID_TRACE`, `INVALID_OPTION`, `INVALID_VECTOR`, `INVALID_SNAPSHOT`,
     /// `EMBEDDER_UNAVAILABLE`, `STORE_UNAVAILABLE`, `STORE_MISMATCH`, `INVALID_STORE`, `ABORTED`,
-    /// `CLOSED` or `INTERNAL`.
+    /// `CLOSED`, `NO_THREADS` or `INTERNAL`.
     pub fn code(&self) -> &'static str {
         match &self.0 {
             Kind::Invalid { input: Invalid::Trace, .. } => "INVALID_TRACE",
@@ -114,6 +121,7 @@ impl Error {
             Kind::Store { fault: StoreFault::Invalid, .. } => "INVALID_STORE",
             Kind::Aborted => "ABORTED",
             Kind::Closed => "CLOSED",
+            Kind::NoThreads { .. } => "NO_THREADS",
             Kind::Internal { .. } => "INTERNAL",
         }
     }
@@ -127,6 +135,7 @@ impl Error {
             | Kind::Store { .. }
             | Kind::Aborted
             | Kind::Closed
+            | Kind::NoThreads { .. }
             | Kind::Internal { .. } => None,
         }
     }

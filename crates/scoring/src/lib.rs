@@ -36,6 +36,7 @@ pub mod overrides;
 pub mod score;
 pub mod scorer;
 pub mod snapshot;
+mod sync;
 pub mod trace;
 pub mod weights;
 

@@ -256,6 +256,21 @@ fn apply_refuses_an_own_entry_that_changes_something_else() {
 }
 
 #[test]
+fn apply_refuses_a_page_in_which_a_call_is_twice() {
+    let scorer = scorer(false);
+    let answers = submit(&scorer, &[Act::Score(1)]);
+    assert_eq!(next_batch(&scorer).len(), 1);
+    let own = |seq| LogEntry { own: Some(0), ..entry(seq, 0, None) };
+    let twice = Page { reset: true, ..page(vec![own(1), own(2)]) };
+    let error = scorer.apply(twice).expect_err("twice");
+    assert_eq!(error.code(), "INVALID_STORE");
+    assert_eq!(error.to_string(), "entry 2 of the store: its call is in the page twice");
+    assert_eq!(scorer.cache_len(), 0);
+    scorer.fail_batch(&error);
+    assert_eq!(answers.recv().expect("an answer"), (0, Err(error)));
+}
+
+#[test]
 fn apply_does_not_compare_with_what_was_erased_before_it_was_read() {
     for required in [false, true] {
         let scorer = scorer(required);

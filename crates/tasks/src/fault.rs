@@ -1,17 +1,35 @@
-//! Panics on demand, to show that none of them ends the process.
+//! Faults on demand, to show that none of them ends the process.
 //!
 //! With the feature `fault-injection`, which no package is built with, the environment variable
 //! `KNOWLEDGEPULSE_SCORING_PANIC` names a place and how often: `embed:3` lets its first three passes
-//! panic. Without the feature the function is empty.
+//! fail. Without the feature the functions are empty.
+
+use std::io;
 
 /// Marks a place that panics if the environment says so.
+#[inline]
+pub fn point(place: &str) {
+    assert!(!is_due(place), "injected at {place}");
+}
+
+/// Marks a place that fails if the environment says so.
+///
+/// # Errors
+///
+/// The environment says so.
+#[inline]
+pub fn error(place: &str) -> io::Result<()> {
+    if is_due(place) { Err(io::Error::other(format!("injected at {place}"))) } else { Ok(()) }
+}
+
 #[cfg(not(feature = "fault-injection"))]
 #[inline(always)]
-pub fn point(_place: &str) {}
+fn is_due(_place: &str) -> bool {
+    false
+}
 
-/// Marks a place that panics if the environment says so.
 #[cfg(feature = "fault-injection")]
-pub fn point(place: &str) {
+fn is_due(place: &str) -> bool {
     use std::sync::{
         LazyLock,
         atomic::{AtomicU64, Ordering},
@@ -24,10 +42,7 @@ pub fn point(place: &str) {
     });
     static PASSES: AtomicU64 = AtomicU64::new(0);
 
-    if let Some((wanted, times)) = &*WANTED
-        && wanted == place
-        && PASSES.fetch_add(1, Ordering::Relaxed) < *times
-    {
-        panic!("injected at {place}");
-    }
+    WANTED.as_ref().is_some_and(|(wanted, times)| {
+        wanted == place && PASSES.fetch_add(1, Ordering::Relaxed) < *times
+    })
 }

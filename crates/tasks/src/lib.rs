@@ -1,4 +1,4 @@
-//! How the engine runs its work: worker threads, cancellation, and panics on demand.
+//! How the engine runs its work: threads, cancellation, and faults on demand.
 //!
 //! Knows nothing of traces, texts, models or JavaScript.
 
@@ -7,8 +7,6 @@
 mod cancel;
 pub mod fault;
 mod pool;
-mod queue;
 
 pub use cancel::CancelToken;
-pub use pool::{available_cores, has_waiting, join, map, spawn};
-pub use queue::enqueue;
+pub use pool::{LONG, Lane, PIECES, Threads, WORKERS, available_cores, has_waiting, join, spawn};

@@ -2,13 +2,15 @@
 
 use std::{
     collections::VecDeque,
-    io, mem,
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
     thread::{self, ScopedJoinHandle},
 };
 
 use once_cell::sync::OnceCell;
+
+use crate::fault;
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -16,8 +18,23 @@ type Job = Box<dyn FnOnce() + Send>;
 /// whoever spawns the next.
 const LOOKS: usize = 32;
 
-static JOBS: Mutex<Jobs> = Mutex::new(Jobs { waiting: VecDeque::new(), sleepers: 0 });
-static JOB_ADDED: Condvar = Condvar::new();
+/// Short work: one thread for each core.
+pub static WORKERS: Lane = Lane::new("kp-worker", available_cores);
+
+/// Work that comes in pieces, such as the reading of logs, which on the workers would hold up short work.
+pub static PIECES: Lane = Lane::new("kp-pieces", || 1);
+
+/// Work that takes seconds, one after another, for which nothing else waits.
+pub static LONG: Lane = Lane::new("kp-long", || 1);
+
+/// Threads of the process for one kind of work.
+pub struct Lane {
+    name: &'static str,
+    count: fn() -> usize,
+    started: OnceCell<()>,
+    jobs: Mutex<Jobs>,
+    job_added: Condvar,
+}
 
 struct Jobs {
     /// Jobs that no thread has taken yet.
@@ -26,13 +43,16 @@ struct Jobs {
     sleepers: usize,
 }
 
+/// The threads of a lane, of which there is at least one: whatever is spawned on them is done.
+#[derive(Clone, Copy)]
+pub struct Threads(&'static Lane);
+
 /// Returns how many cores the process may use, at least 1. Affinity and container limits count.
 pub fn available_cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Runs `job` on a worker thread. There is one for each core, started by the first call; jobs begin
-/// in the order in which they were spawned. A job that panics ends alone.
+/// Runs `job` on one of the [`WORKERS`].
 ///
 /// Plain threads, and not those of a work-stealing pool: a thread that waits there takes up another
 /// job meanwhile, which may wait for the one below it on the stack.
@@ -41,60 +61,93 @@ pub fn available_cores() -> usize {
 ///
 /// The system gives no thread at all.
 pub fn spawn(job: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    static STARTED: OnceCell<()> = OnceCell::new();
-    STARTED.get_or_try_init(start)?;
-    let mut jobs = lock_jobs();
-    jobs.waiting.push_back(Box::new(job));
-    if jobs.sleepers > 0 {
-        JOB_ADDED.notify_one();
-    }
-    Ok(())
+    WORKERS.threads().map(|threads| threads.spawn(job))
 }
 
-/// Returns whether a job waits for a thread, so that whoever has much to do should make room for it.
+/// Returns whether a job waits for a worker, so that whoever has much to do should make room for it.
 ///
 /// ```
 /// assert!(!knowledgepulse_tasks::has_waiting());
 /// ```
 pub fn has_waiting() -> bool {
-    !lock_jobs().waiting.is_empty()
+    !WORKERS.lock().waiting.is_empty()
 }
 
-fn start() -> io::Result<()> {
-    let start_one =
-        |index| thread::Builder::new().name(format!("kp-worker-{index}")).spawn(run).map(drop);
-    start_one(0)?;
-    // Fewer threads than cores are slower, and no reason to fail.
-    let _ = (1..available_cores()).try_for_each(start_one);
-    Ok(())
-}
-
-fn run() {
-    loop {
-        let _ = catch_unwind(AssertUnwindSafe(next_job()));
+impl Lane {
+    const fn new(name: &'static str, count: fn() -> usize) -> Self {
+        let jobs = Mutex::new(Jobs { waiting: VecDeque::new(), sleepers: 0 });
+        Self { name, count, started: OnceCell::new(), jobs, job_added: Condvar::new() }
     }
-}
 
-fn next_job() -> Job {
-    for _ in 0..LOOKS {
-        if let Some(job) = lock_jobs().waiting.pop_front() {
-            return job;
+    /// Returns the threads, which the first call starts.
+    ///
+    /// # Errors
+    ///
+    /// The system gives no thread at all.
+    pub fn threads(&'static self) -> io::Result<Threads> {
+        self.started.get_or_try_init(|| self.start())?;
+        Ok(Threads(self))
+    }
+
+    fn start(&'static self) -> io::Result<()> {
+        let start_one = |index| {
+            fault::error("thread")?;
+            let name = format!("{}-{index}", self.name);
+            thread::Builder::new().name(name).spawn(|| self.run()).map(drop)
+        };
+        start_one(0)?;
+        // Fewer threads than wanted are slower, and no reason to fail.
+        let _ = (1..(self.count)()).try_for_each(start_one);
+        Ok(())
+    }
+
+    fn run(&self) {
+        loop {
+            let _ = catch_unwind(AssertUnwindSafe(self.next_job()));
         }
-        thread::yield_now();
     }
-    let mut jobs = lock_jobs();
-    loop {
-        if let Some(job) = jobs.waiting.pop_front() {
-            return job;
+
+    fn next_job(&self) -> Job {
+        for _ in 0..LOOKS {
+            if let Some(job) = self.lock().waiting.pop_front() {
+                return job;
+            }
+            thread::yield_now();
         }
-        jobs.sleepers += 1;
-        jobs = JOB_ADDED.wait(jobs).unwrap_or_else(PoisonError::into_inner);
-        jobs.sleepers -= 1;
+        let mut jobs = self.lock();
+        loop {
+            if let Some(job) = jobs.waiting.pop_front() {
+                return job;
+            }
+            jobs.sleepers += 1;
+            jobs = self.job_added.wait(jobs).unwrap_or_else(PoisonError::into_inner);
+            jobs.sleepers -= 1;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Jobs> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn lock_jobs() -> MutexGuard<'static, Jobs> {
-    JOBS.lock().unwrap_or_else(PoisonError::into_inner)
+impl Threads {
+    /// Runs `job` on one of the threads. Jobs begin in the order in which they were spawned; one that panics
+    /// ends alone.
+    #[cfg(not(feature = "shuttle"))]
+    pub fn spawn(self, job: impl FnOnce() + Send + 'static) {
+        let mut jobs = self.0.lock();
+        jobs.waiting.push_back(Box::new(job));
+        if jobs.sleepers > 0 {
+            self.0.job_added.notify_one();
+        }
+    }
+
+    /// Runs `job` on a thread of its own, which begins when the test says so.
+    #[cfg(feature = "shuttle")]
+    pub fn spawn(self, job: impl FnOnce() + Send + 'static) {
+        let run = || drop(catch_unwind(AssertUnwindSafe(job)));
+        shuttle::thread::Builder::new().name(self.0.name.into()).spawn(run).expect("a thread");
+    }
 }
 
 /// Runs both functions, side by side where the system gives a thread for that, else one after the
@@ -111,56 +164,9 @@ pub fn join<A: Send, B>(
     })
 }
 
-/// Maps items in order, on up to as many threads as there are cores, each of which has `enough` of them or
-/// more. Panics as `each` does.
-///
-/// ```
-/// use knowledgepulse_tasks::map;
-///
-/// assert_eq!(map(vec![1, 2, 3], 1, |number| 2 * number), [2, 4, 6]);
-/// ```
-pub fn map<T: Send, R: Send>(items: Vec<T>, enough: usize, each: impl Fn(T) -> R + Sync) -> Vec<R> {
-    // Finding out takes system calls.
-    static CORES: OnceCell<usize> = OnceCell::new();
-    let cores = *CORES.get_or_init(available_cores);
-    map_on(cores.min(items.len() / enough.max(1)), items, &each)
-}
-
-fn map_on<T: Send, R: Send>(
-    threads: usize,
-    mut items: Vec<T>,
-    each: &(impl Fn(T) -> R + Sync),
-) -> Vec<R> {
-    if threads < 2 {
-        return items.into_iter().map(each).collect();
-    }
-    let others = Mutex::new(items.split_off(items.len() / 2));
-    let take = || mem::take(&mut *others.lock().unwrap_or_else(PoisonError::into_inner));
-    let (others, mut results) =
-        join(|| map_on(threads / 2, take(), each), || map_on(threads - threads / 2, items, each));
-    results.extend(others.unwrap_or_else(|panic| resume_unwind(panic)));
-    results
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn map_keeps_the_order_on_any_number_of_threads() {
-        for threads in 0..9 {
-            let found = map_on(threads, (0..100).collect(), &|number| number + 1);
-            assert!(found.into_iter().eq(1..101), "{threads} threads");
-        }
-    }
-
-    #[test]
-    fn map_panics_as_its_function_does() {
-        for odd in [0, 99] {
-            let map = || map_on(4, (0..100).collect(), &|number: i32| assert!(number != odd));
-            assert!(catch_unwind(map).is_err(), "{odd}");
-        }
-    }
 
     #[test]
     fn join_runs_both_and_reports_a_panic_of_the_other() {
@@ -171,8 +177,8 @@ mod tests {
         assert_eq!((a.is_err(), b), (true, 2));
     }
 
-    #[test]
-    fn spawn_goes_on_after_a_job_that_panics() {
+    /// Spawns a hundred jobs, every third of which panics, and returns those that have been done.
+    fn done_on(lane: &'static Lane) -> Vec<i32> {
         let (sender, receiver) = std::sync::mpsc::channel();
         for index in 0..100 {
             let sender = sender.clone();
@@ -180,11 +186,28 @@ mod tests {
                 assert!(index % 3 > 0, "on purpose");
                 sender.send(index).unwrap();
             };
-            spawn(job).unwrap();
+            lane.threads().unwrap().spawn(job);
         }
         drop(sender);
-        let mut done: Vec<_> = receiver.iter().collect();
+        receiver.iter().collect()
+    }
+
+    #[test]
+    fn spawn_goes_on_after_a_job_that_panics() {
+        let expected: Vec<_> = (0..100).filter(|index| index % 3 > 0).collect();
+        let mut done = done_on(&WORKERS);
         done.sort_unstable();
-        assert_eq!(done, (0..100).filter(|index| index % 3 > 0).collect::<Vec<_>>());
+        assert_eq!(done, expected);
+        assert_eq!(done_on(&LONG), expected, "in order, on a single thread");
+    }
+
+    #[test]
+    fn spawn_does_pieces_while_long_work_is_not_done() {
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        LONG.threads().unwrap().spawn(move || {
+            let _ = ended.recv();
+        });
+        assert_eq!(done_on(&PIECES).len(), 66);
+        drop(end);
     }
 }

@@ -6,18 +6,23 @@
 //! - [`cache`] is a vector cache as a list, and the comparison of a real one with it.
 //! - [`embedder`] is an embedder without a model.
 //! - [`importing`] imports logs, and checks what comes out.
+//! - [`memory`] counts the bytes that something takes.
 //! - [`trace()`] makes valid traces.
 //! - [`package_folder`] finds the model that was built.
+//! - [`repeats`] says how often what is generated is repeated.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod cache;
 pub mod embedder;
 pub mod importing;
+pub mod memory;
 mod model;
 pub mod oracle;
+mod repeats;
 mod trace;
 
 pub use embedder::FakeEmbedder;
 pub use model::package_folder;
+pub use repeats::{is_long_run, repeats};
 pub use trace::{input, trace};

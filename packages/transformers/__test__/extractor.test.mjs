@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runs } from "../../../__test__/fixtures/runs.mjs";
-import { files, read } from "../../../__test__/support/recorded.mjs";
+import { files, firstOf } from "../../../__test__/support/recorded.mjs";
+import { repeats } from "../../../__test__/support/repeats.mjs";
 import { Scorer } from "../../../benchmark/dist/typescript/scorer.js";
 import { distance, OPTIONS, ownExtractor, realExtractor, TOLERANCE } from "./support.mjs";
 
@@ -78,7 +79,7 @@ test("extractor works after dispose, since the model is shared", async () => {
 });
 
 /** transformers.js is slow: it embeds the first traces of a file only. */
-const PREFIX = 10;
+const PREFIX = repeats(5);
 
 test("extractor gives the vectors of recorded runs", async (t) => {
 	if (files.length === 0) {
@@ -86,7 +87,7 @@ test("extractor gives the vectors of recorded runs", async (t) => {
 		return t.skip("there are no recorded runs");
 	}
 	for (const file of files) {
-		const texts = read(file).traces.slice(0, PREFIX).map(textOf);
+		const texts = firstOf(file, PREFIX).traces.map(textOf);
 		const found = await own(texts, OPTIONS);
 		let worst = 0;
 		for (const [index, text] of texts.entries()) {
@@ -102,7 +103,7 @@ test("extractor gives the vectors of recorded runs", async (t) => {
 
 for (const file of files)
 	test(`extractor gives the SDK's scoring the golden scores of ${file}`, async (t) => {
-		const { traces, golden } = read(file);
+		const { traces, golden } = firstOf(file, repeats(20));
 		const embed = async (text) => (await own(text, OPTIONS)).data;
 		const scorer = new Scorer({ embed });
 		const scores = await Promise.all(traces.map((trace) => scorer.evaluateValue(trace)));

@@ -86,7 +86,8 @@ fn fit_profile(current: Weights, name: String, rows: &[&Row], bootstrap: &Bootst
         .iter()
         .map(|row| if without { without_success(row) } else { std::borrow::Cow::Borrowed(*row) })
         .collect();
-    let sample = Sample::new(rows.iter().map(|row| &**row), &labels, &groups, &folds);
+    let taken = rows.iter().map(|row| &**row);
+    let sample = Sample::new(taken, &labels, &groups, &folds, bootstrap.cancel);
     fit.result = search(&sample, &current, without, bootstrap);
     if let FitResult::Better(fitted) = &fit.result {
         fit.recommended = Some(recommended(&fitted.weights, without.then_some(outcome)));

@@ -1,6 +1,7 @@
 //! Labelled rows, arranged so that the AUC of many weights is found fast.
 
 use knowledgepulse_scoring::{dimensions::Dimensions, overrides::Fired, weights::Weights};
+use knowledgepulse_tasks::CancelToken;
 
 use crate::{
     bootstrap::{Bootstrap, Groups},
@@ -24,6 +25,8 @@ const OVERLAP: f64 = 1.5;
 pub(super) struct Sample<'a> {
     rows: Vec<Scored>,
     groups: &'a Groups,
+    /// As that of the [`Bootstrap`].
+    cancel: &'a CancelToken,
     /// Where each fold starts, where its positive rows start, and where it ends.
     bounds: [[usize; 3]; FOLDS],
 }
@@ -47,6 +50,7 @@ impl<'a> Sample<'a> {
         labels: &[bool],
         groups: &'a Groups,
         folds: &[u8],
+        cancel: &'a CancelToken,
     ) -> Self {
         let mut placed: Vec<(u8, bool, Scored)> = rows
             .enumerate()
@@ -66,7 +70,8 @@ impl<'a> Sample<'a> {
             let start = |key| placed.partition_point(|row| (row.0, row.1) < key);
             *bounds = [start((fold, false)), start((fold, true)), start((fold + 1, false))];
         }
-        Self { rows: placed.into_iter().map(|(_, _, row)| row).collect(), groups, bounds }
+        let rows = placed.into_iter().map(|(_, _, row)| row).collect();
+        Self { rows, groups, cancel, bounds }
     }
 
     fn pairs(&self, fold: usize) -> f64 {
@@ -76,6 +81,9 @@ impl<'a> Sample<'a> {
 
     /// Returns how well `weights` order the rows of each fold.
     pub(super) fn concordance(&self, weights: &Weights) -> Concordance {
+        if self.cancel.is_cancelled() {
+            return [0; FOLDS];
+        }
         let mut scores: Vec<f64> = self.rows.iter().map(|row| row.score(weights)).collect();
         self.bounds.map(|[start, middle, end]| {
             let (negatives, positives) = scores[start..end].split_at_mut(middle - start);
@@ -110,6 +118,9 @@ impl<'a> Sample<'a> {
     /// (1997). The sum of the squares, of differences too, estimates the variance.
     pub(super) fn components(&self, weights: &Weights, folds: [bool; FOLDS]) -> Vec<f64> {
         let mut of_group = vec![0.0; self.groups.count()];
+        if self.cancel.is_cancelled() {
+            return of_group;
+        }
         let pairs: f64 = (0..FOLDS).filter(|fold| folds[*fold]).map(|fold| self.pairs(fold)).sum();
         for fold in (0..FOLDS).filter(|fold| folds[*fold]) {
             let [start, middle, end] = self.bounds[fold];
@@ -226,7 +237,7 @@ mod tests {
     const OTHER: Weights = Weights { complexity: 0.5, novelty: 0.5, ..ONE };
 
     /// Rows in groups of four, alike in their labels and in their first dimension.
-    fn sample(groups: &Groups) -> Sample<'_> {
+    fn sample<'a>(groups: &'a Groups, cancel: &'a CancelToken) -> Sample<'a> {
         let mut random = generator(1);
         let mut bounds = [[0; 3]; FOLDS];
         let mut rows = Vec::new();
@@ -248,7 +259,7 @@ mod tests {
                 rows.push(Scored { dimensions, fired: Fired::default(), group });
             }
         }
-        Sample { rows, groups, bounds }
+        Sample { rows, groups, cancel, bounds }
     }
 
     #[test]
@@ -256,13 +267,14 @@ mod tests {
         // The first rows of each label in a fold are a group, then the next.
         let names: Vec<_> = (0..1000).map(|i| format!("{}:{}", i / 200, i % 200 / 4)).collect();
         let groups = Groups::new(names.iter().map(|name| Some(&**name)));
-        let sample = sample(&groups);
+        let cancel = &CancelToken::default();
+        let sample = sample(&groups, cancel);
         let all = [true; FOLDS];
         let [one, other] = [ONE, OTHER].map(|weights| sample.components(&weights, all));
         assert!(one.iter().sum::<f64>().abs() < 1e-9);
 
         let level = 0.682_689_492;
-        let bootstrap = Bootstrap { replicates: 4000, level, seed: 0 };
+        let bootstrap = Bootstrap { replicates: 4000, level, seed: 0, cancel };
         let (auc, difference) = sample.compare(&[(ONE, OTHER); FOLDS], &bootstrap);
         assert_eq!(auc.value, sample.auc(&sample.concordance(&ONE), all));
         let subtracted: Vec<f64> = one.iter().zip(&other).map(|(a, b)| a - b).collect();

@@ -64,6 +64,10 @@ impl Context {
 /// characters are shown. All text is escaped, and a policy
 /// in the document forbids scripts and requests.
 ///
+/// # Errors
+///
+/// A value does not format.
+///
 /// ```
 /// use knowledgepulse_calibrate::{Options, Row, calibrate, report};
 ///
@@ -72,11 +76,14 @@ impl Context {
 ///     "success": true, "confidence": 0.9 }"#;
 /// let rows = [Row::from_json(line, 1)?];
 /// let calibration = calibrate(&rows, &Options::default())?;
-/// let html = report::html(&calibration, &rows, &report::Context::default());
+/// let html = report::html(&calibration, &rows, &report::Context::default())?;
 /// assert!(html.starts_with("<!doctype html>") && !html.contains("<script"));
-/// # Ok::<(), knowledgepulse_calibrate::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn html(calibration: &Calibration, rows: &[Row], context: &Context) -> String {
-    // Rendering into a string fails only where a value does not format; all of these do.
-    Report::new(calibration, rows, context).render().unwrap_or_else(|error| error.to_string())
+pub fn html(
+    calibration: &Calibration,
+    rows: &[Row],
+    context: &Context,
+) -> Result<String, askama::Error> {
+    Report::new(calibration, rows, context).render()
 }

@@ -36,21 +36,37 @@ pub(crate) trait Backend: Send + Sync {
     ) -> Result<Embedding, EmbedError>;
 }
 
-/// Loads what the backend of these settings needs, and nothing of the other one.
-pub(crate) fn load(
-    source: &Source,
-    settings: &ModelSettings,
-) -> Result<Box<dyn Backend>, EmbedError> {
-    Ok(match (source, settings.backend) {
-        (Source::BuiltIn(files), BackendKind::Onnx) if settings.precision == Precision::Exact => {
-            Box::new(onnx::OnnxModel::load(files.clone(), settings)?)
+/// A loaded backend.
+pub(crate) struct Loaded {
+    pub backend: Box<dyn Backend>,
+    /// Why it is not ONNX Runtime, where that was asked for.
+    pub onnx_error: Option<EmbedError>,
+}
+
+impl Loaded {
+    fn new(backend: impl Backend + 'static) -> Self {
+        Self { backend: Box::new(backend), onnx_error: None }
+    }
+}
+
+/// Loads what the backend of these settings needs, and nothing of the other one. Where the library cannot be
+/// loaded, the native backend runs the built-in model: it gives the same bits.
+pub(crate) fn load(source: &Source, settings: &ModelSettings) -> Result<Loaded, EmbedError> {
+    let ModelSettings { precision, threads, .. } = *settings;
+    let native = |files| native::NativeModel::load(files, precision, threads).map(Loaded::new);
+    match (source, settings.backend) {
+        (Source::BuiltIn(files), BackendKind::Onnx) if precision == Precision::Exact => {
+            match onnx::library::environment(&settings.library) {
+                Ok(environment) => {
+                    onnx::OnnxModel::load(files.clone(), environment, threads).map(Loaded::new)
+                }
+                Err(error) => Ok(Loaded { onnx_error: Some(error), ..native(files)? }),
+            }
         }
-        (Source::BuiltIn(files), _) => {
-            Box::new(native::NativeModel::load(files, settings.precision, settings.threads)?)
-        }
+        (Source::BuiltIn(files), _) => native(files),
         (Source::Own(folder), BackendKind::Onnx) => {
-            Box::new(onnx::OwnModel::load(folder.clone(), settings)?)
+            onnx::OwnModel::load(folder.clone(), settings).map(Loaded::new)
         }
-        (Source::Own(_), BackendKind::Native) => return Err(EmbedError::NeedsOnnx),
-    })
+        (Source::Own(_), BackendKind::Native) => Err(EmbedError::NeedsOnnx),
+    }
 }

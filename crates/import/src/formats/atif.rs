@@ -1,14 +1,11 @@
 //! ATIF, the trajectories of Harbor.
 
-use serde_json::{Value, json};
-
 use crate::{
     event::{Event, ObjectiveFrom, Run, ToolResult},
     failure,
     format::{Format, Output, ReadRuns},
-    json::{self, Members, Object},
-    messages::Conversation,
-    reader::MAX_BYTES,
+    json::{Array, Members, Value},
+    messages::{Conversation, Message},
     text, time,
 };
 
@@ -16,19 +13,16 @@ use crate::{
 pub(crate) const FORMAT: Format =
     Format { name: "atif", domain: "general", fits, adopts: false, open: || Box::new(Reader) };
 
-/// How many continuations of one trajectory are read.
-const MAX_CONTINUATIONS: usize = 100;
-
-fn fits(value: &Object) -> bool {
+fn fits(value: Value) -> bool {
     version(value).is_some() && value.list("steps").is_some()
 }
 
 /// Returns the version, as `v1.8`.
-fn version(value: &impl Members) -> Option<&str> {
+fn version(value: Value<'_>) -> Option<&str> {
     value.text("schema_version")?.strip_prefix("ATIF-")
 }
 
-fn is_supported(value: &Value) -> bool {
+fn is_supported(value: Value) -> bool {
     let major = version(value).and_then(|version| version.strip_prefix('v')?.split('.').next());
     major == Some("1") && value.list("steps").is_some()
 }
@@ -37,100 +31,66 @@ struct Reader;
 
 impl ReadRuns for Reader {
     fn read(&mut self, value: Value, line: u64, out: &mut Output) {
-        if out.is_merged(continuation) {
-            return out.skip("continuation_merged");
-        }
-        if !is_supported(&value) {
+        if !is_supported(value) {
             return out.skip("unsupported_version");
         }
-        let run = Run { line, key: key(&value), ..Run::default() };
-        let mut trajectory = Trajectory { run, ..Trajectory::default() };
-        trajectory.read(&value);
-        let mut next = continuation(&value);
-        for _ in 0..MAX_CONTINUATIONS {
-            let document = next.as_deref().and_then(|path| out.sibling(path));
-            let Some(document) = document.filter(is_supported) else { break };
-            trajectory.read(&document);
-            next = continuation(&document);
-            if trajectory.size > MAX_BYTES {
-                return out.too_large(line);
-            }
+        let mut run = Run { line, key: key(value), ..Run::default() };
+        let mut conversation = Conversation::default();
+        let subagents = value.list("subagent_trajectories").map_or(0, Array::len);
+        conversation.skipped.add_many("subagent", subagents as u64);
+        for step in value.list("steps").into_iter().flat_map(Array::iter) {
+            read_step(step, &mut run, &mut conversation);
         }
-        if next.is_some() {
-            trajectory.run.skipped.add("continuation_missing");
+        // The trajectory that goes on with this one is a run of its own.
+        if value.text("continued_trajectory_ref").is_some() {
+            conversation.skipped.add("continuation");
         }
-        let Trajectory { mut run, conversation, .. } = trajectory;
-        run.skipped.merge(conversation.skipped);
-        out.run(Run { events: conversation.events, ..run });
+        let Conversation { events, skipped, .. } = conversation;
+        out.run(Run { events, skipped, ..run });
     }
 }
 
-fn key(value: &Value) -> Option<String> {
+fn key(value: Value) -> Option<String> {
     let ids = ["session_id", "trajectory_id"].into_iter().filter_map(|id| value.name(id));
     let ids: Vec<_> = ids.collect();
     (!ids.is_empty()).then(|| ids.join("/"))
 }
 
-/// Returns the path of the trajectory that continues this one.
-fn continuation(value: &Value) -> Option<String> {
-    value.text("continued_trajectory_ref").filter(|_| is_supported(value)).map(Into::into)
-}
-
-/// A run with what its steps have said so far.
-#[derive(Default)]
-struct Trajectory {
-    run: Run,
-    conversation: Conversation,
-    /// How many bytes the events have.
-    size: usize,
-}
-
-impl Trajectory {
-    fn read(&mut self, value: &Value) {
-        let subagents = value.list("subagent_trajectories").map_or(0, Vec::len);
-        self.conversation.skipped.add_many("subagent", subagents as u64);
-        for step in value.list("steps").into_iter().flatten() {
-            let begin = self.conversation.events.len();
-            self.read_step(step);
-            let events = self.conversation.events.iter().skip(begin);
-            self.size += events.map(Event::size).sum::<usize>();
-        }
+fn read_step(step: Value, run: &mut Run, conversation: &mut Conversation) {
+    let Some(source) = step.text("source") else {
+        return conversation.skipped.add("malformed");
+    };
+    if run.created_at.is_none() {
+        run.created_at = step.member("timestamp").and_then(time::utc);
     }
-
-    fn read_step(&mut self, step: &Value) {
-        let Self { run, conversation, .. } = self;
-        let Some(source) = step.text("source") else {
-            return conversation.skipped.add("malformed");
-        };
-        if run.created_at.is_none() {
-            run.created_at = step.member("timestamp").and_then(time::utc);
+    let user = Message::Content("user", step.member("message"));
+    if step.flag("is_copied_context") == Some(true) {
+        conversation.skipped.add("copied_context");
+        if source == "user" && run.fallback.is_none() {
+            let mut copied = Conversation::default();
+            copied.read(user);
+            run.fallback = copied.first_human().map(|text| (text, ObjectiveFrom::Copied));
         }
-        if step.flag("is_copied_context") == Some(true) {
-            conversation.skipped.add("copied_context");
-            if source == "user" && run.fallback.is_none() {
-                run.fallback = human(step).map(|text| (text, ObjectiveFrom::Copied));
-            }
-            return;
-        }
-        match source {
-            "user" => conversation.read(&user_message(step)),
-            "agent" => {
-                run.logprobs.add(step.get("metrics").and_then(|metrics| metrics.get("logprobs")));
-                conversation.read(&agent_message(step));
-            }
-            "system" => conversation.skipped.add("system"),
-            _ => return conversation.skipped.add(format!("role:{source}")),
-        }
-        read_observation(step, conversation);
+        return;
     }
+    match source {
+        "user" => conversation.read(user),
+        "agent" => {
+            run.logprobs.add(step.get("metrics").and_then(|metrics| metrics.get("logprobs")));
+            conversation.read(Message::Step(step));
+        }
+        "system" => conversation.skipped.add("system"),
+        _ => return conversation.skipped.add(format!("role:{source}")),
+    }
+    read_observation(step, conversation);
 }
 
 /// Reads the results of a step.
-fn read_observation(step: &Value, conversation: &mut Conversation) {
+fn read_observation(step: Value, conversation: &mut Conversation) {
     let is_compaction =
         step.object("extra").is_some_and(|extra| extra.member("context_management").is_some());
     let results = step.object("observation").and_then(|observation| observation.list("results"));
-    for result in results.into_iter().flatten() {
+    for result in results.into_iter().flat_map(Array::iter) {
         let skipped = &mut conversation.skipped;
         let content = result.member("content");
         if !result.is_object() {
@@ -140,7 +100,7 @@ fn read_observation(step: &Value, conversation: &mut Conversation) {
         } else if content.is_none() && result.member("subagent_trajectory_ref").is_some() {
             skipped.add("subagent_ref");
         } else {
-            let content = text::of(content.unwrap_or(&Value::Null), skipped);
+            let content = content.map(|content| text::of(content, skipped)).unwrap_or_default();
             let flag = failure::flag(result).or(content.failed);
             conversation.events.push(Event::Result(ToolResult {
                 failed: flag.unwrap_or_else(|| failure::in_text(&content.text)),
@@ -150,35 +110,4 @@ fn read_observation(step: &Value, conversation: &mut Conversation) {
             }));
         }
     }
-}
-
-fn user_message(step: &Value) -> Value {
-    json!({ "role": "user", "content": step.member("message") })
-}
-
-fn agent_message(step: &Value) -> Value {
-    let calls = step.list("tool_calls").into_iter().flatten().map(|call| match call {
-        Value::Object(call) => json!({
-            "id": call.member("tool_call_id"),
-            "name": call.member("function_name"),
-            "arguments": call.member("arguments"),
-        }),
-        other => other.clone(),
-    });
-    json!({
-        "role": "assistant",
-        "reasoning_content": step.member("reasoning_content"),
-        "content": step.member("message"),
-        "tool_calls": calls.collect::<Vec<_>>(),
-    })
-}
-
-/// Returns what a user step says.
-fn human(step: &Value) -> Option<String> {
-    let mut conversation = Conversation::default();
-    conversation.read(&user_message(step));
-    conversation.events.into_iter().find_map(|event| match event {
-        Event::Human(text) if !json::is_blank(&text) => Some(text),
-        _ => None,
-    })
 }

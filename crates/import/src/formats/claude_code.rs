@@ -1,14 +1,12 @@
 //! Sessions of Claude Code, and its output as a stream.
 
-use std::collections::HashMap;
-
-use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
 
 use super::open_runs::{Ids, OpenRuns};
 use crate::{
     event::{Event, ObjectiveFrom, Run, Skipped, ToolResult, Turn},
     format::{Format, Output, ReadRuns},
-    json::{self, Members, Object},
+    json::{self, Array, Members, Value},
     messages::{self, call_of_part, result_of_part},
     reader::MAX_BYTES,
     text, time,
@@ -26,11 +24,11 @@ pub(crate) const FORMAT: Format = Format {
 /// Members that only records of sessions have.
 const OWN: [&str; 6] = ["sessionId", "session_id", "uuid", "parentUuid", "leafUuid", "snapshot"];
 
-fn fits(object: &Object) -> bool {
+fn fits(object: Value) -> bool {
     let Some(kind) = object.text("type") else { return object.list("loglines").is_some() };
     object.list("loglines").is_some()
-        || (matches!(kind, "user" | "assistant") && object.contains_key("message"))
-        || OWN.iter().any(|name| object.contains_key(*name))
+        || (matches!(kind, "user" | "assistant") && object.has("message"))
+        || OWN.iter().any(|name| object.has(name))
 }
 
 #[derive(Default)]
@@ -43,20 +41,14 @@ struct Reader {
 }
 
 impl ReadRuns for Reader {
-    fn read(&mut self, mut value: Value, line: u64, out: &mut Output) {
-        match value.get_mut("loglines").map(Value::take) {
-            Some(Value::Array(records)) => {
-                for record in records {
-                    match record {
-                        Value::Object(record) => self.read_record(&record, line, out),
-                        _ => out.skip("malformed"),
-                    }
-                }
+    fn read(&mut self, value: Value, line: u64, out: &mut Output) {
+        let records = value.list("loglines");
+        let alone = records.is_none().then_some(value);
+        for record in records.into_iter().flat_map(Array::iter).chain(alone) {
+            match record.as_object() {
+                Some(record) => self.read_record(record, line, out),
+                None => out.skip("malformed"),
             }
-            _ => match value {
-                Value::Object(record) => self.read_record(&record, line, out),
-                _ => out.skip("malformed"),
-            },
         }
     }
 
@@ -68,7 +60,7 @@ impl ReadRuns for Reader {
 }
 
 impl Reader {
-    fn read_record(&mut self, record: &Object, line: u64, out: &mut Output) {
+    fn read_record(&mut self, record: Value, line: u64, out: &mut Output) {
         let kind = record.text("type").unwrap_or("?");
         let uuid = record.name("uuid");
         let session = record.first_name(&["sessionId", "session_id"]);
@@ -124,12 +116,12 @@ struct Session {
 /// An answer of the assistant, which may come as several records.
 struct Answer {
     turn: Turn,
-    /// Where its thoughts and texts stand among the events, sorted. None begins with another.
-    thoughts: Vec<usize>,
+    /// The places of its thoughts and texts among the events. None begins with another of its kind.
+    thoughts: BTreeMap<(bool, String), usize>,
 }
 
 impl Session {
-    fn read(&mut self, record: &Object, kind: &str, is_repeated: bool) {
+    fn read(&mut self, record: Value, kind: &str, is_repeated: bool) {
         if self.run.created_at.is_none() {
             self.run.created_at = record.member("timestamp").and_then(time::utc);
         }
@@ -154,7 +146,7 @@ impl Session {
                     is_true("isSidechain") || record.member("parent_tool_use_id").is_some();
                 match content {
                     _ if is_repeated => Some("repeated"),
-                    Some(Value::String(_) | Value::Array(_)) => None,
+                    Some(content) if content.is_string() || content.is_array() => None,
                     _ => Some("malformed"),
                 }
                 .or(is_sidechain.then_some("sidechain"))
@@ -170,10 +162,9 @@ impl Session {
             return;
         }
         let (Some(message), Some(content)) = (message, content) else { return };
-        let parts = match content {
-            Value::Array(parts) => parts.as_slice(),
-            text => std::slice::from_ref(text),
-        };
+        let array = content.as_array();
+        let parts = array.into_iter().flat_map(Array::iter);
+        let parts = parts.chain(array.is_none().then_some(content));
         let before = self.run.events.len();
         if kind == "assistant" {
             let id = message.name("id").or_else(|| record.name("uuid"));
@@ -184,9 +175,9 @@ impl Session {
         self.size += self.run.events[before..].iter().map(Event::size).sum::<usize>();
     }
 
-    fn read_answer(&mut self, parts: &[Value], id: Option<&str>) {
+    fn read_answer<'d>(&mut self, parts: impl Iterator<Item = Value<'d>>, id: Option<&str>) {
         let next = self.turns;
-        let mut own = Answer { turn: next, thoughts: Vec::new() };
+        let mut own = Answer { turn: next, thoughts: BTreeMap::new() };
         let Self { run, answers, calls, results, .. } = self;
         let answer = match id {
             Some(id) => answers.entry(id.into()).or_insert(own),
@@ -224,7 +215,7 @@ impl Session {
         }
     }
 
-    fn read_user(&mut self, parts: &[Value]) {
+    fn read_user<'d>(&mut self, parts: impl Iterator<Item = Value<'d>>) {
         let mut texts = Vec::new();
         for part in parts {
             match type_of(part) {
@@ -248,38 +239,38 @@ impl Session {
     }
 }
 
-fn type_of(part: &Value) -> &str {
+fn type_of(part: Value<'_>) -> &str {
     if part.is_string() { "text" } else { part.text("type").unwrap_or("?") }
 }
 
 /// Adds what the assistant says or thinks. Streams repeat a text with what has been added to it.
 fn add_thought(run: &mut Run, answer: &mut Answer, text: String, said: bool) {
     let Answer { thoughts, .. } = answer;
-    let earlier = |index: &usize| match &run.events[*index] {
-        Event::Thought { text, said } => (*said, text.as_str()),
-        _ => (false, ""),
-    };
-    let at = thoughts.partition_point(|index| earlier(index) < (said, &text));
-    let is_begun_by = |index: &usize| {
-        let (earlier_said, earlier) = earlier(index);
-        earlier_said == said && text.starts_with(earlier)
-    };
-    let begins = |index: &usize| {
-        let (earlier_said, earlier) = earlier(index);
-        earlier_said == said && earlier.starts_with(&text)
-    };
-    if thoughts.get(at).is_some_and(begins) {
+    let key = (said, text.clone());
+    let next = thoughts.range(&key..).next();
+    if next.is_some_and(|((next_said, next), _)| *next_said == said && next.starts_with(&text)) {
         run.skipped.add("repeated");
-    } else if let Some(index) = thoughts[..at].last().copied().filter(is_begun_by) {
-        run.events[index] = Event::Thought { text, said };
-        run.skipped.add("repeated");
-    } else {
-        thoughts.insert(at, run.events.len());
-        run.events.push(Event::Thought { text, said });
+        return;
     }
+    let earlier = thoughts.range(..&key).next_back();
+    let begun = earlier.filter(|((said, earlier), _)| *said == key.0 && text.starts_with(earlier));
+    let begun = begun.map(|(earlier, place)| (earlier.clone(), *place));
+    let place = match begun {
+        Some((earlier, place)) => {
+            thoughts.remove(&earlier);
+            run.events[place] = Event::Thought { text, said };
+            run.skipped.add("repeated");
+            place
+        }
+        None => {
+            run.events.push(Event::Thought { text, said });
+            run.events.len() - 1
+        }
+    };
+    thoughts.insert(key, place);
 }
 
-fn add_result(run: &mut Run, results: &mut Ids, part: &Value, kind: &str) {
+fn add_result(run: &mut Run, results: &mut Ids, part: Value, kind: &str) {
     let mut result = result_of_part(part, kind, &mut run.skipped);
     result.text = without_reminders(result.text, &mut run.skipped);
     let known = result.id.as_ref().and_then(|id| results.get(id));

@@ -1,13 +1,11 @@
 //! Sessions of Codex.
 
-use serde_json::Value;
-
 use super::sessions::Sessions;
 use crate::{
     event::Skipped,
     format::{Format, Output, ReadRuns},
-    json::{Members, Object},
-    messages::{self, Conversation},
+    json::{Members, Value},
+    messages::{Conversation, Message},
     text,
 };
 
@@ -32,7 +30,7 @@ const CONTEXT: [&str; 8] = [
     "<user_shell_command>",
 ];
 
-fn fits(record: &Object) -> bool {
+fn fits(record: Value) -> bool {
     let kinds = ["session_meta", "response_item", "event_msg", "turn_context", "compacted"];
     record.text("type").is_some_and(|kind| kinds.contains(&kind))
         && record.object("payload").is_some()
@@ -50,7 +48,7 @@ impl ReadRuns for Reader {
             let id = record.object("payload").and_then(|payload| payload.name("id"));
             self.sessions.begin(id, line, out);
         }
-        self.sessions.read(&record, line, out, |conversation| match kind {
+        self.sessions.read(record, line, out, |conversation| match kind {
             "response_item" => read_item(record.get("payload"), conversation),
             kind => conversation.skipped.add(format!("record:{kind}")),
         });
@@ -62,29 +60,23 @@ impl ReadRuns for Reader {
 }
 
 /// Reads an item of the Responses API.
-fn read_item(item: Option<&Value>, conversation: &mut Conversation) {
-    let Some(Value::Object(members)) = item else {
+fn read_item(item: Option<Value>, conversation: &mut Conversation) {
+    let Some(item) = item.and_then(Value::as_object) else {
         return conversation.skipped.add("malformed");
     };
-    let mut members = members.clone();
-    members.entry("type").or_insert_with(|| "message".into());
-    let item = Value::Object(members);
-    if is_context(&item) {
+    let message = Message::Item(item);
+    if is_context(item) {
         conversation.skipped.add("context");
-    } else if messages::is_message(&item) {
-        conversation.read(&item);
+    } else if message.is_valid() {
+        conversation.read(message);
     } else {
-        let kind = item.text("type").unwrap_or("?");
-        conversation.skipped.add(format!("part:{kind}"));
+        conversation.skipped.add(format!("part:{}", message.kind()));
     }
 }
 
 /// Returns whether an item is a user message that no person wrote.
-fn is_context(item: &Value) -> bool {
-    if item.text("role") != Some("user") {
-        return false;
-    }
-    let content = item.member("content").unwrap_or(&Value::Null);
-    let text = text::of(content, &mut Skipped::default()).text;
-    CONTEXT.iter().any(|begin| text.starts_with(begin))
+fn is_context(item: Value) -> bool {
+    let content = item.member("content").filter(|_| item.text("role") == Some("user"));
+    let text = content.map(|content| text::of(content, &mut Skipped::default()).text);
+    text.is_some_and(|text| CONTEXT.iter().any(|begin| text.starts_with(begin)))
 }

@@ -1,12 +1,12 @@
 //! Logs of Inspect, as JSON.
 
-use serde_json::Value;
+use std::collections::HashMap;
 
 use crate::{
     event::{ObjectiveFrom, Run},
     format::{Format, Output, ReadRuns},
-    json::{self, Members, Object},
-    messages::{self, Conversation},
+    json::{self, Document, Kind, Members, Value},
+    messages::{self, Conversation, Messages},
     reader::MAX_BYTES,
     time,
 };
@@ -15,37 +15,39 @@ use crate::{
 pub(crate) const FORMAT: Format =
     Format { name: "inspect", domain: "general", fits, adopts: false, open: || Box::new(Reader) };
 
-fn fits(value: &Object) -> bool {
+fn fits(value: Value) -> bool {
     value.object("eval").is_some() && value.text("status").is_some()
 }
 
 struct Reader;
 
 impl ReadRuns for Reader {
-    fn read(&mut self, mut value: Value, line: u64, out: &mut Output) {
-        let samples = match value.get_mut("samples").map(Value::take) {
-            Some(Value::Array(samples)) if !samples.is_empty() => samples,
-            _ => return out.skip("no_samples"),
+    fn read(&mut self, value: Value, line: u64, out: &mut Output) {
+        let Some(samples) = value.list("samples").filter(|samples| !samples.is_empty()) else {
+            return out.skip("no_samples");
         };
         for sample in samples {
-            let Value::Object(mut sample) = sample else {
+            if !sample.is_object() {
                 out.skip("malformed");
                 continue;
-            };
-            match attach_all(&mut sample) {
-                Some(()) => out.run(run(&sample, value.object("eval"), line)),
-                None => out.too_large(line),
+            }
+            let evaluation = value.object("eval");
+            match attached(sample) {
+                Ok(None) => out.run(run(sample, sample, evaluation, line)),
+                Ok(Some(content)) => out.run(run(sample, content.root(), evaluation, line)),
+                Err(TooLarge) => out.too_large(line),
             }
         }
     }
 }
 
-fn run(sample: &Object, evaluation: Option<&Object>, line: u64) -> Run {
+/// Reads a sample; `content` has its messages and its input.
+fn run(sample: Value, content: Value, evaluation: Option<Value>, line: u64) -> Run {
     let mut conversation = Conversation::default();
-    if let Some(messages) = sample.list("messages") {
-        conversation.read_all(messages);
+    if let Some(messages) = content.list("messages") {
+        conversation.read_all(Messages::Array(messages));
     }
-    let input = sample.member("input").and_then(messages::human);
+    let input = content.member("input").and_then(messages::human);
     let created = || evaluation?.member("created");
     let mut run = Run {
         line,
@@ -63,46 +65,75 @@ fn run(sample: &Object, evaluation: Option<&Object>, line: u64) -> Run {
     run
 }
 
-/// Puts the attachments of a sample in place of the strings that refer to them; `None` if they are too
-/// large, as many strings may refer to the same.
-fn attach_all(sample: &mut Object) -> Option<()> {
-    let Some(Value::Object(attachments)) = sample.remove("attachments") else { return Some(()) };
-    let mut room = MAX_BYTES;
-    for member in ["messages", "input"] {
-        if let Some(value) = sample.get_mut(member) {
-            attach(value, &attachments, &mut room)?;
+/// The content of a sample is too large with its attachments.
+struct TooLarge;
+
+/// How strings begin that refer to an attachment.
+const REFERENCE: &str = "attachment://";
+
+/// Returns the messages and the input of a sample with its attachments in place of the strings that refer to
+/// them; `None` without attachments. Many strings may refer to the same.
+fn attached(sample: Value) -> Result<Option<Document<'static>>, TooLarge> {
+    let Some(attachments) = sample.object("attachments") else { return Ok(None) };
+    let attachments: HashMap<_, _> = attachments.members().collect();
+    if attachments.is_empty() {
+        return Ok(None);
+    }
+    let mut content = String::from("{");
+    for name in ["messages", "input"] {
+        if let Some(value) = sample.get(name) {
+            let comma = if content.len() > 1 { "," } else { "" };
+            content.push_str(&format!("{comma}\"{name}\":"));
+            attach(value, &attachments, &mut content)?;
         }
     }
-    Some(())
+    content.push('}');
+    Document::parse(content).map(Some).map_err(|_| TooLarge)
 }
 
-fn attach(value: &mut Value, attachments: &Object, room: &mut usize) -> Option<()> {
-    match value {
-        Value::String(text) => {
-            let id = text.strip_prefix("attachment://");
-            if let Some(attached) = id.and_then(|id| attachments.text(id)) {
-                *room = room.checked_sub(attached.len())?;
-                *text = attached.to_owned();
+/// Writes a value with its attachments.
+fn attach(
+    value: Value,
+    attachments: &HashMap<&str, Value>,
+    out: &mut String,
+) -> Result<(), TooLarge> {
+    match value.kind() {
+        Kind::String(text) => {
+            let attachment = text.strip_prefix(REFERENCE).and_then(|id| attachments.get(id));
+            out.push_str(&json::quoted(
+                attachment.and_then(|found| found.as_str()).unwrap_or(text),
+            ));
+        }
+        Kind::Array(elements) => {
+            out.push('[');
+            for (index, element) in elements.iter().enumerate() {
+                out.push_str(if index > 0 { "," } else { "" });
+                attach(element, attachments, out)?;
             }
-            Some(())
+            out.push(']');
         }
-        Value::Array(elements) => {
-            elements.iter_mut().try_for_each(|element| attach(element, attachments, room))
+        Kind::Object(object) => {
+            out.push('{');
+            for (index, (name, member)) in object.members().enumerate() {
+                out.push_str(if index > 0 { "," } else { "" });
+                out.push_str(&json::quoted(name));
+                out.push(':');
+                attach(member, attachments, out)?;
+            }
+            out.push('}');
         }
-        Value::Object(members) => {
-            members.values_mut().try_for_each(|member| attach(member, attachments, room))
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => Some(()),
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) => out.push_str(&value.to_string()),
     }
+    if out.len() > MAX_BYTES { Err(TooLarge) } else { Ok(()) }
 }
 
-fn key(sample: &Object, evaluation: Option<&Object>) -> String {
+fn key(sample: Value, evaluation: Option<Value>) -> String {
     if let Some(id) = sample.name("uuid") {
         return id.to_owned();
     }
-    let part = |value: Option<&Value>| match value {
-        Some(Value::String(text)) => text.clone(),
-        Some(number @ Value::Number(_)) => json::canonical(number),
+    let part = |value: Option<Value>| match value.map(|value| (value, value.kind())) {
+        Some((_, Kind::String(text))) => text.to_owned(),
+        Some((number, Kind::Number(_))) => number.canonical(),
         _ => String::new(),
     };
     let run = part(evaluation.and_then(|evaluation| evaluation.member("run_id")));
@@ -110,21 +141,21 @@ fn key(sample: &Object, evaluation: Option<&Object>) -> String {
 }
 
 /// Returns the value of the first score.
-fn score(sample: &Object) -> Option<&Value> {
-    let first = sample.object("scores").and_then(|scores| scores.values().next());
-    first.or_else(|| sample.member("score"))?.member("value")
+fn score(sample: Value) -> Option<Value> {
+    let first = sample.object("scores").and_then(|scores| scores.members().next());
+    first.map(|(_, score)| score).or_else(|| sample.member("score"))?.member("value")
 }
 
 /// Returns whether a score says success; partial credit is none.
-fn label(score: &Value) -> Option<bool> {
-    match score {
-        Value::Bool(success) => Some(*success),
-        Value::Number(number) => number.as_f64().map(|number| number >= 1.0),
-        Value::String(letters) => match json::trimmed(letters).to_ascii_lowercase().as_str() {
+fn label(score: Value) -> Option<bool> {
+    match score.kind() {
+        Kind::Bool(success) => Some(success),
+        Kind::Number(number) => Some(number.as_f64() >= 1.0),
+        Kind::String(letters) => match json::trimmed(letters).to_ascii_lowercase().as_str() {
             "c" | "yes" | "true" => Some(true),
             "p" | "i" | "n" | "no" | "false" => Some(false),
             _ => None,
         },
-        Value::Null | Value::Array(_) | Value::Object(_) => None,
+        Kind::Null | Kind::Array(_) | Kind::Object(_) => None,
     }
 }

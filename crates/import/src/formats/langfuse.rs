@@ -2,14 +2,12 @@
 
 use std::collections::HashSet;
 
-use serde_json::Value;
-
 use crate::{
-    event::{Event, ObjectiveFrom, Run},
+    event::{Event, Input, ObjectiveFrom, Run},
     format::{Format, Output, ReadRuns},
-    json::{self, Members, Object},
-    messages::{self, Conversation, Side},
-    spans::{self, Kind, Sides, Span, Tool},
+    json::{Array, Members, Value},
+    messages::{self, Conversation, Messages, Side},
+    spans::{self, Kind, Output as ToolOutput, Sides, Span, Tool},
     time,
 };
 
@@ -17,9 +15,8 @@ use crate::{
 pub(crate) const FORMAT: Format =
     Format { name: "langfuse", domain: "general", fits, adopts: false, open: || Box::new(Reader) };
 
-fn fits(value: &Object) -> bool {
-    value.list("observations").is_some()
-        && (value.object("trace").is_some() || value.contains_key("id"))
+fn fits(value: Value) -> bool {
+    value.list("observations").is_some() && (value.object("trace").is_some() || value.has("id"))
 }
 
 /// Names of scores that say whether a run succeeded.
@@ -36,8 +33,8 @@ impl ReadRuns for Reader {
     }
 }
 
-fn run(trace: &Object, observations: &[Value], line: u64) -> Run {
-    let scores = || trace.list("scores").into_iter().flatten();
+fn run(trace: Value, observations: Array, line: u64) -> Run {
+    let scores = || trace.list("scores").into_iter().flat_map(Array::iter);
     let mut run = Run {
         line,
         key: trace.name("id").map(Into::into),
@@ -51,7 +48,8 @@ fn run(trace: &Object, observations: &[Value], line: u64) -> Run {
     let observations: Vec<_> = observations.iter().filter_map(Value::as_object).collect();
     run.skipped.add_many("malformed", (all - observations.len()) as u64);
     let called = called_tools(&observations);
-    let spans: Vec<_> = observations.iter().map(|observation| span(observation, &called)).collect();
+    let spans: Vec<_> =
+        observations.iter().map(|&observation| span(observation, &called)).collect();
     let spans: Vec<_> = spans.iter().collect();
 
     let root = spans::first_root(&spans);
@@ -61,16 +59,16 @@ fn run(trace: &Object, observations: &[Value], line: u64) -> Run {
         Some(asked) => Some((asked, ObjectiveFrom::Field)),
         None => trace.name("name").map(|name| (name.into(), ObjectiveFrom::Name)),
     };
-    let sides = |index: usize| {
+    let sides = |index: usize, take: spans::TakeSides| {
         let [input, output] =
             [Side::Input, Side::Output].map(|side| messages(observations[index], side));
-        Sides { input: input.unwrap_or_default(), output: output.unwrap_or_default() }
+        take(Sides { input, output });
     };
     spans::read(&spans, sides, &mut run);
     run
 }
 
-fn label(score: &Value) -> Option<bool> {
+fn label(score: Value) -> Option<bool> {
     let name = score.text("name")?.to_ascii_lowercase();
     let value = score.get("value")?;
     let label = match value.as_f64() {
@@ -81,18 +79,18 @@ fn label(score: &Value) -> Option<bool> {
     label.filter(|_| LABELS.contains(&name.as_str()))
 }
 
-fn confidence(score: &Value) -> Option<f64> {
+fn confidence(score: Value) -> Option<f64> {
     let value = score.get("value")?.as_f64()?;
     (score.text("name") == Some("confidence") && (0.0..=1.0).contains(&value)).then_some(value)
 }
 
 /// Returns the messages of a side of an observation.
-fn messages(observation: &Object, side: Side) -> Option<Vec<Value>> {
+fn messages(observation: Value<'_>, side: Side) -> Option<Messages<'_>> {
     messages::of(recorded(observation, side)?, side)
 }
 
 /// Returns a side of an observation.
-fn recorded(observation: &Object, side: Side) -> Option<&Value> {
+fn recorded(observation: Value<'_>, side: Side) -> Option<Value<'_>> {
     observation.member(match side {
         Side::Input => "input",
         Side::Output => "output",
@@ -100,11 +98,13 @@ fn recorded(observation: &Object, side: Side) -> Option<&Value> {
 }
 
 /// Returns the names of the tools that are called in outputs.
-fn called_tools(observations: &[&Object]) -> HashSet<String> {
+fn called_tools(observations: &[Value]) -> HashSet<String> {
     let mut names = HashSet::new();
-    for observation in observations {
+    for &observation in observations {
         let mut conversation = Conversation::default();
-        conversation.read_all(&messages(observation, Side::Output).unwrap_or_default());
+        if let Some(messages) = messages(observation, Side::Output) {
+            conversation.read_all(messages);
+        }
         names.extend(conversation.events.into_iter().filter_map(|event| match event {
             Event::Call(call) => Some(call.name),
             _ => None,
@@ -113,7 +113,7 @@ fn called_tools(observations: &[&Object]) -> HashSet<String> {
     names
 }
 
-fn span(observation: &Object, called: &HashSet<String>) -> Span {
+fn span(observation: Value, called: &HashSet<String>) -> Span {
     let name = observation.text("name").unwrap_or_default();
     let mut span = Span {
         id: observation.name("id").map(Into::into),
@@ -135,7 +135,7 @@ fn span(observation: &Object, called: &HashSet<String>) -> Span {
             });
             (span.has_input, span.has_output) = (has_input, has_output);
             let output = observation.member("output");
-            span.is_plain = output.is_some_and(|output| json::decoded(output).is_string());
+            span.is_plain = output.is_some_and(|output| output.decoded().is_string());
             if kind == "AGENT" {
                 span.kind = Kind::Agent;
             } else if span.has_messages() {
@@ -145,7 +145,7 @@ fn span(observation: &Object, called: &HashSet<String>) -> Span {
         "TOOL" => span.kind = Kind::Tool(tool(observation, name)),
         _ => {
             let mut names = spans::tool_names(name);
-            if observation.member("output").is_some() && names.any(|name| called.contains(name)) {
+            if output_of_tool(observation).is_some() && names.any(|name| called.contains(name)) {
                 span.kind = Kind::Tool(tool(observation, name));
             }
         }
@@ -153,22 +153,27 @@ fn span(observation: &Object, called: &HashSet<String>) -> Span {
     span
 }
 
-fn tool(observation: &Object, name: &str) -> Tool {
-    let metadata = observation.member("metadata").map(json::decoded);
-    let attributes = metadata.as_ref().and_then(|metadata| metadata.member("attributes"));
-    let attributes = attributes.map(json::decoded);
-    let attribute = |names: &[&str]| attributes.as_ref()?.first_name(names);
+/// Returns what a tool gave back. Some frameworks record `null` as a string.
+fn output_of_tool(observation: Value<'_>) -> Option<Value<'_>> {
+    observation.member("output").filter(|output| output.as_str() != Some("null"))
+}
+
+fn tool(observation: Value, name: &str) -> Tool {
+    let metadata = observation.member("metadata").map(Value::decoded);
+    let attributes = metadata.and_then(|metadata| metadata.member("attributes"));
+    let attributes = attributes.map(Value::decoded);
+    let attribute = |names: &[&str]| attributes?.first_name(names);
     let input = observation.member("input").map(|input| {
-        let input = json::decoded(input);
-        match (input.object("input"), input.as_object().map(Object::len)) {
-            (Some(inner), Some(1)) => Value::Object(inner.clone()),
-            _ => input.into_owned(),
+        let input = input.decoded();
+        match input.object("input") {
+            Some(inner) if input.members().count() == 1 => inner,
+            _ => input,
         }
     });
     Tool {
         name: attribute(&["gen_ai.tool.name", "ai.toolCall.name"]).unwrap_or(name).into(),
         id: attribute(&["gen_ai.tool.call.id", "ai.toolCall.id"]).map(Into::into),
-        input,
-        output: observation.member("output").cloned(),
+        input: Input::recorded(input),
+        output: output_of_tool(observation).map(ToolOutput::recorded).into(),
     }
 }

@@ -2,17 +2,15 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
-use serde_json::{Value, json};
-
 use crate::{
-    event::{Call, Event, Run},
+    event::{Call, Event, Input, Run},
     failure,
     format::{Format, Output, ReadRuns},
-    json::{self, Members, Object},
-    messages::Conversation,
+    json::{self, Array, Members, Value},
+    messages::{Conversation, Message, Messages},
     text,
 };
+use regex::Regex;
 
 /// Files that end in `.traj.json`, and conversations with its commands.
 pub(crate) const FORMAT: Format = Format {
@@ -29,12 +27,12 @@ static COMMAND: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a valid expression")
 });
 
-fn fits(value: &Object) -> bool {
+fn fits(value: Value) -> bool {
     value.text("trajectory_format").is_some_and(|format| format.starts_with("mini-swe-agent"))
 }
 
 /// Returns whether the first answer of a conversation has a command that only mini-swe-agent asks for.
-pub fn is_conversation(messages: &[Value]) -> bool {
+pub fn is_conversation(messages: Array) -> bool {
     let answer = messages.iter().find(|message| message.text("role") == Some("assistant"));
     let text = answer.and_then(|answer| answer.text("content"));
     text.is_some_and(|text| text.contains("```mswea_bash_command\n"))
@@ -45,15 +43,15 @@ struct Reader;
 impl ReadRuns for Reader {
     fn read(&mut self, value: Value, line: u64, out: &mut Output) {
         let messages = value.as_array().or_else(|| value.list("messages"));
-        let messages = messages.map_or(&[][..], Vec::as_slice);
+        let messages = messages.into_iter().flat_map(Array::iter);
         let mut conversation = Conversation::default();
-        if messages.iter().any(has_tools) {
-            for message in messages.iter().filter(|message| message.text("role") != Some("exit")) {
+        if messages.clone().any(has_tools) {
+            for message in messages.filter(|message| message.text("role") != Some("exit")) {
                 match message.list("output") {
                     Some(items) if message.text("object") == Some("response") => {
-                        conversation.read_answer(items);
+                        conversation.read_answer(Messages::Array(items));
                     }
-                    _ => conversation.read(message),
+                    _ => conversation.read(Message::Recorded(message)),
                 }
             }
         } else {
@@ -73,7 +71,7 @@ impl ReadRuns for Reader {
 }
 
 /// Returns whether a message has calls of its own, or is an item of the Responses API.
-fn has_tools(message: &Value) -> bool {
+fn has_tools(message: Value) -> bool {
     message.list("tool_calls").is_some_and(|calls| !calls.is_empty())
         || message.text("type").is_some()
         || message.text("object") == Some("response")
@@ -81,17 +79,17 @@ fn has_tools(message: &Value) -> bool {
 
 /// Reads a message of a conversation where commands stand in the text. `has_task` tells whether a person
 /// has said anything before.
-fn read_text(message: &Value, conversation: &mut Conversation, has_task: &mut bool) {
+fn read_text(message: Value, conversation: &mut Conversation, has_task: &mut bool) {
     let Some(role) = message.text("role") else { return conversation.skipped.add("malformed") };
     match role {
-        "system" => conversation.read(message),
+        "system" => conversation.read(Message::Recorded(message)),
         "user" if !*has_task => {
-            conversation.read(message);
+            conversation.read(Message::Recorded(message));
             *has_task = matches!(conversation.events.last(), Some(Event::Human(_)));
         }
         "user" => {
-            let content = message.member("content").unwrap_or(&Value::Null);
-            let result = text::of(content, &mut conversation.skipped);
+            let read = |content| text::of(content, &mut conversation.skipped);
+            let result = message.member("content").map(read).unwrap_or_default();
             let code = message.object("extra").and_then(|extra| extra.get("returncode")?.as_i64());
             let failed = code
                 .map(|code| code != 0)
@@ -101,9 +99,9 @@ fn read_text(message: &Value, conversation: &mut Conversation, has_task: &mut bo
             conversation.events.push(Event::result(result.text, failed));
         }
         "assistant" => {
-            let content = message.member("content").unwrap_or(&Value::Null);
-            let answer = text::of(content, &mut conversation.skipped).text;
-            read_answer(&answer, conversation);
+            let read = |content| text::of(content, &mut conversation.skipped);
+            let answer = message.member("content").map(read).unwrap_or_default();
+            read_answer(&answer.text, conversation);
         }
         _ => conversation.skipped.add(format!("role:{role}")),
     }
@@ -114,8 +112,8 @@ fn read_answer(answer: &str, conversation: &mut Conversation) {
     let (block, command) = (found.get_match(), found.get(1).map_or("", |command| command.as_str()));
     say(&answer[..block.start()], conversation);
     let turn = conversation.next_turn();
-    let input = json!({ "command": command });
-    conversation.events.push(Event::Call(Call::new(Some("bash"), Some(&input), None, turn)));
+    let input = Input::of_text("command", command);
+    conversation.events.push(Event::Call(Call::new(Some("bash"), input, None, turn)));
     say(&answer[block.end()..], conversation);
 }
 

@@ -15,9 +15,10 @@ mod sessions;
 mod swe_agent;
 mod tau;
 
-use serde_json::Value;
-
-use crate::format::Format;
+use crate::{
+    format::Format,
+    json::{Array, Kind, Members, Value},
+};
 
 /// All formats, in the order in which a value is compared with them.
 const FORMATS: &[&Format] = &[
@@ -40,37 +41,30 @@ pub fn names() -> Vec<&'static str> {
     FORMATS.iter().map(|format| format.name).collect()
 }
 
-/// Returns the format of traces of the protocol.
-pub fn own() -> &'static Format {
-    &reasoning_trace::FORMAT
-}
-
 /// Returns the format of a value of an input: by its content, and `previous` is the format of the
 /// value before it.
-pub fn detect(value: &Value, previous: Option<&'static Format>) -> Option<&'static Format> {
-    let object = match value {
-        Value::Array(elements) => {
+pub fn detect(value: Value, previous: Option<&'static Format>) -> Option<&'static Format> {
+    let object = match value.kind() {
+        Kind::Array(elements) => {
             let first = elements.iter().find(|element| element.is_object())?;
             let is_conversation = crate::messages::is_message(first);
             return is_conversation.then(|| conversation_format(elements));
         }
-        Value::Object(object) => object,
+        Kind::Object(object) => object,
         _ => return None,
     };
     let fits = |format: &&'static Format| (format.fits)(object);
     match FORMATS.iter().copied().find(fits) {
         Some(format) if std::ptr::eq(format, &messages::FORMAT) => {
-            let conversation = object.get("messages").and_then(Value::as_array);
-            Some(conversation.map_or(format, |messages| conversation_format(messages)))
+            Some(object.list("messages").map_or(format, conversation_format))
         }
         Some(format) => Some(format),
-        None => previous
-            .filter(|format| format.adopts && object.get("type").is_some_and(Value::is_string)),
+        None => previous.filter(|format| format.adopts && object.text("type").is_some()),
     }
 }
 
 /// Returns the format of a conversation: mini-swe-agent's are told by the commands in their texts.
-fn conversation_format(messages: &[Value]) -> &'static Format {
+fn conversation_format(messages: Array) -> &'static Format {
     match mini_swe_agent::is_conversation(messages) {
         true => &mini_swe_agent::FORMAT,
         false => &messages::FORMAT,

@@ -1,18 +1,19 @@
 //! Sessions of Pi and of OpenClaw.
 
-use serde_json::Value;
-
 use super::sessions::Sessions;
-use crate::format::{Format, Output, ReadRuns};
-use crate::json::{Members, Object};
+use crate::{
+    format::{Format, Output, ReadRuns},
+    json::{Members, Value},
+    messages::Message,
+};
 
 /// Session files.
 pub(crate) const FORMAT: Format =
     Format { name: "pi", domain: "code", fits, adopts: true, open: || Box::new(Reader::default()) };
 
-fn fits(record: &Object) -> bool {
+fn fits(record: Value) -> bool {
     match record.text("type") {
-        Some("session") => record.contains_key("id"),
+        Some("session") => record.has("id"),
         Some("message") => record.object("message").is_some(),
         _ => false,
     }
@@ -29,15 +30,16 @@ impl ReadRuns for Reader {
         if kind == "session" {
             self.sessions.begin(record.name("id"), line, out);
         }
-        self.sessions.read(&record, line, out, |conversation| {
+        self.sessions.read(record, line, out, |conversation| {
             let message = record.object("message");
-            match (kind, message.and_then(|message| message.text("role"))) {
-                ("message", Some("user" | "assistant" | "toolResult")) => {
-                    conversation.read(&record["message"]);
+            let role = message.and_then(|message| message.text("role"));
+            match (kind, message, role) {
+                ("message", Some(message), Some("user" | "assistant" | "toolResult")) => {
+                    conversation.read(Message::Recorded(message));
                 }
-                ("message", Some(role)) => conversation.skipped.add(format!("role:{role}")),
-                ("message", None) => conversation.skipped.add("malformed"),
-                (kind, _) => conversation.skipped.add(format!("record:{kind}")),
+                ("message", _, Some(role)) => conversation.skipped.add(format!("role:{role}")),
+                ("message", ..) => conversation.skipped.add("malformed"),
+                (kind, ..) => conversation.skipped.add(format!("record:{kind}")),
             }
         });
     }

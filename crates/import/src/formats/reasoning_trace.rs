@@ -2,17 +2,14 @@
 
 use std::fmt;
 
-use knowledgepulse_scoring::Trace;
-use serde_json::Value;
-
 use crate::{
     error::Code,
     event::{ObjectiveFrom, Skipped},
     format::{Format, Output, ReadRuns},
-    json::{Members, Object},
+    json::{Array, Members, Value},
     trace::{
-        ConfidenceFrom, CreatedAtFrom, DomainFrom, IMPORTER, Imported, Provenance, Source,
-        SuccessFrom,
+        ConfidenceFrom, CreatedAtFrom, DomainFrom, IMPORTER, Imported, MAX_VALUES, Provenance,
+        Source, SuccessFrom,
     },
 };
 
@@ -25,8 +22,8 @@ pub(crate) const FORMAT: Format = Format {
     open: || Box::new(Reader),
 };
 
-fn fits(object: &Object) -> bool {
-    let has_objective = || object.object("task").is_some_and(|task| task.contains_key("objective"));
+fn fits(object: Value) -> bool {
+    let has_objective = || object.object("task").is_some_and(|task| task.has("objective"));
     object.text("@type") == Some("ReasoningTrace")
         || (object.list("steps").is_some()
             && has_objective()
@@ -38,18 +35,21 @@ struct Reader;
 impl ReadRuns for Reader {
     fn read(&mut self, value: Value, line: u64, out: &mut Output) {
         // As for scoring, where its text does not count.
-        if let Err(error) = Trace::from_json(&value, &mut Full) {
+        if let Err(error) = value.to_trace(&mut Full) {
             return out.error(Code::InvalidTrace, line, error.path(), &error.to_string());
         }
-        if value.list("steps").is_none_or(Vec::is_empty) {
+        if value.list("steps").is_none_or(Array::is_empty) {
             return out.skip("no_steps");
+        }
+        if value.count(MAX_VALUES + 1) > MAX_VALUES {
+            return out.too_many_values(line);
         }
         let has_time =
             value.member("metadata").is_some_and(|data| data.text("created_at").is_some());
         let provenance = Provenance {
             importer: IMPORTER,
             format: FORMAT.name,
-            source: Source { name: out.place.name.clone(), line },
+            source: Source { name: out.name.clone(), line },
             key: value.text("id").map(Into::into),
             objective_from: ObjectiveFrom::Own,
             success_from: SuccessFrom::Own,
@@ -58,7 +58,7 @@ impl ReadRuns for Reader {
             domain_from: DomainFrom::Own,
             skipped: Skipped::default(),
         };
-        out.trace(Imported { trace: value, provenance });
+        out.trace(Imported { trace: value.to_json().into(), provenance });
     }
 }
 

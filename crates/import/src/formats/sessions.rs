@@ -1,11 +1,9 @@
 //! Logs in which one session follows another: Pi's and Codex's.
 
-use serde_json::Value;
-
 use crate::{
     event::{Event, Run},
     format::Output,
-    json::Members,
+    json::{Members, Value},
     messages::Conversation,
     reader::MAX_BYTES,
     time,
@@ -36,7 +34,7 @@ impl Sessions {
     /// Reads a record into the conversation of its session. A record before the first session begins one.
     pub fn read(
         &mut self,
-        record: &Value,
+        record: Value,
         line: u64,
         out: &mut Output,
         read: impl FnOnce(&mut Conversation),

@@ -2,17 +2,15 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
-use serde_json::{Value, json};
-
 use crate::{
-    event::{Call, Event, Run},
+    event::{Call, Event, Input, Run},
     failure,
     format::{Format, Output, ReadRuns},
-    json::{self, Members, Object},
-    messages::Conversation,
+    json::{self, Array, Members, Value},
+    messages::{Conversation, Message},
     text,
 };
+use regex::Regex;
 
 /// Files that end in `.traj`.
 pub(crate) const FORMAT: Format =
@@ -26,10 +24,10 @@ static FAILED: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a valid expression")
 });
 
-fn fits(value: &Object) -> bool {
+fn fits(value: Value) -> bool {
     let Some(history) = value.list("history") else { return false };
     let first = history.iter().find_map(Value::as_object);
-    value.list("trajectory").is_some() || first.is_some_and(|first| first.contains_key("agent"))
+    value.list("trajectory").is_some() || first.is_some_and(|first| first.has("agent"))
 }
 
 struct Reader;
@@ -37,20 +35,21 @@ struct Reader;
 impl ReadRuns for Reader {
     fn read(&mut self, value: Value, line: u64, out: &mut Output) {
         let mut conversation = Conversation::default();
-        let (demonstrations, history): (Vec<&Value>, Vec<&Value>) =
-            value.list("history").into_iter().flatten().partition(|entry| is_demonstration(entry));
-        conversation.skipped.add_many("demonstration", demonstrations.len() as u64);
+        let entries = value.list("history").into_iter().flat_map(Array::iter);
+        let demonstrations = entries.clone().filter(|entry| is_demonstration(*entry)).count();
+        conversation.skipped.add_many("demonstration", demonstrations as u64);
+        let history = entries.filter(|entry| !is_demonstration(*entry));
 
         let has_calls = history
-            .iter()
+            .clone()
             .any(|entry| entry.list("tool_calls").is_some_and(|calls| !calls.is_empty()));
         match value.list("trajectory") {
             Some(trajectory) if !has_calls && !trajectory.is_empty() => {
-                let is_user = |entry: &&&Value| entry.text("role") == Some("user");
-                let is_system = |entry: &&&Value| entry.text("role") == Some("system");
-                let task = history.iter().find(is_user);
-                for entry in history.iter().filter(is_system).chain(task) {
-                    conversation.read(entry);
+                let is_user = |entry: &Value| entry.text("role") == Some("user");
+                let is_system = |entry: &Value| entry.text("role") == Some("system");
+                let task = history.clone().find(is_user);
+                for entry in history.filter(is_system).chain(task) {
+                    conversation.read(Message::Recorded(entry));
                 }
                 for step in trajectory {
                     read_step(step, &mut conversation);
@@ -58,7 +57,7 @@ impl ReadRuns for Reader {
             }
             _ => {
                 for entry in history {
-                    conversation.read(entry);
+                    conversation.read(Message::Recorded(entry));
                 }
             }
         }
@@ -77,12 +76,12 @@ impl ReadRuns for Reader {
     }
 }
 
-fn is_demonstration(entry: &Value) -> bool {
+fn is_demonstration(entry: Value) -> bool {
     entry.flag("is_demo") == Some(true) || entry.text("message_type") == Some("demonstration")
 }
 
 /// Reads a thought, its command and what the command printed.
-fn read_step(step: &Value, conversation: &mut Conversation) {
+fn read_step(step: Value, conversation: &mut Conversation) {
     if !step.is_object() {
         return conversation.skipped.add("malformed");
     }
@@ -94,11 +93,12 @@ fn read_step(step: &Value, conversation: &mut Conversation) {
         let command =
             json::trimmed(action).split(|letter| matches!(letter, '\t'..='\r' | ' ')).next();
         let turn = conversation.next_turn();
-        let input = json!({ "command": action });
-        conversation.events.push(Event::Call(Call::new(command, Some(&input), None, turn)));
+        let input = Input::of_text("command", action);
+        conversation.events.push(Event::Call(Call::new(command, input, None, turn)));
     }
-    let observation = step.member("observation").unwrap_or(&Value::Null);
-    let observation = text::of(observation, &mut conversation.skipped);
+    let observation = step.member("observation");
+    let read = |observation| text::of(observation, &mut conversation.skipped);
+    let observation = observation.map(read).unwrap_or_default();
     if action.is_some() || !json::is_blank(&observation.text) {
         let failed = observation.failed.unwrap_or_else(|| failure::in_text(&observation.text));
         conversation.events.push(Event::result(observation.text, failed));

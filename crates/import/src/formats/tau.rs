@@ -1,12 +1,10 @@
 //! Results of tau-bench and tau2-bench.
 
-use serde_json::Value;
-
 use crate::{
     event::Run,
     format::{Format, Output, ReadRuns},
-    json::{Members, Object},
-    messages::Conversation,
+    json::{Array, Members, Value},
+    messages::{Conversation, Message, Messages},
     time,
 };
 
@@ -19,9 +17,8 @@ pub(crate) const FORMAT: Format = Format {
     open: || Box::new(Reader),
 };
 
-fn fits(value: &Object) -> bool {
-    value.list("traj").is_some() && value.contains_key("reward")
-        || value.list("simulations").is_some()
+fn fits(value: Value) -> bool {
+    value.list("traj").is_some() && value.has("reward") || value.list("simulations").is_some()
 }
 
 struct Reader;
@@ -30,7 +27,7 @@ impl ReadRuns for Reader {
     fn read(&mut self, value: Value, line: u64, out: &mut Output) {
         if let Some(messages) = value.list("traj") {
             let mut conversation = Conversation::default();
-            conversation.read_all(messages);
+            conversation.read_all(Messages::Array(messages));
             out.run(Run {
                 line,
                 label: label(value.member("reward")),
@@ -39,7 +36,7 @@ impl ReadRuns for Reader {
                 ..Run::default()
             });
         }
-        for simulation in value.list("simulations").into_iter().flatten() {
+        for simulation in value.list("simulations").into_iter().flat_map(Array::iter) {
             if simulation.is_object() {
                 out.run(run(simulation, line));
             } else {
@@ -50,16 +47,16 @@ impl ReadRuns for Reader {
 }
 
 /// Reads a simulation of tau2-bench.
-fn run(simulation: &Value, line: u64) -> Run {
+fn run(simulation: Value, line: u64) -> Run {
     let mut conversation = Conversation::default();
-    for message in simulation.list("messages").into_iter().flatten() {
+    for message in simulation.list("messages").into_iter().flat_map(Array::iter) {
         match message.list("tool_messages") {
             Some(messages) => messages.iter().for_each(|message| read(message, &mut conversation)),
             None => read(message, &mut conversation),
         }
     }
     let mut skipped = conversation.skipped;
-    let ticks = simulation.list("ticks").map_or(0, Vec::len);
+    let ticks = simulation.list("ticks").map_or(0, Array::len);
     skipped.add_many("voice_ticks", ticks as u64);
     Run {
         line,
@@ -73,20 +70,20 @@ fn run(simulation: &Value, line: u64) -> Run {
 }
 
 /// Reads a message, without the tools that the simulated user has.
-fn read(message: &Value, conversation: &mut Conversation) {
+fn read(message: Value, conversation: &mut Conversation) {
     match message.text("role") {
         Some("tool") if message.text("requestor") == Some("user") => {
             conversation.skipped.add("user_tool");
         }
         Some("user") => {
-            let calls = message.list("tool_calls").map_or(0, Vec::len);
+            let calls = message.list("tool_calls").map_or(0, Array::len);
             conversation.skipped.add_many("user_tool", calls as u64);
-            conversation.read(message);
+            conversation.read(Message::Recorded(message));
         }
-        _ => conversation.read(message),
+        _ => conversation.read(Message::Recorded(message)),
     }
 }
 
-fn label(reward: Option<&Value>) -> Option<bool> {
+fn label(reward: Option<Value>) -> Option<bool> {
     Some(reward?.as_f64()? == 1.0)
 }

@@ -30,7 +30,7 @@ enum Key {
     Human(String),
     Thought(String),
     CallId(String),
-    Call(String, String),
+    Call(String, u64),
     ResultId(String),
     Result(Option<String>, String),
 }
@@ -42,7 +42,7 @@ impl Key {
             Event::Thought { text, .. } => Self::Thought(json::trimmed(text).into()),
             Event::Call(call) => match &call.id {
                 Some(id) => Self::CallId(id.clone()),
-                None => Self::Call(call.name.clone(), json::canonical(&call.input)),
+                None => Self::Call(call.name.clone(), call.input.hash),
             },
             Event::Result(result) => match &result.id {
                 Some(id) => Self::ResultId(id.clone()),
@@ -54,10 +54,14 @@ impl Key {
 
 impl History {
     /// Adds what a model call has and no earlier one had.
-    pub fn read(&mut self, sides: &Sides, skipped: &mut Skipped) {
+    pub fn read(&mut self, sides: Sides, skipped: &mut Skipped) {
         let mut conversation = Conversation::starting_at(self.next_turn);
-        conversation.read_all(&sides.input);
-        conversation.read_answer(&sides.output);
+        if let Some(input) = sides.input {
+            conversation.read_all(input);
+        }
+        if let Some(output) = sides.output {
+            conversation.read_answer(output);
+        }
         self.next_turn = conversation.next_turn();
         self.skipped.max(&conversation.skipped);
 

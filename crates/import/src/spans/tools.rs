@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::{Span, Tool, history::History};
 use crate::{
     event::{Call, Event, Skipped, ToolResult},
-    failure, json, text,
+    failure,
 };
 
 /// Returns what the spans of tools, sorted by start, add to what model calls say.
@@ -19,7 +19,7 @@ pub(super) fn read(
     let mut calls = Vec::new();
     for (_, tool) in &tools {
         let turn = history.next_turn();
-        calls.push(Call::new(Some(&tool.name), tool.input.as_ref(), tool.id.as_deref(), turn));
+        calls.push(Call::new(Some(&tool.name), tool.input.clone(), tool.id.as_deref(), turn));
     }
     let matches = match_tools(&calls, history);
     let mut ids: HashSet<String> =
@@ -28,7 +28,7 @@ pub(super) fn read(
     let mut all = Vec::new();
     for (((span, tool), call), place) in tools.into_iter().zip(calls).zip(matches) {
         let mut events = Vec::new();
-        let has_result = tool.output.is_some() || span.is_error();
+        let has_result = tool.output.borrow().is_some() || span.is_error();
         let is_repeated = !call.id.clone().is_none_or(|id| ids.insert(id));
         let said = place.and_then(|place| history.events.get(place));
         if let (Some(place), Some(Event::Call(said))) = (place, said) {
@@ -63,10 +63,10 @@ fn result(
     name: String,
     skipped: &mut Skipped,
 ) -> Event {
-    let (text, flag) = match &tool.output {
+    let (text, flag) = match tool.output.take() {
         Some(output) => {
-            let text = text::recorded(output, skipped);
-            (text.text, failure::flag(&json::decoded(output)).or(text.failed))
+            skipped.merge(output.skipped);
+            (output.text, output.failed)
         }
         None => (span.message.clone().unwrap_or_default(), None),
     };
@@ -89,13 +89,13 @@ type Waiting<'a> = HashMap<&'a str, VecDeque<usize>>;
 fn match_tools(tools: &[Call], history: &History) -> Vec<Option<usize>> {
     let mut by_id = Waiting::new();
     let mut by_name = Waiting::new();
-    let mut by_input: HashMap<String, Waiting> = HashMap::new();
+    let mut by_input: HashMap<u64, Waiting> = HashMap::new();
     for (place, call) in history.calls() {
         if let Some(id) = &call.id {
             by_id.entry(id).or_default().push_back(place);
         }
         by_name.entry(&call.name).or_default().push_back(place);
-        let by_name = by_input.entry(json::canonical(&call.input)).or_default();
+        let by_name = by_input.entry(call.input.hash).or_default();
         by_name.entry(&call.name).or_default().push_back(place);
     }
     let mut matched = HashSet::new();
@@ -111,7 +111,7 @@ fn match_tools(tools: &[Call], history: &History) -> Vec<Option<usize>> {
         }
     }
     for &index in &others {
-        if let Some(by_name) = by_input.get_mut(&json::canonical(&tools[index].input)) {
+        if let Some(by_name) = by_input.get_mut(&tools[index].input.hash) {
             matches[index] = take(by_name, &tools[index].name, &mut matched);
         }
     }

@@ -71,8 +71,13 @@ impl Codes {
     pub fn new(slots: usize, numbers: usize) -> Option<Self> {
         let row = numbers / 2;
         let planes = [plane(slots * row)?, plane(slots * row)?];
-        let steps = vec![0.0; slots];
-        Some(Self { row, planes, missing: [steps.clone(), steps.clone()], steps })
+        let zeros = || {
+            let mut zeros = Vec::new();
+            zeros.try_reserve_exact(slots).ok()?;
+            zeros.resize(slots, 0.0);
+            Some(zeros)
+        };
+        Some(Self { row, planes, missing: [zeros()?, zeros()?], steps: zeros()? })
     }
 
     /// Returns how many bytes it takes.

@@ -24,7 +24,8 @@ const FLAT_SLOTS: usize = 4096;
 /// How a [`VectorCache`] is bounded.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CacheOptions {
-    /// Capacity in vectors, at least 1. The oldest makes room for one more. Default 1,000.
+    /// Capacity in vectors, at least 1. The oldest makes room for one more, also where the system has no
+    /// memory for more. Default 1,000.
     pub max_elements: usize,
     /// Length of every vector, at least 1. Default 384.
     pub vector_len: usize,
@@ -233,10 +234,13 @@ impl VectorCache {
 
     /// Adds a row, normalised and padded.
     fn push(&mut self, added: Duration, id: Option<Arc<str>>, row: &[f32]) {
-        if self.added.len() == self.options.max_elements {
+        if self.added.len() == self.slots() && !self.grow() {
+            if self.added.is_empty() {
+                return;
+            }
             self.pop_oldest();
         }
-        let slot = self.free_slot();
+        let slot = (self.start + self.added.len()) % self.slots();
         self.rows[slot * self.row..][..self.row].copy_from_slice(row);
         if let Some(codes) = &mut self.codes {
             codes.set(slot, row);
@@ -253,25 +257,31 @@ impl VectorCache {
         self.start = (self.start + 1) % self.slots();
     }
 
-    /// The slot for one more vector, of which there must be fewer than the capacity.
-    fn free_slot(&mut self) -> usize {
-        let slots = self.slots();
-        if self.added.len() == slots {
-            self.rows.rotate_left(self.start * self.row);
-            self.start = 0;
-            let slots = (slots * 2).max(16).min(self.options.max_elements);
-            self.rows.reserve_exact(slots * self.row - self.rows.len());
-            self.rows.resize(slots * self.row, 0.0);
-            if slots > FLAT_SLOTS && self.row <= MOST_NUMBERS {
-                self.codes = Codes::new(slots, self.row);
-            }
-            if let Some(codes) = &mut self.codes {
-                for (slot, row) in self.rows.chunks(self.row).take(self.added.len()).enumerate() {
-                    codes.set(slot, row);
-                }
+    /// Makes a full ring larger. Returns whether it did: not beyond the capacity, nor beyond the memory that
+    /// the system gives.
+    fn grow(&mut self) -> bool {
+        let count = self.slots();
+        let slots = (count * 2).max(16).min(self.options.max_elements);
+        let more = slots - count;
+        let has_room = more > 0
+            && reserve(&mut self.rows, more.saturating_mul(self.row))
+            && self.added.try_reserve_exact(more).is_ok()
+            && self.ids.try_reserve_exact(more).is_ok();
+        if !has_room {
+            return false;
+        }
+        self.rows.rotate_left(self.start * self.row);
+        self.start = 0;
+        self.rows.resize(slots * self.row, 0.0);
+        if slots > FLAT_SLOTS && self.row <= MOST_NUMBERS {
+            self.codes = Codes::new(slots, self.row);
+        }
+        if let Some(codes) = &mut self.codes {
+            for (slot, row) in self.rows.chunks(self.row).take(count).enumerate() {
+                codes.set(slot, row);
             }
         }
-        (self.start + self.added.len()) % self.slots()
+        true
     }
 
     /// The row of a vector: of length 1, or all zero, and padded.
@@ -287,6 +297,15 @@ impl VectorCache {
         normalize_into(&mut row, vector);
         Ok(row)
     }
+}
+
+/// Returns whether the system gives memory for so many numbers more.
+fn reserve(numbers: &mut Vec<f32>, more: usize) -> bool {
+    #[cfg(test)]
+    if numbers.len().saturating_add(more) > tests::MOST.get() {
+        return false;
+    }
+    numbers.try_reserve_exact(more).is_ok()
 }
 
 fn bytes_of(id: &Option<Arc<str>>) -> usize {

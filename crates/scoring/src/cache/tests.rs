@@ -1,8 +1,13 @@
 //! How the ring grows, and what memory it takes.
 
-use std::time::Duration;
+use std::{cell::Cell, time::Duration};
 
 use super::*;
+
+thread_local! {
+    /// The most numbers that a ring can have.
+    pub static MOST: Cell<usize> = const { Cell::new(usize::MAX) };
+}
 
 fn cache(max_elements: usize, vector_len: usize, ttl: Option<Duration>) -> VectorCache {
     VectorCache::new(CacheOptions { max_elements, vector_len, ttl }).unwrap()
@@ -26,6 +31,24 @@ fn memory_counts_ids() {
     assert_eq!(cache.memory() - empty, 7 + 8 + 9, "those of dropped vectors do not count");
     cache.clear();
     assert_eq!(cache.memory(), 0);
+}
+
+#[test]
+fn add_drops_the_oldest_where_there_is_no_memory_for_more() {
+    let mut cache = cache(1000, 3, None);
+    MOST.set(0);
+    cache.add(&[1.0; 3], None, Duration::ZERO).unwrap();
+    assert_eq!(cache.len(Duration::ZERO), 0);
+    MOST.set(40 * cache.row);
+    for index in 0..100 {
+        cache.add(&[1.0; 3], Some(index.to_string().into()), Duration::from_secs(index)).unwrap();
+    }
+    let now = Duration::from_secs(99);
+    let ids: Vec<_> = cache.entries(now).map(|entry| entry.id.unwrap().to_string()).collect();
+    assert_eq!(ids, (68..100).map(|index| index.to_string()).collect::<Vec<_>>());
+    MOST.set(usize::MAX);
+    cache.add(&[1.0; 3], None, now).unwrap();
+    assert_eq!(cache.len(now), 33, "it grows when it can");
 }
 
 #[test]

@@ -7,7 +7,8 @@
 
 use std::{
     collections::{HashSet, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
+    mem,
+    sync::{Arc, PoisonError, atomic::Ordering},
     time::Duration,
 };
 
@@ -20,6 +21,7 @@ use crate::{
     cache::{CacheOptions, Nearest, VectorCache},
     error::{Error, Result, StoreFault},
     novelty::Novelty,
+    sync::{Mutex, MutexGuard},
 };
 
 /// What one call of a batch asks of the log.
@@ -102,7 +104,6 @@ struct Queue {
     sent: Vec<Option<Finished>>,
     /// Waits for the next batch, of so many calls at most.
     taker: Option<(usize, Taker)>,
-    closed: bool,
 }
 
 /// The memory as the log has it up to an entry.
@@ -121,14 +122,13 @@ impl Log {
     pub fn new(options: CacheOptions, required: bool) -> Result<Self> {
         let cache = VectorCache::new(options)?;
         let mirror = Mirror { cache, seq: 0, at: Duration::ZERO, erased: HashSet::new() };
-        Ok(Self { required, queue: Mutex::default(), mirror: mirror.into() })
+        Ok(Self { required, queue: Mutex::default(), mirror: Mutex::new(mirror) })
     }
 
     /// Ends all calls, which it returns.
     pub fn close(&self) -> Vec<Arc<Call>> {
         let mut queue = self.queue();
-        queue.closed = true;
-        let sent = std::mem::take(&mut queue.sent).into_iter().flatten();
+        let sent = mem::take(&mut queue.sent).into_iter().flatten();
         let mut calls: Vec<_> = sent.collect();
         calls.extend(queue.waiting.drain(..));
         let taker = queue.taker.take();
@@ -176,6 +176,7 @@ impl Mirror {
             let message = format!("entry {} of the store: {what}", entry.seq);
             Err(Error::store(StoreFault::Invalid, message))
         };
+        let mut found = HashSet::new();
         for entry in &page.entries {
             if seq.checked_add(1) != Some(entry.seq) {
                 return invalid(entry, &format!("expected entry {}", seq.saturating_add(1)));
@@ -184,6 +185,9 @@ impl Mirror {
                 return invalid(entry, "expected a time not before that of the entry before");
             }
             (seq, at) = (entry.seq, entry.at);
+            if entry.own.is_some_and(|own| !found.insert(own)) {
+                return invalid(entry, "its call is in the page twice");
+            }
             let own = match entry.own.map(|own| sent.get(own)) {
                 Some(None | Some(None)) => return invalid(entry, "its call is not waiting for it"),
                 Some(Some(own)) => own.as_ref(),
@@ -275,12 +279,17 @@ impl Mirror {
 impl Scorer {
     /// Hands the next `limit` calls, or fewer, to `taker` as soon as there is one, on whatever thread. An
     /// empty batch comes at once where no call is pending.
-    /// One batch is under way at a time: all of it must be answered before the next is asked for.
+    /// One batch is under way at a time: what is unanswered of the one before is answered `INTERNAL`.
     pub fn next_batch(&self, limit: usize, taker: Taker) {
         let Some(log) = &self.log else { return taker(Vec::new()) };
+        // Where its taker has panicked, nobody else answers the batch before.
+        let unanswered = mem::take(&mut log.queue().sent);
+        for finished in unanswered.into_iter().flatten() {
+            drop(finished.call.take_answer());
+        }
         let is_expected = self.statistics().pending() > 0;
         let mut queue = log.queue();
-        if queue.waiting.is_empty() && is_expected && !queue.closed {
+        if queue.waiting.is_empty() && is_expected && !self.is_closed() {
             queue.taker = Some((limit, taker));
             return;
         }
@@ -290,7 +299,9 @@ impl Scorer {
 
     pub(super) fn enqueue_for_log(&self, log: &Log, finished: Finished) {
         let mut queue = log.queue();
-        if queue.closed {
+        if self.is_closed() {
+            drop(queue);
+            drop(finished.call.take_answer());
             return;
         }
         queue.waiting.push_back(finished);
@@ -303,7 +314,6 @@ impl Scorer {
 
     fn hand_over(&self, log: &Log, limit: usize, taker: Taker) {
         let mut batch = Vec::new();
-        log.queue().sent.clear();
         while batch.len() < limit {
             let mut queue = log.queue();
             // What they remove would be gone from the page that a call before them is compared with.
@@ -345,7 +355,7 @@ impl Scorer {
         let log = self.log.as_ref().ok_or_else(|| Error::internal("no log"))?;
         let mut mirror = log.mirror();
         let queue = log.queue();
-        if queue.closed {
+        if self.is_closed() {
             return Err(Error::closed());
         }
         mirror.check(&page, &queue.sent)?;
@@ -453,7 +463,7 @@ impl Scorer {
     /// is not required, and only cannot be reached, scores have a neutral novelty.
     pub fn fail_batch(&self, error: &Error) {
         let Some(log) = &self.log else { return };
-        let sent = std::mem::take(&mut log.queue().sent);
+        let sent = mem::take(&mut log.queue().sent);
         for finished in sent.into_iter().flatten() {
             self.conclude(finished, |work, _| match work {
                 Work::Score(_) | Work::Peek(_) if error.code() == "STORE_UNAVAILABLE" => {

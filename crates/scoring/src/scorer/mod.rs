@@ -4,9 +4,9 @@
 //! the calls: an embedding waits until all calls before it have been settled.
 //!
 //! Locks. `order` and `statistics` are held for a few instructions, `statistics` also while `order`
-//! is held, never the other way round. `cache` is held while it is searched, with neither of them; so
-//! is the mirror of a log, under which only the queue of that log is taken. The reply of a call is taken and run while no lock is
-//! held.
+//! is held, never the other way round. `memory` is held while it is searched, with neither of them; so
+//! is the mirror of a log, under which only the queue of that log is taken. A call is answered, and
+//! dropped, while no lock is held.
 
 mod call;
 mod log;
@@ -16,8 +16,8 @@ mod statistics;
 
 use std::{
     sync::{
-        Arc, Condvar, Mutex, PoisonError, TryLockError,
-        atomic::{AtomicUsize, Ordering},
+        Arc, PoisonError, TryLockError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -35,7 +35,8 @@ pub use statistics::Statistics;
 use crate::{
     cache::{CacheOptions, VectorCache},
     error::Result,
-    snapshot,
+    snapshot::Contents,
+    sync::{Condvar, Mutex},
     trace::Trace,
     weights::Profiles,
 };
@@ -109,6 +110,9 @@ pub struct Scorer {
     cache_len: AtomicUsize,
     order: Mutex<Order>,
     idle: Condvar,
+    /// Set before the lists of calls are emptied for the last time: a call may be added to a list if this is
+    /// not set while the lock of the list is held.
+    closed: AtomicBool,
     statistics: Mutex<Statistics>,
     /// What takes the place of `cache` where the memory is shared.
     log: Option<Log>,
@@ -164,9 +168,9 @@ impl Scorer {
         model: Option<Arc<str>>,
     ) -> Arc<Self> {
         let cache_len = cache.len(monotonic_clock()).into();
-        let (order, idle, statistics) = Default::default();
-        let memory = Memory { cache, model }.into();
-        Arc::new(Self { options, memory, cache_len, order, idle, statistics, log: None })
+        let (order, idle, closed, statistics) = Default::default();
+        let memory = Mutex::new(Memory { cache, model });
+        Arc::new(Self { options, memory, cache_len, order, idle, closed, statistics, log: None })
     }
 
     /// Returns a scorer whose memory is a log that others append to as well. Whoever owns it carries calls
@@ -178,9 +182,9 @@ impl Scorer {
     /// `INVALID_OPTION` when the cache cannot have such bounds.
     pub fn with_log(options: ScorerOptions, required: bool) -> Result<Arc<Self>> {
         let log = Some(Log::new(options.cache, required)?);
-        let memory = Memory { cache: VectorCache::new(options.cache)?, model: None }.into();
-        let (cache_len, order, idle, statistics) = Default::default();
-        Ok(Arc::new(Self { options, memory, cache_len, order, idle, statistics, log }))
+        let memory = Mutex::new(Memory { cache: VectorCache::new(options.cache)?, model: None });
+        let (cache_len, order, idle, closed, statistics) = Default::default();
+        Ok(Arc::new(Self { options, memory, cache_len, order, idle, closed, statistics, log }))
     }
 
     /// Returns the options that it was made with.
@@ -196,9 +200,11 @@ impl Scorer {
     /// Returns the cache as bytes. `fingerprint` is that of the model in use, and counts where nothing has been
     /// embedded yet.
     pub fn snapshot(&self, fingerprint: &str) -> Vec<u8> {
-        self.with_memory(|Memory { cache, model }, now| {
-            snapshot::encode(cache, model.as_deref().unwrap_or(fingerprint), now)
-        })
+        let contents = self.with_memory(|Memory { cache, model }, now| {
+            Contents::of(cache, model.as_deref().unwrap_or(fingerprint), now)
+        });
+        // Synchronous functions of JavaScript wait for the memory.
+        contents.encode()
     }
 
     fn with_memory<R>(&self, using: impl FnOnce(&mut Memory, Duration) -> R) -> R {
@@ -225,6 +231,10 @@ impl Scorer {
     /// Returns what has been done so far.
     pub fn statistics(&self) -> Statistics {
         self.count(|statistics| statistics.clone())
+    }
+
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst)
     }
 
     fn count<R>(&self, count: impl FnOnce(&mut Statistics) -> R) -> R {

@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, VecDeque},
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, MutexGuard, PoisonError},
+    sync::{Arc, PoisonError, atomic::Ordering},
     time::Duration,
 };
 
@@ -20,7 +20,7 @@ use crate::{
     error::{Error, Result},
     novelty::Novelty,
     score::Score,
-    trace::Trace,
+    sync::MutexGuard,
 };
 
 #[derive(Default)]
@@ -37,15 +37,23 @@ pub(super) struct Order {
     active: BTreeMap<u64, Arc<Call>>,
     /// Embedded, but not yet their turn.
     embedded: BTreeMap<u64, Finished>,
+    /// Work of [`Scorer::during`].
+    others: usize,
     /// A thread is settling; whoever comes meanwhile leaves its result to that one.
     settling: bool,
-    closed: bool,
 }
 
 impl Order {
     /// Whether every call has its answer.
     fn is_idle(&self) -> bool {
         self.next == self.issued && !self.settling
+    }
+
+    /// Takes the call whose turn it is, if it is embedded.
+    fn take_next(&mut self) -> Option<Finished> {
+        let finished = self.embedded.remove(&self.next)?;
+        self.next += 1;
+        Some(finished)
     }
 }
 
@@ -66,7 +74,7 @@ pub(super) enum Recalled {
 
 impl Scorer {
     /// Does `work` after all that was submitted before it, and hands the result to `reply`: `CLOSED`
-    /// after [`Scorer::close`], `INTERNAL` when the system gives no threads. `reply` may be called before this
+    /// after [`Scorer::close`], `NO_THREADS` when the system gives none. `reply` may be called before this
     /// returns.
     pub fn submit(
         self: &Arc<Self>,
@@ -87,17 +95,15 @@ impl Scorer {
         embedder: Arc<dyn Embed>,
         reply: Reply,
     ) -> CallHandle {
-        let call = Arc::new(Call::new(work, embedder, reply));
-        let handle = CallHandle { scorer: Arc::downgrade(self), call: Arc::downgrade(&call) };
         let mut order = self.lock();
-        if order.closed {
+        if self.is_closed() {
             drop(order);
-            if let Some(reply) = call.take_reply() {
-                answer(reply, Err(Error::closed()));
-            }
-            return handle;
+            answer(reply, Err(Error::closed()));
+            return CallHandle::default();
         }
         self.count(|statistics| statistics.accepted += 1);
+        let call = Call::new(self, work, embedder, reply);
+        let handle = CallHandle(Arc::downgrade(&call));
         if order.is_idle()
             && matches!(call.work, Work::Score(_) | Work::Peek(_))
             && let Some(reason) = self.absence(&*call.embedder)
@@ -130,10 +136,8 @@ impl Scorer {
                 let calls = std::mem::take(&mut order.queue);
                 order.next = order.issued;
                 drop(order);
-                for reply in calls.iter().filter_map(|(_, call)| call.take_reply()) {
-                    self.count(|statistics| statistics.failed += 1);
-                    let what = format!("no threads to score on: {error}");
-                    answer(reply, Err(Error::internal(what)));
+                for owed in calls.iter().filter_map(|(_, call)| call.take_answer()) {
+                    owed.settle(Err(Error::no_threads(&error)));
                 }
             }
         }
@@ -144,92 +148,111 @@ impl Scorer {
         if self.log.is_none() { embedder.absence() } else { None }
     }
 
-    /// Scores a trace as [`Scorer::submit`] does where [`Scorer::absence`] has a reason, but at once.
-    ///
-    /// # Errors
-    ///
-    /// `CLOSED` after [`Scorer::close`].
-    pub fn score_without_embedding(&self, trace: &Trace, reason: Arc<str>) -> Result<Score> {
-        if self.lock().closed {
-            return Err(Error::closed());
-        }
-        let since = monotonic_clock();
-        let score = Score::of(trace, Novelty::NoEmbedder { reason }, &self.options.profiles);
-        self.count(|statistics| {
-            statistics.accepted += 1;
-            statistics.answered_after(monotonic_clock() - since);
-        });
-        Ok(score)
-    }
-
-    /// Answers every call that has no answer yet with `CLOSED`, and returns when no thread works on
-    /// one. Later calls are refused.
+    /// Answers every call that has no answer yet with `CLOSED`, and returns when no thread works for the
+    /// scorer. Later calls are refused.
     ///
     /// A run of the model ends after the operation that it is in. Not to be called in a reply, whose
     /// thread it would wait for.
     pub fn close(&self) {
         let mut order = self.lock();
-        order.closed = true;
+        self.closed.store(true, Ordering::SeqCst);
         let mut calls = order.active.clone();
         calls.extend(order.queue.drain(..));
         let embedded = std::mem::take(&mut order.embedded);
         calls.extend(embedded.into_iter().map(|(ticket, finished)| (ticket, finished.call)));
         drop(order);
         let sent = self.log.as_ref().map(Log::close).unwrap_or_default();
-        for reply in sent.iter().chain(calls.values()).filter_map(|call| call.cancel()) {
-            self.count(|statistics| statistics.failed += 1);
-            answer(reply, Err(Error::closed()));
+        for owed in sent.iter().chain(calls.values()).filter_map(|call| call.cancel()) {
+            owed.settle(Err(Error::closed()));
         }
         let mut order = self.lock();
-        while !order.active.is_empty() {
+        while !order.active.is_empty() || order.others > 0 {
             order = self.idle.wait(order).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
+    /// Does `work` that is not a call; [`Scorer::close`] waits for it, too.
+    ///
+    /// # Errors
+    ///
+    /// `CLOSED` after [`Scorer::close`], or what `work` fails with.
+    pub fn during<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
+        struct Other<'a>(&'a Scorer);
+
+        impl Drop for Other<'_> {
+            fn drop(&mut self) {
+                self.0.lock().others -= 1;
+                self.0.idle.notify_all();
+            }
+        }
+
+        let mut order = self.lock();
+        if self.is_closed() {
+            return Err(Error::closed());
+        }
+        order.others += 1;
+        drop(order);
+        let _other = Other(self);
+        work()
+    }
+
     /// Does the calls of the queue, and makes room for others between them.
     fn work(self: Arc<Self>) {
-        let mut order = self.lock();
-        while let Some((ticket, call)) = order.queue.pop_front() {
-            order.active.insert(ticket, call.clone());
-            drop(order);
+        while let Some((ticket, call)) = self.begin() {
             self.start();
-            let finished = embed(call);
-            order = self.lock();
-            if !order.closed {
-                order.embedded.insert(ticket, finished);
-            }
-            if !order.settling {
-                order.settling = true;
-                order = self.settle(order);
-                order.settling = false;
-            }
-            // Last, because `close` may return as soon as this is gone.
-            order.active.remove(&ticket);
-            if order.closed {
-                self.idle.notify_all();
-            }
-            if !order.queue.is_empty() && has_waiting() {
+            self.settle(ticket, embed(call));
+            // Last, because `close` may return as soon as this is gone; dropped without the lock.
+            let mut order = self.lock();
+            let (done, has_more) = (order.active.remove(&ticket), !order.queue.is_empty());
+            drop(order);
+            drop(done);
+            self.idle.notify_all();
+            if has_more && has_waiting() {
                 let scorer = self.clone();
                 if spawn(move || scorer.work()).is_ok() {
                     return;
                 }
             }
         }
-        order.workers -= 1;
     }
 
-    /// Answers every call whose turn it is, without holding up those who submit.
-    fn settle<'a>(&'a self, mut order: MutexGuard<'a, Order>) -> MutexGuard<'a, Order> {
-        loop {
-            let next = order.next;
-            let Some(finished) = order.embedded.remove(&next) else { return order };
-            order.next += 1;
+    /// Returns the next call of the queue; `None` ends the thread that asks.
+    fn begin(&self) -> Option<(u64, Arc<Call>)> {
+        let mut order = self.lock();
+        let next = order.queue.pop_front();
+        match &next {
+            Some((ticket, call)) => drop(order.active.insert(*ticket, call.clone())),
+            None => order.workers -= 1,
+        }
+        next
+    }
+
+    /// Answers every call whose turn it is, this one included, without holding up those who submit.
+    fn settle(&self, ticket: u64, finished: Finished) {
+        let mut order = self.lock();
+        if self.is_closed() {
+            // `close` has answered the call, which is not to be dropped under the lock.
             drop(order);
-            match &self.log {
-                Some(log) => self.enqueue_for_log(log, finished),
-                None => self.conclude(finished, |work, embedded| self.recall(work, embedded)),
-            }
+            return;
+        }
+        order.embedded.insert(ticket, finished);
+        if order.settling {
+            return;
+        }
+        order.settling = true;
+        while let Some(finished) = order.take_next() {
+            drop(order);
+            // A panic must not leave `settling` behind, with which no call would be settled any more.
+            let _ = catch_unwind(AssertUnwindSafe(|| self.settle_next(finished)));
             order = self.lock();
+        }
+        order.settling = false;
+    }
+
+    fn settle_next(&self, finished: Finished) {
+        match &self.log {
+            Some(log) => self.enqueue_for_log(log, finished),
+            None => self.conclude(finished, |work, embedded| self.recall(work, embedded)),
         }
     }
 
@@ -241,14 +264,10 @@ impl Scorer {
     ) {
         let call = finished.call.clone();
         // Without it the call has been aborted, closed, or has run out of its budget.
-        let Some(reply) = call.take_reply() else { return };
+        let Some(owed) = call.take_answer() else { return };
         let result = catch_unwind(AssertUnwindSafe(|| self.outcome(finished, recall)))
             .unwrap_or_else(|_| Err(Error::internal("scoring panicked")));
-        self.count(|statistics| match &result {
-            Ok(_) => statistics.answered_after(monotonic_clock() - call.since),
-            Err(_) => statistics.failed += 1,
-        });
-        answer(reply, result);
+        owed.settle(result);
     }
 
     /// What the scorer's own cache answers.
@@ -357,7 +376,8 @@ fn embed(call: Arc<Call>) -> Finished {
     let text = match &call.work {
         Work::Score(input) | Work::Peek(input) | Work::Remember(input) => Some(input.text.as_str()),
         Work::Embed(text) => Some(text.as_str()),
-        Work::WarmUp => Some(""),
+        // A tokenizer without special tokens makes nothing of an empty text.
+        Work::WarmUp => Some("warm up"),
         Work::Forget(_) | Work::Clear => None,
     };
     let embed = || {

@@ -2,6 +2,9 @@
 
 use std::{collections::VecDeque, time::Duration};
 
+use super::Outcome;
+use crate::{error::Result, novelty::Novelty};
+
 /// Of so many calls, the latest, the latencies are kept.
 const KEPT: usize = 1024;
 
@@ -22,6 +25,22 @@ pub struct Statistics {
 }
 
 impl Statistics {
+    /// Counts the answer to a call, which took so long.
+    pub(super) fn count(&mut self, answer: &Result<Outcome>, latency: Duration) {
+        match answer {
+            Ok(outcome) => {
+                if let Outcome::Scored(report) = outcome
+                    && report.score.novelty == Novelty::OverBudget
+                {
+                    self.over_budget += 1;
+                }
+                self.answered_after(latency);
+            }
+            Err(error) if error.code() == "ABORTED" => self.aborted += 1,
+            Err(_) => self.failed += 1,
+        }
+    }
+
     /// Notes how long a call took that was answered.
     pub fn answered_after(&mut self, latency: Duration) {
         self.answered += 1;

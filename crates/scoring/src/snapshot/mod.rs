@@ -44,33 +44,51 @@ struct Header {
 #[serde(deny_unknown_fields)]
 struct HeaderEntry {
     age: Duration,
-    id: Option<String>,
+    id: Option<Arc<str>>,
 }
 
-/// Returns the vectors alive at `now` with the bounds of their cache, as bytes. `fingerprint` is that of
-/// the model that the vectors come from.
-///
-/// Takes the time to copy and to hash the cache.
-pub fn encode(cache: &mut VectorCache, fingerprint: &str, now: Duration) -> Vec<u8> {
-    let CacheOptions { max_elements, vector_len, ttl } = cache.options();
-    let describe = |Entry { vector, age, id }: Entry<_>| {
-        (HeaderEntry { age, id: id.map(|id| id.to_string()) }, vector)
-    };
-    let (entries, vectors): (Vec<_>, Vec<_>) = cache.entries(now).map(describe).unzip();
-    let header = Header { model: fingerprint.to_owned(), max_elements, vector_len, ttl, entries };
-    let header = serde_json::to_vec(&header).expect("JSON of texts and numbers");
-    let rest = vectors.len() * vector_len * size_of::<f32>() + CHECKSUM;
-    let [all, head] =
-        [HEADER + header.len() + rest, header.len()].map(|x| (x as u64).to_le_bytes());
-    let mut bytes = [MAGIC, &VERSION.to_le_bytes(), &all, &head, &header].concat();
-    bytes.reserve_exact(rest);
-    // Row by row: this is much faster than one iterator over all numbers.
-    for vector in vectors {
-        bytes.extend(vector.iter().flat_map(|x| x.to_le_bytes()));
+/// What a cache contains at one moment.
+pub struct Contents {
+    header: Header,
+    /// As they are encoded.
+    vectors: Vec<u8>,
+}
+
+impl Contents {
+    /// Copies the vectors alive at `now`, and the bounds of their cache. `fingerprint` is that of the model
+    /// that the vectors come from.
+    pub fn of(cache: &mut VectorCache, fingerprint: &str, now: Duration) -> Self {
+        let CacheOptions { max_elements, vector_len, ttl } = cache.options();
+        let alive = cache.entries(now);
+        let mut vectors = Vec::with_capacity(alive.len() * vector_len * size_of::<f32>());
+        let copy = |Entry { vector, age, id }: Entry<&[f32]>| {
+            // Row by row: this is much faster than one iterator over all numbers.
+            vectors.extend(vector.iter().flat_map(|x| x.to_le_bytes()));
+            HeaderEntry { age, id }
+        };
+        let entries = alive.map(copy).collect();
+        let model = fingerprint.to_owned();
+        Self { header: Header { model, max_elements, vector_len, ttl, entries }, vectors }
     }
-    let checksum = blake3::hash(&bytes);
-    bytes.extend(checksum.as_bytes());
-    bytes
+
+    /// Returns it as bytes, which takes the time to hash them.
+    pub fn encode(self) -> Vec<u8> {
+        let Self { header, vectors: mut bytes } = self;
+        let header = serde_json::to_vec(&header).expect("JSON of texts and numbers");
+        let all = HEADER + header.len() + bytes.len() + CHECKSUM;
+        let [all, head] = [all, header.len()].map(|x| (x as u64).to_le_bytes());
+        let start = [MAGIC, &VERSION.to_le_bytes(), &all, &head, &header].concat();
+        bytes.reserve_exact(start.len() + CHECKSUM);
+        bytes.splice(..0, start);
+        let checksum = blake3::hash(&bytes);
+        bytes.extend(checksum.as_bytes());
+        bytes
+    }
+}
+
+/// Returns [`Contents::of`] a cache as bytes.
+pub fn encode(cache: &mut VectorCache, fingerprint: &str, now: Duration) -> Vec<u8> {
+    Contents::of(cache, fingerprint, now).encode()
 }
 
 /// A cache that was bytes, valid by construction.
@@ -170,7 +188,7 @@ pub fn decode(source: &str, bytes: &[u8], fingerprint: &str) -> Result<Snapshot>
         // Not a number fails this, too.
         let is_normalized = length == 0.0 || (length - 1.0).abs() <= TOLERANCE;
         ensure!(is_normalized, ": vectors[{at}]", "length 1, or zeros", "length {length}");
-        snapshot.push(Entry { vector, age, id: id.map(Arc::from) });
+        snapshot.push(Entry { vector, age, id });
     }
     let options = CacheOptions { max_elements, vector_len, ttl };
     Ok(Snapshot { source: source.to_owned(), options, entries: snapshot })

@@ -124,25 +124,3 @@ fn submit_answers_at_once_without_embedding_but_after_the_calls_before() {
     report(later.recv_timeout(LIMIT).expect("an answer"));
     assert_eq!(code(aborted.try_recv().expect("an answer")), "ABORTED");
 }
-
-#[test]
-fn score_without_embedding_is_that_of_a_call() {
-    let scorer = new_scorer();
-    let Work::Score(input) = work(Work::Score, "1") else { panic!("a trace to score") };
-    let (sender, receiver) = mpsc::channel();
-    let reply = Box::new(move |answer| sender.send(answer).expect("a receiver"));
-    scorer.submit(work(Work::Score, "1"), Arc::new(Absent), reply);
-    let expected = report(receiver.recv_timeout(LIMIT).expect("an answer")).score;
-
-    assert_eq!(scorer.absence(&*FakeEmbedder::new()), None);
-    let reason = scorer.absence(&Absent).expect("a reason");
-    assert_eq!(scorer.score_without_embedding(&input.trace, reason.clone()), Ok(expected));
-    let statistics = scorer.statistics();
-    assert_eq!((statistics.accepted, statistics.answered, statistics.pending()), (2, 2, 0));
-    scorer.close();
-    let refused = scorer.score_without_embedding(&input.trace, reason.clone());
-    assert_eq!(refused.map_err(|error| error.code()), Err("CLOSED"));
-
-    let shared = Scorer::with_log(ScorerOptions::default(), false).expect("a scorer");
-    assert_eq!(shared.absence(&Absent), None);
-}

@@ -10,8 +10,9 @@ use crate::{
     model_files::{TensorEntry, WeightsReader},
 };
 
-/// The layout that `model/storage.py` gives the file: large tensors begin at a page, others at a line.
-const PAGE: usize = 4096;
+/// The layout that `model/storage.py` gives the file: large tensors begin where every system can map a file,
+/// others at a line.
+const MAPPING: usize = 65_536;
 const LINE: usize = 64;
 const LARGE_FROM_BYTES: usize = 65_536;
 
@@ -86,5 +87,5 @@ impl<'a> Tensors<'a> {
 
 /// Where a tensor of so many `bytes` begins, behind another one or the beginning of the file.
 fn place(end: usize, bytes: usize) -> usize {
-    end.next_multiple_of(if bytes < LARGE_FROM_BYTES { LINE } else { PAGE })
+    end.next_multiple_of(if bytes < LARGE_FROM_BYTES { LINE } else { MAPPING })
 }

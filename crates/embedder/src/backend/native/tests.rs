@@ -8,7 +8,10 @@ use std::{
 use knowledgepulse_test_support::package_folder;
 
 use super::*;
-use crate::{BackendKind, ModelSettings, backend::onnx::OnnxModel};
+use crate::{
+    ModelSettings,
+    backend::onnx::{OnnxModel, library},
+};
 
 /// The package of this machine.
 static PACKAGE: LazyLock<PathBuf> = LazyLock::new(package_folder);
@@ -43,8 +46,9 @@ fn bits(embedding: &Embedding) -> Vec<u32> {
 #[test]
 #[cfg_attr(target_env = "musl", ignore = "there is no ONNX Runtime")]
 fn run_gives_the_bits_of_onnx_runtime() {
-    let settings = ModelSettings { backend: BackendKind::Onnx, ..ModelSettings::beside(&PACKAGE) };
-    let onnx = OnnxModel::load(FILES.clone(), &settings).unwrap();
+    let ModelSettings { library, threads, .. } = ModelSettings::beside(&PACKAGE);
+    let environment = library::environment(&library).unwrap();
+    let onnx = OnnxModel::load(FILES.clone(), environment, threads).unwrap();
     let never = CancelToken::default();
     let short = [1, 2, 3, 7, 8, 9, 17, 33, 48, 49].map(|count| (count, &[1, 2, 3][..]));
     let long = [97, 200, 512].map(|count| (count, &[3][..]));

@@ -18,9 +18,7 @@ use ort::{
 };
 
 use super::Backend;
-use crate::{
-    EMBEDDING_LEN, EmbedError, Embedding, ModelFiles, ModelSettings, memory, model_files::WEIGHTS,
-};
+use crate::{EMBEDDING_LEN, EmbedError, Embedding, ModelFiles, memory, model_files::WEIGHTS};
 pub(crate) use own::OwnModel;
 
 /// The exact graph: `input_ids`, int64 \[tokens\], to `embedding`, float32 \[384\].
@@ -36,14 +34,14 @@ pub(crate) struct OnnxModel {
 }
 
 impl OnnxModel {
-    /// Loads the library and the graph, and checks the weights meanwhile.
+    /// Loads the graph, and checks the weights meanwhile.
     pub(crate) fn load(
         files: Arc<ModelFiles>,
-        settings: &ModelSettings,
+        environment: &'static Environment,
+        threads: usize,
     ) -> Result<Self, EmbedError> {
-        let environment = library::environment(&settings.library)?;
         let maker = SessionMaker { environment, files };
-        let alone = maker.verified_session(settings.threads)?;
+        let alone = maker.verified_session(threads)?;
         Ok(Self { maker, alone, side_by_side: OnceCell::new() })
     }
 
@@ -116,11 +114,22 @@ impl SessionMaker {
     }
 
     fn session(&self, threads: usize) -> Result<Session, EmbedError> {
-        let mut builder = session_builder(self.environment, threads)
-            .and_then(|builder| Ok(builder.with_operators(operators::domain()?)?))
-            .map_err(runtime_error)?;
-        builder.commit_from_file(self.files.path(GRAPH)).map_err(runtime_error)
+        let load = |threads| {
+            let mut builder =
+                session_builder(self.environment, threads)?.with_operators(operators::domain()?)?;
+            builder.commit_from_file(self.files.path(GRAPH))
+        };
+        on_threads(threads, load).map_err(runtime_error)
     }
+}
+
+/// Loads a session that runs on so many threads, or on the calling one alone where that fails: the system may
+/// give no more, and both give the same bits.
+fn on_threads(
+    threads: usize,
+    load: impl Fn(usize) -> ort::Result<Session>,
+) -> ort::Result<Session> {
+    load(threads).or_else(|error| if threads > 1 { load(1) } else { Err(error) })
 }
 
 /// How every session runs. No library of operators is registered.

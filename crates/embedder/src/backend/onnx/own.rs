@@ -15,7 +15,7 @@ use ort::{
     value::{DynValue, Outlet, Tensor, TensorElementType, ValueType},
 };
 
-use super::{Backend, interruptible, library, run, runtime_error, session_builder};
+use super::{Backend, interruptible, library, on_threads, run, runtime_error, session_builder};
 use crate::{
     EmbedError, Embedding, ModelSettings, Pooling, folder::ModelFolder, model_files::file_error,
     pooling,
@@ -71,9 +71,9 @@ impl OwnModel {
     ) -> Result<Self, EmbedError> {
         let environment = library::environment(&settings.library)?;
         fault::point("session");
-        let session = session_builder(environment, settings.threads)
-            .and_then(|mut builder| builder.commit_from_file(&folder.graph))
-            .map_err(|error| file_error(&folder.graph, error))?;
+        let load = |threads| session_builder(environment, threads)?.commit_from_file(&folder.graph);
+        let session =
+            on_threads(settings.threads, load).map_err(|error| file_error(&folder.graph, error))?;
         let failed = |what: String| file_error(&folder.graph, what);
         let inputs = session.inputs().iter().map(Input::of).collect::<Result<Vec<_>, _>>();
         let inputs = inputs.map_err(failed)?;

@@ -144,6 +144,12 @@ impl Machine {
         .collect()
     }
 
+    /// Returns whether integers save time. Plain ones take 0.6 of the time of float32 on x64, which then has no
+    /// fused product either; on arm64, float32 always has one.
+    pub fn is_quick(self) -> bool {
+        cfg!(target_arch = "x86_64") || !matches!(self, Self::Plain(_))
+    }
+
     /// Does `work` with the registers, whatever their kind, but compiled for the processor at large: what it
     /// [calls](Registers::call) is compiled for them.
     pub fn run<W: Work>(self, work: W) {

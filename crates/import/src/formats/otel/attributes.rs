@@ -3,13 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
-
 use crate::{
-    event::size_of_value,
-    json::{self, Members, Object},
-    messages::{self, Side},
-    spans::{Kind, Sides, Span, Tool, is_empty},
+    event::Input,
+    json::{self, Array, Document, Members, Value},
+    messages::{self, Message, Messages, Side, with_role},
+    spans::{Kind, Output, Sides, Span, TakeSides, Tool, is_empty},
 };
 
 /// Attributes that say what a span stands for.
@@ -107,6 +105,11 @@ pub(super) fn is_kept(name: &str) -> bool {
             .any(|names| names.contains(&name))
 }
 
+/// Returns the document of JSON that was written here; `null` where it nests too deep.
+pub(super) fn document(json: String) -> Document<'static> {
+    Document::parse(json).unwrap_or_else(|_| Document::null())
+}
+
 /// A span as it was recorded.
 #[derive(Default)]
 pub(super) struct Recorded {
@@ -114,92 +117,177 @@ pub(super) struct Recorded {
     pub line: u64,
     /// The span; what it stands for is not known before [`Recorded::interpret`].
     pub span: Span,
-    /// The attributes that mean something here.
-    pub attributes: Object,
+    /// The attributes that mean something here, as the JSON of an object.
+    pub attributes: String,
     /// The messages in its events.
-    pub events: Sides,
+    pub said: Said,
 }
 
-/// Reads an event of a span (without `body`) or a log record. `None` if its name means nothing here.
-pub(super) fn messages_of_event(
-    name: Option<&str>,
-    attributes: &Object,
-    body: Option<&Value>,
-) -> Option<Sides> {
-    let recorded = |name, side| {
-        let value = attributes.member(name).or_else(|| body?.member(name));
-        value.and_then(|value| messages::of(value, side)).unwrap_or_default()
-    };
-    let said = |role: &str, member: Option<&str>| {
-        let payload = payload(attributes, body);
-        let mut message = match member.and_then(|name| payload.member(name)).unwrap_or(&payload) {
-            Value::Object(message) => message.clone(),
-            content => [("content".to_owned(), content.clone())].into_iter().collect(),
+/// The messages that events and log records have, each as JSON.
+#[derive(Default)]
+pub(super) struct Said {
+    input: Vec<String>,
+    output: Vec<String>,
+}
+
+impl Said {
+    /// Reads an event of a span (without `body`) or a log record. `None` if its name means nothing here.
+    pub fn of_event(name: Option<&str>, attributes: Value, body: Option<Value>) -> Option<Self> {
+        let recorded = |name, side| -> Vec<String> {
+            let value = attributes.member(name).or_else(|| body?.member(name));
+            let messages = value.and_then(|value| messages::of(value, side));
+            messages.into_iter().flat_map(Messages::iter).map(Message::to_json).collect()
         };
-        if message.text("role").is_none() {
-            message.insert("role".into(), role.into());
-        }
-        Vec::from_iter(Some(Value::Object(message)).filter(messages::is_message))
-    };
-    let mut sides = Sides::default();
-    match name? {
-        "gen_ai.client.inference.operation.details" => {
-            sides.input = recorded("gen_ai.input.messages", Side::Input);
-            sides.output = recorded("gen_ai.output.messages", Side::Output);
-        }
-        "gen_ai.content.prompt" => sides.input = recorded("gen_ai.prompt", Side::Input),
-        "gen_ai.content.completion" => sides.output = recorded("gen_ai.completion", Side::Output),
-        "gen_ai.choice" => sides.output = said("assistant", Some("message")),
-        name => {
-            let role = name.strip_prefix("gen_ai.")?.strip_suffix(".message")?;
-            if !["system", "user", "assistant", "tool"].contains(&role) {
-                return None;
+        let said = |role: &str, member: Option<&str>| {
+            let payload = payload(attributes, body);
+            let payload = payload.root();
+            let message = member.and_then(|name| payload.member(name)).unwrap_or(payload);
+            let json = match message.is_object() {
+                true if message.text("role").is_some() => message.to_string(),
+                true => with_role(role, message),
+                false => format!("{{\"content\":{message},\"role\":{}}}", json::quoted(role)),
+            };
+            let is_message = messages::is_message(document(json.clone()).root());
+            Vec::from_iter(Some(json).filter(|_| is_message))
+        };
+        let mut found = Self::default();
+        match name? {
+            "gen_ai.client.inference.operation.details" => {
+                found.input = recorded("gen_ai.input.messages", Side::Input);
+                found.output = recorded("gen_ai.output.messages", Side::Output);
             }
-            sides.input = said(role, None);
+            "gen_ai.content.prompt" => found.input = recorded("gen_ai.prompt", Side::Input),
+            "gen_ai.content.completion" => {
+                found.output = recorded("gen_ai.completion", Side::Output);
+            }
+            "gen_ai.choice" => found.output = said("assistant", Some("message")),
+            name => {
+                let role = name.strip_prefix("gen_ai.")?.strip_suffix(".message")?;
+                if !["system", "user", "assistant", "tool"].contains(&role) {
+                    return None;
+                }
+                found.input = said(role, None);
+            }
         }
+        Some(found)
     }
-    Some(sides)
+
+    /// Adds the messages of another event.
+    pub fn extend(&mut self, mut other: Self) {
+        self.input.append(&mut other.input);
+        self.output.append(&mut other.output);
+    }
+
+    /// Returns about how many bytes the messages have.
+    pub fn size(&self) -> usize {
+        self.input.iter().chain(&self.output).map(String::len).sum()
+    }
 }
 
 /// Returns what an event says.
-fn payload(attributes: &Object, body: Option<&Value>) -> Value {
+fn payload(attributes: Value, body: Option<Value>) -> Document<'static> {
     if let Some(body) = body {
-        return body.clone();
+        return document(body.to_string());
     }
-    let content = attributes.member("gen_ai.event.content").map(json::decoded);
+    let content = attributes.member("gen_ai.event.content").map(Value::decoded);
     if let Some(content) = content.filter(|content| content.is_object()) {
-        return content.into_owned();
+        return document(content.to_string());
     }
-    let mut payload = attributes.clone();
-    for name in ["message", "tool_calls"] {
-        if let Some(value) = payload.get_mut(name) {
-            *value = json::decoded(value).into_owned();
-        }
-    }
-    Value::Object(payload)
-}
-
-/// Returns about how many bytes messages have.
-pub(super) fn size_of_messages(sides: &Sides) -> usize {
-    sides.input.iter().chain(&sides.output).map(size_of_value).sum()
+    let members = attributes.members().map(|(name, value)| {
+        let is_json = ["message", "tool_calls"].contains(&name);
+        let value = if is_json { value.decoded() } else { value };
+        format!("{}:{value}", json::quoted(name))
+    });
+    document(format!("{{{}}}", members.collect::<Vec<_>>().join(",")))
 }
 
 impl Recorded {
-    /// Adds the messages of an event.
-    pub fn add(&mut self, mut event: Sides) {
-        self.events.input.append(&mut event.input);
-        self.events.output.append(&mut event.output);
-    }
-
     /// Returns about how many bytes its texts have.
     pub fn size(&self) -> usize {
-        let names: usize = self.attributes.keys().map(String::len).sum();
-        let values: usize = self.attributes.values().map(size_of_value).sum();
-        size_of::<Self>() + names + values + size_of_messages(&self.events)
+        size_of::<Self>() + self.attributes.len() + self.said.size()
+    }
+
+    /// Reads what was kept as JSON.
+    fn read<R>(&self, read: impl FnOnce(&Recording) -> R) -> R {
+        let attributes = Document::parse(self.attributes.as_str());
+        let attributes = attributes.unwrap_or_else(|_| Document::null());
+        let [input, output] = [&self.said.input, &self.said.output].map(|messages| {
+            (!messages.is_empty()).then(|| document(format!("[{}]", messages.join(","))))
+        });
+        read(&Recording {
+            attributes: attributes.root(),
+            input: input.as_ref().and_then(|input| input.root().as_array()),
+            output: output.as_ref().and_then(|output| output.root().as_array()),
+        })
     }
 
     /// Finds out what the span stands for.
     pub fn interpret(&mut self) {
+        let mut span = std::mem::take(&mut self.span);
+        self.read(|recording| recording.interpret(&mut span));
+        self.span = span;
+    }
+
+    /// Hands over the messages of both sides.
+    pub fn sides(&self, take: TakeSides) {
+        self.read(|recording| {
+            let [input, output] = [Side::Input, Side::Output].map(|side| recording.messages(side));
+            let [input, output] = [&input, &output].map(|side| side.as_ref().map(Found::messages));
+            take(Sides { input, output });
+        });
+    }
+
+    /// Returns what a person asked of the agent.
+    pub fn objective(&self) -> Option<String> {
+        self.read(|Recording { attributes, .. }| {
+            OBJECTIVE.iter().find_map(|name| messages::human(attributes.member(name)?))
+        })
+    }
+
+    /// Returns the name of the agent, or else of the span.
+    pub fn title(&self) -> Option<String> {
+        let of_agent = |recording: &Recording| {
+            recording.attributes.name("gen_ai.agent.name").map(ToOwned::to_owned)
+        };
+        let name = self.read(of_agent).unwrap_or_else(|| self.span.name.clone());
+        (!json::is_blank(&name)).then_some(name)
+    }
+}
+
+/// What is kept of a span, to be looked at.
+struct Recording<'d> {
+    attributes: Value<'d>,
+    /// The messages in its events.
+    input: Option<Array<'d>>,
+    output: Option<Array<'d>>,
+}
+
+/// Messages at one of the places.
+enum Found<'d> {
+    Recorded(Messages<'d>),
+    /// An array that was made of several attributes.
+    Made(Document<'static>),
+}
+
+impl Found<'_> {
+    fn messages(&self) -> Messages<'_> {
+        match self {
+            Self::Recorded(messages) => *messages,
+            Self::Made(document) => match document.root().as_array() {
+                Some(array) => Messages::Array(array),
+                None => Messages::One(Message::Recorded(document.root())),
+            },
+        }
+    }
+
+    /// Returns the messages of an array that was written here; `None` if it is empty.
+    fn made(messages: &[String]) -> Option<Self> {
+        (!messages.is_empty()).then(|| Self::Made(document(format!("[{}]", messages.join(",")))))
+    }
+}
+
+impl<'d> Recording<'d> {
+    fn interpret(&self, span: &mut Span) {
         let is = |name, value| self.attributes.text(name) == Some(value);
         let is_tool = is(OPERATION, "execute_tool")
             || is(OPENINFERENCE, "TOOL")
@@ -208,46 +296,44 @@ impl Recorded {
             || self.attributes.member("ai.toolCall.name").is_some();
         let is_agent = is(OPERATION, "invoke_agent") || is(OPENINFERENCE, "AGENT");
         if self.attributes.member("error.type").is_some() {
-            self.span.status = Some(false);
+            span.status = Some(false);
         }
         if is_tool {
-            self.span.kind = Kind::Tool(tool(&self.attributes, &self.span.name));
+            span.kind = Kind::Tool(tool(self.attributes, &span.name));
         } else {
-            self.span.has_input = self.messages(Side::Input).is_some();
-            self.span.has_output = self.messages(Side::Output).is_some();
-            self.span.unreadable = u64::from(!self.span.has_input && self.has_json(&INPUT))
-                + u64::from(!self.span.has_output && self.has_json(&OUTPUT));
+            span.has_input = self.messages(Side::Input).is_some();
+            span.has_output = self.messages(Side::Output).is_some();
+            span.unreadable = u64::from(!span.has_input && self.has_json(&INPUT))
+                + u64::from(!span.has_output && self.has_json(&OUTPUT));
             if is_agent {
-                self.span.kind = Kind::Agent;
-            } else if self.span.has_messages() {
-                self.span.kind = Kind::Model;
+                span.kind = Kind::Agent;
+            } else if span.has_messages() {
+                span.kind = Kind::Model;
             }
         }
     }
 
-    /// Returns the messages of both sides.
-    pub fn sides(&self) -> Sides {
-        let [input, output] = [Side::Input, Side::Output].map(|side| self.messages(side));
-        Sides { input: input.unwrap_or_default(), output: output.unwrap_or_default() }
-    }
-
     /// Returns the messages of a side, at the first place that has some.
-    fn messages(&self, side: Side) -> Option<Vec<Value>> {
+    fn messages(&self, side: Side) -> Option<Found<'d>> {
         let (places, events) = match side {
-            Side::Input => (&INPUT[..], &self.events.input),
-            Side::Output => (&OUTPUT[..], &self.events.output),
+            Side::Input => (&INPUT[..], self.input),
+            Side::Output => (&OUTPUT[..], self.output),
         };
         places.iter().find_map(|place| match place {
-            Place::Json(_) | Place::JsonOfModel(_) => messages::of(self.json_at(place)?, side),
-            Place::Flat(prefix, infix) => flattened(&self.attributes, prefix, infix, side),
-            Place::Answer => answer(&self.attributes),
-            Place::Events if events.is_empty() => events_in_attribute(&self.attributes, side),
-            Place::Events => Some(events.clone()),
+            Place::Json(_) | Place::JsonOfModel(_) => {
+                messages::of(self.json_at(place)?, side).map(Found::Recorded)
+            }
+            Place::Flat(prefix, infix) => flattened(self.attributes, prefix, infix, side),
+            Place::Answer => answer(self.attributes).map(Messages::One).map(Found::Recorded),
+            Place::Events => match events {
+                Some(events) => Some(Found::Recorded(Messages::Array(events))),
+                None => events_in_attribute(self.attributes, side),
+            },
         })
     }
 
     /// Returns the JSON at a place that has it in one attribute.
-    fn json_at(&self, place: &Place) -> Option<&Value> {
+    fn json_at(&self, place: &Place) -> Option<Value<'d>> {
         match place {
             Place::Json(name) => self.attributes.member(name),
             Place::JsonOfModel(name) if self.attributes.text(OPENINFERENCE) == Some("LLM") => {
@@ -261,20 +347,9 @@ impl Recorded {
         let mut values = places.iter().filter_map(|place| self.json_at(place));
         values.any(|value| !is_empty(value))
     }
-
-    /// Returns what a person asked of the agent.
-    pub fn objective(&self) -> Option<String> {
-        OBJECTIVE.iter().find_map(|name| messages::human(self.attributes.member(name)?))
-    }
-
-    /// Returns the name of the agent, or else of the span.
-    pub fn title(&self) -> Option<String> {
-        let name = self.attributes.name("gen_ai.agent.name").unwrap_or(&self.span.name);
-        (!json::is_blank(name)).then(|| name.to_owned())
-    }
 }
 
-fn tool(attributes: &Object, name: &str) -> Tool {
+fn tool(attributes: Value, name: &str) -> Tool {
     let name = attributes
         .first_name(&TOOL_NAME)
         .unwrap_or_else(|| name.strip_prefix("execute_tool ").unwrap_or(name));
@@ -282,46 +357,45 @@ fn tool(attributes: &Object, name: &str) -> Tool {
     Tool {
         name: name.to_owned(),
         id: attributes.first_name(&TOOL_ID).map(Into::into),
-        input: attributes.first(&TOOL_INPUT).cloned(),
-        output: output.cloned(),
+        input: Input::recorded(attributes.first(&TOOL_INPUT)),
+        output: output.map(Output::recorded).into(),
     }
 }
 
 /// Returns the messages of a side in the attribute that stands for events.
-fn events_in_attribute(attributes: &Object, side: Side) -> Option<Vec<Value>> {
-    let events = json::decoded(attributes.member(EVENTS)?);
-    let events = events.as_array()?.iter().filter_map(Value::as_object);
-    let sides = events.filter_map(|event| messages_of_event(event.text("event.name"), event, None));
+fn events_in_attribute<'d>(attributes: Value<'d>, side: Side) -> Option<Found<'d>> {
+    let events = attributes.member(EVENTS)?.decoded().as_array()?;
+    let events = events.iter().filter(|event| event.is_object());
+    let said = events.filter_map(|event| Said::of_event(event.text("event.name"), event, None));
     let messages: Vec<_> = match side {
-        Side::Input => sides.flat_map(|sides| sides.input).collect(),
-        Side::Output => sides.flat_map(|sides| sides.output).collect(),
+        Side::Input => said.flat_map(|said| said.input).collect(),
+        Side::Output => said.flat_map(|said| said.output).collect(),
     };
-    (!messages.is_empty()).then_some(messages)
+    Found::made(&messages)
 }
 
 /// Returns the answer that the AI SDK recorded.
-fn answer(attributes: &Object) -> Option<Vec<Value>> {
+fn answer(attributes: Value) -> Option<Message> {
     if attributes.text("ai.operationId").is_some_and(|id| id.starts_with("ai.embed")) {
         return None;
     }
-    let texts =
-        [("reasoning", attributes.name(REASONING)), ("text", attributes.first_name(&ANSWER))];
-    let texts = texts.into_iter().filter_map(|(kind, text)| Some((kind, text?)));
-    let mut parts: Vec<_> =
-        texts.map(|(kind, text)| json!({ "type": kind, "text": text })).collect();
-    let calls = attributes.member(TOOL_CALLS).map(json::decoded);
-    for call in calls.iter().filter_map(|calls| calls.as_array()).flatten() {
-        let Value::Object(mut call) = call.clone() else { continue };
-        call.insert("type".into(), "tool-call".into());
-        parts.push(Value::Object(call));
-    }
-    (!parts.is_empty()).then(|| vec![json!({ "role": "assistant", "content": parts })])
+    let reasoning = attributes.name(REASONING);
+    let text = attributes.first_name(&ANSWER);
+    let calls = attributes.member(TOOL_CALLS).and_then(|calls| calls.decoded().as_array());
+    let has_calls = calls.is_some_and(|calls| calls.iter().any(Value::is_object));
+    let has_parts = reasoning.is_some() || text.is_some() || has_calls;
+    has_parts.then_some(Message::Answer { reasoning, text, calls })
 }
 
 /// Returns the messages that stand in attributes `<prefix>N.<infix>…`.
-fn flattened(attributes: &Object, prefix: &str, infix: &str, side: Side) -> Option<Vec<Value>> {
-    let mut messages: BTreeMap<u64, Vec<(&str, &Value)>> = BTreeMap::new();
-    for (name, value) in attributes {
+fn flattened<'d>(
+    attributes: Value<'d>,
+    prefix: &str,
+    infix: &str,
+    side: Side,
+) -> Option<Found<'d>> {
+    let mut messages: BTreeMap<u64, Vec<(&str, Value)>> = BTreeMap::new();
+    for (name, value) in attributes.members() {
         if let Some((index, field)) = numbered(name, prefix)
             && let Some(field) = field.strip_prefix(infix)
         {
@@ -329,8 +403,7 @@ fn flattened(attributes: &Object, prefix: &str, infix: &str, side: Side) -> Opti
         }
     }
     let messages = messages.into_values().filter_map(|fields| unflattened(fields, side.role()));
-    let messages: Vec<_> = messages.collect();
-    (!messages.is_empty()).then_some(messages)
+    Found::made(&messages.collect::<Vec<_>>())
 }
 
 fn numbered<'a>(name: &'a str, prefix: &str) -> Option<(u64, &'a str)> {
@@ -339,62 +412,66 @@ fn numbered<'a>(name: &'a str, prefix: &str) -> Option<(u64, &'a str)> {
 }
 
 /// Returns the message of some fields; `None` if they have neither content nor calls.
-fn unflattened(fields: Vec<(&str, &Value)>, role: &str) -> Option<Value> {
-    let mut message = Object::new();
-    message.insert("role".into(), role.into());
-    let mut parts: BTreeMap<u64, Object> = BTreeMap::new();
-    let mut calls: BTreeMap<u64, Object> = BTreeMap::new();
-    let mut function = Object::new();
+fn unflattened(fields: Vec<(&str, Value)>, role: &str) -> Option<String> {
+    let mut message = JsonObject::from([("role", json::quoted(role))]);
+    let mut parts: BTreeMap<u64, JsonObject> = BTreeMap::new();
+    let mut calls: BTreeMap<u64, JsonObject> = BTreeMap::new();
+    let mut function = JsonObject::new();
     for (field, value) in fields.into_iter().filter(|(_, value)| !value.is_null()) {
-        let set = |object: &mut Object, name: &str| object.insert(name.into(), value.clone());
         match field {
             "role" | "name" | "tool_call_id" => {
-                set(&mut message, field);
+                message.insert(field, value.to_string());
             }
             "content" => {
-                message.insert("content".into(), content(value));
+                message.insert("content", content(value).to_string());
             }
             "function_call_name" => {
-                set(&mut function, "name");
+                function.insert("name", value.to_string());
             }
             "function_call_arguments_json" => {
-                set(&mut function, "arguments");
+                function.insert("arguments", value.to_string());
             }
             _ => {
                 if let Some((index, field)) = numbered(field, "contents.") {
                     let field = field.strip_prefix("message_content.").unwrap_or(field);
-                    set(parts.entry(index).or_default(), field);
+                    parts.entry(index).or_default().insert(field, value.to_string());
                 } else if let Some((index, field)) = numbered(field, "tool_calls.") {
                     let field = field.strip_prefix("tool_call.").unwrap_or(field);
                     let field = field.strip_prefix("function.").unwrap_or(field);
-                    set(calls.entry(index).or_default(), field);
+                    calls.entry(index).or_default().insert(field, value.to_string());
                 }
             }
         }
     }
-    let list = |objects: BTreeMap<u64, Object>| -> Value {
-        objects.into_values().map(Value::Object).collect()
+    let list = |objects: BTreeMap<u64, JsonObject>| {
+        let objects: Vec<_> = objects.into_values().map(|object| written(&object)).collect();
+        format!("[{}]", objects.join(","))
     };
     if !parts.is_empty() {
-        message.insert("content".into(), list(parts));
+        message.insert("content", list(parts));
     }
     if !calls.is_empty() {
-        message.insert("tool_calls".into(), list(calls));
+        message.insert("tool_calls", list(calls));
     }
     if !function.is_empty() {
-        message.insert("function_call".into(), function.into());
+        message.insert("function_call", written(&function));
     }
     let says = ["content", "tool_calls", "function_call"];
-    says.iter().any(|name| message.contains_key(*name)).then_some(Value::Object(message))
+    says.iter().any(|name| message.contains_key(name)).then(|| written(&message))
+}
+
+/// The members of an object, each as JSON.
+type JsonObject<'a> = BTreeMap<&'a str, String>;
+
+fn written(object: &JsonObject) -> String {
+    let members = object.iter().map(|(name, value)| format!("{}:{value}", json::quoted(name)));
+    format!("{{{}}}", members.collect::<Vec<_>>().join(","))
 }
 
 /// Returns the content of a flattened message: its parts, if it is their JSON.
-fn content(value: &Value) -> Value {
-    let is_part = |part: &Value| part.text("type").is_some();
-    match &*json::decoded(value) {
-        Value::Array(parts) if !parts.is_empty() && parts.iter().all(is_part) => {
-            Value::Array(parts.clone())
-        }
-        _ => value.clone(),
-    }
+fn content(value: Value) -> Value {
+    let is_part = |part: Value| part.text("type").is_some();
+    let decoded = value.decoded();
+    let parts = decoded.as_array().filter(|parts| !parts.is_empty());
+    if parts.is_some_and(|parts| parts.iter().all(is_part)) { decoded } else { value }
 }

@@ -1,13 +1,14 @@
 //! The ways in which spans and log records are written down: OTLP/JSON, Tempo, Jaeger, and one span a
 //! value.
 
-use serde_json::Value;
+use std::fmt::{self, Write};
 
-use super::attributes::{Recorded, is_kept, messages_of_event};
+use super::attributes::{Recorded, Said, document, is_kept};
 use crate::{
-    json::{Members, Object},
-    spans::{Sides, Span},
+    json::{self, Array, Document, Kind, Members, Value},
+    spans::Span,
     time,
+    trace::MAX_VALUES,
 };
 
 /// What a value has.
@@ -15,52 +16,54 @@ pub(super) enum Item {
     /// A span, and the id of its trace.
     Span(String, Box<Recorded>),
     /// The messages of a log record, and the ids of its trace and span.
-    Log(String, String, Sides),
+    Log(String, String, Said),
     /// What is not imported, by its reason.
     Skipped(&'static str),
+    /// A span or a log record with attributes that are too large.
+    TooLarge,
 }
 
 /// Returns whether an object is a span by itself.
-pub(super) fn is_span(value: &Object) -> bool {
+pub(super) fn is_span(value: Value) -> bool {
     value.text("name").is_some()
         && value.member("attributes").is_some()
         && trace_id(value).is_some()
 }
 
 /// Reads what a value has.
-pub(super) fn read(value: &Value, mut each: impl FnMut(Item)) {
-    let Some(object) = value.as_object() else { return };
-    if is_span(object) {
-        return each(span(value));
+pub(super) fn read(value: Value, mut each: impl FnMut(Item)) {
+    if is_span(value) {
+        return each(or_too_large(span(value)));
     }
-    let trace = value.member("trace").unwrap_or(&Value::Null);
-    for (value, name) in [(value, "resourceSpans"), (value, "batches"), (trace, "resourceSpans")] {
-        for resource in elements(value, name) {
+    let whole = Some(value);
+    let trace = value.member("trace");
+    for (value, name) in [(whole, "resourceSpans"), (whole, "batches"), (trace, "resourceSpans")] {
+        for resource in value.into_iter().flat_map(|value| elements(value, name)) {
             for scopes in ["scopeSpans", "instrumentationLibrarySpans"] {
                 for scope in elements(resource, scopes) {
-                    elements(scope, "spans").for_each(|value| each(span(value)));
+                    elements(scope, "spans").for_each(|value| each(or_too_large(span(value))));
                 }
             }
         }
     }
     for resource in elements(value, "resourceLogs") {
         for scope in elements(resource, "scopeLogs") {
-            elements(scope, "logRecords").for_each(|record| each(log(record)));
+            elements(scope, "logRecords").for_each(|record| each(or_too_large(log(record))));
         }
     }
     for trace in elements(value, "data") {
-        elements(trace, "spans").for_each(|value| each(jaeger(value)));
+        elements(trace, "spans").for_each(|value| each(or_too_large(jaeger(value))));
     }
 }
 
-fn elements<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
-    value.list(name).into_iter().flatten()
+fn elements<'d>(value: Value<'d>, name: &str) -> impl Iterator<Item = Value<'d>> {
+    value.list(name).into_iter().flat_map(Array::iter)
 }
 
 /// Reads a span of OTLP, or one that stands by itself.
-fn span(value: &Value) -> Item {
-    let Some(object) = value.as_object() else { return Item::Skipped("malformed") };
-    let Some(trace) = trace_id(object) else { return Item::Skipped("malformed") };
+fn span(value: Value) -> Result<Item, TooLarge> {
+    let Some(object) = value.as_object() else { return Ok(Item::Skipped("malformed")) };
+    let Some(trace) = trace_id(object) else { return Ok(Item::Skipped("malformed")) };
     let parent = object
         .first_name(&["parentSpanId", "parentId", "parent_id"])
         .or_else(|| object.object("parentSpanContext")?.name("spanId"));
@@ -79,22 +82,22 @@ fn span(value: &Value) -> Item {
         ..Span::default()
     };
     let mut recorded = Recorded { span, ..Recorded::default() };
-    recorded.attributes = attributes(object.get("attributes"), is_kept);
+    recorded.attributes = attributes(object.get("attributes"), is_kept)?;
     for event in elements(value, "events") {
-        let attributes = attributes(event.get("attributes"), |_| true);
-        if let Some(sides) = messages_of_event(event.text("name"), &attributes, None) {
-            recorded.add(sides);
-        }
+        let attributes = document(attributes(event.get("attributes"), |_| true)?);
+        let said = Said::of_event(event.text("name"), attributes.root(), None);
+        recorded.said.extend(said.unwrap_or_default());
     }
-    Item::Span(trace, Box::new(recorded))
+    Ok(Item::Span(trace, Box::new(recorded)))
 }
 
 /// Reads a span of Jaeger.
-fn jaeger(value: &Value) -> Item {
-    let Some(trace) = value.name("traceID") else { return Item::Skipped("malformed") };
-    let is_parent = |reference: &&Value| reference.text("refType") == Some("CHILD_OF");
+fn jaeger(value: Value) -> Result<Item, TooLarge> {
+    let Some(trace) = value.name("traceID") else { return Ok(Item::Skipped("malformed")) };
+    let is_parent = |reference: &Value| reference.text("refType") == Some("CHILD_OF");
     let parent = elements(value, "references").find(is_parent);
-    let tags = attributes(value.get("tags"), |_| true);
+    let document_of_tags = document(attributes(value.get("tags"), |_| true)?);
+    let tags = document_of_tags.root();
     let is_error = tags.flag("error") == Some(true) || tags.text("error") == Some("true");
     let status = tags.member("otel.status_code").and_then(is_ok);
     let span = Span {
@@ -108,37 +111,37 @@ fn jaeger(value: &Value) -> Item {
     };
     let mut recorded = Recorded { span, ..Recorded::default() };
     for log in elements(value, "logs") {
-        let fields = attributes(log.get("fields"), |_| true);
-        if let Some(sides) = messages_of_event(fields.text("event"), &fields, None) {
-            recorded.add(sides);
-        }
+        let fields = document(attributes(log.get("fields"), |_| true)?);
+        let said = Said::of_event(fields.root().text("event"), fields.root(), None);
+        recorded.said.extend(said.unwrap_or_default());
     }
-    recorded.attributes = tags.into_iter().filter(|(name, _)| is_kept(name)).collect();
-    Item::Span(normalised(trace), Box::new(recorded))
+    recorded.attributes = attributes(Some(tags), is_kept)?;
+    Ok(Item::Span(normalised(trace), Box::new(recorded)))
 }
 
 /// Reads a log record.
-fn log(record: &Value) -> Item {
-    let attributes = attributes(record.get("attributes"), |_| true);
+fn log(record: Value) -> Result<Item, TooLarge> {
+    let attributes = document(attributes(record.get("attributes"), |_| true)?);
+    let attributes = attributes.root();
     let name = record.name("eventName").or_else(|| attributes.name("event.name"));
-    let body = record.member("body").map(plain);
-    let sides = messages_of_event(name, &attributes, body.as_ref());
+    let body = record.member("body").map(plain).transpose()?.map(document);
+    let sides = Said::of_event(name, attributes, body.as_ref().map(Document::root));
     let ids = record
         .as_object()
         .and_then(|record| Some((trace_id(record)?, id(record, &["spanId", "span_id"])?)));
     match (ids, sides) {
-        (Some((trace, span)), Some(sides)) => Item::Log(trace, span.into(), sides),
-        _ => Item::Skipped("other_log"),
+        (Some((trace, span)), Some(sides)) => Ok(Item::Log(trace, span.into(), sides)),
+        _ => Ok(Item::Skipped("other_log")),
     }
 }
 
 /// Returns an id of a span, which may stand in its context.
-fn id<'a>(span: &'a Object, names: &[&str]) -> Option<&'a str> {
+fn id<'d>(span: Value<'d>, names: &[&str]) -> Option<&'d str> {
     let mut contexts = ["context", "spanContext"].into_iter().filter_map(|name| span.object(name));
     span.first_name(names).or_else(|| contexts.find_map(|context| context.first_name(names)))
 }
 
-fn trace_id(span: &Object) -> Option<String> {
+fn trace_id(span: Value) -> Option<String> {
     id(span, &["traceId", "trace_id"]).map(normalised)
 }
 
@@ -147,7 +150,7 @@ fn normalised(id: &str) -> String {
     id.strip_prefix("0x").map(Into::into).unwrap_or(id)
 }
 
-fn is_ok(code: &Value) -> Option<bool> {
+fn is_ok(code: Value) -> Option<bool> {
     match (code.as_u64(), code.as_str()) {
         (Some(1), _) | (_, Some("OK" | "STATUS_CODE_OK")) => Some(true),
         (Some(2), _) | (_, Some("ERROR" | "STATUS_CODE_ERROR")) => Some(false),
@@ -155,37 +158,82 @@ fn is_ok(code: &Value) -> Option<bool> {
     }
 }
 
-/// Returns attributes as plain JSON: those of an object, or of an array of keys and values.
-fn attributes(value: Option<&Value>, is_kept: impl Fn(&str) -> bool) -> Object {
-    match value {
-        Some(Value::Object(members)) => {
-            let kept = members.iter().filter(|(name, _)| is_kept(name));
-            kept.map(|(name, value)| (name.clone(), value.clone())).collect()
-        }
-        Some(Value::Array(pairs)) => {
-            let kept = pairs.iter().filter_map(|pair| {
-                let name = pair.text("key").filter(|name| is_kept(name))?;
-                Some((name.to_owned(), plain(pair.get("value")?)))
-            });
-            kept.collect()
-        }
-        _ => Object::new(),
-    }
+/// Attributes have more than [`MAX_VALUES`] values, or there is no memory for them.
+struct TooLarge;
+
+fn or_too_large(item: Result<Item, TooLarge>) -> Item {
+    item.unwrap_or(Item::TooLarge)
 }
 
-/// Returns a value without the wrapper that OTLP puts around each; Jaeger has none.
-fn plain(value: &Value) -> Value {
-    let Value::Object(members) = value else { return value.clone() };
-    let Some((kind, inner)) = members.iter().next() else { return Value::Null };
-    match (kind.as_str(), inner) {
-        ("intValue", Value::String(digits)) => {
-            digits.parse::<i64>().map_or_else(|_| inner.clone(), Value::from)
+/// Returns attributes as plain JSON: those of an object, or of an array of keys and values.
+fn attributes(value: Option<Value>, is_kept: impl Fn(&str) -> bool) -> Result<String, TooLarge> {
+    let mut json = json::Text::default();
+    write_attributes(value, &is_kept, &mut json).map_err(|_| TooLarge)?;
+    Ok(json.into_string())
+}
+
+fn write_attributes(
+    value: Option<Value>,
+    is_kept: &dyn Fn(&str) -> bool,
+    out: &mut json::Text,
+) -> fmt::Result {
+    let mut separator = "{";
+    let mut room = MAX_VALUES;
+    let mut write_name = |name: &str, value: Value, out: &mut json::Text| {
+        room = room.checked_sub(value.count(room + 1)).ok_or(fmt::Error)?;
+        out.write_str(std::mem::replace(&mut separator, ","))?;
+        json::write_string(name, out)?;
+        out.write_char(':')
+    };
+    match value.map(Value::kind) {
+        Some(Kind::Object(object)) => {
+            for (name, value) in object.members().filter(|(name, _)| is_kept(name)) {
+                write_name(name, value, out)?;
+                write!(out, "{value}")?;
+            }
         }
-        ("stringValue" | "boolValue" | "intValue" | "doubleValue" | "bytesValue", _) => {
-            inner.clone()
+        Some(Kind::Array(pairs)) => {
+            for pair in pairs {
+                let name = pair.text("key").filter(|name| is_kept(name));
+                if let (Some(name), Some(value)) = (name, pair.get("value")) {
+                    write_name(name, value, out)?;
+                    write_plain(value, out)?;
+                }
+            }
         }
-        ("arrayValue", _) => Value::Array(elements(inner, "values").map(plain).collect()),
-        ("kvlistValue", _) => Value::Object(attributes(inner.get("values"), |_| true)),
-        _ => value.clone(),
+        _ => {}
+    }
+    if separator == "{" {
+        out.write_char('{')?;
+    }
+    out.write_char('}')
+}
+
+/// Returns the JSON of a value without the wrapper that OTLP puts around each; Jaeger has none.
+fn plain(value: Value) -> Result<String, TooLarge> {
+    let mut json = json::Text::default();
+    write_plain(value, &mut json).map_err(|_| TooLarge)?;
+    Ok(json.into_string())
+}
+
+fn write_plain(value: Value, out: &mut json::Text) -> fmt::Result {
+    let Some(object) = value.as_object() else { return write!(out, "{value}") };
+    let Some((kind, inner)) = object.members().next() else { return out.write_str("null") };
+    match kind {
+        "intValue" => match inner.as_str().and_then(|digits| digits.parse::<i64>().ok()) {
+            Some(number) => write!(out, "{number}"),
+            None => write!(out, "{inner}"),
+        },
+        "stringValue" | "boolValue" | "doubleValue" | "bytesValue" => write!(out, "{inner}"),
+        "arrayValue" => {
+            out.write_char('[')?;
+            for (index, value) in elements(inner, "values").enumerate() {
+                out.write_str(if index > 0 { "," } else { "" })?;
+                write_plain(value, out)?;
+            }
+            out.write_char(']')
+        }
+        "kvlistValue" => write_attributes(inner.get("values"), &|_| true, out),
+        _ => write!(out, "{value}"),
     }
 }

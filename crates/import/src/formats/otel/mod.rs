@@ -5,19 +5,17 @@ mod envelope;
 
 use std::collections::HashMap;
 
-use serde_json::Value;
-
 use self::{
-    attributes::{Recorded, size_of_messages},
+    attributes::{Recorded, Said},
     envelope::Item,
 };
 use super::open_runs::{Ids, OpenRuns};
 use crate::{
     event::{ObjectiveFrom, Run},
     format::{Format, Output, ReadRuns},
-    json::{Members, Object},
+    json::{Array, Members, Value},
     reader::MAX_BYTES,
-    spans::{self, Forest, Kind, Sides, Span},
+    spans::{self, Forest, Kind, Span},
     time,
 };
 
@@ -30,9 +28,9 @@ pub(crate) const FORMAT: Format = Format {
     open: || Box::new(Reader::default()),
 };
 
-fn fits(value: &Object) -> bool {
+fn fits(value: Value) -> bool {
     let is_list = |name| value.list(name).is_some();
-    let first = value.list("data").and_then(|data| data.first());
+    let first = value.list("data").and_then(Array::first);
     ["resourceSpans", "resourceLogs", "batches"].into_iter().any(is_list)
         || value.object("trace").is_some_and(|trace| trace.list("resourceSpans").is_some())
         || first.is_some_and(|trace| trace.list("spans").is_some())
@@ -54,22 +52,23 @@ struct Trace {
     /// The indices of the spans by their ids.
     by_id: HashMap<String, usize>,
     /// The messages of log records, and the ids of their spans.
-    logs: Vec<(String, Sides)>,
+    logs: Vec<(String, Said)>,
     size: usize,
 }
 
 impl ReadRuns for Reader {
     fn read(&mut self, value: Value, line: u64, out: &mut Output) {
-        envelope::read(&value, |item| match item {
+        envelope::read(value, |item| match item {
             Item::Span(id, mut recorded) => {
                 recorded.line = line;
                 self.add(&id, line, recorded.size(), out, |trace, out| trace.push(*recorded, out));
             }
-            Item::Log(id, span, sides) => {
-                let size = size_of_messages(&sides);
-                self.add(&id, line, size, out, |trace, _| trace.logs.push((span, sides)));
+            Item::Log(id, span, said) => {
+                let size = said.size();
+                self.add(&id, line, size, out, |trace, _| trace.logs.push((span, said)));
             }
             Item::Skipped(reason) => out.skip(reason),
+            Item::TooLarge => out.too_many_values(line),
         });
     }
 
@@ -125,9 +124,9 @@ impl Trace {
 
     /// Hands over the runs: of each agent that is below no other, and of all other spans together.
     fn close(mut self, out: &mut Output) {
-        for (id, sides) in self.logs {
+        for (id, said) in self.logs {
             match self.by_id.get(&id).and_then(|index| self.spans.get_mut(*index)) {
-                Some(recorded) => recorded.add(sides),
+                Some(recorded) => recorded.said.extend(said),
                 None => out.skip("other_log"),
             }
         }
@@ -173,6 +172,6 @@ fn run(all: &[Recorded], members: &[usize], root: Option<&Recorded>, key: String
         created_at: spans.iter().filter_map(|span| span.start).min().map(time::written),
         ..Run::default()
     };
-    spans::read(&spans, |index| all[members[index]].sides(), &mut run);
+    spans::read(&spans, |index, take| all[members[index]].sides(take), &mut run);
     run
 }

@@ -1,0 +1,225 @@
+/**
+ * What a long-lived process does again and again: `make(scoring)` returns a function that does it `count`
+ * times, from the number `from` on. `count` is how often in a short run, after `warmUp` times; `mostGrowth` is a
+ * limit in bytes in place of that of all loads.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
+import { modelCopy } from "../support/model-folder.mjs";
+import { random, says, trace } from "../support/traces.mjs";
+import { ended, startWorker } from "../support/workers.mjs";
+
+const OFF = { KNOWLEDGEPULSE_SCORING_EMBEDDER: "off" };
+
+/** As many calls as a busy service has in flight. */
+const IN_FLIGHT = 64;
+
+const text = (i) => says(`ticket ${i}: the ${i % 7} harbour and copper ${i * 31}`);
+
+const plain = (i) =>
+	trace({
+		objective: `task ${i}`,
+		confidence: (i % 1000) / 1000,
+		success: i % 3 > 0,
+		steps: Array.from({ length: 1 + (i % 6) }, (_, step_id) => ({
+			step_id,
+			type: ["thought", "tool_call", "observation"][step_id % 3],
+			content: `step ${i}`,
+			tool: { name: `tool ${step_id}` },
+		})),
+	});
+
+/** Makes `call(i)` for each number, so many at a time. */
+const inFlight = (call) => async (from, count) => {
+	for (let i = 0; i < count; i += IN_FLIGHT) {
+		const width = Math.min(IN_FLIGHT, count - i);
+		await Promise.all(Array.from({ length: width }, (_, k) => call(from + i + k)));
+	}
+};
+
+/** Does `thing(i)` for each number, one after the other, each in a turn in which finalisers may run. */
+const inTurn = (thing) => async (from, count) => {
+	for (let i = from; i < from + count; i++) {
+		await thing(i);
+		await turn();
+	}
+};
+
+const scores = (scoring, make) => {
+	const { evaluateValue, explainValue, peekValue } = scoring;
+	const calls = [evaluateValue, explainValue, evaluateValue, peekValue];
+	return inFlight((i) => calls[i % calls.length](make(i)));
+};
+
+const withEmbedder = (backend, precision, inGroup) => ({
+	count: 400,
+	// The memo of texts is full then.
+	warmUp: 1_200,
+	inGroup,
+	env: {
+		KNOWLEDGEPULSE_SCORING_BACKEND: backend,
+		KNOWLEDGEPULSE_SCORING_PRECISION: precision,
+	},
+	make: (scoring) => scores(scoring, text),
+});
+
+/** Values that are no traces, each wrong in another way. */
+const INVALID = [
+	() => undefined,
+	(i) => i,
+	() => ({}),
+	(i) => ({ ...plain(i), metadata: null }),
+	(i) => ({ ...plain(i), steps: i }),
+	(i) => trace({ objective: i }),
+	(i) => trace({ confidence: i + 2 }),
+	(i) => trace({ steps: [{ type: i }] }),
+	(i) => trace({ steps: [{ type: "thought", content: [i] }] }),
+	(i) => ({
+		...plain(i),
+		get outcome() {
+			throw new Error(`thrown by ${i}`);
+		},
+	}),
+];
+
+async function isRejected(call) {
+	const failed = await call.then(
+		() => false,
+		() => true,
+	);
+	if (!failed) throw new Error("it was not rejected");
+}
+
+/** Vectors that a cache takes. */
+const vectors = (count) => {
+	const next = random(count);
+	return Array.from({ length: count }, () => Float32Array.from({ length: 384 }, next));
+};
+
+export const LOADS = {
+	"scores without the embedder": {
+		count: 40_000,
+		inGroup: true,
+		env: OFF,
+		make: (scoring) => scores(scoring, plain),
+	},
+	"scores with the embedder, exact": withEmbedder("onnx", "exact", true),
+	"scores with the embedder, fast": withEmbedder("native", "fast", false),
+	"scores with the embedder, native": withEmbedder("native", "exact", false),
+	"rejected calls": {
+		count: 40_000,
+		env: OFF,
+		make: ({ evaluateValue }) =>
+			inFlight((i) => isRejected(evaluateValue(INVALID[i % INVALID.length](i)))),
+	},
+	"aborted calls": {
+		count: 20_000,
+		env: {},
+		make:
+			({ evaluateValue }) =>
+			async (from, count) => {
+				for (let i = from; i < from + count; i += IN_FLIGHT) {
+					const controller = new AbortController();
+					const { signal } = controller;
+					const calls = Array.from({ length: IN_FLIGHT }, (_, k) =>
+						evaluateValue(text(i + k), { signal }),
+					);
+					const settled = Promise.allSettled(calls);
+					// At once, in the next turn, and in the middle of the first text.
+					if (i % 3 === 1) await turn();
+					if (i % 3 === 2) await new Promise((resolve) => setTimeout(resolve, 1));
+					controller.abort();
+					await settled;
+				}
+			},
+	},
+	"calls with a budget of an hour": {
+		count: 10_000,
+		env: OFF,
+		make: ({ Scorer }) => {
+			const scorer = new Scorer({ budgetMs: 3_600_000 });
+			return inFlight((i) => scorer.evaluateValue(plain(i)));
+		},
+	},
+	"calls over their budget": {
+		count: 5_000,
+		env: {},
+		make: ({ Scorer }) => {
+			const scorer = new Scorer({ budgetMs: 1 });
+			return inFlight((i) => scorer.evaluateValue(text(i)));
+		},
+	},
+	"scorers made and dropped": {
+		count: 1_000,
+		env: OFF,
+		make: ({ Scorer }) =>
+			inTurn(async (i) => {
+				const scorer = new Scorer({ cache: { maxElements: 1 + (i % 100) } });
+				await Promise.all([1, 2, 3].map((k) => scorer.evaluateValue(plain(k))));
+				scorer.cache.add(new Float32Array(384).fill(i));
+				if (i % 2) scorer.close();
+			}),
+	},
+	"snapshots taken and restored": {
+		count: 200,
+		env: OFF,
+		make: ({ Scorer }) => {
+			let scorer = new Scorer();
+			for (const vector of vectors(50)) scorer.cache.add(vector);
+			return inTurn(async () => {
+				scorer = await Scorer.restore(await scorer.snapshot());
+			});
+		},
+	},
+	"vector caches made and dropped": {
+		count: 1_000,
+		env: OFF,
+		make: ({ VectorCache }) => {
+			const some = vectors(50);
+			return inTurn(() => {
+				const cache = new VectorCache({ ttlMs: 1_000 });
+				for (const vector of some) cache.add(vector);
+				cache.maxCosineSimilarity(some[7]);
+			});
+		},
+	},
+	"models that cannot be had": {
+		count: 1_000,
+		env: {},
+		make: ({ Scorer }) =>
+			inTurn((i) => {
+				const model = join(tmpdir(), `nowhere ${i}`);
+				return new Scorer({ model }).evaluateValue(plain(i));
+			}),
+	},
+	"models loaded and dropped": {
+		count: 8,
+		// The allocator may keep the memory of one model for each thread that loads; twenty take 450 MB.
+		mostGrowth: 128 * 2 ** 20,
+		env: {},
+		make: ({ Scorer }) => {
+			const folder = mkdtempSync(join(tmpdir(), "scoring leaks "));
+			process.once("exit", () => rmSync(folder, { recursive: true }));
+			return inTurn(async (i) => {
+				const place = mkdtempSync(join(folder, `${i}-`));
+				// A folder of another name is another model, which shares nothing with the others.
+				const model = modelCopy(place);
+				const backend = i % 2 ? "native" : "onnx";
+				await new Scorer({ model, backend }).evaluateValue(text(i));
+				gc();
+			});
+		},
+	},
+	"workers made and ended": {
+		count: 10,
+		env: {},
+		make: () =>
+			inTurn(async (i) => {
+				const worker = startWorker([text(i), plain(i)], "scores");
+				const { code, message } = await ended(worker);
+				if (code !== 0) throw new Error(`a worker ended with ${code}: ${message}`);
+			}),
+	},
+};

@@ -1,0 +1,61 @@
+/** Control groups that limit memory, below the group of this process, so that its own limits stay. */
+import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+const V1 = {
+	limit: "memory.limit_in_bytes",
+	peak: "memory.max_usage_in_bytes",
+};
+const V2 = { limit: "memory.max", peak: "memory.peak" };
+
+/** The folders in which a group could be made, with the names of its files. */
+function* places() {
+	const mounts = readFileSync("/proc/mounts", "utf8").split("\n");
+	const mounted = mounts.map((line) => line.split(" "));
+	for (const line of readFileSync("/proc/self/cgroup", "utf8").split("\n")) {
+		const [, controllers, path] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
+		if (controllers === "" || controllers?.split(",").includes("memory")) {
+			const [, mount] =
+				mounted.find(([, , type, options]) =>
+					controllers === ""
+						? type === "cgroup2"
+						: type === "cgroup" && options.split(",").includes("memory"),
+				) ?? [];
+			if (mount === undefined) continue;
+			const own = join(mount, path);
+			yield { parent: own, files: controllers === "" ? V2 : V1 };
+			// With version 2, a group that has processes hands no controller on.
+			if (controllers === "" && path !== "/") yield { parent: dirname(own), files: V2 };
+		}
+	}
+}
+
+/**
+ * A group whose processes have so many bytes: `under` is what stands before a command that is to run in
+ * it. `undefined` where none can be made.
+ */
+export function memoryGroup(bytes) {
+	if (process.platform !== "linux") return undefined;
+	for (const { parent, files } of places()) {
+		const group = join(parent, `scoring-test-${process.pid}-${bytes}`);
+		try {
+			mkdirSync(group);
+		} catch {
+			continue;
+		}
+		const remove = () => rmdirSync(group);
+		try {
+			writeFileSync(join(group, files.limit), String(bytes));
+		} catch {
+			remove();
+			continue;
+		}
+		const move = 'echo $$ > "$0" && exec "$@"';
+		return {
+			under: ["sh", "-c", move, join(group, "cgroup.procs")],
+			peak: () => Number(readFileSync(join(group, files.peak), "utf8")),
+			remove,
+		};
+	}
+	return undefined;
+}

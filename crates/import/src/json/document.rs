@@ -1,0 +1,429 @@
+//! JSON in a compact form, in which values are looked at without building them.
+
+use std::{borrow::Cow, fmt};
+
+use elsa::FrozenMap;
+use knowledgepulse_tasks::CancelToken;
+use serde::{
+    Deserializer,
+    de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor},
+};
+
+use super::value::{Number, Value};
+
+/// The bits of a word that say what it stands for; the others are a number or an offset.
+const TAG_BITS: u32 = 4;
+
+/// The longest text of a document, in bytes. Offsets have 28 bits.
+pub const MAX_TEXT: usize = 1 << (32 - TAG_BITS);
+
+/// How many words are written between two looks at the token.
+const WORDS_PER_LOOK: usize = 1 << 12;
+
+/// A text of JSON, and where its values are.
+///
+/// Each value takes 4 to 12 bytes: a word with its tag, and one or two more. Strings stay in the text; those
+/// with escapes are kept once more without them. So a document takes less than five times its text.
+pub struct Document<'t> {
+    text: Cow<'t, str>,
+    /// The strings with escapes, without them.
+    unescaped: String,
+    tape: Vec<u32>,
+    /// The places of the values that are in no other.
+    roots: Vec<u32>,
+    /// The JSON in strings, by their places; `None` for strings with something else.
+    decoded: FrozenMap<u32, Box<Option<Document<'static>>>>,
+}
+
+/// Why a text has no document.
+#[derive(Debug)]
+pub enum Unread {
+    /// It is not JSON.
+    Syntax(serde_json::Error),
+    /// There is no memory for it, or it is longer than [`MAX_TEXT`].
+    TooLarge,
+    /// The token was cancelled.
+    Cancelled,
+}
+
+/// What the words of a value mean.
+pub(super) enum Entry {
+    Null,
+    Bool(bool),
+    Number(Number),
+    /// A string: the offset and length of its bytes.
+    Text(usize, usize),
+    /// A string without its escapes: the offset and length of its bytes.
+    Unescaped(usize, usize),
+    /// An array and the place after it.
+    Array(u32),
+    /// An object and the place after it.
+    Object(u32),
+}
+
+mod tag {
+    pub const NULL: u32 = 0;
+    pub const FALSE: u32 = 1;
+    pub const TRUE: u32 = 2;
+    /// A whole number of 28 bits.
+    pub const SMALL: u32 = 3;
+    /// Numbers of 64 bits in two more words.
+    pub const UNSIGNED: u32 = 4;
+    pub const SIGNED: u32 = 5;
+    pub const FLOAT: u32 = 6;
+    /// Strings, with their length in one more word.
+    pub const TEXT: u32 = 7;
+    pub const UNESCAPED: u32 = 8;
+    /// With the place after them in one more word.
+    pub const ARRAY: u32 = 9;
+    pub const OBJECT: u32 = 10;
+}
+
+impl<'t> Document<'t> {
+    /// Reads a text that is one value.
+    ///
+    /// # Errors
+    ///
+    /// The text is not one value.
+    pub fn parse(text: impl Into<Cow<'t, str>>) -> Result<Self, Unread> {
+        let (document, error) = Self::read(text.into(), false, &CancelToken::default());
+        error.map_or(Ok(document), Err)
+    }
+
+    /// Returns the document of `null`.
+    pub fn null() -> Self {
+        Self {
+            text: "null".into(),
+            unescaped: String::new(),
+            tape: vec![tag::NULL],
+            roots: vec![0],
+            decoded: FrozenMap::new(),
+        }
+    }
+
+    /// Reads a text that is one value, until the token is cancelled.
+    ///
+    /// # Errors
+    ///
+    /// The text is not one value.
+    pub fn parse_until(text: &'t str, cancel: &CancelToken) -> Result<Self, Unread> {
+        let (document, error) = Self::read(text.into(), false, cancel);
+        error.map_or(Ok(document), Err)
+    }
+
+    /// Reads all values of a text: a value, and objects and arrays after it. Returns the values before the
+    /// first error as well.
+    pub fn parse_all(text: &'t str, cancel: &CancelToken) -> (Self, Option<Unread>) {
+        Self::read(text.into(), true, cancel)
+    }
+
+    fn read(text: Cow<'t, str>, all: bool, cancel: &CancelToken) -> (Self, Option<Unread>) {
+        let mut document = Self { text, ..Self::null() };
+        let mut error = document.read_values(all, cancel);
+        if matches!(error, Some(Unread::Syntax(_)))
+            && let Some(mended) = with_lone_surrogates_replaced(&document.text)
+        {
+            document.text = Cow::Owned(mended);
+            error = document.read_values(all, cancel);
+        }
+        document.tape.shrink_to_fit();
+        document.unescaped.shrink_to_fit();
+        (document, error)
+    }
+
+    fn read_values(&mut self, all: bool, cancel: &CancelToken) -> Option<Unread> {
+        let Self { text, unescaped, tape, roots, .. } = self;
+        unescaped.clear();
+        tape.clear();
+        roots.clear();
+        if text.len() > MAX_TEXT {
+            return Some(Unread::TooLarge);
+        }
+        let mut source = serde_json::Deserializer::from_str(text);
+        loop {
+            let begin = tape.len();
+            let mut ended = None;
+            let writer = Writer { text, unescaped, tape, cancel, ended: &mut ended };
+            if let Err(error) = writer.deserialize(&mut source) {
+                tape.truncate(begin);
+                return Some(ended.unwrap_or(Unread::Syntax(error)));
+            }
+            let is_container = tape.get(begin).is_some_and(|word| word & 0xf >= tag::ARRAY);
+            if !roots.is_empty() && !is_container {
+                tape.truncate(begin);
+                return Some(Unread::Syntax(serde_json::Error::custom("trailing characters")));
+            }
+            roots.push(u32::try_from(begin).unwrap_or(u32::MAX));
+            match source.end() {
+                Ok(()) => return None,
+                Err(error) if !all => return Some(Unread::Syntax(error)),
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Returns the first value, which a document of [`Document::parse`] always has.
+    pub fn root(&self) -> Value<'_> {
+        Value::new(self, 0)
+    }
+
+    /// Returns the values that are in no other.
+    pub fn roots(&self) -> impl Iterator<Item = Value<'_>> {
+        self.roots.iter().map(|&at| Value::new(self, at))
+    }
+
+    /// Returns how many bytes it takes, without the documents in its strings.
+    #[cfg(test)]
+    pub fn memory(&self) -> usize {
+        self.text.len() + self.unescaped.capacity() + 4 * self.tape.capacity()
+    }
+
+    pub(super) fn entry(&self, at: u32) -> Entry {
+        let word = |offset: u32| self.tape[(at + offset) as usize];
+        let payload = word(0) >> TAG_BITS;
+        let wide = || u64::from(word(1)) | u64::from(word(2)) << 32;
+        match word(0) & 0xf {
+            tag::FALSE => Entry::Bool(false),
+            tag::TRUE => Entry::Bool(true),
+            tag::SMALL => Entry::Number(Number::Unsigned(payload.into())),
+            tag::UNSIGNED => Entry::Number(Number::Unsigned(wide())),
+            tag::SIGNED => Entry::Number(Number::Signed(wide().cast_signed())),
+            tag::FLOAT => Entry::Number(Number::Float(f64::from_bits(wide()))),
+            tag::TEXT => Entry::Text(payload as usize, word(1) as usize),
+            tag::UNESCAPED => Entry::Unescaped(payload as usize, word(1) as usize),
+            tag::ARRAY => Entry::Array(word(1)),
+            tag::OBJECT => Entry::Object(word(1)),
+            _ => Entry::Null,
+        }
+    }
+
+    /// Returns the string at a place; `None` if there is something else.
+    pub(super) fn text_at(&self, at: u32) -> Option<&str> {
+        match self.entry(at) {
+            Entry::Text(offset, length) => self.text.get(offset..offset + length),
+            Entry::Unescaped(offset, length) => self.unescaped.get(offset..offset + length),
+            _ => None,
+        }
+    }
+
+    /// Returns whether the string at a place is this text.
+    pub(super) fn has_text(&self, at: u32, text: &str) -> bool {
+        let (word, length) = (self.tape[at as usize], self.tape[at as usize + 1]);
+        if length as usize != text.len() {
+            return false;
+        }
+        let offset = (word >> TAG_BITS) as usize;
+        let all = if word & 0xf == tag::TEXT { &*self.text } else { &self.unescaped };
+        all.as_bytes().get(offset..offset + text.len()) == Some(text.as_bytes())
+    }
+
+    /// Returns the place after a value.
+    pub(super) fn after(&self, at: u32) -> u32 {
+        match self.tape[at as usize] & 0xf {
+            tag::UNSIGNED | tag::SIGNED | tag::FLOAT => at + 3,
+            tag::TEXT | tag::UNESCAPED => at + 2,
+            tag::ARRAY | tag::OBJECT => self.tape[at as usize + 1],
+            _ => at + 1,
+        }
+    }
+
+    /// Returns the JSON that the string at a place holds.
+    pub(super) fn decoded_at(&self, at: u32) -> Option<Value<'_>> {
+        let text = self.text_at(at)?;
+        let first = text.trim_start_matches([' ', '\t', '\r', '\n']);
+        if !first.starts_with(['{', '[', '"']) {
+            return None;
+        }
+        let known = self.decoded.get(&at);
+        let known = known.unwrap_or_else(|| {
+            let document = Document::parse(text.to_owned()).ok();
+            self.decoded.insert(at, Box::new(document))
+        });
+        known.as_ref().map(Document::root)
+    }
+}
+
+impl fmt::Debug for Document<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// Returns by how much a list grows: by less than the default, which doubles, so that a large line fits where it
+/// can.
+fn step(length: usize, more: usize) -> usize {
+    more.max(length / 8).max(64)
+}
+
+/// Makes room for more. Returns whether there is memory for it.
+pub fn grow<T>(list: &mut Vec<T>, more: usize) -> bool {
+    let room = list.capacity() - list.len();
+    room >= more || list.try_reserve_exact(step(list.len(), more)).is_ok()
+}
+
+/// Writes the words of a value. Reads all that `serde_json` takes for a value, and nothing else.
+struct Writer<'a> {
+    text: &'a str,
+    unescaped: &'a mut String,
+    tape: &'a mut Vec<u32>,
+    cancel: &'a CancelToken,
+    /// Why reading has ended, unless it is the syntax.
+    ended: &'a mut Option<Unread>,
+}
+
+impl Writer<'_> {
+    fn again(&mut self) -> Writer<'_> {
+        let Self { text, unescaped, tape, cancel, ended } = self;
+        Writer { text, unescaped, tape, cancel, ended }
+    }
+
+    fn push<E: serde::de::Error>(&mut self, words: &[u32]) -> Result<(), E> {
+        if !grow(self.tape, words.len()) {
+            return Err(self.end(Unread::TooLarge));
+        }
+        let before = self.tape.len() / WORDS_PER_LOOK;
+        self.tape.extend_from_slice(words);
+        if self.tape.len() / WORDS_PER_LOOK > before && self.cancel.is_cancelled() {
+            return Err(self.end(Unread::Cancelled));
+        }
+        Ok(())
+    }
+
+    fn end<E: serde::de::Error>(&mut self, why: Unread) -> E {
+        *self.ended = Some(why);
+        E::custom("ended")
+    }
+
+    fn push_wide<E: serde::de::Error>(&mut self, tag: u32, bits: u64) -> Result<(), E> {
+        #[expect(clippy::cast_possible_truncation, reason = "the two halves")]
+        self.push(&[tag, bits as u32, (bits >> 32) as u32])
+    }
+
+    fn push_string<E: serde::de::Error>(
+        &mut self,
+        tag: u32,
+        offset: usize,
+        length: usize,
+    ) -> Result<(), E> {
+        // Both are below `MAX_TEXT`.
+        let (offset, length) = (u32::try_from(offset), u32::try_from(length));
+        match (offset, length) {
+            (Ok(offset), Ok(length)) => self.push(&[tag | offset << TAG_BITS, length]),
+            _ => Err(self.end(Unread::TooLarge)),
+        }
+    }
+
+    /// Begins an array or object. Returns its place.
+    fn open<E: serde::de::Error>(&mut self, tag: u32) -> Result<usize, E> {
+        let at = self.tape.len();
+        self.push(&[tag, 0])?;
+        Ok(at)
+    }
+
+    fn close<E: serde::de::Error>(&mut self, at: usize) -> Result<(), E> {
+        match u32::try_from(self.tape.len()) {
+            Ok(after) => self.tape[at + 1] = after,
+            Err(_) => return Err(self.end(Unread::TooLarge)),
+        }
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Writer<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, source: D) -> Result<(), D::Error> {
+        source.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Writer<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E: serde::de::Error>(mut self) -> Result<(), E> {
+        self.push(&[tag::NULL])
+    }
+
+    fn visit_bool<E: serde::de::Error>(mut self, value: bool) -> Result<(), E> {
+        self.push(&[if value { tag::TRUE } else { tag::FALSE }])
+    }
+
+    fn visit_u64<E: serde::de::Error>(mut self, value: u64) -> Result<(), E> {
+        match u32::try_from(value) {
+            Ok(small) if value < MAX_TEXT as u64 => self.push(&[tag::SMALL | small << TAG_BITS]),
+            _ => self.push_wide(tag::UNSIGNED, value),
+        }
+    }
+
+    fn visit_i64<E: serde::de::Error>(mut self, value: i64) -> Result<(), E> {
+        self.push_wide(tag::SIGNED, value.cast_unsigned())
+    }
+
+    fn visit_f64<E: serde::de::Error>(mut self, value: f64) -> Result<(), E> {
+        self.push_wide(tag::FLOAT, value.to_bits())
+    }
+
+    fn visit_borrowed_str<E: serde::de::Error>(mut self, value: &'de str) -> Result<(), E> {
+        // Borrowed from the text, so not before it.
+        let offset = value.as_ptr().addr() - self.text.as_ptr().addr();
+        self.push_string(tag::TEXT, offset, value.len())
+    }
+
+    fn visit_str<E: serde::de::Error>(mut self, value: &str) -> Result<(), E> {
+        let offset = self.unescaped.len();
+        let room = self.unescaped.capacity() - offset;
+        let more = step(offset, value.len());
+        if room < value.len() && self.unescaped.try_reserve_exact(more).is_err() {
+            return Err(self.end(Unread::TooLarge));
+        }
+        self.unescaped.push_str(value);
+        self.push_string(tag::UNESCAPED, offset, value.len())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
+        let at = self.open(tag::ARRAY)?;
+        while list.next_element_seed(self.again())?.is_some() {}
+        self.close(at)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+        let at = self.open(tag::OBJECT)?;
+        while map.next_key_seed(self.again())?.is_some() {
+            map.next_value_seed(self.again())?;
+        }
+        self.close(at)
+    }
+}
+
+/// Replaces escapes of lone surrogates, which `serde_json` refuses, by `\ufffd`, which is as long; `None`
+/// if there are none.
+fn with_lone_surrogates_replaced(text: &str) -> Option<String> {
+    let bytes = text.as_bytes();
+    let unit = |at: usize| -> Option<u16> {
+        let escape = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        u16::from_str_radix(std::str::from_utf8(escape).ok()?, 16).ok()
+    };
+    let mut mended: Option<Vec<u8>> = None;
+    let mut at = 0;
+    while let Some(found) = memchr::memchr(b'\\', &bytes[at..]) {
+        at += found;
+        at += match (unit(at), unit(at + 6)) {
+            (Some(0xd800..0xdc00), Some(0xdc00..0xe000)) => 12,
+            (Some(0xd800..0xe000), _) => {
+                let mended = mended.get_or_insert_with(|| bytes.to_vec());
+                mended[at..at + 6].copy_from_slice(b"\\ufffd");
+                6
+            }
+            (Some(_), _) => 6,
+            (None, _) => 2,
+        };
+        if at >= bytes.len() {
+            break;
+        }
+    }
+    mended.and_then(|bytes| String::from_utf8(bytes).ok())
+}

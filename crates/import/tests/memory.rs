@@ -1,0 +1,121 @@
+//! The memory that an import takes, for lines that are made of very small values.
+
+use std::sync::{Mutex, PoisonError};
+
+use knowledgepulse_test_support::{importing, memory};
+use serde_json::json;
+
+#[global_allocator]
+static ALLOCATOR: memory::Counting = memory::Counting;
+
+/// How many bytes the value in a line has.
+const BYTES: usize = 256 << 10;
+
+/// How many bytes an import asks for, for each of a line, at most. It uses fewer: what grows has room to spare.
+const RATIO: usize = 7;
+
+/// What an import takes for any line.
+const FIXED: usize = 256 << 10;
+
+/// Where a log has the value.
+const VALUE: &str = "\"?\"";
+
+/// Values of many small ones.
+fn values() -> Vec<(&'static str, String)> {
+    let list = |element: &str| {
+        let elements = vec![element; BYTES / (element.len() + 1)];
+        format!("[{}]", elements.join(","))
+    };
+    let keys: Vec<_> = (0..BYTES / 12).map(|index| format!("\"k{index:07}\":0")).collect();
+    vec![
+        ("objects", list(r#"{"":0}"#)),
+        ("numbers", list("0")),
+        ("empty arrays", list("[]")),
+        ("nested arrays", list(&("[".repeat(100) + &"]".repeat(100)))),
+        ("names", format!("{{{}}}", keys.join(","))),
+        ("one name", format!("{{{}}}", vec!["\"\":0"; BYTES / 5].join(","))),
+        ("fractions", list("0.5")),
+        ("strings", list("\"\"")),
+        ("escapes", list(r#""\n""#)),
+    ]
+}
+
+/// Logs that have a value where nobody reads it, or where it is kept.
+fn logs() -> Vec<(&'static str, String)> {
+    let attributes = |value| json!({ "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "f", "input.value": value });
+    let span = |attributes| json!({ "name": "f", "traceId": "t", "spanId": "1", "attributes": attributes });
+    let otlp = json!([
+        { "key": "gen_ai.tool.name", "value": { "stringValue": "f" } },
+        { "key": "gen_ai.operation.name", "value": { "stringValue": "execute_tool" } },
+        { "key": "input.value", "value": { "other": "?" } },
+    ]);
+    let chat = |answer| json!([{ "role": "user", "content": "a" }, answer]);
+    let call =
+        json!({ "id": "1", "type": "function", "function": { "name": "f", "arguments": "?" } });
+    let trace = |extra| {
+        json!({
+            "@type": "ReasoningTrace", "metadata": { "task_domain": "x", "success": true },
+            "task": { "objective": "o" }, "outcome": { "confidence": 0.5 }, "extra": extra,
+            "steps": [{ "type": "tool_call", "tool": { "name": "f", "input": extra } }],
+        })
+    };
+    let session = |content| json!({ "type": "assistant", "sessionId": "s", "uuid": "u", "message": { "role": "assistant", "content": content } });
+    [
+        ("an unknown member", chat(json!({ "role": "assistant", "content": "b", "extra": "?" }))),
+        ("a member of no format", json!({ "extra": "?" })),
+        ("arguments", chat(json!({ "role": "assistant", "tool_calls": [call] }))),
+        ("a result", chat(json!({ "role": "tool", "content": "?" }))),
+        ("an own trace", trace("?")),
+        ("a tool input of Claude Code", session(json!([{ "type": "tool_use", "name": "f", "input": "?" }]))),
+        ("an attribute", span(attributes("?"))),
+        ("an attribute of OTLP", json!({ "resourceSpans": [{ "scopeSpans": [{ "spans": [span(otlp)] }] }] })),
+        ("an observation", json!({ "id": "x", "observations": [{ "type": "TOOL", "name": "f", "input": "?" }] })),
+        ("an output of Langfuse", json!({ "id": "x", "observations": [{ "type": "TOOL", "name": "f", "output": "?" }] })),
+        ("a step of ATIF", json!({ "schema_version": "ATIF-v1.6", "steps": [
+            { "source": "agent", "message": "b", "tool_calls": [{ "function_name": "f", "arguments": "?" }] },
+        ] })),
+        ("a sample of Inspect", json!({ "eval": {}, "status": "success", "samples": [{ "messages": [
+            { "role": "assistant", "tool_calls": [{ "function": "f", "arguments": "?" }] },
+        ] }] })),
+        ("an item of Codex", json!({ "type": "response_item", "payload": { "type": "function_call", "name": "f", "arguments": "?" } })),
+        ("a message of Pi", json!({ "type": "message", "message": { "role": "assistant", "content": [
+            { "type": "toolCall", "name": "f", "arguments": "?" },
+        ] } })),
+        ("a result of tau-bench", json!({ "reward": 1, "traj": [{ "role": "assistant", "tool_calls": [call] }] })),
+        ("a step of SWE-agent", json!({ "history": [], "trajectory": [{ "action": "a", "observation": "?" }] })),
+    ]
+    .into_iter()
+    .map(|(name, log)| (name, log.to_string()))
+    .collect()
+}
+
+/// One at a time, as all memory of the process is counted.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Imports logs with `value` in all places. Returns those that take too much.
+fn exceeding(value: &str) -> Vec<String> {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let exceeds = |(name, log): (&str, String)| {
+        let log = log.replace(VALUE, value);
+        let pieces = || log.as_bytes().chunks(64 << 10);
+        let (_, peak) = memory::peak(|| importing::import(pieces(), &importing::options()));
+        let ratio = peak / (log.len() / 100);
+        (peak > RATIO * log.len() + FIXED).then(|| format!("{name}: {ratio} % of the log"))
+    };
+    logs().into_iter().filter_map(exceeds).collect()
+}
+
+#[test]
+fn import_takes_memory_in_proportion_to_a_line() {
+    for (name, value) in values() {
+        assert_eq!(exceeding(&value), [""; 0], "{name}");
+    }
+}
+
+#[test]
+fn import_takes_memory_in_proportion_to_json_in_strings() {
+    for (name, value) in values() {
+        let text = serde_json::Value::from(value).to_string();
+        assert_eq!(exceeding(&text), [""; 0], "{name}");
+    }
+}

@@ -1,0 +1,132 @@
+//! Calls, their batches and the end of the scorer, in orders that are drawn: every call gets one answer.
+//!
+//!     cargo test -p knowledgepulse-scoring --features shuttle --test schedules
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use knowledgepulse_scoring::{
+    Error, Scorer, StoreFault,
+    scorer::{Outcome, Request, ScorerOptions, Work},
+};
+use knowledgepulse_test_support::{FakeEmbedder, input, repeats, trace};
+use serde_json::json;
+use shuttle::{
+    check_random,
+    sync::mpsc::{Receiver, Sender, channel},
+    thread,
+};
+
+/// How many orders are drawn.
+fn schedules() -> usize {
+    repeats(2_000)
+}
+
+type Answer = Result<Outcome, Error>;
+
+fn options() -> ScorerOptions {
+    ScorerOptions { concurrency: 2, ..ScorerOptions::default() }
+}
+
+fn scorer_with_log() -> Arc<Scorer> {
+    Scorer::with_log(options(), false).expect("a scorer")
+}
+
+fn submit(scorer: &Arc<Scorer>, count: usize) -> Vec<Receiver<Answer>> {
+    let submit = |number: usize| {
+        let (sender, answers) = channel();
+        let reply = Box::new(move |answer| sender.send(answer).expect("a receiver"));
+        let work =
+            Work::Score(input(&trace(json!({ "task": { "objective": number.to_string() } }))));
+        scorer.submit(work, FakeEmbedder::new(), reply);
+        answers
+    };
+    (0..count).map(submit).collect()
+}
+
+/// Answers the next batch as one that the log cannot take.
+fn carry(scorer: &Scorer) {
+    let (sender, batch): (Sender<Vec<Request>>, _) = channel();
+    scorer.next_batch(64, Box::new(move |batch| sender.send(batch).expect("a receiver")));
+    if !batch.recv().expect("a batch").is_empty() {
+        scorer.fail_batch(&Error::store(StoreFault::Unavailable, "no log"));
+    }
+}
+
+/// A call without an answer is a deadlock here.
+fn assert_answered(scorer: &Scorer, calls: Vec<Receiver<Answer>>) {
+    for answers in calls {
+        let _answer = answers.recv().expect("an answer");
+    }
+    assert_eq!(scorer.statistics().pending(), 0);
+}
+
+fn close_meanwhile(scorer: Arc<Scorer>) {
+    let calls = submit(&scorer, 3);
+    let (closing, carrying) = (scorer.clone(), scorer.clone());
+    let closer = thread::spawn(move || closing.close());
+    let taker = thread::spawn(move || carry(&carrying));
+    closer.join().expect("no panic");
+    // It may have taken calls to answer them.
+    taker.join().expect("no panic");
+    assert_answered(&scorer, calls);
+}
+
+#[test]
+fn close_answers_every_call_once() {
+    check_random(|| close_meanwhile(Scorer::new(options()).expect("a scorer")), schedules());
+}
+
+#[test]
+fn close_answers_every_call_on_its_way_to_a_log_once() {
+    check_random(|| close_meanwhile(scorer_with_log()), schedules());
+}
+
+#[test]
+fn close_waits_for_work_in_the_background() {
+    let close_meanwhile = || {
+        let scorer = Scorer::new(options()).expect("a scorer");
+        let (working, is_over) = (scorer.clone(), Arc::new(AtomicBool::new(true)));
+        let set_over = is_over.clone();
+        let worker = thread::spawn(move || {
+            working.during(|| {
+                set_over.store(false, Ordering::SeqCst);
+                thread::yield_now();
+                set_over.store(true, Ordering::SeqCst);
+                Ok(())
+            })
+        });
+        scorer.close();
+        assert!(is_over.load(Ordering::SeqCst));
+        let _ = worker.join().expect("no panic");
+        assert!(is_over.load(Ordering::SeqCst));
+    };
+    check_random(close_meanwhile, schedules());
+}
+
+#[test]
+fn taker_that_panics_costs_no_other_call_its_answer() {
+    let answer_all = || {
+        let scorer = scorer_with_log();
+        let calls = submit(&scorer, 3);
+        let (sender, batch) = channel::<()>();
+        let taker = Box::new(move |_| {
+            let _dropped = sender;
+            // Without a message.
+            resume_unwind(Box::new("on purpose"));
+        });
+        let _ = catch_unwind(AssertUnwindSafe(|| scorer.next_batch(1, taker)));
+        assert!(batch.recv().is_err(), "the taker has panicked");
+        while scorer.statistics().pending() > 0 {
+            carry(&scorer);
+        }
+        assert_answered(&scorer, calls);
+        scorer.close();
+    };
+    check_random(answer_all, schedules());
+}
