@@ -5,8 +5,8 @@
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
-import { generateTrace } from "./dist/generate.js";
-import { median } from "./lib.mjs";
+import { generateTrace } from "./generate.mjs";
+import { median } from "./statistics.mjs";
 
 const ROUNDS = 41;
 const WARM_UP = 10;

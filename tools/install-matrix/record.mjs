@@ -24,7 +24,7 @@ async function scoresOf({ evaluateValue }) {
 const addon = await import("../../lib/index.mjs");
 const scores = await scoresOf(addon);
 if (addon.status().embedder.state !== "ready") throw new Error(addon.status().embedder.reason);
-const oracle = await scoresOf(await import("../../benchmark/dist/typescript/evaluate-value.js"));
+const oracle = await scoresOf(await import("../../__test__/oracle/evaluate-value.mjs"));
 const difference = Math.max(...scores.map((score, i) => Math.abs(score - oracle[i])));
 if (difference > ORACLE_TOLERANCE)
 	throw new Error(`transformers.js says ${oracle}, the addon ${scores}`);

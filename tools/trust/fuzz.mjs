@@ -7,11 +7,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { availableParallelism } from "node:os";
 import { basename, join } from "node:path";
 import { execute, inTurn } from "../lib/process.mjs";
-import { root, run as runProgram } from "../lib/run.mjs";
-import { main } from "./lib/main.mjs";
-import { tool } from "./lib/rust.mjs";
-
-export const title = "Fuzzing with coverage";
+import { attempt, root } from "../lib/run.mjs";
+import { tool } from "./rust.mjs";
 
 const SECONDS = { short: 10, full: 1200 };
 /** More than reading a corpus takes, and one slow input. */
@@ -68,14 +65,26 @@ const filesIn = (folder) =>
 				.filter((entry) => entry.isFile())
 				.map((entry) => join(entry.parentPath ?? entry.path, entry.name));
 
+/** Writes the seeds of a target, which one file holds, into a folder; returns that. */
+function writeSeeds(target) {
+	const seeds = join(folder, "target/seeds", target);
+	const { encoding, inputs } = JSON.parse(
+		readFileSync(join(folder, `seeds/${target}.json`), "utf8"),
+	);
+	mkdirSync(seeds, { recursive: true });
+	for (const [name, input] of Object.entries(inputs))
+		writeFileSync(join(seeds, name), Buffer.from(input, encoding));
+	return seeds;
+}
+
 /** Runs a target. It starts with its seeds and what earlier runs have found, and adds to the latter. */
-async function fuzz(program, target, seconds) {
+async function runTarget(program, target, seconds) {
 	const corpus = join(folder, "target/corpus", target);
 	const dictionary = join(folder, "dictionaries", `${target}.dict`);
 	mkdirSync(corpus, { recursive: true });
 	if (target === IMPORT) addLogs(corpus);
 	const command = [
-		...[program, "run", target, corpus, join(folder, "seeds", target), "--"],
+		...[program, "run", target, corpus, writeSeeds(target), "--"],
 		...(existsSync(dictionary) ? [`-dict=${dictionary}`] : []),
 		...[`-max_total_time=${seconds}`, "-timeout=30", "-rss_limit_mb=2048"],
 		// Long inputs early: short ones hardly reach past the first field.
@@ -89,30 +98,26 @@ async function fuzz(program, target, seconds) {
 	return statistics(output);
 }
 
-export async function run({ short, log }) {
+/** Runs all targets; throws if one has found something. */
+export async function fuzz({ short }) {
 	const program = tool("cargo-fuzz");
-	log("building the targets");
-	runProgram(program, ["build"], IN_FUZZ);
+	const { code } = attempt(program, ["build"], { ...IN_FUZZ, stdio: "inherit" });
+	if (code !== 0) throw new Error(`cargo fuzz build ended with ${code}`);
 	const seconds = short ? SECONDS.short : SECONDS.full;
 	const targets = readdirSync(join(folder, "fuzz_targets"))
 		.map((file) => basename(file, ".rs"))
 		.sort();
-	const rows = [];
 	const findings = [];
 	await inTurn(targets, availableParallelism(), async (target) => {
-		log(`${target}: ${seconds} seconds`);
+		console.log(`${target}: ${seconds} seconds`);
 		try {
-			const found = await fuzz(program, target, seconds);
+			const found = await runTarget(program, target, seconds);
 			const covered = `${count(found.edges)} edges and ${count(found.features)} features`;
 			const tried = `${count(found.executed)} inputs in ${seconds} s; ${count(found.inputs)} cover ${covered}`;
-			log(`${target}: ${tried}`);
-			rows.push({ what: target, tried, found: "no difference" });
+			console.log(`${target}: ${tried}`);
 		} catch (error) {
 			findings.push(error.message);
 		}
 	});
 	if (findings.length > 0) throw new Error(findings.join("\n\n"));
-	return rows;
 }
-
-await main(import.meta.url, { title, run });
