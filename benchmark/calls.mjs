@@ -14,10 +14,7 @@ const COUNT = 1000;
 /** Calls between two looks at the clock. */
 const BLOCK = 50;
 
-const SIZES = {
-	"5 steps": { words: 18, steps: 5 },
-	"20 steps": { words: 540, steps: 20 },
-};
+const SIZES = { "5 steps": { words: 18, steps: 5 }, "20 steps": { words: 540, steps: 20 } };
 
 const perTrace = (start, count) => (1000 * (performance.now() - start)) / count;
 

@@ -140,10 +140,7 @@ function processChart(rows) {
 			{ left: 152, width: 250, top: 56, bottom: 56 },
 			{ left: 452, width: 250, top: 56, bottom: 56 },
 		],
-		xAxis: panels.map(({ name }, gridIndex) => ({
-			...numbers(name, 30),
-			gridIndex,
-		})),
+		xAxis: panels.map(({ name }, gridIndex) => ({ ...numbers(name, 30), gridIndex })),
 		yAxis: panels.map((_, gridIndex) => ({
 			...listed(names),
 			gridIndex,

@@ -42,10 +42,7 @@ export function generateTrace(seed, size) {
 	});
 	return {
 		id: `generated:${size.words}-words-${seed}`,
-		metadata: {
-			task_domain: pick(random, DOMAINS),
-			success: random() < 0.75,
-		},
+		metadata: { task_domain: pick(random, DOMAINS), success: random() < 0.75 },
 		task: { objective: text(size.words - texts * wordsOfStep) },
 		steps,
 		outcome: { confidence: Math.round(random() * 100) / 100 },
@@ -59,11 +56,7 @@ export function mark(trace, number) {
 		(index) => VOCABULARY[index],
 	);
 	const objective = [...words, trace.task.objective].join(" ");
-	return {
-		...trace,
-		id: `${trace.id}, text ${number}`,
-		task: { ...trace.task, objective },
-	};
+	return { ...trace, id: `${trace.id}, text ${number}`, task: { ...trace.task, objective } };
 }
 
 /** The same traces with other texts: a word in front of each objective. */

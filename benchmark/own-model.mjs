@@ -22,9 +22,7 @@ const TURN = 9;
 const UNTIMED = 4;
 
 const rounds = Number(process.argv[2] ?? 24);
-const scorer = new Scorer({
-	...{ model: plainFolder, pooling: "mean", embedder: "required" },
-});
+const scorer = new Scorer({ model: plainFolder, pooling: "mean", embedder: "required" });
 const reference = await referenceEmbedder(plainFolder, "mean");
 
 let count = 0;
@@ -84,7 +82,8 @@ for (const tokens of TOKENS) {
 		}
 	}
 	const [here, there] = ["here", "there"].map((name) => ({
-		...{ time: median(times[name]), stall: median(stalls[name]) },
+		time: median(times[name]),
+		stall: median(stalls[name]),
 	}));
 	console.log(
 		`${tokens} tokens: here ${here.time.toFixed(1)} ms (event loop ${here.stall.toFixed(1)}), ` +

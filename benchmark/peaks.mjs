@@ -37,7 +37,7 @@ export function measurePeaks() {
 function cargoBench(crate, name, ...args) {
 	const { status, stdout } = spawnSync(
 		"cargo",
-		[...["bench", "--package", `knowledgepulse-${crate}`], ...["--bench", name, "--", ...args]],
+		["bench", "--package", `knowledgepulse-${crate}`, "--bench", name, "--", ...args],
 		{ cwd: ROOT, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] },
 	);
 	return status === 0 ? stdout : undefined;

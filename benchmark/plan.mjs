@@ -18,9 +18,7 @@ export const FULL = {
 		"512 tokens": { warmUp: WARM_UP, alone: 100, together: 48, batch: 10 },
 		"128 tokens": { warmUp: WARM_UP, alone: 100, together: 96, batch: 25 },
 		"20 tokens": { warmUp: WARM_UP, alone: 300, together: 288, batch: 100 },
-		[FULL_CACHE_CASE]: {
-			...{ warmUp: WARM_UP, alone: 300, together: 288, batch: 100 },
-		},
+		[FULL_CACHE_CASE]: { warmUp: WARM_UP, alone: 300, together: 288, batch: 100 },
 		...curve([8, 16, 32, 64], 150),
 		...curve([256], 60),
 		[LONG_CASE]: { warmUp: 1, alone: 5, together: 0, batch: 1 },
@@ -49,9 +47,7 @@ export const QUICK = {
 		"512 tokens": { warmUp: WARM_UP, alone: 16, together: 16, batch: 8 },
 		"128 tokens": { warmUp: WARM_UP, alone: 20, together: 32, batch: 20 },
 		"20 tokens": { warmUp: WARM_UP, alone: 50, together: 48, batch: 50 },
-		[FULL_CACHE_CASE]: {
-			...{ warmUp: WARM_UP, alone: 50, together: 48, batch: 50 },
-		},
+		[FULL_CACHE_CASE]: { warmUp: WARM_UP, alone: 50, together: 48, batch: 50 },
 		...curve([8, 64], 30),
 		[LONG_CASE]: { warmUp: 0, alone: 1, together: 0, batch: 1 },
 	},

@@ -55,17 +55,10 @@ export const SIDE_COLUMNS = {
 	pairs: SIDE_PAIRS,
 };
 
-export const SHARE_COLUMNS = {
-	values: { measured: "measured", peak: "peak" },
-	pairs: SHARE_PAIRS,
-};
+export const SHARE_COLUMNS = { values: { measured: "measured", peak: "peak" }, pairs: SHARE_PAIRS };
 
 export const STORE_COLUMNS = {
-	values: {
-		ours: "ours",
-		typescript: "ts",
-		usearch: "usearch",
-	},
+	values: { ours: "ours", typescript: "ts", usearch: "usearch" },
 	pairs: STORE_PAIRS,
 };
 
@@ -74,11 +67,14 @@ export function table(rows, columns) {
 	const { values, pairs } = columns;
 	const short = (key) => (key === "typescript" ? "ts" : key);
 	const header = [
-		...["case", "metric", ...Object.values(values)],
+		"case",
+		"metric",
+		...Object.values(values),
 		...pairs.map((pair) => pair.map(short).join("/")),
 	];
 	const cells = rows.map((row) => [
-		...[row.case, row.metric],
+		row.case,
+		row.metric,
 		...Object.keys(values).map((key) => digits(row.values[key])),
 		...pairs.map((pair) => ratio(row.ratios[pair.join("/")])),
 	]);

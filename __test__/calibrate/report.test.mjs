@@ -264,7 +264,8 @@ testPage(
 		])
 			await check(
 				`#${section} figure:nth-child(${number}) .plot { visibility: hidden }`,
-				...[other, false],
+				other,
+				false,
 			);
 		for (const [section, number] of [
 			["scores", 2],
@@ -272,7 +273,8 @@ testPage(
 		])
 			await check(
 				`#${section} figure:nth-child(${number}) .plot { visibility: hidden }`,
-				...[same, false],
+				same,
+				false,
 			);
 		await check(".charts { display: block !important }", other, false);
 		await check("table { margin-left: auto }", same, false);

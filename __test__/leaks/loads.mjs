@@ -58,10 +58,7 @@ const withEmbedder = (backend, precision, inGroup) => ({
 	// The memo of texts is full then.
 	warmUp: 1_200,
 	inGroup,
-	env: {
-		KNOWLEDGEPULSE_SCORING_BACKEND: backend,
-		KNOWLEDGEPULSE_SCORING_PRECISION: precision,
-	},
+	env: { KNOWLEDGEPULSE_SCORING_BACKEND: backend, KNOWLEDGEPULSE_SCORING_PRECISION: precision },
 	make: (scoring) => scores(scoring, text),
 });
 

@@ -138,9 +138,7 @@ describe("the end of a process with calls in flight", { concurrency: 2 }, () => 
 			send("exit");
 			process.exit(6);
 		};
-		const { code, signal, stderr, value } = await endOf(body, {
-			input: traces,
-		});
+		const { code, signal, stderr, value } = await endOf(body, { input: traces });
 		assert.deepEqual(
 			{ code, signal, stderr, value },
 			{ code: 6, signal: null, stderr: "", value: [true, "auto"] },

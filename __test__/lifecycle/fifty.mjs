@@ -1,10 +1,12 @@
 /** Fifty contexts that load the package at the same time. Runs in child processes. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import vm from "node:vm";
+import { Worker } from "node:worker_threads";
 import { root } from "../../tools/lib/run.mjs";
 import { says, words } from "../support/traces.mjs";
 import { ended, startWorker, tells } from "../support/workers.mjs";
@@ -79,6 +81,18 @@ export async function terminate({ input: { seed, moment, delay } }) {
 export async function exit({ input: { seed, moment, delay }, send }) {
 	await Promise.race(start(seed).map((worker) => tells(worker, moment)));
 	await sleep(delay);
+	send("exit");
+	process.exit(7);
+}
+
+/** Exits with as many workers that do not load the package. */
+export async function exitIdle({ send }) {
+	const code = 'require("worker_threads").parentPort.on("message", () => {}).postMessage("up")';
+	const workers = Array.from(
+		{ length: CONTEXTS },
+		() => new Worker(code, { eval: true, execArgv: [] }),
+	);
+	await Promise.race(workers.map((worker) => once(worker, "message")));
 	send("exit");
 	process.exit(7);
 }

@@ -21,9 +21,7 @@ async function callEverything(scorer, round, folder) {
 			scorer.peekValue(trace(10 + seed)),
 			scorer.remember(trace(20 + seed)),
 			scorer.warmup(),
-			scorer.evaluateValue(trace(seed), {
-				signal: new AbortController().signal,
-			}),
+			scorer.evaluateValue(trace(seed), { signal: new AbortController().signal }),
 			scorer.save(join(folder, `${seed}`)),
 			scorer.snapshot(),
 		];

@@ -57,14 +57,7 @@ async function watchDescriptors({ scoring, input }) {
 	}
 	for (const open of before) seen.delete(open);
 	const state = scoring.status().embedder.state;
-	return {
-		scores: await scores,
-		state,
-		looks,
-		before,
-		seen: [...seen],
-		after: look(),
-	};
+	return { scores: await scores, state, looks, before, seen: [...seen], after: look() };
 }
 
 test("evaluateValue prints nothing, and leaves no file behind", async (t) => {

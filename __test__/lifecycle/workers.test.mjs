@@ -18,11 +18,7 @@ test("evaluateValue has a cache for each worker", async () => {
 			const { ended, startWorker } = await import("./support/workers.mjs");
 			const workers = Array.from({ length: 4 }, () => ended(startWorker(input, "scores")));
 			const here = await Promise.all(input.map((trace) => scoring.evaluateValue(trace)));
-			return {
-				here,
-				workers: await Promise.all(workers),
-				cacheSize: scoring.status().cacheSize,
-			};
+			return { here, workers: await Promise.all(workers), cacheSize: scoring.status().cacheSize };
 		},
 		{ input: texts(12) },
 	);

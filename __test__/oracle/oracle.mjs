@@ -75,14 +75,9 @@ const isUndefined = (value) => value === undefined;
 const isNothing = (value) => value === undefined || value === null;
 
 const PARTS = {
-	metadata: {
-		task_domain: isString,
-		success: (value) => typeof value === "boolean",
-	},
+	metadata: { task_domain: isString, success: (value) => typeof value === "boolean" },
 	task: { objective: isString },
-	outcome: {
-		confidence: (value) => typeof value === "number" && value >= 0 && value <= 1,
-	},
+	outcome: { confidence: (value) => typeof value === "number" && value >= 0 && value <= 1 },
 };
 
 const STEP = {
@@ -91,9 +86,7 @@ const STEP = {
 	tool: (value) => isNothing(value) || isObject(value),
 };
 
-const TOOL = {
-	name: (value) => isUndefined(value) || isString(value),
-};
+const TOOL = { name: (value) => isUndefined(value) || isString(value) };
 
 function faultsIn(value, path, fields) {
 	if (!isObject(value)) return [path];

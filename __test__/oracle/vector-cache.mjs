@@ -19,10 +19,7 @@ export class VectorCache {
 	add(vector) {
 		this.#check(vector);
 		this.evictExpired();
-		this.#entries.push({
-			vector: Float32Array.from(vector),
-			addedAt: performance.now(),
-		});
+		this.#entries.push({ vector: Float32Array.from(vector), addedAt: performance.now() });
 		while (this.#entries.length > this.#maxElements) this.#entries.shift();
 	}
 

@@ -24,12 +24,7 @@ const SIZES = [
 		}),
 	],
 	[0.075, () => ({ steps: [{ type: "thought", content: "Nothing to add." }] })],
-	[
-		1,
-		({ below }) => ({
-			steps: observation(words(15 + below(below(480)), below(2 ** 30))),
-		}),
-	],
+	[1, ({ below }) => ({ steps: observation(words(15 + below(below(480)), below(2 ** 30))) })],
 ];
 
 const BAD = [

@@ -7,11 +7,7 @@ import { trace } from "./traces.mjs";
 export function sharing() {
 	const store = new MemoryStore();
 	const log = () => new MemoryLog({ store, namespace: "test" });
-	return {
-		store,
-		log,
-		scorer: (options) => new Scorer({ store: log(), ...options }),
-	};
+	return { store, log, scorer: (options) => new Scorer({ store: log(), ...options }) };
 }
 
 /** A trace of this name, whose objective is `text`. */
@@ -27,9 +23,5 @@ export function through(log, on) {
 			const real = () => log[method](...parameters);
 			return on[method] ? on[method](real, ...parameters) : real();
 		};
-	return {
-		append: way("append"),
-		read: way("read"),
-		close: () => log.close(),
-	};
+	return { append: way("append"), read: way("read"), close: () => log.close() };
 }

@@ -2,10 +2,7 @@
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-const V1 = {
-	limit: "memory.limit_in_bytes",
-	peak: "memory.max_usage_in_bytes",
-};
+const V1 = { limit: "memory.limit_in_bytes", peak: "memory.max_usage_in_bytes" };
 const V2 = { limit: "memory.max", peak: "memory.peak" };
 
 /** The folders in which a group could be made, with the names of its files. */

@@ -43,10 +43,7 @@ export async function referenceEmbedder(folder, pooling) {
 		const { data, dims } = inputs.input_ids;
 		const positions = BigInt64Array.from(data, (_, at) => BigInt(at));
 		const ids = inputs.input_ids;
-		const feeds = {
-			...inputs,
-			position_ids: new ids.constructor("int64", positions, dims),
-		};
+		const feeds = { ...inputs, position_ids: new ids.constructor("int64", positions, dims) };
 		const output = await model(feeds);
 		if (!pooling) return Array.from(output.sentence_embedding.data);
 		const rows = output.last_hidden_state ?? output.token_embeddings;

@@ -44,7 +44,8 @@ function engineTokens(texts, folder) {
 		[
 			// As `cargo test` builds it, so that nothing is compiled again.
 			...["run", "--quiet", "--profile", "test", "--example", "tokenize"],
-			...["--", ...tokenizer],
+			"--",
+			...tokenizer,
 		],
 		{
 			cwd: root,

@@ -14,10 +14,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { must, tail } from "../lib/process.mjs";
-import { judge } from "./cells.mjs";
+import { judge } from "./forms.mjs";
 import { npmInstaller } from "./installers.mjs";
-import { oldestNode, runtimes } from "./runtimes.mjs";
-import { npm } from "./tools.mjs";
+import { npm, oldestNode, runtimes } from "./tools.mjs";
 import { PACKAGE } from "./workspace.mjs";
 
 const PLATFORM = `${PACKAGE}-linux-x64-gnu`;
@@ -77,11 +76,7 @@ function advice(message) {
 
 function npmProject(workspace, id) {
 	const project = { id, folder: workspace.emptyProject(id) };
-	const options = {
-		cwd: project.folder,
-		env: workspace.environment(id),
-		seconds: 180,
-	};
+	const options = { cwd: project.folder, env: workspace.environment(id), seconds: 180 };
 	const install = (...args) => must([...npm, "install", ...args], options);
 	return { project, install };
 }

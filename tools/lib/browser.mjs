@@ -7,14 +7,11 @@ import { mirror, unpack } from "./debian.mjs";
 import { capture } from "./run.mjs";
 
 /** Debian's name and GNU's of the processors that Chromium runs on. */
-const PROCESSORS = {
-	x64: ["amd64", "x86_64"],
-	arm64: ["arm64", "aarch64"],
-};
+const PROCESSORS = { x64: ["amd64", "x86_64"], arm64: ["arm64", "aarch64"] };
 
 /** Where browsers are installed, as commands or paths. */
 const INSTALLED = {
-	linux: [...["google-chrome", "google-chrome-stable"], ...["chromium", "chromium-browser"]],
+	linux: ["google-chrome", "google-chrome-stable", "chromium", "chromium-browser"],
 	darwin: [
 		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 		"/Applications/Chromium.app/Contents/MacOS/Chromium",

@@ -31,10 +31,7 @@ export function attempt(command, args, options = {}) {
  */
 export function run(command, args, options = {}) {
 	try {
-		const { code, stdout } = attempt(command, args, {
-			stdio: "inherit",
-			...options,
-		});
+		const { code, stdout } = attempt(command, args, { stdio: "inherit", ...options });
 		if (code === 0) return stdout;
 		fail(`${command} ${args[0] ?? ""} failed (${code})`);
 	} catch (error) {

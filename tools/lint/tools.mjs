@@ -13,9 +13,17 @@ export function installPrograms() {
 	const name = `lint-${fingerprint(REQUIREMENTS)}-${platform}-${arch}`;
 	const folder = once(name, (target) =>
 		run(python(), [
-			...["-m", "pip", "install", "--quiet", "--no-deps"],
-			...["--only-binary=:all:", "--require-hashes"],
-			...["--target", target, "--requirement", REQUIREMENTS],
+			"-m",
+			"pip",
+			"install",
+			"--quiet",
+			"--no-deps",
+			"--only-binary=:all:",
+			"--require-hashes",
+			"--target",
+			target,
+			"--requirement",
+			REQUIREMENTS,
 		]),
 	);
 	return join(folder, "bin");

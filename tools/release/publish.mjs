@@ -53,10 +53,7 @@ function publish(folder, name) {
 	const there = published(name, main.version);
 	if (there === undefined) {
 		const tag = main.version.includes("-") ? "next" : "latest";
-		npm([
-			...["publish", file, "--provenance", "--access", "public"],
-			...["--ignore-scripts", "--tag", tag],
-		]);
+		npm(["publish", file, "--provenance", "--access", "public", "--ignore-scripts", "--tag", tag]);
 	} else if (there === integrity)
 		console.log(`publish: ${name}@${main.version} is published already`);
 	else

@@ -42,7 +42,10 @@ export function install(dist, platform) {
 	writeFileSync(join(folder, "package.json"), '{ "private": true }\n');
 	npm(
 		[
-			...["install", "--ignore-scripts", "--no-audit", "--no-fund"],
+			"install",
+			"--ignore-scripts",
+			"--no-audit",
+			"--no-fund",
 			// The platform package is named here, and may be another system's; npm would look for the
 			// others, which may not be published yet.
 			...["--omit=optional", "--force", "--loglevel=error"],

@@ -84,9 +84,16 @@ async function runTarget(program, target, seconds) {
 	mkdirSync(corpus, { recursive: true });
 	if (target === IMPORT) addLogs(corpus);
 	const command = [
-		...[program, "run", target, corpus, writeSeeds(target), "--"],
+		program,
+		"run",
+		target,
+		corpus,
+		writeSeeds(target),
+		"--",
 		...(existsSync(dictionary) ? [`-dict=${dictionary}`] : []),
-		...[`-max_total_time=${seconds}`, "-timeout=30", "-rss_limit_mb=2048"],
+		`-max_total_time=${seconds}`,
+		"-timeout=30",
+		"-rss_limit_mb=2048",
 		// Long inputs early: short ones hardly reach past the first field.
 		...["-len_control=20", `-max_len=${LENGTH[target] ?? LENGTH.other}`],
 		"-print_final_stats=1",

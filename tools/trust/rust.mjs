@@ -9,11 +9,7 @@ import { attempt, capture, root, run } from "../lib/run.mjs";
 const NIGHTLY = "nightly-2026-05-20";
 const COMPONENTS = ["llvm-tools", "miri", "rust-src"];
 
-const TOOLS = {
-	"cargo-fuzz": "0.13.2",
-	"cargo-llvm-cov": "0.9.1",
-	"cargo-mutants": "27.1.0",
-};
+const TOOLS = { "cargo-fuzz": "0.13.2", "cargo-llvm-cov": "0.9.1", "cargo-mutants": "27.1.0" };
 
 /** The crate with the rules of scoring. */
 export const SCORING = "knowledgepulse-scoring";

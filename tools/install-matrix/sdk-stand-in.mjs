@@ -2,7 +2,7 @@
  * Stands in for the SDK, which is published as one bundled file that imports transformers.js when it first
  * scores; sdk.mjs builds it. The scoring is that of the benchmark.
  */
-import { Scorer } from "../../../__test__/oracle/scorer.mjs";
+import { Scorer } from "../../__test__/oracle/scorer.mjs";
 
 let loading;
 
