@@ -1,21 +1,21 @@
 import { mapValues } from "./sides.mjs";
 
-/** How far apart two float32 implementations may be. */
+/** Tolerance between two float32 implementations. */
 export const EXACT_TOLERANCE = 1e-4;
 
-/** How far a score may be from the exact one in the fast precision: 0.35 times 0.017 in novelty. */
+/** Tolerance of the fast precision against the exact one: 0.35 times 0.017 in novelty. */
 export const FAST_TOLERANCE = 0.006;
 
-/** Two scores of one trace that differ. */
+/** The error for two scores of one trace that differ. */
 export class Disagreement extends Error {}
 
-/** How far a side may be from what a float32 implementation says. */
+/** Returns the tolerance of a side against a float32 implementation. */
 export function toleranceOf(side) {
 	if (side === "fast") return FAST_TOLERANCE;
 	return side === "q8" ? Number.POSITIVE_INFINITY : EXACT_TOLERANCE;
 }
 
-/** Who is held against whom. */
+/** The sides that are compared with each other. */
 const PAIRS = [
 	["exact", "typescript"],
 	["fast", "exact"],
@@ -23,7 +23,7 @@ const PAIRS = [
 	["transformers4", "typescript"],
 ];
 
-/** Holds numbers against each other, and remembers the greatest differences. */
+/** Compares numbers, and remembers the greatest differences. */
 export class Agreement {
 	greatest = new Map();
 

@@ -6,7 +6,7 @@ import { BOUNDED, emptyStores } from "./stores.mjs";
 const MOST_WARM_UPS = 20;
 const TURNS = 5;
 
-/** So many vectors are added between two looks at the clock. */
+/** Vectors that are added between two looks at the clock. */
 const BLOCK = 100;
 const BLOCKS = 20;
 

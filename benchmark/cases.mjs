@@ -72,7 +72,7 @@ export function take(source, first, count) {
 	return Array.from({ length: count }, (_, index) => source(first + index));
 }
 
-/** What a fresh process scores from first to last: the recorded runs as they are. */
+/** Returns the traces that a fresh process scores in order: the recorded runs, unchanged. */
 export function fileOf(name) {
 	if (GENERATED[name]) return take(sourceOf(name), 0, FILE_LENGTH);
 	const file = path.join(TRACES_FOLDER, `${name}.jsonl`);

@@ -2,7 +2,7 @@
 
 import { assertModel, isOurs, loadScorer } from "./sides.mjs";
 
-/** As many steps, tools and types as the example of the documents, and so its score. */
+/** Has the numbers of steps, tools and types of the example in the documents, and so its score. */
 const TRACE = {
 	id: "example:code-review",
 	metadata: { task_domain: "code-review", success: true },

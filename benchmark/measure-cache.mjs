@@ -4,12 +4,12 @@ import { runOnce } from "./processes.mjs";
 import { medianRow, STORE_PAIRS } from "./results.mjs";
 import { STORES } from "./stores.mjs";
 
-/** How far apart two similarities may be. */
+/** Tolerance between two similarities. */
 const TOLERANCE = 1e-6;
 
 export const SEARCH_METRIC = "greatest cosine, µs";
 
-/** The name of the case with so many vectors. */
+/** Returns the name of the case with `count` vectors. */
 export function vectorsCase(count) {
 	return `${count.toLocaleString("en")} vectors`;
 }

@@ -1,11 +1,11 @@
-/** What only a fresh process can show: the way to the first score, peak memory, scores in order. */
+/** Measurements in fresh processes: time to the first score, peak memory, scores in order. */
 
 import { toleranceOf } from "./agreement.mjs";
 import { fileOf, goldenScores } from "./cases.mjs";
 import { inTurns, runOnce } from "./processes.mjs";
 import { collect, medianRow } from "./results.mjs";
 
-/** What the code-review example scores where nothing has been scored before. */
+/** The code-review example, and its score with an empty cache. */
 const EXAMPLE = "5-step example";
 const EXAMPLE_SCORE = 0.66875;
 const EXAMPLE_TOLERANCE = 1e-12;

@@ -27,7 +27,7 @@ const reference = await referenceEmbedder(plainFolder, "mean");
 
 let count = 0;
 
-/** A text of so many tokens, another one each time, so that the memo does not know it. */
+/** Returns a text of `tokens` tokens that is new each time, so that the memo does not have it. */
 function text(tokens) {
 	const round = count++;
 	const word = (at) => WORDS[(at * 7 + round * 3 + (at >> 3) * round) % 10];
@@ -76,7 +76,7 @@ for (const tokens of TOKENS) {
 			["there", () => reference(text(tokens))],
 		];
 		for (const [name, run] of round % 2 ? runs : runs.reverse()) {
-			// A tick every millisecond takes time as well.
+			// A tick every millisecond also takes time.
 			if (round < WATCHED) stalls[name].push(await stalled(run));
 			else times[name].push(...(await timed(run)));
 		}

@@ -13,7 +13,7 @@ export const Q8_MODEL = path.join(
 	"Xenova/all-MiniLM-L6-v2/onnx/model_quantized.onnx",
 );
 
-/** Where the newest transformers.js is installed; its packages are absent where they could not be. */
+/** The folder for the newest transformers.js; empty if that could not be installed. */
 export const TRANSFORMERS_4 = path.join(ROOT, "benchmark/transformers-4");
 
 /** Finished measurements and the charts drawn from them. */

@@ -9,7 +9,7 @@ import { find, row, SHARE_PAIRS } from "./results.mjs";
 const LAYERS = 6;
 const FFN = 4 * DIMENSIONS;
 
-/** So many vectors are searched by their codes: an eighth is read of all, and more of some. */
+/** Numbers of vectors that are searched by their codes: the search reads an eighth of all bytes, and more of some. */
 const CODED = [100_000, 1_000_000];
 
 /** Runs the benchmarks of the crates, after building them. Undefined where that fails. */

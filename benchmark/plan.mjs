@@ -2,7 +2,7 @@ import { FULL_CACHE_CASE, LONG_CASE } from "./cases.mjs";
 
 const WARM_UP = 4;
 
-/** Cases for the curve of time against length, which the others have points on as well. */
+/** More cases for the curve of time against length. */
 function curve(tokens, alone) {
 	const plan = { warmUp: WARM_UP, alone, together: 0, batch: alone / 3 };
 	return Object.fromEntries(tokens.map((count) => [`${count} tokens`, plan]));

@@ -54,7 +54,7 @@ async function measureCases(plan, sides, agreement) {
 	}
 }
 
-/** How many times longer a text takes of which the model sees only the beginning. */
+/** Returns the time of a text of which the model sees only the beginning, relative to 512 tokens. */
 function timesOfLong(rows) {
 	const values = (name) => find(rows, name, "p50, ms")?.values;
 	const short = values(FALLBACK_CASE) ?? {};

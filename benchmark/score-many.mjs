@@ -8,8 +8,7 @@ const HEAD = 20_000;
 const seen = new Set();
 
 /**
- * Makes sure that this process has never been given the text of one of these, so that nobody's
- * memory of earlier texts can be what is measured.
+ * Throws if this process has been given one of these texts before: no memo of earlier texts may be measured.
  */
 export function assertUnseen(traces) {
 	for (const trace of traces) {

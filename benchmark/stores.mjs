@@ -9,7 +9,7 @@ export const STORES = ["ours", "typescript", "usearch"];
 /** Those that drop the oldest vector when they are full. */
 export const BOUNDED = ["ours", "typescript"];
 
-/** Empty stores with room for so many vectors. */
+/** Returns empty stores with room for `size` vectors. */
 export function emptyStores(size) {
 	const make = {
 		ours: () => cacheStore(new VectorCache({ maxElements: size })),

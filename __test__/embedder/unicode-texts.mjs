@@ -25,62 +25,31 @@ const within = (first, last) =>
 const some = (arbitrary, maxLength) =>
 	fc.array(arbitrary, { minLength: 1, maxLength, size: "max" });
 
-const control = fc.oneof(
-	within(0, 0x1f),
-	within(0x7f, 0x9f),
-	within(0x200b, 0x200f),
-	within(0x2028, 0x202e),
-	within(0x2060, 0x206f),
-	within(0xfff9, 0xffff),
-	within(0xe0000, 0xe007f),
-);
+/** Ranges of code points of each kind. */
+const RANGES = {
+	control: "0-1f 7f-9f 200b-200f 2028-202e 2060-206f fff9-ffff e0000-e007f",
+	mark:
+		"300-36f 483-489 591-5bd 64b-65f 93a-94f e31-e4e 1ab0-1ace 20d0-20f0 302a-302f 3099-309a " +
+		"fe20-fe2f 1d165-1d1ad",
+	chinese:
+		"4e00-9fff 3400-4dbf f900-faff 20000-323af 3040-30ff ac00-d7a3 1100-11ff 3000-303f ff00-ffef",
+	letter: "61-7a 41-5a c0-24f 370-3ff 400-52f 1e00-1fff 10400-1044f",
+	picture: "1f300-1faff 2600-27bf 1f1e6-1f1ff 30-39",
+};
 
-const mark = fc.oneof(
-	within(0x300, 0x36f),
-	within(0x483, 0x489),
-	within(0x591, 0x5bd),
-	within(0x64b, 0x65f),
-	within(0x93a, 0x94f),
-	within(0xe31, 0xe4e),
-	within(0x1ab0, 0x1ace),
-	within(0x20d0, 0x20f0),
-	within(0x302a, 0x302f),
-	within(0x3099, 0x309a),
-	within(0xfe20, 0xfe2f),
-	within(0x1d165, 0x1d1ad),
-);
-
-const chinese = fc.oneof(
-	within(0x4e00, 0x9fff),
-	within(0x3400, 0x4dbf),
-	within(0xf900, 0xfaff),
-	within(0x20000, 0x323af),
-	within(0x3040, 0x30ff),
-	within(0xac00, 0xd7a3),
-	within(0x1100, 0x11ff),
-	within(0x3000, 0x303f),
-	within(0xff00, 0xffef),
-);
-
-const letter = fc.oneof(
-	within(0x61, 0x7a),
-	within(0x41, 0x5a),
-	within(0xc0, 0x24f),
-	within(0x370, 0x3ff),
-	within(0x400, 0x52f),
-	within(0x1e00, 0x1fff),
-	within(0x10400, 0x1044f),
+const { control, mark, chinese, letter, picture } = Object.fromEntries(
+	Object.entries(RANGES).map(([kind, ranges]) => {
+		const bounds = ranges
+			.split(" ")
+			.map((range) => range.split("-").map((hex) => Number(`0x${hex}`)));
+		return [kind, fc.oneof(...bounds.map(([first, last]) => within(first, last)))];
+	}),
 );
 
 /** Emoji: joined, coloured, flags of letters and of tags, keycaps. */
 const emoji = fc
 	.tuple(
-		fc.oneof(
-			within(0x1f300, 0x1faff),
-			within(0x2600, 0x27bf),
-			within(0x1f1e6, 0x1f1ff),
-			within(0x30, 0x39),
-		),
+		picture,
 		fc.constantFrom("", "\ufe0f", "\ufe0e", "\u20e3", "\u{1f3fb}", "\u{1f3ff}"),
 		fc.constantFrom("", "\u200d", "\u{e0067}\u{e007f}"),
 	)

@@ -19,7 +19,7 @@ const NAMES = [MANIFEST, ...readManifest(modelFolder).files.map(({ name }) => na
 const filesOf = ({ backend }) =>
 	backend === "native" ? NAMES.filter((name) => !name.endsWith(".onnx")) : NAMES;
 
-/** Faults in a file of so many bytes: empty and one byte short first. */
+/** Yields faults in a file of `bytes` bytes. The first two cuts leave nothing, and all but one byte. */
 function* faultsIn(bytes, { cuts, flips }, { below }) {
 	for (let i = 0; i < cuts; i++)
 		yield { kind: "cut", at: [0, bytes - 1][i] ?? below(bytes), embedder: embedderAt(i) };

@@ -20,7 +20,7 @@ import {
 	works,
 } from "./outcomes.mjs";
 
-/** The processor time of the first score, start of the process included: what that of the SDK takes. */
+/** Limit on the processor time of the first score, process start included: the time that the SDK takes. */
 const FIRST_SCORE_MS = 400;
 
 /** Shell commands in a mount namespace of its own; `$0` is the checkout. */

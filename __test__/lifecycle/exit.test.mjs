@@ -15,7 +15,7 @@ import { moments, ways, works } from "./exiting.mjs";
 /** How many processes end in each way. */
 const ENDS = repeats(moments.length);
 
-/** A process that has not ended this long after it should is killed. An end takes less than 0.5 s. */
+/** Time to end, after which a process is killed. Ends take less than 0.5 s. */
 const END_LIMIT_MS = 5_000;
 
 /** Texts that fill the window, with short ones between them. */
@@ -42,7 +42,7 @@ const exits = async (context) => {
 	await exiting(context);
 };
 
-/** What each way gives: the exit code, or that of the program itself; and what is printed. */
+/** The exit code of each way, by default `input.code`; and what it prints. */
 const EXPECTED = {
 	return: {},
 	"process.exit()": {},

@@ -85,7 +85,7 @@ export async function exit({ input: { seed, moment, delay }, send }) {
 	process.exit(7);
 }
 
-/** Exits with as many workers that do not load the package. */
+/** Exits with fifty workers that do not load the package. */
 export async function exitIdle({ send }) {
 	const code = 'require("worker_threads").parentPort.on("message", () => {}).postMessage("up")';
 	const workers = Array.from(

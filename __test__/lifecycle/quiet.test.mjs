@@ -19,8 +19,8 @@ function filesBelow(folder) {
 }
 
 /**
- * Scores, and meanwhile lists what the process has open, some hundred times. What is open only
- * between two lists is missed.
+ * Scores, and lists the open descriptors meanwhile, some hundred times. Misses what is open only between two
+ * lists.
  */
 async function watchDescriptors({ scoring, input }) {
 	const { readdirSync, readFileSync, readlinkSync } = await import("node:fs");

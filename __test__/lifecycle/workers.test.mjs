@@ -4,7 +4,7 @@ import { assertQuiet, run, valueFrom } from "../support/child.mjs";
 import { repeats } from "../support/repeats.mjs";
 import { says, words } from "../support/traces.mjs";
 
-/** How many times a worker is ended at each moment. */
+/** Rounds of each test. */
 const ROUNDS = repeats(2);
 
 /** An end takes less than 0.5 s; the rest is for busy machines. */
@@ -64,7 +64,7 @@ describe("the end of a worker", { concurrency: 2 }, () => {
 	const terminateWorkers = async ({ scoring, input }) => {
 		const { setTimeout: sleep } = await import("node:timers/promises");
 		const { ended, startWorker, tells } = await import("./support/workers.mjs");
-		const { scoreInFlight } = await import("./support/in-flight.mjs");
+		const { scoreInFlight } = await import("./support/scores.mjs");
 		const endings = [];
 		const terminate = async (delay) => {
 			// No other scorer has this model: it is loaded for the worker, and freed with it.

@@ -13,7 +13,7 @@ export { importLibrary, useLibrary, useModel, VectorCache };
 const scorer = new Scorer({ embed });
 const profiles = profilesWith();
 
-/** Scores a trace after all those of earlier calls; the result is in [0, 1]. */
+/** Returns the score of a trace, in [0, 1], after those of all earlier calls. */
 export function evaluateValue(trace) {
 	return scorer.evaluateValue(trace);
 }
@@ -23,7 +23,7 @@ export async function warmup() {
 	await embed("warm up");
 }
 
-/** The score that a trace has where there is no embedder. The cache is left alone. */
+/** Returns the score of a trace without an embedder. Leaves the cache unchanged. */
 export function evaluateWithoutEmbedder(trace) {
 	return scoreOf(trace, UNKNOWN_NOVELTY, profiles);
 }

@@ -2,7 +2,7 @@
 
 import { VectorCache } from "./vector-cache.mjs";
 
-/** Scores traces, which it does not check, each compared with those before it. */
+/** Scores traces without validating them. */
 export class Scorer {
 	#embed;
 	#profiles;
@@ -15,7 +15,7 @@ export class Scorer {
 		this.#profiles = profilesWith(options.profiles);
 	}
 
-	/** Scores a trace after all those of earlier calls; the result is in [0, 1]. */
+	/** Returns the score of a trace, in [0, 1], after those of all earlier calls. */
 	evaluateValue(trace) {
 		const score = this.#tail.then(async () =>
 			scoreOf(trace, await this.#noveltyOf(trace), this.#profiles),

@@ -12,7 +12,7 @@ const BLOCK = 64;
 /** Longer texts of the generator would take most of the time. */
 const ODD_LENGTH = 200;
 
-/** What changes a text a little, or not at all. */
+/** Small changes of a text. */
 const CHANGES = [
 	(text) => text,
 	(text) => text.toUpperCase(),

@@ -3,7 +3,7 @@ import { Scorer } from "@knowledgepulse/scoring";
 import { MemoryLog, MemoryStore } from "../../packages/stores/__test__/conformance/memory-log.mjs";
 import { trace } from "./traces.mjs";
 
-/** What scorers of one test share: scorers and logs on one store. */
+/** Returns functions that make scorers and logs on one store. */
 export function sharing() {
 	const store = new MemoryStore();
 	const log = () => new MemoryLog({ store, namespace: "test" });

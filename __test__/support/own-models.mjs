@@ -1,4 +1,4 @@
-/** Models of the user's own, and the same models in transformers.js. */
+/** Custom models, and the same models in transformers.js. */
 
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -23,7 +23,7 @@ export const sentences = JSON.parse(
 	readFileSync(new URL("../models/sentences.json", import.meta.url), "utf8"),
 );
 
-/** Runs `load` with a folder as transformers.js names it. */
+/** Calls `load` with the name that transformers.js has for a folder. */
 function loaded(folder, load) {
 	env.localModelPath = dirname(folder);
 	return load(folder.slice(dirname(folder).length + 1));
@@ -33,7 +33,7 @@ function loaded(folder, load) {
 export const referenceTokenizer = (folder) =>
 	loaded(folder, (name) => AutoTokenizer.from_pretrained(name));
 
-/** A function that embeds a text with transformers.js; `pooling` is that of its pipelines, or none. */
+/** Returns a function that embeds a text with transformers.js; without `pooling`, the model pools. */
 export async function referenceEmbedder(folder, pooling) {
 	const tokenizer = await referenceTokenizer(folder);
 	// Any class that runs an encoder will do: it hands over the inputs that the graph names.

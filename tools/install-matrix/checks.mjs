@@ -86,7 +86,7 @@ async function checkSelection(workspace) {
 	return `of the platform packages, ${names[0]} alone was installed`;
 }
 
-/** Where installers write down what they have installed. */
+/** The lock files of the installers. */
 const LOCKS = ["package-lock.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock"];
 
 /** In the projects with the SDK, our package is installed in place of transformers.js. */
@@ -205,7 +205,7 @@ async function watch(workspace, project, args) {
 	return { ...ended, calls, changing };
 }
 
-/** What is in `calls` more often than in `others`. */
+/** Returns the elements that are in `calls` more often than in `others`. */
 function beyond(calls, others) {
 	const rest = [...others];
 	return calls.filter((call) => {

@@ -50,7 +50,7 @@ async function checkThrownTwice(workspace) {
 	return `a defect of ${twice} alone: what import() throws is thrown again after it was caught`;
 }
 
-/** What explain.mjs reports about loading and scoring in a project. */
+/** Returns the report of explain.mjs on loading and scoring in a project. */
 async function explain(workspace, project, runtime) {
 	const ended = await run(workspace, project, runtime, "explain.mjs");
 	let reported;
@@ -141,7 +141,7 @@ const halve = (file) => truncateSync(file, readFileSync(file).length >> 1);
 const remove = (file) => rmSync(file, { recursive: true });
 const overwrite = (file) => writeFileSync(file, "something else\n");
 
-/** What is done to which file of the platform package. */
+/** Damages of files of the platform package. */
 const damages = [
 	{ name: "library missing", file: LIBRARY, damage: remove },
 	{ name: "library cut in half", file: LIBRARY, damage: halve },

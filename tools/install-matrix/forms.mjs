@@ -1,7 +1,7 @@
 /**
  * The ways in which a program may use the package. A form is a fixture that is run, after a `build`
  * if it has one, by each of `on` (every runtime by default), and prints `lines` results, or the report
- * of a test runner with `tests` tests. `scores` and `tolerance` replace those of the addon.
+ * of a test runner with `tests` tests. `scores` and `tolerance` replace the addon's.
  *
  * `limits` names the runtimes on which it cannot work, with the reason and the message that it fails
  * with; the failure is checked. `standalone` is a file that runs without a runtime, `elsewhere` starts
@@ -164,7 +164,7 @@ export const moduleForms = [
 	{ name: "evaluateValues with a signal", file: "batch.mjs" },
 ];
 
-/** How far scores over this package's embeddings may be from those over transformers.js. */
+/** Tolerance between scores over this package's embeddings and over transformers.js. */
 const SDK_TOLERANCE = 1e-4;
 
 /** Programs that use the SDK, which uses this package in place of transformers.js. */
@@ -226,7 +226,7 @@ export const bundleForms = [
 	},
 ];
 
-/** What is wrong with the output of a program that should print such results; null if nothing is. */
+/** Returns what is wrong with the output of a form's program, or null. */
 export function judge(stdout, form = {}) {
 	const { lines, scores, tolerance, read } = { lines: 1, ...expected, ...form };
 	let results;
@@ -252,7 +252,7 @@ export function judge(stdout, form = {}) {
 	return null;
 }
 
-/** What is wrong with the report of a test runner on `tests` tests; null if nothing is. */
+/** Returns what is wrong with the report of a test runner on `tests` tests, or null. */
 export function judgeTests(stdout, tests) {
 	try {
 		const { success, numPassedTests } = JSON.parse(stdout);

@@ -8,9 +8,9 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 
-/** How far the cells may be off. */
+/** Tolerance of the tests. */
 const TOLERANCE = 1e-6;
-/** How far transformers.js may be off: it rounds elsewhere, and its weights have more bits. */
+/** Tolerance of transformers.js: it rounds elsewhere, and its weights have more bits. */
 const ORACLE_TOLERANCE = 2e-5;
 
 const traces = JSON.parse(readFileSync(new URL("fixtures/traces.json", import.meta.url), "utf8"));

@@ -1,6 +1,6 @@
 /**
  * Stands in for the SDK, which is published as one bundled file that imports transformers.js when it first
- * scores; sdk.mjs builds it. The scoring is that of the benchmark.
+ * scores; sdk.mjs builds it. It scores with the oracle of the tests.
  */
 import { Scorer } from "../../__test__/oracle/scorer.mjs";
 

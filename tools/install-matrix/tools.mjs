@@ -51,7 +51,7 @@ const nodeRuntime = (major) => ({
 	},
 });
 
-/** What runs a program; `layouts` has what comes before its file name, for each layout of an installer. */
+/** Runtimes. `layouts` has the command before a file name, by the layout of an installer. */
 export const runtimes = [
 	...[20, 22, 24, 26].map(nodeRuntime),
 	{

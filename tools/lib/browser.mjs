@@ -9,7 +9,7 @@ import { capture } from "./run.mjs";
 /** Debian's name and GNU's of the processors that Chromium runs on. */
 const PROCESSORS = { x64: ["amd64", "x86_64"], arm64: ["arm64", "aarch64"] };
 
-/** Where browsers are installed, as commands or paths. */
+/** Commands or paths of installed browsers. */
 const INSTALLED = {
 	linux: ["google-chrome", "google-chrome-stable", "chromium", "chromium-browser"],
 	darwin: [
@@ -22,7 +22,7 @@ const INSTALLED = {
 		.map((folder) => join(folder, "Google/Chrome/Application/chrome.exe")),
 };
 
-/** Makes the browser find what is unpacked beside it, wherever that is, and no other fonts. */
+/** Starts the browser with the libraries and fonts that are unpacked beside it, and no other fonts. */
 const wrapper = (triplet) => `#!/bin/sh
 root=$(cd "$(dirname "$0")" && pwd)
 # The system's own libraries come first: its C library must fit its loader.

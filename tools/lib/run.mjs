@@ -39,7 +39,7 @@ export function run(command, args, options = {}) {
 	}
 }
 
-/** What a program prints; undefined if it fails or is not there. */
+/** Returns what a program prints; undefined if it fails or is missing. */
 export function capture(command, args) {
 	try {
 		const { code, output } = attempt(command, args);

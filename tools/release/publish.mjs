@@ -1,6 +1,6 @@
 /**
  * Publishes the tarballs of a folder: node tools/release/publish.mjs [FOLDER]. The platform packages go
- * first and the workspaces last, so that none ever names a package that is not there. What is published already,
+ * first and the workspaces last, so that none names a package that is missing. What is published already,
  * bit for bit, is skipped: a run that failed half-way can be repeated.
  *
  *     node tools/release/publish.mjs --check v1.2.3   only checks that all manifests have that version

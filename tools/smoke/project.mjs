@@ -13,7 +13,7 @@ import { join, resolve } from "node:path";
 import { traces } from "../../examples/traces.mjs";
 import { fail, npm, root } from "../lib/run.mjs";
 
-/** How far a score may be from the recorded one, which the TypeScript SDK gave. */
+/** Tolerance of scores against the recorded ones of the TypeScript SDK. */
 const TOLERANCE = 1e-4;
 
 /** Recorded runs; not part of the repository. */

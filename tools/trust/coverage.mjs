@@ -61,7 +61,7 @@ function recordOf(files, path) {
 	return files.get(file);
 }
 
-/** Throws unless so many percent of the places of a kind were reached. */
+/** Throws unless at least `least` percent of the places of a kind were reached. */
 function check(files, kind, least) {
 	const places = files.flatMap((record) =>
 		[...record[kind]].map(([place, count]) => ({ place: `${record.file}:${place}`, count })),

@@ -20,7 +20,7 @@ const IMPORT = "import";
 const LOGS = join(root, "../shared/logs");
 const LENGTH = { [IMPORT]: 65_536, other: 2048 };
 
-/** How programs run: instrumentation and sanitizers count as unstable, but are in the stable compiler. */
+/** Allows instrumentation and sanitizers, which are unstable, in the stable compiler. */
 const IN_FUZZ = { cwd: folder, env: { ...process.env, RUSTC_BOOTSTRAP: "1" } };
 
 const count = (text) => Number(text).toLocaleString("en");
@@ -33,7 +33,7 @@ function statistics(output) {
 	return { executed, edges, features, inputs };
 }
 
-/** What was found, and how to reproduce it. */
+/** Describes a finding, and how to reproduce it. */
 function describe(target, problem, output) {
 	const [, file] = /Test unit written to (\S+)/.exec(output) ?? [];
 	const lines = output.split("\n");

@@ -35,7 +35,7 @@ export function cargoTests(args, more) {
 	console.log(`cargo ${args.join(" ")}: ${count} tests passed`);
 }
 
-/** The environment in which `cargo` is that of the pinned nightly, and builds into `target/<folder>`. */
+/** The environment for `cargo` of the pinned nightly, with builds in `target/<folder>`. */
 export function nightly(folder) {
 	const list = ["component", "list", "--installed", "--toolchain", NIGHTLY];
 	const installed = capture("rustup", list);

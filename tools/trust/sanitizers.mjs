@@ -1,4 +1,4 @@
-/** Sanitizers, Valgrind and Miri over the Rust tests, and AddressSanitizer over those of the public API. */
+/** The Rust tests under sanitizers, Valgrind and Miri; the public API under AddressSanitizer. */
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { cargo, host } from "../lib/build.mjs";
@@ -25,7 +25,7 @@ function runtimeLibrary(folder) {
 	if (!name) throw new Error(`no AddressSanitizer in ${libraries}`);
 	const archive = join(folder, "runtime.a");
 	copyFileSync(join(libraries, name), archive);
-	// What runs before `main` of a program cannot be in a library; loading initialises it as well.
+	// A library cannot contain what runs before `main` of a program; loading also initialises it.
 	outputOf("ar", ["d", archive, "asan_preinit.cpp.o"]);
 	// The sanitizer refuses to be loaded beside a library that is called libasan.
 	const library = join(folder, "sanitizer.so");
