@@ -43,7 +43,12 @@ function engineTokens(texts, folder) {
 		"cargo",
 		[
 			// As `cargo test` builds it, so that nothing is compiled again.
-			...["run", "--quiet", "--profile", "test", "--example", "tokenize"],
+			"run",
+			"--quiet",
+			"--profile",
+			"test",
+			"--example",
+			"tokenize",
 			"--",
 			...tokenizer,
 		],

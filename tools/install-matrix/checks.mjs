@@ -193,7 +193,8 @@ async function watch(workspace, project, args) {
 			"-e",
 			`trace=${CALLS.join(",")}`,
 			// libuv could work through io_uring, which strace does not see.
-			...["env", "UV_USE_IO_URING=0"],
+			"env",
+			"UV_USE_IO_URING=0",
 			...oldestNode.layouts.node_modules,
 			...args,
 		],

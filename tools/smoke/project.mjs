@@ -48,7 +48,9 @@ export function install(dist, platform) {
 			"--no-fund",
 			// The platform package is named here, and may be another system's; npm would look for the
 			// others, which may not be published yet.
-			...["--omit=optional", "--force", "--loglevel=error"],
+			"--omit=optional",
+			"--force",
+			"--loglevel=error",
 			...tarballs(dist, platform),
 		],
 		{ cwd: folder },

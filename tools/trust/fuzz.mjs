@@ -103,7 +103,8 @@ async function runTarget(program, target, { flags, seconds }) {
 		"-timeout=30",
 		"-rss_limit_mb=2048",
 		// Long inputs early: short ones hardly reach past the first field.
-		...["-len_control=20", `-max_len=${LENGTH[target] ?? LENGTH.other}`],
+		"-len_control=20",
+		`-max_len=${LENGTH[target] ?? LENGTH.other}`,
 		"-print_final_stats=1",
 	];
 	const options = { ...IN_FUZZ, seconds: seconds + GRACE_S };
