@@ -15,12 +15,9 @@ use knowledgepulse_tasks::{CancelToken, join};
 use crate::{
     EmbedError, Embedding, LongText, ModelSettings, Tokenizer, Window,
     backend::{self, Backend, Loaded},
-    folder::{ModelFolder, TOKENIZER},
-    memo::Memo,
-    memory,
-    model_files::file_error,
+    custom::{ModelFolder, TOKENIZER},
+    model::{Source, files::file_error, memo::Memo, memory_probe},
     pooling,
-    source::Source,
 };
 
 /// The windows of longer texts are not remembered: one of them would drive out all others.
@@ -82,13 +79,13 @@ impl Embedder {
         settings: &ModelSettings,
         fingerprint: String,
     ) -> Result<Self, EmbedError> {
-        memory::require(source.memory())?;
+        memory_probe::require(source.memory())?;
         let (tokenizer, backend) =
             join(|| source.read_tokenizer(settings), || backend::load(source, settings));
         let panicked = |_| Err(EmbedError::Model("reading the tokenizer panicked".into()));
         let Loaded { backend, onnx_error } = backend?;
         let tokenizer = tokenizer.unwrap_or_else(panicked)?;
-        memory::release_free();
+        memory_probe::release_free();
         let (running, memo) = Default::default();
         let (name, folder) = match source {
             Source::BuiltIn(files) => (Some(files.name().to_owned()), None),
@@ -179,7 +176,7 @@ impl Embedder {
         for ids in &windows {
             let compute = || {
                 is_computed.set(true);
-                memory::require(memory::FOR_A_TEXT)?;
+                memory_probe::require(memory_probe::FOR_A_TEXT)?;
                 self.run(ids, cancel)
             };
             let embedding = match windows.len() {

@@ -6,8 +6,7 @@
 //! ```
 //!
 //! `backend::onnx` is where ONNX Runtime is called, `backend::native` runs the model without it, and
-//! `kernels` is the arithmetic of both. `folder` reads what a folder says of a model of the user's own, which
-//! `backend::onnx::own` runs. [`SharedModel`] is a model of the process, loaded on first use.
+//! `kernels` is the arithmetic of both. `custom` is a model of the user's own. [`SharedModel`] is a model of the process, loaded on first use.
 //!
 //! Knows nothing of traces, scores or JavaScript.
 //!
@@ -23,28 +22,23 @@
 //! ```
 
 mod backend;
+mod custom;
+mod embed_error;
 mod embedder;
-mod error;
-mod external_data;
-mod folder;
 #[doc(hidden)] // Public for the benchmarks alone.
 pub mod kernels;
-mod memo;
-mod memory;
-mod model_files;
+mod model;
 mod pooling;
 mod precision;
-mod shared;
-mod source;
 mod text;
 
 pub use backend::{BackendKind, disable_telemetry, loaded_library};
+pub use embed_error::EmbedError;
 pub use embedder::{Embedded, Embedder, TextFacts};
-pub use error::EmbedError;
-pub(crate) use model_files::ModelFiles;
+pub(crate) use model::files::ModelFiles;
+pub use model::shared_model::{LoadState, ModelOptions, ModelSettings, SharedModel, fingerprint};
 pub use pooling::Pooling;
 pub use precision::Precision;
-pub use shared::{LoadState, ModelOptions, ModelSettings, SharedModel, fingerprint};
 pub use text::{LongText, TextBuffer, TextWindow, Tokenizer, Window};
 
 /// The tokens of a text that the built-in model sees, `[CLS]` included.

@@ -7,7 +7,7 @@ use knowledgepulse_tasks::CancelToken;
 
 pub use onnx::library::{disable_telemetry, loaded_library};
 
-use crate::{EmbedError, Embedding, ModelSettings, Precision, source::Source};
+use crate::{EmbedError, Embedding, ModelSettings, Precision, custom::OwnModel, model::Source};
 
 /// What runs the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub(crate) fn load(source: &Source, settings: &ModelSettings) -> Result<Loaded, 
         }
         (Source::BuiltIn(files), _) => native(files),
         (Source::Own(folder), BackendKind::Onnx) => {
-            onnx::OwnModel::load(folder.clone(), settings).map(Loaded::new)
+            OwnModel::load(folder.clone(), settings).map(Loaded::new)
         }
         (Source::Own(_), BackendKind::Native) => Err(EmbedError::NeedsOnnx),
     }

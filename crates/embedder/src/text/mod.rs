@@ -1,16 +1,16 @@
 //! Text to tokens: what of a text counts, and its token ids.
 
-mod bert;
-mod chars;
+mod char_roles;
+mod text_buffer;
 mod tokenizer;
-mod window;
+mod wordpiece;
 
 use std::fmt;
 
 use crate::ModelSettings;
 
+pub use text_buffer::TextWindow;
 pub use tokenizer::{Tokenizer, Window};
-pub use window::TextWindow;
 
 /// The most that is kept of the beginning of a text whose model is not known yet, in bytes.
 const MOST_OF_A_BEGINNING: usize = 2 << 20;

@@ -10,7 +10,7 @@ use tokenizers::{
 
 use super::{
     beginning,
-    bert::{Bert, Normalizer, Pieces},
+    wordpiece::{Bert, Normalizer, Pieces},
 };
 use crate::EmbedError;
 

@@ -3,8 +3,7 @@
 //! Exactly, the operators, their order and their tasks are those of `exact.onnx`, and so are the bits;
 //! `fast` computes in integers.
 
-mod fast;
-mod tensors;
+mod int8_encoder;
 #[cfg(test)]
 mod tests;
 
@@ -27,8 +26,8 @@ use crate::{
         self, Kernel, LayerNorm, Linear, LinearParts, PANEL, SelfAttention, SharedSlice, Table,
         TaskPanicked, TokenEmbeddings, int8::Machine, pool,
     },
+    model::tensors::Tensors,
 };
-use tensors::Tensors;
 
 const WIDTH: usize = EMBEDDING_LEN;
 const FFN: usize = 4 * WIDTH;
@@ -59,7 +58,7 @@ impl NativeModel {
         let arithmetic = match precision {
             Precision::Exact => Arithmetic::Exact(Encoder::load(&mut tensors)?),
             Precision::Fast => {
-                Arithmetic::Fast(fast::Encoder::load(&mut tensors, Machine::detect())?)
+                Arithmetic::Fast(int8_encoder::Encoder::load(&mut tensors, Machine::detect())?)
             }
         };
         tensors.finish()?;
@@ -125,7 +124,7 @@ fn awake<R: Send>(work: impl FnOnce() -> R + Send) -> R {
 /// The weights, as a precision wants them.
 enum Arithmetic {
     Exact(Encoder),
-    Fast(fast::Encoder),
+    Fast(int8_encoder::Encoder),
 }
 
 /// The weights, of the shapes that the kernels want.

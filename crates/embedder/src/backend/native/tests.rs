@@ -30,7 +30,7 @@ fn model(threads: usize) -> &'static NativeModel {
 /// The fast model in some registers on so many threads.
 fn fast(machine: Machine, threads: usize) -> NativeModel {
     let mut tensors = Tensors::open(&FILES).unwrap();
-    let encoder = fast::Encoder::load(&mut tensors, machine).unwrap();
+    let encoder = int8_encoder::Encoder::load(&mut tensors, machine).unwrap();
     NativeModel { arithmetic: Arithmetic::Fast(encoder), threads, pool: OnceCell::new() }
 }
 

@@ -17,7 +17,7 @@ use ort::{
     sys::{ORT_API_VERSION, OrtApi, OrtApiBase},
 };
 
-use crate::{EmbedError, model_files::verify_library};
+use crate::{EmbedError, model::files::verify_library};
 
 struct Loaded {
     /// As it was named.

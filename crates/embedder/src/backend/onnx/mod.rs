@@ -2,7 +2,6 @@
 
 pub(crate) mod library;
 mod operators;
-mod own;
 
 use std::{ffi::CStr, sync::Arc};
 
@@ -18,8 +17,10 @@ use ort::{
 };
 
 use super::Backend;
-use crate::{EMBEDDING_LEN, EmbedError, Embedding, ModelFiles, memory, model_files::WEIGHTS};
-pub(crate) use own::OwnModel;
+use crate::{
+    EMBEDDING_LEN, EmbedError, Embedding, ModelFiles,
+    model::{files::WEIGHTS, memory_probe},
+};
 
 /// The exact graph: `input_ids`, int64 \[tokens\], to `embedding`, float32 \[384\].
 ///
@@ -53,7 +54,7 @@ impl OnnxModel {
         // Checked again: the files may have been replaced since the other session was made, and
         // scores must not depend on how many texts there are.
         let make = || {
-            memory::require(memory::FOR_A_MODEL)?;
+            memory_probe::require(memory_probe::FOR_A_MODEL)?;
             self.maker.verified_session(1)
         };
         let made = self.side_by_side.get_or_init(|| make().ok());
@@ -73,7 +74,7 @@ impl Backend for OnnxModel {
 }
 
 /// Runs a session until it ends or the text is cancelled.
-fn interruptible(
+pub(crate) fn interruptible(
     cancel: &CancelToken,
     embed: impl FnOnce(&RunOptions<NoSelectedOutputs>) -> Result<Embedding, EmbedError>,
 ) -> Result<Embedding, EmbedError> {
@@ -125,7 +126,7 @@ impl SessionMaker {
 
 /// Loads a session that runs on so many threads, or on the calling one alone where that fails: the system may
 /// give no more, and both give the same bits.
-fn on_threads(
+pub(crate) fn on_threads(
     threads: usize,
     load: impl Fn(usize) -> ort::Result<Session>,
 ) -> ort::Result<Session> {
@@ -133,7 +134,10 @@ fn on_threads(
 }
 
 /// How every session runs. No library of operators is registered.
-fn session_builder(environment: &Environment, threads: usize) -> ort::Result<SessionBuilder> {
+pub(crate) fn session_builder(
+    environment: &Environment,
+    threads: usize,
+) -> ort::Result<SessionBuilder> {
     Session::builder(environment)
         .and_then(|builder| Ok(builder.with_log_level(LogLevel::Fatal)?))
         .and_then(|builder| Ok(builder.with_intra_threads(threads)?))
@@ -170,7 +174,7 @@ fn embed(
 ///
 /// All values are tensors, alive until this returns; nothing else refers to those of the outputs. An output
 /// that was null belongs to the caller.
-unsafe fn run(
+pub(crate) unsafe fn run(
     session: &Session,
     options: &RunOptions<NoSelectedOutputs>,
     inputs: &[(&CStr, *const sys::OrtValue)],
@@ -198,6 +202,6 @@ unsafe fn run(
     Ok(outputs)
 }
 
-fn runtime_error(error: ort::Error) -> EmbedError {
+pub(crate) fn runtime_error(error: ort::Error) -> EmbedError {
     EmbedError::Runtime(error.to_string())
 }

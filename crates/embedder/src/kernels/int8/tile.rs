@@ -3,8 +3,8 @@
 use bytemuck::Pod;
 use pulp::Simd;
 
-use super::machine::{Integers, Registers};
 use crate::kernels::PANEL;
+use crate::kernels::arch::{Integers, Registers};
 
 /// What computes a product in tiles of rows and columns.
 pub trait Tile {

@@ -1,6 +1,7 @@
 //! The operations of registers.
 
-use super::{super::machine::*, *};
+use super::*;
+use crate::kernels::arch::*;
 use pulp::Simd;
 
 /// An operation on each register of some numbers.

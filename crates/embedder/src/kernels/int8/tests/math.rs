@@ -3,10 +3,7 @@
 use pulp::Simd;
 
 use super::{
-    super::{
-        machine::Registers,
-        math::{exp2, gelu, log2},
-    },
+    super::functions_i8::{exp2, gelu, log2},
     *,
 };
 

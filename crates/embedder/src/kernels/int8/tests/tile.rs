@@ -1,13 +1,13 @@
 //! Tiles of sums against plain loops.
 
 use super::{
-    super::{
-        machine::{Integers, Registers},
-        tile::{Tile, registers_of, sums, tiles},
-    },
+    super::tile::{Tile, registers_of, sums, tiles},
     *,
 };
-use crate::kernels::PANEL;
+use crate::kernels::{
+    PANEL,
+    arch::{Integers, Registers},
+};
 
 /// A product of integers as it is.
 struct Product<'a> {

@@ -2,10 +2,8 @@
 
 use pulp::WithSimd;
 
-use super::{
-    super::testing::{bits, every_width, noise, run_on_threads, run_tasks},
-    *,
-};
+use super::*;
+use crate::kernels::testing::{bits, every_width, noise, run_on_threads, run_tasks};
 
 /// Some tasks of a text, each output number that is not theirs left NaN.
 #[derive(Clone, Copy)]

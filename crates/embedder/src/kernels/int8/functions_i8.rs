@@ -2,7 +2,7 @@
 
 use pulp::Simd;
 
-use super::machine::{Floats, Registers};
+use crate::kernels::arch::{Floats, Registers};
 
 /// 2^x for |x| ≤ ½, to 7.5e-5 of it.
 const EXP2: [f32; 4] = [0.999_928_06, 0.693_260_97, 0.242_611_14, 0.055_171_672];

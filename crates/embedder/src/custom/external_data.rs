@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{EmbedError, folder::is_inside, model_files::file_error};
+use crate::{EmbedError, custom::is_inside, model::files::file_error};
 
 /// Graphs in graphs; those of models have less.
 const MOST_DEPTH: usize = 64;

@@ -1,6 +1,9 @@
 //! A model of the user's own: a folder as Hugging Face, sentence-transformers and transformers.js lay it
 //! out.
 
+mod external_data;
+mod graph;
+
 use std::{
     collections::HashMap,
     fs::File,
@@ -13,9 +16,11 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::{
-    EmbedError, ModelOptions, ModelSettings, Pooling, Precision, Tokenizer, external_data,
-    model_files::file_error,
+    EmbedError, ModelOptions, ModelSettings, Pooling, Precision, Tokenizer,
+    model::files::file_error,
 };
+
+pub(crate) use graph::OwnModel;
 
 pub(crate) const CONFIG: &str = "config.json";
 pub(crate) const TOKENIZER: &str = "tokenizer.json";

@@ -7,7 +7,7 @@ use bytemuck::{Pod, allocation::try_zeroed_slice_box};
 
 use crate::{
     EmbedError, ModelFiles,
-    model_files::{TensorEntry, WeightsReader},
+    model::files::{TensorEntry, WeightsReader},
 };
 
 /// The layout that `model/storage.py` gives the file: large tensors begin where every system can map a file,

@@ -12,7 +12,7 @@ mod tests;
 
 use pulp::Simd;
 
-use super::{Kernel, SharedSlice};
+use crate::kernels::{Kernel, SharedSlice};
 use block::{Block, Scratch};
 
 /// How many numbers a token has, before and after.

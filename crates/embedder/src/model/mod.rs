@@ -2,12 +2,17 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+pub(crate) mod files;
+pub(crate) mod memo;
+pub(crate) mod memory_probe;
+pub(crate) mod shared_model;
+pub(crate) mod tensors;
+
 use crate::{
     EmbedError, ModelFiles, ModelSettings, Tokenizer,
-    folder::{CONFIG, ModelFolder},
-    memory,
-    model_files::MANIFEST,
+    custom::{CONFIG, ModelFolder},
 };
+use files::MANIFEST;
 
 /// Where a model is read from.
 pub(crate) enum Source {
@@ -67,10 +72,10 @@ impl Source {
     /// Returns what loading takes of memory, in bytes.
     pub(crate) fn memory(&self) -> usize {
         match self {
-            Self::BuiltIn(_) => memory::FOR_A_MODEL,
+            Self::BuiltIn(_) => memory_probe::FOR_A_MODEL,
             Self::Own(folder) => {
                 let bytes = usize::try_from(folder.bytes()).unwrap_or(usize::MAX);
-                bytes.saturating_add(memory::FOR_A_MODEL)
+                bytes.saturating_add(memory_probe::FOR_A_MODEL)
             }
         }
     }

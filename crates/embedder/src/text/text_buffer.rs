@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::chars::{Fate, Role, fate, role};
+use super::char_roles::{Fate, Role, fate, role};
 use crate::MAX_TOKENS;
 
 /// A word of more characters than this is one unknown token, whatever it says.

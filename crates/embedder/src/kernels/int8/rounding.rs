@@ -2,8 +2,8 @@
 
 use pulp::Simd;
 
-use super::machine::{Floats, Registers, Work};
 use crate::kernels::PANEL;
+use crate::kernels::arch::{Floats, Registers, Work};
 
 const LARGEST: f32 = 127.0;
 

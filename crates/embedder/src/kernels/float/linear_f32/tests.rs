@@ -2,9 +2,9 @@
 
 use pulp::WithSimd;
 
-use super::{
-    super::testing::{bits, every_width, noise, normal_distribution, run_on_threads, run_tasks},
-    *,
+use super::*;
+use crate::kernels::testing::{
+    bits, every_width, noise, normal_distribution, run_on_threads, run_tasks,
 };
 
 /// Some tasks of a layer, each output number that is not theirs left NaN.

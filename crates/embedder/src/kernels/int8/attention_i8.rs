@@ -9,12 +9,14 @@ use pulp::Simd;
 
 use super::{
     Aligned, Rows, RowsMut,
-    machine::{Floats, Integers, Registers, Work},
-    math::{exp2, log2},
-    rows::{LANES, Lanes, first_lane, round},
+    functions_i8::{exp2, log2},
+    rounding::{LANES, Lanes, first_lane, round},
     tile::{Tile, registers_of, sums, tiles},
 };
-use crate::kernels::{PANEL, SharedSlice};
+use crate::kernels::{
+    PANEL, SharedSlice,
+    arch::{Floats, Integers, Registers, Work},
+};
 
 /// How many numbers a token has, before and after.
 const WIDTH: usize = 384;

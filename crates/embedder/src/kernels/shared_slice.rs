@@ -21,7 +21,7 @@ impl<'a, T> SharedSlice<'a, T> {
         Self { start: slice.as_mut_ptr(), len: slice.len(), borrowed: PhantomData }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 

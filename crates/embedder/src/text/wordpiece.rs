@@ -13,7 +13,7 @@ use tokenizers::{
 };
 use unicode_normalization::UnicodeNormalization;
 
-use super::chars::{Role, is_accent, is_punctuation, role};
+use super::char_roles::{Role, is_accent, is_punctuation, role};
 
 /// The `BertNormalizer` of a `tokenizer.json`.
 #[derive(Debug, Clone, Copy, Deserialize)]

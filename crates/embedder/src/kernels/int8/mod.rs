@@ -4,11 +4,10 @@
 //! columns is a signed integer; sums are of 32 bits and exact. Around them is float32, rounded once for
 //! each operation in the same order everywhere, so that all [`Registers`] give the same bits.
 
-mod attention;
-mod linear;
-mod machine;
-mod math;
-mod rows;
+mod attention_i8;
+mod functions_i8;
+mod linear_i8;
+mod rounding;
 #[cfg(test)]
 mod tests;
 mod tile;
@@ -20,11 +19,11 @@ use std::{
 
 use bytemuck::{Pod, Zeroable};
 
-pub use attention::{Keys, KeysMut, Projection, Scratch, attend};
-pub use linear::{Add, After, Columns, Gelu, Multiply, Set};
-pub(crate) use machine::with_registers;
-pub use machine::{Machine, Registers, Work};
-pub use rows::{Normalize, Rows, RowsMut, Turn, block};
+pub(crate) use super::arch::with_registers;
+pub use super::arch::{Machine, Registers, Work};
+pub use attention_i8::{Keys, KeysMut, Projection, Scratch, attend};
+pub use linear_i8::{Add, After, Columns, Gelu, Multiply, Set};
+pub use rounding::{Normalize, Rows, RowsMut, Turn, block};
 
 /// Numbers that begin at a line of the cache, so that no register of them crosses one.
 pub struct Aligned<T> {

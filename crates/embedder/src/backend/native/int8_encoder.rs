@@ -5,9 +5,7 @@
 
 use std::cell::Cell;
 
-use super::{
-    EPSILON, FFN, LAYERS, Layer, Norm, Pass, Rows, VOCABULARY, WIDTH, Weight, tensors::Tensors,
-};
+use super::{EPSILON, FFN, LAYERS, Layer, Norm, Pass, Rows, VOCABULARY, WIDTH, Weight};
 use crate::{
     EmbedError, Embedding, MAX_TOKENS,
     kernels::{
@@ -18,6 +16,7 @@ use crate::{
         },
         pool,
     },
+    model::tensors::Tensors,
 };
 
 /// The tokens of a task: so many that the weights are loaded seldom, and so few that their numbers stay in

@@ -13,10 +13,10 @@ use once_cell::sync::OnceCell;
 
 use crate::{
     BackendKind, EmbedError, Embedder, Pooling, Precision,
-    folder::CONFIG,
+    custom::CONFIG,
     kernels::int8::Machine,
-    model_files::{MANIFEST, library_file_name},
-    source::Source,
+    model::Source,
+    model::files::{MANIFEST, library_file_name},
 };
 
 /// After a failure, calls within this time get the same answer; the first one later tries again.

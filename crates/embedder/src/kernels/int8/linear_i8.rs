@@ -6,11 +6,13 @@ use pulp::Simd;
 
 use super::{
     Aligned, Rows,
-    machine::{Floats, Integers, ROUNDING, Registers, Work},
-    math::gelu,
+    functions_i8::gelu,
     tile::{Tile, registers_of, sums, tiles},
 };
-use crate::kernels::{LinearParts, PANEL};
+use crate::kernels::{
+    LinearParts, PANEL,
+    arch::{Floats, Integers, ROUNDING, Registers, Work},
+};
 
 const LARGEST: f32 = 127.0;
 

@@ -63,10 +63,8 @@ fn polynomial<S: Simd, const N: usize>(simd: S, x: S::f32s, coefficients: &[f32;
 mod tests {
     use pulp::WithSimd;
 
-    use super::{
-        super::testing::{every_width, normal_distribution},
-        *,
-    };
+    use super::*;
+    use crate::kernels::testing::{every_width, normal_distribution};
 
     #[derive(Clone, Copy, Debug)]
     enum Function {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use pulp::Simd;
 
 use super::{HEAD, PROJECTED, QUERIES, WIDTH};
-use crate::kernels::{SharedSlice, math::exp2};
+use crate::kernels::{SharedSlice, float::functions_f32::exp2};
 
 /// The keys of a chunk: so few that their scores stay in the first cache.
 const KEYS: usize = 64;

@@ -107,14 +107,14 @@ macro_rules! with_registers {
     ($machine:expr, $registers:ident => $body:expr) => {
         match $machine {
             #[cfg(target_arch = "x86_64")]
-            $crate::kernels::int8::Machine::Avx512($registers) => $body,
+            $crate::kernels::arch::Machine::Avx512($registers) => $body,
             #[cfg(target_arch = "x86_64")]
-            $crate::kernels::int8::Machine::AvxVnni($registers) => $body,
+            $crate::kernels::arch::Machine::AvxVnni($registers) => $body,
             #[cfg(target_arch = "x86_64")]
-            $crate::kernels::int8::Machine::Avx2($registers) => $body,
+            $crate::kernels::arch::Machine::Avx2($registers) => $body,
             #[cfg(target_arch = "aarch64")]
-            $crate::kernels::int8::Machine::Neon($registers) => $body,
-            $crate::kernels::int8::Machine::Plain($registers) => $body,
+            $crate::kernels::arch::Machine::Neon($registers) => $body,
+            $crate::kernels::arch::Machine::Plain($registers) => $body,
         }
     };
 }

@@ -10,7 +10,8 @@ use std::cell::Cell;
 
 use pulp::Simd;
 
-use super::{Kernel, SharedSlice, gelu};
+use super::functions_f32::gelu;
+use crate::kernels::{Kernel, SharedSlice};
 
 /// Columns that lie together in storage.
 pub const PANEL: usize = 16;

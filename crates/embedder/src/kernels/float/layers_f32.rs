@@ -2,7 +2,7 @@
 
 use pulp::Simd;
 
-use super::{Kernel, ROWS, SharedSlice, rows_of};
+use crate::kernels::{Kernel, ROWS, SharedSlice, rows_of};
 
 /// `(x - mean) / √(variance + epsilon) * gamma + beta` for each row of a matrix.
 pub struct LayerNorm<'a> {
@@ -150,10 +150,8 @@ pub fn pool(x: &[f32], y: &mut [f32]) {
 mod tests {
     use pulp::WithSimd;
 
-    use super::{
-        super::testing::{every_width, run_tasks},
-        *,
-    };
+    use super::*;
+    use crate::kernels::testing::{every_width, run_tasks};
 
     fn numbers(count: usize) -> Vec<f32> {
         (0..count).map(|i| ((i * 37 + i / 97) % 1009) as f32 / 168.0 - 3.0).collect()

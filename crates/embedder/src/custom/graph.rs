@@ -15,9 +15,14 @@ use ort::{
     value::{DynValue, Outlet, Tensor, TensorElementType, ValueType},
 };
 
-use super::{Backend, interruptible, library, on_threads, run, runtime_error, session_builder};
+use super::ModelFolder;
 use crate::{
-    EmbedError, Embedding, ModelSettings, Pooling, folder::ModelFolder, model_files::file_error,
+    EmbedError, Embedding, ModelSettings, Pooling,
+    backend::{
+        Backend,
+        onnx::{interruptible, library, on_threads, run, runtime_error, session_builder},
+    },
+    model::files::file_error,
     pooling,
 };
 
