@@ -1,4 +1,4 @@
-//! The files that an ONNX graph keeps its weights in.
+//! Finds the files of weights of an ONNX graph.
 //!
 //! Walks through the protobuf messages of the graph without reading the weights in it.
 
@@ -9,12 +9,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{EmbedError, custom::is_inside, model::files::file_error};
+use crate::{EmbedError, Result, custom::is_inside};
 
-/// Graphs in graphs; those of models have less.
-const MOST_DEPTH: usize = 64;
+/// The maximum depth of messages.
+const MAX_DEPTH: usize = 64;
 /// The longest path of a file of weights, in bytes.
-const MOST_PATH_BYTES: u64 = 4096;
+const MAX_PATH_BYTES: u64 = 4096;
 
 /// A message of `onnx.proto`.
 #[derive(Clone, Copy, PartialEq)]
@@ -30,7 +30,7 @@ enum Message {
 }
 
 impl Message {
-    /// Returns the message in a field, if it leads to weights.
+    /// Returns the message in a field, if it may contain weights.
     fn child(self, field: u64) -> Option<Self> {
         Some(match (self, field) {
             (Self::Model, 7) | (Self::Attribute, 6 | 11) => Self::Graph,
@@ -48,12 +48,8 @@ impl Message {
 }
 
 /// Returns the files of weights beside a graph.
-///
-/// # Errors
-///
-/// It is no ONNX graph, or names a file outside of its folder.
-pub(crate) fn files(graph: &Path) -> Result<Vec<PathBuf>, EmbedError> {
-    let failed = |what: String| file_error(graph, what);
+pub(crate) fn files(graph: &Path) -> Result<Vec<PathBuf>> {
+    let failed = |what: String| EmbedError::file(graph, what);
     let file = File::open(graph).map_err(|error| failed(error.to_string()))?;
     let length = file.metadata().map_err(|error| failed(error.to_string()))?.len();
     let mut walk =
@@ -81,7 +77,7 @@ struct Walk {
 
 impl Walk {
     fn message(&mut self, message: Message, end: u64, depth: usize) -> io::Result<()> {
-        if depth > MOST_DEPTH {
+        if depth > MAX_DEPTH {
             return Err(io::Error::other("its messages are nested too deeply"));
         }
         let (mut key, mut value) = (String::new(), String::new());
@@ -105,7 +101,7 @@ impl Walk {
                 ))
             })?;
             match (message, message.child(tag >> 3)) {
-                (Message::ExternalData, _) if tag & 7 == 2 && length <= MOST_PATH_BYTES => {
+                (Message::ExternalData, _) if tag & 7 == 2 && length <= MAX_PATH_BYTES => {
                     *if tag >> 3 == 1 { &mut key } else { &mut value } = self.text(length)?;
                 }
                 (_, Some(child)) if tag & 7 == 2 => {
@@ -201,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn files_rejects_places_outside_of_the_folder() {
+    fn files_rejects_paths_outside_of_the_folder() {
         for location in ["../a.bin", "/etc/hostname", "inner/../../a.bin", "./../a"] {
             let error = found(&field(7, &field(5, &tensor(location)))).expect_err(location);
             assert!(error.contains("expected a file in its folder"), "{error}");
@@ -209,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn files_rejects_what_is_no_graph() {
+    fn files_rejects_files_that_are_not_graphs() {
         let whole = field(7, &field(5, &tensor("a.bin")));
         for (what, bytes) in [
             ("nothing", &[][..]),

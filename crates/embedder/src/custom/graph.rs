@@ -1,4 +1,4 @@
-//! A graph of the user's own in ONNX Runtime: its inputs, its output, and pooling.
+//! The graph of a custom model in ONNX Runtime: its inputs, its output, and pooling.
 
 use std::{
     ffi::{CStr, CString},
@@ -15,30 +15,29 @@ use ort::{
     value::{DynValue, Outlet, Tensor, TensorElementType, ValueType},
 };
 
-use super::ModelFolder;
+use super::CustomFolder;
 use crate::{
-    EmbedError, Embedding, ModelSettings, Pooling,
+    EmbedError, Embedding, ModelSettings, Pooling, Result,
     backend::{
         Backend,
         onnx::{interruptible, library, on_threads, run, runtime_error, session_builder},
     },
-    model::files::file_error,
     pooling,
 };
 
-/// The widest vectors that are taken.
-const MOST_WIDTH: usize = 4096;
+/// The maximum length of an embedding.
+const MAX_WIDTH: usize = 4096;
 
-/// A graph of the user's own. One session serves all texts with all threads: a second one would take the
-/// memory of the model again, and another number of threads might give other bits.
-pub(crate) struct OwnModel {
+/// The graph of a custom model. One session with all threads embeds all texts: a second session would take the memory of
+/// the model again, and another number of threads might give other bits.
+pub(crate) struct CustomGraph {
     session: Session,
     inputs: Vec<Input>,
     output: CString,
-    folder: Arc<ModelFolder>,
-    /// How token vectors become one; `None` for an output that is pooled.
+    folder: Arc<CustomFolder>,
+    /// How the vectors of tokens are pooled; `None` if the output is pooled.
     pooling: Option<Pooling>,
-    /// Known from the first text.
+    /// The length of an embedding, known from the first text.
     width: OnceCell<usize>,
 }
 
@@ -48,13 +47,13 @@ struct Input {
     is_narrow: bool,
 }
 
-/// What an input wants of each token.
+/// The value of an input for each token.
 #[derive(Clone, Copy)]
 enum InputKind {
     Id,
-    /// That it counts: 1.
+    /// 1
     Mask,
-    /// Its text: 0.
+    /// 0
     Type,
     Position,
 }
@@ -68,18 +67,15 @@ impl InputKind {
     ];
 }
 
-impl OwnModel {
+impl CustomGraph {
     /// Loads the library and the graph, and checks inputs and outputs.
-    pub(crate) fn load(
-        folder: Arc<ModelFolder>,
-        settings: &ModelSettings,
-    ) -> Result<Self, EmbedError> {
+    pub(crate) fn load(folder: Arc<CustomFolder>, settings: &ModelSettings) -> Result<Self> {
         let environment = library::environment(&settings.library)?;
         fault::point("session");
         let load = |threads| session_builder(environment, threads)?.commit_from_file(&folder.graph);
-        let session =
-            on_threads(settings.threads, load).map_err(|error| file_error(&folder.graph, error))?;
-        let failed = |what: String| file_error(&folder.graph, what);
+        let session = on_threads(settings.threads, load)
+            .map_err(|error| EmbedError::file(&folder.graph, error))?;
+        let failed = |what: String| EmbedError::file(&folder.graph, what);
         let inputs = session.inputs().iter().map(Input::of).collect::<Result<Vec<_>, _>>();
         let inputs = inputs.map_err(failed)?;
         if !inputs.iter().any(|input| matches!(input.kind, InputKind::Id)) {
@@ -109,11 +105,7 @@ impl OwnModel {
         Ok(Self { session, inputs, output, folder, pooling, width: OnceCell::new() })
     }
 
-    fn embed(
-        &self,
-        ids: &[i64],
-        options: &RunOptions<NoSelectedOutputs>,
-    ) -> Result<Embedding, EmbedError> {
+    fn embed(&self, ids: &[i64], options: &RunOptions<NoSelectedOutputs>) -> Result<Embedding> {
         let (mut tensors, first) = (Vec::new(), self.folder.first_position);
         for Input { kind, is_narrow, .. } in &self.inputs {
             let of_token = |(at, id): (usize, &i64)| match kind {
@@ -147,11 +139,11 @@ impl OwnModel {
         let output = output.ok_or_else(|| EmbedError::Model("it gave no output".into()))?;
         // SAFETY: the value comes from the call above and has no other owner.
         let output = unsafe { DynValue::from_ptr(output, Some(self.session.allocator())) };
-        self.vector(&output, ids.len())
+        self.embedding(&output, ids.len())
     }
 
-    /// The vector of the text in what the graph gave.
-    fn vector(&self, output: &DynValue, tokens: usize) -> Result<Embedding, EmbedError> {
+    /// Returns the embedding in the output of the graph.
+    fn embedding(&self, output: &DynValue, tokens: usize) -> Result<Embedding> {
         let halves;
         let (shape, numbers) = match output.try_extract_tensor::<f32>() {
             Ok((shape, numbers)) => (shape, numbers),
@@ -161,49 +153,45 @@ impl OwnModel {
                 (shape, &halves[..])
             }
         };
+        let failed = |what: String| {
+            let what = format!("{}: {what}", self.output.to_string_lossy());
+            Err(EmbedError::file(&self.folder.graph, what))
+        };
         let rows = if self.pooling.is_some() { tokens } else { 1 };
         let width = numbers.len() / rows;
-        let expected: &[usize] =
-            if self.pooling.is_some() { &[1, tokens, width] } else { &[1, width] };
-        let is_as_expected = shape.iter().map(|size| *size as usize).eq(expected.iter().copied());
-        let is_known = *self.width.get_or_init(|| width) == width;
-        let is_stated = self.folder.width.is_none_or(|stated| stated == width);
-        if !is_as_expected || !is_known || !(1..=MOST_WIDTH).contains(&width) {
-            let what = format!(
-                "{}: expected {rows} vectors of the same 1 to {MOST_WIDTH} numbers, got {shape}",
-                self.output.to_string_lossy()
-            );
-            return Err(file_error(&self.folder.graph, what));
+        let expected = [1, tokens as i64, width as i64];
+        let fits = match self.pooling {
+            Some(_) => shape[..] == expected,
+            None => shape[..] == [expected[0], expected[2]],
+        };
+        let is_constant = *self.width.get_or_init(|| width) == width;
+        if !fits || !is_constant || !(1..=MAX_WIDTH).contains(&width) {
+            return failed(format!(
+                "expected {rows} vectors of the same 1 to {MAX_WIDTH} numbers, got {shape}"
+            ));
         }
-        if !is_stated && self.pooling.is_some() {
-            let stated = self.folder.width.unwrap_or_default();
-            let what = format!(
-                "{}: expected the {stated} numbers of the pooling module, got {width}",
-                self.output.to_string_lossy()
-            );
-            return Err(file_error(&self.folder.graph, what));
+        if let (Some(stated), Some(_)) = (self.folder.width, self.pooling)
+            && stated != width
+        {
+            return failed(format!(
+                "expected the {stated} numbers of the pooling module, got {width}"
+            ));
         }
         let mut embedding = match self.pooling {
             None => numbers.into(),
-            Some(how) => pooling::pool(how, numbers, width),
+            Some(pooling) => pooling::pool(pooling, numbers, width),
         };
         let has_direction = !self.folder.normalize || pooling::normalize(&mut embedding);
         if !has_direction && embedding.iter().all(|x| x.is_finite()) {
-            return Err(EmbedError::Model(
-                "it gave a vector of zeros, which has no direction".into(),
-            ));
+            let what = "it gave a vector of zeros, which has no direction";
+            return Err(EmbedError::Model(what.into()));
         }
         Ok(embedding)
     }
 }
 
-impl Backend for OwnModel {
-    fn run(
-        &self,
-        ids: &[i64],
-        _is_alone: bool,
-        cancel: &CancelToken,
-    ) -> Result<Embedding, EmbedError> {
+impl Backend for CustomGraph {
+    fn run(&self, ids: &[i64], _is_alone: bool, cancel: &CancelToken) -> Result<Embedding> {
         if ids.is_empty() {
             return Err(EmbedError::Model("a text has no token, and no special one either".into()));
         }
@@ -234,7 +222,7 @@ impl Input {
     }
 }
 
-/// Element type and shape, whose free dimensions are -1.
+/// Returns the element type and the shape of a tensor. Free dimensions are -1.
 fn tensor<'o>(outlet: &'o Outlet, what: &str) -> Result<(TensorElementType, &'o [i64]), String> {
     match outlet.dtype() {
         ValueType::Tensor { ty, shape, .. } => Ok((*ty, shape)),
@@ -242,8 +230,8 @@ fn tensor<'o>(outlet: &'o Outlet, what: &str) -> Result<(TensorElementType, &'o 
     }
 }
 
-/// The name of the output that is used, and whether it is a vector for a text, not for each token.
-fn choose_output(outputs: &[Outlet], folder: &ModelFolder) -> Result<(String, bool), String> {
+/// Returns the name of the output, and whether it is pooled.
+fn choose_output(outputs: &[Outlet], folder: &CustomFolder) -> Result<(String, bool), String> {
     const POOLED: &str = "sentence_embedding";
     const OF_TOKENS: [&str; 2] = ["last_hidden_state", "token_embeddings"];
     let known = match &folder.output {
@@ -262,14 +250,14 @@ fn choose_output(outputs: &[Outlet], folder: &ModelFolder) -> Result<(String, bo
     if !matches!(ty, TensorElementType::Float32 | TensorElementType::Float16) {
         return Err(format!("output {name}: expected float32 or float16, got {ty}"));
     }
-    let width_fits = |width: i64| width == -1 || (1..=MOST_WIDTH as i64).contains(&width);
+    let width_fits = |width: i64| width == -1 || (1..=MAX_WIDTH as i64).contains(&width);
     match *shape {
         [_, width] if width_fits(width) && !OF_TOKENS.contains(&name) => Ok((name.into(), true)),
         [_, _, width] if width_fits(width) && name != POOLED => Ok((name.into(), false)),
         _ => {
             let expected = if name == POOLED { "[batch, width]" } else { "[batch, tokens, width]" };
             Err(format!(
-                "output {name}: expected {expected} with a width of 1 to {MOST_WIDTH}, got {shape:?}"
+                "output {name}: expected {expected} with a width of 1 to {MAX_WIDTH}, got {shape:?}"
             ))
         }
     }

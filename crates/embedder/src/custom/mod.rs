@@ -1,5 +1,4 @@
-//! A model of the user's own: a folder as Hugging Face, sentence-transformers and transformers.js lay it
-//! out.
+//! Custom models: folders in the layout of Hugging Face, sentence-transformers and transformers.js.
 
 mod external_data;
 mod graph;
@@ -15,12 +14,9 @@ use blake3::Hasher;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::{
-    EmbedError, ModelOptions, ModelSettings, Pooling, Precision, Tokenizer,
-    model::files::file_error,
-};
+use crate::{EmbedError, ModelOptions, ModelSettings, Pooling, Precision, Result, Tokenizer};
 
-pub(crate) use graph::OwnModel;
+pub(crate) use graph::CustomGraph;
 
 pub(crate) const CONFIG: &str = "config.json";
 pub(crate) const TOKENIZER: &str = "tokenizer.json";
@@ -28,14 +24,14 @@ const TOKENIZER_CONFIG: &str = "tokenizer_config.json";
 const SPECIAL_TOKENS: &str = "special_tokens_map.json";
 const MODULES: &str = "modules.json";
 const PROMPTS: &str = "config_sentence_transformers.json";
-/// Where nothing says how long a text may be.
+/// The window if no file states one.
 const DEFAULT_MAX_TOKENS: u64 = 512;
-/// The largest tokenizers have some 40 MB.
-const MOST_JSON_BYTES: u64 = 256 << 20;
-/// Tokenizers without a limit say 10^30.
+/// The largest tokenizers have about 40 MB.
+const MAX_JSON_BYTES: u64 = 256 << 20;
+/// Tokenizers without a limit have a `model_max_length` of 10^30.
 const NO_LIMIT: f64 = 1e9;
-/// Their positions begin behind that of the padding token.
-const POSITIONS_BEHIND_PADDING: [&str; 8] = [
+/// The models whose first position follows that of the padding token.
+const POSITIONS_AFTER_PADDING: [&str; 8] = [
     "camembert",
     "data2vec-text",
     "ibert",
@@ -58,7 +54,7 @@ struct TokenizerConfig {
     model_max_length: Option<f64>,
 }
 
-/// What a vocabulary must have.
+/// Tokens that must be in the vocabulary.
 #[derive(Deserialize, Default)]
 struct SpecialTokens {
     cls_token: Option<SpecialToken>,
@@ -83,7 +79,7 @@ struct Module {
 #[derive(Deserialize)]
 struct PoolingConfig {
     word_embedding_dimension: Option<usize>,
-    /// As newer versions of sentence-transformers write it.
+    /// Written by newer versions of sentence-transformers.
     pooling_mode: Option<String>,
     include_prompt: Option<bool>,
     /// `pooling_mode_mean_tokens` and others.
@@ -104,44 +100,40 @@ struct Prompts {
     default_prompt_name: Option<String>,
 }
 
-/// What a folder and the options say of a model, checked as far as that goes without running it.
+/// The folder of a custom model, combined with the options and checked without running the model.
 #[derive(Debug)]
-pub(crate) struct ModelFolder {
+pub(crate) struct CustomFolder {
     /// The graph.
     pub graph: PathBuf,
-    /// The graph, the tokenizer, and what else they need; each once.
+    /// The tokenizer, the graph and its files of weights.
     files: Vec<PathBuf>,
-    /// Files that say how to use those, which may be missing.
+    /// The configuration files, which may be missing.
     checks: Vec<PathBuf>,
-    /// How the vectors of tokens become one; `None` where nothing says so.
+    /// How the vectors of tokens are pooled; `None` if nothing states it.
     pub pooling: Option<Pooling>,
-    /// Whether that comes from the options, and so stands over a pooled output.
+    /// Whether `pooling` is from the options, which take precedence over a pooled output.
     pub is_pooling_given: bool,
-    /// The output of the graph, if it was given.
+    /// The output of the graph, if the options name one.
     pub output: Option<String>,
     /// Whether vectors are scaled to length 1.
     pub normalize: bool,
-    /// The most tokens of a window, special ones included.
+    /// The maximum number of tokens of a window, special ones included.
     pub max_tokens: usize,
-    /// What stands before each text.
+    /// The text before each text.
     pub prefix: String,
-    /// Whether texts are lowercased before all else.
+    /// Whether texts are lowercased before tokenization.
     pub lowercase: bool,
-    /// The first of the `position_ids`, for graphs that want them.
+    /// The first of the `position_ids`, for graphs with this input.
     pub first_position: i64,
-    /// What the module of pooling says of the width.
+    /// The width that the pooling module states.
     pub width: Option<usize>,
-    /// What comes behind pooling and is in no graph of token vectors.
+    /// A module after pooling, which a graph of token vectors does not contain.
     pub further_module: Option<String>,
 }
 
-impl ModelFolder {
-    /// Reads what the folder says.
-    ///
-    /// # Errors
-    ///
-    /// A file is missing, or says what cannot be done; an option does not fit to it.
-    pub fn read(folder: &Path, settings: &ModelSettings) -> Result<Self, EmbedError> {
+impl CustomFolder {
+    /// Reads the folder.
+    pub fn read(folder: &Path, settings: &ModelSettings) -> Result<Self> {
         let options = &settings.options;
         let config: Config = required(&folder.join(CONFIG))?;
         let tokenizer_config: TokenizerConfig =
@@ -150,7 +142,7 @@ impl ModelFolder {
         let prefix = prefix(folder, options)?;
         if !prefix.is_empty() && modules.excludes_prompt {
             let path = modules.pooling_path;
-            return Err(file_error(
+            return Err(EmbedError::file(
                 &path,
                 "include_prompt: expected true with a prefix, got false",
             ));
@@ -183,16 +175,12 @@ impl ModelFolder {
         })
     }
 
-    /// Reads the tokenizer, and checks that it has the special tokens that its configuration names.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be read, or lacks one.
-    pub fn read_tokenizer(&self, folder: &Path) -> Result<Tokenizer, EmbedError> {
+    /// Reads the tokenizer, and checks that it has the special tokens of its configuration.
+    pub fn read_tokenizer(&self, folder: &Path) -> Result<Tokenizer> {
         let path = folder.join(TOKENIZER);
         let json = read(&path)?;
-        let tokenizer =
-            Tokenizer::from_json(&json, self.max_tokens).map_err(|what| file_error(&path, what))?;
+        let tokenizer = Tokenizer::from_json(&json, self.max_tokens)
+            .map_err(|what| EmbedError::file(&path, what))?;
         for name in [TOKENIZER_CONFIG, SPECIAL_TOKENS] {
             let named: SpecialTokens = optional(&folder.join(name))?.unwrap_or_default();
             let named =
@@ -204,25 +192,21 @@ impl ModelFolder {
                 if !tokenizer.knows(&token) {
                     let what =
                         format!("expected {token:?} in the vocabulary, the {role}_token of {name}");
-                    return Err(file_error(&path, what));
+                    return Err(EmbedError::file(&path, what));
                 }
             }
         }
         Ok(tokenizer)
     }
 
-    /// Returns what embeddings depend on, as 64 hexadecimal digits. Reads all files.
-    ///
-    /// # Errors
-    ///
-    /// A file cannot be read.
-    pub fn fingerprint(&self) -> Result<String, EmbedError> {
+    /// Returns the fingerprint. Reads all files.
+    pub fn fingerprint(&self) -> Result<String> {
         let mut all = Hasher::new();
         for path in &self.files {
             let mut hasher = Hasher::new();
             File::open(path)
                 .and_then(|file| hasher.update_reader(file).map(drop))
-                .map_err(|error| file_error(path, error))?;
+                .map_err(|error| EmbedError::file(path, error))?;
             all.update(hasher.finalize().as_bytes());
         }
         let Self { pooling, output, normalize, max_tokens, prefix, lowercase, .. } = self;
@@ -231,34 +215,34 @@ impl ModelFolder {
         Ok(all.finalize().to_string())
     }
 
-    /// Returns what a load depends on beside [`ModelFolder::fingerprint`]: a folder with the same of both loads as
-    /// this one does.
+    /// Returns a digest of the configuration files. Folders with the same digest and the same fingerprint load the
+    /// same model, or fail with the same error.
     pub fn checks(&self) -> String {
         let mut hasher = Hasher::new();
         for path in &self.checks {
-            // What cannot be read has been refused, or is not there.
+            // Files that exist have been read before.
             hasher.update(blake3::hash(&read(path).unwrap_or_default()).as_bytes());
         }
         hasher.finalize().to_string()
     }
 
-    /// Returns all files that it may depend on, those that are missing as well.
+    /// Returns all files that the model depends on, including missing ones.
     pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.files.iter().chain(&self.checks)
     }
 
     /// Returns the size of all files, in bytes.
-    pub fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> usize {
         let size = |path: &PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
-        self.files.iter().map(size).sum()
+        usize::try_from(self.files.iter().map(size).sum::<u64>()).unwrap_or(usize::MAX)
     }
 }
 
 impl Config {
-    /// Where positions begin, and so how many of them there are less.
+    /// Returns the first position, which is also the number of positions that cannot be used.
     fn first_position(&self) -> i64 {
         let kind = self.model_type.as_deref().unwrap_or_default();
-        if POSITIONS_BEHIND_PADDING.contains(&kind) {
+        if POSITIONS_AFTER_PADDING.contains(&kind) {
             self.pad_token_id.as_ref().and_then(Value::as_i64).unwrap_or(1) + 1
         } else {
             0
@@ -266,7 +250,7 @@ impl Config {
     }
 }
 
-/// What `modules.json` and the files that it names say.
+/// The contents of `modules.json` and of the files that it names.
 #[derive(Default)]
 struct Modules {
     transformer: TransformerConfig,
@@ -280,17 +264,17 @@ struct Modules {
 }
 
 impl Modules {
-    fn read(folder: &Path) -> Result<Self, EmbedError> {
+    fn read(folder: &Path) -> Result<Self> {
         let list = folder.join(MODULES);
         let listed: Option<Vec<Module>> = optional(&list)?;
-        // Without the list nothing says that vectors keep their length, and all comparisons are of directions.
+        // Without the list vectors are normalised, because only their directions are compared.
         let mut read = Self { normalizes: listed.is_none(), ..Self::default() };
         let mut transformer = folder.to_owned();
         let mut pooling = folder.join("1_Pooling");
         for Module { path, kind } in listed.into_iter().flatten() {
             if !is_inside(&path) {
                 let what = format!("path: expected a folder inside of its folder, got {path:?}");
-                return Err(file_error(&list, what));
+                return Err(EmbedError::file(&list, what));
             }
             match kind.rsplit('.').next().unwrap_or_default() {
                 "Transformer" => transformer = folder.join(path),
@@ -303,7 +287,8 @@ impl Modules {
         read.transformer = optional(&read.transformer_path)?.unwrap_or_default();
         read.pooling_path = pooling.join(CONFIG);
         let Some(config) = optional::<PoolingConfig>(&read.pooling_path)? else { return Ok(read) };
-        read.pooling = Some(config.mode().map_err(|what| file_error(&read.pooling_path, what))?);
+        read.pooling =
+            Some(config.mode().map_err(|what| EmbedError::file(&read.pooling_path, what))?);
         read.width = config.word_embedding_dimension;
         read.excludes_prompt = config.include_prompt == Some(false);
         Ok(read)
@@ -325,7 +310,7 @@ impl PoolingConfig {
     }
 }
 
-fn prefix(folder: &Path, options: &ModelOptions) -> Result<String, EmbedError> {
+fn prefix(folder: &Path, options: &ModelOptions) -> Result<String> {
     if let Some(prefix) = &options.prefix {
         return Ok(prefix.clone());
     }
@@ -333,18 +318,18 @@ fn prefix(folder: &Path, options: &ModelOptions) -> Result<String, EmbedError> {
     let Prompts { mut prompts, default_prompt_name } = optional(&path)?.unwrap_or_default();
     let Some(name) = default_prompt_name else { return Ok(String::new()) };
     let missing =
-        || file_error(&path, format!("default_prompt_name: no prompt is called {name:?}"));
+        || EmbedError::file(&path, format!("default_prompt_name: no prompt is called {name:?}"));
     prompts.remove(&name).ok_or_else(missing)
 }
 
-/// The option, or what the folder states; never more than there are positions.
+/// Returns the option, or the window that the folder states, which is at most the number of positions.
 fn max_tokens(
     folder: &Path,
     options: &ModelOptions,
     config: &Config,
     tokenizer_config: &TokenizerConfig,
     modules: &Modules,
-) -> Result<usize, EmbedError> {
+) -> Result<usize> {
     let positions = config
         .max_position_embeddings
         .map_or(u64::MAX, |count| count.saturating_sub(config.first_position().unsigned_abs()));
@@ -352,7 +337,7 @@ fn max_tokens(
         if most as u64 > positions {
             let path = folder.join(CONFIG);
             let what = format!("maxTokens: expected at most {positions}, got {most}");
-            return Err(file_error(&path, what));
+            return Err(EmbedError::file(&path, what));
         }
         return Ok(most);
     }
@@ -366,9 +351,9 @@ fn max_tokens(
     Ok(usize::try_from(most).unwrap_or(usize::MAX))
 }
 
-/// The graph of a precision, where transformers.js has it or where it was exported to; then also the first place,
-/// which has none. Models such as T5 call the graph that embeds their encoder.
-fn graph(folder: &Path, precision: Precision) -> Result<(PathBuf, Option<PathBuf>), EmbedError> {
+/// Returns the graph of a precision: in the place of transformers.js, or in that of other exports. Then also returns the
+/// first place, where there is no file. Models such as T5 call the graph that embeds their encoder.
+fn graph(folder: &Path, precision: Precision) -> Result<(PathBuf, Option<PathBuf>)> {
     let suffix = match precision {
         Precision::Exact => ".onnx",
         Precision::Fast => "_quantized.onnx",
@@ -383,37 +368,37 @@ fn graph(folder: &Path, precision: Precision) -> Result<(PathBuf, Option<PathBuf
     }
 }
 
-/// Returns whether a path that a file names leads to no place outside of a folder.
+/// Returns whether a relative path stays inside of its folder.
 pub(crate) fn is_inside(path: impl AsRef<Path>) -> bool {
     let is_below = |part| matches!(part, Component::Normal(_) | Component::CurDir);
     path.as_ref().components().all(is_below)
 }
 
-/// Refuses what is no file: reading a pipe or a device may not end.
-fn plain_file(path: &Path) -> Result<(), EmbedError> {
-    let metadata = path.metadata().map_err(|error| file_error(path, error))?;
-    if metadata.is_file() { Ok(()) } else { Err(file_error(path, "expected a file")) }
+/// Fails if the path is not a regular file: reading a pipe or a device may not end.
+fn plain_file(path: &Path) -> Result<()> {
+    let metadata = path.metadata().map_err(|error| EmbedError::file(path, error))?;
+    if metadata.is_file() { Ok(()) } else { Err(EmbedError::file(path, "expected a file")) }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, EmbedError> {
+fn read(path: &Path) -> Result<Vec<u8>> {
     plain_file(path)?;
     let mut json = Vec::new();
     File::open(path)
-        .and_then(|file| file.take(MOST_JSON_BYTES + 1).read_to_end(&mut json))
-        .map_err(|error| file_error(path, error))?;
-    if json.len() as u64 > MOST_JSON_BYTES {
-        return Err(file_error(path, format!("expected at most {MOST_JSON_BYTES} bytes")));
+        .and_then(|file| file.take(MAX_JSON_BYTES + 1).read_to_end(&mut json))
+        .map_err(|error| EmbedError::file(path, error))?;
+    if json.len() as u64 > MAX_JSON_BYTES {
+        return Err(EmbedError::file(path, format!("expected at most {MAX_JSON_BYTES} bytes")));
     }
     Ok(json)
 }
 
-fn required<T: DeserializeOwned>(path: &Path) -> Result<T, EmbedError> {
+fn required<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let json = read(path)?;
-    serde_json::from_slice(&json).map_err(|error| file_error(path, error))
+    serde_json::from_slice(&json).map_err(|error| EmbedError::file(path, error))
 }
 
-/// As [`required`]; `None` where there is no such file.
-fn optional<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, EmbedError> {
+/// As [`required`]; `None` if there is no such file.
+fn optional<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     match path.symlink_metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         _ => required(path).map(Some),

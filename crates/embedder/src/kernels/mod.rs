@@ -20,7 +20,7 @@ use knowledgepulse_tasks::fault;
 use pulp::{Arch, Simd, WithSimd};
 
 pub use float::{
-    LayerNorm, Linear, LinearParts, PANEL, SelfAttention, Table, TokenEmbeddings, pool,
+    LayerNorm, Linear, LinearWeights, PANEL, SelfAttention, Table, embed_tokens, pool,
 };
 pub use shared_slice::SharedSlice;
 

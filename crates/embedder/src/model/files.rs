@@ -1,4 +1,4 @@
-//! The model folder: a manifest, and the files that it vouches for.
+//! The folder of the built-in model: a manifest, and the files with the digests in it.
 
 use std::{
     collections::HashMap,
@@ -12,19 +12,18 @@ use blake3::{Hash, Hasher};
 use knowledgepulse_tasks::fault;
 use serde::Deserialize;
 
-use crate::{EMBEDDING_LEN, EmbedError, MAX_TOKENS, Tokenizer};
+use crate::{EMBEDDING_LEN, EmbedError, MAX_TOKENS, Result, Tokenizer};
 
 pub(crate) const MANIFEST: &str = "manifest.json";
 pub(crate) const WEIGHTS: &str = "model.bin";
-/// Beside the library that is shipped: what it must be, as an entry of the manifest.
+/// The file beside the shipped library with its entry, as in the manifest.
 const LIBRARY_ENTRY: &str = "onnxruntime.json";
 const TOKENIZER: &str = "tokenizer.json";
-/// The layout of the folder that this version reads.
+/// The version of the layout that is read.
 const FORMAT: u32 = 2;
 
-/// Returns the file name of the ONNX Runtime library that is shipped beside the addon.
-///
-/// It is a name of our own, so that another ONNX Runtime can live in the same process.
+/// Returns the file name of the shipped ONNX Runtime library. It is not the usual name, so that another ONNX Runtime can
+/// be loaded into the same process.
 pub fn library_file_name() -> String {
     format!("{DLL_PREFIX}knowledgepulse_onnxruntime{DLL_SUFFIX}")
 }
@@ -37,12 +36,12 @@ struct Manifest {
     dimensions: usize,
     max_tokens: usize,
     files: Vec<Entry>,
-    /// Those of the file of weights, by name. Only the native backend needs them.
+    /// The tensors in the file of weights, by name. Only the native backend needs them.
     #[serde(default)]
     tensors: HashMap<String, TensorEntry>,
 }
 
-/// What a tensor is, and where in the file of weights it begins.
+/// A tensor in the file of weights.
 #[derive(Deserialize)]
 pub(crate) struct TensorEntry {
     #[serde(rename = "type")]
@@ -58,30 +57,29 @@ struct Entry {
     blake3: String,
 }
 
-/// A model folder whose manifest has been read.
-pub struct ModelFiles {
+/// The folder of the built-in model, whose manifest has been read.
+pub struct BuiltInFiles {
     folder: PathBuf,
     manifest: Manifest,
 }
 
-impl ModelFiles {
-    /// Reads the manifest of a model folder.
-    ///
-    /// # Errors
-    ///
-    /// It is missing, or of another format.
-    pub fn open(folder: &Path) -> Result<Self, EmbedError> {
+impl BuiltInFiles {
+    /// Reads the manifest.
+    pub fn open(folder: &Path) -> Result<Self> {
         let path = folder.join(MANIFEST);
-        let json = std::fs::read(&path).map_err(|error| file_error(&path, error))?;
+        let json = std::fs::read(&path).map_err(|error| EmbedError::file(&path, error))?;
         let manifest: Manifest = serde_json::from_slice(&json)
-            .map_err(|error| file_error(&path, format!("not a model manifest: {error}")))?;
+            .map_err(|error| EmbedError::file(&path, format!("not a model manifest: {error}")))?;
         for (what, expected, found) in [
             ("format", FORMAT as usize, manifest.format as usize),
             ("dimensions", EMBEDDING_LEN, manifest.dimensions),
             ("maxTokens", MAX_TOKENS, manifest.max_tokens),
         ] {
             if found != expected {
-                return Err(file_error(&path, format!("{what}: expected {expected}, got {found}")));
+                return Err(EmbedError::file(
+                    &path,
+                    format!("{what}: expected {expected}, got {found}"),
+                ));
             }
         }
         Ok(Self { folder: folder.to_owned(), manifest })
@@ -92,19 +90,14 @@ impl ModelFiles {
         &self.manifest.name
     }
 
-    /// Returns what embeddings depend on, as 64 hexadecimal digits: those of models with the same fingerprint
-    /// can be compared with each other. The graphs are left out, because every backend and precision
-    /// computes the same model.
-    ///
-    /// # Errors
-    ///
-    /// The manifest does not name the weights or the tokenizer.
-    pub fn fingerprint(&self) -> Result<String, EmbedError> {
+    /// Returns the fingerprint. The graph is not part of it, because all backends and precisions compute the same
+    /// model.
+    pub fn fingerprint(&self) -> Result<String> {
         let Manifest { name, dimensions, max_tokens, .. } = &self.manifest;
         let (weights, tokenizer) = (&self.entry(WEIGHTS)?.blake3, &self.entry(TOKENIZER)?.blake3);
         let mut hasher = Hasher::new();
         for part in [name, &dimensions.to_string(), &max_tokens.to_string(), weights, tokenizer] {
-            // The length keeps apart what lies side by side.
+            // With the length, different parts never give the same bytes.
             hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
         }
         Ok(hasher.finalize().to_string())
@@ -120,24 +113,24 @@ impl ModelFiles {
         self.manifest.files.iter().map(|entry| self.path(&entry.name))
     }
 
-    /// Reads and checks the tokenizer.
-    pub(crate) fn read_tokenizer(&self) -> Result<Tokenizer, EmbedError> {
+    /// Reads the tokenizer and checks its digest.
+    pub(crate) fn read_tokenizer(&self) -> Result<Tokenizer> {
         fault::point("tokenizer");
         let (path, entry) = (self.path(TOKENIZER), self.entry(TOKENIZER)?);
-        let json = std::fs::read(&path).map_err(|error| file_error(&path, error))?;
+        let json = std::fs::read(&path).map_err(|error| EmbedError::file(&path, error))?;
         entry.check(&path, json.len() as u64, blake3::hash(&json))?;
-        Tokenizer::from_json(&json, MAX_TOKENS).map_err(|what| file_error(&path, what))
+        Tokenizer::from_json(&json, MAX_TOKENS).map_err(|what| EmbedError::file(&path, what))
     }
 
-    /// Checks a file of the folder.
-    pub(crate) fn verify(&self, name: &str) -> Result<(), EmbedError> {
+    /// Checks the digest of a file.
+    pub(crate) fn verify(&self, name: &str) -> Result<()> {
         self.entry(name)?.verify(&self.path(name))
     }
 
     /// Opens the file of weights.
-    pub(crate) fn open_weights(&self) -> Result<WeightsReader<'_>, EmbedError> {
+    pub(crate) fn open_weights(&self) -> Result<WeightsReader<'_>> {
         let (path, entry) = (self.path(WEIGHTS), self.entry(WEIGHTS)?);
-        let failed = |error| file_error(&path, error);
+        let failed = |error| EmbedError::file(&path, error);
         let file = File::open(&path).map_err(failed)?;
         entry.check_length(&path, file.metadata().map_err(failed)?.len())?;
         Ok(WeightsReader { path, entry, file, hasher: Hasher::new() })
@@ -150,32 +143,32 @@ impl ModelFiles {
 
     /// Returns an error in the manifest.
     pub(crate) fn manifest_error(&self, what: impl ToString) -> EmbedError {
-        file_error(&self.path(MANIFEST), what)
+        EmbedError::file(&self.path(MANIFEST), what)
     }
 
-    fn entry(&self, name: &str) -> Result<&Entry, EmbedError> {
+    fn entry(&self, name: &str) -> Result<&Entry> {
         let entry = self.manifest.files.iter().find(|entry| entry.name == name);
         entry.ok_or_else(|| self.manifest_error(format!("names no file {name}")))
     }
 }
 
-/// Checks the library against the entry beside it, if there is one of its name. An entry that is
-/// there and cannot be read, for want of a file descriptor for instance, is no reason to do without.
-pub fn verify_library(path: &Path) -> Result<(), EmbedError> {
+/// Checks the library against the entry beside it, if there is one with its name. Fails if the entry exists but cannot be
+/// read, for example for lack of file descriptors.
+pub fn verify_library(path: &Path) -> Result<()> {
     let beside = path.with_file_name(LIBRARY_ENTRY);
     let json = match std::fs::read(&beside) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        read => read.map_err(|error| file_error(&beside, error))?,
+        read => read.map_err(|error| EmbedError::file(&beside, error))?,
     };
     let entry: Entry = serde_json::from_slice(&json)
-        .map_err(|error| file_error(&beside, format!("not a library entry: {error}")))?;
+        .map_err(|error| EmbedError::file(&beside, format!("not a library entry: {error}")))?;
     if path.file_name().is_some_and(|name| name == entry.name.as_str()) {
         entry.verify(path)?;
     }
     Ok(())
 }
 
-/// The file of weights, which is hashed while it is read.
+/// The file of weights, hashed while it is read.
 pub(crate) struct WeightsReader<'a> {
     path: PathBuf,
     entry: &'a Entry,
@@ -184,38 +177,40 @@ pub(crate) struct WeightsReader<'a> {
 }
 
 impl WeightsReader<'_> {
-    /// Reads so many bytes as `contents` has.
-    pub fn read(&mut self, contents: &mut [u8]) -> Result<(), EmbedError> {
-        // In pieces, which are hashed while they are in the cache.
+    /// Fills `contents`.
+    pub fn read(&mut self, contents: &mut [u8]) -> Result<()> {
+        // In chunks, which are hashed while they are in the cache.
         for piece in contents.chunks_mut(1 << 17) {
-            self.file.read_exact(piece).map_err(|error| file_error(&self.path, error))?;
+            self.file.read_exact(piece).map_err(|error| EmbedError::file(&self.path, error))?;
             self.hasher.update(piece);
         }
         Ok(())
     }
 
-    /// Reads over so many bytes.
-    pub fn skip(&mut self, bytes: usize) -> Result<(), EmbedError> {
+    /// Skips `bytes` bytes, which are hashed as well.
+    pub fn skip(&mut self, bytes: usize) -> Result<()> {
         self.read(&mut vec![0; bytes])
     }
 
-    /// Reads the rest, and checks the whole file.
-    pub fn finish(mut self) -> Result<(), EmbedError> {
-        self.hasher.update_reader(self.file).map_err(|error| file_error(&self.path, error))?;
+    /// Reads the rest, and checks the digest of the file.
+    pub fn finish(mut self) -> Result<()> {
+        self.hasher
+            .update_reader(self.file)
+            .map_err(|error| EmbedError::file(&self.path, error))?;
         self.entry.check(&self.path, self.hasher.count(), self.hasher.finalize())
     }
 }
 
 impl Entry {
-    fn verify(&self, path: &Path) -> Result<(), EmbedError> {
+    fn verify(&self, path: &Path) -> Result<()> {
         let mut hasher = Hasher::new();
         File::open(path)
             .and_then(|file| hasher.update_reader(file).map(drop))
-            .map_err(|error| file_error(path, error))?;
+            .map_err(|error| EmbedError::file(path, error))?;
         self.check(path, hasher.count(), hasher.finalize())
     }
 
-    fn check(&self, path: &Path, bytes: u64, digest: Hash) -> Result<(), EmbedError> {
+    fn check(&self, path: &Path, bytes: u64, digest: Hash) -> Result<()> {
         self.check_length(path, bytes)?;
         if Hash::from_hex(&self.blake3).ok() != Some(digest) {
             return damaged(path, format!("BLAKE3 {}", self.blake3), digest);
@@ -223,7 +218,7 @@ impl Entry {
         Ok(())
     }
 
-    fn check_length(&self, path: &Path, bytes: u64) -> Result<(), EmbedError> {
+    fn check_length(&self, path: &Path, bytes: u64) -> Result<()> {
         if bytes != self.bytes {
             return damaged(path, format!("{} bytes", self.bytes), format!("{bytes} bytes"));
         }
@@ -231,12 +226,8 @@ impl Entry {
     }
 }
 
-fn damaged(path: &Path, expected: String, found: impl ToString) -> Result<(), EmbedError> {
+fn damaged(path: &Path, expected: String, found: impl ToString) -> Result<()> {
     Err(EmbedError::Damaged { path: path.to_owned(), expected, found: found.to_string() })
-}
-
-pub(crate) fn file_error(path: &Path, what: impl ToString) -> EmbedError {
-    EmbedError::File { path: path.to_owned(), what: what.to_string() }
 }
 
 #[cfg(test)]

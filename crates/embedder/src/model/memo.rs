@@ -1,4 +1,4 @@
-//! The memo: embeddings of the tokens that were embedded lately.
+//! The memo: the embeddings of recent texts.
 
 use std::{
     num::NonZeroUsize,
@@ -9,13 +9,12 @@ use blake3::Hash;
 use lru::LruCache;
 use once_cell::sync::OnceCell;
 
-use crate::{EmbedError, Embedding};
+use crate::{Embedding, Result};
 
-/// How many texts are remembered, at 1.6 kB each for vectors of 384 numbers: the least recently used are
-/// forgotten.
+/// The maximum number of embeddings, at 1.6 kB each for vectors of 384 numbers.
 const CAPACITY: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
 
-/// Embeddings by a hash of the tokens, which no two texts share in practice.
+/// The most recently used embeddings, by a hash of their tokens.
 pub struct Memo {
     embeddings: Mutex<LruCache<Hash, Arc<OnceCell<Embedding>>>>,
 }
@@ -27,13 +26,13 @@ impl Default for Memo {
 }
 
 impl Memo {
-    /// Returns the embedding of these tokens, computed by `embed` unless it is known. Of several threads
-    /// that ask for the same tokens at once, one computes and the others wait.
+    /// Returns the embedding of these tokens, computed by `embed` if it is not in the memo. If several threads ask for
+    /// the same tokens, one computes and the others wait.
     pub fn get_or_embed(
         &self,
         ids: &[i64],
-        embed: impl FnOnce() -> Result<Embedding, EmbedError>,
-    ) -> Result<Embedding, EmbedError> {
+        embed: impl FnOnce() -> Result<Embedding>,
+    ) -> Result<Embedding> {
         let tokens = blake3::hash(bytemuck::cast_slice(ids));
         let place = {
             let mut embeddings = self.embeddings.lock().unwrap_or_else(PoisonError::into_inner);
@@ -48,14 +47,14 @@ mod tests {
     use std::{cell::Cell, thread};
 
     use super::*;
-    use crate::EMBEDDING_LEN;
+    use crate::{EMBEDDING_LEN, EmbedError};
 
     fn embedding(x: f32) -> Embedding {
         vec![x; EMBEDDING_LEN].into()
     }
 
     #[test]
-    fn the_same_tokens_are_embedded_once() {
+    fn get_or_embed_computes_the_same_tokens_once() {
         let memo = Memo::default();
         let calls = Cell::new(0);
         let ask = |ids: &[i64]| {
@@ -72,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_not_remembered() {
+    fn get_or_embed_does_not_keep_failures() {
         let memo = Memo::default();
         let failed = memo.get_or_embed(&[1], || Err(EmbedError::Cancelled));
         assert_eq!(failed, Err(EmbedError::Cancelled));
@@ -80,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_recently_met_are_forgotten() {
+    fn get_or_embed_drops_the_least_recently_used() {
         let memo = Memo::default();
         let ask = |id: i64| memo.get_or_embed(&[id], || Ok(embedding(id as f32))).unwrap();
         (0..5000).for_each(|id| drop(ask(id)));
@@ -93,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_ask_at_once_share_one_computation() {
+    fn get_or_embed_computes_once_for_concurrent_threads() {
         let memo = Memo::default();
         let calls = std::sync::atomic::AtomicUsize::new(0);
         thread::scope(|scope| {

@@ -1,44 +1,42 @@
-//! Whether there is memory for what is to come.
+//! Checks that there is enough memory before a large operation.
 //!
-//! Where an allocation fails, Rust ends the process. So the most that the next step takes is asked for
-//! beforehand, and given back: under `ulimit -v` or `-d`, the step then fails and the process lives.
+//! When an allocation fails, Rust aborts the process. So the memory of the operation is requested and released
+//! beforehand: with too little memory under `ulimit -v` or `-d`, the operation fails instead of the process.
 
-use crate::EmbedError;
+use crate::{EmbedError, Result};
 
-/// The most that loading a model takes, on any runtime.
+/// The maximum memory for loading the built-in model, in bytes.
 pub const FOR_A_MODEL: usize = 96 << 20;
 
-/// The most that one text takes.
+/// The maximum memory for one text, in bytes.
 pub const FOR_A_TEXT: usize = 16 << 20;
 
-/// Asks for so many bytes.
-pub fn require(bytes: usize) -> Result<(), EmbedError> {
-    if can_have(bytes) { Ok(()) } else { Err(EmbedError::Memory { bytes }) }
+/// Fails if `bytes` bytes cannot be allocated.
+pub fn require(bytes: usize) -> Result<()> {
+    if can_map(bytes) { Ok(()) } else { Err(EmbedError::Memory { bytes }) }
 }
 
-/// Asks the system, not the allocator, whose habits depend on what it was asked for.
+/// Asks the system and not the allocator, which may have free memory of other sizes.
 #[cfg(unix)]
-fn can_have(bytes: usize) -> bool {
+fn can_map(bytes: usize) -> bool {
     use std::ptr;
     let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANON);
-    // SAFETY: a new mapping at a place of the system's choice, which nobody uses and which is given
-    // back at once; its pages are never touched.
+    // SAFETY: this makes and removes a new mapping at an address of the system's choice, which is never accessed.
     unsafe {
-        let place = libc::mmap(ptr::null_mut(), bytes, access, kind, -1, 0);
-        place != libc::MAP_FAILED && libc::munmap(place, bytes) == 0
+        let mapping = libc::mmap(ptr::null_mut(), bytes, access, kind, -1, 0);
+        mapping != libc::MAP_FAILED && libc::munmap(mapping, bytes) == 0
     }
 }
 
 #[cfg(not(unix))]
-fn can_have(_: usize) -> bool {
+fn can_map(_: usize) -> bool {
     true
 }
 
-/// Gives free memory back to the system: loading leaves half as much again with the allocator as the
-/// model needs.
+/// Returns free memory of the allocator to the system: after loading it is half as much as the model.
 pub fn release_free() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: it only gives free pages back to the system, and may be called on any thread.
+    // SAFETY: `malloc_trim` may be called on any thread.
     unsafe {
         libc::malloc_trim(0);
     }
@@ -49,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn require_grants_what_there_is() {
+    fn require_fails_if_there_is_not_enough_memory() {
         assert_eq!(require(FOR_A_MODEL), Ok(()));
         let bytes = usize::MAX / 2;
         assert_eq!(require(bytes), Err(EmbedError::Memory { bytes }));

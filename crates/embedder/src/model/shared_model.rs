@@ -1,147 +1,42 @@
-//! The models of the process: shared by all who want the same, loaded on first use.
+//! The models of the process: shared by all users of the same model, loaded on first use.
 
 use std::{
     fs::Metadata,
     panic::catch_unwind,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak},
     time::{Duration, Instant, SystemTime},
 };
 
-use knowledgepulse_tasks::{available_cores, fault};
+use knowledgepulse_tasks::fault;
 use once_cell::sync::OnceCell;
 
-use crate::{
-    BackendKind, EmbedError, Embedder, Pooling, Precision,
-    custom::CONFIG,
-    kernels::int8::Machine,
-    model::Source,
-    model::files::{MANIFEST, library_file_name},
-};
+use super::{ModelFolder, ModelSettings};
+use crate::{EmbedError, Embedder, Result, kernels::int8::Machine};
 
-/// After a failure, calls within this time get the same answer; the first one later tries again.
+/// After a failure, calls within this time get the same error. The first one after it loads again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// The models in use. One that nobody refers to any more is freed.
+/// The models in use.
 static MODELS: Mutex<Vec<Weak<SharedModel>>> = Mutex::new(Vec::new());
 
-/// The loaded models of the user's own, by what they are and how they are run: folders with the same contents
-/// share one.
+/// The loaded custom models by their contents and settings, so that equal folders share one.
 static LOADED: Mutex<Vec<(String, Weak<Embedder>)>> = Mutex::new(Vec::new());
 
-/// What a model of the user's own is like, where its folder does not say so or is not to count.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ModelOptions {
-    /// How the vectors of tokens become one.
-    pub pooling: Option<Pooling>,
-    /// Whether vectors are scaled to length 1. Default: yes, unless the folder lists modules and has
-    /// none for that.
-    pub normalize: Option<bool>,
-    /// The most tokens of a window, special ones included.
-    pub max_tokens: Option<usize>,
-    /// What stands before each text. Default: the default prompt of the folder, or nothing.
-    pub prefix: Option<String>,
-    /// The output of the graph.
-    pub output: Option<String>,
-}
-
-impl ModelOptions {
-    /// Returns the name of an option that is given, if there is one.
-    pub(crate) fn first_given(&self) -> Option<&'static str> {
-        let Self { pooling, normalize, max_tokens, prefix, output } = self;
-        let given = [
-            ("pooling", pooling.is_some()),
-            ("normalize", normalize.is_some()),
-            ("maxTokens", max_tokens.is_some()),
-            ("prefix", prefix.is_some()),
-            ("output", output.is_some()),
-        ];
-        given.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name)
-    }
-}
-
-/// Where a model comes from and how it is run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ModelSettings {
-    /// The folder of a platform package, with the built-in model and the library.
-    pub package: PathBuf,
-    /// The folder of another model. Default: the built-in one.
-    pub model: Option<PathBuf>,
-    /// What that model is like.
-    pub options: ModelOptions,
-    /// What runs the model.
-    pub backend: BackendKind,
-    /// The ONNX Runtime library, for that backend.
-    pub library: PathBuf,
-    /// The precision that is asked for.
-    pub precision: Precision,
-    /// Threads that work on a text that is alone, at least 1.
-    pub threads: usize,
-}
-
-impl ModelSettings {
-    /// Returns the default settings of a platform package, with model and library in `folder`.
-    pub fn beside(folder: &Path) -> Self {
-        Self {
-            package: folder.to_owned(),
-            model: None,
-            options: ModelOptions::default(),
-            backend: BackendKind::default(),
-            library: folder.join(library_file_name()),
-            precision: Precision::default(),
-            threads: available_cores(),
-        }
-    }
-
-    /// Returns the folder of the model.
-    pub fn folder(&self) -> PathBuf {
-        self.model.clone().unwrap_or_else(|| self.package.join("model"))
-    }
-
-    /// Returns whether the folder has the layout of the built-in model.
-    pub(crate) fn is_built_in(&self) -> bool {
-        let has = |name| self.folder().join(name).exists();
-        self.model.is_none() || has(MANIFEST) || !has(CONFIG)
-    }
-
-    /// Returns what runs the model: only the native backend computes the built-in model in integers.
-    fn effective_backend(&self) -> BackendKind {
-        match self.precision {
-            Precision::Fast if self.is_built_in() => BackendKind::Native,
-            _ => self.backend,
-        }
-    }
-
-    /// Returns the settings as far as they make a difference: the native backend needs no library, and the
-    /// built-in model is exact where integers are not quick.
-    fn effective(mut self, are_integers_quick: bool) -> Self {
-        if !are_integers_quick && self.is_built_in() {
-            self.precision = Precision::Exact;
-        }
-        if self.model.as_ref() == Some(&self.package.join("model")) {
-            self.model = None;
-        }
-        match self.effective_backend() {
-            BackendKind::Onnx => self,
-            backend @ BackendKind::Native => Self { backend, library: PathBuf::new(), ..self },
-        }
-    }
-}
-
-/// How far a model has been loaded.
+/// The state of a model.
 #[derive(Clone)]
 pub enum LoadState {
-    /// Not needed so far.
+    /// Not used yet.
     Idle,
     /// A thread is loading it.
     Loading,
     /// Loaded.
     Ready(Arc<Embedder>),
-    /// Not to be had.
+    /// Not available.
     Failed {
-        /// Why.
+        /// The reason.
         error: EmbedError,
-        /// Since when.
+        /// The time of the failure.
         at: Instant,
     },
 }
@@ -151,15 +46,15 @@ pub struct SharedModel {
     settings: ModelSettings,
     state: Mutex<LoadState>,
     changed: Condvar,
-    /// What it was loaded from.
+    /// The files from which it was loaded.
     files: OnceCell<Vec<FileState>>,
 }
 
-/// A file as it was when it was last looked at.
+/// The size and time of a file.
 #[derive(PartialEq)]
 struct FileState {
     path: PathBuf,
-    /// Its size and time; `None` where there is none.
+    /// `None` if there is no file.
     found: Option<(u64, SystemTime)>,
 }
 
@@ -176,11 +71,10 @@ impl FileState {
 }
 
 impl SharedModel {
-    /// Returns the model with these settings. Nothing is loaded yet; an earlier failure to load it is
-    /// forgotten. Where its files have changed since it was loaded, this is another one, and those who hold the
-    /// earlier one keep it.
+    /// Returns the model with these settings, without loading it. Forgets an earlier failure to load it. If its files
+    /// have changed since it was loaded, this is a new model; the old one remains usable.
     pub fn with(settings: ModelSettings) -> Arc<Self> {
-        let settings = settings.effective(Machine::detect().is_quick());
+        let settings = settings.effective(Machine::detect().is_int8_faster());
         let mut models = MODELS.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known = models.iter().filter_map(Weak::upgrade);
         if let Some(model) = known.find(|model| model.settings == settings)
@@ -208,22 +102,22 @@ impl SharedModel {
         }
     }
 
-    /// Returns the settings as far as they make a difference.
+    /// Returns the effective settings.
     pub fn settings(&self) -> &ModelSettings {
         &self.settings
     }
 
-    /// Returns how far the model has been loaded. Never waits for a load.
+    /// Returns the state of the model. Never waits for a load.
     pub fn state(&self) -> LoadState {
         self.lock().clone()
     }
 
-    /// Returns the model, loaded if need be; waits for a load that another thread has begun.
+    /// Returns the loaded model. Loads it, or waits while another thread loads it.
     ///
     /// # Errors
     ///
-    /// Why it is not to be had at present.
-    pub fn get(&self) -> Result<Arc<Embedder>, EmbedError> {
+    /// The model cannot be loaded, or could not within the last second.
+    pub fn get(&self) -> Result<Arc<Embedder>> {
         let mut state = self.lock();
         loop {
             match &*state {
@@ -243,8 +137,8 @@ impl SharedModel {
         }
     }
 
-    fn load(&self) -> Result<Arc<Embedder>, EmbedError> {
-        // A panic must not leave other threads waiting for this load.
+    fn load(&self) -> Result<Arc<Embedder>> {
+        // After a panic, other threads must not wait for this load forever.
         let loaded = catch_unwind(|| {
             fault::point("load");
             load(&self.settings)
@@ -267,34 +161,24 @@ impl SharedModel {
     }
 }
 
-/// Returns what the embeddings of a model depend on, as 64 hexadecimal digits, without loading it: those of models
-/// with the same fingerprint can be compared with each other. Reads all files of a model of the user's own.
-///
-/// # Errors
-///
-/// What is missing or cannot be read.
-pub fn fingerprint(settings: &ModelSettings) -> Result<String, EmbedError> {
-    Source::open(settings)?.fingerprint()
-}
-
-fn load(settings: &ModelSettings) -> Result<(Arc<Embedder>, Vec<FileState>), EmbedError> {
-    let source = Source::open(settings)?;
-    // Before they are read, so that a change meanwhile is noticed later.
-    let mut files: Vec<_> = source.files(settings).into_iter().map(FileState::of).collect();
-    let embedder = load_from(&source, settings)?;
+fn load(settings: &ModelSettings) -> Result<(Arc<Embedder>, Vec<FileState>)> {
+    let folder = ModelFolder::open(settings)?;
+    // Before they are read, so that a later change is noticed.
+    let mut files: Vec<_> = folder.files(settings).into_iter().map(FileState::of).collect();
+    let embedder = load_from(folder, settings)?;
     if embedder.onnx_error().is_some() {
         files.push(FileState::of(settings.library.clone()));
     }
     Ok((embedder, files))
 }
 
-fn load_from(source: &Source, settings: &ModelSettings) -> Result<Arc<Embedder>, EmbedError> {
-    let fingerprint = source.fingerprint()?;
-    let Source::Own(folder) = source else {
-        return Embedder::load(source, settings, fingerprint).map(Arc::new);
+fn load_from(folder: ModelFolder, settings: &ModelSettings) -> Result<Arc<Embedder>> {
+    let fingerprint = folder.fingerprint()?;
+    let Some(custom) = folder.custom() else {
+        return Embedder::load(folder, settings, fingerprint).map(Arc::new);
     };
     let ModelSettings { library, backend, threads, .. } = settings;
-    let (checks, library) = (folder.checks(), library.display());
+    let (checks, library) = (custom.checks(), library.display());
     let key = format!("{fingerprint} {checks} {backend:?} {threads} {library}");
     let loaded = || LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     let same = |models: &[(String, Weak<Embedder>)]| {
@@ -304,10 +188,10 @@ fn load_from(source: &Source, settings: &ModelSettings) -> Result<Arc<Embedder>,
     if let Some(embedder) = known {
         return Ok(embedder);
     }
-    let embedder = Arc::new(Embedder::load(source, settings, fingerprint)?);
+    let embedder = Arc::new(Embedder::load(folder, settings, fingerprint)?);
     let mut models = loaded();
     models.retain(|(_, model)| model.strong_count() > 0);
-    // Somebody may have loaded the same in the meantime.
+    // Another thread may have loaded the same model meanwhile.
     Ok(same(&models).unwrap_or_else(|| {
         models.push((key.clone(), Arc::downgrade(&embedder)));
         embedder
@@ -317,6 +201,7 @@ fn load_from(source: &Source, settings: &ModelSettings) -> Result<Arc<Embedder>,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{BackendKind, Precision, custom::CONFIG};
 
     fn settings(folder: &str) -> ModelSettings {
         ModelSettings {
@@ -332,15 +217,15 @@ mod tests {
     }
 
     #[test]
-    fn with_shares_what_loads_the_same_model() {
+    fn with_shares_a_model_if_settings_have_the_same_effect() {
         let base = settings("shared");
         assert!(share(&base, &base));
         let native = ModelSettings { backend: BackendKind::Native, ..base };
         let elsewhere = ModelSettings { library: "elsewhere".into(), ..native.clone() };
-        assert!(share(&native, &elsewhere), "it needs no library");
+        assert!(share(&native, &elsewhere), "the native backend needs no library");
         let fast = ModelSettings { precision: Precision::Fast, ..native };
         let onnx = ModelSettings { backend: BackendKind::Onnx, ..fast.clone() };
-        assert!(share(&fast, &onnx), "integers are for the native backend");
+        assert!(share(&fast, &onnx), "only the native backend is fast");
     }
 
     #[test]
@@ -359,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn effective_is_exact_where_integers_are_not_quick() {
+    fn effective_is_exact_if_int8_is_not_faster() {
         let fast = ModelSettings { precision: Precision::Fast, ..settings("slow") };
         let found = fast.clone().effective(false);
         assert_eq!(found, settings("slow").effective(true));

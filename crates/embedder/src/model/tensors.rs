@@ -1,4 +1,4 @@
-//! The tensors of the model, one after the other as the file of weights has them.
+//! The tensors of the built-in model, in the order of the file of weights.
 
 #[cfg(test)]
 mod tests;
@@ -6,19 +6,19 @@ mod tests;
 use bytemuck::{Pod, allocation::try_zeroed_slice_box};
 
 use crate::{
-    EmbedError, ModelFiles,
+    BuiltInFiles, EmbedError, Result,
     model::files::{TensorEntry, WeightsReader},
 };
 
-/// The layout that `model/storage.py` gives the file: large tensors begin where every system can map a file,
-/// others at a line.
+/// The alignment of tensors by `model/storage.py`: large ones begin where every system can map a file, others at a
+/// cache line.
 const MAPPING: usize = 65_536;
 const LINE: usize = 64;
 const LARGE_FROM_BYTES: usize = 65_536;
 
-/// A number as the file has it, little-endian.
+/// The type of the numbers of a tensor, which are little-endian.
 pub trait Element: Pod {
-    /// Its name in the manifest.
+    /// The name of the type in the manifest.
     const NAME: &str;
 }
 
@@ -30,27 +30,22 @@ impl Element for f32 {
     const NAME: &str = "float32";
 }
 
-/// The file of weights, read once from its beginning to its end, so that no more of it is in memory than
-/// somebody keeps.
+/// Reads the file of weights once, tensor by tensor, so that it is never in memory as a whole.
 pub struct Tensors<'a> {
-    files: &'a ModelFiles,
+    files: &'a BuiltInFiles,
     reader: WeightsReader<'a>,
-    /// Where the tensor before ends.
+    /// The end of the last tensor.
     end: usize,
 }
 
 impl<'a> Tensors<'a> {
     /// Opens the file.
-    pub fn open(files: &'a ModelFiles) -> Result<Self, EmbedError> {
+    pub fn open(files: &'a BuiltInFiles) -> Result<Self> {
         Ok(Self { files, reader: files.open_weights()?, end: 0 })
     }
 
-    /// Returns the next tensor. What it contains is checked by [`Tensors::finish`] only.
-    pub fn next<T: Element>(
-        &mut self,
-        name: &str,
-        shape: &[usize],
-    ) -> Result<Box<[T]>, EmbedError> {
+    /// Returns the next tensor. Only [`Tensors::finish`] checks its contents.
+    pub fn next<T: Element>(&mut self, name: &str, shape: &[usize]) -> Result<Box<[T]>> {
         let Some(TensorEntry { element, shape: found, offset }) = self.files.tensors().get(name)
         else {
             return Err(self.files.manifest_error(format!("names no tensor {name}")));
@@ -67,8 +62,8 @@ impl<'a> Tensors<'a> {
         }
         let count = shape.iter().product::<usize>();
         let bytes = count * size_of::<T>();
-        // No digest covers the manifest: other places would pass for other weights.
-        let start = place(self.end, bytes);
+        // The manifest has no digest, and a wrong offset would give other weights.
+        let start = aligned(self.end, bytes);
         if *offset != start {
             return misfit(format!("at {start}"), offset.to_string());
         }
@@ -79,13 +74,13 @@ impl<'a> Tensors<'a> {
         Ok(numbers)
     }
 
-    /// Reads the rest of the file, and checks all of it against its digest.
-    pub fn finish(self) -> Result<(), EmbedError> {
+    /// Reads the rest of the file, and checks its digest.
+    pub fn finish(self) -> Result<()> {
         self.reader.finish()
     }
 }
 
-/// Where a tensor of so many `bytes` begins, behind another one or the beginning of the file.
-fn place(end: usize, bytes: usize) -> usize {
+/// Returns the offset of a tensor of `bytes` bytes after one that ends at `end`.
+fn aligned(end: usize, bytes: usize) -> usize {
     end.next_multiple_of(if bytes < LARGE_FROM_BYTES { LINE } else { MAPPING })
 }

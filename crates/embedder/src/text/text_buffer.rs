@@ -1,169 +1,88 @@
-//! As much of a text as can matter to its first 512 tokens.
+//! Keeps as much of a text as the model can see.
 
 use std::fmt;
 
-use super::char_roles::{Fate, Role, fate, role};
-use crate::MAX_TOKENS;
+use super::{LongText, beginning, char_roles::is_chinese};
+use crate::{MAX_TOKENS, ModelSettings};
 
-/// A word of more characters than this is one unknown token, whatever it says.
-const MAX_WORD_CHARS: usize = 100;
+/// The longest text that is kept where only its first window counts, in bytes.
+const MAX_BYTES: usize = 2 << 20;
 
-/// Collects text until the token window is certain to be full, and nothing after that.
+/// Keeps as much of a text as its embedding depends on. Writing fails once further text makes no difference.
 ///
-/// The tokens of what it keeps are those of the whole text, up to [`MAX_TOKENS`]. It counts tokens
-/// from below: each word start and each punctuation mark is worth at least one. Where a text gives
-/// no such certainty (a megabyte without a space), it keeps only what the tokens depend on: one
-/// space or accent out of a row, and of an endless word enough letters to show that it is one, and
-/// its last.
-#[derive(Debug, Clone, Default)]
-pub struct TextWindow {
+/// For the first window of the built-in model, a text is kept up to a place where it certainly has
+/// [`MAX_TOKENS`] tokens. That does not change the window:
+///
+/// - The tokenizer takes special tokens such as `[SEP]` out of the text, splits the rest at white space and
+///   around Chinese characters, and normalises each segment by itself. No special token contains white space or
+///   Chinese. So what comes before white space or a Chinese character has the same tokens whatever follows, and
+///   only there is the text cut.
+/// - A segment is split around punctuation, and ASCII survives normalisation. So an ASCII letter or digit that
+///   follows ASCII white space or punctuation begins a word, unless it is the one such letter of a special token,
+///   and a Chinese character is a word. Each of these yields at least one token of its own, `[UNK]` if no other.
+///
+/// The window and whether it is cut depend on the first [`MAX_TOKENS`] tokens: one place is taken by `[CLS]`, and
+/// one token more than there is room for shows that the text is cut.
+///
+/// A text with fewer such words, as in other scripts, is kept up to 2 MB, and so is the text for a custom model,
+/// whose tokenizer is not known yet.
+#[derive(Debug, Clone)]
+pub struct TextBuffer {
     kept: String,
-    /// At least this many tokens stand before the last character kept.
-    tokens: usize,
-    full: bool,
-    /// Letters since the last character that may end a word.
-    letters: usize,
-    /// A letter of an endless word, left out unless the word ends with it.
-    held: Option<char>,
-    before: Before,
-    /// The last character leaves nothing; one out of a row of them is kept.
-    vanished: bool,
-    /// A capital sigma has come, whose lower case depends on what follows the word.
-    sigma: bool,
+    /// Words that are missing until the window is certainly full; `None` if words do not matter.
+    words_left: Option<usize>,
+    bytes_left: usize,
 }
 
-/// What stands before the next character.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Before {
-    /// A word is certainly over.
-    #[default]
-    Gap,
-    /// The same, and it was white space.
-    Space,
-    /// `[`, which may open a special token such as `[SEP]` instead of being one of its own.
-    Bracket,
-    /// A letter that may close a special token.
-    Capital,
-    /// The inside of a word, or something that cannot be told.
-    Word,
-}
-
-impl fmt::Write for TextWindow {
-    /// Keeps what counts of `text`; fails when further text can no longer change the tokens.
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let mut rest = text;
-        while !self.full
-            && let Some(c) = rest.chars().next()
-        {
-            self.push_char(c);
-            rest = &rest[c.len_utf8()..];
-            if c.is_ascii_alphanumeric() && !self.full {
-                rest = self.push_rest_of_word(rest);
-            }
+impl TextBuffer {
+    /// Returns an empty buffer for texts that go to this model.
+    pub fn new(long: LongText, model: &ModelSettings) -> Self {
+        let is_window = long == LongText::Window;
+        Self {
+            kept: String::new(),
+            words_left: (is_window && model.model.is_none()).then_some(MAX_TOKENS),
+            bytes_left: if is_window { MAX_BYTES } else { usize::MAX },
         }
-        if self.full { Err(fmt::Error) } else { Ok(()) }
     }
-}
 
-impl TextWindow {
     /// Returns the text that was kept.
     pub fn into_string(self) -> String {
         self.kept
     }
+}
 
-    fn push_char(&mut self, c: char) {
-        let fate = fate(c);
-        if fate == Fate::Letter {
-            return self.push_letter(c);
+impl fmt::Write for TextBuffer {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let mut fitting = beginning(text, self.bytes_left);
+        if let Some(words) = &mut self.words_left {
+            let last = self.kept.bytes().last().unwrap_or(b' ');
+            fitting = until_words(fitting, last, words);
         }
-        let vanished = std::mem::replace(&mut self.vanished, fate == Fate::Vanishes);
-        if fate == Fate::Separator && self.before == Before::Space || vanished && self.vanished {
-            return;
+        self.kept.push_str(fitting);
+        self.bytes_left -= fitting.len();
+        if fitting.len() < text.len() {
+            self.bytes_left = 0;
+            return Err(fmt::Error);
         }
-        self.release();
-        self.kept.push(c);
-        match fate {
-            Fate::Vanishes => {}
-            Fate::Separator => {
-                self.close_bracket();
-                self.before = Before::Space;
-                self.stop_if_full(true);
-            }
-            Fate::Word => self.push_word(c),
-            _ => self.before = Before::Word,
-        }
-        // What vanishes leaves the word open; the count of letters then starts again, and that
-        // only keeps more of it.
-        self.letters = 0;
+        Ok(())
     }
+}
 
-    fn push_letter(&mut self, c: char) {
-        self.vanished = false;
-        self.letters += 1;
-        if self.letters > MAX_WORD_CHARS + 1 {
-            self.held = Some(c);
-            return;
+/// Returns the beginning of `text` up to the first place, after the last of `words`, where a text may be cut.
+/// Subtracts its words from `words`. `last` is the byte before `text`.
+fn until_words<'t>(text: &'t str, mut last: u8, words: &mut usize) -> &'t str {
+    for (at, c) in text.char_indices() {
+        let is_chinese = is_chinese(c);
+        let follows_space = matches!(last, b' ' | b'\t' | b'\n' | b'\r');
+        if *words == 0 && (follows_space || is_chinese) {
+            return &text[..at];
         }
-        self.kept.push(c);
-        let capital = c.is_ascii_uppercase();
-        match self.before {
-            Before::Gap | Before::Space => self.tokens += 1,
-            Before::Bracket if !capital => self.tokens += 2,
-            Before::Bracket | Before::Capital | Before::Word => {}
+        let begins_word =
+            c.is_ascii_alphanumeric() && (follows_space || last.is_ascii_punctuation());
+        if begins_word || is_chinese {
+            *words = words.saturating_sub(1);
         }
-        self.before = if capital { Before::Capital } else { Before::Word };
-        self.sigma |= c == 'Σ';
-        self.stop_if_full(c.is_ascii_alphanumeric());
+        last = text.as_bytes()[at + c.len_utf8() - 1];
     }
-
-    /// Keeps the letters at the start of `text`, as [`TextWindow::push_char`] would one by one: behind another
-    /// letter they are no further token. Returns the rest.
-    fn push_rest_of_word<'a>(&mut self, text: &'a str) -> &'a str {
-        let room = (MAX_WORD_CHARS + 1).saturating_sub(self.letters);
-        let letters = text.bytes().take(room).take_while(u8::is_ascii_alphanumeric).count();
-        let (letters, rest) = text.split_at(letters);
-        if let Some(last) = letters.bytes().last() {
-            self.kept.push_str(letters);
-            self.letters += letters.len();
-            self.before = if last.is_ascii_uppercase() { Before::Capital } else { Before::Word };
-        }
-        rest
-    }
-
-    /// A character that is a word of its own, if it is not part of a special token.
-    fn push_word(&mut self, c: char) {
-        match c {
-            '[' => {
-                self.close_bracket();
-                self.before = Before::Bracket;
-            }
-            ']' if self.before == Before::Capital => self.before = Before::Gap,
-            _ => {
-                self.close_bracket();
-                self.tokens += 1;
-                self.before = Before::Gap;
-            }
-        }
-        self.stop_if_full(role(c) == Role::Chinese);
-    }
-
-    /// Counts the `[` before, now that it cannot open a special token any more.
-    fn close_bracket(&mut self) {
-        if self.before == Before::Bracket {
-            self.tokens += 1;
-        }
-    }
-
-    fn release(&mut self) {
-        if let Some(letter) = self.held.take() {
-            self.kept.push(letter);
-        }
-    }
-
-    /// Stops when there is no room for more tokens. A sigma that is still undecided can wait for
-    /// something that `settles` its case, as letters, digits and spaces do.
-    fn stop_if_full(&mut self, settles: bool) {
-        // One token more than there is room for: the last one counted may still be incomplete.
-        self.full = self.tokens > MAX_TOKENS && (settles || !self.sigma);
-    }
+    text
 }

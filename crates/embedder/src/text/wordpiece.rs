@@ -1,4 +1,4 @@
-//! BERT's words and their pieces, as transformers.js makes them, stopping when enough are found.
+//! BERT's normaliser, word splitter and WordPiece, as in transformers.js. Stops when there are enough tokens.
 
 use std::{
     collections::HashMap,
@@ -45,20 +45,24 @@ impl Pieces {
     }
 }
 
-/// Words and their pieces.
+/// A BERT tokenizer.
 pub struct Bert {
     normalizer: Normalizer,
     model: PipelineWordPiece,
-    /// Tokens that stand in the text as themselves, before any normalisation; the longest first.
+    /// Tokens that are recognised in the text before normalisation, the longest first, with their ids.
     added: Vec<(String, i64)>,
-    /// What they begin with.
+    /// The first characters of `added`.
     beginnings: Vec<char>,
-    /// Word caches, one for each thread that has tokenised at the same time as others.
+    /// Unused word caches; at most one for each thread.
     scratch: Mutex<Vec<WordPieceScratch>>,
 }
 
 impl Bert {
-    /// Returns the tokenizer of these parts, or a sentence that says what is wrong with them.
+    /// Makes a tokenizer.
+    ///
+    /// # Errors
+    ///
+    /// The vocabulary is invalid; a message says why.
     pub fn new(
         normalizer: Normalizer,
         pieces: Pieces,
@@ -81,15 +85,15 @@ impl Bert {
         Ok(Self { normalizer, model, added, beginnings, scratch: Mutex::default() })
     }
 
-    /// Returns the ids of a text without special ones; of a longer one at least the first `most`.
-    pub fn tokens(&self, text: &str, most: usize, cancel: &CancelToken) -> Vec<i64> {
+    /// Returns the token ids of a text without special tokens: all, or at least the first `enough`.
+    pub fn tokens(&self, text: &str, enough: usize, cancel: &CancelToken) -> Vec<i64> {
         let pooled = self.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut run = Run {
             bert: self,
             scratch: pooled.unwrap_or_else(|| self.model.init_scratch()),
             pieces: Vec::new(),
             ids: Vec::new(),
-            most,
+            enough,
             cancel,
         };
         run.text(text);
@@ -99,24 +103,22 @@ impl Bert {
     }
 }
 
-/// One text on its way through the tokenizer.
+/// The state while one text is tokenised.
 struct Run<'t> {
     bert: &'t Bert,
     scratch: WordPieceScratch,
     pieces: Vec<PipelineToken>,
     ids: Vec<i64>,
-    /// So many are enough.
-    most: usize,
+    enough: usize,
     cancel: &'t CancelToken,
 }
 
 impl Run<'_> {
-    /// Whether further tokens are of no use.
-    fn is_full(&self) -> bool {
-        self.ids.len() >= self.most || self.cancel.is_cancelled()
+    fn is_done(&self) -> bool {
+        self.ids.len() >= self.enough || self.cancel.is_cancelled()
     }
 
-    /// Splits at added tokens, which no normalisation may touch.
+    /// Splits off the added tokens, which are not normalised.
     fn text(&mut self, text: &str) {
         let mut start = 0;
         for (at, _) in text.match_indices(&self.bert.beginnings[..]) {
@@ -129,14 +131,14 @@ impl Run<'_> {
                 self.ids.push(*id);
                 start = at + token.len();
             }
-            if self.is_full() {
+            if self.is_done() {
                 return;
             }
         }
         self.section(&text[start..]);
     }
 
-    /// Cleans a text and splits it at white space and around Chinese characters.
+    /// Removes control characters and splits at white space and around Chinese characters.
     fn section(&mut self, text: &str) {
         let mut segment = String::new();
         for c in text.chars() {
@@ -150,14 +152,14 @@ impl Run<'_> {
                 Role::Dropped => {}
                 Role::Space => self.segment(&mut segment),
             }
-            if self.is_full() {
+            if self.is_done() {
                 return;
             }
         }
         self.segment(&mut segment);
     }
 
-    /// Lowercases, strips accents and splits off punctuation; leaves `segment` empty.
+    /// Lowercases, strips accents and splits off punctuation. Leaves `segment` empty.
     fn segment(&mut self, segment: &mut String) {
         let Normalizer { lowercase, strip_accents, .. } = self.bert.normalizer;
         if segment.is_ascii() {
@@ -167,7 +169,7 @@ impl Run<'_> {
             self.words(segment);
         } else {
             if lowercase {
-                // As a whole, because a final sigma depends on its neighbours.
+                // Not character by character, because a final sigma depends on its neighbours.
                 *segment = segment.to_lowercase();
             }
             if strip_accents.unwrap_or(lowercase) {
@@ -185,7 +187,7 @@ impl Run<'_> {
             self.word(&segment[start..at]);
             self.word(&segment[at..after]);
             start = after;
-            if self.is_full() {
+            if self.is_done() {
                 return;
             }
         }
@@ -197,7 +199,7 @@ impl Run<'_> {
         self.bert
             .model
             .tokenize_pipeline(word, &mut self.scratch, &mut self.pieces)
-            .expect("the vocabulary has the unknown token, the only thing that can be missing");
+            .expect("`new` has checked that the vocabulary has the unknown token");
         self.ids.extend(self.pieces.iter().map(|piece| i64::from(piece.id())));
     }
 }

@@ -1,4 +1,7 @@
-//! The registers of a machine, and what the kernels need of them beside float32.
+//! The registers of a machine, with the operations that the int8 kernels need in addition to those of `pulp`.
+//!
+//! The float kernels use `pulp::Simd` directly, so that they also run on the registers without a product of bytes:
+//! AVX-512 without VNNI, and NEON without `dotprod`.
 
 #[cfg(target_arch = "aarch64")]
 mod neon;
@@ -7,33 +10,33 @@ mod x86;
 
 use pulp::{Scalar128b, Simd};
 
-/// The float32 numbers of a register.
+/// A register of float32 numbers.
 pub type Floats<R> = <<R as Registers>::Simd as Simd>::f32s;
 
-/// The 32-bit integers of a register, also as four bytes each.
+/// A register of 32-bit integers or of words of four bytes.
 pub type Integers<R> = <<R as Registers>::Simd as Simd>::i32s;
 
-/// Added to a number within ±2²², it leaves the nearest integer in the low bits.
+/// The sum of this and a number within ±2²² has the nearest integer in its low bits.
 pub const ROUNDING: f32 = 12_582_912.0;
 
-/// Registers that a machine has, which their value proves.
+/// Registers of a machine. A value proves that the machine has them.
 pub trait Registers: Copy + Send + Sync {
     /// Their float32 arithmetic.
     type Simd: Simd;
 
-    /// What the byte of a row is for the integer 0: 128 where rows are unsigned in [`Registers::dot`], else 0.
+    /// The byte of a row that stands for 0: 128 if [`Registers::dot`] takes unsigned rows, else 0.
     const ZERO: u8;
 
-    /// The rows of a full tile of sums.
+    /// The rows of a full tile.
     const ROWS: usize;
 
     /// Returns their float32 arithmetic.
     fn simd(self) -> Self::Simd;
 
-    /// Does `work`, compiled for them as a function of its own.
+    /// Runs `work` in a separate function that is compiled for these registers.
     fn call<W: Work>(self, work: W);
 
-    /// Adds to each sum the products of four bytes of a row with four of a column.
+    /// Adds to each lane of `sums` the products of the four bytes of `row` and `columns`.
     fn dot(
         self,
         sums: Integers<Self>,
@@ -41,22 +44,28 @@ pub trait Registers: Copy + Send + Sync {
         columns: Integers<Self>,
     ) -> Integers<Self>;
 
-    /// Has a line of memory fetched, wherever that is.
+    /// Prefetches a cache line. The address need not be valid.
     #[inline(always)]
-    fn prefetch(self, _line: *const u8) {}
+    fn prefetch(self, _line: *const u8) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a prefetch of any address has no effect on memory.
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(_line.cast());
+        }
+    }
 
-    /// Returns integers as numbers.
+    /// Converts integers to float32.
     fn numbers(self, integers: Integers<Self>) -> Floats<Self>;
 
-    /// Returns what x is more than the nearest integer, that of halves being even; x is within ±2²².
+    /// Returns x minus the nearest integer, with ties to even. x must be within ±2²².
     #[inline(always)]
     fn rest(self, x: Floats<Self>) -> Floats<Self> {
         let (simd, rounding) = (self.simd(), self.simd().splat_f32s(ROUNDING));
         simd.sub_f32s(x, simd.sub_f32s(simd.add_f32s(x, rounding), rounding))
     }
 
-    /// Returns `number` times the power of two of the integer nearest to x; neither `number` nor the result is
-    /// subnormal.
+    /// Returns `number` times 2 to the integer nearest to x. Neither `number` nor the result may be subnormal.
     #[inline(always)]
     fn scale(self, number: Floats<Self>, x: Floats<Self>) -> Floats<Self> {
         let simd = self.simd();
@@ -69,21 +78,22 @@ pub trait Registers: Copy + Send + Sync {
         simd.transmute_f32s_u32s(bits)
     }
 
-    /// Exchanges the lanes that are `DISTANCE` apart, fewer than there are.
+    /// Exchanges the lanes that are `DISTANCE` apart, a power of two below the number of lanes.
     fn swap<const DISTANCE: usize>(self, numbers: Floats<Self>) -> Floats<Self>;
 
-    /// Rounds numbers within -128 to 127 to the nearest integers, halves to even, and writes them as
-    /// bytes of a row.
+    /// Rounds numbers within -128 to 127 to the nearest integers, with ties to even, and writes them plus `ZERO` to
+    /// `bytes`.
     fn store(self, numbers: [Floats<Self>; 4], bytes: &mut [u8]);
 }
 
-/// What is compiled for each kind of registers.
+/// A computation that is compiled for each kind of registers.
 pub trait Work {
-    /// Does it. To be inlined, with all that it calls and without closures.
+    /// Runs the computation. This and everything that it calls must be `#[inline(always)]` and have no closures, which
+    /// are not compiled for the registers.
     fn run<R: Registers>(self, registers: R);
 }
 
-/// The best registers of this machine.
+/// One kind of registers that this machine has.
 #[derive(Clone, Copy, Debug)]
 pub enum Machine {
     /// 512 bits, with a product of bytes.
@@ -98,11 +108,11 @@ pub enum Machine {
     /// 128 bits, with a product of bytes.
     #[cfg(target_arch = "aarch64")]
     Neon(neon::Neon),
-    /// What every machine has.
+    /// 128 bits without instructions of their own, on every machine.
     Plain(Plain),
 }
 
-/// Does something with the registers of a [`Machine`], whatever their kind.
+/// Evaluates an expression with the registers of a [`Machine`].
 macro_rules! with_registers {
     ($machine:expr, $registers:ident => $body:expr) => {
         match $machine {
@@ -121,12 +131,12 @@ macro_rules! with_registers {
 pub(crate) use with_registers;
 
 impl Machine {
-    /// Returns the best of all kinds.
+    /// Returns the best registers of this machine.
     pub fn detect() -> Self {
         Self::all()[0]
     }
 
-    /// Returns all kinds that this machine has, the best first.
+    /// Returns all registers of this machine, the best first.
     pub fn all() -> Vec<Self> {
         [
             #[cfg(target_arch = "x86_64")]
@@ -144,20 +154,19 @@ impl Machine {
         .collect()
     }
 
-    /// Returns whether integers save time. Plain ones take 0.6 of the time of float32 on x64, which then has no
-    /// fused product either; on arm64, float32 always has one.
-    pub fn is_quick(self) -> bool {
+    /// Returns whether the int8 kernels are faster than the float ones. Plain registers take 0.6 of the time on x64,
+    /// where the float kernels then have no fused multiply-add either. On arm64 they always have it.
+    pub fn is_int8_faster(self) -> bool {
         cfg!(target_arch = "x86_64") || !matches!(self, Self::Plain(_))
     }
 
-    /// Does `work` with the registers, whatever their kind, but compiled for the processor at large: what it
-    /// [calls](Registers::call) is compiled for them.
+    /// Runs `work` without compiling it for the registers; only what it passes to [`Registers::call`] is.
     pub fn run<W: Work>(self, work: W) {
         with_registers!(self, registers => work.run(registers));
     }
 }
 
-/// Four lanes in the language's own arithmetic.
+/// Four lanes in portable code.
 #[derive(Clone, Copy, Debug)]
 pub struct Plain;
 

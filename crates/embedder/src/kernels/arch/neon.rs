@@ -1,4 +1,4 @@
-//! The registers of Arm.
+//! The registers of arm64.
 
 use std::{
     arch::{aarch64::*, asm, is_aarch64_feature_detected},
@@ -9,12 +9,12 @@ use pulp::{aarch64::Neon as Floats, f32x4, i32x4};
 
 use super::{Registers, Work};
 
-/// NEON with its product of bytes.
+/// NEON with `dotprod`.
 #[derive(Clone, Copy, Debug)]
 pub struct Neon(Floats);
 
 impl Neon {
-    /// Returns the registers if this machine has them.
+    /// Returns the registers if the machine has them.
     pub fn new() -> Option<Self> {
         is_aarch64_feature_detected!("dotprod").then(Floats::try_new)?.map(Self)
     }
@@ -43,7 +43,7 @@ impl Registers for Neon {
 
     #[inline(always)]
     fn dot(self, sums: i32x4, row: i32x4, columns: i32x4) -> i32x4 {
-        /// The intrinsic is not stable.
+        /// The unstable intrinsic `vdotq_s32`.
         #[target_feature(enable = "neon,dotprod")]
         #[inline]
         fn sdot(mut sums: int32x4_t, row: int32x4_t, columns: int32x4_t) -> int32x4_t {
@@ -82,7 +82,7 @@ impl Registers for Neon {
     #[inline(always)]
     fn store(self, numbers: [f32x4; 4], bytes: &mut [u8]) {
         let bytes: &mut [u8; 16] = bytes.first_chunk_mut().expect("four registers of bytes");
-        // SAFETY: `new` has found the feature; the types are as long; as many bytes are there.
+        // SAFETY: `new` has found the feature; the types have the same size; `bytes` has this length.
         unsafe {
             let [a, b, c, d]: [float32x4_t; 4] = transmute(numbers);
             let ab = vcombine_s16(vmovn_s32(vcvtnq_s32_f32(a)), vmovn_s32(vcvtnq_s32_f32(b)));

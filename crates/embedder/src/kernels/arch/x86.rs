@@ -1,4 +1,4 @@
-//! The registers of x86.
+//! The registers of x86-64.
 
 use std::arch::x86_64::*;
 
@@ -14,7 +14,7 @@ use super::{Registers, Work};
 pub struct Avx512(V4);
 
 impl Avx512 {
-    /// Returns the registers if this machine has them.
+    /// Returns the registers if the machine has them.
     pub fn new() -> Option<Self> {
         is_x86_feature_detected!("avx512vnni").then(V4::try_new)?.map(Self)
     }
@@ -46,12 +46,6 @@ impl Registers for Avx512 {
     fn dot(self, sums: i32x16, row: i32x16, columns: i32x16) -> i32x16 {
         // SAFETY: `new` has found the feature.
         unsafe { cast(_mm512_dpbusd_epi32(cast(sums), cast(row), cast(columns))) }
-    }
-
-    #[inline(always)]
-    fn prefetch(self, line: *const u8) {
-        // SAFETY: it reads nothing.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
     }
 
     #[inline(always)]
@@ -91,12 +85,12 @@ impl Registers for Avx512 {
     fn store(self, numbers: [f32x16; 4], bytes: &mut [u8]) {
         let bytes: &mut [u8; 64] = bytes.first_chunk_mut().expect("four registers of bytes");
         let [a, b, c, d] = numbers.map(cast);
-        // SAFETY: `new` has found the features; as many bytes are there.
+        // SAFETY: `new` has found the features; `bytes` has this length.
         unsafe {
             let ab = _mm512_packs_epi32(_mm512_cvtps_epi32(a), _mm512_cvtps_epi32(b));
             let cd = _mm512_packs_epi32(_mm512_cvtps_epi32(c), _mm512_cvtps_epi32(d));
             let packed = _mm512_xor_si512(_mm512_packs_epi16(ab, cd), _mm512_set1_epi8(i8::MIN));
-            // Packed were quarters of registers; this takes them apart.
+            // `packs` interleaves the quarters of registers; this restores the order.
             let order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
             let packed = _mm512_permutexvar_epi32(order, packed);
             _mm512_storeu_si512(bytes.as_mut_ptr().cast(), packed);
@@ -104,7 +98,7 @@ impl Registers for Avx512 {
     }
 }
 
-/// AVX2 with the product of bytes of VNNI or, if not, without.
+/// Implements [`Registers`] for AVX2 with the given target features, rows of a tile and product of bytes.
 macro_rules! registers_of_256_bits {
     ($name:ident, $features:literal, $rows:literal, $dot:ident) => {
         impl Registers for $name {
@@ -136,12 +130,6 @@ macro_rules! registers_of_256_bits {
             }
 
             #[inline(always)]
-            fn prefetch(self, line: *const u8) {
-                // SAFETY: it reads nothing.
-                unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
-            }
-
-            #[inline(always)]
             fn numbers(self, integers: i32x8) -> f32x8 {
                 // SAFETY: `new` has found the features.
                 unsafe { cast(_mm256_cvtepi32_ps(cast(integers))) }
@@ -164,13 +152,13 @@ macro_rules! registers_of_256_bits {
             fn store(self, numbers: [f32x8; 4], bytes: &mut [u8]) {
                 let bytes: &mut [u8; 32] = bytes.first_chunk_mut().expect("four registers");
                 let [a, b, c, d] = numbers.map(cast);
-                // SAFETY: `new` has found the features; as many bytes are there.
+                // SAFETY: `new` has found the features; `bytes` has this length.
                 unsafe {
                     let ab = _mm256_packs_epi32(_mm256_cvtps_epi32(a), _mm256_cvtps_epi32(b));
                     let cd = _mm256_packs_epi32(_mm256_cvtps_epi32(c), _mm256_cvtps_epi32(d));
                     let packed = _mm256_packs_epi16(ab, cd);
                     let packed = _mm256_xor_si256(packed, _mm256_set1_epi8(i8::MIN));
-                    // Packed were halves of registers; this takes them apart.
+                    // `packs` interleaves the halves of registers; this restores the order.
                     let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
                     let packed = _mm256_permutevar8x32_epi32(packed, order);
                     _mm256_storeu_si256(bytes.as_mut_ptr().cast(), packed);
@@ -185,7 +173,7 @@ macro_rules! registers_of_256_bits {
 pub struct AvxVnni(V3);
 
 impl AvxVnni {
-    /// Returns the registers if this machine has them.
+    /// Returns the registers if the machine has them.
     pub fn new() -> Option<Self> {
         is_x86_feature_detected!("avxvnni").then(V3::try_new)?.map(Self)
     }
@@ -198,7 +186,7 @@ registers_of_256_bits!(AvxVnni, "avx2,avxvnni", 6, _mm256_dpbusd_avx_epi32);
 pub struct Avx2(V3);
 
 impl Avx2 {
-    /// Returns the registers if this machine has them.
+    /// Returns the registers if the machine has them.
     pub fn new() -> Option<Self> {
         V3::try_new().map(Self)
     }
@@ -206,7 +194,7 @@ impl Avx2 {
 
 registers_of_256_bits!(Avx2, "avx2", 4, dot_of_words);
 
-/// The products of bytes as those of words, whose sums do not saturate.
+/// Adds the products of bytes, computed as products of words: the sums of `maddubs` would saturate.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn dot_of_words(sums: __m256i, row: __m256i, columns: __m256i) -> __m256i {

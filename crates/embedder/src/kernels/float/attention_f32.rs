@@ -1,10 +1,10 @@
 //! Self-attention of one text: softmax(q·kᵀ / √32)·v for each head.
 //!
-//! The lanes of a register are queries. So the keys and the values are read where they lie, a
-//! number at a time, their count needs no padding, and no sum runs across lanes. The keys come in
-//! chunks; what was summed under the greatest score so far shrinks when a greater one shows up.
+//! The lanes of a register are queries. So keys and values are read in place, one number at a time, their count
+//! needs no padding, and no sum runs across lanes. The keys are processed in chunks; when a chunk has a greater
+//! score than those before, the sums so far are scaled down.
 //!
-//! Of finite numbers come finite ones, unless a score or a sum of the values is beyond `f32`.
+//! Finite inputs give finite results, unless a score or a sum of the values overflows.
 
 mod block;
 #[cfg(test)]
@@ -15,34 +15,37 @@ use pulp::Simd;
 use crate::kernels::{Kernel, SharedSlice};
 use block::{Block, Scratch};
 
-/// How many numbers a token has, before and after.
+/// The numbers of a token in the input and the output of the layer.
 const WIDTH: usize = 384;
 
-/// How many numbers of a token's query, key and value, which lie side by side.
+/// The numbers of the query, key and value of a token, which are stored side by side.
 const PROJECTED: usize = 3 * WIDTH;
 
 const HEADS: usize = 12;
 
-/// How many numbers of a token a head sees.
+/// The numbers of a token in one head.
 const HEAD: usize = WIDTH / HEADS;
 
-/// The queries of a task: what three of the widest registers hold.
+/// The queries of a task: the lanes of three of the widest registers.
 const QUERIES: usize = 48;
 
-/// The attention of one text, in tasks that may run in any order on any threads. What they find
-/// does not depend on either.
+/// The attention of one text.
 pub struct SelfAttention<'a> {
     projected: &'a [[f32; PROJECTED]],
     output: SharedSlice<'a, f32>,
 }
 
 impl<'a> SelfAttention<'a> {
-    /// Returns the attention where `projected` has a token's query, key and value in a row, and
-    /// `output` \[tokens, 384\] as many rows; `None` if they have not.
-    pub fn new(projected: &'a [f32], output: SharedSlice<'a, f32>) -> Option<Self> {
+    /// Makes the attention of `projected` \[tokens, 3 * 384\], the query, key and value of each token, into `output`
+    /// \[tokens, 384\].
+    ///
+    /// # Panics
+    ///
+    /// If the shapes do not fit.
+    pub fn new(projected: &'a [f32], output: SharedSlice<'a, f32>) -> Self {
         let (projected, rest) = projected.as_chunks();
-        let fits = rest.is_empty() && output.len() == projected.len() * WIDTH;
-        fits.then_some(Self { projected, output })
+        assert!(rest.is_empty() && output.len() == projected.len() * WIDTH);
+        Self { projected, output }
     }
 
     fn blocks(&self) -> usize {
@@ -51,7 +54,7 @@ impl<'a> SelfAttention<'a> {
 }
 
 impl Kernel for SelfAttention<'_> {
-    /// One for each head and 48 queries.
+    /// One for each head and each 48 queries.
     fn tasks(&self) -> usize {
         HEADS * self.blocks()
     }
@@ -67,10 +70,10 @@ impl Kernel for SelfAttention<'_> {
         let (head, block) = (task / self.blocks(), task % self.blocks());
         let mut start = block * QUERIES;
         let end = self.projected.len().min(start + QUERIES);
-        let (wide, mut scratch) = (S::REGISTER_COUNT >= 32, Scratch::EMPTY);
+        let mut scratch = Scratch::EMPTY;
         while start < end {
             let registers = match (end - start).div_ceil(S::F32_LANES) {
-                // Not three and one, because one alone leaves arithmetic units idle.
+                // Two and two, because a single register leaves arithmetic units idle.
                 4 => 2,
                 registers => registers.min(3),
             };
@@ -78,12 +81,18 @@ impl Kernel for SelfAttention<'_> {
             start = queries.end;
             let Self { projected, output } = self;
             let block = Block { projected, output, queries, at: head * HEAD };
-            match registers {
-                1 => block.run::<S, 8, 1>(simd, &mut scratch),
-                2 if wide => block.run::<S, 8, 2>(simd, &mut scratch),
-                2 => block.run::<S, 4, 2>(simd, &mut scratch),
-                _ if wide => block.run::<S, 8, 3>(simd, &mut scratch),
-                _ => block.run::<S, 4, 3>(simd, &mut scratch),
+            // `match` on a constant, so that only the tiles of these registers are compiled.
+            match S::REGISTER_COUNT {
+                32 => match registers {
+                    1 => block.run::<S, 8, 1>(simd, &mut scratch),
+                    2 => block.run::<S, 8, 2>(simd, &mut scratch),
+                    _ => block.run::<S, 8, 3>(simd, &mut scratch),
+                },
+                _ => match registers {
+                    1 => block.run::<S, 8, 1>(simd, &mut scratch),
+                    2 => block.run::<S, 4, 2>(simd, &mut scratch),
+                    _ => block.run::<S, 4, 3>(simd, &mut scratch),
+                },
             }
         }
     }

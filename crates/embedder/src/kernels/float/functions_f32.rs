@@ -1,17 +1,17 @@
-//! Elementary functions of whole registers.
+//! Elementary functions in registers.
 
 use pulp::Simd;
 
-/// Added to a number within ±2²², it leaves the nearest integer, with 127 added, in the low bits:
-/// the exponent of the power of two.
+/// The sum of this and a number within ±2²² has the nearest integer plus 127 in its low bits: the exponent of the
+/// power of two.
 const ROUNDING: f32 = 12_582_912.0 + 127.0;
 
-/// 2^x ≈ 1 + x·(…) for |x| ≤ ½. These approximate (1 - 7.2e-8)·2^x to 7.5e-8 of it: that way the
-/// first coefficient is exactly 1.
+/// 2^x ≈ 1 + x·(…) for |x| ≤ ½. The coefficients approximate (1 - 7.2e-8)·2^x with a relative error of 7.5e-8, for
+/// which the first coefficient is exactly 1.
 const EXP2: [f32; 5] = [0.693_146_9, 0.240_221_18, 0.055_507_13, 0.009_675_541, 0.001_327_647_6];
 
-/// log₂ Φ(-x) for 0 ≤ x ≤ 14, Φ being the normal distribution. The error is least where it weighs
-/// most, 1.1e-7 in x·Φ(-x), and at 14 the value is -128.
+/// log₂ Φ(-x) for 0 ≤ x ≤ 14, where Φ is the normal distribution. The error of x·Φ(-x) is at most 1.1e-7, and the
+/// value at 14 is -128.
 const LOG2_TAIL: [f32; 7] = [
     -1.000_003_7,
     -1.151_113_9,
@@ -23,11 +23,11 @@ const LOG2_TAIL: [f32; 7] = [
 ];
 const TAIL_END: f32 = 14.0;
 
-/// 2^x for x ≤ 0 to 3 parts in 10⁷, and 0 where that is not a normal number.
+/// 2^x for x ≤ 0, with a relative error of at most 3e-7. Subnormal results are 0.
 #[inline(always)]
 pub fn exp2<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
     let rounding = simd.splat_f32s(ROUNDING);
-    // The lowest exponent makes a zero.
+    // The lowest exponent gives 0.
     let x = simd.max_f32s(simd.splat_f32s(-127.0), x);
     let shifted = simd.add_f32s(x, rounding);
     let rest = simd.sub_f32s(x, simd.sub_f32s(shifted, rounding));
@@ -38,14 +38,14 @@ pub fn exp2<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
     simd.mul_f32s(simd.mul_add_e_f32s(power, rest, simd.splat_f32s(1.0)), scale)
 }
 
-/// GELU, exact but for rounding: x·Φ(x) to 4e-7·max(1, |x|).
+/// GELU: x·Φ(x), with an error of at most 4e-7·max(1, |x|).
 #[inline(always)]
 pub fn gelu<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
-    // x·Φ(x) = max(x, 0) - |x|·Φ(-|x|), whose second term needs no relative accuracy in the large.
+    // x·Φ(x) = max(x, 0) - |x|·Φ(-|x|)
     let zero = simd.splat_f32s(0.0);
     let distance = simd.min_f32s(simd.abs_f32s(x), simd.splat_f32s(TAIL_END));
     let tail = exp2(simd, polynomial(simd, distance, &LOG2_TAIL));
-    // A selection, because `max` loses NaN on some machines.
+    // Not `max`, which loses NaN on some machines.
     let positive = simd.select_f32s(simd.less_than_f32s(x, zero), zero, x);
     simd.negate_mul_add_e_f32s(distance, tail, positive)
 }

@@ -1,4 +1,4 @@
-//! What stands around the linear layers and the attention: embeddings, normalisation, pooling.
+//! The other layers: embeddings, normalisation, pooling.
 
 use pulp::Simd;
 
@@ -6,27 +6,30 @@ use crate::kernels::{Kernel, ROWS, SharedSlice, rows_of};
 
 /// `(x - mean) / √(variance + epsilon) * gamma + beta` for each row of a matrix.
 pub struct LayerNorm<'a> {
-    /// \[rows, width\]
-    pub x: &'a [f32],
-    /// \[width\]
-    pub gamma: &'a [f32],
-    /// \[width\]
-    pub beta: &'a [f32],
-    /// Added to the variance, so that nothing is divided by 0.
-    pub epsilon: f32,
-    /// \[rows, width\]
-    pub y: SharedSlice<'a, f32>,
+    x: &'a [f32],
+    gamma: &'a [f32],
+    beta: &'a [f32],
+    epsilon: f32,
+    y: SharedSlice<'a, f32>,
 }
 
-impl LayerNorm<'_> {
-    /// Returns whether the shapes fit, and a row is made of whole registers.
-    pub fn fits(&self) -> bool {
-        let width = self.gamma.len();
-        width > 0
-            && width.is_multiple_of(16)
-            && self.beta.len() == width
-            && self.x.len().is_multiple_of(width)
-            && self.y.len() == self.x.len()
+impl<'a> LayerNorm<'a> {
+    /// Makes a normalisation of `x` \[rows, width\] into `y` of the same shape, with `gamma` and `beta` \[width\].
+    ///
+    /// # Panics
+    ///
+    /// If the shapes do not fit, or the width is not a multiple of 16.
+    pub fn new(
+        x: &'a [f32],
+        gamma: &'a [f32],
+        beta: &'a [f32],
+        epsilon: f32,
+        y: SharedSlice<'a, f32>,
+    ) -> Self {
+        let width = gamma.len();
+        assert!(width > 0 && width.is_multiple_of(16) && beta.len() == width);
+        assert!(x.len().is_multiple_of(width) && y.len() == x.len());
+        Self { x, gamma, beta, epsilon, y }
     }
 }
 
@@ -48,7 +51,7 @@ impl Kernel for LayerNorm<'_> {
         for row in rows_of(task, rows) {
             let range = row * width..(row + 1) * width;
             let (x, _) = S::as_simd_f32s(&x[range.clone()]);
-            // SAFETY: the rows of a task are its own.
+            // SAFETY: no other task writes to these rows.
             let (y, _) = S::as_mut_simd_f32s(unsafe { y.part(range) });
             let mut sum = simd.splat_f32s(0.0);
             for x in x {
@@ -70,63 +73,35 @@ impl Kernel for LayerNorm<'_> {
     }
 }
 
-/// Rows of two tables, added: that of the token and that of its position.
-pub struct TokenEmbeddings<'a> {
-    /// Rows of `word`, one for each token.
-    pub ids: &'a [i64],
-    /// \[vocabulary, width\]
-    pub word: Table<'a>,
-    /// \[positions, width\]
-    pub position: Table<'a>,
-}
-
 /// A table \[entries, width\] of 16-bit integers.
 #[derive(Clone, Copy)]
 pub struct Table<'a> {
     /// \[entries, width\]
     pub values: &'a [i16],
-    /// \[entries\]: what the values of an entry are multiplied with.
+    /// \[entries\]: the factors of the values of each entry.
     pub scale: &'a [f32],
 }
 
-impl Table<'_> {
-    /// Returns the table without its first `entries`.
-    ///
-    /// # Panics
-    ///
-    /// It has not as many.
-    pub fn after(self, entries: usize) -> Self {
-        let skipped = entries * self.values.len() / self.scale.len();
-        Self { values: &self.values[skipped..], scale: &self.scale[entries..] }
-    }
-
-    fn width(&self) -> Option<usize> {
-        let width = self.values.len().checked_div(self.scale.len())?;
-        (width * self.scale.len() == self.values.len()).then_some(width)
-    }
-
-    fn row(&self, entry: usize, width: usize) -> (&[i16], f32) {
-        (&self.values[entry * width..][..width], self.scale[entry])
+impl<'a> Table<'a> {
+    /// Returns an entry of `width` values and its factor.
+    fn entry(&self, index: usize, width: usize) -> (&'a [i16], f32) {
+        (&self.values[index * width..(index + 1) * width], self.scale[index])
     }
 }
 
-impl TokenEmbeddings<'_> {
-    /// Returns the width of the tables; `None` if the shapes do not fit or there is no row for a token.
-    pub fn width(&self) -> Option<usize> {
-        let width = self.word.width().filter(|width| Some(*width) == self.position.width())?;
-        let known = |id: &i64| (0..self.word.scale.len() as i64).contains(id);
-        let fits = self.ids.len() <= self.position.scale.len() && self.ids.iter().all(known);
-        fits.then_some(width)
-    }
-
-    /// Writes the sums to `y` \[tokens, width\].
-    pub fn run(&self, width: usize, y: &mut [f32]) {
-        for (position, (id, y)) in self.ids.iter().zip(y.chunks_exact_mut(width)).enumerate() {
-            let (word, word_scale) = self.word.row(*id as usize, width);
-            let (place, place_scale) = self.position.row(position, width);
-            for i in 0..width {
-                y[i] = f32::from(word[i]) * word_scale + f32::from(place[i]) * place_scale;
-            }
+/// Writes the sum of the entries for each token and its position, the first of which is `start`, to `y`
+/// \[tokens, width\].
+///
+/// # Panics
+///
+/// If a table has no entry for a token or a position, or the shapes do not fit.
+pub fn embed_tokens(ids: &[i64], word: Table, position: Table, start: usize, y: &mut [f32]) {
+    let width = y.len() / ids.len();
+    for (at, (id, y)) in ids.iter().zip(y.chunks_exact_mut(width)).enumerate() {
+        let (word, word_scale) = word.entry(*id as usize, width);
+        let (position, position_scale) = position.entry(start + at, width);
+        for i in 0..width {
+            y[i] = f32::from(word[i]) * word_scale + f32::from(position[i]) * position_scale;
         }
     }
 }
@@ -139,7 +114,7 @@ pub fn pool(x: &[f32], y: &mut [f32]) {
             *sum += x;
         }
     }
-    // The length of the mean does not matter, only its direction.
+    // Only the direction of the mean matters, so this is the sum.
     let norm = y.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt();
     for x in y {
         *x = (f64::from(*x) / norm) as f32;
@@ -171,8 +146,7 @@ mod tests {
         fn with_simd<S: Simd>(self, simd: S) -> Vec<f32> {
             let mut y = vec![f32::NAN; self.x.len()];
             let Norm { x, gamma, beta } = self;
-            let all = LayerNorm { x, gamma, beta, epsilon: 1e-12, y: SharedSlice::new(&mut y) };
-            assert!(all.fits());
+            let all = LayerNorm::new(x, gamma, beta, 1e-12, SharedSlice::new(&mut y));
             run_tasks(simd, &all, 0..all.tasks());
             y
         }
@@ -202,17 +176,14 @@ mod tests {
     }
 
     #[test]
-    fn embeddings_add_the_rows_of_token_and_position() {
+    fn embed_tokens_adds_the_entries_of_token_and_position() {
         let word = Table { values: &[1, 2, 3, 4, 5, 6], scale: &[1.0, 10.0, 100.0] };
         let position = Table { values: &[7, 8, 9, 10], scale: &[0.5, 0.25] };
         let mut y = [0.0; 4];
-        let embeddings = TokenEmbeddings { ids: &[2, 0], word, position };
-        assert_eq!(embeddings.width(), Some(2));
-        embeddings.run(2, &mut y);
+        embed_tokens(&[2, 0], word, position, 0, &mut y);
         assert_eq!(y, [503.5, 604.0, 3.25, 4.5]);
-        for ids in [&[3][..], &[-1], &[0, 0, 0]] {
-            assert_eq!(TokenEmbeddings { ids, word, position }.width(), None, "{ids:?}");
-        }
+        embed_tokens(&[0], word, position, 1, &mut y[2..]);
+        assert_eq!(y, [503.5, 604.0, 3.25, 4.5]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! Linear layers in float32 whose weights stay 16-bit in memory.
+//! Linear layers in float32 with 16-bit weights.
 //!
-//! A task computes one strip of columns: it decodes the strip's weights, once, and multiplies every
-//! row of the input with them, a tile of rows at a time, whose sums stay in registers.
+//! A task computes one strip of columns: it decodes the weights of the strip once and multiplies all rows of the
+//! input with them, a tile of rows at a time, whose sums stay in registers.
 
 #[cfg(test)]
 mod tests;
@@ -13,95 +13,86 @@ use pulp::Simd;
 use super::functions_f32::gelu;
 use crate::kernels::{Kernel, SharedSlice};
 
-/// Columns that lie together in storage.
+/// The number of columns whose weights are stored together.
 pub const PANEL: usize = 16;
 
-/// Columns of a task; a full tile of the widest registers is as wide.
+/// The columns of a task: the width of a full tile of the widest registers.
 const STRIP: usize = 3 * PANEL;
 
-/// A linear layer with what follows it in the encoder: `gelu?(x W + bias + residual)`.
+/// The weights of a linear layer.
 #[derive(Clone, Copy)]
-pub struct Linear<'a> {
-    weight: &'a [i16],
-    scale: &'a [f32],
-    bias: &'a [f32],
-    residual: Option<&'a [f32]>,
-    gelu: bool,
-}
-
-/// What a layer is made of. `columns` is the length of `scale`.
-#[derive(Clone, Copy)]
-pub struct Parts<'a> {
-    /// \[columns / 16, depth, 16\]: panels of 16 columns. The weight is this times `scale`.
-    pub weight: &'a [i16],
+pub struct LinearWeights<'a> {
+    /// \[columns / 16, depth, 16\]: panels of 16 columns. A weight is this times `scale`.
+    pub values: &'a [i16],
     /// \[columns\]
     pub scale: &'a [f32],
     /// \[columns\]
     pub bias: &'a [f32],
-    /// \[rows, columns\]
-    pub residual: Option<&'a [f32]>,
-    /// Whether GELU follows.
-    pub gelu: bool,
 }
 
-impl<'a> Linear<'a> {
-    /// Returns the layer, for an input of `rows` rows; `None` if the shapes do not fit each other.
-    pub fn new(parts: Parts<'a>, rows: usize) -> Option<Self> {
-        let Parts { weight, scale, bias, residual, gelu } = parts;
-        let columns = scale.len();
-        let fits = columns > 0
-            && columns.is_multiple_of(PANEL)
-            && !weight.is_empty()
-            && weight.len().is_multiple_of(columns)
-            && bias.len() == columns
-            && residual.is_none_or(|residual| residual.len() == rows * columns);
-        fits.then_some(Self { weight, scale, bias, residual, gelu })
-    }
-
+impl LinearWeights<'_> {
     /// Returns the length of a row of the input.
     pub fn depth(&self) -> usize {
-        self.weight.len() / self.columns()
+        self.values.len() / self.columns()
     }
 
     /// Returns the length of a row of the output.
     pub fn columns(&self) -> usize {
         self.scale.len()
     }
-
-    /// Returns the layer with an input `x` \[rows, depth\] and an output `y` \[rows, columns\];
-    /// `None` if their lengths do not fit.
-    pub fn over(self, x: &'a [f32], y: SharedSlice<'a, f32>) -> Option<Product<'a>> {
-        let fits = x.len() * self.columns() == y.len() * self.depth();
-        fits.then_some(Product { linear: self, x, y })
-    }
 }
 
-/// The product of an input with a layer.
-pub struct Product<'a> {
-    linear: Linear<'a>,
+/// A linear layer with the operations after it: `y = gelu?(x W + bias + residual)`.
+pub struct Linear<'a> {
+    weights: LinearWeights<'a>,
     x: &'a [f32],
+    residual: Option<&'a [f32]>,
+    gelu: bool,
     y: SharedSlice<'a, f32>,
 }
 
-impl Kernel for Product<'_> {
+impl<'a> Linear<'a> {
+    /// Makes a layer of an input `x` \[rows, depth\], a `residual` \[rows, columns\] and an output `y`
+    /// \[rows, columns\].
+    ///
+    /// # Panics
+    ///
+    /// If the shapes do not fit.
+    pub fn new(
+        weights: LinearWeights<'a>,
+        x: &'a [f32],
+        residual: Option<&'a [f32]>,
+        gelu: bool,
+        y: SharedSlice<'a, f32>,
+    ) -> Self {
+        let (depth, columns) = (weights.depth(), weights.columns());
+        assert!(depth > 0 && columns.is_multiple_of(PANEL));
+        assert!(weights.values.len() == depth * columns && weights.bias.len() == columns);
+        assert!(x.len().is_multiple_of(depth) && y.len() == x.len() / depth * columns);
+        assert!(residual.is_none_or(|residual| residual.len() == y.len()));
+        Self { weights, x, residual, gelu, y }
+    }
+}
+
+impl Kernel for Linear<'_> {
     fn tasks(&self) -> usize {
-        self.linear.columns().div_ceil(STRIP)
+        self.weights.columns().div_ceil(STRIP)
     }
 
     fn operations(&self) -> usize {
-        self.x.len() * self.linear.columns() / 16
+        self.x.len() * self.weights.columns() / 16
     }
 
-    // Plain loops in here and below: closures are not compiled for the registers at hand.
+    // Loops instead of closures here and below: closures are not compiled for the instruction set.
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, simd: S, task: usize) {
         let mut decoded = DECODED.take();
-        decoded.resize(decoded.len().max(self.linear.depth() * STRIP / PANEL), Line([0.0; PANEL]));
+        decoded.resize(decoded.len().max(self.weights.depth() * STRIP / PANEL), Line([0.0; PANEL]));
         let mut first = task * STRIP;
-        let end = self.linear.columns().min(first + STRIP);
+        let end = self.weights.columns().min(first + STRIP);
         while first < end {
             let full = end - first >= STRIP;
-            // Tiles that fit the registers: rows × vectors of sums, a row of weights, a number.
+            // Tiles that fit the registers: rows × vectors of sums, one row of weights, one number.
             first += PANEL
                 * match S::F32_LANES {
                     16 if full => self.panels::<S, 3, 8, 3>(simd, first, &mut decoded),
@@ -115,18 +106,18 @@ impl Kernel for Product<'_> {
     }
 }
 
-/// Aligned as the widest registers like it.
+/// Aligned for the widest registers.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Line([f32; PANEL]);
 
 thread_local! {
-    /// The memory for the decoded weights of a task, kept for the next one.
+    /// The buffer for the decoded weights of a task, reused by the next one.
     static DECODED: Cell<Vec<Line>> = const { Cell::new(Vec::new()) };
 }
 
-impl Product<'_> {
-    /// `P` panels from the column `first` on, in tiles of `R` rows and `V` vectors; gives `P`.
+impl Linear<'_> {
+    /// Computes `P` panels from the column `first`, in tiles of `R` rows and `V` vectors. Returns `P`.
     #[inline(always)]
     fn panels<S: Simd, const P: usize, const R: usize, const V: usize>(
         &self,
@@ -134,18 +125,18 @@ impl Product<'_> {
         first: usize,
         decoded: &mut [Line],
     ) -> usize {
-        let size = self.linear.depth() * PANEL;
+        let size = self.weights.depth() * PANEL;
         let at = first / PANEL * size;
-        let weight = &self.linear.weight[at..at + P * size];
+        let weight = &self.weights.values[at..at + P * size];
         let decoded = &mut decoded[..P * size / PANEL];
-        // SAFETY: a line is sixteen numbers without padding.
+        // SAFETY: a `Line` is sixteen `f32` without padding, and there are `P * size / 16` of them.
         let decoded =
             unsafe { std::slice::from_raw_parts_mut(decoded.as_mut_ptr().cast(), P * size) };
         for (to, from) in decoded.iter_mut().zip(weight) {
             *to = f32::from(*from);
         }
         let (decoded, _) = S::as_simd_f32s(decoded);
-        let rows = self.x.len() / self.linear.depth();
+        let rows = self.x.len() / self.weights.depth();
         let mut row = 0;
         while row + R <= rows {
             self.tile::<S, P, R, V>(simd, first, decoded, row);
@@ -175,7 +166,7 @@ impl Product<'_> {
         decoded: &[S::f32s],
         row: usize,
     ) {
-        let depth = self.linear.depth();
+        let depth = self.weights.depth();
         let mut rows = [self.x; R];
         for r in 0..R {
             rows[r] = &self.x[(row + r) * depth..][..depth];
@@ -185,15 +176,15 @@ impl Product<'_> {
         for k in 0..depth {
             let mut weights = [simd.splat_f32s(0.0); V];
             for v in 0..V {
-                // The panels lie one after another; `V / P` vectors are a line of one.
+                // `V / P` vectors are a line of a panel.
                 let (panel, in_panel) = (v / (V / P), v % (V / P));
-                // SAFETY: panel < P and k < depth, so this is below P * depth * V / P, the length.
-                // Checked accesses cost a third of the speed.
+                // SAFETY: panel < P, k < depth and in_panel < V / P, so the index is below depth * V, the
+                // length of `decoded`. Bounds checks cost a third of the speed.
                 weights[v] =
                     unsafe { *decoded.get_unchecked((panel * depth + k) * (V / P) + in_panel) };
             }
             for r in 0..R {
-                // SAFETY: k < depth, the length of a row.
+                // SAFETY: k < depth, the length of `rows[r]`.
                 let x = simd.splat_f32s(unsafe { *rows[r].get_unchecked(k) });
                 for v in 0..V {
                     sums[r][v] = simd.mul_add_e_f32s(x, weights[v], sums[r][v]);
@@ -205,7 +196,7 @@ impl Product<'_> {
         }
     }
 
-    /// Scale, bias, residual and activation of one row.
+    /// Applies scale, bias, residual and activation to the sums of one row.
     #[inline(always)]
     fn finish<S: Simd, const V: usize>(
         &self,
@@ -214,24 +205,24 @@ impl Product<'_> {
         first: usize,
         sums: &[S::f32s; V],
     ) {
-        let Linear { scale, bias, residual, gelu: is_gelu, .. } = self.linear;
+        let LinearWeights { scale, bias, .. } = self.weights;
         let width = V * S::F32_LANES;
         let columns = first..first + width;
-        let at = row * self.linear.columns() + first;
-        // SAFETY: these columns belong to this task alone.
+        let at = row * self.weights.columns() + first;
+        // SAFETY: no other task writes to these columns.
         let (y, _) = S::as_mut_simd_f32s(unsafe { self.y.part(at..at + width) });
         let (scale, _) = S::as_simd_f32s(&scale[columns.clone()]);
         let (bias, _) = S::as_simd_f32s(&bias[columns]);
         for v in 0..V {
             y[v] = simd.mul_add_e_f32s(sums[v], scale[v], bias[v]);
         }
-        if let Some(residual) = residual {
+        if let Some(residual) = self.residual {
             let (residual, _) = S::as_simd_f32s(&residual[at..at + width]);
             for v in 0..V {
                 y[v] = simd.add_f32s(y[v], residual[v]);
             }
         }
-        if is_gelu {
+        if self.gelu {
             for y in y {
                 *y = gelu(simd, *y);
             }

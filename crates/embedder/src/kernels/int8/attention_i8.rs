@@ -1,76 +1,82 @@
 //! Self-attention of one text in integers: softmax(q·kᵀ / √32)·v for each head.
 //!
-//! The weight of a key is 2^(score + log₂(scale of its value) - the greatest such sum), so that the
-//! weights of a query are multiplied with the integers of all values. As an integer it has 255 for 1.
+//! The weight of a key is 2^(score + log₂(scale of its value) - the maximum of these sums). It includes the scale of
+//! the value, so that weights are multiplied with the integers of the values. The integer of the weight 1 is 255.
 
 use std::{hint::black_box, sync::LazyLock};
 
 use pulp::Simd;
 
 use super::{
-    Aligned, Rows, RowsMut,
+    Aligned, Quantized, QuantizedMut,
     functions_i8::{exp2, log2},
-    rounding::{LANES, Lanes, first_lane, round},
+    quantize::{LANES, Lanes, first_lane, quantize},
     tile::{Tile, registers_of, sums, tiles},
 };
-use crate::kernels::{
-    PANEL, SharedSlice,
-    arch::{Floats, Integers, Registers, Work},
+use crate::{
+    MAX_TOKENS,
+    kernels::{
+        PANEL, SharedSlice,
+        arch::{Floats, Integers, Registers, Work},
+    },
 };
 
-/// How many numbers a token has, before and after.
+/// The numbers of a token in the input and the output of the layer.
 const WIDTH: usize = 384;
 const HEADS: usize = 12;
-/// How many numbers of a token a head sees.
+/// The numbers of a token in one head.
 const HEAD: usize = WIDTH / HEADS;
 
-/// The queries that are done at once: their scores stay in the first cache.
+/// The queries that are processed together: their scores stay in the first-level cache.
 const QUERIES: usize = 8;
 
-/// What a weight of 1 is multiplied with: the greatest number that is 255 with any addend of the
-/// pattern.
+/// The factor of weights: the greatest that gives at most 255 with every number of the pattern.
 const LARGEST_WEIGHT: f32 = 254.9;
 
-/// The logarithm of the scale of a value that is of no token: its weight is 0.
+/// The logarithm of the scale of the values after the last token: their weights are 0.
 const NO_VALUE: f32 = -1e4;
 
-/// What is added to weights before they are rounded, so that many small ones of a query do not all become
-/// 0: numbers within ±½, spread evenly, by key; each query and head begins at another one.
+/// Dither: added to weights before rounding, so that many small weights of a query do not all become 0. Evenly
+/// distributed numbers within ±½ by key; each query and head starts at another one.
 static PATTERN: LazyLock<Aligned<f32>> = LazyLock::new(|| {
-    let mut pattern = Aligned::zeros(512 + BEGINNINGS * PANEL);
+    let mut pattern = Aligned::zeros(MAX_TOKENS + STARTS * PANEL);
     for (at, number) in pattern.iter_mut().enumerate() {
-        // Multiples of the golden ratio, without their whole part.
+        // The fractional parts of multiples of the golden ratio.
         let bits = (at as u32).wrapping_mul(0x9E37_79B9) >> 8;
-        // About -128, because the bytes of a row are.
+        // Minus 128, because weights are stored as signed bytes.
         *number = bits as f32 / 16_777_216.0 - 0.5 - 128.0;
     }
     pattern
 });
 
-/// Where the pattern may begin: whole registers apart.
-const BEGINNINGS: usize = 64;
+/// The number of places, 16 numbers apart, where the pattern may start.
+const STARTS: usize = 64;
 
 /// The keys and values of all tokens of a text.
 pub struct Keys {
     tokens: usize,
-    /// \[heads, keys / 16, 8, 16\] words of four bytes
+    /// \[heads, keys / 16, 8, 16\]: panels of the keys
     keys: Aligned<u32>,
-    /// \[heads, 2, tokens / 4, 16\] words of the bytes of four tokens
+    /// \[heads, 2, tokens / 4, 16\]: panels of the values
     values: Aligned<u32>,
-    /// \[heads, keys\]: what a score begins with
+    /// \[heads, keys\]: the initial sums of scores, which cancel [`Registers::ZERO`] out
     start: Aligned<i32>,
-    /// \[keys\]: of a score
+    /// \[keys\]: the scale of a key, times log₂ e / √32
     scale: Aligned<f32>,
     /// \[keys\]: log₂ of the scale of a value
     log: Aligned<f32>,
-    /// \[keys\]: 1 by the scale of a value
+    /// \[keys\]: 1 / the scale of a value
     inverse: Aligned<f32>,
 }
 
 impl Keys {
-    /// Returns room for the keys and values of so many tokens, at most 512.
+    /// Returns zeros for the keys and values of `tokens` tokens.
+    ///
+    /// # Panics
+    ///
+    /// If there are more than 512.
     pub fn new(tokens: usize) -> Self {
-        // The last ones may be of no token.
+        assert!(tokens <= MAX_TOKENS);
         let keys = tokens.next_multiple_of(LANES);
         let mut log = Aligned::zeros(keys);
         log.fill(NO_VALUE);
@@ -85,7 +91,7 @@ impl Keys {
         }
     }
 
-    /// Returns it, to be filled by several threads.
+    /// Returns the buffers, to be filled by several threads.
     pub fn shared(&mut self) -> KeysMut<'_> {
         KeysMut {
             keys: SharedSlice::new(&mut self.keys),
@@ -112,15 +118,15 @@ pub struct KeysMut<'a> {
     inverse: SharedSlice<'a, f32>,
 }
 
-/// Rounds the queries, keys and values of some tokens, side by side as a product has them.
+/// Quantizes the queries, keys and values of some tokens.
 pub struct Projection<'a> {
     /// \[rows, 3 * 384\]
     pub projected: &'a [f32],
-    /// The first of the tokens, a multiple of 4. No other thread fills the keys of these meanwhile.
+    /// The first of the tokens, a multiple of 4. No other thread may write the keys of these tokens meanwhile.
     pub first: usize,
-    /// Where the queries go.
-    pub queries: RowsMut<'a>,
-    /// Where the keys and values go.
+    /// \[rows, 384\]: the output for the queries
+    pub queries: QuantizedMut<'a>,
+    /// The output for the keys and values.
     pub keys: &'a KeysMut<'a>,
 }
 
@@ -130,7 +136,7 @@ impl Work for Projection<'_> {
         let Self { projected, first, queries, keys } = self;
         assert!(first.is_multiple_of(4));
         let padded = keys.scale.len();
-        // From bytes of rows to those of columns, which are signed.
+        // Converts bytes of rows to bytes of panels, which are signed.
         let signed = u32::from_ne_bytes([R::ZERO; 4]);
         let mut bytes = [0; WIDTH];
         for (group, rows) in projected.chunks(4 * 3 * WIDTH).enumerate() {
@@ -141,10 +147,10 @@ impl Work for Projection<'_> {
                 let row = 4 * group + at;
                 let token = first + row;
                 queries.scale[row] =
-                    round(registers, query, &mut queries.bytes[row * WIDTH..(row + 1) * WIDTH]);
-                let key_scale = round(registers, key, &mut bytes);
-                let value_scale = round(registers, value, &mut values[at]);
-                // SAFETY: what belongs to a token is written by the one task that has it.
+                    quantize(registers, query, &mut queries.bytes[row * WIDTH..(row + 1) * WIDTH]);
+                let key_scale = quantize(registers, key, &mut bytes);
+                let value_scale = quantize(registers, value, &mut values[at]);
+                // SAFETY: only this task has the token.
                 unsafe {
                     keys.scale.part(token..token + 1)[0] =
                         key_scale * (std::f32::consts::LOG2_E / 32_f32.sqrt());
@@ -184,7 +190,7 @@ impl Work for Projection<'_> {
     }
 }
 
-/// The memory for the attention of a few queries.
+/// The buffers for the attention of a few queries.
 pub struct Scratch {
     scores: Aligned<f32>,
     weights: Aligned<u8>,
@@ -192,14 +198,21 @@ pub struct Scratch {
 
 impl Default for Scratch {
     fn default() -> Self {
-        Self { scores: Aligned::zeros(QUERIES * 512), weights: Aligned::zeros(QUERIES * 512) }
+        Self {
+            scores: Aligned::zeros(QUERIES * MAX_TOKENS),
+            weights: Aligned::zeros(QUERIES * MAX_TOKENS),
+        }
     }
 }
 
-/// Attends from the queries of some tokens to all keys.
+/// Writes the attention of the queries of some tokens, the first of which is `first`, to `y` \[rows, 384\].
+///
+/// # Panics
+///
+/// If the shapes do not fit.
 pub fn attend<R: Registers>(
     registers: R,
-    queries: Rows,
+    queries: Quantized,
     first: usize,
     keys: &Keys,
     scratch: &mut Scratch,
@@ -223,7 +236,7 @@ pub fn attend<R: Registers>(
     }
 }
 
-/// The scores of some queries in a head, with log₂ of the scales of the values.
+/// Computes the scores of some queries in a head, plus log₂ of the scales of the values.
 struct Score<'a> {
     bytes: &'a [u8],
     scales: &'a [f32],
@@ -250,18 +263,13 @@ impl Tile for Score<'_> {
         let (simd, keys) = (registers.simd(), self.keys);
         let (padded, width) = (keys.padded(), V * B::Simd::F32_LANES);
         let first = panel * PANEL;
-        let bytes = &self.bytes[row * WIDTH + self.head * HEAD..];
-        let columns =
-            &bytemuck::cast_slice::<_, u8>(&keys.keys)[(self.head * padded + first) * HEAD..];
-        let columns = columns.as_ptr();
+        let at = self.head * padded + first;
+        let rows = (&self.bytes[row * WIDTH + self.head * HEAD..], WIDTH);
         // Unknown to the compiler, which would unroll the loop and run out of registers.
         let depth = black_box(HEAD);
-        let start = &keys.start[self.head * padded + first..][..width];
-        let start = registers_of::<Integers<B>, _, V>(start);
-        // SAFETY: as many rows and keys are there.
-        let sums = unsafe {
-            sums::<B, R, V, 0>(registers, (bytes.as_ptr(), WIDTH), columns, depth, start)
-        };
+        let start = registers_of::<Integers<B>, _, V>(&keys.start[at..at + width]);
+        let columns = &keys.keys[at * HEAD / 4..];
+        let sums = sums::<B, R, V, 0>(registers, rows, columns, depth, start);
         let scale = registers_of::<Floats<B>, _, V>(&keys.scale[first..first + width]);
         let log = registers_of::<Floats<B>, _, V>(&keys.log[first..first + width]);
         for (r, sums) in sums.into_iter().enumerate() {
@@ -276,7 +284,7 @@ impl Tile for Score<'_> {
     }
 }
 
-/// The weights of the keys for some queries in a head, and what their mean is multiplied with.
+/// Computes the integer weights of the keys for some queries in a head, and the factors of the weighted sums.
 struct Weigh<'a> {
     query: usize,
     head: usize,
@@ -307,7 +315,7 @@ impl Work for Weigh<'_> {
         }
         let rows = scores.chunks_exact(padded).zip(weights.chunks_exact_mut(padded));
         for (row, (scores, weights)) in rows.enumerate() {
-            let begin = (23 * (query + row) + 37 * head) % BEGINNINGS * PANEL;
+            let begin = (23 * (query + row) + 37 * head) % STARTS * PANEL;
             let (pattern, _) = R::Simd::as_simd_f32s(&pattern[begin..begin + padded]);
             let (scores, _) = R::Simd::as_simd_f32s(scores);
             let mut lanes = Lanes::default();
@@ -335,7 +343,7 @@ impl Work for Weigh<'_> {
     }
 }
 
-/// The means of the values by the weights of some queries in a head.
+/// Computes the weighted means of the values for some queries in a head.
 struct Mix<'a> {
     weights: &'a [u8],
     factors: &'a [f32],
@@ -362,29 +370,17 @@ impl Tile for Mix<'_> {
         let (simd, keys) = (registers.simd(), self.keys);
         let (padded, depth) = (keys.padded(), keys.tokens.next_multiple_of(4));
         let first = self.head * HEAD + panel * PANEL;
-        let columns = &bytemuck::cast_slice::<_, u8>(&keys.values)[first * depth..];
+        let columns = &keys.values[first * depth / 4..];
         let mut start = [simd.splat_i32s(0); V];
         if B::ZERO == 0 {
-            // The bytes of weights are 128 less than they: twice 64 times the sum of the values.
-            let row = [64_u8; 512];
+            // The bytes of weights are 128 less than the weights: this adds 64 times the values twice.
+            let row = (&[64; MAX_TOKENS][..], 0);
             for _ in 0..2 {
-                let row = (row.as_ptr(), 0);
-                // SAFETY: there are at most 512 tokens, and as many values.
-                [start] =
-                    unsafe { sums::<B, 1, V, 0>(registers, row, columns.as_ptr(), depth, start) };
+                [start] = sums::<B, 1, V, 0>(registers, row, columns, depth, start);
             }
         }
-        let weights = &self.weights[row * padded..];
-        // SAFETY: as many rows and values are there.
-        let sums = unsafe {
-            sums::<B, R, V, 0>(
-                registers,
-                (weights.as_ptr(), padded),
-                columns.as_ptr(),
-                depth,
-                start,
-            )
-        };
+        let weights = (&self.weights[row * padded..], padded);
+        let sums = sums::<B, R, V, 0>(registers, weights, columns, depth, start);
         for (r, sums) in sums.into_iter().enumerate() {
             let factor = simd.splat_f32s(self.factors[row + r]);
             let at = (row + r) * WIDTH + first;

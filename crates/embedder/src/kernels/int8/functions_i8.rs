@@ -1,18 +1,18 @@
-//! Elementary functions of whole registers, as accurate as integers of 8 bits can tell.
+//! Elementary functions in registers, with the accuracy that 8-bit integers need.
 
 use pulp::Simd;
 
 use crate::kernels::arch::{Floats, Registers};
 
-/// 2^x for |x| ≤ ½, to 7.5e-5 of it.
+/// 2^x for |x| ≤ ½. The relative error is at most 7.5e-5.
 const EXP2: [f32; 4] = [0.999_928_06, 0.693_260_97, 0.242_611_14, 0.055_171_672];
 
 /// log₂ Φ(-x) for x ≥ 0, Φ being the normal distribution; the error of x·Φ(-x) is at most 5.5e-5.
 const LOG2_TAIL: [f32; 4] = [-1.003_536_7, -1.129_219_8, -0.498_853_47, -0.024_873_954];
 
-/// 2^x for x ≤ 0 to 7.5e-5 of it; below 2⁻¹²⁵ what that is.
+/// 2^x for x ≤ 0, with a relative error of at most 7.5e-5. Results are clamped at 2⁻¹²⁵.
 ///
-/// Of several registers, an operation after the other: so that none waits for the one before it.
+/// Takes several registers and interleaves their operations, so that consecutive ones are independent.
 #[inline(always)]
 pub fn exp2<R: Registers, const N: usize>(registers: R, x: [Floats<R>; N]) -> [Floats<R>; N] {
     let simd = registers.simd();
@@ -30,7 +30,7 @@ pub fn exp2<R: Registers, const N: usize>(registers: R, x: [Floats<R>; N]) -> [F
     power
 }
 
-/// GELU: x·Φ(x) to 7e-5.
+/// GELU: x·Φ(x), with an error of at most 7e-5.
 #[inline(always)]
 pub fn gelu<R: Registers, const N: usize>(registers: R, x: [Floats<R>; N]) -> [Floats<R>; N] {
     let simd = registers.simd();
@@ -62,9 +62,9 @@ fn polynomial<S: Simd, const N: usize>(
     sum
 }
 
-/// log₂ x for a positive number that is not subnormal, to 2e-6, with the same bits on every machine.
+/// log₂ x for a positive normal number, with an error of 2e-6 and the same bits on every machine.
 pub fn log2(x: f32) -> f32 {
-    // The mantissa within √½ to √2.
+    // The mantissa, within √½ and √2.
     let bits = x.to_bits().wrapping_sub(std::f32::consts::FRAC_1_SQRT_2.to_bits());
     let exponent = bits.cast_signed() >> (f32::MANTISSA_DIGITS - 1);
     let mantissa = f32::from_bits(x.to_bits().wrapping_sub((exponent << 23).cast_unsigned()));

@@ -1,4 +1,4 @@
-//! What a fingerprint depends on.
+//! Tests of the fingerprint.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn fingerprint(change: impl FnOnce(&mut Value)) -> Result<String, EmbedError> {
+fn fingerprint(change: impl FnOnce(&mut Value)) -> Result<String> {
     let entry =
         |name: &str, digit: &str| json!({ "name": name, "bytes": 1, "blake3": digit.repeat(64) });
     let mut manifest = json!({
@@ -16,13 +16,13 @@ fn fingerprint(change: impl FnOnce(&mut Value)) -> Result<String, EmbedError> {
     change(&mut manifest);
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join(MANIFEST), manifest.to_string()).unwrap();
-    ModelFiles::open(folder.path())?.fingerprint()
+    BuiltInFiles::open(folder.path())?.fingerprint()
 }
 
 #[test]
-fn fingerprint_depends_on_what_determines_embeddings() {
+fn fingerprint_depends_on_name_weights_and_tokenizer() {
     let original = fingerprint(|_| {}).unwrap();
-    // Written down, because snapshots are kept longer than a version of this crate.
+    // Recorded, because snapshots must remain valid in later versions.
     assert_eq!(original, "ef2cafe9d345caf9201aac532b7cf7c232fd1e6fee269861d3ce52a9586e64cc");
     type Change = fn(&mut Value);
     let others: [(&str, Change); 4] = [

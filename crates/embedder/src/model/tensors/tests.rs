@@ -1,4 +1,4 @@
-//! Files of weights that are what the manifest says, and others.
+//! Files of weights that match the manifest, and others.
 
 use std::{
     env, fs,
@@ -32,12 +32,12 @@ impl Folder {
         Self(folder)
     }
 
-    fn files(&self) -> ModelFiles {
-        ModelFiles::open(&self.0).unwrap()
+    fn files(&self) -> BuiltInFiles {
+        BuiltInFiles::open(&self.0).unwrap()
     }
 
     /// The two tensors.
-    fn read(&self) -> Result<Two, EmbedError> {
+    fn read(&self) -> Result<Two> {
         let files = self.files();
         let mut tensors = Tensors::open(&files)?;
         let read = (tensors.next("words", &[2, 2])?, tensors.next("scale", &[2])?);
@@ -129,12 +129,12 @@ fn finish_refuses_damaged_weights() {
     assert!(folder.error().starts_with("model.bin: "));
 }
 
-/// One wrong digit would make other weights of the same bytes, and other scores.
+/// A wrong offset would give other weights and other scores.
 #[test]
-fn next_refuses_every_other_place() {
+fn next_refuses_every_other_offset() {
     let places = [(0, 1, 0), (8, 65_535, 64), (8, 65_536, 65_536), (65_536, 65_536, 65_536)];
     for (end, bytes, start) in places {
-        assert_eq!(place(end, bytes), start, "{bytes} bytes behind {end}");
+        assert_eq!(aligned(end, bytes), start, "{bytes} bytes behind {end}");
     }
     let (bytes, _) = two();
     let parts = [("words", "int16", 0, &[2, 2][..]), ("scale", "float32", 64, &[2])];

@@ -1,4 +1,4 @@
-//! The attention of as many queries as a few registers have lanes.
+//! The attention of the queries in the lanes of a few registers.
 
 use std::ops::Range;
 
@@ -7,13 +7,13 @@ use pulp::Simd;
 use super::{HEAD, PROJECTED, QUERIES, WIDTH};
 use crate::kernels::{SharedSlice, float::functions_f32::exp2};
 
-/// The keys of a chunk: so few that their scores stay in the first cache.
+/// The keys of a chunk: few enough that their scores stay in the first-level cache.
 const KEYS: usize = 64;
 
-/// The steps in a round of the inner loops. With one, the compiler keeps a sum in memory.
+/// The unrolling of the inner loops. Without it, the compiler keeps a sum in memory.
 const STEPS: usize = 4;
 
-/// Three registers wide at most, whatever their width.
+/// Buffers for three of the widest registers.
 #[repr(align(64))]
 pub struct Scratch {
     queries: [f32; HEAD * QUERIES],
@@ -33,14 +33,14 @@ pub struct Block<'a> {
     pub projected: &'a [[f32; PROJECTED]],
     /// \[tokens, `WIDTH`\]
     pub output: &'a SharedSlice<'a, f32>,
-    /// The tokens whose queries they are.
+    /// The tokens of the queries.
     pub queries: Range<usize>,
-    /// Where the head starts in a row.
+    /// The first number of the head in a row.
     pub at: usize,
 }
 
 impl Block<'_> {
-    /// `R` keys, or numbers of a value, meet `V` registers of queries at a time.
+    /// Computes the attention in tiles of `R` keys, or numbers of a value, and `V` registers of queries.
     #[inline(always)]
     pub fn run<S: Simd, const R: usize, const V: usize>(&self, simd: S, scratch: &mut Scratch) {
         let lanes = V * S::F32_LANES;
@@ -84,7 +84,7 @@ impl Block<'_> {
         let (mixed, _) = scratch.mixed.as_chunks::<4>();
         for (lane, token) in self.queries.clone().enumerate() {
             let at = token * WIDTH + self.at;
-            // SAFETY: what a head makes of a query belongs to this task alone.
+            // SAFETY: no other task has these queries in this head.
             let output = unsafe { self.output.part(at..at + HEAD) };
             for (group, four) in output.as_chunks_mut::<4>().0.iter_mut().enumerate() {
                 *four = mixed[group * lanes + lane];
@@ -92,7 +92,7 @@ impl Block<'_> {
         }
     }
 
-    /// The products of the queries with the keys of `tokens`, and the greatest so far.
+    /// Computes the products of the queries with the keys of `tokens`, and the maximum so far.
     #[inline(always)]
     fn score<S: Simd, const R: usize, const V: usize>(
         &self,
@@ -132,7 +132,7 @@ impl Block<'_> {
         }
     }
 
-    /// Shrinks what is mixed so far, and adds the values of `tokens` by their weights.
+    /// Scales the sums so far by `shrink`, and adds the weighted values of `tokens`.
     #[inline(always)]
     fn mix<S: Simd, const R: usize, const V: usize>(
         &self,
@@ -187,8 +187,8 @@ fn registers<S: Simd, const V: usize>(numbers: &mut [f32]) -> &mut [[S::f32s; V]
     S::as_mut_simd_f32s(numbers).0.as_chunks_mut().0
 }
 
-/// Turns four numbers of each query in turn into four registers of one number each. The lanes come
-/// out in an order of the machine's own, which [`join`] takes back.
+/// Transposes groups of four numbers of each query into four registers with one number of each query, and scales
+/// them. The order of the lanes depends on the machine; [`join`] reverses it.
 #[inline(always)]
 fn part<S: Simd, const V: usize>(simd: S, numbers: &mut [[S::f32s; V]; HEAD]) {
     let scale = simd.splat_f32s(std::f32::consts::LOG2_E / (HEAD as f32).sqrt());
@@ -205,7 +205,7 @@ fn part<S: Simd, const V: usize>(simd: S, numbers: &mut [[S::f32s; V]; HEAD]) {
     }
 }
 
-/// The inverse of [`part`], but for the scale, which is a lane's own.
+/// The inverse of [`part`], with a scale for each lane.
 #[inline(always)]
 fn join<S: Simd, const V: usize>(simd: S, numbers: &mut [[S::f32s; V]], scale: [S::f32s; V]) {
     for group in numbers.as_chunks_mut::<4>().0 {

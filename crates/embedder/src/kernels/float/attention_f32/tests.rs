@@ -18,7 +18,7 @@ impl WithSimd for Attend<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Vec<f32> {
         let mut output = vec![f32::NAN; self.projected.len() / 3];
-        let attention = SelfAttention::new(self.projected, SharedSlice::new(&mut output)).unwrap();
+        let attention = SelfAttention::new(self.projected, SharedSlice::new(&mut output));
         run_tasks(simd, &attention, self.tasks.iter().copied());
         output
     }
@@ -151,7 +151,7 @@ fn attention_has_the_same_bits_on_any_threads_in_any_order() {
     let projected = text(100);
     let tasks = (0..3 * HEADS).collect::<Vec<_>>();
     let mut output = vec![f32::NAN; 100 * WIDTH];
-    let attention = SelfAttention::new(&projected, SharedSlice::new(&mut output)).unwrap();
+    let attention = SelfAttention::new(&projected, SharedSlice::new(&mut output));
     assert_eq!(attention.tasks(), tasks.len());
     run_on_threads(&attention, 8);
     let found = every_width(Attend { projected: &projected, tasks: &tasks });
@@ -163,5 +163,5 @@ fn attention_has_the_same_bits_on_any_threads_in_any_order() {
 
 #[test]
 fn attention_of_an_empty_text_has_no_tasks() {
-    assert_eq!(SelfAttention::new(&[], SharedSlice::new(&mut [])).unwrap().tasks(), 0);
+    assert_eq!(SelfAttention::new(&[], SharedSlice::new(&mut [])).tasks(), 0);
 }

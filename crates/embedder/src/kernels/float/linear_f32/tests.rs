@@ -1,5 +1,7 @@
 //! Linear layers against their definition in `f64`.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use pulp::WithSimd;
 
 use super::*;
@@ -7,23 +9,23 @@ use crate::kernels::testing::{
     bits, every_width, noise, normal_distribution, run_on_threads, run_tasks,
 };
 
-/// Some tasks of a layer, each output number that is not theirs left NaN.
+/// Computes some tasks of a layer. Numbers of other tasks are left NaN.
 #[derive(Clone, Copy)]
-struct Multiply<'a> {
-    linear: Linear<'a>,
-    x: &'a [f32],
+struct Compute<'a> {
+    case: &'a Case,
+    residual: bool,
+    gelu: bool,
     tasks: &'a [usize],
 }
 
-impl WithSimd for Multiply<'_> {
+impl WithSimd for Compute<'_> {
     type Output = Vec<f32>;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Vec<f32> {
-        let rows = self.x.len() / self.linear.depth();
-        let mut y = vec![f32::NAN; rows * self.linear.columns()];
-        let product = self.linear.over(self.x, SharedSlice::new(&mut y)).expect("lengths that fit");
-        run_tasks(simd, &product, self.tasks.iter().copied());
+        let mut y = vec![f32::NAN; self.case.residual.len()];
+        let linear = self.case.linear(self.residual, self.gelu, &mut y);
+        run_tasks(simd, &linear, self.tasks.iter().copied());
         y
     }
 }
@@ -55,15 +57,11 @@ impl Case {
         self.scale.len()
     }
 
-    fn parts(&self, residual: bool, gelu: bool) -> Parts<'_> {
-        let Self { weight, scale, bias, .. } = self;
-        Parts { weight, scale, bias, residual: residual.then_some(&self.residual), gelu }
-    }
-
-    fn linear(&self, residual: bool, gelu: bool) -> Linear<'_> {
-        let linear = Linear::new(self.parts(residual, gelu), self.rows).expect("shapes that fit");
-        assert_eq!((linear.depth(), linear.columns()), (self.depth, self.columns()));
-        linear
+    fn linear<'a>(&'a self, residual: bool, gelu: bool, y: &'a mut [f32]) -> Linear<'a> {
+        let Self { weight: values, scale, bias, .. } = self;
+        let residual = residual.then_some(&self.residual[..]);
+        let weights = LinearWeights { values, scale, bias };
+        Linear::new(weights, &self.x, residual, gelu, SharedSlice::new(y))
     }
 
     /// The products by the definition, before bias, and what rounding `f32` may add to each.
@@ -101,8 +99,7 @@ impl Case {
                 }
             };
             let expected = products.iter().enumerate().map(finish).collect::<Vec<_>>();
-            let linear = self.linear(residual, gelu);
-            for (width, found) in every_width(Multiply { linear, x: &self.x, tasks }) {
+            for (width, found) in every_width(Compute { case: self, residual, gelu, tasks }) {
                 for (at, (found, (expected, tolerance))) in found.iter().zip(&expected).enumerate()
                 {
                     let (row, column) = (at / self.columns(), at % self.columns());
@@ -177,8 +174,8 @@ fn linear_keeps_whole_numbers_exact() {
     case.scale.fill(0.25);
     case.bias.iter_mut().for_each(|bias| *bias = bias.round());
     let products = case.products();
-    let (linear, tasks) = (case.linear(false, false), [0, 1]);
-    for (width, found) in every_width(Multiply { linear, x: &case.x, tasks: &tasks }) {
+    let compute = Compute { case: &case, residual: false, gelu: false, tasks: &[0, 1] };
+    for (width, found) in every_width(compute) {
         for (at, (found, (product, _))) in found.iter().zip(&products).enumerate() {
             let expected = product + f64::from(case.bias[at % columns]);
             assert_eq!(f64::from(*found), expected, "{width}, {at}");
@@ -200,14 +197,14 @@ fn linear_accepts_extreme_weights_and_empty_columns() {
 #[test]
 fn linear_keeps_what_is_not_finite_in_its_row() {
     let mut case = Case::new(17, 16, 64);
-    let whole = case.x.clone();
+    fn found(case: &Case) -> Vec<(&'static str, Vec<f32>)> {
+        every_width(Compute { case, residual: true, gelu: true, tasks: &[0, 1] })
+    }
+    let whole = found(&case);
     for (row, bad) in [(0, f32::NAN), (7, f32::INFINITY), (16, f32::NEG_INFINITY)] {
         case.x[row * 16 + row % 16] = bad;
     }
-    let (linear, tasks) = (case.linear(true, true), [0, 1]);
-    let whole = every_width(Multiply { linear, x: &whole, tasks: &tasks });
-    let found = every_width(Multiply { linear, x: &case.x, tasks: &tasks });
-    for ((width, whole), (_, found)) in whole.iter().zip(&found) {
+    for ((width, whole), (_, found)) in whole.iter().zip(&found(&case)) {
         for (row, (whole, found)) in whole.chunks(64).zip(found.chunks(64)).enumerate() {
             if row == 0 {
                 assert!(found.iter().all(|found| found.is_nan()), "{width}");
@@ -225,15 +222,14 @@ fn linear_has_the_same_bits_on_any_threads_in_any_order() {
     for residual in [false, true] {
         let found = cases.each_ref().map(|case| {
             let tasks = (0..case.columns().div_ceil(STRIP)).collect::<Vec<_>>();
-            every_width(Multiply { linear: case.linear(residual, true), x: &case.x, tasks: &tasks })
+            every_width(Compute { case, residual, gelu: true, tasks: &tasks })
         });
         for workers in 1..=4 {
             for (case, found) in cases.iter().zip(&found) {
                 let mut output = vec![f32::NAN; case.residual.len()];
-                let y = SharedSlice::new(&mut output);
-                let product = case.linear(residual, true).over(&case.x, y).unwrap();
-                assert_eq!(product.tasks(), case.columns().div_ceil(STRIP));
-                run_on_threads(&product, workers);
+                let linear = case.linear(residual, true, &mut output);
+                assert_eq!(linear.tasks(), case.columns().div_ceil(STRIP));
+                run_on_threads(&linear, workers);
                 for (width, found) in found.iter().filter(|(width, _)| *width != "scalar") {
                     assert_eq!(bits(found), bits(&output), "{width}, {workers}");
                 }
@@ -243,37 +239,37 @@ fn linear_has_the_same_bits_on_any_threads_in_any_order() {
 }
 
 #[test]
-fn new_refuses_shapes_that_do_not_fit() {
+fn new_panics_if_shapes_do_not_fit() {
     let case = Case::new(2, 3, 32);
-    let parts = case.parts(true, false);
-    let misfits = [
-        Parts { weight: &[], ..parts },
-        Parts { weight: &case.weight[1..], ..parts },
-        Parts { scale: &[], ..parts },
-        Parts { scale: &case.scale[1..], ..parts },
-        Parts { scale: &case.scale[..24], bias: &case.bias[..24], residual: None, ..parts },
-        Parts { bias: &case.bias[1..], ..parts },
-        Parts { residual: Some(&case.residual[1..]), ..parts },
-        Parts { residual: Some(&[]), ..parts },
-    ];
-    for (at, parts) in misfits.into_iter().enumerate() {
-        assert!(Linear::new(parts, 2).is_none(), "{at}");
+    let Case { weight: values, scale, bias, residual, x, .. } = &case;
+    let weights = LinearWeights { values, scale, bias };
+    let new = |weights, x, residual, rows: usize| {
+        let mut y = vec![0.0; rows * 32];
+        let new = || drop(Linear::new(weights, x, residual, false, SharedSlice::new(&mut y)));
+        catch_unwind(AssertUnwindSafe(new)).is_ok()
+    };
+    assert!(new(weights, x, Some(residual), 2));
+    for (at, weights) in [
+        LinearWeights { values: &[], ..weights },
+        LinearWeights { values: &values[1..], ..weights },
+        LinearWeights { scale: &[], ..weights },
+        LinearWeights { scale: &scale[1..], ..weights },
+        LinearWeights { scale: &scale[..24], bias: &bias[..24], ..weights },
+        LinearWeights { bias: &bias[1..], ..weights },
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        assert!(!new(weights, x, Some(residual), 2), "{at}");
     }
-    assert!(Linear::new(parts, 3).is_none());
-    assert!(Linear::new(parts, 2).is_some());
+    assert!(!new(weights, x, Some(&residual[1..]), 2));
+    assert!(!new(weights, x, Some(&[]), 2));
+    assert!(!new(weights, &x[1..], Some(residual), 2));
+    assert!(!new(weights, x, None, 3));
 }
 
 #[test]
 fn linear_accepts_no_rows() {
     let case = Case::new(0, 16, 48);
     case.check(&[0]);
-}
-
-#[test]
-fn over_refuses_lengths_that_do_not_fit() {
-    let case = Case::new(2, 3, 16);
-    let over = |x, y: &mut [f32]| case.linear(false, false).over(x, SharedSlice::new(y)).is_some();
-    assert!(over(&case.x, &mut [0.0; 32]));
-    assert!(!over(&case.x, &mut [0.0; 16]));
-    assert!(!over(&case.x[1..], &mut [0.0; 32]));
 }

@@ -1,10 +1,9 @@
 //! Kernels in integers against their definitions, in all registers that the machine has.
 
 mod attention;
+mod functions;
 mod linear;
-mod machine;
-mod math;
-mod rows;
+mod quantize;
 mod tile;
 
 use super::*;

@@ -1,15 +1,15 @@
-//! Normalisation, rotation and rounding of rows.
+//! Normalisation, rotation and quantization of rows.
 
 use super::*;
 
 /// The bytes of rows as integers, and their scales, by each kind of registers; equal in all.
-fn turned(x: &[f32], depth: usize) -> (Vec<i8>, Vec<f32>) {
+fn quantized(x: &[f32], depth: usize) -> (Vec<i8>, Vec<f32>) {
     let rows = x.len() / depth;
     let found = every_machine(|machine| {
         let mut x = x.to_vec();
         let (mut bytes, mut scale) = (vec![1; x.len()], vec![f32::NAN; rows]);
-        let rounded = RowsMut { bytes: &mut bytes, scale: &mut scale };
-        with_registers!(machine, registers => registers.call(Turn { x: &mut x, rounded }));
+        let quantized = QuantizedMut { bytes: &mut bytes, scale: &mut scale };
+        with_registers!(machine, registers => registers.call(Quantize { x: &mut x, quantized }));
         (integers(machine, &bytes), bits(&scale))
     });
     assert_equal(&found, &format!("{rows} rows of {depth}"));
@@ -27,7 +27,7 @@ pub fn integers(machine: Machine, bytes: &[u8]) -> Vec<i8> {
 }
 
 fn check(x: &[f32], depth: usize) {
-    let (found, scale) = turned(x, depth);
+    let (found, scale) = quantized(x, depth);
     for (row, found) in found.chunks(depth).enumerate() {
         let expected = hadamard(&wide(&x[row * depth..(row + 1) * depth]), block(depth));
         let step = f64::from(scale[row]);
@@ -44,7 +44,7 @@ fn check(x: &[f32], depth: usize) {
 }
 
 #[test]
-fn turn_rotates_and_rounds_to_half_a_step() {
+fn quantize_rotates_and_rounds_to_half_a_step() {
     for rows in (1..=9).chain([64]) {
         check(&numbers(rows, rows * 384, 3.0), 384);
     }
@@ -54,7 +54,7 @@ fn turn_rotates_and_rounds_to_half_a_step() {
 }
 
 #[test]
-fn turn_accepts_outliers_and_zeros() {
+fn quantize_accepts_outliers_and_zeros() {
     for outlier in [0.0, 1e4, -1e30] {
         let mut x = numbers(7, 3 * 384, 1.0);
         x[384..768].fill(0.0);
@@ -62,21 +62,21 @@ fn turn_accepts_outliers_and_zeros() {
         x[5] = outlier;
         check(&x, 384);
     }
-    let (found, scale) = turned(&[0.0; 384], 384);
+    let (found, scale) = quantized(&[0.0; 384], 384);
     assert!(found.iter().all(|x| *x == 0) && scale[0] < 1e-30);
 }
 
 #[test]
-fn turn_gives_a_scale_that_is_not_finite_for_such_a_row() {
+fn quantize_returns_a_scale_that_is_not_finite_for_such_a_row() {
     for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
         let mut x = numbers(3, 3 * 384, 1.0);
-        let (whole, whole_scale) = turned(&x, 384);
+        let (whole, whole_scale) = quantized(&x, 384);
         x[384 + 200] = bad;
         for machine in Machine::all() {
             let mut x = x.clone();
             let (mut bytes, mut scale) = (vec![1; x.len()], vec![0.0; 3]);
-            let rounded = RowsMut { bytes: &mut bytes, scale: &mut scale };
-            with_registers!(machine, registers => registers.call(Turn { x: &mut x, rounded }));
+            let quantized = QuantizedMut { bytes: &mut bytes, scale: &mut scale };
+            with_registers!(machine, registers => registers.call(Quantize { x: &mut x, quantized }));
             assert!(!scale[1].is_finite(), "{machine:?}, {bad}");
             let found = integers(machine, &bytes);
             assert_eq!((&found[..384], &found[768..]), (&whole[..384], &whole[768..]));
@@ -86,17 +86,17 @@ fn turn_gives_a_scale_that_is_not_finite_for_such_a_row() {
 }
 
 #[test]
-fn normalize_is_its_definition_and_rounds_what_it_gives() {
+fn normalize_agrees_with_the_definition_and_quantizes() {
     let (gamma, beta) = (numbers(1, 384, 2.0), numbers(2, 384, 1.0));
     for rows in (1..=9).chain([64]) {
         let input = numbers(rows, rows * 384, 3.0);
         let found = every_machine(|machine| {
             let mut x = input.clone();
             let (mut bytes, mut scale) = (vec![1; x.len()], vec![f32::NAN; rows]);
-            let rounded = Some(RowsMut { bytes: &mut bytes, scale: &mut scale });
+            let quantized = Some(QuantizedMut { bytes: &mut bytes, scale: &mut scale });
             let (gamma, beta, epsilon) = (&gamma[..], &beta[..], 1e-12);
             with_registers!(machine, registers => registers.call(Normalize {
-                x: &mut x, gamma, beta, epsilon, rounded
+                x: &mut x, gamma, beta, epsilon, quantized
             }));
             (bits(&x), integers(machine, &bytes), bits(&scale))
         });
@@ -112,7 +112,7 @@ fn normalize_is_its_definition_and_rounds_what_it_gives() {
                 assert!((f64::from(x[i]) - expected).abs() < 4e-6, "{rows}: {}", x[i]);
             }
         }
-        let (turned, turned_scale) = turned(&x, 384);
-        assert!(turned == *bytes && bits(&turned_scale) == *scale, "{rows} rows");
+        let (quantized, quantized_scale) = quantized(&x, 384);
+        assert!(quantized == *bytes && bits(&quantized_scale) == *scale, "{rows} rows");
     }
 }

@@ -1,41 +1,53 @@
-//! Rows of numbers to rows of bytes, and what comes before that: normalisation and rotation.
+//! Quantization of rows to bytes, and the operations before it: normalisation and rotation.
 
 use pulp::Simd;
 
 use crate::kernels::PANEL;
 use crate::kernels::arch::{Floats, Registers, Work};
 
-const LARGEST: f32 = 127.0;
+/// The largest quantized integer.
+pub const LARGEST: f32 = 127.0;
 
-/// 2⁻¹⁰⁰. A row without a larger number is rounded as if it had one this large, because `LARGEST`
-/// divided by a much smaller one overflows.
+/// 2⁻¹⁰⁰, the least maximum of a row: `LARGEST` divided by a much smaller one overflows.
 const LEAST: f32 = 7.888_609e-31;
 
-/// The width that rows are normalised at.
+/// The width of the rows that are normalised.
 const WIDTH: usize = 384;
 
-/// The numbers that a rotation mixes in registers.
+/// The numbers that are rotated in registers.
 const BLOCK: usize = 128;
 
-/// Rows of bytes: about `(byte - ZERO) * scale`.
+/// Quantized rows: a byte stands for about `(byte - ZERO) * scale`.
 #[derive(Clone, Copy)]
-pub struct Rows<'a> {
+pub struct Quantized<'a> {
     /// \[rows, depth\]
     pub bytes: &'a [u8],
     /// \[rows\]
     pub scale: &'a [f32],
 }
 
-/// [`Rows`] to be written.
-pub struct RowsMut<'a> {
+/// [`Quantized`] rows to be written.
+pub struct QuantizedMut<'a> {
     /// \[rows, depth\]
     pub bytes: &'a mut [u8],
     /// \[rows\]
     pub scale: &'a mut [f32],
 }
 
-/// Normalises each row of a matrix in place: `(x - mean) / √(variance + epsilon) * gamma + beta`. Then
-/// rotates and rounds it in blocks of 128, where that is wanted.
+impl QuantizedMut<'_> {
+    /// Borrows the rows for reading.
+    pub fn as_ref(&self) -> Quantized<'_> {
+        Quantized { bytes: self.bytes, scale: self.scale }
+    }
+
+    /// Borrows the rows for writing.
+    pub fn as_mut(&mut self) -> QuantizedMut<'_> {
+        QuantizedMut { bytes: self.bytes, scale: self.scale }
+    }
+}
+
+/// Normalises each row of a matrix in place: `(x - mean) / √(variance + epsilon) * gamma + beta`. Also rotates and
+/// quantizes the result if `quantized` is given.
 pub struct Normalize<'a> {
     /// \[rows, 384\]
     pub x: &'a mut [f32],
@@ -46,21 +58,21 @@ pub struct Normalize<'a> {
     /// Added to the variance.
     pub epsilon: f32,
     /// \[rows, 384\]
-    pub rounded: Option<RowsMut<'a>>,
+    pub quantized: Option<QuantizedMut<'a>>,
 }
 
 impl Work for Normalize<'_> {
     #[inline(always)]
     fn run<R: Registers>(self, registers: R) {
-        let Self { x, gamma, beta, epsilon, mut rounded } = self;
+        let Self { x, gamma, beta, epsilon, mut quantized } = self;
         for (row, x) in x.chunks_exact_mut(WIDTH).enumerate() {
             normalize(registers, x, gamma, beta, epsilon);
-            if let Some(RowsMut { bytes, scale }) = &mut rounded {
+            if let Some(QuantizedMut { bytes, scale }) = &mut quantized {
                 let mut rotated = [0.0; WIDTH];
                 rotated.copy_from_slice(x);
                 rotate(registers, &mut rotated);
                 let bytes = &mut bytes[row * WIDTH..(row + 1) * WIDTH];
-                scale[row] = round(registers, &rotated, bytes);
+                scale[row] = quantize(registers, &rotated, bytes);
             }
         }
     }
@@ -96,8 +108,8 @@ fn normalize<R: Registers>(registers: R, x: &mut [f32], gamma: &[f32], beta: &[f
     }
 }
 
-/// Sums, or the greatest numbers, of as many lanes in registers of any width: so that their order is the
-/// same in all, and none waits for the one before it.
+/// Partial results of a reduction, in as many lanes for registers of every width. So all registers reduce in the
+/// same order, and consecutive operations do not depend on each other.
 #[repr(align(64))]
 pub struct Lanes([f32; LANES]);
 
@@ -111,7 +123,7 @@ impl Default for Lanes {
 }
 
 impl Lanes {
-    /// Returns them in registers.
+    /// Returns the lanes in registers.
     #[inline(always)]
     pub fn registers<R: Registers>(&mut self) -> &mut [Floats<R>] {
         R::Simd::as_mut_simd_f32s(&mut self.0).0
@@ -120,91 +132,77 @@ impl Lanes {
     /// Returns the sum of all, in each lane.
     #[inline(always)]
     pub fn sum<R: Registers>(&mut self, registers: R) -> Floats<R> {
-        let simd = registers.simd();
-        let sums = self.registers::<R>();
-        let mut half = sums.len() / 2;
-        while half > 0 {
-            for i in 0..half {
-                sums[i] = simd.add_f32s(sums[i], sums[i + half]);
-            }
-            half /= 2;
-        }
-        let mut sum = sums[0];
-        if R::Simd::F32_LANES > 8 {
-            sum = simd.add_f32s(sum, registers.swap::<8>(sum));
-        }
-        if R::Simd::F32_LANES > 4 {
-            sum = simd.add_f32s(sum, registers.swap::<4>(sum));
-        }
-        sum = simd.add_f32s(sum, registers.swap::<2>(sum));
-        simd.add_f32s(sum, registers.swap::<1>(sum))
+        self.reduce::<R, true>(registers)
     }
 
-    /// Returns the greatest of all, in each lane; NaN if one is NaN. None is negative.
+    /// Returns the sum of all or their maximum, in each lane. The maximum is of numbers that are not negative, and
+    /// NaN if one is NaN.
     #[inline(always)]
-    pub fn greatest<R: Registers>(&mut self, registers: R) -> Floats<R> {
+    fn reduce<R: Registers, const SUM: bool>(&mut self, registers: R) -> Floats<R> {
         let numbers = self.registers::<R>();
         let mut half = numbers.len() / 2;
         while half > 0 {
             for i in 0..half {
-                numbers[i] = larger(registers, numbers[i], numbers[i + half]);
+                numbers[i] = combine::<R, SUM>(registers, numbers[i], numbers[i + half]);
             }
             half /= 2;
         }
-        let mut most = numbers[0];
+        let mut all = numbers[0];
         if R::Simd::F32_LANES > 8 {
-            most = larger(registers, most, registers.swap::<8>(most));
+            all = combine::<R, SUM>(registers, all, registers.swap::<8>(all));
         }
         if R::Simd::F32_LANES > 4 {
-            most = larger(registers, most, registers.swap::<4>(most));
+            all = combine::<R, SUM>(registers, all, registers.swap::<4>(all));
         }
-        most = larger(registers, most, registers.swap::<2>(most));
-        larger(registers, most, registers.swap::<1>(most))
+        all = combine::<R, SUM>(registers, all, registers.swap::<2>(all));
+        combine::<R, SUM>(registers, all, registers.swap::<1>(all))
     }
 }
 
-/// The larger of numbers that are not negative, as integers, of which those of NaN are the greatest.
+/// Returns the sum of two registers or the maximum of each lane, as of integers, of which NaN is the greatest.
 #[inline(always)]
-fn larger<R: Registers>(registers: R, a: Floats<R>, b: Floats<R>) -> Floats<R> {
+fn combine<R: Registers, const SUM: bool>(registers: R, a: Floats<R>, b: Floats<R>) -> Floats<R> {
     let simd = registers.simd();
+    if SUM {
+        return simd.add_f32s(a, b);
+    }
     let (a, b) = (simd.transmute_u32s_f32s(a), simd.transmute_u32s_f32s(b));
     simd.transmute_f32s_u32s(simd.max_u32s(a, b))
 }
 
-/// The first lane of a register.
+/// Returns the first lane of a register.
 #[inline(always)]
 pub fn first_lane<R: Registers>(numbers: Floats<R>) -> f32 {
     bytemuck::cast_slice(bytemuck::bytes_of(&numbers))[0]
 }
 
-/// Rotates and rounds each row of a matrix, which is changed, in blocks of 128, or of 512 where it is
-/// as long.
-pub struct Turn<'a> {
+/// Rotates each row of a matrix in place and quantizes it.
+pub struct Quantize<'a> {
     /// \[rows, depth\]
     pub x: &'a mut [f32],
     /// \[rows, depth\]
-    pub rounded: RowsMut<'a>,
+    pub quantized: QuantizedMut<'a>,
 }
 
-impl Work for Turn<'_> {
+impl Work for Quantize<'_> {
     #[inline(always)]
     fn run<R: Registers>(self, registers: R) {
-        let Self { x, rounded: RowsMut { bytes, scale } } = self;
+        let Self { x, quantized: QuantizedMut { bytes, scale } } = self;
         let depth = x.len() / scale.len();
         let rows = x.chunks_exact_mut(depth).zip(bytes.chunks_exact_mut(depth));
         for ((x, bytes), scale) in rows.zip(scale) {
             rotate(registers, x);
-            *scale = round(registers, x, bytes);
+            *scale = quantize(registers, x, bytes);
         }
     }
 }
 
-/// Returns the size of the blocks in which rows of this length are rotated.
+/// Returns the size of the blocks in which rows of this length are rotated: 512 if it divides the length, or 128.
 pub const fn block(depth: usize) -> usize {
     if depth.is_multiple_of(4 * BLOCK) { 4 * BLOCK } else { BLOCK }
 }
 
-/// The Hadamard transform of each block of a row.
+/// Hadamard transform of each block of a row.
 #[inline(always)]
 fn rotate<R: Registers>(registers: R, row: &mut [f32]) {
     let simd = registers.simd();
@@ -226,7 +224,7 @@ fn rotate<R: Registers>(registers: R, row: &mut [f32]) {
     }
 }
 
-/// The Hadamard transform of a block: registers of sixteen virtual lanes first, then the lanes.
+/// Hadamard transform of 128 numbers: eight lines of sixteen first, then within the lines.
 #[inline(always)]
 fn rotate_block<R: Registers>(registers: R, x: &mut [f32]) {
     let simd = registers.simd();
@@ -264,7 +262,7 @@ fn rotate_block<R: Registers>(registers: R, x: &mut [f32]) {
     }
 }
 
-/// The Hadamard transform of as many registers: those half as many apart first.
+/// Hadamard transform of `N` registers, largest stride first.
 #[inline(always)]
 fn butterflies<S: Simd, const N: usize>(simd: S, mut x: [S::f32s; N]) -> [S::f32s; N] {
     let mut half = N / 2;
@@ -280,7 +278,7 @@ fn butterflies<S: Simd, const N: usize>(simd: S, mut x: [S::f32s; N]) -> [S::f32
     x
 }
 
-/// The sums and differences of lanes this far apart.
+/// Replaces the lanes that are `DISTANCE` apart by their sums and differences.
 #[inline(always)]
 fn lanes<R: Registers, const DISTANCE: usize, const N: usize>(
     registers: R,
@@ -305,20 +303,20 @@ fn lanes<R: Registers, const DISTANCE: usize, const N: usize>(
     x
 }
 
-/// Rounds a row to bytes within 127 of [`Registers::ZERO`]; gives the scale, which is not finite if a
-/// number is not.
+/// Quantizes a row to bytes within 127 of [`Registers::ZERO`]. Returns the scale, which is finite only if all numbers
+/// are.
 #[inline(always)]
-pub fn round<R: Registers>(registers: R, row: &[f32], bytes: &mut [u8]) -> f32 {
+pub fn quantize<R: Registers>(registers: R, row: &[f32], bytes: &mut [u8]) -> f32 {
     let simd = registers.simd();
     let (numbers, _) = R::Simd::as_simd_f32s(row);
     let mut lanes = Lanes([LEAST; LANES]);
     let most = lanes.registers::<R>();
     for x in numbers.chunks_exact(most.len()) {
         for i in 0..most.len() {
-            most[i] = larger(registers, most[i], simd.abs_f32s(x[i]));
+            most[i] = combine::<R, false>(registers, most[i], simd.abs_f32s(x[i]));
         }
     }
-    let greatest = lanes.greatest(registers);
+    let greatest = lanes.reduce::<R, false>(registers);
     let largest = simd.splat_f32s(LARGEST);
     let inverse = simd.div_f32s(largest, greatest);
     let (fours, _) = numbers.as_chunks::<4>();
