@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use knowledgepulse_tasks::{available_cores, fault};
+use knowledgepulse_workers::{available_cores, fault};
 use once_cell::sync::OnceCell;
 
 use crate::{

@@ -6,7 +6,7 @@ mod own;
 
 use std::{ffi::CStr, sync::Arc};
 
-use knowledgepulse_tasks::{CancelToken, fault, join};
+use knowledgepulse_workers::{CancelToken, fault, join};
 use once_cell::sync::OnceCell;
 use ort::{
     AsPointer,
