@@ -57,7 +57,7 @@ pub use roc::{auc, average_precision, precision_recall_curve, roc_curve};
 pub use row::Row;
 pub use wilson::wilson;
 
-use knowledgepulse_tasks::CancelToken;
+use knowledgepulse_workers::CancelToken;
 
 use self::{
     bootstrap::{Bootstrap, Groups},

@@ -1,4 +1,4 @@
-//! What spans of tools add to what model calls say.
+//! The events of tools' spans.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -6,12 +6,12 @@ use jiff::Timestamp;
 
 use super::{Span, Tool, history::History};
 use crate::{
-    event::{Call, Event, Skipped, ToolResult},
-    failure,
+    events::{Call, Event, Skipped, ToolResult},
+    results::Output,
 };
 
-/// Returns what the spans of tools, sorted by start, add to what model calls say.
-pub(super) fn read(
+/// Returns the events of tools' spans, sorted by start, that are not in the history.
+pub(super) fn read_tools(
     tools: Vec<(&Span, &Tool)>,
     history: &mut History,
     skipped: &mut Skipped,
@@ -55,7 +55,7 @@ pub(super) fn read(
     all
 }
 
-/// Returns what a tool gave back; `id` and `name` are those of its call.
+/// Returns the result of a tool, with id and name of its call.
 fn result(
     span: &Span,
     tool: &Tool,
@@ -63,20 +63,17 @@ fn result(
     name: String,
     skipped: &mut Skipped,
 ) -> Event {
-    let (text, flag) = match tool.output.take() {
-        Some(output) => {
-            skipped.merge(output.skipped);
-            (output.text, output.failed)
-        }
-        None => (span.message.clone().unwrap_or_default(), None),
-    };
-    let failed = span.is_error() || flag.unwrap_or_else(|| failure::in_text(&text));
-    Event::Result(ToolResult { text, failed, id, name: Some(name) })
+    let (output, unread) = tool.output.take().unwrap_or_else(|| {
+        let text = span.message.clone().unwrap_or_default();
+        (Output { text, failed: None }, Skipped::default())
+    });
+    skipped.merge(unread);
+    let result = output.into_result(span.is_error().then_some(true));
+    Event::Result(ToolResult { id, name: Some(name), ..result })
 }
 
-/// Returns the names of tools that the name of a span can stand for: itself, and what follows a space
-/// or a `.` in it.
-pub(crate) fn tool_names(name: &str) -> impl Iterator<Item = &str> {
+/// Returns the names of tools that the name of a span can mean: itself, and what follows a space or a `.` in it.
+pub fn tool_names(name: &str) -> impl Iterator<Item = &str> {
     // Bounded, as a name may be as long as a document.
     let ends = name.rmatch_indices([' ', '.']).map(|(at, _)| &name[at + 1..]).take(32);
     std::iter::once(name).chain(ends)
@@ -85,7 +82,7 @@ pub(crate) fn tool_names(name: &str) -> impl Iterator<Item = &str> {
 /// Calls that wait for the span of their tool, by name.
 type Waiting<'a> = HashMap<&'a str, VecDeque<usize>>;
 
-/// Finds the calls of the history that the spans of tools are about.
+/// Returns for each tool the place of its call in the history.
 fn match_tools(tools: &[Call], history: &History) -> Vec<Option<usize>> {
     let mut by_id = Waiting::new();
     let mut by_name = Waiting::new();
@@ -123,7 +120,7 @@ fn match_tools(tools: &[Call], history: &History) -> Vec<Option<usize>> {
     matches
 }
 
-/// Takes the first call of a tool that has no match yet.
+/// Takes the first call of a tool without a match.
 fn take(waiting: &mut Waiting, name: &str, matched: &mut HashSet<usize>) -> Option<usize> {
     let mut first: Option<usize> = None;
     for name in tool_names(name) {

@@ -1,17 +1,17 @@
-//! Cancellation of work that nobody waits for any more.
+//! Cancellation of work whose result is no longer needed.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
     atomic::{AtomicBool, Ordering},
 };
 
-/// What ends an operation that does not look at the token itself.
+/// Ends an operation that does not check the token itself.
 type Interrupt = Box<dyn Fn() + Send>;
 
 /// Cancels work from another thread. Clones share one state.
 ///
 /// ```
-/// use knowledgepulse_tasks::CancelToken;
+/// use knowledgepulse_workers::CancelToken;
 ///
 /// let cancel = CancelToken::default();
 /// assert_eq!(cancel.interruptible(|| (), || 1), Some(1));
@@ -28,7 +28,7 @@ struct State {
 }
 
 impl CancelToken {
-    /// Cancels the work that holds this token, and any that would begin with it.
+    /// Cancels the work that uses this token, now or later.
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::SeqCst);
         if let Some(interrupt) = &*self.interrupt() {
@@ -41,15 +41,15 @@ impl CancelToken {
         self.0.cancelled.load(Ordering::SeqCst)
     }
 
-    /// Runs `work`, which a cancellation ends by calling `interrupt`. Returns `None`, without running
-    /// it, after a cancellation.
+    /// Runs `work`; a cancellation calls `interrupt` to end it. Returns `None` without running `work` if the
+    /// token is cancelled already.
     pub fn interruptible<R>(
         &self,
         interrupt: impl Fn() + Send + 'static,
         work: impl FnOnce() -> R,
     ) -> Option<R> {
         *self.interrupt() = Some(Box::new(interrupt));
-        // Looked at after the line above, so that no cancellation falls between the two.
+        // Checked after `interrupt` is set, so that no cancellation is missed between the two.
         let result = (!self.is_cancelled()).then(work);
         *self.interrupt() = None;
         result

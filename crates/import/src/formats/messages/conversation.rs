@@ -1,13 +1,12 @@
-//! What messages say that happened.
+//! Reads messages of every dialect into the events of a run.
 
 use std::collections::HashSet;
 
-use super::{ITEMS, Message, Messages, is_call};
+use super::message::{ITEMS, Message, Messages, is_call};
 use crate::{
-    event::{Call, Event, Input, Skipped, ToolResult, Turn},
-    failure,
-    json::{self, Array, Document, Kind, Members, Value},
-    text,
+    events::{Call, CallInput, Event, Run, Skipped, ToolResult, Turn},
+    json::{self, Document, Kind, Members, Value},
+    results::{flag, is_text_type, text_of, text_of_member, text_of_part, text_of_summary},
 };
 
 const CALLS: [&str; 10] = [
@@ -60,60 +59,52 @@ pub fn call_of_part(part: Value, turn: Turn) -> Call {
     } else {
         function.and_then(|function| function.get("arguments"))
     };
-    Call::new(name, Input::recorded(input), id, turn)
+    Call::new(name, CallInput::recorded(input), id, turn)
 }
 
 /// Returns the result of a part.
 pub fn result_of_part(part: Value, kind: &str, skipped: &mut Skipped) -> ToolResult {
     let value = part.first(&["content", "output", "response", "result", "error"]);
-    let text = value.map(|value| text::of(value, skipped)).unwrap_or_default();
-    let said = failure::flag(part).or((kind == "tool-error").then_some(true)).or(text.failed);
+    let output = text_of_member(value, skipped);
+    let flag = flag(part).or((kind == "tool-error").then_some(true)).or(output.failed);
     // Anthropic's results are judged by their flag alone.
-    let failed = said.unwrap_or_else(|| kind != "tool_result" && failure::in_text(&text.text));
+    let result = output.into_result(flag.or((kind == "tool_result").then_some(false)));
     let id = part.first_name(&["tool_use_id", "call_id", "toolCallId", "tool_call_id", "id"]);
     let name = part.first_name(&["name", "toolName"]);
-    ToolResult { text: text.text, failed, id: id.map(Into::into), name: name.map(Into::into) }
+    ToolResult { id: id.map(Into::into), name: name.map(Into::into), ..result }
 }
 
-/// Reads messages of every dialect into events.
+/// The turns of a run whose messages are being read.
 #[derive(Debug, Default)]
-pub struct Conversation {
-    /// What happened, in order.
-    pub events: Vec<Event>,
-    /// What of the messages is not imported.
-    pub skipped: Skipped,
-    next: Turn,
+pub struct Turns {
+    pub next: Turn,
     /// The turn that goes on with the next item of the assistant.
     open: Option<Turn>,
-    /// All that is read belongs to the open turn.
+    /// Whether all messages belong to the open turn.
     is_answer: bool,
+    /// The names of the tools that were called.
     tools: HashSet<String>,
 }
 
-impl Conversation {
-    /// Returns a conversation whose first turn has this number.
-    pub fn starting_at(turn: Turn) -> Self {
-        Self { next: turn, ..Self::default() }
-    }
-
-    /// Returns a turn of its own.
+impl Run {
+    /// Returns a new turn.
     pub fn next_turn(&mut self) -> Turn {
-        self.next += 1;
-        self.next - 1
+        self.turns.next += 1;
+        self.turns.next - 1
     }
 
     /// Reads messages.
-    pub fn read_all(&mut self, messages: Messages) {
-        messages.iter().for_each(|message| self.read(message));
+    pub fn read_messages(&mut self, messages: Messages) {
+        messages.iter().for_each(|message| self.read_message(message));
     }
 
-    /// Reads messages that are one answer of the assistant, of one turn.
+    /// Reads messages that are one answer of the assistant.
     pub fn read_answer(&mut self, messages: Messages) {
-        self.open = None;
-        self.is_answer = true;
-        self.read_all(messages);
-        self.is_answer = false;
-        self.open = None;
+        self.turns.open = None;
+        self.turns.is_answer = true;
+        self.read_messages(messages);
+        self.turns.is_answer = false;
+        self.turns.open = None;
     }
 
     /// Returns the first text of a person that is not blank.
@@ -125,7 +116,7 @@ impl Conversation {
     }
 
     /// Reads a message, or an item of the Responses API.
-    pub fn read(&mut self, message: Message) {
+    pub fn read_message(&mut self, message: Message) {
         let message = message.unwrapped();
         let Some((message, role)) =
             message.and_then(|message| Some((message, message.role().or(message.text("type"))?)))
@@ -156,51 +147,41 @@ impl Conversation {
             "tool" | "function" | "toolResult" | "ToolMessage" | "FunctionMessage" => {
                 self.read_tool(message, None);
             }
-            role if self.tools.contains(role) => self.read_tool(message, Some(role)),
+            role if self.turns.tools.contains(role) => self.read_tool(message, Some(role)),
             role => self.skipped.add(format!("role:{role}")),
         }
     }
 
     fn end_turn(&mut self) {
-        if !self.is_answer {
-            self.open = None;
+        if !self.turns.is_answer {
+            self.turns.open = None;
         }
     }
 
     fn turn(&mut self) -> Turn {
-        let turn = self.open.unwrap_or_else(|| self.next_turn());
-        self.open = Some(turn);
+        let turn = self.turns.open.unwrap_or_else(|| self.next_turn());
+        self.turns.open = Some(turn);
         turn
     }
 
     fn call(&mut self, call: Call) {
-        self.tools.insert(call.name.clone());
+        self.turns.tools.insert(call.name.clone());
         self.events.push(Event::Call(call));
     }
 
     fn read_assistant(&mut self, message: Message) {
         let turn = self.turn();
-        if let Message::Answer { reasoning, text, calls } = message {
-            self.events.extend(reasoning.map(Event::reasoned));
-            if let Some(text) = text {
-                self.say(text.into(), turn);
-            }
-            for call in calls.into_iter().flat_map(Array::iter).filter(|call| call.is_object()) {
-                self.call(call_of_part(call, turn));
-            }
-            return;
-        }
         if let Some(reasoning) = message.first_name(&["reasoning_content", "reasoning"]) {
             self.events.push(Event::reasoned(reasoning));
         }
         let begin = self.events.len();
         for (kind, part) in parts(message) {
             match kind {
-                kind if text::is_text_type(kind) || kind == "refusal" => {
-                    self.say(text::of_part(part).unwrap_or_default(), turn);
+                kind if is_text_type(kind) || kind == "refusal" => {
+                    self.say(text_of_part(part).unwrap_or_default(), turn);
                 }
                 "thinking" | "reasoning" | "thought" => {
-                    self.events.push(Event::reasoned(text::of_part(part).unwrap_or_default()));
+                    self.events.push(Event::reasoned(text_of_part(part).unwrap_or_default()));
                 }
                 kind if is_call_type(kind) => self.call(call_of_part(part, turn)),
                 kind if is_result_type(kind) => self.result(part, kind),
@@ -228,7 +209,7 @@ impl Conversation {
         }
     }
 
-    /// Takes a text of the assistant, which may be the JSON of its calls.
+    /// Reads a text of the assistant, which may be the JSON of its calls.
     fn say(&mut self, text: String, turn: Turn) {
         match calls_in_text(&text) {
             Some(document) => self.call_all(&document, turn),
@@ -237,7 +218,7 @@ impl Conversation {
     }
 
     fn call_all(&mut self, calls: &Document, turn: Turn) {
-        for call in calls.root().as_array().into_iter().flat_map(Array::iter) {
+        for call in calls.root().as_array().into_iter().flatten() {
             self.call(call_of_part(call, turn));
         }
     }
@@ -246,8 +227,8 @@ impl Conversation {
         let mut texts = Vec::new();
         for (kind, part) in parts(message) {
             match kind {
-                kind if text::is_text_type(kind) => {
-                    texts.push(text::of_part(part).unwrap_or_default());
+                kind if is_text_type(kind) => {
+                    texts.push(text_of_part(part).unwrap_or_default());
                 }
                 kind if is_result_type(kind) => self.result(part, kind),
                 kind => self.skipped.add(format!("part:{kind}")),
@@ -258,7 +239,7 @@ impl Conversation {
         }
     }
 
-    /// Reads the answer of a tool; `role` is its name, where that stands in place of a role.
+    /// Reads the result of a tool. `role` is the role of the message if it is the tool's name.
     fn read_tool(&mut self, message: Message, role: Option<&str>) {
         let content = message.get("content");
         if let Some(content) = content
@@ -284,22 +265,16 @@ impl Conversation {
             return;
         }
         let value = message.first(&["content", "parts", "text"]);
-        let text = value.map(|value| text::of(value, &mut self.skipped)).unwrap_or_default();
+        let output = text_of_member(value, &mut self.skipped);
         let id = message
             .first_name(&["tool_call_id", "toolCallId"])
             .or_else(|| message.list("tool_call_ids")?.first()?.as_str())
             .or_else(|| message.name("id"))
             .filter(|id| !json::is_blank(id));
         let name = message.first_name(&["name", "toolName"]).or(role);
-        let failed = flag_of_message(message)
-            .or(text.failed)
-            .unwrap_or_else(|| failure::in_text(&text.text));
-        self.events.push(Event::Result(ToolResult {
-            text: text.text,
-            failed,
-            id: id.map(Into::into),
-            name: name.map(Into::into),
-        }));
+        let result = output.into_result(flag_of_message(message));
+        let (id, name) = (id.map(Into::into), name.map(Into::into));
+        self.events.push(Event::Result(ToolResult { id, name, ..result }));
     }
 
     fn result(&mut self, part: Value, kind: &str) {
@@ -311,7 +286,7 @@ impl Conversation {
         match kind {
             "reasoning" => {
                 self.turn();
-                match text::of_summary(item).or_else(|| content_text(item)) {
+                match text_of_summary(item).or_else(|| content_text(item)) {
                     Some(text) => self.events.push(Event::reasoned(text)),
                     None => self.skipped.add("empty_text"),
                 }
@@ -326,12 +301,9 @@ impl Conversation {
                 let id = call.id.clone();
                 self.call(call);
                 if let Some(output) = item.first(&["error", "output"]) {
-                    let is_error = item.member("error").is_some();
-                    let text = text::of(output, &mut self.skipped);
-                    let failed =
-                        is_error || text.failed.unwrap_or_else(|| failure::in_text(&text.text));
-                    let result = ToolResult { text: text.text, failed, id, name: None };
-                    self.events.push(Event::Result(result));
+                    let is_error = item.member("error").map(|_| true);
+                    let result = text_of(output, &mut self.skipped).into_result(is_error);
+                    self.events.push(Event::Result(ToolResult { id, ..result }));
                 }
             }
             "web_search_call"
@@ -342,7 +314,7 @@ impl Conversation {
                 let turn = self.turn();
                 let names = ["action", "actions", "queries", "query", "code"];
                 let members = names.iter().filter_map(|name| Some((*name, item.member(name)?)));
-                let input = Input::of(members);
+                let input = CallInput::of(members);
                 let id = item.first_name(&["call_id", "id"]);
                 let name = kind.trim_end_matches("_call");
                 self.call(Call::new(Some(name), input, id, turn));
@@ -361,25 +333,25 @@ impl Conversation {
     }
 }
 
-/// Returns what a tool message says of the tool's success by its flags.
+/// Returns whether a tool message says by a flag that the tool failed.
 fn flag_of_message(message: Message) -> Option<bool> {
     let object = match message {
         Message::Recorded(value) | Message::WithRole(_, value) => Some(value),
         _ => None,
     };
     object
-        .and_then(failure::flag)
+        .and_then(flag)
         .or_else(|| message.flag("error"))
         .or_else(|| message.flag("tool_call_error"))
         .or_else(|| message.object("error").map(|_| true))
-        .or_else(|| failure::flag(message.object("content")?))
+        .or_else(|| flag(message.object("content")?))
 }
 
 fn content_text(item: Value) -> Option<String> {
     match item.member("content")?.kind() {
         Kind::String(text) => Some(text.into()),
         Kind::Array(parts) => {
-            let texts: Vec<_> = parts.iter().filter_map(text::of_part).collect();
+            let texts: Vec<_> = parts.iter().filter_map(text_of_part).collect();
             (!texts.is_empty()).then(|| texts.join("\n"))
         }
         _ => None,
@@ -394,7 +366,7 @@ fn parts<'d>(message: Message<'d>) -> impl Iterator<Item = (&'d str, Value<'d>)>
     }
     let array = content.and_then(Value::as_array);
     let one = content.filter(|_| array.is_none());
-    array.into_iter().flat_map(Array::iter).chain(one).filter_map(typed)
+    array.into_iter().flatten().chain(one).filter_map(typed)
 }
 
 /// Returns a part with its type; `?` if it has none.

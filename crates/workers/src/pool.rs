@@ -1,4 +1,4 @@
-//! The worker threads of the process.
+//! The worker threads of the process, in two lanes.
 
 use std::{
     collections::VecDeque,
@@ -14,20 +14,18 @@ use crate::fault;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// How often a thread without a job looks for one before it sleeps: waking it takes a system call of
-/// whoever spawns the next.
+/// How often a thread without a job checks for one before it sleeps. Waking a thread costs the one that spawns
+/// the next job a system call.
 const LOOKS: usize = 32;
 
-/// Short work: one thread for each core.
-pub static WORKERS: Lane = Lane::new("kp-worker", available_cores);
+/// Short work: scores, and logs piece by piece. One thread for each core, but at least two, so that a very long
+/// line of a log does not delay all scores.
+pub static WORKERS: Lane = Lane::new("kp-worker", || available_cores().max(2));
 
-/// Work that comes in pieces, such as the reading of logs, which on the workers would hold up short work.
-pub static PIECES: Lane = Lane::new("kp-pieces", || 1);
-
-/// Work that takes seconds, one after another, for which nothing else waits.
+/// Work that takes seconds, such as a calibration, on one thread.
 pub static LONG: Lane = Lane::new("kp-long", || 1);
 
-/// Threads of the process for one kind of work.
+/// Threads for one kind of work.
 pub struct Lane {
     name: &'static str,
     count: fn() -> usize,
@@ -43,31 +41,32 @@ struct Jobs {
     sleepers: usize,
 }
 
-/// The threads of a lane, of which there is at least one: whatever is spawned on them is done.
+/// The running threads of a lane, at least one.
 #[derive(Clone, Copy)]
 pub struct Threads(&'static Lane);
 
-/// Returns how many cores the process may use, at least 1. Affinity and container limits count.
+/// Returns the number of cores that the process may use, at least 1. Respects affinity and container limits.
 pub fn available_cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Runs `job` on one of the [`WORKERS`].
 ///
-/// Plain threads, and not those of a work-stealing pool: a thread that waits there takes up another
-/// job meanwhile, which may wait for the one below it on the stack.
+/// These are plain threads. In a work-stealing pool, a thread that waits runs another job meanwhile, which may
+/// wait for the one below it on the stack.
 ///
 /// # Errors
 ///
-/// The system gives no thread at all.
+/// The system refuses to start even one thread.
 pub fn spawn(job: impl FnOnce() + Send + 'static) -> io::Result<()> {
     WORKERS.threads().map(|threads| threads.spawn(job))
 }
 
-/// Returns whether a job waits for a worker, so that whoever has much to do should make room for it.
+/// Returns whether a job is waiting for a worker. A job that takes long should then end and spawn the rest of
+/// its work as another job.
 ///
 /// ```
-/// assert!(!knowledgepulse_tasks::has_waiting());
+/// assert!(!knowledgepulse_workers::has_waiting());
 /// ```
 pub fn has_waiting() -> bool {
     !WORKERS.lock().waiting.is_empty()
@@ -79,11 +78,11 @@ impl Lane {
         Self { name, count, started: OnceCell::new(), jobs, job_added: Condvar::new() }
     }
 
-    /// Returns the threads, which the first call starts.
+    /// Returns the threads. The first call starts them.
     ///
     /// # Errors
     ///
-    /// The system gives no thread at all.
+    /// The system refuses to start even one thread.
     pub fn threads(&'static self) -> io::Result<Threads> {
         self.started.get_or_try_init(|| self.start())?;
         Ok(Threads(self))
@@ -96,7 +95,7 @@ impl Lane {
             thread::Builder::new().name(name).spawn(|| self.run()).map(drop)
         };
         start_one(0)?;
-        // Fewer threads than wanted are slower, and no reason to fail.
+        // With fewer threads than wanted, work is slower but does not fail.
         let _ = (1..(self.count)()).try_for_each(start_one);
         Ok(())
     }
@@ -131,8 +130,8 @@ impl Lane {
 }
 
 impl Threads {
-    /// Runs `job` on one of the threads. Jobs begin in the order in which they were spawned; one that panics
-    /// ends alone.
+    /// Runs `job` on one of the threads. Jobs begin in the order in which they were spawned. A job that panics
+    /// does not end its thread.
     #[cfg(not(feature = "shuttle"))]
     pub fn spawn(self, job: impl FnOnce() + Send + 'static) {
         let mut jobs = self.0.lock();
@@ -142,7 +141,7 @@ impl Threads {
         }
     }
 
-    /// Runs `job` on a thread of its own, which begins when the test says so.
+    /// Runs `job` on a new thread, which the scheduler of the test starts.
     #[cfg(feature = "shuttle")]
     pub fn spawn(self, job: impl FnOnce() + Send + 'static) {
         let run = || drop(catch_unwind(AssertUnwindSafe(job)));
@@ -150,8 +149,8 @@ impl Threads {
     }
 }
 
-/// Runs both functions, side by side where the system gives a thread for that, else one after the
-/// other. `Err` is what `other` has panicked with.
+/// Runs both functions: concurrently, or one after the other if the system refuses to start a thread. Returns
+/// `Err` with the panic of `other` if it panicked.
 pub fn join<A: Send, B>(
     other: impl Fn() -> A + Sync,
     here: impl FnOnce() -> B,
@@ -177,7 +176,7 @@ mod tests {
         assert_eq!((a.is_err(), b), (true, 2));
     }
 
-    /// Spawns a hundred jobs, every third of which panics, and returns those that have been done.
+    /// Spawns a hundred jobs, every third of which panics, and returns those that were done.
     fn done_on(lane: &'static Lane) -> Vec<i32> {
         let (sender, receiver) = std::sync::mpsc::channel();
         for index in 0..100 {
@@ -202,12 +201,12 @@ mod tests {
     }
 
     #[test]
-    fn spawn_does_pieces_while_long_work_is_not_done() {
+    fn spawn_runs_short_jobs_while_long_work_is_not_done() {
         let (end, ended) = std::sync::mpsc::channel::<()>();
         LONG.threads().unwrap().spawn(move || {
             let _ = ended.recv();
         });
-        assert_eq!(done_on(&PIECES).len(), 66);
+        assert_eq!(done_on(&WORKERS).len(), 66);
         drop(end);
     }
 }

@@ -1,22 +1,22 @@
-//! Faults on demand, to show that none of them ends the process.
+//! Injected faults, with which tests show that no fault ends the process.
 //!
-//! With the feature `fault-injection`, which no package is built with, the environment variable
-//! `KNOWLEDGEPULSE_SCORING_PANIC` names a place and how often: `embed:3` lets its first three passes
-//! fail. Without the feature the functions are empty.
+//! With the feature `fault-injection`, which no package has, the environment variable
+//! `KNOWLEDGEPULSE_SCORING_PANIC` names a place and a count: with `embed:3` the first three passes of `embed`
+//! fail. Without the feature the functions do nothing.
 
 use std::io;
 
-/// Marks a place that panics if the environment says so.
+/// Panics if a fault is due at this place.
 #[inline]
 pub fn point(place: &str) {
     assert!(!is_due(place), "injected at {place}");
 }
 
-/// Marks a place that fails if the environment says so.
+/// Fails if a fault is due at this place.
 ///
 /// # Errors
 ///
-/// The environment says so.
+/// A fault is due.
 #[inline]
 pub fn error(place: &str) -> io::Result<()> {
     if is_due(place) { Err(io::Error::other(format!("injected at {place}"))) } else { Ok(()) }

@@ -10,32 +10,40 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    event::{Event, ObjectiveFrom, Run, Skipped, ToolResult, Turn},
-    json::{self, Document, Text, quoted},
+    detection::Format,
+    error::Code,
+    events::{Event, Origin, Run, Skipped, ToolResult, Turn},
+    json::{self, Buffer, Document, Sink, quoted},
     options::{AssumeSuccess, Options},
+    reader::NO_MEMORY,
 };
 
-/// The version of the rules. It changes when other traces come out of the same log.
+/// The version of the rules, which a change of what comes out of any log raises.
 pub const IMPORTER: u32 = 1;
 
-/// How many values and names of members a trace has at most: in the tool inputs of a run, or in all of a trace
-/// that is in the log.
-/// More would take many times the memory of the log, once JavaScript has them.
+/// The most values and names of members in the tool inputs of a run, or in a trace of the log. As objects in
+/// JavaScript, more would take many times the memory of the log.
 pub const MAX_VALUES: usize = 1 << 20;
 
-/// What the error of a trace with more values says.
+/// The message of the error for more values.
 pub const TOO_MANY_VALUES: &str = "expected at most 1048576 values and names in the tool inputs of a run, in a trace or in the \
                                    attributes of a span, found more";
 
-/// How many characters of the last answer are its summary.
+const SUCCESS_UNKNOWN: &str = "expected to know whether the run succeeded, found neither a label nor a \
+                               status; set assumeSuccess";
+
+const UNKNOWN_CALLS: &str = "expected calls of a known shape, found only parts of the assistant that \
+                             name calls or tools in another; report.skipped names them";
+
+/// The most characters of the last answer in the summary.
 const SUMMARY_CHARS: usize = 2000;
 
-/// A trace of the KnowledgePulse protocol, and where its values come from.
+/// A trace of the KnowledgePulse protocol, and the origin of its values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Imported {
     /// The trace, as JSON of the protocol.
     pub trace: Box<str>,
-    /// Where its values come from.
+    /// The origin of its values.
     pub provenance: Provenance,
 }
 
@@ -47,7 +55,7 @@ impl Imported {
     }
 }
 
-/// Where the values of a trace come from.
+/// The origin of the values of a trace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Provenance {
@@ -57,18 +65,18 @@ pub struct Provenance {
     pub format: &'static str,
     /// The place in the input.
     pub source: Source,
-    /// The format's id of the run; `None` where the id of the trace is made of its content.
+    /// The format's id of the run; `None` where the id of the trace is a hash of its content.
     pub key: Option<String>,
-    /// Where the objective comes from.
-    pub objective_from: ObjectiveFrom,
-    /// Where `success` comes from.
-    pub success_from: SuccessFrom,
-    /// Where the confidence comes from.
-    pub confidence_from: ConfidenceFrom,
-    /// Where the time comes from.
-    pub created_at_from: CreatedAtFrom,
-    /// Where the domain comes from.
-    pub domain_from: DomainFrom,
+    /// The origin of the objective.
+    pub objective_from: Origin,
+    /// The origin of `success`.
+    pub success_from: Origin,
+    /// The origin of the confidence.
+    pub confidence_from: Origin,
+    /// The origin of the time.
+    pub created_at_from: Origin,
+    /// The origin of the domain.
+    pub domain_from: Origin,
     /// What of the run is not imported.
     pub skipped: Skipped,
 }
@@ -82,84 +90,21 @@ pub struct Source {
     pub line: u64,
 }
 
-/// Where `success` comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SuccessFrom {
-    /// Somebody's judgement in the log.
-    Label,
-    /// How the run ended.
-    Status,
-    /// The option `assumeSuccess`.
-    Assumed,
-    /// The option `success`.
-    Option,
-    /// The log is a trace already.
-    Own,
-}
-
-/// Where the confidence comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ConfidenceFrom {
-    /// The log.
-    Explicit,
-    /// The probabilities of the tokens of the answers.
-    Logprobs,
-    /// 0.8 after success, 0.2 after failure.
-    Default,
-    /// The log is a trace already.
-    Own,
-}
-
-/// Where the time comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum CreatedAtFrom {
-    /// The log.
-    Source,
-    /// The option `createdAt`.
-    Option,
-    /// Nowhere: it is 1970-01-01T00:00:00.000Z.
-    None,
-}
-
-/// Where the domain comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum DomainFrom {
-    /// The option `domain`.
-    Option,
-    /// What agents of the format do.
-    Format,
-    /// Nowhere: it is `general`.
-    Default,
-    /// The log is a trace already.
-    Own,
-}
-
 /// Why a run gives no trace.
-pub enum NoTrace {
+pub enum Missing {
     /// It is skipped for this reason.
-    Skipped(&'static str, Skipped),
-    /// It is not known whether it succeeded.
-    SuccessUnknown(Skipped),
-    /// The assistant's calls have no known shape.
-    UnknownCalls(Skipped),
-    /// There is no memory for it.
-    NoMemory(Skipped),
-    /// Its tool inputs have more than [`MAX_VALUES`] values.
-    TooManyValues(Skipped),
+    Reason(&'static str),
+    /// It is an error with this message.
+    Error(Code, &'static str),
 }
 
-/// Returns the trace of a run.
-pub fn of(
+/// Returns the trace of a run, or why there is none and what is skipped.
+pub fn trace_of(
     mut run: Run,
-    format: &'static str,
-    format_domain: &'static str,
+    format: &Format,
     source: Source,
     options: &Options,
-) -> Result<Imported, NoTrace> {
+) -> Result<Imported, (Missing, Skipped)> {
     let mut skipped = std::mem::take(&mut run.skipped);
     run.events.retain(|event| {
         let is_empty = match event {
@@ -171,85 +116,88 @@ pub fn of(
         }
         !is_empty
     });
-    let values = run.events.iter().map(|event| match event {
-        Event::Call(call) => call.input.values,
-        _ => 0,
+    write_trace(run, &mut skipped, format, source, options).map_err(|missing| (missing, skipped))
+}
+
+fn write_trace(
+    mut run: Run,
+    skipped: &mut Skipped,
+    format: &Format,
+    source: Source,
+    options: &Options,
+) -> Result<Imported, Missing> {
+    let calls = run.events.iter().filter_map(|event| match event {
+        Event::Call(call) => Some(call),
+        _ => None,
     });
-    if values.sum::<usize>() > MAX_VALUES {
-        return Err(NoTrace::TooManyValues(skipped));
+    if calls.clone().map(|call| call.input.values).sum::<usize>() > MAX_VALUES {
+        return Err(Missing::Error(Code::TooLarge, TOO_MANY_VALUES));
     }
-    let has_calls = run.events.iter().any(|event| matches!(event, Event::Call(_)));
-    let is_call = |(reason, _): (&str, u64)| {
+    let names_call = |(reason, _): (&str, u64)| {
         reason.strip_prefix("part:").is_some_and(|kind| {
             let kind = kind.to_ascii_lowercase();
             kind.contains("call") || kind.contains("tool")
         })
     };
-    if !has_calls && skipped.iter().any(is_call) {
-        return Err(NoTrace::UnknownCalls(skipped));
+    if calls.count() == 0 && skipped.iter().any(names_call) {
+        return Err(Missing::Error(Code::UnknownRecords, UNKNOWN_CALLS));
     }
     let objective = take_objective(&mut run, options);
     let summary = summary(&run.events);
-    let Ok(steps) = steps(run.events) else {
-        return Err(NoTrace::NoMemory(skipped));
-    };
+    let no_memory = |_: fmt::Error| Missing::Error(Code::TooLarge, NO_MEMORY);
+    let steps = steps(run.events).map_err(no_memory)?;
     if steps == "[]" {
-        return Err(NoTrace::Skipped("no_steps", skipped));
+        return Err(Missing::Reason("no_steps"));
     }
-    let Some((objective, objective_from)) = objective else {
-        return Err(NoTrace::Skipped("no_objective", skipped));
-    };
+    let (objective, objective_from) = objective.ok_or(Missing::Reason("no_objective"))?;
 
     let (success, success_from) = match (options.success, run.label, run.status) {
-        (Some(success), ..) => (success, SuccessFrom::Option),
-        (_, Some(label), _) => (label, SuccessFrom::Label),
-        (.., Some(status)) => (status, SuccessFrom::Status),
+        (Some(success), ..) => (success, Origin::Option),
+        (_, Some(label), _) => (label, Origin::Label),
+        (.., Some(status)) => (status, Origin::Status),
         (None, None, None) => match options.assume_success {
-            Some(AssumeSuccess::Always(success)) => (success, SuccessFrom::Assumed),
-            Some(AssumeSuccess::Skip) => return Err(NoTrace::Skipped("success_unknown", skipped)),
-            None => return Err(NoTrace::SuccessUnknown(skipped)),
+            Some(AssumeSuccess::Always(success)) => (success, Origin::Assumed),
+            Some(AssumeSuccess::Skip) => return Err(Missing::Reason("success_unknown")),
+            None => return Err(Missing::Error(Code::SuccessUnknown, SUCCESS_UNKNOWN)),
         },
     };
     let logprobs = run.logprobs.confidence().filter(|_| options.use_logprobs);
     let (confidence, confidence_from) = match (run.confidence, logprobs) {
-        (Some(confidence), _) => (confidence, ConfidenceFrom::Explicit),
-        (None, Some(confidence)) => (confidence, ConfidenceFrom::Logprobs),
+        (Some(confidence), _) => (confidence, Origin::Explicit),
+        (None, Some(confidence)) => (confidence, Origin::Logprobs),
         // As the SDK's own capture sets it.
-        (None, None) => (if success { 0.8 } else { 0.2 }, ConfidenceFrom::Default),
+        (None, None) => (if success { 0.8 } else { 0.2 }, Origin::Default),
     };
     let (created_at, created_at_from) = match (run.created_at, &options.created_at) {
-        (Some(time), _) => (time, CreatedAtFrom::Source),
-        (None, Some(time)) => (time.clone(), CreatedAtFrom::Option),
-        (None, None) => ("1970-01-01T00:00:00.000Z".into(), CreatedAtFrom::None),
+        (Some(time), _) => (time, Origin::Source),
+        (None, Some(time)) => (time.clone(), Origin::Option),
+        (None, None) => ("1970-01-01T00:00:00.000Z".into(), Origin::None),
     };
-    let (domain, domain_from) = match (&options.domain, format_domain) {
-        (Some(domain), _) => (domain.as_str(), DomainFrom::Option),
-        (None, "general") => ("general", DomainFrom::Default),
-        (None, domain) => (domain, DomainFrom::Format),
+    let (domain, domain_from) = match (&options.domain, format.domain) {
+        (Some(domain), _) => (domain.as_str(), Origin::Option),
+        (None, "general") => ("general", Origin::Default),
+        (None, domain) => (domain, Origin::Format),
     };
 
     let key = run.key.clone().unwrap_or_else(|| key(&objective, &steps));
-    let mut trace = Text::default();
-    let written = write!(
+    let mut trace = Buffer::default();
+    write!(
         trace,
         r#"{{"@context":"https://openknowledgepulse.org/schema/v1","@type":"ReasoningTrace","id":{},"metadata":{{"created_at":{},"task_domain":{},"success":{success},"quality_score":0,"visibility":{},"privacy_level":{},"framework":{}}},"task":{{"objective":{}}},"steps":{steps},"outcome":{{"result_summary":{},"confidence":{}}}}}"#,
-        quoted(&trace_id(format, &key)),
+        quoted(&trace_id(format.name, &key)),
         quoted(&created_at),
         quoted(domain),
-        quoted(&options.visibility),
-        quoted(&options.privacy_level),
-        quoted(format),
+        quoted(options.visibility.as_deref().unwrap_or("network")),
+        quoted(options.privacy_level.as_deref().unwrap_or("aggregated")),
+        quoted(format.name),
         quoted(&objective),
         quoted(&summary),
         serde_json::json!(confidence),
-    );
-    if written.is_err() {
-        return Err(NoTrace::NoMemory(skipped));
-    }
-    let trace = trace.into_string().into();
+    )
+    .map_err(no_memory)?;
     let provenance = Provenance {
         importer: IMPORTER,
-        format,
+        format: format.name,
         source,
         key: run.key,
         objective_from,
@@ -257,38 +205,30 @@ pub fn of(
         confidence_from,
         created_at_from,
         domain_from,
-        skipped,
+        skipped: std::mem::take(skipped),
     };
-    Ok(Imported { trace, provenance })
+    Ok(Imported { trace: trace.into_string().into(), provenance })
 }
 
 /// Returns the key of a run without an id: a hash of its content in canonical form.
 fn key(objective: &str, steps: &str) -> String {
-    /// Hashes what is written.
-    struct Hash(Sha256);
-    impl Write for Hash {
-        fn write_str(&mut self, text: &str) -> fmt::Result {
-            self.0.update(text);
-            Ok(())
-        }
-    }
-    let mut hash = Hash(Sha256::new());
-    hash.0.update(format!(r#"{{"objective":{},"steps":"#, quoted(objective)));
+    let mut hash = Sha256::new();
+    hash.update(format!(r#"{{"objective":{},"steps":"#, quoted(objective)));
     if let Ok(steps) = Document::parse(steps) {
-        // A hash takes everything.
-        let _ = steps.root().write_canonical(&mut hash);
+        // Writing to a sink never fails.
+        let _ = steps.root().write_canonical(&mut Sink(|text: &str| hash.update(text)));
     }
-    hash.0.update("}");
-    format!("sha256:{:x}", hash.0.finalize())
+    hash.update("}");
+    format!("sha256:{:x}", hash.finalize())
 }
 
-/// Takes the objective out of a run: the text, and the event that says the same.
-fn take_objective(run: &mut Run, options: &Options) -> Option<(String, ObjectiveFrom)> {
+/// Returns the objective of a run, and removes the event with the same text.
+fn take_objective(run: &mut Run, options: &Options) -> Option<(String, Origin)> {
     let field = options
         .objective
         .clone()
-        .map(|objective| (objective, ObjectiveFrom::Option))
-        .or_else(|| Some((run.objective.take()?, ObjectiveFrom::Field)));
+        .map(|objective| (objective, Origin::Option))
+        .or_else(|| Some((run.objective.take()?, Origin::Field)));
     if let Some((objective, from)) = field {
         let said = run.events.iter().position(|event| match event {
             Event::Human(text) => json::trimmed(text) == json::trimmed(&objective),
@@ -301,14 +241,14 @@ fn take_objective(run: &mut Run, options: &Options) -> Option<(String, Objective
     }
     match run.events.iter().position(|event| matches!(event, Event::Human(_))) {
         Some(first) => match run.events.remove(first) {
-            Event::Human(objective) => Some((objective, ObjectiveFrom::Human)),
+            Event::Human(objective) => Some((objective, Origin::Human)),
             _ => None,
         },
         None => run.fallback.take(),
     }
 }
 
-/// Returns what the assistant said last, or else the content of the last step that has one.
+/// Returns the last answer of the assistant, or else the content of the last step that has one.
 fn summary(events: &[Event]) -> String {
     let said = events.iter().rev().find_map(|event| match event {
         Event::Thought { text, said: true } => Some(text),
@@ -327,9 +267,10 @@ fn summary(events: &[Event]) -> String {
 /// Returns the steps of a run as JSON.
 fn steps(events: Vec<Event>) -> Result<String, fmt::Error> {
     let mut calls = Calls::default();
-    // The turn whose failure the next call of another turn recovers from.
-    let mut failed: Option<Failure> = None;
-    let mut json = Text::default();
+    // The turn of the last failed call, or `Some(None)` if no known call failed. The next call of another turn
+    // recovers from it.
+    let mut failed: Option<Option<Turn>> = None;
+    let mut json = Buffer::default();
     json.write_char('[')?;
     for (index, event) in events.into_iter().enumerate() {
         let comma = if index > 0 { "," } else { "" };
@@ -339,8 +280,7 @@ fn steps(events: Vec<Event>) -> Result<String, fmt::Error> {
             Event::Thought { text, .. } => ("thought", text),
             Event::Call(call) => {
                 calls.add(call.id, &call.name, call.turn);
-                let is_recovery =
-                    failed.take_if(|failed| *failed != Failure::Of(call.turn)).is_some();
+                let is_recovery = failed.take_if(|turn| *turn != Some(call.turn)).is_some();
                 let kind = if is_recovery { "error_recovery" } else { "tool_call" };
                 let (name, input) = (quoted(&call.name), call.input.json);
                 write!(json, r#""{kind}","tool":{{"name":{name}}},"input":{input}}}"#)?;
@@ -349,7 +289,7 @@ fn steps(events: Vec<Event>) -> Result<String, fmt::Error> {
             Event::Result(result) => {
                 let turn = calls.answer(&result);
                 if result.failed {
-                    failed = Some(turn.map_or(Failure::OfNoCall, Failure::Of));
+                    failed = Some(turn);
                 }
                 ("observation", result.text)
             }
@@ -362,19 +302,10 @@ fn steps(events: Vec<Event>) -> Result<String, fmt::Error> {
     Ok(json.into_string())
 }
 
-/// What has failed.
-#[derive(PartialEq, Eq)]
-enum Failure {
-    /// A call of this turn.
-    Of(Turn),
-    /// What answers no known call.
-    OfNoCall,
-}
-
-/// The calls so far, to be found by the results that answer them. `T` is what is known of each.
+/// The calls so far, and for each the value that a result which answers it gets.
 #[derive(Default)]
 pub struct Calls<T> {
-    known: Vec<T>,
+    values: Vec<T>,
     answered: Vec<bool>,
     by_id: HashMap<String, usize>,
     waiting: VecDeque<usize>,
@@ -383,9 +314,9 @@ pub struct Calls<T> {
 
 impl<T: Copy> Calls<T> {
     /// Adds a call.
-    pub fn add(&mut self, id: Option<String>, name: &str, known: T) {
-        let index = self.known.len();
-        self.known.push(known);
+    pub fn add(&mut self, id: Option<String>, name: &str, value: T) {
+        let index = self.values.len();
+        self.values.push(value);
         self.answered.push(false);
         if let Some(id) = id {
             self.by_id.insert(id, index);
@@ -394,8 +325,8 @@ impl<T: Copy> Calls<T> {
         self.waiting_by_name.entry(name.into()).or_default().push_back(index);
     }
 
-    /// Returns what is known of the call that a result answers: the latest one with its id, or without an
-    /// id the first one, of its name if it has one, that has no answer yet.
+    /// Returns the value of the call that a result answers: the latest one with its id; without an id the
+    /// first one without an answer, and with its name if it has one.
     pub fn answer(&mut self, result: &ToolResult) -> Option<T> {
         let call = match (&result.id, &result.name) {
             (Some(id), _) => self.by_id.get(id).copied(),
@@ -405,7 +336,7 @@ impl<T: Copy> Calls<T> {
             (None, None) => first_waiting(&mut self.waiting, &self.answered),
         }?;
         self.answered[call] = true;
-        Some(self.known[call])
+        Some(self.values[call])
     }
 }
 
@@ -416,7 +347,7 @@ fn first_waiting(waiting: &mut VecDeque<usize>, answered: &[bool]) -> Option<usi
     waiting.front().copied()
 }
 
-/// Returns the id of a trace: a UUID of version 8 (RFC 9562), made of the format and the key.
+/// Returns the id of a trace: a UUID of version 8 (RFC 9562) from the format and the key.
 fn trace_id(format: &str, key: &str) -> String {
     let name = format!("knowledgepulse-import\n{IMPORTER}\n{format}\n{key}");
     let mut bytes = [0; 16];

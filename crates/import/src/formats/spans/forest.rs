@@ -1,21 +1,21 @@
-//! Which spans are below which.
+//! The hierarchy of spans.
 
 use std::{collections::HashMap, mem};
 
 use super::Span;
 
-/// The order of the spans of a trace or run: each before all that are below it.
-pub(crate) struct Forest {
-    /// The spans, by their index.
+/// The spans of a trace or run in an order in which each comes before all that are below it.
+pub struct Forest {
+    /// The indices of the spans.
     pub(super) order: Vec<usize>,
-    /// Of each place in the order that of the span above.
+    /// For each place in the order, the place of the span above.
     pub(super) parents: Vec<Option<usize>>,
-    /// Of each place in the order that of the first span which is no longer below.
+    /// For each place in the order, the place after the spans below.
     pub(super) ends: Vec<usize>,
 }
 
 impl Forest {
-    /// Orders spans. Of spans that are above each other, any is taken for the first.
+    /// Orders spans. Cycles begin anywhere.
     pub fn new(spans: &[&Span]) -> Self {
         let mut indices = HashMap::new();
         for (index, span) in spans.iter().enumerate() {
@@ -31,7 +31,7 @@ impl Forest {
                 None => roots.push(index),
             }
         }
-        // Cycles have no root.
+        // Cycles have no root, so all other spans follow.
         roots.extend(0..spans.len());
         let (mut order, mut parents) = (Vec::new(), Vec::new());
         let mut is_known = vec![false; spans.len()];
@@ -55,8 +55,8 @@ impl Forest {
         Self { order, parents, ends }
     }
 
-    /// Splits the spans: the groups of a span that is picked, first, and all spans below it, without
-    /// groups inside of groups; then the indices of all others.
+    /// Returns the groups of each picked span with all spans below it, and the indices of all other spans.
+    /// Groups do not overlap.
     pub fn split(&self, is_picked: impl Fn(usize) -> bool) -> (Vec<&[usize]>, Vec<usize>) {
         let (mut groups, mut others) = (Vec::new(), Vec::new());
         let mut place = 0;
@@ -80,7 +80,7 @@ impl Forest {
     }
 }
 
-/// Returns the first root of some spans, by start.
-pub(crate) fn first_root(spans: &[&Span]) -> Option<usize> {
+/// Returns the root that starts first.
+pub fn first_root(spans: &[&Span]) -> Option<usize> {
     Forest::new(spans).roots().min_by_key(|&index| (spans[index].start, index))
 }

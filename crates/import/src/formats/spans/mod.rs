@@ -1,7 +1,7 @@
-//! Spans of agents, and how they become events: OpenTelemetry and Langfuse record the same things.
+//! Reads the spans of OpenTelemetry and Langfuse into the events of a run.
 //!
-//! Model calls repeat the conversation so far, spans of tools repeat what model calls say of them, and
-//! frameworks wrap spans in spans. Each thing that happened becomes one event.
+//! Model calls repeat the conversation so far, spans of tools repeat parts of model calls, and frameworks wrap
+//! spans in spans. Whatever happened once becomes one event.
 
 mod forest;
 mod history;
@@ -12,94 +12,70 @@ use std::{cell::RefCell, collections::HashMap};
 use jiff::Timestamp;
 
 use self::history::History;
-pub(crate) use self::{
+pub use self::{
     forest::{Forest, first_root},
     tools::tool_names,
 };
+use super::messages::Messages;
 use crate::{
-    event::{Input, Run, Skipped},
-    failure,
-    json::{self, Kind as JsonKind, Value},
-    messages::Messages,
-    text,
+    events::{CallInput, Run, Skipped},
+    json::{self, Kind, Value},
+    results::{self, Output},
 };
 
 /// A span, whatever recorded it.
 #[derive(Debug, Default)]
-pub(crate) struct Span {
+pub struct Span {
     /// Its id, unique in its trace.
     pub id: Option<String>,
     /// The id of the span above it.
     pub parent: Option<String>,
-    /// The name that it shows.
     pub name: String,
-    /// When it began.
     pub start: Option<Timestamp>,
-    /// Whether it ended in order; `None` if it does not say so.
+    /// Whether it ended in order, if that is recorded.
     pub status: Option<bool>,
-    /// What it says of its status.
+    /// The message of the status.
     pub message: Option<String>,
-    /// What it stands for.
-    pub kind: Kind,
-    /// Whether messages went in.
+    pub kind: SpanKind,
     pub has_input: bool,
-    /// Whether messages came out.
     pub has_output: bool,
-    /// Whether what came out is text alone, which says less than messages.
+    /// Whether the output is text alone, which says less than messages.
     pub is_plain: bool,
-    /// How many of the two sides hold something that cannot be read.
+    /// How many of the two sides cannot be read.
     pub unreadable: u64,
 }
 
-/// What a span stands for.
 #[derive(Debug, Default)]
-pub(crate) enum Kind {
-    /// A run of an agent.
+pub enum SpanKind {
     Agent,
     /// A call of a model.
     Model,
     /// A call of a tool.
     Tool(Tool),
-    /// Anything else.
     #[default]
     Other,
 }
 
-/// What the span of a tool records.
+/// A call of a tool as its span records it.
 #[derive(Debug)]
-pub(crate) struct Tool {
-    /// The name of the tool.
+pub struct Tool {
     pub name: String,
-    /// The id of the call.
     pub id: Option<String>,
-    /// What the tool was called with.
-    pub input: Input,
-    /// What it gave back, until that is an event.
-    pub output: RefCell<Option<Output>>,
+    pub input: CallInput,
+    /// What [`recorded_output`] returns, until it becomes an event.
+    pub output: RefCell<Option<(Output, Skipped)>>,
 }
 
-/// What a tool gave back.
-#[derive(Debug)]
-pub(crate) struct Output {
-    /// Its text.
-    pub text: String,
-    /// Whether it says that it is a failure; `None` if it says nothing.
-    pub failed: Option<bool>,
-    /// What of it is not imported.
-    pub skipped: Skipped,
-}
-
-impl Output {
-    pub fn recorded(value: Value) -> Self {
-        let mut skipped = Skipped::default();
-        let text = text::recorded(value, &mut skipped);
-        let failed = failure::flag(value.decoded()).or(text.failed);
-        Self { text: text.text, failed, skipped }
-    }
+/// Returns the recorded output of a tool, and what of it is not imported.
+pub fn recorded_output(value: Value) -> (Output, Skipped) {
+    let mut skipped = Skipped::default();
+    let Output { text, failed } = results::recorded(value, &mut skipped);
+    let failed = results::flag(value.decoded()).or(failed);
+    (Output { text, failed }, skipped)
 }
 
 impl Span {
-    /// Returns whether it has messages on any side.
+    /// Returns whether it has messages on either side.
     pub fn has_messages(&self) -> bool {
         self.has_input || self.has_output
     }
@@ -114,32 +90,30 @@ impl Span {
     }
 }
 
-/// Returns whether a recorded side of a model call holds nothing.
-pub(crate) fn is_empty(value: Value) -> bool {
+/// Returns whether a recorded side of a model call is empty.
+pub fn is_empty(value: Value) -> bool {
     match value.decoded().kind() {
-        JsonKind::Null => true,
-        JsonKind::String(text) => json::is_blank(text),
-        JsonKind::Array(elements) => elements.is_empty(),
-        JsonKind::Object(object) => object.members().next().is_none(),
-        JsonKind::Bool(_) | JsonKind::Number(_) => false,
+        Kind::Null => true,
+        Kind::String(text) => json::is_blank(text),
+        Kind::Array(elements) => elements.is_empty(),
+        Kind::Object(object) => object.members().next().is_none(),
+        Kind::Bool(_) | Kind::Number(_) => false,
     }
 }
 
 /// The messages of both sides of a model call.
 #[derive(Default, Clone, Copy)]
-pub(crate) struct Sides<'d> {
-    /// What went in.
+pub struct Sides<'d> {
     pub input: Option<Messages<'d>>,
-    /// What came out.
     pub output: Option<Messages<'d>>,
 }
 
 /// Takes the messages of both sides.
-pub(crate) type TakeSides<'a> = &'a mut dyn FnMut(Sides);
+pub type TakeSides<'a> = &'a mut dyn FnMut(Sides);
 
-/// Reads the spans of a run into its events. `messages` hands over those of the span at an index: together,
-/// as most repeat those before, they take many times the place of what they are read from.
-pub(crate) fn read(spans: &[&Span], messages: impl Fn(usize, TakeSides), run: &mut Run) {
+/// Reads the spans of a run into its events. `messages` hands over the messages of the span at an index. They are
+/// made one by one, as together they take many times the memory of what they are read from.
+pub fn read_spans(spans: &[&Span], messages: impl Fn(usize, TakeSides), run: &mut Run) {
     let is_wrapper = wrappers(spans);
     let mut kept: Vec<_> = (0..spans.len()).filter(|&index| !is_wrapper[index]).collect();
     run.skipped.add_many("wrapper_span", (spans.len() - kept.len()) as u64);
@@ -150,17 +124,17 @@ pub(crate) fn read(spans: &[&Span], messages: impl Fn(usize, TakeSides), run: &m
     for &index in &kept {
         let span = spans[index];
         match &span.kind {
-            Kind::Model => models.push(index),
-            Kind::Tool(tool) => tools.push((span, tool)),
-            Kind::Agent => {}
-            Kind::Other => {
+            SpanKind::Model => models.push(index),
+            SpanKind::Tool(tool) => tools.push((span, tool)),
+            SpanKind::Agent => {}
+            SpanKind::Other => {
                 run.skipped.add("other_span");
                 run.skipped.add_many("unreadable", span.unreadable);
             }
         }
     }
     if models.is_empty() {
-        let is_agent = |span: &Span| matches!(span.kind, Kind::Agent) && span.has_messages();
+        let is_agent = |span: &Span| matches!(span.kind, SpanKind::Agent) && span.has_messages();
         models.extend(kept.into_iter().find(|&index| is_agent(spans[index])));
     }
 
@@ -173,7 +147,7 @@ pub(crate) fn read(spans: &[&Span], messages: impl Fn(usize, TakeSides), run: &m
         sequences.push((spans[index].start, history.events.len() - before));
     }
     run.skipped.merge(std::mem::take(&mut history.skipped));
-    let tools = tools::read(tools, &mut history, &mut run.skipped);
+    let tools = tools::read_tools(tools, &mut history, &mut run.skipped);
 
     let mut events = history.events.into_iter();
     let mut tools = tools.into_iter().peekable();
@@ -186,13 +160,13 @@ pub(crate) fn read(spans: &[&Span], messages: impl Fn(usize, TakeSides), run: &m
     run.events.extend(tools.flat_map(|(_, events)| events));
 }
 
-/// Finds the spans that only stand around others which say as much.
+/// Returns for each span whether it only wraps others that record as much.
 fn wrappers(spans: &[&Span]) -> Vec<bool> {
     let forest = Forest::new(spans);
-    // Of each place, the best quality of the model calls below it.
+    // For each place, the best quality of the model calls below it.
     let mut best_below = vec![None; spans.len()];
     for (place, &index) in forest.order.iter().enumerate().rev() {
-        let own = matches!(spans[index].kind, Kind::Model).then(|| spans[index].quality());
+        let own = matches!(spans[index].kind, SpanKind::Model).then(|| spans[index].quality());
         if let Some(parent) = forest.parents[place] {
             best_below[parent] = best_below[parent].max(best_below[place]).max(own);
         }
@@ -202,13 +176,15 @@ fn wrappers(spans: &[&Span]) -> Vec<bool> {
     let mut ends_of_tools: HashMap<&str, usize> = HashMap::new();
     for (place, &index) in forest.order.iter().enumerate() {
         let end = match &spans[index].kind {
-            Kind::Model if best_below[place] < Some(spans[index].quality()) => &mut end_of_model,
-            Kind::Model => {
+            SpanKind::Model if best_below[place] < Some(spans[index].quality()) => {
+                &mut end_of_model
+            }
+            SpanKind::Model => {
                 is_wrapper[index] = true;
                 continue;
             }
-            Kind::Tool(tool) => ends_of_tools.entry(&tool.name).or_default(),
-            Kind::Agent | Kind::Other => continue,
+            SpanKind::Tool(tool) => ends_of_tools.entry(&tool.name).or_default(),
+            SpanKind::Agent | SpanKind::Other => continue,
         };
         if place < *end {
             is_wrapper[index] = true;

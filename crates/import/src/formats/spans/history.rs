@@ -1,30 +1,29 @@
-//! What model calls say that happened. Most repeat the conversation so far.
+//! The events of model calls, most of which repeat the conversation so far.
 
 use std::collections::{BTreeSet, HashMap};
 
 use super::Sides;
 use crate::{
-    event::{Call, Event, Skipped, Turn},
+    events::{Call, Event, Run, Skipped, Turn},
     json,
-    messages::Conversation,
-    trace::Calls,
+    steps::Calls,
 };
 
-/// What model calls say that happened.
+/// The events of model calls.
 #[derive(Default)]
 pub(super) struct History {
     /// Each event once.
     pub events: Vec<Event>,
-    /// The places of events that are alike.
+    /// The places of equal events.
     places: HashMap<Key, Vec<usize>>,
     /// The places of the results that answer the call at a place.
     pub answers: HashMap<usize, BTreeSet<usize>>,
-    /// What model calls have that is not imported: of each reason the most that one of them has.
+    /// What is not imported: for each reason the largest count of a model call.
     pub skipped: Skipped,
     next_turn: Turn,
 }
 
-/// What makes events alike.
+/// What equal events have in common.
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
     Human(String),
@@ -53,22 +52,23 @@ impl Key {
 }
 
 impl History {
-    /// Adds what a model call has and no earlier one had.
+    /// Adds the events of a model call that no earlier one had.
     pub fn read(&mut self, sides: Sides, skipped: &mut Skipped) {
-        let mut conversation = Conversation::starting_at(self.next_turn);
+        let mut run = Run::default();
+        run.turns.next = self.next_turn;
         if let Some(input) = sides.input {
-            conversation.read_all(input);
+            run.read_messages(input);
         }
         if let Some(output) = sides.output {
-            conversation.read_answer(output);
+            run.read_answer(output);
         }
-        self.next_turn = conversation.next_turn();
-        self.skipped.max(&conversation.skipped);
+        self.next_turn = run.next_turn();
+        self.skipped.max(&run.skipped);
 
         let mut calls: Calls<usize> = Calls::default();
-        // How many events of this model call are alike, by the place of the first such event.
+        // The number of equal events in this model call, by the place of the first of them.
         let mut counts: HashMap<usize, usize> = HashMap::new();
-        for mut event in conversation.events {
+        for mut event in run.events {
             let mut answered = None;
             if let Event::Result(result) = &mut event {
                 answered = calls.answer(result).or_else(|| self.call(result.id.as_ref()?));
@@ -99,13 +99,13 @@ impl History {
         }
     }
 
-    /// Returns the place of the last call with an id. Some model calls record only what is new: the call
-    /// stands in an earlier one then.
+    /// Returns the place of the last call with an id, which may be in an earlier model call: some record only
+    /// what is new.
     fn call(&self, id: &str) -> Option<usize> {
         self.places.get(&Key::CallId(id.to_owned()))?.last().copied()
     }
 
-    /// Returns a turn of its own.
+    /// Returns a new turn.
     pub fn next_turn(&mut self) -> Turn {
         self.next_turn += 1;
         self.next_turn - 1
@@ -119,7 +119,7 @@ impl History {
         })
     }
 
-    /// Marks the results as failed that answer a call.
+    /// Marks the results of a call as failed.
     pub fn fail(&mut self, call: usize) {
         for place in self.answers.get(&call).into_iter().flatten() {
             if let Some(Event::Result(result)) = self.events.get_mut(*place) {

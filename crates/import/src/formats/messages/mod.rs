@@ -1,28 +1,25 @@
-//! Chat messages, requests and responses.
+//! Chat messages of every dialect: OpenAI, Anthropic, Gemini, the Responses API, the AI SDK, LangChain.
 
-use super::sessions::Sessions;
+mod conversation;
+mod message;
+
+pub use self::{
+    conversation::{Turns, call_of_part, is_result_type, result_of_part},
+    message::{Message, Messages, Side, human, is_message, messages_of, with_role},
+};
+use super::runs::Sessions;
 use crate::{
-    event::Run,
-    format::{Format, Output, ReadRuns},
+    detection::{ReadRuns, Runs},
+    events::Run,
     json::{Array, Members, Value},
-    messages::{Conversation, Message, Messages, Side, is_message, of},
     time,
 };
 
-/// Conversations: an array, an object with messages, or a message a line.
-pub(crate) const FORMAT: Format = Format {
-    name: "messages",
-    domain: "general",
-    fits,
-    adopts: false,
-    open: || Box::new(Reader::default()),
-};
-
-fn fits(object: Value) -> bool {
+pub fn fits(object: Value) -> bool {
     is_whole(object) || is_message(object)
 }
 
-/// Returns whether an object is a conversation, and not a message of one.
+/// Returns whether an object is a conversation, not a single message.
 fn is_whole(object: Value) -> bool {
     let is_list = |name| object.list(name).is_some();
     let has_input = is_list("input") || object.text("input").is_some();
@@ -32,51 +29,48 @@ fn is_whole(object: Value) -> bool {
 }
 
 #[derive(Default)]
-struct Reader {
-    /// The conversation that consists of the single messages of an input.
+pub struct Reader {
+    /// The conversation of the single messages of an input.
     single: Sessions,
 }
 
 impl ReadRuns for Reader {
-    fn read(&mut self, value: Value, line: u64, out: &mut Output) {
+    fn read(&mut self, value: Value, line: u64, out: &mut Runs) {
         match value.as_object() {
             Some(object) if !is_whole(object) => {
-                self.single.read(object, line, out, |conversation| {
-                    conversation.read(Message::Recorded(object));
-                });
+                let message = Message::Recorded(object);
+                self.single.read(object, line, out, |run| run.read_message(message));
             }
             _ => out.run(run(value, line)),
         }
     }
 
-    fn finish(&mut self, out: &mut Output) {
+    fn finish(&mut self, out: &mut Runs) {
         self.single.finish(out);
     }
 }
 
 fn run(value: Value, line: u64) -> Run {
-    let mut conversation = Conversation::default();
+    let mut run = Run::at(line);
     let input = match value.first(&["messages", "contents", "input"]) {
-        _ if value.is_array() => of(value, Side::Input),
-        None => value.member("request").and_then(|request| of(request, Side::Input)),
+        _ if value.is_array() => messages_of(value, Side::Input),
+        None => value.member("request").and_then(|request| messages_of(request, Side::Input)),
         Some(input) => Some(match input.as_array() {
             Some(messages) => Messages::Array(messages),
             None => Messages::One(Message::Content("user", Some(input))),
         }),
     };
     if let Some(input) = input {
-        conversation.read_all(input);
+        run.read_messages(input);
     }
     let answer = value
         .member("response")
         .or_else(|| value.member("output").filter(|output| output.is_array()))
         .or_else(|| value.get("choices").map(|_| value));
-    if let Some(messages) = answer.and_then(|answer| of(answer, Side::Output)) {
-        conversation.read_answer(messages);
+    if let Some(messages) = answer.and_then(|answer| messages_of(answer, Side::Output)) {
+        run.read_answer(messages);
     }
-    let Conversation { events, skipped, .. } = conversation;
-    let created_at = value.first(&["created_at", "timestamp", "created"]).and_then(time::utc);
-    let mut run = Run { line, created_at, events, skipped, ..Run::default() };
+    run.created_at = value.first(&["created_at", "timestamp", "created"]).and_then(time::utc);
     let answer = value.member("response").unwrap_or(value);
     let choice = answer.list("choices").and_then(Array::first);
     run.logprobs.add(choice.and_then(|choice| choice.member("logprobs")?.member("content")));

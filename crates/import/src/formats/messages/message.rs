@@ -1,12 +1,12 @@
-//! Chat messages of every dialect: OpenAI, Anthropic, Gemini, the Responses API, the AI SDK, LangChain.
+//! Finds the messages in recorded values.
 
-mod conversation;
+use crate::{
+    events::Run,
+    json::{self, Array, Kind, Members, Value, object_of, quoted},
+};
 
-pub use self::conversation::{Conversation, call_of_part, is_result_type, result_of_part};
-use crate::json::{self, Array, Kind, Members, Value};
-
-/// Items of the Responses API, besides `message`.
-const ITEMS: [&str; 19] = [
+/// The types of items of the Responses API.
+pub(super) const ITEMS: [&str; 19] = [
     "reasoning",
     "function_call",
     "function_call_output",
@@ -29,7 +29,7 @@ const ITEMS: [&str; 19] = [
     "message",
 ];
 
-/// Which side of a model call a value was recorded on.
+/// The side of a model call on which a value was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     Input,
@@ -49,7 +49,7 @@ impl Side {
 /// A message, or an item of the Responses API, as it was recorded.
 #[derive(Clone, Copy)]
 pub enum Message<'d> {
-    /// A value that is one, possibly with what frameworks wrap around it.
+    /// A message, possibly in the wrapper of a framework.
     Recorded(Value<'d>),
     /// An object with a role beside it.
     WithRole(&'d str, Value<'d>),
@@ -61,20 +61,11 @@ pub enum Message<'d> {
     Calls(Value<'d>),
     /// A step of the assistant in ATIF.
     Step(Value<'d>),
-    /// An answer of the assistant in parts, as the AI SDK records it.
-    Answer {
-        /// What it thinks.
-        reasoning: Option<&'d str>,
-        /// What it says.
-        text: Option<&'d str>,
-        /// Its calls.
-        calls: Option<Array<'d>>,
-    },
 }
 
 impl<'d> Message<'d> {
-    /// Returns the message without what frameworks wrap around it; `None` if it is no object.
-    fn unwrapped(self) -> Option<Self> {
+    /// Returns the message without the wrapper of a framework; `None` if it is not an object.
+    pub(super) fn unwrapped(self) -> Option<Self> {
         let Self::Recorded(value) = self else { return Some(self) };
         let object = value.as_object()?;
         if object.has("lc")
@@ -111,18 +102,18 @@ impl<'d> Message<'d> {
             Self::Recorded(value) | Self::Item(value) => value.text("role"),
             Self::WithRole(role, _) => Some(role),
             Self::Content(role, _) => Some(role),
-            Self::Calls(_) | Self::Step(_) | Self::Answer { .. } => Some("assistant"),
+            Self::Calls(_) | Self::Step(_) => Some("assistant"),
         }
     }
 
-    /// Returns the type of a message without a wrapper; it is empty if there is none.
+    /// Returns the type of a message without a wrapper, or an empty one.
     pub fn kind(self) -> &'d str {
         let default = if matches!(self, Self::Item(_)) { "message" } else { "" };
         self.text("type").unwrap_or(default)
     }
 
     /// Returns the calls that a message has besides its parts.
-    fn calls(self) -> Vec<Value<'d>> {
+    pub(super) fn calls(self) -> Vec<Value<'d>> {
         if let Self::Calls(calls) = self {
             return calls.as_array().map_or_else(|| vec![calls], |calls| calls.iter().collect());
         }
@@ -142,13 +133,15 @@ impl<'d> Message<'d> {
             Self::WithRole(role, value) => with_role(role, value),
             Self::Content(role, content) => {
                 let content = content.map_or_else(|| "null".into(), |content| content.to_string());
-                format!("{{\"role\":{},\"content\":{content}}}", json::quoted(role))
+                object_of([("role", quoted(role)), ("content", content)])
             }
-            Self::Calls(calls) if calls.is_array() => {
-                format!("{{\"role\":\"assistant\",\"tool_calls\":{calls}}}")
+            Self::Calls(calls) => {
+                let calls = match calls.is_array() {
+                    true => calls.to_string(),
+                    false => format!("[{calls}]"),
+                };
+                object_of([("role", quoted("assistant")), ("tool_calls", calls)])
             }
-            Self::Calls(call) => format!("{{\"role\":\"assistant\",\"tool_calls\":[{call}]}}"),
-            Self::Answer { .. } => "null".into(),
         }
     }
 }
@@ -156,9 +149,8 @@ impl<'d> Message<'d> {
 /// Returns an object with a role in place of its own.
 pub fn with_role(role: &str, object: Value) -> String {
     let others = object.members().filter(|(name, _)| *name != "role");
-    let others: String =
-        others.map(|(name, value)| format!(",{}:{value}", json::quoted(name))).collect();
-    format!("{{\"role\":{}{others}}}", json::quoted(role))
+    let others = others.map(|(name, value)| (name, value.to_string()));
+    object_of([("role", quoted(role))].into_iter().chain(others))
 }
 
 impl<'d> Members<'d> for Message<'d> {
@@ -171,7 +163,7 @@ impl<'d> Members<'d> for Message<'d> {
                 "reasoning_content" | "tool_calls" => step.get(name),
                 _ => None,
             },
-            Self::Calls(_) | Self::Answer { .. } => None,
+            Self::Calls(_) => None,
         }
     }
 }
@@ -179,9 +171,7 @@ impl<'d> Members<'d> for Message<'d> {
 /// Messages in order.
 #[derive(Clone, Copy)]
 pub enum Messages<'d> {
-    /// The elements of an array.
     Array(Array<'d>),
-    /// One alone.
     One(Message<'d>),
 }
 
@@ -192,7 +182,7 @@ impl<'d> Messages<'d> {
             Self::Array(elements) => (Some(elements), None),
             Self::One(message) => (None, Some(message)),
         };
-        array.into_iter().flat_map(Array::iter).map(Message::Recorded).chain(one)
+        array.into_iter().flatten().map(Message::Recorded).chain(one)
     }
 }
 
@@ -201,14 +191,13 @@ pub fn is_message(value: Value) -> bool {
     Message::Recorded(value).is_valid()
 }
 
-/// Returns the messages of a value that was recorded as input or as output; `None` if it has none that
-/// can be read.
-pub fn of(value: Value, side: Side) -> Option<Messages> {
+/// Returns the messages of a value that was recorded as input or as output; `None` if none can be read.
+pub fn messages_of(value: Value, side: Side) -> Option<Messages> {
     let value = value.decoded();
     match value.kind() {
         Kind::String(text) => {
             let is_answer = side == Side::Output && !json::is_blank(text);
-            is_answer.then(|| message(side, value))
+            is_answer.then(|| content_of(side, value))
         }
         Kind::Array(elements) => of_array(elements, value),
         Kind::Object(object) => of_object(object, side),
@@ -216,23 +205,23 @@ pub fn of(value: Value, side: Side) -> Option<Messages> {
     }
 }
 
-/// Returns what a person says in a value that was recorded as input: the text itself, the first human
-/// message, or the member of an object that is a prompt.
+/// Returns the text of a person in a value that was recorded as input: the value itself, the first human
+/// message, or the prompt.
 pub fn human(value: Value) -> Option<String> {
     let value = value.decoded();
     if let Some(text) = value.as_str() {
         return (!json::is_blank(text)).then(|| text.into());
     }
-    if let Some(messages) = of(value, Side::Input) {
-        let mut conversation = Conversation::default();
-        conversation.read_all(messages);
-        return conversation.first_human();
+    if let Some(messages) = messages_of(value, Side::Input) {
+        let mut run = Run::default();
+        run.read_messages(messages);
+        return run.first_human();
     }
     let names = ["prompt", "input", "question", "query", "message", "text"];
     value.first_name(&names).map(Into::into)
 }
 
-fn message(side: Side, content: Value) -> Messages {
+fn content_of(side: Side, content: Value) -> Messages {
     Messages::One(Message::Content(side.role(), Some(content)))
 }
 
@@ -266,7 +255,7 @@ fn of_object(object: Value, side: Side) -> Option<Messages> {
     }
     let one = |message| Some(Messages::One(message));
     if let Some(contents) = object.get("contents").filter(|contents| contents.is_string()) {
-        return Some(message(Side::Input, contents));
+        return Some(content_of(Side::Input, contents));
     }
     let first = |name| object.list(name).and_then(Array::first);
     if let Some(content) = first("candidates").and_then(|candidate| candidate.object("content")) {
@@ -287,23 +276,23 @@ fn of_object(object: Value, side: Side) -> Option<Messages> {
     match object.get("content") {
         Some(content) if is_message(content) => return one(Message::Recorded(content)),
         Some(content) if content.is_object() || content.is_array() => {
-            return Some(message(side, content));
+            return Some(content_of(side, content));
         }
         _ => {}
     }
     let prompt = object.get("prompt").filter(|_| side == Side::Input);
     match (prompt.map(Value::kind), prompt) {
-        (Some(Kind::String(_)), Some(prompt)) => Some(message(side, prompt)),
+        (Some(Kind::String(_)), Some(prompt)) => Some(content_of(side, prompt)),
         (Some(Kind::Array(elements)), Some(prompt)) => of_array(elements, prompt),
         _ => {
             let text = object.get("text").filter(|text| text.is_string());
-            text.filter(|_| side == Side::Output).map(|text| message(side, text))
+            text.filter(|_| side == Side::Output).map(|text| content_of(side, text))
         }
     }
 }
 
-/// Returns whether a value is a call that stands for itself, outside of a message.
-fn is_call(value: Value) -> bool {
+/// Returns whether a value is a call outside of a message.
+pub(super) fn is_call(value: Value) -> bool {
     let is_sdk = value.has("toolCallId") && value.has("toolName");
     let is_function = value.text("type") == Some("function") && value.object("function").is_some();
     value.is_object() && !value.has("role") && (is_sdk || is_function)

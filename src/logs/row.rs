@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use knowledgepulse_import::{Error as ImportError, Source};
+use knowledgepulse_import::Source;
 use knowledgepulse_scoring::{Error, Score, Trace, dimensions::Dimensions, embed::TextFacts};
 use serde::Serialize;
 
-use super::{Model, flow::Slot};
+use super::{Model, lines::Slot};
 use crate::{choice::Choice, warning::Warning};
 
-/// How many characters of the objective are in a row.
+/// The most characters of the objective in a row.
 const OBJECTIVE_CHARS: usize = 120;
 
-/// What a row says of its trace.
+/// What the row of a trace says, apart from its score.
 pub struct Facts {
     source: Source,
     id: Option<Arc<str>>,
@@ -111,11 +111,7 @@ struct Row<'a> {
     version: &'static str,
 }
 
-pub fn error_json(error: &ImportError) -> String {
-    serde_json::json!(error).to_string()
-}
-
-/// A trace that was read, but could not be scored.
+/// Returns the error of a trace that was read but could not be scored, as JSON.
 pub fn failure_json(source: &Source, error: &Error) -> String {
     let Source { name, line } = source;
     let message = format!("{name}:{line}: {error}");

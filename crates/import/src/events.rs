@@ -10,23 +10,24 @@ use std::{
 use serde::Serialize;
 
 use crate::{
-    json::{self, Array, Document, Kind, Members, Text, Value},
-    trace::MAX_VALUES,
+    formats::messages::Turns,
+    json::{self, Buffer, Document, Kind, Members, Sink, Value},
+    steps::MAX_VALUES,
 };
 
-/// Which answer of the assistant a call belongs to. The calls of one answer share a turn.
+/// The answer of the assistant that a call belongs to. The calls of one answer share a turn.
 pub type Turn = u32;
 
 /// One event of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// What a person says.
+    /// Text of a person.
     Human(String),
-    /// What the assistant says (`said`), or only thinks.
+    /// Text of the assistant: an answer (`said`) or reasoning.
     Thought { text: String, said: bool },
     /// A call of a tool.
     Call(Call),
-    /// What a tool gave back.
+    /// The result of a tool.
     Result(ToolResult),
 }
 
@@ -34,36 +35,34 @@ pub enum Event {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
     pub name: String,
-    pub input: Input,
+    pub input: CallInput,
     pub id: Option<String>,
     pub turn: Turn,
 }
 
-/// What a tool gave back.
+/// The result of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolResult {
-    /// The text of the result.
     pub text: String,
-    /// Whether the tool failed.
     pub failed: bool,
     /// The id of the call that it answers. Without one it answers the first call without an answer.
     pub id: Option<String>,
-    /// The name of the tool, if the log says it.
+    /// The name of the tool, if it is logged.
     pub name: Option<String>,
 }
 
 impl Event {
-    /// What the assistant says.
+    /// Text of an answer.
     pub fn said(text: impl Into<String>) -> Self {
         Self::Thought { text: text.into(), said: true }
     }
 
-    /// What the assistant thinks.
+    /// Reasoning.
     pub fn reasoned(text: impl Into<String>) -> Self {
         Self::Thought { text: text.into(), said: false }
     }
 
-    /// Returns about how many bytes the event has.
+    /// Returns the approximate size in bytes.
     pub fn size(&self) -> usize {
         let text = match self {
             Self::Human(text) | Self::Thought { text, .. } => text.len(),
@@ -72,64 +71,59 @@ impl Event {
         };
         size_of::<Self>() + text
     }
-
-    /// A result with neither id nor name.
-    pub fn result(text: impl Into<String>, failed: bool) -> Self {
-        Self::Result(ToolResult { text: text.into(), failed, id: None, name: None })
-    }
 }
 
 impl Call {
-    /// A call as a log has it. A name that is missing or blank is `unknown`.
-    pub fn new(name: Option<&str>, input: Input, id: Option<&str>, turn: Turn) -> Self {
+    /// Returns a call as it is logged. A name that is missing or blank becomes `unknown`.
+    pub fn new(name: Option<&str>, input: CallInput, id: Option<&str>, turn: Turn) -> Self {
         let name = name.filter(|name| !json::is_blank(name)).unwrap_or("unknown").to_owned();
         let id = id.filter(|id| !json::is_blank(id)).map(Into::into);
         Self { name, input, id, turn }
     }
 }
 
-/// How deep an input nests at most: it stands below three others, and JSON nests 127 deep.
+/// The greatest depth of an input: it is nested in three other values, and JSON nests 127 deep.
 const MAX_DEPTH: usize = 124;
 
 /// The input of a call: an object.
 #[derive(Debug, Clone)]
-pub struct Input {
-    /// Its JSON, without white space.
+pub struct CallInput {
+    /// JSON without white space.
     pub json: Arc<String>,
-    /// How many values and names it is and has.
+    /// The number of values and names of members.
     pub values: usize,
-    /// A hash of the canonical form, by which alike inputs are found.
+    /// A hash of the canonical form.
     pub hash: u64,
 }
 
-impl PartialEq for Input {
+impl PartialEq for CallInput {
     fn eq(&self, other: &Self) -> bool {
         self.json == other.json
     }
 }
 
-impl Input {
-    /// Returns an input of these members.
+impl CallInput {
+    /// Returns an input with these members.
     pub fn of<'a>(members: impl IntoIterator<Item = (&'a str, Value<'a>)>) -> Self {
         let mut members: Vec<_> = members.into_iter().collect();
-        let mut json = Text::default();
-        let is_written = write_object(&members, &mut json, Value::write);
+        let mut json = Buffer::default();
+        let is_written = json::write_object(members.iter().copied(), &mut json, Value::write);
         let counts = members.iter().map(|(_, value)| 1 + value.count(MAX_VALUES));
         let values = if is_written.is_ok() { 1 + counts.sum::<usize>() } else { MAX_VALUES + 1 };
         members.sort_by_key(|(name, _)| *name);
-        let hash = hash_of(|out| write_object(&members, out, Value::write_canonical));
+        let hash = hash_of(|out| json::write_object(members, out, Value::write_canonical));
         Self { json: json.into_string().into(), values, hash }
     }
 
-    /// Returns an input of a text.
+    /// Returns an input with one member, a string.
     pub fn of_text(name: &str, text: &str) -> Self {
         let json = format!("{{{}:{}}}", json::quoted(name), json::quoted(text));
         let hash = hash_of(|out| out.write_str(&json));
         Self { json: json.into(), values: 3, hash }
     }
 
-    /// Returns a recorded input as an object. A text that is no JSON, and what nests too deep for a trace
-    /// that can be read again, stand in it as they are.
+    /// Returns a recorded input as an object. Text that is not JSON, and values that nest too deep, become the
+    /// member `raw`.
     pub fn recorded(input: Option<Value>) -> Self {
         let Some(input) = input else { return Self::of([]) };
         let Some(text) = input.as_str() else {
@@ -144,64 +138,34 @@ impl Input {
         value.unwrap_or_else(|| Self::of_text("raw", text))
     }
 
-    /// Returns the input that a value is; `None` if it nests too deep.
+    /// Returns `None` if the value nests too deep.
     fn of_value(value: Value) -> Option<Self> {
         match value.kind() {
             Kind::Null => Some(Self::of([])),
-            // Its run gives no trace: what takes much memory is not written.
-            _ if value.count(MAX_VALUES + 1) > MAX_VALUES => Some(Self::too_large()),
-            Kind::Object(object) => {
-                object.nests_at_most(MAX_DEPTH).then(|| Self::of_object(object))
+            // Its run gives no trace, so it is not written.
+            _ if value.count(MAX_VALUES + 1) > MAX_VALUES => {
+                Some(Self { values: MAX_VALUES + 1, ..Self::of([]) })
             }
+            Kind::Object(object) => object.nests_at_most(MAX_DEPTH).then(|| Self {
+                json: object.to_json().into(),
+                values: object.count(usize::MAX),
+                hash: hash_of(|out| object.write_canonical(out)),
+            }),
             _ => value.nests_at_most(MAX_DEPTH - 1).then(|| Self::of([("value", value)])),
         }
     }
-
-    fn of_object(object: Value) -> Self {
-        let hash = hash_of(|out| object.write_canonical(out));
-        Self { json: object.to_json().into(), values: object.count(usize::MAX), hash }
-    }
-
-    fn too_large() -> Self {
-        Self { values: MAX_VALUES + 1, ..Self::of([]) }
-    }
 }
 
-fn write_object<'d, W: Write>(
-    members: &[(&str, Value<'d>)],
-    out: &mut W,
-    write: impl Fn(Value<'d>, &mut W) -> fmt::Result,
-) -> fmt::Result {
-    out.write_char('{')?;
-    for (index, (name, value)) in members.iter().enumerate() {
-        out.write_str(if index > 0 { "," } else { "" })?;
-        json::write_string(name, out)?;
-        out.write_char(':')?;
-        write(*value, out)?;
-    }
-    out.write_char('}')
+fn hash_of(write: impl FnOnce(&mut Sink<&mut dyn FnMut(&str)>) -> fmt::Result) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    // Writing to a sink never fails.
+    let _ = write(&mut Sink(&mut |text| hasher.write(text.as_bytes())));
+    hasher.finish()
 }
 
-fn hash_of(write: impl FnOnce(&mut Hash) -> fmt::Result) -> u64 {
-    let mut hash = Hash(DefaultHasher::new());
-    // A hash takes everything.
-    let _ = write(&mut hash);
-    hash.0.finish()
-}
-
-/// Hashes what is written.
-struct Hash(DefaultHasher);
-
-impl Write for Hash {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0.write(text.as_bytes());
-        Ok(())
-    }
-}
-
-/// A longer reason loses what the log has added to it.
+/// A longer reason loses the part that comes from the log.
 const MAX_REASON_BYTES: usize = 80;
-/// When there are as many reasons, new ones lose what the log has added to them.
+/// With this many reasons, new ones lose the part that comes from the log.
 const MAX_REASONS: usize = 1000;
 
 /// What is not imported: counts by reason.
@@ -214,7 +178,7 @@ impl Skipped {
         self.add_many(reason, 1);
     }
 
-    /// Counts items. Of reasons that name what a log contains, very long or very many ones count as one.
+    /// Counts items. Reasons with text of the log that are very long or very many count as one.
     pub fn add_many(&mut self, reason: impl Into<String>, count: u64) {
         if count == 0 {
             return;
@@ -237,17 +201,12 @@ impl Skipped {
         }
     }
 
-    /// Takes of each reason the larger count.
+    /// Raises the count of each reason to that in `other`, if it is lower.
     pub fn max(&mut self, other: &Self) {
         for (reason, count) in &other.0 {
             let own = self.0.entry(reason.clone()).or_default();
             *own = (*own).max(*count);
         }
-    }
-
-    /// Returns whether nothing was skipped.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 
     /// Returns the reasons and their counts, sorted by reason.
@@ -256,24 +215,42 @@ impl Skipped {
     }
 }
 
-/// Where an objective comes from.
+/// The origin of a value in a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum ObjectiveFrom {
-    /// The first thing that a person says.
-    Human,
-    /// A field of the format.
-    Field,
-    /// The name of the agent or of the run.
-    Name,
-    /// A command typed instead of a text.
-    Command,
-    /// A message that was copied from an earlier run.
-    Copied,
-    /// The option `objective`.
+pub enum Origin {
+    /// An option of the importer.
     Option,
-    /// The log is a trace already.
+    /// The log, which is a trace already.
     Own,
+    /// The objective: the first text of a person.
+    Human,
+    /// The objective: a field of the format.
+    Field,
+    /// The objective: the name of the agent or of the run.
+    Name,
+    /// The objective: a typed command.
+    Command,
+    /// The objective: a message copied from an earlier run.
+    Copied,
+    /// The success: a judgement in the log.
+    Label,
+    /// The success: how the run ended.
+    Status,
+    /// The success: the option `assumeSuccess`.
+    Assumed,
+    /// The confidence: the log.
+    Explicit,
+    /// The confidence: the probabilities of the answers' tokens.
+    Logprobs,
+    /// The time: the log.
+    Source,
+    /// The time: unknown, so it is 1970-01-01T00:00:00.000Z.
+    None,
+    /// The domain: that of agents with this format.
+    Format,
+    /// The domain `general`, or the confidence 0.8 after success and 0.2 after failure.
+    Default,
 }
 
 /// What a format knows of one run of an agent.
@@ -281,37 +258,43 @@ pub enum ObjectiveFrom {
 pub struct Run {
     /// The line at which its first record begins, from 1.
     pub line: u64,
-    /// The id that the format has for it.
+    /// The format's id of the run.
     pub key: Option<String>,
     /// The objective, if the format has a field for it.
     pub objective: Option<String>,
-    /// What stands for the objective where no person says anything.
-    pub fallback: Option<(String, ObjectiveFrom)>,
+    /// The objective if no person says anything.
+    pub fallback: Option<(String, Origin)>,
     /// Whether it succeeded, as somebody judged.
     pub label: Option<bool>,
     /// Whether it ended in order.
     pub status: Option<bool>,
-    /// The confidence, in \[0, 1\], that the log states.
+    /// The confidence in the log, in \[0, 1\].
     pub confidence: Option<f64>,
-    /// The logarithms of the probabilities of the tokens of its answers.
     pub logprobs: Logprobs,
-    /// When it began, as [`crate::time::utc`] gives it.
+    /// When it began, as [`crate::time::utc`] writes it.
     pub created_at: Option<String>,
     /// What happened, in order.
     pub events: Vec<Event>,
     /// What of it is not imported.
     pub skipped: Skipped,
+    /// Used while messages are read into it.
+    pub turns: Turns,
 }
 
 impl Run {
-    /// Returns the status that SWE-agent and its relatives log: `done` is the exit status of an agent that
-    /// finished.
-    pub fn status_of_exit(info: Option<Value>, done: &str) -> Option<bool> {
-        info?.name("exit_status").map(|status| status == done)
+    /// Returns a run whose first record begins at `line`.
+    pub fn at(line: u64) -> Self {
+        Self { line, ..Self::default() }
+    }
+
+    /// Sets the status from the exit status that SWE-agent and its relatives log; that of success is `done`.
+    pub fn read_exit_status(&mut self, value: Value, done: &str) {
+        let status = value.object("info").and_then(|info| info.name("exit_status"));
+        self.status = status.map(|status| status == done);
     }
 }
 
-/// A mean of logarithms of probabilities.
+/// The mean of the logarithms of tokens' probabilities.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Logprobs {
     sum: f64,
@@ -319,22 +302,17 @@ pub struct Logprobs {
 }
 
 impl Logprobs {
-    /// Adds the `logprob`s of an array of tokens.
+    /// Adds an array of tokens with `logprob`, or of numbers.
     pub fn add(&mut self, tokens: Option<Value>) {
-        let tokens = tokens.and_then(Value::as_array).into_iter().flat_map(Array::iter);
-        for token in tokens {
-            self.push(token.member("logprob").unwrap_or(token));
+        for token in tokens.and_then(Value::as_array).into_iter().flatten() {
+            if let Some(logprob) = token.member("logprob").unwrap_or(token).as_f64() {
+                self.sum += logprob;
+                self.count += 1;
+            }
         }
     }
 
-    fn push(&mut self, logprob: Value) {
-        if let Some(logprob) = logprob.as_f64() {
-            self.sum += logprob;
-            self.count += 1;
-        }
-    }
-
-    /// Returns e to the power of the mean, rounded to 6 decimals; `None` if there are none.
+    /// Returns e to the power of the mean, rounded to 6 decimals; `None` without tokens.
     pub fn confidence(&self) -> Option<f64> {
         let mean = self.sum / f64::from(self.count);
         let confidence = (mean.exp().min(1.0) * 1e6).round() / 1e6;
@@ -347,7 +325,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn skipped_bounds_what_logs_add_to_reasons() {
+    fn skipped_bounds_reasons_of_the_log() {
         let mut skipped = Skipped::default();
         skipped.add(format!("part:{}", "x".repeat(1000)));
         for index in 0..5000 {
