@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use knowledgepulse_import::Source;
-use knowledgepulse_scoring::{Error, Score, Trace, dimensions::Dimensions, embed::TextFacts};
-use serde::Serialize;
+use knowledgepulse_calibrate::{Row, Source};
+use knowledgepulse_import::Source as ImportSource;
+use knowledgepulse_scoring::{Error, Score, Trace, embed::TextFacts};
 
 use super::{Model, lines::Slot};
 use crate::{choice::Choice, warning::Warning};
@@ -14,7 +14,7 @@ const OBJECTIVE_CHARS: usize = 120;
 
 /// What the row of a trace says, apart from its score.
 pub struct Facts {
-    source: Source,
+    source: ImportSource,
     id: Option<Arc<str>>,
     group: Option<String>,
     domain: String,
@@ -27,7 +27,7 @@ pub struct Facts {
 
 impl Facts {
     pub fn of(
-        source: Source,
+        source: ImportSource,
         trace: &Trace,
         objective: &str,
         created_at: String,
@@ -51,26 +51,29 @@ impl Facts {
     pub fn row(&self, score: &Score, text: Option<TextFacts>, model: &Model) -> Slot {
         let nearest = score.novelty.nearest();
         let row = Row {
-            source: &self.source,
-            id: self.id.as_deref(),
-            group: self.group.as_deref(),
-            domain: &self.domain,
-            created_at: &self.created_at,
+            source: Some(Source { name: self.source.name.to_string(), line: self.source.line }),
+            id: self.id.as_deref().map(str::to_owned),
+            group: self.group.clone(),
+            domain: self.domain.clone(),
+            created_at: self.created_at.clone(),
             score: score.value,
             dimensions: score.dimensions,
-            overrides: score.overrides.iter().map(|fired| fired.name).collect(),
-            nearest: nearest.and_then(|nearest| nearest.id.as_deref()),
+            overrides: score.overrides.iter().map(|fired| fired.name.to_owned()).collect(),
+            nearest: nearest.and_then(|nearest| nearest.id.as_deref()).map(str::to_owned),
             similarity: nearest.map(|nearest| nearest.similarity),
-            novelty_source: score.novelty.source(),
+            novelty_source: score.novelty.source().to_owned(),
             success: self.success,
             confidence: self.confidence,
-            objective: &self.objective,
-            steps: self.steps,
-            tokens: text.as_ref().map(|text| text.tokens),
+            objective: Some(self.objective.clone()),
+            steps: Some(self.steps as u64),
+            tokens: text.as_ref().map(|text| text.tokens as u64),
             is_cut: text.as_ref().is_some_and(|text| text.is_cut),
-            precision: text.as_ref().map(|_| model.embedder.model.settings().precision.name()),
-            model: text.and_then(|_| model.fingerprint()),
-            version: env!("CARGO_PKG_VERSION"),
+            precision: text
+                .as_ref()
+                .map(|_| model.embedder.model.settings().precision.name().to_owned()),
+            model_fingerprint: text.and_then(|_| model.fingerprint()).map(str::to_owned),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            label: None,
         };
         let mut line = Vec::with_capacity(640);
         if let Err(error) = serde_json::to_writer(&mut line, &row) {
@@ -85,35 +88,9 @@ impl Facts {
     }
 }
 
-/// A scored trace. `ScoreRow` in JavaScript, `Row` of the crate `knowledgepulse-calibrate`.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Row<'a> {
-    source: &'a Source,
-    id: Option<&'a str>,
-    group: Option<&'a str>,
-    domain: &'a str,
-    created_at: &'a str,
-    score: f64,
-    dimensions: Dimensions,
-    overrides: Vec<&'static str>,
-    nearest: Option<&'a str>,
-    similarity: Option<f64>,
-    novelty_source: &'static str,
-    success: bool,
-    confidence: f64,
-    objective: &'a str,
-    steps: usize,
-    tokens: Option<usize>,
-    is_cut: bool,
-    precision: Option<&'static str>,
-    model: Option<&'a str>,
-    version: &'static str,
-}
-
 /// Returns the error of a trace that was read but could not be scored, as JSON.
-pub fn failure_json(source: &Source, error: &Error) -> String {
-    let Source { name, line } = source;
+pub fn failure_json(source: &ImportSource, error: &Error) -> String {
+    let ImportSource { name, line } = source;
     let message = format!("{name}:{line}: {error}");
     serde_json::json!({ "code": error.code(), "source": name, "line": line, "message": message })
         .to_string()

@@ -27,7 +27,10 @@ function shapeOf(tensor) {
 	const { type, dims, size, data } = tensor;
 	const rows = tensor.tolist();
 	return {
-		...{ type, dims, size, length: data.length },
+		type,
+		dims,
+		size,
+		length: data.length,
 		data: Object.prototype.toString.call(data),
 		rows: rows.map((row) => [Array.isArray(row), row.length, typeof row[0]]),
 	};

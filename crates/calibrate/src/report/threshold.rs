@@ -6,8 +6,8 @@ use crate::{
 };
 
 use super::{
-    super::text::{count, interval, percent, percent_interval, round_percent, score},
-    Cell, Table, summaries, target,
+    Table, summaries, target,
+    text::{count, interval, percent, percent_interval, round_percent, score},
 };
 
 pub(super) fn threshold(found: &Calibration) -> Vec<String> {
@@ -30,14 +30,14 @@ pub(super) fn threshold(found: &Calibration) -> Vec<String> {
     let mut said = vec![accepts(found, threshold, value)];
     said.extend(threshold.interval.map(|found| {
         format!(
-            "Between samples of groups the threshold varies within {} ({level}).",
+            "Between samples of groups, the threshold varies within {} ({level}).",
             interval(found)
         )
     }));
     if threshold.tied > 1 {
         let tied = threshold.tied;
         said.push(format!(
-            "{tied} accepted traces share the lowest accepted score: they come in only together."
+            "{tied} accepted traces share the lowest accepted score: they are accepted only together."
         ));
     }
     let beside = [("below", threshold.stricter_share), ("above", threshold.looser_share)];
@@ -49,6 +49,12 @@ pub(super) fn threshold(found: &Calibration) -> Vec<String> {
         said.push(format!("The nearest shares that a threshold can have: {}.", beside.join(", ")));
     }
     said.extend(precision.map(|precision| format!("With labels: {}.", how_precise(precision))));
+    if matches!(found.options.target, Some(Target::Precision(_))) {
+        said.push(
+            "It was chosen and measured on the same traces: on new ones, precision can be lower."
+                .to_owned(),
+        );
+    }
     said
 }
 
@@ -62,11 +68,10 @@ fn accepts(found: &Calibration, threshold: &Threshold, value: f64) -> String {
     });
     format!(
         "The threshold {value}, {}, accepts {} of {}: {}{around}.",
-        match found.options.target {
-            Some(Target::Threshold(_)) => "which was given".to_owned(),
-            Some(Target::Share(_) | Target::Precision(_)) | None => {
-                format!("chosen {}", target(found))
-            }
+        if is_given(found) {
+            "which was given".to_owned()
+        } else {
+            format!("chosen {}", target(found))
         },
         threshold.accepted,
         count(found.rows.used, "trace"),
@@ -86,10 +91,7 @@ fn how_precise(precision: &Precision) -> String {
 
 pub(super) fn accepted(found: &Calibration) -> Table {
     let chosen = found.threshold.as_ref().and_then(|threshold| threshold.value);
-    let how = match found.options.target {
-        Some(Target::Threshold(_)) => " (given)",
-        Some(Target::Share(_) | Target::Precision(_)) | None => " (chosen)",
-    };
+    let how = if is_given(found) { " (given)" } else { " (chosen)" };
     let thresholds = found.overall.accepted.iter().map(|accepted| {
         let is_chosen = chosen == Some(accepted.threshold);
         format!("{}{}", score(accepted.threshold), if is_chosen { how } else { "" })
@@ -99,12 +101,13 @@ pub(super) fn accepted(found: &Calibration) -> Table {
         let shares = summary
             .accepted
             .iter()
-            .map(|accepted| Cell::Text(format!("{} ({})", percent(accepted.share), accepted.n)));
-        [name, summary.n.to_string()].map(Cell::from).into_iter().chain(shares).collect()
+            .map(|accepted| format!("{} ({})", percent(accepted.share), accepted.n));
+        [name, summary.n.to_string()].into_iter().chain(shares).collect::<Vec<_>>()
     };
-    Table {
-        caption: "Accepted by thresholds: share and number of traces".to_owned(),
-        columns: columns.collect(),
-        rows: summaries(found).map(row).collect(),
-    }
+    let caption = "Accepted by thresholds: share and number of traces";
+    Table::new(caption, columns, summaries(found).map(row))
+}
+
+fn is_given(found: &Calibration) -> bool {
+    matches!(found.options.target, Some(Target::Threshold(_)))
 }

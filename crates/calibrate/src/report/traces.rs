@@ -2,10 +2,10 @@
 
 use crate::{
     calibration::{Calibration, Dimension},
-    row::Row,
+    row::{Row, Source},
 };
 
-use super::super::text::{score, shown};
+use super::text::{score, shown};
 
 pub(super) struct TraceTable {
     pub(super) id: &'static str,
@@ -17,6 +17,7 @@ pub(super) struct TraceView {
     pub(super) number: usize,
     pub(super) score: String,
     pub(super) name: String,
+    pub(super) place: Option<String>,
     pub(super) domain: String,
     pub(super) objective: Option<String>,
     pub(super) nearest: String,
@@ -56,6 +57,7 @@ fn trace(number: usize, row: &Row) -> TraceView {
         number,
         score: score(row.score),
         name: row.id.as_deref().map_or_else(|| format!("trace {number}"), shown),
+        place: row.source.as_ref().map(|Source { name, line }| shown(&format!("{name}:{line}"))),
         domain: shown(&row.domain),
         objective: row.objective.as_deref().map(shown),
         nearest: nearest.unwrap_or_else(|| format!("none ({})", shown(&row.novelty_source))),

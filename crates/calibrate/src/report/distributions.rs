@@ -1,33 +1,35 @@
-//! How scores and dimensions are distributed, in all traces and by domain.
+//! The distributions of scores and dimensions, in all traces and by domain.
 
-use crate::calibration::{
-    Calibration, Dimension, DimensionDistribution, Distribution, DomainSummary, Summary,
+use crate::{
+    calibration::{
+        Calibration, Dimension, DimensionDistribution, Distribution, DomainSummary, Summary,
+    },
+    row::Row,
 };
 
 use super::{
-    super::{
-        charts::{self, Chart},
-        svg::spark,
-        text::{percent, score, sentence, shown},
-    },
-    Cell, Table, four, list, percentile, summaries,
+    Cell, Table,
+    charts::{self, Chart},
+    four, list, percentile, summaries,
+    svg::spark,
+    text::{percent, score, sentence, shown},
 };
 
-/// How many domains have a chart of their own; the tables have all.
+/// The number of domains with a chart. The tables have all domains.
 pub(super) const DOMAINS: usize = 12;
 
-pub(super) fn score_charts(found: &Calibration, chosen: Option<f64>) -> Vec<Chart> {
+pub(super) fn score_charts(found: &Calibration, rows: &[Row], chosen: Option<f64>) -> Vec<Chart> {
     let mut made = Vec::new();
     if let Some(scores) = &found.overall.score {
         let to = charts::top(scores);
         made.push(charts::histogram("All domains", "score", scores, to, chosen));
         made.push(charts::ecdf(&found.overall.ecdf, chosen));
     }
-    made.extend(charts::timeline(&found.timeline, found.rows.first_limit, chosen));
+    made.extend(charts::timeline(found, rows, chosen));
     made
 }
 
-/// None where there is one domain: its chart is that of all.
+/// Returns no chart if there is one domain, whose chart is that of all domains.
 pub(super) fn domain_charts(found: &Calibration, chosen: Option<f64>) -> Vec<Chart> {
     if found.domains.len() == 1 {
         return Vec::new();
@@ -59,10 +61,10 @@ pub(super) fn domain_tables(found: &Calibration) -> Vec<Table> {
             }
             None => row.resize(columns.len(), "–".to_owned()),
         }
-        row.into_iter().map(Cell::from).collect()
+        row
     };
-    let rows = summaries(found).map(row).collect();
-    let scores = Table { caption: "Percentiles of the score by domain".to_owned(), columns, rows };
+    let rows: Vec<_> = summaries(found).map(row).collect();
+    let scores = Table::new("Percentiles of the score by domain", columns, rows);
 
     let row = |domain: &DomainSummary| {
         let (summary, weights) = (&domain.summary, &domain.weights);
@@ -88,8 +90,8 @@ pub(super) fn domain_tables(found: &Calibration) -> Vec<Table> {
         "weights C · N · T · O",
         "constant",
     ];
-    let rows = found.domains.iter().map(row).collect();
-    vec![scores, Table::new("Traces and profiles of the domains", &columns, rows)]
+    let rows = found.domains.iter().map(row);
+    vec![scores, Table::new("Traces and profiles of the domains", columns, rows)]
 }
 
 pub(super) fn dimension_charts(overall: &Summary) -> Vec<Chart> {
@@ -105,7 +107,7 @@ pub(super) fn dimension_charts(overall: &Summary) -> Vec<Chart> {
 pub(super) fn constant(overall: &Summary) -> Option<String> {
     let names = list(overall.constant_dimensions.iter().copied().map(charts::name));
     (!overall.constant_dimensions.is_empty())
-        .then(|| format!("One value in all traces, so it orders nothing: {names}."))
+        .then(|| format!("The same in all traces, so without effect on the order: {names}."))
 }
 
 pub(super) fn dimension_table(found: &Calibration, chosen: Option<f64>) -> Table {
@@ -130,9 +132,6 @@ pub(super) fn dimension_table(found: &Calibration, chosen: Option<f64>) -> Table
         }));
         row
     };
-    Table {
-        caption: "Histograms from 0 to 1 by domain, each as high as its own highest bar".to_owned(),
-        columns,
-        rows: summaries(found).map(row).collect(),
-    }
+    let caption = "Histograms from 0 to 1 by domain, each scaled to its highest bar";
+    Table::new(caption, columns, summaries(found).map(row))
 }
