@@ -52,7 +52,7 @@ pub use options::{Options, Target};
 pub use roc::auc;
 pub use row::{Row, Source};
 
-use knowledgepulse_tasks::CancelToken;
+use knowledgepulse_workers::CancelToken;
 
 use self::{
     bootstrap::{Bootstrap, Groups},

@@ -185,7 +185,7 @@ fn precisions(labelled: &Labelled, level: f64) -> Vec<Precision> {
 
 #[cfg(test)]
 mod tests {
-    use knowledgepulse_tasks::CancelToken;
+    use knowledgepulse_workers::CancelToken;
 
     use super::*;
 

@@ -5,7 +5,7 @@ use knowledgepulse_calibrate::{
     calibration::{Dimension, FitResult, WarningCode},
 };
 use knowledgepulse_scoring::{Profiles, dimensions::Dimensions};
-use knowledgepulse_tasks::CancelToken;
+use knowledgepulse_workers::CancelToken;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

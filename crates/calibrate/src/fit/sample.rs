@@ -1,7 +1,7 @@
 //! Labelled rows, arranged so that the AUC of many weights is found fast.
 
 use knowledgepulse_scoring::{dimensions::Dimensions, overrides::Fired, weights::Weights};
-use knowledgepulse_tasks::CancelToken;
+use knowledgepulse_workers::CancelToken;
 
 use crate::{
     bootstrap::{Bootstrap, Groups},
