@@ -6,7 +6,7 @@ use std::fmt::Write;
 use arbitrary::Unstructured;
 use knowledgepulse_embedder::{LongText, MAX_TOKENS, ModelSettings, TextBuffer, Window};
 use knowledgepulse_scoring_fuzz::tokens::{self, TOKENIZER};
-use knowledgepulse_tasks::CancelToken;
+use knowledgepulse_workers::CancelToken;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

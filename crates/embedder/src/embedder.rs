@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use knowledgepulse_tasks::{CancelToken, join};
+use knowledgepulse_workers::{CancelToken, join};
 
 use crate::{
     EmbedError, Embedding, LongText, ModelSettings, Result, Tokenizer, Window,

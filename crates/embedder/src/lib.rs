@@ -12,7 +12,7 @@
 //!
 //! ```no_run
 //! use knowledgepulse_embedder::{LongText, ModelSettings, SharedModel};
-//! use knowledgepulse_tasks::CancelToken;
+//! use knowledgepulse_workers::CancelToken;
 //!
 //! let model = SharedModel::with(ModelSettings::beside("npm/linux-x64-gnu".as_ref()));
 //! let embedder = model.get()?;

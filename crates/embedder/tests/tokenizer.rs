@@ -3,8 +3,8 @@
 use std::{fmt::Write, fs, sync::LazyLock};
 
 use knowledgepulse_embedder::{LongText, MAX_TOKENS, ModelSettings, TextBuffer, Tokenizer};
-use knowledgepulse_tasks::CancelToken;
 use knowledgepulse_test_support::package_folder;
+use knowledgepulse_workers::CancelToken;
 use proptest::prelude::*;
 
 /// The tokenizer of the model that was built for this machine.

@@ -3,10 +3,10 @@
 use std::{cell::Cell, fmt};
 
 use knowledgepulse_scoring::{
-    Error, Invalid, Trace,
+    Error, Invalid,
     trace::{TextWriter, Type, View, quote, read},
 };
-use knowledgepulse_test_support::{input, trace};
+use knowledgepulse_test_support::{JsonView, input, read_trace, trace};
 use serde_json::{Value, json};
 
 fn valid() -> Value {
@@ -29,14 +29,14 @@ fn with(pointer: &str, value: Value) -> Value {
 
 #[track_caller]
 fn refused(trace: &Value, path: &str, message: &str) {
-    let error = Trace::from_json(trace, &mut String::new()).expect_err(message);
+    let error = read_trace(trace, &mut String::new()).expect_err(message);
     assert_eq!(error.code(), "INVALID_TRACE", "{message}");
     assert_eq!(error.path(), Some(path), "{message}");
     assert_eq!(error.to_string(), message);
 }
 
 #[test]
-fn from_json_names_the_place_what_was_expected_and_what_was_found() {
+fn read_trace_names_the_place_what_was_expected_and_what_was_found() {
     let long = "x".repeat(41);
     for (trace, path, expected) in [
         (json!(null), "trace", "an object, got null"),
@@ -78,7 +78,7 @@ fn from_json_names_the_place_what_was_expected_and_what_was_found() {
 }
 
 #[test]
-fn from_json_takes_what_a_trace_may_leave_out() {
+fn read_trace_takes_what_a_trace_may_leave_out() {
     for (what, trace) in [
         ("no steps", with("/steps", json!([]))),
         ("no content", with("/steps/0", json!({ "type": "thought" }))),
@@ -88,7 +88,7 @@ fn from_json_takes_what_a_trace_may_leave_out() {
         ("the least confidence", with("/outcome/confidence", json!(0))),
         ("the greatest confidence", with("/outcome/confidence", json!(1))),
     ] {
-        assert!(Trace::from_json(&trace, &mut String::new()).is_ok(), "{what}");
+        assert!(read_trace(&trace, &mut String::new()).is_ok(), "{what}");
     }
 }
 
@@ -130,7 +130,7 @@ fn unique_types_and_unique_tools_count_each_once() {
 }
 
 #[test]
-fn from_json_joins_objective_and_contents_with_spaces() {
+fn read_trace_joins_objective_and_contents_with_spaces() {
     assert_eq!(input(&valid()).text, "Find the leak Look at the allocator ");
 }
 
@@ -164,7 +164,7 @@ fn quote_shows_forty_characters() {
 /// A host that fails when it is asked the `allowed + 1`st time.
 #[derive(Clone, Copy)]
 struct Failing<'a> {
-    value: Option<&'a Value>,
+    value: JsonView<'a>,
     asked: &'a Cell<usize>,
     allowed: usize,
 }
@@ -241,7 +241,7 @@ fn read_ends_where_the_host_fails() {
     let asked = Cell::new(0);
     let attempt = |allowed| {
         asked.set(0);
-        read(&Failing { value: Some(&whole), asked: &asked, allowed }, &mut String::new())
+        read(&Failing { value: JsonView(Some(&whole)), asked: &asked, allowed }, &mut String::new())
     };
     assert_eq!(attempt(usize::MAX).unwrap().id().map(|id| &**id), Some("an id"));
     let needed = asked.get();
@@ -256,7 +256,7 @@ fn read_ends_where_the_host_fails() {
 fn read_converts_its_error_into_that_of_the_host() {
     let asked = Cell::new(0);
     let invalid = with("/outcome/confidence", json!(2));
-    let failing = Failing { value: Some(&invalid), asked: &asked, allowed: usize::MAX };
+    let failing = Failing { value: JsonView(Some(&invalid)), asked: &asked, allowed: usize::MAX };
     let expected =
         Error::invalid(Invalid::Trace, "outcome.confidence", "a finite number in [0, 1]", "2");
     assert_eq!(read(&failing, &mut String::new()), Err(Failure::Invalid(expected)));
@@ -295,11 +295,11 @@ fn read_writes_no_text_after_a_refusal_and_still_checks_every_field() {
         (9, "Find the leak Look at the allocator "),
     ] {
         let mut limited = Limited { pieces, ..Limited::default() };
-        assert!(Trace::from_json(&valid(), &mut limited).is_ok());
+        assert!(read_trace(&valid(), &mut limited).is_ok());
         assert_eq!(limited.text, expected);
         assert_eq!(limited.after, usize::from(pieces < 4), "{pieces}");
     }
     let invalid = with("/steps/1/content", json!(5));
-    let error = Trace::from_json(&invalid, &mut Limited::default()).unwrap_err();
+    let error = read_trace(&invalid, &mut Limited::default()).unwrap_err();
     assert_eq!(error.path(), Some("steps[1].content"));
 }

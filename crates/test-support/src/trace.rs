@@ -1,7 +1,9 @@
 //! Valid traces.
 
-use knowledgepulse_scoring::{Trace, scorer::Input};
+use knowledgepulse_scoring::scorer::Input;
 use serde_json::{Value, json};
+
+use crate::read_trace;
 
 /// Returns a valid trace without steps, with `fields` in place of its own ones of these names.
 ///
@@ -36,6 +38,6 @@ pub fn trace(fields: Value) -> Value {
 /// When it is not valid.
 pub fn input(trace: &Value) -> Input {
     let mut text = String::new();
-    let trace = Trace::from_json(trace, &mut text).expect("a valid trace");
+    let trace = read_trace(trace, &mut text).expect("a valid trace");
     Input { trace, text }
 }

@@ -3,7 +3,7 @@
 pub(crate) mod native;
 pub(crate) mod onnx;
 
-use knowledgepulse_tasks::CancelToken;
+use knowledgepulse_workers::CancelToken;
 
 pub use onnx::library::{disable_telemetry, loaded_library};
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use half::f16;
-use knowledgepulse_tasks::{CancelToken, fault};
+use knowledgepulse_workers::{CancelToken, fault};
 use once_cell::sync::OnceCell;
 use ort::{
     AsPointer,

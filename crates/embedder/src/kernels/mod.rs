@@ -16,7 +16,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use knowledgepulse_tasks::fault;
+use knowledgepulse_workers::fault;
 use pulp::{Arch, Simd, WithSimd};
 
 pub use float::{

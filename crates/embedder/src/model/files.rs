@@ -9,7 +9,7 @@ use std::{
 };
 
 use blake3::{Hash, Hasher};
-use knowledgepulse_tasks::fault;
+use knowledgepulse_workers::fault;
 use serde::Deserialize;
 
 use crate::{EMBEDDING_LEN, EmbedError, MAX_TOKENS, Result, Tokenizer};

@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-use knowledgepulse_tasks::available_cores;
+use knowledgepulse_workers::available_cores;
 
 use crate::{
     EmbedError, Pooling, Result, Tokenizer,

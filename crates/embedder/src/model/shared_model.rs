@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use knowledgepulse_tasks::fault;
+use knowledgepulse_workers::fault;
 use once_cell::sync::OnceCell;
 
 use super::{ModelFolder, ModelSettings};

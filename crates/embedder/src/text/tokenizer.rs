@@ -1,6 +1,6 @@
 //! Text to token ids, as in transformers.js. Stops when the window is full.
 
-use knowledgepulse_tasks::CancelToken;
+use knowledgepulse_workers::CancelToken;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokenizers::{

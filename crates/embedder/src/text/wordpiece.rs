@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use knowledgepulse_tasks::CancelToken;
+use knowledgepulse_workers::CancelToken;
 use serde::Deserialize;
 use tokenizers::{
     models::wordpiece::{PipelineWordPiece, WordPiece, WordPieceScratch},

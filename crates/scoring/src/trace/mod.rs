@@ -5,7 +5,6 @@
 //! `Trace` need not check it again. Its text goes to a [`std::fmt::Write`] of the caller's, so nothing here
 //! knows what embeds it.
 
-mod json;
 mod read;
 mod view;
 

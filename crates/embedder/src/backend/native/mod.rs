@@ -15,7 +15,7 @@ use std::{
     thread,
 };
 
-use knowledgepulse_tasks::CancelToken;
+use knowledgepulse_workers::CancelToken;
 use once_cell::sync::OnceCell;
 use rayon::{ThreadPool, ThreadPoolBuilder, prelude::*};
 

@@ -5,7 +5,7 @@ mod operators;
 
 use std::{ffi::CStr, sync::Arc};
 
-use knowledgepulse_tasks::{CancelToken, fault, join};
+use knowledgepulse_workers::{CancelToken, fault, join};
 use once_cell::sync::OnceCell;
 use ort::{
     AsPointer,

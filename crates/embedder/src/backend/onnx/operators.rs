@@ -5,7 +5,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use knowledgepulse_tasks::fault;
+use knowledgepulse_workers::fault;
 use ort::{
     Error, Result,
     operator::{
