@@ -108,7 +108,7 @@ async function makePlaces(server, folder) {
 	const log = openLog(logs.PostgreSQL);
 	await log.migrate();
 	await log.close();
-	const relation = "SELECT pg_total_relation_size('kp_novelty_log') AS size";
+	const relation = "SELECT pg_total_relation_size('kp_novelty_entries') AS size";
 	return {
 		places: { [ALONE]: undefined, ...logs },
 		sizes: async () => ({

@@ -1,6 +1,6 @@
 /** The logs that are compared. A place tells where one is, in a form that can be sent to a process. */
-import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
-import { SqliteNoveltyLog } from "@knowledgepulse/scoring-stores/sqlite";
+import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
+import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
 
 /** Nothing shared, which the others are compared with. */
 export const ALONE = "no store";
@@ -18,6 +18,6 @@ export function placesIn(server, database, path) {
 
 export function openLog(place, namespace) {
 	return place.path
-		? new SqliteNoveltyLog({ ...place, namespace })
-		: new PostgresNoveltyLog({ ...place, namespace });
+		? new SqliteStore({ ...place, namespace })
+		: new PostgresStore({ ...place, namespace });
 }

@@ -1,7 +1,7 @@
 /** A scorer as the options describe it, with its memory. */
 const { existsSync } = require("node:fs");
 const { readFile } = require("node:fs/promises");
-const { CopiedLog } = require("./copied-log.js");
+const { CopiedStore } = require("./copied-store.js");
 const { Scorer } = require("./engine.js");
 const { InputError, reasonOf } = require("./exit.js");
 const { FileOutput } = require("./output.js");
@@ -56,8 +56,8 @@ function sqliteOf(url) {
 	const namespace = parameters.get("namespace");
 	if (parameters.get("create") !== "1" && !existsSync(path))
 		throw storeError(`there is no file ${path}; create=1 after the ? creates it`);
-	const { SqliteNoveltyLog } = load("sqlite");
-	return new SqliteNoveltyLog({ path, ...(namespace && { namespace }) });
+	const { SqliteStore } = load("sqlite");
+	return new SqliteStore({ path, ...(namespace && { namespace }) });
 }
 
 function postgresOf(url) {
@@ -72,8 +72,8 @@ function postgresOf(url) {
 	checkParameters("postgres", address.searchParams);
 	const namespace = address.searchParams.get("namespace");
 	address.searchParams.delete("namespace");
-	const { PostgresNoveltyLog } = load("postgres");
-	return new PostgresNoveltyLog({
+	const { PostgresStore } = load("postgres");
+	return new PostgresStore({
 		connectionString: address.href,
 		...(namespace && { namespace }),
 	});
@@ -106,7 +106,7 @@ class Session {
 		const session = new Session();
 		try {
 			const log = storeOf(store);
-			session.#store = log && !saved ? new CopiedLog(log) : log;
+			session.#store = log && !saved ? new CopiedStore(log) : log;
 			if (memory !== undefined && saved) session.#memory = await FileOutput.open(memory, 0o600);
 			await session.#load(options);
 			return session;

@@ -1,10 +1,7 @@
 /** First calls of an addon that gets no thread. Each runs in a process of its own. */
 
 import { says } from "../../../__test__/support/traces.mjs";
-import {
-	MemoryLog,
-	MemoryStore,
-} from "../../../packages/stores/__test__/conformance/memory-log.mjs";
+import { MemoryStore } from "../../../packages/stores/__test__/conformance/memory-store.mjs";
 
 const trace = says("one river stone");
 const messages = [
@@ -33,7 +30,7 @@ export const CALLS = {
 };
 
 function inStore({ Scorer }) {
-	const store = new MemoryLog({ store: new MemoryStore(), namespace: "test" });
+	const store = new MemoryStore({ namespaces: new Map(), namespace: "test" });
 	return new Scorer({ store });
 }
 

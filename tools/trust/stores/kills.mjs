@@ -6,7 +6,7 @@ import {
 	isFailed,
 	isStored,
 } from "../../../packages/stores/__test__/scorer/replay.mjs";
-import { end, options as reading } from "../../../packages/stores/__test__/support/log.mjs";
+import { end, options as reading } from "../../../packages/stores/__test__/support/entries.mjs";
 
 export const PROCESSES = 8;
 const LONGEST_LIFE_MS = 4_000;

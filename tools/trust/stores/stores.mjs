@@ -2,15 +2,15 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
-import { SqliteNoveltyLog } from "@knowledgepulse/scoring-stores/sqlite";
+import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
+import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
 import pg from "pg";
 import { startPostgres } from "../../../packages/stores/__test__/support/postgres.mjs";
 
 export async function file() {
 	const folder = mkdtempSync(join(tmpdir(), "kp-stores-"));
 	const opened = { path: join(folder, "novelty.db") };
-	const log = new SqliteNoveltyLog(opened);
+	const log = new SqliteStore(opened);
 	return {
 		...{ opened, log },
 		async stop() {
@@ -23,7 +23,7 @@ export async function file() {
 export async function postgres() {
 	const server = await startPostgres();
 	const pool = new pg.Pool(server.config()).on("error", () => {});
-	const log = new PostgresNoveltyLog({ pool });
+	const log = new PostgresStore({ pool });
 	await log.migrate();
 	return {
 		...{ server, log },
