@@ -13,7 +13,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { missing, startPostgres } from "../packages/stores/__test__/support/postgres.mjs";
 import { median } from "./lib.mjs";
-import { ALONE, openLog, placesIn } from "./shared-novelty/logs.mjs";
+import { ALONE, openStore, placesIn } from "./shared-novelty/stores.mjs";
 
 const { quick, only } = parseArgs({
 	options: {
@@ -100,14 +100,14 @@ async function busy() {
 	return 1 - (after.idle - before.idle) / (after.total - before.total);
 }
 
-/** Places of logs that nothing uses yet, and their sizes in bytes. */
+/** Places of stores that nothing uses yet, and their sizes in bytes. */
 async function makePlaces(server, folder) {
 	const database = await server.createDatabase();
 	const path = join(folder, `${database}.db`);
-	const logs = placesIn(server, database, path);
-	const log = openLog(logs.PostgreSQL);
-	await log.migrate();
-	await log.close();
+	const stores = placesIn(server, database, path);
+	const store = openStore(stores.PostgreSQL);
+	await store.migrate();
+	await store.close();
 	const relation = "SELECT pg_total_relation_size('kp_novelty_entries') AS size";
 	return {
 		places: { [ALONE]: undefined, ...logs },

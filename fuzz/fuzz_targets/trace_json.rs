@@ -2,13 +2,13 @@
 #![no_main]
 
 use arbitrary::Unstructured;
-use knowledgepulse_scoring::Trace;
 use knowledgepulse_scoring_fuzz::{
     generate::Generator,
     reading::{self, NAMES},
     scoring,
     value::Value,
 };
+use knowledgepulse_test_support::read_trace;
 use libfuzzer_sys::fuzz_target;
 
 /// The bytes as JSON, or what the generator makes of them.
@@ -23,7 +23,7 @@ fuzz_target!(|data: &[u8]| {
     let Some(json) = json(data) else { return };
     let value = Value::from_json(&json, &NAMES);
     let mut text = String::new();
-    match (Trace::from_json(&json, &mut text), reading::expect(&value).0) {
+    match (read_trace(&json, &mut text), reading::expect(&value).0) {
         (Ok(trace), Ok(plain)) => {
             reading::compare(&trace, &text, &plain);
             scoring::check(&trace, &plain, trace.confidence(), &[]);

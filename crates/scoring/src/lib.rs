@@ -10,19 +10,16 @@
 //! ```
 //!
 //! ```
-//! use knowledgepulse_scoring::{Novelty, Profiles, Score, Trace};
+//! use knowledgepulse_scoring::{Novelty, Profiles, Score, Trace, trace::Step};
 //!
-//! let json = serde_json::json!({
-//!     "metadata": { "task_domain": "finance", "success": true },
-//!     "task": { "objective": "Explain the fall of the margin" },
-//!     "steps": [{ "type": "tool_call", "tool": { "name": "ledger" } }, { "type": "observation" }],
-//!     "outcome": { "confidence": 0.9 },
-//! });
-//! let trace = Trace::from_json(&json, &mut String::new())?;
+//! let steps = vec![
+//!     Step { kind: "tool_call".into(), tool: Some(Some("ledger".into())) },
+//!     Step { kind: "observation".into(), tool: None },
+//! ];
+//! let trace = Trace::new("finance".into(), true, 0.9, steps, None).expect("a valid trace");
 //! let score = Score::of(&trace, Novelty::EmptyCache, &Profiles::default());
 //! assert_eq!(score.profile.domain, "finance");
 //! assert_eq!(score.overrides[0].name, "low-tool-diversity");
-//! # Ok::<(), knowledgepulse_scoring::Error>(())
 //! ```
 
 #![forbid(unsafe_code)]

@@ -3,10 +3,10 @@
 use std::{cell::Cell, fmt};
 
 use knowledgepulse_scoring::{
-    Error, Invalid, Trace,
+    Error, Invalid,
     trace::{TextWriter, Type, View, quote, read},
 };
-use knowledgepulse_test_support::{input, trace};
+use knowledgepulse_test_support::{input, read_trace, trace};
 use serde_json::{Value, json};
 
 fn valid() -> Value {
@@ -29,14 +29,14 @@ fn with(pointer: &str, value: Value) -> Value {
 
 #[track_caller]
 fn refused(trace: &Value, path: &str, message: &str) {
-    let error = Trace::from_json(trace, &mut String::new()).expect_err(message);
+    let error = read_trace(trace, &mut String::new()).expect_err(message);
     assert_eq!(error.code(), "INVALID_TRACE", "{message}");
     assert_eq!(error.path(), Some(path), "{message}");
     assert_eq!(error.to_string(), message);
 }
 
 #[test]
-fn from_json_names_the_place_what_was_expected_and_what_was_found() {
+fn read_names_the_place_what_was_expected_and_what_was_found() {
     let long = "x".repeat(41);
     for (trace, path, expected) in [
         (json!(null), "trace", "an object, got null"),
@@ -78,7 +78,7 @@ fn from_json_names_the_place_what_was_expected_and_what_was_found() {
 }
 
 #[test]
-fn from_json_takes_what_a_trace_may_leave_out() {
+fn read_takes_what_a_trace_may_leave_out() {
     for (what, trace) in [
         ("no steps", with("/steps", json!([]))),
         ("no content", with("/steps/0", json!({ "type": "thought" }))),
@@ -88,7 +88,7 @@ fn from_json_takes_what_a_trace_may_leave_out() {
         ("the least confidence", with("/outcome/confidence", json!(0))),
         ("the greatest confidence", with("/outcome/confidence", json!(1))),
     ] {
-        assert!(Trace::from_json(&trace, &mut String::new()).is_ok(), "{what}");
+        assert!(read_trace(&trace, &mut String::new()).is_ok(), "{what}");
     }
 }
 
@@ -130,7 +130,7 @@ fn unique_types_and_unique_tools_count_each_once() {
 }
 
 #[test]
-fn from_json_joins_objective_and_contents_with_spaces() {
+fn read_joins_objective_and_contents_with_spaces() {
     assert_eq!(input(&valid()).text, "Find the leak Look at the allocator ");
 }
 
@@ -181,10 +181,13 @@ impl From<Error> for Failure {
     }
 }
 
-impl Failing<'_> {
-    fn ask<T>(&self, answer: Result<T, Error>) -> Result<T, Failure> {
+impl<'a> Failing<'a> {
+    fn ask<T>(&self, answer: impl FnOnce(&'a Value) -> Option<T>) -> Result<T, Failure> {
         let asked = self.asked.replace(self.asked.get() + 1);
-        if asked == self.allowed { Err(Failure::Host) } else { Ok(answer?) }
+        if asked == self.allowed {
+            return Err(Failure::Host);
+        }
+        Ok(self.value.and_then(answer).expect("a value of this type"))
     }
 }
 
@@ -192,45 +195,55 @@ impl View for Failing<'_> {
     type Error = Failure;
 
     fn type_of(&self) -> Type {
-        self.value.type_of()
+        match self.value {
+            None => Type::Undefined,
+            Some(Value::Null) => Type::Null,
+            Some(Value::Bool(_)) => Type::Boolean,
+            Some(Value::Number(_)) => Type::Number,
+            Some(Value::String(_)) => Type::String,
+            Some(Value::Array(_) | Value::Object(_)) => Type::Object,
+        }
     }
 
     fn is_array(&self) -> Result<bool, Failure> {
-        self.ask(self.value.is_array())
+        self.ask(|value| Some(value.is_array()))
     }
 
     fn property(&self, name: &'static str) -> Result<Self, Failure> {
-        let value = self.ask(self.value.property(name))?;
+        let value = self.ask(|value| Some(value.get(name)))?;
         Ok(Self { value, ..*self })
     }
 
     fn length(&self) -> Result<u32, Failure> {
-        self.ask(self.value.length())
+        self.ask(|value| u32::try_from(value.as_array()?.len()).ok())
     }
 
     fn element(&self, index: u32) -> Result<Self, Failure> {
-        let value = self.ask(self.value.element(index))?;
+        let value = self.ask(|value| Some(value.get(index as usize)))?;
         Ok(Self { value, ..*self })
     }
 
     fn boolean(&self) -> Result<bool, Failure> {
-        self.ask(self.value.boolean())
+        self.ask(Value::as_bool)
     }
 
     fn number(&self) -> Result<f64, Failure> {
-        self.ask(self.value.number())
+        self.ask(Value::as_f64)
     }
 
     fn string(&self) -> Result<String, Failure> {
-        self.ask(self.value.string())
+        self.ask(|value| Some(value.as_str()?.to_owned()))
     }
 
     fn write_to(&self, text: &mut TextWriter) -> Result<(), Failure> {
-        self.ask(self.value.write_to(text))
+        self.ask(|value| {
+            text.push(value.as_str()?);
+            Some(())
+        })
     }
 
     fn describe(&self) -> String {
-        self.value.describe()
+        self.value.map_or_else(|| "undefined".into(), Value::to_string)
     }
 }
 
@@ -295,11 +308,11 @@ fn read_writes_no_text_after_a_refusal_and_still_checks_every_field() {
         (9, "Find the leak Look at the allocator "),
     ] {
         let mut limited = Limited { pieces, ..Limited::default() };
-        assert!(Trace::from_json(&valid(), &mut limited).is_ok());
+        assert!(read_trace(&valid(), &mut limited).is_ok());
         assert_eq!(limited.text, expected);
         assert_eq!(limited.after, usize::from(pieces < 4), "{pieces}");
     }
     let invalid = with("/steps/1/content", json!(5));
-    let error = Trace::from_json(&invalid, &mut Limited::default()).unwrap_err();
+    let error = read_trace(&invalid, &mut Limited::default()).unwrap_err();
     assert_eq!(error.path(), Some("steps[1].content"));
 }

@@ -12,6 +12,7 @@ use std::{
 use knowledgepulse_tasks::{CancelToken, fault};
 
 use crate::{
+    cache::{Nearest, VectorCache},
     clock::monotonic_clock,
     embed::{Embed, Embedded},
     error::{Error, Result},
@@ -43,6 +44,38 @@ pub enum Work {
     Embed(String),
     /// Load the embedder and use it once.
     WarmUp,
+}
+
+impl Work {
+    /// Does the work that concerns the vectors of a cache. `novelty` makes a novelty of the nearest one.
+    pub(super) fn apply_to(
+        &self,
+        cache: &mut VectorCache,
+        vector: &[f32],
+        now: Duration,
+        novelty: impl FnOnce(Option<Nearest>) -> Novelty,
+    ) -> Result<Recalled<'_>> {
+        Ok(match self {
+            Self::Score(Input { trace, .. }) => {
+                let nearest = cache.compare_and_add(vector, trace.id().cloned(), now)?;
+                Recalled::Novelty(trace, novelty(nearest))
+            }
+            Self::Peek(Input { trace, .. }) => {
+                Recalled::Novelty(trace, novelty(cache.nearest(vector, now)?))
+            }
+            Self::Remember(Input { trace, .. }) => {
+                cache.add(vector, trace.id().cloned(), now)?;
+                Recalled::Done(Outcome::Remembered)
+            }
+            Self::Forget(id) => Recalled::Done(Outcome::Removed(cache.remove(id, now))),
+            Self::Clear => {
+                let removed = cache.len(now);
+                cache.clear();
+                Recalled::Done(Outcome::Removed(removed))
+            }
+            Self::WarmUp | Self::Embed(_) => Recalled::Done(Outcome::WarmedUp(Ok(()))),
+        })
+    }
 }
 
 /// A trace and its text.
@@ -245,16 +278,6 @@ impl EmbeddedCall {
             embedded => Ok(embedded),
         });
         Self { call, embedded, begun, ended: monotonic_clock() }
-    }
-
-    /// Returns a call whose text is not embedded, for a reason known beforehand.
-    pub fn unavailable(call: Arc<Call>, reason: Arc<str>) -> Self {
-        let embedded = match call.embedder.is_required() {
-            true => Err(Error::embedder_unavailable(reason)),
-            false => Ok(Err(reason)),
-        };
-        let now = monotonic_clock();
-        Self { call, embedded, begun: now, ended: now }
     }
 
     /// Returns the embedding, if there is one.

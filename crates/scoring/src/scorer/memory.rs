@@ -16,7 +16,6 @@ use crate::{
     novelty::Novelty,
     scorer::{
         answer::{EmbeddedCall, Input, Recalled, Work},
-        report::Outcome,
         shared::SharedMemory,
     },
     snapshot::Contents,
@@ -127,40 +126,21 @@ impl OwnMemory {
 
     fn recall<'a>(&self, work: &'a Work, embedded: &Embedded) -> Result<Recalled<'a>> {
         let Embedded { embedding: vector, fingerprint, .. } = embedded;
-        let novelty = |nearest: Option<_>| nearest.map_or(Novelty::EmptyCache, Novelty::Cache);
         self.with(|vectors, now| {
             let has_model = vectors.has_model(fingerprint, vector.len());
-            if matches!(work, Work::Score(_) | Work::Remember(_)) {
-                vectors.switch_to(fingerprint, vector.len());
+            match work {
+                Work::Peek(Input { trace, .. }) if !has_model => {
+                    return Ok(Recalled::Novelty(trace, Novelty::EmptyCache));
+                }
+                Work::Score(_) | Work::Remember(_) => vectors.switch_to(fingerprint, vector.len()),
+                // From now on vectors of the right length can be added by hand.
+                Work::WarmUp if !vector.is_empty() && vectors.cache.len(now) == 0 => {
+                    vectors.switch_to(fingerprint, vector.len());
+                }
+                _ => {}
             }
-            let cache = &mut vectors.cache;
-            Ok(match work {
-                Work::Score(Input { trace, .. }) => {
-                    let nearest = cache.compare_and_add(vector, trace.id().cloned(), now)?;
-                    Recalled::Novelty(trace, novelty(nearest))
-                }
-                Work::Peek(Input { trace, .. }) => {
-                    let nearest = if has_model { cache.nearest(vector, now)? } else { None };
-                    Recalled::Novelty(trace, novelty(nearest))
-                }
-                Work::Remember(Input { trace, .. }) => {
-                    cache.add(vector, trace.id().cloned(), now)?;
-                    Recalled::Done(Outcome::Remembered)
-                }
-                Work::Forget(id) => Recalled::Done(Outcome::Removed(cache.remove(id, now))),
-                Work::Clear => {
-                    let removed = cache.len(now);
-                    cache.clear();
-                    Recalled::Done(Outcome::Removed(removed))
-                }
-                Work::WarmUp | Work::Embed(_) => {
-                    // From now on vectors of the right length can be added by hand.
-                    if !vector.is_empty() && cache.len(now) == 0 {
-                        vectors.switch_to(fingerprint, vector.len());
-                    }
-                    Recalled::Done(Outcome::WarmedUp(Ok(())))
-                }
-            })
+            let novelty = |nearest: Option<_>| nearest.map_or(Novelty::EmptyCache, Novelty::Cache);
+            work.apply_to(&mut vectors.cache, vector, now, novelty)
         })
     }
 }

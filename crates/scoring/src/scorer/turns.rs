@@ -7,24 +7,45 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
-use knowledgepulse_tasks::{has_waiting, spawn};
+use knowledgepulse_tasks::{available_cores, has_waiting, spawn};
 
 use crate::{
+    cache::{CacheOptions, VectorCache},
     embed::Embed,
     error::{Error, Result},
     scorer::{
         answer::{Call, CallHandle, Common, EmbeddedCall, Reply, Work, answer},
-        memory::Memory,
+        memory::{Memory, OwnMemory},
+        shared::SharedMemory,
+        statistics::Statistics,
     },
     sync::{Condvar, Mutex, MutexGuard},
+    weights::Profiles,
 };
 
-/// The calls of a scorer, and the threads that work on them.
-pub(super) struct Turns {
-    pub common: Arc<Common>,
-    pub memory: Memory,
-    /// The most threads that embed at once.
-    concurrency: usize,
+/// How a scorer works.
+#[derive(Debug, Clone)]
+pub struct ScorerOptions {
+    /// The weights by domain. Default: those of the KnowledgePulse protocol.
+    pub profiles: Arc<Profiles>,
+    /// The bounds of the memory.
+    pub cache: CacheOptions,
+    /// The most texts that are embedded at once, at least 1. Default: one for each core.
+    pub concurrency: usize,
+}
+
+impl Default for ScorerOptions {
+    fn default() -> Self {
+        let (profiles, cache) = Default::default();
+        Self { profiles, cache, concurrency: available_cores() }
+    }
+}
+
+/// Scores traces against those that it has scored before.
+pub struct Scorer {
+    options: ScorerOptions,
+    common: Arc<Common>,
+    memory: Memory,
     order: Mutex<Order>,
     idle: Condvar,
 }
@@ -43,7 +64,7 @@ struct Order {
     active: BTreeMap<u64, Arc<Call>>,
     /// Embedded, but not yet their turn.
     embedded: BTreeMap<u64, EmbeddedCall>,
-    /// Work of [`Turns::during`].
+    /// Work of [`Scorer::during`].
     others: usize,
     /// A thread is settling; others leave their results to it.
     settling: bool,
@@ -63,13 +84,93 @@ impl Order {
     }
 }
 
-impl Turns {
-    pub fn new(common: Arc<Common>, memory: Memory, concurrency: usize) -> Arc<Self> {
-        let (order, idle) = Default::default();
-        Arc::new(Self { common, memory, concurrency, order, idle })
+impl Scorer {
+    /// Returns a scorer with an empty memory of its own.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_OPTION` if the bounds of the cache are invalid.
+    pub fn new(options: ScorerOptions) -> Result<Arc<Self>> {
+        let cache = VectorCache::new(options.cache)?;
+        Ok(Self::with_cache(options, cache, None))
     }
 
-    /// Adds a call to the queue.
+    /// Returns a scorer that continues with a cache, whose vectors are of the `model` with this fingerprint;
+    /// `options.cache` is ignored.
+    pub fn with_cache(
+        options: ScorerOptions,
+        cache: VectorCache,
+        model: Option<Arc<str>>,
+    ) -> Arc<Self> {
+        let common = Common::new(options.profiles.clone());
+        Self::with_memory(options, Memory::Own(OwnMemory::new(cache, model)), common)
+    }
+
+    /// Returns a scorer whose memory is a store that others append to as well; see [`SharedMemory`]. While the
+    /// store is unavailable, scores fail if it is required, and otherwise have a neutral novelty.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_OPTION` if the bounds of the cache are invalid.
+    pub fn with_store(options: ScorerOptions, is_required: bool) -> Result<Arc<Self>> {
+        let common = Common::new(options.profiles.clone());
+        let memory = SharedMemory::new(options.cache, is_required, common.clone())?;
+        Ok(Self::with_memory(options, Memory::Shared(Arc::new(memory)), common))
+    }
+
+    fn with_memory(options: ScorerOptions, memory: Memory, common: Arc<Common>) -> Arc<Self> {
+        let (order, idle) = Default::default();
+        Arc::new(Self { options, common, memory, order, idle })
+    }
+
+    /// Returns the options that it was made with.
+    pub fn options(&self) -> &ScorerOptions {
+        &self.options
+    }
+
+    /// Returns its own memory; `None` with a store.
+    pub fn own_memory(&self) -> Option<&Arc<OwnMemory>> {
+        match &self.memory {
+            Memory::Own(memory) => Some(memory),
+            Memory::Shared(_) => None,
+        }
+    }
+
+    /// Returns the memory that it shares; `None` without a store.
+    pub fn shared_memory(&self) -> Option<&Arc<SharedMemory>> {
+        match &self.memory {
+            Memory::Own(_) => None,
+            Memory::Shared(memory) => Some(memory),
+        }
+    }
+
+    /// Returns how many vectors are in the memory; while it is being used, how many there were before.
+    /// Never waits.
+    pub fn cache_len(&self) -> usize {
+        self.memory.len()
+    }
+
+    /// Returns counts and latencies of the calls so far.
+    pub fn statistics(&self) -> Statistics {
+        self.common.count(|statistics| statistics.clone())
+    }
+
+    /// Does `work` after everything that was submitted before it, and passes the result to `reply`: `CLOSED`
+    /// after [`Scorer::close`], `NO_THREADS` if the system gives no thread. `reply` may be called before this
+    /// returns.
+    pub fn submit(
+        self: &Arc<Self>,
+        work: Work,
+        embedder: Arc<dyn Embed>,
+        reply: Reply,
+    ) -> CallHandle {
+        let handle = self.queue(work, embedder, reply);
+        self.start();
+        handle
+    }
+
+    /// Submits work as [`Scorer::submit`] does, but [`Scorer::start`] must follow. Waking a thread takes longer
+    /// than queueing a call, so one start should follow many calls.
     pub fn queue(&self, work: Work, embedder: Arc<dyn Embed>, reply: Reply) -> CallHandle {
         let mut order = self.lock();
         if self.common.is_closed() {
@@ -82,11 +183,11 @@ impl Turns {
         let handle = CallHandle::new(&call);
         if order.is_idle()
             && matches!(call.work, Work::Score(_) | Work::Peek(_))
-            && let Some(reason) = self.unavailable_reason(&*call.embedder)
+            && self.unavailable_reason(&*call.embedder).is_some()
         {
             drop(order);
             // Scoring takes less time than waking a thread.
-            self.memory.settle(EmbeddedCall::unavailable(call, reason));
+            self.memory.settle(EmbeddedCall::embed(call));
             return handle;
         }
         let ticket = order.issued;
@@ -95,14 +196,14 @@ impl Turns {
         handle
     }
 
-    /// Has a thread work on the queue, beside those that do.
+    /// Has a thread work on the queue, beside those that already do.
     pub fn start(self: &Arc<Self>) {
         let mut order = self.lock();
-        if order.queue.is_empty() || order.workers >= self.concurrency {
+        if order.queue.is_empty() || order.workers >= self.options.concurrency {
             return;
         }
-        let turns = self.clone();
-        match spawn(move || turns.work()) {
+        let scorer = self.clone();
+        match spawn(move || scorer.work()) {
             Ok(()) => order.workers += 1,
             // The other threads come to it.
             Err(_) if order.workers > 0 => {}
@@ -117,7 +218,7 @@ impl Turns {
         }
     }
 
-    /// See [`Scorer::unavailable_reason`](super::Scorer::unavailable_reason).
+    /// Returns why scores do not depend on an embedding, and so on no call before them; `None` if they do.
     pub fn unavailable_reason(&self, embedder: &dyn Embed) -> Option<Arc<str>> {
         match self.memory {
             Memory::Own(_) => embedder.unavailable_reason(),
@@ -125,7 +226,11 @@ impl Turns {
         }
     }
 
-    /// See [`Scorer::close`](super::Scorer::close).
+    /// Answers every call without an answer with `CLOSED`, and returns when no thread works for the
+    /// scorer. Later calls are refused.
+    ///
+    /// A run of the model ends after its current operation. Must not be called in a reply, whose
+    /// thread it would wait for.
     pub fn close(&self) {
         let mut order = self.lock();
         self.common.close();
@@ -147,9 +252,13 @@ impl Turns {
         }
     }
 
-    /// See [`Scorer::during`](super::Scorer::during).
+    /// Does `work` that is not a call; [`Scorer::close`] waits for it, too.
+    ///
+    /// # Errors
+    ///
+    /// `CLOSED` after [`Scorer::close`], or the error of `work`.
     pub fn during<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
-        struct Other<'a>(&'a Turns);
+        struct Other<'a>(&'a Scorer);
 
         impl Drop for Other<'_> {
             fn drop(&mut self) {
@@ -180,8 +289,8 @@ impl Turns {
             drop(done);
             self.idle.notify_all();
             if has_more && has_waiting() {
-                let turns = self.clone();
-                if spawn(move || turns.work()).is_ok() {
+                let scorer = self.clone();
+                if spawn(move || scorer.work()).is_ok() {
                     return;
                 }
             }
@@ -226,7 +335,7 @@ impl Turns {
     }
 }
 
-impl Drop for Turns {
+impl Drop for Scorer {
     /// Calls that are dropped with it are answered with `CLOSED`.
     fn drop(&mut self) {
         self.common.close();

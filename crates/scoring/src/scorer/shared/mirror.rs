@@ -3,12 +3,11 @@
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use crate::{
-    cache::{CacheOptions, Nearest, VectorCache},
+    cache::{CacheOptions, VectorCache},
     error::{Error, Result, StoreFault},
     novelty::Novelty,
     scorer::{
-        answer::{EmbeddedCall, Input, Recalled, Work},
-        report::Outcome,
+        answer::{EmbeddedCall, Recalled, Work},
         shared::entry::{Change, Page, StoredEntry},
     },
 };
@@ -156,8 +155,14 @@ impl Mirror {
                 });
                 self.cache.add(&vector, id, at)?;
             }
-            Change::Forget(id) => drop(self.forget(&id)),
-            Change::Clear => drop(self.clear()),
+            Change::Forget(id) => {
+                self.erased.remove(&id);
+                self.cache.remove(&id, at);
+            }
+            Change::Clear => {
+                self.erased.clear();
+                self.cache.clear();
+            }
         }
         Ok(None)
     }
@@ -169,44 +174,19 @@ impl Mirror {
         vector: &[f32],
         now: Duration,
     ) -> Result<Recalled<'a>> {
-        let now = now.max(self.at);
-        Ok(match work {
-            Work::Score(Input { trace, .. }) => {
-                let nearest = self.cache.compare_and_add(vector, trace.id().cloned(), now)?;
-                Recalled::Novelty(trace, self.novelty(nearest))
-            }
-            Work::Peek(Input { trace, .. }) => {
-                let nearest = self.cache.nearest(vector, now)?;
-                Recalled::Novelty(trace, self.novelty(nearest))
-            }
-            Work::Remember(Input { trace, .. }) => {
-                self.cache.add(vector, trace.id().cloned(), now)?;
-                Recalled::Done(Outcome::Remembered)
-            }
-            Work::Forget(id) => Recalled::Done(Outcome::Removed(self.forget(id))),
-            Work::Clear => Recalled::Done(Outcome::Removed(self.clear())),
-            Work::WarmUp | Work::Embed(_) => Recalled::Done(Outcome::WarmedUp(Ok(()))),
-        })
-    }
-
-    fn novelty(&self, nearest: Option<Nearest>) -> Novelty {
-        if self.erased.is_empty() {
-            return Novelty::Store { seq: self.seq, nearest };
+        match work {
+            Work::Forget(id) => drop(self.erased.remove(id)),
+            Work::Clear => self.erased.clear(),
+            _ => {}
         }
-        let reason = "what the trace had to be compared with was forgotten meanwhile";
-        Novelty::NoStore { reason: reason.into() }
-    }
-
-    fn forget(&mut self, id: &Arc<str>) -> usize {
-        self.erased.remove(id);
-        self.cache.remove(id, self.at)
-    }
-
-    fn clear(&mut self) -> usize {
-        let removed = self.len();
-        self.cache.clear();
-        self.erased.clear();
-        removed
+        let novelty = |nearest| {
+            if self.erased.is_empty() {
+                return Novelty::Store { seq: self.seq, nearest };
+            }
+            let reason = "what the trace had to be compared with was forgotten meanwhile";
+            Novelty::NoStore { reason: reason.into() }
+        };
+        work.apply_to(&mut self.cache, vector, now.max(self.at), novelty)
     }
 
     /// Ends a page. Returns the time from which on entries are still needed.

@@ -1,11 +1,11 @@
-/** The logs that are compared. A place tells where one is, in a form that can be sent to a process. */
+/** The stores that are compared. A place tells where one is, in a form that can be sent to a process. */
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
 
 /** Nothing shared, which the others are compared with. */
 export const ALONE = "no store";
 
-/** Returns the places of all logs, in a database of the server and in a file. */
+/** Returns the places of all stores, in a database of the server and in a file. */
 export function placesIn(server, database, path) {
 	const host = encodeURIComponent(server.folder);
 	const connectionString = `postgresql://postgres@/${database}?host=${host}`;
@@ -16,7 +16,7 @@ export function placesIn(server, database, path) {
 	};
 }
 
-export function openLog(place, namespace) {
+export function openStore(place, namespace) {
 	return place.path
 		? new SqliteStore({ ...place, namespace })
 		: new PostgresStore({ ...place, namespace });
