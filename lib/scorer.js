@@ -6,8 +6,8 @@ const { evaluateAll } = require("./batch.js");
 const { ScoringError, errorsOf } = require("./errors.js");
 const { replaceFile } = require("./file.js");
 const gatheringOf = require("./gather.js");
+const logsOf = require("./logs.js");
 const { invalidOption, signalOf } = require("./options.js");
-const rowsOf = require("./rows.js");
 const { onAbort } = require("./signals.js");
 const { StoreLink, storeOptions } = require("./store.js");
 
@@ -29,7 +29,7 @@ function checkId(id) {
 module.exports = function scorerClass(native, VectorCache) {
 	const { CallKind } = native;
 	const { attempt, toError } = errorsOf(native);
-	const evaluateJson = rowsOf(native);
+	const { evaluateJson } = logsOf(native);
 	const submit = gatheringOf(native);
 
 	function fail(thrown) {

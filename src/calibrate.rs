@@ -16,8 +16,8 @@ use crate::{
     env::at_length, failure::or_throw, options::read_scoring_options, scorer::Handle, view::JsView,
 };
 
-/// Resolves to `{ value }`, a calibration, or `{ error }`, as JSON. `rows` are lines of JSON, `options` is
-/// JSON, `profiles` those of `scoreWith`; `handle` can end it.
+/// Resolves to the calibration as `{ value }`, or to `{ error }`, in JSON. `rows` are lines of JSON,
+/// `options` is JSON, and `profiles` are those of `scoreWith`. `handle` can abort it.
 #[napi(catch_unwind)]
 pub fn calibrate<'env>(
     env: &'env Env,
@@ -38,8 +38,8 @@ pub fn calibrate<'env>(
     })
 }
 
-/// Resolves to `{ value }`, the report as HTML, or `{ error }`, as JSON. `calibration` is that of the
-/// `rows`, and `context` is JSON as well.
+/// Resolves to the report in HTML as `{ value }`, or to `{ error }`, in JSON. `calibration` is the
+/// calibration of `rows` in JSON, and `context` is JSON as well.
 #[napi(catch_unwind)]
 pub fn calibration_report<'env>(
     env: &'env Env,
@@ -63,7 +63,7 @@ fn read_rows(lines: &[u8]) -> CalibrateResult<Vec<Row>> {
     Row::from_json_lines(&String::from_utf8_lossy(lines))
 }
 
-/// An error of the input is an answer; any other rejects.
+/// Errors of the input are part of the answer. Others reject.
 fn answer(
     made: CalibrateResult<knowledgepulse_scoring::Result<Value>>,
 ) -> knowledgepulse_scoring::Result<String> {

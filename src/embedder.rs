@@ -10,7 +10,7 @@ use knowledgepulse_scoring::{
     Error, Result,
     embed::{Embed, Embedded, TextFacts},
 };
-use knowledgepulse_tasks::CancelToken;
+use knowledgepulse_workers::CancelToken;
 use once_cell::sync::OnceCell;
 
 use crate::script;

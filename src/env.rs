@@ -9,7 +9,7 @@ use std::{
 
 use knowledgepulse_embedder::disable_telemetry;
 use knowledgepulse_scoring::{Error, Scorer};
-use knowledgepulse_tasks::{LONG, Lane, PIECES, WORKERS, fault};
+use knowledgepulse_workers::{LONG, Lane, WORKERS, fault};
 use napi::{
     Env, Result,
     bindgen_prelude::{ToNapiValue, Unknown},
@@ -88,14 +88,6 @@ pub fn in_background<'env, T: Send + 'static, V: ToNapiValue>(
     answer: impl FnOnce(&Env, T) -> Result<V> + Send + 'static,
 ) -> Result<Unknown<'env>> {
     on(&WORKERS, env, work, answer)
-}
-
-/// Does a piece of work on a thread apart from the workers; the promise resolves to the result.
-pub fn in_queue<'env, T: Send + ToNapiValue + 'static>(
-    env: &'env Env,
-    work: impl FnOnce() -> knowledgepulse_scoring::Result<T> + Send + 'static,
-) -> Result<Unknown<'env>> {
-    on(&PIECES, env, work, |_, result| Ok(result))
 }
 
 /// Does work that takes seconds, one after another; the promise resolves to the result.

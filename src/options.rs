@@ -11,7 +11,7 @@ use knowledgepulse_scoring::{
     trace::{Type, View},
     weights::Weights,
 };
-use knowledgepulse_tasks::available_cores;
+use knowledgepulse_workers::available_cores;
 
 use crate::{
     choice::Choice,
@@ -168,11 +168,11 @@ pub fn read_import_options(options: &JsView) -> Read<import::Options> {
                 read.created_at = Some(time.ok_or_else(|| invalid(&name, expected, &value))?);
             }
             "visibility" => {
-                read.visibility = one_of(&name, &value, &["private", "org", "network"])?;
+                read.visibility = Some(one_of(&name, &value, &["private", "org", "network"])?);
             }
             "privacyLevel" => {
-                read.privacy_level =
-                    one_of(&name, &value, &["aggregated", "federated", "private"])?;
+                let known = ["aggregated", "federated", "private"];
+                read.privacy_level = Some(one_of(&name, &value, &known)?);
             }
             "objective" => {
                 let objective = string(&name, &value)?;

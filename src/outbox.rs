@@ -13,7 +13,7 @@ use std::{
 };
 
 use knowledgepulse_scoring::{Error, Result};
-use knowledgepulse_tasks::fault;
+use knowledgepulse_workers::fault;
 use napi::{
     Env, Status,
     bindgen_prelude::{ToNapiValue, Unknown},

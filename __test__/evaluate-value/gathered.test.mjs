@@ -281,7 +281,8 @@ test("evaluateValue does not use what prototypes were given later", async () => 
 				0: Array.prototype,
 			};
 			const saved = Reflect.ownKeys(owners).map((name) => [
-				...[owners[name], name],
+				owners[name],
+				name,
 				Object.getOwnPropertyDescriptor(owners[name], name),
 			]);
 			let used;

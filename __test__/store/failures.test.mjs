@@ -149,7 +149,8 @@ test("errors of a store with a lasting code reject in either mode, and are not r
 	const scorer = new Scorer({ store: through(open(), { append }) });
 	for (const count of [1, 2]) {
 		await assert.rejects(scorer.evaluateValue(first), {
-			...{ code: "STORE_MISMATCH", message: "the schema is older" },
+			code: "STORE_MISMATCH",
+			message: "the schema is older",
 		});
 		assert.equal(asked, count);
 	}

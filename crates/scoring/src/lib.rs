@@ -12,11 +12,12 @@
 //! ```
 //! use knowledgepulse_scoring::{Novelty, Profiles, Score, Trace, trace::Step};
 //!
-//! let steps = vec![
-//!     Step { kind: "tool_call".into(), tool: Some(Some("ledger".into())) },
-//!     Step { kind: "observation".into(), tool: None },
-//! ];
-//! let trace = Trace::new("finance".into(), true, 0.9, steps, None).expect("a valid trace");
+//! let step = |kind: &'static str, tool: Option<&str>| Step {
+//!     kind: kind.into(),
+//!     tool: tool.map(|name| Some(name.into())),
+//! };
+//! let steps = vec![step("tool_call", Some("ledger")), step("observation", None)];
+//! let trace = Trace::new("finance".into(), true, 0.9, steps, None).unwrap();
 //! let score = Score::of(&trace, Novelty::EmptyCache, &Profiles::default());
 //! assert_eq!(score.profile.domain, "finance");
 //! assert_eq!(score.overrides[0].name, "low-tool-diversity");

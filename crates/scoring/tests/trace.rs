@@ -6,7 +6,7 @@ use knowledgepulse_scoring::{
     Error, Invalid,
     trace::{TextWriter, Type, View, quote, read},
 };
-use knowledgepulse_test_support::{input, read_trace, trace};
+use knowledgepulse_test_support::{JsonView, input, read_trace, trace};
 use serde_json::{Value, json};
 
 fn valid() -> Value {
@@ -36,7 +36,7 @@ fn refused(trace: &Value, path: &str, message: &str) {
 }
 
 #[test]
-fn read_names_the_place_what_was_expected_and_what_was_found() {
+fn read_trace_names_the_place_what_was_expected_and_what_was_found() {
     let long = "x".repeat(41);
     for (trace, path, expected) in [
         (json!(null), "trace", "an object, got null"),
@@ -78,7 +78,7 @@ fn read_names_the_place_what_was_expected_and_what_was_found() {
 }
 
 #[test]
-fn read_takes_what_a_trace_may_leave_out() {
+fn read_trace_takes_what_a_trace_may_leave_out() {
     for (what, trace) in [
         ("no steps", with("/steps", json!([]))),
         ("no content", with("/steps/0", json!({ "type": "thought" }))),
@@ -130,7 +130,7 @@ fn unique_types_and_unique_tools_count_each_once() {
 }
 
 #[test]
-fn read_joins_objective_and_contents_with_spaces() {
+fn read_trace_joins_objective_and_contents_with_spaces() {
     assert_eq!(input(&valid()).text, "Find the leak Look at the allocator ");
 }
 
@@ -164,7 +164,7 @@ fn quote_shows_forty_characters() {
 /// A host that fails when it is asked the `allowed + 1`st time.
 #[derive(Clone, Copy)]
 struct Failing<'a> {
-    value: Option<&'a Value>,
+    value: JsonView<'a>,
     asked: &'a Cell<usize>,
     allowed: usize,
 }
@@ -181,13 +181,10 @@ impl From<Error> for Failure {
     }
 }
 
-impl<'a> Failing<'a> {
-    fn ask<T>(&self, answer: impl FnOnce(&'a Value) -> Option<T>) -> Result<T, Failure> {
+impl Failing<'_> {
+    fn ask<T>(&self, answer: Result<T, Error>) -> Result<T, Failure> {
         let asked = self.asked.replace(self.asked.get() + 1);
-        if asked == self.allowed {
-            return Err(Failure::Host);
-        }
-        Ok(self.value.and_then(answer).expect("a value of this type"))
+        if asked == self.allowed { Err(Failure::Host) } else { Ok(answer?) }
     }
 }
 
@@ -195,55 +192,45 @@ impl View for Failing<'_> {
     type Error = Failure;
 
     fn type_of(&self) -> Type {
-        match self.value {
-            None => Type::Undefined,
-            Some(Value::Null) => Type::Null,
-            Some(Value::Bool(_)) => Type::Boolean,
-            Some(Value::Number(_)) => Type::Number,
-            Some(Value::String(_)) => Type::String,
-            Some(Value::Array(_) | Value::Object(_)) => Type::Object,
-        }
+        self.value.type_of()
     }
 
     fn is_array(&self) -> Result<bool, Failure> {
-        self.ask(|value| Some(value.is_array()))
+        self.ask(self.value.is_array())
     }
 
     fn property(&self, name: &'static str) -> Result<Self, Failure> {
-        let value = self.ask(|value| Some(value.get(name)))?;
+        let value = self.ask(self.value.property(name))?;
         Ok(Self { value, ..*self })
     }
 
     fn length(&self) -> Result<u32, Failure> {
-        self.ask(|value| u32::try_from(value.as_array()?.len()).ok())
+        self.ask(self.value.length())
     }
 
     fn element(&self, index: u32) -> Result<Self, Failure> {
-        let value = self.ask(|value| Some(value.get(index as usize)))?;
+        let value = self.ask(self.value.element(index))?;
         Ok(Self { value, ..*self })
     }
 
     fn boolean(&self) -> Result<bool, Failure> {
-        self.ask(Value::as_bool)
+        self.ask(self.value.boolean())
     }
 
     fn number(&self) -> Result<f64, Failure> {
-        self.ask(Value::as_f64)
+        self.ask(self.value.number())
     }
 
     fn string(&self) -> Result<String, Failure> {
-        self.ask(|value| Some(value.as_str()?.to_owned()))
+        self.ask(self.value.string())
     }
 
     fn write_to(&self, text: &mut TextWriter) -> Result<(), Failure> {
-        self.ask(|value| {
-            text.push(value.as_str()?);
-            Some(())
-        })
+        self.ask(self.value.write_to(text))
     }
 
     fn describe(&self) -> String {
-        self.value.map_or_else(|| "undefined".into(), Value::to_string)
+        self.value.describe()
     }
 }
 
@@ -254,7 +241,7 @@ fn read_ends_where_the_host_fails() {
     let asked = Cell::new(0);
     let attempt = |allowed| {
         asked.set(0);
-        read(&Failing { value: Some(&whole), asked: &asked, allowed }, &mut String::new())
+        read(&Failing { value: JsonView(Some(&whole)), asked: &asked, allowed }, &mut String::new())
     };
     assert_eq!(attempt(usize::MAX).unwrap().id().map(|id| &**id), Some("an id"));
     let needed = asked.get();
@@ -269,7 +256,7 @@ fn read_ends_where_the_host_fails() {
 fn read_converts_its_error_into_that_of_the_host() {
     let asked = Cell::new(0);
     let invalid = with("/outcome/confidence", json!(2));
-    let failing = Failing { value: Some(&invalid), asked: &asked, allowed: usize::MAX };
+    let failing = Failing { value: JsonView(Some(&invalid)), asked: &asked, allowed: usize::MAX };
     let expected =
         Error::invalid(Invalid::Trace, "outcome.confidence", "a finite number in [0, 1]", "2");
     assert_eq!(read(&failing, &mut String::new()), Err(Failure::Invalid(expected)));

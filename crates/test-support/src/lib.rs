@@ -6,6 +6,7 @@
 //! - [`cache`] is a vector cache as a list, and the comparison of a real one with it.
 //! - [`embedder`] is an embedder without a model.
 //! - [`importing`] imports logs, and checks what comes out.
+//! - [`read_trace`] reads a trace from a value of `serde_json`.
 //! - [`memory`] counts the bytes that something takes.
 //! - [`trace()`] makes valid traces.
 //! - [`package_folder`] finds the model that was built.
@@ -16,6 +17,7 @@
 pub mod cache;
 pub mod embedder;
 pub mod importing;
+mod json;
 pub mod memory;
 mod model;
 pub mod oracle;
@@ -23,6 +25,7 @@ mod repeats;
 mod trace;
 
 pub use embedder::FakeEmbedder;
+pub use json::{JsonView, read_trace};
 pub use model::package_folder;
 pub use repeats::{is_long_run, repeats};
-pub use trace::{input, read_trace, trace};
+pub use trace::{input, trace};

@@ -1,10 +1,9 @@
 //! Valid traces.
 
-use std::fmt;
-
-use knowledgepulse_import::Document;
-use knowledgepulse_scoring::{Result, Trace, scorer::Input};
+use knowledgepulse_scoring::scorer::Input;
 use serde_json::{Value, json};
+
+use crate::read_trace;
 
 /// Returns a valid trace without steps, with `fields` in place of its own ones of these names.
 ///
@@ -41,18 +40,4 @@ pub fn input(trace: &Value) -> Input {
     let mut text = String::new();
     let trace = read_trace(trace, &mut text).expect("a valid trace");
     Input { trace, text }
-}
-
-/// Reads a trace from JSON, and writes its text to `text` until that refuses more.
-///
-/// # Errors
-///
-/// `INVALID_TRACE` with the path of the first field that is invalid.
-///
-/// # Panics
-///
-/// When it is nested too deep for a document.
-pub fn read_trace(trace: &Value, text: &mut impl fmt::Write) -> Result<Trace> {
-    let document = Document::parse(trace.to_string()).expect("JSON");
-    document.root().to_trace(text)
 }

@@ -1,4 +1,4 @@
-//! A value as a trace is read from it.
+//! Reads traces from values.
 
 use std::{cell::Cell, fmt::Write};
 
@@ -10,20 +10,20 @@ use knowledgepulse_scoring::{
 use super::{Array, Kind, Members, Value, value::Elements};
 
 impl Value<'_> {
-    /// Reads the trace that this is, and writes its text to `text` until that refuses more.
+    /// Reads a trace, and writes its text to `text` until that refuses more.
     ///
     /// # Errors
     ///
-    /// `INVALID_TRACE` with the path of the first field that does not fit.
+    /// `INVALID_TRACE` with the path of the first invalid field.
     pub fn to_trace(self, text: &mut impl Write) -> Result<Trace> {
         read(&Field::new(Some(self)), text)
     }
 }
 
-/// A value, or what JavaScript calls `undefined`.
+/// A value, or JavaScript's `undefined`.
 struct Field<'d> {
     value: Option<Value<'d>>,
-    /// The index of the next element, and the elements from there on: they are asked for in order.
+    /// The index of the next element, and the elements from there on. Elements are read in order.
     next: Cell<Option<(u32, Elements<'d>)>>,
 }
 

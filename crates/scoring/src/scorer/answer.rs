@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use knowledgepulse_tasks::{CancelToken, fault};
+use knowledgepulse_workers::{CancelToken, fault};
 
 use crate::{
     cache::{Nearest, VectorCache},

@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
-use knowledgepulse_tasks::{available_cores, has_waiting, spawn};
+use knowledgepulse_workers::{available_cores, has_waiting, spawn};
 
 use crate::{
     cache::{CacheOptions, VectorCache},
