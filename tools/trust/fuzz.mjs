@@ -1,0 +1,139 @@
+/**
+ * Fuzzing with coverage. The targets in `fuzz/` compare the engine with naive models, and check what
+ * comes out of logs; a difference, a panic, a sanitizer report, a leak, 2 GB of memory or 30 seconds
+ * for one input end the run.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { basename, join } from "node:path";
+import { execute, inTurn } from "../lib/process.mjs";
+import { attempt, root } from "../lib/run.mjs";
+import { tool } from "./rust.mjs";
+
+/**
+ * The short run tries the same inputs each time, so that a change is not refused for what another
+ * left behind; the full run looks for new ones.
+ */
+const LIMITS = {
+	short: { name: "3,000 inputs", flags: ["-seed=1", "-runs=3000"], seconds: 60 },
+	full: { name: "20 minutes", flags: [], seconds: 1200 },
+};
+/** More than reading a corpus takes, and one slow input. */
+const GRACE_S = 300;
+
+const folder = join(root, "fuzz");
+/** The importers also start with recorded logs, which are longer than what the other targets read. */
+const IMPORT = "import";
+const LOGS = join(root, "../shared/logs");
+const LENGTH = { [IMPORT]: 65_536, other: 2048 };
+
+/** Allows instrumentation and sanitizers, which are unstable, in the stable compiler. */
+const IN_FUZZ = { cwd: folder, env: { ...process.env, RUSTC_BOOTSTRAP: "1" } };
+
+const count = (text) => Number(text).toLocaleString("en");
+
+/** The statistics that libFuzzer prints at the end of a run. */
+function statistics(output) {
+	const [, edges, features, inputs] = /DONE +cov: (\d+) ft: (\d+) corp: (\d+)\//.exec(output) ?? [];
+	const [, executed] = /number_of_executed_units: (\d+)/.exec(output) ?? [];
+	if (!executed || !edges) throw new Error(`no statistics in\n${output}`);
+	return { executed, edges, features, inputs };
+}
+
+/** Describes a finding, and how to reproduce it. */
+function describe(target, problem, output) {
+	const [, file] = /Test unit written to (\S+)/.exec(output) ?? [];
+	const lines = output.split("\n");
+	const first = lines.findIndex((line) => /panicked at|ALARM|ERROR/.test(line));
+	const again = `(cd fuzz && RUSTC_BOOTSTRAP=1 cargo fuzz run ${target} ${file})`;
+	const input = file && existsSync(file) && readFileSync(file).toString("base64");
+	return [
+		`fuzzing ${target}: ${problem}`,
+		...lines.slice(Math.max(first, 0)).slice(0, 80),
+		...(input ? [`input, as base64: ${input}`, `reproduce: ${again}`] : []),
+	].join("\n");
+}
+
+/** Adds the recorded logs to a corpus, each after a line with the name of its format. */
+function addLogs(corpus) {
+	const formats = existsSync(LOGS) ? readdirSync(LOGS) : [];
+	for (const format of formats)
+		for (const file of filesIn(join(LOGS, format)))
+			writeFileSync(
+				join(corpus, `${format}-${basename(file)}`),
+				Buffer.concat([Buffer.from(`${format}\n`), readFileSync(file)]),
+			);
+}
+
+const filesIn = (folder) =>
+	statSync(folder).isFile()
+		? []
+		: readdirSync(folder, { recursive: true, withFileTypes: true })
+				.filter((entry) => entry.isFile())
+				.map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+
+/** Writes the seeds of a target, which one file holds, into a folder; returns that. */
+function writeSeeds(target) {
+	const seeds = join(folder, "target/seeds", target);
+	const { encoding, inputs } = JSON.parse(
+		readFileSync(join(folder, `seeds/${target}.json`), "utf8"),
+	);
+	mkdirSync(seeds, { recursive: true });
+	for (const [name, input] of Object.entries(inputs))
+		writeFileSync(join(seeds, name), Buffer.from(input, encoding));
+	return seeds;
+}
+
+/** Runs a target. It starts with its seeds and what earlier runs have found, and adds to the latter. */
+async function runTarget(program, target, { flags, seconds }) {
+	const corpus = join(folder, "target/corpus", target);
+	const dictionary = join(folder, "dictionaries", `${target}.dict`);
+	mkdirSync(corpus, { recursive: true });
+	if (target === IMPORT) addLogs(corpus);
+	const command = [
+		program,
+		"run",
+		target,
+		corpus,
+		writeSeeds(target),
+		"--",
+		...(existsSync(dictionary) ? [`-dict=${dictionary}`] : []),
+		...flags,
+		`-max_total_time=${seconds}`,
+		"-timeout=30",
+		"-rss_limit_mb=2048",
+		// Long inputs early: short ones hardly reach past the first field.
+		"-len_control=20",
+		`-max_len=${LENGTH[target] ?? LENGTH.other}`,
+		"-print_final_stats=1",
+	];
+	const options = { ...IN_FUZZ, seconds: seconds + GRACE_S };
+	const { problem, stdout, stderr } = await execute(command, options);
+	const output = stdout + stderr;
+	if (problem) throw new Error(describe(target, problem, output));
+	return statistics(output);
+}
+
+/** Runs all targets; throws if one has found something. */
+export async function fuzz({ short }) {
+	const program = tool("cargo-fuzz");
+	const { code } = attempt(program, ["build"], { ...IN_FUZZ, stdio: "inherit" });
+	if (code !== 0) throw new Error(`cargo fuzz build ended with ${code}`);
+	const limits = short ? LIMITS.short : LIMITS.full;
+	const targets = readdirSync(join(folder, "fuzz_targets"))
+		.map((file) => basename(file, ".rs"))
+		.sort();
+	const findings = [];
+	await inTurn(targets, availableParallelism(), async (target) => {
+		console.log(`${target}: ${limits.name}`);
+		try {
+			const found = await runTarget(program, target, limits);
+			const covered = `${count(found.edges)} edges and ${count(found.features)} features`;
+			const tried = `${count(found.executed)} inputs; ${count(found.inputs)} cover ${covered}`;
+			console.log(`${target}: ${tried}`);
+		} catch (error) {
+			findings.push(error.message);
+		}
+	});
+	if (findings.length > 0) throw new Error(findings.join("\n\n"));
+}
