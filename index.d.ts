@@ -125,7 +125,7 @@ export interface ScoreNovelty {
 	maxSimilarity: number | null;
 	/** The `id` of that trace, if it has one. */
 	nearest: string | null;
-	/** The place of the trace in the store's log, 1 or more; for `peekValue` of the entry before it. */
+	/** The place of the trace in the store, 1 or more; for `peekValue` of the entry before it. */
 	seq: number | null;
 	/** Why there was no embedder or no store. */
 	reason: string | null;
@@ -232,7 +232,7 @@ export type Traces = Iterable<ReasoningTrace> | AsyncIterable<ReasoningTrace>;
  * - `"EMBEDDER_UNAVAILABLE"`: the embedder is needed, but is off or cannot be used.
  * - `"STORE_UNAVAILABLE"`: the store is needed, but cannot be reached or takes too long.
  * - `"STORE_MISMATCH"`: the store has another model, other bounds or another schema.
- * - `"INVALID_STORE"`: the store returned what a log cannot contain.
+ * - `"INVALID_STORE"`: the store returned what a store cannot contain.
  * - `"CLOSED"`: the scorer, or the worker it belongs to, was closed.
  * - Those of an {@link ImportError}.
  * - `"INVALID_ROW"`, `"NO_ROWS"`, `"NO_LABELS"`: the rows given to {@link calibrate} do not fit, are none
@@ -411,25 +411,26 @@ export function scoreWith(
 ): ScoreReport;
 
 /**
- * Removes the traces with this `id` from the cache, immediately. Returns how many.
- * @throws `"INVALID_OPTION"` if `id` is not a string.
+ * Removes the traces with this `id` from the cache, after the calls before and ahead of those behind. Resolves to how many.
+ * @throws Rejects with `"INVALID_OPTION"` if `id` is not a string, or with `"CLOSED"` or `"NO_THREADS"`.
  * @example
  * ```ts
  * import { forget } from "@knowledgepulse/scoring";
- * const removed = forget("kp:trace:1");
+ * const removed = await forget("kp:trace:1");
  * ```
  */
-export function forget(id: string): number;
+export function forget(id: string): Promise<number>;
 
 /**
- * Removes all traces from the cache, immediately.
+ * Removes all traces from the cache, after the calls before and ahead of those behind.
+ * @throws Rejects with `"CLOSED"` or `"NO_THREADS"`.
  * @example
  * ```ts
  * import { clear } from "@knowledgepulse/scoring";
- * clear();
+ * await clear();
  * ```
  */
-export function clear(): void;
+export function clear(): Promise<void>;
 
 /**
  * Options of a {@link Scorer}. Those of the embedder default to the settings of the process.
@@ -439,16 +440,16 @@ export function clear(): void;
  * const options: ScorerOptions = { threads: 1, budgetMs: 100 };
  * ```
  */
-export interface ScorerOptions<Store = NoveltyLog | undefined> extends ConfigureOptions {
+export interface ScorerOptions extends ConfigureOptions {
 	/** Weights by domain, added to the protocol's or replacing them; `default` is for all others. */
 	profiles?: Record<string, ScoringWeights>;
 	cache?: Omit<VectorCacheOptions, "dimensions">;
 	/**
-	 * A log that takes the place of the cache and is shared with other scorers, in any process, of the same
+	 * A store that takes the place of the cache and is shared with other scorers, in any process, of the same
 	 * model and the same bounds of `cache`. Default: none. A call that is aborted, or exceeds
-	 * `budgetMs`, after it was sent remains in the log.
+	 * `budgetMs`, after it was sent remains in the store.
 	 */
-	store?: Store;
+	store?: NoveltyStore;
 	/**
 	 * Whether scores need the store. Default: `"auto"`.
 	 *
@@ -494,7 +495,7 @@ export interface ScorerOptions<Store = NoveltyLog | undefined> extends Configure
  * const scorer = await Scorer.load("novelty.kpcache", { precision: "fast" });
  * ```
  */
-export class Scorer<Store extends NoveltyLog | undefined = undefined> {
+export class Scorer {
 	/** Scores the traces in logs; see {@link evaluateJson}. */
 	evaluateJson(
 		sources: ImportSource | readonly ImportSource[],
@@ -506,7 +507,7 @@ export class Scorer<Store extends NoveltyLog | undefined = undefined> {
 	): JsonEvaluation;
 
 	/** @throws `"INVALID_OPTION"`. */
-	constructor(options?: ScorerOptions<Store>);
+	constructor(options?: ScorerOptions);
 	evaluateValue(trace: ReasoningTrace, options?: CallOptions): Promise<number>;
 	explainValue(trace: ReasoningTrace, options?: CallOptions): Promise<ScoreReport>;
 	evaluateValues(traces: Traces, options?: BatchOptions & { errors?: "reject" }): Promise<number[]>;
@@ -514,10 +515,10 @@ export class Scorer<Store extends NoveltyLog | undefined = undefined> {
 	peekValue(trace: ReasoningTrace, options?: CallOptions): Promise<number>;
 	remember(trace: ReasoningTrace, options?: CallOptions): Promise<void>;
 	embed(traceOrText: ReasoningTrace | string, options?: CallOptions): Promise<Float32Array>;
-	/** With a store, in its turn among the calls; rejects with `"STORE_UNAVAILABLE"`. */
-	forget(id: string): Store extends NoveltyLog ? Promise<number> : number;
-	/** With a store, as `forget`. */
-	clear(): Store extends NoveltyLog ? Promise<void> : void;
+	/** @throws Rejects with `"STORE_UNAVAILABLE"` if there is a store that cannot be reached, or as {@link forget}. */
+	forget(id: string): Promise<number>;
+	/** @throws Rejects as `forget`. */
+	clear(): Promise<void>;
 	/**
 	 * Returns the cache as bytes: vectors, ids and ages, with the model's fingerprint and a checksum.
 	 * It is taken shortly after the call, and has every call answered before it.
@@ -531,7 +532,7 @@ export class Scorer<Store extends NoveltyLog | undefined = undefined> {
 	 * @param snapshot Copied before the function returns.
 	 * @throws Rejects with `"INVALID_SNAPSHOT"`, or as the constructor and `snapshot`.
 	 */
-	static restore(snapshot: Uint8Array, options?: ScorerOptions<undefined>): Promise<Scorer>;
+	static restore(snapshot: Uint8Array, options?: Omit<ScorerOptions, "store" | "storeMode" | "storeTimeoutMs">): Promise<Scorer>;
 	/**
 	 * Writes a snapshot to a file, which is replaced in one step.
 	 * @throws Rejects with `"SNAPSHOT_IO"`, or as `snapshot`.
@@ -541,7 +542,7 @@ export class Scorer<Store extends NoveltyLog | undefined = undefined> {
 	 * Returns a scorer with the cache of a file, as `restore`.
 	 * @throws Rejects with Node.js' own error if the file cannot be read.
 	 */
-	static load(path: string, options?: ScorerOptions<undefined>): Promise<Scorer>;
+	static load(path: string, options?: Omit<ScorerOptions, "store" | "storeMode" | "storeTimeoutMs">): Promise<Scorer>;
 	warmup(options?: CallOptions): Promise<ScoringStatus>;
 	/**
 	 * Closes the scorer: unanswered and later calls reject with `"CLOSED"`, except `snapshot` and
@@ -560,12 +561,12 @@ export class Scorer<Store extends NoveltyLog | undefined = undefined> {
  * A change of the memory that scorers share.
  * @example
  * ```ts
- * import type { LogEntry } from "@knowledgepulse/scoring";
- * const idOf = (entry: LogEntry) => ("id" in entry ? entry.id : null);
+ * import type { StoreEntry } from "@knowledgepulse/scoring";
+ * const idOf = (entry: StoreEntry) => ("id" in entry ? entry.id : null);
  * ```
  */
-export type LogEntry = {
-	/** A UUID. An entry whose call is in the log already is not appended again. */
+export type StoreEntry = {
+	/** A UUID. An entry whose call is in the store already is not appended again. */
 	call: string;
 } & (
 	| {
@@ -582,18 +583,18 @@ export type LogEntry = {
 );
 
 /**
- * An entry in its place in the log.
+ * An entry in its place in the store.
  * @example
  * ```ts
- * import type { LoggedEntry } from "@knowledgepulse/scoring";
- * const timeOf = ({ at }: LoggedEntry) => new Date(at);
+ * import type { StoredEntry } from "@knowledgepulse/scoring";
+ * const timeOf = ({ at }: StoredEntry) => new Date(at);
  * ```
  */
-export interface LoggedEntry {
+export interface StoredEntry {
 	/** Its number in the namespace, from 1, without gaps. */
-	seq: bigint;
+	seq: number;
 	/**
-	 * When it was appended, in whole milliseconds since 1970 by the log's clock. Never less than that of
+	 * When it was appended, in whole milliseconds since 1970 by the store's clock. Never less than that of
 	 * the entry before, even if the clock was set back.
 	 */
 	at: number;
@@ -608,11 +609,11 @@ export interface LoggedEntry {
  * What a namespace was created with, and all scorers that use it must have.
  * @example
  * ```ts
- * import type { LogHeader } from "@knowledgepulse/scoring";
- * const text = (header: LogHeader) => JSON.stringify(header);
+ * import type { StoreHeader } from "@knowledgepulse/scoring";
+ * const text = (header: StoreHeader) => JSON.stringify(header);
  * ```
  */
-export interface LogHeader {
+export interface StoreHeader {
 	/** The fingerprint of the model. */
 	model: string;
 	/** See {@link VectorCacheOptions}. */
@@ -624,51 +625,51 @@ export interface LogHeader {
  * The last entry that a scorer has applied.
  * @example
  * ```ts
- * import type { LogPosition } from "@knowledgepulse/scoring";
- * const isStart = (after: LogPosition | null) => after === null;
+ * import type { StorePosition } from "@knowledgepulse/scoring";
+ * const isStart = (after: StorePosition | null) => after === null;
  * ```
  */
-export interface LogPosition {
+export interface StorePosition {
 	epoch: string;
-	seq: bigint;
+	seq: number;
 	call: string;
 }
 
 /**
- * Consecutive entries of a log.
+ * Consecutive entries of a store.
  * @example
  * ```ts
- * import type { LogPage } from "@knowledgepulse/scoring";
- * const isLast = ({ entries, head }: LogPage) => entries.at(-1)?.seq === head;
+ * import type { StorePage } from "@knowledgepulse/scoring";
+ * const isLast = ({ entries, head }: StorePage) => entries.at(-1)?.seq === head;
  * ```
  */
-export interface LogPage {
+export interface StorePage {
 	/** That of the namespace. If it is not the one asked with, nothing was appended. */
-	header: LogHeader;
-	/** A UUID that changes with the log's past, as when a crash has undone commits. */
+	header: StoreHeader;
+	/** A UUID that changes with the store's past, as when a crash has undone commits. */
 	epoch: string;
-	/** The `seq` of the newest entry, or `0n`. */
-	head: bigint;
-	/** The `seq` of the oldest entry that is kept; `1n` if none was deleted. */
-	first: bigint;
-	/** Whether `entries` start with the oldest in the log, because it does not go on from `after`. */
+	/** The `seq` of the newest entry, or `0`. */
+	head: number;
+	/** The `seq` of the oldest entry that is kept; `1` if none was deleted. */
+	first: number;
+	/** Whether `entries` start with the oldest in the store, because it does not go on from `after`. */
 	reset: boolean;
-	entries: LoggedEntry[];
+	entries: StoredEntry[];
 }
 
 /**
- * What a log is asked with.
+ * Options of the methods of a {@link NoveltyStore}.
  * @example
  * ```ts
- * import type { LogOptions } from "@knowledgepulse/scoring";
- * const check = ({ signal }: LogOptions) => signal.throwIfAborted();
+ * import type { StoreOptions } from "@knowledgepulse/scoring";
+ * const check = ({ signal }: StoreOptions) => signal.throwIfAborted();
  * ```
  */
-export interface LogOptions {
+export interface StoreOptions {
 	/** A namespace that does not exist is created with it. */
-	header: LogHeader;
+	header: StoreHeader;
 	/** Where to go on; `null` for the oldest entry. */
-	after: LogPosition | null;
+	after: StorePosition | null;
 	/** The greatest number of entries in the page. */
 	limit: number;
 	/** When it is aborted, nobody waits for the answer any more. */
@@ -676,46 +677,25 @@ export interface LogOptions {
 }
 
 /**
- * What a log that compares by itself has found for one entry.
- * @example
- * ```ts
- * import type { LogComparison } from "@knowledgepulse/scoring";
- * const nothing: LogComparison = { seq: 1n, maxSimilarity: null, nearest: null };
- * ```
- */
-export interface LogComparison {
-	seq: bigint;
-	maxSimilarity: number | null;
-	nearest: string | null;
-	/** How many traces a `forget` has removed. */
-	removed?: number;
-}
-
-/**
- * An ordered log of changes, one for each namespace, that scorers share; see
+ * An ordered list of changes, one for each namespace, that scorers share; see
  * `@knowledgepulse/scoring-stores` for those on PostgreSQL and SQLite, and for a conformance suite.
  * What its methods reject with counts as unavailable, unless it is a {@link ScoringError} with
  * `"STORE_MISMATCH"` or `"INVALID_STORE"`.
  * @example
  * ```ts
- * import { type NoveltyLog, Scorer } from "@knowledgepulse/scoring";
- * const scorer = (store: NoveltyLog) => new Scorer({ store, storeMode: "required" });
+ * import { type NoveltyStore, Scorer } from "@knowledgepulse/scoring";
+ * const scorer = (store: NoveltyStore) => new Scorer({ store, storeMode: "required" });
  * ```
  */
-export interface NoveltyLog {
+export interface NoveltyStore {
 	/**
-	 * Appends all entries that are not in the log yet, with consecutive numbers, or none, and returns what
-	 * follows `after`. Entries before `keepFrom`, a time as {@link LoggedEntry.at}, may be deleted, the
+	 * Appends all entries that are not in the store yet, with consecutive numbers, or none, and returns what
+	 * follows `after`. Entries before `keepFrom`, a time as {@link StoredEntry.at}, may be deleted, the
 	 * oldest first, when they are a minute old, but never the newest.
 	 */
-	append(entries: LogEntry[], options: LogOptions & { keepFrom: number | null }): Promise<LogPage>;
+	append(entries: StoreEntry[], options: StoreOptions & { keepFrom: number | null }): Promise<StorePage>;
 	/** Returns what follows `after`. */
-	read(options: LogOptions): Promise<LogPage>;
-	/** Does all that `append` and `read` do, and compares, for a log that is not mirrored. */
-	compare?(
-		entries: (LogEntry | { kind: "peek"; embedding: Uint8Array })[],
-		options: Omit<LogOptions, "after" | "limit"> & { keepFrom: number | null },
-	): Promise<LogComparison[]>;
+	read(options: StoreOptions): Promise<StorePage>;
 	close(): Promise<void>;
 }
 
@@ -914,7 +894,7 @@ export interface ScoringStatus {
 		state: "idle" | "ready" | "unavailable";
 		/** Why it is unavailable, or `null`. */
 		reason: string | null;
-		/** The {@link LogPosition} up to which the log is known; `null` before. */
+		/** The {@link StorePosition} up to which the store is known; `null` before. */
 		epoch: string | null;
 		seq: number | null;
 	} | null;

@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { missing, startPostgres } from "../packages/stores/__test__/support/postgres.mjs";
-import { ALONE, openLog, placesIn } from "./shared-novelty/logs.mjs";
+import { ALONE, openStore, placesIn } from "./shared-novelty/stores.mjs";
 import { median } from "./statistics.mjs";
 
 const { quick, only } = parseArgs({
@@ -100,15 +100,15 @@ async function busy() {
 	return 1 - (after.idle - before.idle) / (after.total - before.total);
 }
 
-/** Places of logs that nothing uses yet, and their sizes in bytes. */
+/** Places of stores that nothing uses yet, and their sizes in bytes. */
 async function makePlaces(server, folder) {
 	const database = await server.createDatabase();
 	const path = join(folder, `${database}.db`);
-	const logs = placesIn(server, database, path);
-	const log = openLog(logs.PostgreSQL);
-	await log.migrate();
-	await log.close();
-	const relation = "SELECT pg_total_relation_size('kp_novelty_log') AS size";
+	const stores = placesIn(server, database, path);
+	const store = openStore(stores.PostgreSQL);
+	await store.migrate();
+	await store.close();
+	const relation = "SELECT pg_total_relation_size('kp_novelty_entries') AS size";
 	return {
 		places: { [ALONE]: undefined, ...logs },
 		sizes: async () => ({

@@ -78,14 +78,11 @@ module.exports = function scorerClass(native, VectorCache) {
 		}
 
 		forget(id) {
-			if (this.#link) return this.#call(CallKind.Forget, id);
-			checkId(id);
-			return this.#native.forget(id);
+			return this.#call(CallKind.Forget, id);
 		}
 
 		clear() {
-			if (this.#link) return this.#call(CallKind.Clear, undefined, {}, ignore);
-			this.#native.clear();
+			return this.#call(CallKind.Clear, undefined, undefined, ignore);
 		}
 
 		embed(traceOrText, options) {

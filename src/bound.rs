@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use knowledgepulse_embedder::LongText;
 use knowledgepulse_scoring::{
-    Result, Scorer, VectorCache,
+    Error, Result, Scorer, VectorCache,
     cache::CacheOptions,
     scorer::{ScorerOptions, monotonic_clock},
     snapshot,
@@ -39,7 +39,7 @@ impl BoundScorer {
         let ScorerConfig { scorer, embedder, threads, budget_ms, long_text, .. } = config;
         let embedder = embedder_with(&embedder, threads, long_text)?;
         if config.has_store {
-            let scorer = Scorer::with_log(scorer, config.requires_store)?;
+            let scorer = Scorer::with_store(scorer, config.requires_store)?;
             return Ok(Self { scorer, embedder: Some(embedder), budget_ms, long_text });
         }
         let mut model = None;
@@ -67,6 +67,8 @@ impl BoundScorer {
     /// Returns the cache as bytes.
     pub fn snapshot(&self) -> Result<Vec<u8>> {
         let fingerprint = self.embedder()?.fingerprint()?;
-        Ok(self.scorer.snapshot(&fingerprint))
+        let memory = self.scorer.own_memory();
+        let memory = memory.ok_or_else(|| Error::internal("a store has no snapshot"))?;
+        Ok(memory.snapshot(&fingerprint))
     }
 }

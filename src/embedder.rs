@@ -98,7 +98,7 @@ impl ModelEmbedder {
 
 impl Embed for ModelEmbedder {
     fn embed(&self, text: &str, cancel: &CancelToken) -> Result<Embedded, Arc<str>> {
-        if let Some(reason) = self.absence() {
+        if let Some(reason) = self.unavailable_reason() {
             return Err(reason);
         }
         let failed = |error: knowledgepulse_embedder::EmbedError| Arc::from(error.to_string());
@@ -131,7 +131,7 @@ impl Embed for ModelEmbedder {
         self.mode == Mode::Required
     }
 
-    fn absence(&self) -> Option<Arc<str>> {
+    fn unavailable_reason(&self) -> Option<Arc<str>> {
         (self.mode == Mode::Off).then(|| Self::OFF.into())
     }
 }

@@ -118,7 +118,7 @@ impl Scorer {
             fault::point("read");
             let trace = gathered::trace(&head.units()?, confidence)
                 .ok_or_else(|| Error::internal("the fields of a trace could not be read"))?;
-            let text = match self.bound.scorer.absence(embedder) {
+            let text = match self.bound.scorer.unavailable_reason(embedder) {
                 None => gathered::text(&text, embedder)?,
                 Some(_) => String::new(),
             };
@@ -157,24 +157,16 @@ impl Scorer {
     }
 
     #[napi(catch_unwind)]
-    pub fn forget(&self, id: String) -> u32 {
-        self.bound.scorer.with_live_cache(|cache, now| cache.remove(&id, now)) as u32
-    }
-
-    #[napi(catch_unwind)]
-    pub fn clear(&self) {
-        self.bound.scorer.with_live_cache(|cache, _| cache.clear());
-    }
-
-    #[napi(catch_unwind)]
     pub fn snapshot<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
         let bound = self.bound.clone();
         in_background(env, move || bound.snapshot(), |_, bytes| Ok(Buffer::from(bytes)))
     }
 
     #[napi(catch_unwind)]
-    pub fn cache(&self) -> VectorCache {
-        VectorCache::live(self.bound.scorer.clone())
+    pub fn cache(&self) -> Result<VectorCache> {
+        let memory = self.bound.scorer.own_memory().cloned();
+        let memory = memory.ok_or_else(|| napi::Error::from_reason("a store has no cache"))?;
+        Ok(VectorCache::live(memory))
     }
 
     #[napi(catch_unwind)]

@@ -1,31 +1,30 @@
-//! The way of calls to a store, which JavaScript reaches, and of its entries back.
+//! Calls on their way to a store, which JavaScript reaches, and its entries on their way back.
 
-use std::time::Duration;
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use knowledgepulse_scoring::{
     Error, StoreFault,
-    cache::Nearest,
-    scorer::{Change, Comparison, LogEntry, Page, Request},
+    scorer::{Change, Page, Request, SharedMemory, StoredEntry},
+    trace::{Type, View},
 };
 use napi::{
     Env, Result,
-    bindgen_prelude::{Buffer, Float64Array, Int32Array, Uint8Array, Unknown},
+    bindgen_prelude::{Buffer, Unknown},
 };
 use napi_derive::napi;
 
 use crate::{
     env::{EnvState, in_background},
+    failure::or_throw,
     scorer::Scorer,
+    view::{JsView, Read},
 };
 
-/// Rounding to float32 changes the length of a vector by far less.
-const LENGTH_TOLERANCE: f64 = 1e-4;
+/// JavaScript has no greater number of which every smaller one is exact.
+const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 
-/// Bytes of a number of a vector.
-const NUMBER: usize = size_of::<f32>();
-
-/// What a call asks of the store: to append an `add`, `forget` or `clear`, to `read` all that there is, or
-/// to read it and `peek` with a vector. A vector is float32, little-endian.
+/// What a call asks of the store: to append an `add`, `forget` or `clear`, or to `read` everything. A vector is
+/// float32, little-endian.
 #[napi(object, object_from_js = false)]
 pub struct StoreRequest {
     pub kind: &'static str,
@@ -33,43 +32,14 @@ pub struct StoreRequest {
     pub embedding: Option<Buffer>,
 }
 
-/// Entries of a log, one element of each array for each. `lib/store.js` has checked what a value must be by
-/// itself; what it must be in its place is checked where it is applied.
-#[napi(object, object_to_js = false)]
-pub struct StorePage {
-    pub reset: bool,
-    pub is_last: bool,
-    pub seqs: Float64Array,
-    /// In milliseconds.
-    pub times: Float64Array,
-    /// See [`kind`].
-    pub kinds: Uint8Array,
-    /// The index of the request that an entry comes from, or -1.
-    pub own: Int32Array,
-    pub ids: Vec<Option<String>>,
-    /// Those of all entries that have one, each of the same length.
-    pub vectors: Uint8Array,
-}
-
-/// How [`StorePage::kinds`] tells what an entry is.
-mod kind {
-    pub const ADD: u8 = 0;
-    pub const ADD_WITHOUT_VECTOR: u8 = 1;
-    pub const FORGET: u8 = 2;
-}
-
-/// What a store has found for one request.
-#[napi(object, object_to_js = false)]
-pub struct StoreComparison {
-    pub seq: f64,
-    pub max_similarity: Option<f64>,
-    pub nearest: Option<String>,
-    pub removed: Option<f64>,
-}
-
 #[napi]
 impl Scorer {
-    /// A promise of the next requests, up to `limit`, which does not keep the process alive.
+    fn shared_memory(&self) -> Result<&Arc<SharedMemory>> {
+        let memory = self.bound.scorer.shared_memory();
+        memory.ok_or_else(|| napi::Error::from_reason("the scorer has no store"))
+    }
+
+    /// A promise of the next requests, at most `limit`, which does not keep the process alive.
     #[napi(catch_unwind)]
     pub fn next_batch<'env>(&self, env: &'env Env, limit: u32) -> Result<Unknown<'env>> {
         let (promise, deferred) = EnvState::of(env)?.outbox.idle_promise(env)?;
@@ -78,77 +48,62 @@ impl Scorer {
                 Ok(batch.into_iter().map(StoreRequest::from).collect::<Vec<_>>())
             });
         };
-        self.bound.scorer.next_batch(limit as usize, Box::new(taker));
+        self.shared_memory()?.next_batch(limit as usize, Box::new(taker));
         Ok(promise)
     }
 
-    /// Applies a page, and answers the calls whose entries are in it. The promise resolves to the time
-    /// from which on the store has to keep entries.
+    /// Applies a page, and answers the calls whose entries are in it. `header` is that of the scorer, and `calls`
+    /// has the call of each request of the present batch. Throws if the page has not the form of one; the
+    /// promise resolves to the time from which on the store must keep entries.
     #[napi(catch_unwind)]
-    pub fn apply<'env>(&self, env: &'env Env, page: StorePage) -> Result<Unknown<'env>> {
-        let StorePage { reset, is_last, seqs, times, kinds, own, ids, vectors } = page;
-        let page = Raw {
-            reset,
-            is_last,
-            seqs: seqs.to_vec(),
-            times: times.to_vec(),
-            kinds: kinds.to_vec(),
-            own: own.to_vec(),
-            ids,
-            vectors: vectors.to_vec(),
-        };
-        let scorer = self.bound.scorer.clone();
-        let bytes = scorer.vector_len() * NUMBER;
+    pub fn apply<'env>(
+        &self,
+        env: &'env Env,
+        page: Unknown<'env>,
+        header: Unknown<'env>,
+        calls: Vec<String>,
+    ) -> Result<Unknown<'env>> {
+        let [page, header] = [page, header].map(|value| JsView::new(env, value));
+        let page = or_throw(env, read_page(&page, &header, &calls))?;
+        let (scorer, memory) = (self.bound.scorer.clone(), self.shared_memory()?.clone());
         let milliseconds = |_: &Env, time: Duration| Ok(time.as_millis() as f64);
-        let apply = move || scorer.during(|| scorer.apply(read_page(page, bytes)?));
-        in_background(env, apply, milliseconds)
+        in_background(env, move || scorer.during(|| memory.apply(page)), milliseconds)
     }
 
-    /// Answers what appends nothing. `now` is the present time in milliseconds.
+    /// Answers the requests that append nothing. `now` is the present time in milliseconds.
     #[napi(catch_unwind)]
-    pub fn finish_batch(&self, now: f64) {
-        self.bound.scorer.finish_batch(Duration::from_millis(now as u64));
-    }
-
-    /// Answers the requests with what the store has found, one for each.
-    #[napi(catch_unwind)]
-    pub fn finish_compared(&self, comparisons: Vec<StoreComparison>) {
-        let comparisons = comparisons.into_iter().map(Comparison::from).collect();
-        self.bound.scorer.finish_compared(comparisons);
+    pub fn finish_batch(&self, now: f64) -> Result<()> {
+        self.shared_memory()?.finish_batch(Duration::from_millis(now as u64));
+        Ok(())
     }
 
     /// Answers the rest of the requests without the store, for a reason with a code.
     #[napi(catch_unwind)]
-    pub fn fail_batch(&self, code: String, reason: String) {
+    pub fn fail_batch(&self, code: String, reason: String) -> Result<()> {
         let fault = match code.as_str() {
             "STORE_MISMATCH" => StoreFault::Mismatch,
             "INVALID_STORE" => StoreFault::Invalid,
             _ => StoreFault::Unavailable,
         };
-        self.bound.scorer.fail_batch(&Error::store(fault, reason));
+        self.shared_memory()?.fail_batch(&Error::store(fault, reason));
+        Ok(())
     }
 
-    /// A promise of what embeddings depend on. From then on `dimensions` is their length.
+    /// A promise of the fingerprint of the model, whose vectors the store has from then on.
     #[napi(catch_unwind)]
     pub fn fingerprint<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let bound = self.bound.clone();
+        let (bound, memory) = (self.bound.clone(), self.shared_memory()?.clone());
         let fingerprint = move || {
             let embedder = bound.embedder()?;
-            // That of the built-in model is known; another one has to be asked.
+            // The length of the built-in model's vectors is known; another one has to be asked.
             if embedder.model.settings().model.is_some() {
                 let loaded = embedder.model.get().map_err(Error::embedder_unavailable)?;
-                bound.scorer.set_vector_len(loaded.dimensions());
+                memory.set_vector_len(loaded.dimensions());
             }
             embedder.fingerprint()
         };
         let scorer = self.bound.scorer.clone();
         in_background(env, move || scorer.during(fingerprint), |_, found| Ok(found))
-    }
-
-    /// The length of the vectors of the store.
-    #[napi(getter, catch_unwind)]
-    pub fn dimensions(&self) -> u32 {
-        self.bound.scorer.vector_len() as u32
     }
 }
 
@@ -158,8 +113,7 @@ impl From<Request> for StoreRequest {
             Request::Append(Change::Add { id, vector }) => ("add", id, vector),
             Request::Append(Change::Forget(id)) => ("forget", Some(id), None),
             Request::Append(Change::Clear) => ("clear", None, None),
-            Request::Read(Some(vector)) => ("peek", None, Some(vector)),
-            Request::Read(None) => ("read", None, None),
+            Request::Read => ("read", None, None),
         };
         let bytes = |vector: Box<[f32]>| {
             vector.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<_>>().into()
@@ -168,59 +122,124 @@ impl From<Request> for StoreRequest {
     }
 }
 
-impl From<StoreComparison> for Comparison {
-    fn from(found: StoreComparison) -> Self {
-        let StoreComparison { seq, max_similarity, nearest, removed } = found;
-        let nearest =
-            max_similarity.map(|similarity| Nearest { similarity, id: nearest.map(Into::into) });
-        Self { seq: seq as u64, nearest, removed: removed.unwrap_or_default() as usize }
+fn invalid<T>(place: &str, expected: &str, found: &JsView) -> Read<T> {
+    let message = format!("{place}: expected {expected}, got {}", found.describe());
+    Err(Error::store(StoreFault::Invalid, message).into())
+}
+
+/// Reads a page of a store: everything but what follows from the entries before it.
+fn read_page(page: &JsView, header: &JsView, calls: &[String]) -> Read<Page> {
+    const NAME: &str = "page of the store";
+    if page.type_of() != Type::Object {
+        return invalid(NAME, "an object", page);
+    }
+    check_header(&page.property("header")?, header)?;
+    let epoch = page.property("epoch")?;
+    if epoch.type_of() != Type::String {
+        return invalid("epoch of the store", "a string", &epoch);
+    }
+    let reset = page.property("reset")?;
+    if reset.type_of() != Type::Boolean {
+        return invalid("reset of the store", "a boolean", &reset);
+    }
+    let entries = page.property("entries")?;
+    if entries.type_of() != Type::Object || !entries.is_array()? {
+        return invalid("entries of the store", "an array", &entries);
+    }
+    let own: HashMap<_, _> = calls.iter().zip(0..).collect();
+    let entry = |index| read_entry(&entries.element(index)?, index, &own);
+    Ok(Page {
+        epoch: epoch.string()?,
+        head: whole("head of the store", &page.property("head")?, 0)?,
+        first: whole("first of the store", &page.property("first")?, 1)?,
+        reset: reset.boolean()?,
+        entries: (0..entries.length()?).map(entry).collect::<Read<_>>()?,
+    })
+}
+
+fn check_header(found: &JsView, expected: &JsView) -> Read<()> {
+    if found.type_of() != Type::Object {
+        return invalid("header of the store", "an object", found);
+    }
+    let shown = |value: JsView| match value.type_of() {
+        Type::String => Ok((Type::String, value.string()?)),
+        other => Read::Ok((other, value.describe())),
+    };
+    for name in ["model", "maxElements", "ttlMs"] {
+        let [found, expected] = [found, expected].map(|header| shown(header.property(name)?));
+        let (found, expected) = (found?, expected?);
+        if found != expected {
+            let (found, expected) = (found.1, expected.1);
+            let message =
+                format!("the namespace of the store has {name} {found}, this scorer {expected}");
+            return Err(Error::store(StoreFault::Mismatch, message).into());
+        }
+    }
+    Ok(())
+}
+
+fn read_entry(entry: &JsView, index: u32, own: &HashMap<&String, usize>) -> Read<StoredEntry> {
+    if entry.type_of() != Type::Object {
+        return invalid(&format!("entries[{index}] of the store"), "an object", entry);
+    }
+    let seq = whole(&format!("entries[{index}].seq of the store"), &entry.property("seq")?, 1)?;
+    let place = |field: &str| format!("entry {seq} of the store: {field}");
+    let at = whole(&place("at"), &entry.property("at")?, 0)?;
+    let call = entry.property("call")?;
+    let uuid = if call.type_of() == Type::String { call.string()? } else { String::new() };
+    if !is_uuid(&uuid) {
+        return invalid(&place("call"), "a UUID", &call);
+    }
+    let id = entry.property("id")?;
+    let name = match id.type_of() {
+        Type::Null => None,
+        Type::String => Some(id.string()?.into()),
+        _ => return invalid(&place("id"), "a string or null", &id),
+    };
+    let kind = entry.property("kind")?;
+    let kind_name = if kind.type_of() == Type::String { kind.string()? } else { String::new() };
+    let change = match (kind_name.as_str(), name) {
+        ("add", id) => Change::Add { id, vector: read_vector(&place("embedding"), entry)? },
+        ("forget", Some(id)) => Change::Forget(id),
+        ("forget", None) => return invalid(&place("id"), "a string", &id),
+        ("clear", _) => Change::Clear,
+        _ => return invalid(&place("kind"), "\"add\", \"forget\" or \"clear\"", &kind),
+    };
+    let (at, own) = (Duration::from_millis(at), own.get(&uuid).copied());
+    Ok(StoredEntry { seq, at, change, own })
+}
+
+fn read_vector(place: &str, entry: &JsView) -> Read<Option<Box<[f32]>>> {
+    let value = entry.property("embedding")?;
+    if value.type_of() == Type::Null {
+        return Ok(None);
+    }
+    let floats = |bytes: &[u8]| {
+        let (floats, rest) = bytes.as_chunks();
+        let floats = floats.iter().map(|float| f32::from_le_bytes(*float)).collect();
+        rest.is_empty().then_some(floats)
+    };
+    match value.with_bytes(floats)? {
+        Some(Some(vector)) => Ok(Some(vector)),
+        Some(None) => invalid(place, "bytes of float32", &value.property("length")?),
+        None => invalid(place, "a Uint8Array or null", &value),
     }
 }
 
-/// A [`StorePage`] off the JavaScript thread.
-struct Raw {
-    reset: bool,
-    is_last: bool,
-    seqs: Vec<f64>,
-    times: Vec<f64>,
-    kinds: Vec<u8>,
-    own: Vec<i32>,
-    ids: Vec<Option<String>>,
-    vectors: Vec<u8>,
+/// Reads a whole number that JavaScript holds exactly.
+fn whole(place: &str, value: &JsView, least: u64) -> Read<u64> {
+    let number = if value.type_of() == Type::Number { value.number()? } else { f64::NAN };
+    if number.fract() == 0.0 && (least as f64..=MAX_SAFE_INTEGER).contains(&number) {
+        return Ok(number as u64);
+    }
+    invalid(place, &format!("a safe integer, {least} or more"), value)
 }
 
-fn read_page(page: Raw, bytes: usize) -> knowledgepulse_scoring::Result<Page> {
-    let Raw { reset, is_last, seqs, times, kinds, own, ids, vectors } = page;
-    let mut vectors = vectors.chunks_exact(bytes);
-    let mut entries = Vec::with_capacity(ids.len());
-    let rows = seqs.iter().zip(times.iter()).zip(kinds.iter()).zip(own.iter()).zip(ids);
-    for ((((seq, at), kind), own), id) in rows {
-        let id = id.map(Into::into);
-        let change = match *kind {
-            kind::ADD => {
-                let bytes = vectors.next().unwrap_or_default();
-                Change::Add { id, vector: Some(read_vector(*seq, bytes)?) }
-            }
-            kind::ADD_WITHOUT_VECTOR => Change::Add { id, vector: None },
-            kind::FORGET => Change::Forget(id.unwrap_or_default()),
-            _ => Change::Clear,
-        };
-        let (seq, at) = (*seq as u64, Duration::from_millis(*at as u64));
-        entries.push(LogEntry { seq, at, change, own: usize::try_from(*own).ok() });
-    }
-    Ok(Page { reset, is_last, entries })
-}
-
-/// A vector of an entry. That of a model has length 1, which damage rarely keeps.
-fn read_vector(seq: f64, bytes: &[u8]) -> knowledgepulse_scoring::Result<Box<[f32]>> {
-    let numbers = bytes.chunks_exact(NUMBER);
-    let vector: Box<[f32]> =
-        numbers.map(|number| f32::from_le_bytes(number.try_into().unwrap_or_default())).collect();
-    let length = vector.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt();
-    if (length - 1.0).abs() <= LENGTH_TOLERANCE {
-        return Ok(vector);
-    }
-    let message =
-        format!("entry {seq} of the store: expected a vector of length 1, got one of {length}");
-    Err(Error::store(StoreFault::Invalid, message))
+fn is_uuid(text: &str) -> bool {
+    let is_hyphen = |index| matches!(index, 8 | 13 | 18 | 23);
+    let fits = |(index, byte): (usize, u8)| match is_hyphen(index) {
+        true => byte == b'-',
+        false => byte.is_ascii_hexdigit(),
+    };
+    text.len() == 36 && text.bytes().enumerate().all(fits)
 }

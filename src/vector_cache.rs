@@ -7,8 +7,8 @@ use std::{
 };
 
 use knowledgepulse_scoring::{
-    Error, Invalid, Scorer, cache,
-    scorer::monotonic_clock,
+    Error, Invalid, cache,
+    scorer::{OwnMemory, monotonic_clock},
     trace::{Type, View},
 };
 use napi::{
@@ -34,7 +34,7 @@ pub struct VectorCache {
 enum Cache {
     Own(Box<RefCell<cache::VectorCache>>),
     /// That of a scorer.
-    Live(Arc<Scorer>),
+    Live(Arc<OwnMemory>),
 }
 
 impl ObjectFinalize for VectorCache {
@@ -90,14 +90,14 @@ impl VectorCache {
 
 impl VectorCache {
     /// Returns the live cache of a scorer.
-    pub fn live(scorer: Arc<Scorer>) -> Self {
-        Self { cache: Cache::Live(scorer), reported: Cell::new(0) }
+    pub fn live(memory: Arc<OwnMemory>) -> Self {
+        Self { cache: Cache::Live(memory), reported: Cell::new(0) }
     }
 
     fn with<R>(&self, using: impl FnOnce(&mut cache::VectorCache, Duration) -> R) -> R {
         match &self.cache {
             Cache::Own(cache) => using(&mut cache.borrow_mut(), monotonic_clock()),
-            Cache::Live(scorer) => scorer.with_live_cache(using),
+            Cache::Live(memory) => memory.with_cache(using),
         }
     }
 

@@ -1,6 +1,6 @@
 //! A JavaScript value as the engine reads it.
 
-use std::{ffi::CString, marker::PhantomData, ptr};
+use std::{ffi::CString, marker::PhantomData, ptr, slice};
 
 use knowledgepulse_scoring::{
     Error,
@@ -135,6 +135,33 @@ impl<'env> JsView<'env> {
         let copied = copy(units.as_mut_ptr(), units.len())?;
         units.truncate(copied);
         Ok(units)
+    }
+
+    /// Calls `read` with the bytes of a `Uint8Array`; returns `None` for another value.
+    pub fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> Read<Option<R>> {
+        // SAFETY: environment and handle belong to the running call.
+        let is_array =
+            self.read(false, |is| unsafe { sys::napi_is_typedarray(self.env, self.raw, is) })?;
+        if !is_array {
+            return Ok(None);
+        }
+        let (mut kind, mut start) = (0, ptr::null_mut());
+        // SAFETY: as above; Node-API accepts null for what is not asked.
+        let length = self.read(0, |length| unsafe {
+            let (buffer, offset) = (ptr::null_mut(), ptr::null_mut());
+            sys::napi_get_typedarray_info(
+                self.env, self.raw, &mut kind, length, &mut start, buffer, offset,
+            )
+        })?;
+        if kind != sys::TypedarrayType::uint8_array {
+            return Ok(None);
+        }
+        if length == 0 {
+            return Ok(Some(read(&[])));
+        }
+        // SAFETY: the array has `length` bytes from `start`, which are valid and not written until
+        // JavaScript runs again.
+        Ok(Some(read(unsafe { slice::from_raw_parts(start.cast(), length) })))
     }
 
     fn coerced(&self) -> Read<String> {

@@ -57,7 +57,6 @@ test("ScoringError belongs to the realm that loaded the package", async () => {
 		() => new scoring.VectorCache().add([1]),
 		() => new scoring.Scorer({ threads: 0 }),
 		() => scoring.configure(null),
-		() => scoring.forget(5),
 	])
 		assert.throws(call, (error) => {
 			assert.ok(error instanceof InnerError, String(error));

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { evaluateJson, importTraces, Scorer, ScoringError } from "@knowledgepulse/scoring";
 import { all, assumed, chunked, importErrorOf, lines } from "../support/imports.mjs";
-import { sharing } from "../support/logs.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
+import { sharing } from "../support/stores.mjs";
 import { trace } from "../support/traces.mjs";
 
 /** Traces that differ in what counts, as lines. */
@@ -280,7 +280,7 @@ test("evaluateJson leaves no call running wherever it ends early", async () => {
 	await all(scorer.evaluateJson(text, { mode: "peek" }));
 	for (let taken = 0; taken < given.length; taken += 1 + (taken >> 1)) {
 		for (const ending of ["return", "abort", "return of lines"]) {
-			scorer.clear();
+			await scorer.clear();
 			const { answered } = scorer.status().calls;
 			const controller = new AbortController();
 			const { signal } = controller;

@@ -79,14 +79,14 @@ export async function scoreWithFree(scoring, free) {
 	const exhausted = await probeQuietly(scoring);
 	for (const file of held) closeSync(file);
 	scoring.configure({});
-	scoring.clear();
+	await scoring.clear();
 	return { exhausted, after: await probe(scoring) };
 }
 
 /** Scores one trace; when the system gives no more threads, the others and then that one, all at once. */
 export async function scoreWithoutMore(scoring, _, send) {
 	await probe(scoring, TRACES.slice(0, 1));
-	scoring.clear();
+	await scoring.clear();
 	send("loaded");
 	const isLimited = () => /^Max processes +1 /m.test(readFileSync("/proc/self/limits", "utf8"));
 	while (!isLimited()) await sleep(5);

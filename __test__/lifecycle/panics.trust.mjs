@@ -92,9 +92,9 @@ describe("the first call in a process that gets no thread", { concurrency: 2 }, 
 		test(`${name} rejects with NO_THREADS`, async () => {
 			const body = `async ({ input }) => {
 				const scoring = await import(input.entry);
-				const { MemoryLog, MemoryStore } = await import(input.memoryLog);
+				const { MemoryStore } = await import(input.memoryStore);
 				const { says } = await import("./support/traces.mjs");
-				const store = new MemoryLog({ store: new MemoryStore(), namespace: "test" });
+				const store = new MemoryStore({ namespaces: new Map(), namespace: "test" });
 				const data = [
 					{ role: "user", content: "Which ships call at Bergen?" },
 					{ role: "assistant", content: "The coastal express." },
@@ -102,9 +102,9 @@ describe("the first call in a process that gets no thread", { concurrency: 2 }, 
 				const call = (${call})(scoring, says("one river stone"), store, { name: "run", data });
 				return call.then(() => "no error", ({ name, code }) => name + " " + code);
 			}`;
-			const memoryLog = "../packages/stores/__test__/conformance/memory-log.mjs";
+			const memoryStore = "../packages/stores/__test__/conformance/memory-store.mjs";
 			const env = { KNOWLEDGEPULSE_SCORING_PANIC: "thread:1000" };
-			const input = { entry: copy.entry, memoryLog };
+			const input = { entry: copy.entry, memoryStore };
 			const value = await valueFrom(body, { input, env, preload: false });
 			assert.equal(value, "ScoringError NO_THREADS");
 		});

@@ -5,9 +5,9 @@ import { test } from "node:test";
 import { embed, Scorer } from "@knowledgepulse/scoring";
 import { assertQuiet, run, valueFrom } from "../support/child.mjs";
 import { edit } from "../support/damages.mjs";
-import { sharing } from "../support/logs.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 import { cosine, modelFolder, plainFolder, sentences } from "../support/own-models.mjs";
+import { sharing } from "../support/stores.mjs";
 import { says, trace } from "../support/traces.mjs";
 
 const required = (name, options) =>

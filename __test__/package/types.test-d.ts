@@ -22,7 +22,7 @@ import {
 	importTraces,
 	type JsonEvaluation,
 	type LogFormat,
-	type NoveltyLog,
+	type NoveltyStore,
 	type Provenance,
 	peekValue,
 	type ReasoningTrace,
@@ -323,7 +323,8 @@ new Scorer({ profiles: { poetry: { novelty: 1 } } });
 expectType<Promise<number>>()(scorer.evaluateValue(least));
 expectType<Promise<number>>()(scorer.peekValue(least));
 expectType<Promise<void>>()(scorer.remember(least));
-expectType<number>()(scorer.forget("id"));
+expectType<Promise<number>>()(scorer.forget("id"));
+expectType<Promise<void>>()(scorer.clear());
 expectType<Promise<Buffer>>()(scorer.snapshot());
 expectType<Promise<Scorer>>()(Scorer.restore(Buffer.alloc(0)));
 expectType<Promise<Scorer>>()(Scorer.restore(new Uint8Array(), { threads: 1 }));
@@ -376,18 +377,14 @@ scoreWith(least, {});
 
 // A scorer with a store.
 
-declare const store: NoveltyLog;
+declare const store: NoveltyStore;
 const shared = new Scorer({
 	store,
 	storeMode: "required",
 	storeTimeoutMs: 100,
 });
-expectType<Promise<number>>()(shared.forget("id"));
-expectType<Promise<void>>()(shared.clear());
-expectType<number>()(new Scorer().forget("id"));
-expectType<number>()(new Scorer({ threads: 1 }).forget("id"));
 expectType<"idle" | "ready" | "unavailable" | undefined>()(shared.status().store?.state);
-// @ts-expect-error no log
+// @ts-expect-error no store
 new Scorer({ store: {} });
 // @ts-expect-error "off"
 new Scorer({ store, storeMode: "off" });

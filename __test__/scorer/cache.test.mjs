@@ -42,16 +42,28 @@ test("Scorer.forget removes the traces with an id", async () => {
 	assert.equal(await scorer.remember(novel("bread", "x")), undefined);
 	await scorer.remember(novel("locks", "x"));
 	await scorer.remember(novel("tides", "y"));
-	assert.equal(scorer.forget("z"), 0);
-	assert.equal(scorer.forget("x"), 2);
+	assert.equal(await scorer.forget("z"), 0);
+	assert.equal(await scorer.forget("x"), 2);
 	const { novelty } = await scorer.explainValue(novel("bread"));
 	assert.equal(novelty.nearest, "y");
-	scorer.clear();
+	assert.equal(await scorer.clear(), undefined);
 	assert.equal(scorer.status().cacheSize, 0);
-	assert.throws(() => scorer.forget(5), {
-		code: "INVALID_OPTION",
-		path: "id",
-	});
+	await assert.rejects(scorer.forget(5), { code: "INVALID_OPTION", path: "id" });
+});
+
+test("Scorer.forget and clear take effect after the calls before and ahead of those behind", async () => {
+	const scorer = new Scorer({ profiles });
+	const slow = words(400, 7);
+	const results = await Promise.all([
+		scorer.evaluateValue(novel(slow, "x")),
+		scorer.forget("x"),
+		scorer.evaluateValue(novel(slow, "x")),
+		scorer.clear(),
+		scorer.evaluateValue(novel(slow, "x")),
+	]);
+	// Nothing to compare with, each time.
+	assert.deepEqual(results, [0.5, 1, 0.5, undefined, 0.5]);
+	assert.equal(scorer.status().cacheSize, 1);
 });
 
 test("Scorer.remember rejects without an embedder", async () => {
@@ -82,9 +94,9 @@ test("peekValue, remember, forget and clear use the scorer of the module", async
 			await remember(input);
 			const size = status().cacheSize;
 			const peeked = await peekValue(input);
-			const forgotten = forget(input.id);
+			const forgotten = await forget(input.id);
 			await remember(input);
-			clear();
+			await clear();
 			return { size, peeked, forgotten, left: status().cacheSize };
 		},
 		{ input: { ...trace(), id: "me" } },

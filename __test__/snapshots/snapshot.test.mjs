@@ -37,7 +37,7 @@ test("Scorer.restore keeps ids, bounds and ages", async () => {
 	});
 	const restored = await Scorer.restore(await scorer.snapshot());
 	assert.equal(restored.status().cacheSize, 3);
-	assert.equal(restored.forget(traces[4].id), 1);
+	assert.equal(await restored.forget(traces[4].id), 1);
 	await restored.evaluateValues(traces);
 	assert.equal(restored.status().cacheSize, 3);
 	const young = await Scorer.restore(await scorer.snapshot(), {

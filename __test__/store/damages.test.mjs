@@ -2,31 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
 import fc from "fast-check";
-import { named, sharing, through } from "../support/logs.mjs";
+import { named, sharing, through } from "../support/stores.mjs";
 
 const known = ["A red boat", "Taxes", "A blue boat", "Bread"].map((text) => named(text));
 const asked = named("asked", "A boat");
 
-/** Values in the place of a number, a string or bytes that no log can contain. */
+/** Values in the place of a number, a string or bytes that no store can contain. */
 const wrong = fc.constantFrom(
-	undefined,
-	null,
-	NaN,
-	-1,
-	0.5,
-	"",
-	"x",
-	true,
-	{},
-	[],
-	0n,
-	-1n,
-	2n ** 53n,
-	2n ** 64n,
-	1e300,
-	Infinity,
-	new Uint8Array(3),
-	Symbol("s"),
+	...[undefined, null, NaN, -1, 0.5, "", "x", true, {}, [], 0n, -1n],
+	...[1n, 2 ** 53, 2n ** 64n, 1e300, Infinity, new Uint8Array(3), Symbol("s")],
 );
 
 /** Bytes of a vector that no model gives. */
@@ -45,7 +29,7 @@ const index = fc.nat({ max: 4 });
 const damages = fc.oneof(
 	fc.record({
 		what: fc.constant("field"),
-		field: fc.constantFrom("header", "epoch", "head", "first", "reset", "entries"),
+		field: fc.constantFrom(...["header", "epoch", "head", "first", "reset", "entries"]),
 		value: wrong,
 	}),
 	fc.record({
@@ -76,17 +60,17 @@ function damage(page, { what, index, field, value }) {
 	return page;
 }
 
-test("what a damaged store returns ends in a typed error or in the right score", async () => {
+test("Scorer with a damaged store ends calls with a typed error or the right score", async () => {
 	const alone = new Scorer();
 	for (const text of known) await alone.evaluateValue(text);
 	const expected = await alone.evaluateValue(asked);
 	let refused = 0;
 	await fc.assert(
 		fc.asyncProperty(damages, async (damages) => {
-			const { scorer, log } = sharing();
+			const { scorer, open } = sharing();
 			await scorer().evaluateValues(known);
 			let isDamaged = true;
-			const store = through(log(), {
+			const store = through(open(), {
 				read: async (read) => (isDamaged ? damage(await read(), damages) : read()),
 			});
 			const one = new Scorer({ store, storeMode: "required" });
@@ -96,7 +80,7 @@ test("what a damaged store returns ends in a typed error or in the right score",
 				refused += 1;
 				assert.equal(error.name, "ScoringError", error.stack);
 				assert.match(error.code, /^(INVALID_STORE|STORE_MISMATCH|STORE_UNAVAILABLE)$/);
-				// Nothing of it is left in the mirror, and nothing was added to the log.
+				// Nothing of it is left in the mirror, and nothing was added to the store.
 				isDamaged = false;
 				while (one.status().store.state === "unavailable")
 					await one.peekValue(asked).catch(() => {});
@@ -112,33 +96,35 @@ test("what a damaged store returns ends in a typed error or in the right score",
 	assert.ok(refused > 100, `${refused} were refused`);
 });
 
-test("an error about a damaged entry names it, what was expected and what was found", async () => {
+test("INVALID_STORE names the damaged entry, what was expected and what was found", async () => {
 	for (const [field, value, message] of [
-		["seq", 5, /^entries\[0\]\.seq of the store: expected a bigint .*, got 5$/],
-		["kind", "ad", /^kind of entry 1 of the store: expected "add", "forget" or "clear", got 'ad'$/],
+		["seq", "5", /^entries\[0\]\.seq of the store: expected a safe integer, 1 or more, got "5"$/],
+		["seq", 1n, /^entries\[0\]\.seq of the store: .* got 1n$/],
+		["kind", "ad", /^entry 1 of the store: kind: expected "add", "forget" or "clear", got "ad"$/],
+		["call", "x", /^entry 1 of the store: call: expected a UUID, got "x"$/],
+		["embedding", new Uint8Array(4), /^entry 1 of the store: expected 384 numbers, got 1$/],
 		[
 			"embedding",
-			new Uint8Array(4),
-			/^embedding\.length of entry 1 of the store: expected 1536, got 4$/,
+			new Uint8Array(5),
+			/^entry 1 of the store: embedding: expected bytes of float32, got 5$/,
 		],
-		["seq", 9n, /^entries\[0\]\.seq of the store: expected 1, got 9n$/],
+		["seq", 9, /^entry 9 of the store: expected entry 1$/],
 		[
 			"embedding",
 			new Uint8Array(1536),
 			/^entry 1 of the store: expected a vector of length 1, got one of 0$/,
 		],
 	]) {
-		const { scorer, log } = sharing();
+		const { scorer, open } = sharing();
 		await scorer().evaluateValue(known[0]);
 		const read = async (read) => {
 			const page = await read();
 			Object.assign(page.entries[0], { [field]: value });
 			return page;
 		};
-		const one = new Scorer({ store: through(log(), { read }) });
+		const one = new Scorer({ store: through(open(), { read }) });
 		await assert.rejects(one.evaluateValue(asked), {
-			code: "INVALID_STORE",
-			message,
+			...{ code: "INVALID_STORE", message },
 		});
 	}
 });

@@ -2,38 +2,38 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Scorer, ScoringError } from "@knowledgepulse/scoring";
 import { run } from "../support/child.mjs";
-import { named, sharing, through } from "../support/logs.mjs";
+import { named, sharing, through } from "../support/stores.mjs";
 import { trace } from "../support/traces.mjs";
 
 const failure = () => Promise.reject(new Error("connection refused"));
 const [first, second] = [named("first", "A red boat"), named("second", "Taxes")];
 
-test("a call whose answer was lost is repeated, and is in the log once", async () => {
-	const { log, scorer, store } = sharing();
+test("a call whose answer was lost is repeated, and is in the store once", async () => {
+	const { open, scorer, namespaces } = sharing();
 	let lost = 0;
 	const append = async (append) => {
 		const page = await append();
-		if (page.head === 1n || lost === 2) return page;
+		if (page.head === 1 || lost === 2) return page;
 		lost += 1;
 		throw new Error("socket hang up");
 	};
-	const one = new Scorer({ store: through(log(), { append }) });
+	const one = new Scorer({ store: through(open(), { append }) });
 	await one.evaluateValue(second);
 	const report = await one.explainValue(first);
 	assert.equal(report.novelty.seq, 2);
 	assert.equal(lost, 2);
-	assert.equal(store.namespaces.get("test").head, 2n);
+	assert.equal(namespaces.get("test").head, 2);
 	assert.equal((await scorer().explainValue(first)).novelty.seq, 3);
 });
 
 test("a store that fails is asked three times, then not for a second", async () => {
 	let asked = 0;
-	const { log } = sharing();
+	const { open } = sharing();
 	const append = (append) => {
 		asked += 1;
 		return asked <= 3 ? failure() : append();
 	};
-	const scorer = new Scorer({ store: through(log(), { append }) });
+	const scorer = new Scorer({ store: through(open(), { append }) });
 	const { novelty, dimensions } = await scorer.explainValue(first);
 	assert.deepEqual(novelty, {
 		source: "no-store",
@@ -55,8 +55,8 @@ test("a store that fails is asked three times, then not for a second", async () 
 });
 
 test("with a required store, and where nothing can be neutral, calls reject", async () => {
-	const { log } = sharing();
-	const store = through(log(), { append: failure, read: failure });
+	const { open } = sharing();
+	const store = through(open(), { append: failure, read: failure });
 	const unavailable = {
 		code: "STORE_UNAVAILABLE",
 		message: "connection refused",
@@ -83,13 +83,13 @@ test("with a required store, and where nothing can be neutral, calls reject", as
 });
 
 test("a store that does not answer is given up after storeTimeoutMs", async () => {
-	const { log } = sharing();
+	const { open } = sharing();
 	const signals = [];
 	const append = (_append, _entries, { signal }) => {
 		signals.push(signal);
 		return new Promise(() => {});
 	};
-	const store = through(log(), { append });
+	const store = through(open(), { append });
 	const scorer = new Scorer({ store, storeTimeoutMs: 20 });
 	const { novelty } = await scorer.explainValue(first);
 	assert.equal(novelty.reason, "the store did not answer within 20 ms");
@@ -116,7 +116,7 @@ test("the first failure of a store emits one process warning", async () => {
 });
 
 test("another model or other bounds are STORE_MISMATCH in either mode", async () => {
-	const { scorer, store } = sharing();
+	const { scorer, namespaces } = sharing();
 	await scorer().evaluateValue(first);
 	for (const [options, message] of [
 		[{ longText: "whole" }, /has model \w+, this scorer whole texts: \w+$/],
@@ -136,17 +136,17 @@ test("another model or other bounds are STORE_MISMATCH in either mode", async ()
 			assert.equal(state, "unavailable");
 			assert.match(reason, message);
 		}
-	assert.equal(store.namespaces.get("test").head, 1n);
+	assert.equal(namespaces.get("test").head, 1);
 });
 
-test("errors of a log with a lasting code reject in either mode, and are not repeated", async () => {
-	const { log } = sharing();
+test("errors of a store with a lasting code reject in either mode, and are not repeated", async () => {
+	const { open } = sharing();
 	let asked = 0;
 	const append = async () => {
 		asked += 1;
 		throw new ScoringError("the schema is older", { code: "STORE_MISMATCH" });
 	};
-	const scorer = new Scorer({ store: through(log(), { append }) });
+	const scorer = new Scorer({ store: through(open(), { append }) });
 	for (const count of [1, 2]) {
 		await assert.rejects(scorer.evaluateValue(first), {
 			code: "STORE_MISMATCH",
@@ -156,15 +156,15 @@ test("errors of a log with a lasting code reject in either mode, and are not rep
 	}
 });
 
-test("a log that has lost what it had acknowledged is read anew", async () => {
-	const { scorer, store } = sharing();
+test("a store that has lost what it had acknowledged is read anew", async () => {
+	const { scorer, namespaces } = sharing();
 	const [one, other] = [scorer(), scorer()];
 	await one.evaluateValue(first);
 	await one.evaluateValue(second);
-	const log = store.namespaces.get("test");
+	const found = namespaces.get("test");
 	// A crash without the last commit, after which another process goes on.
-	log.entries.pop();
-	log.head -= 1n;
+	found.entries.pop();
+	found.head -= 1;
 	await other.evaluateValue(named("third", "A red boat"));
 	const { novelty } = await one.explainValue(second);
 	assert.deepEqual([novelty.seq, novelty.source], [3, "store"]);
@@ -172,11 +172,11 @@ test("a log that has lost what it had acknowledged is read anew", async () => {
 	assert.equal(one.status().cacheSize, 3);
 });
 
-test("a log that was deleted behind its mirror's back begins again", async () => {
-	const { scorer, store } = sharing();
+test("a store that was deleted behind its mirror's back begins again", async () => {
+	const { scorer, namespaces } = sharing();
 	const one = scorer();
 	await one.evaluateValue(first);
-	store.namespaces.clear();
+	namespaces.clear();
 	const { novelty } = await one.explainValue(first);
 	assert.deepEqual([novelty.seq, novelty.maxSimilarity], [1, null]);
 });

@@ -3,7 +3,7 @@ import { channel } from "node:diagnostics_channel";
 import { test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
 import { runs } from "../fixtures/runs.mjs";
-import { named, sharing, through } from "../support/logs.mjs";
+import { named, sharing, through } from "../support/stores.mjs";
 import { says, words } from "../support/traces.mjs";
 
 const texts = Array.from({ length: 60 }, (_, seed) =>
@@ -11,7 +11,7 @@ const texts = Array.from({ length: 60 }, (_, seed) =>
 	named(`trace ${seed}`, words(5 + (seed % 7), seed % 40)),
 );
 
-test("Scorer with a store gives the scores of one scorer that had all traces in the log's order", async () => {
+test("Scorer with a store gives the scores of one scorer that had all traces in the store's order", async () => {
 	const { scorer } = sharing();
 	const scorers = [1, 2, 3].map(() => scorer({ cache: { maxElements: 20 } }));
 	const reports = await Promise.all(
@@ -35,9 +35,9 @@ test("Scorer with a store gives the scores of one scorer that had all traces in 
 });
 
 test("Scorer with a store settles calls in their order, and in batches of 64", async () => {
-	const { log } = sharing();
+	const { open } = sharing();
 	const batches = [];
-	const store = through(log(), {
+	const store = through(open(), {
 		append: async (append, entries) => {
 			batches.push(entries.length);
 			// Meanwhile the others become ready.
@@ -64,7 +64,7 @@ test("Scorer with a store settles calls in their order, and in batches of 64", a
 });
 
 test("peekValue with a store compares with what others have added, and adds nothing", async () => {
-	const { scorer, store } = sharing();
+	const { scorer, namespaces } = sharing();
 	const [one, other] = [scorer(), scorer()];
 	const [trace] = texts;
 	const alone = new Scorer();
@@ -72,7 +72,7 @@ test("peekValue with a store compares with what others have added, and adds noth
 	await other.evaluateValue(trace);
 	await alone.evaluateValue(trace);
 	assert.equal(await one.peekValue(trace), await alone.peekValue(trace));
-	assert.equal(store.namespaces.get("test").head, 1n);
+	assert.equal(namespaces.get("test").head, 1);
 	// In its turn among the calls of a batch.
 	const calls = [
 		one.evaluateValue(texts[1]),
@@ -108,12 +108,12 @@ test("remember, forget and clear with a store change the memory of all scorers",
 });
 
 test("evaluateValues, signals, budgets and the diagnostics channel work with a store", async () => {
-	const { scorer, store } = sharing();
+	const { scorer, namespaces } = sharing();
 	const shared = scorer();
 	const alone = new Scorer();
 	const five = runs.slice(0, 5);
 	assert.deepEqual(await shared.evaluateValues(five), await alone.evaluateValues(five));
-	const { head } = store.namespaces.get("test");
+	const { head } = namespaces.get("test");
 	const reason = new Error("stopped");
 	await assert.rejects(
 		shared.evaluateValue(texts[0], { signal: AbortSignal.abort(reason) }),
@@ -129,7 +129,7 @@ test("evaluateValues, signals, budgets and the diagnostics channel work with a s
 	const { novelty } = await hurried.explainValue(says(words(400, 999)));
 	assert.equal(novelty.source, "over-budget");
 	await hurried.warmup();
-	assert.equal(store.namespaces.get("test").head, head);
+	assert.equal(namespaces.get("test").head, head);
 
 	const heard = [];
 	const listen = ({ score }) => heard.push(score);
@@ -140,11 +140,11 @@ test("evaluateValues, signals, budgets and the diagnostics channel work with a s
 	assert.deepEqual(heard, [score]);
 });
 
-test("a call that is aborted after it was sent rejects, and stays in the log", async () => {
-	const { log, scorer } = sharing();
+test("a call that is aborted after it was sent rejects, and stays in the store", async () => {
+	const { open, scorer } = sharing();
 	const abort = new AbortController();
 	const reason = new Error("too late");
-	const store = through(log(), {
+	const store = through(open(), {
 		append: async (append) => {
 			const page = await append();
 			abort.abort(reason);
@@ -159,7 +159,7 @@ test("a call that is aborted after it was sent rejects, and stays in the log", a
 	assert.equal((await one.explainValue(texts[1])).novelty.seq, 3);
 });
 
-test("warmup reads the log; status says how far it is known", async () => {
+test("warmup reads the store; status says how far it is known", async () => {
 	const { scorer } = sharing();
 	const [one, other] = [scorer(), scorer({ storeMode: "required" })];
 	const idle = { state: "idle", reason: null, epoch: null, seq: null };
@@ -172,12 +172,12 @@ test("warmup reads the log; status says how far it is known", async () => {
 	assert.equal(one.status().pending, 0);
 });
 
-test("a log of many pages is read to its end", async () => {
-	const { log, scorer } = sharing();
+test("a store of many pages is read to its end", async () => {
+	const { open, scorer } = sharing();
 	const one = scorer({ cache: { maxElements: 10_000 } });
 	await one.evaluateValues(Array.from({ length: 700 }, (_, i) => texts[i % 9]));
 	const limits = [];
-	const store = through(log(), {
+	const store = through(open(), {
 		append: (append, _entries, { limit }) => {
 			limits.push(limit);
 			return append();
@@ -194,19 +194,19 @@ test("a log of many pages is read to its end", async () => {
 });
 
 test("a store takes the place of cache, snapshot and load", async () => {
-	const { scorer, log } = sharing();
+	const { scorer, open } = sharing();
 	const shared = scorer();
 	const refused = { code: "INVALID_OPTION", path: "store" };
 	assert.throws(() => shared.cache, refused);
 	await assert.rejects(shared.snapshot(), refused);
 	await assert.rejects(shared.save("nowhere"), refused);
 	const snapshot = await new Scorer().snapshot();
-	await assert.rejects(Scorer.restore(snapshot, { store: log() }), refused);
+	await assert.rejects(Scorer.restore(snapshot, { store: open() }), refused);
 });
 
 test("Scorer.close ends calls that wait for the store, which stays open", async () => {
-	const { log } = sharing();
-	const real = log();
+	const { open } = sharing();
+	const real = open();
 	let signal;
 	const store = through(real, {
 		append: (_append, _entries, options) => {
@@ -225,10 +225,10 @@ test("Scorer.close ends calls that wait for the store, which stays open", async 
 });
 
 test("Scorer refuses wrong options of a store", () => {
-	const { log } = sharing();
-	const store = log();
+	const { open } = sharing();
+	const store = open();
 	for (const [options, message] of [
-		[{ store: null }, /^store: expected a log with append\(\) and read\(\), got null$/],
+		[{ store: null }, /^store: expected a store with append\(\) and read\(\), got null$/],
 		[{ store: {} }, /^store: .*, got object$/],
 		[{ store, storeMode: "off" }, /^storeMode: expected "auto" or "required", got "off"$/],
 		[{ store, storeTimeoutMs: 0 }, /^storeTimeoutMs: .* from 1 to 60000, got 0$/],

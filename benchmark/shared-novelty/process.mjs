@@ -7,7 +7,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { embed, Scorer, warmup } from "@knowledgepulse/scoring";
 import { random, trace } from "../../__test__/support/traces.mjs";
-import { openLog } from "./logs.mjs";
+import { openStore } from "./stores.mjs";
 
 /** Entries in a page, as scorers ask for them. */
 const PAGE = 256;
@@ -21,12 +21,12 @@ const traces = Array.from({ length: TEXTS }, (_, i) =>
 );
 
 const scorers = new Map();
-const logs = [];
+const stores = [];
 
 function open(place, namespace) {
-	const log = openLog(place, namespace);
-	logs.push(log);
-	return log;
+	const store = openStore(place, namespace);
+	stores.push(store);
+	return store;
 }
 
 /** Random embeddings of length 1, the same for the same seed. */
@@ -43,7 +43,7 @@ const add = (embedding) => ({
 	...{ kind: "add", call: randomUUID(), id: null, embedding },
 });
 
-/** Reads all that the log has. */
+/** Reads all that the store has. */
 async function warmUp(scorer) {
 	const { store } = await scorer.warmup();
 	if (store && store.state !== "ready") throw new Error(store.reason);
@@ -70,7 +70,7 @@ async function watched(work) {
 }
 
 const commands = {
-	/** Makes a scorer of this name; `place` is that of its log, if it has one. */
+	/** Makes a scorer of this name; `place` is that of its store, if it has one. */
 	async open({ name, place, namespace, cache }) {
 		const store = place && { store: open(place, namespace) };
 		const scorer = new Scorer({
@@ -140,21 +140,21 @@ const commands = {
 			...{ cache, store: open(place, namespace), storeMode: "required" },
 		});
 		await warmUp(scorer);
-		const log = logs.at(-1);
+		const store = stores.at(-1);
 		const { signal } = new AbortController();
 		const options = { ...{ after: null, limit: 1, keepFrom: null, signal } };
 		// One that does not fit tells the one that does.
 		const other = { model: "", maxElements: 1, ttlMs: null };
-		const { header } = await log.read({ ...options, header: other });
+		const { header } = await store.read({ ...options, header: other });
 		const random = embeddings(1);
 		for (let left = rows; left > 0; left -= 1000) {
 			const entries = Array.from({ length: Math.min(left, 1000) }, () => add(random.next().value));
-			await log.append(entries, { ...options, header });
+			await store.append(entries, { ...options, header });
 		}
 	},
 
 	/**
-	 * Appends to the bare log by so many connections; each reads what the others append if `isReading`.
+	 * Appends to the bare store by this many connections; each reads what the others append if `isReading`.
 	 * Returns the number of entries and the milliseconds.
 	 */
 	async append({ place, namespace, connections, batch, isReading, ms }) {
@@ -165,7 +165,7 @@ const commands = {
 		const header = { model: "benchmark", maxElements: 1000, ttlMs: null };
 		let count = 0;
 		let isOver = false;
-		async function connection(log) {
+		async function connection(store) {
 			let after = null;
 			const options = () => ({
 				...{ header, after, keepFrom: null, signal },
@@ -176,14 +176,14 @@ const commands = {
 				if (isReading && last) after = { epoch, seq: last.seq, call: last.call };
 			}
 			// Connects.
-			follow(await log.append([], options()));
+			follow(await store.append([], options()));
 			return async () => {
 				while (!isOver) {
 					const entries = Array.from({ length: batch }, () => add(ready[count++ % ready.length]));
-					let page = await log.append(entries, options());
+					let page = await store.append(entries, options());
 					follow(page);
 					while (isReading && after.seq < page.head) {
-						page = await log.read(options());
+						page = await store.read(options());
 						follow(page);
 					}
 				}
@@ -200,7 +200,7 @@ const commands = {
 
 	async close() {
 		for (const scorer of scorers.values()) scorer.close();
-		await Promise.all(logs.map((log) => log.close()));
+		await Promise.all(stores.map((store) => store.close()));
 	},
 };
 

@@ -38,6 +38,24 @@ enum Operation {
     Forget(u8),
 }
 
+/// What a call asked for.
+#[derive(Debug)]
+enum Asked {
+    Call(Call),
+    Clear,
+    Forget(u8),
+}
+
+impl Asked {
+    fn work(&self) -> Work {
+        match self {
+            Self::Call(call) => call.work(),
+            Self::Clear => Work::Clear,
+            Self::Forget(id) => Work::Forget(name(*id).into()),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Arbitrary)]
 struct Call {
     work: u8,
@@ -86,12 +104,19 @@ enum Ended {
 /// A call since the last comparison.
 struct Submitted {
     at: usize,
-    call: Call,
+    asked: Asked,
     ended: Option<Ended>,
 }
 
-/// What a call comes to, without what depends on the time: its score, if it has one.
-type Expected = knowledgepulse_scoring::Result<Option<Score>>;
+/// The outcome of a call, without what depends on the time.
+#[derive(Debug, PartialEq)]
+enum Found {
+    Scored(Score),
+    Remembered,
+    Removed(usize),
+}
+
+type Expected = knowledgepulse_scoring::Result<Found>;
 
 /// A scorer, and everything that has been asked of it.
 pub struct Lockstep {
@@ -151,14 +176,9 @@ impl Lockstep {
 
     fn step(&mut self, operation: Operation) {
         match operation {
-            Operation::Call(call) => {
-                let at = self.handles.len();
-                let reply = self.reply(at);
-                let handle = self.scorer.submit(call.work(), self.embedder.clone(), reply);
-                self.accepted += 1;
-                self.handles.push(handle);
-                self.submitted.push(Submitted { at, call, ended: None });
-            }
+            Operation::Call(call) => self.submit(Asked::Call(call)),
+            Operation::Clear => self.submit(Asked::Clear),
+            Operation::Forget(id) => self.submit(Asked::Forget(id)),
             Operation::Abort(back) => {
                 let is_ended = self.end(back, CallHandle::abort, Ended::Aborted);
                 self.aborted += u64::from(is_ended);
@@ -176,18 +196,15 @@ impl Lockstep {
                 });
                 self.scorer.submit(Work::WarmUp, self.embedder.clone(), reply);
             }
-            Operation::Clear => {
-                self.wait();
-                self.scorer.with_live_cache(|cache, _| cache.clear());
-                self.cache.clear();
-            }
-            Operation::Forget(id) => {
-                self.wait();
-                let removed =
-                    self.scorer.with_live_cache(|cache, now| cache.remove(&name(id), now));
-                assert_eq!(removed, self.cache.remove(&name(id), Duration::ZERO));
-            }
         }
+    }
+
+    fn submit(&mut self, asked: Asked) {
+        let at = self.handles.len();
+        let handle = self.scorer.submit(asked.work(), self.embedder.clone(), self.reply(at));
+        self.accepted += 1;
+        self.handles.push(handle);
+        self.submitted.push(Submitted { at, asked, ended: None });
     }
 
     fn reply(&self, at: usize) -> Reply {
@@ -246,34 +263,36 @@ impl Lockstep {
     fn compare(&mut self, is_closed: bool) {
         let mut answers: HashMap<_, _> = self.receiver.try_iter().collect();
         let mut is_over = false;
-        for Submitted { at, call, ended } in std::mem::take(&mut self.submitted) {
+        for Submitted { at, asked, ended } in std::mem::take(&mut self.submitted) {
             let found = match answers.remove(&at).expect("an answer") {
-                Ok(Outcome::Scored(report)) => Ok(Some(report.score)),
-                Ok(Outcome::Remembered) => Ok(None),
-                Ok(other) => panic!("{other:?} for {call:?}"),
+                Ok(Outcome::Scored(report)) => Ok(Found::Scored(report.score)),
+                Ok(Outcome::Remembered) => Ok(Found::Remembered),
+                Ok(Outcome::Removed(count)) => Ok(Found::Removed(count)),
+                Ok(other) => panic!("{other:?} for {asked:?}"),
                 Err(error) => Err(error),
             };
             let expected = match ended {
                 Some(Ended::Aborted) => Err(Error::aborted()),
                 Some(Ended::OverBudget) => {
+                    let Asked::Call(call) = &asked else { panic!("{asked:?} has a budget") };
                     let trace = call.input().trace;
-                    Ok(Some(Score::of(&trace, Novelty::OverBudget, &Profiles::default())))
+                    Ok(Found::Scored(Score::of(&trace, Novelty::OverBudget, &Profiles::default())))
                 }
                 None if is_closed && found == Err(Error::closed()) => {
                     is_over = true;
                     continue;
                 }
                 None => {
-                    assert!(!is_over, "{call:?} was settled after one that was closed");
-                    let expected = self.settle(&call);
+                    assert!(!is_over, "{asked:?} was settled after one that was closed");
+                    let expected = self.settle(&asked);
                     self.failed += u64::from(expected.is_err());
                     expected
                 }
             };
-            assert_eq!(found, expected, "{call:?}");
+            assert_eq!(found, expected, "{asked:?}");
         }
         assert!(answers.is_empty(), "{answers:?} were not asked for");
-        let entries = self.scorer.with_live_cache(|cache, now| {
+        let entries = self.scorer.own_memory().expect("its own memory").with_cache(|cache, now| {
             let entries = cache.entries(now);
             entries.map(|entry| (entry.vector.to_vec(), entry.id)).collect::<Vec<_>>()
         });
@@ -283,8 +302,17 @@ impl Lockstep {
     }
 
     /// One call, with nothing beside it.
-    fn settle(&mut self, call: &Call) -> Expected {
+    fn settle(&mut self, asked: &Asked) -> Expected {
         let now = Duration::ZERO;
+        let call = match asked {
+            Asked::Call(call) => call,
+            Asked::Clear => {
+                let removed = self.cache.entries(now).len();
+                self.cache.clear();
+                return Ok(Found::Removed(removed));
+            }
+            Asked::Forget(id) => return Ok(Found::Removed(self.cache.remove(&name(*id), now))),
+        };
         let work = call.work();
         let (Work::Score(Input { trace, .. })
         | Work::Peek(Input { trace, .. })
@@ -307,6 +335,6 @@ impl Lockstep {
             self.cache.add(&vector, trace.id().cloned(), now);
         }
         let score = Score::of(trace, novelty, &Profiles::default());
-        Ok((!is_remembered).then_some(score))
+        Ok(if is_remembered { Found::Remembered } else { Found::Scored(score) })
     }
 }

@@ -1,4 +1,4 @@
-/** What the options of all logs have in common. */
+/** What the options of all stores have in common. */
 const { inspect } = require("node:util");
 const { ScoringError } = require("@knowledgepulse/scoring");
 
@@ -22,9 +22,8 @@ function shown(value) {
 
 /** Returns an error with `code: "INVALID_OPTION"`. */
 function invalidOption(path, expected, found) {
-	return new ScoringError(`${path}: expected ${expected}, got ${found}`, {
-		...{ code: "INVALID_OPTION", path },
-	});
+	const message = `${path}: expected ${expected}, got ${found}`;
+	return new ScoringError(message, { code: "INVALID_OPTION", path });
 }
 
 /** Checks that options are an object that has none but the known ones. */
@@ -33,7 +32,7 @@ function checkNames(options, known) {
 		throw invalidOption("options", "an object", shown(options));
 	for (const name of Object.keys(options))
 		if (!known.includes(name))
-			throw invalidOption(...[name, `one of the options ${known.join(", ")}`], "an unknown option");
+			throw invalidOption(name, `one of the options ${known.join(", ")}`, "an unknown option");
 }
 
 function checkBoolean(name, value) {
@@ -56,6 +55,4 @@ function checkNamespace(value) {
 		);
 }
 
-module.exports = {
-	...{ checkBoolean, checkNames, checkNamespace, hasUrl, invalidOption, shown },
-};
+module.exports = { checkBoolean, checkNames, checkNamespace, hasUrl, invalidOption, shown };

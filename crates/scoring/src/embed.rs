@@ -1,4 +1,4 @@
-//! What a scorer needs of an embedder.
+//! The embedder as a scorer uses it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,24 +11,24 @@ pub trait Embed: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Why there is none, as a message for people.
+    /// The reason, as a message for people.
     fn embed(&self, text: &str, cancel: &CancelToken) -> Result<Embedded, Arc<str>>;
 
     /// Returns whether a score without an embedding is an error.
     fn is_required(&self) -> bool;
 
-    /// Returns why no text has an embedding, if that is known beforehand. Default: it is not.
-    fn absence(&self) -> Option<Arc<str>> {
+    /// Returns why no text has an embedding, if that is known beforehand. Default: `None`.
+    fn unavailable_reason(&self) -> Option<Arc<str>> {
         None
     }
 }
 
-/// An embedding, and what it took.
+/// An embedding, with facts about the text and the time it took.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Embedded {
-    /// As long as all vectors of its model.
+    /// The vector. All vectors of a model have the same length.
     pub embedding: Box<[f32]>,
-    /// What tells its model from others: vectors of different models are never compared.
+    /// Identifies the model: vectors of different models are never compared.
     pub fingerprint: Arc<str>,
     /// What the model saw of the text.
     pub text: TextFacts,
@@ -50,7 +50,7 @@ pub struct TextFacts {
     pub windows: usize,
     /// Whether the text has more tokens than that.
     pub is_cut: bool,
-    /// Whether the embedding was remembered from the same tokens.
+    /// Whether the embedding is that of an earlier text with the same tokens.
     pub from_memo: bool,
     /// The share of tokens, without special ones, that the vocabulary has only as unknown, in \[0, 1\].
     pub unknown_tokens: f64,

@@ -26,6 +26,7 @@
 #![forbid(unsafe_code)]
 
 pub mod cache;
+mod clock;
 pub mod dimensions;
 pub mod embed;
 pub mod error;

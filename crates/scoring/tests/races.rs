@@ -58,8 +58,13 @@ fn submit_calls(scorer: &Arc<Scorer>, handles: &mpsc::Sender<CallHandle>) -> Vec
 /// What other users of a scorer may do meanwhile.
 fn disturb(scorer: &Scorer, handle: &CallHandle, index: usize) {
     match index % 7 {
-        0 => scorer.with_live_cache(|cache, _| cache.clear()),
-        1 => drop(scorer.with_live_cache(|cache, now| cache.remove("3", now))),
+        0 => scorer.own_memory().expect("its own memory").with_cache(|cache, _| cache.clear()),
+        1 => drop(
+            scorer
+                .own_memory()
+                .expect("its own memory")
+                .with_cache(|cache, now| cache.remove("3", now)),
+        ),
         2 => assert!(scorer.statistics().pending() <= (CALLERS * CALLS) as u64),
         3 if handle.abort() => assert!(!handle.abort() && !handle.end_budget(), "ended once"),
         4 | 5 if handle.end_budget() => {

@@ -33,8 +33,8 @@ fn options() -> ScorerOptions {
     ScorerOptions { concurrency: 2, ..ScorerOptions::default() }
 }
 
-fn scorer_with_log() -> Arc<Scorer> {
-    Scorer::with_log(options(), false).expect("a scorer")
+fn scorer_with_store() -> Arc<Scorer> {
+    Scorer::with_store(options(), false).expect("a scorer")
 }
 
 fn submit(scorer: &Arc<Scorer>, count: usize) -> Vec<Receiver<Answer>> {
@@ -49,12 +49,13 @@ fn submit(scorer: &Arc<Scorer>, count: usize) -> Vec<Receiver<Answer>> {
     (0..count).map(submit).collect()
 }
 
-/// Answers the next batch as one that the log cannot take.
+/// Answers the next batch as one that the store cannot take.
 fn carry(scorer: &Scorer) {
+    let Some(memory) = scorer.shared_memory() else { return };
     let (sender, batch): (Sender<Vec<Request>>, _) = channel();
-    scorer.next_batch(64, Box::new(move |batch| sender.send(batch).expect("a receiver")));
+    memory.next_batch(64, Box::new(move |batch| sender.send(batch).expect("a receiver")));
     if !batch.recv().expect("a batch").is_empty() {
-        scorer.fail_batch(&Error::store(StoreFault::Unavailable, "no log"));
+        memory.fail_batch(&Error::store(StoreFault::Unavailable, "no store"));
     }
 }
 
@@ -83,8 +84,8 @@ fn close_answers_every_call_once() {
 }
 
 #[test]
-fn close_answers_every_call_on_its_way_to_a_log_once() {
-    check_random(|| close_meanwhile(scorer_with_log()), schedules());
+fn close_answers_every_call_on_its_way_to_a_store_once() {
+    check_random(|| close_meanwhile(scorer_with_store()), schedules());
 }
 
 #[test]
@@ -112,7 +113,7 @@ fn close_waits_for_work_in_the_background() {
 #[test]
 fn taker_that_panics_costs_no_other_call_its_answer() {
     let answer_all = || {
-        let scorer = scorer_with_log();
+        let scorer = scorer_with_store();
         let calls = submit(&scorer, 3);
         let (sender, batch) = channel::<()>();
         let taker = Box::new(move |_| {
@@ -120,7 +121,8 @@ fn taker_that_panics_costs_no_other_call_its_answer() {
             // Without a message.
             resume_unwind(Box::new("on purpose"));
         });
-        let _ = catch_unwind(AssertUnwindSafe(|| scorer.next_batch(1, taker)));
+        let memory = scorer.shared_memory().expect("a scorer with a store");
+        let _ = catch_unwind(AssertUnwindSafe(|| memory.next_batch(1, taker)));
         assert!(batch.recv().is_err(), "the taker has panicked");
         while scorer.statistics().pending() > 0 {
             carry(&scorer);

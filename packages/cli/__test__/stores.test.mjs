@@ -19,7 +19,7 @@ file("second.jsonl", linesOf([1, 5, 6, 700].map((n) => traceOf(n))));
 /** How many entries a store has. */
 function entriesOf(name) {
 	const db = new DatabaseSync(join(folder, name));
-	const { count } = db.prepare("SELECT count(*) AS count FROM novelty_log").get();
+	const { count } = db.prepare("SELECT count(*) AS count FROM novelty_entries").get();
 	db.close();
 	return count;
 }

@@ -2,7 +2,7 @@
 const { existsSync } = require("node:fs");
 const { readFile } = require("node:fs/promises");
 const { fileURLToPath } = require("node:url");
-const { CopiedLog } = require("./copied-log.js");
+const { CopiedStore } = require("./copied-store.js");
 const { Scorer } = require("./engine.js");
 const { InputError, reasonOf } = require("./exit.js");
 const { FileOutput } = require("./output.js");
@@ -64,8 +64,8 @@ function sqliteOf(url) {
 	const path = fileOf(place);
 	if (parameters.get("create") !== "1" && !existsSync(path))
 		throw storeError(`there is no file ${path}; create=1 after the ? creates it`);
-	const { SqliteNoveltyLog } = load("sqlite");
-	return new SqliteNoveltyLog({ path, ...options });
+	const { SqliteStore } = load("sqlite");
+	return new SqliteStore({ path, ...options });
 }
 
 function postgresOf(url) {
@@ -79,8 +79,8 @@ function postgresOf(url) {
 	}
 	const options = parametersOf(address.searchParams, POSTGRES);
 	address.searchParams.delete("namespace");
-	const { PostgresNoveltyLog } = load("postgres");
-	return new PostgresNoveltyLog({ connectionString: address.href, ...options });
+	const { PostgresStore } = load("postgres");
+	return new PostgresStore({ connectionString: address.href, ...options });
 }
 
 /** The store of a URL: `postgres://…` or `sqlite:FILE`, with parameters after a `?`; undefined without one. */
@@ -105,7 +105,7 @@ class Session {
 		const session = new Session();
 		try {
 			const log = storeOf(store);
-			session.#store = log && !saved ? new CopiedLog(log) : log;
+			session.#store = log && !saved ? new CopiedStore(log) : log;
 			if (memory !== undefined && saved) session.#memory = await FileOutput.open(memory, 0o600);
 			await session.#load(options);
 			return session;

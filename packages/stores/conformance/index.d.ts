@@ -1,17 +1,17 @@
-import type { NoveltyLog } from "@knowledgepulse/scoring";
+import type { NoveltyStore } from "@knowledgepulse/scoring";
 
 /**
  * A check, to be registered with any test runner.
  * @example
  * ```ts
  * import type { Check } from "@knowledgepulse/scoring-stores/conformance";
- * const title = ({ name }: Check) => `my log: ${name}`;
+ * const title = ({ name }: Check) => `my store: ${name}`;
  * ```
  */
 export interface Check {
 	/** Begins with the method that it is about. */
 	name: string;
-	/** Rejects with an `AssertionError` of `node:assert` if the log breaks the rule. */
+	/** Rejects with an `AssertionError` of `node:assert` if the store breaks the rule. */
 	run(): Promise<void>;
 }
 
@@ -20,12 +20,10 @@ export interface Check {
  * @example
  * ```ts
  * import type { ConformanceOptions } from "@knowledgepulse/scoring-stores/conformance";
- * const options: ConformanceOptions = { compare: true };
+ * const options: ConformanceOptions = { age: (namespace, ms) => console.log(namespace, ms) };
  * ```
  */
 export interface ConformanceOptions {
-	/** Checks `compare` in place of `append` and `read`. Default: `false`. */
-	compare?: boolean;
 	/**
 	 * Makes every entry of a namespace `ms` milliseconds older, as if its clock had been set forward.
 	 * Without it the deletion of old entries is not checked, which would take a minute of waiting.
@@ -34,7 +32,7 @@ export interface ConformanceOptions {
 }
 
 /**
- * Returns the checks that a log must pass. Each uses namespaces of its own, with random names, and
+ * Returns the checks that a store must pass. Each uses namespaces of its own, with random names, and
  * leaves them in the store.
  * @param open Returns a new handle on a namespace of the store: the same store each time, through a
  * connection of its own, so that two handles behave as two processes. The check closes it.
@@ -42,14 +40,14 @@ export interface ConformanceOptions {
  * ```ts
  * import test from "node:test";
  * import { conformance } from "@knowledgepulse/scoring-stores/conformance";
- * import { SqliteNoveltyLog } from "@knowledgepulse/scoring-stores/sqlite";
+ * import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
  *
  * const open = ({ namespace }: { namespace: string }) =>
- *   new SqliteNoveltyLog({ path: "novelty.db", namespace });
+ *   new SqliteStore({ path: "novelty.db", namespace });
  * for (const { name, run } of conformance(open)) test(name, run);
  * ```
  */
 export function conformance(
-	open: (options: { namespace: string }) => NoveltyLog | Promise<NoveltyLog>,
+	open: (options: { namespace: string }) => NoveltyStore | Promise<NoveltyStore>,
 	options?: ConformanceOptions,
 ): Check[];

@@ -1,26 +1,26 @@
-/** The rules of a log, as checks that any test runner can run. */
+/** The rules of a store, as checks that any test runner can run. */
 const append = require("./append.js");
-const compare = require("./compare.js");
+const { Fixture } = require("./fixture.js");
 const handles = require("./handles.js");
 const read = require("./read.js");
 const removal = require("./removal.js");
-const { Store } = require("./store.js");
 
-/** Returns the checks that a log must pass. */
-exports.conformance = function conformance(open, options = {}) {
-	const mirrored = {
-		...{ ...append.rules, ...read.rules, ...removal.rules },
-		...(options.age && removal.rulesOfAge),
+exports.conformance = function conformance(open, { age } = {}) {
+	const rules = {
+		...append.rules,
+		...read.rules,
+		...removal.rules,
+		...(age && removal.rulesOfAge),
+		...handles.rules,
 	};
-	const rules = options.compare ? compare.rules : mirrored;
-	return Object.entries({ ...rules, ...handles.rules }).map(([name, rule]) => ({
+	return Object.entries(rules).map(([name, rule]) => ({
 		name,
 		async run() {
-			const store = new Store(open, options);
+			const fixture = new Fixture(open, age);
 			try {
-				await rule(store);
+				await rule(fixture);
 			} finally {
-				await store.close();
+				await fixture.close();
 			}
 		},
 	}));

@@ -18,7 +18,7 @@ function orAborted(promise, signal, onAbort) {
 
 function ignore() {}
 
-/** How many logs use a pool: one listener serves them all. */
+/** How many stores use a pool: one listener serves them all. */
 const users = new WeakMap();
 
 /**

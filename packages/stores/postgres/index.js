@@ -1,62 +1,39 @@
-/** A log on PostgreSQL: rows in a table, changed by functions that hold the lock of their namespace. */
+/** A store on PostgreSQL: rows in a table, changed by functions that hold the lock of their namespace. */
 const { ScoringError } = require("@knowledgepulse/scoring");
 const { guard, withClient } = require("./client.js");
-const { copyRows } = require("./copy.js");
-const migrations = require("./migrations.js");
+const { isOlder, migrate, migrationSql, mismatch } = require("./migrations.js");
 const { checkBoolean, checkNames, checkNamespace, invalidOption, shown } = require("../options.js");
-const values = require("./values.js");
-
-const { mismatch } = migrations;
+const { call, readPage, writeEntries } = require("./wire.js");
 
 /** How long a statement waits for the lock of its namespace. */
 const LOCK_TIMEOUT_MS = 5000;
 
-/** More than this is too much to compare with in each call. */
-const MAX_COMPARED = 10_000;
-
-const COMPARE = ["mirror", "database"];
-
 /** The PostgreSQL errors of a schema that is not there. */
-const UNDEFINED_FUNCTION = "42883";
-const UNDEFINED_TABLE = "42P01";
+const UNDEFINED = ["42883", "42P01"];
 const UNIQUE_VIOLATION = "23505";
 /** Raised by our functions. */
 const MISMATCH = "KP001";
 
-const parameters = (count) => Array.from({ length: count }, (_, i) => `$${i + 1}`).join(", ");
-const callOf = (name, count) => `SELECT * FROM ${name}(${parameters(count)})`;
-const APPEND = callOf("kp_novelty_append_v1", 15);
-const READ = "kp_novelty_read_v1";
-const COMPARE_CALL = callOf("kp_novelty_compare_v2", 10);
-
-function checkCompare(compare) {
-	if (!COMPARE.includes(compare))
-		throw invalidOption("compare", '"mirror" or "database"', shown(compare));
-}
-
 /** Returns the options with their defaults. */
 function readOptions(given) {
-	checkNames(given, [
-		...["pool", "connectionString", "namespace", "durable", "migrate"],
-		"compare",
-	]);
-	const { pool, connectionString, namespace = "default" } = given;
-	const { durable = false, migrate = false, compare = "mirror" } = given;
+	checkNames(given, ["pool", "connectionString", "namespace", "durable", "migrate"]);
+	const { pool, connectionString } = given;
+	const { namespace = "default", durable = false, migrate = false } = given;
 	if ((pool === undefined) === (connectionString === undefined))
 		throw invalidOption(
-			...["pool", "either pool or connectionString"],
+			"pool",
+			"either pool or connectionString",
 			pool === undefined ? "neither" : "both",
 		);
 	const isPool = ["connect", "on", "off"].every((name) => typeof pool?.[name] === "function");
 	if (pool !== undefined && !isPool) throw invalidOption("pool", "a pool of pg", shown(pool));
 	// Never shown: it may have a password.
 	if (connectionString !== undefined && typeof connectionString !== "string")
-		throw invalidOption(...["connectionString", "a string", typeof connectionString]);
+		throw invalidOption("connectionString", "a string", typeof connectionString);
 	checkNamespace(namespace);
 	checkBoolean("durable", durable);
 	checkBoolean("migrate", migrate);
-	checkCompare(compare);
-	return { pool, connectionString, namespace, durable, migrate, compare };
+	return { pool, connectionString, namespace, durable, migrate };
 }
 
 function makePool(connectionString) {
@@ -65,7 +42,9 @@ function makePool(connectionString) {
 		pg = require("pg");
 	} catch (cause) {
 		throw new ScoringError("connectionString: the package pg is required", {
-			...{ code: "STORE_UNAVAILABLE", path: "connectionString", cause },
+			code: "STORE_UNAVAILABLE",
+			path: "connectionString",
+			cause,
 		});
 	}
 	return new pg.Pool({
@@ -78,7 +57,7 @@ function makePool(connectionString) {
 	});
 }
 
-exports.PostgresNoveltyLog = class PostgresNoveltyLog {
+exports.PostgresStore = class PostgresStore {
 	#options;
 	#pool;
 	#unguard;
@@ -90,51 +69,24 @@ exports.PostgresNoveltyLog = class PostgresNoveltyLog {
 		const { pool, connectionString } = this.#options;
 		this.#pool = pool ?? makePool(connectionString);
 		this.#unguard = guard(this.#pool);
-		// A scorer uses `compare` in place of `append` and `read` where there is one.
-		if (this.#options.compare === "database") this.compare = this.#compare;
 	}
 
-	async append(entries, { header, after, limit, keepFrom, signal }) {
-		return this.#track(async () => {
-			const { calls, kinds, ids, embeddings } = values.writeEntries(entries);
-			const rows = await this.#query(signal, APPEND, [
-				...[...this.#log(header), ...position(after), limit, keepFrom],
-				...[this.#options.durable, LOCK_TIMEOUT_MS],
-				...[calls, kinds, ids, Buffer.concat(embeddings)],
-			]);
-			return this.#page(values.readPage(rows));
-		});
+	async append(entries, options) {
+		return this.#track(() => this.#append(entries, options));
 	}
 
 	async read(options) {
 		return this.#track(async () => {
-			const { header, after, limit, signal } = options;
-			const parameters = [...this.#log(header), ...position(after), limit];
-			const rows = await this.#run(signal, (client) => copyRows(client, READ, parameters));
-			if (rows.length > 0) return this.#page(values.readGroups(rows));
-			// The namespace or a new epoch has to be made.
-			return this.append([], { ...options, keepFrom: null });
-		});
-	}
-
-	async #compare(entries, { header, signal }) {
-		return this.#track(async () => {
-			if (header.maxElements > MAX_COMPARED)
-				throw mismatch(
-					`compare: "database" compares with at most ${MAX_COMPARED} traces, cache.maxElements is ${header.maxElements}`,
-				);
-			const { calls, kinds, ids, embeddings } = values.writeEntries(entries);
-			const rows = await this.#query(signal, COMPARE_CALL, [
-				...[...this.#log(header), this.#options.durable, LOCK_TIMEOUT_MS],
-				...[calls, kinds, ids, values.writeReals(embeddings)],
-			]);
-			return rows.map(values.readComparison);
+			const parameters = [...this.#place(options), options.limit];
+			const rows = await this.#call(options.signal, "kp_novelty_read_v1", parameters);
+			// Without rows, the namespace or a new epoch has to be made.
+			return rows.length > 0 ? readPage(rows) : this.#append([], { ...options, keepFrom: null });
 		});
 	}
 
 	async migrate(options = {}) {
 		checkNames(options, ["signal"]);
-		return this.#track(() => migrations.migrate(this.#pool, this.#options.compare, options.signal));
+		return this.#track(() => migrate(this.#pool, options.signal));
 	}
 
 	close() {
@@ -146,9 +98,22 @@ exports.PostgresNoveltyLog = class PostgresNoveltyLog {
 		return this.#closing;
 	}
 
+	async #append(entries, options) {
+		const { limit, keepFrom, signal } = options;
+		const parameters = [
+			...this.#place(options),
+			limit,
+			keepFrom,
+			this.#options.durable,
+			LOCK_TIMEOUT_MS,
+			...writeEntries(entries),
+		];
+		return readPage(await this.#call(signal, "kp_novelty_append_v1", parameters));
+	}
+
 	/** Makes `close` wait for a call. */
 	async #track(work) {
-		if (this.#closing) throw new ScoringError("the log is closed", { code: "CLOSED" });
+		if (this.#closing) throw new ScoringError("the store is closed", { code: "CLOSED" });
 		const call = work();
 		this.#calls.add(call);
 		try {
@@ -158,34 +123,20 @@ exports.PostgresNoveltyLog = class PostgresNoveltyLog {
 		}
 	}
 
-	/** The first parameters of every function. */
-	#log({ model, maxElements, ttlMs }) {
-		return [this.#options.namespace, model, maxElements, ttlMs];
+	/** Returns the first parameters of every function: namespace, header and position. */
+	#place({ header: { model, maxElements, ttlMs }, after }) {
+		const { epoch = null, seq = null, call = null } = after ?? {};
+		return [this.#options.namespace, model, maxElements, ttlMs, epoch, seq, call];
 	}
 
-	#page({ compare, page }) {
-		if (compare !== "mirror")
-			throw mismatch(`namespace "${this.#options.namespace}" was created with compare: "database"`);
-		return page;
-	}
-
-	#query(signal, text, parameters) {
-		return this.#run(signal, async (client) => {
-			// Without a name: prepared statements belong to a session, which a pooler does not keep.
-			const query = { text, values: parameters, rowMode: "array" };
-			const types = values.makeTypes();
-			return (await client.query({ ...query, types })).rows;
-		});
-	}
-
-	/** Does `work` with a client. */
-	async #run(signal, work) {
-		const run = () => withClient(this.#pool, signal, work);
+	/** Calls a function of the database, after migrations if they are missing and may be applied. */
+	async #call(signal, name, parameters) {
+		const run = () => withClient(this.#pool, signal, (client) => call(client, name, parameters));
 		try {
 			try {
 				return await run();
 			} catch (error) {
-				if (![UNDEFINED_FUNCTION, UNDEFINED_TABLE].includes(error?.code)) throw error;
+				if (!UNDEFINED.includes(error?.code)) throw error;
 				await this.#mend(signal, error);
 				return await run();
 			}
@@ -194,20 +145,18 @@ exports.PostgresNoveltyLog = class PostgresNoveltyLog {
 		}
 	}
 
-	/** Applies the migrations that are missing if it may, and throws if it may not, or if none is. */
+	/** Applies the migrations that are missing. Throws if it must not, or if none is missing. */
 	async #mend(signal, cause) {
-		const { migrate, compare } = this.#options;
-		if (!(await migrations.isOlder(this.#pool, compare, signal))) throw cause;
-		if (migrate) return migrations.migrate(this.#pool, compare, signal);
-		const option = compare === "mirror" ? "" : `{ compare: "${compare}" }`;
+		if (!(await isOlder(this.#pool, signal))) throw cause;
+		if (this.#options.migrate) return migrate(this.#pool, signal);
 		throw mismatch(
-			`the database lacks the tables or functions of a novelty log: set migrate: true, call migrate(), or run what migrationSql(${option}) returns`,
+			"the database lacks the tables or functions of a novelty store: set migrate: true, call migrate(), or run what migrationSql() returns",
 		);
 	}
 
 	#toError(error) {
 		if (error?.code === MISMATCH) return mismatch(error.message);
-		if (error?.code === UNIQUE_VIOLATION && error.table === "kp_novelty_log")
+		if (error?.code === UNIQUE_VIOLATION && error.table === "kp_novelty_entries")
 			return new ScoringError(
 				`namespace "${this.#options.namespace}" has entries beyond its head: ${error.message}`,
 				{ code: "INVALID_STORE", cause: error },
@@ -216,14 +165,4 @@ exports.PostgresNoveltyLog = class PostgresNoveltyLog {
 	}
 };
 
-exports.migrationSql = function migrationSql(options = {}) {
-	checkNames(options, ["compare", "from"]);
-	const { compare = "mirror", from = 0 } = options;
-	checkCompare(compare);
-	if (!Number.isInteger(from) || from < 0)
-		throw invalidOption("from", "a whole number from 0", shown(from));
-	return migrations.migrationSql(compare, from);
-};
-
-const position = (after) =>
-	after === null ? [null, null, null] : [after.epoch, after.seq, after.call];
+exports.migrationSql = migrationSql;

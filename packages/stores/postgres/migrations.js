@@ -4,11 +4,8 @@ const { join } = require("node:path");
 const { ScoringError } = require("@knowledgepulse/scoring");
 const { withClient } = require("./client.js");
 
-/** File and purpose of each migration, numbered from 1. */
-const MIGRATIONS = ["1-log.sql", "2-compare.sql"];
-
-/** The last migration that a way of comparing needs. */
-const NEEDED = { mirror: 1, database: 2 };
+/** The file of each migration, numbered from 1. */
+const MIGRATIONS = ["1-store.sql"];
 
 const mismatch = (message) => new ScoringError(message, { code: "STORE_MISMATCH" });
 
@@ -20,63 +17,49 @@ const BOOK = `CREATE TABLE IF NOT EXISTS kp_novelty_migrations (
 );
 `;
 
-/** The SQL of one migration; fails in a database that has it, and then changes nothing. */
-function sqlOf(version) {
-	const file = join(__dirname, "migrations", MIGRATIONS[version - 1]);
+/** Returns the SQL of one migration. In a database that has it, it fails and changes nothing. */
+function sqlOf(file, index) {
+	const version = index + 1;
 	return `-- Migration ${version} of @knowledgepulse/scoring-stores. To be run in one transaction.
 ${LOCK}${BOOK}INSERT INTO kp_novelty_migrations (version) VALUES (${version});
 
-${readFileSync(file, "utf8")}`;
+${readFileSync(join(__dirname, "migrations", file), "utf8")}`;
 }
 
-/** The versions that a way of comparing needs beyond `from`. */
-function versions(compare, from = 0) {
-	const all = Array.from({ length: NEEDED[compare] }, (_, i) => i + 1);
-	return all.filter((version) => version > from);
+function migrationSql() {
+	return MIGRATIONS.map(sqlOf).join("\n");
 }
 
-function migrationSql(compare, from) {
-	return versions(compare, from).map(sqlOf).join("\n");
-}
-
-async function applied(client) {
+/** Returns the number of the newest migration that the database has. Throws if it has newer ones. */
+async function newest(client) {
 	// Not to_regclass, which may remember from before the lock that there was none.
 	const book = `SELECT FROM pg_class WHERE relname = 'kp_novelty_migrations' AND pg_table_is_visible(oid)`;
-	if ((await client.query(book)).rows.length === 0) return [];
+	if ((await client.query(book)).rows.length === 0) return 0;
 	const found = await client.query("SELECT version FROM kp_novelty_migrations");
-	return found.rows.map(({ version }) => Number(version));
-}
-
-function refuseNewer(found) {
-	const newest = Math.max(...found);
-	if (newest > MIGRATIONS.length)
+	const version = Math.max(0, ...found.rows.map(({ version }) => Number(version)));
+	if (version > MIGRATIONS.length)
 		throw mismatch(
-			`the database has migration ${newest} of @knowledgepulse/scoring-stores, this version knows ${MIGRATIONS.length}: update the package`,
+			`the database has migration ${version} of @knowledgepulse/scoring-stores, this version knows ${MIGRATIONS.length}: update the package`,
 		);
+	return version;
 }
 
 /** Applies what is missing, each migration in a transaction of its own. */
-function migrate(pool, compare, signal) {
+function migrate(pool, signal) {
 	return withClient(pool, signal, async (client) => {
-		for (const version of versions(compare)) {
+		for (const [index, file] of MIGRATIONS.entries()) {
 			// On an error the connection is closed, which ends the transaction.
 			await client.query("BEGIN");
 			await client.query(LOCK);
-			const found = await applied(client);
-			refuseNewer(found);
-			if (!found.includes(version)) await client.query(sqlOf(version));
+			if ((await newest(client)) <= index) await client.query(sqlOf(file, index));
 			await client.query("COMMIT");
 		}
 	});
 }
 
-/** Returns whether a database lacks migrations; throws if it has newer ones. */
-function isOlder(pool, compare, signal) {
-	return withClient(pool, signal, async (client) => {
-		const found = await applied(client);
-		refuseNewer(found);
-		return versions(compare).some((version) => !found.includes(version));
-	});
+/** Returns whether a database lacks migrations. Throws if it has newer ones. */
+function isOlder(pool, signal) {
+	return withClient(pool, signal, async (client) => (await newest(client)) < MIGRATIONS.length);
 }
 
 module.exports = { isOlder, migrate, migrationSql, mismatch };

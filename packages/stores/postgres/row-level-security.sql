@@ -3,17 +3,17 @@
 --
 --   CREATE ROLE acme LOGIN PASSWORD '…' NOBYPASSRLS IN ROLE kp_novelty_tenant;
 --
--- and in its processes: new PostgresNoveltyLog({ namespace: "acme", … }). The functions of the log run with
+-- and in its processes: new PostgresStore({ namespace: "acme", … }). The functions run with
 -- the rights of who calls them.
 --
 -- Tenants share locks: each of them can make the others wait, with LOCK TABLE or the advisory lock of a
 -- namespace. Those that must not need databases of their own.
 
 CREATE ROLE kp_novelty_tenant NOLOGIN;
-GRANT SELECT, INSERT, UPDATE, DELETE ON kp_novelty_head, kp_novelty_log TO kp_novelty_tenant;
+GRANT SELECT, INSERT, UPDATE, DELETE ON kp_novelty_head, kp_novelty_entries TO kp_novelty_tenant;
 GRANT SELECT ON kp_novelty_migrations TO kp_novelty_tenant;
 
 ALTER TABLE kp_novelty_head ENABLE ROW LEVEL SECURITY;
-ALTER TABLE kp_novelty_log ENABLE ROW LEVEL SECURITY;
+ALTER TABLE kp_novelty_entries ENABLE ROW LEVEL SECURITY;
 CREATE POLICY kp_novelty_own ON kp_novelty_head TO kp_novelty_tenant USING (namespace = current_user::text);
-CREATE POLICY kp_novelty_own ON kp_novelty_log TO kp_novelty_tenant USING (namespace = current_user::text);
+CREATE POLICY kp_novelty_own ON kp_novelty_entries TO kp_novelty_tenant USING (namespace = current_user::text);

@@ -2,7 +2,7 @@
 const { existsSync } = require("node:fs");
 const { dirname } = require("node:path");
 
-/** `kpnl`; in the file's header, so that no other application's file is taken for a log. */
+/** `kpnl`; in the file's header, so that no other application's file is taken for a store. */
 const APPLICATION = 0x6b706e6c;
 const SCHEMA = 1;
 
@@ -12,7 +12,7 @@ const CODES = { BUSY: 5, CORRUPT: 11, CANTOPEN: 14, NOTADB: 26 };
 const codeOf = (error) => (error?.errcode ?? 0) & 0xff;
 
 /** An error with a code of `ScoringError`. */
-class LogError extends Error {
+class StoreError extends Error {
 	constructor(code, message, options) {
 		super(message, options);
 		this.code = code;
@@ -30,7 +30,7 @@ CREATE TABLE novelty_head (
 	first INTEGER NOT NULL,
 	at INTEGER NOT NULL
 ) STRICT;
-CREATE TABLE novelty_log (
+CREATE TABLE novelty_entries (
 	namespace INTEGER NOT NULL REFERENCES novelty_head,
 	seq INTEGER NOT NULL,
 	call TEXT NOT NULL,
@@ -41,7 +41,7 @@ CREATE TABLE novelty_log (
 	PRIMARY KEY (namespace, seq),
 	UNIQUE (namespace, call)
 ) STRICT;
-CREATE INDEX novelty_log_id ON novelty_log (namespace, id)
+CREATE INDEX novelty_entries_id ON novelty_entries (namespace, id)
 	WHERE id IS NOT NULL AND embedding IS NOT NULL;
 PRAGMA application_id = ${APPLICATION};
 PRAGMA user_version = ${SCHEMA};`;
@@ -52,13 +52,13 @@ function hasTables(db) {
 	const [schema] = Object.values(db.prepare("PRAGMA user_version").get());
 	if (application === APPLICATION && schema === SCHEMA) return true;
 	if (application === APPLICATION)
-		throw new LogError(
+		throw new StoreError(
 			"STORE_MISMATCH",
-			`the log has schema ${schema}, this package knows ${SCHEMA}`,
+			`the store has schema ${schema}, this package knows ${SCHEMA}`,
 		);
 	const { count } = db.prepare("SELECT count(*) AS count FROM sqlite_schema").get();
 	if (application !== 0 || schema !== 0 || count > 0)
-		throw new LogError("STORE_MISMATCH", "the file belongs to another application");
+		throw new StoreError("STORE_MISMATCH", "the file belongs to another application");
 	return false;
 }
 
@@ -77,7 +77,7 @@ function setUp(db) {
 	// In write-ahead mode, readers and the writer do not wait for one another.
 	const { journal_mode } = db.prepare("PRAGMA journal_mode = WAL").get();
 	if (journal_mode !== "wal")
-		throw new LogError(...["STORE_UNAVAILABLE", "write-ahead mode needs a local disk"]);
+		throw new StoreError(...["STORE_UNAVAILABLE", "write-ahead mode needs a local disk"]);
 	// What is forgotten is overwritten. A checkpoint waits for the disk: fewer of them, of up to 32 MB.
 	db.exec("PRAGMA secure_delete = ON; PRAGMA wal_autocheckpoint = 4000");
 	// Without it, syncing on macOS leaves the last writes in the cache of the drive. Elsewhere it has no effect.
@@ -105,13 +105,13 @@ function openFile(path) {
 
 /** Returns an error's code and message for the caller. */
 function describe(path, error) {
-	if (error instanceof LogError) return error;
+	if (error instanceof StoreError) return error;
 	const code = [CODES.CORRUPT, CODES.NOTADB].includes(codeOf(error))
 		? "INVALID_STORE"
 		: "STORE_UNAVAILABLE";
 	const isFolderMissing = codeOf(error) === CODES.CANTOPEN && !existsSync(dirname(path));
 	const hint = isFolderMissing ? `: there is no folder ${dirname(path)}` : "";
-	return new LogError(code, `${error.message}${hint}`, { cause: error });
+	return new StoreError(code, `${error.message}${hint}`, { cause: error });
 }
 
-module.exports = { CODES, LogError, codeOf, describe, openFile };
+module.exports = { CODES, StoreError, codeOf, describe, openFile };

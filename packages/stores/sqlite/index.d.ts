@@ -1,14 +1,14 @@
-import type { LogEntry, LogOptions, LogPage, NoveltyLog } from "@knowledgepulse/scoring";
+import type { NoveltyStore, StoreEntry, StoreOptions, StorePage } from "@knowledgepulse/scoring";
 
 /**
- * Options of a {@link SqliteNoveltyLog}.
+ * Options of a {@link SqliteStore}.
  * @example
  * ```ts
- * import type { SqliteNoveltyLogOptions } from "@knowledgepulse/scoring-stores/sqlite";
- * const options: SqliteNoveltyLogOptions = { path: "/var/lib/agents/novelty.db" };
+ * import type { SqliteStoreOptions } from "@knowledgepulse/scoring-stores/sqlite";
+ * const options: SqliteStoreOptions = { path: "/var/lib/agents/novelty.db" };
  * ```
  */
-export interface SqliteNoveltyLogOptions {
+export interface SqliteStoreOptions {
 	/**
 	 * The file, which is created if it does not exist, with the permissions that the umask gives.
 	 * Relative to the current folder at the time of the constructor. Its folder must exist, be on a
@@ -16,7 +16,7 @@ export interface SqliteNoveltyLogOptions {
 	 */
 	path: string;
 	/**
-	 * Which of the logs in the file: 1 to 200 characters except NUL. Scorers share a memory if they
+	 * Which of the stores in the file: 1 to 200 characters except NUL. Scorers share a memory if they
 	 * have the same file and namespace. Default: `"default"`.
 	 */
 	namespace?: string;
@@ -29,7 +29,7 @@ export interface SqliteNoveltyLogOptions {
 }
 
 /**
- * A log in an SQLite file, shared by the processes of one machine. SQLite runs in a thread of its
+ * A store in an SQLite file, shared by the processes of one machine. SQLite runs in a thread of its
  * own, from the first call to `close()`; it does not keep the process alive.
  *
  * Calls wait for the file's lock until their signal is aborted. They reject with the signal's reason
@@ -37,25 +37,28 @@ export interface SqliteNoveltyLogOptions {
  *
  * - `"STORE_UNAVAILABLE"`: the file cannot be opened, read or written.
  * - `"STORE_MISMATCH"`: it belongs to another application, or to a newer version of this package.
- * - `"INVALID_STORE"`: it is no SQLite file, or it is damaged.
- * - `"CLOSED"`: the log was closed.
+ * - `"INVALID_STORE"`: it is not an SQLite file, or it is damaged.
+ * - `"CLOSED"`: the store was closed.
  * @example
  * ```ts
  * import { Scorer } from "@knowledgepulse/scoring";
- * import { SqliteNoveltyLog } from "@knowledgepulse/scoring-stores/sqlite";
+ * import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
  *
- * const store = new SqliteNoveltyLog({ path: "novelty.db", namespace: "support-bots" });
+ * const store = new SqliteStore({ path: "novelty.db", namespace: "support-bots" });
  * const scorer = new Scorer({ store });
  * ```
  */
-export class SqliteNoveltyLog implements NoveltyLog {
+export class SqliteStore implements NoveltyStore {
 	/**
 	 * Opens nothing yet.
 	 * @throws `"INVALID_OPTION"`, or `"STORE_UNAVAILABLE"` if `@photostructure/sqlite` is not installed.
 	 */
-	constructor(options: SqliteNoveltyLogOptions);
-	append(entries: LogEntry[], options: LogOptions & { keepFrom: number | null }): Promise<LogPage>;
-	read(options: LogOptions): Promise<LogPage>;
+	constructor(options: SqliteStoreOptions);
+	append(
+		entries: StoreEntry[],
+		options: StoreOptions & { keepFrom: number | null },
+	): Promise<StorePage>;
+	read(options: StoreOptions): Promise<StorePage>;
 	/** Ends waiting calls, closes the file and ends the thread. May be called again. */
 	close(): Promise<void>;
 }

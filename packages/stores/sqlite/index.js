@@ -1,4 +1,4 @@
-/** A log in an SQLite file. This thread only passes messages: SQLite runs in `worker.js`. */
+/** A store in an SQLite file. This thread only passes messages: SQLite runs in `worker.js`. */
 const { join } = require("node:path");
 const { Worker } = require("node:worker_threads");
 const { ScoringError } = require("@knowledgepulse/scoring");
@@ -12,14 +12,14 @@ function checkInstalled() {
 	try {
 		require.resolve(SQLITE);
 	} catch (cause) {
-		throw new ScoringError(`SqliteNoveltyLog needs the package ${SQLITE}: npm install ${SQLITE}`, {
+		throw new ScoringError(`SqliteStore needs the package ${SQLITE}: npm install ${SQLITE}`, {
 			code: "STORE_UNAVAILABLE",
 			cause,
 		});
 	}
 }
 
-class SqliteNoveltyLog {
+class SqliteStore {
 	#options;
 	#worker = null;
 	/** What waits for an answer of the thread, by number. */
@@ -48,7 +48,7 @@ class SqliteNoveltyLog {
 
 	#call(request, signal) {
 		signal.throwIfAborted();
-		if (this.#closing) throw this.#error("CLOSED", "the log is closed");
+		if (this.#closing) throw this.#error("CLOSED", "the store is closed");
 		this.#worker ??= this.#start();
 		const worker = this.#worker;
 		const number = ++this.#made;
@@ -75,9 +75,8 @@ class SqliteNoveltyLog {
 	}
 
 	#start() {
-		const worker = new Worker(join(__dirname, "worker.js"), {
-			...{ name: "novelty log", workerData: this.#options },
-		});
+		const workerData = this.#options;
+		const worker = new Worker(join(__dirname, "worker.js"), { name: "novelty store", workerData });
 		worker.unref();
 		worker.on("message", ({ number, page, error }) => {
 			const call = this.#calls.get(number);
@@ -115,10 +114,7 @@ class SqliteNoveltyLog {
 
 	#error(code, message, cause) {
 		const { path } = this.#options;
-		return new ScoringError(`${path}: ${message}`, {
-			...{ code, path },
-			...(cause && { cause }),
-		});
+		return new ScoringError(`${path}: ${message}`, { code, path, ...(cause && { cause }) });
 	}
 }
 
@@ -127,4 +123,4 @@ function end(stop) {
 	Atomics.notify(stop, 0);
 }
 
-exports.SqliteNoveltyLog = SqliteNoveltyLog;
+exports.SqliteStore = SqliteStore;

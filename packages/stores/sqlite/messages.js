@@ -54,18 +54,17 @@ exports.packPage = function packPage({ rows, ...page }) {
 	};
 };
 
-/** Returns the `LogPage`. */
+/** Returns a `StorePage`. */
 exports.unpackPage = function unpackPage(packed) {
-	const { header, epoch, reset, start, calls, ids } = packed;
+	const { header, epoch, head, first, reset, start, calls, ids } = packed;
 	const embeddings = parted(packed);
 	const entries = calls.map((call, place) => ({
-		seq: BigInt(start + place),
+		seq: start + place,
 		at: packed.times[place],
 		kind: KINDS[packed.kinds[place]],
 		call,
 		id: ids[place],
 		embedding: embeddings[place],
 	}));
-	const [head, first] = [BigInt(packed.head), BigInt(packed.first)];
 	return { header, epoch, head, first, reset, entries };
 };

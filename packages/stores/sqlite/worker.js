@@ -1,7 +1,7 @@
-/** The thread of a log. SQLite's calls wait for the disk, and for the lock of the file. */
+/** The thread of a store. SQLite's calls wait for the disk, and for the lock of the file. */
 const { parentPort, workerData } = require("node:worker_threads");
 const { CODES, codeOf, describe, openFile } = require("./file.js");
-const { Log } = require("./log.js");
+const { Namespace } = require("./store.js");
 const { packPage, unpackEntries } = require("./messages.js");
 
 const { path } = workerData;
@@ -12,7 +12,7 @@ const { path } = workerData;
  */
 const PAUSES = { first: 0.1, last: 5 };
 
-let log = null;
+let store = null;
 
 /** Runs something as soon as the file is not locked. Returns undefined when told to stop. */
 function whenUnlocked(stop, run) {
@@ -36,18 +36,18 @@ function answer({ stop, entries, bytes, lengths, header, ...options }) {
 		header: JSON.stringify({ model, maxElements, ttlMs }),
 	};
 	const run = () => {
-		log ??= new Log(openFile(path), workerData);
-		return entries ? log.append(request) : log.read(request);
+		store ??= new Namespace(openFile(path), workerData);
+		return entries ? store.append(request) : store.read(request);
 	};
 	const page = whenUnlocked(stop, run);
-	if (!page) return { error: { code: "CLOSED", message: "the log is closed" } };
+	if (!page) return { error: { code: "CLOSED", message: "the store is closed" } };
 	return { page: packPage(page) };
 }
 
 /** Closes the file. The next call opens it anew, as after a repair. */
 function close() {
-	const open = log;
-	log = null;
+	const open = store;
+	store = null;
 	open?.close();
 }
 

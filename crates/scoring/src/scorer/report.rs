@@ -1,10 +1,25 @@
-//! A score with all that is known of it.
+//! The outcome of a call, and the report on a score.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use serde::{Serialize, Serializer};
 
 use crate::{embed::TextFacts, score::Score};
+
+/// The outcome of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// The trace has this score.
+    Scored(Box<Report>),
+    /// The trace is in the memory.
+    Remembered,
+    /// This many traces were removed from the memory.
+    Removed(usize),
+    /// The embedding of the text.
+    Embedded(Box<[f32]>),
+    /// The embedder has been loaded and used, or why it could not be.
+    WarmedUp(Result<(), Arc<str>>),
+}
 
 /// A score, and what it took. Serialised as `ScoreReport` in JavaScript.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -36,7 +51,7 @@ pub struct Times {
     /// Until the calls before had been settled.
     #[serde(serialize_with = "milliseconds")]
     pub turn: Duration,
-    /// In the cache.
+    /// In the memory.
     #[serde(serialize_with = "milliseconds")]
     pub cache: Duration,
 }

@@ -1,14 +1,13 @@
-//! What a scorer has done so far.
+//! Counts and latencies of the calls of a scorer.
 
 use std::{collections::VecDeque, time::Duration};
 
-use super::Outcome;
-use crate::{error::Result, novelty::Novelty};
+use crate::{error::Result, novelty::Novelty, scorer::report::Outcome};
 
-/// Of so many calls, the latest, the latencies are kept.
+/// The number of latencies that are kept, those of the latest calls.
 const KEPT: usize = 1024;
 
-/// How often, and how long it took from the call to the answer.
+/// Counts of calls, and the latencies of the latest ones.
 #[derive(Debug, Default, Clone)]
 pub struct Statistics {
     /// Calls accepted.
@@ -19,13 +18,13 @@ pub struct Statistics {
     pub failed: u64,
     /// Calls that were aborted.
     pub aborted: u64,
-    /// Scores that did not wait for their embedding any longer.
+    /// Scores given without their embedding when the budget ended.
     pub over_budget: u64,
     latencies: VecDeque<Duration>,
 }
 
 impl Statistics {
-    /// Counts the answer to a call, which took so long.
+    /// Counts the answer to a call.
     pub(super) fn count(&mut self, answer: &Result<Outcome>, latency: Duration) {
         match answer {
             Ok(outcome) => {
@@ -41,7 +40,7 @@ impl Statistics {
         }
     }
 
-    /// Notes how long a call took that was answered.
+    /// Counts a call that was answered after `latency`.
     pub fn answered_after(&mut self, latency: Duration) {
         self.answered += 1;
         if self.latencies.len() == KEPT {
@@ -50,12 +49,12 @@ impl Statistics {
         self.latencies.push_back(latency);
     }
 
-    /// Calls that have no answer yet.
+    /// Returns the number of calls without an answer.
     pub fn pending(&self) -> u64 {
         self.accepted.saturating_sub(self.answered + self.failed + self.aborted)
     }
 
-    /// The latency that `share` of the latest 1,024 calls did not exceed; `None` before the first.
+    /// Returns the latency that a share of the latest 1,024 calls did not exceed; `None` before the first.
     /// `share` is in \[0, 1\].
     pub fn percentile(&self, share: f64) -> Option<Duration> {
         let mut sorted: Vec<_> = self.latencies.iter().copied().collect();

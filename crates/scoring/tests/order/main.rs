@@ -77,7 +77,7 @@ fn submit_settles_calls_in_order_however_long_they_take() {
     let scorer = new_scorer();
     let texts = ["slow 0", "7", "5", "0", "slow 7", "2", "5", "2"];
     for _ in 0..20 {
-        scorer.with_live_cache(|cache, _| cache.clear());
+        scorer.own_memory().expect("its own memory").with_cache(|cache, _| cache.clear());
         let answers = score_all(&scorer, &FakeEmbedder::new(), &texts);
         let (order, answers): (Vec<_>, Vec<_>) = answers.into_iter().unzip();
         assert_eq!(order, (0..texts.len()).collect::<Vec<_>>());
@@ -163,11 +163,32 @@ fn submit_warms_up_after_the_calls_before() {
 }
 
 #[test]
+fn submit_forgets_and_clears_after_the_calls_before_and_ahead_of_those_behind() {
+    let (scorer, embedder) = (new_scorer(), FakeEmbedder::new());
+    let submit = |work| submit(&scorer, &embedder, work).1;
+    let named = |text: &str| input(&trace(json!({ "id": "x", "task": { "objective": text } })));
+    let answers = [
+        submit(Work::Score(named("slow 1"))),
+        submit(Work::Forget("x".into())),
+        submit(Work::Score(named("slow 1"))),
+        submit(Work::Clear),
+        submit(Work::Score(named("1"))),
+    ];
+    let [first, forgotten, second, cleared, third] =
+        answers.map(|answer| answer.recv().expect("an answer"));
+    assert_eq!((forgotten, cleared), (Ok(Outcome::Removed(1)), Ok(Outcome::Removed(1))));
+    for score in [first, second, third] {
+        assert_eq!(report(score).score.novelty, Novelty::EmptyCache);
+    }
+    assert_eq!(scorer.cache_len(), 1);
+}
+
+#[test]
 fn cache_len_does_not_wait_while_the_cache_is_in_use() {
     let (scorer, embedder) = (new_scorer(), FakeEmbedder::new());
     score_all(&scorer, &embedder, &["1", "3"]);
     assert_eq!(scorer.cache_len(), 2);
-    let found = scorer.with_live_cache(|cache, _| {
+    let found = scorer.own_memory().expect("its own memory").with_cache(|cache, _| {
         cache.clear();
         let scorer = scorer.clone();
         std::thread::spawn(move || scorer.cache_len()).join().expect("no panic")

@@ -33,7 +33,7 @@ fn use_scorer_in_reply(end: End) -> Answer {
     let reply = Box::new(move |_| {
         assert!(inside.statistics().accepted <= 1);
         assert!(inside.cache_len() <= 1);
-        inside.with_live_cache(|cache, _| cache.clear());
+        inside.own_memory().expect("its own memory").with_cache(|cache, _| cache.clear());
         assert!(its_handle.get().is_none_or(|handle| !handle.abort() && !handle.end_budget()));
         let again = Box::new(move |answer| sender.send(answer).expect("a receiver"));
         inside.submit(work(Work::Score, "1"), its_embedder, again);
@@ -102,7 +102,7 @@ impl Embed for Absent {
         false
     }
 
-    fn absence(&self) -> Option<Arc<str>> {
+    fn unavailable_reason(&self) -> Option<Arc<str>> {
         Some(FAILURE.into())
     }
 }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
+import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import pg from "pg";
-import { add, callsOf, clear, end, forget, options, readAll } from "../support/log.mjs";
+import { add, callsOf, clear, end, forget, options, readAll } from "../support/entries.mjs";
 import { missing, startPostgres } from "../support/postgres.mjs";
 import { startProxy } from "../support/proxy.mjs";
 
@@ -13,40 +13,40 @@ describe("order", { skip: missing }, () => {
 	before(async () => {
 		server = await startPostgres();
 		pool = new pg.Pool(server.config({ max: 8 }));
-		await new PostgresNoveltyLog({ pool }).migrate();
+		await new PostgresStore({ pool }).migrate();
 	});
 	after(async () => {
 		await pool?.end();
 		await server?.stop();
 	});
 
-	/** A log on a namespace of its own; `sql` changes its tables by hand. */
+	/** A store on a namespace of its own; `sql` changes its tables by hand. */
 	function open() {
 		const namespace = `order ${++count}`;
-		const log = new PostgresNoveltyLog({ pool, namespace });
+		const store = new PostgresStore({ pool, namespace });
 		const sql = (text) => pool.query(text, [namespace]);
-		return { log, namespace, sql };
+		return { store, namespace, sql };
 	}
 
-	/** A log of `length` entries, and its first page. */
+	/** A store of `length` entries, and its first page. */
 	async function filled(length = 10) {
 		const opened = open();
 		const entries = Array.from({ length }, (_, i) => add(`trace ${i}`));
-		const page = await opened.log.append(entries, options());
+		const page = await opened.store.append(entries, options());
 		return { ...opened, page, entries };
 	}
 
 	test("append gives 200 new entries, each sent by 8 connections, one place each", async () => {
 		const { namespace } = open();
-		const logs = Array.from({ length: 8 }, () => new PostgresNoveltyLog({ pool, namespace }));
-		const positions = logs.map(() => null);
-		const seen = logs.map(() => []);
+		const stores = Array.from({ length: 8 }, () => new PostgresStore({ pool, namespace }));
+		const positions = stores.map(() => null);
+		const seen = stores.map(() => []);
 		for (let round = 0; round < 200; round++) {
 			const embedding = Buffer.alloc(1536, round);
 			await Promise.all(
-				logs.map(async (log, i) => {
+				stores.map(async (store, i) => {
 					const own = add(`trace ${round}`, embedding);
-					const page = await log.append([own], options({ after: positions[i] }));
+					const page = await store.append([own], options({ after: positions[i] }));
 					positions[i] = end(page);
 					seen[i].push(...page.entries);
 					assert.equal(page.entries.at(-1).call, own.call);
@@ -59,9 +59,9 @@ describe("order", { skip: missing }, () => {
 			});
 			assert.equal(first.length, 1);
 		}
-		const entries = await readAll(logs[0]);
+		const entries = await readAll(stores[0]);
 		assert.equal(new Set(callsOf(entries)).size, 1600);
-		assert.equal(entries.at(-1).seq, 1600n);
+		assert.equal(entries.at(-1).seq, 1600);
 		for (const own of seen)
 			assert.deepEqual(
 				own.map(({ seq, call }) => [seq, call]),
@@ -75,7 +75,7 @@ describe("order", { skip: missing }, () => {
 		const { port } = proxy;
 		const far = new pg.Pool(server.config({ host: "127.0.0.1", port }));
 		far.on("error", () => {});
-		const log = new PostgresNoveltyLog({ pool: far, namespace });
+		const store = new PostgresStore({ pool: far, namespace });
 		const calls = [];
 		let after = null;
 		try {
@@ -84,9 +84,9 @@ describe("order", { skip: missing }, () => {
 				calls.push(...callsOf(entries));
 				await far.query("SELECT 1");
 				proxy.cut = true;
-				await assert.rejects(log.append(entries, options({ after })));
+				await assert.rejects(store.append(entries, options({ after })));
 				proxy.cut = false;
-				const page = await log.append(entries, options({ after }));
+				const page = await store.append(entries, options({ after }));
 				assert.deepEqual(callsOf(page.entries), callsOf(entries));
 				after = end(page);
 			}
@@ -94,84 +94,84 @@ describe("order", { skip: missing }, () => {
 			await far.end();
 			proxy.stop();
 		}
-		assert.deepEqual(callsOf(await readAll(open().log)), []);
-		const again = new PostgresNoveltyLog({ pool, namespace });
+		assert.deepEqual(callsOf(await readAll(open().store)), []);
+		const again = new PostgresStore({ pool, namespace });
 		assert.deepEqual(callsOf(await readAll(again)), calls);
 	});
 
 	test("append of a repeated batch with a clear does not bring back what it cleared", async () => {
-		const { log } = open();
+		const { store } = open();
 		const batch = [add("a"), clear(), add("b")];
-		await log.append(batch, options());
-		const page = await log.append([...batch, add("c")], options());
+		await store.append(batch, options());
+		const page = await store.append([...batch, add("c")], options());
 		assert.deepEqual(
 			page.entries.map(({ kind, id }) => id ?? kind),
 			["clear", "b", "c"],
 		);
-		assert.equal(page.head, 4n);
-		assert.equal(page.first, 2n);
+		assert.equal(page.head, 4);
+		assert.equal(page.first, 2);
 	});
 
 	for (const [name, change, expected] of [
 		[
 			"the newest entries were deleted",
-			"DELETE FROM kp_novelty_log WHERE namespace = $1 AND seq > 6",
-			{ head: 6n, kept: [0, 6] },
+			"DELETE FROM kp_novelty_entries WHERE namespace = $1 AND seq > 6",
+			{ head: 6, kept: [0, 6] },
 		],
 		[
 			"the entry at the position was deleted",
-			"DELETE FROM kp_novelty_log WHERE namespace = $1 AND seq = 10",
-			{ head: 9n, kept: [0, 9] },
+			"DELETE FROM kp_novelty_entries WHERE namespace = $1 AND seq = 10",
+			{ head: 9, kept: [0, 9] },
 		],
 		[
 			"all entries were deleted",
-			"DELETE FROM kp_novelty_log WHERE namespace = $1",
-			{ head: 0n, kept: [0, 0] },
+			"DELETE FROM kp_novelty_entries WHERE namespace = $1",
+			{ head: 0, kept: [0, 0] },
 		],
 		[
 			"the head was set back",
 			"UPDATE kp_novelty_head SET seq = 5 WHERE namespace = $1",
-			{ head: 10n, kept: [0, 10] },
+			{ head: 10, kept: [0, 10] },
 		],
 		[
 			"the head was deleted",
 			"DELETE FROM kp_novelty_head WHERE namespace = $1",
-			{ head: 10n, kept: [0, 10] },
+			{ head: 10, kept: [0, 10] },
 		],
 	])
 		for (const method of ["read", "append"])
 			test(`${method} starts a new epoch after ${name}`, async () => {
-				const { log, page, entries, sql } = await filled();
+				const { store, page, entries, sql } = await filled();
 				const after = end(page);
 				await sql(change);
 				const call = options({ after });
 				const added = method === "append" ? [add()] : [];
-				const next = await (method === "append" ? log.append(added, call) : log.read(call));
+				const next = await (method === "append" ? store.append(added, call) : store.read(call));
 				assert.notEqual(next.epoch, page.epoch);
 				assert.equal(next.reset, true);
 				const kept = entries.slice(...expected.kept);
 				assert.deepEqual(callsOf(next.entries), callsOf([...kept, ...added]));
-				assert.equal(next.head, expected.head + BigInt(added.length));
+				assert.equal(next.head, expected.head + added.length);
 
-				const last = await log.append([add()], options({ after: null }));
+				const last = await store.append([add()], options({ after: null }));
 				assert.equal(last.epoch, next.epoch);
-				assert.equal(last.head, next.head + 1n);
+				assert.equal(last.head, next.head + 1);
 			});
 
 	test("append rejects with INVALID_STORE where there are entries beyond the head", async () => {
-		const { log, page, sql } = await filled();
+		const { store, page, sql } = await filled();
 		await sql("UPDATE kp_novelty_head SET seq = 5 WHERE namespace = $1");
 		const { epoch, entries } = page;
-		const after = { epoch, seq: 3n, call: entries[2].call };
-		await assert.rejects(log.append([add()], options({ after })), {
+		const after = { epoch, seq: 3, call: entries[2].call };
+		await assert.rejects(store.append([add()], options({ after })), {
 			...{ name: "ScoringError", code: "INVALID_STORE" },
 		});
 	});
 
 	test("read shows a gap as it is", async () => {
-		const { log, sql } = await filled();
-		await sql("DELETE FROM kp_novelty_log WHERE namespace = $1 AND seq = 5");
-		const { entries } = await log.read(options());
+		const { store, sql } = await filled();
+		await sql("DELETE FROM kp_novelty_entries WHERE namespace = $1 AND seq = 5");
+		const { entries } = await store.read(options());
 		assert.deepEqual(
 			entries.map(({ seq }) => Number(seq)),
 			[1, 2, 3, 4, 6, 7, 8, 9, 10],
@@ -179,45 +179,49 @@ describe("order", { skip: missing }, () => {
 	});
 
 	test("read passes damaged entries on", async () => {
-		const { log, sql } = await filled(4);
-		await sql(`UPDATE kp_novelty_log SET embedding = '\\x0102' WHERE namespace = $1 AND seq = 1`);
-		await sql("UPDATE kp_novelty_log SET kind = 'x', id = NULL WHERE namespace = $1 AND seq = 2");
-		await sql("UPDATE kp_novelty_log SET at = -5 WHERE namespace = $1 AND seq = 3");
-		const { entries } = await log.read(options());
+		const { store, sql } = await filled(4);
+		await sql(
+			`UPDATE kp_novelty_entries SET embedding = '\\x0102' WHERE namespace = $1 AND seq = 1`,
+		);
+		await sql(
+			"UPDATE kp_novelty_entries SET kind = 'x', id = NULL WHERE namespace = $1 AND seq = 2",
+		);
+		await sql("UPDATE kp_novelty_entries SET at = -5 WHERE namespace = $1 AND seq = 3");
+		const { entries } = await store.read(options());
 		assert.deepEqual([...entries[0].embedding], [1, 2]);
 		assert.deepEqual([entries[1].kind, entries[1].id], ["x", null]);
 		assert.equal(entries[2].at, -5);
 	});
 
 	test("append never lets the time go back", async () => {
-		const { log, page, sql } = await filled(1);
+		const { store, page, sql } = await filled(1);
 		const future = page.entries[0].at + 3_600_000;
 		await sql(`UPDATE kp_novelty_head SET at = ${future} WHERE namespace = $1`);
-		const next = await log.append([add()], options({ after: end(page) }));
+		const next = await store.append([add()], options({ after: end(page) }));
 		assert.equal(next.entries[0].at, future);
-		const last = await log.append([add()], options({ after: end(next) }));
+		const last = await store.append([add()], options({ after: end(next) }));
 		assert.equal(last.entries[0].at, future);
 	});
 
 	test("append deletes a bounded number of old entries", async () => {
-		const { log, page, sql } = await filled(100);
-		for (const table of ["kp_novelty_log", "kp_novelty_head"])
+		const { store, page, sql } = await filled(100);
+		for (const table of ["kp_novelty_entries", "kp_novelty_head"])
 			await sql(`UPDATE ${table} SET at = at - 600000 WHERE namespace = $1`);
 		const keepFrom = Date.now();
 		const after = end(page);
-		const next = await log.append([add()], options({ after, keepFrom }));
+		const next = await store.append([add()], options({ after, keepFrom }));
 		assert.equal(next.reset, false);
-		assert.equal(next.first, 19n);
-		for (let i = 0; i < 9; i++) await log.append([], options({ keepFrom }));
-		const left = await readAll(log);
+		assert.equal(next.first, 19);
+		for (let i = 0; i < 9; i++) await store.append([], options({ keepFrom }));
+		const left = await readAll(store);
 		assert.deepEqual(callsOf(left), callsOf(next.entries));
 	});
 
 	test("append of a forget leaves nothing of the embeddings in the table", async () => {
-		const { log, sql } = await filled(3);
-		await log.append([forget("trace 1")], options());
+		const { store, sql } = await filled(3);
+		await store.append([forget("trace 1")], options());
 		const { rows } = await sql(
-			"SELECT id, embedding IS NULL AS erased FROM kp_novelty_log WHERE namespace = $1 AND kind = 'add' ORDER BY seq",
+			"SELECT id, embedding IS NULL AS erased FROM kp_novelty_entries WHERE namespace = $1 AND kind = 'add' ORDER BY seq",
 		);
 		assert.deepEqual(
 			rows.map(({ erased }) => erased),

@@ -1,27 +1,27 @@
 /** A process with a scorer that shares its memory, which does what its parent (`processes.mjs`) asks for. */
 import { Scorer } from "@knowledgepulse/scoring";
-import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
-import { SqliteNoveltyLog } from "@knowledgepulse/scoring-stores/sqlite";
+import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
+import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
 import pg from "pg";
 import { answerOf, Load, SCORER, traceOf } from "./replay.mjs";
 
 let pool;
-let log;
+let store;
 let scorer;
 let load;
 
-function openLog({ postgres, ...options }) {
-	if (!postgres) return new SqliteNoveltyLog(options);
+function openStore({ postgres, ...options }) {
+	if (!postgres) return new SqliteStore(options);
 	pool ??= new pg.Pool({ ...postgres, max: 2 }).on("error", () => {});
-	return new PostgresNoveltyLog({ pool, ...options });
+	return new PostgresStore({ pool, ...options });
 }
 
 const tasks = {
-	async open(store, options) {
+	async open(place, options) {
 		scorer?.close();
-		await log?.close();
-		log = openLog(store);
-		scorer = new Scorer({ ...SCORER, ...options, store: log });
+		await store?.close();
+		store = openStore(place);
+		scorer = new Scorer({ ...SCORER, ...options, store });
 	},
 	/** Scores in this order, `width` at a time. */
 	async score(ids, width = ids.length) {

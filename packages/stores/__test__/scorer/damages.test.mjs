@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
-import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
+import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import pg from "pg";
 import { missing, startPostgres } from "../support/postgres.mjs";
 import { answerOf, assertReplayed, entriesOf, SCORER } from "./replay.mjs";
@@ -20,7 +20,7 @@ describe("damages", { skip: missing }, () => {
 	before(async () => {
 		server = await startPostgres();
 		pool = new pg.Pool(server.config());
-		await new PostgresNoveltyLog({ pool }).migrate();
+		await new PostgresStore({ pool }).migrate();
 	});
 	after(async () => {
 		await pool?.end();
@@ -31,7 +31,7 @@ describe("damages", { skip: missing }, () => {
 	async function filled(options) {
 		const namespace = `damages ${++count}`;
 		const open = (more) => {
-			const store = new PostgresNoveltyLog({ pool, namespace });
+			const store = new PostgresStore({ pool, namespace });
 			return new Scorer({ ...SCORER, ...options, ...more, store });
 		};
 		const scorer = open();
@@ -40,7 +40,7 @@ describe("damages", { skip: missing }, () => {
 		return {
 			...{ namespace, open, scorer, answers },
 			sql: (text, values = [namespace]) => pool.query(text, values),
-			entries: () => entriesOf(new PostgresNoveltyLog({ pool, namespace })),
+			entries: () => entriesOf(new PostgresStore({ pool, namespace })),
 		};
 	}
 
@@ -62,10 +62,10 @@ describe("damages", { skip: missing }, () => {
 	test("another schema is STORE_MISMATCH, until it is the right one", async () => {
 		const database = await server.createDatabase();
 		const elsewhere = new pg.Pool(server.config({ database }));
-		const log = new PostgresNoveltyLog({ pool: elsewhere });
-		const scorers = MODES.map((storeMode) => new Scorer({ ...SCORER, storeMode, store: log }));
+		const store = new PostgresStore({ pool: elsewhere });
+		const scorers = MODES.map((storeMode) => new Scorer({ ...SCORER, storeMode, store }));
 		for (const scorer of scorers) await assertRejects(scorer, "STORE_MISMATCH", /call migrate\(\)/);
-		await log.migrate();
+		await store.migrate();
 		const answers = [await answerOf(scorers[0], "words 1 a")];
 		// As a later version might do.
 		const rename = (from, to) =>
@@ -76,14 +76,14 @@ describe("damages", { skip: missing }, () => {
 			await assertRejects(scorer, "STORE_MISMATCH", /migration 99.*update/);
 		await rename("v99", "v1");
 		for (const scorer of scorers) answers.push(await answerOf(scorer, `words 1 ${answers.length}`));
-		assert.equal(await assertReplayed(await entriesOf(log), answers), 3);
+		assert.equal(await assertReplayed(await entriesOf(store), answers), 3);
 		await elsewhere.end();
 	});
 
-	test("a clock that is set back does not show in the log, nor in scores", async () => {
+	test("a clock that is set back does not show in the store, nor in scores", async () => {
 		const { open, scorer, sql, answers, entries } = await filled();
 		// As if the entries had been made when the clock was an hour ahead.
-		for (const table of ["log", "head"])
+		for (const table of ["entries", "head"])
 			await sql(`UPDATE kp_novelty_${table} SET at = at + 3600000 WHERE namespace = $1`);
 		for (const one of [scorer, open(), scorer])
 			answers.push(await answerOf(one, `words 2 back ${answers.length}`));
@@ -92,7 +92,7 @@ describe("damages", { skip: missing }, () => {
 		assert.equal(await assertReplayed(found, answers), 11);
 	});
 
-	test("entries expire by the clock of the log, whatever a process has", async () => {
+	test("entries expire by the clock of the store, whatever a process has", async () => {
 		const { open, scorer, sql } = await filled({ cache: { ttlMs: 60_000 } });
 		await sql("UPDATE kp_novelty_head SET at = at + 3600000 WHERE namespace = $1");
 		const [late, last] = [
@@ -107,53 +107,55 @@ describe("damages", { skip: missing }, () => {
 	for (const [name, change, message] of [
 		[
 			"a vector of some bytes less",
-			`UPDATE kp_novelty_log SET embedding = substring(embedding FOR 1532) ${ROW}`,
-			/expected 1536, got 1532$/,
+			`UPDATE kp_novelty_entries SET embedding = substring(embedding FOR 1532) ${ROW}`,
+			/^entry 4 of the store: expected 384 numbers, got 383$/,
 		],
 		[
 			"a vector of some bytes more",
-			`UPDATE kp_novelty_log SET embedding = embedding || '\\x00'::bytea ${ROW}`,
-			/expected 1536, got 1537$/,
+			`UPDATE kp_novelty_entries SET embedding = embedding || '\\x00'::bytea ${ROW}`,
+			/^entry 4 of the store: embedding: expected bytes of float32, got 1537$/,
 		],
 		[
 			"a vector with NaN",
-			`UPDATE kp_novelty_log SET embedding = ${bytesOf(unit.with(5, NaN))} ${ROW}`,
+			`UPDATE kp_novelty_entries SET embedding = ${bytesOf(unit.with(5, NaN))} ${ROW}`,
 			/^entry 4 of the store: expected a vector of length 1, got one of NaN$/,
 		],
 		[
 			"a vector of another length",
-			`UPDATE kp_novelty_log SET embedding = ${bytesOf(unit.with(0, 3))} ${ROW}`,
+			`UPDATE kp_novelty_entries SET embedding = ${bytesOf(unit.with(0, 3))} ${ROW}`,
 			/^entry 4 of the store: expected a vector of length 1, got one of 3$/,
 		],
 		[
 			"an entry of no known kind",
-			`UPDATE kp_novelty_log SET kind = 'x' ${ROW}`,
-			/expected "add", "forget" or "clear", got 'x'$/,
+			`UPDATE kp_novelty_entries SET kind = 'x' ${ROW}`,
+			/expected "add", "forget" or "clear", got "x"$/,
 		],
 		[
 			"an entry without vector and id",
-			`UPDATE kp_novelty_log SET embedding = NULL, id = NULL ${ROW}`,
+			`UPDATE kp_novelty_entries SET embedding = NULL, id = NULL ${ROW}`,
 			/^entry 4 of the store: expected a vector, or an id that was forgotten/,
 		],
 		[
 			"an entry before the one before it",
-			`UPDATE kp_novelty_log SET at = 1 ${ROW}`,
+			`UPDATE kp_novelty_entries SET at = 1 ${ROW}`,
 			/^entry 4 of the store: expected a time not before/,
 		],
 		[
 			"no entry in the middle",
-			`DELETE FROM kp_novelty_log ${ROW}`,
+			`DELETE FROM kp_novelty_entries ${ROW}`,
 			/expected entry 4$|entry 4 is missing$/,
 		],
 		[
 			"no entries at the front",
-			"DELETE FROM kp_novelty_log WHERE namespace = $1 AND seq < 4",
-			/expected 1, got 4n$/,
+			"DELETE FROM kp_novelty_entries WHERE namespace = $1 AND seq < 4",
+			/^entry 4 of the store: expected entry 1$/,
 		],
 	])
-		test(`a log with ${name} is INVALID_STORE, until it is mended`, async () => {
+		test(`a store with ${name} is INVALID_STORE, until it is mended`, async () => {
 			const { open, scorer, sql, answers, entries, namespace } = await filled();
-			const { rows } = await sql("SELECT * FROM kp_novelty_log WHERE namespace = $1 AND seq <= 4");
+			const { rows } = await sql(
+				"SELECT * FROM kp_novelty_entries WHERE namespace = $1 AND seq <= 4",
+			);
 			await sql(change);
 			const later = MODES.map((storeMode) => open({ storeMode }));
 			await assertRejects(later[0], "INVALID_STORE", message);
@@ -161,10 +163,10 @@ describe("damages", { skip: missing }, () => {
 			answers.push(await answerOf(scorer, "words 4 mirrored"));
 			await assertRejects(later[1], "INVALID_STORE", message);
 
-			await sql("DELETE FROM kp_novelty_log WHERE namespace = $1 AND seq <= 4");
+			await sql("DELETE FROM kp_novelty_entries WHERE namespace = $1 AND seq <= 4");
 			for (const { seq, at, call, kind, id, embedding } of rows)
 				await sql(
-					"INSERT INTO kp_novelty_log (namespace, seq, at, call, kind, id, embedding) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+					"INSERT INTO kp_novelty_entries (namespace, seq, at, call, kind, id, embedding) VALUES ($1, $2, $3, $4, $5, $6, $7)",
 					[namespace, seq, at, call, kind, id, embedding],
 				);
 			for (const one of later) answers.push(await answerOf(one, `words 4 ${answers.length}`));
@@ -176,7 +178,7 @@ describe("damages", { skip: missing }, () => {
 
 	test("a changed id shows only in what is nearest, to who reads it anew", async () => {
 		const { open, scorer, sql } = await filled();
-		await sql(`UPDATE kp_novelty_log SET id = 'changed' ${ROW}`);
+		await sql(`UPDATE kp_novelty_entries SET id = 'changed' ${ROW}`);
 		const old = await answerOf(scorer, "words 3 old");
 		await scorer.forget("words 3 old");
 		const { nearest, maxSimilarity } = await answerOf(open(), "words 3 new");
@@ -185,15 +187,15 @@ describe("damages", { skip: missing }, () => {
 	});
 
 	const headTo = (seq) => `UPDATE kp_novelty_head SET seq = ${seq} WHERE namespace = $1`;
-	const cutTail = "DELETE FROM kp_novelty_log WHERE namespace = $1 AND seq > 5";
+	const cutTail = "DELETE FROM kp_novelty_entries WHERE namespace = $1 AND seq > 5";
 	for (const [name, changes, kept] of [
 		["its tail was deleted", [cutTail], 5],
 		["its tail was deleted, also in the head", [cutTail, headTo(5)], 5],
 		["its head was deleted", ["DELETE FROM kp_novelty_head WHERE namespace = $1"], 8],
-		["all entries were deleted", ["DELETE FROM kp_novelty_log WHERE namespace = $1"], 0],
+		["all entries were deleted", ["DELETE FROM kp_novelty_entries WHERE namespace = $1"], 0],
 		[
 			"it was deleted",
-			["kp_novelty_log", "kp_novelty_head"].map(
+			["kp_novelty_entries", "kp_novelty_head"].map(
 				(table) => `DELETE FROM ${table} WHERE namespace = $1`,
 			),
 			0,

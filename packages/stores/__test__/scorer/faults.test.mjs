@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Scorer } from "@knowledgepulse/scoring";
-import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
+import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import pg from "pg";
 import { missing, startPostgres } from "../support/postgres.mjs";
 import { startProxy } from "../support/proxy.mjs";
@@ -32,8 +32,8 @@ describe("faults", { skip: missing }, () => {
 	let pools = [];
 	before(async () => {
 		server = await startPostgres();
-		const log = new PostgresNoveltyLog({ pool: poolOf() });
-		await log.migrate();
+		const store = new PostgresStore({ pool: poolOf() });
+		await store.migrate();
 	});
 	afterEach(async () => {
 		await Promise.all(pools.map((pool) => pool.end()));
@@ -51,14 +51,14 @@ describe("faults", { skip: missing }, () => {
 
 	function open(namespace, { config, durable = true, ...options } = {}) {
 		const pool = poolOf(config);
-		const log = new PostgresNoveltyLog({ pool, namespace, durable });
+		const store = new PostgresStore({ pool, namespace, durable });
 		const given = { ...SCORER, storeTimeoutMs: TIMEOUT_MS, ...options };
-		return { pool, log, scorer: new Scorer({ ...given, store: log }) };
+		return { pool, store, scorer: new Scorer({ ...given, store }) };
 	}
 
 	/**
 	 * Runs `fault` while two scorers score. It gets their loads, and functions that wait until both of them
-	 * have had an answer that came from the store, or one that did not. Returns the log and the answers.
+	 * have had an answer that came from the store, or one that did not. Returns the store and the answers.
 	 */
 	async function underLoad(fault, { config, durable } = {}) {
 		const namespace = `faults ${++count}`;
@@ -76,8 +76,8 @@ describe("faults", { skip: missing }, () => {
 		} finally {
 			await Promise.all(loads.map((load) => load.stop()));
 		}
-		const { log } = open(namespace);
-		const entries = await entriesOf(log);
+		const { store } = open(namespace);
+		const entries = await entriesOf(store);
 		const answers = loads.flatMap(({ answers }) => answers);
 		const failures = loads.map(({ answers }) => answers.filter(isFailed));
 		for (const { error } of failures[0]) assert.equal(error, undefined);
@@ -151,7 +151,7 @@ describe("faults", { skip: missing }, () => {
 		await assertReplayed(entries, answers);
 	});
 
-	test("calls whose answers are cut off are in the log once", async () => {
+	test("calls whose answers are cut off are in the store once", async () => {
 		const proxy = await startProxy(server.folder);
 		const { port } = proxy;
 		const config = server.config({ host: "127.0.0.1", port });
@@ -207,7 +207,7 @@ describe("faults", { skip: missing }, () => {
 	});
 
 	test("calls fail while the pool is exhausted", async () => {
-		const { scorer, pool, log } = open("exhausted", {
+		const { scorer, pool, store } = open("exhausted", {
 			config: server.config({ max: 1 }),
 			storeTimeoutMs: 100,
 		});
@@ -217,7 +217,7 @@ describe("faults", { skip: missing }, () => {
 		holder.release();
 		while (!isStored(answers.at(-1)))
 			answers.push(await answerOf(scorer, `words 1 again ${answers.length}`));
-		await assertReplayed(await entriesOf(log), answers);
+		await assertReplayed(await entriesOf(store), answers);
 	});
 
 	test("a standby answers what only reads, and everything once it is promoted", async () => {

@@ -2,7 +2,7 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Scorer } from "@knowledgepulse/scoring";
-import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
+import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import pg from "pg";
 import { startPostgres } from "../support/postgres.mjs";
 import { assertReplayed, entriesOf, isFailed, isStored, Load, SCORER } from "./replay.mjs";
@@ -10,8 +10,8 @@ import { assertReplayed, entriesOf, isFailed, isStored, Load, SCORER } from "./r
 const [parent] = process.argv.slice(2);
 const server = await startPostgres({ parent });
 const pool = new pg.Pool(server.config()).on("error", () => {});
-const log = new PostgresNoveltyLog({ pool, durable: true, migrate: true });
-const scorer = new Scorer({ ...SCORER, store: log });
+const store = new PostgresStore({ pool, durable: true, migrate: true });
+const scorer = new Scorer({ ...SCORER, store });
 const load = new Load(scorer, "full", { width: 32 });
 await load.until(isStored);
 const ballast = join(parent, "ballast");
@@ -24,7 +24,7 @@ await load.until(isFailed);
 rmSync(ballast);
 await load.until(isStored);
 await load.stop();
-const stored = await assertReplayed(await entriesOf(log), load.answers);
+const stored = await assertReplayed(await entriesOf(store), load.answers);
 const failed = load.answers.filter(isFailed);
 const reasons = [...new Set(failed.map(({ reason }) => reason))];
 await pool.end();

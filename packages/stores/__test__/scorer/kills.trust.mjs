@@ -1,16 +1,16 @@
-/** Processes that share a log and are killed at random, and a server that crashes meanwhile. */
+/** Processes that share a store and are killed at random, and a server that crashes meanwhile. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
-import { SqliteNoveltyLog } from "@knowledgepulse/scoring-stores/sqlite";
+import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
+import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
 import pg from "pg";
 import { draws, repeatable, seed } from "../../../../__test__/support/draws.mjs";
 import { isLongRun, repeats } from "../../../../__test__/support/repeats.mjs";
-import { end, options as reading } from "../support/log.mjs";
+import { end, options as reading } from "../support/entries.mjs";
 import { missing as skip, startPostgres } from "../support/postgres.mjs";
 import { askAll, ClientProcess } from "./processes.mjs";
 import { assertReplayed, isFailed, isStored } from "./replay.mjs";
@@ -23,23 +23,23 @@ const LONGEST_LIFE_MS = 4_000;
 const cache = { maxElements: 500 };
 const LOAD = { width: 4 };
 
-/** Reads a log while it grows, since entries that nobody needs are deleted in time. */
+/** Reads a store while it grows, since entries that nobody needs are deleted in time. */
 class Follower {
 	entries = [];
-	#log;
+	#store;
 	#after = null;
 
-	constructor(log) {
-		this.#log = log;
+	constructor(store) {
+		this.#store = store;
 	}
 
 	async catchUp() {
-		const { header } = await this.#log.read(reading());
+		const { header } = await this.#store.read(reading());
 		for (;;) {
 			const after = this.#after;
-			const page = await this.#log.read(reading({ header, after }));
+			const page = await this.#store.read(reading({ header, after }));
 			if (page.reset && after !== null)
-				throw new Error(`the log does not go on after entry ${after.seq}`);
+				throw new Error(`the store does not go on after entry ${after.seq}`);
 			if (page.entries.length === 0) return;
 			this.#after = end(page);
 			for (const { seq, at, kind, id } of page.entries) this.entries.push({ seq, at, kind, id });
@@ -49,7 +49,7 @@ class Follower {
 
 /**
  * Lets processes score, while random ones are killed and replaced; `disturb(store)`, if given, is called
- * again and again. Fails unless the log is whole, has no call twice, and every answer that came from it is
+ * again and again. Fails unless the store is whole, has no call twice, and every answer that came from it is
  * that of one process. Returns counts of what happened.
  */
 async function underKills(store, disturb) {
@@ -138,7 +138,7 @@ async function postgres(t) {
 		await server.stop();
 		await pool.end();
 	});
-	const log = new PostgresNoveltyLog({ pool });
+	const log = new PostgresStore({ pool });
 	await log.migrate();
 	// A crash must not lose what was answered.
 	return { server, log, opened: { postgres: server.config(), durable: true } };
@@ -152,7 +152,7 @@ async function assertNothingLost(t, store, disturb) {
 test("processes that are killed lose and double nothing in a file", async (t) => {
 	const folder = mkdtempSync(join(tmpdir(), "kp-stores-"));
 	const opened = { path: join(folder, "novelty.db") };
-	const log = new SqliteNoveltyLog(opened);
+	const log = new SqliteStore(opened);
 	t.after(async () => {
 		await log.close();
 		rmSync(folder, { recursive: true, force: true });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
-import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
-import { SqliteNoveltyLog } from "@knowledgepulse/scoring-stores/sqlite";
+import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
+import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
 import pg from "pg";
 import { modelFolder } from "../../../../__test__/support/own-models.mjs";
 import { temporaryFile } from "../sqlite/files.mjs";
@@ -13,24 +13,24 @@ import { answerOf, assertReplayed, entriesOf, SCORER } from "./replay.mjs";
 const MODEL = { model: modelFolder("bert"), embedder: "required" };
 
 async function assertShared(open) {
-	const logs = [open(), open()];
-	const scorers = logs.map((store) => new Scorer({ ...SCORER, ...MODEL, store }));
+	const stores = [open(), open()];
+	const scorers = stores.map((store) => new Scorer({ ...SCORER, ...MODEL, store }));
 	const answers = [];
 	for (let number = 0; number < 30; number++)
 		answers.push(await answerOf(scorers[number % 2], `words ${number % 11} ${number}`));
-	const entries = await entriesOf(logs[0]);
+	const entries = await entriesOf(stores[0]);
 	assert.equal(entries[0].embedding.length, 4 * 48);
 	assert.equal(await assertReplayed(entries, answers, MODEL), 30);
 	for (const scorer of scorers) scorer.close();
-	await Promise.all(logs.map((log) => log.close()));
+	await Promise.all(stores.map((store) => store.close()));
 }
 
-test("SqliteNoveltyLog takes the vectors of a model of the user's own", () => {
+test("SqliteStore takes the vectors of a model of the user's own", () => {
 	const path = temporaryFile();
-	return assertShared(() => new SqliteNoveltyLog({ path }));
+	return assertShared(() => new SqliteStore({ path }));
 });
 
-test("PostgresNoveltyLog takes the vectors of a model of the user's own", {
+test("PostgresStore takes the vectors of a model of the user's own", {
 	skip: missing,
 }, async (t) => {
 	const server = await startPostgres();
@@ -39,6 +39,6 @@ test("PostgresNoveltyLog takes the vectors of a model of the user's own", {
 		await pool.end();
 		await server.stop();
 	});
-	await new PostgresNoveltyLog({ pool }).migrate();
-	await assertShared(() => new PostgresNoveltyLog({ pool }));
+	await new PostgresStore({ pool }).migrate();
+	await assertShared(() => new PostgresStore({ pool }));
 });

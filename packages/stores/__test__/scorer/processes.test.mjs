@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
-import { SqliteNoveltyLog } from "@knowledgepulse/scoring-stores/sqlite";
+import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
+import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
 import pg from "pg";
 import { draws } from "../../../../__test__/support/draws.mjs";
 import { repeats } from "../../../../__test__/support/repeats.mjs";
@@ -29,8 +29,8 @@ describe("processes", () => {
 	// Each run has two processes that may score it, and embed it once.
 	const homes = runs.map(() => [draw.below(PROCESSES), draw.below(PROCESSES)]);
 
-	/** Scores all runs in each round, dealt out at random; `openLog` opens the log of a round here. */
-	async function assertRounds(t, rounds, storeOf, openLog) {
+	/** Scores all runs in each round, dealt out at random; `openStore` opens the store of a round here. */
+	async function assertRounds(t, rounds, storeOf, openStore) {
 		t.diagnostic(`seed ${seed}`);
 		for (let round = 0; round < rounds; round++) {
 			// In some rounds with fewer places than runs.
@@ -44,9 +44,9 @@ describe("processes", () => {
 			const answers = await Promise.all(
 				clients.map((client, i) => client.ask("score", hands[i], draw.of([1, 4, 100]))),
 			);
-			const log = openLog(round);
-			const entries = await entriesOf(log);
-			await log.close();
+			const store = openStore(round);
+			const entries = await entriesOf(store);
+			await store.close();
 			assert.equal(entries.length, runs.length);
 			const stored = await assertReplayed(entries, answers.flat(), { cache });
 			assert.equal(stored, runs.length);
@@ -59,7 +59,7 @@ describe("processes", () => {
 		before(async () => {
 			server = await startPostgres();
 			pool = new pg.Pool(server.config());
-			await new PostgresNoveltyLog({ pool }).migrate();
+			await new PostgresStore({ pool }).migrate();
 		});
 		after(async () => {
 			await pool?.end();
@@ -69,13 +69,13 @@ describe("processes", () => {
 		const storeOf = (namespace) => ({
 			...{ postgres: server.config(), namespace },
 		});
-		const openLog = (namespace) => new PostgresNoveltyLog({ pool, namespace });
+		const openStore = (namespace) => new PostgresStore({ pool, namespace });
 
-		test("eight processes that share a log give the scores of one without a store", (t) =>
+		test("eight processes that share a store give the scores of one without a store", (t) =>
 			assertRounds(
 				...[t, ROUNDS.postgres],
 				(round) => storeOf(`round ${round}`),
-				(round) => openLog(`round ${round}`),
+				(round) => openStore(`round ${round}`),
 			));
 
 		test("of eight processes that score a new trace at once, one finds it new", async () => {
@@ -101,7 +101,7 @@ describe("processes", () => {
 				all.map(({ seq }) => seq),
 				Array.from({ length: AT_ONCE * PROCESSES }, (_, i) => i + 1),
 			);
-			const entries = await entriesOf(openLog("at once"));
+			const entries = await entriesOf(openStore("at once"));
 			await assertReplayed(entries, all);
 		});
 	});
@@ -112,10 +112,7 @@ describe("processes", () => {
 			...{ path: join(folder, "novelty.db"), namespace: `round ${round}` },
 		});
 		try {
-			await assertRounds(
-				...[t, ROUNDS.sqlite, store],
-				(round) => new SqliteNoveltyLog(store(round)),
-			);
+			await assertRounds(...[t, ROUNDS.sqlite, store], (round) => new SqliteStore(store(round)));
 		} finally {
 			rmSync(folder, { recursive: true, force: true });
 		}

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
-import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
-import { SqliteNoveltyLog } from "@knowledgepulse/scoring-stores/sqlite";
+import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
+import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
 import { DatabaseSync } from "@photostructure/sqlite";
 import pg from "pg";
 import { temporaryFile } from "../sqlite/files.mjs";
@@ -37,15 +37,15 @@ const DAMAGES = [
 ];
 
 const postgres = {
-	...{ name: "PostgreSQL", table: "kp_novelty_log", where: `namespace = '${NAMESPACE}'` },
+	...{ name: "PostgreSQL", table: "kp_novelty_entries", where: `namespace = '${NAMESPACE}'` },
 	bytes: (hex) => `'\\x${hex}'`,
 	async start() {
 		const server = await startPostgres();
 		return {
 			async open() {
 				const pool = new pg.Pool(server.config({ database: await server.createDatabase() }));
-				const log = () => new PostgresNoveltyLog({ pool, namespace: NAMESPACE, migrate: true });
-				return { log, run: (sql) => pool.query(sql), close: () => pool.end() };
+				const openStore = () => new PostgresStore({ pool, namespace: NAMESPACE, migrate: true });
+				return { openStore, run: (sql) => pool.query(sql), close: () => pool.end() };
 			},
 			stop: () => server.stop(),
 		};
@@ -53,20 +53,20 @@ const postgres = {
 };
 
 const sqlite = {
-	...{ name: "SQLite", table: "novelty_log" },
+	...{ name: "SQLite", table: "novelty_entries" },
 	where: `namespace = (SELECT namespace FROM novelty_head WHERE name = '${NAMESPACE}')`,
 	bytes: (hex) => `x'${hex}'`,
 	async start() {
 		return {
 			async open() {
 				const path = temporaryFile();
-				const log = () => new SqliteNoveltyLog({ path, namespace: NAMESPACE });
+				const openStore = () => new SqliteStore({ path, namespace: NAMESPACE });
 				function run(sql) {
 					const db = new DatabaseSync(path, { timeout: 5000 });
 					db.exec(sql);
 					db.close();
 				}
-				return { log, run, close() {} };
+				return { openStore, run, close() {} };
 			},
 			stop() {},
 		};
@@ -82,12 +82,12 @@ for (const { name, skip, table, where, bytes, start } of [{ ...postgres, skip: m
 		after(() => started?.stop());
 
 		for (const [damage, change, entry] of DAMAGES)
-			test(`a log on ${name} with ${damage} can be repaired as the docs say`, async () => {
-				const { log, run, close } = await started.open();
-				const logs = [];
+			test(`a store on ${name} with ${damage} can be repaired as the docs say`, async () => {
+				const { openStore, run, close } = await started.open();
+				const stores = [];
 				const open = () => {
-					logs.push(log());
-					return new Scorer({ ...SCORER, storeMode: "required", store: logs.at(-1) });
+					stores.push(openStore());
+					return new Scorer({ ...SCORER, storeMode: "required", store: stores.at(-1) });
 				};
 				const mirrored = open();
 				for (let i = 0; i < 8; i++) await answerOf(mirrored, `words ${i} first`);
@@ -102,12 +102,12 @@ for (const { name, skip, table, where, bytes, start } of [{ ...postgres, skip: m
 				const answers = [];
 				for (const one of [mirrored, later, open()])
 					answers.push(await answerOf(one, `words 4 repaired ${answers.length}`));
-				const entries = await entriesOf(logs[0]);
+				const entries = await entriesOf(stores[0]);
 				assert.equal(entries.length, 11);
 				assert.equal(entries[3].kind, entry ? "forget" : "add");
 				assert.ok(entries[10].at - entries[0].at < 86_400_000, "times");
 				assert.equal(await assertReplayed(entries, answers), 3);
-				for (const log of logs) await log.close();
+				for (const store of stores) await store.close();
 				await close();
 			});
 	});

@@ -1,4 +1,4 @@
-/** Calls that can be repeated from what a log has of them, and their repetition by one scorer without a store. */
+/** Calls that can be repeated from what a store has of them, and their repetition by one scorer without a store. */
 import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -7,7 +7,7 @@ import { runs as made } from "../../../../__test__/fixtures/runs.mjs";
 import * as recorded from "../../../../__test__/support/recorded.mjs";
 import { repeats } from "../../../../__test__/support/repeats.mjs";
 import { trace, words } from "../../../../__test__/support/traces.mjs";
-import { readAll, options as reading } from "../support/log.mjs";
+import { readAll, options as reading } from "../support/entries.mjs";
 
 const RECORDED = "airline.jsonl";
 
@@ -76,10 +76,10 @@ export const isStored = ({ source }) => source === "store";
 export const isFailed = ({ source, error }) =>
 	source === "no-store" || error?.code === "STORE_UNAVAILABLE";
 
-/** All entries of a log, whatever it was created with. */
-export async function entriesOf(log) {
-	const { header } = await log.read(reading());
-	return readAll(log, { header });
+/** All entries of a store, whatever it was created with. */
+export async function entriesOf(store) {
+	const { header } = await store.read(reading());
+	return readAll(store, { header });
 }
 
 /** Fails unless entries are numbered from `first` without gaps, in the order of time, and each id was added once. */
@@ -93,7 +93,7 @@ export function assertWhole(entries, first = 1) {
 }
 
 /**
- * Repeats all calls of a log, from its first one on, in a scorer without a store. Fails unless every answer that
+ * Repeats all calls of a store, from its first one on, in a scorer without a store. Fails unless every answer that
  * came from the store is that of the repetition, bit for bit, and every other one is neutral, or an
  * error that says that the store is unavailable. Returns the number of the former.
  */
@@ -103,7 +103,7 @@ export async function assertReplayed(entries, answers, options) {
 	const expected = [];
 	for (const { kind, id } of entries) {
 		if (kind === "add") expected.push(await answerOf(alone, id));
-		else expected.push({ removed: alone[kind](id) });
+		else expected.push({ removed: await alone[kind](id) });
 	}
 	const numbered = new Set();
 	for (const answer of answers) {

@@ -1,15 +1,15 @@
-/** Connection strings and passwords do not show in errors, nor in a log that is printed. */
+/** Connection strings and passwords do not show in errors, nor in a store that is printed. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { after, before, test } from "node:test";
 import { inspect } from "node:util";
 import { Scorer } from "@knowledgepulse/scoring";
-import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
-import { SqliteNoveltyLog } from "@knowledgepulse/scoring-stores/sqlite";
+import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
+import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
 import pg from "pg";
 import { trace } from "../../../../__test__/support/traces.mjs";
-import { add, options } from "../support/log.mjs";
+import { add, options } from "../support/entries.mjs";
 
 const PASSWORD = "s3cret-passw0rd";
 const urlOf = (host) => `postgres://someone:${PASSWORD}@${host}/db`;
@@ -43,7 +43,7 @@ before(async () => {
 });
 after(() => server.close());
 
-test("PostgresNoveltyLog does not show a password in errors of its options", () => {
+test("PostgresStore does not show a password in errors of its options", () => {
 	const url = urlOf("host");
 	for (const given of [
 		...[url, [url], { pool: url }, { pool: { connectionString: url } }, { pool: [url] }],
@@ -52,52 +52,49 @@ test("PostgresNoveltyLog does not show a password in errors of its options", () 
 			{ connectionString: url, pool: url },
 			{ connectionString: url, password: PASSWORD },
 		],
-		...[
-			{ connectionString: url, durable: url },
-			{ connectionString: url, compare: url },
-		],
+		...[{ connectionString: url, durable: url }],
 		...[
 			{ connectionString: url, migrate: { url } },
 			{ connectionString: url, namespace: [url] },
 		],
 	])
-		assertRefuses(PostgresNoveltyLog, given);
+		assertRefuses(PostgresStore, given);
 });
 
-test("SqliteNoveltyLog does not show a password in errors of its options", () => {
+test("SqliteStore does not show a password in errors of its options", () => {
 	const url = urlOf("host");
 	for (const given of [url, { path: url }, { path: [url] }, { path: "a.db", namespace: { url } }])
-		assertRefuses(SqliteNoveltyLog, given);
+		assertRefuses(SqliteStore, given);
 });
 
-test("PostgresNoveltyLog does not show a password in errors of connections, nor when printed", async () => {
+test("PostgresStore does not show a password in errors of connections, nor when printed", async () => {
 	const { port } = server.address();
 	const refusing = `127.0.0.1:${port}`;
 	const hosts = [refusing, "127.0.0.1:1", "[::bad", "%zz", "host:port", "", "a b", "host%00"];
-	const logs = hosts.map((host) => new PostgresNoveltyLog({ connectionString: urlOf(host) }));
+	const stores = hosts.map((host) => new PostgresStore({ connectionString: urlOf(host) }));
 	const pool = new pg.Pool({ host: "127.0.0.1", port, user: "someone", password: PASSWORD });
-	logs.push(new PostgresNoveltyLog({ pool }));
-	for (const log of logs) {
+	stores.push(new PostgresStore({ pool }));
+	for (const store of stores) {
 		const { signal } = new AbortController();
 		for (const call of [
-			() => log.append([add()], options({ signal })),
-			() => log.read(options({ signal })),
-			() => log.migrate(),
+			() => store.append([add()], options({ signal })),
+			() => store.read(options({ signal })),
+			() => store.migrate(),
 		])
 			await assert.rejects(call, (error) => {
 				assertSilent(error);
 				return true;
 			});
-		const scorer = new Scorer({ store: log });
+		const scorer = new Scorer({ store });
 		await assert.rejects(scorer.remember(trace()), (error) => {
 			assertSilent(error);
 			return error.code === "STORE_UNAVAILABLE";
 		});
 		assertSilent(scorer.status());
 		scorer.close();
-		assertSilent(log);
-		await log.close();
-		await assert.rejects(log.read(options()), (error) => {
+		assertSilent(store);
+		await store.close();
+		await assert.rejects(store.read(options()), (error) => {
 			assertSilent(error);
 			return error.code === "CLOSED";
 		});

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
-import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
+import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import { missing } from "../support/postgres.mjs";
 import { startWithTenants, TENANTS } from "../support/tenants.mjs";
 import { answerOf, assertReplayed, entriesOf, SCORER } from "./replay.mjs";
@@ -14,11 +14,11 @@ describe("tenants", { skip: missing }, () => {
 	after(() => started?.stop());
 
 	function open(user, options, namespace = user) {
-		const log = new PostgresNoveltyLog({
+		const store = new PostgresStore({
 			pool: started.pools[user],
 			namespace,
 		});
-		return { log, scorer: new Scorer({ ...SCORER, ...options, store: log }) };
+		return { store, scorer: new Scorer({ ...SCORER, ...options, store }) };
 	}
 
 	test("scorers of two tenants find nothing of one another", async () => {
@@ -27,8 +27,8 @@ describe("tenants", { skip: missing }, () => {
 		for (let number = 0; number < 20; number++)
 			for (const [i, { scorer }] of opened.entries())
 				answers[i].push(await answerOf(scorer, `words ${number} ${TENANTS[i]}`));
-		for (const [i, { log, scorer }] of opened.entries()) {
-			assert.equal(await assertReplayed(await entriesOf(log), answers[i]), 20);
+		for (const [i, { store, scorer }] of opened.entries()) {
+			assert.equal(await assertReplayed(await entriesOf(store), answers[i]), 20);
 			assert.equal(answers[i][0].maxSimilarity, null);
 			assert.equal(scorer.status().cacheSize, 20);
 		}

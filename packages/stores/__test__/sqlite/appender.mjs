@@ -1,13 +1,13 @@
 /**
- * A process that appends batches to the log of a file until it is told to stop. It sends the calls of
+ * A process that appends batches to the store of a file until it is told to stop. It sends the calls of
  * each batch before and after `append`, and at last all calls that its mirror has.
  */
-import { SqliteNoveltyLog } from "@knowledgepulse/scoring-stores/sqlite";
-import { adds, callsOf, Reader } from "../../conformance/store.js";
+import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
+import { adds, callsOf, Reader } from "../../conformance/fixture.js";
 
 const [path] = process.argv.slice(2);
-const log = new SqliteNoveltyLog({ path });
-const reader = new Reader(log);
+const store = new SqliteStore({ path });
+const reader = new Reader(store);
 
 let isStopped = false;
 process.on("message", () => {
@@ -19,7 +19,7 @@ async function finish() {
 	await reader.read();
 	await new Promise((sent) => process.send({ mirror: reader.calls }, sent));
 	process.disconnect();
-	await log.close();
+	await store.close();
 }
 
 for (let size = 1; !isStopped; size = (size % 9) + 1) {

@@ -5,8 +5,8 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { ScoringError } from "@knowledgepulse/scoring";
-import { SqliteNoveltyLog } from "@knowledgepulse/scoring-stores/sqlite";
-import { adds, callsOf, options, Reader } from "../../conformance/store.js";
+import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
+import { adds, callsOf, options, Reader } from "../../conformance/fixture.js";
 import { openFile } from "../../sqlite/file.js";
 import { change, temporaryFile } from "./files.mjs";
 
@@ -14,8 +14,8 @@ const CHILD = fileURLToPath(new URL("full-disk.mjs", import.meta.url));
 
 /** Checks that a call on a file rejects with a code and a message that names the file. */
 async function assertRejects(path, code, message, cause) {
-	const log = new SqliteNoveltyLog({ path });
-	const calls = [log.read(options()), log.append(adds(1), options({ keepFrom: null }))];
+	const store = new SqliteStore({ path });
+	const calls = [store.read(options()), store.append(adds(1), options({ keepFrom: null }))];
 	const isExpected = (error) => {
 		assert.ok(error instanceof ScoringError);
 		assert.deepEqual([error.code, error.path], [code, path]);
@@ -25,19 +25,19 @@ async function assertRejects(path, code, message, cause) {
 		return true;
 	};
 	await Promise.all(calls.map((call) => assert.rejects(call, isExpected)));
-	await log.close();
+	await store.close();
 }
 
-/** Returns the path of a log with entries. */
+/** Returns the path of a store with entries. */
 async function fileWith(count) {
 	const path = temporaryFile();
-	const log = new SqliteNoveltyLog({ path });
-	await new Reader(log).append(adds(count));
-	await log.close();
+	const store = new SqliteStore({ path });
+	await new Reader(store).append(adds(count));
+	await store.close();
 	return path;
 }
 
-test("SqliteNoveltyLog names the file that cannot be opened", async () => {
+test("SqliteStore names the file that cannot be opened", async () => {
 	const path = temporaryFile();
 	const missing = join(path, "folder", "novelty.db");
 	await assertRejects(...[missing, "STORE_UNAVAILABLE", /there is no folder/, "SQLITE_CANTOPEN"]);
@@ -45,7 +45,7 @@ test("SqliteNoveltyLog names the file that cannot be opened", async () => {
 	await assertRejects(...[path, "STORE_UNAVAILABLE", /unable to open/, "SQLITE_CANTOPEN"]);
 });
 
-test("SqliteNoveltyLog refuses what is no log", async () => {
+test("SqliteStore refuses what is no store", async () => {
 	const text = temporaryFile();
 	writeFileSync(text, "To be, or not to be. ".repeat(100));
 	await assertRejects(...[text, "INVALID_STORE", /not a database/, "SQLITE_NOTADB"]);
@@ -66,7 +66,7 @@ test("SqliteNoveltyLog refuses what is no log", async () => {
 	await assertRejects(newer, "STORE_MISMATCH", /schema 2/);
 });
 
-test("SqliteNoveltyLog waits on macOS until the drive has written what it syncs", async () => {
+test("SqliteStore waits on macOS until the drive has written what it syncs", async () => {
 	const path = temporaryFile();
 	// A new file, and one that is there.
 	for (let turn = 0; turn < 2; turn++) {
@@ -76,12 +76,12 @@ test("SqliteNoveltyLog waits on macOS until the drive has written what it syncs"
 	}
 });
 
-test("SqliteNoveltyLog reports damage", async () => {
+test("SqliteStore reports damage", async () => {
 	for (const [sql, message] of [
-		["DELETE FROM novelty_log WHERE seq < 4", /entry 1 is missing/],
-		["DELETE FROM novelty_log WHERE seq = 4", /entry 4 is missing/],
-		["DELETE FROM novelty_log WHERE seq > 7", /entry 10 is missing/],
-		["DELETE FROM novelty_log", /entry 10 is missing/],
+		["DELETE FROM novelty_entries WHERE seq < 4", /entry 1 is missing/],
+		["DELETE FROM novelty_entries WHERE seq = 4", /entry 4 is missing/],
+		["DELETE FROM novelty_entries WHERE seq > 7", /entry 10 is missing/],
+		["DELETE FROM novelty_entries", /entry 10 is missing/],
 	]) {
 		const path = await fileWith(10);
 		change(path, sql);
@@ -96,39 +96,39 @@ test("SqliteNoveltyLog reports damage", async () => {
 	await assertRejects(path, "INVALID_STORE", /malformed/, "SQLITE_CORRUPT");
 });
 
-test("SqliteNoveltyLog goes on where a damaged file was replaced", async () => {
+test("SqliteStore goes on where a damaged file was replaced", async () => {
 	const good = await fileWith(3);
 	const path = temporaryFile();
 	writeFileSync(path, "no database".repeat(100));
-	const log = new SqliteNoveltyLog({ path });
-	await assert.rejects(log.read(options()), { code: "INVALID_STORE" });
+	const store = new SqliteStore({ path });
+	await assert.rejects(store.read(options()), { code: "INVALID_STORE" });
 	writeFileSync(path, readFileSync(good));
-	const { head } = await log.read(options());
-	assert.equal(head, 3n);
-	await log.close();
+	const { head } = await store.read(options());
+	assert.equal(head, 3);
+	await store.close();
 });
 
-test("SqliteNoveltyLog takes a new epoch where the file is an older one", async () => {
+test("SqliteStore takes a new epoch where the file is an older one", async () => {
 	const path = await fileWith(3);
 	const backup = readFileSync(path);
-	const log = new SqliteNoveltyLog({ path });
-	const ahead = new Reader(log);
+	const store = new SqliteStore({ path });
+	const ahead = new Reader(store);
 	await ahead.append(adds(2));
-	await log.close();
+	await store.close();
 
 	writeFileSync(path, backup);
-	const restored = new SqliteNoveltyLog({ path });
-	ahead.log = restored;
+	const restored = new SqliteStore({ path });
+	ahead.store = restored;
 	const { epoch } = ahead.after;
 	const own = adds(2);
 	const page = await ahead.append(own);
-	assert.deepEqual([page.reset, page.head], [true, 5n]);
+	assert.deepEqual([page.reset, page.head], [true, 5]);
 	assert.notEqual(page.epoch, epoch);
 	assert.deepEqual(ahead.calls.slice(3), callsOf(own));
 	await restored.close();
 });
 
-test("SqliteNoveltyLog reports a full disk, and goes on when there is space", (t) => {
+test("SqliteStore reports a full disk, and goes on when there is space", (t) => {
 	const folder = dirname(temporaryFile());
 	const script = 'mount -t tmpfs -o size=2m none "$1" && exec "$2" "$3" "$1/novelty.db"';
 	const { status, stdout, stderr } = spawnSync(

@@ -1,12 +1,12 @@
 /** Fills the file system that has the file, makes room, and prints what happened. */
 import { rmSync, writeFileSync } from "node:fs";
-import { SqliteNoveltyLog } from "@knowledgepulse/scoring-stores/sqlite";
-import { adds, Reader } from "../../conformance/store.js";
+import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
+import { adds, Reader } from "../../conformance/fixture.js";
 
 const [path] = process.argv.slice(2);
 writeFileSync(`${path}.ballast`, Buffer.alloc(600_000));
-const log = new SqliteNoveltyLog({ path });
-const reader = new Reader(log);
+const store = new SqliteStore({ path });
+const reader = new Reader(store);
 const batch = adds(8);
 let before = 0;
 let error;
@@ -21,9 +21,9 @@ while (!error) {
 }
 rmSync(`${path}.ballast`);
 await reader.append(adds(1));
-const again = new Reader(log);
+const again = new Reader(store);
 await again.read();
-await log.close();
+await store.close();
 const { code, message, cause } = error;
 const after = again.entries.length;
 process.stdout.write(JSON.stringify({ code, message, path, cause: cause?.code, before, after }));

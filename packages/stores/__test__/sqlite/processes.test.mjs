@@ -3,8 +3,8 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { SqliteNoveltyLog } from "@knowledgepulse/scoring-stores/sqlite";
-import { options, Reader } from "../../conformance/store.js";
+import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
+import { options, Reader } from "../../conformance/fixture.js";
 import { change, temporaryFile } from "./files.mjs";
 
 const APPENDER = fileURLToPath(new URL("appender.mjs", import.meta.url));
@@ -42,10 +42,10 @@ class Appender {
 
 /** Returns all calls of the file, in order. */
 async function callsIn(path) {
-	const log = new SqliteNoveltyLog({ path });
-	const reader = new Reader(log);
+	const store = new SqliteStore({ path });
+	const reader = new Reader(store);
 	await reader.read();
-	await log.close();
+	await store.close();
 	return reader.calls;
 }
 
@@ -59,7 +59,7 @@ function assertOnce(calls, batches) {
 	}
 }
 
-test("SqliteNoveltyLog gives 8 processes one order, with each call once", async () => {
+test("SqliteStore gives 8 processes one order, with each call once", async () => {
 	const path = temporaryFile();
 	const appenders = Array.from({ length: 8 }, () => new Appender(path));
 	await Promise.all(appenders.map((appender) => appender.untilAppended(60)));
@@ -78,7 +78,7 @@ test("SqliteNoveltyLog gives 8 processes one order, with each call once", async 
 	]);
 });
 
-test("SqliteNoveltyLog loses and doubles nothing when processes are killed", async () => {
+test("SqliteStore loses and doubles nothing when processes are killed", async () => {
 	const path = temporaryFile();
 	const all = [];
 	const survivor = new Appender(path);
@@ -103,7 +103,7 @@ test("SqliteNoveltyLog loses and doubles nothing when processes are killed", asy
 	const calls = await callsIn(path);
 	assert.deepEqual(survivor.mirror, calls);
 	assertOnce(calls, survivor.appended);
-	const log = new SqliteNoveltyLog({ path });
+	const store = new SqliteStore({ path });
 	for (const { sending, appended } of all) {
 		assertOnce(calls, appended);
 		// The last batch, whose answer was lost: all or nothing, and once after a repetition.
@@ -111,10 +111,10 @@ test("SqliteNoveltyLog loses and doubles nothing when processes are killed", asy
 			const found = batch.filter((call) => calls.includes(call)).length;
 			assert.ok([0, batch.length].includes(found), `${found} of ${batch.length}`);
 			const entries = batch.map((call) => ({ kind: "forget", call, id: "x" }));
-			await log.append(entries, options({ keepFrom: null }));
+			await store.append(entries, options({ keepFrom: null }));
 		}
 	}
-	await log.close();
+	await store.close();
 	const sent = [...all, survivor].flatMap(({ sending }) => sending);
 	const repeated = await callsIn(path);
 	assert.deepEqual([...repeated].sort(), sent.flat().sort());

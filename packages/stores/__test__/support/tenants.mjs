@@ -1,6 +1,6 @@
 /** A server whose tenants are kept apart by the recipe for row-level security. */
 import { readFile } from "node:fs/promises";
-import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
+import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import pg from "pg";
 import { startPostgres } from "./postgres.mjs";
 
@@ -9,13 +9,13 @@ const RECIPE = new URL("../../postgres/row-level-security.sql", import.meta.url)
 /** The tenants, each with a role and a namespace of its name. */
 export const TENANTS = ["acme", "globex"];
 
-/** Starts the server; `fill` is given a log of the owner, in a namespace of no tenant. */
+/** Starts the server; `fill` is given a store of the owner, in a namespace of no tenant. */
 export async function startWithTenants(fill = async () => {}) {
 	const server = await startPostgres();
 	const pool = new pg.Pool(server.config());
-	const log = new PostgresNoveltyLog({ pool, namespace: "internal" });
-	await log.migrate();
-	await fill(log);
+	const store = new PostgresStore({ pool, namespace: "internal" });
+	await store.migrate();
+	await fill(store);
 	await pool.query(await readFile(RECIPE, "utf8"));
 	const pools = {};
 	for (const user of TENANTS) {

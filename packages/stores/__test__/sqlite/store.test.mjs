@@ -7,19 +7,19 @@ import { test } from "node:test";
 import { Worker } from "node:worker_threads";
 import * as imported from "@knowledgepulse/scoring-stores/sqlite";
 import { DatabaseSync } from "@photostructure/sqlite";
-import { adds, clear, forget, options, Reader } from "../../conformance/store.js";
+import { adds, clear, forget, options, Reader } from "../../conformance/fixture.js";
 import { change, temporaryFile } from "./files.mjs";
 
-const { SqliteNoveltyLog } = imported;
+const { SqliteStore } = imported;
 
-/** Runs a module with a log on `path`, and returns what it has printed. */
+/** Runs a module with a store on `path`, and returns what it has printed. */
 function run(path, body, ...flags) {
 	const source = `
-		import { SqliteNoveltyLog } from "@knowledgepulse/scoring-stores/sqlite";
+		import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
 		const header = { model: "m", maxElements: 1, ttlMs: null };
 		const { signal } = new AbortController();
 		const options = { header, after: null, limit: 9, signal, keepFrom: null };
-		const log = new SqliteNoveltyLog({ path: ${JSON.stringify(path)} });
+		const store = new SqliteStore({ path: ${JSON.stringify(path)} });
 		${body}`;
 	const { status, stdout, stderr } = spawnSync(
 		process.execPath,
@@ -31,13 +31,13 @@ function run(path, body, ...flags) {
 	return stdout.trim();
 }
 
-test("SqliteNoveltyLog can be imported and required", () => {
+test("SqliteStore can be imported and required", () => {
 	const required = createRequire(import.meta.url)("@knowledgepulse/scoring-stores/sqlite");
-	assert.equal(required.SqliteNoveltyLog, SqliteNoveltyLog);
-	assert.deepEqual(Object.keys(required), ["SqliteNoveltyLog"]);
+	assert.equal(required.SqliteStore, SqliteStore);
+	assert.deepEqual(Object.keys(required), ["SqliteStore"]);
 });
 
-test("SqliteNoveltyLog rejects unknown and wrong options", () => {
+test("SqliteStore rejects unknown and wrong options", () => {
 	const path = temporaryFile();
 	const namespace = "a string of 1 to 200 characters without NUL or lone surrogates";
 	for (const [options, message] of [
@@ -58,13 +58,13 @@ test("SqliteNoveltyLog rejects unknown and wrong options", () => {
 			"nameSpace: expected one of the options path, namespace, durable, got an unknown option",
 		],
 	])
-		assert.throws(() => new SqliteNoveltyLog(options), {
+		assert.throws(() => new SqliteStore(options), {
 			...{ name: "ScoringError", code: "INVALID_OPTION", message },
 			path: message.split(":")[0],
 		});
 });
 
-test("SqliteNoveltyLog says what to install", () => {
+test("SqliteStore says what to install", () => {
 	const source = `
 		const Module = require("node:module");
 		const resolve = Module._resolveFilename;
@@ -72,9 +72,9 @@ test("SqliteNoveltyLog says what to install", () => {
 			if (name === "@photostructure/sqlite") name = "./missing.js";
 			return resolve(name, ...rest);
 		};
-		const { SqliteNoveltyLog } = require("@knowledgepulse/scoring-stores/sqlite");
+		const { SqliteStore } = require("@knowledgepulse/scoring-stores/sqlite");
 		try {
-			new SqliteNoveltyLog({ path: "x" });
+			new SqliteStore({ path: "x" });
 		} catch ({ code, message, cause }) {
 			console.log(code, message, cause.code);
 		}`;
@@ -84,33 +84,33 @@ test("SqliteNoveltyLog says what to install", () => {
 	assert.match(stdout, /^STORE_UNAVAILABLE .*npm install @photostructure\/sqlite MODULE_NOT_FOUND/);
 });
 
-test("SqliteNoveltyLog lets the process end while it is idle", () => {
+test("SqliteStore lets the process end while it is idle", () => {
 	const path = temporaryFile();
 	const body = `
-		await log.read(options);
+		await store.read(options);
 		console.log("idle");`;
 	assert.equal(run(path, body), "idle");
 	assert.equal(run(path, ""), "");
 });
 
-test("SqliteNoveltyLog keeps the process alive until a call has settled", () => {
+test("SqliteStore keeps the process alive until a call has settled", () => {
 	const path = temporaryFile();
 	const body = `
 		const entry = { kind: "forget", call: crypto.randomUUID(), id: "a" };
-		log.append([entry], options).then(({ head }) => console.log(String(head)));`;
+		store.append([entry], options).then(({ head }) => console.log(String(head)));`;
 	assert.equal(run(path, body), "1");
 	assert.equal(run(path, body), "2");
 });
 
-test("SqliteNoveltyLog runs in a worker that is terminated", async () => {
+test("SqliteStore runs in a worker that is terminated", async () => {
 	const path = temporaryFile();
 	const source = `
 		const { workerData, parentPort } = require("node:worker_threads");
 		const { sqlite, path, call } = workerData;
-		const { SqliteNoveltyLog } = require(sqlite);
+		const { SqliteStore } = require(sqlite);
 		const { signal } = new AbortController();
-		const log = new SqliteNoveltyLog({ path });
-		log.read({ ...call, signal }).then(() => parentPort.postMessage("read"));
+		const store = new SqliteStore({ path });
+		store.read({ ...call, signal }).then(() => parentPort.postMessage("read"));
 		setInterval(() => {}, 1000);`;
 	const { signal, ...call } = options();
 	const sqlite = createRequire(import.meta.url).resolve("@knowledgepulse/scoring-stores/sqlite");
@@ -119,15 +119,15 @@ test("SqliteNoveltyLog runs in a worker that is terminated", async () => {
 	assert.deepEqual(await once(worker, "message"), ["read"]);
 	await worker.terminate();
 
-	const log = new SqliteNoveltyLog({ path });
-	assert.equal((await log.read({ ...call, signal })).head, 0n);
-	await log.close();
+	const store = new SqliteStore({ path });
+	assert.equal((await store.read({ ...call, signal })).head, 0);
+	await store.close();
 });
 
-test("SqliteNoveltyLog waits for the lock off the event loop, until it is aborted", async () => {
+test("SqliteStore waits for the lock off the event loop, until it is aborted", async () => {
 	const path = temporaryFile();
-	const log = new SqliteNoveltyLog({ path });
-	const reader = new Reader(log);
+	const store = new SqliteStore({ path });
+	const reader = new Reader(store);
 	await reader.append(adds(1));
 	const other = new DatabaseSync(path);
 	other.exec("BEGIN IMMEDIATE");
@@ -135,38 +135,38 @@ test("SqliteNoveltyLog waits for the lock off the event loop, until it is aborte
 	const controller = new AbortController();
 	const { signal } = controller;
 	const reason = new Error("enough");
-	const waiting = log.append(adds(1), options({ signal, keepFrom: null }));
+	const waiting = store.append(adds(1), options({ signal, keepFrom: null }));
 	let turns = 0;
 	for (; turns < 100; turns++) await new Promise(setImmediate);
 	// Readers do not wait for the writer.
-	const another = new SqliteNoveltyLog({ path });
-	assert.equal((await another.read(options())).head, 1n);
+	const another = new SqliteStore({ path });
+	assert.equal((await another.read(options())).head, 1);
 	controller.abort(reason);
 	await assert.rejects(waiting, reason);
 
 	const next = reader.append(adds(1));
 	other.exec("COMMIT");
-	assert.equal((await next).head, 2n);
+	assert.equal((await next).head, 2);
 
 	// `close` ends what waits.
 	other.exec("BEGIN IMMEDIATE");
-	const late = log.append(adds(1), options({ keepFrom: null }));
+	const late = store.append(adds(1), options({ keepFrom: null }));
 	const rejected = assert.rejects(late, { code: "CLOSED" });
-	await log.close();
+	await store.close();
 	await rejected;
 	other.exec("COMMIT");
 	other.close();
-	assert.equal((await another.read(options())).head, 2n);
+	assert.equal((await another.read(options())).head, 2);
 	await another.close();
 });
 
-test("SqliteNoveltyLog deletes 16 old entries and two for each of its own, at most", async () => {
+test("SqliteStore deletes 16 old entries and two for each of its own, at most", async () => {
 	const path = temporaryFile();
-	const log = new SqliteNoveltyLog({ path });
-	const reader = new Reader(log);
+	const store = new SqliteStore({ path });
+	const reader = new Reader(store);
 	await reader.append(adds(100));
-	change(path, "UPDATE novelty_log SET at = at - 600000");
-	const oldest = () => change(path, "SELECT min(seq) AS seq FROM novelty_log")[0].seq;
+	change(path, "UPDATE novelty_entries SET at = at - 600000");
+	const oldest = () => change(path, "SELECT min(seq) AS seq FROM novelty_entries")[0].seq;
 	const keepFrom = Date.now();
 	await reader.append(adds(1), { keepFrom });
 	assert.equal(oldest(), 19);
@@ -176,28 +176,28 @@ test("SqliteNoveltyLog deletes 16 old entries and two for each of its own, at mo
 	assert.equal(oldest(), 101);
 	await reader.append(adds(1), { keepFrom });
 	assert.equal(oldest(), 101);
-	await log.close();
+	await store.close();
 });
 
-test("SqliteNoveltyLog gives no entry a time before that of the entry before", async () => {
+test("SqliteStore gives no entry a time before that of the entry before", async () => {
 	const path = temporaryFile();
-	const log = new SqliteNoveltyLog({ path });
-	const reader = new Reader(log);
+	const store = new SqliteStore({ path });
+	const reader = new Reader(store);
 	await reader.append(adds(1));
 	// As if the clock had been an hour ahead.
-	change(path, "UPDATE novelty_log SET at = at + 3600000");
+	change(path, "UPDATE novelty_entries SET at = at + 3600000");
 	change(path, "UPDATE novelty_head SET at = at + 3600000");
-	const again = new Reader(log);
+	const again = new Reader(store);
 	await again.append(adds(2));
 	const [first, second, third] = again.entries.map(({ at }) => at);
 	assert.deepEqual([second, third], [first, first]);
-	await log.close();
+	await store.close();
 });
 
-test("SqliteNoveltyLog overwrites what is forgotten or cleared", async () => {
+test("SqliteStore overwrites what is forgotten or cleared", async () => {
 	const path = temporaryFile();
-	const log = new SqliteNoveltyLog({ path });
-	const reader = new Reader(log);
+	const store = new SqliteStore({ path });
+	const reader = new Reader(store);
 	const [one, two] = adds(2);
 	await reader.append([one, two]);
 	const has = ({ embedding }) => {
@@ -209,5 +209,5 @@ test("SqliteNoveltyLog overwrites what is forgotten or cleared", async () => {
 	assert.deepEqual([has(one), has(two)], [false, true]);
 	await reader.append([clear()]);
 	assert.deepEqual([has(one), has(two)], [false, false]);
-	await log.close();
+	await store.close();
 });

@@ -1,4 +1,4 @@
-/** Entries and calls of a log, for tests. */
+/** Entries and calls of a store, for tests. */
 import { randomBytes, randomUUID } from "node:crypto";
 
 export const HEADER = { model: "test", maxElements: 1000, ttlMs: null };
@@ -24,13 +24,13 @@ export function end({ epoch, entries }) {
 	return { epoch, seq, call };
 }
 
-/** Everything in a log, read in pages; throws if the pages do not go on from one another. */
-export async function readAll(log, changes) {
-	const pages = [await log.read(options(changes))];
+/** Everything in a store, read in pages; throws if the pages do not go on from one another. */
+export async function readAll(store, changes) {
+	const pages = [await store.read(options(changes))];
 	const entries = [...pages[0].entries];
 	while (entries.length > 0 && entries.at(-1).seq < pages[0].head) {
-		const page = await log.read(options({ after: end(pages.at(-1)), ...changes }));
-		if (page.reset || page.entries[0]?.seq !== entries.at(-1).seq + 1n)
+		const page = await store.read(options({ after: end(pages.at(-1)), ...changes }));
+		if (page.reset || page.entries[0]?.seq !== entries.at(-1).seq + 1)
 			throw new Error(`a gap after entry ${entries.at(-1).seq}`);
 		pages.push(page);
 		entries.push(...page.entries);

@@ -1,4 +1,4 @@
-//! Scorers that share a log agree with one memory that has all changes in the order of the log.
+//! Scorers that share a store agree with one memory that has all changes in the order of the store.
 
 use std::{
     sync::{Arc, mpsc},
@@ -8,7 +8,7 @@ use std::{
 use knowledgepulse_scoring::{
     Error, Novelty, Scorer, StoreFault,
     cache::CacheOptions,
-    scorer::{Change, Comparison, LogEntry, Outcome, Page, Request, ScorerOptions, Work},
+    scorer::{Change, Outcome, Page, Request, ScorerOptions, SharedMemory, StoredEntry, Work},
 };
 use knowledgepulse_test_support::{FakeEmbedder, cache::NaiveCache, input, trace};
 use proptest::prelude::*;
@@ -21,7 +21,7 @@ const BOUNDS: CacheOptions =
 
 fn scorer(required: bool) -> Arc<Scorer> {
     let options = ScorerOptions { cache: BOUNDS, ..ScorerOptions::default() };
-    Scorer::with_log(options, required).expect("a scorer")
+    Scorer::with_store(options, required).expect("a scorer")
 }
 
 /// What a call does with the trace whose text and id is a number, or with that id.
@@ -61,9 +61,13 @@ fn submit(scorer: &Arc<Scorer>, acts: &[Act]) -> mpsc::Receiver<(usize, Answer)>
     receiver
 }
 
+fn memory(scorer: &Scorer) -> &SharedMemory {
+    scorer.shared_memory().expect("a scorer with a store")
+}
+
 fn next_batch(scorer: &Scorer) -> Vec<Request> {
     let (sender, receiver) = mpsc::channel();
-    scorer.next_batch(64, Box::new(move |batch| sender.send(batch).expect("a receiver")));
+    memory(scorer).next_batch(64, Box::new(move |batch| sender.send(batch).expect("a receiver")));
     receiver.recv().expect("a batch")
 }
 
@@ -77,18 +81,18 @@ fn whole_batch(scorer: &Scorer, count: usize) -> Vec<Request> {
 }
 
 #[derive(Default)]
-struct Log {
-    entries: Vec<LogEntry>,
+struct Store {
+    entries: Vec<StoredEntry>,
     now: Duration,
 }
 
-impl Log {
+impl Store {
     /// Appends what a batch asks for; returns the number of each entry.
     fn append(&mut self, batch: &[Request]) -> Vec<Option<u64>> {
         let append = |request: &Request| {
             let Request::Append(change) = request else { return None };
             let seq = self.entries.last().map_or(0, |last| last.seq) + 1;
-            self.entries.push(LogEntry { seq, at: self.now, change: change.clone(), own: None });
+            self.entries.push(StoredEntry { seq, at: self.now, change: change.clone(), own: None });
             Some(seq)
         };
         batch.iter().map(append).collect()
@@ -96,7 +100,7 @@ impl Log {
 
     /// What follows an entry, in pages; those of `own` come without their vectors.
     fn pages(&self, after: u64, own: &[Option<u64>], limit: usize) -> Vec<Page> {
-        let reset = self.entries.first().is_none_or(|oldest| after + 1 < oldest.seq);
+        let reset = after == 0 || self.entries.first().is_none_or(|oldest| after + 1 < oldest.seq);
         let mut rest = self.entries.clone();
         rest.retain(|entry| reset || entry.seq > after);
         for entry in &mut rest {
@@ -105,17 +109,28 @@ impl Log {
                 *vector = None;
             }
         }
+        let head = self.entries.last().map_or(0, |newest| newest.seq);
+        let first = self.entries.first().map_or(1, |oldest| oldest.seq);
         let mut pages: Vec<_> = rest.chunks(limit).map(|entries| page(entries.to_vec())).collect();
-        match pages.first_mut() {
-            Some(first) => first.reset = reset,
-            None => pages.push(Page { reset, ..Page::default() }),
+        if pages.is_empty() {
+            pages.push(Page::default());
+        }
+        for (index, page) in pages.iter_mut().enumerate() {
+            (page.reset, page.head, page.first) = (reset && index == 0, head, first);
         }
         pages
     }
 }
 
-fn page(entries: Vec<LogEntry>) -> Page {
-    Page { entries, ..Page::default() }
+/// A page at the end of a store, to which these entries were added.
+fn page(entries: Vec<StoredEntry>) -> Page {
+    let head = entries.last().map_or(0, |newest| newest.seq);
+    Page { entries, head, first: 1, ..Page::default() }
+}
+
+/// The first page of a store.
+fn first_page(entries: Vec<StoredEntry>) -> Page {
+    Page { reset: true, ..page(entries) }
 }
 
 fn act() -> impl Strategy<Value = Act> {
@@ -135,7 +150,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn apply_answers_as_one_memory_in_the_order_of_the_log(
+    fn apply_answers_as_one_memory_in_the_order_of_the_store(
         steps in prop::collection::vec(
             (0..3usize, prop::collection::vec(act(), 1..5), 0..20u64, 1..4usize, any::<bool>()),
             1..25,
@@ -143,31 +158,31 @@ proptest! {
     ) {
         let scorers = [scorer(false), scorer(false), scorer(true)];
         let mut known = [0; 3];
-        let mut log = Log::default();
+        let mut store = Store::default();
         let mut naive = NaiveCache::new(BOUNDS);
         for (who, acts, pause, limit, trims) in steps {
-            log.now += Duration::from_millis(pause);
+            store.now += Duration::from_millis(pause);
             let answers = submit(&scorers[who], &acts);
             let mut keep = Duration::ZERO;
             while scorers[who].statistics().pending() > 0 {
                 let batch = whole_batch(&scorers[who], acts.len());
-                let own = log.append(&batch);
-                for page in log.pages(known[who], &own, limit) {
+                let own = store.append(&batch);
+                for page in store.pages(known[who], &own, limit) {
                     known[who] = page.entries.last().map_or(known[who], |last| last.seq);
-                    keep = scorers[who].apply(page).expect("a page");
+                    keep = memory(&scorers[who]).apply(page).expect("a page");
                 }
-                scorers[who].finish_batch(log.now);
+                memory(&scorers[who]).finish_batch(store.now);
             }
-            let mut place = log.entries.last().map_or(0, |last| last.seq)
+            let mut place = store.entries.last().map_or(0, |last| last.seq)
                 - acts.iter().filter(|act| appends(**act)).count() as u64;
             for ((expected, act), (index, answer)) in acts.iter().enumerate().zip(answers.iter()) {
                 prop_assert_eq!(index, expected, "answered out of order");
                 place += u64::from(appends(*act));
-                check(*act, answer, place, &mut naive, log.now);
+                check(*act, answer, place, &mut naive, store.now);
             }
             if trims {
-                let last = log.entries.last().map(|last| last.seq);
-                log.entries.retain(|entry| entry.at >= keep || Some(entry.seq) == last);
+                let last = store.entries.last().map(|last| last.seq);
+                store.entries.retain(|entry| entry.at >= keep || Some(entry.seq) == last);
             }
         }
     }
@@ -207,39 +222,57 @@ fn check(act: Act, answer: Answer, seq: u64, naive: &mut NaiveCache, now: Durati
     }
 }
 
-fn entry(seq: u64, milliseconds: u64, vector: Option<Box<[f32]>>) -> LogEntry {
+fn entry(seq: u64, milliseconds: u64, vector: Option<Box<[f32]>>) -> StoredEntry {
     let change = Change::Add { id: None, vector };
-    LogEntry { seq, at: Duration::from_millis(milliseconds), change, own: None }
+    StoredEntry { seq, at: Duration::from_millis(milliseconds), change, own: None }
 }
 
 #[test]
 fn apply_refuses_what_cannot_follow_and_changes_nothing() {
     let scorer = scorer(false);
     let vector = || Some(FakeEmbedder::vector(1));
-    scorer.apply(page(vec![entry(1, 10, vector()), entry(2, 10, vector())])).expect("a page");
+    memory(&scorer)
+        .apply(first_page(vec![entry(1, 10, vector()), entry(2, 10, vector())]))
+        .expect("a page");
     let mut infinite = FakeEmbedder::vector(1);
     infinite[7] = f32::NAN;
-    let owned = |own| LogEntry { own: Some(own), ..entry(3, 10, None) };
+    let owned = |own| StoredEntry { own: Some(own), ..entry(3, 10, None) };
     for (entries, message) in [
         (vec![entry(4, 10, vector())], "entry 4 of the store: expected entry 3"),
         (vec![entry(2, 10, vector())], "entry 2 of the store: expected entry 3"),
         (vec![entry(3, 10, vector()), entry(5, 10, vector())], "entry 5 of the store: expected"),
         (vec![entry(3, 9, vector())], "expected a time not before that of the entry before"),
         (vec![entry(3, 10, Some(Box::new([1.0])))], "expected 384 numbers, got 1"),
-        (vec![entry(3, 10, Some(infinite))], "number 7 of the vector is NaN"),
+        (vec![entry(3, 10, Some(infinite))], "expected a vector of length 1, got one of NaN"),
         (vec![entry(3, 10, None)], "expected a vector, or an id that was forgotten later"),
-        (vec![owned(0)], "its call is not waiting for it"),
-        (vec![owned(usize::MAX)], "its call is not waiting for it"),
+        // Their calls are not waiting for them.
+        (vec![owned(0)], "expected a vector, or an id that was forgotten later"),
+        (vec![owned(usize::MAX)], "expected a vector, or an id that was forgotten later"),
     ] {
-        let error = scorer.apply(page(entries)).expect_err(message);
+        let error = memory(&scorer).apply(page(entries)).expect_err(message);
         assert_eq!(error.code(), "INVALID_STORE");
         assert!(error.to_string().contains(message), "{error}");
         assert_eq!(scorer.cache_len(), 2);
     }
-    scorer.apply(page(vec![entry(3, 10, vector())])).expect("the next page");
-    let last = Page { reset: true, ..page(vec![entry(u64::MAX, 0, vector())]) };
-    scorer.apply(last).expect("another log");
-    let error = scorer.apply(page(vec![entry(u64::MAX, 0, vector())])).expect_err("no next entry");
+    let other = Page { epoch: "other".into(), ..page(vec![entry(3, 10, vector())]) };
+    let short = Page { head: 2, ..page(vec![entry(3, 10, vector())]) };
+    let lost = Page { head: 3, ..page(vec![]) };
+    let late = Page { first: 2, ..first_page(vec![entry(3, 10, vector())]) };
+    for (page, message) in [
+        (other, "the store continues in another epoch, other"),
+        (short, "the store has no entry after 3, and its head is 2"),
+        (lost, "the store has no entry after 2, and its head is 3"),
+        (late, "entry 3 of the store: expected entry 2"),
+    ] {
+        let error = memory(&scorer).apply(page).expect_err(message);
+        assert_eq!((error.code(), error.to_string().as_str()), ("INVALID_STORE", message));
+        assert_eq!(scorer.cache_len(), 2);
+    }
+    memory(&scorer).apply(page(vec![entry(3, 10, vector())])).expect("the next page");
+    let last = first_page(vec![entry(u64::MAX, 0, vector())]);
+    memory(&scorer).apply(Page { first: u64::MAX, ..last }).expect("another store");
+    let error =
+        memory(&scorer).apply(page(vec![entry(u64::MAX, 0, vector())])).expect_err("no next entry");
     assert_eq!(error.code(), "INVALID_STORE");
 }
 
@@ -248,10 +281,10 @@ fn apply_refuses_an_own_entry_that_changes_something_else() {
     let scorer = scorer(false);
     let answers = submit(&scorer, &[Act::Forget(1)]);
     assert_eq!(next_batch(&scorer), [Request::Append(Change::Forget("1".into()))]);
-    let entries = vec![LogEntry { own: Some(0), ..entry(1, 0, None) }];
-    let error = scorer.apply(Page { reset: true, ..page(entries) }).expect_err("another change");
+    let entries = vec![StoredEntry { own: Some(0), ..entry(1, 0, None) }];
+    let error = memory(&scorer).apply(first_page(entries)).expect_err("another change");
     assert!(error.to_string().contains("another change than its call asked for"), "{error}");
-    scorer.fail_batch(&error);
+    memory(&scorer).fail_batch(&error);
     assert_eq!(answers.recv().expect("an answer"), (0, Err(error)));
 }
 
@@ -260,13 +293,13 @@ fn apply_refuses_a_page_in_which_a_call_is_twice() {
     let scorer = scorer(false);
     let answers = submit(&scorer, &[Act::Score(1)]);
     assert_eq!(next_batch(&scorer).len(), 1);
-    let own = |seq| LogEntry { own: Some(0), ..entry(seq, 0, None) };
-    let twice = Page { reset: true, ..page(vec![own(1), own(2)]) };
-    let error = scorer.apply(twice).expect_err("twice");
+    let own = |seq| StoredEntry { own: Some(0), ..entry(seq, 0, None) };
+    let twice = first_page(vec![own(1), own(2)]);
+    let error = memory(&scorer).apply(twice).expect_err("twice");
     assert_eq!(error.code(), "INVALID_STORE");
     assert_eq!(error.to_string(), "entry 2 of the store: its call is in the page twice");
     assert_eq!(scorer.cache_len(), 0);
-    scorer.fail_batch(&error);
+    memory(&scorer).fail_batch(&error);
     assert_eq!(answers.recv().expect("an answer"), (0, Err(error)));
 }
 
@@ -276,12 +309,13 @@ fn apply_does_not_compare_with_what_was_erased_before_it_was_read() {
         let scorer = scorer(required);
         let answers = submit(&scorer, &[Act::Score(1)]);
         assert_eq!(next_batch(&scorer).len(), 1);
-        let erased = LogEntry {
+        let erased = StoredEntry {
             change: Change::Add { id: Some("x".into()), vector: None },
             ..entry(1, 0, None)
         };
-        let own = LogEntry { own: Some(0), ..entry(2, 0, None) };
-        scorer.apply(Page { reset: true, ..page(vec![erased, own]) }).expect("a page");
+        let own = StoredEntry { own: Some(0), ..entry(2, 0, None) };
+        let known = Page { head: 3, ..first_page(vec![erased, own]) };
+        memory(&scorer).apply(known).expect("a page");
         let (_, answer) = answers.recv().expect("an answer");
         match answer {
             Ok(Outcome::Scored(report)) if !required => {
@@ -290,18 +324,18 @@ fn apply_does_not_compare_with_what_was_erased_before_it_was_read() {
             Err(error) if required => assert_eq!(error.code(), "STORE_UNAVAILABLE"),
             other => panic!("{other:?}"),
         }
-        let last = |entries| Page { is_last: true, ..page(entries) };
-        let error = scorer.apply(last(vec![])).expect_err("nobody has forgotten it");
+        let error =
+            memory(&scorer).apply(Page { head: 2, ..page(vec![]) }).expect_err("not forgotten");
         assert_eq!(error.code(), "INVALID_STORE");
         let change = Change::Forget("x".into());
-        let forgotten = LogEntry { change, ..entry(3, 0, None) };
-        scorer.apply(last(vec![forgotten])).expect("all is forgotten");
+        let forgotten = StoredEntry { change, ..entry(3, 0, None) };
+        memory(&scorer).apply(page(vec![forgotten])).expect("all is forgotten");
         scorer.close();
     }
 }
 
 #[test]
-fn fail_batch_leaves_scores_neutral_unless_the_log_is_required() {
+fn fail_batch_leaves_scores_neutral_unless_the_store_is_required() {
     let unavailable = Error::store(StoreFault::Unavailable, "no route");
     let mismatch = Error::store(StoreFault::Mismatch, "another model");
     for (required, error, scores) in [
@@ -314,7 +348,7 @@ fn fail_batch_leaves_scores_neutral_unless_the_log_is_required() {
         for act in [Act::Score(1), Act::Peek(1), Act::Remember(1), Act::Forget(1), Act::Clear] {
             let answers = submit(&scorer, &[act]);
             assert_eq!(next_batch(&scorer).len(), 1);
-            scorer.fail_batch(error);
+            memory(&scorer).fail_batch(error);
             match answers.recv().expect("an answer").1 {
                 Ok(Outcome::Scored(report)) => {
                     assert!(scores && matches!(act, Act::Score(_) | Act::Peek(_)));
@@ -334,17 +368,7 @@ fn fail_batch_leaves_scores_neutral_unless_the_log_is_required() {
 }
 
 #[test]
-fn finish_compared_answers_with_what_the_log_has_found() {
-    let scorer = scorer(true);
-    let answers = submit(&scorer, &[Act::Score(1)]);
-    assert_eq!(next_batch(&scorer).len(), 1);
-    scorer.finish_compared(vec![Comparison { seq: 7, nearest: None, removed: 0 }]);
-    let Ok(Outcome::Scored(report)) = answers.recv().expect("an answer").1 else { panic!() };
-    assert_eq!(report.score.novelty, Novelty::Store { seq: 7, nearest: None });
-}
-
-#[test]
-fn close_ends_calls_that_wait_for_the_log() {
+fn close_ends_calls_that_wait_for_the_store() {
     let scorer = scorer(false);
     let answers = submit(&scorer, &[Act::Score(1), Act::Score(2), Act::Peek(3)]);
     assert!(!next_batch(&scorer).is_empty());
@@ -353,12 +377,12 @@ fn close_ends_calls_that_wait_for_the_log() {
         answers.iter().take(3).map(|(_, answer)| answer.expect_err("closed").code()).collect();
     codes.dedup();
     assert_eq!(codes, ["CLOSED"]);
-    assert_eq!(scorer.apply(Page::default()).expect_err("closed").code(), "CLOSED");
+    assert_eq!(memory(&scorer).apply(Page::default()).expect_err("closed").code(), "CLOSED");
     assert!(next_batch(&scorer).is_empty());
 }
 
 #[test]
-fn abort_ends_a_call_whose_entry_stays_in_the_log() {
+fn abort_ends_a_call_whose_entry_stays_in_the_store() {
     let scorer = scorer(false);
     let (sender, answers) = mpsc::channel();
     let reply = Box::new(move |answer| sender.send(answer).expect("a receiver"));
@@ -366,8 +390,8 @@ fn abort_ends_a_call_whose_entry_stays_in_the_log() {
     assert_eq!(next_batch(&scorer).len(), 1);
     assert!(call.abort());
     assert_eq!(answers.recv().expect("an answer").expect_err("aborted").code(), "ABORTED");
-    let own = LogEntry { own: Some(0), ..entry(1, 0, None) };
-    scorer.apply(Page { reset: true, ..page(vec![own]) }).expect("a page");
+    let own = StoredEntry { own: Some(0), ..entry(1, 0, None) };
+    memory(&scorer).apply(first_page(vec![own])).expect("a page");
     assert_eq!(scorer.cache_len(), 1);
 
     // Before it was sent, it leaves no mark.

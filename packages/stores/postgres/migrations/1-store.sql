@@ -1,10 +1,10 @@
--- The log. One row of kp_novelty_head for each namespace, one row of kp_novelty_log for each entry.
+-- The store. One row of kp_novelty_head for each namespace, one row of kp_novelty_entries for each entry.
 --
 -- All changes go through the functions, each in one statement. They keep no state but that of their
 -- transaction, so connections may be pooled. The version is part of a function's name: a process finds
 -- the functions that it knows, or none.
 --
--- Plans are kept by connections, also those made when a table was new and empty, where no plan is bad. So
+-- Connections keep plans, also those made when a table was new and empty, where no plan is bad. So
 -- sequential scans are off, and only the primary key begins with the namespace.
 
 CREATE TABLE kp_novelty_head (
@@ -19,12 +19,10 @@ CREATE TABLE kp_novelty_head (
 	-- What all that append must agree on.
 	model text COLLATE "C" NOT NULL,
 	max_elements bigint NOT NULL,
-	ttl_ms double precision,
-	-- Who compares: 'mirror' (the processes) or 'database'.
-	compare text NOT NULL
+	ttl_ms double precision
 ) WITH (fillfactor = 50);
 
-CREATE TABLE kp_novelty_log (
+CREATE TABLE kp_novelty_entries (
 	seq bigint NOT NULL,
 	at bigint NOT NULL,
 	call uuid NOT NULL,
@@ -37,19 +35,19 @@ CREATE TABLE kp_novelty_log (
 	UNIQUE (call, namespace)
 );
 -- Embeddings belong into the row, unless one is longer than a page.
-ALTER TABLE kp_novelty_log ALTER COLUMN embedding SET STORAGE MAIN;
+ALTER TABLE kp_novelty_entries ALTER COLUMN embedding SET STORAGE MAIN;
 -- An id may be longer than a key of an index.
-CREATE INDEX kp_novelty_log_id ON kp_novelty_log (hashtextextended(id, 0), namespace)
+CREATE INDEX kp_novelty_entries_id ON kp_novelty_entries (hashtextextended(id, 0), namespace)
 	WHERE kind = 'add' AND id IS NOT NULL;
 
--- The clock of all logs, in milliseconds since 1970.
+-- The clock of all namespaces, in milliseconds since 1970.
 CREATE FUNCTION kp_novelty_now_v1() RETURNS bigint LANGUAGE sql VOLATILE AS $$
 	SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint
 $$;
 
 -- Takes the lock of a namespace, creates the namespace if there is none, and returns its row.
 CREATE FUNCTION kp_novelty_lock_v1(
-	p_namespace text, p_model text, p_max_elements bigint, p_ttl_ms double precision, p_compare text,
+	p_namespace text, p_model text, p_max_elements bigint, p_ttl_ms double precision,
 	p_durable boolean, p_lock_timeout integer
 ) RETURNS kp_novelty_head LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -58,7 +56,7 @@ DECLARE
 BEGIN
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		-- A snapshot taken before the lock would not show what others have appended.
-		RAISE EXCEPTION 'the isolation level is "%", a novelty log needs "read committed"',
+		RAISE EXCEPTION 'the isolation level is "%", a novelty store needs "read committed"',
 			current_setting('transaction_isolation') USING ERRCODE = 'KP001';
 	END IF;
 	PERFORM set_config('lock_timeout', p_lock_timeout::text, true);
@@ -69,8 +67,8 @@ BEGIN
 	PERFORM pg_advisory_xact_lock(hashtextextended(p_namespace, 7220));
 	SELECT * INTO h FROM kp_novelty_head WHERE namespace = p_namespace FOR UPDATE;
 	IF NOT FOUND THEN
-		INSERT INTO kp_novelty_head (namespace, model, max_elements, ttl_ms, compare)
-			VALUES (p_namespace, p_model, p_max_elements, p_ttl_ms, p_compare);
+		INSERT INTO kp_novelty_head (namespace, model, max_elements, ttl_ms)
+			VALUES (p_namespace, p_model, p_max_elements, p_ttl_ms);
 		h := kp_novelty_renew_v1(p_namespace);
 	ELSIF h.at > kp_novelty_now_v1() + 86400000 THEN
 		-- The clock was wrong. Nothing would expire or be deleted until it has caught up.
@@ -87,33 +85,47 @@ DECLARE
 	h kp_novelty_head;
 	v_now bigint := kp_novelty_now_v1();
 BEGIN
-	UPDATE kp_novelty_log l SET at = m.at FROM (
+	UPDATE kp_novelty_entries l SET at = m.at FROM (
 			SELECT n.seq, max(CASE WHEN n.at > v_now + 86400000 THEN v_now ELSE greatest(n.at, 0) END) OVER (ORDER BY n.seq) AS at
-			FROM kp_novelty_log n WHERE n.namespace = p_namespace
+			FROM kp_novelty_entries n WHERE n.namespace = p_namespace
 		) m WHERE l.namespace = p_namespace AND l.seq = m.seq AND l.at <> m.at;
 	UPDATE kp_novelty_head SET epoch = gen_random_uuid(),
-		first = coalesce((SELECT min(l.seq) FROM kp_novelty_log l WHERE l.namespace = p_namespace), 1),
-		seq = coalesce((SELECT max(l.seq) FROM kp_novelty_log l WHERE l.namespace = p_namespace), 0),
-		at = coalesce((SELECT l.at FROM kp_novelty_log l WHERE l.namespace = p_namespace ORDER BY l.seq DESC LIMIT 1), 0)
+		first = coalesce((SELECT min(l.seq) FROM kp_novelty_entries l WHERE l.namespace = p_namespace), 1),
+		seq = coalesce((SELECT max(l.seq) FROM kp_novelty_entries l WHERE l.namespace = p_namespace), 0),
+		at = coalesce((SELECT l.at FROM kp_novelty_entries l WHERE l.namespace = p_namespace ORDER BY l.seq DESC LIMIT 1), 0)
 		WHERE namespace = p_namespace RETURNING * INTO h;
 	RETURN h;
 END $$;
 
--- The first row of a page.
-CREATE FUNCTION kp_novelty_page_v1(h kp_novelty_head, p_reset boolean) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-	SELECT json_build_object('epoch', h.epoch, 'head', h.seq::text, 'first', h.first::text, 'reset', p_reset, 'compare', h.compare,
-		'model', h.model, 'maxElements', h.max_elements, 'ttlMs', h.ttl_ms)::text
-$$;
+-- Returns a page that continues after p_after: a row that describes it, then rows of some 32 entries each, so that
+-- a row fits into what a client reads at a time. Such a row has the entries as JSON (seq, at, kind, call, id, bytes
+-- of the embedding) and all embeddings, one after the other. Entries beyond p_own, which the caller has, come
+-- without their embeddings.
+CREATE FUNCTION kp_novelty_page_v1(
+	h kp_novelty_head, p_after bigint, p_reset boolean, p_limit integer, p_own bigint
+) RETURNS TABLE (page text, entries text, embeddings bytea) LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+	RETURN QUERY SELECT json_build_object('epoch', h.epoch, 'head', h.seq, 'first', h.first, 'reset', p_reset,
+		'model', h.model, 'maxElements', h.max_elements, 'ttlMs', h.ttl_ms)::text, NULL::text, NULL::bytea;
+	RETURN QUERY SELECT NULL::text,
+			json_agg(json_build_array(n.seq, n.at, n.kind, n.call, n.id, octet_length(n.embedding)))::text,
+			coalesce(string_agg(n.embedding, ''), '')
+		FROM (
+			SELECT l.seq, l.at, l.kind, l.call, l.id, CASE WHEN l.seq <= p_own THEN l.embedding END AS embedding
+			FROM kp_novelty_entries l WHERE l.namespace = h.namespace AND l.seq > p_after AND l.seq <= h.seq
+			ORDER BY l.seq LIMIT p_limit
+		) n GROUP BY n.seq / 32 ORDER BY min(n.seq);
+END $$;
 
--- Appends entries, and returns a page: a row with `kp_novelty_page_v1` as its id, then the entries after
--- the position (p_epoch, p_seq, p_call). p_embeddings has those of the adds, one after the other; those
--- of a page are in base64, which is shorter than the text of bytea, and are the only values of their type.
+-- Appends entries, and returns the page after the position (p_epoch, p_seq, p_call). p_embeddings has those of the
+-- adds, one after the other.
 CREATE FUNCTION kp_novelty_append_v1(
 	p_namespace text, p_model text, p_max_elements bigint, p_ttl_ms double precision,
 	p_epoch uuid, p_seq bigint, p_call uuid, p_limit integer,
 	p_keep_from double precision, p_durable boolean, p_lock_timeout integer,
 	p_calls uuid[], p_kinds text[], p_ids text[], p_embeddings bytea
-) RETURNS TABLE (seq bigint, at bigint, kind text, call uuid, id text, embedding varchar) LANGUAGE plpgsql
+) RETURNS TABLE (page text, entries text, embeddings bytea) LANGUAGE plpgsql
 	SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 #variable_conflict use_column
 DECLARE
@@ -129,18 +141,17 @@ DECLARE
 	-- Of each embedding.
 	v_bytes integer := octet_length(p_embeddings) / greatest(cardinality(array_positions(p_kinds, 'add')), 1);
 BEGIN
-	h := kp_novelty_lock_v1(p_namespace, p_model, p_max_elements, p_ttl_ms, 'mirror',
+	h := kp_novelty_lock_v1(p_namespace, p_model, p_max_elements, p_ttl_ms,
 		p_durable OR p_kinds && '{forget,clear}', p_lock_timeout);
-	IF (h.model, h.max_elements, h.compare) <> (p_model, p_max_elements, 'mirror')
-		OR h.ttl_ms IS DISTINCT FROM p_ttl_ms THEN
-		RETURN QUERY SELECT NULL::bigint, NULL::bigint, NULL::text, NULL::uuid, kp_novelty_page_v1(h, false), NULL::varchar;
+	IF (h.model, h.max_elements) <> (p_model, p_max_elements) OR h.ttl_ms IS DISTINCT FROM p_ttl_ms THEN
+		RETURN QUERY SELECT * FROM kp_novelty_page_v1(h, 0, false, 0, 0);
 		RETURN;
 	END IF;
 
 	-- The newest entry must be there, and that at the position unless it is older than all that are kept.
 	SELECT p_seq <= h.seq AND EXISTS (
-			SELECT FROM kp_novelty_log l WHERE l.namespace = p_namespace AND l.seq = p_seq AND l.call = p_call),
-		h.seq = 0 OR EXISTS (SELECT FROM kp_novelty_log l WHERE l.namespace = p_namespace AND l.seq = h.seq)
+			SELECT FROM kp_novelty_entries l WHERE l.namespace = p_namespace AND l.seq = p_seq AND l.call = p_call),
+		h.seq = 0 OR EXISTS (SELECT FROM kp_novelty_entries l WHERE l.namespace = p_namespace AND l.seq = h.seq)
 		INTO v_here, v_whole;
 	IF NOT v_whole OR (p_epoch = h.epoch AND p_seq >= h.first AND NOT v_here) THEN
 		h := kp_novelty_renew_v1(p_namespace);
@@ -149,7 +160,7 @@ BEGIN
 	v_now := kp_novelty_now_v1();
 
 	IF cardinality(p_calls) > 0 THEN
-		INSERT INTO kp_novelty_log (namespace, seq, at, call, kind, id, embedding)
+		INSERT INTO kp_novelty_entries (namespace, seq, at, call, kind, id, embedding)
 			SELECT p_namespace, v_head + e.n, greatest(h.at, v_now), e.call, e.kind, e.id,
 				CASE WHEN e.kind = 'add' THEN substring(p_embeddings FROM (v_bytes * (e.place - 1) + 1)::integer FOR v_bytes) END
 			FROM (
@@ -160,14 +171,14 @@ BEGIN
 		GET DIAGNOSTICS v_added = ROW_COUNT;
 		IF v_added < cardinality(p_calls) THEN
 			-- A repetition. What was before a clear that has been appended already is gone, and must not come back.
-			DELETE FROM kp_novelty_log l WHERE l.namespace = p_namespace AND l.seq > v_head AND l.seq < v_head + (
+			DELETE FROM kp_novelty_entries l WHERE l.namespace = p_namespace AND l.seq > v_head AND l.seq < v_head + (
 				SELECT max(e.n) FROM unnest(p_kinds) WITH ORDINALITY e(kind, n) WHERE e.kind = 'clear' AND NOT EXISTS (
-					SELECT FROM kp_novelty_log a WHERE a.namespace = p_namespace AND a.seq = v_head + e.n));
+					SELECT FROM kp_novelty_entries a WHERE a.namespace = p_namespace AND a.seq = v_head + e.n));
 			v_added := 0;
-			FOR v_seq IN SELECT l.seq FROM kp_novelty_log l
+			FOR v_seq IN SELECT l.seq FROM kp_novelty_entries l
 				WHERE l.namespace = p_namespace AND l.seq > v_head ORDER BY l.seq LOOP
 				v_added := v_added + 1;
-				UPDATE kp_novelty_log SET seq = v_head + v_added
+				UPDATE kp_novelty_entries SET seq = v_head + v_added
 					WHERE namespace = p_namespace AND seq = v_seq AND v_seq > v_head + v_added;
 			END LOOP;
 		END IF;
@@ -176,15 +187,15 @@ BEGIN
 			h.at := greatest(h.at, v_now);
 			IF 'forget' = ANY (p_kinds) THEN
 				-- Dynamic, for a plan that was made for a small table would not use the index of ids.
-				EXECUTE 'UPDATE kp_novelty_log l SET embedding = NULL FROM kp_novelty_log f
+				EXECUTE 'UPDATE kp_novelty_entries l SET embedding = NULL FROM kp_novelty_entries f
 					WHERE f.namespace = $1 AND f.seq > $2 AND f.kind = ''forget'' AND l.namespace = $1 AND l.kind = ''add''
 					AND hashtextextended(l.id, 0) = hashtextextended(f.id, 0) AND l.id = f.id
 					AND l.seq < f.seq AND l.embedding IS NOT NULL' USING p_namespace, v_head;
 			END IF;
 			IF 'clear' = ANY (p_kinds) THEN
-				SELECT max(l.seq) INTO v_seq FROM kp_novelty_log l
+				SELECT max(l.seq) INTO v_seq FROM kp_novelty_entries l
 					WHERE l.namespace = p_namespace AND l.seq > v_head AND l.kind = 'clear';
-				DELETE FROM kp_novelty_log l WHERE l.namespace = p_namespace AND l.seq < v_seq;
+				DELETE FROM kp_novelty_entries l WHERE l.namespace = p_namespace AND l.seq < v_seq;
 				h.first := greatest(h.first, v_seq);
 			END IF;
 		END IF;
@@ -192,12 +203,12 @@ BEGIN
 
 	-- Within a minute a call may be repeated, and must be found.
 	v_bound := CASE WHEN p_keep_from < v_now - 60000 THEN p_keep_from WHEN p_keep_from IS NOT NULL THEN v_now - 60000 END;
-	IF coalesce((SELECT l.at FROM kp_novelty_log l WHERE l.namespace = p_namespace AND l.seq = h.first), 0) < v_bound THEN
-		DELETE FROM kp_novelty_log l WHERE l.namespace = p_namespace AND l.at < v_bound
+	IF coalesce((SELECT l.at FROM kp_novelty_entries l WHERE l.namespace = p_namespace AND l.seq = h.first), 0) < v_bound THEN
+		DELETE FROM kp_novelty_entries l WHERE l.namespace = p_namespace AND l.at < v_bound
 			AND l.seq >= h.first AND l.seq < least(h.first + 2 * cardinality(p_calls) + 16, h.seq);
 		-- If there is a gap before these, whoever reads must notice it.
 		IF FOUND THEN
-			SELECT min(l.seq) INTO h.first FROM kp_novelty_log l WHERE l.namespace = p_namespace AND l.seq >= h.first;
+			SELECT min(l.seq) INTO h.first FROM kp_novelty_entries l WHERE l.namespace = p_namespace AND l.seq >= h.first;
 		END IF;
 	END IF;
 	UPDATE kp_novelty_head SET first = h.first, seq = h.seq, at = h.at
@@ -205,17 +216,11 @@ BEGIN
 
 	v_here := v_here AND p_epoch = h.epoch AND p_seq >= h.first - 1;
 	v_after := CASE WHEN v_here THEN p_seq ELSE h.first - 1 END;
-	RETURN QUERY SELECT NULL::bigint, NULL::bigint, NULL::text, NULL::uuid,
-		kp_novelty_page_v1(h, NOT v_here), NULL::varchar;
-	RETURN QUERY SELECT l.seq, l.at, l.kind, l.call, l.id, CASE WHEN l.seq <= v_head THEN encode(l.embedding, 'base64')::varchar END
-		FROM kp_novelty_log l WHERE l.namespace = p_namespace AND l.seq > v_after AND l.seq <= h.seq
-		ORDER BY l.seq LIMIT p_limit;
+	RETURN QUERY SELECT * FROM kp_novelty_page_v1(h, v_after, NOT v_here, p_limit, v_head);
 END $$;
 
--- Returns a page: a row with `kp_novelty_page_v1`, then rows of some 32 entries each, so that a row fits into what
--- a client reads at a time: the entries as JSON (seq, at, kind, call, id, bytes of the embedding), and all
--- embeddings, one after the other. Or nothing where a namespace or an epoch has to be made, which appending nothing does.
--- STABLE: all in one snapshot; and it writes nothing, so that a standby can answer.
+-- Returns the page after a position, or nothing where a namespace or an epoch has to be made, which appending nothing
+-- does. STABLE: all in one snapshot; and it writes nothing, so that a standby can answer.
 CREATE FUNCTION kp_novelty_read_v1(
 	p_namespace text, p_model text, p_max_elements bigint, p_ttl_ms double precision,
 	p_epoch uuid, p_seq bigint, p_call uuid, p_limit integer
@@ -226,32 +231,23 @@ DECLARE
 	h kp_novelty_head;
 	v_here boolean;
 	v_whole boolean;
-	v_after bigint;
 BEGIN
 	SELECT * INTO h FROM kp_novelty_head WHERE namespace = p_namespace;
 	IF NOT FOUND THEN
 		RETURN;
 	END IF;
-	IF (h.model, h.max_elements, h.compare) <> (p_model, p_max_elements, 'mirror')
-		OR h.ttl_ms IS DISTINCT FROM p_ttl_ms THEN
-		RETURN QUERY SELECT kp_novelty_page_v1(h, false), NULL::text, NULL::bytea;
+	IF (h.model, h.max_elements) <> (p_model, p_max_elements) OR h.ttl_ms IS DISTINCT FROM p_ttl_ms THEN
+		RETURN QUERY SELECT * FROM kp_novelty_page_v1(h, 0, false, 0, 0);
 		RETURN;
 	END IF;
 	SELECT p_seq <= h.seq AND EXISTS (
-			SELECT FROM kp_novelty_log l WHERE l.namespace = p_namespace AND l.seq = p_seq AND l.call = p_call),
-		h.seq = 0 OR EXISTS (SELECT FROM kp_novelty_log l WHERE l.namespace = p_namespace AND l.seq = h.seq)
+			SELECT FROM kp_novelty_entries l WHERE l.namespace = p_namespace AND l.seq = p_seq AND l.call = p_call),
+		h.seq = 0 OR EXISTS (SELECT FROM kp_novelty_entries l WHERE l.namespace = p_namespace AND l.seq = h.seq)
 		INTO v_here, v_whole;
 	IF NOT v_whole OR (p_epoch = h.epoch AND p_seq >= h.first AND NOT v_here) THEN
 		RETURN;
 	END IF;
 	v_here := v_here AND p_epoch = h.epoch;
-	v_after := CASE WHEN v_here THEN p_seq ELSE h.first - 1 END;
-	RETURN QUERY SELECT kp_novelty_page_v1(h, NOT v_here), NULL::text, NULL::bytea;
-	RETURN QUERY SELECT NULL::text,
-			json_agg(json_build_array(n.seq::text, n.at, n.kind, n.call, n.id, octet_length(n.embedding)))::text,
-			string_agg(n.embedding, '')
-		FROM (
-			SELECT l.* FROM kp_novelty_log l WHERE l.namespace = p_namespace AND l.seq > v_after AND l.seq <= h.seq
-			ORDER BY l.seq LIMIT p_limit
-		) n GROUP BY n.seq / 32 ORDER BY min(n.seq);
+	RETURN QUERY SELECT * FROM kp_novelty_page_v1(
+		h, CASE WHEN v_here THEN p_seq ELSE h.first - 1 END, NOT v_here, p_limit, h.seq);
 END $$;

@@ -1,10 +1,10 @@
-/** The log of one namespace, in SQL. Every method is one transaction. */
+/** The store of one namespace, in SQL. Every method is one transaction. */
 const { randomUUID } = require("node:crypto");
-const { LogError } = require("./file.js");
+const { StoreError } = require("./file.js");
 
-/** For so long a caller may repeat a call that it got no answer to. */
+/** How long a caller may repeat a call that it got no answer to. */
 const REPETITION_MS = 60_000;
-/** If the time of a log is further ahead of the clock, it was written when the clock was wrong. */
+/** If the newest time of a namespace is further ahead of the clock, it was written when the clock was wrong. */
 const AHEAD_MS = 86_400_000;
 
 // Times are read as REAL, because the binding refuses integers that are not safe.
@@ -14,22 +14,22 @@ const STATEMENTS = {
 	create:
 		"INSERT INTO novelty_head (name, header, epoch, seq, first, at) VALUES (?, ?, ?, 0, 1, 0)",
 	update: "UPDATE novelty_head SET epoch = ?, seq = ?, first = ?, at = ? WHERE namespace = ?",
-	insert: `INSERT INTO novelty_log (namespace, seq, call, kind, id, embedding, at)
+	insert: `INSERT INTO novelty_entries (namespace, seq, call, kind, id, embedding, at)
 		VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (namespace, call) DO NOTHING`,
-	entry: "SELECT call, CAST(at AS REAL) AS at FROM novelty_log WHERE namespace = ? AND seq = ?",
+	entry: "SELECT call, CAST(at AS REAL) AS at FROM novelty_entries WHERE namespace = ? AND seq = ?",
 	// Times must not decrease, nor be far ahead of the clock.
-	mend: `UPDATE novelty_log SET at = mended.at FROM (
+	mend: `UPDATE novelty_entries SET at = mended.at FROM (
 			SELECT seq, max(CASE WHEN at > ?2 + ${AHEAD_MS} THEN ?2 ELSE max(at, 0) END) OVER (ORDER BY seq) AS at
-			FROM novelty_log WHERE namespace = ?1
-		) AS mended WHERE namespace = ?1 AND novelty_log.seq = mended.seq AND novelty_log.at <> mended.at`,
+			FROM novelty_entries WHERE namespace = ?1
+		) AS mended WHERE namespace = ?1 AND novelty_entries.seq = mended.seq AND novelty_entries.at <> mended.at`,
 	// The caller has the embeddings of its own entries, from the last parameter on.
 	page: `SELECT seq, CAST(at AS REAL) AS at, kind, call, id, CASE WHEN seq < ? THEN embedding END AS embedding
-		FROM novelty_log WHERE namespace = ? AND seq BETWEEN ? AND ? ORDER BY seq`,
-	erase: `UPDATE novelty_log SET embedding = NULL
+		FROM novelty_entries WHERE namespace = ? AND seq BETWEEN ? AND ? ORDER BY seq`,
+	erase: `UPDATE novelty_entries SET embedding = NULL
 		WHERE namespace = ? AND id = ? AND embedding IS NOT NULL AND seq < ?`,
-	delete: "DELETE FROM novelty_log WHERE namespace = ? AND seq < ?",
+	delete: "DELETE FROM novelty_entries WHERE namespace = ? AND seq < ?",
 	// Times do not decrease: the entries that are old enough are the first ones.
-	oldEnough: `SELECT max(seq) AS seq FROM novelty_log
+	oldEnough: `SELECT max(seq) AS seq FROM novelty_entries
 		WHERE namespace = ? AND seq BETWEEN ? AND ? AND at < ?`,
 };
 
@@ -38,9 +38,9 @@ const fromBlob = (id) => (id === null ? null : Buffer.from(id).toString());
 
 const isAhead = ({ at }) => at > Date.now() + AHEAD_MS;
 
-const missing = (seq) => new LogError("INVALID_STORE", `entry ${seq} is missing`);
+const missing = (seq) => new StoreError("INVALID_STORE", `entry ${seq} is missing`);
 
-class Log {
+class Namespace {
 	#db;
 	#sql;
 	#name;
@@ -124,7 +124,7 @@ class Log {
 		head.epoch = randomUUID();
 	}
 
-	/** Adds the entries that the log does not have, and returns them. */
+	/** Adds the entries that are not in the store, and returns them. */
 	#add(head, entries) {
 		head.at = Math.max(head.at, Date.now());
 		return entries.filter((entry) => {
@@ -139,8 +139,8 @@ class Log {
 	}
 
 	/**
-	 * Returns the page after a position. Without one, or where the log does not go on from it, that is
-	 * the first page. Returns undefined if the log needs a new epoch: an entry is not there, or times are wrong.
+	 * Returns the page after a position. Without one, or where the store does not go on from it, that is
+	 * the first page. Returns undefined if the namespace needs a new epoch: an entry is not there, or times are wrong.
 	 */
 	#answer(head, { header, after, limit }, own = head.seq + 1) {
 		const { epoch, seq: newest, first } = head;
@@ -156,7 +156,7 @@ class Log {
 			if (after.seq > newest) return undefined;
 			const { call } = this.#sql.entry.get(head.namespace, after.seq) ?? {};
 			if (call !== after.call) return undefined;
-			start = Number(after.seq) + 1;
+			start = after.seq + 1;
 		}
 		const end = Math.min(start + limit - 1, newest);
 		const rows = this.#sql.page.all(own, head.namespace, start, end);
@@ -191,4 +191,4 @@ class Log {
 	}
 }
 
-module.exports = { Log };
+module.exports = { Namespace };

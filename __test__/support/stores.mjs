@@ -1,0 +1,35 @@
+/** Scorers that share a store in memory, and stores that go wrong. */
+import { Scorer } from "@knowledgepulse/scoring";
+import { MemoryStore } from "../../packages/stores/__test__/conformance/memory-store.mjs";
+import { trace } from "./traces.mjs";
+
+/** What the scorers of one test share: their namespaces, stores on them, and scorers with such stores. */
+export function sharing() {
+	const namespaces = new Map();
+	const open = () => new MemoryStore({ namespaces, namespace: "test" });
+	return {
+		namespaces,
+		open,
+		scorer: (options) => new Scorer({ store: open(), ...options }),
+	};
+}
+
+/** A trace of this name, whose objective is `text`. */
+export function named(id, text = id) {
+	return { ...trace({ objective: text }), id };
+}
+
+/** A store whose calls go through `on.append`, `on.read`, where there is one, with the real one. */
+export function through(store, on) {
+	const way =
+		(method) =>
+		(...parameters) => {
+			const real = () => store[method](...parameters);
+			return on[method] ? on[method](real, ...parameters) : real();
+		};
+	return {
+		append: way("append"),
+		read: way("read"),
+		close: () => store.close(),
+	};
+}

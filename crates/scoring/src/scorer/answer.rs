@@ -1,0 +1,335 @@
+//! Calls, and how they are answered.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use knowledgepulse_workers::{CancelToken, fault};
+
+use crate::{
+    cache::{Nearest, VectorCache},
+    clock::monotonic_clock,
+    embed::{Embed, Embedded},
+    error::{Error, Result},
+    novelty::Novelty,
+    score::Score,
+    scorer::{
+        report::{Outcome, Report, Times},
+        statistics::Statistics,
+    },
+    sync::Mutex,
+    trace::Trace,
+    weights::Profiles,
+};
+
+/// The work of a call.
+#[derive(Debug)]
+pub enum Work {
+    /// Compare a trace with the memory, score it, and add it to the memory.
+    Score(Input),
+    /// Compare a trace with the memory and score it.
+    Peek(Input),
+    /// Add a trace to the memory.
+    Remember(Input),
+    /// Remove the traces with this id from the memory.
+    Forget(Arc<str>),
+    /// Remove all traces from the memory.
+    Clear,
+    /// Embed a text.
+    Embed(String),
+    /// Load the embedder and use it once.
+    WarmUp,
+}
+
+impl Work {
+    /// Does the work that concerns the vectors of a cache. `novelty` makes a novelty of the nearest one.
+    pub(super) fn apply_to(
+        &self,
+        cache: &mut VectorCache,
+        vector: &[f32],
+        now: Duration,
+        novelty: impl FnOnce(Option<Nearest>) -> Novelty,
+    ) -> Result<Recalled<'_>> {
+        Ok(match self {
+            Self::Score(Input { trace, .. }) => {
+                let nearest = cache.compare_and_add(vector, trace.id().cloned(), now)?;
+                Recalled::Novelty(trace, novelty(nearest))
+            }
+            Self::Peek(Input { trace, .. }) => {
+                Recalled::Novelty(trace, novelty(cache.nearest(vector, now)?))
+            }
+            Self::Remember(Input { trace, .. }) => {
+                cache.add(vector, trace.id().cloned(), now)?;
+                Recalled::Done(Outcome::Remembered)
+            }
+            Self::Forget(id) => Recalled::Done(Outcome::Removed(cache.remove(id, now))),
+            Self::Clear => {
+                let removed = cache.len(now);
+                cache.clear();
+                Recalled::Done(Outcome::Removed(removed))
+            }
+            Self::WarmUp | Self::Embed(_) => Recalled::Done(Outcome::WarmedUp(Ok(()))),
+        })
+    }
+}
+
+/// A trace and its text.
+#[derive(Debug)]
+pub struct Input {
+    /// The trace.
+    pub trace: Trace,
+    /// Its text, at least as much of it as is embedded; empty where nothing is.
+    pub text: String,
+}
+
+/// Takes the result of a call, on any thread.
+pub type Reply = Box<dyn FnOnce(Result<Outcome>) + Send>;
+
+/// Calls `reply`. If it panics, only this result is lost.
+pub(super) fn answer(reply: Reply, result: Result<Outcome>) {
+    let _ = catch_unwind(AssertUnwindSafe(|| reply(result)));
+}
+
+/// What a scorer and its calls have in common.
+#[derive(Default)]
+pub(super) struct Common {
+    pub profiles: Arc<Profiles>,
+    statistics: Mutex<Statistics>,
+    /// Set before the lists of calls are emptied for the last time: a call may be added to a list if this is
+    /// not set while the lock of the list is held.
+    closed: AtomicBool,
+}
+
+impl Common {
+    pub fn new(profiles: Arc<Profiles>) -> Arc<Self> {
+        Arc::new(Self { profiles, ..Self::default() })
+    }
+
+    pub fn count<R>(&self, count: impl FnOnce(&mut Statistics) -> R) -> R {
+        count(&mut self.statistics.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst)
+    }
+
+    pub fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+    }
+}
+
+/// A call, shared by its caller and the threads that work on it. Dropping it without an answer answers
+/// `INTERNAL`, or `CLOSED` once the scorer is closed, which runs the reply; so no lock may be held then.
+pub(super) struct Call {
+    common: Arc<Common>,
+    pub work: Work,
+    pub embedder: Arc<dyn Embed>,
+    /// When it was submitted.
+    since: Duration,
+    pub cancel: CancelToken,
+    /// Whoever takes it answers the call. A call without it leaves no mark.
+    reply: Mutex<Option<Reply>>,
+}
+
+impl Call {
+    pub fn new(
+        common: Arc<Common>,
+        work: Work,
+        embedder: Arc<dyn Embed>,
+        reply: Reply,
+    ) -> Arc<Self> {
+        let (since, cancel) = (monotonic_clock(), CancelToken::default());
+        Arc::new(Self { common, work, embedder, since, cancel, reply: Mutex::new(Some(reply)) })
+    }
+
+    /// Returns the obligation to answer the call, to the first who asks for it.
+    pub fn take_answer(&self) -> Option<Owed<'_>> {
+        let reply = self.reply.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        Some(Owed { call: self, reply: Some(reply) })
+    }
+
+    /// Returns whether somebody has taken the reply.
+    pub fn is_answered(&self) -> bool {
+        self.reply.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
+    /// Cancels the work. Returns the obligation to answer the call, as [`Call::take_answer`] does.
+    pub fn cancel(&self) -> Option<Owed<'_>> {
+        let owed = self.take_answer()?;
+        self.cancel.cancel();
+        Some(owed)
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        drop(self.take_answer());
+    }
+}
+
+/// The obligation to answer a call. Dropping it answers as dropping the [`Call`] does.
+pub(super) struct Owed<'a> {
+    call: &'a Call,
+    reply: Option<Reply>,
+}
+
+impl Owed<'_> {
+    /// Answers the call.
+    pub fn settle(mut self, result: Result<Outcome>) {
+        self.give(result);
+    }
+
+    fn give(&mut self, result: Result<Outcome>) {
+        let Some(reply) = self.reply.take() else { return };
+        // Before the reply, which must find the call counted.
+        let latency = monotonic_clock() - self.call.since;
+        self.call.common.count(|statistics| statistics.count(&result, latency));
+        answer(reply, result);
+    }
+}
+
+impl Drop for Owed<'_> {
+    fn drop(&mut self) {
+        let dropped = || Error::internal("the call was dropped without an answer");
+        let is_closed = self.call.common.is_closed();
+        self.give(Err(if is_closed { Error::closed() } else { dropped() }));
+    }
+}
+
+/// Ends a call early. It keeps nothing of the call in memory, because a garbage collector may drop it late.
+#[derive(Clone, Default)]
+pub struct CallHandle(Weak<Call>);
+
+impl CallHandle {
+    pub(super) fn new(call: &Arc<Call>) -> Self {
+        Self(Arc::downgrade(call))
+    }
+
+    /// Answers the call with `ABORTED`; it leaves no mark in the memory. Returns `false`, without
+    /// effect, if the call has its answer or is getting it.
+    pub fn abort(&self) -> bool {
+        let Some(call) = self.0.upgrade() else { return false };
+        let Some(owed) = call.cancel() else { return false };
+        owed.settle(Err(Error::aborted()));
+        true
+    }
+
+    /// Answers a call that scores with the score without its embedding; it leaves no mark in the memory.
+    /// Returns `false`, without effect, for other calls, and if the call has its answer or is getting it.
+    pub fn end_budget(&self) -> bool {
+        let Some(call) = self.0.upgrade() else { return false };
+        let (Work::Score(Input { trace, .. }) | Work::Peek(Input { trace, .. })) = &call.work
+        else {
+            return false;
+        };
+        let Some(owed) = call.cancel() else { return false };
+        let score = Score::of(trace, Novelty::OverBudget, &call.common.profiles);
+        let times = Times { total: monotonic_clock() - call.since, ..Times::default() };
+        owed.settle(Ok(Outcome::Scored(Box::new(Report { score, text: None, times }))));
+        true
+    }
+}
+
+/// What the memory gives for a call.
+pub(super) enum Recalled<'a> {
+    /// The novelty of a trace that is to be scored.
+    Novelty(&'a Trace, Novelty),
+    /// The outcome of any other call.
+    Done(Outcome),
+}
+
+/// A call that has been embedded, or could not be.
+pub(super) struct EmbeddedCall {
+    pub call: Arc<Call>,
+    /// The embedding, empty for work without a text, or why there is none if scores do not require one.
+    embedded: Result<Result<Embedded, Arc<str>>>,
+    begun: Duration,
+    ended: Duration,
+}
+
+impl EmbeddedCall {
+    /// Embeds the text of a call.
+    pub fn embed(call: Arc<Call>) -> Self {
+        let begun = monotonic_clock();
+        let text = match &call.work {
+            Work::Score(input) | Work::Peek(input) | Work::Remember(input) => Some(&*input.text),
+            Work::Embed(text) => Some(&**text),
+            // A tokenizer without special tokens makes nothing of an empty text.
+            Work::WarmUp => Some("warm up"),
+            Work::Forget(_) | Work::Clear => None,
+        };
+        let embed = || {
+            fault::point("embed");
+            let Some(text) = text else { return Ok(Embedded::default()) };
+            call.embedder.embed(text, &call.cancel)
+        };
+        let embedded = if call.cancel.is_cancelled() {
+            Ok(Err("cancelled".into()))
+        } else {
+            catch_unwind(AssertUnwindSafe(embed)).map_err(|_| Error::internal("embedding panicked"))
+        };
+        let embedded = embedded.and_then(|embedded| match embedded {
+            Err(reason) if call.embedder.is_required() => Err(Error::embedder_unavailable(reason)),
+            embedded => Ok(embedded),
+        });
+        Self { call, embedded, begun, ended: monotonic_clock() }
+    }
+
+    /// Returns the embedding, if there is one.
+    pub fn embedding(&self) -> Option<&[f32]> {
+        let embedded = self.embedded.as_ref().ok()?.as_ref().ok()?;
+        Some(&embedded.embedding)
+    }
+
+    /// Answers the call, unless it has been aborted, closed, or has run out of its budget. `recall` is asked
+    /// with the embedding for what the memory gives.
+    pub fn conclude<'a>(self, recall: impl FnOnce(&Embedded) -> Result<Recalled<'a>>) {
+        let call = self.call.clone();
+        let Some(owed) = call.take_answer() else { return };
+        let result = catch_unwind(AssertUnwindSafe(|| self.outcome(recall)))
+            .unwrap_or_else(|_| Err(Error::internal("scoring panicked")));
+        owed.settle(result);
+    }
+
+    fn outcome<'a>(
+        self,
+        recall: impl FnOnce(&Embedded) -> Result<Recalled<'a>>,
+    ) -> Result<Outcome> {
+        fault::point("score");
+        let Self { call, embedded, begun, ended } = self;
+        let start = monotonic_clock();
+        let mut times =
+            Times { queue: begun - call.since, turn: start - ended, ..Times::default() };
+        let mut text = None;
+        let recalled = match (&call.work, embedded?) {
+            (Work::Score(Input { trace, .. }) | Work::Peek(Input { trace, .. }), Err(reason)) => {
+                Recalled::Novelty(trace, Novelty::NoEmbedder { reason })
+            }
+            (Work::WarmUp, embedded) => {
+                recall(embedded.as_ref().unwrap_or(&Embedded::default()))?;
+                Recalled::Done(Outcome::WarmedUp(embedded.map(drop)))
+            }
+            (_, Err(reason)) => return Err(Error::embedder_unavailable(reason)),
+            (Work::Embed(_), Ok(embedded)) => Recalled::Done(Outcome::Embedded(embedded.embedding)),
+            (_, Ok(embedded)) => {
+                let recalled = recall(&embedded)?;
+                (times.tokenize, times.infer) = (embedded.tokenize, embedded.infer);
+                text = Some(embedded.text);
+                recalled
+            }
+        };
+        let (trace, novelty) = match recalled {
+            Recalled::Novelty(trace, novelty) => (trace, novelty),
+            Recalled::Done(outcome) => return Ok(outcome),
+        };
+        let score = Score::of(trace, novelty, &call.common.profiles);
+        let end = monotonic_clock();
+        (times.cache, times.total) = (end - start, end - call.since);
+        Ok(Outcome::Scored(Box::new(Report { score, text, times })))
+    }
+}

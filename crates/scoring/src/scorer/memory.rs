@@ -1,0 +1,146 @@
+//! What a scorer compares traces with.
+
+use std::{
+    sync::{
+        Arc, PoisonError, TryLockError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use crate::{
+    cache::VectorCache,
+    clock::monotonic_clock,
+    embed::Embedded,
+    error::Result,
+    novelty::Novelty,
+    scorer::{
+        answer::{EmbeddedCall, Input, Recalled, Work},
+        shared::SharedMemory,
+    },
+    snapshot::Contents,
+    sync::Mutex,
+};
+
+/// The vectors that a scorer compares traces with.
+pub(super) enum Memory {
+    /// Those of its own traces.
+    Own(Arc<OwnMemory>),
+    /// Those of all scorers that share a store.
+    Shared(Arc<SharedMemory>),
+}
+
+impl Memory {
+    /// Answers a call in its turn, or passes it to the store.
+    pub fn settle(&self, embedded: EmbeddedCall) {
+        match self {
+            Self::Own(memory) => {
+                let call = embedded.call.clone();
+                embedded.conclude(|embedded| memory.recall(&call.work, embedded));
+            }
+            Self::Shared(memory) => memory.enqueue(embedded),
+        }
+    }
+
+    /// Returns how many vectors there are. Never waits.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Own(memory) => memory.len(),
+            Self::Shared(memory) => memory.len(),
+        }
+    }
+}
+
+/// The memory of one scorer.
+pub struct OwnMemory {
+    vectors: Mutex<Vectors>,
+    /// The number of vectors when they were last used.
+    len: AtomicUsize,
+}
+
+/// Vectors of one model.
+struct Vectors {
+    cache: VectorCache,
+    /// The fingerprint of the model; `None` before its first vector.
+    model: Option<Arc<str>>,
+}
+
+impl Vectors {
+    /// Returns whether a vector of this model can be compared with them.
+    fn has_model(&self, fingerprint: &str, vector_len: usize) -> bool {
+        let is_same = self.model.as_deref().is_none_or(|model| model == fingerprint);
+        is_same && self.cache.options().vector_len == vector_len
+    }
+
+    /// Prepares for vectors of this model, and drops those of another one.
+    fn switch_to(&mut self, fingerprint: &Arc<str>, vector_len: usize) {
+        if !self.has_model(fingerprint, vector_len) {
+            self.cache.restart(vector_len);
+        }
+        if self.model.as_ref() != Some(fingerprint) {
+            self.model = Some(fingerprint.clone());
+        }
+    }
+}
+
+impl OwnMemory {
+    /// Returns a memory with the vectors of a cache, which are those of the `model` with this fingerprint.
+    pub(super) fn new(mut cache: VectorCache, model: Option<Arc<str>>) -> Arc<Self> {
+        let len = cache.len(monotonic_clock()).into();
+        Arc::new(Self { vectors: Mutex::new(Vectors { cache, model }), len })
+    }
+
+    /// Calls `using` with the cache and the present time.
+    pub fn with_cache<R>(&self, using: impl FnOnce(&mut VectorCache, Duration) -> R) -> R {
+        self.with(|vectors, now| using(&mut vectors.cache, now))
+    }
+
+    /// Returns the cache as bytes. `fingerprint` is that of the model in use; it is written if nothing has been
+    /// embedded yet.
+    pub fn snapshot(&self, fingerprint: &str) -> Vec<u8> {
+        let contents = self.with(|Vectors { cache, model }, now| {
+            Contents::of(cache, model.as_deref().unwrap_or(fingerprint), now)
+        });
+        // Without the lock, for which synchronous functions of JavaScript wait.
+        contents.encode()
+    }
+
+    fn with<R>(&self, using: impl FnOnce(&mut Vectors, Duration) -> R) -> R {
+        let mut vectors = self.vectors.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = monotonic_clock();
+        let result = using(&mut vectors, now);
+        self.len.store(vectors.cache.len(now), Ordering::Relaxed);
+        result
+    }
+
+    /// Returns how many vectors there are; while they are being used, how many there were before.
+    fn len(&self) -> usize {
+        match self.vectors.try_lock() {
+            Ok(mut vectors) => vectors.cache.len(monotonic_clock()),
+            Err(TryLockError::Poisoned(vectors)) => {
+                vectors.into_inner().cache.len(monotonic_clock())
+            }
+            Err(TryLockError::WouldBlock) => self.len.load(Ordering::Relaxed),
+        }
+    }
+
+    fn recall<'a>(&self, work: &'a Work, embedded: &Embedded) -> Result<Recalled<'a>> {
+        let Embedded { embedding: vector, fingerprint, .. } = embedded;
+        self.with(|vectors, now| {
+            let has_model = vectors.has_model(fingerprint, vector.len());
+            match work {
+                Work::Peek(Input { trace, .. }) if !has_model => {
+                    return Ok(Recalled::Novelty(trace, Novelty::EmptyCache));
+                }
+                Work::Score(_) | Work::Remember(_) => vectors.switch_to(fingerprint, vector.len()),
+                // From now on vectors of the right length can be added by hand.
+                Work::WarmUp if !vector.is_empty() && vectors.cache.len(now) == 0 => {
+                    vectors.switch_to(fingerprint, vector.len());
+                }
+                _ => {}
+            }
+            let novelty = |nearest: Option<_>| nearest.map_or(Novelty::EmptyCache, Novelty::Cache);
+            work.apply_to(&mut vectors.cache, vector, now, novelty)
+        })
+    }
+}

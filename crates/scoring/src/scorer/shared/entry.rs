@@ -1,0 +1,57 @@
+//! What a store is asked for, and what it gives.
+
+use std::{sync::Arc, time::Duration};
+
+/// What one call of a batch asks of the store.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Request {
+    /// Append a change.
+    Append(Change),
+    /// Append nothing, but read everything.
+    Read,
+}
+
+/// A change of the memory.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
+    /// Add a vector.
+    Add {
+        /// The id of its trace.
+        id: Option<Arc<str>>,
+        /// The vector; `None` if it is that of the call itself, or was erased by a later
+        /// [`Change::Forget`].
+        vector: Option<Box<[f32]>>,
+    },
+    /// Remove the vectors with this id.
+    Forget(Arc<str>),
+    /// Remove all vectors.
+    Clear,
+}
+
+/// A change in its place in the store.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredEntry {
+    /// Its number, from 1, without gaps.
+    pub seq: u64,
+    /// When it was appended, by the clock of the store; never earlier than the entry before.
+    pub at: Duration,
+    /// The change.
+    pub change: Change,
+    /// The call of the present batch that it comes from.
+    pub own: Option<usize>,
+}
+
+/// Consecutive entries of a store.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Page {
+    /// Changes with the past of the store.
+    pub epoch: String,
+    /// The number of the newest entry, or 0.
+    pub head: u64,
+    /// The number of the oldest entry that is kept; 1 if none was deleted.
+    pub first: u64,
+    /// Whether the entries start with the oldest one, instead of the one after those applied before.
+    pub reset: bool,
+    /// The entries, the oldest first.
+    pub entries: Vec<StoredEntry>,
+}

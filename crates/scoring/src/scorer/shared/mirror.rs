@@ -1,0 +1,208 @@
+//! The memory of a store, as of one of its entries.
+
+use std::{collections::HashSet, sync::Arc, time::Duration};
+
+use crate::{
+    cache::{CacheOptions, VectorCache},
+    error::{Error, Result, StoreFault},
+    novelty::Novelty,
+    scorer::{
+        answer::{EmbeddedCall, Recalled, Work},
+        shared::entry::{Change, Page, StoredEntry},
+    },
+};
+
+/// How far from 1 the length of a vector may be. Rounding to float32 changes it by far less, damage rarely by less.
+const LENGTH_TOLERANCE: f64 = 1e-4;
+
+/// The vectors of a store up to one entry.
+pub struct Mirror {
+    cache: VectorCache,
+    /// The epoch of the store; `None` before the first page.
+    epoch: Option<String>,
+    /// The number of the entry, or 0.
+    seq: u64,
+    /// When it was appended.
+    at: Duration,
+    /// Ids of vectors that were erased before they could be read, and are forgotten by a later entry. Until
+    /// then nothing can be compared.
+    erased: HashSet<Arc<str>>,
+}
+
+fn invalid<T>(message: String) -> Result<T> {
+    Err(Error::store(StoreFault::Invalid, message))
+}
+
+impl Mirror {
+    pub fn new(options: CacheOptions) -> Result<Self> {
+        let cache = VectorCache::new(options)?;
+        Ok(Self { cache, epoch: None, seq: 0, at: Duration::ZERO, erased: HashSet::new() })
+    }
+
+    /// Drops everything: the next page must be a reset.
+    pub fn reset(&mut self) {
+        self.cache.clear();
+        self.erased.clear();
+        (self.epoch, self.seq, self.at) = (None, 0, Duration::ZERO);
+    }
+
+    pub fn vector_len(&self) -> usize {
+        self.cache.options().vector_len
+    }
+
+    pub fn set_vector_len(&mut self, vector_len: usize) {
+        if self.vector_len() != vector_len {
+            self.cache.restart(vector_len);
+        }
+    }
+
+    /// Returns the number of vectors alive at the last entry.
+    pub fn len(&mut self) -> usize {
+        self.cache.len(self.at)
+    }
+
+    /// Begins a page. `sent` has the calls of the present batch that have no answer.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_STORE` if the page cannot be the next one; nothing has changed then.
+    pub fn begin(&mut self, page: &Page, sent: &[Option<EmbeddedCall>]) -> Result<()> {
+        if !page.reset && self.epoch.as_ref() != Some(&page.epoch) {
+            let message = format!("the store continues in another epoch, {}", page.epoch);
+            return invalid(message);
+        }
+        let (mut seq, mut at) =
+            if page.reset { (page.first - 1, Duration::ZERO) } else { (self.seq, self.at) };
+        let mut found = HashSet::new();
+        for entry in &page.entries {
+            if let Err(what) = self.check(entry, (seq, at), sent, &mut found) {
+                return invalid(format!("entry {} of the store: {what}", entry.seq));
+            }
+            (seq, at) = (entry.seq, entry.at);
+        }
+        if page.reset && page.entries.is_empty() {
+            seq = 0;
+        }
+        if page.head < seq || (page.entries.is_empty() && page.head > seq) {
+            let head = page.head;
+            return invalid(format!("the store has no entry after {seq}, and its head is {head}"));
+        }
+        if page.reset {
+            self.reset();
+            self.epoch = Some(page.epoch.clone());
+        }
+        Ok(())
+    }
+
+    /// Checks an entry that follows one with this number and time. Returns what is wrong with it.
+    fn check(
+        &self,
+        entry: &StoredEntry,
+        (seq, at): (u64, Duration),
+        sent: &[Option<EmbeddedCall>],
+        found: &mut HashSet<usize>,
+    ) -> Result<(), String> {
+        if seq.checked_add(1) != Some(entry.seq) {
+            return Err(format!("expected entry {}", seq.saturating_add(1)));
+        }
+        if entry.at < at {
+            return Err("expected a time not before that of the entry before".into());
+        }
+        if entry.own.is_some_and(|own| !found.insert(own)) {
+            return Err("its call is in the page twice".into());
+        }
+        let own = entry.own.and_then(|own| sent.get(own)?.as_ref());
+        match (&entry.change, own.map(|own| &own.call.work)) {
+            (Change::Add { .. }, Some(Work::Score(_) | Work::Remember(_)))
+            | (Change::Forget(_), Some(Work::Forget(_)))
+            | (Change::Clear, Some(Work::Clear)) => Ok(()),
+            (_, Some(_)) => Err("another change than its call asked for".into()),
+            (Change::Add { vector: Some(vector), .. }, None) => {
+                let expected = self.vector_len();
+                if vector.len() != expected {
+                    return Err(format!("expected {expected} numbers, got {}", vector.len()));
+                }
+                let squares = vector.iter().map(|x| f64::from(*x) * f64::from(*x));
+                let length = squares.sum::<f64>().sqrt();
+                // Not a number fails this, too.
+                if (length - 1.0).abs() <= LENGTH_TOLERANCE {
+                    return Ok(());
+                }
+                Err(format!("expected a vector of length 1, got one of {length}"))
+            }
+            (Change::Add { id: None, vector: None }, None) => {
+                Err("expected a vector, or an id that was forgotten later".into())
+            }
+            (_, None) => Ok(()),
+        }
+    }
+
+    /// Applies an entry. If it is that of a call with this work and this vector, returns what answers the call.
+    pub fn apply<'a>(
+        &mut self,
+        StoredEntry { seq, at, change, .. }: StoredEntry,
+        own: Option<(&'a Work, &[f32])>,
+    ) -> Result<Option<Recalled<'a>>> {
+        (self.seq, self.at) = (seq, at);
+        if let Some((work, vector)) = own {
+            return self.recall(work, vector, at).map(Some);
+        }
+        match change {
+            Change::Add { id, vector } => {
+                let vector = vector.unwrap_or_else(|| {
+                    self.erased.extend(id.clone());
+                    vec![0.0; self.vector_len()].into()
+                });
+                self.cache.add(&vector, id, at)?;
+            }
+            Change::Forget(id) => {
+                self.erased.remove(&id);
+                self.cache.remove(&id, at);
+            }
+            Change::Clear => {
+                self.erased.clear();
+                self.cache.clear();
+            }
+        }
+        Ok(None)
+    }
+
+    /// Does the work of a call. Ages count from `now`, or from the last entry if that is later.
+    pub fn recall<'a>(
+        &mut self,
+        work: &'a Work,
+        vector: &[f32],
+        now: Duration,
+    ) -> Result<Recalled<'a>> {
+        match work {
+            Work::Forget(id) => drop(self.erased.remove(id)),
+            Work::Clear => self.erased.clear(),
+            _ => {}
+        }
+        let novelty = |nearest| {
+            if self.erased.is_empty() {
+                return Novelty::Store { seq: self.seq, nearest };
+            }
+            let reason = "what the trace had to be compared with was forgotten meanwhile";
+            Novelty::NoStore { reason: reason.into() }
+        };
+        work.apply_to(&mut self.cache, vector, now.max(self.at), novelty)
+    }
+
+    /// Ends a page. Returns the time from which on entries are still needed.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_STORE` if the store ends here, and has erased a vector that no entry forgets.
+    pub fn end(&mut self, head: u64) -> Result<Duration> {
+        if self.seq >= head
+            && let Some(id) = self.erased.iter().next()
+        {
+            return invalid(format!(
+                "the store has erased a vector of {id:?}, which was not forgotten"
+            ));
+        }
+        let age = self.cache.entries(self.at).next().map(|oldest| oldest.age);
+        Ok(self.at - age.unwrap_or_default())
+    }
+}

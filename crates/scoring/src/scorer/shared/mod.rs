@@ -1,0 +1,300 @@
+//! Memory that processes share: a store of changes, which every process mirrors.
+//!
+//! Calls whose turn has come wait here for the next batch that goes to the store. The entries of the store
+//! are applied to the mirror in their order and by their times, and a call is answered when its entry is
+//! applied. So the scores are those of one scorer that made all changes in the order of the store, whichever
+//! process made them.
+
+mod entry;
+mod mirror;
+
+use std::{
+    collections::VecDeque,
+    mem,
+    sync::{
+        Arc, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+pub use entry::{Change, Page, Request, StoredEntry};
+use mirror::Mirror;
+
+use crate::{
+    cache::CacheOptions,
+    error::{Error, Result, StoreFault},
+    novelty::Novelty,
+    scorer::{
+        answer::{Call, Common, EmbeddedCall, Input, Recalled, Work},
+        report::Outcome,
+    },
+    sync::{Mutex, MutexGuard},
+};
+
+/// Takes a batch. An empty one means that the calls that were waiting do not need the store any more.
+pub type Taker = Box<dyn FnOnce(Vec<Request>) + Send>;
+
+/// The memory of a scorer that shares a store. Its owner takes calls to the store, with
+/// [`SharedMemory::next_batch`], and brings entries back, with [`SharedMemory::apply`].
+pub struct SharedMemory {
+    common: Arc<Common>,
+    is_required: bool,
+    queue: Mutex<Queue>,
+    mirror: Mutex<Mirror>,
+    /// The number of vectors after the last entry.
+    len: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Queue {
+    /// Calls whose turn has come.
+    waiting: VecDeque<EmbeddedCall>,
+    /// The present batch, without the calls that have been answered.
+    sent: Vec<Option<EmbeddedCall>>,
+    /// Waits for the next batch, of at most this many calls.
+    taker: Option<(usize, Taker)>,
+}
+
+impl SharedMemory {
+    pub(super) fn new(
+        options: CacheOptions,
+        is_required: bool,
+        common: Arc<Common>,
+    ) -> Result<Self> {
+        let mirror = Mutex::new(Mirror::new(options)?);
+        let (queue, len) = Default::default();
+        Ok(Self { common, is_required, queue, mirror, len })
+    }
+
+    /// Removes all calls, and returns them.
+    pub(super) fn close(&self) -> Vec<Arc<Call>> {
+        let Queue { waiting, sent, taker } = mem::take(&mut *self.queue());
+        if let Some((_, taker)) = taker {
+            taker(Vec::new());
+        }
+        let calls = sent.into_iter().flatten().chain(waiting);
+        calls.map(|embedded| embedded.call.clone()).collect()
+    }
+
+    /// Returns the number of vectors, as of the last entry that was applied.
+    pub(super) fn len(&self) -> usize {
+        self.len.load(Ordering::Relaxed)
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn mirror(&self) -> MutexGuard<'_, Mirror> {
+        self.mirror.lock().unwrap_or_else(|poisoned| {
+            // A panic has left it in the middle of a change.
+            self.mirror.clear_poison();
+            let mut mirror = poisoned.into_inner();
+            mirror.reset();
+            mirror
+        })
+    }
+
+    /// Adds a call whose turn has come.
+    pub(super) fn enqueue(&self, embedded: EmbeddedCall) {
+        let mut queue = self.queue();
+        if self.common.is_closed() {
+            drop(queue);
+            drop(embedded.call.take_answer());
+            return;
+        }
+        queue.waiting.push_back(embedded);
+        let taker = queue.taker.take();
+        drop(queue);
+        if let Some((limit, taker)) = taker {
+            self.hand_over(limit, taker);
+        }
+    }
+
+    /// Passes the next calls, at most `limit`, to `taker` as soon as there is one, on any thread. If no call
+    /// is pending, passes an empty batch at once.
+    ///
+    /// There is one batch at a time: calls of the one before that have no answer get `INTERNAL`.
+    pub fn next_batch(&self, limit: usize, taker: Taker) {
+        // Where its taker has panicked, nobody else answers the batch before.
+        let unanswered = mem::take(&mut self.queue().sent);
+        for embedded in unanswered.into_iter().flatten() {
+            drop(embedded.call.take_answer());
+        }
+        let is_pending = self.common.count(|statistics| statistics.pending() > 0);
+        let mut queue = self.queue();
+        if queue.waiting.is_empty() && is_pending && !self.common.is_closed() {
+            queue.taker = Some((limit, taker));
+            return;
+        }
+        drop(queue);
+        self.hand_over(limit, taker);
+    }
+
+    fn hand_over(&self, limit: usize, taker: Taker) {
+        let mut batch = Vec::new();
+        while batch.len() < limit {
+            let mut queue = self.queue();
+            // A removal begins a batch: it would take away what calls before it are compared with.
+            let removes =
+                |next: &EmbeddedCall| matches!(next.call.work, Work::Forget(_) | Work::Clear);
+            if !batch.is_empty() && queue.waiting.front().is_some_and(removes) {
+                break;
+            }
+            let Some(next) = queue.waiting.pop_front() else { break };
+            if next.call.is_answered() {
+                continue;
+            }
+            match request(&next) {
+                // Nothing before it to wait for.
+                None if batch.is_empty() => {
+                    drop(queue);
+                    self.conclude_reader(next, Duration::ZERO);
+                }
+                request => {
+                    batch.push(request.unwrap_or(Request::Read));
+                    queue.sent.push(Some(next));
+                }
+            }
+        }
+        taker(batch);
+    }
+
+    /// Applies a page of the store, and answers the calls of the present batch whose entries it has.
+    /// Returns the time from which on the store must keep its entries.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_STORE` if this cannot be the next page of a store, and `CLOSED`: then nothing has been applied.
+    /// `INVALID_STORE` also if vectors were erased that no entry forgets.
+    pub fn apply(&self, page: Page) -> Result<Duration> {
+        let mut mirror = self.mirror();
+        let queue = self.queue();
+        if self.common.is_closed() {
+            return Err(Error::closed());
+        }
+        mirror.begin(&page, &queue.sent)?;
+        drop(queue);
+        self.len.store(mirror.len(), Ordering::Relaxed);
+        drop(mirror);
+        for entry in page.entries {
+            self.apply_entry(entry)?;
+        }
+        self.mirror().end(page.head)
+    }
+
+    fn apply_entry(&self, entry: StoredEntry) -> Result<()> {
+        let own = entry.own.and_then(|own| {
+            // Calls before it that only read compare with the memory before this entry.
+            self.answer_readers(own, entry.at);
+            self.queue().sent.get_mut(own)?.take()
+        });
+        // Applied in any case: the entry is in the store, even if its call has been aborted since.
+        let call = own.as_ref().map(|own| own.call.clone());
+        let vector = own.as_ref().and_then(EmbeddedCall::embedding).unwrap_or_default();
+        let mut mirror = self.mirror();
+        let recalled = mirror.apply(entry, call.as_ref().map(|call| (&call.work, vector)));
+        // Before the reply, which must find the entry counted.
+        self.len.store(mirror.len(), Ordering::Relaxed);
+        drop(mirror);
+        match (own, recalled) {
+            (Some(own), Ok(Some(recalled))) => own.conclude(|_| self.require(recalled)),
+            (Some(own), Err(error)) => own.conclude(|_| Err(error)),
+            (_, recalled) => drop(recalled?),
+        }
+        Ok(())
+    }
+
+    /// Answers the calls before `end` in the present batch that append nothing.
+    fn answer_readers(&self, end: usize, now: Duration) {
+        for index in 0..end {
+            let mut queue = self.queue();
+            let Some(sent) = queue.sent.get_mut(index) else { return };
+            if sent.as_ref().is_none_or(appends) {
+                continue;
+            }
+            let reader = sent.take();
+            drop(queue);
+            if let Some(reader) = reader {
+                self.conclude_reader(reader, now);
+            }
+        }
+    }
+
+    fn conclude_reader(&self, reader: EmbeddedCall, now: Duration) {
+        let call = reader.call.clone();
+        reader.conclude(|embedded| {
+            self.require(self.mirror().recall(&call.work, &embedded.embedding, now)?)
+        });
+    }
+
+    /// Answers the calls of the present batch that append nothing, once all entries of the store have been
+    /// applied. `now` is the present time by the clock of the store.
+    pub fn finish_batch(&self, now: Duration) {
+        self.answer_readers(usize::MAX, now);
+    }
+
+    /// Answers the rest of the present batch without the store, which fails with `error`. If the store
+    /// is not required, and only unavailable, scores have a neutral novelty.
+    pub fn fail_batch(&self, error: &Error) {
+        let sent = mem::take(&mut self.queue().sent);
+        let is_unavailable = error.code() == "STORE_UNAVAILABLE";
+        for embedded in sent.into_iter().flatten() {
+            let call = embedded.call.clone();
+            embedded.conclude(|_| match &call.work {
+                Work::Score(Input { trace, .. }) | Work::Peek(Input { trace, .. })
+                    if is_unavailable =>
+                {
+                    let reason = error.to_string().into();
+                    self.require(Recalled::Novelty(trace, Novelty::NoStore { reason }))
+                }
+                Work::WarmUp if is_unavailable && !self.is_required => {
+                    Ok(Recalled::Done(Outcome::WarmedUp(Ok(()))))
+                }
+                _ => Err(error.clone()),
+            });
+        }
+    }
+
+    /// Fails instead of a neutral novelty if the store is required.
+    fn require<'a>(&self, recalled: Recalled<'a>) -> Result<Recalled<'a>> {
+        match recalled {
+            Recalled::Novelty(_, Novelty::NoStore { reason }) if self.is_required => {
+                Err(Error::store(StoreFault::Unavailable, reason))
+            }
+            recalled => Ok(recalled),
+        }
+    }
+
+    /// Takes vectors of this length, at least 1, from the store. To be called before its first page is applied.
+    pub fn set_vector_len(&self, vector_len: usize) {
+        self.mirror().set_vector_len(vector_len);
+    }
+}
+
+/// Returns what a call asks of the store; `None` if it does not need it.
+fn request(embedded: &EmbeddedCall) -> Option<Request> {
+    Some(match &embedded.call.work {
+        Work::Score(Input { trace, .. }) | Work::Remember(Input { trace, .. }) => {
+            let vector = embedded.embedding().filter(|_| appends(embedded))?.into();
+            Request::Append(Change::Add { id: trace.id().cloned(), vector: Some(vector) })
+        }
+        Work::Peek(_) => embedded.embedding().map(|_| Request::Read)?,
+        Work::Forget(id) => Request::Append(Change::Forget(id.clone())),
+        Work::Clear => Request::Append(Change::Clear),
+        Work::WarmUp => Request::Read,
+        Work::Embed(_) => return None,
+    })
+}
+
+/// Returns whether a call appends to the store: not without a vector that others can read.
+fn appends(embedded: &EmbeddedCall) -> bool {
+    match &embedded.call.work {
+        Work::Score(_) | Work::Remember(_) => embedded
+            .embedding()
+            .is_some_and(|vector| vector.iter().all(|number| number.is_finite())),
+        Work::Forget(_) | Work::Clear => true,
+        Work::Peek(_) | Work::Embed(_) | Work::WarmUp => false,
+    }
+}

@@ -1,0 +1,343 @@
+//! Calls are embedded concurrently and settled one after another, in the order in which they were made.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    mem,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, PoisonError},
+};
+
+use knowledgepulse_workers::{available_cores, has_waiting, spawn};
+
+use crate::{
+    cache::{CacheOptions, VectorCache},
+    embed::Embed,
+    error::{Error, Result},
+    scorer::{
+        answer::{Call, CallHandle, Common, EmbeddedCall, Reply, Work, answer},
+        memory::{Memory, OwnMemory},
+        shared::SharedMemory,
+        statistics::Statistics,
+    },
+    sync::{Condvar, Mutex, MutexGuard},
+    weights::Profiles,
+};
+
+/// How a scorer works.
+#[derive(Debug, Clone)]
+pub struct ScorerOptions {
+    /// The weights by domain. Default: those of the KnowledgePulse protocol.
+    pub profiles: Arc<Profiles>,
+    /// The bounds of the memory.
+    pub cache: CacheOptions,
+    /// The most texts that are embedded at once, at least 1. Default: one for each core.
+    pub concurrency: usize,
+}
+
+impl Default for ScorerOptions {
+    fn default() -> Self {
+        let (profiles, cache) = Default::default();
+        Self { profiles, cache, concurrency: available_cores() }
+    }
+}
+
+/// Scores traces against those that it has scored before.
+pub struct Scorer {
+    options: ScorerOptions,
+    common: Arc<Common>,
+    memory: Memory,
+    order: Mutex<Order>,
+    idle: Condvar,
+}
+
+#[derive(Default)]
+struct Order {
+    /// Tickets given out, one for each call.
+    issued: u64,
+    /// The ticket that is settled next.
+    next: u64,
+    /// Not yet begun.
+    queue: VecDeque<(u64, Arc<Call>)>,
+    /// Threads that work on calls, or are about to.
+    workers: usize,
+    /// Being embedded, or settled, just now.
+    active: BTreeMap<u64, Arc<Call>>,
+    /// Embedded, but not yet their turn.
+    embedded: BTreeMap<u64, EmbeddedCall>,
+    /// Work of [`Scorer::during`].
+    others: usize,
+    /// A thread is settling; others leave their results to it.
+    settling: bool,
+}
+
+impl Order {
+    /// Returns whether every call has its answer.
+    fn is_idle(&self) -> bool {
+        self.next == self.issued && !self.settling
+    }
+
+    /// Takes the call whose turn it is, if it is embedded.
+    fn take_next(&mut self) -> Option<EmbeddedCall> {
+        let embedded = self.embedded.remove(&self.next)?;
+        self.next += 1;
+        Some(embedded)
+    }
+}
+
+impl Scorer {
+    /// Returns a scorer with an empty memory of its own.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_OPTION` if the bounds of the cache are invalid.
+    pub fn new(options: ScorerOptions) -> Result<Arc<Self>> {
+        let cache = VectorCache::new(options.cache)?;
+        Ok(Self::with_cache(options, cache, None))
+    }
+
+    /// Returns a scorer that continues with a cache, whose vectors are of the `model` with this fingerprint;
+    /// `options.cache` is ignored.
+    pub fn with_cache(
+        options: ScorerOptions,
+        cache: VectorCache,
+        model: Option<Arc<str>>,
+    ) -> Arc<Self> {
+        let common = Common::new(options.profiles.clone());
+        Self::with_memory(options, Memory::Own(OwnMemory::new(cache, model)), common)
+    }
+
+    /// Returns a scorer whose memory is a store that others append to as well; see [`SharedMemory`]. While the
+    /// store is unavailable, scores fail if it is required, and otherwise have a neutral novelty.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_OPTION` if the bounds of the cache are invalid.
+    pub fn with_store(options: ScorerOptions, is_required: bool) -> Result<Arc<Self>> {
+        let common = Common::new(options.profiles.clone());
+        let memory = SharedMemory::new(options.cache, is_required, common.clone())?;
+        Ok(Self::with_memory(options, Memory::Shared(Arc::new(memory)), common))
+    }
+
+    fn with_memory(options: ScorerOptions, memory: Memory, common: Arc<Common>) -> Arc<Self> {
+        let (order, idle) = Default::default();
+        Arc::new(Self { options, common, memory, order, idle })
+    }
+
+    /// Returns the options that it was made with.
+    pub fn options(&self) -> &ScorerOptions {
+        &self.options
+    }
+
+    /// Returns its own memory; `None` with a store.
+    pub fn own_memory(&self) -> Option<&Arc<OwnMemory>> {
+        match &self.memory {
+            Memory::Own(memory) => Some(memory),
+            Memory::Shared(_) => None,
+        }
+    }
+
+    /// Returns the memory that it shares; `None` without a store.
+    pub fn shared_memory(&self) -> Option<&Arc<SharedMemory>> {
+        match &self.memory {
+            Memory::Own(_) => None,
+            Memory::Shared(memory) => Some(memory),
+        }
+    }
+
+    /// Returns how many vectors are in the memory; while it is being used, how many there were before.
+    /// Never waits.
+    pub fn cache_len(&self) -> usize {
+        self.memory.len()
+    }
+
+    /// Returns counts and latencies of the calls so far.
+    pub fn statistics(&self) -> Statistics {
+        self.common.count(|statistics| statistics.clone())
+    }
+
+    /// Does `work` after everything that was submitted before it, and passes the result to `reply`: `CLOSED`
+    /// after [`Scorer::close`], `NO_THREADS` if the system gives no thread. `reply` may be called before this
+    /// returns.
+    pub fn submit(
+        self: &Arc<Self>,
+        work: Work,
+        embedder: Arc<dyn Embed>,
+        reply: Reply,
+    ) -> CallHandle {
+        let handle = self.queue(work, embedder, reply);
+        self.start();
+        handle
+    }
+
+    /// Submits work as [`Scorer::submit`] does, but [`Scorer::start`] must follow. Waking a thread takes longer
+    /// than queueing a call, so one start should follow many calls.
+    pub fn queue(&self, work: Work, embedder: Arc<dyn Embed>, reply: Reply) -> CallHandle {
+        let mut order = self.lock();
+        if self.common.is_closed() {
+            drop(order);
+            answer(reply, Err(Error::closed()));
+            return CallHandle::default();
+        }
+        self.common.count(|statistics| statistics.accepted += 1);
+        let call = Call::new(self.common.clone(), work, embedder, reply);
+        let handle = CallHandle::new(&call);
+        if order.is_idle()
+            && matches!(call.work, Work::Score(_) | Work::Peek(_))
+            && self.unavailable_reason(&*call.embedder).is_some()
+        {
+            drop(order);
+            // Scoring takes less time than waking a thread.
+            self.memory.settle(EmbeddedCall::embed(call));
+            return handle;
+        }
+        let ticket = order.issued;
+        order.issued += 1;
+        order.queue.push_back((ticket, call));
+        handle
+    }
+
+    /// Has a thread work on the queue, beside those that already do.
+    pub fn start(self: &Arc<Self>) {
+        let mut order = self.lock();
+        if order.queue.is_empty() || order.workers >= self.options.concurrency {
+            return;
+        }
+        let scorer = self.clone();
+        match spawn(move || scorer.work()) {
+            Ok(()) => order.workers += 1,
+            // The other threads come to it.
+            Err(_) if order.workers > 0 => {}
+            Err(error) => {
+                let calls = mem::take(&mut order.queue);
+                order.next = order.issued;
+                drop(order);
+                for owed in calls.iter().filter_map(|(_, call)| call.take_answer()) {
+                    owed.settle(Err(Error::no_threads(&error)));
+                }
+            }
+        }
+    }
+
+    /// Returns why scores do not depend on an embedding, and so on no call before them; `None` if they do.
+    pub fn unavailable_reason(&self, embedder: &dyn Embed) -> Option<Arc<str>> {
+        match self.memory {
+            Memory::Own(_) => embedder.unavailable_reason(),
+            Memory::Shared(_) => None,
+        }
+    }
+
+    /// Answers every call without an answer with `CLOSED`, and returns when no thread works for the
+    /// scorer. Later calls are refused.
+    ///
+    /// A run of the model ends after its current operation. Must not be called in a reply, whose
+    /// thread it would wait for.
+    pub fn close(&self) {
+        let mut order = self.lock();
+        self.common.close();
+        let mut calls = order.active.clone();
+        calls.extend(order.queue.drain(..));
+        let embedded = mem::take(&mut order.embedded);
+        calls.extend(embedded.into_iter().map(|(ticket, embedded)| (ticket, embedded.call)));
+        drop(order);
+        let sent = match &self.memory {
+            Memory::Own(_) => Vec::new(),
+            Memory::Shared(memory) => memory.close(),
+        };
+        for owed in sent.iter().chain(calls.values()).filter_map(|call| call.cancel()) {
+            owed.settle(Err(Error::closed()));
+        }
+        let mut order = self.lock();
+        while !order.active.is_empty() || order.others > 0 {
+            order = self.idle.wait(order).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Does `work` that is not a call; [`Scorer::close`] waits for it, too.
+    ///
+    /// # Errors
+    ///
+    /// `CLOSED` after [`Scorer::close`], or the error of `work`.
+    pub fn during<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
+        struct Other<'a>(&'a Scorer);
+
+        impl Drop for Other<'_> {
+            fn drop(&mut self) {
+                self.0.lock().others -= 1;
+                self.0.idle.notify_all();
+            }
+        }
+
+        let mut order = self.lock();
+        if self.common.is_closed() {
+            return Err(Error::closed());
+        }
+        order.others += 1;
+        drop(order);
+        let _other = Other(self);
+        work()
+    }
+
+    /// Works on the calls of the queue, and lets other work run between them.
+    fn work(self: Arc<Self>) {
+        while let Some((ticket, call)) = self.begin() {
+            self.start();
+            self.settle(ticket, EmbeddedCall::embed(call));
+            // Last, because `close` may return as soon as this is gone; dropped without the lock.
+            let mut order = self.lock();
+            let (done, has_more) = (order.active.remove(&ticket), !order.queue.is_empty());
+            drop(order);
+            drop(done);
+            self.idle.notify_all();
+            if has_more && has_waiting() {
+                let scorer = self.clone();
+                if spawn(move || scorer.work()).is_ok() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Returns the next call of the queue; `None` ends the thread that asks.
+    fn begin(&self) -> Option<(u64, Arc<Call>)> {
+        let mut order = self.lock();
+        let next = order.queue.pop_front();
+        match &next {
+            Some((ticket, call)) => drop(order.active.insert(*ticket, call.clone())),
+            None => order.workers -= 1,
+        }
+        next
+    }
+
+    /// Settles every call whose turn it is, this one included, without holding up those who submit.
+    fn settle(&self, ticket: u64, embedded: EmbeddedCall) {
+        let mut order = self.lock();
+        if self.common.is_closed() {
+            // `close` has answered the call, which must not be dropped under the lock.
+            drop(order);
+            return;
+        }
+        order.embedded.insert(ticket, embedded);
+        if order.settling {
+            return;
+        }
+        order.settling = true;
+        while let Some(embedded) = order.take_next() {
+            drop(order);
+            // After a panic, `settling` must not stay set, or no call would be settled any more.
+            let _ = catch_unwind(AssertUnwindSafe(|| self.memory.settle(embedded)));
+            order = self.lock();
+        }
+        order.settling = false;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Order> {
+        self.order.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Scorer {
+    /// Calls that are dropped with it are answered with `CLOSED`.
+    fn drop(&mut self) {
+        self.common.close();
+    }
+}

@@ -1,0 +1,106 @@
+/** A store in memory: the least that a store must do, to copy for one of your own. */
+import { randomUUID } from "node:crypto";
+
+/**
+ * A `NoveltyStore`. All stores of a test share one map of namespaces, in whose place a database would be. No method
+ * waits within, so each is atomic; a database needs a lock.
+ */
+export class MemoryStore {
+	constructor({ namespaces, namespace }) {
+		Object.assign(this, { namespaces, namespace, isClosed: false });
+	}
+
+	async append(entries, { keepFrom, ...options }) {
+		const found = this.find(options);
+		if (!isSame(found.header, options.header)) return refusal(found);
+		// Written when the clock was wrong.
+		if (found.entries.at(-1)?.at > Date.now() + 86_400_000) {
+			for (const entry of found.entries) entry.at = Math.min(entry.at, Date.now());
+			found.epoch = randomUUID();
+		}
+		const calls = new Set(found.entries.map(({ call }) => call));
+		const added = entries.filter(({ call }) => !calls.has(call));
+		for (const { kind, call, id = null, embedding = null } of added) {
+			found.head += 1;
+			const at = Math.max(Date.now(), found.entries.at(-1)?.at ?? 0);
+			const copy = embedding && Uint8Array.from(embedding);
+			found.entries.push({ seq: found.head, at, kind, call, id, embedding: copy });
+		}
+		const page = pageOf(found, options);
+		for (const { call } of added) this.remove(found, call);
+		this.trim(found, keepFrom, 2 * entries.length + 16);
+		return page;
+	}
+
+	async read(options) {
+		const found = this.find(options);
+		return isSame(found.header, options.header) ? pageOf(found, options) : refusal(found);
+	}
+
+	async close() {
+		this.isClosed = true;
+	}
+
+	/** Returns the namespace, which the first caller creates. */
+	find({ header, signal }) {
+		signal.throwIfAborted();
+		if (this.isClosed) throw new Error("the store is closed");
+		const { namespaces } = this;
+		if (!namespaces.has(this.namespace))
+			namespaces.set(this.namespace, { header, epoch: randomUUID(), head: 0, entries: [] });
+		return namespaces.get(this.namespace);
+	}
+
+	/** Does what a forget or a clear asks for. */
+	remove(found, call) {
+		const place = found.entries.findIndex((entry) => entry.call === call);
+		const { kind, id } = found.entries[place];
+		if (kind === "clear") found.entries.splice(0, place);
+		if (kind === "forget")
+			for (const entry of found.entries.slice(0, place))
+				if (entry.id === id) entry.embedding = null;
+	}
+
+	/** Deletes the oldest entries; a call that may be repeated is still found for a minute. */
+	trim(found, keepFrom, most) {
+		if (keepFrom === null) return;
+		const end = Math.min(keepFrom, Date.now() - 60_000);
+		const young = found.entries.findIndex(({ at }) => at >= end);
+		const old = young < 0 ? found.entries.length - 1 : young;
+		found.entries.splice(0, Math.min(old, most));
+	}
+}
+
+const isSame = (one, other) =>
+	["model", "maxElements", "ttlMs"].every((key) => one[key] === other[key]);
+
+/** The answer to a caller with another header. */
+const refusal = ({ header, epoch, head }) => ({
+	header,
+	epoch,
+	head,
+	first: 1,
+	reset: true,
+	entries: [],
+});
+
+/** Returns the entries after a position, or the oldest if the store does not go on from there. */
+function pageOf(found, { after, limit = 0 }) {
+	const oldest = found.entries[0]?.seq ?? 1;
+	let start = 0;
+	if (after?.epoch === found.epoch && after.seq >= oldest) {
+		const place = after.seq - oldest;
+		if (found.entries[place]?.call === after.call) start = place + 1;
+		// The entry was seen and is gone: what is here now is not the past that others know.
+		else found.epoch = randomUUID();
+	}
+	const entries = found.entries.slice(start, start + limit);
+	return {
+		header: found.header,
+		epoch: found.epoch,
+		head: found.head,
+		first: oldest,
+		reset: start === 0,
+		entries: entries.map((entry) => ({ ...entry })),
+	};
+}

@@ -1,0 +1,122 @@
+/**
+ * Calls of the functions in the database. Their rows come in PostgreSQL's binary COPY format, which clients pass
+ * on as it arrives: decoding rows of text takes longer than everything else.
+ */
+
+/** Signature, flags, and the length of the header extension. */
+const HEADER_BYTES = 19;
+const COUNT_BYTES = 2;
+const LENGTH_BYTES = 4;
+
+/** Returns the columns of a row: a Buffer for each, or null. */
+function readRow(bytes, start) {
+	const columns = [];
+	let end = start + COUNT_BYTES;
+	// -1 after the last row.
+	for (let count = bytes.readInt16BE(start); count > 0; count--) {
+		const length = bytes.readInt32BE(end);
+		end += LENGTH_BYTES;
+		// -1 for null.
+		columns.push(length < 0 ? null : bytes.subarray(end, end + length));
+		end += Math.max(length, 0);
+	}
+	return columns;
+}
+
+/** A query as clients of `pg` take it in place of text. */
+class CopyOut {
+	#text;
+	#messages = [];
+	#settle;
+
+	constructor(text) {
+		this.#text = text;
+		this.rows = new Promise((resolve, reject) => {
+			this.#settle = { resolve, reject };
+		});
+	}
+
+	submit(connection) {
+		connection.query(this.#text);
+	}
+
+	/** Called once for each row, and once for the end. */
+	handleCopyData({ chunk }) {
+		// A copy, because the client reuses its memory.
+		this.#messages.push(Buffer.from(chunk));
+	}
+
+	handleCommandComplete() {}
+
+	handleReadyForQuery() {
+		const rows = this.#messages.map((bytes, index) =>
+			readRow(bytes, index === 0 ? HEADER_BYTES : 0),
+		);
+		this.#settle.resolve(rows.filter((columns) => columns.length > 0));
+	}
+
+	handleError(error) {
+		this.#settle.reject(error);
+	}
+}
+
+const elementOf = (text) => (text === null ? "NULL" : `"${text.replaceAll(/["\\]/g, "\\$&")}"`);
+
+/** Returns a value as SQL, which takes the type of its parameter. */
+function literal(client, value) {
+	if (value === null) return "NULL";
+	if (Buffer.isBuffer(value)) return `E'\\\\x${value.toString("hex")}'`;
+	if (Array.isArray(value)) return client.escapeLiteral(`{${value.map(elementOf)}}`);
+	return typeof value === "string" ? client.escapeLiteral(value) : String(value);
+}
+
+/** Returns the rows of a function in the database. */
+function call(client, name, parameters) {
+	const values = parameters.map((value) => literal(client, value)).join(", ");
+	const query = new CopyOut(`COPY (SELECT * FROM ${name}(${values})) TO STDOUT (FORMAT binary)`);
+	client.query(query);
+	return query.rows;
+}
+
+/**
+ * Text of PostgreSQL has no U+0000, so it is written as U+001A and 0. An id with neither stays as it is.
+ */
+function writeId(id) {
+	return id?.replaceAll("\u001a", "\u001a1").replaceAll("\0", "\u001a0") ?? null;
+}
+
+/** Reads what {@link writeId} wrote. */
+function readId(id) {
+	return id?.replaceAll("\u001a0", "\0").replaceAll("\u001a1", "\u001a") ?? null;
+}
+
+/** Returns entries as parameters: calls, kinds, ids, and all embeddings, which share one length. */
+function writeEntries(entries) {
+	const embeddings = entries.map(({ embedding }) => embedding).filter(Boolean);
+	if (new Set(embeddings.map(({ length }) => length)).size > 1)
+		throw new RangeError("embeddings of different lengths");
+	return [
+		entries.map(({ call }) => call),
+		entries.map(({ kind }) => kind),
+		entries.map(({ id }) => writeId(id)),
+		Buffer.concat(embeddings),
+	];
+}
+
+/** Reads one row of a page: some entries as JSON, and their embeddings one after the other. */
+function readEntries([, rows, embeddings]) {
+	let end = 0;
+	return JSON.parse(rows).map(([seq, at, kind, call, id, length]) => {
+		const embedding = length === null ? null : embeddings.subarray(end, end + length);
+		end += length ?? 0;
+		return { seq, at, kind, call, id: readId(id), embedding };
+	});
+}
+
+/** Reads the rows of a page, of which the first describes the others. */
+function readPage([[description], ...rows]) {
+	const { epoch, head, first, reset, ...header } = JSON.parse(description);
+	return { header, epoch, head, first, reset, entries: rows.flatMap(readEntries) };
+}
+
+module.exports = { call, readPage, writeEntries };
