@@ -38,7 +38,11 @@ function readingOf(native) {
 		#failures = [];
 
 		/** `make` returns the native object that takes the bytes, from options and whether errors are collected. */
-		constructor(sources, { errors = "reject", signal, ...options }, make) {
+		constructor(
+			sources,
+			/** @type {Record<string, any>} */ { errors = "reject", signal, ...options },
+			make,
+		) {
 			if (errors !== "reject" && errors !== "collect")
 				throw invalidOption("errors", '"reject" or "collect"', String(errors));
 			const native = attempt(() => make(options, errors === "collect"));

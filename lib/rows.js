@@ -31,9 +31,15 @@ module.exports = function rowsOf(native) {
 		#unread = [];
 		/** How often rows were taken, and who waits for the next time. */
 		#taken = 0;
+		/** @type {(value?: any) => void} */
 		#onTaken = ignore;
 
-		constructor(scorer, link, sources, { group, mode, ...options }) {
+		constructor(
+			scorer,
+			link,
+			sources,
+			/** @type {Record<string, any>} */ { group, mode, ...options },
+		) {
 			this.#reading = new Reading(
 				sources,
 				options,

@@ -10,7 +10,10 @@ use napi::{
 };
 use napi_derive::napi;
 
-use crate::{env::in_queue, failure::or_throw, options::read_import_options, view::JsView};
+use crate::{
+    env::in_queue,
+    js::{Value, options::read_import_options, or_throw},
+};
 
 /// How much of JSON one call hands over at least, if there is as much.
 const BATCH_BYTES: usize = 256 << 10;
@@ -24,7 +27,7 @@ pub struct FedImporter {
 
 impl FedImporter {
     pub fn new(env: &Env, options: Unknown) -> Result<Self> {
-        let options = or_throw(env, read_import_options(&JsView::new(env, options)))?;
+        let options = or_throw(env, read_import_options(&Value::new(env, options)))?;
         let importer = Importer::new(options);
         let cancel = importer.cancel_token();
         Ok(Self { importer: Arc::new(Mutex::new(importer)), cancel })

@@ -78,7 +78,7 @@ impl Scorer {
                 Ok(batch.into_iter().map(StoreRequest::from).collect::<Vec<_>>())
             });
         };
-        self.bound.scorer.next_batch(limit as usize, Box::new(taker));
+        self.engine.next_batch(limit as usize, Box::new(taker));
         Ok(promise)
     }
 
@@ -97,7 +97,7 @@ impl Scorer {
             ids,
             vectors: vectors.to_vec(),
         };
-        let scorer = self.bound.scorer.clone();
+        let scorer = self.engine.clone();
         let bytes = scorer.vector_len() * NUMBER;
         let milliseconds = |_: &Env, time: Duration| Ok(time.as_millis() as f64);
         let apply = move || scorer.during(|| scorer.apply(read_page(page, bytes)?));
@@ -107,14 +107,14 @@ impl Scorer {
     /// Answers what appends nothing. `now` is the present time in milliseconds.
     #[napi(catch_unwind)]
     pub fn finish_batch(&self, now: f64) {
-        self.bound.scorer.finish_batch(Duration::from_millis(now as u64));
+        self.engine.finish_batch(Duration::from_millis(now as u64));
     }
 
     /// Answers the requests with what the store has found, one for each.
     #[napi(catch_unwind)]
     pub fn finish_compared(&self, comparisons: Vec<StoreComparison>) {
         let comparisons = comparisons.into_iter().map(Comparison::from).collect();
-        self.bound.scorer.finish_compared(comparisons);
+        self.engine.finish_compared(comparisons);
     }
 
     /// Answers the rest of the requests without the store, for a reason with a code.
@@ -125,30 +125,30 @@ impl Scorer {
             "INVALID_STORE" => StoreFault::Invalid,
             _ => StoreFault::Unavailable,
         };
-        self.bound.scorer.fail_batch(&Error::store(fault, reason));
+        self.engine.fail_batch(&Error::store(fault, reason));
     }
 
     /// A promise of what embeddings depend on. From then on `dimensions` is their length.
     #[napi(catch_unwind)]
     pub fn fingerprint<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let bound = self.bound.clone();
+        let scorer = self.clone();
         let fingerprint = move || {
-            let embedder = bound.embedder()?;
+            let embedder = scorer.embedder()?;
             // That of the built-in model is known; another one has to be asked.
             if embedder.model.settings().model.is_some() {
                 let loaded = embedder.model.get().map_err(Error::embedder_unavailable)?;
-                bound.scorer.set_vector_len(loaded.dimensions());
+                scorer.engine.set_vector_len(loaded.dimensions());
             }
             embedder.fingerprint()
         };
-        let scorer = self.bound.scorer.clone();
+        let scorer = self.engine.clone();
         in_background(env, move || scorer.during(fingerprint), |_, found| Ok(found))
     }
 
     /// The length of the vectors of the store.
     #[napi(getter, catch_unwind)]
     pub fn dimensions(&self) -> u32 {
-        self.bound.scorer.vector_len() as u32
+        self.engine.vector_len() as u32
     }
 }
 

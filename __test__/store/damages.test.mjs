@@ -83,7 +83,7 @@ test("what a damaged store returns ends in a typed error or in the right score",
 				// Nothing of it is left in the mirror, and nothing was added to the log.
 				isDamaged = false;
 				while (one.status().store.state === "unavailable")
-					await one.peekValue(asked).catch(() => {});
+					await one.evaluateValue(asked, { remember: false }).catch(() => {});
 				const { score, novelty } = await one.explainValue(asked);
 				assert.equal(score, expected);
 				assert.equal(novelty.seq, known.length + 1);

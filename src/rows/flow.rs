@@ -11,7 +11,7 @@ use napi::{Env, bindgen_prelude::Buffer};
 use napi_derive::napi;
 
 use super::lock;
-use crate::{outbox::Deferred, warning::Warning};
+use crate::{env::Deferred, model::Warning};
 
 /// Rows that are being made, or wait for one before them, at most.
 const WINDOW: usize = 1024;

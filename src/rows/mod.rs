@@ -27,11 +27,10 @@ use self::{
     row::{Facts, error_json, failure_json},
 };
 use crate::{
-    bound::BoundScorer,
-    embedder::ModelEmbedder,
     env::{EnvState, in_queue},
-    failure::or_throw,
     import::FedImporter,
+    js::or_throw,
+    model::ModelEmbedder,
     scorer::Scorer,
 };
 
@@ -60,13 +59,13 @@ impl TraceEvaluator {
             let error = Error::invalid(Invalid::Option, "group", expected, quote(group));
             or_throw(env, Err(error))?;
         }
-        let bound = scorer.bound.clone();
-        let embedder = or_throw(env, bound.embedder())?;
+        let scorer = scorer.clone();
+        let embedder = or_throw(env, scorer.embedder())?;
         let work = if peeks { Work::Peek } else { Work::Score };
         let flow = Flow::new(collects);
         let model = Arc::new(Model { embedder, fingerprint: OnceLock::new() });
         let submitting = Mutex::default();
-        let submitter = Submitter { bound, work, group, flow, model, submitting };
+        let submitter = Submitter { scorer, work, group, flow, model, submitting };
         Ok(Self { importer, submitter: Arc::new(submitter) })
     }
 
@@ -167,7 +166,7 @@ impl Model {
 
 /// Takes traces from an importer to a scorer.
 struct Submitter {
-    bound: BoundScorer,
+    scorer: Scorer,
     work: fn(Input) -> Work,
     group: Option<String>,
     flow: Arc<Flow>,
@@ -224,7 +223,7 @@ impl Submitter {
             flow.settle(number, bytes, slot);
         };
         let embedder = self.model.embedder.clone();
-        let call = self.bound.scorer.submit((self.work)(input), embedder, Box::new(reply));
+        let call = self.scorer.engine.submit((self.work)(input), embedder, Box::new(reply));
         self.flow.keep(number, call);
     }
 }

@@ -7,7 +7,7 @@ use knowledgepulse_scoring::{Error, Score, Trace, dimensions::Dimensions, embed:
 use serde::Serialize;
 
 use super::{Model, flow::Slot};
-use crate::{choice::Choice, warning::Warning};
+use crate::model::{Choice, Warning};
 
 /// How many characters of the objective are in a row.
 const OBJECTIVE_CHARS: usize = 120;

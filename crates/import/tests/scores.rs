@@ -4,8 +4,8 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use knowledgepulse_import::{AssumeSuccess, Importer, Options};
-use knowledgepulse_scoring::{Novelty, Profiles, Score, Trace, cache::Nearest};
-use knowledgepulse_test_support::importing::value_of;
+use knowledgepulse_scoring::{Novelty, Profiles, Score, cache::Nearest};
+use knowledgepulse_test_support::{importing::value_of, read_trace};
 use sha2::{Digest, Sha256};
 
 /// The id of a trace to the hash of its text, and its score with a similarity of 0.25.
@@ -31,7 +31,7 @@ fn score_all(logs: &Path) -> Scores {
         importer.end();
         for imported in std::iter::from_fn(|| importer.next()).filter_map(Result::ok) {
             let mut text = String::new();
-            let trace = Trace::from_json(&value_of(&imported), &mut text).unwrap();
+            let trace = read_trace(&value_of(&imported), &mut text).unwrap();
             let novelty = Novelty::Given(Some(Nearest { similarity: 0.25, id: None }));
             let score = Score::of(&trace, novelty, &Profiles::default()).value;
             let hash = format!("{:x}", Sha256::digest(text))[..12].to_owned();

@@ -1,8 +1,8 @@
 //! Scores reasoning traces in \[0, 1\]: how much a trace is worth sharing.
 //!
 //! ```text
-//!  value ──► trace ──► dimensions ──► weights ──► overrides ──► score
-//!            read once    C N D O      by domain    in order
+//!            trace ──► dimensions ──► weights ──► overrides ──► score
+//!                         C N D O      by domain    in order
 //!                           ▲
 //!                           │ novelty
 //!                 embedder ─┴─ cache
@@ -10,19 +10,14 @@
 //! ```
 //!
 //! ```
-//! use knowledgepulse_scoring::{Novelty, Profiles, Score, Trace};
+//! use knowledgepulse_scoring::{Novelty, Profiles, Score, Trace, trace::{Confidence, Step}};
 //!
-//! let json = serde_json::json!({
-//!     "metadata": { "task_domain": "finance", "success": true },
-//!     "task": { "objective": "Explain the fall of the margin" },
-//!     "steps": [{ "type": "tool_call", "tool": { "name": "ledger" } }, { "type": "observation" }],
-//!     "outcome": { "confidence": 0.9 },
-//! });
-//! let trace = Trace::from_json(&json, &mut String::new())?;
+//! let steps = vec![Step::new("tool_call", Some(Some("ledger".into()))), Step::new("observation", None)];
+//! let confidence = Confidence::new(0.9).expect("a number in [0, 1]");
+//! let trace = Trace::new("finance".into(), true, confidence, steps, None);
 //! let score = Score::of(&trace, Novelty::EmptyCache, &Profiles::default());
 //! assert_eq!(score.profile.domain, "finance");
 //! assert_eq!(score.overrides[0].name, "low-tool-diversity");
-//! # Ok::<(), knowledgepulse_scoring::Error>(())
 //! ```
 
 #![forbid(unsafe_code)]

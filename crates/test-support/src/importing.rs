@@ -6,7 +6,6 @@ use knowledgepulse_import::{
     AssumeSuccess, Code, ConfidenceFrom, Error, IMPORTER, Imported, Importer, InputReport, Options,
     SuccessFrom, utc,
 };
-use knowledgepulse_scoring::Trace;
 use serde_json::{Map, Value};
 
 /// The name that the logs are imported under.
@@ -126,7 +125,7 @@ fn check_trace(imported: &Imported, lines: u64) {
     let provenance = &imported.provenance;
     let trace = &value_of(imported);
     let mut text = String::new();
-    let read = Trace::from_json(trace, &mut text).expect("a trace that can be scored");
+    let read = crate::read_trace(trace, &mut text).expect("a trace that can be scored");
     assert!((0.0..=1.0).contains(&read.confidence()));
     let steps = trace["steps"].as_array().expect("steps");
     assert!(!steps.is_empty());

@@ -25,4 +25,4 @@ mod trace;
 pub use embedder::FakeEmbedder;
 pub use model::package_folder;
 pub use repeats::{is_long_run, repeats};
-pub use trace::{input, trace};
+pub use trace::{input, read_trace, trace};

@@ -1,6 +1,9 @@
 //! Valid traces.
 
-use knowledgepulse_scoring::{Trace, scorer::Input};
+use std::fmt;
+
+use knowledgepulse_import::Document;
+use knowledgepulse_scoring::{Result, Trace, scorer::Input};
 use serde_json::{Value, json};
 
 /// Returns a valid trace without steps, with `fields` in place of its own ones of these names.
@@ -29,6 +32,16 @@ pub fn trace(fields: Value) -> Value {
     trace
 }
 
+/// Reads a trace, and writes its text to `text` until that refuses more.
+///
+/// # Errors
+///
+/// `INVALID_TRACE` with the path of the first field that does not fit.
+pub fn read_trace(trace: &Value, text: &mut impl fmt::Write) -> Result<Trace> {
+    let json = trace.to_string();
+    Document::parse(&*json).expect("JSON").root().to_trace(text)
+}
+
 /// Returns what a scorer takes of a valid trace: the trace, and all of its text.
 ///
 /// # Panics
@@ -36,6 +49,6 @@ pub fn trace(fields: Value) -> Value {
 /// When it is not valid.
 pub fn input(trace: &Value) -> Input {
     let mut text = String::new();
-    let trace = Trace::from_json(trace, &mut text).expect("a valid trace");
+    let trace = read_trace(trace, &mut text).expect("a valid trace");
     Input { trace, text }
 }

@@ -18,7 +18,7 @@ const read = (name) => parsed(readFileSync(`${traces}/${name}.jsonl`, "utf8"));
 function kept(value) {
 	if (Array.isArray(value)) return value.map(kept);
 	if (value === null || typeof value !== "object") return value;
-	const left = ["model", "models", "objective", "source", "times", "version"];
+	const left = ["model", "models", "modelName", "objective", "source", "timesMs", "version"];
 	return Object.fromEntries(
 		Object.entries(value)
 			.filter(([name]) => !left.includes(name) && name !== "versions")

@@ -3,6 +3,10 @@
 /** What a promise of the engine came to: a score, or the error it rejected with. */
 export const settled = (promise) => promise.catch((error) => error);
 
+/** What each promise of a batch came to. */
+export const settledAll = async (scorer, values) =>
+	(await scorer.evaluateValues(values, { errors: "collect" })).map((found) => found.error ?? found);
+
 /**
  * Fails unless `found`, a score or an error, is what the oracle says; gives the distance of two scores.
  * A distance of more than `tolerance` is a failure, and with a tolerance of 0 so are other bits.

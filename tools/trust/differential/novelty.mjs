@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { inspect } from "node:util";
 import { embed, Oracle } from "../../../benchmark/dist/typescript/oracle.js";
 import { draws } from "../lib/draw.mjs";
-import { distance, settled } from "./compare.mjs";
+import { distance, settled, settledAll } from "./compare.mjs";
 import { sequence } from "./sequence.mjs";
 
 const TOLERANCE = 1e-4;
@@ -54,7 +54,7 @@ const PLANS = [
 
 /** Ways to score values in order; each gives their outcomes. */
 const WAYS = {
-	batch: (scorer, values) => scorer.evaluateValues(values, { errors: "collect" }),
+	batch: settledAll,
 	calls: (scorer, values) =>
 		Promise.all(values.map((value) => settled(scorer.evaluateValue(value)))),
 	explained: async (scorer, values, novelties) => {
@@ -68,7 +68,7 @@ const WAYS = {
 	"peek first": async (scorer, values) => {
 		const found = [];
 		for (const value of values) {
-			const peeked = await settled(scorer.peekValue(value));
+			const peeked = await settled(scorer.evaluateValue(value, { remember: false }));
 			const score = await settled(scorer.evaluateValue(value));
 			if (typeof score === "number" && !Object.is(peeked, score))
 				throw new Error(`the score ${score} after a peek of ${peeked}`);

@@ -3,18 +3,18 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { Oracle } from "../../../benchmark/dist/typescript/oracle.js";
 import { anyCase, anyProfiles, built } from "./cases.mjs";
-import { distance, settled } from "./compare.mjs";
+import { distance, settled, settledAll } from "./compare.mjs";
 
 /** Runs of fast-check to a round; about 80 cases to a run. */
 const RUNS = 100;
 
 /** Every way to a score: each gives the outcomes of all values in order. */
 const WAYS = {
-	evaluateValues: (scorer, values) => scorer.evaluateValues(values, { errors: "collect" }),
+	evaluateValues: settledAll,
 	evaluateValue: (scorer, values) =>
 		Promise.all(values.map((value) => settled(scorer.evaluateValue(value)))),
-	peekValue: (scorer, values) =>
-		Promise.all(values.map((value) => settled(scorer.peekValue(value)))),
+	"evaluateValue, remember: false": (scorer, values) =>
+		Promise.all(values.map((value) => settled(scorer.evaluateValue(value, { remember: false })))),
 	explainValue: (scorer, values) =>
 		Promise.all(
 			values.map((value) => settled(scorer.explainValue(value).then(({ score }) => score))),

@@ -16,7 +16,8 @@ const source = { name: "run", data: messages };
 export const CALLS = {
 	evaluateValue: ({ evaluateValue }) => evaluateValue(trace),
 	explainValue: ({ explainValue }) => explainValue(trace),
-	peekValue: ({ peekValue }) => peekValue(trace),
+	"evaluateValue, remember: false": ({ evaluateValue }) =>
+		evaluateValue(trace, { remember: false }),
 	remember: ({ remember }) => remember(trace),
 	embed: ({ embed }) => embed("a river"),
 	warmup: ({ warmup }) => warmup(),

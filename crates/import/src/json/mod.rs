@@ -1,8 +1,8 @@
 //! JSON: texts of it in a compact form, and what the values in them are.
 
 mod document;
+mod trace;
 mod value;
-mod view;
 
 use std::{fmt, io};
 

@@ -1,16 +1,8 @@
-//! A reasoning trace as far as scoring needs it, valid by construction.
+//! A reasoning trace as far as scoring needs it.
 //!
-//! A [`Trace`] comes out of [`read`], which looks at a foreign value through [`View`] and names the first
-//! field that does not fit, or of [`Trace::new`], which takes what has its types already. Whoever holds a
-//! `Trace` need not check it again. Its text goes to a [`std::fmt::Write`] of the caller's, so nothing here
-//! knows what embeds it.
-
-mod json;
-mod read;
-mod view;
-
-pub use read::read;
-pub use view::{TextWriter, Type, View, quote};
+//! A [`Trace`] is valid by construction: whoever holds one need not check it again. Those who read traces, from
+//! JavaScript or from JSON, check each field and make one with [`Trace::new`]. The text of a trace is not part
+//! of it.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -20,13 +12,50 @@ pub const KINDS: [&str; 4] = ["thought", "tool_call", "observation", "error_reco
 /// A longer id is ignored.
 const MAX_ID_BYTES: usize = 1024;
 
+/// How many characters of a string an error message shows.
+const SHOWN: usize = 40;
+
+/// Formats a string for an error message: quoted, cut after 40 characters.
+pub fn quote(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+        None => format!("{text:?}"),
+    }
+}
+
 /// One step of a trace, without its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// `type`; an unknown one counts as one more.
+    /// `type`. One that the protocol does not know counts as a further type.
     pub kind: Cow<'static, str>,
-    /// The name of the `tool`, if there is one. Those without a name count as one and the same.
+    /// The name of the `tool`, if there is one. All tools without a name count as one.
     pub tool: Option<Option<Box<str>>>,
+}
+
+impl Step {
+    /// Returns a step. A type that the protocol knows takes no memory.
+    pub fn new(kind: &str, tool: Option<Option<Box<str>>>) -> Self {
+        let known = KINDS.iter().find(|known| **known == kind);
+        Self { kind: known.map_or_else(|| kind.to_owned().into(), |known| (*known).into()), tool }
+    }
+}
+
+/// A number in \[0, 1\].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Confidence(f64);
+
+impl Confidence {
+    /// Returns `None` for a number that is not in \[0, 1\].
+    ///
+    /// ```
+    /// use knowledgepulse_scoring::trace::Confidence;
+    ///
+    /// assert!(Confidence::new(0.9).is_some());
+    /// assert!(Confidence::new(f64::NAN).is_none());
+    /// ```
+    pub fn new(number: f64) -> Option<Self> {
+        (0.0..=1.0).contains(&number).then_some(Self(number))
+    }
 }
 
 /// A valid trace: what the four dimensions and the overrides are computed from.
@@ -34,34 +63,25 @@ pub struct Step {
 pub struct Trace {
     domain: Box<str>,
     success: bool,
-    confidence: f64,
+    confidence: Confidence,
     steps: Vec<Step>,
     id: Option<Arc<str>>,
 }
 
 impl Trace {
-    /// Returns a trace of these parts, which are those of the same names; `None` unless `confidence` is in
-    /// \[0, 1\]. An `id` of more than 1,024 bytes is ignored.
-    ///
-    /// ```
-    /// use knowledgepulse_scoring::Trace;
-    ///
-    /// assert!(Trace::new("code".into(), true, 0.9, Vec::new(), None).is_some());
-    /// assert!(Trace::new("code".into(), true, f64::NAN, Vec::new(), None).is_none());
-    /// ```
+    /// Returns a trace. An `id` of more than 1,024 bytes is ignored.
     pub fn new(
         domain: Box<str>,
         success: bool,
-        confidence: f64,
+        confidence: Confidence,
         steps: Vec<Step>,
         id: Option<String>,
-    ) -> Option<Self> {
+    ) -> Self {
         let id = id.filter(|id| id.len() <= MAX_ID_BYTES).map(Into::into);
-        (0.0..=1.0).contains(&confidence).then_some(Self { domain, success, confidence, steps, id })
+        Self { domain, success, confidence, steps, id }
     }
 
-    /// Returns `id`, by which the trace can be found again; `None` unless it is a string of at most 1,024
-    /// bytes.
+    /// Returns `id`, by which the trace can be found again.
     pub fn id(&self) -> Option<&Arc<str>> {
         self.id.as_ref()
     }
@@ -78,7 +98,7 @@ impl Trace {
 
     /// Returns `outcome.confidence`, in \[0, 1\].
     pub fn confidence(&self) -> f64 {
-        self.confidence
+        self.confidence.0
     }
 
     /// Returns the steps in order.
