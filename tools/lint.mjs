@@ -12,6 +12,7 @@ run("cargo", ["fmt", "--check", "--manifest-path", "fuzz/Cargo.toml"]);
 run("cargo", [...["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]]);
 npx(["biome", "ci", "--error-on-warnings", "."]);
 npx(["tsc", "--noEmit", "-p", "benchmark"]);
+npx(["tsc", "-p", "tools/lint"]);
 run(ruff, ["check", ...python]);
 run(ruff, ["format", "--check", ...python]);
 run(process.execPath, ["tools/lint/actionlint.mjs"]);
