@@ -32,7 +32,10 @@ use napi::{
 use once_cell::sync::OnceCell;
 use serde_json::{Value, json};
 
-use crate::js::{FromJs, forget_exception};
+use crate::js::{
+    self, Read, forget_exception,
+    options::{boolean, positive, string},
+};
 
 /// The folder of the addon, with model and library beside it. Empty where JavaScript does not know it.
 pub static ADDON_FOLDER: OnceCell<PathBuf> = OnceCell::new();
@@ -98,10 +101,16 @@ impl Choice for LongText {
         &[("window", Self::Window), ("whole", Self::Whole)];
 }
 
-/// A value of an option that an environment variable can give as well.
-pub trait Setting: FromJs {
-    /// Returns the value of a variable. Fails with `INVALID_OPTION`, which names the `path`.
+/// A value of an option, which an environment variable can give as well. A wrong one is `INVALID_OPTION`, which
+/// names the `path`.
+pub trait Setting: Sized {
+    /// Returns the value that a text gives.
     fn parse(path: &str, text: &OsStr) -> Result<Self>;
+
+    /// Returns the value from JavaScript, which is a string unless the type says otherwise.
+    fn from_js(path: &str, value: &js::Value) -> Read<Self> {
+        Ok(Self::parse(path, OsStr::new(&string(path, value)?))?)
+    }
 }
 
 impl<T: Choice> Setting for T {
@@ -116,6 +125,10 @@ impl Setting for bool {
         let expected = "\"true\" or \"false\"";
         text.parse().map_err(|_| Error::invalid(Invalid::Option, path, expected, quote(&text)))
     }
+
+    fn from_js(path: &str, value: &js::Value) -> Read<Self> {
+        boolean(path, value)
+    }
 }
 
 impl Setting for NonZeroUsize {
@@ -123,6 +136,10 @@ impl Setting for NonZeroUsize {
         let text = text.to_string_lossy();
         let expected = "a positive integer";
         text.parse().map_err(|_| Error::invalid(Invalid::Option, path, expected, quote(&text)))
+    }
+
+    fn from_js(path: &str, value: &js::Value) -> Read<Self> {
+        positive(path, value)
     }
 }
 

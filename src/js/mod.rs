@@ -7,6 +7,5 @@ pub mod trace;
 mod value;
 
 pub use error::{Failure, failure_value, forget_exception, or_throw};
-pub use options::FromJs;
 pub use suggest::suggest;
 pub use value::{Read, ReadError, Type, Value};

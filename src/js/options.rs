@@ -1,6 +1,6 @@
 //! Options from JavaScript, read into what the engine takes.
 
-use std::{num::NonZeroUsize, path::PathBuf, sync::Arc, time::Duration};
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use knowledgepulse_embedder::LongText;
 use knowledgepulse_import as import;
@@ -16,12 +16,6 @@ use super::{Read, ReadError, Type, Value, suggest};
 use crate::model::{Choice, EmbedderOptions, Mode, Setting, Source};
 
 const WEIGHTS: [&str; 4] = ["complexity", "novelty", "toolDiversity", "outcomeConfidence"];
-
-/// A value that an option can have.
-pub trait FromJs: Sized {
-    /// Fails with `INVALID_OPTION`, which names the `path`.
-    fn from_js(path: &str, value: &Value) -> Read<Self>;
-}
 
 /// The options that an object gives. One that is `undefined` is not given.
 struct Options<'env> {
@@ -53,7 +47,7 @@ impl<'env> Options<'env> {
         given.map(|(_, value)| read(&path_of(self.path, name), value)).transpose()
     }
 
-    fn get<T: FromJs>(&self, name: &str) -> Read<Option<T>> {
+    fn get<T: Setting>(&self, name: &str) -> Read<Option<T>> {
         self.get_with(name, T::from_js)
     }
 
@@ -97,7 +91,7 @@ pub fn read_scorer_options(options: &Value) -> Read<ScorerConfig> {
     let known = [&EmbedderOptions::NAMES[..], &known, &["storeTimeoutMs"]].concat();
     let mut options = Options::read_optional(options, &known)?;
     let mut scorer = ScorerOptions::default();
-    if let Some(profiles) = options.get("profiles")? {
+    if let Some(profiles) = options.get_with("profiles", profiles)? {
         scorer.profiles = Arc::new(profiles);
     }
     let cache = options.get_with("cache", |_, cache| {
@@ -107,7 +101,7 @@ pub fn read_scorer_options(options: &Value) -> Read<ScorerConfig> {
     let threads =
         options.get_with("threads", |path, value| integer(path, value, available_cores()))?;
     scorer.concurrency = threads.unwrap_or(scorer.concurrency);
-    let budget = options.get::<Option<Duration>>("budgetMs")?.flatten();
+    let budget = options.get_with("budgetMs", duration)?.flatten();
     Ok(ScorerConfig {
         scorer,
         threads,
@@ -136,13 +130,14 @@ pub fn read_cache_options(options: &Value) -> Read<CacheOptions> {
 fn read_bounds(options: &Options) -> Read<CacheOptions> {
     let default = CacheOptions::default();
     let max_elements = options.get("maxElements")?.map_or(default.max_elements, NonZeroUsize::get);
-    let ttl = options.get("ttlMs")?.unwrap_or(default.ttl);
+    let ttl = options.get_with("ttlMs", duration)?.unwrap_or(default.ttl);
     Ok(CacheOptions { max_elements, ttl, ..default })
 }
 
 /// Reads the options of `scoreWith`: weights by domain.
 pub fn read_scoring_options(options: &Value) -> Read<Profiles> {
-    Ok(Options::read_optional(options, &["profiles"])?.get("profiles")?.unwrap_or_default())
+    let options = Options::read_optional(options, &["profiles"])?;
+    Ok(options.get_with("profiles", profiles)?.unwrap_or_default())
 }
 
 /// Reads the novelty that the caller of `scoreWith` has found. It may be that of a report.
@@ -161,7 +156,7 @@ pub fn read_novelty(novelty: &Value) -> Read<Novelty> {
     };
     let id = novelty.get_with("nearest", |path, value| match value.type_of() {
         Type::Null => Ok(None),
-        _ => String::from_js(path, value).map(Some),
+        _ => string(path, value).map(Some),
     })?;
     let id = id.flatten().map(Into::into);
     Ok(Novelty::Given(similarity.map(|similarity| Nearest { similarity, id })))
@@ -177,11 +172,11 @@ pub fn read_import_options(options: &Value) -> Read<import::Options> {
     let default = import::Options::default();
     Ok(import::Options {
         format: one_of("format", &import::format_names())?,
-        assume_success: options.get("assumeSuccess")?,
+        assume_success: options.get_with("assumeSuccess", assume_success)?,
         use_logprobs: one_of("confidence", &["logprobs"])?.is_some(),
         domain: options.get("domain")?,
         created_at: options.get_with("createdAt", |path, value| {
-            let time = import::utc(&String::from_js(path, value)?);
+            let time = import::utc(&string(path, value)?);
             time.ok_or_else(|| invalid(path, "a time in ISO 8601", value))
         })?,
         visibility: one_of("visibility", &["private", "org", "network"])?
@@ -189,7 +184,7 @@ pub fn read_import_options(options: &Value) -> Read<import::Options> {
         privacy_level: one_of("privacyLevel", &["aggregated", "federated", "private"])?
             .unwrap_or(default.privacy_level),
         objective: options.get_with("objective", |path, value| {
-            let objective = String::from_js(path, value)?;
+            let objective = string(path, value)?;
             let is_blank = objective.trim().is_empty();
             if is_blank {
                 Err(invalid(path, "a text that is not blank", value))
@@ -203,7 +198,7 @@ pub fn read_import_options(options: &Value) -> Read<import::Options> {
 
 /// Returns a string that is one of the `known`.
 fn one_of(path: &str, value: &Value, known: &[&str]) -> Read<String> {
-    let found = String::from_js(path, value)?;
+    let found = string(path, value)?;
     if known.contains(&&*found) {
         return Ok(found);
     }
@@ -211,98 +206,74 @@ fn one_of(path: &str, value: &Value, known: &[&str]) -> Read<String> {
     Err(invalid(path, &known.join(", "), value))
 }
 
-impl<T: Choice> FromJs for T {
-    fn from_js(path: &str, value: &Value) -> Read<Self> {
-        Ok(Choice::parse(path, &String::from_js(path, value)?)?)
+pub fn boolean(path: &str, value: &Value) -> Read<bool> {
+    match value.type_of() {
+        Type::Boolean => value.boolean(),
+        _ => Err(invalid(path, "true or false", value)),
     }
 }
 
-impl FromJs for bool {
-    fn from_js(path: &str, value: &Value) -> Read<Self> {
-        match value.type_of() {
-            Type::Boolean => value.boolean(),
-            _ => Err(invalid(path, "true or false", value)),
+pub fn string(path: &str, value: &Value) -> Read<String> {
+    match value.type_of() {
+        Type::String => value.string(),
+        _ => Err(invalid(path, "a string", value)),
+    }
+}
+
+pub fn positive(path: &str, value: &Value) -> Read<NonZeroUsize> {
+    let number = integer(path, value, u32::MAX as usize)?;
+    NonZeroUsize::new(number).ok_or_else(|| invalid(path, "a positive integer", value))
+}
+
+/// Reads a number of milliseconds; `None` for one beyond the range of a duration, such as Infinity.
+fn duration(path: &str, value: &Value) -> Read<Option<Duration>> {
+    match value.type_of() {
+        Type::Number if value.number()? >= 0.0 => {
+            Ok(Duration::try_from_secs_f64(value.number()? / 1000.0).ok())
         }
+        _ => Err(invalid(path, "a number of milliseconds, 0 or more", value)),
     }
 }
 
-impl FromJs for String {
-    fn from_js(path: &str, value: &Value) -> Read<Self> {
-        match value.type_of() {
-            Type::String => value.string(),
-            _ => Err(invalid(path, "a string", value)),
-        }
+fn assume_success(path: &str, value: &Value) -> Read<import::AssumeSuccess> {
+    match value.type_of() {
+        Type::Boolean => Ok(import::AssumeSuccess::Always(value.boolean()?)),
+        Type::String if value.string()? == "skip" => Ok(import::AssumeSuccess::Skip),
+        _ => Err(invalid(path, "true, false or \"skip\"", value)),
     }
 }
 
-impl FromJs for PathBuf {
-    fn from_js(path: &str, value: &Value) -> Read<Self> {
-        String::from_js(path, value).map(Into::into)
+fn profiles(path: &str, value: &Value) -> Read<Profiles> {
+    if value.type_of() != Type::Object {
+        return Err(invalid(path, "an object of weights by domain", value));
     }
-}
-
-impl FromJs for NonZeroUsize {
-    fn from_js(path: &str, value: &Value) -> Read<Self> {
-        let number = integer(path, value, u32::MAX as usize)?;
-        Self::new(number).ok_or_else(|| invalid(path, "a positive integer", value))
-    }
-}
-
-/// A number of milliseconds; `None` for one beyond the range of a duration, such as Infinity.
-impl FromJs for Option<Duration> {
-    fn from_js(path: &str, value: &Value) -> Read<Self> {
-        match value.type_of() {
-            Type::Number if value.number()? >= 0.0 => {
-                Ok(Duration::try_from_secs_f64(value.number()? / 1000.0).ok())
+    let mut read = Vec::new();
+    for key in value.keys()? {
+        let domain = key.string()?;
+        let path = format!("{path}.{domain}");
+        let weights = value.get(&key)?;
+        members(&weights, &path, &WEIGHTS)?;
+        let weight = |name| {
+            let value = weights.property(name)?;
+            match value.type_of() {
+                Type::Number => value.number(),
+                _ => Err(invalid(&format!("{path}.{name}"), "a number", &value)),
             }
-            _ => Err(invalid(path, "a number of milliseconds, 0 or more", value)),
-        }
+        };
+        let [complexity, novelty, tool_diversity, outcome_confidence] = WEIGHTS.map(weight);
+        let weights = Weights {
+            complexity: complexity?,
+            novelty: novelty?,
+            tool_diversity: tool_diversity?,
+            outcome_confidence: outcome_confidence?,
+        };
+        read.push((domain, weights));
     }
-}
-
-impl FromJs for import::AssumeSuccess {
-    fn from_js(path: &str, value: &Value) -> Read<Self> {
-        match value.type_of() {
-            Type::Boolean => Ok(Self::Always(value.boolean()?)),
-            Type::String if value.string()? == "skip" => Ok(Self::Skip),
-            _ => Err(invalid(path, "true, false or \"skip\"", value)),
-        }
-    }
-}
-
-impl FromJs for Profiles {
-    fn from_js(path: &str, value: &Value) -> Read<Self> {
-        if value.type_of() != Type::Object {
-            return Err(invalid(path, "an object of weights by domain", value));
-        }
-        let mut read = Vec::new();
-        for key in value.keys()? {
-            let domain = key.string()?;
-            let path = format!("{path}.{domain}");
-            let weights = value.get(&key)?;
-            members(&weights, &path, &WEIGHTS)?;
-            let weight = |name| {
-                let value = weights.property(name)?;
-                match value.type_of() {
-                    Type::Number => value.number(),
-                    _ => Err(invalid(&format!("{path}.{name}"), "a number", &value)),
-                }
-            };
-            let [complexity, novelty, tool_diversity, outcome_confidence] = WEIGHTS.map(weight);
-            let weights = Weights {
-                complexity: complexity?,
-                novelty: novelty?,
-                tool_diversity: tool_diversity?,
-                outcome_confidence: outcome_confidence?,
-            };
-            read.push((domain, weights));
-        }
-        Ok(Self::with(read)?)
-    }
+    Ok(Profiles::with(read)?)
 }
 
 fn is_required(path: &str, value: &Value) -> Read<bool> {
-    match Choice::parse(path, &String::from_js(path, value)?) {
+    match Choice::parse(path, &string(path, value)?) {
         Ok(Mode::Auto) => Ok(false),
         Ok(Mode::Required) => Ok(true),
         _ => Err(invalid(path, "\"auto\" or \"required\"", value)),
