@@ -1065,14 +1065,14 @@ export interface ScoreRow {
 	objective: string;
 	/** How many. */
 	steps: number;
-	/** The length of the text that the model has seen; `null` without an embedding. */
+	/** The number of tokens that the model has seen; `null` without an embedding. */
 	tokens: number | null;
 	/** Whether the model has seen only the beginning of the text. */
 	isCut: boolean;
 	/** The precision of the model; `null` without an embedding. */
 	precision: string | null;
 	/** The fingerprint of the model; `null` without an embedding. */
-	model: string | null;
+	modelFingerprint: string | null;
 	/** The version of this package. */
 	version: string;
 }
@@ -1367,7 +1367,7 @@ export interface Calibration {
 		labelled: number;
 	};
 	/** What the rows were scored with. */
-	sources: { models: string[]; precisions: string[]; versions: string[] };
+	sources: { modelFingerprints: string[]; precisions: string[]; versions: string[] };
 	/** `null` without a target. */
 	threshold: CalibrationThreshold | null;
 	overall: CalibrationSummary;

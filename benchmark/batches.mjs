@@ -5,7 +5,8 @@
 import assert from "node:assert/strict";
 import { files, read } from "../__test__/support/recorded.mjs";
 import { Scorer, status } from "../lib/index.mjs";
-import { marked, median } from "./lib.mjs";
+import { marked } from "./generate.mjs";
+import { median } from "./statistics.mjs";
 
 const ROUNDS = 5;
 

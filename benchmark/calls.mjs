@@ -5,8 +5,8 @@
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
-import { generateTrace } from "./dist/generate.js";
-import { median } from "./lib.mjs";
+import { generateTrace } from "./generate.mjs";
+import { median } from "./statistics.mjs";
 
 const ROUNDS = 41;
 const WARM_UP = 10;
@@ -14,10 +14,7 @@ const COUNT = 1000;
 /** Calls between two looks at the clock. */
 const BLOCK = 50;
 
-const SIZES = {
-	"5 steps": { words: 18, steps: 5 },
-	"20 steps": { words: 540, steps: 20 },
-};
+const SIZES = { "5 steps": { words: 18, steps: 5 }, "20 steps": { words: 540, steps: 20 } };
 
 const perTrace = (start, count) => (1000 * (performance.now() - start)) / count;
 

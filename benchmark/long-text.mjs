@@ -8,7 +8,7 @@
 import { parseArgs } from "node:util";
 import { files, read } from "../__test__/support/recorded.mjs";
 import { Scorer } from "../lib/index.mjs";
-import { median } from "./lib.mjs";
+import { median } from "./statistics.mjs";
 
 const { precision } = parseArgs({
 	options: { precision: { type: "string", default: "exact" } },

@@ -8,7 +8,7 @@ import { performance } from "node:perf_hooks";
 import { setTimeout } from "node:timers/promises";
 import { plainFolder, referenceEmbedder } from "../__test__/support/own-models.mjs";
 import { Scorer } from "../lib/index.mjs";
-import { median } from "./lib.mjs";
+import { median } from "./statistics.mjs";
 
 const TOKENS = [20, 128, 512];
 const WORDS = "river stone lantern copper signal harbour meadow engine winter canvas".split(" ");
@@ -22,14 +22,12 @@ const TURN = 9;
 const UNTIMED = 4;
 
 const rounds = Number(process.argv[2] ?? 24);
-const scorer = new Scorer({
-	...{ model: plainFolder, pooling: "mean", embedder: "required" },
-});
+const scorer = new Scorer({ model: plainFolder, pooling: "mean", embedder: "required" });
 const reference = await referenceEmbedder(plainFolder, "mean");
 
 let count = 0;
 
-/** A text of so many tokens, another one each time, so that the memo does not know it. */
+/** Returns a text of `tokens` tokens that is new each time, so that the memo does not have it. */
 function text(tokens) {
 	const round = count++;
 	const word = (at) => WORDS[(at * 7 + round * 3 + (at >> 3) * round) % 10];
@@ -78,13 +76,14 @@ for (const tokens of TOKENS) {
 			["there", () => reference(text(tokens))],
 		];
 		for (const [name, run] of round % 2 ? runs : runs.reverse()) {
-			// A tick every millisecond takes time as well.
+			// A tick every millisecond also takes time.
 			if (round < WATCHED) stalls[name].push(await stalled(run));
 			else times[name].push(...(await timed(run)));
 		}
 	}
 	const [here, there] = ["here", "there"].map((name) => ({
-		...{ time: median(times[name]), stall: median(stalls[name]) },
+		time: median(times[name]),
+		stall: median(stalls[name]),
 	}));
 	console.log(
 		`${tokens} tokens: here ${here.time.toFixed(1)} ms (event loop ${here.stall.toFixed(1)}), ` +

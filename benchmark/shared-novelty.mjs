@@ -12,8 +12,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { missing, startPostgres } from "../packages/stores/__test__/support/postgres.mjs";
-import { median } from "./lib.mjs";
 import { ALONE, openLog, placesIn } from "./shared-novelty/logs.mjs";
+import { median } from "./statistics.mjs";
 
 const { quick, only } = parseArgs({
 	options: {

@@ -90,15 +90,10 @@ for await (const { trace, provenance } of imported) {
 // What a threshold would do to the traces above.
 const rows = [];
 const scorer = new Scorer();
-for await (const scored of scorer.evaluateJson({
-	name: "traces.mjs",
-	data: traces,
-}))
+for await (const scored of scorer.evaluateJson({ name: "traces.mjs", data: traces }))
 	rows.push(scored);
 const calibration = await calibrate(rows, { target: { share: 0.3 } });
-const html = await calibrationReport(calibration, rows, {
-	title: "Scores of the demo's traces",
-});
+const html = await calibrationReport(calibration, rows, { title: "Scores of the demo's traces" });
 const file = new URL("../dist/report.html", import.meta.url);
 await mkdir(new URL(".", file), { recursive: true });
 await writeFile(file, html);

@@ -102,9 +102,7 @@ export const traces = [
 		"Check a patient's new prescription against the medication plan",
 		[
 			thought("Clarithromycin is new; the plan lists simvastatin, ramipril and metformin."),
-			called("interaction_database", {
-				drugs: ["clarithromycin", "simvastatin"],
-			}),
+			called("interaction_database", { drugs: ["clarithromycin", "simvastatin"] }),
 			observed("Contraindicated together: risk of muscle damage."),
 			called("guideline_search", { topic: "alternatives to clarithromycin" }),
 			observed("Azithromycin does not raise simvastatin levels; pause the statin otherwise."),

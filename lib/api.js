@@ -2,7 +2,7 @@
 const load = require("./binding.js");
 const { ImportError, InvalidTraceError, ScoringError, errorsOf } = require("./errors.js");
 const calibrationOf = require("./calibrate.js");
-const importsOf = require("./import.js");
+const logsOf = require("./logs.js");
 const scorerClass = require("./scorer.js");
 const { traceReader } = require("./trace.js");
 const vectorCacheClass = require("./vector-cache.js");
@@ -11,6 +11,7 @@ function open() {
 	const native = load();
 	const { attempt } = errorsOf(native);
 	const readTrace = traceReader(native);
+	const { fromMessages, importTraces } = logsOf(native);
 
 	// Without this, threads of the engine could still be in ONNX Runtime while its static data is
 	// being destroyed. An environment cleanup hook alone does not run when the main thread exits.
@@ -22,7 +23,8 @@ function open() {
 	const scorer = new Scorer(native.defaultScorer());
 	return {
 		...calibrationOf(native),
-		...importsOf(native),
+		fromMessages,
+		importTraces,
 		ImportError,
 		InvalidTraceError,
 		Scorer,

@@ -3,9 +3,7 @@ const { ScoringError, errorsOf } = require("./errors.js");
 const { checkOptions, invalidOption } = require("./options.js");
 const { onAbort, until } = require("./signals.js");
 
-const OPTIONS = [
-	...["target", "fit", "first", "level", "replicates", "seed", "profiles", "signal"],
-];
+const OPTIONS = ["target", "fit", "first", "level", "replicates", "seed", "profiles", "signal"];
 
 const CONTEXT = ["title", "language", "settings"];
 
@@ -65,7 +63,8 @@ module.exports = function calibrationOf(native) {
 		const lines = linesOf(rows);
 		return answerOf(() =>
 			native.calibrationReport(
-				...[JSON.stringify(calibration) ?? "null", lines],
+				JSON.stringify(calibration) ?? "null",
+				lines,
 				JSON.stringify(context),
 			),
 		);

@@ -7,7 +7,7 @@ const { inOrder } = require("./batch.js");
 const { ScoringError, errorsOf } = require("./errors.js");
 const { replaceFile } = require("./file.js");
 const { callOptions, checkBoolean, checkSignal, invalidOption } = require("./options.js");
-const rowsOf = require("./rows.js");
+const logsOf = require("./logs.js");
 const { onAbort, until } = require("./signals.js");
 const { StoreLink, storeOptions } = require("./store.js");
 const { piecesOf, traceReader } = require("./trace.js");
@@ -56,7 +56,7 @@ function restoreOptions(options = {}) {
 module.exports = function scorerClass(native, VectorCache) {
 	const { CallKind } = native;
 	const { attempt, toError } = errorsOf(native);
-	const evaluateJson = rowsOf(native);
+	const { evaluateJson } = logsOf(native);
 	const readTrace = traceReader(native);
 
 	function readId(id) {

@@ -18,8 +18,8 @@ use crate::{
     scorer::Handle,
 };
 
-/// Resolves to `{ value }`, a calibration, or `{ error }`, as JSON. `rows` are lines of JSON, `options` is
-/// JSON, `profiles` those of `scoreWith`; `handle` can end it.
+/// Resolves to the calibration as `{ value }`, or to `{ error }`, in JSON. `rows` are lines of JSON,
+/// `options` is JSON, and `profiles` are those of `scoreWith`. `handle` can abort it.
 #[napi(catch_unwind)]
 pub fn calibrate<'env>(
     env: &'env Env,
@@ -40,8 +40,8 @@ pub fn calibrate<'env>(
     })
 }
 
-/// Resolves to `{ value }`, the report as HTML, or `{ error }`, as JSON. `calibration` is that of the
-/// `rows`, and `context` is JSON as well.
+/// Resolves to the report in HTML as `{ value }`, or to `{ error }`, in JSON. `calibration` is the
+/// calibration of `rows` in JSON, and `context` is JSON as well.
 #[napi(catch_unwind)]
 pub fn calibration_report<'env>(
     env: &'env Env,
@@ -65,7 +65,7 @@ fn read_rows(lines: &[u8]) -> CalibrateResult<Vec<Row>> {
     Row::from_json_lines(&String::from_utf8_lossy(lines))
 }
 
-/// An error of the input is an answer; any other rejects.
+/// Errors of the input are part of the answer. Others reject.
 fn answer(
     made: CalibrateResult<knowledgepulse_scoring::Result<Value>>,
 ) -> knowledgepulse_scoring::Result<String> {

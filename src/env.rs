@@ -18,7 +18,7 @@ use std::{
 
 use knowledgepulse_embedder::disable_telemetry;
 use knowledgepulse_scoring::{Error, Result, Scorer as Engine};
-use knowledgepulse_tasks::{LONG, Lane, PIECES, WORKERS, fault};
+use knowledgepulse_workers::{LONG, Lane, WORKERS, fault};
 use napi::{
     Env, Status,
     bindgen_prelude::{ToNapiValue, Unknown},
@@ -105,15 +105,7 @@ pub fn in_background<'env, T: Send + 'static, V: ToNapiValue>(
     on(&WORKERS, env, work, answer)
 }
 
-/// Does `work` on a thread apart from the workers. The promise resolves to the result.
-pub fn in_queue<'env, T: Send + ToNapiValue + 'static>(
-    env: &'env Env,
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> napi::Result<Unknown<'env>> {
-    on(&PIECES, env, work, |_, result| Ok(result))
-}
-
-/// Does `work` that takes seconds, after all other such work. The promise resolves to the result.
+/// Does work that takes seconds, one after another; the promise resolves to the result.
 pub fn at_length<'env, T: Send + ToNapiValue + 'static>(
     env: &'env Env,
     work: impl FnOnce() -> Result<T> + Send + 'static,

@@ -5,10 +5,9 @@
 
 pub mod calibrate;
 mod env;
-mod import;
 mod js;
+mod logs;
 mod model;
-mod rows;
 mod scorer;
 mod store;
 mod vector_cache;

@@ -24,7 +24,7 @@ use knowledgepulse_scoring::{
     scorer::Outcome,
     trace::quote,
 };
-use knowledgepulse_tasks::CancelToken;
+use knowledgepulse_workers::CancelToken;
 use napi::{
     Env,
     bindgen_prelude::{FnArgs, Function, JsObjectValue, Object},

@@ -12,7 +12,7 @@ use knowledgepulse_scoring::{
     scorer::{CallHandle, Input, Outcome, Reply, ScorerOptions, Work, monotonic_clock},
     snapshot,
 };
-use knowledgepulse_tasks::{CancelToken, fault};
+use knowledgepulse_workers::{CancelToken, fault};
 use napi::{
     Env, Result,
     bindgen_prelude::{Buffer, Either4, Float32Array, Unknown},

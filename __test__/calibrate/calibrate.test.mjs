@@ -96,8 +96,10 @@ test("calibrate recommends weights that a scorer takes", async () => {
 
 test("calibrate judges scores by the profiles that are given", async () => {
 	const even = {
-		...{ complexity: 0.25, novelty: 0.25 },
-		...{ toolDiversity: 0.25, outcomeConfidence: 0.25 },
+		complexity: 0.25,
+		novelty: 0.25,
+		toolDiversity: 0.25,
+		outcomeConfidence: 0.25,
 	};
 	const { domains, warnings } = await calibrate(rows, {
 		profiles: { code: even },
@@ -216,6 +218,7 @@ test("calibrationReport rejects what is no calibration", async () => {
 		[found, { titel: "x" }, "titel"],
 	])
 		await assert.rejects(calibrationReport(calibration, rows, options), {
-			...{ code: "INVALID_OPTION", path },
+			code: "INVALID_OPTION",
+			path,
 		});
 });

@@ -61,7 +61,7 @@ function rowsOf(count, { labelled = false } = {}) {
 			tokens: 40 + Math.floor(next() * 600),
 			isCut: next() < 0.1,
 			precision: "exact",
-			model: "all-MiniLM-L6-v2",
+			modelFingerprint: "all-MiniLM-L6-v2",
 			version: "0.1.0",
 			...(labelled && { label: next() < 1 / (1 + Math.exp(8 - 16 * worth)) }),
 		};
@@ -264,7 +264,8 @@ testPage(
 		])
 			await check(
 				`#${section} figure:nth-child(${number}) .plot { visibility: hidden }`,
-				...[other, false],
+				other,
+				false,
 			);
 		for (const [section, number] of [
 			["scores", 2],
@@ -272,7 +273,8 @@ testPage(
 		])
 			await check(
 				`#${section} figure:nth-child(${number}) .plot { visibility: hidden }`,
-				...[same, false],
+				same,
+				false,
 			);
 		await check(".charts { display: block !important }", other, false);
 		await check("table { margin-left: auto }", same, false);

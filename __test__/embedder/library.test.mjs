@@ -5,7 +5,14 @@ import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { valueFrom } from "../support/child.mjs";
-import { damage, library, link, ownCopy, temporaryFolder } from "../support/model-folder.mjs";
+import {
+	damage,
+	library,
+	link,
+	nodeLibrary,
+	ownCopy,
+	temporaryFolder,
+} from "../support/model-folder.mjs";
 import { scoresOf } from "../support/scores.mjs";
 import { trace } from "../support/traces.mjs";
 import { literally } from "../support/without-embedder.mjs";
@@ -75,6 +82,14 @@ describe("a damaged ONNX Runtime library", { concurrency: 2 }, () => {
 		const addon = Object.keys(require.cache).find((file) => file.endsWith(".node"));
 		await assertNative({ KNOWLEDGEPULSE_SCORING_LIBRARY: addon }, literally(addon));
 	});
+
+	const host = `${process.platform}/${process.arch}`;
+	const platforms = ["linux/x64", "linux/arm64", "darwin/arm64", "win32/x64"];
+	for (const platform of platforms.filter((name) => name !== host))
+		test(`evaluateValue uses the native backend when the library is of ${platform}`, async () => {
+			const file = nodeLibrary(platform);
+			await assertNative({ KNOWLEDGEPULSE_SCORING_LIBRARY: file }, literally(file));
+		});
 
 	const libC = process.report
 		.getReport()

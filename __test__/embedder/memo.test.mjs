@@ -13,7 +13,7 @@ const MANY = 1_300;
  * embedder is replaced by a new one, which has an empty memo; the cache stays.
  */
 async function score({ scoring, input }) {
-	const { scoreInFlight } = await import("./support/in-flight.mjs");
+	const { scoreInFlight } = await import("./support/scores.mjs");
 	const { precision = "exact", traces, width, forget } = input;
 	scoring.configure({ precision });
 	const scores = [];

@@ -186,9 +186,16 @@ test("configure keeps the cache for another backend", async () => {
 	};
 	const input = says(words(30, 1));
 	assert.deepEqual(await valueFrom(body, { input }), [
-		...[["idle", "empty-cache", "ready", 1], true],
-		...[["idle", "cache", "ready", 2], true, false],
-		...[["ready", "cache", "ready", 3], true, false],
-		...[["idle", "cache", "ready", 4], true, true],
+		["idle", "empty-cache", "ready", 1],
+		true,
+		["idle", "cache", "ready", 2],
+		true,
+		false,
+		["ready", "cache", "ready", 3],
+		true,
+		false,
+		["idle", "cache", "ready", 4],
+		true,
+		true,
 	]);
 });

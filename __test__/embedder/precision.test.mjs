@@ -31,7 +31,7 @@ async function assertFast(t, traces, right) {
 
 /** Scores all traces fast, then exactly, both times with an empty cache. */
 const fastThenExact = async ({ scoring, input }) => {
-	const { scoreInFlight } = await import("./support/in-flight.mjs");
+	const { scoreInFlight } = await import("./support/scores.mjs");
 	scoring.configure({ precision: "fast" });
 	await scoreInFlight(scoring, input, 16);
 	scoring._getLocalCache().clear();

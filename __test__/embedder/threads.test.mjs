@@ -1,14 +1,28 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { test } from "node:test";
 import { runs } from "../fixtures/runs.mjs";
 import { valueFrom } from "../support/child.mjs";
-import { onOneCore } from "../support/cores.mjs";
 import { files, firstOf } from "../support/recorded.mjs";
 import { assertSame, scoresOf } from "../support/scores.mjs";
 
 /** Only so many traces of a file are scored. */
 const PREFIX = 5;
+
+/**
+ * The command that runs another one on the first core that this process may use; `undefined` where
+ * there is none.
+ */
+function onOneCore() {
+	if (process.platform !== "linux") return undefined;
+	const status = readFileSync("/proc/self/status", "utf8");
+	const core = /^Cpus_allowed_list:\s*(\d+)/m.exec(status)?.[1];
+	const command = ["taskset", "-c", core];
+	const tried = spawnSync(command[0], [...command.slice(1), "true"]);
+	return tried.status === 0 ? command : undefined;
+}
 
 const under = onOneCore();
 

@@ -90,5 +90,5 @@ test("ScoringError ignores setters on prototypes", async () => {
 		},
 		{ input: trace() },
 	);
-	assert.deepEqual(codes, [...["CLOSED", "INVALID_TRACE", "fulfilled", "fulfilled", "CLOSED"]]);
+	assert.deepEqual(codes, ["CLOSED", "INVALID_TRACE", "fulfilled", "fulfilled", "CLOSED"]);
 });

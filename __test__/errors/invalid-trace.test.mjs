@@ -7,7 +7,7 @@ import {
 	InvalidTraceError,
 } from "@knowledgepulse/scoring";
 import fc from "fast-check";
-import { faultsOf } from "../../benchmark/dist/typescript/faults.js";
+import { faultsOf } from "../oracle/oracle.mjs";
 import { mutate, mutations } from "../support/mutations.mjs";
 import { trace } from "../support/traces.mjs";
 

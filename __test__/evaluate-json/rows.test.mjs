@@ -159,8 +159,12 @@ test("evaluateJson collects errors in their places", async () => {
 	const options = { errors: "collect" };
 	const items = await all(off().evaluateJson(sources(), options));
 	assert.deepEqual(codes(items), [
-		...["kp:trace:0", "INVALID_JSON", "INVALID_TRACE", "kp:trace:1"],
-		...["UNREADABLE", "kp:trace:1"],
+		"kp:trace:0",
+		"INVALID_JSON",
+		"INVALID_TRACE",
+		"kp:trace:1",
+		"UNREADABLE",
+		"kp:trace:1",
 	]);
 	const { line, path, source } = items[2].error;
 	assert.deepEqual([line, path, source], [3, "outcome.confidence", "n"]);

@@ -13,7 +13,8 @@ import {
 } from "../support/imports.mjs";
 
 const own = (confidence) => ({
-	...{ "@type": "ReasoningTrace", id: "kp:trace:own" },
+	"@type": "ReasoningTrace",
+	id: "kp:trace:own",
 	metadata: { task_domain: "code", success: true },
 	task: { objective: "own" },
 	steps: [{ type: "thought", content: "a" }],
@@ -26,18 +27,17 @@ const logs = {
 	"a number that is none": ['{"messages": [], "n": NaN}', "INVALID_JSON", 1],
 	"a document that is cut off": ['[\n {"role": "user"', "INVALID_JSON", 2],
 	"no UTF-8": [
-		Buffer.concat([
-			...[Buffer.from(lines("one")), Buffer.of(123, 255, 10)],
-			Buffer.from(lines("two")),
-		]),
-		...["INVALID_UTF8", 2],
+		Buffer.concat([Buffer.from(lines("one")), Buffer.of(123, 255, 10), Buffer.from(lines("two"))]),
+		"INVALID_UTF8",
+		2,
 	],
 	"nothing known": ['{"hello": "world"}', "UNKNOWN_FORMAT", undefined],
 	nothing: [new Uint8Array(), "UNKNOWN_FORMAT", undefined],
 	"another format": [lines("one"), "UNKNOWN_FORMAT", undefined, { format: "pi" }],
 	"a trace that is none": [
 		`${lines("one")}${JSON.stringify(own(5))}\n${lines("two")}`,
-		...["INVALID_TRACE", 2],
+		"INVALID_TRACE",
+		2,
 	],
 };
 
@@ -63,7 +63,9 @@ for (const [what, [data, code, line, options]] of Object.entries(logs)) {
 
 	test(`importTraces collects ${what} in its place`, async () => {
 		const imported = importTraces(source, {
-			...{ ...assumed, ...options, errors: "collect" },
+			...assumed,
+			...options,
+			errors: "collect",
 		});
 		const items = await all(imported);
 		const [first, ...others] = objectives;

@@ -22,7 +22,9 @@ const dialects = {
 			role: "tool",
 			content: [
 				{
-					...{ type: "tool-result", toolCallId: "1", toolName: "read" },
+					type: "tool-result",
+					toolCallId: "1",
+					toolName: "read",
 					output: { type: "error-text", value: "no such file" },
 				},
 			],
@@ -35,7 +37,9 @@ const dialects = {
 			role: "tool",
 			content: [
 				{
-					...{ type: "tool-result", toolCallId: "2", toolName: "list" },
+					type: "tool-result",
+					toolCallId: "2",
+					toolName: "list",
 					output: { type: "text", value: "b.txt" },
 				},
 			],
@@ -46,21 +50,25 @@ const dialects = {
 		{ role: "developer", content: "Be brief." },
 		{ role: "user", content: "Read a.txt" },
 		{
-			...{ role: "assistant", content: null },
+			role: "assistant",
+			content: null,
 			reasoning_content: "It is a file.",
 			tool_calls: [
 				{
-					...{ id: "1", type: "function" },
+					id: "1",
+					type: "function",
 					function: { name: "read", arguments: JSON.stringify(input) },
 				},
 			],
 		},
 		{ role: "tool", tool_call_id: "1", content: '{"error":"no such file"}' },
 		{
-			...{ role: "assistant", content: null },
+			role: "assistant",
+			content: null,
 			tool_calls: [
 				{
-					...{ id: "2", type: "function" },
+					id: "2",
+					type: "function",
 					function: { name: "list", arguments: "{}" },
 				},
 			],
@@ -81,7 +89,9 @@ const dialects = {
 			role: "user",
 			content: [
 				{
-					...{ type: "tool_result", tool_use_id: "1", is_error: true },
+					type: "tool_result",
+					tool_use_id: "1",
+					is_error: true,
 					content: "no such file",
 				},
 			],
@@ -170,7 +180,9 @@ test("fromMessages needs to know whether the run succeeded", async () => {
 test("fromMessages refuses what are no messages", async () => {
 	for (const messages of [undefined, null, 5, "[]", {}, new Set()])
 		await assert.rejects(fromMessages(messages), {
-			...{ name: "ScoringError", code: "INVALID_OPTION", path: "messages" },
+			name: "ScoringError",
+			code: "INVALID_OPTION",
+			path: "messages",
 		});
 	const odd = [{ role: "user", content: 10n }];
 	const error = await importErrorOf(fromMessages(odd, { success: true }));

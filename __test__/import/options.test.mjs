@@ -76,7 +76,8 @@ test("importTraces takes options for what a log does not say", async () => {
 
 test("importTraces takes the confidence from the probabilities of tokens", async () => {
 	const answer = {
-		...{ messages: [messages[0]], success: true },
+		messages: [messages[0]],
+		success: true,
 		choices: [
 			{
 				message: messages[1],
@@ -93,8 +94,16 @@ test("importTraces takes the confidence from the probabilities of tokens", async
 
 test("importTraces treats undefined as no option", async () => {
 	const names = [
-		...["confidence", "createdAt", "domain", "errors", "format", "objective"],
-		...["privacyLevel", "signal", "success", "visibility"],
+		"confidence",
+		"createdAt",
+		"domain",
+		"errors",
+		"format",
+		"objective",
+		"privacyLevel",
+		"signal",
+		"success",
+		"visibility",
 	];
 	const nothing = Object.fromEntries(names.map((name) => [name, undefined]));
 	const { trace } = await only({ ...nothing, ...assumed });
@@ -133,7 +142,8 @@ for (const [path, values] of Object.entries(wrong)) {
 test("importTraces and fromMessages refuse unknown options, and name the nearest", async () => {
 	const options = { assumeSucces: true };
 	const expected = {
-		...{ code: "INVALID_OPTION", path: "assumeSucces" },
+		code: "INVALID_OPTION",
+		path: "assumeSucces",
 		message: /did you mean assumeSuccess\?/,
 	};
 	assert.throws(() => importTraces(messages, options), expected);
@@ -145,7 +155,8 @@ test("importTraces and fromMessages refuse unknown options, and name the nearest
 	}
 	for (const name of ["errors", "format"])
 		await assert.rejects(fromMessages(messages, { [name]: undefined }), {
-			...{ code: "INVALID_OPTION", path: name },
+			code: "INVALID_OPTION",
+			path: name,
 		});
 });
 

@@ -96,9 +96,13 @@ test("importTraces has a report at any time", async () => {
 	await all(imported);
 	assert.deepEqual(counts(), [3, 3]);
 	assert.deepEqual(imported.report.inputs[1], {
-		...{ name: "sources[1]", formats: ["messages"], traces: 3 },
+		name: "sources[1]",
+		formats: ["messages"],
+		traces: 3,
 		bytes: Buffer.byteLength(three.join("")),
-		...{ skipped: {}, errors: [], errorCount: 0 },
+		skipped: {},
+		errors: [],
+		errorCount: 0,
 	});
 });
 
@@ -313,7 +317,9 @@ test("importTraces collects what streams throw, and goes on", async () => {
 	);
 	assert.deepEqual(
 		imported.report.inputs.map(({ name, traces, errors }) => [
-			...[name, traces, errors.map(({ code, line }) => [code, line])],
+			name,
+			traces,
+			errors.map(({ code, line }) => [code, line]),
 		]),
 		[
 			["sources[0]", 2, [["UNREADABLE", null]]],

@@ -62,7 +62,10 @@ for (const [kind, source] of Object.entries(sources)) {
 		assert.deepEqual(summary(alone), objectives);
 		const among = [lines("first"), source(t), source(t), lines("last")];
 		assert.deepEqual(await summaryOf(importTraces(among, assumed)), [
-			...["first", ...objectives, ...objectives, "last"],
+			"first",
+			...objectives,
+			...objectives,
+			"last",
 		]);
 	});
 }
@@ -108,7 +111,8 @@ test("importTraces writes bytes in messages as base64", async () => {
 	];
 	const [{ trace }] = await all(importTraces(messages, assumed));
 	assert.deepEqual(trace.steps[0].input, {
-		...{ a: "////", b: { type: "Buffer", data: [255, 255, 255] } },
+		a: "////",
+		b: { type: "Buffer", data: [255, 255, 255] },
 	});
 });
 
@@ -123,15 +127,26 @@ test("importTraces names sources", async (t) => {
 	const relativePath = relative(process.cwd(), path);
 	const imported = importTraces(
 		[
-			...[path, relativePath, pathToFileURL(path), log, bytes],
-			...[Readable.from([bytes]), conversation("one")],
+			path,
+			relativePath,
+			pathToFileURL(path),
+			log,
+			bytes,
+			Readable.from([bytes]),
+			conversation("one"),
 			{ name: "mine", data: log },
 		],
 		assumed,
 	);
 	const names = [
-		...[path, relativePath, path, "sources[3]", "sources[4]"],
-		...["sources[5]", "sources[6]", "mine"],
+		path,
+		relativePath,
+		path,
+		"sources[3]",
+		"sources[4]",
+		"sources[5]",
+		"sources[6]",
+		"mine",
 	];
 	const items = await all(imported);
 	const found = new Set(items.map(({ provenance }) => provenance.source.name));
@@ -177,10 +192,13 @@ test("importTraces refuses what is no source", () => {
 	for (const [path, values] of Object.entries(wrong))
 		for (const value of values)
 			assert.throws(() => importTraces(value), {
-				...{ name: "ScoringError", code: "INVALID_OPTION", path },
+				name: "ScoringError",
+				code: "INVALID_OPTION",
+				path,
 			});
 	assert.throws(() => importTraces(new URL("https://example.org/log")), {
-		...{ code: "INVALID_OPTION", path: "source" },
+		code: "INVALID_OPTION",
+		path: "source",
 	});
 	assert.throws(() => importTraces([log, 5]), { path: "sources[1]" });
 	assert.throws(() => importTraces([log, conversation("a")[0]]), {
@@ -199,10 +217,11 @@ test("importTraces refuses messages that JSON cannot express, and names them", a
 		assert.ok(error.cause instanceof TypeError);
 		const named = { name: "mine", data: messages };
 		const imported = importTraces([log, named, log], {
-			...{ ...assumed, errors: "collect" },
+			...assumed,
+			errors: "collect",
 		});
 		const items = await all(imported);
-		assert.deepEqual(summary(items), [...[...objectives, "INVALID_OPTION", ...objectives]]);
+		assert.deepEqual(summary(items), [...objectives, "INVALID_OPTION", ...objectives]);
 		assert.equal(items[3].error.source, "mine");
 		assert.equal(items[3].error.path, "sources[1]");
 		const { inputs } = imported.report;

@@ -25,7 +25,7 @@ const body = async ({ scoring, input }) => {
 	return measure(scoring, input);
 };
 
-/** Does one load in a fresh process; `group` limits its memory. */
+/** Fails if memory grows while one load runs in a fresh process; `group` limits its memory. */
 async function assertFlat(t, name, group) {
 	const load = LOADS[name];
 	const count = repeats(load.count);

@@ -1,7 +1,7 @@
 /**
- * What a long-lived process does again and again: `make(scoring)` returns a function that does it `count`
- * times, from the number `from` on. `count` is how often in a short run, after `warmUp` times; `mostGrowth` is a
- * limit in bytes in place of that of all loads.
+ * What a long-lived process repeats. `make(scoring)` returns a function that does it `count` times, beginning
+ * with number `from`. `count` is the number of repetitions in a short run, after `warmUp` others; `mostGrowth`
+ * replaces the common limit, in bytes.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ import { ended, startWorker } from "../support/workers.mjs";
 
 const OFF = { KNOWLEDGEPULSE_SCORING_EMBEDDER: "off" };
 
-/** As many calls as a busy service has in flight. */
+/** Calls in flight, as in a busy service. */
 const IN_FLIGHT = 64;
 
 const text = (i) => says(`ticket ${i}: the ${i % 7} harbour and copper ${i * 31}`);
@@ -31,7 +31,7 @@ const plain = (i) =>
 		})),
 	});
 
-/** Makes `call(i)` for each number, so many at a time. */
+/** Returns a function that makes `call(i)` for each number, {@link IN_FLIGHT} at a time. */
 const inFlight = (call) => async (from, count) => {
 	for (let i = 0; i < count; i += IN_FLIGHT) {
 		const width = Math.min(IN_FLIGHT, count - i);
@@ -39,7 +39,7 @@ const inFlight = (call) => async (from, count) => {
 	}
 };
 
-/** Does `thing(i)` for each number, one after the other, each in a turn in which finalisers may run. */
+/** Returns a function that does `thing(i)` for each number, each in a turn of its own so that finalisers run. */
 const inTurn = (thing) => async (from, count) => {
 	for (let i = from; i < from + count; i++) {
 		await thing(i);
@@ -56,17 +56,14 @@ const scores = (scoring, make) => {
 
 const withEmbedder = (backend, precision, inGroup) => ({
 	count: 400,
-	// The memo of texts is full then.
+	// Fills the memo of texts.
 	warmUp: 1_200,
 	inGroup,
-	env: {
-		KNOWLEDGEPULSE_SCORING_BACKEND: backend,
-		KNOWLEDGEPULSE_SCORING_PRECISION: precision,
-	},
+	env: { KNOWLEDGEPULSE_SCORING_BACKEND: backend, KNOWLEDGEPULSE_SCORING_PRECISION: precision },
 	make: (scoring) => scores(scoring, text),
 });
 
-/** Values that are no traces, each wrong in another way. */
+/** Invalid traces, each wrong in another way. */
 const INVALID = [
 	() => undefined,
 	(i) => i,
@@ -93,7 +90,7 @@ async function isRejected(call) {
 	if (!failed) throw new Error("it was not rejected");
 }
 
-/** Vectors that a cache takes. */
+/** Returns random vectors. */
 const vectors = (count) => {
 	const next = random(count);
 	return Array.from({ length: count }, () => Float32Array.from({ length: 384 }, next));
@@ -186,7 +183,7 @@ export const LOADS = {
 			});
 		},
 	},
-	"models that cannot be had": {
+	"models that are missing": {
 		count: 1_000,
 		env: {},
 		make: ({ Scorer }) =>

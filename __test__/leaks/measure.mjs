@@ -4,8 +4,8 @@ import { setImmediate as turn } from "node:timers/promises";
 import { LOADS } from "./loads.mjs";
 
 /**
- * The resident memory without pages of mapped files: those of the model come with every new word, but never
- * exceed the size of the file.
+ * Returns the resident memory without pages of mapped files: new words load more pages of the model, up to the
+ * size of the file.
  */
 function ownBytes() {
 	if (process.platform !== "linux") return process.memoryUsage.rss();
@@ -22,7 +22,7 @@ async function sample() {
 	return { own: ownBytes(), resident: process.memoryUsage.rss() };
 }
 
-/** Does a load `warmUp` times, then `count` times, with so many samples of the memory. */
+/** Does a load `warmUp` times, then `count` times; returns `samples` samples of the memory. */
 export async function measure(scoring, { name, warmUp, count, samples }) {
 	process.emitWarning = () => {};
 	const load = LOADS[name].make(scoring);
@@ -38,7 +38,7 @@ export async function measure(scoring, { name, warmUp, count, samples }) {
 	return points;
 }
 
-/** The line of least squares through pairs of numbers: its slope and that one's standard error. */
+/** Fits a line through pairs of numbers; returns its slope and the standard error of the slope. */
 export function fit(pairs) {
 	const mean = (i) => pairs.reduce((sum, pair) => sum + pair[i], 0) / pairs.length;
 	const [x0, y0] = [mean(0), mean(1)];

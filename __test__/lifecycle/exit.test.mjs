@@ -1,102 +1,113 @@
 import assert from "node:assert/strict";
-import { cpSync } from "node:fs";
+import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { Scorer } from "@knowledgepulse/scoring";
 import { assertQuiet, run } from "../support/child.mjs";
 import { edit } from "../support/damages.mjs";
+import { draws, repeatable, seed } from "../support/draws.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 import { modelFolder } from "../support/own-models.mjs";
 import { repeats } from "../support/repeats.mjs";
 import { says, words } from "../support/traces.mjs";
+import { moments, ways, works } from "./exiting.mjs";
 
-/** How many processes exit with calls in flight. */
-const EXITS = repeats(18);
+/** How many processes end in each way. */
+const ENDS = repeats(moments.length);
 
-const IN_FLIGHT = 50;
-
-/**
- * A process that is still there so long after `process.exit()` is killed. An exit takes less than a
- * second; the rest is for busy machines.
- */
-const EXIT_LIMIT_MS = 8_000;
+/** Time to end, after which a process is killed. Ends take less than 0.5 s. */
+const END_LIMIT_MS = 5_000;
 
 /** Texts that fill the window, with short ones between them. */
 const texts = (count) => Array.from({ length: count }, (_, i) => says(words(i % 5 ? 450 : 5, i)));
 
-/** Runs a child that sends "exit" just before it exits, and measures how long that takes. */
-async function exitOf(body, options) {
-	let calledAt;
+/** Runs a child that sends a value just before it ends, and measures how long the end takes. */
+async function endOf(body, { signal, ...options }) {
+	let askedAt;
 	let timer;
-	const onValue = (value, child) => {
-		if (value !== "exit") return;
-		calledAt = performance.now();
-		timer = setTimeout(() => child.kill("SIGKILL"), EXIT_LIMIT_MS);
+	const onValue = (_, child) => {
+		if (askedAt !== undefined) return;
+		askedAt = performance.now();
+		if (signal) child.kill(signal);
+		timer = setTimeout(() => child.kill("SIGKILL"), END_LIMIT_MS);
 	};
 	const ended = await run(body, { ...options, onValue });
 	clearTimeout(timer);
-	assert.ok(calledAt !== undefined, `ended before it was to exit: ${ended.stderr}`);
-	return { ...ended, took: performance.now() - calledAt };
+	assert.ok(askedAt !== undefined, `ended before it was to end: ${ended.stderr}`);
+	return { ...ended, took: performance.now() - askedAt };
 }
 
-/** Scores, and exits at a moment. */
-async function exitWithWorkInFlight({ scoring, input, send }) {
-	const calls = input.traces.map((value) => scoring.evaluateValue(value));
-	const moments = {
-		"at once": () => {},
-		"in the next turn": () => new Promise(setImmediate),
-		"while the model is loading": () => new Promise((resolve) => setTimeout(resolve, input.delay)),
-		"after the first score": () => calls[0],
-		"after some scores": () => calls[Math.floor(input.delay / 10)],
-		"in the middle of a text": async () => {
-			await calls[0];
-			await new Promise((resolve) => setTimeout(resolve, input.delay));
-		},
-	};
-	await moments[input.moment]();
-	send("exit");
-	process.exit(input.code);
-}
+const exits = async (context) => {
+	const { exiting } = await import("./lifecycle/exiting.mjs");
+	await exiting(context);
+};
 
-const MOMENTS = [
-	"at once",
-	"in the next turn",
-	"while the model is loading",
-	"after the first score",
-	"after some scores",
-	"in the middle of a text",
+/** The exit code of each way, by default `input.code`; and what it prints. */
+const EXPECTED = {
+	return: {},
+	"process.exit()": {},
+	"an uncaught error": { code: 1, stderr: /Error: thrown on purpose/ },
+	"an unhandled rejection": { code: 1, stderr: /INVALID_TRACE/ },
+	"a signal": { code: null },
+	"a signal with a listener": {},
+};
+
+const ENVIRONMENTS = [
+	{},
+	{ KNOWLEDGEPULSE_SCORING_PRECISION: "fast" },
+	{ KNOWLEDGEPULSE_SCORING_BACKEND: "native" },
 ];
 
-describe("exit with calls in flight", { concurrency: 2 }, () => {
-	const traces = texts(IN_FLIGHT);
+async function endInOneWay(t, way, index) {
+	const draw = draws(seed + ways.indexOf(way) * 100_000 + index);
+	const folder = temporaryFolder(t);
+	const input = {
+		way,
+		folder,
+		moment: moments[index % moments.length],
+		work: draw.of(works),
+		count: 2 + draw.below(way === "return" ? 8 : 50),
+		delay: draw.below(200),
+		code: draw.below(100),
+		seed: draw.below(2 ** 30),
+		signal: way.startsWith("a signal") ? draw.of(["SIGTERM", "SIGINT"]) : undefined,
+	};
+	const env = draw.of(ENVIRONMENTS);
+	return repeatable(JSON.stringify({ input, env }), async () => {
+		const ended = await endOf(exits, { input, env, signal: input.signal });
+		const { code = input.code, stderr = /^$/ } = EXPECTED[way];
+		const signal = code === null ? input.signal : null;
+		assert.deepEqual([ended.code, ended.signal], [code, signal], ended.stderr);
+		assert.match(ended.stderr, stderr);
+		assert.equal(ended.stdout, "");
+		if (way === "return") assert.equal(ended.value.settled, ended.value.calls);
+		// A snapshot that was being saved is complete, or not there.
+		for (const name of readdirSync(folder).filter((name) => /^\d$/.test(name)))
+			await Scorer.load(join(folder, name));
+		return ended.took;
+	});
+}
 
-	for (const moment of MOMENTS) {
-		test(`process.exit() ends calls in flight ${moment}`, async (t) => {
+describe("the end of a process with calls in flight", { concurrency: 2 }, () => {
+	const traces = texts(50);
+
+	for (const way of ways) {
+		test(`a process with calls in flight ends by ${way}`, async (t) => {
 			let slowest = 0;
-			for (let i = 0; i < EXITS / MOMENTS.length; i++) {
-				const code = 3 + (i % 100);
-				const input = { traces, moment, code, delay: i * 9 };
-				const ended = await exitOf(exitWithWorkInFlight, { input });
-				const { signal, stdout, stderr } = ended;
-				const name = `exit ${i}, ${moment}`;
-				assert.deepEqual(
-					{ code: ended.code, signal, stdout, stderr },
-					{ code, signal: null, stdout: "", stderr: "" },
-					name,
-				);
-				slowest = Math.max(slowest, ended.took);
-			}
-			t.diagnostic(`slowest exit: ${slowest.toFixed()} ms`);
+			for (let index = 0; index < ENDS; index++)
+				slowest = Math.max(slowest, await endInOneWay(t, way, index));
+			t.diagnostic(`slowest end: ${slowest.toFixed()} ms`);
 		});
 	}
 
 	test("process.exit() does not wait for a long queue", async (t) => {
-		const input = {
-			traces: texts(2000),
-			moment: "after the first score",
-			code: 0,
-			delay: 0,
+		const body = async ({ scoring, input, send }) => {
+			const calls = input.map((value) => scoring.evaluateValue(value));
+			await calls[0];
+			send("exit");
+			process.exit();
 		};
-		const ended = await exitOf(exitWithWorkInFlight, { input });
+		const ended = await endOf(body, { input: texts(2000) });
 		assertQuiet(ended);
 		t.diagnostic(`exit with 2,000 in flight: ${ended.took.toFixed()} ms`);
 	});
@@ -111,7 +122,7 @@ describe("exit with calls in flight", { concurrency: 2 }, () => {
 				},
 			});
 		};
-		const { code, signal, stderr } = await exitOf(body, { input: traces });
+		const { code, signal, stderr } = await endOf(body, { input: traces });
 		assert.deepEqual({ code, signal, stderr }, { code: 5, signal: null, stderr: "" });
 	});
 
@@ -127,9 +138,7 @@ describe("exit with calls in flight", { concurrency: 2 }, () => {
 			send("exit");
 			process.exit(6);
 		};
-		const { code, signal, stderr, value } = await exitOf(body, {
-			input: traces,
-		});
+		const { code, signal, stderr, value } = await endOf(body, { input: traces });
 		assert.deepEqual(
 			{ code, signal, stderr, value },
 			{ code: 6, signal: null, stderr: "", value: [true, "auto"] },
@@ -150,47 +159,7 @@ describe("exit with calls in flight", { concurrency: 2 }, () => {
 			send("exit");
 			process.exit(4);
 		};
-		const { code, signal, stderr } = await exitOf(body, { input: folder });
+		const { code, signal, stderr } = await endOf(body, { input: folder });
 		assert.deepEqual({ code, signal, stderr }, { code: 4, signal: null, stderr: "" });
-	});
-
-	for (const delay of [0, 30, 150, 400]) {
-		test(`an uncaught error after ${delay} ms ends the process with calls in flight`, async () => {
-			const body = async ({ scoring, input, send }) => {
-				for (const value of input.traces) scoring.evaluateValue(value);
-				setTimeout(() => {
-					send("exit");
-					throw new Error("thrown on purpose");
-				}, input.delay);
-			};
-			const { code, signal, stderr } = await exitOf(body, {
-				input: { traces, delay },
-			});
-			assert.deepEqual({ code, signal }, { code: 1, signal: null }, stderr);
-			assert.match(stderr, /Error: thrown on purpose/);
-		});
-	}
-
-	test("an unhandled rejection ends the process with calls in flight", async () => {
-		const body = async ({ scoring, input, send }) => {
-			for (const value of input) scoring.evaluateValue(value);
-			send("exit");
-			scoring.evaluateValue({});
-			await new Promise(() => {});
-		};
-		const { code, signal, stderr } = await exitOf(body, { input: traces });
-		assert.deepEqual({ code, signal }, { code: 1, signal: null }, stderr);
-		assert.match(stderr, /INVALID_TRACE/);
-	});
-
-	test("a signal ends the process with calls in flight", async () => {
-		const body = async ({ scoring, input, send }) => {
-			for (const value of input) scoring.evaluateValue(value);
-			await new Promise((resolve) => setTimeout(resolve, 100));
-			send("exit");
-			process.kill(process.pid, "SIGTERM");
-		};
-		const { signal } = await exitOf(body, { input: traces });
-		assert.equal(signal, "SIGTERM");
 	});
 });

@@ -36,9 +36,7 @@ async function embedWithBoth({ input }) {
 			const { env, pipeline } = await import("@huggingface/transformers");
 			env.localModelPath = input.plainModel;
 			env.allowRemoteModels = false;
-			return pipeline("feature-extraction", "Xenova/all-MiniLM-L6-v2", {
-				dtype: "fp32",
-			});
+			return pipeline("feature-extraction", "Xenova/all-MiniLM-L6-v2", { dtype: "fp32" });
 		},
 	};
 	const { says } = await import("./support/traces.mjs");
@@ -68,12 +66,7 @@ async function embedWithBoth({ input }) {
 		cache.clear();
 		cache.add(vector);
 		const { novelty } = await scoring.explainValue(says(text));
-		rows.push({
-			text,
-			vector,
-			source: before.novelty.source,
-			similarity: novelty.maxSimilarity,
-		});
+		rows.push({ text, vector, source: before.novelty.source, similarity: novelty.maxSimilarity });
 	}
 	const pairs = [];
 	for (let i = 1; i < rows.length; i++) {
@@ -81,11 +74,7 @@ async function embedWithBoth({ input }) {
 		await scoring.evaluateValue(says(rows[i - 1].text));
 		const { dimensions, novelty } = await scoring.explainValue(says(rows[i].text));
 		const cosine = rows[i].vector.reduce((sum, x, at) => sum + x * rows[i - 1].vector[at], 0);
-		pairs.push({
-			novelty: dimensions.novelty,
-			similarity: novelty.maxSimilarity,
-			cosine,
-		});
+		pairs.push({ novelty: dimensions.novelty, similarity: novelty.maxSimilarity, cosine });
 	}
 	return { source, rows, pairs, embedder: scoring.status().embedder };
 }

@@ -19,8 +19,8 @@ function filesBelow(folder) {
 }
 
 /**
- * Scores, and meanwhile lists what the process has open, some hundred times. What is open only
- * between two lists is missed.
+ * Scores, and lists the open descriptors meanwhile, some hundred times. Misses what is open only between two
+ * lists.
  */
 async function watchDescriptors({ scoring, input }) {
 	const { readdirSync, readFileSync, readlinkSync } = await import("node:fs");
@@ -57,14 +57,7 @@ async function watchDescriptors({ scoring, input }) {
 	}
 	for (const open of before) seen.delete(open);
 	const state = scoring.status().embedder.state;
-	return {
-		scores: await scores,
-		state,
-		looks,
-		before,
-		seen: [...seen],
-		after: look(),
-	};
+	return { scores: await scores, state, looks, before, seen: [...seen], after: look() };
 }
 
 test("evaluateValue prints nothing, and leaves no file behind", async (t) => {

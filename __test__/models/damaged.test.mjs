@@ -154,8 +154,10 @@ function* damagedFolders(parent) {
 	}
 	for (const name of readdirSync(join(modelsFolder, "broken")))
 		yield {
-			...{ name, folder: join(modelsFolder, "broken", name) },
-			...{ base: "bert", fails: true },
+			name,
+			folder: join(modelsFolder, "broken", name),
+			base: "bert",
+			fails: true,
 		};
 }
 

@@ -172,7 +172,8 @@ test("configure takes another model, with which the cache starts anew", async ()
 		return { found, before, size: status().cacheSize };
 	};
 	const input = {
-		...{ trace: trace(), bert: modelFolder("bert") },
+		trace: trace(),
+		bert: modelFolder("bert"),
 		half: modelFolder("half"),
 	};
 	const { found, size } = await valueFrom(body, { input });
@@ -226,7 +227,9 @@ test("fast precision takes model_quantized.onnx", async (t) => {
 	const pooling = join(modelFolder("half"), "1_Pooling");
 	cpSync(pooling, join(folder, "1_Pooling"), { recursive: true });
 	const scorer = new Scorer({
-		...{ model: folder, precision: "fast", embedder: "required" },
+		model: folder,
+		precision: "fast",
+		embedder: "required",
 	});
 	assert.deepEqual(await scorer.embed(TEXT), await required("half").embed(TEXT));
 	assert.equal(scorer.status().embedder.precision, "fast");
@@ -323,8 +326,11 @@ test("environment variables name a model and what it is like", async () => {
 	};
 	const { vector, status } = await valueFrom(body, { env });
 	const options = {
-		...{ pooling: "cls", normalize: false, maxTokens: 100 },
-		...{ prefix: "query: ", output: "last_hidden_state" },
+		pooling: "cls",
+		normalize: false,
+		maxTokens: 100,
+		prefix: "query: ",
+		output: "last_hidden_state",
 	};
 	const expected = await required("bert", options).embed("Restart the server");
 	assert.deepEqual(vector, expected);

@@ -50,7 +50,9 @@ describe("similarities are those of transformers.js", {
 	async function compare(folder, pooling, options) {
 		const reference = await referenceEmbedder(folder, pooling);
 		const scorer = new Scorer({
-			...{ model: folder, embedder: "required", ...options },
+			model: folder,
+			embedder: "required",
+			...options,
 		});
 		const vectors = [];
 		for (const text of sample) vectors.push([await scorer.embed(text), await reference(text)]);

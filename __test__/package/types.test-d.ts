@@ -499,8 +499,11 @@ expectType<JsonEvaluation<ScoreRow>>()(
 	new Scorer().evaluateJson("traces.jsonl", { errors: "reject", signal }),
 );
 const evaluated = evaluateJson("traces.jsonl", {
-	...{ mode: "peek", group: "/metadata/session_id", errors: "collect" },
-	...{ assumeSuccess: "skip", format: "codex" },
+	mode: "peek",
+	group: "/metadata/session_id",
+	errors: "collect",
+	assumeSuccess: "skip",
+	format: "codex",
 });
 expectType<JsonEvaluation>()(evaluated);
 expectType<JsonEvaluation>()(new Scorer().evaluateJson("traces.jsonl", { errors: "collect" }));

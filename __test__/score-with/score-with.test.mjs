@@ -35,7 +35,10 @@ test("scoreWith clamps the novelty to [0, 1], and takes 0.5 without a similarity
 
 test("scoreWith uses the profiles that it is given", () => {
 	const weights = {
-		...{ complexity: 0, novelty: 1, toolDiversity: 0, outcomeConfidence: 0 },
+		complexity: 0,
+		novelty: 1,
+		toolDiversity: 0,
+		outcomeConfidence: 0,
 	};
 	const profiles = { default: weights };
 	const report = scoreWith(trace(), { maxSimilarity: 0.25 }, { profiles });
@@ -61,9 +64,8 @@ test("scoreWith throws for a wrong trace, similarity or option", () => {
 		],
 	])
 		assert.throws(() => scoreWith(...parameters), {
-			...{
-				name: code === "INVALID_TRACE" ? "InvalidTraceError" : "ScoringError",
-			},
-			...{ code, path },
+			name: code === "INVALID_TRACE" ? "InvalidTraceError" : "ScoringError",
+			code,
+			path,
 		});
 });

@@ -152,7 +152,8 @@ test("errors of a log with a lasting code reject in either mode, and are not rep
 	const scorer = new Scorer({ store: through(log(), { append }) });
 	for (const count of [1, 2]) {
 		await assert.rejects(scorer.evaluateValue(first), {
-			...{ code: "STORE_MISMATCH", message: "the schema is older" },
+			code: "STORE_MISMATCH",
+			message: "the schema is older",
 		});
 		assert.equal(asked, count);
 	}

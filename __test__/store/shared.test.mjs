@@ -258,8 +258,16 @@ test("a call of a scorer with a store rejects what it cannot take, and never thr
 	const { scorer } = sharing();
 	const one = scorer();
 	const methods = [
-		...["evaluateValue", "evaluateValues", "explainValue", "remember"],
-		...["embed", "forget", "clear", "warmup", "snapshot", "save"],
+		"evaluateValue",
+		"evaluateValues",
+		"explainValue",
+		"remember",
+		"embed",
+		"forget",
+		"clear",
+		"warmup",
+		"snapshot",
+		"save",
 	];
 	for (const method of methods)
 		for (const value of wrong)
@@ -269,7 +277,9 @@ test("a call of a scorer with a store rejects what it cannot take, and never thr
 				await called.catch(() => {});
 			}
 	await assert.rejects(one.forget(42), {
-		...{ name: "ScoringError", code: "INVALID_OPTION", path: "id" },
+		name: "ScoringError",
+		code: "INVALID_OPTION",
+		path: "id",
 		message: "id: expected a string, got 42",
 	});
 });

@@ -19,7 +19,7 @@ const SQUARE = 6;
 
 const executablePath = process.env.KNOWLEDGEPULSE_BROWSER;
 
-/** Why no page can be opened; false if one can. */
+/** The reason why no page can be opened, or false. */
 export const missing =
 	!executablePath &&
 	"no browser: run npm test on Debian, or set KNOWLEDGEPULSE_BROWSER to a Chrome or Chromium";
@@ -28,8 +28,7 @@ export const missing =
 export const launch = () => puppeteer.launch({ executablePath, args: ["--no-sandbox"] });
 
 /**
- * Opens a file in a new page. `events` is what a quiet page has none of: requests but for the file
- * itself, messages, errors.
+ * Opens a file in a new page. `events` collects messages, errors, and requests other than for the file itself.
  */
 export async function open(browser, file, { width, scheme, script = true }) {
 	const page = await browser.newPage();
@@ -48,7 +47,7 @@ export async function open(browser, file, { width, scheme, script = true }) {
 	return { page, events };
 }
 
-/** What axe-core finds wrong with a page: the rules, and the elements that break them. */
+/** Returns the rules that a page breaks, as axe-core finds, each with the elements. */
 export async function violations(page) {
 	await page.evaluate(axe);
 	return page.evaluate(async () => {
@@ -130,8 +129,8 @@ function pairsOf(ones, others) {
 }
 
 /**
- * How much two pictures of one width differ where they differ most, of 255: the mean difference of
- * lightness and of tint in a square of blocks, in which that of single letters cancels out.
+ * Returns the greatest difference between two pictures of one width, of 255: the mean difference of lightness
+ * and of tint in a square of blocks, large enough for single letters to cancel out.
  */
 export function difference(ones, others) {
 	const rows = pairsOf(ones, others).map(([one, other]) =>

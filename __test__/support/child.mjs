@@ -50,8 +50,12 @@ function environment(changes) {
 export async function run(body, options = {}) {
 	const { input, env, execArgv = [], under = [], preload = true, killAfterMs, onValue } = options;
 	const [command, ...args] = [
-		...[...under, process.execPath, ...execArgv],
-		...["--input-type=module", "-e", program(body, preload)],
+		...under,
+		process.execPath,
+		...execArgv,
+		"--input-type=module",
+		"-e",
+		program(body, preload),
 	];
 	const child = spawn(command, args, {
 		cwd: testFolder,
@@ -80,14 +84,7 @@ export async function run(body, options = {}) {
 		child.on("close", (...ending) => resolve(ending));
 	});
 	clearTimeout(timer);
-	return {
-		code,
-		signal,
-		values,
-		value: values.at(-1),
-		stdout: output[0],
-		stderr: output[1],
-	};
+	return { code, signal, values, value: values.at(-1), stdout: output[0], stderr: output[1] };
 }
 
 /** As {@link run}, for a child that must succeed and print nothing. Returns its last value. */

@@ -16,7 +16,7 @@ export const conversation = (objective, answer = "Done.") => [
 export const lines = (...objectives) =>
 	objectives.map((text) => `${JSON.stringify({ messages: conversation(text) })}\n`).join("");
 
-/** What `lines` needs to become traces. */
+/** The option with which `lines` become traces. */
 export const assumed = { assumeSuccess: true };
 
 /** All items of an import. */

@@ -3,15 +3,11 @@ import { Scorer } from "@knowledgepulse/scoring";
 import { MemoryLog, MemoryStore } from "../../packages/stores/__test__/conformance/memory-log.mjs";
 import { trace } from "./traces.mjs";
 
-/** What scorers of one test share: scorers and logs on one store. */
+/** Returns functions that make scorers and logs on one store. */
 export function sharing() {
 	const store = new MemoryStore();
 	const log = () => new MemoryLog({ store, namespace: "test" });
-	return {
-		store,
-		log,
-		scorer: (options) => new Scorer({ store: log(), ...options }),
-	};
+	return { store, log, scorer: (options) => new Scorer({ store: log(), ...options }) };
 }
 
 /** A trace of this name, whose objective is `text`. */
@@ -27,9 +23,5 @@ export function through(log, on) {
 			const real = () => log[method](...parameters);
 			return on[method] ? on[method](real, ...parameters) : real();
 		};
-	return {
-		append: way("append"),
-		read: way("read"),
-		close: () => log.close(),
-	};
+	return { append: way("append"), read: way("read"), close: () => log.close() };
 }

@@ -2,13 +2,10 @@
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-const V1 = {
-	limit: "memory.limit_in_bytes",
-	peak: "memory.max_usage_in_bytes",
-};
+const V1 = { limit: "memory.limit_in_bytes", peak: "memory.max_usage_in_bytes" };
 const V2 = { limit: "memory.max", peak: "memory.peak" };
 
-/** The folders in which a group could be made, with the names of its files. */
+/** Yields folders in which a group may be made, with the names of its files. */
 function* places() {
 	const mounts = readFileSync("/proc/mounts", "utf8").split("\n");
 	const mounted = mounts.map((line) => line.split(" "));
@@ -24,15 +21,15 @@ function* places() {
 			if (mount === undefined) continue;
 			const own = join(mount, path);
 			yield { parent: own, files: controllers === "" ? V2 : V1 };
-			// With version 2, a group that has processes hands no controller on.
+			// With version 2, a group that has processes passes no controller on.
 			if (controllers === "" && path !== "/") yield { parent: dirname(own), files: V2 };
 		}
 	}
 }
 
 /**
- * A group whose processes have so many bytes: `under` is what stands before a command that is to run in
- * it. `undefined` where none can be made.
+ * Makes a group that limits the memory of its processes to `bytes`; `under` is a command that runs another one
+ * in the group. Returns `undefined` where no group can be made.
  */
 export function memoryGroup(bytes) {
 	if (process.platform !== "linux") return undefined;

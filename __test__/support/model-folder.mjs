@@ -15,6 +15,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { status } from "@knowledgepulse/scoring";
 import { blake3 } from "@noble/hashes/blake3";
 
@@ -50,6 +51,19 @@ export function ownCopy(file, original) {
 	rmSync(file, { force: true });
 	copyFileSync(original, file, constants.COPYFILE_FICLONE);
 	return file;
+}
+
+const onnxRuntimeNode = fileURLToPath(
+	new URL("../../node_modules/onnxruntime-node", import.meta.url),
+);
+
+/** The library of a platform, such as "linux/x64", in an installation of onnxruntime-node. */
+export function nodeLibrary(platform, folder = onnxRuntimeNode) {
+	const place = join(folder, "bin/napi-v3", platform);
+	const name = readdirSync(place)
+		.sort((a, b) => b.length - a.length)
+		.find((file) => /^(lib)?onnxruntime\.(so|dylib|dll|\d)/.test(file));
+	return join(place, name);
 }
 
 /** Ways to damage a file, given its path and the original. */

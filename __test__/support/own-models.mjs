@@ -1,4 +1,4 @@
-/** Models of the user's own, and the same models in transformers.js. */
+/** Custom models, and the same models in transformers.js. */
 
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -23,7 +23,7 @@ export const sentences = JSON.parse(
 	readFileSync(new URL("../models/sentences.json", import.meta.url), "utf8"),
 );
 
-/** Runs `load` with a folder as transformers.js names it. */
+/** Calls `load` with the name that transformers.js has for a folder. */
 function loaded(folder, load) {
 	env.localModelPath = dirname(folder);
 	return load(folder.slice(dirname(folder).length + 1));
@@ -33,7 +33,7 @@ function loaded(folder, load) {
 export const referenceTokenizer = (folder) =>
 	loaded(folder, (name) => AutoTokenizer.from_pretrained(name));
 
-/** A function that embeds a text with transformers.js; `pooling` is that of its pipelines, or none. */
+/** Returns a function that embeds a text with transformers.js; without `pooling`, the model pools. */
 export async function referenceEmbedder(folder, pooling) {
 	const tokenizer = await referenceTokenizer(folder);
 	// Any class that runs an encoder will do: it hands over the inputs that the graph names.
@@ -43,10 +43,7 @@ export async function referenceEmbedder(folder, pooling) {
 		const { data, dims } = inputs.input_ids;
 		const positions = BigInt64Array.from(data, (_, at) => BigInt(at));
 		const ids = inputs.input_ids;
-		const feeds = {
-			...inputs,
-			position_ids: new ids.constructor("int64", positions, dims),
-		};
+		const feeds = { ...inputs, position_ids: new ids.constructor("int64", positions, dims) };
 		const output = await model(feeds);
 		if (!pooling) return Array.from(output.sentence_embedding.data);
 		const rows = output.last_hidden_state ?? output.token_embeddings;

@@ -3,16 +3,34 @@
 import assert from "node:assert/strict";
 import { Scorer } from "@knowledgepulse/scoring";
 import { valueFrom } from "./child.mjs";
-import { scoreInFlight } from "./in-flight.mjs";
+
+/**
+ * Scores `traces` in order. Before the call `i` there are fewer than `widths[i]` others in flight, or
+ * fewer than `widths` where that is a number: 1 is one call at a time.
+ */
+export async function scoreInFlight(scoring, traces, widths) {
+	const scores = [];
+	const inFlight = new Set();
+	for (const [index, trace] of traces.entries()) {
+		while (inFlight.size >= (widths[index] ?? widths)) await Promise.race(inFlight);
+		const call = scoring.evaluateValue(trace).then((score) => {
+			scores[index] = score;
+			inFlight.delete(call);
+		});
+		inFlight.add(call);
+	}
+	await Promise.all(inFlight);
+	return scores;
+}
 
 /** The scores of `traces` one call at a time, by a new scorer of this process. */
 export const oneByOne = (traces) => scoreInFlight(new Scorer(), traces, 1);
 
-/** The scores of `traces` in a fresh process, with so many calls in flight; see {@link scoreInFlight}. */
+/** The scores of `traces` in a fresh process, with `widths` calls in flight; see {@link scoreInFlight}. */
 export function scoresOf(traces, widths, options = {}) {
 	return valueFrom(
 		async ({ scoring, input }) => {
-			const { scoreInFlight } = await import("./support/in-flight.mjs");
+			const { scoreInFlight } = await import("./support/scores.mjs");
 			return scoreInFlight(scoring, input.traces, input.widths);
 		},
 		{ ...options, input: { traces, widths } },

@@ -28,10 +28,7 @@ function asInstance(value) {
 export const shapes = {
 	getters: (plain) => deep(plain, withGetters),
 	proxies: (plain) => deep(plain, (value) => new Proxy(value, {})),
-	"proxied steps": (plain) => ({
-		...plain,
-		steps: new Proxy(plain.steps, {}),
-	}),
+	"proxied steps": (plain) => ({ ...plain, steps: new Proxy(plain.steps, {}) }),
 	"a proxy of a proxied array": (plain) => ({
 		...plain,
 		steps: new Proxy(new Proxy(plain.steps, {}), {}),

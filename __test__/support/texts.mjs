@@ -12,11 +12,55 @@ const pieces = fc.oneof(
 	{
 		weight: 2,
 		arbitrary: fc.constantFrom(
-			...["[SEP]", "[CLS]", "[MASK]", "[UNK]", "[PAD]", "[", "]", "[SE", "[sep]"],
-			...["Σ", "ΑΣ", "ΟΔΟΣ.", "Σ'Α", "İ", "ß", "ﬁ", "é", "e\u0301", "≠", "\u1fef"],
-			...["中文", "㐀", "𠀀", "豈", "중국", "きょう", "क्षि", "ไทย", "עִברִית", "عَرَبِيّ"],
-			...["🦀", "👩‍🔬", "🇪🇺", "1️⃣", "\u200b", "\u0000", "\u00ad", "\ufeff", "\ufffd"],
-			...["…", "。", "\u2028", "\u0085", "\u00a0", "\u3000", "ª", "²", "Ⅷ", "ǅ"],
+			"[SEP]",
+			"[CLS]",
+			"[MASK]",
+			"[UNK]",
+			"[PAD]",
+			"[",
+			"]",
+			"[SE",
+			"[sep]",
+			"Σ",
+			"ΑΣ",
+			"ΟΔΟΣ.",
+			"Σ'Α",
+			"İ",
+			"ß",
+			"ﬁ",
+			"é",
+			"e\u0301",
+			"≠",
+			"\u1fef",
+			"中文",
+			"㐀",
+			"𠀀",
+			"豈",
+			"중국",
+			"きょう",
+			"क्षि",
+			"ไทย",
+			"עִברִית",
+			"عَرَبِيّ",
+			"🦀",
+			"👩‍🔬",
+			"🇪🇺",
+			"1️⃣",
+			"\u200b",
+			"\u0000",
+			"\u00ad",
+			"\ufeff",
+			"\ufffd",
+			"…",
+			"。",
+			"\u2028",
+			"\u0085",
+			"\u00a0",
+			"\u3000",
+			"ª",
+			"²",
+			"Ⅷ",
+			"ǅ",
 		),
 	},
 	{
@@ -28,3 +72,15 @@ const pieces = fc.oneof(
 export const anyText = fc
 	.tuple(fc.array(pieces, { maxLength: 60 }), fc.integer({ min: 1, max: 20 }))
 	.map(([parts, times]) => parts.join("").repeat(times));
+
+/** The version of Unicode in the engine, by the crates that Cargo.toml pins. */
+export const UNICODE = 17;
+
+/**
+ * Removes the characters that an older Unicode in Node.js does not have, and which the engine may therefore
+ * take differently: with Unicode 15 that is 89 marks and punctuation marks, with 17 none.
+ */
+export function comparable(text) {
+	const node = Number.parseFloat(process.versions.unicode);
+	return node >= UNICODE ? text : text.replace(/\p{Cn}/gu, "");
+}

@@ -6,39 +6,51 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { platformName } from "../../tools/lib/build.mjs";
 import { root } from "../../tools/lib/run.mjs";
+import { seed } from "./draws.mjs";
 import { anyText } from "./texts.mjs";
 
 const MAX_TOKENS = 512;
 
 /** Fails unless `count` generated texts have the tokens that `tokenizer` of transformers.js gives them. */
 export function assertTokens(count, tokenizer, folder) {
-	const seed = fc.sample(fc.nat(), 1)[0];
 	// The engine replaces lone surrogates by U+FFFD, which of all tokenizers the built-in one alone drops.
 	const sample = fc
 		.sample(anyText, { numRuns: count, seed })
 		.map((text) => (folder ? text.toWellFormed() : text));
-	const found = engineTokens(sample, folder);
-	sample.forEach((text, index) => {
+	assertSameTokens(sample, tokenizer, folder);
+}
+
+/** Fails unless the texts have the tokens that `tokenizer` of transformers.js gives them. */
+export function assertSameTokens(texts, tokenizer, folder) {
+	const found = engineTokens(texts, folder);
+	for (const [index, text] of texts.entries()) {
 		// With the truncation of the SDK instead of that in tokenizer.json.
 		const expected = tokenizer.encode(text).slice(0, MAX_TOKENS);
+		const start = JSON.stringify(text.slice(0, 2000));
 		assert.equal(
 			JSON.stringify(found[index]),
 			JSON.stringify(expected),
-			`seed ${seed}, text ${index}: ${JSON.stringify(text)}`,
+			`KP_SEED=${seed}, text ${index} of ${text.length} code units: ${start}`,
 		);
-	});
+	}
 }
 
-/** The token ids of each text by the built-in tokenizer, or by that of a folder. */
-export function engineTokens(texts, folder) {
+/** Returns the token ids of each text by the built-in tokenizer, or by that of a folder. */
+function engineTokens(texts, folder) {
 	const builtIn = join("npm", platformName(), "model/tokenizer.json");
 	const tokenizer = folder ? [join(folder, "tokenizer.json"), "--own"] : [builtIn];
 	const { stdout, status, error } = spawnSync(
 		"cargo",
 		[
 			// As `cargo test` builds it, so that nothing is compiled again.
-			...["run", "--quiet", "--profile", "test", "--example", "tokenize"],
-			...["--", ...tokenizer],
+			"run",
+			"--quiet",
+			"--profile",
+			"test",
+			"--example",
+			"tokenize",
+			"--",
+			...tokenizer,
 		],
 		{
 			cwd: root,

@@ -30,10 +30,7 @@ export function trace({
 
 /** A trace whose text is `text`, after the space that follows the empty objective. */
 export function says(text) {
-	return trace({
-		objective: "",
-		steps: [{ type: "observation", content: text }],
-	});
+	return trace({ objective: "", steps: [{ type: "observation", content: text }] });
 }
 
 /** A small seeded generator of numbers in [0, 1): mulberry32. */
@@ -55,12 +52,7 @@ export function words(count, seed) {
 
 /** Profiles with a domain whose score is the novelty. */
 export const profiles = {
-	novelty: {
-		complexity: 0,
-		novelty: 1,
-		toolDiversity: 0,
-		outcomeConfidence: 0,
-	},
+	novelty: { complexity: 0, novelty: 1, toolDiversity: 0, outcomeConfidence: 0 },
 };
 
 /** A trace of that domain. */

@@ -20,11 +20,7 @@ export async function assertWorksWithout(env, reason) {
 		await new Promise(setImmediate);
 		return { first, score, last, warnings, status: scoring.status() };
 	};
-	const ended = await run(body, {
-		input: trace(),
-		env,
-		killAfterMs: KILL_AFTER_MS,
-	});
+	const ended = await run(body, { input: trace(), env, killAfterMs: KILL_AFTER_MS });
 	assertEndedWell(ended);
 	const { first, score, last, warnings, status } = ended.value;
 	for (const { novelty, dimensions } of [first, last]) {
@@ -70,11 +66,7 @@ export async function assertRequired(env, reason) {
 		return { errors, status: scoring.status() };
 	};
 	const required = { ...env, KNOWLEDGEPULSE_SCORING_EMBEDDER: "required" };
-	const ended = await run(body, {
-		input: trace(),
-		env: required,
-		killAfterMs: KILL_AFTER_MS,
-	});
+	const ended = await run(body, { input: trace(), env: required, killAfterMs: KILL_AFTER_MS });
 	assertEndedWell(ended);
 	const { errors, status } = ended.value;
 	for (const { message, ...error } of errors) {

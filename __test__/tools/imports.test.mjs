@@ -65,7 +65,9 @@ test("importsOf reads the imports and late imports of a Windows library", () => 
 test("importsOf reads the load commands of a library of macOS", () => {
 	const file = macLibrary("@rpath/own.dylib", ["/usr/lib/libSystem.B.dylib"], [13, 4]);
 	assert.deepEqual(importsOf(file), {
-		...{ libraries: ["/usr/lib/libSystem.B.dylib"], name: "@rpath/own.dylib", system: "13.4" },
+		libraries: ["/usr/lib/libSystem.B.dylib"],
+		name: "@rpath/own.dylib",
+		system: "13.4",
 	});
 });
 

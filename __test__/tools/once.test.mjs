@@ -53,7 +53,8 @@ test("once keeps nothing of a folder whose filling throws", (t) => {
 test("once fills a folder again after a process was killed while it did", (t) => {
 	emptyCache(t);
 	const killed = spawnSync(process.execPath, [
-		...["--input-type=module", "--eval"],
+		"--input-type=module",
+		"--eval",
 		`import { writeFileSync } from "node:fs";
 		import { once } from ${JSON.stringify(module("lib/cache.mjs"))};
 		once("one", (folder) => {
@@ -79,7 +80,8 @@ mkdir -p node_modules && touch node_modules/.package-lock.json && echo run >>"$C
 	const count = join(cache, "count");
 	const PATH = `${programs}${delimiter}${process.env.PATH}`;
 	const args = [
-		...["--input-type=module", "--eval"],
+		"--input-type=module",
+		"--eval",
 		`import ${JSON.stringify(module("install-matrix/tools.mjs"))}`,
 	];
 	for (const runs of [1, 2]) {

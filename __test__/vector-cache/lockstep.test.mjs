@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VectorCache } from "@knowledgepulse/scoring";
 import fc from "fast-check";
-import { VectorCache as NaiveCache } from "../../benchmark/dist/typescript/vector-cache.js";
+import { VectorCache as NaiveCache } from "../oracle/vector-cache.mjs";
 
 const SEQUENCES = 400;
 

@@ -4,25 +4,25 @@
 use std::fmt::Write;
 
 use arbitrary::Unstructured;
-use knowledgepulse_embedder::{MAX_TOKENS, TextWindow, Window};
+use knowledgepulse_embedder::{LongText, MAX_TOKENS, ModelSettings, TextBuffer, Window};
 use knowledgepulse_scoring_fuzz::tokens::{self, TOKENIZER};
-use knowledgepulse_tasks::CancelToken;
+use knowledgepulse_workers::CancelToken;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let Ok(pieces) = tokens::text(&mut Unstructured::new(data)) else { return };
     let whole = pieces.concat();
 
-    let mut window = TextWindow::default();
+    let buffer = TextBuffer::new(LongText::Window, &ModelSettings::beside("".as_ref()));
+    let (mut in_pieces, mut at_once) = (buffer.clone(), buffer);
     let mut is_full = false;
-    for piece in &pieces {
-        let has_room = window.write_str(piece).is_ok();
-        assert!(!(is_full && has_room), "a full window took more");
+    for piece in pieces.iter().filter(|piece| !piece.is_empty()) {
+        let has_room = in_pieces.write_str(piece).is_ok();
+        assert!(!(is_full && has_room), "a full buffer took more");
         is_full = !has_room;
     }
-    let mut at_once = TextWindow::default();
     assert_eq!(at_once.write_str(&whole).is_err(), is_full, "in pieces and at once");
-    let kept = window.into_string();
+    let kept = in_pieces.into_string();
     assert_eq!(at_once.into_string(), kept, "in pieces and at once");
     assert!(kept.len() <= whole.len());
 

@@ -144,7 +144,11 @@ pub fn compared(value: &Value) -> Option<(Trace, Plain)> {
             compare(&trace, &text, &plain);
             let room = plain.text.len() * 3 / 4;
             let mut limited = Limited { text: String::new(), room, is_full: false };
-            assert_eq!(read_trace(value, &mut limited).as_ref(), Ok(&trace), "with less of its text");
+            assert_eq!(
+                read_trace(value, &mut limited).as_ref(),
+                Ok(&trace),
+                "with less of its text"
+            );
             assert!(plain.text.starts_with(&limited.text), "{:?}", limited.text);
             Some((trace, plain))
         }

@@ -16,11 +16,6 @@ import type {
 
 /**
  * A run of an agent and its score.
- * @example
- * ```ts
- * import type { ScoredRun } from "@knowledgepulse/scoring-otel";
- * const isValuable = ({ report }: ScoredRun) => report.score > 0.6;
- * ```
  */
 export interface ScoredRun {
 	trace: ReasoningTrace;
@@ -28,21 +23,15 @@ export interface ScoredRun {
 	provenance: Provenance;
 	report: ScoreReport;
 	/**
-	 * The span that was evaluated: that of the agent; without one, the only span of generative AI that
-	 * has none above it; if there are several such spans, the local root.
+	 * The evaluated span: that of the agent; without one, the only span of generative AI with no other above
+	 * it; if there are several, the local root.
 	 */
 	spanContext: SpanContext;
 }
 
 /**
- * What went wrong, and with which span. `error` is an `ImportError` of `@knowledgepulse/scoring` for
- * spans that give no trace, such as one with the code `"SUCCESS_UNKNOWN"`; otherwise what the scorer
- * or a callback has thrown.
- * @example
- * ```ts
- * import type { RunFailure } from "@knowledgepulse/scoring-otel";
- * const report = ({ error, spanContext }: RunFailure) => console.error(spanContext.traceId, error);
- * ```
+ * An error, and its span. `error` is an `ImportError` of `@knowledgepulse/scoring` for spans that give no
+ * trace, for instance with the code `"SUCCESS_UNKNOWN"`; otherwise what the scorer or a callback has thrown.
  */
 export interface RunFailure {
 	error: unknown;
@@ -52,11 +41,6 @@ export interface RunFailure {
 
 /**
  * Emits log records: the part of a `LoggerProvider` that is used.
- * @example
- * ```ts
- * import type { EventLoggerProvider } from "@knowledgepulse/scoring-otel";
- * const silent: EventLoggerProvider = { getLogger: () => ({ emit() {} }) };
- * ```
  */
 export interface EventLoggerProvider {
 	getLogger(
@@ -74,16 +58,11 @@ export interface EventLoggerProvider {
 
 /**
  * Options of a {@link ScoringSpanProcessor}. Those of `importTraces` apply to all runs alike.
- * @example
- * ```ts
- * import type { ScoringSpanProcessorOptions } from "@knowledgepulse/scoring-otel";
- * const options: ScoringSpanProcessorOptions = { assumeSuccess: true, domain: "code" };
- * ```
  */
 export interface ScoringSpanProcessorOptions extends Omit<FromMessagesOptions, "signal"> {
-	/** What scores the traces. Default: the functions of `@knowledgepulse/scoring`, with their cache. */
+	/** The scorer of the traces. Default: the functions of `@knowledgepulse/scoring`, with their cache. */
 	scorer?: Pick<Scorer, "explainValue">;
-	/** Called with each run when it is scored. A promise that it returns is waited for by `forceFlush`. */
+	/** Called with each run when it is scored. `forceFlush` waits for a promise that it returns. */
 	onScore?: (run: ScoredRun) => unknown;
 	/** Called with each run that could not be scored. Default: warns through OpenTelemetry's `diag`. */
 	onError?: (failure: RunFailure) => unknown;
@@ -92,30 +71,26 @@ export interface ScoringSpanProcessorOptions extends Omit<FromMessagesOptions, "
 	 * `"medium"`.
 	 */
 	label?: (report: ScoreReport) => string;
-	/** What emits the events of evaluations. Default: the global one of the Logs API. */
+	/** Emits the events of evaluations. Default: the global provider of the Logs API. */
 	loggerProvider?: EventLoggerProvider;
 	/**
-	 * How many local roots may be open at once, and how many may wait for their scores; 1 or more.
-	 * Beyond it, the one without a new span for the longest time is dropped. Default: `1000`.
+	 * The number of local roots that may be open at once, and that may wait for their scores; 1 or more.
+	 * Beyond it, the least recently active one is dropped. Default: `1000`.
 	 */
 	maxTraces?: number;
-	/** How many spans may be below one local root, itself included, 1 or more. Others are dropped. Default: `1000`. */
+	/**
+	 * The number of spans below a local root, itself included; 1 or more. A trace with more is dropped.
+	 * Default: `1000`.
+	 */
 	maxSpans?: number;
 	/**
-	 * How long spans are waited for that are open when their local root ends, in milliseconds, 0 or more.
+	 * How long to wait for spans that are open when their local root ends, in milliseconds, 0 or more.
 	 * Default: `10000`.
 	 */
 	waitMs?: number;
 }
 
-/**
- * The part of an ended span that is read; the `ReadableSpan` of the SDKs is one.
- * @example
- * ```ts
- * import type { EndedSpan } from "@knowledgepulse/scoring-otel";
- * const idOf = (span: EndedSpan) => span.spanContext().spanId;
- * ```
- */
+/** The part of an ended span that is read. The `ReadableSpan` of the SDKs has it. */
 export interface EndedSpan {
 	readonly name: string;
 	readonly parentSpanContext?: SpanContext;
@@ -131,11 +106,10 @@ export interface EndedSpan {
 
 /**
  * A `SpanProcessor` that scores the runs of agents. It keeps the spans below each local root, a span without
- * a parent in this process, until that has ended; then it imports and scores the runs in them off the
- * event loop, and emits a `gen_ai.evaluation.result` event in the context of each evaluated span.
+ * a parent in this process, until the root has ended. Then it imports and scores their runs off the event
+ * loop, and emits a `gen_ai.evaluation.result` event in the context of each evaluated span.
  *
- * Whatever is thrown meanwhile goes to `onError`. Dropped spans are counted, and reported through
- * OpenTelemetry's `diag`.
+ * Errors go to `onError`. Dropped spans are counted, and reported through OpenTelemetry's `diag`.
  * @example
  * ```ts
  * import { ScoringSpanProcessor } from "@knowledgepulse/scoring-otel";
@@ -152,6 +126,6 @@ export class ScoringSpanProcessor {
 	onEnd(span: EndedSpan): void;
 	/** Resolves when all runs whose local root has ended are scored. */
 	forceFlush(): Promise<void>;
-	/** Does so for the last time: runs that are not over are dropped. May be called again. */
+	/** Flushes for the last time, and drops runs that have not ended. May be called again. */
 	shutdown(): Promise<void>;
 }

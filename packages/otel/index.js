@@ -4,17 +4,13 @@ const { ROOT_CONTEXT, TraceFlags, context, diag, trace } = require("@opentelemet
 const { Collector } = require("./lib/collector.js");
 const { Drops } = require("./lib/drops.js");
 const { emitter, levelOf } = require("./lib/evaluation.js");
-const { NAME } = require("./lib/name.js");
 const { splitOptions } = require("./lib/options.js");
 const { flatSpan, isGenAi, subjectOf } = require("./lib/spans.js");
-
-const MAX_TRACES = 1000;
-const MAX_SPANS = 1000;
-const WAIT_MS = 10_000;
+const { name: NAME } = require("./package.json");
 
 const isSampled = ({ traceFlags }) => (traceFlags & TraceFlags.SAMPLED) !== 0;
 
-/** One span a line, so that the engine reads them one at a time. */
+/** The spans as lines of JSON, which the engine reads one at a time. */
 async function* lines(spans) {
 	for (const span of spans) yield `${JSON.stringify(span)}\n`;
 }
@@ -28,23 +24,22 @@ class ScoringSpanProcessor {
 	#collector;
 	#drops = new Drops();
 	#maxTraces;
-	/** Traces are imported one after another, and so scored in the order in which they have ended. */
+	/** Traces are imported one after another, and so scored in the order in which they ended. */
 	#imports = Promise.resolve();
-	/** What was imported and is being scored; these promises never reject. */
+	/** Traces that were imported and are being scored. These promises never reject. */
 	#scoring = new Set();
 	/** Traces that are being imported or scored. */
 	#busy = 0;
 	#closing;
 
 	constructor(options = {}) {
-		const { own, importing } = splitOptions(options);
-		const { maxTraces = MAX_TRACES, maxSpans = MAX_SPANS } = own;
-		const { waitMs = WAIT_MS, label = levelOf } = own;
-		this.#scorer = own.scorer ?? scoring;
-		this.#onScore = own.onScore;
-		this.#onError = own.onError ?? (({ error }) => diag.warn(`${NAME}: ${error}`));
-		this.#emit = emitter(own.loggerProvider, label);
-		// Throws for values that do not fit.
+		const { processor, importing } = splitOptions(options);
+		const { maxTraces = 1000, maxSpans = 1000, waitMs = 10_000, label = levelOf } = processor;
+		this.#scorer = processor.scorer ?? scoring;
+		this.#onScore = processor.onScore;
+		this.#onError = processor.onError ?? (({ error }) => diag.warn(`${NAME}: ${error}`));
+		this.#emit = emitter(processor.loggerProvider, label);
+		// Throws for invalid values.
 		scoring.importTraces([], importing);
 		this.#importing = importing;
 		this.#maxTraces = maxTraces;
@@ -91,7 +86,7 @@ class ScoringSpanProcessor {
 				spans.length,
 			);
 		this.#busy++;
-		// What the callbacks do belongs to no trace of the application.
+		// Spans of the callbacks belong to no trace of the application.
 		context.with(ROOT_CONTEXT, () => {
 			this.#imports = this.#imports.then(() => this.#import(root, spans));
 		});
@@ -130,7 +125,7 @@ class ScoringSpanProcessor {
 		});
 	}
 
-	/** Errors go no further than to `onError`. */
+	/** Passes errors to `onError`. */
 	async #attempt(spanContext, run) {
 		try {
 			await run();

@@ -1,4 +1,4 @@
-/** What {@link pipeline} is told about loading; apart from `progress_callback`, nothing of it has an effect. */
+/** How {@link pipeline} loads the model. Only `progress_callback` has an effect. */
 export interface PipelineOptions {
 	/** Called once, when the model is loaded. */
 	progress_callback?: ((info: { status: "ready"; task: string; model: string }) => void) | null;
@@ -13,7 +13,7 @@ export interface PipelineOptions {
 	use_external_data_format?: boolean | number | Readonly<Record<string, boolean | number>> | null;
 }
 
-/** How texts are embedded. There is one way, which has to be asked for. */
+/** How texts are embedded. Only these values are supported, and the first two are required. */
 export interface FeatureExtractionOptions {
 	pooling: "mean";
 	normalize: true;

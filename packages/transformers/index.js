@@ -6,15 +6,12 @@
  */
 const TASK = "feature-extraction";
 
-/** Names of the one model: the conversion for transformers.js, and what it was made from. */
+/** Names of the model: its conversion for transformers.js, and the original. */
 const MODELS = ["Xenova/all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"];
 
-/** Options of `pipeline` that say from where and how the model is loaded. */
-const LOADING = [
-	...["cache_dir", "device", "dtype", "local_files_only", "progress_callback"],
-	...["quantized", "revision", "session_options", "subfolder"],
-	"use_external_data_format",
-];
+/** Options of `pipeline` about loading the model. */
+const LOADING = `cache_dir device dtype local_files_only progress_callback quantized revision
+	session_options subfolder use_external_data_format`.split(/\s+/);
 
 const DEVICES = ["cpu", "auto"];
 
@@ -24,7 +21,7 @@ function unsupported(asked, offered) {
 	);
 }
 
-/** What a caller has passed, for messages. */
+/** A value of the caller, for messages. */
 const shown = (value) => (typeof value === "string" ? JSON.stringify(value) : String(value));
 
 function checkPipeline(task, model, options) {
@@ -93,8 +90,8 @@ exports.pipeline = async function pipeline(task, name, options = {}) {
 exports.env = { backends: { onnx: { wasm: {}, webgl: {}, webgpu: {} } } };
 
 /**
- * An export of the real package that is often used. A getter that throws would be read when an ES module
- * imports any other name, and is `undefined` then.
+ * Stands for an export of the real package, and throws when it is used. A getter would be read whenever an
+ * ES module imports any other name.
  */
 function absent(name) {
 	const fail = () => {

@@ -10,7 +10,7 @@ use knowledgepulse_scoring::{
     scorer::ScorerOptions,
     weights::Weights,
 };
-use knowledgepulse_tasks::available_cores;
+use knowledgepulse_workers::available_cores;
 
 use super::{Read, ReadError, Type, Value, suggest};
 use crate::model::{Choice, EmbedderOptions, Mode, Setting, Source};
@@ -169,7 +169,6 @@ pub fn read_import_options(options: &Value) -> Read<import::Options> {
     let options = Options::read(options, "options", &known)?;
     let one_of =
         |name, known: &[&str]| options.get_with(name, |path, value| one_of(path, value, known));
-    let default = import::Options::default();
     Ok(import::Options {
         format: one_of("format", &import::format_names())?,
         assume_success: options.get_with("assumeSuccess", assume_success)?,
@@ -179,10 +178,8 @@ pub fn read_import_options(options: &Value) -> Read<import::Options> {
             let time = import::utc(&string(path, value)?);
             time.ok_or_else(|| invalid(path, "a time in ISO 8601", value))
         })?,
-        visibility: one_of("visibility", &["private", "org", "network"])?
-            .unwrap_or(default.visibility),
-        privacy_level: one_of("privacyLevel", &["aggregated", "federated", "private"])?
-            .unwrap_or(default.privacy_level),
+        visibility: one_of("visibility", &["private", "org", "network"])?,
+        privacy_level: one_of("privacyLevel", &["aggregated", "federated", "private"])?,
         objective: options.get_with("objective", |path, value| {
             let objective = string(path, value)?;
             let is_blank = objective.trim().is_empty();

@@ -59,7 +59,7 @@ def digest_of(path):
 
 
 def digest_of_sources(paths):
-    """One sha256 over names and contents of text files, whatever their line ends are."""
+    """One sha256 over names and contents of text files, with any line ends."""
     digest = hashlib.sha256()
     for path in sorted(paths):
         content = path.read_bytes().replace(b"\r\n", b"\n")

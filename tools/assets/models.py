@@ -34,7 +34,7 @@ NOT_SOURCES = ("measure.py", "test_model.py", "reference.py", "operators.py")
 
 
 def digest_of_builder(pins_file):
-    """Changes whenever what is built could change."""
+    """Changes whenever the built models could change."""
     sources = [path for path in BUILDER.glob("*.py") if path.name not in NOT_SOURCES]
     return digest_of_sources([*sources, REQUIREMENTS, BUILDER / "LICENSE", pins_file])
 

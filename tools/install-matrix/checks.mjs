@@ -1,14 +1,12 @@
 /** Checks besides the matrix. Each returns one line about what it found, or throws. */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { must } from "../lib/process.mjs";
+import { execute, must } from "../lib/process.mjs";
 import { INSTALLED_LIMIT, LIFECYCLE, MAIN_LIMIT } from "../package/check.mjs";
-import { judge } from "./cells.mjs";
-import { cliForms } from "./forms.mjs";
+import { cliForms, judge } from "./forms.mjs";
 import { cliInstallers, npmInstaller } from "./installers.mjs";
-import { checkQuiet } from "./quiet.mjs";
-import { oldestNode } from "./runtimes.mjs";
 import { sdkInstallers } from "./sdk.mjs";
+import { oldestNode } from "./tools.mjs";
 import { PACKAGE } from "./workspace.mjs";
 
 const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
@@ -17,7 +15,8 @@ const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 async function checkIsolation(workspace) {
 	const project = await workspace.project(npmInstaller);
 	const command = [
-		...[...oldestNode.layouts.node_modules, "connect.mjs"],
+		...oldestNode.layouts.node_modules,
+		"connect.mjs",
 		String(workspace.registry.port),
 	];
 	const outside = await must(command, { cwd: project.folder });
@@ -87,7 +86,7 @@ async function checkSelection(workspace) {
 	return `of the platform packages, ${names[0]} alone was installed`;
 }
 
-/** Where installers write down what they have installed. */
+/** The lock files of the installers. */
 const LOCKS = ["package-lock.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock"];
 
 /** In the projects with the SDK, our package is installed in place of transformers.js. */
@@ -141,6 +140,100 @@ async function checkExecution(workspace) {
 		if (problem) throw new Error(`${name}: ${problem}\n${stderr}`);
 	}
 	return `kp-score runs by ${cliInstallers.length} installers without being installed`;
+}
+
+const CALLS = [
+	"%network",
+	"open",
+	"openat",
+	"openat2",
+	"creat",
+	"truncate",
+	"ftruncate",
+	"mkdir",
+	"mkdirat",
+	"rmdir",
+	"unlink",
+	"unlinkat",
+	"mknod",
+	"mknodat",
+	"rename",
+	"renameat",
+	"renameat2",
+	"link",
+	"linkat",
+	"symlink",
+	"symlinkat",
+	"memfd_create",
+	"io_uring_setup",
+];
+
+const OPENS = /^open(at2?)?\(/;
+const WRITES = /O_(WRONLY|RDWR|CREAT|TRUNC|APPEND)/;
+
+/** The calls in a log of strace, each without process id, result and numbers that vary. */
+function callsIn(log) {
+	return log
+		.split("\n")
+		.map((line) => line.replace(/^\d+\s+/, ""))
+		.filter((line) => /^\w+\(/.test(line))
+		.map((line) => line.replace(/\s*(<unfinished|\)\s*=).*$/, ""))
+		.map((line) => line.replace(/0x[0-9a-f]+|\b\d+\b/g, "N"));
+}
+
+async function watch(workspace, project, args) {
+	const log = join(workspace.folder, "strace.log");
+	const ended = await workspace.run(
+		[
+			"strace",
+			"-f",
+			"-qq",
+			"-o",
+			log,
+			"-e",
+			`trace=${CALLS.join(",")}`,
+			// libuv could work through io_uring, which strace does not see.
+			"env",
+			"UV_USE_IO_URING=0",
+			...oldestNode.layouts.node_modules,
+			...args,
+		],
+		project,
+	);
+	if (ended.problem) throw new Error(`${ended.problem}\n${ended.stderr}`);
+	const calls = callsIn(readFileSync(log, "utf8"));
+	const changing = calls.filter((call) => !OPENS.test(call) || WRITES.test(call));
+	return { ...ended, calls, changing };
+}
+
+/** Returns the elements that are in `calls` more often than in `others`. */
+function beyond(calls, others) {
+	const rest = [...others];
+	return calls.filter((call) => {
+		const at = rest.indexOf(call);
+		if (at >= 0) rest.splice(at, 1);
+		return at < 0;
+	});
+}
+
+/** Traces the system calls of a run, which must attempt no connection and write no file. */
+async function checkQuiet(workspace) {
+	if ((await execute(["strace", "--version"])).problem)
+		throw new Error("strace is missing: install it");
+	const project = await workspace.project(npmInstaller);
+	const scoring = await watch(workspace, project, ["score.mjs"]);
+	const wrong = judge(scoring.stdout);
+	if (wrong) throw new Error(wrong);
+	if (!scoring.calls.some((call) => /model\.bin", O_RDONLY/.test(call)))
+		throw new Error("the log lacks the opening of the model: it is incomplete");
+	const milliseconds = Math.ceil(scoring.seconds * 1000);
+	const idle = await watch(workspace, project, ["idle.mjs", `${milliseconds}`]);
+	const more = beyond(scoring.changing, idle.changing);
+	if (more.length > 0) throw new Error(more.join("\n"));
+	return (
+		`0 network calls and 0 writing calls (open, create, rename, remove) in a run of ${scoring.seconds.toFixed(1)} s on ${oldestNode.name}, ` +
+		`beyond the ${idle.changing.length} that Node makes by itself; ${scoring.calls.length - scoring.changing.length} files were opened to be read`
+	);
 }
 
 export const checks = [

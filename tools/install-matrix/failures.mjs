@@ -14,10 +14,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { must, tail } from "../lib/process.mjs";
-import { judge } from "./cells.mjs";
+import { judge } from "./forms.mjs";
 import { npmInstaller } from "./installers.mjs";
-import { oldestNode, runtimes } from "./runtimes.mjs";
-import { npm } from "./tools.mjs";
+import { npm, oldestNode, runtimes } from "./tools.mjs";
 import { PACKAGE } from "./workspace.mjs";
 
 const PLATFORM = `${PACKAGE}-linux-x64-gnu`;
@@ -51,7 +50,7 @@ async function checkThrownTwice(workspace) {
 	return `a defect of ${twice} alone: what import() throws is thrown again after it was caught`;
 }
 
-/** What explain.mjs reports about loading and scoring in a project. */
+/** Returns the report of explain.mjs on loading and scoring in a project. */
 async function explain(workspace, project, runtime) {
 	const ended = await run(workspace, project, runtime, "explain.mjs");
 	let reported;
@@ -77,11 +76,7 @@ function advice(message) {
 
 function npmProject(workspace, id) {
 	const project = { id, folder: workspace.emptyProject(id) };
-	const options = {
-		cwd: project.folder,
-		env: workspace.environment(id),
-		seconds: 180,
-	};
+	const options = { cwd: project.folder, env: workspace.environment(id), seconds: 180 };
 	const install = (...args) => must([...npm, "install", ...args], options);
 	return { project, install };
 }
@@ -146,7 +141,7 @@ const halve = (file) => truncateSync(file, readFileSync(file).length >> 1);
 const remove = (file) => rmSync(file, { recursive: true });
 const overwrite = (file) => writeFileSync(file, "something else\n");
 
-/** What is done to which file of the platform package. */
+/** Damages of files of the platform package. */
 const damages = [
 	{ name: "library missing", file: LIBRARY, damage: remove },
 	{ name: "library cut in half", file: LIBRARY, damage: halve },

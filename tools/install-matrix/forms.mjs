@@ -1,15 +1,20 @@
 /**
  * The ways in which a program may use the package. A form is a fixture that is run, after a `build`
  * if it has one, by each of `on` (every runtime by default), and prints `lines` results, or the report
- * of a test runner with `tests` tests. `scores` and `tolerance` replace those of the addon.
+ * of a test runner with `tests` tests. `scores` and `tolerance` replace the addon's.
  *
  * `limits` names the runtimes on which it cannot work, with the reason and the message that it fails
  * with; the failure is checked. `standalone` is a file that runs without a runtime, `elsewhere` starts
  * it outside of the project. `read` makes a result of the output of a program that prints something else.
  */
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expected } from "./expected.mjs";
 import { bun, entryOf, here, tool, toolNode } from "./tools.mjs";
+
+/** The recorded scores of fixtures/traces.json; record.mjs says where they are from. */
+const expected = JSON.parse(
+	readFileSync(new URL("fixtures/expected.json", import.meta.url), "utf8"),
+);
 
 /** The result in the rows of `kp-score score`. */
 export function readRows(stdout) {
@@ -26,40 +31,64 @@ const EXTERNAL = "@knowledgepulse/scoring";
 const tsc = (kind) => ({
 	key: `tsc ${kind}`,
 	command: () => [
-		...[toolNode, tool("typescript/bin/tsc"), "-p", `tsconfig.${kind}.json`],
-		...["--typeRoots", tool("@types")],
+		toolNode,
+		tool("typescript/bin/tsc"),
+		"-p",
+		`tsconfig.${kind}.json`,
+		"--typeRoots",
+		tool("@types"),
 	],
 });
 
 const esbuild = (format, entry, out) => ({
 	key: `esbuild ${format}`,
 	command: () => [
-		...[tool("esbuild/bin/esbuild"), entry, "--bundle", "--platform=node"],
-		...[`--format=${format}`, `--external:${EXTERNAL}`, `--outfile=${out}`],
+		tool("esbuild/bin/esbuild"),
+		entry,
+		"--bundle",
+		"--platform=node",
+		`--format=${format}`,
+		`--external:${EXTERNAL}`,
+		`--outfile=${out}`,
 	],
 });
 
 const pack = (bundler, out) => ({
 	key: bundler,
 	command: (folder) => [
-		...[toolNode, join(here, "pack.mjs"), entryOf(bundler)],
-		...[folder, join(folder, out)],
+		toolNode,
+		join(here, "pack.mjs"),
+		entryOf(bundler),
+		folder,
+		join(folder, out),
 	],
 });
 
 const vite = {
 	key: "vite",
 	command: () => [
-		...[toolNode, tool("vite/bin/vite.js"), "build", "--ssr", "score.mjs"],
-		...["--outDir", "out/vite", "--logLevel", "warn"],
+		toolNode,
+		tool("vite/bin/vite.js"),
+		"build",
+		"--ssr",
+		"score.mjs",
+		"--outDir",
+		"out/vite",
+		"--logLevel",
+		"warn",
 	],
 };
 
 const bunBuild = {
 	key: "bun build",
 	command: () => [
-		...[bun, "build", "score.mjs", "--target=node"],
-		...["--external", EXTERNAL, "--outfile=out/bun.mjs"],
+		bun,
+		"build",
+		"score.mjs",
+		"--target=node",
+		"--external",
+		EXTERNAL,
+		"--outfile=out/bun.mjs",
 	],
 };
 
@@ -67,8 +96,14 @@ const bunBuild = {
 const bunCompile = (entry, out) => ({
 	key: `bun build --compile ${entry}`,
 	command: () => [
-		...[bun, "build", entry, "--compile", "--compile-autoload-package-json"],
-		...["--external", EXTERNAL, `--outfile=${out}`],
+		bun,
+		"build",
+		entry,
+		"--compile",
+		"--compile-autoload-package-json",
+		"--external",
+		EXTERNAL,
+		`--outfile=${out}`,
 	],
 });
 
@@ -84,12 +119,7 @@ export const cliForms = [
 	},
 ];
 
-const bundle = (name, build, file) => ({
-	name,
-	build,
-	file,
-	on: SERVER_RUNTIMES,
-});
+const bundle = (name, build, file) => ({ name, build, file, on: SERVER_RUNTIMES });
 
 export const moduleForms = [
 	{ name: "ES module", file: "score.mjs" },
@@ -134,7 +164,7 @@ export const moduleForms = [
 	{ name: "evaluateValues with a signal", file: "batch.mjs" },
 ];
 
-/** How far scores over this package's embeddings may be from those over transformers.js. */
+/** Tolerance between scores over this package's embeddings and over transformers.js. */
 const SDK_TOLERANCE = 1e-4;
 
 /** Programs that use the SDK, which uses this package in place of transformers.js. */
@@ -195,3 +225,40 @@ export const bundleForms = [
 		elsewhere: true,
 	},
 ];
+
+/** Returns what is wrong with the output of a form's program, or null. */
+export function judge(stdout, form = {}) {
+	const { lines, scores, tolerance, read } = { lines: 1, ...expected, ...form };
+	let results;
+	try {
+		results = (read?.(stdout) ?? stdout).trim().split("\n");
+	} catch {
+		return `not rows: ${stdout}`;
+	}
+	if (results.length !== lines) return `${results.length} lines of output, not ${lines}`;
+	for (const line of results) {
+		let result;
+		try {
+			result = JSON.parse(line);
+		} catch {
+			return `not a result: ${line}`;
+		}
+		if (result.state !== "ready") return `the embedder is ${result.state}`;
+		const right =
+			result.scores.length === scores.length &&
+			scores.every((score, i) => Math.abs(score - result.scores[i]) <= tolerance);
+		if (!right) return `scores ${result.scores} for ${scores}`;
+	}
+	return null;
+}
+
+/** Returns what is wrong with the report of a test runner on `tests` tests, or null. */
+export function judgeTests(stdout, tests) {
+	try {
+		const { success, numPassedTests } = JSON.parse(stdout);
+		if (success && numPassedTests === tests) return null;
+		return `${numPassedTests} tests passed, not ${tests}`;
+	} catch {
+		return "no report";
+	}
+}

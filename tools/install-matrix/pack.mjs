@@ -19,9 +19,7 @@ const configurations = [
 		...common,
 		entry: "./score.cjs",
 		output: { path, filename: "score.cjs" },
-		externals: {
-			"@knowledgepulse/scoring": "commonjs @knowledgepulse/scoring",
-		},
+		externals: { "@knowledgepulse/scoring": "commonjs @knowledgepulse/scoring" },
 	},
 ];
 

@@ -8,9 +8,9 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 
-/** How far the cells may be off. */
+/** Tolerance of the tests. */
 const TOLERANCE = 1e-6;
-/** How far transformers.js may be off: it rounds elsewhere, and its weights have more bits. */
+/** Tolerance of transformers.js: it rounds elsewhere, and its weights have more bits. */
 const ORACLE_TOLERANCE = 2e-5;
 
 const traces = JSON.parse(readFileSync(new URL("fixtures/traces.json", import.meta.url), "utf8"));
@@ -24,7 +24,7 @@ async function scoresOf({ evaluateValue }) {
 const addon = await import("../../lib/index.mjs");
 const scores = await scoresOf(addon);
 if (addon.status().embedder.state !== "ready") throw new Error(addon.status().embedder.reason);
-const oracle = await scoresOf(await import("../../benchmark/dist/typescript/evaluate-value.js"));
+const oracle = await scoresOf(await import("../../__test__/oracle/evaluate-value.mjs"));
 const difference = Math.max(...scores.map((score, i) => Math.abs(score - oracle[i])));
 if (difference > ORACLE_TOLERANCE)
 	throw new Error(`transformers.js says ${oracle}, the addon ${scores}`);

@@ -61,8 +61,12 @@ export async function startRegistry(folder) {
 	const url = `http://127.0.0.1:${port}/`;
 	const { child, output, stop } = startProgram(
 		[
-			...[toolNode, tool("verdaccio/bin/verdaccio")],
-			...["--config", config, "--listen", `127.0.0.1:${port}`],
+			toolNode,
+			tool("verdaccio/bin/verdaccio"),
+			"--config",
+			config,
+			"--listen",
+			`127.0.0.1:${port}`,
 		],
 		{ cwd: folder },
 	);

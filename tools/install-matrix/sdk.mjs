@@ -41,15 +41,16 @@ export async function buildSdk(folder) {
 			mkdirSync(target, { recursive: true });
 			for (const format of ["esm", "cjs"])
 				await must([
-					...[tool("esbuild/bin/esbuild"), join(here, "sdk/index.mjs")],
-					...["--bundle", "--platform=node", "--target=node20"],
-					...[`--format=${format}`, `--external:${TRANSFORMERS}`],
+					tool("esbuild/bin/esbuild"),
+					join(here, "sdk-stand-in.mjs"),
+					"--bundle",
+					"--platform=node",
+					"--target=node20",
+					`--format=${format}`,
+					`--external:${TRANSFORMERS}`,
 					`--outfile=${join(target, fileOf(format))}`,
 				]);
-			const exports = {
-				import: `./${fileOf("esm")}`,
-				require: `./${fileOf("cjs")}`,
-			};
+			const exports = { import: `./${fileOf("esm")}`, require: `./${fileOf("cjs")}` };
 			const manifest = { name: SDK, version, exports, ...fields };
 			writeFileSync(join(target, "package.json"), JSON.stringify(manifest));
 			return target;
@@ -64,13 +65,11 @@ export const sdkInstallers = DECLARATIONS.flatMap(({ name, version }) =>
 		name: `${installer.name}, SDK with ${name}`,
 		files(url) {
 			const manifest = {
-				...{ private: true, type: "module" },
+				private: true,
+				type: "module",
 				dependencies: { [SDK]: version, [TRANSFORMERS]: ALIAS },
 			};
-			return {
-				...installer.files?.(url),
-				...installer.overriding(manifest, TRANSFORMERS, ALIAS),
-			};
+			return { ...installer.files?.(url), ...installer.overriding(manifest, TRANSFORMERS, ALIAS) };
 		},
 		install: () => installer.installAll,
 	})),

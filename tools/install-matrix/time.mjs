@@ -1,5 +1,6 @@
 /**
- * Times `npm install` of this package and of transformers.js from the local registry, in turn.
+ * Times `npm install` of this package and of transformers.js from the local registry, in turn, with npm's
+ * cache filled and empty: node tools/install-matrix/time.mjs. Downloads 390 MB.
  * Lifecycle scripts are off for both, which favours the latter: its ONNX Runtime would download more.
  * The times are printed, not checked.
  */
@@ -7,7 +8,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { must } from "../lib/process.mjs";
 import { npm } from "./tools.mjs";
-import { PACKAGE } from "./workspace.mjs";
+import { PACKAGE, Workspace } from "./workspace.mjs";
 
 const ROUNDS = 5;
 const TYPESCRIPT = "@huggingface/transformers@3.8.1";
@@ -35,7 +36,7 @@ function timer(workspace) {
 }
 
 /** The medians, a line for each state of npm's cache. */
-export async function timeInstalls(workspace, say) {
+async function timeInstalls(workspace, say) {
 	const { install, emptyCache } = timer(workspace);
 	const ours = `${PACKAGE}@${workspace.version}`;
 	say("time: first installs, so that the registry has everything");
@@ -63,3 +64,9 @@ export async function timeInstalls(workspace, say) {
 	}
 	return lines;
 }
+
+const workspace = await Workspace.open();
+process.once("exit", () => workspace.close());
+await workspace.publish(console.log);
+for (const line of await timeInstalls(workspace, console.log)) console.log(line);
+process.exit();

@@ -16,9 +16,7 @@ const FILES = ["package.json", "package-lock.json", ".npmrc"];
 function install(folder) {
 	console.log("tools: installing 1.3 GB, once");
 	for (const file of FILES) copyFileSync(join(here, file), join(folder, file));
-	runNpm(["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
-		cwd: folder,
-	});
+	runNpm(["ci", "--no-audit", "--no-fund", "--loglevel=error"], { cwd: folder });
 }
 
 const installed = once(`install-matrix-${fingerprint(join(here, "package-lock.json"))}`, install);
@@ -43,3 +41,39 @@ export function versionOf(name) {
 	const { version } = JSON.parse(readFileSync(tool(name, "package.json")));
 	return version.replace(/^v/, "");
 }
+
+const nodeRuntime = (major) => ({
+	name: `Node ${major}`,
+	version: versionOf(`node${major}`),
+	layouts: {
+		node_modules: [node(major)],
+		pnp: [node(major), "--require", "./.pnp.cjs", "--experimental-loader", "./.pnp.loader.mjs"],
+	},
+});
+
+/** Runtimes. `layouts` has the command before a file name, by the layout of an installer. */
+export const runtimes = [
+	...[20, 22, 24, 26].map(nodeRuntime),
+	{
+		name: "Bun",
+		version: versionOf("@oven/bun-linux-x64-baseline"),
+		layouts: { node_modules: [bun] },
+	},
+	{
+		name: "Deno",
+		version: versionOf("@deno/linux-x64-glibc"),
+		layouts: {
+			node_modules: [
+				deno,
+				"run",
+				"--quiet",
+				"--node-modules-dir=manual",
+				"--no-prompt",
+				"--allow-read",
+				"--allow-ffi",
+			],
+		},
+	},
+];
+
+export const [oldestNode] = runtimes;

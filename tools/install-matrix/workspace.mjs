@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { execute, inTurn, must } from "../lib/process.mjs";
 import { root } from "../lib/run.mjs";
+import { FIXTURES } from "./fixtures.mjs";
 import { manifestOf, publish, startRegistry, tarballs } from "./registry.mjs";
 import { buildSdk } from "./sdk.mjs";
 import { here, toolNode } from "./tools.mjs";
@@ -106,7 +107,8 @@ export class Workspace {
 			".npmrc": `registry=${this.registry.url}\n`,
 			...files,
 		};
-		for (const [file, text] of Object.entries(all)) writeFileSync(join(folder, file), text);
+		for (const [file, text] of Object.entries({ ...FIXTURES, ...all }))
+			writeFileSync(join(folder, file), text);
 		return folder;
 	}
 
@@ -124,11 +126,7 @@ export class Workspace {
 		const { name, install, files, env, what = PACKAGE } = installer;
 		const id = name.replaceAll(/[ ,]+/g, "-");
 		const folder = this.emptyProject(id, files?.(this.registry.url));
-		const options = {
-			cwd: folder,
-			env: this.environment(id, env),
-			seconds: 180,
-		};
+		const options = { cwd: folder, env: this.environment(id, env), seconds: 180 };
 		const { seconds } = await must(install(`${what}@${this.version}`), options);
 		return { folder, id, seconds, env: options.env };
 	}

@@ -7,14 +7,11 @@ import { mirror, unpack } from "./debian.mjs";
 import { capture } from "./run.mjs";
 
 /** Debian's name and GNU's of the processors that Chromium runs on. */
-const PROCESSORS = {
-	x64: ["amd64", "x86_64"],
-	arm64: ["arm64", "aarch64"],
-};
+const PROCESSORS = { x64: ["amd64", "x86_64"], arm64: ["arm64", "aarch64"] };
 
-/** Where browsers are installed, as commands or paths. */
+/** Commands or paths of installed browsers. */
 const INSTALLED = {
-	linux: [...["google-chrome", "google-chrome-stable"], ...["chromium", "chromium-browser"]],
+	linux: ["google-chrome", "google-chrome-stable", "chromium", "chromium-browser"],
 	darwin: [
 		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 		"/Applications/Chromium.app/Contents/MacOS/Chromium",
@@ -25,7 +22,7 @@ const INSTALLED = {
 		.map((folder) => join(folder, "Google/Chrome/Application/chrome.exe")),
 };
 
-/** Makes the browser find what is unpacked beside it, wherever that is, and no other fonts. */
+/** Starts the browser with the libraries and fonts that are unpacked beside it, and no other fonts. */
 const wrapper = (triplet) => `#!/bin/sh
 root=$(cd "$(dirname "$0")" && pwd)
 # The system's own libraries come first: its C library must fit its loader.

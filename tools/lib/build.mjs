@@ -33,7 +33,10 @@ export async function cargo(name, args, env = process.env) {
 	const messages = await logged(
 		name,
 		[
-			...["cargo", ...args, "--package", "knowledgepulse-scoring-addon"],
+			"cargo",
+			...args,
+			"--package",
+			"knowledgepulse-scoring-addon",
 			"--message-format=json-render-diagnostics",
 		],
 		{ env },
@@ -63,14 +66,16 @@ export function installAddon(library) {
 export function assets(name, ...options) {
 	const source = process.env.KNOWLEDGEPULSE_MODEL_SOURCE;
 	return logged(name, [
-		...[python(), "tools/assets.py", ...options],
+		python(),
+		"tools/assets.py",
+		...options,
 		...(source ? ["--model-source", source] : []),
 	]);
 }
 
 /** Puts model and ONNX Runtime into a platform package. */
 export const platformAssets = (platform) =>
-	assets(...["model and ONNX Runtime", "--platform", platform], ...["--out", `npm/${platform}`]);
+	assets("model and ONNX Runtime", "--platform", platform, "--out", `npm/${platform}`);
 
 /** The notices for what the platform packages contain. */
 export const NOTICES = join(root, "npm", "THIRD-PARTY-NOTICES.md");

@@ -1,4 +1,4 @@
-/** What the checkouts of a user share: tools that are downloaded or built once. */
+/** A folder that the checkouts of a user share, with tools that are downloaded or built once. */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { homedir } from "node:os";

@@ -48,10 +48,7 @@ export function unpack({ suite, processor, packages, configure = [] }, folder) {
 	for (const name of configure) {
 		const file = files.find((file) => file.startsWith(`${name}_`));
 		run("dpkg-deb", ["--control", join(archives, file), join(folder, "control")]);
-		run("unshare", [
-			...["--map-root-user", "--root", folder],
-			...["/control/postinst", "configure"],
-		]);
+		run("unshare", ["--map-root-user", "--root", folder, "/control/postinst", "configure"]);
 		rmSync(join(folder, "control"), { recursive: true });
 	}
 	rmSync(state, { recursive: true });

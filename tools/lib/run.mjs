@@ -31,10 +31,7 @@ export function attempt(command, args, options = {}) {
  */
 export function run(command, args, options = {}) {
 	try {
-		const { code, stdout } = attempt(command, args, {
-			stdio: "inherit",
-			...options,
-		});
+		const { code, stdout } = attempt(command, args, { stdio: "inherit", ...options });
 		if (code === 0) return stdout;
 		fail(`${command} ${args[0] ?? ""} failed (${code})`);
 	} catch (error) {
@@ -42,7 +39,7 @@ export function run(command, args, options = {}) {
 	}
 }
 
-/** What a program prints; undefined if it fails or is not there. */
+/** Returns what a program prints; undefined if it fails or is missing. */
 export function capture(command, args) {
 	try {
 		const { code, output } = attempt(command, args);

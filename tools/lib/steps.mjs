@@ -65,7 +65,9 @@ export async function logged(name, command, options) {
 	mkdirSync(LOGS, { recursive: true });
 	const log = openSync(file, "w");
 	const { problem } = await execute(command, {
-		...{ cwd: root, seconds: LONGEST_S, ...options },
+		cwd: root,
+		seconds: LONGEST_S,
+		...options,
 		stdio: ["ignore", log, log],
 	});
 	closeSync(log);

@@ -18,7 +18,7 @@ function route(name) {
 	return { triple: elsewhere ?? triple, zig: elsewhere ?? triple };
 }
 
-/** Whether Rust's own library for the triple is there, or can be had. */
+/** Whether Rust's own library for the triple is installed or can be installed. */
 function hasLibrary(triple) {
 	if (triple === host()) return true;
 	const installed = capture("rustup", ["target", "list", "--installed"]);
@@ -47,8 +47,13 @@ export function buildAddon(name) {
 		`addon for ${name}`,
 		[
 			zig ? "zigbuild" : "build",
-			...["--lib", "--profile", "dist", "--target", zig ?? triple],
-			...["--config", `target.${triple}.rustflags=${flags}`],
+			"--lib",
+			"--profile",
+			"dist",
+			"--target",
+			zig ?? triple,
+			"--config",
+			`target.${triple}.rustflags=${flags}`,
 		],
 		zig ? zigEnvironment(name) : process.env,
 	);
@@ -66,7 +71,7 @@ function pathFlags() {
 	];
 }
 
-/** How the addon of a platform is linked when it is compiled for a triple. */
+/** Returns the linker flags for the addon of a platform, compiled for a triple. */
 export function linkFlags(name, triple) {
 	// musl is linked statically by default, which an addon cannot be.
 	if (triple.endsWith("-musl")) return ["-Ctarget-feature=-crt-static"];

@@ -13,10 +13,10 @@ export const MAIN_LIMIT = 150_000;
 export const INSTALLED_LIMIT = 80_000_000;
 /** ONNX Runtime alone is 31 MB there. */
 const INSTALLED_LIMIT_DARWIN_X64 = 83_000_000;
-/** What the Linux packages may ask of the C library. */
+/** The newest symbols of the C library that the Linux packages may need. */
 const NEWEST_GLIBC = 28;
 
-/** The oldest macOS that the packages run on: that of the ONNX Runtime library. */
+/** The oldest macOS that the packages run on; the ONNX Runtime library needs it. */
 const OLDEST_MACOS = 13.4;
 
 /** The libraries that every system has. */
@@ -27,13 +27,19 @@ const OF_SYSTEM = {
 		/^(api-ms-win-[\w-]+|advapi32|bcrypt|bcryptprimitives|dbghelp|dxgi|kernel32|ntdll|setupapi|userenv|ws2_32)\.dll$/i,
 };
 
-/** What ONNX Runtime may need beside those. Where it is missing, the native backend runs the model. */
+/** Libraries that ONNX Runtime may need beside those. Without them, the native backend runs the model. */
 const OF_RUNTIME = /^(libstdc\+\+\.so\.6|(MSVCP140|MSVCP140_1|VCRUNTIME140|VCRUNTIME140_1)\.dll)$/;
 
-/** What package managers run by themselves. */
+/** Scripts that package managers run by themselves. */
 export const LIFECYCLE = [
-	...["preinstall", "install", "postinstall", "prepare"],
-	...["preprepare", "postprepare", "prepublish", "dependencies"],
+	"preinstall",
+	"install",
+	"postinstall",
+	"prepare",
+	"preprepare",
+	"postprepare",
+	"prepublish",
+	"dependencies",
 ];
 
 /** The first bytes of a native file, and where it says which processor it is for. */
@@ -48,7 +54,10 @@ export function checkMain(packed) {
 	const manifest = manifestOf(packed);
 	return [
 		...checkFiles(packed, [
-			...["index.js", "index.d.ts", "package.json", ...ALWAYS],
+			"index.js",
+			"index.d.ts",
+			"package.json",
+			...ALWAYS,
 			...readdirSync(join(root, "lib"))
 				.filter((name) => /\.(js|mjs|d\.mts)$/.test(name))
 				.map((name) => `lib/${name}`),
@@ -60,7 +69,7 @@ export function checkMain(packed) {
 	];
 }
 
-/** What a workspace consists of. */
+/** The files of a workspace. */
 const SHIPPED = /^(?!.*__test__).*\.(js|mjs|d\.ts|d\.mts|sql)$/;
 
 /** Complaints about the package of a workspace. */
@@ -79,8 +88,11 @@ export function checkPlatform(packed, main) {
 	const expected = [
 		...manifest.files.filter((file) => file !== "model"),
 		...model.files.map(({ name }) => `model/${name}`),
-		...["model/manifest.json", "model/LICENSE"],
-		...["LICENSE", "README.md", "package.json"],
+		"model/manifest.json",
+		"model/LICENSE",
+		"LICENSE",
+		"README.md",
+		"package.json",
 	];
 	const installed = packed.unpackedSize + main.unpackedSize;
 	const limit = manifest.name.endsWith("-darwin-x64")
@@ -128,7 +140,7 @@ function checkNative(packed, { os, cpu, libc = [] }, file) {
 	const format = FORMATS[os[0]];
 	const complaints = [];
 	if (!bytes.toString("hex", 0, 4).startsWith(format.magic))
-		complaints.push(`${file}: is no library for ${os}`);
+		complaints.push(`${file}: is not a library for ${os}`);
 	// In a Windows file the header comes after a program for DOS, which says where.
 	const at = format.at ?? bytes.readUInt32LE(0x3c) + 4;
 	const processor = bytes.readUInt16LE(at);
@@ -166,7 +178,7 @@ export function checkImports(file, os, bytes) {
 	return complaints;
 }
 
-/** The licence texts of everything inside, and notices that are those of the repository. */
+/** Checks the licence texts of everything inside, and that the notices are the repository's. */
 function checkNotices(packed, { files }) {
 	const complaints = [];
 	const notices = read(packed, "THIRD-PARTY-NOTICES.md");

@@ -1,4 +1,4 @@
-/** What a native library needs of the system, read from its header. */
+/** The dependencies of a native library, read from its header. */
 
 /**
  * Returns the libraries that a library needs, those that it loads late as well; and of one of macOS, its own
@@ -61,7 +61,7 @@ function ofPe(bytes) {
 	const header = bytes.readUInt32LE(0x3c);
 	const sections = header + 24 + bytes.readUInt16LE(header + 20);
 	const count = bytes.readUInt16LE(header + 6);
-	/** Where the contents of an address are in the file. */
+	/** Returns the place in the file of an address. */
 	const place = (address) => {
 		for (let at = sections; at < sections + count * 40; at += 40) {
 			const [start, size, offset] = [12, 16, 20].map((field) => bytes.readUInt32LE(at + field));

@@ -1,4 +1,4 @@
-/** Puts what a package consists of into a folder of its own, and makes the tarball of it. */
+/** Copies the files of a package into a folder of its own, and makes its tarball. */
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { copyNotices, platformAssets } from "../lib/build.mjs";
@@ -7,10 +7,10 @@ import { step } from "../lib/steps.mjs";
 import { buildAddon } from "./build.mjs";
 import { mainManifest, PLATFORMS, platformManifest, workspaceManifest } from "./platforms.mjs";
 
-/** Where the tarballs are put. */
+/** The folder of the tarballs. */
 export const DIST = join(root, "dist");
 
-/** What npm takes into every package, besides package.json. */
+/** Files that npm includes in every package, besides package.json. */
 export const ALWAYS = ["README.md", "LICENSE"];
 
 /** Makes the tarball of the main package; returns what {@link pack} does. */
@@ -55,10 +55,7 @@ export function packWorkspace(name) {
 function located(manifest) {
 	const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository } = process.env;
 	if (!server || !repository) return manifest;
-	return {
-		...manifest,
-		repository: { type: "git", url: `git+${server}/${repository}.git` },
-	};
+	return { ...manifest, repository: { type: "git", url: `git+${server}/${repository}.git` } };
 }
 
 function stage(name, manifest, from, files) {

@@ -1,9 +1,9 @@
-/** What packages there are: the main one, those of the platforms in npm/, the workspaces in packages/. */
+/** The packages: the main one, the platform packages in npm/, the workspaces in packages/. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../lib/run.mjs";
 
-/** The oldest glibc that the packages run on: that of the ONNX Runtime library. */
+/** The oldest glibc that the packages run on; the ONNX Runtime library needs it. */
 const GLIBC = "2.28";
 
 /**
@@ -12,28 +12,16 @@ const GLIBC = "2.28";
  * need one as new. `elsewhere`: the triple when it is built on another system, if it differs.
  */
 export const PLATFORMS = {
-	"linux-x64-gnu": {
-		triple: "x86_64-unknown-linux-gnu",
-		zig: `x86_64-unknown-linux-gnu.${GLIBC}`,
-	},
+	"linux-x64-gnu": { triple: "x86_64-unknown-linux-gnu", zig: `x86_64-unknown-linux-gnu.${GLIBC}` },
 	"linux-arm64-gnu": {
 		triple: "aarch64-unknown-linux-gnu",
 		zig: `aarch64-unknown-linux-gnu.${GLIBC}`,
 	},
-	"linux-x64-musl": {
-		triple: "x86_64-unknown-linux-musl",
-		zig: "x86_64-unknown-linux-musl",
-	},
-	"linux-arm64-musl": {
-		triple: "aarch64-unknown-linux-musl",
-		zig: "aarch64-unknown-linux-musl",
-	},
+	"linux-x64-musl": { triple: "x86_64-unknown-linux-musl", zig: "x86_64-unknown-linux-musl" },
+	"linux-arm64-musl": { triple: "aarch64-unknown-linux-musl", zig: "aarch64-unknown-linux-musl" },
 	"darwin-arm64": { triple: "aarch64-apple-darwin" },
 	"darwin-x64": { triple: "x86_64-apple-darwin" },
-	"win32-x64-msvc": {
-		triple: "x86_64-pc-windows-msvc",
-		elsewhere: "x86_64-pc-windows-gnu",
-	},
+	"win32-x64-msvc": { triple: "x86_64-pc-windows-msvc", elsewhere: "x86_64-pc-windows-gnu" },
 	"win32-arm64-msvc": {
 		triple: "aarch64-pc-windows-msvc",
 		elsewhere: "aarch64-pc-windows-gnullvm",

@@ -12,7 +12,7 @@ const MACHINES = { x64: "x86_64", arm64: "aarch64" };
 /** The folder of each version in the wheel. */
 export const VERSIONS = { 16: "pginstall", 18: "pginstall18" };
 
-/** Why there is no server for this machine; undefined if there is one. */
+/** The reason why there is no server for this machine, or undefined. */
 export const missing = /^linux-(x64|arm64)-gnu$/.test(platformName())
 	? undefined
 	: `PyPI has no PostgreSQL for ${platformName()} that tests could start`;
@@ -23,17 +23,14 @@ export const missing = /^linux-(x64|arm64)-gnu$/.test(platformName())
  */
 export function installPostgres() {
 	const machine = MACHINES[process.arch];
-	return once(`postgres-${fingerprint(REQUIREMENTS)}-${machine}`, (target) =>
-		run(python(), [
-			...["-m", "pip", "install", "--quiet", "--no-deps"],
-			...["--only-binary=:all:", "--require-hashes"],
-			// One wheel for every version of Python: only its programs are used.
-			...["--platform", `manylinux_2_28_${machine}`],
-			...["--implementation", "cp", "--abi", "cp311"],
-			...["--python-version", "3.11", "--no-compile"],
-			...["--target", target, "--requirement", REQUIREMENTS],
-		]),
-	);
+	const flags = ["--quiet", "--no-deps", "--only-binary=:all:", "--require-hashes", "--no-compile"];
+	// One wheel for every version of Python: only its programs are used.
+	const wheel = ["--implementation", "cp", "--abi", "cp311", "--python-version", "3.11"];
+	const platform = ["--platform", `manylinux_2_28_${machine}`];
+	return once(`postgres-${fingerprint(REQUIREMENTS)}-${machine}`, (target) => {
+		const files = ["--target", target, "--requirement", REQUIREMENTS];
+		run(python(), ["-m", "pip", "install", ...flags, ...wheel, ...platform, ...files]);
+	});
 }
 
 /** The folder of the programs of a version, in what `installPostgres` returned or a copy of it. */

@@ -1,6 +1,6 @@
 /**
  * Publishes the tarballs of a folder: node tools/release/publish.mjs [FOLDER]. The platform packages go
- * first and the workspaces last, so that none ever names a package that is not there. What is published already,
+ * first and the workspaces last, so that none names a package that is missing. What is published already,
  * bit for bit, is skipped: a run that failed half-way can be repeated.
  *
  *     node tools/release/publish.mjs --check v1.2.3   only checks that all manifests have that version
@@ -53,10 +53,7 @@ function publish(folder, name) {
 	const there = published(name, main.version);
 	if (there === undefined) {
 		const tag = main.version.includes("-") ? "next" : "latest";
-		npm([
-			...["publish", file, "--provenance", "--access", "public"],
-			...["--ignore-scripts", "--tag", tag],
-		]);
+		npm(["publish", file, "--provenance", "--access", "public", "--ignore-scripts", "--tag", tag]);
 	} else if (there === integrity)
 		console.log(`publish: ${name}@${main.version} is published already`);
 	else

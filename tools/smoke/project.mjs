@@ -13,7 +13,7 @@ import { join, resolve } from "node:path";
 import { traces } from "../../examples/traces.mjs";
 import { fail, npm, root } from "../lib/run.mjs";
 
-/** How far a score may be from the recorded one, which the TypeScript SDK gave. */
+/** Tolerance of scores against the recorded ones of the TypeScript SDK. */
 const TOLERANCE = 1e-4;
 
 /** Recorded runs; not part of the repository. */
@@ -42,10 +42,15 @@ export function install(dist, platform) {
 	writeFileSync(join(folder, "package.json"), '{ "private": true }\n');
 	npm(
 		[
-			...["install", "--ignore-scripts", "--no-audit", "--no-fund"],
+			"install",
+			"--ignore-scripts",
+			"--no-audit",
+			"--no-fund",
 			// The platform package is named here, and may be another system's; npm would look for the
 			// others, which may not be published yet.
-			...["--omit=optional", "--force", "--loglevel=error"],
+			"--omit=optional",
+			"--force",
+			"--loglevel=error",
 			...tarballs(dist, platform),
 		],
 		{ cwd: folder },

@@ -1,127 +1,97 @@
-/** What the tests reach of the Rust sources. */
-import { join } from "node:path";
+/** The lines of Rust that the tests reach, and the branches of the rules that they take. */
+import { existsSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
 import { cargo } from "../lib/build.mjs";
 import { root } from "../lib/run.mjs";
-import { readLcov } from "./coverage/lcov.mjs";
-import { main } from "./lib/main.mjs";
-import { testPublicApi } from "./lib/public-api.mjs";
-import { nightly, outputOf, RULES, SCORING, targetFolder, tool } from "./lib/rust.mjs";
+import { nightly, outputOf, RULES, targetFolder, testPublicApi, tool } from "./rust.mjs";
 
-export const title = "Coverage";
-
-/** Of the lines of all modules together, in percent. */
+/** The least share of the lines of all modules together, in percent. */
 const LINES = 95;
 
 /**
- * Tests of the public API that take minutes with counters in every loop, because they embed hundreds of
- * texts or start one process after another, and those that run cargo.
+ * Tests that take minutes with counters in every loop, because they embed hundreds of texts or start one
+ * process after another, and those that run cargo.
  */
-const LEAVE_OUT = /^(leaks|lifecycle|order)\b|golden|recovery|tokens|window/;
+const LEAVE_OUT = /__test__.(leaks|lifecycle|order)\b|golden|recovery|tokens|window/;
 
-/** The environment in which cargo builds with counters, and a function that reads these. */
-function instrumented() {
-	const env = { ...process.env, ...nightly("coverage") };
-	// Counting makes the model slow; the tests of the public API run it hundreds of times.
-	env.CARGO_PROFILE_TEST_OPT_LEVEL = "3";
-	const llvmCov = (...args) => outputOf(tool("cargo-llvm-cov"), ["llvm-cov", ...args], { env });
-	for (const line of llvmCov("show-env", "--branch").split("\n")) {
-		const [, name, value] = /^(\w+)=(.*)$/.exec(line) ?? [];
-		if (name) env[name] = value.replace(/^'(.*)'$/, "$1");
-	}
-	llvmCov("clean", "--workspace");
-	const read = () => {
-		const lcov = join(targetFolder("coverage"), "lcov.info");
-		llvmCov("report", "--branch", "--lcov", "--output-path", lcov);
-		return readLcov(lcov, root);
-	};
-	return { env, read };
-}
+/** A source file of the addon or of a crate, in a module of it. */
+const SOURCE = /^(?:crates\/([\w-]+)\/)?src\/(\w+)/;
+/** Modules that are only compiled for tests, and the crate that helps these. */
+const TESTS = /\/(tests|testing|\w+_tests)(\.rs$|\/)|^crates\/test-support\//;
 
-/** What the tests in Rust reach, and those of the public API; in short, the former of the rules. */
-async function measure({ short, log }) {
-	const { env, read } = instrumented();
-	const packages = short ? ["-p", SCORING] : ["--workspace"];
-	log("coverage: the tests in Rust");
-	outputOf("cargo", ["test", ...packages, "--lib", "--tests"], { env });
-	if (short) return read();
-	log("coverage: the public API");
-	const name = "coverage/checkout";
-	const library = await cargo("addon for coverage", ["build", "--lib", "--profile", "test"], env);
-	testPublicApi({ name, library, leaveOut: LEAVE_OUT, env, log });
-	return read();
-}
-
-/** How many places there are, how many were reached, and which were not. */
-function tally(files, kind) {
-	const missed = [];
-	let total = 0;
-	for (const record of files)
-		for (const [place, count] of record[kind]) {
-			total++;
-			if (count === 0) missed.push(`${record.file}:${place}`);
-		}
-	return { total, missed, reached: total - missed.length };
-}
-
-/** `["a.rs:1", "a.rs:2", "a.rs:5"]` as `["a.rs:1-2", "a.rs:5"]`. */
-function inRanges(places) {
-	const ranges = [];
-	for (const place of places) {
-		const [file, line] = [place.replace(/:\d+$/, ""), Number(/\d+$/.exec(place))];
-		const last = ranges.at(-1);
-		if (last?.file === file && last.to === line - 1) last.to = line;
-		else ranges.push({ file, from: line, to: line });
-	}
-	return ranges.map(({ file, from, to }) =>
-		from === to ? `${file}:${from}` : `${file}:${from}-${to}`,
+/** The number of the line at which the tests begin, which are the last thing in a file. */
+function firstTestLine(path) {
+	if (!existsSync(path)) throw new Error(`${path} is covered, but missing`);
+	const lines = readFileSync(path, "utf8").split("\n");
+	const at = lines.findIndex(
+		(line, index) => lines[index - 1] === "#[cfg(test)]" && line.endsWith("{"),
 	);
+	return at < 0 ? Number.POSITIVE_INFINITY : at;
 }
 
-const percent = ({ reached, total }) =>
-	total === 0 ? "-" : `${((100 * reached) / total).toFixed(2)} %`;
-
-function table(files) {
-	const nameOf = ({ crate, module }) => `${crate}: ${module}`;
-	return [...new Set(files.map(nameOf))].sort().map((name) => {
-		const records = files.filter((record) => nameOf(record) === name);
-		const lines = tally(records, "lines");
-		const branches = tally(records, "branches");
-		return `${name.padEnd(24)} ${String(lines.total).padStart(5)} lines ${percent(lines).padStart(8)} ${String(branches.total).padStart(5)} branches ${percent(branches).padStart(8)}`;
-	});
+/** Returns how often each line, and each way out of each branch, was reached in each source file. */
+function readLcov(path) {
+	const files = new Map();
+	let current;
+	for (const record of readFileSync(path, "utf8").split("\n")) {
+		const [, kind, rest] = /^(\w+):(.*)/.exec(record) ?? [];
+		if (kind === "SF") current = recordOf(files, rest);
+		if (!current) continue;
+		const parts = rest?.split(",") ?? [];
+		if (Number(parts[0]) >= current.end) continue;
+		if (kind === "DA") add(current.lines, parts[0], Number(parts[1]));
+		if (kind === "BRDA") add(current.branches, parts.slice(0, 3).join(":"), Number(parts[3]) || 0);
+	}
+	return [...files.values()];
 }
 
-function checkLines(files) {
-	const lines = tally(files, "lines");
-	if (100 * lines.reached < LINES * lines.total)
-		throw new Error(
-			`tests reach ${percent(lines)} of the lines, which is less than ${LINES} %. Not reached:\n${inRanges(lines.missed).join("\n")}`,
-		);
-	return {
-		what: "lines of Rust that tests reach, the tests themselves left out",
-		tried: `${lines.total} lines`,
-		found: percent(lines),
-	};
+function add(counts, place, count) {
+	counts.set(place, (counts.get(place) ?? 0) + count);
 }
 
-function checkBranches(files) {
+/** The record of a source file; undefined for a file of tests or outside the crates. */
+function recordOf(files, path) {
+	const file = relative(root, path);
+	const [matches, crate = "addon", module] = SOURCE.exec(file) ?? [];
+	if (!matches || TESTS.test(file)) return undefined;
+	if (!files.has(file)) {
+		const end = firstTestLine(path);
+		files.set(file, { file, crate, module, end, lines: new Map(), branches: new Map() });
+	}
+	return files.get(file);
+}
+
+/** Throws unless at least `least` percent of the places of a kind were reached. */
+function check(files, kind, least) {
+	const places = files.flatMap((record) =>
+		[...record[kind]].map(([place, count]) => ({ place: `${record.file}:${place}`, count })),
+	);
+	const missed = places.filter(({ count }) => count === 0);
+	const percent = (100 * (places.length - missed.length)) / places.length;
+	const result = `${percent.toFixed(2)} % of ${places.length} ${kind}`;
+	if (!(percent >= least)) {
+		const list = missed.map(({ place }) => place).join("\n");
+		throw new Error(`tests reach ${result}, expected ${least} %. Not reached:\n${list}`);
+	}
+	console.log(`tests reach ${result}`);
+}
+
+export async function coverage() {
+	const env = nightly("coverage");
+	// Counting makes the model slow, and the tests of the public API run it hundreds of times.
+	env.CARGO_PROFILE_TEST_OPT_LEVEL = "3";
+	const llvmCov = (...args) => outputOf(tool("cargo-llvm-cov"), ["llvm-cov", ...args], env);
+	for (const [, name, value] of llvmCov("show-env", "--branch").matchAll(/^(\w+)=(.*)$/gm))
+		env[name] = value.replace(/^'(.*)'$/, "$1");
+	llvmCov("clean", "--workspace");
+	outputOf("cargo", ["test", "--workspace", "--lib", "--tests"], env);
+	const build = ["build", "--lib", "--profile", "test"];
+	const library = await cargo("addon for coverage", build, { ...process.env, ...env });
+	testPublicApi(library, { leaveOut: LEAVE_OUT, env });
+	const lcov = join(targetFolder("coverage"), "lcov.info");
+	llvmCov("report", "--branch", "--lcov", "--output-path", lcov);
+	const files = readLcov(lcov);
 	const rules = files.filter(({ crate, module }) => crate === "scoring" && RULES.includes(module));
-	const branches = tally(rules, "branches");
-	if (branches.total === 0 || branches.missed.length > 0)
-		throw new Error(
-			`of ${branches.total} ways out of a branch in ${RULES.join(", ")}, tests do not take (file:line:block:way)\n${branches.missed.join("\n")}`,
-		);
-	return {
-		what: `branches of ${RULES.join(", ")}`,
-		tried: `${branches.total} ways out of a branch`,
-		found: "all taken",
-	};
+	check(files, "lines", LINES);
+	check(rules, "branches", 100);
 }
-
-export async function run({ short, log }) {
-	const files = await measure({ short, log });
-	for (const line of table(files)) log(`coverage: ${line}`);
-	const branches = checkBranches(files);
-	return short ? [branches] : [checkLines(files), branches];
-}
-
-await main(import.meta.url, { title, run });

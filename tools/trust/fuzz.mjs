@@ -7,11 +7,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { availableParallelism } from "node:os";
 import { basename, join } from "node:path";
 import { execute, inTurn } from "../lib/process.mjs";
-import { root, run as runProgram } from "../lib/run.mjs";
-import { main } from "./lib/main.mjs";
-import { tool } from "./lib/rust.mjs";
-
-export const title = "Fuzzing with coverage";
+import { attempt, root } from "../lib/run.mjs";
+import { tool } from "./rust.mjs";
 
 /**
  * The short run tries the same inputs each time, so that a change is not refused for what another
@@ -30,7 +27,7 @@ const IMPORT = "import";
 const LOGS = join(root, "../shared/logs");
 const LENGTH = { [IMPORT]: 65_536, other: 2048 };
 
-/** How programs run: instrumentation and sanitizers count as unstable, but are in the stable compiler. */
+/** Allows instrumentation and sanitizers, which are unstable, in the stable compiler. */
 const IN_FUZZ = { cwd: folder, env: { ...process.env, RUSTC_BOOTSTRAP: "1" } };
 
 const count = (text) => Number(text).toLocaleString("en");
@@ -43,7 +40,7 @@ function statistics(output) {
 	return { executed, edges, features, inputs };
 }
 
-/** What was found, and how to reproduce it. */
+/** Describes a finding, and how to reproduce it. */
 function describe(target, problem, output) {
 	const [, file] = /Test unit written to (\S+)/.exec(output) ?? [];
 	const lines = output.split("\n");
@@ -75,21 +72,39 @@ const filesIn = (folder) =>
 				.filter((entry) => entry.isFile())
 				.map((entry) => join(entry.parentPath ?? entry.path, entry.name));
 
+/** Writes the seeds of a target, which one file holds, into a folder; returns that. */
+function writeSeeds(target) {
+	const seeds = join(folder, "target/seeds", target);
+	const { encoding, inputs } = JSON.parse(
+		readFileSync(join(folder, `seeds/${target}.json`), "utf8"),
+	);
+	mkdirSync(seeds, { recursive: true });
+	for (const [name, input] of Object.entries(inputs))
+		writeFileSync(join(seeds, name), Buffer.from(input, encoding));
+	return seeds;
+}
+
 /** Runs a target. It starts with its seeds and what earlier runs have found, and adds to the latter. */
-async function fuzz(program, target, { flags, seconds }) {
+async function runTarget(program, target, { flags, seconds }) {
 	const corpus = join(folder, "target/corpus", target);
 	const dictionary = join(folder, "dictionaries", `${target}.dict`);
 	mkdirSync(corpus, { recursive: true });
 	if (target === IMPORT) addLogs(corpus);
 	const command = [
-		...[program, "run", target, corpus, join(folder, "seeds", target), "--"],
+		program,
+		"run",
+		target,
+		corpus,
+		writeSeeds(target),
+		"--",
 		...(existsSync(dictionary) ? [`-dict=${dictionary}`] : []),
 		...flags,
 		`-max_total_time=${seconds}`,
 		"-timeout=30",
 		"-rss_limit_mb=2048",
 		// Long inputs early: short ones hardly reach past the first field.
-		...["-len_control=20", `-max_len=${LENGTH[target] ?? LENGTH.other}`],
+		"-len_control=20",
+		`-max_len=${LENGTH[target] ?? LENGTH.other}`,
 		"-print_final_stats=1",
 	];
 	const options = { ...IN_FUZZ, seconds: seconds + GRACE_S };
@@ -99,30 +114,26 @@ async function fuzz(program, target, { flags, seconds }) {
 	return statistics(output);
 }
 
-export async function run({ short, log }) {
+/** Runs all targets; throws if one has found something. */
+export async function fuzz({ short }) {
 	const program = tool("cargo-fuzz");
-	log("building the targets");
-	runProgram(program, ["build"], IN_FUZZ);
+	const { code } = attempt(program, ["build"], { ...IN_FUZZ, stdio: "inherit" });
+	if (code !== 0) throw new Error(`cargo fuzz build ended with ${code}`);
 	const limits = short ? LIMITS.short : LIMITS.full;
 	const targets = readdirSync(join(folder, "fuzz_targets"))
 		.map((file) => basename(file, ".rs"))
 		.sort();
-	const rows = [];
 	const findings = [];
 	await inTurn(targets, availableParallelism(), async (target) => {
-		log(`${target}: ${limits.name}`);
+		console.log(`${target}: ${limits.name}`);
 		try {
-			const found = await fuzz(program, target, limits);
+			const found = await runTarget(program, target, limits);
 			const covered = `${count(found.edges)} edges and ${count(found.features)} features`;
 			const tried = `${count(found.executed)} inputs; ${count(found.inputs)} cover ${covered}`;
-			log(`${target}: ${tried}`);
-			rows.push({ what: target, tried, found: "no difference" });
+			console.log(`${target}: ${tried}`);
 		} catch (error) {
 			findings.push(error.message);
 		}
 	});
 	if (findings.length > 0) throw new Error(findings.join("\n\n"));
-	return rows;
 }
-
-await main(import.meta.url, { title, run });

@@ -1,22 +1,10 @@
-/** AddressSanitizer, LeakSanitizer, Valgrind and Miri over the tests in Rust. */
-import { host } from "../lib/build.mjs";
+/** The Rust tests under sanitizers, Valgrind and Miri; the public API under AddressSanitizer. */
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { cargo, host } from "../lib/build.mjs";
 import { capture } from "../lib/run.mjs";
-import { main } from "./lib/main.mjs";
-import { cargoTests, SCORING, targetFolder } from "./lib/rust.mjs";
-import { addon } from "./sanitizers/addon.mjs";
-import { miri } from "./sanitizers/miri.mjs";
+import { cargoTests, nightly, outputOf, SCORING, targetFolder, testPublicApi } from "./rust.mjs";
 
-export const title = "Sanitizers";
-
-/** Runs the model by both backends: half of the time that all tests take. */
-const LONGEST = "every_bit_is_that_of_onnx_runtime";
-
-/** Valgrind takes thirty times as long, which is too long for arithmetic, and knows no AVX-512. */
-const ARITHMETIC = ["kernels::", "backend::native"];
-
-const skip = (names) => names.flatMap((name) => ["--skip", name]);
-
-/** Makes cargo build with AddressSanitizer, and configures that. */
 const ADDRESS = {
 	// The sanitizers are in the stable compiler, behind a flag.
 	RUSTC_BOOTSTRAP: "1",
@@ -26,47 +14,105 @@ const ADDRESS = {
 	CARGO_TARGET_DIR: targetFolder("sanitizers"),
 };
 
-/** All tests, or the unit tests, with every access to memory checked and every leak reported. */
-function address({ short, log }) {
-	const what = "AddressSanitizer and LeakSanitizer";
-	const some = short ? ["--lib", "--", ...skip([LONGEST])] : ["--tests"];
-	const args = ["test", "--workspace", "--target", host(), ...some];
-	const tried = `${cargoTests(args, ADDRESS)} tests in Rust`;
-	log(`${what}: ${tried}: no error`);
-	return { what, tried, found: "no error, no leak" };
+/**
+ * Makes the runtime of the sanitizer a library that can be preloaded, since Node.js itself is built without
+ * it. The compiler comes with an archive only, made for programs.
+ */
+function runtimeLibrary(folder) {
+	const sysroot = outputOf("rustc", ["--print", "sysroot"]).trim();
+	const libraries = join(sysroot, "lib/rustlib", host(), "lib");
+	const name = readdirSync(libraries).find((name) => /_rt\.asan\.a$/.test(name));
+	if (!name) throw new Error(`no AddressSanitizer in ${libraries}`);
+	const archive = join(folder, "runtime.a");
+	copyFileSync(join(libraries, name), archive);
+	// A library cannot contain what runs before `main` of a program; loading also initialises it.
+	outputOf("ar", ["d", archive, "asan_preinit.cpp.o"]);
+	// The sanitizer refuses to be loaded beside a library that is called libasan.
+	const library = join(folder, "sanitizer.so");
+	const whole = ["-Wl,--whole-archive", archive, "-Wl,--no-whole-archive"];
+	const needed = ["-ldl", "-lpthread", "-lm", "-lrt"];
+	outputOf("cc", ["-shared", "-o", library, ...whole, ...needed]);
+	return library;
 }
 
-/** Some of the tests in Valgrind, where there is one. */
-function valgrind({ short, log }) {
-	const what = "Valgrind (memcheck)";
-	const version = capture("valgrind", ["--version"])?.trim();
-	if (!version)
-		return {
-			what,
-			tried: "not available here",
-			found: "valgrind is not installed",
-		};
+/** Every access to memory is checked, and every leak reported; in Node.js, which frees little, no leak. */
+export async function address() {
+	cargoTests(["test", "--workspace", "--target", host(), "--tests"], ADDRESS);
+
+	const folder = targetFolder("sanitizers-node");
+	const logs = join(folder, "logs");
+	rmSync(logs, { recursive: true, force: true });
+	mkdirSync(logs, { recursive: true });
+	const build = ["build", "--lib", "--profile", "test", "--target", host()];
+	testPublicApi(await cargo("addon with AddressSanitizer", build, { ...process.env, ...ADDRESS }), {
+		// Cargo does not start beside a preloaded sanitizer.
+		leaveOut: /tokens/,
+		env: {
+			LD_PRELOAD: runtimeLibrary(folder),
+			// Reports of all processes go into files.
+			ASAN_OPTIONS: `${ADDRESS.ASAN_OPTIONS}:detect_leaks=0:log_path=${join(logs, "report")}`,
+		},
+	});
+	for (const report of readdirSync(logs)) throw new Error(readFileSync(join(logs, report), "utf8"));
+}
+
+/** The tests of what threads share: the order of calls, the cache, the threads, the loaded models. */
+const SHARED = [
+	["-p", SCORING, "--lib", "--test", "order", "--test", "races"],
+	["-p", "knowledgepulse-workers", "--lib"],
+	["-p", "knowledgepulse-embedder", "--lib", "--", "memo::", "shared::"],
+];
+
+/** Every round, threads meet at other points. */
+const ROUNDS = 5;
+
+export function threads() {
+	const env = {
+		...nightly("tsan"),
+		RUSTFLAGS: "-Zsanitizer=thread",
+		TSAN_OPTIONS: "halt_on_error=1",
+		// Threads meet in other tests than those.
+		PROPTEST_CASES: "16",
+	};
+	// The standard library needs instrumentation, too, for its locks to be recognised.
+	const command = ["test", "-Zbuild-std", "--target", host()];
+	for (let round = 0; round < ROUNDS; round++)
+		for (const tests of SHARED) cargoTests([...command, ...tests], env);
+}
+
+/** Valgrind takes thirty times as long, which is too long for arithmetic, and knows no AVX-512. */
+const ARITHMETIC = ["--skip", "kernels::", "--skip", "backend::native"];
+
+export function valgrind() {
+	if (!capture("valgrind", ["--version"])) throw new Error("valgrind is missing: install it");
 	const runner = `CARGO_TARGET_${host().toUpperCase().replaceAll("-", "_")}_RUNNER`;
-	const command = [
-		...["valgrind", "--quiet", "--error-exitcode=99", "--leak-check=full"],
-		...["--errors-for-leak-kinds=definite", "--show-leak-kinds=definite"],
-	];
-	const packages = short ? ["-p", SCORING] : ["--workspace"];
+	const options = "--errors-for-leak-kinds=definite --show-leak-kinds=definite";
+	const command = `valgrind --quiet --error-exitcode=99 --leak-check=full ${options}`;
 	// The binaries of `npm test`: another target would be another build.
-	const args = ["test", ...packages, "--lib", "--", ...skip(ARITHMETIC)];
-	const count = cargoTests(args, { [runner]: command.join(" ") });
-	const tried = `${count} tests in Rust, ${version}`;
-	log(`${what}: ${tried}: no error`);
-	return { what, tried, found: "no error, nothing definitely lost" };
+	cargoTests(["test", "--workspace", "--lib", "--", ...ARITHMETIC], { [runner]: command });
 }
 
-export async function run(options) {
-	return [
-		address(options),
-		await addon({ ...options, target: host(), env: ADDRESS }),
-		valgrind(options),
-		miri(options),
-	];
-}
+/** Interpreted, each of these would take from ten minutes to hours. */
+const LONG = [
+	"any_flipped_bit",
+	"every_fate",
+	"every_kernel",
+	"first_of_equal",
+	"least_recently",
+	"little_is_mixed",
+].flatMap((name) => ["--skip", name]);
 
-await main(import.meta.url, { title, run });
+/** The modules of the embedder that need neither a model nor a pool of threads. */
+const EMBEDDER = ["memo::", "pooling::", "shared::", "text::chars"];
+
+export function miri() {
+	const env = {
+		...nightly("miri"),
+		// Snapshots are written into files. Threads that wait for work are there at the end.
+		MIRIFLAGS: "-Zmiri-disable-isolation -Zmiri-ignore-leaks",
+		PROPTEST_CASES: "2",
+	};
+	const miri = (...args) => cargoTests(["miri", "test", ...args], env);
+	miri("-p", SCORING, "--lib", "--test", "score", "--test", "trace", "--", ...LONG);
+	miri("-p", "knowledgepulse-embedder", "--lib", "--", ...EMBEDDER, ...LONG);
+}

@@ -1,15 +1,16 @@
-//! The bootstrap: groups are drawn with replacement, since rows of one task or session depend on each
-//! other.
+//! The bootstrap: whole groups are drawn with replacement, since rows of one task or session depend on
+//! each other.
 
 use std::collections::HashMap;
 
-use knowledgepulse_tasks::CancelToken;
+use knowledgepulse_workers::CancelToken;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::{
     calibration::Estimate,
     quantiles::{ascending, central},
+    row::Row,
 };
 
 /// The group of each row.
@@ -35,6 +36,11 @@ impl Groups {
         Self { of, count: count as usize }
     }
 
+    /// Numbers the groups of rows.
+    pub(crate) fn of_rows(rows: &[&Row]) -> Self {
+        Self::new(rows.iter().map(|row| row.group.as_deref()))
+    }
+
     /// Returns the number of the group of each row.
     pub(crate) fn of(&self) -> &[u32] {
         &self.of
@@ -46,19 +52,19 @@ impl Groups {
     }
 }
 
-/// What is drawn again and again.
+/// How to draw samples.
 #[derive(Clone, Copy)]
 pub(crate) struct Bootstrap<'a> {
     pub(crate) replicates: usize,
     pub(crate) level: f64,
     pub(crate) seed: u64,
-    /// After a cancellation nothing more is computed, and what comes of it does not count.
+    /// After a cancellation nothing more is computed, and results are meaningless.
     pub(crate) cancel: &'a CancelToken,
 }
 
 impl Bootstrap<'_> {
-    /// Draws as many of `groups` as there are, with replacement, for each replicate. Calls `each` with
-    /// how often every group was drawn. The same seed and groups give the same draws.
+    /// For each replicate, draws `groups.count()` groups with replacement and calls `each` with the
+    /// number of times that each group was drawn. The same seed and groups give the same draws.
     pub(crate) fn draw(&self, groups: &Groups, mut each: impl FnMut(&[u32])) {
         let mut random = generator(self.seed);
         let mut counts = vec![0_u32; groups.count()];
@@ -74,8 +80,8 @@ impl Bootstrap<'_> {
         }
     }
 
-    /// Returns `value` with the percentile interval of the replicates, in any order; without one where
-    /// there are fewer than two groups.
+    /// Returns `value` with the percentile interval of the replicates, in any order; without an interval
+    /// if there are fewer than two groups.
     pub(crate) fn estimate(&self, value: f64, replicates: Vec<f64>, groups: &Groups) -> Estimate {
         let sorted = ascending(replicates);
         let interval = if groups.count() < 2 { None } else { central(&sorted, self.level) };

@@ -1,38 +1,37 @@
-//! What a calibration found: everything that a report or a terminal shows. Shares, rates and levels are
-//! in \[0, 1\]; rows count from 1.
+//! The result of a calibration: everything that a report or a terminal shows. Shares, rates and levels
+//! are in \[0, 1\]; rows count from 1.
 
 use knowledgepulse_scoring::weights::Weights;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    error::{Error, Result},
-    json::{self, Unfit},
+    error::{Result, read_json},
     options::Options,
 };
 
-/// What a calibration found. Serialised in camelCase, without numbers that JSON does not have.
+/// The result of a calibration. Serialised in camelCase, with finite numbers only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Calibration {
-    /// What was asked.
+    /// The options that it was made with.
     pub options: Options,
-    /// Which rows there were, and which were used.
+    /// The numbers of rows.
     pub rows: RowCounts,
-    /// What the rows were scored with.
+    /// The models and versions that the rows were scored with.
     pub sources: Sources,
-    /// The threshold that was chosen or given; `None` where no target was.
+    /// The threshold that was chosen or given; `None` without a target.
     pub threshold: Option<Threshold>,
     /// The used rows of all domains.
     pub overall: Summary,
     /// The used rows of each domain, the largest first.
     pub domains: Vec<DomainSummary>,
-    /// All rows in the order of scoring, in blocks: does novelty fall as memory fills?
+    /// All rows in the order of scoring, in blocks, to show how novelty falls as memory fills.
     pub timeline: Vec<Block>,
     /// Used rows to look at.
     pub examples: Examples,
-    /// What the labels say of the scores; `None` where there are none, or all are alike.
+    /// The scores judged by the labels; `None` if there are none, or all are equal.
     pub labels: Option<Labels>,
-    /// The fit of each profile that serves labelled rows; empty where none was asked for.
+    /// The fit of each profile that serves labelled rows; empty unless asked for.
     pub fits: Vec<Fit>,
     /// What makes the figures doubtful.
     pub warnings: Vec<Warning>,
@@ -45,26 +44,23 @@ impl Calibration {
     ///
     /// `INVALID_OPTION` with the field that does not fit.
     pub fn from_json(json: &str) -> Result<Self> {
-        json::read(json).map_err(|Unfit { path, expected, found }| {
-            let dot = if path.is_empty() { "" } else { "." };
-            Error::option(format!("calibration{dot}{path}"), expected, found)
-        })
+        read_json(json).map_err(|error| error.below("calibration"))
     }
 }
 
-/// Which rows there were, and which were used.
+/// The numbers of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RowCounts {
     /// All rows.
     pub total: usize,
-    /// Those that everything but the timeline rests on: all but the cold start.
+    /// All but the cold start. Everything but the timeline is computed from these.
     pub used: usize,
     /// Excluded: compared with nothing, so that the novelty is the neutral 0.5.
     pub uncompared: usize,
     /// Excluded: compared, but among the first rows.
     pub first: usize,
-    /// How many first rows count as cold start.
+    /// The number of first rows that count as cold start.
     pub first_limit: usize,
     /// Groups among the used rows, those of a single row without a group included.
     pub groups: usize,
@@ -74,12 +70,12 @@ pub struct RowCounts {
     pub labelled: usize,
 }
 
-/// What the rows were scored with: each value once, in order of appearance.
+/// The models and versions that the rows were scored with: each value once, in order of appearance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the names are those of the fields of a row")]
 pub struct Sources {
-    pub models: Vec<String>,
+    pub model_fingerprints: Vec<String>,
     pub precisions: Vec<String>,
     pub versions: Vec<String>,
 }
@@ -97,32 +93,31 @@ pub struct Interval {
 pub struct Estimate {
     /// The value.
     pub value: f64,
-    /// By bootstrap of groups; `None` where there are fewer than two groups.
+    /// By bootstrap of groups; `None` if there are fewer than two groups.
     pub interval: Option<Interval>,
 }
 
-/// The threshold that was chosen or given. A row is accepted where its score is not below it.
+/// The threshold that was chosen or given. It accepts a row whose score is not below it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Threshold {
-    /// The threshold; `None` where none reaches the target precision. A chosen one is the shortest
-    /// decimal that accepts just the rows it should.
+    /// The threshold; `None` if none reaches the target precision. A chosen one is the shortest decimal
+    /// that accepts exactly the chosen rows.
     pub value: Option<f64>,
-    /// Where the threshold for a target share varies between samples; `None` for other targets.
+    /// How the threshold for a target share varies between samples; `None` for other targets.
     pub interval: Option<Interval>,
-    /// The share of the used rows that it accepts.
+    /// The accepted share of the used rows.
     pub share: Estimate,
-    /// How many of the used rows it accepts.
+    /// The number of accepted used rows.
     pub accepted: usize,
-    /// How many accepted rows have the lowest accepted score: they come in only together.
+    /// The number of accepted rows with the lowest accepted score, which are accepted only together.
     pub tied: usize,
-    /// With the target of a share: the nearest share below that a threshold can have, and above.
-    /// `None` where there is none.
+    /// With a target share: the next smaller share that a threshold can have, if there is one.
     pub stricter_share: Option<f64>,
-    /// See [`Self::stricter_share`].
+    /// With a target share: the next larger share that a threshold can have, if there is one.
     pub looser_share: Option<f64>,
-    /// With labels: how good it is. With the target of a precision that none reaches, the point with
-    /// the highest lower bound.
+    /// With labels: its precision. If no threshold reaches the target precision: that of the threshold
+    /// with the highest lower bound.
     pub precision: Option<Precision>,
 }
 
@@ -130,17 +125,17 @@ pub struct Threshold {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Precision {
-    /// The threshold that it belongs to.
+    /// The threshold.
     pub threshold: f64,
-    /// Positive and accepted, of all accepted.
+    /// The positive share of the accepted rows.
     pub precision: f64,
-    /// Wilson's interval at the effective number of rows.
+    /// Wilson's interval at the effective sample size.
     pub interval: Interval,
-    /// Positive and accepted, of all positive.
+    /// The accepted share of the positive rows.
     pub recall: f64,
-    /// Labelled rows that are accepted.
+    /// The number of accepted labelled rows.
     pub accepted: usize,
-    /// To how many independent rows these are worth: `accepted` over the design effect of the groups.
+    /// The effective sample size: `accepted` over the design effect of the groups.
     pub effective: f64,
 }
 
@@ -148,23 +143,23 @@ pub struct Precision {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
-    /// How many used rows. The distributions are `None` for none.
+    /// The number of used rows. Without any, distributions are `None`.
     pub n: usize,
     /// Excluded rows.
     pub excluded: usize,
-    /// The share of used rows of which the model saw only the beginning.
+    /// The share of used rows whose text the model saw only the beginning of.
     pub cut_share: f64,
-    /// The share with `success`.
+    /// The share of used rows with `success`.
     pub success_share: f64,
-    /// The share of positive labels, of those with a label.
+    /// The positive share of the labels.
     pub label_share: Option<f64>,
-    /// The share that each threshold accepts: 0.5, 0.75, 0.8, and the chosen one.
+    /// What the thresholds 0.5, 0.75, 0.8 and the chosen one accept, in ascending order.
     pub accepted: Vec<Accepted>,
     /// The scores.
     pub score: Option<Distribution>,
     /// The dimensions: complexity, novelty, toolDiversity, outcomeConfidence.
     pub dimensions: Vec<DimensionDistribution>,
-    /// The dimensions that have one value in all rows, and therefore order nothing.
+    /// The dimensions with the same value in all rows, which do not affect the order.
     pub constant_dimensions: Vec<Dimension>,
     /// The cumulative distribution of the scores, in at most 201 points.
     pub ecdf: Vec<EcdfPoint>,
@@ -184,7 +179,7 @@ pub struct DomainSummary {
     pub summary: Summary,
 }
 
-/// The share that a threshold accepts.
+/// What a threshold accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Accepted {
@@ -208,9 +203,9 @@ pub enum Dimension {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DimensionDistribution {
-    /// Which.
+    /// The dimension.
     pub dimension: Dimension,
-    /// Its values.
+    /// The distribution of its values.
     pub distribution: Distribution,
 }
 
@@ -218,33 +213,31 @@ pub struct DimensionDistribution {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Distribution {
-    /// The least value.
+    /// The smallest value.
     pub min: f64,
-    /// The greatest value.
+    /// The largest value.
     pub max: f64,
     /// The mean.
     pub mean: f64,
     /// The percentiles 5, 10, 25, 50, 75, 90, 95.
     pub percentiles: Vec<Percentile>,
-    /// How many values are in each of twenty bins of 0.05; 1 belongs to the last.
+    /// The number of values in each of twenty bins of 0.05; 1 belongs to the last.
     pub histogram: Vec<usize>,
 }
 
 /// A percentile, interpolated as numpy's `linear` does (type 7 of Hyndman and Fan).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct Percentile {
-    /// Which, in \[0, 100\].
     pub percent: f64,
-    /// Its value.
     pub value: f64,
 }
 
 /// A step of a cumulative distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct EcdfPoint {
-    /// The score.
     pub score: f64,
-    /// The share of rows with this score or a lower one.
     pub share: f64,
 }
 
@@ -266,28 +259,28 @@ pub struct Block {
     pub novelty_p50: f64,
 }
 
-/// Numbers of rows to look at, at most ten of each.
+/// Numbers of rows to look at, at most ten of each kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Examples {
-    /// With the highest scores, from the highest.
+    /// The highest scores, highest first.
     pub highest: Vec<usize>,
-    /// With the lowest scores, from the lowest.
+    /// The lowest scores, lowest first.
     pub lowest: Vec<usize>,
-    /// Nearest to the threshold, or to the median score where there is none, from the nearest.
+    /// The scores nearest to the threshold, or to the median score without one, nearest first.
     pub borderline: Vec<usize>,
 }
 
-/// What the labels say of the scores. All of it rests on the used rows with a label.
+/// The scores judged by the labels: all of it is about used rows with a label.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Labels {
-    /// Positive ones.
+    /// The number of positive labels.
     pub positives: usize,
-    /// Negative ones.
+    /// The number of negative labels.
     pub negatives: usize,
-    /// Groups.
+    /// The number of groups.
     pub groups: usize,
-    /// How alike the labels of a group are: the intraclass correlation, in \[0, 1\].
+    /// How similar the labels within a group are: the intraclass correlation, in \[0, 1\].
     pub intraclass_correlation: f64,
     /// How often a positive row has a higher score than a negative one, a tie counting one half.
     pub auc: Estimate,
@@ -301,12 +294,12 @@ pub struct Labels {
     pub precision_recall: Vec<PrecisionRecallPoint>,
     /// The pointwise band of the precision, at the recalls 0.01 … 1.
     pub precision_recall_band: Vec<BandPoint>,
-    /// The label rate by decile of the score. A score is no probability, so this is no reliability
+    /// The label rate by decile of the score. A score is not a probability, so this is not a reliability
     /// diagram.
     pub deciles: Vec<Decile>,
-    /// Where Youden's J is greatest. For reference: chosen and measured on the same rows.
+    /// The threshold with the greatest Youden's J. For reference: chosen and measured on the same rows.
     pub youden: OperatingPoint,
-    /// Where F1 is greatest. For reference: chosen and measured on the same rows.
+    /// The threshold with the greatest F1. For reference: chosen and measured on the same rows.
     pub best_f1: OperatingPoint,
     /// Whether the labels say anything but `success`, which the score contains.
     pub leakage: Leakage,
@@ -318,9 +311,9 @@ pub struct Labels {
 pub struct RocPoint {
     /// Rows with this score or a higher one are accepted; `None` accepts none.
     pub threshold: Option<f64>,
-    /// Accepted negative rows, of all negative ones.
+    /// The accepted share of the negative rows.
     pub false_positive_rate: f64,
-    /// Accepted positive rows, of all positive ones.
+    /// The accepted share of the positive rows.
     pub true_positive_rate: f64,
 }
 
@@ -329,13 +322,13 @@ pub struct RocPoint {
 pub struct PrecisionRecallPoint {
     /// Rows with this score or a higher one are accepted; `None`, for recall 0, accepts none.
     pub threshold: Option<f64>,
-    /// Positive among the accepted; 1 where none is accepted.
+    /// The positive share of the accepted rows; 1 if none is accepted.
     pub precision: f64,
-    /// Accepted among the positive.
+    /// The accepted share of the positive rows.
     pub recall: f64,
 }
 
-/// A band around a curve, at one place.
+/// The interval of a curve at one place.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct BandPoint {
     /// The false-positive rate or the recall.
@@ -353,15 +346,15 @@ pub struct Decile {
     pub from: f64,
     /// The highest score among them.
     pub to: f64,
-    /// How many; rows of one score are in one decile, so this varies, and there may be fewer than ten.
+    /// The number of rows. It varies, and there may be fewer than ten deciles, as equal scores are in one.
     pub n: usize,
-    /// How many of them are positive.
+    /// The number of positive rows.
     pub positives: usize,
-    /// `positives` of `n`.
+    /// `positives` over `n`.
     pub rate: f64,
-    /// To how many independent rows these are worth: `n` over the design effect of the groups.
+    /// The effective sample size: `n` over the design effect of the groups.
     pub effective: f64,
-    /// Wilson's interval of the rate at `effective` rows.
+    /// Wilson's interval of the rate at the effective sample size.
     pub interval: Interval,
 }
 
@@ -373,13 +366,13 @@ pub struct OperatingPoint {
     pub threshold: f64,
     /// Youden's J, or F1.
     pub value: f64,
-    /// Positive among the accepted.
+    /// The positive share of the accepted rows.
     pub precision: f64,
-    /// Accepted among the positive: the true-positive rate.
+    /// The accepted share of the positive rows: the true-positive rate.
     pub recall: f64,
-    /// Accepted among the negative.
+    /// The accepted share of the negative rows.
     pub false_positive_rate: f64,
-    /// Accepted among the labelled.
+    /// The accepted share of the labelled rows.
     pub share: f64,
 }
 
@@ -387,14 +380,14 @@ pub struct OperatingPoint {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Leakage {
-    /// The share of labelled rows whose label is `success`.
+    /// The share of labelled rows whose label equals `success`.
     pub agreement: f64,
-    /// The share to expect if labels and `success` were independent.
+    /// The expected share if labels and `success` were independent.
     pub agreement_by_chance: f64,
-    /// Whether `agreement` is 0.95 or more: the labels then are `success`, or nearly.
+    /// Whether `agreement` is 0.95 or more.
     pub is_leak: bool,
-    /// With a leak: the AUC of scores without what contains `success`, which is the dimension
-    /// outcomeConfidence (its weight shared out over the others) and the override error-recovery.
+    /// With a leak: the AUC of scores without what depends on `success`, which is the dimension
+    /// outcomeConfidence (whose weight goes to the others) and the override error-recovery.
     pub auc_without_outcome: Option<Estimate>,
 }
 
@@ -402,41 +395,41 @@ pub struct Leakage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fit {
-    /// What the fitted profile is called: the one domain that it is for, or the profile that it
-    /// replaces where that serves several.
+    /// The name of the fitted profile: its domain, or the profile that it replaces if that serves several
+    /// domains.
     pub profile: String,
     /// The domains of its rows.
     pub domains: Vec<String>,
-    /// Labelled rows.
+    /// The number of labelled rows.
     pub n: usize,
-    /// Positive ones.
+    /// The number of positive labels.
     pub positives: usize,
-    /// Negative ones.
+    /// The number of negative labels.
     pub negatives: usize,
-    /// Groups.
+    /// The number of groups.
     pub groups: usize,
     /// The weights that the fit starts from: those of the profile, or with a leak the same without
     /// outcomeConfidence.
     pub current: Weights,
     /// Whether outcomeConfidence and the override error-recovery were left out, because the labels of
-    /// these rows are `success`. The weights then have 0 for outcomeConfidence: they say how the other
-    /// three compare, and nothing of how much the outcome should count.
+    /// these rows equal `success`. The weight of outcomeConfidence is 0 then: the weights compare the
+    /// other three dimensions, and say nothing about how much the outcome should count.
     pub without_outcome: bool,
-    /// What came of it.
+    /// The outcome.
     pub result: FitResult,
     /// The weights to use for the profile, in steps of 0.0001 and with the sum 1; `None` unless they are
-    /// better. Where the outcome was left out of the fit, it keeps its current weight, and the fitted
-    /// weights share out the rest.
+    /// better. If the outcome was left out of the fit, it keeps its current weight, and the fitted weights
+    /// are scaled to the rest.
     pub recommended: Option<Weights>,
 }
 
-/// What came of a fit.
+/// The outcome of a fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum FitResult {
     /// The fitted weights order the rows better than the current ones.
     Better(Fitted),
-    /// They do not, as far as these labels can tell: keep the current profile.
+    /// These labels show no improvement: keep the current profile.
     NoBetterThanCurrent(Fitted),
     /// There are too few rows.
     Refused(Refusal),
@@ -444,48 +437,46 @@ pub enum FitResult {
 
 /// Why nothing was fitted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct Refusal {
-    /// What is needed.
     pub expected: String,
-    /// What there is.
     pub found: String,
 }
 
-/// Fitted weights. Every AUC is that of pairs within five folds, none of which divides a group.
+/// Fitted weights. Every AUC is over pairs within five folds that divide no group.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fitted {
     /// The weights nearest to the current ones whose AUC is within one standard error of the best.
     pub weights: Weights,
-    /// The weights of the highest AUC on these rows.
+    /// The weights with the highest AUC on these rows.
     pub best: Weights,
     /// The AUC of the current weights.
     pub current_auc: f64,
-    /// The AUC of [`Self::weights`], on the rows that they were chosen by: too high.
+    /// The AUC of [`Self::weights`] on the rows that they were chosen by, which is too optimistic.
     pub auc: f64,
-    /// The AUC of [`Self::best`], on the rows that they were chosen by: too high.
+    /// The AUC of [`Self::best`] on the rows that they were chosen by, which is too optimistic.
     pub best_auc: f64,
     /// The standard error of the difference between the two.
     pub standard_error: f64,
-    /// The AUC of weights on folds that they were not chosen by: what to expect on new rows. The
-    /// interval, as that of the improvement, is 1.5 times as wide as the bootstrap's, since the folds
-    /// share the rows that weights were chosen by.
+    /// Cross-validated AUC: the AUC to expect on new rows. Its interval, like that of the improvement, is
+    /// 1.5 times as wide as the bootstrap's, since weights of different folds were chosen by common rows.
     pub held_out_auc: Estimate,
-    /// How much that is above the AUC of the current weights. "Better" means that its interval is
+    /// By how much that exceeds the AUC of the current weights. "Better" means that the interval is
     /// above 0.
     pub improvement: Estimate,
-    /// How many points of the grid were tried.
+    /// The number of tried points of the grid.
     pub tried: usize,
 }
 
 /// Something that makes figures doubtful.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Warning {
-    /// What.
+    /// The kind of doubt.
     pub code: WarningCode,
-    /// How many rows or groups it concerns.
+    /// The number of rows or groups that it concerns.
     pub n: usize,
-    /// In a sentence.
+    /// A sentence for people.
     pub message: String,
 }
 
@@ -493,9 +484,9 @@ pub struct Warning {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WarningCode {
-    /// Labels agree with `success` in 95 % of the rows or more.
+    /// Labels equal `success` in 95 % of the rows or more.
     LabelIsSuccess,
-    /// Labels are all alike.
+    /// All labels are equal.
     OneClass,
     /// There are fewer than 30 labels of a class.
     FewLabels,
@@ -503,7 +494,7 @@ pub enum WarningCode {
     ConstantConfidence,
     /// Ids occur more than once.
     DuplicateIds,
-    /// Texts that the model cannot tell from an earlier one.
+    /// Some texts are equal to an earlier one for the model.
     DuplicateTexts,
     /// All rows are of one domain.
     OneDomain,
@@ -513,11 +504,10 @@ pub enum WarningCode {
     NoGroups,
     /// The model saw only the beginning of 5 % of the texts or more.
     CutTexts,
-    /// Rows of several models, precisions or versions.
+    /// Rows are of several models, precisions or versions.
     MixedSources,
-    /// Scores that the profiles of the options do not give.
+    /// Scores differ from what the profiles of the options give.
     OtherProfiles,
-    /// Rows without a comparison for another reason than an empty memory: no embedder, no store, no
-    /// time.
+    /// Rows were compared with nothing because there was no embedder, no store or no time.
     Degraded,
 }

@@ -1,6 +1,6 @@
-//! Distributions: of all rows, by domain, over time; and rows to look at.
+//! Distributions of all rows, by domain and over time, and rows to look at.
 
-use std::collections::HashMap;
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use knowledgepulse_scoring::{Profiles, dimensions::Dimensions};
 
@@ -21,7 +21,7 @@ const BINS: usize = 20;
 const ECDF_POINTS: usize = 201;
 const BLOCKS: usize = 50;
 const EXAMPLES: usize = 10;
-/// Values that differ less are one value, computed twice.
+/// Values that differ by less are equal up to rounding.
 const CONSTANT: f64 = 1e-12;
 
 impl Dimension {
@@ -40,7 +40,7 @@ impl Dimension {
     }
 }
 
-/// Describes the used ones of some rows. `excluded` of them are not given.
+/// Describes used rows. `excluded` is the number of those that are not given.
 pub(crate) fn summary(rows: &[&Row], excluded: usize, chosen: Option<f64>) -> Summary {
     let n = rows.len();
     let share = |test: &dyn Fn(&Row) -> bool| {
@@ -52,6 +52,7 @@ pub(crate) fn summary(rows: &[&Row], excluded: usize, chosen: Option<f64>) -> Su
     let positives = labels.iter().filter(|label| **label).count();
     let mut thresholds = THRESHOLDS.to_vec();
     thresholds.extend(chosen.filter(|chosen| !THRESHOLDS.contains(chosen)));
+    thresholds.sort_by(f64::total_cmp);
     let accepted = thresholds.into_iter().map(|threshold| {
         let accepts = |row: &Row| row.score >= threshold;
         let count = rows.iter().filter(|row| accepts(row)).count();
@@ -88,22 +89,18 @@ pub(crate) fn domains(
     chosen: Option<f64>,
     profiles: &Profiles,
 ) -> Vec<DomainSummary> {
-    let mut places: HashMap<&str, usize> = HashMap::new();
-    let mut found: Vec<(&str, Vec<&Row>, usize)> = Vec::new();
+    let mut found: BTreeMap<&str, (Vec<&Row>, usize)> = BTreeMap::new();
     for (row, used) in rows.iter().zip(used) {
-        let place = *places.entry(&row.domain).or_insert(found.len());
-        if place == found.len() {
-            found.push((&row.domain, Vec::new(), 0));
-        }
-        let (_, of_domain, excluded) = &mut found[place];
+        let (of_domain, excluded) = found.entry(&row.domain).or_default();
         if *used {
             of_domain.push(row);
         } else {
             *excluded += 1;
         }
     }
-    found.sort_by(|a, b| b.1.len().cmp(&a.1.len()).then(a.0.cmp(b.0)));
-    let describe = |(domain, rows, excluded): (&str, Vec<&Row>, usize)| {
+    let mut found: Vec<_> = found.into_iter().collect();
+    found.sort_by_key(|(_, (rows, _))| Reverse(rows.len()));
+    let describe = |(domain, (rows, excluded)): (&str, (Vec<&Row>, usize))| {
         let profile = profiles.for_domain(domain);
         DomainSummary {
             domain: domain.to_owned(),
@@ -115,7 +112,7 @@ pub(crate) fn domains(
     found.into_iter().map(describe).collect()
 }
 
-/// Describes values in ascending order; `None` for none.
+/// Describes values in ascending order; `None` if there are none.
 fn distribution(sorted: &[f64]) -> Option<Distribution> {
     let (min, max) = (*sorted.first()?, *sorted.last()?);
     let mut histogram = vec![0; BINS];

@@ -1,9 +1,11 @@
 //! The errors of calibration, each with a stable code, the place, and what was expected and found.
 
+use serde::de::DeserializeOwned;
+
 /// Result with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Input that cannot be calibrated. The kind is private; [`Error::code`] is the stable contract.
+/// Input that cannot be calibrated. [`Error::code`] is the stable contract.
 ///
 /// ```
 /// use knowledgepulse_calibrate::Row;
@@ -13,108 +15,120 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// assert_eq!(error.to_string(), "row 3: id: expected a string, got integer `7`");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(transparent)]
-pub struct Error(#[from] Kind);
-
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-enum Kind {
-    #[error("row {row}: {}expected {expected}, got {found}", place(path))]
-    Row { row: usize, path: String, expected: String, found: String },
-    #[error("{}expected {expected}, got {found}", place(path))]
-    Option { path: String, expected: String, found: String },
-    #[error("expected {expected}, got {found}")]
-    Rows { expected: String, found: String },
-    #[error("{path}: expected {expected}, got {found}")]
-    Labels { path: &'static str, expected: String, found: String },
+#[error("{}expected {expected}, got {found}", place(*.row, .path))]
+pub struct Error {
+    code: &'static str,
+    row: Option<usize>,
+    /// Empty for the whole.
+    path: String,
+    expected: String,
+    found: String,
 }
 
-fn place(path: &str) -> String {
-    if path.is_empty() { String::new() } else { format!("{path}: ") }
+fn place(row: Option<usize>, path: &str) -> String {
+    let row = row.map_or_else(String::new, |row| format!("row {row}: "));
+    if path.is_empty() { row } else { format!("{row}{path}: ") }
 }
 
 impl Error {
-    /// A row that does not fit. Rows count from 1.
-    pub(crate) fn row_field(
-        row: usize,
-        path: impl ToString,
-        expected: impl ToString,
+    fn new(
+        code: &'static str,
+        path: impl Into<String>,
+        expected: impl Into<String>,
         found: impl ToString,
     ) -> Self {
-        let [path, expected, found] = [path.to_string(), expected.to_string(), found.to_string()];
-        Self(Kind::Row { row, path, expected, found })
+        let (path, expected, found) = (path.into(), expected.into(), found.to_string());
+        Self { code, row: None, path, expected, found }
     }
 
-    /// An option out of its range.
+    /// A field or an option that is out of its range.
     pub(crate) fn option(
-        path: impl ToString,
-        expected: impl ToString,
+        path: impl Into<String>,
+        expected: impl Into<String>,
         found: impl ToString,
     ) -> Self {
-        let [path, expected, found] = [path.to_string(), expected.to_string(), found.to_string()];
-        Self(Kind::Option { path, expected, found })
+        Self::new("INVALID_OPTION", path, expected, found)
     }
 
-    /// Too few rows.
-    pub(crate) fn rows(expected: impl ToString, found: impl ToString) -> Self {
-        Self(Kind::Rows { expected: expected.to_string(), found: found.to_string() })
+    /// No row can be used.
+    pub(crate) fn no_rows(expected: impl Into<String>, found: impl ToString) -> Self {
+        Self::new("NO_ROWS", "", expected, found)
     }
 
-    /// An option that needs labels which are not there.
-    pub(crate) fn labels(
-        path: &'static str,
-        expected: impl ToString,
-        found: impl ToString,
-    ) -> Self {
-        Self(Kind::Labels { path, expected: expected.to_string(), found: found.to_string() })
+    /// An option needs labels, and there are none.
+    pub(crate) fn no_labels(path: &str) -> Self {
+        Self::new("NO_LABELS", path, "rows with labels", "none")
+    }
+
+    /// Makes it an error of the row with this number, from 1.
+    pub(crate) fn in_row(self, row: usize) -> Self {
+        Self { code: "INVALID_ROW", row: Some(row), ..self }
+    }
+
+    /// Puts `parent` before the path.
+    pub(crate) fn below(self, parent: &str) -> Self {
+        let dot = if self.path.is_empty() { "" } else { "." };
+        Self { path: format!("{parent}{dot}{}", self.path), ..self }
     }
 
     /// Returns `INVALID_ROW`, `INVALID_OPTION`, `NO_ROWS` or `NO_LABELS`.
     pub fn code(&self) -> &'static str {
-        match &self.0 {
-            Kind::Row { .. } => "INVALID_ROW",
-            Kind::Option { .. } => "INVALID_OPTION",
-            Kind::Rows { .. } => "NO_ROWS",
-            Kind::Labels { .. } => "NO_LABELS",
-        }
+        self.code
     }
 
-    /// Returns the number of the row that does not fit, from 1: its place among the rows, or its
-    /// line where it was read from lines.
+    /// Returns the number of the invalid row, from 1: its place among the rows, or its line where it
+    /// was read from lines.
     pub fn row(&self) -> Option<usize> {
-        match &self.0 {
-            Kind::Row { row, .. } => Some(*row),
-            Kind::Option { .. } | Kind::Rows { .. } | Kind::Labels { .. } => None,
-        }
+        self.row
     }
 
-    /// Returns the field or the option that does not fit, `dimensions.novelty` for instance.
+    /// Returns the invalid field or option, `dimensions.novelty` for instance.
     pub fn path(&self) -> Option<&str> {
-        match &self.0 {
-            Kind::Row { path, .. } | Kind::Option { path, .. } => {
-                Some(path).filter(|path| !path.is_empty()).map(|path| &**path)
-            }
-            Kind::Labels { path, .. } => Some(path),
-            Kind::Rows { .. } => None,
-        }
+        Some(&*self.path).filter(|path| !path.is_empty())
     }
 
-    /// Returns what would fit.
+    /// Returns what was expected.
     pub fn expected(&self) -> &str {
-        match &self.0 {
-            Kind::Row { expected, .. }
-            | Kind::Option { expected, .. }
-            | Kind::Rows { expected, .. }
-            | Kind::Labels { expected, .. } => expected,
-        }
+        &self.expected
     }
 
-    /// Returns what was found in its place.
+    /// Returns what was found instead.
     pub fn found(&self) -> &str {
-        match &self.0 {
-            Kind::Row { found, .. }
-            | Kind::Option { found, .. }
-            | Kind::Rows { found, .. }
-            | Kind::Labels { found, .. } => found,
-        }
+        &self.found
     }
+}
+
+/// Reads a value from JSON; an error is `INVALID_OPTION` with the field that does not fit.
+pub(crate) fn read_json<T: DeserializeOwned>(json: &str) -> Result<T> {
+    let mut source = serde_json::Deserializer::from_str(json);
+    let value = serde_path_to_error::deserialize(&mut source).map_err(|error| {
+        // `.` is the whole, `?` a place where nothing has begun.
+        let path = error.path().to_string();
+        json_error(path.trim_end_matches(['.', '?']), error.inner())
+    })?;
+    source.end().map_err(|error| json_error("", &error))?;
+    Ok(value)
+}
+
+/// Takes an error apart whose message reads `invalid type: FOUND, expected EXPECTED`.
+fn json_error(path: &str, error: &serde_json::Error) -> Error {
+    let message = error.to_string();
+    // Line and column say little: each value is read by itself.
+    let message = message.rsplit_once(" at line ").map_or(&*message, |(message, _)| message);
+    if let Some(field) = message.strip_prefix("missing field `") {
+        let error = Error::option(field.trim_end_matches('`'), "a value", "nothing");
+        return if path.is_empty() { error } else { error.below(path) };
+    }
+    let Some((found, expected)) = message.split_once(", expected ") else {
+        return Error::option(path, "JSON", message);
+    };
+    let kinds = ["invalid type: ", "invalid value: ", "invalid length "];
+    let found = kinds.iter().find_map(|kind| found.strip_prefix(kind)).unwrap_or(found);
+    let expected = match expected {
+        "f64" => "a number",
+        "u64" | "usize" => "a whole number, 0 or more",
+        _ if expected.starts_with("struct ") => "an object",
+        other => other,
+    };
+    Error::option(path, expected, found)
 }

@@ -1,15 +1,12 @@
-//! What is asked of a calibration.
+//! The options of a calibration.
 
 use knowledgepulse_scoring::{Profiles, error::number};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    error::{Error, Result},
-    json::{self, Unfit},
-};
+use crate::error::{Error, Result, read_json};
 
-/// What is asked of a calibration. Every field has a default; in JSON the names are in camelCase, and
-/// unknown ones are refused. The profiles are no part of the JSON.
+/// The options of a calibration. Every field has a default; in JSON the names are in camelCase, and
+/// unknown ones are refused. The JSON has no profiles.
 ///
 /// ```
 /// use knowledgepulse_calibrate::{Options, Target};
@@ -26,13 +23,13 @@ pub struct Options {
     pub target: Option<Target>,
     /// Whether weights are fitted to the labels. Default: no.
     pub fit: bool,
-    /// How many of the first rows are excluded as cold start, for which there was little to be compared
-    /// with. Default: where the first row was compared with nothing, a tenth of the rows, at most 10;
-    /// else none. Rows that were compared with nothing are excluded in any case.
+    /// The number of first rows that are excluded as cold start, as there was little to compare them with.
+    /// Default: a tenth of the rows, at most 10, if the first row was compared with nothing; otherwise
+    /// none. Rows that were compared with nothing are excluded in any case.
     pub first: Option<usize>,
     /// The level of confidence of all intervals, two-sided, in \[0.5, 0.999\]. Default: 0.95.
     pub level: f64,
-    /// How many bootstrap replicates are drawn, from 100 to 10,000. Default: 1,000.
+    /// The number of bootstrap replicates, from 100 to 10,000. Default: 1,000.
     pub replicates: usize,
     /// The seed of the bootstrap and of the folds: the same rows, options and seed give the same
     /// calibration. Default: 0.
@@ -46,7 +43,7 @@ pub struct Options {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Target {
-    /// None is chosen: this one is evaluated, in \[0, 1\].
+    /// Evaluate this threshold, in \[0, 1\], and choose none.
     Threshold(f64),
     /// The share of rows to accept, in (0, 1].
     Share(f64),
@@ -76,8 +73,7 @@ impl Options {
     ///
     /// `INVALID_OPTION` with the option that is unknown or of another type.
     pub fn from_json(json: &str) -> Result<Self> {
-        json::read(json)
-            .map_err(|Unfit { path, expected, found }| Error::option(path, expected, found))
+        read_json(json)
     }
 
     pub(crate) fn check(&self) -> Result<()> {

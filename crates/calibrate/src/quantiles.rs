@@ -4,13 +4,7 @@ use crate::calibration::Interval;
 
 /// Returns the quantile `q`, in \[0, 1\], of values in ascending order: numpy's default, `linear`, which
 /// is type 7 of Hyndman and Fan (1996). `None` for no values.
-///
-/// ```
-/// use knowledgepulse_calibrate::quantile;
-///
-/// assert_eq!(quantile(&[0.0, 1.0, 4.0], 0.75), Some(2.5));
-/// ```
-pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
+pub(crate) fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     let place = q.clamp(0.0, 1.0) * last as f64;
     let below = place.floor() as usize;

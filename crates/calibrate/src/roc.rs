@@ -6,16 +6,18 @@ use crate::{
     quantiles::{ascending, central},
 };
 
-/// How many places a band has.
+/// How many points a curve has at most.
+const CURVE: usize = 201;
+
+/// How many points a band has.
 const BAND: usize = 101;
 
-/// Labelled scores in descending order, with at least one of each label.
+/// Labelled scores in descending order, each with the number of its group.
 pub(crate) struct Ranking {
-    /// Score, label, and place before sorting.
     rows: Vec<(f64, bool, u32)>,
 }
 
-/// How many rows of each label have a score or a higher one.
+/// How many rows of each label have at least this score.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     threshold: f64,
@@ -23,114 +25,90 @@ struct Step {
     negatives: u64,
 }
 
-impl Ranking {
-    /// `None` unless there are both labels.
-    pub(crate) fn new(scores: &[f64], labels: &[bool]) -> Option<Self> {
-        let pairs = scores.iter().zip(labels).zip(0..);
-        let mut rows: Vec<_> =
-            pairs.map(|((score, label), place)| (*score, *label, place)).collect();
-        let positives = rows.iter().filter(|row| row.1).count();
-        if positives == 0 || positives == rows.len() {
-            return None;
-        }
-        // The place makes the order one, whatever sorts.
-        rows.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.2.cmp(&b.2)));
-        Some(Self { rows })
-    }
-
-    /// Goes through the distinct scores from the highest; a row counts `weight` times.
-    fn sweep(&self, weight: impl Fn(u32) -> u32, mut each: impl FnMut(Step)) {
-        let mut step = Step { threshold: 0.0, positives: 0, negatives: 0 };
-        for tied in self.rows.chunk_by(|a, b| a.0 == b.0) {
-            let before = (step.positives, step.negatives);
-            for (score, label, place) in tied {
-                step.threshold = *score;
-                let weight = u64::from(weight(*place));
-                if *label {
-                    step.positives += weight;
-                } else {
-                    step.negatives += weight;
-                }
-            }
-            if before != (step.positives, step.negatives) {
-                each(step);
-            }
-        }
-    }
-
-    fn steps(&self) -> Vec<Step> {
-        let mut steps = Vec::new();
-        self.sweep(|_| 1, |step| steps.push(step));
-        steps
-    }
-
-    /// Returns the steps of a replicate; the vector is reused.
-    fn replicate(&self, groups: &Groups, counts: &[u32], steps: &mut Vec<Step>) {
-        steps.clear();
-        self.sweep(|place| counts[groups.of()[place as usize] as usize], |step| steps.push(step));
-    }
-
-    /// Returns the curves and their areas, with bands and intervals by bootstrap.
-    pub(crate) fn curves(&self, groups: &Groups, bootstrap: &Bootstrap) -> Curves {
-        let mut steps = Vec::new();
-        let [mut aucs, mut precisions] = [Vec::new(), Vec::new()];
-        let mut roc = vec![Vec::new(); BAND];
-        let mut precision_recall = vec![Vec::new(); BAND];
-        bootstrap.draw(groups, |counts| {
-            self.replicate(groups, counts, &mut steps);
-            if let Some(auc) = area(&steps) {
-                aucs.push(auc);
-                precisions.push(average_precision_of(&steps));
-                add_roc(&steps, &mut roc);
-                add_precision(&steps, &mut precision_recall);
-            }
-        });
-        let steps = self.steps();
-        Curves {
-            // There are both labels.
-            auc: bootstrap.estimate(area(&steps).unwrap_or(0.5), aucs, groups),
-            average_precision: bootstrap.estimate(average_precision_of(&steps), precisions, groups),
-            roc_band: band(roc, bootstrap.level),
-            // Recall 0 accepts nothing: there is no precision.
-            precision_recall_band: band(precision_recall, bootstrap.level).split_off(1),
-        }
-    }
-
-    /// Returns the area under the ROC curve, with its interval.
-    pub(crate) fn auc(&self, groups: &Groups, bootstrap: &Bootstrap) -> Estimate {
-        let mut steps = Vec::new();
-        let mut aucs = Vec::new();
-        bootstrap.draw(groups, |counts| {
-            self.replicate(groups, counts, &mut steps);
-            aucs.extend(area(&steps));
-        });
-        bootstrap.estimate(area(&self.steps()).unwrap_or(0.5), aucs, groups)
-    }
-
-    /// Returns where Youden's J, the true-positive rate less the false-positive rate, is greatest, and
-    /// where F1 is. Of equal ones the strictest threshold.
-    pub(crate) fn best(&self) -> (OperatingPoint, OperatingPoint) {
-        let steps = self.steps();
-        let youden = best_of(&steps, |point| point.recall - point.false_positive_rate);
-        let f1 = best_of(&steps, |point| {
-            let sum = point.precision + point.recall;
-            if sum > 0.0 { 2.0 * point.precision * point.recall / sum } else { 0.0 }
-        });
-        (youden, f1)
-    }
-}
-
 /// What [`Ranking::curves`] returns.
 pub(crate) struct Curves {
     pub(crate) auc: Estimate,
     pub(crate) average_precision: Estimate,
+    pub(crate) roc: Vec<RocPoint>,
     pub(crate) roc_band: Vec<BandPoint>,
+    pub(crate) precision_recall: Vec<PrecisionRecallPoint>,
     pub(crate) precision_recall_band: Vec<BandPoint>,
+    pub(crate) youden: OperatingPoint,
+    pub(crate) best_f1: OperatingPoint,
+}
+
+impl Ranking {
+    pub(crate) fn new(scores: &[f64], labels: &[bool], groups: &[u32]) -> Self {
+        let rows = scores.iter().zip(labels).zip(groups);
+        let mut rows: Vec<_> =
+            rows.map(|((score, label), group)| (*score, *label, *group)).collect();
+        rows.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+        Self { rows }
+    }
+
+    /// Returns a step for each distinct score, from the highest. A row counts as often as `weight` says
+    /// of its group.
+    fn steps(&self, weight: impl Fn(usize) -> u32) -> Vec<Step> {
+        let mut step = Step { threshold: 0.0, positives: 0, negatives: 0 };
+        let mut steps = Vec::new();
+        for tied in self.rows.chunk_by(|a, b| a.0 == b.0) {
+            let before = (step.positives, step.negatives);
+            for (score, label, group) in tied {
+                step.threshold = *score;
+                let count = if *label { &mut step.positives } else { &mut step.negatives };
+                *count += u64::from(weight(*group as usize));
+            }
+            if before != (step.positives, step.negatives) {
+                steps.push(step);
+            }
+        }
+        steps
+    }
+
+    /// Returns the area under the ROC curve with its interval; `None` unless there are both labels.
+    pub(crate) fn auc(&self, groups: &Groups, bootstrap: &Bootstrap) -> Option<Estimate> {
+        let value = area(&self.steps(|_| 1))?;
+        let mut areas = Vec::new();
+        bootstrap.draw(groups, |counts| areas.extend(area(&self.steps(|group| counts[group]))));
+        Some(bootstrap.estimate(value, areas, groups))
+    }
+
+    /// Returns the curves with their areas, and the best thresholds; `None` unless there are both
+    /// labels. Bands and intervals come from the bootstrap.
+    pub(crate) fn curves(&self, groups: &Groups, bootstrap: &Bootstrap) -> Option<Curves> {
+        let auc = self.auc(groups, bootstrap)?;
+        let mut precisions = Vec::new();
+        let mut roc_band = vec![Vec::new(); BAND];
+        let mut precision_band = vec![Vec::new(); BAND];
+        bootstrap.draw(groups, |counts| {
+            let steps = self.steps(|group| counts[group]);
+            if area(&steps).is_some() {
+                precisions.push(average_precision(&steps));
+                add_roc(&steps, &mut roc_band);
+                add_precision(&steps, &mut precision_band);
+            }
+        });
+        let steps = self.steps(|_| 1);
+        Some(Curves {
+            auc,
+            average_precision: bootstrap.estimate(average_precision(&steps), precisions, groups),
+            roc: thin(roc(&steps), CURVE),
+            roc_band: band(roc_band, bootstrap.level),
+            precision_recall: thin(precision_recall(&steps), CURVE),
+            // Nothing is accepted at recall 0, so there is no precision.
+            precision_recall_band: band(precision_band, bootstrap.level).split_off(1),
+            youden: best(&steps, |point| point.recall - point.false_positive_rate)?,
+            best_f1: best(&steps, |point| {
+                let sum = point.precision + point.recall;
+                if sum > 0.0 { 2.0 * point.precision * point.recall / sum } else { 0.0 }
+            })?,
+        })
+    }
 }
 
 /// Returns the area under the ROC curve: how often a positive row has a higher score than a negative
-/// one, a tie counting one half. `None` unless there are both labels. Labels beyond the scores, and
-/// scores beyond the labels, do not count.
+/// one, a tie counting one half. `None` unless there are both labels. If the slices differ in length,
+/// the rest of the longer one does not count.
 ///
 /// ```
 /// use knowledgepulse_calibrate::auc;
@@ -139,45 +117,31 @@ pub(crate) struct Curves {
 /// assert_eq!(auc(&[0.9], &[true]), None);
 /// ```
 pub fn auc(scores: &[f64], labels: &[bool]) -> Option<f64> {
-    area(&Ranking::new(scores, labels)?.steps())
+    area(&Ranking::new(scores, labels, &vec![0; labels.len()]).steps(|_| 1))
 }
 
-/// Returns the points of the receiver operating characteristic from the strictest threshold, one for
-/// each distinct score after the one that accepts nothing. Empty unless there are both labels.
-pub fn roc_curve(scores: &[f64], labels: &[bool]) -> Vec<RocPoint> {
-    Ranking::new(scores, labels).map_or_else(Vec::new, |ranking| {
-        let steps = ranking.steps();
-        let [positives, negatives] = totals(&steps);
-        let first = RocPoint { threshold: None, false_positive_rate: 0.0, true_positive_rate: 0.0 };
-        let rest = steps.iter().map(|step| RocPoint {
-            threshold: Some(step.threshold),
-            false_positive_rate: step.negatives as f64 / negatives as f64,
-            true_positive_rate: step.positives as f64 / positives as f64,
-        });
-        std::iter::once(first).chain(rest).collect()
-    })
+/// The points of the ROC curve, from the one that accepts nothing.
+fn roc(steps: &[Step]) -> Vec<RocPoint> {
+    let [positives, negatives] = totals(steps);
+    let first = RocPoint { threshold: None, false_positive_rate: 0.0, true_positive_rate: 0.0 };
+    let rest = steps.iter().map(|step| RocPoint {
+        threshold: Some(step.threshold),
+        false_positive_rate: step.negatives as f64 / negatives as f64,
+        true_positive_rate: step.positives as f64 / positives as f64,
+    });
+    std::iter::once(first).chain(rest).collect()
 }
 
-/// Returns the points of the precision–recall curve from the strictest threshold, one for each distinct
-/// score after that of recall 0. Empty unless there are both labels.
-pub fn precision_recall_curve(scores: &[f64], labels: &[bool]) -> Vec<PrecisionRecallPoint> {
-    Ranking::new(scores, labels).map_or_else(Vec::new, |ranking| {
-        let steps = ranking.steps();
-        let [positives, _] = totals(&steps);
-        let first = PrecisionRecallPoint { threshold: None, precision: 1.0, recall: 0.0 };
-        let rest = steps.iter().map(|step| PrecisionRecallPoint {
-            threshold: Some(step.threshold),
-            precision: precision(step),
-            recall: step.positives as f64 / positives as f64,
-        });
-        std::iter::once(first).chain(rest).collect()
-    })
-}
-
-/// Returns the mean of the precisions at the thresholds, each weighted by the recall that it adds.
-/// `None` unless there are both labels.
-pub fn average_precision(scores: &[f64], labels: &[bool]) -> Option<f64> {
-    Some(average_precision_of(&Ranking::new(scores, labels)?.steps()))
+/// The points of the precision–recall curve, from the one that accepts nothing.
+fn precision_recall(steps: &[Step]) -> Vec<PrecisionRecallPoint> {
+    let [positives, _] = totals(steps);
+    let first = PrecisionRecallPoint { threshold: None, precision: 1.0, recall: 0.0 };
+    let rest = steps.iter().map(|step| PrecisionRecallPoint {
+        threshold: Some(step.threshold),
+        precision: precision(step),
+        recall: step.positives as f64 / positives as f64,
+    });
+    std::iter::once(first).chain(rest).collect()
 }
 
 fn totals(steps: &[Step]) -> [u64; 2] {
@@ -203,7 +167,8 @@ fn area(steps: &[Step]) -> Option<f64> {
     Some(twice as f64 / (2.0 * positives as f64 * negatives as f64))
 }
 
-fn average_precision_of(steps: &[Step]) -> f64 {
+/// The mean of the precisions at the thresholds, each weighted by the recall that it adds.
+fn average_precision(steps: &[Step]) -> f64 {
     let [positives, _] = totals(steps);
     let mut before = 0;
     let mut sum = 0.0;
@@ -224,7 +189,7 @@ fn add_roc(steps: &[Step], band: &mut [Vec<f64>]) {
     let mut next = rest.next();
     for (index, values) in band.iter_mut().enumerate() {
         let at = index as f64 / (BAND - 1) as f64;
-        // Past the last point at this rate: the curve rises straight up.
+        // Past the last point at this rate, as the curve rises vertically there.
         while let Some(point) = next.filter(|point| point.0 <= at) {
             before = point;
             next = rest.next();
@@ -256,7 +221,8 @@ fn band(places: Vec<Vec<f64>>, level: f64) -> Vec<BandPoint> {
     places.into_iter().enumerate().map(point).collect()
 }
 
-fn best_of(steps: &[Step], value: impl Fn(&OperatingPoint) -> f64) -> OperatingPoint {
+/// Returns the threshold of the greatest `value`, the strictest of equal ones.
+fn best(steps: &[Step], value: impl Fn(&OperatingPoint) -> f64) -> Option<OperatingPoint> {
     let [positives, negatives] = totals(steps).map(|total| total as f64);
     let points = steps.iter().map(|step| {
         let mut point = OperatingPoint {
@@ -270,18 +236,10 @@ fn best_of(steps: &[Step], value: impl Fn(&OperatingPoint) -> f64) -> OperatingP
         point.value = value(&point);
         point
     });
-    let none = OperatingPoint {
-        threshold: 1.0,
-        value: f64::NEG_INFINITY,
-        precision: 1.0,
-        recall: 0.0,
-        false_positive_rate: 0.0,
-        share: 0.0,
-    };
-    points.fold(none, |best, point| if point.value > best.value { point } else { best })
+    points.reduce(|best, point| if point.value > best.value { point } else { best })
 }
 
-/// Returns at most `most` of the points, the first and the last among them, at even steps.
+/// Returns at most `most` of the points at even steps, the first and the last among them.
 pub(crate) fn thin<T: Clone>(points: Vec<T>, most: usize) -> Vec<T> {
     let last = points.len().saturating_sub(1);
     if points.len() <= most {

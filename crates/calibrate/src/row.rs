@@ -1,4 +1,4 @@
-//! One scored trace, as calibration sees it: a line of `rows.jsonl`.
+//! One scored trace, as scoring writes it and calibration reads it: a line of `rows.jsonl`.
 
 use knowledgepulse_scoring::{
     dimensions::Dimensions,
@@ -8,24 +8,21 @@ use knowledgepulse_scoring::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    error::{Error, Result},
-    json::{self, Unfit},
-};
+use crate::error::{Error, Result, read_json};
 
-/// One scored trace. In JSON its fields are in camelCase; unknown ones are ignored, so that rows may
-/// carry more.
+/// One scored trace. In JSON its fields are in camelCase, and unknown ones are ignored.
 ///
 /// ```
 /// use knowledgepulse_calibrate::Row;
 ///
 /// let line = r#"{
-///     "id": "kp:trace:1", "group": "session-7", "domain": "code", "createdAt": "2026-01-05T08:00:00Z",
-///     "score": 0.585,
+///     "source": { "name": "runs.jsonl", "line": 3 }, "id": "kp:trace:1", "group": "session-7",
+///     "domain": "code", "createdAt": "2026-01-05T08:00:00Z", "score": 0.585,
 ///     "dimensions": { "complexity": 0.4, "novelty": 0.5, "toolDiversity": 0.75, "outcomeConfidence": 0.9 },
 ///     "overrides": [], "nearest": null, "similarity": null, "noveltySource": "empty-cache",
-///     "success": true, "confidence": 0.9, "tokens": 120, "isCut": false,
-///     "precision": "exact", "model": "all-MiniLM-L6-v2", "version": "0.1.0"
+///     "success": true, "confidence": 0.9, "objective": "Find the flaky test", "steps": 12,
+///     "tokens": 120, "isCut": false, "precision": "exact", "modelFingerprint": "5c1f…",
+///     "version": "0.1.0"
 /// }"#;
 /// let row = Row::from_json(line, 1)?;
 /// assert!(!row.is_compared());
@@ -35,16 +32,17 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Row {
+    /// Where the trace begins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
     /// The id of the trace.
-    #[serde(default)]
     pub id: Option<String>,
     /// What makes rows dependent on each other: task or session. A row without one is a group of its
     /// own.
-    #[serde(default)]
     pub group: Option<String>,
     /// `metadata.task_domain`, which selects the weights.
     pub domain: String,
-    /// When the trace was made, as the trace has it. Not read: the rows are in the order of scoring.
+    /// `metadata.created_at`. Calibration ignores it: rows are in the order of scoring.
     #[serde(default)]
     pub created_at: String,
     /// The score, in \[0, 1\].
@@ -55,67 +53,70 @@ pub struct Row {
     #[serde(default)]
     pub overrides: Vec<String>,
     /// The id of the nearest trace, where it has one.
-    #[serde(default)]
     pub nearest: Option<String>,
     /// The cosine similarity to the nearest trace, in \[-1, 1\]; `None` where the trace was compared
     /// with nothing, so that its novelty is the neutral 0.5.
-    #[serde(default)]
     pub similarity: Option<f64>,
-    /// What the novelty rests on: `cache`, `empty-cache`, `given`, `store`, `no-store`, `no-embedder`
-    /// or `over-budget`.
+    /// Where the novelty comes from: `cache`, `empty-cache`, `given`, `store`, `no-store`,
+    /// `no-embedder` or `over-budget`.
     pub novelty_source: String,
     /// `metadata.success`.
     pub success: bool,
     /// `outcome.confidence`, in \[0, 1\].
     pub confidence: f64,
-    /// `task.objective`, or its beginning: what a person knows the trace by.
-    #[serde(default)]
+    /// The beginning of `task.objective`.
     pub objective: Option<String>,
-    /// The length of the text in tokens, before any cut.
-    #[serde(default)]
+    /// The number of steps.
+    pub steps: Option<u64>,
+    /// The number of tokens that the model has seen; `None` without an embedding.
     pub tokens: Option<u64>,
-    /// Whether the model saw only the beginning of the text.
+    /// Whether the model has seen only the beginning of the text.
     #[serde(default)]
     pub is_cut: bool,
-    /// The precision of the model.
-    #[serde(default)]
+    /// The precision of the model; `None` without an embedding.
     pub precision: Option<String>,
-    /// The fingerprint of the model.
-    #[serde(default)]
-    pub model: Option<String>,
+    /// The fingerprint of the model; `None` without an embedding.
+    pub model_fingerprint: Option<String>,
     /// The version of the scorer.
     #[serde(default)]
     pub version: String,
     /// Whether the trace was worth sharing, by someone's judgement.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<bool>,
+}
+
+/// A place in a log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// The name of the log.
+    pub name: String,
+    /// The line, from 1.
+    pub line: u64,
 }
 
 /// How far a cosine of unit vectors in float32 may leave \[-1, 1\].
 const SIMILARITY_TOLERANCE: f64 = 1e-5;
 
 impl Row {
-    /// Reads a row from JSON. `row` is its number, from 1, for the error.
+    /// Reads a row from JSON. `number` is its number, from 1, for the error.
     ///
     /// # Errors
     ///
-    /// `INVALID_ROW` with the field where the JSON is none of a row, or a value is out of its range.
-    pub fn from_json(json: &str, row: usize) -> Result<Self> {
-        let read: Self = json::read(json).map_err(|Unfit { path, expected, found }| {
-            Error::row_field(row, path, expected, found)
-        })?;
-        read.check(row)?;
-        Ok(read)
+    /// `INVALID_ROW` with the field if the JSON is not a row or a value is out of its range.
+    pub fn from_json(json: &str, number: usize) -> Result<Self> {
+        let row: Self = read_json(json).map_err(|error| error.in_row(number))?;
+        row.check(number)?;
+        Ok(row)
     }
 
-    /// Reads rows from lines of JSON. Blank lines are skipped; they count for the numbers of errors.
+    /// Reads rows from lines of JSON. Blank lines are skipped, but counted for the numbers of errors.
     ///
     /// # Errors
     ///
-    /// Those of [`Row::from_json`], for the first line that is no row.
+    /// As [`Row::from_json`], for the first invalid line.
     pub fn from_json_lines(text: &str) -> Result<Vec<Self>> {
-        let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-        lines.map(|(index, line)| Self::from_json(line, index + 1)).collect()
+        let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
+        lines.map(|(line, number)| Self::from_json(line, number)).collect()
     }
 
     /// Returns whether the novelty comes from a comparison, and is not the neutral 0.5.
@@ -128,14 +129,26 @@ impl Row {
     ///
     /// # Errors
     ///
-    /// The first override that is not known.
+    /// The first unknown override.
     pub fn score_by(&self, weights: &Weights) -> Result<f64, &str> {
-        let fired = Fired::named(self.overrides.iter().map(String::as_str))?;
-        Ok(fired.correct(weights.apply(&self.dimensions).clamp(0.0, 1.0)))
+        Ok(corrected(weights, &self.dimensions, self.fired()?))
+    }
+
+    /// Returns the rules that fired.
+    ///
+    /// # Errors
+    ///
+    /// The first unknown name.
+    pub(crate) fn fired(&self) -> Result<Fired, &str> {
+        Fired::named(self.overrides.iter().map(String::as_str))
     }
 
     /// Fails with `INVALID_ROW` unless every value is in its range.
-    pub(crate) fn check(&self, row: usize) -> Result<()> {
+    pub(crate) fn check(&self, number: usize) -> Result<()> {
+        self.check_values().map_err(|error| error.in_row(number))
+    }
+
+    fn check_values(&self) -> Result<()> {
         let Dimensions { complexity, novelty, tool_diversity, outcome_confidence } =
             self.dimensions;
         for (path, value) in [
@@ -147,20 +160,25 @@ impl Row {
             ("confidence", self.confidence),
         ] {
             if !(0.0..=1.0).contains(&value) {
-                return Err(Error::row_field(row, path, "a number in [0, 1]", number(value)));
+                return Err(Error::option(path, "a number in [0, 1]", number(value)));
             }
         }
         if let Some(value) = self.similarity
             && (value.is_nan() || value.abs() > 1.0 + SIMILARITY_TOLERANCE)
         {
             let expected = "a number in [-1, 1] or null";
-            return Err(Error::row_field(row, "similarity", expected, number(value)));
+            return Err(Error::option("similarity", expected, number(value)));
         }
-        if let Err(name) = Fired::named(self.overrides.iter().map(String::as_str)) {
+        if let Err(name) = self.fired() {
             let known: Vec<_> = overrides::names().collect();
             let expected = format!("one of {}", known.join(", "));
-            return Err(Error::row_field(row, "overrides", expected, format!("{name:?}")));
+            return Err(Error::option("overrides", expected, format!("{name:?}")));
         }
         Ok(())
     }
+}
+
+/// Returns the score by `weights`: the weighted sum corrected by the rules that fired.
+pub(crate) fn corrected(weights: &Weights, dimensions: &Dimensions, fired: Fired) -> f64 {
+    fired.correct(weights.apply(dimensions).clamp(0.0, 1.0))
 }

@@ -3,20 +3,14 @@
 use crate::{
     bootstrap::{Bootstrap, Groups},
     calibration::{Precision, Threshold},
+    labels::Labelled,
     options::Target,
     quantiles::{ascending, central},
     wilson::{EffectiveSize, intraclass_correlation, wilson},
 };
 
-/// Labelled scores.
-pub(crate) struct Labelled<'a> {
-    pub(crate) scores: &'a [f64],
-    pub(crate) labels: &'a [bool],
-    pub(crate) groups: &'a Groups,
-}
-
-/// Chooses a threshold by `scores`, of which there is at least one. A target precision without
-/// labels, which the caller refuses, finds none.
+/// Chooses a threshold by `scores`, of which there is at least one. A target precision finds none
+/// without labels.
 pub(crate) fn choose(
     target: Target,
     scores: &[f64],
@@ -25,15 +19,18 @@ pub(crate) fn choose(
     bootstrap: &Bootstrap,
 ) -> Threshold {
     let ranked = Ranked::new(scores, groups);
+    let precisions = precisions(labelled, bootstrap.level);
+    let precision_at = |threshold| {
+        let accepted = precisions.iter().take_while(|point| point.threshold >= threshold);
+        Some(Precision { threshold, ..*accepted.last()? })
+    };
     match target {
         Target::Threshold(value) => {
-            let precision = precision_at(labelled, value, bootstrap.level);
-            Threshold { precision, ..ranked.accept(Some(value), bootstrap) }
+            Threshold { precision: precision_at(value), ..ranked.accept(Some(value), bootstrap) }
         }
         Target::Share(share) => {
             let chosen = ranked.nearest_share(share, |_| 1);
             let value = chosen.map(|chosen| ranked.above_next(chosen.lowest));
-            let precision = value.and_then(|value| precision_at(labelled, value, bootstrap.level));
             let mut thresholds = Vec::new();
             bootstrap.draw(groups, |counts| {
                 let chosen = ranked.nearest_share(share, |group| counts[group as usize]);
@@ -44,17 +41,21 @@ pub(crate) fn choose(
                 interval: interval.filter(|_| groups.count() > 1),
                 stricter_share: chosen.and_then(|chosen| chosen.stricter),
                 looser_share: chosen.and_then(|chosen| chosen.looser),
-                precision,
+                precision: value.and_then(precision_at),
                 ..ranked.accept(value, bootstrap)
             }
         }
         Target::Precision(target) => {
-            let (reaching, best) = by_precision(labelled, target, bootstrap.level);
-            // The used rows without a label are accepted by the same threshold.
+            // The loosest threshold whose lower bound reaches the target.
+            let reaching = precisions.iter().rfind(|point| point.interval.low >= target);
+            // Used rows without a label are accepted by the same threshold.
             let value = reaching.map(|reaching| ranked.above_next(reaching.threshold));
+            let best = precisions.iter().reduce(|best, point| {
+                if point.interval.low > best.interval.low { point } else { best }
+            });
             let precision = reaching.or(best).map(|precision| Precision {
                 threshold: value.unwrap_or(precision.threshold),
-                ..precision
+                ..*precision
             });
             Threshold { precision, ..ranked.accept(value, bootstrap) }
         }
@@ -79,35 +80,31 @@ struct Chosen {
 impl<'a> Ranked<'a> {
     fn new(scores: &[f64], groups: &'a Groups) -> Self {
         let mut rows: Vec<_> = scores.iter().copied().zip(groups.of().iter().copied()).collect();
-        rows.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        rows.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
         Self { rows, groups }
     }
 
-    /// Returns the threshold whose share is nearest to `target`, of two the stricter one; every
+    /// Returns the threshold whose share is nearest to `target`, the stricter one of two; every
     /// threshold accepts at least one row. A row counts as often as `weight` says of its group.
     fn nearest_share(&self, target: f64, weight: impl Fn(u32) -> u32) -> Option<Chosen> {
-        let total: u64 = self.rows.iter().map(|row| u64::from(weight(row.1))).sum();
+        let total = count(&self.rows, &weight) as f64;
         let mut accepted = 0;
         let mut chosen: Option<Chosen> = None;
         for tied in self.rows.chunk_by(|a, b| a.0 == b.0) {
-            let count: u64 = tied.iter().map(|row| u64::from(weight(row.1))).sum();
-            if count == 0 {
+            let added = count(tied, &weight);
+            if added == 0 {
                 continue;
             }
-            accepted += count;
-            let share = accepted as f64 / total as f64;
+            accepted += added;
+            let share = accepted as f64 / total;
             match &mut chosen {
                 Some(best) if (share - target).abs() >= (best.share - target).abs() => {
                     best.looser = Some(share);
                     break;
                 }
-                Some(Chosen { share: stricter, .. }) => {
-                    let stricter = Some(*stricter);
+                _ => {
+                    let stricter = chosen.map(|chosen| chosen.share);
                     chosen = Some(Chosen { lowest: tied[0].0, share, stricter, looser: None });
-                }
-                None => {
-                    chosen =
-                        Some(Chosen { lowest: tied[0].0, share, stricter: None, looser: None });
                 }
             }
         }
@@ -123,20 +120,11 @@ impl<'a> Ranked<'a> {
     /// Describes what `value` accepts.
     fn accept(&self, value: Option<f64>, bootstrap: &Bootstrap) -> Threshold {
         let accepted = value.map_or(0, |value| self.rows.partition_point(|row| row.0 >= value));
-        let mut of = vec![(0_u32, 0_u32); self.groups.count()];
-        for (place, (_, group)) in self.rows.iter().enumerate() {
-            let (rows, taken) = &mut of[*group as usize];
-            *rows += 1;
-            *taken += u32::from(place < accepted);
-        }
         let mut shares = Vec::new();
         bootstrap.draw(self.groups, |counts| {
-            let (mut rows, mut taken) = (0, 0);
-            for (count, of) in counts.iter().zip(&of) {
-                rows += u64::from(*count) * u64::from(of.0);
-                taken += u64::from(*count) * u64::from(of.1);
-            }
-            shares.push(taken as f64 / rows as f64);
+            let weight = |group| counts[group as usize];
+            let taken = count(&self.rows[..accepted], &weight);
+            shares.push(taken as f64 / count(&self.rows, &weight) as f64);
         });
         let lowest = accepted.checked_sub(1).map(|last| self.rows[last].0);
         let share = accepted as f64 / self.rows.len() as f64;
@@ -153,6 +141,10 @@ impl<'a> Ranked<'a> {
     }
 }
 
+fn count(rows: &[(f64, u32)], weight: &impl Fn(u32) -> u32) -> u64 {
+    rows.iter().map(|row| u64::from(weight(row.1))).sum()
+}
+
 /// Returns the shortest decimal above `below` that is at most `value`, which is in \[0, 1\].
 fn shortest(below: Option<f64>, value: f64) -> f64 {
     let decimals = (0..17).map(|digits| {
@@ -163,35 +155,13 @@ fn shortest(below: Option<f64>, value: f64) -> f64 {
     decimals.into_iter().find(fits).unwrap_or(value)
 }
 
-/// Returns the precision of one threshold; `None` where it accepts no labelled row.
-fn precision_at(labelled: &Labelled, threshold: f64, level: f64) -> Option<Precision> {
-    let accepting = |point: &Precision| point.threshold >= threshold;
-    let last = precisions(labelled, level).into_iter().take_while(accepting).last()?;
-    Some(Precision { threshold, ..last })
-}
-
-/// Returns the loosest threshold whose lower bound reaches `target`, and the one with the highest
-/// lower bound.
-fn by_precision(
-    labelled: &Labelled,
-    target: f64,
-    level: f64,
-) -> (Option<Precision>, Option<Precision>) {
-    let all = precisions(labelled, level);
-    let reaching = all.iter().rev().find(|point| point.interval.low >= target).copied();
-    let best = all
-        .into_iter()
-        .reduce(|best, point| if point.interval.low > best.interval.low { point } else { best });
-    (reaching, best)
-}
-
 /// Returns the precision at every distinct score, from the strictest.
 fn precisions(labelled: &Labelled, level: f64) -> Vec<Precision> {
-    let Labelled { scores, labels, groups } = labelled;
+    let Labelled { scores, labels, groups, .. } = labelled;
     let mut size = EffectiveSize::new(intraclass_correlation(labels, groups), groups);
     let mut order: Vec<usize> = (0..scores.len()).collect();
-    order.sort_unstable_by(|a, b| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b)));
-    let all = labels.iter().filter(|label| **label).count();
+    order.sort_unstable_by(|a, b| scores[*b].total_cmp(&scores[*a]));
+    let all = labelled.positives().max(1) as f64;
     let (mut accepted, mut positives) = (0, 0);
     let points = order.chunk_by(|a, b| scores[*a] == scores[*b]).map(|tied| {
         for place in tied {
@@ -205,7 +175,7 @@ fn precisions(labelled: &Labelled, level: f64) -> Vec<Precision> {
             threshold: scores[tied[0]],
             precision,
             interval: wilson(precision * effective, effective, level),
-            recall: if all == 0 { 0.0 } else { positives as f64 / all as f64 },
+            recall: positives as f64 / all,
             accepted,
             effective,
         }
@@ -215,7 +185,7 @@ fn precisions(labelled: &Labelled, level: f64) -> Vec<Precision> {
 
 #[cfg(test)]
 mod tests {
-    use knowledgepulse_tasks::CancelToken;
+    use knowledgepulse_workers::CancelToken;
 
     use super::*;
 
@@ -231,7 +201,7 @@ mod tests {
 
     fn by_share(scores: &[f64], share: f64) -> Threshold {
         let groups = groups(scores.len());
-        let none = Labelled { scores: &[], labels: &[], groups: &Groups::new([]) };
+        let none = Labelled::of([]);
         chosen(Target::Share(share), scores, &groups, &none)
     }
 
@@ -275,10 +245,10 @@ mod tests {
     #[test]
     fn precision_counts_the_lower_bound() {
         let scores: Vec<f64> = (0..200).map(|i| f64::from(i) / 200.0).collect();
-        let labels: Vec<bool> = scores.iter().map(|score| *score >= 0.5).collect();
-        let groups = groups(200);
-        let labelled = Labelled { scores: &scores, labels: &labels, groups: &groups };
-        let find = |target| chosen(Target::Precision(target), &scores, &groups, &labelled);
+        let labels = scores.iter().map(|score| *score >= 0.5).collect();
+        let rows = Vec::new();
+        let labelled = Labelled { rows, scores: scores.clone(), labels, groups: groups(200) };
+        let find = |target| chosen(Target::Precision(target), &scores, &labelled.groups, &labelled);
         let found = find(0.9);
         let precision = found.precision.unwrap();
         assert!(precision.interval.low >= 0.9 && precision.precision < 1.0);

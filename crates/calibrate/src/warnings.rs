@@ -7,11 +7,11 @@ use knowledgepulse_scoring::Profiles;
 use crate::{
     calibration::{RowCounts, Sources, Warning, WarningCode},
     fit::CLASS,
-    leakage::Agreement,
+    labels::Labelled,
     row::Row,
 };
 
-/// From which similarity on texts are taken for one: what float32 leaves of 1.
+/// The similarity from which texts are taken for equal: 1 up to rounding in float32.
 const SAME_TEXT: f64 = 1.0 - 1e-6;
 const FEW_GROUPS: usize = 20;
 const CUT_SHARE: f64 = 0.05;
@@ -25,129 +25,117 @@ pub(crate) fn sources(rows: &[Row]) -> Sources {
         rows.iter().filter_map(value).filter(|value| seen.insert(*value)).cloned().collect()
     };
     Sources {
-        models: once(&|row| row.model.as_ref()),
+        model_fingerprints: once(&|row| row.model_fingerprint.as_ref()),
         precisions: once(&|row| row.precision.as_ref()),
         versions: once(&|row| Some(&row.version).filter(|version| !version.is_empty())),
     }
 }
 
-/// Returns what is doubtful, in the order of [`WarningCode`]. `used` are the used ones of `all`.
+/// Returns what is doubtful, in the order of [`WarningCode`]. `used` are the used rows of `all`.
 pub(crate) fn warnings(
     all: &[Row],
     used: &[&Row],
+    labelled: &Labelled,
     counts: &RowCounts,
     sources: &Sources,
     profiles: &Profiles,
 ) -> Vec<Warning> {
     let mut found = Vec::new();
-    let mut warn = |code, n, message| found.push(Warning { code, n, message });
+    let mut warn_if = |doubtful, code, n, message: &dyn Fn() -> String| {
+        if doubtful {
+            found.push(Warning { code, n, message: message() });
+        }
+    };
+    let of_used = |test: &dyn Fn(&Row) -> bool| used.iter().filter(|row| test(row)).count();
 
-    let pairs: Vec<_> = used.iter().filter_map(|row| Some((row.label?, row.success))).collect();
-    let agreement = Agreement::of(pairs.iter().copied());
-    if agreement.is_leak() {
-        let message = format!(
-            "the labels equal `success` in {:.1} % of the labelled rows, and the score contains `success`: \
-             what orders these rows well need not order by anything else",
+    let (agreement, labels) = (labelled.agreement(), labelled.labels.len());
+    warn_if(agreement.is_leak(), WarningCode::LabelIsSuccess, labels, &|| {
+        format!(
+            "the labels equal success in {:.1} % of the labelled rows, and the score contains success: \
+             what orders these rows well may order nothing else",
             agreement.share * 100.0
-        );
-        warn(WarningCode::LabelIsSuccess, pairs.len(), message);
-    }
-    let positives = pairs.iter().filter(|pair| pair.0).count();
-    let fewest = positives.min(pairs.len() - positives);
-    if !pairs.is_empty() && fewest == 0 {
-        let all = if positives == 0 { "negative" } else { "positive" };
-        let message =
-            format!("all {} labels are {all}: there is nothing to tell apart", pairs.len());
-        warn(WarningCode::OneClass, pairs.len(), message);
-    } else if !pairs.is_empty() && fewest < CLASS {
-        let message = format!(
-            "{positives} positive and {} negative labels: with fewer than {CLASS} of each, intervals are \
-             wide and too optimistic",
-            pairs.len() - positives
-        );
-        warn(WarningCode::FewLabels, fewest, message);
-    }
-    if let [first, rest @ ..] = used
-        && !rest.is_empty()
-        && rest.iter().all(|row| row.confidence == first.confidence)
-    {
-        let message = format!(
-            "every row has the confidence {}: outcomeConfidence says no more than `success`",
-            first.confidence
-        );
-        warn(WarningCode::ConstantConfidence, used.len(), message);
-    }
-    let mut ids = HashSet::new();
-    let repeated =
-        all.iter().filter_map(|row| row.id.as_deref()).filter(|id| !ids.insert(*id)).count();
-    if repeated > 0 {
-        let message = format!("rows with the id of an earlier one: {repeated}");
-        warn(WarningCode::DuplicateIds, repeated, message);
-    }
-    let same = used.iter().filter(|row| row.similarity.is_some_and(|s| s >= SAME_TEXT)).count();
-    if same > 0 {
-        let message = format!(
+        )
+    });
+    let (positives, negatives) = (labelled.positives(), labelled.negatives());
+    let fewest = positives.min(negatives);
+    warn_if(labels > 0 && fewest == 0, WarningCode::OneClass, labels, &|| {
+        let alike = if positives == 0 { "negative" } else { "positive" };
+        format!("all {labels} labels are {alike}: there is nothing to tell apart")
+    });
+    warn_if((1..CLASS).contains(&fewest), WarningCode::FewLabels, fewest, &|| {
+        format!(
+            "{positives} positive and {negatives} negative labels: with fewer than {CLASS} of each, \
+             intervals are wide and too optimistic"
+        )
+    });
+    let is_constant = used.windows(2).all(|pair| pair[0].confidence == pair[1].confidence);
+    warn_if(used.len() > 1 && is_constant, WarningCode::ConstantConfidence, used.len(), &|| {
+        format!(
+            "every row has the confidence {}: outcomeConfidence depends on success only",
+            used[0].confidence
+        )
+    });
+    let ids: Vec<&String> = all.iter().filter_map(|row| row.id.as_ref()).collect();
+    let repeated = ids.len() - ids.iter().collect::<HashSet<_>>().len();
+    warn_if(repeated > 0, WarningCode::DuplicateIds, repeated, &|| {
+        format!("rows with the id of an earlier one: {repeated}")
+    });
+    let same = of_used(&|row| row.similarity.is_some_and(|similarity| similarity >= SAME_TEXT));
+    warn_if(same > 0, WarningCode::DuplicateTexts, same, &|| {
+        format!(
             "rows with the text of an earlier one, as far as the model sees it: {same}; they have no \
              novelty, and are not independent"
-        );
-        warn(WarningCode::DuplicateTexts, same, message);
-    }
+        )
+    });
     let domains: BTreeSet<_> = used.iter().map(|row| &*row.domain).collect();
-    if let (Some(domain), 1) = (domains.first(), domains.len()) {
-        let message =
-            format!("all rows are of the domain {domain:?}: nothing here holds for another");
-        warn(WarningCode::OneDomain, used.len(), message);
-    }
-    if counts.groups < FEW_GROUPS {
-        let message = format!(
-            "number of groups: {}; with fewer than {FEW_GROUPS}, intervals by bootstrap are too narrow",
-            counts.groups
-        );
-        warn(WarningCode::FewGroups, counts.groups, message);
-    }
-    if counts.ungrouped == counts.used {
-        let message = "no row has a group: the intervals hold if rows are independent, which novelty and \
-                       repeated tasks make unlikely";
-        warn(WarningCode::NoGroups, counts.ungrouped, message.to_owned());
-    }
-    let cut = used.iter().filter(|row| row.is_cut).count();
-    if cut as f64 >= CUT_SHARE * used.len() as f64 && cut > 0 {
-        let message = format!(
-            "the model saw only the beginning of {:.1} % of the texts",
-            100.0 * cut as f64 / used.len() as f64
-        );
-        warn(WarningCode::CutTexts, cut, message);
-    }
-    let several = [
-        ("models", &sources.models),
+    warn_if(domains.len() == 1, WarningCode::OneDomain, used.len(), &|| {
+        format!(
+            "all rows are of the domain {:?}: the results may not hold for others",
+            used[0].domain
+        )
+    });
+    let groups = counts.groups;
+    warn_if(groups < FEW_GROUPS, WarningCode::FewGroups, groups, &|| {
+        format!(
+            "number of groups: {groups}; with fewer than {FEW_GROUPS}, intervals by bootstrap are too \
+             narrow"
+        )
+    });
+    let ungrouped = counts.ungrouped;
+    warn_if(ungrouped == counts.used, WarningCode::NoGroups, ungrouped, &|| {
+        "no row has a group: the intervals hold if rows are independent, which novelty and repeated \
+         tasks make unlikely"
+            .to_owned()
+    });
+    let cut = of_used(&|row| row.is_cut);
+    let share = cut as f64 / used.len() as f64;
+    warn_if(share >= CUT_SHARE, WarningCode::CutTexts, cut, &|| {
+        format!("the model saw only the beginning of {:.1} % of the texts", 100.0 * share)
+    });
+    for (what, values) in [
+        ("models", &sources.model_fingerprints),
         ("precisions", &sources.precisions),
         ("versions", &sources.versions),
-    ];
-    for (what, values) in several.into_iter().filter(|(_, values)| values.len() > 1) {
-        let message = format!("rows of several {what}: {}", values.join(", "));
-        warn(WarningCode::MixedSources, values.len(), message);
+    ] {
+        warn_if(values.len() > 1, WarningCode::MixedSources, values.len(), &|| {
+            format!("rows of several {what}: {}", values.join(", "))
+        });
     }
-    let differs = |row: &&&Row| {
+    let others = of_used(&|row| {
         let expected = row.score_by(&profiles.for_domain(&row.domain).weights);
         expected.is_ok_and(|expected| (expected - row.score).abs() > SCORE_TOLERANCE)
-    };
-    let others = used.iter().filter(differs).count();
-    if others > 0 {
-        let message = format!(
-            "rows with a score that the given profiles do not give: {others}; fitting starts from these \
-             profiles, everything else is about the scores of the rows"
-        );
-        warn(WarningCode::OtherProfiles, others, message);
-    }
-    let degraded =
+    });
+    warn_if(others > 0, WarningCode::OtherProfiles, others, &|| {
+        format!(
+            "rows whose score differs from what the given profiles give: {others}; fitting starts from \
+             these profiles, everything else is about the scores of the rows"
+        )
+    });
+    let is_degraded =
         |row: &&Row| matches!(&*row.novelty_source, "no-embedder" | "no-store" | "over-budget");
-    let degraded = all.iter().filter(degraded).count();
-    if degraded > 0 {
-        let message = format!(
-            "rows compared with nothing for want of an embedder, a store or time, and excluded: \
-             {degraded}"
-        );
-        warn(WarningCode::Degraded, degraded, message);
-    }
+    let degraded = all.iter().filter(is_degraded).count();
+    warn_if(degraded > 0, WarningCode::Degraded, degraded, &|| {
+        format!("rows excluded because there was no embedder, no store or no time: {degraded}")
+    });
     found
 }

@@ -1,24 +1,17 @@
-//! Intervals of shares, and how many independent rows dependent ones are worth.
+//! Intervals of shares, and the effective sample size of dependent rows.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::{bootstrap::Groups, calibration::Interval};
 
 /// Returns Wilson's score interval of a share of `successes` in `n`, without continuity correction, as
-/// `proportion_confint(method="wilson")` of statsmodels does. `n` need not be whole. For `n` of 0 it is
-/// \[0, 1\].
-///
-/// ```
-/// use knowledgepulse_calibrate::wilson;
-///
-/// let interval = wilson(8.0, 10.0, 0.95);
-/// assert!((interval.low - 0.4901624).abs() < 1e-6 && (interval.high - 0.9433178).abs() < 1e-6);
-/// ```
-pub fn wilson(successes: f64, n: f64, level: f64) -> Interval {
-    if n <= 0.0 || n.is_nan() || level.is_nan() {
+/// `proportion_confint(method="wilson")` of statsmodels does; \[0, 1\] for `n` = 0. `n` need not be
+/// whole.
+pub(crate) fn wilson(successes: f64, n: f64, level: f64) -> Interval {
+    if n <= 0.0 {
         return Interval { low: 0.0, high: 1.0 };
     }
-    let z = Normal::standard().inverse_cdf(0.5 + level.clamp(0.0, 1.0) / 2.0);
+    let z = Normal::standard().inverse_cdf(0.5 + level / 2.0);
     let share = (successes / n).clamp(0.0, 1.0);
     let centre = share + z * z / (2.0 * n);
     let half = z * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt();
@@ -29,8 +22,8 @@ pub fn wilson(successes: f64, n: f64, level: f64) -> Interval {
     }
 }
 
-/// Returns how alike the labels of a group are: the intraclass correlation by analysis of variance, in
-/// \[0, 1\]. 0 where no group has two rows, or there is only one group.
+/// Returns how similar the labels within a group are: the intraclass correlation by analysis of
+/// variance, in \[0, 1\]. 0 if no group has two rows, or there is only one group.
 pub(crate) fn intraclass_correlation(labels: &[bool], groups: &Groups) -> f64 {
     let mut sums = vec![(0.0, 0.0); groups.count()];
     for (label, group) in labels.iter().zip(groups.of()) {
@@ -52,7 +45,7 @@ pub(crate) fn intraclass_correlation(labels: &[bool], groups: &Groups) -> f64 {
     if total > 0.0 { ((between - within) / total).clamp(0.0, 1.0) } else { 0.0 }
 }
 
-/// How many independent rows a growing set of rows is worth: their number over Kish's design effect,
+/// The effective sample size of a growing set of rows: their number over Kish's design effect,
 /// `1 + (m - 1) * correlation`, where `m` is the mean size of the group of a row.
 pub(crate) struct EffectiveSize {
     correlation: f64,
@@ -86,6 +79,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn wilson_is_that_of_statsmodels() {
+        let Interval { low, high } = wilson(8.0, 10.0, 0.95);
+        assert!((low - 0.4901624).abs() < 1e-6 && (high - 0.9433178).abs() < 1e-6);
+    }
+
+    #[test]
     fn wilson_stays_within_0_and_1() {
         for (successes, n) in [(0.0, 5.0), (5.0, 5.0), (1.5, 2.5), (0.0, 0.0), (0.0, 1e-9)] {
             let Interval { low, high } = wilson(successes, n, 0.95);
@@ -96,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn effective_size_counts_rows_of_like_groups_once() {
+    fn effective_size_counts_equal_rows_of_a_group_once() {
         let names = ["a", "a", "a", "b", "b", "b", "c", "c", "c"];
         let groups = Groups::new(names.iter().map(|name| Some(*name)));
         let alike = [true, true, true, false, false, false, true, true, true];

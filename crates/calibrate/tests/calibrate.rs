@@ -5,7 +5,7 @@ use knowledgepulse_calibrate::{
     calibration::{Dimension, FitResult, WarningCode},
 };
 use knowledgepulse_scoring::{Profiles, dimensions::Dimensions};
-use knowledgepulse_tasks::CancelToken;
+use knowledgepulse_workers::CancelToken;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -19,6 +19,7 @@ fn row(number: usize) -> Row {
     let confidence = 0.5 + vary(13) / 2.0;
     let novelty = 0.05 + 0.9 * vary(37);
     let mut row = Row {
+        source: None,
         id: Some(format!("t{number}")),
         group: Some(format!("g{}", number / 4)),
         domain: if number.is_multiple_of(5) { "code" } else { "finance" }.to_owned(),
@@ -37,10 +38,11 @@ fn row(number: usize) -> Row {
         success,
         confidence,
         objective: None,
+        steps: None,
         tokens: Some(100),
         is_cut: false,
         precision: Some("exact".to_owned()),
-        model: Some("m".to_owned()),
+        model_fingerprint: Some("m".to_owned()),
         version: "0.1.0".to_owned(),
         label: Some(number.is_multiple_of(2)),
     };

@@ -15,6 +15,7 @@ fn row(number: usize, domain: &str, label: Option<bool>) -> Row {
     let success = !number.is_multiple_of(3);
     let novelty = 0.05 + 0.9 * vary(37);
     let mut row = Row {
+        source: None,
         id: Some(format!("t{number}")),
         group: Some(format!("g{}", number / 3)),
         domain: domain.to_owned(),
@@ -33,10 +34,11 @@ fn row(number: usize, domain: &str, label: Option<bool>) -> Row {
         success,
         confidence: 0.9,
         objective: None,
+        steps: None,
         tokens: Some(100),
         is_cut: number.is_multiple_of(9),
         precision: Some("exact".to_owned()),
-        model: Some("m".to_owned()),
+        model_fingerprint: Some("m".to_owned()),
         version: "0.1.0".to_owned(),
         label,
     };
@@ -143,7 +145,7 @@ fn text_is_escaped_wherever_it_comes_from() {
         row.objective = Some(HOSTILE.to_owned());
         row.domain = format!("{HOSTILE}{}", row.domain);
         row.nearest = Some(HOSTILE.to_owned());
-        row.model = Some(HOSTILE.to_owned());
+        row.model_fingerprint = Some(HOSTILE.to_owned());
         row.precision = Some(HOSTILE.to_owned());
         row.version = HOSTILE.to_owned();
     }
@@ -182,7 +184,7 @@ fn report_of_rows_without_labels_says_so() {
 #[test]
 fn report_of_labels_that_are_alike_says_so() {
     let html = plain(&rows(40, |_, _| Some(true)), None, true);
-    assert!(html.contains("All labels are alike") && html.contains("Not fitted: expected 30 rows"));
+    assert!(html.contains("All labels are equal") && html.contains("Not fitted: expected 30 rows"));
     assert!(html.contains("No target was set"));
 }
 
@@ -254,7 +256,7 @@ fn weights_without_the_outcome_leave_its_weight() {
         })
         .collect();
     let html = plain(&rows, None, true);
-    assert!(html.contains("The labels are success, or nearly"));
+    assert!(html.contains("The labels equal success, or nearly"));
     assert!(html.contains("outcome confidence was left out"));
     assert!(html.contains("outcomeConfidence: 0.2 }"));
 }

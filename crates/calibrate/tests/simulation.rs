@@ -83,6 +83,7 @@ fn simulate(seed: u64, n: usize, labels: Labels) -> Vec<Row> {
             ];
             let fired = fired.into_iter().filter(|(_, fires)| *fires);
             let mut row = Row {
+                source: None,
                 id: Some(format!("{seed}:{}", rows.len())),
                 group: Some(format!("task {group}")),
                 domain: "airline".to_owned(),
@@ -96,10 +97,11 @@ fn simulate(seed: u64, n: usize, labels: Labels) -> Vec<Row> {
                 success,
                 confidence,
                 objective: None,
+                steps: None,
                 tokens: None,
                 is_cut: false,
                 precision: None,
-                model: None,
+                model_fingerprint: None,
                 version: String::new(),
                 label: None,
             };

@@ -9,10 +9,10 @@
 use std::{arch::asm, thread, time::Instant};
 
 use knowledgepulse_embedder::kernels::{
-    LinearParts,
+    LinearWeights,
     int8::{
-        Add, After, Aligned, Columns, Gelu, Keys, Machine, Multiply, Normalize, Projection,
-        Registers, Rows, RowsMut, Scratch, Set, Turn, Work, attend, block,
+        Aligned, Int8Weights, Keys, Machine, Multiply, Normalize, Projection, Quantize, Quantized,
+        QuantizedMut, Registers, Scratch, Work, attend, block,
     },
 };
 use pulp::Simd;
@@ -94,14 +94,15 @@ impl Work for Layer {
         let (mut bytes, mut scale) = (Aligned::zeros(tokens * WIDTH), vec![0.0; tokens]);
         let shared = keys.shared();
         let mut project = |rows: usize| {
-            let queries = RowsMut { bytes: &mut bytes[..rows * WIDTH], scale: &mut scale[..rows] };
+            let queries =
+                QuantizedMut { bytes: &mut bytes[..rows * WIDTH], scale: &mut scale[..rows] };
             let projected = &projected[..rows * 3 * WIDTH];
             registers.call(Projection { projected, first: 0, queries, keys: &shared });
         };
         report.add("queries, keys, values", 0, seconds(|| project(rows)));
         project(tokens);
         let (mut scratch, mut y) = (Scratch::default(), Aligned::zeros(rows * WIDTH));
-        let queries = Rows { bytes: &bytes[..rows * WIDTH], scale: &scale[..rows] };
+        let queries = Quantized { bytes: &bytes[..rows * WIDTH], scale: &scale[..rows] };
         let attention = seconds(|| attend(registers, queries, 0, &keys, &mut scratch, &mut y));
         report.add("attention", 2 * rows * tokens * WIDTH, attention);
 
@@ -110,24 +111,24 @@ impl Work for Layer {
             let (mut bytes, mut scale) = (Aligned::zeros(rows * depth), vec![0.0; rows]);
             let turn = seconds(|| {
                 x.copy_from_slice(&source);
-                let rounded = RowsMut { bytes: &mut bytes, scale: &mut scale };
-                registers.call(Turn { x: &mut x, rounded });
+                let quantized = QuantizedMut { bytes: &mut bytes, scale: &mut scale };
+                registers.call(Quantize { x: &mut x, quantized });
             });
             report.add(&format!("rotation, {depth}"), 0, turn);
         }
         let (gamma, beta, mut x) = (numbers(WIDTH), numbers(WIDTH), numbers(rows * WIDTH));
         let (mut bytes, mut scale) = (Aligned::zeros(rows * WIDTH), vec![0.0; rows]);
         let normalize = seconds(|| {
-            let rounded = Some(RowsMut { bytes: &mut bytes, scale: &mut scale });
+            let quantized = Some(QuantizedMut { bytes: &mut bytes, scale: &mut scale });
             let (gamma, beta, x) = (&gamma[..], &beta[..], &mut x[..]);
-            registers.call(Normalize { x, gamma, beta, epsilon: 1e-12, rounded });
+            registers.call(Normalize { x, gamma, beta, epsilon: 1e-12, quantized });
         });
         report.add("both normalisations", 0, 2.0 * normalize);
 
-        report.multiply::<R, Set>(registers, "query, key, value", rows, WIDTH, 3 * WIDTH);
-        report.multiply::<R, Add>(registers, "output", rows, WIDTH, WIDTH);
-        report.multiply::<R, Gelu>(registers, "up, GELU", rows, WIDTH, FFN);
-        report.multiply::<R, Add>(registers, "down", rows, FFN, WIDTH);
+        report.multiply::<R, false, false>(registers, "query, key, value", rows, WIDTH, 3 * WIDTH);
+        report.multiply::<R, true, false>(registers, "output", rows, WIDTH, WIDTH);
+        report.multiply::<R, false, true>(registers, "up, GELU", rows, WIDTH, FFN);
+        report.multiply::<R, true, false>(registers, "down", rows, FFN, WIDTH);
         let (all, products) = (report.seconds, report.products);
         report.add("layer", products, all);
     }
@@ -174,7 +175,7 @@ impl Report {
         self.products += products;
     }
 
-    fn multiply<R: Registers, A: After>(
+    fn multiply<R: Registers, const ADD: bool, const GELU: bool>(
         &mut self,
         registers: R,
         name: &str,
@@ -182,17 +183,16 @@ impl Report {
         depth: usize,
         columns: usize,
     ) {
-        let weight: Vec<i16> = (0..depth * columns).map(|at| (at * 7919) as i16).collect();
+        let values: Vec<i16> = (0..depth * columns).map(|at| (at * 7919) as i16).collect();
         let numbers = vec![1e-5; columns];
-        let (scale, bias) = (&numbers[..], &Aligned::copy(&numbers)[..]);
-        let parts = LinearParts { weight: &weight, scale, bias, residual: None, gelu: false };
-        let weight = Columns::new(registers, parts, block(depth));
+        let weights = LinearWeights { values: &values, scale: &numbers, bias: &numbers };
+        let weights = Int8Weights::new(registers, weights, block(depth));
         let bytes: Vec<u8> = (0..rows * depth).map(|at| (at * 31) as u8).collect();
         let (bytes, scale) = (Aligned::copy(&bytes), vec![1e-2; rows]);
         let mut y = Aligned::zeros(rows * columns);
         let time = seconds(|| {
-            let rows = Rows { bytes: &bytes, scale: &scale };
-            registers.call(Multiply::<A>::new(rows, &weight, bias, &mut y));
+            let rows = Quantized { bytes: &bytes, scale: &scale };
+            registers.call(Multiply::<ADD, GELU>::new(rows, &weights, &mut y));
         });
         self.add(name, rows * depth * columns, time);
         assert!(y.iter().all(|y| y.is_finite()) && y.iter().any(|y| *y != 0.0));

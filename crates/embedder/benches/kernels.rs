@@ -2,7 +2,7 @@
 
 use divan::{Bencher, counter::ItemsCount};
 use knowledgepulse_embedder::kernels::{
-    Kernel, Linear, LinearParts, SelfAttention, SharedSlice, run_task,
+    Kernel, Linear, LinearWeights, SelfAttention, SharedSlice, run_task,
 };
 
 const TOKENS: [usize; 3] = [20, 128, 512];
@@ -30,8 +30,7 @@ fn attention(bencher: Bencher, tokens: usize) {
     let operations = ItemsCount::new(LAYERS * 4 * tokens * tokens * WIDTH);
     bencher.counter(operations).bench_local(|| {
         for _ in 0..LAYERS {
-            let attention = SelfAttention::new(&input, SharedSlice::new(&mut output));
-            run(&attention.expect("shapes that fit"));
+            run(&SelfAttention::new(&input, SharedSlice::new(&mut output)));
         }
     });
     // The first number of the first head, by the definition.
@@ -68,9 +67,8 @@ fn linear(bencher: Bencher, tokens: usize) {
         for _ in 0..LAYERS {
             for (weight, scale, input, output) in &mut layers {
                 let gelu = scale.len() == 4 * WIDTH;
-                let parts = LinearParts { weight, scale, bias: scale, residual: None, gelu };
-                let linear = Linear::new(parts, tokens).expect("shapes that fit");
-                run(&linear.over(input, SharedSlice::new(output)).expect("shapes that fit"));
+                let weights = LinearWeights { values: weight, scale, bias: scale };
+                run(&Linear::new(weights, input, None, gelu, SharedSlice::new(output)));
             }
         }
     });

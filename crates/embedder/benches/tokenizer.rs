@@ -6,7 +6,7 @@
 use std::{fmt::Write, fs, path::Path, sync::LazyLock};
 
 use divan::{Bencher, black_box};
-use knowledgepulse_embedder::{MAX_TOKENS, TextWindow, Tokenizer};
+use knowledgepulse_embedder::{LongText, MAX_TOKENS, ModelSettings, TextBuffer, Tokenizer};
 use knowledgepulse_test_support::package_folder;
 
 fn main() {
@@ -40,10 +40,11 @@ static LONGEST: LazyLock<String> = LazyLock::new(|| {
 });
 
 fn kept(text: &str) -> String {
-    let mut window = TextWindow::default();
+    let settings = ModelSettings::beside("".as_ref());
+    let mut buffer = TextBuffer::new(LongText::Window, &settings);
     // Fails when the window is full.
-    let _ = window.write_str(text);
-    window.into_string()
+    let _ = buffer.write_str(text);
+    buffer.into_string()
 }
 
 #[divan::bench]

@@ -10,7 +10,7 @@ use std::{
 };
 
 use knowledgepulse_embedder::{LongText, ModelSettings, Precision, SharedModel};
-use knowledgepulse_tasks::CancelToken;
+use knowledgepulse_workers::CancelToken;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

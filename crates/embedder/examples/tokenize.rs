@@ -11,7 +11,7 @@ use std::{
     io::{Write as _, stdin, stdout},
 };
 
-use knowledgepulse_embedder::{MAX_TOKENS, TextWindow, Tokenizer};
+use knowledgepulse_embedder::{LongText, MAX_TOKENS, ModelSettings, TextBuffer, Tokenizer};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -24,10 +24,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     for line in stdin().lines() {
         let mut text: String = serde_json::from_str(&line?)?;
         if is_built_in {
-            let mut window = TextWindow::default();
+            let settings = ModelSettings::beside("".as_ref());
+            let mut buffer = TextBuffer::new(LongText::Window, &settings);
             // Fails when the window is full.
-            let _ = window.write_str(&text);
-            text = window.into_string();
+            let _ = buffer.write_str(&text);
+            text = buffer.into_string();
         }
         writeln!(stdout(), "{}", serde_json::to_string(&tokenizer.encode_window(&text)?.ids)?)?;
     }

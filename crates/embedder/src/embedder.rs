@@ -3,54 +3,48 @@
 use std::{
     borrow::Cow,
     cell::Cell,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicUsize, Ordering},
     time::{Duration, Instant},
 };
 
-use knowledgepulse_tasks::{CancelToken, join};
+use knowledgepulse_workers::{CancelToken, join};
 
 use crate::{
-    EmbedError, Embedding, LongText, ModelSettings, Tokenizer, Window,
-    backend::{self, Backend, Loaded},
-    folder::{ModelFolder, TOKENIZER},
-    memo::Memo,
-    memory,
-    model_files::file_error,
+    EmbedError, Embedding, LongText, ModelSettings, Result, Tokenizer, Window,
+    backend::{self, Backend},
+    custom::TOKENIZER,
+    model::{ModelFolder, memo::Memo, memory_probe},
     pooling,
-    source::Source,
 };
 
-/// The windows of longer texts are not remembered: one of them would drive out all others.
-const MOST_REMEMBERED_WINDOWS: usize = 64;
+/// The maximum number of windows of a text in the memo: a longer text would replace all others.
+const MAX_MEMO_WINDOWS: usize = 64;
 
-/// An embedding, and what it took.
+/// An embedding, with facts about its text and the times of its steps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Embedded {
     /// The embedding.
     pub embedding: Embedding,
-    /// What the model saw of the text.
+    /// Facts about the text.
     pub text: TextFacts,
-    /// The time for finding the tokens.
+    /// The time of tokenization.
     pub tokenize: Duration,
-    /// The time for the model, or for finding that it is not needed.
+    /// The time of inference, or of the lookup in the memo.
     pub infer: Duration,
 }
 
-/// What the model saw of a text.
+/// Facts about an embedded text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TextFacts {
-    /// Tokens, the special ones included.
+    /// The number of tokens that the model saw, special ones included.
     pub tokens: usize,
-    /// Windows, 1 or more.
+    /// The number of windows, at least 1.
     pub windows: usize,
-    /// Whether the text has more tokens than that.
+    /// Whether the text has more tokens.
     pub is_cut: bool,
-    /// Whether the embedding was remembered from the same tokens.
+    /// Whether the embedding is from the memo.
     pub from_memo: bool,
-    /// The share of its tokens, without special ones, that the vocabulary has only as unknown, in \[0, 1\].
+    /// The share of unknown tokens, in \[0, 1\]. Special tokens do not count.
     pub unknown_tokens: f64,
 }
 
@@ -59,111 +53,89 @@ pub struct Embedder {
     tokenizer: Tokenizer,
     backend: Box<dyn Backend>,
     onnx_error: Option<EmbedError>,
-    /// Texts that are being embedded.
+    /// The number of windows that are being embedded.
     running: AtomicUsize,
     memo: Memo,
-    /// As the manifest of the built-in model has it.
-    name: Option<String>,
+    folder: ModelFolder,
     fingerprint: String,
     dimensions: usize,
-    /// What the folder says of a model of the user's own.
-    folder: Option<Arc<ModelFolder>>,
 }
 
 impl Embedder {
-    /// Loads the model, and ONNX Runtime if that is to run it. Checks every file of the built-in model that is
-    /// used against the manifest beside it.
-    ///
-    /// # Errors
-    ///
-    /// What is missing or damaged, and where.
+    /// Loads the model, and ONNX Runtime if it runs the model. Checks the files of the built-in model against its
+    /// manifest.
     pub(crate) fn load(
-        source: &Source,
+        folder: ModelFolder,
         settings: &ModelSettings,
         fingerprint: String,
-    ) -> Result<Self, EmbedError> {
-        memory::require(source.memory())?;
+    ) -> Result<Self> {
+        let weights = folder.custom().map_or(0, |custom| custom.bytes());
+        memory_probe::require(memory_probe::FOR_A_MODEL.saturating_add(weights))?;
         let (tokenizer, backend) =
-            join(|| source.read_tokenizer(settings), || backend::load(source, settings));
+            join(|| folder.read_tokenizer(settings), || backend::load(&folder, settings));
         let panicked = |_| Err(EmbedError::Model("reading the tokenizer panicked".into()));
-        let Loaded { backend, onnx_error } = backend?;
+        let (backend, onnx_error) = backend?;
         let tokenizer = tokenizer.unwrap_or_else(panicked)?;
-        memory::release_free();
-        let (running, memo) = Default::default();
-        let (name, folder) = match source {
-            Source::BuiltIn(files) => (Some(files.name().to_owned()), None),
-            Source::Own(folder) => (None, Some(folder.clone())),
-        };
-        let mut embedder = Self {
-            tokenizer,
-            backend,
-            onnx_error,
-            running,
-            memo,
-            name,
-            fingerprint,
-            dimensions: 0,
-            folder,
-        };
+        memory_probe::release_free();
+        let (running, memo, dimensions) = Default::default();
+        let mut embedder =
+            Self { tokenizer, backend, onnx_error, running, memo, folder, fingerprint, dimensions };
         embedder.dimensions = embedder.probe(settings)?;
         Ok(embedder)
     }
 
-    /// Runs the model once, because one that loads may still not run. Returns the length of its vectors.
-    fn probe(&self, settings: &ModelSettings) -> Result<usize, EmbedError> {
+    /// Runs the model once, because a model that loads may still fail to run. Returns the length of its vectors.
+    fn probe(&self, settings: &ModelSettings) -> Result<usize> {
         let never = CancelToken::default();
-        if self.folder.is_none() {
+        if self.folder.custom().is_none() {
             return Ok(self.embed("", LongText::Window, &never)?.embedding.len());
         }
-        let dimensions = self.run(&self.tokenizer.window_of(0), &never)?.len();
-        // ONNX Runtime refuses ids that a table has not.
+        let dimensions = self.run(&self.tokenizer.window_of(&[0]), &never)?.len();
+        // ONNX Runtime fails for ids that are not in the embedding table.
         let largest = self.tokenizer.largest_id();
-        self.run(&self.tokenizer.window_of(largest), &never).map_err(|error| {
+        self.run(&self.tokenizer.window_of(&[largest]), &never).map_err(|error| {
             let path = settings.folder().join(TOKENIZER);
-            file_error(&path, format!("its largest id is {largest}, for which {error}"))
+            EmbedError::file(&path, format!("its largest id is {largest}, for which {error}"))
         })?;
         Ok(dimensions)
     }
 
-    /// Returns the name of the model, as the manifest of the built-in one gives it; that of another is the name
-    /// of its folder.
+    /// Returns the name of the built-in model. A custom model is named after its folder.
     pub fn name(&self) -> Option<&str> {
-        self.name.as_deref()
+        match &self.folder {
+            ModelFolder::BuiltIn(files) => Some(files.name()),
+            ModelFolder::Custom(_) => None,
+        }
     }
 
-    /// Returns what embeddings depend on, as [`crate::fingerprint`] does.
+    /// Returns the fingerprint of the model, as [`crate::fingerprint`] does.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
 
-    /// Returns the length of its embeddings.
+    /// Returns the length of an embedding.
     pub fn dimensions(&self) -> usize {
         self.dimensions
     }
 
-    /// Returns why ONNX Runtime could not be loaded, where the native backend runs the model instead.
+    /// Returns why ONNX Runtime could not be loaded, if the native backend runs the model instead.
     pub fn onnx_error(&self) -> Option<&EmbedError> {
         self.onnx_error.as_ref()
     }
 
-    /// Returns the most tokens of a window, special ones included.
+    /// Returns the maximum number of tokens of a window, special ones included.
     pub fn max_tokens(&self) -> usize {
         self.tokenizer.max_tokens()
     }
 
-    /// Returns the embedding of a text, from the memo where the same tokens were embedded lately. That
-    /// of a text of several windows is the mean of theirs, weighted by their tokens.
+    /// Returns the embedding of a text, from the memo if the same tokens were embedded recently. The embedding of
+    /// several windows is their mean, weighted by tokens.
     ///
     /// # Errors
     ///
-    /// [`EmbedError::Cancelled`] after [`CancelToken::cancel`], or what the backend reports.
-    pub fn embed(
-        &self,
-        text: &str,
-        long: LongText,
-        cancel: &CancelToken,
-    ) -> Result<Embedded, EmbedError> {
-        // The clock is read for the report alone; no result depends on it.
+    /// [`EmbedError::Cancelled`] after [`CancelToken::cancel`], or an error of the backend.
+    pub fn embed(&self, text: &str, long: LongText, cancel: &CancelToken) -> Result<Embedded> {
+        // For the report only; no result depends on the clock.
         let begun = Instant::now();
         let text = self.prepared(text);
         let (windows, is_cut) = match long {
@@ -179,16 +151,16 @@ impl Embedder {
         for ids in &windows {
             let compute = || {
                 is_computed.set(true);
-                memory::require(memory::FOR_A_TEXT)?;
+                memory_probe::require(memory_probe::FOR_A_TEXT)?;
                 self.run(ids, cancel)
             };
             let embedding = match windows.len() {
-                ..=MOST_REMEMBERED_WINDOWS => self.memo.get_or_embed(ids, compute),
+                ..=MAX_MEMO_WINDOWS => self.memo.get_or_embed(ids, compute),
                 _ => compute(),
             };
             embeddings.push((ids.len(), embedding?));
         }
-        let normalizes = self.folder.as_ref().is_none_or(|folder| folder.normalize);
+        let normalizes = self.folder.custom().is_none_or(|custom| custom.normalize);
         Ok(Embedded {
             text: TextFacts {
                 tokens: windows.iter().map(Vec::len).sum(),
@@ -203,15 +175,11 @@ impl Embedder {
         })
     }
 
-    /// The text as the tokenizer is to have it.
+    /// Returns the text with the prefix, and in lower case if the model wants that.
     fn prepared<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        match self.folder.as_deref() {
-            Some(ModelFolder { prefix, lowercase, .. }) if *lowercase || !prefix.is_empty() => {
-                let text = [prefix, text].concat();
-                Cow::Owned(if *lowercase { text.to_lowercase() } else { text })
-            }
-            _ => Cow::Borrowed(text),
-        }
+        let Some(custom) = self.folder.custom() else { return Cow::Borrowed(text) };
+        let text = [&custom.prefix, text].concat();
+        Cow::Owned(if custom.lowercase { text.to_lowercase() } else { text })
     }
 
     fn unknown_share(&self, windows: &[Vec<i64>]) -> f64 {
@@ -221,9 +189,9 @@ impl Embedder {
         if tokens == 0 { 0.0 } else { unknown as f64 / tokens as f64 }
     }
 
-    /// Runs the model over one window: with all threads if it is alone, else with that of the caller.
-    fn run(&self, ids: &[i64], cancel: &CancelToken) -> Result<Embedding, EmbedError> {
-        /// Ends the count of a window, also when it panics.
+    /// Runs the model on one window, on all threads if it is alone, else on the calling one.
+    fn run(&self, ids: &[i64], cancel: &CancelToken) -> Result<Embedding> {
+        /// Counts a window until it is dropped.
         struct Running<'a>(&'a AtomicUsize);
 
         impl Drop for Running<'_> {

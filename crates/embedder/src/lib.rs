@@ -1,19 +1,18 @@
-//! Turns text into a unit vector with the model all-MiniLM-L6-v2, or with one of the user's own.
+//! Turns text into a unit vector with the model all-MiniLM-L6-v2 or with a custom model.
 //!
 //! ```text
 //! text ──► tokens ──► windows        ──► memo ──► backend ──► pooling ──► embedding
-//!          text/                                  backend/    pooling.rs
+//!          text/                         model/   backend/    pooling.rs
 //! ```
 //!
-//! `backend::onnx` is where ONNX Runtime is called, `backend::native` runs the model without it, and
-//! `kernels` is the arithmetic of both. `folder` reads what a folder says of a model of the user's own, which
-//! `backend::onnx::own` runs. [`SharedModel`] is a model of the process, loaded on first use.
+//! `model` decides which model is used and loads it once per process, `custom` reads custom models, `backend::onnx`
+//! runs a model in ONNX Runtime and `backend::native` without it, and `kernels` is the arithmetic of both.
 //!
 //! Knows nothing of traces, scores or JavaScript.
 //!
 //! ```no_run
 //! use knowledgepulse_embedder::{LongText, ModelSettings, SharedModel};
-//! use knowledgepulse_tasks::CancelToken;
+//! use knowledgepulse_workers::CancelToken;
 //!
 //! let model = SharedModel::with(ModelSettings::beside("npm/linux-x64-gnu".as_ref()));
 //! let embedder = model.get()?;
@@ -23,35 +22,33 @@
 //! ```
 
 mod backend;
+mod custom;
+mod embed_error;
 mod embedder;
-mod error;
-mod external_data;
-mod folder;
-#[doc(hidden)] // Public for the benchmarks alone.
+#[doc(hidden)] // Public for the benchmarks only.
 pub mod kernels;
-mod memo;
-mod memory;
-mod model_files;
+mod model;
 mod pooling;
-mod precision;
-mod shared;
-mod source;
 mod text;
 
-pub use backend::{BackendKind, disable_telemetry, loaded_library};
+pub use backend::{disable_telemetry, loaded_library};
+pub use embed_error::EmbedError;
 pub use embedder::{Embedded, Embedder, TextFacts};
-pub use error::EmbedError;
-pub(crate) use model_files::ModelFiles;
+pub(crate) use model::files::BuiltInFiles;
+pub use model::{
+    BackendKind, ModelOptions, ModelSettings, Precision, fingerprint,
+    shared_model::{LoadState, SharedModel},
+};
 pub use pooling::Pooling;
-pub use precision::Precision;
-pub use shared::{LoadState, ModelOptions, ModelSettings, SharedModel, fingerprint};
-pub use text::{LongText, TextBuffer, TextWindow, Tokenizer, Window};
+pub use text::{LongText, TextBuffer, Tokenizer, Window};
 
-/// The tokens of a text that the built-in model sees, `[CLS]` included.
+/// The maximum number of tokens in a window of the built-in model, special ones included.
 pub const MAX_TOKENS: usize = 512;
 
 /// The length of an embedding of the built-in model.
 pub const EMBEDDING_LEN: usize = 384;
 
-/// A text as the model sees it: a vector of length 1, unless [`ModelOptions::normalize`] says otherwise.
+pub(crate) type Result<T, E = EmbedError> = std::result::Result<T, E>;
+
+/// A vector of length 1, unless [`ModelOptions::normalize`] is `false`.
 pub type Embedding = Box<[f32]>;

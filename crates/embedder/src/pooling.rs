@@ -1,19 +1,19 @@
-//! One vector of several: of the tokens of a window, and of the windows of a text.
+//! Pooling of the vectors of tokens, and of the windows of a text.
 
 use crate::Embedding;
 
-/// How the vectors of the tokens of a window become one.
+/// How the vectors of the tokens of a window are pooled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pooling {
-    /// Their mean.
+    /// The mean.
     Mean,
-    /// That of the first token.
+    /// The vector of the first token.
     Cls,
-    /// That of the last token.
+    /// The vector of the last token.
     Last,
 }
 
-/// Pools the vectors of one window, which lie one after another; there is at least one.
+/// Pools the vectors `tokens` \[tokens, width\] of one window, of which there is at least one.
 pub fn pool(how: Pooling, tokens: &[f32], width: usize) -> Embedding {
     match how {
         Pooling::Cls => tokens[..width].into(),
@@ -29,7 +29,7 @@ pub fn pool(how: Pooling, tokens: &[f32], width: usize) -> Embedding {
     }
 }
 
-/// Scales a vector to length 1. Returns `false`, and leaves it as it is, where it has no direction.
+/// Scales a vector to length 1. Returns `false` without changing it if its length is 0 or not finite.
 pub fn normalize(vector: &mut [f32]) -> bool {
     let length = vector.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
     let has_direction = length > 0.0 && length.is_finite();
@@ -39,11 +39,10 @@ pub fn normalize(vector: &mut [f32]) -> bool {
     has_direction
 }
 
-/// Returns the mean of embeddings, each weighted by its number of tokens: each token of the text counts about
-/// the same, in whichever window it stands. It is scaled to length 1 if they are. That of a single window
-/// is its embedding, bit for bit.
+/// Returns the mean of the embeddings of windows, weighted by their numbers of tokens, and scaled to length 1 if
+/// `normalizes`. A single embedding is returned unchanged.
 ///
-/// Zeros where they cancel each other out; nothing where there is no window.
+/// The mean is zero if the embeddings cancel each other out, and empty if there are none.
 pub fn mean(mut windows: Vec<(usize, Embedding)>, normalizes: bool) -> Embedding {
     if windows.len() == 1 {
         return windows.remove(0).1;

@@ -1,10 +1,10 @@
-//! The tokenizer on the published vocabulary, and the window in front of it.
+//! The tokenizer on the published vocabulary, and the text buffer before it.
 
 use std::{fmt::Write, fs, sync::LazyLock};
 
-use knowledgepulse_embedder::{MAX_TOKENS, TextWindow, Tokenizer};
-use knowledgepulse_tasks::CancelToken;
+use knowledgepulse_embedder::{LongText, MAX_TOKENS, ModelSettings, TextBuffer, Tokenizer};
 use knowledgepulse_test_support::package_folder;
+use knowledgepulse_workers::CancelToken;
 use proptest::prelude::*;
 
 /// The tokenizer of the model that was built for this machine.
@@ -23,14 +23,15 @@ fn windows(text: &str, cancel: &CancelToken) -> Vec<Vec<i64>> {
     TOKENIZER.encode_windows(text, cancel).expect("tokens")
 }
 
-/// What a window keeps of a text that comes in pieces.
+/// Writes the pieces of a text to a buffer and returns what it keeps.
 fn kept(pieces: &[&str]) -> String {
-    let mut window = TextWindow::default();
+    let settings = ModelSettings::beside("".as_ref());
+    let mut buffer = TextBuffer::new(LongText::Window, &settings);
     for piece in pieces {
         // Fails when the window is full.
-        let _ = window.write_str(piece);
+        let _ = buffer.write_str(piece);
     }
-    window.into_string()
+    buffer.into_string()
 }
 
 #[test]
@@ -97,17 +98,16 @@ fn encode_takes_words_of_more_than_a_hundred_letters_for_unknown() {
 }
 
 #[test]
-fn text_window_keeps_little_of_long_texts() {
+fn text_buffer_keeps_little_of_long_texts() {
     let megabytes = |piece: &str| piece.repeat(4_000_000 / piece.len());
     for (what, text, most) in [
         ("words", megabytes("one word after another "), 4_000),
-        ("one word", megabytes("a"), 200),
-        ("spaces", megabytes(" "), 1),
-        ("commas", megabytes(","), 4_000),
-        ("brackets", megabytes("[]["), 4_000),
-        ("Chinese", megabytes("中文"), 4_000),
-        ("emoji", megabytes("🦀"), 600),
-        ("accents", megabytes("\u{301} "), 4_000_000),
+        ("JSON", megabytes(r#"{"key":"a value","list":[1,2,3]}"#), 4_000),
+        ("special tokens", megabytes("[SEP] "), 4_000),
+        ("Chinese", megabytes("中文"), 1_536),
+        ("Cyrillic", megabytes("слово за словом "), 2 << 20),
+        ("one word", megabytes("a"), 2 << 20),
+        ("spaces", megabytes(" "), 2 << 20),
     ] {
         let kept = kept(&[&text]);
         assert!(kept.len() <= most, "{what}: {} bytes", kept.len());
@@ -115,7 +115,7 @@ fn text_window_keeps_little_of_long_texts() {
     }
 }
 
-/// Text that is full of what could upset the window: marks, brackets, sigmas, endless words.
+/// Generates texts with difficult cases for the buffer: marks, brackets, sigmas, endless words.
 fn awkward() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         6 => "[a-zA-Z0-9]{1,12}",
@@ -143,12 +143,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn text_window_keeps_every_token(text in awkward()) {
+    fn text_buffer_keeps_all_tokens_of_the_window(text in awkward()) {
         prop_assert_eq!(ids(&kept(&[&text])), ids(&text));
     }
 
     #[test]
-    fn text_window_keeps_the_same_of_pieces(text in awkward()) {
+    fn text_buffer_keeps_the_same_of_pieces(text in awkward()) {
         let letters: Vec<String> = text.chars().map(String::from).collect();
         let letters: Vec<&str> = letters.iter().map(String::as_str).collect();
         prop_assert_eq!(kept(&letters), kept(&[&text]));

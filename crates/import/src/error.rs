@@ -1,10 +1,10 @@
-//! What can be wrong with an input.
+//! Errors of inputs.
 
 use std::sync::Arc;
 
 use serde::Serialize;
 
-/// What is wrong, as a stable code.
+/// A stable code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Code {
@@ -12,23 +12,27 @@ pub enum Code {
     InvalidJson,
     /// A line is not UTF-8.
     InvalidUtf8,
-    /// A record that says it is a reasoning trace is none.
+    /// A reasoning trace cannot be scored.
     InvalidTrace,
-    /// Nothing in the input has a known format.
+    /// An input has nothing of a known format.
     UnknownFormat,
-    /// Most records of an input, or all calls of a run, are of no known format.
+    /// Most records of an input, or all calls of a run, have no known format.
     UnknownRecords,
     /// A line, a document or a run exceeds a limit, or there is no memory for it.
     TooLarge,
     /// The log does not say whether a run succeeded, and the options do not say what to assume.
     SuccessUnknown,
+    /// The caller could not read an input to its end.
+    Unreadable,
+    /// The caller's input cannot be expressed as bytes.
+    InvalidOption,
 }
 
 /// An error of an input. Displayed as `session.jsonl:128: invalid JSON at column 1008: …`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
-    /// What is wrong.
+    /// The code.
     pub code: Code,
     /// The caller's name of the input.
     #[serde(rename = "source")]
@@ -36,9 +40,9 @@ pub struct Error {
     /// The line, from 1, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// What was expected and what was found, with the place.
+    /// The place, what was expected there, and what was found.
     pub message: String,
-    /// The field of a trace that does not fit.
+    /// The invalid field of a trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
 }

@@ -1,39 +1,33 @@
-//! Imports what agents log, in their own formats, as reasoning traces of the KnowledgePulse protocol.
+//! Imports logs of agents, in their own formats, as reasoning traces of the KnowledgePulse protocol.
 //!
 //! ```text
 //!  bytes ──► values ──► format ──► events ──► steps ──► trace
-//!  reader    JSON       detected    of a run   one       with its
-//!                       by content             place     provenance
+//!  reader    json       detection  formats    steps     with its provenance
 //! ```
 //!
-//! Only the step from values to events differs from format to format: each format is a file in
-//! `formats/`, which knows no other, and one line in its list. Whatever does not become part of a trace is
-//! counted under a name, and nothing is invented: [`Provenance`] says where each value comes from.
+//! Only the step from values to events differs from format to format; each format is a file in `formats/` and
+//! a line in [`detection`]. Whatever does not become part of a trace is counted by reason, and
+//! [`Provenance`] says where each value comes from.
 
 #![forbid(unsafe_code)]
 
+mod detection;
 mod error;
-mod event;
-mod failure;
-mod format;
+mod events;
 mod formats;
 mod importer;
 mod json;
-mod messages;
 mod options;
 mod reader;
-mod spans;
-mod text;
+mod results;
+mod steps;
 mod time;
-mod trace;
 
+pub use detection::format_names;
 pub use error::{Code, Error};
-pub use event::{ObjectiveFrom, Skipped};
-pub use formats::names as format_names;
+pub use events::{Origin, Skipped};
 pub use importer::{Importer, InputReport, Report};
-pub use json::{Array, Document, Kind, Members, Number, Value};
+pub use json::{Array, Document, Kind, Members, Number, Unread, Value};
 pub use options::{AssumeSuccess, Options};
+pub use steps::{IMPORTER, Imported, Provenance, Source};
 pub use time::utc_of_text as utc;
-pub use trace::{
-    ConfidenceFrom, CreatedAtFrom, DomainFrom, IMPORTER, Imported, Provenance, Source, SuccessFrom,
-};

@@ -1,8 +1,8 @@
-//! From bytes to JSON values, with the line at which each begins.
+//! Reads bytes into JSON values, with the line at which each begins.
 
 use std::{iter, mem};
 
-use knowledgepulse_tasks::CancelToken;
+use knowledgepulse_workers::CancelToken;
 
 use crate::{
     error::Code,
@@ -12,18 +12,18 @@ use crate::{
 /// The largest line or document, in bytes.
 pub const MAX_BYTES: usize = json::MAX_TEXT;
 
-/// What the error says where the system gives no memory.
+/// The message of the error if there is no memory.
 pub const NO_MEMORY: &str = "expected memory for it, found too little";
 
-/// How much of the room for a large line is kept for the next one, in bytes.
+/// The most bytes of memory that are kept for the next line after a large one.
 const KEPT: usize = 4 << 20;
 
-/// More bytes than an error message shows of a line.
+/// More bytes of a line than an error message shows.
 const SHOWN: usize = 256;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// How files begin that hold logs in another form, and what to do with them.
+/// The beginnings of files with logs in another form, and the advice for those.
 const OTHERS: [(&[u8], &str); 3] = [
     (b"\x1f\x8b", "gzip data; decompress it first"),
     (b"PK\x03\x04", "a ZIP archive; unpack it, or export a log of Inspect with `inspect log dump`"),
@@ -32,26 +32,26 @@ const OTHERS: [(&[u8], &str); 3] = [
 
 const LONGEST_MAGIC: usize = 4;
 
-/// A value, or what is in place of one.
-pub type Read<'d> = Result<Value<'d>, Fault>;
-
-/// What is wrong with a line or document.
+/// The error of a line or document.
 #[derive(Debug)]
-pub struct Fault {
+pub struct ReadError {
     /// `INVALID_JSON`, `INVALID_UTF8` or `TOO_LARGE`.
     pub code: Code,
-    /// What was found, without the line.
+    /// The message without the line.
     pub found: String,
 }
+
+/// Takes values and errors with their lines.
+type Each<'a> = &'a mut dyn FnMut(u64, Result<Value, ReadError>);
 
 /// Reads the values of one input, given piece by piece.
 #[derive(Default)]
 pub struct Reader {
     state: State,
-    /// What is not read yet; it begins at `line`.
+    /// Input that is not read yet. It begins at `line`.
     buffer: Vec<u8>,
     line: u64,
-    /// How much of the buffer has been looked through.
+    /// The number of bytes of the buffer that were searched.
     scanned: usize,
     /// Ends the reading of a value.
     cancel: CancelToken,
@@ -59,11 +59,11 @@ pub struct Reader {
 
 #[derive(Default)]
 enum State {
-    /// Nothing but blank lines so far.
+    /// Only blank lines so far.
     #[default]
     Beginning,
     Lines,
-    /// The rest of a line that is too large is passed over.
+    /// In a line that is too large, and skipped.
     WithinLine,
     Documents(Brackets),
     /// An error has ended the reading of documents.
@@ -71,13 +71,13 @@ enum State {
 }
 
 impl Reader {
-    /// Returns a reader that reads nothing more when the token is cancelled.
+    /// Returns a reader that stops when the token is cancelled.
     pub fn new(cancel: CancelToken) -> Self {
         Self { cancel, ..Self::default() }
     }
 
     /// Reads a piece of the input.
-    pub fn push(&mut self, bytes: &[u8], each: &mut dyn FnMut(u64, Read)) {
+    pub fn push(&mut self, bytes: &[u8], each: Each) {
         if matches!(self.state, State::Ended) || self.cancel.is_cancelled() {
             return;
         }
@@ -90,13 +90,13 @@ impl Reader {
         self.read(false, each);
     }
 
-    /// Reads what is left at the end of the input.
-    pub fn finish(&mut self, each: &mut dyn FnMut(u64, Read)) {
+    /// Ends the input.
+    pub fn finish(&mut self, each: Each) {
         self.read(true, each);
         self.buffer = Vec::new();
     }
 
-    fn read(&mut self, is_end: bool, each: &mut dyn FnMut(u64, Read)) {
+    fn read(&mut self, is_end: bool, each: Each) {
         if matches!(self.state, State::Beginning) && !self.begin(is_end, each) {
             return;
         }
@@ -113,8 +113,8 @@ impl Reader {
         self.scanned -= read.min(self.scanned);
     }
 
-    /// Finds out whether the input is read by lines. Returns whether that is known.
-    fn begin(&mut self, is_end: bool, each: &mut dyn FnMut(u64, Read)) -> bool {
+    /// Decides whether the input is read by lines. Returns whether that is known.
+    fn begin(&mut self, is_end: bool, each: Each) -> bool {
         if self.line == 0 {
             if self.buffer.len() < LONGEST_MAGIC && !is_end {
                 return false;
@@ -122,7 +122,7 @@ impl Reader {
             if let Some((_, what)) = OTHERS.iter().find(|(magic, _)| self.buffer.starts_with(magic))
             {
                 let found = format!("expected JSON, found {what}");
-                each(1, Err(Fault { code: Code::InvalidJson, found }));
+                each(1, Err(ReadError { code: Code::InvalidJson, found }));
                 self.state = State::Ended;
                 return true;
             }
@@ -160,13 +160,8 @@ impl Reader {
         is_known
     }
 
-    /// Reads lines. Returns how many bytes they have.
-    fn read_lines(
-        &mut self,
-        buffer: &[u8],
-        is_end: bool,
-        each: &mut dyn FnMut(u64, Read),
-    ) -> usize {
+    /// Reads lines. Returns their length in bytes.
+    fn read_lines(&mut self, buffer: &[u8], is_end: bool, each: Each) -> usize {
         let whole = match memchr::memrchr(b'\n', &buffer[self.scanned..]) {
             _ if is_end => buffer.len(),
             Some(found) => self.scanned + found + 1,
@@ -191,13 +186,8 @@ impl Reader {
         whole
     }
 
-    /// Reads documents. Returns how many bytes they have.
-    fn read_documents(
-        &mut self,
-        buffer: &[u8],
-        is_end: bool,
-        each: &mut dyn FnMut(u64, Read),
-    ) -> usize {
+    /// Reads documents. Returns their length in bytes.
+    fn read_documents(&mut self, buffer: &[u8], is_end: bool, each: Each) -> usize {
         let State::Documents(brackets) = &mut self.state else { return 0 };
         let mut begin = 0;
         loop {
@@ -222,7 +212,7 @@ impl Reader {
                             "expected an object or an array, found {}",
                             knowledgepulse_scoring::trace::quote(&String::from_utf8_lossy(line))
                         );
-                        each(self.line, Err(Fault { code: Code::InvalidJson, found }));
+                        each(self.line, Err(ReadError { code: Code::InvalidJson, found }));
                         break;
                     }
                 }
@@ -240,14 +230,16 @@ impl Reader {
             let text = std::str::from_utf8(document)
                 .map_err(|error| (lines(&document[..error.valid_up_to()]), invalid_utf8(&error)));
             let read = text.and_then(|text| {
-                Document::parse_until(text, &self.cancel).map_err(|unread| match unread {
-                    Unread::Syntax(error) => {
+                let (document, unread) = Document::read(text.into(), false, &self.cancel);
+                match unread {
+                    None => Ok(document),
+                    Some(Unread::Syntax(error)) => {
                         let line = u64::try_from(error.line()).unwrap_or_default().max(1) - 1;
-                        (line, invalid_json(&error))
+                        Err((line, invalid_json(&error)))
                     }
-                    Unread::TooLarge if is_too_large => (0, too_large("document")),
-                    Unread::TooLarge | Unread::Cancelled => (0, no_memory()),
-                })
+                    Some(Unread::TooLarge) if is_too_large => Err((0, too_large("document"))),
+                    Some(Unread::TooLarge | Unread::Cancelled) => Err((0, no_memory())),
+                }
             });
             match read {
                 _ if self.cancel.is_cancelled() => break,
@@ -269,7 +261,7 @@ impl Reader {
     }
 }
 
-/// Where a document ends: where all its brackets are closed. Whether they match is seen by parsing.
+/// Finds the end of a document, where all brackets are closed. Parsing checks whether they match.
 #[derive(Default)]
 struct Brackets {
     depth: usize,
@@ -278,7 +270,7 @@ struct Brackets {
 }
 
 impl Brackets {
-    /// Returns the number of bytes up to the end of the document; `None` if it is not there yet.
+    /// Returns the number of bytes up to the end of the document; `None` if more are needed.
     fn find_end(&mut self, bytes: &[u8]) -> Option<usize> {
         for (index, byte) in bytes.iter().enumerate() {
             if self.is_in_string {
@@ -312,10 +304,10 @@ fn is_line(line: &[u8], cancel: &CancelToken) -> Option<bool> {
         return Some(true);
     }
     let line = String::from_utf8_lossy(line);
-    (!json::is_blank(&line)).then(|| Document::parse_all(&line, cancel).1.is_none())
+    (!json::is_blank(&line)).then(|| Document::read(line.as_ref().into(), true, cancel).1.is_none())
 }
 
-/// Returns the lines of a text, without their ends.
+/// Returns the lines of a text without their line feeds.
 fn split_lines(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     iter::from_fn(move || {
         let end = memchr::memchr(b'\n', bytes).unwrap_or(bytes.len());
@@ -325,7 +317,7 @@ fn split_lines(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-fn read_line(number: u64, line: &[u8], cancel: &CancelToken, each: &mut dyn FnMut(u64, Read)) {
+fn read_line(number: u64, line: &[u8], cancel: &CancelToken, each: Each) {
     if line.len() > MAX_BYTES {
         return each(number, Err(too_large("line")));
     }
@@ -336,7 +328,7 @@ fn read_line(number: u64, line: &[u8], cancel: &CancelToken, each: &mut dyn FnMu
     if json::is_blank(text) || cancel.is_cancelled() {
         return;
     }
-    let (document, error) = Document::parse_all(text, cancel);
+    let (document, error) = Document::read(text.into(), true, cancel);
     for value in document.roots() {
         each(number, Ok(value));
     }
@@ -351,7 +343,7 @@ fn lines(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
-fn invalid_json(error: &serde_json::Error) -> Fault {
+fn invalid_json(error: &serde_json::Error) -> ReadError {
     // `serde_json` ends its messages with the place in the text that it was given.
     let message = error.to_string();
     let message = message.split(" at line ").next().unwrap_or_default();
@@ -359,19 +351,19 @@ fn invalid_json(error: &serde_json::Error) -> Fault {
         0 => format!("invalid JSON: {message}"),
         column => format!("invalid JSON at column {column}: {message}"),
     };
-    Fault { code: Code::InvalidJson, found }
+    ReadError { code: Code::InvalidJson, found }
 }
 
-fn invalid_utf8(error: &std::str::Utf8Error) -> Fault {
+fn invalid_utf8(error: &std::str::Utf8Error) -> ReadError {
     let found = format!("expected UTF-8, found another byte after {} bytes", error.valid_up_to());
-    Fault { code: Code::InvalidUtf8, found }
+    ReadError { code: Code::InvalidUtf8, found }
 }
 
-fn no_memory() -> Fault {
-    Fault { code: Code::TooLarge, found: NO_MEMORY.into() }
+fn no_memory() -> ReadError {
+    ReadError { code: Code::TooLarge, found: NO_MEMORY.into() }
 }
 
-fn too_large(what: &str) -> Fault {
+fn too_large(what: &str) -> ReadError {
     let found = format!("expected at most {} MiB, found a longer {what}", MAX_BYTES >> 20);
-    Fault { code: Code::TooLarge, found }
+    ReadError { code: Code::TooLarge, found }
 }

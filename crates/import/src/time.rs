@@ -1,12 +1,12 @@
-//! Times as logs have them.
+//! Times in logs.
 
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 
 use crate::json::{Kind, Number, Value};
 
-/// Returns the time that a text names in UTC, cut to milliseconds: `2026-01-31T12:00:00.000Z`. `None` if it names
-/// none. ISO 8601 without an offset is UTC. A string of digits is a number of seconds, milliseconds, microseconds
-/// or nanoseconds, whichever gives a time of our age.
+/// Returns the time in a text in UTC, truncated to milliseconds: `2026-01-31T12:00:00.000Z`. Returns `None` if it
+/// is not a time. ISO 8601 without an offset is UTC. Digits are seconds, milliseconds, microseconds or nanoseconds,
+/// depending on their number.
 ///
 /// ```
 /// use knowledgepulse_import::utc;
@@ -18,7 +18,7 @@ pub fn utc_of_text(text: &str) -> Option<String> {
     of_string(text).filter(|time| *time >= FIRST).map(written)
 }
 
-/// Returns a time in UTC, cut to milliseconds: `2026-01-31T12:00:00.000Z`. `None` for what is no time.
+/// Returns a time in UTC, truncated to milliseconds: `2026-01-31T12:00:00.000Z`. Returns `None` for anything else.
 ///
 /// ISO 8601 without an offset is UTC. A number, or a string of digits, is in seconds below 1e11, in
 /// milliseconds below 1e14, in microseconds below 1e17, else in nanoseconds. `[s, ns]` is an `hrtime`.
@@ -28,7 +28,7 @@ pub fn utc(value: Value) -> Option<String> {
 
 /// Returns a time as [`utc`] writes it.
 pub fn written(time: Timestamp) -> String {
-    // Cut downwards, before 1970 as well.
+    // Rounded down, before 1970 as well.
     let beyond = time.as_nanosecond().rem_euclid(1_000_000);
     let cut = Timestamp::from_nanosecond(time.as_nanosecond() - beyond).unwrap_or(time);
     cut.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
@@ -37,7 +37,7 @@ pub fn written(time: Timestamp) -> String {
 /// The first time that is written with a year of four digits.
 const FIRST: Timestamp = Timestamp::constant(-62_167_219_200, 0);
 
-/// Returns a time with all its digits, to be compared; `None` for what [`utc`] has none for.
+/// Returns a time with all its digits; `None` where [`utc`] does.
 pub fn instant(value: Value) -> Option<Timestamp> {
     read(value).filter(|time| *time >= FIRST)
 }
@@ -53,7 +53,8 @@ fn read(value: Value) -> Option<Timestamp> {
             else {
                 return None;
             };
-            i128::from(seconds.as_i64()?) * 1_000_000_000 + i128::from(nanoseconds.as_u64()?)
+            let nanoseconds = nanoseconds.as_integer().filter(|number| *number >= 0)?;
+            seconds.as_integer()? * 1_000_000_000 + nanoseconds
         }
         Kind::Null | Kind::Bool(_) | Kind::Object(_) => return None,
     };

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use knowledgepulse_tasks::CancelToken;
+use knowledgepulse_workers::CancelToken;
 use serde::Serialize;
 
 /// Turns text into a vector, on the threads of the scorer.

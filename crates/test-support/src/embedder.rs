@@ -10,7 +10,7 @@ use std::{
 };
 
 use knowledgepulse_scoring::embed::{Embed, Embedded, TextFacts};
-use knowledgepulse_tasks::CancelToken;
+use knowledgepulse_workers::CancelToken;
 
 /// The length of every embedding.
 pub const VECTOR_LEN: usize = 384;

@@ -3,10 +3,11 @@
 use std::time::{Duration, Instant};
 
 use knowledgepulse_import::{
-    AssumeSuccess, Code, ConfidenceFrom, Error, IMPORTER, Imported, Importer, InputReport, Options,
-    SuccessFrom, utc,
+    AssumeSuccess, Code, Error, IMPORTER, Imported, Importer, InputReport, Options, Origin, utc,
 };
 use serde_json::{Map, Value};
+
+use crate::read_trace;
 
 /// The name that the logs are imported under.
 const NAME: &str = "the log";
@@ -125,7 +126,7 @@ fn check_trace(imported: &Imported, lines: u64) {
     let provenance = &imported.provenance;
     let trace = &value_of(imported);
     let mut text = String::new();
-    let read = crate::read_trace(trace, &mut text).expect("a trace that can be scored");
+    let read = read_trace(trace, &mut text).expect("a trace that can be scored");
     assert!((0.0..=1.0).contains(&read.confidence()));
     let steps = trace["steps"].as_array().expect("steps");
     assert!(!steps.is_empty());
@@ -145,10 +146,10 @@ fn check_trace(imported: &Imported, lines: u64) {
     assert_eq!(metadata["framework"], provenance.format);
     let created_at = text_of(&metadata["created_at"]);
     assert_eq!(utc(created_at).as_deref(), Some(created_at));
-    let is_assumed = provenance.success_from == SuccessFrom::Assumed;
+    let is_assumed = provenance.success_from == Origin::Assumed;
     assert!(!is_assumed || metadata["success"] == true);
     let outcome = &trace["outcome"];
-    if provenance.confidence_from == ConfidenceFrom::Default {
+    if provenance.confidence_from == Origin::Default {
         let expected = if metadata["success"] == true { 0.8 } else { 0.2 };
         assert_eq!(outcome["confidence"], expected);
     }

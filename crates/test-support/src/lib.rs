@@ -6,6 +6,7 @@
 //! - [`cache`] is a vector cache as a list, and the comparison of a real one with it.
 //! - [`embedder`] is an embedder without a model.
 //! - [`importing`] imports logs, and checks what comes out.
+//! - [`read_trace`] reads a trace from a value of `serde_json`.
 //! - [`memory`] counts the bytes that something takes.
 //! - [`trace()`] makes valid traces.
 //! - [`package_folder`] finds the model that was built.

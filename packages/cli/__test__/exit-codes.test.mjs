@@ -27,7 +27,9 @@ file("wrong-rows.jsonl", '{"score":1,"dimensions":null}\n');
 file(
 	"wrong-id.jsonl",
 	`${JSON.stringify({
-		...{ id: 1, score: 1, overrides: [] },
+		id: 1,
+		score: 1,
+		overrides: [],
 		dimensions: { complexity: 1, novelty: 1, toolDiversity: 1, outcomeConfidence: 1 },
 	})}\n`,
 );
@@ -89,7 +91,7 @@ for (const [code, args, pattern] of [
 	[
 		2,
 		["calibrate", "one.jsonl", "--target-share", "0.2", "--threshold", "0.5"],
-		/exclude each other/,
+		/cannot be used with option '--threshold <score>'/,
 	],
 	[2, ["calibrate", "one.jsonl", "--rows", "r.jsonl", "--labels", "labels.csv"], /expected 1 or 0/],
 	[3, ["score", "two.jsonl", "--threshold", "1", "--min-share", "0.5", ...OFF], /gate not met/],

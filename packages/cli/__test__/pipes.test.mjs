@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import {
 	endOf,
 	file,
@@ -104,11 +105,40 @@ test("kp-score finishes in order after Ctrl-C, and ends with 130", async () => {
 	assert.ok(existsSync(memory));
 });
 
+test("kp-score calibrate ends soon after Ctrl-C, and reports nothing", async () => {
+	const dimensions = { complexity: 0.5, novelty: 0.5, toolDiversity: 0.5 };
+	const rows = Array.from({ length: 20_000 }, (_, n) => ({
+		id: `t:${n}`,
+		group: `g:${n % 1000}`,
+		domain: "code",
+		noveltySource: "cache",
+		score: (n % 997) / 997,
+		similarity: 0.5,
+		label: n % 7 > 2,
+		success: n % 5 > 1,
+		confidence: 0.9,
+		dimensions: { ...dimensions, outcomeConfidence: (n % 13) / 13 },
+	}));
+	file("calibrated.jsonl", linesOf(rows));
+	const written = join(folder, "rows.jsonl");
+	const long = ["--fit", "--replicates", "10000", "--rows", "rows.jsonl", "--html", "never.html"];
+	const child = start(["calibrate", "calibrated.jsonl", ...long]);
+	const ended = endOf(child);
+	// The rows are complete when the calibration begins, which takes minutes.
+	while (!existsSync(written)) await setTimeout(20);
+	await setTimeout(100);
+	child.kill("SIGINT");
+	const { code, signal, stdout, stderr } = await ended;
+	assert.deepEqual([code, signal, stdout], [130, null, ""]);
+	assert.match(stderr, /interrupted after 20,000 runs: nothing was calibrated/);
+	assert.ok(!existsSync(join(folder, "never.html")));
+});
+
 test("kp-score writes whole lines whenever Ctrl-C comes", async () => {
 	for (const delay of [0, 30, 60, 90, 120, 180, 240, 300, 400]) {
 		const child = start(["score", "many.jsonl", "--embedder", "off"]);
 		const ended = endOf(child);
-		setTimeout(() => child.kill("SIGINT"), delay);
+		setTimeout(delay).then(() => child.kill("SIGINT"));
 		const { code, signal, stdout } = await ended;
 		if (stdout !== "") assert.equal(stdout.at(-1), "\n");
 		const rows = parsed(stdout);

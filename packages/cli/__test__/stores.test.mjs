@@ -3,9 +3,12 @@ import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { file, folder, kpScore, linesOf, parsed, traceOf } from "./support.mjs";
 
-const { DatabaseSync } = createRequire(import.meta.url)("@photostructure/sqlite");
+const require = createRequire(import.meta.url);
+const { DatabaseSync } = require("@photostructure/sqlite");
+const { fileOf } = require("../lib/session.js");
 
 const PASSWORD = "s3cret";
 
@@ -82,6 +85,29 @@ test("kp-score creates no database unless the URL has create=1", async () => {
 	assert.ok(!existsSync(join(folder, "absent.db")));
 	assert.equal((await store("sqlite:absent.db?create=1&namespace=x")).code, 0);
 	assert.equal((await store("sqlite:absent.db?namespace=x")).code, 0);
+});
+
+/** Only later versions of Node.js read file URLs as on another system. */
+const canChoose = fileURLToPath("file:///C:/x", { windows: true }) === "C:\\x";
+
+for (const [place, windows, path] of [
+	["novelty.db", false, "novelty.db"],
+	["/var/novelty.db", false, "/var/novelty.db"],
+	["///var/a%20b#c.db", false, "/var/a b#c.db"],
+	["C:\\data\\novelty.db", true, "C:\\data\\novelty.db"],
+	["///C:/data/novelty.db", true, "C:\\data\\novelty.db"],
+	["//server/share/novelty.db", true, "\\\\server\\share\\novelty.db"],
+])
+	test(
+		`a store URL with sqlite:${place} names ${path}${windows ? " on Windows" : ""}`,
+		{
+			skip: windows !== (process.platform === "win32") && !canChoose,
+		},
+		() => assert.equal(fileOf(place, windows), path),
+	);
+
+test("a store URL with the host of another computer names no file", () => {
+	assert.throws(() => fileOf("//novelty.db", false), /^Error: store URL: File URL host/);
 });
 
 test("kp-score names the parameters of a store URL if one is unknown", async () => {

@@ -1,5 +1,6 @@
 /** Runs kp-score as a process of its own. */
 import { spawn, spawnSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -86,7 +87,9 @@ export const parsed = (text) =>
 /** The environment of a terminal with colours, which Node.js does not expect of CI. */
 const PLAIN = {
 	TERM: "xterm-256color",
-	...{ CI: undefined, FORCE_COLOR: undefined, NO_COLOR: undefined },
+	CI: undefined,
+	FORCE_COLOR: undefined,
+	NO_COLOR: undefined,
 };
 
 const python = ["python3", "python"].find(
@@ -108,13 +111,34 @@ except OSError:
     pass  # The program has ended.
 `;
 
-/** What a command shows on a terminal. */
-export async function onTerminal(args, env = {}) {
-	const command = ["-c", TERMINAL, process.execPath, program, ...args];
+/** What a command, or another program, shows on a terminal. */
+export async function onTerminal(args, env = {}, script = program) {
+	const command = ["-c", TERMINAL, process.execPath, script, ...args];
 	const child = spawn(python, command, {
 		cwd: folder,
 		env: { ...process.env, ...PLAIN, ...env },
 	});
 	const { stdout } = await endOf(child);
 	return stdout;
+}
+
+const many = fileURLToPath(new URL("many.cjs", import.meta.url));
+
+/**
+ * Runs commands one after another in one process, which loads the engine and the model once: for each
+ * `{ stdout, stderr }`, or what it shows on a terminal without colours.
+ */
+export async function runMany(commands, { terminal = false } = {}) {
+	const mark = randomUUID();
+	const args = [file(`commands-${mark}.json`, JSON.stringify(commands)), mark];
+	const split = (text) => text.split(mark).slice(0, -1);
+	if (terminal) {
+		const shown = await onTerminal(args, { NO_COLOR: "1" }, many);
+		// Both streams end with the mark.
+		return split(shown).filter((_, index) => index % 2 === 0);
+	}
+	const child = spawn(process.execPath, [many, ...args], { cwd: folder, env: environment });
+	const { stdout, stderr } = await endOf(child);
+	const messages = split(stderr);
+	return split(stdout).map((text, index) => ({ stdout: text, stderr: messages[index] }));
 }

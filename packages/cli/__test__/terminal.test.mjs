@@ -7,7 +7,7 @@ import { file, linesOf, onTerminal, skipWithoutTerminal as skip, traceOf } from 
 
 const require = createRequire(import.meta.url);
 const { Output } = require("../lib/output.js");
-const { fit } = require("../lib/style.js");
+const { fit } = require("../lib/terminal.js");
 
 const BOLD = "\u001b[1m";
 
@@ -52,7 +52,7 @@ test("kp-score shows progress and the time left on a terminal", {
 	const many = Array.from({ length: 100_000 }, (_, n) => traceOf(n));
 	file("progress.jsonl", linesOf(many));
 	const shown = await onTerminal([...["import", "progress.jsonl", "--output", "copy.jsonl"]]);
-	assert.match(shown, /\d+ % {2}[\d,]+ traces {2}[\d,]+\/s {2}.* left/);
+	assert.match(shown, /█░* \d+ %, [\d,]+ traces, [\d,]+\/s, .* left/);
 	assert.match(
 		stripVTControlCharacters(shown),
 		/written to copy\.jsonl\s+100,000 traces in 1 source/,

@@ -1,6 +1,5 @@
-/** How a score came about, as a person reads it. */
-const { count, fit, signed } = require("./style.js");
-const { style } = require("./terminal.js");
+/** A score and its causes, for people. */
+const { bar, count, fit, signed, style } = require("./terminal.js");
 
 const NAMES = {
 	complexity: "complexity",
@@ -8,13 +7,6 @@ const NAMES = {
 	toolDiversity: "tool diversity",
 	outcomeConfidence: "outcome",
 };
-
-const BAR = 20;
-
-function bar(value) {
-	const full = Math.round(value * BAR);
-	return "█".repeat(full) + "░".repeat(BAR - full);
-}
 
 const WITHOUT = {
 	"empty-cache": "nothing to compare with",
@@ -31,7 +23,8 @@ function noveltyNote({ source, maxSimilarity }) {
 /** The line about the nearest trace. */
 function nearestLine({ maxSimilarity, nearest }, objective, width) {
 	if (maxSimilarity === null) return [];
-	return [fit(`${nearest ?? "(no id)"}: ${objective}`, width - 19)];
+	const text = fit(`${nearest ?? "(no id)"}: ${objective}`, width - 19);
+	return [style("dim", `  nearest         ${text}`)];
 }
 
 function textNote({ text }) {
@@ -82,9 +75,7 @@ function accountOf({ trace, source, report, nearest }, { width }) {
 		...lines,
 		...sum,
 		...steps,
-		...nearestLine(novelty, nearest ?? "", width).map((line) =>
-			style("dim", `  nearest         ${line}`),
-		),
+		...nearestLine(novelty, nearest ?? "", width),
 		"",
 		"",
 	].join("\n");

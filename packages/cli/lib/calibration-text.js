@@ -1,6 +1,5 @@
-/** A calibration as a person reads it. */
-const { count, fit, percent } = require("./style.js");
-const { style } = require("./terminal.js");
+/** A calibration for people. */
+const { count, fit, percent, style } = require("./terminal.js");
 
 const VERDICTS = {
 	better: "fitted weights order the runs better",
@@ -36,7 +35,8 @@ function domainTables({ domains, overall }) {
 		...table(
 			["scores", "runs", ...percentiles.map(({ percent: p }) => `${p} %`)],
 			summaries.map(([name, { n, score }]) => [
-				...[fit(name, 24), String(n)],
+				fit(name, 24),
+				String(n),
 				...score.percentiles.map(({ value }) => value.toFixed(3)),
 			]),
 		),
@@ -93,7 +93,7 @@ function labelLines({ labels }) {
 	];
 	if (leakage.aucWithoutOutcome)
 		lines.push(
-			`  without what the score knows of success: AUC ${estimated(leakage.aucWithoutOutcome)}`,
+			`  without success, which the score contains: AUC ${estimated(leakage.aucWithoutOutcome)}`,
 		);
 	return ["", ...lines];
 }
@@ -104,17 +104,17 @@ const weightsOf = (weights) =>
 		.join(", ");
 
 function fitLines({ fits }) {
-	return fits.flatMap(({ profile, current, result }) => {
+	return fits.flatMap(({ profile, current, result, withoutOutcome }) => {
 		const head = `${style("bold", fit(profile, 40))}: ${VERDICTS[result.outcome]}`;
 		if (result.outcome === "refused")
 			return ["", `${head}: expected ${result.expected}, found ${result.found}`];
 		return [
 			"",
 			head,
-			`  current  ${weightsOf(current)}`,
+			`  current  ${weightsOf(current)}${withoutOutcome ? " (normalised without the outcome)" : ""}`,
 			`           AUC ${result.currentAuc.toFixed(3)}`,
 			`  fitted   ${weightsOf(result.weights)}`,
-			`           AUC on other folds ${estimated(result.heldOutAuc)}, better by ${estimated(result.improvement)}`,
+			`           cross-validated AUC ${estimated(result.heldOutAuc)}, better by ${estimated(result.improvement)}`,
 		];
 	});
 }

@@ -1,10 +1,16 @@
-/** What this package needs of `@knowledgepulse/scoring`. */
+/** The engine, as the commands use it. */
 const scoring = require("@knowledgepulse/scoring");
 const { version } = require("@knowledgepulse/scoring/package.json");
-const { inputOf } = require("./sources.js");
 
 /** Calls in flight at once. */
 const IN_FLIGHT = 64;
+
+/** A source as `importTraces` takes it. */
+function inputOf({ name, path, bytes }) {
+	if (path === undefined) return { name, data: bytes() };
+	// A name that begins like JSON would be taken as text.
+	return /^\s*[[{]/.test(path) ? `./${path}` : path;
+}
 
 /** Calls `stop` when a signal is aborted, or at once if it is already. */
 function onAbort(signal, stop) {
@@ -12,12 +18,12 @@ function onAbort(signal, stop) {
 	else signal.addEventListener("abort", stop, { once: true });
 }
 
-/** See `importTraces` of the engine. */
+/** Imports sources; see `importTraces`. */
 const importTraces = (sources, options) => scoring.importTraces(sources.map(inputOf), options);
 
 /**
- * The accounts of traces, in order: `{ trace, provenance, report }`, or `{ error }` with
- * `errors: "collect"`. After `stop()` no more is read, and what is being scored comes out.
+ * The reports of all traces in order: `{ trace, provenance, report }`, or `{ error }` with
+ * `errors: "collect"`. After `stop` is aborted, no more is read, and what is being scored comes out.
  */
 function explainAll(scorer, sources, { stop, ...options }) {
 	const reading = new AbortController();
@@ -41,7 +47,7 @@ function explainAll(scorer, sources, { stop, ...options }) {
 		);
 	}
 
-	async function* accounts() {
+	async function* explained() {
 		const inFlight = [];
 		async function oldest() {
 			const outcome = await inFlight.shift();
@@ -70,24 +76,30 @@ function explainAll(scorer, sources, { stop, ...options }) {
 			await imported.return();
 		}
 	}
-	return Object.defineProperty(accounts(), "report", {
-		get: () => imported.report,
-	});
+	return Object.defineProperty(explained(), "report", { get: () => imported.report });
 }
 
-/** An error as it stands in NDJSON. */
+/** An item as it is in NDJSON. */
 function toJson(item) {
 	if (!item.error) return item;
 	const { code, source, line, path, message } = item.error;
 	return { error: { code, source, line, path, message } };
 }
 
-/** The rows of all traces; see `evaluateJson`. `stop` is a signal that ends reading. */
+/**
+ * The rows of all traces in order, or `{ error }` with `errors: "collect"`; see `evaluateJson`. After
+ * `stop` is aborted, no more is read, and traces without a score do not enter the memory.
+ */
 function evaluate(scorer, sources, { stop, ...options }) {
 	const evaluation = scorer.evaluateJson(sources.map(inputOf), options);
-	// What has no score yet leaves no mark in the memory.
 	onAbort(stop, () => evaluation.return().catch(() => {}));
-	return evaluation;
+
+	// By chunks: what has been scored when reading ends comes out.
+	async function* rows() {
+		for await (const lines of evaluation.lines())
+			for (const line of lines.toString().split("\n")) if (line !== "") yield JSON.parse(line);
+	}
+	return Object.defineProperty(rows(), "report", { get: () => evaluation.report });
 }
 
 module.exports = {

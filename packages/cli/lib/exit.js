@@ -18,7 +18,10 @@ const Exit = Object.freeze({
 class InputError extends Error {}
 
 const UNAVAILABLE = new Set([
-	...["ADDON_NOT_FOUND", "EMBEDDER_UNAVAILABLE", "NO_THREADS", "STORE_UNAVAILABLE"],
+	"ADDON_NOT_FOUND",
+	"EMBEDDER_UNAVAILABLE",
+	"NO_THREADS",
+	"STORE_UNAVAILABLE",
 ]);
 
 /** Codes of the engine that are no fault of the input. */

@@ -1,8 +1,8 @@
-/** The command line: what there is, and which exit code an ending has. */
+/** Runs a command line: defines the commands, and turns errors into messages and exit codes. */
 const { Command, CommanderError } = require("commander");
 const { version } = require("../package.json");
-const commands = require("./arguments.js");
 const { Exit, exitCodeOf } = require("./exit.js");
+const { COMMANDS, OPTIONS } = require("./options.js");
 const { say, style, warn } = require("./terminal.js");
 
 const HELP = `
@@ -16,8 +16,8 @@ Exit codes:
   1    an unexpected error
   2    wrong arguments, or input that cannot be used
   3    a gate that was asked for is not met, such as --min-share
-  4    the embedder or the store is unavailable; kp-score doctor says why
-  130  interrupted; what was scored until then stands
+  4    the embedder or the store is unavailable; kp-score doctor shows why
+  130  interrupted; what was scored until then is kept
 
 Examples:
   $ kp-score score runs.jsonl
@@ -25,26 +25,38 @@ Examples:
   $ kp-score explain runs.jsonl --id kp:trace:42
   $ kp-score calibrate runs.jsonl --target-share 0.2 --html report.html`;
 
+/** Adds a command whose module is loaded when it runs. */
+function define(program, name, { args, help, options, examples, more = "" }) {
+	const command = program.command(`${name} ${args}`).description(help);
+	for (const key of options) command.addOption(OPTIONS[key]);
+	const lines = examples.map((line) => `  $ kp-score ${name} ${line}`);
+	command.addHelpText("after", `${more}\nExamples:\n${lines.join("\n")}`);
+	command.action(async (...given) => {
+		const run = require(`./commands/${name}.js`);
+		process.exitCode = await run(given.slice(0, -2), given.at(-2));
+	});
+}
+
 function programOf() {
 	const program = new Command("kp-score")
 		.description("Scores the logs of agents.")
 		.version(version)
 		.exitOverride()
 		.configureOutput({ outputError: (text) => say(text.trimEnd()) })
-		.showHelpAfterError("(kp-score --help shows what there is)")
+		.showHelpAfterError("(kp-score --help shows the commands)")
 		.addHelpText("after", HELP);
-	for (const define of commands) define(program);
+	for (const [name, command] of Object.entries(COMMANDS)) define(program, name, command);
 	return program;
 }
 
 const HINTS = {
 	SUCCESS_UNKNOWN: "--assume-success true, false or skip decides for such runs",
-	UNKNOWN_FORMAT: "--from names a format; kp-score import --help has them all",
+	UNKNOWN_FORMAT: "--from names a format; kp-score import --help lists them",
 	EMBEDDER_UNAVAILABLE:
 		"kp-score doctor shows what is missing; --embedder off scores without novelty",
 };
 
-/** Says on standard error what went wrong. */
+/** Shows an error on standard error. Returns the exit code. */
 function report(error) {
 	const code = exitCodeOf(error);
 	const text =
@@ -57,20 +69,19 @@ function report(error) {
 	return code;
 }
 
-/** Shows a warning of Node.js or the engine, but not that the embedder is off, which was asked for. */
+/** Shows a warning of Node.js or the engine, unless it says that the embedder is off as asked for. */
 function onWarning({ code, message }) {
 	if (code === "KNOWLEDGEPULSE_NO_EMBEDDER" && message.endsWith("switched off")) return;
 	warn(message);
 }
 
-/** Runs a command line. Sets the exit code and lets the process end by itself, when all is written. */
+/** Sets the exit code, and lets the process end by itself when all is written. */
 async function main(argv) {
 	process.stderr.on("error", () => {});
 	process.stdout.on("error", () => {});
 	process.removeAllListeners("warning").on("warning", onWarning);
-	const program = programOf();
 	try {
-		await program.parseAsync(argv);
+		await programOf().parseAsync(argv);
 	} catch (error) {
 		if (error instanceof CommanderError)
 			process.exitCode = error.exitCode === 0 ? Exit.OK : Exit.INPUT;

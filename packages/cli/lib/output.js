@@ -1,4 +1,4 @@
-/** Where data goes: standard output, and files. */
+/** The outputs for data: standard output, and files. */
 const { once } = require("node:events");
 const { open, stat } = require("node:fs/promises");
 const { openReplacement } = require("@knowledgepulse/scoring/internal/file");
@@ -8,7 +8,7 @@ const { shown } = require("./terminal.js");
 /** Error codes of writing to a pipe that its reader has closed; `EOF` is that of Windows. */
 const CLOSED = ["EOF", "EPIPE"];
 
-/** Data for standard output. A reader that has closed the pipe, as `head` does, is no error. */
+/** Standard output. A reader that has closed the pipe, as `head` does, is not an error. */
 class Output {
 	#stream;
 	#error;
@@ -25,7 +25,7 @@ class Output {
 		return path === undefined ? new Output() : FileOutput.open(path);
 	}
 
-	/** Whether nobody reads any more. */
+	/** Whether the reader has closed the pipe. */
 	get isClosed() {
 		return CLOSED.includes(this.#error?.code);
 	}
@@ -72,7 +72,7 @@ async function openDevice(path) {
 	return { write: (data) => file.writeFile(data), commit: close, discard: close };
 }
 
-/** A file that gets its contents when they are complete, so that none is ever half written. */
+/** A file that gets its contents when they are complete. */
 class FileOutput {
 	isClosed = false;
 	isTerminal = false;
@@ -116,4 +116,7 @@ class FileOutput {
 	}
 }
 
-module.exports = { FileOutput, Output };
+/** Whether the output is a table for people. */
+const isTable = (output, { json }) => output.isTerminal && !json;
+
+module.exports = { FileOutput, Output, isTable };

@@ -1,6 +1,5 @@
 /** Rows as a table that is written line by line. */
-const { fit } = require("./style.js");
-const { style } = require("./terminal.js");
+const { fit, style } = require("./terminal.js");
 
 const SHORT = {
 	"single-thought": "=0.1",

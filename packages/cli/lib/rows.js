@@ -1,45 +1,131 @@
-/** The rows of sources: as they are, or from scoring the logs. */
+/** The rows of sources: read from files that have them, or from scoring logs. */
+const { addAbortSignal } = require("node:stream");
 const { evaluate } = require("./engine.js");
 const { InputError } = require("./exit.js");
-const { contentOf } = require("./lines.js");
-const { inOrder } = require("./order.js");
-const { Progress, shareOf } = require("./progress.js");
 const run = require("./run.js");
 const { Session } = require("./session.js");
-const { bytesOf, sourcesOf } = require("./sources.js");
+const { inOrder, sourcesOf } = require("./sources.js");
 const { say, style } = require("./terminal.js");
 
-/** Scores what is in logs, as `kp-score score` does. */
+/** The longest line in bytes, as in `importTraces`. */
+const LONGEST = 256 << 20;
+
+const LINE_FEED = 10;
+
+/** The lines of UTF-8, without byte order mark, line ends and blank lines: `[number, text]`. */
+async function* linesOf(chunks, name) {
+	const decoder = new TextDecoder("utf-8", { fatal: true });
+	let number = 1;
+	let length = 0;
+	let parts = [];
+	function take(bytes, isLast) {
+		length += bytes.length;
+		if (length > LONGEST)
+			throw new InputError(
+				`${name}:${number}: expected a line of at most 256 MiB, found a longer one`,
+			);
+		try {
+			parts.push(decoder.decode(bytes, { stream: !isLast }));
+		} catch {
+			throw new InputError(`${name}:${number}: expected UTF-8, found other bytes`);
+		}
+	}
+	function* end() {
+		const line = parts.join("").trim();
+		if (line !== "") yield [number, line];
+		number += 1;
+		length = 0;
+		parts = [];
+	}
+	for await (const chunk of chunks) {
+		let start = 0;
+		for (let at = chunk.indexOf(LINE_FEED); at >= 0; at = chunk.indexOf(LINE_FEED, start)) {
+			take(chunk.subarray(start, at), true);
+			yield* end();
+			start = at + 1;
+		}
+		take(chunk.subarray(start), false);
+	}
+	take(Buffer.alloc(0), true);
+	yield* end();
+}
+
+function parse(text) {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return undefined;
+	}
+}
+
+const DIMENSIONS = ["complexity", "novelty", "toolDiversity", "outcomeConfidence"];
+
+const isTextOrNothing = (value) => typeof (value ?? "") === "string";
+
+const isRow = ({ score, dimensions, overrides = [], id, objective }) =>
+	Number.isFinite(score) &&
+	DIMENSIONS.every((name) => Number.isFinite(dimensions?.[name])) &&
+	Array.isArray(overrides) &&
+	isTextOrNothing(id) &&
+	isTextOrNothing(objective);
+
+const isError = ({ error }) => typeof error?.code === "string";
+
+/** Whether it is, or is meant to be, a line that `kp-score score --json` writes. */
+const isFromScore = (value) =>
+	(typeof value?.score === "number" && "dimensions" in value) || isError(value ?? {});
+
+/** The text of a stream whose first line was read already. */
+async function* restored(lines, [, first]) {
+	yield `${first}\n`;
+	for await (const [, line] of lines) yield `${line}\n`;
+}
+
+/**
+ * Returns the contents of a source: `{ rows }`, if it has rows that `kp-score score` writes, or else
+ * `{ log }`, a source that has not been read. An aborted signal ends a stream.
+ */
+async function contentOf(source, signal) {
+	const { name } = source;
+	const bytes = source.bytes();
+	// A stream may be silent for ever.
+	if (source.isStream) addAbortSignal(signal, bytes);
+	const lines = linesOf(bytes, name);
+	const { value: first, done } = await lines.next();
+	if (done) throw new InputError(`${name}: it is empty`);
+	if (isFromScore(parse(first[1]))) return { rows: rowsOf(first, lines, name) };
+	if (source.isStream)
+		return { log: { name, isStream: true, bytes: () => restored(lines, first) } };
+	await lines.return();
+	return { log: source };
+}
+
+/** The rows in lines, without errors among them. */
+async function* rowsOf(first, lines, name) {
+	function* read([number, text]) {
+		const value = parse(text) ?? {};
+		if (isRow(value)) yield value;
+		else if (!isError(value))
+			throw new InputError(`${name}:${number}: expected a row as kp-score score --json writes it`);
+	}
+	yield* read(first);
+	for await (const line of lines) yield* read(line);
+}
+
+/** Scores logs, as `kp-score score` does. Returns the number of errors. */
 async function scoreAll(logs, { options, stop, take }) {
 	const imported = run.importOptions(options);
 	const sources = await inOrder(logs, imported, stop);
-	const bytes = bytesOf(sources);
 	const session = await Session.open(options);
-	let progress;
 	try {
-		const evaluation = evaluate(session.scorer, sources, {
-			...imported,
-			...(options.group !== undefined && { group: options.group }),
-			stop: stop.signal,
+		const { group } = options;
+		const rows = evaluate(session.scorer, sources, { ...imported, group, stop: stop.signal });
+		const { errors } = await run.each(rows, { sources, options, stop }, (item) => {
+			if (item.error) say(style("red", item.error.message));
+			else take(item);
 		});
-		progress = new Progress(options.progress && !options.quiet, (scored) =>
-			shareOf(evaluation.report, bytes, scored),
-		);
-		let errors = 0;
-		let scored = 0;
-		for await (const item of evaluation)
-			if (item.error) {
-				errors += 1;
-				say(style("red", item.error.message));
-			} else {
-				scored += 1;
-				progress.add();
-				take(item);
-			}
-		if (scored === 0 && errors === 0 && !stop.signal.aborted) throw run.noTraces(evaluation.report);
 		return errors;
 	} finally {
-		progress?.stop();
 		await session.close();
 	}
 }
@@ -50,8 +136,8 @@ async function eachRow(args, { options, stop, take }) {
 	let hasRows = false;
 	try {
 		for (const source of await sourcesOf(args)) {
-			const { rows, traces } = await contentOf(source, stop.signal);
-			if (traces) logs.push(traces);
+			const { rows, log } = await contentOf(source, stop.signal);
+			if (log) logs.push(log);
 			else
 				for await (const row of rows) {
 					hasRows = true;

@@ -1,33 +1,61 @@
 /** What the commands have in common. */
+const { constants } = require("node:os");
 const { Exit, InputError } = require("./exit.js");
-const { Output } = require("./output.js");
-const { count, tally } = require("./style.js");
-const { say } = require("./terminal.js");
+const { bytesOf } = require("./sources.js");
+const { Progress, count, say, tally, warn } = require("./terminal.js");
+
+/** Ctrl-C: the first ends the run in order, a second one at once. */
+class Stop {
+	#controller = new AbortController();
+	#interrupted;
+	#onSignal = (name) => {
+		this.#interrupted = name;
+		process.off("SIGINT", this.#onSignal).off("SIGTERM", this.#onSignal);
+		this.#controller.abort();
+	};
+
+	constructor() {
+		process.on("SIGINT", this.#onSignal).on("SIGTERM", this.#onSignal);
+	}
+
+	/** Aborted when no more is to be read. */
+	get signal() {
+		return this.#controller.signal;
+	}
+
+	/** Whether the user has interrupted the run. */
+	get isInterrupted() {
+		return this.#interrupted !== undefined;
+	}
+
+	/** Reads no more, because nobody needs it. */
+	end() {
+		this.#controller.abort();
+	}
+
+	/** The exit code after everything was done; errors outweigh a gate. */
+	exitCode({ errors = 0, gate = true } = {}) {
+		if (this.isInterrupted) return Exit.SIGNAL + constants.signals[this.#interrupted];
+		if (errors > 0) return Exit.INPUT;
+		return gate ? Exit.OK : Exit.GATE;
+	}
+}
 
 /** Reasons for which a run, and not a part of one, was skipped. */
-const LOST = new Set([
-	"late",
-	"malformed",
-	"no_objective",
-	"no_samples",
-	"no_steps",
-	"success_unknown",
-	"too_large",
-	"unknown_record",
-	"unsupported_version",
-]);
+const LOST = new Set(
+	`late malformed no_objective no_samples no_steps success_unknown too_large unknown_record
+	unsupported_version`.split(/\s+/),
+);
 
 const ASSUMED = { true: true, false: false, skip: "skip" };
 
 /** The options of `importTraces`. */
-function importOptions({ from, assumeSuccess, domain, errors }) {
-	return {
-		errors,
-		...(from && { format: from }),
-		...(assumeSuccess && { assumeSuccess: ASSUMED[assumeSuccess] }),
-		...(domain !== undefined && { domain }),
-	};
-}
+const importOptions = ({ from, assumeSuccess, domain, errors }) => ({
+	errors,
+	domain,
+	format: from,
+	assumeSuccess: ASSUMED[assumeSuccess],
+});
 
 /** Returns a function that writes a note to standard error, unless `--quiet` is set. */
 const notesFor =
@@ -36,19 +64,13 @@ const notesFor =
 		if (!quiet) say(text);
 	};
 
-/** Opens the output of a command. */
-const openOutput = ({ output }) => Output.open(output);
-
-/** Completes the output, and says where it was written to. */
+/** Completes the output, and shows where it was written to. */
 async function commit(output, options) {
 	await output.commit();
 	if (options.output !== undefined) notesFor(options)(`written to ${options.output}`);
 }
 
-/** Whether the output is a table for a person. */
-const isTable = (output, { json }) => output.isTerminal && !json;
-
-/** What of the inputs was left out, by reason. */
+/** What was left out of the inputs, by reason. */
 function skippedOf({ inputs }) {
 	const all = {};
 	for (const { skipped } of inputs)
@@ -56,44 +78,58 @@ function skippedOf({ inputs }) {
 	return all;
 }
 
-/** How many errors there were, by code. */
-function errorCodes({ inputs }) {
+/** Warns of runs that were left out, and of errors by code. */
+function warnOfLosses(report, what, errors) {
+	const lost = Object.entries(skippedOf(report)).filter(([reason]) => LOST.has(reason));
+	if (lost.length > 0) warn(`${what}: ${tally(Object.fromEntries(lost))}`);
+	if (errors === 0) return;
 	const codes = {};
-	for (const { code } of inputs.flatMap(({ errors }) => errors))
+	for (const { code } of report.inputs.flatMap((input) => input.errors))
 		codes[code] = (codes[code] ?? 0) + 1;
-	return codes;
+	warn(`${count(errors, "error")}: ${tally(codes)}`);
 }
 
-/** What of the inputs was left out and would have been a run. */
-function lostOf(report) {
-	return Object.fromEntries(
-		Object.entries(skippedOf(report)).filter(([reason]) => LOST.has(reason)),
+/**
+ * Returns the completed share of sources of so many bytes when `traces` of them have come out. Reading
+ * them, which `report` is about, is ahead.
+ */
+function shareOf({ inputs }, bytes, traces) {
+	if (bytes === undefined) return undefined;
+	const sum = (name) => inputs.reduce((total, input) => total + input[name], 0);
+	const found = sum("traces");
+	return found === 0 || bytes === 0 ? 0 : Math.min(1, (sum("bytes") / bytes) * (traces / found));
+}
+
+/**
+ * Takes each item that comes of sources, until `take` returns false, and shows progress if it
+ * `isShown`. Returns the numbers of traces and errors.
+ * @throws {InputError} if the sources have neither.
+ */
+async function each(items, { sources, options, stop, isShown = true }, take) {
+	const bytes = bytesOf(sources);
+	const counts = { traces: 0, errors: 0 };
+	const progress = new Progress(options.progress && !options.quiet && isShown, (traces) =>
+		shareOf(items.report, bytes, traces),
+	);
+	try {
+		for await (const item of items) {
+			if (item.error) counts.errors += 1;
+			else {
+				counts.traces += 1;
+				progress.add();
+			}
+			if ((await take(item, progress)) === false) break;
+		}
+	} catch (error) {
+		if (error !== stop.signal.reason) throw error;
+	} finally {
+		progress.stop();
+	}
+	if (counts.traces > 0 || counts.errors > 0 || stop.signal.aborted) return counts;
+	const skipped = tally(skippedOf(items.report));
+	throw new InputError(
+		`no traces in ${count(sources.length, "source")}${skipped && ` (skipped: ${skipped})`}`,
 	);
 }
 
-/** The error for input without a single trace. */
-function noTraces(report) {
-	const skipped = skippedOf(report);
-	const reasons = Object.keys(skipped).length > 0 ? ` (skipped: ${tally(skipped)})` : "";
-	return new InputError(`no traces in ${count(report.inputs.length, "source")}${reasons}`);
-}
-
-/** The exit code after everything was done; what went wrong outweighs a gate. */
-function exitCode(stop, { errors = 0, gate = true }) {
-	if (stop.isInterrupted) return Exit.SIGNAL + stop.number;
-	if (errors > 0) return Exit.INPUT;
-	return gate ? Exit.OK : Exit.GATE;
-}
-
-module.exports = {
-	commit,
-	errorCodes,
-	exitCode,
-	importOptions,
-	isTable,
-	lostOf,
-	noTraces,
-	notesFor,
-	openOutput,
-	skippedOf,
-};
+module.exports = { Stop, commit, each, importOptions, notesFor, warnOfLosses };

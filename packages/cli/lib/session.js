@@ -1,6 +1,7 @@
 /** A scorer as the options describe it, with its memory. */
 const { existsSync } = require("node:fs");
 const { readFile } = require("node:fs/promises");
+const { fileURLToPath } = require("node:url");
 const { CopiedLog } = require("./copied-log.js");
 const { Scorer } = require("./engine.js");
 const { InputError, reasonOf } = require("./exit.js");
@@ -20,24 +21,21 @@ async function profilesOf(path) {
 	}
 }
 
-/** Query parameters of store URLs. */
-const PARAMETERS = {
-	sqlite: ["namespace", "create"],
-	postgres: [
-		...["namespace", "application_name", "client_encoding", "host", "options", "password", "port"],
-		...["ssl", "sslcert", "sslkey", "sslmode", "sslnegotiation", "sslrootcert"],
-		...["statement_timeout", "uselibpqcompat", "user"],
-	],
-};
+const SQLITE = ["namespace", "create"];
+
+const POSTGRES = `namespace application_name client_encoding host options password port ssl sslcert
+	sslkey sslmode sslnegotiation sslrootcert statement_timeout uselibpqcompat user`.split(/\s+/);
 
 /** An error that does not show the URL, which may contain a password. */
 const storeError = (text) => new InputError(`store URL: ${text}`);
 
-function checkParameters(scheme, parameters) {
-	const known = PARAMETERS[scheme];
+/** Returns the options of a store from the parameters of its URL, and checks those. */
+function parametersOf(parameters, known) {
 	for (const name of parameters.keys())
 		if (!known.includes(name))
 			throw storeError(`unknown parameter ${JSON.stringify(name)}; known are ${known.join(", ")}`);
+	const namespace = parameters.get("namespace");
+	return namespace ? { namespace } : {};
 }
 
 function load(name) {
@@ -49,15 +47,25 @@ function load(name) {
 	}
 }
 
+/** The file of a URL without its scheme: a path as it is, or after two slashes that of a file URL. */
+function fileOf(path, windows = process.platform === "win32") {
+	if (!path.startsWith("//")) return path;
+	try {
+		return fileURLToPath(`file:${path.replaceAll("#", "%23")}`, { windows });
+	} catch (error) {
+		throw storeError(error.message);
+	}
+}
+
 function sqliteOf(url) {
-	const [, path, query] = /^sqlite:(?:\/\/(?=\/))?([^?]*)\??(.*)$/is.exec(url);
+	const [, place, query] = /^sqlite:([^?]*)\??(.*)$/is.exec(url);
 	const parameters = new URLSearchParams(query);
-	checkParameters("sqlite", parameters);
-	const namespace = parameters.get("namespace");
+	const options = parametersOf(parameters, SQLITE);
+	const path = fileOf(place);
 	if (parameters.get("create") !== "1" && !existsSync(path))
 		throw storeError(`there is no file ${path}; create=1 after the ? creates it`);
 	const { SqliteNoveltyLog } = load("sqlite");
-	return new SqliteNoveltyLog({ path, ...(namespace && { namespace }) });
+	return new SqliteNoveltyLog({ path, ...options });
 }
 
 function postgresOf(url) {
@@ -69,14 +77,10 @@ function postgresOf(url) {
 			"expected postgres://USER:PASSWORD@HOST/DATABASE, with special characters as %XX, found an invalid URL",
 		);
 	}
-	checkParameters("postgres", address.searchParams);
-	const namespace = address.searchParams.get("namespace");
+	const options = parametersOf(address.searchParams, POSTGRES);
 	address.searchParams.delete("namespace");
 	const { PostgresNoveltyLog } = load("postgres");
-	return new PostgresNoveltyLog({
-		connectionString: address.href,
-		...(namespace && { namespace }),
-	});
+	return new PostgresNoveltyLog({ connectionString: address.href, ...options });
 }
 
 /** The store of a URL: `postgres://…` or `sqlite:FILE`, with parameters after a `?`; undefined without one. */
@@ -87,11 +91,6 @@ function storeOf(url) {
 	const [scheme] = /^[a-z][a-z\d+.-]*:(\/\/)?/i.exec(url) ?? ["no scheme"];
 	throw storeError(`expected postgres://… or sqlite:FILE, found ${scheme}`);
 }
-
-const loaded = (memory, options) =>
-	Scorer.load(memory, options).catch((error) => {
-		throw error.syscall ? unreadable(memory, error) : error;
-	});
 
 class Session {
 	#store;
@@ -117,19 +116,19 @@ class Session {
 	}
 
 	async #load({ memory, profiles, embedder, precision }) {
-		const options = {
-			embedder,
-			...(precision && { precision }),
-			...(profiles && { profiles: await profilesOf(profiles) }),
-			...(this.#store && { store: this.#store, storeMode: "required" }),
-		};
-		// A memory that is only read must be there.
+		const store = this.#store && { store: this.#store, storeMode: "required" };
+		const options = { embedder, precision, profiles: await profilesOf(profiles), ...store };
+		// A memory that is only read must exist.
 		const isLoaded = memory !== undefined && (!this.#memory || existsSync(memory));
-		this.scorer = isLoaded ? await loaded(memory, options) : new Scorer(options);
+		this.scorer = isLoaded
+			? await Scorer.load(memory, options).catch((error) => {
+					throw error.syscall ? unreadable(memory, error) : error;
+				})
+			: new Scorer(options);
 		if (embedder === "required") await this.scorer.warmup();
 	}
 
-	/** Writes the memory back, where there is a file for it. */
+	/** Writes the memory back, if there is a file for it. */
 	async save() {
 		await this.#memory?.write(await this.scorer.snapshot());
 		await this.#memory?.commit();
@@ -142,4 +141,4 @@ class Session {
 	}
 }
 
-module.exports = { Session, profilesOf };
+module.exports = { Session, fileOf, profilesOf };

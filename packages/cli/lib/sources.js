@@ -4,6 +4,7 @@ const { open, readdir, stat } = require("node:fs/promises");
 const { Socket } = require("node:net");
 const { join, relative, sep } = require("node:path");
 const { glob, isDynamicPattern } = require("tinyglobby");
+const { importTraces } = require("./engine.js");
 const { InputError, reasonOf } = require("./exit.js");
 
 /**
@@ -11,7 +12,7 @@ const { InputError, reasonOf } = require("./exit.js");
  * @property {string} name
  * @property {string} [path] Of a file that the importer reads by itself.
  * @property {number} [size] In bytes; of regular files.
- * @property {() => AsyncIterable<Buffer>} bytes What is in it, in UTF-8.
+ * @property {() => AsyncIterable<Buffer>} bytes The contents in UTF-8.
  * @property {boolean} [isStream] Whether it can be read only once.
  */
 
@@ -111,12 +112,36 @@ async function sourcesOf(args) {
 	return sources;
 }
 
-/** A source as `importTraces` takes it. */
-function inputOf({ name, path, bytes }) {
-	if (path === undefined) return { name, data: bytes() };
-	// A name that begins like JSON would be taken as text.
-	return /^\s*[[{]/.test(path) ? `./${path}` : path;
+/** The time of the first trace of a source; infinite without one. */
+async function firstTime(source, options) {
+	if (source.isStream) return Number.POSITIVE_INFINITY;
+	for await (const { trace } of importTraces([source], options)) {
+		if (!trace) continue;
+		const time = Date.parse(trace.metadata.created_at ?? "");
+		return Number.isNaN(time) ? Number.POSITIVE_INFINITY : time;
+	}
+	return Number.POSITIVE_INFINITY;
 }
+
+/**
+ * Sorts sources by the time of their first trace; streams and sources without a time come last. Reads each
+ * source up to its first trace.
+ * @param options Those of `importTraces`.
+ */
+async function inOrder(sources, options, { signal }) {
+	if (sources.length < 2) return sources;
+	const times = new Map();
+	try {
+		for (const source of sources)
+			times.set(source, await firstTime(source, { ...options, signal }));
+	} catch (error) {
+		if (!signal.aborted) throw error;
+	}
+	return [...sources].sort((a, b) => ascending(times.get(a), times.get(b)));
+}
+
+/** Returns the sources that arguments name, sorted. */
+const sourcesInOrder = async (args, options, stop) => inOrder(await sourcesOf(args), options, stop);
 
 /** Returns the size of all sources; undefined if the size of one is unknown. */
 const bytesOf = (sources) =>
@@ -124,4 +149,4 @@ const bytesOf = (sources) =>
 		? sources.reduce((total, { size }) => total + size, 0)
 		: undefined;
 
-module.exports = { ascending, bytesOf, inputOf, slashed, sourcesOf };
+module.exports = { bytesOf, inOrder, slashed, sourcesInOrder, sourcesOf };

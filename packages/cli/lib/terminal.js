@@ -1,6 +1,51 @@
-/** Writing to terminals: colours, escaped control characters, masked passwords. */
+/** Text for people: what terminals show, safely. */
 const { randomUUID } = require("node:crypto");
 const { styleText } = require("node:util");
+
+const WIDE =
+	/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/u;
+
+/** Returns text of a log in one line, without control characters. */
+function plain(text) {
+	return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
+}
+
+/** Cuts text to a number of columns. */
+function fit(text, columns) {
+	let used = 0;
+	const kept = [];
+	for (const character of plain(text)) {
+		used += WIDE.test(character) ? 2 : 1;
+		if (used > columns) return `${kept.slice(0, -1).join("").trimEnd()}…`;
+		kept.push(character);
+	}
+	return kept.join("");
+}
+
+const percent = (share) => `${(100 * share).toFixed(1)} %`;
+
+const count = (n, name) => `${n.toLocaleString("en")} ${name}${n === 1 ? "" : "s"}`;
+
+const signed = (value, digits = 2) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
+
+/** Such as `1.9 s`. */
+function duration(ms) {
+	if (ms < 1000) return `${ms.toFixed(0)} ms`;
+	return ms < 60_000
+		? `${(ms / 1000).toFixed(1)} s`
+		: `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+}
+
+/** Such as `success_unknown 3, no_steps 1`, the most frequent first. */
+function tally(counts) {
+	return Object.entries(counts)
+		.sort(([, a], [, b]) => b - a)
+		.map(([name, n]) => `${name} ${n.toLocaleString("en")}`)
+		.join(", ");
+}
+
+/** A bar of 20 columns for a value from 0 to 1. */
+const bar = (value) => "█".repeat(Math.round(value * 20)).padEnd(20, "░");
 
 /** Control characters and bidirectional controls, except line feeds. */
 const UNSAFE = /(?!\n)[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu;
@@ -13,7 +58,7 @@ const MARK = randomUUID();
 /** Marks text to be styled if the stream shows colours. Styles cannot be nested. */
 const style = (format, text) => `${MARK}${format}${MARK}${text}${MARK}`;
 
-/** Text with its styles applied and control characters escaped as in JSON, where it stays the same value. */
+/** Text with its styles applied and control characters escaped as in JSON, which keeps its value. */
 function shown(text, stream) {
 	// Node.js has styleText from 20.12 on. NO_COLOR counts in hasColors().
 	const isColoured = stream.isTTY === true && stream.hasColors() && styleText;
@@ -33,12 +78,67 @@ function masked(text) {
 		.replace(/([?&][^=&\s]*pass[^=&\s]*=)[^&#\s]*/gi, "$1***");
 }
 
-/** Writes a message to standard error. Lines after the first are indented, so they cannot pass for other messages. */
+/** What removes the line of progress that standard error shows. */
+let erase = "";
+
+/** Writes a message to standard error. Its further lines are indented, to differ from other messages. */
 function say(message) {
 	const text = message.split(MARK).map(masked).join(MARK).replaceAll("\n", "\n  ");
-	process.stderr.write(`${shown(text, process.stderr)}\n`);
+	process.stderr.write(`${erase}${shown(text, process.stderr)}\n`);
+	erase = "";
 }
 
 const warn = (text) => say(`${style("yellow", "warning:")} ${text}`);
 
-module.exports = { masked, say, shown, style, warn };
+/** Progress on standard error, if that is a terminal: traces, their rate, and the time left. */
+class Progress {
+	#traces = 0;
+	#began = performance.now();
+	#timer;
+
+	/** @param shareOf Returns the completed share for a number of traces; `undefined` if unknown. */
+	constructor(isWanted, shareOf) {
+		if (!isWanted || process.stderr.isTTY !== true) return;
+		this.#timer = setInterval(() => {
+			const columns = (process.stderr.columns || 100) - 1;
+			process.stderr.write(`${erase}${fit(this.#text(shareOf(this.#traces)), columns)}`);
+			erase = "\r\u001b[K";
+		}, 200);
+	}
+
+	add() {
+		this.#traces += 1;
+	}
+
+	stop() {
+		clearInterval(this.#timer);
+		process.stderr.write(erase);
+		erase = "";
+	}
+
+	#text(share) {
+		const elapsed = performance.now() - this.#began;
+		const rate = Math.round(this.#traces / (elapsed / 1000));
+		const text = `${count(this.#traces, "trace")}, ${rate.toLocaleString("en")}/s`;
+		if (share === undefined) return `${text}, ${duration(elapsed)}`;
+		const left = share > 0 ? `, ${duration((elapsed / share) * (1 - share))} left` : "";
+		return `${bar(share)} ${Math.floor(100 * share)} %, ${text}${left}`;
+	}
+}
+
+module.exports = {
+	Progress,
+	bar,
+	count,
+	duration,
+	fit,
+	masked,
+	percent,
+	plain,
+	say,
+	shown,
+	signed,
+	style,
+	tally,
+	warn,
+};

@@ -15,7 +15,9 @@ const usage = {
 const says = (text) => ({ type: "text", text });
 
 const calls = (toolCallId, toolName, input) => ({
-	...{ type: "tool-call", toolCallId, toolName },
+	type: "tool-call",
+	toolCallId,
+	toolName,
 	input: JSON.stringify(input),
 });
 

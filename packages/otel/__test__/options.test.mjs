@@ -6,9 +6,10 @@ import { ScoringSpanProcessor } from "@knowledgepulse/scoring-otel";
 for (const [path, options] of [
 	["options", null],
 	["options", "otel"],
-	["options", { onscore() {} }],
-	["options", { format: "otel" }],
-	["options", { signal: AbortSignal.timeout(1) }],
+	["onscore", { onscore() {} }],
+	["onscore", { onscore: undefined }],
+	["format", { format: "otel" }],
+	["signal", { signal: AbortSignal.timeout(1) }],
 	["scorer", { scorer: {} }],
 	["scorer", { scorer: null }],
 	["onScore", { onScore: "log" }],

@@ -81,7 +81,8 @@ test("ScoringSpanProcessor takes a span with a remote parent for a local root", 
 	const traced = tracing(assumed);
 	const remote = {
 		traceId: "0af7651916cd43dd8448eb211c80319c",
-		...{ spanId: "b7ad6b7169203331", traceFlags: TraceFlags.SAMPLED },
+		spanId: "b7ad6b7169203331",
+		traceFlags: TraceFlags.SAMPLED,
 		isRemote: true,
 	};
 	const above = trace.setSpanContext(ROOT_CONTEXT, remote);
@@ -172,8 +173,11 @@ test("ScoringSpanProcessor scores runs in the order in which they have ended", a
 
 test("ScoringSpanProcessor passes options on to the import", async () => {
 	const traced = tracing({
-		...{ success: false, objective: "To greet", domain: "code" },
-		...{ visibility: "private", privacyLevel: "federated" },
+		success: false,
+		objective: "To greet",
+		domain: "code",
+		visibility: "private",
+		privacyLevel: "federated",
 	});
 	answer(traced.tracer, "Hello?");
 	await traced.flush();

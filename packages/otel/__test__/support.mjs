@@ -26,8 +26,11 @@ const keep =
 
 diag.setLogger(
 	{
-		...{ error: keep("error"), warn: keep("warn"), debug: keep("debug") },
-		...{ info() {}, verbose() {} },
+		error: keep("error"),
+		warn: keep("warn"),
+		debug: keep("debug"),
+		info() {},
+		verbose() {},
 	},
 	DiagLogLevel.ALL,
 );
@@ -56,7 +59,10 @@ export function tracing(options = {}, provide = {}) {
 		spanProcessors: [new SimpleSpanProcessor(spans), processor],
 	});
 	return {
-		...{ processor, provider, runs, errors },
+		processor,
+		provider,
+		runs,
+		errors,
 		tracer: provider.getTracer("test"),
 		flush: () => processor.forceFlush(),
 		spans: () => spans.getFinishedSpans(),

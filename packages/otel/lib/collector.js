@@ -50,11 +50,11 @@ class Collector {
 	#limits;
 	#onFinished;
 	#drops;
-	/** By trace id: distant parents may give a trace several local roots. */
+	/** By trace id. Remote parents may give a trace several local roots. */
 	#byTrace = new Map();
-	/** All of them; the one whose last span is longest ago comes first. */
+	/** All of them, least recently active first. */
 	#open = new Set();
-	/** Ids of traces of which something was dropped, the oldest first; as many as may be open. */
+	/** Ids of traces with dropped spans, oldest first, at most `maxTraces`. */
 	#dropped = new Set();
 
 	/** @param onFinished Called with each local trace that is complete. */
@@ -68,7 +68,7 @@ class Collector {
 		const { traceId, spanId } = spanContext;
 		const isRoot = !parent || parent.isRemote === true;
 		let trace = isRoot ? undefined : this.#find(traceId, parent.spanId);
-		// The parent was in what was dropped. A trace that began with its child would be none.
+		// The parent was dropped. A trace that begins with its child would be incomplete.
 		if (!trace && !isRoot && this.#dropped.has(traceId))
 			return this.#drops.add("later spans of dropped traces", 1);
 		trace ??= this.#begin(spanContext);
@@ -89,7 +89,7 @@ class Collector {
 		else trace.timer ??= setTimeout(() => this.#finish(trace), this.#limits.waitMs).unref();
 	}
 
-	/** Finishes what only waits for spans that outlive their root. */
+	/** Finishes the traces that only wait for spans that outlive their root. */
 	flush() {
 		for (const trace of [...this.#open]) if (trace.hasRootEnded) this.#finish(trace);
 	}
@@ -116,7 +116,7 @@ class Collector {
 		return trace;
 	}
 
-	/** Makes a trace the one that was active last. */
+	/** Makes a trace the most recently active one. */
 	#touch(trace) {
 		this.#open.delete(trace);
 		this.#open.add(trace);

@@ -1,8 +1,8 @@
-/** Counts what is dropped, and reports it through OpenTelemetry's diagnostics. */
+/** Counts dropped spans, and reports them through OpenTelemetry's diagnostics. */
 const { diag } = require("@opentelemetry/api");
-const { NAME } = require("./name.js");
+const { name } = require("../package.json");
 
-/** Under load, there is one report in this time. */
+/** The least time between two reports under load. */
 const INTERVAL_MS = 10_000;
 
 class Drops {
@@ -19,7 +19,7 @@ class Drops {
 		const all = [...this.#counts].map(([what, count]) => `${count} ${what}`);
 		this.#counts.clear();
 		this.#reportedAt = performance.now();
-		diag.warn(`${NAME}: dropped ${all.join(", ")}`);
+		diag.warn(`${name}: dropped ${all.join(", ")}`);
 	}
 }
 

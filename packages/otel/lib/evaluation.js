@@ -1,6 +1,6 @@
-/** Scores as the GenAI semantic conventions have them: events named `gen_ai.evaluation.result`. */
+/** Scores as events of the GenAI semantic conventions, `gen_ai.evaluation.result`. */
 const api = require("@opentelemetry/api");
-const { NAME, VERSION } = require("./name.js");
+const { name, version } = require("../package.json");
 
 const INFO = 9;
 
@@ -17,7 +17,7 @@ function globalLogs() {
 
 /** Returns a function that emits the event of a report; without a Logs API it does nothing. */
 function emitter(loggerProvider, labelOf) {
-	const logger = (loggerProvider ?? globalLogs())?.getLogger(NAME, VERSION);
+	const logger = (loggerProvider ?? globalLogs())?.getLogger(name, version);
 	return (report, spanContext) =>
 		logger?.emit({
 			eventName: "gen_ai.evaluation.result",

@@ -3,17 +3,16 @@ const { inspect } = require("node:util");
 const { ScoringError } = require("@knowledgepulse/scoring");
 
 /** The options of `importTraces` that apply to all spans alike. */
-const IMPORT = [
-	...["assumeSuccess", "confidence", "createdAt", "domain", "objective"],
-	...["privacyLevel", "success", "visibility"],
-];
+const IMPORT = `assumeSuccess confidence createdAt domain objective privacyLevel success
+	visibility`.split(/\s+/);
 
 const isFunction = (value) => typeof value === "function";
 const hasMethod = (name) => (value) => isFunction(value?.[name]);
 const isCount = (value) => Number.isSafeInteger(value) && value >= 1;
+const isDelay = (value) => Number.isInteger(value) && value >= 0 && value < 2 ** 31;
 
-/** What each of the other options has to be. */
-const OWN = {
+/** The other options: what checks a value, and what is expected. */
+const PROCESSOR = {
 	scorer: [hasMethod("explainValue"), "a Scorer"],
 	onScore: [isFunction, "a function"],
 	onError: [isFunction, "a function"],
@@ -21,37 +20,32 @@ const OWN = {
 	loggerProvider: [hasMethod("getLogger"), "a LoggerProvider"],
 	maxTraces: [isCount, "an integer of 1 or more"],
 	maxSpans: [isCount, "an integer of 1 or more"],
-	waitMs: [
-		(value) => Number.isInteger(value) && value >= 0 && value < 2 ** 31,
-		"an integer from 0 to 2147483647",
-	],
+	waitMs: [isDelay, "an integer from 0 to 2147483647"],
 };
 
-function invalid(path, expected, value) {
-	const found = inspect(value, { depth: 0 });
-	return new ScoringError(`${path}: expected ${expected}, got ${found}`, {
-		...{ code: "INVALID_OPTION", path },
-	});
+const KNOWN = [...Object.keys(PROCESSOR), ...IMPORT];
+
+function invalid(path, expected, found) {
+	const message = `${path}: expected ${expected}, got ${found}`;
+	return new ScoringError(message, { code: "INVALID_OPTION", path });
 }
 
-/** Returns the processor's own options, and those that are passed on to `importTraces`. */
+/** Checks options, and returns those of the processor and those that are passed on to `importTraces`. */
 function splitOptions(options) {
 	if (options === null || typeof options !== "object")
-		throw invalid("options", "an object", options);
-	const own = {};
+		throw invalid("options", "an object", inspect(options, { depth: 0 }));
+	const processor = {};
 	const importing = { format: "otel", errors: "collect" };
 	for (const [name, value] of Object.entries(options)) {
+		if (!KNOWN.includes(name))
+			throw invalid(name, `one of the options ${KNOWN.join(", ")}`, "an unknown option");
 		if (value === undefined) continue;
-		if (IMPORT.includes(name)) importing[name] = value;
-		else if (!Object.hasOwn(OWN, name))
-			throw invalid(...["options", `only ${[...Object.keys(OWN), ...IMPORT].join(", ")}`], name);
-		else {
-			const [fits, expected] = OWN[name];
-			if (!fits(value)) throw invalid(name, expected, value);
-			own[name] = value;
-		}
+		const [fits, expected] = PROCESSOR[name] ?? [];
+		if (fits && !fits(value)) throw invalid(name, expected, inspect(value, { depth: 0 }));
+		if (fits) processor[name] = value;
+		else importing[name] = value;
 	}
-	return { own, importing };
+	return { processor, importing };
 }
 
 module.exports = { splitOptions };

@@ -1,34 +1,30 @@
-/** Spans as the importer reads them, with nothing that it does not read. */
+/** Spans as the importer reads them, without what it does not read. */
 
 /** The attributes that the importer reads, by the conventions that they belong to. */
-const READ = new Set([
-	// OpenTelemetry
-	...["gen_ai.operation.name", "gen_ai.agent.name", "gen_ai.tool.name"],
-	...["gen_ai.tool.call.id", "gen_ai.tool.call.arguments"],
-	...["gen_ai.tool.call.result", "gen_ai.input.messages"],
-	...["gen_ai.output.messages", "gen_ai.prompt", "gen_ai.completion"],
-	...["events", "error.type"],
-	// AI SDK
-	...["ai.operationId", "ai.prompt", "ai.prompt.messages", "ai.response.text"],
-	...["ai.response.reasoning", "ai.response.object", "ai.response.toolCalls"],
-	...["ai.toolCall.name", "ai.toolCall.id", "ai.toolCall.args"],
-	...["ai.toolCall.input", "ai.toolCall.result", "ai.toolCall.output"],
-	// OpenInference
-	...["openinference.span.kind", "tool.name", "tool.parameters"],
-	...["tool_call.id", "input.value", "output.value"],
-	// OpenLLMetry
-	...["traceloop.span.kind", "traceloop.entity.name"],
-	...["traceloop.entity.input", "traceloop.entity.output"],
-	// Google ADK, Logfire and others
-	...["gcp.vertex.agent.llm_request", "gcp.vertex.agent.llm_response"],
-	...["gcp.vertex.agent.tool_call_args", "gcp.vertex.agent.tool_response"],
-	...["tool_arguments", "tool_response", "input", "output"],
-]);
+const READ = new Set(
+	[
+		// OpenTelemetry
+		"gen_ai.operation.name gen_ai.agent.name gen_ai.tool.name gen_ai.tool.call.id events error.type",
+		"gen_ai.tool.call.arguments gen_ai.tool.call.result gen_ai.input.messages",
+		"gen_ai.output.messages gen_ai.prompt gen_ai.completion",
+		// AI SDK
+		"ai.operationId ai.prompt ai.prompt.messages ai.response.text ai.response.reasoning",
+		"ai.response.object ai.response.toolCalls ai.toolCall.name ai.toolCall.id ai.toolCall.args",
+		"ai.toolCall.input ai.toolCall.result ai.toolCall.output",
+		// OpenInference
+		"openinference.span.kind tool.name tool.parameters tool_call.id input.value output.value",
+		// OpenLLMetry
+		"traceloop.span.kind traceloop.entity.name traceloop.entity.input traceloop.entity.output",
+		// Google ADK, Logfire and others
+		"gcp.vertex.agent.llm_request gcp.vertex.agent.llm_response gcp.vertex.agent.tool_call_args",
+		"gcp.vertex.agent.tool_response tool_arguments tool_response input output",
+	].flatMap((names) => names.split(" ")),
+);
 
-/** Messages in one attribute for each of their members, such as `gen_ai.prompt.0.role`. */
+/** Messages with one attribute for each of their fields, such as `gen_ai.prompt.0.role`. */
 const FLATTENED = /^(?:gen_ai\.(?:prompt|completion)|llm\.(?:in|out)put_messages)\./;
 
-/** A loop, since this is done for every span of the application. */
+/** Written as a loop, since every span of the application goes through it. */
 function readable(attributes) {
 	const kept = {};
 	for (const name in attributes)
@@ -40,9 +36,12 @@ function readable(attributes) {
 function flatSpan(span) {
 	const { traceId, spanId } = span.spanContext();
 	return {
-		...{ name: span.name, traceId, spanId },
+		name: span.name,
+		traceId,
+		spanId,
 		parentSpanId: span.parentSpanContext?.spanId,
-		...{ startTime: span.startTime, status: span.status },
+		startTime: span.startTime,
+		status: span.status,
 		attributes: readable(span.attributes),
 		events: span.events
 			.filter(({ name }) => name.startsWith("gen_ai."))
@@ -54,13 +53,13 @@ const isAgent = ({ attributes }) =>
 	attributes["gen_ai.operation.name"] === "invoke_agent" ||
 	attributes["openinference.span.kind"] === "AGENT";
 
-/** Whether a span may say something about an agent; any operation may have an `error.type`. */
+/** Whether a span may belong to an agent. Any operation may have an `error.type`. */
 const isGenAi = ({ attributes, events }) =>
 	events.length > 0 || Object.keys(attributes).some((name) => name !== "error.type");
 
 /**
- * Returns the id of the span that a trace with this key is about. That is the agent in the key; else the
- * span that is above all others of generative AI; `undefined` if there are several such spans.
+ * Returns the id of the evaluated span of a trace with this key: that of the agent in the key; without
+ * one, that of the only span of generative AI with no other above it; else `undefined`.
  */
 function subjectOf(spans, key) {
 	const agent = key?.split(":")[1];

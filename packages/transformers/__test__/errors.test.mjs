@@ -41,9 +41,16 @@ test("pipeline has one model under its names, and by default", async () => {
 test("pipeline accepts options that concern loading", async () => {
 	const events = [];
 	const extractor = await pipeline(TASK, MODEL, {
-		...{ dtype: "q8", device: "auto", quantized: true, cache_dir: "./models" },
-		...{ local_files_only: true, revision: "main", session_options: {} },
-		...{ subfolder: "onnx", use_external_data_format: false, config: null },
+		dtype: "q8",
+		device: "auto",
+		quantized: true,
+		cache_dir: "./models",
+		local_files_only: true,
+		revision: "main",
+		session_options: {},
+		subfolder: "onnx",
+		use_external_data_format: false,
+		config: null,
 		progress_callback: (event) => events.push(event),
 	});
 	assert.deepEqual(events, [{ status: "ready", task: TASK, model: MODEL }]);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runs } from "../../../__test__/fixtures/runs.mjs";
+import { Scorer } from "../../../__test__/oracle/scorer.mjs";
 import { files, firstOf } from "../../../__test__/support/recorded.mjs";
 import { repeats } from "../../../__test__/support/repeats.mjs";
-import { Scorer } from "../../../benchmark/dist/typescript/scorer.js";
 import { distance, OPTIONS, ownExtractor, realExtractor, TOLERANCE } from "./support.mjs";
 
 const own = await ownExtractor();
@@ -27,7 +27,10 @@ function shapeOf(tensor) {
 	const { type, dims, size, data } = tensor;
 	const rows = tensor.tolist();
 	return {
-		...{ type, dims, size, length: data.length },
+		type,
+		dims,
+		size,
+		length: data.length,
 		data: Object.prototype.toString.call(data),
 		rows: rows.map((row) => [Array.isArray(row), row.length, typeof row[0]]),
 	};

@@ -35,7 +35,10 @@ test("index.d.ts has the types of what works, and its example compiles", (t) => 
 	writeFileSync(join(folder, "uses.mts"), USES);
 	writeFileSync(join(folder, "example.mts"), example.replaceAll(/^ \* /gm, ""));
 	const compilerOptions = {
-		...{ module: "nodenext", target: "es2022", strict: true, noEmit: true },
+		module: "nodenext",
+		target: "es2022",
+		strict: true,
+		noEmit: true,
 		types: [],
 		paths: { "@huggingface/transformers": [declarations] },
 	};

@@ -1,14 +1,13 @@
-//! Five parts of the rows, none of which divides a group.
+//! Divides rows into five folds, without dividing a group.
 
 use rand::seq::SliceRandom;
 
 use crate::bootstrap::{Groups, generator};
 
-/// How many there are.
 pub(super) const FOLDS: usize = 5;
 
-/// Returns the fold of each row. The groups, the largest first and those of a size shuffled, go each to
-/// the fold that most lacks their labels.
+/// Returns the fold of each row. Groups are taken by falling size, those of a size shuffled, and each
+/// goes to the fold that most lacks its labels.
 pub(super) fn assign(labels: &[bool], groups: &Groups, seed: u64) -> Vec<u8> {
     // Negative and positive rows of each group.
     let mut sizes = vec![[0.0_f64; 2]; groups.count()];

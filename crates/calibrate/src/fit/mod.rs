@@ -1,20 +1,22 @@
 //! Weights fitted to labels.
 //!
 //! The points of the simplex are tried at steps of 0.05, then at steps of 0.01 around the best. Each is
-//! judged by its AUC over pairs within five folds, and of those within one standard error of the best
-//! the nearest to the current profile is taken. The same is done on every four folds and judged on the
-//! fifth, which is what tells an improvement from an accident of choosing among thousands.
+//! judged by its AUC over pairs within five folds. Of those within one standard error of the best, the
+//! nearest to the current profile is taken. To tell an improvement from chance, the same is done on
+//! every four folds and measured on the fifth.
 
 mod folds;
 mod grid;
 mod sample;
 
+use std::{cmp::Reverse, collections::BTreeMap};
+
 use knowledgepulse_scoring::weights::Weights;
 
 use crate::{
-    bootstrap::{Bootstrap, Groups},
+    bootstrap::Bootstrap,
     calibration::{Fit, FitResult, Fitted, Refusal},
-    leakage::{Agreement, without_outcome, without_success},
+    labels::{Labelled, without_outcome},
     options::Options,
     row::Row,
 };
@@ -31,76 +33,65 @@ pub(crate) const CLASS: usize = 30;
 /// How many groups a fit needs: two in each fold.
 const GROUPS: usize = 2 * FOLDS;
 
-/// Fits every profile that serves some of the labelled `rows`.
-pub(crate) fn fit(rows: &[&Row], options: &Options, bootstrap: &Bootstrap) -> Vec<Fit> {
-    let mut served: Vec<(Weights, String, Vec<&Row>)> = Vec::new();
-    for row in rows {
+/// Fits every profile that serves labelled rows.
+pub(crate) fn fit(labelled: &Labelled, options: &Options, bootstrap: &Bootstrap) -> Vec<Fit> {
+    let mut served: BTreeMap<String, (Weights, Vec<&Row>)> = BTreeMap::new();
+    for row in &labelled.rows {
         let profile = options.profiles.for_domain(&row.domain);
-        match served.iter_mut().find(|(_, name, _)| *name == profile.domain) {
-            Some((.., rows)) => rows.push(row),
-            None => served.push((profile.weights, profile.domain.into_owned(), vec![row])),
-        }
+        let served = served.entry(profile.domain.into_owned());
+        served.or_insert((profile.weights, Vec::new())).1.push(row);
     }
-    served.sort_by(|a, b| b.2.len().cmp(&a.2.len()).then(a.1.cmp(&b.1)));
-    let fit = |(current, name, rows): (Weights, String, Vec<&Row>)| {
-        fit_profile(current, name, &rows, bootstrap)
+    let mut served: Vec<_> = served.into_iter().collect();
+    served.sort_by_key(|(_, (_, rows))| Reverse(rows.len()));
+    let fit = |(name, (current, rows)): (String, (Weights, Vec<&Row>))| {
+        fit_profile(current, name, &Labelled::of(rows), bootstrap)
     };
     served.into_iter().map(fit).collect()
 }
 
-fn fit_profile(current: Weights, name: String, rows: &[&Row], bootstrap: &Bootstrap) -> Fit {
-    let labels: Vec<bool> = rows.iter().map(|row| row.label == Some(true)).collect();
-    let positives = labels.iter().filter(|label| **label).count();
-    let groups = Groups::new(rows.iter().map(|row| row.group.as_deref()));
-    let mut domains: Vec<String> = rows.iter().map(|row| row.domain.clone()).collect();
+fn fit_profile(current: Weights, name: String, rows: &Labelled, bootstrap: &Bootstrap) -> Fit {
+    let (positives, negatives) = (rows.positives(), rows.negatives());
+    let groups = rows.groups.count();
+    let mut domains: Vec<String> = rows.rows.iter().map(|row| row.domain.clone()).collect();
     domains.sort_unstable();
     domains.dedup();
-    let pairs = labels.iter().copied().zip(rows.iter().map(|row| row.success));
-    let without = Agreement::of(pairs).is_leak();
+    let without = rows.agreement().is_leak();
     let outcome = current.outcome_confidence;
     let current = if without { without_outcome(&current) } else { current };
-    let mut fit = Fit {
+    let result = if positives < CLASS || negatives < CLASS || groups < GROUPS {
+        FitResult::Refused(Refusal {
+            expected: format!("{CLASS} rows or more of each label, in {GROUPS} groups or more"),
+            found: format!("{positives} positive and {negatives} negative in {groups} groups"),
+        })
+    } else {
+        let folds = assign(&rows.labels, &rows.groups, bootstrap.seed);
+        let sample = Sample::new(rows, without, &folds, bootstrap.cancel);
+        search(&sample, &current, without, bootstrap)
+    };
+    Fit {
         profile: if let [domain] = &domains[..] { domain.clone() } else { name },
         domains,
-        n: rows.len(),
+        n: rows.rows.len(),
         positives,
-        negatives: rows.len() - positives,
-        groups: groups.count(),
+        negatives,
+        groups,
         current,
         without_outcome: without,
-        result: FitResult::Refused(Refusal {
-            expected: format!("{CLASS} rows or more of each label, in {GROUPS} groups or more"),
-            found: format!(
-                "{positives} positive and {} negative in {} groups",
-                rows.len() - positives,
-                groups.count()
-            ),
-        }),
-        recommended: None,
-    };
-    if fit.positives < CLASS || fit.negatives < CLASS || fit.groups < GROUPS {
-        return fit;
+        recommended: match &result {
+            FitResult::Better(fitted) => {
+                Some(recommended(&fitted.weights, if without { outcome } else { 0.0 }))
+            }
+            FitResult::NoBetterThanCurrent(_) | FitResult::Refused(_) => None,
+        },
+        result,
     }
-    let folds = assign(&labels, &groups, bootstrap.seed);
-    let rows: Vec<_> = rows
-        .iter()
-        .map(|row| if without { without_success(row) } else { std::borrow::Cow::Borrowed(*row) })
-        .collect();
-    let taken = rows.iter().map(|row| &**row);
-    let sample = Sample::new(taken, &labels, &groups, &folds, bootstrap.cancel);
-    fit.result = search(&sample, &current, without, bootstrap);
-    if let FitResult::Better(fitted) = &fit.result {
-        fit.recommended = Some(recommended(&fitted.weights, without.then_some(outcome)));
-    }
-    fit
 }
 
-/// Returns fitted weights as they are to be used; `outcome` is the weight to keep, where the outcome was
-/// left out of the fit.
-fn recommended(weights: &Weights, outcome: Option<f64>) -> Weights {
-    let scale = 1.0 - outcome.unwrap_or(0.0);
-    // Rounded down, so that the last weight is what is missing to 1.
-    let units = |weight: f64| (weight * scale * 1e4 + 1e-6).floor();
+/// Returns fitted weights in steps of 0.0001. They are scaled to leave `outcome` for the weight of
+/// outcomeConfidence if that was left out of the fit, and is 0 otherwise.
+fn recommended(weights: &Weights, outcome: f64) -> Weights {
+    // Rounded down, so that the last weight is the rest to 1.
+    let units = |weight: f64| (weight * (1.0 - outcome) * 1e4 + 1e-6).floor();
     let [c, n, t] = [weights.complexity, weights.novelty, weights.tool_diversity].map(units);
     Weights {
         complexity: c / 1e4,
@@ -113,16 +104,12 @@ fn recommended(weights: &Weights, outcome: Option<f64>) -> Weights {
 fn search(sample: &Sample, current: &Weights, without: bool, bootstrap: &Bootstrap) -> FitResult {
     let mut search = Search::new(sample, *current, without);
     let Selection { chosen, best, auc, best_auc, standard_error } = search.select([true; FOLDS]);
-    let held_out: Vec<Weights> = (0..FOLDS)
-        .map(|held_out| {
-            let mut folds = [true; FOLDS];
-            folds[held_out] = false;
-            search.select(folds).chosen
-        })
-        .collect();
-    let held_out: Vec<(Weights, Weights)> =
-        held_out.into_iter().map(|weights| (weights, *current)).collect();
-    let (held_out_auc, improvement) = sample.compare(&held_out, bootstrap);
+    let held_out = std::array::from_fn(|held_out| {
+        let mut folds = [true; FOLDS];
+        folds[held_out] = false;
+        search.select(folds).chosen
+    });
+    let (held_out_auc, improvement) = sample.compare(&held_out, &[*current; FOLDS], bootstrap);
     let fitted = Fitted {
         weights: chosen,
         best,

@@ -1,12 +1,13 @@
 //! Labelled rows, arranged so that the AUC of many weights is found fast.
 
 use knowledgepulse_scoring::{dimensions::Dimensions, overrides::Fired, weights::Weights};
-use knowledgepulse_tasks::CancelToken;
+use knowledgepulse_workers::CancelToken;
 
 use crate::{
     bootstrap::{Bootstrap, Groups},
     calibration::{Estimate, Interval},
-    row::Row,
+    labels::{Labelled, fired},
+    row::corrected,
 };
 
 use super::folds::FOLDS;
@@ -15,8 +16,8 @@ use super::folds::FOLDS;
 /// twice; ties count once.
 pub(super) type Concordance = [u64; FOLDS];
 
-/// How much wider an interval over held-out folds is than the bootstrap has it, which takes them for
-/// independent although they were judged by weights from the same rows:
+/// How much wider an interval over held-out folds is than that of the bootstrap, which treats them as
+/// independent although their weights were chosen by common rows:
 /// `sqrt(1 + folds * held out / kept)`, the correction of Nadeau and Bengio (2003). Without it, one in
 /// fourteen fits to random labels was "better".
 const OVERLAP: f64 = 1.5;
@@ -25,9 +26,9 @@ const OVERLAP: f64 = 1.5;
 pub(super) struct Sample<'a> {
     rows: Vec<Scored>,
     groups: &'a Groups,
-    /// As that of the [`Bootstrap`].
+    /// That of the [`Bootstrap`].
     cancel: &'a CancelToken,
-    /// Where each fold starts, where its positive rows start, and where it ends.
+    /// For each fold its start, the start of its positive rows, and its end.
     bounds: [[usize; 3]; FOLDS],
 }
 
@@ -37,41 +38,29 @@ struct Scored {
     group: u32,
 }
 
-impl Scored {
-    fn score(&self, weights: &Weights) -> f64 {
-        self.fired.correct(weights.apply(&self.dimensions).clamp(0.0, 1.0))
-    }
-}
-
 impl<'a> Sample<'a> {
-    /// The rows have been checked.
-    pub(super) fn new<'r>(
-        rows: impl Iterator<Item = &'r Row>,
-        labels: &[bool],
-        groups: &'a Groups,
+    /// `folds` has the fold of each row. `without_outcome` leaves out the rule that depends on `success`.
+    pub(super) fn new(
+        labelled: &'a Labelled,
+        without_outcome: bool,
         folds: &[u8],
         cancel: &'a CancelToken,
     ) -> Self {
-        let mut placed: Vec<(u8, bool, Scored)> = rows
-            .enumerate()
-            .map(|(place, row)| {
-                let names = row.overrides.iter().map(String::as_str);
-                let scored = Scored {
-                    dimensions: row.dimensions,
-                    fired: Fired::named(names).unwrap_or_default(),
-                    group: groups.of()[place],
-                };
-                (folds[place], labels[place], scored)
-            })
-            .collect();
-        placed.sort_by_key(|(fold, label, _)| (*fold, *label));
-        let mut bounds = [[0; 3]; FOLDS];
-        for (fold, bounds) in (0..).zip(&mut bounds) {
-            let start = |key| placed.partition_point(|row| (row.0, row.1) < key);
-            *bounds = [start((fold, false)), start((fold, true)), start((fold + 1, false))];
-        }
-        let rows = placed.into_iter().map(|(_, _, row)| row).collect();
-        Self { rows, groups, cancel, bounds }
+        let Labelled { rows, labels, groups, .. } = labelled;
+        let key = |place: &usize| (folds[*place], labels[*place]);
+        let mut order: Vec<usize> = (0..rows.len()).collect();
+        order.sort_by_key(key);
+        let start = |key_of| order.partition_point(|place| key(place) < key_of);
+        let bounds = std::array::from_fn(|fold| {
+            let fold = fold as u8;
+            [start((fold, false)), start((fold, true)), start((fold + 1, false))]
+        });
+        let scored = order.iter().map(|place| Scored {
+            dimensions: rows[*place].dimensions,
+            fired: fired(rows[*place], without_outcome),
+            group: groups.of()[*place],
+        });
+        Self { rows: scored.collect(), groups, cancel, bounds }
     }
 
     fn pairs(&self, fold: usize) -> f64 {
@@ -79,28 +68,48 @@ impl<'a> Sample<'a> {
         (middle - start) as f64 * (end - middle) as f64
     }
 
+    fn score(&self, row: usize, weights: &Weights) -> f64 {
+        corrected(weights, &self.rows[row].dimensions, self.rows[row].fired)
+    }
+
+    /// Returns the scores and rows of a fold in ascending order of the scores.
+    fn ranked(&self, fold: usize, weights: &Weights) -> Vec<(f64, usize)> {
+        let [start, _, end] = self.bounds[fold];
+        let scored = (start..end).map(|row| (self.score(row, weights), row));
+        let mut ranked: Vec<_> = scored.collect();
+        ranked.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        ranked
+    }
+
     /// Returns how well `weights` order the rows of each fold.
     pub(super) fn concordance(&self, weights: &Weights) -> Concordance {
         if self.cancel.is_cancelled() {
             return [0; FOLDS];
         }
-        let mut scores: Vec<f64> = self.rows.iter().map(|row| row.score(weights)).collect();
-        self.bounds.map(|[start, middle, end]| {
-            let (negatives, positives) = scores[start..end].split_at_mut(middle - start);
-            negatives.sort_unstable_by(f64::total_cmp);
-            positives.sort_unstable_by(f64::total_cmp);
-            let (mut lower, mut not_higher, mut twice) = (0, 0, 0);
-            for score in positives {
-                while negatives.get(lower).is_some_and(|negative| negative < score) {
-                    lower += 1;
-                }
-                while negatives.get(not_higher).is_some_and(|negative| negative <= score) {
-                    not_higher += 1;
-                }
-                twice += (lower + not_higher) as u64;
+        std::array::from_fn(|fold| self.concordant(fold, &self.ranked(fold, weights), |_| 1).0)
+    }
+
+    /// Returns the concordance of the ranked rows of a fold, and the number of all pairs. A row counts
+    /// as often as `weight` says of its group.
+    fn concordant(
+        &self,
+        fold: usize,
+        ranked: &[(f64, usize)],
+        weight: impl Fn(u32) -> u32,
+    ) -> (u64, u64) {
+        let [_, middle, _] = self.bounds[fold];
+        let (mut twice, mut positives, mut negatives) = (0, 0, 0);
+        for tied in ranked.chunk_by(|a, b| a.0 == b.0) {
+            let (mut positive, mut negative) = (0, 0);
+            for (_, row) in tied {
+                let class = if *row >= middle { &mut positive } else { &mut negative };
+                *class += u64::from(weight(self.rows[*row].group));
             }
-            twice
-        })
+            twice += positive * (2 * negatives + negative);
+            positives += positive;
+            negatives += negative;
+        }
+        (twice, positives * negatives)
     }
 
     /// Returns the AUC over the pairs within each of `folds`.
@@ -113,9 +122,9 @@ impl<'a> Sample<'a> {
         if pairs > 0.0 { twice / (2.0 * pairs) } else { 0.5 }
     }
 
-    /// Returns, for each group, what its rows add to the AUC over `folds` above what is expected of
-    /// them: the structural components of DeLong et al. (1988), summed by cluster as in Obuchowski
-    /// (1997). The sum of the squares, of differences too, estimates the variance.
+    /// Returns by how much the rows of each group raise the AUC over `folds`: the structural components of
+    /// DeLong et al. (1988), summed by cluster as in Obuchowski (1997). The sum of their squares, or of
+    /// the squares of differences, estimates the variance.
     pub(super) fn components(&self, weights: &Weights, folds: [bool; FOLDS]) -> Vec<f64> {
         let mut of_group = vec![0.0; self.groups.count()];
         if self.cancel.is_cancelled() {
@@ -124,14 +133,11 @@ impl<'a> Sample<'a> {
         let pairs: f64 = (0..FOLDS).filter(|fold| folds[*fold]).map(|fold| self.pairs(fold)).sum();
         for fold in (0..FOLDS).filter(|fold| folds[*fold]) {
             let [start, middle, end] = self.bounds[fold];
-            let score = |place: usize| self.rows[place].score(weights);
-            let mut order: Vec<(f64, usize)> = (start..end).map(|row| (score(row), row)).collect();
-            order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
             let [negatives, positives] = [(middle - start) as f64, (end - middle) as f64];
             let mut below = [0.0, 0.0];
-            let mut won = Vec::with_capacity(order.len());
+            let mut won = Vec::new();
             let mut all = 0.0;
-            for tied in order.chunk_by(|a, b| a.0 == b.0) {
+            for tied in self.ranked(fold, weights).chunk_by(|a, b| a.0 == b.0) {
                 let positive = tied.iter().filter(|row| row.1 >= middle).count() as f64;
                 let negative = tied.len() as f64 - positive;
                 for (_, row) in tied {
@@ -158,59 +164,44 @@ impl<'a> Sample<'a> {
         of_group
     }
 
-    /// Judges on each fold a pair of weights that come from elsewhere. Returns the AUC of the first of
-    /// the pairs over all folds, and how much it is above that of the second, with intervals by
-    /// bootstrap of groups, widened by [`OVERLAP`].
+    /// Measures weights that have nothing to do with a fold on it: those of `first` at its place, and
+    /// those of `second`. Returns the AUC of `first` over all folds, and how much it is above that of
+    /// `second`, with intervals by bootstrap of groups, widened by [`OVERLAP`].
     pub(super) fn compare(
         &self,
-        weights: &[(Weights, Weights)],
+        first: &[Weights; FOLDS],
+        second: &[Weights; FOLDS],
         bootstrap: &Bootstrap,
     ) -> (Estimate, Estimate) {
-        let ranked = |of: &dyn Fn(&(Weights, Weights)) -> Weights| -> Vec<Vec<(f64, usize)>> {
-            let folds = weights.iter().zip(self.bounds);
-            let sorted = folds.map(|(pair, [start, _, end])| {
-                let weights = of(pair);
-                let scored = (start..end).map(|row| (self.rows[row].score(&weights), row));
-                let mut order: Vec<_> = scored.collect();
-                order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-                order
-            });
-            sorted.collect()
-        };
-        let (first, second) = (ranked(&|pair| pair.0), ranked(&|pair| pair.1));
+        let [first, second] = [first, second]
+            .map(|weights| std::array::from_fn(|fold| self.ranked(fold, &weights[fold])));
         let (mut aucs, mut differences) = (Vec::new(), Vec::new());
         bootstrap.draw(self.groups, |counts| {
-            let weight = |row: usize| counts[self.rows[row].group as usize];
+            let weight = |group| counts[group as usize];
             if let (Some(a), Some(b)) = (self.area(&first, weight), self.area(&second, weight)) {
                 aucs.push(a);
                 differences.push(a - b);
             }
         });
-        let once = |_| 1;
-        let value = self.area(&first, once).unwrap_or(0.5);
-        let difference = value - self.area(&second, once).unwrap_or(0.5);
+        let value = self.area(&first, |_| 1).unwrap_or(0.5);
+        let difference = value - self.area(&second, |_| 1).unwrap_or(0.5);
         (
             widen(bootstrap.estimate(value, aucs, self.groups), 0.0),
             widen(bootstrap.estimate(difference, differences, self.groups), -1.0),
         )
     }
 
-    /// The AUC over the pairs within folds, each row counting `weight` times.
-    fn area(&self, folds: &[Vec<(f64, usize)>], weight: impl Fn(usize) -> u32) -> Option<f64> {
-        let (mut twice, mut pairs) = (0_u64, 0_u64);
-        for (order, [_, middle, _]) in folds.iter().zip(self.bounds) {
-            let (mut positives, mut negatives) = (0, 0);
-            for tied in order.chunk_by(|a, b| a.0 == b.0) {
-                let (mut positive, mut negative) = (0, 0);
-                for (_, row) in tied {
-                    let class = if *row >= middle { &mut positive } else { &mut negative };
-                    *class += u64::from(weight(*row));
-                }
-                twice += positive * (2 * negatives + negative);
-                positives += positive;
-                negatives += negative;
-            }
-            pairs += positives * negatives;
+    /// The AUC over the pairs within folds. A row counts as often as `weight` says of its group.
+    fn area(
+        &self,
+        folds: &[Vec<(f64, usize)>; FOLDS],
+        weight: impl Fn(u32) -> u32 + Copy,
+    ) -> Option<f64> {
+        let (mut twice, mut pairs) = (0, 0);
+        for (fold, ranked) in folds.iter().enumerate() {
+            let (of_fold, all) = self.concordant(fold, ranked, weight);
+            twice += of_fold;
+            pairs += all;
         }
         (pairs > 0).then(|| twice as f64 / (2.0 * pairs as f64))
     }
@@ -275,7 +266,7 @@ mod tests {
 
         let level = 0.682_689_492;
         let bootstrap = Bootstrap { replicates: 4000, level, seed: 0, cancel };
-        let (auc, difference) = sample.compare(&[(ONE, OTHER); FOLDS], &bootstrap);
+        let (auc, difference) = sample.compare(&[ONE; FOLDS], &[OTHER; FOLDS], &bootstrap);
         assert_eq!(auc.value, sample.auc(&sample.concordance(&ONE), all));
         let subtracted: Vec<f64> = one.iter().zip(&other).map(|(a, b)| a - b).collect();
         for (components, estimate) in [(one, auc), (subtracted, difference)] {

@@ -1,7 +1,10 @@
 //! The charts of the report.
 
-use crate::calibration::{
-    Block, Calibration, Decile, Dimension, Distribution, EcdfPoint, Interval, Labels,
+use crate::{
+    calibration::{
+        BandPoint, Block, Calibration, Decile, Dimension, Distribution, EcdfPoint, Labels,
+    },
+    row::Row,
 };
 
 use super::{
@@ -9,23 +12,38 @@ use super::{
     text::{count, percent, round_percent, score},
 };
 
-/// A chart with what stands above and below it.
+/// The number of rows a block from which it has percentiles; the rows of smaller ones are points.
+const ROWS_FOR_PERCENTILES: usize = 10;
+
+/// A chart with the texts above and below it.
 pub(super) struct Chart {
     pub(super) title: String,
     pub(super) note: String,
     pub(super) svg: Svg,
-    /// Class and name of what is drawn, where there are several.
-    pub(super) keys: Vec<(&'static str, &'static str)>,
+    /// Class and name of each kind of line, if there are several.
+    pub(super) keys: Vec<(&'static str, String)>,
 }
 
-/// Shares of the bins of a histogram, and the end of the axis that they need.
+impl Chart {
+    fn new<const N: usize>(
+        title: &str,
+        note: String,
+        plot: Plot,
+        keys: [(&'static str, &str); N],
+    ) -> Self {
+        let keys = keys.map(|(class, name)| (class, name.to_owned())).into();
+        Self { title: title.to_owned(), note, svg: plot.finish(), keys }
+    }
+}
+
+/// Returns the end of the axis for the shares in a histogram.
 pub(super) fn top(distribution: &Distribution) -> f64 {
     let n: usize = distribution.histogram.iter().sum();
     let most = distribution.histogram.iter().copied().max().unwrap_or(0);
     round_up(most as f64 / n.max(1) as f64)
 }
 
-/// The next of 5 %, 10 %, 20 % … 100 %.
+/// Rounds up to 5 %, 10 %, 20 % … 100 %.
 fn round_up(share: f64) -> f64 {
     if share <= 0.05 { 0.05 } else { ((share * 10.0 - 1e-9).ceil() / 10.0).clamp(0.1, 1.0) }
 }
@@ -54,10 +72,8 @@ pub(super) fn histogram(
         );
         plot.bar(from, from + width, share, &title);
     }
-    if let Some(threshold) = threshold {
-        plot.vertical(threshold, &format!("threshold {}", score(threshold)));
-    }
-    Chart { title: title.to_owned(), note, svg: plot.finish(), keys: Vec::new() }
+    plot.vertical_threshold(threshold);
+    Chart::new(title, note, plot, [])
 }
 
 fn summary(distribution: &Distribution) -> String {
@@ -83,7 +99,7 @@ pub(super) fn ecdf(points: &[EcdfPoint], threshold: Option<f64>) -> Chart {
         (threshold, below.map_or(0.0, |point| point.share))
     });
     let note = below.map_or_else(
-        || "How many traces have a score or a lower one.".to_owned(),
+        || "The share of traces with at most this score.".to_owned(),
         |(at, share)| format!("{} of the traces are below {}.", percent(share), score(at)),
     );
     let x = Axis::unit("score");
@@ -97,20 +113,14 @@ pub(super) fn ecdf(points: &[EcdfPoint], threshold: Option<f64>) -> Chart {
     }
     steps.push((1.0, share));
     // Under the curve, which its casing would cut.
-    if let Some((threshold, _)) = below {
-        plot.vertical(threshold, &format!("threshold {}", score(threshold)));
-    }
+    plot.vertical_threshold(threshold);
     plot.line("line", steps);
-    Chart {
-        title: "Cumulative distribution".to_owned(),
-        note,
-        svg: plot.finish(),
-        keys: Vec::new(),
-    }
+    Chart::new("Cumulative distribution", note, plot, [])
 }
 
-/// `None` for fewer than two rows.
-pub(super) fn timeline(blocks: &[Block], cold: usize, threshold: Option<f64>) -> Option<Chart> {
+/// Returns `None` for fewer than two rows.
+pub(super) fn timeline(found: &Calibration, rows: &[Row], threshold: Option<f64>) -> Option<Chart> {
+    let (blocks, cold) = (&found.timeline[..], found.rows.first_limit);
     let (first, last) = (blocks.first()?, blocks.last().filter(|block| block.last > 1)?);
     let to = last.last as f64;
     let middle = |block: &Block| f64::midpoint(block.first as f64, block.last as f64);
@@ -133,34 +143,38 @@ pub(super) fn timeline(blocks: &[Block], cold: usize, threshold: Option<f64>) ->
         [only] => vec![(only.first as f64, only), (to, only)],
         blocks => blocks.iter().map(|block| (middle(block), block)).collect(),
     };
-    let ends = places
-        .iter()
-        .map(|(at, block)| (*at, Interval { low: block.score_p10, high: block.score_p90 }));
-    plot.band(&ends.collect::<Vec<_>>());
+    let has_percentiles = first.last - first.first + 1 >= ROWS_FOR_PERCENTILES;
+    if has_percentiles {
+        let band = places.iter().map(|(at, block)| BandPoint {
+            at: *at,
+            low: block.score_p10,
+            high: block.score_p90,
+        });
+        plot.band(&band.collect::<Vec<_>>());
+    } else {
+        (1..).zip(rows).for_each(|(number, row)| plot.row(f64::from(number), row.score));
+    }
     plot.line("line", places.iter().map(|(at, block)| (*at, block.score_p50)));
     plot.line("second", places.iter().map(|(at, block)| (*at, block.novelty_p50)));
     if let Some(threshold) = threshold {
         plot.horizontal("threshold", threshold, &format!("threshold {}", score(threshold)));
     }
-    let mut keys = vec![
-        ("line", "median score"),
-        ("band", "its 10th to 90th percentile"),
-        ("second", "median novelty"),
-    ];
+    let spread =
+        if has_percentiles { ("band", "10th to 90th percentile") } else { ("row", "scores") };
+    let keys = [("line", "median score"), spread, ("second", "median novelty")];
+    let mut chart = Chart::new("Over time", note, plot, keys);
     if cold > 1 {
-        keys.push(("shade", "cold start"));
+        chart.keys.push(("shade", "cold start".to_owned()));
     }
-    Some(Chart { title: "Over time".to_owned(), note, svg: plot.finish(), keys })
+    Some(chart)
 }
 
-pub(super) fn roc(labels: &Labels) -> Chart {
+pub(super) fn roc(labels: &Labels, level: f64) -> Chart {
     let note = format!("Area under the curve {}.", score(labels.auc.value));
     let x = Axis::unit("accepted of the negative (false-positive rate)");
     let y = Axis::unit("accepted of the positive (true-positive rate)");
     let mut plot = Plot::new("Receiver operating characteristic", &note, x, y);
-    let ends =
-        labels.roc_band.iter().map(|end| (end.at, Interval { low: end.low, high: end.high }));
-    plot.band(&ends.collect::<Vec<_>>());
+    plot.band(&labels.roc_band);
     plot.line("reference", [(0.0, 0.0), (1.0, 1.0)]);
     plot.line(
         "line",
@@ -172,12 +186,9 @@ pub(super) fn roc(labels: &Labels) -> Chart {
         (youden.false_positive_rate, youden.recall),
         &format!("best J at {}", score(youden.threshold)),
     );
-    Chart {
-        title: "ROC".to_owned(),
-        note,
-        svg: plot.finish(),
-        keys: vec![("line", "score"), ("band", "interval"), ("reference", "chance")],
-    }
+    let interval = format!("interval at {}", round_percent(level));
+    let keys = [("line", "score"), ("band", &*interval), ("reference", "chance")];
+    Chart::new("ROC", note, plot, keys)
 }
 
 pub(super) fn precision_recall(found: &Calibration, labels: &Labels) -> Chart {
@@ -191,11 +202,9 @@ pub(super) fn precision_recall(found: &Calibration, labels: &Labels) -> Chart {
     let x = Axis::unit("accepted of the positive (recall)");
     let y = Axis::unit("positive of the accepted (precision)");
     let mut plot = Plot::new("Precision and recall", &note, x, y);
-    let band = &labels.precision_recall_band;
-    let ends = band.iter().map(|end| (end.at, Interval { low: end.low, high: end.high }));
-    plot.band(&ends.collect::<Vec<_>>());
+    plot.band(&labels.precision_recall_band);
     plot.horizontal("reference", rate, "");
-    // The first point accepts nothing: its precision is a convention.
+    // The first point accepts nothing, so its precision is only a convention.
     let points = labels.precision_recall.iter().filter(|point| point.threshold.is_some());
     plot.line("line", points.map(|point| (point.recall, point.precision)));
     let chosen = found.threshold.as_ref().filter(|threshold| threshold.value.is_some());
@@ -203,12 +212,9 @@ pub(super) fn precision_recall(found: &Calibration, labels: &Labels) -> Chart {
         let name = format!("threshold {}", score(precision.threshold));
         plot.point("chosen", (precision.recall, precision.precision), &name);
     }
-    Chart {
-        title: "Precision and recall".to_owned(),
-        note,
-        svg: plot.finish(),
-        keys: vec![("line", "score"), ("band", "interval"), ("reference", "accepting everything")],
-    }
+    let interval = format!("interval at {}", round_percent(found.options.level));
+    let keys = [("line", "score"), ("band", &*interval), ("reference", "accepting everything")];
+    Chart::new("Precision and recall", note, plot, keys)
 }
 
 pub(super) fn deciles(deciles: &[Decile], level: f64) -> Chart {
@@ -240,10 +246,10 @@ pub(super) fn deciles(deciles: &[Decile], level: f64) -> Chart {
         );
         plot.interval(f64::from(place), decile.rate, decile.interval, &title);
     }
-    Chart { title: "Label rate by decile".to_owned(), note, svg: plot.finish(), keys: Vec::new() }
+    Chart::new("Label rate by decile", note, plot, [])
 }
 
-/// What a dimension is called.
+/// Returns the name of a dimension for people.
 pub(super) fn name(dimension: Dimension) -> &'static str {
     match dimension {
         Dimension::Complexity => "complexity",

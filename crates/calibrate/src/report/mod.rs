@@ -1,23 +1,40 @@
 //! The report: a calibration as one HTML file, which needs no network, no script and no other file.
 
 mod charts;
+mod distributions;
+mod labels;
 mod svg;
 mod text;
-mod view;
+mod threshold;
+mod traces;
+
+use std::iter::once;
 
 use askama::Template;
+use knowledgepulse_scoring::weights::Weights;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    calibration::Calibration,
-    error::{Error, Result},
-    json::{self, Unfit},
+    calibration::{Calibration, Distribution, Summary},
+    error::{Result, read_json},
+    options::Target,
     row::Row,
 };
 
-use self::view::Report;
+use self::{
+    charts::Chart,
+    distributions::{
+        DOMAINS, constant, dimension_charts, dimension_table, domain_charts, domain_tables,
+        score_charts,
+    },
+    labels::{FitView, LabelView, fit_view, label_view, paste},
+    svg::Svg,
+    text::{count, interval, percent, round_percent, score, sentence, shown},
+    threshold::{accepted, threshold},
+    traces::{TraceTable, traces},
+};
 
-/// What a report says beyond the calibration. Every field has a default; in JSON the names are in
+/// What a report shows beyond the calibration. Every field has a default; in JSON the names are in
 /// camelCase, and unknown ones are refused.
 ///
 /// ```
@@ -32,7 +49,7 @@ use self::view::Report;
 pub struct Context {
     /// The title. Default: `Calibration of scores`.
     pub title: String,
-    /// The language of the objectives, as a BCP 47 tag. Default: `en`, as the rest.
+    /// The language of the objectives, as a BCP 47 tag. Default: `en`, like the rest of the report.
     pub language: String,
     /// Names and values for the table of settings: command, files, time. Default: none.
     pub settings: Vec<(String, String)>,
@@ -55,18 +72,16 @@ impl Context {
     ///
     /// `INVALID_OPTION` with the field that is unknown or of another type.
     pub fn from_json(json: &str) -> Result<Self> {
-        json::read(json)
-            .map_err(|Unfit { path, expected, found }| Error::option(path, expected, found))
+        read_json(json)
     }
 }
 
-/// Returns the report of a calibration of `rows` as one HTML document. Of each text the first 1,000
-/// characters are shown. All text is escaped, and a policy
-/// in the document forbids scripts and requests.
+/// Returns the report of a calibration of `rows` as one HTML document. Texts are cut after 1,000
+/// characters and escaped, and a policy in the document forbids scripts and requests.
 ///
 /// # Errors
 ///
-/// A value does not format.
+/// If formatting fails.
 ///
 /// ```
 /// use knowledgepulse_calibrate::{Options, Row, calibrate, report};
@@ -86,4 +101,196 @@ pub fn html(
     context: &Context,
 ) -> Result<String, askama::Error> {
     Report::new(calibration, rows, context).render()
+}
+
+/// The whole document.
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Report<'a> {
+    title: &'a str,
+    language: &'a str,
+    lead: String,
+    facts: Vec<(&'static str, String, String)>,
+    warnings: Vec<String>,
+    threshold: Vec<String>,
+    accepted: Table,
+    score: Vec<Chart>,
+    domain_scores: Vec<Chart>,
+    more_domains: usize,
+    domain_tables: Vec<Table>,
+    dimensions: Vec<Chart>,
+    constant: Option<String>,
+    dimension_table: Table,
+    labels: Option<LabelView>,
+    no_labels: &'static str,
+    fits: Vec<FitView>,
+    paste: Option<String>,
+    traces: Vec<TraceTable>,
+    settings: Table,
+}
+
+struct Table {
+    caption: String,
+    columns: Vec<String>,
+    rows: Vec<Vec<Cell>>,
+}
+
+enum Cell {
+    Text(String),
+    Svg(Svg),
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl Table {
+    fn new<C: Into<Cell>>(
+        caption: impl Into<String>,
+        columns: impl IntoIterator<Item = impl Into<String>>,
+        rows: impl IntoIterator<Item = Vec<C>>,
+    ) -> Self {
+        Self {
+            caption: caption.into(),
+            columns: columns.into_iter().map(Into::into).collect(),
+            rows: rows.into_iter().map(|row| row.into_iter().map(Into::into).collect()).collect(),
+        }
+    }
+}
+
+impl<'a> Report<'a> {
+    fn new(found: &'a Calibration, rows: &[Row], context: &'a Context) -> Self {
+        let chosen = found.threshold.as_ref().and_then(|threshold| threshold.value);
+        Self {
+            title: &context.title,
+            language: &context.language,
+            lead: lead(found),
+            facts: facts(found),
+            warnings: found.warnings.iter().map(|warning| sentence(&warning.message)).collect(),
+            threshold: threshold(found),
+            accepted: accepted(found),
+            score: score_charts(found, rows, chosen),
+            domain_scores: domain_charts(found, chosen),
+            more_domains: found.domains.len().saturating_sub(DOMAINS),
+            domain_tables: domain_tables(found),
+            dimensions: dimension_charts(&found.overall),
+            constant: constant(&found.overall),
+            dimension_table: dimension_table(found, chosen),
+            labels: found.labels.as_ref().map(|labels| label_view(found, labels)),
+            no_labels: if found.rows.labelled == 0 {
+                "The rows have no labels, so it is unknown how well the score finds what is worth sharing."
+            } else {
+                "All labels are equal, so it is unknown how well the score tells them apart."
+            },
+            fits: found.fits.iter().map(fit_view).collect(),
+            paste: paste(found),
+            traces: traces(found, rows, chosen),
+            settings: settings(found, context),
+        }
+    }
+}
+
+fn lead(found: &Calibration) -> String {
+    let rows = found.rows;
+    let mut lead = format!(
+        "{} of {} used, in {} and {}.",
+        rows.used,
+        count(rows.total, "trace"),
+        count(found.domains.len(), "domain"),
+        count(rows.groups, "group"),
+    );
+    let excluded = rows.uncompared + rows.first;
+    if excluded > 0 {
+        lead.push_str(&format!(
+            " Excluded as cold start: {} compared with nothing, and {} more among the first {}.",
+            rows.uncompared, rows.first, rows.first_limit
+        ));
+    }
+    lead
+}
+
+fn facts(found: &Calibration) -> Vec<(&'static str, String, String)> {
+    let mut facts = Vec::new();
+    if let Some(threshold) = &found.threshold {
+        let value = threshold.value.map_or_else(|| "none".to_owned(), score);
+        facts.push(("Threshold", value, target(found)));
+        let of = format!("{} of {}", threshold.accepted, found.rows.used);
+        facts.push(("Accepted", percent(threshold.share.value), of));
+    }
+    if let Some(scores) = &found.overall.score {
+        let range = format!("{}–{}", score(scores.min), score(scores.max));
+        facts.push(("Median score", score(percentile(scores, 50.0)), range));
+    }
+    if let Some(labels) = &found.labels {
+        // Labels that equal success say nothing about a score that contains success.
+        let (auc, note) = match &labels.leakage.auc_without_outcome {
+            Some(auc) => (auc, format!("without success; with it {}", score(labels.auc.value))),
+            None => (&labels.auc, labels.auc.interval.map_or_else(String::new, interval)),
+        };
+        facts.push(("AUC", score(auc.value), note));
+    }
+    let cut = percent(found.overall.cut_share);
+    facts.push(("Cut texts", cut, "the model saw only the beginning".to_owned()));
+    facts
+}
+
+fn percentile(distribution: &Distribution, percent: f64) -> f64 {
+    let found = distribution.percentiles.iter().find(|found| found.percent == percent);
+    found.map_or(distribution.mean, |found| found.value)
+}
+
+fn target(found: &Calibration) -> String {
+    match found.options.target {
+        Some(Target::Threshold(_)) => "given".to_owned(),
+        Some(Target::Share(share)) => format!("to accept {}", round_percent(share)),
+        Some(Target::Precision(precision)) => {
+            format!("for a precision of {}", round_percent(precision))
+        }
+        None => "none".to_owned(),
+    }
+}
+
+/// All domains together, then each domain.
+fn summaries(found: &Calibration) -> impl Iterator<Item = (String, &Summary)> {
+    let all = ("all domains".to_owned(), &found.overall);
+    let each = found.domains.iter().map(|domain| (shown(&domain.domain), &domain.summary));
+    // With one domain both are the same.
+    once(all).filter(|_| found.domains.len() != 1).chain(each)
+}
+
+fn four(weights: &Weights) -> [f64; 4] {
+    [weights.complexity, weights.novelty, weights.tool_diversity, weights.outcome_confidence]
+}
+
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<_> = names.collect();
+    if names.is_empty() { "–".to_owned() } else { names.join(", ") }
+}
+
+fn settings(found: &Calibration, context: &Context) -> Table {
+    let options = &found.options;
+    let sources = |values: &[String]| shown(&list(values.iter().map(String::as_str)));
+    let first = options.first.map_or_else(
+        || format!("{} (by default)", found.rows.first_limit),
+        |first| first.to_string(),
+    );
+    let mut rows: Vec<Vec<String>> =
+        context.settings.iter().map(|(name, value)| vec![shown(name), shown(value)]).collect();
+    let settings = [
+        ("target", target(found)),
+        ("fit", if options.fit { "yes" } else { "no" }.to_owned()),
+        ("first rows excluded", first),
+        ("level of intervals", round_percent(options.level)),
+        ("bootstrap replicates", options.replicates.to_string()),
+        ("seed", options.seed.to_string()),
+        ("rows without a group", found.rows.ungrouped.to_string()),
+        ("model", sources(&found.sources.model_fingerprints)),
+        ("precision", sources(&found.sources.precisions)),
+        ("version of the scorer", sources(&found.sources.versions)),
+        ("version of the calibration", env!("CARGO_PKG_VERSION").to_owned()),
+    ];
+    rows.extend(settings.map(|(name, value)| vec![name.to_owned(), value]));
+    Table::new("Settings of this report", ["setting", "value"], rows)
 }

@@ -1,10 +1,12 @@
-//! A plot: axes from 0 to 1, or other ranges, and marks on them, as inline SVG that CSS colours.
+//! Plots as inline SVG that CSS colours.
 
 use std::fmt::{self, Display, Formatter, Write};
 
 use askama::filters::{Escaper, Html, HtmlSafe};
 
-use crate::calibration::Interval;
+use crate::calibration::{BandPoint, Interval};
+
+use super::text::score;
 
 const WIDTH: f64 = 360.0;
 const HEIGHT: f64 = 244.0;
@@ -13,7 +15,7 @@ const RIGHT: f64 = 12.0;
 const TOP: f64 = 32.0;
 const BOTTOM: f64 = 40.0;
 
-/// Finished SVG, which templates insert as it is. Whatever text is in it has been escaped.
+/// Complete SVG, which templates insert unchanged. Its text has been escaped.
 #[derive(Debug, Clone)]
 pub(super) struct Svg(String);
 
@@ -30,32 +32,32 @@ pub(super) struct Axis<'a> {
     pub(super) label: &'a str,
     pub(super) from: f64,
     pub(super) to: f64,
-    /// Where the ticks are, and what they are called.
+    /// The places of the ticks, and their labels.
     pub(super) ticks: Vec<(f64, String)>,
 }
 
 impl<'a> Axis<'a> {
-    /// From 0 to 1 with ticks at quarters.
+    /// Returns an axis from 0 to 1 with ticks at quarters.
     pub(super) fn unit(label: &'a str) -> Self {
         let ticks = [0.0, 0.25, 0.5, 0.75, 1.0].map(|at| (at, at.to_string()));
         Self { label, from: 0.0, to: 1.0, ticks: ticks.into() }
     }
 
-    /// From 0 to `to` with ticks at 0, the middle and the end, in per cent.
+    /// Returns an axis from 0 to `to` with ticks at 0, the middle and the end, in per cent.
     pub(super) fn share(label: &'a str, to: f64) -> Self {
         let decimals = if to < 0.1 { 1 } else { 0 };
         let ticks = [0.0, to / 2.0, to].map(|at| (at, format!("{:.decimals$} %", at * 100.0)));
         Self { label, from: 0.0, to, ticks: ticks.into() }
     }
 
-    /// Where a value is, in \[0, 1\] of the axis.
+    /// Returns the place of a value, in \[0, 1\] of the axis.
     fn place(&self, value: f64) -> f64 {
         let place = (value - self.from) / (self.to - self.from);
         if place.is_finite() { place.clamp(0.0, 1.0) } else { 0.0 }
     }
 }
 
-/// A plot that grows by marks.
+/// A plot under construction.
 pub(super) struct Plot<'a> {
     x: Axis<'a>,
     y: Axis<'a>,
@@ -63,7 +65,7 @@ pub(super) struct Plot<'a> {
 }
 
 impl<'a> Plot<'a> {
-    /// Begins a plot. `name` and `description` are what is read out in its place.
+    /// Begins a plot. Screen readers read `name` and `description`.
     pub(super) fn new(name: &str, description: &str, x: Axis<'a>, y: Axis<'a>) -> Self {
         let mut plot = Self { x, y, svg: String::new() };
         plot.add(format_args!(
@@ -117,7 +119,7 @@ impl<'a> Plot<'a> {
         HEIGHT - BOTTOM - self.y.place(value) * (HEIGHT - TOP - BOTTOM)
     }
 
-    /// A bar from 0 to `height`, with a title that is shown on pointing at it.
+    /// Draws a bar from 0 to `height`, with a tooltip.
     pub(super) fn bar(&mut self, from: f64, to: f64, height: f64, title: &str) {
         let (x, y) = (self.x(from) + 0.5, self.y(height));
         let (width, height) = (self.x(to) - self.x(from) - 1.0, self.y(0.0) - y);
@@ -129,7 +131,7 @@ impl<'a> Plot<'a> {
         }
     }
 
-    /// Shades from one place of the horizontal axis to another.
+    /// Shades a range of the horizontal axis.
     pub(super) fn shade(&mut self, from: f64, to: f64) {
         let (from, to) = (self.x(from), self.x(to));
         self.add(format_args!(
@@ -147,34 +149,41 @@ impl<'a> Plot<'a> {
         path
     }
 
-    /// A line through points.
+    /// Draws a line through points.
     pub(super) fn line(&mut self, class: &str, points: impl IntoIterator<Item = (f64, f64)>) {
         let path = self.path(points);
         self.add(format_args!(r#"<path class="{class}" d="{path}"/>"#));
     }
 
-    /// The area between the low and the high end at each place.
-    pub(super) fn band(&mut self, ends: &[(f64, Interval)]) {
-        let low = ends.iter().map(|(at, end)| (*at, end.low));
-        let high = ends.iter().rev().map(|(at, end)| (*at, end.high));
+    /// Fills the area between the ends of intervals.
+    pub(super) fn band(&mut self, points: &[BandPoint]) {
+        let low = points.iter().map(|point| (point.at, point.low));
+        let high = points.iter().rev().map(|point| (point.at, point.high));
         let path = self.path(low.chain(high));
         self.add(format_args!(r#"<path class="band" d="{path}z"/>"#));
     }
 
-    /// A vertical line, named above it.
-    pub(super) fn vertical(&mut self, at: f64, name: &str) {
+    /// Draws a small point without a name.
+    pub(super) fn row(&mut self, at: f64, value: f64) {
+        let (x, y) = (self.x(at), self.y(value));
+        self.add(format_args!(r#"<path class="row" d="M{x:.1} {y:.1}h0"/>"#));
+    }
+
+    /// Draws a vertical line at the threshold, if there is one, and its value above it.
+    pub(super) fn vertical_threshold(&mut self, threshold: Option<f64>) {
+        let Some(at) = threshold else { return };
         let x = self.x(at);
-        // The name stays within the plot.
+        // The text stays within the plot.
         let text = x.clamp(LEFT + 42.0, WIDTH - RIGHT - 42.0);
         self.add(format_args!(
-            r#"<path class="casing" d="M{x:.1} {TOP}V{bottom}"/><path class="threshold" d="M{x:.1} {TOP}V{bottom}"/><text class="mark middle" x="{text:.1}" y="{:.1}">{}</text>"#,
+            r#"<path class="casing" d="M{x:.1} {TOP}V{bottom}"/><path class="threshold" d="M{x:.1} {TOP}V{bottom}"/><text class="mark middle" x="{text:.1}" y="{:.1}">threshold {}</text>"#,
             TOP - 5.0,
-            Escaped(name),
+            score(at),
             bottom = HEIGHT - BOTTOM
         ));
     }
 
-    /// A horizontal line, named above its right end.
+    /// Draws a horizontal line, with its name above its right end.
     pub(super) fn horizontal(&mut self, class: &str, at: f64, name: &str) {
         let y = self.y(at);
         let kind = if class == "threshold" { "mark end" } else { "end" };
@@ -186,7 +195,7 @@ impl<'a> Plot<'a> {
         ));
     }
 
-    /// A named point; the name is below it, on the side with more room.
+    /// Draws a point with its name below it, on the side with more room.
     pub(super) fn point(&mut self, class: &str, (at, value): (f64, f64), name: &str) {
         let (x, y) = (self.x(at), self.y(value));
         let (anchor, text) = if at > 0.5 { ("end", x - 8.0) } else { ("start", x + 8.0) };
@@ -197,7 +206,7 @@ impl<'a> Plot<'a> {
         ));
     }
 
-    /// A value with its interval, and a title that is shown on pointing at it.
+    /// Draws a value with its interval and a tooltip.
     pub(super) fn interval(&mut self, at: f64, value: f64, interval: Interval, title: &str) {
         let (x, y) = (self.x(at), self.y(value));
         let (low, high) = (self.y(interval.low), self.y(interval.high));
@@ -208,14 +217,14 @@ impl<'a> Plot<'a> {
         ));
     }
 
-    /// Ends the plot.
+    /// Returns the complete plot.
     pub(super) fn finish(mut self) -> Svg {
         self.svg.push_str("</svg>");
         Svg(self.svg)
     }
 }
 
-/// A histogram as large as a word, for the cell of a table. `threshold` is where a tick is.
+/// Returns a histogram of the size of a word, for a table cell, with a tick at the threshold.
 pub(super) fn spark(name: &str, bins: &[usize], threshold: Option<f64>) -> Svg {
     let most = bins.iter().copied().max().unwrap_or(0).max(1) as f64;
     let step = 100.0 / bins.len().max(1) as f64;

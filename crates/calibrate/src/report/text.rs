@@ -1,8 +1,8 @@
-//! Numbers and text as a person reads them.
+//! Numbers and text for people.
 
 use crate::calibration::{Estimate, Interval};
 
-/// How many characters of a text are shown.
+/// The number of characters of a text that are shown.
 const TEXT: usize = 1000;
 
 /// Three decimals, with a minus sign rather than a hyphen.
@@ -15,12 +15,12 @@ pub(super) fn percent(share: f64) -> String {
     format!("{:.1}\u{a0}%", share * 100.0)
 }
 
-/// As many decimals as it has: for what was asked.
+/// A percentage with all its decimals, for options.
 pub(super) fn round_percent(share: f64) -> String {
     format!("{}\u{a0}%", (share * 1e6).round() / 1e4)
 }
 
-/// The first letter in upper case.
+/// The text with its first letter in upper case.
 pub(super) fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().iter().flat_map(|first| first.to_uppercase()).chain(letters).collect()
@@ -39,13 +39,13 @@ pub(super) fn percent_interval(interval: Interval) -> String {
     format!("{} to {}", percent(interval.low), percent(interval.high))
 }
 
-/// A value with its interval, if it has one.
+/// A value with its interval, if there is one.
 pub(super) fn estimate(estimate: &Estimate) -> String {
     let value = score(estimate.value);
     estimate.interval.map_or(value.clone(), |found| format!("{value} ({})", interval(found)))
 }
 
-/// The text of a trace: its first thousand characters, without controls that HTML does not allow.
+/// The first thousand characters of a trace's text, without control characters that HTML forbids.
 pub(super) fn shown(text: &str) -> String {
     let is_shown = |letter: &char| !letter.is_control() || matches!(letter, '\n' | '\t');
     let mut letters = text.chars().filter(is_shown);

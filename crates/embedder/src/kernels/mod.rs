@@ -3,12 +3,10 @@
 //! Knows nothing of ONNX Runtime, files or threads: a kernel is cut into tasks, and [`run`] hands them
 //! to whatever spreads them over threads.
 
-mod attention;
+pub(crate) mod arch;
+mod float;
 pub mod int8;
-mod layers;
-mod linear;
-mod math;
-mod shared;
+mod shared_slice;
 #[cfg(test)]
 mod testing;
 
@@ -18,14 +16,13 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use knowledgepulse_tasks::fault;
+use knowledgepulse_workers::fault;
 use pulp::{Arch, Simd, WithSimd};
 
-pub use attention::SelfAttention;
-pub use layers::{LayerNorm, Table, TokenEmbeddings, pool};
-pub use linear::{Linear, PANEL, Parts as LinearParts};
-use math::gelu;
-pub use shared::SharedSlice;
+pub use float::{
+    LayerNorm, Linear, LinearWeights, PANEL, SelfAttention, Table, embed_tokens, pool,
+};
+pub use shared_slice::SharedSlice;
 
 /// Rows of a task, where rows are what a kernel is cut into.
 const ROWS: usize = 16;

@@ -1,6 +1,6 @@
-//! Text to token ids, as transformers.js makes them, stopping when the window is full.
+//! Text to token ids, as in transformers.js. Stops when the window is full.
 
-use knowledgepulse_tasks::CancelToken;
+use knowledgepulse_workers::CancelToken;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokenizers::{
@@ -10,26 +10,25 @@ use tokenizers::{
 
 use super::{
     beginning,
-    bert::{Bert, Normalizer, Pieces},
+    wordpiece::{Bert, Normalizer, Pieces},
 };
-use crate::EmbedError;
+use crate::{EmbedError, Result};
 
-/// How much of a text is tokenised at first, in bytes for each token that is wanted.
+/// How much of a text is tokenised at first, in bytes per wanted token.
 const BYTES_PER_TOKEN: usize = 8;
 
-/// Where a text is cut, so many of the last tokens may differ from those of the whole text.
+/// The number of tokens before a cut in a text that may differ from those of the whole text.
 const UNSETTLED_TOKENS: usize = 64;
 
-/// The parts of a `tokenizer.json` that tell how to read the rest. Its truncation and padding must not
-/// apply.
+/// A `tokenizer.json`. Its truncation and padding must not apply.
 #[derive(Deserialize)]
-struct Head {
+struct TokenizerJson<M> {
     normalizer: Option<Value>,
     pre_tokenizer: Option<Value>,
     post_processor: Option<Value>,
     #[serde(default)]
     added_tokens: Vec<AddedToken>,
-    model: ModelKind,
+    model: M,
 }
 
 #[derive(Deserialize)]
@@ -39,18 +38,12 @@ struct AddedToken {
 }
 
 #[derive(Deserialize)]
-struct ModelKind {
+struct ModelType {
     #[serde(rename = "type")]
-    kind: Option<String>,
+    name: Option<String>,
 }
 
-/// The model of a `tokenizer.json`.
-#[derive(Deserialize)]
-struct File<M> {
-    model: M,
-}
-
-/// What models have in common.
+/// The fields that the models have in common.
 #[derive(Deserialize)]
 struct AnyModel {
     vocab: Value,
@@ -61,28 +54,28 @@ struct AnyModel {
 /// The tokenizer of a model: WordPiece, Unigram or BPE.
 pub struct Tokenizer {
     kind: Kind,
-    /// Ids that stand before each text, such as that of `[CLS]`.
+    /// The ids before each text, such as that of `[CLS]`.
     before: Vec<i64>,
-    /// Ids that stand behind each text, such as that of `[SEP]`.
+    /// The ids after each text, such as that of `[SEP]`.
     after: Vec<i64>,
     unknown: Option<i64>,
-    largest: i64,
+    largest_id: i64,
     max_tokens: usize,
 }
 
 enum Kind {
-    /// Words of BERT, whose normalisation transformers.js does otherwise than the `tokenizers` crate.
+    /// BERT, which transformers.js normalises differently from the `tokenizers` crate.
     Bert(Bert),
-    /// Everything else.
+    /// All others.
     Pipeline(PipelineTokenizer),
 }
 
-/// The window of a text.
+/// The first window of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Window {
     /// The token ids, special ones included.
     pub ids: Vec<i64>,
-    /// Whether tokens of the text had to be left out.
+    /// Whether the text has more tokens.
     pub is_cut: bool,
 }
 
@@ -91,19 +84,19 @@ impl Tokenizer {
     ///
     /// # Errors
     ///
-    /// A sentence that says what is wrong with it.
+    /// The file is invalid, or leaves no room for text; a message says why.
     pub fn from_json(json: &[u8], max_tokens: usize) -> Result<Self, String> {
-        let mut head: Head = parse(json)?;
-        let added: Vec<_> = head
+        let mut file: TokenizerJson<ModelType> = parse(json)?;
+        let added: Vec<_> = file
             .added_tokens
             .iter()
             .map(|token| (token.content.clone(), i64::from(token.id)))
             .collect();
-        let [before, after] = frame(head.post_processor.take())?;
+        let [before, after] = special_ids(file.post_processor.take())?;
         let largest_added = added.iter().map(|(_, id)| *id).max().unwrap_or(0);
-        let (kind, unknown, largest) = match head.bert() {
+        let (kind, unknown, largest) = match file.bert_normalizer() {
             Some(normalizer) => {
-                let pieces = parse::<File<Pieces>>(json)?.model;
+                let pieces = parse::<TokenizerJson<Pieces>>(json)?.model;
                 let unknown = pieces.id(&pieces.unk_token).map(i64::from);
                 let largest = i64::from(pieces.largest_id());
                 (Kind::Bert(Bert::new(normalizer, pieces, added)?), unknown, largest)
@@ -116,26 +109,24 @@ impl Tokenizer {
                 "{special} special tokens frame a text: expected windows of more, got {max_tokens}"
             ));
         }
-        let largest = largest.max(largest_added);
-        Ok(Self { kind, before, after, unknown, largest, max_tokens })
+        let largest_id = largest.max(largest_added);
+        Ok(Self { kind, before, after, unknown, largest_id, max_tokens })
     }
 
-    /// Returns the most tokens of a window.
+    /// Returns the maximum number of tokens of a window, special ones included.
     pub fn max_tokens(&self) -> usize {
         self.max_tokens
     }
 
-    /// Returns the window of a text: its ids between the special ones, cut to the first
-    /// [`Tokenizer::max_tokens`].
-    ///
-    /// A text that fills the window therefore ends without `[SEP]`, as in transformers.js.
+    /// Returns the first window of a text: the first [`Tokenizer::max_tokens`] of its ids and the special ones.
+    /// So a text that fills the window ends without `[SEP]`, as in transformers.js.
     ///
     /// # Errors
     ///
-    /// The text has something that the vocabulary has not, not even as unknown.
-    pub fn encode_window(&self, text: &str) -> Result<Window, EmbedError> {
+    /// A part of the text is not in the vocabulary, which has no token for unknown parts.
+    pub fn encode_window(&self, text: &str) -> Result<Window> {
         let room = self.max_tokens - self.before.len();
-        // One token more than there is room for tells that the text is cut.
+        // One token more than there is room for shows that the text is cut.
         let tokens = self.tokens(text, room + 1, &CancelToken::default())?;
         let is_cut = tokens.len() > room;
         let mut ids = [&self.before[..], &tokens, &self.after].concat();
@@ -143,76 +134,61 @@ impl Tokenizer {
         Ok(Window { ids, is_cut })
     }
 
-    /// Returns the ids of all of a text, in windows of `[CLS] text [SEP]`, each of at most
-    /// [`Tokenizer::max_tokens`]. They do not overlap; all but the last are full. Part of the text is
-    /// missing after a cancellation.
+    /// Returns the ids of all of a text, in windows of `[CLS] text [SEP]` that do not overlap. All but the last have
+    /// [`Tokenizer::max_tokens`]. After a cancellation, a part of the text is missing.
     ///
     /// # Errors
     ///
     /// As [`Tokenizer::encode_window`].
-    pub fn encode_windows(
-        &self,
-        text: &str,
-        cancel: &CancelToken,
-    ) -> Result<Vec<Vec<i64>>, EmbedError> {
+    pub fn encode_windows(&self, text: &str, cancel: &CancelToken) -> Result<Vec<Vec<i64>>> {
         let tokens = self.tokens(text, usize::MAX, cancel)?;
         Ok(match tokens.len() {
-            0 => vec![self.framed(&[])],
+            0 => vec![self.window_of(&[])],
             _ => {
                 let room = self.max_tokens - self.before.len() - self.after.len();
-                tokens.chunks(room).map(|tokens| self.framed(tokens)).collect()
+                tokens.chunks(room).map(|tokens| self.window_of(tokens)).collect()
             }
         })
     }
 
     /// Returns the largest id of the vocabulary.
     pub fn largest_id(&self) -> i64 {
-        self.largest
+        self.largest_id
     }
 
-    /// Returns a window of one token.
-    pub fn window_of(&self, id: i64) -> Vec<i64> {
-        self.framed(&[id])
-    }
-
-    /// Returns whether a special token stands for itself.
+    /// Returns whether a special token is recognised as one token.
     pub fn knows(&self, token: &str) -> bool {
         self.tokens(token, 2, &CancelToken::default()).is_ok_and(|tokens| tokens.len() == 1)
     }
 
-    /// Tokens between the special ones.
-    fn framed(&self, tokens: &[i64]) -> Vec<i64> {
+    /// Returns a window of these tokens, with the special ones around them.
+    pub fn window_of(&self, tokens: &[i64]) -> Vec<i64> {
         [&self.before, tokens, &self.after].concat()
     }
 
-    /// Returns how many of the ids of a window stand for text, and how many of these are unknown.
+    /// Returns how many tokens of a window are not special ones, and how many of these are unknown.
     pub fn count_unknown(&self, ids: &[i64]) -> (usize, usize) {
         let tokens = ids.len().saturating_sub(self.before.len() + self.after.len());
         let unknown = ids.iter().filter(|id| Some(**id) == self.unknown).count();
         (tokens, unknown.min(tokens))
     }
 
-    /// The ids of a text without special ones; of a longer one at least the first `most`.
-    fn tokens(
-        &self,
-        text: &str,
-        most: usize,
-        cancel: &CancelToken,
-    ) -> Result<Vec<i64>, EmbedError> {
+    /// Returns the ids of a text without special ones: all, or at least the first `enough`.
+    fn tokens(&self, text: &str, enough: usize, cancel: &CancelToken) -> Result<Vec<i64>> {
         match &self.kind {
-            Kind::Bert(bert) => Ok(bert.tokens(text, most, cancel)),
-            Kind::Pipeline(pipeline) => pipeline_tokens(pipeline, text, most, cancel),
+            Kind::Bert(bert) => Ok(bert.tokens(text, enough, cancel)),
+            Kind::Pipeline(pipeline) => pipeline_tokens(pipeline, text, enough, cancel),
         }
     }
 }
 
-impl Head {
-    /// The normaliser of a tokenizer whose words are those of BERT.
-    fn bert(&self) -> Option<Normalizer> {
+impl TokenizerJson<ModelType> {
+    /// Returns the normaliser if this is a BERT tokenizer.
+    fn bert_normalizer(&self) -> Option<Normalizer> {
         let is = |part: &Option<Value>, kind: &str| {
             part.as_ref().and_then(|part| part.get("type")).is_some_and(|found| found == kind)
         };
-        let has_pieces = self.model.kind.as_deref().is_none_or(|kind| kind == "WordPiece");
+        let has_pieces = self.model.name.as_deref().is_none_or(|name| name == "WordPiece");
         let is_bert = is(&self.normalizer, "BertNormalizer")
             && is(&self.pre_tokenizer, "BertPreTokenizer")
             && has_pieces;
@@ -225,29 +201,29 @@ fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
     serde_json::from_slice(json).map_err(|error| error.to_string())
 }
 
-/// The ids before and behind a text.
-fn frame(post_processor: Option<Value>) -> Result<[Vec<i64>; 2], String> {
+/// Returns the special ids before and after a text.
+fn special_ids(post_processor: Option<Value>) -> Result<[Vec<i64>; 2], String> {
     let Some(mut processor) = post_processor else { return Ok(Default::default()) };
     canonicalize_post_processor(&mut processor).map_err(|error| error.to_string())?;
-    let mut frame = <[Vec<i64>; 2]>::default();
+    let mut ids = <[Vec<i64>; 2]>::default();
     let mut side = 0;
     for piece in processor.get("single").and_then(Value::as_array).into_iter().flatten() {
         if piece.get("type_id").is_some_and(|id| id != 0) {
             return Err(format!("post_processor: expected the token type 0, got {piece}"));
         }
         match piece.get("ids").and_then(Value::as_array) {
-            Some(ids) => frame[side].extend(ids.iter().filter_map(Value::as_i64)),
+            Some(special) => ids[side].extend(special.iter().filter_map(Value::as_i64)),
             None => side = 1,
         }
     }
-    Ok(frame)
+    Ok(ids)
 }
 
-/// Reads what the `tokenizers` crate runs as a whole, the id of the unknown token, and the largest id.
+/// Returns a tokenizer of the `tokenizers` crate, the id of its unknown token, and its largest id.
 fn read_pipeline(json: &[u8], added: &[(String, i64)]) -> Result<(Kind, Option<i64>, i64), String> {
     let mut value: Value = parse(json)?;
     canonicalize_value(&mut value).map_err(|error| error.to_string())?;
-    let model: AnyModel = serde_json::from_value::<File<AnyModel>>(value.clone())
+    let model: AnyModel = serde_json::from_value::<TokenizerJson<AnyModel>>(value.clone())
         .map_err(|error| error.to_string())?
         .model;
     let id = |token: String| {
@@ -264,26 +240,26 @@ fn read_pipeline(json: &[u8], added: &[(String, i64)]) -> Result<(Kind, Option<i
     Ok((Kind::Pipeline(pipeline), unknown, largest))
 }
 
-/// The ids of a text without special ones; of a longer one at least the first `most`. Text is tokenised from
+/// Returns the ids of a text without special ones: all, or at least the first `enough`. Tokenises the text from
 /// its beginning, twice as much each time, until there are enough.
 fn pipeline_tokens(
     pipeline: &PipelineTokenizer,
     text: &str,
-    most: usize,
+    enough: usize,
     cancel: &CancelToken,
-) -> Result<Vec<i64>, EmbedError> {
+) -> Result<Vec<i64>> {
     let (padding, truncation) = (Override::Off, Override::Off);
     let options = EncodeOptions { padding, truncation, ..EncodeOptions::no_specials() };
-    let enough = most.saturating_add(UNSETTLED_TOKENS);
-    let mut bytes = enough.saturating_mul(BYTES_PER_TOKEN);
+    let wanted = enough.saturating_add(UNSETTLED_TOKENS);
+    let mut bytes = wanted.saturating_mul(BYTES_PER_TOKEN);
     loop {
         let end = beginning(text, bytes).len();
         let mut tokens = Vec::new();
         pipeline
             .encode_into(&text[..end], &options, &mut tokens)
             .map_err(|error| EmbedError::Model(format!("its tokenizer: {error}")))?;
-        if end == text.len() || tokens.len() >= enough || cancel.is_cancelled() {
-            let tokens = tokens.iter().take(if end == text.len() { usize::MAX } else { most });
+        if end == text.len() || tokens.len() >= wanted || cancel.is_cancelled() {
+            let tokens = tokens.iter().take(if end == text.len() { usize::MAX } else { enough });
             return Ok(tokens.map(|token| i64::from(token.id())).collect());
         }
         bytes = bytes.saturating_mul(2);

@@ -2,29 +2,23 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::open_runs::{Ids, OpenRuns};
-use crate::{
-    event::{Event, ObjectiveFrom, Run, Skipped, ToolResult, Turn},
-    format::{Format, Output, ReadRuns},
-    json::{self, Array, Members, Value},
-    messages::{self, call_of_part, result_of_part},
-    reader::MAX_BYTES,
-    text, time,
+use super::{
+    messages::{call_of_part, is_result_type, result_of_part},
+    runs::{Ids, OpenRuns},
 };
-
-/// The lines of a session file, their array, or `--output-format stream-json`.
-pub(crate) const FORMAT: Format = Format {
-    name: "claude-code",
-    domain: "code",
-    fits,
-    adopts: false,
-    open: || Box::new(Reader::default()),
+use crate::{
+    detection::{ReadRuns, Runs},
+    events::{Event, Origin, Run, Skipped, ToolResult, Turn},
+    json::{self, Members, Value},
+    reader::MAX_BYTES,
+    results::text_of_part,
+    time,
 };
 
 /// Members that only records of sessions have.
 const OWN: [&str; 6] = ["sessionId", "session_id", "uuid", "parentUuid", "leafUuid", "snapshot"];
 
-fn fits(object: Value) -> bool {
+pub fn fits(object: Value) -> bool {
     let Some(kind) = object.text("type") else { return object.list("loglines").is_some() };
     object.list("loglines").is_some()
         || (matches!(kind, "user" | "assistant") && object.has("message"))
@@ -32,19 +26,19 @@ fn fits(object: Value) -> bool {
 }
 
 #[derive(Default)]
-struct Reader {
+pub struct Reader {
     runs: OpenRuns<Session>,
     by_uuid: Ids,
     by_session: Ids,
-    /// The run of the record before.
+    /// The run of the previous record.
     last: Option<u32>,
 }
 
 impl ReadRuns for Reader {
-    fn read(&mut self, value: Value, line: u64, out: &mut Output) {
+    fn read(&mut self, value: Value, line: u64, out: &mut Runs) {
         let records = value.list("loglines");
         let alone = records.is_none().then_some(value);
-        for record in records.into_iter().flat_map(Array::iter).chain(alone) {
+        for record in records.into_iter().flatten().chain(alone) {
             match record.as_object() {
                 Some(record) => self.read_record(record, line, out),
                 None => out.skip("malformed"),
@@ -52,7 +46,7 @@ impl ReadRuns for Reader {
         }
     }
 
-    fn finish(&mut self, out: &mut Output) {
+    fn finish(&mut self, out: &mut Runs) {
         for session in self.runs.close_all() {
             out.run(session.run);
         }
@@ -60,7 +54,7 @@ impl ReadRuns for Reader {
 }
 
 impl Reader {
-    fn read_record(&mut self, record: Value, line: u64, out: &mut Output) {
+    fn read_record(&mut self, record: Value, line: u64, out: &mut Runs) {
         let kind = record.text("type").unwrap_or("?");
         let uuid = record.name("uuid");
         let session = record.first_name(&["sessionId", "session_id"]);
@@ -76,8 +70,7 @@ impl Reader {
             self.last.filter(|_| is_anonymous)
         });
         let number = known.unwrap_or_else(|| {
-            let key = session.map(Into::into);
-            let run = Run { line, key, ..Run::default() };
+            let run = Run { key: session.map(Into::into), ..Run::at(line) };
             let (number, closed) = self.runs.begin(Session { run, ..Session::default() });
             if let Some(closed) = closed {
                 out.run(closed.run);
@@ -104,11 +97,11 @@ impl Reader {
 #[derive(Default)]
 struct Session {
     run: Run,
+    /// The size of its events in bytes.
     size: usize,
-    turns: Turn,
-    /// The turns of the answers, by `message.id` or `uuid`.
+    /// The answers by `message.id` or `uuid`.
     answers: HashMap<String, Answer>,
-    /// Where the calls and results stand among the events.
+    /// The indices of calls and results among the events.
     calls: Ids,
     results: Ids,
 }
@@ -116,8 +109,14 @@ struct Session {
 /// An answer of the assistant, which may come as several records.
 struct Answer {
     turn: Turn,
-    /// The places of its thoughts and texts among the events. None begins with another of its kind.
+    /// The indices of its texts (`true`) and thoughts among the events. None begins with another one.
     thoughts: BTreeMap<(bool, String), usize>,
+}
+
+impl Answer {
+    fn begin(run: &mut Run) -> Self {
+        Self { turn: run.next_turn(), thoughts: BTreeMap::new() }
+    }
 }
 
 impl Session {
@@ -163,8 +162,7 @@ impl Session {
         }
         let (Some(message), Some(content)) = (message, content) else { return };
         let array = content.as_array();
-        let parts = array.into_iter().flat_map(Array::iter);
-        let parts = parts.chain(array.is_none().then_some(content));
+        let parts = array.into_iter().flatten().chain(array.is_none().then_some(content));
         let before = self.run.events.len();
         if kind == "assistant" {
             let id = message.name("id").or_else(|| record.name("uuid"));
@@ -176,21 +174,20 @@ impl Session {
     }
 
     fn read_answer<'d>(&mut self, parts: impl Iterator<Item = Value<'d>>, id: Option<&str>) {
-        let next = self.turns;
-        let mut own = Answer { turn: next, thoughts: BTreeMap::new() };
         let Self { run, answers, calls, results, .. } = self;
+        let mut anonymous;
         let answer = match id {
-            Some(id) => answers.entry(id.into()).or_insert(own),
-            None => &mut own,
+            Some(id) => answers.entry(id.into()).or_insert_with(|| Answer::begin(run)),
+            None => {
+                anonymous = Answer::begin(run);
+                &mut anonymous
+            }
         };
-        if answer.turn == next {
-            self.turns += 1;
-        }
         for part in parts {
             let kind = type_of(part);
             match kind {
                 "text" | "thinking" => {
-                    let text = text::of_part(part).unwrap_or_default();
+                    let text = text_of_part(part).unwrap_or_default();
                     add_thought(run, answer, text, kind == "text");
                 }
                 "tool_use" | "server_tool_use" | "mcp_tool_use" => {
@@ -209,7 +206,7 @@ impl Session {
                         }
                     }
                 }
-                kind if messages::is_result_type(kind) => add_result(run, results, part, kind),
+                kind if is_result_type(kind) => add_result(run, results, part, kind),
                 kind => run.skipped.add(format!("part:{kind}")),
             }
         }
@@ -220,14 +217,11 @@ impl Session {
         for part in parts {
             match type_of(part) {
                 "text" => {
-                    let text = text::of_part(part).unwrap_or_default();
-                    match read_human(&text, &mut self.run) {
-                        Some(text) if json::is_blank(&text) => {}
-                        Some(text) => texts.push(text),
-                        None => {}
-                    }
+                    let text = text_of_part(part).unwrap_or_default();
+                    let text = read_human(&text, &mut self.run);
+                    texts.extend(text.filter(|text| !json::is_blank(text)));
                 }
-                kind if messages::is_result_type(kind) => {
+                kind if is_result_type(kind) => {
                     add_result(&mut self.run, &mut self.results, part, kind);
                 }
                 kind => self.run.skipped.add(format!("part:{kind}")),
@@ -243,7 +237,7 @@ fn type_of(part: Value<'_>) -> &str {
     if part.is_string() { "text" } else { part.text("type").unwrap_or("?") }
 }
 
-/// Adds what the assistant says or thinks. Streams repeat a text with what has been added to it.
+/// Adds a text or thought. Streams repeat it with what has been added since.
 fn add_thought(run: &mut Run, answer: &mut Answer, text: String, said: bool) {
     let Answer { thoughts, .. } = answer;
     let key = (said, text.clone());
@@ -288,47 +282,49 @@ fn add_result(run: &mut Run, results: &mut Ids, part: Value, kind: &str) {
     }
 }
 
-/// What user messages hold that no person wrote, by how they begin.
-const NOT_HUMAN: [(&str, &str); 13] = [
-    ("<local-command-stdout>", "local_command"),
-    ("<local-command-stderr>", "local_command"),
-    ("<local-command-caveat>", "local_command"),
-    ("<bash-input>", "local_command"),
-    ("<bash-stdout>", "local_command"),
-    ("<bash-stderr>", "local_command"),
+/// Reasons to skip texts in user messages that no person wrote, with the beginnings of these texts.
+const NOT_HUMAN: [(&str, &[&str]); 5] = [
     (
-        "Caveat: The messages below were generated by the user while running local commands.",
         "local_command",
+        &[
+            "<local-command-stdout>",
+            "<local-command-stderr>",
+            "<local-command-caveat>",
+            "<bash-input>",
+            "<bash-stdout>",
+            "<bash-stderr>",
+            "Caveat: The messages below were generated by the user while running local commands.",
+        ],
     ),
-    ("<command-name>", "command"),
-    ("<command-message>", "command"),
-    ("[Request interrupted by user", "interruption"),
-    ("Operation stopped by hook:", "hook"),
-    ("<ide_opened_file>", "editor_context"),
-    ("<ide_selection>", "editor_context"),
+    ("command", &["<command-name>", "<command-message>"]),
+    ("interruption", &["[Request interrupted by user"]),
+    ("hook", &["Operation stopped by hook:"]),
+    ("editor_context", &["<ide_opened_file>", "<ide_selection>"]),
 ];
 
-/// Returns what a person wrote; `None` if the text is something else.
+/// Returns the text of a person; `None` if nobody wrote it.
 fn read_human(text: &str, run: &mut Run) -> Option<String> {
-    let beginning = text.trim_start_matches(['\t', '\n', '\u{b}', '\u{c}', '\r', ' ']);
+    let beginning = text.trim_start_matches(json::BLANK);
     if beginning.starts_with("<task-notification>") {
-        // An id that no call has: it answers none.
+        // With an id that no call has, it answers none.
         let id = Some(String::new());
         let text = without_reminders(text.into(), &mut run.skipped);
         run.events.push(Event::Result(ToolResult { text, failed: false, id, name: None }));
         return None;
     }
-    if let Some((_, reason)) = NOT_HUMAN.iter().find(|(begin, _)| beginning.starts_with(begin)) {
+    let mut reasons = NOT_HUMAN.iter();
+    let begins = |texts: &[&str]| texts.iter().any(|text| beginning.starts_with(text));
+    if let Some((reason, _)) = reasons.find(|(_, texts)| begins(texts)) {
         run.skipped.add(*reason);
         if *reason == "command" && run.fallback.is_none() {
-            run.fallback = command(text).map(|command| (command, ObjectiveFrom::Command));
+            run.fallback = command(text).map(|command| (command, Origin::Command));
         }
         return None;
     }
     Some(without_reminders(text.into(), &mut run.skipped))
 }
 
-/// Returns a command as one types it: its name and its arguments.
+/// Returns a command as it is typed: its name and its arguments.
 fn command(text: &str) -> Option<String> {
     let inside = |name: &str| -> Option<&str> {
         let (_, rest) = text.split_once(&format!("<{name}>"))?;
@@ -339,7 +335,7 @@ fn command(text: &str) -> Option<String> {
     (!words.is_empty()).then(|| words.join(" "))
 }
 
-/// Cuts what the program told the model out of a text.
+/// Removes the reminders of the program to the model.
 fn without_reminders(text: String, skipped: &mut Skipped) -> String {
     let mut rest = text.as_str();
     let mut kept = String::new();

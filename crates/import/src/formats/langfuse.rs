@@ -2,47 +2,40 @@
 
 use std::collections::HashSet;
 
+use super::{
+    messages::{self, Messages, Side},
+    spans::{self, Sides, Span, SpanKind, Tool},
+};
 use crate::{
-    event::{Event, Input, ObjectiveFrom, Run},
-    format::{Format, Output, ReadRuns},
+    detection::Runs,
+    events::{CallInput, Event, Origin, Run},
     json::{Array, Members, Value},
-    messages::{self, Conversation, Messages, Side},
-    spans::{self, Kind, Output as ToolOutput, Sides, Span, Tool},
     time,
 };
 
-/// Traces with their observations, as Langfuse exports them.
-pub(crate) const FORMAT: Format =
-    Format { name: "langfuse", domain: "general", fits, adopts: false, open: || Box::new(Reader) };
-
-fn fits(value: Value) -> bool {
+pub fn fits(value: Value) -> bool {
     value.list("observations").is_some() && (value.object("trace").is_some() || value.has("id"))
 }
 
 /// Names of scores that say whether a run succeeded.
 const LABELS: [&str; 5] = ["success", "task_success", "passed", "resolved", "is_correct"];
 
-struct Reader;
-
-impl ReadRuns for Reader {
-    fn read(&mut self, value: Value, line: u64, out: &mut Output) {
-        let trace = value.object("trace").or_else(|| value.as_object());
-        if let (Some(trace), Some(observations)) = (trace, value.list("observations")) {
-            out.run(run(trace, observations, line));
-        }
+pub fn read(value: Value, line: u64, out: &mut Runs) {
+    let trace = value.object("trace").or_else(|| value.as_object());
+    if let (Some(trace), Some(observations)) = (trace, value.list("observations")) {
+        out.run(run(trace, observations, line));
     }
 }
 
 fn run(trace: Value, observations: Array, line: u64) -> Run {
-    let scores = || trace.list("scores").into_iter().flat_map(Array::iter);
+    let scores = || trace.elements("scores");
     let mut run = Run {
-        line,
         key: trace.name("id").map(Into::into),
         objective: trace.member("input").and_then(messages::human),
         label: scores().find_map(label),
         confidence: scores().find_map(confidence),
         created_at: trace.first(&["timestamp", "createdAt"]).and_then(time::utc),
-        ..Run::default()
+        ..Run::at(line)
     };
     let all = observations.len();
     let observations: Vec<_> = observations.iter().filter_map(Value::as_object).collect();
@@ -56,15 +49,15 @@ fn run(trace: Value, observations: Array, line: u64) -> Run {
     run.status = root.and_then(|root| spans[root].status);
     let asked = root.and_then(|root| messages::human(observations[root].member("input")?));
     run.fallback = match asked {
-        Some(asked) => Some((asked, ObjectiveFrom::Field)),
-        None => trace.name("name").map(|name| (name.into(), ObjectiveFrom::Name)),
+        Some(asked) => Some((asked, Origin::Field)),
+        None => trace.name("name").map(|name| (name.into(), Origin::Name)),
     };
     let sides = |index: usize, take: spans::TakeSides| {
         let [input, output] =
             [Side::Input, Side::Output].map(|side| messages(observations[index], side));
         take(Sides { input, output });
     };
-    spans::read(&spans, sides, &mut run);
+    spans::read_spans(&spans, sides, &mut run);
     run
 }
 
@@ -86,7 +79,7 @@ fn confidence(score: Value) -> Option<f64> {
 
 /// Returns the messages of a side of an observation.
 fn messages(observation: Value<'_>, side: Side) -> Option<Messages<'_>> {
-    messages::of(recorded(observation, side)?, side)
+    messages::messages_of(recorded(observation, side)?, side)
 }
 
 /// Returns a side of an observation.
@@ -101,11 +94,11 @@ fn recorded(observation: Value<'_>, side: Side) -> Option<Value<'_>> {
 fn called_tools(observations: &[Value]) -> HashSet<String> {
     let mut names = HashSet::new();
     for &observation in observations {
-        let mut conversation = Conversation::default();
+        let mut run = Run::default();
         if let Some(messages) = messages(observation, Side::Output) {
-            conversation.read_all(messages);
+            run.read_messages(messages);
         }
-        names.extend(conversation.events.into_iter().filter_map(|event| match event {
+        names.extend(run.events.into_iter().filter_map(|event| match event {
             Event::Call(call) => Some(call.name),
             _ => None,
         }));
@@ -137,23 +130,23 @@ fn span(observation: Value, called: &HashSet<String>) -> Span {
             let output = observation.member("output");
             span.is_plain = output.is_some_and(|output| output.decoded().is_string());
             if kind == "AGENT" {
-                span.kind = Kind::Agent;
+                span.kind = SpanKind::Agent;
             } else if span.has_messages() {
-                span.kind = Kind::Model;
+                span.kind = SpanKind::Model;
             }
         }
-        "TOOL" => span.kind = Kind::Tool(tool(observation, name)),
+        "TOOL" => span.kind = SpanKind::Tool(tool(observation, name)),
         _ => {
             let mut names = spans::tool_names(name);
             if output_of_tool(observation).is_some() && names.any(|name| called.contains(name)) {
-                span.kind = Kind::Tool(tool(observation, name));
+                span.kind = SpanKind::Tool(tool(observation, name));
             }
         }
     }
     span
 }
 
-/// Returns what a tool gave back. Some frameworks record `null` as a string.
+/// Returns the output of a tool. Some frameworks record `null` as a string.
 fn output_of_tool(observation: Value<'_>) -> Option<Value<'_>> {
     observation.member("output").filter(|output| output.as_str() != Some("null"))
 }
@@ -173,7 +166,7 @@ fn tool(observation: Value, name: &str) -> Tool {
     Tool {
         name: attribute(&["gen_ai.tool.name", "ai.toolCall.name"]).unwrap_or(name).into(),
         id: attribute(&["gen_ai.tool.call.id", "ai.toolCall.id"]).map(Into::into),
-        input: Input::recorded(input),
-        output: output_of_tool(observation).map(ToolOutput::recorded).into(),
+        input: CallInput::recorded(input),
+        output: output_of_tool(observation).map(spans::recorded_output).into(),
     }
 }

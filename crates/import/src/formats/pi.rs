@@ -1,17 +1,15 @@
 //! Sessions of Pi and of OpenClaw.
 
-use super::sessions::Sessions;
-use crate::{
-    format::{Format, Output, ReadRuns},
-    json::{Members, Value},
+use super::{
     messages::Message,
+    runs::{SessionReader, Sessions},
+};
+use crate::{
+    events::Run,
+    json::{Members, Value},
 };
 
-/// Session files.
-pub(crate) const FORMAT: Format =
-    Format { name: "pi", domain: "code", fits, adopts: true, open: || Box::new(Reader::default()) };
-
-fn fits(record: Value) -> bool {
+pub fn fits(record: Value) -> bool {
     match record.text("type") {
         Some("session") => record.has("id"),
         Some("message") => record.object("message").is_some(),
@@ -19,32 +17,24 @@ fn fits(record: Value) -> bool {
     }
 }
 
-#[derive(Default)]
-struct Reader {
-    sessions: Sessions,
+pub fn reader() -> SessionReader {
+    SessionReader { begins, read, sessions: Sessions::default() }
 }
 
-impl ReadRuns for Reader {
-    fn read(&mut self, record: Value, line: u64, out: &mut Output) {
-        let kind = record.text("type").unwrap_or_default();
-        if kind == "session" {
-            self.sessions.begin(record.name("id"), line, out);
-        }
-        self.sessions.read(record, line, out, |conversation| {
-            let message = record.object("message");
-            let role = message.and_then(|message| message.text("role"));
-            match (kind, message, role) {
-                ("message", Some(message), Some("user" | "assistant" | "toolResult")) => {
-                    conversation.read(Message::Recorded(message));
-                }
-                ("message", _, Some(role)) => conversation.skipped.add(format!("role:{role}")),
-                ("message", ..) => conversation.skipped.add("malformed"),
-                (kind, ..) => conversation.skipped.add(format!("record:{kind}")),
-            }
-        });
-    }
+fn begins(record: Value<'_>) -> Option<Option<&str>> {
+    (record.text("type")? == "session").then(|| record.name("id"))
+}
 
-    fn finish(&mut self, out: &mut Output) {
-        self.sessions.finish(out);
+fn read(record: Value, run: &mut Run) {
+    let kind = record.text("type").unwrap_or_default();
+    let message = record.object("message");
+    let role = message.and_then(|message| message.text("role"));
+    match (kind, message, role) {
+        ("message", Some(message), Some("user" | "assistant" | "toolResult")) => {
+            run.read_message(Message::Recorded(message));
+        }
+        ("message", _, Some(role)) => run.skipped.add(format!("role:{role}")),
+        ("message", ..) => run.skipped.add("malformed"),
+        (kind, ..) => run.skipped.add(format!("record:{kind}")),
     }
 }

@@ -1,87 +1,64 @@
-//! Results of tau-bench and tau2-bench.
+//! Results of tau-bench and tau2-bench: conversations of an agent with a simulated customer.
 
+use super::messages::{Message, Messages};
 use crate::{
-    event::Run,
-    format::{Format, Output, ReadRuns},
+    detection::Runs,
+    events::Run,
     json::{Array, Members, Value},
-    messages::{Conversation, Message, Messages},
     time,
 };
 
-/// Conversations of an agent with a simulated customer.
-pub(crate) const FORMAT: Format = Format {
-    name: "tau",
-    domain: "customer_service",
-    fits,
-    adopts: false,
-    open: || Box::new(Reader),
-};
-
-fn fits(value: Value) -> bool {
+pub fn fits(value: Value) -> bool {
     value.list("traj").is_some() && value.has("reward") || value.list("simulations").is_some()
 }
 
-struct Reader;
-
-impl ReadRuns for Reader {
-    fn read(&mut self, value: Value, line: u64, out: &mut Output) {
-        if let Some(messages) = value.list("traj") {
-            let mut conversation = Conversation::default();
-            conversation.read_all(Messages::Array(messages));
-            out.run(Run {
-                line,
-                label: label(value.member("reward")),
-                events: conversation.events,
-                skipped: conversation.skipped,
-                ..Run::default()
-            });
-        }
-        for simulation in value.list("simulations").into_iter().flat_map(Array::iter) {
-            if simulation.is_object() {
-                out.run(run(simulation, line));
-            } else {
-                out.skip("malformed");
-            }
+pub fn read(value: Value, line: u64, out: &mut Runs) {
+    if let Some(messages) = value.list("traj") {
+        let mut run = Run { label: label(value.member("reward")), ..Run::at(line) };
+        run.read_messages(Messages::Array(messages));
+        out.run(run);
+    }
+    for simulation in value.elements("simulations") {
+        if simulation.is_object() {
+            out.run(simulated(simulation, line));
+        } else {
+            out.skip("malformed");
         }
     }
 }
 
-/// Reads a simulation of tau2-bench.
-fn run(simulation: Value, line: u64) -> Run {
-    let mut conversation = Conversation::default();
-    for message in simulation.list("messages").into_iter().flat_map(Array::iter) {
-        match message.list("tool_messages") {
-            Some(messages) => messages.iter().for_each(|message| read(message, &mut conversation)),
-            None => read(message, &mut conversation),
-        }
-    }
-    let mut skipped = conversation.skipped;
-    let ticks = simulation.list("ticks").map_or(0, Array::len);
-    skipped.add_many("voice_ticks", ticks as u64);
-    Run {
-        line,
+/// Returns the run of a simulation of tau2-bench.
+fn simulated(simulation: Value, line: u64) -> Run {
+    let mut run = Run {
         key: simulation.name("id").map(str::to_owned),
         label: label(simulation.object("reward_info").and_then(|info| info.member("reward"))),
         created_at: simulation.first(&["start_time", "timestamp"]).and_then(time::utc),
-        events: conversation.events,
-        skipped,
-        ..Run::default()
+        ..Run::at(line)
+    };
+    for message in simulation.elements("messages") {
+        match message.list("tool_messages") {
+            Some(messages) => messages.iter().for_each(|message| read_message(message, &mut run)),
+            None => read_message(message, &mut run),
+        }
     }
+    let ticks = simulation.list("ticks").map_or(0, Array::len);
+    run.skipped.add_many("voice_ticks", ticks as u64);
+    run
 }
 
-/// Reads a message, without the tools that the simulated user has.
-fn read(message: Value, conversation: &mut Conversation) {
+/// Reads a message, without the tools of the simulated user.
+fn read_message(message: Value, run: &mut Run) {
     match message.text("role") {
         Some("tool") if message.text("requestor") == Some("user") => {
-            conversation.skipped.add("user_tool");
+            return run.skipped.add("user_tool");
         }
         Some("user") => {
             let calls = message.list("tool_calls").map_or(0, Array::len);
-            conversation.skipped.add_many("user_tool", calls as u64);
-            conversation.read(Message::Recorded(message));
+            run.skipped.add_many("user_tool", calls as u64);
         }
-        _ => conversation.read(Message::Recorded(message)),
+        _ => {}
     }
+    run.read_message(Message::Recorded(message));
 }
 
 fn label(reward: Option<Value>) -> Option<bool> {

@@ -1,64 +1,49 @@
-//! JSON in a compact form, in which values are looked at without building them.
+//! A JSON text with an index of its values.
 
 use std::{borrow::Cow, fmt};
 
 use elsa::FrozenMap;
-use knowledgepulse_tasks::CancelToken;
+use knowledgepulse_workers::CancelToken;
 use serde::{
     Deserializer,
     de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor},
 };
 
-use super::value::{Number, Value};
+use super::value::{Array, Kind, Number, Value};
 
-/// The bits of a word that say what it stands for; the others are a number or an offset.
+/// The bits of a word for its tag; the others are a number or an offset.
 const TAG_BITS: u32 = 4;
 
 /// The longest text of a document, in bytes. Offsets have 28 bits.
 pub const MAX_TEXT: usize = 1 << (32 - TAG_BITS);
 
-/// How many words are written between two looks at the token.
-const WORDS_PER_LOOK: usize = 1 << 12;
+/// How many words are written between two checks of the token.
+const WORDS_PER_CHECK: usize = 1 << 12;
 
-/// A text of JSON, and where its values are.
+/// A JSON text with an index of its values.
 ///
-/// Each value takes 4 to 12 bytes: a word with its tag, and one or two more. Strings stay in the text; those
-/// with escapes are kept once more without them. So a document takes less than five times its text.
+/// Each value takes 4 to 12 bytes in the index: a word with its tag, and one or two more. Strings stay in the
+/// text; those with escapes are also stored without them. So a document takes less than five times its text.
 pub struct Document<'t> {
     text: Cow<'t, str>,
     /// The strings with escapes, without them.
     unescaped: String,
     tape: Vec<u32>,
-    /// The places of the values that are in no other.
+    /// The places of the top-level values.
     roots: Vec<u32>,
-    /// The JSON in strings, by their places; `None` for strings with something else.
+    /// The documents in strings, by their places; `None` for strings that are not JSON.
     decoded: FrozenMap<u32, Box<Option<Document<'static>>>>,
 }
 
-/// Why a text has no document.
+/// Why a text could not be read.
 #[derive(Debug)]
 pub enum Unread {
     /// It is not JSON.
     Syntax(serde_json::Error),
-    /// There is no memory for it, or it is longer than [`MAX_TEXT`].
+    /// It is longer than [`MAX_TEXT`], or there is no memory for it.
     TooLarge,
     /// The token was cancelled.
     Cancelled,
-}
-
-/// What the words of a value mean.
-pub(super) enum Entry {
-    Null,
-    Bool(bool),
-    Number(Number),
-    /// A string: the offset and length of its bytes.
-    Text(usize, usize),
-    /// A string without its escapes: the offset and length of its bytes.
-    Unescaped(usize, usize),
-    /// An array and the place after it.
-    Array(u32),
-    /// An object and the place after it.
-    Object(u32),
 }
 
 mod tag {
@@ -67,7 +52,7 @@ mod tag {
     pub const TRUE: u32 = 2;
     /// A whole number of 28 bits.
     pub const SMALL: u32 = 3;
-    /// Numbers of 64 bits in two more words.
+    /// Numbers with 64 bits in two more words.
     pub const UNSIGNED: u32 = 4;
     pub const SIGNED: u32 = 5;
     pub const FLOAT: u32 = 6;
@@ -101,23 +86,9 @@ impl<'t> Document<'t> {
         }
     }
 
-    /// Reads a text that is one value, until the token is cancelled.
-    ///
-    /// # Errors
-    ///
-    /// The text is not one value.
-    pub fn parse_until(text: &'t str, cancel: &CancelToken) -> Result<Self, Unread> {
-        let (document, error) = Self::read(text.into(), false, cancel);
-        error.map_or(Ok(document), Err)
-    }
-
-    /// Reads all values of a text: a value, and objects and arrays after it. Returns the values before the
-    /// first error as well.
-    pub fn parse_all(text: &'t str, cancel: &CancelToken) -> (Self, Option<Unread>) {
-        Self::read(text.into(), true, cancel)
-    }
-
-    fn read(text: Cow<'t, str>, all: bool, cancel: &CancelToken) -> (Self, Option<Unread>) {
+    /// Reads a text until the token is cancelled: one value, or with `all` a value and objects and arrays after
+    /// it. Returns the values before the first error as well.
+    pub fn read(text: Cow<'t, str>, all: bool, cancel: &CancelToken) -> (Self, Option<Unread>) {
         let mut document = Self { text, ..Self::null() };
         let mut error = document.read_values(all, cancel);
         if matches!(error, Some(Unread::Syntax(_)))
@@ -167,41 +138,38 @@ impl<'t> Document<'t> {
         Value::new(self, 0)
     }
 
-    /// Returns the values that are in no other.
+    /// Returns the top-level values.
     pub fn roots(&self) -> impl Iterator<Item = Value<'_>> {
         self.roots.iter().map(|&at| Value::new(self, at))
     }
 
-    /// Returns how many bytes it takes, without the documents in its strings.
-    #[cfg(test)]
-    pub fn memory(&self) -> usize {
-        self.text.len() + self.unescaped.capacity() + 4 * self.tape.capacity()
-    }
-
-    pub(super) fn entry(&self, at: u32) -> Entry {
+    pub(super) fn kind(&self, at: u32) -> Kind<'_> {
         let word = |offset: u32| self.tape[(at + offset) as usize];
         let payload = word(0) >> TAG_BITS;
         let wide = || u64::from(word(1)) | u64::from(word(2)) << 32;
+        let string = |text| {
+            let range = payload as usize..payload as usize + word(1) as usize;
+            Kind::String(str::get(text, range).unwrap_or_default())
+        };
         match word(0) & 0xf {
-            tag::FALSE => Entry::Bool(false),
-            tag::TRUE => Entry::Bool(true),
-            tag::SMALL => Entry::Number(Number::Unsigned(payload.into())),
-            tag::UNSIGNED => Entry::Number(Number::Unsigned(wide())),
-            tag::SIGNED => Entry::Number(Number::Signed(wide().cast_signed())),
-            tag::FLOAT => Entry::Number(Number::Float(f64::from_bits(wide()))),
-            tag::TEXT => Entry::Text(payload as usize, word(1) as usize),
-            tag::UNESCAPED => Entry::Unescaped(payload as usize, word(1) as usize),
-            tag::ARRAY => Entry::Array(word(1)),
-            tag::OBJECT => Entry::Object(word(1)),
-            _ => Entry::Null,
+            tag::FALSE => Kind::Bool(false),
+            tag::TRUE => Kind::Bool(true),
+            tag::SMALL => Kind::Number(Number::Unsigned(payload.into())),
+            tag::UNSIGNED => Kind::Number(Number::Unsigned(wide())),
+            tag::SIGNED => Kind::Number(Number::Signed(wide().cast_signed())),
+            tag::FLOAT => Kind::Number(Number::Float(f64::from_bits(wide()))),
+            tag::TEXT => string(&self.text),
+            tag::UNESCAPED => string(&self.unescaped),
+            tag::ARRAY => Kind::Array(Array::new(self, at + 2, word(1))),
+            tag::OBJECT => Kind::Object(Value::new(self, at)),
+            _ => Kind::Null,
         }
     }
 
-    /// Returns the string at a place; `None` if there is something else.
+    /// Returns the string at a place; `None` if there is another value.
     pub(super) fn text_at(&self, at: u32) -> Option<&str> {
-        match self.entry(at) {
-            Entry::Text(offset, length) => self.text.get(offset..offset + length),
-            Entry::Unescaped(offset, length) => self.unescaped.get(offset..offset + length),
+        match self.kind(at) {
+            Kind::String(text) => Some(text),
             _ => None,
         }
     }
@@ -227,7 +195,7 @@ impl<'t> Document<'t> {
         }
     }
 
-    /// Returns the JSON that the string at a place holds.
+    /// Returns the value of the JSON text in the string at a place.
     pub(super) fn decoded_at(&self, at: u32) -> Option<Value<'_>> {
         let text = self.text_at(at)?;
         let first = text.trim_start_matches([' ', '\t', '\r', '\n']);
@@ -249,25 +217,24 @@ impl fmt::Debug for Document<'_> {
     }
 }
 
-/// Returns by how much a list grows: by less than the default, which doubles, so that a large line fits where it
-/// can.
+/// Returns by how much a list grows. Doubling, the default, would waste memory on a large line.
 fn step(length: usize, more: usize) -> usize {
     more.max(length / 8).max(64)
 }
 
-/// Makes room for more. Returns whether there is memory for it.
+/// Reserves space for more elements. Returns whether there is memory for them.
 pub fn grow<T>(list: &mut Vec<T>, more: usize) -> bool {
     let room = list.capacity() - list.len();
     room >= more || list.try_reserve_exact(step(list.len(), more)).is_ok()
 }
 
-/// Writes the words of a value. Reads all that `serde_json` takes for a value, and nothing else.
+/// Writes the words of the value that `serde_json` reads.
 struct Writer<'a> {
     text: &'a str,
     unescaped: &'a mut String,
     tape: &'a mut Vec<u32>,
     cancel: &'a CancelToken,
-    /// Why reading has ended, unless it is the syntax.
+    /// Why reading has ended, if not for the syntax.
     ended: &'a mut Option<Unread>,
 }
 
@@ -281,9 +248,9 @@ impl Writer<'_> {
         if !grow(self.tape, words.len()) {
             return Err(self.end(Unread::TooLarge));
         }
-        let before = self.tape.len() / WORDS_PER_LOOK;
+        let before = self.tape.len() / WORDS_PER_CHECK;
         self.tape.extend_from_slice(words);
-        if self.tape.len() / WORDS_PER_LOOK > before && self.cancel.is_cancelled() {
+        if self.tape.len() / WORDS_PER_CHECK > before && self.cancel.is_cancelled() {
             return Err(self.end(Unread::Cancelled));
         }
         Ok(())
@@ -313,7 +280,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Begins an array or object. Returns its place.
+    /// Begins an array or object, and returns its place.
     fn open<E: serde::de::Error>(&mut self, tag: u32) -> Result<usize, E> {
         let at = self.tape.len();
         self.push(&[tag, 0])?;
@@ -321,10 +288,8 @@ impl Writer<'_> {
     }
 
     fn close<E: serde::de::Error>(&mut self, at: usize) -> Result<(), E> {
-        match u32::try_from(self.tape.len()) {
-            Ok(after) => self.tape[at + 1] = after,
-            Err(_) => return Err(self.end(Unread::TooLarge)),
-        }
+        let after = u32::try_from(self.tape.len()).map_err(|_| self.end(Unread::TooLarge))?;
+        self.tape[at + 1] = after;
         Ok(())
     }
 }
@@ -368,7 +333,7 @@ impl<'de> Visitor<'de> for Writer<'_> {
     }
 
     fn visit_borrowed_str<E: serde::de::Error>(mut self, value: &'de str) -> Result<(), E> {
-        // Borrowed from the text, so not before it.
+        // A part of the text, so not before it.
         let offset = value.as_ptr().addr() - self.text.as_ptr().addr();
         self.push_string(tag::TEXT, offset, value.len())
     }
@@ -399,8 +364,7 @@ impl<'de> Visitor<'de> for Writer<'_> {
     }
 }
 
-/// Replaces escapes of lone surrogates, which `serde_json` refuses, by `\ufffd`, which is as long; `None`
-/// if there are none.
+/// Replaces escapes of lone surrogates, which `serde_json` refuses, by `\ufffd`; `None` if there are none.
 fn with_lone_surrogates_replaced(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let unit = |at: usize| -> Option<u16> {

@@ -1,21 +1,17 @@
-//! A value in its document.
+//! A value of a document.
 
-use std::fmt;
+use std::{fmt, iter::Flatten, option};
 
-use super::{
-    Text,
-    document::{Document, Entry},
-    is_blank,
-};
+use super::{Buffer, document::Document, is_blank, write_list, write_object};
 
-/// A value in its document, to be copied freely.
+/// A value of a document.
 #[derive(Clone, Copy)]
 pub struct Value<'d> {
     document: &'d Document<'d>,
     at: u32,
 }
 
-/// What a value is.
+/// The kind of a value, with its content.
 #[derive(Clone, Copy)]
 #[expect(missing_docs, reason = "the names are JSON's")]
 pub enum Kind<'d> {
@@ -27,20 +23,20 @@ pub enum Kind<'d> {
     Object(Value<'d>),
 }
 
-/// A number, as it is written.
+/// A number as it is written.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Number {
-    /// A whole number from 0.
+    /// An integer that is not negative.
     Unsigned(u64),
-    /// A whole number below 0.
+    /// A negative integer.
     Signed(i64),
     /// Any other number.
     Float(f64),
 }
 
 impl Number {
+    /// Returns the nearest float.
     #[expect(clippy::cast_precision_loss, reason = "as JavaScript reads it")]
-    /// Returns the nearest number of 64 bits.
     pub fn as_f64(self) -> f64 {
         match self {
             Self::Unsigned(number) => number as f64,
@@ -55,20 +51,9 @@ impl<'d> Value<'d> {
         Self { document, at }
     }
 
-    /// Returns what the value is.
+    /// Returns the kind of the value, with its content.
     pub fn kind(self) -> Kind<'d> {
-        match self.document.entry(self.at) {
-            Entry::Null => Kind::Null,
-            Entry::Bool(value) => Kind::Bool(value),
-            Entry::Number(number) => Kind::Number(number),
-            Entry::Text(..) | Entry::Unescaped(..) => {
-                Kind::String(self.as_str().unwrap_or_default())
-            }
-            Entry::Array(end) => {
-                Kind::Array(Array { document: self.document, begin: self.at + 2, end })
-            }
-            Entry::Object(_) => Kind::Object(self),
-        }
+        self.document.kind(self.at)
     }
 
     /// Returns whether this is `null`.
@@ -88,67 +73,49 @@ impl<'d> Value<'d> {
 
     /// Returns whether this is an object.
     pub fn is_object(self) -> bool {
-        matches!(self.document.entry(self.at), Entry::Object(_))
+        matches!(self.kind(), Kind::Object(_))
     }
 
-    /// Returns the string that this is.
+    /// Returns the string.
     pub fn as_str(self) -> Option<&'d str> {
         self.document.text_at(self.at)
     }
 
-    /// Returns the boolean that this is.
+    /// Returns the boolean.
     pub fn as_bool(self) -> Option<bool> {
-        match self.document.entry(self.at) {
-            Entry::Bool(value) => Some(value),
-            _ => None,
-        }
+        if let Kind::Bool(value) = self.kind() { Some(value) } else { None }
     }
 
-    /// Returns the number that this is.
+    /// Returns the number.
     pub fn as_number(self) -> Option<Number> {
-        match self.document.entry(self.at) {
-            Entry::Number(number) => Some(number),
-            _ => None,
-        }
+        if let Kind::Number(number) = self.kind() { Some(number) } else { None }
     }
 
-    /// Returns the number that this is, as one of 64 bits.
+    /// Returns the number as a float.
     pub fn as_f64(self) -> Option<f64> {
         self.as_number().map(Number::as_f64)
     }
 
-    /// Returns the whole number that this is.
-    pub fn as_i64(self) -> Option<i64> {
+    /// Returns the integer.
+    pub fn as_integer(self) -> Option<i128> {
         match self.as_number()? {
-            Number::Unsigned(number) => i64::try_from(number).ok(),
-            Number::Signed(number) => Some(number),
+            Number::Unsigned(number) => Some(number.into()),
+            Number::Signed(number) => Some(number.into()),
             Number::Float(_) => None,
         }
     }
 
-    /// Returns the whole number from 0 that this is.
-    pub fn as_u64(self) -> Option<u64> {
-        match self.as_number()? {
-            Number::Unsigned(number) => Some(number),
-            Number::Signed(_) | Number::Float(_) => None,
-        }
-    }
-
-    /// Returns the elements of the array that this is.
+    /// Returns the array.
     pub fn as_array(self) -> Option<Array<'d>> {
-        match self.kind() {
-            Kind::Array(array) => Some(array),
-            _ => None,
-        }
+        if let Kind::Array(array) = self.kind() { Some(array) } else { None }
     }
 
-    /// Returns the object that this is.
+    /// Returns the object.
     pub fn as_object(self) -> Option<Self> {
         self.is_object().then_some(self)
     }
 
-    /// Returns the members of an object, in the order in which they stand; none of any other value. A name
-    /// that occurs twice comes twice.
+    /// Returns the members of an object in order, duplicates included; none of any other value.
     pub fn members(self) -> impl Iterator<Item = (&'d str, Self)> {
         let Self { document, .. } = self;
         self.names().map(move |name| {
@@ -160,10 +127,8 @@ impl<'d> Value<'d> {
     /// Returns the places of the names of an object.
     fn names(self) -> impl Iterator<Item = u32> {
         let Self { document, at } = self;
-        let (mut next, end) = match document.entry(at) {
-            Entry::Object(end) => (at + 2, end),
-            _ => (at, at),
-        };
+        let (mut next, end) =
+            if self.is_object() { (at + 2, document.after(at)) } else { (at, at) };
         std::iter::from_fn(move || {
             let name = next;
             (name < end).then(|| {
@@ -173,10 +138,10 @@ impl<'d> Value<'d> {
         })
     }
 
-    /// Returns the places of the names of an object, sorted by UTF-16; of equal ones the last.
+    /// Returns the places of the names of an object, sorted by UTF-16; the last one of equal names.
     fn sorted_names(self) -> Vec<u32> {
         let text_at = |at: &u32| self.document.text_at(*at).unwrap_or_default();
-        // Places and not texts: there may be nearly as many as the line has bytes.
+        // Places take less memory than texts.
         let mut names: Vec<u32> = self.names().collect();
         names.reverse();
         names.sort_by(|a, b| text_at(a).encode_utf16().cmp(text_at(b).encode_utf16()));
@@ -184,8 +149,8 @@ impl<'d> Value<'d> {
         names
     }
 
-    /// Returns the JSON that a string holds, and if that is a string again, what that one holds; any other
-    /// value as it is.
+    /// Returns the value of the JSON text in a string, and if that is a string again, of the text in that one.
+    /// Returns any other value as it is.
     pub fn decoded(self) -> Self {
         let inner = |value: Self| value.document.decoded_at(value.at);
         inner(self).map_or(self, |once| inner(once).unwrap_or(once))
@@ -214,14 +179,14 @@ impl<'d> Value<'d> {
         })
     }
 
-    /// Returns how many values and names this is and has, up to a limit.
+    /// Returns the number of values and names of members in this value, itself included, up to a limit.
     pub fn count(self, limit: usize) -> usize {
         let mut at = self.at;
         let end = self.document.after(at);
         let mut count = 0;
         while at < end && count < limit {
-            at = match self.document.entry(at) {
-                Entry::Array(_) | Entry::Object(_) => at + 2,
+            at = match self.document.kind(at) {
+                Kind::Array(_) | Kind::Object(_) => at + 2,
                 _ => self.document.after(at),
             };
             count += 1;
@@ -229,7 +194,7 @@ impl<'d> Value<'d> {
         count
     }
 
-    /// Returns whether arrays and objects nest in each other at most so deep.
+    /// Returns whether arrays and objects nest at most `depth` deep.
     pub fn nests_at_most(self, depth: usize) -> bool {
         match self.kind() {
             Kind::Array(elements) => {
@@ -242,27 +207,27 @@ impl<'d> Value<'d> {
         }
     }
 
-    /// Writes the canonical form (RFC 8785): sorted members, no white space, the numbers of ECMAScript.
+    /// Writes the canonical form (RFC 8785): sorted members, no white space, ECMAScript numbers.
     ///
     /// # Errors
     ///
     /// Those of `out`.
-    pub fn write_canonical(self, out: &mut impl fmt::Write) -> fmt::Result {
+    pub fn write_canonical<W: fmt::Write>(self, out: &mut W) -> fmt::Result {
         self.write_as(out, true)
     }
 
     /// Returns the canonical form.
     pub fn canonical(self) -> String {
-        let mut out = Text::default();
-        // Without memory, it is cut.
+        let mut out = Buffer::default();
+        // Without memory, it is truncated.
         let _ = self.write_canonical(&mut out);
         out.into_string()
     }
 
     /// Returns the value as JSON without white space.
     pub fn to_json(self) -> String {
-        let mut out = Text::default();
-        // Without memory, it is cut.
+        let mut out = Buffer::default();
+        // Without memory, it is truncated.
         let _ = self.write(&mut out);
         out.into_string()
     }
@@ -272,11 +237,11 @@ impl<'d> Value<'d> {
     /// # Errors
     ///
     /// Those of `out`.
-    pub fn write(self, out: &mut impl fmt::Write) -> fmt::Result {
+    pub fn write<W: fmt::Write>(self, out: &mut W) -> fmt::Result {
         self.write_as(out, false)
     }
 
-    fn write_as(self, out: &mut impl fmt::Write, is_canonical: bool) -> fmt::Result {
+    fn write_as<W: fmt::Write>(self, out: &mut W, is_canonical: bool) -> fmt::Result {
         let Self { document, .. } = self;
         match self.kind() {
             Kind::Null => out.write_str("null"),
@@ -291,29 +256,20 @@ impl<'d> Value<'d> {
                 None => out.write_str("null"),
             },
             Kind::String(text) => super::write_string(text, out),
-            Kind::Array(elements) => {
-                out.write_char('[')?;
-                for (index, element) in elements.iter().enumerate() {
-                    out.write_str(if index > 0 { "," } else { "" })?;
-                    element.write_as(out, is_canonical)?;
-                }
-                out.write_char(']')
-            }
+            Kind::Array(elements) => write_list(['[', ']'], elements, out, |value, out| {
+                value.write_as(out, is_canonical)
+            }),
             Kind::Object(object) => {
-                out.write_char('{')?;
-                let mut comma = "";
-                let mut write = |name: u32| {
-                    out.write_str(std::mem::replace(&mut comma, ","))?;
-                    super::write_string(document.text_at(name).unwrap_or_default(), out)?;
-                    out.write_char(':')?;
-                    Self::new(document, document.after(name)).write_as(out, is_canonical)
+                let member = |name: u32| {
+                    let value = Self::new(document, document.after(name));
+                    (document.text_at(name).unwrap_or_default(), value)
                 };
+                let write = |value: Self, out: &mut W| value.write_as(out, is_canonical);
                 if is_canonical {
-                    object.sorted_names().into_iter().try_for_each(&mut write)?;
+                    write_object(object.sorted_names().into_iter().map(member), out, write)
                 } else {
-                    object.names().try_for_each(&mut write)?;
+                    write_object(object.names().map(member), out, write)
                 }
-                out.write_char('}')
             }
         }
     }
@@ -335,6 +291,10 @@ pub struct Array<'d> {
 }
 
 impl<'d> Array<'d> {
+    pub(super) fn new(document: &'d Document<'d>, begin: u32, end: u32) -> Self {
+        Self { document, begin, end }
+    }
+
     /// Returns the elements in order.
     pub fn iter(self) -> Elements<'d> {
         Elements(self)
@@ -345,7 +305,7 @@ impl<'d> Array<'d> {
         self.begin == self.end
     }
 
-    /// Returns how many there are, which takes as long as to look at each.
+    /// Returns the number of elements, in linear time.
     pub fn len(self) -> usize {
         self.iter().count()
     }
@@ -355,7 +315,7 @@ impl<'d> Array<'d> {
         self.iter().next()
     }
 
-    /// Returns the last element, which takes as long as to look at each.
+    /// Returns the last element, in linear time.
     pub fn last(self) -> Option<Value<'d>> {
         self.iter().last()
     }
@@ -386,22 +346,22 @@ impl<'d> Iterator for Elements<'d> {
     }
 }
 
-/// Members by their names. What is no object has none.
+/// Members of an object by name. Any other value has none.
 pub trait Members<'d> {
-    /// Returns a member: the last one of its name.
+    /// Returns the last member with a name.
     fn get(&self, name: &str) -> Option<Value<'d>>;
 
-    /// Returns whether there is such a member.
+    /// Returns whether there is a member with a name.
     fn has(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
 
-    /// Returns a member that is there and not null.
+    /// Returns a member that is not null.
     fn member(&self, name: &str) -> Option<Value<'d>> {
         self.get(name).filter(|value| !value.is_null())
     }
 
-    /// Returns the first of some members that is there and not null.
+    /// Returns the first of several members that is not null.
     fn first(&self, names: &[&str]) -> Option<Value<'d>> {
         names.iter().find_map(|name| self.member(name))
     }
@@ -411,12 +371,12 @@ pub trait Members<'d> {
         self.get(name)?.as_str()
     }
 
-    /// Returns a member that is a string and not blank. Ids and names count only so.
+    /// Returns a member that is a string and not blank, as ids and names must be.
     fn name(&self, name: &str) -> Option<&'d str> {
         self.text(name).filter(|text| !is_blank(text))
     }
 
-    /// Returns the first of some members that is a string and not blank.
+    /// Returns the first of several members that is a string and not blank.
     fn first_name(&self, names: &[&str]) -> Option<&'d str> {
         names.iter().find_map(|name| self.name(name))
     }
@@ -424,6 +384,11 @@ pub trait Members<'d> {
     /// Returns a member that is an array.
     fn list(&self, name: &str) -> Option<Array<'d>> {
         self.get(name)?.as_array()
+    }
+
+    /// Returns the elements of a member that is an array; none of any other.
+    fn elements(&self, name: &str) -> Flatten<option::IntoIter<Array<'d>>> {
+        self.list(name).into_iter().flatten()
     }
 
     /// Returns a member that is an object.

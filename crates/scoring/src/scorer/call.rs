@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use knowledgepulse_tasks::CancelToken;
+use knowledgepulse_workers::CancelToken;
 
 use super::{Input, Outcome, Report, Scorer, Times, Work, monotonic_clock};
 use crate::{

@@ -22,7 +22,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use knowledgepulse_tasks::available_cores;
+use knowledgepulse_workers::available_cores;
 use once_cell::sync::OnceCell;
 
 pub use call::{CallHandle, Reply};

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use knowledgepulse_tasks::{fault, has_waiting, spawn};
+use knowledgepulse_workers::{fault, has_waiting, spawn};
 
 use super::{
     CallHandle, Input, Outcome, Reply, Report, Scorer, Times, Work,

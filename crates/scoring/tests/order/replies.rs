@@ -3,7 +3,7 @@
 use std::{sync::OnceLock, time::Duration};
 
 use knowledgepulse_scoring::embed::{Embed, Embedded};
-use knowledgepulse_tasks::CancelToken;
+use knowledgepulse_workers::CancelToken;
 
 use super::*;
 

@@ -1,92 +1,128 @@
 /** kp-score calibrate */
+const { readFile } = require("node:fs/promises");
+const { parse } = require("csv-parse/sync");
 const { InputError } = require("../exit.js");
 const { calibrationText } = require("../calibration-text.js");
 const { calibrate, calibrationReport, version } = require("../engine.js");
-const { labelsOf } = require("../labels.js");
-const { FileOutput } = require("../output.js");
+const { FileOutput, Output, isTable } = require("../output.js");
 const { eachRow } = require("../rows.js");
 const run = require("../run.js");
 const { profilesOf } = require("../session.js");
-const { Stop } = require("../stop.js");
-const { count } = require("../style.js");
-const { masked, say, warn } = require("../terminal.js");
+const { count, masked, say, warn } = require("../terminal.js");
 
-function targetOf({ targetShare, targetPrecision, threshold }) {
-	const targets = Object.entries({
-		share: targetShare,
-		precision: targetPrecision,
-		threshold,
-	}).filter(([, value]) => value !== undefined);
-	if (targets.length > 1)
-		throw new InputError("--target-share, --target-precision and --threshold exclude each other");
-	return targets.length === 0 ? undefined : Object.fromEntries(targets);
+const LABELS = new Map([
+	["1", true],
+	["true", true],
+	["yes", true],
+	["0", false],
+	["false", false],
+	["no", false],
+]);
+
+/** Reads labels by id from a CSV file with the columns id and label. */
+async function labelsOf(path) {
+	const labels = new Map();
+	for (const { record, info } of await recordsOf(path)) {
+		const place = `${path}:${info.lines}`;
+		if (record.id === undefined || record.label === undefined)
+			throw new InputError(`${path}: expected the columns id and label`);
+		const label = LABELS.get(record.label.toLowerCase());
+		if (label === undefined)
+			throw new InputError(`${place}: expected 1 or 0, found ${JSON.stringify(record.label)}`);
+		if (labels.has(record.id) && labels.get(record.id) !== label)
+			throw new InputError(`${place}: ${record.id} has two labels`);
+		labels.set(record.id, label);
+	}
+	if (labels.size === 0) throw new InputError(`${path}: no labels in it`);
+	return labels;
 }
 
+async function recordsOf(path) {
+	const bytes = await readFile(path).catch((error) => {
+		throw new InputError(`cannot read ${path}: ${error.message}`);
+	});
+	try {
+		return parse(bytes, { bom: true, columns: true, info: true, trim: true });
+	} catch (error) {
+		throw new InputError(`${path}: ${error.message}`);
+	}
+}
+
+/** Gives the labels to the rows of their ids. */
 function label(rows, labels) {
+	const unused = new Set(labels.keys());
 	let used = 0;
 	for (const row of rows) {
-		const found = labels.get(row.id);
-		if (found === undefined) continue;
-		row.label = found;
+		if (!labels.has(row.id)) continue;
+		row.label = labels.get(row.id);
+		unused.delete(row.id);
 		used += 1;
 	}
 	if (used === 0) throw new InputError("no label is of an id among the runs");
 	if (used < rows.length) warn(`${rows.length - used} runs have no label`);
-	const ids = new Set(rows.map(({ id }) => id));
-	const unused = [...labels.keys()].filter((id) => !ids.has(id)).length;
-	if (unused > 0) warn(`${count(unused, "label")} of no run`);
+	if (unused.size > 0) warn(`${count(unused.size, "label")} of no run`);
 }
 
-/** The command as it was typed, without passwords, and the folders of Node.js and the script. */
+/** The command as it was typed, without passwords and the folders of Node.js and the script. */
 const commandLine = () => ["kp-score", ...process.argv.slice(2).map(masked)].join(" ");
 
-module.exports = async function calibration([args], options) {
-	const target = targetOf(options);
+/** Reads the rows, and calibrates them. */
+async function calibrated(args, { options, stop, rowsFile }) {
+	const { fit, first, level, replicates, seed, targetShare, targetPrecision, threshold } = options;
 	const labels = options.labels && (await labelsOf(options.labels));
 	const profiles = await profilesOf(options.profiles);
-	const stop = new Stop();
-	const output = await run.openOutput(options);
-	const files = {};
+	const rows = [];
+	const errors = await eachRow(args, { options, stop, take: (row) => rows.push(row) });
+	if (labels && !stop.isInterrupted) label(rows, labels);
+	for (const row of rows) await rowsFile?.write(`${JSON.stringify(row)}\n`);
+	await rowsFile?.commit();
+	const { signal } = stop;
+	const target = { share: targetShare, precision: targetPrecision, threshold };
+	const [[name, value] = []] = Object.entries(target).filter(([, given]) => given !== undefined);
+	const calibration = await calibrate(rows, {
+		fit,
+		first,
+		level,
+		replicates,
+		seed,
+		profiles,
+		signal,
+		target: name && { [name]: value },
+	}).catch((error) => {
+		if (error !== signal.reason) throw error;
+	});
+	if (stop.isInterrupted)
+		say(`interrupted after ${count(rows.length, "run")}: nothing was calibrated`);
+	return { rows, errors, calibration: stop.isInterrupted ? undefined : calibration };
+}
+
+module.exports = async function calibration([args], options) {
+	const stop = new run.Stop();
+	const output = await Output.open(options.output);
+	let rowsFile;
+	let htmlFile;
 	try {
-		if (options.rows) files.rows = await FileOutput.open(options.rows);
-		if (options.html) files.html = await FileOutput.open(options.html);
-		const rows = [];
-		const errors = await eachRow(args, { options, stop, take: (row) => rows.push(row) });
-		if (labels && !stop.isInterrupted) label(rows, labels);
-		for (const row of rows) await files.rows?.write(`${JSON.stringify(row)}\n`);
-		await files.rows?.commit();
-		if (stop.isInterrupted) {
-			say(`interrupted after ${count(rows.length, "run")}: nothing was calibrated`);
-			return run.exitCode(stop, {});
+		rowsFile = options.rows && (await FileOutput.open(options.rows));
+		htmlFile = options.html && (await FileOutput.open(options.html));
+		const found = await calibrated(args, { options, stop, rowsFile });
+		const { rows, errors, calibration } = found;
+		if (calibration === undefined) return stop.exitCode();
+		if (htmlFile) {
+			const made = new Date().toISOString();
+			const settings = { command: commandLine(), made, "kp-score": version };
+			await htmlFile.write(await calibrationReport(calibration, rows, { settings }));
+			await htmlFile.commit();
 		}
-		const { fit = false, first, level, replicates, seed } = options;
-		const asked = {
-			...(target && { target }),
-			...(first !== undefined && { first }),
-			...(profiles && { profiles }),
-			...{ fit, level, replicates, seed },
-		};
-		const result = await calibrate(rows, asked);
-		if (files.html) {
-			const settings = {
-				command: commandLine(),
-				made: new Date().toISOString(),
-				"kp-score": version,
-			};
-			const html = await calibrationReport(result, rows, { settings });
-			await files.html.write(html);
-		}
-		await files.html?.commit();
 		await output.write(
-			run.isTable(output, options) ? calibrationText(result) : `${JSON.stringify(result)}\n`,
+			isTable(output, options) ? calibrationText(calibration) : `${JSON.stringify(calibration)}\n`,
 		);
 		await run.commit(output, options);
-		for (const { message } of result.warnings) warn(message);
-		if (files.html) run.notesFor(options)(`report: ${options.html}`);
-		return run.exitCode(stop, { errors });
+		for (const { message } of calibration.warnings) warn(message);
+		if (htmlFile) run.notesFor(options)(`report: ${options.html}`);
+		return stop.exitCode({ errors });
 	} finally {
 		await output.discard();
-		await files.rows?.discard();
-		await files.html?.discard();
+		await rowsFile?.discard();
+		await htmlFile?.discard();
 	}
 };

@@ -1,10 +1,9 @@
 /** kp-score compare */
 const { InputError } = require("../exit.js");
+const { Output, isTable } = require("../output.js");
 const { eachRow } = require("../rows.js");
 const run = require("../run.js");
-const { Stop } = require("../stop.js");
-const { count, fit, signed } = require("../style.js");
-const { say, style, warn } = require("../terminal.js");
+const { count, fit, say, signed, style, warn } = require("../terminal.js");
 
 const LETTERS = {
 	complexity: "compl",
@@ -13,10 +12,10 @@ const LETTERS = {
 	outcomeConfidence: "outc",
 };
 
-/** Changes below this are differences of floating point. */
+/** Changes below this come from rounding. */
 const NOTHING = 1e-12;
 
-/** The rows of a side by key: the id and how often it came before. */
+/** The rows of a side by key: the id and how many rows before have it. */
 async function sideOf(argument, context) {
 	const byKey = new Map();
 	const seen = new Map();
@@ -26,9 +25,8 @@ async function sideOf(argument, context) {
 			const name = id === null || id === undefined ? "" : `=${id}`;
 			const nth = seen.get(name) ?? 0;
 			seen.set(name, nth + 1);
-			byKey.set(`${nth}${name}`, {
-				...{ id: id ?? null, score, dimensions, overrides, objective: objective ?? "" },
-			});
+			const row = { id: id ?? null, score, dimensions, overrides, objective: objective ?? "" };
+			byKey.set(`${nth}${name}`, row);
 		},
 	});
 	return { byKey, errors };
@@ -98,24 +96,22 @@ module.exports = async function compare([before, after], options) {
 	if (before === "-" && after === "-")
 		throw new InputError("standard input (-) can be read only once");
 	const note = run.notesFor(options);
-	const { maxChange, threshold } = options;
-	const stop = new Stop();
-	const output = await run.openOutput(options);
+	const { limit, maxChange, threshold } = options;
+	const stop = new run.Stop();
+	const output = await Output.open(options.output);
 	try {
-		const context = { options, stop };
-		const old = await sideOf(before, context);
-		const now = await sideOf(after, context);
+		const old = await sideOf(before, { options, stop });
+		const now = await sideOf(after, { options, stop });
 		if (stop.isInterrupted) {
 			say("interrupted before all was read: nothing was compared");
-			return run.exitCode(stop, {});
+			return stop.exitCode();
 		}
 		const pairs = pairsOf(old.byKey, now.byKey);
 		if (pairs.length === 0) throw new InputError(`no id is in both ${before} and ${after}`);
 		const changed = pairs.filter(({ change }) => Math.abs(change) > NOTHING);
-		if (run.isTable(output, options)) {
-			if (changed.length > 0) await output.write(tableOf(changed.slice(0, options.limit), output));
-			if (changed.length > options.limit)
-				note(`… and ${changed.length - options.limit} more: --limit`);
+		if (isTable(output, options)) {
+			if (changed.length > 0) await output.write(tableOf(changed.slice(0, limit), output));
+			if (changed.length > limit) note(`… and ${changed.length - limit} more: --limit`);
 		} else
 			for (const pair of pairs) {
 				if (output.isClosed) break;
@@ -133,7 +129,7 @@ module.exports = async function compare([before, after], options) {
 			say(
 				`${style("red", "gate not met:")} a score changed by ${largest.toFixed(4)}, --max-change is ${maxChange}`,
 			);
-		return run.exitCode(stop, { errors: old.errors + now.errors, gate });
+		return stop.exitCode({ errors: old.errors + now.errors, gate });
 	} finally {
 		await output.discard();
 	}

@@ -1,13 +1,13 @@
 /** kp-score doctor */
 const { availableParallelism, cpus } = require("node:os");
 const { Exit, exitCodeOf } = require("../exit.js");
-const run = require("../run.js");
+const { Output, isTable } = require("../output.js");
 const { style } = require("../terminal.js");
 const { version } = require("../../package.json");
 
 const RUNS = 20;
 
-/** A trace of about 60 tokens; none is the same as another, so that none is in the memo. */
+/** A trace of about 60 tokens, which differs for each `n`, so that it is not in the memo. */
 const sample = (n) => ({
 	metadata: { task_domain: "code", success: true },
 	task: { objective: `Fix the flaky test number ${n} of the importer` },
@@ -105,9 +105,9 @@ function textOf(found) {
 }
 
 module.exports = async function doctor(_args, options) {
-	const output = await run.openOutput({});
+	const output = new Output();
 	const { exitCode = Exit.OK, ...found } = await examine(options);
-	await output.write(run.isTable(output, options) ? textOf(found) : `${JSON.stringify(found)}\n`);
+	await output.write(isTable(output, options) ? textOf(found) : `${JSON.stringify(found)}\n`);
 	await output.commit();
 	return exitCode;
 };

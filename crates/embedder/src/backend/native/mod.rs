@@ -1,10 +1,9 @@
-//! The native backend: the model with the kernels alone.
+//! The native backend: the model without ONNX Runtime.
 //!
-//! Exactly, the operators, their order and their tasks are those of `exact.onnx`, and so are the bits;
-//! `fast` computes in integers.
+//! The exact model has the operators, the order and the tasks of `exact.onnx`, and therefore the same bits.
+//! `int8_encoder` is the fast one.
 
-mod fast;
-mod tensors;
+mod int8_encoder;
 #[cfg(test)]
 mod tests;
 
@@ -16,19 +15,20 @@ use std::{
     thread,
 };
 
-use knowledgepulse_tasks::CancelToken;
+use knowledgepulse_workers::CancelToken;
 use once_cell::sync::OnceCell;
 use rayon::{ThreadPool, ThreadPoolBuilder, prelude::*};
 
 use super::Backend;
 use crate::{
-    EMBEDDING_LEN, EmbedError, Embedding, MAX_TOKENS, ModelFiles, Precision,
+    BuiltInFiles, EMBEDDING_LEN, EmbedError, Embedding, MAX_TOKENS, Precision, Result,
     kernels::{
-        self, Kernel, LayerNorm, Linear, LinearParts, PANEL, SelfAttention, SharedSlice, Table,
-        TaskPanicked, TokenEmbeddings, int8::Machine, pool,
+        self, Kernel, LayerNorm, Linear, LinearWeights, PANEL, SelfAttention, SharedSlice, Table,
+        TaskPanicked, embed_tokens, int8::Machine, pool,
     },
+    model::tensors::Tensors,
 };
-use tensors::Tensors;
+use int8_encoder::Int8Encoder;
 
 const WIDTH: usize = EMBEDDING_LEN;
 const FFN: usize = 4 * WIDTH;
@@ -36,34 +36,33 @@ const LAYERS: usize = 6;
 const VOCABULARY: usize = 30_522;
 const EPSILON: f32 = 1e-12;
 
-/// More threads would find nothing to do in half of the linear layers, which are 8 tasks each.
-const MOST_THREADS: usize = 8;
+/// The maximum number of threads: half of the linear layers have 8 tasks.
+const MAX_THREADS: usize = 8;
 
-/// The model, and the threads that work on a text that is alone.
+/// The model, and the threads for a text that is alone.
 pub(crate) struct NativeModel {
-    arithmetic: Arithmetic,
+    encoder: Encoder,
     threads: usize,
-    /// Made by the first text that is alone; `None` inside where there is one thread, or the system
-    /// gives no more.
+    /// Made for the first text that is alone; `None` inside for a single thread, or if the system refuses more.
     pool: OnceCell<Option<Mutex<ThreadPool>>>,
 }
 
+/// The weights in the format of a precision.
+enum Encoder {
+    Exact(Weights<LinearLayer>),
+    Fast(Int8Encoder),
+}
+
 impl NativeModel {
-    /// Reads the weights and checks them: the file against its digest, the tensors by their shapes.
-    pub(crate) fn load(
-        files: &ModelFiles,
-        precision: Precision,
-        threads: usize,
-    ) -> Result<Self, EmbedError> {
+    /// Reads the weights, and checks the digest of the file and the shapes of the tensors.
+    pub(crate) fn load(files: &BuiltInFiles, precision: Precision, threads: usize) -> Result<Self> {
         let mut tensors = Tensors::open(files)?;
-        let arithmetic = match precision {
-            Precision::Exact => Arithmetic::Exact(Encoder::load(&mut tensors)?),
-            Precision::Fast => {
-                Arithmetic::Fast(fast::Encoder::load(&mut tensors, Machine::detect())?)
-            }
+        let encoder = match precision {
+            Precision::Exact => Encoder::Exact(Weights::load(&mut tensors, |layer| layer)?),
+            Precision::Fast => Encoder::Fast(Int8Encoder::load(&mut tensors, Machine::detect())?),
         };
         tensors.finish()?;
-        Ok(Self { arithmetic, threads: threads.min(MOST_THREADS), pool: OnceCell::new() })
+        Ok(Self { encoder, threads: threads.min(MAX_THREADS), pool: OnceCell::new() })
     }
 
     fn pool(&self) -> Option<&Mutex<ThreadPool>> {
@@ -77,30 +76,30 @@ impl NativeModel {
 }
 
 impl Backend for NativeModel {
-    fn run(
-        &self,
-        ids: &[i64],
-        is_alone: bool,
-        cancel: &CancelToken,
-    ) -> Result<Embedding, EmbedError> {
+    fn run(&self, ids: &[i64], is_alone: bool, cancel: &CancelToken) -> Result<Embedding> {
+        let is_known = |id: &i64| (0..VOCABULARY as i64).contains(id);
+        if !(1..=MAX_TOKENS).contains(&ids.len()) || !ids.iter().all(is_known) {
+            let expected = format!("expected 1 to {MAX_TOKENS} tokens below {VOCABULARY}");
+            return Err(EmbedError::Model(format!("{expected}, got {ids:?}")));
+        }
         let embed = |threads| {
-            let pass = Pass { threads, cancel };
-            match &self.arithmetic {
-                Arithmetic::Exact(encoder) => pass.embed(encoder, ids),
-                Arithmetic::Fast(encoder) => encoder.embed(&pass, ids),
+            let runner = Runner { threads, cancel };
+            match &self.encoder {
+                Encoder::Exact(weights) => runner.embed(weights, ids),
+                Encoder::Fast(encoder) => encoder.embed(&runner, ids),
             }
         };
         let pool = is_alone.then(|| self.pool()).flatten().and_then(|pool| pool.try_lock().ok());
         match pool {
-            Some(pool) => pool.install(|| awake(|| embed(self.threads))),
+            Some(pool) => pool.install(|| with_spinning_threads(|| embed(self.threads))),
             None => embed(1),
         }
     }
 }
 
-/// Runs `work` on a thread of a pool, while the others look for parts of it without sleeping: waking one
-/// takes longer than many of the parts. One at a time: two would wait for each other's threads.
-fn awake<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+/// Runs `work` on a thread of a pool. Meanwhile the other threads look for its tasks without sleeping: waking a
+/// thread takes longer than many of the tasks.
+fn with_spinning_threads<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     struct Done<'a>(&'a AtomicBool);
     impl Drop for Done<'_> {
         fn drop(&mut self) {
@@ -109,7 +108,7 @@ fn awake<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     }
     let (is_done, here) = (AtomicBool::new(false), rayon::current_thread_index());
     rayon::scope(|scope| {
-        // However it ends.
+        // Also when `work` panics.
         let _done = Done(&is_done);
         scope.spawn_broadcast(|_, context| {
             while Some(context.index()) != here && !is_done.load(Ordering::Acquire) {
@@ -122,22 +121,16 @@ fn awake<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     })
 }
 
-/// The weights, as a precision wants them.
-enum Arithmetic {
-    Exact(Encoder),
-    Fast(fast::Encoder),
-}
-
-/// The weights, of the shapes that the kernels want.
-struct Encoder {
-    word: Rows,
-    position: Rows,
+/// The weights of the model, with linear layers of type `L`.
+struct Weights<L> {
+    words: EmbeddingTable,
+    positions: EmbeddingTable,
     norm: Norm,
-    layers: Vec<Layer>,
+    layers: Vec<Layer<L>>,
 }
 
-/// A table \[entries, 384\] with a scale per entry.
-struct Rows {
+/// A table \[entries, 384\] with a factor for each entry.
+struct EmbeddingTable {
     values: Box<[i16]>,
     scale: Box<[f32]>,
 }
@@ -147,36 +140,49 @@ struct Norm {
     beta: Box<[f32]>,
 }
 
-/// A linear layer, with a scale and a bias per column.
-struct Weight {
-    panels: Box<[i16]>,
+/// A linear layer, with a factor and a bias for each column.
+struct LinearLayer {
+    values: Box<[i16]>,
     scale: Box<[f32]>,
     bias: Box<[f32]>,
 }
 
-struct Layer {
+struct Layer<L> {
     /// Query, key and value side by side.
-    qkv: Weight,
-    output: Weight,
+    qkv: L,
+    output: L,
     attention_norm: Norm,
-    up: Weight,
-    down: Weight,
+    up: L,
+    down: L,
     ffn_norm: Norm,
 }
 
-impl Encoder {
-    fn load(tensors: &mut Tensors) -> Result<Self, EmbedError> {
-        Ok(Self {
-            word: Rows::of(tensors, "word", VOCABULARY)?,
-            position: Rows::of(tensors, "position", MAX_TOKENS)?,
-            norm: Norm::of(tensors, "embeddings")?,
-            layers: (0..LAYERS).map(|index| Layer::of(tensors, index)).collect::<Result<_, _>>()?,
-        })
+impl<L> Weights<L> {
+    /// Reads the weights, and converts the linear layers one by one.
+    fn load(tensors: &mut Tensors, convert: impl Fn(LinearLayer) -> L) -> Result<Self> {
+        let words = EmbeddingTable::load(tensors, "word", VOCABULARY)?;
+        let positions = EmbeddingTable::load(tensors, "position", MAX_TOKENS)?;
+        let norm = Norm::load(tensors, "embeddings")?;
+        let layer = |index| {
+            let name = |part: &str| format!("layer{index}.{part}");
+            let linear = |tensors: &mut Tensors, part, depth, columns| {
+                LinearLayer::load(tensors, &name(part), depth, columns).map(&convert)
+            };
+            Ok(Layer {
+                qkv: linear(tensors, "qkv", WIDTH, 3 * WIDTH)?,
+                output: linear(tensors, "output", WIDTH, WIDTH)?,
+                attention_norm: Norm::load(tensors, &name("attention_norm"))?,
+                up: linear(tensors, "up", WIDTH, FFN)?,
+                down: linear(tensors, "down", FFN, WIDTH)?,
+                ffn_norm: Norm::load(tensors, &name("ffn_norm"))?,
+            })
+        };
+        Ok(Self { words, positions, norm, layers: (0..LAYERS).map(layer).collect::<Result<_>>()? })
     }
 }
 
-impl Rows {
-    fn of(tensors: &mut Tensors, name: &str, entries: usize) -> Result<Self, EmbedError> {
+impl EmbeddingTable {
+    fn load(tensors: &mut Tensors, name: &str, entries: usize) -> Result<Self> {
         Ok(Self {
             values: tensors.next(&format!("{name}.values"), &[entries, WIDTH])?,
             scale: tensors.next(&format!("{name}.scale"), &[entries])?,
@@ -189,7 +195,7 @@ impl Rows {
 }
 
 impl Norm {
-    fn of(tensors: &mut Tensors, name: &str) -> Result<Self, EmbedError> {
+    fn load(tensors: &mut Tensors, name: &str) -> Result<Self> {
         Ok(Self {
             gamma: tensors.next(&format!("{name}.gamma"), &[WIDTH])?,
             beta: tensors.next(&format!("{name}.beta"), &[WIDTH])?,
@@ -197,69 +203,43 @@ impl Norm {
     }
 }
 
-impl Weight {
-    fn of(
-        tensors: &mut Tensors,
-        name: &str,
-        depth: usize,
-        columns: usize,
-    ) -> Result<Self, EmbedError> {
+impl LinearLayer {
+    fn load(tensors: &mut Tensors, name: &str, depth: usize, columns: usize) -> Result<Self> {
         let panels = [columns / PANEL, depth, PANEL];
         Ok(Self {
-            panels: tensors.next(&format!("{name}.weight"), &panels)?,
+            values: tensors.next(&format!("{name}.weight"), &panels)?,
             scale: tensors.next(&format!("{name}.scale"), &[columns])?,
             bias: tensors.next(&format!("{name}.bias"), &[columns])?,
         })
     }
 
-    fn parts(&self) -> LinearParts<'_> {
-        let Self { panels: weight, scale, bias } = self;
-        LinearParts { weight, scale, bias, residual: None, gelu: false }
+    fn weights(&self) -> LinearWeights<'_> {
+        LinearWeights { values: &self.values, scale: &self.scale, bias: &self.bias }
     }
 }
 
-impl Layer {
-    fn of(tensors: &mut Tensors, index: usize) -> Result<Self, EmbedError> {
-        let name = |part: &str| format!("layer{index}.{part}");
-        Ok(Self {
-            qkv: Weight::of(tensors, &name("qkv"), WIDTH, 3 * WIDTH)?,
-            output: Weight::of(tensors, &name("output"), WIDTH, WIDTH)?,
-            attention_norm: Norm::of(tensors, &name("attention_norm"))?,
-            up: Weight::of(tensors, &name("up"), WIDTH, FFN)?,
-            down: Weight::of(tensors, &name("down"), FFN, WIDTH)?,
-            ffn_norm: Norm::of(tensors, &name("ffn_norm"))?,
-        })
-    }
-}
-
-/// One text on its way through the encoder.
-struct Pass<'a> {
-    /// Those of the pool that it runs on, over which it spreads its tasks; 1 for none.
+/// Runs the kernels of one text.
+struct Runner<'a> {
+    /// The threads of the pool on which it runs; 1 if there is no pool.
     threads: usize,
     cancel: &'a CancelToken,
 }
 
-impl Pass<'_> {
-    fn embed(&self, encoder: &Encoder, ids: &[i64]) -> Result<Embedding, EmbedError> {
-        let (word, position) = (encoder.word.table(), encoder.position.table());
-        let embeddings = TokenEmbeddings { ids, word, position };
-        if embeddings.width() != Some(WIDTH) || ids.is_empty() {
-            let expected = format!("expected 1 to {MAX_TOKENS} tokens below {VOCABULARY}");
-            return Err(EmbedError::Model(format!("{expected}, got {ids:?}")));
-        }
+impl Runner<'_> {
+    fn embed(&self, weights: &Weights<LinearLayer>, ids: &[i64]) -> Result<Embedding> {
         let narrow = || vec![0.0; ids.len() * WIDTH];
         let [mut x, mut h, mut sum] = [narrow(), narrow(), narrow()];
         let mut wide = vec![0.0; ids.len() * FFN];
-        embeddings.run(WIDTH, &mut sum);
-        self.norm(&encoder.norm, &sum, &mut x)?;
-        for Layer { qkv, output, attention_norm, up, down, ffn_norm } in &encoder.layers {
+        embed_tokens(ids, weights.words.table(), weights.positions.table(), 0, &mut sum);
+        self.norm(&weights.norm, &sum, &mut x)?;
+        for Layer { qkv, output, attention_norm, up, down, ffn_norm } in &weights.layers {
             let projected = &mut wide[..ids.len() * 3 * WIDTH];
-            self.linear(qkv.parts(), &x, projected)?;
-            self.attend(projected, &mut h)?;
-            self.linear(LinearParts { residual: Some(&x), ..output.parts() }, &h, &mut sum)?;
+            self.linear(qkv, &x, None, false, projected)?;
+            self.run(&SelfAttention::new(projected, SharedSlice::new(&mut h)))?;
+            self.linear(output, &h, Some(&x), false, &mut sum)?;
             self.norm(attention_norm, &sum, &mut h)?;
-            self.linear(LinearParts { gelu: true, ..up.parts() }, &h, &mut wide)?;
-            self.linear(LinearParts { residual: Some(&h), ..down.parts() }, &wide, &mut sum)?;
+            self.linear(up, &h, None, true, &mut wide)?;
+            self.linear(down, &wide, Some(&h), false, &mut sum)?;
             self.norm(ffn_norm, &sum, &mut x)?;
         }
         let mut embedding: Embedding = vec![0.0; WIDTH].into();
@@ -267,25 +247,22 @@ impl Pass<'_> {
         Ok(embedding)
     }
 
-    fn norm(&self, norm: &Norm, x: &[f32], y: &mut [f32]) -> Result<(), EmbedError> {
-        let Norm { gamma, beta } = norm;
-        let norm = LayerNorm { x, gamma, beta, epsilon: EPSILON, y: SharedSlice::new(y) };
-        assert!(norm.fits(), "checked when the model was loaded");
-        self.run(&norm)
+    fn norm(&self, Norm { gamma, beta }: &Norm, x: &[f32], y: &mut [f32]) -> Result<()> {
+        self.run(&LayerNorm::new(x, gamma, beta, EPSILON, SharedSlice::new(y)))
     }
 
-    fn linear(&self, parts: LinearParts, x: &[f32], y: &mut [f32]) -> Result<(), EmbedError> {
-        let linear = Linear::new(parts, y.len() / parts.scale.len());
-        let product = linear.and_then(|linear| linear.over(x, SharedSlice::new(y)));
-        self.run(&product.expect("checked when the model was loaded"))
+    fn linear(
+        &self,
+        layer: &LinearLayer,
+        x: &[f32],
+        residual: Option<&[f32]>,
+        gelu: bool,
+        y: &mut [f32],
+    ) -> Result<()> {
+        self.run(&Linear::new(layer.weights(), x, residual, gelu, SharedSlice::new(y)))
     }
 
-    fn attend(&self, projected: &[f32], y: &mut [f32]) -> Result<(), EmbedError> {
-        let attention = SelfAttention::new(projected, SharedSlice::new(y));
-        self.run(&attention.expect("rows of both widths"))
-    }
-
-    fn run(&self, kernel: &impl Kernel) -> Result<(), EmbedError> {
+    fn run(&self, kernel: &impl Kernel) -> Result<()> {
         if self.cancel.is_cancelled() {
             return Err(EmbedError::Cancelled);
         }

@@ -1,4 +1,4 @@
-//! The exact encoder against ONNX Runtime, which runs the same graph, and the fast one against that.
+//! The exact encoder against ONNX Runtime, and the fast one against the exact one.
 
 use std::{
     path::PathBuf,
@@ -16,10 +16,10 @@ use crate::{
 /// The package of this machine.
 static PACKAGE: LazyLock<PathBuf> = LazyLock::new(package_folder);
 
-static FILES: LazyLock<Arc<ModelFiles>> =
-    LazyLock::new(|| Arc::new(ModelFiles::open(&PACKAGE.join("model")).expect("a manifest")));
+static FILES: LazyLock<Arc<BuiltInFiles>> =
+    LazyLock::new(|| Arc::new(BuiltInFiles::open(&PACKAGE.join("model")).expect("a manifest")));
 
-/// The model on so many threads.
+/// The exact model with 1 to 3 threads.
 fn model(threads: usize) -> &'static NativeModel {
     static MODELS: LazyLock<[NativeModel; 3]> = LazyLock::new(|| {
         [1, 2, 3].map(|threads| NativeModel::load(&FILES, Precision::Exact, threads).unwrap())
@@ -27,14 +27,14 @@ fn model(threads: usize) -> &'static NativeModel {
     &MODELS[threads - 1]
 }
 
-/// The fast model in some registers on so many threads.
+/// The fast model in the registers of a machine.
 fn fast(machine: Machine, threads: usize) -> NativeModel {
     let mut tensors = Tensors::open(&FILES).unwrap();
-    let encoder = fast::Encoder::load(&mut tensors, machine).unwrap();
-    NativeModel { arithmetic: Arithmetic::Fast(encoder), threads, pool: OnceCell::new() }
+    let encoder = Int8Encoder::load(&mut tensors, machine).unwrap();
+    NativeModel { encoder: Encoder::Fast(encoder), threads, pool: OnceCell::new() }
 }
 
-/// So many tokens that hardly repeat.
+/// Returns `count` tokens, which hardly repeat.
 fn tokens(count: usize) -> Vec<i64> {
     (0..count).map(|at| (at * at * 7919 + count * 31) as i64 % VOCABULARY as i64).collect()
 }
@@ -147,9 +147,9 @@ impl<F: Fn(usize) + Sync> Kernel for Calls<F> {
 #[test]
 fn run_ends_a_cancelled_text_before_the_next_operation() {
     let cancel = CancelToken::default();
-    let pass = Pass { threads: 1, cancel: &cancel };
-    assert_eq!(pass.run(&Calls(|_| cancel.cancel())), Ok(()));
-    let next = pass.run(&Calls(|_| panic!("another operation")));
+    let runner = Runner { threads: 1, cancel: &cancel };
+    assert_eq!(runner.run(&Calls(|_| cancel.cancel())), Ok(()));
+    let next = runner.run(&Calls(|_| panic!("another operation")));
     assert_eq!(next, Err(EmbedError::Cancelled));
     for is_alone in [false, true] {
         let ended = model(2).run(&tokens(8), is_alone, &cancel);
@@ -161,8 +161,8 @@ fn run_ends_a_cancelled_text_before_the_next_operation() {
 fn run_fails_a_text_when_a_task_panics() {
     let cancel = CancelToken::default();
     for threads in [1, 2] {
-        let pass = Pass { threads, cancel: &cancel };
-        let run = || pass.run(&Calls(|task| assert_ne!(task, 41)));
+        let runner = Runner { threads, cancel: &cancel };
+        let run = || runner.run(&Calls(|task| assert_ne!(task, 41)));
         let failed =
             if threads > 1 { model(2).pool().unwrap().lock().unwrap().install(run) } else { run() };
         assert_eq!(failed, Err(EmbedError::Model("a task of its computation panicked".into())));

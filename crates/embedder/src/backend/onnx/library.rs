@@ -17,42 +17,41 @@ use ort::{
     sys::{ORT_API_VERSION, OrtApi, OrtApiBase},
 };
 
-use crate::{EmbedError, model_files::verify_library};
+use crate::{EmbedError, Result, model::files::verify_library};
 
-struct Loaded {
-    /// As it was named.
+struct LoadedLibrary {
+    /// The path that the user gave.
     path: PathBuf,
-    /// The file, by the one name that all its paths lead to.
+    /// The canonical path.
     file: PathBuf,
     version: String,
 }
 
-/// A failure leaves the cells empty, so that a later attempt may succeed.
-static LOADED: OnceCell<Loaded> = OnceCell::new();
+/// Failures leave these empty, so that later attempts may succeed.
+static LOADED: OnceCell<LoadedLibrary> = OnceCell::new();
 static ENVIRONMENT: OnceCell<Environment> = OnceCell::new();
 
 /// Switches the telemetry client of ONNX Runtime off, in the versions that have one.
 ///
-/// The library shipped has none, but the user may name another. Only a variable in the environment of
-/// the process does it, so this sets one, unless the user has.
+/// The shipped library has none, but the user may name another one. It can only be switched off by an environment
+/// variable, which this function sets unless the user has set it.
 pub fn disable_telemetry() {
     static ONCE: Once = Once::new();
     const VARIABLE: &str = "ORT_DISABLE_TELEMETRY";
     ONCE.call_once(|| {
         if std::env::var_os(VARIABLE).is_none() {
-            // SAFETY: `setenv` must not run while another thread reads the environment without a
-            // lock of the C library. This runs once, while the addon is being loaded and before any
-            // thread of ours exists. It cannot exclude that another thread of the process reads at
-            // that very moment; the value is set so early to make that as unlikely as it can be.
+            // SAFETY: no other thread may access the environment without the lock of the C library at this
+            // moment. This runs once, while the addon is loaded and before it starts threads. Another
+            // thread of the process could still do so; setting the value this early makes that unlikely.
             unsafe { std::env::set_var(VARIABLE, "1") };
         }
     });
 }
 
-/// Returns the environment of the library at `path`, which is loaded if none is.
-pub(crate) fn environment(path: &Path) -> Result<&'static Environment, EmbedError> {
+/// Returns the environment of the library at `path`. Loads the library, unless one is loaded.
+pub(crate) fn environment(path: &Path) -> Result<&'static Environment> {
     let failed = |reason: String| EmbedError::Library { path: path.to_owned(), reason };
-    // The loader would look for a bare name anywhere, and the working folder may change.
+    // The loader would search for a bare name, and the working folder may change.
     let path = &std::path::absolute(path).map_err(|error| failed(error.to_string()))?;
     // The loader's own message for a missing file is about the search path, not about the file.
     let file = fs::canonicalize(path).map_err(|error| failed(error.to_string()))?;
@@ -72,28 +71,28 @@ pub fn loaded_library() -> Option<(&'static Path, &'static str)> {
 
 fn make_environment() -> ort::Result<Environment> {
     let environment = ort::init().with_name("knowledgepulse").with_telemetry(false).build()?;
-    // Whatever goes wrong comes back as an error; nothing is to be printed by a library.
+    // Problems are returned as errors; a library must not print.
     environment.set_log_level(LogLevel::Fatal);
     Ok(environment)
 }
 
-fn load(path: &Path, file: PathBuf) -> Result<Loaded, EmbedError> {
+fn load(path: &Path, file: PathBuf) -> Result<LoadedLibrary> {
     let failed = |reason: String| EmbedError::Library { path: path.to_owned(), reason };
     verify_library(path)?;
     check_complete(&file).map_err(failed)?;
     let library = open(path).map_err(|error| failed(with_sources(&error)))?;
     let (api, version) = interface(&library).map_err(failed)?;
     ort::set_api(api);
-    // Its threads and sessions may outlive everything of ours.
+    // Never unloaded: its threads and sessions may outlive this crate's statics.
     std::mem::forget(library);
-    Ok(Loaded { path: path.to_owned(), file, version })
+    Ok(LoadedLibrary { path: path.to_owned(), file, version })
 }
 
 fn open(path: &Path) -> Result<Library, libloading::Error> {
-    // SAFETY: its initialisers run. The user trusts the library, as any code that is loaded.
+    // SAFETY: this runs the initialisers of the library, which the user trusts.
     #[cfg(not(windows))]
     let library = unsafe { Library::new(path) };
-    // SAFETY: as above. With this flag its own dependencies are looked for beside it.
+    // SAFETY: as above. With this flag, its dependencies are found beside it.
     #[cfg(windows)]
     let library = unsafe {
         use libloading::os::windows::{LOAD_WITH_ALTERED_SEARCH_PATH, Library};
@@ -102,7 +101,7 @@ fn open(path: &Path) -> Result<Library, libloading::Error> {
     library
 }
 
-/// Returns the functions of ONNX Runtime and its version. `ort` would panic where a library has none.
+/// Returns the functions of ONNX Runtime and its version. `ort` would panic if a library has none.
 fn interface(library: &Library) -> Result<(OrtApi, String), String> {
     const NO_LIBRARY: &str = "not an ONNX Runtime library: expected the function OrtGetApiBase";
     // SAFETY: the symbol has this type in every version.
@@ -113,27 +112,27 @@ fn interface(library: &Library) -> Result<(OrtApi, String), String> {
     // SAFETY: it returns a static table or null.
     let base =
         unsafe { base().as_ref() }.ok_or_else(|| format!("{NO_LIBRARY}, got null from it"))?;
-    // SAFETY: the table is that of ONNX Runtime, whose version is a static text.
+    // SAFETY: every version has this function, which returns a static string.
     let version =
         unsafe { CStr::from_ptr((base.GetVersionString)()) }.to_string_lossy().into_owned();
     let minor = version.split('.').nth(1).and_then(|minor| minor.parse().ok()).unwrap_or(0);
     if minor < ORT_API_VERSION {
         return Err(format!("expected version 1.{ORT_API_VERSION} or later, got {version}"));
     }
-    // SAFETY: a library of that version or later has these functions, in a static table.
+    // SAFETY: this version has the function, which returns a static table or null.
     let api = unsafe { (base.GetApi)(ORT_API_VERSION).as_ref() };
     let api =
         api.ok_or_else(|| format!("version {version} has no functions of 1.{ORT_API_VERSION}"))?;
     Ok((api.clone(), version))
 }
 
-/// An error with what it comes from: the loader's own says only that it failed.
+/// Returns the messages of an error and its sources: that of the loader only says that it failed.
 fn with_sources(error: &(dyn Error + 'static)) -> String {
     let sources = std::iter::successors(Some(error), |error| (*error).source());
     sources.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
-/// Mapping a library that has been cut off kills the process as soon as a lost page is touched.
+/// Fails if a library is truncated: mapping it would kill the process on the first access to a missing page.
 fn check_complete(path: &Path) -> Result<(), String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
     let length = file.metadata().map_err(|error| error.to_string())?.len();
@@ -145,7 +144,7 @@ fn check_complete(path: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the least length of a library. Those of macOS may be several in one file, for several processors.
+/// Returns the minimum length of a library. A file of macOS may contain libraries for several processors.
 fn needed_bytes(file: &ReadCache<File>) -> object::Result<u64> {
     let ranges: Vec<_> = match FileKind::parse(file)? {
         FileKind::MachOFat32 => {

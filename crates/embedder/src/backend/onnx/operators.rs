@@ -1,11 +1,11 @@
-//! The operators of the model that are not ONNX's own, as ONNX Runtime calls them.
+//! The custom operators of the model for ONNX Runtime.
 //!
-//! Each takes its tensors apart, checks that their shapes fit, and hands the work to [`kernels`] in
-//! tasks, which ONNX Runtime spreads over the threads of the session.
+//! Each extracts its tensors and runs a kernel in tasks, which ONNX Runtime distributes over the threads of the
+//! session.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use knowledgepulse_tasks::fault;
+use knowledgepulse_workers::fault;
 use ort::{
     Error, Result,
     operator::{
@@ -20,8 +20,8 @@ use ort::{
 };
 
 use crate::kernels::{
-    self, Kernel, LayerNorm, Linear, LinearParts, SelfAttention, SharedSlice, Table, TaskPanicked,
-    TokenEmbeddings, pool,
+    self, Kernel, LayerNorm, Linear, LinearWeights, SelfAttention, SharedSlice, Table,
+    TaskPanicked, embed_tokens, pool,
 };
 
 /// The domain of the operators in the graph.
@@ -29,7 +29,7 @@ const DOMAIN: &str = "knowledgepulse";
 
 /// All operators.
 pub fn domain() -> Result<OperatorDomain> {
-    // Name, inputs, inputs that may be missing, and what computes the output, of float32.
+    // Name, inputs, optional inputs, function. The output is float32.
     let operators: [(_, &'static [_], &'static [_], Compute); 5] = [
         // ids, word table and its scale, position table and its scale
         ("TokenEmbeddings", &[Int64, Int16, Float32, Int16, Float32], &[], embeddings),
@@ -52,12 +52,12 @@ type Compute = fn(&ComputeContext, Attributes) -> Result<()>;
 struct ModelOperator {
     name: &'static str,
     inputs: &'static [TensorElementType],
-    /// Inputs after the others, which may be missing.
+    /// Optional inputs after those.
     optional: &'static [TensorElementType],
     compute: Compute,
 }
 
-/// What a node of the graph says beside its inputs.
+/// The attributes of a node of the graph.
 #[derive(Clone, Copy)]
 struct Attributes {
     gelu: bool,
@@ -99,13 +99,9 @@ impl Operator for ModelOperator {
     }
 }
 
-/// Runs a kernel on the threads of the session, if its shapes fit.
-fn run(context: &ComputeContext, kernel: Option<impl Kernel>) -> Result<()> {
-    kernels::run(&kernel.ok_or_else(misfit)?, |count, task| context.par_for(count, 0, task))
-}
-
-fn misfit() -> Error {
-    Error::new("the shapes do not fit")
+/// Runs a kernel on the threads of the session.
+fn run(context: &ComputeContext, kernel: impl Kernel) -> Result<()> {
+    kernels::run(&kernel, |count, task| context.par_for(count, 0, task))
 }
 
 impl From<TaskPanicked> for Error {
@@ -114,13 +110,13 @@ impl From<TaskPanicked> for Error {
     }
 }
 
-/// The first inputs of a node.
+/// Returns the first `N` inputs of a node.
 fn inputs<'a, const N: usize>(context: &'a ComputeContext) -> Result<[ValueRef<'a>; N]> {
     let input = |index| {
         context.input(index)?.ok_or_else(|| Error::new(format!("input {index} is missing")))
     };
     let inputs = (0..N).map(input).collect::<Result<Vec<_>>>()?;
-    Ok(inputs.try_into().expect("as many as asked for"))
+    Ok(inputs.try_into().expect("N inputs"))
 }
 
 fn output<'a, const N: usize>(
@@ -140,7 +136,7 @@ fn shared<'v, T: PrimitiveTensorElementType>(
     Ok(SharedSlice::new(value.try_extract_tensor_mut()?.1))
 }
 
-/// How many rows and columns a matrix has, at least one of either, and its numbers.
+/// Returns the rows and columns of a matrix, at least one of each, and its numbers.
 fn matrix<'v, T: PrimitiveTensorElementType>(
     value: &'v ValueRef,
 ) -> Result<(usize, usize, &'v [T])> {
@@ -155,14 +151,12 @@ fn matrix<'v, T: PrimitiveTensorElementType>(
 
 fn embeddings(context: &ComputeContext, _: Attributes) -> Result<()> {
     let [ids, word, word_scale, position, position_scale] = &inputs(context)?;
-    let embeddings = TokenEmbeddings {
-        ids: numbers(ids)?,
-        word: Table { values: numbers(word)?, scale: numbers(word_scale)? },
-        position: Table { values: numbers(position)?, scale: numbers(position_scale)? },
-    };
-    let width = embeddings.width().ok_or_else(misfit)?;
-    let mut y = output(context, [embeddings.ids.len(), width])?;
-    embeddings.run(width, y.try_extract_tensor_mut()?.1);
+    let (_, width, word) = matrix(word)?;
+    let word = Table { values: word, scale: numbers(word_scale)? };
+    let position = Table { values: numbers(position)?, scale: numbers(position_scale)? };
+    let ids = numbers(ids)?;
+    let mut y = output(context, [ids.len(), width])?;
+    embed_tokens(ids, word, position, 0, y.try_extract_tensor_mut()?.1);
     Ok(())
 }
 
@@ -171,8 +165,7 @@ fn layer_norm(context: &ComputeContext, attributes: Attributes) -> Result<()> {
     let (rows, columns, x) = matrix(x)?;
     let (gamma, beta, epsilon) = (numbers(gamma)?, numbers(beta)?, attributes.epsilon);
     let mut y = output(context, [rows, columns])?;
-    let norm = LayerNorm { x, gamma, beta, epsilon, y: shared(&mut y)? };
-    run(context, Some(norm).filter(LayerNorm::fits))
+    run(context, LayerNorm::new(x, gamma, beta, epsilon, shared(&mut y)?))
 }
 
 fn pool_rows(context: &ComputeContext, _: Attributes) -> Result<()> {
@@ -185,18 +178,12 @@ fn pool_rows(context: &ComputeContext, _: Attributes) -> Result<()> {
 fn linear(context: &ComputeContext, attributes: Attributes) -> Result<()> {
     let [x, weight, scale, bias] = &inputs(context)?;
     let residual = context.input(4)?;
-    let (rows, depth, x) = matrix(x)?;
-    let parts = LinearParts {
-        weight: numbers(weight)?,
-        scale: numbers(scale)?,
-        bias: numbers(bias)?,
-        residual: residual.as_ref().map(numbers).transpose()?,
-        gelu: attributes.gelu,
-    };
-    let linear = Linear::new(parts, rows).filter(|linear| linear.depth() == depth);
-    let linear = linear.ok_or_else(misfit)?;
-    let mut y = output(context, [rows, linear.columns()])?;
-    run(context, linear.over(x, shared(&mut y)?))
+    let (rows, _, x) = matrix(x)?;
+    let (values, scale, bias) = (numbers(weight)?, numbers(scale)?, numbers(bias)?);
+    let weights = LinearWeights { values, scale, bias };
+    let residual = residual.as_ref().map(numbers).transpose()?;
+    let mut y = output(context, [rows, weights.columns()])?;
+    run(context, Linear::new(weights, x, residual, attributes.gelu, shared(&mut y)?))
 }
 
 fn self_attention(context: &ComputeContext, _: Attributes) -> Result<()> {

@@ -1,14 +1,16 @@
-//! Tiles of sums: the one loop of all products.
+//! The inner loop of all products.
 
 use bytemuck::Pod;
 use pulp::Simd;
 
-use super::machine::{Integers, Registers};
-use crate::kernels::PANEL;
+use crate::kernels::{
+    PANEL,
+    arch::{Integers, Registers},
+};
 
-/// What computes a product in tiles of rows and columns.
+/// A product that is computed in tiles of rows and columns.
 pub trait Tile {
-    /// Does `R` rows from `row` on and `V` registers of columns from `panel` on.
+    /// Computes `R` rows from `row`, and `V` registers of columns from the panel `panel`.
     fn tile<B: Registers, const R: usize, const V: usize>(
         &mut self,
         registers: B,
@@ -17,112 +19,129 @@ pub trait Tile {
     );
 }
 
-/// Cuts a product of so many rows and panels of 16 columns into tiles that fit the registers.
+/// Computes a product of `rows` rows and `panels` panels in tiles that fit the registers.
 #[inline(always)]
-pub fn tiles<B: Registers>(registers: B, rows: usize, panels: usize, work: &mut impl Tile) {
+pub fn tiles<B: Registers>(registers: B, rows: usize, panels: usize, product: &mut impl Tile) {
     let mut panel = 0;
     while panel < panels {
-        panel += match (B::Simd::F32_LANES, panels - panel) {
-            (16, 3 | 5..) => strip::<B, 3>(registers, rows, panel, work),
-            (16, 2 | 4) => strip::<B, 2>(registers, rows, panel, work),
-            (16, _) => strip::<B, 1>(registers, rows, panel, work),
-            (8, _) => strip::<B, 2>(registers, rows, panel, work),
-            _ => strip::<B, 4>(registers, rows, panel, work),
+        panel += match B::Simd::F32_LANES {
+            16 => match panels - panel {
+                3 | 5.. => strip::<B, 3>(registers, rows, panel, product),
+                2 | 4 => strip::<B, 2>(registers, rows, panel, product),
+                _ => strip::<B, 1>(registers, rows, panel, product),
+            },
+            8 => strip::<B, 2>(registers, rows, panel, product),
+            _ => strip::<B, 4>(registers, rows, panel, product),
         };
     }
 }
 
-/// All rows of `V` registers of columns; gives how many panels these are.
+/// Computes all rows of `V` registers of columns. Returns the number of panels.
 #[inline(always)]
 fn strip<B: Registers, const V: usize>(
     registers: B,
     rows: usize,
     panel: usize,
-    work: &mut impl Tile,
+    product: &mut impl Tile,
 ) -> usize {
-    let mut row = 0;
-    while B::ROWS == 8 && row + 8 <= rows {
-        work.tile::<B, 8, V>(registers, row, panel);
-        row += 8;
-    }
-    while B::ROWS == 6 && row + 6 <= rows {
-        work.tile::<B, 6, V>(registers, row, panel);
-        row += 6;
-    }
-    while B::ROWS >= 4 && row + 4 <= rows {
-        work.tile::<B, 4, V>(registers, row, panel);
-        row += 4;
-    }
-    while row + 2 <= rows {
-        work.tile::<B, 2, V>(registers, row, panel);
-        row += 2;
-    }
-    if row < rows {
-        work.tile::<B, 1, V>(registers, row, panel);
-    }
+    // `match` on a constant, so that only the tiles of these registers are compiled.
+    let mut row = match B::ROWS {
+        8 => full_tiles::<B, 8, V>(registers, 0, rows, panel, product),
+        6 => full_tiles::<B, 6, V>(registers, 0, rows, panel, product),
+        _ => 0,
+    };
+    row = match B::ROWS {
+        2 => row,
+        _ => full_tiles::<B, 4, V>(registers, row, rows, panel, product),
+    };
+    row = full_tiles::<B, 2, V>(registers, row, rows, panel, product);
+    full_tiles::<B, 1, V>(registers, row, rows, panel, product);
     V * B::Simd::F32_LANES / PANEL
 }
 
-/// Groups of four numbers in a round of the inner loop: so that few instructions compute addresses.
+/// Computes tiles of `R` rows from `row` while there are as many. Returns the next row.
+#[inline(always)]
+fn full_tiles<B: Registers, const R: usize, const V: usize>(
+    registers: B,
+    mut row: usize,
+    rows: usize,
+    panel: usize,
+    product: &mut impl Tile,
+) -> usize {
+    while row + R <= rows {
+        product.tile::<B, R, V>(registers, row, panel);
+        row += R;
+    }
+    row
+}
+
+/// The words per iteration of the inner loop: several, so that few instructions compute addresses.
 const STEPS: usize = 4;
 
-/// Adds to `start` the products of `R` rows, `stride` bytes apart, with `V` registers of columns. Columns
-/// are \[panels, depth / 4, 16, 4\]; they are fetched `AHEAD` groups of four numbers before they are needed,
-/// or not if that is 0.
+/// Returns `start` plus the products of `R` rows, which begin `stride` bytes apart, with `V` registers of columns.
+/// `columns` begins with their panels. They are prefetched `AHEAD` words before they are needed, or not if `AHEAD`
+/// is 0.
 ///
-/// # Safety
+/// # Panics
 ///
-/// `rows` and `columns` are the first of as many bytes.
+/// If `depth` is not a multiple of 4, or there are fewer rows or columns.
 #[inline(always)]
-pub unsafe fn sums<B: Registers, const R: usize, const V: usize, const AHEAD: usize>(
+pub fn sums<B: Registers, const R: usize, const V: usize, const AHEAD: usize>(
     registers: B,
-    (rows, stride): (*const u8, usize),
-    columns: *const u8,
+    (rows, stride): (&[u8], usize),
+    columns: &[u32],
     depth: usize,
     start: [Integers<B>; V],
 ) -> [[Integers<B>; V]; R] {
-    let groups = depth / 4;
+    let words = depth / 4;
+    assert!(depth.is_multiple_of(4) && rows.len() >= (R - 1) * stride + depth);
+    assert!(columns.len() >= V * B::Simd::F32_LANES * words);
+    let (rows, columns) = ((rows.as_ptr(), stride), columns.as_ptr().cast());
     let mut sums = [start; R];
-    let mut group = 0;
-    while group + STEPS <= groups {
+    let mut word = 0;
+    while word + STEPS <= words {
         for step in 0..STEPS {
-            // SAFETY: the caller's promise.
+            // SAFETY: checked above.
             unsafe {
-                let at = (group, step);
-                add::<B, R, V, AHEAD>(registers, (rows, stride), columns, groups, at, &mut sums);
+                add::<B, R, V, AHEAD>(registers, rows, columns, words, word, step, &mut sums)
             };
         }
-        group += STEPS;
+        word += STEPS;
     }
-    while group < groups {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let at = (group, 0);
-            add::<B, R, V, AHEAD>(registers, (rows, stride), columns, groups, at, &mut sums);
-        };
-        group += 1;
+    while word < words {
+        // SAFETY: checked above.
+        unsafe { add::<B, R, V, AHEAD>(registers, rows, columns, words, word, 0, &mut sums) };
+        word += 1;
     }
     sums
 }
 
-/// Adds the products of one group of four numbers, that of the sum of both indices.
+/// Adds the products of the word `word + step` of each row, of `words` words.
+///
+/// # Safety
+///
+/// `word + step` must be less than `words`. `rows` must be valid for reads of `(R - 1) * stride + 4 * words` bytes,
+/// `columns` for reads of `V * words` registers.
 #[inline(always)]
 unsafe fn add<B: Registers, const R: usize, const V: usize, const AHEAD: usize>(
     registers: B,
     (rows, stride): (*const u8, usize),
-    columns: *const u8,
-    groups: usize,
-    (group, step): (usize, usize),
+    columns: *const Integers<B>,
+    words: usize,
+    word: usize,
+    step: usize,
     sums: &mut [[Integers<B>; V]; R],
 ) {
+    // The registers of a word of one panel.
     let line = PANEL / B::Simd::F32_LANES;
-    // Constants last, which become parts of the addresses.
-    let columns = columns.cast::<Integers<B>>().wrapping_add(group * line);
-    let rows = rows.wrapping_add(4 * group);
+    // Variables first, so that the constants become parts of the addresses.
+    let columns = columns.wrapping_add(word * line);
+    let rows = rows.wrapping_add(4 * word);
     let mut four = sums[0];
     for (v, four) in four.iter_mut().enumerate() {
-        let at = columns.wrapping_add(v / line * groups * line + step * line + v % line);
-        // SAFETY: within the panels, as the caller promises.
+        let at = columns.wrapping_add(v / line * words * line + step * line + v % line);
+        // SAFETY: `v / line` is less than the number of panels and `word + step` less than `words`, so this is one
+        // of the `V * words` registers.
         *four = unsafe { at.read_unaligned() };
         if AHEAD > 0 && v % line == 0 {
             registers.prefetch(at.wrapping_add(AHEAD * line).cast());
@@ -130,7 +149,7 @@ unsafe fn add<B: Registers, const R: usize, const V: usize, const AHEAD: usize>(
     }
     for (r, sums) in sums.iter_mut().enumerate() {
         let at = rows.wrapping_add(r * stride + 4 * step).cast::<i32>();
-        // SAFETY: within the row, as the caller promises.
+        // SAFETY: `r < R` and `word + step < words`, so these are four of the bytes.
         let row = registers.simd().splat_i32s(unsafe { at.read_unaligned() });
         for v in 0..V {
             sums[v] = registers.dot(sums[v], row, four[v]);
@@ -138,10 +157,14 @@ unsafe fn add<B: Registers, const R: usize, const V: usize, const AHEAD: usize>(
     }
 }
 
-/// Reads `V` registers, of type `T`, from as many numbers.
+/// Reads `V` registers of type `T`.
+///
+/// # Panics
+///
+/// If `numbers` has another size.
 #[inline(always)]
 pub fn registers_of<T: Pod, N: Pod, const V: usize>(numbers: &[N]) -> [T; V] {
     assert!(size_of_val(numbers) == V * size_of::<T>());
-    // SAFETY: as many bytes are there, and any are a register.
+    // SAFETY: `numbers` has this size, and `T` may have any bytes.
     unsafe { numbers.as_ptr().cast::<[T; V]>().read_unaligned() }
 }

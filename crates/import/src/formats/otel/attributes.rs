@@ -1,16 +1,18 @@
-//! What the attributes and events of spans mean: the GenAI conventions of OpenTelemetry, OpenInference,
-//! OpenLLMetry (Traceloop), the AI SDK, and Google's ADK.
+//! The attributes and events of spans: the GenAI conventions of OpenTelemetry, OpenInference, OpenLLMetry
+//! (Traceloop), the AI SDK, and Google's ADK.
 
 use std::collections::BTreeMap;
 
+use super::super::{
+    messages::{self, Message, Messages, Side, messages_of, with_role},
+    spans::{Sides, Span, SpanKind, TakeSides, Tool, is_empty, recorded_output},
+};
 use crate::{
-    event::Input,
-    json::{self, Array, Document, Members, Value},
-    messages::{self, Message, Messages, Side, with_role},
-    spans::{Kind, Output, Sides, Span, TakeSides, Tool, is_empty},
+    events::CallInput,
+    json::{self, Document, Members, Value, object_of, quoted},
 };
 
-/// Attributes that say what a span stands for.
+/// Attributes that tell kinds of spans apart.
 const KINDS: [&str; 7] = [
     OPERATION,
     OPENINFERENCE,
@@ -50,7 +52,7 @@ const TOOL_OUTPUT: [&str; 8] = [
 const OBJECTIVE: [&str; 4] =
     ["gen_ai.input.messages", "input.value", "ai.prompt", "traceloop.entity.input"];
 
-/// Where messages of a model call can stand.
+/// A place for the messages of a model call.
 enum Place {
     /// In an attribute that holds JSON.
     Json(&'static str),
@@ -91,7 +93,7 @@ const REASONING: &str = "ai.response.reasoning";
 const ANSWER: [&str; 2] = ["ai.response.text", "ai.response.object"];
 const TOOL_CALLS: &str = "ai.response.toolCalls";
 
-/// Returns whether an attribute means anything here. All others are dropped at once.
+/// Returns whether an attribute is used. All others are dropped at once.
 pub(super) fn is_kept(name: &str) -> bool {
     let is_place = |place: &Place| match place {
         Place::Json(of_place) | Place::JsonOfModel(of_place) => *of_place == name,
@@ -105,7 +107,7 @@ pub(super) fn is_kept(name: &str) -> bool {
             .any(|names| names.contains(&name))
 }
 
-/// Returns the document of JSON that was written here; `null` where it nests too deep.
+/// Returns the document of JSON that was written here, or `null` if it nests too deep.
 pub(super) fn document(json: String) -> Document<'static> {
     Document::parse(json).unwrap_or_else(|_| Document::null())
 }
@@ -115,27 +117,27 @@ pub(super) fn document(json: String) -> Document<'static> {
 pub(super) struct Recorded {
     /// The line of its value.
     pub line: u64,
-    /// The span; what it stands for is not known before [`Recorded::interpret`].
+    /// The span, whose kind is not known before [`Recorded::interpret`].
     pub span: Span,
-    /// The attributes that mean something here, as the JSON of an object.
+    /// The attributes that are used, as the JSON of an object.
     pub attributes: String,
     /// The messages in its events.
-    pub said: Said,
+    pub events: EventMessages,
 }
 
 /// The messages that events and log records have, each as JSON.
 #[derive(Default)]
-pub(super) struct Said {
+pub(super) struct EventMessages {
     input: Vec<String>,
     output: Vec<String>,
 }
 
-impl Said {
-    /// Reads an event of a span (without `body`) or a log record. `None` if its name means nothing here.
-    pub fn of_event(name: Option<&str>, attributes: Value, body: Option<Value>) -> Option<Self> {
+impl EventMessages {
+    /// Reads an event of a span (without `body`) or a log record. Returns `None` if its name is unknown.
+    pub fn of(name: Option<&str>, attributes: Value, body: Option<Value>) -> Option<Self> {
         let recorded = |name, side| -> Vec<String> {
             let value = attributes.member(name).or_else(|| body?.member(name));
-            let messages = value.and_then(|value| messages::of(value, side));
+            let messages = value.and_then(|value| messages_of(value, side));
             messages.into_iter().flat_map(Messages::iter).map(Message::to_json).collect()
         };
         let said = |role: &str, member: Option<&str>| {
@@ -145,7 +147,7 @@ impl Said {
             let json = match message.is_object() {
                 true if message.text("role").is_some() => message.to_string(),
                 true => with_role(role, message),
-                false => format!("{{\"content\":{message},\"role\":{}}}", json::quoted(role)),
+                false => object_of([("content", message.to_string()), ("role", quoted(role))]),
             };
             let is_message = messages::is_message(document(json.clone()).root());
             Vec::from_iter(Some(json).filter(|_| is_message))
@@ -178,13 +180,13 @@ impl Said {
         self.output.append(&mut other.output);
     }
 
-    /// Returns about how many bytes the messages have.
+    /// Returns the approximate size of the messages in bytes.
     pub fn size(&self) -> usize {
         self.input.iter().chain(&self.output).map(String::len).sum()
     }
 }
 
-/// Returns what an event says.
+/// Returns the content of an event.
 fn payload(attributes: Value, body: Option<Value>) -> Document<'static> {
     if let Some(body) = body {
         return document(body.to_string());
@@ -193,79 +195,69 @@ fn payload(attributes: Value, body: Option<Value>) -> Document<'static> {
     if let Some(content) = content.filter(|content| content.is_object()) {
         return document(content.to_string());
     }
-    let members = attributes.members().map(|(name, value)| {
+    document(object_of(attributes.members().map(|(name, value)| {
         let is_json = ["message", "tool_calls"].contains(&name);
-        let value = if is_json { value.decoded() } else { value };
-        format!("{}:{value}", json::quoted(name))
-    });
-    document(format!("{{{}}}", members.collect::<Vec<_>>().join(",")))
+        (name, if is_json { value.decoded() } else { value }.to_string())
+    })))
 }
 
+/// The members of [`Recorded::attributes`] with the messages in events. No attribute of a log has such a name.
+const EVENT_MESSAGES: [&str; 2] = ["\0input", "\0output"];
+
 impl Recorded {
-    /// Returns about how many bytes its texts have.
+    /// Returns the approximate size in bytes.
     pub fn size(&self) -> usize {
-        size_of::<Self>() + self.attributes.len() + self.said.size()
+        size_of::<Self>() + self.attributes.len() + self.events.size()
     }
 
-    /// Reads what was kept as JSON.
-    fn read<R>(&self, read: impl FnOnce(&Recording) -> R) -> R {
-        let attributes = Document::parse(self.attributes.as_str());
-        let attributes = attributes.unwrap_or_else(|_| Document::null());
-        let [input, output] = [&self.said.input, &self.said.output].map(|messages| {
-            (!messages.is_empty()).then(|| document(format!("[{}]", messages.join(","))))
-        });
-        read(&Recording {
-            attributes: attributes.root(),
-            input: input.as_ref().and_then(|input| input.root().as_array()),
-            output: output.as_ref().and_then(|output| output.root().as_array()),
-        })
+    /// Returns the attributes and the messages in events.
+    fn document(&self) -> Document<'_> {
+        Document::parse(self.attributes.as_str()).unwrap_or_else(|_| Document::null())
     }
 
-    /// Finds out what the span stands for.
+    /// Sets the kind of the span and what follows from its attributes. All events must be known.
     pub fn interpret(&mut self) {
+        let EventMessages { input, output } = std::mem::take(&mut self.events);
+        for (name, messages) in EVENT_MESSAGES.into_iter().zip([input, output]) {
+            let list = object_of([(name, format!("[{}]", messages.join(",")))]);
+            // Messages that nest too deep would make the attributes unreadable as well.
+            if !messages.is_empty() && Document::parse(list.as_str()).is_ok() {
+                self.attributes.pop();
+                self.attributes.push_str(if self.attributes.len() > 1 { "," } else { "" });
+                self.attributes.push_str(&list[1..]);
+            }
+        }
         let mut span = std::mem::take(&mut self.span);
-        self.read(|recording| recording.interpret(&mut span));
+        interpret(self.document().root(), &mut span);
         self.span = span;
     }
 
     /// Hands over the messages of both sides.
     pub fn sides(&self, take: TakeSides) {
-        self.read(|recording| {
-            let [input, output] = [Side::Input, Side::Output].map(|side| recording.messages(side));
-            let [input, output] = [&input, &output].map(|side| side.as_ref().map(Found::messages));
-            take(Sides { input, output });
-        });
+        let document = self.document();
+        let sides = [Side::Input, Side::Output].map(|side| messages(document.root(), side));
+        let [input, output] = [&sides[0], &sides[1]].map(|side| side.as_ref().map(Found::messages));
+        take(Sides { input, output });
     }
 
-    /// Returns what a person asked of the agent.
+    /// Returns the task of the agent.
     pub fn objective(&self) -> Option<String> {
-        self.read(|Recording { attributes, .. }| {
-            OBJECTIVE.iter().find_map(|name| messages::human(attributes.member(name)?))
-        })
+        let document = self.document();
+        OBJECTIVE.iter().find_map(|name| messages::human(document.root().member(name)?))
     }
 
-    /// Returns the name of the agent, or else of the span.
+    /// Returns the name of the agent, else of the span.
     pub fn title(&self) -> Option<String> {
-        let of_agent = |recording: &Recording| {
-            recording.attributes.name("gen_ai.agent.name").map(ToOwned::to_owned)
-        };
-        let name = self.read(of_agent).unwrap_or_else(|| self.span.name.clone());
-        (!json::is_blank(&name)).then_some(name)
+        let document = self.document();
+        let name = document.root().name("gen_ai.agent.name").unwrap_or(&self.span.name);
+        (!json::is_blank(name)).then(|| name.to_owned())
     }
-}
-
-/// What is kept of a span, to be looked at.
-struct Recording<'d> {
-    attributes: Value<'d>,
-    /// The messages in its events.
-    input: Option<Array<'d>>,
-    output: Option<Array<'d>>,
 }
 
 /// Messages at one of the places.
 enum Found<'d> {
     Recorded(Messages<'d>),
-    /// An array that was made of several attributes.
+    /// An array made of several attributes.
     Made(Document<'static>),
 }
 
@@ -286,66 +278,63 @@ impl Found<'_> {
     }
 }
 
-impl<'d> Recording<'d> {
-    fn interpret(&self, span: &mut Span) {
-        let is = |name, value| self.attributes.text(name) == Some(value);
-        let is_tool = is(OPERATION, "execute_tool")
-            || is(OPENINFERENCE, "TOOL")
-            || is("traceloop.span.kind", "tool")
-            || is("ai.operationId", "ai.toolCall")
-            || self.attributes.member("ai.toolCall.name").is_some();
-        let is_agent = is(OPERATION, "invoke_agent") || is(OPENINFERENCE, "AGENT");
-        if self.attributes.member("error.type").is_some() {
-            span.status = Some(false);
-        }
-        if is_tool {
-            span.kind = Kind::Tool(tool(self.attributes, &span.name));
-        } else {
-            span.has_input = self.messages(Side::Input).is_some();
-            span.has_output = self.messages(Side::Output).is_some();
-            span.unreadable = u64::from(!span.has_input && self.has_json(&INPUT))
-                + u64::from(!span.has_output && self.has_json(&OUTPUT));
-            if is_agent {
-                span.kind = Kind::Agent;
-            } else if span.has_messages() {
-                span.kind = Kind::Model;
-            }
-        }
+fn interpret(attributes: Value, span: &mut Span) {
+    let is = |name, value| attributes.text(name) == Some(value);
+    let is_tool = is(OPERATION, "execute_tool")
+        || is(OPENINFERENCE, "TOOL")
+        || is("traceloop.span.kind", "tool")
+        || is("ai.operationId", "ai.toolCall")
+        || attributes.member("ai.toolCall.name").is_some();
+    let is_agent = is(OPERATION, "invoke_agent") || is(OPENINFERENCE, "AGENT");
+    if attributes.member("error.type").is_some() {
+        span.status = Some(false);
     }
-
-    /// Returns the messages of a side, at the first place that has some.
-    fn messages(&self, side: Side) -> Option<Found<'d>> {
-        let (places, events) = match side {
-            Side::Input => (&INPUT[..], self.input),
-            Side::Output => (&OUTPUT[..], self.output),
+    if is_tool {
+        span.kind = SpanKind::Tool(tool(attributes, &span.name));
+    } else {
+        let has_json = |places: &[Place]| {
+            let mut values = places.iter().filter_map(|place| json_at(attributes, place));
+            values.any(|value| !is_empty(value))
         };
-        places.iter().find_map(|place| match place {
-            Place::Json(_) | Place::JsonOfModel(_) => {
-                messages::of(self.json_at(place)?, side).map(Found::Recorded)
-            }
-            Place::Flat(prefix, infix) => flattened(self.attributes, prefix, infix, side),
-            Place::Answer => answer(self.attributes).map(Messages::One).map(Found::Recorded),
-            Place::Events => match events {
-                Some(events) => Some(Found::Recorded(Messages::Array(events))),
-                None => events_in_attribute(self.attributes, side),
-            },
-        })
-    }
-
-    /// Returns the JSON at a place that has it in one attribute.
-    fn json_at(&self, place: &Place) -> Option<Value<'d>> {
-        match place {
-            Place::Json(name) => self.attributes.member(name),
-            Place::JsonOfModel(name) if self.attributes.text(OPENINFERENCE) == Some("LLM") => {
-                self.attributes.member(name)
-            }
-            Place::JsonOfModel(_) | Place::Flat(..) | Place::Events | Place::Answer => None,
+        span.has_input = messages(attributes, Side::Input).is_some();
+        span.has_output = messages(attributes, Side::Output).is_some();
+        span.unreadable = u64::from(!span.has_input && has_json(&INPUT))
+            + u64::from(!span.has_output && has_json(&OUTPUT));
+        if is_agent {
+            span.kind = SpanKind::Agent;
+        } else if span.has_messages() {
+            span.kind = SpanKind::Model;
         }
     }
+}
 
-    fn has_json(&self, places: &[Place]) -> bool {
-        let mut values = places.iter().filter_map(|place| self.json_at(place));
-        values.any(|value| !is_empty(value))
+/// Returns the messages of a side, at the first place that has some.
+fn messages(attributes: Value<'_>, side: Side) -> Option<Found<'_>> {
+    let (places, of_events) = match side {
+        Side::Input => (&INPUT[..], EVENT_MESSAGES[0]),
+        Side::Output => (&OUTPUT[..], EVENT_MESSAGES[1]),
+    };
+    places.iter().find_map(|place| match place {
+        Place::Json(_) | Place::JsonOfModel(_) => {
+            messages_of(json_at(attributes, place)?, side).map(Found::Recorded)
+        }
+        Place::Flat(prefix, infix) => flattened(attributes, prefix, infix, side),
+        Place::Answer => answer(attributes),
+        Place::Events => match attributes.list(of_events) {
+            Some(events) => Some(Found::Recorded(Messages::Array(events))),
+            None => events_in_attribute(attributes, side),
+        },
+    })
+}
+
+/// Returns the JSON at a place that has it in one attribute.
+fn json_at<'d>(attributes: Value<'d>, place: &Place) -> Option<Value<'d>> {
+    match place {
+        Place::Json(name) => attributes.member(name),
+        Place::JsonOfModel(name) if attributes.text(OPENINFERENCE) == Some("LLM") => {
+            attributes.member(name)
+        }
+        Place::JsonOfModel(_) | Place::Flat(..) | Place::Events | Place::Answer => None,
     }
 }
 
@@ -357,16 +346,16 @@ fn tool(attributes: Value, name: &str) -> Tool {
     Tool {
         name: name.to_owned(),
         id: attributes.first_name(&TOOL_ID).map(Into::into),
-        input: Input::recorded(attributes.first(&TOOL_INPUT)),
-        output: output.map(Output::recorded).into(),
+        input: CallInput::recorded(attributes.first(&TOOL_INPUT)),
+        output: output.map(recorded_output).into(),
     }
 }
 
-/// Returns the messages of a side in the attribute that stands for events.
+/// Returns the messages of a side in the attribute with events.
 fn events_in_attribute<'d>(attributes: Value<'d>, side: Side) -> Option<Found<'d>> {
     let events = attributes.member(EVENTS)?.decoded().as_array()?;
     let events = events.iter().filter(|event| event.is_object());
-    let said = events.filter_map(|event| Said::of_event(event.text("event.name"), event, None));
+    let said = events.filter_map(|event| EventMessages::of(event.text("event.name"), event, None));
     let messages: Vec<_> = match side {
         Side::Input => said.flat_map(|said| said.input).collect(),
         Side::Output => said.flat_map(|said| said.output).collect(),
@@ -375,19 +364,25 @@ fn events_in_attribute<'d>(attributes: Value<'d>, side: Side) -> Option<Found<'d
 }
 
 /// Returns the answer that the AI SDK recorded.
-fn answer(attributes: Value) -> Option<Message> {
+fn answer(attributes: Value<'_>) -> Option<Found<'_>> {
     if attributes.text("ai.operationId").is_some_and(|id| id.starts_with("ai.embed")) {
         return None;
     }
-    let reasoning = attributes.name(REASONING);
-    let text = attributes.first_name(&ANSWER);
     let calls = attributes.member(TOOL_CALLS).and_then(|calls| calls.decoded().as_array());
-    let has_calls = calls.is_some_and(|calls| calls.iter().any(Value::is_object));
-    let has_parts = reasoning.is_some() || text.is_some() || has_calls;
-    has_parts.then_some(Message::Answer { reasoning, text, calls })
+    let calls = calls.into_iter().flatten().filter(|call| call.is_object());
+    let calls: Vec<_> = calls.map(|call| call.to_string()).collect();
+    let parts = [
+        ("reasoning", attributes.name(REASONING).map(quoted)),
+        ("content", attributes.first_name(&ANSWER).map(quoted)),
+        ("tool_calls", (!calls.is_empty()).then(|| format!("[{}]", calls.join(",")))),
+    ];
+    let parts: Vec<_> = parts.into_iter().filter_map(|(name, json)| Some((name, json?))).collect();
+    let role = ("role", quoted("assistant"));
+    let message = (!parts.is_empty()).then(|| object_of(parts.into_iter().chain([role])));
+    Found::made(message.as_slice())
 }
 
-/// Returns the messages that stand in attributes `<prefix>N.<infix>…`.
+/// Returns the messages in attributes `<prefix>N.<infix>…`.
 fn flattened<'d>(
     attributes: Value<'d>,
     prefix: &str,
@@ -413,38 +408,33 @@ fn numbered<'a>(name: &'a str, prefix: &str) -> Option<(u64, &'a str)> {
 
 /// Returns the message of some fields; `None` if they have neither content nor calls.
 fn unflattened(fields: Vec<(&str, Value)>, role: &str) -> Option<String> {
-    let mut message = JsonObject::from([("role", json::quoted(role))]);
+    let mut message = JsonObject::from([("role", quoted(role))]);
     let mut parts: BTreeMap<u64, JsonObject> = BTreeMap::new();
     let mut calls: BTreeMap<u64, JsonObject> = BTreeMap::new();
     let mut function = JsonObject::new();
     for (field, value) in fields.into_iter().filter(|(_, value)| !value.is_null()) {
-        match field {
-            "role" | "name" | "tool_call_id" => {
-                message.insert(field, value.to_string());
-            }
-            "content" => {
-                message.insert("content", content(value).to_string());
-            }
-            "function_call_name" => {
-                function.insert("name", value.to_string());
-            }
-            "function_call_arguments_json" => {
-                function.insert("arguments", value.to_string());
-            }
+        let (object, name) = match field {
+            "role" | "name" | "tool_call_id" | "content" => (&mut message, field),
+            "function_call_name" => (&mut function, "name"),
+            "function_call_arguments_json" => (&mut function, "arguments"),
             _ => {
                 if let Some((index, field)) = numbered(field, "contents.") {
                     let field = field.strip_prefix("message_content.").unwrap_or(field);
-                    parts.entry(index).or_default().insert(field, value.to_string());
+                    (parts.entry(index).or_default(), field)
                 } else if let Some((index, field)) = numbered(field, "tool_calls.") {
                     let field = field.strip_prefix("tool_call.").unwrap_or(field);
                     let field = field.strip_prefix("function.").unwrap_or(field);
-                    calls.entry(index).or_default().insert(field, value.to_string());
+                    (calls.entry(index).or_default(), field)
+                } else {
+                    continue;
                 }
             }
-        }
+        };
+        let value = if field == "content" { content(value) } else { value };
+        object.insert(name, value.to_string());
     }
     let list = |objects: BTreeMap<u64, JsonObject>| {
-        let objects: Vec<_> = objects.into_values().map(|object| written(&object)).collect();
+        let objects: Vec<_> = objects.into_values().map(object_of).collect();
         format!("[{}]", objects.join(","))
     };
     if !parts.is_empty() {
@@ -454,19 +444,14 @@ fn unflattened(fields: Vec<(&str, Value)>, role: &str) -> Option<String> {
         message.insert("tool_calls", list(calls));
     }
     if !function.is_empty() {
-        message.insert("function_call", written(&function));
+        message.insert("function_call", object_of(function));
     }
     let says = ["content", "tool_calls", "function_call"];
-    says.iter().any(|name| message.contains_key(name)).then(|| written(&message))
+    says.iter().any(|name| message.contains_key(name)).then(|| object_of(message))
 }
 
 /// The members of an object, each as JSON.
 type JsonObject<'a> = BTreeMap<&'a str, String>;
-
-fn written(object: &JsonObject) -> String {
-    let members = object.iter().map(|(name, value)| format!("{}:{value}", json::quoted(name)));
-    format!("{{{}}}", members.collect::<Vec<_>>().join(","))
-}
 
 /// Returns the content of a flattened message: its parts, if it is their JSON.
 fn content(value: Value) -> Value {

@@ -1,23 +1,22 @@
-//! The ways in which spans and log records are written down: OTLP/JSON, Tempo, Jaeger, and one span a
-//! value.
+//! Finds the spans and log records in OTLP/JSON, Tempo, Jaeger and single spans.
 
 use std::fmt::{self, Write};
 
-use super::attributes::{Recorded, Said, document, is_kept};
+use super::super::spans::Span;
+use super::attributes::{EventMessages, Recorded, document, is_kept};
 use crate::{
-    json::{self, Array, Document, Kind, Members, Value},
-    spans::Span,
+    json::{self, Document, Members, Value},
+    steps::MAX_VALUES,
     time,
-    trace::MAX_VALUES,
 };
 
-/// What a value has.
+/// A part of a value.
 pub(super) enum Item {
     /// A span, and the id of its trace.
     Span(String, Box<Recorded>),
     /// The messages of a log record, and the ids of its trace and span.
-    Log(String, String, Said),
-    /// What is not imported, by its reason.
+    Log(String, String, EventMessages),
+    /// A part that is not imported, with the reason.
     Skipped(&'static str),
     /// A span or a log record with attributes that are too large.
     TooLarge,
@@ -30,7 +29,7 @@ pub(super) fn is_span(value: Value) -> bool {
         && trace_id(value).is_some()
 }
 
-/// Reads what a value has.
+/// Reads the spans and log records of a value.
 pub(super) fn read(value: Value, mut each: impl FnMut(Item)) {
     if is_span(value) {
         return each(or_too_large(span(value)));
@@ -38,29 +37,25 @@ pub(super) fn read(value: Value, mut each: impl FnMut(Item)) {
     let whole = Some(value);
     let trace = value.member("trace");
     for (value, name) in [(whole, "resourceSpans"), (whole, "batches"), (trace, "resourceSpans")] {
-        for resource in value.into_iter().flat_map(|value| elements(value, name)) {
+        for resource in value.into_iter().flat_map(|value| value.elements(name)) {
             for scopes in ["scopeSpans", "instrumentationLibrarySpans"] {
-                for scope in elements(resource, scopes) {
-                    elements(scope, "spans").for_each(|value| each(or_too_large(span(value))));
+                for scope in resource.elements(scopes) {
+                    scope.elements("spans").for_each(|value| each(or_too_large(span(value))));
                 }
             }
         }
     }
-    for resource in elements(value, "resourceLogs") {
-        for scope in elements(resource, "scopeLogs") {
-            elements(scope, "logRecords").for_each(|record| each(or_too_large(log(record))));
+    for resource in value.elements("resourceLogs") {
+        for scope in resource.elements("scopeLogs") {
+            scope.elements("logRecords").for_each(|record| each(or_too_large(log(record))));
         }
     }
-    for trace in elements(value, "data") {
-        elements(trace, "spans").for_each(|value| each(or_too_large(jaeger(value))));
+    for trace in value.elements("data") {
+        trace.elements("spans").for_each(|value| each(or_too_large(jaeger(value))));
     }
 }
 
-fn elements<'d>(value: Value<'d>, name: &str) -> impl Iterator<Item = Value<'d>> {
-    value.list(name).into_iter().flat_map(Array::iter)
-}
-
-/// Reads a span of OTLP, or one that stands by itself.
+/// Reads a span of OTLP, or a single one.
 fn span(value: Value) -> Result<Item, TooLarge> {
     let Some(object) = value.as_object() else { return Ok(Item::Skipped("malformed")) };
     let Some(trace) = trace_id(object) else { return Ok(Item::Skipped("malformed")) };
@@ -83,10 +78,10 @@ fn span(value: Value) -> Result<Item, TooLarge> {
     };
     let mut recorded = Recorded { span, ..Recorded::default() };
     recorded.attributes = attributes(object.get("attributes"), is_kept)?;
-    for event in elements(value, "events") {
+    for event in value.elements("events") {
         let attributes = document(attributes(event.get("attributes"), |_| true)?);
-        let said = Said::of_event(event.text("name"), attributes.root(), None);
-        recorded.said.extend(said.unwrap_or_default());
+        let messages = EventMessages::of(event.text("name"), attributes.root(), None);
+        recorded.events.extend(messages.unwrap_or_default());
     }
     Ok(Item::Span(trace, Box::new(recorded)))
 }
@@ -95,7 +90,7 @@ fn span(value: Value) -> Result<Item, TooLarge> {
 fn jaeger(value: Value) -> Result<Item, TooLarge> {
     let Some(trace) = value.name("traceID") else { return Ok(Item::Skipped("malformed")) };
     let is_parent = |reference: &Value| reference.text("refType") == Some("CHILD_OF");
-    let parent = elements(value, "references").find(is_parent);
+    let parent = value.elements("references").find(is_parent);
     let document_of_tags = document(attributes(value.get("tags"), |_| true)?);
     let tags = document_of_tags.root();
     let is_error = tags.flag("error") == Some(true) || tags.text("error") == Some("true");
@@ -110,10 +105,10 @@ fn jaeger(value: Value) -> Result<Item, TooLarge> {
         ..Span::default()
     };
     let mut recorded = Recorded { span, ..Recorded::default() };
-    for log in elements(value, "logs") {
+    for log in value.elements("logs") {
         let fields = document(attributes(log.get("fields"), |_| true)?);
-        let said = Said::of_event(fields.root().text("event"), fields.root(), None);
-        recorded.said.extend(said.unwrap_or_default());
+        let messages = EventMessages::of(fields.root().text("event"), fields.root(), None);
+        recorded.events.extend(messages.unwrap_or_default());
     }
     recorded.attributes = attributes(Some(tags), is_kept)?;
     Ok(Item::Span(normalised(trace), Box::new(recorded)))
@@ -125,7 +120,7 @@ fn log(record: Value) -> Result<Item, TooLarge> {
     let attributes = attributes.root();
     let name = record.name("eventName").or_else(|| attributes.name("event.name"));
     let body = record.member("body").map(plain).transpose()?.map(document);
-    let sides = Said::of_event(name, attributes, body.as_ref().map(Document::root));
+    let sides = EventMessages::of(name, attributes, body.as_ref().map(Document::root));
     let ids = record
         .as_object()
         .and_then(|record| Some((trace_id(record)?, id(record, &["spanId", "span_id"])?)));
@@ -135,7 +130,7 @@ fn log(record: Value) -> Result<Item, TooLarge> {
     }
 }
 
-/// Returns an id of a span, which may stand in its context.
+/// Returns an id of a span, which may be in its context.
 fn id<'d>(span: Value<'d>, names: &[&str]) -> Option<&'d str> {
     let mut contexts = ["context", "spanContext"].into_iter().filter_map(|name| span.object(name));
     span.first_name(names).or_else(|| contexts.find_map(|context| context.first_name(names)))
@@ -151,7 +146,7 @@ fn normalised(id: &str) -> String {
 }
 
 fn is_ok(code: Value) -> Option<bool> {
-    match (code.as_u64(), code.as_str()) {
+    match (code.as_integer(), code.as_str()) {
         (Some(1), _) | (_, Some("OK" | "STATUS_CODE_OK")) => Some(true),
         (Some(2), _) | (_, Some("ERROR" | "STATUS_CODE_ERROR")) => Some(false),
         _ => None,
@@ -167,7 +162,7 @@ fn or_too_large(item: Result<Item, TooLarge>) -> Item {
 
 /// Returns attributes as plain JSON: those of an object, or of an array of keys and values.
 fn attributes(value: Option<Value>, is_kept: impl Fn(&str) -> bool) -> Result<String, TooLarge> {
-    let mut json = json::Text::default();
+    let mut json = json::Buffer::default();
     write_attributes(value, &is_kept, &mut json).map_err(|_| TooLarge)?;
     Ok(json.into_string())
 }
@@ -175,48 +170,28 @@ fn attributes(value: Option<Value>, is_kept: impl Fn(&str) -> bool) -> Result<St
 fn write_attributes(
     value: Option<Value>,
     is_kept: &dyn Fn(&str) -> bool,
-    out: &mut json::Text,
+    out: &mut json::Buffer,
 ) -> fmt::Result {
-    let mut separator = "{";
+    let members = value.into_iter().flat_map(Value::members);
+    let members = members.map(|(name, value)| (name, (value, false)));
+    let pairs = value.and_then(Value::as_array).into_iter().flatten();
+    let pairs = pairs.filter_map(|pair| Some((pair.text("key")?, (pair.get("value")?, true))));
+    let kept = members.chain(pairs).filter(|(name, _)| is_kept(name));
     let mut room = MAX_VALUES;
-    let mut write_name = |name: &str, value: Value, out: &mut json::Text| {
+    json::write_object(kept, out, |(value, is_wrapped), out| {
         room = room.checked_sub(value.count(room + 1)).ok_or(fmt::Error)?;
-        out.write_str(std::mem::replace(&mut separator, ","))?;
-        json::write_string(name, out)?;
-        out.write_char(':')
-    };
-    match value.map(Value::kind) {
-        Some(Kind::Object(object)) => {
-            for (name, value) in object.members().filter(|(name, _)| is_kept(name)) {
-                write_name(name, value, out)?;
-                write!(out, "{value}")?;
-            }
-        }
-        Some(Kind::Array(pairs)) => {
-            for pair in pairs {
-                let name = pair.text("key").filter(|name| is_kept(name));
-                if let (Some(name), Some(value)) = (name, pair.get("value")) {
-                    write_name(name, value, out)?;
-                    write_plain(value, out)?;
-                }
-            }
-        }
-        _ => {}
-    }
-    if separator == "{" {
-        out.write_char('{')?;
-    }
-    out.write_char('}')
+        if is_wrapped { write_plain(value, out) } else { write!(out, "{value}") }
+    })
 }
 
-/// Returns the JSON of a value without the wrapper that OTLP puts around each; Jaeger has none.
+/// Returns the JSON of a value without OTLP's wrapper, if it has one.
 fn plain(value: Value) -> Result<String, TooLarge> {
-    let mut json = json::Text::default();
+    let mut json = json::Buffer::default();
     write_plain(value, &mut json).map_err(|_| TooLarge)?;
     Ok(json.into_string())
 }
 
-fn write_plain(value: Value, out: &mut json::Text) -> fmt::Result {
+fn write_plain(value: Value, out: &mut json::Buffer) -> fmt::Result {
     let Some(object) = value.as_object() else { return write!(out, "{value}") };
     let Some((kind, inner)) = object.members().next() else { return out.write_str("null") };
     match kind {
@@ -225,14 +200,7 @@ fn write_plain(value: Value, out: &mut json::Text) -> fmt::Result {
             None => write!(out, "{inner}"),
         },
         "stringValue" | "boolValue" | "doubleValue" | "bytesValue" => write!(out, "{inner}"),
-        "arrayValue" => {
-            out.write_char('[')?;
-            for (index, value) in elements(inner, "values").enumerate() {
-                out.write_str(if index > 0 { "," } else { "" })?;
-                write_plain(value, out)?;
-            }
-            out.write_char(']')
-        }
+        "arrayValue" => json::write_list(['[', ']'], inner.elements("values"), out, write_plain),
         "kvlistValue" => write_attributes(inner.get("values"), &|_| true, out),
         _ => write!(out, "{value}"),
     }

@@ -1,4 +1,4 @@
-//! Traces of OpenTelemetry.
+//! Spans and log records of OpenTelemetry.
 
 mod attributes;
 mod envelope;
@@ -6,29 +6,22 @@ mod envelope;
 use std::collections::HashMap;
 
 use self::{
-    attributes::{Recorded, Said},
+    attributes::{EventMessages, Recorded},
     envelope::Item,
 };
-use super::open_runs::{Ids, OpenRuns};
+use super::{
+    runs::{Ids, OpenRuns},
+    spans::{self, Forest, Span, SpanKind},
+};
 use crate::{
-    event::{ObjectiveFrom, Run},
-    format::{Format, Output, ReadRuns},
+    detection::{ReadRuns, Runs},
+    events::{Origin, Run},
     json::{Array, Members, Value},
     reader::MAX_BYTES,
-    spans::{self, Forest, Kind, Span},
     time,
 };
 
-/// Spans and log records, whatever they are exported with.
-pub(crate) const FORMAT: Format = Format {
-    name: "otel",
-    domain: "general",
-    fits,
-    adopts: false,
-    open: || Box::new(Reader::default()),
-};
-
-fn fits(value: Value) -> bool {
+pub fn fits(value: Value) -> bool {
     let is_list = |name| value.list(name).is_some();
     let first = value.list("data").and_then(Array::first);
     ["resourceSpans", "resourceLogs", "batches"].into_iter().any(is_list)
@@ -39,12 +32,12 @@ fn fits(value: Value) -> bool {
 
 /// The traces of an input.
 #[derive(Default)]
-struct Reader {
+pub struct Reader {
     traces: OpenRuns<Trace>,
     ids: Ids,
 }
 
-/// A trace whose spans are still coming.
+/// An open trace.
 struct Trace {
     id: String,
     line: u64,
@@ -52,27 +45,27 @@ struct Trace {
     /// The indices of the spans by their ids.
     by_id: HashMap<String, usize>,
     /// The messages of log records, and the ids of their spans.
-    logs: Vec<(String, Said)>,
+    logs: Vec<(String, EventMessages)>,
     size: usize,
 }
 
 impl ReadRuns for Reader {
-    fn read(&mut self, value: Value, line: u64, out: &mut Output) {
+    fn read(&mut self, value: Value, line: u64, out: &mut Runs) {
         envelope::read(value, |item| match item {
             Item::Span(id, mut recorded) => {
                 recorded.line = line;
                 self.add(&id, line, recorded.size(), out, |trace, out| trace.push(*recorded, out));
             }
-            Item::Log(id, span, said) => {
-                let size = said.size();
-                self.add(&id, line, size, out, |trace, _| trace.logs.push((span, said)));
+            Item::Log(id, span, messages) => {
+                let size = messages.size();
+                self.add(&id, line, size, out, |trace, _| trace.logs.push((span, messages)));
             }
             Item::Skipped(reason) => out.skip(reason),
             Item::TooLarge => out.too_many_values(line),
         });
     }
 
-    fn finish(&mut self, out: &mut Output) {
+    fn finish(&mut self, out: &mut Runs) {
         self.traces.close_all().for_each(|trace| trace.close(out));
     }
 }
@@ -84,8 +77,8 @@ impl Reader {
         id: &str,
         line: u64,
         size: usize,
-        out: &mut Output,
-        add: impl FnOnce(&mut Trace, &mut Output),
+        out: &mut Runs,
+        add: impl FnOnce(&mut Trace, &mut Runs),
     ) {
         let number = self.ids.get(id).unwrap_or_else(|| {
             let (number, closed) = self.traces.begin(Trace::new(id, line));
@@ -112,7 +105,7 @@ impl Trace {
         Self { id: id.to_owned(), line, spans, by_id, logs, size: 0 }
     }
 
-    fn push(&mut self, recorded: Recorded, out: &mut Output) {
+    fn push(&mut self, recorded: Recorded, out: &mut Runs) {
         if let Some(id) = &recorded.span.id {
             if self.by_id.contains_key(id) {
                 return out.skip("repeated");
@@ -122,11 +115,11 @@ impl Trace {
         self.spans.push(recorded);
     }
 
-    /// Hands over the runs: of each agent that is below no other, and of all other spans together.
-    fn close(mut self, out: &mut Output) {
-        for (id, said) in self.logs {
+    /// Adds its runs: one for each agent that is below no other, and one for all other spans.
+    fn close(mut self, out: &mut Runs) {
+        for (id, messages) in self.logs {
             match self.by_id.get(&id).and_then(|index| self.spans.get_mut(*index)) {
-                Some(recorded) => recorded.said.extend(said),
+                Some(recorded) => recorded.events.extend(messages),
                 None => out.skip("other_log"),
             }
         }
@@ -135,7 +128,7 @@ impl Trace {
         let spans: Vec<_> = self.spans.iter().map(|recorded| &recorded.span).collect();
         let forest = Forest::new(&spans);
         let (mut agents, mut others) =
-            forest.split(|index| matches!(spans[index].kind, Kind::Agent));
+            forest.split(|index| matches!(spans[index].kind, SpanKind::Agent));
         agents.sort_by_key(|agent| agent.first().map(|&index| (spans[index].start, index)));
         for group in agents {
             let mut members = group.to_vec();
@@ -147,7 +140,8 @@ impl Trace {
             out.run(run);
         }
         others.sort_unstable();
-        let is_run = |&index: &usize| matches!(spans[index].kind, Kind::Model | Kind::Tool(_));
+        let is_run =
+            |&index: &usize| matches!(spans[index].kind, SpanKind::Model | SpanKind::Tool(_));
         if others.iter().any(is_run) {
             let members: Vec<_> = others.iter().map(|&index| spans[index]).collect();
             let root = spans::first_root(&members).map(|index| &self.spans[others[index]]);
@@ -155,23 +149,22 @@ impl Trace {
         } else {
             for index in others {
                 out.skip("other_span");
-                out.skipped().add_many("unreadable", spans[index].unreadable);
+                out.skipped.add_many("unreadable", spans[index].unreadable);
             }
         }
     }
 }
 
-/// Reads the run of some spans, by their indices; `root` is the one that speaks for it.
+/// Returns the run of the spans with these indices. `root` gives its status and its name.
 fn run(all: &[Recorded], members: &[usize], root: Option<&Recorded>, key: String) -> Run {
     let spans: Vec<&Span> = members.iter().map(|&index| &all[index].span).collect();
     let mut run = Run {
-        line: members.first().map_or(1, |&index| all[index].line),
         key: Some(key),
-        fallback: root.and_then(Recorded::title).map(|title| (title, ObjectiveFrom::Name)),
+        fallback: root.and_then(Recorded::title).map(|title| (title, Origin::Name)),
         status: root.and_then(|root| root.span.status),
         created_at: spans.iter().filter_map(|span| span.start).min().map(time::written),
-        ..Run::default()
+        ..Run::at(members.first().map_or(1, |&index| all[index].line))
     };
-    spans::read(&spans, |index, take| all[members[index]].sides(take), &mut run);
+    spans::read_spans(&spans, |index, take| all[members[index]].sides(take), &mut run);
     run
 }

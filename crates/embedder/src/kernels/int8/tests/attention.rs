@@ -21,7 +21,7 @@ fn attended(projected: &[f32], rows: usize) -> Vec<f32> {
                 registers.call(Projection {
                     projected: &projected[first * 3 * WIDTH..end * 3 * WIDTH],
                     first,
-                    queries: RowsMut {
+                    queries: QuantizedMut {
                         bytes: &mut bytes[first * WIDTH..end * WIDTH],
                         scale: &mut scale[first..end],
                     },
@@ -31,7 +31,7 @@ fn attended(projected: &[f32], rows: usize) -> Vec<f32> {
             for first in (0..tokens).step_by(rows) {
                 let (end, y) = (tokens.min(first + rows), &mut y[..]);
                 let range = first * WIDTH..end * WIDTH;
-                let queries = Rows { bytes: &bytes[range.clone()], scale: &scale[first..end] };
+                let queries = Quantized { bytes: &bytes[range.clone()], scale: &scale[first..end] };
                 attend(registers, queries, first, &keys, &mut scratch, &mut y[range]);
             }
         });

@@ -1,7 +1,7 @@
 //! Linear layers.
 
 use super::*;
-use crate::kernels::{LinearParts, PANEL};
+use crate::kernels::{LinearWeights, PANEL};
 
 /// A layer and its input.
 struct Case {
@@ -29,18 +29,18 @@ impl Case {
     }
 
     /// The product in each kind of registers; the same bits in all.
-    fn multiply<A: After>(&self) -> Vec<f32> {
-        let Self { rows, weight, scale, bias, .. } = self;
-        let parts = LinearParts { weight, scale, bias, residual: None, gelu: false };
+    fn multiply<const ADD: bool, const GELU: bool>(&self) -> Vec<f32> {
+        let Self { rows, weight: values, scale, bias, .. } = self;
+        let weights = LinearWeights { values, scale, bias };
         let found = every_machine(|machine| {
             let (mut x, mut y) = (self.x.clone(), self.before.clone());
             let (mut bytes, mut scale) = (vec![1; x.len()], vec![f32::NAN; *rows]);
-            let rounded = RowsMut { bytes: &mut bytes, scale: &mut scale };
+            let quantized = QuantizedMut { bytes: &mut bytes, scale: &mut scale };
             with_registers!(machine, registers => {
-                let columns = Columns::new(registers, parts, block(self.depth));
-                registers.call(Turn { x: &mut x, rounded });
-                let rows = Rows { bytes: &bytes, scale: &scale };
-                registers.call(Multiply::<A>::new(rows, &columns, bias, &mut y));
+                let weights = Int8Weights::new(registers, weights, block(self.depth));
+                registers.call(Quantize { x: &mut x, quantized });
+                let rows = Quantized { bytes: &bytes, scale: &scale };
+                registers.call(Multiply::<ADD, GELU>::new(rows, &weights, &mut y));
             });
             bits(&y)
         });
@@ -70,8 +70,8 @@ impl Case {
         (sum / block as f64, 4.0 * error / block as f64 / (self.depth as f64).sqrt() + 1e-5)
     }
 
-    fn check<A: After>(&self, after: impl Fn(f64, f64) -> f64) {
-        for (at, found) in self.multiply::<A>().into_iter().enumerate() {
+    fn check<const ADD: bool, const GELU: bool>(&self, after: impl Fn(f64, f64) -> f64) {
+        for (at, found) in self.multiply::<ADD, GELU>().into_iter().enumerate() {
             let (product, tolerance) = self.expected(at);
             let number = product + f64::from(self.bias[at % self.scale.len()]);
             let expected = after(number, f64::from(self.before[at]));
@@ -85,9 +85,9 @@ impl Case {
 fn multiply_is_about_the_definition() {
     for (rows, depth, columns) in [(1, 128, 16), (9, 384, 48), (3, 1536, 64), (17, 128, 32)] {
         let case = Case::new(rows, depth, columns);
-        case.check::<Set>(|number, _| number);
-        case.check::<Add>(|number, before| number + before);
-        case.check::<Gelu>(|number, _| number * normal_distribution(number));
+        case.check::<false, false>(|number, _| number);
+        case.check::<true, false>(|number, before| number + before);
+        case.check::<false, true>(|number, _| number * normal_distribution(number));
     }
 }
 
@@ -97,17 +97,17 @@ fn multiply_accepts_extreme_weights_and_empty_columns() {
     for (at, weight) in case.weight.iter_mut().enumerate() {
         *weight = [i16::MIN, i16::MAX, 0, 1][at % PANEL % 4];
     }
-    case.check::<Set>(|number, _| number);
+    case.check::<false, false>(|number, _| number);
 }
 
 #[test]
 fn multiply_keeps_what_is_not_finite_in_its_row() {
     let mut case = Case::new(9, 128, 48);
-    let whole = case.multiply::<Add>();
+    let whole = case.multiply::<true, false>();
     case.x[128 + 3] = f32::NAN;
     let rest = |y: Vec<f32>| [&y[..48], &y[96..]].concat();
-    for machine_independent in [case.multiply::<Set>(), case.multiply::<Gelu>()] {
+    for machine_independent in [case.multiply::<false, false>(), case.multiply::<false, true>()] {
         assert!(machine_independent[48..96].iter().all(|y| y.is_nan()));
     }
-    assert_eq!(bits(&rest(case.multiply::<Add>())), bits(&rest(whole)));
+    assert_eq!(bits(&rest(case.multiply::<true, false>())), bits(&rest(whole)));
 }

@@ -1,20 +1,20 @@
 //! Tiles of sums against plain loops.
 
 use super::{
-    super::{
-        machine::{Integers, Registers},
-        tile::{Tile, registers_of, sums, tiles},
-    },
+    super::tile::{Tile, registers_of, sums, tiles},
     *,
 };
-use crate::kernels::PANEL;
+use crate::kernels::{
+    PANEL,
+    arch::{Integers, Registers},
+};
 
 /// A product of integers as it is.
 struct Product<'a> {
     rows: &'a [u8],
     stride: usize,
     count: usize,
-    columns: &'a [i8],
+    columns: &'a [u32],
     depth: usize,
     start: &'a [i32],
     y: &'a mut [i32],
@@ -38,10 +38,8 @@ impl Tile for Product<'_> {
         let (first, width) = (panel * PANEL, V * size_of::<Integers<B>>() / 4);
         let start = registers_of::<Integers<B>, _, V>(&self.start[first..first + width]);
         let rows = &self.rows[row * self.stride..][..(R - 1) * self.stride + self.depth];
-        let columns = &self.columns[first * self.depth..][..width * self.depth];
-        let (rows, columns) = ((rows.as_ptr(), self.stride), columns.as_ptr().cast());
-        // SAFETY: both slices have just been cut.
-        let sums = unsafe { sums::<B, R, V, 8>(registers, rows, columns, self.depth, start) };
+        let columns = &self.columns[first * self.depth / 4..][..width * self.depth / 4];
+        let sums = sums::<B, R, V, 8>(registers, (rows, self.stride), columns, self.depth, start);
         for (r, sums) in sums.iter().enumerate() {
             let at = (row + r) * self.start.len() + first;
             self.y[at..at + width].copy_from_slice(bytemuck::cast_slice(sums));
@@ -52,9 +50,11 @@ impl Tile for Product<'_> {
 /// A product of so many rows and panels, with the rows at some offset and further apart than they are long.
 fn check(count: usize, panels: usize, depth: usize, offset: usize) {
     let (stride, columns) = (depth + offset, panels * PANEL);
-    let byte = |x: f32| (x * 127.9) as i8;
+    // The extremes are frequent, so that sums would saturate if they could.
+    let byte = |x: f32| (x * 150.0) as i8;
     let rows: Vec<i8> = noise(depth).take(offset + count * stride).map(byte).collect();
     let weight: Vec<i8> = noise(columns).take(columns * depth).map(byte).collect();
+    let words: Vec<u32> = bytemuck::pod_collect_to_vec(&weight);
     let start: Vec<i32> = (0..columns).map(|at| at as i32 * 7919).collect();
     let found = every_machine(|machine| {
         let mut y = vec![0; count * columns];
@@ -72,7 +72,7 @@ fn check(count: usize, panels: usize, depth: usize, offset: usize) {
             rows: &bytes[offset..],
             stride,
             count,
-            columns: &weight,
+            columns: &words,
             depth,
             start: &start,
             y: &mut y,

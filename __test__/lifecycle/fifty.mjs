@@ -1,0 +1,109 @@
+/** Fifty contexts that load the package at the same time. Runs in child processes. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import vm from "node:vm";
+import { Worker } from "node:worker_threads";
+import { root } from "../../tools/lib/run.mjs";
+import { says, words } from "../support/traces.mjs";
+import { ended, startWorker, tells } from "../support/workers.mjs";
+
+const CONTEXTS = 50;
+
+/** The package in a context of `vm` with modules of its own, as test runners make them. */
+function inContext() {
+	const parsingContext = vm.createContext({
+		AbortController,
+		AbortSignal,
+		clearTimeout,
+		performance,
+		process,
+		queueMicrotask,
+		setTimeout,
+	});
+	const modules = new Map();
+	function load(filename) {
+		const known = modules.get(filename);
+		if (known) return known.exports;
+		const module = { exports: {} };
+		modules.set(filename, module);
+		const required = createRequire(filename);
+		const require = (request) => {
+			const path = required.resolve(request);
+			const isSource = request.startsWith(".") && path.endsWith(".js");
+			return isSource ? load(path) : required(request);
+		};
+		require.resolve = required.resolve;
+		const names = ["require", "module", "exports", "__dirname"];
+		const code = readFileSync(filename, "utf8");
+		const options = { filename, parsingContext };
+		const wrapped = vm.compileFunction(code, names, options);
+		wrapped(require, module, module.exports, dirname(filename));
+		return module.exports;
+	}
+	const parse = vm.runInContext("JSON.parse", parsingContext);
+	const own = (value) => parse(JSON.stringify(value));
+	return { scoring: load(join(root, "index.js")), own };
+}
+
+/** Starts workers that score long texts. */
+function start(seed) {
+	return Array.from({ length: CONTEXTS }, (_, index) =>
+		startWorker([says(words(300, seed + index)), says(words(3, index))], "return"),
+	);
+}
+
+/** Imports in all workers at the same time; their scores must be those of the main thread. */
+export async function score({ scoring, input }) {
+	const traces = [3, 400, 40].map((count, index) => says(words(count, input.seed + index)));
+	const workers = Array.from({ length: CONTEXTS }, () => ended(startWorker(traces, "scores")));
+	const here = await new scoring.Scorer().evaluateValues(traces);
+	for (const { code, message, told } of await Promise.all(workers)) {
+		assert.deepEqual([code, message], [0, undefined]);
+		assert.deepEqual(told.at(-1).scores, here);
+	}
+}
+
+/** Terminates all workers when the first has come to `moment`. */
+export async function terminate({ input: { seed, moment, delay } }) {
+	const workers = start(seed);
+	const endings = workers.map(ended);
+	await Promise.race(workers.map((worker) => tells(worker, moment)));
+	await sleep(delay);
+	await Promise.all(workers.map((worker) => worker.terminate()));
+	for (const { message } of await Promise.all(endings)) assert.equal(message, undefined);
+}
+
+/** Exits when the first worker has come to `moment`. */
+export async function exit({ input: { seed, moment, delay }, send }) {
+	await Promise.race(start(seed).map((worker) => tells(worker, moment)));
+	await sleep(delay);
+	send("exit");
+	process.exit(7);
+}
+
+/** Exits with fifty workers that do not load the package. */
+export async function exitIdle({ send }) {
+	const code = 'require("worker_threads").parentPort.on("message", () => {}).postMessage("up")';
+	const workers = Array.from(
+		{ length: CONTEXTS },
+		() => new Worker(code, { eval: true, execArgv: [] }),
+	);
+	await Promise.race(workers.map((worker) => once(worker, "message")));
+	send("exit");
+	process.exit(7);
+}
+
+/** Scores in contexts of `vm`, each with modules and traces of its own. */
+export async function scoreInContexts({ scoring, input }) {
+	const traces = [3, 90].map((count, index) => says(words(count, input.seed + index)));
+	const here = await new scoring.Scorer().evaluateValues(traces);
+	const contexts = Array.from({ length: CONTEXTS }, inContext);
+	const scores = await Promise.all(
+		contexts.map(({ scoring, own }) => new scoring.Scorer().evaluateValues(own(traces))),
+	);
+	for (const found of scores) assert.deepEqual([...found], here);
+}

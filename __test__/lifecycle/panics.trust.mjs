@@ -1,0 +1,111 @@
+/** Faults at every place of the native code that works, in an addon that is built for it. */
+
+import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
+import { after, before, describe, test } from "node:test";
+import { cargo } from "../../tools/lib/build.mjs";
+import { assertEndedWell, run, valueFrom } from "../support/child.mjs";
+import { copyPackage } from "../support/copies.mjs";
+import { temporaryFolder } from "../support/model-folder.mjs";
+import { repeats } from "../support/repeats.mjs";
+
+/** Where the addon panics, and the code with which a promise may reject then. */
+const PLACES = {
+	read: "INTERNAL",
+	submit: "INTERNAL",
+	embed: "INTERNAL",
+	score: "INTERNAL",
+	answer: "INTERNAL",
+	background: "INTERNAL",
+	load: "EMBEDDER_UNAVAILABLE",
+	tokenizer: "EMBEDDER_UNAVAILABLE",
+	session: "EMBEDDER_UNAVAILABLE",
+	operator: "EMBEDDER_UNAVAILABLE",
+	task: "EMBEDDER_UNAVAILABLE",
+};
+
+/** Places that only ONNX Runtime comes to. */
+const ONNX = ["session", "operator"];
+
+let copy;
+before(async () => {
+	const addon = ["build", "--features", "fault-injection"];
+	copy = copyPackage(await cargo("addon that panics", addon));
+});
+after(() => rmSync(copy.folder, { recursive: true }));
+
+describe("a panic in the native code", { concurrency: 2 }, () => {
+	const places = Object.entries(PLACES).flatMap(([place, code]) =>
+		["onnx", "native"]
+			.filter((backend) => backend === "onnx" || !ONNX.includes(place))
+			.map((backend) => ({ place, code, backend })),
+	);
+	for (const { place, code, backend } of places)
+		test(`a panic at "${place}", ${backend}, rejects one promise at most`, async (t) => {
+			for (let inARow = 1; inARow <= repeats(1); inARow += 2) {
+				const env = {
+					KNOWLEDGEPULSE_SCORING_PANIC: `${place}:${inARow}`,
+					KNOWLEDGEPULSE_SCORING_BACKEND: backend,
+					// The panics are counted on standard error, where backtraces would get between them.
+					RUST_BACKTRACE: "0",
+				};
+				const input = { entry: copy.entry, inARow, folder: temporaryFolder(t) };
+				const ended = await run(
+					async (context) => (await import("./lifecycle/panicking.mjs")).panicking(context),
+					{ input, env, preload: false },
+				);
+				assertEndedWell(ended);
+				const count = ended.stderr.match(/injected at /g)?.length ?? 0;
+				assert.ok(count >= 1 && count <= inARow, ended.stderr);
+				for (const rejected of ended.value) assert.equal(rejected, code);
+				if (code === "INTERNAL") assert.equal(ended.value.length, count);
+			}
+		});
+});
+
+describe("the first call in a process that gets no thread", { concurrency: 2 }, () => {
+	/** Ways to make the first call, as the bodies of functions of the package and a trace. */
+	const calls = {
+		evaluateValue: ({ evaluateValue }, trace) => evaluateValue(trace),
+		explainValue: ({ explainValue }, trace) => explainValue(trace),
+		peekValue: ({ peekValue }, trace) => peekValue(trace),
+		remember: ({ remember }, trace) => remember(trace),
+		embed: ({ embed }) => embed("a river"),
+		warmup: ({ warmup }) => warmup(),
+		evaluateValues: ({ evaluateValues }, trace) => evaluateValues([trace]),
+		"forget, with a store": ({ Scorer }, _, store) => new Scorer({ store }).forget("x"),
+		"evaluateValue, with a store": ({ Scorer }, trace, store) =>
+			new Scorer({ store }).evaluateValue(trace),
+		snapshot: ({ Scorer }) => new Scorer().snapshot(),
+		restore: ({ Scorer }) => Scorer.restore(new Uint8Array(100)),
+		importTraces: ({ importTraces }, _, __, source) =>
+			importTraces(source, { assumeSuccess: true }).next(),
+		fromMessages: ({ fromMessages }, _, __, { data }) =>
+			fromMessages(data, { assumeSuccess: true }),
+		evaluateJson: ({ evaluateJson }, _, __, source) =>
+			evaluateJson(source, { assumeSuccess: true }).next(),
+		calibrate: ({ calibrate }) => calibrate([]),
+		calibrationReport: ({ calibrationReport }) => calibrationReport({}, []),
+	};
+
+	for (const [name, call] of Object.entries(calls))
+		test(`${name} rejects with NO_THREADS`, async () => {
+			const body = `async ({ input }) => {
+				const scoring = await import(input.entry);
+				const { MemoryLog, MemoryStore } = await import(input.memoryLog);
+				const { says } = await import("./support/traces.mjs");
+				const store = new MemoryLog({ store: new MemoryStore(), namespace: "test" });
+				const data = [
+					{ role: "user", content: "Which ships call at Bergen?" },
+					{ role: "assistant", content: "The coastal express." },
+				];
+				const call = (${call})(scoring, says("one river stone"), store, { name: "run", data });
+				return call.then(() => "no error", ({ name, code }) => name + " " + code);
+			}`;
+			const memoryLog = "../packages/stores/__test__/conformance/memory-log.mjs";
+			const env = { KNOWLEDGEPULSE_SCORING_PANIC: "thread:1000" };
+			const input = { entry: copy.entry, memoryLog };
+			const value = await valueFrom(body, { input, env, preload: false });
+			assert.equal(value, "ScoringError NO_THREADS");
+		});
+});

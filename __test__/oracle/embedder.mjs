@@ -1,0 +1,57 @@
+import { fileURLToPath } from "node:url";
+
+/** The plain export, laid out as transformers.js wants local models. */
+const MODEL_FOLDER = fileURLToPath(new URL("../../benchmark/.model/", import.meta.url));
+
+const MODEL = "Xenova/all-MiniLM-L6-v2";
+
+/** The module to import: the transformers.js of the repository, or another one. */
+let library = "@huggingface/transformers";
+let dtype = "fp32";
+let loading;
+let loadingTokenizer;
+
+/** Chooses the file of the model; to be called before the first text. */
+export function useModel(precision) {
+	dtype = precision;
+}
+
+/** Chooses another transformers.js, by the URL of its module; to be called before the first text. */
+export function useLibrary(url) {
+	library = url;
+}
+
+/** Imports transformers.js. */
+export async function importLibrary() {
+	const transformers = await import(library);
+	transformers.env.localModelPath = MODEL_FOLDER;
+	transformers.env.allowRemoteModels = false;
+	return transformers;
+}
+
+async function load() {
+	const { pipeline } = await importLibrary();
+	return pipeline("feature-extraction", MODEL, { dtype });
+}
+
+async function loadTokenizer() {
+	const { AutoTokenizer } = await importLibrary();
+	return AutoTokenizer.from_pretrained(MODEL);
+}
+
+/** Returns the embedding of a text: 384 numbers, L2-normalised. The first call loads the model. */
+export async function embed(text) {
+	loading ??= load();
+	const extractor = await loading;
+	const output = await extractor(text, { pooling: "mean", normalize: true });
+	return Float32Array.from(output.data);
+}
+
+/** Returns the token ids of a text that {@link embed} gives to the model: 512 at most. */
+export async function tokenIds(text) {
+	loadingTokenizer ??= loadTokenizer();
+	const tokenizer = await loadingTokenizer;
+	// As the pipeline calls it, but for the tensor.
+	const options = { padding: true, truncation: true, return_tensor: false };
+	return tokenizer(text, options).input_ids;
+}

@@ -1,0 +1,34 @@
+/**
+ * `evaluateValue` as the TypeScript SDK does it: transformers.js for the embedding, plain loops for the
+ * rest. The benchmark compares the addon with it. Input is not validated, and without the model scoring
+ * fails instead of setting novelty to 0.5, so that a comparison cannot succeed without the model.
+ */
+
+import { embed, importLibrary, useLibrary, useModel } from "./embedder.mjs";
+import { profilesWith, Scorer, scoreOf, UNKNOWN_NOVELTY } from "./scorer.mjs";
+import { VectorCache } from "./vector-cache.mjs";
+
+export { importLibrary, useLibrary, useModel, VectorCache };
+
+const scorer = new Scorer({ embed });
+const profiles = profilesWith();
+
+/** Returns the score of a trace, in [0, 1], after those of all earlier calls. */
+export function evaluateValue(trace) {
+	return scorer.evaluateValue(trace);
+}
+
+/** Loads the model and lets it work once, so that the first score does not have to. */
+export async function warmup() {
+	await embed("warm up");
+}
+
+/** Returns the score of a trace without an embedder. Leaves the cache unchanged. */
+export function evaluateWithoutEmbedder(trace) {
+	return scoreOf(trace, UNKNOWN_NOVELTY, profiles);
+}
+
+/** The live cache behind {@link evaluateValue}. */
+export function _getLocalCache() {
+	return scorer.cache;
+}

@@ -1,0 +1,100 @@
+/**
+ * An independent implementation of the whole scorer, over transformers.js, with which the engine is
+ * compared. It shares no code with the engine.
+ */
+
+import { Scorer } from "./scorer.mjs";
+
+export { embed, tokenIds } from "./embedder.mjs";
+
+/** Scores any values, in call order. */
+export class Oracle {
+	#scorer;
+
+	constructor({ profiles = {}, ...options } = {}) {
+		const named = Object.entries(profiles).map(([domain, weights]) => [
+			domain.toWellFormed(),
+			weights,
+		]);
+		this.#scorer = new Scorer({ ...options, profiles: named });
+	}
+
+	/** Returns the score of a value; or its faults, without adding it to the cache. */
+	async evaluate(value) {
+		const faults = faultsOf(value);
+		if (faults.length > 0) return { faults };
+		const trace = wellFormed(value);
+		return { score: await this.#scorer.evaluateValue(trace) };
+	}
+
+	/** The number of cached vectors. */
+	get cacheSize() {
+		return this.#scorer.cache.size;
+	}
+}
+
+/** Returns what a score depends on, with U+FFFD for each lone surrogate. */
+function wellFormed(trace) {
+	const { metadata, task, outcome } = trace;
+	const steps = Array.from(trace.steps, ({ type, content, tool }) => ({
+		type: type.toWellFormed(),
+		content: content?.toWellFormed(),
+		tool: tool && { name: tool.name?.toWellFormed() },
+	}));
+	const task_domain = metadata.task_domain.toWellFormed();
+	return {
+		metadata: { task_domain, success: metadata.success },
+		task: { objective: task.objective.toWellFormed() },
+		steps,
+		outcome: { confidence: outcome.confidence },
+	};
+}
+
+/** The limit on faults: an array can have billions of entries that are not steps. */
+const MOST = 100;
+
+/** Returns the paths of the fields that are not as in a trace. */
+export function faultsOf(value) {
+	if (!isObject(value)) return ["trace"];
+	const faults = [];
+	for (const [name, fields] of Object.entries(PARTS)) {
+		faults.push(...faultsIn(value[name], name, fields));
+	}
+	const { steps } = value;
+	if (!Array.isArray(steps)) return [...faults, "steps"];
+	for (let index = 0; index < steps.length && faults.length < MOST; index++) {
+		faults.push(...faultsIn(steps[index], `steps[${index}]`, STEP));
+		const tool = isObject(steps[index]) ? steps[index].tool : undefined;
+		if (isObject(tool)) faults.push(...faultsIn(tool, `steps[${index}].tool`, TOOL));
+	}
+	return faults;
+}
+
+const isString = (value) => typeof value === "string";
+const isUndefined = (value) => value === undefined;
+const isNothing = (value) => value === undefined || value === null;
+
+const PARTS = {
+	metadata: { task_domain: isString, success: (value) => typeof value === "boolean" },
+	task: { objective: isString },
+	outcome: { confidence: (value) => typeof value === "number" && value >= 0 && value <= 1 },
+};
+
+const STEP = {
+	type: isString,
+	content: (value) => isNothing(value) || isString(value),
+	tool: (value) => isNothing(value) || isObject(value),
+};
+
+const TOOL = { name: (value) => isUndefined(value) || isString(value) };
+
+function faultsIn(value, path, fields) {
+	if (!isObject(value)) return [path];
+	return Object.entries(fields)
+		.filter(([name, fits]) => !fits(value[name]))
+		.map(([name]) => `${path}.${name}`);
+}
+
+function isObject(value) {
+	return typeof value === "object" && value !== null;
+}

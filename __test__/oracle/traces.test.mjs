@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Scorer } from "@knowledgepulse/scoring";
+import fc from "fast-check";
+import { anyTrace, domain } from "../support/arbitraries.mjs";
+import { seed } from "../support/draws.mjs";
+import { anyValue, built, difference, settled } from "../support/oracle.mjs";
+import { repeats } from "../support/repeats.mjs";
+import { Oracle } from "./oracle.mjs";
+
+const TRACES = repeats(2_000);
+
+const weight = fc.oneof(
+	fc.constantFrom(0, 0.1, 0.25, 1),
+	fc.double({ min: 0, max: 1, noNaN: true }),
+);
+
+/** Weights whose sum is as far from 1 as is allowed, or less. */
+const weights = fc
+	.tuple(
+		fc.array(weight, { minLength: 4, maxLength: 4 }),
+		fc.constantFrom(1, 1, 1 - 9e-10, 1 + 9e-10),
+	)
+	.filter(([parts]) => parts.some((part) => part > 0))
+	.map(([parts, total]) => {
+		const sum = parts.reduce((sum, part) => sum + part);
+		const [complexity, novelty, toolDiversity, outcomeConfidence] = parts.map(
+			(part) => (part / sum) * total,
+		);
+		return { complexity, novelty, toolDiversity, outcomeConfidence };
+	});
+
+const anyProfiles = fc.option(
+	fc
+		.array(fc.tuple(domain, weights), { maxLength: 8 })
+		.map((entries) => Object.fromEntries(entries)),
+	{ nil: undefined },
+);
+
+/** Every way to a score; each returns the scores or errors of all values in order. */
+const WAYS = {
+	evaluateValues: (scorer, values) => scorer.evaluateValues(values, { errors: "collect" }),
+	evaluateValue: (scorer, values) =>
+		Promise.all(values.map((value) => settled(scorer.evaluateValue(value)))),
+	peekValue: (scorer, values) =>
+		Promise.all(values.map((value) => settled(scorer.peekValue(value)))),
+	explainValue: (scorer, values) =>
+		Promise.all(
+			values.map((value) => settled(scorer.explainValue(value).then(({ score }) => score))),
+		),
+};
+
+test(`every function scores ${TRACES} generated traces as the oracle does, bit for bit`, async () => {
+	const counts = { scored: 0, rejected: 0, profiled: 0, scores: new Set() };
+	const compare = async (profiles, cases) => {
+		const values = cases.map(built);
+		const oracle = new Oracle({ profiles });
+		const expected = await Promise.all(values.map((value) => oracle.evaluate(value)));
+		const scorer = new Scorer({ profiles, embedder: "off" });
+		for (const [way, scoresOf] of Object.entries(WAYS)) {
+			const found = await scoresOf(scorer, values);
+			assert.equal(found.length, expected.length, way);
+			for (const [index, outcome] of expected.entries())
+				assert.equal(difference(found[index], outcome), 0, `${way}, case ${index}`);
+		}
+		assert.equal(scorer.status().cacheSize, 0);
+		scorer.close();
+		for (const { score } of expected) {
+			if (score === undefined) counts.rejected += 1;
+			else {
+				counts.scored += 1;
+				counts.profiled += profiles ? 1 : 0;
+				counts.scores.add(score);
+			}
+		}
+	};
+	// On failure the message has the seed and the smallest input that fails.
+	const cases = fc.array(anyValue(anyTrace), { maxLength: 160, size: "max" });
+	const property = fc.asyncProperty(anyProfiles, cases, compare);
+	for (let round = 0; counts.scored < TRACES; round++)
+		await fc.assert(property, { numRuns: 10, seed: seed + round });
+	// Otherwise the traces would be too similar to show anything.
+	const { scored, rejected, profiled, scores } = counts;
+	assert.ok(scores.size > scored / 20, `only ${scores.size} different scores`);
+	assert.ok(profiled > scored / 8, `only ${profiled} with profiles of their own`);
+	assert.ok(rejected > scored / 100, `only ${rejected} rejected`);
+});

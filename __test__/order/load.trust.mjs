@@ -1,0 +1,175 @@
+/** One scorer under load: lost and wrong answers, their order, and memory. */
+
+import assert from "node:assert/strict";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Scorer } from "@knowledgepulse/scoring";
+import { draws, repeatable, seed } from "../support/draws.mjs";
+import { repeats } from "../support/repeats.mjs";
+import { says, words } from "../support/traces.mjs";
+import { drawnTrace } from "./drawn.mjs";
+
+const DURATION_MS = repeats(5_000);
+
+/** Calls in flight. */
+const WIDTH = 256;
+
+/** How many calls are repeated one after another. */
+const REPLAYED = 400;
+
+/** A call keeps the text that the model can see, and no more of it. */
+const BYTES_PER_CALL = 32_000;
+
+const rss = () => process.memoryUsage.rss();
+
+function percentiles(times) {
+	times.sort((a, b) => a - b);
+	const at = (share) => Math.round(times[Math.ceil(share * times.length) - 1] ?? 0);
+	return { p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1) };
+}
+
+/**
+ * Scores with 256 calls in flight for `ms` milliseconds, each with the budget `budgetMs` if there is one.
+ * Fails if a call is answered wrongly, out of order or not at all, or if more calls are pending than wait.
+ */
+async function crowd(ms, budgetMs) {
+	const draw = draws(seed);
+	const scorer = new Scorer({ budgetMs });
+	await scorer.warmup();
+	const delay = monitorEventLoopDelay({ resolution: 1 });
+	const found = { calls: 0, scores: 0, refused: 0, aborted: 0, over: 0 };
+	const reason = new Error("aborted on purpose");
+	const latest = { plain: -1, signal: -1 };
+	const latencies = [];
+	/** The first calls with valid traces, for the replay. */
+	const accepted = [];
+	const memory = { before: rss(), most: 0 };
+	const begun = performance.now();
+	let inFlight = 0;
+	let mostPending = 0;
+
+	async function one() {
+		const index = found.calls++;
+		const { trace, isBad } = drawnTrace(draw, index);
+		const signal = draw.number() < 0.1 ? new AbortController() : undefined;
+		if (signal) setTimeout(() => signal.abort(reason), draw.below(4000));
+		const since = performance.now();
+		inFlight += 1;
+		const options = signal && { signal: signal.signal };
+		const call = scorer.explainValue(trace, options);
+		const { pending } = scorer.status();
+		assert.ok(pending <= inFlight, `${pending} pending of ${inFlight}`);
+		mostPending = Math.max(mostPending, pending);
+		const entry = { trace };
+		if (!isBad && accepted.length < REPLAYED) accepted.push(entry);
+		try {
+			const { score, novelty } = await call;
+			assert.ok(!isBad, `call ${index} should have been refused`);
+			assert.ok(score >= 0 && score <= 1, `call ${index}: ${score}`);
+			if (novelty.source === "over-budget") found.over += 1;
+			else {
+				found.scores += 1;
+				entry.score = score;
+				// A signal takes its listener away first: some turns later, in order all the same.
+				const line = signal ? "signal" : "plain";
+				assert.ok(index > latest[line], `${index} after ${latest[line]}`);
+				latest[line] = index;
+				latencies.push(performance.now() - since);
+			}
+		} catch (error) {
+			if (isBad && error.code === "INVALID_TRACE") found.refused += 1;
+			else if (signal && error === reason) found.aborted += 1;
+			else throw error;
+		}
+		inFlight -= 1;
+	}
+
+	async function client() {
+		while (performance.now() - begun < ms) await one();
+	}
+
+	delay.enable();
+	const watch = setInterval(() => {
+		memory.most = Math.max(memory.most, rss());
+	}, 100);
+	await Promise.all(Array.from({ length: WIDTH }, client));
+	delay.disable();
+	clearInterval(watch);
+	const { calls, pending } = scorer.status();
+	const { scores, over, refused, aborted } = found;
+	assert.equal(pending, 0);
+	assert.equal(inFlight, 0);
+	assert.equal(found.calls, scores + over + refused + aborted, "calls lost");
+	// The warm-up counts, too.
+	assert.deepEqual(
+		[calls.answered, calls.failed, calls.aborted, calls.overBudget],
+		[scores + over + 1, 0, aborted, over],
+	);
+	// What was aborted or over its budget leaves no mark in the cache.
+	const alone = new Scorer();
+	for (const { trace, score } of accepted)
+		if (score !== undefined) assert.equal(await alone.evaluateValue(trace), score);
+	return {
+		...found,
+		mostPending,
+		latency: percentiles(latencies),
+		delay: { p99: delay.percentile(99) / 1e6, max: delay.max / 1e6 },
+		memory: { ...memory, after: rss() },
+	};
+}
+
+test("a call that waits keeps no more of its text than the model sees", async (t) => {
+	const count = repeats(1_000);
+	const huge = words(2_000, 1).repeat(700);
+	for (const text of [words(15, 1), words(450, 1), huge]) {
+		const scorer = new Scorer();
+		await scorer.warmup();
+		const trace = says(text);
+		const before = rss();
+		const calls = Array.from({ length: count }, () => scorer.evaluateValue(trace));
+		const bytes = Math.round((rss() - before) / count);
+		scorer.close();
+		await Promise.allSettled(calls);
+		t.diagnostic(`${bytes} bytes for a text of ${text.length} bytes`);
+		assert.ok(bytes < BYTES_PER_CALL, `${bytes} bytes for a text of ${text.length} bytes`);
+	}
+});
+
+test(`a scorer under load answers ${WIDTH} calls at a time, in order`, async (t) => {
+	await repeatable("without a budget", async () => {
+		const found = await crowd(DURATION_MS);
+		t.diagnostic(JSON.stringify(found));
+		// Less than most of those calls waited.
+		const budgetMs = Math.ceil(found.latency.p50 / 2);
+		const { over } = await crowd(DURATION_MS / 2, budgetMs);
+		t.diagnostic(`${over} calls were over a budget of ${budgetMs} ms`);
+		assert.ok(over > 0, "no call was over its budget");
+	});
+});
+
+test("evaluateValues over an endless source ends with its signal", async () => {
+	const draw = draws(seed);
+	const scorer = new Scorer();
+	const controller = new AbortController();
+	const reason = new Error("enough");
+	let [most, drawn, isEnded] = [0, 0, false];
+	async function* source() {
+		try {
+			for (;;) {
+				if (draw.below(20) === 0) await sleep(1);
+				most = Math.max(most, scorer.status().pending);
+				yield drawnTrace(draw, drawn++).trace;
+			}
+		} finally {
+			isEnded = true;
+		}
+	}
+	setTimeout(() => controller.abort(reason), DURATION_MS / 6);
+	const { signal } = controller;
+	await assert.rejects(scorer.evaluateValues(source(), { errors: "collect", signal }), reason);
+	await scorer.warmup();
+	assert.ok(isEnded, "the source was not ended");
+	assert.ok(most <= 64, `${most} in flight`);
+	assert.equal(scorer.status().pending, 0);
+});

@@ -1,0 +1,64 @@
+/** A process in which the vector stores take turns: node cache-process.mjs SIDE VECTORS SEARCHES. */
+
+import { generateVectors } from "./generate.mjs";
+import { BOUNDED, emptyStores } from "./stores.mjs";
+
+const MOST_WARM_UPS = 20;
+const TURNS = 5;
+
+/** Vectors that are added between two looks at the clock. */
+const BLOCK = 100;
+const BLOCKS = 20;
+
+/** With more vectors than this, adding to an array of entries takes too long. */
+const MANY = 10_000;
+
+function search(store, queries, run) {
+	for (const query of queries) {
+		const start = performance.now();
+		const similarity = store.search(query);
+		run.searches.push(1000 * (performance.now() - start));
+		run.similarities.push(similarity);
+	}
+}
+
+function add(store, vectors, run) {
+	for (let first = 0; first < vectors.length; first += BLOCK) {
+		const block = vectors.slice(first, first + BLOCK);
+		const start = performance.now();
+		for (const vector of block) store.add(vector);
+		run.additions.push((1000 * (performance.now() - start)) / block.length);
+	}
+}
+
+function noRun() {
+	return { similarities: [], searches: [], additions: [] };
+}
+
+async function main() {
+	const [size = 0, searches = 0] = process.argv.slice(3).map(Number);
+	const contenders = await emptyStores(size);
+	for (const vector of generateVectors(size)) {
+		for (const [, store] of contenders) store.add(vector);
+	}
+
+	const warmUp = [...generateVectors(Math.min(searches / 5, MOST_WARM_UPS), 3)];
+	for (const [, store] of contenders) search(store, warmUp, noRun());
+	const queries = [...generateVectors(searches, 1)];
+	const runs = new Map(contenders.map(([name]) => [name, noRun()]));
+	const share = Math.ceil(searches / TURNS);
+	for (let first = 0; first < queries.length; first += share) {
+		for (const [name, store] of contenders) {
+			const run = runs.get(name);
+			search(store, queries.slice(first, first + share), run);
+		}
+	}
+	const added = size <= MANY ? [...generateVectors(BLOCK * BLOCKS, 2)] : [];
+	for (const [name, store] of contenders) {
+		if (!BOUNDED.includes(name)) continue;
+		add(store, added, runs.get(name));
+	}
+	process.send?.(Object.fromEntries(runs));
+}
+
+void main();

@@ -1,0 +1,89 @@
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { generateLongTrace, generateText, generateTrace, mark } from "./generate.mjs";
+import { TRACES_FOLDER } from "./paths.mjs";
+
+/** The recorded runs, each in a file of its own. */
+export const FILES = ["airline", "software"];
+
+/** The case that is scored before a full cache. */
+export const FULL_CACHE_CASE = "20 tokens, full cache";
+
+/** The case that stands in for the recorded runs where these are absent. */
+export const FALLBACK_CASE = "512 tokens";
+
+/** The trace that is scored again and again. */
+export const AGAIN_CASE = "same text again";
+
+export const LONG_CASE = "10 MB text";
+
+/** Traces for scoring without the model. */
+export const BARE_CASES = ["20 steps, no model", "5 steps, no model"];
+
+/** More words than the window takes: the model sees 512 tokens. */
+const LONG = { words: 540, steps: 20 };
+const SHORT = { words: 18, steps: 5 };
+
+/** The model adds a token before the words and one after them. */
+const GENERATED = {
+	"512 tokens": LONG,
+	"256 tokens": { words: 254, steps: 15 },
+	"128 tokens": { words: 126, steps: 10 },
+	"64 tokens": { words: 62, steps: 8 },
+	"32 tokens": { words: 30, steps: 5 },
+	"20 tokens": SHORT,
+	"16 tokens": { words: 14, steps: 5 },
+	"8 tokens": { words: 6, steps: 5 },
+	[FULL_CACHE_CASE]: SHORT,
+	[AGAIN_CASE]: LONG,
+	"20 steps, no model": LONG,
+	"5 steps, no model": SHORT,
+};
+
+/** Further apart than any case has traces. */
+const SEEDS_OF_A_CASE = 1_000_000;
+
+const LONG_BYTES = 10_000_000;
+const FILE_LENGTH = 100;
+
+/** Whether a case can be measured here; the recorded runs may be absent. */
+export function isAvailable(name) {
+	const recorded = FILES.includes(name);
+	return !recorded || existsSync(path.join(TRACES_FOLDER, `${name}.jsonl`));
+}
+
+/** The traces of a case. The recorded runs come round again, with other words before them. */
+export function sourceOf(name) {
+	if (name === LONG_CASE) {
+		const content = generateText(LONG_BYTES);
+		return (number) => generateLongTrace(number, content);
+	}
+	const size = GENERATED[name];
+	if (size !== undefined) {
+		const first = Object.keys(GENERATED).indexOf(name) * SEEDS_OF_A_CASE;
+		return (number) => generateTrace(first + number, size);
+	}
+	const traces = fileOf(name);
+	return (number) => mark(traces[number % traces.length], number);
+}
+
+/** Consecutive traces of a source. */
+export function take(source, first, count) {
+	return Array.from({ length: count }, (_, index) => source(first + index));
+}
+
+/** Returns the traces that a fresh process scores in order: the recorded runs, unchanged. */
+export function fileOf(name) {
+	if (GENERATED[name]) return take(sourceOf(name), 0, FILE_LENGTH);
+	const file = path.join(TRACES_FOLDER, `${name}.jsonl`);
+	const lines = readFileSync(file, "utf8").split("\n");
+	return lines.filter((line) => line !== "").map((line) => JSON.parse(line));
+}
+
+/** The scores of the SDK by trace id, or undefined where none are recorded. */
+export function goldenScores(name) {
+	const file = path.join(TRACES_FOLDER, "golden", `${name}.json`);
+	if (!existsSync(file)) return undefined;
+	const entries = JSON.parse(readFileSync(file, "utf8"));
+	return new Map(entries.map(({ id, score }) => [id, score]));
+}

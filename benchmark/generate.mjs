@@ -1,0 +1,122 @@
+/** Each is one token of the model, so the number of words sets the number of tokens. */
+const WORDS =
+	"account agent airport analysis answer balance battery behavior branch bridge budget cache campaign carbon chapter " +
+	"client climate cloud coffee commit company compiler contract copper corner critical customer cycle damage data " +
+	"database deadline decision delivery design detail device district doctor document driver economy editor energy " +
+	"engine error evening evidence failure farmer feature flight forest formula garden glass grammar hardware harvest " +
+	"history hospital index insurance ladder island journal kernel kitchen language camera lawyer ledger library " +
+	"machine margin market memory method mirror module monitor mountain museum network number object office option " +
+	"orbit order packet palace patient payment pepper planet policy pressure price process profit protocol quality " +
+	"quarter query railway random receipt record radar region report request reserve result revenue review river " +
+	"rocket sample scanner schedule school screen sensor server session signal silver socket source station storage " +
+	"street student summary supply survey symbol system table ticket timber token tower traffic train transfer tunnel " +
+	"update valley vector vendor version village violin warning weather wheel window winter worker writer";
+
+/** Numbers in a vector. */
+export const DIMENSIONS = 384;
+
+const VOCABULARY = WORDS.split(" ");
+const STEP_TYPES = ["thought", "tool_call", "observation", "tool_call"];
+const TOOLS = ["search", "read_file", "run_tests", "database_query", "calculator"];
+const DOMAINS = ["code", "finance", "medical", "customer_service", "research"];
+
+/**
+ * A trace of the given size; another seed gives other texts and other scores.
+ *
+ * The same seed gives the same trace in every process, so that both sides score the same.
+ */
+export function generateTrace(seed, size) {
+	const random = generator(seed);
+	const text = (words) => Array.from({ length: words }, () => pick(random, VOCABULARY)).join(" ");
+	const types = Array.from({ length: size.steps }, (_, index) =>
+		index % 8 === 7 ? "error_recovery" : STEP_TYPES[index % 4],
+	);
+	const texts = types.filter((type) => type !== "tool_call").length;
+	const wordsOfStep = Math.floor(size.words / (texts + 1));
+
+	const steps = types.map((type, index) => {
+		if (type !== "tool_call") {
+			return { step_id: index, type, content: text(wordsOfStep) };
+		}
+		return { step_id: index, type, tool: { name: pick(random, TOOLS) } };
+	});
+	return {
+		id: `generated:${size.words}-words-${seed}`,
+		metadata: { task_domain: pick(random, DOMAINS), success: random() < 0.75 },
+		task: { objective: text(size.words - texts * wordsOfStep) },
+		steps,
+		outcome: { confidence: Math.round(random() * 100) / 100 },
+	};
+}
+
+/** The same trace with another text: two words in front of the objective, which `number` chooses. */
+export function mark(trace, number) {
+	const { length } = VOCABULARY;
+	const words = [number % length, Math.floor(number / length) % length].map(
+		(index) => VOCABULARY[index],
+	);
+	const objective = [...words, trace.task.objective].join(" ");
+	return { ...trace, id: `${trace.id}, text ${number}`, task: { ...trace.task, objective } };
+}
+
+/** The same traces with other texts: a word in front of each objective. */
+export function marked(traces, number) {
+	return traces.map((trace) => ({
+		...trace,
+		task: { ...trace.task, objective: `${number} ${trace.task.objective}` },
+	}));
+}
+
+/** A trace whose text is far larger than what the model sees of it. */
+export function generateLongTrace(number, content) {
+	const trace = generateTrace(number, { words: 30, steps: 2 });
+	const long = { type: "observation", content };
+	return mark({ ...trace, steps: [...trace.steps, long] }, number);
+}
+
+/** Words of this many bytes together, in one piece of memory. */
+export function generateText(bytes) {
+	const random = generator(bytes);
+	const parts = [];
+	for (let length = 0; length < bytes; ) {
+		const word = pick(random, VOCABULARY);
+		parts.push(word);
+		length += word.length + 1;
+	}
+	return parts.join(" ");
+}
+
+/** Unit vectors in random directions, one by one: what a full cache looks like. */
+export function* generateVectors(count, seed = 384) {
+	const random = generator(seed);
+	for (let number = 0; number < count; number++) {
+		const vector = new Float32Array(DIMENSIONS);
+		let squares = 0;
+		for (let index = 0; index < vector.length; index++) {
+			const value = random() - 0.5;
+			vector[index] = value;
+			squares += value * value;
+		}
+		const norm = Math.sqrt(squares);
+		for (let index = 0; index < vector.length; index++) {
+			vector[index] = vector[index] / norm;
+		}
+		yield vector;
+	}
+}
+
+function pick(random, list) {
+	return list[Math.floor(random() * list.length)];
+}
+
+/** Numbers in [0, 1): the generator known as mulberry32. */
+function generator(seed) {
+	// Neighbouring seeds must not give neighbouring states.
+	let state = Math.imul(seed + 1, 0x9e3779b1);
+	return () => {
+		state = (state + 0x6d2b79f5) | 0;
+		let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+		mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+		return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+	};
+}

@@ -1,0 +1,150 @@
+/**
+ * Compares this package with the TypeScript way: node run.mjs [--quick] [--json FILE] [--record]
+ * Draws the charts of a record, by default the newest: node run.mjs --charts [RECORD]
+ */
+
+import { parseArgs } from "node:util";
+import { Agreement, Disagreement } from "./agreement.mjs";
+import { FALLBACK_CASE, FILES, isAvailable, LONG_CASE } from "./cases.mjs";
+import { draw } from "./charts.mjs";
+import { describeEnvironment } from "./environment.mjs";
+import { measureBare } from "./measure-bare.mjs";
+import { measureCache } from "./measure-cache.mjs";
+import { Contest } from "./measure-cases.mjs";
+import { measureFile, measureFirstScore } from "./measure-processes.mjs";
+import { measurePeaks, sharesOf } from "./peaks.mjs";
+import { FULL, QUICK } from "./plan.mjs";
+import { latestRecord, read, recordFile, render, write } from "./report.mjs";
+import { find, row } from "./results.mjs";
+import { availableSides } from "./sides.mjs";
+
+async function measure(plan, sides, agreement, peaks, environment) {
+	say("first score");
+	const first = await measureFirstScore(sides, plan, agreement);
+	environment.onnxRuntime.ours = first.libraryVersion ?? "unknown";
+	const rows = first.rows;
+	rows.push(...(await measureCases(plan, sides, agreement)));
+	rows.push(...(await measureFiles(plan, sides, agreement)));
+	say("without the model");
+	rows.push(...(await measureBare(plan.bare, agreement)));
+	const stores = [];
+	for (const cachePlan of plan.caches) {
+		say(`${cachePlan.vectors} vectors`);
+		stores.push(...(await measureCache(cachePlan, agreement)));
+	}
+	const complete = rows.filter((row) => Object.keys(row.values).length > 0);
+	const shares = peaks ? sharesOf(peaks, rows, stores) : [];
+	return { environment, rows: byCase(complete), stores, shares };
+}
+
+async function measureCases(plan, sides, agreement) {
+	const rows = [];
+	const contest = new Contest(sides, agreement);
+	try {
+		say("the same text again");
+		const memo = await contest.measureMemo(plan.memo);
+		for (const [name, casePlan] of Object.entries(plan.cases)) {
+			if (!isAvailable(name)) continue;
+			say(name);
+			rows.push(...(await contest.measureCase(name, casePlan)));
+		}
+		return [...rows, timesOfLong(rows), memo];
+	} finally {
+		await contest.end();
+	}
+}
+
+/** Returns the time of a text of which the model sees only the beginning, relative to 512 tokens. */
+function timesOfLong(rows) {
+	const values = (name) => find(rows, name, "p50, ms")?.values;
+	const short = values(FALLBACK_CASE) ?? {};
+	const times = Object.entries(values(LONG_CASE) ?? {}).map(([side, time]) => [
+		side,
+		time / (short[side] ?? Number.NaN),
+	]);
+	return row(LONG_CASE, "times that of 512 tokens", new Map(times));
+}
+
+async function measureFiles(plan, sides, agreement) {
+	const rows = [];
+	const [whole = FALLBACK_CASE, ...others] = FILES.filter(isAvailable);
+	for (const filePlan of plan.fileRuns) {
+		say(`${whole} from first to last, ${filePlan.inFlight} in flight`);
+		rows.push(...(await measureFile(sides, whole, filePlan, agreement)));
+	}
+	for (const name of others) {
+		say(`${name} from first to last`);
+		// Too short a file for anything but its scores.
+		const once = { inFlight: 1, repetitions: 1, metric: "memory" };
+		await measureFile(sides, name, once, agreement);
+	}
+	return rows;
+}
+
+/** The rows of a case one after the other. */
+function byCase(rows) {
+	const order = [...new Set(rows.map((row) => row.case))];
+	return order.flatMap((name) => rows.filter((row) => row.case === name));
+}
+
+/** Prints progress to stderr; stdout is for the results. */
+function say(what) {
+	const seconds = Math.round(performance.now() / 1000);
+	console.error(`benchmark: ${what} (${seconds} s)`);
+}
+
+function readOptions() {
+	try {
+		const { values, positionals } = parseArgs({
+			options: {
+				quick: { type: "boolean" },
+				json: { type: "string" },
+				record: { type: "boolean" },
+				charts: { type: "boolean" },
+			},
+			allowPositionals: true,
+		});
+		if (values.quick && values.record) {
+			throw new Error("--quick measures too little for --record");
+		}
+		return { ...values, file: positionals[0] };
+	} catch (error) {
+		console.error(`benchmark: ${error.message}`);
+		process.exit(2);
+	}
+}
+
+async function main() {
+	const { quick = false, json, record = false, charts, file } = readOptions();
+	if (charts) {
+		for (const made of draw(read(file ?? latestRecord()))) say(`wrote ${made}`);
+		return;
+	}
+	const agreement = new Agreement();
+	const { sides, missing } = await availableSides();
+	for (const name of FILES.filter((name) => !isAvailable(name))) {
+		missing.push(`There is no file with ${name} runs; they are left out.`);
+	}
+	const environment = describeEnvironment(sides);
+	say("peaks");
+	const peaks = measurePeaks();
+	if (!peaks) missing.push("cargo bench failed or is missing: shares of peak are left out.");
+	for (const sentence of missing) console.error(`benchmark: ${sentence}`);
+	const plan = quick ? QUICK : FULL;
+	const measured = await measure(plan, sides, agreement, peaks, environment);
+	const differences = agreement.differences();
+	const report = { ...measured, quick, differences };
+	console.log([...missing, render(report)].join("\n"));
+	if (json !== undefined) write(json, report);
+	if (record) {
+		const file = recordFile(report.environment);
+		write(file, report);
+		for (const made of [file, ...draw(report)]) say(`wrote ${made}`);
+	}
+}
+
+main().catch((error) => {
+	const what = error instanceof Disagreement ? "results differ: " : "";
+	console.error(`benchmark: ${what}${error.message}`);
+	process.exitCode = 1;
+});

@@ -1,0 +1,198 @@
+//! The encoder in 8-bit integers.
+//!
+//! A task takes a block of tokens through a whole layer, from the attention to the queries, keys and values of the
+//! next layer. So threads synchronise once per layer, and the intermediate results of a block stay in the caches
+//! of one core.
+
+use std::cell::Cell;
+
+use super::{EPSILON, FFN, LAYERS, LinearLayer, Norm, Runner, WIDTH, Weights};
+use crate::{
+    Embedding, Result,
+    kernels::{
+        Kernel, SharedSlice, embed_tokens,
+        int8::{
+            Aligned, Int8Weights, Keys, KeysMut, Machine, Multiply, Normalize, Projection,
+            Quantize, Quantized, QuantizedMut, Registers, Scratch, attend, block, with_registers,
+        },
+        pool,
+    },
+    model::tensors::Tensors,
+};
+
+/// The maximum number of tokens in a task: many, so that the weights are loaded seldom, but few enough that
+/// their numbers stay in the second-level cache.
+const MAX_ROWS: usize = 64;
+
+/// Fewer tokens are not worth another thread, which would load all weights for them.
+const MIN_ROWS: usize = 8;
+
+/// The weights in integers, for one kind of registers.
+pub struct Int8Encoder {
+    machine: Machine,
+    weights: Weights<Int8Weights>,
+}
+
+impl Int8Encoder {
+    /// Reads the weights and rounds them for the registers of a machine.
+    pub fn load(tensors: &mut Tensors, machine: Machine) -> Result<Self> {
+        let convert = |layer: LinearLayer| {
+            let block = block(layer.weights().depth());
+            with_registers!(
+                machine, registers => Int8Weights::new(registers, layer.weights(), block)
+            )
+        };
+        Ok(Self { machine, weights: Weights::load(tensors, convert)? })
+    }
+
+    /// Embeds 1 to 512 tokens.
+    pub fn embed(&self, runner: &Runner, ids: &[i64]) -> Result<Embedding> {
+        with_registers!(self.machine, registers => self.embed_with(registers, runner, ids))
+    }
+
+    fn embed_with<R: Registers>(
+        &self,
+        registers: R,
+        runner: &Runner,
+        ids: &[i64],
+    ) -> Result<Embedding> {
+        let tokens = ids.len();
+        let tasks = tokens.div_ceil(MAX_ROWS).next_multiple_of(runner.threads);
+        let tasks = tasks.min(tokens.div_ceil(MIN_ROWS));
+        let rows = tokens.div_ceil(tasks).next_multiple_of(4);
+        let mut x = Aligned::zeros(tokens * WIDTH);
+        let (mut queries, mut query_scale) = (Aligned::zeros(tokens * WIDTH), vec![0.0; tokens]);
+        let [mut keys, mut next_keys] = [Keys::new(tokens), Keys::new(tokens)];
+        for layer in 0..=LAYERS {
+            runner.run(&LayerKernel {
+                registers,
+                weights: &self.weights,
+                ids,
+                rows,
+                layer,
+                x: SharedSlice::new(&mut x),
+                queries: SharedSlice::new(&mut queries),
+                query_scale: SharedSlice::new(&mut query_scale),
+                keys: &keys,
+                next_keys: next_keys.shared(),
+            })?;
+            std::mem::swap(&mut keys, &mut next_keys);
+        }
+        let mut embedding: Embedding = Box::new([0.0; WIDTH]);
+        pool(&x, &mut embedding[..]);
+        Ok(embedding)
+    }
+}
+
+/// One layer of a text, from its queries, keys and values to those of the next layer.
+struct LayerKernel<'a, R> {
+    registers: R,
+    weights: &'a Weights<Int8Weights>,
+    ids: &'a [i64],
+    /// The tokens of a task.
+    rows: usize,
+    /// 0 computes the embeddings of the tokens, the numbers after it the layers.
+    layer: usize,
+    /// \[tokens, 384\]
+    x: SharedSlice<'a, f32>,
+    /// \[tokens, 384\]
+    queries: SharedSlice<'a, u8>,
+    /// \[tokens\]
+    query_scale: SharedSlice<'a, f32>,
+    keys: &'a Keys,
+    next_keys: KeysMut<'a>,
+}
+
+/// The buffers of a task.
+struct Buffers {
+    /// \[rows, 1536\]
+    wide: Aligned<f32>,
+    /// \[rows, 1536\]
+    bytes: Aligned<u8>,
+    scale: [f32; MAX_ROWS],
+    attention: Scratch,
+}
+
+impl Default for Buffers {
+    fn default() -> Self {
+        Self {
+            wide: Aligned::zeros(MAX_ROWS * FFN),
+            bytes: Aligned::zeros(MAX_ROWS * FFN),
+            scale: [0.0; MAX_ROWS],
+            attention: Scratch::default(),
+        }
+    }
+}
+
+thread_local! {
+    /// The buffers of a task, reused by the next one.
+    static BUFFERS: Cell<Option<Box<Buffers>>> = const { Cell::new(None) };
+}
+
+impl<R: Registers> Kernel for LayerKernel<'_, R> {
+    fn tasks(&self) -> usize {
+        self.ids.len().div_ceil(self.rows)
+    }
+
+    fn operations(&self) -> usize {
+        self.ids.len() * WIDTH * FFN
+    }
+
+    unsafe fn run<S: pulp::Simd>(&self, _: S, task: usize) {
+        let mut buffers = BUFFERS.take().unwrap_or_default();
+        let first = task * self.rows;
+        let end = self.ids.len().min(first + self.rows);
+        let numbers = first * WIDTH..end * WIDTH;
+        // SAFETY: no other thread runs this task, and no other task has these rows.
+        let (x, queries, query_scale) = unsafe {
+            (
+                self.x.part(numbers.clone()),
+                self.queries.part(numbers),
+                self.query_scale.part(first..end),
+            )
+        };
+        self.compute(first, x, QuantizedMut { bytes: queries, scale: query_scale }, &mut buffers);
+        BUFFERS.set(Some(buffers));
+    }
+}
+
+impl<R: Registers> LayerKernel<'_, R> {
+    /// Computes the tokens from `first`, with `x` \[rows, 384\] and their queries.
+    fn compute(&self, first: usize, x: &mut [f32], queries: QuantizedMut, buffers: &mut Buffers) {
+        let Self { registers, weights, .. } = *self;
+        let rows = queries.scale.len();
+        let Buffers { wide, bytes, scale, attention } = buffers;
+        let scale = &mut scale[..rows];
+        let normalize =
+            |Norm { gamma, beta }: &Norm, x: &mut [f32], quantized: Option<QuantizedMut>| {
+                registers.call(Normalize { x, gamma, beta, epsilon: EPSILON, quantized });
+            };
+        if let Some(index) = self.layer.checked_sub(1) {
+            let layer = &weights.layers[index];
+            let (attended, narrow) = (&mut wide[..rows * WIDTH], &mut bytes[..rows * WIDTH]);
+            attend(registers, queries.as_ref(), first, self.keys, attention, attended);
+            let mut quantized = QuantizedMut { bytes: narrow, scale };
+            registers.call(Quantize { x: attended, quantized: quantized.as_mut() });
+            registers.call(Multiply::<true, false>::new(quantized.as_ref(), &layer.output, x));
+            normalize(&layer.attention_norm, x, Some(quantized.as_mut()));
+            let activated = &mut wide[..rows * FFN];
+            registers.call(Multiply::<false, true>::new(quantized.as_ref(), &layer.up, activated));
+            let mut quantized = QuantizedMut { bytes: &mut bytes[..rows * FFN], scale };
+            registers.call(Quantize { x: activated, quantized: quantized.as_mut() });
+            registers.call(Multiply::<true, false>::new(quantized.as_ref(), &layer.down, x));
+            let quantized = QuantizedMut { bytes: &mut bytes[..rows * WIDTH], scale };
+            normalize(&layer.ffn_norm, x, (self.layer < LAYERS).then_some(quantized));
+        } else {
+            let (words, positions) = (weights.words.table(), weights.positions.table());
+            embed_tokens(&self.ids[first..first + rows], words, positions, first, x);
+            let quantized = QuantizedMut { bytes: &mut bytes[..rows * WIDTH], scale };
+            normalize(&weights.norm, x, Some(quantized));
+        }
+        if let Some(layer) = weights.layers.get(self.layer) {
+            let quantized = Quantized { bytes: &bytes[..rows * WIDTH], scale };
+            let projected = &mut wide[..rows * 3 * WIDTH];
+            registers.call(Multiply::<false, false>::new(quantized, &layer.qkv, projected));
+            registers.call(Projection { projected, first, queries, keys: &self.next_keys });
+        }
+    }
+}

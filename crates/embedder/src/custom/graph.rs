@@ -1,0 +1,264 @@
+//! The graph of a custom model in ONNX Runtime: its inputs, its output, and pooling.
+
+use std::{
+    ffi::{CStr, CString},
+    ptr::NonNull,
+    sync::Arc,
+};
+
+use half::f16;
+use knowledgepulse_workers::{CancelToken, fault};
+use once_cell::sync::OnceCell;
+use ort::{
+    AsPointer,
+    session::{NoSelectedOutputs, RunOptions, Session},
+    value::{DynValue, Outlet, Tensor, TensorElementType, ValueType},
+};
+
+use super::CustomFolder;
+use crate::{
+    EmbedError, Embedding, ModelSettings, Pooling, Result,
+    backend::{
+        Backend,
+        onnx::{interruptible, library, on_threads, run, runtime_error, session_builder},
+    },
+    pooling,
+};
+
+/// The maximum length of an embedding.
+const MAX_WIDTH: usize = 4096;
+
+/// The graph of a custom model. One session with all threads embeds all texts: a second session would take the memory of
+/// the model again, and another number of threads might give other bits.
+pub(crate) struct CustomGraph {
+    session: Session,
+    inputs: Vec<Input>,
+    output: CString,
+    folder: Arc<CustomFolder>,
+    /// How the vectors of tokens are pooled; `None` if the output is pooled.
+    pooling: Option<Pooling>,
+    /// The length of an embedding, known from the first text.
+    width: OnceCell<usize>,
+}
+
+struct Input {
+    name: CString,
+    kind: InputKind,
+    is_narrow: bool,
+}
+
+/// The value of an input for each token.
+#[derive(Clone, Copy)]
+enum InputKind {
+    Id,
+    /// 1
+    Mask,
+    /// 0
+    Type,
+    Position,
+}
+
+impl InputKind {
+    const ALL: [(&str, Self); 4] = [
+        ("input_ids", Self::Id),
+        ("attention_mask", Self::Mask),
+        ("token_type_ids", Self::Type),
+        ("position_ids", Self::Position),
+    ];
+}
+
+impl CustomGraph {
+    /// Loads the library and the graph, and checks inputs and outputs.
+    pub(crate) fn load(folder: Arc<CustomFolder>, settings: &ModelSettings) -> Result<Self> {
+        let environment = library::environment(&settings.library)?;
+        fault::point("session");
+        let load = |threads| session_builder(environment, threads)?.commit_from_file(&folder.graph);
+        let session = on_threads(settings.threads, load)
+            .map_err(|error| EmbedError::file(&folder.graph, error))?;
+        let failed = |what: String| EmbedError::file(&folder.graph, what);
+        let inputs = session.inputs().iter().map(Input::of).collect::<Result<Vec<_>, _>>();
+        let inputs = inputs.map_err(failed)?;
+        if !inputs.iter().any(|input| matches!(input.kind, InputKind::Id)) {
+            return Err(failed("expected an input input_ids, got none".into()));
+        }
+        let (output, is_pooled) = choose_output(session.outputs(), &folder).map_err(failed)?;
+        let pooling = match (is_pooled, folder.pooling, &folder.further_module) {
+            (true, _, _) if folder.is_pooling_given => {
+                let what =
+                    format!("pooling: expected none with the output {output:?}, which is pooled");
+                return Err(failed(what));
+            }
+            (true, _, _) => None,
+            (false, _, Some(module)) => {
+                let what = format!(
+                    "expected an output of whole texts, because modules.json has {module} behind pooling; got {output:?}"
+                );
+                return Err(failed(what));
+            }
+            (false, None, _) => {
+                let what = "pooling: expected \"mean\", \"cls\" or \"last\" as an option, because there is no 1_Pooling/config.json";
+                return Err(failed(what.into()));
+            }
+            (false, pooling, None) => pooling,
+        };
+        let output = CString::new(output).map_err(|error| failed(error.to_string()))?;
+        Ok(Self { session, inputs, output, folder, pooling, width: OnceCell::new() })
+    }
+
+    fn embed(&self, ids: &[i64], options: &RunOptions<NoSelectedOutputs>) -> Result<Embedding> {
+        let (mut tensors, first) = (Vec::new(), self.folder.first_position);
+        for Input { kind, is_narrow, .. } in &self.inputs {
+            let of_token = |(at, id): (usize, &i64)| match kind {
+                InputKind::Id => *id,
+                InputKind::Mask => 1,
+                InputKind::Type => 0,
+                InputKind::Position => first + at as i64,
+            };
+            let values = ids.iter().enumerate().map(of_token);
+            let shape = [1, ids.len()];
+            let tensor = if *is_narrow {
+                let values: Vec<i32> = values.map(|value| value as i32).collect();
+                Tensor::from_array((shape, values)).map(Tensor::into_dyn)
+            } else {
+                Tensor::from_array((shape, values.collect::<Vec<_>>())).map(Tensor::into_dyn)
+            };
+            tensors.push(tensor.map_err(runtime_error)?);
+        }
+        let inputs: Vec<(&CStr, _)> = self
+            .inputs
+            .iter()
+            .zip(&tensors)
+            .map(|(input, tensor)| (input.name.as_c_str(), tensor.ptr()))
+            .collect();
+        // SAFETY: the inputs are tensors that live until the end of this function; the output is made by
+        // ONNX Runtime.
+        let made = unsafe {
+            run(&self.session, options, &inputs, &[(self.output.as_c_str(), std::ptr::null())])
+        }?;
+        let output = made.first().copied().and_then(NonNull::new);
+        let output = output.ok_or_else(|| EmbedError::Model("it gave no output".into()))?;
+        // SAFETY: the value comes from the call above and has no other owner.
+        let output = unsafe { DynValue::from_ptr(output, Some(self.session.allocator())) };
+        self.embedding(&output, ids.len())
+    }
+
+    /// Returns the embedding in the output of the graph.
+    fn embedding(&self, output: &DynValue, tokens: usize) -> Result<Embedding> {
+        let halves;
+        let (shape, numbers) = match output.try_extract_tensor::<f32>() {
+            Ok((shape, numbers)) => (shape, numbers),
+            Err(_) => {
+                let (shape, numbers) = output.try_extract_tensor::<f16>().map_err(runtime_error)?;
+                halves = numbers.iter().map(|x| x.to_f32()).collect::<Vec<_>>();
+                (shape, &halves[..])
+            }
+        };
+        let failed = |what: String| {
+            let what = format!("{}: {what}", self.output.to_string_lossy());
+            Err(EmbedError::file(&self.folder.graph, what))
+        };
+        let rows = if self.pooling.is_some() { tokens } else { 1 };
+        let width = numbers.len() / rows;
+        let expected = [1, tokens as i64, width as i64];
+        let fits = match self.pooling {
+            Some(_) => shape[..] == expected,
+            None => shape[..] == [expected[0], expected[2]],
+        };
+        let is_constant = *self.width.get_or_init(|| width) == width;
+        if !fits || !is_constant || !(1..=MAX_WIDTH).contains(&width) {
+            return failed(format!(
+                "expected {rows} vectors of the same 1 to {MAX_WIDTH} numbers, got {shape}"
+            ));
+        }
+        if let (Some(stated), Some(_)) = (self.folder.width, self.pooling)
+            && stated != width
+        {
+            return failed(format!(
+                "expected the {stated} numbers of the pooling module, got {width}"
+            ));
+        }
+        let mut embedding = match self.pooling {
+            None => numbers.into(),
+            Some(pooling) => pooling::pool(pooling, numbers, width),
+        };
+        let has_direction = !self.folder.normalize || pooling::normalize(&mut embedding);
+        if !has_direction && embedding.iter().all(|x| x.is_finite()) {
+            let what = "it gave a vector of zeros, which has no direction";
+            return Err(EmbedError::Model(what.into()));
+        }
+        Ok(embedding)
+    }
+}
+
+impl Backend for CustomGraph {
+    fn run(&self, ids: &[i64], _is_alone: bool, cancel: &CancelToken) -> Result<Embedding> {
+        if ids.is_empty() {
+            return Err(EmbedError::Model("a text has no token, and no special one either".into()));
+        }
+        interruptible(cancel, |options| self.embed(ids, options))
+    }
+}
+
+impl Input {
+    fn of(outlet: &Outlet) -> Result<Self, String> {
+        let name = outlet.name();
+        let kind = InputKind::ALL.into_iter().find(|(known, _)| *known == name);
+        let (_, kind) = kind.ok_or_else(|| {
+            let known = InputKind::ALL.map(|(name, _)| name).join(", ");
+            format!("input {name}: expected only {known}")
+        })?;
+        let (ty, shape) = tensor(outlet, "input")?;
+        let is_narrow = match ty {
+            TensorElementType::Int64 => false,
+            TensorElementType::Int32 => true,
+            _ => return Err(format!("input {name}: expected int64 or int32, got {ty}")),
+        };
+        if !matches!(shape, [-1 | 1, -1]) {
+            let expected = "expected the shape [batch, tokens] of any length";
+            return Err(format!("input {name}: {expected}, got {shape:?}"));
+        }
+        let name = CString::new(name).map_err(|error| error.to_string())?;
+        Ok(Self { name, kind, is_narrow })
+    }
+}
+
+/// Returns the element type and the shape of a tensor. Free dimensions are -1.
+fn tensor<'o>(outlet: &'o Outlet, what: &str) -> Result<(TensorElementType, &'o [i64]), String> {
+    match outlet.dtype() {
+        ValueType::Tensor { ty, shape, .. } => Ok((*ty, shape)),
+        other => Err(format!("{what} {}: expected a tensor, got {other}", outlet.name())),
+    }
+}
+
+/// Returns the name of the output, and whether it is pooled.
+fn choose_output(outputs: &[Outlet], folder: &CustomFolder) -> Result<(String, bool), String> {
+    const POOLED: &str = "sentence_embedding";
+    const OF_TOKENS: [&str; 2] = ["last_hidden_state", "token_embeddings"];
+    let known = match &folder.output {
+        Some(name) => vec![name.as_str()],
+        None if folder.is_pooling_given => [&OF_TOKENS[..], &[POOLED]].concat(),
+        None => [&[POOLED], &OF_TOKENS[..]].concat(),
+    };
+    let find = |name: &&str| outputs.iter().find(|output| output.name() == *name);
+    let output = known.iter().find_map(find).ok_or_else(|| {
+        let found: Vec<_> = outputs.iter().map(Outlet::name).collect();
+        let how = if folder.output.is_some() { "" } else { "; the option output names another" };
+        format!("expected an output {}, got {}{how}", known.join(" or "), found.join(", "))
+    })?;
+    let name = output.name();
+    let (ty, shape) = tensor(output, "output")?;
+    if !matches!(ty, TensorElementType::Float32 | TensorElementType::Float16) {
+        return Err(format!("output {name}: expected float32 or float16, got {ty}"));
+    }
+    let width_fits = |width: i64| width == -1 || (1..=MAX_WIDTH as i64).contains(&width);
+    match *shape {
+        [_, width] if width_fits(width) && !OF_TOKENS.contains(&name) => Ok((name.into(), true)),
+        [_, _, width] if width_fits(width) && name != POOLED => Ok((name.into(), false)),
+        _ => {
+            let expected = if name == POOLED { "[batch, width]" } else { "[batch, tokens, width]" };
+            Err(format!(
+                "output {name}: expected {expected} with a width of 1 to {MAX_WIDTH}, got {shape:?}"
+            ))
+        }
+    }
+}

@@ -1,0 +1,406 @@
+//! Custom models: folders in the layout of Hugging Face, sentence-transformers and transformers.js.
+
+mod external_data;
+mod graph;
+
+use std::{
+    collections::HashMap,
+    fs::File,
+    io::{ErrorKind, Read},
+    path::{Component, Path, PathBuf},
+};
+
+use blake3::Hasher;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::{EmbedError, ModelOptions, ModelSettings, Pooling, Precision, Result, Tokenizer};
+
+pub(crate) use graph::CustomGraph;
+
+pub(crate) const CONFIG: &str = "config.json";
+pub(crate) const TOKENIZER: &str = "tokenizer.json";
+const TOKENIZER_CONFIG: &str = "tokenizer_config.json";
+const SPECIAL_TOKENS: &str = "special_tokens_map.json";
+const MODULES: &str = "modules.json";
+const PROMPTS: &str = "config_sentence_transformers.json";
+/// The window if no file states one.
+const DEFAULT_MAX_TOKENS: u64 = 512;
+/// The largest tokenizers have about 40 MB.
+const MAX_JSON_BYTES: u64 = 256 << 20;
+/// Tokenizers without a limit have a `model_max_length` of 10^30.
+const NO_LIMIT: f64 = 1e9;
+/// The models whose first position follows that of the padding token.
+const POSITIONS_AFTER_PADDING: [&str; 8] = [
+    "camembert",
+    "data2vec-text",
+    "ibert",
+    "longformer",
+    "luke",
+    "mpnet",
+    "roberta",
+    "xlm-roberta",
+];
+
+#[derive(Deserialize)]
+struct Config {
+    model_type: Option<String>,
+    max_position_embeddings: Option<u64>,
+    pad_token_id: Option<Value>,
+}
+
+#[derive(Deserialize, Default)]
+struct TokenizerConfig {
+    model_max_length: Option<f64>,
+}
+
+/// Tokens that must be in the vocabulary.
+#[derive(Deserialize, Default)]
+struct SpecialTokens {
+    cls_token: Option<SpecialToken>,
+    sep_token: Option<SpecialToken>,
+    unk_token: Option<SpecialToken>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum SpecialToken {
+    Plain(String),
+    Described { content: String },
+}
+
+#[derive(Deserialize)]
+struct Module {
+    path: String,
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+#[derive(Deserialize)]
+struct PoolingConfig {
+    word_embedding_dimension: Option<usize>,
+    /// Written by newer versions of sentence-transformers.
+    pooling_mode: Option<String>,
+    include_prompt: Option<bool>,
+    /// `pooling_mode_mean_tokens` and others.
+    #[serde(flatten)]
+    others: HashMap<String, Value>,
+}
+
+#[derive(Deserialize, Default)]
+struct TransformerConfig {
+    max_seq_length: Option<u64>,
+    do_lower_case: Option<bool>,
+}
+
+#[derive(Deserialize, Default)]
+struct Prompts {
+    #[serde(default)]
+    prompts: HashMap<String, String>,
+    default_prompt_name: Option<String>,
+}
+
+/// The folder of a custom model, combined with the options and checked without running the model.
+#[derive(Debug)]
+pub(crate) struct CustomFolder {
+    /// The graph.
+    pub graph: PathBuf,
+    /// The tokenizer, the graph and its files of weights.
+    files: Vec<PathBuf>,
+    /// The configuration files, which may be missing.
+    checks: Vec<PathBuf>,
+    /// How the vectors of tokens are pooled; `None` if nothing states it.
+    pub pooling: Option<Pooling>,
+    /// Whether `pooling` is from the options, which take precedence over a pooled output.
+    pub is_pooling_given: bool,
+    /// The output of the graph, if the options name one.
+    pub output: Option<String>,
+    /// Whether vectors are scaled to length 1.
+    pub normalize: bool,
+    /// The maximum number of tokens of a window, special ones included.
+    pub max_tokens: usize,
+    /// The text before each text.
+    pub prefix: String,
+    /// Whether texts are lowercased before tokenization.
+    pub lowercase: bool,
+    /// The first of the `position_ids`, for graphs with this input.
+    pub first_position: i64,
+    /// The width that the pooling module states.
+    pub width: Option<usize>,
+    /// A module after pooling, which a graph of token vectors does not contain.
+    pub further_module: Option<String>,
+}
+
+impl CustomFolder {
+    /// Reads the folder.
+    pub fn read(folder: &Path, settings: &ModelSettings) -> Result<Self> {
+        let options = &settings.options;
+        let config: Config = required(&folder.join(CONFIG))?;
+        let tokenizer_config: TokenizerConfig =
+            optional(&folder.join(TOKENIZER_CONFIG))?.unwrap_or_default();
+        let modules = Modules::read(folder)?;
+        let prefix = prefix(folder, options)?;
+        if !prefix.is_empty() && modules.excludes_prompt {
+            let path = modules.pooling_path;
+            return Err(EmbedError::file(
+                &path,
+                "include_prompt: expected true with a prefix, got false",
+            ));
+        }
+        let first_position = config.first_position();
+        let max_tokens = max_tokens(folder, options, &config, &tokenizer_config, &modules)?;
+        let (graph, missing_graph) = graph(folder, settings.precision)?;
+        let mut files = vec![folder.join(TOKENIZER), graph.clone()];
+        files.extend(external_data::files(&graph)?);
+        files.iter().try_for_each(|path| plain_file(path))?;
+        let mut checks = [CONFIG, TOKENIZER_CONFIG, SPECIAL_TOKENS, MODULES, PROMPTS]
+            .map(|name| folder.join(name))
+            .to_vec();
+        checks.extend([modules.transformer_path, modules.pooling_path]);
+        checks.extend(missing_graph);
+        Ok(Self {
+            graph,
+            files,
+            checks,
+            pooling: options.pooling.or(modules.pooling),
+            is_pooling_given: options.pooling.is_some(),
+            output: options.output.clone(),
+            normalize: options.normalize.unwrap_or(modules.normalizes),
+            max_tokens,
+            prefix,
+            lowercase: modules.transformer.do_lower_case.unwrap_or(false),
+            first_position,
+            width: modules.width,
+            further_module: modules.further,
+        })
+    }
+
+    /// Reads the tokenizer, and checks that it has the special tokens of its configuration.
+    pub fn read_tokenizer(&self, folder: &Path) -> Result<Tokenizer> {
+        let path = folder.join(TOKENIZER);
+        let json = read(&path)?;
+        let tokenizer = Tokenizer::from_json(&json, self.max_tokens)
+            .map_err(|what| EmbedError::file(&path, what))?;
+        for name in [TOKENIZER_CONFIG, SPECIAL_TOKENS] {
+            let named: SpecialTokens = optional(&folder.join(name))?.unwrap_or_default();
+            let named =
+                [("cls", named.cls_token), ("sep", named.sep_token), ("unk", named.unk_token)];
+            for (role, token) in named {
+                let Some(token) = token else { continue };
+                let (SpecialToken::Plain(token) | SpecialToken::Described { content: token }) =
+                    token;
+                if !tokenizer.knows(&token) {
+                    let what =
+                        format!("expected {token:?} in the vocabulary, the {role}_token of {name}");
+                    return Err(EmbedError::file(&path, what));
+                }
+            }
+        }
+        Ok(tokenizer)
+    }
+
+    /// Returns the fingerprint. Reads all files.
+    pub fn fingerprint(&self) -> Result<String> {
+        let mut all = Hasher::new();
+        for path in &self.files {
+            let mut hasher = Hasher::new();
+            File::open(path)
+                .and_then(|file| hasher.update_reader(file).map(drop))
+                .map_err(|error| EmbedError::file(path, error))?;
+            all.update(hasher.finalize().as_bytes());
+        }
+        let Self { pooling, output, normalize, max_tokens, prefix, lowercase, .. } = self;
+        let said = (pooling, output, normalize, max_tokens, prefix, lowercase, self.first_position);
+        all.update(format!("{said:?}").as_bytes());
+        Ok(all.finalize().to_string())
+    }
+
+    /// Returns a digest of the configuration files. Folders with the same digest and the same fingerprint load the
+    /// same model, or fail with the same error.
+    pub fn checks(&self) -> String {
+        let mut hasher = Hasher::new();
+        for path in &self.checks {
+            // Files that exist have been read before.
+            hasher.update(blake3::hash(&read(path).unwrap_or_default()).as_bytes());
+        }
+        hasher.finalize().to_string()
+    }
+
+    /// Returns all files that the model depends on, including missing ones.
+    pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.files.iter().chain(&self.checks)
+    }
+
+    /// Returns the size of all files, in bytes.
+    pub fn bytes(&self) -> usize {
+        let size = |path: &PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
+        usize::try_from(self.files.iter().map(size).sum::<u64>()).unwrap_or(usize::MAX)
+    }
+}
+
+impl Config {
+    /// Returns the first position, which is also the number of positions that cannot be used.
+    fn first_position(&self) -> i64 {
+        let kind = self.model_type.as_deref().unwrap_or_default();
+        if POSITIONS_AFTER_PADDING.contains(&kind) {
+            self.pad_token_id.as_ref().and_then(Value::as_i64).unwrap_or(1) + 1
+        } else {
+            0
+        }
+    }
+}
+
+/// The contents of `modules.json` and of the files that it names.
+#[derive(Default)]
+struct Modules {
+    transformer: TransformerConfig,
+    transformer_path: PathBuf,
+    pooling: Option<Pooling>,
+    pooling_path: PathBuf,
+    excludes_prompt: bool,
+    width: Option<usize>,
+    normalizes: bool,
+    further: Option<String>,
+}
+
+impl Modules {
+    fn read(folder: &Path) -> Result<Self> {
+        let list = folder.join(MODULES);
+        let listed: Option<Vec<Module>> = optional(&list)?;
+        // Without the list vectors are normalised, because only their directions are compared.
+        let mut read = Self { normalizes: listed.is_none(), ..Self::default() };
+        let mut transformer = folder.to_owned();
+        let mut pooling = folder.join("1_Pooling");
+        for Module { path, kind } in listed.into_iter().flatten() {
+            if !is_inside(&path) {
+                let what = format!("path: expected a folder inside of its folder, got {path:?}");
+                return Err(EmbedError::file(&list, what));
+            }
+            match kind.rsplit('.').next().unwrap_or_default() {
+                "Transformer" => transformer = folder.join(path),
+                "Pooling" => pooling = folder.join(path),
+                "Normalize" => read.normalizes = true,
+                _ => read.further = Some(kind),
+            }
+        }
+        read.transformer_path = transformer.join("sentence_bert_config.json");
+        read.transformer = optional(&read.transformer_path)?.unwrap_or_default();
+        read.pooling_path = pooling.join(CONFIG);
+        let Some(config) = optional::<PoolingConfig>(&read.pooling_path)? else { return Ok(read) };
+        read.pooling =
+            Some(config.mode().map_err(|what| EmbedError::file(&read.pooling_path, what))?);
+        read.width = config.word_embedding_dimension;
+        read.excludes_prompt = config.include_prompt == Some(false);
+        Ok(read)
+    }
+}
+
+impl PoolingConfig {
+    fn mode(&self) -> Result<Pooling, String> {
+        let set = self.others.iter().filter(|(_, value)| **value == true);
+        let set = set.filter_map(|(name, _)| name.strip_prefix("pooling_mode_"));
+        let mut modes: Vec<_> = set.chain(self.pooling_mode.as_deref()).collect();
+        modes.sort_unstable();
+        match &modes[..] {
+            ["mean" | "mean_tokens"] => Ok(Pooling::Mean),
+            ["cls" | "cls_token"] => Ok(Pooling::Cls),
+            ["lasttoken"] => Ok(Pooling::Last),
+            _ => Err(format!("expected pooling by mean, cls or last token, got {modes:?}")),
+        }
+    }
+}
+
+fn prefix(folder: &Path, options: &ModelOptions) -> Result<String> {
+    if let Some(prefix) = &options.prefix {
+        return Ok(prefix.clone());
+    }
+    let path = folder.join(PROMPTS);
+    let Prompts { mut prompts, default_prompt_name } = optional(&path)?.unwrap_or_default();
+    let Some(name) = default_prompt_name else { return Ok(String::new()) };
+    let missing =
+        || EmbedError::file(&path, format!("default_prompt_name: no prompt is called {name:?}"));
+    prompts.remove(&name).ok_or_else(missing)
+}
+
+/// Returns the option, or the window that the folder states, which is at most the number of positions.
+fn max_tokens(
+    folder: &Path,
+    options: &ModelOptions,
+    config: &Config,
+    tokenizer_config: &TokenizerConfig,
+    modules: &Modules,
+) -> Result<usize> {
+    let positions = config
+        .max_position_embeddings
+        .map_or(u64::MAX, |count| count.saturating_sub(config.first_position().unsigned_abs()));
+    if let Some(most) = options.max_tokens {
+        if most as u64 > positions {
+            let path = folder.join(CONFIG);
+            let what = format!("maxTokens: expected at most {positions}, got {most}");
+            return Err(EmbedError::file(&path, what));
+        }
+        return Ok(most);
+    }
+    let of_tokenizer = tokenizer_config.model_max_length.filter(|most| *most < NO_LIMIT);
+    let stated = modules.transformer.max_seq_length.or(of_tokenizer.map(|most| most as u64));
+    let most = match (stated, config.max_position_embeddings) {
+        (Some(stated), _) => stated.min(positions),
+        (None, Some(_)) => positions,
+        (None, None) => DEFAULT_MAX_TOKENS,
+    };
+    Ok(usize::try_from(most).unwrap_or(usize::MAX))
+}
+
+/// Returns the graph of a precision: in the place of transformers.js, or in that of other exports. Then also returns the
+/// first place, where there is no file. Models such as T5 call the graph that embeds their encoder.
+fn graph(folder: &Path, precision: Precision) -> Result<(PathBuf, Option<PathBuf>)> {
+    let suffix = match precision {
+        Precision::Exact => ".onnx",
+        Precision::Fast => "_quantized.onnx",
+    };
+    let place = |folder: &Path, name: &str| folder.join(format!("{name}{suffix}"));
+    let onnx = folder.join("onnx");
+    let usual = place(&onnx, "model");
+    let others = [place(folder, "model"), place(&onnx, "encoder_model")];
+    match (plain_file(&usual), others.into_iter().find(|other| other.exists())) {
+        (Err(_), Some(other)) => Ok((other, Some(usual))),
+        (found, _) => found.map(|()| (usual, None)),
+    }
+}
+
+/// Returns whether a relative path stays inside of its folder.
+pub(crate) fn is_inside(path: impl AsRef<Path>) -> bool {
+    let is_below = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+    path.as_ref().components().all(is_below)
+}
+
+/// Fails if the path is not a regular file: reading a pipe or a device may not end.
+fn plain_file(path: &Path) -> Result<()> {
+    let metadata = path.metadata().map_err(|error| EmbedError::file(path, error))?;
+    if metadata.is_file() { Ok(()) } else { Err(EmbedError::file(path, "expected a file")) }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    plain_file(path)?;
+    let mut json = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(MAX_JSON_BYTES + 1).read_to_end(&mut json))
+        .map_err(|error| EmbedError::file(path, error))?;
+    if json.len() as u64 > MAX_JSON_BYTES {
+        return Err(EmbedError::file(path, format!("expected at most {MAX_JSON_BYTES} bytes")));
+    }
+    Ok(json)
+}
+
+fn required<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    let json = read(path)?;
+    serde_json::from_slice(&json).map_err(|error| EmbedError::file(path, error))
+}
+
+/// As [`required`]; `None` if there is no such file.
+fn optional<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        _ => required(path).map(Some),
+    }
+}

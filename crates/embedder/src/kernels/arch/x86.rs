@@ -1,0 +1,208 @@
+//! The registers of x86-64.
+
+use std::arch::x86_64::*;
+
+use pulp::{
+    Simd, cast, f32x8, f32x16, i32x8, i32x16,
+    x86::{V3, V4},
+};
+
+use super::{Registers, Work};
+
+/// AVX-512 with VNNI.
+#[derive(Clone, Copy, Debug)]
+pub struct Avx512(V4);
+
+impl Avx512 {
+    /// Returns the registers if the machine has them.
+    pub fn new() -> Option<Self> {
+        is_x86_feature_detected!("avx512vnni").then(V4::try_new)?.map(Self)
+    }
+}
+
+impl Registers for Avx512 {
+    type Simd = V4;
+    const ZERO: u8 = 128;
+    const ROWS: usize = 8;
+
+    #[inline(always)]
+    fn simd(self) -> V4 {
+        self.0
+    }
+
+    #[inline(always)]
+    fn call<W: Work>(self, work: W) {
+        #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vnni")]
+        #[target_feature(enable = "fma,bmi1,bmi2,lzcnt,popcnt,fxsr")]
+        #[inline(never)]
+        fn compiled<W: Work>(registers: Avx512, work: W) {
+            work.run(registers);
+        }
+        // SAFETY: `new` has found the features.
+        unsafe { compiled(self, work) }
+    }
+
+    #[inline(always)]
+    fn dot(self, sums: i32x16, row: i32x16, columns: i32x16) -> i32x16 {
+        // SAFETY: `new` has found the feature.
+        unsafe { cast(_mm512_dpbusd_epi32(cast(sums), cast(row), cast(columns))) }
+    }
+
+    #[inline(always)]
+    fn numbers(self, integers: i32x16) -> f32x16 {
+        // SAFETY: `new` has found the feature.
+        unsafe { cast(_mm512_cvtepi32_ps(cast(integers))) }
+    }
+
+    #[inline(always)]
+    fn rest(self, x: f32x16) -> f32x16 {
+        // SAFETY: `new` has found the feature.
+        unsafe { cast(_mm512_reduce_ps::<_MM_FROUND_TO_NEAREST_INT>(cast(x))) }
+    }
+
+    #[inline(always)]
+    fn scale(self, number: f32x16, x: f32x16) -> f32x16 {
+        let integer = self.0.sub_f32s(x, self.rest(x));
+        // SAFETY: `new` has found the feature.
+        unsafe { cast(_mm512_scalef_ps(cast(number), cast(integer))) }
+    }
+
+    #[inline(always)]
+    fn swap<const DISTANCE: usize>(self, numbers: f32x16) -> f32x16 {
+        let numbers = cast(numbers);
+        // SAFETY: `new` has found the feature.
+        cast(unsafe {
+            match DISTANCE {
+                8 => _mm512_shuffle_f32x4::<0b01_00_11_10>(numbers, numbers),
+                4 => _mm512_shuffle_f32x4::<0b10_11_00_01>(numbers, numbers),
+                2 => _mm512_permute_ps::<0b01_00_11_10>(numbers),
+                _ => _mm512_permute_ps::<0b10_11_00_01>(numbers),
+            }
+        })
+    }
+
+    #[inline(always)]
+    fn store(self, numbers: [f32x16; 4], bytes: &mut [u8]) {
+        let bytes: &mut [u8; 64] = bytes.first_chunk_mut().expect("four registers of bytes");
+        let [a, b, c, d] = numbers.map(cast);
+        // SAFETY: `new` has found the features; `bytes` has this length.
+        unsafe {
+            let ab = _mm512_packs_epi32(_mm512_cvtps_epi32(a), _mm512_cvtps_epi32(b));
+            let cd = _mm512_packs_epi32(_mm512_cvtps_epi32(c), _mm512_cvtps_epi32(d));
+            let packed = _mm512_xor_si512(_mm512_packs_epi16(ab, cd), _mm512_set1_epi8(i8::MIN));
+            // `packs` interleaves the quarters of registers; this restores the order.
+            let order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+            let packed = _mm512_permutexvar_epi32(order, packed);
+            _mm512_storeu_si512(bytes.as_mut_ptr().cast(), packed);
+        }
+    }
+}
+
+/// Implements [`Registers`] for AVX2 with the given target features, rows of a tile and product of bytes.
+macro_rules! registers_of_256_bits {
+    ($name:ident, $features:literal, $rows:literal, $dot:ident) => {
+        impl Registers for $name {
+            type Simd = V3;
+            const ZERO: u8 = 128;
+            const ROWS: usize = $rows;
+
+            #[inline(always)]
+            fn simd(self) -> V3 {
+                self.0
+            }
+
+            #[inline(always)]
+            fn call<W: Work>(self, work: W) {
+                #[target_feature(enable = $features)]
+                #[target_feature(enable = "fma,bmi1,bmi2,lzcnt,popcnt,fxsr")]
+                #[inline(never)]
+                fn compiled<W: Work>(registers: $name, work: W) {
+                    work.run(registers);
+                }
+                // SAFETY: `new` has found the features.
+                unsafe { compiled(self, work) }
+            }
+
+            #[inline(always)]
+            fn dot(self, sums: i32x8, row: i32x8, columns: i32x8) -> i32x8 {
+                // SAFETY: `new` has found the features.
+                unsafe { cast($dot(cast(sums), cast(row), cast(columns))) }
+            }
+
+            #[inline(always)]
+            fn numbers(self, integers: i32x8) -> f32x8 {
+                // SAFETY: `new` has found the features.
+                unsafe { cast(_mm256_cvtepi32_ps(cast(integers))) }
+            }
+
+            #[inline(always)]
+            fn swap<const DISTANCE: usize>(self, numbers: f32x8) -> f32x8 {
+                let numbers = cast(numbers);
+                // SAFETY: `new` has found the features.
+                cast(unsafe {
+                    match DISTANCE {
+                        4 => _mm256_permute2f128_ps::<1>(numbers, numbers),
+                        2 => _mm256_permute_ps::<0b01_00_11_10>(numbers),
+                        _ => _mm256_permute_ps::<0b10_11_00_01>(numbers),
+                    }
+                })
+            }
+
+            #[inline(always)]
+            fn store(self, numbers: [f32x8; 4], bytes: &mut [u8]) {
+                let bytes: &mut [u8; 32] = bytes.first_chunk_mut().expect("four registers");
+                let [a, b, c, d] = numbers.map(cast);
+                // SAFETY: `new` has found the features; `bytes` has this length.
+                unsafe {
+                    let ab = _mm256_packs_epi32(_mm256_cvtps_epi32(a), _mm256_cvtps_epi32(b));
+                    let cd = _mm256_packs_epi32(_mm256_cvtps_epi32(c), _mm256_cvtps_epi32(d));
+                    let packed = _mm256_packs_epi16(ab, cd);
+                    let packed = _mm256_xor_si256(packed, _mm256_set1_epi8(i8::MIN));
+                    // `packs` interleaves the halves of registers; this restores the order.
+                    let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+                    let packed = _mm256_permutevar8x32_epi32(packed, order);
+                    _mm256_storeu_si256(bytes.as_mut_ptr().cast(), packed);
+                }
+            }
+        }
+    };
+}
+
+/// AVX2 with AVX-VNNI.
+#[derive(Clone, Copy, Debug)]
+pub struct AvxVnni(V3);
+
+impl AvxVnni {
+    /// Returns the registers if the machine has them.
+    pub fn new() -> Option<Self> {
+        is_x86_feature_detected!("avxvnni").then(V3::try_new)?.map(Self)
+    }
+}
+
+registers_of_256_bits!(AvxVnni, "avx2,avxvnni", 6, _mm256_dpbusd_avx_epi32);
+
+/// AVX2.
+#[derive(Clone, Copy, Debug)]
+pub struct Avx2(V3);
+
+impl Avx2 {
+    /// Returns the registers if the machine has them.
+    pub fn new() -> Option<Self> {
+        V3::try_new().map(Self)
+    }
+}
+
+registers_of_256_bits!(Avx2, "avx2", 4, dot_of_words);
+
+/// Adds the products of bytes, computed as products of words: the sums of `maddubs` would saturate.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn dot_of_words(sums: __m256i, row: __m256i, columns: __m256i) -> __m256i {
+    let even = _mm256_and_si256(row, _mm256_set1_epi16(255));
+    let odd = _mm256_srli_epi16::<8>(row);
+    let even_columns = _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(columns));
+    let odd_columns = _mm256_srai_epi16::<8>(columns);
+    let even = _mm256_madd_epi16(even, even_columns);
+    let odd = _mm256_madd_epi16(odd, odd_columns);
+    _mm256_add_epi32(sums, _mm256_add_epi32(even, odd))
+}

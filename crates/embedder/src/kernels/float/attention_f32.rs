@@ -1,0 +1,99 @@
+//! Self-attention of one text: softmax(q·kᵀ / √32)·v for each head.
+//!
+//! The lanes of a register are queries. So keys and values are read in place, one number at a time, their count
+//! needs no padding, and no sum runs across lanes. The keys are processed in chunks; when a chunk has a greater
+//! score than those before, the sums so far are scaled down.
+//!
+//! Finite inputs give finite results, unless a score or a sum of the values overflows.
+
+mod block;
+#[cfg(test)]
+mod tests;
+
+use pulp::Simd;
+
+use crate::kernels::{Kernel, SharedSlice};
+use block::{Block, Scratch};
+
+/// The numbers of a token in the input and the output of the layer.
+const WIDTH: usize = 384;
+
+/// The numbers of the query, key and value of a token, which are stored side by side.
+const PROJECTED: usize = 3 * WIDTH;
+
+const HEADS: usize = 12;
+
+/// The numbers of a token in one head.
+const HEAD: usize = WIDTH / HEADS;
+
+/// The queries of a task: the lanes of three of the widest registers.
+const QUERIES: usize = 48;
+
+/// The attention of one text.
+pub struct SelfAttention<'a> {
+    projected: &'a [[f32; PROJECTED]],
+    output: SharedSlice<'a, f32>,
+}
+
+impl<'a> SelfAttention<'a> {
+    /// Makes the attention of `projected` \[tokens, 3 * 384\], the query, key and value of each token, into `output`
+    /// \[tokens, 384\].
+    ///
+    /// # Panics
+    ///
+    /// If the shapes do not fit.
+    pub fn new(projected: &'a [f32], output: SharedSlice<'a, f32>) -> Self {
+        let (projected, rest) = projected.as_chunks();
+        assert!(rest.is_empty() && output.len() == projected.len() * WIDTH);
+        Self { projected, output }
+    }
+
+    fn blocks(&self) -> usize {
+        self.projected.len().div_ceil(QUERIES)
+    }
+}
+
+impl Kernel for SelfAttention<'_> {
+    /// One for each head and each 48 queries.
+    fn tasks(&self) -> usize {
+        HEADS * self.blocks()
+    }
+
+    fn operations(&self) -> usize {
+        self.projected.len() * self.projected.len() * PROJECTED / 8
+    }
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, simd: S, task: usize) {
+        assert!(task < self.tasks(), "task {task} of {}", self.tasks());
+        // One head after another, so that its keys and values stay in the cache.
+        let (head, block) = (task / self.blocks(), task % self.blocks());
+        let mut start = block * QUERIES;
+        let end = self.projected.len().min(start + QUERIES);
+        let mut scratch = Scratch::EMPTY;
+        while start < end {
+            let registers = match (end - start).div_ceil(S::F32_LANES) {
+                // Two and two, because a single register leaves arithmetic units idle.
+                4 => 2,
+                registers => registers.min(3),
+            };
+            let queries = start..end.min(start + registers * S::F32_LANES);
+            start = queries.end;
+            let Self { projected, output } = self;
+            let block = Block { projected, output, queries, at: head * HEAD };
+            // `match` on a constant, so that only the tiles of these registers are compiled.
+            match S::REGISTER_COUNT {
+                32 => match registers {
+                    1 => block.run::<S, 8, 1>(simd, &mut scratch),
+                    2 => block.run::<S, 8, 2>(simd, &mut scratch),
+                    _ => block.run::<S, 8, 3>(simd, &mut scratch),
+                },
+                _ => match registers {
+                    1 => block.run::<S, 8, 1>(simd, &mut scratch),
+                    2 => block.run::<S, 4, 2>(simd, &mut scratch),
+                    _ => block.run::<S, 4, 3>(simd, &mut scratch),
+                },
+            }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Attention against its definition in `f64`.
+
+use pulp::WithSimd;
+
+use super::*;
+use crate::kernels::testing::{bits, every_width, noise, run_on_threads, run_tasks};
+
+/// Some tasks of a text, each output number that is not theirs left NaN.
+#[derive(Clone, Copy)]
+struct Attend<'a> {
+    projected: &'a [f32],
+    tasks: &'a [usize],
+}
+
+impl WithSimd for Attend<'_> {
+    type Output = Vec<f32>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Vec<f32> {
+        let mut output = vec![f32::NAN; self.projected.len() / 3];
+        let attention = SelfAttention::new(self.projected, SharedSlice::new(&mut output));
+        run_tasks(simd, &attention, self.tasks.iter().copied());
+        output
+    }
+}
+
+/// What a query gets of a head by the definition.
+fn naive(projected: &[f32], head: usize, query: usize) -> Vec<f64> {
+    let part = |token: usize, which: usize| {
+        projected[token * PROJECTED + which * WIDTH + head * HEAD..][..HEAD].iter().copied()
+    };
+    let tokens = projected.len() / PROJECTED;
+    let products = (0..tokens).map(|key| {
+        let factors = part(query, 0).zip(part(key, 1));
+        factors.map(|(x, y)| f64::from(x) * f64::from(y)).sum::<f64>() / (HEAD as f64).sqrt()
+    });
+    let scores = products.collect::<Vec<f64>>();
+    let greatest = scores.iter().copied().fold(f64::MIN, f64::max);
+    let (mut mixed, mut sum) = (vec![0.0; HEAD], 0.0);
+    for (token, score) in scores.iter().enumerate() {
+        let weight = (score - greatest).exp();
+        sum += weight;
+        for (mixed, value) in mixed.iter_mut().zip(part(token, 2)) {
+            *mixed += weight * f64::from(value);
+        }
+    }
+    mixed.iter().map(|mixed| mixed / sum).collect()
+}
+
+/// Runs `tasks` in every width, and compares each number that is theirs with the definition, and
+/// each that is not with NaN.
+fn check(projected: &[f32], tasks: &[usize], tolerance: f64) {
+    let tokens = projected.len() / PROJECTED;
+    let blocks = tokens.div_ceil(QUERIES);
+    let expected = (0..tokens * HEADS).map(|at| (at / HEADS, at % HEADS)).map(|(query, head)| {
+        let is_run = tasks.contains(&(head * blocks + query / QUERIES));
+        is_run.then(|| naive(projected, head, query))
+    });
+    let expected = expected.collect::<Vec<_>>();
+    for (width, found) in every_width(Attend { projected, tasks }) {
+        for (at, (found, expected)) in found.chunks_exact(HEAD).zip(&expected).enumerate() {
+            let close = match expected {
+                Some(expected) => found
+                    .iter()
+                    .zip(expected)
+                    .all(|(found, expected)| (f64::from(*found) - expected).abs() <= tolerance),
+                None => found.iter().all(|found| found.is_nan()),
+            };
+            let (query, head) = (at / HEADS, at % HEADS);
+            assert!(close, "{width}, {query} of {tokens}, {head}: {found:?} for {expected:?}");
+        }
+    }
+}
+
+fn text(tokens: usize) -> Vec<f32> {
+    noise(tokens).take(tokens * PROJECTED).collect()
+}
+
+/// A text of zeros but for what `set` does to the first query, key and value of head 0.
+fn single(tokens: usize, set: impl Fn(usize, &mut [f32; 3])) -> Vec<f32> {
+    let mut projected = vec![0.0; tokens * PROJECTED];
+    for (token, row) in projected.chunks_exact_mut(PROJECTED).enumerate() {
+        let mut first = [0.0; 3];
+        set(token, &mut first);
+        for (which, number) in first.into_iter().enumerate() {
+            row[which * WIDTH] = number;
+        }
+    }
+    projected
+}
+
+#[test]
+fn attention_agrees_with_the_definition_at_every_short_length() {
+    for tokens in 1..=70_usize {
+        let blocks = tokens.div_ceil(QUERIES);
+        // Each length has another head, and the last block of it, which may be a short one.
+        check(&text(tokens), &[(tokens % HEADS) * blocks + blocks - 1], 1e-6);
+    }
+}
+
+#[test]
+fn attention_agrees_with_the_definition_in_every_head() {
+    let tokens = QUERIES + 1;
+    check(&text(tokens), &(0..2 * HEADS).collect::<Vec<_>>(), 1e-6);
+}
+
+#[test]
+fn attention_agrees_with_the_definition_around_the_sizes_of_blocks_and_chunks() {
+    for tokens in [127_usize, 128, 129, 130, 511, 512, 513] {
+        let last = HEADS * tokens.div_ceil(QUERIES) - 1;
+        check(&text(tokens), &[last], 1e-6);
+    }
+}
+
+#[test]
+fn attention_of_strong_scores_is_as_exact_as_their_products() {
+    let mut projected = text(100);
+    projected.iter_mut().for_each(|number| *number *= 8.0);
+    check(&projected, &[0, 23], 4e-4);
+}
+
+#[test]
+fn attention_of_equal_scores_is_the_mean_whatever_their_size() {
+    for key in [0.0, 1.0, -1.0, 1e18, -1e18] {
+        let projected = single(130, |token, first| *first = [1e18, key, token as f32]);
+        check(&projected, &[0, 1, 2], 64.5 * 1e-6);
+    }
+}
+
+#[test]
+fn attention_goes_to_a_score_far_above_the_others() {
+    for dominant in [0, 63, 64, 129] {
+        for far in [1e3, 1e18] {
+            let key = |token| if token == dominant { far } else { -far };
+            let projected = single(130, |token, first| *first = [1e18, key(token), token as f32]);
+            check(&projected, &[0, 1, 2], 0.0);
+        }
+    }
+}
+
+#[test]
+fn attention_lets_scores_rise_and_fall_from_chunk_to_chunk() {
+    for slope in [0.5, -0.5, 8.0, -8.0] {
+        let projected = single(300, |token, first| *first = [slope, token as f32, token as f32]);
+        check(&projected, &[0, 6], 2e-3);
+    }
+}
+
+#[test]
+fn attention_has_the_same_bits_on_any_threads_in_any_order() {
+    let projected = text(100);
+    let tasks = (0..3 * HEADS).collect::<Vec<_>>();
+    let mut output = vec![f32::NAN; 100 * WIDTH];
+    let attention = SelfAttention::new(&projected, SharedSlice::new(&mut output));
+    assert_eq!(attention.tasks(), tasks.len());
+    run_on_threads(&attention, 8);
+    let found = every_width(Attend { projected: &projected, tasks: &tasks });
+    // The scalar kernel rounds products by themselves; all others are one to the last bit.
+    for (width, found) in found.iter().filter(|(width, _)| *width != "scalar") {
+        assert!(bits(found) == bits(&output), "{width}");
+    }
+}
+
+#[test]
+fn attention_of_an_empty_text_has_no_tasks() {
+    assert_eq!(SelfAttention::new(&[], SharedSlice::new(&mut [])).tasks(), 0);
+}

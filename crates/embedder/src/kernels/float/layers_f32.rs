@@ -1,0 +1,195 @@
+//! The other layers: embeddings, normalisation, pooling.
+
+use pulp::Simd;
+
+use crate::kernels::{Kernel, ROWS, SharedSlice, rows_of};
+
+/// `(x - mean) / √(variance + epsilon) * gamma + beta` for each row of a matrix.
+pub struct LayerNorm<'a> {
+    x: &'a [f32],
+    gamma: &'a [f32],
+    beta: &'a [f32],
+    epsilon: f32,
+    y: SharedSlice<'a, f32>,
+}
+
+impl<'a> LayerNorm<'a> {
+    /// Makes a normalisation of `x` \[rows, width\] into `y` of the same shape, with `gamma` and `beta` \[width\].
+    ///
+    /// # Panics
+    ///
+    /// If the shapes do not fit, or the width is not a multiple of 16.
+    pub fn new(
+        x: &'a [f32],
+        gamma: &'a [f32],
+        beta: &'a [f32],
+        epsilon: f32,
+        y: SharedSlice<'a, f32>,
+    ) -> Self {
+        let width = gamma.len();
+        assert!(width > 0 && width.is_multiple_of(16) && beta.len() == width);
+        assert!(x.len().is_multiple_of(width) && y.len() == x.len());
+        Self { x, gamma, beta, epsilon, y }
+    }
+}
+
+impl Kernel for LayerNorm<'_> {
+    fn tasks(&self) -> usize {
+        (self.x.len() / self.gamma.len()).div_ceil(ROWS)
+    }
+
+    fn operations(&self) -> usize {
+        self.x.len()
+    }
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, simd: S, task: usize) {
+        let Self { x, gamma, beta, epsilon, y } = self;
+        let width = gamma.len();
+        let (gamma, beta) = (S::as_simd_f32s(gamma).0, S::as_simd_f32s(beta).0);
+        let rows = x.len() / width;
+        for row in rows_of(task, rows) {
+            let range = row * width..(row + 1) * width;
+            let (x, _) = S::as_simd_f32s(&x[range.clone()]);
+            // SAFETY: no other task writes to these rows.
+            let (y, _) = S::as_mut_simd_f32s(unsafe { y.part(range) });
+            let mut sum = simd.splat_f32s(0.0);
+            for x in x {
+                sum = simd.add_f32s(sum, *x);
+            }
+            let mean = simd.splat_f32s(simd.reduce_sum_f32s(sum) / width as f32);
+            let mut squares = simd.splat_f32s(0.0);
+            for x in x {
+                let distance = simd.sub_f32s(*x, mean);
+                squares = simd.mul_add_e_f32s(distance, distance, squares);
+            }
+            let variance = simd.reduce_sum_f32s(squares) / width as f32;
+            let factor = simd.splat_f32s(1.0 / (variance + epsilon).sqrt());
+            for (at, y) in y.iter_mut().enumerate() {
+                let distance = simd.mul_f32s(simd.sub_f32s(x[at], mean), factor);
+                *y = simd.mul_add_e_f32s(distance, gamma[at], beta[at]);
+            }
+        }
+    }
+}
+
+/// A table \[entries, width\] of 16-bit integers.
+#[derive(Clone, Copy)]
+pub struct Table<'a> {
+    /// \[entries, width\]
+    pub values: &'a [i16],
+    /// \[entries\]: the factors of the values of each entry.
+    pub scale: &'a [f32],
+}
+
+impl<'a> Table<'a> {
+    /// Returns an entry of `width` values and its factor.
+    fn entry(&self, index: usize, width: usize) -> (&'a [i16], f32) {
+        (&self.values[index * width..(index + 1) * width], self.scale[index])
+    }
+}
+
+/// Writes the sum of the entries for each token and its position, the first of which is `start`, to `y`
+/// \[tokens, width\].
+///
+/// # Panics
+///
+/// If a table has no entry for a token or a position, or the shapes do not fit.
+pub fn embed_tokens(ids: &[i64], word: Table, position: Table, start: usize, y: &mut [f32]) {
+    let width = y.len() / ids.len();
+    for (at, (id, y)) in ids.iter().zip(y.chunks_exact_mut(width)).enumerate() {
+        let (word, word_scale) = word.entry(*id as usize, width);
+        let (position, position_scale) = position.entry(start + at, width);
+        for i in 0..width {
+            y[i] = f32::from(word[i]) * word_scale + f32::from(position[i]) * position_scale;
+        }
+    }
+}
+
+/// Writes the mean of the rows of `x` \[rows, width\], scaled to length 1, to `y` \[width\].
+pub fn pool(x: &[f32], y: &mut [f32]) {
+    y.fill(0.0);
+    for row in x.chunks_exact(y.len()) {
+        for (sum, x) in y.iter_mut().zip(row) {
+            *sum += x;
+        }
+    }
+    // Only the direction of the mean matters, so this is the sum.
+    let norm = y.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt();
+    for x in y {
+        *x = (f64::from(*x) / norm) as f32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pulp::WithSimd;
+
+    use super::*;
+    use crate::kernels::testing::{every_width, run_tasks};
+
+    fn numbers(count: usize) -> Vec<f32> {
+        (0..count).map(|i| ((i * 37 + i / 97) % 1009) as f32 / 168.0 - 3.0).collect()
+    }
+
+    #[derive(Clone, Copy)]
+    struct Norm<'a> {
+        x: &'a [f32],
+        gamma: &'a [f32],
+        beta: &'a [f32],
+    }
+
+    impl WithSimd for Norm<'_> {
+        type Output = Vec<f32>;
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, simd: S) -> Vec<f32> {
+            let mut y = vec![f32::NAN; self.x.len()];
+            let Norm { x, gamma, beta } = self;
+            let all = LayerNorm::new(x, gamma, beta, 1e-12, SharedSlice::new(&mut y));
+            run_tasks(simd, &all, 0..all.tasks());
+            y
+        }
+    }
+
+    #[test]
+    fn layer_norm_is_its_definition_in_every_width() {
+        for width in [16, 48, 384] {
+            let (gamma, beta) = (numbers(width), numbers(2 * width)[width..].to_vec());
+            for rows in (1..=33).chain([512]) {
+                let x = numbers(rows * width);
+                for (name, y) in every_width(Norm { x: &x, gamma: &gamma, beta: &beta }) {
+                    for (x, y) in x.chunks(width).zip(y.chunks(width)) {
+                        let mean = x.iter().map(|x| f64::from(*x)).sum::<f64>() / width as f64;
+                        let square = |x: &f32| (f64::from(*x) - mean).powi(2);
+                        let variance = x.iter().map(square).sum::<f64>() / width as f64;
+                        for i in 0..width {
+                            let z = (f64::from(x[i]) - mean) / (variance + 1e-12).sqrt();
+                            let expected = z * f64::from(gamma[i]) + f64::from(beta[i]);
+                            let error = (f64::from(y[i]) - expected).abs();
+                            assert!(error < 4e-6, "{name}, {rows} × {width}: {error}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn embed_tokens_adds_the_entries_of_token_and_position() {
+        let word = Table { values: &[1, 2, 3, 4, 5, 6], scale: &[1.0, 10.0, 100.0] };
+        let position = Table { values: &[7, 8, 9, 10], scale: &[0.5, 0.25] };
+        let mut y = [0.0; 4];
+        embed_tokens(&[2, 0], word, position, 0, &mut y);
+        assert_eq!(y, [503.5, 604.0, 3.25, 4.5]);
+        embed_tokens(&[0], word, position, 1, &mut y[2..]);
+        assert_eq!(y, [503.5, 604.0, 3.25, 4.5]);
+    }
+
+    #[test]
+    fn pool_gives_the_direction_of_the_mean() {
+        let mut y = [f32::NAN; 2];
+        pool(&[1.0, 0.0, 2.0, 0.0, 3.0, 8.0], &mut y);
+        assert_eq!(y, [0.6, 0.8]);
+    }
+}

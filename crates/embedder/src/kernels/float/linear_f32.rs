@@ -1,0 +1,231 @@
+//! Linear layers in float32 with 16-bit weights.
+//!
+//! A task computes one strip of columns: it decodes the weights of the strip once and multiplies all rows of the
+//! input with them, a tile of rows at a time, whose sums stay in registers.
+
+#[cfg(test)]
+mod tests;
+
+use std::cell::Cell;
+
+use pulp::Simd;
+
+use super::functions_f32::gelu;
+use crate::kernels::{Kernel, SharedSlice};
+
+/// The number of columns whose weights are stored together.
+pub const PANEL: usize = 16;
+
+/// The columns of a task: the width of a full tile of the widest registers.
+const STRIP: usize = 3 * PANEL;
+
+/// The weights of a linear layer.
+#[derive(Clone, Copy)]
+pub struct LinearWeights<'a> {
+    /// \[columns / 16, depth, 16\]: panels of 16 columns. A weight is this times `scale`.
+    pub values: &'a [i16],
+    /// \[columns\]
+    pub scale: &'a [f32],
+    /// \[columns\]
+    pub bias: &'a [f32],
+}
+
+impl LinearWeights<'_> {
+    /// Returns the length of a row of the input.
+    pub fn depth(&self) -> usize {
+        self.values.len() / self.columns()
+    }
+
+    /// Returns the length of a row of the output.
+    pub fn columns(&self) -> usize {
+        self.scale.len()
+    }
+}
+
+/// A linear layer with the operations after it: `y = gelu?(x W + bias + residual)`.
+pub struct Linear<'a> {
+    weights: LinearWeights<'a>,
+    x: &'a [f32],
+    residual: Option<&'a [f32]>,
+    gelu: bool,
+    y: SharedSlice<'a, f32>,
+}
+
+impl<'a> Linear<'a> {
+    /// Makes a layer of an input `x` \[rows, depth\], a `residual` \[rows, columns\] and an output `y`
+    /// \[rows, columns\].
+    ///
+    /// # Panics
+    ///
+    /// If the shapes do not fit.
+    pub fn new(
+        weights: LinearWeights<'a>,
+        x: &'a [f32],
+        residual: Option<&'a [f32]>,
+        gelu: bool,
+        y: SharedSlice<'a, f32>,
+    ) -> Self {
+        let (depth, columns) = (weights.depth(), weights.columns());
+        assert!(depth > 0 && columns.is_multiple_of(PANEL));
+        assert!(weights.values.len() == depth * columns && weights.bias.len() == columns);
+        assert!(x.len().is_multiple_of(depth) && y.len() == x.len() / depth * columns);
+        assert!(residual.is_none_or(|residual| residual.len() == y.len()));
+        Self { weights, x, residual, gelu, y }
+    }
+}
+
+impl Kernel for Linear<'_> {
+    fn tasks(&self) -> usize {
+        self.weights.columns().div_ceil(STRIP)
+    }
+
+    fn operations(&self) -> usize {
+        self.x.len() * self.weights.columns() / 16
+    }
+
+    // Loops instead of closures here and below: closures are not compiled for the instruction set.
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, simd: S, task: usize) {
+        let mut decoded = DECODED.take();
+        decoded.resize(decoded.len().max(self.weights.depth() * STRIP / PANEL), Line([0.0; PANEL]));
+        let mut first = task * STRIP;
+        let end = self.weights.columns().min(first + STRIP);
+        while first < end {
+            let full = end - first >= STRIP;
+            // Tiles that fit the registers: rows × vectors of sums, one row of weights, one number.
+            first += PANEL
+                * match S::F32_LANES {
+                    16 if full => self.panels::<S, 3, 8, 3>(simd, first, &mut decoded),
+                    16 => self.panels::<S, 1, 8, 1>(simd, first, &mut decoded),
+                    8 => self.panels::<S, 1, 6, 2>(simd, first, &mut decoded),
+                    4 => self.panels::<S, 1, 6, 4>(simd, first, &mut decoded),
+                    _ => self.panels::<S, 1, 2, 16>(simd, first, &mut decoded),
+                };
+        }
+        DECODED.set(decoded);
+    }
+}
+
+/// Aligned for the widest registers.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([f32; PANEL]);
+
+thread_local! {
+    /// The buffer for the decoded weights of a task, reused by the next one.
+    static DECODED: Cell<Vec<Line>> = const { Cell::new(Vec::new()) };
+}
+
+impl Linear<'_> {
+    /// Computes `P` panels from the column `first`, in tiles of `R` rows and `V` vectors. Returns `P`.
+    #[inline(always)]
+    fn panels<S: Simd, const P: usize, const R: usize, const V: usize>(
+        &self,
+        simd: S,
+        first: usize,
+        decoded: &mut [Line],
+    ) -> usize {
+        let size = self.weights.depth() * PANEL;
+        let at = first / PANEL * size;
+        let weight = &self.weights.values[at..at + P * size];
+        let decoded = &mut decoded[..P * size / PANEL];
+        // SAFETY: a `Line` is sixteen `f32` without padding, and there are `P * size / 16` of them.
+        let decoded =
+            unsafe { std::slice::from_raw_parts_mut(decoded.as_mut_ptr().cast(), P * size) };
+        for (to, from) in decoded.iter_mut().zip(weight) {
+            *to = f32::from(*from);
+        }
+        let (decoded, _) = S::as_simd_f32s(decoded);
+        let rows = self.x.len() / self.weights.depth();
+        let mut row = 0;
+        while row + R <= rows {
+            self.tile::<S, P, R, V>(simd, first, decoded, row);
+            row += R;
+        }
+        if R > 4 && row + 4 <= rows {
+            self.tile::<S, P, 4, V>(simd, first, decoded, row);
+            row += 4;
+        }
+        if R > 2 && row + 2 <= rows {
+            self.tile::<S, P, 2, V>(simd, first, decoded, row);
+            row += 2;
+        }
+        while row < rows {
+            self.tile::<S, P, 1, V>(simd, first, decoded, row);
+            row += 1;
+        }
+        P
+    }
+
+    #[inline(always)]
+    #[expect(clippy::needless_range_loop, reason = "loops that the compiler takes to registers")]
+    fn tile<S: Simd, const P: usize, const R: usize, const V: usize>(
+        &self,
+        simd: S,
+        first: usize,
+        decoded: &[S::f32s],
+        row: usize,
+    ) {
+        let depth = self.weights.depth();
+        let mut rows = [self.x; R];
+        for r in 0..R {
+            rows[r] = &self.x[(row + r) * depth..][..depth];
+        }
+        let decoded = &decoded[..depth * V];
+        let mut sums = [[simd.splat_f32s(0.0); V]; R];
+        for k in 0..depth {
+            let mut weights = [simd.splat_f32s(0.0); V];
+            for v in 0..V {
+                // `V / P` vectors are a line of a panel.
+                let (panel, in_panel) = (v / (V / P), v % (V / P));
+                // SAFETY: panel < P, k < depth and in_panel < V / P, so the index is below depth * V, the
+                // length of `decoded`. Bounds checks cost a third of the speed.
+                weights[v] =
+                    unsafe { *decoded.get_unchecked((panel * depth + k) * (V / P) + in_panel) };
+            }
+            for r in 0..R {
+                // SAFETY: k < depth, the length of `rows[r]`.
+                let x = simd.splat_f32s(unsafe { *rows[r].get_unchecked(k) });
+                for v in 0..V {
+                    sums[r][v] = simd.mul_add_e_f32s(x, weights[v], sums[r][v]);
+                }
+            }
+        }
+        for r in 0..R {
+            self.finish(simd, row + r, first, &sums[r]);
+        }
+    }
+
+    /// Applies scale, bias, residual and activation to the sums of one row.
+    #[inline(always)]
+    fn finish<S: Simd, const V: usize>(
+        &self,
+        simd: S,
+        row: usize,
+        first: usize,
+        sums: &[S::f32s; V],
+    ) {
+        let LinearWeights { scale, bias, .. } = self.weights;
+        let width = V * S::F32_LANES;
+        let columns = first..first + width;
+        let at = row * self.weights.columns() + first;
+        // SAFETY: no other task writes to these columns.
+        let (y, _) = S::as_mut_simd_f32s(unsafe { self.y.part(at..at + width) });
+        let (scale, _) = S::as_simd_f32s(&scale[columns.clone()]);
+        let (bias, _) = S::as_simd_f32s(&bias[columns]);
+        for v in 0..V {
+            y[v] = simd.mul_add_e_f32s(sums[v], scale[v], bias[v]);
+        }
+        if let Some(residual) = self.residual {
+            let (residual, _) = S::as_simd_f32s(&residual[at..at + width]);
+            for v in 0..V {
+                y[v] = simd.add_f32s(y[v], residual[v]);
+            }
+        }
+        if self.gelu {
+            for y in y {
+                *y = gelu(simd, *y);
+            }
+        }
+    }
+}

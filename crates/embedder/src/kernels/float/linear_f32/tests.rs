@@ -1,0 +1,275 @@
+//! Linear layers against their definition in `f64`.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use pulp::WithSimd;
+
+use super::*;
+use crate::kernels::testing::{
+    bits, every_width, noise, normal_distribution, run_on_threads, run_tasks,
+};
+
+/// Computes some tasks of a layer. Numbers of other tasks are left NaN.
+#[derive(Clone, Copy)]
+struct Compute<'a> {
+    case: &'a Case,
+    residual: bool,
+    gelu: bool,
+    tasks: &'a [usize],
+}
+
+impl WithSimd for Compute<'_> {
+    type Output = Vec<f32>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Vec<f32> {
+        let mut y = vec![f32::NAN; self.case.residual.len()];
+        let linear = self.case.linear(self.residual, self.gelu, &mut y);
+        run_tasks(simd, &linear, self.tasks.iter().copied());
+        y
+    }
+}
+
+/// A layer and its input.
+struct Case {
+    rows: usize,
+    depth: usize,
+    weight: Vec<i16>,
+    scale: Vec<f32>,
+    bias: Vec<f32>,
+    residual: Vec<f32>,
+    x: Vec<f32>,
+}
+
+impl Case {
+    /// Weights of all sizes, and sums about as large as bias and residual.
+    fn new(rows: usize, depth: usize, columns: usize) -> Self {
+        let mut noise = noise(rows + depth * columns);
+        let mut numbers =
+            |count, size: f32| noise.by_ref().take(count).map(|x| x * size).collect::<Vec<_>>();
+        let weight = numbers(depth * columns, 40_000.0).iter().map(|x| *x as i16).collect();
+        let scale = numbers(columns, 1e-4 / (depth as f32).sqrt());
+        let (bias, residual) = (numbers(columns, 2.0), numbers(rows * columns, 2.0));
+        Self { rows, depth, weight, scale, bias, residual, x: numbers(rows * depth, 2.0) }
+    }
+
+    fn columns(&self) -> usize {
+        self.scale.len()
+    }
+
+    fn linear<'a>(&'a self, residual: bool, gelu: bool, y: &'a mut [f32]) -> Linear<'a> {
+        let Self { weight: values, scale, bias, .. } = self;
+        let residual = residual.then_some(&self.residual[..]);
+        let weights = LinearWeights { values, scale, bias };
+        Linear::new(weights, &self.x, residual, gelu, SharedSlice::new(y))
+    }
+
+    /// The products by the definition, before bias, and what rounding `f32` may add to each.
+    fn products(&self) -> Vec<(f64, f64)> {
+        let product = |at| {
+            let (row, column) = (at / self.columns(), at % self.columns());
+            let (mut sum, mut size) = (0.0, 0.0);
+            for (k, x) in self.x[row * self.depth..][..self.depth].iter().enumerate() {
+                let panel = column / PANEL * self.depth + k;
+                let weight = self.weight[panel * PANEL + column % PANEL];
+                let term = f64::from(*x) * f64::from(weight);
+                sum += term;
+                size += term.abs();
+            }
+            let scale = f64::from(self.scale[column]);
+            (sum * scale, (self.depth + 4) as f64 * 6e-8 * size * scale.abs())
+        };
+        (0..self.rows * self.columns()).map(product).collect()
+    }
+
+    /// Runs `tasks` in every width and with all that may follow the product. Compares each number
+    /// that is theirs with the definition, and each that is not with NaN.
+    fn check(&self, tasks: &[usize]) {
+        let products = self.products();
+        for (residual, gelu) in [(false, false), (false, true), (true, false), (true, true)] {
+            let finish = |(at, (product, tolerance)): (usize, &(f64, f64))| {
+                let bias = f64::from(self.bias[at % self.columns()]);
+                let residual = if residual { f64::from(self.residual[at]) } else { 0.0 };
+                let z = product + bias + residual;
+                let tolerance = tolerance + 2e-7 * (product.abs() + bias.abs() + residual.abs());
+                if gelu {
+                    (z * normal_distribution(z), 1.2 * tolerance + 4e-7 * z.abs().max(1.0))
+                } else {
+                    (z, tolerance)
+                }
+            };
+            let expected = products.iter().enumerate().map(finish).collect::<Vec<_>>();
+            for (width, found) in every_width(Compute { case: self, residual, gelu, tasks }) {
+                for (at, (found, (expected, tolerance))) in found.iter().zip(&expected).enumerate()
+                {
+                    let (row, column) = (at / self.columns(), at % self.columns());
+                    let close = if tasks.contains(&(column / STRIP)) {
+                        (f64::from(*found) - expected).abs() <= *tolerance
+                    } else {
+                        found.is_nan()
+                    };
+                    assert!(
+                        close,
+                        "{width}, {residual}, {gelu}, {row} of {}, {column} of {}: \
+                         {found} for {expected} ± {tolerance}",
+                        self.rows,
+                        self.columns(),
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn linear_agrees_with_the_definition_at_every_small_number_of_rows() {
+    for rows in 1..=40 {
+        // A full tile of the widest registers, and a panel that is left.
+        Case::new(rows, 3, 64).check(&[0, 1]);
+    }
+}
+
+#[test]
+fn linear_agrees_with_the_definition_around_the_longest_text() {
+    for rows in 511..=513 {
+        Case::new(rows, 2, 16).check(&[0]);
+        Case::new(rows, 1, 48).check(&[0]);
+    }
+}
+
+#[test]
+fn linear_agrees_with_the_definition_at_every_depth() {
+    for depth in [1, 16, 384, 1536] {
+        // Tiles of 8 and 1, of 6, 2 and 1, of 4 and 2, of 2 and 1.
+        for rows in [9, 6, 3] {
+            Case::new(rows, depth, 16).check(&[0]);
+        }
+        Case::new(9, depth, 48).check(&[0]);
+    }
+    Case::new(1, 384, 1152).check(&[0, 12, 23]);
+}
+
+#[test]
+fn linear_writes_the_columns_of_a_task_and_no_others() {
+    for (columns, tasks) in [
+        (16, &[0][..]),
+        (32, &[0]),
+        (48, &[0]),
+        (64, &[1]),
+        (96, &[0]),
+        (96, &[1]),
+        (1152, &[0, 7, 23]),
+        (1152, &[]),
+    ] {
+        Case::new(3, 16, columns).check(tasks);
+    }
+}
+
+#[test]
+fn linear_keeps_whole_numbers_exact() {
+    let (rows, depth, columns) = (13, 384, 64);
+    let mut case = Case::new(rows, depth, columns);
+    case.x.iter_mut().for_each(|x| *x = (*x * 8.0).round());
+    case.weight.iter_mut().for_each(|weight| *weight /= 512);
+    case.scale.fill(0.25);
+    case.bias.iter_mut().for_each(|bias| *bias = bias.round());
+    let products = case.products();
+    let compute = Compute { case: &case, residual: false, gelu: false, tasks: &[0, 1] };
+    for (width, found) in every_width(compute) {
+        for (at, (found, (product, _))) in found.iter().zip(&products).enumerate() {
+            let expected = product + f64::from(case.bias[at % columns]);
+            assert_eq!(f64::from(*found), expected, "{width}, {at}");
+        }
+    }
+}
+
+#[test]
+fn linear_accepts_extreme_weights_and_empty_columns() {
+    let mut case = Case::new(9, 384, 48);
+    for (at, weight) in case.weight.iter_mut().enumerate() {
+        *weight = [i16::MIN, i16::MAX, 0][at % PANEL % 3];
+    }
+    case.check(&[0]);
+    case.x.fill(0.0);
+    case.check(&[0]);
+}
+
+#[test]
+fn linear_keeps_what_is_not_finite_in_its_row() {
+    let mut case = Case::new(17, 16, 64);
+    fn found(case: &Case) -> Vec<(&'static str, Vec<f32>)> {
+        every_width(Compute { case, residual: true, gelu: true, tasks: &[0, 1] })
+    }
+    let whole = found(&case);
+    for (row, bad) in [(0, f32::NAN), (7, f32::INFINITY), (16, f32::NEG_INFINITY)] {
+        case.x[row * 16 + row % 16] = bad;
+    }
+    for ((width, whole), (_, found)) in whole.iter().zip(&found(&case)) {
+        for (row, (whole, found)) in whole.chunks(64).zip(found.chunks(64)).enumerate() {
+            if row == 0 {
+                assert!(found.iter().all(|found| found.is_nan()), "{width}");
+            } else if ![7, 16].contains(&row) {
+                assert_eq!(bits(whole), bits(found), "{width}, {row}");
+            }
+        }
+    }
+}
+
+#[test]
+fn linear_has_the_same_bits_on_any_threads_in_any_order() {
+    // The second is smaller, so that it meets what the first left in memory.
+    let cases = [Case::new(23, 64, 304), Case::new(14, 16, 208)];
+    for residual in [false, true] {
+        let found = cases.each_ref().map(|case| {
+            let tasks = (0..case.columns().div_ceil(STRIP)).collect::<Vec<_>>();
+            every_width(Compute { case, residual, gelu: true, tasks: &tasks })
+        });
+        for workers in 1..=4 {
+            for (case, found) in cases.iter().zip(&found) {
+                let mut output = vec![f32::NAN; case.residual.len()];
+                let linear = case.linear(residual, true, &mut output);
+                assert_eq!(linear.tasks(), case.columns().div_ceil(STRIP));
+                run_on_threads(&linear, workers);
+                for (width, found) in found.iter().filter(|(width, _)| *width != "scalar") {
+                    assert_eq!(bits(found), bits(&output), "{width}, {workers}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn new_panics_if_shapes_do_not_fit() {
+    let case = Case::new(2, 3, 32);
+    let Case { weight: values, scale, bias, residual, x, .. } = &case;
+    let weights = LinearWeights { values, scale, bias };
+    let new = |weights, x, residual, rows: usize| {
+        let mut y = vec![0.0; rows * 32];
+        let new = || drop(Linear::new(weights, x, residual, false, SharedSlice::new(&mut y)));
+        catch_unwind(AssertUnwindSafe(new)).is_ok()
+    };
+    assert!(new(weights, x, Some(residual), 2));
+    for (at, weights) in [
+        LinearWeights { values: &[], ..weights },
+        LinearWeights { values: &values[1..], ..weights },
+        LinearWeights { scale: &[], ..weights },
+        LinearWeights { scale: &scale[1..], ..weights },
+        LinearWeights { scale: &scale[..24], bias: &bias[..24], ..weights },
+        LinearWeights { bias: &bias[1..], ..weights },
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        assert!(!new(weights, x, Some(residual), 2), "{at}");
+    }
+    assert!(!new(weights, x, Some(&residual[1..]), 2));
+    assert!(!new(weights, x, Some(&[]), 2));
+    assert!(!new(weights, &x[1..], Some(residual), 2));
+    assert!(!new(weights, x, None, 3));
+}
+
+#[test]
+fn linear_accepts_no_rows() {
+    let case = Case::new(0, 16, 48);
+    case.check(&[0]);
+}

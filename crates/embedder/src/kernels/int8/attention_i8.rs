@@ -1,0 +1,393 @@
+//! Self-attention of one text in integers: softmax(q·kᵀ / √32)·v for each head.
+//!
+//! The weight of a key is 2^(score + log₂(scale of its value) - the maximum of these sums). It includes the scale of
+//! the value, so that weights are multiplied with the integers of the values. The integer of the weight 1 is 255.
+
+use std::{hint::black_box, sync::LazyLock};
+
+use pulp::Simd;
+
+use super::{
+    Aligned, Quantized, QuantizedMut,
+    functions_i8::{exp2, log2},
+    quantize::{LANES, Lanes, first_lane, quantize},
+    tile::{Tile, registers_of, sums, tiles},
+};
+use crate::{
+    MAX_TOKENS,
+    kernels::{
+        PANEL, SharedSlice,
+        arch::{Floats, Integers, Registers, Work},
+    },
+};
+
+/// The numbers of a token in the input and the output of the layer.
+const WIDTH: usize = 384;
+const HEADS: usize = 12;
+/// The numbers of a token in one head.
+const HEAD: usize = WIDTH / HEADS;
+
+/// The queries that are processed together: their scores stay in the first-level cache.
+const QUERIES: usize = 8;
+
+/// The factor of weights: the greatest that gives at most 255 with every number of the pattern.
+const LARGEST_WEIGHT: f32 = 254.9;
+
+/// The logarithm of the scale of the values after the last token: their weights are 0.
+const NO_VALUE: f32 = -1e4;
+
+/// Dither: added to weights before rounding, so that many small weights of a query do not all become 0. Evenly
+/// distributed numbers within ±½ by key; each query and head starts at another one.
+static PATTERN: LazyLock<Aligned<f32>> = LazyLock::new(|| {
+    let mut pattern = Aligned::zeros(MAX_TOKENS + STARTS * PANEL);
+    for (at, number) in pattern.iter_mut().enumerate() {
+        // The fractional parts of multiples of the golden ratio.
+        let bits = (at as u32).wrapping_mul(0x9E37_79B9) >> 8;
+        // Minus 128, because weights are stored as signed bytes.
+        *number = bits as f32 / 16_777_216.0 - 0.5 - 128.0;
+    }
+    pattern
+});
+
+/// The number of places, 16 numbers apart, where the pattern may start.
+const STARTS: usize = 64;
+
+/// The keys and values of all tokens of a text.
+pub struct Keys {
+    tokens: usize,
+    /// \[heads, keys / 16, 8, 16\]: panels of the keys
+    keys: Aligned<u32>,
+    /// \[heads, 2, tokens / 4, 16\]: panels of the values
+    values: Aligned<u32>,
+    /// \[heads, keys\]: the initial sums of scores, which cancel [`Registers::ZERO`] out
+    start: Aligned<i32>,
+    /// \[keys\]: the scale of a key, times log₂ e / √32
+    scale: Aligned<f32>,
+    /// \[keys\]: log₂ of the scale of a value
+    log: Aligned<f32>,
+    /// \[keys\]: 1 / the scale of a value
+    inverse: Aligned<f32>,
+}
+
+impl Keys {
+    /// Returns zeros for the keys and values of `tokens` tokens.
+    ///
+    /// # Panics
+    ///
+    /// If there are more than 512.
+    pub fn new(tokens: usize) -> Self {
+        assert!(tokens <= MAX_TOKENS);
+        let keys = tokens.next_multiple_of(LANES);
+        let mut log = Aligned::zeros(keys);
+        log.fill(NO_VALUE);
+        Self {
+            tokens,
+            keys: Aligned::zeros(keys * WIDTH / 4),
+            values: Aligned::zeros(tokens.div_ceil(4) * WIDTH),
+            start: Aligned::zeros(HEADS * keys),
+            scale: Aligned::zeros(keys),
+            log,
+            inverse: Aligned::zeros(keys),
+        }
+    }
+
+    /// Returns the buffers, to be filled by several threads.
+    pub fn shared(&mut self) -> KeysMut<'_> {
+        KeysMut {
+            keys: SharedSlice::new(&mut self.keys),
+            values: SharedSlice::new(&mut self.values),
+            start: SharedSlice::new(&mut self.start),
+            scale: SharedSlice::new(&mut self.scale),
+            log: SharedSlice::new(&mut self.log),
+            inverse: SharedSlice::new(&mut self.inverse),
+        }
+    }
+
+    fn padded(&self) -> usize {
+        self.scale.len()
+    }
+}
+
+/// [`Keys`], to be filled by several threads.
+pub struct KeysMut<'a> {
+    keys: SharedSlice<'a, u32>,
+    values: SharedSlice<'a, u32>,
+    start: SharedSlice<'a, i32>,
+    scale: SharedSlice<'a, f32>,
+    log: SharedSlice<'a, f32>,
+    inverse: SharedSlice<'a, f32>,
+}
+
+/// Quantizes the queries, keys and values of some tokens.
+pub struct Projection<'a> {
+    /// \[rows, 3 * 384\]
+    pub projected: &'a [f32],
+    /// The first of the tokens, a multiple of 4. No other thread may write the keys of these tokens meanwhile.
+    pub first: usize,
+    /// \[rows, 384\]: the output for the queries
+    pub queries: QuantizedMut<'a>,
+    /// The output for the keys and values.
+    pub keys: &'a KeysMut<'a>,
+}
+
+impl Work for Projection<'_> {
+    #[inline(always)]
+    fn run<R: Registers>(self, registers: R) {
+        let Self { projected, first, queries, keys } = self;
+        assert!(first.is_multiple_of(4));
+        let padded = keys.scale.len();
+        // Converts bytes of rows to bytes of panels, which are signed.
+        let signed = u32::from_ne_bytes([R::ZERO; 4]);
+        let mut bytes = [0; WIDTH];
+        for (group, rows) in projected.chunks(4 * 3 * WIDTH).enumerate() {
+            let mut values = [[R::ZERO; WIDTH]; 4];
+            for (at, row) in rows.chunks_exact(3 * WIDTH).enumerate() {
+                let (query, rest) = row.split_at(WIDTH);
+                let (key, value) = rest.split_at(WIDTH);
+                let row = 4 * group + at;
+                let token = first + row;
+                queries.scale[row] =
+                    quantize(registers, query, &mut queries.bytes[row * WIDTH..(row + 1) * WIDTH]);
+                let key_scale = quantize(registers, key, &mut bytes);
+                let value_scale = quantize(registers, value, &mut values[at]);
+                // SAFETY: only this task has the token.
+                unsafe {
+                    keys.scale.part(token..token + 1)[0] =
+                        key_scale * (std::f32::consts::LOG2_E / 32_f32.sqrt());
+                    keys.log.part(token..token + 1)[0] = log2(value_scale);
+                    keys.inverse.part(token..token + 1)[0] = 1.0 / value_scale;
+                }
+                for (head, bytes) in bytes.as_chunks::<HEAD>().0.iter().enumerate() {
+                    let mut sum = 0;
+                    for byte in bytes {
+                        sum += i32::from((byte ^ R::ZERO).cast_signed());
+                    }
+                    let panel = head * padded / PANEL + token / PANEL;
+                    let start = panel * (HEAD / 4) * PANEL + token % PANEL;
+                    let at = head * padded + token;
+                    // SAFETY: as above.
+                    unsafe { keys.start.part(at..at + 1)[0] = -i32::from(R::ZERO) * sum };
+                    for (four, word) in bytes.as_chunks::<4>().0.iter().enumerate() {
+                        let at = start + four * PANEL;
+                        let word = u32::from_ne_bytes(*word) ^ signed;
+                        // SAFETY: as above.
+                        unsafe { keys.keys.part(at..at + 1)[0] = word };
+                    }
+                }
+            }
+            let groups = keys.values.len() / WIDTH;
+            let [a, b, c, d] = values.each_ref().map(|row| row.as_chunks::<PANEL>().0);
+            for panel in 0..WIDTH / PANEL {
+                let at = (panel * groups + first / 4 + group) * PANEL;
+                // SAFETY: as above.
+                let words = unsafe { keys.values.part(at..at + PANEL) };
+                for i in 0..PANEL {
+                    let four = [a[panel][i], b[panel][i], c[panel][i], d[panel][i]];
+                    words[i] = u32::from_ne_bytes(four) ^ signed;
+                }
+            }
+        }
+    }
+}
+
+/// The buffers for the attention of a few queries.
+pub struct Scratch {
+    scores: Aligned<f32>,
+    weights: Aligned<u8>,
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self {
+            scores: Aligned::zeros(QUERIES * MAX_TOKENS),
+            weights: Aligned::zeros(QUERIES * MAX_TOKENS),
+        }
+    }
+}
+
+/// Writes the attention of the queries of some tokens, the first of which is `first`, to `y` \[rows, 384\].
+///
+/// # Panics
+///
+/// If the shapes do not fit.
+pub fn attend<R: Registers>(
+    registers: R,
+    queries: Quantized,
+    first: usize,
+    keys: &Keys,
+    scratch: &mut Scratch,
+    y: &mut [f32],
+) {
+    assert!(queries.bytes.len() == queries.scale.len() * WIDTH && y.len() == queries.bytes.len());
+    let Scratch { scores, weights } = scratch;
+    for (chunk, scales) in queries.scale.chunks(QUERIES).enumerate() {
+        let row = chunk * QUERIES;
+        let (rows, padded) = (scales.len(), keys.padded());
+        let (scores, weights) = (&mut scores[..rows * padded], &mut weights[..rows * padded]);
+        for head in 0..HEADS {
+            let bytes = &queries.bytes[row * WIDTH..(row + rows) * WIDTH];
+            registers.call(Score { bytes, scales, head, keys, scores });
+            let mut factors = [0.0; QUERIES];
+            let query = first + row;
+            registers.call(Weigh { query, head, keys, scores, weights, factors: &mut factors });
+            let y = &mut y[row * WIDTH..(row + rows) * WIDTH];
+            registers.call(Mix { weights, factors: &factors[..rows], head, keys, y });
+        }
+    }
+}
+
+/// Computes the scores of some queries in a head, plus log₂ of the scales of the values.
+struct Score<'a> {
+    bytes: &'a [u8],
+    scales: &'a [f32],
+    head: usize,
+    keys: &'a Keys,
+    scores: &'a mut [f32],
+}
+
+impl Work for Score<'_> {
+    #[inline(always)]
+    fn run<R: Registers>(mut self, registers: R) {
+        tiles(registers, self.scales.len(), self.keys.padded() / PANEL, &mut self);
+    }
+}
+
+impl Tile for Score<'_> {
+    #[inline(always)]
+    fn tile<B: Registers, const R: usize, const V: usize>(
+        &mut self,
+        registers: B,
+        row: usize,
+        panel: usize,
+    ) {
+        let (simd, keys) = (registers.simd(), self.keys);
+        let (padded, width) = (keys.padded(), V * B::Simd::F32_LANES);
+        let first = panel * PANEL;
+        let at = self.head * padded + first;
+        let rows = (&self.bytes[row * WIDTH + self.head * HEAD..], WIDTH);
+        // Unknown to the compiler, which would unroll the loop and run out of registers.
+        let depth = black_box(HEAD);
+        let start = registers_of::<Integers<B>, _, V>(&keys.start[at..at + width]);
+        let columns = &keys.keys[at * HEAD / 4..];
+        let sums = sums::<B, R, V, 0>(registers, rows, columns, depth, start);
+        let scale = registers_of::<Floats<B>, _, V>(&keys.scale[first..first + width]);
+        let log = registers_of::<Floats<B>, _, V>(&keys.log[first..first + width]);
+        for (r, sums) in sums.into_iter().enumerate() {
+            let query = simd.splat_f32s(self.scales[row + r]);
+            let at = (row + r) * padded + first;
+            let (scores, _) = B::Simd::as_mut_simd_f32s(&mut self.scores[at..at + width]);
+            for v in 0..V {
+                let number = registers.numbers(sums[v]);
+                scores[v] = simd.mul_add_f32s(number, simd.mul_f32s(query, scale[v]), log[v]);
+            }
+        }
+    }
+}
+
+/// Computes the integer weights of the keys for some queries in a head, and the factors of the weighted sums.
+struct Weigh<'a> {
+    query: usize,
+    head: usize,
+    keys: &'a Keys,
+    scores: &'a [f32],
+    weights: &'a mut [u8],
+    factors: &'a mut [f32],
+}
+
+impl Work for Weigh<'_> {
+    #[inline(always)]
+    fn run<R: Registers>(self, registers: R) {
+        let Self { query, head, keys, scores, weights, factors } = self;
+        let (simd, padded) = (registers.simd(), keys.padded());
+        let (inverse, _) = R::Simd::as_simd_f32s(&keys.inverse);
+        let (largest, pattern) = (simd.splat_f32s(LARGEST_WEIGHT), &**PATTERN);
+        let mut greatest = [simd.splat_f32s(0.0); QUERIES];
+        for (scores, greatest) in scores.chunks_exact(padded).zip(&mut greatest) {
+            let mut most = [simd.splat_f32s(f32::MIN); 4];
+            for four in R::Simd::as_simd_f32s(scores).0.as_chunks::<4>().0 {
+                for i in 0..4 {
+                    most[i] = simd.max_f32s(most[i], four[i]);
+                }
+            }
+            let [a, b, c, d] = most;
+            let most = simd.max_f32s(simd.max_f32s(a, b), simd.max_f32s(c, d));
+            *greatest = simd.splat_f32s(simd.reduce_max_f32s(most));
+        }
+        let rows = scores.chunks_exact(padded).zip(weights.chunks_exact_mut(padded));
+        for (row, (scores, weights)) in rows.enumerate() {
+            let begin = (23 * (query + row) + 37 * head) % STARTS * PANEL;
+            let (pattern, _) = R::Simd::as_simd_f32s(&pattern[begin..begin + padded]);
+            let (scores, _) = R::Simd::as_simd_f32s(scores);
+            let mut lanes = Lanes::default();
+            let sums = lanes.registers::<R>();
+            let count = sums.len();
+            for (group, weights) in weights.chunks_exact_mut(LANES).enumerate() {
+                for first in (0..count).step_by(4) {
+                    let at = group * count + first;
+                    let mut numbers = [largest; 4];
+                    for i in 0..4 {
+                        numbers[i] = simd.sub_f32s(scores[at + i], greatest[row]);
+                    }
+                    let mut numbers = exp2(registers, numbers);
+                    for i in 0..4 {
+                        sums[first + i] =
+                            simd.mul_add_f32s(numbers[i], inverse[at + i], sums[first + i]);
+                        numbers[i] = simd.mul_add_f32s(numbers[i], largest, pattern[at + i]);
+                    }
+                    registers.store(numbers, &mut weights[first * R::Simd::F32_LANES..]);
+                }
+            }
+            let sum = simd.mul_f32s(lanes.sum(registers), largest);
+            factors[row] = first_lane::<R>(simd.div_f32s(simd.splat_f32s(1.0), sum));
+        }
+    }
+}
+
+/// Computes the weighted means of the values for some queries in a head.
+struct Mix<'a> {
+    weights: &'a [u8],
+    factors: &'a [f32],
+    head: usize,
+    keys: &'a Keys,
+    y: &'a mut [f32],
+}
+
+impl Work for Mix<'_> {
+    #[inline(always)]
+    fn run<R: Registers>(mut self, registers: R) {
+        tiles(registers, self.factors.len(), HEAD / PANEL, &mut self);
+    }
+}
+
+impl Tile for Mix<'_> {
+    #[inline(always)]
+    fn tile<B: Registers, const R: usize, const V: usize>(
+        &mut self,
+        registers: B,
+        row: usize,
+        panel: usize,
+    ) {
+        let (simd, keys) = (registers.simd(), self.keys);
+        let (padded, depth) = (keys.padded(), keys.tokens.next_multiple_of(4));
+        let first = self.head * HEAD + panel * PANEL;
+        let columns = &keys.values[first * depth / 4..];
+        let mut start = [simd.splat_i32s(0); V];
+        if B::ZERO == 0 {
+            // The bytes of weights are 128 less than the weights: this adds 64 times the values twice.
+            let row = (&[64; MAX_TOKENS][..], 0);
+            for _ in 0..2 {
+                [start] = sums::<B, 1, V, 0>(registers, row, columns, depth, start);
+            }
+        }
+        let weights = (&self.weights[row * padded..], padded);
+        let sums = sums::<B, R, V, 0>(registers, weights, columns, depth, start);
+        for (r, sums) in sums.into_iter().enumerate() {
+            let factor = simd.splat_f32s(self.factors[row + r]);
+            let at = (row + r) * WIDTH + first;
+            let (y, _) = B::Simd::as_mut_simd_f32s(&mut self.y[at..at + V * B::Simd::F32_LANES]);
+            for v in 0..V {
+                y[v] = simd.mul_f32s(registers.numbers(sums[v]), factor);
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Kernels in integers against their definitions, in all registers that the machine has.
+
+mod attention;
+mod functions;
+mod linear;
+mod quantize;
+mod tile;
+
+use super::*;
+use crate::kernels::testing::{noise, normal_distribution};
+
+/// What a function makes of each kind of registers that this machine has, with the name of that.
+fn every_machine<T>(run: impl Fn(Machine) -> T) -> Vec<(String, T)> {
+    let name = |machine| format!("{machine:?}").split('(').next().unwrap_or_default().to_owned();
+    Machine::all().into_iter().map(|machine| (name(machine), run(machine))).collect()
+}
+
+/// Fails if they have not found the same.
+#[track_caller]
+fn assert_equal<T: PartialEq>(found: &[(String, T)], case: &str) {
+    for (name, result) in found {
+        assert!(*result == found[0].1, "{name} and {}: {case}", found[0].0);
+    }
+}
+
+/// The bits of numbers; those of NaN are not the same on all machines.
+fn bits(numbers: &[f32]) -> Vec<u32> {
+    numbers.iter().map(|x| if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() }).collect()
+}
+
+fn numbers(seed: usize, count: usize, size: f32) -> Vec<f32> {
+    noise(seed).take(count).map(|x| x * size).collect()
+}
+
+/// The Hadamard transform of each block of a row.
+fn hadamard(row: &[f64], block: usize) -> Vec<f64> {
+    let number = |at: usize| {
+        let first = at / block * block;
+        let term = |from: usize| {
+            let is_negative = ((at - first) & from).count_ones() % 2 == 1;
+            if is_negative { -row[first + from] } else { row[first + from] }
+        };
+        (0..block).map(term).sum()
+    };
+    (0..row.len()).map(number).collect()
+}
+
+fn wide(row: &[f32]) -> Vec<f64> {
+    row.iter().copied().map(f64::from).collect()
+}
+
+/// Half a step, and what rounding in float32 may add.
+const HALF: f64 = 0.501;

@@ -1,0 +1,234 @@
+//! The folder of the built-in model: a manifest, and the files with the digests in it.
+
+use std::{
+    collections::HashMap,
+    env::consts::{DLL_PREFIX, DLL_SUFFIX},
+    fs::File,
+    io::{ErrorKind, Read},
+    path::{Path, PathBuf},
+};
+
+use blake3::{Hash, Hasher};
+use knowledgepulse_workers::fault;
+use serde::Deserialize;
+
+use crate::{EMBEDDING_LEN, EmbedError, MAX_TOKENS, Result, Tokenizer};
+
+pub(crate) const MANIFEST: &str = "manifest.json";
+pub(crate) const WEIGHTS: &str = "model.bin";
+/// The file beside the shipped library with its entry, as in the manifest.
+const LIBRARY_ENTRY: &str = "onnxruntime.json";
+const TOKENIZER: &str = "tokenizer.json";
+/// The version of the layout that is read.
+const FORMAT: u32 = 2;
+
+/// Returns the file name of the shipped ONNX Runtime library. It is not the usual name, so that another ONNX Runtime can
+/// be loaded into the same process.
+pub fn library_file_name() -> String {
+    format!("{DLL_PREFIX}knowledgepulse_onnxruntime{DLL_SUFFIX}")
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Manifest {
+    format: u32,
+    name: String,
+    dimensions: usize,
+    max_tokens: usize,
+    files: Vec<Entry>,
+    /// The tensors in the file of weights, by name. Only the native backend needs them.
+    #[serde(default)]
+    tensors: HashMap<String, TensorEntry>,
+}
+
+/// A tensor in the file of weights.
+#[derive(Deserialize)]
+pub(crate) struct TensorEntry {
+    #[serde(rename = "type")]
+    pub element: String,
+    pub shape: Vec<usize>,
+    pub offset: usize,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    name: String,
+    bytes: u64,
+    blake3: String,
+}
+
+/// The folder of the built-in model, whose manifest has been read.
+pub struct BuiltInFiles {
+    folder: PathBuf,
+    manifest: Manifest,
+}
+
+impl BuiltInFiles {
+    /// Reads the manifest.
+    pub fn open(folder: &Path) -> Result<Self> {
+        let path = folder.join(MANIFEST);
+        let json = std::fs::read(&path).map_err(|error| EmbedError::file(&path, error))?;
+        let manifest: Manifest = serde_json::from_slice(&json)
+            .map_err(|error| EmbedError::file(&path, format!("not a model manifest: {error}")))?;
+        for (what, expected, found) in [
+            ("format", FORMAT as usize, manifest.format as usize),
+            ("dimensions", EMBEDDING_LEN, manifest.dimensions),
+            ("maxTokens", MAX_TOKENS, manifest.max_tokens),
+        ] {
+            if found != expected {
+                return Err(EmbedError::file(
+                    &path,
+                    format!("{what}: expected {expected}, got {found}"),
+                ));
+            }
+        }
+        Ok(Self { folder: folder.to_owned(), manifest })
+    }
+
+    /// Returns the name of the model.
+    pub fn name(&self) -> &str {
+        &self.manifest.name
+    }
+
+    /// Returns the fingerprint. The graph is not part of it, because all backends and precisions compute the same
+    /// model.
+    pub fn fingerprint(&self) -> Result<String> {
+        let Manifest { name, dimensions, max_tokens, .. } = &self.manifest;
+        let (weights, tokenizer) = (&self.entry(WEIGHTS)?.blake3, &self.entry(TOKENIZER)?.blake3);
+        let mut hasher = Hasher::new();
+        for part in [name, &dimensions.to_string(), &max_tokens.to_string(), weights, tokenizer] {
+            // With the length, different parts never give the same bytes.
+            hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+        }
+        Ok(hasher.finalize().to_string())
+    }
+
+    /// Returns the path of a file of the folder.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Returns the paths of the files that the manifest names.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = PathBuf> {
+        self.manifest.files.iter().map(|entry| self.path(&entry.name))
+    }
+
+    /// Reads the tokenizer and checks its digest.
+    pub(crate) fn read_tokenizer(&self) -> Result<Tokenizer> {
+        fault::point("tokenizer");
+        let (path, entry) = (self.path(TOKENIZER), self.entry(TOKENIZER)?);
+        let json = std::fs::read(&path).map_err(|error| EmbedError::file(&path, error))?;
+        entry.check(&path, json.len() as u64, blake3::hash(&json))?;
+        Tokenizer::from_json(&json, MAX_TOKENS).map_err(|what| EmbedError::file(&path, what))
+    }
+
+    /// Checks the digest of a file.
+    pub(crate) fn verify(&self, name: &str) -> Result<()> {
+        self.entry(name)?.verify(&self.path(name))
+    }
+
+    /// Opens the file of weights.
+    pub(crate) fn open_weights(&self) -> Result<WeightsReader<'_>> {
+        let (path, entry) = (self.path(WEIGHTS), self.entry(WEIGHTS)?);
+        let failed = |error| EmbedError::file(&path, error);
+        let file = File::open(&path).map_err(failed)?;
+        entry.check_length(&path, file.metadata().map_err(failed)?.len())?;
+        Ok(WeightsReader { path, entry, file, hasher: Hasher::new() })
+    }
+
+    /// Returns the tensors in the file of weights, by name.
+    pub(crate) fn tensors(&self) -> &HashMap<String, TensorEntry> {
+        &self.manifest.tensors
+    }
+
+    /// Returns an error in the manifest.
+    pub(crate) fn manifest_error(&self, what: impl ToString) -> EmbedError {
+        EmbedError::file(&self.path(MANIFEST), what)
+    }
+
+    fn entry(&self, name: &str) -> Result<&Entry> {
+        let entry = self.manifest.files.iter().find(|entry| entry.name == name);
+        entry.ok_or_else(|| self.manifest_error(format!("names no file {name}")))
+    }
+}
+
+/// Checks the library against the entry beside it, if there is one with its name. Fails if the entry exists but cannot be
+/// read, for example for lack of file descriptors.
+pub fn verify_library(path: &Path) -> Result<()> {
+    let beside = path.with_file_name(LIBRARY_ENTRY);
+    let json = match std::fs::read(&beside) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        read => read.map_err(|error| EmbedError::file(&beside, error))?,
+    };
+    let entry: Entry = serde_json::from_slice(&json)
+        .map_err(|error| EmbedError::file(&beside, format!("not a library entry: {error}")))?;
+    if path.file_name().is_some_and(|name| name == entry.name.as_str()) {
+        entry.verify(path)?;
+    }
+    Ok(())
+}
+
+/// The file of weights, hashed while it is read.
+pub(crate) struct WeightsReader<'a> {
+    path: PathBuf,
+    entry: &'a Entry,
+    file: File,
+    hasher: Hasher,
+}
+
+impl WeightsReader<'_> {
+    /// Fills `contents`.
+    pub fn read(&mut self, contents: &mut [u8]) -> Result<()> {
+        // In chunks, which are hashed while they are in the cache.
+        for piece in contents.chunks_mut(1 << 17) {
+            self.file.read_exact(piece).map_err(|error| EmbedError::file(&self.path, error))?;
+            self.hasher.update(piece);
+        }
+        Ok(())
+    }
+
+    /// Skips `bytes` bytes, which are hashed as well.
+    pub fn skip(&mut self, bytes: usize) -> Result<()> {
+        self.read(&mut vec![0; bytes])
+    }
+
+    /// Reads the rest, and checks the digest of the file.
+    pub fn finish(mut self) -> Result<()> {
+        self.hasher
+            .update_reader(self.file)
+            .map_err(|error| EmbedError::file(&self.path, error))?;
+        self.entry.check(&self.path, self.hasher.count(), self.hasher.finalize())
+    }
+}
+
+impl Entry {
+    fn verify(&self, path: &Path) -> Result<()> {
+        let mut hasher = Hasher::new();
+        File::open(path)
+            .and_then(|file| hasher.update_reader(file).map(drop))
+            .map_err(|error| EmbedError::file(path, error))?;
+        self.check(path, hasher.count(), hasher.finalize())
+    }
+
+    fn check(&self, path: &Path, bytes: u64, digest: Hash) -> Result<()> {
+        self.check_length(path, bytes)?;
+        if Hash::from_hex(&self.blake3).ok() != Some(digest) {
+            return damaged(path, format!("BLAKE3 {}", self.blake3), digest);
+        }
+        Ok(())
+    }
+
+    fn check_length(&self, path: &Path, bytes: u64) -> Result<()> {
+        if bytes != self.bytes {
+            return damaged(path, format!("{} bytes", self.bytes), format!("{bytes} bytes"));
+        }
+        Ok(())
+    }
+}
+
+fn damaged(path: &Path, expected: String, found: impl ToString) -> Result<()> {
+    Err(EmbedError::Damaged { path: path.to_owned(), expected, found: found.to_string() })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,283 @@
+//! The models of the process: shared by all users of the same model, loaded on first use.
+
+use std::{
+    fs::Metadata,
+    panic::catch_unwind,
+    path::PathBuf,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak},
+    time::{Duration, Instant, SystemTime},
+};
+
+use knowledgepulse_workers::fault;
+use once_cell::sync::OnceCell;
+
+use super::{ModelFolder, ModelSettings};
+use crate::{EmbedError, Embedder, Result, kernels::int8::Machine};
+
+/// After a failure, calls within this time get the same error. The first one after it loads again.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// The models in use.
+static MODELS: Mutex<Vec<Weak<SharedModel>>> = Mutex::new(Vec::new());
+
+/// The loaded custom models by their contents and settings, so that equal folders share one.
+static LOADED: Mutex<Vec<(String, Weak<Embedder>)>> = Mutex::new(Vec::new());
+
+/// The state of a model.
+#[derive(Clone)]
+pub enum LoadState {
+    /// Not used yet.
+    Idle,
+    /// A thread is loading it.
+    Loading,
+    /// Loaded.
+    Ready(Arc<Embedder>),
+    /// Not available.
+    Failed {
+        /// The reason.
+        error: EmbedError,
+        /// The time of the failure.
+        at: Instant,
+    },
+}
+
+/// A model of the process with given settings.
+pub struct SharedModel {
+    settings: ModelSettings,
+    state: Mutex<LoadState>,
+    changed: Condvar,
+    /// The files from which it was loaded.
+    files: OnceCell<Vec<FileState>>,
+}
+
+/// The size and time of a file.
+#[derive(PartialEq)]
+struct FileState {
+    path: PathBuf,
+    /// `None` if there is no file.
+    found: Option<(u64, SystemTime)>,
+}
+
+impl FileState {
+    fn of(path: PathBuf) -> Self {
+        let state = |metadata: Metadata| Ok((metadata.len(), metadata.modified()?));
+        let found = path.metadata().and_then(state).ok();
+        Self { path, found }
+    }
+
+    fn is_current(&self) -> bool {
+        *self == Self::of(self.path.clone())
+    }
+}
+
+impl SharedModel {
+    /// Returns the model with these settings, without loading it. Forgets an earlier failure to load it. If its files
+    /// have changed since it was loaded, this is a new model; the old one remains usable.
+    pub fn with(settings: ModelSettings) -> Arc<Self> {
+        let settings = settings.effective(Machine::detect().is_int8_faster());
+        let mut models = MODELS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = models.iter().filter_map(Weak::upgrade);
+        if let Some(model) = known.find(|model| model.settings == settings)
+            && model.is_current()
+        {
+            model.forget_failure();
+            return model;
+        }
+        models.retain(|model| model.upgrade().is_some_and(|model| model.settings != settings));
+        let (state, changed, files) =
+            (Mutex::new(LoadState::Idle), Condvar::new(), OnceCell::new());
+        let model = Arc::new(Self { settings, state, changed, files });
+        models.push(Arc::downgrade(&model));
+        model
+    }
+
+    fn is_current(&self) -> bool {
+        self.files.get().is_none_or(|files| files.iter().all(FileState::is_current))
+    }
+
+    fn forget_failure(&self) {
+        let mut state = self.lock();
+        if matches!(*state, LoadState::Failed { .. }) {
+            *state = LoadState::Idle;
+        }
+    }
+
+    /// Returns the effective settings.
+    pub fn settings(&self) -> &ModelSettings {
+        &self.settings
+    }
+
+    /// Returns the state of the model. Never waits for a load.
+    pub fn state(&self) -> LoadState {
+        self.lock().clone()
+    }
+
+    /// Returns the loaded model. Loads it, or waits while another thread loads it.
+    ///
+    /// # Errors
+    ///
+    /// The model cannot be loaded, or could not within the last second.
+    pub fn get(&self) -> Result<Arc<Embedder>> {
+        let mut state = self.lock();
+        loop {
+            match &*state {
+                LoadState::Ready(embedder) => return Ok(embedder.clone()),
+                LoadState::Failed { error, at } if at.elapsed() < RETRY_AFTER => {
+                    return Err(error.clone());
+                }
+                LoadState::Loading => {
+                    state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                }
+                LoadState::Idle | LoadState::Failed { .. } => {
+                    *state = LoadState::Loading;
+                    drop(state);
+                    return self.load();
+                }
+            }
+        }
+    }
+
+    fn load(&self) -> Result<Arc<Embedder>> {
+        // After a panic, other threads must not wait for this load forever.
+        let loaded = catch_unwind(|| {
+            fault::point("load");
+            load(&self.settings)
+        })
+        .unwrap_or_else(|_| Err(EmbedError::Model("loading it panicked".into())));
+        let loaded = loaded.map(|(embedder, files)| {
+            let _ = self.files.set(files);
+            embedder
+        });
+        *self.lock() = match &loaded {
+            Ok(embedder) => LoadState::Ready(embedder.clone()),
+            Err(error) => LoadState::Failed { error: error.clone(), at: Instant::now() },
+        };
+        self.changed.notify_all();
+        loaded
+    }
+
+    fn lock(&self) -> MutexGuard<'_, LoadState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn load(settings: &ModelSettings) -> Result<(Arc<Embedder>, Vec<FileState>)> {
+    let folder = ModelFolder::open(settings)?;
+    // Before they are read, so that a later change is noticed.
+    let mut files: Vec<_> = folder.files(settings).into_iter().map(FileState::of).collect();
+    let embedder = load_from(folder, settings)?;
+    if embedder.onnx_error().is_some() {
+        files.push(FileState::of(settings.library.clone()));
+    }
+    Ok((embedder, files))
+}
+
+fn load_from(folder: ModelFolder, settings: &ModelSettings) -> Result<Arc<Embedder>> {
+    let fingerprint = folder.fingerprint()?;
+    let Some(custom) = folder.custom() else {
+        return Embedder::load(folder, settings, fingerprint).map(Arc::new);
+    };
+    let ModelSettings { library, backend, threads, .. } = settings;
+    let (checks, library) = (custom.checks(), library.display());
+    let key = format!("{fingerprint} {checks} {backend:?} {threads} {library}");
+    let loaded = || LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    let same = |models: &[(String, Weak<Embedder>)]| {
+        models.iter().find(|(known, _)| *known == key).and_then(|(_, model)| model.upgrade())
+    };
+    let known = same(&loaded());
+    if let Some(embedder) = known {
+        return Ok(embedder);
+    }
+    let embedder = Arc::new(Embedder::load(folder, settings, fingerprint)?);
+    let mut models = loaded();
+    models.retain(|(_, model)| model.strong_count() > 0);
+    // Another thread may have loaded the same model meanwhile.
+    Ok(same(&models).unwrap_or_else(|| {
+        models.push((key.clone(), Arc::downgrade(&embedder)));
+        embedder
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BackendKind, Precision, custom::CONFIG};
+
+    fn settings(folder: &str) -> ModelSettings {
+        ModelSettings {
+            library: "library".into(),
+            backend: BackendKind::Onnx,
+            threads: 2,
+            ..ModelSettings::beside(folder.as_ref())
+        }
+    }
+
+    fn share(a: &ModelSettings, b: &ModelSettings) -> bool {
+        Arc::ptr_eq(&SharedModel::with(a.clone()), &SharedModel::with(b.clone()))
+    }
+
+    #[test]
+    fn with_shares_a_model_if_settings_have_the_same_effect() {
+        let base = settings("shared");
+        assert!(share(&base, &base));
+        let native = ModelSettings { backend: BackendKind::Native, ..base };
+        let elsewhere = ModelSettings { library: "elsewhere".into(), ..native.clone() };
+        assert!(share(&native, &elsewhere), "the native backend needs no library");
+        let fast = ModelSettings { precision: Precision::Fast, ..native };
+        let onnx = ModelSettings { backend: BackendKind::Onnx, ..fast.clone() };
+        assert!(share(&fast, &onnx), "only the native backend is fast");
+    }
+
+    #[test]
+    fn with_keeps_other_models_apart() {
+        let base = settings("apart");
+        for other in [
+            ModelSettings { backend: BackendKind::Native, ..base.clone() },
+            ModelSettings { model: Some("elsewhere".into()), ..base.clone() },
+            ModelSettings { package: "elsewhere".into(), ..base.clone() },
+            ModelSettings { library: "elsewhere".into(), ..base.clone() },
+            ModelSettings { precision: Precision::Fast, ..base.clone() },
+            ModelSettings { threads: 1, ..base.clone() },
+        ] {
+            assert!(!share(&base, &other), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn effective_is_exact_if_int8_is_not_faster() {
+        let fast = ModelSettings { precision: Precision::Fast, ..settings("slow") };
+        let found = fast.clone().effective(false);
+        assert_eq!(found, settings("slow").effective(true));
+        assert_eq!((found.precision, found.backend), (Precision::Exact, BackendKind::Onnx));
+        let found = fast.effective(true);
+        assert_eq!((found.precision, found.backend), (Precision::Fast, BackendKind::Native));
+    }
+
+    #[test]
+    fn effective_keeps_the_precision_of_another_model() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(CONFIG), "{}").unwrap();
+        let model = Some(folder.path().to_owned());
+        let fast = ModelSettings { precision: Precision::Fast, model, ..settings("slow") };
+        assert_eq!(fast.effective(false).precision, Precision::Fast);
+    }
+
+    #[test]
+    fn with_gives_the_same_model_after_a_failure() {
+        let [first, again] = [0, 1].map(|_| {
+            let model = SharedModel::with(settings("failing"));
+            assert!(model.get().is_err());
+            model
+        });
+        assert!(Arc::ptr_eq(&first, &again), "loaded twice once it can be");
+    }
+
+    #[test]
+    fn with_forgets_a_failure() {
+        let first = SharedModel::with(settings("missing"));
+        assert!(first.get().is_err());
+        assert!(matches!(first.state(), LoadState::Failed { .. }));
+        let again = SharedModel::with(settings("missing"));
+        assert!(matches!(again.state(), LoadState::Idle));
+    }
+}

@@ -1,0 +1,339 @@
+//! What happens in a run of an agent, whatever logged it.
+
+use std::{
+    collections::BTreeMap,
+    fmt::{self, Write},
+    hash::{DefaultHasher, Hasher},
+    sync::Arc,
+};
+
+use serde::Serialize;
+
+use crate::{
+    formats::messages::Turns,
+    json::{self, Buffer, Document, Kind, Members, Sink, Value},
+    steps::MAX_VALUES,
+};
+
+/// The answer of the assistant that a call belongs to. The calls of one answer share a turn.
+pub type Turn = u32;
+
+/// One event of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// Text of a person.
+    Human(String),
+    /// Text of the assistant: an answer (`said`) or reasoning.
+    Thought { text: String, said: bool },
+    /// A call of a tool.
+    Call(Call),
+    /// The result of a tool.
+    Result(ToolResult),
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    pub name: String,
+    pub input: CallInput,
+    pub id: Option<String>,
+    pub turn: Turn,
+}
+
+/// The result of a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolResult {
+    pub text: String,
+    pub failed: bool,
+    /// The id of the call that it answers. Without one it answers the first call without an answer.
+    pub id: Option<String>,
+    /// The name of the tool, if it is logged.
+    pub name: Option<String>,
+}
+
+impl Event {
+    /// Text of an answer.
+    pub fn said(text: impl Into<String>) -> Self {
+        Self::Thought { text: text.into(), said: true }
+    }
+
+    /// Reasoning.
+    pub fn reasoned(text: impl Into<String>) -> Self {
+        Self::Thought { text: text.into(), said: false }
+    }
+
+    /// Returns the approximate size in bytes.
+    pub fn size(&self) -> usize {
+        let text = match self {
+            Self::Human(text) | Self::Thought { text, .. } => text.len(),
+            Self::Call(call) => call.name.len() + call.input.json.len(),
+            Self::Result(result) => result.text.len(),
+        };
+        size_of::<Self>() + text
+    }
+}
+
+impl Call {
+    /// Returns a call as it is logged. A name that is missing or blank becomes `unknown`.
+    pub fn new(name: Option<&str>, input: CallInput, id: Option<&str>, turn: Turn) -> Self {
+        let name = name.filter(|name| !json::is_blank(name)).unwrap_or("unknown").to_owned();
+        let id = id.filter(|id| !json::is_blank(id)).map(Into::into);
+        Self { name, input, id, turn }
+    }
+}
+
+/// The greatest depth of an input: it is nested in three other values, and JSON nests 127 deep.
+const MAX_DEPTH: usize = 124;
+
+/// The input of a call: an object.
+#[derive(Debug, Clone)]
+pub struct CallInput {
+    /// JSON without white space.
+    pub json: Arc<String>,
+    /// The number of values and names of members.
+    pub values: usize,
+    /// A hash of the canonical form.
+    pub hash: u64,
+}
+
+impl PartialEq for CallInput {
+    fn eq(&self, other: &Self) -> bool {
+        self.json == other.json
+    }
+}
+
+impl CallInput {
+    /// Returns an input with these members.
+    pub fn of<'a>(members: impl IntoIterator<Item = (&'a str, Value<'a>)>) -> Self {
+        let mut members: Vec<_> = members.into_iter().collect();
+        let mut json = Buffer::default();
+        let is_written = json::write_object(members.iter().copied(), &mut json, Value::write);
+        let counts = members.iter().map(|(_, value)| 1 + value.count(MAX_VALUES));
+        let values = if is_written.is_ok() { 1 + counts.sum::<usize>() } else { MAX_VALUES + 1 };
+        members.sort_by_key(|(name, _)| *name);
+        let hash = hash_of(|out| json::write_object(members, out, Value::write_canonical));
+        Self { json: json.into_string().into(), values, hash }
+    }
+
+    /// Returns an input with one member, a string.
+    pub fn of_text(name: &str, text: &str) -> Self {
+        let json = format!("{{{}:{}}}", json::quoted(name), json::quoted(text));
+        let hash = hash_of(|out| out.write_str(&json));
+        Self { json: json.into(), values: 3, hash }
+    }
+
+    /// Returns a recorded input as an object. Text that is not JSON, and values that nest too deep, become the
+    /// member `raw`.
+    pub fn recorded(input: Option<Value>) -> Self {
+        let Some(input) = input else { return Self::of([]) };
+        let Some(text) = input.as_str() else {
+            return Self::of_value(input)
+                .unwrap_or_else(|| Self::of_text("raw", &input.canonical()));
+        };
+        if json::is_blank(text) {
+            return Self::of([]);
+        }
+        let document = Document::parse(text).ok();
+        let value = document.as_ref().and_then(|document| Self::of_value(document.root()));
+        value.unwrap_or_else(|| Self::of_text("raw", text))
+    }
+
+    /// Returns `None` if the value nests too deep.
+    fn of_value(value: Value) -> Option<Self> {
+        match value.kind() {
+            Kind::Null => Some(Self::of([])),
+            // Its run gives no trace, so it is not written.
+            _ if value.count(MAX_VALUES + 1) > MAX_VALUES => {
+                Some(Self { values: MAX_VALUES + 1, ..Self::of([]) })
+            }
+            Kind::Object(object) => object.nests_at_most(MAX_DEPTH).then(|| Self {
+                json: object.to_json().into(),
+                values: object.count(usize::MAX),
+                hash: hash_of(|out| object.write_canonical(out)),
+            }),
+            _ => value.nests_at_most(MAX_DEPTH - 1).then(|| Self::of([("value", value)])),
+        }
+    }
+}
+
+fn hash_of(write: impl FnOnce(&mut Sink<&mut dyn FnMut(&str)>) -> fmt::Result) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    // Writing to a sink never fails.
+    let _ = write(&mut Sink(&mut |text| hasher.write(text.as_bytes())));
+    hasher.finish()
+}
+
+/// A longer reason loses the part that comes from the log.
+const MAX_REASON_BYTES: usize = 80;
+/// With this many reasons, new ones lose the part that comes from the log.
+const MAX_REASONS: usize = 1000;
+
+/// What is not imported: counts by reason.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Skipped(BTreeMap<String, u64>);
+
+impl Skipped {
+    /// Counts one item; see [`Self::add_many`].
+    pub fn add(&mut self, reason: impl Into<String>) {
+        self.add_many(reason, 1);
+    }
+
+    /// Counts items. Reasons with text of the log that are very long or very many count as one.
+    pub fn add_many(&mut self, reason: impl Into<String>, count: u64) {
+        if count == 0 {
+            return;
+        }
+        let mut reason = reason.into();
+        let is_odd = reason.len() > MAX_REASON_BYTES || self.0.len() >= MAX_REASONS;
+        if is_odd
+            && !self.0.contains_key(&reason)
+            && let Some((kind, _)) = reason.split_once(':')
+        {
+            reason = format!("{kind}:?");
+        }
+        *self.0.entry(reason).or_default() += count;
+    }
+
+    /// Adds other counts.
+    pub fn merge(&mut self, other: Self) {
+        for (reason, count) in other.0 {
+            self.add_many(reason, count);
+        }
+    }
+
+    /// Raises the count of each reason to that in `other`, if it is lower.
+    pub fn max(&mut self, other: &Self) {
+        for (reason, count) in &other.0 {
+            let own = self.0.entry(reason.clone()).or_default();
+            *own = (*own).max(*count);
+        }
+    }
+
+    /// Returns the reasons and their counts, sorted by reason.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.0.iter().map(|(reason, count)| (reason.as_str(), *count))
+    }
+}
+
+/// The origin of a value in a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// An option of the importer.
+    Option,
+    /// The log, which is a trace already.
+    Own,
+    /// The objective: the first text of a person.
+    Human,
+    /// The objective: a field of the format.
+    Field,
+    /// The objective: the name of the agent or of the run.
+    Name,
+    /// The objective: a typed command.
+    Command,
+    /// The objective: a message copied from an earlier run.
+    Copied,
+    /// The success: a judgement in the log.
+    Label,
+    /// The success: how the run ended.
+    Status,
+    /// The success: the option `assumeSuccess`.
+    Assumed,
+    /// The confidence: the log.
+    Explicit,
+    /// The confidence: the probabilities of the answers' tokens.
+    Logprobs,
+    /// The time: the log.
+    Source,
+    /// The time: unknown, so it is 1970-01-01T00:00:00.000Z.
+    None,
+    /// The domain: that of agents with this format.
+    Format,
+    /// The domain `general`, or the confidence 0.8 after success and 0.2 after failure.
+    Default,
+}
+
+/// What a format knows of one run of an agent.
+#[derive(Debug, Default)]
+pub struct Run {
+    /// The line at which its first record begins, from 1.
+    pub line: u64,
+    /// The format's id of the run.
+    pub key: Option<String>,
+    /// The objective, if the format has a field for it.
+    pub objective: Option<String>,
+    /// The objective if no person says anything.
+    pub fallback: Option<(String, Origin)>,
+    /// Whether it succeeded, as somebody judged.
+    pub label: Option<bool>,
+    /// Whether it ended in order.
+    pub status: Option<bool>,
+    /// The confidence in the log, in \[0, 1\].
+    pub confidence: Option<f64>,
+    pub logprobs: Logprobs,
+    /// When it began, as [`crate::time::utc`] writes it.
+    pub created_at: Option<String>,
+    /// What happened, in order.
+    pub events: Vec<Event>,
+    /// What of it is not imported.
+    pub skipped: Skipped,
+    /// Used while messages are read into it.
+    pub turns: Turns,
+}
+
+impl Run {
+    /// Returns a run whose first record begins at `line`.
+    pub fn at(line: u64) -> Self {
+        Self { line, ..Self::default() }
+    }
+
+    /// Sets the status from the exit status that SWE-agent and its relatives log; that of success is `done`.
+    pub fn read_exit_status(&mut self, value: Value, done: &str) {
+        let status = value.object("info").and_then(|info| info.name("exit_status"));
+        self.status = status.map(|status| status == done);
+    }
+}
+
+/// The mean of the logarithms of tokens' probabilities.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Logprobs {
+    sum: f64,
+    count: u32,
+}
+
+impl Logprobs {
+    /// Adds an array of tokens with `logprob`, or of numbers.
+    pub fn add(&mut self, tokens: Option<Value>) {
+        for token in tokens.and_then(Value::as_array).into_iter().flatten() {
+            if let Some(logprob) = token.member("logprob").unwrap_or(token).as_f64() {
+                self.sum += logprob;
+                self.count += 1;
+            }
+        }
+    }
+
+    /// Returns e to the power of the mean, rounded to 6 decimals; `None` without tokens.
+    pub fn confidence(&self) -> Option<f64> {
+        let mean = self.sum / f64::from(self.count);
+        let confidence = (mean.exp().min(1.0) * 1e6).round() / 1e6;
+        (self.count > 0).then_some(confidence)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn skipped_bounds_reasons_of_the_log() {
+        let mut skipped = Skipped::default();
+        skipped.add(format!("part:{}", "x".repeat(1000)));
+        for index in 0..5000 {
+            skipped.add(format!("record:{index}"));
+        }
+        skipped.add("record:7");
+        let counts: BTreeMap<_, _> = skipped.iter().collect();
+        assert_eq!(counts.len(), MAX_REASONS + 1);
+        assert_eq!((counts["part:?"], counts["record:7"], counts["record:?"]), (1, 2, 4001));
+    }
+}

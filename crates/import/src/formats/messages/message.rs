@@ -1,0 +1,299 @@
+//! Finds the messages in recorded values.
+
+use crate::{
+    events::Run,
+    json::{self, Array, Kind, Members, Value, object_of, quoted},
+};
+
+/// The types of items of the Responses API.
+pub(super) const ITEMS: [&str; 19] = [
+    "reasoning",
+    "function_call",
+    "function_call_output",
+    "custom_tool_call",
+    "custom_tool_call_output",
+    "mcp_call",
+    "mcp_list_tools",
+    "mcp_approval_request",
+    "mcp_approval_response",
+    "web_search_call",
+    "file_search_call",
+    "computer_call",
+    "computer_call_output",
+    "local_shell_call",
+    "local_shell_call_output",
+    "code_interpreter_call",
+    "image_generation_call",
+    "item_reference",
+    // Its `role` makes it a message as well.
+    "message",
+];
+
+/// The side of a model call on which a value was recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    Input,
+    Output,
+}
+
+impl Side {
+    /// Returns the role of a message that has none.
+    pub fn role(self) -> &'static str {
+        match self {
+            Self::Input => "user",
+            Self::Output => "assistant",
+        }
+    }
+}
+
+/// A message, or an item of the Responses API, as it was recorded.
+#[derive(Clone, Copy)]
+pub enum Message<'d> {
+    /// A message, possibly in the wrapper of a framework.
+    Recorded(Value<'d>),
+    /// An object with a role beside it.
+    WithRole(&'d str, Value<'d>),
+    /// An item of the Responses API, which is a `message` unless it has another type.
+    Item(Value<'d>),
+    /// The content of a message of this role.
+    Content(&'static str, Option<Value<'d>>),
+    /// A call of the assistant, or an array of them.
+    Calls(Value<'d>),
+    /// A step of the assistant in ATIF.
+    Step(Value<'d>),
+}
+
+impl<'d> Message<'d> {
+    /// Returns the message without the wrapper of a framework; `None` if it is not an object.
+    pub(super) fn unwrapped(self) -> Option<Self> {
+        let Self::Recorded(value) = self else { return Some(self) };
+        let object = value.as_object()?;
+        if object.has("lc")
+            && let (Some(ids), Some(kwargs)) = (object.list("id"), object.object("kwargs"))
+        {
+            let role = ids.last().and_then(Value::as_str);
+            return Some(role.map_or(Self::Recorded(kwargs), |role| Self::WithRole(role, kwargs)));
+        }
+        Some(match object.object("message") {
+            Some(message) if !object.has("role") && message.text("role").is_some() => {
+                Self::Recorded(message)
+            }
+            _ => self,
+        })
+    }
+
+    /// Returns whether a value is a message, or an item of the Responses API.
+    pub fn is_valid(self) -> bool {
+        let Some(message) = self.unwrapped() else { return false };
+        let has = |names: &[&str]| names.iter().any(|name| message.has(name));
+        let kind = message.kind();
+        if message.role().is_some() {
+            return kind == "message"
+                || has(&["content", "parts", "tool_calls", "text", "function_call"]);
+        }
+        let is_typed = ["human", "ai", "AIMessageChunk", "system", "tool"].contains(&kind)
+            && has(&["content"]);
+        is_typed || (ITEMS.contains(&kind) && kind != "message")
+    }
+
+    /// Returns the role of a message without a wrapper.
+    pub fn role(self) -> Option<&'d str> {
+        match self {
+            Self::Recorded(value) | Self::Item(value) => value.text("role"),
+            Self::WithRole(role, _) => Some(role),
+            Self::Content(role, _) => Some(role),
+            Self::Calls(_) | Self::Step(_) => Some("assistant"),
+        }
+    }
+
+    /// Returns the type of a message without a wrapper, or an empty one.
+    pub fn kind(self) -> &'d str {
+        let default = if matches!(self, Self::Item(_)) { "message" } else { "" };
+        self.text("type").unwrap_or(default)
+    }
+
+    /// Returns the calls that a message has besides its parts.
+    pub(super) fn calls(self) -> Vec<Value<'d>> {
+        if let Self::Calls(calls) = self {
+            return calls.as_array().map_or_else(|| vec![calls], |calls| calls.iter().collect());
+        }
+        let additional = || self.object("additional_kwargs")?.list("tool_calls");
+        let lists = [self.list("tool_calls"), additional()];
+        let list = lists.into_iter().flatten().find(|calls| !calls.is_empty());
+        list.map_or_else(
+            || self.member("function_call").into_iter().collect(),
+            |calls| calls.iter().collect(),
+        )
+    }
+
+    /// Returns the message as JSON, which [`Message::Recorded`] reads again.
+    pub fn to_json(self) -> String {
+        match self {
+            Self::Recorded(value) | Self::Item(value) | Self::Step(value) => value.to_string(),
+            Self::WithRole(role, value) => with_role(role, value),
+            Self::Content(role, content) => {
+                let content = content.map_or_else(|| "null".into(), |content| content.to_string());
+                object_of([("role", quoted(role)), ("content", content)])
+            }
+            Self::Calls(calls) => {
+                let calls = match calls.is_array() {
+                    true => calls.to_string(),
+                    false => format!("[{calls}]"),
+                };
+                object_of([("role", quoted("assistant")), ("tool_calls", calls)])
+            }
+        }
+    }
+}
+
+/// Returns an object with a role in place of its own.
+pub fn with_role(role: &str, object: Value) -> String {
+    let others = object.members().filter(|(name, _)| *name != "role");
+    let others = others.map(|(name, value)| (name, value.to_string()));
+    object_of([("role", quoted(role))].into_iter().chain(others))
+}
+
+impl<'d> Members<'d> for Message<'d> {
+    fn get(&self, name: &str) -> Option<Value<'d>> {
+        match *self {
+            Self::Recorded(value) | Self::Item(value) | Self::WithRole(_, value) => value.get(name),
+            Self::Content(_, content) => content.filter(|_| name == "content"),
+            Self::Step(step) => match name {
+                "content" => step.get("message"),
+                "reasoning_content" | "tool_calls" => step.get(name),
+                _ => None,
+            },
+            Self::Calls(_) => None,
+        }
+    }
+}
+
+/// Messages in order.
+#[derive(Clone, Copy)]
+pub enum Messages<'d> {
+    Array(Array<'d>),
+    One(Message<'d>),
+}
+
+impl<'d> Messages<'d> {
+    /// Returns the messages in order.
+    pub fn iter(self) -> impl Iterator<Item = Message<'d>> {
+        let (array, one) = match self {
+            Self::Array(elements) => (Some(elements), None),
+            Self::One(message) => (None, Some(message)),
+        };
+        array.into_iter().flatten().map(Message::Recorded).chain(one)
+    }
+}
+
+/// Returns whether a value is a message, or an item of the Responses API.
+pub fn is_message(value: Value) -> bool {
+    Message::Recorded(value).is_valid()
+}
+
+/// Returns the messages of a value that was recorded as input or as output; `None` if none can be read.
+pub fn messages_of(value: Value, side: Side) -> Option<Messages> {
+    let value = value.decoded();
+    match value.kind() {
+        Kind::String(text) => {
+            let is_answer = side == Side::Output && !json::is_blank(text);
+            is_answer.then(|| content_of(side, value))
+        }
+        Kind::Array(elements) => of_array(elements, value),
+        Kind::Object(object) => of_object(object, side),
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) => None,
+    }
+}
+
+/// Returns the text of a person in a value that was recorded as input: the value itself, the first human
+/// message, or the prompt.
+pub fn human(value: Value) -> Option<String> {
+    let value = value.decoded();
+    if let Some(text) = value.as_str() {
+        return (!json::is_blank(text)).then(|| text.into());
+    }
+    if let Some(messages) = messages_of(value, Side::Input) {
+        let mut run = Run::default();
+        run.read_messages(messages);
+        return run.first_human();
+    }
+    let names = ["prompt", "input", "question", "query", "message", "text"];
+    value.first_name(&names).map(Into::into)
+}
+
+fn content_of(side: Side, content: Value) -> Messages {
+    Messages::One(Message::Content(side.role(), Some(content)))
+}
+
+/// `value` is the array.
+fn of_array<'d>(elements: Array<'d>, value: Value<'d>) -> Option<Messages<'d>> {
+    let mut all = elements.iter();
+    if let (Some(first), None) = (all.next(), all.next())
+        && let Some(inner) = first.as_array()
+    {
+        return of_array(inner, first);
+    }
+    if !elements.is_empty() && elements.iter().all(is_call) {
+        return Some(Messages::One(Message::Calls(value)));
+    }
+    let is_conversation = elements.iter().all(Value::is_object) && elements.iter().any(is_message);
+    is_conversation.then_some(Messages::Array(elements))
+}
+
+fn of_list<'d>(object: Value<'d>, name: &str) -> Option<Messages<'d>> {
+    let value = object.get(name)?;
+    of_array(value.as_array()?, value)
+}
+
+fn of_object(object: Value, side: Side) -> Option<Messages> {
+    let lists: &[&str] = match object.get("role") {
+        None => &["messages", "contents", "output", "input"],
+        Some(_) => &["messages", "contents"],
+    };
+    if let Some(messages) = lists.iter().find_map(|name| of_list(object, name)) {
+        return Some(messages);
+    }
+    let one = |message| Some(Messages::One(message));
+    if let Some(contents) = object.get("contents").filter(|contents| contents.is_string()) {
+        return Some(content_of(Side::Input, contents));
+    }
+    let first = |name| object.list(name).and_then(Array::first);
+    if let Some(content) = first("candidates").and_then(|candidate| candidate.object("content")) {
+        return one(Message::WithRole("assistant", content));
+    }
+    if let Some(answer) = first("choices").and_then(|choice| choice.member("message")) {
+        return one(Message::Recorded(answer));
+    }
+    if is_message(object) {
+        return one(Message::Recorded(object));
+    }
+    if is_call(object) {
+        return one(Message::Calls(object));
+    }
+    if let Some(new) = object.object("new_message") {
+        return one(Message::Recorded(new));
+    }
+    match object.get("content") {
+        Some(content) if is_message(content) => return one(Message::Recorded(content)),
+        Some(content) if content.is_object() || content.is_array() => {
+            return Some(content_of(side, content));
+        }
+        _ => {}
+    }
+    let prompt = object.get("prompt").filter(|_| side == Side::Input);
+    match (prompt.map(Value::kind), prompt) {
+        (Some(Kind::String(_)), Some(prompt)) => Some(content_of(side, prompt)),
+        (Some(Kind::Array(elements)), Some(prompt)) => of_array(elements, prompt),
+        _ => {
+            let text = object.get("text").filter(|text| text.is_string());
+            text.filter(|_| side == Side::Output).map(|text| content_of(side, text))
+        }
+    }
+}
+
+/// Returns whether a value is a call outside of a message.
+pub(super) fn is_call(value: Value) -> bool {
+    let is_sdk = value.has("toolCallId") && value.has("toolName");
+    let is_function = value.text("type") == Some("function") && value.object("function").is_some();
+    value.is_object() && !value.has("role") && (is_sdk || is_function)
+}

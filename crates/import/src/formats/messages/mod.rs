@@ -1,0 +1,78 @@
+//! Chat messages of every dialect: OpenAI, Anthropic, Gemini, the Responses API, the AI SDK, LangChain.
+
+mod conversation;
+mod message;
+
+pub use self::{
+    conversation::{Turns, call_of_part, is_result_type, result_of_part},
+    message::{Message, Messages, Side, human, is_message, messages_of, with_role},
+};
+use super::runs::Sessions;
+use crate::{
+    detection::{ReadRuns, Runs},
+    events::Run,
+    json::{Array, Members, Value},
+    time,
+};
+
+pub fn fits(object: Value) -> bool {
+    is_whole(object) || is_message(object)
+}
+
+/// Returns whether an object is a conversation, not a single message.
+fn is_whole(object: Value) -> bool {
+    let is_list = |name| object.list(name).is_some();
+    let has_input = is_list("input") || object.text("input").is_some();
+    ["messages", "contents", "choices"].into_iter().any(is_list)
+        || (is_list("output") && (has_input || object.text("object") == Some("response")))
+        || (object.object("request").is_some() && object.object("response").is_some())
+}
+
+#[derive(Default)]
+pub struct Reader {
+    /// The conversation of the single messages of an input.
+    single: Sessions,
+}
+
+impl ReadRuns for Reader {
+    fn read(&mut self, value: Value, line: u64, out: &mut Runs) {
+        match value.as_object() {
+            Some(object) if !is_whole(object) => {
+                let message = Message::Recorded(object);
+                self.single.read(object, line, out, |run| run.read_message(message));
+            }
+            _ => out.run(run(value, line)),
+        }
+    }
+
+    fn finish(&mut self, out: &mut Runs) {
+        self.single.finish(out);
+    }
+}
+
+fn run(value: Value, line: u64) -> Run {
+    let mut run = Run::at(line);
+    let input = match value.first(&["messages", "contents", "input"]) {
+        _ if value.is_array() => messages_of(value, Side::Input),
+        None => value.member("request").and_then(|request| messages_of(request, Side::Input)),
+        Some(input) => Some(match input.as_array() {
+            Some(messages) => Messages::Array(messages),
+            None => Messages::One(Message::Content("user", Some(input))),
+        }),
+    };
+    if let Some(input) = input {
+        run.read_messages(input);
+    }
+    let answer = value
+        .member("response")
+        .or_else(|| value.member("output").filter(|output| output.is_array()))
+        .or_else(|| value.get("choices").map(|_| value));
+    if let Some(messages) = answer.and_then(|answer| messages_of(answer, Side::Output)) {
+        run.read_answer(messages);
+    }
+    run.created_at = value.first(&["created_at", "timestamp", "created"]).and_then(time::utc);
+    let answer = value.member("response").unwrap_or(value);
+    let choice = answer.list("choices").and_then(Array::first);
+    run.logprobs.add(choice.and_then(|choice| choice.member("logprobs")?.member("content")));
+    run
+}

@@ -1,0 +1,86 @@
+//! The hierarchy of spans.
+
+use std::{collections::HashMap, mem};
+
+use super::Span;
+
+/// The spans of a trace or run in an order in which each comes before all that are below it.
+pub struct Forest {
+    /// The indices of the spans.
+    pub(super) order: Vec<usize>,
+    /// For each place in the order, the place of the span above.
+    pub(super) parents: Vec<Option<usize>>,
+    /// For each place in the order, the place after the spans below.
+    pub(super) ends: Vec<usize>,
+}
+
+impl Forest {
+    /// Orders spans. Cycles begin anywhere.
+    pub fn new(spans: &[&Span]) -> Self {
+        let mut indices = HashMap::new();
+        for (index, span) in spans.iter().enumerate() {
+            if let Some(id) = &span.id {
+                indices.entry(id.as_str()).or_insert(index);
+            }
+        }
+        let mut children = vec![Vec::new(); spans.len()];
+        let mut roots = Vec::new();
+        for (index, span) in spans.iter().enumerate() {
+            match span.parent.as_deref().and_then(|id| indices.get(id)) {
+                Some(&parent) => children[parent].push(index),
+                None => roots.push(index),
+            }
+        }
+        // Cycles have no root, so all other spans follow.
+        roots.extend(0..spans.len());
+        let (mut order, mut parents) = (Vec::new(), Vec::new());
+        let mut is_known = vec![false; spans.len()];
+        for root in roots {
+            let mut open = vec![(root, None)];
+            while let Some((index, parent)) = open.pop() {
+                if !mem::replace(&mut is_known[index], true) {
+                    let place = Some(order.len());
+                    open.extend(children[index].iter().rev().map(|&child| (child, place)));
+                    order.push(index);
+                    parents.push(parent);
+                }
+            }
+        }
+        let mut ends: Vec<_> = (1..=order.len()).collect();
+        for place in (0..order.len()).rev() {
+            if let Some(parent) = parents[place] {
+                ends[parent] = ends[place].max(ends[parent]);
+            }
+        }
+        Self { order, parents, ends }
+    }
+
+    /// Returns the groups of each picked span with all spans below it, and the indices of all other spans.
+    /// Groups do not overlap.
+    pub fn split(&self, is_picked: impl Fn(usize) -> bool) -> (Vec<&[usize]>, Vec<usize>) {
+        let (mut groups, mut others) = (Vec::new(), Vec::new());
+        let mut place = 0;
+        while let Some(&index) = self.order.get(place) {
+            let end = self.ends[place];
+            if is_picked(index) {
+                groups.push(&self.order[place..end]);
+                place = end;
+            } else {
+                others.push(index);
+                place += 1;
+            }
+        }
+        (groups, others)
+    }
+
+    /// Returns the spans without a span above them.
+    pub fn roots(&self) -> impl Iterator<Item = usize> {
+        let places = self.order.iter().zip(&self.parents);
+        places.filter(|(_, parent)| parent.is_none()).map(|(&index, _)| index)
+    }
+}
+
+/// Returns the root that starts first.
+pub fn first_root(spans: &[&Span]) -> Option<usize> {
+    Forest::new(spans).roots().min_by_key(|&index| (spans[index].start, index))
+}

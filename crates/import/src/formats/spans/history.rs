@@ -1,0 +1,130 @@
+//! The events of model calls, most of which repeat the conversation so far.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::Sides;
+use crate::{
+    events::{Call, Event, Run, Skipped, Turn},
+    json,
+    steps::Calls,
+};
+
+/// The events of model calls.
+#[derive(Default)]
+pub(super) struct History {
+    /// Each event once.
+    pub events: Vec<Event>,
+    /// The places of equal events.
+    places: HashMap<Key, Vec<usize>>,
+    /// The places of the results that answer the call at a place.
+    pub answers: HashMap<usize, BTreeSet<usize>>,
+    /// What is not imported: for each reason the largest count of a model call.
+    pub skipped: Skipped,
+    next_turn: Turn,
+}
+
+/// What equal events have in common.
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    Human(String),
+    Thought(String),
+    CallId(String),
+    Call(String, u64),
+    ResultId(String),
+    Result(Option<String>, String),
+}
+
+impl Key {
+    fn of(event: &Event) -> Self {
+        match event {
+            Event::Human(text) => Self::Human(json::trimmed(text).into()),
+            Event::Thought { text, .. } => Self::Thought(json::trimmed(text).into()),
+            Event::Call(call) => match &call.id {
+                Some(id) => Self::CallId(id.clone()),
+                None => Self::Call(call.name.clone(), call.input.hash),
+            },
+            Event::Result(result) => match &result.id {
+                Some(id) => Self::ResultId(id.clone()),
+                None => Self::Result(result.name.clone(), result.text.clone()),
+            },
+        }
+    }
+}
+
+impl History {
+    /// Adds the events of a model call that no earlier one had.
+    pub fn read(&mut self, sides: Sides, skipped: &mut Skipped) {
+        let mut run = Run::default();
+        run.turns.next = self.next_turn;
+        if let Some(input) = sides.input {
+            run.read_messages(input);
+        }
+        if let Some(output) = sides.output {
+            run.read_answer(output);
+        }
+        self.next_turn = run.next_turn();
+        self.skipped.max(&run.skipped);
+
+        let mut calls: Calls<usize> = Calls::default();
+        // The number of equal events in this model call, by the place of the first of them.
+        let mut counts: HashMap<usize, usize> = HashMap::new();
+        for mut event in run.events {
+            let mut answered = None;
+            if let Event::Result(result) = &mut event {
+                answered = calls.answer(result).or_else(|| self.call(result.id.as_ref()?));
+                if let (None, Some(Event::Call(call))) =
+                    (&result.id, answered.and_then(|place| self.events.get(place)))
+                {
+                    result.id.clone_from(&call.id);
+                    result.name = Some(call.name.clone());
+                }
+            }
+            let next = self.events.len();
+            let places = self.places.entry(Key::of(&event)).or_default();
+            let count = counts.entry(places.first().copied().unwrap_or(next)).or_default();
+            let place = places.get(*count).copied().unwrap_or(next);
+            *count += 1;
+            if let Event::Call(call) = &event {
+                calls.add(call.id.clone(), &call.name, place);
+            }
+            if let Some(call) = answered {
+                self.answers.entry(call).or_default().insert(place);
+            }
+            if place == next {
+                places.push(place);
+                self.events.push(event);
+            } else {
+                skipped.add("repeated");
+            }
+        }
+    }
+
+    /// Returns the place of the last call with an id, which may be in an earlier model call: some record only
+    /// what is new.
+    fn call(&self, id: &str) -> Option<usize> {
+        self.places.get(&Key::CallId(id.to_owned()))?.last().copied()
+    }
+
+    /// Returns a new turn.
+    pub fn next_turn(&mut self) -> Turn {
+        self.next_turn += 1;
+        self.next_turn - 1
+    }
+
+    /// Returns the calls and their places.
+    pub fn calls(&self) -> impl Iterator<Item = (usize, &Call)> {
+        self.events.iter().enumerate().filter_map(|(place, event)| match event {
+            Event::Call(call) => Some((place, call)),
+            _ => None,
+        })
+    }
+
+    /// Marks the results of a call as failed.
+    pub fn fail(&mut self, call: usize) {
+        for place in self.answers.get(&call).into_iter().flatten() {
+            if let Some(Event::Result(result)) = self.events.get_mut(*place) {
+                result.failed = true;
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Reads the spans of OpenTelemetry and Langfuse into the events of a run.
+//!
+//! Model calls repeat the conversation so far, spans of tools repeat parts of model calls, and frameworks wrap
+//! spans in spans. Whatever happened once becomes one event.
+
+mod forest;
+mod history;
+mod tools;
+
+use std::{cell::RefCell, collections::HashMap};
+
+use jiff::Timestamp;
+
+use self::history::History;
+pub use self::{
+    forest::{Forest, first_root},
+    tools::tool_names,
+};
+use super::messages::Messages;
+use crate::{
+    events::{CallInput, Run, Skipped},
+    json::{self, Kind, Value},
+    results::{self, Output},
+};
+
+/// A span, whatever recorded it.
+#[derive(Debug, Default)]
+pub struct Span {
+    /// Its id, unique in its trace.
+    pub id: Option<String>,
+    /// The id of the span above it.
+    pub parent: Option<String>,
+    pub name: String,
+    pub start: Option<Timestamp>,
+    /// Whether it ended in order, if that is recorded.
+    pub status: Option<bool>,
+    /// The message of the status.
+    pub message: Option<String>,
+    pub kind: SpanKind,
+    pub has_input: bool,
+    pub has_output: bool,
+    /// Whether the output is text alone, which says less than messages.
+    pub is_plain: bool,
+    /// How many of the two sides cannot be read.
+    pub unreadable: u64,
+}
+
+#[derive(Debug, Default)]
+pub enum SpanKind {
+    Agent,
+    /// A call of a model.
+    Model,
+    /// A call of a tool.
+    Tool(Tool),
+    #[default]
+    Other,
+}
+
+/// A call of a tool as its span records it.
+#[derive(Debug)]
+pub struct Tool {
+    pub name: String,
+    pub id: Option<String>,
+    pub input: CallInput,
+    /// What [`recorded_output`] returns, until it becomes an event.
+    pub output: RefCell<Option<(Output, Skipped)>>,
+}
+
+/// Returns the recorded output of a tool, and what of it is not imported.
+pub fn recorded_output(value: Value) -> (Output, Skipped) {
+    let mut skipped = Skipped::default();
+    let Output { text, failed } = results::recorded(value, &mut skipped);
+    let failed = results::flag(value.decoded()).or(failed);
+    (Output { text, failed }, skipped)
+}
+
+impl Span {
+    /// Returns whether it has messages on either side.
+    pub fn has_messages(&self) -> bool {
+        self.has_input || self.has_output
+    }
+
+    /// Returns how many of its sides have messages.
+    fn quality(&self) -> u8 {
+        u8::from(self.has_input) + u8::from(self.has_output && !self.is_plain)
+    }
+
+    fn is_error(&self) -> bool {
+        self.status == Some(false)
+    }
+}
+
+/// Returns whether a recorded side of a model call is empty.
+pub fn is_empty(value: Value) -> bool {
+    match value.decoded().kind() {
+        Kind::Null => true,
+        Kind::String(text) => json::is_blank(text),
+        Kind::Array(elements) => elements.is_empty(),
+        Kind::Object(object) => object.members().next().is_none(),
+        Kind::Bool(_) | Kind::Number(_) => false,
+    }
+}
+
+/// The messages of both sides of a model call.
+#[derive(Default, Clone, Copy)]
+pub struct Sides<'d> {
+    pub input: Option<Messages<'d>>,
+    pub output: Option<Messages<'d>>,
+}
+
+/// Takes the messages of both sides.
+pub type TakeSides<'a> = &'a mut dyn FnMut(Sides);
+
+/// Reads the spans of a run into its events. `messages` hands over the messages of the span at an index. They are
+/// made one by one, as together they take many times the memory of what they are read from.
+pub fn read_spans(spans: &[&Span], messages: impl Fn(usize, TakeSides), run: &mut Run) {
+    let is_wrapper = wrappers(spans);
+    let mut kept: Vec<_> = (0..spans.len()).filter(|&index| !is_wrapper[index]).collect();
+    run.skipped.add_many("wrapper_span", (spans.len() - kept.len()) as u64);
+    kept.sort_by_key(|&index| spans[index].start);
+
+    let mut models = Vec::new();
+    let mut tools = Vec::new();
+    for &index in &kept {
+        let span = spans[index];
+        match &span.kind {
+            SpanKind::Model => models.push(index),
+            SpanKind::Tool(tool) => tools.push((span, tool)),
+            SpanKind::Agent => {}
+            SpanKind::Other => {
+                run.skipped.add("other_span");
+                run.skipped.add_many("unreadable", span.unreadable);
+            }
+        }
+    }
+    if models.is_empty() {
+        let is_agent = |span: &Span| matches!(span.kind, SpanKind::Agent) && span.has_messages();
+        models.extend(kept.into_iter().find(|&index| is_agent(spans[index])));
+    }
+
+    let mut history = History::default();
+    let mut sequences = Vec::new();
+    for index in models {
+        let before = history.events.len();
+        messages(index, &mut |sides| history.read(sides, &mut run.skipped));
+        run.skipped.add_many("unreadable", spans[index].unreadable);
+        sequences.push((spans[index].start, history.events.len() - before));
+    }
+    run.skipped.merge(std::mem::take(&mut history.skipped));
+    let tools = tools::read_tools(tools, &mut history, &mut run.skipped);
+
+    let mut events = history.events.into_iter();
+    let mut tools = tools.into_iter().peekable();
+    for (start, count) in sequences {
+        while let Some((_, events)) = tools.next_if(|(tool_start, _)| *tool_start < start) {
+            run.events.extend(events);
+        }
+        run.events.extend(events.by_ref().take(count));
+    }
+    run.events.extend(tools.flat_map(|(_, events)| events));
+}
+
+/// Returns for each span whether it only wraps others that record as much.
+fn wrappers(spans: &[&Span]) -> Vec<bool> {
+    let forest = Forest::new(spans);
+    // For each place, the best quality of the model calls below it.
+    let mut best_below = vec![None; spans.len()];
+    for (place, &index) in forest.order.iter().enumerate().rev() {
+        let own = matches!(spans[index].kind, SpanKind::Model).then(|| spans[index].quality());
+        if let Some(parent) = forest.parents[place] {
+            best_below[parent] = best_below[parent].max(best_below[place]).max(own);
+        }
+    }
+    let mut is_wrapper = vec![false; spans.len()];
+    let mut end_of_model = 0;
+    let mut ends_of_tools: HashMap<&str, usize> = HashMap::new();
+    for (place, &index) in forest.order.iter().enumerate() {
+        let end = match &spans[index].kind {
+            SpanKind::Model if best_below[place] < Some(spans[index].quality()) => {
+                &mut end_of_model
+            }
+            SpanKind::Model => {
+                is_wrapper[index] = true;
+                continue;
+            }
+            SpanKind::Tool(tool) => ends_of_tools.entry(&tool.name).or_default(),
+            SpanKind::Agent | SpanKind::Other => continue,
+        };
+        if place < *end {
+            is_wrapper[index] = true;
+        } else {
+            *end = forest.ends[place];
+        }
+    }
+    is_wrapper
+}

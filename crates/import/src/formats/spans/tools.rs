@@ -1,0 +1,135 @@
+//! The events of tools' spans.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use jiff::Timestamp;
+
+use super::{Span, Tool, history::History};
+use crate::{
+    events::{Call, Event, Skipped, ToolResult},
+    results::Output,
+};
+
+/// Returns the events of tools' spans, sorted by start, that are not in the history.
+pub(super) fn read_tools(
+    tools: Vec<(&Span, &Tool)>,
+    history: &mut History,
+    skipped: &mut Skipped,
+) -> Vec<(Option<Timestamp>, Vec<Event>)> {
+    let mut calls = Vec::new();
+    for (_, tool) in &tools {
+        let turn = history.next_turn();
+        calls.push(Call::new(Some(&tool.name), tool.input.clone(), tool.id.as_deref(), turn));
+    }
+    let matches = match_tools(&calls, history);
+    let mut ids: HashSet<String> =
+        history.calls().filter_map(|(_, call)| call.id.clone()).collect();
+
+    let mut all = Vec::new();
+    for (((span, tool), call), place) in tools.into_iter().zip(calls).zip(matches) {
+        let mut events = Vec::new();
+        let has_result = tool.output.borrow().is_some() || span.is_error();
+        let is_repeated = !call.id.clone().is_none_or(|id| ids.insert(id));
+        let said = place.and_then(|place| history.events.get(place));
+        if let (Some(place), Some(Event::Call(said))) = (place, said) {
+            skipped.add("repeated");
+            if has_result && history.answers.contains_key(&place) {
+                skipped.add("repeated");
+            } else if has_result {
+                events.push(result(span, tool, said.id.clone(), said.name.clone(), skipped));
+            }
+            if span.is_error() {
+                history.fail(place);
+            }
+        } else if is_repeated {
+            skipped.add_many("repeated", 1 + u64::from(has_result));
+        } else {
+            let (id, name) = (call.id.clone(), call.name.clone());
+            events.push(Event::Call(call));
+            if has_result {
+                events.push(result(span, tool, id, name, skipped));
+            }
+        }
+        all.push((span.start, events));
+    }
+    all
+}
+
+/// Returns the result of a tool, with id and name of its call.
+fn result(
+    span: &Span,
+    tool: &Tool,
+    id: Option<String>,
+    name: String,
+    skipped: &mut Skipped,
+) -> Event {
+    let (output, unread) = tool.output.take().unwrap_or_else(|| {
+        let text = span.message.clone().unwrap_or_default();
+        (Output { text, failed: None }, Skipped::default())
+    });
+    skipped.merge(unread);
+    let result = output.into_result(span.is_error().then_some(true));
+    Event::Result(ToolResult { id, name: Some(name), ..result })
+}
+
+/// Returns the names of tools that the name of a span can mean: itself, and what follows a space or a `.` in it.
+pub fn tool_names(name: &str) -> impl Iterator<Item = &str> {
+    // Bounded, as a name may be as long as a document.
+    let ends = name.rmatch_indices([' ', '.']).map(|(at, _)| &name[at + 1..]).take(32);
+    std::iter::once(name).chain(ends)
+}
+
+/// Calls that wait for the span of their tool, by name.
+type Waiting<'a> = HashMap<&'a str, VecDeque<usize>>;
+
+/// Returns for each tool the place of its call in the history.
+fn match_tools(tools: &[Call], history: &History) -> Vec<Option<usize>> {
+    let mut by_id = Waiting::new();
+    let mut by_name = Waiting::new();
+    let mut by_input: HashMap<u64, Waiting> = HashMap::new();
+    for (place, call) in history.calls() {
+        if let Some(id) = &call.id {
+            by_id.entry(id).or_default().push_back(place);
+        }
+        by_name.entry(&call.name).or_default().push_back(place);
+        let by_name = by_input.entry(call.input.hash).or_default();
+        by_name.entry(&call.name).or_default().push_back(place);
+    }
+    let mut matched = HashSet::new();
+    let mut matches = vec![None; tools.len()];
+    let mut others = Vec::new();
+    for (index, tool) in tools.iter().enumerate() {
+        match tool.id.as_deref().and_then(|id| by_id.get_mut(id)) {
+            Some(calls) => {
+                matches[index] = calls.pop_front();
+                matched.extend(matches[index]);
+            }
+            None => others.push(index),
+        }
+    }
+    for &index in &others {
+        if let Some(by_name) = by_input.get_mut(&tools[index].input.hash) {
+            matches[index] = take(by_name, &tools[index].name, &mut matched);
+        }
+    }
+    for &index in &others {
+        if matches[index].is_none() {
+            matches[index] = take(&mut by_name, &tools[index].name, &mut matched);
+        }
+    }
+    matches
+}
+
+/// Takes the first call of a tool without a match.
+fn take(waiting: &mut Waiting, name: &str, matched: &mut HashSet<usize>) -> Option<usize> {
+    let mut first: Option<usize> = None;
+    for name in tool_names(name) {
+        let Some(calls) = waiting.get_mut(name) else { continue };
+        while calls.front().is_some_and(|call| matched.contains(call)) {
+            calls.pop_front();
+        }
+        first = first.into_iter().chain(calls.front().copied()).min();
+    }
+    matched.extend(first);
+    first
+}

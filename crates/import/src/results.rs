@@ -1,0 +1,189 @@
+//! The results of tools: their text, and whether the tool failed.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::{
+    events::{Skipped, ToolResult},
+    json::{Array, Document, Kind, Members, Value},
+};
+
+/// The text of a recorded value.
+#[derive(Debug, Default)]
+pub struct Output {
+    pub text: String,
+    /// Whether the value says by a flag that the tool failed.
+    pub failed: Option<bool>,
+}
+
+impl Output {
+    /// Returns the result with neither id nor name. It failed according to `flag`, else to the value, else to
+    /// its text.
+    pub fn into_result(self, flag: Option<bool>) -> ToolResult {
+        let failed = flag.or(self.failed).unwrap_or_else(|| is_failure(&self.text));
+        ToolResult { text: self.text, failed, id: None, name: None }
+    }
+}
+
+/// Returns the text of a value; canonical JSON if it has none of the known shapes.
+pub fn text_of(value: Value, skipped: &mut Skipped) -> Output {
+    let failed = flag(value);
+    match value.kind() {
+        Kind::Null => Output::default(),
+        Kind::String(text) => Output { text: text.into(), failed },
+        Kind::Array(elements) if elements.is_empty() => Output::default(),
+        _ => special(value, skipped).unwrap_or_else(|| Output { text: value.canonical(), failed }),
+    }
+}
+
+/// Returns the text of a member; an empty one if it is missing.
+pub fn text_of_member(value: Option<Value>, skipped: &mut Skipped) -> Output {
+    value.map(|value| text_of(value, skipped)).unwrap_or_default()
+}
+
+/// Returns the text of a value that an instrumentation recorded, often as JSON in a string. A string with
+/// another shape stays as it is.
+pub fn recorded(value: Value, skipped: &mut Skipped) -> Output {
+    let Some(recorded) = value.as_str() else { return text_of(value, skipped) };
+    let decoded = value.decoded();
+    if let Some(text) = decoded.as_str().filter(|_| !decoded.is(value)) {
+        return Output { text: text.into(), failed: None };
+    }
+    let failed = flag(decoded);
+    special(decoded, skipped).unwrap_or_else(|| Output { text: recorded.into(), failed })
+}
+
+/// Returns the text of a value with one of the shapes that tools and frameworks give to results.
+fn special(value: Value, skipped: &mut Skipped) -> Option<Output> {
+    let failed = flag(value);
+    if let Some(elements) = value.as_array() {
+        return typed_parts(elements, skipped).map(|text| Output { text, failed });
+    }
+    let kind = value.text("type").unwrap_or_default();
+    if is_text_type(kind)
+        && let Some(text) = text_of_part(value)
+    {
+        return Some(Output { text, failed });
+    }
+    if let ("text" | "json" | "error-text" | "error-json" | "content", Some(value)) =
+        (kind, value.get("value"))
+    {
+        let Output { text, failed: inner } = text_of(value, skipped);
+        let is_error = kind.starts_with("error").then_some(true);
+        return Some(Output { text, failed: is_error.or(failed).or(inner) });
+    }
+    if value.has("lc")
+        && let Some(kwargs) = value.get("kwargs")
+    {
+        return Some(content_of(kwargs, skipped));
+    }
+    if kind == "tool" || value.has("tool_call_id") {
+        return Some(content_of(value, skipped));
+    }
+    let content = value.list("content")?;
+    let text = if content.is_empty() { String::new() } else { typed_parts(content, skipped)? };
+    Some(Output { text, failed })
+}
+
+fn content_of(message: Value, skipped: &mut Skipped) -> Output {
+    let Output { text, failed } = text_of_member(message.get("content"), skipped);
+    Output { text, failed: flag(message).or(failed) }
+}
+
+/// Returns the text of an array of typed parts; `None` if an element has no type.
+fn typed_parts(elements: Array, skipped: &mut Skipped) -> Option<String> {
+    if elements.is_empty() || !elements.iter().all(|element| element.text("type").is_some()) {
+        return None;
+    }
+    let mut texts = Vec::new();
+    for element in elements {
+        let kind = element.text("type").unwrap_or_default();
+        if is_text_type(kind) || kind == "refusal" {
+            texts.push(text_of_part(element).unwrap_or_default());
+        } else {
+            skipped.add(format!("part:{kind}"));
+        }
+    }
+    Some(texts.join("\n"))
+}
+
+/// Returns whether a part of this type is text.
+pub fn is_text_type(kind: &str) -> bool {
+    ["text", "input_text", "output_text", "summary_text"].contains(&kind)
+}
+
+/// Returns the text of a text or reasoning part; `None` if it has none.
+pub fn text_of_part(part: Value) -> Option<String> {
+    if let Some(text) = part.as_str() {
+        return Some(text.into());
+    }
+    ["text", "content", "thinking", "reasoning", "refusal"]
+        .iter()
+        .find_map(|name| part.text(name))
+        .or_else(|| part.member("text")?.text("value"))
+        .map(Into::into)
+        .or_else(|| text_of_summary(part))
+}
+
+/// Returns the texts of a `summary`, joined; `None` if there are none.
+pub fn text_of_summary(part: Value) -> Option<String> {
+    let texts: Vec<_> = part.elements("summary").filter_map(|part| part.text("text")).collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
+}
+
+/// Returns whether a result, or its value, says by a flag that the tool failed.
+pub fn flag(value: Value) -> Option<bool> {
+    value.flag("isError").or_else(|| value.flag("is_error")).or_else(|| {
+        let is_tool_message = value.text("type") == Some("tool") || value.has("tool_call_id");
+        match value.text("status") {
+            Some("error") if is_tool_message => Some(true),
+            Some("success") if is_tool_message => Some(false),
+            _ => None,
+        }
+    })
+}
+
+/// Returns whether the text of a result reads like a failure.
+fn is_failure(text: &str) -> bool {
+    static BEGINNING: LazyLock<Regex> = LazyLock::new(|| {
+        regex(r"^[ \t\r\n]*(?:<tool_use_error>|(?i:error)\b|Traceback \(most recent call last\))")
+    });
+    static EXIT: LazyLock<Regex> = LazyLock::new(|| {
+        let program = "(?:the )?(?:(?:command|process|script|program) )?";
+        let verb = "(?:(?:exited|completed|finished|failed|terminated|returned) with )?";
+        let code = "(?:exit code|exit status|return code|returncode)";
+        let number = r"[:=]? *-?[1-9][0-9]*\b";
+        let tag = "<returncode>-?[1-9][0-9]*</returncode>";
+        regex(&format!(
+            r"(?im)^[\[(]*(?:{program}{verb}{code}{number}|{program}exited with code{number}|{tag})"
+        ))
+    });
+    BEGINNING.is_match(text) || EXIT.is_match(text) || is_error_object(text)
+}
+
+/// Compiles a constant expression.
+pub fn regex(expression: &str) -> Regex {
+    Regex::new(expression).expect("a valid expression")
+}
+
+fn is_error_object(text: &str) -> bool {
+    if !text.trim_start_matches([' ', '\t', '\r', '\n']).starts_with('{') {
+        return false;
+    }
+    let Ok(document) = Document::parse(text) else { return false };
+    let value = document.root();
+    let error = match value.member("error").map(Value::kind) {
+        None | Some(Kind::Null) => false,
+        Some(Kind::Bool(error)) => error,
+        Some(Kind::Number(number)) => number.as_f64() != 0.0,
+        Some(Kind::String(text)) => !text.is_empty(),
+        Some(Kind::Array(elements)) => !elements.is_empty(),
+        Some(Kind::Object(object)) => object.members().next().is_some(),
+    };
+    error
+        || value.flag("isError") == Some(true)
+        || value.flag("is_error") == Some(true)
+        || value.flag("success") == Some(false)
+        || value.text("status") == Some("error")
+}

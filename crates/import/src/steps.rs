@@ -1,0 +1,360 @@
+//! From the events of a run to a trace of the protocol.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    fmt::{self, Write},
+    sync::Arc,
+};
+
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::{
+    detection::Format,
+    error::Code,
+    events::{Event, Origin, Run, Skipped, ToolResult, Turn},
+    json::{self, Buffer, Document, Sink, quoted},
+    options::{AssumeSuccess, Options},
+    reader::NO_MEMORY,
+};
+
+/// The version of the rules, which a change of what comes out of any log raises.
+pub const IMPORTER: u32 = 1;
+
+/// The most values and names of members in the tool inputs of a run, or in a trace of the log. As objects in
+/// JavaScript, more would take many times the memory of the log.
+pub const MAX_VALUES: usize = 1 << 20;
+
+/// The message of the error for more values.
+pub const TOO_MANY_VALUES: &str = "expected at most 1048576 values and names in the tool inputs of a run, in a trace or in the \
+                                   attributes of a span, found more";
+
+const SUCCESS_UNKNOWN: &str = "expected to know whether the run succeeded, found neither a label nor a \
+                               status; set assumeSuccess";
+
+const UNKNOWN_CALLS: &str = "expected calls of a known shape, found only parts of the assistant that \
+                             name calls or tools in another; report.skipped names them";
+
+/// The most characters of the last answer in the summary.
+const SUMMARY_CHARS: usize = 2000;
+
+/// A trace of the KnowledgePulse protocol, and the origin of its values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Imported {
+    /// The trace, as JSON of the protocol.
+    pub trace: Box<str>,
+    /// The origin of its values.
+    pub provenance: Provenance,
+}
+
+impl Imported {
+    /// Returns the trace and its provenance as JSON.
+    pub fn to_json(&self) -> String {
+        let provenance = serde_json::to_string(&self.provenance).unwrap_or_default();
+        format!(r#"{{"trace":{},"provenance":{provenance}}}"#, self.trace)
+    }
+}
+
+/// The origin of the values of a trace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Provenance {
+    /// The version of the rules: [`IMPORTER`].
+    pub importer: u32,
+    /// The name of the format.
+    pub format: &'static str,
+    /// The place in the input.
+    pub source: Source,
+    /// The format's id of the run; `None` where the id of the trace is a hash of its content.
+    pub key: Option<String>,
+    /// The origin of the objective.
+    pub objective_from: Origin,
+    /// The origin of `success`.
+    pub success_from: Origin,
+    /// The origin of the confidence.
+    pub confidence_from: Origin,
+    /// The origin of the time.
+    pub created_at_from: Origin,
+    /// The origin of the domain.
+    pub domain_from: Origin,
+    /// What of the run is not imported.
+    pub skipped: Skipped,
+}
+
+/// A place in an input.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Source {
+    /// The caller's name of the input.
+    pub name: Arc<str>,
+    /// The line, from 1, at which the first record of the run begins.
+    pub line: u64,
+}
+
+/// Why a run gives no trace.
+pub enum Missing {
+    /// It is skipped for this reason.
+    Reason(&'static str),
+    /// It is an error with this message.
+    Error(Code, &'static str),
+}
+
+/// Returns the trace of a run, or why there is none and what is skipped.
+pub fn trace_of(
+    mut run: Run,
+    format: &Format,
+    source: Source,
+    options: &Options,
+) -> Result<Imported, (Missing, Skipped)> {
+    let mut skipped = std::mem::take(&mut run.skipped);
+    run.events.retain(|event| {
+        let is_empty = match event {
+            Event::Human(text) | Event::Thought { text, .. } => json::is_blank(text),
+            Event::Call(_) | Event::Result(_) => false,
+        };
+        if is_empty {
+            skipped.add("empty_text");
+        }
+        !is_empty
+    });
+    write_trace(run, &mut skipped, format, source, options).map_err(|missing| (missing, skipped))
+}
+
+fn write_trace(
+    mut run: Run,
+    skipped: &mut Skipped,
+    format: &Format,
+    source: Source,
+    options: &Options,
+) -> Result<Imported, Missing> {
+    let calls = run.events.iter().filter_map(|event| match event {
+        Event::Call(call) => Some(call),
+        _ => None,
+    });
+    if calls.clone().map(|call| call.input.values).sum::<usize>() > MAX_VALUES {
+        return Err(Missing::Error(Code::TooLarge, TOO_MANY_VALUES));
+    }
+    let names_call = |(reason, _): (&str, u64)| {
+        reason.strip_prefix("part:").is_some_and(|kind| {
+            let kind = kind.to_ascii_lowercase();
+            kind.contains("call") || kind.contains("tool")
+        })
+    };
+    if calls.count() == 0 && skipped.iter().any(names_call) {
+        return Err(Missing::Error(Code::UnknownRecords, UNKNOWN_CALLS));
+    }
+    let objective = take_objective(&mut run, options);
+    let summary = summary(&run.events);
+    let no_memory = |_: fmt::Error| Missing::Error(Code::TooLarge, NO_MEMORY);
+    let steps = steps(run.events).map_err(no_memory)?;
+    if steps == "[]" {
+        return Err(Missing::Reason("no_steps"));
+    }
+    let (objective, objective_from) = objective.ok_or(Missing::Reason("no_objective"))?;
+
+    let (success, success_from) = match (options.success, run.label, run.status) {
+        (Some(success), ..) => (success, Origin::Option),
+        (_, Some(label), _) => (label, Origin::Label),
+        (.., Some(status)) => (status, Origin::Status),
+        (None, None, None) => match options.assume_success {
+            Some(AssumeSuccess::Always(success)) => (success, Origin::Assumed),
+            Some(AssumeSuccess::Skip) => return Err(Missing::Reason("success_unknown")),
+            None => return Err(Missing::Error(Code::SuccessUnknown, SUCCESS_UNKNOWN)),
+        },
+    };
+    let logprobs = run.logprobs.confidence().filter(|_| options.use_logprobs);
+    let (confidence, confidence_from) = match (run.confidence, logprobs) {
+        (Some(confidence), _) => (confidence, Origin::Explicit),
+        (None, Some(confidence)) => (confidence, Origin::Logprobs),
+        // As the SDK's own capture sets it.
+        (None, None) => (if success { 0.8 } else { 0.2 }, Origin::Default),
+    };
+    let (created_at, created_at_from) = match (run.created_at, &options.created_at) {
+        (Some(time), _) => (time, Origin::Source),
+        (None, Some(time)) => (time.clone(), Origin::Option),
+        (None, None) => ("1970-01-01T00:00:00.000Z".into(), Origin::None),
+    };
+    let (domain, domain_from) = match (&options.domain, format.domain) {
+        (Some(domain), _) => (domain.as_str(), Origin::Option),
+        (None, "general") => ("general", Origin::Default),
+        (None, domain) => (domain, Origin::Format),
+    };
+
+    let key = run.key.clone().unwrap_or_else(|| key(&objective, &steps));
+    let mut trace = Buffer::default();
+    write!(
+        trace,
+        r#"{{"@context":"https://openknowledgepulse.org/schema/v1","@type":"ReasoningTrace","id":{},"metadata":{{"created_at":{},"task_domain":{},"success":{success},"quality_score":0,"visibility":{},"privacy_level":{},"framework":{}}},"task":{{"objective":{}}},"steps":{steps},"outcome":{{"result_summary":{},"confidence":{}}}}}"#,
+        quoted(&trace_id(format.name, &key)),
+        quoted(&created_at),
+        quoted(domain),
+        quoted(options.visibility.as_deref().unwrap_or("network")),
+        quoted(options.privacy_level.as_deref().unwrap_or("aggregated")),
+        quoted(format.name),
+        quoted(&objective),
+        quoted(&summary),
+        serde_json::json!(confidence),
+    )
+    .map_err(no_memory)?;
+    let provenance = Provenance {
+        importer: IMPORTER,
+        format: format.name,
+        source,
+        key: run.key,
+        objective_from,
+        success_from,
+        confidence_from,
+        created_at_from,
+        domain_from,
+        skipped: std::mem::take(skipped),
+    };
+    Ok(Imported { trace: trace.into_string().into(), provenance })
+}
+
+/// Returns the key of a run without an id: a hash of its content in canonical form.
+fn key(objective: &str, steps: &str) -> String {
+    let mut hash = Sha256::new();
+    hash.update(format!(r#"{{"objective":{},"steps":"#, quoted(objective)));
+    if let Ok(steps) = Document::parse(steps) {
+        // Writing to a sink never fails.
+        let _ = steps.root().write_canonical(&mut Sink(|text: &str| hash.update(text)));
+    }
+    hash.update("}");
+    format!("sha256:{:x}", hash.finalize())
+}
+
+/// Returns the objective of a run, and removes the event with the same text.
+fn take_objective(run: &mut Run, options: &Options) -> Option<(String, Origin)> {
+    let field = options
+        .objective
+        .clone()
+        .map(|objective| (objective, Origin::Option))
+        .or_else(|| Some((run.objective.take()?, Origin::Field)));
+    if let Some((objective, from)) = field {
+        let said = run.events.iter().position(|event| match event {
+            Event::Human(text) => json::trimmed(text) == json::trimmed(&objective),
+            _ => false,
+        });
+        if let Some(said) = said {
+            run.events.remove(said);
+        }
+        return Some((objective, from));
+    }
+    match run.events.iter().position(|event| matches!(event, Event::Human(_))) {
+        Some(first) => match run.events.remove(first) {
+            Event::Human(objective) => Some((objective, Origin::Human)),
+            _ => None,
+        },
+        None => run.fallback.take(),
+    }
+}
+
+/// Returns the last answer of the assistant, or else the content of the last step that has one.
+fn summary(events: &[Event]) -> String {
+    let said = events.iter().rev().find_map(|event| match event {
+        Event::Thought { text, said: true } => Some(text),
+        _ => None,
+    });
+    let content = || {
+        events.iter().rev().find_map(|event| match event {
+            Event::Human(text) | Event::Thought { text, .. } => Some(text),
+            Event::Result(result) => Some(&result.text),
+            Event::Call(_) => None,
+        })
+    };
+    said.or_else(content).map(|text| text.chars().take(SUMMARY_CHARS).collect()).unwrap_or_default()
+}
+
+/// Returns the steps of a run as JSON.
+fn steps(events: Vec<Event>) -> Result<String, fmt::Error> {
+    let mut calls = Calls::default();
+    // The turn of the last failed call, or `Some(None)` if no known call failed. The next call of another turn
+    // recovers from it.
+    let mut failed: Option<Option<Turn>> = None;
+    let mut json = Buffer::default();
+    json.write_char('[')?;
+    for (index, event) in events.into_iter().enumerate() {
+        let comma = if index > 0 { "," } else { "" };
+        write!(json, r#"{comma}{{"step_id":{index},"type":"#)?;
+        let (kind, text) = match event {
+            Event::Human(text) => ("observation", text),
+            Event::Thought { text, .. } => ("thought", text),
+            Event::Call(call) => {
+                calls.add(call.id, &call.name, call.turn);
+                let is_recovery = failed.take_if(|turn| *turn != Some(call.turn)).is_some();
+                let kind = if is_recovery { "error_recovery" } else { "tool_call" };
+                let (name, input) = (quoted(&call.name), call.input.json);
+                write!(json, r#""{kind}","tool":{{"name":{name}}},"input":{input}}}"#)?;
+                continue;
+            }
+            Event::Result(result) => {
+                let turn = calls.answer(&result);
+                if result.failed {
+                    failed = Some(turn);
+                }
+                ("observation", result.text)
+            }
+        };
+        write!(json, r#""{kind}","content":"#)?;
+        json::write_string(&text, &mut json)?;
+        json.write_char('}')?;
+    }
+    json.write_char(']')?;
+    Ok(json.into_string())
+}
+
+/// The calls so far, and for each the value that a result which answers it gets.
+#[derive(Default)]
+pub struct Calls<T> {
+    values: Vec<T>,
+    answered: Vec<bool>,
+    by_id: HashMap<String, usize>,
+    waiting: VecDeque<usize>,
+    waiting_by_name: HashMap<String, VecDeque<usize>>,
+}
+
+impl<T: Copy> Calls<T> {
+    /// Adds a call.
+    pub fn add(&mut self, id: Option<String>, name: &str, value: T) {
+        let index = self.values.len();
+        self.values.push(value);
+        self.answered.push(false);
+        if let Some(id) = id {
+            self.by_id.insert(id, index);
+        }
+        self.waiting.push_back(index);
+        self.waiting_by_name.entry(name.into()).or_default().push_back(index);
+    }
+
+    /// Returns the value of the call that a result answers: the latest one with its id; without an id the
+    /// first one without an answer, and with its name if it has one.
+    pub fn answer(&mut self, result: &ToolResult) -> Option<T> {
+        let call = match (&result.id, &result.name) {
+            (Some(id), _) => self.by_id.get(id).copied(),
+            (None, Some(name)) => {
+                first_waiting(self.waiting_by_name.get_mut(name)?, &self.answered)
+            }
+            (None, None) => first_waiting(&mut self.waiting, &self.answered),
+        }?;
+        self.answered[call] = true;
+        Some(self.values[call])
+    }
+}
+
+fn first_waiting(waiting: &mut VecDeque<usize>, answered: &[bool]) -> Option<usize> {
+    while waiting.front().is_some_and(|call| answered[*call]) {
+        waiting.pop_front();
+    }
+    waiting.front().copied()
+}
+
+/// Returns the id of a trace: a UUID of version 8 (RFC 9562) from the format and the key.
+fn trace_id(format: &str, key: &str) -> String {
+    let name = format!("knowledgepulse-import\n{IMPORTER}\n{format}\n{key}");
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&Sha256::digest(name)[..16]);
+    bytes[6] = bytes[6] & 0x0f | 0x80;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let hex = bytes.map(|byte| format!("{byte:02x}")).concat();
+    let [a, b, c, d, e] = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
+    format!("kp:trace:{a}-{b}-{c}-{d}-{e}")
+}

@@ -1,0 +1,91 @@
+//! JSON documents and their values.
+
+use knowledgepulse_import::{Document, Members, Unread};
+use knowledgepulse_workers::CancelToken;
+
+fn parse(text: &str) -> Document<'_> {
+    Document::parse(text).unwrap()
+}
+
+#[test]
+fn document_replaces_lone_surrogates() {
+    for (text, expected) in [
+        (r#""\ud800""#, "\u{fffd}"),
+        (r#""\udc00x""#, "\u{fffd}x"),
+        (r#""\ud83d\ude00\ud83d""#, "😀\u{fffd}"),
+        (r#""\ud800\ud83d\ude00""#, "\u{fffd}😀"),
+        (r#""\\ud800\ud800""#, "\\ud800\u{fffd}"),
+    ] {
+        assert_eq!(parse(text).root().as_str(), Some(expected), "{text}");
+    }
+    assert!(Document::parse(r#""\ud8"#).is_err());
+}
+
+#[test]
+fn document_bounds_depth() {
+    let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+    assert!(Document::parse(nested(127)).is_ok());
+    assert!(Document::parse(nested(128)).is_err());
+    assert!(Document::parse("[".repeat(1_000_000)).is_err());
+}
+
+#[test]
+fn document_keeps_all_numbers() {
+    let text = "[0,268435455,268435456,4294967296,18446744073709551615,-1,-9223372036854775808,0.5,1e+300]";
+    assert_eq!(parse(text).root().to_string(), text);
+    assert_eq!(parse("-1").root().as_integer(), Some(-1));
+    assert_eq!(parse("1.0").root().as_integer(), None);
+}
+
+#[test]
+fn document_reads_all_values_of_a_line() {
+    let cancel = CancelToken::default();
+    let (document, error) = Document::read(r#"1 {"a":2}[3]"#.into(), true, &cancel);
+    let values: Vec<_> = document.roots().map(|value| value.to_string()).collect();
+    assert_eq!(values, ["1", r#"{"a":2}"#, "[3]"]);
+    assert!(error.is_none());
+    let (document, error) = Document::read("[1]2".into(), true, &cancel);
+    assert_eq!(document.roots().count(), 1);
+    assert!(matches!(error, Some(Unread::Syntax(_))));
+}
+
+#[test]
+fn document_ends_when_it_is_cancelled() {
+    let cancel = CancelToken::default();
+    cancel.cancel();
+    let text = format!("[{}0]", "0,".repeat(100_000));
+    let (_, unread) = Document::read(text.into(), false, &cancel);
+    assert!(matches!(unread, Some(Unread::Cancelled)));
+}
+
+#[test]
+fn value_finds_the_last_member_of_a_name() {
+    let document = parse(r#"{"a":1,"b":{"a":2},"a":[{"c":null}]}"#);
+    let root = document.root();
+    assert_eq!(root.get("a").unwrap().to_string(), r#"[{"c":null}]"#);
+    assert_eq!(root.pointer("/b/a").unwrap().as_integer(), Some(2));
+    assert!(root.pointer("/a/0/c").unwrap().is_null());
+    assert!(root.pointer("/a/00/c").is_none() && root.pointer("a").is_none());
+    assert_eq!(root.count(100), 12);
+    assert_eq!(root.count(3), 3);
+}
+
+#[test]
+fn canonical_sorts_by_utf16_and_writes_ecmascript_numbers() {
+    let text = "{\"\u{e000}\":1e21,\"😀\":-0.0,\"a\":0,\"a\":[1.50,10000000000000000000],\"\":\"\\u001f\\n/\"}";
+    assert_eq!(
+        parse(text).root().canonical(),
+        "{\"\":\"\\u001f\\n/\",\"a\":[1.5,10000000000000000000],\"😀\":0,\"\u{e000}\":1e+21}"
+    );
+}
+
+#[test]
+fn decoded_opens_strings_twice() {
+    for (text, expected) in [
+        (r#""\"{\\\"a\\\":1}\"""#, r#"{"a":1}"#),
+        (r#"" [1] x""#, r#"" [1] x""#),
+        (r#""12""#, r#""12""#),
+    ] {
+        assert_eq!(parse(text).root().decoded().to_string(), expected);
+    }
+}

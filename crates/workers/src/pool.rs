@@ -1,0 +1,212 @@
+//! The worker threads of the process, in two lanes.
+
+use std::{
+    collections::VecDeque,
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    thread::{self, ScopedJoinHandle},
+};
+
+use once_cell::sync::OnceCell;
+
+use crate::fault;
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// How often a thread without a job checks for one before it sleeps. Waking a thread costs the one that spawns
+/// the next job a system call.
+const LOOKS: usize = 32;
+
+/// Short work: scores, and logs piece by piece. One thread for each core, but at least two, so that a very long
+/// line of a log does not delay all scores.
+pub static WORKERS: Lane = Lane::new("kp-worker", || available_cores().max(2));
+
+/// Work that takes seconds, such as a calibration, on one thread.
+pub static LONG: Lane = Lane::new("kp-long", || 1);
+
+/// Threads for one kind of work.
+pub struct Lane {
+    name: &'static str,
+    count: fn() -> usize,
+    started: OnceCell<()>,
+    jobs: Mutex<Jobs>,
+    job_added: Condvar,
+}
+
+struct Jobs {
+    /// Jobs that no thread has taken yet.
+    waiting: VecDeque<Job>,
+    /// Threads that sleep until there is a job.
+    sleepers: usize,
+}
+
+/// The running threads of a lane, at least one.
+#[derive(Clone, Copy)]
+pub struct Threads(&'static Lane);
+
+/// Returns the number of cores that the process may use, at least 1. Respects affinity and container limits.
+pub fn available_cores() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Runs `job` on one of the [`WORKERS`].
+///
+/// These are plain threads. In a work-stealing pool, a thread that waits runs another job meanwhile, which may
+/// wait for the one below it on the stack.
+///
+/// # Errors
+///
+/// The system refuses to start even one thread.
+pub fn spawn(job: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    WORKERS.threads().map(|threads| threads.spawn(job))
+}
+
+/// Returns whether a job is waiting for a worker. A job that takes long should then end and spawn the rest of
+/// its work as another job.
+///
+/// ```
+/// assert!(!knowledgepulse_workers::has_waiting());
+/// ```
+pub fn has_waiting() -> bool {
+    !WORKERS.lock().waiting.is_empty()
+}
+
+impl Lane {
+    const fn new(name: &'static str, count: fn() -> usize) -> Self {
+        let jobs = Mutex::new(Jobs { waiting: VecDeque::new(), sleepers: 0 });
+        Self { name, count, started: OnceCell::new(), jobs, job_added: Condvar::new() }
+    }
+
+    /// Returns the threads. The first call starts them.
+    ///
+    /// # Errors
+    ///
+    /// The system refuses to start even one thread.
+    pub fn threads(&'static self) -> io::Result<Threads> {
+        self.started.get_or_try_init(|| self.start())?;
+        Ok(Threads(self))
+    }
+
+    fn start(&'static self) -> io::Result<()> {
+        let start_one = |index| {
+            fault::error("thread")?;
+            let name = format!("{}-{index}", self.name);
+            thread::Builder::new().name(name).spawn(|| self.run()).map(drop)
+        };
+        start_one(0)?;
+        // With fewer threads than wanted, work is slower but does not fail.
+        let _ = (1..(self.count)()).try_for_each(start_one);
+        Ok(())
+    }
+
+    fn run(&self) {
+        loop {
+            let _ = catch_unwind(AssertUnwindSafe(self.next_job()));
+        }
+    }
+
+    fn next_job(&self) -> Job {
+        for _ in 0..LOOKS {
+            if let Some(job) = self.lock().waiting.pop_front() {
+                return job;
+            }
+            thread::yield_now();
+        }
+        let mut jobs = self.lock();
+        loop {
+            if let Some(job) = jobs.waiting.pop_front() {
+                return job;
+            }
+            jobs.sleepers += 1;
+            jobs = self.job_added.wait(jobs).unwrap_or_else(PoisonError::into_inner);
+            jobs.sleepers -= 1;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Jobs> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Threads {
+    /// Runs `job` on one of the threads. Jobs begin in the order in which they were spawned. A job that panics
+    /// does not end its thread.
+    #[cfg(not(feature = "shuttle"))]
+    pub fn spawn(self, job: impl FnOnce() + Send + 'static) {
+        let mut jobs = self.0.lock();
+        jobs.waiting.push_back(Box::new(job));
+        if jobs.sleepers > 0 {
+            self.0.job_added.notify_one();
+        }
+    }
+
+    /// Runs `job` on a new thread, which the scheduler of the test starts.
+    #[cfg(feature = "shuttle")]
+    pub fn spawn(self, job: impl FnOnce() + Send + 'static) {
+        let run = || drop(catch_unwind(AssertUnwindSafe(job)));
+        shuttle::thread::Builder::new().name(self.0.name.into()).spawn(run).expect("a thread");
+    }
+}
+
+/// Runs both functions: concurrently, or one after the other if the system refuses to start a thread. Returns
+/// `Err` with the panic of `other` if it panicked.
+pub fn join<A: Send, B>(
+    other: impl Fn() -> A + Sync,
+    here: impl FnOnce() -> B,
+) -> (thread::Result<A>, B) {
+    thread::scope(|scope| {
+        let spawned = thread::Builder::new().spawn_scoped(scope, &other);
+        let here = here();
+        let refused = |_| catch_unwind(AssertUnwindSafe(&other));
+        (spawned.map_or_else(refused, ScopedJoinHandle::join), here)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn join_runs_both_and_reports_a_panic_of_the_other() {
+        let (a, b) = join(|| 1, || 2);
+        assert_eq!((a.ok(), b), (Some(1), 2));
+        let (a, b) = join(|| panic!("on purpose"), || 2);
+        let a: thread::Result<()> = a;
+        assert_eq!((a.is_err(), b), (true, 2));
+    }
+
+    /// Spawns a hundred jobs, every third of which panics, and returns those that were done.
+    fn done_on(lane: &'static Lane) -> Vec<i32> {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        for index in 0..100 {
+            let sender = sender.clone();
+            let job = move || {
+                assert!(index % 3 > 0, "on purpose");
+                sender.send(index).unwrap();
+            };
+            lane.threads().unwrap().spawn(job);
+        }
+        drop(sender);
+        receiver.iter().collect()
+    }
+
+    #[test]
+    fn spawn_goes_on_after_a_job_that_panics() {
+        let expected: Vec<_> = (0..100).filter(|index| index % 3 > 0).collect();
+        let mut done = done_on(&WORKERS);
+        done.sort_unstable();
+        assert_eq!(done, expected);
+        assert_eq!(done_on(&LONG), expected, "in order, on a single thread");
+    }
+
+    #[test]
+    fn spawn_runs_short_jobs_while_long_work_is_not_done() {
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        LONG.threads().unwrap().spawn(move || {
+            let _ = ended.recv();
+        });
+        assert_eq!(done_on(&WORKERS).len(), 66);
+        drop(end);
+    }
+}

@@ -1,0 +1,250 @@
+/** Imports and scores of agents' own logs, which index.d.ts documents. */
+const { ImportError, errorsOf } = require("./errors.js");
+const { checkOptions, invalidOption } = require("./options.js");
+const { onAbort, until } = require("./signals.js");
+const { Source, sourcesOf } = require("./sources.js");
+
+const MESSAGES_OPTIONS = [
+	...["assumeSuccess", "confidence", "createdAt", "domain", "objective"],
+	...["privacyLevel", "signal", "success", "visibility"],
+];
+
+const IMPORT_OPTIONS = [...MESSAGES_OPTIONS, "errors", "format"];
+
+const ROWS_OPTIONS = [...IMPORT_OPTIONS, "group", "mode"];
+
+/** Why reading ends when the caller has ended the iteration. */
+const OVER = Symbol("over");
+
+const LINE_FEED = 10;
+
+function check(options, known) {
+	if (options === null || typeof options !== "object")
+		throw invalidOption("options", "an object", String(options));
+	checkOptions(options, known);
+}
+
+/** Splits text in UTF-8 into lines, each of which ends with a line feed. */
+function* split(bytes) {
+	for (let start = 0; start < bytes.length; ) {
+		const end = bytes.indexOf(LINE_FEED, start);
+		yield bytes.toString("utf8", start, end);
+		start = end + 1;
+	}
+}
+
+/** The error for a source that could not be read to its end. */
+function unreadable({ name }, thrown) {
+	if (thrown instanceof ImportError) return thrown;
+	return new ImportError(`${name}: ${thrown?.message ?? thrown}`, {
+		...{ code: "UNREADABLE", source: name, cause: thrown },
+	});
+}
+
+/** Makes the functions over the native class. */
+module.exports = function logsOf(native) {
+	const { attempt, toError } = errorsOf(native);
+
+	/** Iterates over what sources give: traces, or with `scoring` the rows of their scores. */
+	class LogItems {
+		#native;
+		#sources;
+		#signal;
+		#collects;
+		/** Ends all waiting. */
+		#stop = new AbortController();
+		/** The last report that the addon had time for. */
+		#report = '{"inputs":[]}';
+		/** The source that is read, and whether the addon knows of it. */
+		#index = 0;
+		#isOpen = false;
+		/** Errors of sources that have not come back from the addon in their place. */
+		#unread = [];
+		#chunks;
+		#items;
+
+		constructor(
+			sources,
+			/** @type {Record<string, any>} */ { errors = "reject", signal, ...options },
+			scoring = {},
+		) {
+			if (errors !== "reject" && errors !== "collect")
+				throw invalidOption("errors", '"reject" or "collect"', String(errors));
+			const { scorer, peeks, group, link } = scoring;
+			this.#collects = errors === "collect";
+			this.#native = attempt(
+				() => new native.LogReader(options, this.#collects, scorer, peeks, group),
+			);
+			onAbort(this.#stop.signal, () => this.#native.abort());
+			this.#sources = sources;
+			this.#signal = signal;
+			this.#chunks = this.#read(link);
+			this.#items = this.#parse();
+		}
+
+		get report() {
+			this.#report = attempt(() => this.#native.report()) ?? this.#report;
+			const { inputs } = JSON.parse(this.#report);
+			for (const input of inputs)
+				input.errors = input.errors.map(({ code, line = null, message }) => ({
+					...{ code, line, message },
+				}));
+			return { inputs };
+		}
+
+		next() {
+			return this.#items.next();
+		}
+
+		async return(value) {
+			// Before the first item, the generator has nothing to end.
+			await this.#end();
+			return this.#items.return(value);
+		}
+
+		[Symbol.asyncIterator]() {
+			return this;
+		}
+
+		/** Returns an iterator over the lines of JSON in place of the items. */
+		static linesOf(items) {
+			const lines = {
+				next: () => items.#chunks.next(),
+				return: async (value) => {
+					await items.#end();
+					return items.#chunks.return(value);
+				},
+				[Symbol.asyncIterator]: () => lines,
+			};
+			return lines;
+		}
+
+		async *#parse() {
+			for await (const lines of this.#chunks)
+				for (const line of split(lines)) {
+					const { aborted, reason } = this.#stop.signal;
+					if (aborted && reason !== OVER) throw reason;
+					if (aborted) return;
+					const item = JSON.parse(line);
+					yield item.error ? { error: this.#errorOf(item.error) } : item;
+				}
+		}
+
+		/** Lines of JSON, as the addon has them. Input is read when the addon asks for it. */
+		async *#read(link) {
+			const stop = this.#stop.signal;
+			const signal = this.#signal;
+			const abort = () => this.#stop.abort(signal.reason);
+			const release = signal && onAbort(signal, abort);
+			if (signal?.aborted) abort();
+			let end;
+			link?.carry(
+				new Promise((resolve) => {
+					end = resolve;
+				}),
+			);
+			try {
+				stop.throwIfAborted();
+				let feeding = this.#feed();
+				for (let isPending = false, isLast = false; !isLast; ) {
+					// A promise of the addon keeps the process alive; a source may never say anything.
+					if (!isPending) await until(stop, feeding);
+					const ready = await until(stop, this.#native.next());
+					if (ready.wantsInput) feeding = this.#feed();
+					if (ready.lines.length > 0) yield ready.lines;
+					if (ready.error) throw this.#errorOf(JSON.parse(ready.error));
+					({ isPending, isLast } = ready);
+				}
+				if (!this.#collects && this.#unread.length > 0) throw this.#unread[0];
+			} catch (thrown) {
+				if (thrown !== OVER) throw toError(thrown);
+			} finally {
+				release?.();
+				end?.();
+				await this.#end();
+			}
+		}
+
+		/** Hands the next piece of the sources to the addon. */
+		async #feed() {
+			const source = this.#sources[this.#index];
+			if (source === undefined) return this.#native.finish();
+			try {
+				if (!this.#isOpen) this.#native.open(source.name);
+				this.#isOpen = true;
+				const bytes = await source.read();
+				if (bytes !== undefined) return this.#native.push(bytes);
+				this.#native.end();
+			} catch (thrown) {
+				if (!this.#collects) {
+					this.#unread.push(thrown);
+					return this.#native.finish();
+				}
+				const error = unreadable(source, thrown);
+				this.#unread.push(error);
+				this.#native.fail(error.code, error.message);
+			}
+			this.#index += 1;
+			this.#isOpen = false;
+		}
+
+		#errorOf({ message, ...options }) {
+			const { code, line } = options;
+			const isOfSource = line === undefined && /^(UNREADABLE|INVALID_OPTION)$/.test(code);
+			return (isOfSource && this.#unread.shift()) || new ImportError(message, options);
+		}
+
+		/** Ends reading, and closes the sources. */
+		async #end() {
+			this.#stop.abort(OVER);
+			await Promise.all(this.#sources.map((source) => source.close()));
+		}
+	}
+
+	class Rows extends LogItems {
+		lines() {
+			return LogItems.linesOf(this);
+		}
+	}
+
+	function importTraces(sources, options = {}) {
+		check(options, IMPORT_OPTIONS);
+		return new LogItems(sourcesOf(sources), options);
+	}
+
+	async function fromMessages(messages, options = {}) {
+		if (!Array.isArray(messages)) throw invalidOption("messages", "an array", typeof messages);
+		check(options, MESSAGES_OPTIONS);
+		const source = new Source("messages", { data: messages });
+		const imported = new LogItems([source], options);
+		try {
+			const { value } = await imported.next();
+			if (value) return value.trace;
+		} catch (error) {
+			if (error?.code !== "UNKNOWN_FORMAT") throw error;
+		} finally {
+			await imported.return();
+		}
+		const reasons = Object.entries(imported.report.inputs[0].skipped).map(
+			([reason, count]) => `${reason} ${count}`,
+		);
+		throw new ImportError(
+			`messages: expected a conversation that gives a trace, got none (skipped: ${reasons.join(", ") || "nothing"})`,
+			{ code: "NO_TRACE", source: "messages" },
+		);
+	}
+
+	/** `link` is the way to the store, of a scorer that has one. */
+	function evaluateJson(scorer, link, sources, options = {}) {
+		check(options, ROWS_OPTIONS);
+		const { mode = "evaluate", group, ...others } = options;
+		if (mode !== "evaluate" && mode !== "peek")
+			throw invalidOption("mode", '"evaluate" or "peek"', String(mode));
+		if (group !== undefined && typeof group !== "string")
+			throw invalidOption("group", "a JSON pointer", String(group));
+		const scoring = { scorer, peeks: mode === "peek", group, link };
+		return new Rows(sourcesOf(sources), others, scoring);
+	}
+
+	return { evaluateJson, fromMessages, importTraces };
+};

@@ -1,0 +1,173 @@
+/** Processes that share a log and are killed at random, and a server that crashes meanwhile. */
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { PostgresNoveltyLog } from "@knowledgepulse/scoring-stores/postgres";
+import { SqliteNoveltyLog } from "@knowledgepulse/scoring-stores/sqlite";
+import pg from "pg";
+import { draws, repeatable, seed } from "../../../../__test__/support/draws.mjs";
+import { isLongRun, repeats } from "../../../../__test__/support/repeats.mjs";
+import { end, options as reading } from "../support/log.mjs";
+import { missing as skip, startPostgres } from "../support/postgres.mjs";
+import { askAll, ClientProcess } from "./processes.mjs";
+import { assertReplayed, isFailed, isStored } from "./replay.mjs";
+
+const DURATION_MS = repeats(10_000);
+const PROCESSES = 8;
+const LONGEST_LIFE_MS = 4_000;
+
+/** A window that old entries leave. */
+const cache = { maxElements: 500 };
+const LOAD = { width: 4 };
+
+/** Reads a log while it grows, since entries that nobody needs are deleted in time. */
+class Follower {
+	entries = [];
+	#log;
+	#after = null;
+
+	constructor(log) {
+		this.#log = log;
+	}
+
+	async catchUp() {
+		const { header } = await this.#log.read(reading());
+		for (;;) {
+			const after = this.#after;
+			const page = await this.#log.read(reading({ header, after }));
+			if (page.reset && after !== null)
+				throw new Error(`the log does not go on after entry ${after.seq}`);
+			if (page.entries.length === 0) return;
+			this.#after = end(page);
+			for (const { seq, at, kind, id } of page.entries) this.entries.push({ seq, at, kind, id });
+		}
+	}
+}
+
+/**
+ * Lets processes score, while random ones are killed and replaced; `disturb(store)`, if given, is called
+ * again and again. Fails unless the log is whole, has no call twice, and every answer that came from it is
+ * that of one process. Returns counts of what happened.
+ */
+async function underKills(store, disturb) {
+	const draw = draws(seed);
+	const all = [];
+	// A call fails only where that is meant to happen.
+	const options = { cache, storeTimeoutMs: disturb ? 1_000 : 10_000 };
+	async function start() {
+		const client = new ClientProcess();
+		const name = `client${all.push(client)}`;
+		await client.ask("open", store.opened, options);
+		await client.ask("load", name, LOAD);
+		return client;
+	}
+
+	const began = performance.now();
+	const isOver = () => performance.now() - began >= DURATION_MS;
+	const running = await Promise.all(Array.from({ length: PROCESSES }, start));
+	let kills = 0;
+	async function killing(place) {
+		while (!isOver()) {
+			await sleep(draw.below(LONGEST_LIFE_MS));
+			await running[place].kill();
+			kills += 1;
+			running[place] = await start();
+		}
+	}
+	let disturbed = 0;
+	async function disturbing() {
+		while (disturb && !isOver()) {
+			await disturb(store);
+			disturbed += 1;
+		}
+	}
+	const follower = new Follower(store.log);
+	async function follow() {
+		while (!isOver()) {
+			await sleep(1_000);
+			// The first to use a namespace creates it with its model, and the follower has none.
+			if (!all.some(({ answers }) => answers.some(isStored))) continue;
+			// A server that is disturbed may not answer.
+			await follower.catchUp().catch((error) => {
+				if (!disturb) throw error;
+			});
+		}
+	}
+	try {
+		await Promise.all([...[...running.keys()].map(killing), disturbing(), follow()]);
+		await askAll(running, "stop");
+	} finally {
+		await Promise.all(all.map((client) => client.kill()));
+	}
+	await follower.catchUp();
+
+	const { entries } = follower;
+	const answers = all.flatMap((client) => client.answers);
+	const failed = answers.filter(isFailed).length;
+	if (!disturb && failed > 0) {
+		const { reason } = answers.find(isFailed);
+		throw new Error(`${failed} calls failed: ${reason}`);
+	}
+	const stored = await assertReplayed(entries, answers, { cache });
+	return { kills, stored, failed, disturbed, entries: entries.length };
+}
+
+const TERMINATE_CONNECTIONS = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+	WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`;
+
+/** Kills the server, stops it for longer than calls wait, and terminates its connections. */
+async function crashing({ server }) {
+	await sleep(2_000);
+	await server.kill();
+	await server.start();
+	await sleep(2_000);
+	server.freeze();
+	await sleep(2_000);
+	server.thaw();
+	await sleep(2_000);
+	await server.query(TERMINATE_CONNECTIONS);
+}
+
+async function postgres(t) {
+	const server = await startPostgres();
+	const pool = new pg.Pool(server.config()).on("error", () => {});
+	t.after(async () => {
+		await server.stop();
+		await pool.end();
+	});
+	const log = new PostgresNoveltyLog({ pool });
+	await log.migrate();
+	// A crash must not lose what was answered.
+	return { server, log, opened: { postgres: server.config(), durable: true } };
+}
+
+async function assertNothingLost(t, store, disturb) {
+	const found = await repeatable("kills", () => underKills(store, disturb));
+	t.diagnostic(JSON.stringify(found));
+}
+
+test("processes that are killed lose and double nothing in a file", async (t) => {
+	const folder = mkdtempSync(join(tmpdir(), "kp-stores-"));
+	const opened = { path: join(folder, "novelty.db") };
+	const log = new SqliteNoveltyLog(opened);
+	t.after(async () => {
+		await log.close();
+		rmSync(folder, { recursive: true, force: true });
+	});
+	await assertNothingLost(t, { log, opened });
+});
+
+test("processes that are killed lose and double nothing in PostgreSQL", { skip }, async (t) =>
+	assertNothingLost(t, await postgres(t)),
+);
+
+test(
+	"processes that are killed and a server that fails lose and double nothing",
+	{
+		skip: skip ?? (!isLongRun && "only in a long run"),
+	},
+	async (t) => assertNothingLost(t, await postgres(t), crashing),
+);

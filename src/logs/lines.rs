@@ -1,0 +1,294 @@
+//! Lines on their way to JavaScript, in the order of their traces.
+
+use std::{
+    collections::VecDeque,
+    mem,
+    sync::{Arc, Mutex},
+};
+
+use knowledgepulse_scoring::{Error, scorer::CallHandle};
+use napi::{Env, bindgen_prelude::Buffer};
+use napi_derive::napi;
+
+use super::lock;
+use crate::{env::Deferred, model::Warning};
+
+/// Most rows that are being scored, or wait for one before them.
+const MAX_SLOTS: usize = 1024;
+
+/// Most bytes of text in calls that are being scored; the last call may exceed it.
+const MAX_TEXT_BYTES: usize = 4 << 20;
+
+/// Most bytes of lines that wait to be taken; the last line may exceed it.
+const MAX_LINE_BYTES: usize = 256 << 10;
+
+/// What a reader has for JavaScript.
+#[napi(object, object_from_js = false)]
+pub struct Ready {
+    /// Lines of JSON, each with its line feed.
+    pub lines: Buffer,
+    /// The error that has ended reading, as JSON.
+    pub error: Option<String>,
+    /// Whether the next piece of input should be pushed. Set once for each piece.
+    pub wants_input: bool,
+    /// Whether lines will follow without further input.
+    pub is_pending: bool,
+    /// Whether nothing follows.
+    pub is_last: bool,
+}
+
+/// Lines in the order of their traces.
+pub struct Lines {
+    /// Whether errors are lines. If not, the first one ends reading.
+    collects: bool,
+    /// Whether input is wanted before all lines are taken.
+    reads_ahead: bool,
+    state: Mutex<State>,
+}
+
+struct State {
+    slots: VecDeque<Slot>,
+    /// The number of the first slot.
+    first: u64,
+    /// Bytes of text in calls that have no result yet.
+    text_bytes: usize,
+    /// Lines that were before the slots, and are not taken yet.
+    lines: Vec<u8>,
+    /// The error that ends reading, as JSON.
+    error: Option<String>,
+    /// The first warning about the lines.
+    warning: Option<Warning>,
+    input: InputState,
+    /// Why reading itself has failed.
+    broken: Option<Error>,
+    /// Waits for [`Ready`].
+    waiting: Option<Deferred>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum InputState {
+    /// All of it is read, and JavaScript has not been asked for more.
+    Read,
+    /// JavaScript has been asked for more, or a worker thread is reading.
+    Busy,
+    /// It has more traces than there is room for.
+    Full,
+    /// Nothing is read any more.
+    Ended,
+}
+
+/// The place of a line.
+pub enum Slot {
+    /// A trace that is being scored.
+    Call(Option<CallHandle>),
+    /// A line, and a warning about it.
+    Line(Vec<u8>, Option<Warning>),
+    /// An error, as JSON.
+    Failed(String),
+}
+
+impl State {
+    fn slot(&mut self, number: u64) -> Option<&mut Slot> {
+        let index = usize::try_from(number.checked_sub(self.first)?).ok()?;
+        self.slots.get_mut(index)
+    }
+
+    /// Makes lines of the slots before the first call.
+    fn advance(&mut self, collects: bool) {
+        while self.error.is_none() && !matches!(self.slots.front(), Some(Slot::Call(_))) {
+            let Some(slot) = self.slots.pop_front() else { return };
+            self.first += 1;
+            match slot {
+                Slot::Line(line, warning) => {
+                    self.add(line);
+                    self.warning = self.warning.take().or(warning);
+                }
+                Slot::Failed(json) if collects => {
+                    self.add(format!("{{\"error\":{json}}}\n").into_bytes());
+                }
+                Slot::Failed(json) => self.error = Some(json),
+                Slot::Call(_) => {}
+            }
+        }
+    }
+
+    fn add(&mut self, line: Vec<u8>) {
+        if self.lines.is_empty() {
+            self.lines = line;
+        } else {
+            self.lines.extend_from_slice(&line);
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.slots.len() >= MAX_SLOTS
+            || self.text_bytes >= MAX_TEXT_BYTES
+            || self.lines.len() >= MAX_LINE_BYTES
+    }
+
+    fn is_last(&self) -> bool {
+        self.input == InputState::Ended && self.slots.is_empty()
+    }
+
+    fn is_ready(&self) -> bool {
+        !self.lines.is_empty()
+            || self.error.is_some()
+            || self.broken.is_some()
+            || self.input == InputState::Read
+            || self.is_last()
+    }
+}
+
+impl Lines {
+    /// Returns no lines yet, of which JavaScript pushes the first input unasked.
+    pub fn new(collects: bool, reads_ahead: bool) -> Arc<Self> {
+        let state = State {
+            slots: VecDeque::new(),
+            first: 0,
+            text_bytes: 0,
+            lines: Vec::new(),
+            error: None,
+            warning: None,
+            input: InputState::Busy,
+            broken: None,
+            waiting: None,
+        };
+        Arc::new(Self { collects, reads_ahead, state: Mutex::new(state) })
+    }
+
+    /// Changes the state, and settles the promise that waits if there is something for it.
+    fn update<R>(self: &Arc<Self>, change: impl FnOnce(&mut State) -> R) -> R {
+        let mut state = lock(&self.state);
+        let result = change(&mut state);
+        state.advance(self.collects);
+        let waiting = if state.is_ready() { state.waiting.take() } else { None };
+        let broken = if waiting.is_some() { state.broken.take() } else { None };
+        drop(state);
+        if let Some(deferred) = waiting {
+            let lines = self.clone();
+            // Taken on the JavaScript thread, so that lines made until then are taken as well.
+            deferred.settle(broken.map_or(Ok(()), Err), move |env, ()| Ok(lines.take(env)));
+        }
+        result
+    }
+
+    /// Settles `deferred` with the next [`Ready`]. Returns whether reading has to go on, as there is room now.
+    pub fn wait(self: &Arc<Self>, deferred: Deferred) -> bool {
+        self.update(|state| {
+            state.waiting = Some(deferred);
+            let goes_on = state.input == InputState::Full && !state.is_full();
+            if goes_on {
+                state.input = InputState::Busy;
+            }
+            goes_on
+        })
+    }
+
+    fn take(&self, env: &Env) -> Ready {
+        let mut state = lock(&self.state);
+        let lines = mem::take(&mut state.lines);
+        let (error, warning) = (state.error.take(), state.warning.take());
+        let wants_input = state.input == InputState::Read && (self.reads_ahead || lines.is_empty());
+        if wants_input {
+            state.input = InputState::Busy;
+        }
+        let (is_pending, is_last) = (!state.slots.is_empty(), state.is_last());
+        drop(state);
+        if let Some(warning) = warning {
+            warning.emit(env);
+        }
+        Ready { lines: lines.into(), error, wants_input, is_pending, is_last }
+    }
+
+    /// Returns whether more may be read.
+    pub fn has_room(&self) -> bool {
+        let state = lock(&self.state);
+        state.input != InputState::Ended && !state.is_full()
+    }
+
+    /// Notes that a worker thread has stopped reading, and whether it has read everything.
+    pub fn pause(self: &Arc<Self>, is_read: bool) {
+        self.update(|state| {
+            if state.input != InputState::Ended {
+                state.input = if is_read { InputState::Read } else { InputState::Full };
+            }
+        });
+    }
+
+    /// Ends reading.
+    pub fn finish(self: &Arc<Self>) {
+        self.update(|state| state.input = InputState::Ended);
+    }
+
+    /// Ends reading with an error of the reader itself.
+    pub fn break_off(self: &Arc<Self>, error: Error) {
+        self.update(|state| {
+            state.input = InputState::Ended;
+            state.broken = Some(error);
+        });
+    }
+
+    /// Adds a line or an error, which JavaScript gets after [`Lines::pause`].
+    pub fn push(&self, slot: Slot) {
+        let mut state = lock(&self.state);
+        if state.input == InputState::Ended {
+            return;
+        }
+        if matches!(slot, Slot::Failed(_)) && !self.collects {
+            state.input = InputState::Ended;
+        }
+        state.slots.push_back(slot);
+        state.advance(self.collects);
+    }
+
+    /// Adds the slot of a call that is about to be made. Returns its number, or `None` after the end.
+    pub fn begin(&self, text_bytes: usize) -> Option<u64> {
+        let mut state = lock(&self.state);
+        if state.input == InputState::Ended {
+            return None;
+        }
+        state.slots.push_back(Slot::Call(None));
+        state.text_bytes += text_bytes;
+        Some(state.first + state.slots.len() as u64 - 1)
+    }
+
+    /// Keeps the handle of a call, or aborts the call if its slot is gone.
+    pub fn keep(&self, number: u64, call: CallHandle) {
+        let mut state = lock(&self.state);
+        match state.slot(number) {
+            Some(Slot::Call(handle)) => *handle = Some(call),
+            // It has its result.
+            Some(_) => {}
+            None => {
+                drop(state);
+                call.abort();
+            }
+        }
+    }
+
+    /// Puts the result of a call into its slot.
+    pub fn settle(self: &Arc<Self>, number: u64, text_bytes: usize, result: Slot) {
+        let is_end = !self.collects && matches!(result, Slot::Failed(_));
+        let is_known = self.update(|state| {
+            state.text_bytes -= text_bytes;
+            state.slot(number).map(|slot| *slot = result).is_some()
+        });
+        if is_end && is_known {
+            self.end_from(number + 1);
+        }
+    }
+
+    /// Ends reading, and aborts the calls from `number` on.
+    pub fn end_from(self: &Arc<Self>, number: u64) {
+        let ended = self.update(|state| {
+            state.input = InputState::Ended;
+            let kept = usize::try_from(number.saturating_sub(state.first)).unwrap_or(usize::MAX);
+            state.slots.split_off(kept.min(state.slots.len()))
+        });
+        for slot in ended {
+            if let Slot::Call(Some(call)) = slot {
+                call.abort();
+            }
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! The JavaScript class `LogReader`, behind `importTraces` and `evaluateJson`.
+//!
+//! ```text
+//!  bytes ──► traces ──────────────────────────────────────► lines of JSON
+//!                └──► calls of the scorer, in order ──► rows ──┘
+//!  worker threads                                           JavaScript thread
+//! ```
+//!
+//! JavaScript pushes a piece of input when [`Ready::wants_input`] asks for it, which is where back-pressure is
+//! applied: a reader with [`Lines::has_room`] reads on, any other waits until lines are taken.
+
+mod lines;
+mod row;
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+
+use knowledgepulse_import::{Code, Document, Imported, Importer, Kind, Value};
+use knowledgepulse_scoring::{
+    Error, Invalid,
+    scorer::{Input, Outcome, Work},
+    trace::quote,
+};
+use knowledgepulse_workers::{CancelToken, WORKERS, fault};
+use napi::{
+    Env, Result,
+    bindgen_prelude::{Uint8Array, Unknown},
+};
+use napi_derive::napi;
+
+use self::{
+    lines::{Lines, Slot},
+    row::{Facts, failure_json},
+};
+use crate::{
+    env::EnvState,
+    js::{self, options::read_import_options, or_throw},
+    model::ModelEmbedder,
+    scorer::Scorer,
+};
+
+/// Reads inputs one after another. All methods return at once; reading takes place on worker threads.
+#[napi]
+pub struct LogReader {
+    reader: Arc<Reader>,
+}
+
+#[napi]
+impl LogReader {
+    /// With `collects`, errors are lines; without, the first one ends reading. With a `scorer`, lines are rows,
+    /// whose group is at the JSON pointer `group`; without, they are traces with their provenance.
+    #[napi(constructor, catch_unwind)]
+    pub fn new(
+        env: &Env,
+        options: Unknown,
+        collects: bool,
+        scorer: Option<&Scorer>,
+        peeks: Option<bool>,
+        group: Option<String>,
+    ) -> Result<Self> {
+        let options = or_throw(env, read_import_options(&js::Value::new(env, options)))?;
+        let importer = Importer::new(options);
+        let cancel = importer.cancel_token();
+        let lines = Lines::new(collects, scorer.is_some());
+        let submitter = scorer.map(|scorer| {
+            let work = if peeks == Some(true) { Work::Peek } else { Work::Score };
+            or_throw(env, Submitter::new(scorer.clone(), work, group, lines.clone()))
+        });
+        let submitter = submitter.transpose()?;
+        let importer = Mutex::new(importer);
+        Ok(Self { reader: Arc::new(Reader { importer, cancel, lines, submitter }) })
+    }
+
+    /// Begins an input.
+    #[napi(catch_unwind)]
+    pub fn open(&self, name: String) {
+        lock(&self.reader.importer).open(&name);
+    }
+
+    /// Reads a piece of the input.
+    #[napi(catch_unwind)]
+    pub fn push(&self, bytes: Uint8Array) {
+        let bytes = bytes.to_vec();
+        self.reader.run(move |importer| importer.push(&bytes));
+    }
+
+    /// Ends the input.
+    #[napi(catch_unwind)]
+    pub fn end(&self) {
+        self.reader.run(Importer::end);
+    }
+
+    /// Ends an input that could not be read to its end. `code` is `INVALID_OPTION` or `UNREADABLE`.
+    #[napi(catch_unwind)]
+    pub fn fail(&self, code: String, message: String) {
+        let code = if code == "INVALID_OPTION" { Code::InvalidOption } else { Code::Unreadable };
+        self.reader.run(move |importer| importer.fail(code, message));
+    }
+
+    /// Ends reading after the lines of what was pushed.
+    #[napi(catch_unwind)]
+    pub fn finish(&self) {
+        self.reader.lines.finish();
+    }
+
+    /// Resolves to the next [`Ready`], when there are lines, input is wanted or nothing follows. One call at
+    /// a time.
+    #[napi(catch_unwind)]
+    pub fn next<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
+        let (promise, deferred) = EnvState::of(env)?.outbox.promise(env)?;
+        if self.reader.lines.wait(deferred) {
+            self.reader.run(|_| {});
+        }
+        Ok(promise)
+    }
+
+    /// Ends reading and all calls without a result; those leave the cache unchanged.
+    #[napi(catch_unwind)]
+    pub fn abort(&self) {
+        self.reader.cancel.cancel();
+        // No call is submitted after it.
+        let _submitting =
+            self.reader.submitter.as_ref().map(|submitter| lock(&submitter.submitting));
+        self.reader.lines.end_from(0);
+    }
+
+    /// Returns the report so far as JSON; `None` while a worker thread reads, which may take long.
+    #[napi(catch_unwind)]
+    pub fn report(&self) -> Result<Option<String>> {
+        let importer = match self.reader.importer.try_lock() {
+            Ok(importer) => importer,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Ok(None),
+        };
+        serde_json::to_string(importer.report())
+            .map(Some)
+            .map_err(|error| napi::Error::from_reason(error.to_string()))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+struct Reader {
+    importer: Mutex<Importer>,
+    cancel: CancelToken,
+    lines: Arc<Lines>,
+    /// Scores the traces, if rows are wanted.
+    submitter: Option<Submitter>,
+}
+
+impl Reader {
+    /// Runs `work` on a worker thread, and turns what it gives into lines.
+    fn run(self: &Arc<Self>, work: impl FnOnce(&mut Importer) + Send + 'static) {
+        let threads = match WORKERS.threads() {
+            Ok(threads) => threads,
+            Err(error) => return self.lines.break_off(Error::no_threads(error)),
+        };
+        let job = Job(self.clone());
+        threads.spawn(move || {
+            fault::point("background");
+            let Job(reader) = &job;
+            let mut importer = lock(&reader.importer);
+            work(&mut importer);
+            let is_read = reader.fill(&mut importer);
+            // First, so that JavaScript gets the report of what it is about to take.
+            drop(importer);
+            reader.lines.pause(is_read);
+        });
+    }
+
+    /// Turns traces and errors into lines while there is room. Returns whether none are left.
+    fn fill(&self, importer: &mut Importer) -> bool {
+        while self.lines.has_room() {
+            let failed = match (importer.next(), &self.submitter) {
+                (None, _) => return true,
+                (Some(Ok(imported)), None) => {
+                    let mut line = imported.to_json().into_bytes();
+                    line.push(b'\n');
+                    self.lines.push(Slot::Line(line, None));
+                    continue;
+                }
+                (Some(Ok(imported)), Some(submitter)) => submitter.submit(imported).err(),
+                (Some(Err(error)), _) => Some(serde_json::json!(error).to_string()),
+            };
+            if let Some(error) = failed {
+                self.lines.push(Slot::Failed(error));
+            }
+        }
+        false
+    }
+}
+
+/// Reading on a worker thread. A panic ends the reader with `INTERNAL`.
+struct Job(Arc<Reader>);
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.lines.break_off(Error::internal("reading a log panicked"));
+        }
+    }
+}
+
+/// Embeds the texts of all traces, whatever is configured meanwhile.
+struct Model {
+    embedder: Arc<ModelEmbedder>,
+    fingerprint: OnceLock<Option<String>>,
+}
+
+impl Model {
+    fn fingerprint(&self) -> Option<&str> {
+        self.fingerprint.get_or_init(|| self.embedder.fingerprint().ok()).as_deref()
+    }
+}
+
+/// Submits traces to a scorer.
+struct Submitter {
+    scorer: Scorer,
+    work: fn(Input) -> Work,
+    group: Option<String>,
+    lines: Arc<Lines>,
+    model: Arc<Model>,
+    /// Held while a call is made.
+    submitting: Mutex<()>,
+}
+
+impl Submitter {
+    fn new(
+        scorer: Scorer,
+        work: fn(Input) -> Work,
+        group: Option<String>,
+        lines: Arc<Lines>,
+    ) -> knowledgepulse_scoring::Result<Self> {
+        let is_pointer = |text: &str| text.is_empty() || text.starts_with('/');
+        if let Some(group) = group.as_deref().filter(|group| !is_pointer(group)) {
+            let expected = "a JSON pointer, such as \"/metadata/session_id\"";
+            return Err(Error::invalid(Invalid::Option, "group", expected, quote(group)));
+        }
+        let model = Arc::new(Model { embedder: scorer.embedder()?, fingerprint: OnceLock::new() });
+        Ok(Self { scorer, work, group, lines, model, submitting: Mutex::default() })
+    }
+
+    /// Submits a trace, whose row becomes a line.
+    ///
+    /// # Errors
+    ///
+    /// The error in place of the row, as JSON.
+    fn submit(&self, imported: Imported) -> std::result::Result<(), String> {
+        let (input, facts) = self.read(imported)?;
+        let _submitting = lock(&self.submitting);
+        let bytes = input.text.len();
+        let Some(number) = self.lines.begin(bytes) else { return Ok(()) };
+        let (lines, model) = (self.lines.clone(), self.model.clone());
+        let reply = move |result| {
+            let slot = match result {
+                Ok(Outcome::Scored(report)) => facts.row(&report.score, report.text, &model),
+                Ok(_) => facts.failed(&Error::internal("expected a score")),
+                Err(error) => facts.failed(&error),
+            };
+            lines.settle(number, bytes, slot);
+        };
+        let embedder = self.model.embedder.clone();
+        let call = self.scorer.engine.submit((self.work)(input), embedder, Box::new(reply));
+        self.lines.keep(number, call);
+        Ok(())
+    }
+
+    fn read(&self, imported: Imported) -> std::result::Result<(Input, Facts), String> {
+        let Imported { trace: json, provenance } = imported;
+        let failed = |error| failure_json(&provenance.source, &error);
+        let document = Document::parse(&*json)
+            .map_err(|_| failed(Error::internal("the trace cannot be read again")))?;
+        let value = document.root();
+        let mut text = self.model.embedder.text_buffer();
+        let trace = value.to_trace(&mut text).map_err(failed)?;
+        let text_at = |at: &str| value.pointer(at).and_then(Value::as_str).unwrap_or("");
+        let group = self.group.as_deref().and_then(|pointer| group_of(value, pointer));
+        let created_at = text_at("/metadata/created_at").into();
+        let objective = text_at("/task/objective");
+        let facts = Facts::of(provenance.source.clone(), &trace, objective, created_at, group);
+        Ok((Input { trace, text: text.into_string() }, facts))
+    }
+}
+
+/// Returns the group of a trace: the value at a JSON pointer, if it is a string, a number or a boolean.
+fn group_of(trace: Value, pointer: &str) -> Option<String> {
+    let value = trace.pointer(pointer)?;
+    match value.kind() {
+        Kind::String(text) => Some(text.into()),
+        Kind::Bool(_) | Kind::Number(_) => Some(value.to_string()),
+        Kind::Null | Kind::Array(_) | Kind::Object(_) => None,
+    }
+}

@@ -1,0 +1,148 @@
+/** The programs and settings of every project, besides the files in fixtures/. */
+
+/** Scores the traces in turn. */
+const SCORE = `const traces = JSON.parse(readFileSync("traces.json", "utf8"));
+const scores = [];
+for (const trace of traces) scores.push(await evaluateValue(trace));
+const result = { scores, state: status().embedder.state };
+`;
+
+const PRINT = "console.log(JSON.stringify(result));\n";
+
+const IMPORTS = `import { readFileSync } from "node:fs";
+import { evaluateValue, status } from "@knowledgepulse/scoring";
+`;
+
+const tsconfig = (module, moduleResolution, files) =>
+	JSON.stringify({
+		compilerOptions: {
+			module,
+			moduleResolution,
+			target: "es2022",
+			strict: true,
+			types: ["node"],
+			rootDir: ".",
+			outDir: `out/${moduleResolution}`,
+		},
+		files,
+	});
+
+export const FIXTURES = {
+	"score.mjs": IMPORTS + SCORE + PRINT,
+	"score.cjs": `const { readFileSync } = require("node:fs");
+const { evaluateValue, status } = require("@knowledgepulse/scoring");
+(async () => { ${SCORE}${PRINT} })();
+`,
+	/** Finds the package beside the binary of `bun build --compile`, wherever that is started. */
+	"compiled.mjs": `import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+const require = createRequire(process.execPath);
+const { evaluateValue, status } = require("@knowledgepulse/scoring");
+${SCORE}${PRINT}`,
+	"worker.mjs": `import { parentPort } from "node:worker_threads";
+${IMPORTS}${SCORE}parentPort.postMessage(result);
+`,
+	/** Scores in as many workers at once as the argument says. */
+	"workers.mjs": `import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+const file = new URL("./worker.mjs", import.meta.url);
+const workers = Array.from({ length: Number(process.argv[2]) }, () => new Worker(file));
+const answers = workers.map((worker) => once(worker, "message"));
+const ends = workers.map((worker) => once(worker, "exit"));
+for (const [result] of await Promise.all(answers)) console.log(JSON.stringify(result));
+await Promise.all(ends);
+`,
+	/** Scores with evaluateValues and a signal, after a call that another signal has ended. */
+	"batch.mjs": `import { readFileSync } from "node:fs";
+import { evaluateValues, status } from "@knowledgepulse/scoring";
+const traces = JSON.parse(readFileSync("traces.json", "utf8"));
+const reason = new Error("aborted");
+const ended = new AbortController();
+const rejected = evaluateValues(traces, { signal: ended.signal });
+ended.abort(reason);
+const caught = await rejected.catch((error) => error);
+if (caught !== reason) throw caught;
+const { signal } = new AbortController();
+const scores = await evaluateValues(traces, { signal });
+const result = { scores, state: status().embedder.state };
+${PRINT}`,
+	/** Reports how loading and scoring go in a damaged installation. */
+	"explain.mjs": `import { readFileSync } from "node:fs";
+async function report() {
+	try {
+		const { explainValue, status } = await import("@knowledgepulse/scoring");
+		const [trace] = JSON.parse(readFileSync("traces.json", "utf8"));
+		const { score, dimensions, novelty } = await explainValue(trace);
+		const { state, backend, reason } = status().embedder;
+		return { score, dimensions, novelty, state, backend, reason };
+	} catch (error) {
+		return { code: error.code, message: error.message };
+	}
+}
+console.log(JSON.stringify(await report()));
+`,
+	/** Does what score.mjs does except for the package, in the same time. */
+	"idle.mjs": `import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+JSON.parse(readFileSync("traces.json", "utf8"));
+await sleep(Number(process.argv[2]));
+console.log(JSON.stringify({ scores: [], state: "idle" }));
+`,
+	/** Prints whether a port of this machine can be reached. */
+	"connect.mjs": `import { connect } from "node:net";
+const socket = connect(Number(process.argv[2]), "127.0.0.1");
+socket.on("connect", () => console.log("reached")).on("connect", () => socket.end());
+socket.on("error", ({ code }) => console.log(code));
+`,
+	/** Catches an error from a module that an imported one requires. Does not use the package. */
+	"catching.mjs": `try {
+	await import("./imports-throwing.mjs");
+} catch ({ message }) {
+	console.log("caught: " + message);
+}
+`,
+	"imports-throwing.mjs": 'import "./throwing.cjs";\n',
+	"throwing.cjs": 'throw new Error("on purpose");\n',
+	/** Runs the program of the command line, which PnP finds too. */
+	"kp-score.cjs": `const { dirname, join } = require("node:path");
+const manifest = require.resolve("@knowledgepulse/scoring-cli/package.json");
+process.argv.splice(2, Number.POSITIVE_INFINITY, "score", "traces.json");
+require(join(dirname(manifest), "bin/kp-score.js"));
+`,
+	"sdk.mjs": `import { evaluateValue, KPCapture } from "@knowledgepulse/sdk";
+import report from "./sdk.cjs";
+console.log(JSON.stringify(await report(evaluateValue, new KPCapture())));
+`,
+	"jest.config.json": JSON.stringify({
+		testEnvironment: "node",
+		testMatch: ["<rootDir>/jest.test.cjs"],
+		transform: {},
+		watchman: false,
+	}),
+	"jest.test.cjs": `const cases = require("./cases.cjs");
+function load() {
+	jest.resetModules();
+	return require("@knowledgepulse/scoring");
+}
+cases({ test, expect, load });
+`,
+	/** Packages are loaded by Node.js otherwise, once for each process. */
+	"vitest.config.mjs": `export default {
+	test: {
+		globals: true,
+		include: ["vitest.test.mjs"],
+		server: { deps: { inline: ["@knowledgepulse/scoring"] } },
+	},
+};
+`,
+	"vitest.test.mjs": `import cases from "./cases.cjs";
+function load() {
+	vi.resetModules();
+	return import("@knowledgepulse/scoring");
+}
+cases({ test, expect, load });
+`,
+	"tsconfig.node16.json": tsconfig("node16", "node16", ["score.ts", "score.cts"]),
+	"tsconfig.nodenext.json": tsconfig("nodenext", "nodenext", ["score.ts", "score.cts"]),
+	"tsconfig.bundler.json": tsconfig("esnext", "bundler", ["score.ts"]),
+};

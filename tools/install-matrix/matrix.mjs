@@ -1,0 +1,98 @@
+/**
+ * Tries the packages in dist/ with installers, runtimes, module systems, test runners and bundlers, and
+ * checks what they contain and do. README.md describes the tests and the options.
+ */
+import assert from "node:assert/strict";
+import { resolve } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { execute, tail } from "../lib/process.mjs";
+import { checks } from "./checks.mjs";
+import { failures } from "./failures.mjs";
+import {
+	bundleForms,
+	cliForms,
+	judge,
+	judgeTests,
+	moduleForms,
+	sdkForms,
+	testForms,
+} from "./forms.mjs";
+import { cliInstallers, installers, npmInstaller } from "./installers.mjs";
+import { sdkInstallers } from "./sdk.mjs";
+import { runtimes } from "./tools.mjs";
+import { Workspace } from "./workspace.mjs";
+
+const RUN_SECONDS = 60;
+const BUILD_SECONDS = 120;
+const AT_ONCE = { concurrency: 2 };
+
+const workspace = await Workspace.open();
+// Also when it is interrupted.
+process.once("exit", () => workspace.close(process.env.KEEP));
+before(() => workspace.publish(console.log));
+after(() => workspace.registry?.stop());
+
+const builds = new Map();
+
+/** Runs the build of a form, once for all its tests. */
+function build({ key, command }, { folder, env }) {
+	if (!builds.has(key))
+		builds.set(key, execute(command(folder), { cwd: folder, env, seconds: BUILD_SECONDS }));
+	return builds.get(key);
+}
+
+/** Runs a form; fails unless the output is right, or the failure is the one that `limits` names. */
+async function runForm(t, installer, form, runtime) {
+	const project = await workspace.project(installer);
+	if (form.build) {
+		const { problem, stdout, stderr } = await build(form.build, project);
+		assert.ok(!problem, `${form.build.key}: ${problem}\n${tail(stdout + stderr)}`);
+	}
+	// A tool's path is absolute.
+	const file = resolve(project.folder, form.file);
+	const command = form.standalone
+		? [file]
+		: [...runtime.layouts[installer.layout], file, ...(form.args ?? [])];
+	const cwd = form.elsewhere ? workspace.elsewhere() : project.folder;
+	const ended = await workspace.run(command, project, { cwd, seconds: RUN_SECONDS });
+	const { stdout, stderr } = ended;
+	const problem =
+		ended.problem ?? (form.tests ? judgeTests(stdout, form.tests) : judge(stdout, form));
+	const limit = form.limits?.[runtime.name];
+	if (!limit) return assert.ok(!problem, `${problem}\n${tail(stdout + stderr)}`);
+	assert.ok(problem, `it works now: ${limit.reason}`);
+	assert.match(stdout + stderr, limit.message);
+	t.diagnostic(`fails as expected: ${limit.reason}`);
+}
+
+/** The tests of each form with each installer, and with each runtime that can run it. */
+function matrix(title, installers, forms) {
+	describe(title, AT_ONCE, () => {
+		for (const installer of installers)
+			for (const form of forms)
+				for (const runtime of runtimes) {
+					const isMeant = form.on?.includes(runtime.name) ?? true;
+					if (!isMeant || !runtime.layouts[installer.layout]) continue;
+					const name = `${installer.name}, ${form.name} / ${runtime.name}`;
+					test(name, (t) => runForm(t, installer, form, runtime));
+				}
+	});
+}
+
+// The installers' tests have the first two forms.
+matrix("installers", installers, moduleForms.slice(0, 2));
+matrix("the SDK", sdkInstallers, sdkForms);
+matrix("the command line", cliInstallers, cliForms);
+matrix("module systems", [npmInstaller], moduleForms.slice(2));
+matrix("test runners", [npmInstaller], testForms);
+matrix("bundles, with the package external", [npmInstaller], bundleForms);
+
+describe("checks", () => {
+	for (const { name, check } of checks)
+		test(name, async (t) => t.diagnostic(await check(workspace)));
+});
+
+describe("failed installs", AT_ONCE, () => {
+	for (const { name, check } of failures)
+		test(name, async (t) => t.diagnostic(await check(workspace)));
+});
