@@ -62,7 +62,7 @@ pub struct RowCounts {
     pub first: usize,
     /// The number of first rows that count as cold start.
     pub first_limit: usize,
-    /// Groups among the used rows, those of a single row without a group included.
+    /// Groups among the used rows; each row without a group counts as one.
     pub groups: usize,
     /// Used rows without a group.
     pub ungrouped: usize,
@@ -408,8 +408,7 @@ pub struct Fit {
     pub negatives: usize,
     /// The number of groups.
     pub groups: usize,
-    /// The weights that the fit starts from: those of the profile, or with a leak the same without
-    /// outcomeConfidence.
+    /// The weights that the fit starts from: the profile's, without outcomeConfidence if there is a leak.
     pub current: Weights,
     /// Whether outcomeConfidence and the override error-recovery were left out, because the labels of
     /// these rows equal `success`. The weight of outcomeConfidence is 0 then: the weights compare the

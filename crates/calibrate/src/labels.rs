@@ -100,7 +100,7 @@ pub(crate) struct Agreement {
 }
 
 impl Agreement {
-    /// Of pairs of a label and `success`. Nothing agrees where there are none.
+    /// Takes pairs of a label and `success`. Without pairs, the shares are 0.
     fn of(pairs: impl IntoIterator<Item = (bool, bool)>) -> Self {
         let (mut n, mut same, mut labels, mut successes) = (0.0, 0.0, 0.0, 0.0);
         for (label, success) in pairs {

@@ -52,10 +52,10 @@ pub struct Row {
     /// The names of the rules that fired.
     #[serde(default)]
     pub overrides: Vec<String>,
-    /// The id of the nearest trace, where it has one.
+    /// The id of the nearest trace, if it has one.
     pub nearest: Option<String>,
-    /// The cosine similarity to the nearest trace, in \[-1, 1\]; `None` where the trace was compared
-    /// with nothing, so that its novelty is the neutral 0.5.
+    /// The cosine similarity to the nearest trace, in \[-1, 1\]; `None` if the trace was compared with
+    /// nothing, so that its novelty is the neutral 0.5.
     pub similarity: Option<f64>,
     /// Where the novelty comes from: `cache`, `empty-cache`, `given`, `store`, `no-store`,
     /// `no-embedder` or `over-budget`.

@@ -31,7 +31,7 @@ pub(crate) fn sources(rows: &[Row]) -> Sources {
     }
 }
 
-/// Returns what is doubtful, in the order of [`WarningCode`]. `used` are the used rows of `all`.
+/// Returns the warnings in the order of [`WarningCode`]. `used` are the used rows of `all`.
 pub(crate) fn warnings(
     all: &[Row],
     used: &[&Row],

@@ -1,4 +1,4 @@
-//! Rows in, calibration out: errors, cold start, leakage, refusals, warnings.
+//! Calibrations: errors, cold start, leakage, refusals, warnings.
 
 use knowledgepulse_calibrate::{
     Calibration, Error, Options, Row, Target, calibrate, calibrate_until,
@@ -9,10 +9,10 @@ use knowledgepulse_workers::CancelToken;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// What makes other rows of those that fit.
+/// A change to valid rows.
 type Change = fn(usize, &mut Row);
 
-/// A row that fits, whose values vary with its number.
+/// A valid row whose values vary with its number.
 fn row(number: usize) -> Row {
     let vary = |prime: usize| (number * prime % 101) as f64 / 101.0;
     let success = !number.is_multiple_of(3);
@@ -135,7 +135,7 @@ fn rows_are_read_with_the_line_of_an_error() {
 }
 
 #[test]
-fn calibrate_refuses_what_does_not_fit() {
+fn calibrate_refuses_invalid_rows_and_options() {
     let options = |change: &dyn Fn(&mut Options)| {
         let mut options = quick();
         change(&mut options);
@@ -202,7 +202,7 @@ fn calibrate_refuses_what_does_not_fit() {
 }
 
 #[test]
-fn calibrate_until_gives_nothing_once_it_is_cancelled() {
+fn calibrate_until_returns_none_after_a_cancellation() {
     let rows = rows(400, |_, _| ());
     for target in [Target::Share(0.2), Target::Precision(0.5), Target::Threshold(0.5)] {
         let options = Options { fit: true, target: Some(target), ..quick() };

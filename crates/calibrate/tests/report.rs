@@ -1,4 +1,4 @@
-//! The report: escaping, no references to elsewhere, a sound document for whatever rows there are.
+//! The report: escaping, no external references, a valid document for any rows.
 
 use knowledgepulse_calibrate::{
     Options, Row, Target, calibrate,
@@ -138,7 +138,7 @@ fn report_has_every_section() {
 }
 
 #[test]
-fn text_is_escaped_wherever_it_comes_from() {
+fn text_is_escaped_everywhere() {
     let mut rows = rows(90, |number, _| Some(number.is_multiple_of(2)));
     for row in &mut rows {
         row.id = Some(HOSTILE.to_owned());
@@ -182,14 +182,14 @@ fn report_of_rows_without_labels_says_so() {
 }
 
 #[test]
-fn report_of_labels_that_are_alike_says_so() {
+fn report_of_equal_labels_says_so() {
     let html = plain(&rows(40, |_, _| Some(true)), None, true);
     assert!(html.contains("All labels are equal") && html.contains("Not fitted: expected 30 rows"));
     assert!(html.contains("No target was set"));
 }
 
 #[test]
-fn threshold_that_is_not_found_is_said() {
+fn threshold_that_is_not_found_is_reported() {
     let alternate = rows(60, |number, _| Some(number.is_multiple_of(2)));
     let html = plain(&alternate, Some(Target::Precision(0.99)), false);
     assert!(html.contains("No threshold was found for a precision of 99\u{a0}%."));

@@ -1,4 +1,4 @@
-//! Simulated labels: what the fit and the intervals find of a truth that is known.
+//! Simulated labels: how well the fit and the intervals find a known truth.
 //!
 //! A long run repeats each simulation more often, and has more kinds of them. The figures:
 //! `KP_TRUST=10 cargo test -p knowledgepulse-calibrate --test simulation -- --nocapture`
@@ -16,7 +16,7 @@ use rand_chacha::ChaCha8Rng;
 
 const TRACES: usize = 2000;
 
-/// The method was chosen by what it made of seeds below this one.
+/// Seeds below this one were used to choose the method.
 const FIRST_SEED: u64 = 5000;
 
 /// The built-in profiles that labels are made from. The rows are of a domain with the default profile.
@@ -27,8 +27,8 @@ const TRUTHS: [(&str, [f64; 4]); 3] = [
 ];
 const CURRENT: [f64; 4] = [0.25, 0.35, 0.15, 0.25];
 
-/// By how much the log-odds of a positive label rise with one unit of score: clear labels, whose AUC is
-/// about 0.9, and noisy ones, whose AUC is about 0.73.
+/// The log-odds of a positive label per unit of score, for clear labels with an AUC of about 0.9 and
+/// noisy labels with an AUC of about 0.73.
 const CLEAR: f64 = 14.0;
 const NOISY: f64 = 6.0;
 
@@ -39,7 +39,7 @@ fn weights([c, n, d, o]: [f64; 4]) -> Weights {
 /// How rows get their labels.
 #[derive(Clone, Copy)]
 enum Labels {
-    /// The higher the score by these weights, the likelier a positive one; how much, the slope says.
+    /// By the score of these weights, with the slope of the log-odds.
     By(Weights, f64),
     Random,
 }
@@ -50,8 +50,8 @@ fn normal(random: &mut ChaCha8Rng) -> f64 {
     (-2.0 * (1.0 - a).ln()).sqrt() * (std::f64::consts::TAU * b).cos()
 }
 
-/// Makes rows like those of agents' runs: a task is a group of some runs, which are alike in what they
-/// need, how new they are, and how they are judged.
+/// Makes rows like those of agents' runs: the runs of a task are a group, with similar demands, novelty
+/// and judgements.
 fn simulate(seed: u64, n: usize, labels: Labels) -> Vec<Row> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut rows = Vec::with_capacity(n);
@@ -140,17 +140,17 @@ fn contains(estimate: &Estimate, value: f64) -> bool {
     estimate.interval.is_some_and(|interval| interval.low <= value && value <= interval.high)
 }
 
-/// What came of fits to labels by known weights.
+/// The results of fits to labels by known weights.
 #[derive(Debug, Default)]
 struct Recovery {
-    /// Fits that are said to be better than the current weights.
+    /// Fits with the result "better".
     better: usize,
-    /// Fits whose AUC on other rows is within 0.01 of that of the truth.
+    /// Fits whose AUC on other rows is within 0.01 of the truth's.
     near: usize,
-    /// Intervals of the improvement that contain that of the truth; that of the fitted weights.
+    /// Intervals of the improvement that contain the improvement by the truth, and by the fitted weights.
     contain_truth: usize,
     contain_fitted: usize,
-    /// How far the AUC of the fitted weights is below that of the truth: the mean, the worst.
+    /// The difference between the AUC of the truth and of the fitted weights: the mean, the worst.
     mean_loss: f64,
     worst_loss: f64,
 }
@@ -179,7 +179,7 @@ fn kinds<T>(all: &[T]) -> &[T] {
     if is_long_run() { all } else { &all[..1] }
 }
 
-/// Rows that nothing was chosen by, to measure on.
+/// Rows for measuring, by which nothing was chosen.
 fn population(labels: Labels) -> Vec<Row> {
     let n = if is_long_run() { 200_000 } else { 20_000 };
     simulate(1_000_000, n, labels)
@@ -213,7 +213,7 @@ fn fit_finds_nothing_in_random_labels() {
     assert!(found >= (95 * repetitions).div_ceil(100));
 }
 
-/// How often the rows above a threshold for a target precision, on other rows, have it.
+/// Returns how many thresholds for a target precision were found, and how many have it on other rows.
 fn precision_holds(
     target: f64,
     n: usize,
@@ -249,7 +249,7 @@ fn threshold_for_a_precision_has_it_on_other_rows() {
     }
 }
 
-/// How often intervals contain the values of all rows: those of the AUC and of the share at 0.5.
+/// The AUC and the share at 0.5 of the population are within the intervals.
 #[test]
 fn intervals_contain_the_truth() {
     let labels = Labels::By(weights(CURRENT), CLEAR);

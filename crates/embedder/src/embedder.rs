@@ -12,7 +12,7 @@ use knowledgepulse_workers::{CancelToken, join};
 use crate::{
     EmbedError, Embedding, LongText, ModelSettings, Result, Tokenizer, Window,
     backend::{self, Backend},
-    custom::TOKENIZER,
+    custom::{CustomFolder, TOKENIZER},
     model::{ModelFolder, memo::Memo, memory_probe},
     pooling,
 };
@@ -69,7 +69,7 @@ impl Embedder {
         settings: &ModelSettings,
         fingerprint: String,
     ) -> Result<Self> {
-        let weights = folder.custom().map_or(0, |custom| custom.bytes());
+        let weights = folder.custom().map_or(0, CustomFolder::bytes);
         memory_probe::require(memory_probe::FOR_A_MODEL.saturating_add(weights))?;
         let (tokenizer, backend) =
             join(|| folder.read_tokenizer(settings), || backend::load(&folder, settings));

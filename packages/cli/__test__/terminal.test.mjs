@@ -20,7 +20,7 @@ const SCORE = ["score", "runs.jsonl", "--embedder", "off", "--threshold", "0.5"]
 test("kp-score shows a table on a terminal", { skip }, async () => {
 	const shown = await onTerminal(SCORE);
 	assert.ok(shown.includes(BOLD));
-	// What a log contains is no command for the terminal.
+	// Text of a log does not control the terminal.
 	assert.ok(!shown.includes("\u001b[2J"));
 	const lines = stripVTControlCharacters(shown).split(/\r?\n/);
 	assert.match(lines[0], /^ {2}score {2}compl {2}novel/);
@@ -48,7 +48,7 @@ test("kp-score honours NO_COLOR and --json on a terminal", {
 test("kp-score shows progress and the time left on a terminal", {
 	skip,
 }, async () => {
-	// Progress is shown anew every 200 ms: no machine imports so many in that time.
+	// Progress is shown every 200 ms, in which no machine imports this many.
 	const many = Array.from({ length: 100_000 }, (_, n) => traceOf(n));
 	file("progress.jsonl", linesOf(many));
 	const shown = await onTerminal([...["import", "progress.jsonl", "--output", "copy.jsonl"]]);

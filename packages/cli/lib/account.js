@@ -15,26 +15,10 @@ const WITHOUT = {
 	"over-budget": "it took too long",
 };
 
-function noveltyNote({ source, maxSimilarity }) {
-	if (maxSimilarity === null) return WITHOUT[source] ?? source;
-	return `similarity ${maxSimilarity.toFixed(3)} to the nearest`;
-}
-
-/** The line about the nearest trace. */
-function nearestLine({ maxSimilarity, nearest }, objective, width) {
-	if (maxSimilarity === null) return [];
-	const text = fit(`${nearest ?? "(no id)"}: ${objective}`, width - 19);
-	return [style("dim", `  nearest         ${text}`)];
-}
-
-function textNote({ text }) {
-	if (text === null) return [];
-	return [`${count(text.tokens, "token")}${text.isCut ? ", the rest was cut" : ""}`];
-}
-
 /** The lines of an account. `nearest` is the objective of the nearest trace. */
 function accountOf({ trace, source, report, nearest }, { width }) {
-	const { dimensions, weights, overrides, novelty } = report;
+	const { dimensions, weights, overrides, novelty, text } = report;
+	const isCompared = novelty.maxSimilarity !== null;
 	const id = fit(trace.id ?? "(no id)", width - 8);
 	const facts = [
 		report.profile === trace.metadata.task_domain
@@ -42,11 +26,13 @@ function accountOf({ trace, source, report, nearest }, { width }) {
 			: `${trace.metadata.task_domain} (weights: ${report.profile})`,
 		trace.metadata.success ? "succeeded" : "failed",
 		count(trace.steps.length, "step"),
-		...textNote(report),
+		text && `${count(text.tokens, "token")}${text.isCut ? ", the rest was cut" : ""}`,
 		`${source.name}${source.line ? `:${source.line}` : ""}`,
 	];
 	const notes = {
-		novelty: noveltyNote(novelty),
+		novelty: isCompared
+			? `similarity ${novelty.maxSimilarity.toFixed(3)} to the nearest`
+			: (WITHOUT[novelty.source] ?? novelty.source),
 		outcomeConfidence: trace.metadata.success
 			? `confidence ${trace.outcome.confidence}`
 			: `0.3 × confidence ${trace.outcome.confidence}, because it failed`,
@@ -66,16 +52,17 @@ function accountOf({ trace, source, report, nearest }, { width }) {
 		({ name, before, after }) =>
 			`  ${name.padEnd(41)} ${signed(after - before).padStart(7)} = ${after.toFixed(3)}`,
 	);
+	const nearestText = `${novelty.nearest ?? "(no id)"}: ${nearest ?? ""}`;
 	const sum = steps.length > 0 ? [`  ${"weighted sum".padEnd(49)} = ${weighted.toFixed(3)}`] : [];
 	return [
 		`${style("bold", report.score.toFixed(3))}  ${style("bold", id)}`,
 		fit(trace.task.objective, width - 1),
-		style("dim", fit(facts.join(" · "), width - 1)),
+		style("dim", fit(facts.filter(Boolean).join(" · "), width - 1)),
 		"",
 		...lines,
 		...sum,
 		...steps,
-		...nearestLine(novelty, nearest ?? "", width),
+		...(isCompared ? [style("dim", `  nearest         ${fit(nearestText, width - 19)}`)] : []),
 		"",
 		"",
 	].join("\n");

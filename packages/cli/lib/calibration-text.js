@@ -7,7 +7,7 @@ const VERDICTS = {
 	refused: "not fitted",
 };
 
-/** Such as ` (0.612 to 0.744)`; nothing where there is no interval. */
+/** Such as ` (0.612 to 0.744)`; empty without an interval. */
 const between = (interval, show = (value) => value.toFixed(3)) =>
 	interval ? ` (${show(interval.low)} to ${show(interval.high)})` : "";
 

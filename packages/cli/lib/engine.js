@@ -26,51 +26,45 @@ const importTraces = (sources, options) => scoring.importTraces(sources.map(inpu
  * `errors: "collect"`. After `stop` is aborted, no more is read, and what is being scored comes out.
  */
 function explainAll(scorer, sources, { stop, ...options }) {
-	const reading = new AbortController();
-	const imported = importTraces(sources, { ...options, signal: reading.signal });
-	onAbort(stop, () => reading.abort());
+	const imported = importTraces(sources, { ...options, signal: stop });
 
 	async function next() {
 		try {
 			return await imported.next();
 		} catch (error) {
-			if (reading.signal.aborted) return { done: true };
+			if (stop.aborted) return { done: true };
 			throw error;
 		}
 	}
 
-	function settle(item) {
-		if (item.error) return Promise.resolve(item);
-		return scorer.explainValue(item.trace).then(
-			(report) => ({ ...item, report }),
-			(error) => ({ thrown: error }),
-		);
+	async function explain(item) {
+		if (item.error) return item;
+		return { ...item, report: await scorer.explainValue(item.trace) };
 	}
 
 	async function* explained() {
 		const inFlight = [];
-		async function oldest() {
-			const outcome = await inFlight.shift();
-			if (outcome.thrown) throw outcome.thrown;
-			return outcome;
-		}
 		try {
 			for (;;) {
-				const read = reading.signal.aborted ? { done: true } : next();
+				const read = stop.aborted ? { done: true } : next();
 				// A score does not wait for a slow input.
-				while (
-					inFlight.length > 0 &&
-					(await Promise.race([inFlight[0].then(() => true), read])) === true
-				)
-					yield await oldest();
+				const isSettled = () =>
+					inFlight[0].then(
+						() => true,
+						() => true,
+					);
+				while (inFlight.length > 0 && (await Promise.race([isSettled(), read])) === true)
+					yield await inFlight.shift();
 				const { done, value } = await read;
 				if (done) break;
-				inFlight.push(settle(value));
-				if (inFlight.length >= IN_FLIGHT) yield await oldest();
+				inFlight.push(explain(value));
+				// Its turn to be awaited comes later.
+				inFlight.at(-1).catch(() => {});
+				if (inFlight.length >= IN_FLIGHT) yield await inFlight.shift();
 			}
-			while (inFlight.length > 0) yield await oldest();
+			while (inFlight.length > 0) yield await inFlight.shift();
 		} catch (error) {
-			while (inFlight.length > 0) yield await oldest();
+			while (inFlight.length > 0) yield await inFlight.shift();
 			throw error;
 		} finally {
 			await imported.return();

@@ -1,36 +1,36 @@
-/** Exit codes, and which error leads to which. */
+/** Exit codes, and the exit code of each error. */
 
 const Exit = Object.freeze({
 	OK: 0,
-	/** A bug, or a disk that is full. */
+	/** A bug, or a full disk. */
 	UNEXPECTED: 1,
 	/** Wrong arguments, or input that cannot be used. */
 	INPUT: 2,
-	/** What was asked for with an option such as `--min-share` does not hold. */
+	/** The condition of an option such as `--min-share` is not met. */
 	GATE: 3,
-	/** The model, its library, the addon or the store cannot be used. */
+	/** The model, its library, the addon or the store is unavailable. */
 	UNAVAILABLE: 4,
-	/** Plus the number of the signal: 130 after Ctrl-C. */
+	/** To be added to the number of a signal: 130 after Ctrl-C. */
 	SIGNAL: 128,
 });
 
-/** What is wrong with the arguments or the input, as the user should read it. */
+/** Invalid arguments or input, with a message for the user. */
 class InputError extends Error {}
 
-const UNAVAILABLE = new Set([
-	"ADDON_NOT_FOUND",
-	"EMBEDDER_UNAVAILABLE",
-	"NO_THREADS",
-	"STORE_UNAVAILABLE",
-]);
-
-/** Codes of the engine that are no fault of the input. */
-const UNEXPECTED = new Set(["INTERNAL", "CLOSED"]);
+/** Exit codes of the engine's errors. With any other code, the input is at fault. */
+const OF_ENGINE = {
+	ADDON_NOT_FOUND: Exit.UNAVAILABLE,
+	EMBEDDER_UNAVAILABLE: Exit.UNAVAILABLE,
+	NO_THREADS: Exit.UNAVAILABLE,
+	STORE_UNAVAILABLE: Exit.UNAVAILABLE,
+	INTERNAL: Exit.UNEXPECTED,
+	CLOSED: Exit.UNEXPECTED,
+};
 
 /** System calls that read; all others write. */
 const READING = new Set(["access", "lstat", "open", "read", "scandir", "stat"]);
 
-/** Why a system call has failed, without the path, which the message has already. */
+/** The reason for which a system call has failed, without the path. */
 function reasonOf({ code, message }) {
 	if (code === "ENOENT") return "there is no such file or folder";
 	return code === "EACCES" ? "permission denied" : message;
@@ -38,8 +38,7 @@ function reasonOf({ code, message }) {
 
 function exitCodeOf(error) {
 	if (error instanceof InputError) return Exit.INPUT;
-	if (UNAVAILABLE.has(error.code)) return Exit.UNAVAILABLE;
-	if (UNEXPECTED.has(error.code)) return Exit.UNEXPECTED;
+	if (error.code in OF_ENGINE) return OF_ENGINE[error.code];
 	if (error.name === "ScoringError" || "source" in error) return Exit.INPUT;
 	if (error.code === "INVALID_TRACE") return Exit.INPUT;
 	return READING.has(error.syscall) ? Exit.INPUT : Exit.UNEXPECTED;

@@ -5,7 +5,7 @@ const { openReplacement } = require("@knowledgepulse/scoring/internal/file");
 const { InputError, reasonOf } = require("./exit.js");
 const { shown } = require("./terminal.js");
 
-/** Error codes of writing to a pipe that its reader has closed; `EOF` is that of Windows. */
+/** Error codes of writing to a pipe that its reader has closed; on Windows it is `EOF`. */
 const CLOSED = ["EOF", "EPIPE"];
 
 /** Standard output. A reader that has closed the pipe, as `head` does, is not an error. */

@@ -1,4 +1,4 @@
-/** Rows as a table that is written line by line. */
+/** Rows as a table, line by line. */
 const { fit, style } = require("./terminal.js");
 
 const SHORT = {
@@ -18,46 +18,35 @@ class RowTable {
 		this.#threshold = threshold;
 	}
 
+	/** The line of a row; with the head above the first one. */
 	lineOf(row) {
-		if (row.error) return "";
-		let head = "";
-		if (this.#id === undefined) {
-			this.#id = Math.min(Math.max((row.id ?? "").length, 4), 36);
-			head = this.#head();
-		}
-		return `${head}${this.#row(row)}\n`;
-	}
-
-	#head() {
+		if (this.#id !== undefined) return this.#lineOf(row);
+		this.#id = Math.min(Math.max((row.id ?? "").length, 4), 36);
 		const start = this.#threshold === undefined ? "" : "  ";
-		const text = `${start}score  compl  novel  tools  outc   rules      ${"id".padEnd(this.#id)}  objective`;
-		return `${style("dim", text.slice(0, this.#width))}\n`;
+		const head = `${start}score  compl  novel  tools  outc   rules      ${"id".padEnd(this.#id)}  objective`;
+		return `${style("dim", head.slice(0, this.#width))}\n${this.#lineOf(row)}`;
 	}
 
-	#row(row) {
-		const { dimensions, score, overrides } = row;
-		const isAccepted = score >= this.#threshold;
-		const mark =
-			this.#threshold === undefined
-				? ""
-				: `${isAccepted ? style("green", "✓") : style("dim", "·")} `;
-		const novelty = row.similarity === null ? "*" : " ";
+	#lineOf({ dimensions, id, objective, overrides, score, similarity }) {
+		const hasThreshold = this.#threshold !== undefined;
+		const isAccepted = !hasThreshold || score >= this.#threshold;
+		const mark = isAccepted ? style("green", "✓") : style("dim", "·");
+		const value = score.toFixed(3);
 		const numbers = [
 			dimensions.complexity.toFixed(2).padStart(5),
-			`${dimensions.novelty.toFixed(2).padStart(5)}${novelty}`,
+			`${dimensions.novelty.toFixed(2).padStart(5)}${similarity === null ? "*" : " "}`,
 			dimensions.toolDiversity.toFixed(2).padStart(4),
 			dimensions.outcomeConfidence.toFixed(2).padStart(5),
 		].join("  ");
 		const rules = overrides.map((name) => SHORT[name] ?? name).join(" ");
-		const rest = `${rules.padEnd(9)}  `;
-		const used = 51 + this.#id + (mark ? 2 : 0);
-		const bold =
-			this.#threshold === undefined || isAccepted
-				? style("bold", score.toFixed(3))
-				: score.toFixed(3);
-		const id = fit(row.id ?? "", this.#id).padEnd(this.#id);
-		const objective = fit(row.objective, Math.max(this.#width - used, 8));
-		return `${mark}${bold}  ${numbers}  ${rest}${style("dim", id)}  ${objective}`;
+		const cells = [
+			`${hasThreshold ? `${mark} ` : ""}${isAccepted ? style("bold", value) : value}`,
+			numbers,
+			rules.padEnd(9),
+			style("dim", fit(id ?? "", this.#id).padEnd(this.#id)),
+			fit(objective, Math.max(this.#width - this.#id - (hasThreshold ? 53 : 51), 8)),
+		];
+		return `${cells.join("  ")}\n`;
 	}
 }
 

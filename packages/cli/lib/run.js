@@ -64,7 +64,7 @@ const notesFor =
 		if (!quiet) say(text);
 	};
 
-/** Completes the output, and shows where it was written to. */
+/** Completes the output, and notes its file. */
 async function commit(output, options) {
 	await output.commit();
 	if (options.output !== undefined) notesFor(options)(`written to ${options.output}`);
@@ -90,8 +90,8 @@ function warnOfLosses(report, what, errors) {
 }
 
 /**
- * Returns the completed share of sources of so many bytes when `traces` of them have come out. Reading
- * them, which `report` is about, is ahead.
+ * Returns the completed share of sources, given their size and the number of finished traces. `report`
+ * is ahead, as it counts traces when they are read.
  */
 function shareOf({ inputs }, bytes, traces) {
 	if (bytes === undefined) return undefined;
@@ -101,9 +101,9 @@ function shareOf({ inputs }, bytes, traces) {
 }
 
 /**
- * Takes each item that comes of sources, until `take` returns false, and shows progress if it
- * `isShown`. Returns the numbers of traces and errors.
- * @throws {InputError} if the sources have neither.
+ * Calls `take` with each item of sources until it returns false, and shows progress if `isShown`.
+ * Returns the numbers of traces and errors.
+ * @throws {InputError} if there are neither.
  */
 async function each(items, { sources, options, stop, isShown = true }, take) {
 	const bytes = bytesOf(sources);

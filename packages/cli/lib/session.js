@@ -47,7 +47,7 @@ function load(name) {
 	}
 }
 
-/** The file of a URL without its scheme: a path as it is, or after two slashes that of a file URL. */
+/** The file of an SQLite URL without its scheme: a path, or, after two slashes, the rest of a file URL. */
 function fileOf(path, windows = process.platform === "win32") {
 	if (!path.startsWith("//")) return path;
 	try {

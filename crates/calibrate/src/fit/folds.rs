@@ -6,8 +6,8 @@ use crate::bootstrap::{Groups, generator};
 
 pub(super) const FOLDS: usize = 5;
 
-/// Returns the fold of each row. Groups are taken by falling size, those of a size shuffled, and each
-/// goes to the fold that most lacks its labels.
+/// Returns the fold of each row. Groups are assigned from the largest to the smallest, in random order
+/// among equal ones, each to the fold that has the fewest rows of its labels.
 pub(super) fn assign(labels: &[bool], groups: &Groups, seed: u64) -> Vec<u8> {
     // Negative and positive rows of each group.
     let mut sizes = vec![[0.0_f64; 2]; groups.count()];

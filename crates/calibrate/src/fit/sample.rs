@@ -16,8 +16,8 @@ use super::folds::FOLDS;
 /// twice; ties count once.
 pub(super) type Concordance = [u64; FOLDS];
 
-/// How much wider an interval over held-out folds is than that of the bootstrap, which treats them as
-/// independent although their weights were chosen by common rows:
+/// The factor by which intervals over held-out folds are widened. The bootstrap treats folds as
+/// independent, although their weights were chosen by common rows:
 /// `sqrt(1 + folds * held out / kept)`, the correction of Nadeau and Bengio (2003). Without it, one in
 /// fourteen fits to random labels was "better".
 const OVERLAP: f64 = 1.5;
@@ -164,9 +164,9 @@ impl<'a> Sample<'a> {
         of_group
     }
 
-    /// Measures weights that have nothing to do with a fold on it: those of `first` at its place, and
-    /// those of `second`. Returns the AUC of `first` over all folds, and how much it is above that of
-    /// `second`, with intervals by bootstrap of groups, widened by [`OVERLAP`].
+    /// Compares weights on held-out folds: `first[i]` and `second[i]` score fold `i`. Returns the AUC of
+    /// `first` over all folds, and its difference to the AUC of `second`, with intervals by bootstrap of
+    /// groups, widened by [`OVERLAP`].
     pub(super) fn compare(
         &self,
         first: &[Weights; FOLDS],

@@ -43,29 +43,20 @@ pub(crate) struct CustomGraph {
 
 struct Input {
     name: CString,
-    kind: InputKind,
+    value: Value,
     is_narrow: bool,
 }
 
-/// The value of an input for each token.
-#[derive(Clone, Copy)]
-enum InputKind {
-    Id,
-    /// 1
-    Mask,
-    /// 0
-    Type,
-    Position,
-}
+/// Returns the value of an input for a token and its position.
+type Value = fn(id: i64, position: i64) -> i64;
 
-impl InputKind {
-    const ALL: [(&str, Self); 4] = [
-        ("input_ids", Self::Id),
-        ("attention_mask", Self::Mask),
-        ("token_type_ids", Self::Type),
-        ("position_ids", Self::Position),
-    ];
-}
+const INPUTS: [(&str, Value); 4] = [
+    (TOKEN_IDS, |id, _| id),
+    ("attention_mask", |_, _| 1),
+    ("token_type_ids", |_, _| 0),
+    ("position_ids", |_, position| position),
+];
+const TOKEN_IDS: &str = "input_ids";
 
 impl CustomGraph {
     /// Loads the library and the graph, and checks inputs and outputs.
@@ -78,8 +69,8 @@ impl CustomGraph {
         let failed = |what: String| EmbedError::file(&folder.graph, what);
         let inputs = session.inputs().iter().map(Input::of).collect::<Result<Vec<_>, _>>();
         let inputs = inputs.map_err(failed)?;
-        if !inputs.iter().any(|input| matches!(input.kind, InputKind::Id)) {
-            return Err(failed("expected an input input_ids, got none".into()));
+        if !session.inputs().iter().any(|input| input.name() == TOKEN_IDS) {
+            return Err(failed(format!("expected an input {TOKEN_IDS}, got none")));
         }
         let (output, is_pooled) = choose_output(session.outputs(), &folder).map_err(failed)?;
         let pooling = match (is_pooled, folder.pooling, &folder.further_module) {
@@ -107,14 +98,8 @@ impl CustomGraph {
 
     fn embed(&self, ids: &[i64], options: &RunOptions<NoSelectedOutputs>) -> Result<Embedding> {
         let (mut tensors, first) = (Vec::new(), self.folder.first_position);
-        for Input { kind, is_narrow, .. } in &self.inputs {
-            let of_token = |(at, id): (usize, &i64)| match kind {
-                InputKind::Id => *id,
-                InputKind::Mask => 1,
-                InputKind::Type => 0,
-                InputKind::Position => first + at as i64,
-            };
-            let values = ids.iter().enumerate().map(of_token);
+        for Input { value, is_narrow, .. } in &self.inputs {
+            let values = ids.iter().zip(first..).map(|(id, position)| value(*id, position));
             let shape = [1, ids.len()];
             let tensor = if *is_narrow {
                 let values: Vec<i32> = values.map(|value| value as i32).collect();
@@ -202,9 +187,8 @@ impl Backend for CustomGraph {
 impl Input {
     fn of(outlet: &Outlet) -> Result<Self, String> {
         let name = outlet.name();
-        let kind = InputKind::ALL.into_iter().find(|(known, _)| *known == name);
-        let (_, kind) = kind.ok_or_else(|| {
-            let known = InputKind::ALL.map(|(name, _)| name).join(", ");
+        let (_, value) = INPUTS.into_iter().find(|(known, _)| *known == name).ok_or_else(|| {
+            let known = INPUTS.map(|(name, _)| name).join(", ");
             format!("input {name}: expected only {known}")
         })?;
         let (ty, shape) = tensor(outlet, "input")?;
@@ -218,7 +202,7 @@ impl Input {
             return Err(format!("input {name}: {expected}, got {shape:?}"));
         }
         let name = CString::new(name).map_err(|error| error.to_string())?;
-        Ok(Self { name, kind, is_narrow })
+        Ok(Self { name, value, is_narrow })
     }
 }
 

@@ -14,7 +14,10 @@ use blake3::Hasher;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::{EmbedError, ModelOptions, ModelSettings, Pooling, Precision, Result, Tokenizer};
+use crate::{
+    EmbedError, ModelOptions, ModelSettings, Pooling, Precision, Result, Tokenizer,
+    model::files::hash_file,
+};
 
 pub(crate) use graph::CustomGraph;
 
@@ -203,11 +206,7 @@ impl CustomFolder {
     pub fn fingerprint(&self) -> Result<String> {
         let mut all = Hasher::new();
         for path in &self.files {
-            let mut hasher = Hasher::new();
-            File::open(path)
-                .and_then(|file| hasher.update_reader(file).map(drop))
-                .map_err(|error| EmbedError::file(path, error))?;
-            all.update(hasher.finalize().as_bytes());
+            all.update(hash_file(path)?.1.as_bytes());
         }
         let Self { pooling, output, normalize, max_tokens, prefix, lowercase, .. } = self;
         let said = (pooling, output, normalize, max_tokens, prefix, lowercase, self.first_position);

@@ -1,7 +1,7 @@
-//! The arithmetic of the model, in SIMD registers of any width.
+//! The arithmetic of the model in SIMD registers.
 //!
-//! Knows nothing of ONNX Runtime, files or threads: a kernel is cut into tasks, and [`run`] hands them
-//! to whatever spreads them over threads.
+//! A kernel is divided into tasks. [`run`] passes them to a function that distributes them over threads, so that kernels
+//! do not depend on ONNX Runtime or a thread pool.
 
 pub(crate) mod arch;
 mod float;
@@ -24,27 +24,28 @@ pub use float::{
 };
 pub use shared_slice::SharedSlice;
 
-/// Rows of a task, where rows are what a kernel is cut into.
+/// The rows of a task of a kernel that is divided by rows.
 const ROWS: usize = 16;
 
-/// A kernel of fewer operations than this is done sooner than another thread is woken.
+/// A kernel with fewer operations takes less time than waking another thread.
 const WORTH_A_THREAD: usize = 100_000;
 
-/// Arithmetic that is cut into tasks. They may run in any order on any threads, which changes no bit.
+/// A computation in tasks, which may run in any order on any threads with the same bits.
 pub trait Kernel: Sync {
-    /// Returns how many tasks there are.
+    /// Returns the number of tasks.
     fn tasks(&self) -> usize;
 
-    /// Returns about how many operations all tasks take together.
+    /// Returns the approximate number of operations of all tasks.
     fn operations(&self) -> usize;
 
-    /// Does one of the tasks, counted from 0, in registers of the width of `simd`.
+    /// Runs a task, counted from 0, in the registers of `simd`.
     ///
-    /// To be inlined, with all that it calls and without closures, so that it is compiled for them.
+    /// This and everything that it calls must be `#[inline(always)]` and have no closures, which are not compiled for the
+    /// registers.
     ///
     /// # Safety
     ///
-    /// No other thread does the same one meanwhile.
+    /// No other thread may run the same task at the same time.
     unsafe fn run<S: Simd>(&self, simd: S, task: usize);
 }
 
@@ -52,12 +53,12 @@ pub trait Kernel: Sync {
 #[derive(Debug)]
 pub struct TaskPanicked;
 
-/// Does all tasks of a kernel, each once: on this thread where they are little work, else by `spread`,
-/// which gets their number and what does one of them.
+/// Runs all tasks of a kernel: on this thread if they are little work, else with `spread`, which must call the given
+/// function once for each number below the given one.
 ///
 /// # Errors
 ///
-/// What `spread` reports, and [`TaskPanicked`]; the other tasks are done all the same.
+/// An error of `spread`, or [`TaskPanicked`] after all tasks have run.
 pub fn run<E: From<TaskPanicked>>(
     kernel: &impl Kernel,
     spread: impl FnOnce(usize, &(dyn Fn(usize) + Send + Sync)) -> Result<(), E>,
@@ -66,7 +67,7 @@ pub fn run<E: From<TaskPanicked>>(
     let task = |index| {
         let task = || {
             fault::point("task");
-            // SAFETY: each task is done once, here or by `spread`.
+            // SAFETY: each task is run once, here or by `spread`.
             unsafe { run_task(kernel, index) }
         };
         // A panic must not unwind through the threads of ONNX Runtime.
@@ -82,16 +83,16 @@ pub fn run<E: From<TaskPanicked>>(
     if panicked.into_inner() { Err(TaskPanicked.into()) } else { Ok(()) }
 }
 
-/// Does one task of a kernel in the widest registers that the machine has.
+/// Runs one task of a kernel in the widest registers of the machine.
 ///
 /// # Safety
 ///
-/// No other thread does the same one meanwhile.
+/// No other thread may run the same task at the same time.
 pub unsafe fn run_task(kernel: &impl Kernel, index: usize) {
     Arch::new().dispatch(Task { kernel, index });
 }
 
-/// One task of a kernel, made by [`run_task`] alone.
+/// One task of a kernel, made only by [`run_task`].
 struct Task<'a, K> {
     kernel: &'a K,
     index: usize,
@@ -107,7 +108,7 @@ impl<K: Kernel> WithSimd for Task<'_, K> {
     }
 }
 
-/// The rows of a task.
+/// Returns the rows of a task.
 #[inline(always)]
 fn rows_of(task: usize, rows: usize) -> Range<usize> {
     task * ROWS..rows.min((task + 1) * ROWS)

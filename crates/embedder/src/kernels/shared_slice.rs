@@ -1,16 +1,15 @@
-//! A slice that several threads fill, each its own part.
+//! A slice of which several threads write different parts.
 
 use std::{marker::PhantomData, ops::Range};
 
-/// Numbers that tasks write side by side.
+/// A mutable slice that is divided among tasks.
 pub struct SharedSlice<'a, T> {
     start: *mut T,
     len: usize,
     borrowed: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: it is a `&mut [T]`, handed out in parts by a function whose callers promise that no two
-// parts overlap.
+// SAFETY: this is a `&mut [T]`, of which `part` returns parts that do not overlap.
 unsafe impl<T: Send> Send for SharedSlice<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for SharedSlice<'_, T> {}
@@ -29,17 +28,17 @@ impl<'a, T> SharedSlice<'a, T> {
     ///
     /// # Safety
     ///
-    /// While it is alive, no other part may overlap it.
+    /// While the part is alive, no other part may overlap it.
     ///
     /// # Panics
     ///
-    /// The range is not within the slice.
+    /// If the range is not within the slice.
     #[inline(always)]
-    #[expect(clippy::mut_from_ref, reason = "that is what it is for")]
+    #[expect(clippy::mut_from_ref, reason = "parts do not overlap")]
     pub unsafe fn part(&self, range: Range<usize>) -> &mut [T] {
         assert!(range.start <= range.end && range.end <= self.len);
-        // SAFETY: the range is within the slice, which is borrowed for as long as `self` is; the
-        // caller promises that nothing else refers to it.
+        // SAFETY: the range is within the slice, which is borrowed as long as `self`, and the caller promises
+        // that no other part overlaps it.
         unsafe {
             std::slice::from_raw_parts_mut(self.start.add(range.start), range.end - range.start)
         }

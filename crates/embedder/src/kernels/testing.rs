@@ -1,4 +1,4 @@
-//! What the tests of all kernels need.
+//! Helpers for the tests of kernels.
 
 use std::thread;
 
@@ -6,8 +6,8 @@ use pulp::{Arch, Scalar, Scalar128b, Simd, WithSimd};
 
 use super::{Kernel, run_task};
 
-/// What a kernel finds in every width that this machine has, and in two that every machine can do.
-/// Products are rounded by themselves in the one called "scalar", and in no other.
+/// Returns the results of a kernel in all registers of this machine and in two portable ones. Only "scalar" has no fused
+/// multiply-add.
 pub fn every_width<K: WithSimd + Copy>(kernel: K) -> Vec<(&'static str, K::Output)> {
     let mut found = vec![
         ("dispatched", Arch::new().dispatch(kernel)),
@@ -26,7 +26,7 @@ pub fn every_width<K: WithSimd + Copy>(kernel: K) -> Vec<(&'static str, K::Outpu
     found
 }
 
-/// Does some tasks of a kernel on this thread, in registers of one width.
+/// Runs some tasks of a kernel on this thread.
 #[inline(always)]
 pub fn run_tasks<S: Simd>(simd: S, kernel: &impl Kernel, tasks: impl IntoIterator<Item = usize>) {
     for task in tasks {
@@ -35,7 +35,7 @@ pub fn run_tasks<S: Simd>(simd: S, kernel: &impl Kernel, tasks: impl IntoIterato
     }
 }
 
-/// Does all tasks of a kernel on several threads, each its tasks from the last to the first.
+/// Runs all tasks of a kernel on several threads, in reverse order.
 pub fn run_on_threads(kernel: &impl Kernel, threads: usize) {
     thread::scope(|scope| {
         for thread in 0..threads {
@@ -48,7 +48,7 @@ pub fn run_on_threads(kernel: &impl Kernel, threads: usize) {
     });
 }
 
-/// Numbers in \[-1, 1\] without a short period.
+/// Generates pseudorandom numbers in \[-1, 1\].
 pub fn noise(seed: usize) -> impl Iterator<Item = f32> {
     let mut state = seed as u32;
     std::iter::repeat_with(move || {

@@ -203,11 +203,8 @@ impl WeightsReader<'_> {
 
 impl Entry {
     fn verify(&self, path: &Path) -> Result<()> {
-        let mut hasher = Hasher::new();
-        File::open(path)
-            .and_then(|file| hasher.update_reader(file).map(drop))
-            .map_err(|error| EmbedError::file(path, error))?;
-        self.check(path, hasher.count(), hasher.finalize())
+        let (bytes, digest) = hash_file(path)?;
+        self.check(path, bytes, digest)
     }
 
     fn check(&self, path: &Path, bytes: u64, digest: Hash) -> Result<()> {
@@ -224,6 +221,15 @@ impl Entry {
         }
         Ok(())
     }
+}
+
+/// Returns the length and the digest of a file.
+pub fn hash_file(path: &Path) -> Result<(u64, Hash)> {
+    let mut hasher = Hasher::new();
+    File::open(path)
+        .and_then(|file| hasher.update_reader(file).map(drop))
+        .map_err(|error| EmbedError::file(path, error))?;
+    Ok((hasher.count(), hasher.finalize()))
 }
 
 fn damaged(path: &Path, expected: String, found: impl ToString) -> Result<()> {

@@ -8,7 +8,7 @@ use crate::{EmbedError, Result};
 /// The maximum memory for loading the built-in model, in bytes.
 pub const FOR_A_MODEL: usize = 96 << 20;
 
-/// The maximum memory for one text, in bytes.
+/// The maximum memory for one text, in bytes. To ask for it takes about 4 µs, inference 1 to 60 ms.
 pub const FOR_A_TEXT: usize = 16 << 20;
 
 /// Fails if `bytes` bytes cannot be allocated.

@@ -101,10 +101,10 @@ pub enum Machine {
     Avx512(x86::Avx512),
     /// 256 bits, with a product of bytes.
     #[cfg(target_arch = "x86_64")]
-    AvxVnni(x86::AvxVnni),
+    AvxVnni(x86::Avx2<true>),
     /// 256 bits.
     #[cfg(target_arch = "x86_64")]
-    Avx2(x86::Avx2),
+    Avx2(x86::Avx2<false>),
     /// 128 bits, with a product of bytes.
     #[cfg(target_arch = "aarch64")]
     Neon(neon::Neon),
@@ -142,7 +142,7 @@ impl Machine {
             #[cfg(target_arch = "x86_64")]
             x86::Avx512::new().map(Self::Avx512),
             #[cfg(target_arch = "x86_64")]
-            x86::AvxVnni::new().map(Self::AvxVnni),
+            x86::Avx2::new().map(Self::AvxVnni),
             #[cfg(target_arch = "x86_64")]
             x86::Avx2::new().map(Self::Avx2),
             #[cfg(target_arch = "aarch64")]

@@ -98,101 +98,96 @@ impl Registers for Avx512 {
     }
 }
 
-/// Implements [`Registers`] for AVX2 with the given target features, rows of a tile and product of bytes.
-macro_rules! registers_of_256_bits {
-    ($name:ident, $features:literal, $rows:literal, $dot:ident) => {
-        impl Registers for $name {
-            type Simd = V3;
-            const ZERO: u8 = 128;
-            const ROWS: usize = $rows;
+/// AVX2, with or without AVX-VNNI.
+#[derive(Clone, Copy, Debug)]
+pub struct Avx2<const VNNI: bool>(V3);
 
-            #[inline(always)]
-            fn simd(self) -> V3 {
-                self.0
-            }
+impl<const VNNI: bool> Avx2<VNNI> {
+    /// Returns the registers if the machine has them.
+    pub fn new() -> Option<Self> {
+        (!VNNI || is_x86_feature_detected!("avxvnni")).then(V3::try_new)?.map(Self)
+    }
+}
 
-            #[inline(always)]
-            fn call<W: Work>(self, work: W) {
-                #[target_feature(enable = $features)]
-                #[target_feature(enable = "fma,bmi1,bmi2,lzcnt,popcnt,fxsr")]
-                #[inline(never)]
-                fn compiled<W: Work>(registers: $name, work: W) {
-                    work.run(registers);
-                }
-                // SAFETY: `new` has found the features.
-                unsafe { compiled(self, work) }
-            }
+impl<const VNNI: bool> Registers for Avx2<VNNI> {
+    type Simd = V3;
+    const ZERO: u8 = 128;
+    const ROWS: usize = if VNNI { 6 } else { 4 };
 
-            #[inline(always)]
-            fn dot(self, sums: i32x8, row: i32x8, columns: i32x8) -> i32x8 {
-                // SAFETY: `new` has found the features.
-                unsafe { cast($dot(cast(sums), cast(row), cast(columns))) }
-            }
+    #[inline(always)]
+    fn simd(self) -> V3 {
+        self.0
+    }
 
-            #[inline(always)]
-            fn numbers(self, integers: i32x8) -> f32x8 {
-                // SAFETY: `new` has found the features.
-                unsafe { cast(_mm256_cvtepi32_ps(cast(integers))) }
-            }
-
-            #[inline(always)]
-            fn swap<const DISTANCE: usize>(self, numbers: f32x8) -> f32x8 {
-                let numbers = cast(numbers);
-                // SAFETY: `new` has found the features.
-                cast(unsafe {
-                    match DISTANCE {
-                        4 => _mm256_permute2f128_ps::<1>(numbers, numbers),
-                        2 => _mm256_permute_ps::<0b01_00_11_10>(numbers),
-                        _ => _mm256_permute_ps::<0b10_11_00_01>(numbers),
-                    }
-                })
-            }
-
-            #[inline(always)]
-            fn store(self, numbers: [f32x8; 4], bytes: &mut [u8]) {
-                let bytes: &mut [u8; 32] = bytes.first_chunk_mut().expect("four registers");
-                let [a, b, c, d] = numbers.map(cast);
-                // SAFETY: `new` has found the features; `bytes` has this length.
-                unsafe {
-                    let ab = _mm256_packs_epi32(_mm256_cvtps_epi32(a), _mm256_cvtps_epi32(b));
-                    let cd = _mm256_packs_epi32(_mm256_cvtps_epi32(c), _mm256_cvtps_epi32(d));
-                    let packed = _mm256_packs_epi16(ab, cd);
-                    let packed = _mm256_xor_si256(packed, _mm256_set1_epi8(i8::MIN));
-                    // `packs` interleaves the halves of registers; this restores the order.
-                    let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-                    let packed = _mm256_permutevar8x32_epi32(packed, order);
-                    _mm256_storeu_si256(bytes.as_mut_ptr().cast(), packed);
-                }
+    #[inline(always)]
+    fn call<W: Work>(self, work: W) {
+        #[target_feature(enable = "avx2,avxvnni,fma,bmi1,bmi2,lzcnt,popcnt,fxsr")]
+        #[inline(never)]
+        fn with_vnni<W: Work>(registers: Avx2<true>, work: W) {
+            work.run(registers);
+        }
+        #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,fxsr")]
+        #[inline(never)]
+        fn without_vnni<W: Work>(registers: Avx2<false>, work: W) {
+            work.run(registers);
+        }
+        // SAFETY: `new` has found the features.
+        unsafe {
+            match VNNI {
+                true => with_vnni(Avx2(self.0), work),
+                false => without_vnni(Avx2(self.0), work),
             }
         }
-    };
-}
+    }
 
-/// AVX2 with AVX-VNNI.
-#[derive(Clone, Copy, Debug)]
-pub struct AvxVnni(V3);
+    #[inline(always)]
+    fn dot(self, sums: i32x8, row: i32x8, columns: i32x8) -> i32x8 {
+        let (sums, row, columns) = (cast(sums), cast(row), cast(columns));
+        // SAFETY: `new` has found the features.
+        cast(unsafe {
+            match VNNI {
+                true => _mm256_dpbusd_avx_epi32(sums, row, columns),
+                false => dot_of_words(sums, row, columns),
+            }
+        })
+    }
 
-impl AvxVnni {
-    /// Returns the registers if the machine has them.
-    pub fn new() -> Option<Self> {
-        is_x86_feature_detected!("avxvnni").then(V3::try_new)?.map(Self)
+    #[inline(always)]
+    fn numbers(self, integers: i32x8) -> f32x8 {
+        // SAFETY: `new` has found the features.
+        unsafe { cast(_mm256_cvtepi32_ps(cast(integers))) }
+    }
+
+    #[inline(always)]
+    fn swap<const DISTANCE: usize>(self, numbers: f32x8) -> f32x8 {
+        let numbers = cast(numbers);
+        // SAFETY: `new` has found the features.
+        cast(unsafe {
+            match DISTANCE {
+                4 => _mm256_permute2f128_ps::<1>(numbers, numbers),
+                2 => _mm256_permute_ps::<0b01_00_11_10>(numbers),
+                _ => _mm256_permute_ps::<0b10_11_00_01>(numbers),
+            }
+        })
+    }
+
+    #[inline(always)]
+    fn store(self, numbers: [f32x8; 4], bytes: &mut [u8]) {
+        let bytes: &mut [u8; 32] = bytes.first_chunk_mut().expect("four registers");
+        let [a, b, c, d] = numbers.map(cast);
+        // SAFETY: `new` has found the features; `bytes` has this length.
+        unsafe {
+            let ab = _mm256_packs_epi32(_mm256_cvtps_epi32(a), _mm256_cvtps_epi32(b));
+            let cd = _mm256_packs_epi32(_mm256_cvtps_epi32(c), _mm256_cvtps_epi32(d));
+            let packed = _mm256_packs_epi16(ab, cd);
+            let packed = _mm256_xor_si256(packed, _mm256_set1_epi8(i8::MIN));
+            // `packs` interleaves the halves of registers; this restores the order.
+            let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+            let packed = _mm256_permutevar8x32_epi32(packed, order);
+            _mm256_storeu_si256(bytes.as_mut_ptr().cast(), packed);
+        }
     }
 }
-
-registers_of_256_bits!(AvxVnni, "avx2,avxvnni", 6, _mm256_dpbusd_avx_epi32);
-
-/// AVX2.
-#[derive(Clone, Copy, Debug)]
-pub struct Avx2(V3);
-
-impl Avx2 {
-    /// Returns the registers if the machine has them.
-    pub fn new() -> Option<Self> {
-        V3::try_new().map(Self)
-    }
-}
-
-registers_of_256_bits!(Avx2, "avx2", 4, dot_of_words);
 
 /// Adds the products of bytes, computed as products of words: the sums of `maddubs` would saturate.
 #[target_feature(enable = "avx2")]

@@ -103,8 +103,8 @@ pub fn sums<B: Registers, const R: usize, const V: usize, const AHEAD: usize>(
         for step in 0..STEPS {
             // SAFETY: checked above.
             unsafe {
-                add::<B, R, V, AHEAD>(registers, rows, columns, words, word, step, &mut sums)
-            };
+                add::<B, R, V, AHEAD>(registers, rows, columns, words, word, step, &mut sums);
+            }
         }
         word += STEPS;
     }

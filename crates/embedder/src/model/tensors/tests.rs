@@ -1,42 +1,35 @@
 //! Files of weights that match the manifest, and others.
 
-use std::{
-    env, fs,
-    path::PathBuf,
-    process,
-    sync::atomic::{AtomicUsize, Ordering},
-};
+use std::fs;
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use super::*;
 
-/// A model folder with nothing but weights, removed when it is dropped.
-struct Folder(PathBuf);
+/// A model folder with a manifest and weights.
+struct Folder(TempDir);
 
 impl Folder {
-    /// The manifest vouches for `bytes`, and has `tensors` in them.
+    /// Writes weights of `bytes`, with `tensors` in the manifest.
     fn new(bytes: &[u8], tensors: &Value) -> Self {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let name = format!("tensors-{}-{}", process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let folder = env::temp_dir().join(name);
-        fs::create_dir(&folder).unwrap();
+        let folder = tempfile::tempdir().unwrap();
         let digest = blake3::hash(bytes).to_string();
         let manifest = json!({
             "format": 2, "name": "a model", "dimensions": 384, "maxTokens": 512,
             "files": [{ "name": "model.bin", "bytes": bytes.len(), "blake3": digest }],
             "tensors": tensors,
         });
-        fs::write(folder.join("manifest.json"), manifest.to_string()).unwrap();
-        fs::write(folder.join("model.bin"), bytes).unwrap();
+        fs::write(folder.path().join("manifest.json"), manifest.to_string()).unwrap();
+        fs::write(folder.path().join("model.bin"), bytes).unwrap();
         Self(folder)
     }
 
     fn files(&self) -> BuiltInFiles {
-        BuiltInFiles::open(&self.0).unwrap()
+        BuiltInFiles::open(self.0.path()).unwrap()
     }
 
-    /// The two tensors.
+    /// Reads the two tensors.
     fn read(&self) -> Result<Two> {
         let files = self.files();
         let mut tensors = Tensors::open(&files)?;
@@ -45,18 +38,12 @@ impl Folder {
         Ok(read)
     }
 
-    /// What is said against the weights, without the folder's path.
+    /// Returns the error for the weights, without the path of the folder.
     #[track_caller]
     fn error(&self) -> String {
         let error = self.read().expect_err("an error").to_string();
-        let rest = error.strip_prefix(&self.0.display().to_string()).expect("the place");
+        let rest = error.strip_prefix(&self.0.path().display().to_string()).expect("the path");
         rest.trim_start_matches(['/', '\\']).to_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -96,7 +83,7 @@ fn next_refuses_another_type_or_shape() {
         (tensors.next::<f32>("scale", &[2]).err(), "tensor scale: expected at 0, got 64"),
         (tensors.next::<f32>("bias", &[2]).err(), "names no tensor bias"),
     ];
-    let manifest = folder.0.join("manifest.json");
+    let manifest = folder.0.path().join("manifest.json");
     for (found, expected) in errors {
         let found = found.expect(expected).to_string();
         assert_eq!(found, format!("{}: {expected}", manifest.display()));
@@ -113,19 +100,19 @@ fn finish_refuses_damaged_weights() {
         ("78 bytes", [&bytes[..], &[0]].concat()),
     ] {
         let folder = Folder::new(&bytes, &places);
-        fs::write(folder.0.join("model.bin"), change).unwrap();
+        fs::write(folder.0.path().join("model.bin"), change).unwrap();
         let expected = format!("model.bin is damaged: expected 77 bytes, got {what}");
         assert_eq!(folder.error(), expected);
     }
     for at in 0..bytes.len() {
         let (folder, mut other) = (Folder::new(&bytes, &places), bytes.clone());
         other[at] ^= 0x40;
-        fs::write(folder.0.join("model.bin"), other).unwrap();
+        fs::write(folder.0.path().join("model.bin"), other).unwrap();
         let error = folder.error();
         assert!(error.starts_with("model.bin is damaged: expected BLAKE3 "), "byte {at}: {error}");
     }
     let folder = Folder::new(&bytes, &places);
-    fs::remove_file(folder.0.join("model.bin")).unwrap();
+    fs::remove_file(folder.0.path().join("model.bin")).unwrap();
     assert!(folder.error().starts_with("model.bin: "));
 }
 

@@ -5,7 +5,7 @@ use pulp::WithSimd;
 use super::*;
 use crate::kernels::testing::{bits, every_width, noise, run_on_threads, run_tasks};
 
-/// Some tasks of a text, each output number that is not theirs left NaN.
+/// Computes some tasks of a text. Numbers of other tasks are left NaN.
 #[derive(Clone, Copy)]
 struct Attend<'a> {
     projected: &'a [f32],
@@ -24,7 +24,7 @@ impl WithSimd for Attend<'_> {
     }
 }
 
-/// What a query gets of a head by the definition.
+/// Returns the output of a query in a head by the definition.
 fn naive(projected: &[f32], head: usize, query: usize) -> Vec<f64> {
     let part = |token: usize, which: usize| {
         projected[token * PROJECTED + which * WIDTH + head * HEAD..][..HEAD].iter().copied()
@@ -47,8 +47,7 @@ fn naive(projected: &[f32], head: usize, query: usize) -> Vec<f64> {
     mixed.iter().map(|mixed| mixed / sum).collect()
 }
 
-/// Runs `tasks` in every width, and compares each number that is theirs with the definition, and
-/// each that is not with NaN.
+/// Runs `tasks` in all registers, and compares their numbers with the definition and the others with NaN.
 fn check(projected: &[f32], tasks: &[usize], tolerance: f64) {
     let tokens = projected.len() / PROJECTED;
     let blocks = tokens.div_ceil(QUERIES);
@@ -76,7 +75,7 @@ fn text(tokens: usize) -> Vec<f32> {
     noise(tokens).take(tokens * PROJECTED).collect()
 }
 
-/// A text of zeros but for what `set` does to the first query, key and value of head 0.
+/// Returns a text of zeros, except for the first number of the query, key and value of head 0, which `set` sets.
 fn single(tokens: usize, set: impl Fn(usize, &mut [f32; 3])) -> Vec<f32> {
     let mut projected = vec![0.0; tokens * PROJECTED];
     for (token, row) in projected.chunks_exact_mut(PROJECTED).enumerate() {

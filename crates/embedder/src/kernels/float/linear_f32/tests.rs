@@ -123,17 +123,9 @@ impl Case {
 
 #[test]
 fn linear_agrees_with_the_definition_at_every_small_number_of_rows() {
-    for rows in 1..=40 {
-        // A full tile of the widest registers, and a panel that is left.
+    for rows in 0..=40 {
+        // A full tile of the widest registers, and one more panel.
         Case::new(rows, 3, 64).check(&[0, 1]);
-    }
-}
-
-#[test]
-fn linear_agrees_with_the_definition_around_the_longest_text() {
-    for rows in 511..=513 {
-        Case::new(rows, 2, 16).check(&[0]);
-        Case::new(rows, 1, 48).check(&[0]);
     }
 }
 
@@ -162,24 +154,6 @@ fn linear_writes_the_columns_of_a_task_and_no_others() {
         (1152, &[]),
     ] {
         Case::new(3, 16, columns).check(tasks);
-    }
-}
-
-#[test]
-fn linear_keeps_whole_numbers_exact() {
-    let (rows, depth, columns) = (13, 384, 64);
-    let mut case = Case::new(rows, depth, columns);
-    case.x.iter_mut().for_each(|x| *x = (*x * 8.0).round());
-    case.weight.iter_mut().for_each(|weight| *weight /= 512);
-    case.scale.fill(0.25);
-    case.bias.iter_mut().for_each(|bias| *bias = bias.round());
-    let products = case.products();
-    let compute = Compute { case: &case, residual: false, gelu: false, tasks: &[0, 1] };
-    for (width, found) in every_width(compute) {
-        for (at, (found, (product, _))) in found.iter().zip(&products).enumerate() {
-            let expected = product + f64::from(case.bias[at % columns]);
-            assert_eq!(f64::from(*found), expected, "{width}, {at}");
-        }
     }
 }
 
@@ -245,7 +219,8 @@ fn new_panics_if_shapes_do_not_fit() {
     let weights = LinearWeights { values, scale, bias };
     let new = |weights, x, residual, rows: usize| {
         let mut y = vec![0.0; rows * 32];
-        let new = || drop(Linear::new(weights, x, residual, false, SharedSlice::new(&mut y)));
+        let y = SharedSlice::new(&mut y);
+        let new = || _ = Linear::new(weights, x, residual, false, y);
         catch_unwind(AssertUnwindSafe(new)).is_ok()
     };
     assert!(new(weights, x, Some(residual), 2));
@@ -266,10 +241,4 @@ fn new_panics_if_shapes_do_not_fit() {
     assert!(!new(weights, x, Some(&[]), 2));
     assert!(!new(weights, &x[1..], Some(residual), 2));
     assert!(!new(weights, x, None, 3));
-}
-
-#[test]
-fn linear_accepts_no_rows() {
-    let case = Case::new(0, 16, 48);
-    case.check(&[0]);
 }

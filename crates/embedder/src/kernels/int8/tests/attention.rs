@@ -5,8 +5,7 @@ use super::*;
 const WIDTH: usize = 384;
 const HEAD: usize = 32;
 
-/// The attention of a text in blocks of so many tokens, a multiple of 4, with the same bits in each kind of
-/// registers.
+/// Returns the attention of a text, computed in blocks of `rows` tokens. Fails if registers give different bits.
 fn attended(projected: &[f32], rows: usize) -> Vec<f32> {
     let tokens = projected.len() / (3 * WIDTH);
     let found = every_machine(|machine| {
@@ -41,7 +40,7 @@ fn attended(projected: &[f32], rows: usize) -> Vec<f32> {
     found[0].1.iter().copied().map(f32::from_bits).collect()
 }
 
-/// The attention by the definition.
+/// Returns the attention by its definition.
 fn definition(projected: &[f32]) -> Vec<f64> {
     let tokens = projected.len() / (3 * WIDTH);
     let part = |token: usize, which: usize, head: usize| {
@@ -87,7 +86,7 @@ fn check(projected: &[f32], tolerance: f64) {
 }
 
 #[test]
-fn attend_is_about_the_definition_for_all_short_texts() {
+fn attend_approximates_the_definition_for_all_short_texts() {
     for tokens in (1..=20).chain([31, 33, 63, 64, 65]) {
         check(&text(tokens, 1.0), 0.02);
         check(&text(tokens, 3.0), 0.12);
@@ -95,7 +94,7 @@ fn attend_is_about_the_definition_for_all_short_texts() {
 }
 
 #[test]
-fn attend_is_about_the_definition_for_long_texts() {
+fn attend_approximates_the_definition_for_long_texts() {
     for tokens in [129, 511, 512] {
         check(&text(tokens, 1.0), 0.02);
     }

@@ -28,7 +28,7 @@ impl Case {
         }
     }
 
-    /// The product in each kind of registers; the same bits in all.
+    /// Returns the product. Fails if registers give different bits.
     fn multiply<const ADD: bool, const GELU: bool>(&self) -> Vec<f32> {
         let Self { rows, weight: values, scale, bias, .. } = self;
         let weights = LinearWeights { values, scale, bias };
@@ -48,7 +48,7 @@ impl Case {
         found[0].1.iter().copied().map(f32::from_bits).collect()
     }
 
-    /// The product by the definition, and what rounding of both factors may add.
+    /// Returns the product by its definition, and the error that quantization may add.
     fn expected(&self, at: usize) -> (f64, f64) {
         let (columns, block) = (self.scale.len(), block(self.depth));
         let (row, column) = (at / columns, at % columns);
@@ -82,7 +82,7 @@ impl Case {
 }
 
 #[test]
-fn multiply_is_about_the_definition() {
+fn multiply_approximates_the_definition() {
     for (rows, depth, columns) in [(1, 128, 16), (9, 384, 48), (3, 1536, 64), (17, 128, 32)] {
         let case = Case::new(rows, depth, columns);
         case.check::<false, false>(|number, _| number);

@@ -1,4 +1,4 @@
-//! Kernels in integers against their definitions, in all registers that the machine has.
+//! The int8 kernels against their definitions, in all registers of the machine.
 
 mod attention;
 mod functions;
@@ -9,13 +9,13 @@ mod tile;
 use super::*;
 use crate::kernels::testing::{noise, normal_distribution};
 
-/// What a function makes of each kind of registers that this machine has, with the name of that.
+/// Returns the results of a function for all registers of this machine, with their names.
 fn every_machine<T>(run: impl Fn(Machine) -> T) -> Vec<(String, T)> {
     let name = |machine| format!("{machine:?}").split('(').next().unwrap_or_default().to_owned();
     Machine::all().into_iter().map(|machine| (name(machine), run(machine))).collect()
 }
 
-/// Fails if they have not found the same.
+/// Fails if the results differ.
 #[track_caller]
 fn assert_equal<T: PartialEq>(found: &[(String, T)], case: &str) {
     for (name, result) in found {
@@ -23,7 +23,7 @@ fn assert_equal<T: PartialEq>(found: &[(String, T)], case: &str) {
     }
 }
 
-/// The bits of numbers; those of NaN are not the same on all machines.
+/// Returns the bits of numbers, with a canonical NaN.
 fn bits(numbers: &[f32]) -> Vec<u32> {
     numbers.iter().map(|x| if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() }).collect()
 }
@@ -32,7 +32,7 @@ fn numbers(seed: usize, count: usize, size: f32) -> Vec<f32> {
     noise(seed).take(count).map(|x| x * size).collect()
 }
 
-/// The Hadamard transform of each block of a row.
+/// Returns the Hadamard transform of each block of a row.
 fn hadamard(row: &[f64], block: usize) -> Vec<f64> {
     let number = |at: usize| {
         let first = at / block * block;
@@ -49,5 +49,5 @@ fn wide(row: &[f32]) -> Vec<f64> {
     row.iter().copied().map(f64::from).collect()
 }
 
-/// Half a step, and what rounding in float32 may add.
+/// Half a step, plus the error of float32.
 const HALF: f64 = 0.501;

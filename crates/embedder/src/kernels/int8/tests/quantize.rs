@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The bytes of rows as integers, and their scales, by each kind of registers; equal in all.
+/// Returns the integers and scales of quantized rows. Fails if registers give different ones.
 fn quantized(x: &[f32], depth: usize) -> (Vec<i8>, Vec<f32>) {
     let rows = x.len() / depth;
     let found = every_machine(|machine| {
@@ -17,7 +17,7 @@ fn quantized(x: &[f32], depth: usize) -> (Vec<i8>, Vec<f32>) {
     (integers.clone(), scale.iter().copied().map(f32::from_bits).collect())
 }
 
-/// The bytes of rows as integers.
+/// Converts bytes of rows to integers.
 pub fn integers(machine: Machine, bytes: &[u8]) -> Vec<i8> {
     fn zero<R: Registers>(_: R) -> u8 {
         R::ZERO

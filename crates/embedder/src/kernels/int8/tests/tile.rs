@@ -9,7 +9,7 @@ use crate::kernels::{
     arch::{Integers, Registers},
 };
 
-/// A product of integers as it is.
+/// A product of integers.
 struct Product<'a> {
     rows: &'a [u8],
     stride: usize,
@@ -47,7 +47,7 @@ impl Tile for Product<'_> {
     }
 }
 
-/// A product of so many rows and panels, with the rows at some offset and further apart than they are long.
+/// Checks a product of `count` rows, which start at an offset and are further apart than their length.
 fn check(count: usize, panels: usize, depth: usize, offset: usize) {
     let (stride, columns) = (depth + offset, panels * PANEL);
     // The extremes are frequent, so that sums would saturate if they could.
@@ -60,7 +60,7 @@ fn check(count: usize, panels: usize, depth: usize, offset: usize) {
         let mut y = vec![0; count * columns];
         let zero = with_registers!(machine, registers => zero_of(registers));
         let bytes: Vec<u8> = rows.iter().map(|x| x.cast_unsigned() ^ zero).collect();
-        // What the bytes have more than the integers.
+        // Cancels `zero` out.
         let more = |column: usize| {
             let panel = &weight[column / PANEL * PANEL * depth..];
             let sum: i32 =
