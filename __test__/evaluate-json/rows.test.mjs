@@ -48,7 +48,7 @@ test("evaluateJson gives the scores of evaluateValue, one after another, to the 
 	for (const [index, row] of rows.entries()) {
 		const report = reports[index];
 		const value = given[index];
-		const { model, precision, version, ...rest } = row;
+		const { modelFingerprint, precision, version, ...rest } = row;
 		assert.deepEqual(rest, {
 			source: { name: "source", line: index + 1 },
 			id: value.id,
@@ -69,7 +69,7 @@ test("evaluateJson gives the scores of evaluateValue, one after another, to the 
 			isCut: report.text?.isCut ?? false,
 		});
 		assert.equal(version, "0.1.0");
-		assert.equal(typeof model, report.text ? "string" : "object");
+		assert.equal(typeof modelFingerprint, report.text ? "string" : "object");
 		assert.equal(precision, report.text ? "exact" : null);
 	}
 	assert.equal(one.status().cacheSize, other.status().cacheSize);
