@@ -1,21 +1,7 @@
-/**
- * What an agent did in one step. Any other string is accepted and counts as a further type.
- * @example
- * ```ts
- * import type { StepType } from "@knowledgepulse/scoring";
- * const type: StepType = "error_recovery";
- * ```
- */
+/** What an agent did in one step. Any other string is accepted and counts as a further type. */
 export type StepType = "thought" | "tool_call" | "observation" | "error_recovery";
 
-/**
- * One step of a trace. Only `type`, `content` and `tool` are read.
- * @example
- * ```ts
- * import type { ReasoningTraceStep } from "@knowledgepulse/scoring";
- * const step: ReasoningTraceStep = { type: "thought", content: "A race?" };
- * ```
- */
+/** One step of a trace. Only `type`, `content` and `tool` are read. */
 export interface ReasoningTraceStep {
 	step_id?: number;
 	type: StepType | (string & {});
@@ -29,11 +15,6 @@ export interface ReasoningTraceStep {
 /**
  * An agent's run, as in the KnowledgePulse protocol; the SDK's traces are assignable. Only `id` and
  * required fields are read.
- * @example
- * ```ts
- * import type { ReasoningTrace } from "@knowledgepulse/scoring";
- * const parse = (line: string): ReasoningTrace => JSON.parse(line);
- * ```
  */
 export interface ReasoningTrace {
 	"@context"?: string;
@@ -61,24 +42,10 @@ export interface ReasoningTrace {
 	};
 }
 
-/**
- * The weight of each dimension: 0 or more each, 1 in total (to within 1e-9).
- * @example
- * ```ts
- * import type { ScoringWeights } from "@knowledgepulse/scoring";
- * const w: ScoringWeights = { complexity: 0, novelty: 1, toolDiversity: 0, outcomeConfidence: 0 };
- * ```
- */
+/** The weight of each dimension: 0 or more each, 1 in total (to within 1e-9). */
 export type ScoringWeights = Record<keyof ScoreDimensions, number>;
 
-/**
- * The value of each dimension, in [0, 1].
- * @example
- * ```ts
- * import type { ScoreDimensions } from "@knowledgepulse/scoring";
- * const isNew = ({ novelty }: ScoreDimensions) => novelty > 0.5;
- * ```
- */
+/** The value of each dimension, in [0, 1]. */
 export interface ScoreDimensions {
 	/** Types of steps, recovery from errors, and number of steps. */
 	complexity: number;
@@ -90,28 +57,14 @@ export interface ScoreDimensions {
 	outcomeConfidence: number;
 }
 
-/**
- * A rule that changed the score, from `before` to `after`, both in [0, 1].
- * @example
- * ```ts
- * import type { ScoreOverride } from "@knowledgepulse/scoring";
- * const effect = ({ before, after }: ScoreOverride) => after - before;
- * ```
- */
+/** A rule that changed the score, from `before` to `after`, both in [0, 1]. */
 export interface ScoreOverride {
 	name: "single-thought" | "error-recovery" | "low-tool-diversity";
 	before: number;
 	after: number;
 }
 
-/**
- * Where a novelty comes from. What does not apply is `null`.
- * @example
- * ```ts
- * import type { ScoreNovelty } from "@knowledgepulse/scoring";
- * const isMeasured = ({ source }: ScoreNovelty) => source === "cache";
- * ```
- */
+/** Where a novelty comes from. What does not apply is `null`. */
 export interface ScoreNovelty {
 	/**
 	 * `"cache"`: compared with earlier traces. `"store"`: compared with those in
@@ -125,20 +78,13 @@ export interface ScoreNovelty {
 	maxSimilarity: number | null;
 	/** The `id` of that trace, if it has one. */
 	nearest: string | null;
-	/** The place of the trace in the store, 1 or more; for `peekValue` of the entry before it. */
+	/** The place of the trace in the store, 1 or more; with `remember: false` that of the entry before it. */
 	seq: number | null;
 	/** Why there was no embedder or no store. */
 	reason: string | null;
 }
 
-/**
- * A score and how it came about.
- * @example
- * ```ts
- * import type { ScoreReport } from "@knowledgepulse/scoring";
- * const isValuable = ({ score }: ScoreReport) => score > 0.6;
- * ```
- */
+/** A score and how it came about. */
 export interface ScoreReport {
 	/** In [0, 1]. */
 	score: number;
@@ -151,8 +97,8 @@ export interface ScoreReport {
 	novelty: ScoreNovelty;
 	/** What the model saw of the text; `null` without an embedding. */
 	text: {
-		/** The name of the model; of one of your own, that of its folder. */
-		model: string;
+		/** The name of the model; for one of your own, the name of its folder. */
+		modelName: string;
 		/** Tokens, special ones included; of the built-in model 2 to 512 for each window. */
 		tokens: number;
 		/** 1 or more; see {@link ScorerOptions.longText}. */
@@ -165,7 +111,7 @@ export interface ScoreReport {
 		unknownTokens: number;
 	} | null;
 	/** Durations in milliseconds. */
-	times: {
+	timesMs: {
 		/** From the call to the answer. */
 		total: number;
 		/** Until a thread was free. */
@@ -177,69 +123,103 @@ export interface ScoreReport {
 		/** Comparing with the cache. */
 		cache: number;
 	};
+	error?: undefined;
 }
 
-/**
- * Options of a call. A value that is no object is ignored, as in `traces.map(evaluateValue)`.
- * @example
- * ```ts
- * import type { CallOptions } from "@knowledgepulse/scoring";
- * const options: CallOptions = { signal: AbortSignal.timeout(1000) };
- * ```
- */
+/** Options of a call. A value that is not an object is ignored, as in `traces.map(evaluateValue)`. */
 export interface CallOptions {
 	/**
 	 * Cancels the call: it rejects with the signal's reason and leaves the cache, or the file of
 	 * `save`, unchanged. A file that is being written is completed.
 	 */
-	signal?: AbortSignal;
+	signal?: AbortSignal | undefined;
 }
 
-/**
- * Options of {@link evaluateValues}.
- * @example
- * ```ts
- * import type { BatchOptions } from "@knowledgepulse/scoring";
- * const options: BatchOptions = { onProgress: ({ done }) => console.log(done) };
- * ```
- */
-export interface BatchOptions extends CallOptions {
-	/** `"reject"` (default): the first error rejects. `"collect"`: errors take the place of scores. */
-	errors?: "reject" | "collect";
+/** Options of a call that scores. */
+export interface ScoreOptions extends CallOptions {
+	/** Whether the trace is added to the cache. Default: `true`. */
+	remember?: boolean | undefined;
+}
+
+/** Options of {@link evaluateValues} and {@link explainValues}. */
+export interface BatchOptions extends ScoreOptions {
+	/** `"reject"` (default): the first error rejects. `"collect"`: `{ error }` takes its place among the results. */
+	errors?: "reject" | "collect" | undefined;
 	/** Called after each trace, in order. `total` is only known for an array. */
-	onProgress?: (progress: { done: number; total: number | undefined }) => void;
+	onProgress?: ((progress: { done: number; total: number | undefined }) => void) | undefined;
 }
 
-/**
- * The traces that {@link evaluateValues} takes.
- * @example
- * ```ts
- * import type { Traces } from "@knowledgepulse/scoring";
- * const traces: Traces = [];
- * ```
- */
+/** With `errors: "collect"`, why a trace could not be scored. */
+export interface ScoreFailure {
+	/** A {@link ScoringError}, or what a getter of the trace has thrown. */
+	error: Error;
+	score?: undefined;
+}
+
 export type Traces = Iterable<ReasoningTrace> | AsyncIterable<ReasoningTrace>;
 
 /**
+ * What is wrong, by {@link ScoringError.code}. Those of an {@link ImportError} are about a source of
+ * {@link importTraces}.
+ */
+export type ScoringErrorCode =
+	| ImportErrorCode
+	/** A vector has a wrong length, or a number that is not finite as float32. */
+	| "INVALID_VECTOR"
+	/** A snapshot is damaged, or was made with another model or `longText`. */
+	| "INVALID_SNAPSHOT"
+	/** A snapshot cannot be written. */
+	| "SNAPSHOT_IO"
+	/** The embedder is needed, but is off or cannot be used. */
+	| "EMBEDDER_UNAVAILABLE"
+	/** The store is needed, but cannot be reached or takes too long. */
+	| "STORE_UNAVAILABLE"
+	/** The store has another model, other bounds or another schema. */
+	| "STORE_MISMATCH"
+	/** The store returned what a store cannot contain. */
+	| "INVALID_STORE"
+	/** The scorer, or the worker it belongs to, was closed. */
+	| "CLOSED"
+	/** A row given to {@link calibrate} has a wrong field. */
+	| "INVALID_ROW"
+	/** There are no rows to calibrate with, or only cold start. */
+	| "NO_ROWS"
+	/** The options of {@link calibrate} need labels, and the rows have none. */
+	| "NO_LABELS"
+	/** The system gives no thread, for instance because of a limit. */
+	| "NO_THREADS"
+	/** Thrown on import if the addon is missing or cannot be loaded. */
+	| "ADDON_NOT_FOUND"
+	/** A bug in this package. */
+	| "INTERNAL";
+
+type ImportErrorCode =
+	/** A field of a trace has a wrong type or value; without a source an {@link InvalidTraceError}. */
+	| "INVALID_TRACE"
+	/** An argument, option or environment variable is unknown or has a wrong value. */
+	| "INVALID_OPTION"
+	/** A line or a document is not JSON. */
+	| "INVALID_JSON"
+	| "INVALID_UTF8"
+	/** Nothing in the source is of a known format. */
+	| "UNKNOWN_FORMAT"
+	/** Most records of the source, or all calls of a run, are of no known format. */
+	| "UNKNOWN_RECORDS"
+	/** The log does not say whether a run succeeded, and `assumeSuccess` is not given. */
+	| "SUCCESS_UNKNOWN"
+	/**
+	 * A line, a document or the text of a run exceeds 256 MiB, or a trace has more than 1,048,576 values and
+	 * names in its tool inputs.
+	 */
+	| "TOO_LARGE"
+	/** With `errors: "collect"`, a file or stream has failed; `cause` is its error. */
+	| "UNREADABLE"
+	/** The messages given to {@link fromMessages} give no trace. */
+	| "NO_TRACE";
+
+/**
  * The class of all errors of this package. What getters of a trace throw, and the reason of an
- * aborted signal, are passed on as they are. `code` is one of:
- *
- * - `"INVALID_TRACE"`: a field of a trace has a wrong type or value; an {@link InvalidTraceError}.
- * - `"INVALID_OPTION"`: an argument, option or environment variable is unknown or has a wrong value.
- * - `"INVALID_VECTOR"`: a vector has a wrong length, or a number that is not finite as float32.
- * - `"INVALID_SNAPSHOT"`: a snapshot is damaged, or was made with another model or `longText`.
- * - `"SNAPSHOT_IO"`: a snapshot cannot be written.
- * - `"EMBEDDER_UNAVAILABLE"`: the embedder is needed, but is off or cannot be used.
- * - `"STORE_UNAVAILABLE"`: the store is needed, but cannot be reached or takes too long.
- * - `"STORE_MISMATCH"`: the store has another model, other bounds or another schema.
- * - `"INVALID_STORE"`: the store returned what a store cannot contain.
- * - `"CLOSED"`: the scorer, or the worker it belongs to, was closed.
- * - Those of an {@link ImportError}.
- * - `"INVALID_ROW"`, `"NO_ROWS"`, `"NO_LABELS"`: the rows given to {@link calibrate} do not fit, are none
- *   or only cold start, or have no labels where the options need some.
- * - `"NO_THREADS"`: the system gives no thread, for instance because of a limit.
- * - `"ADDON_NOT_FOUND"`: thrown on import if the addon is missing or cannot be loaded.
- * - `"INTERNAL"`: a bug in this package.
+ * aborted signal, are passed on as they are.
  * @example
  * ```ts
  * import { ScoringError } from "@knowledgepulse/scoring";
@@ -247,8 +227,11 @@ export type Traces = Iterable<ReasoningTrace> | AsyncIterable<ReasoningTrace>;
  * ```
  */
 export class ScoringError extends Error {
-	constructor(message: string, options?: { code?: string; path?: string; cause?: unknown });
-	code: string;
+	constructor(
+		message: string,
+		options?: { code?: ScoringErrorCode; path?: string; cause?: unknown },
+	);
+	code: ScoringErrorCode;
 	/** The field, option or file, if the error is about one. */
 	path?: string;
 }
@@ -268,18 +251,7 @@ export class InvalidTraceError extends ScoringError {
 }
 
 /**
- * What is wrong with a source of {@link importTraces}. `code` is one of:
- *
- * - `"INVALID_JSON"`, `"INVALID_UTF8"`: a line, or a document, is no JSON.
- * - `"UNKNOWN_FORMAT"`: nothing in the source is of a format that is known.
- * - `"UNKNOWN_RECORDS"`: most records of the source, or all calls of a run, are of no known format.
- * - `"SUCCESS_UNKNOWN"`: the log does not say whether a run succeeded, and `assumeSuccess` is not given.
- * - `"INVALID_TRACE"`: a trace in the log cannot be scored; `path` is the field.
- * - `"TOO_LARGE"`: a line, a document or the text of a run exceeds 256 MiB, or a trace has more
- *   than 1,048,576 values and names in its tool inputs.
- * - `"UNREADABLE"`: with `errors: "collect"`, a file or stream has failed; `cause` is its error.
- * - `"NO_TRACE"`: the messages given to {@link fromMessages} give none.
- * - `"INVALID_OPTION"`: messages that JSON cannot express, or chunks that are no strings or bytes.
+ * The error for a source of {@link importTraces}, and the line in which it is.
  * @example
  * ```ts
  * import { ImportError } from "@knowledgepulse/scoring";
@@ -290,7 +262,7 @@ export class ImportError extends ScoringError {
 	constructor(
 		message: string,
 		options?: {
-			code?: string;
+			code?: ScoringErrorCode;
 			path?: string;
 			cause?: unknown;
 			source?: string;
@@ -304,10 +276,10 @@ export class ImportError extends ScoringError {
 }
 
 /**
- * Returns the score of a trace, in [0, 1], and adds the trace to the cache.
+ * Returns the score of a trace, in [0, 1], and adds the trace to the cache, unless `remember` is `false`.
  *
- * Novelty is measured against the traces scored before in this thread. Calls may overlap: they are
- * settled in the order in which they were made, with the scores of calls made one by one.
+ * Novelty is measured against the traces scored before in this thread. Calls may run concurrently. They
+ * settle in call order, with the same scores as sequential calls.
  * @param trace Read before the function returns.
  * @throws Rejects with an {@link InvalidTraceError}, with `"INVALID_OPTION"`, or, if the embedder is
  * `"required"`, with `"EMBEDDER_UNAVAILABLE"`. A call that rejects leaves the cache unchanged.
@@ -323,7 +295,7 @@ export class ImportError extends ScoringError {
  * ```
  */
 export function evaluateValue(trace: ReasoningTrace): Promise<number>;
-export function evaluateValue(trace: ReasoningTrace, options: CallOptions): Promise<number>;
+export function evaluateValue(trace: ReasoningTrace, options: ScoreOptions): Promise<number>;
 
 /**
  * Returns the score of a trace and how it came about. Otherwise as {@link evaluateValue}.
@@ -334,10 +306,10 @@ export function evaluateValue(trace: ReasoningTrace, options: CallOptions): Prom
  * ```
  */
 export function explainValue(trace: ReasoningTrace): Promise<ScoreReport>;
-export function explainValue(trace: ReasoningTrace, options: CallOptions): Promise<ScoreReport>;
+export function explainValue(trace: ReasoningTrace, options: ScoreOptions): Promise<ScoreReport>;
 
 /**
- * Returns the scores of many traces, in order. At most 64 are in flight; an iterable is read as
+ * Returns the scores of many traces, in order. At most 64 calls are in flight; an iterable is read as
  * they settle.
  * @throws Rejects as {@link evaluateValue} for the first trace that fails, or with what the iterable
  * throws. Traces after it leave the cache unchanged unless they were settled before.
@@ -349,20 +321,32 @@ export function explainValue(trace: ReasoningTrace, options: CallOptions): Promi
  */
 export function evaluateValues(
 	traces: Traces,
-	options?: BatchOptions & { errors?: "reject" },
+	options?: BatchOptions & { errors?: "reject" | undefined },
 ): Promise<number[]>;
-export function evaluateValues(traces: Traces, options: BatchOptions): Promise<(number | Error)[]>;
+export function evaluateValues(
+	traces: Traces,
+	options: BatchOptions,
+): Promise<(number | ScoreFailure)[]>;
 
 /**
- * Returns the score of a trace without adding it to the cache. Otherwise as {@link evaluateValue}.
+ * Returns the reports of many traces, in order, as they are ready. Otherwise as {@link evaluateValues}. Traces
+ * are read while the next report is awaited; leaving the loop aborts what is in flight.
+ * @throws `"INVALID_OPTION"`. The iteration rejects as {@link evaluateValues}.
  * @example
  * ```ts
- * import { peekValue, type ReasoningTrace } from "@knowledgepulse/scoring";
- * const peek = (trace: ReasoningTrace) => peekValue(trace);
+ * import { explainValues, type ReasoningTrace } from "@knowledgepulse/scoring";
+ * const traces: ReasoningTrace[] = [];
+ * for await (const { score, novelty } of explainValues(traces)) console.log(score, novelty.nearest);
  * ```
  */
-export function peekValue(trace: ReasoningTrace): Promise<number>;
-export function peekValue(trace: ReasoningTrace, options: CallOptions): Promise<number>;
+export function explainValues(
+	traces: Traces,
+	options?: BatchOptions & { errors?: "reject" | undefined },
+): AsyncIterableIterator<ScoreReport>;
+export function explainValues(
+	traces: Traces,
+	options: BatchOptions,
+): AsyncIterableIterator<ScoreReport | ScoreFailure>;
 
 /**
  * Adds a trace to the cache without scoring it, in its turn among the calls.
@@ -378,9 +362,8 @@ export function remember(trace: ReasoningTrace): Promise<void>;
 export function remember(trace: ReasoningTrace, options: CallOptions): Promise<void>;
 
 /**
- * Returns the embedding of a trace or a text: as many numbers as the model gives, 384 of the built-in one, of
- * length 1. It is that of the tokens that are embedded (see {@link ScorerOptions.longText}), in its turn
- * among the calls.
+ * Returns the embedding of a trace or a text, in its turn among the calls: a vector of length 1, of 384
+ * numbers from the built-in model. {@link ScorerOptions.longText} says which part of a long text counts.
  * @throws Rejects as {@link remember}.
  * @example
  * ```ts
@@ -432,48 +415,41 @@ export function forget(id: string): Promise<number>;
  */
 export function clear(): Promise<void>;
 
-/**
- * Options of a {@link Scorer}. Those of the embedder default to the settings of the process.
- * @example
- * ```ts
- * import type { ScorerOptions } from "@knowledgepulse/scoring";
- * const options: ScorerOptions = { threads: 1, budgetMs: 100 };
- * ```
- */
+/** Options of a {@link Scorer}. Those of the embedder default to the settings of the process. */
 export interface ScorerOptions extends ConfigureOptions {
 	/** Weights by domain, added to the protocol's or replacing them; `default` is for all others. */
-	profiles?: Record<string, ScoringWeights>;
-	cache?: Omit<VectorCacheOptions, "dimensions">;
+	profiles?: Record<string, ScoringWeights> | undefined;
+	cache?: Omit<VectorCacheOptions, "dimensions"> | undefined;
 	/**
 	 * A store that takes the place of the cache and is shared with other scorers, in any process, of the same
 	 * model and the same bounds of `cache`. Default: none. A call that is aborted, or exceeds
 	 * `budgetMs`, after it was sent remains in the store.
 	 */
-	store?: NoveltyStore;
+	store?: NoveltyStore | undefined;
 	/**
 	 * Whether scores need the store. Default: `"auto"`.
 	 *
 	 * - `"auto"`: if it is unavailable, novelty is 0.5, and one process warning is emitted.
 	 * - `"required"`: if it is unavailable, calls reject.
 	 */
-	storeMode?: "auto" | "required";
+	storeMode?: "auto" | "required" | undefined;
 	/**
 	 * How long the store may take for a round trip, in milliseconds, 1 to 60,000. Default: `5000`. It is
 	 * asked three times, and then not again for a second.
 	 */
-	storeTimeoutMs?: number;
+	storeTimeoutMs?: number | undefined;
 	/**
-	 * How many texts are embedded at once, 1 to the number of cores (default). Scorers with another
+	 * The number of texts embedded at once, 1 to the number of cores (default). Scorers with another
 	 * number load a model of their own. Scores do not depend on it.
 	 */
-	threads?: number;
+	threads?: number | undefined;
 	/**
 	 * The longest time that a score may take, in milliseconds from the call, 0 or more. After it the
-	 * call is cancelled: it resolves with source `"over-budget"` and leaves the cache unchanged. Does
-	 * not apply to `remember` and `warmup`. Default: no limit, since scores that depend on time cannot
+	 * call is cancelled: it resolves with source `"over-budget"` and leaves the cache unchanged. Applies
+	 * to calls that score only. Default: no limit, since scores that depend on time cannot
 	 * be reproduced.
 	 */
-	budgetMs?: number;
+	budgetMs?: number | undefined;
 	/**
 	 * Which part of a text of more than 512 tokens is embedded; another model has another window. Default:
 	 * `"window"`.
@@ -482,8 +458,13 @@ export interface ScorerOptions extends ConfigureOptions {
 	 * - `"whole"`: all of it, as the normalised mean of windows of 512 tokens without overlap, weighted
 	 *   by tokens. Each takes as long as a text of 512.
 	 */
-	longText?: "window" | "whole";
+	longText?: "window" | "whole" | undefined;
 }
+
+/** Options of a scorer from a snapshot. */
+export interface RestoreOptions
+	extends Omit<ScorerOptions, "store" | "storeMode" | "storeTimeoutMs">,
+		CallOptions {}
 
 /**
  * A scorer with its own cache and settings; its methods work like the functions of the
@@ -492,14 +473,14 @@ export interface ScorerOptions extends ConfigureOptions {
  * @example
  * ```ts
  * import { Scorer } from "@knowledgepulse/scoring";
- * const scorer = await Scorer.load("novelty.kpcache", { precision: "fast" });
+ * const scorer = await Scorer.open("novelty.kpcache", { precision: "fast" });
  * ```
  */
 export class Scorer {
 	/** Scores the traces in logs; see {@link evaluateJson}. */
 	evaluateJson(
 		sources: ImportSource | readonly ImportSource[],
-		options?: EvaluateJsonOptions & { errors?: "reject" },
+		options?: EvaluateJsonOptions & { errors?: "reject" | undefined },
 	): JsonEvaluation<ScoreRow>;
 	evaluateJson(
 		sources: ImportSource | readonly ImportSource[],
@@ -508,11 +489,21 @@ export class Scorer {
 
 	/** @throws `"INVALID_OPTION"`. */
 	constructor(options?: ScorerOptions);
-	evaluateValue(trace: ReasoningTrace, options?: CallOptions): Promise<number>;
-	explainValue(trace: ReasoningTrace, options?: CallOptions): Promise<ScoreReport>;
-	evaluateValues(traces: Traces, options?: BatchOptions & { errors?: "reject" }): Promise<number[]>;
-	evaluateValues(traces: Traces, options: BatchOptions): Promise<(number | Error)[]>;
-	peekValue(trace: ReasoningTrace, options?: CallOptions): Promise<number>;
+	evaluateValue(trace: ReasoningTrace, options?: ScoreOptions): Promise<number>;
+	explainValue(trace: ReasoningTrace, options?: ScoreOptions): Promise<ScoreReport>;
+	evaluateValues(
+		traces: Traces,
+		options?: BatchOptions & { errors?: "reject" | undefined },
+	): Promise<number[]>;
+	evaluateValues(traces: Traces, options: BatchOptions): Promise<(number | ScoreFailure)[]>;
+	explainValues(
+		traces: Traces,
+		options?: BatchOptions & { errors?: "reject" | undefined },
+	): AsyncIterableIterator<ScoreReport>;
+	explainValues(
+		traces: Traces,
+		options: BatchOptions,
+	): AsyncIterableIterator<ScoreReport | ScoreFailure>;
 	remember(trace: ReasoningTrace, options?: CallOptions): Promise<void>;
 	embed(traceOrText: ReasoningTrace | string, options?: CallOptions): Promise<Float32Array>;
 	/** @throws Rejects with `"STORE_UNAVAILABLE"` if there is a store that cannot be reached, or as {@link forget}. */
@@ -532,23 +523,26 @@ export class Scorer {
 	 * @param snapshot Copied before the function returns.
 	 * @throws Rejects with `"INVALID_SNAPSHOT"`, or as the constructor and `snapshot`.
 	 */
-	static restore(snapshot: Uint8Array, options?: Omit<ScorerOptions, "store" | "storeMode" | "storeTimeoutMs">): Promise<Scorer>;
+	static restore(snapshot: Uint8Array, options?: RestoreOptions): Promise<Scorer>;
 	/**
 	 * Writes a snapshot to a file, which is replaced in one step.
 	 * @throws Rejects with `"SNAPSHOT_IO"`, or as `snapshot`.
 	 */
-	save(path: string, options?: CallOptions): Promise<void>;
+	save(path: string | URL, options?: CallOptions): Promise<void>;
 	/**
 	 * Returns a scorer with the cache of a file, as `restore`.
 	 * @throws Rejects with Node.js' own error if the file cannot be read.
 	 */
-	static load(path: string, options?: Omit<ScorerOptions, "store" | "storeMode" | "storeTimeoutMs">): Promise<Scorer>;
+	static load(path: string | URL, options?: RestoreOptions): Promise<Scorer>;
+	/** Returns a scorer as `load`, or one with an empty cache if there is no such file. */
+	static open(path: string | URL, options?: RestoreOptions): Promise<Scorer>;
 	warmup(options?: CallOptions): Promise<ScoringStatus>;
 	/**
 	 * Closes the scorer: unanswered and later calls reject with `"CLOSED"`, except `snapshot` and
 	 * `save`. Waits until the model has stopped, a few milliseconds. The store is left open.
 	 */
 	close(): void;
+	[Symbol.dispose](): void;
 	status(): ScoringStatus;
 	/**
 	 * The live cache, as {@link _getLocalCache}.
@@ -557,14 +551,7 @@ export class Scorer {
 	get cache(): VectorCache;
 }
 
-/**
- * A change of the memory that scorers share.
- * @example
- * ```ts
- * import type { StoreEntry } from "@knowledgepulse/scoring";
- * const idOf = (entry: StoreEntry) => ("id" in entry ? entry.id : null);
- * ```
- */
+/** A change of the memory that scorers share. */
 export type StoreEntry = {
 	/** A UUID. An entry whose call is in the store already is not appended again. */
 	call: string;
@@ -582,14 +569,7 @@ export type StoreEntry = {
 	| { kind: "clear" }
 );
 
-/**
- * An entry in its place in the store.
- * @example
- * ```ts
- * import type { StoredEntry } from "@knowledgepulse/scoring";
- * const timeOf = ({ at }: StoredEntry) => new Date(at);
- * ```
- */
+/** An entry in its place in the store. */
 export interface StoredEntry {
 	/** Its number in the namespace, from 1, without gaps. */
 	seq: number;
@@ -605,14 +585,7 @@ export interface StoredEntry {
 	embedding: Uint8Array | null;
 }
 
-/**
- * What a namespace was created with, and all scorers that use it must have.
- * @example
- * ```ts
- * import type { StoreHeader } from "@knowledgepulse/scoring";
- * const text = (header: StoreHeader) => JSON.stringify(header);
- * ```
- */
+/** What a namespace was created with, and all scorers that use it must have. */
 export interface StoreHeader {
 	/** The fingerprint of the model. */
 	model: string;
@@ -621,28 +594,14 @@ export interface StoreHeader {
 	ttlMs: number | null;
 }
 
-/**
- * The last entry that a scorer has applied.
- * @example
- * ```ts
- * import type { StorePosition } from "@knowledgepulse/scoring";
- * const isStart = (after: StorePosition | null) => after === null;
- * ```
- */
+/** The last entry that a scorer has applied. */
 export interface StorePosition {
 	epoch: string;
 	seq: number;
 	call: string;
 }
 
-/**
- * Consecutive entries of a store.
- * @example
- * ```ts
- * import type { StorePage } from "@knowledgepulse/scoring";
- * const isLast = ({ entries, head }: StorePage) => entries.at(-1)?.seq === head;
- * ```
- */
+/** Consecutive entries of a store. */
 export interface StorePage {
 	/** That of the namespace. If it is not the one asked with, nothing was appended. */
 	header: StoreHeader;
@@ -657,14 +616,7 @@ export interface StorePage {
 	entries: StoredEntry[];
 }
 
-/**
- * Options of the methods of a {@link NoveltyStore}.
- * @example
- * ```ts
- * import type { StoreOptions } from "@knowledgepulse/scoring";
- * const check = ({ signal }: StoreOptions) => signal.throwIfAborted();
- * ```
- */
+/** What a store is asked with. */
 export interface StoreOptions {
 	/** A namespace that does not exist is created with it. */
 	header: StoreHeader;
@@ -681,11 +633,6 @@ export interface StoreOptions {
  * `@knowledgepulse/scoring-stores` for those on PostgreSQL and SQLite, and for a conformance suite.
  * What its methods reject with counts as unavailable, unless it is a {@link ScoringError} with
  * `"STORE_MISMATCH"` or `"INVALID_STORE"`.
- * @example
- * ```ts
- * import { type NoveltyStore, Scorer } from "@knowledgepulse/scoring";
- * const scorer = (store: NoveltyStore) => new Scorer({ store, storeMode: "required" });
- * ```
  */
 export interface NoveltyStore {
 	/**
@@ -693,27 +640,23 @@ export interface NoveltyStore {
 	 * follows `after`. Entries before `keepFrom`, a time as {@link StoredEntry.at}, may be deleted, the
 	 * oldest first, when they are a minute old, but never the newest.
 	 */
-	append(entries: StoreEntry[], options: StoreOptions & { keepFrom: number | null }): Promise<StorePage>;
+	append(
+		entries: StoreEntry[],
+		options: StoreOptions & { keepFrom: number | null },
+	): Promise<StorePage>;
 	/** Returns what follows `after`. */
 	read(options: StoreOptions): Promise<StorePage>;
 	close(): Promise<void>;
 }
 
-/**
- * Options of a {@link VectorCache}.
- * @example
- * ```ts
- * import type { VectorCacheOptions } from "@knowledgepulse/scoring";
- * const options: VectorCacheOptions = { maxElements: 100, ttlMs: 60_000 };
- * ```
- */
+/** Options of a {@link VectorCache}. */
 export interface VectorCacheOptions {
 	/** How many vectors it holds, 1 to 2^32 - 1. Default: `1000`. */
-	maxElements?: number;
+	maxElements?: number | undefined;
 	/** The length of every vector, 1 to 2^32 - 1. Default: `384`. */
-	dimensions?: number;
+	dimensions?: number | undefined;
 	/** The age at which a vector expires, in milliseconds, 0 or more. Default: never. */
-	ttlMs?: number;
+	ttlMs?: number | undefined;
 }
 
 /**
@@ -768,11 +711,6 @@ export function warmup(options?: CallOptions): Promise<ScoringStatus>;
  * Options of {@link configure}. One that is left out keeps its value, initially that of the
  * environment variable `KNOWLEDGEPULSE_SCORING_EMBEDDER`, `_BACKEND`, `_PRECISION`, `_MODEL`, `_POOLING`,
  * `_NORMALIZE`, `_MAX_TOKENS`, `_PREFIX`, `_OUTPUT` or `_LIBRARY`, or else the default.
- * @example
- * ```ts
- * import type { ConfigureOptions } from "@knowledgepulse/scoring";
- * const options: ConfigureOptions = { precision: "fast" };
- * ```
  */
 export interface ConfigureOptions {
 	/**
@@ -782,14 +720,14 @@ export interface ConfigureOptions {
 	 * - `"off"`: novelty is 0.5.
 	 * - `"required"`: if it is unavailable, calls reject.
 	 */
-	embedder?: "auto" | "off" | "required";
+	embedder?: "auto" | "off" | "required" | undefined;
 	/**
 	 * What runs the model. Default: `"onnx"`; on Linux with musl `"native"`.
 	 *
 	 * - `"onnx"`: the ONNX Runtime library; `"fast"` precision is `"native"` nevertheless.
 	 * - `"native"`: the addon itself, without `library`. Scores equal those of `"onnx"` bit for bit.
 	 */
-	backend?: "onnx" | "native";
+	backend?: "onnx" | "native" | undefined;
 	/**
 	 * The precision of the model. Default: `"exact"`.
 	 *
@@ -797,41 +735,41 @@ export interface ConfigureOptions {
 	 * - `"fast"`: 8-bit integers, in less than half the time; scores are within 0.006, and the same on
 	 *   all machines.
 	 */
-	precision?: "exact" | "fast";
+	precision?: "exact" | "fast" | undefined;
 	/**
 	 * The folder of another model: `config.json`, `tokenizer.json`, `onnx/model.onnx` and so on, as Hugging
 	 * Face, sentence-transformers and transformers.js lay it out, or the layout of the built-in model. With
 	 * `"fast"` precision its graph is `onnx/model_quantized.onnx`. It resets the five options below. Default:
 	 * the built-in model.
 	 */
-	model?: string;
+	model?: string | undefined;
 	/**
 	 * How the vectors of tokens become that of the text: their mean, or that of the first or the last token.
 	 * Default: as `1_Pooling/config.json` says; required without it, unless the graph pools.
 	 */
-	pooling?: "mean" | "cls" | "last";
+	pooling?: "mean" | "cls" | "last" | undefined;
 	/**
 	 * Whether {@link embed} gives vectors of length 1; similarities are the same. Default: `true`, or
 	 * `false` if there is a `modules.json` without such a module.
 	 */
-	normalize?: boolean;
+	normalize?: boolean | undefined;
 	/**
-	 * The most tokens that the model sees of a text, special ones included, at most as many as it has
+	 * The most tokens that the model sees of a text, special ones included; at most its number of
 	 * positions. Default: as `sentence_bert_config.json`, `tokenizer_config.json` or `config.json` says, or 512.
 	 */
-	maxTokens?: number;
+	maxTokens?: number | undefined;
 	/**
-	 * What stands before each text, such as `"query: "`. Default: the default prompt in
+	 * Text added before each text, such as `"query: "`. Default: the default prompt in
 	 * `config_sentence_transformers.json`, or nothing.
 	 */
-	prefix?: string;
+	prefix?: string | undefined;
 	/**
 	 * The output of the graph. Default: `sentence_embedding`, or else `last_hidden_state` or
 	 * `token_embeddings`, pooled; these first if `pooling` is given.
 	 */
-	output?: string;
+	output?: string | undefined;
 	/** ONNX Runtime, 1.17 or later, one for each process. Default: the library beside the addon. */
-	library?: string;
+	library?: string | undefined;
 }
 
 /**
@@ -846,14 +784,7 @@ export interface ConfigureOptions {
  */
 export function configure(options: ConfigureOptions): void;
 
-/**
- * The state of a scorer, with the {@link ScorerOptions} in effect; `mode` is `embedder`.
- * @example
- * ```ts
- * import type { ScoringStatus } from "@knowledgepulse/scoring";
- * const isIdle = ({ pending }: ScoringStatus) => pending === 0;
- * ```
- */
+/** The state of a scorer, with the {@link ScorerOptions} in effect; `mode` is `embedder`. */
 export interface ScoringStatus {
 	embedder: {
 		mode: "auto" | "off" | "required";
@@ -867,9 +798,10 @@ export interface ScoringStatus {
 		 * else `null`.
 		 */
 		reason: string | null;
-		/** The name of the loaded model, or `null`; of one of your own, that of its folder. */
-		model: string | null;
-		modelFolder: string;
+		/** The folder of the model. */
+		model: string;
+		/** As in a {@link ScoreReport}; `null` until it is loaded. */
+		modelName: string | null;
 		/** The length of its vectors; `null` until it is loaded. */
 		dimensions: number | null;
 		/** The most tokens of a window; `null` until it is loaded. */
@@ -921,14 +853,7 @@ export interface ScoringStatus {
  */
 export function status(): ScoringStatus;
 
-/**
- * A format of agents' logs.
- * @example
- * ```ts
- * import type { LogFormat } from "@knowledgepulse/scoring";
- * const format: LogFormat = "claude-code";
- * ```
- */
+/** A format of agents' logs. */
 export type LogFormat =
 	| "claude-code"
 	| "messages"
@@ -943,14 +868,7 @@ export type LogFormat =
 	| "tau"
 	| "pi";
 
-/**
- * What is in a source: text, bytes, a Node.js or web stream of either, or objects in memory.
- * @example
- * ```ts
- * import type { ImportData } from "@knowledgepulse/scoring";
- * const data: ImportData = '{"messages":[]}';
- * ```
- */
+/** What is in a source: text, bytes, a Node.js or web stream of either, or objects in memory. */
 export type ImportData = string | Uint8Array | AsyncIterable<string | Uint8Array> | object;
 
 /**
@@ -964,11 +882,6 @@ export type ImportData = string | Uint8Array | AsyncIterable<string | Uint8Array
  *
  * In errors, reports and provenance, a source without a name has its path as it was given, or else
  * its place: `"source"`, or `"sources[1]"` among several.
- * @example
- * ```ts
- * import type { ImportSource } from "@knowledgepulse/scoring";
- * const sources: ImportSource[] = ["session.jsonl", { name: "upload", data: new Uint8Array() }];
- * ```
  */
 export type ImportSource =
 	| string
@@ -978,67 +891,46 @@ export type ImportSource =
 	| readonly object[]
 	| { name: string; data: ImportData };
 
-/**
- * Options of {@link fromMessages}, and of {@link importTraces}.
- * @example
- * ```ts
- * import type { FromMessagesOptions } from "@knowledgepulse/scoring";
- * const options: FromMessagesOptions = { success: true, domain: "code" };
- * ```
- */
+/** Options of {@link fromMessages}, and of {@link importTraces}. */
 export interface FromMessagesOptions extends CallOptions {
-	/** Whether the run succeeded, for a source that is one run; stands over what the log says. */
-	success?: boolean;
-	/** What the agent was to do, for a source that is one run; stands over what the log says. */
-	objective?: string;
+	/** Whether the run succeeded, for a source that is one run; takes precedence over the log. */
+	success?: boolean | undefined;
+	/** What the agent was to do, for a source that is one run; takes precedence over the log. */
+	objective?: string | undefined;
 	/**
 	 * What counts where the log does not say whether a run succeeded: success, failure, or `"skip"` to
 	 * leave the run out. Default: none, such a run is the error `"SUCCESS_UNKNOWN"`.
 	 */
-	assumeSuccess?: boolean | "skip";
+	assumeSuccess?: boolean | "skip" | undefined;
 	/**
 	 * `"logprobs"`: a confidence that the log does not state is the geometric mean of the probabilities of
 	 * the answers' tokens, if the log has them. Default: 0.8 after success, 0.2 after failure.
 	 */
-	confidence?: "logprobs";
+	confidence?: "logprobs" | undefined;
 	/** `metadata.task_domain`. Default: that of the format, such as `"code"`, or `"general"`. */
-	domain?: string;
+	domain?: string | undefined;
 	/**
 	 * `metadata.created_at` of a run without a time: an ISO 8601 time. Default:
 	 * `"1970-01-01T00:00:00.000Z"`.
 	 */
-	createdAt?: string;
+	createdAt?: string | undefined;
 	/** `metadata.visibility`. Default: `"network"`. */
-	visibility?: "private" | "org" | "network";
+	visibility?: "private" | "org" | "network" | undefined;
 	/** `metadata.privacy_level`. Default: `"aggregated"`. */
-	privacyLevel?: "aggregated" | "federated" | "private";
+	privacyLevel?: "aggregated" | "federated" | "private" | undefined;
 }
 
-/**
- * Options of {@link importTraces}.
- * @example
- * ```ts
- * import type { ImportOptions } from "@knowledgepulse/scoring";
- * const options: ImportOptions = { assumeSuccess: "skip", errors: "collect" };
- * ```
- */
+/** Options of {@link importTraces}. */
 export interface ImportOptions extends FromMessagesOptions {
 	/** The only format that counts; values of others are skipped. Default: all. */
-	format?: LogFormat;
+	format?: LogFormat | undefined;
 	/** `"reject"` (default): the first error ends the import. `"collect"`: it takes its place in the output. */
-	errors?: "reject" | "collect";
+	errors?: "reject" | "collect" | undefined;
 	/** Ends the import: the next item rejects with the signal's reason, and files and streams are closed. */
-	signal?: AbortSignal;
+	signal?: AbortSignal | undefined;
 }
 
-/**
- * Where the values of an imported trace come from.
- * @example
- * ```ts
- * import type { Provenance } from "@knowledgepulse/scoring";
- * const isGuess = ({ confidenceFrom }: Provenance) => confidenceFrom === "default";
- * ```
- */
+/** Where the values of an imported trace come from. */
 export interface Provenance {
 	/** The version of the rules. */
 	importer: 1;
@@ -1066,47 +958,26 @@ export interface Provenance {
 	skipped: Record<string, number>;
 }
 
-/**
- * A trace, and where it comes from.
- * @example
- * ```ts
- * import { evaluateValue, type ImportedTrace } from "@knowledgepulse/scoring";
- * const score = ({ trace }: ImportedTrace) => evaluateValue(trace);
- * ```
- */
+/** A trace, and where it comes from. */
 export interface ImportedTrace {
 	trace: ReasoningTrace;
 	provenance: Provenance;
 }
 
-/**
- * With `errors: "collect"`, what could not be imported.
- * @example
- * ```ts
- * import type { ImportedTrace, ImportFailure } from "@knowledgepulse/scoring";
- * const isFailure = (item: ImportedTrace | ImportFailure): item is ImportFailure => "error" in item;
- * ```
- */
+/** With `errors: "collect"`, what could not be imported. */
 export interface ImportFailure {
 	error: ImportError;
 }
 
-/**
- * What has been read so far.
- * @example
- * ```ts
- * import type { ImportReport } from "@knowledgepulse/scoring";
- * const count = ({ inputs }: ImportReport) => inputs.reduce((sum, { traces }) => sum + traces, 0);
- * ```
- */
+/** What has been read so far. */
 export interface ImportReport {
 	/** One for each source, in order. */
 	inputs: {
 		name: string;
 		formats: LogFormat[];
-		/** How many bytes of it were read. */
+		/** The number of bytes read. */
 		bytes: number;
-		/** How many were found. */
+		/** The number of traces found. */
 		traces: number;
 		/** How often what is in no trace was skipped, by reason. */
 		skipped: Record<string, number>;
@@ -1120,11 +991,6 @@ export interface ImportReport {
 /**
  * The traces of an import, as they are found. Nothing is read before the first is asked for, and no
  * more than is needed for the next. A loop that is left early closes files and streams.
- * @example
- * ```ts
- * import type { TraceImport } from "@knowledgepulse/scoring";
- * const problems = (traces: TraceImport) => traces.report.inputs.flatMap(({ errors }) => errors);
- * ```
  */
 export interface TraceImport<Item = ImportedTrace | ImportFailure>
 	extends AsyncIterableIterator<Item> {
@@ -1149,39 +1015,25 @@ export interface TraceImport<Item = ImportedTrace | ImportFailure>
  */
 export function importTraces(
 	sources: ImportSource | readonly ImportSource[],
-	options?: ImportOptions & { errors?: "reject" },
+	options?: ImportOptions & { errors?: "reject" | undefined },
 ): TraceImport<ImportedTrace>;
 export function importTraces(
 	sources: ImportSource | readonly ImportSource[],
 	options: ImportOptions,
 ): TraceImport;
 
-/**
- * Options of {@link evaluateJson}.
- * @example
- * ```ts
- * import type { EvaluateJsonOptions } from "@knowledgepulse/scoring";
- * const options: EvaluateJsonOptions = { errors: "collect", group: "/metadata/session_id" };
- * ```
- */
+/** Options of {@link evaluateJson}. */
 export interface EvaluateJsonOptions extends ImportOptions {
-	/** `"evaluate"` (default): as {@link evaluateValue}. `"peek"`: as {@link peekValue}. */
-	mode?: "evaluate" | "peek";
+	/** `"evaluate"` (default): as {@link evaluateValue}. `"peek"`: with `remember: false`. */
+	mode?: "evaluate" | "peek" | undefined;
 	/**
 	 * A JSON pointer (RFC 6901) into a trace, to the string, number or boolean that is the `group` of its
 	 * row. Default: none.
 	 */
-	group?: string;
+	group?: string | undefined;
 }
 
-/**
- * A scored trace, as a row for statistics.
- * @example
- * ```ts
- * import type { ScoreRow } from "@knowledgepulse/scoring";
- * const isCompared = ({ similarity }: ScoreRow) => similarity !== null;
- * ```
- */
+/** A scored trace, as a row for statistics. */
 export interface ScoreRow {
 	/** The name of the source, and the line, from 1, at which the run begins. */
 	source: { name: string; line: number };
@@ -1217,14 +1069,7 @@ export interface ScoreRow {
 	version: string;
 }
 
-/**
- * The rows of {@link evaluateJson}, in the order of the traces.
- * @example
- * ```ts
- * import type { JsonEvaluation } from "@knowledgepulse/scoring";
- * const problems = (rows: JsonEvaluation) => rows.report.inputs.flatMap(({ errors }) => errors);
- * ```
- */
+/** The rows of {@link evaluateJson}, in the order of the traces. */
 export interface JsonEvaluation<Item = ScoreRow | ImportFailure>
 	extends AsyncIterableIterator<Item> {
 	return(value?: unknown): Promise<IteratorResult<Item>>;
@@ -1253,7 +1098,7 @@ export interface JsonEvaluation<Item = ScoreRow | ImportFailure>
  */
 export function evaluateJson(
 	sources: ImportSource | readonly ImportSource[],
-	options?: EvaluateJsonOptions & { errors?: "reject" },
+	options?: EvaluateJsonOptions & { errors?: "reject" | undefined },
 ): JsonEvaluation<ScoreRow>;
 export function evaluateJson(
 	sources: ImportSource | readonly ImportSource[],
@@ -1282,14 +1127,7 @@ export function fromMessages(
 
 type ScoredFields = "domain" | "score" | "dimensions" | "noveltySource" | "success" | "confidence";
 
-/**
- * A scored trace for {@link calibrate}: a {@link ScoreRow}, or what is needed of one.
- * @example
- * ```ts
- * import type { CalibrationRow, ScoreRow } from "@knowledgepulse/scoring";
- * const labelled = (row: ScoreRow, label: boolean): CalibrationRow => ({ ...row, label });
- * ```
- */
+/** A scored trace for {@link calibrate}: a {@link ScoreRow}, or what is needed of one. */
 export interface CalibrationRow
 	extends Pick<ScoreRow, ScoredFields>,
 		Partial<Omit<ScoreRow, ScoredFields>> {
@@ -1297,48 +1135,34 @@ export interface CalibrationRow
 	label?: boolean;
 }
 
-/**
- * Options of {@link calibrate}.
- * @example
- * ```ts
- * import type { CalibrateOptions } from "@knowledgepulse/scoring";
- * const options: CalibrateOptions = { target: { share: 0.2 }, level: 0.9 };
- * ```
- */
+/** Options of {@link calibrate}. */
 export interface CalibrateOptions {
 	/**
 	 * What the threshold is chosen for: the share of rows to accept, in (0, 1], or with labels the share of
 	 * positive ones among the accepted, in (0, 1), by its lower confidence bound; `threshold`, in [0, 1],
 	 * chooses none, and evaluates this one. Default: none is chosen.
 	 */
-	target?: { share: number } | { precision: number } | { threshold: number };
+	target?: { share: number } | { precision: number } | { threshold: number } | undefined;
 	/** Whether weights are fitted to the labels. Default: `false`. */
-	fit?: boolean;
+	fit?: boolean | undefined;
 	/**
 	 * How many of the first rows are excluded as cold start. Default: a tenth, at most 10, where the first row
 	 * was compared with nothing, else 0. Rows that were compared with nothing are excluded in any case.
 	 */
-	first?: number;
+	first?: number | undefined;
 	/** The level of confidence of all intervals, in [0.5, 0.999]. Default: 0.95. */
-	level?: number;
+	level?: number | undefined;
 	/** How many bootstrap replicates are drawn, from 100 to 10,000. Default: 1,000. */
-	replicates?: number;
+	replicates?: number | undefined;
 	/** The seed of the bootstrap and the folds: the same input gives the same result. Default: 0. */
-	seed?: number;
+	seed?: number | undefined;
 	/** The profiles that the rows were scored by, as for {@link ScorerOptions}. */
-	profiles?: Record<string, ScoringWeights>;
+	profiles?: Record<string, ScoringWeights> | undefined;
 	/** Ends the calibration, which rejects with the reason of the signal. */
-	signal?: AbortSignal;
+	signal?: AbortSignal | undefined;
 }
 
-/**
- * A confidence interval at the level of the options.
- * @example
- * ```ts
- * import type { CalibrationInterval } from "@knowledgepulse/scoring";
- * const width = ({ low, high }: CalibrationInterval) => high - low;
- * ```
- */
+/** A confidence interval at the level of the options. */
 export interface CalibrationInterval {
 	low: number;
 	high: number;
@@ -1346,25 +1170,13 @@ export interface CalibrationInterval {
 
 /**
  * A value with its interval, by a bootstrap of groups; `null` where there are fewer than two groups.
- * @example
- * ```ts
- * import type { CalibrationEstimate } from "@knowledgepulse/scoring";
- * const isAbove = ({ interval }: CalibrationEstimate, x: number) => (interval?.low ?? 0) > x;
- * ```
  */
 export interface CalibrationEstimate {
 	value: number;
 	interval: CalibrationInterval | null;
 }
 
-/**
- * The distribution of values in [0, 1].
- * @example
- * ```ts
- * import type { CalibrationDistribution } from "@knowledgepulse/scoring";
- * const median = (of: CalibrationDistribution) => of.percentiles.find((p) => p.percent === 50)?.value;
- * ```
- */
+/** The distribution of values in [0, 1]. */
 export interface CalibrationDistribution {
 	min: number;
 	max: number;
@@ -1375,15 +1187,7 @@ export interface CalibrationDistribution {
 	histogram: number[];
 }
 
-/**
- * The scores of the used rows, of all domains or of one.
- * @example
- * ```ts
- * import type { CalibrationSummary } from "@knowledgepulse/scoring";
- * const acceptedAt = (of: CalibrationSummary, threshold: number) =>
- *   of.accepted.find((each) => each.threshold === threshold)?.share;
- * ```
- */
+/** The scores of the used rows, of all domains or of one. */
 export interface CalibrationSummary {
 	/** How many used rows. */
 	n: number;
@@ -1407,14 +1211,7 @@ export interface CalibrationSummary {
 	ecdf: { score: number; share: number }[];
 }
 
-/**
- * The threshold that was chosen or given. It accepts the rows whose score is not below it.
- * @example
- * ```ts
- * import type { CalibrationThreshold } from "@knowledgepulse/scoring";
- * const isReached = ({ value }: CalibrationThreshold) => value !== null;
- * ```
- */
+/** The threshold that was chosen or given. It accepts the rows whose score is not below it. */
 export interface CalibrationThreshold {
 	/** `null` where none reaches the target precision. */
 	value: number | null;
@@ -1441,14 +1238,7 @@ export interface CalibrationThreshold {
 	} | null;
 }
 
-/**
- * What a threshold does to labelled rows.
- * @example
- * ```ts
- * import type { CalibrationPoint } from "@knowledgepulse/scoring";
- * const text = ({ threshold, recall }: CalibrationPoint) => `${threshold}: ${recall}`;
- * ```
- */
+/** What a threshold does to labelled rows. */
 export interface CalibrationPoint {
 	threshold: number;
 	/** Youden's J, or F1. */
@@ -1459,14 +1249,7 @@ export interface CalibrationPoint {
 	share: number;
 }
 
-/**
- * What the labels say of the scores.
- * @example
- * ```ts
- * import type { CalibrationLabels } from "@knowledgepulse/scoring";
- * const isTrustworthy = ({ leakage }: CalibrationLabels) => !leakage.isLeak;
- * ```
- */
+/** What the labels say of the scores. */
 export interface CalibrationLabels {
 	positives: number;
 	negatives: number;
@@ -1520,16 +1303,6 @@ export interface CalibrationLabels {
 /**
  * Weights fitted to the labels of the rows that one profile serves. An AUC is that of pairs within five
  * folds, none of which divides a group.
- * @example
- * ```ts
- * import { type Calibration, Scorer } from "@knowledgepulse/scoring";
- * const scorerOf = ({ fits }: Calibration) =>
- *   new Scorer({
- *     profiles: Object.fromEntries(
- *       fits.flatMap(({ profile, recommended }) => (recommended ? [[profile, recommended]] : [])),
- *     ),
- *   });
- * ```
  */
 export interface CalibrationFit {
 	/** The domain that it is for, or the profile that it replaces where that serves several. */
@@ -1565,14 +1338,7 @@ export interface CalibrationFit {
 	recommended: ScoringWeights | null;
 }
 
-/**
- * What {@link calibrate} has found. Shares and rates are in [0, 1], and rows count from 1.
- * @example
- * ```ts
- * import type { Calibration } from "@knowledgepulse/scoring";
- * const isDoubtful = ({ warnings }: Calibration) => warnings.length > 0;
- * ```
- */
+/** What {@link calibrate} has found. Shares and rates are in [0, 1], and rows count from 1. */
 export interface Calibration {
 	/** What was asked. */
 	options: Omit<Required<CalibrateOptions>, "target" | "first" | "profiles"> & {

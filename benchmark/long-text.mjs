@@ -50,7 +50,7 @@ for (const file of files) {
 	const alone = [];
 	for (const trace of traces.slice(0, 2 * PAIRS)) {
 		const short = await window.explainValue(trace);
-		if (!short.text.fromMemo) alone.push(short.times.infer);
+		if (!short.text.fromMemo) alone.push(short.timesMs.infer);
 		const { text, times } = await whole.explainValue({
 			...trace,
 			// Other windows than the first one, which is remembered now.

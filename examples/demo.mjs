@@ -68,7 +68,7 @@ a domain without its own weights gets the default ones.
 ${reports.length} traces in ${elapsed.toFixed(0)} ms on ${threads} threads, including loading the model.`);
 console.log(
 	embedder.state === "ready"
-		? `Model ${embedder.model}, ${embedder.backend === "native" ? "native backend" : `ONNX Runtime ${embedder.libraryVersion}`}.`
+		? `Model ${embedder.modelName}, ${embedder.backend === "native" ? "native backend" : `ONNX Runtime ${embedder.libraryVersion}`}.`
 		: `Without an embedder: ${embedder.reason}`,
 );
 

@@ -1,14 +1,16 @@
-/** The public surface, which index.d.ts documents; both entry points share one. */
+/** The public API, which index.d.ts documents; both entry points share one. */
 const load = require("./binding.js");
 const { ImportError, InvalidTraceError, ScoringError, errorsOf } = require("./errors.js");
 const calibrationOf = require("./calibrate.js");
 const logsOf = require("./logs.js");
 const scorerClass = require("./scorer.js");
+const { traceReader } = require("./trace.js");
 const vectorCacheClass = require("./vector-cache.js");
 
 function open() {
 	const native = load();
 	const { attempt } = errorsOf(native);
+	const readTrace = traceReader(native);
 	const { fromMessages, importTraces } = logsOf(native);
 
 	// Without this, threads of the engine could still be in ONNX Runtime while its static data is
@@ -36,11 +38,16 @@ function open() {
 		evaluateValue: (trace, options) => scorer.evaluateValue(trace, options),
 		evaluateValues: (traces, options) => scorer.evaluateValues(traces, options),
 		explainValue: (trace, options) => scorer.explainValue(trace, options),
+		explainValues: (traces, options) => scorer.explainValues(traces, options),
 		forget: (id) => scorer.forget(id),
-		peekValue: (trace, options) => scorer.peekValue(trace, options),
 		remember: (trace, options) => scorer.remember(trace, options),
-		scoreWith: (trace, novelty, options) =>
-			JSON.parse(attempt(() => native.scoreWith(trace, novelty, options))),
+		scoreWith: (trace, novelty, options) => {
+			const score = () => {
+				const { head, confidence } = readTrace(trace);
+				return native.scoreWith(head, confidence, novelty, options);
+			};
+			return JSON.parse(attempt(score));
+		},
 		status: () => scorer.status(),
 		warmup: (options) => scorer.warmup(options),
 	};
@@ -48,7 +55,7 @@ function open() {
 
 let opened;
 
-/** Returns the surface. Throws a ScoringError with `code: "ADDON_NOT_FOUND"` where there is no addon. */
+/** Returns the API. Throws a ScoringError with `code: "ADDON_NOT_FOUND"` where there is no addon. */
 module.exports = function api() {
 	opened ??= open();
 	return opened;

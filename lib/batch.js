@@ -1,27 +1,28 @@
 /** Many traces: in order, side by side, with bounded memory. */
-
 const { setImmediate } = require("node:timers/promises");
-const { checkOptions, invalidOption } = require("./options.js");
-const { onAbort, until } = require("./signals.js");
+const { checkBoolean, checkOptions, invalidOption } = require("./options.js");
+const { onAbort } = require("./signals.js");
 
 /** Calls in flight at once: enough to keep every core busy, few enough to stop soon. */
 const IN_FLIGHT = 64;
 
-const OPTIONS = ["errors", "onProgress", "signal"];
+const OPTIONS = ["errors", "onProgress", "remember", "signal"];
 
-function read(options = {}) {
+/** @param {Record<string, any>} options */
+function batchOptions(options = {}) {
 	if (options === null || typeof options !== "object")
 		throw invalidOption("options", "an object", String(options));
 	checkOptions(options, OPTIONS);
-	const { errors = "reject", onProgress, signal } = options;
+	const { errors = "reject", onProgress, remember, signal } = options;
 	if (errors !== "reject" && errors !== "collect")
 		throw invalidOption("errors", '"reject" or "collect"', String(errors));
 	if (onProgress !== undefined && typeof onProgress !== "function")
 		throw invalidOption("onProgress", "a function", String(onProgress));
-	return { errors, onProgress, signal };
+	checkBoolean("remember", remember);
+	return { errors, onProgress, remember, signal };
 }
 
-function iterator(traces) {
+function iteratorOf(traces) {
 	const make = traces?.[Symbol.asyncIterator] ?? traces?.[Symbol.iterator];
 	if (typeof make !== "function" || typeof traces === "string")
 		throw invalidOption(
@@ -35,62 +36,96 @@ function iterator(traces) {
 function ignore() {}
 
 /**
- * The scores of all traces, in order. The first failure ends it: what is in flight after that trace
- * is aborted, as if it had not been called. With `errors: "collect"` a failure takes the place of
- * the score instead.
+ * Returns the results of `call(trace, { remember, signal })` for all traces, in order. The first failure ends
+ * it: what is in flight after that trace is aborted, as if it had not been called. With
+ * `errors: "collect"`, `{ error }` takes the place of a result instead. A source that gives nothing holds
+ * up neither results nor an abort.
  */
-exports.evaluateAll = async function evaluateAll(scorer, traces, options) {
-	const { errors, onProgress, signal } = read(options);
-	const source = iterator(traces);
+function inOrder(call, traces, options) {
 	const total = Array.isArray(traces) ? traces.length : undefined;
+	return results(call, iteratorOf(traces), total, batchOptions(options));
+}
+
+async function* results(call, source, total, { errors, onProgress, remember, signal }) {
 	const stop = new AbortController();
-	const release = signal && onAbort(signal, () => stop.abort(signal.reason));
-	const results = [];
+	const options = { remember, signal: stop.signal };
+	/** The calls without a result that was taken, each with what it came to. */
 	const inFlight = [];
-	let isReading = false;
+	/** @type {(value?: any) => void} */
+	let wake = ignore;
+	let failure;
+	let isOpen = true;
+	let isAsked = false;
+	let read = 0;
+	let done = 0;
 
-	/** Waits for a call and those before it: a trace that is invalid rejects at once. */
-	async function settle(call, before) {
-		const [{ status, value, reason }] = await Promise.allSettled([call, before]);
-		if (stop.signal.aborted) return;
-		const failed = status === "rejected";
-		if (failed && errors === "reject") return stop.abort(reason);
-		results.push(failed ? reason : value);
+	/** Asks the source for a trace, and makes the call. */
+	async function ask() {
+		isAsked = true;
 		try {
-			onProgress?.({ done: results.length, total });
-		} catch (error) {
-			stop.abort(error);
-		}
-	}
-
-	/** The next item; a source may take as long as it likes. */
-	async function next() {
-		isReading = true;
-		const item = await until(stop.signal, Promise.resolve(source.next()));
-		isReading = false;
-		return item;
-	}
-
-	try {
-		if (signal?.aborted) throw signal.reason;
-		for (let read = 1; ; read++) {
-			const { done, value } = await next();
-			if (done) break;
-			const call = scorer.evaluateValue(value, { signal: stop.signal });
-			inFlight.push(settle(call, inFlight.at(-1)));
-			if (inFlight.length >= IN_FLIGHT) await until(stop.signal, inFlight.shift());
 			// Without an embedder, nothing else would let timers and sockets have their turn.
-			if (read % IN_FLIGHT === 0) await setImmediate();
+			if (read % IN_FLIGHT === IN_FLIGHT - 1) await setImmediate();
+			const item = await source.next();
+			read += 1;
+			isAsked = false;
+			if (item.done) isOpen = false;
+			else begin(item.value);
+		} catch (error) {
+			isOpen = false;
+			failure ??= { error };
 		}
-		await until(stop.signal, Promise.all(inFlight));
-		return results;
-	} catch (error) {
-		stop.abort(error);
-		const ended = Promise.resolve(source.return?.()).catch(ignore);
-		// A source that is asked for an item ends after that, which may be never.
-		if (!isReading) await ended;
-		throw error;
+		wake();
+	}
+
+	function begin(trace) {
+		const flight = { result: undefined };
+		inFlight.push(flight);
+		const settle = (result) => {
+			flight.result = result;
+			wake();
+		};
+		call(trace, options).then(
+			(value) => settle({ value }),
+			(error) => settle({ error, isFailed: true }),
+		);
+	}
+
+	function abort() {
+		failure ??= { error: signal.reason };
+		stop.abort(signal.reason);
+		wake();
+	}
+
+	const release = signal && onAbort(signal, abort);
+	try {
+		if (signal?.aborted) abort();
+		for (;;) {
+			if (failure) throw failure.error;
+			if (isOpen && !isAsked && inFlight.length < IN_FLIGHT) ask();
+			if (!isOpen && inFlight.length === 0) return;
+			const result = inFlight[0]?.result;
+			if (result === undefined) {
+				await new Promise((resolve) => {
+					wake = resolve;
+				});
+				continue;
+			}
+			inFlight.shift();
+			const { value, error, isFailed } = result;
+			if (isFailed && errors === "reject") throw error;
+			done += 1;
+			onProgress?.({ done, total });
+			yield isFailed ? { error } : value;
+		}
 	} finally {
 		release?.();
+		stop.abort();
+		if (isOpen) {
+			const ended = Promise.resolve(source.return?.()).catch(ignore);
+			// A source that is asked for an item ends after that, which may be never.
+			if (!isAsked) await ended;
+		}
 	}
-};
+}
+
+exports.inOrder = inOrder;

@@ -1,5 +1,9 @@
 /** The errors of this package, made in the realm of the module that was called. */
 
+/**
+ * @typedef {{ code?: string, path?: string, cause?: unknown, source?: string, line?: number }} ErrorFields
+ */
+
 /** Defines a field that not every error has. */
 function setIfGiven(error, name, value) {
 	if (value === undefined) return;
@@ -14,7 +18,7 @@ class ScoringError extends Error {
 	// Fields are defined, not assigned: a setter on a prototype has no say in it.
 	code;
 
-	constructor(message, { code, path, ...options } = {}) {
+	constructor(message, /** @type {ErrorFields} */ { code, path, ...options } = {}) {
 		super(message, options);
 		this.code = code;
 		setIfGiven(this, "path", path);
@@ -28,7 +32,7 @@ class InvalidTraceError extends ScoringError {}
 class ImportError extends ScoringError {
 	source;
 
-	constructor(message, { source, line, ...options } = {}) {
+	constructor(message, /** @type {ErrorFields} */ { source, line, ...options } = {}) {
 		super(message, options);
 		this.source = source;
 		setIfGiven(this, "line", line);

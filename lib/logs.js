@@ -63,7 +63,11 @@ module.exports = function logsOf(native) {
 		#chunks;
 		#items;
 
-		constructor(sources, { errors = "reject", signal, ...options }, scoring = {}) {
+		constructor(
+			sources,
+			/** @type {Record<string, any>} */ { errors = "reject", signal, ...options },
+			scoring = {},
+		) {
 			if (errors !== "reject" && errors !== "collect")
 				throw invalidOption("errors", '"reject" or "collect"', String(errors));
 			const { scorer, peeks, group, link } = scoring;

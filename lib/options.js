@@ -1,4 +1,4 @@
-/** What the options of calls have in common. */
+/** Checks options. */
 const load = require("./binding.js");
 const { ScoringError } = require("./errors.js");
 
@@ -19,7 +19,7 @@ function isSignal(value) {
 	);
 }
 
-/** Checks that an object has no options but the known ones, and a signal that is one. */
+/** Checks that an object has no options but the known ones, and that its signal is one. */
 function checkOptions(options, known) {
 	for (const name of Object.keys(options)) {
 		if (known.includes(name)) continue;
@@ -30,19 +30,30 @@ function checkOptions(options, known) {
 			`an unknown option${meant ? `; did you mean ${meant}?` : ""}`,
 		);
 	}
-	const { signal } = options;
+	checkSignal(options.signal);
+}
+
+function checkSignal(signal) {
 	if (signal !== undefined && !isSignal(signal))
 		throw invalidOption("signal", "an AbortSignal", String(signal));
 }
 
-/**
- * Returns the signal in the options of a call, if there is one. What is not an object is ignored: as
- * in `traces.map(evaluateValue)`, where it is an index.
- */
-function signalOf(options) {
-	if (options === null || typeof options !== "object") return undefined;
-	checkOptions(options, ["signal"]);
-	return options.signal;
+function checkBoolean(name, value) {
+	if (value !== undefined && typeof value !== "boolean")
+		throw invalidOption(name, "true or false", String(value));
 }
 
-module.exports = { checkOptions, invalidOption, signalOf };
+/** Options of a call without any. */
+const NONE = { signal: undefined, remember: undefined };
+
+/**
+ * Returns the options of a call. What is not an object is ignored: as in `traces.map(evaluateValue)`,
+ * where it is an index.
+ */
+function callOptions(options, known) {
+	if (options === null || typeof options !== "object") return NONE;
+	checkOptions(options, known);
+	return options;
+}
+
+module.exports = { callOptions, checkBoolean, checkOptions, checkSignal, invalidOption };

@@ -2,27 +2,54 @@
 const { channel } = require("node:diagnostics_channel");
 const { readFile } = require("node:fs/promises");
 const { clearTimeout, setTimeout } = require("node:timers");
-const { evaluateAll } = require("./batch.js");
+const { URL, fileURLToPath } = require("node:url");
+const { inOrder } = require("./batch.js");
 const { ScoringError, errorsOf } = require("./errors.js");
 const { replaceFile } = require("./file.js");
-const gatheringOf = require("./gather.js");
+const { callOptions, checkBoolean, checkSignal, invalidOption } = require("./options.js");
 const logsOf = require("./logs.js");
-const { invalidOption, signalOf } = require("./options.js");
-const { onAbort } = require("./signals.js");
+const { onAbort, until } = require("./signals.js");
 const { StoreLink, storeOptions } = require("./store.js");
+const { piecesOf, traceReader } = require("./trace.js");
 
 /** The longest time that a timer takes, in milliseconds. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
-// As it is now: what tests put in its place may never run.
-const { queueMicrotask } = globalThis;
+const SIGNAL = ["signal"];
+const SCORE = ["remember", "signal"];
 
 const scored = channel("knowledgepulse.scoring.score");
 
 function ignore() {}
 
+function same(outcome) {
+	return outcome;
+}
+
 function checkId(id) {
 	if (typeof id !== "string") throw invalidOption("id", "a string", String(id));
+}
+
+/** The path of a file that is given as a string or a URL. */
+function fileOf(path) {
+	if (typeof path === "string") return path;
+	if (!(path instanceof URL)) throw invalidOption("path", "a string or a URL", String(path));
+	if (path.protocol !== "file:") throw invalidOption("path", "a file: URL", path.href);
+	return fileURLToPath(path);
+}
+
+/**
+ * Checks the options of a scorer from a snapshot, and that their signal is not aborted.
+ * @param {Record<string, any>} options
+ */
+function restoreOptions(options = {}) {
+	if (options === null || typeof options !== "object")
+		throw invalidOption("options", "an object", String(options));
+	const { signal } = options;
+	checkSignal(signal);
+	if (signal?.aborted) throw signal.reason;
+	if (storeOptions(options)) throw invalidOption("store", "no store with a snapshot", "one");
+	return options;
 }
 
 /** Makes the class over the native one. */
@@ -30,7 +57,31 @@ module.exports = function scorerClass(native, VectorCache) {
 	const { CallKind } = native;
 	const { attempt, toError } = errorsOf(native);
 	const { evaluateJson } = logsOf(native);
-	const submit = gatheringOf(native);
+	const readTrace = traceReader(native);
+
+	function readId(id) {
+		checkId(id);
+		return { head: id };
+	}
+
+	const readText = (subject) =>
+		typeof subject === "string" ? { text: piecesOf(subject) } : readTrace(subject);
+	const readNothing = () => ({});
+
+	// What the methods do. `peek` is the kind of a call with `remember: false`.
+	const EVALUATE = { kind: CallKind.Evaluate, peek: CallKind.Peek, read: readTrace, map: same };
+	const EXPLAIN = {
+		...{ kind: CallKind.Explain, peek: CallKind.PeekReport, read: readTrace },
+		map: (report) => JSON.parse(report),
+	};
+	const REMEMBER = { kind: CallKind.Remember, read: readTrace, map: same };
+	const FORGET = { kind: CallKind.Forget, read: readId, map: same };
+	const CLEAR = { kind: CallKind.Clear, read: readNothing, map: ignore };
+	const EMBED = { kind: CallKind.Embed, read: readText, map: same };
+	const WARM_UP = {
+		...{ kind: CallKind.WarmUp, read: readNothing },
+		map: (_, scorer) => scorer.status(),
+	};
 
 	function fail(thrown) {
 		throw toError(thrown);
@@ -42,8 +93,6 @@ module.exports = function scorerClass(native, VectorCache) {
 		#cache;
 		/** The way to the store, of a scorer that has one. */
 		#link;
-		/** Whether the calls that were made are about to begin. */
-		#isStarting = false;
 
 		constructor(options) {
 			const store = storeOptions(options);
@@ -54,19 +103,22 @@ module.exports = function scorerClass(native, VectorCache) {
 		}
 
 		evaluateValue(trace, options) {
-			return this.#score(CallKind.Evaluate, trace, options);
+			return this.#call(EVALUATE, trace, options);
 		}
 
 		explainValue(trace, options) {
-			return this.#score(CallKind.Explain, trace, options, JSON.parse);
-		}
-
-		peekValue(trace, options) {
-			return this.#call(CallKind.Peek, trace, options);
+			return this.#call(EXPLAIN, trace, options);
 		}
 
 		async evaluateValues(traces, options) {
-			return evaluateAll(this, traces, options);
+			const scores = [];
+			const call = (trace, options) => this.evaluateValue(trace, options);
+			for await (const score of inOrder(call, traces, options)) scores.push(score);
+			return scores;
+		}
+
+		explainValues(traces, options) {
+			return inOrder((trace, options) => this.explainValue(trace, options), traces, options);
 		}
 
 		evaluateJson(sources, options) {
@@ -74,24 +126,24 @@ module.exports = function scorerClass(native, VectorCache) {
 		}
 
 		remember(trace, options) {
-			return this.#call(CallKind.Remember, trace, options);
+			return this.#call(REMEMBER, trace, options);
 		}
 
 		forget(id) {
-			return this.#call(CallKind.Forget, id);
+			return this.#call(FORGET, id);
 		}
 
 		clear() {
-			return this.#call(CallKind.Clear, undefined, undefined, ignore);
+			return this.#call(CLEAR);
 		}
 
 		embed(traceOrText, options) {
-			return this.#call(CallKind.Embed, traceOrText, options);
+			return this.#call(EMBED, traceOrText, options);
 		}
 
 		async snapshot(options) {
 			this.#needsOwnCache("snapshot");
-			const signal = signalOf(options);
+			const { signal } = callOptions(options, SIGNAL);
 			if (signal?.aborted) throw signal.reason;
 			const bytes = await this.#native.snapshot().catch(fail);
 			if (signal?.aborted) throw signal.reason;
@@ -99,37 +151,55 @@ module.exports = function scorerClass(native, VectorCache) {
 		}
 
 		static async restore(snapshot, options) {
-			return Scorer.#restored(snapshot, options, "snapshot");
+			const { signal, ...rest } = restoreOptions(options);
+			return until(signal, Scorer.#restored(snapshot, rest, "snapshot"));
 		}
 
 		async save(path, options) {
+			const file = fileOf(path);
 			const bytes = await this.snapshot(options);
-			await replaceFile(String(path), bytes).catch((cause) => {
-				throw new ScoringError(`cannot write ${path}: ${cause.message}`, {
-					...{ code: "SNAPSHOT_IO", path: String(path), cause },
+			await replaceFile(file, bytes).catch((cause) => {
+				throw new ScoringError(`cannot write ${file}: ${cause.message}`, {
+					...{ code: "SNAPSHOT_IO", path: file, cause },
 				});
 			});
 		}
 
 		static async load(path, options) {
-			return Scorer.#restored(await readFile(path), options, String(path));
+			const file = fileOf(path);
+			const { signal, ...rest } = restoreOptions(options);
+			const load = async () => Scorer.#restored(await readFile(file), rest, file);
+			return until(signal, load());
+		}
+
+		static async open(path, options) {
+			try {
+				return await Scorer.load(path, options);
+			} catch (error) {
+				if (error?.code !== "ENOENT") throw error;
+				const { signal, ...rest } = restoreOptions(options);
+				return new Scorer(rest);
+			}
 		}
 
 		static async #restored(bytes, options, source) {
 			if (!ArrayBuffer.isView(bytes))
 				throw invalidOption("snapshot", "a Uint8Array", String(bytes));
-			if (storeOptions(options)) throw invalidOption("store", "no store with a snapshot", "one");
 			const restored = attempt(() => native.Scorer.restore(bytes, options, source));
 			return new Scorer(await restored.catch(fail));
 		}
 
 		warmup(options) {
-			return this.#call(CallKind.WarmUp, undefined, options, () => this.status());
+			return this.#call(WARM_UP, undefined, options);
 		}
 
 		close() {
 			this.#link?.close();
 			this.#native.close();
+		}
+
+		[Symbol.dispose]() {
+			this.close();
 		}
 
 		status() {
@@ -147,66 +217,50 @@ module.exports = function scorerClass(native, VectorCache) {
 			if (this.#link) throw invalidOption("store", `no store for ${name}`, "one");
 		}
 
-		/** A call that enters the cache: subscribers hear of its score. */
-		#score(kind, trace, options, read) {
-			if (!scored.hasSubscribers) return this.#call(kind, trace, options, read);
-			return this.#call(kind, trace, options, (outcome) => {
-				const report = read?.(outcome);
-				const score = report ? report.score : outcome;
-				scored.publish({ scorer: this, trace, score, report });
-				return report ?? score;
-			});
-		}
-
-		/** Threads begin when JavaScript has made its calls: to wake one for each takes longer than the call. */
-		#submit(kind, subject, handle) {
-			if (kind === CallKind.Forget) checkId(subject);
-			const promise = submit(this.#native, kind, subject, handle);
-			if (!this.#isStarting) {
-				this.#isStarting = true;
-				queueMicrotask(() => {
-					this.#isStarting = false;
-					this.#native.start();
-				});
-			}
-			this.#link?.carry(promise);
-			return promise;
-		}
-
 		/**
-		 * The promise of a call, which resolves to what `map` makes of its outcome. All calls settle in
-		 * their order, and so all take the same number of steps.
+		 * Makes a call, which resolves to what `map` makes of its outcome. All calls take the same number of
+		 * steps to it.
+		 * @param {{ kind: number, peek?: number, read: Function, map: Function }} operation
+		 * @param {unknown} [subject]
+		 * @param {object} [options]
 		 */
-		#call(kind, trace, options, map) {
+		async #call({ kind, peek, read, map }, subject, options) {
+			const { remember, signal } = callOptions(options, peek === undefined ? SIGNAL : SCORE);
+			checkBoolean("remember", remember);
+			if (signal?.aborted) throw signal.reason;
+			const isPeek = remember === false;
+			const isLimited = signal !== undefined || this.#budgetMs !== undefined;
+			const handle = isLimited ? new native.CallHandle() : undefined;
+			let release;
+			let timer;
 			try {
-				const signal = signalOf(options);
-				if (signal?.aborted) return Promise.reject(signal.reason);
-				if (signal === undefined && this.#budgetMs === undefined)
-					return this.#submit(kind, trace).then(map, fail);
-				const handle = new native.CallHandle();
-				const promise = this.#submit(kind, trace, handle);
-				const release = signal && onAbort(signal, () => handle.abort());
-				// The pending call keeps the process alive, not its timer.
-				const timer =
-					this.#budgetMs === undefined
-						? undefined
-						: setTimeout(() => handle.endBudget(), Math.min(this.#budgetMs, LONGEST_TIMER)).unref();
-				return promise.then(
-					(outcome) => {
-						clearTimeout(timer);
-						release?.();
-						return map ? map(outcome) : outcome;
-					},
-					(thrown) => {
-						clearTimeout(timer);
-						release?.();
-						if (thrown.code === "ABORTED") throw signal.reason;
-						throw toError(thrown);
-					},
-				);
+				const { head, text, confidence = 0 } = read(subject);
+				const promise = this.#native.call(isPeek ? peek : kind, head, text, confidence, handle);
+				this.#link?.carry(promise);
+				release = signal && onAbort(signal, () => handle.abort());
+				if (this.#budgetMs !== undefined) timer = this.#timer(handle);
+				const result = map(await promise, this);
+				if (scored.hasSubscribers && peek !== undefined && !isPeek) this.#publish(subject, result);
+				return result;
 			} catch (thrown) {
-				return Promise.reject(toError(thrown));
+				if (thrown instanceof native.Failure && thrown.code === "ABORTED") throw signal.reason;
+				throw toError(thrown);
+			} finally {
+				clearTimeout(timer);
+				release?.();
 			}
+		}
+
+		/** Ends a call at the end of its budget. The pending call keeps the process alive, not its timer. */
+		#timer(handle) {
+			const ms = Math.min(this.#budgetMs, LONGEST_TIMER);
+			return setTimeout(() => handle.endBudget(), ms).unref();
+		}
+
+		/** Tells subscribers the score of a trace that was added to the cache. */
+		#publish(trace, result) {
+			const report = typeof result === "object" ? result : undefined;
+			scored.publish({ scorer: this, trace, score: report ? report.score : result, report });
 		}
 	};
 };

@@ -25,8 +25,9 @@ function onAbort(signal, end) {
 	};
 }
 
-/** Waits for `promise`, but no longer than until the signal is aborted. */
+/** Waits for `promise`, but no longer than until the signal, if there is one, is aborted. */
 function until(signal, promise) {
+	if (signal === undefined) return promise;
 	return new Promise((resolve, reject) => {
 		const stop = () => reject(signal.reason);
 		const release = onAbort(signal, stop);

@@ -99,6 +99,8 @@ function toJson(value, invalid) {
 	return json;
 }
 
+/** @typedef {{ name?: string, path?: string, data?: any }} SourceFields */
+
 /** One input of an import: what is in the file `path`, or else `data`. */
 class Source {
 	#data;
@@ -108,7 +110,7 @@ class Source {
 	#pieces;
 	#isReading = false;
 
-	constructor(place, { name = place, path, data }) {
+	constructor(place, /** @type {SourceFields} */ { name = place, path, data }) {
 		this.name = name;
 		this.path = path;
 		this.#data = data;

@@ -13,7 +13,9 @@ use napi_derive::napi;
 use serde_json::{Value, json};
 
 use crate::{
-    env::at_length, failure::or_throw, options::read_scoring_options, scorer::Handle, view::JsView,
+    env::at_length,
+    js::{Value as JsValue, options::read_scoring_options, or_throw},
+    scorer::Handle,
 };
 
 /// Resolves to the calibration as `{ value }`, or to `{ error }`, in JSON. `rows` are lines of JSON,
@@ -26,7 +28,7 @@ pub fn calibrate<'env>(
     profiles: Unknown,
     handle: &Handle,
 ) -> Result<Unknown<'env>> {
-    let profiles = or_throw(env, read_scoring_options(&JsView::new(env, profiles)))?;
+    let profiles = or_throw(env, read_scoring_options(&JsValue::new(env, profiles)))?;
     let (rows, cancel) = (rows.to_vec(), handle.cancel.clone());
     at_length(env, move || {
         let calibrate = || {

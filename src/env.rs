@@ -1,37 +1,52 @@
-//! What one JavaScript environment owns: scorers, work in the background, and the way back to its promises.
+//! What one JavaScript environment owns: scorers, work in the background, and the outbox with results for its
+//! promises.
+//!
+//! One thread-safe function settles all promises. It is called once for all results that are there when
+//! JavaScript is ready for them.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, PoisonError, Weak, mpsc::channel},
+    ptr,
+    sync::{
+        Arc, Mutex, PoisonError, Weak,
+        atomic::{AtomicUsize, Ordering},
+        mpsc::channel,
+    },
     thread,
     time::Duration,
 };
 
 use knowledgepulse_embedder::disable_telemetry;
-use knowledgepulse_scoring::{Error, Scorer};
+use knowledgepulse_scoring::{Error, Result, Scorer as Engine};
 use knowledgepulse_workers::{LONG, Lane, WORKERS, fault};
 use napi::{
-    Env, Result,
+    Env, Status,
     bindgen_prelude::{ToNapiValue, Unknown},
+    check_status, sys,
+    threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode},
+};
+use once_cell::sync::OnceCell;
+
+use crate::{
+    js::{failure_value, forget_exception},
+    scorer::Scorer,
 };
 
-use crate::{bound::BoundScorer, outbox::Outbox};
-
-/// One for the main thread and for each worker, as each would have its own copy of a module.
+/// The state of the main thread, or of a worker.
 pub struct EnvState {
     /// The scorer behind `evaluateValue`.
-    pub default: BoundScorer,
+    pub default: Scorer,
     pub outbox: Arc<Outbox>,
     /// The scorers of the environment, which must not outlive it.
-    scorers: Arc<Mutex<Vec<Weak<Scorer>>>>,
+    scorers: Arc<Mutex<Vec<Weak<Engine>>>>,
 }
 
-/// How long an environment that ends waits for its work: the graph or the tokenizer of a user's own model may
+/// How long an environment that ends waits for its work: the graph or the tokenizer of a user's model may
 /// never end.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Closes scorers, all at once: one that does not end must not hold up the others.
-fn close(scorers: &Mutex<Vec<Weak<Scorer>>>) {
+/// Closes scorers in parallel: one that does not end must not hold up the others.
+fn close(scorers: &Mutex<Vec<Weak<Engine>>>) {
     let all = std::mem::take(&mut *scorers.lock().unwrap_or_else(PoisonError::into_inner));
     let (closing, closed) = channel::<()>();
     for scorer in all.iter().filter_map(Weak::upgrade) {
@@ -50,26 +65,26 @@ fn close(scorers: &Mutex<Vec<Weak<Scorer>>>) {
 }
 
 impl EnvState {
-    /// Makes the state of `env`, and sees to it that no work outlives the environment.
-    pub fn install(env: &Env) -> Result<()> {
+    /// Makes the state of `env`, with a hook that ends its work before the environment ends.
+    pub fn install(env: &Env) -> napi::Result<()> {
         disable_telemetry();
-        let default = BoundScorer::of_process()
-            .map_err(|error| napi::Error::from_reason(error.to_string()))?;
+        let default =
+            Scorer::of_process().map_err(|error| napi::Error::from_reason(error.to_string()))?;
         let outbox = Outbox::new(env)?;
-        let scorers = Arc::new(Mutex::new(vec![Arc::downgrade(&default.scorer)]));
+        let scorers = Arc::new(Mutex::new(vec![Arc::downgrade(&default.engine)]));
         env.add_env_cleanup_hook(scorers.clone(), |scorers| close(&scorers))?;
         env.set_instance_data(Self { default, outbox, scorers }, (), |_| ())
     }
 
     /// Returns the state of `env`.
-    pub fn of(env: &Env) -> Result<&'static Self> {
+    pub fn of(env: &Env) -> napi::Result<&'static Self> {
         env.get_instance_data::<Self>()?.map(|state| &*state).ok_or_else(|| {
             napi::Error::from_reason("the addon is not initialised in this environment")
         })
     }
 
-    /// Takes a further scorer in.
-    pub fn adopt(&self, scorer: &Arc<Scorer>) {
+    /// Registers a scorer, which is closed with the environment.
+    pub fn register(&self, scorer: &Arc<Engine>) {
         let mut all = self.scorers.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|scorer| scorer.strong_count() > 0);
         all.push(Arc::downgrade(scorer));
@@ -81,29 +96,29 @@ impl EnvState {
     }
 }
 
-/// Does `work` on a worker thread; the promise resolves to what `answer` makes of the result.
+/// Does `work` on a worker thread. The promise resolves to what `answer` makes of the result.
 pub fn in_background<'env, T: Send + 'static, V: ToNapiValue>(
     env: &'env Env,
-    work: impl FnOnce() -> knowledgepulse_scoring::Result<T> + Send + 'static,
-    answer: impl FnOnce(&Env, T) -> Result<V> + Send + 'static,
-) -> Result<Unknown<'env>> {
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+    answer: impl FnOnce(&Env, T) -> napi::Result<V> + Send + 'static,
+) -> napi::Result<Unknown<'env>> {
     on(&WORKERS, env, work, answer)
 }
 
 /// Does work that takes seconds, one after another; the promise resolves to the result.
 pub fn at_length<'env, T: Send + ToNapiValue + 'static>(
     env: &'env Env,
-    work: impl FnOnce() -> knowledgepulse_scoring::Result<T> + Send + 'static,
-) -> Result<Unknown<'env>> {
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> napi::Result<Unknown<'env>> {
     on(&LONG, env, work, |_, result| Ok(result))
 }
 
 fn on<'env, T: Send + 'static, V: ToNapiValue>(
     lane: &'static Lane,
     env: &'env Env,
-    work: impl FnOnce() -> knowledgepulse_scoring::Result<T> + Send + 'static,
-    answer: impl FnOnce(&Env, T) -> Result<V> + Send + 'static,
-) -> Result<Unknown<'env>> {
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+    answer: impl FnOnce(&Env, T) -> napi::Result<V> + Send + 'static,
+) -> napi::Result<Unknown<'env>> {
     let (promise, deferred) = EnvState::of(env)?.outbox.promise(env)?;
     match lane.threads() {
         Ok(threads) => threads.spawn(move || {
@@ -118,4 +133,190 @@ fn on<'env, T: Send + 'static, V: ToNapiValue>(
         Err(error) => deferred.settle(Err(Error::no_threads(error)), answer),
     }
     Ok(promise)
+}
+
+/// Wakes the JavaScript thread; weak, so that it alone does not keep the process alive.
+type Wake = ThreadsafeFunction<(), (), (), Status, false, true>;
+
+/// Makes the value that a promise resolves to, on the JavaScript thread.
+type Answer = Box<dyn FnOnce(&Env) -> napi::Result<sys::napi_value> + Send>;
+
+/// The means to settle a promise. Dropping it rejects the promise with `INTERNAL`.
+pub struct Deferred {
+    promise: Option<Promise>,
+    outbox: Arc<Outbox>,
+}
+
+/// A promise that is not settled.
+struct Promise {
+    raw: sys::napi_deferred,
+    keeps_alive: bool,
+}
+
+// SAFETY: other threads only carry the pointer; it is dereferenced by Node-API alone, on the thread of
+// its environment, in `Posted::settle`.
+unsafe impl Send for Promise {}
+
+impl Deferred {
+    /// Has the JavaScript thread settle the promise, with what `answer` makes of the value, or with the error.
+    /// On any thread.
+    pub fn settle<T: Send + 'static, V: ToNapiValue>(
+        mut self,
+        result: Result<T>,
+        answer: impl FnOnce(&Env, T) -> napi::Result<V> + Send + 'static,
+    ) {
+        let result = result.map(|value| -> Answer {
+            Box::new(move |env| {
+                let value = answer(env, value)?;
+                // SAFETY: on the thread of the environment, within a call from JavaScript.
+                unsafe { V::to_napi_value(env.raw(), value) }
+            })
+        });
+        self.post(result);
+    }
+
+    fn post(&mut self, result: Result<Answer>) {
+        if let Some(promise) = self.promise.take() {
+            self.outbox.post(Posted { promise, result });
+        }
+    }
+}
+
+impl Drop for Deferred {
+    fn drop(&mut self) {
+        self.post(Err(Error::internal("the work ended without a result")));
+    }
+}
+
+struct Posted {
+    promise: Promise,
+    result: Result<Answer>,
+}
+
+impl Posted {
+    /// Settles the promise. If the answer cannot be made, it rejects with `INTERNAL`.
+    fn settle(self, env: &Env) -> napi::Result<()> {
+        let answer = |answer: Answer| {
+            fault::point("answer");
+            answer(env)
+        };
+        let made = match self.result.map(|a| catch_unwind(AssertUnwindSafe(|| answer(a)))) {
+            Ok(Ok(Ok(value))) => Ok(value),
+            Ok(Ok(Err(_))) => Err(Error::internal("the answer could not be made")),
+            Ok(Err(_)) => Err(Error::internal("making the answer panicked")),
+            Err(error) => Err(error),
+        };
+        let (env_raw, raw) = (env.raw(), self.promise.raw);
+        let status = match made {
+            // SAFETY: on the thread of the environment, and once, as `self` leaves the outbox once.
+            Ok(value) => unsafe { sys::napi_resolve_deferred(env_raw, raw, value) },
+            Err(error) => {
+                forget_exception(env);
+                let reason = failure_value(env, error)?;
+                // SAFETY: as above.
+                unsafe { sys::napi_reject_deferred(env_raw, raw, reason) }
+            }
+        };
+        check_status!(status)
+    }
+}
+
+/// Results on their way to the promises of one environment.
+pub struct Outbox {
+    posted: Mutex<Vec<Posted>>,
+    wake: OnceCell<Wake>,
+    /// How many pending promises keep the event loop alive. Only the JavaScript thread changes it.
+    expected: AtomicUsize,
+}
+
+impl Outbox {
+    /// Returns the outbox of `env`.
+    pub fn new(env: &Env) -> napi::Result<Arc<Self>> {
+        let (posted, wake, expected) = Default::default();
+        let outbox = Arc::new(Self { posted, wake, expected });
+        // Weak, because the outbox holds the function.
+        let weak = Arc::downgrade(&outbox);
+        let deliver = env.create_function_from_closure("deliver", move |context| {
+            weak.upgrade().map_or(Ok(()), |outbox| outbox.deliver(context.env))
+        })?;
+        let wake = deliver.build_threadsafe_function::<()>().weak::<true>().build()?;
+        let _ = outbox.wake.set(wake);
+        Ok(outbox)
+    }
+
+    /// Returns a pending promise, which keeps the event loop alive until it is settled.
+    pub fn promise<'env>(
+        self: &Arc<Self>,
+        env: &'env Env,
+    ) -> napi::Result<(Unknown<'env>, Deferred)> {
+        self.pending(env, true)
+    }
+
+    /// Returns a pending promise, which does not keep the event loop alive.
+    pub fn idle_promise<'env>(
+        self: &Arc<Self>,
+        env: &'env Env,
+    ) -> napi::Result<(Unknown<'env>, Deferred)> {
+        self.pending(env, false)
+    }
+
+    fn pending<'env>(
+        self: &Arc<Self>,
+        env: &'env Env,
+        keeps_alive: bool,
+    ) -> napi::Result<(Unknown<'env>, Deferred)> {
+        let (mut raw, mut promise) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: `env` is the environment of the running call.
+        check_status!(unsafe { sys::napi_create_promise(env.raw(), &mut raw, &mut promise) })?;
+        if keeps_alive && self.expected.fetch_add(1, Ordering::Relaxed) == 0 {
+            self.keep_alive(env, true);
+        }
+        // SAFETY: the handle was just made in this environment.
+        let promise = unsafe { Unknown::from_raw_unchecked(env.raw(), promise) };
+        let deferred =
+            Deferred { promise: Some(Promise { raw, keeps_alive }), outbox: self.clone() };
+        Ok((promise, deferred))
+    }
+
+    fn post(&self, item: Posted) {
+        let mut posted = self.posted.lock().unwrap_or_else(PoisonError::into_inner);
+        posted.push(item);
+        if posted.len() == 1
+            && let Some(wake) = self.wake.get()
+        {
+            wake.call((), ThreadsafeFunctionCallMode::NonBlocking);
+        }
+    }
+
+    /// Settles the promises of all results that are there. On the JavaScript thread.
+    fn deliver(&self, env: &Env) -> napi::Result<()> {
+        let posted =
+            std::mem::take(&mut *self.posted.lock().unwrap_or_else(PoisonError::into_inner));
+        let expected = posted.iter().filter(|item| item.promise.keeps_alive).count();
+        if self.expected.fetch_sub(expected, Ordering::Relaxed) == expected {
+            self.keep_alive(env, false);
+        }
+        for item in posted {
+            // One promise that cannot be settled, which only happens when JavaScript is being
+            // stopped, must not take the others with it.
+            if item.settle(env).is_err() {
+                forget_exception(env);
+            }
+        }
+        Ok(())
+    }
+
+    fn keep_alive(&self, env: &Env, alive: bool) {
+        let Some(wake) = self.wake.get().filter(|wake| !wake.aborted()) else { return };
+        // SAFETY: the function is not aborted, and this is the thread of its environment, which
+        // is the only one that can abort it. The status can only tell of a wrong pointer.
+        unsafe {
+            let raw = wake.raw();
+            if alive {
+                sys::napi_ref_threadsafe_function(env.raw(), raw);
+            } else {
+                sys::napi_unref_threadsafe_function(env.raw(), raw);
+            }
+        }
+    }
 }

@@ -5,10 +5,12 @@ use std::{
     sync::Arc,
 };
 
+use knowledgepulse_embedder::LongText;
 use knowledgepulse_scoring::{
-    Error,
-    scorer::{CallHandle, Input, Outcome, Reply, Work},
-    trace::{self, TextWriter, Type, View},
+    Error, Scorer as Engine, VectorCache,
+    cache::CacheOptions,
+    scorer::{CallHandle, Input, Outcome, Reply, ScorerOptions, Work, monotonic_clock},
+    snapshot,
 };
 use knowledgepulse_workers::{CancelToken, fault};
 use napi::{
@@ -16,28 +18,29 @@ use napi::{
     bindgen_prelude::{Buffer, Either4, Float32Array, Unknown},
 };
 use napi_derive::napi;
+use serde_json::{Value as Json, json};
 
 use crate::{
-    bound::BoundScorer,
-    embedder::ModelEmbedder,
-    env::{EnvState, in_background},
-    failure::or_throw,
-    gathered, options,
-    outbox::Deferred,
-    status::status,
-    vector_cache::VectorCache,
-    view::{JsView, Read},
-    warning::Warning,
+    env::{Deferred, EnvState, in_background},
+    js::{
+        Read, Value,
+        options::{ScorerConfig, read_scorer_options},
+        or_throw,
+        trace::{text, trace},
+    },
+    model::{self, Choice, ModelEmbedder, Warning},
+    vector_cache::VectorCache as LiveCache,
 };
 
-/// What a call is to do. `Explain` resolves to a report as JSON, `Evaluate`, `Peek` and `Forget` to a
-/// number, `Embed` to a vector.
+/// What a call does. `Evaluate`, `Peek`, `Forget` and `Clear` resolve to a number, `Explain` and `PeekReport` to
+/// a report as JSON, `Embed` to a vector.
 #[napi]
 #[derive(Clone, Copy)]
 pub enum CallKind {
     Evaluate,
     Explain,
     Peek,
+    PeekReport,
     Remember,
     Forget,
     Clear,
@@ -46,19 +49,24 @@ pub enum CallKind {
 }
 
 #[napi]
+#[derive(Clone)]
 pub struct Scorer {
-    pub(crate) bound: BoundScorer,
+    pub(crate) engine: Arc<Engine>,
+    /// `None` for the embedder of the process.
+    embedder: Option<Arc<ModelEmbedder>>,
+    budget_ms: Option<f64>,
+    long_text: LongText,
 }
 
 #[napi]
 impl Scorer {
     #[napi(constructor, catch_unwind)]
     pub fn new(env: &Env, options: Unknown) -> Result<Self> {
-        let config = or_throw(env, options::read_scorer_options(&JsView::new(env, options)))?;
-        Self::adopted(env, or_throw(env, BoundScorer::new(config, None))?)
+        let config = or_throw(env, read_scorer_options(&Value::new(env, options)))?;
+        Self::registered(env, or_throw(env, Self::with(config, None))?)
     }
 
-    /// A scorer that goes on with a snapshot, which comes from `source`.
+    /// Resolves to a scorer with the cache of a snapshot. `source` names it in errors.
     #[napi(catch_unwind)]
     pub fn restore<'env>(
         env: &'env Env,
@@ -66,45 +74,28 @@ impl Scorer {
         options: Unknown<'env>,
         source: String,
     ) -> Result<Unknown<'env>> {
-        let config = or_throw(env, options::read_scorer_options(&JsView::new(env, options)))?;
+        let config = or_throw(env, read_scorer_options(&Value::new(env, options)))?;
         // A copy, because JavaScript may change its bytes meanwhile.
         let bytes = bytes.to_vec();
-        let restore = move || BoundScorer::new(config, Some((&source, &bytes)));
-        in_background(env, restore, Self::adopted)
+        let restore = move || Self::with(config, Some((&source, &bytes)));
+        in_background(env, restore, Self::registered)
     }
 
-    fn adopted(env: &Env, bound: BoundScorer) -> Result<Self> {
-        EnvState::of(env)?.adopt(&bound.scorer);
-        Ok(Self { bound })
-    }
-
-    /// The scorer behind `evaluateValue` in this environment.
-    pub fn of_environment(env: &Env) -> Result<Self> {
-        Ok(Self { bound: EnvState::of(env)?.default.clone() })
+    fn registered(env: &Env, scorer: Self) -> Result<Self> {
+        EnvState::of(env)?.register(&scorer.engine);
+        Ok(scorer)
     }
 
     #[napi(getter)]
     pub fn budget_ms(&self) -> Option<f64> {
-        self.bound.budget_ms
+        self.budget_ms
     }
 
-    /// Reads what the call is about, a trace, an id or a text, and submits it; `handle` can end it from
-    /// then on. Throws what is wrong with that; whatever goes wrong after that rejects the promise.
+    /// Submits a call. `head`, `text` and `confidence` are those of a trace, as `lib/trace.js` reads them; of
+    /// `Forget`, the head is the id. `handle` can end the call from then on. Throws what is wrong with the
+    /// arguments; any later failure rejects the promise.
     #[napi(catch_unwind)]
     pub fn call<'env>(
-        &self,
-        env: &'env Env,
-        kind: CallKind,
-        subject: Unknown<'env>,
-        handle: Option<&mut Handle>,
-    ) -> Result<Unknown<'env>> {
-        let subject = JsView::new(env, subject);
-        self.submit(env, kind, handle, |embedder| read_work(kind, &subject, embedder))
-    }
-
-    /// As `call`, about a trace whose fields have been read: see [`gathered`].
-    #[napi(catch_unwind)]
-    pub fn call_gathered<'env>(
         &self,
         env: &'env Env,
         kind: CallKind,
@@ -113,75 +104,116 @@ impl Scorer {
         confidence: f64,
         handle: Option<&mut Handle>,
     ) -> Result<Unknown<'env>> {
-        let [head, text] = [head, text].map(|value| JsView::new(env, value));
-        self.submit(env, kind, handle, |embedder| {
-            fault::point("read");
-            let trace = gathered::trace(&head.units()?, confidence)
-                .ok_or_else(|| Error::internal("the fields of a trace could not be read"))?;
-            let text = match self.bound.scorer.unavailable_reason(embedder) {
-                None => gathered::text(&text, embedder)?,
-                Some(_) => String::new(),
-            };
-            work_on(kind, Input { trace, text })
-        })
-    }
-
-    fn submit<'env>(
-        &self,
-        env: &'env Env,
-        kind: CallKind,
-        handle: Option<&mut Handle>,
-        read: impl FnOnce(&ModelEmbedder) -> Read<Work>,
-    ) -> Result<Unknown<'env>> {
+        let [head, text] = [head, text].map(|value| Value::new(env, value));
         let read = || -> Read<_> {
             fault::point("submit");
-            let embedder = self.bound.embedder()?;
-            Ok((read(&embedder)?, embedder))
+            let embedder = self.embedder()?;
+            Ok((read_work(kind, &head, &text, confidence, &embedder)?, embedder))
         };
         let panicked = |_| Err(Error::internal("reading the call panicked").into());
         let read = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(panicked);
         let (work, embedder) = or_throw(env, read)?;
         let (promise, deferred) = EnvState::of(env)?.outbox.promise(env)?;
-        let reply = reply(kind, deferred, embedder.clone());
-        let call = self.bound.scorer.queue(work, embedder, reply);
+        let call = self.engine.submit(work, embedder.clone(), reply(kind, deferred, embedder));
         if let Some(handle) = handle {
             handle.call = Some(call);
         }
         Ok(promise)
     }
 
-    /// Begins the calls that were made.
-    #[napi(catch_unwind)]
-    pub fn start(&self) {
-        self.bound.scorer.start();
-    }
-
+    /// Resolves to the cache as bytes.
     #[napi(catch_unwind)]
     pub fn snapshot<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let bound = self.bound.clone();
-        in_background(env, move || bound.snapshot(), |_, bytes| Ok(Buffer::from(bytes)))
+        let scorer = self.clone();
+        let snapshot = move || {
+            let fingerprint = scorer.embedder()?.fingerprint()?;
+            let memory = scorer.engine.own_memory();
+            let memory = memory.ok_or_else(|| Error::internal("a store has no snapshot"))?;
+            Ok(memory.snapshot(&fingerprint))
+        };
+        in_background(env, snapshot, |_, bytes| Ok(Buffer::from(bytes)))
     }
 
     #[napi(catch_unwind)]
-    pub fn cache(&self) -> Result<VectorCache> {
-        let memory = self.bound.scorer.own_memory().cloned();
+    pub fn cache(&self) -> Result<LiveCache> {
+        let memory = self.engine.own_memory().cloned();
         let memory = memory.ok_or_else(|| napi::Error::from_reason("a store has no cache"))?;
-        Ok(VectorCache::live(memory))
+        Ok(LiveCache::live(memory))
     }
 
+    /// Returns the status as JSON: `ScoringStatus` of index.d.ts. Never waits for a load or a search.
     #[napi(catch_unwind)]
     pub fn status(&self, env: &Env) -> Result<String> {
-        let embedder = or_throw(env, self.bound.embedder())?;
-        Ok(status(&self.bound, &embedder).to_string())
+        let embedder = or_throw(env, self.embedder())?;
+        Ok(self.status_with(&embedder).to_string())
     }
 
     #[napi(catch_unwind)]
     pub fn close(&self) {
-        self.bound.scorer.close();
+        self.engine.close();
     }
 }
 
-/// Ends a call, or a calibration, on its way.
+impl Scorer {
+    /// Returns the scorer behind `evaluateValue`, which follows the settings of the process.
+    pub fn of_process() -> knowledgepulse_scoring::Result<Self> {
+        let engine = Engine::new(ScorerOptions::default())?;
+        Ok(Self { engine, embedder: None, budget_ms: None, long_text: LongText::default() })
+    }
+
+    /// Returns a scorer with an empty cache, with the cache of a snapshot, whose source has a name, or with a
+    /// store.
+    fn with(
+        config: ScorerConfig,
+        snapshot: Option<(&str, &[u8])>,
+    ) -> knowledgepulse_scoring::Result<Self> {
+        let ScorerConfig { scorer: options, embedder, threads, budget_ms, long_text, .. } = config;
+        let embedder = model::embedder_with(embedder, threads, long_text)?;
+        let engine = match snapshot {
+            _ if config.has_store => Engine::with_store(options, config.requires_store)?,
+            None => Engine::new(options)?,
+            Some((source, bytes)) => {
+                let fingerprint = embedder.fingerprint()?;
+                let snapshot = snapshot::decode(source, bytes, &fingerprint)?;
+                let stored = snapshot.options();
+                let bounds = CacheOptions { vector_len: stored.vector_len, ..options.cache };
+                let bounds = if config.has_cache { bounds } else { stored };
+                let cache: VectorCache = snapshot.into_cache(bounds, monotonic_clock())?;
+                Engine::with_cache(options, cache, Some(fingerprint.into()))
+            }
+        };
+        Ok(Self { engine, embedder: Some(embedder), budget_ms, long_text })
+    }
+
+    /// Returns the embedder for calls from now on.
+    pub fn embedder(&self) -> knowledgepulse_scoring::Result<Arc<ModelEmbedder>> {
+        self.embedder.clone().map_or_else(model::embedder, Ok)
+    }
+
+    fn status_with(&self, embedder: &ModelEmbedder) -> Json {
+        let statistics = self.engine.statistics();
+        let percentile = |share| Some(statistics.percentile(share)?.as_secs_f64() * 1000.0);
+        let latency = percentile(0.5)
+            .map(|p50| json!({ "p50": p50, "p90": percentile(0.9), "p99": percentile(0.99) }));
+        json!({
+            "embedder": embedder.status(),
+            "threads": self.engine.options().concurrency,
+            "budgetMs": self.budget_ms,
+            "longText": self.long_text.name(),
+            "pending": statistics.pending(),
+            "cacheSize": self.engine.cache_len(),
+            "calls": {
+                "answered": statistics.answered,
+                "failed": statistics.failed,
+                "aborted": statistics.aborted,
+                "overBudget": statistics.over_budget,
+            },
+            "latencyMs": latency,
+        })
+    }
+}
+
+/// Ends a call, or a calibration.
 #[napi(js_name = "CallHandle")]
 #[derive(Default)]
 pub struct Handle {
@@ -208,41 +240,29 @@ impl Handle {
     }
 }
 
-fn read_work(kind: CallKind, value: &JsView, embedder: &ModelEmbedder) -> Read<Work> {
-    let read = || -> Read<Work> {
-        fault::point("read");
-        let mut text = embedder.text_buffer();
-        let trace = trace::read(value, &mut text)?;
-        work_on(kind, Input { trace, text: text.into_string() })
-    };
-    match kind {
-        CallKind::Evaluate | CallKind::Explain | CallKind::Peek | CallKind::Remember => read(),
-        CallKind::Forget => Ok(Work::Forget(value.string()?.into())),
-        CallKind::Clear => Ok(Work::Clear),
-        CallKind::Embed if value.type_of() == Type::String => {
-            let mut text = embedder.text_buffer();
-            value.write_to(&mut TextWriter::new(&mut text))?;
-            Ok(Work::Embed(text.into_string()))
-        }
-        CallKind::Embed => read(),
-        CallKind::WarmUp => Ok(Work::WarmUp),
-    }
-}
-
-fn work_on(kind: CallKind, input: Input) -> Read<Work> {
+fn read_work(
+    kind: CallKind,
+    head: &Value,
+    words: &Value,
+    confidence: f64,
+    embedder: &ModelEmbedder,
+) -> Read<Work> {
+    fault::point("read");
+    let text = || text(words, embedder.text_buffer());
+    let input = || -> Read<_> { Ok(Input { trace: trace(head, confidence)?, text: text()? }) };
     Ok(match kind {
-        CallKind::Evaluate | CallKind::Explain => Work::Score(input),
-        CallKind::Peek => Work::Peek(input),
-        CallKind::Remember => Work::Remember(input),
-        CallKind::Embed => Work::Embed(input.text),
-        CallKind::Forget | CallKind::Clear | CallKind::WarmUp => {
-            return Err(Error::internal("the call is not about a trace").into());
-        }
+        CallKind::Evaluate | CallKind::Explain => Work::Score(input()?),
+        CallKind::Peek | CallKind::PeekReport => Work::Peek(input()?),
+        CallKind::Remember => Work::Remember(input()?),
+        CallKind::Embed => Work::Embed(text()?),
+        CallKind::Forget => Work::Forget(head.string()?.into()),
+        CallKind::Clear => Work::Clear,
+        CallKind::WarmUp => Work::WarmUp,
     })
 }
 
-/// Settles the promise of a call. A report is JSON, which JavaScript parses: no setter on a prototype
-/// has a say in it, and the objects belong to the realm of the caller.
+/// Returns a reply that settles the promise of a call. A report is JSON, which JavaScript parses: setters on
+/// prototypes do not see it, and the objects belong to the realm of the caller.
 fn reply(kind: CallKind, deferred: Deferred, embedder: Arc<ModelEmbedder>) -> Reply {
     let failed = |error: serde_json::Error| napi::Error::from_reason(error.to_string());
     let answer = move |env: &Env, outcome| {
@@ -250,7 +270,7 @@ fn reply(kind: CallKind, deferred: Deferred, embedder: Arc<ModelEmbedder>) -> Re
             warning.emit(env);
         }
         Ok(match (kind, outcome) {
-            (CallKind::Explain, Outcome::Scored(report)) => {
+            (CallKind::Explain | CallKind::PeekReport, Outcome::Scored(report)) => {
                 Either4::A(serde_json::to_string(&report).map_err(failed)?)
             }
             (_, Outcome::Scored(report)) => Either4::B(report.score.value),

@@ -5,7 +5,6 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use knowledgepulse_scoring::{
     Error, StoreFault,
     scorer::{Change, Page, Request, SharedMemory, StoredEntry},
-    trace::{Type, View},
 };
 use napi::{
     Env, Result,
@@ -15,9 +14,8 @@ use napi_derive::napi;
 
 use crate::{
     env::{EnvState, in_background},
-    failure::or_throw,
+    js::{Read, Type, Value, or_throw},
     scorer::Scorer,
-    view::{JsView, Read},
 };
 
 /// JavaScript has no greater number of which every smaller one is exact.
@@ -35,7 +33,7 @@ pub struct StoreRequest {
 #[napi]
 impl Scorer {
     fn shared_memory(&self) -> Result<&Arc<SharedMemory>> {
-        let memory = self.bound.scorer.shared_memory();
+        let memory = self.engine.shared_memory();
         memory.ok_or_else(|| napi::Error::from_reason("the scorer has no store"))
     }
 
@@ -63,9 +61,9 @@ impl Scorer {
         header: Unknown<'env>,
         calls: Vec<String>,
     ) -> Result<Unknown<'env>> {
-        let [page, header] = [page, header].map(|value| JsView::new(env, value));
+        let [page, header] = [page, header].map(|value| Value::new(env, value));
         let page = or_throw(env, read_page(&page, &header, &calls))?;
-        let (scorer, memory) = (self.bound.scorer.clone(), self.shared_memory()?.clone());
+        let (scorer, memory) = (self.engine.clone(), self.shared_memory()?.clone());
         let milliseconds = |_: &Env, time: Duration| Ok(time.as_millis() as f64);
         in_background(env, move || scorer.during(|| memory.apply(page)), milliseconds)
     }
@@ -92,9 +90,9 @@ impl Scorer {
     /// A promise of the fingerprint of the model, whose vectors the store has from then on.
     #[napi(catch_unwind)]
     pub fn fingerprint<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let (bound, memory) = (self.bound.clone(), self.shared_memory()?.clone());
+        let (scorer, memory) = (self.clone(), self.shared_memory()?.clone());
         let fingerprint = move || {
-            let embedder = bound.embedder()?;
+            let embedder = scorer.embedder()?;
             // The length of the built-in model's vectors is known; another one has to be asked.
             if embedder.model.settings().model.is_some() {
                 let loaded = embedder.model.get().map_err(Error::embedder_unavailable)?;
@@ -102,8 +100,8 @@ impl Scorer {
             }
             embedder.fingerprint()
         };
-        let scorer = self.bound.scorer.clone();
-        in_background(env, move || scorer.during(fingerprint), |_, found| Ok(found))
+        let engine = self.engine.clone();
+        in_background(env, move || engine.during(fingerprint), |_, found| Ok(found))
     }
 }
 
@@ -122,13 +120,13 @@ impl From<Request> for StoreRequest {
     }
 }
 
-fn invalid<T>(place: &str, expected: &str, found: &JsView) -> Read<T> {
+fn invalid<T>(place: &str, expected: &str, found: &Value) -> Read<T> {
     let message = format!("{place}: expected {expected}, got {}", found.describe());
     Err(Error::store(StoreFault::Invalid, message).into())
 }
 
 /// Reads a page of a store: everything but what follows from the entries before it.
-fn read_page(page: &JsView, header: &JsView, calls: &[String]) -> Read<Page> {
+fn read_page(page: &Value, header: &Value, calls: &[String]) -> Read<Page> {
     const NAME: &str = "page of the store";
     if page.type_of() != Type::Object {
         return invalid(NAME, "an object", page);
@@ -157,11 +155,11 @@ fn read_page(page: &JsView, header: &JsView, calls: &[String]) -> Read<Page> {
     })
 }
 
-fn check_header(found: &JsView, expected: &JsView) -> Read<()> {
+fn check_header(found: &Value, expected: &Value) -> Read<()> {
     if found.type_of() != Type::Object {
         return invalid("header of the store", "an object", found);
     }
-    let shown = |value: JsView| match value.type_of() {
+    let shown = |value: Value| match value.type_of() {
         Type::String => Ok((Type::String, value.string()?)),
         other => Read::Ok((other, value.describe())),
     };
@@ -178,7 +176,7 @@ fn check_header(found: &JsView, expected: &JsView) -> Read<()> {
     Ok(())
 }
 
-fn read_entry(entry: &JsView, index: u32, own: &HashMap<&String, usize>) -> Read<StoredEntry> {
+fn read_entry(entry: &Value, index: u32, own: &HashMap<&String, usize>) -> Read<StoredEntry> {
     if entry.type_of() != Type::Object {
         return invalid(&format!("entries[{index}] of the store"), "an object", entry);
     }
@@ -209,7 +207,7 @@ fn read_entry(entry: &JsView, index: u32, own: &HashMap<&String, usize>) -> Read
     Ok(StoredEntry { seq, at, change, own })
 }
 
-fn read_vector(place: &str, entry: &JsView) -> Read<Option<Box<[f32]>>> {
+fn read_vector(place: &str, entry: &Value) -> Read<Option<Box<[f32]>>> {
     let value = entry.property("embedding")?;
     if value.type_of() == Type::Null {
         return Ok(None);
@@ -227,7 +225,7 @@ fn read_vector(place: &str, entry: &JsView) -> Read<Option<Box<[f32]>>> {
 }
 
 /// Reads a whole number that JavaScript holds exactly.
-fn whole(place: &str, value: &JsView, least: u64) -> Read<u64> {
+fn whole(place: &str, value: &Value, least: u64) -> Read<u64> {
     let number = if value.type_of() == Type::Number { value.number()? } else { f64::NAN };
     if number.fract() == 0.0 && (least as f64..=MAX_SAFE_INTEGER).contains(&number) {
         return Ok(number as u64);

@@ -9,7 +9,6 @@ use std::{
 use knowledgepulse_scoring::{
     Error, Invalid, cache,
     scorer::{OwnMemory, monotonic_clock},
-    trace::{Type, View},
 };
 use napi::{
     Env, JsValue, Result,
@@ -17,11 +16,7 @@ use napi::{
 };
 use napi_derive::napi;
 
-use crate::{
-    failure::or_throw,
-    options::read_cache_options,
-    view::{JsView, Read},
-};
+use crate::js::{Read, Type, Value, options::read_cache_options, or_throw};
 
 #[napi(custom_finalize)]
 pub struct VectorCache {
@@ -47,11 +42,7 @@ impl ObjectFinalize for VectorCache {
 impl VectorCache {
     #[napi(constructor, catch_unwind)]
     pub fn new(env: &Env, options: Unknown) -> Result<Self> {
-        let options = JsView::new(env, options);
-        let options = match options.type_of() {
-            Type::Undefined => cache::CacheOptions::default(),
-            _ => or_throw(env, read_cache_options(&options, "options"))?,
-        };
+        let options = or_throw(env, read_cache_options(&Value::new(env, options)))?;
         let cache = or_throw(env, cache::VectorCache::new(options))?;
         Ok(Self { cache: Cache::Own(Box::new(cache.into())), reported: Cell::new(0) })
     }
@@ -116,12 +107,12 @@ impl VectorCache {
             return Ok(array.to_vec());
         }
         let vector_len = self.with(|cache, _| cache.options().vector_len);
-        or_throw(env, read_vector(&JsView::new(env, value), vector_len))
+        or_throw(env, read_vector(&Value::new(env, value), vector_len))
     }
 }
 
 /// Reads an array-like. The length is compared first: an absurd one must not be walked through.
-fn read_vector(array: &JsView, vector_len: usize) -> Read<Vec<f32>> {
+fn read_vector(array: &Value, vector_len: usize) -> Read<Vec<f32>> {
     if array.type_of() != Type::Object || array.property("length")?.type_of() != Type::Number {
         return Err(Error::invalid(
             Invalid::Vector,

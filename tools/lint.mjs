@@ -46,6 +46,7 @@ run("cargo", ["fmt", "--all", "--check"]);
 run("cargo", ["fmt", "--check", "--manifest-path", "fuzz/Cargo.toml"]);
 run("cargo", ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]);
 npx(["biome", "ci", "--error-on-warnings", "."]);
+npx(["tsc", "-p", "tools"]);
 run(ruff, ["check", ...folders]);
 run(ruff, ["format", "--check", ...folders]);
 run(join(programs, "zizmor"), ["--offline", "--quiet", "--strict-collection", ".github"]);

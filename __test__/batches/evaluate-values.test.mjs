@@ -60,7 +60,7 @@ test("evaluateValues collects errors in place of scores", async () => {
 	const found = await new Scorer().evaluateValues(all, { errors: "collect" });
 	const expected = await oneByOne([traces[0], traces[1]]);
 	assert.deepEqual([found[0], found[2]], expected);
-	assert.ok(found[1] instanceof InvalidTraceError);
+	assert.ok(found[1].error instanceof InvalidTraceError);
 });
 
 test("evaluateValues closes the iterable when it stops", async () => {
@@ -74,6 +74,72 @@ test("evaluateValues closes the iterable when it stops", async () => {
 	}
 	await assert.rejects(new Scorer().evaluateValues(endless()));
 	assert.ok(ended);
+});
+
+test("evaluateValues with remember: false leaves the cache alone", async () => {
+	const scorer = new Scorer();
+	const scores = await scorer.evaluateValues([traces[0], traces[0]], { remember: false });
+	assert.equal(scores[0], scores[1]);
+	assert.equal(scorer.status().cacheSize, 0);
+});
+
+async function all(iterable) {
+	const items = [];
+	for await (const item of iterable) items.push(item);
+	return items;
+}
+
+test("explainValues gives the reports of one call after another", async () => {
+	const one = new Scorer();
+	const expected = [];
+	for (const value of traces) expected.push(await one.explainValue(value));
+	const found = await all(new Scorer().explainValues(traces));
+	const plain = ({ timesMs, text, ...report }) => report;
+	assert.deepEqual(found.map(plain), expected.map(plain));
+});
+
+test("explainValues has several calls in flight, and stops where the loop does", async () => {
+	const scorer = new Scorer();
+	let ended = false;
+	function* endless() {
+		try {
+			for (;;) yield traces[0];
+		} finally {
+			ended = true;
+		}
+	}
+	for await (const { score } of scorer.explainValues(endless())) {
+		assert.ok(score >= 0);
+		if (scorer.status().pending > 1) break;
+	}
+	assert.ok(ended);
+	await scorer.warmup();
+	assert.equal(scorer.status().pending, 0);
+});
+
+test("explainValues collects errors in place of reports", async () => {
+	const found = await all(
+		new Scorer().explainValues([traces[0], broken, traces[1]], { errors: "collect" }),
+	);
+	const failed = found.map(({ error }) => error?.code);
+	assert.deepEqual(failed, [undefined, "INVALID_TRACE", undefined]);
+	await assert.rejects(all(new Scorer().explainValues([broken])), { code: "INVALID_TRACE" });
+});
+
+test("explainValues gives reports, and ends with the signal, while its source is silent", async () => {
+	const abort = new AbortController();
+	const { signal } = abort;
+	const reports = new Scorer().explainValues(silentAfter(...traces.slice(0, 2)), { signal });
+	for (let index = 0; index < 2; index++) assert.equal((await reports.next()).done, false);
+	const waiting = reports.next();
+	abort.abort("enough");
+	await assert.rejects(waiting, (reason) => reason === "enough");
+});
+
+test("explainValues throws for a wrong argument", () => {
+	const scorer = new Scorer();
+	assert.throws(() => scorer.explainValues(5), { code: "INVALID_OPTION", path: "traces" });
+	assert.throws(() => scorer.explainValues([], { remember: 1 }), { path: "remember" });
 });
 
 /** Gives the traces, and then nothing more, without an end. */

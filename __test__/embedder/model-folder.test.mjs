@@ -19,7 +19,7 @@ describe("a damaged model folder", { concurrency: 2 }, () => {
 		const missing = join(temporaryFolder(t), "nowhere");
 		const env = { KNOWLEDGEPULSE_SCORING_MODEL: missing };
 		const found = await assertWorksWithout(env, literally(missing));
-		assert.deepEqual([found.mode, found.modelFolder, found.library], ["auto", missing, library]);
+		assert.deepEqual([found.mode, found.model, found.library], ["auto", missing, library]);
 		await assertRequired(env, literally(missing));
 	});
 

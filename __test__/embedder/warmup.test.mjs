@@ -40,7 +40,7 @@ for (const [precision, backend, library] of [
 		assert.deepEqual([before, pending, isPromise], ["idle", 1, true]);
 		const { embedder } = status;
 		assert.deepEqual(
-			[embedder.state, embedder.reason, embedder.model, embedder.precision],
+			[embedder.state, embedder.reason, embedder.modelName, embedder.precision],
 			["ready", null, MODEL, precision],
 		);
 		assert.equal(embedder.backend, backend);
@@ -198,7 +198,7 @@ for (const [name, changes] of rows) {
 		const found = await valueWithoutEmbedder(body, options);
 		const reason = /switched off|nowhere/;
 		for (const { embedder, cacheSize, pending } of found.statuses) {
-			assert.deepEqual([embedder.state, embedder.model], ["unavailable", null]);
+			assert.deepEqual([embedder.state, embedder.modelName], ["unavailable", null]);
 			assert.match(embedder.reason, reason);
 			assert.deepEqual([cacheSize, pending], [0, 0]);
 		}

@@ -48,8 +48,9 @@ const inTurn = (thing) => async (from, count) => {
 };
 
 const scores = (scoring, make) => {
-	const { evaluateValue, explainValue, peekValue } = scoring;
-	const calls = [evaluateValue, explainValue, evaluateValue, peekValue];
+	const { evaluateValue, explainValue } = scoring;
+	const peek = (trace) => evaluateValue(trace, { remember: false });
+	const calls = [evaluateValue, explainValue, evaluateValue, peek];
 	return inFlight((i) => calls[i % calls.length](make(i)));
 };
 

@@ -18,7 +18,7 @@ async function callEverything(scorer, round, folder) {
 		return [
 			scorer.evaluateValue(trace(seed)),
 			scorer.explainValue(trace(seed)),
-			scorer.peekValue(trace(10 + seed)),
+			scorer.evaluateValue(trace(10 + seed), { remember: false }),
 			scorer.remember(trace(20 + seed)),
 			scorer.warmup(),
 			scorer.evaluateValue(trace(seed), { signal: new AbortController().signal }),

@@ -68,7 +68,7 @@ describe("the first call in a process that gets no thread", { concurrency: 2 }, 
 	const calls = {
 		evaluateValue: ({ evaluateValue }, trace) => evaluateValue(trace),
 		explainValue: ({ explainValue }, trace) => explainValue(trace),
-		peekValue: ({ peekValue }, trace) => peekValue(trace),
+		peek: ({ evaluateValue }, trace) => evaluateValue(trace, { remember: false }),
 		remember: ({ remember }, trace) => remember(trace),
 		embed: ({ embed }) => embed("a river"),
 		warmup: ({ warmup }) => warmup(),

@@ -25,7 +25,8 @@ const CODES = ["INVALID_TRACE", "CLOSED", "EMBEDDER_UNAVAILABLE"];
 const CALLS = {
 	evaluateValue: ({ scorer, trace }) => scorer.evaluateValue(trace()),
 	explainValue: ({ scorer, trace }) => scorer.explainValue(trace()),
-	peekValue: ({ scorer, trace }) => scorer.peekValue(trace()),
+	"evaluateValue, remember: false": ({ scorer, trace }) =>
+		scorer.evaluateValue(trace(), { remember: false }),
 	remember: ({ scorer, trace }) => scorer.remember(trace()),
 	warmup: ({ scorer }) => scorer.warmup(),
 	save: ({ scorer, folder, draw }) => scorer.save(join(folder, `${draw.below(3)}`)),

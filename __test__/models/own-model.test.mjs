@@ -32,7 +32,7 @@ test("scorers with different models live side by side, each with its width", asy
 		if (index % 3 === 1) assert.ok(novelty.maxSimilarity > 0.99999);
 		const names = ["bert", "long", "narrow"];
 		const name = names[Math.floor(index / 3)] ?? "sentence-transformers/all-MiniLM-L6-v2";
-		assert.equal(text.model, name);
+		assert.equal(text.modelName, name);
 	});
 	assert.equal((await embed(TEXT)).length, 384);
 });
@@ -126,7 +126,7 @@ test("folders with the same contents share a loaded model", async (t) => {
 	await first.evaluateValue(says(TEXT));
 	const second = required("roberta", { model: folder });
 	const { text } = await second.explainValue(says(TEXT));
-	assert.deepEqual([text.fromMemo, text.model], [true, basename(folder)]);
+	assert.deepEqual([text.fromMemo, text.modelName], [true, basename(folder)]);
 	const other = required("roberta", { model: folder, pooling: "mean" });
 	assert.equal((await other.explainValue(says(TEXT))).text.fromMemo, false);
 });
@@ -155,16 +155,16 @@ test("a snapshot of one model is refused with another, and with other options", 
 
 test("configure takes another model, with which the cache starts anew", async () => {
 	const body = async ({ scoring, input }) => {
-		const { configure, explainValue, peekValue, status } = scoring;
+		const { configure, explainValue, status } = scoring;
 		const found = [];
 		const score = async () => {
 			const { novelty, text } = await explainValue(input.trace);
-			found.push([novelty.source, text.model]);
+			found.push([novelty.source, text.modelName]);
 		};
 		await score();
 		const before = await scoring.evaluateValue(input.trace);
 		configure({ model: input.bert, pooling: "cls" });
-		await peekValue(input.trace);
+		await explainValue(input.trace, { remember: false });
 		await score();
 		await score();
 		configure({ model: input.half });

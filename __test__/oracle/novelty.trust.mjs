@@ -53,7 +53,10 @@ const PLANS = [
 
 /** Ways to score values in order; each returns their scores or errors. */
 const WAYS = {
-	batch: (scorer, values) => scorer.evaluateValues(values, { errors: "collect" }),
+	batch: async (scorer, values) =>
+		(await scorer.evaluateValues(values, { errors: "collect" })).map(
+			(found) => found.error ?? found,
+		),
 	calls: (scorer, values) =>
 		Promise.all(values.map((value) => settled(scorer.evaluateValue(value)))),
 	explained: async (scorer, values) => {
@@ -67,7 +70,7 @@ const WAYS = {
 	"peek first": async (scorer, values) => {
 		const found = [];
 		for (const value of values) {
-			const peeked = await settled(scorer.peekValue(value));
+			const peeked = await settled(scorer.evaluateValue(value, { remember: false }));
 			const score = await settled(scorer.evaluateValue(value));
 			if (typeof score === "number" && !Object.is(peeked, score))
 				throw new Error(`the score ${score} after a peek of ${peeked}`);

@@ -39,11 +39,14 @@ const anyProfiles = fc.option(
 
 /** Every way to a score; each returns the scores or errors of all values in order. */
 const WAYS = {
-	evaluateValues: (scorer, values) => scorer.evaluateValues(values, { errors: "collect" }),
+	evaluateValues: async (scorer, values) =>
+		(await scorer.evaluateValues(values, { errors: "collect" })).map(
+			(found) => found.error ?? found,
+		),
 	evaluateValue: (scorer, values) =>
 		Promise.all(values.map((value) => settled(scorer.evaluateValue(value)))),
-	peekValue: (scorer, values) =>
-		Promise.all(values.map((value) => settled(scorer.peekValue(value)))),
+	"evaluateValue, remember: false": (scorer, values) =>
+		Promise.all(values.map((value) => settled(scorer.evaluateValue(value, { remember: false })))),
 	explainValue: (scorer, values) =>
 		Promise.all(
 			values.map((value) => settled(scorer.explainValue(value).then(({ score }) => score))),

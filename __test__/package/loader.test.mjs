@@ -20,7 +20,7 @@ const checkout = fileURLToPath(new URL("../..", import.meta.url));
 const manifest = JSON.parse(readFileSync(join(checkout, "package.json")));
 
 /** The folder of this system's platform package in the checkout, and its name. */
-const built = dirname(status().embedder.modelFolder);
+const built = dirname(status().embedder.model);
 
 const platform = built.slice(join(checkout, "npm").length + 1);
 
@@ -81,7 +81,7 @@ test("the addon is found beside the main package", async (t) => {
 	const { score, status } = await load(entry);
 	assert.equal(score, 0.35);
 	assert.equal(status.embedder.state, "ready");
-	assert.equal(status.embedder.modelFolder, join(built, "model"));
+	assert.equal(status.embedder.model, join(built, "model"));
 });
 
 test("model and library are found outside of an archive of Electron", async (t) => {
@@ -96,7 +96,7 @@ test("model and library are found outside of an archive of Electron", async (t) 
 	symlinkSync(built, onDisk);
 	const { status } = await load(join(archive, scope, "scoring", "index.js"));
 	assert.deepEqual([status.embedder.state, status.embedder.reason], ["ready", null]);
-	assert.equal(status.embedder.modelFolder, join(onDisk, "model"));
+	assert.equal(status.embedder.model, join(onDisk, "model"));
 });
 
 test("ADDON_NOT_FOUND names the missing package, where it was searched, and the command", async (t) => {

@@ -10,6 +10,7 @@ import {
 	evaluateValue,
 	evaluateValues,
 	explainValue,
+	explainValues,
 	type FromMessagesOptions,
 	fromMessages,
 	ImportError,
@@ -24,14 +25,15 @@ import {
 	type LogFormat,
 	type NoveltyStore,
 	type Provenance,
-	peekValue,
 	type ReasoningTrace,
 	type ReasoningTraceStep,
 	remember,
+	type ScoreFailure,
 	type ScoreReport,
 	type ScoreRow,
 	Scorer,
 	ScoringError,
+	type ScoringErrorCode,
 	type ScoringStatus,
 	type ScoringWeights,
 	scoreWith,
@@ -191,9 +193,9 @@ expectType<number | null>()(report.novelty.seq);
 expectType<string | null>()(report.novelty.nearest);
 expectType<number | undefined>()(report.text?.tokens);
 expectType<boolean | undefined>()(report.text?.fromMemo);
-expectType<string | undefined>()(report.text?.model);
+expectType<string | undefined>()(report.text?.modelName);
 expectType<number | undefined>()(report.text?.unknownTokens);
-expectType<number>()(report.times.infer);
+expectType<number>()(report.timesMs.infer);
 expectType<number | null>()(report.novelty.maxSimilarity);
 expectType<string | null>()(report.novelty.reason);
 expectType<string>()(report.profile);
@@ -217,7 +219,7 @@ if (caught instanceof InvalidTraceError) {
 	expectType<"INVALID_TRACE">()(caught.code);
 	expectType<string>()(caught.path);
 } else if (caught instanceof ScoringError) {
-	expectType<string>()(caught.code);
+	expectType<ScoringErrorCode>()(caught.code);
 	expectType<string | undefined>()(caught.path);
 }
 declare const invalid: InvalidTraceError;
@@ -321,7 +323,7 @@ new Scorer({ precison: "fast" });
 // @ts-expect-error a weight is missing
 new Scorer({ profiles: { poetry: { novelty: 1 } } });
 expectType<Promise<number>>()(scorer.evaluateValue(least));
-expectType<Promise<number>>()(scorer.peekValue(least));
+expectType<Promise<number>>()(scorer.evaluateValue(least, { remember: false }));
 expectType<Promise<void>>()(scorer.remember(least));
 expectType<Promise<number>>()(scorer.forget("id"));
 expectType<Promise<void>>()(scorer.clear());
@@ -336,7 +338,7 @@ expectType<ScoringStatus>()(scorer.status());
 const { signal } = new AbortController();
 evaluateValue(least, { signal });
 explainValue(least, { signal });
-peekValue(least, { signal });
+explainValue(least, { signal, remember: false });
 remember(least, { signal });
 warmup({ signal });
 scorer.warmup({ signal });
@@ -347,7 +349,15 @@ scorer.save("path", { signal });
 evaluateValue(least, { signl: signal });
 expectType<Promise<number[]>>()(evaluateValues([least], { signal }));
 expectType<Promise<number[]>>()(evaluateValues(new Set([least])));
-expectType<Promise<(number | Error)[]>>()(evaluateValues([least], { errors: "collect" }));
+expectType<Promise<(number | ScoreFailure)[]>>()(evaluateValues([least], { errors: "collect" }));
+expectType<AsyncIterableIterator<ScoreReport>>()(explainValues([least]));
+async () => {
+	for await (const { score, error } of explainValues([least], { errors: "collect" }))
+		if (!error) expectType<number>()(score);
+};
+expectType<Promise<Scorer>>()(
+	Scorer.open(new URL("file:///cache"), { signal, threads: undefined }),
+);
 // @ts-expect-error no such way with errors
 evaluateValues([least], { errors: "ignore" });
 

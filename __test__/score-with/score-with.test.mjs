@@ -7,13 +7,13 @@ import { trace } from "../support/traces.mjs";
 test("scoreWith gives the report of a scorer that has found the same similarity", async () => {
 	const scorer = new Scorer();
 	for (const run of runs.slice(0, 20)) {
-		const { text, times, novelty, ...expected } = await scorer.explainValue(run);
+		const { text, timesMs, novelty, ...expected } = await scorer.explainValue(run);
 		const found = scoreWith(run, novelty);
 		assert.deepEqual(found, {
 			...expected,
 			novelty: { ...novelty, source: "given" },
 			text: null,
-			times: { total: 0, queue: 0, tokenize: 0, infer: 0, turn: 0, cache: 0 },
+			timesMs: { total: 0, queue: 0, tokenize: 0, infer: 0, turn: 0, cache: 0 },
 		});
 		assert.deepEqual(scoreWith(run, novelty), found);
 	}
@@ -55,6 +55,7 @@ test("scoreWith throws for a wrong trace, similarity or option", () => {
 		[[trace(), { maxSimilarity: 1.01 }], "INVALID_OPTION", "novelty.maxSimilarity"],
 		[[trace(), { maxSimilarity: NaN }], "INVALID_OPTION", "novelty.maxSimilarity"],
 		[[trace(), { maxSimilarity: 0, nearest: 5 }], "INVALID_OPTION", "novelty.nearest"],
+		[[trace(), { maxSimilarity: 0, similarity: 1 }], "INVALID_OPTION", "novelty.similarity"],
 		[[trace(), found, { profile: {} }], "INVALID_OPTION", "profile"],
 		[
 			[trace(), found, { profiles: { default: {} } }],

@@ -28,13 +28,38 @@ test("Scorer keeps cache.maxElements traces, and drops the oldest first", async 
 	assert.equal(novelty.nearest, "b");
 });
 
-test("Scorer.peekValue leaves the cache alone", async () => {
+test("evaluateValue with remember: false leaves the cache alone", async () => {
 	const scorer = new Scorer({ profiles });
-	assert.equal(await scorer.peekValue(novel("bread")), 0.5);
+	assert.equal(await scorer.evaluateValue(novel("bread"), { remember: false }), 0.5);
 	assert.equal(scorer.status().cacheSize, 0);
 	await scorer.remember(novel("bread", "x"));
-	assert.ok((await scorer.peekValue(novel("bread"))) < 1e-6);
+	assert.ok((await scorer.evaluateValue(novel("bread"), { remember: false })) < 1e-6);
 	assert.equal(scorer.status().cacheSize, 1);
+});
+
+test("explainValue with remember: false reports, and leaves the cache alone", async () => {
+	const scorer = new Scorer({ profiles });
+	const options = { remember: false };
+	const { novelty } = await scorer.explainValue(novel("bread"), options);
+	assert.equal(novelty.source, "empty-cache");
+	assert.equal(scorer.status().cacheSize, 0);
+	await scorer.remember(novel("bread", "x"));
+	assert.equal((await scorer.explainValue(novel("bread"), options)).novelty.nearest, "x");
+	assert.equal(scorer.status().cacheSize, 1);
+	await scorer.evaluateValue(novel("locks"), { remember: true });
+	await scorer.evaluateValue(novel("tides"), { remember: undefined });
+	assert.equal(scorer.status().cacheSize, 3);
+});
+
+test("evaluateValue refuses options that it does not know", async () => {
+	const scorer = new Scorer();
+	for (const [options, path] of [
+		[{ remember: 1 }, "remember"],
+		[{ remember: null }, "remember"],
+		[{ forget: true }, "forget"],
+	])
+		await assert.rejects(scorer.evaluateValue(trace(), options), { code: "INVALID_OPTION", path });
+	await assert.rejects(scorer.embed("x", { remember: false }), { path: "remember" });
 });
 
 test("Scorer.forget removes the traces with an id", async () => {
@@ -73,27 +98,27 @@ test("Scorer.remember rejects without an embedder", async () => {
 	});
 });
 
-test("Scorer answers peekValue, remember and evaluateValue in one order", async () => {
+test("Scorer answers calls that remember and calls that do not in one order", async () => {
 	const scorer = new Scorer({ profiles });
 	const slow = words(400, 5);
 	const results = await Promise.all([
-		scorer.peekValue(novel(slow)),
+		scorer.evaluateValue(novel(slow), { remember: false }),
 		scorer.remember(novel(slow)),
-		scorer.peekValue(novel(slow)),
+		scorer.evaluateValue(novel(slow), { remember: false }),
 		scorer.evaluateValue(novel("short")),
-		scorer.peekValue(novel("short")),
+		scorer.evaluateValue(novel("short"), { remember: false }),
 	]);
 	assert.equal(results[0], 0.5);
 	assert.ok(results[2] < 1e-6 && results[3] > 0.1 && results[4] < 1e-6);
 });
 
-test("peekValue, remember, forget and clear use the scorer of the module", async () => {
+test("evaluateValue, remember, forget and clear use the scorer of the module", async () => {
 	const found = await valueFrom(
 		async ({ scoring, input }) => {
-			const { clear, forget, peekValue, remember, status } = scoring;
+			const { clear, evaluateValue, forget, remember, status } = scoring;
 			await remember(input);
 			const size = status().cacheSize;
-			const peeked = await peekValue(input);
+			const peeked = await evaluateValue(input, { remember: false });
 			const forgotten = await forget(input.id);
 			await remember(input);
 			await clear();

@@ -29,7 +29,7 @@ test("Scorer.close rejects every kind of call with CLOSED", async () => {
 	const make = [
 		() => scorer.evaluateValue(trace()),
 		() => scorer.explainValue(trace()),
-		() => scorer.peekValue(trace()),
+		() => scorer.evaluateValue(trace(), { remember: false }),
 		() => scorer.remember(trace()),
 		() => scorer.evaluateValues([trace()]),
 		() => scorer.warmup(),
@@ -55,4 +55,10 @@ test("Scorer.close rejects calls that wait for a budget or a signal", async () =
 	await Promise.all(calls.map((call) => assert.rejects(call, { code: "CLOSED" })));
 	assert.equal(getEventListeners(signal, "abort").length, 0);
 	assert.equal(scorer.status().calls.overBudget, 0);
+});
+
+test("Scorer is closed at the end of its block by using", async () => {
+	const scorer = new Scorer();
+	scorer[Symbol.dispose]();
+	await assert.rejects(scorer.evaluateValue(trace()), { code: "CLOSED" });
 });

@@ -12,7 +12,7 @@ test("Scorer publishes each score on the diagnostics channel", async () => {
 	const scorer = new Scorer({ embedder: "off" });
 	const score = await scorer.evaluateValue(traces[0]);
 	const report = await scorer.explainValue(traces[1]);
-	await scorer.peekValue(traces[2]);
+	await scorer.evaluateValue(traces[2], { remember: false });
 	scored.unsubscribe(listen);
 	await scorer.evaluateValue(traces[3]);
 	assert.deepEqual(published, [

@@ -49,7 +49,7 @@ test("configure keeps what a getter of its options has configured", (t) => {
 		},
 	};
 	configure(nested);
-	assert.equal(status().embedder.modelFolder, "inner");
+	assert.equal(status().embedder.model, "inner");
 });
 
 test("configure ignores what the prototype of its options has", (t) => {
@@ -68,19 +68,16 @@ test("configure changes what is named, and nothing else", async (t) => {
 	configure({ model: "elsewhere" });
 	assert.deepEqual(status().embedder, {
 		...before,
-		modelFolder: "elsewhere",
+		model: "elsewhere",
 	});
 	configure({ library: "another" });
 	assert.deepEqual(status().embedder, {
 		...before,
-		modelFolder: "elsewhere",
+		model: "elsewhere",
 		library: "another",
 	});
 	configure({ embedder: "required" });
-	assert.deepEqual(
-		[status().embedder.mode, status().embedder.modelFolder],
-		["required", "elsewhere"],
-	);
+	assert.deepEqual([status().embedder.mode, status().embedder.model], ["required", "elsewhere"]);
 	await assert.rejects(evaluateValue(trace()), {
 		code: "EMBEDDER_UNAVAILABLE",
 		message: /elsewhere/,

@@ -22,10 +22,7 @@ test("KNOWLEDGEPULSE_SCORING_MODEL and _LIBRARY accept relative and odd paths", 
 			KNOWLEDGEPULSE_SCORING_LIBRARY: library,
 		};
 		const found = await valueFrom(source, { input: trace(), env });
-		assert.deepEqual(
-			[found.source, found.modelFolder, found.mode],
-			["empty-cache", name, "required"],
-		);
+		assert.deepEqual([found.source, found.model, found.mode], ["empty-cache", name, "required"]);
 	}
 });
 
@@ -37,7 +34,7 @@ test("KNOWLEDGEPULSE_SCORING_* variables that are empty are ignored", async () =
 	};
 	const found = await valueFrom(source, { input: trace(), env });
 	assert.deepEqual(
-		[found.source, found.mode, found.modelFolder, found.library],
+		[found.source, found.mode, found.model, found.library],
 		["empty-cache", "auto", modelFolder, library],
 	);
 });

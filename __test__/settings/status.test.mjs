@@ -22,8 +22,8 @@ test("status reports embedder, cache and calls, before, during and after a call"
 		precision: "exact",
 		state: "idle",
 		reason: null,
-		model: null,
-		modelFolder,
+		model: modelFolder,
+		modelName: null,
 		dimensions: null,
 		maxTokens: null,
 		library,
@@ -46,6 +46,6 @@ test("status reports embedder, cache and calls, before, during and after a call"
 	assert.equal(ready.calls.answered, 1);
 	const { p50, p90, p99 } = ready.latencyMs;
 	assert.ok(p50 > 0 && p50 === p90 && p90 === p99);
-	assert.equal(ready.embedder.model, "sentence-transformers/all-MiniLM-L6-v2");
+	assert.equal(ready.embedder.modelName, "sentence-transformers/all-MiniLM-L6-v2");
 	assert.match(ready.embedder.libraryVersion, /^1\.\d+\.\d+$/);
 });

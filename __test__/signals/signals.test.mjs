@@ -23,7 +23,8 @@ const long = (seed) => ({
 const calls = {
 	evaluateValue: (scorer, options) => scorer.evaluateValue(long(1), options),
 	explainValue: (scorer, options) => scorer.explainValue(long(1), options),
-	peekValue: (scorer, options) => scorer.peekValue(long(1), options),
+	"evaluateValue with remember: false": (scorer, options) =>
+		scorer.evaluateValue(long(1), { ...options, remember: false }),
 	remember: (scorer, options) => scorer.remember(long(1), options),
 	evaluateValues: (scorer, options) => scorer.evaluateValues([long(1)], options),
 	warmup: (scorer, options) => scorer.warmup(options),

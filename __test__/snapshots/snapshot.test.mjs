@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { pathToFileURL } from "node:url";
 import vm from "node:vm";
 import { Scorer } from "@knowledgepulse/scoring";
 import { blake3 } from "@noble/hashes/blake3";
@@ -141,4 +142,51 @@ test("Scorer.snapshot of whole texts is refused where their beginnings are expec
 	await assert.rejects(Scorer.restore(await new Scorer().snapshot(), { longText: "whole" }), {
 		code: "INVALID_SNAPSHOT",
 	});
+});
+
+test("Scorer.open loads the file of save, and begins anew where there is none", async () => {
+	const file = join(folder, "opened");
+	const first = await Scorer.open(file, { cache: { maxElements: 10 } });
+	assert.deepEqual([first.status().cacheSize, readdirSync(folder).includes("opened")], [0, false]);
+	await first.remember(traces[0]);
+	await first.save(file);
+	const again = await Scorer.open(pathToFileURL(file));
+	assert.equal(again.status().cacheSize, 1);
+	writeFileSync(file, "damaged");
+	await assert.rejects(Scorer.open(file), { code: "INVALID_SNAPSHOT" });
+	await assert.rejects(Scorer.open(join(folder, "none"), { threads: 0 }), { path: "threads" });
+});
+
+test("Scorer.save and Scorer.load take a URL, and nothing but strings and URLs", async () => {
+	const scorer = await filled();
+	const url = pathToFileURL(join(folder, "at a URL"));
+	await scorer.save(url);
+	assert.equal((await Scorer.load(url)).status().cacheSize, 5);
+	for (const path of [undefined, null, 5, Buffer.from("a"), new URL("https://example.org/a")])
+		for (const call of [() => scorer.save(path), () => Scorer.load(path), () => Scorer.open(path)])
+			await assert.rejects(call(), { code: "INVALID_OPTION", path: "path" });
+});
+
+test("Scorer.restore, load and open reject with the reason of a signal", async () => {
+	const scorer = await filled();
+	const file = join(folder, "signal");
+	await scorer.save(file);
+	const bytes = await scorer.snapshot();
+	const calls = [
+		(options) => Scorer.restore(bytes, options),
+		(options) => Scorer.load(file, options),
+		(options) => Scorer.open(file, options),
+		(options) => Scorer.open(join(folder, "none"), options),
+	];
+	for (const call of calls) {
+		const signal = AbortSignal.abort("before");
+		await assert.rejects(call({ signal }), (reason) => reason === "before");
+		const controller = new AbortController();
+		const pending = call({ signal: controller.signal });
+		controller.abort("later");
+		await assert.rejects(pending, (reason) => reason === "later");
+		await assert.rejects(call({ signal: 5 }), { code: "INVALID_OPTION", path: "signal" });
+		(await call({ signal: new AbortController().signal, threads: 1 })).close();
+	}
+	assert.throws(() => new Scorer({ signal: new AbortController().signal }), { path: "signal" });
 });

@@ -83,7 +83,7 @@ test("Scorer with a damaged store ends calls with a typed error or the right sco
 				// Nothing of it is left in the mirror, and nothing was added to the store.
 				isDamaged = false;
 				while (one.status().store.state === "unavailable")
-					await one.peekValue(asked).catch(() => {});
+					await one.evaluateValue(asked, { remember: false }).catch(() => {});
 				const { score, novelty } = await one.explainValue(asked);
 				assert.equal(score, expected);
 				assert.equal(novelty.seq, known.length + 1);

@@ -65,7 +65,7 @@ test("with a required store, and where nothing can be neutral, calls reject", as
 	const calls = [
 		required.evaluateValue(first),
 		required.explainValue(first),
-		required.peekValue(first),
+		required.evaluateValue(first, { remember: false }),
 		required.remember(first),
 		required.forget("first"),
 		required.clear(),
@@ -76,7 +76,10 @@ test("with a required store, and where nothing can be neutral, calls reject", as
 	await assert.rejects(auto.remember(first), unavailable);
 	await assert.rejects(auto.forget("first"), unavailable);
 	await assert.rejects(auto.clear(), unavailable);
-	assert.equal(await auto.peekValue(first), await new Scorer().peekValue(first));
+	assert.equal(
+		await auto.evaluateValue(first, { remember: false }),
+		await new Scorer().evaluateValue(first, { remember: false }),
+	);
 	const { store: status } = await auto.warmup();
 	assert.equal(status.state, "unavailable");
 	assert.equal(auto.status().calls.failed, 3);
@@ -131,7 +134,7 @@ test("another model or other bounds are STORE_MISMATCH in either mode", async ()
 				message,
 			};
 			await assert.rejects(other.evaluateValue(first), mismatch);
-			await assert.rejects(other.peekValue(first), mismatch);
+			await assert.rejects(other.evaluateValue(first, { remember: false }), mismatch);
 			const { state, reason } = other.status().store;
 			assert.equal(state, "unavailable");
 			assert.match(reason, message);

@@ -63,28 +63,34 @@ test("Scorer with a store settles calls in their order, and in batches of 64", a
 	);
 });
 
-test("peekValue with a store compares with what others have added, and adds nothing", async () => {
+test("evaluateValue with remember: false compares with what others have added, and adds nothing", async () => {
 	const { scorer, namespaces } = sharing();
 	const [one, other] = [scorer(), scorer()];
 	const [trace] = texts;
 	const alone = new Scorer();
-	assert.equal(await one.peekValue(trace), await alone.peekValue(trace));
+	assert.equal(
+		await one.evaluateValue(trace, { remember: false }),
+		await alone.evaluateValue(trace, { remember: false }),
+	);
 	await other.evaluateValue(trace);
 	await alone.evaluateValue(trace);
-	assert.equal(await one.peekValue(trace), await alone.peekValue(trace));
+	assert.equal(
+		await one.evaluateValue(trace, { remember: false }),
+		await alone.evaluateValue(trace, { remember: false }),
+	);
 	assert.equal(namespaces.get("test").head, 1);
 	// In its turn among the calls of a batch.
 	const calls = [
 		one.evaluateValue(texts[1]),
-		one.peekValue(texts[2]),
+		one.evaluateValue(texts[2], { remember: false }),
 		one.evaluateValue(texts[2]),
-		one.peekValue(texts[2]),
+		one.evaluateValue(texts[2], { remember: false }),
 	];
 	const expected = [
 		alone.evaluateValue(texts[1]),
-		alone.peekValue(texts[2]),
+		alone.evaluateValue(texts[2], { remember: false }),
 		alone.evaluateValue(texts[2]),
-		alone.peekValue(texts[2]),
+		alone.evaluateValue(texts[2], { remember: false }),
 	];
 	assert.deepEqual(await Promise.all(calls), await Promise.all(expected));
 });
@@ -255,7 +261,6 @@ test("a call of a scorer with a store rejects what it cannot take, and never thr
 		"evaluateValue",
 		"evaluateValues",
 		"explainValue",
-		"peekValue",
 		"remember",
 		"embed",
 		"forget",

@@ -20,7 +20,7 @@ import { status } from "@knowledgepulse/scoring";
 import { blake3 } from "@noble/hashes/blake3";
 
 /** The model folder and the library that are beside the addon. */
-export const { modelFolder, library } = status().embedder;
+export const { model: modelFolder, library } = status().embedder;
 
 /** A new empty folder, removed when the test `t` is over. */
 export function temporaryFolder(t) {

@@ -16,7 +16,7 @@ export function assertClose(found, expected, message) {
 
 /** Fails unless the score of a report follows from the rest of it. */
 export function assertAddsUp(report, message = "a report") {
-	const { dimensions, weights, novelty, times } = report;
+	const { dimensions, weights, novelty, timesMs } = report;
 	let sum = 0;
 	for (const [name, weight] of Object.entries(weights)) sum += dimensions[name] * weight;
 	for (const { before, after } of report.overrides) {
@@ -26,10 +26,10 @@ export function assertAddsUp(report, message = "a report") {
 	assertClose(report.score, sum, message);
 	const expected = novelty.source === "cache" ? Math.min(1, 1 - novelty.maxSimilarity) : 0.5;
 	assertClose(dimensions.novelty, expected, message);
-	const { total, ...parts } = times;
+	const { total, ...parts } = timesMs;
 	const spent = Object.values(parts).reduce((sum, ms) => sum + ms, 0);
 	assert.ok(
 		Object.values(parts).every((ms) => ms >= 0) && spent <= total + 1,
-		`${message}: ${JSON.stringify(times)}`,
+		`${message}: ${JSON.stringify(timesMs)}`,
 	);
 }

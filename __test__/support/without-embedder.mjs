@@ -40,7 +40,7 @@ export async function assertWorksWithout(env, reason) {
 	assert.deepEqual([first.score, last.score], [score, score]);
 	assert.equal(status.embedder.state, "unavailable");
 	assert.match(status.embedder.reason, reason);
-	assert.equal(status.embedder.model, null);
+	assert.equal(status.embedder.modelName, null);
 	assert.deepEqual([status.pending, status.cacheSize], [0, 0]);
 	assert.deepEqual(
 		warnings.map(({ code, name }) => [code, name]),

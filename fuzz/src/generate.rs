@@ -2,9 +2,7 @@
 //! reached behind the first odd one.
 
 use arbitrary::{Arbitrary, Result, Unstructured};
-use knowledgepulse_scoring::trace::Type;
-
-use crate::value::{Fault, Object, Value};
+use serde_json::{Value, json};
 
 /// What makes a difference somewhere, if it is a string.
 const TEXTS: [&str; 20] = [
@@ -45,66 +43,46 @@ const NUMBERS: [f64; 12] = [
     2.0,
 ];
 
-/// How a value is made that fits.
-type Usual<G> = fn(&mut G) -> Result<Value>;
-
-/// A property's value, or what its getter throws.
-type Property = std::result::Result<Value, Fault>;
+/// How a value is made that fits; `None` for a field that is not there.
+type Usual<G> = fn(&mut G) -> Result<Option<Value>>;
 
 pub struct Generator<'u, 'b> {
     pub bytes: &'u mut Unstructured<'b>,
-    /// Each fault gets a number of its own.
-    faults: Fault,
 }
 
 impl<'u, 'b> Generator<'u, 'b> {
     pub fn new(bytes: &'u mut Unstructured<'b>) -> Self {
-        Self { bytes, faults: 0 }
+        Self { bytes }
     }
 
-    fn fault(&mut self) -> Fault {
-        self.faults += 1;
-        self.faults
+    /// What `usual` makes, or sometimes anything.
+    fn mostly(
+        &mut self,
+        usual: impl FnOnce(&mut Self) -> Result<Option<Value>>,
+    ) -> Result<Option<Value>> {
+        if u8::arbitrary(self.bytes)? <= 243 { usual(self) } else { self.odd() }
     }
 
-    /// What `usual` makes, or sometimes anything, or a fault.
-    fn mostly(&mut self, usual: impl FnOnce(&mut Self) -> Result<Value>) -> Result<Property> {
-        Ok(match u8::arbitrary(self.bytes)? {
-            0..=243 => Ok(usual(self)?),
-            244..=251 => Ok(self.odd()?),
-            252..=253 => Ok(self.broken()?),
-            _ => Err(self.fault()),
-        })
-    }
-
-    fn broken(&mut self) -> Result<Value> {
-        let kind = *self.bytes.choose(&[Type::String, Type::Number, Type::Boolean])?;
-        Ok(Value::Broken(kind, self.fault()))
-    }
-
-    fn odd(&mut self) -> Result<Value> {
-        Ok(match self.bytes.int_in_range(0..=9)? {
-            0 => Value::Undefined,
-            1 => Value::Null,
-            2 => Value::Boolean(bool::arbitrary(self.bytes)?),
-            3 => Value::Number(self.number()?),
-            4 => Value::String(self.text()?),
-            5 => Value::Other,
-            6 => Value::object(vec![]),
-            7 => Value::array(vec![]),
-            8 => Value::Object(Object {
-                is_array: Err(self.fault()),
-                length: Ok(0),
-                properties: vec![],
-                elements: vec![],
-            }),
+    fn odd(&mut self) -> Result<Option<Value>> {
+        Ok(match self.bytes.int_in_range(0..=7)? {
+            0 => None,
+            1 => Some(Value::Null),
+            2 => Some(bool::arbitrary(self.bytes)?.into()),
+            3 => Some(self.number()?.into()),
+            4 => self.string()?,
+            5 => Some(json!({})),
+            6 => Some(json!([])),
             _ => self.object(&[("name", Self::string)])?,
         })
     }
 
-    fn object(&mut self, fields: &[(&'static str, Usual<Self>)]) -> Result<Value> {
-        let field = |(name, usual): &(&'static str, _)| Ok((*name, self.mostly(usual)?));
-        Ok(Value::object(fields.iter().map(field).collect::<Result<_>>()?))
+    fn object(&mut self, fields: &[(&'static str, Usual<Self>)]) -> Result<Option<Value>> {
+        let mut members = serde_json::Map::new();
+        for (name, usual) in fields {
+            let value = self.mostly(usual)?;
+            members.extend(value.map(|value| (name.to_string(), value)));
+        }
+        Ok(Some(members.into()))
     }
 
     /// A string, a long one now and then.
@@ -120,8 +98,8 @@ impl<'u, 'b> Generator<'u, 'b> {
         })
     }
 
-    fn string(&mut self) -> Result<Value> {
-        self.text().map(Value::String)
+    fn string(&mut self) -> Result<Option<Value>> {
+        Ok(Some(self.text()?.into()))
     }
 
     pub fn number(&mut self) -> Result<f64> {
@@ -137,15 +115,15 @@ impl<'u, 'b> Generator<'u, 'b> {
         Ok(f64::from(u32::arbitrary(self.bytes)?) / f64::from(u32::MAX))
     }
 
-    fn nothing_or(&mut self, usual: Usual<Self>) -> Result<Value> {
+    fn nothing_or(&mut self, usual: Usual<Self>) -> Result<Option<Value>> {
         match u8::arbitrary(self.bytes)? % 4 {
-            0 => Ok(Value::Undefined),
-            1 => Ok(Value::Null),
+            0 => Ok(None),
+            1 => Ok(Some(Value::Null)),
             _ => usual(self),
         }
     }
 
-    fn step(&mut self) -> Result<Value> {
+    fn step(&mut self) -> Result<Option<Value>> {
         self.object(&[
             ("type", Self::string),
             ("content", |g| g.nothing_or(Self::string)),
@@ -153,35 +131,22 @@ impl<'u, 'b> Generator<'u, 'b> {
                 g.nothing_or(|g| {
                     g.object(&[("name", |g| match bool::arbitrary(g.bytes)? {
                         false => g.string(),
-                        true => Ok(Value::Undefined),
+                        true => Ok(None),
                     })])
                 })
             }),
         ])
     }
 
-    /// An array of steps, some of them several times, or a proxy of one.
-    fn steps(&mut self) -> Result<Value> {
+    /// An array of steps, some of them several times.
+    fn steps(&mut self) -> Result<Option<Value>> {
         let mut elements = Vec::new();
         for _ in 0..self.bytes.int_in_range(0..=12)? {
-            let step = self.mostly(Self::step)?;
+            let step = self.mostly(Self::step)?.unwrap_or_default();
             let times = [1, 1, 1, 1, 2, 3, 4, 25][usize::from(u8::arbitrary(self.bytes)? % 8)];
-            // The fault of a getter is the same each time.
-            elements.extend((0..times).map(|_| step.clone()));
+            elements.extend(std::iter::repeat_n(step, times));
         }
-        let mut value = Value::array(elements);
-        if let Value::Object(array) = &mut value {
-            let odd = u8::arbitrary(self.bytes)?;
-            match odd {
-                250 => array.is_array = Ok(false),
-                251 => array.is_array = Err(self.fault()),
-                252 => array.length = Err(self.fault()),
-                253 => array.length = Ok(u32::arbitrary(self.bytes)?),
-                254 => array.length = Ok(u32::MAX),
-                _ => {}
-            }
-        }
-        Ok(value)
+        Ok(Some(elements.into()))
     }
 
     /// Something that is nearly, or quite, a trace.
@@ -191,17 +156,16 @@ impl<'u, 'b> Generator<'u, 'b> {
                 ("metadata", |g| {
                     g.object(&[
                         ("task_domain", Self::string),
-                        ("success", |g| bool::arbitrary(g.bytes).map(Value::Boolean)),
+                        ("success", |g| Ok(Some(bool::arbitrary(g.bytes)?.into()))),
                     ])
                 }),
-                ("outcome", |g| g.object(&[("confidence", |g| g.number().map(Value::Number))])),
+                ("outcome", |g| g.object(&[("confidence", |g| Ok(Some(g.number()?.into())))])),
                 ("task", |g| g.object(&[("objective", Self::string)])),
                 ("steps", Self::steps),
                 ("id", |g| g.nothing_or(Self::string)),
             ])
         };
-        // Nobody throws before there is an object to ask.
-        self.mostly(usual).map(|root| root.unwrap_or(Value::Other))
+        Ok(self.mostly(usual)?.unwrap_or_default())
     }
 
     /// Weights of domains, most of which sum to 1.

@@ -1,5 +1,5 @@
-//! What the fuzz targets share: inputs made of the fuzzer's bytes, values as JavaScript has them, and
-//! what each target compares the engine with, beside the naive models of the tests.
+//! What the fuzz targets share: inputs made of the fuzzer's bytes, and what each target compares the
+//! engine with, beside the naive models of the tests.
 //!
 //! A difference is a panic, which the fuzzer reports with the input.
 
@@ -10,4 +10,3 @@ pub mod order;
 pub mod reading;
 pub mod scoring;
 pub mod tokens;
-pub mod value;

@@ -11,7 +11,7 @@ use napi::{Env, bindgen_prelude::Buffer};
 use napi_derive::napi;
 
 use super::lock;
-use crate::{outbox::Deferred, warning::Warning};
+use crate::{env::Deferred, model::Warning};
 
 /// Most rows that are being scored, or wait for one before them.
 const MAX_SLOTS: usize = 1024;

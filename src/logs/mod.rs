@@ -32,8 +32,10 @@ use self::{
     row::{Facts, failure_json},
 };
 use crate::{
-    bound::BoundScorer, embedder::ModelEmbedder, env::EnvState, failure::or_throw,
-    options::read_import_options, scorer::Scorer, view::JsView,
+    env::EnvState,
+    js::{self, options::read_import_options, or_throw},
+    model::ModelEmbedder,
+    scorer::Scorer,
 };
 
 /// Reads inputs one after another. All methods return at once; reading takes place on worker threads.
@@ -55,13 +57,13 @@ impl LogReader {
         peeks: Option<bool>,
         group: Option<String>,
     ) -> Result<Self> {
-        let options = or_throw(env, read_import_options(&JsView::new(env, options)))?;
+        let options = or_throw(env, read_import_options(&js::Value::new(env, options)))?;
         let importer = Importer::new(options);
         let cancel = importer.cancel_token();
         let lines = Lines::new(collects, scorer.is_some());
         let submitter = scorer.map(|scorer| {
             let work = if peeks == Some(true) { Work::Peek } else { Work::Score };
-            or_throw(env, Submitter::new(scorer.bound.clone(), work, group, lines.clone()))
+            or_throw(env, Submitter::new(scorer.clone(), work, group, lines.clone()))
         });
         let submitter = submitter.transpose()?;
         let importer = Mutex::new(importer);
@@ -214,7 +216,7 @@ impl Model {
 
 /// Submits traces to a scorer.
 struct Submitter {
-    bound: BoundScorer,
+    scorer: Scorer,
     work: fn(Input) -> Work,
     group: Option<String>,
     lines: Arc<Lines>,
@@ -225,7 +227,7 @@ struct Submitter {
 
 impl Submitter {
     fn new(
-        bound: BoundScorer,
+        scorer: Scorer,
         work: fn(Input) -> Work,
         group: Option<String>,
         lines: Arc<Lines>,
@@ -235,8 +237,8 @@ impl Submitter {
             let expected = "a JSON pointer, such as \"/metadata/session_id\"";
             return Err(Error::invalid(Invalid::Option, "group", expected, quote(group)));
         }
-        let model = Arc::new(Model { embedder: bound.embedder()?, fingerprint: OnceLock::new() });
-        Ok(Self { bound, work, group, lines, model, submitting: Mutex::default() })
+        let model = Arc::new(Model { embedder: scorer.embedder()?, fingerprint: OnceLock::new() });
+        Ok(Self { scorer, work, group, lines, model, submitting: Mutex::default() })
     }
 
     /// Submits a trace, whose row becomes a line.
@@ -259,7 +261,7 @@ impl Submitter {
             lines.settle(number, bytes, slot);
         };
         let embedder = self.model.embedder.clone();
-        let call = self.bound.scorer.submit((self.work)(input), embedder, Box::new(reply));
+        let call = self.scorer.engine.submit((self.work)(input), embedder, Box::new(reply));
         self.lines.keep(number, call);
         Ok(())
     }

@@ -7,7 +7,7 @@ use knowledgepulse_import::Source as ImportSource;
 use knowledgepulse_scoring::{Error, Score, Trace, embed::TextFacts};
 
 use super::{Model, lines::Slot};
-use crate::{choice::Choice, warning::Warning};
+use crate::model::{Choice, Warning};
 
 /// The most characters of the objective in a row.
 const OBJECTIVE_CHARS: usize = 120;

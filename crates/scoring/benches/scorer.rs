@@ -1,4 +1,4 @@
-//! A trace from JSON to its score, without the model: what everything but the embedding costs.
+//! A trace to its score, without the model: what everything but the embedding costs.
 
 use std::sync::mpsc;
 
@@ -27,13 +27,6 @@ fn trace(steps: usize) -> Value {
         "task": { "objective": "find out why the scheduler tests fail now and then" },
         "steps": (0..steps).map(step).collect::<Vec<_>>(),
     }))
-}
-
-#[divan::bench(args = STEPS)]
-fn from_json(bencher: Bencher, steps: usize) {
-    let json = trace(steps);
-    assert_eq!(input(&json).trace.steps().len(), steps);
-    bencher.counter(ItemsCount::new(1_u32)).bench_local(|| input(&json));
 }
 
 /// A batch of traces against a full cache, from submission to the last reply.

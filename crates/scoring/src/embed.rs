@@ -43,6 +43,7 @@ pub struct Embedded {
 #[serde(rename_all = "camelCase")]
 pub struct TextFacts {
     /// The name of the model.
+    #[serde(rename = "modelName")]
     pub model: Arc<str>,
     /// Tokens, the special ones included.
     pub tokens: usize,

@@ -1,8 +1,8 @@
 //! Scores reasoning traces in \[0, 1\]: how much a trace is worth sharing.
 //!
 //! ```text
-//!  value ──► trace ──► dimensions ──► weights ──► overrides ──► score
-//!            read once    C N D O      by domain    in order
+//!            trace ──► dimensions ──► weights ──► overrides ──► score
+//!                         C N D O      by domain    in order
 //!                           ▲
 //!                           │ novelty
 //!                 embedder ─┴─ cache
@@ -10,14 +10,11 @@
 //! ```
 //!
 //! ```
-//! use knowledgepulse_scoring::{Novelty, Profiles, Score, Trace, trace::Step};
+//! use knowledgepulse_scoring::{Novelty, Profiles, Score, Trace, trace::{Confidence, Step}};
 //!
-//! let step = |kind: &'static str, tool: Option<&str>| Step {
-//!     kind: kind.into(),
-//!     tool: tool.map(|name| Some(name.into())),
-//! };
-//! let steps = vec![step("tool_call", Some("ledger")), step("observation", None)];
-//! let trace = Trace::new("finance".into(), true, 0.9, steps, None).unwrap();
+//! let steps = vec![Step::new("tool_call", Some(Some("ledger".into()))), Step::new("observation", None)];
+//! let confidence = Confidence::new(0.9).expect("a number in [0, 1]");
+//! let trace = Trace::new("finance".into(), true, confidence, steps, None);
 //! let score = Score::of(&trace, Novelty::EmptyCache, &Profiles::default());
 //! assert_eq!(score.profile.domain, "finance");
 //! assert_eq!(score.overrides[0].name, "low-tool-diversity");

@@ -17,7 +17,6 @@
 pub mod cache;
 pub mod embedder;
 pub mod importing;
-mod json;
 pub mod memory;
 mod model;
 pub mod oracle;
@@ -25,7 +24,6 @@ mod repeats;
 mod trace;
 
 pub use embedder::FakeEmbedder;
-pub use json::{JsonView, read_trace};
 pub use model::package_folder;
 pub use repeats::{is_long_run, repeats};
-pub use trace::{input, trace};
+pub use trace::{input, read_trace, trace};

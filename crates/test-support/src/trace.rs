@@ -1,9 +1,10 @@
 //! Valid traces.
 
-use knowledgepulse_scoring::scorer::Input;
-use serde_json::{Value, json};
+use std::fmt;
 
-use crate::read_trace;
+use knowledgepulse_import::Document;
+use knowledgepulse_scoring::{Result, Trace, scorer::Input};
+use serde_json::{Value, json};
 
 /// Returns a valid trace without steps, with `fields` in place of its own ones of these names.
 ///
@@ -29,6 +30,16 @@ pub fn trace(fields: Value) -> Value {
     let Value::Object(fields) = fields else { panic!("{fields} are no fields") };
     trace.as_object_mut().expect("an object").extend(fields);
     trace
+}
+
+/// Reads a trace, and writes its text to `text` until that refuses more.
+///
+/// # Errors
+///
+/// `INVALID_TRACE` with the path of the first field that does not fit.
+pub fn read_trace(trace: &Value, text: &mut impl fmt::Write) -> Result<Trace> {
+    let json = trace.to_string();
+    Document::parse(&*json).expect("JSON").root().to_trace(text)
 }
 
 /// Returns what a scorer takes of a valid trace: the trace, and all of its text.

@@ -19,7 +19,15 @@ const read = (name) => parsed(readFileSync(`${traces}/${name}.jsonl`, "utf8"));
 function kept(value) {
 	if (Array.isArray(value)) return value.map(kept);
 	if (value === null || typeof value !== "object") return value;
-	const left = ["model", "modelFingerprint", "objective", "source", "times", "version"];
+	const left = [
+		"model",
+		"modelFingerprint",
+		"modelName",
+		"objective",
+		"source",
+		"timesMs",
+		"version",
+	];
 	return Object.fromEntries(
 		Object.entries(value)
 			.filter(([name]) => !left.includes(name.replace(/s$/, "")) && !left.includes(name))

@@ -129,7 +129,7 @@ test("kp-score explain, compare and calibrate leave a store as it is", async () 
 		assert.deepEqual([found[0].code, found[1].code], [0, 0], found[0].stderr);
 		const [first, again] = found.map(({ stdout }) =>
 			parsed(stdout).map((value) => {
-				delete value.report?.times;
+				delete value.report?.timesMs;
 				return value;
 			}),
 		);

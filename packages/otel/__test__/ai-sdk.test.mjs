@@ -107,7 +107,7 @@ for (const [name, run] of [
 		assert.equal(provenance.successFrom, "assumed");
 
 		const equal = new Scorer();
-		assert.equal(report.score, await equal.peekValue(trace));
+		assert.equal(report.score, await equal.evaluateValue(trace, { remember: false }));
 		assert.equal(report.score, await equal.evaluateValue(trace));
 
 		const root = traced.spans().find(({ name: n }) => n === `ai.${name}`);

@@ -1,8 +1,8 @@
 //! JSON in a compact form, and its values.
 
 mod document;
+mod trace;
 mod value;
-mod view;
 
 use std::{fmt, io};
 

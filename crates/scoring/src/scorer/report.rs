@@ -30,6 +30,7 @@ pub struct Report {
     /// What the model saw of the text; `None` where there was no embedding.
     pub text: Option<TextFacts>,
     /// Where the time went.
+    #[serde(rename = "timesMs")]
     pub times: Times,
 }
 

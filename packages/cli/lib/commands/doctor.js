@@ -29,8 +29,8 @@ async function timed(scorer) {
 	const warmupMs = performance.now() - began;
 	const times = [];
 	for (let n = 0; n < RUNS; n += 1) {
-		const report = await scorer.explainValue(sample(n));
-		times.push(report.times.total);
+		const { timesMs } = await scorer.explainValue(sample(n));
+		times.push(timesMs.total);
 	}
 	times.sort((a, b) => a - b);
 	return { embedder, warmupMs, scoreMs: times[RUNS / 2] };
@@ -84,7 +84,7 @@ function textOf(found) {
 			"embedder",
 			embedder.backend && `${embedder.state}, ${embedder.backend}, ${embedder.precision}`,
 		],
-		["model", embedder.model && `${embedder.model}, in ${embedder.modelFolder}`],
+		["model", embedder.modelName && `${embedder.modelName}, in ${embedder.model}`],
 		["library", library],
 		["threads", found.threads],
 		["score", speed],

@@ -6,10 +6,10 @@ use knowledgepulse_scoring::Error;
 use napi::{Env, Result, Status, bindgen_prelude::ToNapiValue, sys};
 use napi_derive::napi;
 
-use crate::view::ReadError;
+use super::ReadError;
 
-/// What is thrown, and what promises reject with. `lib/errors.js` makes an `Error` of it, in the realm
-/// of the caller; what the caller's own code has thrown is never one of these.
+/// What the addon throws, and rejects promises with. `lib/errors.js` makes an `Error` of it, in the realm of
+/// the caller. What the code of the caller throws is never one of these.
 #[napi]
 pub struct Failure {
     error: Error,
@@ -39,18 +39,18 @@ impl Failure {
     }
 }
 
-/// Returns an error as JavaScript gets it.
-pub fn value(env: &Env, error: Error) -> Result<sys::napi_value> {
+/// Returns the [`Failure`] for an error.
+pub fn failure_value(env: &Env, error: Error) -> Result<sys::napi_value> {
     // SAFETY: on the thread of the environment, within a call from JavaScript.
     unsafe { Failure::to_napi_value(env.raw(), error.into()) }
 }
 
-/// Returns the value, or throws the error out of the running function: ours as a [`Failure`], the
-/// caller's own as it is.
+/// Returns the value, or throws the error from the running function: as a [`Failure`], or what the code of the
+/// caller has thrown as it is.
 pub fn or_throw<T, E: Into<ReadError>>(env: &Env, result: std::result::Result<T, E>) -> Result<T> {
     result.or_else(|error| {
         let thrown = match error.into() {
-            ReadError::Invalid(error) => value(env, error)?,
+            ReadError::Invalid(error) => failure_value(env, error)?,
             ReadError::Thrown(thrown) => thrown,
         };
         // SAFETY: the handle belongs to the running call.

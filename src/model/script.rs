@@ -1,9 +1,9 @@
-//! Which letters the built-in model knows: it has learned from English texts.
+//! Scripts of texts: the built-in model has learned from English ones.
 
-/// So much of a text tells its script.
+/// How many characters of a text are counted.
 const MOST_CHARS: usize = 2048;
 
-/// Returns how many letters the beginning of a text has, and how many of them are not Latin.
+/// Returns the number of letters in the beginning of a text, and how many of them are not Latin.
 pub fn count(text: &str) -> (usize, usize) {
     let letters = || text.chars().take(MOST_CHARS).filter(|c| c.is_alphabetic());
     (letters().count(), letters().filter(|c| !is_latin(*c)).count())

@@ -1,18 +1,15 @@
-//! A JavaScript value as the engine reads it.
+//! A JavaScript value.
 
 use std::{ffi::CString, marker::PhantomData, ptr, slice};
 
-use knowledgepulse_scoring::{
-    Error,
-    trace::{TextWriter, Type, View, quote},
-};
+use knowledgepulse_scoring::{Error, trace::quote};
 use napi::{Env, JsValue, bindgen_prelude::Unknown, sys};
 
 /// Why a value could not be read.
 pub enum ReadError {
-    /// It does not have the shape that it should have.
+    /// It does not have the expected type or value.
     Invalid(Error),
-    /// This was thrown while it was read. The handle belongs to the running call.
+    /// A getter or a proxy has thrown this. The handle belongs to the running call.
     Thrown(sys::napi_value),
 }
 
@@ -22,30 +19,45 @@ impl From<Error> for ReadError {
     }
 }
 
-/// What was read, or why it could not be.
+/// Result with [`ReadError`].
 pub type Read<T> = Result<T, ReadError>;
 
-/// A handle to a value, alive as long as the call that it was made in.
+/// The type of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Type {
+    Undefined,
+    Null,
+    Boolean,
+    Number,
+    String,
+    Object,
+    /// A function, a symbol or a bigint.
+    Other,
+}
+
+/// A handle to a value, valid during the call in which it was made.
+///
+/// Methods for a type may be called for other values, too: they fail, or return what Node-API does.
 #[derive(Clone, Copy)]
-pub struct JsView<'env> {
+pub struct Value<'env> {
     env: sys::napi_env,
     raw: sys::napi_value,
     scope: PhantomData<&'env ()>,
 }
 
-impl<'env> JsView<'env> {
+impl<'env> Value<'env> {
     pub fn new(env: &'env Env, value: Unknown<'env>) -> Self {
         Self { env: env.raw(), raw: value.raw(), scope: PhantomData }
     }
 
-    /// Returns the value of the property that a key of [`JsView::keys`] stands for.
+    /// Returns the value of a property, by a key from [`Value::keys`].
     pub fn get(&self, key: &Self) -> Read<Self> {
         // SAFETY: environment and handles belong to the running call.
         self.value(|raw| unsafe { sys::napi_get_property(self.env, self.raw, key.raw, raw) })
     }
 
-    /// Returns the names of the object's own enumerable properties. They are strings as JavaScript has
-    /// them: a lone surrogate or a NUL in one would not survive the way through Rust and back.
+    /// Returns the names of the object's own enumerable properties, as strings of JavaScript: Rust would
+    /// lose a lone surrogate or a NUL.
     pub fn keys(&self) -> Read<Vec<Self>> {
         let mode = sys::KeyCollectionMode::own_only;
         let filter = sys::KeyFilter::enumerable | sys::KeyFilter::skip_symbols;
@@ -57,13 +69,13 @@ impl<'env> JsView<'env> {
         (0..names.length()?).map(|index| names.element(index)).collect()
     }
 
-    /// Returns the value that a function of Node-API gives.
+    /// Returns the value that a function of Node-API writes.
     fn value(&self, read: impl FnOnce(*mut sys::napi_value) -> sys::napi_status) -> Read<Self> {
         let raw = self.read(ptr::null_mut(), read)?;
         Ok(Self { raw, ..*self })
     }
 
-    /// Returns what a function of Node-API writes in the place of `default`, or why it does not.
+    /// Returns what a function of Node-API writes over `default`.
     fn read<T>(&self, default: T, read: impl FnOnce(*mut T) -> sys::napi_status) -> Read<T> {
         let mut found = default;
         let status = read(&mut found);
@@ -89,8 +101,8 @@ impl<'env> JsView<'env> {
         kind.unwrap_or(sys::ValueType::napi_undefined)
     }
 
-    /// Copies the beginning of a string, as UTF-8; returns the bytes written, a `buffer` less one
-    /// at most, because Node-API ends the string with NUL.
+    /// Copies the beginning of a string, as UTF-8. Returns how many bytes were written, at most
+    /// `buffer.len() - 1`, because Node-API ends the string with NUL.
     fn copy_prefix(&self, buffer: &mut [u8]) -> Read<usize> {
         let (start, length) = (buffer.as_mut_ptr().cast(), buffer.len());
         // SAFETY: environment and handle belong to the running call; the length is the buffer's.
@@ -99,8 +111,8 @@ impl<'env> JsView<'env> {
         })
     }
 
-    /// Reads a string from its beginning in ever larger pieces, until `more` wants no more.
-    fn read_pieces(&self, mut more: impl FnMut(&str) -> bool) -> Read<()> {
+    /// Passes a string to `more` in ever larger pieces, until that returns `false`.
+    pub fn read_pieces(&self, mut more: impl FnMut(&str) -> bool) -> Read<()> {
         /// A character of up to four bytes may not have fitted in.
         const SLACK: usize = 4;
         let mut stack = [0; 2048];
@@ -124,7 +136,8 @@ impl<'env> JsView<'env> {
     /// Returns the code units of a string.
     pub fn units(&self) -> Read<Vec<u16>> {
         let copy = |start, room| {
-            // SAFETY: environment and handle belong to the running call; there is room for so many units.
+            // SAFETY: environment and handle belong to the running call; `start` is null, or valid for
+            // `room` units.
             self.read(0, |copied| unsafe {
                 sys::napi_get_value_string_utf16(self.env, self.raw, start, room, copied)
             })
@@ -179,10 +192,9 @@ fn valid(bytes: &[u8]) -> &str {
     }
 }
 
-impl View for JsView<'_> {
-    type Error = ReadError;
-
-    fn type_of(&self) -> Type {
+impl Value<'_> {
+    /// Returns the type.
+    pub fn type_of(&self) -> Type {
         match self.raw_type() {
             sys::ValueType::napi_undefined => Type::Undefined,
             sys::ValueType::napi_null => Type::Null,
@@ -194,7 +206,8 @@ impl View for JsView<'_> {
         }
     }
 
-    fn is_array(&self) -> Read<bool> {
+    /// Returns whether this is an array, or a proxy of one.
+    pub fn is_array(&self) -> Read<bool> {
         // SAFETY: environment and handle belong to the running call.
         if self.read(false, |array| unsafe { sys::napi_is_array(self.env, self.raw, array) })? {
             return Ok(true);
@@ -212,7 +225,8 @@ impl View for JsView<'_> {
         Ok(answer.type_of() == Type::Boolean && answer.boolean()?)
     }
 
-    fn property(&self, name: &'static str) -> Read<Self> {
+    /// Returns the value of a property.
+    pub fn property(&self, name: &'static str) -> Read<Self> {
         let name = CString::new(name).unwrap_or_default();
         // SAFETY: environment and handle belong to the running call; the name ends with NUL.
         self.value(|raw| unsafe {
@@ -220,29 +234,34 @@ impl View for JsView<'_> {
         })
     }
 
-    fn length(&self) -> Read<u32> {
+    /// Returns the length of an array-like, 0 if it is not a number.
+    pub fn length(&self) -> Read<u32> {
         let length = self.property("length")?;
         let length = if length.type_of() == Type::Number { length.number()? } else { 0.0 };
         // Saturates, and takes NaN for 0, as JavaScript's own ToLength does.
         Ok(length as u32)
     }
 
-    fn element(&self, index: u32) -> Read<Self> {
+    /// Returns an element of an array-like.
+    pub fn element(&self, index: u32) -> Read<Self> {
         // SAFETY: environment and handle belong to the running call.
         self.value(|raw| unsafe { sys::napi_get_element(self.env, self.raw, index, raw) })
     }
 
-    fn boolean(&self) -> Read<bool> {
+    /// Returns a boolean.
+    pub fn boolean(&self) -> Read<bool> {
         // SAFETY: environment and handle belong to the running call.
         self.read(false, |value| unsafe { sys::napi_get_value_bool(self.env, self.raw, value) })
     }
 
-    fn number(&self) -> Read<f64> {
+    /// Returns a number.
+    pub fn number(&self) -> Read<f64> {
         // SAFETY: environment and handle belong to the running call.
         self.read(0.0, |value| unsafe { sys::napi_get_value_double(self.env, self.raw, value) })
     }
 
-    fn string(&self) -> Read<String> {
+    /// Returns a string, in which U+FFFD replaces each lone surrogate.
+    pub fn string(&self) -> Read<String> {
         let mut whole = String::new();
         self.read_pieces(|piece| {
             whole.push_str(piece);
@@ -251,17 +270,8 @@ impl View for JsView<'_> {
         Ok(whole)
     }
 
-    fn write_to(&self, text: &mut TextWriter) -> Read<()> {
-        if text.is_full() {
-            return Ok(());
-        }
-        self.read_pieces(|piece| {
-            text.push(piece);
-            !text.is_full()
-        })
-    }
-
-    fn describe(&self) -> String {
+    /// Returns the value as an error message shows it: `42`, `"abc"`, `an array`.
+    pub fn describe(&self) -> String {
         match self.raw_type() {
             sys::ValueType::napi_string => {
                 let mut start = String::new();

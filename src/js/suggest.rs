@@ -1,15 +1,14 @@
-//! What a misspelled name was to be.
+//! Suggests the option that a misspelt name probably means.
 
-/// The one of the `known` names that `unknown` most likely stands for, in any case of letters: one that
-/// begins with it, or that a third of its letters make out of it, at most; of several, the first of
-/// the nearest. `None` when nothing is that near.
+/// Returns the `known` name that is nearest to `unknown`, the first of several. It begins with `unknown`, or
+/// differs by at most a third of its letters; case is ignored. `None` if no name is that near.
 pub fn suggest<'a>(unknown: &str, known: &'a [impl AsRef<str>]) -> Option<&'a str> {
     let unknown = unknown.to_lowercase();
     let length = unknown.chars().count();
     let distance = |name: &str| {
         let name = name.to_lowercase();
         let (letters, limit) = (name.chars().count(), (name.chars().count() / 3).max(1));
-        // A long name from outside must not be walked through for every letter of ours.
+        // A very long name must not be compared letter by letter.
         if letters.abs_diff(length) <= limit {
             let distance = strsim::osa_distance(&unknown, &name);
             (distance <= limit && distance < length).then_some(distance)
@@ -26,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_what_was_meant_and_nothing_far_away() {
+    fn suggest_finds_near_names_only() {
         let known =
             ["maxElements", "dimensions", "ttlMs", "embedder", "modelPath", "threads", "id"];
         for (unknown, expected) in [
@@ -60,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_is_preferred_then_the_first() {
+    fn suggest_prefers_the_nearest_then_the_first() {
         for (known, expected) in [
             (["precisions", "precision"], "precision"),
             (["precisian", "precisien"], "precisian"),
@@ -71,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_as_long_as_a_book_is_no_work() {
+    fn suggest_skips_very_long_names() {
         assert_eq!(suggest(&"ttlMs".repeat(1 << 20), &["ttlMs"; 1000]), None);
     }
 }

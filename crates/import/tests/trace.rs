@@ -1,0 +1,169 @@
+//! Reading traces from JSON: which are refused, and which are not.
+
+use std::fmt;
+
+use knowledgepulse_test_support::{input, read_trace, trace};
+use serde_json::{Value, json};
+
+fn valid() -> Value {
+    trace(json!({
+        "task": { "objective": "Find the leak" },
+        "steps": [
+            { "type": "thought", "content": "Look at the allocator" },
+            { "type": "tool_call", "tool": { "name": "heaptrack" }, "content": null },
+        ],
+    }))
+}
+
+/// The valid trace with the value at a JSON pointer replaced.
+#[track_caller]
+fn with(pointer: &str, value: Value) -> Value {
+    let mut trace = valid();
+    *trace.pointer_mut(pointer).expect("the valid trace has this place") = value;
+    trace
+}
+
+#[track_caller]
+fn refused(trace: &Value, path: &str, message: &str) {
+    let error = read_trace(trace, &mut String::new()).expect_err(message);
+    assert_eq!(error.code(), "INVALID_TRACE", "{message}");
+    assert_eq!(error.path(), Some(path), "{message}");
+    assert_eq!(error.to_string(), message);
+}
+
+#[test]
+fn to_trace_names_the_place_what_was_expected_and_what_was_found() {
+    let long = "x".repeat(41);
+    for (trace, path, expected) in [
+        (json!(null), "trace", "an object, got null"),
+        (with("/metadata", json!("m")), "metadata", "an object, got \"m\""),
+        (with("/metadata/task_domain", json!(7)), "metadata.task_domain", "a string, got 7"),
+        (with("/metadata/success", json!("yes")), "metadata.success", "a boolean, got \"yes\""),
+        (with("/task", json!(false)), "task", "an object, got false"),
+        (with("/task/objective", json!({})), "task.objective", "a string, got an object"),
+        (with("/steps", json!({"length": 0})), "steps", "an array, got an object"),
+        (with("/steps", json!("abc")), "steps", "an array, got \"abc\""),
+        (with("/steps/0", json!([])), "steps[0].type", "a string, got undefined"),
+        (with("/steps/1", json!(3)), "steps[1]", "an object, got 3"),
+        (with("/steps/0/type", json!(null)), "steps[0].type", "a string, got null"),
+        (
+            with("/steps/0/content", json!([])),
+            "steps[0].content",
+            "a string, null or nothing, got an array",
+        ),
+        (
+            with("/steps/1/tool", json!(long)),
+            "steps[1].tool",
+            &format!("an object, null or nothing, got {:?}…", &long[..40]),
+        ),
+        (with("/steps/1/tool/name", json!(42)), "steps[1].tool.name", "a string, got 42"),
+        (with("/steps/1/tool/name", json!(null)), "steps[1].tool.name", "a string, got null"),
+        (
+            with("/outcome/confidence", json!(1.5)),
+            "outcome.confidence",
+            "a finite number in [0, 1], got 1.5",
+        ),
+        (
+            with("/outcome/confidence", json!("1")),
+            "outcome.confidence",
+            "a finite number in [0, 1], got \"1\"",
+        ),
+    ] {
+        refused(&trace, path, &format!("{path}: expected {expected}"));
+    }
+}
+
+#[test]
+fn to_trace_takes_what_a_trace_may_leave_out() {
+    for (what, trace) in [
+        ("no steps", with("/steps", json!([]))),
+        ("no content", with("/steps/0", json!({ "type": "thought" }))),
+        ("no tool", with("/steps/1/tool", json!(null))),
+        ("a nameless tool", with("/steps/1/tool", json!({}))),
+        ("an unknown type", with("/steps/0/type", json!("daydream"))),
+        ("the least confidence", with("/outcome/confidence", json!(0))),
+        ("the greatest confidence", with("/outcome/confidence", json!(1))),
+    ] {
+        assert!(read_trace(&trace, &mut String::new()).is_ok(), "{what}");
+    }
+}
+
+#[test]
+fn id_is_any_string_of_up_to_1024_bytes_and_nothing_else() {
+    let id = |id: Value| {
+        let mut trace = valid();
+        trace["id"] = id;
+        input(&trace).trace.id().map(ToString::to_string)
+    };
+    for text in ["kp:trace:1", "", "👩‍🔬 e\u{301}\0"] {
+        assert_eq!(id(json!(text)).as_deref(), Some(text));
+    }
+    for other in [json!(null), json!(5), json!(true), json!(["a"]), json!({ "a": 1 })] {
+        assert_eq!(id(other.clone()), None, "{other}");
+    }
+    assert_eq!(input(&valid()).trace.id(), None);
+    assert!(id(json!("i".repeat(1024))).is_some());
+    assert_eq!(id(json!("i".repeat(1025))), None);
+}
+
+#[test]
+fn to_trace_joins_objective_and_contents_with_spaces() {
+    assert_eq!(input(&valid()).text, "Find the leak Look at the allocator ");
+}
+
+#[test]
+fn steps_keep_their_kind_and_their_tool() {
+    let kinds = ["thought", "tool_call", "observation", "error_recovery", "Thought", ""];
+    let mut steps: Vec<_> = kinds.iter().map(|kind| json!({ "type": kind })).collect();
+    steps[1]["tool"] = json!({ "name": "heaptrack" });
+    steps[2]["tool"] = json!({});
+    let trace = input(&with("/steps", json!(steps))).trace;
+    let found: Vec<_> = trace.steps().iter().map(|step| &*step.kind).collect();
+    assert_eq!(found, kinds);
+    let tools: Vec<_> = trace.steps().iter().map(|step| step.tool.as_ref()).collect();
+    assert_eq!(tools[0], None);
+    assert_eq!(tools[1].unwrap().as_deref(), Some("heaptrack"));
+    assert_eq!(*tools[2].unwrap(), None);
+}
+
+/// Takes so many pieces, and counts what comes after it has refused one.
+#[derive(Default)]
+struct Limited {
+    text: String,
+    pieces: usize,
+    after: usize,
+}
+
+impl fmt::Write for Limited {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        match self.pieces.checked_sub(1) {
+            Some(left) => {
+                self.pieces = left;
+                self.text += text;
+                Ok(())
+            }
+            None => {
+                self.after += 1;
+                Err(fmt::Error)
+            }
+        }
+    }
+}
+
+#[test]
+fn to_trace_writes_no_text_after_a_refusal_and_still_checks_every_field() {
+    for (pieces, expected) in [
+        (0, ""),
+        (1, "Find the leak"),
+        (3, "Find the leak Look at the allocator"),
+        (9, "Find the leak Look at the allocator "),
+    ] {
+        let mut limited = Limited { pieces, ..Limited::default() };
+        assert!(read_trace(&valid(), &mut limited).is_ok());
+        assert_eq!(limited.text, expected);
+        assert_eq!(limited.after, usize::from(pieces < 4), "{pieces}");
+    }
+    let invalid = with("/steps/1/content", json!(5));
+    let error = read_trace(&invalid, &mut Limited::default()).unwrap_err();
+    assert_eq!(error.path(), Some("steps[1].content"));
+}

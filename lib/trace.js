@@ -1,0 +1,137 @@
+/**
+ * Reads traces, where a property costs far less than through Node-API: the one place where a trace from
+ * JavaScript is checked.
+ */
+
+// Taken once, so that later changes of globals and prototypes have no effect.
+const { isArray } = Array;
+const { fromCharCode } = String;
+
+/** Longer strings, in code units, are handed over one by one, not joined. */
+const LONG = 8192;
+
+/** In place of a string, as src/js/trace.rs reads it: none, or that of a tool without a name. */
+const NONE = "\0";
+const UNNAMED = "\x01";
+/** Precedes a length in two code units. */
+const LONG_LENGTH = "\x04";
+/** Added to a length in one code unit. */
+const RESERVED = 5;
+
+const SUCCESS = "\x01";
+const FAILURE = "\0";
+
+/** Longer ids are ignored. */
+const LONGEST_ID = 1024;
+
+function isObject(value) {
+	return typeof value === "object" && value !== null;
+}
+
+function isString(value) {
+	return typeof value === "string";
+}
+
+function field(text) {
+	const { length } = text;
+	if (length + RESERVED <= 0xffff) return fromCharCode(length + RESERVED) + text;
+	return LONG_LENGTH + fromCharCode(length >>> 16, length & 0xffff) + text;
+}
+
+/** The type of a step; those that the protocol knows are numbers. */
+function kindOf(type) {
+	if (type === "thought") return "\0";
+	if (type === "tool_call") return "\x01";
+	if (type === "observation") return "\x02";
+	if (type === "error_recovery") return "\x03";
+	return field(type);
+}
+
+/** A text in pieces. An array would call setters on prototypes. */
+const piecesOf = (text) => ({ __proto__: null, length: 1, 0: text });
+
+/** Makes the function over the native module. */
+function traceReader({ invalidTrace }) {
+	function check(fits, value, expected, path, step) {
+		if (fits) return;
+		const place = step === undefined ? path : `steps[${step}]${path}`;
+		throw invalidTrace(value, expected, place);
+	}
+
+	/**
+	 * Returns what counts of a trace: `confidence`; `head`, all that is short in one string; and `text`, a string
+	 * or pieces of one. Reads each property once, and no other.
+	 */
+	return function readTrace(trace) {
+		check(isObject(trace), trace, "an object", "trace");
+		const { metadata } = trace;
+		check(isObject(metadata), metadata, "an object", "metadata");
+		const domain = metadata.task_domain;
+		check(isString(domain), domain, "a string", "metadata.task_domain");
+		const { success } = metadata;
+		check(typeof success === "boolean", success, "a boolean", "metadata.success");
+
+		const { outcome } = trace;
+		check(isObject(outcome), outcome, "an object", "outcome");
+		const { confidence } = outcome;
+		const isShare = typeof confidence === "number" && confidence >= 0 && confidence <= 1;
+		check(isShare, confidence, "a finite number in [0, 1]", "outcome.confidence");
+
+		const { task } = trace;
+		check(isObject(task), task, "an object", "task");
+		const { objective } = task;
+		check(isString(objective), objective, "a string", "task.objective");
+		let text = objective;
+		let pieces;
+		const flush = () => {
+			pieces ??= { __proto__: null, length: 0 };
+			pieces[pieces.length] = text;
+			pieces.length += 1;
+			text = "";
+		};
+		if (text.length > LONG) flush();
+
+		const list = trace.steps;
+		check(isObject(list) && isArray(list), list, "an array", "steps");
+		const { length } = list;
+		const count = typeof length === "number" ? length : 0;
+		let steps = "";
+		// A proxy may give a length that is not whole.
+		for (let index = 0; index + 1 <= count; index++) {
+			const step = list[index];
+			check(isObject(step), step, "an object", "", index);
+			const { type } = step;
+			check(isString(type), type, "a string", ".type", index);
+			steps += kindOf(type);
+
+			const { content } = step;
+			const said = content ?? "";
+			check(isString(said), content, "a string, null or nothing", ".content", index);
+			if (said.length > LONG) {
+				text += " ";
+				flush();
+				text = said;
+			} else text += ` ${said}`;
+			if (text.length > LONG) flush();
+
+			const { tool } = step;
+			if (tool === undefined || tool === null) {
+				steps += NONE;
+				continue;
+			}
+			check(isObject(tool), tool, "an object, null or nothing", ".tool", index);
+			const { name } = tool;
+			check(name === undefined || isString(name), name, "a string", ".tool.name", index);
+			steps += name === undefined ? UNNAMED : field(name);
+		}
+
+		const { id } = trace;
+		const isKept = isString(id) && id.length <= LONGEST_ID;
+		const known = field(domain) + (isKept ? field(id) : NONE);
+		const head = (success ? SUCCESS : FAILURE) + known + steps;
+		if (pieces !== undefined) flush();
+		return { head, text: pieces ?? text, confidence };
+	};
+}
+
+module.exports = { piecesOf, traceReader };

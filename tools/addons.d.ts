@@ -1,0 +1,2 @@
+// The packages of other platforms are not installed.
+declare module "@knowledgepulse/scoring-*";
