@@ -108,7 +108,7 @@ impl Scorer {
         let read = || -> Read<_> {
             fault::point("submit");
             let embedder = self.embedder()?;
-            Ok((read_work(kind, &head, &text, confidence, &embedder)?, embedder))
+            Ok((self.read_work(kind, &head, &text, confidence, &embedder)?, embedder))
         };
         let panicked = |_| Err(Error::internal("reading the call panicked").into());
         let read = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(panicked);
@@ -190,6 +190,32 @@ impl Scorer {
         self.embedder.clone().map_or_else(model::embedder, Ok)
     }
 
+    fn read_work(
+        &self,
+        kind: CallKind,
+        head: &Value,
+        words: &Value,
+        confidence: f64,
+        embedder: &ModelEmbedder,
+    ) -> Read<Work> {
+        fault::point("read");
+        // Nobody reads the text if there is nothing that embeds it.
+        let text = || match self.engine.unavailable_reason(embedder) {
+            None => text(words, embedder.text_buffer()),
+            Some(_) => Ok(String::new()),
+        };
+        let input = || -> Read<_> { Ok(Input { trace: trace(head, confidence)?, text: text()? }) };
+        Ok(match kind {
+            CallKind::Evaluate | CallKind::Explain => Work::Score(input()?),
+            CallKind::Peek | CallKind::PeekReport => Work::Peek(input()?),
+            CallKind::Remember => Work::Remember(input()?),
+            CallKind::Embed => Work::Embed(text()?),
+            CallKind::Forget => Work::Forget(head.string()?.into()),
+            CallKind::Clear => Work::Clear,
+            CallKind::WarmUp => Work::WarmUp,
+        })
+    }
+
     fn status_with(&self, embedder: &ModelEmbedder) -> Json {
         let statistics = self.engine.statistics();
         let percentile = |share| Some(statistics.percentile(share)?.as_secs_f64() * 1000.0);
@@ -238,27 +264,6 @@ impl Handle {
     pub fn end_budget(&self) -> bool {
         self.call.as_ref().is_some_and(CallHandle::end_budget)
     }
-}
-
-fn read_work(
-    kind: CallKind,
-    head: &Value,
-    words: &Value,
-    confidence: f64,
-    embedder: &ModelEmbedder,
-) -> Read<Work> {
-    fault::point("read");
-    let text = || text(words, embedder.text_buffer());
-    let input = || -> Read<_> { Ok(Input { trace: trace(head, confidence)?, text: text()? }) };
-    Ok(match kind {
-        CallKind::Evaluate | CallKind::Explain => Work::Score(input()?),
-        CallKind::Peek | CallKind::PeekReport => Work::Peek(input()?),
-        CallKind::Remember => Work::Remember(input()?),
-        CallKind::Embed => Work::Embed(text()?),
-        CallKind::Forget => Work::Forget(head.string()?.into()),
-        CallKind::Clear => Work::Clear,
-        CallKind::WarmUp => Work::WarmUp,
-    })
 }
 
 /// Returns a reply that settles the promise of a call. A report is JSON, which JavaScript parses: setters on
