@@ -477,15 +477,15 @@ export interface RestoreOptions
  * ```
  */
 export class Scorer {
-	/** Scores the traces in logs; see {@link evaluateJson}. */
-	evaluateJson(
+	/** Scores the traces in logs; see {@link evaluateLogs}. */
+	evaluateLogs(
 		sources: ImportSource | readonly ImportSource[],
-		options?: EvaluateJsonOptions & { errors?: "reject" | undefined },
-	): JsonEvaluation<ScoreRow>;
-	evaluateJson(
+		options?: EvaluateLogsOptions & { errors?: "reject" | undefined },
+	): LogEvaluation<ScoreRow>;
+	evaluateLogs(
 		sources: ImportSource | readonly ImportSource[],
-		options: EvaluateJsonOptions,
-	): JsonEvaluation;
+		options: EvaluateLogsOptions,
+	): LogEvaluation;
 
 	/** @throws `"INVALID_OPTION"`. */
 	constructor(options?: ScorerOptions);
@@ -1022,10 +1022,10 @@ export function importTraces(
 	options: ImportOptions,
 ): TraceImport;
 
-/** Options of {@link evaluateJson}. */
-export interface EvaluateJsonOptions extends ImportOptions {
-	/** `"evaluate"` (default): as {@link evaluateValue}. `"peek"`: with `remember: false`. */
-	mode?: "evaluate" | "peek" | undefined;
+/** Options of {@link evaluateLogs}. */
+export interface EvaluateLogsOptions extends ImportOptions {
+	/** Whether traces are added to the cache. Default: `true`. */
+	remember?: boolean | undefined;
 	/**
 	 * A JSON pointer (RFC 6901) into a trace, to the string, number or boolean that is the `group` of its
 	 * row. Default: none.
@@ -1069,8 +1069,8 @@ export interface ScoreRow {
 	version: string;
 }
 
-/** The rows of {@link evaluateJson}, in the order of the traces. */
-export interface JsonEvaluation<Item = ScoreRow | ImportFailure>
+/** The rows of {@link evaluateLogs}, in the order of the traces. */
+export interface LogEvaluation<Item = ScoreRow | ImportFailure>
 	extends AsyncIterableIterator<Item> {
 	return(value?: unknown): Promise<IteratorResult<Item>>;
 	/** What has been read so far, which is ahead of the rows; complete at the end. */
@@ -1092,18 +1092,18 @@ export interface JsonEvaluation<Item = ScoreRow | ImportFailure>
  * of {@link evaluateValue}, such as `"EMBEDDER_UNAVAILABLE"`. Rows before an error stand.
  * @example
  * ```ts
- * import { evaluateJson } from "@knowledgepulse/scoring";
- * for await (const { id, score } of evaluateJson("traces.jsonl")) console.log(id, score);
+ * import { evaluateLogs } from "@knowledgepulse/scoring";
+ * for await (const { id, score } of evaluateLogs("traces.jsonl")) console.log(id, score);
  * ```
  */
-export function evaluateJson(
+export function evaluateLogs(
 	sources: ImportSource | readonly ImportSource[],
-	options?: EvaluateJsonOptions & { errors?: "reject" | undefined },
-): JsonEvaluation<ScoreRow>;
-export function evaluateJson(
+	options?: EvaluateLogsOptions & { errors?: "reject" | undefined },
+): LogEvaluation<ScoreRow>;
+export function evaluateLogs(
 	sources: ImportSource | readonly ImportSource[],
-	options: EvaluateJsonOptions,
-): JsonEvaluation;
+	options: EvaluateLogsOptions,
+): LogEvaluation;
 
 /**
  * Returns the trace of one conversation in memory: messages of the AI SDK, OpenAI, Anthropic and
@@ -1398,9 +1398,9 @@ export interface Calibration {
  * where a target precision or `fit` needs some.
  * @example
  * ```ts
- * import { calibrate, evaluateJson } from "@knowledgepulse/scoring";
+ * import { calibrate, evaluateLogs } from "@knowledgepulse/scoring";
  * const rows = [];
- * for await (const row of evaluateJson("traces.jsonl")) rows.push(row);
+ * for await (const row of evaluateLogs("traces.jsonl")) rows.push(row);
  * const { threshold } = await calibrate(rows, { target: { share: 0.2 } });
  * console.log(threshold?.value, threshold?.share);
  * ```

@@ -1,5 +1,5 @@
 /**
- * How fast `evaluateJson` scores short traces without the model:
+ * How fast `evaluateLogs` scores short traces without the model:
  * node benchmark/rows.mjs [--mb 1000] [--items] [--group /metadata/session_id] [--file traces.jsonl]
  *
  * Makes a file of traces with two to five steps, 500 to 900 bytes each, unless one is named.
@@ -61,7 +61,7 @@ function write(path, bytes) {
 
 async function measure(path) {
 	const { group, items } = options;
-	const rows = new Scorer({ embedder: "off" }).evaluateJson(path, { group });
+	const rows = new Scorer({ embedder: "off" }).evaluateLogs(path, { group });
 	const began = performance.now();
 	for await (const _ of items ? rows : rows.lines());
 	const seconds = (performance.now() - began) / 1000;

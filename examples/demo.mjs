@@ -90,7 +90,7 @@ for await (const { trace, provenance } of imported) {
 // What a threshold would do to the traces above.
 const rows = [];
 const scorer = new Scorer();
-for await (const scored of scorer.evaluateJson({ name: "traces.mjs", data: traces }))
+for await (const scored of scorer.evaluateLogs({ name: "traces.mjs", data: traces }))
 	rows.push(scored);
 const calibration = await calibrate(rows, { target: { share: 0.3 } });
 const html = await calibrationReport(calibration, rows, { title: "Scores of the demo's traces" });

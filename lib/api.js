@@ -34,7 +34,7 @@ function open() {
 		clear: () => scorer.clear(),
 		embed: (traceOrText, options) => scorer.embed(traceOrText, options),
 		configure: (options) => attempt(() => native.configure(options)),
-		evaluateJson: (sources, options) => scorer.evaluateJson(sources, options),
+		evaluateLogs: (sources, options) => scorer.evaluateLogs(sources, options),
 		evaluateValue: (trace, options) => scorer.evaluateValue(trace, options),
 		evaluateValues: (traces, options) => scorer.evaluateValues(traces, options),
 		explainValue: (trace, options) => scorer.explainValue(trace, options),

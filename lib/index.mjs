@@ -14,7 +14,7 @@ export const {
 	clear,
 	configure,
 	embed,
-	evaluateJson,
+	evaluateLogs,
 	evaluateValue,
 	evaluateValues,
 	explainValue,

@@ -1,6 +1,6 @@
 /** Imports and scores of agents' own logs, which index.d.ts documents. */
 const { ImportError, errorsOf } = require("./errors.js");
-const { checkOptions, invalidOption } = require("./options.js");
+const { checkBoolean, checkOptions, invalidOption } = require("./options.js");
 const { onAbort, until } = require("./signals.js");
 const { Source, sourcesOf } = require("./sources.js");
 
@@ -11,7 +11,7 @@ const MESSAGES_OPTIONS = [
 
 const IMPORT_OPTIONS = [...MESSAGES_OPTIONS, "errors", "format"];
 
-const ROWS_OPTIONS = [...IMPORT_OPTIONS, "group", "mode"];
+const ROWS_OPTIONS = [...IMPORT_OPTIONS, "group", "remember"];
 
 /** Why reading ends when the caller has ended the iteration. */
 const OVER = Symbol("over");
@@ -235,16 +235,15 @@ module.exports = function logsOf(native) {
 	}
 
 	/** `link` is the way to the store, of a scorer that has one. */
-	function evaluateJson(scorer, link, sources, options = {}) {
+	function evaluateLogs(scorer, link, sources, options = {}) {
 		check(options, ROWS_OPTIONS);
-		const { mode = "evaluate", group, ...others } = options;
-		if (mode !== "evaluate" && mode !== "peek")
-			throw invalidOption("mode", '"evaluate" or "peek"', String(mode));
+		const { remember, group, ...others } = options;
+		checkBoolean("remember", remember);
 		if (group !== undefined && typeof group !== "string")
 			throw invalidOption("group", "a JSON pointer", String(group));
-		const scoring = { scorer, peeks: mode === "peek", group, link };
+		const scoring = { scorer, peeks: remember === false, group, link };
 		return new Rows(sourcesOf(sources), others, scoring);
 	}
 
-	return { evaluateJson, fromMessages, importTraces };
+	return { evaluateLogs, fromMessages, importTraces };
 };

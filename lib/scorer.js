@@ -56,7 +56,7 @@ function restoreOptions(options = {}) {
 module.exports = function scorerClass(native, VectorCache) {
 	const { CallKind } = native;
 	const { attempt, toError } = errorsOf(native);
-	const { evaluateJson } = logsOf(native);
+	const { evaluateLogs } = logsOf(native);
 	const readTrace = traceReader(native);
 
 	function readId(id) {
@@ -121,8 +121,8 @@ module.exports = function scorerClass(native, VectorCache) {
 			return inOrder((trace, options) => this.explainValue(trace, options), traces, options);
 		}
 
-		evaluateJson(sources, options) {
-			return evaluateJson(this.#native, this.#link, sources, options);
+		evaluateLogs(sources, options) {
+			return evaluateLogs(this.#native, this.#link, sources, options);
 		}
 
 		remember(trace, options) {

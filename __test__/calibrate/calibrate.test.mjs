@@ -4,7 +4,7 @@ import { test } from "node:test";
 import {
 	calibrate,
 	calibrationReport,
-	evaluateJson,
+	evaluateLogs,
 	fromMessages,
 	Scorer,
 	ScoringError,
@@ -185,7 +185,7 @@ for (const [title, given, options, code, path, message] of [
 		});
 	});
 
-test("calibrationReport shows rows of evaluateJson, and their text as text", async () => {
+test("calibrationReport shows rows of evaluateLogs, and their text as text", async () => {
 	const traceOf = (n) => ({
 		"@type": "ReasoningTrace",
 		id: `t:${n}`,
@@ -196,7 +196,7 @@ test("calibrationReport shows rows of evaluateJson, and their text as text", asy
 	});
 	const traces = Array.from({ length: 30 }, (_, n) => traceOf(n));
 	const scored = [];
-	for await (const each of evaluateJson({ name: "traces", data: traces })) scored.push(each);
+	for await (const each of evaluateLogs({ name: "traces", data: traces })) scored.push(each);
 	const found = await calibrate(scored, { replicates: 100 });
 	const html = await calibrationReport(found, scored, {
 		title: "Runs & scores",

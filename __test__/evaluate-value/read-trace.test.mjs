@@ -57,7 +57,7 @@ async function assertReadAsJson(values) {
 	const scorer = off();
 	let line = 0;
 	let refused = 0;
-	for await (const item of scorer.evaluateJson(source, options)) {
+	for await (const item of scorer.evaluateLogs(source, options)) {
 		const value = values[line];
 		line += 1;
 		const found = await scorer.explainValue(value).then(

@@ -82,8 +82,8 @@ describe("the first call in a process that gets no thread", { concurrency: 2 }, 
 			importTraces(source, { assumeSuccess: true }).next(),
 		fromMessages: ({ fromMessages }, _, __, { data }) =>
 			fromMessages(data, { assumeSuccess: true }),
-		evaluateJson: ({ evaluateJson }, _, __, source) =>
-			evaluateJson(source, { assumeSuccess: true }).next(),
+		evaluateLogs: ({ evaluateLogs }, _, __, source) =>
+			evaluateLogs(source, { assumeSuccess: true }).next(),
 		calibrate: ({ calibrate }) => calibrate([]),
 		calibrationReport: ({ calibrationReport }) => calibrationReport({}, []),
 	};

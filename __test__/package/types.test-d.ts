@@ -4,9 +4,9 @@ import {
 	_getLocalCache,
 	type ConfigureOptions,
 	configure,
-	type EvaluateJsonOptions,
+	type EvaluateLogsOptions,
 	embed,
-	evaluateJson,
+	evaluateLogs,
 	evaluateValue,
 	evaluateValues,
 	explainValue,
@@ -21,7 +21,7 @@ import {
 	type ImportSource,
 	InvalidTraceError,
 	importTraces,
-	type JsonEvaluation,
+	type LogEvaluation,
 	type LogFormat,
 	type NoveltyStore,
 	type Provenance,
@@ -491,23 +491,23 @@ export { importError, importOptions, readItems, readTraces };
 
 // Rows.
 
-expectType<JsonEvaluation<ScoreRow>>()(evaluateJson(oneOfEach));
-expectType<JsonEvaluation<ScoreRow>>()(
-	new Scorer().evaluateJson("traces.jsonl", { errors: "reject", signal }),
+expectType<LogEvaluation<ScoreRow>>()(evaluateLogs(oneOfEach));
+expectType<LogEvaluation<ScoreRow>>()(
+	new Scorer().evaluateLogs("traces.jsonl", { errors: "reject", signal }),
 );
-const evaluated = evaluateJson("traces.jsonl", {
-	mode: "peek",
+const evaluated = evaluateLogs("traces.jsonl", {
+	remember: false,
 	group: "/metadata/session_id",
 	errors: "collect",
 	assumeSuccess: "skip",
 	format: "codex",
 });
-expectType<JsonEvaluation>()(evaluated);
-expectType<JsonEvaluation>()(new Scorer().evaluateJson("traces.jsonl", { errors: "collect" }));
+expectType<LogEvaluation>()(evaluated);
+expectType<LogEvaluation>()(new Scorer().evaluateLogs("traces.jsonl", { errors: "collect" }));
 expectType<ImportReport>()(evaluated.report);
 expectType<AsyncIterableIterator<Uint8Array>>()(evaluated.lines());
 async () => {
-	for await (const row of evaluateJson("traces.jsonl")) {
+	for await (const row of evaluateLogs("traces.jsonl")) {
 		expectType<ScoreRow>()(row);
 		expectType<string>()(row.source.name);
 		expectType<number>()(row.source.line);
@@ -520,15 +520,15 @@ async () => {
 		else expectType<ScoreRow>()(item);
 	}
 };
-declare const jsonOptions: EvaluateJsonOptions;
-evaluateJson("traces.jsonl", jsonOptions);
+declare const jsonOptions: EvaluateLogsOptions;
+evaluateLogs("traces.jsonl", jsonOptions);
 // @ts-expect-error an error in place of a row
-expectType<JsonEvaluation<ScoreRow>>()(evaluated);
+expectType<LogEvaluation<ScoreRow>>()(evaluated);
 // @ts-expect-error unknown mode
-evaluateJson("traces.jsonl", { mode: "score" });
+evaluateLogs("traces.jsonl", { remember: "no" });
 // @ts-expect-error no JSON pointer
-evaluateJson("traces.jsonl", { group: 5 });
+evaluateLogs("traces.jsonl", { group: 5 });
 // @ts-expect-error unknown option
-evaluateJson("traces.jsonl", { groups: "/id" });
+evaluateLogs("traces.jsonl", { groups: "/id" });
 // @ts-expect-error no source
-evaluateJson();
+evaluateLogs();

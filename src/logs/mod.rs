@@ -1,4 +1,4 @@
-//! The JavaScript class `LogReader`, behind `importTraces` and `evaluateJson`.
+//! The JavaScript class `LogReader`, behind `importTraces` and `evaluateLogs`.
 //!
 //! ```text
 //!  bytes ──► traces ──────────────────────────────────────► lines of JSON

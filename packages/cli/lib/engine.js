@@ -81,11 +81,11 @@ function toJson(item) {
 }
 
 /**
- * The rows of all traces in order, or `{ error }` with `errors: "collect"`; see `evaluateJson`. After
+ * The rows of all traces in order, or `{ error }` with `errors: "collect"`; see `evaluateLogs`. After
  * `stop` is aborted, no more is read, and traces without a score do not enter the memory.
  */
 function evaluate(scorer, sources, { stop, ...options }) {
-	const evaluation = scorer.evaluateJson(sources.map(inputOf), options);
+	const evaluation = scorer.evaluateLogs(sources.map(inputOf), options);
 	onAbort(stop, () => evaluation.return().catch(() => {}));
 
 	// By chunks: what has been scored when reading ends comes out.

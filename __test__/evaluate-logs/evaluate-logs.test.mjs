@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { evaluateJson, importTraces, Scorer, ScoringError } from "@knowledgepulse/scoring";
+import { evaluateLogs, importTraces, Scorer, ScoringError } from "@knowledgepulse/scoring";
 import { all, assumed, chunked, importErrorOf, lines } from "../support/imports.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 import { sharing } from "../support/stores.mjs";
@@ -38,12 +38,12 @@ const parsed = async (chunks) => {
 
 const codes = (items) => items.map(({ error, id }) => error?.code ?? id);
 
-test("evaluateJson gives the scores of evaluateValue, one after another, to the bit", async () => {
+test("evaluateLogs gives the scores of evaluateValue, one after another, to the bit", async () => {
 	const given = traces(60);
 	const [one, other] = [new Scorer(), new Scorer()];
 	const reports = [];
 	for (const value of given) reports.push(await one.explainValue(value));
-	const rows = await all(other.evaluateJson(jsonl(given), { group: "/metadata/session" }));
+	const rows = await all(other.evaluateLogs(jsonl(given), { group: "/metadata/session" }));
 	assert.equal(rows.length, given.length);
 	for (const [index, row] of rows.entries()) {
 		const report = reports[index];
@@ -75,7 +75,7 @@ test("evaluateJson gives the scores of evaluateValue, one after another, to the 
 	assert.equal(one.status().cacheSize, other.status().cacheSize);
 });
 
-test("evaluateJson scores what importTraces gives, from any source and cut anywhere", async (t) => {
+test("evaluateLogs scores what importTraces gives, from any source and cut anywhere", async (t) => {
 	const path = join(temporaryFolder(t), "log.jsonl");
 	const text = lines("one", "zwei €", "three");
 	writeFileSync(path, text);
@@ -83,7 +83,7 @@ test("evaluateJson scores what importTraces gives, from any source and cut anywh
 	const pieces = Array.from(bytes, (_, at) => bytes.subarray(at, at + 1));
 	const sources = () => [path, text, bytes, chunked(pieces)];
 	const imported = await all(importTraces(sources(), assumed));
-	const evaluated = off().evaluateJson(sources(), assumed);
+	const evaluated = off().evaluateLogs(sources(), assumed);
 	const rows = await all(evaluated);
 	assert.deepEqual(
 		rows.map(({ id, source }) => [id, source]),
@@ -95,16 +95,16 @@ test("evaluateJson scores what importTraces gives, from any source and cut anywh
 	);
 });
 
-test("evaluateJson keeps the order of more traces than are on their way at once", async () => {
+test("evaluateLogs keeps the order of more traces than are on their way at once", async () => {
 	const given = traces(5000);
-	const rows = await parsed(off().evaluateJson(jsonl(given)).lines());
+	const rows = await parsed(off().evaluateLogs(jsonl(given)).lines());
 	assert.deepEqual(
 		rows.map(({ id }) => id),
 		given.map(({ id }) => id),
 	);
 });
 
-test("evaluateJson gives rows while a stream waits for more", async () => {
+test("evaluateLogs gives rows while a stream waits for more", async () => {
 	let release;
 	const more = new Promise((resolve) => {
 		release = resolve;
@@ -114,7 +114,7 @@ test("evaluateJson gives rows while a stream waits for more", async () => {
 		await more;
 		yield lines("two");
 	}
-	const rows = off().evaluateJson(stream(), assumed);
+	const rows = off().evaluateLogs(stream(), assumed);
 	const first = await rows.next();
 	assert.equal(first.value.objective, "one");
 	release();
@@ -122,10 +122,10 @@ test("evaluateJson gives rows while a stream waits for more", async () => {
 	assert.equal((await rows.next()).done, true);
 });
 
-test("evaluateJson reads a bounded number of traces ahead", async () => {
+test("evaluateLogs reads a bounded number of traces ahead", async () => {
 	const chunks = Array.from({ length: 5000 }, (_, index) => lines(`${index}`));
 	const stream = chunked(chunks);
-	const rows = off().evaluateJson(stream, assumed);
+	const rows = off().evaluateLogs(stream, assumed);
 	await rows.next();
 	await new Promise((resolve) => setTimeout(resolve, 300));
 	assert.ok(stream.state.read <= 2100, String(stream.state.read));
@@ -134,11 +134,11 @@ test("evaluateJson reads a bounded number of traces ahead", async () => {
 	assert.equal((await rows.next()).done, true);
 });
 
-test("evaluateJson rejects with source and line, after the rows before", async () => {
+test("evaluateLogs rejects with source and line, after the rows before", async () => {
 	const scorer = new Scorer();
 	const given = traces(4).map((value) => JSON.stringify(value));
 	given[2] = "{";
-	const rows = scorer.evaluateJson({ name: "n", data: given.join("\n") });
+	const rows = scorer.evaluateLogs({ name: "n", data: given.join("\n") });
 	assert.equal((await rows.next()).value.id, "kp:trace:0");
 	assert.equal((await rows.next()).value.id, "kp:trace:1");
 	const { code, source, line } = await importErrorOf(rows.next());
@@ -147,7 +147,7 @@ test("evaluateJson rejects with source and line, after the rows before", async (
 	assert.equal(scorer.status().cacheSize, 2);
 });
 
-test("evaluateJson collects errors in their places", async () => {
+test("evaluateLogs collects errors in their places", async () => {
 	const [first, second] = traces(2).map((value) => JSON.stringify(value));
 	const broken = { ...traces(1)[0], outcome: { confidence: 5 } };
 	const text = [first, "{", JSON.stringify(broken), second].join("\n");
@@ -157,7 +157,7 @@ test("evaluateJson collects errors in their places", async () => {
 		{ name: "last", data: second },
 	];
 	const options = { errors: "collect" };
-	const items = await all(off().evaluateJson(sources(), options));
+	const items = await all(off().evaluateLogs(sources(), options));
 	assert.deepEqual(codes(items), [
 		"kp:trace:0",
 		"INVALID_JSON",
@@ -169,7 +169,7 @@ test("evaluateJson collects errors in their places", async () => {
 	const { line, path, source } = items[2].error;
 	assert.deepEqual([line, path, source], [3, "outcome.confidence", "n"]);
 	assert.equal(items[4].error.cause.code, "ENOENT");
-	const written = await parsed(off().evaluateJson(sources(), options).lines());
+	const written = await parsed(off().evaluateLogs(sources(), options).lines());
 	assert.deepEqual(codes(written), codes(items));
 	assert.deepEqual(Object.keys(written[2].error).sort(), [
 		"code",
@@ -180,19 +180,19 @@ test("evaluateJson collects errors in their places", async () => {
 	]);
 });
 
-test("evaluateJson rejects with the error of a file after the rows before", async () => {
-	const rows = off().evaluateJson([lines("one"), "/nowhere/at/all.jsonl"], assumed);
+test("evaluateLogs rejects with the error of a file after the rows before", async () => {
+	const rows = off().evaluateLogs([lines("one"), "/nowhere/at/all.jsonl"], assumed);
 	assert.equal((await rows.next()).value.objective, "one");
 	await assert.rejects(rows.next(), { code: "ENOENT" });
 });
 
-test("evaluateJson says which trace a required embedder was not there for", async () => {
+test("evaluateLogs says which trace a required embedder was not there for", async () => {
 	const options = { embedder: "required", model: "/nowhere" };
 	const scorer = new Scorer(options);
 	const text = jsonl(traces(3));
-	const error = await importErrorOf(scorer.evaluateJson(text).next());
+	const error = await importErrorOf(scorer.evaluateLogs(text).next());
 	assert.deepEqual([error.code, error.source, error.line], ["EMBEDDER_UNAVAILABLE", "source", 1]);
-	const collected = await all(scorer.evaluateJson(text, { errors: "collect" }));
+	const collected = await all(scorer.evaluateLogs(text, { errors: "collect" }));
 	assert.deepEqual(codes(collected), Array(3).fill("EMBEDDER_UNAVAILABLE"));
 });
 
@@ -201,12 +201,12 @@ async function idle(scorer) {
 	while (scorer.status().pending > 0) await new Promise((resolve) => setTimeout(resolve, 1));
 }
 
-test("evaluateJson ends with the reason of a signal, and leaves the rest out of the cache", async () => {
+test("evaluateLogs ends with the reason of a signal, and leaves the rest out of the cache", async () => {
 	const scorer = new Scorer();
 	const controller = new AbortController();
 	const { signal } = controller;
 	const reason = new Error("enough");
-	const rows = scorer.evaluateJson(jsonl(traces(3000)), { signal });
+	const rows = scorer.evaluateLogs(jsonl(traces(3000)), { signal });
 	await rows.next();
 	controller.abort(reason);
 	await assert.rejects(
@@ -219,14 +219,14 @@ test("evaluateJson ends with the reason of a signal, and leaves the rest out of 
 	// A call that was getting its answer is not aborted.
 	await idle(scorer);
 	assert.ok(scorer.status().cacheSize < 3000);
-	const late = scorer.evaluateJson(jsonl(traces(1)), { signal });
+	const late = scorer.evaluateLogs(jsonl(traces(1)), { signal });
 	await assert.rejects(late.next(), reason);
 });
 
-test("evaluateJson peeks", async () => {
+test("evaluateLogs peeks", async () => {
 	const scorer = new Scorer();
 	const given = traces(2);
-	const rows = await all(scorer.evaluateJson(jsonl(given), { mode: "peek" }));
+	const rows = await all(scorer.evaluateLogs(jsonl(given), { remember: false }));
 	assert.deepEqual(
 		rows.map(({ noveltySource }) => noveltySource),
 		["empty-cache", "empty-cache"],
@@ -234,22 +234,22 @@ test("evaluateJson peeks", async () => {
 	assert.equal(scorer.status().cacheSize, 0);
 });
 
-test("evaluateJson refuses wrong options", () => {
+test("evaluateLogs refuses wrong options", () => {
 	for (const [options, path] of [
-		[{ mode: "score" }, "mode"],
+		[{ remember: "no" }, "remember"],
 		[{ group: 5 }, "group"],
 		[{ group: "metadata" }, "group"],
 		[{ groups: "" }, "groups"],
 		[{ errors: "ignore" }, "errors"],
 	])
 		assert.throws(
-			() => evaluateJson("log.jsonl", options),
+			() => evaluateLogs("log.jsonl", options),
 			(error) =>
 				error instanceof ScoringError && error.code === "INVALID_OPTION" && error.path === path,
 		);
 });
 
-test("evaluateJson gives the same rows however a line is read", async () => {
+test("evaluateLogs gives the same rows however a line is read", async () => {
 	const [first, ...rest] = traces(40);
 	const odd = [
 		`${JSON.stringify(first).slice(0, -1)},"id":"kp:trace:again"}`,
@@ -264,27 +264,27 @@ test("evaluateJson gives the same rows however a line is read", async () => {
 	].join("\n");
 	const text = `${jsonl(rest)}${odd}\n`;
 	const read = (options) =>
-		parsed(new Scorer().evaluateJson(text, { errors: "collect", ...options }).lines());
+		parsed(new Scorer().evaluateLogs(text, { errors: "collect", ...options }).lines());
 	assert.deepEqual(await read({}), await read({ group: "/nowhere" }));
 	const [one, other] = [{}, { group: "/nowhere" }].map((options) =>
-		off().evaluateJson(text, { errors: "collect", ...options }),
+		off().evaluateLogs(text, { errors: "collect", ...options }),
 	);
 	await Promise.all([all(one), all(other)]);
 	assert.deepEqual(one.report, other.report);
 });
 
-test("evaluateJson leaves no call running wherever it ends early", async () => {
+test("evaluateLogs leaves no call running wherever it ends early", async () => {
 	const given = traces(200);
 	const text = jsonl(given);
 	const scorer = new Scorer();
-	await all(scorer.evaluateJson(text, { mode: "peek" }));
+	await all(scorer.evaluateLogs(text, { remember: false }));
 	for (let taken = 0; taken < given.length; taken += 1 + (taken >> 1)) {
 		for (const ending of ["return", "abort", "return of lines"]) {
 			await scorer.clear();
 			const { answered } = scorer.status().calls;
 			const controller = new AbortController();
 			const { signal } = controller;
-			const rows = scorer.evaluateJson(text, { signal });
+			const rows = scorer.evaluateLogs(text, { signal });
 			if (ending === "return of lines") {
 				const lines = rows.lines();
 				if (taken > 0) await lines.next();
@@ -309,24 +309,24 @@ test("evaluateJson leaves no call running wherever it ends early", async () => {
 	assert.ok(scorer.status().calls.aborted > 0);
 });
 
-test("evaluateJson ends early while next() waits", async () => {
+test("evaluateLogs ends early while next() waits", async () => {
 	const scorer = off();
 	const never = new Promise(() => {});
 	async function* stream() {
 		yield lines("one");
 		await never;
 	}
-	const rows = scorer.evaluateJson(stream(), assumed);
+	const rows = scorer.evaluateLogs(stream(), assumed);
 	await rows.next();
 	const [waiting] = [rows.next(), await rows.return()];
 	assert.equal((await waiting).done, true);
 	assert.equal(scorer.status().pending, 0);
 });
 
-test("evaluateJson goes on for other readers when one ends", async () => {
+test("evaluateLogs goes on for other readers when one ends", async () => {
 	const scorer = new Scorer();
 	const given = traces(300);
-	const [one, other] = [1, 2].map(() => scorer.evaluateJson(jsonl(given)));
+	const [one, other] = [1, 2].map(() => scorer.evaluateLogs(jsonl(given)));
 	await one.next();
 	const rest = all(other);
 	await one.return();
@@ -334,14 +334,14 @@ test("evaluateJson goes on for other readers when one ends", async () => {
 	await idle(scorer);
 });
 
-test("evaluateJson gives the scores of one scorer with a store", async () => {
+test("evaluateLogs gives the scores of one scorer with a store", async () => {
 	const given = traces(150);
 	const { scorer } = sharing();
 	const sharers = [scorer(), scorer()];
 	const rows = [];
 	for (const [index, one] of sharers.entries()) {
 		const half = given.slice(75 * index, 75 * (index + 1));
-		rows.push(...(await all(one.evaluateJson(jsonl(half)))));
+		rows.push(...(await all(one.evaluateLogs(jsonl(half)))));
 	}
 	const alone = new Scorer();
 	for (const [index, { score, nearest, noveltySource }] of rows.entries()) {
@@ -353,11 +353,11 @@ test("evaluateJson gives the scores of one scorer with a store", async () => {
 	for (const one of sharers) one.close();
 });
 
-test("evaluateJson rejects with CLOSED after the rows before close()", async () => {
+test("evaluateLogs rejects with CLOSED after the rows before close()", async () => {
 	const { scorer } = sharing();
 	for (const one of [new Scorer(), scorer()]) {
 		const given = traces(3000);
-		const rows = one.evaluateJson({ name: "n", data: jsonl(given) });
+		const rows = one.evaluateLogs({ name: "n", data: jsonl(given) });
 		const ids = [(await rows.next()).value.id];
 		one.close();
 		const error = await importErrorOf(
@@ -372,7 +372,7 @@ test("evaluateJson rejects with CLOSED after the rows before close()", async () 
 		);
 		assert.equal((await rows.next()).done, true);
 		assert.equal(one.status().pending, 0);
-		const late = one.evaluateJson(jsonl(given.slice(0, 2)), {
+		const late = one.evaluateLogs(jsonl(given.slice(0, 2)), {
 			errors: "collect",
 		});
 		assert.deepEqual(codes(await all(late)), ["CLOSED", "CLOSED"]);
