@@ -26,7 +26,7 @@ test("explainValue reports what the model saw of the text", async () => {
 	const seen = async (count) =>
 		(await scorer.explainValue(says(Array(count).fill("a").join(" ")))).text;
 	assert.deepEqual(await seen(510), {
-		model: MODEL,
+		modelName: MODEL,
 		tokens: 512,
 		windows: 1,
 		isCut: false,
@@ -34,7 +34,7 @@ test("explainValue reports what the model saw of the text", async () => {
 		unknownTokens: 0,
 	});
 	assert.deepEqual(await seen(511), {
-		model: MODEL,
+		modelName: MODEL,
 		tokens: 512,
 		windows: 1,
 		isCut: false,
@@ -42,7 +42,7 @@ test("explainValue reports what the model saw of the text", async () => {
 		unknownTokens: 0,
 	});
 	assert.deepEqual(await seen(512), {
-		model: MODEL,
+		modelName: MODEL,
 		tokens: 512,
 		windows: 1,
 		isCut: true,
@@ -50,7 +50,7 @@ test("explainValue reports what the model saw of the text", async () => {
 		unknownTokens: 0,
 	});
 	assert.deepEqual(await seen(0), {
-		model: MODEL,
+		modelName: MODEL,
 		tokens: 2,
 		windows: 1,
 		isCut: false,

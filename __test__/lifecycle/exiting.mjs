@@ -1,5 +1,6 @@
 /** A program that ends with scores in flight. Runs in child processes. */
 
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { says, words } from "../support/traces.mjs";
@@ -20,7 +21,8 @@ const WORK = {
 	],
 	"several scorers": ({ scoring, traces }) =>
 		traces.slice(0, 8).flatMap((trace, index) => {
-			const scorer = new scoring.Scorer({ threads: 1 + (index % 2) });
+			const threads = Math.min(1 + (index % 2), availableParallelism());
+			const scorer = new scoring.Scorer({ threads });
 			return [scorer.warmup(), scorer.evaluateValue(trace)];
 		}),
 };

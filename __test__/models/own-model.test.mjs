@@ -334,7 +334,7 @@ test("environment variables name a model and what it is like", async () => {
 	};
 	const expected = await required("bert", options).embed("Restart the server");
 	assert.deepEqual(vector, expected);
-	assert.deepEqual([status.model, status.maxTokens], ["bert", 100]);
+	assert.deepEqual([status.modelName, status.maxTokens], ["bert", 100]);
 	const rejected = async ({ scoring, input }) => {
 		const { code, path } = await scoring.evaluateValue(input).catch((error) => error);
 		return { code, path };

@@ -67,14 +67,14 @@ fn report_has_the_names_and_the_shape_of_score_report() {
             "reason": null,
         },
         "text": {
-            "model": "a model",
+            "modelName": "a model",
             "tokens": 600,
             "windows": 2,
             "isCut": true,
             "fromMemo": false,
             "unknownTokens": 0.25,
         },
-        "times": {
+        "timesMs": {
             "total": 6.5,
             "queue": 0.25,
             "tokenize": 1.0,

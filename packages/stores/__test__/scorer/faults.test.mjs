@@ -249,7 +249,7 @@ describe("faults", { skip: missing }, () => {
 			for (const { scorer } of [auto, required])
 				do answers.push(await answerOf(scorer, `words 3 ${answers.length}`));
 				while (isFailed(answers.at(-1)));
-			const entries = await entriesOf(auto.log);
+			const entries = await entriesOf(auto.store);
 			assert.equal(entries.length, 11);
 			await assertReplayed(entries, answers);
 			await auto.pool.end();

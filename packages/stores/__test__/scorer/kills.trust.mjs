@@ -48,11 +48,11 @@ class Follower {
 }
 
 /**
- * Lets processes score, while random ones are killed and replaced; `disturb(store)`, if given, is called
+ * Lets processes score, while random ones are killed and replaced; `disturb(setup)`, if given, is called
  * again and again. Fails unless the store is whole, has no call twice, and every answer that came from it is
  * that of one process. Returns counts of what happened.
  */
-async function underKills(store, disturb) {
+async function underKills(setup, disturb) {
 	const draw = draws(seed);
 	const all = [];
 	// A call fails only where that is meant to happen.
@@ -60,7 +60,7 @@ async function underKills(store, disturb) {
 	async function start() {
 		const client = new ClientProcess();
 		const name = `client${all.push(client)}`;
-		await client.ask("open", store.opened, options);
+		await client.ask("open", setup.opened, options);
 		await client.ask("load", name, LOAD);
 		return client;
 	}
@@ -80,11 +80,11 @@ async function underKills(store, disturb) {
 	let disturbed = 0;
 	async function disturbing() {
 		while (disturb && !isOver()) {
-			await disturb(store);
+			await disturb(setup);
 			disturbed += 1;
 		}
 	}
-	const follower = new Follower(store.log);
+	const follower = new Follower(setup.store);
 	async function follow() {
 		while (!isOver()) {
 			await sleep(1_000);
@@ -138,26 +138,26 @@ async function postgres(t) {
 		await server.stop();
 		await pool.end();
 	});
-	const log = new PostgresStore({ pool });
-	await log.migrate();
+	const store = new PostgresStore({ pool });
+	await store.migrate();
 	// A crash must not lose what was answered.
-	return { server, log, opened: { postgres: server.config(), durable: true } };
+	return { server, store, opened: { postgres: server.config(), durable: true } };
 }
 
-async function assertNothingLost(t, store, disturb) {
-	const found = await repeatable("kills", () => underKills(store, disturb));
+async function assertNothingLost(t, setup, disturb) {
+	const found = await repeatable("kills", () => underKills(setup, disturb));
 	t.diagnostic(JSON.stringify(found));
 }
 
 test("processes that are killed lose and double nothing in a file", async (t) => {
 	const folder = mkdtempSync(join(tmpdir(), "kp-stores-"));
 	const opened = { path: join(folder, "novelty.db") };
-	const log = new SqliteStore(opened);
+	const store = new SqliteStore(opened);
 	t.after(async () => {
-		await log.close();
+		await store.close();
 		rmSync(folder, { recursive: true, force: true });
 	});
-	await assertNothingLost(t, { log, opened });
+	await assertNothingLost(t, { store, opened });
 });
 
 test("processes that are killed lose and double nothing in PostgreSQL", { skip }, async (t) =>
