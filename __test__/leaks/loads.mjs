@@ -113,7 +113,9 @@ export const LOADS = {
 			inFlight((i) => isRejected(evaluateValue(INVALID[i % INVALID.length](i)))),
 	},
 	"aborted calls": {
-		count: 20_000,
+		// It varies by 3 MB, however many there are.
+		count: 60_000,
+		warmUp: 60_000,
 		env: {},
 		make:
 			({ evaluateValue }) =>

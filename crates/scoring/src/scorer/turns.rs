@@ -164,14 +164,6 @@ impl Scorer {
         embedder: Arc<dyn Embed>,
         reply: Reply,
     ) -> CallHandle {
-        let handle = self.queue(work, embedder, reply);
-        self.start();
-        handle
-    }
-
-    /// Submits work as [`Scorer::submit`] does, but [`Scorer::start`] must follow. Waking a thread takes longer
-    /// than queueing a call, so one start should follow many calls.
-    pub fn queue(&self, work: Work, embedder: Arc<dyn Embed>, reply: Reply) -> CallHandle {
         let mut order = self.lock();
         if self.common.is_closed() {
             drop(order);
@@ -193,11 +185,13 @@ impl Scorer {
         let ticket = order.issued;
         order.issued += 1;
         order.queue.push_back((ticket, call));
+        drop(order);
+        self.start();
         handle
     }
 
     /// Has a thread work on the queue, beside those that already do.
-    pub fn start(self: &Arc<Self>) {
+    fn start(self: &Arc<Self>) {
         let mut order = self.lock();
         if order.queue.is_empty() || order.workers >= self.options.concurrency {
             return;
