@@ -21,7 +21,7 @@ Exit codes:
 
 Examples:
   $ kp-score score runs.jsonl
-  $ kp-score score "logs/**/*.jsonl" --from claude-code --assume-success skip
+  $ kp-score score "logs/**/*.jsonl" --from claude-code --assume-success true
   $ kp-score explain runs.jsonl --id kp:trace:42
   $ kp-score calibrate runs.jsonl --target-share 0.2 --html report.html`;
 

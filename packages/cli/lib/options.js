@@ -128,7 +128,7 @@ const SCORING = ["embedder", "precision", "memory", "profiles", "store"];
 const WRITING = ["output", "json", "quiet", "progress"];
 
 const READING_EXAMPLES = [
-	"sessions --from claude-code --assume-success skip",
+	"sessions --from claude-code --assume-success true",
 	"chats.json --domain customer_service --assume-success true",
 	"logs --errors collect",
 ];
@@ -174,7 +174,7 @@ const COMMANDS = {
 		options: ["dryRun", ...READING, ...WRITING],
 		more: `\nFormats: ${FORMATS.join(", ")}.\n`,
 		examples: [
-			"sessions -d code --assume-success skip --output traces.jsonl",
+			"sessions -d code --assume-success true --output traces.jsonl",
 			"sessions --dry-run",
 			"logs --dry-run --json",
 			...READING_EXAMPLES.map((example) => `${example} -o traces.jsonl`),
