@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
+import { codeReview, finance } from "../fixtures/examples.mjs";
 import { runs } from "../fixtures/runs.mjs";
+import { valueFrom, valueWithoutEmbedder } from "../support/child.mjs";
 import { files, folder, read } from "../support/recorded.mjs";
-import { assertAddsUp } from "../support/reports.mjs";
+import { assertAddsUp, assertClose } from "../support/reports.mjs";
 import { assertSame, assertWithin, scoresOf } from "../support/scores.mjs";
 import { random } from "../support/traces.mjs";
 
@@ -71,3 +73,12 @@ test("evaluateValue gives the same scores for the runs of the fixtures, however 
 	await assertSameInFlight(t, runs, scores, 4);
 	assert.ok(new Set(scores).size > runs.length / 2, `hardly two alike: ${scores}`);
 });
+
+for (const [name, { trace, score }] of Object.entries({ codeReview, finance })) {
+	test(`evaluateValue scores the example ${name} of the protocol, with and without an embedder`, async () => {
+		const scoreIt = ({ scoring, input }) => scoring.evaluateValue(input);
+		const found = await valueFrom(scoreIt, { input: trace });
+		assertClose(found, score, "with the embedder");
+		assert.equal(await valueWithoutEmbedder(scoreIt, { input: trace }), found);
+	});
+}
