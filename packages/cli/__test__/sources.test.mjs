@@ -145,3 +145,33 @@ for (const [name, encode] of [
 			[0, 0],
 		);
 	});
+
+test("kp-score skips and counts files of a folder that are not logs, and refuses them by name", async () => {
+	mkdirSync(join(folder, "mixed"));
+	const write = (name, text) => writeFileSync(join(folder, "mixed", name), text);
+	write("run.jsonl", linesOf([at(1, "03T10:00")]));
+	write("run.traj", linesOf([at(2, "02T10:00")]));
+	write("package.json", '{\n\t"name": "other"\n}\n');
+	write("sessions-index.json", '{"entries":[]}');
+	write("empty.jsonl", "");
+	write("one.meta.json", "{}");
+	write("novelty.db", "SQLite format 3\0");
+	for (const command of ["score", "explain", "import", "calibrate"]) {
+		const off = command === "import" ? [] : OFF;
+		const { code, stdout, stderr } = await kpScore([command, "mixed", ...off]);
+		// Two runs are too few to calibrate.
+		assert.equal(code, command === "calibrate" ? 2 : 0, stderr);
+		assert.match(
+			stderr,
+			/warning: skipped 4 files that are not logs: mixed\/empty\.jsonl, mixed\//,
+		);
+		if (command === "score")
+			assert.deepEqual(
+				parsed(stdout).map(({ id }) => id),
+				["t:2", "t:1"],
+			);
+	}
+	const { code, stderr } = await kpScore(["score", "mixed/package.json", ...OFF]);
+	assert.equal(code, 2);
+	assert.match(stderr, /package\.json: expected a log of one of the formats/);
+});

@@ -92,6 +92,7 @@ async function contentOf(source, signal) {
 	if (source.isStream) addAbortSignal(signal, bytes);
 	const lines = linesOf(bytes, name);
 	const { value: first, done } = await lines.next();
+	if (done && source.isFound) return { log: source };
 	if (done) throw new InputError(`${name}: it is empty`);
 	if (isFromScore(parse(first[1]))) return { rows: rowsOf(first, lines, name) };
 	if (source.isStream)

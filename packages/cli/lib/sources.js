@@ -6,6 +6,7 @@ const { join, relative, sep } = require("node:path");
 const { glob, isDynamicPattern } = require("tinyglobby");
 const { importTraces } = require("./engine.js");
 const { InputError, reasonOf } = require("./exit.js");
+const { count, warn } = require("./terminal.js");
 
 /**
  * @typedef {object} Source
@@ -14,9 +15,13 @@ const { InputError, reasonOf } = require("./exit.js");
  * @property {number} [size] In bytes; of regular files.
  * @property {() => AsyncIterable<Buffer>} bytes The contents in UTF-8.
  * @property {boolean} [isStream] Whether it can be read only once.
+ * @property {boolean} [isFound] Whether a folder was searched for it: it is skipped if it is not a log.
  */
 
-const LOG = /\.(jsonl?|ndjson)$/i;
+const LOG = /\.(jsonl?|ndjson|traj)$/i;
+
+/** How many skipped files are named. */
+const NAMED = 3;
 
 /** Byte order marks of UTF-16, which Windows PowerShell's `>` writes. */
 const UTF_16 = { fffe: "utf-16le", feff: "utf-16be" };
@@ -94,8 +99,11 @@ async function sourcesOfOne(argument) {
 		throw new InputError(`cannot read ${argument}: ${reasonOf(error)}`);
 	});
 	if (found === undefined) return filesOf(await matchesOf(argument), `no file matches ${argument}`);
-	if (found.isDirectory())
-		return filesOf(await logsIn(argument), `${argument}: no .json, .jsonl or .ndjson files in it`);
+	if (found.isDirectory()) {
+		const nothing = `${argument}: no .json, .jsonl, .ndjson or .traj files in it`;
+		const files = await filesOf(await logsIn(argument), nothing);
+		return files.map((source) => ({ ...source, isFound: true }));
+	}
 	if (found.isFile()) return [await fileSource(argument, found)];
 	if (found.isFIFO()) return [pipeSource(argument)];
 	return [
@@ -112,32 +120,48 @@ async function sourcesOf(args) {
 	return sources;
 }
 
-/** The time of the first trace of a source; infinite without one. */
+/** The time of the first trace of a source; infinite without one, `undefined` for a file that is skipped. */
 async function firstTime(source, options) {
 	if (source.isStream) return Number.POSITIVE_INFINITY;
-	for await (const { trace } of importTraces([source], options)) {
-		if (!trace) continue;
-		const time = Date.parse(trace.metadata.created_at ?? "");
-		return Number.isNaN(time) ? Number.POSITIVE_INFINITY : time;
+	const isSkipped = (error) => source.isFound && error?.code === "UNKNOWN_FORMAT";
+	try {
+		for await (const { trace, error } of importTraces([source], options)) {
+			if (isSkipped(error)) return undefined;
+			if (!trace) continue;
+			const time = Date.parse(trace.metadata.created_at ?? "");
+			return Number.isNaN(time) ? Number.POSITIVE_INFINITY : time;
+		}
+	} catch (error) {
+		if (isSkipped(error)) return undefined;
+		throw error;
 	}
 	return Number.POSITIVE_INFINITY;
 }
 
 /**
  * Sorts sources by the time of their first trace; streams and sources without a time come last. Reads each
- * source up to its first trace.
+ * source up to its first trace, and leaves out files of folders that are not logs.
  * @param options Those of `importTraces`.
  */
 async function inOrder(sources, options, { signal }) {
-	if (sources.length < 2) return sources;
+	if (sources.length < 2 && !sources[0]?.isFound) return sources;
 	const times = new Map();
+	const skipped = [];
 	try {
-		for (const source of sources)
-			times.set(source, await firstTime(source, { ...options, signal }));
+		for (const source of sources) {
+			const time = await firstTime(source, { ...options, signal });
+			if (time === undefined) skipped.push(source.name);
+			else times.set(source, time);
+		}
 	} catch (error) {
 		if (!signal.aborted) throw error;
 	}
-	return [...sources].sort((a, b) => ascending(times.get(a), times.get(b)));
+	if (skipped.length > 0) {
+		const names = skipped.slice(0, NAMED).join(", ");
+		const more = skipped.length > NAMED ? ", …" : "";
+		warn(`skipped ${count(skipped.length, "file")} that are not logs: ${names}${more}`);
+	}
+	return [...times.keys()].sort((a, b) => ascending(times.get(a), times.get(b)));
 }
 
 /** Returns the sources that arguments name, sorted. */
