@@ -256,3 +256,25 @@ fn langfuse_reads_chunks_of_langchain_and_no_null_of_a_tool() {
     .to_string());
     assert_eq!(steps(&imported), ["thought b", "tool_call f"]);
 }
+
+#[test]
+fn messages_take_calls_in_content_for_calls_as_an_array_and_as_text() {
+    let calls = json!([
+        { "type": "function", "id": "1", "function": { "name": "read", "arguments": "{}" } },
+        { "type": "function", "id": "2", "function": { "name": "list", "arguments": "{}" } },
+    ]);
+    let steps_with = |role: &str, content: Value| {
+        let log = json!({ "messages": [
+            { "role": "user", "content": "Tidy up" },
+            { "role": role, "content": content },
+            { "role": "tool", "tool_call_id": "1", "content": "a file" },
+            { "role": "assistant", "content": "Done" },
+        ] });
+        steps(&run(&log.to_string()))
+    };
+    for role in ["assistant", "tool"] {
+        let found = steps_with(role, calls.clone());
+        assert_eq!(found, steps_with(role, json!(calls.to_string())), "{role}");
+        assert_eq!(found.iter().filter(|step| step.starts_with("tool_call")).count(), 2, "{role}");
+    }
+}

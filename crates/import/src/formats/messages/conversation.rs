@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::message::{ITEMS, Message, Messages, is_call};
+use super::message::{ITEMS, Message, Messages, is_call, is_function_call};
 use crate::{
     events::{Call, CallInput, Event, Run, Skipped, ToolResult, Turn},
-    json::{self, Document, Kind, Members, Value},
+    json::{self, Array, Document, Kind, Members, Value},
     results::{flag, is_text_type, text_of, text_of_member, text_of_part, text_of_summary},
 };
 
@@ -211,14 +211,15 @@ impl Run {
 
     /// Reads a text of the assistant, which may be the JSON of its calls.
     fn say(&mut self, text: String, turn: Turn) {
-        match calls_in_text(&text) {
-            Some(document) => self.call_all(&document, turn),
+        let document = document_of(&text);
+        match document.as_ref().and_then(|document| calls_in_text(document)) {
+            Some(calls) => self.call_all(calls, turn),
             None => self.events.push(Event::said(text)),
         }
     }
 
-    fn call_all(&mut self, calls: &Document, turn: Turn) {
-        for call in calls.root().as_array().into_iter().flatten() {
+    fn call_all(&mut self, calls: Array, turn: Turn) {
+        for call in calls {
             self.call(call_of_part(call, turn));
         }
     }
@@ -249,10 +250,11 @@ impl Run {
             self.skipped.add("tool_definition");
             return;
         }
-        if let Some(calls) = content.and_then(Value::as_str).and_then(calls_in_text) {
+        let document = content.and_then(Value::as_str).and_then(document_of);
+        let in_text = document.as_ref().and_then(|document| calls_in_text(document));
+        if let Some(calls) = in_text.or_else(|| calls_in_array(content?)) {
             let turn = self.next_turn();
-            self.call_all(&calls, turn);
-            return;
+            return self.call_all(calls, turn);
         }
         let parts = parts(message);
         if parts.clone().any(|(kind, _)| is_result_type(kind)) {
@@ -386,13 +388,19 @@ fn typed(part: Value<'_>) -> Option<(&str, Value<'_>)> {
     Some(call.or_else(|| Some(("tool_call_response", response()?))).unwrap_or(("?", part)))
 }
 
-/// Returns the calls of a text that is a JSON array of them, as Koog writes it.
-fn calls_in_text(text: &str) -> Option<Document<'_>> {
-    if !text.starts_with('[') {
-        return None;
-    }
-    let document = Document::parse(text).ok()?;
-    let calls = document.root().as_array().filter(|calls| !calls.is_empty());
-    let are_calls = calls.is_some_and(|calls| calls.iter().all(is_call));
-    are_calls.then_some(document)
+/// Returns a text as JSON if it is an array.
+fn document_of(text: &str) -> Option<Document<'_>> {
+    Document::parse(text.starts_with('[').then_some(text)?).ok()
+}
+
+/// Returns the calls of a text that consists of them, as Koog writes it.
+fn calls_in_text<'d>(document: &'d Document) -> Option<Array<'d>> {
+    let calls = document.root().as_array()?;
+    (!calls.is_empty() && calls.iter().all(is_call)).then_some(calls)
+}
+
+/// Returns the calls of content that consists of them, as Langfuse shows it where Koog has written text.
+fn calls_in_array(content: Value<'_>) -> Option<Array<'_>> {
+    let calls = content.as_array()?;
+    (!calls.is_empty() && calls.iter().all(is_function_call)).then_some(calls)
 }

@@ -294,6 +294,10 @@ fn of_object(object: Value, side: Side) -> Option<Messages> {
 /// Returns whether a value is a call outside of a message.
 pub(super) fn is_call(value: Value) -> bool {
     let is_sdk = value.has("toolCallId") && value.has("toolName");
-    let is_function = value.text("type") == Some("function") && value.object("function").is_some();
-    value.is_object() && !value.has("role") && (is_sdk || is_function)
+    value.is_object() && !value.has("role") && (is_sdk || is_function_call(value))
+}
+
+/// Returns whether a value is a call as OpenAI has it in `tool_calls`.
+pub(super) fn is_function_call(value: Value) -> bool {
+    value.text("type") == Some("function") && value.object("function").is_some()
 }
