@@ -22,7 +22,7 @@ export function readRows(stdout) {
 		.trim()
 		.split("\n")
 		.map((line) => JSON.parse(line));
-	const state = rows.every(({ model }) => model) ? "ready" : "off";
+	const state = rows.every(({ modelFingerprint }) => modelFingerprint) ? "ready" : "off";
 	return JSON.stringify({ state, scores: rows.map(({ score }) => score) });
 }
 
