@@ -211,15 +211,14 @@ impl Run {
 
     /// Reads a text of the assistant, which may be the JSON of its calls.
     fn say(&mut self, text: String, turn: Turn) {
-        let document = document_of(&text);
-        match document.as_ref().and_then(|document| calls_in_text(document)) {
-            Some(calls) => self.call_all(calls, turn),
+        match calls_in_text(&text) {
+            Some(document) => self.call_all(document.root().as_array(), turn),
             None => self.events.push(Event::said(text)),
         }
     }
 
-    fn call_all(&mut self, calls: Array, turn: Turn) {
-        for call in calls {
+    fn call_all(&mut self, calls: Option<Array>, turn: Turn) {
+        for call in calls.into_iter().flatten() {
             self.call(call_of_part(call, turn));
         }
     }
@@ -250,9 +249,13 @@ impl Run {
             self.skipped.add("tool_definition");
             return;
         }
-        let document = content.and_then(Value::as_str).and_then(document_of);
-        let in_text = document.as_ref().and_then(|document| calls_in_text(document));
-        if let Some(calls) = in_text.or_else(|| calls_in_array(content?)) {
+        if let Some(document) = content.and_then(Value::as_str).and_then(calls_in_text) {
+            let turn = self.next_turn();
+            return self.call_all(document.root().as_array(), turn);
+        }
+        // Langfuse shows text that is JSON as what it means.
+        let calls = content.and_then(Value::as_array);
+        if calls.is_some_and(|calls| !calls.is_empty() && calls.iter().all(is_function_call)) {
             let turn = self.next_turn();
             return self.call_all(calls, turn);
         }
@@ -388,19 +391,13 @@ fn typed(part: Value<'_>) -> Option<(&str, Value<'_>)> {
     Some(call.or_else(|| Some(("tool_call_response", response()?))).unwrap_or(("?", part)))
 }
 
-/// Returns a text as JSON if it is an array.
-fn document_of(text: &str) -> Option<Document<'_>> {
-    Document::parse(text.starts_with('[').then_some(text)?).ok()
-}
-
-/// Returns the calls of a text that consists of them, as Koog writes it.
-fn calls_in_text<'d>(document: &'d Document) -> Option<Array<'d>> {
-    let calls = document.root().as_array()?;
-    (!calls.is_empty() && calls.iter().all(is_call)).then_some(calls)
-}
-
-/// Returns the calls of content that consists of them, as Langfuse shows it where Koog has written text.
-fn calls_in_array(content: Value<'_>) -> Option<Array<'_>> {
-    let calls = content.as_array()?;
-    (!calls.is_empty() && calls.iter().all(is_function_call)).then_some(calls)
+/// Returns the calls of a text that is a JSON array of them, as Koog writes it.
+fn calls_in_text(text: &str) -> Option<Document<'_>> {
+    if !text.starts_with('[') {
+        return None;
+    }
+    let document = Document::parse(text).ok()?;
+    let calls = document.root().as_array().filter(|calls| !calls.is_empty());
+    let are_calls = calls.is_some_and(|calls| calls.iter().all(is_call));
+    are_calls.then_some(document)
 }
