@@ -131,13 +131,8 @@ async function latency({ places }) {
 			const ofRound = {};
 			for (const name of turned(names, round + 1)) {
 				await one.ask("follow", { name });
-				const { times, loop } = await one.ask("score", {
-					...{ name, inFlight, calls: CALLS },
-				});
-				const shares = {
-					p50: quantile(times, 0.5),
-					p99: quantile(times, 0.99),
-				};
+				const { times, loop } = await one.ask("score", { name, inFlight, calls: CALLS });
+				const shares = { p50: quantile(times, 0.5), p99: quantile(times, 0.99) };
 				ofRound[name] = { ...shares, loop };
 			}
 			if (round >= 0) found.set(inFlight, [...(found.get(inFlight) ?? []), ofRound]);
@@ -149,10 +144,12 @@ async function latency({ places }) {
 			const added = (share) =>
 				name === ALONE ? "" : `+${show(middle((own, round) => own[share] - round[ALONE][share]))}`;
 			return [
-				...[inFlight, name],
+				inFlight,
+				name,
 				show(middle(({ p50 }) => p50)),
 				show(middle(({ p99 }) => p99)),
-				...[added("p50"), added("p99")],
+				added("p50"),
+				added("p99"),
 				show(middle(({ loop }) => loop.p99)),
 				show(middle(({ loop }) => loop.max)),
 			];
@@ -172,9 +169,7 @@ async function throughput({ places }) {
 	for (const one of all) {
 		await one.ask("embed");
 		for (const name of names)
-			await one.ask("open", {
-				...{ name, place: places[name], namespace: "throughput" },
-			});
+			await one.ask("open", { name, place: places[name], namespace: "throughput" });
 	}
 	const found = Object.fromEntries(names.map((name) => [name, PROCESSES.map(() => [])]));
 	for (let round = -1; round < ROUNDS; round++)
@@ -208,9 +203,12 @@ async function appends({ places }) {
 				for (const name of turned(names, round)) {
 					const one = startProcess();
 					const { count, ms } = await one.ask("append", {
-						...{ place: places[name], connections: CONNECTIONS },
-						...{ namespace: `${name} ${batch} ${isReading} ${round}` },
-						...{ batch, isReading, ms: APPENDING_MS },
+						place: places[name],
+						connections: CONNECTIONS,
+						namespace: `${name} ${batch} ${isReading} ${round}`,
+						batch,
+						isReading,
+						ms: APPENDING_MS,
 					});
 					await one.stop();
 					found[name].push((1000 * count) / ms);
@@ -244,9 +242,7 @@ async function start({ places, sizes }) {
 	for (let round = 0; round < ROUNDS; round++)
 		for (const name of turned(names, round)) {
 			const one = startProcess();
-			const result = await one.ask("start", {
-				...{ place: places[name], namespace, cache },
-			});
+			const result = await one.ask("start", { place: places[name], namespace, cache });
 			await one.stop();
 			if (result.seq !== ROWS) throw new Error(`${name}: ${result.seq} of ${ROWS} entries`);
 			found[name].push(result);

@@ -51,9 +51,7 @@ function requirePackage(name) {
 }
 
 function failure(text, options) {
-	return new ScoringError(`${PACKAGE}: ${text}`, {
-		...{ code: "ADDON_NOT_FOUND", ...options },
-	});
+	return new ScoringError(`${PACKAGE}: ${text}`, { code: "ADDON_NOT_FOUND", ...options });
 }
 
 function missing(name) {

@@ -8,8 +8,10 @@
 function setIfGiven(error, name, value) {
 	if (value === undefined) return;
 	Object.defineProperty(error, name, {
-		...{ value, enumerable: true },
-		...{ writable: true, configurable: true },
+		value,
+		enumerable: true,
+		writable: true,
+		configurable: true,
 	});
 }
 
@@ -41,7 +43,9 @@ class ImportError extends ScoringError {
 
 for (const type of [ScoringError, InvalidTraceError, ImportError])
 	Object.defineProperty(type.prototype, "name", {
-		...{ value: type.name, writable: true, configurable: true },
+		value: type.name,
+		writable: true,
+		configurable: true,
 	});
 
 /**

@@ -5,8 +5,15 @@ const { onAbort, until } = require("./signals.js");
 const { Source, sourcesOf } = require("./sources.js");
 
 const MESSAGES_OPTIONS = [
-	...["assumeSuccess", "confidence", "createdAt", "domain", "objective"],
-	...["privacyLevel", "signal", "success", "visibility"],
+	"assumeSuccess",
+	"confidence",
+	"createdAt",
+	"domain",
+	"objective",
+	"privacyLevel",
+	"signal",
+	"success",
+	"visibility",
 ];
 
 const IMPORT_OPTIONS = [...MESSAGES_OPTIONS, "errors", "format"];
@@ -37,7 +44,9 @@ function* split(bytes) {
 function unreadable({ name }, thrown) {
 	if (thrown instanceof ImportError) return thrown;
 	return new ImportError(`${name}: ${thrown?.message ?? thrown}`, {
-		...{ code: "UNREADABLE", source: name, cause: thrown },
+		code: "UNREADABLE",
+		source: name,
+		cause: thrown,
 	});
 }
 
@@ -87,7 +96,9 @@ module.exports = function logsOf(native) {
 			const { inputs } = JSON.parse(this.#report);
 			for (const input of inputs)
 				input.errors = input.errors.map(({ code, line = null, message }) => ({
-					...{ code, line, message },
+					code,
+					line,
+					message,
 				}));
 			return { inputs };
 		}

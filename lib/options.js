@@ -5,7 +5,8 @@ const { ScoringError } = require("./errors.js");
 /** Returns an error with `code: "INVALID_OPTION"`. */
 function invalidOption(path, expected, found) {
 	return new ScoringError(`${path}: expected ${expected}, got ${found}`, {
-		...{ code: "INVALID_OPTION", path },
+		code: "INVALID_OPTION",
+		path,
 	});
 }
 

@@ -71,17 +71,16 @@ module.exports = function scorerClass(native, VectorCache) {
 	// What the methods do. `peek` is the kind of a call with `remember: false`.
 	const EVALUATE = { kind: CallKind.Evaluate, peek: CallKind.Peek, read: readTrace, map: same };
 	const EXPLAIN = {
-		...{ kind: CallKind.Explain, peek: CallKind.PeekReport, read: readTrace },
+		kind: CallKind.Explain,
+		peek: CallKind.PeekReport,
+		read: readTrace,
 		map: (report) => JSON.parse(report),
 	};
 	const REMEMBER = { kind: CallKind.Remember, read: readTrace, map: same };
 	const FORGET = { kind: CallKind.Forget, read: readId, map: same };
 	const CLEAR = { kind: CallKind.Clear, read: readNothing, map: ignore };
 	const EMBED = { kind: CallKind.Embed, read: readText, map: same };
-	const WARM_UP = {
-		...{ kind: CallKind.WarmUp, read: readNothing },
-		map: (_, scorer) => scorer.status(),
-	};
+	const WARM_UP = { kind: CallKind.WarmUp, read: readNothing, map: (_, scorer) => scorer.status() };
 
 	function fail(thrown) {
 		throw toError(thrown);
@@ -160,7 +159,9 @@ module.exports = function scorerClass(native, VectorCache) {
 			const bytes = await this.snapshot(options);
 			await replaceFile(file, bytes).catch((cause) => {
 				throw new ScoringError(`cannot write ${file}: ${cause.message}`, {
-					...{ code: "SNAPSHOT_IO", path: file, cause },
+					code: "SNAPSHOT_IO",
+					path: file,
+					cause,
 				});
 			});
 		}

@@ -152,8 +152,10 @@ class Source {
 		const data = this.#data;
 		const invalid = (expected, found, cause) =>
 			new ImportError(`${this.#place}: expected ${expected}, got ${found}`, {
-				...{ code: "INVALID_OPTION", path: this.#place },
-				...{ source: this.name, ...(cause && { cause }) },
+				code: "INVALID_OPTION",
+				path: this.#place,
+				source: this.name,
+				...(cause && { cause }),
 			});
 		if (this.path !== undefined) return contents(this.path);
 		if (isUint8Array(data)) return [data];

@@ -35,9 +35,7 @@ test("evaluateValues has at most 64 calls in flight", async () => {
 test("evaluateValues reports progress in order", async () => {
 	const told = [];
 	const onProgress = (progress) => told.push(progress);
-	await new Scorer({ embedder: "off" }).evaluateValues(traces, {
-		onProgress,
-	});
+	await new Scorer({ embedder: "off" }).evaluateValues(traces, { onProgress });
 	assert.deepEqual(
 		told,
 		traces.map((_, index) => ({ done: index + 1, total: traces.length })),
@@ -193,10 +191,7 @@ const rows = [
 
 for (const [all, options, path] of rows)
 	test(`evaluateValues refuses ${path} of ${JSON.stringify([all, options])}`, () =>
-		assert.rejects(new Scorer().evaluateValues(all, options), {
-			code: "INVALID_OPTION",
-			path,
-		}));
+		assert.rejects(new Scorer().evaluateValues(all, options), { code: "INVALID_OPTION", path }));
 
 test("evaluateValues names the nearest option of a misspelled one", () =>
 	assert.rejects(new Scorer().evaluateValues([], { error: "collect" }), {

@@ -79,9 +79,7 @@ test("Scorer goes on with other calls when one is over budget", async () => {
 });
 
 test("Scorer applies the budget with remember: false, and scores as without an embedder", async () => {
-	const value = trace({
-		steps: [{ type: "observation", content: words(500, 8) }],
-	});
+	const value = trace({ steps: [{ type: "observation", content: words(500, 8) }] });
 	const scorer = new Scorer({ budgetMs: 0 });
 	const expected = await new Scorer({ embedder: "off" }).evaluateValue(value);
 	assert.equal(await scorer.evaluateValue(value, { remember: false }), expected);

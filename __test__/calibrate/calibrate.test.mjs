@@ -95,15 +95,8 @@ test("calibrate recommends weights that a scorer takes", async () => {
 });
 
 test("calibrate judges scores by the profiles that are given", async () => {
-	const even = {
-		complexity: 0.25,
-		novelty: 0.25,
-		toolDiversity: 0.25,
-		outcomeConfidence: 0.25,
-	};
-	const { domains, warnings } = await calibrate(rows, {
-		profiles: { code: even },
-	});
+	const even = { complexity: 0.25, novelty: 0.25, toolDiversity: 0.25, outcomeConfidence: 0.25 };
+	const { domains, warnings } = await calibrate(rows, { profiles: { code: even } });
 	const code = domains.find(({ domain }) => domain === "code");
 	assert.deepEqual(code.weights, even);
 	assert.ok(warnings.some((each) => each.code === "other-profiles"));

@@ -69,14 +69,8 @@ function rowsOf(count, { labelled = false } = {}) {
 }
 
 const REPORTS = {
-	full: {
-		rows: rowsOf(180, { labelled: true }),
-		options: { target: { share: 0.2 }, fit: true },
-	},
-	"without labels": {
-		rows: rowsOf(180),
-		options: { target: { threshold: 0.75 } },
-	},
+	full: { rows: rowsOf(180, { labelled: true }), options: { target: { share: 0.2 }, fit: true } },
+	"without labels": { rows: rowsOf(180), options: { target: { threshold: 0.75 } } },
 	"of one row": { rows: rowsOf(2).slice(1), options: {} },
 };
 
@@ -187,10 +181,7 @@ async function printed(page) {
  * How much a picture may differ from a golden one, of 255. With the fonts of the golden ones only by
  * what browsers draw differently; with others, text is darker or lighter, and columns of tables move.
  */
-const TOLERANCES = {
-	same: { lightness: 5, tint: 3 },
-	other: { lightness: 100, tint: 30 },
-};
+const TOLERANCES = { same: { lightness: 5, tint: 3 }, other: { lightness: 100, tint: 30 } };
 
 const within = (found, { lightness, tint }) => found.lightness <= lightness && found.tint <= tint;
 

@@ -58,9 +58,7 @@ for (const precision of ["exact", "fast"]) {
 			input: { ...input, forget: traces.map((_, index) => index) },
 		});
 		for (const width of [1, 4, 16]) {
-			const found = await valueFrom(score, {
-				input: { ...input, width, forget: [] },
-			});
+			const found = await valueFrom(score, { input: { ...input, width, forget: [] } });
 			const name = `seed ${seed}, ${width} in flight`;
 			assertSame(found.scores, forgetful.scores, name);
 		}
@@ -83,18 +81,13 @@ test("evaluateValue scores more texts than the memo holds as new ones", async ()
 	assert.deepEqual([found.cacheSize, forgetful.cacheSize], [1000, 1000]);
 });
 
-for (const [name, value] of Object.entries({
-	short: says("once"),
-	long: says(words(2000, 1)),
-})) {
+for (const [name, value] of Object.entries({ short: says("once"), long: says(words(2000, 1)) })) {
 	test(`evaluateValue scores 100 identical texts in flight one after the other: ${name}`, async () => {
 		const traces = Array(100).fill(value);
 		const input = { traces, width: 1, forget: [] };
 		const alone = await valueFrom(score, { input });
 		for (let round = 0; round < 3; round++) {
-			const found = await valueFrom(score, {
-				input: { ...input, width: 100 },
-			});
+			const found = await valueFrom(score, { input: { ...input, width: 100 } });
 			assertSame(found.scores, alone.scores, `round ${round}`);
 			assert.equal(found.cacheSize, 100, "one entry for each call");
 		}
@@ -132,9 +125,7 @@ test("evaluateValue finds identical texts new again after clear()", async () => 
 
 test("evaluateValue scores identical texts while workers with the same texts are terminated", async () => {
 	const traces = Array.from({ length: 8 }, (_, i) => says(words(400, i)));
-	const alone = await valueFrom(score, {
-		input: { traces, width: 1, forget: [] },
-	});
+	const alone = await valueFrom(score, { input: { traces, width: 1, forget: [] } });
 	const found = await valueFrom(
 		async ({ scoring, input }) => {
 			const { startWorker, tells } = await import("./support/workers.mjs");

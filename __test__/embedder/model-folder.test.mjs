@@ -95,10 +95,7 @@ describe("a damaged model folder", { concurrency: 2 }, () => {
 
 test("evaluateValue scores when model and library are missing, unless the embedder is required", async (t) => {
 	const nowhere = join(temporaryFolder(t), "nowhere");
-	const env = {
-		KNOWLEDGEPULSE_SCORING_MODEL: nowhere,
-		KNOWLEDGEPULSE_SCORING_LIBRARY: nowhere,
-	};
+	const env = { KNOWLEDGEPULSE_SCORING_MODEL: nowhere, KNOWLEDGEPULSE_SCORING_LIBRARY: nowhere };
 	await assertWorksWithout(env, literally(nowhere));
 	await assertRequired(env, literally(nowhere));
 });

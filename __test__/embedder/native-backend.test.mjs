@@ -31,11 +31,7 @@ const PREFIX = 5;
 
 const FAST = { KNOWLEDGEPULSE_SCORING_PRECISION: "fast" };
 
-const inNative = (folder, env) => ({
-	...NATIVE,
-	KNOWLEDGEPULSE_SCORING_MODEL: folder,
-	...env,
-});
+const inNative = (folder, env) => ({ ...NATIVE, KNOWLEDGEPULSE_SCORING_MODEL: folder, ...env });
 
 /** The scores with `width` calls in flight. */
 const inFlight = (traces, width, env) => scoresOf(traces, width, { env });
@@ -121,9 +117,7 @@ test("process.exit() ends calls of the native backend", async () => {
 	assert.deepEqual({ code, signal, stderr }, { code: 7, signal: null, stderr: "" });
 });
 
-describe("a damaged model folder and the native backend", {
-	concurrency: 2,
-}, () => {
+describe("a damaged model folder and the native backend", { concurrency: 2 }, () => {
 	const rows = [
 		["model.bin", ...Object.keys(damage)],
 		["tokenizer.json", "is missing", "has one other byte"],

@@ -105,10 +105,7 @@ describe("recovery of the embedder", { concurrency: 4 }, () => {
 		};
 		const input = { trace: trace(), put: [[place, modelFolder]], retry: {} };
 		const sources = ["EMBEDDER_UNAVAILABLE", "EMBEDDER_UNAVAILABLE", "empty-cache", "cache"];
-		assert.deepEqual(await valueFrom(recover, { input, env }), {
-			...RECOVERED,
-			sources,
-		});
+		assert.deepEqual(await valueFrom(recover, { input, env }), { ...RECOVERED, sources });
 	});
 });
 

@@ -229,10 +229,7 @@ test("warmup rejects while the required embedder is missing", async (t) => {
 		},
 		{
 			input: modelFolder,
-			env: {
-				KNOWLEDGEPULSE_SCORING_EMBEDDER: "required",
-				KNOWLEDGEPULSE_SCORING_MODEL: nowhere,
-			},
+			env: { KNOWLEDGEPULSE_SCORING_EMBEDDER: "required", KNOWLEDGEPULSE_SCORING_MODEL: nowhere },
 		},
 	);
 	const [errors, before, after] = found;

@@ -125,10 +125,7 @@ test("evaluateValue accepts long types, tool names, domains and ignored fields",
 		input: long,
 		content: "x",
 	}));
-	const { dimensions } = await explainValue({
-		...trace({ domain: long, steps }),
-		id: long,
-	});
+	const { dimensions } = await explainValue({ ...trace({ domain: long, steps }), id: long });
 	assert.deepEqual([dimensions.toolDiversity, dimensions.complexity], [1, 0.25 + (2 / 20) * 0.2]);
 });
 

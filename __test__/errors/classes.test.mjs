@@ -48,11 +48,7 @@ for (const [code, call] of Object.entries(errors)) {
 }
 
 test("ScoringError has the path of what is wrong", async () => {
-	const paths = {
-		INVALID_TRACE: "metadata",
-		INVALID_OPTION: "threads",
-		CLOSED: undefined,
-	};
+	const paths = { INVALID_TRACE: "metadata", INVALID_OPTION: "threads", CLOSED: undefined };
 	for (const [code, path] of Object.entries(paths))
 		assert.equal((await thrownBy(errors[code])).path, path);
 });

@@ -22,14 +22,8 @@ function trapped(trap) {
 	const handler = (name) => new Proxy([step], { [name]: trap });
 	return {
 		metadata: getter("metadata", { ...trace(), metadata: undefined }),
-		"metadata.task_domain": {
-			...trace(),
-			metadata: getter("task_domain", { success: true }),
-		},
-		"metadata.success": {
-			...trace(),
-			metadata: getter("success", { task_domain: "x" }),
-		},
+		"metadata.task_domain": { ...trace(), metadata: getter("task_domain", { success: true }) },
+		"metadata.success": { ...trace(), metadata: getter("success", { task_domain: "x" }) },
 		task: getter("task", { ...trace(), task: undefined }),
 		"task.objective": { ...trace(), task: getter("objective") },
 		outcome: getter("outcome", { ...trace(), outcome: undefined }),

@@ -17,11 +17,7 @@ const MUTATIONS = 1_000;
 function traceWith(path, ...value) {
 	const whole = {
 		trace: trace({
-			steps: ["a", "b"].map((name) => ({
-				type: "tool_call",
-				content: name,
-				tool: { name },
-			})),
+			steps: ["a", "b"].map((name) => ({ type: "tool_call", content: name, tool: { name } })),
 		}),
 	};
 	const keys = path === "trace" ? ["trace"] : ["trace", ...path.split(/[.[\]]+/).filter(Boolean)];
@@ -131,11 +127,7 @@ test("evaluateValue rejects traces without a required field", async () => {
 	];
 	for (const path of Object.keys(expectations).filter((path) => !optional.includes(path))) {
 		const message = `${path}: expected ${expectations[path][0]}, got undefined`;
-		await assert.rejects(evaluateValue(traceWith(path)), {
-			code: "INVALID_TRACE",
-			path,
-			message,
-		});
+		await assert.rejects(evaluateValue(traceWith(path)), { code: "INVALID_TRACE", path, message });
 	}
 	for (const path of ["steps[0]", "steps[1]"]) {
 		await assert.rejects(evaluateValue(traceWith(path)), {
@@ -146,12 +138,7 @@ test("evaluateValue rejects traces without a required field", async () => {
 });
 
 test("evaluateValue names one of several faults", async () => {
-	const bad = {
-		...trace(),
-		task: 1,
-		metadata: { success: 1 },
-		steps: [{ type: 1 }, 1],
-	};
+	const bad = { ...trace(), task: 1, metadata: { success: 1 }, steps: [{ type: 1 }, 1] };
 	const { path } = await evaluateValue(bad).catch((error) => error);
 	assert.ok(faultsOf(bad).includes(path), path);
 });

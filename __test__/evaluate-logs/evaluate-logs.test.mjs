@@ -16,11 +16,7 @@ const traces = (count) =>
 		return {
 			...rest,
 			id: `kp:trace:${index}`,
-			metadata: {
-				...rest.metadata,
-				session: index % 3,
-				success: index % 2 > 0,
-			},
+			metadata: { ...rest.metadata, session: index % 3, success: index % 2 > 0 },
 			task: { objective },
 			steps: steps.slice(0, 1 + (index % steps.length)),
 			outcome: { confidence: index / count },
@@ -372,9 +368,7 @@ test("evaluateLogs rejects with CLOSED after the rows before close()", async () 
 		);
 		assert.equal((await rows.next()).done, true);
 		assert.equal(one.status().pending, 0);
-		const late = one.evaluateLogs(jsonl(given.slice(0, 2)), {
-			errors: "collect",
-		});
+		const late = one.evaluateLogs(jsonl(given.slice(0, 2)), { errors: "collect" });
 		assert.deepEqual(codes(await all(late)), ["CLOSED", "CLOSED"]);
 	}
 });

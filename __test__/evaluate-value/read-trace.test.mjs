@@ -64,7 +64,8 @@ async function assertReadAsJson(values) {
 			({ score, dimensions }) => ({
 				id: typeof value.id === "string" ? value.id.toWellFormed() : null,
 				domain: value.metadata.task_domain.toWellFormed(),
-				...{ score, dimensions },
+				score,
+				dimensions,
 			}),
 			({ message }) => ({ message: `log:${line}: ${message}` }),
 		);
@@ -198,7 +199,8 @@ test("evaluateValue does not use what prototypes were given later", async () => 
 				0: Array.prototype,
 			};
 			const saved = Reflect.ownKeys(owners).map((name) => [
-				...[owners[name], name],
+				owners[name],
+				name,
 				Object.getOwnPropertyDescriptor(owners[name], name),
 			]);
 			let used;

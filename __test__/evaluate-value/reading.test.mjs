@@ -13,12 +13,7 @@ const made = {
 	...shapes,
 	"objects of another realm": (trace) => vm.runInNewContext(`(${JSON.stringify(trace)})`),
 	"fields of the wrong type that are not read": (trace) =>
-		Object.assign(trace, {
-			id: 5,
-			"@context": null,
-			"@type": [],
-			extra: Symbol("s"),
-		}),
+		Object.assign(trace, { id: 5, "@context": null, "@type": [], extra: Symbol("s") }),
 };
 
 for (const [name, make] of Object.entries(made)) {

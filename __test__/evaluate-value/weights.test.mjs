@@ -33,12 +33,7 @@ for (const [domain, profile] of rows) {
 		const report = await explainAlone(trace({ domain }));
 		const [complexity, novelty, toolDiversity, outcomeConfidence] = profiles[profile];
 		assert.equal(report.profile, profile);
-		assert.deepEqual(report.weights, {
-			complexity,
-			novelty,
-			toolDiversity,
-			outcomeConfidence,
-		});
+		assert.deepEqual(report.weights, { complexity, novelty, toolDiversity, outcomeConfidence });
 		const expected = 0.135 * complexity + 0.5 * novelty + 0.8 * outcomeConfidence;
 		assertClose(report.score, expected, domain);
 	});

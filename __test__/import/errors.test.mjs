@@ -62,11 +62,7 @@ for (const [what, [data, code, line, options]] of Object.entries(logs)) {
 	});
 
 	test(`importTraces collects ${what} in its place`, async () => {
-		const imported = importTraces(source, {
-			...assumed,
-			...options,
-			errors: "collect",
-		});
+		const imported = importTraces(source, { ...assumed, ...options, errors: "collect" });
 		const items = await all(imported);
 		const [first, ...others] = objectives;
 		const expected = first ? [first, code, ...others] : [code];

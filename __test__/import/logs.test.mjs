@@ -34,10 +34,7 @@ const sha = (text) => createHash("sha256").update(text).digest("hex").slice(0, 1
 const goldenStep = ({ type, tool, content, input }) => ({
 	type,
 	...(tool && { tool: tool.name }),
-	...(content !== undefined && {
-		contentSha: sha(content),
-		contentChars: [...content].length,
-	}),
+	...(content !== undefined && { contentSha: sha(content), contentChars: [...content].length }),
 	...(input !== undefined && { inputSha: sha(canonical(input)) }),
 });
 

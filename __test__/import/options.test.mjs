@@ -108,9 +108,7 @@ test("importTraces treats undefined as no option", async () => {
 	const nothing = Object.fromEntries(names.map((name) => [name, undefined]));
 	const { trace } = await only({ ...nothing, ...assumed });
 	assert.deepEqual(trace, (await only(assumed)).trace);
-	await assert.rejects(only({ assumeSuccess: undefined }), {
-		code: "SUCCESS_UNKNOWN",
-	});
+	await assert.rejects(only({ assumeSuccess: undefined }), { code: "SUCCESS_UNKNOWN" });
 });
 
 /** Values that options do not take. */

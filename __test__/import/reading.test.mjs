@@ -340,9 +340,7 @@ test("importTraces survives a stream that fails before its turn", async () => {
 });
 
 test("importTraces rejects with the error of Node.js for a folder", async (t) => {
-	await assert.rejects(importTraces(temporaryFolder(t)).next(), {
-		code: "EISDIR",
-	});
+	await assert.rejects(importTraces(temporaryFolder(t)).next(), { code: "EISDIR" });
 });
 
 test("importTraces ends with its worker", async () => {

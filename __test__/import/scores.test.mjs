@@ -8,9 +8,7 @@ import { logs } from "../support/imports.mjs";
 
 const skip = !existsSync(logs);
 
-test("imported traces score to the bit as in Rust, with the same text", {
-	skip,
-}, async () => {
+test("imported traces score to the bit as in Rust, with the same text", { skip }, async () => {
 	const paths = readdirSync(logs)
 		.filter((name) => name !== "golden" && !name.includes("."))
 		.flatMap((name) => readdirSync(join(logs, name)).map((file) => join(logs, name, file)));

@@ -201,9 +201,7 @@ test("importTraces refuses what is no source", () => {
 		path: "source",
 	});
 	assert.throws(() => importTraces([log, 5]), { path: "sources[1]" });
-	assert.throws(() => importTraces([log, conversation("a")[0]]), {
-		path: "sources[1]",
-	});
+	assert.throws(() => importTraces([log, conversation("a")[0]]), { path: "sources[1]" });
 	assert.throws(() => importTraces(log, null), { path: "options" });
 });
 
@@ -216,10 +214,7 @@ test("importTraces refuses messages that JSON cannot express, and names them", a
 		assert.deepEqual([error.code, error.path], ["INVALID_OPTION", "source"]);
 		assert.ok(error.cause instanceof TypeError);
 		const named = { name: "mine", data: messages };
-		const imported = importTraces([log, named, log], {
-			...assumed,
-			errors: "collect",
-		});
+		const imported = importTraces([log, named, log], { ...assumed, errors: "collect" });
 		const items = await all(imported);
 		assert.deepEqual(summary(items), [...objectives, "INVALID_OPTION", ...objectives]);
 		assert.equal(items[3].error.source, "mine");

@@ -171,11 +171,7 @@ test("configure takes another model, with which the cache starts anew", async ()
 		await score();
 		return { found, before, size: status().cacheSize };
 	};
-	const input = {
-		trace: trace(),
-		bert: modelFolder("bert"),
-		half: modelFolder("half"),
-	};
+	const input = { trace: trace(), bert: modelFolder("bert"), half: modelFolder("half") };
 	const { found, size } = await valueFrom(body, { input });
 	assert.deepEqual(found, [
 		["empty-cache", "sentence-transformers/all-MiniLM-L6-v2"],
@@ -213,10 +209,7 @@ test("scorers with another model share a store", async () => {
 		assert.equal(found.novelty.maxSimilarity, expected.novelty.maxSimilarity);
 	}
 	const other = scorer({ storeMode: "required" });
-	await assert.rejects(other.evaluateValue(trace()), {
-		code: "STORE_MISMATCH",
-		message: /model/,
-	});
+	await assert.rejects(other.evaluateValue(trace()), { code: "STORE_MISMATCH", message: /model/ });
 });
 
 test("fast precision takes model_quantized.onnx", async (t) => {
@@ -226,11 +219,7 @@ test("fast precision takes model_quantized.onnx", async (t) => {
 	copyFileSync(graph, join(folder, "onnx/model_quantized.onnx"));
 	const pooling = join(modelFolder("half"), "1_Pooling");
 	cpSync(pooling, join(folder, "1_Pooling"), { recursive: true });
-	const scorer = new Scorer({
-		model: folder,
-		precision: "fast",
-		embedder: "required",
-	});
+	const scorer = new Scorer({ model: folder, precision: "fast", embedder: "required" });
 	assert.deepEqual(await scorer.embed(TEXT), await required("half").embed(TEXT));
 	assert.equal(scorer.status().embedder.precision, "fast");
 });

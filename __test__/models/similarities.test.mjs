@@ -39,9 +39,7 @@ function texts() {
 	});
 }
 
-describe("similarities are those of transformers.js", {
-	concurrency: 1,
-}, () => {
+describe("similarities are those of transformers.js", { concurrency: 1 }, () => {
 	let sample;
 	before(() => {
 		sample = texts();
@@ -49,11 +47,7 @@ describe("similarities are those of transformers.js", {
 
 	async function compare(folder, pooling, options) {
 		const reference = await referenceEmbedder(folder, pooling);
-		const scorer = new Scorer({
-			model: folder,
-			embedder: "required",
-			...options,
-		});
+		const scorer = new Scorer({ model: folder, embedder: "required", ...options });
 		const vectors = [];
 		for (const text of sample) vectors.push([await scorer.embed(text), await reference(text)]);
 		let greatest = 0;

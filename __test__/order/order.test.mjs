@@ -23,12 +23,7 @@ function mixed(seed) {
 			{ type: "tool_call", tool: { name: "a" } },
 			{ type: "tool_call", tool: { name: "b" } },
 		];
-		return trace({
-			objective: `Read ${i % 5}`,
-			domain,
-			steps,
-			confidence: i / 16,
-		});
+		return trace({ objective: `Read ${i % 5}`, domain, steps, confidence: i / 16 });
 	});
 }
 

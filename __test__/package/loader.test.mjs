@@ -31,13 +31,9 @@ function installation(t) {
 	const modules = join(folder, "node_modules");
 	const scope = join(modules, "@knowledgepulse");
 	for (const file of [...manifest.files, "package.json"])
-		cpSync(join(checkout, file), join(scope, "scoring", file), {
-			recursive: true,
-		});
+		cpSync(join(checkout, file), join(scope, "scoring", file), { recursive: true });
 	const dependency = join("node_modules", "detect-libc");
-	cpSync(join(checkout, dependency), join(folder, dependency), {
-		recursive: true,
-	});
+	cpSync(join(checkout, dependency), join(folder, dependency), { recursive: true });
 	return {
 		modules,
 		/** The folder of a platform package. */
@@ -113,11 +109,7 @@ test("ADDON_NOT_FOUND names packages of other systems", async (t) => {
 	const { entry, place } = installation(t);
 	mkdirSync(place("darwin-arm64"));
 	mkdirSync(place("win32-x64-msvc"));
-	const { code, message } = await load(entry, {
-		platform: "linux",
-		arch: "arm64",
-		libc: "glibc",
-	});
+	const { code, message } = await load(entry, { platform: "linux", arch: "arm64", libc: "glibc" });
 	assert.equal(code, "ADDON_NOT_FOUND");
 	assert.match(
 		message,

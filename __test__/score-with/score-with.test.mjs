@@ -34,12 +34,7 @@ test("scoreWith clamps the novelty to [0, 1], and takes 0.5 without a similarity
 });
 
 test("scoreWith uses the profiles that it is given", () => {
-	const weights = {
-		complexity: 0,
-		novelty: 1,
-		toolDiversity: 0,
-		outcomeConfidence: 0,
-	};
+	const weights = { complexity: 0, novelty: 1, toolDiversity: 0, outcomeConfidence: 0 };
 	const profiles = { default: weights };
 	const report = scoreWith(trace(), { maxSimilarity: 0.25 }, { profiles });
 	assert.deepEqual([report.score, report.weights], [0.75, weights]);

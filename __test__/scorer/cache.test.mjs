@@ -93,9 +93,7 @@ test("Scorer.forget and clear take effect after the calls before and ahead of th
 
 test("Scorer.remember rejects without an embedder", async () => {
 	const scorer = new Scorer({ embedder: "off" });
-	await assert.rejects(scorer.remember(novel("bread")), {
-		code: "EMBEDDER_UNAVAILABLE",
-	});
+	await assert.rejects(scorer.remember(novel("bread")), { code: "EMBEDDER_UNAVAILABLE" });
 });
 
 test("Scorer answers calls that remember and calls that do not in one order", async () => {
@@ -134,9 +132,7 @@ test("_getLocalCache returns the VectorCache of the module's scorer", () => {
 	assert.equal(_getLocalCache(), cache);
 	assert.equal(createRequire(import.meta.url)("@knowledgepulse/scoring")._getLocalCache(), cache);
 	assert.ok(cache instanceof VectorCache);
-	assert.throws(() => cache.add([1]), {
-		message: "Expected 384 dimensions, got 1",
-	});
+	assert.throws(() => cache.add([1]), { message: "Expected 384 dimensions, got 1" });
 });
 
 test("evaluateValue adds every trace to a cache of at most 1,000", async () => {

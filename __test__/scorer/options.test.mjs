@@ -3,9 +3,7 @@ import { test } from "node:test";
 import { Scorer, ScoringError, status } from "@knowledgepulse/scoring";
 import { novel, profiles } from "../support/traces.mjs";
 
-const weights = (changes) => ({
-	profiles: { mine: { ...profiles.novelty, ...changes } },
-});
+const weights = (changes) => ({ profiles: { mine: { ...profiles.novelty, ...changes } } });
 
 const cores = status().threads;
 
@@ -56,11 +54,7 @@ test("Scorer accepts weights that sum to 1 within 1e-9", () => {
 test("Scorer adds and replaces profiles, and matches domains exactly", async () => {
 	const scorer = new Scorer({
 		embedder: "off",
-		profiles: {
-			...profiles,
-			default: profiles.novelty,
-			constructor: profiles.novelty,
-		},
+		profiles: { ...profiles, default: profiles.novelty, constructor: profiles.novelty },
 	});
 	const profile = async (domain) => {
 		const { profile, score } = await scorer.explainValue({

@@ -64,10 +64,7 @@ const rows = [
 
 for (const [value, precision, found] of rows) {
 	test(`${VARIABLE}=${value} selects ${found[0]}, ${precision}`, async () => {
-		const env = {
-			[VARIABLE]: value,
-			KNOWLEDGEPULSE_SCORING_PRECISION: precision,
-		};
+		const env = { [VARIABLE]: value, KNOWLEDGEPULSE_SCORING_PRECISION: precision };
 		assert.deepEqual(await valueFrom(told, { env }), found);
 	});
 }

@@ -66,16 +66,9 @@ test("configure changes what is named, and nothing else", async (t) => {
 	configure({ embedder: undefined, model: undefined, library: undefined });
 	assert.deepEqual(status().embedder, before);
 	configure({ model: "elsewhere" });
-	assert.deepEqual(status().embedder, {
-		...before,
-		model: "elsewhere",
-	});
+	assert.deepEqual(status().embedder, { ...before, model: "elsewhere" });
 	configure({ library: "another" });
-	assert.deepEqual(status().embedder, {
-		...before,
-		model: "elsewhere",
-		library: "another",
-	});
+	assert.deepEqual(status().embedder, { ...before, model: "elsewhere", library: "another" });
 	configure({ embedder: "required" });
 	assert.deepEqual([status().embedder.mode, status().embedder.model], ["required", "elsewhere"]);
 	await assert.rejects(evaluateValue(trace()), {

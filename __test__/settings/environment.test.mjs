@@ -65,19 +65,11 @@ test("KNOWLEDGEPULSE_SCORING_EMBEDDER with an unknown mode rejects every call un
 		}
 		scoring.configure({ embedder: "off" });
 		const { novelty } = await scoring.explainValue(input);
-		const plain = ({ name, code, path, message }) => ({
-			name,
-			code,
-			path,
-			message,
-		});
+		const plain = ({ name, code, path, message }) => ({ name, code, path, message });
 		return [plain(error), plain(thrown), novelty.source];
 	};
 	const path = "KNOWLEDGEPULSE_SCORING_EMBEDDER";
-	const found = await valueWithoutEmbedder(body, {
-		input: trace(),
-		env: { [path]: "on" },
-	});
+	const found = await valueWithoutEmbedder(body, { input: trace(), env: { [path]: "on" } });
 	const message = `${path}: expected "auto", "off" or "required", got "on"`;
 	const error = { name: "ScoringError", code: "INVALID_OPTION", path, message };
 	assert.deepEqual(found, [error, error, "no-embedder"]);

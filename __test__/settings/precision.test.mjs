@@ -36,10 +36,7 @@ for (const [precision, message] of refused) {
 			() => configure(options),
 			(error) => error instanceof ScoringError && error.message.startsWith(message),
 		);
-		assert.throws(() => configure(options), {
-			code: "INVALID_OPTION",
-			path: "precision",
-		});
+		assert.throws(() => configure(options), { code: "INVALID_OPTION", path: "precision" });
 		assert.deepEqual(status(), before, "nothing is changed");
 	});
 }

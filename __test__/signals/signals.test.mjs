@@ -13,11 +13,7 @@ const folder = mkdtempSync(join(tmpdir(), "kp-signals-"));
 process.on("exit", () => rmSync(folder, { recursive: true }));
 
 /** A trace that takes a while to embed. */
-const long = (seed) => ({
-	...traces[0],
-	id: String(seed),
-	task: { objective: words(500, seed) },
-});
+const long = (seed) => ({ ...traces[0], id: String(seed), task: { objective: words(500, seed) } });
 
 /** The calls of a scorer that take a signal, by name. */
 const calls = {
@@ -138,9 +134,7 @@ test("Scorer.evaluateValues ends when its signal is aborted", async () => {
 	const { signal } = controller;
 	const onProgress = ({ done }) => done === 3 && controller.abort();
 	const all = Array.from({ length: 20 }, (_, seed) => long(seed));
-	await assert.rejects(scorer.evaluateValues(all, { signal, onProgress }), {
-		name: "AbortError",
-	});
+	await assert.rejects(scorer.evaluateValues(all, { signal, onProgress }), { name: "AbortError" });
 	await scorer.warmup();
 	assert.ok(scorer.status().cacheSize < 20);
 	assert.equal(scorer.status().pending, 0);

@@ -33,17 +33,13 @@ test("Scorer.restore and Scorer.load go on where the scorer stopped, bit for bit
 });
 
 test("Scorer.restore keeps ids, bounds and ages", async () => {
-	const scorer = await filled({
-		cache: { maxElements: 3, ttlMs: 3_600_000 },
-	});
+	const scorer = await filled({ cache: { maxElements: 3, ttlMs: 3_600_000 } });
 	const restored = await Scorer.restore(await scorer.snapshot());
 	assert.equal(restored.status().cacheSize, 3);
 	assert.equal(await restored.forget(traces[4].id), 1);
 	await restored.evaluateValues(traces);
 	assert.equal(restored.status().cacheSize, 3);
-	const young = await Scorer.restore(await scorer.snapshot(), {
-		cache: { ttlMs: 0 },
-	});
+	const young = await Scorer.restore(await scorer.snapshot(), { cache: { ttlMs: 0 } });
 	assert.equal(young.status().cacheSize, 0);
 });
 
@@ -51,10 +47,7 @@ test("Scorer.restore refuses bytes that are cut off or damaged anywhere", async 
 	const scorer = await filled({ cache: { maxElements: 1 } });
 	const bytes = await scorer.snapshot();
 	const refused = (damaged) =>
-		assert.rejects(Scorer.restore(damaged), {
-			name: "ScoringError",
-			code: "INVALID_SNAPSHOT",
-		});
+		assert.rejects(Scorer.restore(damaged), { name: "ScoringError", code: "INVALID_SNAPSHOT" });
 	for (let length = 0; length < bytes.length; length++) await refused(bytes.subarray(0, length));
 	for (let at = 0; at < bytes.length; at++) {
 		const damaged = Buffer.from(bytes);

@@ -57,10 +57,7 @@ test("a store that fails is asked three times, then not for a second", async () 
 test("with a required store, and where nothing can be neutral, calls reject", async () => {
 	const { open } = sharing();
 	const store = through(open(), { append: failure, read: failure });
-	const unavailable = {
-		code: "STORE_UNAVAILABLE",
-		message: "connection refused",
-	};
+	const unavailable = { code: "STORE_UNAVAILABLE", message: "connection refused" };
 	const required = new Scorer({ store, storeMode: "required" });
 	const calls = [
 		required.evaluateValue(first),
@@ -128,11 +125,7 @@ test("another model or other bounds are STORE_MISMATCH in either mode", async ()
 	])
 		for (const storeMode of ["auto", "required"]) {
 			const other = scorer({ ...options, storeMode });
-			const mismatch = {
-				name: "ScoringError",
-				code: "STORE_MISMATCH",
-				message,
-			};
+			const mismatch = { name: "ScoringError", code: "STORE_MISMATCH", message };
 			await assert.rejects(other.evaluateValue(first), mismatch);
 			await assert.rejects(other.evaluateValue(first, { remember: false }), mismatch);
 			const { state, reason } = other.status().store;

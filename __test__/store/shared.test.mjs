@@ -242,10 +242,7 @@ test("Scorer refuses wrong options of a store", () => {
 		[{ storeMode: "auto" }, /^storeMode: expected no such option without store/],
 		[{ stor: store }, /did you mean store\?/],
 	])
-		assert.throws(() => new Scorer(options), {
-			code: "INVALID_OPTION",
-			message,
-		});
+		assert.throws(() => new Scorer(options), { code: "INVALID_OPTION", message });
 });
 
 test("a call of a scorer with a store rejects what it cannot take, and never throws", async () => {

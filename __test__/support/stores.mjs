@@ -7,11 +7,7 @@ import { trace } from "./traces.mjs";
 export function sharing() {
 	const namespaces = new Map();
 	const open = () => new MemoryStore({ namespaces, namespace: "test" });
-	return {
-		namespaces,
-		open,
-		scorer: (options) => new Scorer({ store: open(), ...options }),
-	};
+	return { namespaces, open, scorer: (options) => new Scorer({ store: open(), ...options }) };
 }
 
 /** A trace of this name, whose objective is `text`. */
@@ -27,9 +23,5 @@ export function through(store, on) {
 			const real = () => store[method](...parameters);
 			return on[method] ? on[method](real, ...parameters) : real();
 		};
-	return {
-		append: way("append"),
-		read: way("read"),
-		close: () => store.close(),
-	};
+	return { append: way("append"), read: way("read"), close: () => store.close() };
 }

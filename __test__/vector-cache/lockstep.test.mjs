@@ -68,10 +68,7 @@ function lockstep() {
 	);
 	const runs = options.chain((chosen) => {
 		const vector = fc.oneof(
-			fc.array(number, {
-				minLength: chosen.dimensions,
-				maxLength: chosen.dimensions,
-			}),
+			fc.array(number, { minLength: chosen.dimensions, maxLength: chosen.dimensions }),
 			fc.constant(Array(chosen.dimensions).fill(0)),
 		);
 		const operations = [
@@ -87,10 +84,7 @@ function lockstep() {
 		);
 	});
 	return fc.property(runs, ([chosen, operations]) => {
-		const setup = () => ({
-			model: new NaiveCache(chosen),
-			real: new VectorCache(chosen),
-		});
+		const setup = () => ({ model: new NaiveCache(chosen), real: new VectorCache(chosen) });
 		fc.modelRun(setup, operations);
 	});
 }

@@ -95,10 +95,7 @@ test("VectorCache holds 1,000 vectors of 384 numbers that never expire by defaul
 		[1000, 0, 1],
 	);
 	for (const method of ["add", "maxCosineSimilarity"]) {
-		const expected = {
-			code: "INVALID_VECTOR",
-			message: "Expected 384 dimensions, got 3",
-		};
+		const expected = { code: "INVALID_VECTOR", message: "Expected 384 dimensions, got 3" };
 		assert.throws(() => cache[method](new Float32Array(3)), expected);
 		assert.throws(() => cache[method]([1, 2, 3]), expected);
 	}

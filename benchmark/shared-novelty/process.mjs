@@ -39,9 +39,7 @@ function* embeddings(seed) {
 	}
 }
 
-const add = (embedding) => ({
-	...{ kind: "add", call: randomUUID(), id: null, embedding },
-});
+const add = (embedding) => ({ kind: "add", call: randomUUID(), id: null, embedding });
 
 /** Reads all that the store has. */
 async function warmUp(scorer) {
@@ -73,9 +71,7 @@ const commands = {
 	/** Makes a scorer of this name; `place` is that of its store, if it has one. */
 	async open({ name, place, namespace, cache }) {
 		const store = place && { store: open(place, namespace) };
-		const scorer = new Scorer({
-			...{ cache, ...store, ...(store && { storeMode: "required" }) },
-		});
+		const scorer = new Scorer({ cache, ...store, ...(store && { storeMode: "required" }) });
 		await warmUp(scorer);
 		scorers.set(name, scorer);
 	},
@@ -116,9 +112,7 @@ const commands = {
 		const idle = await watched(() => sleep(IDLE_MS));
 		globalThis.gc();
 		const before = process.memoryUsage().rss;
-		const scorer = new Scorer({
-			...{ cache, store: open(place, namespace), storeMode: "required" },
-		});
+		const scorer = new Scorer({ cache, store: open(place, namespace), storeMode: "required" });
 		const result = await watched(async () => {
 			const began = performance.now();
 			await warmUp(scorer);
@@ -126,23 +120,16 @@ const commands = {
 		});
 		globalThis.gc();
 		const { seq } = scorer.status().store;
-		return {
-			...result,
-			idle: idle.loop,
-			seq,
-			memory: process.memoryUsage().rss - before,
-		};
+		return { ...result, idle: idle.loop, seq, memory: process.memoryUsage().rss - before };
 	},
 
 	/** Appends so many random vectors, in large batches, as a scorer with this cache would. */
 	async fill({ place, namespace, cache, rows }) {
-		const scorer = new Scorer({
-			...{ cache, store: open(place, namespace), storeMode: "required" },
-		});
+		const scorer = new Scorer({ cache, store: open(place, namespace), storeMode: "required" });
 		await warmUp(scorer);
 		const store = stores.at(-1);
 		const { signal } = new AbortController();
-		const options = { ...{ after: null, limit: 1, keepFrom: null, signal } };
+		const options = { after: null, limit: 1, keepFrom: null, signal };
 		// One that does not fit tells the one that does.
 		const other = { model: "", maxElements: 1, ttlMs: null };
 		const { header } = await store.read({ ...options, header: other });
@@ -168,7 +155,10 @@ const commands = {
 		async function connection(store) {
 			let after = null;
 			const options = () => ({
-				...{ header, after, keepFrom: null, signal },
+				header,
+				after,
+				keepFrom: null,
+				signal,
 				limit: isReading ? PAGE : 1,
 			});
 			function follow({ epoch, entries }) {

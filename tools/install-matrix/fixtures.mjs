@@ -128,8 +128,7 @@ cases({ test, expect, load });
 `,
 	/** Packages are loaded by Node.js otherwise, once for each process. */
 	"vitest.config.mjs": `export default {
-	test: {
-		globals: true,
+	test: { globals: true,
 		include: ["vitest.test.mjs"],
 		server: { deps: { inline: ["@knowledgepulse/scoring"] } },
 	},

@@ -24,11 +24,14 @@ async function eventsOf(file, under, folder) {
 	const report = join(folder, file.replaceAll(/\W/g, "-"));
 	const command = [
 		...[...under, process.execPath, "--test-reporter", REPORTER],
-		...["--test-reporter-destination", report, file],
+		"--test-reporter-destination",
+		report,
+		file,
 	];
 	const output = openSync(`${report}.log`, "w");
 	const { problem } = await execute(command, {
-		...{ cwd: root, seconds: FILE_SECONDS },
+		cwd: root,
+		seconds: FILE_SECONDS,
 		stdio: ["ignore", output, output],
 	});
 	closeSync(output);

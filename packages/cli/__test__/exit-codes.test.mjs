@@ -120,18 +120,13 @@ for (const [code, args, pattern] of [
 	});
 
 test("kp-score ends with 4 if the embedder is unavailable", async () => {
-	const env = {
-		...process.env,
-		KNOWLEDGEPULSE_SCORING_MODEL: join(folder, "nothing"),
-	};
+	const env = { ...process.env, KNOWLEDGEPULSE_SCORING_MODEL: join(folder, "nothing") };
 	for (const args of [["score", "one.jsonl"], ["doctor"], ["explain", "one.jsonl"]]) {
 		const { code, stdout, stderr } = await kpScore(args, { env });
 		assert.equal(code, 4, stderr);
 		assert.doesNotMatch(stdout, /"score":/);
 	}
-	const { code } = await kpScore(["score", "one.jsonl", "--embedder", "auto"], {
-		env,
-	});
+	const { code } = await kpScore(["score", "one.jsonl", "--embedder", "auto"], { env });
 	assert.equal(code, 0);
 });
 

@@ -137,12 +137,7 @@ test("kp-score compares two precisions", { skip }, async () => {
 });
 
 test("kp-score compare shows what other weights change", { skip }, async () => {
-	const even = {
-		complexity: 0.25,
-		novelty: 0.25,
-		toolDiversity: 0.25,
-		outcomeConfidence: 0.25,
-	};
+	const even = { complexity: 0.25, novelty: 0.25, toolDiversity: 0.25, outcomeConfidence: 0.25 };
 	const profiles = file("even.json", JSON.stringify({ code: even }));
 	const { stdout: input } = await software;
 	const args = ["compare", "-", SOFTWARE, "--profiles", profiles];

@@ -24,11 +24,7 @@ delete environment.FORCE_COLOR;
 
 /** Starts a command, and returns its process. */
 export const start = (args, options = {}) =>
-	spawn(process.execPath, [program, ...args], {
-		cwd: folder,
-		env: environment,
-		...options,
-	});
+	spawn(process.execPath, [program, ...args], { cwd: folder, env: environment, ...options });
 
 /** The end of a process: `{ code, signal, stdout, stderr }`. */
 export async function endOf(child) {
@@ -114,10 +110,7 @@ except OSError:
 /** What a command, or another program, shows on a terminal. */
 export async function onTerminal(args, env = {}, script = program) {
 	const command = ["-c", TERMINAL, process.execPath, script, ...args];
-	const child = spawn(python, command, {
-		cwd: folder,
-		env: { ...process.env, ...PLAIN, ...env },
-	});
+	const child = spawn(python, command, { cwd: folder, env: { ...process.env, ...PLAIN, ...env } });
 	const { stdout } = await endOf(child);
 	return stdout;
 }

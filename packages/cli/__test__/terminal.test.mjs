@@ -29,9 +29,7 @@ test("kp-score shows a table on a terminal", { skip }, async () => {
 	assert.match(shown, /1 of 2 \(50\.0 %\) score 0\.5 or more/);
 });
 
-test("kp-score honours NO_COLOR and --json on a terminal", {
-	skip,
-}, async () => {
+test("kp-score honours NO_COLOR and --json on a terminal", { skip }, async () => {
 	const shown = await onTerminal(SCORE, { NO_COLOR: "1" });
 	assert.ok(!shown.includes(BOLD));
 	const json = await onTerminal([...SCORE, "--json", "--no-progress", "-q"]);
@@ -45,13 +43,11 @@ test("kp-score honours NO_COLOR and --json on a terminal", {
 	);
 });
 
-test("kp-score shows progress and the time left on a terminal", {
-	skip,
-}, async () => {
+test("kp-score shows progress and the time left on a terminal", { skip }, async () => {
 	// Progress is shown every 200 ms, in which no machine imports this many.
 	const many = Array.from({ length: 100_000 }, (_, n) => traceOf(n));
 	file("progress.jsonl", linesOf(many));
-	const shown = await onTerminal([...["import", "progress.jsonl", "--output", "copy.jsonl"]]);
+	const shown = await onTerminal(["import", "progress.jsonl", "--output", "copy.jsonl"]);
 	assert.match(shown, /█░* \d+ %, [\d,]+ traces, [\d,]+\/s, .* left/);
 	assert.match(
 		stripVTControlCharacters(shown),

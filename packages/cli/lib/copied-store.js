@@ -31,8 +31,11 @@ class CopiedStore {
 		this.#at = Math.max(this.#at, Date.now());
 		this.#page.head = head + entries.length;
 		const stored = entries.map((entry, index) => ({
-			...{ id: null, ...entry, embedding: null },
-			...{ seq: head + index + 1, at: this.#at },
+			id: null,
+			...entry,
+			embedding: null,
+			seq: head + index + 1,
+			at: this.#at,
 		}));
 		return { ...this.#page, reset: after === null, entries: stored };
 	}

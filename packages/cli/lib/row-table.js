@@ -1,11 +1,7 @@
 /** Rows as a table, line by line. */
 const { fit, style } = require("./terminal.js");
 
-const SHORT = {
-	"single-thought": "=0.1",
-	"error-recovery": "+0.1",
-	"low-tool-diversity": "−0.1",
-};
+const SHORT = { "single-thought": "=0.1", "error-recovery": "+0.1", "low-tool-diversity": "−0.1" };
 
 class RowTable {
 	#width;

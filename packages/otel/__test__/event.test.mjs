@@ -14,18 +14,8 @@ const scorerOf = (report) => ({ explainValue: async () => report });
 
 const report = {
 	score: 0.525,
-	dimensions: {
-		complexity: 0.425,
-		novelty: 0.5,
-		toolDiversity: 1,
-		outcomeConfidence: 0.8,
-	},
-	weights: {
-		complexity: 0.25,
-		novelty: 0.35,
-		toolDiversity: 0.15,
-		outcomeConfidence: 0.25,
-	},
+	dimensions: { complexity: 0.425, novelty: 0.5, toolDiversity: 1, outcomeConfidence: 0.8 },
+	weights: { complexity: 0.25, novelty: 0.35, toolDiversity: 0.15, outcomeConfidence: 0.25 },
 	overrides: [
 		{ name: "error-recovery", before: 0.5, after: 0.6 },
 		{ name: "low-tool-diversity", before: 0.6, after: 0.525 },

@@ -149,9 +149,7 @@ test("ScoringSpanProcessor ignores traces without an agent, model call or tool",
 });
 
 test("ScoringSpanProcessor ignores spans that are not sampled", async () => {
-	const recorded = {
-		shouldSample: () => ({ decision: SamplingDecision.RECORD }),
-	};
+	const recorded = { shouldSample: () => ({ decision: SamplingDecision.RECORD }) };
 	for (const sampler of [new AlwaysOffSampler(), recorded]) {
 		const traced = tracing(assumed, { sampler });
 		answer(traced.tracer, "Hello?");

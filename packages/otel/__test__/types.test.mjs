@@ -15,8 +15,7 @@ import { ScoringSpanProcessor, type ScoringSpanProcessorOptions } from "@knowled
 import { logs } from "@opentelemetry/api-logs";
 import { LoggerProvider } from "@opentelemetry/sdk-logs";
 import { NodeTracerProvider, type SpanProcessor } from "@opentelemetry/sdk-trace-node";
-const options: ScoringSpanProcessorOptions = {
-	scorer: new Scorer(),
+const options: ScoringSpanProcessorOptions = { scorer: new Scorer(),
 	assumeSuccess: "skip",
 	onScore: async ({ trace, provenance, report, spanContext }) => {
 		const parts: [string | undefined, string | null, number, string] =

@@ -77,7 +77,7 @@ function setUp(db) {
 	// In write-ahead mode, readers and the writer do not wait for one another.
 	const { journal_mode } = db.prepare("PRAGMA journal_mode = WAL").get();
 	if (journal_mode !== "wal")
-		throw new StoreError(...["STORE_UNAVAILABLE", "write-ahead mode needs a local disk"]);
+		throw new StoreError("STORE_UNAVAILABLE", "write-ahead mode needs a local disk");
 	// What is forgotten is overwritten. A checkpoint waits for the disk: fewer of them, of up to 32 MB.
 	db.exec("PRAGMA secure_delete = ON; PRAGMA wal_autocheckpoint = 4000");
 	// Without it, syncing on macOS leaves the last writes in the cache of the drive. Elsewhere it has no effect.

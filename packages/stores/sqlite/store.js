@@ -83,7 +83,7 @@ class Namespace {
 			}
 			this.#remove(head, added);
 			if (keepFrom !== null) this.#trim(head, keepFrom, 2 * entries.length + 16);
-			this.#sql.update.run(...[head.epoch, head.seq, head.first, head.at, head.namespace]);
+			this.#sql.update.run(head.epoch, head.seq, head.first, head.at, head.namespace);
 			return page;
 		});
 	}
@@ -131,7 +131,13 @@ class Namespace {
 			const { call, kind, id, embedding } = entry;
 			const seq = head.seq + 1;
 			const { changes } = this.#sql.insert.run(
-				...[head.namespace, seq, call, kind, toBlob(id), embedding, head.at],
+				head.namespace,
+				seq,
+				call,
+				kind,
+				toBlob(id),
+				embedding,
+				head.at,
 			);
 			if (changes > 0) entry.seq = head.seq = seq;
 			return changes > 0;
@@ -181,7 +187,7 @@ class Namespace {
 	#trim(head, keepFrom, most) {
 		const end = Math.min(head.first + most, head.seq) - 1;
 		const old = Math.min(keepFrom, Date.now() - REPETITION_MS);
-		const { seq } = this.#sql.oldEnough.get(...[head.namespace, head.first, end, old]);
+		const { seq } = this.#sql.oldEnough.get(head.namespace, head.first, end, old);
 		if (seq !== null) this.#deleteBefore(head, seq + 1);
 	}
 

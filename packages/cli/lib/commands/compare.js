@@ -118,10 +118,7 @@ module.exports = async function compare([before, after], options) {
 				await output.write(`${JSON.stringify(pair)}\n`);
 			}
 		await run.commit(output, options);
-		const left = {
-			before: old.byKey.size - pairs.length,
-			after: now.byKey.size - pairs.length,
-		};
+		const left = { before: old.byKey.size - pairs.length, after: now.byKey.size - pairs.length };
 		summary({ pairs, changed, left, before, after }, threshold, note);
 		const largest = Math.abs(pairs[0].change);
 		const gate = maxChange === undefined || largest <= maxChange;

@@ -39,18 +39,13 @@ const changed = (change) => (page) => ({
 /** Stores that break a rule, and a check that must notice it. */
 const BROKEN = {
 	"leaves a gap": [
-		broken({
-			after: changed(({ seq }) => ({ seq: seq > 3 ? seq + 1 : seq })),
-		}),
+		broken({ after: changed(({ seq }) => ({ seq: seq > 3 ? seq + 1 : seq })) }),
 		"append numbers entries from 1 in their order",
 	],
 	"adds a repeated call again": [
 		class extends MemoryStore {
 			append(entries, options) {
-				const again = entries.map((entry) => ({
-					...entry,
-					call: randomUUID(),
-				}));
+				const again = entries.map((entry) => ({ ...entry, call: randomUUID() }));
 				return super.append(again, options);
 			}
 		},
@@ -100,18 +95,13 @@ const BROKEN = {
 		"read and append start again from a position in another epoch",
 	],
 	"goes on from any position": [
-		broken({
-			after: (page, { after }) => ({ ...page, reset: after === null }),
-		}),
+		broken({ after: (page, { after }) => ({ ...page, reset: after === null }) }),
 		"read and append start again from a position in another epoch",
 	],
 	"has one namespace": [
 		class extends MemoryStore {
 			constructor(options) {
-				super({
-					...options,
-					namespace: options.namespace.trim().toLowerCase(),
-				});
+				super({ ...options, namespace: options.namespace.trim().toLowerCase() });
 			}
 		},
 		"read and append keep namespaces apart",
@@ -128,9 +118,7 @@ const BROKEN = {
 		"append keeps every bit of an embedding",
 	],
 	"keeps no more of an id than a C string": [
-		broken({
-			after: changed(({ id }) => ({ id: id?.split("\0")[0] ?? null })),
-		}),
+		broken({ after: changed(({ id }) => ({ id: id?.split("\0")[0] ?? null })) }),
 		"append keeps kind and id of every entry",
 	],
 	"stores no empty id": [
@@ -139,10 +127,7 @@ const BROKEN = {
 	],
 	"gives pages of any length": [
 		broken({
-			before: ({ entries, options }) => ({
-				entries,
-				options: { ...options, limit: 1e9 },
-			}),
+			before: ({ entries, options }) => ({ entries, options: { ...options, limit: 1e9 } }),
 		}),
 		"read gives pages of at most limit entries",
 	],
@@ -194,9 +179,7 @@ const BROKEN = {
 		"append never deletes the newest entry",
 	],
 	"lets time go back": [
-		broken({
-			after: changed(({ seq, at }) => ({ at: at - seq * 1e6 })),
-		}),
+		broken({ after: changed(({ seq, at }) => ({ at: at - seq * 1e6 })) }),
 		"append numbers entries from 1 in their order",
 	],
 	"ignores signals": [

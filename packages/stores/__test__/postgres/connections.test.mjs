@@ -27,12 +27,7 @@ describe("connections", { skip: missing }, () => {
 		await server?.stop();
 	});
 
-	const open = (more) =>
-		new PostgresStore({
-			pool,
-			namespace: `connections ${++count}`,
-			...more,
-		});
+	const open = (more) => new PostgresStore({ pool, namespace: `connections ${++count}`, ...more });
 
 	/** Waits until another session waits for a lock. */
 	async function untilBlocked() {
@@ -74,7 +69,9 @@ describe("connections", { skip: missing }, () => {
 		];
 		for (const [given, path, rest] of expected)
 			assert.throws(() => new PostgresStore(given), {
-				...{ name: "ScoringError", code: "INVALID_OPTION", path },
+				name: "ScoringError",
+				code: "INVALID_OPTION",
+				path,
 				message: `${path}: expected ${rest}`,
 			});
 	});
@@ -251,17 +248,11 @@ describe("connections", { skip: missing }, () => {
 		const standby = await server.standby();
 		const far = new pg.Pool(standby.config());
 		try {
-			const follower = new PostgresStore({
-				pool: far,
-				namespace: "followed",
-			});
+			const follower = new PostgresStore({ pool: far, namespace: "followed" });
 			assert.deepEqual(callsOf(await readAll(follower)), callsOf(entries));
 			const readOnly = { code: "25006" };
 			await assert.rejects(follower.append([add()], options()), readOnly);
-			const other = new PostgresStore({
-				pool: far,
-				namespace: "not there",
-			});
+			const other = new PostgresStore({ pool: far, namespace: "not there" });
 			await assert.rejects(other.read(options()), readOnly);
 		} finally {
 			await far.end();
@@ -271,12 +262,11 @@ describe("connections", { skip: missing }, () => {
 
 	test("append needs read committed", async () => {
 		const strict = new pg.Pool(
-			server.config({
-				options: "-c default_transaction_isolation=serializable",
-			}),
+			server.config({ options: "-c default_transaction_isolation=serializable" }),
 		);
 		await assert.rejects(open({ pool: strict }).append([add()], options()), {
-			...{ name: "ScoringError", code: "STORE_MISMATCH" },
+			name: "ScoringError",
+			code: "STORE_MISMATCH",
 			message: 'the isolation level is "serializable", a novelty store needs "read committed"',
 		});
 		await strict.end();

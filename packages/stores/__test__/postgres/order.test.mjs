@@ -164,7 +164,8 @@ describe("order", { skip: missing }, () => {
 		const { epoch, entries } = page;
 		const after = { epoch, seq: 3, call: entries[2].call };
 		await assert.rejects(store.append([add()], options({ after })), {
-			...{ name: "ScoringError", code: "INVALID_STORE" },
+			name: "ScoringError",
+			code: "INVALID_STORE",
 		});
 	});
 

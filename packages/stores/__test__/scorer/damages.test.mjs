@@ -38,7 +38,10 @@ describe("damages", { skip: missing }, () => {
 		const answers = [];
 		for (let i = 0; i < 8; i++) answers.push(await answerOf(scorer, `words ${i} first`));
 		return {
-			...{ namespace, open, scorer, answers },
+			namespace,
+			open,
+			scorer,
+			answers,
 			sql: (text, values = [namespace]) => pool.query(text, values),
 			entries: () => entriesOf(new PostgresStore({ pool, namespace })),
 		};

@@ -133,7 +133,10 @@ describe("faults", { skip: missing }, () => {
 		assert.notEqual(epochs[0], epochs[1]);
 		const firstLost = Math.min(...lost.map(({ seq }) => seq));
 		for (const answer of acknowledged) assert.equal(lost.includes(answer), answer.seq >= firstLost);
-		await assertReplayed(...[entries, answers.filter((answer) => !lost.includes(answer))]);
+		await assertReplayed(
+			entries,
+			answers.filter((answer) => !lost.includes(answer)),
+		);
 	});
 
 	test("backends that are terminated lose and double nothing", async () => {
@@ -268,8 +271,18 @@ describe("faults", { skip: missing }, () => {
 			"unshare",
 			[
 				// PostgreSQL does not run as root, not even as that of a namespace.
-				...["-U", "--map-user=65534", "--map-group=65534", "--keep-caps", "-m"],
-				...["sh", "-c", mount, "sh", folder, process.execPath, FULL_DISK],
+				"-U",
+				"--map-user=65534",
+				"--map-group=65534",
+				"--keep-caps",
+				"-m",
+				"sh",
+				"-c",
+				mount,
+				"sh",
+				folder,
+				process.execPath,
+				FULL_DISK,
 			],
 			{ encoding: "utf8" },
 		);

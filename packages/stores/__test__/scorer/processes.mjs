@@ -8,9 +8,7 @@ const CLIENT = fileURLToPath(new URL("client.mjs", import.meta.url));
 export class ClientProcess {
 	/** Of `load`. */
 	answers = [];
-	#child = fork(CLIENT, {
-		execArgv: ["--disable-warning=KNOWLEDGEPULSE_NO_STORE"],
-	});
+	#child = fork(CLIENT, { execArgv: ["--disable-warning=KNOWLEDGEPULSE_NO_STORE"] });
 	#asked = new Map();
 	#made = 0;
 	#ended;

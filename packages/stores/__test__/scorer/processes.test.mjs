@@ -66,14 +66,13 @@ describe("processes", () => {
 			await server?.stop();
 		});
 
-		const storeOf = (namespace) => ({
-			...{ postgres: server.config(), namespace },
-		});
+		const storeOf = (namespace) => ({ postgres: server.config(), namespace });
 		const openStore = (namespace) => new PostgresStore({ pool, namespace });
 
 		test("eight processes that share a store give the scores of one without a store", (t) =>
 			assertRounds(
-				...[t, ROUNDS.postgres],
+				t,
+				ROUNDS.postgres,
 				(round) => storeOf(`round ${round}`),
 				(round) => openStore(`round ${round}`),
 			));
@@ -108,11 +107,9 @@ describe("processes", () => {
 
 	test("eight processes that share a file give the scores of one without a store", async (t) => {
 		const folder = mkdtempSync(join(tmpdir(), "kp-processes-"));
-		const store = (round) => ({
-			...{ path: join(folder, "novelty.db"), namespace: `round ${round}` },
-		});
+		const store = (round) => ({ path: join(folder, "novelty.db"), namespace: `round ${round}` });
 		try {
-			await assertRounds(...[t, ROUNDS.sqlite, store], (round) => new SqliteStore(store(round)));
+			await assertRounds(t, ROUNDS.sqlite, store, (round) => new SqliteStore(store(round)));
 		} finally {
 			rmSync(folder, { recursive: true, force: true });
 		}

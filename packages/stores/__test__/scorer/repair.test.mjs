@@ -37,7 +37,9 @@ const DAMAGES = [
 ];
 
 const postgres = {
-	...{ name: "PostgreSQL", table: "kp_novelty_entries", where: `namespace = '${NAMESPACE}'` },
+	name: "PostgreSQL",
+	table: "kp_novelty_entries",
+	where: `namespace = '${NAMESPACE}'`,
 	bytes: (hex) => `'\\x${hex}'`,
 	async start() {
 		const server = await startPostgres();
@@ -53,7 +55,8 @@ const postgres = {
 };
 
 const sqlite = {
-	...{ name: "SQLite", table: "novelty_entries" },
+	name: "SQLite",
+	table: "novelty_entries",
 	where: `namespace = (SELECT namespace FROM novelty_head WHERE name = '${NAMESPACE}')`,
 	bytes: (hex) => `x'${hex}'`,
 	async start() {

