@@ -128,19 +128,17 @@ test("ScoringSpanProcessor keeps all attributes that the importer reads", async 
 	await generateText(loop(traced));
 	await traced.flush();
 	const [{ trace, provenance }] = traced.runs;
-	const spans = traced
-		.spans()
-		.map((span) =>
-			JSON.stringify({
-				...span.spanContext(),
-				name: span.name,
-				parentSpanId: span.parentSpanContext?.spanId,
-				startTime: span.startTime,
-				status: span.status,
-				attributes: span.attributes,
-				events: span.events,
-			}),
-		);
+	const spans = traced.spans().map((span) =>
+		JSON.stringify({
+			...span.spanContext(),
+			name: span.name,
+			parentSpanId: span.parentSpanContext?.spanId,
+			startTime: span.startTime,
+			status: span.status,
+			attributes: span.attributes,
+			events: span.events,
+		}),
+	);
 	const source = { name: "all", data: spans.join("\n") };
 	const all = importTraces(source, { assumeSuccess: true });
 	const { value } = await all.next();
