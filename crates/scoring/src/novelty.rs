@@ -19,7 +19,7 @@ pub enum Novelty {
     /// Compared by the caller, who found this; `None`, nothing to compare with, is
     /// [`NEUTRAL_NOVELTY`].
     Given(Option<Nearest>),
-    /// Compared with the entries of a shared log.
+    /// Compared with the entries of a shared store.
     Store {
         /// The place in the log: what was added up to it, but not at it, was compared with.
         seq: u64,
