@@ -21,12 +21,12 @@ pub enum Novelty {
     Given(Option<Nearest>),
     /// Compared with the entries of a shared store.
     Store {
-        /// The place in the log: what was added up to it, but not at it, was compared with.
+        /// The place in the store: what was added up to it, but not at it, was compared with.
         seq: u64,
         /// The nearest; `None`, nothing to compare with, is [`NEUTRAL_NOVELTY`].
         nearest: Option<Nearest>,
     },
-    /// The log could not be used: [`NEUTRAL_NOVELTY`].
+    /// The store could not be used: [`NEUTRAL_NOVELTY`].
     NoStore {
         /// Why.
         reason: Arc<str>,
