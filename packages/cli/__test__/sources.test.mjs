@@ -175,3 +175,16 @@ test("kp-score skips and counts files of a folder that are not logs, and refuses
 	assert.equal(code, 2);
 	assert.match(stderr, /package\.json: expected a log of one of the formats/);
 });
+
+test("kp-score explain writes errors while its source goes on", async () => {
+	const child = start(["explain", "-", "--errors", "collect", ...OFF]);
+	child.stdin.write(linesOf([at(1, "01T00:00")]));
+	child.stdin.write("no json\n");
+	let written = "";
+	for await (const chunk of child.stdout) {
+		written += chunk;
+		if (written.includes("INVALID_JSON")) break;
+	}
+	assert.match(written, /"report":.*\n.*INVALID_JSON/);
+	child.kill();
+});

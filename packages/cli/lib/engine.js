@@ -2,6 +2,9 @@
 const scoring = require("@knowledgepulse/scoring");
 const { version } = require("@knowledgepulse/scoring/package.json");
 
+/** Calls in flight at once. */
+const IN_FLIGHT = 64;
+
 /** A source as `importTraces` takes it. */
 function inputOf({ name, path, bytes }) {
 	if (path === undefined) return { name, data: bytes() };
@@ -19,33 +22,54 @@ function onAbort(signal, stop) {
 const importTraces = (sources, options) => scoring.importTraces(sources.map(inputOf), options);
 
 /**
- * The reports of all traces in order: `{ trace, provenance, report }`, or `{ error }` with
+ * The reports of all traces in order, and errors as they come (`explainValues` takes only traces, so it would
+ * hold them back): `{ trace, provenance, report }`, or `{ error }` with
  * `errors: "collect"`. After `stop` is aborted, no more is read, and what is being scored comes out.
  */
 function explainAll(scorer, sources, { stop, ...options }) {
 	const imported = importTraces(sources, { ...options, signal: stop });
 
+	async function next() {
+		try {
+			return await imported.next();
+		} catch (error) {
+			if (stop.aborted) return { done: true };
+			throw error;
+		}
+	}
+
+	async function explain(item) {
+		if (item.error) return item;
+		return { ...item, report: await scorer.explainValue(item.trace) };
+	}
+
 	async function* explained() {
-		/** What was imported and has not come out, in order. */
-		const items = [];
-		let failure;
-		// An error that ends the import comes after the reports of the traces before it.
-		async function* traces() {
-			try {
-				for await (const item of imported) {
-					items.push(item);
-					if (!item.error) yield item.trace;
-				}
-			} catch (error) {
-				if (!stop.aborted) failure = error;
+		const inFlight = [];
+		try {
+			for (;;) {
+				const read = stop.aborted ? { done: true } : next();
+				// A score does not wait for a slow input.
+				const isSettled = () =>
+					inFlight[0].then(
+						() => true,
+						() => true,
+					);
+				while (inFlight.length > 0 && (await Promise.race([isSettled(), read])) === true)
+					yield await inFlight.shift();
+				const { done, value } = await read;
+				if (done) break;
+				inFlight.push(explain(value));
+				// Its turn to be awaited comes later.
+				inFlight.at(-1).catch(() => {});
+				if (inFlight.length >= IN_FLIGHT) yield await inFlight.shift();
 			}
+			while (inFlight.length > 0) yield await inFlight.shift();
+		} catch (error) {
+			while (inFlight.length > 0) yield await inFlight.shift();
+			throw error;
+		} finally {
+			await imported.return();
 		}
-		for await (const report of scorer.explainValues(traces())) {
-			while (items[0].error) yield items.shift();
-			yield { ...items.shift(), report };
-		}
-		yield* items;
-		if (failure) throw failure;
 	}
 	return Object.defineProperty(explained(), "report", { get: () => imported.report });
 }
