@@ -24,7 +24,7 @@ function noveltyInWords({ source, maxSimilarity, nearest, reason }) {
 
 /** Returns the text, of several lines. */
 export function explanation(title, report) {
-	const { dimensions, weights, profile, overrides, novelty, text, times } = report;
+	const { dimensions, weights, profile, overrides, novelty, text, timesMs } = report;
 	let sum = 0;
 	const lines = [
 		`"${title}" scores ${report.score.toFixed(4)}, with the weights for ${profile}:`,
@@ -48,7 +48,7 @@ export function explanation(title, report) {
 			`  text: ${text.tokens} tokens${text.windows > 1 ? ` in ${text.windows} windows` : ""}${text.isCut ? ", the rest of the text is not used" : ""}`,
 		);
 	lines.push(
-		`  time: ${times.total.toFixed(1)} ms, of which ${times.queue.toFixed(1)} ms waiting for a thread, ${times.infer.toFixed(1)} ms in the model, ${times.turn.toFixed(1)} ms waiting for earlier calls`,
+		`  time: ${timesMs.total.toFixed(1)} ms, of which ${timesMs.queue.toFixed(1)} ms waiting for a thread, ${timesMs.infer.toFixed(1)} ms in the model, ${timesMs.turn.toFixed(1)} ms waiting for earlier calls`,
 	);
 	return lines.join("\n");
 }

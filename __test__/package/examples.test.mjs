@@ -63,3 +63,13 @@ test("index.d.ts has examples that compile in strict mode", (t) => {
 	const failing = [...new Set(stdout.match(/^\d+(?=\.mts)/gm))];
 	assert.equal(status, 0, [stdout, stderr, ...failing.map((index) => examples[index])].join("\n"));
 });
+
+test("examples/demo.mjs prints scores, an explanation, a session and a threshold", () => {
+	const args = [join(checkout, "examples/demo.mjs")];
+	const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
+	assert.equal(status, 0, stderr);
+	assert.doesNotMatch(stdout, /undefined|NaN/);
+	for (const part of [/^flaky test found .* 0\.7290$/m, /time: .* in the model/, /^Imported from/m])
+		assert.match(stdout, part);
+	assert.match(stdout, /^A threshold of 0\.\d+ accepts \d+ of \d+ traces/m);
+});
