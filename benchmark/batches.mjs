@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { files, read } from "../__test__/support/recorded.mjs";
-import { Scorer, status } from "../lib/index.mjs";
+import { Scorer, status } from "../lib/entries/index.mjs";
 import { marked } from "./generate.mjs";
 import { median } from "./statistics.mjs";
 

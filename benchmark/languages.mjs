@@ -5,7 +5,7 @@
  * node benchmark/languages.mjs [FOLDER [POOLING]]
  */
 import { readFileSync } from "node:fs";
-import { Scorer } from "../lib/index.mjs";
+import { Scorer } from "../lib/entries/index.mjs";
 
 const [model, pooling] = process.argv.slice(2);
 const file = new URL("../__test__/models/sentences.json", import.meta.url);

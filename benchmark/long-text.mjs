@@ -7,7 +7,7 @@
  */
 import { parseArgs } from "node:util";
 import { files, read } from "../__test__/support/recorded.mjs";
-import { Scorer } from "../lib/index.mjs";
+import { Scorer } from "../lib/entries/index.mjs";
 import { median } from "./statistics.mjs";
 
 const { precision } = parseArgs({

@@ -7,7 +7,7 @@
 import { performance } from "node:perf_hooks";
 import { setTimeout } from "node:timers/promises";
 import { plainFolder, referenceEmbedder } from "../__test__/support/own-models.mjs";
-import { Scorer } from "../lib/index.mjs";
+import { Scorer } from "../lib/entries/index.mjs";
 import { median } from "./statistics.mjs";
 
 const TOKENS = [20, 128, 512];

@@ -8,7 +8,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from "n
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { Scorer } from "../lib/index.mjs";
+import { Scorer } from "../lib/entries/index.mjs";
 
 const options = parseArgs({
 	options: {

@@ -1,14 +1,9 @@
 /** Scores a dozen traces and a session of an agent, and prints how each score came about. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import {
-	calibrate,
-	calibrationReport,
-	explainValue,
-	importTraces,
-	Scorer,
-	status,
-} from "@knowledgepulse/scoring";
+import { explainValue, Scorer, status } from "@knowledgepulse/scoring";
+import { calibrate, calibrationReport } from "@knowledgepulse/scoring/calibrate";
+import { importTraces } from "@knowledgepulse/scoring/logs";
 import { explanation } from "./explanation.mjs";
 import { traces } from "./traces.mjs";
 

@@ -1,4 +1,4 @@
-/** The public API, which index.d.ts documents; both entry points share one. */
+/** The public API by entry point, as the declarations in types/ document it. */
 const load = require("./binding.js");
 const { ImportError, InvalidTraceError, ScoringError, errorsOf } = require("./errors.js");
 const calibrationOf = require("./calibrate.js");
@@ -11,7 +11,7 @@ function open() {
 	const native = load();
 	const { attempt } = errorsOf(native);
 	const readTrace = traceReader(native);
-	const { fromMessages, importTraces } = logsOf(native);
+	const { evaluateLogs, fromMessages, importTraces } = logsOf(native);
 
 	// Without this, threads of the engine could still be in ONNX Runtime while its static data is
 	// being destroyed. An environment cleanup hook alone does not run when the main thread exits.
@@ -19,13 +19,9 @@ function open() {
 	if (!process.listeners("exit").includes(native.close)) process.once("exit", native.close);
 
 	const VectorCache = vectorCacheClass(native);
-	const Scorer = scorerClass(native, VectorCache);
+	const Scorer = scorerClass(native, VectorCache, evaluateLogs);
 	const scorer = new Scorer(native.defaultScorer());
-	return {
-		...calibrationOf(native),
-		fromMessages,
-		importTraces,
-		ImportError,
+	const root = {
 		InvalidTraceError,
 		Scorer,
 		ScoringError,
@@ -34,7 +30,6 @@ function open() {
 		clear: () => scorer.clear(),
 		embed: (traceOrText, options) => scorer.embed(traceOrText, options),
 		configure: (options) => attempt(() => native.configure(options)),
-		evaluateLogs: (sources, options) => scorer.evaluateLogs(sources, options),
 		evaluateValue: (trace, options) => scorer.evaluateValue(trace, options),
 		evaluateValues: (traces, options) => scorer.evaluateValues(traces, options),
 		explainValue: (trace, options) => scorer.explainValue(trace, options),
@@ -51,6 +46,13 @@ function open() {
 		status: () => scorer.status(),
 		warmup: (options) => scorer.warmup(options),
 	};
+	const logs = {
+		ImportError,
+		evaluateLogs: (sources, options) => scorer.evaluateLogs(sources, options),
+		fromMessages,
+		importTraces,
+	};
+	return { root, logs, calibration: calibrationOf(native) };
 }
 
 let opened;

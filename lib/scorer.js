@@ -7,7 +7,6 @@ const { inOrder } = require("./batch.js");
 const { ScoringError, errorsOf } = require("./errors.js");
 const { replaceFile } = require("./file.js");
 const { callOptions, checkBoolean, checkSignal, invalidOption } = require("./options.js");
-const logsOf = require("./logs.js");
 const { onAbort, until } = require("./signals.js");
 const { StoreLink, storeOptions } = require("./store.js");
 const { piecesOf, traceReader } = require("./trace.js");
@@ -53,10 +52,9 @@ function restoreOptions(options = {}) {
 }
 
 /** Makes the class over the native one. */
-module.exports = function scorerClass(native, VectorCache) {
+module.exports = function scorerClass(native, VectorCache, evaluateLogs) {
 	const { CallKind } = native;
 	const { attempt, toError } = errorsOf(native);
-	const { evaluateLogs } = logsOf(native);
 	const readTrace = traceReader(native);
 
 	function readId(id) {

@@ -1,7 +1,7 @@
 //! The Node.js addon: the only crate that knows JavaScript. It converts, delegates, and settles
 //! promises.
 
-#![expect(clippy::missing_errors_doc, reason = "index.d.ts documents what JavaScript sees")]
+#![expect(clippy::missing_errors_doc, reason = "the declarations document what JavaScript sees")]
 
 pub mod calibrate;
 mod env;

@@ -381,7 +381,7 @@ impl ModelEmbedder {
         }
     }
 
-    /// Returns the status of the embedder, as in `ScoringStatus` of index.d.ts. Never waits for a load.
+    /// Returns the status of the embedder, as in `ScoringStatus` of lib/types. Never waits for a load.
     pub fn status(&self) -> Value {
         let Self { mode, model, .. } = self;
         let settings = model.settings();

@@ -141,7 +141,7 @@ impl Scorer {
         Ok(LiveCache::live(memory))
     }
 
-    /// Returns the status as JSON: `ScoringStatus` of index.d.ts. Never waits for a load or a search.
+    /// Returns the status as JSON: `ScoringStatus` of lib/types. Never waits for a load or a search.
     #[napi(catch_unwind)]
     pub fn status(&self, env: &Env) -> Result<String> {
         let embedder = or_throw(env, self.embedder())?;

@@ -1,14 +1,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import {
-	calibrate,
-	calibrationReport,
-	evaluateLogs,
-	fromMessages,
-	Scorer,
-	ScoringError,
-} from "@knowledgepulse/scoring";
+import { Scorer, ScoringError } from "@knowledgepulse/scoring";
+import { calibrate, calibrationReport } from "@knowledgepulse/scoring/calibrate";
+import { evaluateLogs, fromMessages } from "@knowledgepulse/scoring/logs";
 
 const rows = readFileSync(
 	new URL("../../crates/calibrate/tests/reference/rows.jsonl", import.meta.url),

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { calibrate, calibrationReport } from "@knowledgepulse/scoring";
+import { calibrate, calibrationReport } from "@knowledgepulse/scoring/calibrate";
 import {
 	blocksOf,
 	difference,

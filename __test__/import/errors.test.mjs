@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import util from "node:util";
-import { ImportError, importTraces, ScoringError } from "@knowledgepulse/scoring";
+import { ScoringError } from "@knowledgepulse/scoring";
+import { ImportError, importTraces } from "@knowledgepulse/scoring/logs";
 import {
 	all,
 	assumed,

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { test } from "node:test";
-import { evaluateValue, fromMessages } from "@knowledgepulse/scoring";
+import { evaluateValue } from "@knowledgepulse/scoring";
+import { fromMessages } from "@knowledgepulse/scoring/logs";
 import { conversation, importErrorOf } from "../support/imports.mjs";
 
 const input = { path: "a.txt" };

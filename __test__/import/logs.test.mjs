@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { copyFileSync, createReadStream, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { importTraces } from "@knowledgepulse/scoring";
+import { importTraces } from "@knowledgepulse/scoring/logs";
 import { all, assumed, logs as folder } from "../support/imports.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fromMessages, importTraces } from "@knowledgepulse/scoring";
+import { fromMessages, importTraces } from "@knowledgepulse/scoring/logs";
 import { all, assumed, conversation, lines } from "../support/imports.mjs";
 
 const messages = conversation("one");

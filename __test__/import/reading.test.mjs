@@ -7,7 +7,7 @@ import { Readable } from "node:stream";
 import { describe, test } from "node:test";
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
-import { importTraces } from "@knowledgepulse/scoring";
+import { importTraces } from "@knowledgepulse/scoring/logs";
 import { all, assumed, chunked, conversation, lines, summaryOf } from "../support/imports.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 
@@ -353,7 +353,7 @@ test("importTraces ends with its worker", async () => {
 				for await (const _ of importTraces(workerData.log, { assumeSuccess: true }));
 		})();
 	`;
-	const entry = createRequire(import.meta.url).resolve("@knowledgepulse/scoring");
+	const entry = createRequire(import.meta.url).resolve("@knowledgepulse/scoring/logs");
 	const log = lines(...Array.from({ length: 5000 }, (_, n) => `run ${n}`));
 	for (const delay of [0, 5, 20, 50]) {
 		const worker = new Worker(body, { eval: true, workerData: { entry, log } });

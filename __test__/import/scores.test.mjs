@@ -3,7 +3,8 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { importTraces, scoreWith } from "@knowledgepulse/scoring";
+import { scoreWith } from "@knowledgepulse/scoring";
+import { importTraces } from "@knowledgepulse/scoring/logs";
 import { logs } from "../support/imports.mjs";
 
 const skip = !existsSync(logs);

@@ -4,7 +4,7 @@ import { basename, join, relative } from "node:path";
 import { Readable } from "node:stream";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { importTraces } from "@knowledgepulse/scoring";
+import { importTraces } from "@knowledgepulse/scoring/logs";
 import {
 	all,
 	assumed,

@@ -91,7 +91,8 @@ describe("the first call in a process that gets no thread", { concurrency: 2 }, 
 	for (const [name, call] of Object.entries(calls))
 		test(`${name} rejects with NO_THREADS`, async () => {
 			const body = `async ({ input }) => {
-				const scoring = await import(input.entry);
+				const entries = await Promise.all(input.entries.map((entry) => import(entry)));
+				const scoring = Object.assign({}, ...entries);
 				const { MemoryStore } = await import(input.memoryStore);
 				const { says } = await import("./support/traces.mjs");
 				const store = new MemoryStore({ namespaces: new Map(), namespace: "test" });
@@ -104,7 +105,10 @@ describe("the first call in a process that gets no thread", { concurrency: 2 }, 
 			}`;
 			const memoryStore = "../packages/stores/__test__/conformance/memory-store.mjs";
 			const env = { KNOWLEDGEPULSE_SCORING_PANIC: "thread:1000" };
-			const input = { entry: copy.entry, memoryStore };
+			const entries = ["index", "logs", "calibrate"].map(
+				(name) => new URL(`${name}.mjs`, copy.entry).href,
+			);
+			const input = { entries, memoryStore };
 			const value = await valueFrom(body, { input, env, preload: false });
 			assert.equal(value, "ScoringError NO_THREADS");
 		});

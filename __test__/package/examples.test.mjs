@@ -1,14 +1,19 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import * as scoring from "@knowledgepulse/scoring";
+import * as calibration from "@knowledgepulse/scoring/calibrate";
+import * as logs from "@knowledgepulse/scoring/logs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 
 const checkout = fileURLToPath(new URL("../..", import.meta.url));
-const declarations = readFileSync(join(checkout, "index.d.ts"), "utf8");
+const types = readdirSync(join(checkout, "lib/types")).map((name) => `lib/types/${name}`);
+const declarations = ["index.d.ts", ...types]
+	.map((file) => readFileSync(join(checkout, file), "utf8"))
+	.join("\n");
 
 const COMMENT = /\/\*\*(?:(?!\*\/)[\s\S])*\*\//g;
 const EXPORT =
@@ -23,11 +28,12 @@ function examplesIn(comment) {
 		.map((tag) => /^```ts\n([\s\S]*?)^```$/m.exec(tag)?.[1]);
 }
 
-test("index.d.ts has an example for every function and class", () => {
+test("the declarations have an example for every function and class", () => {
 	const exported = new Map();
 	for (const [, comment = "", name] of declarations.matchAll(EXPORT))
 		exported.set(name, (exported.get(name) ?? 0) + examplesIn(comment).length);
-	for (const name of Object.keys(scoring)) assert.ok(exported.has(name), `${name} is not declared`);
+	for (const name of Object.keys({ ...scoring, ...logs, ...calibration }))
+		assert.ok(exported.has(name), `${name} is not declared`);
 	const without = [...exported].filter(([, count]) => count === 0);
 	assert.deepEqual(
 		without.map(([name]) => name),
@@ -35,7 +41,7 @@ test("index.d.ts has an example for every function and class", () => {
 	);
 });
 
-test("index.d.ts has examples that compile in strict mode", (t) => {
+test("the declarations have examples that compile in strict mode", (t) => {
 	const examples = [...declarations.matchAll(COMMENT)].flatMap(([comment]) => examplesIn(comment));
 	assert.ok(!examples.includes(undefined), "an @example without a ts block");
 	const folder = temporaryFolder(t);

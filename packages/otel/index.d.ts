@@ -1,10 +1,5 @@
-import type {
-	FromMessagesOptions,
-	Provenance,
-	ReasoningTrace,
-	ScoreReport,
-	Scorer,
-} from "@knowledgepulse/scoring";
+import type { ReasoningTrace, ScoreReport, Scorer } from "@knowledgepulse/scoring";
+import type { FromMessagesOptions, Provenance } from "@knowledgepulse/scoring/logs";
 import type {
 	Attributes,
 	Context,

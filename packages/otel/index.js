@@ -1,5 +1,6 @@
 /** Scores the runs of agents from the spans that OpenTelemetry records of them. */
 const scoring = require("@knowledgepulse/scoring");
+const { importTraces } = require("@knowledgepulse/scoring/logs");
 const { ROOT_CONTEXT, TraceFlags, context, diag, trace } = require("@opentelemetry/api");
 const { Collector } = require("./lib/collector.js");
 const { Drops } = require("./lib/drops.js");
@@ -40,7 +41,7 @@ class ScoringSpanProcessor {
 		this.#onError = processor.onError ?? (({ error }) => diag.warn(`${NAME}: ${error}`));
 		this.#emit = emitter(processor.loggerProvider, label);
 		// Throws for invalid values.
-		scoring.importTraces([], importing);
+		importTraces([], importing);
 		this.#importing = importing;
 		this.#maxTraces = maxTraces;
 		this.#collector = new Collector({ maxTraces, maxSpans, waitMs }, this.#drops, (local) =>
@@ -96,7 +97,7 @@ class ScoringSpanProcessor {
 		const source = { name: root.traceId, data: lines(spans) };
 		const scores = [];
 		try {
-			const traces = scoring.importTraces(source, this.#importing);
+			const traces = importTraces(source, this.#importing);
 			for await (const { error, ...imported } of traces) {
 				if (error) scores.push(this.#fail(error, root));
 				else {

@@ -21,7 +21,7 @@ async function scoresOf({ evaluateValue }) {
 	return scores;
 }
 
-const addon = await import("../../lib/index.mjs");
+const addon = await import("../../lib/entries/index.mjs");
 const scores = await scoresOf(addon);
 if (addon.status().embedder.state !== "ready") throw new Error(addon.status().embedder.reason);
 const oracle = await scoresOf(await import("../../__test__/oracle/evaluate-value.mjs"));

@@ -58,9 +58,9 @@ export function checkMain(packed) {
 			"index.d.ts",
 			"package.json",
 			...ALWAYS,
-			...readdirSync(join(root, "lib"))
-				.filter((name) => /\.(js|mjs|d\.mts)$/.test(name))
-				.map((name) => `lib/${name}`),
+			...readdirSync(join(root, "lib"), { recursive: true })
+				.filter((name) => /\.(js|mjs|d\.ts|d\.mts)$/.test(name))
+				.map((name) => `lib/${name.replaceAll("\\", "/")}`),
 		]),
 		...checkScripts(manifest),
 		...(packed.unpackedSize > MAIN_LIMIT

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { importTraces } from "@knowledgepulse/scoring";
+import { importTraces } from "@knowledgepulse/scoring/logs";
 import { kpScore } from "./support.mjs";
 
 const COMMANDS = ["score", "explain", "import", "compare", "calibrate", "doctor"];

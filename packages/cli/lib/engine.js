@@ -1,5 +1,7 @@
 /** The engine, as the commands use it. */
 const scoring = require("@knowledgepulse/scoring");
+const { calibrate, calibrationReport } = require("@knowledgepulse/scoring/calibrate");
+const logs = require("@knowledgepulse/scoring/logs");
 const { version } = require("@knowledgepulse/scoring/package.json");
 
 /** Calls in flight at once. */
@@ -19,7 +21,7 @@ function onAbort(signal, stop) {
 }
 
 /** Imports sources; see `importTraces`. */
-const importTraces = (sources, options) => scoring.importTraces(sources.map(inputOf), options);
+const importTraces = (sources, options) => logs.importTraces(sources.map(inputOf), options);
 
 /**
  * The reports of all traces in order, and errors as they come (`explainValues` takes only traces, so it would
@@ -99,8 +101,8 @@ function evaluate(scorer, sources, { stop, ...options }) {
 
 module.exports = {
 	Scorer: scoring.Scorer,
-	calibrate: scoring.calibrate,
-	calibrationReport: scoring.calibrationReport,
+	calibrate,
+	calibrationReport,
 	evaluate,
 	explainAll,
 	importTraces,

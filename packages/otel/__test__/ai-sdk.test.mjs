@@ -1,7 +1,8 @@
 /** Spans of Vercel's AI SDK: those of its own instrumentation, over its mock model. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { importTraces, Scorer } from "@knowledgepulse/scoring";
+import { Scorer } from "@knowledgepulse/scoring";
+import { importTraces } from "@knowledgepulse/scoring/logs";
 import { generateText, stepCountIs, streamText, tool } from "ai";
 import { MockLanguageModelV3, simulateReadableStream } from "ai/test";
 import { z } from "zod";

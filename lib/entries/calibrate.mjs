@@ -1,0 +1,3 @@
+import api from "../api.js";
+
+export const { calibrate, calibrationReport } = api().calibration;

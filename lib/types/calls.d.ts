@@ -1,0 +1,35 @@
+import type { evaluateValues, explainValues } from "../../index.js";
+import type { ScoringError } from "./errors.js";
+import type { ReasoningTrace } from "./trace.js";
+
+/** Options of a call. A value that is not an object is ignored, as in `traces.map(evaluateValue)`. */
+export interface CallOptions {
+	/**
+	 * Cancels the call: it rejects with the signal's reason and leaves the cache, or the file of
+	 * `save`, unchanged. A file that is being written is completed.
+	 */
+	signal?: AbortSignal | undefined;
+}
+
+/** Options of a call that scores. */
+export interface ScoreOptions extends CallOptions {
+	/** Whether the trace is added to the cache. Default: `true`. */
+	remember?: boolean | undefined;
+}
+
+/** Options of {@link evaluateValues} and {@link explainValues}. */
+export interface BatchOptions extends ScoreOptions {
+	/** `"reject"` (default): the first error rejects. `"collect"`: `{ error }` takes its place among the results. */
+	errors?: "reject" | "collect" | undefined;
+	/** Called after each trace, in order. `total` is only known for an array. */
+	onProgress?: ((progress: { done: number; total: number | undefined }) => void) | undefined;
+}
+
+/** With `errors: "collect"`, why a trace could not be scored. */
+export interface ScoreFailure {
+	/** A {@link ScoringError}, or what a getter of the trace has thrown. */
+	error: Error;
+	score?: undefined;
+}
+
+export type Traces = Iterable<ReasoningTrace> | AsyncIterable<ReasoningTrace>;

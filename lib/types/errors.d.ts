@@ -1,0 +1,118 @@
+import type { ImportSource, importTraces } from "./logs.js";
+
+/**
+ * What is wrong, by {@link ScoringError.code}. Those of an {@link ImportError} are about a source of
+ * {@link importTraces}.
+ */
+export type ScoringErrorCode =
+	| ImportErrorCode
+	/** A vector has a wrong length, or a number that is not finite as float32. */
+	| "INVALID_VECTOR"
+	/** A snapshot is damaged, or was made with another model or `longText`. */
+	| "INVALID_SNAPSHOT"
+	/** A snapshot cannot be written. */
+	| "SNAPSHOT_IO"
+	/** The embedder is needed, but is off or cannot be used. */
+	| "EMBEDDER_UNAVAILABLE"
+	/** The store is needed, but cannot be reached or takes too long. */
+	| "STORE_UNAVAILABLE"
+	/** The store has another model, other bounds or another schema. */
+	| "STORE_MISMATCH"
+	/** The store returned what a store cannot contain. */
+	| "INVALID_STORE"
+	/** The scorer, or the worker it belongs to, was closed. */
+	| "CLOSED"
+	/** A row given to {@link calibrate} has a wrong field. */
+	| "INVALID_ROW"
+	/** There are no rows to calibrate with, or only cold start. */
+	| "NO_ROWS"
+	/** The options of {@link calibrate} need labels, and the rows have none. */
+	| "NO_LABELS"
+	/** The system gives no thread, for instance because of a limit. */
+	| "NO_THREADS"
+	/** Thrown on import if the addon is missing or cannot be loaded. */
+	| "ADDON_NOT_FOUND"
+	/** A bug in this package. */
+	| "INTERNAL";
+
+type ImportErrorCode =
+	/** A field of a trace has a wrong type or value; without a source an {@link InvalidTraceError}. */
+	| "INVALID_TRACE"
+	/** An argument, option or environment variable is unknown or has a wrong value. */
+	| "INVALID_OPTION"
+	/** A line or a document is not JSON. */
+	| "INVALID_JSON"
+	| "INVALID_UTF8"
+	/** Nothing in the source is of a known format. */
+	| "UNKNOWN_FORMAT"
+	/** Most records of the source, or all calls of a run, are of no known format. */
+	| "UNKNOWN_RECORDS"
+	/** The log does not say whether a run succeeded, and `assumeSuccess` is not given. */
+	| "SUCCESS_UNKNOWN"
+	/**
+	 * A line, a document or the text of a run exceeds 256 MiB, or a trace has more than 1,048,576 values and
+	 * names in its tool inputs.
+	 */
+	| "TOO_LARGE"
+	/** With `errors: "collect"`, a file or stream has failed; `cause` is its error. */
+	| "UNREADABLE"
+	/** The messages given to {@link fromMessages} give no trace. */
+	| "NO_TRACE";
+
+/**
+ * The class of all errors of this package. What getters of a trace throw, and the reason of an
+ * aborted signal, are passed on as they are.
+ * @example
+ * ```ts
+ * import { ScoringError } from "@knowledgepulse/scoring";
+ * const codeOf = (error: unknown) => error instanceof ScoringError && error.code;
+ * ```
+ */
+export class ScoringError extends Error {
+	constructor(
+		message: string,
+		options?: { code?: ScoringErrorCode; path?: string; cause?: unknown },
+	);
+	code: ScoringErrorCode;
+	/** The field, option or file, if the error is about one. */
+	path?: string;
+}
+
+/**
+ * The error for an invalid trace.
+ * @example
+ * ```ts
+ * import { InvalidTraceError } from "@knowledgepulse/scoring";
+ * const isInvalid = (error: unknown) => error instanceof InvalidTraceError;
+ * ```
+ */
+export class InvalidTraceError extends ScoringError {
+	code: "INVALID_TRACE";
+	/** The field, such as `steps[3].tool.name`. */
+	path: string;
+}
+
+/**
+ * The error for a source of {@link importTraces}, and the line in which it is.
+ * @example
+ * ```ts
+ * import { ImportError } from "@knowledgepulse/scoring/logs";
+ * const placeOf = (error: unknown) => error instanceof ImportError && [error.source, error.line];
+ * ```
+ */
+export class ImportError extends ScoringError {
+	constructor(
+		message: string,
+		options?: {
+			code?: ScoringErrorCode;
+			path?: string;
+			cause?: unknown;
+			source?: string;
+			line?: number;
+		},
+	);
+	/** The name of the source; see {@link ImportSource}. */
+	source: string;
+	/** The line, from 1, if the error is about one. */
+	line?: number;
+}

@@ -1,0 +1,281 @@
+import type { evaluateValue } from "../../index.js";
+import type { CallOptions } from "./calls.js";
+import type { ImportError } from "./errors.js";
+import type { ScoreReport } from "./report.js";
+import type { ReasoningTrace } from "./trace.js";
+
+export { ImportError } from "./errors.js";
+
+/** A format of agents' logs. */
+export type LogFormat =
+	| "claude-code"
+	| "messages"
+	| "otel"
+	| "reasoning-trace"
+	| "codex"
+	| "langfuse"
+	| "atif"
+	| "inspect"
+	| "mini-swe-agent"
+	| "swe-agent"
+	| "tau"
+	| "pi";
+
+/** What is in a source: text, bytes, a Node.js or web stream of either, or objects in memory. */
+export type ImportData = string | Uint8Array | AsyncIterable<string | Uint8Array> | object;
+
+/**
+ * A log to import. Its format is found by its content.
+ *
+ * - A string is text if it begins with `{` or `[` after white space, otherwise the path of a file.
+ * - A URL is one of a file.
+ * - Bytes, or a stream of bytes or text, are a log.
+ * - An array of objects is one conversation: the messages of the AI SDK, OpenAI, Anthropic and others.
+ * - `{ name, data }` is a source with a name of your own; a string in it is always text.
+ *
+ * In errors, reports and provenance, a source without a name has its path as it was given, or else
+ * its place: `"source"`, or `"sources[1]"` among several.
+ */
+export type ImportSource =
+	| string
+	| URL
+	| Uint8Array
+	| AsyncIterable<string | Uint8Array>
+	| readonly object[]
+	| { name: string; data: ImportData };
+
+/** Options of {@link fromMessages}, and of {@link importTraces}. */
+export interface FromMessagesOptions extends CallOptions {
+	/** Whether the run succeeded, for a source that is one run; takes precedence over the log. */
+	success?: boolean | undefined;
+	/** What the agent was to do, for a source that is one run; takes precedence over the log. */
+	objective?: string | undefined;
+	/**
+	 * What counts where the log does not say whether a run succeeded: success, failure, or `"skip"` to
+	 * leave the run out. Default: none, such a run is the error `"SUCCESS_UNKNOWN"`.
+	 */
+	assumeSuccess?: boolean | "skip" | undefined;
+	/**
+	 * `"logprobs"`: a confidence that the log does not state is the geometric mean of the probabilities of
+	 * the answers' tokens, if the log has them. Default: 0.8 after success, 0.2 after failure.
+	 */
+	confidence?: "logprobs" | undefined;
+	/** `metadata.task_domain`. Default: that of the format, such as `"code"`, or `"general"`. */
+	domain?: string | undefined;
+	/**
+	 * `metadata.created_at` of a run without a time: an ISO 8601 time. Default:
+	 * `"1970-01-01T00:00:00.000Z"`.
+	 */
+	createdAt?: string | undefined;
+	/** `metadata.visibility`. Default: `"network"`. */
+	visibility?: "private" | "org" | "network" | undefined;
+	/** `metadata.privacy_level`. Default: `"aggregated"`. */
+	privacyLevel?: "aggregated" | "federated" | "private" | undefined;
+}
+
+/** Options of {@link importTraces}. */
+export interface ImportOptions extends FromMessagesOptions {
+	/** The only format that counts; values of others are skipped. Default: all. */
+	format?: LogFormat | undefined;
+	/** `"reject"` (default): the first error ends the import. `"collect"`: it takes its place in the output. */
+	errors?: "reject" | "collect" | undefined;
+	/** Ends the import: the next item rejects with the signal's reason, and files and streams are closed. */
+	signal?: AbortSignal | undefined;
+}
+
+/** Where the values of an imported trace come from. */
+export interface Provenance {
+	/** The version of the rules. */
+	importer: 1;
+	format: LogFormat;
+	/** The name of the source, and the line, from 1, at which the run begins. */
+	source: { name: string; line?: number };
+	/** The log's own id of the run; `null` if the trace's `id` comes from its content. */
+	key: string | null;
+	/**
+	 * - `"human"`: the first message of the user; `"copied"`: one that was copied from another log.
+	 * - `"field"`, `"name"`: a field of the log; the name of the agent or run.
+	 * - `"command"`: a command that the user has given.
+	 * - `"option"`: the option `objective`.
+	 * - `"own"`: the log has traces, which stay as they are.
+	 */
+	objectiveFrom: "human" | "field" | "name" | "command" | "copied" | "option" | "own";
+	/** A label in the log, how the run ended, `assumeSuccess`, or the option `success`. */
+	successFrom: "label" | "status" | "assumed" | "option" | "own";
+	/** A confidence in the log, the probabilities of tokens, or 0.8 and 0.2. */
+	confidenceFrom: "explicit" | "logprobs" | "default" | "own";
+	/** The log, the option `createdAt`, or neither. */
+	createdAtFrom: "source" | "option" | "none";
+	domainFrom: "option" | "format" | "default" | "own";
+	/** How often what belongs to the run is not in the trace, by reason. */
+	skipped: Record<string, number>;
+}
+
+/** A trace, and where it comes from. */
+export interface ImportedTrace {
+	trace: ReasoningTrace;
+	provenance: Provenance;
+}
+
+/** With `errors: "collect"`, what could not be imported. */
+export interface ImportFailure {
+	error: ImportError;
+}
+
+/** What has been read so far. */
+export interface ImportReport {
+	/** One for each source, in order. */
+	inputs: {
+		name: string;
+		formats: LogFormat[];
+		/** The number of bytes read. */
+		bytes: number;
+		/** The number of traces found. */
+		traces: number;
+		/** How often what is in no trace was skipped, by reason. */
+		skipped: Record<string, number>;
+		/** The first thousand. */
+		errors: { code: string; line: number | null; message: string }[];
+		/** How many errors there were. */
+		errorCount: number;
+	}[];
+}
+
+/**
+ * The traces of an import, as they are found. Nothing is read before the first is asked for, and no
+ * more than is needed for the next. A loop that is left early closes files and streams.
+ */
+export interface TraceImport<Item = ImportedTrace | ImportFailure>
+	extends AsyncIterableIterator<Item> {
+	return(value?: unknown): Promise<IteratorResult<Item>>;
+	/** Complete when the import has ended. It waits for what is being parsed. */
+	readonly report: ImportReport;
+}
+
+/**
+ * Imports the logs of agents: returns their runs as traces, one by one, off the event loop. Text is
+ * kept as it is, and what is in no trace is counted. The same bytes always give the same traces.
+ * @param sources A source, or an array of several, which are read in order; see {@link ImportSource}.
+ * @throws `"INVALID_OPTION"` for a wrong option or source. The iteration rejects with an
+ * {@link ImportError}, with the error of Node.js for a file, or with that of a stream; with
+ * `errors: "collect"` all these are items. Traces before an error stand.
+ * @example
+ * ```ts
+ * import { evaluateValue } from "@knowledgepulse/scoring";
+ * import { importTraces } from "@knowledgepulse/scoring/logs";
+ * for await (const { trace } of importTraces("session.jsonl", { assumeSuccess: true }))
+ *   console.log(trace.task.objective, await evaluateValue(trace));
+ * ```
+ */
+export function importTraces(
+	sources: ImportSource | readonly ImportSource[],
+	options?: ImportOptions & { errors?: "reject" | undefined },
+): TraceImport<ImportedTrace>;
+export function importTraces(
+	sources: ImportSource | readonly ImportSource[],
+	options: ImportOptions,
+): TraceImport;
+
+/** Options of {@link evaluateLogs}. */
+export interface EvaluateLogsOptions extends ImportOptions {
+	/** Whether traces are added to the cache. Default: `true`. */
+	remember?: boolean | undefined;
+	/**
+	 * A JSON pointer (RFC 6901) into a trace, to the string, number or boolean that is the `group` of its
+	 * row. Default: none.
+	 */
+	group?: string | undefined;
+}
+
+/** A scored trace, as a row for statistics. */
+export interface ScoreRow {
+	/** The name of the source, and the line, from 1, at which the run begins. */
+	source: { name: string; line: number };
+	id: string | null;
+	group: string | null;
+	domain: string;
+	/** `metadata.created_at`, `""` if the trace has none. */
+	createdAt: string;
+	score: number;
+	dimensions: ScoreReport["dimensions"];
+	/** The names of the rules that fired, in order. */
+	overrides: ScoreReport["overrides"][number]["name"][];
+	/** The id of the nearest earlier trace, if it has one. */
+	nearest: string | null;
+	/** The cosine similarity to that trace; `null` if the trace was compared with nothing. */
+	similarity: number | null;
+	noveltySource: ScoreReport["novelty"]["source"];
+	success: boolean;
+	confidence: number;
+	/** Its first 120 characters. */
+	objective: string;
+	/** How many. */
+	steps: number;
+	/** The number of tokens that the model has seen; `null` without an embedding. */
+	tokens: number | null;
+	/** Whether the model has seen only the beginning of the text. */
+	isCut: boolean;
+	/** The precision of the model; `null` without an embedding. */
+	precision: string | null;
+	/** The fingerprint of the model; `null` without an embedding. */
+	modelFingerprint: string | null;
+	/** The version of this package. */
+	version: string;
+}
+
+/** The rows of {@link evaluateLogs}, in the order of the traces. */
+export interface LogEvaluation<Item = ScoreRow | ImportFailure>
+	extends AsyncIterableIterator<Item> {
+	return(value?: unknown): Promise<IteratorResult<Item>>;
+	/** What has been read so far, which is ahead of the rows; complete at the end. */
+	readonly report: ImportReport;
+	/**
+	 * The rows that have not been taken yet as lines of JSON in UTF-8, a chunk of whole lines at a time. With
+	 * `errors: "collect"`, an error is the line `{"error":{code, source, line?, path?, message}}`.
+	 */
+	lines(): AsyncIterableIterator<Uint8Array>;
+}
+
+/**
+ * Scores the traces in the logs of agents, one after another: as {@link importTraces} and
+ * {@link evaluateValue} do, with the same scores, but traces do not become objects. Reads up to 1,024 traces,
+ * or about 512 KiB of rows, ahead of the rows that are taken; when the iteration ends early, those that have
+ * no score yet leave no mark in the cache. `budgetMs` does not count.
+ * @param sources A source, or an array of several, which are read in order; see {@link ImportSource}.
+ * @throws As {@link importTraces}. A trace that cannot be scored is an {@link ImportError} with the code
+ * of {@link evaluateValue}, such as `"EMBEDDER_UNAVAILABLE"`. Rows before an error stand.
+ * @example
+ * ```ts
+ * import { evaluateLogs } from "@knowledgepulse/scoring/logs";
+ * for await (const { id, score } of evaluateLogs("traces.jsonl")) console.log(id, score);
+ * ```
+ */
+export function evaluateLogs(
+	sources: ImportSource | readonly ImportSource[],
+	options?: EvaluateLogsOptions & { errors?: "reject" | undefined },
+): LogEvaluation<ScoreRow>;
+export function evaluateLogs(
+	sources: ImportSource | readonly ImportSource[],
+	options: EvaluateLogsOptions,
+): LogEvaluation;
+
+/**
+ * Returns the trace of one conversation in memory: messages of the AI SDK, OpenAI, Anthropic and
+ * others. Whether it succeeded is not in the messages: give `success`, or `assumeSuccess`.
+ * @param messages Read before the function returns.
+ * @throws Rejects as {@link importTraces}, and with `"NO_TRACE"` if the messages give none.
+ * @example
+ * ```ts
+ * import { evaluateValue } from "@knowledgepulse/scoring";
+ * import { fromMessages } from "@knowledgepulse/scoring/logs";
+ * const messages = [
+ *   { role: "user", content: "What is 2 + 2?" },
+ *   { role: "assistant", content: "4" },
+ * ];
+ * const score = await evaluateValue(await fromMessages(messages, { success: true }));
+ * ```
+ */
+export function fromMessages(
+	messages: readonly object[],
+	options?: FromMessagesOptions,
+): Promise<ReasoningTrace>;

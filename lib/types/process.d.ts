@@ -1,0 +1,127 @@
+import type { configure, embed } from "../../index.js";
+import type { ScoreReport } from "./report.js";
+import type { ScorerOptions } from "./scorer.js";
+import type { StorePosition } from "./store.js";
+
+/**
+ * Options of {@link configure}. One that is left out keeps its value, initially that of the
+ * environment variable `KNOWLEDGEPULSE_SCORING_EMBEDDER`, `_BACKEND`, `_PRECISION`, `_MODEL`, `_POOLING`,
+ * `_NORMALIZE`, `_MAX_TOKENS`, `_PREFIX`, `_OUTPUT` or `_LIBRARY`, or else the default.
+ */
+export interface ConfigureOptions {
+	/**
+	 * Whether scores use the embedder. Default: `"auto"`.
+	 *
+	 * - `"auto"`: if it is unavailable, novelty is 0.5, and one process warning is emitted.
+	 * - `"off"`: novelty is 0.5.
+	 * - `"required"`: if it is unavailable, calls reject.
+	 */
+	embedder?: "auto" | "off" | "required" | undefined;
+	/**
+	 * What runs the model. Default: `"onnx"`; on Linux with musl `"native"`.
+	 *
+	 * - `"onnx"`: the ONNX Runtime library; `"fast"` precision is `"native"` nevertheless.
+	 * - `"native"`: the addon itself, without `library`. Scores equal those of `"onnx"` bit for bit.
+	 */
+	backend?: "onnx" | "native" | undefined;
+	/**
+	 * The precision of the model. Default: `"exact"`.
+	 *
+	 * - `"exact"`: float32, as the published model.
+	 * - `"fast"`: 8-bit integers, in less than half the time; scores are within 0.006, and the same on
+	 *   all machines.
+	 */
+	precision?: "exact" | "fast" | undefined;
+	/**
+	 * The folder of another model: `config.json`, `tokenizer.json`, `onnx/model.onnx` and so on, as Hugging
+	 * Face, sentence-transformers and transformers.js lay it out, or the layout of the built-in model. With
+	 * `"fast"` precision its graph is `onnx/model_quantized.onnx`. It resets the five options below. Default:
+	 * the built-in model.
+	 */
+	model?: string | undefined;
+	/**
+	 * How the vectors of tokens become that of the text: their mean, or that of the first or the last token.
+	 * Default: as `1_Pooling/config.json` says; required without it, unless the graph pools.
+	 */
+	pooling?: "mean" | "cls" | "last" | undefined;
+	/**
+	 * Whether {@link embed} gives vectors of length 1; similarities are the same. Default: `true`, or
+	 * `false` if there is a `modules.json` without such a module.
+	 */
+	normalize?: boolean | undefined;
+	/**
+	 * The most tokens that the model sees of a text, special ones included; at most its number of
+	 * positions. Default: as `sentence_bert_config.json`, `tokenizer_config.json` or `config.json` says, or 512.
+	 */
+	maxTokens?: number | undefined;
+	/**
+	 * Text added before each text, such as `"query: "`. Default: the default prompt in
+	 * `config_sentence_transformers.json`, or nothing.
+	 */
+	prefix?: string | undefined;
+	/**
+	 * The output of the graph. Default: `sentence_embedding`, or else `last_hidden_state` or
+	 * `token_embeddings`, pooled; these first if `pooling` is given.
+	 */
+	output?: string | undefined;
+	/** ONNX Runtime, 1.17 or later, one for each process. Default: the library beside the addon. */
+	library?: string | undefined;
+}
+
+/** The state of a scorer, with the {@link ScorerOptions} in effect; `mode` is `embedder`. */
+export interface ScoringStatus {
+	embedder: {
+		mode: "auto" | "off" | "required";
+		backend: "onnx" | "native";
+		/** What is computed: `"exact"` where the processor is not made for `"fast"`. */
+		precision: "exact" | "fast";
+		/** The first score that needs the model loads it; a failure is retried after a second. */
+		state: "idle" | "loading" | "ready" | "unavailable";
+		/**
+		 * Why it is unavailable, or why ONNX Runtime could not be loaded and the native backend runs the model;
+		 * else `null`.
+		 */
+		reason: string | null;
+		/** The folder of the model. */
+		model: string;
+		/** As in a {@link ScoreReport}; `null` until it is loaded. */
+		modelName: string | null;
+		/** The length of its vectors; `null` until it is loaded. */
+		dimensions: number | null;
+		/** The most tokens of a window; `null` until it is loaded. */
+		maxTokens: number | null;
+		/** The path of ONNX Runtime; `null` for `"native"`. */
+		library: string | null;
+		/** Its version; also `null` until it is loaded. */
+		libraryVersion: string | null;
+	};
+	threads: number;
+	/** `null` for no limit. */
+	budgetMs: number | null;
+	longText: "window" | "whole";
+	/** Unanswered calls. */
+	pending: number;
+	/** Traces in the cache; during a search, those before it. With a store, those known of it. */
+	cacheSize: number;
+	/** `null` without {@link ScorerOptions.store}. */
+	store: {
+		mode: "auto" | "required";
+		/** `"idle"` before the first call that needs it. */
+		state: "idle" | "ready" | "unavailable";
+		/** Why it is unavailable, or `null`. */
+		reason: string | null;
+		/** The {@link StorePosition} up to which the store is known; `null` before. */
+		epoch: string | null;
+		seq: number | null;
+	} | null;
+	/** Calls so far, without those that were rejected at once. */
+	calls: {
+		answered: number;
+		failed: number;
+		aborted: number;
+		/** Those of `answered` that exceeded `budgetMs`. */
+		overBudget: number;
+	};
+	/** Percentiles of the time to an answer, for the last 1,024; `null` before the first. */
+	latencyMs: { p50: number; p90: number; p99: number } | null;
+}

@@ -1,0 +1,87 @@
+import type { scoreWith } from "../../index.js";
+import type { ConfigureOptions } from "./process.js";
+import type { ScorerOptions } from "./scorer.js";
+
+/** The weight of each dimension: 0 or more each, 1 in total (to within 1e-9). */
+export type ScoringWeights = Record<keyof ScoreDimensions, number>;
+
+/** The value of each dimension, in [0, 1]. */
+export interface ScoreDimensions {
+	/** Types of steps, recovery from errors, and number of steps. */
+	complexity: number;
+	/** 1 minus the greatest similarity to an earlier trace; see {@link ScoreNovelty}. */
+	novelty: number;
+	/** Distinct tools relative to the number of steps. */
+	toolDiversity: number;
+	/** The agent's confidence; 0.3 of it for a failed task. */
+	outcomeConfidence: number;
+}
+
+/** A rule that changed the score, from `before` to `after`, both in [0, 1]. */
+export interface ScoreOverride {
+	name: "single-thought" | "error-recovery" | "low-tool-diversity";
+	before: number;
+	after: number;
+}
+
+/** Where a novelty comes from. What does not apply is `null`. */
+export interface ScoreNovelty {
+	/**
+	 * `"cache"`: compared with earlier traces. `"store"`: compared with those in
+	 * {@link ScorerOptions.store}, of which there may be none. `"given"`: found by the caller of
+	 * {@link scoreWith}. Otherwise novelty is 0.5: there are no earlier traces, there is no
+	 * {@link ConfigureOptions.embedder}, the store cannot be used, or {@link ScorerOptions.budgetMs}
+	 * was exceeded.
+	 */
+	source: "cache" | "empty-cache" | "store" | "given" | "no-embedder" | "no-store" | "over-budget";
+	/** The greatest cosine similarity to an earlier trace, in [-1, 1]; novelty is 0.5 without it. */
+	maxSimilarity: number | null;
+	/** The `id` of that trace, if it has one. */
+	nearest: string | null;
+	/** The place of the trace in the store, 1 or more; with `remember: false` that of the entry before it. */
+	seq: number | null;
+	/** Why there was no embedder or no store. */
+	reason: string | null;
+}
+
+/** A score and how it came about. */
+export interface ScoreReport {
+	/** In [0, 1]. */
+	score: number;
+	dimensions: ScoreDimensions;
+	weights: ScoringWeights;
+	/** The domain whose weights were used, or `"default"`. */
+	profile: string;
+	/** In order of application. */
+	overrides: ScoreOverride[];
+	novelty: ScoreNovelty;
+	/** What the model saw of the text; `null` without an embedding. */
+	text: {
+		/** The name of the model; for one of your own, the name of its folder. */
+		modelName: string;
+		/** Tokens, special ones included; of the built-in model 2 to 512 for each window. */
+		tokens: number;
+		/** 1 or more; see {@link ScorerOptions.longText}. */
+		windows: number;
+		/** Whether text was left out. */
+		isCut: boolean;
+		/** Whether it came from the memo of recent embeddings. */
+		fromMemo: boolean;
+		/** The share of tokens, in [0, 1], that the model's vocabulary has only as unknown. */
+		unknownTokens: number;
+	} | null;
+	/** Durations in milliseconds. */
+	timesMs: {
+		/** From the call to the answer. */
+		total: number;
+		/** Until a thread was free. */
+		queue: number;
+		tokenize: number;
+		infer: number;
+		/** Until the calls made before were settled, and the store has answered. */
+		turn: number;
+		/** Comparing with the cache. */
+		cache: number;
+	};
+	error?: undefined;
+}

@@ -1,0 +1,150 @@
+import type { _getLocalCache, forget } from "../../index.js";
+import type { BatchOptions, CallOptions, ScoreFailure, ScoreOptions, Traces } from "./calls.js";
+import type {
+	EvaluateLogsOptions,
+	evaluateLogs,
+	ImportSource,
+	LogEvaluation,
+	ScoreRow,
+} from "./logs.js";
+import type { ConfigureOptions, ScoringStatus } from "./process.js";
+import type { ScoreReport, ScoringWeights } from "./report.js";
+import type { NoveltyStore } from "./store.js";
+import type { ReasoningTrace } from "./trace.js";
+import type { VectorCache, VectorCacheOptions } from "./vector-cache.js";
+
+/** Options of a {@link Scorer}. Those of the embedder default to the settings of the process. */
+export interface ScorerOptions extends ConfigureOptions {
+	/** Weights by domain, added to the protocol's or replacing them; `default` is for all others. */
+	profiles?: Record<string, ScoringWeights> | undefined;
+	cache?: Omit<VectorCacheOptions, "dimensions"> | undefined;
+	/**
+	 * A store that takes the place of the cache and is shared with other scorers, in any process, of the same
+	 * model and the same bounds of `cache`. Default: none. A call that is aborted, or exceeds
+	 * `budgetMs`, after it was sent remains in the store.
+	 */
+	store?: NoveltyStore | undefined;
+	/**
+	 * Whether scores need the store. Default: `"auto"`.
+	 *
+	 * - `"auto"`: if it is unavailable, novelty is 0.5, and one process warning is emitted.
+	 * - `"required"`: if it is unavailable, calls reject.
+	 */
+	storeMode?: "auto" | "required" | undefined;
+	/**
+	 * How long the store may take for a round trip, in milliseconds, 1 to 60,000. Default: `5000`. It is
+	 * asked three times, and then not again for a second.
+	 */
+	storeTimeoutMs?: number | undefined;
+	/**
+	 * The number of texts embedded at once, 1 to the number of cores (default). Scorers with another
+	 * number load a model of their own. Scores do not depend on it.
+	 */
+	threads?: number | undefined;
+	/**
+	 * The longest time that a score may take, in milliseconds from the call, 0 or more. After it the
+	 * call is cancelled: it resolves with source `"over-budget"` and leaves the cache unchanged. Applies
+	 * to calls that score only. Default: no limit, since scores that depend on time cannot
+	 * be reproduced.
+	 */
+	budgetMs?: number | undefined;
+	/**
+	 * Which part of a text of more than 512 tokens is embedded; another model has another window. Default:
+	 * `"window"`.
+	 *
+	 * - `"window"`: the first 512 tokens, as in the SDK.
+	 * - `"whole"`: all of it, as the normalised mean of windows of 512 tokens without overlap, weighted
+	 *   by tokens. Each takes as long as a text of 512.
+	 */
+	longText?: "window" | "whole" | undefined;
+}
+
+/** Options of a scorer from a snapshot. */
+export interface RestoreOptions
+	extends Omit<ScorerOptions, "store" | "storeMode" | "storeTimeoutMs">,
+		CallOptions {}
+
+/**
+ * A scorer with its own cache and settings; its methods work like the functions of the
+ * same name, which use a default scorer for each thread. Scorers with the same model settings share
+ * one loaded model, across worker threads too.
+ * @example
+ * ```ts
+ * import { Scorer } from "@knowledgepulse/scoring";
+ * const scorer = await Scorer.open("novelty.kpcache", { precision: "fast" });
+ * ```
+ */
+export class Scorer {
+	/** Scores the traces in logs; see {@link evaluateLogs}. */
+	evaluateLogs(
+		sources: ImportSource | readonly ImportSource[],
+		options?: EvaluateLogsOptions & { errors?: "reject" | undefined },
+	): LogEvaluation<ScoreRow>;
+	evaluateLogs(
+		sources: ImportSource | readonly ImportSource[],
+		options: EvaluateLogsOptions,
+	): LogEvaluation;
+
+	/** @throws `"INVALID_OPTION"`. */
+	constructor(options?: ScorerOptions);
+	evaluateValue(trace: ReasoningTrace, options?: ScoreOptions): Promise<number>;
+	explainValue(trace: ReasoningTrace, options?: ScoreOptions): Promise<ScoreReport>;
+	evaluateValues(
+		traces: Traces,
+		options?: BatchOptions & { errors?: "reject" | undefined },
+	): Promise<number[]>;
+	evaluateValues(traces: Traces, options: BatchOptions): Promise<(number | ScoreFailure)[]>;
+	explainValues(
+		traces: Traces,
+		options?: BatchOptions & { errors?: "reject" | undefined },
+	): AsyncIterableIterator<ScoreReport>;
+	explainValues(
+		traces: Traces,
+		options: BatchOptions,
+	): AsyncIterableIterator<ScoreReport | ScoreFailure>;
+	remember(trace: ReasoningTrace, options?: CallOptions): Promise<void>;
+	embed(traceOrText: ReasoningTrace | string, options?: CallOptions): Promise<Float32Array>;
+	/** @throws Rejects with `"STORE_UNAVAILABLE"` if there is a store that cannot be reached, or as {@link forget}. */
+	forget(id: string): Promise<number>;
+	/** @throws Rejects as `forget`. */
+	clear(): Promise<void>;
+	/**
+	 * Returns the cache as bytes: vectors, ids and ages, with the model's fingerprint and a checksum.
+	 * It is taken shortly after the call, and has every call answered before it.
+	 * @throws Rejects with `"EMBEDDER_UNAVAILABLE"` if the model's manifest cannot be read, or with
+	 * `"INVALID_OPTION"` if there is a store.
+	 */
+	snapshot(options?: CallOptions): Promise<Buffer>;
+	/**
+	 * Returns a scorer with the cache of a snapshot. Ages continue where they stopped. Only the
+	 * bounds of the cache come from the snapshot, unless `cache` is given.
+	 * @param snapshot Copied before the function returns.
+	 * @throws Rejects with `"INVALID_SNAPSHOT"`, or as the constructor and `snapshot`.
+	 */
+	static restore(snapshot: Uint8Array, options?: RestoreOptions): Promise<Scorer>;
+	/**
+	 * Writes a snapshot to a file, which is replaced in one step.
+	 * @throws Rejects with `"SNAPSHOT_IO"`, or as `snapshot`.
+	 */
+	save(path: string | URL, options?: CallOptions): Promise<void>;
+	/**
+	 * Returns a scorer with the cache of a file, as `restore`.
+	 * @throws Rejects with Node.js' own error if the file cannot be read.
+	 */
+	static load(path: string | URL, options?: RestoreOptions): Promise<Scorer>;
+	/** Returns a scorer as `load`, or one with an empty cache if there is no such file. */
+	static open(path: string | URL, options?: RestoreOptions): Promise<Scorer>;
+	warmup(options?: CallOptions): Promise<ScoringStatus>;
+	/**
+	 * Closes the scorer: unanswered and later calls reject with `"CLOSED"`, except `snapshot` and
+	 * `save`. Waits until the model has stopped, a few milliseconds. The store is left open.
+	 */
+	close(): void;
+	[Symbol.dispose](): void;
+	status(): ScoringStatus;
+	/**
+	 * The live cache, as {@link _getLocalCache}.
+	 * @throws `"INVALID_OPTION"` if there is a store.
+	 */
+	get cache(): VectorCache;
+}

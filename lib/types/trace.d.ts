@@ -1,0 +1,46 @@
+import type { forget } from "../../index.js";
+import type { LogFormat } from "./logs.js";
+
+/** What an agent did in one step. Any other string is accepted and counts as a further type. */
+export type StepType = "thought" | "tool_call" | "observation" | "error_recovery";
+
+/** One step of a trace. Only `type`, `content` and `tool` are read. */
+export interface ReasoningTraceStep {
+	step_id?: number;
+	type: StepType | (string & {});
+	/** Default: `""`. */
+	content?: string | null;
+	/** All tools without a name count as one. */
+	tool?: { name?: string } | null;
+	input?: unknown;
+}
+
+/**
+ * An agent's run, as in the KnowledgePulse protocol; the SDK's traces are assignable. Only `id` and
+ * required fields are read.
+ */
+export interface ReasoningTrace {
+	"@context"?: string;
+	"@type"?: string;
+	/** For reports and {@link forget}. Ignored beyond 1,024 bytes of UTF-8. */
+	id?: string;
+	metadata: {
+		/** Selects the weights by exact match, or the default ones. */
+		task_domain: string;
+		success: boolean;
+		created_at?: string;
+		quality_score?: number;
+		visibility?: string;
+		privacy_level?: string;
+		/** Of an imported trace: the {@link LogFormat}. */
+		framework?: string;
+	};
+	task: { objective: string };
+	/** May be empty. */
+	steps: readonly ReasoningTraceStep[];
+	outcome: {
+		/** In [0, 1]. */
+		confidence: number;
+		result_summary?: string;
+	};
+}
