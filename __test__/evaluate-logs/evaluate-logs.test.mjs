@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Scorer, ScoringError } from "@knowledgepulse/scoring";
@@ -8,6 +9,10 @@ import { all, assumed, chunked, importErrorOf, lines } from "../support/imports.
 import { temporaryFolder } from "../support/model-folder.mjs";
 import { sharing } from "../support/stores.mjs";
 import { trace } from "../support/traces.mjs";
+
+const { version: packageVersion } = createRequire(import.meta.url)(
+	"@knowledgepulse/scoring/package.json",
+);
 
 /** Traces that differ in what counts, as lines. */
 const traces = (count) =>
@@ -65,7 +70,7 @@ test("evaluateLogs gives the scores of evaluateValue, one after another, to the 
 			tokens: report.text?.tokens ?? null,
 			isCut: report.text?.isCut ?? false,
 		});
-		assert.equal(version, "0.1.0");
+		assert.equal(version, packageVersion);
 		assert.equal(typeof modelFingerprint, report.text ? "string" : "object");
 		assert.equal(precision, report.text ? "exact" : null);
 	}

@@ -80,8 +80,6 @@ export const platformAssets = (platform) =>
 /** The notices for what the platform packages contain. */
 export const NOTICES = join(root, "npm", "THIRD-PARTY-NOTICES.md");
 
-/** Every platform package carries the licence and the notices. */
-export function copyNotices(platform) {
-	for (const file of [join(root, "LICENSE"), NOTICES])
-		copyFileSync(file, join(root, "npm", platform, basename(file)));
-}
+/** Every platform package carries the notices. */
+export const copyNotices = (platform) =>
+	copyFileSync(NOTICES, join(root, "npm", platform, basename(NOTICES)));

@@ -2,7 +2,7 @@
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { copyNotices, platformAssets } from "../lib/build.mjs";
-import { npm, root } from "../lib/run.mjs";
+import { capture, npm, root } from "../lib/run.mjs";
 import { step } from "../lib/steps.mjs";
 import { buildAddon } from "./build.mjs";
 import { mainManifest, PLATFORMS, platformManifest, workspaceManifest } from "./platforms.mjs";
@@ -15,12 +15,12 @@ export const ALWAYS = ["README.md", "LICENSE"];
 
 /** Makes the tarball of the main package; returns what {@link pack} does. */
 export function packMain() {
-	const { scripts, devDependencies, workspaces, ...manifest } = mainManifest();
+	const manifest = published(mainManifest(), "");
 	// Not in the repository: `npm ci` there would ask for packages that are not published yet.
 	manifest.optionalDependencies = Object.fromEntries(
 		Object.keys(PLATFORMS).map((name) => [platformManifest(name).name, manifest.version]),
 	);
-	const folder = stage("main", located(manifest), root, [...manifest.files, ...ALWAYS]);
+	const folder = stage("main", manifest, root, [...manifest.files, "README.md"]);
 	return pack(folder);
 }
 
@@ -29,10 +29,10 @@ export async function packPlatform(name) {
 	await step(`files for ${name}`, () => platformAssets(name));
 	copyNotices(name);
 	const addon = await step(`addon for ${name}`, () => buildAddon(name));
-	const manifest = platformManifest(name);
+	const manifest = published(platformManifest(name), `npm/${name}`);
 	const files = manifest.files.filter((file) => file !== manifest.main);
 	const from = join(root, "npm", name);
-	const folder = stage(name, located(manifest), from, [...files, "LICENSE"]);
+	const folder = stage(name, manifest, from, files);
 	cpSync(addon, join(folder, manifest.main));
 	writeFileSync(
 		join(folder, "README.md"),
@@ -43,25 +43,36 @@ export async function packPlatform(name) {
 
 /** Makes the tarball of a workspace. */
 export function packWorkspace(name) {
-	const { scripts, devDependencies, ...manifest } = workspaceManifest(name);
-	const folder = stage(name, located(manifest), join(root, "packages", name), [
-		...manifest.files,
-		...ALWAYS,
-	]);
-	return pack(folder);
+	const manifest = published(workspaceManifest(name), `packages/${name}`);
+	const from = join(root, "packages", name);
+	return pack(stage(name, manifest, from, [...manifest.files, "README.md"]));
 }
 
-/** Adds the repository that the release runs in, which provenance is checked against. */
-function located(manifest) {
-	const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository } = process.env;
-	if (!server || !repository) return manifest;
-	return { ...manifest, repository: { type: "git", url: `git+${server}/${repository}.git` } };
+/** The address of the repository: that of the release, which provenance is checked against, or of the checkout. */
+function repository() {
+	const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: name } = process.env;
+	if (server && name) return `${server}/${name}`;
+	const remote = capture("git", ["remote", "get-url", "origin"])?.trim();
+	return remote?.startsWith("https://") ? remote.replace(/\.git$/, "") : undefined;
+}
+
+/** The manifest as it is published; `directory` is its place in the repository. */
+function published({ private: _, scripts, devDependencies, workspaces, ...manifest }, directory) {
+	const url = repository();
+	if (!url) return manifest;
+	return {
+		...manifest,
+		homepage: directory ? `${url}/tree/main/${directory}#readme` : `${url}#readme`,
+		bugs: `${url}/issues`,
+		repository: { type: "git", url: `git+${url}.git`, ...(directory && { directory }) },
+	};
 }
 
 function stage(name, manifest, from, files) {
 	const folder = join(DIST, "stage", name);
 	rmSync(folder, { recursive: true, force: true });
 	mkdirSync(folder, { recursive: true });
+	cpSync(join(root, "LICENSE"), join(folder, "LICENSE"));
 	for (const file of files) cpSync(join(from, file), join(folder, file), { recursive: true });
 	writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
 	return folder;

@@ -53,7 +53,9 @@ function publish(folder, name) {
 	const there = published(name, main.version);
 	if (there === undefined) {
 		const tag = main.version.includes("-") ? "next" : "latest";
-		npm(["publish", file, "--provenance", "--access", "public", "--ignore-scripts", "--tag", tag]);
+		// npm can state where a package was built only if it runs in a workflow.
+		const provenance = process.env.GITHUB_ACTIONS ? ["--provenance"] : [];
+		npm(["publish", file, ...provenance, "--access", "public", "--ignore-scripts", "--tag", tag]);
 	} else if (there === integrity)
 		console.log(`publish: ${name}@${main.version} is published already`);
 	else
@@ -65,7 +67,7 @@ function publish(folder, name) {
 const [first, second] = process.argv.slice(2);
 if (first === "--check") checkVersions(second);
 else {
-	checkNpm();
+	if (process.env.GITHUB_ACTIONS) checkNpm();
 	for (const name of [
 		...Object.keys(PLATFORMS).map((platform) => `${main.name}-${platform}`),
 		main.name,
