@@ -135,7 +135,9 @@ export function embed(
  */
 export function scoreWith(
 	trace: ReasoningTrace,
-	novelty: Pick<ScoreNovelty, "maxSimilarity"> & Partial<ScoreNovelty>,
+	novelty: Pick<ScoreNovelty, "maxSimilarity"> & {
+		[Key in keyof ScoreNovelty]?: ScoreNovelty[Key] | undefined;
+	},
 	options?: Pick<ScorerOptions, "profiles">,
 ): ScoreReport;
 

@@ -79,3 +79,14 @@ test("examples/demo.mjs prints scores, an explanation, a session and a threshold
 		assert.match(stdout, part);
 	assert.match(stdout, /^A threshold of 0\.\d+ accepts \d+ of \d+ traces/m);
 });
+
+test("examples/what-scores-say.mjs prints the distribution and the AUC of each dimension", async (t) => {
+	const { traces } = await import("../../examples/traces.mjs");
+	const file = join(temporaryFolder(t), "runs.jsonl");
+	writeFileSync(file, traces.map((trace) => `${JSON.stringify(trace)}\n`).join(""));
+	const args = [join(checkout, "examples/what-scores-say.mjs"), file];
+	const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
+	assert.equal(status, 0, stderr);
+	assert.match(stdout, /^\d+ runs, \d+ of which succeeded$/m);
+	assert.equal(stdout.match(/^AUC of .*: \d\.\d\d/gm).length, 6);
+});

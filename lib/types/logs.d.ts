@@ -115,11 +115,14 @@ export interface Provenance {
 export interface ImportedTrace {
 	trace: ReasoningTrace;
 	provenance: Provenance;
+	error?: undefined;
 }
 
 /** With `errors: "collect"`, what could not be imported. */
 export interface ImportFailure {
 	error: ImportError;
+	trace?: undefined;
+	provenance?: undefined;
 }
 
 /** What has been read so far. */
