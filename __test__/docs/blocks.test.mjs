@@ -4,6 +4,7 @@ import { execFile, spawnSync } from "node:child_process";
 import {
 	copyFileSync,
 	cpSync,
+	existsSync,
 	mkdirSync,
 	readdirSync,
 	readFileSync,
@@ -84,6 +85,8 @@ function furnish(folder) {
 	for (const name of ["runs", "traces", "before", "after", "airline", "a"])
 		writeFileSync(join(folder, `${name}.jsonl`), lines.join(""));
 	writeFileSync(join(folder, "b.json"), lines[0]);
+	mkdirSync(join(folder, "runs"));
+	writeFileSync(join(folder, "runs/a.jsonl"), lines.join(""));
 	const labels = lines.map((_, index) => `kp:trace:${index + 32},${index % 2}\n`);
 	writeFileSync(join(folder, "labels.csv"), `id,label\n${labels.join("")}`);
 	for (const name of ["bin", "node_modules/@huggingface", "node_modules/@knowledgepulse"])
@@ -110,18 +113,15 @@ export class MyStore extends MemoryStore {
 }`,
 	);
 	const program = join(checkout, "packages/cli/bin/kp-score.js");
-	for (const [name, first] of [
-		["kp-score", 1],
-		["npx", 2],
-	])
-		writeFileSync(
-			join(folder, "bin", name),
-			`#!/bin/sh\nexec node "${program}" "\${@:${first}}"\n`.replace(
-				"/bin/sh",
-				"/usr/bin/env bash",
-			),
-			{ mode: 0o755 },
-		);
+	// npx is given options and the name of the package first.
+	const programs = {
+		"kp-score": "",
+		npx: 'until [ "$1" = "@knowledgepulse/scoring-cli" ]; do shift; done; shift\n',
+	};
+	for (const [name, skip] of Object.entries(programs))
+		writeFileSync(join(folder, "bin", name), `#!/bin/sh\n${skip}exec node "${program}" "$@"\n`, {
+			mode: 0o755,
+		});
 	const types = `import type { NoveltyStore } from "@knowledgepulse/scoring";
 export const MyStore: new (options: { url: string; namespace: string }) => NoveltyStore;`;
 	writeFileSync(join(folder, "my-store.d.ts"), types);
@@ -167,6 +167,21 @@ const env = {
 	PATH: [join(folder, "bin"), dirname(process.execPath), process.env.PATH].join(delimiter),
 };
 
+const noShell = process.platform === "win32" && "commands are for a POSIX shell";
+
+/** The anchors of the headings of a page. */
+const anchorsOf = (text) =>
+	[...text.matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
+		heading
+			.toLowerCase()
+			.replaceAll(/[^\w -]/g, "")
+			.replaceAll(" ", "-"),
+	);
+
+/** Runs a command line; a gate may find too few good runs. */
+const shell = (command) =>
+	execute("bash", ["-c", command.includes("--min-share") ? `${command} || test $? = 3` : command]);
+
 /** Runs a program in the folder. */
 const execute = (command, args) => promisify(execFile)(command, args, { cwd: folder, env });
 
@@ -185,7 +200,29 @@ describe("the documentation", { concurrency: 2 }, () => {
 		});
 });
 
-describe("the documentation", { skip: process.platform === "win32" && "for a POSIX shell" }, () => {
+describe("the documentation", { concurrency: 2 }, () => {
+	const recipes = readdirSync(join(checkout, "examples/recipes"));
+	const commands = recipes.flatMap((name) => {
+		const file = `examples/recipes/${name}`;
+		if (name.endsWith(".mjs")) return [`node ${file}`];
+		if (name.endsWith(".py")) return [`python3 ${file} runs.jsonl`];
+		return [...read(file).matchAll(/run: (npx .*)/g)].map(([, command]) => command);
+	});
+	for (const command of commands)
+		test(`has a recipe that works: ${command}`, { skip: noShell }, () => shell(command));
+
+	for (const page of pages)
+		test(`has links that lead somewhere in ${page}`, () => {
+			for (const [, link] of read(page).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
+				const [path, anchor] = link.split("#");
+				const target = path === "" ? page : join(dirname(page), path);
+				assert.ok(existsSync(join(checkout, target)), link);
+				if (anchor) assert.ok(anchorsOf(read(target)).includes(anchor), link);
+			}
+		});
+});
+
+describe("the documentation", { skip: noShell }, () => {
 	const commands = blocksIn("(?:sh|text)").flatMap(({ name, code }) =>
 		[
 			...code.matchAll(
@@ -194,9 +231,6 @@ describe("the documentation", { skip: process.platform === "win32" && "for a POS
 		].map(([, command]) => ({ name, command })),
 	);
 	for (const { name, command } of commands)
-		test(`has a command at ${name} that works: ${command}`, async () => {
-			// A gate may find too few good runs.
-			const gate = command.includes("--min-share") ? "|| test $? = 3" : "";
-			await execute("bash", ["-c", `${command.replace(/ #.*/, "")} ${gate}`]);
-		});
+		test(`has a command at ${name} that works: ${command}`, () =>
+			shell(command.replace(/ #.*/, "")));
 });

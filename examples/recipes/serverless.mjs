@@ -1,0 +1,14 @@
+/**
+ * A function that lives for a few calls: the model is loaded while the instance starts, and a call that
+ * takes too long is scored without novelty instead of failing. Where instances should know of each other's
+ * traces, add a store (docs/shared-novelty.md).
+ */
+import { Scorer } from "@knowledgepulse/scoring";
+
+const scorer = new Scorer({ budgetMs: 500, threads: 1 });
+await scorer.warmup();
+
+export async function handler({ body }) {
+	const { score, novelty } = await scorer.explainValue(JSON.parse(body));
+	return { statusCode: 200, body: JSON.stringify({ score, novelty: novelty.source }) };
+}
