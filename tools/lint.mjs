@@ -40,7 +40,7 @@ const installActionlint = () =>
 
 const programs = installPrograms();
 const ruff = join(programs, "ruff");
-const folders = ["model", "tools", "benchmark", "crates", "__test__/models"];
+const folders = ["model", "tools", "benchmark", "crates", "examples", "__test__/models"];
 
 run("cargo", ["fmt", "--all", "--check"]);
 run("cargo", ["fmt", "--check", "--manifest-path", "fuzz/Cargo.toml"]);
