@@ -1,35 +1,21 @@
 /** The blocks of code and the commands in the documentation compile and run. */
 import assert from "node:assert/strict";
-import { execFile, spawnSync } from "node:child_process";
-import {
-	copyFileSync,
-	cpSync,
-	existsSync,
-	mkdirSync,
-	readdirSync,
-	readFileSync,
-	symlinkSync,
-	writeFileSync,
-} from "node:fs";
-import { delimiter, dirname, join } from "node:path";
+import { spawnSync } from "node:child_process";
+import { copyFileSync, existsSync, readdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { after, describe, test } from "node:test";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { promisify } from "node:util";
 import * as scoring from "@knowledgepulse/scoring";
 import * as calibration from "@knowledgepulse/scoring/calibrate";
 import * as logs from "@knowledgepulse/scoring/logs";
-import { traces } from "../../examples/traces.mjs";
 import { startPglite } from "../../packages/stores/__test__/support/pglite.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
-
-const checkout = fileURLToPath(new URL("../..", import.meta.url));
-const read = (...path) => readFileSync(join(checkout, ...path), "utf8");
+import { checkout, furnish, noShell, programIn, read } from "./furnish.mjs";
 
 const pages = [
 	"README.md",
 	...readdirSync(join(checkout, "docs")).map((name) => `docs/${name}`),
 	...readdirSync(join(checkout, "packages")).map((name) => `packages/${name}/README.md`),
-].filter((page) => /(?<!packages\/README)\.md$/.test(page) && !page.includes("README.md/"));
+].filter((page) => page.endsWith(".md") && existsSync(join(checkout, page)));
 
 /** The blocks of a language, each with its place. */
 const blocksIn = (language) =>
@@ -76,68 +62,6 @@ function moduleOf(code) {
 	return `${imports}${text}\nexport {};\n`;
 }
 
-/** Fills a folder with the logs, programs and packages that the documentation speaks of. */
-function furnish(folder) {
-	const lines = traces.map((trace, index) => {
-		const metadata = { ...trace.metadata, session_id: String(index % 4) };
-		return `${JSON.stringify({ ...trace, id: `kp:trace:${index + 32}`, metadata })}\n`;
-	});
-	for (const name of ["runs", "traces", "before", "after", "airline", "a"])
-		writeFileSync(join(folder, `${name}.jsonl`), lines.join(""));
-	writeFileSync(join(folder, "b.json"), lines[0]);
-	mkdirSync(join(folder, "runs"));
-	writeFileSync(join(folder, "runs/a.jsonl"), lines.join(""));
-	const labels = lines.map((_, index) => `kp:trace:${index + 32},${index % 2}\n`);
-	writeFileSync(join(folder, "labels.csv"), `id,label\n${labels.join("")}`);
-	for (const name of ["bin", "node_modules/@huggingface", "node_modules/@knowledgepulse"])
-		mkdirSync(join(folder, name), { recursive: true });
-	const session = read("examples/session.jsonl");
-	const key = /"sessionId":"(\w+)/.exec(session)[1];
-	for (const [index, name] of [".", "sessions/a", "sessions/b", "sessions/c", "logs"].entries()) {
-		mkdirSync(join(folder, name), { recursive: true });
-		const other = session.replaceAll(key, key.replace(/^./, String(index)));
-		writeFileSync(join(folder, name, "session.jsonl"), other);
-	}
-	cpSync(join(checkout, "examples"), join(folder, "examples"), { recursive: true });
-	const store = pathToFileURL(
-		join(checkout, "packages/stores/__test__/conformance/memory-store.mjs"),
-	);
-	writeFileSync(
-		join(folder, "my-store.js"),
-		`import { MemoryStore } from "${store}";
-const namespaces = new Map();
-export class MyStore extends MemoryStore {
-	constructor({ namespace }) {
-		super({ namespaces, namespace });
-	}
-}`,
-	);
-	const program = join(checkout, "packages/cli/bin/kp-score.js");
-	// npx is given options and the name of the package first.
-	const programs = {
-		"kp-score": "",
-		npx: 'until [ "$1" = "@knowledgepulse/scoring-cli" ]; do shift; done; shift\n',
-	};
-	for (const [name, skip] of Object.entries(programs))
-		writeFileSync(join(folder, "bin", name), `#!/bin/sh\n${skip}exec node "${program}" "$@"\n`, {
-			mode: 0o755,
-		});
-	const types = `import type { NoveltyStore } from "@knowledgepulse/scoring";
-export const MyStore: new (options: { url: string; namespace: string }) => NoveltyStore;`;
-	writeFileSync(join(folder, "my-store.d.ts"), types);
-	const link = (target, place) =>
-		symlinkSync(join(checkout, target), join(folder, "node_modules", place), "junction");
-	for (const name of readdirSync(join(checkout, "node_modules")).filter((name) => /^\w/.test(name)))
-		link(join("node_modules", name), name);
-	for (const scope of ["@types", "@opentelemetry", "@ai-sdk", "@electric-sql"])
-		link(join("node_modules", scope), scope);
-	link(".", "@knowledgepulse/scoring");
-	for (const name of ["cli", "otel", "stores"])
-		link(`packages/${name}`, `@knowledgepulse/scoring-${name}`);
-	// As docs/migration.md has it.
-	link("packages/transformers", "@huggingface/transformers");
-}
-
 function compile(folder) {
 	copyFileSync(join(checkout, "__test__/docs/prelude.mts"), join(folder, "prelude.mts"));
 	for (const [index, { code }] of modules.entries())
@@ -161,13 +85,9 @@ const problems = compile(folder).split("\n");
 const database = await startPglite();
 after(() => database.stop());
 const { host, port, user } = database.config;
-const env = {
-	...process.env,
+const execute = programIn(folder, {
 	DATABASE_URL: `postgres://${user}@${host}:${port}/postgres`,
-	PATH: [join(folder, "bin"), dirname(process.execPath), process.env.PATH].join(delimiter),
-};
-
-const noShell = process.platform === "win32" && "commands are for a POSIX shell";
+});
 
 /** The anchors of the headings of a page. */
 const anchorsOf = (text) =>
@@ -182,9 +102,6 @@ const anchorsOf = (text) =>
 const shell = (command) =>
 	execute("bash", ["-c", command.includes("--min-share") ? `${command} || test $? = 3` : command]);
 
-/** Runs a program in the folder. */
-const execute = (command, args) => promisify(execFile)(command, args, { cwd: folder, env });
-
 describe("the documentation", { concurrency: 2 }, () => {
 	for (const [index, { name, code }] of modules.entries())
 		test(`has code at ${name} that compiles in strict mode and runs`, async () => {
@@ -198,18 +115,6 @@ describe("the documentation", { concurrency: 2 }, () => {
 				`await import("./${index}.mjs"); ${end}`,
 			]);
 		});
-});
-
-describe("the documentation", { concurrency: 2 }, () => {
-	const recipes = readdirSync(join(checkout, "examples/recipes"));
-	const commands = recipes.flatMap((name) => {
-		const file = `examples/recipes/${name}`;
-		if (name.endsWith(".mjs")) return [`node ${file}`];
-		if (name.endsWith(".py")) return [`python3 ${file} runs.jsonl`];
-		return [...read(file).matchAll(/run: (npx .*)/g)].map(([, command]) => command);
-	});
-	for (const command of commands)
-		test(`has a recipe that works: ${command}`, { skip: noShell }, () => shell(command));
 
 	for (const page of pages)
 		test(`has links that lead somewhere in ${page}`, () => {

@@ -1,0 +1,180 @@
+/** The recipes in examples/ work. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+	appendFileSync,
+	chmodSync,
+	existsSync,
+	readFileSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { json } from "node:stream/consumers";
+import { after, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { traces } from "../../examples/traces.mjs";
+import { temporaryFolder } from "../support/model-folder.mjs";
+import { furnish, noShell, programIn, read } from "./furnish.mjs";
+
+const folder = temporaryFolder({ after });
+furnish(folder);
+writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+
+/** Runs a recipe; returns the lines that it prints. */
+async function linesOf(command, args, env) {
+	const { stdout } = await programIn(folder, env)(command, args);
+	return stdout.trim().split("\n");
+}
+
+const node = (name, args = [], env = {}) =>
+	linesOf(process.execPath, [`examples/recipes/${name}`, ...args], env);
+
+/** An HTTP server that keeps what it is sent. */
+async function stub() {
+	const requests = [];
+	const server = createServer(async (request, response) => {
+		const { url, headers } = request;
+		requests.push({ url, authorization: headers.authorization, body: await json(request) });
+		response.end("{}");
+	});
+	server.listen(0, "127.0.0.1");
+	await once(server, "listening");
+	after(() => server.close());
+	return { requests, url: `http://127.0.0.1:${server.address().port}` };
+}
+
+test("keep-memory.mjs compares with the traces of the process before", async () => {
+	assert.match((await node("keep-memory.mjs"))[0], /^empty-cache/);
+	assert.match((await node("keep-memory.mjs"))[0], /^cache kp:trace:demo-/);
+});
+
+test("tenants.mjs gives a tenant's second trace another score than the first of another", async () => {
+	const [acme, globex, again] = (await node("tenants.mjs")).map((line) => line.split(" ")[1]);
+	assert.equal(acme, globex);
+	assert.notEqual(acme, again);
+});
+
+test("serverless.mjs answers with a score", async () => {
+	const { handler } = await import("../../examples/recipes/serverless.mjs");
+	const body = readFileSync(join(folder, "b.json"), "utf8");
+	const { statusCode, body: answer } = await handler({ body });
+	assert.equal(statusCode, 200);
+	assert.deepEqual(JSON.parse(answer).novelty, "empty-cache");
+});
+
+test("score.py prints a line for each trace that has steps", { skip: noShell }, async () => {
+	const lines = await linesOf("python3", ["examples/recipes/score.py", "runs.jsonl"]);
+	assert.equal(lines.length, traces.filter(({ steps }) => steps.length > 0).length);
+	assert.match(lines[0], /^0\.\d{3} /);
+});
+
+test("gate.yml runs commands that work", { skip: noShell }, async () => {
+	const commands = [...read("examples/recipes/gate.yml").matchAll(/run: (.*)/g)];
+	assert.equal(commands.length, 1);
+	// A gate may find too few good runs.
+	await linesOf("bash", ["-c", `${commands[0][1]} || test $? = 3`]);
+	assert.ok(existsSync(join(folder, "scores.jsonl")));
+});
+
+const exchange = [
+	{ role: "user", content: "Which boats are in the harbour?" },
+	{ role: "assistant", content: "Two ferries." },
+];
+
+test("langfuse.mjs writes a score to each trace of an export", async () => {
+	const [input, output] = exchange;
+	const run = (id) => ({
+		id,
+		observations: [
+			{ id: "o", type: "GENERATION", startTime: "2026-01-01T00:00:00Z", input: [input], output },
+		],
+		scores: [],
+	});
+	writeFileSync(join(folder, "export.json"), JSON.stringify([run("one"), run("two")]));
+	const { requests, url } = await stub();
+	const env = { LANGFUSE_HOST: url, LANGFUSE_PUBLIC_KEY: "pk", LANGFUSE_SECRET_KEY: "sk" };
+	await node("langfuse.mjs", ["export.json"], env);
+	assert.deepEqual(
+		requests.map(({ url, authorization, body }) => [url, authorization, body.traceId]),
+		["one", "two"].map((id) => ["/api/public/scores", `Basic ${btoa("pk:sk")}`, id]),
+	);
+	for (const { body } of requests) assert.ok(body.value >= 0 && body.value <= 1);
+});
+
+test("phoenix.mjs annotates each trace", async () => {
+	const [input, output] = exchange.map((message) => JSON.stringify([message]));
+	const attributes = Object.entries({
+		"gen_ai.operation.name": "chat",
+		"gen_ai.input.messages": input,
+		"gen_ai.output.messages": output,
+	}).map(([key, stringValue]) => ({ key, value: { stringValue } }));
+	const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
+	const time = "1767225600000000000";
+	const span = {
+		traceId,
+		spanId: "00f067aa0ba902b7",
+		name: "chat",
+		startTimeUnixNano: time,
+		attributes,
+	};
+	const spans = { resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] };
+	writeFileSync(join(folder, "spans.jsonl"), JSON.stringify(spans));
+	const { requests, url } = await stub();
+	await node("phoenix.mjs", ["spans.jsonl"], { PHOENIX_HOST: url, PHOENIX_API_KEY: "key" });
+	assert.equal(requests.length, 1);
+	assert.equal(requests[0].url, "/v1/trace_annotations?sync=true");
+	const [{ trace_id, result }] = requests[0].body.data;
+	assert.equal(trace_id, traceId);
+	assert.ok(result.score >= 0 && result.score <= 1);
+});
+
+describe("the hook of claude-code-plugin", { skip: noShell }, () => {
+	const rows = join(folder, ".kp-score/rows.jsonl");
+
+	/** Ends a session as Claude Code does; returns the exit code of the hook. */
+	async function endSession(transcript) {
+		const { hooks } = JSON.parse(read("examples/claude-code-plugin/hooks/hooks.json"));
+		const [{ command, timeout }] = hooks.SessionEnd[0].hooks;
+		const PATH = `${join(folder, "bin")}:${process.env.PATH}`;
+		const CLAUDE_PLUGIN_ROOT = join(folder, "examples/claude-code-plugin");
+		const env = { ...process.env, HOME: folder, PATH, CLAUDE_PLUGIN_ROOT };
+		const hook = spawn("sh", ["-c", command], { env, timeout: timeout * 1000 });
+		hook.stdin.end(JSON.stringify({ hook_event_name: "SessionEnd", transcript_path: transcript }));
+		return (await once(hook, "exit"))[0];
+	}
+
+	async function rowsAfter(count) {
+		let lines = [];
+		for (let tries = 0; lines.length < count && tries < 600; tries++) {
+			await sleep(100);
+			if (existsSync(rows)) lines = readFileSync(rows, "utf8").trim().split("\n").filter(Boolean);
+		}
+		return lines.map((line) => JSON.parse(line));
+	}
+
+	test("appends a row for each session", async () => {
+		for (const [index, name] of ["a", "b"].entries()) {
+			assert.equal(await endSession(join(folder, `sessions/${name}/session.jsonl`)), 0);
+			const written = await rowsAfter(index + 1);
+			assert.equal(written.length, index + 1);
+			assert.ok(written[index].score > 0);
+		}
+	});
+
+	test("ends without an error for a transcript that is missing, empty, growing or unreadable", async () => {
+		const [empty, growing, locked] = ["empty", "growing", "locked"].map((name) =>
+			join(folder, `${name}.jsonl`),
+		);
+		writeFileSync(empty, "");
+		writeFileSync(growing, `${read("examples/session.jsonl")}{"type":"assist`);
+		writeFileSync(locked, "{}");
+		chmodSync(locked, 0);
+		for (const transcript of [join(folder, "none.jsonl"), empty, growing, locked, undefined, 7])
+			assert.equal(await endSession(transcript), 0, transcript);
+		appendFileSync(growing, "ant\n");
+		rmSync(locked);
+	});
+});
