@@ -11,6 +11,9 @@ const { invalidOption } = require("./options.js");
 /** The length of the longest piece: in bytes, or in characters of a text. */
 const PIECE = 2 ** 20;
 
+/** Shorter chunks of a stream are joined up to this length, since each piece costs 0.1 ms. */
+const JOINED = 2 ** 16;
+
 /** How text begins; a string that begins otherwise is the path of a file. */
 const TEXT = /^\s*[[{]/;
 
@@ -79,6 +82,44 @@ async function* encode(chunks, invalid) {
 		if (!isText) yield chunk;
 	}
 	yield Buffer.from(half);
+}
+
+const NOT_YET = Symbol("not yet");
+
+/** Joins short chunks, as long as the next ones are there: none waits for one that is yet to come. */
+async function* joined(chunks) {
+	let isWaiting;
+	function read() {
+		isWaiting = true;
+		return chunks.next().finally(() => {
+			isWaiting = false;
+		});
+	}
+	let next = read();
+	try {
+		for (;;) {
+			const { done, value } = await next;
+			if (done) return;
+			const parts = [value];
+			let length = value.length;
+			const turn = new Promise((resolve) => setImmediate(resolve, NOT_YET));
+			for (;;) {
+				next = read();
+				// An error is thrown after the chunks before it.
+				const known = next.catch(() => NOT_YET);
+				if (length >= JOINED) break;
+				const chunk = await Promise.race([known, turn]);
+				if (chunk === NOT_YET || chunk.done) break;
+				parts.push(chunk.value);
+				length += chunk.value.length;
+			}
+			yield parts.length > 1 ? Buffer.concat(parts) : value;
+		}
+	} finally {
+		const closed = chunks.return().catch(ignore);
+		// What it waits for may never come.
+		if (!isWaiting) await closed;
+	}
 }
 
 /** Bytes, as those of images in messages, become base64: number by number they take very long. */
@@ -161,9 +202,9 @@ class Source {
 		if (isUint8Array(data)) return [data];
 		if (!this.#stream)
 			return encode(slices(typeof data === "string" ? data : toJson(data, invalid)), invalid);
-		if (typeof data.getReader !== "function") return encode(data, invalid);
+		if (typeof data.getReader !== "function") return joined(encode(data, invalid));
 		this.#stream = data.getReader();
-		return encode(chunksOf(this.#stream), invalid);
+		return joined(encode(chunksOf(this.#stream), invalid));
 	}
 }
 
