@@ -133,7 +133,7 @@ function calibrationText(calibration) {
 	const { rows } = calibration;
 	const excluded = rows.total - rows.used;
 	return `${[
-		`${count(rows.used, "run")} in ${count(rows.groups, "group")}${excluded > 0 ? `; ${excluded} excluded: ${rows.first} first ones, ${rows.uncompared} compared with nothing` : ""}`,
+		`${count(rows.used, "run")}${rows.ungrouped < rows.used ? ` in ${count(rows.groups, "group")}` : ""}${excluded > 0 ? `; ${excluded} excluded: ${rows.first} first ones, ${rows.uncompared} compared with nothing` : ""}`,
 		"",
 		...domainTables(calibration),
 		...thresholdLines(calibration),
