@@ -82,6 +82,8 @@ function thresholdLines({ threshold, options }) {
 		lines.push(
 			`  ${percent(precision.precision)}${between(precision.interval, percent)} of them are labelled positive, ${percent(precision.recall)} of all positive ones`,
 		);
+	if (options.target.precision !== undefined)
+		lines.push("  chosen and measured on the same runs: on new ones, precision can be lower");
 	return ["", ...lines];
 }
 
