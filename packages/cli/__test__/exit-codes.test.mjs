@@ -94,6 +94,11 @@ for (const [code, args, pattern] of [
 		/--domain finance is not for 1 reasoning trace/,
 	],
 	[0, ["explain", "one.jsonl", "-d", "finance", ...OFF], /--domain finance is not for 1/],
+	[
+		0,
+		["compare", "one.jsonl", "one.jsonl", "-d", "finance", ...OFF],
+		/--domain finance is not for 1 reasoning trace/,
+	],
 	[0, ["import", "one.jsonl", "-d", "finance"], /--domain finance is not for 1 reasoning trace/],
 	[4, ["score", "one.jsonl", "--model", "nothing"], /nothing\/manifest\.json/],
 	[2, ["explain", "one.jsonl", "--id", "t:9", ...OFF], /no trace with the id t:9/],

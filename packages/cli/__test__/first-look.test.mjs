@@ -133,6 +133,15 @@ test("kp-score import --dry-run is short for many sessions", {
 	assert.match(shown, /hint:.*--assume-success/);
 });
 
+test("kp-score says first why there are no runs", async () => {
+	const progress = Array.from({ length: 9 }, (_, n) => ({ type: "progress", sessionId: "session-1", n }));
+	write("none.jsonl", linesOf([...sessionOf(1), ...progress]));
+	const args = ["score", join(home, "none.jsonl"), "--assume-success", "skip"];
+	const { code, stderr } = await kpScore(args);
+	assert.equal(code, 2);
+	assert.match(stderr, /no traces in 1 source \(skipped: success_unknown 1\)/);
+});
+
 test("kp-score score --top keeps the highest scores, in order", async () => {
 	const { stdout: all } = await kpScore(["score", PROJECTS_FOLDER, ...OFF], { env });
 	const { stdout, stderr } = await kpScore(["score", PROJECTS_FOLDER, "--top", "7", ...OFF], {

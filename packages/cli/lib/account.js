@@ -15,6 +15,13 @@ const WITHOUT = {
 	"over-budget": "it took too long",
 };
 
+/** Why a rule has fired. */
+const RULES = {
+	"single-thought": "a thought is all there is",
+	"error-recovery": "more than 2 recoveries, and it succeeded",
+	"low-tool-diversity": "a single tool",
+};
+
 const uniqueCount = (values) => new Set(values).size;
 
 /** What the dimensions that depend on the trace alone come from. */
@@ -69,7 +76,7 @@ function accountOf({ trace, provenance, report, nearest }, { width }) {
 	);
 	const steps = overrides.map(
 		({ name, before, after }) =>
-			`  ${name.padEnd(41)} ${signed(after - before).padStart(7)} = ${after.toFixed(3)}`,
+			`  ${name.padEnd(41)} ${signed(after - before).padStart(7)} = ${after.toFixed(3)}  ${style("dim", RULES[name] ?? "")}`,
 	);
 	const nearestText = `${novelty.nearest ?? "(no id)"}: ${nearest ?? ""}`;
 	const sum = steps.length > 0 ? [`  ${"weighted sum".padEnd(49)} = ${weighted.toFixed(3)}`] : [];

@@ -35,7 +35,7 @@ const PROGRAM = env.npm_command === "exec" ? "npx @knowledgepulse/scoring-cli" :
 
 /** A folder as a shell takes it. */
 function typed(folder) {
-	if (/[^\w./\\:-]/.test(folder)) return `"${folder}"`;
+	if (/[^\w./\\:~-]/.test(folder)) return `"${folder}"`;
 	const isAtHome = platform !== "win32" && folder.startsWith(`${home}/`);
 	return isAtHome ? `~${folder.slice(home.length)}` : folder;
 }

@@ -4,7 +4,7 @@ const { fit, style } = require("./terminal.js");
 const SHORT = { "single-thought": "=0.1", "error-recovery": "+0.1", "low-tool-diversity": "−0.1" };
 
 const LEGEND = `compl complexity · novel novelty · tools tool diversity · outc outcome
-rules +0.1 error recovery, −0.1 low tool diversity, =0.1 a single thought · id: explain --id shows why`;
+rules +0.1 more than two recoveries, −0.1 a single tool, =0.1 a single thought · id: explain --id shows why`;
 
 /** An id as `explain --id` takes it: of those that importers make, the beginning. */
 const shortId = (id) => id.replace(/^(kp:trace:[\da-f]{8})-[\da-f]{4}-8[\da-f-]{21}$/, "$1");

@@ -125,13 +125,16 @@ async function scoreAll(logs, { options, stop, take }) {
 	try {
 		const { group } = options;
 		const texts = new run.Texts();
+		let others = 0;
 		const rows = evaluate(session.scorer, sources, { ...imported, group, stop: stop.signal });
 		const { errors } = await run.each(rows, { sources, options, stop }, (item) => {
 			if (item.error) return say(style("red", item.error.message));
 			texts.add(item);
+			if (item.domain !== (options.domain ?? item.domain)) others += 1;
 			take(item);
 		});
 		texts.warn(session.scorer, options, run.MOSTLY);
+		run.warnOfDomain(others, options);
 		return errors;
 	} finally {
 		await session.close();

@@ -117,15 +117,20 @@ function skippedOf({ inputs }) {
 	return all;
 }
 
+/** Those of the reasons for which runs were left out. */
+const lostOf = (skipped) =>
+	Object.fromEntries(Object.entries(skipped).filter(([reason]) => LOST.has(reason)));
+
 /** Warns of runs that were left out, and of errors by code. */
 function warnOfLosses(report, what, errors) {
-	const lost = Object.entries(skippedOf(report)).filter(([reason]) => LOST.has(reason));
-	if (lost.length > 0) warn(`${what}: ${tally(Object.fromEntries(lost))}`);
+	const lost = tally(lostOf(skippedOf(report)));
+	if (lost !== "") warn(`${what}: ${lost}`);
 	const found = report.inputs.flatMap((input) => input.errors);
 	if (found.length === 0) return;
+	const all = report.inputs.reduce((sum, { errorCount }) => sum + errorCount, 0);
 	const codes = {};
 	for (const { code } of found) codes[code] = (codes[code] ?? 0) + 1;
-	warn(`${count(found.length, "error")}: ${tally(codes)}`);
+	warn(`${count(all, "error")}: ${tally(codes)}`);
 	// Those of files in folders were not shown one by one.
 	const [{ code, message }] = found;
 	if (errors === 0 && !hint(code)) say(`${style("dim", "the first:")} ${message}`);
@@ -173,7 +178,8 @@ async function each(items, { sources, options, stop, isShown = true }, take) {
 		progress.stop();
 	}
 	if (counts.traces > 0 || counts.errors > 0 || stop.signal.aborted) return counts;
-	const skipped = tally(skippedOf(items.report));
+	const all = skippedOf(items.report);
+	const skipped = tally(lostOf(all)) || tally(all);
 	throw new InputError(
 		`no traces in ${count(sources.length, "source")}${skipped && ` (skipped: ${skipped})`}`,
 	);
