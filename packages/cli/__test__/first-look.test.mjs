@@ -72,12 +72,12 @@ test("kp-score without arguments shows the logs on this machine, and commands fo
 	const isWindows = process.platform === "win32";
 	const shown = (path) => (isWindows ? join(home, ...path.split("/")) : `~/${path}`);
 	assert.deepEqual(stdout.split("\n").slice(1, -2), [
-		`Claude Code      50 files  kp-score score ${shown(".claude/projects")}`,
-		`Codex              1 file  kp-score score ${shown(".codex/sessions")}`,
-		"OpenCode           1 file  opencode export > run.json && kp-score score run.json",
+		`claude-code      50 files  kp-score score ${shown(".claude/projects")}`,
+		`codex              1 file  kp-score score ${shown(".codex/sessions")}`,
+		"opencode           1 file  opencode export > run.json && kp-score score run.json",
 	]);
 	const other = { ...env, CLAUDE_CONFIG_DIR: join(home, "none"), CODEX_HOME: join(home, ".codex") };
-	assert.doesNotMatch((await kpScore([], { env: other })).stdout, /Claude Code/);
+	assert.doesNotMatch((await kpScore([], { env: other })).stdout, /claude-code/);
 	const inNpx = { ...env, npm_command: "exec" };
 	assert.match(
 		(await kpScore([], { env: inNpx })).stdout,
@@ -134,7 +134,11 @@ test("kp-score import --dry-run is short for many sessions", {
 });
 
 test("kp-score says first why there are no runs", async () => {
-	const progress = Array.from({ length: 9 }, (_, n) => ({ type: "progress", sessionId: "session-1", n }));
+	const progress = Array.from({ length: 9 }, (_, n) => ({
+		type: "progress",
+		sessionId: "session-1",
+		n,
+	}));
 	write("none.jsonl", linesOf([...sessionOf(1), ...progress]));
 	const args = ["score", join(home, "none.jsonl"), "--assume-success", "skip"];
 	const { code, stderr } = await kpScore(args);

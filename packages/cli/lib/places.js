@@ -17,15 +17,15 @@ const configuration =
 
 const inCode = join("Code", "User", "globalStorage", "saoudrizwan.claude-dev", "tasks");
 
-/** Agent, folder and the pattern of its logs. */
+/** The format, folder and pattern of the logs of each agent. */
 const PLACES = [
-	["Claude Code", claude, "**/*.jsonl"],
-	["Codex", join(env.CODEX_HOME || join(home, ".codex"), "sessions"), "**/*.jsonl{,.zst}"],
-	["Gemini CLI", join(env.GEMINI_CLI_HOME || home, ".gemini", "tmp"), "*/chats/**/*.json{,l}"],
-	["Copilot CLI", join(env.COPILOT_HOME || join(home, ".copilot"), "session-state"), "**/*.jsonl"],
-	["Cursor", join(home, ".cursor", "projects"), "*/agent-transcripts/**/*.jsonl"],
-	["Cline", join(configuration, inCode), "*/api_conversation_history.json"],
-	["Cline", join(home, ".cline", "data", "tasks"), "*/api_conversation_history.json"],
+	["claude-code", claude, "**/*.jsonl"],
+	["codex", join(env.CODEX_HOME || join(home, ".codex"), "sessions"), "**/*.jsonl{,.zst}"],
+	["gemini-cli", join(env.GEMINI_CLI_HOME || home, ".gemini", "tmp"), "*/chats/**/*.json{,l}"],
+	["copilot-cli", join(env.COPILOT_HOME || join(home, ".copilot"), "session-state"), "**/*.jsonl"],
+	["cursor", join(home, ".cursor", "projects"), "*/agent-transcripts/**/*.jsonl"],
+	["cline", join(configuration, inCode), "*/api_conversation_history.json"],
+	["cline", join(home, ".cline", "data", "tasks"), "*/api_conversation_history.json"],
 ];
 
 /** OpenCode's sessions are scored when it has exported them. */
@@ -35,8 +35,9 @@ const PROGRAM = env.npm_command === "exec" ? "npx @knowledgepulse/scoring-cli" :
 
 /** A folder as a shell takes it. */
 function typed(folder) {
-	if (/[^\w./\\:~-]/.test(folder)) return `"${folder}"`;
-	const isAtHome = platform !== "win32" && folder.startsWith(`${home}/`);
+	const isWindows = platform === "win32";
+	if (/[^\w./\\:~-]/.test(folder)) return isWindows ? `"${folder}"` : `'${folder}'`;
+	const isAtHome = !isWindows && folder.startsWith(`${home}/`);
 	return isAtHome ? `~${folder.slice(home.length)}` : folder;
 }
 
@@ -45,17 +46,17 @@ const matches = (cwd, pattern) => glob(pattern, { cwd, dot: true });
 /** Shows what is on this machine, and the commands that score it. */
 async function showPlaces() {
 	const found = [];
-	for (const [agent, folder, pattern] of PLACES)
-		found.push([agent, await matches(folder, pattern), `${PROGRAM} score ${typed(folder)}`]);
+	for (const [format, folder, pattern] of PLACES)
+		found.push([format, await matches(folder, pattern), `${PROGRAM} score ${typed(folder)}`]);
 	found.push([
-		"OpenCode",
+		"opencode",
 		await matches(OPENCODE, ["opencode.db", "storage/session/**/*.json"]),
 		`opencode export > run.json && ${PROGRAM} score run.json`,
 	]);
 	const lines = found
 		.filter(([, { length }]) => length > 0)
-		.map(([agent, { length }, command]) =>
-			[agent.padEnd(11), count(length, "file").padStart(12), command].join("  "),
+		.map(([format, { length }, command]) =>
+			[format.padEnd(11), count(length, "file").padStart(12), command].join("  "),
 		);
 	const head = lines.length > 0 ? "Logs of agents here:" : "No logs of agents found here.";
 	const more = `${PROGRAM} --help shows the commands.`;
