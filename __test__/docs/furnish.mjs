@@ -31,6 +31,10 @@ export function furnish(folder) {
 		const other = session.replaceAll(key, key.replace(/^./, String(index)));
 		writeFileSync(join(folder, name, "session.jsonl"), other);
 	}
+	// Sessions of Claude Code in a home folder.
+	const project = join(folder, ".claude/projects/-home-me-shop");
+	cpSync(join(folder, "sessions"), project, { recursive: true });
+	writeFileSync(join(project, "session.jsonl"), session);
 	cpSync(join(checkout, "examples"), join(folder, "examples"), { recursive: true });
 	const store = pathToFileURL(
 		join(checkout, "packages/stores/__test__/conformance/memory-store.mjs"),
@@ -73,9 +77,9 @@ export const MyStore: new (options: { url: string; namespace: string }) => Novel
 
 export const noShell = process.platform === "win32" && "commands are for a POSIX shell";
 
-/** Returns a function that runs a program in a furnished folder. */
+/** Returns a function that runs a program in a furnished folder, which is the home folder too. */
 export function programIn(folder, env = {}) {
 	const PATH = [join(folder, "bin"), dirname(process.execPath), process.env.PATH].join(delimiter);
-	const options = { cwd: folder, env: { ...process.env, ...env, PATH } };
+	const options = { cwd: folder, env: { ...process.env, HOME: folder, ...env, PATH } };
 	return (command, args) => promisify(execFile)(command, args, options);
 }

@@ -64,7 +64,9 @@ test("evaluateLogs gives the scores of evaluateValue, one after another, to the 
 			similarity: report.novelty.maxSimilarity,
 			noveltySource: report.novelty.source,
 			success: value.metadata.success,
+			successFrom: "own",
 			confidence: value.outcome.confidence,
+			confidenceFrom: "own",
 			objective: [...value.task.objective].slice(0, 120).join(""),
 			steps: value.steps.length,
 			tokens: report.text?.tokens ?? null,
@@ -88,8 +90,14 @@ test("evaluateLogs scores what importTraces gives, from any source and cut anywh
 	const evaluated = off().evaluateLogs(sources(), assumed);
 	const rows = await all(evaluated);
 	assert.deepEqual(
-		rows.map(({ id, source }) => [id, source]),
-		imported.map(({ trace, provenance }) => [trace.id, provenance.source]),
+		rows.map(({ id, source, successFrom, confidenceFrom }) => [
+			id,
+			{ source, successFrom, confidenceFrom },
+		]),
+		imported.map(({ trace, provenance: { source, successFrom, confidenceFrom } }) => [
+			trace.id,
+			{ source, successFrom, confidenceFrom },
+		]),
 	);
 	assert.deepEqual(
 		evaluated.report.inputs.map(({ traces }) => traces),

@@ -209,7 +209,11 @@ export interface ScoreRow {
 	similarity: number | null;
 	noveltySource: ScoreReport["novelty"]["source"];
 	success: boolean;
+	/** As in {@link Provenance}. */
+	successFrom: Provenance["successFrom"];
 	confidence: number;
+	/** As in {@link Provenance}. */
+	confidenceFrom: Provenance["confidenceFrom"];
 	/** Its first 120 characters. */
 	objective: string;
 	/** How many. */

@@ -278,7 +278,7 @@ impl Submitter {
         let group = self.group.as_deref().and_then(|pointer| group_of(value, pointer));
         let created_at = text_at("/metadata/created_at").into();
         let objective = text_at("/task/objective");
-        let facts = Facts::of(provenance.source.clone(), &trace, objective, created_at, group);
+        let facts = Facts::of(provenance, &trace, objective, created_at, group);
         Ok((Input { trace, text: text.into_string() }, facts))
     }
 }

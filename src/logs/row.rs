@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use knowledgepulse_calibrate::{Row, Source};
-use knowledgepulse_import::Source as ImportSource;
+use knowledgepulse_import::{Origin, Provenance, Source as ImportSource};
 use knowledgepulse_scoring::{Error, Score, Trace, embed::TextFacts};
 
 use super::{Model, lines::Slot};
@@ -14,7 +14,7 @@ const OBJECTIVE_CHARS: usize = 120;
 
 /// What the row of a trace says, apart from its score.
 pub struct Facts {
-    source: ImportSource,
+    provenance: Provenance,
     id: Option<Arc<str>>,
     group: Option<String>,
     domain: String,
@@ -27,7 +27,7 @@ pub struct Facts {
 
 impl Facts {
     pub fn of(
-        source: ImportSource,
+        provenance: Provenance,
         trace: &Trace,
         objective: &str,
         created_at: String,
@@ -36,7 +36,7 @@ impl Facts {
         let end = objective.char_indices().nth(OBJECTIVE_CHARS);
         let end = end.map_or(objective.len(), |(at, _)| at);
         Self {
-            source,
+            provenance,
             id: trace.id().cloned(),
             group,
             domain: trace.domain().into(),
@@ -50,8 +50,9 @@ impl Facts {
 
     pub fn row(&self, score: &Score, text: Option<TextFacts>, model: &Model) -> Slot {
         let nearest = score.novelty.nearest();
+        let ImportSource { name, line } = &self.provenance.source;
         let row = Row {
-            source: Some(Source { name: self.source.name.to_string(), line: self.source.line }),
+            source: Some(Source { name: name.to_string(), line: *line }),
             id: self.id.as_deref().map(str::to_owned),
             group: self.group.clone(),
             domain: self.domain.clone(),
@@ -63,7 +64,9 @@ impl Facts {
             similarity: nearest.map(|nearest| nearest.similarity),
             novelty_source: score.novelty.source().to_owned(),
             success: self.success,
+            success_from: name_of(self.provenance.success_from),
             confidence: self.confidence,
+            confidence_from: name_of(self.provenance.confidence_from),
             objective: Some(self.objective.clone()),
             steps: Some(self.steps as u64),
             tokens: text.as_ref().map(|text| text.tokens as u64),
@@ -84,8 +87,13 @@ impl Facts {
     }
 
     pub fn failed(&self, error: &Error) -> Slot {
-        Slot::Failed(failure_json(&self.source, error))
+        Slot::Failed(failure_json(&self.provenance.source, error))
     }
+}
+
+/// Returns the name of an origin, as in JSON.
+fn name_of(origin: Origin) -> Option<String> {
+    serde_json::json!(origin).as_str().map(str::to_owned)
 }
 
 /// Returns the error of a trace that was read but could not be scored, as JSON.

@@ -62,8 +62,14 @@ pub struct Row {
     pub novelty_source: String,
     /// `metadata.success`.
     pub success: bool,
+    /// Where `success` comes from: `label`, `status`, `assumed`, `option` or `own`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub success_from: Option<String>,
     /// `outcome.confidence`, in \[0, 1\].
     pub confidence: f64,
+    /// Where `confidence` comes from: `explicit`, `logprobs`, `default` or `own`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence_from: Option<String>,
     /// The beginning of `task.objective`.
     pub objective: Option<String>,
     /// The number of steps.

@@ -32,7 +32,9 @@ fn row(number: usize, domain: &str, label: Option<bool>) -> Row {
         similarity: Some(1.0 - novelty),
         novelty_source: "cache".to_owned(),
         success,
+        success_from: None,
         confidence: 0.9,
+        confidence_from: None,
         objective: None,
         steps: None,
         tokens: Some(100),
@@ -200,7 +202,7 @@ fn threshold_that_is_not_found_is_reported() {
 fn single_row_and_nameless_domain_make_a_report() {
     let mut only = vec![row(1, "", None)];
     let html = plain(&only, Some(Target::Share(1.0)), false);
-    assert!(html.contains("1 of 1 trace used, in 1 domain and 1 group."));
+    assert!(html.contains("1 of 1 trace used, in 1 domain, in 1 group."));
     only[0].id = None;
     only[0].label = Some(false);
     plain(&only, None, false);

@@ -143,8 +143,12 @@ impl Importer {
         }
         let Some(report) = self.report.inputs.last() else { return };
         if report.formats.is_empty() && !input.has_error {
-            let names = format_names().join(", ");
-            let found = format!("expected a log of one of the formats {names}, found none");
+            let found = if report.skipped.iter().next().is_none() {
+                "expected a log, found nothing: it is empty".to_owned()
+            } else {
+                let names = format_names().join(", ");
+                format!("expected a log of one of the formats {names}, found none")
+            };
             self.add_error(Error::new(Code::UnknownFormat, &input.name, None, None, &found));
         }
     }

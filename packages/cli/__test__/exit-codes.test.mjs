@@ -35,6 +35,14 @@ file(
 );
 file("wrong.jsonl", '{"no json\n');
 file("labels.csv", "id,label\nt:1,maybe\n");
+file(
+	"rows.jsonl",
+	`${JSON.stringify({
+		id: "t:1",
+		score: 1,
+		dimensions: { complexity: 1, novelty: 1, toolDiversity: 1, outcomeConfidence: 1 },
+	})}\n`,
+);
 mkdirSync(join(folder, "nothing"));
 
 const OFF = ["--embedder", "off"];
@@ -49,8 +57,8 @@ for (const [code, args, pattern] of [
 	[0, ["import", "two.jsonl", "--dry-run"], /"traces":2/],
 	[0, ["compare", "one.jsonl", "two.jsonl", ...OFF], /"change":0/],
 	[0, ["doctor"], /"error":null/],
-	[0, ["score", "messages.json", "--assume-success", "true", ...OFF], /"score"/],
-	[2, [], /Usage/],
+	[0, ["score", "messages.json", ...OFF], /"successFrom":"assumed"/],
+	[0, ["explain", "messages.json", ...OFF], /"successFrom":"assumed","confidenceFrom":"default"/],
 	[2, ["scor", "one.jsonl"], /unknown command/],
 	[2, ["score"], /missing required argument/],
 	[2, ["score", "one.jsonl", "--treshold", "1"], /unknown option/],
@@ -69,14 +77,30 @@ for (const [code, args, pattern] of [
 	[2, ["score", "missing/*.jsonl"], /no file matches/],
 	[2, ["score", "nothing"], /no \.json/],
 	[2, ["score", "-", "-"], /only once/],
-	[2, ["score", "empty.jsonl", ...OFF], /expected a log/],
-	[2, ["score", "blank.jsonl", ...OFF], /expected a log/],
+	[2, ["score", "empty.jsonl", ...OFF], /expected a log, found nothing: it is empty/],
+	[2, ["score", "blank.jsonl", ...OFF], /expected a log, found nothing: it is empty/],
 	[2, ["score", "unknown.json", ...OFF], /known format|unknown/],
 	[2, ["score", "one.jsonl", "--from", "otel", ...OFF], /otel/],
 	[2, ["score", "broken.jsonl", ...OFF], /broken\.jsonl:2/],
 	[2, ["score", "broken.jsonl", "--errors", "collect", ...OFF], /"t:2"/],
 	[2, ["score", "utf8.jsonl", ...OFF], /UTF-8/],
-	[2, ["score", "messages.json", ...OFF], /--assume-success/],
+	[2, ["import", "messages.json"], /--assume-success/],
+	[2, ["compare", "messages.json", "one.jsonl", ...OFF], /--assume-success/],
+	[2, ["calibrate", "messages.json", ...OFF], /--assume-success/],
+	[2, ["calibrate", "rows.jsonl", "--group", "/id"], /--group is for logs/],
+	[
+		0,
+		["score", "one.jsonl", "-d", "finance", ...OFF],
+		/--domain finance is not for 1 reasoning trace/,
+	],
+	[0, ["explain", "one.jsonl", "-d", "finance", ...OFF], /--domain finance is not for 1/],
+	[
+		0,
+		["compare", "one.jsonl", "one.jsonl", "-d", "finance", ...OFF],
+		/--domain finance is not for 1 reasoning trace/,
+	],
+	[0, ["import", "one.jsonl", "-d", "finance"], /--domain finance is not for 1 reasoning trace/],
+	[4, ["score", "one.jsonl", "--model", "nothing"], /nothing\/manifest\.json/],
 	[2, ["explain", "one.jsonl", "--id", "t:9", ...OFF], /no trace with the id t:9/],
 	[2, ["import", "one.jsonl", "--dry-run", "-o", "x"], /dry-run/],
 	[2, ["import", "one.jsonl", "-o", "nothing"], /directory/],

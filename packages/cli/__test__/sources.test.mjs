@@ -146,6 +146,29 @@ for (const [name, encode] of [
 		);
 	});
 
+test("kp-score passes over errors in the logs of a folder, which --errors does not", async () => {
+	mkdirSync(join(folder, "live"));
+	const text = `${linesOf([at(1, "03T10:00")])}{"no json`;
+	for (const name of ["a.jsonl", "b.jsonl"]) writeFileSync(join(folder, "live", name), text);
+	file("named.jsonl", text);
+	for (const command of ["score", "explain", "import"]) {
+		const off = command === "import" ? [] : OFF;
+		const { code, stdout, stderr } = await kpScore([command, "live", ...off]);
+		assert.equal(code, 0, stderr);
+		assert.equal(parsed(stdout).length, 2);
+		assert.match(
+			stderr,
+			/warning: 2 errors: INVALID_JSON 2\n *the first: live\/a\.jsonl:2: invalid/,
+		);
+		for (const args of [
+			["--errors", "reject"],
+			["--errors", "collect"],
+		])
+			assert.equal((await kpScore([command, "live", ...off, ...args])).code, 2);
+		assert.equal((await kpScore([command, "live", "named.jsonl", ...off])).code, 2);
+	}
+});
+
 test("kp-score skips and counts files of a folder that are not logs, and refuses them by name", async () => {
 	mkdirSync(join(folder, "mixed"));
 	const write = (name, text) => writeFileSync(join(folder, "mixed", name), text);
@@ -156,6 +179,8 @@ test("kp-score skips and counts files of a folder that are not logs, and refuses
 	write("empty.jsonl", "");
 	write("one.meta.json", "{}");
 	write("novelty.db", "SQLite format 3\0");
+	write("state.json", Buffer.from("SQLite format 3\0\xff", "latin1"));
+	write("comments.json", '{ // a setting\n"a": 1 }');
 	for (const command of ["score", "explain", "import", "calibrate"]) {
 		const off = command === "import" ? [] : OFF;
 		const { code, stdout, stderr } = await kpScore([command, "mixed", ...off]);
@@ -163,7 +188,7 @@ test("kp-score skips and counts files of a folder that are not logs, and refuses
 		assert.equal(code, command === "calibrate" ? 2 : 0, stderr);
 		assert.match(
 			stderr,
-			/warning: skipped 4 files that are not logs: mixed\/empty\.jsonl, mixed\//,
+			/warning: skipped 6 files without a log of an agent, such as mixed\/comments\.json$/m,
 		);
 		if (command === "score")
 			assert.deepEqual(

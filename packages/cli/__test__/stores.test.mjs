@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { file, folder, kpScore, linesOf, parsed, traceOf } from "./support.mjs";
+import { endOf, file, folder, kpScore, linesOf, parsed, traceOf } from "./support.mjs";
 
 const require = createRequire(import.meta.url);
 const { DatabaseSync } = require("@photostructure/sqlite");
@@ -148,4 +149,37 @@ test("kp-score explain finds what score finds with a store of many entries", asy
 		explained.map(({ report }) => [report.score, report.novelty.nearest]),
 		scored.map(({ score, nearest }) => [score, nearest]),
 	);
+});
+
+test("kp-score finds the package of the stores in the working directory, and else names what to install", async () => {
+	const modules = join(folder, "elsewhere", "node_modules");
+	const own = join(modules, "@knowledgepulse", "scoring-cli");
+	for (const part of ["bin", "lib", "package.json"])
+		cpSync(fileURLToPath(new URL(`../${part}`, import.meta.url)), join(own, part), {
+			recursive: true,
+		});
+	const install = (name, place) => {
+		mkdirSync(dirname(join(place, name)), { recursive: true });
+		const installed = require.resolve.paths(name).map((path) => join(path, name));
+		symlinkSync(installed.find(existsSync), join(place, name), "junction");
+	};
+	for (const name of ["@knowledgepulse/scoring", "commander", "csv-parse", "tinyglobby"])
+		install(name, modules);
+	const project = join(folder, "project");
+	mkdirSync(project);
+	const run = () => {
+		const args = ["score", join(folder, "one.jsonl"), "--store", "sqlite:s.db?create=1"];
+		const script = join(own, "bin", "kp-score.js");
+		return endOf(spawn(process.execPath, [script, ...args, "--embedder", "off"], { cwd: project }));
+	};
+	const without = await run();
+	assert.equal(without.code, 2);
+	assert.match(
+		without.stderr,
+		/npm install @knowledgepulse\/scoring-stores @photostructure\/sqlite\n$/,
+	);
+	install("@knowledgepulse/scoring-stores", join(project, "node_modules"));
+	const { code, stdout, stderr } = await run();
+	assert.equal(code, 0, stderr);
+	assert.equal(parsed(stdout)[0].id, "t:1");
 });

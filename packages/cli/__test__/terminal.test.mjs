@@ -7,7 +7,8 @@ import { file, linesOf, onTerminal, skipWithoutTerminal as skip, traceOf } from 
 
 const require = createRequire(import.meta.url);
 const { Output } = require("../lib/output.js");
-const { fit } = require("../lib/terminal.js");
+const { RowTable } = require("../lib/row-table.js");
+const { fit, shown } = require("../lib/terminal.js");
 
 const BOLD = "\u001b[1m";
 
@@ -64,6 +65,27 @@ test("kp-score --json on a terminal escapes what a terminal obeys, and keeps the
 	const shown = await onTerminal(args);
 	assert.ok(shown.includes("\\u009b2J\\u202eall\\u2066"));
 	assert.equal(JSON.parse(shown).task.objective, objective);
+});
+
+test("RowTable uses the columns that there are, and shows ids that explain --id takes", () => {
+	const row = {
+		id: "kp:trace:0742a24d-ee7d-8f8b-8040-4147f923164a",
+		objective: `${"Water the garden ".repeat(5)}today`,
+		score: 0.5,
+		dimensions: { complexity: 1, novelty: 0.5, toolDiversity: 0, outcomeConfidence: 0.8 },
+		overrides: ["error-recovery", "low-tool-diversity"],
+		similarity: null,
+	};
+	for (const threshold of [undefined, 0.5]) {
+		const linesAt = (width) => {
+			const text = new RowTable({ width }, { threshold }).lineOf(row);
+			return shown(text, {}).trimEnd().split("\n");
+		};
+		for (const width of [60, 80, 100])
+			for (const line of linesAt(width)) assert.ok(line.length <= width, `${width}: ${line}`);
+		assert.match(linesAt(80)[1], / kp:trace:0742a24d /);
+		assert.ok(linesAt(200)[1].endsWith(row.objective));
+	}
 });
 
 test("fit cuts text between characters", () => {

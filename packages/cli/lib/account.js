@@ -1,5 +1,5 @@
 /** A score and its causes, for people. */
-const { bar, count, fit, signed, style } = require("./terminal.js");
+const { bar, count, fit, plain, signed, style } = require("./terminal.js");
 
 const NAMES = {
 	complexity: "complexity",
@@ -15,8 +15,37 @@ const WITHOUT = {
 	"over-budget": "it took too long",
 };
 
+/** Why a rule has fired. */
+const RULES = {
+	"single-thought": "a thought is all there is",
+	"error-recovery": "more than 2 recoveries, and it succeeded",
+	"low-tool-diversity": "a single tool",
+};
+
+const uniqueCount = (values) => new Set(values).size;
+
+/** What the dimensions that depend on the trace alone come from. */
+function causesOf({ metadata, outcome, steps }, { confidenceFrom }) {
+	const recoveries = steps.filter(({ type }) => type === "error_recovery").length;
+	const tools = uniqueCount(steps.flatMap(({ tool }) => tool?.name ?? []));
+	const length = count(steps.length, "step");
+	const confidence = `confidence ${outcome.confidence}${confidenceFrom === "default" ? " by default" : ""}`;
+	return {
+		complexity: [
+			count(uniqueCount(steps.map(({ type }) => type)), "type"),
+			recoveries > 0 && count(recoveries, "recovery", "recoveries"),
+			length,
+		]
+			.filter(Boolean)
+			.join(", "),
+		toolDiversity: `${count(tools, "tool")} in ${length}`,
+		outcomeConfidence: metadata.success ? confidence : `0.3 × ${confidence}, because it failed`,
+	};
+}
+
 /** The lines of an account. `nearest` is the objective of the nearest trace. */
-function accountOf({ trace, source, report, nearest }, { width }) {
+function accountOf({ trace, provenance, report, nearest }, { width }) {
+	const { source, successFrom } = provenance;
 	const { dimensions, weights, overrides, novelty, text } = report;
 	const isCompared = novelty.maxSimilarity !== null;
 	const id = fit(trace.id ?? "(no id)", width - 8);
@@ -24,18 +53,15 @@ function accountOf({ trace, source, report, nearest }, { width }) {
 		report.profile === trace.metadata.task_domain
 			? report.profile
 			: `${trace.metadata.task_domain} (weights: ${report.profile})`,
-		trace.metadata.success ? "succeeded" : "failed",
+		`${trace.metadata.success ? "succeeded" : "failed"}${successFrom === "assumed" ? " (assumed)" : ""}`,
 		count(trace.steps.length, "step"),
 		text && `${count(text.tokens, "token")}${text.isCut ? ", the rest was cut" : ""}`,
-		`${source.name}${source.line ? `:${source.line}` : ""}`,
 	];
 	const notes = {
+		...causesOf(trace, provenance),
 		novelty: isCompared
 			? `similarity ${novelty.maxSimilarity.toFixed(3)} to the nearest`
 			: (WITHOUT[novelty.source] ?? novelty.source),
-		outcomeConfidence: trace.metadata.success
-			? `confidence ${trace.outcome.confidence}`
-			: `0.3 × confidence ${trace.outcome.confidence}, because it failed`,
 	};
 	const lines = Object.entries(dimensions).map(([name, value]) => {
 		const weight = weights[name];
@@ -50,7 +76,7 @@ function accountOf({ trace, source, report, nearest }, { width }) {
 	);
 	const steps = overrides.map(
 		({ name, before, after }) =>
-			`  ${name.padEnd(41)} ${signed(after - before).padStart(7)} = ${after.toFixed(3)}`,
+			`  ${name.padEnd(41)} ${signed(after - before).padStart(7)} = ${after.toFixed(3)}  ${style("dim", RULES[name] ?? "")}`,
 	);
 	const nearestText = `${novelty.nearest ?? "(no id)"}: ${nearest ?? ""}`;
 	const sum = steps.length > 0 ? [`  ${"weighted sum".padEnd(49)} = ${weighted.toFixed(3)}`] : [];
@@ -58,6 +84,7 @@ function accountOf({ trace, source, report, nearest }, { width }) {
 		`${style("bold", report.score.toFixed(3))}  ${style("bold", id)}`,
 		fit(trace.task.objective, width - 1),
 		style("dim", fit(facts.filter(Boolean).join(" · "), width - 1)),
+		style("dim", plain(`${source.name}${source.line ? `:${source.line}` : ""}`)),
 		"",
 		...lines,
 		...sum,

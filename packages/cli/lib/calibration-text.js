@@ -82,6 +82,8 @@ function thresholdLines({ threshold, options }) {
 		lines.push(
 			`  ${percent(precision.precision)}${between(precision.interval, percent)} of them are labelled positive, ${percent(precision.recall)} of all positive ones`,
 		);
+	if (options.target.precision !== undefined)
+		lines.push("  chosen and measured on the same runs: on new ones, precision can be lower");
 	return ["", ...lines];
 }
 
@@ -133,7 +135,7 @@ function calibrationText(calibration) {
 	const { rows } = calibration;
 	const excluded = rows.total - rows.used;
 	return `${[
-		`${count(rows.used, "run")} in ${count(rows.groups, "group")}${excluded > 0 ? `; ${excluded} excluded: ${rows.first} first ones, ${rows.uncompared} compared with nothing` : ""}`,
+		`${count(rows.used, "run")}${rows.ungrouped < rows.used ? ` in ${count(rows.groups, "group")}` : ""}${excluded > 0 ? `; ${excluded} excluded: ${rows.first} first ones, ${rows.uncompared} compared with nothing` : ""}`,
 		"",
 		...domainTables(calibration),
 		...thresholdLines(calibration),

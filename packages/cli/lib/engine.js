@@ -4,6 +4,8 @@ const { calibrate, calibrationReport } = require("@knowledgepulse/scoring/calibr
 const logs = require("@knowledgepulse/scoring/logs");
 const { version } = require("@knowledgepulse/scoring/package.json");
 
+const { projectOf } = require("./places.js");
+
 /** Calls in flight at once. */
 const IN_FLIGHT = 64;
 
@@ -20,8 +22,13 @@ function onAbort(signal, stop) {
 	else signal.addEventListener("abort", stop, { once: true });
 }
 
+/** Unless it is set, a log of a folder may have errors, and one that was named may not. */
+const errorsOf = (sources, errors) =>
+	errors ?? (sources.some(({ isFound }) => isFound) ? "collect" : "reject");
+
 /** Imports sources; see `importTraces`. */
-const importTraces = (sources, options) => logs.importTraces(sources.map(inputOf), options);
+const importTraces = (sources, { errors, ...options }) =>
+	logs.importTraces(sources.map(inputOf), { ...options, errors: errorsOf(sources, errors) });
 
 /**
  * The reports of all traces in order, and errors as they come (`explainValues` takes only traces, so it would
@@ -83,18 +90,27 @@ function toJson(item) {
 	return { error: { code, source, line, path, message } };
 }
 
+/** A row of `evaluateLogs`; without `--group`, sessions of Claude Code are grouped by project. */
+function rowOf(line, group) {
+	const row = JSON.parse(line);
+	if (group === undefined && row.source) row.group = projectOf(row.source.name);
+	return row;
+}
+
 /**
  * The rows of all traces in order, or `{ error }` with `errors: "collect"`; see `evaluateLogs`. After
  * `stop` is aborted, no more is read, and traces without a score do not enter the memory.
  */
-function evaluate(scorer, sources, { stop, ...options }) {
+function evaluate(scorer, sources, { stop, errors, ...others }) {
+	const options = { ...others, errors: errorsOf(sources, errors) };
 	const evaluation = scorer.evaluateLogs(sources.map(inputOf), options);
 	onAbort(stop, () => evaluation.return().catch(() => {}));
 
 	// By chunks: what has been scored when reading ends comes out.
 	async function* rows() {
 		for await (const lines of evaluation.lines())
-			for (const line of lines.toString().split("\n")) if (line !== "") yield JSON.parse(line);
+			for (const line of lines.toString().split("\n"))
+				if (line !== "") yield rowOf(line, options.group);
 	}
 	return Object.defineProperty(rows(), "report", { get: () => evaluation.report });
 }

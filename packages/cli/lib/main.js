@@ -3,7 +3,8 @@ const { Command, CommanderError } = require("commander");
 const { version } = require("../package.json");
 const { Exit, exitCodeOf } = require("./exit.js");
 const { COMMANDS, OPTIONS } = require("./options.js");
-const { say, style, warn } = require("./terminal.js");
+const { showPlaces } = require("./places.js");
+const { hint, say, style, warn } = require("./terminal.js");
 
 const HELP = `
 Data goes to standard output: a table on a terminal, one JSON object a line with --json or when piped.
@@ -20,8 +21,9 @@ Exit codes:
   130  interrupted; what was scored until then is kept
 
 Examples:
-  $ kp-score score runs.jsonl
-  $ kp-score score "logs/**/*.jsonl" --from claude-code --assume-success true
+  $ kp-score                             # shows which logs of agents are on this machine
+  $ kp-score score ~/.claude/projects
+  $ kp-score score "logs/**/*.jsonl" --from otel --threshold 0.45
   $ kp-score explain runs.jsonl --id kp:trace:42
   $ kp-score calibrate runs.jsonl --target-share 0.2 --html report.html`;
 
@@ -49,13 +51,6 @@ function programOf() {
 	return program;
 }
 
-const HINTS = {
-	SUCCESS_UNKNOWN: "--assume-success true, false or skip decides for such runs",
-	UNKNOWN_FORMAT: "--from names a format; kp-score import --help lists them",
-	EMBEDDER_UNAVAILABLE:
-		"kp-score doctor shows what is missing; --embedder off scores without novelty",
-};
-
 /** Shows an error on standard error. Returns the exit code. */
 function report(error) {
 	const code = exitCodeOf(error);
@@ -64,8 +59,7 @@ function report(error) {
 			? (error.stack ?? String(error))
 			: error.message;
 	say(`${style("red", "error:")} ${text}`);
-	const hint = HINTS[error.code];
-	if (hint) say(`${style("dim", "hint:")} ${hint}`);
+	hint(error.code);
 	return code;
 }
 
@@ -81,7 +75,9 @@ async function main(argv) {
 	process.stdout.on("error", () => {});
 	process.removeAllListeners("warning").on("warning", onWarning);
 	try {
-		await programOf().parseAsync(argv);
+		// Without arguments.
+		if (argv.length === 2) await showPlaces();
+		else await programOf().parseAsync(argv);
 	} catch (error) {
 		if (error instanceof CommanderError)
 			process.exitCode = error.exitCode === 0 ? Exit.OK : Exit.INPUT;

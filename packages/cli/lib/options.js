@@ -27,6 +27,13 @@ function option(flags, help, { parse, choices, conflicts = [], default: value } 
 	return choices ? made.choices(choices) : made;
 }
 
+const assumeSuccess = (value) =>
+	option(
+		"--assume-success <value>",
+		"success of runs whose log does not say whether they succeeded",
+		{ choices: ["true", "false", "skip"], default: value },
+	);
+
 /** Every option by its name in JavaScript. */
 const OPTIONS = {
 	threshold: option("--threshold <score>", "score from which on a run is accepted", {
@@ -37,11 +44,16 @@ const OPTIONS = {
 		"exit code 3 if a smaller share of the runs is accepted",
 		{ parse: share },
 	),
+	top: option("--top <n>", "only the runs with the highest scores, the highest first", {
+		parse: number(1, 1_000_000, true),
+	}),
 	emitOtel: option(
 		"--emit-otel <file>",
 		"write gen_ai.evaluation.result log records, OTLP as JSON lines",
 	),
-	id: option("--id <id>", "id of a trace; may be repeated (default: all)", { parse: collect }),
+	id: option("--id <id>", "id of a trace, or its beginning; may be repeated (default: all)", {
+		parse: collect,
+	}),
 	dryRun: option("--dry-run", "show what is in the logs, and write nothing", {
 		conflicts: ["output"],
 	}),
@@ -81,20 +93,20 @@ const OPTIONS = {
 		parse: number(0, Number.MAX_SAFE_INTEGER, true),
 		default: 0,
 	}),
-	group: option("--group <pointer>", "JSON pointer to the group of a trace, such as its task"),
+	group: option(
+		"--group <pointer>",
+		"JSON pointer to the group of a trace, such as its task (default: the project, of Claude Code)",
+	),
 	from: option("--from <format>", "format to read; others are skipped (default: all)", {
 		choices: FORMATS,
 	}),
-	assumeSuccess: option(
-		"--assume-success <value>",
-		"success of runs whose log does not say whether they succeeded",
-		{ choices: ["true", "false", "skip"] },
-	),
+	assumeSuccess: assumeSuccess(undefined),
+	assumeSuccessOrTrue: assumeSuccess("true"),
 	domain: option("-d, --domain <name>", "domain of imported runs (default: the format's)"),
 	errors: option(
 		"--errors <mode>",
-		"reject: end at the first error; collect: go on, and end with exit code 2",
-		{ choices: ["reject", "collect"], default: "reject" },
+		"reject: end at the first error; collect: go on, and end with exit code 2 (default: reject, but pass over errors in files of folders)",
+		{ choices: ["reject", "collect"] },
 	),
 	embedder: option(
 		"--embedder <mode>",
@@ -104,6 +116,15 @@ const OPTIONS = {
 	precision: option("--precision <name>", "precision of the model (default: exact)", {
 		choices: ["exact", "fast"],
 	}),
+	model: option("--model <folder>", "another model (default: the built-in one)"),
+	pooling: option("--pooling <name>", "how its vectors of tokens become one (default: its own)", {
+		choices: ["mean", "cls", "last"],
+	}),
+	longText: option(
+		"--long-text <part>",
+		"window: embed what the model's window takes; whole: all (default: window)",
+		{ choices: ["window", "whole"] },
+	),
 	memory: option(
 		"--memory <file>",
 		"snapshot of the traces scored before; score writes it back, other commands only read it",
@@ -124,7 +145,8 @@ const CALIBRATING =
 	`targetShare targetPrecision threshold labels fit html rows first level replicates
 	seed`.split(/\s+/);
 const READING = ["from", "assumeSuccess", "domain", "errors"];
-const SCORING = ["embedder", "precision", "memory", "profiles", "store"];
+const SHOWING = ["from", "assumeSuccessOrTrue", "domain", "errors"];
+const SCORING = "embedder precision model pooling longText memory profiles store".split(" ");
 const WRITING = ["output", "json", "quiet", "progress"];
 
 const READING_EXAMPLES = [
@@ -136,6 +158,7 @@ const READING_EXAMPLES = [
 const SCORING_EXAMPLES = [
 	"runs.jsonl --precision fast --embedder auto",
 	"runs.jsonl --memory novelty.kpcache --profiles profiles.json",
+	"runs.jsonl --model models/multilingual-e5-small --pooling mean --long-text whole",
 	'runs.jsonl --store "sqlite:novelty.db?namespace=support"',
 ];
 
@@ -144,12 +167,22 @@ const COMMANDS = {
 	score: {
 		args: "<sources...>",
 		help: "Scores the runs in logs, in the order of the time of the first run of each source.",
-		options: ["threshold", "minShare", ...READING, ...SCORING, "group", "emitOtel", ...WRITING],
+		options: [
+			"threshold",
+			"minShare",
+			"top",
+			...SHOWING,
+			...SCORING,
+			"group",
+			"emitOtel",
+			...WRITING,
+		],
 		examples: [
 			"runs.jsonl",
 			"runs.jsonl --json | jq .score",
 			"runs.jsonl --quiet --no-progress --output rows.jsonl",
 			"runs.jsonl --threshold 0.45 --min-share 0.8",
+			"runs.jsonl --top 10",
 			...READING_EXAMPLES,
 			...SCORING_EXAMPLES,
 			"runs.jsonl --group /metadata/task_id",
@@ -159,9 +192,9 @@ const COMMANDS = {
 	explain: {
 		args: "<sources...>",
 		help: "Shows how scores come about. Earlier runs are scored too.",
-		options: ["id", ...READING, ...SCORING, ...WRITING],
+		options: ["id", ...SHOWING, ...SCORING, ...WRITING],
 		examples: [
-			"runs.jsonl --id kp:trace:42",
+			"runs.jsonl --id kp:trace:77d0401e",
 			"runs.jsonl --id kp:trace:42 --json --quiet --no-progress",
 			"runs.jsonl --output accounts.jsonl",
 			...READING_EXAMPLES,

@@ -91,7 +91,11 @@ async function contentOf(source, signal) {
 	// A stream may be silent for ever.
 	if (source.isStream) addAbortSignal(signal, bytes);
 	const lines = linesOf(bytes, name);
-	const { value: first, done } = await lines.next();
+	const { value: first, done } = await lines.next().catch((error) => {
+		if (source.isStream) throw error;
+		// It may be compressed, or else the importer says what is wrong with it.
+		return { value: [1, ""] };
+	});
 	if (done && source.isFound) return { log: source };
 	if (done) throw new InputError(`${name}: it is empty`);
 	if (isFromScore(parse(first[1]))) return { rows: rowsOf(first, lines, name) };
@@ -120,11 +124,17 @@ async function scoreAll(logs, { options, stop, take }) {
 	const session = await Session.open(options);
 	try {
 		const { group } = options;
+		const texts = new run.Texts();
+		let others = 0;
 		const rows = evaluate(session.scorer, sources, { ...imported, group, stop: stop.signal });
 		const { errors } = await run.each(rows, { sources, options, stop }, (item) => {
-			if (item.error) say(style("red", item.error.message));
-			else take(item);
+			if (item.error) return say(style("red", item.error.message));
+			texts.add(item);
+			if (item.domain !== (options.domain ?? item.domain)) others += 1;
+			take(item);
 		});
+		texts.warn(session.scorer, options, run.MOSTLY);
+		run.warnOfDomain(others, options);
 		return errors;
 	} finally {
 		await session.close();
@@ -139,6 +149,8 @@ async function eachRow(args, { options, stop, take }) {
 		for (const source of await sourcesOf(args)) {
 			const { rows, log } = await contentOf(source, stop.signal);
 			if (log) logs.push(log);
+			else if (options.group !== undefined)
+				throw new InputError(`--group is for logs: the rows in ${source.name} have their groups`);
 			else
 				for await (const row of rows) {
 					hasRows = true;

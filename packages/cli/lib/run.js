@@ -1,8 +1,8 @@
 /** What the commands have in common. */
 const { constants } = require("node:os");
 const { Exit, InputError } = require("./exit.js");
-const { bytesOf } = require("./sources.js");
-const { Progress, count, say, tally, warn } = require("./terminal.js");
+const { bytesOf, isInFolder } = require("./sources.js");
+const { Progress, count, hint, percent, say, style, tally, warn } = require("./terminal.js");
 
 /** Ctrl-C: the first ends the run in order, a second one at once. */
 class Stop {
@@ -47,6 +47,9 @@ const LOST = new Set(
 	unsupported_version`.split(/\s+/),
 );
 
+/** The share of cut texts from which that is the rule. */
+const MOSTLY = 0.95;
+
 const ASSUMED = { true: true, false: false, skip: "skip" };
 
 /** The options of `importTraces`. */
@@ -56,6 +59,42 @@ const importOptions = ({ from, assumeSuccess, domain, errors }) => ({
 	format: from,
 	assumeSuccess: ASSUMED[assumeSuccess],
 });
+
+/** Counts texts that were longer than the window of the model. */
+class Texts {
+	#embedded = 0;
+	#cut = 0;
+
+	add({ isCut, tokens }) {
+		if (tokens !== null) this.#embedded += 1;
+		if (isCut) this.#cut += 1;
+	}
+
+	/** Warns if the model saw only the beginning of a share of the texts. */
+	warn(scorer, { longText }, from = 0) {
+		const share = this.#cut / this.#embedded;
+		if (this.#cut === 0 || share < from) return;
+		const { maxTokens } = scorer.status().embedder;
+		const hint = share >= MOSTLY && !longText ? "; --long-text whole embeds all of them" : "";
+		warn(
+			`${this.#cut} of ${count(this.#embedded, "text")} (${percent(share)}) were cut: the model saw the first ${maxTokens} tokens${hint}`,
+		);
+	}
+}
+
+/** Notes how many runs have a success that their log does not state. */
+function noteAssumed(assumed, all, { assumeSuccess }, note) {
+	if (assumed > 0)
+		note(
+			`${assumeSuccess === "false" ? "failure" : "success"} assumed for ${assumed} of ${count(all, "run")}, whose logs do not say it (--assume-success)`,
+		);
+}
+
+/** Warns of runs that have a domain of their own, so that `--domain` is not for them. */
+function warnOfDomain(others, { domain }) {
+	if (others > 0)
+		warn(`--domain ${domain} is not for ${count(others, "reasoning trace")}, which name theirs`);
+}
 
 /** Returns a function that writes a note to standard error, unless `--quiet` is set. */
 const notesFor =
@@ -78,15 +117,23 @@ function skippedOf({ inputs }) {
 	return all;
 }
 
+/** Those of the reasons for which runs were left out. */
+const lostOf = (skipped) =>
+	Object.fromEntries(Object.entries(skipped).filter(([reason]) => LOST.has(reason)));
+
 /** Warns of runs that were left out, and of errors by code. */
 function warnOfLosses(report, what, errors) {
-	const lost = Object.entries(skippedOf(report)).filter(([reason]) => LOST.has(reason));
-	if (lost.length > 0) warn(`${what}: ${tally(Object.fromEntries(lost))}`);
-	if (errors === 0) return;
+	const lost = tally(lostOf(skippedOf(report)));
+	if (lost !== "") warn(`${what}: ${lost}`);
+	const found = report.inputs.flatMap((input) => input.errors);
+	if (found.length === 0) return;
+	const all = report.inputs.reduce((sum, { errorCount }) => sum + errorCount, 0);
 	const codes = {};
-	for (const { code } of report.inputs.flatMap((input) => input.errors))
-		codes[code] = (codes[code] ?? 0) + 1;
-	warn(`${count(errors, "error")}: ${tally(codes)}`);
+	for (const { code } of found) codes[code] = (codes[code] ?? 0) + 1;
+	warn(`${count(all, "error")}: ${tally(codes)}`);
+	// Those of files in folders were not shown one by one.
+	const [{ code, message }] = found;
+	if (errors === 0 && !hint(code)) say(`${style("dim", "the first:")} ${message}`);
 }
 
 /**
@@ -101,18 +148,23 @@ function shareOf({ inputs }, bytes, traces) {
 }
 
 /**
- * Calls `take` with each item of sources until it returns false, and shows progress if `isShown`.
+ * Calls `take` with each item of sources, without errors that `--errors` does not ask for, until it returns false, and shows progress if `isShown`.
  * Returns the numbers of traces and errors.
  * @throws {InputError} if there are neither.
  */
 async function each(items, { sources, options, stop, isShown = true }, take) {
 	const bytes = bytesOf(sources);
+	const isPassedOver = isInFolder(sources);
 	const counts = { traces: 0, errors: 0 };
 	const progress = new Progress(options.progress && !options.quiet && isShown, (traces) =>
 		shareOf(items.report, bytes, traces),
 	);
 	try {
 		for await (const item of items) {
+			if (item.error && options.errors === undefined) {
+				if (isPassedOver(item.error)) continue;
+				throw Object.assign(new Error(item.error.message), item.error);
+			}
 			if (item.error) counts.errors += 1;
 			else {
 				counts.traces += 1;
@@ -126,10 +178,22 @@ async function each(items, { sources, options, stop, isShown = true }, take) {
 		progress.stop();
 	}
 	if (counts.traces > 0 || counts.errors > 0 || stop.signal.aborted) return counts;
-	const skipped = tally(skippedOf(items.report));
+	const all = skippedOf(items.report);
+	const skipped = tally(lostOf(all)) || tally(all);
 	throw new InputError(
 		`no traces in ${count(sources.length, "source")}${skipped && ` (skipped: ${skipped})`}`,
 	);
 }
 
-module.exports = { Stop, commit, each, importOptions, notesFor, warnOfLosses };
+module.exports = {
+	MOSTLY,
+	Stop,
+	Texts,
+	commit,
+	each,
+	importOptions,
+	noteAssumed,
+	notesFor,
+	warnOfDomain,
+	warnOfLosses,
+};

@@ -38,12 +38,14 @@ function parametersOf(parameters, known) {
 	return namespace ? { namespace } : {};
 }
 
-function load(name) {
+/** Loads a class of the stores, which may be installed beside this package or in the working directory. */
+function load(name, driver) {
 	try {
-		return require(`@knowledgepulse/scoring-stores/${name}`);
+		const paths = [__dirname, process.cwd()];
+		return require(require.resolve(`@knowledgepulse/scoring-stores/${name}`, { paths }));
 	} catch (error) {
 		if (error.code !== "MODULE_NOT_FOUND") throw error;
-		throw storeError("it needs a package: npm install @knowledgepulse/scoring-stores");
+		throw storeError(`it needs packages: npm install @knowledgepulse/scoring-stores ${driver}`);
 	}
 }
 
@@ -64,7 +66,7 @@ function sqliteOf(url) {
 	const path = fileOf(place);
 	if (parameters.get("create") !== "1" && !existsSync(path))
 		throw storeError(`there is no file ${path}; create=1 after the ? creates it`);
-	const { SqliteStore } = load("sqlite");
+	const { SqliteStore } = load("sqlite", "@photostructure/sqlite");
 	return new SqliteStore({ path, ...options });
 }
 
@@ -79,7 +81,7 @@ function postgresOf(url) {
 	}
 	const options = parametersOf(address.searchParams, POSTGRES);
 	address.searchParams.delete("namespace");
-	const { PostgresStore } = load("postgres");
+	const { PostgresStore } = load("postgres", "pg");
 	return new PostgresStore({ connectionString: address.href, ...options });
 }
 
@@ -115,9 +117,10 @@ class Session {
 		}
 	}
 
-	async #load({ memory, profiles, embedder, precision }) {
+	async #load({ memory, profiles, embedder, precision, model, pooling, longText }) {
 		const store = this.#store && { store: this.#store, storeMode: "required" };
-		const options = { embedder, precision, profiles: await profilesOf(profiles), ...store };
+		const settings = { embedder, precision, model, pooling, longText };
+		const options = { ...settings, profiles: await profilesOf(profiles), ...store };
 		// A memory that is only read must exist.
 		const isLoaded = memory !== undefined && (!this.#memory || existsSync(memory));
 		this.scorer = isLoaded

@@ -18,10 +18,7 @@ const { count, warn } = require("./terminal.js");
  * @property {boolean} [isFound] Whether a folder was searched for it: it is skipped if it is not a log.
  */
 
-const LOG = /\.(jsonl?|ndjson|traj)$/i;
-
-/** How many skipped files are named. */
-const NAMED = 3;
+const LOG = /\.(jsonl?|ndjson|traj)(\.(gz|zst))?$/i;
 
 /** Byte order marks of UTF-16, which Windows PowerShell's `>` writes. */
 const UTF_16 = { fffe: "utf-16le", feff: "utf-16be" };
@@ -100,7 +97,7 @@ async function sourcesOfOne(argument) {
 	});
 	if (found === undefined) return filesOf(await matchesOf(argument), `no file matches ${argument}`);
 	if (found.isDirectory()) {
-		const nothing = `${argument}: no .json, .jsonl, .ndjson or .traj files in it`;
+		const nothing = `${argument}: no .json, .jsonl, .ndjson or .traj files in it, compressed ones (.gz, .zst) included`;
 		const files = await filesOf(await logsIn(argument), nothing);
 		return files.map((source) => ({ ...source, isFound: true }));
 	}
@@ -120,13 +117,33 @@ async function sourcesOf(args) {
 	return sources;
 }
 
+/** Codes of errors that are about the contents of a source. */
+const OF_CONTENTS = new Set(
+	`INVALID_JSON INVALID_TRACE INVALID_UTF8 TOO_LARGE UNKNOWN_FORMAT UNKNOWN_RECORDS`.split(" "),
+);
+
+/** Returns a function that says whether an error is about the contents of a file that a folder had. */
+function isInFolder(sources) {
+	const found = new Set(sources.filter(({ isFound }) => isFound).map(({ name }) => name));
+	return ({ code, source }) => OF_CONTENTS.has(code) && found.has(source);
+}
+
+/** Whether an error says that the only input of an import is no log. */
+function isNoLog({ code, line }, { inputs: [input] }) {
+	// Most of its records are of another kind, though some look like those of a format.
+	if (code === "UNKNOWN_RECORDS") return line === undefined;
+	return OF_CONTENTS.has(code) && input.formats.length === 0;
+}
+
 /** The time of the first trace of a source; infinite without one, `undefined` for a file that is skipped. */
 async function firstTime(source, options) {
 	if (source.isStream) return Number.POSITIVE_INFINITY;
-	const isSkipped = (error) => source.isFound && error?.code === "UNKNOWN_FORMAT";
+	const imported = importTraces([source], options);
+	const isSkipped = (error) => source.isFound && isNoLog(error, imported.report);
 	try {
-		for await (const { trace, error } of importTraces([source], options)) {
-			if (isSkipped(error)) return undefined;
+		for await (const { trace, error } of imported) {
+			if (error && isSkipped(error)) return undefined;
+			if (error && options.errors === undefined && !isInFolder([source])(error)) throw error;
 			if (!trace) continue;
 			const time = Date.parse(trace.metadata.created_at ?? "");
 			return Number.isNaN(time) ? Number.POSITIVE_INFINITY : time;
@@ -157,9 +174,8 @@ async function inOrder(sources, options, { signal }) {
 		if (!signal.aborted) throw error;
 	}
 	if (skipped.length > 0) {
-		const names = skipped.slice(0, NAMED).join(", ");
-		const more = skipped.length > NAMED ? ", …" : "";
-		warn(`skipped ${count(skipped.length, "file")} that are not logs: ${names}${more}`);
+		const files = count(skipped.length, "file");
+		warn(`skipped ${files} without a log of an agent, such as ${skipped[0]}`);
 	}
 	return [...times.keys()].sort((a, b) => ascending(times.get(a), times.get(b)));
 }
@@ -173,4 +189,4 @@ const bytesOf = (sources) =>
 		? sources.reduce((total, { size }) => total + size, 0)
 		: undefined;
 
-module.exports = { bytesOf, inOrder, slashed, sourcesInOrder, sourcesOf };
+module.exports = { bytesOf, inOrder, isInFolder, slashed, sourcesInOrder, sourcesOf };

@@ -24,7 +24,8 @@ function fit(text, columns) {
 
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 
-const count = (n, name) => `${n.toLocaleString("en")} ${name}${n === 1 ? "" : "s"}`;
+const count = (n, name, names = `${name}s`) =>
+	`${n.toLocaleString("en")} ${n === 1 ? name : names}`;
 
 const signed = (value, digits = 2) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
 
@@ -90,6 +91,19 @@ function say(message) {
 
 const warn = (text) => say(`${style("yellow", "warning:")} ${text}`);
 
+const HINTS = {
+	SUCCESS_UNKNOWN: "--assume-success true, false or skip decides for such runs",
+	UNKNOWN_FORMAT: "kp-score import --help lists the formats",
+	EMBEDDER_UNAVAILABLE:
+		"kp-score doctor shows what is missing; --embedder off scores without novelty",
+};
+
+/** Says what can be done about an error. Returns whether that is known. */
+function hint(code) {
+	if (code in HINTS) say(`${style("dim", "hint:")} ${HINTS[code]}`);
+	return code in HINTS;
+}
+
 /** Progress on standard error, if that is a terminal: traces, their rate, and the time left. */
 class Progress {
 	#traces = 0;
@@ -132,6 +146,7 @@ module.exports = {
 	count,
 	duration,
 	fit,
+	hint,
 	masked,
 	percent,
 	plain,

@@ -194,12 +194,16 @@ impl<'a> Report<'a> {
 
 fn lead(found: &Calibration) -> String {
     let rows = found.rows;
+    let groups = if rows.ungrouped == rows.used {
+        "none with a group".to_owned()
+    } else {
+        format!("in {}", count(rows.groups, "group"))
+    };
     let mut lead = format!(
-        "{} of {} used, in {} and {}.",
+        "{} of {} used, in {}, {groups}.",
         rows.used,
         count(rows.total, "trace"),
         count(found.domains.len(), "domain"),
-        count(rows.groups, "group"),
     );
     let excluded = rows.uncompared + rows.first;
     if excluded > 0 {

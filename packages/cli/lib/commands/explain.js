@@ -27,8 +27,37 @@ class Objectives {
 	}
 }
 
+/** Ids that were asked for, whole or as their beginnings. */
+class Wanted {
+	#missing;
+	#beginnings;
+
+	constructor(ids) {
+		// A table may have cut them.
+		this.#missing = new Set(ids.map((id) => id.replace(/…$/, "")));
+		this.#beginnings = [...this.#missing];
+	}
+
+	/** Whether an id is wanted, which has then been found. */
+	take(id = "") {
+		const found = this.#beginnings.filter((beginning) => id.startsWith(beginning));
+		for (const beginning of found) this.#missing.delete(beginning);
+		// Others may begin like it, unless it is the whole id.
+		this.#beginnings = this.#beginnings.filter((beginning) => beginning !== id);
+		return found.length > 0;
+	}
+
+	get isComplete() {
+		return this.#beginnings.length === 0;
+	}
+
+	get missing() {
+		return [...this.#missing];
+	}
+}
+
 module.exports = async function explain([args], options) {
-	const wanted = options.id && new Set(options.id);
+	const wanted = options.id && new Wanted(options.id);
 	const stop = new run.Stop();
 	const imported = run.importOptions(options);
 	const sources = await sourcesInOrder(args, imported, stop);
@@ -40,30 +69,37 @@ module.exports = async function explain([args], options) {
 		const explained = explainAll(session.scorer, sources, { ...imported, stop: stop.signal });
 		const isShown = !output.isTerminal || wanted !== undefined;
 		const objectives = new Objectives();
+		let assumed = 0;
+		let others = 0;
 		const take = async (item, progress) => {
 			if (output.isClosed) stop.end();
 			const { error, trace, provenance, report } = item;
 			if (error && (isText || wanted)) return say(style("red", error.message));
 			if (error) return output.write(`${JSON.stringify(toJson(item))}\n`);
-			if (wanted === undefined || wanted.delete(trace.id)) {
-				const { source } = provenance;
+			const { source, successFrom, confidenceFrom, domainFrom } = provenance;
+			if (successFrom === "assumed") assumed += 1;
+			if (options.domain !== undefined && domainFrom === "own") others += 1;
+			if (wanted === undefined || wanted.take(trace.id)) {
 				if (output.isTerminal) progress.stop();
 				const nearest = objectives.of(report.novelty.nearest);
 				await output.write(
 					isText
-						? accountOf({ trace, source, report, nearest }, output)
-						: `${JSON.stringify({ source, id: trace.id ?? null, objective: trace.task.objective, report })}\n`,
+						? accountOf({ trace, provenance, report, nearest }, output)
+						: `${JSON.stringify({ source, id: trace.id ?? null, objective: trace.task.objective, successFrom, confidenceFrom, report })}\n`,
 				);
 			}
 			objectives.add(trace);
-			return wanted?.size !== 0;
+			return !wanted?.isComplete;
 		};
 		const context = { sources, options, stop, isShown };
 		const { traces, errors } = await run.each(explained, context, take);
 		if (stop.isInterrupted) say(`interrupted after ${traces} traces`);
-		else if (wanted?.size > 0)
-			throw new InputError(`no trace with the id ${[...wanted].join(", ")} among ${traces}`);
+		else if (wanted?.missing.length > 0)
+			throw new InputError(`no trace with the id ${wanted.missing.join(", ")} among ${traces}`);
 		await run.commit(output, options);
+		run.warnOfLosses(explained.report, "not explained", errors);
+		run.noteAssumed(assumed, traces, options, run.notesFor(options));
+		run.warnOfDomain(others, options);
 		return stop.exitCode({ errors });
 	} finally {
 		await output.discard();

@@ -1,0 +1,195 @@
+/** What a user meets first: the logs of a home folder, with nothing but the defaults. */
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { stripVTControlCharacters } from "node:util";
+import {
+	folder,
+	kpScore,
+	linesOf,
+	onTerminal,
+	parsed,
+	skipWithoutTerminal,
+	traceOf,
+} from "./support.mjs";
+
+const OFF = ["--embedder", "off"];
+
+const SESSIONS = 49;
+const PROJECTS = 5;
+
+const home = join(folder, "home");
+
+function write(path, content) {
+	const file = join(home, ...path.split("/"));
+	mkdirSync(dirname(file), { recursive: true });
+	writeFileSync(file, content);
+}
+
+/** A session of Claude Code, which does not say whether it succeeded. */
+function sessionOf(n) {
+	const record = (step, role, content) => ({
+		type: role,
+		uuid: `${n}-${step}`,
+		parentUuid: step > 0 ? `${n}-${step - 1}` : null,
+		sessionId: `session-${n}`,
+		timestamp: `2026-02-01T00:${String(n).padStart(2, "0")}:0${step}.000Z`,
+		message: { role, content },
+	});
+	const call = { type: "tool_use", id: `call-${n}`, name: n % 2 ? "Read" : "Grep", input: {} };
+	return [
+		record(0, "user", `Find out why build ${n} of the garden is slow`),
+		record(1, "assistant", [{ type: "text", text: `Perhaps the hedge ${n}.` }, call]),
+		record(2, "user", [{ type: "tool_result", tool_use_id: call.id, content: "42 roses" }]),
+		record(3, "assistant", [{ type: "text", text: "The roses take the time." }]),
+	];
+}
+
+for (let n = 0; n < SESSIONS; n += 1)
+	write(`.claude/projects/-home-me-${n % PROJECTS}/session-${n}.jsonl`, linesOf(sessionOf(n)));
+const inProjects = (name) => `.claude/projects/-home-me-0/${name}`;
+write(inProjects("sessions-index.json"), '{"version":1,"entries":[]}');
+write(inProjects("agent.meta.json"), '{"agentType":"gardener"}');
+write(inProjects("package.json"), '{"name":"garden","version":"1.0.0"}');
+write(inProjects("empty.jsonl"), "");
+write(inProjects("settings.json"), "{ // comments\n}\n");
+write(inProjects("state.json"), Buffer.from("SQLite format 3\0\x10\xff", "latin1"));
+write(inProjects("notes.txt"), "no log");
+const FOREIGN = 6;
+write(".codex/sessions/2026/02/01/rollout-1.jsonl.zst", "");
+write(".local/share/opencode/storage/session/global/ses_1.json", "{}");
+
+const env = { ...process.env, HOME: home, USERPROFILE: home };
+for (const name of Object.keys(env))
+	if (/^(CLAUDE_CONFIG_DIR|CODEX_HOME|XDG_|APPDATA|npm_command)/.test(name)) delete env[name];
+
+const PROJECTS_FOLDER = join(home, ".claude", "projects");
+
+test("kp-score without arguments shows the logs on this machine, and commands for them", async () => {
+	const { code, stdout, stderr } = await kpScore([], { env });
+	assert.deepEqual([code, stderr], [0, ""]);
+	const isWindows = process.platform === "win32";
+	const shown = (path) => (isWindows ? join(home, ...path.split("/")) : `~/${path}`);
+	assert.deepEqual(stdout.split("\n").slice(1, -2), [
+		`claude-code      50 files  kp-score score ${shown(".claude/projects")}`,
+		`codex              1 file  kp-score score ${shown(".codex/sessions")}`,
+		"opencode           1 file  opencode export > run.json && kp-score score run.json",
+	]);
+	const other = { ...env, CLAUDE_CONFIG_DIR: join(home, "none"), CODEX_HOME: join(home, ".codex") };
+	assert.doesNotMatch((await kpScore([], { env: other })).stdout, /claude-code/);
+	const inNpx = { ...env, npm_command: "exec" };
+	assert.match(
+		(await kpScore([], { env: inNpx })).stdout,
+		/npx @knowledgepulse\/scoring-cli score/,
+	);
+	const nobody = { ...env, HOME: folder, USERPROFILE: folder };
+	const { code: none, stdout: text } = await kpScore([], { env: nobody });
+	assert.equal(none, 0);
+	assert.match(text, /^No logs of agents found here\.\nkp-score --help/);
+});
+
+test("kp-score score takes a folder of sessions as it is", async () => {
+	const { code, stdout, stderr } = await kpScore(["score", PROJECTS_FOLDER, ...OFF], { env });
+	assert.equal(code, 0, stderr);
+	const rows = parsed(stdout);
+	assert.equal(rows.length, SESSIONS);
+	assert.deepEqual(new Set(rows.map(({ group }) => group)).size, PROJECTS);
+	for (const { group, source, successFrom, confidenceFrom } of rows) {
+		assert.ok(source.name.includes(`/${group}/`), source.name);
+		assert.deepEqual([successFrom, confidenceFrom, source.line], ["assumed", "default", 1]);
+	}
+	assert.match(stderr, new RegExp(`^warning: skipped ${FOREIGN} files without a log`, "m"));
+	assert.match(stderr, /^success assumed for 49 of 49 runs, whose logs do not say it/m);
+	assert.match(stderr, /^warning: .*outcome is 0\.80 in all 49 runs/m);
+	assert.doesNotMatch(stderr, /error/);
+});
+
+test("kp-score score --group replaces the projects", async () => {
+	const args = ["score", PROJECTS_FOLDER, "--group", "/id", ...OFF];
+	const { stdout } = await kpScore(args, { env });
+	for (const { group, id } of parsed(stdout)) assert.equal(group, id);
+});
+
+test("kp-score calibrate asks for success, and counts projects as groups", async () => {
+	const asked = await kpScore(["calibrate", PROJECTS_FOLDER], { env });
+	assert.equal(asked.code, 2);
+	assert.match(asked.stderr, /hint: --assume-success/);
+	const args = ["calibrate", PROJECTS_FOLDER, "--assume-success", "true"];
+	const { code, stdout, stderr } = await kpScore(args, { env });
+	assert.equal(code, 0, stderr);
+	const [{ rows }] = parsed(stdout);
+	assert.deepEqual([rows.total, rows.groups], [SESSIONS, PROJECTS]);
+});
+
+test("kp-score import --dry-run is short for many sessions", {
+	skip: skipWithoutTerminal,
+}, async () => {
+	const shown = await onTerminal(["import", "--dry-run", "--no-progress", PROJECTS_FOLDER], env);
+	const lines = stripVTControlCharacters(shown).trim().split(/\r?\n/);
+	assert.ok(lines.length < 10, shown);
+	assert.equal(lines[1], "claude-code  49 runs in 49 sources");
+	assert.match(shown, /49 errors: SUCCESS_UNKNOWN 49\r?\n/);
+	assert.match(shown, /hint:.*--assume-success/);
+});
+
+test("kp-score says first why there are no runs", async () => {
+	const progress = Array.from({ length: 9 }, (_, n) => ({
+		type: "progress",
+		sessionId: "session-1",
+		n,
+	}));
+	write("none.jsonl", linesOf([...sessionOf(1), ...progress]));
+	const args = ["score", join(home, "none.jsonl"), "--assume-success", "skip"];
+	const { code, stderr } = await kpScore(args);
+	assert.equal(code, 2);
+	assert.match(stderr, /no traces in 1 source \(skipped: success_unknown 1\)/);
+});
+
+test("kp-score score --top keeps the highest scores, in order", async () => {
+	const { stdout: all } = await kpScore(["score", PROJECTS_FOLDER, ...OFF], { env });
+	const { stdout, stderr } = await kpScore(["score", PROJECTS_FOLDER, "--top", "7", ...OFF], {
+		env,
+	});
+	const scores = parsed(all).map(({ score }) => score);
+	assert.deepEqual(
+		parsed(stdout).map(({ score }) => score),
+		scores.sort((a, b) => b - a).slice(0, 7),
+	);
+	assert.match(stderr, /^49 traces/m);
+});
+
+test("kp-score explain --id takes what a table shows", { skip: skipWithoutTerminal }, async () => {
+	const table = await onTerminal(["score", PROJECTS_FOLDER, "--no-progress", ...OFF], {
+		...env,
+		NO_COLOR: "1",
+	});
+	const [id] = /kp:trace:[\da-f]{8}(?= )/.exec(table);
+	const args = ["explain", PROJECTS_FOLDER, "--id", id, "--id", `${id}…`, ...OFF];
+	const { code, stdout, stderr } = await kpScore(args, { env });
+	assert.equal(code, 0, stderr);
+	const [found, ...others] = parsed(stdout);
+	assert.deepEqual(others, []);
+	assert.ok(found.id.startsWith(id));
+	const shown = await onTerminal([...args, "--no-progress"], { ...env, NO_COLOR: "1" });
+	assert.match(shown, /code · succeeded \(assumed\) · 4 steps/);
+	assert.match(shown, /complexity .* 3 types, 4 steps/);
+	assert.match(shown, /tool diversity .* 1 tool in 4 steps/);
+	assert.match(shown, /outcome .* confidence 0\.8 by default/);
+	assert.match(shown, /\.claude\/projects\/-home-me-\d\/session-\d+\.jsonl:1/);
+});
+
+test("kp-score names the window of the model where most texts are longer", async () => {
+	const content = "A garden has roses, hedges, and a bench. ".repeat(400);
+	const long = { ...traceOf(1), steps: [{ type: "thought", content }] };
+	write("long.jsonl", linesOf([long]));
+	const path = join(home, "long.jsonl");
+	const { stderr } = await kpScore(["score", path]);
+	assert.match(
+		stderr,
+		/1 of 1 text \(100\.0 %\) were cut: the model saw the first 512 tokens; --long-text/,
+	);
+	const whole = await kpScore(["score", path, "--long-text", "whole"]);
+	assert.equal(parsed(whole.stdout)[0].isCut, false);
+	assert.doesNotMatch(whole.stderr, /were cut/);
+});

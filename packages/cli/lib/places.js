@@ -1,0 +1,75 @@
+/** The folders in which agents keep their logs, and what in them can be scored. */
+const { homedir } = require("node:os");
+const { isAbsolute, join, relative, resolve, sep } = require("node:path");
+const { glob } = require("tinyglobby");
+const { Output } = require("./output.js");
+const { count } = require("./terminal.js");
+
+const { env, platform } = process;
+const home = homedir();
+
+const claude = join(env.CLAUDE_CONFIG_DIR || join(home, ".claude"), "projects");
+
+const configuration =
+	{ darwin: join(home, "Library", "Application Support"), win32: env.APPDATA }[platform] ||
+	env.XDG_CONFIG_HOME ||
+	join(home, ".config");
+
+const inCode = join("Code", "User", "globalStorage", "saoudrizwan.claude-dev", "tasks");
+
+/** The format, folder and pattern of the logs of each agent. */
+const PLACES = [
+	["claude-code", claude, "**/*.jsonl"],
+	["codex", join(env.CODEX_HOME || join(home, ".codex"), "sessions"), "**/*.jsonl{,.zst}"],
+	["gemini-cli", join(env.GEMINI_CLI_HOME || home, ".gemini", "tmp"), "*/chats/**/*.json{,l}"],
+	["copilot-cli", join(env.COPILOT_HOME || join(home, ".copilot"), "session-state"), "**/*.jsonl"],
+	["cursor", join(home, ".cursor", "projects"), "*/agent-transcripts/**/*.jsonl"],
+	["cline", join(configuration, inCode), "*/api_conversation_history.json"],
+	["cline", join(home, ".cline", "data", "tasks"), "*/api_conversation_history.json"],
+];
+
+/** OpenCode's sessions are scored when it has exported them. */
+const OPENCODE = join(env.XDG_DATA_HOME || join(home, ".local", "share"), "opencode");
+
+const PROGRAM = env.npm_command === "exec" ? "npx @knowledgepulse/scoring-cli" : "kp-score";
+
+/** A folder as a shell takes it. */
+function typed(folder) {
+	const isWindows = platform === "win32";
+	if (/[^\w./\\:~-]/.test(folder)) return isWindows ? `"${folder}"` : `'${folder}'`;
+	const isAtHome = !isWindows && folder.startsWith(`${home}/`);
+	return isAtHome ? `~${folder.slice(home.length)}` : folder;
+}
+
+const matches = (cwd, pattern) => glob(pattern, { cwd, dot: true });
+
+/** Shows what is on this machine, and the commands that score it. */
+async function showPlaces() {
+	const found = [];
+	for (const [format, folder, pattern] of PLACES)
+		found.push([format, await matches(folder, pattern), `${PROGRAM} score ${typed(folder)}`]);
+	found.push([
+		"opencode",
+		await matches(OPENCODE, ["opencode.db", "storage/session/**/*.json"]),
+		`opencode export > run.json && ${PROGRAM} score run.json`,
+	]);
+	const lines = found
+		.filter(([, { length }]) => length > 0)
+		.map(([format, { length }, command]) =>
+			[format.padEnd(11), count(length, "file").padStart(12), command].join("  "),
+		);
+	const head = lines.length > 0 ? "Logs of agents here:" : "No logs of agents found here.";
+	const more = `${PROGRAM} --help shows the commands.`;
+	const output = new Output();
+	await output.write(`${[head, ...lines, more].join("\n")}\n`);
+	await output.commit();
+}
+
+/** The project of a session of Claude Code, which is a folder of its own; null for other files. */
+function projectOf(path) {
+	const below = relative(claude, resolve(path));
+	const [project, ...rest] = below.split(sep);
+	return isAbsolute(below) || project === ".." || rest.length === 0 ? null : project;
+}
+
+module.exports = { projectOf, showPlaces };
