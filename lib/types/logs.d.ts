@@ -30,6 +30,8 @@ export type ImportData = string | Uint8Array | AsyncIterable<string | Uint8Array
  * - A string is text if it begins with `{` or `[` after white space, otherwise the path of a file.
  * - A URL is one of a file.
  * - Bytes, or a stream of bytes or text, are a log.
+ * - What is compressed with gzip, or with Zstandard (Node.js 22.15 or later), is decompressed piece by
+ *   piece; its first bytes tell.
  * - An array of objects is one conversation: the messages of the AI SDK, OpenAI, Anthropic and others.
  * - `{ name, data }` is a source with a name of your own; a string in it is always text.
  *
@@ -140,7 +142,7 @@ export interface ImportReport {
 	inputs: {
 		name: string;
 		formats: LogFormat[];
-		/** The number of bytes read. */
+		/** The number of bytes read, decompressed. */
 		bytes: number;
 		/** The number of traces found. */
 		traces: number;
