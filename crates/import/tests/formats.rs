@@ -294,6 +294,17 @@ fn messages_know_the_calls_that_were_refused() {
 }
 
 #[test]
+fn messages_of_mastra_say_of_a_part_that_the_provider_ran_the_tool() {
+    let answer = json!({ "role": "assistant", "parts": [
+        { "type": "tool-invocation", "providerExecuted": true, "toolInvocation": {
+            "state": "result", "toolCallId": "1", "toolName": "search", "args": {}, "result": "b",
+        } },
+        { "type": "text", "text": "c" },
+    ] });
+    assert_eq!(conversation(&[answer]).0, ["tool_call search", "observation b", "thought c"]);
+}
+
+#[test]
 fn messages_take_an_invocation_for_repeated_if_a_part_has_its_id() {
     let invocation =
         |state: &str| json!({ "state": state, "toolCallId": "1", "toolName": "f", "args": {} });

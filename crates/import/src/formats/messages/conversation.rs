@@ -293,7 +293,7 @@ impl Run {
             self.turns.denied.extend(id.clone());
         }
         if let Some(result) = tool.result(&mut self.skipped) {
-            let events = if tool.is_of_provider() { &mut self.events } else { results };
+            let events = if tool.is_of_provider { &mut self.events } else { results };
             events.push(Event::Result(ToolResult { id, name, ..result }));
         }
     }

@@ -11,24 +11,29 @@ use crate::{
 pub struct ToolPart<'d> {
     name: Option<&'d str>,
     fields: Value<'d>,
+    /// Whether the provider ran the tool while the model was answering.
+    pub is_of_provider: bool,
 }
 
 impl<'d> ToolPart<'d> {
     /// Returns what a part of this type holds; `None` if that is not a call with its state.
     pub fn of(kind: &'d str, part: Value<'d>) -> Option<Self> {
+        let is_of_provider = part.flag("providerExecuted") == Some(true);
         let name = if kind == "dynamic-tool" { None } else { Some(kind.strip_prefix("tool-")?) };
         if name == Some("invocation")
             && let Some(invocation) = part.object("toolInvocation")
         {
-            return Some(Self::of_invocation(invocation));
+            let tool = Self::of_invocation(invocation);
+            return Some(Self { is_of_provider: is_of_provider || tool.is_of_provider, ..tool });
         }
         part.text("toolCallId").and(part.text("state"))?;
-        Some(Self { name: name.or_else(|| part.name("toolName")), fields: part })
+        Some(Self { name: name.or_else(|| part.name("toolName")), fields: part, is_of_provider })
     }
 
     /// Returns what an invocation of the AI SDK 4 holds.
     pub fn of_invocation(fields: Value<'d>) -> Self {
-        Self { name: fields.name("toolName"), fields }
+        let is_of_provider = fields.flag("providerExecuted") == Some(true);
+        Self { name: fields.name("toolName"), fields, is_of_provider }
     }
 
     /// Returns the id of the call.
@@ -43,11 +48,6 @@ impl<'d> ToolPart<'d> {
     /// Returns whether the model never finished the call.
     pub fn is_partial(self) -> bool {
         ["partial-call", "input-streaming"].contains(&self.state())
-    }
-
-    /// Returns whether the provider ran the tool while the model was answering.
-    pub fn is_of_provider(self) -> bool {
-        self.fields.flag("providerExecuted") == Some(true)
     }
 
     /// Returns whether a person refused the call.
