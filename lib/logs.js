@@ -9,6 +9,7 @@ const MESSAGES_OPTIONS = [
 	"confidence",
 	"createdAt",
 	"domain",
+	"errors",
 	"objective",
 	"privacyLevel",
 	"signal",
@@ -16,7 +17,7 @@ const MESSAGES_OPTIONS = [
 	"visibility",
 ];
 
-const IMPORT_OPTIONS = [...MESSAGES_OPTIONS, "errors", "format"];
+const IMPORT_OPTIONS = [...MESSAGES_OPTIONS, "format"];
 
 const ROWS_OPTIONS = [...IMPORT_OPTIONS, "group", "remember"];
 
@@ -29,6 +30,12 @@ function check(options, known) {
 	if (options === null || typeof options !== "object")
 		throw invalidOption("options", "an object", String(options));
 	checkOptions(options, known);
+}
+
+/** Whether errors are collected, by the option `errors`. */
+function collects(errors = "reject") {
+	if (errors === "reject" || errors === "collect") return errors === "collect";
+	throw invalidOption("errors", '"reject" or "collect"', String(errors));
 }
 
 /** Splits text in UTF-8 into lines, each of which ends with a line feed. */
@@ -74,13 +81,11 @@ module.exports = function logsOf(native) {
 
 		constructor(
 			sources,
-			/** @type {Record<string, any>} */ { errors = "reject", signal, ...options },
+			/** @type {Record<string, any>} */ { errors, signal, ...options },
 			scoring = {},
 		) {
-			if (errors !== "reject" && errors !== "collect")
-				throw invalidOption("errors", '"reject" or "collect"', String(errors));
 			const { scorer, peeks, group, link } = scoring;
-			this.#collects = errors === "collect";
+			this.#collects = collects(errors);
 			this.#native = attempt(
 				() => new native.LogReader(options, this.#collects, scorer, peeks, group),
 			);
@@ -225,12 +230,15 @@ module.exports = function logsOf(native) {
 
 	async function fromMessages(messages, options = {}) {
 		if (!Array.isArray(messages)) throw invalidOption("messages", "an array", typeof messages);
-		check(options, MESSAGES_OPTIONS);
+		check(options, [...MESSAGES_OPTIONS, "provenance"]);
+		const { errors, provenance, ...others } = /** @type {Record<string, any>} */ (options);
+		checkBoolean("provenance", provenance);
+		const unreadCalls = collects(errors) ? "skip" : "reject";
 		const source = new Source("messages", { data: messages });
-		const imported = new LogItems([source], options);
+		const imported = new LogItems([source], { ...others, unreadCalls });
 		try {
 			const { value } = await imported.next();
-			if (value) return value.trace;
+			if (value) return provenance ? value : value.trace;
 		} catch (error) {
 			if (error?.code !== "UNKNOWN_FORMAT") throw error;
 		} finally {

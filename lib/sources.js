@@ -5,6 +5,7 @@ const { URL, fileURLToPath } = require("node:url");
 const {
 	types: { isUint8Array },
 } = require("node:util");
+const { decompressed } = require("./archives.js");
 const { ImportError } = require("./errors.js");
 const { invalidOption } = require("./options.js");
 
@@ -184,7 +185,7 @@ class Source {
 	}
 
 	async *#open() {
-		for await (const bytes of this.#bytes())
+		for await (const bytes of decompressed(this.#bytes(), this.name))
 			for (let start = 0; start < bytes.length; start += PIECE)
 				yield bytes.subarray(start, start + PIECE);
 	}
@@ -199,7 +200,7 @@ class Source {
 				...(cause && { cause }),
 			});
 		if (this.path !== undefined) return contents(this.path);
-		if (isUint8Array(data)) return [data];
+		if (isUint8Array(data)) return encode([data], invalid);
 		if (!this.#stream)
 			return encode(slices(typeof data === "string" ? data : toJson(data, invalid)), invalid);
 		if (typeof data.getReader !== "function") return joined(encode(data, invalid));

@@ -190,6 +190,40 @@ test("fromMessages refuses what are no messages", async () => {
 	assert.deepEqual([error.code, error.source], ["INVALID_OPTION", "messages"]);
 });
 
+test("fromMessages returns what it skipped with the trace", async () => {
+	const messages = [{ role: "system", content: "Be brief." }, ...conversation("one")];
+	const options = { success: true };
+	const { trace, provenance } = await fromMessages(messages, { ...options, provenance: true });
+	assert.deepEqual(trace, await fromMessages(messages, { ...options, provenance: false }));
+	assert.deepEqual(provenance.skipped, { system: 1 });
+	await assert.rejects(fromMessages(messages, { provenance: "yes" }), {
+		code: "INVALID_OPTION",
+		path: "provenance",
+	});
+});
+
+test("fromMessages rejects if a call cannot be read, unless errors are collected", async () => {
+	const unread = { type: "call-of-tomorrow", toolName: "f" };
+	const known = { type: "tool-call", toolCallId: "1", toolName: "f", input: {} };
+	for (const content of [[unread], [unread, known]]) {
+		const messages = [...conversation("one"), { role: "assistant", content }];
+		const error = await importErrorOf(fromMessages(messages, { success: true }));
+		assert.deepEqual([error.code, error.source], ["UNKNOWN_RECORDS", "messages"]);
+		assert.match(error.message, /parts of the types call-of-tomorrow/);
+		const { trace, provenance } = await fromMessages(messages, {
+			success: true,
+			errors: "collect",
+			provenance: true,
+		});
+		assert.equal(trace.steps.length, content.length);
+		assert.deepEqual(provenance.skipped, { "part:call-of-tomorrow": 1 });
+	}
+	// What belongs to calls that are read is none.
+	const asked = { type: "tool-approval-request", approvalId: "a", toolCallId: "1" };
+	const messages = [...conversation("one"), { role: "assistant", content: [known, asked] }];
+	assert.equal((await fromMessages(messages, { success: true })).steps.length, 2);
+});
+
 test("fromMessages rejects with the reason of its signal", async () => {
 	const controller = new AbortController();
 	const { signal } = controller;

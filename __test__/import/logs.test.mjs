@@ -1,21 +1,11 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { copyFileSync, createReadStream, existsSync, readdirSync, readFileSync } from "node:fs";
+import { copyFileSync, createReadStream, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { importTraces } from "@knowledgepulse/scoring/logs";
-import { all, assumed, logs as folder } from "../support/imports.mjs";
+import { all, assumed, recordings } from "../support/imports.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
-
-/** The golden results of each folder of logs. */
-const goldens = existsSync(folder)
-	? readdirSync(join(folder, "golden"))
-			.filter((file) => file !== "options.json")
-			.map((file) => [
-				file.replace(".json", ""),
-				JSON.parse(readFileSync(join(folder, "golden", file))),
-			])
-	: [];
 
 const options = { ...assumed, errors: "collect" };
 
@@ -63,7 +53,7 @@ async function goldenOf(sources) {
 		const own = items.filter(({ provenance }) => provenance?.source.name === name);
 		assert.equal(own.length, traces, name);
 		return {
-			file: name.replace(folder, ""),
+			name,
 			formats,
 			traces: own.map(goldenTrace),
 			skipped,
@@ -72,13 +62,13 @@ async function goldenOf(sources) {
 	});
 }
 
-for (const [name, golden] of goldens) {
-	const paths = golden.map(({ file }) => join(folder, file));
-
+for (const { name, paths, golden } of recordings) {
 	test(`importTraces makes of ${name} logs what the specification says`, async () => {
 		const found = await goldenOf(paths);
-		for (const [index, result] of found.entries())
-			assert.deepEqual(result, golden[index], result.file);
+		for (const [index, result] of found.entries()) {
+			const { file, ...expected } = golden[index];
+			assert.deepEqual(result, { name: paths[index], ...expected }, file);
+		}
 		assert.equal(found.length, golden.length);
 	});
 

@@ -92,6 +92,24 @@ test("importTraces takes the confidence from the probabilities of tokens", async
 	assert.equal((await only(assumed, source)).trace.outcome.confidence, 0.8);
 });
 
+test("importTraces takes a confidence that stands over the log", async () => {
+	const [{ content: input }, output] = messages;
+	const data = {
+		id: "1",
+		input,
+		scores: [{ name: "confidence", value: 0.5 }],
+		observations: [{ id: "2", type: "GENERATION", input: messages.slice(0, 1), output }],
+	};
+	const own = await only(assumed, { name: "n", data });
+	assert.equal(own.provenance.confidenceFrom, "explicit");
+	for (const source of [messages, { name: "n", data }])
+		for (const confidence of [0, 0.35, 1]) {
+			const { trace, provenance } = await only({ ...assumed, confidence }, source);
+			assert.equal(trace.outcome.confidence, confidence);
+			assert.equal(provenance.confidenceFrom, "option");
+		}
+});
+
 test("importTraces treats undefined as no option", async () => {
 	const names = [
 		"confidence",
@@ -115,7 +133,7 @@ test("importTraces treats undefined as no option", async () => {
 const wrong = {
 	format: ["claude", "Messages", "", 5, null, true],
 	assumeSuccess: ["true", "Skip", 1, null],
-	confidence: ["default", true, 0.5, null],
+	confidence: ["default", true, -0.1, 1.5, Number.NaN, null],
 	domain: [5, null, {}],
 	createdAt: ["yesterday", "", 5, null, {}],
 	visibility: ["public", 5, null],
@@ -151,11 +169,10 @@ test("importTraces and fromMessages refuse unknown options, and name the nearest
 		assert.throws(() => importTraces(messages, options), expected);
 		await assert.rejects(fromMessages(messages, options), expected);
 	}
-	for (const name of ["errors", "format"])
-		await assert.rejects(fromMessages(messages, { [name]: undefined }), {
-			code: "INVALID_OPTION",
-			path: name,
-		});
+	await assert.rejects(fromMessages(messages, { format: undefined }), {
+		code: "INVALID_OPTION",
+		path: "format",
+	});
 });
 
 test("importTraces skips what is not of the given format", async () => {

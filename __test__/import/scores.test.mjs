@@ -1,21 +1,17 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { scoreWith } from "@knowledgepulse/scoring";
 import { importTraces } from "@knowledgepulse/scoring/logs";
-import { logs } from "../support/imports.mjs";
+import { recordings } from "../support/imports.mjs";
 
-const skip = !existsSync(logs);
+const skip = recordings.length === 0;
 
 test("imported traces score to the bit as in Rust, with the same text", { skip }, async () => {
-	const paths = readdirSync(logs)
-		.filter((name) => name !== "golden" && !name.includes("."))
-		.flatMap((name) => readdirSync(join(logs, name)).map((file) => join(logs, name, file)));
 	const options = { assumeSuccess: true, errors: "collect" };
 	const found = new Map();
-	for (const path of paths)
+	for (const path of recordings.flatMap(({ paths }) => paths))
 		for await (const { trace } of importTraces(path, options)) {
 			if (trace === undefined) continue;
 			const contents = trace.steps.map(({ content }) => content ?? "");

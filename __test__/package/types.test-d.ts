@@ -486,8 +486,10 @@ fromMessages(chatMessages, messagesOptions);
 fromMessages([], { ...messagesOptions, signal });
 // @ts-expect-error no messages
 fromMessages("Hello");
+expectType<Promise<ReasoningTrace>>()(fromMessages([], { errors: "collect", confidence: 0.4 }));
+expectType<Promise<ImportedTrace>>()(fromMessages([], { ...messagesOptions, provenance: true }));
 // @ts-expect-error of importTraces only
-fromMessages([], { errors: "collect" });
+fromMessages([], { format: "messages" });
 
 export { importError, importOptions, readItems, readTraces };
 

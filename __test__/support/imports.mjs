@@ -1,10 +1,29 @@
 /** Conversations to import, and what imports give. */
 
 import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Recorded logs, in a folder for each format; not part of the repository. */
-export const logs = fileURLToPath(new URL("../../../shared/logs/", import.meta.url));
+const shared = fileURLToPath(new URL("../../../shared/", import.meta.url));
+
+/** The folders of recorded logs; not part of the repository. */
+const roots = ["logs", "logs-2"].map((name) => join(shared, name)).filter(existsSync);
+
+/**
+ * The recorded logs, by folder: the paths of the files, and what each becomes.
+ * @type {{ name: string, paths: string[], golden: any[] }[]}
+ */
+export const recordings = roots.flatMap((root) =>
+	readdirSync(join(root, "golden"))
+		// Of other options there are other results.
+		.filter((file) => file !== "options.json")
+		.map((file) => {
+			const golden = JSON.parse(readFileSync(join(root, "golden", file), "utf8"));
+			const paths = golden.map(({ file }) => join(root, file));
+			return { name: basename(file, ".json"), paths, golden };
+		}),
+);
 
 /** Messages of one run, which asks for `objective`. */
 export const conversation = (objective, answer = "Done.") => [

@@ -54,7 +54,10 @@ type ImportErrorCode =
 	 * names in its tool inputs.
 	 */
 	| "TOO_LARGE"
-	/** With `errors: "collect"`, a file or stream has failed; `cause` is its error. */
+	/**
+	 * Compressed data is cut or damaged, or this Node.js cannot decompress it; with `errors: "collect"` also:
+	 * a file or stream has failed. `cause` is the error.
+	 */
 	| "UNREADABLE"
 	/** The messages given to {@link fromMessages} give no trace. */
 	| "NO_TRACE";

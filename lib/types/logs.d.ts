@@ -30,6 +30,8 @@ export type ImportData = string | Uint8Array | AsyncIterable<string | Uint8Array
  * - A string is text if it begins with `{` or `[` after white space, otherwise the path of a file.
  * - A URL is one of a file.
  * - Bytes, or a stream of bytes or text, are a log.
+ * - What is compressed with gzip, or with Zstandard (Node.js 22.15 or later), is decompressed piece by
+ *   piece; its first bytes tell.
  * - An array of objects is one conversation: the messages of the AI SDK, OpenAI, Anthropic and others.
  * - `{ name, data }` is a source with a name of your own; a string in it is always text.
  *
@@ -56,10 +58,13 @@ export interface FromMessagesOptions extends CallOptions {
 	 */
 	assumeSuccess?: boolean | "skip" | undefined;
 	/**
-	 * `"logprobs"`: a confidence that the log does not state is the geometric mean of the probabilities of
-	 * the answers' tokens, if the log has them. Default: 0.8 after success, 0.2 after failure.
+	 * - A number in [0, 1]: the confidence; takes precedence over the log.
+	 * - `"logprobs"`: a confidence that the log does not state is the geometric mean of the probabilities
+	 *   of the answers' tokens, if the log has them.
+	 *
+	 * Default: that of the log, else 0.8 after success, 0.2 after failure.
 	 */
-	confidence?: "logprobs" | undefined;
+	confidence?: number | "logprobs" | undefined;
 	/** `metadata.task_domain`. Default: that of the format, such as `"code"`, or `"general"`. */
 	domain?: string | undefined;
 	/**
@@ -71,6 +76,12 @@ export interface FromMessagesOptions extends CallOptions {
 	visibility?: "private" | "org" | "network" | undefined;
 	/** `metadata.privacy_level`. Default: `"aggregated"`. */
 	privacyLevel?: "aggregated" | "federated" | "private" | undefined;
+	/**
+	 * What happens when the assistant calls tools in parts of an unknown type. `"reject"` (default): the
+	 * error `"UNKNOWN_RECORDS"`, which names the types. `"collect"`: a trace without these calls;
+	 * `provenance.skipped` counts them.
+	 */
+	errors?: "reject" | "collect" | undefined;
 }
 
 /** Options of {@link importTraces}. */
@@ -102,8 +113,8 @@ export interface Provenance {
 	objectiveFrom: "human" | "field" | "name" | "command" | "copied" | "option" | "own";
 	/** A label in the log, how the run ended, `assumeSuccess`, or the option `success`. */
 	successFrom: "label" | "status" | "assumed" | "option" | "own";
-	/** A confidence in the log, the probabilities of tokens, or 0.8 and 0.2. */
-	confidenceFrom: "explicit" | "logprobs" | "default" | "own";
+	/** A confidence in the log, the option `confidence`, the probabilities of tokens, or 0.8 and 0.2. */
+	confidenceFrom: "explicit" | "option" | "logprobs" | "default" | "own";
 	/** The log, the option `createdAt`, or neither. */
 	createdAtFrom: "source" | "option" | "none";
 	domainFrom: "option" | "format" | "default" | "own";
@@ -131,7 +142,7 @@ export interface ImportReport {
 	inputs: {
 		name: string;
 		formats: LogFormat[];
-		/** The number of bytes read. */
+		/** The number of bytes read, decompressed. */
 		bytes: number;
 		/** The number of traces found. */
 		traces: number;
@@ -267,10 +278,14 @@ export function evaluateLogs(
 ): LogEvaluation;
 
 /**
- * Returns the trace of one conversation in memory: messages of the AI SDK, OpenAI, Anthropic and
- * others. Whether it succeeded is not in the messages: give `success`, or `assumeSuccess`.
+ * Returns the trace of one conversation in memory: messages of the AI SDK, Mastra, the OpenAI Agents SDK,
+ * LangChain, OpenAI, Anthropic and others. Whether it succeeded is not in the messages: give `success`, or
+ * `assumeSuccess`.
  * @param messages Read before the function returns.
- * @throws Rejects as {@link importTraces}, and with `"NO_TRACE"` if the messages give none.
+ * @param options With `provenance: true`, the result is the trace with its {@link Provenance}, which also
+ * counts what was skipped. Default: `false`.
+ * @throws Rejects as {@link importTraces}, with `"UNKNOWN_RECORDS"` if a call of a tool cannot be read, and
+ * with `"NO_TRACE"` if the messages give no trace.
  * @example
  * ```ts
  * import { evaluateValue } from "@knowledgepulse/scoring";
@@ -279,10 +294,15 @@ export function evaluateLogs(
  *   { role: "user", content: "What is 2 + 2?" },
  *   { role: "assistant", content: "4" },
  * ];
- * const score = await evaluateValue(await fromMessages(messages, { success: true }));
+ * const { trace, provenance } = await fromMessages(messages, { success: true, provenance: true });
+ * console.log(await evaluateValue(trace), provenance.skipped);
  * ```
  */
 export function fromMessages(
 	messages: readonly object[],
-	options?: FromMessagesOptions,
+	options?: FromMessagesOptions & { provenance?: false | undefined },
 ): Promise<ReasoningTrace>;
+export function fromMessages(
+	messages: readonly object[],
+	options: FromMessagesOptions & { provenance: true },
+): Promise<ImportedTrace>;

@@ -165,14 +165,14 @@ pub fn read_novelty(novelty: &Value) -> Read<Novelty> {
 /// Reads the options of an import.
 pub fn read_import_options(options: &Value) -> Read<import::Options> {
     let known = ["format", "assumeSuccess", "confidence", "domain", "createdAt", "visibility"];
-    let known = [&known[..], &["privacyLevel", "objective", "success"]].concat();
+    let known = [&known[..], &["privacyLevel", "objective", "success", "unreadCalls"]].concat();
     let options = Options::read(options, "options", &known)?;
     let one_of =
         |name, known: &[&str]| options.get_with(name, |path, value| one_of(path, value, known));
     Ok(import::Options {
         format: one_of("format", &import::format_names())?,
         assume_success: options.get_with("assumeSuccess", assume_success)?,
-        use_logprobs: one_of("confidence", &["logprobs"])?.is_some(),
+        confidence: options.get_with("confidence", confidence)?,
         domain: options.get("domain")?,
         created_at: options.get_with("createdAt", |path, value| {
             let time = import::utc(&string(path, value)?);
@@ -190,6 +190,11 @@ pub fn read_import_options(options: &Value) -> Read<import::Options> {
             }
         })?,
         success: options.get("success")?,
+        unread_calls: match one_of("unreadCalls", &["skip", "reject"])?.as_deref() {
+            None => import::UnreadCalls::RejectAll,
+            Some("skip") => import::UnreadCalls::Skip,
+            Some(_) => import::UnreadCalls::RejectAny,
+        },
     })
 }
 
@@ -229,6 +234,16 @@ fn duration(path: &str, value: &Value) -> Read<Option<Duration>> {
             Ok(Duration::try_from_secs_f64(value.number()? / 1000.0).ok())
         }
         _ => Err(invalid(path, "a number of milliseconds, 0 or more", value)),
+    }
+}
+
+fn confidence(path: &str, value: &Value) -> Read<import::Confidence> {
+    match value.type_of() {
+        Type::Number if (0.0..=1.0).contains(&value.number()?) => {
+            value.number().map(import::Confidence::Given)
+        }
+        Type::String if value.string()? == "logprobs" => Ok(import::Confidence::Logprobs),
+        _ => Err(invalid(path, "\"logprobs\" or a number in [0, 1]", value)),
     }
 }
 

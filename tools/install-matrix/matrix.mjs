@@ -17,6 +17,7 @@ import {
 	sdkForms,
 	testForms,
 } from "./forms.mjs";
+import { frameworks } from "./frameworks.mjs";
 import { cliInstallers, installers, npmInstaller } from "./installers.mjs";
 import { sdkInstallers } from "./sdk.mjs";
 import { runtimes } from "./tools.mjs";
@@ -86,6 +87,7 @@ matrix("the command line", cliInstallers, cliForms);
 matrix("module systems", [npmInstaller], moduleForms.slice(2));
 matrix("test runners", [npmInstaller], testForms);
 matrix("bundles, with the package external", [npmInstaller], bundleForms);
+for (const { name, installer, form } of frameworks) matrix(name, [installer], [form]);
 
 describe("checks", () => {
 	for (const { name, check } of checks)

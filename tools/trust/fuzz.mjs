@@ -3,7 +3,7 @@
  * comes out of logs; a difference, a panic, a sanitizer report, a leak, 2 GB of memory or 30 seconds
  * for one input end the run.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { basename, join } from "node:path";
 import { execute, inTurn } from "../lib/process.mjs";
@@ -24,7 +24,7 @@ const GRACE_S = 300;
 const folder = join(root, "fuzz");
 /** The importers also start with recorded logs, which are longer than what the other targets read. */
 const IMPORT = "import";
-const LOGS = join(root, "../shared/logs");
+const LOGS = ["logs", "logs-2"].map((name) => join(root, "../shared", name));
 const LENGTH = { [IMPORT]: 65_536, other: 2048 };
 
 /** Allows instrumentation and sanitizers, which are unstable, in the stable compiler. */
@@ -56,21 +56,18 @@ function describe(target, problem, output) {
 
 /** Adds the recorded logs to a corpus, each after a line with the name of its format. */
 function addLogs(corpus) {
-	const formats = existsSync(LOGS) ? readdirSync(LOGS) : [];
-	for (const format of formats)
-		for (const file of filesIn(join(LOGS, format)))
-			writeFileSync(
-				join(corpus, `${format}-${basename(file)}`),
-				Buffer.concat([Buffer.from(`${format}\n`), readFileSync(file)]),
-			);
+	for (const folder of LOGS.filter(existsSync))
+		for (const golden of readdirSync(join(folder, "golden"))) {
+			const results = JSON.parse(readFileSync(join(folder, "golden", golden), "utf8"));
+			// Of other options there are other results, which are no list.
+			for (const { file, formats } of Array.isArray(results) ? results : [])
+				for (const format of formats)
+					writeFileSync(
+						join(corpus, `${format}-${file.replaceAll("/", "-")}`),
+						Buffer.concat([Buffer.from(`${format}\n`), readFileSync(join(folder, file))]),
+					);
+		}
 }
-
-const filesIn = (folder) =>
-	statSync(folder).isFile()
-		? []
-		: readdirSync(folder, { recursive: true, withFileTypes: true })
-				.filter((entry) => entry.isFile())
-				.map((entry) => join(entry.parentPath ?? entry.path, entry.name));
 
 /** Writes the seeds of a target, which one file holds, into a folder; returns that. */
 function writeSeeds(target) {

@@ -38,22 +38,45 @@ fn sessions() -> Vec<u8> {
     log.into_bytes()
 }
 
+/// Returns recorded conversations of chat messages again and again, one a line.
+fn conversations() -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/logs/messages");
+    let mut files: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+    files.sort();
+    let logs = files.iter().map(|path| {
+        let log: serde_json::Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+        format!("{log}\n").into_bytes()
+    });
+    let logs = logs.collect::<Vec<_>>().concat();
+    logs.repeat(BYTES / logs.len() + 1)
+}
+
+fn import(log: &[u8]) -> usize {
+    let assume_success = Some(AssumeSuccess::Always(true));
+    let mut importer = Importer::new(Options { assume_success, ..Options::default() });
+    importer.open("log.jsonl");
+    let mut traces = 0;
+    for piece in log.chunks(PIECE) {
+        importer.push(piece);
+        traces += std::iter::from_fn(|| importer.next()).filter(Result::is_ok).count();
+    }
+    importer.end();
+    traces += std::iter::from_fn(|| importer.next()).filter(Result::is_ok).count();
+    traces
+}
+
 #[divan::bench]
 fn claude_code(bencher: Bencher) {
     let log = sessions();
-    bencher.counter(BytesCount::of_slice(&log)).bench(|| {
-        let assume_success = Some(AssumeSuccess::Always(true));
-        let mut importer = Importer::new(Options { assume_success, ..Options::default() });
-        importer.open("sessions.jsonl");
-        let mut traces = 0;
-        for piece in log.chunks(PIECE) {
-            importer.push(piece);
-            traces += std::iter::from_fn(|| importer.next()).filter(Result::is_ok).count();
-        }
-        importer.end();
-        traces += std::iter::from_fn(|| importer.next()).filter(Result::is_ok).count();
-        traces
-    });
+    bencher.counter(BytesCount::of_slice(&log)).bench(|| import(&log));
+}
+
+#[divan::bench]
+fn messages(bencher: Bencher) {
+    let log = conversations();
+    bencher.counter(BytesCount::of_slice(&log)).bench(|| import(&log));
 }
 
 /// Parsing alone, for comparison.

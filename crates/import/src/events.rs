@@ -156,7 +156,8 @@ impl CallInput {
     }
 }
 
-fn hash_of(write: impl FnOnce(&mut Sink<&mut dyn FnMut(&str)>) -> fmt::Result) -> u64 {
+/// Returns the hash of what is written.
+pub fn hash_of(write: impl FnOnce(&mut Sink<&mut dyn FnMut(&str)>) -> fmt::Result) -> u64 {
     let mut hasher = DefaultHasher::new();
     // Writing to a sink never fails.
     let _ = write(&mut Sink(&mut |text| hasher.write(text.as_bytes())));

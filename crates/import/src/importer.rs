@@ -190,7 +190,7 @@ impl Importer {
                                     if code == Code::TooLarge {
                                         report.skipped.add("too_large");
                                     }
-                                    Err(Error::new(code, &report.name, Some(line), None, found))
+                                    Err(Error::new(code, &report.name, Some(line), None, &found))
                                 }
                             }
                         }

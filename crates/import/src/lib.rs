@@ -28,6 +28,6 @@ pub use error::{Code, Error};
 pub use events::{Origin, Skipped};
 pub use importer::{Importer, InputReport, Report};
 pub use json::{Array, Document, Kind, Members, Number, Unread, Value};
-pub use options::{AssumeSuccess, Options};
+pub use options::{AssumeSuccess, Confidence, Options, UnreadCalls};
 pub use steps::{IMPORTER, Imported, Provenance, Source};
 pub use time::utc_of_text as utc;

@@ -7,8 +7,8 @@ pub struct Options {
     pub format: Option<String>,
     /// The success of runs whose log does not say. Default: such a run is the error `SUCCESS_UNKNOWN`.
     pub assume_success: Option<AssumeSuccess>,
-    /// Whether the logged probabilities of tokens give the confidence. Default: no.
-    pub use_logprobs: bool,
+    /// The confidence. Default: 0.8 after success, 0.2 after failure, where the log has none.
+    pub confidence: Option<Confidence>,
     /// `metadata.task_domain`. Default: the domain of the format.
     pub domain: Option<String>,
     /// `metadata.created_at` of runs without a time, in UTC. Default: 1970-01-01T00:00:00.000Z.
@@ -21,6 +21,31 @@ pub struct Options {
     pub objective: Option<String>,
     /// Whether the run succeeded. Default: as in the log.
     pub success: Option<bool>,
+    /// What becomes of a run with calls that cannot be read.
+    pub unread_calls: UnreadCalls,
+}
+
+/// The confidence of runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Confidence {
+    /// Where the log has none, the geometric mean of the probabilities of tokens, if it has those.
+    Logprobs,
+    /// This one, in \[0, 1\], whatever the log has.
+    Given(f64),
+}
+
+/// What becomes of a run in which parts of an unknown type name calls, of which [`Provenance::skipped`] counts all.
+///
+/// [`Provenance::skipped`]: crate::Provenance::skipped
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum UnreadCalls {
+    /// It gives a trace.
+    Skip,
+    /// It is the error `UNKNOWN_RECORDS` if none of its calls can be read.
+    #[default]
+    RejectAll,
+    /// It is the error `UNKNOWN_RECORDS`.
+    RejectAny,
 }
 
 /// The success of a run whose log does not say.

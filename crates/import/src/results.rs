@@ -73,6 +73,10 @@ fn special(value: Value, skipped: &mut Skipped) -> Option<Output> {
         let is_error = kind.starts_with("error").then_some(true);
         return Some(Output { text, failed: is_error.or(failed).or(inner) });
     }
+    if is_denial(value) {
+        let reason = value.text("reason").unwrap_or_default().into();
+        return Some(Output { text: reason, failed: Some(true) });
+    }
     if value.has("lc")
         && let Some(kwargs) = value.get("kwargs")
     {
@@ -96,16 +100,29 @@ fn typed_parts(elements: Array, skipped: &mut Skipped) -> Option<String> {
     if elements.is_empty() || !elements.iter().all(|element| element.text("type").is_some()) {
         return None;
     }
+    Some(text_of_parts(elements, skipped))
+}
+
+/// Returns the text of typed parts.
+pub fn text_of_parts<'d>(
+    parts: impl IntoIterator<Item = Value<'d>>,
+    skipped: &mut Skipped,
+) -> String {
     let mut texts = Vec::new();
-    for element in elements {
-        let kind = element.text("type").unwrap_or_default();
+    for part in parts {
+        let kind = part.text("type").unwrap_or_default();
         if is_text_type(kind) || kind == "refusal" {
-            texts.push(text_of_part(element).unwrap_or_default());
+            texts.push(text_of_part(part).unwrap_or_default());
         } else {
             skipped.add(format!("part:{kind}"));
         }
     }
-    Some(texts.join("\n"))
+    texts.join("\n")
+}
+
+/// Returns whether the AI SDK gave this value to the model in place of a result, because a person refused the call.
+pub fn is_denial(value: Value) -> bool {
+    value.text("type") == Some("execution-denied")
 }
 
 /// Returns whether a part of this type is text.
@@ -144,11 +161,20 @@ pub fn flag(value: Value) -> Option<bool> {
     })
 }
 
+/// What may stand before the words of a failure.
+const SPACES: [char; 4] = [' ', '\t', '\r', '\n'];
+
 /// Returns whether the text of a result reads like a failure.
 fn is_failure(text: &str) -> bool {
     static BEGINNING: LazyLock<Regex> = LazyLock::new(|| {
         regex(r"^[ \t\r\n]*(?:<tool_use_error>|(?i:error)\b|Traceback \(most recent call last\))")
     });
+    // The OpenAI Agents SDK and Mastra say nowhere else that a tool failed or was refused.
+    const SENTENCES: [&str; 3] = [
+        "An error occurred while running the tool.",
+        "Tool execution was not approved.",
+        "Tool call was not approved by the user",
+    ];
     static EXIT: LazyLock<Regex> = LazyLock::new(|| {
         let program = "(?:the )?(?:(?:command|process|script|program) )?";
         let verb = "(?:(?:exited|completed|finished|failed|terminated|returned) with )?";
@@ -159,7 +185,11 @@ fn is_failure(text: &str) -> bool {
             r"(?im)^[\[(]*(?:{program}{verb}{code}{number}|{program}exited with code{number}|{tag})"
         ))
     });
-    BEGINNING.is_match(text) || EXIT.is_match(text) || is_error_object(text)
+    let begin = text.trim_start_matches(SPACES);
+    SENTENCES.iter().any(|sentence| begin.starts_with(sentence))
+        || BEGINNING.is_match(text)
+        || EXIT.is_match(text)
+        || is_error_object(begin)
 }
 
 /// Compiles a constant expression.
@@ -168,7 +198,7 @@ pub fn regex(expression: &str) -> Regex {
 }
 
 fn is_error_object(text: &str) -> bool {
-    if !text.trim_start_matches([' ', '\t', '\r', '\n']).starts_with('{') {
+    if !text.starts_with('{') {
         return false;
     }
     let Ok(document) = Document::parse(text) else { return false };

@@ -1,6 +1,7 @@
 //! From the events of a run to a trace of the protocol.
 
 use std::{
+    borrow::Cow,
     collections::{HashMap, VecDeque},
     fmt::{self, Write},
     sync::Arc,
@@ -14,7 +15,7 @@ use crate::{
     error::Code,
     events::{Event, Origin, Run, Skipped, ToolResult, Turn},
     json::{self, Buffer, Document, Sink, quoted},
-    options::{AssumeSuccess, Options},
+    options::{AssumeSuccess, Confidence, Options, UnreadCalls},
     reader::NO_MEMORY,
 };
 
@@ -32,8 +33,8 @@ pub const TOO_MANY_VALUES: &str = "expected at most 1048576 values and names in 
 const SUCCESS_UNKNOWN: &str = "expected to know whether the run succeeded, found neither a label nor a \
                                status; set assumeSuccess";
 
-const UNKNOWN_CALLS: &str = "expected calls of a known shape, found only parts of the assistant that \
-                             name calls or tools in another; report.skipped names them";
+/// The most types of parts that an error names.
+const SHOWN_TYPES: usize = 5;
 
 /// The most characters of the last answer in the summary.
 const SUMMARY_CHARS: usize = 2000;
@@ -95,7 +96,7 @@ pub enum Missing {
     /// It is skipped for this reason.
     Reason(&'static str),
     /// It is an error with this message.
-    Error(Code, &'static str),
+    Error(Code, Cow<'static, str>),
 }
 
 /// Returns the trace of a run, or why there is none and what is skipped.
@@ -131,20 +132,25 @@ fn write_trace(
         _ => None,
     });
     if calls.clone().map(|call| call.input.values).sum::<usize>() > MAX_VALUES {
-        return Err(Missing::Error(Code::TooLarge, TOO_MANY_VALUES));
+        return Err(Missing::Error(Code::TooLarge, TOO_MANY_VALUES.into()));
     }
-    let names_call = |(reason, _): (&str, u64)| {
-        reason.strip_prefix("part:").is_some_and(|kind| {
-            let kind = kind.to_ascii_lowercase();
-            kind.contains("call") || kind.contains("tool")
-        })
+    let rejects = match options.unread_calls {
+        UnreadCalls::Skip => false,
+        UnreadCalls::RejectAll => calls.count() == 0,
+        UnreadCalls::RejectAny => true,
     };
-    if calls.count() == 0 && skipped.iter().any(names_call) {
-        return Err(Missing::Error(Code::UnknownRecords, UNKNOWN_CALLS));
+    let unread = skipped.iter().filter_map(|(reason, _)| unread_call(reason)).take(SHOWN_TYPES);
+    let unread: Vec<_> = unread.collect();
+    if rejects && !unread.is_empty() {
+        let found = format!(
+            "expected calls of a known shape, found parts of the types {}",
+            unread.join(", ")
+        );
+        return Err(Missing::Error(Code::UnknownRecords, found.into()));
     }
     let objective = take_objective(&mut run, options);
     let summary = summary(&run.events);
-    let no_memory = |_: fmt::Error| Missing::Error(Code::TooLarge, NO_MEMORY);
+    let no_memory = |_: fmt::Error| Missing::Error(Code::TooLarge, NO_MEMORY.into());
     let steps = steps(run.events).map_err(no_memory)?;
     if steps == "[]" {
         return Err(Missing::Reason("no_steps"));
@@ -158,15 +164,17 @@ fn write_trace(
         (None, None, None) => match options.assume_success {
             Some(AssumeSuccess::Always(success)) => (success, Origin::Assumed),
             Some(AssumeSuccess::Skip) => return Err(Missing::Reason("success_unknown")),
-            None => return Err(Missing::Error(Code::SuccessUnknown, SUCCESS_UNKNOWN)),
+            None => return Err(Missing::Error(Code::SuccessUnknown, SUCCESS_UNKNOWN.into())),
         },
     };
-    let logprobs = run.logprobs.confidence().filter(|_| options.use_logprobs);
-    let (confidence, confidence_from) = match (run.confidence, logprobs) {
-        (Some(confidence), _) => (confidence, Origin::Explicit),
-        (None, Some(confidence)) => (confidence, Origin::Logprobs),
-        // As the SDK's own capture sets it.
-        (None, None) => (if success { 0.8 } else { 0.2 }, Origin::Default),
+    let (confidence, confidence_from) = match (options.confidence, run.confidence) {
+        (Some(Confidence::Given(confidence)), _) => (confidence, Origin::Option),
+        (_, Some(confidence)) => (confidence, Origin::Explicit),
+        (confidence, None) => match run.logprobs.confidence().filter(|_| confidence.is_some()) {
+            Some(confidence) => (confidence, Origin::Logprobs),
+            // As the SDK's own capture sets it.
+            None => (if success { 0.8 } else { 0.2 }, Origin::Default),
+        },
     };
     let (created_at, created_at_from) = match (run.created_at, &options.created_at) {
         (Some(time), _) => (time, Origin::Source),
@@ -208,6 +216,15 @@ fn write_trace(
         skipped: std::mem::take(skipped),
     };
     Ok(Imported { trace: trace.into_string().into(), provenance })
+}
+
+/// Returns the type of a part that was skipped, if by its name it is a call.
+fn unread_call(reason: &str) -> Option<&str> {
+    let kind = reason.strip_prefix("part:")?;
+    let lower = kind.to_ascii_lowercase();
+    let is_answer = ["output", "result", "response"].iter().any(|end| lower.ends_with(end));
+    let is_other = ["mcp_list_tools", "tool-approval-request", "tool_reference"].contains(&&*lower);
+    (!is_answer && !is_other && (lower.contains("call") || lower.contains("tool"))).then_some(kind)
 }
 
 /// Returns the key of a run without an id: a hash of its content in canonical form.

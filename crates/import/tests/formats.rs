@@ -1,6 +1,8 @@
 //! Rules of single formats that no sample shows.
 
-use knowledgepulse_import::{AssumeSuccess, Code, Imported, Importer, Options, Report};
+use knowledgepulse_import::{
+    AssumeSuccess, Code, Imported, Importer, Options, Report, UnreadCalls,
+};
 use knowledgepulse_test_support::importing::{self, value_of};
 use serde_json::{Value, json};
 
@@ -220,13 +222,105 @@ fn records_of_an_unknown_tool_are_an_error() {
 
 #[test]
 fn calls_of_an_unknown_shape_are_an_error() {
-    let log = json!([
+    let mut log = json!([
         { "role": "user", "content": "a" },
         { "role": "assistant", "content": [{ "type": "tool_invocation", "text": "f" }] },
         { "role": "assistant", "content": "b" },
     ]);
-    let found = errors(log.to_string().as_bytes());
-    assert_eq!(found.iter().map(|(code, _)| *code).collect::<Vec<_>>(), [Code::UnknownRecords]);
+    let found =
+        "the log:1: expected calls of a known shape, found parts of the types tool_invocation";
+    let found = (Code::UnknownRecords, found.to_owned());
+    assert_eq!(errors(log.to_string().as_bytes()), std::slice::from_ref(&found));
+
+    // Beside calls that are read, the caller decides.
+    log[2]["tool_calls"] = json!([{ "function": { "name": "f" } }]);
+    let log = log.to_string();
+    let imported = |unread_calls| {
+        let options = Options { unread_calls, ..importing::options() };
+        let outcome = importing::import([log.as_bytes()], &options);
+        let errors = outcome.errors().map(|error| (error.code, error.message.clone()));
+        (outcome.traces().count(), errors.collect::<Vec<_>>())
+    };
+    assert_eq!(imported(UnreadCalls::RejectAll), (1, vec![]));
+    assert_eq!(imported(UnreadCalls::RejectAny), (0, vec![found]));
+    assert_eq!(imported(UnreadCalls::Skip), (1, vec![]));
+}
+
+/// Returns the steps, and what is skipped, of a conversation that asks the assistant for something.
+fn conversation(answers: &[Value]) -> (Vec<String>, Value) {
+    let user = json!({ "role": "user", "content": "a" });
+    let messages: Vec<_> = std::iter::once(&user).chain(answers).collect();
+    let imported = run(&json!(messages).to_string());
+    (steps(&imported), skipped(&imported))
+}
+
+#[test]
+fn messages_count_the_invalid_calls_of_langchain_that_are_in_no_other_list() {
+    let valid = json!({ "id": "1", "name": "f", "args": {} });
+    let invalid = json!({ "id": "2", "name": "g", "args": "{" });
+    let raw = json!([
+        { "id": "1", "function": { "name": "f", "arguments": "{}" } },
+        { "id": "2", "function": { "name": "g", "arguments": "{" } },
+    ]);
+    let skipped = |calls: Value, raw: Value| {
+        let answer = json!({
+            "type": "ai", "content": "b", "tool_calls": calls, "invalid_tool_calls": [invalid],
+            "additional_kwargs": { "tool_calls": raw },
+        });
+        conversation(&[answer])
+    };
+    let counted = json!({ "part:invalid_tool_call": 1 });
+    let expected = vec!["thought b".to_owned(), "tool_call f".into()];
+    assert_eq!(skipped(json!([valid]), raw.clone()), (expected.clone(), counted));
+    let expected = [expected, vec!["tool_call g".into()]].concat();
+    assert_eq!(skipped(json!([]), raw), (expected, json!({})));
+}
+
+#[test]
+fn messages_know_the_calls_that_were_refused() {
+    let call = json!({ "type": "tool-call", "toolCallId": "1", "toolName": "f", "input": {} });
+    let answer = json!({ "role": "assistant", "content": [call] });
+    let denied = json!({ "role": "tool", "content": [{
+        "type": "tool-result", "toolCallId": "1", "toolName": "f",
+        "output": { "type": "execution-denied", "reason": "no" },
+    }] });
+    let (found, skipped) = conversation(&[answer.clone(), denied.clone(), denied.clone()]);
+    assert_eq!(found, ["tool_call f", "observation no"]);
+    assert_eq!(skipped, json!({ "repeated": 1 }));
+    // Another call may have the same id.
+    let (found, skipped) = conversation(&[answer.clone(), denied.clone(), answer, denied]);
+    assert_eq!(found, ["tool_call f", "observation no", "error_recovery f", "observation no"]);
+    assert_eq!(skipped, json!({}));
+}
+
+#[test]
+fn messages_of_mastra_say_of_a_part_that_the_provider_ran_the_tool() {
+    let answer = json!({ "role": "assistant", "parts": [
+        { "type": "tool-invocation", "providerExecuted": true, "toolInvocation": {
+            "state": "result", "toolCallId": "1", "toolName": "search", "args": {}, "result": "b",
+        } },
+        { "type": "text", "text": "c" },
+    ] });
+    assert_eq!(conversation(&[answer]).0, ["tool_call search", "observation b", "thought c"]);
+}
+
+#[test]
+fn messages_take_an_invocation_for_repeated_if_a_part_has_its_id() {
+    let invocation =
+        |state: &str| json!({ "state": state, "toolCallId": "1", "toolName": "f", "args": {} });
+    let answer = |state: &str| {
+        json!({
+            "role": "assistant", "content": "b", "toolInvocations": [invocation(state)],
+            "parts": [{ "type": "tool-invocation", "toolInvocation": invocation(state) }],
+        })
+    };
+    let text = json!({ "role": "assistant", "content": "c" });
+    let (found, skipped) = conversation(&[answer("partial-call"), text.clone()]);
+    assert_eq!(found, ["thought c"]);
+    assert_eq!(skipped, json!({ "partial_call": 1, "repeated": 1 }));
+    let (found, skipped) = conversation(&[answer("call"), text]);
+    assert_eq!(found, ["tool_call f", "thought c"]);
+    assert_eq!(skipped, json!({ "repeated": 1 }));
 }
 
 #[test]

@@ -1,26 +1,11 @@
-//! All recorded logs against what a second implementation of the same rules makes of them. The recordings
-//! are not part of the repository; without them there is nothing to compare.
+//! All recorded logs against what a second implementation of the same rules makes of them.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::PathBuf};
 
-use knowledgepulse_import::{AssumeSuccess, Document, Imported, Importer, Options};
-use knowledgepulse_test_support::importing::value_of;
+use knowledgepulse_import::{AssumeSuccess, Confidence, Document, Imported, Importer, Options};
+use knowledgepulse_test_support::{Recordings, golden, importing::value_of, recordings};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-
-fn logs() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/logs")
-}
-
-fn files(folder: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(logs().join(folder)).unwrap();
-    let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    files
-}
 
 fn assuming(success: AssumeSuccess) -> Options {
     Options { assume_success: Some(success), ..Options::default() }
@@ -85,11 +70,6 @@ fn shown(imported: &Imported) -> Value {
     })
 }
 
-fn golden(name: &str) -> Value {
-    let text = fs::read_to_string(logs().join("golden").join(name)).unwrap();
-    serde_json::from_str(&text).unwrap()
-}
-
 /// Returns where two values differ.
 fn differences(place: &str, found: &Value, expected: &Value, out: &mut Vec<String>) {
     match (found, expected) {
@@ -110,21 +90,17 @@ fn differences(place: &str, found: &Value, expected: &Value, out: &mut Vec<Strin
     }
 }
 
-fn check(format: &str) {
-    if !logs().exists() {
-        return;
-    }
-    let expected = golden(&format!("{format}.json"));
-    let files = files(format);
-    let found = import(&files, assuming(AssumeSuccess::Always(true)));
-    let found = files.iter().zip(found).map(|(file, (traces, report))| {
+/// Returns where what the logs of a folder give differs from its golden file.
+fn differing(Recordings { name, files, golden }: &Recordings) -> Vec<String> {
+    let found = import(files, assuming(AssumeSuccess::Always(true)));
+    let found = golden.iter().zip(found).map(|(golden, (traces, report))| {
         let errors = report["errors"]
             .as_array()
             .unwrap()
             .iter()
             .map(|error| json!({ "line": error.get("line"), "code": error["code"] }));
         json!({
-            "file": format!("{format}/{}", file.file_name().unwrap().to_str().unwrap()),
+            "file": golden["file"],
             "formats": report["formats"],
             "traces": traces.iter().map(shown).collect::<Vec<_>>(),
             "skipped": report["skipped"],
@@ -132,47 +108,31 @@ fn check(format: &str) {
         })
     });
     let mut all = Vec::new();
-    differences(format, &found.collect(), &expected, &mut all);
-    assert!(all.is_empty(), "{} differences:\n{}", all.len(), all[..all.len().min(40)].join("\n"));
+    differences(name, &found.collect(), &json!(golden), &mut all);
+    all.truncate(SHOWN);
+    all
 }
 
-macro_rules! goldens {
-    ($($test:ident $format:literal)*) => {
-        $(#[test]
-        fn $test() {
-            check($format);
-        })*
-    };
-}
+/// How many differences are shown of a folder.
+const SHOWN: usize = 40;
 
-goldens! {
-    atif_equals_golden "atif"
-    claude_code_equals_golden "claude-code"
-    codex_equals_golden "codex"
-    errors_equal_golden "errors"
-    inspect_equals_golden "inspect"
-    langfuse_equals_golden "langfuse"
-    messages_equal_golden "messages"
-    mini_swe_agent_equals_golden "mini-swe-agent"
-    otel_equals_golden "otel"
-    pi_equals_golden "pi"
-    reasoning_trace_equals_golden "reasoning-trace"
-    swe_agent_equals_golden "swe-agent"
-    tau_equals_golden "tau"
+#[test]
+fn recorded_logs_equal_golden() {
+    let all: Vec<_> = recordings().iter().flat_map(differing).collect();
+    assert!(all.is_empty(), "{} differences:\n{}", all.len(), all.join("\n"));
 }
 
 #[test]
 fn options_equal_golden() {
-    if !logs().exists() {
-        return;
-    }
-    let expected = golden("options.json");
-    let files = files("atif");
-    let names =
-        files.iter().map(|file| format!("atif/{}", file.file_name().unwrap().to_str().unwrap()));
+    let Some(expected) = golden("options.json") else { return };
+    let recordings = recordings();
+    let atif = recordings.iter().find(|recordings| recordings.name == "atif").unwrap();
+    let files = &atif.files;
+    let names = atif.golden.iter().map(|golden| &golden["file"]);
 
-    let options = Options { use_logprobs: true, ..assuming(AssumeSuccess::Skip) };
-    let skipped = import(&files, options);
+    let options =
+        Options { confidence: Some(Confidence::Logprobs), ..assuming(AssumeSuccess::Skip) };
+    let skipped = import(files, options);
     let found: Value = names
         .clone()
         .zip(&skipped)
@@ -180,8 +140,11 @@ fn options_equal_golden() {
         .collect();
     assert_eq!(found, expected["assumeSuccess skip, confidence logprobs"]);
 
-    let options = Options { use_logprobs: true, ..assuming(AssumeSuccess::Always(false)) };
-    let failed = import(&files, options);
+    let options = Options {
+        confidence: Some(Confidence::Logprobs),
+        ..assuming(AssumeSuccess::Always(false))
+    };
+    let failed = import(files, options);
     let found: Value = names
         .zip(&failed)
         .map(|(name, (traces, _))| {

@@ -65,6 +65,18 @@ fn logs() -> Vec<(&'static str, String)> {
         ("a member of no format", json!({ "extra": "?" })),
         ("arguments", chat(json!({ "role": "assistant", "tool_calls": [call] }))),
         ("a result", chat(json!({ "role": "tool", "content": "?" }))),
+        ("a part with a call and its result", chat(json!({ "role": "assistant", "parts": [
+            { "type": "tool-f", "toolCallId": "1", "state": "output-available", "input": "?", "output": 0 },
+            { "type": "dynamic-tool", "toolCallId": "2", "state": "output-available", "output": "?" },
+        ] }))),
+        ("an invocation", chat(json!({ "role": "assistant", "content": { "parts": [
+            { "type": "tool-invocation", "createdAt": 1, "toolInvocation": { "state": "result", "args": "?" } },
+        ], "toolInvocations": [{ "state": "result", "result": "?" }] } }))),
+        ("an item of the OpenAI Agents SDK", chat(json!({ "type": "shell_call", "operation": "?" }))),
+        ("a result of the OpenAI Agents SDK", chat(json!({ "type": "function_call_result", "output": "?" }))),
+        ("a stored message", chat(json!({ "type": "ai", "data": { "content": "b", "tool_calls": [
+            { "name": "f", "args": "?" },
+        ] } }))),
         ("an own trace", trace("?")),
         ("a tool input of Claude Code", session(json!([{ "type": "tool_use", "name": "f", "input": "?" }]))),
         ("an attribute", span(attributes("?"))),

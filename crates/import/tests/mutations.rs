@@ -6,15 +6,19 @@
 
 use std::{
     fs,
+    num::NonZero,
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
+    sync::atomic::{AtomicUsize, Ordering},
+    thread::{self, available_parallelism},
     time::Duration,
 };
 
 use knowledgepulse_import::{Code, Imported, Skipped};
 use knowledgepulse_test_support::{
+    Recordings,
     importing::{self, Outcome},
-    is_long_run, repeats,
+    is_long_run, recordings, repeats,
 };
 use serde_json::{Deserializer, Map, Value, json};
 
@@ -395,17 +399,12 @@ fn attempt(name: &str, log: &[u8], check: impl FnOnce(&[u8])) {
     }
 }
 
-/// Mutates all samples of a format.
-fn mutate(format: &str) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/logs").join(format);
-    // The recordings are not part of the repository.
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
-    files.sort();
+/// Mutates all samples of a folder.
+fn mutate(Recordings { name, files, .. }: &Recordings) {
     for (number, file) in files.iter().enumerate() {
         let sample = Sample::read(file);
         let length = sample.bytes.len();
-        let has_records = format == "claude-code" && sample.is_lines;
+        let has_records = name == "claude-code" && sample.is_lines;
         let affordable = (BYTES / length.max(1)).clamp(2 * KINDS.len(), MUTATIONS);
         let count = if is_long_run() { repeats(MUTATIONS) } else { affordable };
         let mut draw = Draw(number as u64);
@@ -433,27 +432,15 @@ fn mutate(format: &str) {
     }
 }
 
-macro_rules! mutated {
-    ($($test:ident $format:literal)*) => {
-        $(#[test]
-        fn $test() {
-            mutate($format);
-        })*
+#[test]
+fn recorded_logs_survive_mutations() {
+    let recordings = recordings();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(recordings) = recordings.get(next.fetch_add(1, Ordering::Relaxed)) {
+            mutate(recordings);
+        }
     };
-}
-
-mutated! {
-    atif_survives_mutations "atif"
-    claude_code_survives_mutations "claude-code"
-    codex_survives_mutations "codex"
-    errors_survive_mutations "errors"
-    inspect_survives_mutations "inspect"
-    langfuse_survives_mutations "langfuse"
-    messages_survive_mutations "messages"
-    mini_swe_agent_survives_mutations "mini-swe-agent"
-    otel_survives_mutations "otel"
-    pi_survives_mutations "pi"
-    reasoning_trace_survives_mutations "reasoning-trace"
-    swe_agent_survives_mutations "swe-agent"
-    tau_survives_mutations "tau"
+    let threads = available_parallelism().map_or(1, NonZero::get);
+    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
 }

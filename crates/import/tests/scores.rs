@@ -5,29 +5,21 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use knowledgepulse_import::{AssumeSuccess, Importer, Options};
 use knowledgepulse_scoring::{Novelty, Profiles, Score, cache::Nearest};
-use knowledgepulse_test_support::{importing::value_of, read_trace};
+use knowledgepulse_test_support::{importing::value_of, read_trace, recordings};
 use sha2::{Digest, Sha256};
 
 /// The id of a trace to the hash of its text, and its score with a similarity of 0.25.
 type Scores = BTreeMap<String, (String, f64)>;
 
-fn score_all(logs: &Path) -> Scores {
+fn score_all() -> Scores {
     let options =
         Options { assume_success: Some(AssumeSuccess::Always(true)), ..Options::default() };
     let mut importer = Importer::new(options);
     let mut scores = Scores::new();
-    let entries = |folder: &Path| {
-        let mut paths: Vec<_> =
-            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-        // Two logs may have the same id; the last one counts.
-        paths.sort();
-        paths
-    };
-    let folders =
-        entries(logs).into_iter().filter(|path| path.is_dir() && !path.ends_with("golden"));
-    for path in folders.flat_map(|folder| entries(&folder)) {
+    // Two logs may have the same id; the last one counts.
+    for path in recordings().iter().flat_map(|recordings| &recordings.files) {
         importer.open(path.to_str().unwrap());
-        importer.push(&fs::read(&path).unwrap());
+        importer.push(&fs::read(path).unwrap());
         importer.end();
         for imported in std::iter::from_fn(|| importer.next()).filter_map(Result::ok) {
             let mut text = String::new();
@@ -43,13 +35,13 @@ fn score_all(logs: &Path) -> Scores {
 
 #[test]
 fn imported_traces_score_as_in_javascript() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let logs = root.join("../shared/logs");
-    if !logs.exists() {
+    let found = score_all();
+    // The recordings are not part of the repository.
+    if found.is_empty() {
         return;
     }
-    let found = score_all(&logs);
-    let file = root.join("__test__/fixtures/imported-scores.json");
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../__test__/fixtures");
+    let file = fixtures.join("imported-scores.json");
     if std::env::var_os("KP_UPDATE").is_some() {
         let rows = found.iter().map(|row| serde_json::to_string(&row).unwrap());
         fs::write(&file, format!("[\n{}\n]\n", rows.collect::<Vec<_>>().join(",\n"))).unwrap();

@@ -10,6 +10,7 @@
 //! - [`memory`] counts the bytes that something takes.
 //! - [`trace()`] makes valid traces.
 //! - [`package_folder`] finds the model that was built.
+//! - [`recordings()`] finds recorded logs.
 //! - [`repeats`] says how often what is generated is repeated.
 
 #![deny(unsafe_code)]
@@ -20,10 +21,12 @@ pub mod importing;
 pub mod memory;
 mod model;
 pub mod oracle;
+mod recordings;
 mod repeats;
 mod trace;
 
 pub use embedder::FakeEmbedder;
 pub use model::package_folder;
+pub use recordings::{Recordings, golden, recordings};
 pub use repeats::{is_long_run, repeats};
 pub use trace::{input, read_trace, trace};

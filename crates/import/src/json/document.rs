@@ -166,6 +166,11 @@ impl<'t> Document<'t> {
         }
     }
 
+    /// Returns whether the value at a place is an object, which all reading of members asks for.
+    pub(super) fn is_object(&self, at: u32) -> bool {
+        self.tape[at as usize] & 0xf == tag::OBJECT
+    }
+
     /// Returns the string at a place; `None` if there is another value.
     pub(super) fn text_at(&self, at: u32) -> Option<&str> {
         match self.kind(at) {

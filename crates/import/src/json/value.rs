@@ -73,7 +73,7 @@ impl<'d> Value<'d> {
 
     /// Returns whether this is an object.
     pub fn is_object(self) -> bool {
-        matches!(self.kind(), Kind::Object(_))
+        self.document.is_object(self.at)
     }
 
     /// Returns the string.

@@ -1,12 +1,16 @@
 //! Reads messages of every dialect into the events of a run.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use super::message::{ITEMS, Message, Messages, is_call, is_function_call};
+use super::{
+    items::ITEMS,
+    message::{Message, Messages, is_call, is_function_call},
+    tool_part::ToolPart,
+};
 use crate::{
-    events::{Call, CallInput, Event, Run, Skipped, ToolResult, Turn},
-    json::{self, Array, Document, Kind, Members, Value},
-    results::{flag, is_text_type, text_of, text_of_member, text_of_part, text_of_summary},
+    events::{Call, CallInput, Event, Run, Skipped, ToolResult, Turn, hash_of},
+    json::{self, Array, Document, Members, Value},
+    results::{Output, flag, is_denial, is_text_type, text_of_member, text_of_part, text_of_parts},
 };
 
 const CALLS: [&str; 10] = [
@@ -35,6 +39,17 @@ const RESULTS: [&str; 10] = [
     "code_execution_tool_result",
 ];
 
+/// The type of a part with which a person answers whether a call may run.
+const RESPONSE: &str = "tool-approval-response";
+
+/// The members in which a result has its output.
+const OUTPUTS: [&str; 5] = ["content", "output", "response", "result", "error"];
+
+/// Returns whether a part of this type is reasoning.
+fn is_reasoning_type(kind: &str) -> bool {
+    ["thinking", "reasoning", "thought"].contains(&kind)
+}
+
 /// Returns whether a part of this type is a call.
 pub fn is_call_type(kind: &str) -> bool {
     CALLS.contains(&kind)
@@ -52,7 +67,7 @@ pub fn call_of_part(part: Value, turn: Turn) -> Call {
         .first_name(&["name", "toolName", "function_name"])
         .or_else(|| function?.name("name"))
         .or_else(|| function?.as_str());
-    let id = part.first_name(&["call_id", "toolCallId", "tool_call_id", "id"]);
+    let id = part.first_name(&["call_id", "callId", "toolCallId", "tool_call_id", "id"]);
     let names = ["input", "args", "arguments"];
     let input = if names.iter().any(|name| part.has(name)) {
         part.first(&names)
@@ -64,12 +79,22 @@ pub fn call_of_part(part: Value, turn: Turn) -> Call {
 
 /// Returns the result of a part.
 pub fn result_of_part(part: Value, kind: &str, skipped: &mut Skipped) -> ToolResult {
-    let value = part.first(&["content", "output", "response", "result", "error"]);
-    let output = text_of_member(value, skipped);
-    let flag = flag(part).or((kind == "tool-error").then_some(true)).or(output.failed);
+    let value = part.first(&OUTPUTS);
+    let is_one_part = ["function_call_result", "computer_call_result"].contains(&kind);
+    let output = match value.filter(|value| is_one_part && value.text("type").is_some()) {
+        Some(part) => Output { text: text_of_parts([part], skipped), failed: flag(part) },
+        None => text_of_member(value, skipped),
+    };
+    let has_failed = match kind {
+        "tool-error" => true,
+        "shell_call_output" | "apply_patch_call_output" => part.text("status") == Some("failed"),
+        _ => false,
+    };
+    let flag = flag(part).or(has_failed.then_some(true)).or(output.failed);
     // Anthropic's results are judged by their flag alone.
     let result = output.into_result(flag.or((kind == "tool_result").then_some(false)));
-    let id = part.first_name(&["tool_use_id", "call_id", "toolCallId", "tool_call_id", "id"]);
+    let ids = ["tool_use_id", "call_id", "callId", "toolCallId", "tool_call_id", "id"];
+    let id = part.first_name(&ids);
     let name = part.first_name(&["name", "toolName"]);
     ToolResult { id: id.map(Into::into), name: name.map(Into::into), ..result }
 }
@@ -84,6 +109,12 @@ pub struct Turns {
     is_answer: bool,
     /// The names of the tools that were called.
     tools: HashSet<String>,
+    /// The ids of the calls that people were asked to approve, by the ids of the requests.
+    requests: HashMap<String, String>,
+    /// The ids of the calls that were refused.
+    denied: HashSet<String>,
+    /// Hashes of the parts that say when they were made: Mastra sends some again.
+    parts: HashSet<u64>,
 }
 
 impl Run {
@@ -152,50 +183,81 @@ impl Run {
         }
     }
 
-    fn end_turn(&mut self) {
+    pub(super) fn end_turn(&mut self) {
         if !self.turns.is_answer {
             self.turns.open = None;
         }
     }
 
-    fn turn(&mut self) -> Turn {
+    pub(super) fn turn(&mut self) -> Turn {
         let turn = self.turns.open.unwrap_or_else(|| self.next_turn());
         self.turns.open = Some(turn);
         turn
     }
 
-    fn call(&mut self, call: Call) {
+    pub(super) fn call(&mut self, call: Call) {
         self.turns.tools.insert(call.name.clone());
+        if let Some(id) = &call.id {
+            self.turns.denied.remove(id);
+        }
         self.events.push(Event::Call(call));
     }
 
     fn read_assistant(&mut self, message: Message) {
-        let turn = self.turn();
-        if let Some(reasoning) = message.first_name(&["reasoning_content", "reasoning"]) {
-            self.events.push(Event::reasoned(reasoning));
-        }
-        let begin = self.events.len();
-        for (kind, part) in parts(message) {
-            match kind {
-                kind if is_text_type(kind) || kind == "refusal" => {
-                    self.say(text_of_part(part).unwrap_or_default(), turn);
-                }
-                "thinking" | "reasoning" | "thought" => {
-                    self.events.push(Event::reasoned(text_of_part(part).unwrap_or_default()));
-                }
-                kind if is_call_type(kind) => self.call(call_of_part(part, turn)),
-                kind if is_result_type(kind) => self.result(part, kind),
-                kind => self.skipped.add(format!("part:{kind}")),
+        let mut turn = self.turn();
+        let reasoning = message
+            .first_name(&["reasoning_content", "reasoning"])
+            .or_else(|| message.object("additional_kwargs")?.name("reasoning_content"));
+        if let Some(reasoning) = reasoning {
+            let mut parts = message.elements("parts").filter_map(typed);
+            if parts.any(|(kind, _)| is_reasoning_type(kind)) {
+                self.skipped.add("repeated");
+            } else {
+                self.events.push(Event::reasoned(reasoning));
             }
         }
-        let of_parts: HashSet<String> = self.events[begin..]
-            .iter()
-            .filter_map(|event| match event {
+        let begin = self.events.len();
+        let mut of_parts = HashSet::new();
+        // The results of tool parts follow after the last part of their step.
+        let mut results = Vec::new();
+        for (kind, part) in parts(message) {
+            let tool = ToolPart::of(kind, part);
+            of_parts.extend(tool.and_then(ToolPart::id).map(str::to_owned));
+            if kind == "step-start" {
+                self.events.append(&mut results);
+                turn = self.next_turn();
+                self.turns.open = Some(turn);
+            } else if self.is_repeated(kind, part) {
+                self.skipped.add("repeated");
+            } else if let Some(tool) = tool {
+                self.read_tool_part(tool, turn, &mut results);
+            } else if is_text_type(kind) || kind == "refusal" {
+                self.say(text_of_part(part).unwrap_or_default(), turn);
+            } else if is_reasoning_type(kind) {
+                self.events.push(Event::reasoned(text_of_part(part).unwrap_or_default()));
+            } else if is_call_type(kind) {
+                self.call(call_of_part(part, turn));
+            } else if is_result_type(kind) {
+                self.result(part, kind);
+            } else {
+                self.skip_part(kind, part);
+            }
+        }
+        let calls = message.calls();
+        // LangChain has calls whose input is no JSON apart, or with all others in `additional_kwargs`.
+        if calls.is_empty() || message.elements("tool_calls").next().is_some() {
+            let invalid = message.elements("invalid_tool_calls").count();
+            self.skipped.add_many("part:invalid_tool_call", invalid as u64);
+        }
+        let content = || message.object("content")?.list("toolInvocations");
+        let invocations = message.list("toolInvocations").or_else(content);
+        if !calls.is_empty() || invocations.is_some() {
+            of_parts.extend(self.events[begin..].iter().filter_map(|event| match event {
                 Event::Call(call) => call.id.clone(),
                 _ => None,
-            })
-            .collect();
-        for call in message.calls() {
+            }));
+        }
+        for call in calls {
             if !call.is_object() {
                 self.skipped.add("malformed");
                 continue;
@@ -207,6 +269,51 @@ impl Run {
                 self.call(call);
             }
         }
+        for invocation in invocations.into_iter().flatten() {
+            match invocation.as_object().map(ToolPart::of_invocation) {
+                None => self.skipped.add("part:?"),
+                Some(tool) if tool.id().is_some_and(|id| of_parts.contains(id)) => {
+                    self.skipped.add("repeated");
+                }
+                Some(tool) => self.read_tool_part(tool, turn, &mut results),
+            }
+        }
+        self.events.append(&mut results);
+    }
+
+    /// Reads a call and what became of it. A result that comes later in the message goes to `results`.
+    fn read_tool_part(&mut self, tool: ToolPart, turn: Turn, results: &mut Vec<Event>) {
+        if tool.is_partial() {
+            return self.skipped.add("partial_call");
+        }
+        let call = tool.call(turn);
+        let (id, name) = (call.id.clone(), Some(call.name.clone()));
+        self.call(call);
+        if tool.is_denied() {
+            self.turns.denied.extend(id.clone());
+        }
+        if let Some(result) = tool.result(&mut self.skipped) {
+            let events = if tool.is_of_provider { &mut self.events } else { results };
+            events.push(Event::Result(ToolResult { id, name, ..result }));
+        }
+    }
+
+    /// Returns whether a part was read before: all its members are equal, with the time at which it was made.
+    fn is_repeated(&mut self, kind: &str, part: Value) -> bool {
+        let is_dated = part.get("createdAt").and_then(Value::as_number).is_some();
+        is_dated
+            && kind != "step-start"
+            && !self.turns.parts.insert(hash_of(|out| part.write_canonical(out)))
+    }
+
+    /// Counts a part that is no step.
+    fn skip_part(&mut self, kind: &str, part: Value) {
+        if kind == "tool-approval-request"
+            && let (Some(request), Some(call)) = (part.name("approvalId"), part.name("toolCallId"))
+        {
+            self.turns.requests.insert(request.into(), call.into());
+        }
+        self.skipped.add(format!("part:{kind}"));
     }
 
     /// Reads a text of the assistant, which may be the JSON of its calls.
@@ -226,12 +333,12 @@ impl Run {
     fn read_user(&mut self, message: Message) {
         let mut texts = Vec::new();
         for (kind, part) in parts(message) {
-            match kind {
-                kind if is_text_type(kind) => {
-                    texts.push(text_of_part(part).unwrap_or_default());
-                }
-                kind if is_result_type(kind) => self.result(part, kind),
-                kind => self.skipped.add(format!("part:{kind}")),
+            if !is_text_type(kind) {
+                self.read_result_part(kind, part);
+            } else if self.is_repeated(kind, part) {
+                self.skipped.add("repeated");
+            } else {
+                texts.push(text_of_part(part).unwrap_or_default());
             }
         }
         if !texts.is_empty() {
@@ -260,14 +367,8 @@ impl Run {
             return self.call_all(calls, turn);
         }
         let parts = parts(message);
-        if parts.clone().any(|(kind, _)| is_result_type(kind)) {
-            for (kind, part) in parts {
-                match kind {
-                    kind if is_result_type(kind) => self.result(part, kind),
-                    kind => self.skipped.add(format!("part:{kind}")),
-                }
-            }
-            return;
+        if parts.clone().any(|(kind, _)| is_result_type(kind) || kind == RESPONSE) {
+            return parts.for_each(|(kind, part)| self.read_result_part(kind, part));
         }
         let value = message.first(&["content", "parts", "text"]);
         let output = text_of_member(value, &mut self.skipped);
@@ -282,58 +383,31 @@ impl Run {
         self.events.push(Event::Result(ToolResult { id, name, ..result }));
     }
 
-    fn result(&mut self, part: Value, kind: &str) {
-        let result = result_of_part(part, kind, &mut self.skipped);
-        self.events.push(Event::Result(result));
+    /// Reads a result, or the refusal of a call.
+    fn read_result_part(&mut self, kind: &str, part: Value) {
+        if self.is_repeated(kind, part) {
+            self.skipped.add("repeated");
+        } else if is_result_type(kind) {
+            self.result(part, kind);
+        } else if kind == RESPONSE && part.flag("approved") == Some(false) {
+            let id = part.name("approvalId").and_then(|request| self.turns.requests.get(request));
+            let (id, text) = (id.cloned(), part.text("reason").unwrap_or_default().into());
+            self.turns.denied.extend(id.clone());
+            self.events.push(Event::Result(ToolResult { text, failed: true, id, name: None }));
+        } else {
+            self.skip_part(kind, part);
+        }
     }
 
-    fn read_item(&mut self, item: Value, kind: &str) {
-        match kind {
-            "reasoning" => {
-                self.turn();
-                match text_of_summary(item).or_else(|| content_text(item)) {
-                    Some(text) => self.events.push(Event::reasoned(text)),
-                    None => self.skipped.add("empty_text"),
-                }
-            }
-            "function_call" | "custom_tool_call" => {
-                let turn = self.turn();
-                self.call(call_of_part(item, turn));
-            }
-            "mcp_call" => {
-                let turn = self.turn();
-                let call = call_of_part(item, turn);
-                let id = call.id.clone();
-                self.call(call);
-                if let Some(output) = item.first(&["error", "output"]) {
-                    let is_error = item.member("error").map(|_| true);
-                    let result = text_of(output, &mut self.skipped).into_result(is_error);
-                    self.events.push(Event::Result(ToolResult { id, ..result }));
-                }
-            }
-            "web_search_call"
-            | "file_search_call"
-            | "local_shell_call"
-            | "computer_call"
-            | "code_interpreter_call" => {
-                let turn = self.turn();
-                let names = ["action", "actions", "queries", "query", "code"];
-                let members = names.iter().filter_map(|name| Some((*name, item.member(name)?)));
-                let input = CallInput::of(members);
-                let id = item.first_name(&["call_id", "id"]);
-                let name = kind.trim_end_matches("_call");
-                self.call(Call::new(Some(name), input, id, turn));
-            }
-            "function_call_output" | "custom_tool_call_output" => {
-                self.end_turn();
-                self.result(item, kind);
-            }
-            kind => {
-                if kind.ends_with("_output") {
-                    self.end_turn();
-                }
-                self.skipped.add(format!("part:{kind}"));
-            }
+    pub(super) fn result(&mut self, part: Value, kind: &str) {
+        let result = result_of_part(part, kind, &mut self.skipped);
+        if let Some(id) = result.id.as_ref().filter(|_| result.failed)
+            && part.first(&OUTPUTS).is_some_and(is_denial)
+            && !self.turns.denied.insert(id.clone())
+        {
+            self.skipped.add("repeated");
+        } else {
+            self.events.push(Event::Result(result));
         }
     }
 }
@@ -350,17 +424,6 @@ fn flag_of_message(message: Message) -> Option<bool> {
         .or_else(|| message.flag("tool_call_error"))
         .or_else(|| message.object("error").map(|_| true))
         .or_else(|| flag(message.object("content")?))
-}
-
-fn content_text(item: Value) -> Option<String> {
-    match item.member("content")?.kind() {
-        Kind::String(text) => Some(text.into()),
-        Kind::Array(parts) => {
-            let texts: Vec<_> = parts.iter().filter_map(text_of_part).collect();
-            (!texts.is_empty()).then(|| texts.join("\n"))
-        }
-        _ => None,
-    }
 }
 
 /// Returns the parts of a message with their types. A string is one text part, and an empty one none.

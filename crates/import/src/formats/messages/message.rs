@@ -1,33 +1,10 @@
 //! Finds the messages in recorded values.
 
+use super::items::ITEMS;
 use crate::{
     events::Run,
     json::{self, Array, Kind, Members, Value, object_of, quoted},
 };
-
-/// The types of items of the Responses API.
-pub(super) const ITEMS: [&str; 19] = [
-    "reasoning",
-    "function_call",
-    "function_call_output",
-    "custom_tool_call",
-    "custom_tool_call_output",
-    "mcp_call",
-    "mcp_list_tools",
-    "mcp_approval_request",
-    "mcp_approval_response",
-    "web_search_call",
-    "file_search_call",
-    "computer_call",
-    "computer_call_output",
-    "local_shell_call",
-    "local_shell_call_output",
-    "code_interpreter_call",
-    "image_generation_call",
-    "item_reference",
-    // Its `role` makes it a message as well.
-    "message",
-];
 
 /// The side of a model call on which a value was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,12 +51,21 @@ impl<'d> Message<'d> {
             let role = ids.last().and_then(Value::as_str);
             return Some(role.map_or(Self::Recorded(kwargs), |role| Self::WithRole(role, kwargs)));
         }
-        Some(match object.object("message") {
-            Some(message) if !object.has("role") && message.text("role").is_some() => {
-                Self::Recorded(message)
+        if object.has("role") {
+            return Some(self);
+        }
+        // As LangChain stores it.
+        if let Some(data) = object.object("data").filter(|data| data.has("content")) {
+            match object.text("type") {
+                Some(role @ ("human" | "ai" | "system" | "tool" | "function")) => {
+                    return Some(Self::WithRole(role, data));
+                }
+                Some("generic") => return Some(Self::Recorded(data)),
+                _ => {}
             }
-            _ => self,
-        })
+        }
+        let message = object.object("message").filter(|message| message.text("role").is_some());
+        Some(message.map_or(self, Self::Recorded))
     }
 
     /// Returns whether a value is a message, or an item of the Responses API.

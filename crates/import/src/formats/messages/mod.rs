@@ -1,7 +1,9 @@
 //! Chat messages of every dialect: OpenAI, Anthropic, Gemini, the Responses API, the AI SDK, LangChain.
 
 mod conversation;
+mod items;
 mod message;
+mod tool_part;
 
 pub use self::{
     conversation::{Turns, call_of_part, is_result_type, result_of_part},
@@ -39,7 +41,10 @@ impl ReadRuns for Reader {
         match value.as_object() {
             Some(object) if !is_whole(object) => {
                 let message = Message::Recorded(object);
-                self.single.read(object, line, out, |run| run.read_message(message));
+                self.single.read(object, line, out, |run| {
+                    run.created_at = run.created_at.take().or_else(|| created_at(message));
+                    run.read_message(message);
+                });
             }
             _ => out.run(run(value, line)),
         }
@@ -70,9 +75,15 @@ fn run(value: Value, line: u64) -> Run {
     if let Some(messages) = answer.and_then(|answer| messages_of(answer, Side::Output)) {
         run.read_answer(messages);
     }
-    run.created_at = value.first(&["created_at", "timestamp", "created"]).and_then(time::utc);
+    let time = value.first(&["created_at", "timestamp", "created"]).and_then(time::utc);
+    run.created_at = time.or_else(|| input?.iter().find_map(created_at));
     let answer = value.member("response").unwrap_or(value);
     let choice = answer.list("choices").and_then(Array::first);
     run.logprobs.add(choice.and_then(|choice| choice.member("logprobs")?.member("content")));
     run
+}
+
+/// Returns when a message was made.
+fn created_at(message: Message) -> Option<String> {
+    message.member("createdAt").and_then(time::utc)
 }

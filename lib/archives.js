@@ -1,0 +1,89 @@
+/** Compressed input, which its first bytes tell from any other. */
+const zlib = require("node:zlib");
+const { ImportError } = require("./errors.js");
+const { ofFrames } = require("./zstandard.js");
+
+/** The length of the longest piece that comes out. */
+const PIECE = 2 ** 20;
+
+const GZIP = Buffer.from([0x1f, 0x8b]);
+const ZSTANDARD = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
+
+function ignore() {}
+
+/** What an engine makes of pieces. It gets the next one when all of the one before has come out. */
+async function* through(engine, pieces, failed) {
+	/** @type {(value?: unknown) => void} */
+	let wake = ignore;
+	let error;
+	function note(thrown) {
+		error ??= thrown;
+		wake();
+	}
+	engine.on("error", note);
+	engine.on("readable", () => wake());
+	engine.on("end", () => wake());
+	try {
+		for (let isLast = false; !isLast; ) {
+			const { done, value } = await pieces.next();
+			isLast = done;
+			let isTaken = false;
+			if (done) engine.end();
+			else
+				engine.write(value, (thrown) => {
+					isTaken = true;
+					note(thrown);
+				});
+			for (;;) {
+				const chunk = engine.read();
+				if (chunk !== null) yield chunk;
+				else if (error) failed(error);
+				else if (done ? engine.readableEnded : isTaken) break;
+				else
+					await new Promise((resolve) => {
+						wake = resolve;
+					});
+			}
+		}
+	} finally {
+		engine.destroy();
+	}
+}
+
+async function* startingWith(first, pieces) {
+	yield first;
+	yield* pieces;
+}
+
+/** The pieces of the source `name`, decompressed if they begin as gzip or Zstandard data does. */
+async function* decompressed(pieces, name) {
+	let begin = Buffer.alloc(0);
+	const beginsWith = (magic) => magic.compare(begin.subarray(0, magic.length)) === 0;
+	const failing = (kind) => (cause) => {
+		throw new ImportError(`${name}: cannot decompress ${kind} data: ${cause.message}`, {
+			code: "UNREADABLE",
+			source: name,
+			cause,
+		});
+	};
+	try {
+		while (begin.length < ZSTANDARD.length) {
+			const { done, value } = await pieces.next();
+			if (done) break;
+			begin = begin.length > 0 ? Buffer.concat([begin, value]) : value;
+		}
+		const all = startingWith(begin, pieces);
+		const options = { chunkSize: PIECE };
+		if (beginsWith(GZIP)) yield* through(zlib.createGunzip(options), all, failing("gzip"));
+		else if (beginsWith(ZSTANDARD)) {
+			const failed = failing("Zstandard");
+			const { createZstdDecompress: open } = /** @type {any} */ (zlib);
+			if (open === undefined) failed(new Error("Node.js 22.15 or later is needed"));
+			yield* ofFrames(all, (frame) => through(open(options), frame, failed), failed);
+		} else yield* all;
+	} finally {
+		await pieces.return();
+	}
+}
+
+module.exports = { decompressed };
