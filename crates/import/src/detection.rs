@@ -7,7 +7,7 @@ use crate::{
     events::{Run, Skipped},
     formats::{
         atif, claude_code, codex, inspect, langfuse, messages, mini_swe_agent, otel, pi,
-        reasoning_trace, swe_agent, tau,
+        reasoning_trace, runs::SessionReader, swe_agent, tau,
     },
     json::{Array, Kind, Members, Value},
     reader::MAX_BYTES,
@@ -51,8 +51,8 @@ static FORMATS: [&Format; 12] = [
     &MINI_SWE_AGENT,
     &format("swe-agent", "code", swe_agent::fits, || Box::new(swe_agent::read)),
     &format("tau", "customer_service", tau::fits, || Box::new(tau::read)),
-    &format("codex", "code", codex::fits, || Box::new(codex::reader())),
-    &format("pi", "code", pi::fits, || Box::new(pi::reader())),
+    &format("codex", "code", codex::fits, || Box::<SessionReader<codex::Session>>::default()),
+    &format("pi", "code", pi::fits, || Box::<SessionReader<pi::Session>>::default()),
     &format("claude-code", "code", claude_code::fits, || Box::<claude_code::Reader>::default()),
     &MESSAGES,
 ];

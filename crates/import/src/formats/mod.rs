@@ -10,7 +10,7 @@ pub mod mini_swe_agent;
 pub mod otel;
 pub mod pi;
 pub mod reasoning_trace;
-mod runs;
+pub mod runs;
 mod spans;
 pub mod swe_agent;
 pub mod tau;
