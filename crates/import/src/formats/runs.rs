@@ -170,14 +170,14 @@ impl<T> Default for Traces<T> {
 }
 
 impl<T: Trace> Traces<T> {
-    /// Adds a record of this size to the trace with this id, unless that is closed.
+    /// Adds a record to the trace with this id, unless that is closed. `add` returns the size of the record in
+    /// bytes.
     pub fn add(
         &mut self,
         id: &str,
         line: u64,
-        size: usize,
         out: &mut Runs,
-        add: impl FnOnce(&mut T, &mut Runs),
+        add: impl FnOnce(&mut T, &mut Runs) -> usize,
     ) {
         let number = self.ids.get(id).unwrap_or_else(|| {
             let begun = OpenTrace { trace: T::begin(id, line), line, size: 0 };
@@ -189,12 +189,10 @@ impl<T: Trace> Traces<T> {
             number
         });
         let Some(open) = self.open.get(number) else { return out.skip("late") };
-        open.size += size;
+        open.size += add(&mut open.trace, out);
         if open.size > MAX_BYTES {
             out.too_large(open.line);
             self.open.close(number);
-        } else {
-            add(&mut open.trace, out);
         }
     }
 

@@ -52,12 +52,14 @@ impl ReadRuns for Reader {
         envelope::read(value, |item| match item {
             Item::Span(id, mut recorded) => {
                 recorded.line = line;
-                let size = recorded.size();
-                traces.add(&id, line, size, out, |trace, out| trace.push(*recorded, out));
+                traces.add(&id, line, out, |trace, out| trace.push(*recorded, out));
             }
             Item::Log(id, span, messages) => {
-                let size = messages.size();
-                traces.add(&id, line, size, out, |trace, _| trace.logs.push((span, messages)));
+                traces.add(&id, line, out, |trace, _| {
+                    let size = messages.size();
+                    trace.logs.push((span, messages));
+                    size
+                });
             }
             Item::Skipped(reason) => out.skip(reason),
             Item::TooLarge => out.too_many_values(line),
@@ -70,14 +72,18 @@ impl ReadRuns for Reader {
 }
 
 impl Spans {
-    fn push(&mut self, recorded: Recorded, out: &mut Runs) {
+    /// Adds a span. Returns its size in bytes.
+    fn push(&mut self, recorded: Recorded, out: &mut Runs) -> usize {
         if let Some(id) = &recorded.span.id {
             if self.by_id.contains_key(id) {
-                return out.skip("repeated");
+                out.skip("repeated");
+                return 0;
             }
             self.by_id.insert(id.clone(), self.spans.len());
         }
+        let size = recorded.size();
         self.spans.push(recorded);
+        size
     }
 }
 
