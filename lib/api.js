@@ -48,6 +48,7 @@ function open() {
 	};
 	const logs = {
 		ImportError,
+		LOG_FORMATS: Object.freeze(native.logFormats()),
 		evaluateLogs: (sources, options) => scorer.evaluateLogs(sources, options),
 		fromMessages,
 		importTraces,

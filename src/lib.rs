@@ -45,6 +45,12 @@ pub fn configure(env: &Env, options: Unknown) -> Result<()> {
     Ok(())
 }
 
+/// Returns the names of the formats of logs, in the order of detection.
+#[napi(catch_unwind)]
+pub fn log_formats() -> Vec<&'static str> {
+    knowledgepulse_import::format_names()
+}
+
 /// Returns the error for a value in a trace that does not fit.
 #[napi(catch_unwind)]
 pub fn invalid_trace(env: &Env, value: Unknown, expected: String, path: String) -> Failure {

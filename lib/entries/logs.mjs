@@ -1,3 +1,3 @@
 import api from "../api.js";
 
-export const { ImportError, evaluateLogs, fromMessages, importTraces } = api().logs;
+export const { ImportError, LOG_FORMATS, evaluateLogs, fromMessages, importTraces } = api().logs;

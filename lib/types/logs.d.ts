@@ -6,20 +6,38 @@ import type { ReasoningTrace } from "./trace.js";
 
 export { ImportError } from "./errors.js";
 
-/** A format of agents' logs. */
-export type LogFormat =
-	| "claude-code"
-	| "messages"
-	| "otel"
-	| "reasoning-trace"
-	| "codex"
-	| "langfuse"
-	| "atif"
-	| "inspect"
-	| "mini-swe-agent"
-	| "swe-agent"
-	| "tau"
-	| "pi";
+/**
+ * The formats of agents' logs, in the order in which they are tried on a value.
+ *
+ * @example
+ * ```ts
+ * import { LOG_FORMATS } from "@knowledgepulse/scoring/logs";
+ * console.log(LOG_FORMATS.includes("claude-code")); // true
+ * ```
+ */
+export const LOG_FORMATS: readonly [
+	"reasoning-trace",
+	"atif",
+	"gemini-cli",
+	"opencode",
+	"copilot-cli",
+	"cursor",
+	"cline",
+	"otel",
+	"langsmith",
+	"inspect",
+	"langfuse",
+	"mini-swe-agent",
+	"swe-agent",
+	"tau",
+	"codex",
+	"pi",
+	"claude-code",
+	"messages",
+];
+
+/** A format of agents' logs: one of {@link LOG_FORMATS}. */
+export type LogFormat = (typeof LOG_FORMATS)[number];
 
 /** What is in a source: text, bytes, a Node.js or web stream of either, or objects in memory. */
 export type ImportData = string | Uint8Array | AsyncIterable<string | Uint8Array> | object;

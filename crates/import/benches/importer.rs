@@ -79,6 +79,25 @@ fn messages(bencher: Bencher) {
     bencher.counter(BytesCount::of_slice(&log)).bench(|| import(&log));
 }
 
+/// Recorded lines, and the part of their ids that differs each time.
+const LINES: [(&str, &str); 5] = [
+    ("langsmith/rows-trip.jsonl", "01a204df"),
+    ("gemini-cli/lines-v040.jsonl", "stage0"),
+    ("copilot-cli/large.jsonl", "stage0"),
+    ("opencode/written-stream.jsonl", "ses_9"),
+    ("cursor/large.jsonl", "\0"),
+];
+
+#[divan::bench(args = LINES.map(|(file, _)| file))]
+fn lines(bencher: Bencher, file: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/logs-2").join(file);
+    let lines = fs::read_to_string(path).unwrap();
+    let (_, id) = LINES.iter().find(|(name, _)| *name == file).unwrap();
+    let rounds = BYTES / lines.len() + 1;
+    let log: String = (0..rounds).map(|round| lines.replace(id, &format!("{round:08x}"))).collect();
+    bencher.counter(BytesCount::of_str(&log)).bench(|| import(log.as_bytes()));
+}
+
 /// Parsing alone, for comparison.
 #[divan::bench]
 fn serde_json(bencher: Bencher) {

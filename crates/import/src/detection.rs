@@ -6,8 +6,9 @@ use crate::{
     error::{Code, Error},
     events::{Run, Skipped},
     formats::{
-        atif, claude_code, codex, inspect, langfuse, messages, mini_swe_agent, otel, pi,
-        reasoning_trace, swe_agent, tau,
+        atif, claude_code, cline, codex, copilot_cli, cursor, gemini_cli, inspect, langfuse,
+        langsmith, messages, mini_swe_agent, opencode, otel, pi, reasoning_trace,
+        runs::SessionReader, swe_agent, tau,
     },
     json::{Array, Kind, Members, Value},
     reader::MAX_BYTES,
@@ -34,25 +35,36 @@ const fn format(
     Format { name, domain, fits, open }
 }
 
+static GEMINI_CLI: Format = format("gemini-cli", "code", gemini_cli::fits, || {
+    Box::<SessionReader<gemini_cli::Session>>::default()
+});
 static MESSAGES: Format =
     format("messages", "general", messages::fits, || Box::<messages::Reader>::default());
 static MINI_SWE_AGENT: Format =
     format("mini-swe-agent", "code", mini_swe_agent::fits, || Box::new(mini_swe_agent::read));
 
 /// All formats. The first one that fits a value counts.
-static FORMATS: [&Format; 12] = [
+static FORMATS: [&Format; 18] = [
     &format("reasoning-trace", "general", reasoning_trace::fits, || {
         Box::new(reasoning_trace::read)
     }),
     &format("atif", "general", atif::fits, || Box::new(atif::read)),
+    &GEMINI_CLI,
+    &format("opencode", "code", opencode::fits, || Box::<opencode::Reader>::default()),
+    &format("copilot-cli", "code", copilot_cli::fits, || {
+        Box::<SessionReader<copilot_cli::Session>>::default()
+    }),
+    &format("cursor", "code", cursor::fits, || Box::<SessionReader<cursor::Session>>::default()),
+    &format("cline", "code", cline::fits, || Box::new(cline::read)),
     &format("otel", "general", otel::fits, || Box::<otel::Reader>::default()),
+    &format("langsmith", "general", langsmith::fits, || Box::<langsmith::Reader>::default()),
     &format("inspect", "general", inspect::fits, || Box::new(inspect::read)),
     &format("langfuse", "general", langfuse::fits, || Box::new(langfuse::read)),
     &MINI_SWE_AGENT,
     &format("swe-agent", "code", swe_agent::fits, || Box::new(swe_agent::read)),
     &format("tau", "customer_service", tau::fits, || Box::new(tau::read)),
-    &format("codex", "code", codex::fits, || Box::new(codex::reader())),
-    &format("pi", "code", pi::fits, || Box::new(pi::reader())),
+    &format("codex", "code", codex::fits, || Box::<SessionReader<codex::Session>>::default()),
+    &format("pi", "code", pi::fits, || Box::<SessionReader<pi::Session>>::default()),
     &format("claude-code", "code", claude_code::fits, || Box::<claude_code::Reader>::default()),
     &MESSAGES,
 ];
@@ -62,8 +74,16 @@ pub fn format_names() -> Vec<&'static str> {
     FORMATS.iter().map(|format| format.name).collect()
 }
 
-/// Returns the format of a value of an input by its content. `previous` is the format of the value before.
-pub fn detect(value: Value, previous: Option<&'static Format>) -> Option<&'static Format> {
+/// Formats whose sessions have further records, which only their type tells apart.
+const TYPED: [&str; 5] = ["codex", "copilot-cli", "cursor", "gemini-cli", "pi"];
+
+/// Returns the format of a value of an input by its content. `previous` is the format of the value before, and
+/// `has` returns whether there was a value of a format.
+pub fn detect(
+    value: Value,
+    previous: Option<&'static Format>,
+    has: impl Fn(&Format) -> bool,
+) -> Option<&'static Format> {
     let object = match value.kind() {
         Kind::Array(elements) => {
             let first = elements.iter().find(|element| element.is_object())?;
@@ -77,10 +97,10 @@ pub fn detect(value: Value, previous: Option<&'static Format>) -> Option<&'stati
             Some(object.list("messages").map_or(*format, conversation_format))
         }
         Some(format) => Some(format),
-        // Sessions of these have further records, which only their type tells apart.
-        None => previous.filter(|format| {
-            ["codex", "pi"].contains(&format.name) && object.text("type").is_some()
-        }),
+        None if gemini_cli::is_change(object) && has(&GEMINI_CLI) => Some(&GEMINI_CLI),
+        None => {
+            previous.filter(|format| TYPED.contains(&format.name) && object.text("type").is_some())
+        }
     }
 }
 

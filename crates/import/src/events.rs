@@ -288,6 +288,31 @@ impl Run {
         Self { line, ..Self::default() }
     }
 
+    /// Reads the objects in an array. Anything else is malformed.
+    pub fn read_each<'d>(
+        &mut self,
+        list: Option<Value<'d>>,
+        mut read: impl FnMut(&mut Self, Value<'d>),
+    ) {
+        match list.map(Value::kind) {
+            None | Some(Kind::Null) => {}
+            Some(Kind::Array(elements)) => {
+                for element in elements {
+                    match element.as_object() {
+                        Some(object) => read(self, object),
+                        None => self.skipped.add("malformed"),
+                    }
+                }
+            }
+            Some(_) => self.skipped.add("malformed"),
+        }
+    }
+
+    /// Counts a part that is not imported.
+    pub fn skip_as_part(&mut self, part: Value) {
+        self.skipped.add(format!("part:{}", part.text("type").unwrap_or("?")));
+    }
+
     /// Sets the status from the exit status that SWE-agent and its relatives log; that of success is `done`.
     pub fn read_exit_status(&mut self, value: Value, done: &str) {
         let status = value.object("info").and_then(|info| info.name("exit_status"));

@@ -241,7 +241,9 @@ impl Importer {
 
     /// Hands a value of the input to the reader of its format.
     fn take(&mut self, input: &mut Input, value: Value, line: u64) {
-        let Some(format) = detect(value, input.previous) else {
+        let has =
+            |format: &Format| input.formats.iter().any(|(known, _)| known.name == format.name);
+        let Some(format) = detect(value, input.previous, has) else {
             // Each element is a value by itself.
             if let Some(elements) =
                 value.as_array().filter(|list| list.iter().any(Value::is_object))

@@ -1,7 +1,7 @@
 //! Rules of single formats that no sample shows.
 
 use knowledgepulse_import::{
-    AssumeSuccess, Code, Imported, Importer, Options, Report, UnreadCalls,
+    AssumeSuccess, Code, Imported, Importer, Options, Origin, Report, UnreadCalls,
 };
 use knowledgepulse_test_support::importing::{self, value_of};
 use serde_json::{Value, json};
@@ -115,6 +115,195 @@ fn claude_code_texts_take_the_place_of_those_they_begin_with() {
     let expected = ["thought bd", "thought abcd", "thought ac", "thought ab"];
     assert_eq!(steps(&imported), expected);
     assert_eq!(skipped(&imported), json!({ "repeated": 5 }));
+}
+
+/// Returns a log of one record a line.
+fn lines(records: &[Value]) -> String {
+    records.iter().map(|record| format!("{record}\n")).collect()
+}
+
+#[test]
+fn gemini_cli_changes_belong_to_its_session_and_replace_messages() {
+    let message =
+        |id: &str, kind: &str, content: &str| json!({ "id": id, "type": kind, "content": content });
+    let (traces, report) = import(&[(
+        "log",
+        lines(&[
+            json!({ "sessionId": "s", "projectHash": "p" }),
+            message("1", "user", "Go"),
+            message("2", "gemini", "Old"),
+            json!({ "type": "say", "ts": 1 }),
+            json!({ "$rewindTo": "2" }),
+            json!({ "$set": { "messages": [message("2", "gemini", "New"), 5] } }),
+        ]),
+    )]);
+    assert_eq!(report.inputs[0].formats, ["gemini-cli", "cline"]);
+    assert_eq!(steps(&traces[0]), ["thought New"]);
+    let expected =
+        json!({ "malformed": 1, "record:$rewindTo": 1, "record:$set": 1, "repeated": 1 });
+    assert_eq!(skipped(&traces[0]), expected);
+}
+
+#[test]
+fn gemini_cli_results_are_texts_and_responses() {
+    let result = json!([
+        { "text": "a" },
+        { "functionResponse": { "response": "b" } },
+        { "functionResponse": { "response": { "output": { "isError": true } } } },
+        { "inlineData": {} },
+    ]);
+    let imported = run(&json!({ "sessionId": "s", "projectHash": "p", "messages": [
+        { "type": "user", "content": "Go" },
+        { "type": "gemini", "toolCalls": [{ "name": "f", "result": result }, { "name": "g" }] },
+        { "type": "gemini", "toolCalls": [{ "name": "h", "status": "cancelled" }] },
+    ] })
+    .to_string());
+    let expected = [
+        "tool_call f",
+        "tool_call g",
+        "observation a\nb\n{\"isError\":true}",
+        "error_recovery h",
+        "observation ",
+    ];
+    assert_eq!(steps(&imported), expected);
+    assert_eq!(skipped(&imported), json!({ "part:?": 1 }));
+}
+
+#[test]
+fn copilot_cli_calls_of_one_request_are_no_recovery() {
+    let record = |kind: &str, data: Value| json!({ "type": kind, "data": data });
+    let call = |request: &str, id: &str| {
+        let calls = json!([{ "toolCallId": id, "name": id }]);
+        record("assistant.message", json!({ "apiCallId": request, "toolRequests": calls }))
+    };
+    let failure = |id: &str| {
+        record(
+            "tool.execution_complete",
+            json!({ "toolCallId": id, "success": false, "error": { "message": "no" } }),
+        )
+    };
+    let imported = run(&lines(&[
+        record("user.message", json!({ "content": "Go" })),
+        call("1", "a"),
+        failure("a"),
+        call("1", "b"),
+        call("2", "c"),
+    ]));
+    let expected = ["tool_call a", "observation no", "tool_call b", "error_recovery c"];
+    assert_eq!(steps(&imported), expected);
+}
+
+#[test]
+fn opencode_streams_begin_a_run_with_each_session() {
+    let text = |session: &str, text: &str| {
+        let part = json!({ "type": "text", "text": text });
+        json!({ "type": "text", "sessionID": session, "timestamp": 1, "part": part })
+    };
+    let log = lines(&[text("a", "One"), text("a", "Two"), text("b", "Three")]);
+    let objective = Some("Go".to_owned());
+    let outcome =
+        importing::import([log.as_bytes()], &Options { objective, ..importing::options() });
+    let traces: Vec<_> = outcome.traces().collect();
+    let keys: Vec<_> = traces.iter().map(|trace| trace.provenance.key.as_deref()).collect();
+    assert_eq!(keys, [Some("a"), Some("b")]);
+    assert_eq!(steps(traces[0]), ["thought One", "thought Two"]);
+    assert_eq!(steps(traces[1]), ["thought Three"]);
+}
+
+#[test]
+fn cursor_counts_blank_texts_and_cuts_redacted_ones() {
+    let line =
+        |role: &str, content: Value| json!({ "role": role, "message": { "content": content } });
+    let imported = run(&lines(&[
+        line("user", json!("<user_query> Go </user_query>")),
+        line(
+            "assistant",
+            json!([
+                { "type": "text", "text": " " },
+                { "type": "thinking", "thinking": "[REDACTED]" },
+                { "type": "text", "text": "[REDACTED]Done[REDACTED]" },
+            ]),
+        ),
+    ]));
+    assert_eq!(value_of(&imported)["task"]["objective"], "Go");
+    assert_eq!(steps(&imported), ["thought Done"]);
+    assert_eq!(skipped(&imported), json!({ "empty_text": 1, "redacted": 3 }));
+}
+
+#[test]
+fn langsmith_graphs_that_wait_have_not_failed() {
+    let run_of = |id: &str, kind: &str, error: &str| {
+        let calls = json!([{ "id": "k", "name": "f", "args": {} }]);
+        json!({
+            "id": id, "trace_id": "t", "run_type": kind, "name": "f", "error": error,
+            "start_time": 1, "inputs": { "input": "Go" },
+            "outputs": { "output": { "role": "assistant", "tool_calls": calls } },
+        })
+    };
+    let waiting = lines(&[run_of("1", "chain", "GraphInterrupt: ?"), run_of("2", "llm", "")]);
+    let imported = run(&waiting);
+    assert_eq!(imported.provenance.success_from, Origin::Assumed);
+    assert_eq!(steps(&imported), ["tool_call f"]);
+    let failed = run(&waiting.replace("GraphInterrupt", "TypeError"));
+    assert_eq!(failed.provenance.success_from, Origin::Status);
+    assert_eq!(value_of(&failed)["metadata"]["success"], false);
+}
+
+#[test]
+fn langsmith_runs_without_a_trace_belong_to_that_of_the_run_around_them() {
+    let model = json!({
+        "run_type": "llm", "name": "m", "inputs": { "prompts": ["Go"] },
+        "outputs": { "generations": [{ "text": "Gone" }] },
+    });
+    let (traces, report) = import(&[(
+        "log",
+        json!({ "runs": [
+            { "id": "1", "run_type": "chain", "name": "agent", "inputs": {}, "child_runs": [model, 5] },
+            { "id": "2" },
+        ] })
+        .to_string(),
+    )]);
+    assert_eq!(traces.len(), 1);
+    assert_eq!(traces[0].provenance.key.as_deref(), Some("1"));
+    assert_eq!(steps(&traces[0]), ["thought Gone"]);
+    let expected = json!({ "malformed": 1, "unknown_record": 1 });
+    assert_eq!(serde_json::to_value(&report.inputs[0].skipped).unwrap(), expected);
+}
+
+#[test]
+fn langsmith_results_are_messages_of_every_form_of_langchain() {
+    let message = json!({ "content": "Gone", "tool_call_id": "k", "status": "error" });
+    let stored = json!({ "type": "tool", "data": message });
+    let serialised = json!({ "lc": 1, "id": ["ToolMessage"], "kwargs": message });
+    for output in [message, stored, serialised] {
+        let run_of = |kind: &str, outputs: Value| json!({ "trace_id": "t", "run_type": kind, "name": "f", "start_time": 1, "inputs": {}, "outputs": outputs });
+        let call =
+            json!({ "role": "assistant", "tool_calls": [{ "id": "k", "name": "go", "args": {} }] });
+        let imported = run(&lines(&[
+            json!({ "id": "1", "trace_id": "t", "run_type": "chain", "inputs": { "input": "Go" } }),
+            run_of("llm", call),
+            run_of("tool", json!({ "output": output })),
+        ]));
+        assert_eq!(steps(&imported), ["tool_call go", "observation Gone"], "{output}");
+    }
+}
+
+#[test]
+fn lists_of_calls_with_another_type_are_malformed() {
+    let gemini = json!({ "sessionId": "s", "projectHash": "p", "messages": [
+        { "type": "user", "content": "Go" }, { "type": "gemini", "content": "a", "toolCalls": {} },
+    ] });
+    let opencode = json!({ "info": { "id": "s" }, "messages": [
+        { "info": { "role": "user" }, "parts": [{ "type": "text", "text": "Go" }] },
+        { "info": { "role": "assistant" }, "parts": [{ "type": "text", "text": "a" }, "tool"] },
+    ] });
+    let copilot = lines(&[
+        json!({ "type": "user.message", "data": { "content": "Go" } }),
+        json!({ "type": "assistant.message", "data": { "content": "a", "toolRequests": "f" } }),
+    ]);
+    for log in [gemini.to_string(), opencode.to_string(), copilot] {
+        assert_eq!(skipped(&run(&log)), json!({ "malformed": 1 }), "{log}");
+    }
 }
 
 #[test]

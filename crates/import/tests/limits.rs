@@ -210,6 +210,36 @@ fn interleaved_sessions_are_traces_or_late() {
 }
 
 #[test]
+fn session_with_too_much_text_is_an_error_and_the_next_one_stands() {
+    let text = "x".repeat(16 << 20);
+    let gemini = |id: &str| json!({ "sessionId": id, "projectHash": "p" });
+    let pi = |id: &str| json!({ "type": "session", "id": id });
+    let message = |role: &str, text: &str| {
+        let message = json!({ "role": role, "content": text });
+        json!({ "type": "message", "message": message })
+    };
+    let logs = [
+        [
+            gemini("a"),
+            gemini("b"),
+            json!({ "type": "user", "content": text }),
+            json!({ "type": "gemini", "content": "Yes." }),
+        ],
+        [pi("a"), pi("b"), message("user", &text), message("assistant", "Yes.")],
+    ];
+    for log in logs {
+        let [first, second, large, answer] = log.map(|record| format!("{record}\n"));
+        let begin = [&*first].into_iter().chain(std::iter::repeat_n(&*large, 17));
+        let pieces = begin.chain([&*answer, &second, &large, &answer]).map(str::as_bytes);
+        let outcome = importing::import(pieces, &importing::options());
+        assert_eq!(codes(&outcome), [(Code::TooLarge, Some(1))]);
+        let keys = outcome.traces().map(|trace| trace.provenance.key.as_deref());
+        assert_eq!(keys.collect::<Vec<_>>(), [Some("b")]);
+        assert_eq!(outcome.report.skipped.iter().collect::<Vec<_>>(), [("too_large", 1)]);
+    }
+}
+
+#[test]
 fn blank_lines_take_linear_time() {
     let count = many(2_000_000);
     let blank = "\n".repeat(count);

@@ -60,6 +60,18 @@ fn logs() -> Vec<(&'static str, String)> {
         })
     };
     let session = |content| json!({ "type": "assistant", "sessionId": "s", "uuid": "u", "message": { "role": "assistant", "content": content } });
+    let gemini = |member: &str| {
+        let call = json!({ "id": "1", "name": "f", member: "?" });
+        let messages = json!([{ "id": "1", "type": "gemini", "toolCalls": [call] }]);
+        json!({ "sessionId": "s", "projectHash": "p", "messages": messages })
+    };
+    let copilot = |kind: &str, data| json!({ "type": kind, "data": data });
+    let opencode = |state| {
+        let part = json!({ "type": "tool", "tool": "f", "callID": "1", "state": state });
+        json!({ "type": "tool_use", "sessionID": "s", "part": part })
+    };
+    let cursor = |content| json!({ "role": "assistant", "message": { "content": [content] } });
+    let run = |kind: &str, inputs, outputs| json!({ "id": "1", "trace_id": "1", "run_type": kind, "inputs": inputs, "outputs": outputs });
     [
         ("an unknown member", chat(json!({ "role": "assistant", "content": "b", "extra": "?" }))),
         ("a member of no format", json!({ "extra": "?" })),
@@ -94,6 +106,21 @@ fn logs() -> Vec<(&'static str, String)> {
             { "type": "toolCall", "name": "f", "arguments": "?" },
         ] } })),
         ("a result of tau-bench", json!({ "reward": 1, "traj": [{ "role": "assistant", "tool_calls": [call] }] })),
+        ("arguments of Gemini CLI", gemini("args")),
+        ("a result of Gemini CLI", gemini("result")),
+        ("a member of no use in Gemini CLI", gemini("resultDisplay")),
+        ("arguments of Copilot CLI", copilot("tool.execution_start", json!({ "toolName": "f", "arguments": "?" }))),
+        ("a result of Copilot CLI", copilot("tool.execution_complete", json!({ "result": { "content": "?" } }))),
+        ("an input of opencode", opencode(json!({ "input": "?" }))),
+        ("an output of opencode", opencode(json!({ "status": "completed", "output": "?" }))),
+        ("a tool input of Cursor", cursor(json!({ "type": "tool_use", "name": "f", "input": "?" }))),
+        ("a text of Cursor", cursor(json!({ "type": "text", "text": "?" }))),
+        ("a record of Cline", json!({ "type": "say", "ts": 1, "text": "?" })),
+        ("an input of a tool of LangSmith", run("tool", json!({ "input": "?" }), json!({}))),
+        ("an output of a tool of LangSmith", run("tool", json!({}), json!({ "output": "?" }))),
+        ("inputs of a model of LangSmith", run("llm", json!({ "messages": "?" }), json!({}))),
+        ("an answer of LangSmith", run("llm", json!({}), json!({ "messages": [{ "role": "assistant", "tool_calls": [call] }] }))),
+        ("a chain of LangSmith", run("chain", json!({ "messages": "?" }), json!({ "extra": "?" }))),
         ("a step of SWE-agent", json!({ "history": [], "trajectory": [{ "action": "a", "observation": "?" }] })),
     ]
     .into_iter()

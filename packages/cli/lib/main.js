@@ -28,11 +28,12 @@ Examples:
   $ kp-score calibrate runs.jsonl --target-share 0.2 --html report.html`;
 
 /** Adds a command whose module is loaded when it runs. */
-function define(program, name, { args, help, options, examples, more = "" }) {
+function define(program, name, defined) {
+	const { args, help, options, examples } = defined;
 	const command = program.command(`${name} ${args}`).description(help);
 	for (const key of options) command.addOption(OPTIONS[key]);
 	const lines = examples.map((line) => `  $ kp-score ${name} ${line}`);
-	command.addHelpText("after", `${more}\nExamples:\n${lines.join("\n")}`);
+	command.addHelpText("after", () => `${defined.more ?? ""}\nExamples:\n${lines.join("\n")}`);
 	command.action(async (...given) => {
 		const run = require(`./commands/${name}.js`);
 		process.exitCode = await run(given.slice(0, -2), given.at(-2));

@@ -1,9 +1,13 @@
 /** The commands and their options, each with its default, help and type. */
 const { InvalidArgumentError, Option } = require("commander");
 
-const FORMATS =
-	`claude-code messages otel reasoning-trace codex langfuse atif inspect mini-swe-agent
-	swe-agent tau pi`.split(/\s+/);
+/** The names of the formats. They are known once the addon is loaded, which some commands do without. */
+const formats = () => require("@knowledgepulse/scoring/logs").LOG_FORMATS;
+
+const format = (name) => {
+	if (formats().includes(name)) return name;
+	throw new InvalidArgumentError(`Allowed choices are ${formats().join(", ")}.`);
+};
 
 /** A parser for numbers in a range. */
 const number =
@@ -98,7 +102,7 @@ const OPTIONS = {
 		"JSON pointer to the group of a trace, such as its task (default: the project, of Claude Code)",
 	),
 	from: option("--from <format>", "format to read; others are skipped (default: all)", {
-		choices: FORMATS,
+		parse: format,
 	}),
 	assumeSuccess: assumeSuccess(undefined),
 	assumeSuccessOrTrue: assumeSuccess("true"),
@@ -205,7 +209,9 @@ const COMMANDS = {
 		args: "<sources...>",
 		help: "Writes the runs in logs as traces, one a line.",
 		options: ["dryRun", ...READING, ...WRITING],
-		more: `\nFormats: ${FORMATS.join(", ")}.\n`,
+		get more() {
+			return `\nFormats: ${formats().join(", ")}.\n`;
+		},
 		examples: [
 			"sessions -d code --assume-success true --output traces.jsonl",
 			"sessions --dry-run",

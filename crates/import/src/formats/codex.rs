@@ -1,9 +1,6 @@
 //! Sessions of Codex.
 
-use super::{
-    messages::Message,
-    runs::{SessionReader, Sessions},
-};
+use super::{messages::Message, runs};
 use crate::{
     events::{Run, Skipped},
     json::{Members, Value},
@@ -28,19 +25,20 @@ pub fn fits(record: Value) -> bool {
         && record.object("payload").is_some()
 }
 
-pub fn reader() -> SessionReader {
-    SessionReader { begins, read, sessions: Sessions::default() }
-}
+#[derive(Default)]
+pub struct Session;
 
-fn begins(record: Value<'_>) -> Option<Option<&str>> {
-    let id = || record.object("payload")?.name("id");
-    (record.text("type")? == "session_meta").then(id)
-}
+impl runs::Session for Session {
+    fn begins<'d>(record: Value<'d>, _open: Option<&Run>) -> Option<Option<&'d str>> {
+        let id = || record.object("payload")?.name("id");
+        (record.text("type")? == "session_meta").then(id)
+    }
 
-fn read(record: Value, run: &mut Run) {
-    match record.text("type").unwrap_or_default() {
-        "response_item" => read_item(record.get("payload"), run),
-        kind => run.skipped.add(format!("record:{kind}")),
+    fn read(&mut self, record: Value, run: &mut Run) {
+        match record.text("type").unwrap_or_default() {
+            "response_item" => read_item(record.get("payload"), run),
+            kind => run.skipped.add(format!("record:{kind}")),
+        }
     }
 }
 

@@ -17,9 +17,6 @@ pub fn fits(value: Value) -> bool {
     value.list("observations").is_some() && (value.object("trace").is_some() || value.has("id"))
 }
 
-/// Names of scores that say whether a run succeeded.
-const LABELS: [&str; 5] = ["success", "task_success", "passed", "resolved", "is_correct"];
-
 pub fn read(value: Value, line: u64, out: &mut Runs) {
     let trace = value.object("trace").or_else(|| value.as_object());
     if let (Some(trace), Some(observations)) = (trace, value.list("observations")) {
@@ -62,14 +59,7 @@ fn run(trace: Value, observations: Array, line: u64) -> Run {
 }
 
 fn label(score: Value) -> Option<bool> {
-    let name = score.text("name")?.to_ascii_lowercase();
-    let value = score.get("value")?;
-    let label = match value.as_f64() {
-        Some(0.0) => Some(false),
-        Some(1.0) => Some(true),
-        _ => value.as_bool(),
-    };
-    label.filter(|_| LABELS.contains(&name.as_str()))
+    spans::label(score.text("name")?, score.get("value")?)
 }
 
 fn confidence(score: Value) -> Option<f64> {
@@ -158,10 +148,7 @@ fn tool(observation: Value, name: &str) -> Tool {
     let attribute = |names: &[&str]| attributes?.first_name(names);
     let input = observation.member("input").map(|input| {
         let input = input.decoded();
-        match input.object("input") {
-            Some(inner) if input.members().count() == 1 => inner,
-            _ => input,
-        }
+        spans::only_member(input, "input").and_then(Value::as_object).unwrap_or(input)
     });
     Tool {
         name: attribute(&["gen_ai.tool.name", "ai.toolCall.name"]).unwrap_or(name).into(),

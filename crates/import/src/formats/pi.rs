@@ -1,9 +1,6 @@
 //! Sessions of Pi and of OpenClaw.
 
-use super::{
-    messages::Message,
-    runs::{SessionReader, Sessions},
-};
+use super::{messages::Message, runs};
 use crate::{
     events::Run,
     json::{Members, Value},
@@ -17,24 +14,25 @@ pub fn fits(record: Value) -> bool {
     }
 }
 
-pub fn reader() -> SessionReader {
-    SessionReader { begins, read, sessions: Sessions::default() }
-}
+#[derive(Default)]
+pub struct Session;
 
-fn begins(record: Value<'_>) -> Option<Option<&str>> {
-    (record.text("type")? == "session").then(|| record.name("id"))
-}
+impl runs::Session for Session {
+    fn begins<'d>(record: Value<'d>, _open: Option<&Run>) -> Option<Option<&'d str>> {
+        (record.text("type")? == "session").then(|| record.name("id"))
+    }
 
-fn read(record: Value, run: &mut Run) {
-    let kind = record.text("type").unwrap_or_default();
-    let message = record.object("message");
-    let role = message.and_then(|message| message.text("role"));
-    match (kind, message, role) {
-        ("message", Some(message), Some("user" | "assistant" | "toolResult")) => {
-            run.read_message(Message::Recorded(message));
+    fn read(&mut self, record: Value, run: &mut Run) {
+        let kind = record.text("type").unwrap_or_default();
+        let message = record.object("message");
+        let role = message.and_then(|message| message.text("role"));
+        match (kind, message, role) {
+            ("message", Some(message), Some("user" | "assistant" | "toolResult")) => {
+                run.read_message(Message::Recorded(message));
+            }
+            ("message", _, Some(role)) => run.skipped.add(format!("role:{role}")),
+            ("message", ..) => run.skipped.add("malformed"),
+            (kind, ..) => run.skipped.add(format!("record:{kind}")),
         }
-        ("message", _, Some(role)) => run.skipped.add(format!("role:{role}")),
-        ("message", ..) => run.skipped.add("malformed"),
-        (kind, ..) => run.skipped.add(format!("record:{kind}")),
     }
 }

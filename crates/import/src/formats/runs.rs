@@ -12,67 +12,79 @@ use crate::{
     time,
 };
 
-/// Reads a log in which one session follows another.
-pub struct SessionReader {
-    /// Returns the key of the session that a record begins, or `None` if it begins none.
-    pub begins: fn(Value<'_>) -> Option<Option<&str>>,
-    /// Reads a record into its session.
-    pub read: fn(Value, &mut Run),
-    pub sessions: Sessions,
+/// What a format keeps of a session while its records are read.
+pub trait Session: Default + Send {
+    /// Returns the key of the session that a record begins, or `None` if it belongs to the open one.
+    fn begins<'d>(record: Value<'d>, open: Option<&Run>) -> Option<Option<&'d str>> {
+        let _ = (record, open);
+        None
+    }
+
+    /// Returns the time of a record. The first one is that of the session.
+    fn time(record: Value<'_>) -> Option<Value<'_>> {
+        record.member("timestamp")
+    }
+
+    /// Reads a record.
+    fn read(&mut self, record: Value, run: &mut Run);
+
+    /// Returns the size in bytes of what is kept here and not in the run.
+    fn size(&self) -> usize {
+        0
+    }
+
+    /// Ends the session.
+    fn end(self, run: Run, out: &mut Runs) {
+        out.run(run);
+    }
 }
 
-impl ReadRuns for SessionReader {
+/// Reads a log in which one session follows another.
+#[derive(Default)]
+pub struct SessionReader<S> {
+    open: Option<OpenSession<S>>,
+}
+
+struct OpenSession<S> {
+    run: Run,
+    session: S,
+    /// The size of its events in bytes; `None` if there were too many.
+    size: Option<usize>,
+}
+
+impl<S: Session> OpenSession<S> {
+    fn begin(key: Option<&str>, line: u64) -> Self {
+        let run = Run { key: key.map(Into::into), ..Run::at(line) };
+        Self { run, session: S::default(), size: Some(0) }
+    }
+}
+
+impl<S: Session> ReadRuns for SessionReader<S> {
+    /// Reads a record into its session. A record before the first session begins one.
     fn read(&mut self, record: Value, line: u64, out: &mut Runs) {
-        if let Some(key) = (self.begins)(record) {
-            self.sessions.begin(key, line, out);
+        if let Some(key) = S::begins(record, self.open.as_ref().map(|open| &open.run)) {
+            self.finish(out);
+            self.open = Some(OpenSession::begin(key, line));
         }
-        self.sessions.read(record, line, out, |run| (self.read)(record, run));
+        let open = self.open.get_or_insert_with(|| OpenSession::begin(None, line));
+        // The rest of a session that is too large is passed over, so that it does not look like another one.
+        let (Some(size), run) = (&mut open.size, &mut open.run) else { return };
+        if run.created_at.is_none() {
+            run.created_at = S::time(record).and_then(time::utc);
+        }
+        let begin = run.events.len();
+        open.session.read(record, run);
+        *size += run.events.iter().skip(begin).map(Event::size).sum::<usize>();
+        if *size + open.session.size() > MAX_BYTES {
+            out.too_large(run.line);
+            let begun = OpenSession::begin(run.key.as_deref(), run.line);
+            *open = OpenSession { size: None, ..begun };
+        }
     }
 
     fn finish(&mut self, out: &mut Runs) {
-        self.sessions.finish(out);
-    }
-}
-
-/// The sessions of a log.
-#[derive(Default)]
-pub struct Sessions {
-    /// The open session, and the size of its events in bytes.
-    open: Option<(Run, usize)>,
-}
-
-impl Sessions {
-    /// Ends the open session, and begins another.
-    pub fn begin(&mut self, key: Option<&str>, line: u64, out: &mut Runs) {
-        self.finish(out);
-        self.open = Some((Run { key: key.map(Into::into), ..Run::at(line) }, 0));
-    }
-
-    /// Reads a record into its session. A record before the first session begins one.
-    pub fn read(&mut self, record: Value, line: u64, out: &mut Runs, read: impl FnOnce(&mut Run)) {
-        let (run, size) = self.open.get_or_insert_with(|| (Run::at(line), 0));
-        if run.created_at.is_none() {
-            run.created_at = record.member("timestamp").and_then(time::utc);
-        }
-        let begin = run.events.len();
-        read(run);
-        let was_too_large = *size > MAX_BYTES;
-        *size += run.events.iter().skip(begin).map(Event::size).sum::<usize>();
-        if *size > MAX_BYTES {
-            // The rest of the session is read, so that it does not look like another one.
-            *run = Run::at(run.line);
-            if !was_too_large {
-                out.too_large(run.line);
-            }
-        }
-    }
-
-    /// Ends the open session.
-    pub fn finish(&mut self, out: &mut Runs) {
-        if let Some((run, size)) = self.open.take()
-            && size <= MAX_BYTES
-        {
-            out.run(run);
+        if let Some(OpenSession { run, session, size: Some(_) }) = self.open.take() {
+            session.end(run, out);
         }
     }
 }
@@ -126,6 +138,67 @@ impl<T> OpenRuns<T> {
         let mut runs: Vec<_> = self.runs.drain().collect();
         runs.sort_by_key(|(number, _)| *number);
         runs.into_iter().map(|(_, (run, _))| run)
+    }
+}
+
+/// A run whose records name it by an id.
+pub trait Trace: Send {
+    /// Begins a trace whose first record begins at `line`.
+    fn begin(id: &str, line: u64) -> Self;
+
+    /// Ends the trace.
+    fn end(self, out: &mut Runs);
+}
+
+/// Traces whose records are interleaved in one input.
+pub struct Traces<T> {
+    open: OpenRuns<OpenTrace<T>>,
+    ids: Ids,
+}
+
+struct OpenTrace<T> {
+    trace: T,
+    line: u64,
+    /// The size of its records in bytes.
+    size: usize,
+}
+
+impl<T> Default for Traces<T> {
+    fn default() -> Self {
+        Self { open: OpenRuns::default(), ids: Ids::default() }
+    }
+}
+
+impl<T: Trace> Traces<T> {
+    /// Adds a record to the trace with this id, unless that is closed. `add` returns the size of the record in
+    /// bytes.
+    pub fn add(
+        &mut self,
+        id: &str,
+        line: u64,
+        out: &mut Runs,
+        add: impl FnOnce(&mut T, &mut Runs) -> usize,
+    ) {
+        let number = self.ids.get(id).unwrap_or_else(|| {
+            let begun = OpenTrace { trace: T::begin(id, line), line, size: 0 };
+            let (number, closed) = self.open.begin(begun);
+            self.ids.insert(id, number);
+            if let Some(closed) = closed {
+                closed.trace.end(out);
+            }
+            number
+        });
+        let Some(open) = self.open.get(number) else { return out.skip("late") };
+        open.size += add(&mut open.trace, out);
+        if open.size > MAX_BYTES {
+            out.too_large(open.line);
+            self.open.close(number);
+        }
+    }
+
+    /// Ends all traces.
+    pub fn finish(&mut self, out: &mut Runs) {
+        self.open.close_all().for_each(|open| open.trace.end(out));
     }
 }
 

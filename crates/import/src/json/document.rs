@@ -75,6 +75,11 @@ impl<'t> Document<'t> {
         error.map_or(Ok(document), Err)
     }
 
+    /// Reads JSON that was written here: `null` if it nests too deep.
+    pub fn written(text: impl Into<Cow<'t, str>>) -> Self {
+        Self::parse(text).unwrap_or_else(|_| Self::null())
+    }
+
     /// Returns the document of `null`.
     pub fn null() -> Self {
         Self {
@@ -181,7 +186,7 @@ impl<'t> Document<'t> {
 
     /// Returns whether the string at a place is this text.
     pub(super) fn has_text(&self, at: u32, text: &str) -> bool {
-        let (word, length) = (self.tape[at as usize], self.tape[at as usize + 1]);
+        let [word, length] = self.tape[at as usize..][..2] else { return false };
         if length as usize != text.len() {
             return false;
         }

@@ -4,6 +4,9 @@ use std::{fmt, iter::Flatten, option};
 
 use super::{Buffer, document::Document, is_blank, write_list, write_object};
 
+/// The words of the name of a member, after which its value is.
+const NAME_WORDS: u32 = 2;
+
 /// A value of a document.
 #[derive(Clone, Copy)]
 pub struct Value<'d> {
@@ -119,7 +122,7 @@ impl<'d> Value<'d> {
     pub fn members(self) -> impl Iterator<Item = (&'d str, Self)> {
         let Self { document, .. } = self;
         self.names().map(move |name| {
-            let value = document.after(name);
+            let value = name + NAME_WORDS;
             (document.text_at(name).unwrap_or_default(), Self::new(document, value))
         })
     }
@@ -132,7 +135,7 @@ impl<'d> Value<'d> {
         std::iter::from_fn(move || {
             let name = next;
             (name < end).then(|| {
-                next = document.after(document.after(name));
+                next = document.after(name + NAME_WORDS);
                 name
             })
         })
@@ -261,7 +264,7 @@ impl<'d> Value<'d> {
             }),
             Kind::Object(object) => {
                 let member = |name: u32| {
-                    let value = Self::new(document, document.after(name));
+                    let value = Self::new(document, name + NAME_WORDS);
                     (document.text_at(name).unwrap_or_default(), value)
                 };
                 let write = |value: Self, out: &mut W| value.write_as(out, is_canonical);
@@ -406,6 +409,6 @@ impl<'d> Members<'d> for Value<'d> {
     fn get(&self, name: &str) -> Option<Value<'d>> {
         let Self { document, .. } = *self;
         let found = self.names().filter(|at| document.has_text(*at, name)).last()?;
-        Some(Self::new(document, document.after(found)))
+        Some(Self::new(document, found + NAME_WORDS))
     }
 }

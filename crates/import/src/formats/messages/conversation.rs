@@ -183,24 +183,34 @@ impl Run {
         }
     }
 
-    pub(super) fn end_turn(&mut self) {
+    /// Ends the turn that goes on with the next part or item of the assistant.
+    pub fn end_turn(&mut self) {
         if !self.turns.is_answer {
             self.turns.open = None;
         }
     }
 
-    pub(super) fn turn(&mut self) -> Turn {
+    /// Returns the turn that goes on with the next part or item of the assistant.
+    pub fn turn(&mut self) -> Turn {
         let turn = self.turns.open.unwrap_or_else(|| self.next_turn());
         self.turns.open = Some(turn);
         turn
     }
 
-    pub(super) fn call(&mut self, call: Call) {
+    /// Adds a call.
+    pub fn call(&mut self, call: Call) {
         self.turns.tools.insert(call.name.clone());
         if let Some(id) = &call.id {
             self.turns.denied.remove(id);
         }
         self.events.push(Event::Call(call));
+    }
+
+    /// Reads the content of an answer in a turn, by default a new one. Returns the turn.
+    pub fn read_content(&mut self, content: Option<Value>, turn: Option<Turn>) -> Turn {
+        self.turns.open = turn;
+        self.read_assistant(Message::Content("assistant", content));
+        self.turn()
     }
 
     fn read_assistant(&mut self, message: Message) {
@@ -331,6 +341,14 @@ impl Run {
     }
 
     fn read_user(&mut self, message: Message) {
+        let texts = self.read_user_parts(message);
+        if !texts.is_empty() {
+            self.events.push(Event::Human(texts.join("\n")));
+        }
+    }
+
+    /// Reads the parts of a user message that are no text, and returns the texts.
+    pub fn read_user_parts(&mut self, message: Message) -> Vec<String> {
         let mut texts = Vec::new();
         for (kind, part) in parts(message) {
             if !is_text_type(kind) {
@@ -341,9 +359,7 @@ impl Run {
                 texts.push(text_of_part(part).unwrap_or_default());
             }
         }
-        if !texts.is_empty() {
-            self.events.push(Event::Human(texts.join("\n")));
-        }
+        texts
     }
 
     /// Reads the result of a tool. `role` is the role of the message if it is the tool's name.
@@ -427,7 +443,7 @@ fn flag_of_message(message: Message) -> Option<bool> {
 }
 
 /// Returns the parts of a message with their types. A string is one text part, and an empty one none.
-fn parts<'d>(message: Message<'d>) -> impl Iterator<Item = (&'d str, Value<'d>)> + Clone {
+pub fn parts<'d>(message: Message<'d>) -> impl Iterator<Item = (&'d str, Value<'d>)> + Clone {
     let mut content = message.first(&["parts", "content", "text"]);
     while let Some(inner) = content.filter(|content| content.list("parts").is_some()) {
         content = inner.member("parts");

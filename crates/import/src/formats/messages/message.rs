@@ -42,7 +42,7 @@ pub enum Message<'d> {
 
 impl<'d> Message<'d> {
     /// Returns the message without the wrapper of a framework; `None` if it is not an object.
-    pub(super) fn unwrapped(self) -> Option<Self> {
+    pub fn unwrapped(self) -> Option<Self> {
         let Self::Recorded(value) = self else { return Some(self) };
         let object = value.as_object()?;
         if object.has("lc")
@@ -158,17 +158,22 @@ impl<'d> Members<'d> for Message<'d> {
 #[derive(Clone, Copy)]
 pub enum Messages<'d> {
     Array(Array<'d>),
+    /// The strings in an array, each a message of the user.
+    Prompts(Array<'d>),
     One(Message<'d>),
 }
 
 impl<'d> Messages<'d> {
     /// Returns the messages in order.
     pub fn iter(self) -> impl Iterator<Item = Message<'d>> {
-        let (array, one) = match self {
-            Self::Array(elements) => (Some(elements), None),
-            Self::One(message) => (None, Some(message)),
+        let (array, prompts, one) = match self {
+            Self::Array(elements) => (Some(elements), None, None),
+            Self::Prompts(elements) => (None, Some(elements), None),
+            Self::One(message) => (None, None, Some(message)),
         };
-        array.into_iter().flatten().map(Message::Recorded).chain(one)
+        let prompts = prompts.into_iter().flatten().filter(|prompt| prompt.is_string());
+        let prompts = prompts.map(|prompt| Message::Content("user", Some(prompt)));
+        array.into_iter().flatten().map(Message::Recorded).chain(prompts).chain(one)
     }
 }
 

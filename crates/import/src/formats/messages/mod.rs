@@ -6,10 +6,10 @@ mod message;
 mod tool_part;
 
 pub use self::{
-    conversation::{Turns, call_of_part, is_result_type, result_of_part},
+    conversation::{Turns, call_of_part, is_result_type, parts, result_of_part},
     message::{Message, Messages, Side, human, is_message, messages_of, with_role},
 };
-use super::runs::Sessions;
+use super::runs::{Session, SessionReader};
 use crate::{
     detection::{ReadRuns, Runs},
     events::Run,
@@ -33,18 +33,27 @@ fn is_whole(object: Value) -> bool {
 #[derive(Default)]
 pub struct Reader {
     /// The conversation of the single messages of an input.
-    single: Sessions,
+    single: SessionReader<Conversation>,
+}
+
+#[derive(Default)]
+struct Conversation;
+
+impl Session for Conversation {
+    fn time(message: Value<'_>) -> Option<Value<'_>> {
+        message.first(&["timestamp", "createdAt"])
+    }
+
+    fn read(&mut self, message: Value, run: &mut Run) {
+        run.read_message(Message::Recorded(message));
+    }
 }
 
 impl ReadRuns for Reader {
     fn read(&mut self, value: Value, line: u64, out: &mut Runs) {
         match value.as_object() {
             Some(object) if !is_whole(object) => {
-                let message = Message::Recorded(object);
-                self.single.read(object, line, out, |run| {
-                    run.created_at = run.created_at.take().or_else(|| created_at(message));
-                    run.read_message(message);
-                });
+                self.single.read(object, line, out);
             }
             _ => out.run(run(value, line)),
         }

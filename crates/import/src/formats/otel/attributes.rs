@@ -107,11 +107,6 @@ pub(super) fn is_kept(name: &str) -> bool {
             .any(|names| names.contains(&name))
 }
 
-/// Returns the document of JSON that was written here, or `null` if it nests too deep.
-pub(super) fn document(json: String) -> Document<'static> {
-    Document::parse(json).unwrap_or_else(|_| Document::null())
-}
-
 /// A span as it was recorded.
 #[derive(Default)]
 pub(super) struct Recorded {
@@ -149,7 +144,7 @@ impl EventMessages {
                 true => with_role(role, message),
                 false => object_of([("content", message.to_string()), ("role", quoted(role))]),
             };
-            let is_message = messages::is_message(document(json.clone()).root());
+            let is_message = messages::is_message(Document::written(json.clone()).root());
             Vec::from_iter(Some(json).filter(|_| is_message))
         };
         let mut found = Self::default();
@@ -189,13 +184,13 @@ impl EventMessages {
 /// Returns the content of an event.
 fn payload(attributes: Value, body: Option<Value>) -> Document<'static> {
     if let Some(body) = body {
-        return document(body.to_string());
+        return Document::written(body.to_string());
     }
     let content = attributes.member("gen_ai.event.content").map(Value::decoded);
     if let Some(content) = content.filter(|content| content.is_object()) {
-        return document(content.to_string());
+        return Document::written(content.to_string());
     }
-    document(object_of(attributes.members().map(|(name, value)| {
+    Document::written(object_of(attributes.members().map(|(name, value)| {
         let is_json = ["message", "tool_calls"].contains(&name);
         (name, if is_json { value.decoded() } else { value }.to_string())
     })))
@@ -212,7 +207,7 @@ impl Recorded {
 
     /// Returns the attributes and the messages in events.
     fn document(&self) -> Document<'_> {
-        Document::parse(self.attributes.as_str()).unwrap_or_else(|_| Document::null())
+        Document::written(self.attributes.as_str())
     }
 
     /// Sets the kind of the span and what follows from its attributes. All events must be known.
@@ -274,7 +269,8 @@ impl Found<'_> {
 
     /// Returns the messages of an array that was written here; `None` if it is empty.
     fn made(messages: &[String]) -> Option<Self> {
-        (!messages.is_empty()).then(|| Self::Made(document(format!("[{}]", messages.join(",")))))
+        (!messages.is_empty())
+            .then(|| Self::Made(Document::written(format!("[{}]", messages.join(",")))))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use super::super::spans::Span;
-use super::attributes::{EventMessages, Recorded, document, is_kept};
+use super::attributes::{EventMessages, Recorded, is_kept};
 use crate::{
     json::{self, Document, Members, Value},
     steps::MAX_VALUES,
@@ -79,7 +79,7 @@ fn span(value: Value) -> Result<Item, TooLarge> {
     let mut recorded = Recorded { span, ..Recorded::default() };
     recorded.attributes = attributes(object.get("attributes"), is_kept)?;
     for event in value.elements("events") {
-        let attributes = document(attributes(event.get("attributes"), |_| true)?);
+        let attributes = Document::written(attributes(event.get("attributes"), |_| true)?);
         let messages = EventMessages::of(event.text("name"), attributes.root(), None);
         recorded.events.extend(messages.unwrap_or_default());
     }
@@ -91,7 +91,7 @@ fn jaeger(value: Value) -> Result<Item, TooLarge> {
     let Some(trace) = value.name("traceID") else { return Ok(Item::Skipped("malformed")) };
     let is_parent = |reference: &Value| reference.text("refType") == Some("CHILD_OF");
     let parent = value.elements("references").find(is_parent);
-    let document_of_tags = document(attributes(value.get("tags"), |_| true)?);
+    let document_of_tags = Document::written(attributes(value.get("tags"), |_| true)?);
     let tags = document_of_tags.root();
     let is_error = tags.flag("error") == Some(true) || tags.text("error") == Some("true");
     let status = tags.member("otel.status_code").and_then(is_ok);
@@ -106,7 +106,7 @@ fn jaeger(value: Value) -> Result<Item, TooLarge> {
     };
     let mut recorded = Recorded { span, ..Recorded::default() };
     for log in value.elements("logs") {
-        let fields = document(attributes(log.get("fields"), |_| true)?);
+        let fields = Document::written(attributes(log.get("fields"), |_| true)?);
         let messages = EventMessages::of(fields.root().text("event"), fields.root(), None);
         recorded.events.extend(messages.unwrap_or_default());
     }
@@ -116,10 +116,10 @@ fn jaeger(value: Value) -> Result<Item, TooLarge> {
 
 /// Reads a log record.
 fn log(record: Value) -> Result<Item, TooLarge> {
-    let attributes = document(attributes(record.get("attributes"), |_| true)?);
+    let attributes = Document::written(attributes(record.get("attributes"), |_| true)?);
     let attributes = attributes.root();
     let name = record.name("eventName").or_else(|| attributes.name("event.name"));
-    let body = record.member("body").map(plain).transpose()?.map(document);
+    let body = record.member("body").map(plain).transpose()?.map(Document::written);
     let sides = EventMessages::of(name, attributes, body.as_ref().map(Document::root));
     let ids = record
         .as_object()

@@ -10,14 +10,13 @@ use self::{
     envelope::Item,
 };
 use super::{
-    runs::{Ids, OpenRuns},
+    runs::{Trace, Traces},
     spans::{self, Forest, Span, SpanKind},
 };
 use crate::{
     detection::{ReadRuns, Runs},
     events::{Origin, Run},
     json::{Array, Members, Value},
-    reader::MAX_BYTES,
     time,
 };
 
@@ -33,32 +32,34 @@ pub fn fits(value: Value) -> bool {
 /// The traces of an input.
 #[derive(Default)]
 pub struct Reader {
-    traces: OpenRuns<Trace>,
-    ids: Ids,
+    traces: Traces<Spans>,
 }
 
-/// An open trace.
-struct Trace {
+/// The spans of a trace.
+struct Spans {
+    /// The id of the trace.
     id: String,
-    line: u64,
     spans: Vec<Recorded>,
     /// The indices of the spans by their ids.
     by_id: HashMap<String, usize>,
     /// The messages of log records, and the ids of their spans.
     logs: Vec<(String, EventMessages)>,
-    size: usize,
 }
 
 impl ReadRuns for Reader {
     fn read(&mut self, value: Value, line: u64, out: &mut Runs) {
+        let traces = &mut self.traces;
         envelope::read(value, |item| match item {
             Item::Span(id, mut recorded) => {
                 recorded.line = line;
-                self.add(&id, line, recorded.size(), out, |trace, out| trace.push(*recorded, out));
+                traces.add(&id, line, out, |trace, out| trace.push(*recorded, out));
             }
             Item::Log(id, span, messages) => {
-                let size = messages.size();
-                self.add(&id, line, size, out, |trace, _| trace.logs.push((span, messages)));
+                traces.add(&id, line, out, |trace, _| {
+                    let size = messages.size();
+                    trace.logs.push((span, messages));
+                    size
+                });
             }
             Item::Skipped(reason) => out.skip(reason),
             Item::TooLarge => out.too_many_values(line),
@@ -66,57 +67,34 @@ impl ReadRuns for Reader {
     }
 
     fn finish(&mut self, out: &mut Runs) {
-        self.traces.close_all().for_each(|trace| trace.close(out));
+        self.traces.finish(out);
     }
 }
 
-impl Reader {
-    /// Adds a record to its trace, unless that is closed.
-    fn add(
-        &mut self,
-        id: &str,
-        line: u64,
-        size: usize,
-        out: &mut Runs,
-        add: impl FnOnce(&mut Trace, &mut Runs),
-    ) {
-        let number = self.ids.get(id).unwrap_or_else(|| {
-            let (number, closed) = self.traces.begin(Trace::new(id, line));
-            self.ids.insert(id, number);
-            if let Some(trace) = closed {
-                trace.close(out);
-            }
-            number
-        });
-        let Some(trace) = self.traces.get(number) else { return out.skip("late") };
-        trace.size += size;
-        if trace.size > MAX_BYTES {
-            out.too_large(trace.line);
-            self.traces.close(number);
-        } else {
-            add(trace, out);
-        }
-    }
-}
-
-impl Trace {
-    fn new(id: &str, line: u64) -> Self {
-        let (spans, by_id, logs) = (Vec::new(), HashMap::new(), Vec::new());
-        Self { id: id.to_owned(), line, spans, by_id, logs, size: 0 }
-    }
-
-    fn push(&mut self, recorded: Recorded, out: &mut Runs) {
+impl Spans {
+    /// Adds a span. Returns its size in bytes.
+    fn push(&mut self, recorded: Recorded, out: &mut Runs) -> usize {
         if let Some(id) = &recorded.span.id {
             if self.by_id.contains_key(id) {
-                return out.skip("repeated");
+                out.skip("repeated");
+                return 0;
             }
             self.by_id.insert(id.clone(), self.spans.len());
         }
+        let size = recorded.size();
         self.spans.push(recorded);
+        size
+    }
+}
+
+impl Trace for Spans {
+    fn begin(id: &str, _line: u64) -> Self {
+        let (spans, by_id, logs) = (Vec::new(), HashMap::new(), Vec::new());
+        Self { id: id.to_owned(), spans, by_id, logs }
     }
 
     /// Adds its runs: one for each agent that is below no other, and one for all other spans.
-    fn close(mut self, out: &mut Runs) {
+    fn end(mut self, out: &mut Runs) {
         for (id, messages) in self.logs {
             match self.by_id.get(&id).and_then(|index| self.spans.get_mut(*index)) {
                 Some(recorded) => recorded.events.extend(messages),

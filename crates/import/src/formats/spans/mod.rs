@@ -1,4 +1,4 @@
-//! Reads the spans of OpenTelemetry and Langfuse into the events of a run.
+//! Reads the spans of OpenTelemetry, Langfuse and LangSmith into the events of a run.
 //!
 //! Model calls repeat the conversation so far, spans of tools repeat parts of model calls, and frameworks wrap
 //! spans in spans. Whatever happened once becomes one event.
@@ -19,7 +19,7 @@ pub use self::{
 use super::messages::Messages;
 use crate::{
     events::{CallInput, Run, Skipped},
-    json::{self, Kind, Value},
+    json::{self, Kind, Members, Value},
     results::{self, Output},
 };
 
@@ -72,6 +72,22 @@ pub fn recorded_output(value: Value) -> (Output, Skipped) {
     let Output { text, failed } = results::recorded(value, &mut skipped);
     let failed = results::flag(value.decoded()).or(failed);
     (Output { text, failed }, skipped)
+}
+
+/// Returns what a score or feedback of this name says about success, if it says anything.
+pub fn label(name: &str, value: Value) -> Option<bool> {
+    let names = ["success", "task_success", "passed", "resolved", "is_correct"];
+    let label = match value.as_f64() {
+        Some(0.0) => Some(false),
+        Some(1.0) => Some(true),
+        _ => value.as_bool(),
+    };
+    label.filter(|_| names.iter().any(|known| name.eq_ignore_ascii_case(known)))
+}
+
+/// Returns the member of this name of an object without others.
+pub fn only_member<'d>(object: Value<'d>, name: &str) -> Option<Value<'d>> {
+    object.get(name).filter(|_| object.members().count() == 1)
 }
 
 impl Span {

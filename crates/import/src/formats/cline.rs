@@ -1,0 +1,18 @@
+//! What lies beside the conversation of a task of Cline or Roo, which has the format `messages`.
+
+use crate::{
+    detection::Runs,
+    json::{Members, Value},
+};
+
+pub fn fits(object: Value) -> bool {
+    object.list("files_in_context").is_some()
+        || (matches!(object.text("type"), Some("say" | "ask")) && object.has("ts"))
+}
+
+pub fn read(value: Value, _line: u64, out: &mut Runs) {
+    out.skip(match value.list("files_in_context") {
+        Some(_) => "task_metadata",
+        None => "ui_message",
+    });
+}

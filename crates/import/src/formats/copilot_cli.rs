@@ -1,0 +1,144 @@
+//! Sessions of Copilot CLI: `events.jsonl`.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::{
+    messages::{Message, call_of_part},
+    runs::{self, Ids},
+};
+use crate::{
+    events::{Event, Run, ToolResult},
+    json::{Members, Value},
+    results::{flag, regex, text_of_member},
+};
+
+/// How the shell of Copilot CLI says that a command has failed.
+static EXIT: LazyLock<Regex> =
+    LazyLock::new(|| regex("(?m)^<exited with exit code -?[1-9][0-9]*>"));
+
+pub fn fits(record: Value) -> bool {
+    const SUBJECTS: &str = "session user assistant tool system hook subagent skill permission";
+    let subject = record.text("type").and_then(|kind| Some(kind.split_once('.')?.0));
+    subject.is_some_and(|subject| SUBJECTS.split(' ').any(|known| known == subject))
+        && record.object("data").is_some()
+}
+
+#[derive(Default)]
+pub struct Session {
+    /// The turns by the ids of the requests to the model.
+    turns: Ids,
+    /// The ids of calls.
+    calls: Ids,
+    /// The ids of calls by the user.
+    user_calls: Ids,
+    /// The last reasoning, which comes as an event of its own and with its message.
+    reasoning: String,
+}
+
+impl runs::Session for Session {
+    fn begins<'d>(record: Value<'d>, _open: Option<&Run>) -> Option<Option<&'d str>> {
+        let id = || record.object("data")?.name("sessionId");
+        (record.text("type")? == "session.start").then(id)
+    }
+
+    fn read(&mut self, record: Value, run: &mut Run) {
+        let kind = record.text("type").unwrap_or_default();
+        let Some(data) = record.object("data") else {
+            let reason = if kind == "abort" { "interruption" } else { "malformed" };
+            return run.skipped.add(reason);
+        };
+        let id = data.name("toolCallId");
+        let is_of_user = data.flag("isUserRequested") == Some(true)
+            || id.is_some_and(|id| self.user_calls.get(id).is_some());
+        if record.member("agentId").or_else(|| data.member("parentToolCallId")).is_some() {
+            return run.skipped.add("sidechain");
+        }
+        match kind {
+            "user.message" => read_user(data, run),
+            "system.message" => run.skipped.add("system"),
+            "assistant.reasoning" => self.reason(data.text("content"), run),
+            "assistant.message" => self.read_answer(data, run),
+            "tool.user_requested" => {
+                if let Some(id) = id {
+                    self.user_calls.insert(id, 0);
+                }
+                run.skipped.add("user_tool");
+            }
+            "tool.execution_start" | "tool.execution_complete" if is_of_user => {
+                run.skipped.add("user_tool");
+            }
+            "tool.execution_start" => {
+                if id.is_some_and(|id| self.calls.insert(id, 0).is_some()) {
+                    return run.skipped.add("repeated");
+                }
+                let turn = run.next_turn();
+                run.call(call_of_part(data, turn));
+            }
+            "tool.execution_complete" => read_result(data, id, run),
+            "abort" => run.skipped.add("interruption"),
+            kind => {
+                if kind == "session.task_complete" {
+                    run.status = data.flag("success").or(run.status);
+                }
+                run.skipped.add(format!("record:{kind}"));
+            }
+        }
+    }
+
+    fn size(&self) -> usize {
+        self.reasoning.len()
+    }
+}
+
+impl Session {
+    fn reason(&mut self, text: Option<&str>, run: &mut Run) {
+        let Some(text) = text else { return };
+        if text == self.reasoning {
+            return run.skipped.add("repeated");
+        }
+        self.reasoning = text.into();
+        run.events.push(Event::reasoned(text));
+    }
+
+    fn read_answer(&mut self, data: Value, run: &mut Run) {
+        self.reason(data.text("reasoningText"), run);
+        let request = data.name("apiCallId");
+        let turn = request.and_then(|id| self.turns.get(id));
+        let turn = run.read_content(data.member("content"), turn);
+        if let Some(id) = request {
+            self.turns.insert(id, turn);
+        }
+        run.read_each(data.member("toolRequests"), |run, request| {
+            let call = call_of_part(request, turn);
+            if let Some(id) = &call.id {
+                self.calls.insert(id, 0);
+            }
+            run.call(call);
+        });
+    }
+}
+
+fn read_user(data: Value, run: &mut Run) {
+    let is_own = data.member("source").is_none_or(|source| source.as_str() == Some("user"));
+    if !is_own || data.flag("isAutopilotContinuation") == Some(true) {
+        return run.skipped.add("context");
+    }
+    run.read_message(Message::Content("user", data.member("content")));
+    run.read_each(data.member("attachments"), Run::skip_as_part);
+}
+
+fn read_result(data: Value, id: Option<&str>, run: &mut Run) {
+    let result = data.member("result");
+    let value = result
+        .and_then(|result| result.first(&["content", "detailedContent"]))
+        .or(result)
+        .or_else(|| data.object("error")?.member("message"));
+    let output = text_of_member(value, &mut run.skipped);
+    let binaries = result.and_then(|result| result.member("binaryResultsForLlm"));
+    run.read_each(binaries, Run::skip_as_part);
+    let has_failed = data.flag("success") == Some(false) || EXIT.is_match(&output.text);
+    let result = output.into_result(has_failed.then_some(true).or_else(|| flag(data)));
+    run.events.push(Event::Result(ToolResult { id: id.map(Into::into), ..result }));
+}

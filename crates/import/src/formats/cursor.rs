@@ -1,0 +1,76 @@
+//! Transcripts of Cursor's agent.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::{messages::Message, runs};
+use crate::{
+    events::{Event, Run},
+    json::{self, Members, Value},
+    results::regex,
+};
+
+/// What Cursor writes in place of text that it does not show.
+const REDACTED: &str = "[REDACTED]";
+
+/// What the person wrote, among what Cursor adds.
+static QUERY: LazyLock<Regex> = LazyLock::new(|| regex("(?s)<user_query>(.*?)</user_query>"));
+
+pub fn fits(record: Value) -> bool {
+    matches!(record.text("role"), Some("user" | "assistant"))
+        && record.object("message").is_some_and(|message| message.has("content"))
+        && !record.has("type")
+}
+
+/// The one run of an input.
+#[derive(Default)]
+pub struct Session;
+
+impl runs::Session for Session {
+    fn time(_record: Value<'_>) -> Option<Value<'_>> {
+        None
+    }
+
+    fn read(&mut self, record: Value, run: &mut Run) {
+        let Some(message) = record.object("message").filter(|_| fits(record)) else {
+            let kind = record.text("type").unwrap_or("?");
+            return run.skipped.add(format!("record:{kind}"));
+        };
+        run.end_turn();
+        if record.text("role") == Some("user") {
+            let texts = run.read_user_parts(Message::WithRole("user", message));
+            read_texts(&texts, run);
+        } else {
+            let begin = run.events.len();
+            run.read_message(Message::WithRole("assistant", message));
+            let mut answer = run.events.split_off(begin);
+            answer.retain_mut(|event| is_shown(event, run));
+            run.events.append(&mut answer);
+        }
+    }
+}
+
+/// Cuts what stands for hidden text. Returns whether there is anything else.
+fn is_shown(event: &mut Event, run: &mut Run) -> bool {
+    let Event::Thought { text, .. } = event else { return true };
+    let count = text.matches(REDACTED).count();
+    if count == 0 {
+        return true;
+    }
+    run.skipped.add_many("redacted", count as u64);
+    *text = text.replace(REDACTED, "");
+    !json::is_blank(text)
+}
+
+fn read_texts(texts: &[String], run: &mut Run) {
+    let mut queries = texts.iter().flat_map(|text| QUERY.captures_iter(text)).peekable();
+    if queries.peek().is_some() {
+        let inside = queries.filter_map(|query| Some(json::trimmed(query.get(1)?.as_str())));
+        run.events.push(Event::Human(inside.collect::<Vec<_>>().join("\n")));
+        let is_context = |text: &&String| !json::is_blank(&QUERY.replace_all(text, ""));
+        run.skipped.add_many("context", texts.iter().filter(is_context).count() as u64);
+    } else if !texts.is_empty() {
+        run.events.push(Event::Human(texts.join("\n")));
+    }
+}

@@ -1,0 +1,172 @@
+//! Sessions of Gemini CLI: documents, or lines of which later ones change earlier ones.
+
+use std::mem;
+
+use super::{
+    messages::{Message, call_of_part, parts},
+    runs::{self, Ids},
+};
+use crate::{
+    detection::Runs,
+    events::{Event, Run, Skipped, ToolResult},
+    json::{Members, Value},
+    results::{Output, flag, is_text_type, text_of, text_of_part},
+};
+
+pub fn fits(object: Value) -> bool {
+    object.name("sessionId").is_some()
+        && object.name("projectHash").is_some()
+        && !object.has("type")
+}
+
+/// Returns whether a record changes messages of a session.
+pub fn is_change(record: Value) -> bool {
+    record.has("$set") || record.has("$rewindTo")
+}
+
+#[derive(Default)]
+pub struct Session {
+    is_subagent: bool,
+    /// What the messages become, in order. A later message takes the place of one with the same id.
+    messages: Vec<(Vec<Event>, Skipped)>,
+    places: Ids,
+    /// The size of the messages in bytes.
+    size: usize,
+}
+
+impl runs::Session for Session {
+    fn begins<'d>(record: Value<'d>, _open: Option<&Run>) -> Option<Option<&'d str>> {
+        fits(record).then(|| record.name("sessionId"))
+    }
+
+    fn time(record: Value<'_>) -> Option<Value<'_>> {
+        record.member("startTime").filter(|_| fits(record))
+    }
+
+    fn read(&mut self, record: Value, run: &mut Run) {
+        let is_header = fits(record);
+        self.is_subagent |= is_header && record.text("kind") == Some("subagent");
+        if self.is_subagent {
+            return;
+        }
+        if is_header {
+            run.read_each(record.member("messages"), |run, message| self.add(message, run));
+        } else if let Some(set) = record.get("$set") {
+            run.skipped.add("record:$set");
+            run.read_each(set.member("messages"), |run, message| self.add(message, run));
+        } else if record.has("$rewindTo") {
+            run.skipped.add("record:$rewindTo");
+        } else {
+            self.add(record, run);
+        }
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn end(self, mut run: Run, out: &mut Runs) {
+        if self.is_subagent {
+            return out.skip("subagent");
+        }
+        for (events, skipped) in self.messages {
+            run.events.extend(events);
+            run.skipped.merge(skipped);
+        }
+        out.run(run);
+    }
+}
+
+impl Session {
+    /// Reads a message, and keeps what it becomes until the session ends.
+    fn add(&mut self, message: Value, run: &mut Run) {
+        let skipped = mem::take(&mut run.skipped);
+        read(message, run);
+        let read = (mem::take(&mut run.events), mem::replace(&mut run.skipped, skipped));
+        self.size += size(&read);
+        let id = message.name("id");
+        match id.and_then(|id| self.places.get(id)) {
+            Some(place) => {
+                let earlier = mem::replace(&mut self.messages[place as usize], read);
+                self.size -= size(&earlier);
+                run.skipped.add("repeated");
+            }
+            None => {
+                if let Some(id) = id {
+                    self.places.insert(id, self.messages.len() as u32);
+                }
+                self.messages.push(read);
+            }
+        }
+    }
+}
+
+/// Returns the approximate size of a message in bytes.
+fn size((events, skipped): &(Vec<Event>, Skipped)) -> usize {
+    let reasons = skipped.iter().next().map_or(0, |_| size_of::<[String; 24]>());
+    size_of::<(Vec<Event>, Skipped)>() + events.iter().map(Event::size).sum::<usize>() + reasons
+}
+
+fn read(message: Value, run: &mut Run) {
+    match message.text("type") {
+        Some("user") => run.read_message(Message::Content("user", message.member("content"))),
+        Some("gemini") => read_answer(message, run),
+        Some(kind) => run.skipped.add(format!("record:{kind}")),
+        None => run.skipped.add("malformed"),
+    }
+}
+
+fn read_answer(message: Value, run: &mut Run) {
+    run.read_each(message.member("thoughts"), |run, thought| {
+        let texts = ["subject", "description"].into_iter().filter_map(|name| thought.name(name));
+        run.events.push(Event::reasoned(texts.collect::<Vec<_>>().join("\n")));
+    });
+    let turn = run.read_content(message.member("content"), None);
+    let mut results = Vec::new();
+    run.read_each(message.member("toolCalls"), |run, value| {
+        let call = call_of_part(value, turn);
+        let (id, name) = (call.id.clone(), Some(call.name.clone()));
+        run.call(call);
+        let has_failed = matches!(value.text("status"), Some("error" | "cancelled"));
+        let output = match value.member("result") {
+            Some(result) => text_of_result(result, &mut run.skipped),
+            None => match value.text("resultDisplay") {
+                Some(text) => Output { text: text.into(), failed: None },
+                None if has_failed => Output::default(),
+                None => return,
+            },
+        };
+        let result = output.into_result(has_failed.then_some(true).or_else(|| flag(value)));
+        results.push(Event::Result(ToolResult { id, name, ..result }));
+    });
+    run.events.append(&mut results);
+}
+
+/// Returns the text of a result: of the responses in it, and of its text parts.
+fn text_of_result(result: Value, skipped: &mut Skipped) -> Output {
+    let mut all: Option<Output> = None;
+    for (kind, part) in parts(Message::Content("tool", Some(result))) {
+        let response = part.member("response").filter(|_| kind == "tool_call_response");
+        let output = match response {
+            Some(response) => {
+                text_of(response.first(&["output", "error"]).unwrap_or(response), skipped)
+            }
+            None if is_text_type(kind) => {
+                Output { text: text_of_part(part).unwrap_or_default(), failed: None }
+            }
+            None => {
+                skipped.add(format!("part:{kind}"));
+                continue;
+            }
+        };
+        match &mut all {
+            None => all = Some(output),
+            Some(all) => {
+                all.text.push('\n');
+                all.text.push_str(&output.text);
+                all.failed = all.failed.or(output.failed);
+            }
+        }
+    }
+    all.unwrap_or_default()
+}

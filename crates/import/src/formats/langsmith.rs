@@ -1,0 +1,244 @@
+//! Runs of LangSmith, and of the tracers of LangChain.
+
+use std::collections::HashSet;
+
+use super::{
+    messages::{self, Message, Messages, Side, messages_of},
+    runs::{self, Traces},
+    spans::{self, Sides, Span, SpanKind, TakeSides, Tool},
+};
+use crate::{
+    detection::{ReadRuns, Runs},
+    events::{CallInput, Event, Origin, Run},
+    json::{self, Array, Document, Members, Value, object_of},
+    time,
+};
+
+pub fn fits(object: Value) -> bool {
+    let first = object.list("runs").and_then(Array::first);
+    is_run(object) || first.is_some_and(is_run)
+}
+
+fn is_run(value: Value) -> bool {
+    value.text("run_type").is_some()
+        && value.has("inputs")
+        && (value.list("child_runs").is_some() || value.name("trace_id").is_some())
+}
+
+#[derive(Default)]
+pub struct Reader {
+    traces: Traces<Trace>,
+}
+
+impl ReadRuns for Reader {
+    fn read(&mut self, value: Value, line: u64, out: &mut Runs) {
+        if is_run(value) {
+            return self.read_run(value, None, None, line, out);
+        }
+        for run in value.elements("runs") {
+            if is_run(run) {
+                self.read_run(run, None, None, line, out);
+            } else {
+                out.skip("unknown_record");
+            }
+        }
+    }
+
+    fn finish(&mut self, out: &mut Runs) {
+        self.traces.finish(out);
+    }
+}
+
+impl Reader {
+    /// Reads a run and all runs in it. `trace` and `parent` are the ids of its trace and of the run around it.
+    fn read_run(
+        &mut self,
+        run: Value,
+        trace: Option<&str>,
+        parent: Option<&str>,
+        line: u64,
+        out: &mut Runs,
+    ) {
+        let trace = trace.or_else(|| run.first_name(&["trace_id", "id"]));
+        let parent = run.name("parent_run_id").or(parent);
+        match trace {
+            Some(id) => self.traces.add(id, line, out, |trace, out| trace.push(run, parent, out)),
+            None => out.skip("malformed"),
+        }
+        let children = run.member("child_runs");
+        if children.is_some_and(|children| !children.is_array()) {
+            out.skip("malformed");
+        }
+        for child in children.and_then(Value::as_array).into_iter().flatten() {
+            if child.is_object() {
+                self.read_run(child, trace, run.name("id"), line, out);
+            } else {
+                out.skip("malformed");
+            }
+        }
+    }
+}
+
+/// The runs of a trace.
+struct Trace {
+    id: String,
+    line: u64,
+    runs: Vec<Recorded>,
+    ids: HashSet<String>,
+}
+
+/// A run as it was recorded.
+struct Recorded {
+    /// The span, whose kind is not known before [`Recorded::interpret`].
+    span: Span,
+    /// The members that are used, as JSON.
+    json: String,
+}
+
+impl runs::Trace for Trace {
+    fn begin(id: &str, line: u64) -> Self {
+        Self { id: id.into(), line, runs: Vec::new(), ids: HashSet::new() }
+    }
+
+    fn end(mut self, out: &mut Runs) {
+        let spans: Vec<_> = self.runs.iter().map(|run| &run.span).collect();
+        let root = spans::first_root(&spans);
+        let mut run = Run {
+            key: Some(self.id),
+            created_at: spans.iter().filter_map(|span| span.start).min().map(time::written),
+            ..Run::at(self.line)
+        };
+        for (index, recorded) in self.runs.iter_mut().enumerate() {
+            recorded.interpret(Some(index) == root);
+        }
+        if let Some(root) = root.map(|index| &self.runs[index]) {
+            let name = &root.span.name;
+            run.fallback = (!json::is_blank(name)).then(|| (name.clone(), Origin::Name));
+            run.status = root.span.status;
+            let document = Document::written(&*root.json);
+            run.objective = document.root().member("inputs").and_then(messages::human);
+            run.label = label(document.root());
+        }
+        let spans: Vec<_> = self.runs.iter().map(|run| &run.span).collect();
+        let take_sides = |index: usize, take: TakeSides| {
+            let run: &Recorded = &self.runs[index];
+            let is_agent = matches!(run.span.kind, SpanKind::Agent);
+            take(sides(Document::written(&*run.json).root(), is_agent));
+        };
+        spans::read_spans(&spans, take_sides, &mut run);
+        out.run(run);
+    }
+}
+
+impl Trace {
+    /// Adds a run. Returns its size in bytes.
+    fn push(&mut self, run: Value, parent: Option<&str>, out: &mut Runs) -> usize {
+        let id = run.name("id");
+        if id.is_some_and(|id| !self.ids.insert(id.into())) {
+            out.skip("repeated");
+            return 0;
+        }
+        // Of a run of another kind, only the root is read.
+        let is_read = matches!(run.text("run_type"), Some("llm" | "tool"))
+            || parent.is_none_or(|parent| !self.ids.contains(parent));
+        let names = ["run_type", "inputs", "outputs", "error", "feedback_stats"];
+        let members = names.iter().filter_map(|name| Some((*name, run.member(name)?.to_json())));
+        let json = object_of(members.filter(|_| is_read));
+        let span = Span {
+            id: id.map(Into::into),
+            parent: parent.map(Into::into),
+            name: run.text("name").unwrap_or_default().into(),
+            start: run.member("start_time").and_then(time::instant),
+            ..Span::default()
+        };
+        let size = size_of::<Recorded>() + span.name.len() + json.len();
+        self.runs.push(Recorded { span, json });
+        size
+    }
+}
+
+impl Recorded {
+    /// Sets the kind of the span and what follows from its members. The root is the agent, unless it is a model
+    /// call or a tool.
+    fn interpret(&mut self, is_root: bool) {
+        let span = &mut self.span;
+        let document = Document::written(&*self.json);
+        let run = document.root();
+        // A graph that waits for a person has not failed.
+        let error = run.name("error").filter(|error| !error.contains("GraphInterrupt"));
+        (span.status, span.message) = (error.map(|_| false), error.map(Into::into));
+        let kind = run.text("run_type");
+        if kind == Some("tool") {
+            span.kind = SpanKind::Tool(tool(run, &span.name));
+        } else if kind == Some("llm") || is_root {
+            let Sides { input, output } = sides(run, false);
+            (span.has_input, span.has_output) = (input.is_some(), output.is_some());
+            for (name, is_readable) in [("inputs", span.has_input), ("outputs", span.has_output)] {
+                let is_empty = run.member(name).is_none_or(spans::is_empty);
+                span.unreadable += u64::from(!is_readable && !is_empty);
+            }
+            if kind == Some("llm") && span.has_messages() {
+                span.kind = SpanKind::Model;
+            } else if is_root {
+                span.kind = SpanKind::Agent;
+            }
+        }
+    }
+}
+
+/// Returns the messages of both sides. What an agent gives may be the whole conversation.
+fn sides(run: Value<'_>, is_agent: bool) -> Sides<'_> {
+    let inputs = run.member("inputs");
+    let prompts = || {
+        let prompts = inputs?.list("prompts")?;
+        prompts.iter().any(Value::is_string).then_some(Messages::Prompts(prompts))
+    };
+    let input = inputs.and_then(|inputs| messages_of(inputs, Side::Input)).or_else(prompts);
+    let output =
+        run.member("outputs").and_then(|outputs| messages_of(answer(outputs), Side::Output));
+    match output {
+        Some(all) if is_agent && has_human(all) => Sides { input: output, output: None },
+        _ => Sides { input, output },
+    }
+}
+
+/// Returns what of the outputs has the messages.
+fn answer(outputs: Value<'_>) -> Value<'_> {
+    let mut generation = outputs.get("generations");
+    while let Some(list) = generation.and_then(Value::as_array) {
+        generation = list.first();
+    }
+    generation
+        .and_then(|generation| generation.first(&["message", "text"]))
+        .or_else(|| spans::only_member(outputs, "output"))
+        .unwrap_or(outputs)
+}
+
+fn has_human(messages: Messages) -> bool {
+    let mut run = Run::default();
+    run.read_messages(messages);
+    run.events.iter().any(|event| matches!(event, Event::Human(_)))
+}
+
+fn label(run: Value) -> Option<bool> {
+    let feedback = run.object("feedback_stats")?;
+    feedback.members().find_map(|(name, feedback)| spans::label(name, feedback.get("avg")?))
+}
+
+fn tool(run: Value, name: &str) -> Tool {
+    let inner = |side, name| {
+        let value = run.member(side)?;
+        Some(spans::only_member(value, name).unwrap_or(value))
+    };
+    let output = inner("outputs", "output").filter(|output| !output.is_null());
+    let output = output.map(|output| match Message::Recorded(output).unwrapped() {
+        Some(Message::WithRole(_, message)) if message.has("tool_call_id") => message,
+        _ => output,
+    });
+    Tool {
+        name: name.into(),
+        id: output.and_then(|output| output.name("tool_call_id")).map(Into::into),
+        input: CallInput::recorded(inner("inputs", "input")),
+        output: output.map(spans::recorded_output).into(),
+    }
+}

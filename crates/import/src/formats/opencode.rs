@@ -1,0 +1,159 @@
+//! Sessions of opencode: exports, and `opencode run --format json`.
+
+use super::runs::{self, SessionReader};
+use crate::{
+    detection::{ReadRuns, Runs},
+    events::{Call, CallInput, Event, Run, ToolResult},
+    json::{Array, Members, Value},
+    results::text_of_member,
+    time,
+};
+
+pub fn fits(object: Value) -> bool {
+    let is_record = |kind| kind == "error" || object.object("part").is_some();
+    is_export(object)
+        || (object.name("sessionID").is_some() && object.text("type").is_some_and(is_record))
+}
+
+fn is_export(object: Value) -> bool {
+    let first = object.list("messages").and_then(Array::first);
+    object.object("info").is_some()
+        && first
+            .is_some_and(|first| first.object("info").is_some() && first.list("parts").is_some())
+}
+
+#[derive(Default)]
+pub struct Reader {
+    stream: SessionReader<Stream>,
+}
+
+impl ReadRuns for Reader {
+    fn read(&mut self, value: Value, line: u64, out: &mut Runs) {
+        let Some(info) = value.object("info").filter(|_| is_export(value)) else {
+            return self.stream.read(value, line, out);
+        };
+        if info.text("parentID").is_some() {
+            return out.skip("subagent");
+        }
+        let time = info.object("time").and_then(|time| time.member("created"));
+        let mut run = Run {
+            key: info.name("id").map(Into::into),
+            created_at: time.and_then(time::utc),
+            ..Run::at(line)
+        };
+        run.read_each(value.member("messages"), read_message);
+        out.run(run);
+    }
+
+    fn finish(&mut self, out: &mut Runs) {
+        self.stream.finish(out);
+    }
+}
+
+/// A session of a stream, whose records are the parts of answers.
+#[derive(Default)]
+struct Stream;
+
+impl runs::Session for Stream {
+    fn begins<'d>(record: Value<'d>, open: Option<&Run>) -> Option<Option<&'d str>> {
+        let id = record.name("sessionID");
+        (open.and_then(|run| run.key.as_deref()) != id).then_some(id)
+    }
+
+    fn read(&mut self, record: Value, run: &mut Run) {
+        match (record.text("type").unwrap_or("?"), record.object("part")) {
+            ("text" | "reasoning" | "tool_use" | "step_start", Some(part)) => {
+                let mut results = Vec::new();
+                read_part(part, &mut results, run);
+                run.events.append(&mut results);
+            }
+            (kind, _) => run.skipped.add(format!("record:{kind}")),
+        }
+    }
+}
+
+fn read_message(run: &mut Run, message: Value) {
+    let info = message.get("info");
+    let parts = message.member("parts");
+    match info.and_then(|info| info.text("role")) {
+        Some("user") => {
+            let mut texts = Vec::new();
+            run.read_each(parts, |run, part| match part.text("type") {
+                Some("text") => texts.extend(text(part, run)),
+                _ => run.skip_as_part(part),
+            });
+            if !texts.is_empty() {
+                run.events.push(Event::Human(texts.join("\n")));
+            }
+        }
+        Some("assistant") if info.and_then(|info| info.flag("summary")) == Some(true) => {
+            run.skipped.add("compact_summary");
+        }
+        Some("assistant") => {
+            run.end_turn();
+            let mut results = Vec::new();
+            run.read_each(parts, |run, part| read_part(part, &mut results, run));
+            run.events.append(&mut results);
+        }
+        Some(role) => run.skipped.add(format!("role:{role}")),
+        None => run.skipped.add("malformed"),
+    }
+}
+
+/// Returns the text of a text or reasoning part.
+fn text<'d>(part: Value<'d>, run: &mut Run) -> Option<&'d str> {
+    let text = part.text("text");
+    if text.is_none() {
+        run.skip_as_part(part);
+    } else if part.flag("synthetic") == Some(true) || part.flag("ignored") == Some(true) {
+        run.skipped.add("synthetic");
+        return None;
+    }
+    text
+}
+
+/// Reads a part of an answer. `results` takes its result, which follows after the last part of the step.
+fn read_part(part: Value, results: &mut Vec<Event>, run: &mut Run) {
+    match part.text("type") {
+        Some("step-start") => {
+            run.events.append(results);
+            run.end_turn();
+        }
+        Some("text") => {
+            let text = text(part, run);
+            run.events.extend(text.map(Event::said));
+        }
+        Some("reasoning") => {
+            let text = text(part, run);
+            run.events.extend(text.map(Event::reasoned));
+        }
+        Some("tool") => read_tool(part, results, run),
+        _ => run.skip_as_part(part),
+    }
+}
+
+fn read_tool(part: Value, results: &mut Vec<Event>, run: &mut Run) {
+    let state = part.object("state");
+    let member = |name| state.and_then(|state| state.member(name));
+    let status = state.and_then(|state| state.text("status"));
+    if status == Some("pending") {
+        return run.skipped.add("partial_call");
+    }
+    let turn = run.turn();
+    let input = CallInput::recorded(member("input"));
+    let call = Call::new(part.name("tool"), input, part.name("callID"), turn);
+    let (id, name) = (call.id.clone(), Some(call.name.clone()));
+    run.call(call);
+    let (value, has_failed) = match status {
+        Some("error") => (member("error"), Some(true)),
+        _ => {
+            let exit = member("metadata").and_then(|metadata| metadata.get("exit")?.as_f64());
+            (member("output"), exit.map(|code| code != 0.0))
+        }
+    };
+    if value.is_some() || status == Some("error") {
+        let result = text_of_member(value, &mut run.skipped).into_result(has_failed);
+        results.push(Event::Result(ToolResult { id, name, ..result }));
+    }
+    run.read_each(member("attachments"), Run::skip_as_part);
+}
