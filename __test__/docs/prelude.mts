@@ -41,5 +41,8 @@ export const model = new MockLanguageModelV3({
 });
 export const tools = {};
 export const prompt = "Count the boats in the harbour";
-export const messages = [{ role: "user" as const, content: prompt }];
+export const messages = [
+	{ role: "user" as const, content: prompt },
+	{ role: "assistant" as const, content: "Three boats." },
+];
 export const stopWhen = stepCountIs(3);

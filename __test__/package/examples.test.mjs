@@ -17,7 +17,7 @@ const declarations = ["index.d.ts", ...types]
 
 const COMMENT = /\/\*\*(?:(?!\*\/)[\s\S])*\*\//g;
 const EXPORT =
-	/(\/\*\*(?:(?!\*\/)[\s\S])*\*\/)?\s*^export (?:declare |abstract )*(?:function|class) (\w+)/gm;
+	/(\/\*\*(?:(?!\*\/)[\s\S])*\*\/)?\s*^export (?:declare |abstract )*(?:function|class|const) (\w+)/gm;
 
 /** The examples of a documentation comment; `undefined` for one without a ts block. */
 function examplesIn(comment) {
@@ -28,7 +28,7 @@ function examplesIn(comment) {
 		.map((tag) => /^```ts\n([\s\S]*?)^```$/m.exec(tag)?.[1]);
 }
 
-test("the declarations have an example for every function and class", () => {
+test("the declarations have an example for every function, class and constant", () => {
 	const exported = new Map();
 	for (const [, comment = "", name] of declarations.matchAll(EXPORT))
 		exported.set(name, (exported.get(name) ?? 0) + examplesIn(comment).length);

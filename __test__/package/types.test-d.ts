@@ -446,8 +446,8 @@ async function readItems() {
 	for await (const item of collecting) {
 		expectType<ImportedTrace | ImportFailure>()(item);
 		// @ts-expect-error it may be a failure
-		item.trace;
-		if ("error" in item) {
+		item.trace.task;
+		if (item.error) {
 			expectType<ImportError>()(item.error);
 			expectType<string>()(item.error.source);
 			expectType<number | undefined>()(item.error.line);
@@ -468,7 +468,7 @@ importTraces("session.jsonl", {
 	success: false,
 });
 // @ts-expect-error no such format
-importTraces("session.jsonl", { format: "cursor" });
+importTraces("session.jsonl", { format: "vscode" });
 // @ts-expect-error no such way to assume
 importTraces("session.jsonl", { assumeSuccess: "yes" });
 // @ts-expect-error a misspelled option
