@@ -71,10 +71,17 @@ module.exports = function scorerClass(native, VectorCache, evaluateLogs) {
 	const parse = (json) => JSON.parse(json);
 
 	// What the methods do. `peek` is the kind of a call with `remember: false`.
-	const EVALUATE = { kind: CallKind.Evaluate, peek: CallKind.Peek, read: readTrace, map: same };
+	const EVALUATE = {
+		kind: CallKind.Evaluate,
+		peek: CallKind.Peek,
+		known: SCORE,
+		read: readTrace,
+		map: same,
+	};
 	const EXPLAIN = {
 		kind: CallKind.Explain,
 		peek: CallKind.PeekReport,
+		known: SCORE,
 		read: readTrace,
 		map: parse,
 	};
@@ -281,8 +288,8 @@ module.exports = function scorerClass(native, VectorCache, evaluateLogs) {
 		 * @param {unknown} [subject]
 		 * @param {object} [options]
 		 */
-		async #call({ kind, peek, known, read, give, map }, subject, options) {
-			const all = callOptions(options, known ?? (peek === undefined ? SIGNAL : SCORE));
+		async #call({ kind, peek, known = SIGNAL, read, give, map }, subject, options) {
+			const all = callOptions(options, known);
 			const { remember, signal } = all;
 			checkBoolean("remember", remember);
 			if (signal?.aborted) throw signal.reason;

@@ -108,23 +108,23 @@ impl Profiles {
         if domain == DEFAULT || self.named.contains_key(domain) {
             return None;
         }
-        let starts = |(at, _): &(usize, char)| !domain[..*at].ends_with(char::is_alphanumeric);
-        let begins_like = |name: &&Cow<str>| {
-            let like = name.len() - name.len() / 4;
-            let begins = |(at, _)| is_like(&domain[at..], name, like);
-            like > 0 && domain.char_indices().filter(starts).any(begins)
-        };
-        let name = self.named.keys().find(begins_like)?;
+        let mut before = ' ';
+        let name = domain.char_indices().find_map(|(at, letter)| {
+            let starts = !before.is_alphanumeric();
+            before = letter;
+            self.named.keys().find(|name| starts && begins_like(&domain[at..], name))
+        })?;
         let domain = quote(domain);
         Some(format!("the domain {domain} has the default weights; did you mean {name:?}?"))
     }
 }
 
-/// Returns whether two texts have the same first bytes, but for case and what separates words.
-fn is_like(text: &str, name: &str, bytes: usize) -> bool {
+/// Returns whether a text begins like a name, but for its last quarter, case, and what separates words.
+fn begins_like(text: &str, name: &str) -> bool {
+    let count = name.len() - name.len() / 4;
     let separates = |byte: u8| byte.is_ascii() && !byte.is_ascii_alphanumeric();
     let is_same = |(a, b): (u8, u8)| a.eq_ignore_ascii_case(&b) || (separates(a) && separates(b));
-    text.len() >= bytes && text.bytes().zip(name.bytes()).take(bytes).all(is_same)
+    count > 0 && text.len() >= count && text.bytes().zip(name.bytes()).take(count).all(is_same)
 }
 
 impl Weights {
