@@ -37,6 +37,11 @@ const OPTIONS = {
 		"exit code 3 if a smaller share of the runs is accepted",
 		{ parse: share },
 	),
+	decide: option(
+		"--decide",
+		"only decide: score a run only where that is needed, and compare with accepted runs only",
+		{ conflicts: ["emitOtel", "group"] },
+	),
 	emitOtel: option(
 		"--emit-otel <file>",
 		"write gen_ai.evaluation.result log records, OTLP as JSON lines",
@@ -144,12 +149,22 @@ const COMMANDS = {
 	score: {
 		args: "<sources...>",
 		help: "Scores the runs in logs, in the order of the time of the first run of each source.",
-		options: ["threshold", "minShare", ...READING, ...SCORING, "group", "emitOtel", ...WRITING],
+		options: [
+			"threshold",
+			"minShare",
+			"decide",
+			...READING,
+			...SCORING,
+			"group",
+			"emitOtel",
+			...WRITING,
+		],
 		examples: [
 			"runs.jsonl",
 			"runs.jsonl --json | jq .score",
 			"runs.jsonl --quiet --no-progress --output rows.jsonl",
 			"runs.jsonl --threshold 0.45 --min-share 0.8",
+			"runs.jsonl --threshold 0.75 --decide",
 			...READING_EXAMPLES,
 			...SCORING_EXAMPLES,
 			"runs.jsonl --group /metadata/task_id",

@@ -2,6 +2,7 @@
 const { accountOf } = require("../account.js");
 const { explainAll, toJson } = require("../engine.js");
 const { InputError } = require("../exit.js");
+const { Hints } = require("../hints.js");
 const { Output, isTable } = require("../output.js");
 const run = require("../run.js");
 const { Session } = require("../session.js");
@@ -40,6 +41,7 @@ module.exports = async function explain([args], options) {
 		const explained = explainAll(session.scorer, sources, { ...imported, stop: stop.signal });
 		const isShown = !output.isTerminal || wanted !== undefined;
 		const objectives = new Objectives();
+		const hints = await Hints.open(options);
 		const take = async (item, progress) => {
 			if (output.isClosed) stop.end();
 			const { error, trace, provenance, report } = item;
@@ -47,6 +49,7 @@ module.exports = async function explain([args], options) {
 			if (error) return output.write(`${JSON.stringify(toJson(item))}\n`);
 			if (wanted === undefined || wanted.delete(trace.id)) {
 				const { source } = provenance;
+				hints.add(trace.metadata.task_domain);
 				if (output.isTerminal) progress.stop();
 				const nearest = objectives.of(report.novelty.nearest);
 				await output.write(
@@ -64,6 +67,7 @@ module.exports = async function explain([args], options) {
 		else if (wanted?.size > 0)
 			throw new InputError(`no trace with the id ${[...wanted].join(", ")} among ${traces}`);
 		await run.commit(output, options);
+		hints.warn();
 		return stop.exitCode({ errors });
 	} finally {
 		await output.discard();

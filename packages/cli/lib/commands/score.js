@@ -2,12 +2,14 @@
 const { InputError } = require("../exit.js");
 const { evaluate } = require("../engine.js");
 const { recordOf } = require("../otel-file.js");
+const { Hints } = require("../hints.js");
 const { FileOutput, Output, isTable } = require("../output.js");
 const { RowTable } = require("../row-table.js");
 const run = require("../run.js");
 const { Session } = require("../session.js");
 const { sourcesInOrder } = require("../sources.js");
 const { count, duration, percent, say, style, warn } = require("../terminal.js");
+const decide = require("./decide.js");
 
 /** Counts of rows, and their scores. */
 class Statistics {
@@ -70,6 +72,7 @@ function summarise(statistics, { threshold, ms, note, table }) {
 }
 
 module.exports = async function score([args], options) {
+	if (options.decide) return decide([args], options);
 	const { threshold, minShare, emitOtel, group, memory } = options;
 	if (minShare !== undefined && threshold === undefined)
 		throw new InputError("--min-share needs --threshold: the share of runs that score how much?");
@@ -85,6 +88,7 @@ module.exports = async function score([args], options) {
 		const began = performance.now();
 		const table = isTable(output, options) ? new RowTable(output, options) : undefined;
 		const statistics = new Statistics(threshold);
+		const hints = await Hints.open(options);
 		const rows = evaluate(session.scorer, sources, { ...imported, group, stop: stop.signal });
 		const isNeeded = minShare !== undefined || events || memory;
 		const context = { sources, options, stop, isShown: !output.isTerminal };
@@ -93,6 +97,7 @@ module.exports = async function score([args], options) {
 			if (item.error && table) return say(style("red", item.error.message));
 			if (!item.error) {
 				statistics.add(item);
+				hints.add(item.domain);
 				await events?.write(recordOf(item, threshold));
 			}
 			await output.write(table ? table.lineOf(item) : `${JSON.stringify(item)}\n`);
@@ -104,6 +109,7 @@ module.exports = async function score([args], options) {
 		if (!output.isClosed || isNeeded) {
 			const note = run.notesFor(options);
 			summarise(statistics, { threshold, ms, note, table });
+			hints.warn();
 			run.warnOfLosses(rows.report, "not scored", errors);
 		}
 		const { scored } = statistics;
