@@ -1,13 +1,15 @@
 import type {
 	BatchOptions,
 	CallOptions,
+	DecideOptions,
 	ScoreFailure,
 	ScoreOptions,
+	SimilarOptions,
 	Traces,
 } from "./lib/types/calls.js";
 import type { InvalidTraceError } from "./lib/types/errors.js";
 import type { ConfigureOptions, ScoringStatus } from "./lib/types/process.js";
-import type { ScoreNovelty, ScoreReport } from "./lib/types/report.js";
+import type { Decision, ScoreNovelty, ScoreReport, SimilarTrace } from "./lib/types/report.js";
 import type { ScorerOptions } from "./lib/types/scorer.js";
 import type { ReasoningTrace } from "./lib/types/trace.js";
 import type { VectorCache } from "./lib/types/vector-cache.js";
@@ -93,6 +95,42 @@ export function explainValues(
 	traces: Traces,
 	options: BatchOptions,
 ): AsyncIterableIterator<ScoreReport | ScoreFailure>;
+
+/**
+ * Decides whether a trace is worth sharing: whether its score is at least the threshold. An accepted trace is added
+ * to the cache, a rejected one is not.
+ *
+ * Where the score is on one side of the threshold whatever its novelty, the trace is decided at once, without
+ * the model. An accepted trace is then embedded and added after the answer, in its turn among the calls, as a call of
+ * its own: what is decided later is compared with it. Otherwise the trace is scored, and the answer comes when it has
+ * been added. All decisions are those of {@link explainValue} with `remember: false`, followed by
+ * {@link remember} if the trace is accepted.
+ * @param trace Read before the function returns.
+ * @throws Rejects as {@link evaluateValue}. A trace that was accepted without the model, and cannot be embedded, is not
+ * added; {@link status} counts it as failed if the embedder is `"required"`.
+ * @example
+ * ```ts
+ * import { decide, type ReasoningTrace } from "@knowledgepulse/scoring";
+ * const isWorthSharing = async (trace: ReasoningTrace) => (await decide(trace, { threshold: 0.6 })).accepted;
+ * ```
+ */
+export function decide(trace: ReasoningTrace, options?: DecideOptions): Promise<Decision>;
+
+/**
+ * Returns the traces in the cache that are most similar to a trace or a text, in its turn among the calls: the most
+ * similar first, of equals the oldest. The search is exact, the first is what novelty is measured against, and nothing
+ * is added.
+ * @throws Rejects as {@link remember}, and with `"STORE_UNAVAILABLE"` whenever there is a store that cannot be reached.
+ * @example
+ * ```ts
+ * import { similar } from "@knowledgepulse/scoring";
+ * for (const { id, similarity } of await similar("Fix the flaky test", { k: 3 })) console.log(id, similarity);
+ * ```
+ */
+export function similar(
+	traceOrText: ReasoningTrace | string,
+	options?: SimilarOptions,
+): Promise<SimilarTrace[]>;
 
 /**
  * Adds a trace to the cache without scoring it, in its turn among the calls.

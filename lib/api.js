@@ -28,6 +28,7 @@ function open() {
 		VectorCache,
 		_getLocalCache: () => scorer.cache,
 		clear: () => scorer.clear(),
+		decide: (trace, options) => scorer.decide(trace, options),
 		embed: (traceOrText, options) => scorer.embed(traceOrText, options),
 		configure: (options) => attempt(() => native.configure(options)),
 		evaluateValue: (trace, options) => scorer.evaluateValue(trace, options),
@@ -43,6 +44,7 @@ function open() {
 			};
 			return JSON.parse(attempt(score));
 		},
+		similar: (traceOrText, options) => scorer.similar(traceOrText, options),
 		status: () => scorer.status(),
 		warmup: (options) => scorer.warmup(options),
 	};

@@ -16,6 +16,8 @@ const LONGEST_TIMER = 2 ** 31 - 1;
 
 const SIGNAL = ["signal"];
 const SCORE = ["remember", "signal"];
+const DECIDE = ["exact", "remember", "signal", "threshold"];
+const SIMILAR = ["atLeast", "k", "signal"];
 
 const scored = channel("knowledgepulse.scoring.score");
 
@@ -66,14 +68,41 @@ module.exports = function scorerClass(native, VectorCache, evaluateLogs) {
 		typeof subject === "string" ? { text: piecesOf(subject) } : readTrace(subject);
 	const readNothing = () => ({});
 
+	const parse = (json) => JSON.parse(json);
+
 	// What the methods do. `peek` is the kind of a call with `remember: false`.
-	const EVALUATE = { kind: CallKind.Evaluate, peek: CallKind.Peek, read: readTrace, map: same };
+	const EVALUATE = {
+		kind: CallKind.Evaluate,
+		peek: CallKind.Peek,
+		known: SCORE,
+		read: readTrace,
+		map: same,
+	};
 	const EXPLAIN = {
 		kind: CallKind.Explain,
 		peek: CallKind.PeekReport,
+		known: SCORE,
 		read: readTrace,
-		map: (report) => JSON.parse(report),
+		map: parse,
 	};
+	const FIND = {
+		kind: CallKind.Similar,
+		known: SIMILAR,
+		read: readText,
+		give: ({ atLeast, k }) => ({ __proto__: null, atLeast, k }),
+		map: (json) => parse(json).map((found) => ({ ...found, addedAt: new Date(found.addedAt) })),
+	};
+	/** How a trace is scored on which its bounds do not decide, by `remember`. It has been read. */
+	const DECIDING = new Map(
+		[
+			["accepted", CallKind.Decide],
+			["all", CallKind.Explain],
+			[false, CallKind.PeekReport],
+		].map(([remember, kind]) => [
+			remember,
+			{ kind, known: DECIDE, read: same, give: ({ threshold }) => threshold, map: parse },
+		]),
+	);
 	const REMEMBER = { kind: CallKind.Remember, read: readTrace, map: same };
 	const FORGET = { kind: CallKind.Forget, read: readId, map: same };
 	const CLEAR = { kind: CallKind.Clear, read: readNothing, map: ignore };
@@ -90,6 +119,8 @@ module.exports = function scorerClass(native, VectorCache, evaluateLogs) {
 		#cache;
 		/** The way to the store, of a scorer that has one. */
 		#link;
+		/** Settled when the traces that were accepted without the model are in the cache. */
+		#added = Promise.resolve();
 
 		constructor(options) {
 			const store = storeOptions(options);
@@ -122,6 +153,39 @@ module.exports = function scorerClass(native, VectorCache, evaluateLogs) {
 			return evaluateLogs(this.#native, this.#link, sources, options);
 		}
 
+		async decide(trace, options) {
+			const { exact, remember = "accepted", signal, threshold } = callOptions(options, DECIDE);
+			checkBoolean("exact", exact);
+			const scoring = DECIDING.get(remember);
+			if (!scoring) throw invalidOption("remember", '"accepted", "all" or false', String(remember));
+			if (signal?.aborted) throw signal.reason;
+			const input = attempt(() => readTrace(trace));
+			const { head, confidence } = input;
+			const judge = () => this.#native.judge(head, confidence, threshold, exact === true);
+			const judged = parse(attempt(judge));
+			const { bounds } = judged;
+			const isAdded = (accepted) => remember === "all" || (accepted && remember === "accepted");
+			if (judged.accepted !== null) {
+				if (isAdded(judged.accepted)) attempt(() => this.#add(input));
+				return { accepted: judged.accepted, score: null, bounds, novelty: null };
+			}
+			const report = await this.#call(scoring, input, { signal, threshold: judged.threshold });
+			const accepted = report.score >= judged.threshold;
+			if (scored.hasSubscribers && isAdded(accepted)) this.#publish(trace, report);
+			return { accepted, score: report.score, bounds, novelty: report.novelty };
+		}
+
+		/** Adds a trace in its turn, as a score does that nobody asks for. */
+		#add({ head, text, confidence }) {
+			const added = this.#native.call(CallKind.Evaluate, head, text, confidence);
+			this.#link?.carry(added);
+			this.#added = added.catch(ignore);
+		}
+
+		similar(traceOrText, options) {
+			return this.#call(FIND, traceOrText, options);
+		}
+
 		remember(trace, options) {
 			return this.#call(REMEMBER, trace, options);
 		}
@@ -142,6 +206,7 @@ module.exports = function scorerClass(native, VectorCache, evaluateLogs) {
 			this.#needsOwnCache("snapshot");
 			const { signal } = callOptions(options, SIGNAL);
 			if (signal?.aborted) throw signal.reason;
+			await until(signal, this.#added);
 			const bytes = await this.#native.snapshot().catch(fail);
 			if (signal?.aborted) throw signal.reason;
 			return bytes;
@@ -219,12 +284,13 @@ module.exports = function scorerClass(native, VectorCache, evaluateLogs) {
 		/**
 		 * Makes a call, which resolves to what `map` makes of its outcome. All calls take the same number of
 		 * steps to it.
-		 * @param {{ kind: number, peek?: number, read: Function, map: Function }} operation
+		 * @param {{ kind: number, peek?: number, known?: string[], read: Function, give?: Function, map: Function }} operation
 		 * @param {unknown} [subject]
 		 * @param {object} [options]
 		 */
-		async #call({ kind, peek, read, map }, subject, options) {
-			const { remember, signal } = callOptions(options, peek === undefined ? SIGNAL : SCORE);
+		async #call({ kind, peek, known = SIGNAL, read, give, map }, subject, options) {
+			const all = callOptions(options, known);
+			const { remember, signal } = all;
 			checkBoolean("remember", remember);
 			if (signal?.aborted) throw signal.reason;
 			const isPeek = remember === false;
@@ -234,7 +300,8 @@ module.exports = function scorerClass(native, VectorCache, evaluateLogs) {
 			let timer;
 			try {
 				const { head, text, confidence = 0 } = read(subject);
-				const promise = this.#native.call(isPeek ? peek : kind, head, text, confidence, handle);
+				const made = isPeek ? peek : kind;
+				const promise = this.#native.call(made, head, text, confidence, handle, give?.(all));
 				this.#link?.carry(promise);
 				release = signal && onAbort(signal, () => handle.abort());
 				if (this.#budgetMs !== undefined) timer = this.#timer(handle);

@@ -8,6 +8,7 @@ mod env;
 mod js;
 mod logs;
 mod model;
+#[expect(clippy::too_many_arguments, reason = "an object would have to be made for each call")]
 mod scorer;
 mod store;
 mod vector_cache;

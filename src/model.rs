@@ -34,7 +34,7 @@ use serde_json::{Value, json};
 
 use crate::js::{
     self, Read, forget_exception,
-    options::{boolean, positive, string},
+    options::{boolean, number_in, positive, string},
 };
 
 /// The folder of the addon, with model and library beside it. Empty where JavaScript does not know it.
@@ -131,6 +131,30 @@ impl Setting for bool {
     }
 }
 
+/// The score from which on a trace is accepted. Default: that of the KnowledgePulse protocol.
+#[derive(Debug, Clone, Copy)]
+pub struct Threshold(pub f64);
+
+impl Default for Threshold {
+    fn default() -> Self {
+        Self(0.75)
+    }
+}
+
+impl Setting for Threshold {
+    fn parse(path: &str, text: &OsStr) -> Result<Self> {
+        let text = text.to_string_lossy();
+        let share = text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
+        let expected = "a number in [0, 1]";
+        let invalid = || Error::invalid(Invalid::Option, path, expected, quote(&text));
+        share.map(Self).ok_or_else(invalid)
+    }
+
+    fn from_js(path: &str, value: &js::Value) -> Read<Self> {
+        number_in(path, value, 0.0..=1.0).map(Self)
+    }
+}
+
 impl Setting for NonZeroUsize {
     fn parse(path: &str, text: &OsStr) -> Result<Self> {
         let text = text.to_string_lossy();
@@ -188,7 +212,7 @@ impl Source for Variables {
     }
 }
 
-/// New values for settings of the embedder.
+/// New values for settings: of the embedder, and the threshold.
 #[derive(Debug, Clone, Default)]
 pub struct EmbedderOptions {
     given: Vec<String>,
@@ -198,11 +222,12 @@ pub struct EmbedderOptions {
     model: Option<PathBuf>,
     of_model: ModelOptions,
     library: Option<PathBuf>,
+    threshold: Option<Threshold>,
 }
 
 impl EmbedderOptions {
     /// The names in JavaScript.
-    pub const NAMES: [&str; 10] = [
+    pub const NAMES: [&str; 11] = [
         "embedder",
         "backend",
         "precision",
@@ -213,6 +238,7 @@ impl EmbedderOptions {
         "prefix",
         "output",
         "library",
+        "threshold",
     ];
 
     /// Reads all options from a source. `given` are the names of those that it has.
@@ -230,6 +256,7 @@ impl EmbedderOptions {
                 output: source.get("output")?,
             },
             library: source.get("library")?,
+            threshold: source.get("threshold")?,
             given,
         })
     }
@@ -239,17 +266,20 @@ impl EmbedderOptions {
     }
 }
 
-/// Whether the embedder is used, and with which model.
+/// Whether the embedder is used, and with which model; the threshold.
 #[derive(Debug, Clone)]
 struct Settings {
     mode: Mode,
     model: ModelSettings,
+    threshold: Threshold,
 }
 
 impl Settings {
     /// Returns the settings with other values. Another model resets what describes it.
     fn with(&self, options: EmbedderOptions) -> Self {
-        let EmbedderOptions { mode, backend, precision, model, of_model, library, .. } = options;
+        let EmbedderOptions {
+            mode, backend, precision, model, of_model, library, threshold, ..
+        } = options;
         let current = self.model.clone();
         let described = if model.is_some() { ModelOptions::default() } else { current.options };
         let model = ModelSettings {
@@ -266,13 +296,14 @@ impl Settings {
             precision: precision.unwrap_or(current.precision),
             ..current
         };
-        Self { mode: mode.unwrap_or(self.mode), model }
+        let threshold = threshold.unwrap_or(self.threshold);
+        Self { mode: mode.unwrap_or(self.mode), model, threshold }
     }
 
     /// Returns an embedder with these settings. Loads nothing.
     fn embedder(&self, long_text: LongText) -> Arc<ModelEmbedder> {
         let model = SharedModel::with(self.model.clone());
-        Arc::new(ModelEmbedder::new(self.mode, model, long_text))
+        Arc::new(ModelEmbedder::new(self, model, long_text))
     }
 }
 
@@ -289,7 +320,8 @@ impl Current {
         let model = ModelSettings::beside(ADDON_FOLDER.get_or_init(PathBuf::new));
         let mut variables = Variables::default();
         let options = EmbedderOptions::read(&mut variables, Vec::new()).unwrap_or_default();
-        let settings = Settings { mode: Mode::default(), model }.with(options);
+        let (mode, threshold) = Default::default();
+        let settings = Settings { mode, model, threshold }.with(options);
         let embedder = settings.embedder(LongText::default());
         Self { settings, embedder, invalid: variables.invalid }
     }
@@ -341,6 +373,8 @@ pub struct ModelEmbedder {
     pub mode: Mode,
     pub model: Arc<SharedModel>,
     pub long_text: LongText,
+    /// That of decisions without one.
+    pub threshold: Threshold,
     /// The name and the fingerprint of the loaded model.
     identity: OnceCell<[Arc<str>; 2]>,
     /// How many letters the built-in model has seen.
@@ -354,9 +388,10 @@ impl ModelEmbedder {
     pub const OFF: &'static str = "switched off";
 
     /// Returns an embedder with a model that is loaded when it is needed.
-    pub fn new(mode: Mode, model: Arc<SharedModel>, long_text: LongText) -> Self {
+    fn new(settings: &Settings, model: Arc<SharedModel>, long_text: LongText) -> Self {
         let (identity, letters, foreign) = Default::default();
-        Self { mode, model, long_text, identity, letters, foreign }
+        let Settings { mode, threshold, .. } = *settings;
+        Self { mode, model, long_text, threshold, identity, letters, foreign }
     }
 
     /// Returns a buffer that keeps as much of a text as this model needs.

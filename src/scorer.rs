@@ -9,7 +9,7 @@ use knowledgepulse_embedder::LongText;
 use knowledgepulse_scoring::{
     Error, Scorer as Engine, VectorCache,
     cache::CacheOptions,
-    scorer::{CallHandle, Input, Outcome, Reply, ScorerOptions, Work, monotonic_clock},
+    scorer::{CallHandle, Input, Outcome, Query, Reply, ScorerOptions, Work, monotonic_clock},
     snapshot,
 };
 use knowledgepulse_workers::{CancelToken, fault};
@@ -24,7 +24,7 @@ use crate::{
     env::{Deferred, EnvState, in_background},
     js::{
         Read, Value,
-        options::{ScorerConfig, read_scorer_options},
+        options::{ScorerConfig, read_scorer_options, read_similar_options, read_threshold},
         or_throw,
         trace::{text, trace},
     },
@@ -32,8 +32,8 @@ use crate::{
     vector_cache::VectorCache as LiveCache,
 };
 
-/// What a call does. `Evaluate`, `Peek`, `Forget` and `Clear` resolve to a number, `Explain` and `PeekReport` to
-/// a report as JSON, `Embed` to a vector.
+/// What a call does. `Evaluate`, `Peek`, `Forget` and `Clear` resolve to a number, `Explain`, `PeekReport` and
+/// `Decide` to a report as JSON, `Similar` to a list as JSON, `Embed` to a vector.
 #[napi]
 #[derive(Clone, Copy)]
 pub enum CallKind {
@@ -41,6 +41,8 @@ pub enum CallKind {
     Explain,
     Peek,
     PeekReport,
+    Decide,
+    Similar,
     Remember,
     Forget,
     Clear,
@@ -92,8 +94,8 @@ impl Scorer {
     }
 
     /// Submits a call. `head`, `text` and `confidence` are those of a trace, as `lib/trace.js` reads them; of
-    /// `Forget`, the head is the id. `handle` can end the call from then on. Throws what is wrong with the
-    /// arguments; any later failure rejects the promise.
+    /// `Forget`, the head is the id. `given` is the threshold of `Decide` and the options of `Similar`. `handle`
+    /// can end the call from then on. Throws what is wrong with the arguments; any later failure rejects the promise.
     #[napi(catch_unwind)]
     pub fn call<'env>(
         &self,
@@ -103,12 +105,14 @@ impl Scorer {
         text: Unknown<'env>,
         confidence: f64,
         handle: Option<&mut Handle>,
+        given: Unknown<'env>,
     ) -> Result<Unknown<'env>> {
-        let [head, text] = [head, text].map(|value| Value::new(env, value));
+        let [head, text, given] = [head, text, given].map(|value| Value::new(env, value));
         let read = || -> Read<_> {
             fault::point("submit");
             let embedder = self.embedder()?;
-            Ok((self.read_work(kind, &head, &text, confidence, &embedder)?, embedder))
+            let work = self.read_work(kind, [&head, &text, &given], confidence, &embedder)?;
+            Ok((work, embedder))
         };
         let panicked = |_| Err(Error::internal("reading the call panicked").into());
         let read = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(panicked);
@@ -119,6 +123,27 @@ impl Scorer {
             handle.call = Some(call);
         }
         Ok(promise)
+    }
+
+    /// Decides on a trace whose score need not be known for that. Returns, as JSON, the bounds of the score, the
+    /// threshold, and whether the trace is accepted: `null` if that takes a call of kind `Decide`.
+    #[napi(catch_unwind)]
+    pub fn judge(
+        &self,
+        env: &Env,
+        head: Unknown,
+        confidence: f64,
+        threshold: Unknown,
+        needs_score: bool,
+    ) -> Result<String> {
+        let [head, threshold] = [head, threshold].map(|value| Value::new(env, value));
+        let judge = || -> Read<_> {
+            let threshold = read_threshold(&threshold, self.embedder()?.threshold)?;
+            let trace = trace(&head, confidence)?;
+            let (bounds, accepted) = self.engine.judge(&trace, threshold, needs_score)?;
+            Ok(json!({ "accepted": accepted, "bounds": bounds, "threshold": threshold }))
+        };
+        Ok(or_throw(env, judge())?.to_string())
     }
 
     /// Resolves to the cache as bytes.
@@ -193,8 +218,7 @@ impl Scorer {
     fn read_work(
         &self,
         kind: CallKind,
-        head: &Value,
-        words: &Value,
+        [head, words, given]: [&Value; 3],
         confidence: f64,
         embedder: &ModelEmbedder,
     ) -> Read<Work> {
@@ -208,6 +232,11 @@ impl Scorer {
         Ok(match kind {
             CallKind::Evaluate | CallKind::Explain => Work::Score(input()?),
             CallKind::Peek | CallKind::PeekReport => Work::Peek(input()?),
+            CallKind::Decide => Work::Decide(input()?, read_threshold(given, embedder.threshold)?),
+            CallKind::Similar => {
+                let (k, at_least) = read_similar_options(given)?;
+                Work::Similar(Query { text: text()?, k, at_least })
+            }
             CallKind::Remember => Work::Remember(input()?),
             CallKind::Embed => Work::Embed(text()?),
             CallKind::Forget => Work::Forget(head.string()?.into()),
@@ -226,6 +255,7 @@ impl Scorer {
             "threads": self.engine.options().concurrency,
             "budgetMs": self.budget_ms,
             "longText": self.long_text.name(),
+            "threshold": embedder.threshold.0,
             "pending": statistics.pending(),
             "cacheSize": self.engine.cache_len(),
             "calls": {
@@ -275,8 +305,12 @@ fn reply(kind: CallKind, deferred: Deferred, embedder: Arc<ModelEmbedder>) -> Re
             warning.emit(env);
         }
         Ok(match (kind, outcome) {
-            (CallKind::Explain | CallKind::PeekReport, Outcome::Scored(report)) => {
-                Either4::A(serde_json::to_string(&report).map_err(failed)?)
+            (
+                CallKind::Explain | CallKind::PeekReport | CallKind::Decide,
+                Outcome::Scored(report),
+            ) => Either4::A(serde_json::to_string(&report).map_err(failed)?),
+            (_, Outcome::Found(found)) => {
+                Either4::A(serde_json::to_string(&found).map_err(failed)?)
             }
             (_, Outcome::Scored(report)) => Either4::B(report.score.value),
             (_, Outcome::Removed(count)) => Either4::B(count as f64),

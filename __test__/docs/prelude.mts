@@ -46,3 +46,5 @@ export const messages = [
 	{ role: "assistant" as const, content: "Three boats." },
 ];
 export const stopWhen = stepCountIs(3);
+export const agent = async (_: string) => ({ messages });
+export const platform = { contribute };

@@ -71,8 +71,8 @@ test("score.py prints a line for each trace that has steps", { skip: noShell }, 
 	assert.match(lines[0], /^0\.\d{3} /);
 });
 
-test("gate.yml runs commands that work", { skip: noShell }, async () => {
-	const commands = [...read("examples/recipes/gate.yml").matchAll(/run: (.*)/g)];
+test("ci.yml runs commands that work", { skip: noShell }, async () => {
+	const commands = [...read("examples/recipes/ci.yml").matchAll(/run: (.*)/g)];
 	assert.equal(commands.length, 1);
 	// A gate may find too few good runs.
 	await linesOf("bash", ["-c", `${commands[0][1]} || test $? = 3`]);

@@ -4,6 +4,8 @@ import {
 	_getLocalCache,
 	type ConfigureOptions,
 	configure,
+	type Decision,
+	decide,
 	embed,
 	evaluateValue,
 	evaluateValues,
@@ -21,7 +23,9 @@ import {
 	type ScoringErrorCode,
 	type ScoringStatus,
 	type ScoringWeights,
+	type SimilarTrace,
 	scoreWith,
+	similar,
 	status,
 	VectorCache,
 	type VectorCacheOptions,
@@ -386,6 +390,24 @@ expectType<ScoreReport>()(scoreWith(least, { maxSimilarity: null }));
 expectType<ScoreReport>()(scoreWith(least, report.novelty, { profiles: {} }));
 // @ts-expect-error no similarity
 scoreWith(least, {});
+
+// Decisions, and similar traces.
+
+expectType<Promise<Decision>>()(decide(least));
+expectType<Promise<Decision>>()(
+	new Scorer({ threshold: 0.5 }).decide(least, { exact: true, remember: "all", signal }),
+);
+declare const decision: Decision;
+expectType<boolean>()(decision.accepted);
+expectType<number | null>()(decision.score);
+// @ts-expect-error remember is not a boolean here
+decide(least, { remember: true });
+// @ts-expect-error no text is decided on
+decide("text");
+expectType<Promise<SimilarTrace[]>>()(similar("text", { k: 3, atLeast: 0.5 }));
+expectType<Promise<SimilarTrace[]>>()(new Scorer().similar(least, { signal }));
+declare const found: SimilarTrace;
+expectType<Date>()(found.addedAt);
 
 // A scorer with a store.
 

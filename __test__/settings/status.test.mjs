@@ -34,6 +34,7 @@ test("status reports embedder, cache and calls, before, during and after a call"
 		threads: idle.threads,
 		budgetMs: null,
 		longText: "window",
+		threshold: 0.75,
 		pending: 0,
 		cacheSize: 0,
 		store: null,

@@ -22,6 +22,9 @@ use serde_json::json;
 
 const MOST_OPERATIONS: usize = 48;
 
+/// Reached by what is half as new as can be.
+const THRESHOLD: f64 = 0.25;
+
 type Answer = knowledgepulse_scoring::Result<Outcome>;
 
 #[derive(Debug, Clone, Arbitrary)]
@@ -82,9 +85,10 @@ impl Call {
     }
 
     fn work(&self) -> Work {
-        match self.work % 3 {
+        match self.work % 4 {
             0 => Work::Score(self.input()),
             1 => Work::Peek(self.input()),
+            2 => Work::Decide(self.input(), THRESHOLD),
             _ => Work::Remember(self.input()),
         }
     }
@@ -316,6 +320,7 @@ impl Lockstep {
         let work = call.work();
         let (Work::Score(Input { trace, .. })
         | Work::Peek(Input { trace, .. })
+        | Work::Decide(Input { trace, .. }, _)
         | Work::Remember(Input { trace, .. })) = &work
         else {
             panic!("{work:?} has no trace")
@@ -331,10 +336,15 @@ impl Lockstep {
                 self.cache.nearest(vector, now).map_or(Novelty::EmptyCache, Novelty::Cache)
             }
         };
-        if let Some(vector) = vector.filter(|_| !matches!(work, Work::Peek(_))) {
+        let score = Score::of(trace, novelty, &Profiles::default());
+        let is_added = match work {
+            Work::Peek(_) => false,
+            Work::Decide(_, threshold) => score.value >= threshold,
+            _ => true,
+        };
+        if let Some(vector) = vector.filter(|_| is_added) {
             self.cache.add(&vector, trace.id().cloned(), now);
         }
-        let score = Score::of(trace, novelty, &Profiles::default());
         Ok(if is_remembered { Found::Remembered } else { Found::Scored(score) })
     }
 }

@@ -10,6 +10,7 @@ export const {
 	_getLocalCache,
 	clear,
 	configure,
+	decide,
 	embed,
 	evaluateValue,
 	evaluateValues,
@@ -18,6 +19,7 @@ export const {
 	forget,
 	remember,
 	scoreWith,
+	similar,
 	status,
 	warmup,
 } = api().root;

@@ -1,5 +1,6 @@
-import type { evaluateValues, explainValues } from "../../index.js";
+import type { decide, evaluateValues, explainValues, similar } from "../../index.js";
 import type { ScoringError } from "./errors.js";
+import type { ConfigureOptions } from "./process.js";
 import type { ReasoningTrace } from "./trace.js";
 
 /** Options of a call. A value that is not an object is ignored, as in `traces.map(evaluateValue)`. */
@@ -15,6 +16,27 @@ export interface CallOptions {
 export interface ScoreOptions extends CallOptions {
 	/** Whether the trace is added to the cache. Default: `true`. */
 	remember?: boolean | undefined;
+}
+
+/** Options of {@link decide}. */
+export interface DecideOptions extends CallOptions {
+	/** The least score of an accepted trace, in [0, 1]. Default: {@link ConfigureOptions.threshold}. */
+	threshold?: number | undefined;
+	/**
+	 * Which traces are added to the cache: those accepted, all, or none. Default: `"accepted"`. With `"all"` every
+	 * text is embedded.
+	 */
+	remember?: "accepted" | "all" | false | undefined;
+	/** Whether the score is needed, and not only the decision. Default: `false`. */
+	exact?: boolean | undefined;
+}
+
+/** Options of {@link similar}. */
+export interface SimilarOptions extends CallOptions {
+	/** The most traces to return, an integer from 1. Default: `10`. */
+	k?: number | undefined;
+	/** The least similarity, in [-1, 1]. Default: `-1`. */
+	atLeast?: number | undefined;
 }
 
 /** Options of {@link evaluateValues} and {@link explainValues}. */

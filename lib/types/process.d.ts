@@ -1,4 +1,4 @@
-import type { configure, embed } from "../../index.js";
+import type { configure, decide, embed } from "../../index.js";
 import type { ScoreReport } from "./report.js";
 import type { ScorerOptions } from "./scorer.js";
 import type { StorePosition } from "./store.js";
@@ -6,7 +6,7 @@ import type { StorePosition } from "./store.js";
 /**
  * Options of {@link configure}. One that is left out keeps its value, initially that of the
  * environment variable `KNOWLEDGEPULSE_SCORING_EMBEDDER`, `_BACKEND`, `_PRECISION`, `_MODEL`, `_POOLING`,
- * `_NORMALIZE`, `_MAX_TOKENS`, `_PREFIX`, `_OUTPUT` or `_LIBRARY`, or else the default.
+ * `_NORMALIZE`, `_MAX_TOKENS`, `_PREFIX`, `_OUTPUT`, `_LIBRARY` or `_THRESHOLD`, or else the default.
  */
 export interface ConfigureOptions {
 	/**
@@ -66,6 +66,8 @@ export interface ConfigureOptions {
 	output?: string | undefined;
 	/** ONNX Runtime, 1.17 or later, one for each process. Default: the library beside the addon. */
 	library?: string | undefined;
+	/** The least score of a trace that {@link decide} accepts, in [0, 1]. Default: `0.75`, the protocol's. */
+	threshold?: number | undefined;
 }
 
 /** The state of a scorer, with the {@link ScorerOptions} in effect; `mode` is `embedder`. */
@@ -99,7 +101,8 @@ export interface ScoringStatus {
 	/** `null` for no limit. */
 	budgetMs: number | null;
 	longText: "window" | "whole";
-	/** Unanswered calls. */
+	threshold: number;
+	/** Unanswered calls, and accepted traces that are still to be added. */
 	pending: number;
 	/** Traces in the cache; during a search, those before it. With a store, those known of it. */
 	cacheSize: number;

@@ -1,4 +1,5 @@
-import type { scoreWith } from "../../index.js";
+import type { decide, scoreWith, similar } from "../../index.js";
+import type { DecideOptions } from "./calls.js";
 import type { ConfigureOptions } from "./process.js";
 import type { ScorerOptions } from "./scorer.js";
 
@@ -52,6 +53,11 @@ export interface ScoreReport {
 	weights: ScoringWeights;
 	/** The domain whose weights were used, or `"default"`. */
 	profile: string;
+	/**
+	 * For people: that the domain nearly names weights that were not used, as `"code-review"` names those of
+	 * `"code"`; else `null`.
+	 */
+	hint: string | null;
 	/** In order of application. */
 	overrides: ScoreOverride[];
 	novelty: ScoreNovelty;
@@ -84,4 +90,29 @@ export interface ScoreReport {
 		cache: number;
 	};
 	error?: undefined;
+}
+
+/** What {@link decide} has decided. */
+export interface Decision {
+	/** Whether the score is at least the threshold. */
+	accepted: boolean;
+	/** In [0, 1]; `null` where the bounds decided, unless {@link DecideOptions.exact} is set. */
+	score: number | null;
+	/** The least and the greatest score that the trace can have, whatever its novelty. */
+	bounds: [least: number, greatest: number];
+	/** `null` without a score. */
+	novelty: ScoreNovelty | null;
+}
+
+/** A trace that {@link similar} has found. */
+export interface SimilarTrace {
+	/** `null` for a trace without one. */
+	id: string | null;
+	/** The cosine similarity, in [-1, 1]. */
+	similarity: number;
+	/**
+	 * When it was added: by the clock of the store, or by this machine's, to about a millisecond. The time that it
+	 * was in a snapshot does not count.
+	 */
+	addedAt: Date;
 }

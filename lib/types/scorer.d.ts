@@ -1,5 +1,13 @@
 import type { _getLocalCache, forget } from "../../index.js";
-import type { BatchOptions, CallOptions, ScoreFailure, ScoreOptions, Traces } from "./calls.js";
+import type {
+	BatchOptions,
+	CallOptions,
+	DecideOptions,
+	ScoreFailure,
+	ScoreOptions,
+	SimilarOptions,
+	Traces,
+} from "./calls.js";
 import type {
 	EvaluateLogsOptions,
 	evaluateLogs,
@@ -8,7 +16,7 @@ import type {
 	ScoreRow,
 } from "./logs.js";
 import type { ConfigureOptions, ScoringStatus } from "./process.js";
-import type { ScoreReport, ScoringWeights } from "./report.js";
+import type { Decision, ScoreReport, ScoringWeights, SimilarTrace } from "./report.js";
 import type { NoveltyStore } from "./store.js";
 import type { ReasoningTrace } from "./trace.js";
 import type { VectorCache, VectorCacheOptions } from "./vector-cache.js";
@@ -102,6 +110,8 @@ export class Scorer {
 		traces: Traces,
 		options: BatchOptions,
 	): AsyncIterableIterator<ScoreReport | ScoreFailure>;
+	decide(trace: ReasoningTrace, options?: DecideOptions): Promise<Decision>;
+	similar(traceOrText: ReasoningTrace | string, options?: SimilarOptions): Promise<SimilarTrace[]>;
 	remember(trace: ReasoningTrace, options?: CallOptions): Promise<void>;
 	embed(traceOrText: ReasoningTrace | string, options?: CallOptions): Promise<Float32Array>;
 	/** @throws Rejects with `"STORE_UNAVAILABLE"` if there is a store that cannot be reached, or as {@link forget}. */
@@ -110,7 +120,8 @@ export class Scorer {
 	clear(): Promise<void>;
 	/**
 	 * Returns the cache as bytes: vectors, ids and ages, with the model's fingerprint and a checksum.
-	 * It is taken shortly after the call, and has every call answered before it.
+	 * It is taken shortly after the call, and has every call answered before it. It waits for accepted traces that
+	 * are still to be added.
 	 * @throws Rejects with `"EMBEDDER_UNAVAILABLE"` if the model's manifest cannot be read, or with
 	 * `"INVALID_OPTION"` if there is a store.
 	 */
@@ -137,7 +148,7 @@ export class Scorer {
 	warmup(options?: CallOptions): Promise<ScoringStatus>;
 	/**
 	 * Closes the scorer: unanswered and later calls reject with `"CLOSED"`, except `snapshot` and
-	 * `save`. Waits until the model has stopped, a few milliseconds. The store is left open.
+	 * `save`. Accepted traces that are still to be added are dropped; `save` or `warmup` waits for them. Waits until the model has stopped, a few milliseconds. The store is left open.
 	 */
 	close(): void;
 	[Symbol.dispose](): void;

@@ -1,6 +1,6 @@
 //! Options from JavaScript, read into what the engine takes.
 
-use std::{num::NonZeroUsize, sync::Arc, time::Duration};
+use std::{num::NonZeroUsize, ops::RangeInclusive, sync::Arc, time::Duration};
 
 use knowledgepulse_embedder::LongText;
 use knowledgepulse_import as import;
@@ -13,7 +13,7 @@ use knowledgepulse_scoring::{
 use knowledgepulse_workers::available_cores;
 
 use super::{Read, ReadError, Type, Value, suggest};
-use crate::model::{Choice, EmbedderOptions, Mode, Setting, Source};
+use crate::model::{Choice, EmbedderOptions, Mode, Setting, Source, Threshold};
 
 const WEIGHTS: [&str; 4] = ["complexity", "novelty", "toolDiversity", "outcomeConfidence"];
 
@@ -140,6 +140,25 @@ pub fn read_scoring_options(options: &Value) -> Read<Profiles> {
     Ok(options.get_with("profiles", profiles)?.unwrap_or_default())
 }
 
+/// How many traces `similar` finds where nothing else is given.
+const K: NonZeroUsize = NonZeroUsize::new(10).expect("not 0");
+
+/// Reads the options of `similar` that concern the search: how many, and how similar at least.
+pub fn read_similar_options(options: &Value) -> Read<(NonZeroUsize, f64)> {
+    let options = Options::read_optional(options, &["k", "atLeast"])?;
+    let at_least = options.get_with("atLeast", |path, value| number_in(path, value, -1.0..=1.0))?;
+    Ok((options.get("k")?.unwrap_or(K), at_least.unwrap_or(-1.0)))
+}
+
+/// Reads the threshold of a decision, or takes another one where none is given.
+pub fn read_threshold(value: &Value, otherwise: Threshold) -> Read<f64> {
+    let Threshold(threshold) = match value.type_of() {
+        Type::Undefined => otherwise,
+        _ => Threshold::from_js("threshold", value)?,
+    };
+    Ok(threshold)
+}
+
 /// Reads the novelty that the caller of `scoreWith` has found. It may be that of a report.
 pub fn read_novelty(novelty: &Value) -> Read<Novelty> {
     let known = ["maxSimilarity", "nearest", "source", "seq", "reason"];
@@ -219,6 +238,16 @@ pub fn string(path: &str, value: &Value) -> Read<String> {
     match value.type_of() {
         Type::String => value.string(),
         _ => Err(invalid(path, "a string", value)),
+    }
+}
+
+pub fn number_in(path: &str, value: &Value, range: RangeInclusive<f64>) -> Read<f64> {
+    match value.type_of() {
+        Type::Number if range.contains(&value.number()?) => value.number(),
+        _ => {
+            let expected = format!("a number in [{}, {}]", range.start(), range.end());
+            Err(invalid(path, &expected, value))
+        }
     }
 }
 

@@ -1,18 +1,20 @@
 //! The search of a cache that compares codes first, beside the flat search of the same vectors.
 //!
-//! The two take turns, query by query, and must find the same bits. The size of one cache as an argument
+//! The two take turns, query by query, and must find the same bits; the 10 and the 100 nearest must be the first of
+//! all vectors sorted. The size of one cache as an argument
 //! measures that alone: `cargo bench -p knowledgepulse-scoring --bench search -- 100000`.
 
 use std::{
     hint::black_box,
     io::{Result, Write, stdout},
+    num::NonZeroUsize,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use knowledgepulse_scoring::{
     VectorCache,
-    cache::{CacheOptions, Nearest},
+    cache::{CacheOptions, Nearest, Similar},
 };
 
 const VECTOR_LEN: usize = 384;
@@ -20,6 +22,8 @@ const CLUSTERS: usize = 200;
 const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
 /// As many vectors are searched flat: a cache of no more has no codes.
 const FLAT: usize = 4096;
+/// How many of the nearest are asked for.
+const MANY: [usize; 2] = [10, 100];
 
 /// Vectors around the centres of clusters, at a cosine of about 0.8 from them.
 struct Vectors {
@@ -71,6 +75,19 @@ fn nearest(caches: &mut [VectorCache], query: &[f32]) -> (Nearest, Duration) {
     (nearest.expect("a cache"), start.elapsed())
 }
 
+fn similar(cache: &mut VectorCache, query: &[f32], k: usize) -> Vec<Similar> {
+    let k = NonZeroUsize::new(k).expect("not 0");
+    cache.similar(black_box(query), k, -1.0, Duration::ZERO).expect("a vector")
+}
+
+/// All vectors of several caches, the most similar first, of equals the oldest.
+fn sorted(caches: &mut [VectorCache], query: &[f32]) -> Vec<Nearest> {
+    let all = caches.iter_mut().flat_map(|cache| similar(cache, query, FLAT));
+    let mut all: Vec<_> = all.map(|similar| similar.nearest).collect();
+    all.sort_by(|a, b| b.similarity.total_cmp(&a.similarity));
+    all
+}
+
 /// Returns the median and the 99th percentile, in milliseconds.
 fn percentiles(times: &mut [Duration]) -> [f64; 2] {
     times.sort_unstable();
@@ -80,7 +97,10 @@ fn percentiles(times: &mut [Duration]) -> [f64; 2] {
 fn main() -> Result<()> {
     let only: Option<usize> = std::env::args().find_map(|argument| argument.parse().ok());
     let mut out = stdout();
-    writeln!(out, "  vectors    flat p50   codes p50  p99   ratio   add p50   MB beside float32")?;
+    writeln!(
+        out,
+        "  vectors    flat p50   codes p50  p99   ratio   10 and 100 nearest p50   add p50   MB beside float32"
+    )?;
     for size in SIZES.into_iter().filter(|size| only.is_none_or(|only| only == *size)) {
         let mut vectors = Vectors::new();
         let (mut flat, mut coded) = (Vec::new(), [cache(size)]);
@@ -97,6 +117,7 @@ fn main() -> Result<()> {
             added.push(start.elapsed());
         }
         let (mut flat_times, mut times) = (Vec::new(), Vec::new());
+        let mut many_times = MANY.map(|_| Vec::new());
         for _ in 0..(20_000_000 / size).clamp(40, 400) {
             let query = vectors.next();
             let (expected, time) = nearest(&mut flat, &query);
@@ -105,15 +126,28 @@ fn main() -> Result<()> {
             times.push(time);
             assert_eq!(found.similarity.to_bits(), expected.similarity.to_bits());
             assert_eq!(found.id, expected.id);
+            let expected = sorted(&mut flat, &query);
+            for (k, times) in MANY.into_iter().zip(&mut many_times) {
+                let start = Instant::now();
+                let found = similar(&mut coded[0], &query, k);
+                times.push(start.elapsed());
+                assert_eq!(found.len(), k.min(size));
+                for (Similar { nearest, .. }, expected) in found.iter().zip(&expected) {
+                    assert_eq!(nearest.similarity.to_bits(), expected.similarity.to_bits());
+                    assert_eq!(nearest.id, expected.id);
+                }
+            }
         }
         let numbers = size * VECTOR_LEN * size_of::<f32>();
         let memory = (coded[0].memory() - numbers) as f64 / 1e6;
         let ([flat, _], [codes, slow], [add, _]) =
             (percentiles(&mut flat_times), percentiles(&mut times), percentiles(&mut added));
+        let [ten, hundred] = many_times.map(|mut times| percentiles(&mut times)[0]);
         let (ratio, add) = (flat / codes, add * 1e3);
         writeln!(
             out,
-            "{size:9} {flat:8.3} ms {codes:8.3} {slow:8.3} ms {ratio:5.2} {add:6.2} µs {memory:8.1}"
+            "{size:9} {flat:8.3} ms {codes:8.3} {slow:8.3} ms {ratio:5.2} {ten:8.3} {hundred:8.3} ms \
+             {add:6.2} µs {memory:8.1}"
         )?;
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! The clock of scorers.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use once_cell::sync::OnceCell;
 
@@ -8,4 +8,9 @@ use once_cell::sync::OnceCell;
 pub fn monotonic_clock() -> Duration {
     static START: OnceCell<Instant> = OnceCell::new();
     START.get_or_init(Instant::now).elapsed()
+}
+
+/// Returns the time since 1970, which may run backwards.
+pub fn since_1970() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }

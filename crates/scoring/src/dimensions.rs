@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{novelty::Novelty, trace::Trace};
+use crate::trace::Trace;
 
 /// The four dimensions, each in \[0, 1\].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -12,7 +12,7 @@ use crate::{novelty::Novelty, trace::Trace};
 pub struct Dimensions {
     /// How varied and long the trace is. See [`complexity`].
     pub complexity: f64,
-    /// How far the trace is from earlier ones. See [`Novelty::value`].
+    /// How far the trace is from earlier ones. See [`Novelty::value`](crate::Novelty::value).
     pub novelty: f64,
     /// How many different tools the trace uses for its length. See [`tool_diversity`].
     pub tool_diversity: f64,
@@ -22,10 +22,10 @@ pub struct Dimensions {
 
 impl Dimensions {
     /// Measures `trace`. Novelty, which needs an embedding and a cache, comes from outside.
-    pub fn of(trace: &Trace, novelty: &Novelty) -> Self {
+    pub fn of(trace: &Trace, novelty: f64) -> Self {
         Self {
             complexity: complexity(trace),
-            novelty: novelty.value(),
+            novelty,
             tool_diversity: tool_diversity(trace),
             outcome_confidence: outcome_confidence(trace),
         }

@@ -5,9 +5,9 @@ use serde::Serialize;
 use crate::{
     dimensions::Dimensions,
     novelty::Novelty,
-    overrides::{self, Override},
+    overrides::{self, Fired, Override},
     trace::Trace,
-    weights::{Profile, Profiles},
+    weights::{Profile, Profiles, Weights},
 };
 
 /// A score, and how it came about.
@@ -21,6 +21,8 @@ pub struct Score {
     /// The weights, and the domain that they belong to.
     #[serde(flatten)]
     pub profile: Profile,
+    /// That the domain nearly names weights which it does not get, for people.
+    pub hint: Option<String>,
     /// The rules that fired, in order.
     pub overrides: Vec<Override>,
     /// What the novelty rests on.
@@ -30,11 +32,41 @@ pub struct Score {
 impl Score {
     /// Scores `trace`, whose novelty is known, by the profile of its domain.
     pub fn of(trace: &Trace, novelty: Novelty, profiles: &Profiles) -> Self {
-        let dimensions = Dimensions::of(trace, &novelty);
+        let dimensions = Dimensions::of(trace, novelty.value());
         let profile = profiles.for_domain(trace.domain());
-        // The weights sum to 1 only up to rounding.
-        let weighted = profile.weights.apply(&dimensions).clamp(0.0, 1.0);
-        let (value, overrides) = overrides::apply(trace, weighted);
-        Self { value, dimensions, profile, overrides, novelty }
+        let hint = profiles.hint(trace.domain());
+        let (value, overrides) = overrides::apply(trace, weighted(&profile.weights, &dimensions));
+        Self { value, dimensions, profile, hint, overrides, novelty }
     }
+
+    /// Returns the least and the greatest score that `trace` can have, whatever its novelty: those for 0 and 1.
+    ///
+    /// # Why none lies outside
+    ///
+    /// With everything else fixed, the score never falls as novelty rises, rounding included. Its weight is not
+    /// negative, and in floating point a product with such a number, a sum and a minimum or maximum with a constant
+    /// never fall as one operand rises. That also holds for every rule of [`overrides`], and which of them fire
+    /// does not depend on novelty. So scores lie between those for 0 and 1, which are computed in the same
+    /// order.
+    ///
+    /// ```
+    /// use knowledgepulse_scoring::{Profiles, Score, Trace, trace::{Confidence, Step}};
+    ///
+    /// let confidence = Confidence::new(0.5).expect("a number in [0, 1]");
+    /// let steps = vec![Step::new("thought", None)];
+    /// let trace = Trace::new("code".into(), true, confidence, steps, None);
+    /// assert_eq!(Score::bounds(&trace, &Profiles::default()), [0.1, 0.1]);
+    /// ```
+    pub fn bounds(trace: &Trace, profiles: &Profiles) -> [f64; 2] {
+        let weights = profiles.for_domain(trace.domain()).weights;
+        let (fired, dimensions) = (Fired::of(trace), Dimensions::of(trace, 0.0));
+        let score =
+            |novelty| fired.correct(weighted(&weights, &Dimensions { novelty, ..dimensions }));
+        [score(0.0), score(1.0)]
+    }
+}
+
+/// The weighted sum in \[0, 1\]: the weights sum to 1 only up to rounding.
+fn weighted(weights: &Weights, dimensions: &Dimensions) -> f64 {
+    weights.apply(dimensions).clamp(0.0, 1.0)
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     dimensions::Dimensions,
     error::{Error, Invalid, Result, number},
+    trace::quote,
 };
 
 /// The weight of each dimension: not negative, 1 in sum.
@@ -92,6 +93,38 @@ impl Profiles {
             None => Profile { domain: DEFAULT.into(), weights: self.default },
         }
     }
+
+    /// Returns, for people, that a domain without weights of its own nearly names one that has some: ignoring case, a
+    /// word of it begins like the name, but for its last quarter.
+    ///
+    /// ```
+    /// use knowledgepulse_scoring::Profiles;
+    ///
+    /// let hint = Profiles::default().hint("code_review").expect("a hint");
+    /// assert_eq!(hint, r#"the domain "code_review" has the default weights; did you mean "code"?"#);
+    /// assert_eq!(Profiles::default().hint("legal"), None);
+    /// ```
+    pub fn hint(&self, domain: &str) -> Option<String> {
+        if domain == DEFAULT || self.named.contains_key(domain) {
+            return None;
+        }
+        let mut before = ' ';
+        let name = domain.char_indices().find_map(|(at, letter)| {
+            let starts = !before.is_alphanumeric();
+            before = letter;
+            self.named.keys().find(|name| starts && begins_like(&domain[at..], name))
+        })?;
+        let domain = quote(domain);
+        Some(format!("the domain {domain} has the default weights; did you mean {name:?}?"))
+    }
+}
+
+/// Returns whether a text begins like a name, but for its last quarter, case, and what separates words.
+fn begins_like(text: &str, name: &str) -> bool {
+    let count = name.len() - name.len() / 4;
+    let separates = |byte: u8| byte.is_ascii() && !byte.is_ascii_alphanumeric();
+    let is_same = |(a, b): (u8, u8)| a.eq_ignore_ascii_case(&b) || (separates(a) && separates(b));
+    count > 0 && text.len() >= count && text.bytes().zip(name.bytes()).take(count).all(is_same)
 }
 
 impl Weights {
@@ -159,6 +192,38 @@ mod tests {
         ] {
             assert_eq!(Profiles::default().for_domain(domain).domain, expected, "{domain:?}");
         }
+    }
+
+    #[test]
+    fn hint_finds_what_nearly_names_a_profile() {
+        for (domain, expected) in [
+            ("code_review", Some("code")),
+            ("code-review", Some("code")),
+            ("Code", Some("code")),
+            ("code ", Some("code")),
+            ("coding", Some("code")),
+            ("python.code", Some("code")),
+            ("financial_analysis", Some("finance")),
+            ("personal finances", Some("finance")),
+            ("medical-imaging", Some("medical")),
+            ("customer-service", Some("customer_service")),
+            ("Customer Services", Some("customer_service")),
+            ("code", None),
+            ("default", None),
+            ("decode", None),
+            ("final", None),
+            ("media", None),
+            ("customer", None),
+            ("ümlaut 👩‍🔬", None),
+            ("", None),
+        ] {
+            let hint = Profiles::default().hint(domain);
+            let name = hint.as_ref().and_then(|hint| hint.rsplit('"').nth(1));
+            assert_eq!(name, expected, "{domain:?}: {hint:?}");
+        }
+        let own =
+            Profiles::with([("".into(), weights([0.25; 4])), ("Ü".into(), weights([0.25; 4]))]);
+        assert_eq!(own.unwrap().hint("übung"), None, "a name without letters is like nothing");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The vector cache: in lockstep with a list, and where the two could differ.
 
-use std::{sync::Arc, time::Duration};
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use knowledgepulse_scoring::{
     VectorCache,
@@ -15,6 +15,8 @@ enum Operation {
     Add(Vec<f32>, Option<&'static str>),
     CompareAndAdd(Vec<f32>, Option<&'static str>),
     Nearest(Vec<f32>),
+    /// So many, and at least so similar.
+    Similar(Vec<f32>, NonZeroUsize, f64),
     Remove(&'static str),
     Wait(u64),
     /// Into another process, whose clock shows this, with room for so many.
@@ -38,12 +40,18 @@ fn vector() -> impl Strategy<Value = Vec<f32>> {
     ]
 }
 
+fn few() -> impl Strategy<Value = NonZeroUsize> {
+    (1_usize..50).prop_map(|k| NonZeroUsize::new(k).expect("not 0"))
+}
+
 fn operations() -> impl Strategy<Value = Vec<Operation>> {
     let id = || prop::option::of(prop::sample::select(&IDS[..]));
     let operation = prop_oneof![
         4 => (vector(), id()).prop_map(|(vector, id)| Operation::Add(vector, id)),
         4 => (vector(), id()).prop_map(|(vector, id)| Operation::CompareAndAdd(vector, id)),
         4 => vector().prop_map(Operation::Nearest),
+        3 => (vector(), few(), -1.0..=1.0)
+            .prop_map(|(vector, k, at_least)| Operation::Similar(vector, k, at_least)),
         2 => prop::sample::select(&IDS[..]).prop_map(Operation::Remove),
         3 => (0_u64..40).prop_map(Operation::Wait),
         1 => (0_u64..50, 1_usize..40).prop_map(|(now, room)| Operation::Restart(now, room)),
@@ -71,6 +79,7 @@ proptest! {
                 Operation::Add(vector, id) => lockstep.add(&vector, id),
                 Operation::CompareAndAdd(vector, id) => lockstep.compare_and_add(&vector, id),
                 Operation::Nearest(query) => lockstep.nearest(&query),
+                Operation::Similar(query, k, at_least) => lockstep.similar(&query, k, at_least),
                 Operation::Remove(id) => lockstep.remove(id),
                 Operation::Wait(millis) => {
                     lockstep.now += Duration::from_millis(millis);
@@ -131,6 +140,10 @@ fn a_large_cache_behaves_like_a_list() {
     let search = |lockstep: &mut Lockstep| {
         for i in [50, 881, 4_095, 4_096, 5_036, 6_999] {
             lockstep.nearest(&vector(i));
+        }
+        for (k, at_least) in [(1, 0.0), (10, -1.0), (100, 0.9), (9_000, 0.5)] {
+            let k = NonZeroUsize::new(k).expect("not 0");
+            [50, 881].into_iter().for_each(|i| lockstep.similar(&vector(i), k, at_least));
         }
         lockstep.compare();
     };

@@ -58,6 +58,7 @@ fn report_has_the_names_and_the_shape_of_score_report() {
             "toolDiversity": 0.10,
             "outcomeConfidence": 0.45,
         },
+        "hint": null,
         "overrides": [{ "name": "low-tool-diversity", "before": sum, "after": sum - 0.1 }],
         "novelty": {
             "source": "cache",

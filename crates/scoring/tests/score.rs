@@ -239,5 +239,14 @@ proptest! {
             let found = Score::of(&trace, novelty, &profiles);
             oracle::assert_score(&found, &oracle::score(&json, value, &own));
         }
+        let bounds @ [least, greatest] = Score::bounds(&trace, &profiles);
+        let [none, all] = [0.0, 1.0].map(|novelty| oracle::score(&json, novelty, &own).value);
+        prop_assert_eq!(bounds.map(f64::to_bits), [none, all].map(f64::to_bits));
+        // Also neighbours, where rounding could turn the order.
+        let drawn = similarity.abs();
+        for novelty in [0.0, 1e-300, drawn, drawn.next_down().max(0.0), 1.0_f64.next_down(), 1.0] {
+            let score = oracle::score(&json, novelty, &own).value;
+            prop_assert!((least..=greatest).contains(&score), "{score} at {novelty}, {bounds:?}");
+        }
     }
 }

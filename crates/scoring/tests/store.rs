@@ -1,14 +1,18 @@
 //! Scorers that share a store agree with one memory that has all changes in the order of the store.
 
 use std::{
+    num::NonZeroUsize,
     sync::{Arc, mpsc},
     time::Duration,
 };
 
 use knowledgepulse_scoring::{
     Error, Novelty, Scorer, StoreFault,
-    cache::CacheOptions,
-    scorer::{Change, Outcome, Page, Request, ScorerOptions, SharedMemory, StoredEntry, Work},
+    cache::{CacheOptions, Similar},
+    scorer::{
+        Change, Found, Outcome, Page, Query, Request, ScorerOptions, SharedMemory, StoredEntry,
+        Work,
+    },
 };
 use knowledgepulse_test_support::{FakeEmbedder, cache::NaiveCache, input, trace};
 use proptest::prelude::*;
@@ -24,11 +28,17 @@ fn scorer(required: bool) -> Arc<Scorer> {
     Scorer::with_store(options, required).expect("a scorer")
 }
 
+/// Of a trace of [`work`] whose novelty is two thirds: 0.2 · 0.5 for its confidence, and 0.3 of the novelty.
+const THRESHOLD: f64 = 0.3;
+
 /// What a call does with the trace whose text and id is a number, or with that id.
 #[derive(Debug, Clone, Copy)]
 enum Act {
     Score(usize),
     Peek(usize),
+    /// With [`THRESHOLD`].
+    Decide(usize),
+    Similar(usize),
     Remember(usize),
     Forget(usize),
     Clear,
@@ -42,6 +52,11 @@ fn work(act: Act) -> Work {
     match act {
         Act::Score(number) => Work::Score(input(&number.to_string())),
         Act::Peek(number) => Work::Peek(input(&number.to_string())),
+        Act::Decide(number) => Work::Decide(input(&number.to_string()), THRESHOLD),
+        Act::Similar(number) => {
+            let k = NonZeroUsize::new(3).expect("not 0");
+            Work::Similar(Query { text: number.to_string(), k, at_least: 0.1 })
+        }
         Act::Remember(number) => Work::Remember(input(&number.to_string())),
         Act::Forget(number) => Work::Forget(number.to_string().into()),
         Act::Clear => Work::Clear,
@@ -138,6 +153,8 @@ fn act() -> impl Strategy<Value = Act> {
     prop_oneof![
         8 => number().prop_map(Act::Score),
         3 => number().prop_map(Act::Peek),
+        6 => number().prop_map(Act::Decide),
+        2 => number().prop_map(Act::Similar),
         2 => number().prop_map(Act::Remember),
         2 => number().prop_map(Act::Forget),
         1 => Just(Act::Clear),
@@ -162,6 +179,7 @@ proptest! {
         let mut naive = NaiveCache::new(BOUNDS);
         for (who, acts, pause, limit, trims) in steps {
             store.now += Duration::from_millis(pause);
+            let mut place = store.entries.last().map_or(0, |last| last.seq);
             let answers = submit(&scorers[who], &acts);
             let mut keep = Duration::ZERO;
             while scorers[who].statistics().pending() > 0 {
@@ -173,12 +191,9 @@ proptest! {
                 }
                 memory(&scorers[who]).finish_batch(store.now);
             }
-            let mut place = store.entries.last().map_or(0, |last| last.seq)
-                - acts.iter().filter(|act| appends(**act)).count() as u64;
             for ((expected, act), (index, answer)) in acts.iter().enumerate().zip(answers.iter()) {
                 prop_assert_eq!(index, expected, "answered out of order");
-                place += u64::from(appends(*act));
-                check(*act, answer, place, &mut naive, store.now);
+                place += check(*act, answer, place, &mut naive, store.now);
             }
             if trims {
                 let last = store.entries.last().map(|last| last.seq);
@@ -188,21 +203,35 @@ proptest! {
     }
 }
 
-fn appends(act: Act) -> bool {
-    !matches!(act, Act::Peek(_) | Act::WarmUp | Act::Fail)
-}
-
-/// Compares an answer with what a naive cache says, which then has the change as well.
-fn check(act: Act, answer: Answer, seq: u64, naive: &mut NaiveCache, now: Duration) {
+/// Compares an answer with what a naive cache says, which then has the change as well. Returns how many entries
+/// the call has appended after `seq`.
+fn check(act: Act, answer: Answer, seq: u64, naive: &mut NaiveCache, now: Duration) -> u64 {
     let vector = |number| FakeEmbedder::vector(number);
     let id = |number: usize| Some(number.to_string().into());
     match (act, answer.expect("an answer")) {
-        (Act::Score(number) | Act::Peek(number), Outcome::Scored(report)) => {
+        (Act::Score(number) | Act::Peek(number) | Act::Decide(number), Outcome::Scored(report)) => {
             let nearest = naive.nearest(&vector(number), now);
+            let is_added = match act {
+                Act::Decide(_) => report.score.value >= THRESHOLD,
+                _ => matches!(act, Act::Score(_)),
+            };
+            // A score is as of its own entry.
+            let seq = seq + u64::from(matches!(act, Act::Score(_)));
             assert_eq!(report.score.novelty, Novelty::Store { seq, nearest }, "{act:?}");
-            if matches!(act, Act::Score(_)) {
+            if is_added {
                 naive.add(&vector(number), id(number), now);
             }
+            return is_added.into();
+        }
+        (Act::Similar(number), Outcome::Found(found)) => {
+            let expected = naive.similar(&vector(number), 3, 0.1, now);
+            let expected = expected.into_iter().map(|Similar { nearest, age }| Found {
+                id: nearest.id,
+                similarity: nearest.similarity,
+                added_at: now - age,
+            });
+            assert_eq!(found, expected.collect::<Vec<_>>());
+            return 0;
         }
         (Act::Remember(number), Outcome::Remembered) => {
             naive.add(&vector(number), id(number), now);
@@ -214,12 +243,14 @@ fn check(act: Act, answer: Answer, seq: u64, naive: &mut NaiveCache, now: Durati
             assert_eq!(removed, naive.entries(now).len());
             naive.clear();
         }
-        (Act::WarmUp, Outcome::WarmedUp(Ok(()))) => {}
+        (Act::WarmUp, Outcome::WarmedUp(Ok(()))) => return 0,
         (Act::Fail, Outcome::Scored(report)) => {
             assert!(matches!(report.score.novelty, Novelty::NoEmbedder { .. }), "{report:?}");
+            return 0;
         }
         (act, outcome) => panic!("{act:?}: {outcome:?}"),
     }
+    1
 }
 
 fn entry(seq: u64, milliseconds: u64, vector: Option<Box<[f32]>>) -> StoredEntry {
@@ -345,20 +376,22 @@ fn fail_batch_leaves_scores_neutral_unless_the_store_is_required() {
         (true, &mismatch, false),
     ] {
         let scorer = scorer(required);
-        for act in [Act::Score(1), Act::Peek(1), Act::Remember(1), Act::Forget(1), Act::Clear] {
+        let scoring = |act| matches!(act, Act::Score(_) | Act::Peek(_) | Act::Decide(_));
+        let others = [Act::Similar(1), Act::Remember(1), Act::Forget(1), Act::Clear];
+        for act in [Act::Score(1), Act::Peek(1), Act::Decide(1)].into_iter().chain(others) {
             let answers = submit(&scorer, &[act]);
             assert_eq!(next_batch(&scorer).len(), 1);
             memory(&scorer).fail_batch(error);
             match answers.recv().expect("an answer").1 {
                 Ok(Outcome::Scored(report)) => {
-                    assert!(scores && matches!(act, Act::Score(_) | Act::Peek(_)));
+                    assert!(scores && scoring(act));
                     let reason = "no route".into();
                     assert_eq!(report.score.novelty, Novelty::NoStore { reason });
                     assert!((report.score.dimensions.novelty - 0.5).abs() < f64::EPSILON);
                 }
                 Err(answer) => {
                     assert_eq!(answer, *error);
-                    assert!(!scores || !matches!(act, Act::Score(_) | Act::Peek(_)), "{act:?}");
+                    assert!(!scores || !scoring(act), "{act:?}");
                 }
                 other => panic!("{other:?}"),
             }

@@ -1,8 +1,8 @@
 //! A vector cache as a list of everything that is in it, and the comparison of a real one with it.
 
-use std::{sync::Arc, time::Duration};
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
-use knowledgepulse_scoring::cache::{CacheOptions, Entry, Nearest, VectorCache};
+use knowledgepulse_scoring::cache::{CacheOptions, Entry, Nearest, Similar, VectorCache};
 
 const NANOS: i128 = 1_000_000_000;
 
@@ -37,18 +37,37 @@ impl NaiveCache {
         self.cut();
     }
 
-    /// Returns the oldest of the vectors that are most similar to `query`, to the bit: each vector is
+    /// Returns the vectors most similar to `query`, of equals the oldest first, to the bit: each vector is
     /// compared in a real cache of its own.
-    pub fn nearest(&mut self, query: &[f32], now: Duration) -> Option<Nearest> {
+    pub fn similar(
+        &mut self,
+        query: &[f32],
+        k: usize,
+        at_least: f64,
+        now: Duration,
+    ) -> Vec<Similar> {
         self.expire(now);
-        let similarity = |known: &Known| {
+        let similar = |known: &Known| {
             let mut alone = self.alone(&known.vector);
             let found = alone.nearest(query, Duration::ZERO).expect("a query");
-            found.expect("one vector").similarity
+            let similarity = found.expect("one vector").similarity;
+            let nearest = Nearest { similarity, id: known.id.clone() };
+            Similar { nearest, age: time(nanos(now) - known.added) }
         };
-        let all = self.known.iter().map(|known| (similarity(known), &known.id));
-        let first = all.reduce(|a, b| if b.0 > a.0 { b } else { a });
-        first.map(|(similarity, id)| Nearest { similarity, id: id.clone() })
+        let mut all: Vec<_> = self.known.iter().map(similar).collect();
+        all.retain(|similar| similar.nearest.similarity >= at_least);
+        let order = |a: &Similar, b: &Similar| {
+            b.nearest.similarity.partial_cmp(&a.nearest.similarity).expect("numbers")
+        };
+        // Stable, so the oldest of equals stays the first.
+        all.sort_by(order);
+        all.truncate(k);
+        all
+    }
+
+    /// Returns the first of the vectors that are most similar to `query`.
+    pub fn nearest(&mut self, query: &[f32], now: Duration) -> Option<Nearest> {
+        self.similar(query, 1, -1.0, now).pop().map(|similar| similar.nearest)
     }
 
     /// Returns the greatest similarity as the definition has it; `None` when there is no vector.
@@ -182,6 +201,11 @@ impl Lockstep {
     pub fn nearest(&mut self, query: &[f32]) {
         let found = self.cache.nearest(query, self.now).expect("a query");
         self.assert_nearest(found, query);
+    }
+
+    pub fn similar(&mut self, query: &[f32], k: NonZeroUsize, at_least: f64) {
+        let found = self.cache.similar(query, k, at_least, self.now).expect("a query");
+        assert_eq!(found, self.naive.similar(query, k.get(), at_least, self.now));
     }
 
     fn assert_nearest(&mut self, found: Option<Nearest>, query: &[f32]) {

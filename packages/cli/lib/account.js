@@ -65,8 +65,8 @@ function accountOf({ trace, provenance, report, nearest }, { width }) {
 	};
 	const lines = Object.entries(dimensions).map(([name, value]) => {
 		const weight = weights[name];
-		const numbers = `${value.toFixed(3)} ${bar(value)}  × ${weight.toFixed(2)} = ${(value * weight).toFixed(3)}`;
-		const note = fit(notes[name] ?? "", Math.max(width - 60, 20));
+		const numbers = `${value.toFixed(3)} ${bar(value)}  × ${weight.toFixed(2)} = ${(value * weight).toFixed(3)}  up to +${((1 - value) * weight).toFixed(3)}`;
+		const note = fit(notes[name] ?? "", Math.max(width - 74, 20));
 		const line = `  ${NAMES[name].padEnd(14)}  ${numbers}`;
 		return note === "" ? line : `${line}  ${style("dim", note)}`;
 	});

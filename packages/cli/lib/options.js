@@ -51,6 +51,11 @@ const OPTIONS = {
 	top: option("--top <n>", "only the runs with the highest scores, the highest first", {
 		parse: number(1, 1_000_000, true),
 	}),
+	decide: option(
+		"--decide",
+		"only decide: score a run only where that is needed, and compare with accepted runs only",
+		{ conflicts: ["emitOtel", "group"] },
+	),
 	emitOtel: option(
 		"--emit-otel <file>",
 		"write gen_ai.evaluation.result log records, OTLP as JSON lines",
@@ -175,6 +180,7 @@ const COMMANDS = {
 			"threshold",
 			"minShare",
 			"top",
+			"decide",
 			...SHOWING,
 			...SCORING,
 			"group",
@@ -187,6 +193,7 @@ const COMMANDS = {
 			"runs.jsonl --quiet --no-progress --output rows.jsonl",
 			"runs.jsonl --threshold 0.45 --min-share 0.8",
 			"runs.jsonl --top 10",
+			"runs.jsonl --threshold 0.75 --decide",
 			...READING_EXAMPLES,
 			...SCORING_EXAMPLES,
 			"runs.jsonl --group /metadata/task_id",

@@ -23,9 +23,10 @@
 //! - `c·z` is a sum of integers, exact in every kernel, times two steps. The rounding of this and of
 //!   the bound, all in float64 and of numbers below 1000, is below [`SLACK`].
 //!
-//! A row is dropped when its bound is less than the value that another one *has*. So what is greatest is
-//! found, and of equals the first. The search cuts values off at ±1, which keeps their order; so is the
-//! bound at −1.
+//! Of the `k` greatest values that are wanted, none is less than the `k`-th greatest of any rows. A row is dropped
+//! when its bound is less than the least of `k` values that others *have*, or than the least that is wanted. So
+//! what is greatest is found, and of equals the first. The search cuts values off at ±1, which keeps their
+//! order; so is the bound at −1.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::_MM_HINT_T0;
@@ -39,6 +40,8 @@ use pulp::{
     cast, i8x32, i8x64, u8x32, u8x64, u32x8, u32x16,
     x86::{V3, V4},
 };
+
+use super::best::Best;
 
 /// The most numbers of a row. Of this many, the products with codes add up in 32 bits.
 pub const MOST_NUMBERS: usize = 1 << 20;
@@ -105,27 +108,28 @@ impl Codes {
         }
     }
 
-    /// Returns the first slot with the greatest value, and this value; `None` when there are no slots.
+    /// Offers every slot that can be among the `best`, from the oldest on: `slots` are in the order of their age.
     ///
     /// The `value` of a slot must be the float32 dot product of its row with `query`, cut off at ±1, and
     /// the query of length 1 or zero.
-    pub fn greatest(
+    pub fn search(
         &self,
         query: &[f32],
         slots: [Range<usize>; 2],
+        best: &mut Best,
         value: impl Fn(usize) -> f32,
-    ) -> Option<(usize, f32)> {
+    ) {
         let query = &Query::new(query);
         #[cfg(target_arch = "x86_64")]
         {
             if let Some(kernel) = V4::try_new() {
-                return kernel.vectorize(Search { kernel, codes: self, query, slots, value });
+                return kernel.vectorize(Search { kernel, codes: self, query, slots, best, value });
             }
             if let Some(kernel) = V3::try_new() {
-                return kernel.vectorize(Search { kernel, codes: self, query, slots, value });
+                return kernel.vectorize(Search { kernel, codes: self, query, slots, best, value });
             }
         }
-        Search { kernel: Plain, codes: self, query, slots, value }.call()
+        Search { kernel: Plain, codes: self, query, slots, best, value }.call();
     }
 }
 
@@ -258,7 +262,7 @@ const BATCH: usize = 64;
 /// Bytes of a page of memory.
 const PAGE: usize = 4096;
 
-/// A row that can be the nearest.
+/// A row that can be among the best.
 struct Candidate {
     slot: usize,
     /// The sum of the products of its `h` with the upper bits of the query.
@@ -272,6 +276,7 @@ struct Search<'a, K, V> {
     codes: &'a Codes,
     query: &'a Query,
     slots: [Range<usize>; 2],
+    best: &'a mut Best,
     value: V,
 }
 
@@ -312,16 +317,16 @@ impl<K: Kernel, V: Fn(usize) -> f32> Search<'_, K, V> {
 }
 
 impl<K: Kernel, V: Fn(usize) -> f32> NullaryFnOnce for Search<'_, K, V> {
-    type Output = Option<(usize, f32)>;
+    type Output = ();
 
     // Loops instead of closures, for the reason that `similarity` gives.
     #[inline(always)]
-    fn call(self) -> Option<(usize, f32)> {
+    fn call(self) {
         let row = self.codes.row;
         let mut candidates = Vec::new();
-        // No row with less is the nearest: this is the least value there is, or another row has it.
-        let mut least = -1.0_f64;
-        let mut greatest_about = f64::NEG_INFINITY;
+        // Rows that seem to be the best, and the values that they have.
+        let (mut promising, mut values) = (self.best.like(f64::NEG_INFINITY), self.best.like(-1.0));
+        let mut least = self.best.least().max(-1.0);
         for slots in &self.slots {
             for start in slots.clone().step_by(BATCH) {
                 let batch = start..slots.end.min(start + BATCH);
@@ -339,27 +344,22 @@ impl<K: Kernel, V: Fn(usize) -> f32> NullaryFnOnce for Search<'_, K, V> {
                     if most < least {
                         continue;
                     }
-                    if about > greatest_about {
-                        greatest_about = about;
-                        least = least.max((self.value)(slot).into());
+                    if promising.takes(about as f32) {
+                        promising.offer(slot, about as f32);
+                        values.offer(slot, (self.value)(slot));
+                        least = least.max(values.least());
                     }
                     candidates.push(Candidate { slot, products: products[slot - start], most });
                 }
             }
         }
-        let mut greatest = None;
         for Candidate { slot, products, most } in candidates {
             if most < least || self.second_bound(slot, products) < least {
                 continue;
             }
-            let value = (self.value)(slot);
-            least = least.max(value.into());
-            match greatest {
-                Some((_, greatest)) if value <= greatest => {}
-                _ => greatest = Some((slot, value)),
-            }
+            self.best.offer(slot, (self.value)(slot));
+            least = least.max(self.best.least());
         }
-        greatest
     }
 }
 

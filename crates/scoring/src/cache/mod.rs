@@ -6,14 +6,16 @@
 //! known of a vector lies in queues beside the ring, so that a comparison reads nothing but rows. A large
 //! ring has its rows as codes of 8 bits as well, which are compared first.
 
+mod best;
 mod codes;
 mod similarity;
 
-use std::{collections::VecDeque, ops::Range, sync::Arc, time::Duration};
+use std::{collections::VecDeque, num::NonZeroUsize, ops::Range, sync::Arc, time::Duration};
 
 use crate::error::{Error, Invalid, Result, number};
+use best::Best;
 use codes::{Codes, MOST_NUMBERS};
-use similarity::{max_dot, normalize_into, row_length};
+use similarity::{dot_of, normalize_into, offer_dots, row_length};
 
 /// The most slots of a ring without codes, where they would gain little.
 const FLAT_SLOTS: usize = 4096;
@@ -67,6 +69,15 @@ pub struct Nearest {
     pub similarity: f64,
     /// The id of the vector, if it has one.
     pub id: Option<Arc<str>>,
+}
+
+/// One of the vectors most similar to a query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Similar {
+    /// Its similarity and id.
+    pub nearest: Nearest,
+    /// The time since its addition.
+    pub age: Duration,
 }
 
 /// One vector of a cache, and what is known of it.
@@ -143,6 +154,26 @@ impl VectorCache {
         let row = self.normalized(query)?;
         self.evict_expired(now);
         Ok(self.nearest_row(&row))
+    }
+
+    /// Returns the `k` vectors alive that are most similar to `query` and at least as similar as `at_least`: the
+    /// most similar first, of equals the oldest. The first is what [`VectorCache::nearest`] finds.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_VECTOR` for another length, or for a number that is not finite.
+    pub fn similar(
+        &mut self,
+        query: &[f32],
+        k: NonZeroUsize,
+        at_least: f64,
+        now: Duration,
+    ) -> Result<Vec<Similar>> {
+        let row = self.normalized(query)?;
+        self.evict_expired(now);
+        let now = self.at(now);
+        let similar = |(at, nearest)| Similar { nearest, age: now.saturating_sub(self.added[at]) };
+        Ok(self.best_rows(&row, k.get(), at_least).map(similar).collect())
     }
 
     /// Returns what [`VectorCache::nearest`] does, and then adds the vector.
@@ -292,22 +323,31 @@ impl VectorCache {
     }
 
     fn nearest_row(&self, row: &[f32]) -> Option<Nearest> {
-        let greatest = if let Some(codes) = &self.codes {
-            let value = |slot| max_dot(row, self.rows(slot..slot + 1)).map_or(-1.0, |row| row.dot);
-            codes.greatest(row, self.alive(), value)
-        } else {
-            let [older, newer] = self.alive().map(|slots| {
-                let found = max_dot(row, self.rows(slots.clone()));
-                found.map(|found| (slots.start + found.row, found.dot))
-            });
-            match (older, newer) {
-                (Some(older), Some(newer)) if newer.1 > older.1 => Some(newer),
-                (older, newer) => older.or(newer),
+        self.best_rows(row, 1, -1.0).next().map(|(_, nearest)| nearest)
+    }
+
+    /// Returns the `k` vectors most similar to a row, the most similar first, each with its place from the oldest.
+    fn best_rows(
+        &self,
+        row: &[f32],
+        k: usize,
+        at_least: f64,
+    ) -> impl Iterator<Item = (usize, Nearest)> {
+        let mut best = Best::new(k, at_least);
+        match &self.codes {
+            Some(codes) => {
+                let value = |slot| dot_of(row, self.rows(slot..slot + 1));
+                codes.search(row, self.alive(), &mut best, value);
             }
-        };
-        greatest.map(|(slot, dot)| Nearest {
-            similarity: f64::from(dot),
-            id: self.ids[(slot + self.slots() - self.start) % self.slots()].clone(),
+            None => {
+                for slots in self.alive() {
+                    offer_dots(row, self.rows(slots.clone()), slots.start, &mut best);
+                }
+            }
+        }
+        best.into_rows().map(|(slot, dot)| {
+            let at = (slot + self.slots() - self.start) % self.slots();
+            (at, Nearest { similarity: f64::from(dot), id: self.ids[at].clone() })
         })
     }
 

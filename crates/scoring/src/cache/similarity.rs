@@ -2,6 +2,8 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
+use super::best::Best;
+
 /// Rows are padded with zeros to a multiple of this, which every register width divides.
 const ROW_MULTIPLE: usize = 16;
 
@@ -22,47 +24,57 @@ pub fn normalize_into(row: &mut [f32], vector: &[f32]) {
     padding.fill(0.0);
 }
 
-/// A row, counted from 0, and the dot product of the query with it, in \[-1, 1\].
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Greatest {
-    pub row: usize,
-    pub dot: f32,
-}
-
-/// The greatest dot product of `query` with one of `rows`, which lie one after another, each as
-/// long as the query; of several, that of the first row. `None` when there is none.
+/// Offers every one of `rows`, which lie one after another, each as long as the query, with its dot product with
+/// the query, in \[-1, 1\]. The first is in slot `first`.
 ///
 /// The length must be one that [`row_length`] gives, and query and rows be of length 1 or zero.
-pub fn max_dot(query: &[f32], rows: &[f32]) -> Option<Greatest> {
+pub fn offer_dots(query: &[f32], rows: &[f32], first: usize, best: &mut Best) {
     debug_assert!(query.len().is_multiple_of(ROW_MULTIPLE));
-    Arch::new().dispatch(MaxDot { query, rows })
+    Arch::new().dispatch(OfferDots { query, rows, first, best });
 }
 
-struct MaxDot<'a> {
+struct OfferDots<'a> {
     query: &'a [f32],
     rows: &'a [f32],
+    first: usize,
+    best: &'a mut Best,
 }
 
-impl WithSimd for MaxDot<'_> {
-    type Output = Option<Greatest>;
+impl WithSimd for OfferDots<'_> {
+    type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Option<Greatest> {
+    fn with_simd<S: Simd>(self, simd: S) {
         // Loops instead of iterator chains in here: only what is inlined is compiled for the
         // registers at hand, and closures within adapters are not.
-        let (query, _) = S::as_simd_f32s(self.query);
-        let mut greatest: Option<Greatest> = None;
         for (row, numbers) in self.rows.chunks_exact(self.query.len()).enumerate() {
-            let (numbers, _) = S::as_simd_f32s(numbers);
-            // Rounding can carry the similarity of equal vectors past 1. It is cut off before the
-            // comparison, so that the first of several equal vectors is found.
-            let dot = dot(simd, query, numbers).clamp(-1.0, 1.0);
-            match greatest {
-                Some(greatest) if dot <= greatest.dot => {}
-                _ => greatest = Some(Greatest { row, dot }),
+            let dot = Dot { query: self.query, row: numbers }.with_simd(simd);
+            if self.best.takes(dot) {
+                self.best.offer(self.first + row, dot);
             }
         }
-        greatest
+    }
+}
+
+/// Returns the dot product of `query` with a row, as [`offer_dots`] finds it.
+pub fn dot_of(query: &[f32], row: &[f32]) -> f32 {
+    Arch::new().dispatch(Dot { query, row })
+}
+
+struct Dot<'a> {
+    query: &'a [f32],
+    row: &'a [f32],
+}
+
+impl WithSimd for Dot<'_> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f32 {
+        let ((query, _), (row, _)) = (S::as_simd_f32s(self.query), S::as_simd_f32s(self.row));
+        // Rounding can carry the similarity of equal vectors past 1. It is cut off before any
+        // comparison, so that the first of several equal vectors is found.
+        dot(simd, query, row).clamp(-1.0, 1.0)
     }
 }
 
@@ -89,24 +101,40 @@ fn dot<S: Simd>(simd: S, a: &[S::f32s], b: &[S::f32s]) -> f32 {
 mod tests {
     use super::*;
 
+    /// The nearest row, from 0 on, and its dot product.
+    type Greatest = (usize, f32);
+
+    fn search(query: &[f32], rows: &[f32], search: impl FnOnce(OfferDots)) -> Option<Greatest> {
+        let mut best = Best::new(1, -1.0);
+        search(OfferDots { query, rows, first: 0, best: &mut best });
+        best.into_rows().next()
+    }
+
     /// The kernel for every width that this machine has, the scalar one included.
     fn every_width(query: &[f32], rows: &[f32]) -> Vec<(&'static str, Option<Greatest>)> {
-        let kernel = || MaxDot { query, rows };
-        let mut found = vec![
-            ("dispatched", max_dot(query, rows)),
-            ("scalar", kernel().with_simd(pulp::Scalar::new())),
+        let found = |run: fn(OfferDots)| search(query, rows, run);
+        let mut all = vec![
+            ("dispatched", found(|kernel| Arch::new().dispatch(kernel))),
+            ("scalar", found(|kernel| kernel.with_simd(pulp::Scalar::new()))),
         ];
         #[cfg(target_arch = "x86_64")]
         {
             use pulp::x86::{V3, V4};
-            found.extend(V3::try_new().map(|simd| ("AVX2", Simd::vectorize(simd, kernel()))));
-            found.extend(V4::try_new().map(|simd| ("AVX-512", Simd::vectorize(simd, kernel()))));
+            let simd = V3::try_new();
+            all.extend(
+                simd.map(|v| ("AVX2", search(query, rows, |kernel| Simd::vectorize(v, kernel)))),
+            );
+            let simd = V4::try_new();
+            all.extend(
+                simd.map(|v| ("AVX-512", search(query, rows, |kernel| Simd::vectorize(v, kernel)))),
+            );
         }
         #[cfg(target_arch = "aarch64")]
-        found.extend(
-            pulp::aarch64::Neon::try_new().map(|simd| ("NEON", Simd::vectorize(simd, kernel()))),
+        all.extend(
+            pulp::aarch64::Neon::try_new()
+                .map(|v| ("NEON", search(query, rows, |kernel| Simd::vectorize(v, kernel)))),
         );
-        found
+        all
     }
 
     fn naive(query: &[f32], rows: &[f32]) -> Option<Greatest> {
@@ -114,7 +142,7 @@ mod tests {
             .map(|row| row.iter().zip(query).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum())
             .enumerate()
             .reduce(|a: (usize, f64), b| if b.1 > a.1 { b } else { a })
-            .map(|(row, dot)| Greatest { row, dot: dot as f32 })
+            .map(|(row, dot)| (row, dot as f32))
     }
 
     fn vector(length: usize, seed: usize) -> Vec<f32> {
@@ -122,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn max_dot_agrees_with_the_definition_at_every_length_and_offset() {
+    fn offer_dots_agrees_with_the_definition_at_every_length_and_offset() {
         for dimensions in 1..=400 {
             let length = row_length(dimensions);
             let mut query = vec![f32::NAN; length];
@@ -138,8 +166,8 @@ mod tests {
                     let close = match (found, expected) {
                         (Some(found), Some(expected)) => {
                             // In one dimension all vectors of one sign are the same.
-                            (found.row == expected.row || dimensions == 1)
-                                && (found.dot - expected.dot).abs() < 1e-6
+                            (found.0 == expected.0 || dimensions == 1)
+                                && (found.1 - expected.1).abs() < 1e-6
                         }
                         (found, expected) => found == expected,
                     };
@@ -150,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn max_dot_finds_the_first_of_equal_rows_in_every_width() {
+    fn offer_dots_finds_the_first_of_equal_rows_in_every_width() {
         // Multiples of a vector are one row up to rounding; some come out longer than 1.
         let length = row_length(100);
         let mut buffer = vec![0.0; 50 * length];
@@ -162,12 +190,12 @@ mod tests {
             for (width, found) in every_width(row, &buffer) {
                 let single = |at: &[f32]| {
                     let widths = every_width(row, at);
-                    widths.into_iter().find(|(name, _)| *name == width).unwrap().1.unwrap().dot
+                    widths.into_iter().find(|(name, _)| *name == width).unwrap().1.unwrap().1
                 };
                 let dots: Vec<f32> = buffer.chunks_exact(length).map(single).collect();
                 let greatest = dots.iter().copied().reduce(f32::max).unwrap();
                 let first = dots.iter().position(|dot| *dot == greatest).unwrap();
-                let expected = Greatest { row: first, dot: greatest };
+                let expected = (first, greatest);
                 assert_eq!(found, Some(expected), "{width}, query {query}");
                 assert!(greatest <= 1.0, "{width}, query {query}: {greatest}");
             }
@@ -179,7 +207,7 @@ mod tests {
         for scale in [f32::MAX, 1.0, f32::MIN_POSITIVE, 1e-45] {
             let mut row = [f32::NAN; 16];
             normalize_into(&mut row, &[scale, 0.0, -scale]);
-            let length = max_dot(&row, &row).unwrap().dot;
+            let length = dot_of(&row, &row);
             assert!((length - 1.0).abs() < 1e-6, "scale {scale}: {row:?}");
         }
         let mut row = [f32::NAN; 16];

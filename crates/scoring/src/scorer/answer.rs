@@ -1,6 +1,7 @@
 //! Calls, and how they are answered.
 
 use std::{
+    num::NonZeroUsize,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, PoisonError, Weak,
@@ -12,14 +13,14 @@ use std::{
 use knowledgepulse_workers::{CancelToken, fault};
 
 use crate::{
-    cache::{Nearest, VectorCache},
+    cache::{Nearest, Similar, VectorCache},
     clock::monotonic_clock,
     embed::{Embed, Embedded},
     error::{Error, Result},
     novelty::Novelty,
     score::Score,
     scorer::{
-        report::{Outcome, Report, Times},
+        report::{Found, Outcome, Report, Times},
         statistics::Statistics,
     },
     sync::Mutex,
@@ -34,8 +35,12 @@ pub enum Work {
     Score(Input),
     /// Compare a trace with the memory and score it.
     Peek(Input),
+    /// Compare a trace with the memory, score it, and add it to the memory if its score is at least this.
+    Decide(Input, f64),
     /// Add a trace to the memory.
     Remember(Input),
+    /// Find what in the memory is most similar to a text.
+    Similar(Query),
     /// Remove the traces with this id from the memory.
     Forget(Arc<str>),
     /// Remove all traces from the memory.
@@ -47,12 +52,21 @@ pub enum Work {
 }
 
 impl Work {
-    /// Does the work that concerns the vectors of a cache. `novelty` makes a novelty of the nearest one.
+    /// Returns the trace that is to be scored.
+    pub(super) fn scored(&self) -> Option<&Trace> {
+        match self {
+            Self::Score(input) | Self::Peek(input) | Self::Decide(input, _) => Some(&input.trace),
+            _ => None,
+        }
+    }
+
+    /// Does the work that concerns the vectors of a cache; a trace on which to decide is only compared. `novelty`
+    /// makes a novelty of the nearest one. The present time is given by the clock of the cache, and since 1970.
     pub(super) fn apply_to(
         &self,
         cache: &mut VectorCache,
         vector: &[f32],
-        now: Duration,
+        [now, since_1970]: [Duration; 2],
         novelty: impl FnOnce(Option<Nearest>) -> Novelty,
     ) -> Result<Recalled<'_>> {
         Ok(match self {
@@ -60,12 +74,20 @@ impl Work {
                 let nearest = cache.compare_and_add(vector, trace.id().cloned(), now)?;
                 Recalled::Novelty(trace, novelty(nearest))
             }
-            Self::Peek(Input { trace, .. }) => {
+            Self::Peek(Input { trace, .. }) | Self::Decide(Input { trace, .. }, _) => {
                 Recalled::Novelty(trace, novelty(cache.nearest(vector, now)?))
             }
             Self::Remember(Input { trace, .. }) => {
                 cache.add(vector, trace.id().cloned(), now)?;
                 Recalled::Done(Outcome::Remembered)
+            }
+            Self::Similar(Query { k, at_least, .. }) => {
+                let similar = cache.similar(vector, *k, *at_least, now)?;
+                let found = |Similar { nearest: Nearest { similarity, id }, age }| {
+                    let added_at = since_1970.saturating_sub(age);
+                    Found { id, similarity, added_at }
+                };
+                Recalled::Done(Outcome::Found(similar.into_iter().map(found).collect()))
             }
             Self::Forget(id) => Recalled::Done(Outcome::Removed(cache.remove(id, now))),
             Self::Clear => {
@@ -85,6 +107,17 @@ pub struct Input {
     pub trace: Trace,
     /// Its text, at least as much of it as is embedded; empty where nothing is.
     pub text: String,
+}
+
+/// What to find in the memory.
+#[derive(Debug)]
+pub struct Query {
+    /// The text, at least as much of it as is embedded.
+    pub text: String,
+    /// How many traces at most.
+    pub k: NonZeroUsize,
+    /// The least similarity, in \[-1, 1\].
+    pub at_least: f64,
 }
 
 /// Takes the result of a call, on any thread.
@@ -151,6 +184,16 @@ impl Call {
     pub fn take_answer(&self) -> Option<Owed<'_>> {
         let reply = self.reply.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         Some(Owed { call: self, reply: Some(reply) })
+    }
+
+    /// Returns whether the call is to add its trace, now that its novelty is known.
+    pub fn accepts(&self, recalled: &Recalled) -> bool {
+        let (Work::Decide(_, threshold), Recalled::Novelty(trace, novelty)) =
+            (&self.work, recalled)
+        else {
+            return false;
+        };
+        Score::of(trace, novelty.clone(), &self.common.profiles).value >= *threshold
     }
 
     /// Returns whether somebody has taken the reply.
@@ -223,10 +266,7 @@ impl CallHandle {
     /// Returns `false`, without effect, for other calls, and if the call has its answer or is getting it.
     pub fn end_budget(&self) -> bool {
         let Some(call) = self.0.upgrade() else { return false };
-        let (Work::Score(Input { trace, .. }) | Work::Peek(Input { trace, .. })) = &call.work
-        else {
-            return false;
-        };
+        let Some(trace) = call.work.scored() else { return false };
         let Some(owed) = call.cancel() else { return false };
         let score = Score::of(trace, Novelty::OverBudget, &call.common.profiles);
         let times = Times { total: monotonic_clock() - call.since, ..Times::default() };
@@ -248,6 +288,8 @@ pub(super) struct EmbeddedCall {
     pub call: Arc<Call>,
     /// The embedding, empty for work without a text, or why there is none if scores do not require one.
     embedded: Result<Result<Embedded, Arc<str>>>,
+    /// The novelty of a trace that a store is about to add, because it was accepted.
+    pub accepted: Option<Novelty>,
     begun: Duration,
     ended: Duration,
 }
@@ -257,8 +299,11 @@ impl EmbeddedCall {
     pub fn embed(call: Arc<Call>) -> Self {
         let begun = monotonic_clock();
         let text = match &call.work {
-            Work::Score(input) | Work::Peek(input) | Work::Remember(input) => Some(&*input.text),
-            Work::Embed(text) => Some(&**text),
+            Work::Score(input)
+            | Work::Peek(input)
+            | Work::Decide(input, _)
+            | Work::Remember(input) => Some(&*input.text),
+            Work::Embed(text) | Work::Similar(Query { text, .. }) => Some(&**text),
             // A tokenizer without special tokens makes nothing of an empty text.
             Work::WarmUp => Some("warm up"),
             Work::Forget(_) | Work::Clear => None,
@@ -277,7 +322,7 @@ impl EmbeddedCall {
             Err(reason) if call.embedder.is_required() => Err(Error::embedder_unavailable(reason)),
             embedded => Ok(embedded),
         });
-        Self { call, embedded, begun, ended: monotonic_clock() }
+        Self { call, embedded, accepted: None, begun, ended: monotonic_clock() }
     }
 
     /// Returns the embedding, if there is one.
@@ -301,20 +346,20 @@ impl EmbeddedCall {
         recall: impl FnOnce(&Embedded) -> Result<Recalled<'a>>,
     ) -> Result<Outcome> {
         fault::point("score");
-        let Self { call, embedded, begun, ended } = self;
+        let Self { call, embedded, begun, ended, .. } = self;
         let start = monotonic_clock();
         let mut times =
             Times { queue: begun - call.since, turn: start - ended, ..Times::default() };
         let mut text = None;
         let recalled = match (&call.work, embedded?) {
-            (Work::Score(Input { trace, .. }) | Work::Peek(Input { trace, .. }), Err(reason)) => {
-                Recalled::Novelty(trace, Novelty::NoEmbedder { reason })
-            }
             (Work::WarmUp, embedded) => {
                 recall(embedded.as_ref().unwrap_or(&Embedded::default()))?;
                 Recalled::Done(Outcome::WarmedUp(embedded.map(drop)))
             }
-            (_, Err(reason)) => return Err(Error::embedder_unavailable(reason)),
+            (work, Err(reason)) => match work.scored() {
+                Some(trace) => Recalled::Novelty(trace, Novelty::NoEmbedder { reason }),
+                None => return Err(Error::embedder_unavailable(reason)),
+            },
             (Work::Embed(_), Ok(embedded)) => Recalled::Done(Outcome::Embedded(embedded.embedding)),
             (_, Ok(embedded)) => {
                 let recalled = recall(&embedded)?;

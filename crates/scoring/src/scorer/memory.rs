@@ -10,16 +10,18 @@ use std::{
 
 use crate::{
     cache::VectorCache,
-    clock::monotonic_clock,
+    clock::{monotonic_clock, since_1970},
     embed::Embedded,
     error::Result,
     novelty::Novelty,
     scorer::{
         answer::{EmbeddedCall, Input, Recalled, Work},
+        report::Outcome,
         shared::SharedMemory,
     },
     snapshot::Contents,
     sync::Mutex,
+    trace::Trace,
 };
 
 /// The vectors that a scorer compares traces with.
@@ -36,7 +38,15 @@ impl Memory {
         match self {
             Self::Own(memory) => {
                 let call = embedded.call.clone();
-                embedded.conclude(|embedded| memory.recall(&call.work, embedded));
+                embedded.conclude(|embedded| {
+                    let recalled = memory.recall(&call.work, embedded)?;
+                    if let (true, Recalled::Novelty(trace, _)) =
+                        (call.accepts(&recalled), &recalled)
+                    {
+                        memory.add(trace, embedded)?;
+                    }
+                    Ok(recalled)
+                });
             }
             Self::Shared(memory) => memory.enqueue(embedded),
         }
@@ -129,8 +139,13 @@ impl OwnMemory {
         self.with(|vectors, now| {
             let has_model = vectors.has_model(fingerprint, vector.len());
             match work {
-                Work::Peek(Input { trace, .. }) if !has_model => {
+                Work::Peek(Input { trace, .. }) | Work::Decide(Input { trace, .. }, _)
+                    if !has_model =>
+                {
                     return Ok(Recalled::Novelty(trace, Novelty::EmptyCache));
+                }
+                Work::Similar(_) if !has_model => {
+                    return Ok(Recalled::Done(Outcome::Found(Vec::new())));
                 }
                 Work::Score(_) | Work::Remember(_) => vectors.switch_to(fingerprint, vector.len()),
                 // From now on vectors of the right length can be added by hand.
@@ -140,7 +155,16 @@ impl OwnMemory {
                 _ => {}
             }
             let novelty = |nearest: Option<_>| nearest.map_or(Novelty::EmptyCache, Novelty::Cache);
-            work.apply_to(&mut vectors.cache, vector, now, novelty)
+            work.apply_to(&mut vectors.cache, vector, [now, since_1970()], novelty)
+        })
+    }
+
+    /// Adds a trace that was accepted.
+    fn add(&self, trace: &Trace, embedded: &Embedded) -> Result<()> {
+        let Embedded { embedding: vector, fingerprint, .. } = embedded;
+        self.with(|vectors, now| {
+            vectors.switch_to(fingerprint, vector.len());
+            vectors.cache.add(vector, trace.id().cloned(), now)
         })
     }
 }

@@ -18,9 +18,9 @@ mod shared;
 mod statistics;
 mod turns;
 
-pub use answer::{CallHandle, Input, Reply, Work};
+pub use answer::{CallHandle, Input, Query, Reply, Work};
 pub use memory::OwnMemory;
-pub use report::{Outcome, Report, Times};
+pub use report::{Found, Outcome, Report, Times};
 pub use shared::{Change, Page, Request, SharedMemory, StoredEntry, Taker};
 pub use statistics::Statistics;
 pub use turns::{Scorer, ScorerOptions};

@@ -15,10 +15,25 @@ pub enum Outcome {
     Remembered,
     /// This many traces were removed from the memory.
     Removed(usize),
+    /// The most similar traces in the memory, the most similar first, of equals the oldest.
+    Found(Vec<Found>),
     /// The embedding of the text.
     Embedded(Box<[f32]>),
     /// The embedder has been loaded and used, or why it could not be.
     WarmedUp(Result<(), Arc<str>>),
+}
+
+/// A trace in the memory that was found. Serialised as `SimilarTrace` in JavaScript.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Found {
+    /// Its id, if it has one.
+    pub id: Option<Arc<str>>,
+    /// The cosine similarity, in \[-1, 1\].
+    pub similarity: f64,
+    /// When it was added, since 1970.
+    #[serde(serialize_with = "milliseconds")]
+    pub added_at: Duration,
 }
 
 /// A score, and what it took. Serialised as `ScoreReport` in JavaScript.

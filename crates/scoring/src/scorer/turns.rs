@@ -11,8 +11,10 @@ use knowledgepulse_workers::{available_cores, has_waiting, spawn};
 
 use crate::{
     cache::{CacheOptions, VectorCache},
+    clock::monotonic_clock,
     embed::Embed,
     error::{Error, Result},
+    score::Score,
     scorer::{
         answer::{Call, CallHandle, Common, EmbeddedCall, Reply, Work, answer},
         memory::{Memory, OwnMemory},
@@ -20,6 +22,7 @@ use crate::{
         statistics::Statistics,
     },
     sync::{Condvar, Mutex, MutexGuard},
+    trace::Trace,
     weights::Profiles,
 };
 
@@ -174,7 +177,7 @@ impl Scorer {
         let call = Call::new(self.common.clone(), work, embedder, reply);
         let handle = CallHandle::new(&call);
         if order.is_idle()
-            && matches!(call.work, Work::Score(_) | Work::Peek(_))
+            && call.work.scored().is_some()
             && self.unavailable_reason(&*call.embedder).is_some()
         {
             drop(order);
@@ -210,6 +213,34 @@ impl Scorer {
                 }
             }
         }
+    }
+
+    /// Returns the least and the greatest score that a trace can have ([`Score::bounds`]), and whether it is
+    /// accepted: whether its score is at least the threshold. `None` unless the bounds tell and the score is not asked
+    /// for, where it takes a [`Work::Decide`].
+    ///
+    /// # Errors
+    ///
+    /// `CLOSED` after [`Scorer::close`].
+    pub fn judge(
+        &self,
+        trace: &Trace,
+        threshold: f64,
+        needs_score: bool,
+    ) -> Result<([f64; 2], Option<bool>)> {
+        let since = monotonic_clock();
+        if self.common.is_closed() {
+            return Err(Error::closed());
+        }
+        let bounds @ [least, greatest] = Score::bounds(trace, &self.common.profiles);
+        if needs_score || (least < threshold && greatest >= threshold) {
+            return Ok((bounds, None));
+        }
+        self.common.count(|statistics| {
+            statistics.accepted += 1;
+            statistics.answered_after(monotonic_clock() - since);
+        });
+        Ok((bounds, Some(least >= threshold)))
     }
 
     /// Returns why scores do not depend on an embedding, and so on no call before them; `None` if they do.

@@ -2,6 +2,7 @@
 const { accountOf } = require("../account.js");
 const { explainAll, toJson } = require("../engine.js");
 const { InputError } = require("../exit.js");
+const { Hints } = require("../hints.js");
 const { Output, isTable } = require("../output.js");
 const run = require("../run.js");
 const { Session } = require("../session.js");
@@ -71,6 +72,7 @@ module.exports = async function explain([args], options) {
 		const objectives = new Objectives();
 		let assumed = 0;
 		let others = 0;
+		const hints = await Hints.open(options);
 		const take = async (item, progress) => {
 			if (output.isClosed) stop.end();
 			const { error, trace, provenance, report } = item;
@@ -80,6 +82,7 @@ module.exports = async function explain([args], options) {
 			if (successFrom === "assumed") assumed += 1;
 			if (options.domain !== undefined && domainFrom === "own") others += 1;
 			if (wanted === undefined || wanted.take(trace.id)) {
+				hints.add(trace.metadata.task_domain);
 				if (output.isTerminal) progress.stop();
 				const nearest = objectives.of(report.novelty.nearest);
 				await output.write(
@@ -100,6 +103,7 @@ module.exports = async function explain([args], options) {
 		run.warnOfLosses(explained.report, "not explained", errors);
 		run.noteAssumed(assumed, traces, options, run.notesFor(options));
 		run.warnOfDomain(others, options);
+		hints.warn();
 		return stop.exitCode({ errors });
 	} finally {
 		await output.discard();

@@ -2,12 +2,14 @@
 const { InputError } = require("../exit.js");
 const { evaluate } = require("../engine.js");
 const { recordOf } = require("../otel-file.js");
+const { Hints } = require("../hints.js");
 const { FileOutput, Output, isTable } = require("../output.js");
 const { LEGEND, RowTable } = require("../row-table.js");
 const run = require("../run.js");
 const { Session } = require("../session.js");
 const { sourcesInOrder } = require("../sources.js");
 const { count, duration, percent, say, style, warn } = require("../terminal.js");
+const decide = require("./decide.js");
 
 /** The share of rows with one value from which a dimension says little. */
 const ALIKE = 0.8;
@@ -104,6 +106,7 @@ function summarise(statistics, { options, ms, note, table }) {
 }
 
 module.exports = async function score([args], options) {
+	if (options.decide) return decide([args], options);
 	const { threshold, minShare, emitOtel, group, memory, top } = options;
 	if (minShare !== undefined && threshold === undefined)
 		throw new InputError("--min-share needs --threshold: the share of runs that score how much?");
@@ -121,6 +124,7 @@ module.exports = async function score([args], options) {
 		const show = (row) => output.write(table ? table.lineOf(row) : `${JSON.stringify(row)}\n`);
 		const statistics = new Statistics(options);
 		const texts = new run.Texts();
+		const hints = await Hints.open(options);
 		/** With `--top`, the rows so far that may be among the highest. */
 		let highest = [];
 		const rows = evaluate(session.scorer, sources, { ...imported, group, stop: stop.signal });
@@ -132,6 +136,7 @@ module.exports = async function score([args], options) {
 			if (!item.error) {
 				statistics.add(item);
 				texts.add(item);
+				hints.add(item.domain);
 				await events?.write(recordOf(item, threshold));
 			}
 			if (top === undefined || item.error) return show(item);
@@ -146,6 +151,7 @@ module.exports = async function score([args], options) {
 		if (!output.isClosed || isNeeded) {
 			summarise(statistics, { options, ms, note: run.notesFor(options), table });
 			texts.warn(session.scorer, options);
+			hints.warn();
 			run.warnOfLosses(rows.report, "not scored", errors);
 		}
 		const { scored } = statistics;

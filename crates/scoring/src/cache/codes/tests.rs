@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::cache::similarity::{max_dot, normalize_into, row_length};
+use crate::cache::similarity::{dot_of, normalize_into, offer_dots, row_length};
 
 /// Gives `$kernel` every value that this machine can run, and its name.
 macro_rules! for_every_kernel {
@@ -48,7 +48,8 @@ fn decoded(codes: &Codes, slot: usize) -> [Vec<f64>; 2] {
 /// What the value of a slot is at most: by its `h`, and by all of its codes.
 fn bounds(codes: &Codes, query: &Query, slot: usize) -> [f64; 2] {
     let value = |_| 0.0;
-    let search = Search { kernel: Plain, codes, query, slots: [0..0, 0..0], value };
+    let best = &mut Best::new(1, -1.0);
+    let search = Search { kernel: Plain, codes, query, slots: [0..0, 0..0], best, value };
     let products = search.products(0, slot, 0);
     let first = search.first_bounds(slot..slot + 1, &[products; BATCH])[0][1];
     [first, search.second_bound(slot, products)]
@@ -115,7 +116,7 @@ fn bound_allows_for_what_the_float32_search_rounds_off() {
         let codes = encoded(std::slice::from_ref(&row));
         let mut query = row.clone();
         query[..dimensions / 4].iter_mut().for_each(|x| *x = -*x);
-        let value = f64::from(max_dot(&query, &row).unwrap().dot);
+        let value = f64::from(dot_of(&query, &row));
         let [_, bound] = bounds(&codes, &Query::new(&query), 0);
         assert!(value <= bound, "{dimensions}: {value} above {bound}");
     }
@@ -135,7 +136,7 @@ fn bound_is_reached_by_a_query_in_the_direction_of_what_is_missing() {
             let mut query = vec![0.0; row.len()];
             normalize_into(&mut query, &missing);
             let bound = bounds(&codes, &Query::new(&query), 0)[known];
-            let value = f64::from(max_dot(&query, &row).unwrap().dot);
+            let value = f64::from(dot_of(&query, &row));
             let query_misses = Query::new(&query).missing[known];
             assert!(value <= bound, "{dimensions}, {known}: {value} above {bound}");
             let most = value + 3.0 * query_misses + dimensions as f64 * 5e-7 + 1e-4;
@@ -193,7 +194,7 @@ proptest! {
         for query in &rows {
             let encoded = Query::new(query);
             for (slot, row) in rows.iter().enumerate() {
-                let value = f64::from(max_dot(query, row).unwrap().dot);
+                let value = f64::from(dot_of(query, row));
                 for bound in bounds(&codes, &encoded, slot) {
                     prop_assert!(value <= bound, "{value} above {bound}, {row:?}, {query:?}");
                 }
@@ -202,9 +203,11 @@ proptest! {
     }
 
     #[test]
-    fn greatest_is_what_the_flat_search_finds_in_every_kernel(
+    fn search_finds_what_the_flat_one_does_in_every_kernel(
         vectors in vectors(),
         turn in 0_usize..60,
+        k in prop::sample::select(&[1_usize, 2, 7, 100][..]),
+        at_least in prop_oneof![Just(-1.0), -1.0..=1.0, Just(0.0)],
     ) {
         let rows: Vec<_> = vectors.iter().map(|vector| row(vector)).collect();
         let codes = encoded(&rows);
@@ -212,28 +215,27 @@ proptest! {
         let start = turn % rows.len();
         let order: Vec<usize> = (start..rows.len()).chain(0..start).collect();
         for query in &rows {
-            let value = |slot: usize| max_dot(query, &rows[slot]).unwrap().dot;
+            let value = |slot: usize| dot_of(query, &rows[slot]);
             let in_order: Vec<f32> = order.iter().flat_map(|slot| rows[*slot].clone()).collect();
-            let flat = max_dot(query, &in_order).unwrap();
-            let expected = Some((order[flat.row], flat.dot.to_bits()));
-            let bits = |(slot, dot): (usize, f32)| (slot, dot.to_bits());
+            let mut flat = Best::new(k, at_least);
+            offer_dots(query, &in_order, 0, &mut flat);
+            let flat = flat.into_rows().map(|(at, dot)| (order[at], dot.to_bits()));
+            let expected: Vec<_> = flat.collect();
+            let bits = |best: Best| -> Vec<_> {
+                best.into_rows().map(|(slot, dot)| (slot, dot.to_bits())).collect()
+            };
             let slots = [start..rows.len(), 0..start];
-            let found = codes.greatest(query, slots.clone(), value);
-            prop_assert_eq!(found.map(bits), expected, "dispatched");
+            let mut best = Best::new(k, at_least);
+            codes.search(query, slots.clone(), &mut best, value);
+            prop_assert_eq!(bits(best), &expected[..], "dispatched");
             let query = &Query::new(query);
             for_every_kernel!(|name, kernel| {
-                let slots = slots.clone();
-                let found = Search { kernel, codes: &codes, query, slots, value }.call();
-                prop_assert_eq!(found.map(bits), expected, "{}", name);
+                let (slots, mut best) = (slots.clone(), Best::new(k, at_least));
+                Search { kernel, codes: &codes, query, slots, best: &mut best, value }.call();
+                prop_assert_eq!(bits(best), &expected[..], "{}", name);
             });
         }
     }
-}
-
-#[test]
-fn greatest_of_no_slots_is_none() {
-    let codes = encoded(&[row(&[1.0])]);
-    assert_eq!(codes.greatest(&row(&[1.0]), [0..0, 0..0], |_| 1.0), None);
 }
 
 #[test]

@@ -7,7 +7,8 @@ use crate::{
     error::{Error, Result, StoreFault},
     novelty::Novelty,
     scorer::{
-        answer::{EmbeddedCall, Recalled, Work},
+        answer::{EmbeddedCall, Input, Recalled, Work},
+        report::Outcome,
         shared::entry::{Change, Page, StoredEntry},
     },
 };
@@ -113,7 +114,7 @@ impl Mirror {
         }
         let own = entry.own.and_then(|own| sent.get(own)?.as_ref());
         match (&entry.change, own.map(|own| &own.call.work)) {
-            (Change::Add { .. }, Some(Work::Score(_) | Work::Remember(_)))
+            (Change::Add { .. }, Some(Work::Score(_) | Work::Decide(..) | Work::Remember(_)))
             | (Change::Forget(_), Some(Work::Forget(_)))
             | (Change::Clear, Some(Work::Clear)) => Ok(()),
             (_, Some(_)) => Err("another change than its call asked for".into()),
@@ -137,15 +138,21 @@ impl Mirror {
         }
     }
 
-    /// Applies an entry. If it is that of a call with this work and this vector, returns what answers the call.
+    /// Applies an entry. If it is that of a call with this work, this vector and, if it was accepted, this novelty,
+    /// returns what answers the call.
     pub fn apply<'a>(
         &mut self,
         StoredEntry { seq, at, change, .. }: StoredEntry,
-        own: Option<(&'a Work, &[f32])>,
-    ) -> Result<Option<Recalled<'a>>> {
+        own: Option<(&'a Work, &[f32], Option<Novelty>)>,
+    ) -> Result<Recalled<'a>> {
         (self.seq, self.at) = (seq, at);
-        if let Some((work, vector)) = own {
-            return self.recall(work, vector, at).map(Some);
+        match own {
+            Some((Work::Decide(Input { trace, .. }, _), vector, Some(novelty))) => {
+                self.cache.add(vector, trace.id().cloned(), at)?;
+                return Ok(Recalled::Novelty(trace, novelty));
+            }
+            Some((work, vector, _)) => return self.recall(work, vector, at),
+            None => {}
         }
         match change {
             Change::Add { id, vector } => {
@@ -164,7 +171,7 @@ impl Mirror {
                 self.cache.clear();
             }
         }
-        Ok(None)
+        Ok(Recalled::Done(Outcome::Remembered))
     }
 
     /// Does the work of a call. Ages count from `now`, or from the last entry if that is later.
@@ -179,14 +186,17 @@ impl Mirror {
             Work::Clear => self.erased.clear(),
             _ => {}
         }
+        let reason = "what the trace had to be compared with was forgotten meanwhile";
+        if matches!(work, Work::Similar(_)) && !self.erased.is_empty() {
+            return Err(Error::store(StoreFault::Unavailable, reason));
+        }
         let novelty = |nearest| {
             if self.erased.is_empty() {
                 return Novelty::Store { seq: self.seq, nearest };
             }
-            let reason = "what the trace had to be compared with was forgotten meanwhile";
             Novelty::NoStore { reason: reason.into() }
         };
-        work.apply_to(&mut self.cache, vector, now.max(self.at), novelty)
+        work.apply_to(&mut self.cache, vector, [now.max(self.at); 2], novelty)
     }
 
     /// Ends a page. Returns the time from which on entries are still needed.

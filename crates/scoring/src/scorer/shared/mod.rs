@@ -96,7 +96,7 @@ impl SharedMemory {
         })
     }
 
-    /// Adds a call whose turn has come.
+    /// Adds a call whose turn has come; one that was accepted goes on where it was.
     pub(super) fn enqueue(&self, embedded: EmbeddedCall) {
         let mut queue = self.queue();
         if self.common.is_closed() {
@@ -104,7 +104,10 @@ impl SharedMemory {
             drop(embedded.call.take_answer());
             return;
         }
-        queue.waiting.push_back(embedded);
+        match embedded.accepted {
+            Some(_) => queue.waiting.push_front(embedded),
+            None => queue.waiting.push_back(embedded),
+        }
         let taker = queue.taker.take();
         drop(queue);
         if let Some((limit, taker)) = taker {
@@ -153,8 +156,13 @@ impl SharedMemory {
                     self.conclude_reader(next, Duration::ZERO);
                 }
                 request => {
+                    let is_open = is_undecided(&next);
                     batch.push(request.unwrap_or(Request::Read));
                     queue.sent.push(Some(next));
+                    // Calls after it may have to be compared with its trace.
+                    if is_open {
+                        break;
+                    }
                 }
             }
         }
@@ -193,15 +201,16 @@ impl SharedMemory {
         // Applied in any case: the entry is in the store, even if its call has been aborted since.
         let call = own.as_ref().map(|own| own.call.clone());
         let vector = own.as_ref().and_then(EmbeddedCall::embedding).unwrap_or_default();
+        let accepted = own.as_ref().and_then(|own| own.accepted.clone());
         let mut mirror = self.mirror();
-        let recalled = mirror.apply(entry, call.as_ref().map(|call| (&call.work, vector)));
+        let recalled =
+            mirror.apply(entry, call.as_ref().map(|call| (&call.work, vector, accepted)));
         // Before the reply, which must find the entry counted.
         self.len.store(mirror.len(), Ordering::Relaxed);
         drop(mirror);
         match (own, recalled) {
-            (Some(own), Ok(Some(recalled))) => own.conclude(|_| self.require(recalled)),
-            (Some(own), Err(error)) => own.conclude(|_| Err(error)),
-            (_, recalled) => drop(recalled?),
+            (Some(own), recalled) => own.conclude(|_| self.require(recalled?)),
+            (None, recalled) => drop(recalled?),
         }
         Ok(())
     }
@@ -222,11 +231,20 @@ impl SharedMemory {
         }
     }
 
-    fn conclude_reader(&self, reader: EmbeddedCall, now: Duration) {
+    fn conclude_reader(&self, mut reader: EmbeddedCall, now: Duration) {
         let call = reader.call.clone();
-        reader.conclude(|embedded| {
-            self.require(self.mirror().recall(&call.work, &embedded.embedding, now)?)
-        });
+        let recall = |vector: &[f32]| self.require(self.mirror().recall(&call.work, vector, now)?);
+        if !is_undecided(&reader) {
+            return reader.conclude(|embedded| recall(&embedded.embedding));
+        }
+        let recalled = recall(reader.embedding().unwrap_or_default());
+        if let Ok(recalled @ Recalled::Novelty(_, novelty)) = &recalled
+            && call.accepts(recalled)
+        {
+            reader.accepted = Some(novelty.clone());
+            return self.enqueue(reader);
+        }
+        reader.conclude(|_| recalled);
     }
 
     /// Answers the calls of the present batch that append nothing, once all entries of the store have been
@@ -242,14 +260,12 @@ impl SharedMemory {
         let is_unavailable = error.code() == "STORE_UNAVAILABLE";
         for embedded in sent.into_iter().flatten() {
             let call = embedded.call.clone();
-            embedded.conclude(|_| match &call.work {
-                Work::Score(Input { trace, .. }) | Work::Peek(Input { trace, .. })
-                    if is_unavailable =>
-                {
+            embedded.conclude(|_| match (&call.work, call.work.scored()) {
+                (_, Some(trace)) if is_unavailable => {
                     let reason = error.to_string().into();
                     self.require(Recalled::Novelty(trace, Novelty::NoStore { reason }))
                 }
-                Work::WarmUp if is_unavailable && !self.is_required => {
+                (Work::WarmUp, _) if is_unavailable && !self.is_required => {
                     Ok(Recalled::Done(Outcome::WarmedUp(Ok(()))))
                 }
                 _ => Err(error.clone()),
@@ -275,26 +291,38 @@ impl SharedMemory {
 
 /// Returns what a call asks of the store; `None` if it does not need it.
 fn request(embedded: &EmbeddedCall) -> Option<Request> {
-    Some(match &embedded.call.work {
-        Work::Score(Input { trace, .. }) | Work::Remember(Input { trace, .. }) => {
-            let vector = embedded.embedding().filter(|_| appends(embedded))?.into();
-            Request::Append(Change::Add { id: trace.id().cloned(), vector: Some(vector) })
+    let add = |Input { trace, .. }: &Input| {
+        let vector = embedded.embedding().filter(|_| appends(embedded))?.into();
+        Some(Request::Append(Change::Add { id: trace.id().cloned(), vector: Some(vector) }))
+    };
+    match &embedded.call.work {
+        Work::Score(input) | Work::Remember(input) => add(input),
+        Work::Decide(input, _) if embedded.accepted.is_some() => add(input),
+        Work::Peek(_) | Work::Decide(..) | Work::Similar(_) => {
+            embedded.embedding().map(|_| Request::Read)
         }
-        Work::Peek(_) => embedded.embedding().map(|_| Request::Read)?,
-        Work::Forget(id) => Request::Append(Change::Forget(id.clone())),
-        Work::Clear => Request::Append(Change::Clear),
-        Work::WarmUp => Request::Read,
-        Work::Embed(_) => return None,
-    })
+        Work::Forget(id) => Some(Request::Append(Change::Forget(id.clone()))),
+        Work::Clear => Some(Request::Append(Change::Clear)),
+        Work::WarmUp => Some(Request::Read),
+        Work::Embed(_) => None,
+    }
 }
 
 /// Returns whether a call appends to the store: not without a vector that others can read.
 fn appends(embedded: &EmbeddedCall) -> bool {
     match &embedded.call.work {
-        Work::Score(_) | Work::Remember(_) => embedded
+        Work::Decide(..) if embedded.accepted.is_none() => false,
+        Work::Score(_) | Work::Remember(_) | Work::Decide(..) => embedded
             .embedding()
             .is_some_and(|vector| vector.iter().all(|number| number.is_finite())),
         Work::Forget(_) | Work::Clear => true,
-        Work::Peek(_) | Work::Embed(_) | Work::WarmUp => false,
+        Work::Peek(_) | Work::Similar(_) | Work::Embed(_) | Work::WarmUp => false,
     }
+}
+
+/// Returns whether it depends on the memory whether a call appends.
+fn is_undecided(embedded: &EmbeddedCall) -> bool {
+    matches!(embedded.call.work, Work::Decide(..))
+        && embedded.accepted.is_none()
+        && embedded.embedding().is_some()
 }

@@ -1,0 +1,243 @@
+import assert from "node:assert/strict";
+import { channel } from "node:diagnostics_channel";
+import { test } from "node:test";
+import { decide, Scorer } from "@knowledgepulse/scoring";
+import { valueFrom } from "../support/child.mjs";
+import { contentsOf } from "../support/decisions.mjs";
+import { temporaryFolder } from "../support/model-folder.mjs";
+import { named, sharing, through } from "../support/stores.mjs";
+import { novel, profiles, trace, words } from "../support/traces.mjs";
+
+/** At `accepts`, at least as high as the threshold whatever the novelty; at `rejects`, lower. */
+const accepts = { threshold: 0.2 };
+const rejects = { threshold: 0.9 };
+
+test("decide answers by bounds without the model, and adds what it accepts in its turn", async () => {
+	const scorer = new Scorer();
+	const bounds = [0.23375, 0.58375];
+	for (const [options, accepted] of [
+		[rejects, false],
+		[accepts, true],
+	])
+		assert.deepEqual(await scorer.decide(named("a", words(300, 1)), options), {
+			accepted,
+			score: null,
+			bounds,
+			novelty: null,
+		});
+	assert.equal(scorer.status().pending, 1);
+	const { novelty } = await scorer.explainValue(named("b", words(300, 1)), { remember: false });
+	assert.deepEqual([novelty.nearest, scorer.status().cacheSize], ["a", 1]);
+});
+
+test("decide scores where the bounds do not tell, and adds what it accepts", async () => {
+	const scorer = new Scorer({ profiles, threshold: 0.5 });
+	const decisions = await Promise.all(
+		["river stone", "river stone", "a ledger of refunds"].map((text) =>
+			scorer.decide(novel(text, text)),
+		),
+	);
+	assert.deepEqual(
+		decisions.map(({ accepted, bounds, novelty }) => [accepted, bounds, novelty.nearest]),
+		[
+			[true, [0, 1], null],
+			[false, [0, 1], "river stone"],
+			[true, [0, 1], "river stone"],
+		],
+	);
+	assert.deepEqual([decisions[0].score, scorer.status().cacheSize], [0.5, 2]);
+});
+
+test("decide accepts a score that equals the threshold", async () => {
+	const thought = { ...trace({ steps: [{ type: "thought" }] }) };
+	for (const [threshold, accepted] of [
+		[0.1, true],
+		[0.1 + Number.EPSILON, false],
+	])
+		assert.equal((await new Scorer({ threshold }).decide(thought)).accepted, accepted);
+});
+
+test("decide with exact gives the score and the novelty as well", async () => {
+	const scorer = new Scorer();
+	const report = await scorer.explainValue(trace(), { remember: false });
+	const { accepted, score, novelty } = await scorer.decide(trace(), { ...rejects, exact: true });
+	assert.deepEqual([accepted, score, novelty], [false, report.score, report.novelty]);
+	assert.equal(scorer.status().cacheSize, 0);
+});
+
+for (const exact of [false, true])
+	test(`decide adds what remember says, with exact ${exact}`, async () => {
+		for (const [remember, added] of [
+			[undefined, 1],
+			["accepted", 1],
+			["all", 2],
+			[false, 0],
+		]) {
+			const scorer = new Scorer();
+			for (const options of [accepts, rejects])
+				await scorer.decide(trace(), { ...options, remember, exact });
+			await scorer.warmup();
+			assert.equal(scorer.status().cacheSize, added, String(remember));
+		}
+	});
+
+test("decide takes the threshold of the call, the scorer, configure, the variable and the protocol", async () => {
+	assert.equal(new Scorer().status().threshold, 0.75);
+	const scorer = new Scorer({ threshold: 0.2 });
+	assert.equal((await scorer.decide(trace())).accepted, true);
+	assert.equal((await scorer.decide(trace(), rejects)).accepted, false);
+	const body = ({ scoring }) => {
+		const thresholds = [scoring.status().threshold, new scoring.Scorer().status().threshold];
+		scoring.configure({ threshold: 1 });
+		return [...thresholds, scoring.status().threshold];
+	};
+	const env = { KNOWLEDGEPULSE_SCORING_THRESHOLD: "0.25" };
+	assert.deepEqual(await valueFrom(body, { env }), [0.25, 0.25, 1]);
+});
+
+test("decide rejects for a wrong variable until a threshold is configured", async () => {
+	const body = async ({ scoring, input }) => {
+		const { code, path } = await scoring.decide(input).catch((error) => error);
+		scoring.configure({ threshold: 0.2 });
+		return [code, path, (await scoring.decide(input)).accepted];
+	};
+	const env = { KNOWLEDGEPULSE_SCORING_THRESHOLD: "1.5" };
+	const found = await valueFrom(body, { input: trace(), env });
+	assert.deepEqual(found, ["INVALID_OPTION", "KNOWLEDGEPULSE_SCORING_THRESHOLD", true]);
+});
+
+test("decide rejects for a wrong trace or option, and adds nothing", async () => {
+	const scorer = new Scorer();
+	for (const [value, options, code, path] of [
+		[{}, {}, "INVALID_TRACE", "metadata"],
+		[trace(), { threshold: 1.01 }, "INVALID_OPTION", "threshold"],
+		[trace(), { threshold: "0.5" }, "INVALID_OPTION", "threshold"],
+		[trace(), { threshold: Number.NaN }, "INVALID_OPTION", "threshold"],
+		[trace(), { remember: true }, "INVALID_OPTION", "remember"],
+		[trace(), { exact: 1 }, "INVALID_OPTION", "exact"],
+		[trace(), { treshold: 0.5 }, "INVALID_OPTION", "treshold"],
+	])
+		await assert.rejects(scorer.decide(value, options), { code, path });
+	assert.deepEqual([scorer.status().cacheSize, scorer.status().calls.answered], [0, 0]);
+	assert.throws(() => new Scorer({ threshold: -1 }), { path: "threshold" });
+});
+
+test("decide counts as a call, and is refused by a closed scorer", async () => {
+	const scorer = new Scorer();
+	await scorer.decide(trace(), rejects);
+	assert.equal(scorer.status().calls.answered, 1);
+	scorer.close();
+	await assert.rejects(scorer.decide(trace(), rejects), { code: "CLOSED" });
+});
+
+test("decide stops for a signal, and leaves no mark then", async () => {
+	const reason = new Error("stop");
+	const scorer = new Scorer({ profiles, longText: "whole" });
+	const { signal } = new AbortController();
+	for (const options of [
+		{ signal: AbortSignal.abort(reason) },
+		{ ...accepts, signal: AbortSignal.abort(reason) },
+	])
+		await assert.rejects(scorer.decide(novel("x"), options), reason);
+	const controller = new AbortController();
+	const stopped = scorer.decide(novel(words(100_000, 1)), { signal: controller.signal });
+	controller.abort(reason);
+	await assert.rejects(stopped, reason);
+	assert.equal((await scorer.decide(novel("x"), { signal })).novelty.source, "empty-cache");
+});
+
+test("decide over budget decides by a novelty of 0.5, and adds nothing", async () => {
+	const scorer = new Scorer({ profiles, budgetMs: 0, threshold: 0.5 });
+	const { accepted, novelty } = await scorer.decide(novel(words(500, 9002)));
+	assert.deepEqual([accepted, novelty.source, scorer.status().cacheSize], [true, "over-budget", 0]);
+});
+
+test("decide without the embedder decides by a novelty of 0.5, and adds nothing", async () => {
+	const scorer = new Scorer({ profiles, embedder: "off" });
+	const { accepted, novelty } = await scorer.decide(novel("x"), { threshold: 0.5 });
+	assert.deepEqual([accepted, novelty.source], [true, "no-embedder"]);
+	assert.equal((await scorer.decide(trace(), accepts)).accepted, true);
+	await scorer.clear();
+	const { cacheSize, calls } = scorer.status();
+	assert.deepEqual([cacheSize, calls.failed], [0, 0]);
+});
+
+test("snapshot and save have traces that were accepted without the model", async (t) => {
+	const scorer = new Scorer();
+	const run = named("a", words(300, 2));
+	await scorer.decide(run, accepts);
+	const restored = await Scorer.restore(await scorer.snapshot());
+	await scorer.decide(run, accepts);
+	const file = `${temporaryFolder(t)}/novelty`;
+	await scorer.save(file);
+	assert.deepEqual(
+		[restored.status().cacheSize, (await Scorer.load(file)).status().cacheSize],
+		[1, 2],
+	);
+});
+
+test("close drops traces that were accepted but not embedded yet", async () => {
+	const scorer = new Scorer({ longText: "whole" });
+	await scorer.decide(named("a", words(100_000, 3)), accepts);
+	scorer.close();
+	const { pending, cacheSize } = scorer.status();
+	assert.deepEqual([pending, cacheSize], [0, 0]);
+	assert.equal(
+		(await Scorer.restore(await scorer.snapshot(), { longText: "whole" })).status().cacheSize,
+		0,
+	);
+});
+
+test("decide adds what it accepts to the store, with the model and without", async () => {
+	const { scorer } = sharing();
+	const [one, other] = [scorer({ profiles }), scorer({ profiles })];
+	await one.decide(named("a", "river"), accepts);
+	await one.decide(novel("river", "b"), { threshold: 0.5 });
+	const { accepted } = await one.decide(novel("ledger", "c"), { threshold: 0.5 });
+	assert.equal(accepted, true);
+	assert.deepEqual((await contentsOf(other)).map(({ id }) => id).sort(), ["a", "c"]);
+});
+
+test("decide resolves when the store has what was accepted, and neutrally where it cannot be reached", async () => {
+	const { open } = sharing();
+	const appended = [];
+	let isBroken = false;
+	const store = through(open(), {
+		append: async (real, entries) => {
+			if (isBroken) throw new Error("no route");
+			appended.push(...entries.map(({ id }) => id));
+			return real();
+		},
+	});
+	const scorer = new Scorer({ profiles, store, threshold: 0.5 });
+	await scorer.decide(novel("river", "a"));
+	assert.deepEqual(appended, ["a"]);
+	isBroken = true;
+	const { score, novelty } = await scorer.decide(novel("ledger", "b"));
+	assert.deepEqual([score, novelty.source], [0.5, "no-store"]);
+});
+
+test("decide publishes the scores of traces that it adds", async () => {
+	const published = [];
+	const listen = (message) => published.push(message);
+	const scored = channel("knowledgepulse.scoring.score");
+	scored.subscribe(listen);
+	const scorer = new Scorer({ profiles, threshold: 0.5 });
+	await scorer.decide(novel("river"));
+	await scorer.decide(novel("river"));
+	await scorer.decide(trace(), accepts);
+	await scorer.decide(novel("river"), { remember: "all" });
+	scored.unsubscribe(listen);
+	assert.deepEqual(
+		published.map(({ trace, report }) => [trace.task.objective, report.novelty.source]),
+		[
+			["river", "empty-cache"],
+			["river", "cache"],
+		],
+	);
+});
+
+test("decide of the package shares the default scorer", async () => {
+	const { accepted, bounds } = await decide(trace());
+	assert.deepEqual([accepted, bounds], [false, [0.23375, 0.58375]]);
+});

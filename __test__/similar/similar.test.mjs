@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { clear, remember, Scorer, similar } from "@knowledgepulse/scoring";
+import { named, sharing } from "../support/stores.mjs";
+import { trace, words } from "../support/traces.mjs";
+
+const TEXTS = Array.from({ length: 60 }, (_, index) => words(1 + (index % 4), index % 40));
+
+/** A scorer that knows all texts, and some twice. */
+async function filled(scorer) {
+	await Promise.all(TEXTS.map((text, index) => scorer.remember(named(String(index), text))));
+	return scorer;
+}
+
+const idsOf = (found) => found.map(({ id }) => id);
+
+test("similar finds what is most similar by the vectors, of equals the oldest first", async () => {
+	const scorer = await filled(new Scorer());
+	const vectors = await Promise.all(TEXTS.map((text) => scorer.embed(named("x", text))));
+	const query = await scorer.embed("river stone");
+	const cosine = (vector) => vector.reduce((sum, x, at) => sum + x * query[at], 0);
+	const found = await scorer.similar("river stone", { k: 1000 });
+	assert.equal(found.length, TEXTS.length);
+	for (const { id, similarity } of found)
+		assert.ok(Math.abs(similarity - cosine(vectors[id])) < 1e-6, id);
+	const sorted = found.toSorted((a, b) => b.similarity - a.similarity || a.id - b.id);
+	assert.deepEqual(found, sorted);
+	assert.deepEqual(await scorer.similar("river stone", { k: 7 }), found.slice(0, 7));
+	assert.deepEqual(await scorer.similar("river stone"), found.slice(0, 10));
+	const atLeast = found[12].similarity;
+	const near = found.filter(({ similarity }) => similarity >= atLeast);
+	assert.deepEqual(await scorer.similar("river stone", { k: 1000, atLeast }), near);
+});
+
+test("similar finds first what the novelty of a score rests on", async () => {
+	const scorer = await filled(new Scorer());
+	for (const text of TEXTS.slice(0, 20)) {
+		const { novelty } = await scorer.explainValue(named("x", text), { remember: false });
+		const [{ id, similarity }] = await scorer.similar(named("x", text), { k: 1 });
+		assert.deepEqual([id, similarity], [novelty.nearest, novelty.maxSimilarity]);
+	}
+});
+
+test("similar takes its turn among the calls, and adds nothing", async () => {
+	const scorer = new Scorer();
+	const calls = [
+		scorer.similar("river"),
+		scorer.remember(named("a", "river")),
+		scorer.similar(trace({ objective: "river", steps: [] })),
+		scorer.clear(),
+		scorer.similar("river"),
+	];
+	const [before, , after, , cleared] = await Promise.all(calls);
+	assert.deepEqual([before, idsOf(after), cleared], [[], ["a"], []]);
+	assert.equal(scorer.status().cacheSize, 0);
+});
+
+test("similar says when a trace was added, and null for one without an id", async () => {
+	const { scorer: shared } = sharing();
+	for (const scorer of [new Scorer(), shared()]) {
+		const before = Date.now();
+		await scorer.remember({ ...trace(), id: undefined });
+		const after = Date.now();
+		const [{ id, addedAt }] = await scorer.similar(trace());
+		assert.equal(id, null);
+		assert.ok(addedAt instanceof Date);
+		// The clock of the own cache is another one, which may be off by a little.
+		assert.ok(addedAt >= before - 5 && addedAt <= after + 5, addedAt.toISOString());
+	}
+});
+
+test("similar finds what all scorers of a store have added", async () => {
+	const { scorer } = sharing();
+	const [one, other] = [await filled(scorer()), scorer()];
+	const own = await filled(new Scorer());
+	const pairs = async (scorer) =>
+		(await scorer.similar("river stone", { k: 100 })).map(({ id, similarity }) => [id, similarity]);
+	assert.deepEqual(await pairs(other), await pairs(own));
+	assert.deepEqual(await one.similar("ledger"), await other.similar("ledger"));
+});
+
+test("similar rejects for wrong options, a wrong trace, a signal, and on a closed scorer", async () => {
+	for (const [subject, options, code, path] of [
+		["x", { k: 0 }, "INVALID_OPTION", "k"],
+		["x", { k: 1.5 }, "INVALID_OPTION", "k"],
+		["x", { atLeast: 1.1 }, "INVALID_OPTION", "atLeast"],
+		["x", { atLeast: null }, "INVALID_OPTION", "atLeast"],
+		["x", { atleast: 0 }, "INVALID_OPTION", "atleast"],
+		[{}, {}, "INVALID_TRACE", "metadata"],
+	])
+		await assert.rejects(similar(subject, options), { code, path });
+	const reason = new Error("stop");
+	await assert.rejects(similar("x", { signal: AbortSignal.abort(reason) }), reason);
+	const scorer = new Scorer();
+	scorer.close();
+	await assert.rejects(scorer.similar("x"), { code: "CLOSED" });
+});
+
+test("similar rejects without an embedder", async () => {
+	const scorer = new Scorer({ embedder: "off" });
+	await assert.rejects(scorer.similar("x"), { code: "EMBEDDER_UNAVAILABLE" });
+});
+
+test("similar of the package searches the cache of the default scorer", async () => {
+	await clear();
+	await remember(named("a", "river"));
+	assert.deepEqual(idsOf(await similar("river")), ["a"]);
+});

@@ -1,0 +1,91 @@
+/**
+ * What `decide` saves on recorded airline runs at the protocol's threshold, compared with scoring each of them:
+ * node benchmark/decisions.mjs [--precision fast] [--threshold 0.75]
+ */
+import assert from "node:assert/strict";
+import { parseArgs } from "node:util";
+import { decideByHand } from "../__test__/support/decisions.mjs";
+import { Scorer } from "../lib/entries/index.mjs";
+import { fileOf } from "./cases.mjs";
+import { marked } from "./generate.mjs";
+import { median } from "./statistics.mjs";
+
+const { values } = parseArgs({
+	options: {
+		precision: { type: "string", default: "exact" },
+		threshold: { type: "string", default: "0.75" },
+	},
+});
+const { precision } = values;
+const threshold = Number(values.threshold);
+
+const ROUNDS = 3;
+const IN_FLIGHT = 16;
+const REPETITIONS = 40;
+
+// Node.js prints it, that the model is off; here it is meant to be.
+process.removeAllListeners("warning");
+const runs = fileOf("airline");
+
+/** Calls `call` for all traces, some at once, in order. Returns the results and traces a second. */
+async function timed(traces, call) {
+	const results = [];
+	const inFlight = new Set();
+	const start = performance.now();
+	for (const [at, trace] of traces.entries()) {
+		while (inFlight.size >= IN_FLIGHT) await Promise.race(inFlight);
+		const called = call(trace).then((result) => {
+			results[at] = result;
+			inFlight.delete(called);
+		});
+		inFlight.add(called);
+	}
+	await Promise.all(inFlight);
+	return { results, rate: (1000 * traces.length) / (performance.now() - start) };
+}
+
+const deciding = new Scorer({ precision, threshold });
+const scoring = new Scorer({ precision });
+const byHand = new Scorer({ precision });
+await scoring.warmup();
+const rates = { decide: [], score: [] };
+let texts = 0;
+for (let round = 0; round < ROUNDS; round++) {
+	// Other texts for each side, or the memo would have those of the one before.
+	const [mine, others] = [marked(runs, 2 * round), marked(runs, 2 * round + 1)];
+	const decided = await timed(mine, (trace) => deciding.decide(trace));
+	const scored = await timed(others, (trace) => scoring.evaluateValue(trace));
+	rates.decide.push(decided.rate);
+	rates.score.push(scored.rate);
+	texts += decided.results.filter(({ score, accepted }) => score !== null || accepted).length;
+	for (const [at, trace] of mine.entries()) {
+		const { accepted } = await decideByHand(byHand, trace, threshold);
+		assert.equal(decided.results[at].accepted, accepted, `run ${at} of round ${round}`);
+	}
+}
+const [decisions, scores] = [median(rates.decide), median(rates.score)];
+console.log(
+	`${decisions.toFixed(1)} decisions a second, ${scores.toFixed(1)} scores: ${(decisions / scores).toFixed(2)} times as many; ` +
+		`${texts / ROUNDS} of ${runs.length} texts embedded`,
+);
+
+const off = new Scorer({ embedder: "off" });
+const byBounds = [];
+for (const run of runs)
+	if ((await off.decide(run, { threshold })).score === null) byBounds.push(run);
+const times = { decide: [], off: [] };
+for (let repetition = 0; repetition < REPETITIONS; repetition++)
+	for (const run of byBounds)
+		for (const [name, call] of [
+			["off", () => off.evaluateValue(run)],
+			["decide", () => deciding.decide(run)],
+		]) {
+			const start = performance.now();
+			await call();
+			times[name].push(1000 * (performance.now() - start));
+		}
+const [alone, bare] = [median(times.decide), median(times.off)];
+console.log(
+	`${alone.toFixed(1)} µs for one of ${byBounds.length} decisions without the model, ` +
+		`${bare.toFixed(1)} µs for a score with the embedder off: ${(alone / bare).toFixed(2)} times as long`,
+);

@@ -1,0 +1,209 @@
+//! A decision is what comparing, scoring and adding if accepted is, with any number of calls in flight.
+
+use std::{
+    num::NonZeroUsize,
+    sync::{
+        Arc,
+        mpsc::{Receiver, channel},
+    },
+};
+
+use knowledgepulse_scoring::{
+    Profiles, Score, Scorer,
+    cache::CacheOptions,
+    scorer::{CallHandle, Found, Input, Outcome, Query, ScorerOptions, Work},
+    weights::Weights,
+};
+use knowledgepulse_test_support::{FakeEmbedder, input, repeats, trace};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const DOMAINS: [&str; 5] = ["code", "finance", "medical", "legal", "own"];
+const KINDS: [&str; 4] = ["thought", "tool_call", "observation", "error_recovery"];
+
+fn scorer(novelty: f64) -> Arc<Scorer> {
+    let weights = Weights {
+        complexity: 1.0 - novelty,
+        novelty,
+        tool_diversity: 0.0,
+        outcome_confidence: 0.0,
+    };
+    let profiles = Profiles::with([("own".into(), weights)]).expect("weights");
+    let cache = CacheOptions { max_elements: 20, ..CacheOptions::default() };
+    Scorer::new(ScorerOptions { profiles: profiles.into(), cache, concurrency: 3 })
+        .expect("a scorer")
+}
+
+/// A trace of one of a few texts, of which some take longer and some have no embedding.
+fn any_trace() -> impl Strategy<Value = Value> {
+    let text = prop_oneof![
+        8 => (0..40_usize).prop_map(|number| number.to_string()),
+        1 => (0..40_usize).prop_map(|number| format!("slow {number}")),
+        1 => Just("fail".to_owned()),
+    ];
+    let steps = prop::collection::vec((0..KINDS.len(), 0..4_usize), 0..12);
+    (text, steps, prop::sample::select(&DOMAINS[..]), any::<bool>(), 0.0..=1.0).prop_map(
+        |(text, steps, domain, success, confidence): (_, _, _, _, f64)| {
+            let step = |(kind, tool): (usize, usize)| {
+                let tool = (tool > 0).then(|| json!({ "name": tool.to_string() }));
+                json!({ "type": KINDS[kind], "tool": tool })
+            };
+            trace(json!({
+                "id": text,
+                "metadata": { "task_domain": domain, "success": success },
+                "task": { "objective": text },
+                "steps": steps.into_iter().map(step).collect::<Vec<_>>(),
+                "outcome": { "confidence": confidence },
+            }))
+        },
+    )
+}
+
+fn submit(scorer: &Arc<Scorer>, work: Work) -> Receiver<knowledgepulse_scoring::Result<Outcome>> {
+    let (sender, receiver) = channel();
+    let reply = Box::new(move |result| {
+        // Nobody waits for a trace to be added that is accepted already.
+        let _ = sender.send(result);
+    });
+    scorer.submit(work, FakeEmbedder::new(), reply);
+    receiver
+}
+
+fn score(answer: &Receiver<knowledgepulse_scoring::Result<Outcome>>) -> Score {
+    match answer.recv().expect("an answer").expect("a score") {
+        Outcome::Scored(report) => report.score,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The ids in the memory, the oldest first.
+fn ids(scorer: &Arc<Scorer>) -> Vec<Option<Arc<str>>> {
+    submit(scorer, Work::WarmUp).recv().expect("an answer").expect("the turn of all before");
+    scorer
+        .own_memory()
+        .expect("its own memory")
+        .with_cache(|cache, now| cache.entries(now).map(|entry| entry.id).collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(repeats(100) as u32))]
+
+    #[test]
+    fn decide_is_peek_compare_and_remember_in_flight_too(
+        traces in prop::collection::vec(any_trace(), 1..60),
+        // Some at which a single thought and nothing new are on the border.
+        threshold in prop_oneof![0.0..=1.0, Just(0.75), Just(0.1), Just(0.0), Just(1.0)],
+        novelty in prop_oneof![0.0..=1.0, Just(0.0), Just(1.0)],
+        in_flight in prop::sample::select(&[1_usize, 16][..]),
+    ) {
+        let (one_by_one, deciding) = (scorer(novelty), scorer(novelty));
+        for chunk in traces.chunks(in_flight) {
+            let decide = |json: &Value| {
+                let input = input(json);
+                let judged = deciding.judge(&input.trace, threshold, false).expect("an open scorer");
+                match judged {
+                    (bounds, None) => {
+                        (bounds, None, Some(submit(&deciding, Work::Decide(input, threshold))))
+                    }
+                    (bounds, accepted) => {
+                        if accepted == Some(true) {
+                            submit(&deciding, Work::Remember(input));
+                        }
+                        (bounds, accepted, None)
+                    }
+                }
+            };
+            let decisions: Vec<_> = chunk.iter().map(decide).collect();
+            for (json, ([least, greatest], accepted, answer)) in chunk.iter().zip(decisions) {
+                let Input { trace, text } = input(json);
+                let peek = Work::Peek(Input { trace: trace.clone(), text: text.clone() });
+                let expected = score(&submit(&one_by_one, peek));
+                if expected.value >= threshold {
+                    // Rejects where there is no embedding.
+                    let _ = submit(&one_by_one, Work::Remember(Input { trace, text })).recv();
+                }
+                prop_assert!((least..=greatest).contains(&expected.value), "{expected:?}");
+                if let Some(answer) = answer {
+                    prop_assert_eq!(&score(&answer), &expected);
+                }
+                let accepted = accepted.unwrap_or(expected.value >= threshold);
+                prop_assert_eq!(accepted, expected.value >= threshold, "{:?}", expected);
+            }
+        }
+        prop_assert_eq!(ids(&deciding), ids(&one_by_one));
+    }
+}
+
+#[test]
+fn judge_decides_where_both_bounds_are_on_one_side() {
+    let scorer = scorer(0.5);
+    // Of the code domain: novelty counts 0.3, the rest 0.1.
+    let trace = input(&trace(json!({}))).trace;
+    let bounds @ [least, greatest] = Score::bounds(&trace, &Profiles::default());
+    for (threshold, expected) in [
+        (0.0, Some(true)),
+        (least, Some(true)),
+        (least.next_up(), None),
+        (greatest, None),
+        (greatest.next_up(), Some(false)),
+        (1.0, Some(false)),
+    ] {
+        assert_eq!(scorer.judge(&trace, threshold, false), Ok((bounds, expected)), "{threshold}");
+        assert_eq!(scorer.judge(&trace, threshold, true), Ok((bounds, None)), "{threshold}");
+    }
+    let statistics = scorer.statistics();
+    assert_eq!((statistics.answered, statistics.pending()), (4, 0));
+    scorer.close();
+    assert_eq!(scorer.judge(&trace, 0.5, false).expect_err("closed").code(), "CLOSED");
+}
+
+#[test]
+fn decide_leaves_no_mark_where_it_is_ended_or_cannot_embed() {
+    let scorer = scorer(0.5);
+    let work = |text| Work::Decide(input(&trace(json!({ "task": { "objective": text } }))), 0.2);
+    let submit = |text, end: fn(&CallHandle) -> bool| {
+        let (sender, answers) = channel();
+        let reply = Box::new(move |answer| sender.send(answer).expect("a receiver"));
+        let handle = scorer.submit(work(text), FakeEmbedder::new(), reply);
+        end(&handle);
+        answers.recv().expect("an answer")
+    };
+    assert_eq!(submit("hang", CallHandle::abort).expect_err("aborted").code(), "ABORTED");
+    let neutral = [submit("hang", CallHandle::end_budget), submit("fail", |_| false)];
+    for (answer, source) in neutral.into_iter().zip(["over-budget", "no-embedder"]) {
+        let Ok(Outcome::Scored(report)) = answer else { panic!("{answer:?}") };
+        assert_eq!((report.score.value, report.score.novelty.source()), (0.25, source));
+    }
+    assert_eq!(scorer.cache_len(), 0);
+    assert!(submit("1", |_| false).is_ok());
+    assert_eq!(scorer.cache_len(), 1);
+}
+
+#[test]
+fn similar_finds_the_most_similar_in_its_turn_and_adds_nothing() {
+    let scorer = scorer(0.5);
+    let find = |text: &str, k, at_least| {
+        let k = NonZeroUsize::new(k).expect("not 0");
+        let answer = submit(&scorer, Work::Similar(Query { text: text.into(), k, at_least }));
+        answer.recv().expect("an answer")
+    };
+    // Ids, and the similarities, of which those of neighbours are rounded down to 0.
+    let found = |text, k, at_least| -> Vec<(String, f64)> {
+        let answer = find(text, k, at_least);
+        let Ok(Outcome::Found(found)) = answer else { panic!("{answer:?}") };
+        let pair = |found: Found| (found.id.expect("an id").to_string(), found.similarity.round());
+        found.into_iter().map(pair).collect()
+    };
+    assert_eq!(found("1", 9, -1.0), []);
+    for number in ["slow 1", "1", "2", "5"] {
+        let json = trace(json!({ "id": number, "task": { "objective": number } }));
+        submit(&scorer, Work::Remember(input(&json)));
+    }
+    let all = [("slow 1", 1.0), ("1", 1.0), ("2", 0.0), ("5", 0.0)];
+    let all = all.map(|(id, similarity)| (id.to_owned(), similarity));
+    assert_eq!(found("1", 9, -1.0), all);
+    assert_eq!(found("1", 1, -1.0), all[..1]);
+    assert_eq!(found("1", 9, 0.4), all[..3]);
+    assert_eq!(find("fail", 1, 0.0).expect_err("no embedding").code(), "EMBEDDER_UNAVAILABLE");
+    assert_eq!(scorer.cache_len(), 4);
+}

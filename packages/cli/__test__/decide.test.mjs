@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Scorer } from "@knowledgepulse/scoring";
+import { file, folder, kpScore, linesOf, parsed, traceOf } from "./support.mjs";
+
+const { accountOf } = createRequire(import.meta.url)("../lib/account.js");
+
+const THRESHOLD = 0.6;
+
+/** Of every kind: above the threshold and below it whatever the novelty, and in between, some repeated. */
+const traces = Array.from({ length: 24 }, (_, n) => {
+	const confidence = [0.9, 0.1, 1, 0][n % 4];
+	const trace = traceOf(n, { confidence, objective: `Fix test number ${n % 7}` });
+	const tools =
+		n % 3 ? [] : [1, 2, 3].map((name) => ({ type: "tool_call", tool: { name: `${name}` } }));
+	return { ...trace, steps: [...trace.steps, ...tools] };
+});
+const runs = file("runs-to-decide.jsonl", linesOf(traces));
+const decideArgs = (...more) => [
+	"score",
+	runs,
+	"--decide",
+	"--threshold",
+	String(THRESHOLD),
+	...more,
+];
+
+/** The decisions by scores. */
+async function exactly() {
+	const scorer = new Scorer({ threshold: THRESHOLD });
+	const decisions = [];
+	for (const trace of traces) decisions.push(await scorer.decide(trace, { exact: true }));
+	return decisions;
+}
+
+test("kp-score score --decide decides as by scores, and says how many texts the model saw", async () => {
+	const { code, stdout, stderr } = await kpScore(decideArgs());
+	assert.equal(code, 0, stderr);
+	const rows = parsed(stdout);
+	const expected = await exactly();
+	assert.equal(rows.length, traces.length);
+	for (const [at, { id, accepted, score, bounds }] of rows.entries()) {
+		const of = expected[at];
+		assert.deepEqual(
+			{ id, accepted, bounds },
+			{ id: traces[at].id, accepted: of.accepted, bounds: of.bounds },
+		);
+		if (score !== null) assert.equal(score, of.score);
+	}
+	const accepted = rows.filter((row) => row.accepted).length;
+	const seen = rows.filter((row) => row.accepted || row.score !== null).length;
+	assert.ok(seen < traces.length && accepted > 0, `${seen}, ${accepted}`);
+	assert.match(
+		stderr,
+		new RegExp(`^${accepted} of 24 traces .* score 0.6 or more; the model saw ${seen} texts$`, "m"),
+	);
+});
+
+test("kp-score score --decide adds accepted runs to the memory and to the store", async () => {
+	const accepted = (await exactly()).filter((decision) => decision.accepted).length;
+	for (const args of [
+		["--memory", "decided.kpcache"],
+		["--store", "sqlite:decided.db?create=1"],
+	]) {
+		const { code, stderr } = await kpScore(decideArgs(...args));
+		assert.equal(code, 0, stderr);
+		const again = parsed((await kpScore(decideArgs(...args, "--quiet"))).stdout);
+		const near = again.filter(({ novelty }) => novelty?.maxSimilarity > 0.999);
+		assert.ok(near.length > 0, "the second time, the first is known");
+	}
+	const memory = await Scorer.load(join(folder, "decided.kpcache"));
+	assert.ok(memory.status().cacheSize >= accepted);
+});
+
+test("kp-score score --decide is a gate with --min-share", async () => {
+	for (const [share, code] of [
+		["0.01", 0],
+		["0.99", 3],
+	])
+		assert.equal((await kpScore(decideArgs("--min-share", share))).code, code);
+});
+
+test("kp-score says once that a domain nearly names other weights", async () => {
+	const named = [1, 2, 3].map((n) => traceOf(n, { metadata: { task_domain: "code-review" } }));
+	const input = linesOf(named);
+	for (const command of [
+		["score", "-"],
+		["score", "-", "--decide"],
+		["explain", "-"],
+	]) {
+		const { stderr } = await kpScore(command, { input });
+		assert.equal(stderr.split('"code-review" has the default weights').length, 2, stderr);
+	}
+	const profiles = file(
+		"own.json",
+		JSON.stringify({
+			"code-review": {
+				complexity: 0.25,
+				novelty: 0.25,
+				toolDiversity: 0.25,
+				outcomeConfidence: 0.25,
+			},
+		}),
+	);
+	const { stderr } = await kpScore(["score", "-", "--profiles", profiles], { input });
+	assert.doesNotMatch(stderr, /default weights/);
+});
+
+test("kp-score explain shows what each dimension could still add", async () => {
+	const report = await new Scorer({ embedder: "off" }).explainValue(traces[0]);
+	const { dimensions, weights } = report;
+	const account = accountOf(
+		{ trace: traces[0], provenance: { source: { name: "runs" } }, report },
+		{ width: 120 },
+	);
+	const found = [...account.matchAll(/up to \+(\d\.\d{3})/g)].map(([, most]) => most);
+	const expected = Object.entries(dimensions).map(([name, value]) =>
+		((1 - value) * weights[name]).toFixed(3),
+	);
+	assert.deepEqual(found, expected);
+});
