@@ -20,7 +20,7 @@ function open() {
 
 	const VectorCache = vectorCacheClass(native);
 	const Scorer = scorerClass(native, VectorCache, evaluateLogs);
-	const scorer = new Scorer(native.defaultScorer());
+	const scorer = new Scorer(undefined, native.defaultScorer());
 	const root = {
 		InvalidTraceError,
 		Scorer,

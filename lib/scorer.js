@@ -49,7 +49,6 @@ function restoreOptions(options = {}) {
 	const { signal } = options;
 	checkSignal(signal);
 	if (signal?.aborted) throw signal.reason;
-	if (storeOptions(options)) throw invalidOption("store", "no store with a snapshot", "one");
 	return options;
 }
 
@@ -119,13 +118,16 @@ module.exports = function scorerClass(native, VectorCache, evaluateLogs) {
 		#cache;
 		/** The way to the store, of a scorer that has one. */
 		#link;
-		/** Settled when the traces that were accepted without the model are in the cache. */
+		/** Settled when the traces that were accepted without the model are in the cache, and how many are not yet. */
 		#added = Promise.resolve();
+		#adding = 0;
+		#isClosed = false;
 
-		constructor(options) {
+		/** `restored` is the native scorer, where it is made already. */
+		constructor(options, restored) {
 			const store = storeOptions(options);
 			this.#native =
-				options instanceof native.Scorer ? options : attempt(() => new native.Scorer(options));
+				restored instanceof native.Scorer ? restored : attempt(() => new native.Scorer(options));
 			this.#budgetMs = this.#native.budgetMs ?? undefined;
 			if (store) this.#link = new StoreLink(this.#native, toError, store);
 		}
@@ -166,6 +168,7 @@ module.exports = function scorerClass(native, VectorCache, evaluateLogs) {
 			const { bounds } = judged;
 			const isAdded = (accepted) => remember === "all" || (accepted && remember === "accepted");
 			if (judged.accepted !== null) {
+				this.#checkOpen();
 				if (isAdded(judged.accepted)) attempt(() => this.#add(input));
 				return { accepted: judged.accepted, score: null, bounds, novelty: null };
 			}
@@ -179,7 +182,11 @@ module.exports = function scorerClass(native, VectorCache, evaluateLogs) {
 		#add({ head, text, confidence }) {
 			const added = this.#native.call(CallKind.Evaluate, head, text, confidence);
 			this.#link?.carry(added);
-			this.#added = added.catch(ignore);
+			this.#adding += 1;
+			this.#added = added.catch(ignore).then(() => {
+				this.#adding -= 1;
+				if (this.#isClosed) this.close();
+			});
 		}
 
 		similar(traceOrText, options) {
@@ -203,7 +210,6 @@ module.exports = function scorerClass(native, VectorCache, evaluateLogs) {
 		}
 
 		async snapshot(options) {
-			this.#needsOwnCache("snapshot");
 			const { signal } = callOptions(options, SIGNAL);
 			if (signal?.aborted) throw signal.reason;
 			await until(signal, this.#added);
@@ -250,16 +256,23 @@ module.exports = function scorerClass(native, VectorCache, evaluateLogs) {
 			if (!ArrayBuffer.isView(bytes))
 				throw invalidOption("snapshot", "a Uint8Array", String(bytes));
 			const restored = attempt(() => native.Scorer.restore(bytes, options, source));
-			return new Scorer(await restored.catch(fail));
+			return new Scorer(options, await restored.catch(fail));
 		}
 
 		warmup(options) {
 			return this.#call(WARM_UP, undefined, options);
 		}
 
+		/** Traces that were accepted are added first; the calls before them have their answers by then. */
 		close() {
+			this.#isClosed = true;
+			if (this.#adding > 0) return;
 			this.#link?.close();
 			this.#native.close();
+		}
+
+		#checkOpen() {
+			if (this.#isClosed) throw new ScoringError("the scorer is closed", { code: "CLOSED" });
 		}
 
 		[Symbol.dispose]() {
@@ -272,13 +285,9 @@ module.exports = function scorerClass(native, VectorCache, evaluateLogs) {
 		}
 
 		get cache() {
-			this.#needsOwnCache("cache");
+			if (this.#link) throw invalidOption("store", "no store for cache", "one");
 			this.#cache ??= Object.setPrototypeOf(this.#native.cache(), VectorCache.prototype);
 			return this.#cache;
-		}
-
-		#needsOwnCache(name) {
-			if (this.#link) throw invalidOption("store", `no store for ${name}`, "one");
 		}
 
 		/**
@@ -293,6 +302,7 @@ module.exports = function scorerClass(native, VectorCache, evaluateLogs) {
 			const { remember, signal } = all;
 			checkBoolean("remember", remember);
 			if (signal?.aborted) throw signal.reason;
+			this.#checkOpen();
 			const isPeek = remember === false;
 			const isLimited = signal !== undefined || this.#budgetMs !== undefined;
 			const handle = isLimited ? new native.CallHandle() : undefined;

@@ -98,8 +98,10 @@ exports.StoreLink = class StoreLink {
 	#closed = new AbortController();
 	/** What the store is asked with. */
 	#header;
-	#position = null;
+	#position;
 	#keepFrom = null;
+	/** Whether the store went on from the position of a snapshot. */
+	#isResumed;
 	/** Whether it has answered so far, and how it has failed since. */
 	#isReached = false;
 	#failure;
@@ -109,6 +111,8 @@ exports.StoreLink = class StoreLink {
 		this.#native = native;
 		this.#toError = toError;
 		this.#options = options;
+		this.#position = native.storePosition();
+		this.#isResumed = this.#position !== null;
 	}
 
 	/** `ScoringStatus.store` of index.d.ts. */
@@ -118,6 +122,7 @@ exports.StoreLink = class StoreLink {
 			mode,
 			state: this.#failure ? "unavailable" : this.#isReached ? "ready" : "idle",
 			reason: this.#failure ? reasonOf(this.#failure) : null,
+			isResumed: this.#isResumed,
 			epoch: this.#position?.epoch ?? null,
 			seq: this.#position?.seq ?? null,
 		};
@@ -237,7 +242,8 @@ exports.StoreLink = class StoreLink {
 			return this.#ask(entries);
 		};
 		// What the store has must be known, and found valid, before anything is added to it.
-		let asked = isAppended || this.#position === null ? this.#ask() : append();
+		const isKnown = this.#isReached && this.#position !== null;
+		let asked = isKnown && !isAppended ? append() : this.#ask();
 		let head;
 		for (;;) {
 			const page = await asked;
@@ -246,7 +252,10 @@ exports.StoreLink = class StoreLink {
 			applied.catch(ignore);
 			// Before it is applied, because the answers are there before this goes on.
 			const last = page.entries.at(-1);
-			if (page.reset) this.#position = null;
+			if (page.reset) {
+				this.#position = null;
+				this.#isResumed = false;
+			}
 			if (last) this.#position = { epoch: page.epoch, seq: last.seq, call: last.call };
 			const own = page.entries.map(({ call }) => missing.get(call)).filter(Boolean);
 			for (const { call } of own) missing.delete(call);

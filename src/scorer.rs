@@ -152,9 +152,7 @@ impl Scorer {
         let scorer = self.clone();
         let snapshot = move || {
             let fingerprint = scorer.embedder()?.fingerprint()?;
-            let memory = scorer.engine.own_memory();
-            let memory = memory.ok_or_else(|| Error::internal("a store has no snapshot"))?;
-            Ok(memory.snapshot(&fingerprint))
+            Ok(scorer.engine.snapshot(&fingerprint))
         };
         in_background(env, snapshot, |_, bytes| Ok(Buffer::from(bytes)))
     }
@@ -186,20 +184,25 @@ impl Scorer {
         Ok(Self { engine, embedder: None, budget_ms: None, long_text: LongText::default() })
     }
 
-    /// Returns a scorer with an empty cache, with the cache of a snapshot, whose source has a name, or with a
-    /// store.
+    /// Returns a scorer with a store, or a cache of its own, either of which continues from a snapshot if there is
+    /// one. The source of the snapshot has a name.
     fn with(
         config: ScorerConfig,
         snapshot: Option<(&str, &[u8])>,
     ) -> knowledgepulse_scoring::Result<Self> {
         let ScorerConfig { scorer: options, embedder, threads, budget_ms, long_text, .. } = config;
         let embedder = model::embedder_with(embedder, threads, long_text)?;
-        let engine = match snapshot {
-            _ if config.has_store => Engine::with_store(options, config.requires_store)?,
+        let decode = |(source, bytes)| {
+            let fingerprint = embedder.fingerprint()?;
+            Ok((snapshot::decode(source, bytes, &fingerprint)?, fingerprint))
+        };
+        let engine = match snapshot.map(decode).transpose()? {
+            snapshot if config.has_store => {
+                let snapshot = snapshot.map(|(snapshot, _)| snapshot);
+                Engine::with_store(options, config.requires_store, snapshot)?
+            }
             None => Engine::new(options)?,
-            Some((source, bytes)) => {
-                let fingerprint = embedder.fingerprint()?;
-                let snapshot = snapshot::decode(source, bytes, &fingerprint)?;
+            Some((snapshot, fingerprint)) => {
                 let stored = snapshot.options();
                 let bounds = CacheOptions { vector_len: stored.vector_len, ..options.cache };
                 let bounds = if config.has_cache { bounds } else { stored };

@@ -5,6 +5,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use knowledgepulse_scoring::{
     Error, StoreFault,
     scorer::{Change, Page, Request, SharedMemory, StoredEntry},
+    snapshot::Position,
 };
 use napi::{
     Env, Result,
@@ -30,6 +31,13 @@ pub struct StoreRequest {
     pub embedding: Option<Buffer>,
 }
 
+#[napi(object, object_from_js = false)]
+pub struct StorePosition {
+    pub epoch: String,
+    pub seq: f64,
+    pub call: String,
+}
+
 #[napi]
 impl Scorer {
     fn shared_memory(&self) -> Result<&Arc<SharedMemory>> {
@@ -48,6 +56,18 @@ impl Scorer {
         };
         self.shared_memory()?.next_batch(limit as usize, Box::new(taker));
         Ok(promise)
+    }
+
+    /// The last entry of the store that was applied, as `StorePosition`; `null` to read from the beginning.
+    #[napi(catch_unwind)]
+    pub fn store_position(&self) -> Result<Option<StorePosition>> {
+        let position = self.shared_memory()?.position();
+        let shown = |Position { epoch, seq, call, .. }| StorePosition {
+            epoch,
+            seq: seq as f64,
+            call: call.into(),
+        };
+        Ok(position.map(shown))
     }
 
     /// Applies a page, and answers the calls whose entries are in it. `header` is that of the scorer, and `calls`
@@ -204,7 +224,7 @@ fn read_entry(entry: &Value, index: u32, own: &HashMap<&String, usize>) -> Read<
         _ => return invalid(&place("kind"), "\"add\", \"forget\" or \"clear\"", &kind),
     };
     let (at, own) = (Duration::from_millis(at), own.get(&uuid).copied());
-    Ok(StoredEntry { seq, at, change, own })
+    Ok(StoredEntry { seq, at, call: uuid.into(), change, own })
 }
 
 fn read_vector(place: &str, entry: &Value) -> Read<Option<Box<[f32]>>> {

@@ -48,6 +48,19 @@ test("decide scores where the bounds do not tell, and adds what it accepts", asy
 	assert.deepEqual([decisions[0].score, scorer.status().cacheSize], [0.5, 2]);
 });
 
+test("decide adds what it has accepted though the scorer is closed at once", async () => {
+	const { open } = sharing();
+	const scorer = new Scorer({ store: open() });
+	await scorer.decide(named("a", words(300, 1)), accepts);
+	scorer.close();
+	await assert.rejects(scorer.decide(trace(), accepts), { code: "CLOSED" });
+	await assert.rejects(scorer.evaluateValue(trace()), { code: "CLOSED" });
+	const other = new Scorer({ store: open() });
+	for (let size = 0; size === 0; ) size = (await other.warmup()).cacheSize;
+	const { novelty } = await other.explainValue(named("b", words(300, 1)));
+	assert.equal(novelty.nearest, "a");
+});
+
 test("decide accepts a score that equals the threshold", async () => {
 	const thought = { ...trace({ steps: [{ type: "thought" }] }) };
 	for (const [threshold, accepted] of [
@@ -176,8 +189,15 @@ test("snapshot and save have traces that were accepted without the model", async
 	);
 });
 
-test("close drops traces that were accepted but not embedded yet", async () => {
+test("close adds the traces that were accepted before", async () => {
 	const scorer = new Scorer({ longText: "whole" });
+	await scorer.decide(named("a", words(10_000, 3)), accepts);
+	scorer.close();
+	assert.equal(scorer.status().pending, 1);
+	const restored = await Scorer.restore(await scorer.snapshot(), { longText: "whole" });
+	assert.equal(restored.status().cacheSize, 1);
+	assert.equal(scorer.status().pending, 0);
+});
 	await scorer.decide(named("a", words(100_000, 3)), accepts);
 	scorer.close();
 	const { pending, cacheSize } = scorer.status();

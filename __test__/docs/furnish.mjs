@@ -1,13 +1,5 @@
 import { execFile } from "node:child_process";
-import {
-	copyFileSync,
-	cpSync,
-	mkdirSync,
-	readdirSync,
-	readFileSync,
-	symlinkSync,
-	writeFileSync,
-} from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
@@ -44,8 +36,6 @@ export function furnish(folder) {
 	cpSync(join(folder, "sessions"), project, { recursive: true });
 	writeFileSync(join(project, "session.jsonl"), session);
 	cpSync(join(checkout, "examples"), join(folder, "examples"), { recursive: true });
-	for (const name of readdirSync(join(checkout, "examples/recipes")))
-		copyFileSync(join(checkout, "examples/recipes", name), join(folder, name));
 	const store = pathToFileURL(
 		join(checkout, "packages/stores/__test__/conformance/memory-store.mjs"),
 	);
@@ -72,9 +62,6 @@ export class MyStore extends MemoryStore {
 	const types = `import type { NoveltyStore } from "@knowledgepulse/scoring";
 export const MyStore: new (options: { url: string; namespace: string }) => NoveltyStore;`;
 	writeFileSync(join(folder, "my-store.d.ts"), types);
-	const gate =
-		"export function gate(agent: any, options: any): (...args: unknown[]) => Promise<unknown>;";
-	writeFileSync(join(folder, "share.d.mts"), gate);
 	const link = (target, place) =>
 		symlinkSync(join(checkout, target), join(folder, "node_modules", place), "junction");
 	for (const name of readdirSync(join(checkout, "node_modules")).filter((name) => /^\w/.test(name)))

@@ -3,6 +3,7 @@
 import { type ReasoningTrace, Scorer } from "@knowledgepulse/scoring";
 import type { CalibrationRow } from "@knowledgepulse/scoring/calibrate";
 import { evaluateLogs } from "@knowledgepulse/scoring/logs";
+import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
 import { stepCountIs } from "ai";
 import { MockLanguageModelV3 } from "ai/test";
 
@@ -21,6 +22,8 @@ export const trace: ReasoningTrace = {
 export const traces = [trace, { ...trace, id: "kp:trace:2" }];
 export const files = ["session.jsonl"];
 export const scorer = new Scorer();
+
+export const store = new SqliteStore({ path: "novelty.db" });
 
 export const rows: CalibrationRow[] = [];
 for await (const row of evaluateLogs("runs.jsonl")) rows.push(row);
@@ -46,5 +49,3 @@ export const messages = [
 	{ role: "assistant" as const, content: "Three boats." },
 ];
 export const stopWhen = stepCountIs(3);
-export const agent = async (_: string) => ({ messages });
-export const platform = { contribute };

@@ -168,7 +168,7 @@ test("a call that is aborted after it was sent rejects, and stays in the store",
 test("warmup reads the store; status says how far it is known", async () => {
 	const { scorer } = sharing();
 	const [one, other] = [scorer(), scorer({ storeMode: "required" })];
-	const idle = { state: "idle", reason: null, epoch: null, seq: null };
+	const idle = { state: "idle", reason: null, isResumed: false, epoch: null, seq: null };
 	assert.deepEqual(other.status().store, { mode: "required", ...idle });
 	assert.deepEqual(new Scorer().status().store, null);
 	await one.evaluateValues(texts);
@@ -199,15 +199,9 @@ test("a store of many pages is read to its end", async () => {
 	assert.deepEqual(limits, [256, 256, 256, 256]);
 });
 
-test("a store takes the place of cache, snapshot and load", async () => {
-	const { scorer, open } = sharing();
-	const shared = scorer();
-	const refused = { code: "INVALID_OPTION", path: "store" };
-	assert.throws(() => shared.cache, refused);
-	await assert.rejects(shared.snapshot(), refused);
-	await assert.rejects(shared.save("nowhere"), refused);
-	const snapshot = await new Scorer().snapshot();
-	await assert.rejects(Scorer.restore(snapshot, { store: open() }), refused);
+test("a store takes the place of the cache", () => {
+	const { scorer } = sharing();
+	assert.throws(() => scorer().cache, { code: "INVALID_OPTION", path: "store" });
 });
 
 test("Scorer.close ends calls that wait for the store, which stays open", async () => {

@@ -113,6 +113,8 @@ export interface ScoringStatus {
 		state: "idle" | "ready" | "unavailable";
 		/** Why it is unavailable, or `null`. */
 		reason: string | null;
+		/** Whether reading went on where a snapshot ended, instead of at the beginning of the store. */
+		isResumed: boolean;
 		/** The {@link StorePosition} up to which the store is known; `null` before. */
 		epoch: string | null;
 		seq: number | null;

@@ -1,4 +1,4 @@
-import type { _getLocalCache, forget } from "../../index.js";
+import type { _getLocalCache, decide, forget } from "../../index.js";
 import type {
 	BatchOptions,
 	CallOptions,
@@ -68,9 +68,7 @@ export interface ScorerOptions extends ConfigureOptions {
 }
 
 /** Options of a scorer from a snapshot. */
-export interface RestoreOptions
-	extends Omit<ScorerOptions, "store" | "storeMode" | "storeTimeoutMs">,
-		CallOptions {}
+export interface RestoreOptions extends ScorerOptions, CallOptions {}
 
 /**
  * A scorer with its own cache and settings; its methods work like the functions of the
@@ -119,16 +117,18 @@ export class Scorer {
 	/** @throws Rejects as `forget`. */
 	clear(): Promise<void>;
 	/**
-	 * Returns the cache as bytes: vectors, ids and ages, with the model's fingerprint and a checksum.
+	 * Returns the cache as bytes: vectors, ids and ages, with the model's fingerprint and a checksum. With a
+	 * store, what is known of it, and up to which entry.
 	 * It is taken shortly after the call, and has every call answered before it. It waits for accepted traces that
 	 * are still to be added.
-	 * @throws Rejects with `"EMBEDDER_UNAVAILABLE"` if the model's manifest cannot be read, or with
-	 * `"INVALID_OPTION"` if there is a store.
+	 * @throws Rejects with `"EMBEDDER_UNAVAILABLE"` if the model's manifest cannot be read.
 	 */
 	snapshot(options?: CallOptions): Promise<Buffer>;
 	/**
 	 * Returns a scorer with the cache of a snapshot. Ages continue where they stopped. Only the
-	 * bounds of the cache come from the snapshot, unless `cache` is given.
+	 * bounds of the cache come from the snapshot, unless `cache` is given. With a store, only what came after the
+	 * snapshot is read from it; all of it, if the snapshot is not of this store or has other bounds, or if the
+	 * store no longer has the entry: see {@link ScoringStatus.store}.
 	 * @param snapshot Copied before the function returns.
 	 * @throws Rejects with `"INVALID_SNAPSHOT"`, or as the constructor and `snapshot`.
 	 */
@@ -148,7 +148,9 @@ export class Scorer {
 	warmup(options?: CallOptions): Promise<ScoringStatus>;
 	/**
 	 * Closes the scorer: unanswered and later calls reject with `"CLOSED"`, except `snapshot` and
-	 * `save`. Accepted traces that are still to be added are dropped; `save` or `warmup` waits for them. Waits until the model has stopped, a few milliseconds. The store is left open.
+	 * `save`. Traces that {@link decide} has accepted are added first, and keep the process alive until then; a
+	 * store must stay open for them, which `warmup` waits for. Waits until the model has stopped, a few
+	 * milliseconds. The store is left open.
 	 */
 	close(): void;
 	[Symbol.dispose](): void;

@@ -31,10 +31,11 @@ fn work(call: usize) -> Work {
         if call.is_multiple_of(13) { format!("slow {call}") } else { (call % 8).to_string() };
     let id = (call % 5).to_string();
     let input = input(&trace(json!({ "id": id, "task": { "objective": text } })));
-    match call % 4 {
+    match call % 5 {
         0 => Work::Remember(input),
         1 => Work::Peek(input),
         2 => Work::WarmUp,
+        3 => Work::Decide(input, 0.3),
         _ => Work::Score(input),
     }
 }

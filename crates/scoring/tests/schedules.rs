@@ -34,7 +34,7 @@ fn options() -> ScorerOptions {
 }
 
 fn scorer_with_store() -> Arc<Scorer> {
-    Scorer::with_store(options(), false).expect("a scorer")
+    Scorer::with_store(options(), false, None).expect("a scorer")
 }
 
 fn submit(scorer: &Arc<Scorer>, count: usize) -> Vec<Receiver<Answer>> {

@@ -25,7 +25,7 @@ const BOUNDS: CacheOptions =
 
 fn scorer(required: bool) -> Arc<Scorer> {
     let options = ScorerOptions { cache: BOUNDS, ..ScorerOptions::default() };
-    Scorer::with_store(options, required).expect("a scorer")
+    Scorer::with_store(options, required, None).expect("a scorer")
 }
 
 /// Of a trace of [`work`] whose novelty is two thirds: 0.2 · 0.5 for its confidence, and 0.3 of the novelty.
@@ -107,7 +107,13 @@ impl Store {
         let append = |request: &Request| {
             let Request::Append(change) = request else { return None };
             let seq = self.entries.last().map_or(0, |last| last.seq) + 1;
-            self.entries.push(StoredEntry { seq, at: self.now, change: change.clone(), own: None });
+            self.entries.push(StoredEntry {
+                seq,
+                at: self.now,
+                call: call(seq),
+                change: change.clone(),
+                own: None,
+            });
             Some(seq)
         };
         batch.iter().map(append).collect()
@@ -253,9 +259,13 @@ fn check(act: Act, answer: Answer, seq: u64, naive: &mut NaiveCache, now: Durati
     1
 }
 
+fn call(seq: u64) -> Box<str> {
+    format!("call {seq}").into()
+}
+
 fn entry(seq: u64, milliseconds: u64, vector: Option<Box<[f32]>>) -> StoredEntry {
     let change = Change::Add { id: None, vector };
-    StoredEntry { seq, at: Duration::from_millis(milliseconds), change, own: None }
+    StoredEntry { seq, at: Duration::from_millis(milliseconds), call: call(seq), change, own: None }
 }
 
 #[test]

@@ -66,7 +66,6 @@ for (const [code, args, pattern] of [
 	[2, ["score", "one.jsonl", "--threshold", ""], /number from 0 to 1/],
 	[2, ["score", "one.jsonl", "--from", "word"], /Allowed choices/],
 	[2, ["score", "one.jsonl", "--min-share", "1"], /needs --threshold/],
-	[2, ["score", "one.jsonl", "--memory", "m", "--store", "sqlite:s"], /cannot be used/],
 	[2, ["score", "one.jsonl", "--store", "redis://h"], /postgres/],
 	[2, ["score", "one.jsonl", "--profiles", "missing.json"], /missing\.json/],
 	[2, ["score", "one.jsonl", "--profiles", "text.txt"], /no JSON/],

@@ -78,6 +78,23 @@ test("kp-score takes the store from KP_SCORE_STORE", async () => {
 	assert.equal(entriesOf("environment.db"), 1);
 });
 
+test("kp-score goes on where a snapshot of its store ended", async () => {
+	const options = ["--store", "sqlite:resumed.db?create=1", "--memory", "resumed.kpcache"];
+	const scored = async (...more) => {
+		const { code, stdout, stderr } = await kpScore([...more, "one.jsonl", "--json", ...options]);
+		assert.equal(code, 0, stderr);
+		return JSON.parse(stdout);
+	};
+	assert.equal((await scored("score")).similarity, null);
+	const again = await scored("score");
+	assert.ok(again.similarity > 0.999);
+	assert.equal(entriesOf("resumed.db"), 2);
+	// It reads a copy.
+	const { report } = await scored("explain");
+	assert.equal(report.novelty.maxSimilarity, again.similarity);
+	assert.equal(entriesOf("resumed.db"), 2);
+});
+
 test("kp-score creates no database unless the URL has create=1", async () => {
 	const store = (url) => kpScore(["score", "one.jsonl", "--store", url]);
 	const { code, stderr } = await store("sqlite:absent.db");

@@ -54,7 +54,7 @@ const OPTIONS = {
 	decide: option(
 		"--decide",
 		"only decide: score a run only where that is needed, and compare with accepted runs only",
-		{ conflicts: ["emitOtel", "group"] },
+		{ conflicts: ["emitOtel", "group", "top"] },
 	),
 	emitOtel: option(
 		"--emit-otel <file>",
@@ -136,13 +136,12 @@ const OPTIONS = {
 	),
 	memory: option(
 		"--memory <file>",
-		"snapshot of the traces scored before; score writes it back, other commands only read it",
+		"snapshot of the traces scored before; score writes it back, other commands only read it (with --store, score reads only what came after it)",
 	),
 	profiles: option("--profiles <file>", "weights by domain, as JSON for new Scorer()"),
 	store: option(
 		"--store <url>",
 		"shared memory: postgres://… or sqlite:FILE, with ?namespace=NAME, and create=1 for a new file (default, without --memory: the environment variable KP_SCORE_STORE)",
-		{ conflicts: ["memory"] },
 	),
 	output: option("-o, --output <file>", "file to write (default: standard output)"),
 	json: option("--json", "write NDJSON on a terminal too"),

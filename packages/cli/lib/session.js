@@ -121,8 +121,9 @@ class Session {
 		const store = this.#store && { store: this.#store, storeMode: "required" };
 		const settings = { embedder, precision, model, pooling, longText };
 		const options = { ...settings, profiles: await profilesOf(profiles), ...store };
-		// A memory that is only read must exist.
-		const isLoaded = memory !== undefined && (!this.#memory || existsSync(memory));
+		// A memory that is only read must exist; a copied store is read from its beginning.
+		const isLoaded =
+			memory !== undefined && (this.#memory ? existsSync(memory) : this.#store === undefined);
 		this.scorer = isLoaded
 			? await Scorer.load(memory, options).catch((error) => {
 					throw error.syscall ? unreadable(memory, error) : error;

@@ -109,7 +109,7 @@ impl OwnMemory {
     /// embedded yet.
     pub fn snapshot(&self, fingerprint: &str) -> Vec<u8> {
         let contents = self.with(|Vectors { cache, model }, now| {
-            Contents::of(cache, model.as_deref().unwrap_or(fingerprint), now)
+            Contents::of(cache, model.as_deref().unwrap_or(fingerprint), now, None)
         });
         // Without the lock, for which synchronous functions of JavaScript wait.
         contents.encode()

@@ -21,6 +21,7 @@ use crate::{
         shared::SharedMemory,
         statistics::Statistics,
     },
+    snapshot::Snapshot,
     sync::{Condvar, Mutex, MutexGuard},
     trace::Trace,
     weights::Profiles,
@@ -110,14 +111,22 @@ impl Scorer {
     }
 
     /// Returns a scorer whose memory is a store that others append to as well; see [`SharedMemory`]. While the
-    /// store is unavailable, scores fail if it is required, and otherwise have a neutral novelty.
+    /// store is unavailable, scores fail if it is required, and otherwise have a neutral novelty. It continues from a
+    /// snapshot of such a memory with the same bounds; with any other it reads the store from the beginning.
     ///
     /// # Errors
     ///
     /// `INVALID_OPTION` if the bounds of the cache are invalid.
-    pub fn with_store(options: ScorerOptions, is_required: bool) -> Result<Arc<Self>> {
+    pub fn with_store(
+        options: ScorerOptions,
+        is_required: bool,
+        snapshot: Option<Snapshot>,
+    ) -> Result<Arc<Self>> {
         let common = Common::new(options.profiles.clone());
         let memory = SharedMemory::new(options.cache, is_required, common.clone())?;
+        if let Some(snapshot) = snapshot {
+            memory.resume(snapshot)?;
+        }
         Ok(Self::with_memory(options, Memory::Shared(Arc::new(memory)), common))
     }
 
@@ -144,6 +153,14 @@ impl Scorer {
         match &self.memory {
             Memory::Own(_) => None,
             Memory::Shared(memory) => Some(memory),
+        }
+    }
+
+    /// Returns the memory as bytes. `fingerprint` is that of the model in use.
+    pub fn snapshot(&self, fingerprint: &str) -> Vec<u8> {
+        match &self.memory {
+            Memory::Own(memory) => memory.snapshot(fingerprint),
+            Memory::Shared(memory) => memory.snapshot(fingerprint),
         }
     }
 

@@ -5,7 +5,7 @@
 //! | magic | 8 bytes, `KPCACHE` and a line feed |
 //! | format version | u32, 2 |
 //! | length of the whole, length of the header | u64 each, in bytes |
-//! | header: the model, the bounds, and age and id of each entry, the oldest first | JSON |
+//! | header: the model, the bounds, age and id of each entry, the oldest first, and the place in a store | JSON |
 //! | vectors of the entries, of length 1 or all zero | float32 |
 //! | BLAKE3 of everything before it | 32 bytes |
 //!
@@ -38,6 +38,22 @@ struct Header {
     vector_len: usize,
     ttl: Option<Duration>,
     entries: Vec<HeaderEntry>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    position: Option<Position>,
+}
+
+/// An entry of a store, which what comes after it can be asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Position {
+    /// The epoch of the store.
+    pub epoch: String,
+    /// The number of the entry.
+    pub seq: u64,
+    /// When it was appended, by the clock of the store.
+    pub at: Duration,
+    /// The UUID of its call.
+    pub call: Box<str>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -56,8 +72,13 @@ pub struct Contents {
 
 impl Contents {
     /// Copies the vectors alive at `now`, and the bounds of their cache. `fingerprint` is that of the model
-    /// that the vectors come from.
-    pub fn of(cache: &mut VectorCache, fingerprint: &str, now: Duration) -> Self {
+    /// that the vectors come from; they mirror a store up to `position`.
+    pub fn of(
+        cache: &mut VectorCache,
+        fingerprint: &str,
+        now: Duration,
+        position: Option<Position>,
+    ) -> Self {
         let CacheOptions { max_elements, vector_len, ttl } = cache.options();
         let alive = cache.entries(now);
         let mut vectors = Vec::with_capacity(alive.len() * vector_len * size_of::<f32>());
@@ -68,7 +89,7 @@ impl Contents {
         };
         let entries = alive.map(copy).collect();
         let model = fingerprint.to_owned();
-        Self { header: Header { model, max_elements, vector_len, ttl, entries }, vectors }
+        Self { header: Header { model, max_elements, vector_len, ttl, entries, position }, vectors }
     }
 
     /// Returns it as bytes, which takes the time to hash them.
@@ -88,7 +109,7 @@ impl Contents {
 
 /// Returns [`Contents::of`] a cache as bytes.
 pub fn encode(cache: &mut VectorCache, fingerprint: &str, now: Duration) -> Vec<u8> {
-    Contents::of(cache, fingerprint, now).encode()
+    Contents::of(cache, fingerprint, now, None).encode()
 }
 
 /// A cache that was bytes, valid by construction.
@@ -97,9 +118,15 @@ pub struct Snapshot {
     source: String,
     options: CacheOptions,
     entries: Vec<Entry>,
+    position: Option<Position>,
 }
 
 impl Snapshot {
+    /// Removes and returns the place in a store that the vectors mirror.
+    pub fn take_position(&mut self) -> Option<Position> {
+        self.position.take()
+    }
+
     /// Returns the bounds that the cache had.
     pub fn options(&self) -> CacheOptions {
         self.options
@@ -166,7 +193,7 @@ pub fn decode(source: &str, bytes: &[u8], fingerprint: &str) -> Result<Snapshot>
         let found = format!("{:.200}", error.to_string());
         Error::invalid(Invalid::Snapshot, format!("{source}: header"), "the JSON of a cache", found)
     })?;
-    let Header { model, max_elements, vector_len, ttl, entries } = header;
+    let Header { model, max_elements, vector_len, ttl, entries, position } = header;
     let found = format!("{model:.200}");
     ensure!(model == fingerprint, ": model", "{fingerprint:?}", "{found:?}");
     let most = u32::MAX as usize;
@@ -191,7 +218,7 @@ pub fn decode(source: &str, bytes: &[u8], fingerprint: &str) -> Result<Snapshot>
         snapshot.push(Entry { vector, age, id });
     }
     let options = CacheOptions { max_elements, vector_len, ttl };
-    Ok(Snapshot { source: source.to_owned(), options, entries: snapshot })
+    Ok(Snapshot { source: source.to_owned(), options, entries: snapshot, position })
 }
 
 /// A little-endian number of up to 8 bytes.

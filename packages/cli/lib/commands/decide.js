@@ -32,9 +32,10 @@ module.exports = async function decide([args], options) {
 		const deciding = { explainValue: (trace) => scorer.decide(trace, { threshold }) };
 		const decided = explainAll(deciding, sources, { ...imported, stop: stop.signal });
 		let accepted = 0;
-		let assumed = 0;
 		let embedded = 0;
 		let added = 0;
+		let assumed = 0;
+		let others = 0;
 		const isNeeded = minShare !== undefined || memory;
 		const context = { sources, options, stop, isShown: !output.isTerminal };
 		const { traces, errors } = await run.each(decided, context, async (item) => {
@@ -42,14 +43,15 @@ module.exports = async function decide([args], options) {
 			if (item.error && isText) return say(style("red", item.error.message));
 			if (item.error) return output.write(`${JSON.stringify(toJson(item))}\n`);
 			const { trace, provenance, report: decision } = item;
-			const { source, successFrom } = provenance;
 			hints.add(trace.metadata.task_domain);
-			if (successFrom === "assumed") assumed += 1;
+			if (provenance.successFrom === "assumed") assumed += 1;
+			if (options.domain !== undefined && provenance.domainFrom === "own") others += 1;
 			if (decision.accepted) accepted += 1;
 			// It is embedded after its answer.
 			if (decision.accepted && decision.score === null) added += 1;
 			if (decision.score !== null && decision.novelty.source !== "no-embedder") embedded += 1;
 			const { id = null, task } = trace;
+			const { source, successFrom } = provenance;
 			const row = { source, id, objective: task.objective, successFrom, ...decision };
 			await output.write(isText ? lineOf(row, output) : `${JSON.stringify(row)}\n`);
 		});
@@ -62,6 +64,7 @@ module.exports = async function decide([args], options) {
 			`${accepted} of ${count(traces, "trace")} (${percent(share)}) score ${threshold} or more; the model saw ${count(embedded + added, "text")}`,
 		);
 		run.noteAssumed(assumed, traces, options, note);
+		run.warnOfDomain(others, options);
 		hints.warn();
 		run.warnOfLosses(decided.report, "not decided", errors);
 		const gate = minShare === undefined || share >= minShare;

@@ -70,9 +70,9 @@ module.exports = async function explain([args], options) {
 		const explained = explainAll(session.scorer, sources, { ...imported, stop: stop.signal });
 		const isShown = !output.isTerminal || wanted !== undefined;
 		const objectives = new Objectives();
+		const hints = await Hints.open(options);
 		let assumed = 0;
 		let others = 0;
-		const hints = await Hints.open(options);
 		const take = async (item, progress) => {
 			if (output.isClosed) stop.end();
 			const { error, trace, provenance, report } = item;

@@ -35,6 +35,8 @@ pub struct StoredEntry {
     pub seq: u64,
     /// When it was appended, by the clock of the store; never earlier than the entry before.
     pub at: Duration,
+    /// The UUID of its call.
+    pub call: Box<str>,
     /// The change.
     pub change: Change,
     /// The call of the present batch that it comes from.

@@ -11,6 +11,7 @@ use crate::{
         report::Outcome,
         shared::entry::{Change, Page, StoredEntry},
     },
+    snapshot::{Contents, Position, Snapshot},
 };
 
 /// How far from 1 the length of a vector may be. Rounding to float32 changes it by far less, damage rarely by less.
@@ -25,6 +26,8 @@ pub struct Mirror {
     seq: u64,
     /// When it was appended.
     at: Duration,
+    /// Its call.
+    call: Box<str>,
     /// Ids of vectors that were erased before they could be read, and are forgotten by a later entry. Until
     /// then nothing can be compared.
     erased: HashSet<Arc<str>>,
@@ -37,7 +40,38 @@ fn invalid<T>(message: String) -> Result<T> {
 impl Mirror {
     pub fn new(options: CacheOptions) -> Result<Self> {
         let cache = VectorCache::new(options)?;
-        Ok(Self { cache, epoch: None, seq: 0, at: Duration::ZERO, erased: HashSet::new() })
+        let (seq, at, call, erased) = Default::default();
+        Ok(Self { cache, epoch: None, seq, at, call, erased })
+    }
+
+    /// Returns the place of the last entry, from which another mirror can go on. `None` before the first entry, and
+    /// while vectors are missing.
+    pub fn position(&self) -> Option<Position> {
+        let epoch = self.epoch.clone().filter(|_| self.seq > 0 && self.erased.is_empty())?;
+        Some(Position { epoch, seq: self.seq, at: self.at, call: self.call.clone() })
+    }
+
+    /// Copies the vectors, with the place of the last entry.
+    pub fn snapshot(&mut self, fingerprint: &str) -> Contents {
+        let position = self.position();
+        Contents::of(&mut self.cache, fingerprint, self.at, position)
+    }
+
+    /// Continues from a snapshot if it was taken of a mirror with the same bounds.
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::into_cache`].
+    pub fn resume(&mut self, mut snapshot: Snapshot) -> Result<()> {
+        let (own, found) = (self.cache.options(), snapshot.options());
+        let has_bounds = (own.max_elements, own.ttl) == (found.max_elements, found.ttl);
+        if let Some(position) = snapshot.take_position().filter(|_| has_bounds) {
+            let Position { epoch, seq, at, call } = position;
+            self.cache = snapshot.into_cache(found, at)?;
+            self.epoch = Some(epoch);
+            (self.seq, self.at, self.call) = (seq, at, call);
+        }
+        Ok(())
     }
 
     /// Drops everything: the next page must be a reset.
@@ -142,10 +176,10 @@ impl Mirror {
     /// returns what answers the call.
     pub fn apply<'a>(
         &mut self,
-        StoredEntry { seq, at, change, .. }: StoredEntry,
+        StoredEntry { seq, at, call, change, .. }: StoredEntry,
         own: Option<(&'a Work, &[f32], Option<Novelty>)>,
     ) -> Result<Recalled<'a>> {
-        (self.seq, self.at) = (seq, at);
+        (self.seq, self.at, self.call) = (seq, at, call);
         match own {
             Some((Work::Decide(Input { trace, .. }, _), vector, Some(novelty))) => {
                 self.cache.add(vector, trace.id().cloned(), at)?;

@@ -29,6 +29,7 @@ use crate::{
         answer::{Call, Common, EmbeddedCall, Input, Recalled, Work},
         report::Outcome,
     },
+    snapshot::{Position, Snapshot},
     sync::{Mutex, MutexGuard},
 };
 
@@ -281,6 +282,33 @@ impl SharedMemory {
             }
             recalled => Ok(recalled),
         }
+    }
+
+    /// Returns the vectors as bytes, with the place of the last entry that was applied.
+    /// `fingerprint` is that of the model.
+    pub fn snapshot(&self, fingerprint: &str) -> Vec<u8> {
+        let contents = self.mirror().snapshot(fingerprint);
+        // Without the lock, for which calls wait.
+        contents.encode()
+    }
+
+    /// Continues from a snapshot of a memory that shared the store, with the same bounds; any other leaves it
+    /// empty. To be called before the first page is applied.
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::into_cache`].
+    pub(super) fn resume(&self, snapshot: Snapshot) -> Result<()> {
+        let mut mirror = self.mirror();
+        mirror.resume(snapshot)?;
+        self.len.store(mirror.len(), Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Returns the place of the last entry that was applied; `None` if the store has to be read from its
+    /// beginning.
+    pub fn position(&self) -> Option<Position> {
+        self.mirror().position()
     }
 
     /// Takes vectors of this length, at least 1, from the store. To be called before its first page is applied.

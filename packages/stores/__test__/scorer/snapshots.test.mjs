@@ -1,0 +1,132 @@
+/** Scorers that go on where a snapshot of their store ended. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { Scorer } from "@knowledgepulse/scoring";
+import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
+import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
+import pg from "pg";
+import { temporaryFolder } from "../../../../__test__/support/model-folder.mjs";
+import { MemoryStore } from "../conformance/memory-store.mjs";
+import { temporaryFile } from "../sqlite/files.mjs";
+import { startPglite } from "../support/pglite.mjs";
+import { answerOf, SCORER, traceOf } from "./replay.mjs";
+
+const OPTIONS = { ...SCORER, cache: { maxElements: 20 } };
+
+/** Each opens handles on one store. */
+const STORES = {
+	async MemoryStore() {
+		const namespaces = new Map();
+		return () => new MemoryStore({ namespaces, namespace: "test" });
+	},
+	async SqliteStore() {
+		const path = temporaryFile();
+		return () => new SqliteStore({ path });
+	},
+	async PostgresStore(t) {
+		const { config, stop } = await startPglite();
+		const pool = new pg.Pool(config);
+		t.after(async () => {
+			await pool.end();
+			await stop();
+		});
+		await new PostgresStore({ pool }).migrate();
+		return () => new PostgresStore({ pool });
+	},
+};
+
+/** A store that counts the entries that it gives. */
+function counting(store) {
+	const counted = { given: 0 };
+	for (const method of ["read", "append"])
+		counted[method] = async (...args) => {
+			const page = await store[method](...args);
+			counted.given += page.entries.length;
+			return page;
+		};
+	return counted;
+}
+
+async function evaluate(scorer, ids) {
+	for (const id of ids) await scorer.evaluateValue(traceOf(id));
+}
+
+const ids = (from, to) => Array.from({ length: to - from }, (_, index) => `words ${from + index}`);
+
+/** Fails unless both scorers give the same answers, to the bit, without adding anything. */
+async function assertSame(scorer, fresh) {
+	for (const id of ids(0, 12)) {
+		const [one, other] = await Promise.all(
+			[scorer, fresh].map((asked) => asked.explainValue(traceOf(id), { remember: false })),
+		);
+		assert.deepEqual([one.score, one.novelty], [other.score, other.novelty]);
+	}
+}
+
+for (const [name, make] of Object.entries(STORES))
+	describe(`a scorer with a ${name}`, () => {
+		test("reads only what came after its snapshot, and scores as one that reads everything", async (t) => {
+			const open = await make(t);
+			const file = join(temporaryFolder(t), "novelty.kpcache");
+			const first = await Scorer.open(file, { ...OPTIONS, store: open() });
+			await evaluate(first, ids(0, 25));
+			assert.equal(first.status().store.isResumed, false);
+			await first.save(file);
+			await evaluate(first, ids(25, 28));
+			await first.forget("words 20");
+			const store = counting(open());
+			const scorer = await Scorer.open(file, { ...OPTIONS, store });
+			await scorer.warmup();
+			assert.equal(store.given, 4);
+			assert.equal(scorer.status().store.isResumed, true);
+			await assertSame(scorer, new Scorer({ ...OPTIONS, store: open() }));
+			assert.equal((await answerOf(scorer, "words 40")).source, "store");
+			assert.equal(scorer.status().store.seq, 30);
+		});
+
+		test("reads everything where the store no longer has the last entry of its snapshot", async (t) => {
+			const open = await make(t);
+			const first = new Scorer({ ...OPTIONS, store: open() });
+			await evaluate(first, ids(0, 5));
+			const snapshot = await first.snapshot();
+			await evaluate(first, ids(5, 9));
+			const [other] = [await make(t)];
+			const second = new Scorer({ ...OPTIONS, store: other() });
+			await evaluate(second, ids(30, 33));
+			const store = counting(other());
+			const scorer = await Scorer.restore(snapshot, { ...OPTIONS, store });
+			await scorer.warmup();
+			assert.equal(store.given, 3);
+			assert.equal(scorer.status().store.isResumed, false);
+			await assertSame(scorer, second);
+		});
+
+		test("reads everything with a snapshot of other bounds, or of no store", async (t) => {
+			const open = await make(t);
+			const first = new Scorer({ ...OPTIONS, store: open() });
+			await evaluate(first, ids(0, 5));
+			const other = await (await make(t))();
+			const bounds = new Scorer({ ...SCORER, cache: { maxElements: 3 }, store: other });
+			const none = new Scorer(OPTIONS);
+			for (const source of [bounds, none]) {
+				await evaluate(source, ids(0, 5));
+				const store = counting(open());
+				const scorer = await Scorer.restore(await source.snapshot(), { ...OPTIONS, store });
+				await scorer.warmup();
+				assert.equal(store.given, 5);
+				assert.equal(scorer.status().store.isResumed, false);
+				await assertSame(scorer, first);
+			}
+		});
+
+		test("gives a snapshot that a scorer without a store goes on with", async (t) => {
+			const open = await make(t);
+			const first = new Scorer({ ...OPTIONS, store: open() });
+			await evaluate(first, ids(0, 25));
+			const alone = await Scorer.restore(await first.snapshot());
+			assert.equal(alone.cache.size, 20);
+			const { novelty } = await alone.explainValue(traceOf("words 24"));
+			assert.equal(novelty.nearest, "words 24");
+		});
+	});
