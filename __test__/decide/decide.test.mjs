@@ -198,15 +198,6 @@ test("close adds the traces that were accepted before", async () => {
 	assert.equal(restored.status().cacheSize, 1);
 	assert.equal(scorer.status().pending, 0);
 });
-	await scorer.decide(named("a", words(100_000, 3)), accepts);
-	scorer.close();
-	const { pending, cacheSize } = scorer.status();
-	assert.deepEqual([pending, cacheSize], [0, 0]);
-	assert.equal(
-		(await Scorer.restore(await scorer.snapshot(), { longText: "whole" })).status().cacheSize,
-		0,
-	);
-});
 
 test("decide adds what it accepts to the store, with the model and without", async () => {
 	const { scorer } = sharing();
