@@ -1,6 +1,7 @@
 /** The recipes in examples/ work. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import {
 	appendFileSync,
@@ -15,7 +16,10 @@ import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { after, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { readUIMessageStream, stepCountIs, streamText, tool } from "ai";
+import { z } from "zod";
 import { traces } from "../../examples/traces.mjs";
+import { calls, modelOf, says } from "../support/ai-sdk.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 import { furnish, noShell, programIn, read } from "./furnish.mjs";
 
@@ -63,6 +67,50 @@ test("serverless.mjs answers with a score", async () => {
 	const { statusCode, body: answer } = await handler({ body });
 	assert.equal(statusCode, 200);
 	assert.deepEqual(JSON.parse(answer).novelty, "empty-cache");
+});
+
+test("ai-sdk.mjs scores a run when it ends, and a conversation of useChat", async () => {
+	const { scoreChat, scoring } = await import("../../examples/recipes/ai-sdk.mjs");
+	const scored = [];
+	const keep = (event) => scored.push(event);
+	subscribe("knowledgepulse.scoring.score", keep);
+	after(() => unsubscribe("knowledgepulse.scoring.score", keep));
+
+	const question = "How is the weather in Rome?";
+	const messages = [{ role: "user", content: question }];
+	const recorded = [];
+	const result = streamText({
+		model: modelOf([calls("1", "weather", { city: "Rome" })], [says("Sunny.")]),
+		messages,
+		tools: {
+			weather: tool({ inputSchema: z.object({ city: z.string() }), execute: () => "sunny" }),
+		},
+		stopWhen: stepCountIs(2),
+		onFinish: scoring(messages, (score) => recorded.push(score)),
+	});
+	let answer;
+	for await (const message of readUIMessageStream({ stream: result.toUIMessageStream() }))
+		answer = message;
+	const asked = { id: "1", role: "user", parts: [{ type: "text", text: question }] };
+	const stored = JSON.parse(JSON.stringify([asked, answer]));
+	recorded.push(await scoreChat(stored));
+
+	assert.deepEqual(
+		scored.map(({ score }) => score),
+		recorded,
+	);
+	for (const { trace, score } of scored) {
+		assert.ok(score > 0 && score <= 1);
+		assert.deepEqual(
+			trace.steps.map(({ type, tool, content }) => [type, tool?.name ?? content]),
+			[
+				["tool_call", "weather"],
+				["observation", "sunny"],
+				["thought", "Sunny."],
+			],
+		);
+	}
+	assert.equal(scored.length, 2);
 });
 
 test("score.py prints a line for each trace that has steps", { skip: noShell }, async () => {

@@ -7,6 +7,14 @@ for (const trace of traces) scores.push(await evaluateValue(trace));
 const result = { scores, state: status().embedder.state };
 `;
 
+/** Scores the traces from the file. */
+const LOGS = `const rows = [];
+for await (const row of evaluateLogs("traces.json")) rows.push(row);
+const { total } = (await calibrate(rows)).rows;
+if (total !== rows.length) throw new Error(\`\${total} rows\`);
+const result = { scores: rows.map(({ score }) => score), state: status().embedder.state };
+`;
+
 const PRINT = "console.log(JSON.stringify(result));\n";
 
 const IMPORTS = `import { readFileSync } from "node:fs";
@@ -32,6 +40,15 @@ export const FIXTURES = {
 	"score.cjs": `const { readFileSync } = require("node:fs");
 const { evaluateValue, status } = require("@knowledgepulse/scoring");
 (async () => { ${SCORE}${PRINT} })();
+`,
+	"logs.mjs": `import { status } from "@knowledgepulse/scoring";
+import { calibrate } from "@knowledgepulse/scoring/calibrate";
+import { evaluateLogs } from "@knowledgepulse/scoring/logs";
+${LOGS}${PRINT}`,
+	"logs.cjs": `const { status } = require("@knowledgepulse/scoring");
+const { calibrate } = require("@knowledgepulse/scoring/calibrate");
+const { evaluateLogs } = require("@knowledgepulse/scoring/logs");
+(async () => { ${LOGS}${PRINT} })();
 `,
 	/** Finds the package beside the binary of `bun build --compile`, wherever that is started. */
 	"compiled.mjs": `import { readFileSync } from "node:fs";

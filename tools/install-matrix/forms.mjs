@@ -71,7 +71,7 @@ const vite = {
 		tool("vite/bin/vite.js"),
 		"build",
 		"--ssr",
-		"score.mjs",
+		"logs.mjs",
 		"--outDir",
 		"out/vite",
 		"--logLevel",
@@ -84,7 +84,7 @@ const bunBuild = {
 	command: () => [
 		bun,
 		"build",
-		"score.mjs",
+		"logs.mjs",
 		"--target=node",
 		"--external",
 		EXTERNAL,
@@ -124,6 +124,8 @@ const bundle = (name, build, file) => ({ name, build, file, on: SERVER_RUNTIMES 
 export const moduleForms = [
 	{ name: "ES module", file: "score.mjs" },
 	{ name: "CommonJS", file: "score.cjs" },
+	{ name: "all entry points, ES module", file: "logs.mjs" },
+	{ name: "all entry points, CommonJS", file: "logs.cjs" },
 	{
 		name: "TypeScript node16, ESM",
 		build: tsc("node16"),
@@ -201,17 +203,17 @@ export const testForms = [
 ];
 
 export const bundleForms = [
-	bundle("esbuild, ESM", esbuild("esm", "score.mjs", "out/esbuild.mjs"), "out/esbuild.mjs"),
-	bundle("esbuild, CJS", esbuild("cjs", "score.cjs", "out/esbuild.cjs"), "out/esbuild.cjs"),
-	bundle("webpack, ESM", pack("webpack", "out/webpack"), "out/webpack/score.mjs"),
-	bundle("webpack, CJS", pack("webpack", "out/webpack"), "out/webpack/score.cjs"),
-	bundle("Rspack, ESM", pack("@rspack/core", "out/rspack"), "out/rspack/score.mjs"),
-	bundle("Rspack, CJS", pack("@rspack/core", "out/rspack"), "out/rspack/score.cjs"),
-	bundle("Vite SSR", vite, "out/vite/score.js"),
+	bundle("esbuild, ESM", esbuild("esm", "logs.mjs", "out/esbuild.mjs"), "out/esbuild.mjs"),
+	bundle("esbuild, CJS", esbuild("cjs", "logs.cjs", "out/esbuild.cjs"), "out/esbuild.cjs"),
+	bundle("webpack, ESM", pack("webpack", "out/webpack"), "out/webpack/logs.mjs"),
+	bundle("webpack, CJS", pack("webpack", "out/webpack"), "out/webpack/logs.cjs"),
+	bundle("Rspack, ESM", pack("@rspack/core", "out/rspack"), "out/rspack/logs.mjs"),
+	bundle("Rspack, CJS", pack("@rspack/core", "out/rspack"), "out/rspack/logs.cjs"),
+	bundle("Vite SSR", vite, "out/vite/logs.js"),
 	bundle("bun build", bunBuild, "out/bun.mjs"),
 	{
 		name: "bun build --compile",
-		build: bunCompile("score.mjs", "out/compiled"),
+		build: bunCompile("logs.mjs", "out/compiled"),
 		file: "out/compiled",
 		on: ["Bun"],
 		standalone: true,

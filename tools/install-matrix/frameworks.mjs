@@ -1,6 +1,6 @@
 /**
  * Frameworks of agents, each installed beside the package in a project of its own. fixtures/frameworks.mjs runs an
- * agent with one of them, and looks for the calls of tools in its messages.
+ * agent with one of them, looks for the calls of tools in its messages, and scores it with its recipe.
  */
 import { npmInstaller } from "./installers.mjs";
 

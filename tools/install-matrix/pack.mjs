@@ -6,20 +6,27 @@
 const [bundler, context, path] = process.argv.slice(2);
 const { default: pack } = await import(bundler);
 
+const PACKAGE = "@knowledgepulse/scoring";
+/** The external entry points, as modules of a type. */
+const externals = (type) =>
+	Object.fromEntries(
+		[PACKAGE, `${PACKAGE}/logs`, `${PACKAGE}/calibrate`].map((name) => [name, `${type} ${name}`]),
+	);
+
 const common = { mode: "production", target: "node20", context };
 const configurations = [
 	{
 		...common,
-		entry: "./score.mjs",
+		entry: "./logs.mjs",
 		experiments: { outputModule: true },
-		output: { path, filename: "score.mjs", library: { type: "module" } },
-		externals: { "@knowledgepulse/scoring": "module @knowledgepulse/scoring" },
+		output: { path, filename: "logs.mjs", library: { type: "module" } },
+		externals: externals("module"),
 	},
 	{
 		...common,
-		entry: "./score.cjs",
-		output: { path, filename: "score.cjs" },
-		externals: { "@knowledgepulse/scoring": "commonjs @knowledgepulse/scoring" },
+		entry: "./logs.cjs",
+		output: { path, filename: "logs.cjs" },
+		externals: externals("commonjs"),
 	},
 ];
 

@@ -97,10 +97,11 @@ export class Workspace {
 		};
 	}
 
-	/** A new project with the fixtures and nothing installed. */
+	/** A new project with the fixtures and the recipes, and nothing installed. */
 	emptyProject(name, files = {}) {
 		const folder = join(this.folder, "projects", name);
 		cpSync(join(here, "fixtures"), folder, { recursive: true });
+		cpSync(join(root, "examples/recipes"), join(folder, "recipes"), { recursive: true });
 		const all = {
 			"package.json": '{ "name": "project", "private": true, "type": "module" }\n',
 			// Not every installer reads npm's environment variables.

@@ -240,6 +240,37 @@ fn session_with_too_much_text_is_an_error_and_the_next_one_stands() {
 }
 
 #[test]
+fn spans_with_too_much_text_outside_of_messages_are_an_error() {
+    let span = |members: Value| {
+        let mut span = json!({ "name": "f", "traceId": "t", "attributes": {} });
+        span.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        span
+    };
+    let log = json!({
+        "traceId": "t", "spanId": "?", "eventName": "gen_ai.user.message", "body": { "stringValue": "Go" },
+    });
+    let run =
+        |member: &str| json!({ "trace_id": "t", "run_type": "llm", "inputs": {}, member: "?" });
+    let records = [
+        span(json!({ "name": "?" })),
+        span(json!({ "spanId": "?" })),
+        span(json!({ "parentSpanId": "?" })),
+        span(json!({ "status": { "message": "?" } })),
+        json!({ "resourceLogs": [{ "scopeLogs": [{ "logRecords": [log] }] }] }),
+        run("name"),
+        run("id"),
+        run("parent_run_id"),
+    ];
+    let text = "x".repeat(16 << 20);
+    for record in records.map(|record| record.to_string()) {
+        let line = |index| record.replace('?', &format!("{index}{text}")) + "\n";
+        let log: String = (0..17).map(line).collect();
+        let outcome = importing::import(log.as_bytes().chunks(PIECE), &importing::options());
+        assert_eq!(codes(&outcome), [(Code::TooLarge, Some(1))], "{record}");
+    }
+}
+
+#[test]
 fn blank_lines_take_linear_time() {
     let count = many(2_000_000);
     let blank = "\n".repeat(count);

@@ -4,53 +4,10 @@ import { test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
 import { importTraces } from "@knowledgepulse/scoring/logs";
 import { generateText, stepCountIs, streamText, tool } from "ai";
-import { MockLanguageModelV3, simulateReadableStream } from "ai/test";
+import { MockLanguageModelV3 } from "ai/test";
 import { z } from "zod";
+import { calls, modelOf, says, usage } from "../../../__test__/support/ai-sdk.mjs";
 import { shortly, start, tracing } from "./support.mjs";
-
-const usage = {
-	inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
-	outputTokens: { total: 1, text: 1, reasoning: 0 },
-};
-
-const says = (text) => ({ type: "text", text });
-
-const calls = (toolCallId, toolName, input) => ({
-	type: "tool-call",
-	toolCallId,
-	toolName,
-	input: JSON.stringify(input),
-});
-
-/** The parts of a stream that amount to some content. */
-function* chunks(content, finishReason) {
-	yield { type: "stream-start", warnings: [] };
-	for (const [id, part] of content.entries())
-		if (part.type === "text") {
-			yield { type: "text-start", id: `${id}` };
-			yield { type: "text-delta", id: `${id}`, delta: part.text };
-			yield { type: "text-end", id: `${id}` };
-		} else yield part;
-	yield { type: "finish", finishReason, usage };
-}
-
-/** A model whose answers have these contents, one after another. */
-function modelOf(...contents) {
-	const next = () => {
-		const content = contents.shift();
-		const isCall = content.some(({ type }) => type === "tool-call");
-		const reason = isCall ? "tool-calls" : "stop";
-		return { content, finishReason: { unified: reason, raw: reason } };
-	};
-	return new MockLanguageModelV3({
-		doGenerate: async () => ({ ...next(), usage, warnings: [] }),
-		doStream: async () => {
-			const { content, finishReason } = next();
-			const parts = [...chunks(content, finishReason)];
-			return { stream: simulateReadableStream({ chunks: parts }) };
-		},
-	});
-}
 
 const weather = tool({
 	description: "The weather in a city",

@@ -151,7 +151,7 @@ impl Trace {
             start: run.member("start_time").and_then(time::instant),
             ..Span::default()
         };
-        let size = size_of::<Recorded>() + span.name.len() + json.len();
+        let size = span.size() + json.len();
         self.runs.push(Recorded { span, json });
         size
     }

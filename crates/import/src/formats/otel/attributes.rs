@@ -202,7 +202,7 @@ const EVENT_MESSAGES: [&str; 2] = ["\0input", "\0output"];
 impl Recorded {
     /// Returns the approximate size in bytes.
     pub fn size(&self) -> usize {
-        size_of::<Self>() + self.attributes.len() + self.events.size()
+        self.span.size() + self.attributes.len() + self.events.size()
     }
 
     /// Returns the attributes and the messages in events.

@@ -56,7 +56,7 @@ impl ReadRuns for Reader {
             }
             Item::Log(id, span, messages) => {
                 traces.add(&id, line, out, |trace, _| {
-                    let size = messages.size();
+                    let size = span.len() + messages.size();
                     trace.logs.push((span, messages));
                     size
                 });

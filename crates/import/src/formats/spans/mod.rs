@@ -96,6 +96,12 @@ impl Span {
         self.has_input || self.has_output
     }
 
+    /// Returns the approximate size in bytes, as long as its kind is not known.
+    pub fn size(&self) -> usize {
+        let texts = [&self.id, &self.parent, &self.message].into_iter().flatten();
+        size_of::<Self>() + self.name.len() + texts.map(String::len).sum::<usize>()
+    }
+
     /// Returns how many of its sides have messages.
     fn quality(&self) -> u8 {
         u8::from(self.has_input) + u8::from(self.has_output && !self.is_plain)
