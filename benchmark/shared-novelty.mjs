@@ -1,6 +1,6 @@
 /**
  * What a memory shared by processes costs: node benchmark/shared-novelty.mjs [--quick]
- * [--only latency,throughput,appends,start]
+ * [--only latency,throughput,appends,start] [--rows 100000]
  *
  * Scorers with a store, on a PostgreSQL server and in an SQLite file, and one without take turns in the
  * same processes, over texts whose embeddings are in the memo.
@@ -15,10 +15,11 @@ import { missing, startPostgres } from "../packages/stores/__test__/support/post
 import { ALONE, openStore, placesIn } from "./shared-novelty/stores.mjs";
 import { median } from "./statistics.mjs";
 
-const { quick, only } = parseArgs({
+const { quick, only, rows } = parseArgs({
 	options: {
 		quick: { type: "boolean", default: false },
 		only: { type: "string", default: "latency,throughput,appends,start" },
+		rows: { type: "string", default: "100000" },
 	},
 }).values;
 
@@ -29,7 +30,9 @@ const PROCESSES = [1, 2, 4];
 const BATCHES = [1, 8, 64];
 const CONNECTIONS = 8;
 const APPENDING_MS = quick ? 500 : 1500;
-const ROWS = 100_000;
+/** Entries that are there when the snapshot is taken, and afterwards. */
+const ROWS = Number(rows);
+const NEWER = 1000;
 
 const started = new Set();
 
@@ -110,7 +113,7 @@ async function makePlaces(server, folder) {
 	await store.close();
 	const relation = "SELECT pg_total_relation_size('kp_novelty_entries') AS size";
 	return {
-		places: { [ALONE]: undefined, ...logs },
+		places: { [ALONE]: undefined, ...stores },
 		sizes: async () => ({
 			PostgreSQL: Number((await server.query(relation, [], { database }))[0].size),
 			SQLite: statSync(path).size,
@@ -228,37 +231,43 @@ async function appends({ places }) {
 
 async function start({ places, sizes }) {
 	const names = ["PostgreSQL", "SQLite"];
-	const cache = { maxElements: ROWS };
-	const namespace = "start";
+	const cache = { maxElements: ROWS + NEWER };
 	const found = {};
 	for (const name of names) {
+		const common = { cache, place: places[name], namespace: "start" };
+		const withSnapshot = { ...common, file: join(folder, `${name}.kpcache`) };
 		const one = startProcess();
-		const filling = { cache, place: places[name], namespace, rows: ROWS };
-		await one.ask("fill", filling);
+		await one.ask("fill", { ...common, rows: ROWS });
+		await one.ask("save", withSnapshot);
+		await one.ask("fill", { ...common, rows: NEWER });
 		await one.stop();
-		found[name] = [];
+		found[name] = { parameters: common, all: [] };
+		found[`${name}, snapshot`] = { parameters: withSnapshot, all: [] };
 	}
 	const stored = await sizes();
 	for (let round = 0; round < ROUNDS; round++)
-		for (const name of turned(names, round)) {
+		for (const side of turned(Object.keys(found), round)) {
+			const { parameters, all } = found[side];
 			const one = startProcess();
-			const result = await one.ask("start", { place: places[name], namespace, cache });
+			const result = await one.ask("start", parameters);
 			await one.stop();
-			if (result.seq !== ROWS) throw new Error(`${name}: ${result.seq} of ${ROWS} entries`);
-			found[name].push(result);
+			if (result.seq !== ROWS + NEWER) throw new Error(`${side}: only ${result.seq} entries`);
+			all.push(result);
 		}
+	const title = `Warm start with ${thousands(ROWS)} entries and ${thousands(NEWER)} newer than the snapshot`;
 	table(
-		`Warm start with ${thousands(ROWS)} entries, medians of ${ROUNDS} processes whose model is loaded`,
-		["", "ms", "loop p50", "loop p99", "loop max", "idle loop p99"],
-		names.map((name) => [
-			name,
+		`${title}, medians of ${ROUNDS} processes whose model is loaded`,
+		["", "ms", "ms of CPU", "loop p50", "loop p99", "loop max", "idle loop p99"],
+		Object.entries(found).map(([side, { all }]) => [
+			side,
 			...[
 				({ ms }) => ms,
+				({ cpu }) => cpu,
 				({ loop }) => loop.p50,
 				({ loop }) => loop.p99,
 				({ loop }) => loop.max,
 				({ idle }) => idle.p99,
-			].map((of) => show(median(found[name].map(of)))),
+			].map((of) => show(median(all.map(of)))),
 		]),
 	);
 	const scale = 1_000_000 / ROWS;
@@ -269,7 +278,7 @@ async function start({ places, sizes }) {
 		names.map((name) => [
 			name,
 			megabytes(stored[name]),
-			megabytes(median(found[name].map(({ memory }) => memory))),
+			megabytes(median(found[name].all.map(({ memory }) => memory))),
 		]),
 	);
 }

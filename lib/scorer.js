@@ -1,6 +1,6 @@
 /** The class Scorer, which index.d.ts documents. */
 const { channel } = require("node:diagnostics_channel");
-const { readFile } = require("node:fs/promises");
+const { stat } = require("node:fs/promises");
 const { clearTimeout, setTimeout } = require("node:timers");
 const { URL, fileURLToPath } = require("node:url");
 const { inOrder } = require("./batch.js");
@@ -8,6 +8,7 @@ const { ScoringError, errorsOf } = require("./errors.js");
 const { replaceFile } = require("./file.js");
 const { callOptions, checkBoolean, checkSignal, invalidOption } = require("./options.js");
 const { onAbort, until } = require("./signals.js");
+const { contents } = require("./sources.js");
 const { StoreLink, storeOptions } = require("./store.js");
 const { piecesOf, traceReader } = require("./trace.js");
 
@@ -220,7 +221,11 @@ module.exports = function scorerClass(native, VectorCache, evaluateLogs) {
 
 		static async restore(snapshot, options) {
 			const { signal, ...rest } = restoreOptions(options);
-			return until(signal, Scorer.#restored(snapshot, rest, "snapshot"));
+			if (!ArrayBuffer.isView(snapshot))
+				throw invalidOption("snapshot", "a Uint8Array", String(snapshot));
+			const pieces = attempt(() => new native.SnapshotPieces(snapshot.byteLength));
+			attempt(() => pieces.push(snapshot));
+			return until(signal, Scorer.#restored(pieces, rest, "snapshot"));
 		}
 
 		async save(path, options) {
@@ -238,7 +243,12 @@ module.exports = function scorerClass(native, VectorCache, evaluateLogs) {
 		static async load(path, options) {
 			const file = fileOf(path);
 			const { signal, ...rest } = restoreOptions(options);
-			const load = async () => Scorer.#restored(await readFile(file), rest, file);
+			const load = async () => {
+				const { size } = await stat(file);
+				const pieces = attempt(() => new native.SnapshotPieces(size));
+				for await (const piece of contents(file)) pieces.push(piece);
+				return Scorer.#restored(pieces, rest, file);
+			};
 			return until(signal, load());
 		}
 
@@ -252,10 +262,8 @@ module.exports = function scorerClass(native, VectorCache, evaluateLogs) {
 			}
 		}
 
-		static async #restored(bytes, options, source) {
-			if (!ArrayBuffer.isView(bytes))
-				throw invalidOption("snapshot", "a Uint8Array", String(bytes));
-			const restored = attempt(() => native.Scorer.restore(bytes, options, source));
+		static async #restored(pieces, options, source) {
+			const restored = attempt(() => native.Scorer.restore(pieces, options, source));
 			return new Scorer(options, await restored.catch(fail));
 		}
 

@@ -249,4 +249,4 @@ function sourcesOf(given) {
 	);
 }
 
-module.exports = { Source, sourcesOf };
+module.exports = { Source, contents, sourcesOf };

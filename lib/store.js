@@ -12,7 +12,9 @@ const { until } = require("./signals.js");
 /** Calls in one round trip. */
 const BATCH = 64;
 /** Entries in one page. */
-const PAGE = 256;
+const PAGE = 512;
+/** Those that are read from it at once, which the event loop waits for. */
+const STRIDE = 256;
 /** The time before each repetition of a round trip that has failed; after the last, its batch has failed. */
 const PAUSES_MS = [50, 200];
 /** How long a store that has failed is not asked again. */
@@ -51,6 +53,16 @@ function reasonOf(error) {
 function entryOf({ request: { kind, id, embedding }, call }) {
 	if (kind === "add") return { kind, call, id: id ?? null, embedding };
 	return kind === "forget" ? { kind, call, id } : { kind, call };
+}
+
+/** Cuts a page into pages that follow one another. */
+function stridesOf(page) {
+	if (!Array.isArray(page?.entries) || page.entries.length <= STRIDE) return [page];
+	return Array.from({ length: Math.ceil(page.entries.length / STRIDE) }, (_, index) => {
+		const start = index * STRIDE;
+		const entries = page.entries.slice(start, start + STRIDE);
+		return { ...page, entries, reset: index === 0 && page.reset };
+	});
 }
 
 /** Reads the options of a scorer that concern its store; undefined for a scorer without one. */
@@ -216,10 +228,7 @@ exports.StoreLink = class StoreLink {
 				entries
 					? store.append(entries, { ...options, keepFrom: this.#keepFrom })
 					: store.read(options);
-			const page = await until(signal, asked());
-			this.#isReached = true;
-			this.#failure = undefined;
-			return page;
+			return await until(signal, asked());
 		} finally {
 			clearTimeout(timer);
 			this.#closed.signal.removeEventListener("abort", stop);
@@ -247,8 +256,12 @@ exports.StoreLink = class StoreLink {
 		let head;
 		for (;;) {
 			const page = await asked;
+			this.#isReached = true;
+			this.#failure = undefined;
+			const apply = (stride) => this.#native.apply(stride, this.#header, calls);
+			const [first, ...others] = stridesOf(page);
 			// Throws unless it is a page, on whose form the rest relies.
-			const applied = this.#native.apply(page, this.#header, calls);
+			const applied = apply(first);
 			applied.catch(ignore);
 			// Before it is applied, because the answers are there before this goes on.
 			const last = page.entries.at(-1);
@@ -257,7 +270,7 @@ exports.StoreLink = class StoreLink {
 				this.#isResumed = false;
 			}
 			if (last) this.#position = { epoch: page.epoch, seq: last.seq, call: last.call };
-			const own = page.entries.map(({ call }) => missing.get(call)).filter(Boolean);
+			const own = page.entries.map((entry) => missing.get(entry?.call)).filter(Boolean);
 			for (const { call } of own) missing.delete(call);
 			head ??= page.head;
 			const seq = this.#position?.seq ?? 0;
@@ -269,6 +282,7 @@ exports.StoreLink = class StoreLink {
 			}
 			try {
 				this.#keepFrom = await applied;
+				for (const stride of others) this.#keepFrom = await apply(stride);
 			} catch (thrown) {
 				this.#position = null;
 				throw thrown;

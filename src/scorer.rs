@@ -1,6 +1,7 @@
 //! The native side of the JavaScript class `Scorer`.
 
 use std::{
+    mem,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
 };
@@ -10,12 +11,12 @@ use knowledgepulse_scoring::{
     Error, Scorer as Engine, VectorCache,
     cache::CacheOptions,
     scorer::{CallHandle, Input, Outcome, Query, Reply, ScorerOptions, Work, monotonic_clock},
-    snapshot,
+    snapshot::{self, Pieces},
 };
 use knowledgepulse_workers::{CancelToken, fault};
 use napi::{
     Env, Result,
-    bindgen_prelude::{Buffer, Either4, Float32Array, Unknown},
+    bindgen_prelude::{Buffer, BufferSlice, Either4, Float32Array, Unknown},
 };
 use napi_derive::napi;
 use serde_json::{Value as Json, json};
@@ -50,6 +51,24 @@ pub enum CallKind {
     WarmUp,
 }
 
+/// A copy of the bytes of a snapshot, because JavaScript may change its own at any time.
+#[napi]
+pub struct SnapshotPieces(Pieces);
+
+#[napi]
+impl SnapshotPieces {
+    #[napi(constructor, catch_unwind)]
+    pub fn new(length: f64) -> Result<Self> {
+        let failed = || napi::Error::from_reason(format!("no memory for {length} bytes"));
+        Pieces::with_room(length as usize).map(Self).ok_or_else(failed)
+    }
+
+    #[napi(catch_unwind)]
+    pub fn push(&mut self, bytes: BufferSlice) {
+        self.0.push(&bytes);
+    }
+}
+
 #[napi]
 #[derive(Clone)]
 pub struct Scorer {
@@ -68,17 +87,16 @@ impl Scorer {
         Self::registered(env, or_throw(env, Self::with(config, None))?)
     }
 
-    /// Resolves to a scorer with the cache of a snapshot. `source` names it in errors.
+    /// Resolves to a scorer with the cache of a snapshot, which is used up. `source` names it in errors.
     #[napi(catch_unwind)]
     pub fn restore<'env>(
         env: &'env Env,
-        bytes: Buffer,
+        snapshot: &mut SnapshotPieces,
         options: Unknown<'env>,
         source: String,
     ) -> Result<Unknown<'env>> {
         let config = or_throw(env, read_scorer_options(&Value::new(env, options)))?;
-        // A copy, because JavaScript may change its bytes meanwhile.
-        let bytes = bytes.to_vec();
+        let bytes = mem::take(&mut snapshot.0);
         let restore = move || Self::with(config, Some((&source, &bytes)));
         in_background(env, restore, Self::registered)
     }

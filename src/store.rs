@@ -1,6 +1,6 @@
 //! Calls on their way to a store, which JavaScript reaches, and its entries on their way back.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, fmt::Display, sync::Arc, time::Duration};
 
 use knowledgepulse_scoring::{
     Error, StoreFault,
@@ -140,7 +140,7 @@ impl From<Request> for StoreRequest {
     }
 }
 
-fn invalid<T>(place: &str, expected: &str, found: &Value) -> Read<T> {
+fn invalid<T>(place: impl Display, expected: &str, found: &Value) -> Read<T> {
     let message = format!("{place}: expected {expected}, got {}", found.describe());
     Err(Error::store(StoreFault::Invalid, message).into())
 }
@@ -165,7 +165,9 @@ fn read_page(page: &Value, header: &Value, calls: &[String]) -> Read<Page> {
         return invalid("entries of the store", "an array", &entries);
     }
     let own: HashMap<_, _> = calls.iter().zip(0..).collect();
-    let entry = |index| read_entry(&entries.element(index)?, index, &own);
+    let key = |name| entries.key(name);
+    let keys = [key("seq")?, key("at")?, key("call")?, key("id")?, key("kind")?, key("embedding")?];
+    let entry = |index| read_entry(&entries.element(index)?, &keys, index, &own);
     Ok(Page {
         epoch: epoch.string()?,
         head: whole("head of the store", &page.property("head")?, 0)?,
@@ -196,39 +198,53 @@ fn check_header(found: &Value, expected: &Value) -> Read<()> {
     Ok(())
 }
 
-fn read_entry(entry: &Value, index: u32, own: &HashMap<&String, usize>) -> Read<StoredEntry> {
+fn read_entry(
+    entry: &Value,
+    [seq, at, call, id, kind, embedding]: &[Value; 6],
+    index: u32,
+    own: &HashMap<&String, usize>,
+) -> Read<StoredEntry> {
     if entry.type_of() != Type::Object {
-        return invalid(&format!("entries[{index}] of the store"), "an object", entry);
+        return invalid(format_args!("entries[{index}] of the store"), "an object", entry);
     }
-    let seq = whole(&format!("entries[{index}].seq of the store"), &entry.property("seq")?, 1)?;
-    let place = |field: &str| format!("entry {seq} of the store: {field}");
-    let at = whole(&place("at"), &entry.property("at")?, 0)?;
-    let call = entry.property("call")?;
+    let place = format_args!("entries[{index}].seq of the store");
+    let seq = whole(place, &entry.get(seq)?, 1)?;
+    let at = whole(format_args!("entry {seq} of the store: at"), &entry.get(at)?, 0)?;
+    let call = entry.get(call)?;
     let uuid = if call.type_of() == Type::String { call.string()? } else { String::new() };
     if !is_uuid(&uuid) {
-        return invalid(&place("call"), "a UUID", &call);
+        return invalid(format_args!("entry {seq} of the store: call"), "a UUID", &call);
     }
-    let id = entry.property("id")?;
+    let id = entry.get(id)?;
     let name = match id.type_of() {
         Type::Null => None,
         Type::String => Some(id.string()?.into()),
-        _ => return invalid(&place("id"), "a string or null", &id),
+        _ => {
+            return invalid(format_args!("entry {seq} of the store: id"), "a string or null", &id);
+        }
     };
-    let kind = entry.property("kind")?;
+    let kind = entry.get(kind)?;
     let kind_name = if kind.type_of() == Type::String { kind.string()? } else { String::new() };
     let change = match (kind_name.as_str(), name) {
-        ("add", id) => Change::Add { id, vector: read_vector(&place("embedding"), entry)? },
+        ("add", id) => {
+            let place = format_args!("entry {seq} of the store: embedding");
+            Change::Add { id, vector: read_vector(place, &entry.get(embedding)?)? }
+        }
         ("forget", Some(id)) => Change::Forget(id),
-        ("forget", None) => return invalid(&place("id"), "a string", &id),
+        ("forget", None) => {
+            return invalid(format_args!("entry {seq} of the store: id"), "a string", &id);
+        }
         ("clear", _) => Change::Clear,
-        _ => return invalid(&place("kind"), "\"add\", \"forget\" or \"clear\"", &kind),
+        _ => {
+            let place = format_args!("entry {seq} of the store: kind");
+            return invalid(place, "\"add\", \"forget\" or \"clear\"", &kind);
+        }
     };
     let (at, own) = (Duration::from_millis(at), own.get(&uuid).copied());
     Ok(StoredEntry { seq, at, call: uuid.into(), change, own })
 }
 
-fn read_vector(place: &str, entry: &Value) -> Read<Option<Box<[f32]>>> {
-    let value = entry.property("embedding")?;
+fn read_vector(place: impl Display, value: &Value) -> Read<Option<Box<[f32]>>> {
     if value.type_of() == Type::Null {
         return Ok(None);
     }
@@ -240,12 +256,12 @@ fn read_vector(place: &str, entry: &Value) -> Read<Option<Box<[f32]>>> {
     match value.with_bytes(floats)? {
         Some(Some(vector)) => Ok(Some(vector)),
         Some(None) => invalid(place, "bytes of float32", &value.property("length")?),
-        None => invalid(place, "a Uint8Array or null", &value),
+        None => invalid(place, "a Uint8Array or null", value),
     }
 }
 
 /// Reads a whole number that JavaScript holds exactly.
-fn whole(place: &str, value: &Value, least: u64) -> Read<u64> {
+fn whole(place: impl Display, value: &Value, least: u64) -> Read<u64> {
     let number = if value.type_of() == Type::Number { value.number()? } else { f64::NAN };
     if number.fract() == 0.0 && (least as f64..=MAX_SAFE_INTEGER).contains(&number) {
         return Ok(number as u64);

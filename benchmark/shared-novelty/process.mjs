@@ -10,7 +10,7 @@ import { random, trace } from "../../__test__/support/traces.mjs";
 import { openStore } from "./stores.mjs";
 
 /** Entries in a page, as scorers ask for them. */
-const PAGE = 256;
+const PAGE = 512;
 const NUMBERS = 384;
 const IDLE_MS = 1000;
 /** Fewer than the memo for texts keeps. */
@@ -106,21 +106,36 @@ const commands = {
 		});
 	},
 
-	/** Makes a scorer and warms it up when the model is loaded, after having watched the idle loop. */
-	async start({ place, namespace, cache }) {
+	/**
+	 * Makes a scorer, from a snapshot if there is a `file`, and warms it up when the model is loaded, after having
+	 * watched the idle loop.
+	 */
+	async start({ place, namespace, cache, file }) {
 		await warmup();
 		const idle = await watched(() => sleep(IDLE_MS));
 		globalThis.gc();
 		const before = process.memoryUsage().rss;
-		const scorer = new Scorer({ cache, store: open(place, namespace), storeMode: "required" });
+		const options = { cache, store: open(place, namespace), storeMode: "required" };
+		let scorer;
 		const result = await watched(async () => {
 			const began = performance.now();
+			const used = process.cpuUsage();
+			scorer = file ? await Scorer.open(file, options) : new Scorer(options);
 			await warmUp(scorer);
-			return { ms: performance.now() - began };
+			const { user, system } = process.cpuUsage(used);
+			return { ms: performance.now() - began, cpu: (user + system) / 1000 };
 		});
 		globalThis.gc();
-		const { seq } = scorer.status().store;
+		const { seq, isResumed } = scorer.status().store;
+		if (isResumed !== Boolean(file)) throw new Error(`${file}: isResumed is ${isResumed}`);
 		return { ...result, idle: idle.loop, seq, memory: process.memoryUsage().rss - before };
+	},
+
+	/** Makes a scorer that has read the store, and writes its snapshot. */
+	async save({ place, namespace, cache, file }) {
+		const scorer = new Scorer({ cache, store: open(place, namespace), storeMode: "required" });
+		await warmUp(scorer);
+		await scorer.save(file);
 	},
 
 	/** Appends so many random vectors, in large batches, as a scorer with this cache would. */

@@ -50,7 +50,14 @@ impl<'env> Value<'env> {
         Self { env: env.raw(), raw: value.raw(), scope: PhantomData }
     }
 
-    /// Returns the value of a property, by a key from [`Value::keys`].
+    /// Returns a key, which finds a property faster than its name does.
+    pub fn key(&self, name: &'static str) -> Read<Self> {
+        let (start, length) = (name.as_ptr().cast(), name.len() as isize);
+        // SAFETY: the environment belongs to the running call; the name has as many bytes.
+        self.value(|raw| unsafe { sys::napi_create_string_utf8(self.env, start, length, raw) })
+    }
+
+    /// Returns the value of a property, by a key from [`Value::key`] or [`Value::keys`].
     pub fn get(&self, key: &Self) -> Read<Self> {
         // SAFETY: environment and handles belong to the running call.
         self.value(|raw| unsafe { sys::napi_get_property(self.env, self.raw, key.raw, raw) })

@@ -23,7 +23,7 @@ const STATEMENTS = {
 			FROM novelty_entries WHERE namespace = ?1
 		) AS mended WHERE namespace = ?1 AND novelty_entries.seq = mended.seq AND novelty_entries.at <> mended.at`,
 	// The caller has the embeddings of its own entries, from the last parameter on.
-	page: `SELECT seq, CAST(at AS REAL) AS at, kind, call, id, CASE WHEN seq < ? THEN embedding END AS embedding
+	page: `SELECT seq, CAST(at AS REAL), kind, call, id, CASE WHEN seq < ? THEN embedding END
 		FROM novelty_entries WHERE namespace = ? AND seq BETWEEN ? AND ? ORDER BY seq`,
 	erase: `UPDATE novelty_entries SET embedding = NULL
 		WHERE namespace = ? AND id = ? AND embedding IS NOT NULL AND seq < ?`,
@@ -34,7 +34,10 @@ const STATEMENTS = {
 };
 
 const toBlob = (id) => (id === null ? null : Buffer.from(id));
-const fromBlob = (id) => (id === null ? null : Buffer.from(id).toString());
+
+function readRow([seq, at, kind, call, id, embedding]) {
+	return { seq, at, kind, call, id: id === null ? null : Buffer.from(id).toString(), embedding };
+}
 
 const isAhead = ({ at }) => at > Date.now() + AHEAD_MS;
 
@@ -54,6 +57,8 @@ class Namespace {
 		this.#sql = Object.fromEntries(
 			Object.entries(STATEMENTS).map(([name, sql]) => [name, db.prepare(sql)]),
 		);
+		// Objects take half as long again.
+		this.#sql.page.setReturnArrays(true);
 	}
 
 	/** Returns a page whose `rows` are the entries after the position. */
@@ -165,9 +170,8 @@ class Namespace {
 			start = after.seq + 1;
 		}
 		const end = Math.min(start + limit - 1, newest);
-		const rows = this.#sql.page.all(own, head.namespace, start, end);
+		const rows = this.#sql.page.all(own, head.namespace, start, end).map(readRow);
 		this.#checkComplete(rows, start, end);
-		for (const row of rows) row.id = fromBlob(row.id);
 		return { ...page, reset: start === first, rows };
 	}
 

@@ -30,8 +30,13 @@
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::_MM_HINT_T0;
-use std::ops::Range;
+use std::{
+    ops::Range,
+    panic::resume_unwind,
+    sync::{Mutex, PoisonError},
+};
 
+use knowledgepulse_workers::join;
 use memmap2::MmapMut;
 use pulp::{Arch, NullaryFnOnce, Simd, WithSimd};
 #[cfg(target_arch = "x86_64")]
@@ -41,7 +46,7 @@ use pulp::{
     x86::{V3, V4},
 };
 
-use super::best::Best;
+use super::{best::Best, block::mapped};
 
 /// The most numbers of a row. Of this many, the products with codes add up in 32 bits.
 pub const MOST_NUMBERS: usize = 1 << 20;
@@ -51,6 +56,9 @@ const LONGEST: f64 = 1.0 + 1e-5;
 
 /// Sums side by side. A row is a multiple of as many numbers.
 const LANES: usize = 16;
+
+/// Rows that a thread encodes at a time.
+const SHARE: usize = 256;
 
 /// More than float64 rounds off, and more than underflows.
 const SLACK: f64 = 1e-12;
@@ -73,7 +81,7 @@ impl Codes {
     /// the system has not as much memory.
     pub fn new(slots: usize, numbers: usize) -> Option<Self> {
         let row = numbers / 2;
-        let planes = [plane(slots * row)?, plane(slots * row)?];
+        let planes = [mapped(slots * row)?, mapped(slots * row)?];
         let zeros = || {
             let mut zeros = Vec::new();
             zeros.try_reserve_exact(slots).ok()?;
@@ -86,6 +94,34 @@ impl Codes {
     /// Returns how many bytes it takes.
     pub fn memory(&self) -> usize {
         2 * self.planes[0].len() + 3 * size_of_val(&self.steps[..])
+    }
+
+    /// Puts rows, of length 1 or zero, into the first slots. Takes two threads.
+    pub fn fill(&mut self, rows: &[f32]) {
+        let row = self.row;
+        let ([high, low], [most, least]) = (&mut self.planes, &mut self.missing);
+        let shares = rows
+            .chunks(SHARE * 2 * row)
+            .zip(high.chunks_mut(SHARE * row))
+            .zip(low.chunks_mut(SHARE * row))
+            .zip(self.steps.chunks_mut(SHARE))
+            .zip(most.chunks_mut(SHARE))
+            .zip(least.chunks_mut(SHARE));
+        let shares = Mutex::new(shares);
+        let take = || shares.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let work = || {
+            while let Some((((((rows, high), low), steps), most), least)) = take() {
+                let planes = high.chunks_mut(row).zip(low.chunks_mut(row));
+                let missing = most.iter_mut().zip(least);
+                let slots = rows.chunks(2 * row).zip(planes).zip(steps.iter_mut()).zip(missing);
+                for (((row, (high, low)), step), (most, least)) in slots {
+                    let encode = Encode { row, planes: [high, low] };
+                    (*step, [*most, *least]) = Arch::new().dispatch(encode);
+                }
+            }
+        };
+        let (other, ()) = join(work, work);
+        other.unwrap_or_else(|panic| resume_unwind(panic));
     }
 
     /// Puts a row, of length 1 or zero, into a slot.
@@ -131,16 +167,6 @@ impl Codes {
         }
         Search { kernel: Plain, codes: self, query, slots, best, value }.call();
     }
-}
-
-/// Zeros, in large pages where the system has them: to find the address of each page of many takes as long as to
-/// read it.
-fn plane(bytes: usize) -> Option<MmapMut> {
-    let plane = MmapMut::map_anon(bytes).ok()?;
-    #[cfg(target_os = "linux")]
-    // Where that is refused, a search is slower.
-    let _ = plane.advise(memmap2::Advice::HugePage);
-    Some(plane)
 }
 
 #[inline(always)]

@@ -7,13 +7,16 @@
 //! ring has its rows as codes of 8 bits as well, which are compared first.
 
 mod best;
+mod block;
 mod codes;
 mod similarity;
 
-use std::{collections::VecDeque, num::NonZeroUsize, ops::Range, sync::Arc, time::Duration};
+use std::{collections::VecDeque, mem, num::NonZeroUsize, ops::Range, sync::Arc, time::Duration};
 
 use crate::error::{Error, Invalid, Result, number};
 use best::Best;
+use block::Block;
+pub(crate) use block::mapped;
 use codes::{Codes, MOST_NUMBERS};
 use similarity::{dot_of, normalize_into, offer_dots, row_length};
 
@@ -47,8 +50,9 @@ pub struct VectorCache {
     options: CacheOptions,
     /// Numbers in a row.
     row: usize,
-    /// `slots` rows; vector `i` lies in slot `(start + i) % slots`.
-    rows: Vec<f32>,
+    /// As many rows; vector `i` lies in slot `(start + i) % slots`.
+    rows: Block,
+    slots: usize,
     /// The same rows as codes, where there are more than [`FLAT_SLOTS`] and the system has memory for them.
     codes: Option<Codes>,
     start: usize,
@@ -109,7 +113,8 @@ impl VectorCache {
         Ok(Self {
             options,
             row,
-            rows: Vec::new(),
+            rows: Block::default(),
+            slots: 0,
             codes: None,
             start: 0,
             added: VecDeque::new(),
@@ -206,7 +211,7 @@ impl VectorCache {
     /// Returns how many bytes vectors and ids take, room for more included. An id counts once for each of
     /// its vectors.
     pub fn memory(&self) -> usize {
-        self.rows.capacity() * size_of::<f32>()
+        size_of_val(self.rows.numbers())
             + self.codes.as_ref().map_or(0, Codes::memory)
             + self.added.capacity() * size_of::<Duration>()
             + self.ids.capacity() * size_of::<Option<Arc<str>>>()
@@ -215,12 +220,12 @@ impl VectorCache {
 
     /// Drops everything and gives the memory back.
     pub fn clear(&mut self) {
-        self.rows = Vec::new();
+        self.rows = Block::default();
         self.codes = None;
         self.added = VecDeque::new();
         self.ids = VecDeque::new();
         self.id_bytes = 0;
-        self.start = 0;
+        (self.slots, self.start) = (0, 0);
     }
 
     /// Drops everything; vectors have this length from now on, at least 1.
@@ -233,7 +238,7 @@ impl VectorCache {
     /// Drops every vector alive that has this `id`; returns how many. The others keep order and age.
     pub fn remove(&mut self, id: &str, now: Duration) -> usize {
         self.evict_expired(now);
-        let (slots, count) = (self.slots(), self.added.len());
+        let (slots, count) = (self.slots, self.added.len());
         let mut kept = 0;
         for i in 0..count {
             if self.ids[i].as_deref() == Some(id) {
@@ -242,7 +247,8 @@ impl VectorCache {
             }
             if kept < i {
                 let [from, to] = [i, kept].map(|i| (self.start + i) % slots);
-                self.rows.copy_within(from * self.row..(from + 1) * self.row, to * self.row);
+                let row = from * self.row..(from + 1) * self.row;
+                self.rows.numbers_mut().copy_within(row, to * self.row);
                 if let Some(codes) = &mut self.codes {
                     codes.copy(from, to);
                 }
@@ -261,18 +267,18 @@ impl VectorCache {
         self.evict_expired(now);
         let (cache, now) = (&*self, self.at(now));
         (0..cache.added.len()).map(move |i| {
-            let slot = (cache.start + i) % cache.slots();
+            let slot = (cache.start + i) % cache.slots;
             Entry {
-                vector: &cache.rows[slot * cache.row..][..cache.options.vector_len],
+                vector: &cache.rows(slot..slot + 1)[..cache.options.vector_len],
                 age: now.saturating_sub(cache.added[i]),
                 id: cache.ids[i].clone(),
             }
         })
     }
 
-    /// Returns a cache of the `entries` that [`VectorCache::entries`] gave, which go on ageing from `now`.
-    /// Its similarities are the same to the bit. The bounds may be others than before: what is too
-    /// old for them goes, then the oldest of what is too much.
+    /// Returns a cache of the `entries` that [`VectorCache::entries`] gave, with vectors in little-endian bytes, which go
+    /// on ageing from `now`. Its similarities are the same to the bit. The bounds may be others than before: what is
+    /// too old for them goes, then the oldest of what is too much.
     ///
     /// # Errors
     ///
@@ -281,21 +287,27 @@ impl VectorCache {
     /// # Panics
     ///
     /// When a vector is of another length.
-    pub(crate) fn restore(
+    pub(crate) fn restore<'a>(
         options: CacheOptions,
-        entries: impl IntoIterator<Item = Entry<impl AsRef<[f32]>>>,
+        entries: impl ExactSizeIterator<Item = Entry<&'a [[u8; 4]]>>,
         now: Duration,
     ) -> Result<Self> {
         let mut cache = Self::new(options)?;
-        let mut entries = entries.into_iter().peekable();
+        cache.reserve(entries.len());
+        let codes = cache.codes.take();
+        let mut entries = entries.peekable();
         cache.shift = entries.peek().map_or(Duration::ZERO, |oldest| oldest.age);
-        let mut row = Vec::new();
+        let mut row = vec![0.0; cache.row];
         for Entry { vector, age, id } in entries {
             let added = cache.at(now).saturating_sub(age);
-            row.clear();
-            row.extend_from_slice(vector.as_ref());
-            row.resize(cache.row, 0.0);
+            for (to, from) in row[..options.vector_len].iter_mut().zip(vector) {
+                *to = f32::from_le_bytes(*from);
+            }
             cache.push(added, id, &row);
+        }
+        if let Some(mut codes) = codes {
+            codes.fill(cache.rows(0..cache.slots.min(cache.start + cache.added.len())));
+            cache.codes = Some(codes);
         }
         cache.evict_expired(now);
         Ok(cache)
@@ -306,20 +318,16 @@ impl VectorCache {
         now.saturating_add(self.shift)
     }
 
-    fn slots(&self) -> usize {
-        self.rows.len() / self.row
-    }
-
     /// The slots of the vectors alive, in the two pieces that the ring may have.
     fn alive(&self) -> [Range<usize>; 2] {
         let end = self.start + self.added.len();
-        let wrapped = end.saturating_sub(self.slots());
+        let wrapped = end.saturating_sub(self.slots);
         [self.start..end - wrapped, 0..wrapped]
     }
 
     /// The rows of some slots.
     fn rows(&self, slots: Range<usize>) -> &[f32] {
-        &self.rows[slots.start * self.row..slots.end * self.row]
+        &self.rows.numbers()[slots.start * self.row..slots.end * self.row]
     }
 
     fn nearest_row(&self, row: &[f32]) -> Option<Nearest> {
@@ -346,21 +354,21 @@ impl VectorCache {
             }
         }
         best.into_rows().map(|(slot, dot)| {
-            let at = (slot + self.slots() - self.start) % self.slots();
+            let at = (slot + self.slots - self.start) % self.slots;
             (at, Nearest { similarity: f64::from(dot), id: self.ids[at].clone() })
         })
     }
 
     /// Adds a row, normalised and padded.
     fn push(&mut self, added: Duration, id: Option<Arc<str>>, row: &[f32]) {
-        if self.added.len() == self.slots() && !self.grow() {
+        if self.added.len() == self.slots && !self.grow(self.slots + 1) {
             if self.added.is_empty() {
                 return;
             }
             self.pop_oldest();
         }
-        let slot = (self.start + self.added.len()) % self.slots();
-        self.rows[slot * self.row..][..self.row].copy_from_slice(row);
+        let slot = (self.start + self.added.len()) % self.slots;
+        self.rows.numbers_mut()[slot * self.row..][..self.row].copy_from_slice(row);
         if let Some(codes) = &mut self.codes {
             codes.set(slot, row);
         }
@@ -373,32 +381,36 @@ impl VectorCache {
     fn pop_oldest(&mut self) {
         self.added.pop_front();
         self.id_bytes -= self.ids.pop_front().as_ref().map_or(0, bytes_of);
-        self.start = (self.start + 1) % self.slots();
+        self.start = (self.start + 1) % self.slots;
     }
 
-    /// Makes a full ring larger. Returns whether it did: not beyond the capacity, nor beyond the memory that
-    /// the system gives.
-    fn grow(&mut self) -> bool {
-        let count = self.slots();
-        let slots = (count * 2).max(16).min(self.options.max_elements);
-        let more = slots - count;
+    /// Makes room for so many vectors at once, as far as they may be as many and the system gives memory.
+    pub(crate) fn reserve(&mut self, vectors: usize) {
+        if vectors > self.slots {
+            self.grow(vectors);
+        }
+    }
+
+    /// Makes the ring larger, for `least` vectors. Returns whether it did: not beyond the capacity, nor beyond the
+    /// memory that the system gives.
+    fn grow(&mut self, least: usize) -> bool {
+        let slots = least.next_power_of_two().max(16).min(self.options.max_elements);
+        let more = slots.saturating_sub(self.slots);
         let has_room = more > 0
-            && reserve(&mut self.rows, more.saturating_mul(self.row))
             && self.added.try_reserve_exact(more).is_ok()
             && self.ids.try_reserve_exact(more).is_ok();
-        if !has_room {
-            return false;
-        }
-        self.rows.rotate_left(self.start * self.row);
-        self.start = 0;
-        self.rows.resize(slots * self.row, 0.0);
+        let numbers = slots.saturating_mul(self.row);
+        let Some(mut rows) = has_room.then(|| zeros(numbers)).flatten() else { return false };
+        let (newer, older) = self.rows.numbers().split_at(self.start * self.row);
+        rows.numbers_mut()[..older.len()].copy_from_slice(older);
+        rows.numbers_mut()[older.len()..][..newer.len()].copy_from_slice(newer);
+        (self.rows, self.start) = (rows, 0);
+        let count = mem::replace(&mut self.slots, slots);
         if slots > FLAT_SLOTS && self.row <= MOST_NUMBERS {
             self.codes = Codes::new(slots, self.row);
         }
         if let Some(codes) = &mut self.codes {
-            for (slot, row) in self.rows.chunks(self.row).take(count).enumerate() {
-                codes.set(slot, row);
-            }
+            codes.fill(&self.rows.numbers()[..count * self.row]);
         }
         true
     }
@@ -418,13 +430,13 @@ impl VectorCache {
     }
 }
 
-/// Returns whether the system gives memory for so many numbers more.
-fn reserve(numbers: &mut Vec<f32>, more: usize) -> bool {
+/// Returns so many numbers, if the system gives memory for them.
+fn zeros(numbers: usize) -> Option<Block> {
     #[cfg(test)]
-    if numbers.len().saturating_add(more) > tests::MOST.get() {
-        return false;
+    if numbers > tests::MOST.get() {
+        return None;
     }
-    numbers.try_reserve_exact(more).is_ok()
+    Block::zeros(numbers)
 }
 
 fn bytes_of(id: &Option<Arc<str>>) -> usize {

@@ -57,7 +57,7 @@ fn memory_is_what_is_allocated() {
     for id in [None, Some("seven b")] {
         cache.add(&[1.0; 3], id.map(Arc::from), Duration::ZERO).unwrap();
     }
-    let numbers = 4 * cache.rows.capacity();
+    let numbers = size_of_val(cache.rows.numbers());
     let (times, ids) = (16 * cache.added.capacity(), 16 * cache.ids.capacity());
     assert_eq!(cache.memory(), numbers + times + ids + 7);
 }
@@ -67,7 +67,7 @@ fn memory_counts_codes_of_a_large_ring() {
     let mut cache = cache(5_000, 384, None);
     let mut add = |count: usize| {
         (0..count).for_each(|_| cache.add(&[1.0; 384], None, Duration::ZERO).unwrap());
-        let numbers = 4 * cache.rows.capacity();
+        let numbers = size_of_val(cache.rows.numbers());
         cache.memory() - numbers - 16 * (cache.added.capacity() + cache.ids.capacity())
     };
     assert_eq!(add(FLAT_SLOTS), 0);
@@ -79,16 +79,16 @@ fn memory_counts_codes_of_a_large_ring() {
 #[test]
 fn add_doubles_the_ring_up_to_the_capacity() {
     let mut large = cache(100, 1, None);
-    let mut grown = vec![large.slots()];
+    let mut grown = vec![large.slots];
     for _ in 0..300 {
         large.add(&[1.0], None, Duration::ZERO).unwrap();
-        grown.push(large.slots());
+        grown.push(large.slots);
     }
     grown.dedup();
     assert_eq!(grown, [0, 16, 32, 64, 100]);
     let mut tiny = cache(3, 1, None);
     tiny.add(&[1.0], None, Duration::ZERO).unwrap();
-    assert_eq!(tiny.slots(), 3);
+    assert_eq!(tiny.slots, 3);
 }
 
 #[test]
@@ -107,17 +107,18 @@ fn add_keeps_vectors_and_order_wherever_a_growing_ring_starts() {
             row
         });
         assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{expired}");
-        assert_eq!(cache.slots(), 32);
+        assert_eq!(cache.slots, 32);
     }
 }
 
 #[test]
 fn restore_takes_ages_beyond_the_clock() {
     let options = CacheOptions { vector_len: 1, ..CacheOptions::default() };
-    let oldest = Entry { vector: [1.0], age: Duration::MAX, id: None };
+    let vector = &[1.0_f32.to_le_bytes()][..];
+    let oldest = Entry { vector, age: Duration::MAX, id: None };
     let newest = Entry { age: Duration::from_secs(1), ..oldest.clone() };
     let now = Duration::from_secs(9);
-    let mut cache = VectorCache::restore(options, [oldest, newest], now).unwrap();
+    let mut cache = VectorCache::restore(options, [oldest, newest].into_iter(), now).unwrap();
     cache.add(&[1.0], None, now).unwrap();
     let ages: Vec<_> = cache.entries(now).map(|entry| entry.age).collect();
     assert_eq!(ages, [Duration::MAX, Duration::from_secs(1), Duration::ZERO]);

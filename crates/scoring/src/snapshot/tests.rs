@@ -15,7 +15,7 @@ fn options(max_elements: usize, vector_len: usize) -> CacheOptions {
     CacheOptions { max_elements, vector_len, ttl: Some(Duration::from_secs(60)) }
 }
 
-fn decode(bytes: &[u8], fingerprint: &str) -> Result<Snapshot> {
+fn decode<'a>(bytes: &'a [u8], fingerprint: &str) -> Result<Snapshot<'a>> {
     super::decode("snapshot", bytes, fingerprint)
 }
 
@@ -37,12 +37,12 @@ fn into_cache_loses_nothing() {
     let snapshot = decode(&bytes, MODEL).unwrap();
     assert_eq!(snapshot.options(), options(3, 2));
     let age = Duration::from_secs;
-    let expected = [
-        Entry { vector: vec![0.0, 1.0], age: age(10), id: None },
-        Entry { vector: vec![0.6, 0.8], age: age(5), id: Some(Arc::from("é")) },
+    let expected: [Entry<&[f32]>; 2] = [
+        Entry { vector: &[0.0, 1.0], age: age(10), id: None },
+        Entry { vector: &[0.6, 0.8], age: age(5), id: Some(Arc::from("é")) },
     ];
-    assert_eq!(snapshot.entries, expected);
     let mut cache = snapshot.into_cache(options(3, 2), Duration::ZERO).unwrap();
+    assert_eq!(cache.entries(Duration::ZERO).collect::<Vec<_>>(), expected);
     assert_eq!(encode(&mut cache, MODEL, Duration::ZERO), bytes);
 }
 
@@ -71,7 +71,8 @@ fn encode_keeps_its_layout() {
 fn into_cache_keeps_an_empty_cache_empty() {
     let bounds = CacheOptions { ttl: None, ..options(usize::MAX, u32::MAX as usize) };
     let mut cache = VectorCache::new(bounds).unwrap();
-    let snapshot = decode(&encode(&mut cache, "", NOW), "").unwrap();
+    let bytes = encode(&mut cache, "", NOW);
+    let snapshot = decode(&bytes, "").unwrap();
     assert_eq!((snapshot.options(), &snapshot.entries), (bounds, &vec![]));
     assert_eq!(snapshot.into_cache(bounds, NOW).unwrap().len(NOW), 0);
 }
@@ -80,7 +81,8 @@ fn into_cache_keeps_an_empty_cache_empty() {
 fn into_cache_goes_on_with_the_time_to_live_where_it_stopped() {
     // The clock of the other process may show less than the age of a vector, or more.
     for start in [Duration::ZERO, Duration::from_secs(5000)] {
-        let snapshot = decode(&small(), MODEL).unwrap();
+        let bytes = small();
+        let snapshot = decode(&bytes, MODEL).unwrap();
         let mut cache = snapshot.into_cache(options(3, 2), start).unwrap();
         let instant = Duration::from_nanos(1);
         for (seconds, before, after) in [(50, 2, 1), (55, 1, 0)] {
@@ -128,7 +130,8 @@ proptest! {
             now += Duration::from_secs(wait);
             cache.add(&vector, id.map(Arc::from), now).unwrap();
         }
-        let snapshot = decode(&encode(&mut cache, MODEL, now), MODEL).unwrap();
+        let bytes = encode(&mut cache, MODEL, now);
+        let snapshot = decode(&bytes, MODEL).unwrap();
         let mut restored = snapshot.into_cache(cache.options(), Duration::ZERO).unwrap();
         let mut then = Duration::ZERO;
         for (vector, wait) in more {

@@ -125,6 +125,9 @@ impl Mirror {
         if page.reset {
             self.reset();
             self.epoch = Some(page.epoch.clone());
+            // As many are to come.
+            let count = page.head.saturating_sub(page.first).saturating_add(1);
+            self.cache.reserve(count.try_into().unwrap_or(usize::MAX));
         }
         Ok(())
     }
