@@ -27,7 +27,7 @@ function describe(environment) {
 			.join(", ");
 	return [
 		`${environment.date}, ${environment.system}, Node.js ${environment.node}`,
-		`${environment.cpu}, ${environment.cores} cores, ${environment.memoryGB} GB, load ${environment.load.toFixed(2)} before the start`,
+		`${environment.cpu} (${environment.registers}), ${environment.cores} cores, ${environment.memoryGB} GB, load ${environment.load.toFixed(2)} before the start`,
 		`ONNX Runtime: ${list(environment.onnxRuntime)}; ${list(environment.packages)}`,
 	].join("\n");
 }
