@@ -1,7 +1,5 @@
 //! The memory that an import takes, for lines that are made of very small values.
 
-use std::sync::{Mutex, PoisonError};
-
 use knowledgepulse_test_support::{importing, memory};
 use serde_json::json;
 
@@ -128,12 +126,8 @@ fn logs() -> Vec<(&'static str, String)> {
     .collect()
 }
 
-/// One at a time, as all memory of the process is counted.
-static ALONE: Mutex<()> = Mutex::new(());
-
 /// Imports logs with `value` in all places. Returns those that take too much.
 fn exceeding(value: &str) -> Vec<String> {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let exceeds = |(name, log): (&str, String)| {
         let log = log.replace(VALUE, value);
         let pieces = || log.as_bytes().chunks(64 << 10);
@@ -144,17 +138,12 @@ fn exceeding(value: &str) -> Vec<String> {
     logs().into_iter().filter_map(exceeds).collect()
 }
 
+/// The only test of its process, of which all memory is counted.
 #[test]
-fn import_takes_memory_in_proportion_to_a_line() {
+fn import_takes_memory_in_proportion_to_a_line_and_to_json_in_strings() {
     for (name, value) in values() {
         assert_eq!(exceeding(&value), [""; 0], "{name}");
-    }
-}
-
-#[test]
-fn import_takes_memory_in_proportion_to_json_in_strings() {
-    for (name, value) in values() {
         let text = serde_json::Value::from(value).to_string();
-        assert_eq!(exceeding(&text), [""; 0], "{name}");
+        assert_eq!(exceeding(&text), [""; 0], "{name}, in strings");
     }
 }
