@@ -270,10 +270,10 @@ async function start({ places, sizes }) {
 			].map((of) => show(median(all.map(of)))),
 		]),
 	);
-	const scale = 1_000_000 / ROWS;
+	const scale = 1_000_000 / (ROWS + NEWER);
 	const megabytes = (bytes) => thousands((bytes * scale) / 1e6);
 	table(
-		`Megabytes for 1,000,000 entries, scaled from ${thousands(ROWS)}`,
+		`Megabytes for 1,000,000 entries, scaled from ${thousands(ROWS + NEWER)}`,
 		["", "stored, with indexes", "memory of a process"],
 		names.map((name) => [
 			name,

@@ -130,7 +130,7 @@ module.exports = function scorerClass(native, VectorCache, evaluateLogs) {
 			this.#native =
 				restored instanceof native.Scorer ? restored : attempt(() => new native.Scorer(options));
 			this.#budgetMs = this.#native.budgetMs ?? undefined;
-			if (store) this.#link = new StoreLink(this.#native, toError, store);
+			if (store) this.#link = new StoreLink(this.#native, native.PageReader, toError, store);
 		}
 
 		evaluateValue(trace, options) {

@@ -3,7 +3,7 @@
  * a time, and brings back the entries of the store.
  */
 const { randomUUID } = require("node:crypto");
-const { setTimeout: sleep } = require("node:timers/promises");
+const { setImmediate: nextTurn, setTimeout: sleep } = require("node:timers/promises");
 const { clearTimeout, setTimeout } = require("node:timers");
 const { ScoringError } = require("./errors.js");
 const { invalidOption } = require("./options.js");
@@ -13,8 +13,8 @@ const { until } = require("./signals.js");
 const BATCH = 64;
 /** Entries in one page. */
 const PAGE = 512;
-/** Those that are read from it at once, which the event loop waits for. */
-const STRIDE = 256;
+/** Those that are read from it in one turn of the event loop. */
+const STRIDE = 128;
 /** The time before each repetition of a round trip that has failed; after the last, its batch has failed. */
 const PAUSES_MS = [50, 200];
 /** How long a store that has failed is not asked again. */
@@ -55,16 +55,6 @@ function entryOf({ request: { kind, id, embedding }, call }) {
 	return kind === "forget" ? { kind, call, id } : { kind, call };
 }
 
-/** Cuts a page into pages that follow one another. */
-function stridesOf(page) {
-	if (!Array.isArray(page?.entries) || page.entries.length <= STRIDE) return [page];
-	return Array.from({ length: Math.ceil(page.entries.length / STRIDE) }, (_, index) => {
-		const start = index * STRIDE;
-		const entries = page.entries.slice(start, start + STRIDE);
-		return { ...page, entries, reset: index === 0 && page.reset };
-	});
-}
-
 /** Reads the options of a scorer that concern its store; undefined for a scorer without one. */
 exports.storeOptions = function storeOptions(options) {
 	if (options === null || typeof options !== "object") return undefined;
@@ -102,6 +92,7 @@ exports.storeOptions = function storeOptions(options) {
 /** The connection of a native scorer with its store. */
 exports.StoreLink = class StoreLink {
 	#native;
+	#PageReader;
 	#toError;
 	#options;
 	/** Calls without an answer. */
@@ -119,8 +110,9 @@ exports.StoreLink = class StoreLink {
 	#failure;
 	#failedAt;
 
-	constructor(native, toError, options) {
+	constructor(native, PageReader, toError, options) {
 		this.#native = native;
+		this.#PageReader = PageReader;
 		this.#toError = toError;
 		this.#options = options;
 		this.#position = native.storePosition();
@@ -258,11 +250,8 @@ exports.StoreLink = class StoreLink {
 			const page = await asked;
 			this.#isReached = true;
 			this.#failure = undefined;
-			const apply = (stride) => this.#native.apply(stride, this.#header, calls);
-			const [first, ...others] = stridesOf(page);
 			// Throws unless it is a page, on whose form the rest relies.
-			const applied = apply(first);
-			applied.catch(ignore);
+			const reader = new this.#PageReader(page, this.#header, calls);
 			// Before it is applied, because the answers are there before this goes on.
 			const last = page.entries.at(-1);
 			if (page.reset) {
@@ -281,8 +270,11 @@ exports.StoreLink = class StoreLink {
 				asked.catch(ignore);
 			}
 			try {
-				this.#keepFrom = await applied;
-				for (const stride of others) this.#keepFrom = await apply(stride);
+				for (let start = 0; start < page.entries.length; start += STRIDE) {
+					if (start > 0) await nextTurn();
+					reader.read(page.entries, start, Math.min(start + STRIDE, page.entries.length));
+				}
+				this.#keepFrom = await this.#native.apply(reader);
 			} catch (thrown) {
 				this.#position = null;
 				throw thrown;

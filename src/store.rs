@@ -1,6 +1,6 @@
 //! Calls on their way to a store, which JavaScript reaches, and its entries on their way back.
 
-use std::{collections::HashMap, fmt::Display, sync::Arc, time::Duration};
+use std::{collections::HashMap, fmt::Display, mem, sync::Arc, time::Duration};
 
 use knowledgepulse_scoring::{
     Error, StoreFault,
@@ -70,19 +70,11 @@ impl Scorer {
         Ok(position.map(shown))
     }
 
-    /// Applies a page, and answers the calls whose entries are in it. `header` is that of the scorer, and `calls`
-    /// has the call of each request of the present batch. Throws if the page has not the form of one; the
-    /// promise resolves to the time from which on the store must keep entries.
+    /// Applies a page, and answers the calls whose entries are in it. The promise resolves to the time from which on
+    /// the store must keep entries.
     #[napi(catch_unwind)]
-    pub fn apply<'env>(
-        &self,
-        env: &'env Env,
-        page: Unknown<'env>,
-        header: Unknown<'env>,
-        calls: Vec<String>,
-    ) -> Result<Unknown<'env>> {
-        let [page, header] = [page, header].map(|value| Value::new(env, value));
-        let page = or_throw(env, read_page(&page, &header, &calls))?;
+    pub fn apply<'env>(&self, env: &'env Env, page: &mut PageReader) -> Result<Unknown<'env>> {
+        let page = mem::take(&mut page.page);
         let (scorer, memory) = (self.engine.clone(), self.shared_memory()?.clone());
         let milliseconds = |_: &Env, time: Duration| Ok(time.as_millis() as f64);
         in_background(env, move || scorer.during(|| memory.apply(page)), milliseconds)
@@ -146,7 +138,49 @@ fn invalid<T>(place: impl Display, expected: &str, found: &Value) -> Read<T> {
 }
 
 /// Reads a page of a store: everything but what follows from the entries before it.
-fn read_page(page: &Value, header: &Value, calls: &[String]) -> Read<Page> {
+#[napi]
+pub struct PageReader {
+    page: Page,
+    /// The calls of the present batch, by their UUIDs.
+    own: HashMap<String, usize>,
+}
+
+#[napi]
+impl PageReader {
+    /// Reads all but the entries, and throws if it is not a page. `header` is that of the scorer, and `calls` has the
+    /// call of each request of the present batch.
+    #[napi(constructor, catch_unwind)]
+    pub fn new(env: &Env, page: Unknown, header: Unknown, calls: Vec<String>) -> Result<Self> {
+        let [page, header] = [page, header].map(|value| Value::new(env, value));
+        let page = or_throw(env, read_page(&page, &header))?;
+        Ok(Self { page, own: calls.into_iter().zip(0..).collect() })
+    }
+
+    /// Reads the entries from `start` up to `end`. Throws if there is one that is none.
+    #[napi(catch_unwind)]
+    pub fn read(&mut self, env: &Env, entries: Unknown, start: u32, end: u32) -> Result<()> {
+        let entries = Value::new(env, entries);
+        let mut read = || -> Read<()> {
+            let key = |name| entries.key(name);
+            let keys = [
+                key("seq")?,
+                key("at")?,
+                key("call")?,
+                key("id")?,
+                key("kind")?,
+                key("embedding")?,
+            ];
+            for index in start..end {
+                let entry = read_entry(&entries.element(index)?, &keys, index, &self.own)?;
+                self.page.entries.push(entry);
+            }
+            Ok(())
+        };
+        or_throw(env, read())
+    }
+}
+
+fn read_page(page: &Value, header: &Value) -> Read<Page> {
     const NAME: &str = "page of the store";
     if page.type_of() != Type::Object {
         return invalid(NAME, "an object", page);
@@ -164,16 +198,12 @@ fn read_page(page: &Value, header: &Value, calls: &[String]) -> Read<Page> {
     if entries.type_of() != Type::Object || !entries.is_array()? {
         return invalid("entries of the store", "an array", &entries);
     }
-    let own: HashMap<_, _> = calls.iter().zip(0..).collect();
-    let key = |name| entries.key(name);
-    let keys = [key("seq")?, key("at")?, key("call")?, key("id")?, key("kind")?, key("embedding")?];
-    let entry = |index| read_entry(&entries.element(index)?, &keys, index, &own);
     Ok(Page {
         epoch: epoch.string()?,
         head: whole("head of the store", &page.property("head")?, 0)?,
         first: whole("first of the store", &page.property("first")?, 1)?,
         reset: reset.boolean()?,
-        entries: (0..entries.length()?).map(entry).collect::<Read<_>>()?,
+        entries: Vec::new(),
     })
 }
 
@@ -202,7 +232,7 @@ fn read_entry(
     entry: &Value,
     [seq, at, call, id, kind, embedding]: &[Value; 6],
     index: u32,
-    own: &HashMap<&String, usize>,
+    own: &HashMap<String, usize>,
 ) -> Read<StoredEntry> {
     if entry.type_of() != Type::Object {
         return invalid(format_args!("entries[{index}] of the store"), "an object", entry);

@@ -181,7 +181,7 @@ test("warmup reads the store; status says how far it is known", async () => {
 test("a store of many pages is read to its end", async () => {
 	const { open, scorer } = sharing();
 	const one = scorer({ cache: { maxElements: 10_000 } });
-	await one.evaluateValues(Array.from({ length: 700 }, (_, i) => texts[i % 9]));
+	await one.evaluateValues(Array.from({ length: 1100 }, (_, i) => texts[i % 9]));
 	const limits = [];
 	const store = through(open(), {
 		append: (append, _entries, { limit }) => {
@@ -195,8 +195,8 @@ test("a store of many pages is read to its end", async () => {
 	});
 	const other = new Scorer({ store, cache: { maxElements: 10_000 } });
 	const { novelty } = await other.explainValue(texts[0]);
-	assert.deepEqual([novelty.seq, novelty.nearest], [701, texts[0].id]);
-	assert.deepEqual(limits, [512, 512, 512]);
+	assert.deepEqual([novelty.seq, novelty.nearest], [1101, texts[0].id]);
+	assert.deepEqual(limits, [512, 512, 512, 512]);
 });
 
 test("a store takes the place of the cache", () => {

@@ -48,7 +48,7 @@ fn entries(snapshot: &Snapshot) -> Vec<Entry> {
 }
 
 /// Decodes in little memory. What is accepted must be the same after another round trip.
-fn check(bytes: &[u8]) -> Option<Snapshot> {
+fn check(bytes: &[u8]) -> Option<Snapshot<'_>> {
     let (found, peak) = memory::peak(|| decode("snapshot", bytes, MODEL));
     assert!(peak <= 32 * bytes.len() + 4096, "{peak} bytes of memory for {}", bytes.len());
     let snapshot = match found {

@@ -3,7 +3,7 @@ const { ScoringError } = require("@knowledgepulse/scoring");
 const { guard, withClient } = require("./client.js");
 const { isOlder, migrate, migrationSql, mismatch } = require("./migrations.js");
 const { checkBoolean, checkNames, checkNamespace, invalidOption, shown } = require("../options.js");
-const { call, readPage, writeEntries } = require("./wire.js");
+const { call, toPage, writeEntries } = require("./wire.js");
 
 /** How long a statement waits for the lock of its namespace. */
 const LOCK_TIMEOUT_MS = 5000;
@@ -80,7 +80,7 @@ exports.PostgresStore = class PostgresStore {
 			const parameters = [...this.#place(options), options.limit];
 			const rows = await this.#call(options.signal, "kp_novelty_read_v1", parameters);
 			// Without rows, the namespace or a new epoch has to be made.
-			return rows.length > 0 ? readPage(rows) : this.#append([], { ...options, keepFrom: null });
+			return rows.length > 0 ? toPage(rows) : this.#append([], { ...options, keepFrom: null });
 		});
 	}
 
@@ -108,7 +108,7 @@ exports.PostgresStore = class PostgresStore {
 			LOCK_TIMEOUT_MS,
 			...writeEntries(entries),
 		];
-		return readPage(await this.#call(signal, "kp_novelty_append_v1", parameters));
+		return toPage(await this.#call(signal, "kp_novelty_append_v1", parameters));
 	}
 
 	/** Makes `close` wait for a call. */

@@ -26,7 +26,9 @@ function readRow(bytes, start) {
 /** A query as clients of `pg` take it in place of text. */
 class CopyOut {
 	#text;
-	#messages = [];
+	#isBegun = false;
+	#rows = [];
+	#error;
 	#settle;
 
 	constructor(text) {
@@ -40,19 +42,23 @@ class CopyOut {
 		connection.query(this.#text);
 	}
 
-	/** Called once for each row, and once for the end. */
+	/** Called once for each row, and once for the end. Rows are read one by one, while the next ones are on their way. */
 	handleCopyData({ chunk }) {
 		// A copy, because the client reuses its memory.
-		this.#messages.push(Buffer.from(chunk));
+		const columns = readRow(Buffer.from(chunk), this.#isBegun ? 0 : HEADER_BYTES);
+		this.#isBegun = true;
+		try {
+			if (columns.length > 0) this.#rows.push(readColumns(columns));
+		} catch (error) {
+			this.#error ??= error;
+		}
 	}
 
 	handleCommandComplete() {}
 
 	handleReadyForQuery() {
-		const rows = this.#messages.map((bytes, index) =>
-			readRow(bytes, index === 0 ? HEADER_BYTES : 0),
-		);
-		this.#settle.resolve(rows.filter((columns) => columns.length > 0));
+		if (this.#error) this.#settle.reject(this.#error);
+		else this.#settle.resolve(this.#rows);
 	}
 
 	handleError(error) {
@@ -70,7 +76,7 @@ function literal(client, value) {
 	return typeof value === "string" ? client.escapeLiteral(value) : String(value);
 }
 
-/** Returns the rows of a function in the database. */
+/** Returns the rows of a function in the database, as {@link readColumns} reads them. */
 function call(client, name, parameters) {
 	const values = parameters.map((value) => literal(client, value)).join(", ");
 	const query = new CopyOut(`COPY (SELECT * FROM ${name}(${values})) TO STDOUT (FORMAT binary)`);
@@ -103,8 +109,12 @@ function writeEntries(entries) {
 	];
 }
 
-/** Reads one row of a page: some entries as JSON, and their embeddings one after the other. */
-function readEntries([, rows, embeddings]) {
+/**
+ * Reads one row of a page: in the first, what describes it; in others, some entries as JSON, and their embeddings one
+ * after the other.
+ */
+function readColumns([page, rows, embeddings]) {
+	if (page) return JSON.parse(page);
 	let end = 0;
 	return JSON.parse(rows).map(([seq, at, kind, call, id, length]) => {
 		const embedding = length === null ? null : embeddings.subarray(end, end + length);
@@ -113,10 +123,9 @@ function readEntries([, rows, embeddings]) {
 	});
 }
 
-/** Reads the rows of a page, of which the first describes the others. */
-function readPage([[description], ...rows]) {
-	const { epoch, head, first, reset, ...header } = JSON.parse(description);
-	return { header, epoch, head, first, reset, entries: rows.flatMap(readEntries) };
+/** Makes a page of its rows. */
+function toPage([{ epoch, head, first, reset, ...header }, ...entries]) {
+	return { header, epoch, head, first, reset, entries: entries.flat() };
 }
 
-module.exports = { call, readPage, writeEntries };
+module.exports = { call, toPage, writeEntries };

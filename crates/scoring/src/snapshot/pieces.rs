@@ -17,7 +17,8 @@ impl Pieces {
     /// Returns room for so many bytes; `None` if the system has not as much memory.
     pub fn with_room(bytes: usize) -> Option<Self> {
         // Nothing cannot be mapped.
-        Some(Self { room: Some(mapped(bytes.max(1))?), end: 0 })
+        let room = if bytes == 0 { None } else { Some(mapped(bytes)?) };
+        Some(Self { room, end: 0 })
     }
 
     /// Appends bytes, as far as there is room for them.
@@ -35,5 +36,23 @@ impl Deref for Pieces {
 
     fn deref(&self) -> &[u8] {
         &self.room.as_deref().unwrap_or_default()[..self.end]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn push_appends_as_far_as_there_is_room() {
+        let mut pieces = Pieces::with_room(5).unwrap();
+        assert!(pieces.is_empty());
+        for (piece, expected) in [("ab", "ab"), ("", "ab"), ("cdef", "abcde"), ("g", "abcde")] {
+            pieces.push(piece.as_bytes());
+            assert_eq!(&*pieces, expected.as_bytes());
+        }
+        let mut none = Pieces::with_room(0).unwrap();
+        none.push(b"a");
+        assert!(none.is_empty());
     }
 }
