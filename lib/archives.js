@@ -1,4 +1,5 @@
 /** Compressed input, which its first bytes tell from any other. */
+const { Buffer } = require("node:buffer");
 const zlib = require("node:zlib");
 const { ImportError } = require("./errors.js");
 const { ofFrames } = require("./zstandard.js");

@@ -1,4 +1,5 @@
 /** Calibration of scores, which index.d.ts documents. */
+const { Buffer } = require("node:buffer");
 const { ScoringError, errorsOf } = require("./errors.js");
 const { checkOptions, invalidOption } = require("./options.js");
 const { onAbort, until } = require("./signals.js");

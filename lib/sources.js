@@ -1,6 +1,8 @@
 /** What traces are imported from: files, text, bytes, streams and messages, read piece by piece. */
+const { Buffer } = require("node:buffer");
 const { open } = require("node:fs/promises");
 const { resolve } = require("node:path");
+const { setImmediate } = require("node:timers");
 const { URL, fileURLToPath } = require("node:url");
 const {
 	types: { isUint8Array },

@@ -1,5 +1,7 @@
 /** The frames of Zstandard data (RFC 8878). Node.js reads the first one only, and does not miss its end. */
 
+const { Buffer } = require("node:buffer");
+
 const MAGIC = 0xfd2fb528;
 
 /** The lengths of fields in the header of a frame, by their bits in its descriptor. */
