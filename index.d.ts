@@ -26,8 +26,8 @@ export * from "./lib/types/vector-cache.js";
 /**
  * Returns the score of a trace, in [0, 1], and adds the trace to the cache, unless `remember` is `false`.
  *
- * Novelty is measured against the traces scored before in this thread. Calls may run concurrently. They
- * settle in call order, with the same scores as sequential calls.
+ * Novelty compares with earlier traces of this thread. Calls may run concurrently; they settle in call
+ * order, with the same scores as sequential calls.
  * @param trace Read before the function returns.
  * @throws Rejects with an {@link InvalidTraceError}, with `"INVALID_OPTION"`, or, if the embedder is
  * `"required"`, with `"EMBEDDER_UNAVAILABLE"`. A call that rejects leaves the cache unchanged.
@@ -46,7 +46,7 @@ export function evaluateValue(trace: ReasoningTrace): Promise<number>;
 export function evaluateValue(trace: ReasoningTrace, options: ScoreOptions): Promise<number>;
 
 /**
- * Returns the score of a trace and how it came about. Otherwise as {@link evaluateValue}.
+ * Returns a report on the score of a trace. Otherwise like {@link evaluateValue}.
  * @example
  * ```ts
  * import { explainValue, type ReasoningTrace } from "@knowledgepulse/scoring";
@@ -57,10 +57,10 @@ export function explainValue(trace: ReasoningTrace): Promise<ScoreReport>;
 export function explainValue(trace: ReasoningTrace, options: ScoreOptions): Promise<ScoreReport>;
 
 /**
- * Returns the scores of many traces, in order. At most 64 calls are in flight; an iterable is read as
- * they settle.
+ * Returns the scores of many traces, in order. At most 64 calls are in flight; an iterable is read as they
+ * settle.
  * @throws Rejects as {@link evaluateValue} for the first trace that fails, or with what the iterable
- * throws. Traces after it leave the cache unchanged unless they were settled before.
+ * throws. Later traces are not added to the cache, unless they have settled already.
  * @example
  * ```ts
  * import { evaluateValues } from "@knowledgepulse/scoring";
@@ -77,8 +77,8 @@ export function evaluateValues(
 ): Promise<(number | ScoreFailure)[]>;
 
 /**
- * Returns the reports of many traces, in order, as they are ready. Otherwise as {@link evaluateValues}. Traces
- * are read while the next report is awaited; leaving the loop aborts what is in flight.
+ * Returns the reports of many traces, in order, as they become ready. Otherwise like
+ * {@link evaluateValues}. Leaving the loop aborts the calls in flight.
  * @throws `"INVALID_OPTION"`. The iteration rejects as {@link evaluateValues}.
  * @example
  * ```ts
@@ -97,17 +97,16 @@ export function explainValues(
 ): AsyncIterableIterator<ScoreReport | ScoreFailure>;
 
 /**
- * Decides whether a trace is worth sharing: whether its score is at least the threshold. An accepted trace is added
- * to the cache, a rejected one is not.
+ * Decides whether a trace is worth sharing: whether its score is at least the threshold. By default,
+ * accepted traces are added to the cache and rejected ones are not.
  *
- * Where the score is on one side of the threshold whatever its novelty, the trace is decided at once, without
- * the model. An accepted trace is then embedded and added after the answer, in its turn among the calls, as a call of
- * its own: what is decided later is compared with it. Otherwise the trace is scored, and the answer comes when it has
- * been added. All decisions are those of {@link explainValue} with `remember: false`, followed by
- * {@link remember} if the trace is accepted.
+ * If novelty cannot change the decision, it is made immediately, without the model, and an accepted trace
+ * is embedded and added after the promise resolves, in call order. Otherwise the trace is scored, and added
+ * before the promise resolves. Decisions equal those of sequential calls of {@link explainValue} with
+ * `remember: false`, each followed by {@link remember} if the trace is accepted.
  * @param trace Read before the function returns.
- * @throws Rejects as {@link evaluateValue}. A trace that was accepted without the model, and cannot be embedded, is not
- * added; {@link status} counts it as failed if the embedder is `"required"`.
+ * @throws Rejects as {@link evaluateValue}. If a trace that was accepted without the model cannot be
+ * embedded, it is not added; {@link status} counts it as failed if the embedder is `"required"`.
  * @example
  * ```ts
  * import { decide, type ReasoningTrace } from "@knowledgepulse/scoring";
@@ -117,14 +116,15 @@ export function explainValues(
 export function decide(trace: ReasoningTrace, options?: DecideOptions): Promise<Decision>;
 
 /**
- * Returns the traces in the cache that are most similar to a trace or a text, in its turn among the calls: the most
- * similar first, of equals the oldest. The search is exact, the first is what novelty is measured against, and nothing
- * is added.
- * @throws Rejects as {@link remember}, and with `"STORE_UNAVAILABLE"` whenever there is a store that cannot be reached.
+ * Returns the traces in the cache that are most similar to a trace or a text, in call order. Results are
+ * sorted by similarity; ties have the oldest first. The search is exact: the first result is the trace that
+ * novelty is measured against. Adds nothing.
+ * @throws Rejects as {@link remember}, and with `"STORE_UNAVAILABLE"` if there is a store that cannot be
+ * reached.
  * @example
  * ```ts
  * import { similar } from "@knowledgepulse/scoring";
- * for (const { id, similarity } of await similar("Fix the flaky test", { k: 3 })) console.log(id, similarity);
+ * for (const { id, similarity } of await similar("Fix a flaky test", { k: 3 })) console.log(id, similarity);
  * ```
  */
 export function similar(
@@ -133,9 +133,8 @@ export function similar(
 ): Promise<SimilarTrace[]>;
 
 /**
- * Adds a trace to the cache without scoring it, in its turn among the calls.
- * @throws Rejects as {@link evaluateValue}, and with `"EMBEDDER_UNAVAILABLE"` whenever there is no
- * embedder.
+ * Adds a trace to the cache without scoring it, in call order.
+ * @throws Rejects as {@link evaluateValue}, and with `"EMBEDDER_UNAVAILABLE"` if there is no embedder.
  * @example
  * ```ts
  * import { type ReasoningTrace, remember } from "@knowledgepulse/scoring";
@@ -146,8 +145,8 @@ export function remember(trace: ReasoningTrace): Promise<void>;
 export function remember(trace: ReasoningTrace, options: CallOptions): Promise<void>;
 
 /**
- * Returns the embedding of a trace or a text, in its turn among the calls: a vector of length 1, of 384
- * numbers from the built-in model. {@link ScorerOptions.longText} says which part of a long text counts.
+ * Returns the embedding of a trace or a text, in call order: a vector of length 1, with 384 numbers for the
+ * built-in model. {@link ScorerOptions.longText} says which part of a long text counts.
  * @throws Rejects as {@link remember}.
  * @example
  * ```ts
@@ -161,8 +160,8 @@ export function embed(
 ): Promise<Float32Array>;
 
 /**
- * Returns the report for a trace whose greatest similarity to earlier ones is known. It depends on
- * nothing else, and changes nothing; its times are 0.
+ * Returns the report for a trace whose greatest similarity to earlier traces is known. Uses and changes no
+ * other state; its times are 0.
  * @param novelty `maxSimilarity` in [-1, 1], or `null` if there are no earlier traces.
  * @throws `"INVALID_TRACE"` or `"INVALID_OPTION"`.
  * @example
@@ -180,7 +179,7 @@ export function scoreWith(
 ): ScoreReport;
 
 /**
- * Removes the traces with this `id` from the cache, after the calls before and ahead of those behind. Resolves to how many.
+ * Removes the traces with this `id` from the cache, in call order. Resolves to the number removed.
  * @throws Rejects with `"INVALID_OPTION"` if `id` is not a string, or with `"CLOSED"` or `"NO_THREADS"`.
  * @example
  * ```ts
@@ -191,7 +190,7 @@ export function scoreWith(
 export function forget(id: string): Promise<number>;
 
 /**
- * Removes all traces from the cache, after the calls before and ahead of those behind.
+ * Removes all traces from the cache, in call order.
  * @throws Rejects with `"CLOSED"` or `"NO_THREADS"`.
  * @example
  * ```ts
@@ -202,8 +201,8 @@ export function forget(id: string): Promise<number>;
 export function clear(): Promise<void>;
 
 /**
- * Returns the live cache behind {@link evaluateValue} in this thread, for tests, as in the SDK.
- * Changes take effect immediately, for calls in flight too.
+ * Returns the live cache behind {@link evaluateValue} in this thread, for tests, as in the SDK. Changes
+ * take effect immediately, also for calls in flight.
  * @example
  * ```ts
  * import { _getLocalCache } from "@knowledgepulse/scoring";
@@ -213,8 +212,8 @@ export function clear(): Promise<void>;
 export function _getLocalCache(): VectorCache;
 
 /**
- * Loads the model and runs it once, so that the first score need not wait for that, in its turn
- * among the calls. Returns the status, with `embedder.state` `"ready"` or `"unavailable"`.
+ * Loads the model and runs it once, in call order, so that the first score need not wait. Returns the
+ * status, with `embedder.state` `"ready"` or `"unavailable"`.
  * @throws Rejects as {@link evaluateValue}.
  * @example
  * ```ts
@@ -225,9 +224,9 @@ export function _getLocalCache(): VectorCache;
 export function warmup(options?: CallOptions): Promise<ScoringStatus>;
 
 /**
- * Changes settings for all threads of the process. Calls made before keep the earlier ones. With the first
- * trace for another model, the cache of the default scorer starts anew.
- * @throws `"INVALID_OPTION"`; nothing is changed in that case.
+ * Changes settings for all threads of the process. Earlier calls keep the earlier settings. The first trace
+ * for another model empties the cache of the default scorer.
+ * @throws `"INVALID_OPTION"`, without changing anything.
  * @example
  * ```ts
  * import { configure } from "@knowledgepulse/scoring";

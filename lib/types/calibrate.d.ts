@@ -4,7 +4,7 @@ import type { ScorerOptions } from "./scorer.js";
 
 type ScoredFields = "domain" | "score" | "dimensions" | "noveltySource" | "success" | "confidence";
 
-/** A scored trace for {@link calibrate}: a {@link ScoreRow}, or what is needed of one. */
+/** A scored trace for {@link calibrate}: a {@link ScoreRow}, or its required fields. */
 export interface CalibrationRow
 	extends Pick<ScoreRow, ScoredFields>,
 		Partial<Omit<ScoreRow, ScoredFields>> {
@@ -15,16 +15,16 @@ export interface CalibrationRow
 /** Options of {@link calibrate}. */
 export interface CalibrateOptions {
 	/**
-	 * What the threshold is chosen for: the share of rows to accept, in (0, 1], or with labels the share of
-	 * positive ones among the accepted, in (0, 1), by its lower confidence bound; `threshold`, in [0, 1],
-	 * chooses none, and evaluates this one. Default: none is chosen.
+	 * How to choose the threshold. `share`: the share of rows to accept, in (0, 1]. `precision`: the share
+	 * of positive labels among the accepted, in (0, 1), by its lower confidence bound. `threshold`:
+	 * evaluates this one, in [0, 1]. Default: none.
 	 */
 	target?: { share: number } | { precision: number } | { threshold: number } | undefined;
 	/** Whether weights are fitted to the labels. Default: `false`. */
 	fit?: boolean | undefined;
 	/**
-	 * How many of the first rows are excluded as cold start. Default: a tenth, at most 10, where the first row
-	 * was compared with nothing, else 0. Rows that were compared with nothing are excluded in any case.
+	 * The number of first rows to exclude as cold start. Default: a tenth, at most 10, if the first row was
+	 * compared with nothing, else 0. Rows that were compared with nothing are always excluded.
 	 */
 	first?: number | undefined;
 	/** The level of confidence of all intervals, in [0.5, 0.999]. Default: 0.95. */
@@ -45,9 +45,7 @@ export interface CalibrationInterval {
 	high: number;
 }
 
-/**
- * A value with its interval, by a bootstrap of groups; `null` where there are fewer than two groups.
- */
+/** A value with its interval, by a bootstrap of groups; `null` for fewer than two groups. */
 export interface CalibrationEstimate {
 	value: number;
 	interval: CalibrationInterval | null;
@@ -88,16 +86,16 @@ export interface CalibrationSummary {
 	ecdf: { score: number; share: number }[];
 }
 
-/** The threshold that was chosen or given. It accepts the rows whose score is not below it. */
+/** The threshold that was chosen or given. It accepts scores that are not below it. */
 export interface CalibrationThreshold {
-	/** `null` where none reaches the target precision. */
+	/** `null` if none reaches the target precision. */
 	value: number | null;
-	/** Where the threshold for a target share varies between samples. */
+	/** The interval of the threshold for a target share. */
 	interval: CalibrationInterval | null;
 	share: CalibrationEstimate;
 	/** How many of the used rows it accepts. */
 	accepted: number;
-	/** How many accepted rows have the lowest accepted score: they come in only together. */
+	/** The number of accepted rows with the lowest accepted score, which no threshold separates. */
 	tied: number;
 	/** With a target share: the next smaller share that a threshold can have. */
 	stricterShare: number | null;
@@ -110,12 +108,12 @@ export interface CalibrationThreshold {
 		interval: CalibrationInterval;
 		recall: number;
 		accepted: number;
-		/** To how many independent rows these are worth. */
+		/** Effective sample size. */
 		effective: number;
 	} | null;
 }
 
-/** What a threshold does to labelled rows. */
+/** Statistics of a threshold on labelled rows. */
 export interface CalibrationPoint {
 	threshold: number;
 	/** Youden's J, or F1. */
@@ -126,14 +124,14 @@ export interface CalibrationPoint {
 	share: number;
 }
 
-/** What the labels say of the scores. */
+/** Statistics of scores and labels. */
 export interface CalibrationLabels {
 	positives: number;
 	negatives: number;
 	groups: number;
-	/** How alike the labels of a group are, in [0, 1]. */
+	/** The similarity of labels within a group, in [0, 1]. */
 	intraclassCorrelation: number;
-	/** How often a positive row has a higher score than a negative one; a tie counts one half. */
+	/** The probability that a positive row has a higher score than a negative one; ties count one half. */
 	auc: CalibrationEstimate;
 	averagePrecision: CalibrationEstimate;
 	/** In at most 201 points, from the strictest threshold; `null` accepts none. */
@@ -152,7 +150,7 @@ export interface CalibrationLabels {
 	}[];
 	/** The interval of the precision at recalls. */
 	precisionRecallBand: ({ at: number } & CalibrationInterval)[];
-	/** The label rate by decile of the score. A score is no probability. */
+	/** The label rate by decile of the score. A score is not a probability. */
 	deciles: {
 		from: number;
 		to: number;
@@ -160,53 +158,56 @@ export interface CalibrationLabels {
 		positives: number;
 		rate: number;
 		effective: number;
-		/** Wilson's. */
+		/** The Wilson interval. */
 		interval: CalibrationInterval;
 	}[];
 	youden: CalibrationPoint;
 	bestF1: CalibrationPoint;
-	/** Whether the labels say anything but `success`, which the score contains. */
+	/** Whether the labels merely repeat `success`, which the score contains. */
 	leakage: {
 		/** The share of rows whose label is `success`. */
 		agreement: number;
 		agreementByChance: number;
 		/** Whether `agreement` is 0.95 or more. */
 		isLeak: boolean;
-		/** With a leak: the AUC of scores without what contains `success`. */
+		/** With a leak: the AUC of scores without the outcome. */
 		aucWithoutOutcome: CalibrationEstimate | null;
 	};
 }
 
 /**
- * Weights fitted to the labels of the rows that one profile serves. An AUC is that of pairs within five
- * folds, none of which divides a group.
+ * Weights fitted to the labels of the rows of one profile. AUCs count pairs within five folds, which do not
+ * divide groups.
  */
 export interface CalibrationFit {
-	/** The domain that it is for, or the profile that it replaces where that serves several. */
+	/** The domain of the weights, or the profile that they replace if it serves several domains. */
 	profile: string;
 	domains: string[];
 	n: number;
 	positives: number;
 	negatives: number;
 	groups: number;
-	/** Where the fit starts. */
+	/** The weights that the fit starts from. */
 	current: ScoringWeights;
 	/** Whether `outcomeConfidence` was left out, because the labels are `success`. */
 	withoutOutcome: boolean;
 	result:
 		| {
 				outcome: "better" | "no-better-than-current";
-				/** The nearest to the current ones within one standard error of the best. */
+				/** The weights nearest to the current ones within one standard error of the best. */
 				weights: ScoringWeights;
 				best: ScoringWeights;
 				currentAuc: number;
-				/** On the rows that the weights were chosen by: too high, as `bestAuc` is. */
+				/** On the rows that the weights were chosen by, so too high, as is `bestAuc`. */
 				auc: number;
 				bestAuc: number;
 				standardError: number;
-				/** On folds that the weights were not chosen by: what to expect of new rows. */
+				/** Cross-validated AUC. */
 				heldOutAuc: CalibrationEstimate;
-				/** Of `heldOutAuc` over the current weights. "better": its interval is above 0. */
+				/**
+				 * The improvement of `heldOutAuc` over the current weights; `"better"` if its interval is
+				 * above 0.
+				 */
 				improvement: CalibrationEstimate;
 				tried: number;
 		  }
@@ -215,9 +216,9 @@ export interface CalibrationFit {
 	recommended: ScoringWeights | null;
 }
 
-/** What {@link calibrate} has found. Shares and rates are in [0, 1], and rows count from 1. */
+/** The result of {@link calibrate}. Shares and rates are in [0, 1], row numbers start at 1. */
 export interface Calibration {
-	/** What was asked. */
+	/** The options in effect. */
 	options: Omit<Required<CalibrateOptions>, "target" | "first" | "profiles"> & {
 		target: NonNullable<CalibrateOptions["target"]> | null;
 		first: number | null;
@@ -235,7 +236,7 @@ export interface Calibration {
 		ungrouped: number;
 		labelled: number;
 	};
-	/** What the rows were scored with. */
+	/** The models, precisions and versions that scored the rows. */
 	sources: { modelFingerprints: string[]; precisions: string[]; versions: string[] };
 	/** `null` without a target. */
 	threshold: CalibrationThreshold | null;
@@ -258,21 +259,21 @@ export interface Calibration {
 	}[];
 	/** The numbers of at most ten rows each. */
 	examples: { highest: number[]; lowest: number[]; borderline: number[] };
-	/** `null` without labels, or where all are alike. */
+	/** `null` without labels, or if all are equal. */
 	labels: CalibrationLabels | null;
 	/** Empty unless `fit` was asked for. */
 	fits: CalibrationFit[];
-	/** What makes the figures doubtful; `code` is such as `"label-is-success"` or `"few-groups"`. */
+	/** Reasons to doubt the figures, with a `code` such as `"label-is-success"` or `"few-groups"`. */
 	warnings: { code: string; n: number; message: string }[];
 }
 
 /**
- * Describes the scores of rows, which are in the order of scoring, chooses a threshold, and fits weights
- * to labels, as far as the options ask for it. Works off the event loop, and needs no model.
- * @param rows At least one that was compared with an earlier trace. Those of the same `group` (task,
- * session) depend on each other: intervals come from a bootstrap that draws whole groups.
- * @throws Rejects with `"INVALID_ROW"`, `"INVALID_OPTION"`, `"NO_ROWS"` where none is left, or `"NO_LABELS"`
- * where a target precision or `fit` needs some.
+ * Describes the scores of rows in scoring order and, depending on the options, chooses a threshold and fits
+ * weights to labels. Runs off the event loop and needs no model.
+ * @param rows At least one that was compared with an earlier trace. Rows of the same `group` (task,
+ * session) depend on each other: the bootstrap draws whole groups.
+ * @throws Rejects with `"INVALID_ROW"`, `"INVALID_OPTION"`, `"NO_ROWS"` if none is left, or `"NO_LABELS"`
+ * if a target precision or `fit` needs some.
  * @example
  * ```ts
  * import { calibrate } from "@knowledgepulse/scoring/calibrate";
@@ -289,8 +290,8 @@ export function calibrate(
 ): Promise<Calibration>;
 
 /**
- * Returns a calibration as one HTML document, which needs no network, no script and no other file.
- * @param calibration What {@link calibrate} has found in `rows`.
+ * Returns a calibration as one self-contained HTML document, without scripts.
+ * @param calibration The result of {@link calibrate} for `rows`.
  * @param options `title`, `language` of the objectives (BCP 47; default: `"en"`), and `settings` to show.
  * @throws Rejects with `"INVALID_OPTION"` or `"INVALID_ROW"`.
  * @example

@@ -6,8 +6,8 @@ import type { ReasoningTrace } from "./trace.js";
 /** Options of a call. A value that is not an object is ignored, as in `traces.map(evaluateValue)`. */
 export interface CallOptions {
 	/**
-	 * Cancels the call: it rejects with the signal's reason and leaves the cache, or the file of
-	 * `save`, unchanged. A file that is being written is completed.
+	 * Cancels the call: it rejects with the signal's reason and leaves the cache unchanged. `save` leaves
+	 * the file unchanged, unless writing has begun, which is completed.
 	 */
 	signal?: AbortSignal | undefined;
 }
@@ -20,28 +20,30 @@ export interface ScoreOptions extends CallOptions {
 
 /** Options of {@link decide}. */
 export interface DecideOptions extends CallOptions {
-	/** The least score of an accepted trace, in [0, 1]. Default: {@link ConfigureOptions.threshold}. */
+	/** The lowest accepted score, in [0, 1]. Default: {@link ConfigureOptions.threshold}. */
 	threshold?: number | undefined;
 	/**
-	 * Which traces are added to the cache: those accepted, all, or none. Default: `"accepted"`. With `"all"` every
+	 * Which traces to add to the cache: accepted, all, or none. Default: `"accepted"`. With `"all"` every
 	 * text is embedded.
 	 */
 	remember?: "accepted" | "all" | false | undefined;
-	/** Whether the score is needed, and not only the decision. Default: `false`. */
+	/** Whether to always compute the score. Default: `false`. */
 	exact?: boolean | undefined;
 }
 
 /** Options of {@link similar}. */
 export interface SimilarOptions extends CallOptions {
-	/** The most traces to return, an integer from 1. Default: `10`. */
+	/** The maximum number of results, an integer from 1. Default: `10`. */
 	k?: number | undefined;
-	/** The least similarity, in [-1, 1]. Default: `-1`. */
+	/** The minimum similarity, in [-1, 1]. Default: `-1`. */
 	atLeast?: number | undefined;
 }
 
 /** Options of {@link evaluateValues} and {@link explainValues}. */
 export interface BatchOptions extends ScoreOptions {
-	/** `"reject"` (default): the first error rejects. `"collect"`: `{ error }` takes its place among the results. */
+	/**
+	 * `"reject"` (default): the first error rejects. `"collect"`: errors are results `{ error }`, in order.
+	 */
 	errors?: "reject" | "collect" | undefined;
 	/** Called after each trace, in order. `total` is only known for an array. */
 	onProgress?: ((progress: { done: number; total: number | undefined }) => void) | undefined;
@@ -49,7 +51,7 @@ export interface BatchOptions extends ScoreOptions {
 
 /** With `errors: "collect"`, why a trace could not be scored. */
 export interface ScoreFailure {
-	/** A {@link ScoringError}, or what a getter of the trace has thrown. */
+	/** A {@link ScoringError}, or an exception from a getter of the trace. */
 	error: Error;
 	score?: undefined;
 }

@@ -1,7 +1,7 @@
 import type { ImportSource, importTraces } from "./logs.js";
 
 /**
- * What is wrong, by {@link ScoringError.code}. Those of an {@link ImportError} are about a source of
+ * The values of {@link ScoringError.code}. An {@link ImportError} is about a source of
  * {@link importTraces}.
  */
 export type ScoringErrorCode =
@@ -18,17 +18,17 @@ export type ScoringErrorCode =
 	| "STORE_UNAVAILABLE"
 	/** The store has another model, other bounds or another schema. */
 	| "STORE_MISMATCH"
-	/** The store returned what a store cannot contain. */
+	/** The store returned an invalid page. */
 	| "INVALID_STORE"
 	/** The scorer, or the worker it belongs to, was closed. */
 	| "CLOSED"
 	/** A row given to {@link calibrate} has a wrong field. */
 	| "INVALID_ROW"
-	/** There are no rows to calibrate with, or only cold start. */
+	/** There are no rows to calibrate with, or none after the cold start. */
 	| "NO_ROWS"
 	/** The options of {@link calibrate} need labels, and the rows have none. */
 	| "NO_LABELS"
-	/** The system gives no thread, for instance because of a limit. */
+	/** The system cannot create a thread, for example because of a limit. */
 	| "NO_THREADS"
 	/** Thrown on import if the addon is missing or cannot be loaded. */
 	| "ADDON_NOT_FOUND"
@@ -43,9 +43,9 @@ type ImportErrorCode =
 	/** A line or a document is not JSON. */
 	| "INVALID_JSON"
 	| "INVALID_UTF8"
-	/** Nothing in the source is of a known format. */
+	/** The source has no known format. */
 	| "UNKNOWN_FORMAT"
-	/** Most records of the source, or all calls of a run, are of no known format. */
+	/** Most records of the source, or all tool calls of a run, are unknown. */
 	| "UNKNOWN_RECORDS"
 	/** The log does not say whether a run succeeded, and `assumeSuccess` is not given. */
 	| "SUCCESS_UNKNOWN"
@@ -55,16 +55,16 @@ type ImportErrorCode =
 	 */
 	| "TOO_LARGE"
 	/**
-	 * Compressed data is cut or damaged, or this Node.js cannot decompress it; with `errors: "collect"` also:
-	 * a file or stream has failed. `cause` is the error.
+	 * Compressed data is truncated or damaged, or this Node.js cannot decompress it; with `errors:
+	 * "collect"`, also an error of a file or stream, as `cause`.
 	 */
 	| "UNREADABLE"
-	/** The messages given to {@link fromMessages} give no trace. */
+	/** The messages given to {@link fromMessages} contain no trace. */
 	| "NO_TRACE";
 
 /**
- * The class of all errors of this package. What getters of a trace throw, and the reason of an
- * aborted signal, are passed on as they are.
+ * The class of all errors of this package. Exceptions from getters of a trace and the reasons of aborted
+ * signals are passed through unchanged.
  * @example
  * ```ts
  * import { ScoringError } from "@knowledgepulse/scoring";
@@ -96,7 +96,7 @@ export class InvalidTraceError extends ScoringError {
 }
 
 /**
- * The error for a source of {@link importTraces}, and the line in which it is.
+ * An error in a source of {@link importTraces}, with its line if known.
  * @example
  * ```ts
  * import { ImportError } from "@knowledgepulse/scoring/logs";

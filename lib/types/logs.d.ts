@@ -39,22 +39,22 @@ export const LOG_FORMATS: readonly [
 /** A format of agents' logs: one of {@link LOG_FORMATS}. */
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
-/** What is in a source: text, bytes, a Node.js or web stream of either, or objects in memory. */
+/** The content of a source: text, bytes, a Node.js or web stream of either, or objects in memory. */
 export type ImportData = string | Uint8Array | AsyncIterable<string | Uint8Array> | object;
 
 /**
  * A log to import. Its format is found by its content.
  *
- * - A string is text if it begins with `{` or `[` after white space, otherwise the path of a file.
- * - A URL is one of a file.
+ * - A string is text if its first non-blank character is `{` or `[`, otherwise the path of a file.
+ * - A URL must be a `file:` URL.
  * - Bytes, or a stream of bytes or text, are a log.
- * - What is compressed with gzip, or with Zstandard (Node.js 22.15 or later), is decompressed piece by
- *   piece; its first bytes tell.
+ * - Content compressed with gzip or Zstandard (Node.js 22.15 or later) is detected and decompressed in
+ *   chunks.
  * - An array of objects is one conversation: the messages of the AI SDK, OpenAI, Anthropic and others.
  * - `{ name, data }` is a source with a name of your own; a string in it is always text.
  *
- * In errors, reports and provenance, a source without a name has its path as it was given, or else
- * its place: `"source"`, or `"sources[1]"` among several.
+ * Errors, reports and provenance name a source by its `name`, or else its path as given, or else
+ * `"source"`, or `"sources[1]"` among several.
  */
 export type ImportSource =
 	| string
@@ -68,19 +68,19 @@ export type ImportSource =
 export interface FromMessagesOptions extends CallOptions {
 	/** Whether the run succeeded, for a source that is one run; takes precedence over the log. */
 	success?: boolean | undefined;
-	/** What the agent was to do, for a source that is one run; takes precedence over the log. */
+	/** The agent's task, for a source that is one run; takes precedence over the log. */
 	objective?: string | undefined;
 	/**
-	 * What counts where the log does not say whether a run succeeded: success, failure, or `"skip"` to
-	 * leave the run out. Default: none, such a run is the error `"SUCCESS_UNKNOWN"`.
+	 * The success of runs whose log does not record it, or `"skip"` to leave such runs out. Default: none,
+	 * such a run is the error `"SUCCESS_UNKNOWN"`.
 	 */
 	assumeSuccess?: boolean | "skip" | undefined;
 	/**
-	 * - A number in [0, 1]: the confidence; takes precedence over the log.
-	 * - `"logprobs"`: a confidence that the log does not state is the geometric mean of the probabilities
-	 *   of the answers' tokens, if the log has them.
+	 * - A number in [0, 1]: the confidence; takes precedence over the log. - `"logprobs"`: if the log
+	 *   states no confidence, the geometric mean of the probabilities of the answers' tokens, if the log
+	 *   has them.
 	 *
-	 * Default: that of the log, else 0.8 after success, 0.2 after failure.
+	 * Default: the confidence in the log, else 0.8 after success, 0.2 after failure.
 	 */
 	confidence?: number | "logprobs" | undefined;
 	/** `metadata.task_domain`. Default: that of the format, such as `"code"`, or `"general"`. */
@@ -95,18 +95,17 @@ export interface FromMessagesOptions extends CallOptions {
 	/** `metadata.privacy_level`. Default: `"aggregated"`. */
 	privacyLevel?: "aggregated" | "federated" | "private" | undefined;
 	/**
-	 * What happens when the assistant calls tools in parts of an unknown type. `"reject"` (default): the
-	 * error `"UNKNOWN_RECORDS"`, which names the types. `"collect"`: a trace without these calls;
-	 * `provenance.skipped` counts them.
+	 * How to handle tool calls of unknown types. `"reject"` (default): the error `"UNKNOWN_RECORDS"`, which
+	 * names the types. `"collect"`: a trace without these calls; `provenance.skipped` counts them.
 	 */
 	errors?: "reject" | "collect" | undefined;
 }
 
 /** Options of {@link importTraces}. */
 export interface ImportOptions extends FromMessagesOptions {
-	/** The only format that counts; values of others are skipped. Default: all. */
+	/** The only format to read; values of others are skipped. Default: all. */
 	format?: LogFormat | undefined;
-	/** `"reject"` (default): the first error ends the import. `"collect"`: it takes its place in the output. */
+	/** `"reject"` (default): the first error ends the import. `"collect"`: errors are items, in order. */
 	errors?: "reject" | "collect" | undefined;
 	/** Ends the import: the next item rejects with the signal's reason, and files and streams are closed. */
 	signal?: AbortSignal | undefined;
@@ -114,7 +113,7 @@ export interface ImportOptions extends FromMessagesOptions {
 
 /** Where the values of an imported trace come from. */
 export interface Provenance {
-	/** The version of the rules. */
+	/** The version of the import rules. */
 	importer: 1;
 	format: LogFormat;
 	/** The name of the source, and the line, from 1, at which the run begins. */
@@ -122,11 +121,10 @@ export interface Provenance {
 	/** The log's own id of the run; `null` if the trace's `id` comes from its content. */
 	key: string | null;
 	/**
-	 * - `"human"`: the first message of the user; `"copied"`: one that was copied from another log.
-	 * - `"field"`, `"name"`: a field of the log; the name of the agent or run.
-	 * - `"command"`: a command that the user has given.
-	 * - `"option"`: the option `objective`.
-	 * - `"own"`: the log has traces, which stay as they are.
+	 * - `"human"`: the first user message; `"copied"`: one copied from another log.
+	 * - `"field"`, `"name"`: a field of the log; the name of the agent or run. - `"command"`: a command of
+	 *   the user.
+	 * - `"option"`: the option `objective`. - `"own"`: the log contains traces, which are not changed.
 	 */
 	objectiveFrom: "human" | "field" | "name" | "command" | "copied" | "option" | "own";
 	/** A label in the log, how the run ended, `assumeSuccess`, or the option `success`. */
@@ -136,7 +134,7 @@ export interface Provenance {
 	/** The log, the option `createdAt`, or neither. */
 	createdAtFrom: "source" | "option" | "none";
 	domainFrom: "option" | "format" | "default" | "own";
-	/** How often what belongs to the run is not in the trace, by reason. */
+	/** The number of skipped parts of the run, by reason. */
 	skipped: Record<string, number>;
 }
 
@@ -154,7 +152,7 @@ export interface ImportFailure {
 	provenance?: undefined;
 }
 
-/** What has been read so far. */
+/** A report on an import. */
 export interface ImportReport {
 	/** One for each source, in order. */
 	inputs: {
@@ -164,33 +162,36 @@ export interface ImportReport {
 		bytes: number;
 		/** The number of traces found. */
 		traces: number;
-		/** How often what is in no trace was skipped, by reason. */
+		/** The number of skipped values that belong to no trace, by reason. */
 		skipped: Record<string, number>;
-		/** The first thousand. */
+		/** The first 1,000 errors. */
 		errors: { code: string; line: number | null; message: string }[];
-		/** How many errors there were. */
+		/** The number of all errors. */
 		errorCount: number;
 	}[];
 }
 
 /**
- * The traces of an import, as they are found. Nothing is read before the first is asked for, and no
- * more than is needed for the next. A loop that is left early closes files and streams.
+ * The traces of an import. Reading starts with the first `next()` and reads no more than the next item
+ * needs. Leaving the loop closes files and streams.
  */
 export interface TraceImport<Item = ImportedTrace | ImportFailure>
 	extends AsyncIterableIterator<Item> {
 	return(value?: unknown): Promise<IteratorResult<Item>>;
-	/** Complete when the import has ended. It waits for what is being parsed. */
+	/**
+	 * The report so far; complete when the import has ended. Never waits: while a chunk is parsed, the
+	 * previous report.
+	 */
 	readonly report: ImportReport;
 }
 
 /**
- * Imports the logs of agents: returns their runs as traces, one by one, off the event loop. Text is
- * kept as it is, and what is in no trace is counted. The same bytes always give the same traces.
+ * Imports the logs of agents: returns their runs as traces, off the event loop. Text is not changed, and
+ * the report counts what is skipped. The same bytes always give the same traces.
  * @param sources A source, or an array of several, which are read in order; see {@link ImportSource}.
  * @throws `"INVALID_OPTION"` for a wrong option or source. The iteration rejects with an
- * {@link ImportError}, with the error of Node.js for a file, or with that of a stream; with
- * `errors: "collect"` all these are items. Traces before an error stand.
+ * {@link ImportError}, with the error of Node.js for a file, or with that of a stream; with `errors:
+ * "collect"` all these are items. Traces before an error remain valid.
  * @example
  * ```ts
  * import { evaluateValue } from "@knowledgepulse/scoring";
@@ -243,9 +244,9 @@ export interface ScoreRow {
 	confidence: number;
 	/** As in {@link Provenance}. */
 	confidenceFrom: Provenance["confidenceFrom"];
-	/** Its first 120 characters. */
+	/** The first 120 characters of the objective. */
 	objective: string;
-	/** How many. */
+	/** The number of steps. */
 	steps: number;
 	/** The number of tokens that the model has seen; `null` without an embedding. */
 	tokens: number | null;
@@ -263,23 +264,23 @@ export interface ScoreRow {
 export interface LogEvaluation<Item = ScoreRow | ImportFailure>
 	extends AsyncIterableIterator<Item> {
 	return(value?: unknown): Promise<IteratorResult<Item>>;
-	/** What has been read so far, which is ahead of the rows; complete at the end. */
+	/** The report so far, which is ahead of the rows; complete at the end. */
 	readonly report: ImportReport;
 	/**
-	 * The rows that have not been taken yet as lines of JSON in UTF-8, a chunk of whole lines at a time. With
-	 * `errors: "collect"`, an error is the line `{"error":{code, source, line?, path?, message}}`.
+	 * The remaining rows as NDJSON in UTF-8, in chunks of whole lines. With `errors: "collect"`, an error
+	 * is the line `{"error":{code, source, line?, path?, message}}`.
 	 */
 	lines(): AsyncIterableIterator<Uint8Array>;
 }
 
 /**
- * Scores the traces in the logs of agents, one after another: as {@link importTraces} and
- * {@link evaluateValue} do, with the same scores, but traces do not become objects. Reads up to 1,024 traces,
- * or about 512 KiB of rows, ahead of the rows that are taken; when the iteration ends early, those that have
- * no score yet leave no mark in the cache. `budgetMs` does not count.
+ * Scores the traces in the logs of agents in order, like {@link importTraces} and {@link evaluateValue} and
+ * with the same scores, but without creating trace objects. Reads up to 1,024 traces, or about 512 KiB of
+ * rows, ahead. If the iteration ends early, traces without a score are not added to the cache. `budgetMs`
+ * does not apply.
  * @param sources A source, or an array of several, which are read in order; see {@link ImportSource}.
- * @throws As {@link importTraces}. A trace that cannot be scored is an {@link ImportError} with the code
- * of {@link evaluateValue}, such as `"EMBEDDER_UNAVAILABLE"`. Rows before an error stand.
+ * @throws As {@link importTraces}. A trace that cannot be scored is an {@link ImportError} with the code of
+ * {@link evaluateValue}, such as `"EMBEDDER_UNAVAILABLE"`. Rows before an error remain valid.
  * @example
  * ```ts
  * import { evaluateLogs } from "@knowledgepulse/scoring/logs";
@@ -297,13 +298,13 @@ export function evaluateLogs(
 
 /**
  * Returns the trace of one conversation in memory: messages of the AI SDK, Mastra, the OpenAI Agents SDK,
- * LangChain, OpenAI, Anthropic and others. Whether it succeeded is not in the messages: give `success`, or
+ * LangChain, OpenAI, Anthropic and others. Messages do not record success: give `success` or
  * `assumeSuccess`.
  * @param messages Read before the function returns.
  * @param options With `provenance: true`, the result is the trace with its {@link Provenance}, which also
  * counts what was skipped. Default: `false`.
- * @throws Rejects as {@link importTraces}, with `"UNKNOWN_RECORDS"` if a call of a tool cannot be read, and
- * with `"NO_TRACE"` if the messages give no trace.
+ * @throws Rejects as {@link importTraces}, with `"UNKNOWN_RECORDS"` if a tool call cannot be read, and with
+ * `"NO_TRACE"` if the messages contain no trace.
  * @example
  * ```ts
  * import { evaluateValue } from "@knowledgepulse/scoring";

@@ -4,9 +4,9 @@ import type { ScorerOptions } from "./scorer.js";
 import type { StorePosition } from "./store.js";
 
 /**
- * Options of {@link configure}. One that is left out keeps its value, initially that of the
- * environment variable `KNOWLEDGEPULSE_SCORING_EMBEDDER`, `_BACKEND`, `_PRECISION`, `_MODEL`, `_POOLING`,
- * `_NORMALIZE`, `_MAX_TOKENS`, `_PREFIX`, `_OUTPUT`, `_LIBRARY` or `_THRESHOLD`, or else the default.
+ * Options of {@link configure}. Omitted options keep their values, initially those of the environment
+ * variables `KNOWLEDGEPULSE_SCORING_EMBEDDER`, `_BACKEND`, `_PRECISION`, `_MODEL`, `_POOLING`,
+ * `_NORMALIZE`, `_MAX_TOKENS`, `_PREFIX`, `_OUTPUT`, `_LIBRARY` and `_THRESHOLD`, or else the defaults.
  */
 export interface ConfigureOptions {
 	/**
@@ -20,7 +20,7 @@ export interface ConfigureOptions {
 	/**
 	 * What runs the model. Default: `"onnx"`; on Linux with musl `"native"`.
 	 *
-	 * - `"onnx"`: the ONNX Runtime library; `"fast"` precision is `"native"` nevertheless.
+	 * - `"onnx"`: the ONNX Runtime library; `"fast"` precision uses `"native"` nevertheless.
 	 * - `"native"`: the addon itself, without `library`. Scores equal those of `"onnx"` bit for bit.
 	 */
 	backend?: "onnx" | "native" | undefined;
@@ -40,8 +40,8 @@ export interface ConfigureOptions {
 	 */
 	model?: string | undefined;
 	/**
-	 * How the vectors of tokens become that of the text: their mean, or that of the first or the last token.
-	 * Default: as `1_Pooling/config.json` says; required without it, unless the graph pools.
+	 * How token vectors are pooled: their mean, the first or the last one. Default: as
+	 * `1_Pooling/config.json` says; required if that is missing, unless the graph pools.
 	 */
 	pooling?: "mean" | "cls" | "last" | undefined;
 	/**
@@ -50,12 +50,13 @@ export interface ConfigureOptions {
 	 */
 	normalize?: boolean | undefined;
 	/**
-	 * The most tokens that the model sees of a text, special ones included; at most its number of
-	 * positions. Default: as `sentence_bert_config.json`, `tokenizer_config.json` or `config.json` says, or 512.
+	 * The maximum number of tokens of a window, special ones included; at most the model's number of
+	 * positions. Default: as `sentence_bert_config.json`, `tokenizer_config.json` or `config.json` says, or
+	 * 512.
 	 */
 	maxTokens?: number | undefined;
 	/**
-	 * Text added before each text, such as `"query: "`. Default: the default prompt in
+	 * A prefix for each text, such as `"query: "`. Default: the default prompt in
 	 * `config_sentence_transformers.json`, or nothing.
 	 */
 	prefix?: string | undefined;
@@ -66,7 +67,7 @@ export interface ConfigureOptions {
 	output?: string | undefined;
 	/** ONNX Runtime, 1.17 or later, one for each process. Default: the library beside the addon. */
 	library?: string | undefined;
-	/** The least score of a trace that {@link decide} accepts, in [0, 1]. Default: `0.75`, the protocol's. */
+	/** The lowest score that {@link decide} accepts, in [0, 1]. Default: `0.75`, the protocol's. */
 	threshold?: number | undefined;
 }
 
@@ -75,14 +76,11 @@ export interface ScoringStatus {
 	embedder: {
 		mode: "auto" | "off" | "required";
 		backend: "onnx" | "native";
-		/** What is computed: `"exact"` where the processor is not made for `"fast"`. */
+		/** The precision in use: `"exact"` if the processor does not support `"fast"`. */
 		precision: "exact" | "fast";
 		/** The first score that needs the model loads it; a failure is retried after a second. */
 		state: "idle" | "loading" | "ready" | "unavailable";
-		/**
-		 * Why it is unavailable, or why ONNX Runtime could not be loaded and the native backend runs the model;
-		 * else `null`.
-		 */
+		/** Why it is unavailable, or why the native backend replaces ONNX Runtime; else `null`. */
 		reason: string | null;
 		/** The folder of the model. */
 		model: string;
@@ -90,7 +88,7 @@ export interface ScoringStatus {
 		modelName: string | null;
 		/** The length of its vectors; `null` until it is loaded. */
 		dimensions: number | null;
-		/** The most tokens of a window; `null` until it is loaded. */
+		/** The maximum number of tokens of a window; `null` until the model is loaded. */
 		maxTokens: number | null;
 		/** The path of ONNX Runtime; `null` for `"native"`. */
 		library: string | null;
@@ -104,7 +102,7 @@ export interface ScoringStatus {
 	threshold: number;
 	/** Unanswered calls, and accepted traces that are still to be added. */
 	pending: number;
-	/** Traces in the cache; during a search, those before it. With a store, those known of it. */
+	/** Traces in the cache, or in the mirror of a store. During a search, the number before it. */
 	cacheSize: number;
 	/** `null` without {@link ScorerOptions.store}. */
 	store: {
@@ -113,13 +111,13 @@ export interface ScoringStatus {
 		state: "idle" | "ready" | "unavailable";
 		/** Why it is unavailable, or `null`. */
 		reason: string | null;
-		/** Whether reading went on where a snapshot ended, instead of at the beginning of the store. */
+		/** Whether reading continued where a snapshot ended, instead of at the beginning of the store. */
 		isResumed: boolean;
-		/** The {@link StorePosition} up to which the store is known; `null` before. */
+		/** The {@link StorePosition} that the mirror has reached; `null` before the first page. */
 		epoch: string | null;
 		seq: number | null;
 	} | null;
-	/** Calls so far, without those that were rejected at once. */
+	/** Calls so far, without those with invalid arguments or after `close`. */
 	calls: {
 		answered: number;
 		failed: number;

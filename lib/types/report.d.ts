@@ -14,7 +14,7 @@ export interface ScoreDimensions {
 	novelty: number;
 	/** Distinct tools relative to the number of steps. */
 	toolDiversity: number;
-	/** The agent's confidence; 0.3 of it for a failed task. */
+	/** The agent's confidence, times 0.3 for a failed task. */
 	outcomeConfidence: number;
 }
 
@@ -25,7 +25,7 @@ export interface ScoreOverride {
 	after: number;
 }
 
-/** Where a novelty comes from. What does not apply is `null`. */
+/** How novelty was determined. Fields that do not apply are `null`. */
 export interface ScoreNovelty {
 	/**
 	 * `"cache"`: compared with earlier traces. `"store"`: compared with those in
@@ -39,13 +39,13 @@ export interface ScoreNovelty {
 	maxSimilarity: number | null;
 	/** The `id` of that trace, if it has one. */
 	nearest: string | null;
-	/** The place of the trace in the store, 1 or more; with `remember: false` that of the entry before it. */
+	/** The number of the trace in the store, from 1; with `remember: false` that of the entry before it. */
 	seq: number | null;
 	/** Why there was no embedder or no store. */
 	reason: string | null;
 }
 
-/** A score and how it came about. */
+/** A score with its parts. */
 export interface ScoreReport {
 	/** In [0, 1]. */
 	score: number;
@@ -54,16 +54,16 @@ export interface ScoreReport {
 	/** The domain whose weights were used, or `"default"`. */
 	profile: string;
 	/**
-	 * For people: that the domain nearly names weights that were not used, as `"code-review"` names those of
-	 * `"code"`; else `null`.
+	 * A note if the domain resembles one with other weights, as `"code-review"` resembles `"code"`; else
+	 * `null`.
 	 */
 	hint: string | null;
 	/** In order of application. */
 	overrides: ScoreOverride[];
 	novelty: ScoreNovelty;
-	/** What the model saw of the text; `null` without an embedding. */
+	/** The text as embedded; `null` without an embedding. */
 	text: {
-		/** The name of the model; for one of your own, the name of its folder. */
+		/** The name of the built-in model, or the name of a custom model's folder. */
 		modelName: string;
 		/** Tokens, special ones included; of the built-in model 2 to 512 for each window. */
 		tokens: number;
@@ -73,7 +73,7 @@ export interface ScoreReport {
 		isCut: boolean;
 		/** Whether it came from the memo of recent embeddings. */
 		fromMemo: boolean;
-		/** The share of tokens, in [0, 1], that the model's vocabulary has only as unknown. */
+		/** The share of tokens, in [0, 1], that are unknown to the model's vocabulary. */
 		unknownTokens: number;
 	} | null;
 	/** Durations in milliseconds. */
@@ -84,7 +84,7 @@ export interface ScoreReport {
 		queue: number;
 		tokenize: number;
 		infer: number;
-		/** Until the calls made before were settled, and the store has answered. */
+		/** Until earlier calls had settled and the store had answered. */
 		turn: number;
 		/** Comparing with the cache. */
 		cache: number;
@@ -92,13 +92,13 @@ export interface ScoreReport {
 	error?: undefined;
 }
 
-/** What {@link decide} has decided. */
+/** The result of {@link decide}. */
 export interface Decision {
 	/** Whether the score is at least the threshold. */
 	accepted: boolean;
-	/** In [0, 1]; `null` where the bounds decided, unless {@link DecideOptions.exact} is set. */
+	/** In [0, 1]; `null` if the bounds decided, unless {@link DecideOptions.exact} is set. */
 	score: number | null;
-	/** The least and the greatest score that the trace can have, whatever its novelty. */
+	/** The lowest and the highest score that the trace can have, for any novelty. */
 	bounds: [least: number, greatest: number];
 	/** `null` without a score. */
 	novelty: ScoreNovelty | null;
@@ -111,8 +111,8 @@ export interface SimilarTrace {
 	/** The cosine similarity, in [-1, 1]. */
 	similarity: number;
 	/**
-	 * When it was added: by the clock of the store, or by this machine's, to about a millisecond. The time that it
-	 * was in a snapshot does not count.
+	 * When it was added, by the clock of the store or of this machine, to about a millisecond. Time in a
+	 * snapshot does not count.
 	 */
 	addedAt: Date;
 }

@@ -23,13 +23,15 @@ import type { VectorCache, VectorCacheOptions } from "./vector-cache.js";
 
 /** Options of a {@link Scorer}. Those of the embedder default to the settings of the process. */
 export interface ScorerOptions extends ConfigureOptions {
-	/** Weights by domain, added to the protocol's or replacing them; `default` is for all others. */
+	/**
+	 * Weights by domain, which add to the protocol's or replace them; `default` is for all other domains.
+	 */
 	profiles?: Record<string, ScoringWeights> | undefined;
 	cache?: Omit<VectorCacheOptions, "dimensions"> | undefined;
 	/**
-	 * A store that takes the place of the cache and is shared with other scorers, in any process, of the same
-	 * model and the same bounds of `cache`. Default: none. A call that is aborted, or exceeds
-	 * `budgetMs`, after it was sent remains in the store.
+	 * A store that replaces the cache and is shared with other scorers, in any process, with the same model
+	 * and bounds of `cache`. Default: none. If a call is aborted or exceeds `budgetMs` after it was sent,
+	 * its trace stays in the store.
 	 */
 	store?: NoveltyStore | undefined;
 	/**
@@ -40,29 +42,28 @@ export interface ScorerOptions extends ConfigureOptions {
 	 */
 	storeMode?: "auto" | "required" | undefined;
 	/**
-	 * How long the store may take for a round trip, in milliseconds, 1 to 60,000. Default: `5000`. It is
-	 * asked three times, and then not again for a second.
+	 * The time limit of a store round trip, in milliseconds, 1 to 60,000. Default: `5000`. A round trip is
+	 * tried three times; after that the store is not asked for a second.
 	 */
 	storeTimeoutMs?: number | undefined;
 	/**
-	 * The number of texts embedded at once, 1 to the number of cores (default). Scorers with another
-	 * number load a model of their own. Scores do not depend on it.
+	 * The number of texts embedded at once, 1 to the number of cores (default). Scorers with another number
+	 * load a separate model. Scores do not depend on it.
 	 */
 	threads?: number | undefined;
 	/**
-	 * The longest time that a score may take, in milliseconds from the call, 0 or more. After it the
-	 * call is cancelled: it resolves with source `"over-budget"` and leaves the cache unchanged. Applies
-	 * to calls that score only. Default: no limit, since scores that depend on time cannot
-	 * be reproduced.
+	 * The longest time that a score may take, in milliseconds from the call, 0 or more. After it the call
+	 * is cancelled: it resolves with source `"over-budget"` and leaves the cache unchanged. Applies only to
+	 * calls that score. Default: no limit, because scores that depend on time cannot be reproduced.
 	 */
 	budgetMs?: number | undefined;
 	/**
 	 * Which part of a text of more than 512 tokens is embedded; another model has another window. Default:
 	 * `"window"`.
 	 *
-	 * - `"window"`: the first 512 tokens, as in the SDK.
-	 * - `"whole"`: all of it, as the normalised mean of windows of 512 tokens without overlap, weighted
-	 *   by tokens. Each takes as long as a text of 512.
+	 * - `"window"`: the first 512 tokens, as in the SDK. - `"whole"`: the whole text, as the normalised
+	 *   mean of windows of 512 tokens without overlap, weighted by tokens. Each window takes as long as a
+	 *   text of 512 tokens.
 	 */
 	longText?: "window" | "whole" | undefined;
 }
@@ -112,23 +113,22 @@ export class Scorer {
 	similar(traceOrText: ReasoningTrace | string, options?: SimilarOptions): Promise<SimilarTrace[]>;
 	remember(trace: ReasoningTrace, options?: CallOptions): Promise<void>;
 	embed(traceOrText: ReasoningTrace | string, options?: CallOptions): Promise<Float32Array>;
-	/** @throws Rejects with `"STORE_UNAVAILABLE"` if there is a store that cannot be reached, or as {@link forget}. */
+	/** @throws Rejects with `"STORE_UNAVAILABLE"` if a store cannot be reached, or as {@link forget}. */
 	forget(id: string): Promise<number>;
 	/** @throws Rejects as `forget`. */
 	clear(): Promise<void>;
 	/**
-	 * Returns the cache as bytes: vectors, ids and ages, with the model's fingerprint and a checksum. With a
-	 * store, what is known of it, and up to which entry.
-	 * It is taken shortly after the call, and has every call answered before it. It waits for accepted traces that
-	 * are still to be added.
+	 * Returns the cache as bytes: vectors, ids and ages, with the model's fingerprint and a checksum. With
+	 * a store, the mirror of the store and its position. Includes all calls that have settled, and waits
+	 * for accepted traces that are still to be added.
 	 * @throws Rejects with `"EMBEDDER_UNAVAILABLE"` if the model's manifest cannot be read.
 	 */
 	snapshot(options?: CallOptions): Promise<Buffer>;
 	/**
-	 * Returns a scorer with the cache of a snapshot. Ages continue where they stopped. Only the
-	 * bounds of the cache come from the snapshot, unless `cache` is given. With a store, only what came after the
-	 * snapshot is read from it; all of it, if the snapshot is not of this store or has other bounds, or if the
-	 * store no longer has the entry: see {@link ScoringStatus.store}.
+	 * Returns a scorer with the cache of a snapshot. Ages do not advance while a cache is a snapshot. The
+	 * bounds of the cache come from the snapshot, unless `cache` is given; other options do not. With a
+	 * store, only newer entries are read from it; or all, if the snapshot is of another store, has other
+	 * bounds, or its last entry is no longer in the store: see {@link ScoringStatus.store}.
 	 * @param snapshot Copied before the function returns.
 	 * @throws Rejects with `"INVALID_SNAPSHOT"`, or as the constructor and `snapshot`.
 	 */
@@ -147,9 +147,9 @@ export class Scorer {
 	static open(path: string | URL, options?: RestoreOptions): Promise<Scorer>;
 	warmup(options?: CallOptions): Promise<ScoringStatus>;
 	/**
-	 * Closes the scorer: unanswered and later calls reject with `"CLOSED"`, except `snapshot` and
-	 * `save`. Traces that {@link decide} has accepted are added first, and keep the process alive until then; a
-	 * store must stay open for them, which `warmup` waits for. Waits until the model has stopped, a few
+	 * Closes the scorer: pending and later calls reject with `"CLOSED"`, except `snapshot` and `save`.
+	 * Traces that {@link decide} has accepted are added first and keep the process alive until then; before
+	 * you close the store, await `warmup` to have them added. Blocks until the model has stopped, a few
 	 * milliseconds. The store is left open.
 	 */
 	close(): void;

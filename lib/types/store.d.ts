@@ -1,21 +1,21 @@
 import type { ScoringError } from "./errors.js";
 import type { VectorCacheOptions } from "./vector-cache.js";
 
-/** A change of the memory that scorers share. */
+/** A change of a store. */
 export type StoreEntry = {
-	/** A UUID. An entry whose call is in the store already is not appended again. */
+	/** A UUID. An entry whose `call` is already in the store is not appended again. */
 	call: string;
 } & (
 	| {
 			kind: "add";
-			/** That of the trace, if it has one; any string of up to 1,024 bytes of UTF-8. */
+			/** The `id` of the trace, if it has one: any string of up to 1,024 bytes of UTF-8. */
 			id: string | null;
-			/** As many float32, little-endian, as the model gives, 384 of the built-in one; to be stored as they are. */
+			/** The vector as little-endian float32, 384 for the built-in model; to be stored unchanged. */
 			embedding: Uint8Array;
 	  }
-	/** Removes what was added before with this `id`, whose stored embeddings are erased. */
+	/** Removes earlier adds with this `id`; their stored embeddings are erased. */
 	| { kind: "forget"; id: string }
-	/** Removes all that was added before, whose entries are deleted. */
+	/** Removes all earlier adds; their entries are deleted. */
 	| { kind: "clear" }
 );
 
@@ -35,7 +35,7 @@ export interface StoredEntry {
 	embedding: Uint8Array | null;
 }
 
-/** What a namespace was created with, and all scorers that use it must have. */
+/** The properties of a namespace, which all its scorers must share. */
 export interface StoreHeader {
 	/** The fingerprint of the model. */
 	model: string;
@@ -53,48 +53,48 @@ export interface StorePosition {
 
 /** Consecutive entries of a store. */
 export interface StorePage {
-	/** That of the namespace. If it is not the one asked with, nothing was appended. */
+	/** The header of the namespace. If it differs from that of the request, nothing was appended. */
 	header: StoreHeader;
-	/** A UUID that changes with the store's past, as when a crash has undone commits. */
+	/** A UUID that changes if the store's history changes, for example when a crash has undone commits. */
 	epoch: string;
 	/** The `seq` of the newest entry, or `0`. */
 	head: number;
 	/** The `seq` of the oldest entry that is kept; `1` if none was deleted. */
 	first: number;
-	/** Whether `entries` start with the oldest in the store, because it does not go on from `after`. */
+	/** Whether `entries` start with the oldest in the store, because they cannot continue after `after`. */
 	reset: boolean;
 	entries: StoredEntry[];
 }
 
-/** What a store is asked with. */
+/** Options of a request to a store. */
 export interface StoreOptions {
 	/** A namespace that does not exist is created with it. */
 	header: StoreHeader;
-	/** Where to go on; `null` for the oldest entry. */
+	/** The entry to continue after; `null` to start with the oldest. */
 	after: StorePosition | null;
 	/** The greatest number of entries in the page. */
 	limit: number;
-	/** When it is aborted, nobody waits for the answer any more. */
+	/** Aborted when the answer is no longer needed. */
 	signal: AbortSignal;
 }
 
 /**
  * An ordered list of changes, one for each namespace, that scorers share; see
- * `@knowledgepulse/scoring-stores` for those on PostgreSQL and SQLite, and for a conformance suite.
- * What its methods reject with counts as unavailable, unless it is a {@link ScoringError} with
+ * `@knowledgepulse/scoring-stores` for those on PostgreSQL and SQLite, and for a conformance suite. If a
+ * method rejects, the store is treated as unavailable, unless the error is a {@link ScoringError} with
  * `"STORE_MISMATCH"` or `"INVALID_STORE"`.
  */
 export interface NoveltyStore {
 	/**
-	 * Appends all entries that are not in the store yet, with consecutive numbers, or none, and returns what
-	 * follows `after`. Entries before `keepFrom`, a time as {@link StoredEntry.at}, may be deleted, the
-	 * oldest first, when they are a minute old, but never the newest.
+	 * Appends all entries that are not in the store yet, with consecutive numbers, or none, and returns the
+	 * entries after `after`. Entries before the time `keepFrom` (as {@link StoredEntry.at}) may be deleted
+	 * once they are a minute old, the oldest first, but never the newest.
 	 */
 	append(
 		entries: StoreEntry[],
 		options: StoreOptions & { keepFrom: number | null },
 	): Promise<StorePage>;
-	/** Returns what follows `after`. */
+	/** Returns the entries after `after`. */
 	read(options: StoreOptions): Promise<StorePage>;
 	close(): Promise<void>;
 }
