@@ -297,9 +297,11 @@ impl VectorCache {
         let codes = cache.codes.take();
         let mut entries = entries.peekable();
         cache.shift = entries.peek().map_or(Duration::ZERO, |oldest| oldest.age);
-        let mut row = vec![0.0; cache.row];
+        // Without entries, the length is only a number in the snapshot, and may be any.
+        let mut row = Vec::new();
         for Entry { vector, age, id } in entries {
             let added = cache.at(now).saturating_sub(age);
+            row.resize(cache.row, 0.0);
             for (to, from) in row[..options.vector_len].iter_mut().zip(vector) {
                 *to = f32::from_le_bytes(*from);
             }
