@@ -1,4 +1,4 @@
-/** Calibration of scores, which index.d.ts documents. */
+/** Calibration of scores, which types/calibrate.d.ts documents. */
 const { Buffer } = require("node:buffer");
 const { ScoringError, errorsOf } = require("./errors.js");
 const { checkOptions, invalidOption } = require("./options.js");

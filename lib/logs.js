@@ -1,4 +1,4 @@
-/** Imports and scores of agents' own logs, which index.d.ts documents. */
+/** Imports and scores of agents' own logs, which types/logs.d.ts documents. */
 const { ImportError, errorsOf } = require("./errors.js");
 const { checkBoolean, checkOptions, invalidOption } = require("./options.js");
 const { onAbort, until } = require("./signals.js");

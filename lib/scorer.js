@@ -1,4 +1,4 @@
-/** The class Scorer, which index.d.ts documents. */
+/** The class Scorer, which types/scorer.d.ts documents. */
 const { channel } = require("node:diagnostics_channel");
 const { stat } = require("node:fs/promises");
 const { clearTimeout, setTimeout } = require("node:timers");

@@ -119,7 +119,7 @@ exports.StoreLink = class StoreLink {
 		this.#isResumed = this.#position !== null;
 	}
 
-	/** `ScoringStatus.store` of index.d.ts. */
+	/** `ScoringStatus.store` of types/process.d.ts. */
 	get status() {
 		const { mode } = this.#options;
 		return {

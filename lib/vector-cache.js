@@ -1,4 +1,4 @@
-/** The class VectorCache, which index.d.ts documents. */
+/** The class VectorCache, which types/vector-cache.d.ts documents. */
 const { errorsOf } = require("./errors.js");
 
 /** Makes the class over the native one, which could be called without `new`. */

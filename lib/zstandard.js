@@ -1,5 +1,4 @@
 /** The frames of Zstandard data (RFC 8878). Node.js reads the first one only, and does not miss its end. */
-
 const { Buffer } = require("node:buffer");
 
 const MAGIC = 0xfd2fb528;

@@ -5,6 +5,7 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { endOf, file, folder, kpScore, linesOf, parsed, start, traceOf } from "./support.mjs";
 
 const { slashed } = createRequire(import.meta.url)("../lib/sources.js");
@@ -167,6 +168,17 @@ test("kp-score passes over errors in the logs of a folder, which --errors does n
 			assert.equal((await kpScore([command, "live", ...off, ...args])).code, 2);
 		assert.equal((await kpScore([command, "live", "named.jsonl", ...off])).code, 2);
 	}
+});
+
+test("kp-score reads compressed logs that it finds in a folder", async () => {
+	mkdirSync(join(folder, "archive"));
+	writeFileSync(join(folder, "archive/run.jsonl.gz"), gzipSync(linesOf([at(1, "03T10:00")])));
+	const { code, stdout, stderr } = await kpScore(["score", "archive", ...OFF]);
+	assert.equal(code, 0, stderr);
+	assert.deepEqual(
+		parsed(stdout).map(({ id }) => id),
+		["t:1"],
+	);
 });
 
 test("kp-score skips and counts files of a folder that are not logs, and refuses them by name", async () => {

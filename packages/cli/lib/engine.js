@@ -3,7 +3,6 @@ const scoring = require("@knowledgepulse/scoring");
 const { calibrate, calibrationReport } = require("@knowledgepulse/scoring/calibrate");
 const logs = require("@knowledgepulse/scoring/logs");
 const { version } = require("@knowledgepulse/scoring/package.json");
-
 const { projectOf } = require("./places.js");
 
 /** Calls in flight at once. */
@@ -31,11 +30,11 @@ const importTraces = (sources, { errors, ...options }) =>
 	logs.importTraces(sources.map(inputOf), { ...options, errors: errorsOf(sources, errors) });
 
 /**
- * The reports of all traces in order, and errors as they come (`explainValues` takes only traces, so it would
- * hold them back): `{ trace, provenance, report }`, or `{ error }` with
+ * What `call`, a method of a scorer, returns for all traces in order, and errors as they come (`explainValues`
+ * takes only traces, so it would hold them back): `{ trace, provenance, report }`, or `{ error }` with
  * `errors: "collect"`. After `stop` is aborted, no more is read, and what is being scored comes out.
  */
-function explainAll(scorer, sources, { stop, ...options }) {
+function callWithAll(call, sources, { stop, ...options }) {
 	const imported = importTraces(sources, { ...options, signal: stop });
 
 	async function next() {
@@ -47,12 +46,12 @@ function explainAll(scorer, sources, { stop, ...options }) {
 		}
 	}
 
-	async function explain(item) {
+	async function called(item) {
 		if (item.error) return item;
-		return { ...item, report: await scorer.explainValue(item.trace) };
+		return { ...item, report: await call(item.trace) };
 	}
 
-	async function* explained() {
+	async function* results() {
 		const inFlight = [];
 		try {
 			for (;;) {
@@ -67,7 +66,7 @@ function explainAll(scorer, sources, { stop, ...options }) {
 					yield await inFlight.shift();
 				const { done, value } = await read;
 				if (done) break;
-				inFlight.push(explain(value));
+				inFlight.push(called(value));
 				// Its turn to be awaited comes later.
 				inFlight.at(-1).catch(() => {});
 				if (inFlight.length >= IN_FLIGHT) yield await inFlight.shift();
@@ -80,7 +79,7 @@ function explainAll(scorer, sources, { stop, ...options }) {
 			await imported.return();
 		}
 	}
-	return Object.defineProperty(explained(), "report", { get: () => imported.report });
+	return Object.defineProperty(results(), "report", { get: () => imported.report });
 }
 
 /** An item as it is in NDJSON. */
@@ -120,7 +119,7 @@ module.exports = {
 	calibrate,
 	calibrationReport,
 	evaluate,
-	explainAll,
+	callWithAll,
 	importTraces,
 	toJson,
 	version,

@@ -1,5 +1,5 @@
 /** kp-score score --decide */
-const { explainAll, toJson } = require("../engine.js");
+const { callWithAll, toJson } = require("../engine.js");
 const { Hints } = require("../hints.js");
 const { Output, isTable } = require("../output.js");
 const run = require("../run.js");
@@ -29,8 +29,8 @@ module.exports = async function decide([args], options) {
 		const threshold = options.threshold ?? scorer.status().threshold;
 		const hints = await Hints.open(options);
 		const isText = isTable(output, options);
-		const deciding = { explainValue: (trace) => scorer.decide(trace, { threshold }) };
-		const decided = explainAll(deciding, sources, { ...imported, stop: stop.signal });
+		const call = (trace) => scorer.decide(trace, { threshold });
+		const decided = callWithAll(call, sources, { ...imported, stop: stop.signal });
 		let accepted = 0;
 		let embedded = 0;
 		let added = 0;
@@ -44,14 +44,14 @@ module.exports = async function decide([args], options) {
 			if (item.error) return output.write(`${JSON.stringify(toJson(item))}\n`);
 			const { trace, provenance, report: decision } = item;
 			hints.add(trace.metadata.task_domain);
-			if (provenance.successFrom === "assumed") assumed += 1;
-			if (options.domain !== undefined && provenance.domainFrom === "own") others += 1;
+			const { source, successFrom, domainFrom } = provenance;
+			if (successFrom === "assumed") assumed += 1;
+			if (options.domain !== undefined && domainFrom === "own") others += 1;
 			if (decision.accepted) accepted += 1;
 			// It is embedded after its answer.
 			if (decision.accepted && decision.score === null) added += 1;
 			if (decision.score !== null && decision.novelty.source !== "no-embedder") embedded += 1;
 			const { id = null, task } = trace;
-			const { source, successFrom } = provenance;
 			const row = { source, id, objective: task.objective, successFrom, ...decision };
 			await output.write(isText ? lineOf(row, output) : `${JSON.stringify(row)}\n`);
 		});

@@ -1,6 +1,6 @@
 /** kp-score explain */
 const { accountOf } = require("../account.js");
-const { explainAll, toJson } = require("../engine.js");
+const { callWithAll, toJson } = require("../engine.js");
 const { InputError } = require("../exit.js");
 const { Hints } = require("../hints.js");
 const { Output, isTable } = require("../output.js");
@@ -67,7 +67,8 @@ module.exports = async function explain([args], options) {
 	try {
 		session = await Session.open(options);
 		const isText = isTable(output, options);
-		const explained = explainAll(session.scorer, sources, { ...imported, stop: stop.signal });
+		const call = (trace) => session.scorer.explainValue(trace);
+		const explained = callWithAll(call, sources, { ...imported, stop: stop.signal });
 		const isShown = !output.isTerminal || wanted !== undefined;
 		const objectives = new Objectives();
 		const hints = await Hints.open(options);

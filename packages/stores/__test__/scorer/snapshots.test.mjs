@@ -91,7 +91,7 @@ for (const [name, make] of Object.entries(STORES))
 			await evaluate(first, ids(0, 5));
 			const snapshot = await first.snapshot();
 			await evaluate(first, ids(5, 9));
-			const [other] = [await make(t)];
+			const other = await make(t);
 			const second = new Scorer({ ...OPTIONS, store: other() });
 			await evaluate(second, ids(30, 33));
 			const store = counting(other());
