@@ -250,38 +250,40 @@ exports.StoreLink = class StoreLink {
 			const page = await asked;
 			this.#isReached = true;
 			this.#failure = undefined;
-			// Throws unless it is a page, on whose form the rest relies.
-			const reader = new this.#PageReader(page, this.#header, calls);
-			// Before it is applied, because the answers are there before this goes on.
-			const last = page.entries.at(-1);
-			if (page.reset) {
-				this.#position = null;
-				this.#isResumed = false;
-			}
-			if (last) this.#position = { epoch: page.epoch, seq: last.seq, call: last.call };
-			const own = page.entries.map((entry) => missing.get(entry?.call)).filter(Boolean);
-			for (const { call } of own) missing.delete(call);
-			head ??= page.head;
-			const seq = this.#position?.seq ?? 0;
-			const isOver = missing.size === 0 && seq >= head;
-			if (!isOver && seq < page.head) {
-				// On its way while this one is applied.
-				asked = this.#ask();
-				asked.catch(ignore);
-			}
 			try {
+				// Throws unless it is a page, on whose form the rest relies.
+				const reader = new this.#PageReader(page, this.#header, calls);
+				// Before it is applied, because the answers are there before this goes on.
+				const last = page.entries.at(-1);
+				if (page.reset) {
+					this.#position = null;
+					this.#isResumed = false;
+				}
+				if (last) this.#position = { epoch: page.epoch, seq: last.seq, call: last.call };
+				const own = page.entries.map((entry) => missing.get(entry?.call)).filter(Boolean);
+				for (const { call } of own) missing.delete(call);
+				head ??= page.head;
+				const seq = this.#position?.seq ?? 0;
+				const isOver = missing.size === 0 && seq >= head;
+				const hasMore = seq < page.head;
+				if (!isOver && hasMore) {
+					// On its way while this one is applied.
+					asked = this.#ask();
+					asked.catch(ignore);
+				}
 				for (let start = 0; start < page.entries.length; start += STRIDE) {
 					if (start > 0) await nextTurn();
 					reader.read(page.entries, start, Math.min(start + STRIDE, page.entries.length));
 				}
 				this.#keepFrom = await this.#native.apply(reader);
+				for (const item of own) item.isToAppend = false;
+				if (isOver) break;
+				if (hasMore) continue;
 			} catch (thrown) {
+				// The place of a page that is not applied may be none.
 				this.#position = null;
 				throw thrown;
 			}
-			for (const item of own) item.isToAppend = false;
-			if (isOver) break;
-			if (seq < page.head) continue;
 			// In a crash, for example.
 			if (isAppended)
 				throw storeError("STORE_UNAVAILABLE", "the store has lost what was appended to it");
