@@ -186,7 +186,7 @@ module.exports = function logsOf(native) {
 			const source = this.#sources[this.#index];
 			if (source === undefined) return this.#native.finish();
 			try {
-				if (!this.#isOpen) this.#native.open(source.name);
+				if (!this.#isOpen) this.#native.open(source.name, source.isStream);
 				this.#isOpen = true;
 				const bytes = await source.read();
 				if (bytes !== undefined) return this.#native.push(bytes);

@@ -159,7 +159,8 @@ class Source {
 		this.path = path;
 		this.#data = data;
 		this.#place = place;
-		if (!isStream(data)) return;
+		this.isStream = isStream(data);
+		if (!this.isStream) return;
 		this.#stream = data;
 		// A stream may fail before its turn, in which it is asked for the error.
 		data.on?.("error", ignore);

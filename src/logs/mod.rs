@@ -72,8 +72,9 @@ impl LogReader {
 
     /// Begins an input.
     #[napi(catch_unwind)]
-    pub fn open(&self, name: String) {
-        lock(&self.reader.importer).open(&name);
+    pub fn open(&self, name: String, is_stream: bool) {
+        let mut importer = lock(&self.reader.importer);
+        if is_stream { importer.open_stream(&name) } else { importer.open(&name) }
     }
 
     /// Reads a piece of the input.

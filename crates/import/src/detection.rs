@@ -134,6 +134,13 @@ pub enum Pending {
     Error(Error),
 }
 
+impl Pending {
+    /// Returns whether the next value of the input may take its place; see [`Runs::conversation`].
+    pub fn may_continue(&self) -> bool {
+        matches!(self, Self::Run(format, _) if format.name == MESSAGES.name)
+    }
+}
+
 /// Takes the runs of an input.
 pub struct Runs<'a> {
     pub format: &'static Format,
@@ -141,6 +148,8 @@ pub struct Runs<'a> {
     pub name: &'a Arc<str>,
     /// The index of the input.
     pub index: usize,
+    /// Whether its traces do not wait for what follows.
+    pub is_stream: bool,
     pub pending: &'a mut VecDeque<(usize, Pending)>,
     /// What belongs to no run.
     pub skipped: &'a mut Skipped,
@@ -150,6 +159,24 @@ impl Runs<'_> {
     /// Adds a run that is complete.
     pub fn run(&mut self, run: Run) {
         self.pending.push_back((self.index, Pending::Run(self.format, Box::new(run))));
+    }
+
+    /// Adds a conversation that is complete. If it goes on where the previous one of the input ends, as in logs
+    /// of requests, it takes that one's place, unless that may have been taken.
+    pub fn conversation(&mut self, run: Run) {
+        match self.pending.back_mut() {
+            Some((index, Pending::Run(format, previous)))
+                if !self.is_stream
+                    && *index == self.index
+                    && format.name == MESSAGES.name
+                    && previous.events.len() < run.events.len()
+                    && run.events.starts_with(&previous.events) =>
+            {
+                **previous = run;
+                self.skip("continued");
+            }
+            _ => self.run(run),
+        }
     }
 
     /// Adds a trace of the log.

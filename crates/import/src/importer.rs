@@ -74,6 +74,8 @@ pub struct InputReport {
 pub struct Importer {
     options: Options,
     input: Option<Input>,
+    /// Whether its traces do not wait for what follows.
+    is_stream: bool,
     pending: VecDeque<(usize, Pending)>,
     report: Report,
     cancel: CancelToken,
@@ -98,8 +100,8 @@ struct Input {
 impl Importer {
     /// Returns an importer.
     pub fn new(options: Options) -> Self {
-        let (input, pending, report, cancel) = Default::default();
-        Self { options, input, pending, report, cancel }
+        let (input, is_stream, pending, report, cancel) = Default::default();
+        Self { options, input, is_stream, pending, report, cancel }
     }
 
     /// Returns a token whose cancellation ends the importer.
@@ -107,9 +109,20 @@ impl Importer {
         self.cancel.clone()
     }
 
-    /// Ends the previous input, and begins another.
+    /// Ends the previous input, and begins another, whose end is known to come: a file, for example. A
+    /// conversation comes after the value that could continue it.
     pub fn open(&mut self, name: &str) {
+        self.begin(name, false);
+    }
+
+    /// Ends the previous input, and begins another, whose traces must not wait for what follows them.
+    pub fn open_stream(&mut self, name: &str) {
+        self.begin(name, true);
+    }
+
+    fn begin(&mut self, name: &str, is_stream: bool) {
         self.end();
+        self.is_stream = is_stream;
         let name: Arc<str> = name.into();
         self.report.inputs.push(InputReport { name: name.clone(), ..InputReport::default() });
         let reader = Reader::new(self.cancel.clone());
@@ -165,7 +178,7 @@ impl Importer {
     /// Returns the next trace or error; `None` if that takes more input.
     #[expect(clippy::should_implement_trait, reason = "it goes on after None")]
     pub fn next(&mut self) -> Option<Result<Imported, Error>> {
-        while let Some((index, pending)) = self.pending.pop_front() {
+        while let Some((index, pending)) = self.pop_pending() {
             if self.cancel.is_cancelled() {
                 self.pending.clear();
                 return None;
@@ -215,6 +228,15 @@ impl Importer {
     /// returned `None`.
     pub fn report(&self) -> &Report {
         &self.report
+    }
+
+    /// Takes the first of what is pending, but not a conversation that the next value may continue.
+    fn pop_pending(&mut self) -> Option<(usize, Pending)> {
+        let waits = self.input.is_some() && !self.is_stream && self.pending.len() == 1;
+        if waits && self.pending.front().is_some_and(|(_, first)| first.may_continue()) {
+            return None;
+        }
+        self.pending.pop_front()
     }
 
     fn add_error(&mut self, error: Error) {
@@ -278,7 +300,8 @@ impl Importer {
     fn runs<'a>(&'a mut self, name: &'a Arc<str>, format: &'static Format) -> Runs<'a> {
         let index = self.report.inputs.len() - 1;
         let skipped = &mut self.report.inputs[index].skipped;
-        Runs { format, name, index, pending: &mut self.pending, skipped }
+        let Self { is_stream, pending, .. } = self;
+        Runs { format, name, index, is_stream: *is_stream, pending, skipped }
     }
 
     fn skip_unknown(&mut self) {

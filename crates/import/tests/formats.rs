@@ -561,3 +561,51 @@ fn messages_take_calls_in_content_for_calls_as_an_array_and_as_text() {
         assert_eq!(found.iter().filter(|step| step.starts_with("tool_call")).count(), 2, "{role}");
     }
 }
+
+#[test]
+fn messages_of_a_growing_history_are_one_run() {
+    let user = |text: &str| json!({ "role": "user", "content": text });
+    let answer = |text: &str| json!({ "role": "assistant", "content": text });
+    let answered = |messages: &[Value], text: &str| {
+        let choice = json!({ "message": answer(text) });
+        json!({ "request": { "messages": messages }, "response": { "choices": [choice] } })
+    };
+    let begun = [user("Sum"), answer("Of?"), user("1 and 2")];
+    let log = lines(&[
+        answered(&begun[..1], "Of?"),
+        answered(&begun, "3"),
+        // Another answer to the same, and the same again.
+        answered(&begun, "4"),
+        answered(&begun, "4"),
+        json!({ "messages": [user("Other"), answer("Done")] }),
+    ]);
+    let (traces, report) = import(&[("log", log.clone()), ("again", log.clone())]);
+    let runs = |traces: &[Imported]| -> Vec<_> {
+        traces.iter().map(|run| (run.provenance.source.line, steps(run).len())).collect()
+    };
+    let expected = [(2, 3), (3, 3), (4, 3), (5, 1)];
+    assert_eq!(runs(&traces), [expected, expected].concat());
+    for input in report.inputs {
+        assert_eq!(input.skipped.iter().collect::<Vec<_>>(), [("continued", 1)]);
+    }
+
+    // Cut anywhere, and read as soon as there is something.
+    let assume_success = Some(AssumeSuccess::Always(true));
+    let mut importer = Importer::new(Options { assume_success, ..Options::default() });
+    let read = |importer: &mut Importer| -> Vec<u64> {
+        let mut lines = Vec::new();
+        for byte in log.bytes() {
+            importer.push(&[byte]);
+            lines.extend(importer.next().map(|run| run.unwrap().provenance.source.line));
+        }
+        lines
+    };
+    importer.open("pieces");
+    assert_eq!(read(&mut importer), [2, 3, 4]);
+    importer.open_stream("stream");
+    assert_eq!(importer.next().unwrap().unwrap().provenance.source.line, 5);
+    assert_eq!(read(&mut importer), [1, 2, 3, 4, 5]);
+    importer.open_stream("whole");
+    importer.push(log.as_bytes());
+    assert_eq!(std::iter::from_fn(|| importer.next()).count(), 5);
+}

@@ -55,7 +55,7 @@ impl ReadRuns for Reader {
             Some(object) if !is_whole(object) => {
                 self.single.read(object, line, out);
             }
-            _ => out.run(run(value, line)),
+            _ => out.conversation(run(value, line)),
         }
     }
 
