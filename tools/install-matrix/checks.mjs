@@ -142,31 +142,10 @@ async function checkExecution(workspace) {
 	return `kp-score runs by ${cliInstallers.length} installers without being installed`;
 }
 
-const CALLS = [
-	"%network",
-	"open",
-	"openat",
-	"openat2",
-	"creat",
-	"truncate",
-	"ftruncate",
-	"mkdir",
-	"mkdirat",
-	"rmdir",
-	"unlink",
-	"unlinkat",
-	"mknod",
-	"mknodat",
-	"rename",
-	"renameat",
-	"renameat2",
-	"link",
-	"linkat",
-	"symlink",
-	"symlinkat",
-	"memfd_create",
-	"io_uring_setup",
-];
+/** What strace logs. */
+const CALLS =
+	"%network,open,openat,openat2,creat,truncate,ftruncate,mkdir,mkdirat,rmdir,unlink,unlinkat,mknod,mknodat," +
+	"rename,renameat,renameat2,link,linkat,symlink,symlinkat,memfd_create,io_uring_setup";
 
 const OPENS = /^open(at2?)?\(/;
 const WRITES = /O_(WRONLY|RDWR|CREAT|TRUNC|APPEND)/;
@@ -191,7 +170,7 @@ async function watch(workspace, project, args) {
 			"-o",
 			log,
 			"-e",
-			`trace=${CALLS.join(",")}`,
+			`trace=${CALLS}`,
 			// libuv could work through io_uring, which strace does not see.
 			"env",
 			"UV_USE_IO_URING=0",
