@@ -29,24 +29,60 @@ LENGTHS = (5, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 TEXTS_PER_LENGTH = 24
 
 # What the generated texts are made of: a word list a column, a row a sentence.
-SUBJECTS = (
-    "the agent | a customer | our parser | the failing test | this invoice | the database index "
-    "| a nurse | the flight to Oslo | my colleague | the compiler | an auditor | the retry loop"
-).split(" | ")
-VERBS = (
-    "checks | cancels | rewrites | compares | explains | measures | rejects | books | repairs | "
-    "confirms | ignores | searches"
-).split(" | ")
-OBJECTS = (
-    "the reservation | a null pointer | three log files | the patient's record | a refund of "
-    "$214 | the quarterly report | an unhandled exception | src/main.rs | every open ticket | "
-    "the risk estimate | a missing comma | seat 14C"
-).split(" | ")
-ENDINGS = (
-    "before lunch. | because the cache was stale. | and then stops! | without asking. | in 3.5 "
-    "seconds. | again, with another tool. | so the score drops; | but not on Windows. | "
-    "although nobody noticed. | after 12 attempts."
-).split(" | ")
+SUBJECTS = [
+    "the agent",
+    "a customer",
+    "our parser",
+    "the failing test",
+    "this invoice",
+    "the database index",
+    "a nurse",
+    "the flight to Oslo",
+    "my colleague",
+    "the compiler",
+    "an auditor",
+    "the retry loop",
+]
+VERBS = [
+    "checks",
+    "cancels",
+    "rewrites",
+    "compares",
+    "explains",
+    "measures",
+    "rejects",
+    "books",
+    "repairs",
+    "confirms",
+    "ignores",
+    "searches",
+]
+OBJECTS = [
+    "the reservation",
+    "a null pointer",
+    "three log files",
+    "the patient's record",
+    "a refund of $214",
+    "the quarterly report",
+    "an unhandled exception",
+    "src/main.rs",
+    "every open ticket",
+    "the risk estimate",
+    "a missing comma",
+    "seat 14C",
+]
+ENDINGS = [
+    "before lunch.",
+    "because the cache was stale.",
+    "and then stops!",
+    "without asking.",
+    "in 3.5 seconds.",
+    "again, with another tool.",
+    "so the score drops;",
+    "but not on Windows.",
+    "although nobody noticed.",
+    "after 12 attempts.",
+]
 
 
 def sentences(choose):

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use proptest::prelude::*;
-
 use super::*;
 
 const MODEL: &str = "a model";
@@ -129,48 +127,6 @@ fn with(old: &str, new: &str) -> Vec<u8> {
 /// The small snapshot with other vectors.
 fn with_vectors(vectors: &[f32]) -> Vec<u8> {
     seal(&parts().0, &vectors.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<_>>())
-}
-
-proptest! {
-    #[test]
-    fn decode_takes_any_values_without_a_panic(
-        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
-        head in prop::option::of(any::<u64>()),
-        numbers in prop::collection::vec((0_usize..9, any::<u64>()), 0..3),
-        (end, more) in (0_usize..40, prop::collection::vec(any::<u8>(), 0..20)),
-    ) {
-        let (mut header, mut vectors) = parts();
-        // Another number in place of one that the header has.
-        for (nth, number) in numbers {
-            let digits = header.match_indices(|c: char| c.is_ascii_digit()).nth(nth);
-            if let Some((at, _)) = digits {
-                header.replace_range(at..=at, &number.to_string());
-            }
-        }
-        vectors.truncate(end);
-        vectors.extend(more);
-        let mut bytes = seal(&header, &vectors);
-        bytes.truncate(bytes.len() - CHECKSUM);
-        if let Some(head) = head {
-            bytes[HEADER - 8..HEADER].copy_from_slice(&head.to_le_bytes());
-        }
-        for (at, byte) in changes {
-            let at = HEADER + at.index(bytes.len() - HEADER);
-            bytes[at] = byte;
-        }
-        if let Ok(snapshot) = decode(&with_checksum(bytes), MODEL) {
-            let bounds = snapshot.options();
-            let mut cache = snapshot.into_cache(bounds, NOW).unwrap();
-            if let Ok(Some(nearest)) = cache.nearest(&[1.0, 0.0], NOW) {
-                prop_assert!((-1.0..=1.0).contains(&nearest.similarity));
-            }
-        }
-    }
-
-    #[test]
-    fn decode_refuses_arbitrary_bytes(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        prop_assert_eq!(decode(&bytes, "").unwrap_err().code(), "INVALID_SNAPSHOT");
-    }
 }
 
 #[test]
