@@ -162,23 +162,10 @@ function callsIn(log) {
 
 async function watch(workspace, project, args) {
 	const log = join(workspace.folder, "strace.log");
-	const ended = await workspace.run(
-		[
-			"strace",
-			"-f",
-			"-qq",
-			"-o",
-			log,
-			"-e",
-			`trace=${CALLS}`,
-			// libuv could work through io_uring, which strace does not see.
-			"env",
-			"UV_USE_IO_URING=0",
-			...oldestNode.layouts.node_modules,
-			...args,
-		],
-		project,
-	);
+	const strace = ["strace", "-f", "-qq", "-o", log, "-e", `trace=${CALLS}`];
+	// libuv could work through io_uring, which strace does not see.
+	const node = ["env", "UV_USE_IO_URING=0", ...oldestNode.layouts.node_modules];
+	const ended = await workspace.run([...strace, ...node, ...args], project);
 	if (ended.problem) throw new Error(`${ended.problem}\n${ended.stderr}`);
 	const calls = callsIn(readFileSync(log, "utf8"));
 	const changing = calls.filter((call) => !OPENS.test(call) || WRITES.test(call));

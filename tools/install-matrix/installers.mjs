@@ -5,7 +5,7 @@
  * files of a project that has a manifest with `name` as `spec` among its dependencies, and in which others
  * that ask for `name` get it too; `installAll` installs that.
  */
-import { bun, npm, tool, toolNode, versionOf } from "./tools.mjs";
+import { bun, npm, tool, toolNode } from "./tools.mjs";
 
 const json = (value) => JSON.stringify(value, null, "\t");
 
@@ -20,7 +20,6 @@ const pnpm = tool("@pnpm/exe.linux-x64/pnpm");
 const YOUNG = "minimumReleaseAge: 0\n";
 
 const yarn = (nodeLinker) => ({
-	version: versionOf("@yarnpkg/cli-dist"),
 	files: (url) => ({
 		// Makes the folder a project of its own.
 		"yarn.lock": "",
@@ -45,7 +44,6 @@ const yarn = (nodeLinker) => ({
 export const installers = [
 	{
 		name: "npm",
-		version: versionOf("npm"),
 		layout: "node_modules",
 		install: (spec) => [...npm, "install", spec],
 		execute: (spec) => [...npm, "exec", "--yes", "--", spec],
@@ -55,7 +53,6 @@ export const installers = [
 	},
 	{
 		name: "pnpm",
-		version: versionOf("@pnpm/exe.linux-x64"),
 		layout: "node_modules",
 		files: () => ({ "pnpm-workspace.yaml": YOUNG }),
 		install: (spec) => [pnpm, "add", spec, "--ignore-scripts"],
@@ -70,7 +67,6 @@ export const installers = [
 	{ name: "Yarn PnP", layout: "pnp", ...yarn("pnp") },
 	{
 		name: "Bun",
-		version: versionOf("@oven/bun-linux-x64-baseline"),
 		layout: "node_modules",
 		install: (spec) => [bun, "add", spec, "--ignore-scripts"],
 		execute: (spec) => [bun, "x", spec],
