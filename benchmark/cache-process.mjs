@@ -1,7 +1,14 @@
-/** A process in which the vector stores take turns: node cache-process.mjs SIDE VECTORS SEARCHES. */
+/**
+ * A process in which vector stores take turns to search every vector for the most similar one:
+ * node cache-process.mjs SIDE VECTORS SEARCHES
+ */
 
-import { generateVectors } from "./generate.mjs";
-import { BOUNDED, emptyStores } from "./stores.mjs";
+import { VectorCache } from "@knowledgepulse/scoring";
+import { VectorCache as LinearScan } from "../__test__/oracle/vector-cache.mjs";
+import { DIMENSIONS, generateVectors } from "./generate.mjs";
+
+/** The stores that drop the oldest vector when they are full. */
+const BOUNDED = ["ours", "typescript"];
 
 const MOST_WARM_UPS = 20;
 const TURNS = 5;
@@ -12,6 +19,40 @@ const BLOCKS = 20;
 
 /** With more vectors than this, adding to an array of entries takes too long. */
 const MANY = 10_000;
+
+/** Returns empty stores with room for `size` vectors. */
+async function emptyStores(size) {
+	return Object.entries({
+		ours: cacheStore(new VectorCache({ maxElements: size })),
+		typescript: cacheStore(new LinearScan({ maxElements: size })),
+		usearch: await usearchStore(size),
+	});
+}
+
+function cacheStore(cache) {
+	return {
+		add: (vector) => cache.add(vector),
+		search: (query) => cache.maxCosineSimilarity(query),
+	};
+}
+
+/** Native code with SIMD, over one matrix; one thread, as ours. */
+async function usearchStore(size) {
+	const { exactSearch, MetricKind } = await import("usearch");
+	const matrix = new Float32Array(size * DIMENSIONS);
+	let end = 0;
+	return {
+		add(vector) {
+			matrix.set(vector, end);
+			end += vector.length;
+		},
+		search(query) {
+			const { Cos } = MetricKind;
+			const found = exactSearch(matrix, query, DIMENSIONS, 1, Cos, 1);
+			return 1 - (found.distances[0] ?? Number.NaN);
+		},
+	};
+}
 
 function search(store, queries, run) {
 	for (const query of queries) {

@@ -1,10 +1,12 @@
 /**
  * What a call costs without the model: node benchmark/calls.mjs [CHECKOUT…]
- * Checkouts that are named take turns with this one, in the same process; all must give the same scores.
+ * This checkout, the TypeScript way, and checkouts that are named take turns in the same process; all must give
+ * the same scores.
  */
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
+import { evaluateWithoutEmbedder } from "../__test__/oracle/evaluate-value.mjs";
 import { generateTrace } from "./generate.mjs";
 import { median } from "./statistics.mjs";
 
@@ -48,11 +50,18 @@ const ways = {
 // Node.js prints it, that the model is off; here it is meant to be.
 process.removeAllListeners("warning");
 const require = createRequire(import.meta.url);
-const sides = ["..", ...process.argv.slice(2).map((path) => resolve(path))].map((path) => {
+function ofCheckout(path) {
 	const { Scorer } = require(path);
 	const scorer = new Scorer({ embedder: "off" });
 	return (trace) => scorer.evaluateValue(trace);
-});
+}
+const checkouts = process.argv.slice(2).map((path) => resolve(path));
+const sides = [
+	ofCheckout(".."),
+	async (trace) => evaluateWithoutEmbedder(trace),
+	...checkouts.map(ofCheckout),
+];
+console.log(["this checkout", "TypeScript", ...checkouts].join(" | "));
 
 for (const [size, shape] of Object.entries(SIZES)) {
 	const traces = Array.from({ length: COUNT }, (_, seed) => generateTrace(seed, shape));

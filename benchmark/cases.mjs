@@ -1,7 +1,12 @@
+/** The traces of each case, and how much of it is measured. */
+
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { generateLongTrace, generateText, generateTrace, mark } from "./generate.mjs";
-import { TRACES_FOLDER } from "./paths.mjs";
+import { ROOT } from "./sides.mjs";
+
+/** Recorded agent runs, and golden/ with the scores of the SDK. They may be absent. */
+const TRACES_FOLDER = path.resolve(ROOT, "../shared/traces");
 
 /** The recorded runs, each in a file of its own. */
 export const FILES = ["airline", "software"];
@@ -16,9 +21,6 @@ export const FALLBACK_CASE = "512 tokens";
 export const AGAIN_CASE = "same text again";
 
 export const LONG_CASE = "10 MB text";
-
-/** Traces for scoring without the model. */
-export const BARE_CASES = ["20 steps, no model", "5 steps, no model"];
 
 /** More words than the window takes: the model sees 512 tokens. */
 const LONG = { words: 540, steps: 20 };
@@ -36,8 +38,6 @@ const GENERATED = {
 	"8 tokens": { words: 6, steps: 5 },
 	[FULL_CACHE_CASE]: SHORT,
 	[AGAIN_CASE]: LONG,
-	"20 steps, no model": LONG,
-	"5 steps, no model": SHORT,
 };
 
 /** Further apart than any case has traces. */
@@ -87,3 +87,61 @@ export function goldenScores(name) {
 	const entries = JSON.parse(readFileSync(file, "utf8"));
 	return new Map(entries.map(({ id, score }) => [id, score]));
 }
+
+const WARM_UP = 4;
+
+/** More cases for the curve of time against length. */
+function curve(tokens, alone) {
+	const plan = { warmUp: WARM_UP, alone, together: 0, batch: alone / 3 };
+	return Object.fromEntries(tokens.map((count) => [`${count} tokens`, plan]));
+}
+
+/** About six minutes on two cores. */
+export const FULL = {
+	firstScores: 7,
+	warmUps: 3,
+	cases: {
+		airline: { warmUp: WARM_UP, alone: 100, together: 96, batch: 10 },
+		software: { warmUp: WARM_UP, alone: 36, together: 48, batch: 9 },
+		"512 tokens": { warmUp: WARM_UP, alone: 100, together: 48, batch: 10 },
+		"128 tokens": { warmUp: WARM_UP, alone: 100, together: 96, batch: 25 },
+		"20 tokens": { warmUp: WARM_UP, alone: 300, together: 288, batch: 100 },
+		[FULL_CACHE_CASE]: { warmUp: WARM_UP, alone: 300, together: 288, batch: 100 },
+		...curve([8, 16, 32, 64], 150),
+		...curve([256], 60),
+		[LONG_CASE]: { warmUp: 1, alone: 5, together: 0, batch: 1 },
+	},
+	memo: { rounds: 5, again: 10 },
+	fileRuns: [
+		{ inFlight: 1, repetitions: 1, metric: "memory" },
+		{ inFlight: 8, repetitions: 1, metric: "memory" },
+		{ inFlight: 16, repetitions: 3, metric: "delay" },
+	],
+	caches: [
+		{ vectors: 1000, searches: 1000 },
+		{ vectors: 10_000, searches: 100 },
+		{ vectors: 100_000, searches: 30 },
+		{ vectors: 1_000_000, searches: 10 },
+	],
+};
+
+/** About a minute and a half. */
+export const QUICK = {
+	firstScores: 2,
+	warmUps: 1,
+	cases: {
+		airline: { warmUp: WARM_UP, alone: 16, together: 16, batch: 8 },
+		"512 tokens": { warmUp: WARM_UP, alone: 16, together: 16, batch: 8 },
+		"128 tokens": { warmUp: WARM_UP, alone: 20, together: 32, batch: 20 },
+		"20 tokens": { warmUp: WARM_UP, alone: 50, together: 48, batch: 50 },
+		[FULL_CACHE_CASE]: { warmUp: WARM_UP, alone: 50, together: 48, batch: 50 },
+		...curve([8, 64], 30),
+		[LONG_CASE]: { warmUp: 0, alone: 1, together: 0, batch: 1 },
+	},
+	memo: { rounds: 1, again: 8 },
+	fileRuns: [{ inFlight: 16, repetitions: 1, metric: "delay" }],
+	caches: [
+		{ vectors: 1000, searches: 200 },
+		{ vectors: 100_000, searches: 10 },
+	],
+};

@@ -3,8 +3,8 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { init } from "echarts";
-import { SEARCH_METRIC } from "./measure-cache.mjs";
-import { RECORD_FOLDER } from "./paths.mjs";
+import { SEARCH_METRIC } from "./measure.mjs";
+import { RECORD_FOLDER } from "./report.mjs";
 
 const WIDTH = 760;
 const FONT = "system-ui, 'Segoe UI', Helvetica, Arial, sans-serif";

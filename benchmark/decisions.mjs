@@ -2,9 +2,7 @@
  * What `decide` saves on recorded airline runs at the protocol's threshold, compared with scoring each of them:
  * node benchmark/decisions.mjs [--precision fast] [--threshold 0.75]
  */
-import assert from "node:assert/strict";
 import { parseArgs } from "node:util";
-import { decideByHand } from "../__test__/support/decisions.mjs";
 import { Scorer } from "../lib/entries/index.mjs";
 import { fileOf } from "./cases.mjs";
 import { marked } from "./generate.mjs";
@@ -46,7 +44,6 @@ async function timed(traces, call) {
 
 const deciding = new Scorer({ precision, threshold });
 const scoring = new Scorer({ precision });
-const byHand = new Scorer({ precision });
 await scoring.warmup();
 const rates = { decide: [], score: [] };
 let texts = 0;
@@ -58,10 +55,6 @@ for (let round = 0; round < ROUNDS; round++) {
 	rates.decide.push(decided.rate);
 	rates.score.push(scored.rate);
 	texts += decided.results.filter(({ score, accepted }) => score !== null || accepted).length;
-	for (const [at, trace] of mine.entries()) {
-		const { accepted } = await decideByHand(byHand, trace, threshold);
-		assert.equal(decided.results[at].accepted, accepted, `run ${at} of round ${round}`);
-	}
 }
 const [decisions, scores] = [median(rates.decide), median(rates.score)];
 console.log(

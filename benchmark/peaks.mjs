@@ -2,9 +2,9 @@
 
 import { spawnSync } from "node:child_process";
 import { DIMENSIONS } from "./generate.mjs";
-import { SEARCH_METRIC, vectorsCase } from "./measure-cache.mjs";
-import { ROOT } from "./paths.mjs";
-import { find, row, SHARE_PAIRS } from "./results.mjs";
+import { SEARCH_METRIC, vectorsCase } from "./measure.mjs";
+import { find, row, SHARE_PAIRS } from "./report.mjs";
+import { ROOT } from "./sides.mjs";
 
 const LAYERS = 6;
 const FFN = 4 * DIMENSIONS;

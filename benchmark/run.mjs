@@ -4,19 +4,12 @@
  */
 
 import { parseArgs } from "node:util";
-import { Agreement, Disagreement } from "./agreement.mjs";
-import { FALLBACK_CASE, FILES, isAvailable, LONG_CASE } from "./cases.mjs";
+import { FALLBACK_CASE, FILES, FULL, isAvailable, LONG_CASE, QUICK } from "./cases.mjs";
 import { draw } from "./charts.mjs";
-import { describeEnvironment } from "./environment.mjs";
-import { measureBare } from "./measure-bare.mjs";
-import { measureCache } from "./measure-cache.mjs";
-import { Contest } from "./measure-cases.mjs";
-import { measureFile, measureFirstScore } from "./measure-processes.mjs";
+import { Contest, measureCache, measureFile, measureFirstScore } from "./measure.mjs";
 import { measurePeaks, sharesOf } from "./peaks.mjs";
-import { FULL, QUICK } from "./plan.mjs";
-import { latestRecord, read, recordFile, render, write } from "./report.mjs";
-import { find, row } from "./results.mjs";
-import { availableSides } from "./sides.mjs";
+import { find, latestRecord, read, recordFile, render, row, write } from "./report.mjs";
+import { Agreement, availableSides, Disagreement, describeEnvironment } from "./sides.mjs";
 
 async function measure(plan, sides, agreement, peaks, environment) {
 	say("first score");
@@ -25,8 +18,6 @@ async function measure(plan, sides, agreement, peaks, environment) {
 	const rows = first.rows;
 	rows.push(...(await measureCases(plan, sides, agreement)));
 	rows.push(...(await measureFiles(plan, sides, agreement)));
-	say("without the model");
-	rows.push(...(await measureBare(plan.bare, agreement)));
 	const stores = [];
 	for (const cachePlan of plan.caches) {
 		say(`${cachePlan.vectors} vectors`);

@@ -11,9 +11,9 @@ import os from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import { missing, startPostgres } from "../packages/stores/__test__/support/postgres.mjs";
-import { ALONE, openStore, placesIn } from "./shared-novelty/stores.mjs";
-import { median } from "./statistics.mjs";
+import { median, quantile } from "./statistics.mjs";
 
 const { quick, only, rows } = parseArgs({
 	options: {
@@ -74,11 +74,6 @@ function turned(all, round) {
 	return [...all.slice(first), ...all.slice(0, first)];
 }
 
-function quantile(numbers, share) {
-	const sorted = numbers.toSorted((a, b) => a - b);
-	return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
-}
-
 const digits = (number) => (Math.abs(number) < 10 ? 2 : 0);
 const show = (number) => (number === undefined ? "" : number.toFixed(digits(number)));
 const thousands = (number) => Math.round(number).toLocaleString("en");
@@ -103,17 +98,29 @@ async function busy() {
 	return 1 - (after.idle - before.idle) / (after.total - before.total);
 }
 
-/** Places of stores that nothing uses yet, and their sizes in bytes. */
+/** Nothing shared, which the others are compared with. */
+const ALONE = "no store";
+
+/**
+ * Stores that nothing uses yet, and their sizes in bytes. A place tells where one is, in a form that can be sent
+ * to a process.
+ */
 async function makePlaces(server, folder) {
 	const database = await server.createDatabase();
 	const path = join(folder, `${database}.db`);
-	const stores = placesIn(server, database, path);
-	const store = openStore(stores.PostgreSQL);
+	const host = encodeURIComponent(server.folder);
+	const connectionString = `postgresql://postgres@/${database}?host=${host}`;
+	const store = new PostgresStore({ connectionString });
 	await store.migrate();
 	await store.close();
 	const relation = "SELECT pg_total_relation_size('kp_novelty_entries') AS size";
 	return {
-		places: { [ALONE]: undefined, ...stores },
+		places: {
+			[ALONE]: undefined,
+			PostgreSQL: { connectionString },
+			"PostgreSQL, commit awaited": { connectionString, durable: true },
+			SQLite: { path },
+		},
 		sizes: async () => ({
 			PostgreSQL: Number((await server.query(relation, [], { database }))[0].size),
 			SQLite: statSync(path).size,

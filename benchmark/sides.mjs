@@ -1,10 +1,24 @@
-import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
-import path from "node:path";
-import { pathToFileURL } from "node:url";
-import { Q8_MODEL, TRANSFORMERS_4 } from "./paths.mjs";
+/** The sides, where their models and packages are, and the machine that they run on. */
 
-export const SIDES = ["exact", "fast", "typescript", "q8", "transformers4"];
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import os from "node:os";
+import path from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+/** The repository. */
+export const ROOT = fileURLToPath(new URL("..", import.meta.url));
+
+/** The plain export quantised; absent where it could not be made. */
+const Q8_MODEL = path.join(
+	ROOT,
+	"benchmark/.model/Xenova/all-MiniLM-L6-v2/onnx/model_quantized.onnx",
+);
+
+/** The folder for the newest transformers.js; empty if that could not be installed. */
+const TRANSFORMERS_4 = path.join(ROOT, "benchmark/transformers-4");
+
+const SIDES = ["exact", "fast", "typescript", "q8", "transformers4"];
 
 export function isOurs(side) {
 	return side === "exact" || side === "fast";
@@ -59,7 +73,119 @@ export async function availableSides() {
 	};
 }
 
-/** The same as a map, with its values changed. */
-export function mapValues(values, change) {
-	return new Map([...values].map(([side, value]) => [side, change(value, side)]));
+const PACKAGES = ["@huggingface/transformers", "usearch"];
+
+/** Describes this machine; the version of our ONNX Runtime is known to who has loaded it. */
+export function describeEnvironment(sides) {
+	const onnxRuntime = { ours: "unknown", typescript: runtimeOf(ROOT) };
+	const packages = Object.fromEntries(PACKAGES.map((name) => [name, versionOf(name)]));
+	if (sides.includes("transformers4")) {
+		const [name] = PACKAGES;
+		packages[`${name} of ts 4`] = versionOf(name, TRANSFORMERS_4);
+		Object.assign(onnxRuntime, { "ts 4": runtimeOf(TRANSFORMERS_4) });
+	}
+	return {
+		date: new Date().toISOString(),
+		cpu: os.cpus()[0]?.model ?? "unknown",
+		registers: registers(),
+		cores: os.availableParallelism(),
+		memoryGB: Math.round(os.totalmem() / 1e8) / 10,
+		load: os.loadavg()[0] ?? 0,
+		system: `${os.type()} ${os.release()} ${os.arch()}`,
+		node: process.version,
+		onnxRuntime,
+		packages,
+	};
+}
+
+/** What the processor multiplies bytes with, on which the time of `fast` depends; "unknown" but on Linux x64. */
+function registers() {
+	let flags;
+	try {
+		[, flags] = /^flags\s*:(.*)$/m.exec(readFileSync("/proc/cpuinfo", "utf8"));
+	} catch {
+		return "unknown";
+	}
+	const has = (flag) => flags.includes(` ${flag}`);
+	if (has("avx512_vnni"))
+		return has("amx_int8") ? "AVX-512 with VNNI, and AMX" : "AVX-512 with VNNI";
+	if (has("avx_vnni")) return "AVX-VNNI";
+	return has("avx2") ? "AVX2" : "none of AVX2 or later";
+}
+
+/** The version that the transformers.js of a folder loads, wherever that was installed. */
+function runtimeOf(folder) {
+	const name = "@huggingface/transformers";
+	const transformers = createRequire(path.join(folder, "package.json")).resolve(name);
+	return createRequire(transformers)("onnxruntime-node/package.json").version;
+}
+
+/** The installed version; not every package lets its package.json be required. */
+function versionOf(name, folder = ROOT) {
+	const file = path.join(folder, "node_modules", name, "package.json");
+	return JSON.parse(readFileSync(file, "utf8")).version;
+}
+
+/** Tolerance between two float32 implementations. */
+const EXACT_TOLERANCE = 1e-4;
+
+/** Tolerance of the fast precision against the exact one: 0.35 times 0.017 in novelty. */
+const FAST_TOLERANCE = 0.006;
+
+/** The error for two scores of one trace that differ. */
+export class Disagreement extends Error {}
+
+/** Returns the tolerance of a side against a float32 implementation. */
+export function toleranceOf(side) {
+	if (side === "fast") return FAST_TOLERANCE;
+	return side === "q8" ? Number.POSITIVE_INFINITY : EXACT_TOLERANCE;
+}
+
+/** The sides that are compared with each other. */
+const PAIRS = [
+	["exact", "typescript"],
+	["fast", "exact"],
+	["q8", "typescript"],
+	["transformers4", "typescript"],
+];
+
+/** Compares numbers, and remembers the greatest differences. */
+export class Agreement {
+	greatest = new Map();
+
+	/**
+	 * Compares two numbers for each of these places; `what` names whose, in order.
+	 *
+	 * @throws Disagreement at the first pair that is too far apart, or missing.
+	 */
+	check(what, places, values, others, tolerance) {
+		let greatest = this.greatest.get(what) ?? 0;
+		for (const [index, place] of places.entries()) {
+			const value = values[index] ?? Number.NaN;
+			const other = others[index] ?? Number.NaN;
+			const difference = Math.abs(value - other);
+			// Written so that NaN is a disagreement.
+			if (!(difference <= tolerance)) {
+				throw new Disagreement(`${what}: ${place} has ${value} and ${other}`);
+			}
+			greatest = Math.max(greatest, difference);
+		}
+		this.greatest.set(what, greatest);
+	}
+
+	/** Compares the scores of the sides' batches with each other. */
+	compare(name, ids, batches) {
+		for (const [side, other] of PAIRS) {
+			const ours = batches.get(side);
+			const theirs = batches.get(other);
+			if (ours === undefined || theirs === undefined) continue;
+			const what = `${name}, ${side} against ${other}`;
+			this.check(what, ids, ours.scores, theirs.scores, toleranceOf(side));
+		}
+	}
+
+	/** The greatest difference of each comparison. */
+	differences() {
+		return Object.fromEntries(this.greatest);
+	}
 }

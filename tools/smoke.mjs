@@ -2,10 +2,100 @@
  * Installs the tarballs of a folder into an empty project and scores traces with the real model:
  * node tools/smoke.mjs [FOLDER]. Needs nothing but Node.js and npm.
  */
-import { join } from "node:path";
+import {
+	copyFileSync,
+	existsSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { traces } from "../examples/traces.mjs";
 import { platformName } from "./lib/build.mjs";
-import { root, run } from "./lib/run.mjs";
-import { install, writeCases } from "./smoke/project.mjs";
+import { fail, npm, root, run } from "./lib/run.mjs";
 
-const folder = install(process.argv[2] ?? join(root, "dist"), platformName());
-for (const file of writeCases(folder)) run(process.execPath, ["score.mjs", file], { cwd: folder });
+/** Tolerance of scores against the recorded ones of the TypeScript SDK. */
+const TOLERANCE = 1e-4;
+
+/** Recorded runs; not part of the repository. */
+const RECORDED = join(root, "..", "shared", "traces");
+
+/** The tarballs of the main package and of a platform; ends the process where one is missing. */
+function tarballs(dist, platform) {
+	const all = readdirSync(dist);
+	return [/^knowledgepulse-scoring-\d/, `scoring-${platform}-`].map((part) => {
+		const found = all.filter((name) => name.match(part) && name.endsWith(".tgz"));
+		if (found.length !== 1)
+			fail(
+				`${dist}: expected one tarball of ${part}, found ${found.length}: npm run package makes it`,
+			);
+		return resolve(dist, found[0]);
+	});
+}
+
+/**
+ * Installs the two into an empty project, with scripts off, whatever system they are for. Returns the
+ * folder, which is removed when the process ends.
+ */
+export function install(dist, platform) {
+	const folder = mkdtempSync(join(tmpdir(), "kp-smoke-"));
+	process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+	writeFileSync(join(folder, "package.json"), '{ "private": true }\n');
+	npm(
+		[
+			"install",
+			"--ignore-scripts",
+			"--no-audit",
+			"--no-fund",
+			// The platform package is named here, and may be another system's; npm would look for the
+			// others, which may not be published yet.
+			"--omit=optional",
+			"--force",
+			"--loglevel=error",
+			...tarballs(dist, platform),
+		],
+		{ cwd: folder },
+	);
+	copyFileSync(join(root, "tools", "smoke-score.mjs"), join(folder, "score.mjs"));
+	return folder;
+}
+
+/** Writes the cases into a project: the examples, and the recorded runs if there are any. */
+export function writeCases(folder) {
+	const cases = [{ name: "examples", traces, scores: exampleScores() }];
+	if (existsSync(RECORDED))
+		for (const file of readdirSync(join(RECORDED, "golden")))
+			if (file.endsWith(".json")) cases.push(recorded(file));
+	return cases.map((one) => {
+		const file = `${one.name}.case.json`;
+		writeFileSync(join(folder, file), JSON.stringify({ ...one, tolerance: TOLERANCE }));
+		return file;
+	});
+}
+
+/** The scores that `evaluateValue` of __test__/oracle/evaluate-value.mjs gives the examples. */
+const exampleScores = () => JSON.parse(readFileSync(join(root, "examples/scores.json"), "utf8"));
+
+function recorded(file) {
+	const name = file.replace(/\.json$/, "");
+	const lines = readFileSync(join(RECORDED, `${name}.jsonl`), "utf8");
+	const golden = JSON.parse(readFileSync(join(RECORDED, "golden", file), "utf8"));
+	return {
+		name,
+		traces: lines
+			.trim()
+			.split("\n")
+			.map((line) => JSON.parse(line)),
+		scores: golden.map(({ score }) => score),
+	};
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+	const folder = install(process.argv[2] ?? join(root, "dist"), platformName());
+	for (const file of writeCases(folder))
+		run(process.execPath, ["score.mjs", file], { cwd: folder });
+}

@@ -20,7 +20,7 @@ import { python } from "./lib/build.mjs";
 import { installPackage, once } from "./lib/cache.mjs";
 import { unpack } from "./lib/debian.mjs";
 import { attempt, fail, root, run } from "./lib/run.mjs";
-import { install, writeCases } from "./smoke/project.mjs";
+import { install, writeCases } from "./smoke.mjs";
 
 const SUITE = "trixie";
 const NODE = "22.23.3";

@@ -7,8 +7,7 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { filesBelow } from "./lib/files.mjs";
-import { attempt, fail, root } from "./lib/run.mjs";
+import { attempt, fail, filesBelow, root } from "./lib/run.mjs";
 import { coverage } from "./trust/coverage.mjs";
 import { fuzz } from "./trust/fuzz.mjs";
 import { cargoTests, RULES, SCORING, targetFolder, tool } from "./trust/rust.mjs";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
 import { traces } from "../../examples/traces.mjs";
 import { assertQuiet, run, valueFrom } from "../support/child.mjs";
-import { assertAddsUp } from "../support/reports.mjs";
+import { assertAddsUp } from "../support/scores.mjs";
 import { says, trace, words } from "../support/traces.mjs";
 
 /** A text that takes minutes with `longText: "whole"`. */

@@ -20,25 +20,6 @@ const decided = rows.map((row, index) => ({
 	label: row.dimensions.toolDiversity + (index % 7) / 100 > 0.3,
 }));
 
-test("calibrate describes scores and chooses a threshold", async () => {
-	const found = await calibrate(rows, { target: { share: 0.25 } });
-	const { threshold, overall } = found;
-	const used = rows.filter((row, index) => index >= 10 && row.similarity !== null);
-	assert.equal(found.rows.used, used.length);
-	assert.equal(overall.n, used.length);
-	const accepted = used.filter(({ score }) => score >= threshold.value).length;
-	assert.equal(threshold.accepted, accepted);
-	assert.ok(accepted <= 0.25 * used.length);
-	assert.ok(accepted > 0.2 * used.length);
-	const scores = used.map(({ score }) => score).sort((a, b) => a - b);
-	assert.equal(overall.score.max, scores.at(-1));
-	assert.deepEqual(found.domains.map(({ domain }) => domain).sort(), [
-		"airline",
-		"code",
-		"finance",
-	]);
-});
-
 test("calibrate gives the same for the same rows, and takes any iterable", async () => {
 	const options = { target: { precision: 0.6 }, fit: true, replicates: 200 };
 	const first = await calibrate(rows, options);

@@ -3,8 +3,8 @@ import { channel } from "node:diagnostics_channel";
 import { test } from "node:test";
 import { decide, Scorer } from "@knowledgepulse/scoring";
 import { valueFrom } from "../support/child.mjs";
-import { contentsOf } from "../support/decisions.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
+import { files, read } from "../support/recorded.mjs";
 import { named, sharing, through } from "../support/stores.mjs";
 import { novel, profiles, trace, words } from "../support/traces.mjs";
 
@@ -206,7 +206,8 @@ test("decide adds what it accepts to the store, with the model and without", asy
 	await one.decide(novel("river", "b"), { threshold: 0.5 });
 	const { accepted } = await one.decide(novel("ledger", "c"), { threshold: 0.5 });
 	assert.equal(accepted, true);
-	assert.deepEqual((await contentsOf(other)).map(({ id }) => id).sort(), ["a", "c"]);
+	const found = await other.similar("river", { k: 100 });
+	assert.deepEqual(found.map(({ id }) => id).sort(), ["a", "c"]);
 });
 
 test("decide resolves when the store has what was accepted, and neutrally where it cannot be reached", async () => {
@@ -252,3 +253,28 @@ test("decide of the package shares the default scorer", async () => {
 	const { accepted, bounds } = await decide(trace());
 	assert.deepEqual([accepted, bounds], [false, [0.23375, 0.58375]]);
 });
+
+/** What `decide` does, by calls that were there before it. */
+async function decideByHand(scorer, trace, threshold) {
+	const { score } = await scorer.explainValue(trace, { remember: false });
+	if (score >= threshold) await scorer.remember(trace);
+	return score >= threshold;
+}
+
+for (const file of files)
+	test(`decide is explainValue, compare and remember on ${file}, 16 in flight`, async (t) => {
+		const { traces } = read(file);
+		const options = { precision: "fast", threshold: 0.75 };
+		const [one, byHand] = [new Scorer(options), new Scorer(options)];
+		const decisions = [];
+		for (let start = 0; start < traces.length; start += 16) {
+			const calls = traces.slice(start, start + 16).map((trace) => one.decide(trace));
+			decisions.push(...(await Promise.all(calls)));
+		}
+		for (const [index, trace] of traces.entries())
+			assert.equal(decisions[index].accepted, await decideByHand(byHand, trace, 0.75), index);
+		// A text is embedded for a score, and for a trace that was accepted without one.
+		const embedded = decisions.filter(({ score, accepted }) => score !== null || accepted);
+		t.diagnostic(`${embedded.length} texts of ${traces.length}`);
+		if (file === "airline.jsonl") assert.ok(embedded.length <= 23, `${embedded.length} texts`);
+	});

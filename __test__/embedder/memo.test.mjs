@@ -114,15 +114,6 @@ test("evaluateValue adds identical texts to the cache like any others", async ()
 	assert.equal(_getLocalCache().size, 1000);
 });
 
-test("evaluateValue finds identical texts new again after clear()", async () => {
-	for (let round = 0; round < 3; round++) {
-		_getLocalCache().clear();
-		const { novelty } = await explainValue(trace());
-		assert.equal(novelty.source, "empty-cache");
-		assert.equal(_getLocalCache().size, 1);
-	}
-});
-
 test("evaluateValue scores identical texts while workers with the same texts are terminated", async () => {
 	const traces = Array.from({ length: 8 }, (_, i) => says(words(400, i)));
 	const alone = await valueFrom(score, { input: { traces, width: 1, forget: [] } });

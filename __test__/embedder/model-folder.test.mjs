@@ -29,31 +29,35 @@ describe("a damaged model folder", { concurrency: 2 }, () => {
 		await assertWorksWithout({ KNOWLEDGEPULSE_SCORING_MODEL: file }, literally(file));
 	});
 
+	const NATIVE = { KNOWLEDGEPULSE_SCORING_BACKEND: "native" };
+	const FAST = { KNOWLEDGEPULSE_SCORING_PRECISION: "fast" };
+	const all = Object.keys(damage);
+	const some = ["is missing", "has one other byte"];
+
+	/** Settings, a file that is read with them, and its damages. */
 	const rows = [
-		["manifest.json", "is missing", "is empty", "is a folder", "is cut off", "is text"],
-		["exact.onnx", "is missing", "is cut off", "has one other byte"],
-		[
-			"model.bin",
-			"is missing",
-			"is empty",
-			"is a folder",
-			"is cut off",
-			"is longer",
-			"has one other byte",
-		],
-		["tokenizer.json", "is missing", "is empty", "is cut off", "is longer", "has one other byte"],
+		...["model.bin", "tokenizer.json"].map((name) => [{}, name, all]),
+		[{}, "manifest.json", ["is missing", "is empty", "is a folder", "is cut off", "is text"]],
+		[{}, "exact.onnx", ["is missing", "is cut off", "has one other byte"]],
+		...[NATIVE, FAST].flatMap((env) => [
+			[env, "model.bin", all],
+			[env, "tokenizer.json", some],
+			[env, "manifest.json", ["is missing", "is text"]],
+		]),
 	];
 
-	for (const [name, ...damages] of rows) {
-		for (const damaged of damages) {
-			test(`evaluateValue scores without the embedder when ${name} ${damaged}`, async (t) => {
+	for (const [env, name, damages] of rows)
+		for (const damaged of damages)
+			test(`evaluateValue scores without the embedder when ${name} ${damaged}, ${Object.values(env)}`, async (t) => {
 				const folder = modelCopy(temporaryFolder(t));
 				const file = join(folder, name);
 				damage[damaged](file, join(modelFolder, name));
-				await assertWorksWithout({ KNOWLEDGEPULSE_SCORING_MODEL: folder }, literally(file));
+				const found = await assertWorksWithout(
+					{ ...env, KNOWLEDGEPULSE_SCORING_MODEL: folder },
+					literally(file),
+				);
+				assert.equal(found.precision, env === FAST ? "fast" : "exact");
 			});
-		}
-	}
 
 	const allBut = (left) => readManifest(modelFolder).files.filter(({ name }) => name !== left);
 

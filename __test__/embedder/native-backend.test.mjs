@@ -1,23 +1,14 @@
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { describe, test } from "node:test";
+import { test } from "node:test";
 import { runs } from "../fixtures/runs.mjs";
-import { scoresWhileChanging } from "../support/changing-files.mjs";
 import { run, valueFrom } from "../support/child.mjs";
-import {
-	damage,
-	modelCopy,
-	modelFolder,
-	readManifest,
-	temporaryFolder,
-	writeManifest,
-} from "../support/model-folder.mjs";
+import { repeats } from "../support/draws.mjs";
+import { modelCopy, temporaryFolder } from "../support/model-folder.mjs";
 import { files, firstOf } from "../support/recorded.mjs";
-import { repeats } from "../support/repeats.mjs";
 import { assertSame, assertWithin, scoresOf } from "../support/scores.mjs";
 import { says, trace, words } from "../support/traces.mjs";
-import { assertRequired, assertWorksWithout, literally } from "../support/without-embedder.mjs";
 
 const VARIABLE = "KNOWLEDGEPULSE_SCORING_BACKEND";
 
@@ -30,8 +21,6 @@ const SOME = repeats(20);
 const PREFIX = 5;
 
 const FAST = { KNOWLEDGEPULSE_SCORING_PRECISION: "fast" };
-
-const inNative = (folder, env) => ({ ...NATIVE, KNOWLEDGEPULSE_SCORING_MODEL: folder, ...env });
 
 /** The scores with `width` calls in flight. */
 const inFlight = (traces, width, env) => scoresOf(traces, width, { env });
@@ -68,26 +57,17 @@ test("evaluateValue needs no library and no graph with the native backend", asyn
 	const folder = modelCopy(temporaryFolder(t));
 	rmSync(join(folder, "exact.onnx"));
 	const library = join(folder, "nowhere.so");
-	const env = inNative(folder, {
+	const env = {
+		...NATIVE,
+		KNOWLEDGEPULSE_SCORING_MODEL: folder,
 		KNOWLEDGEPULSE_SCORING_LIBRARY: library,
 		KNOWLEDGEPULSE_SCORING_EMBEDDER: "required",
-	});
+	};
 	assertSame(await inFlight(runs, 8, env), await inFlight(runs, 8, {}));
 	assertSame(await inFlight(runs, 8, { ...env, ...FAST }), await inFlight(runs, 8, FAST));
 	// Without the library, that is what runs the model anyway.
 	assertSame(await inFlight(runs, 8, { ...env, [VARIABLE]: "onnx" }), await inFlight(runs, 8, {}));
 });
-
-for (const env of [NATIVE, FAST]) {
-	const name = Object.values(env)[0];
-	test(`evaluateValue scores as before, ${name}, when model.bin changes`, async (t) => {
-		const folder = modelCopy(temporaryFolder(t));
-		assert.deepEqual(
-			await scoresWhileChanging(folder, ["model.bin"], "something else", env),
-			await scoresWhileChanging(modelFolder, [], "", env),
-		);
-	});
-}
 
 test("evaluateValue loads no library with the native backend", async (t) => {
 	if (process.platform !== "linux")
@@ -115,53 +95,6 @@ test("process.exit() ends calls of the native backend", async () => {
 	const input = Array.from({ length: 8 }, (_, i) => says(words(600, i)));
 	const { code, signal, stderr } = await run(body, { input, env: NATIVE });
 	assert.deepEqual({ code, signal, stderr }, { code: 7, signal: null, stderr: "" });
-});
-
-describe("a damaged model folder and the native backend", { concurrency: 2 }, () => {
-	const rows = [
-		["model.bin", ...Object.keys(damage)],
-		["tokenizer.json", "is missing", "has one other byte"],
-		["manifest.json", "is missing", "is text"],
-	];
-
-	for (const [name, ...damages] of rows) {
-		for (const damaged of damages) {
-			test(`evaluateValue scores without the embedder when ${name} ${damaged}, with the native backend`, async (t) => {
-				const folder = modelCopy(temporaryFolder(t));
-				const file = join(folder, name);
-				damage[damaged](file, join(modelFolder, name));
-				const env = inNative(folder);
-				await assertWorksWithout(env, literally(file));
-				const fast = await assertWorksWithout({ ...env, ...FAST }, literally(file));
-				assert.equal(fast.precision, "fast");
-			});
-		}
-	}
-
-	const tensor = "layer3.up.bias";
-
-	const changes = {
-		"names no tensor": (tensors) => delete tensors[tensor],
-		"has another shape for": (tensors) => {
-			tensors[tensor].shape = [384, 4];
-		},
-		"has another type for": (tensors) => {
-			tensors[tensor].type = "int16";
-		},
-		"has an impossible place for": (tensors) => {
-			tensors[tensor].offset = 2 ** 40;
-		},
-	};
-
-	for (const [change, make] of Object.entries(changes)) {
-		test(`evaluateValue rejects a manifest that ${change} ${tensor}, with the native backend`, async (t) => {
-			const folder = modelCopy(temporaryFolder(t));
-			const manifest = readManifest(folder);
-			make(manifest.tensors);
-			writeManifest(folder, manifest);
-			await assertRequired(inNative(folder), literally(folder));
-		});
-	}
 });
 
 test("configure keeps the cache for another backend", async () => {

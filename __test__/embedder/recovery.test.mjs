@@ -3,7 +3,6 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
-import { scoresWhileChanging } from "../support/changing-files.mjs";
 import { assertEndedWell, run, valueFrom, valueWithoutEmbedder } from "../support/child.mjs";
 import {
 	library,
@@ -12,7 +11,7 @@ import {
 	modelFolder,
 	temporaryFolder,
 } from "../support/model-folder.mjs";
-import { says, trace } from "../support/traces.mjs";
+import { says, trace, words } from "../support/traces.mjs";
 
 /**
  * Scores without an embedder, puts the embedder in its place, and scores again after `retry`: "wait"
@@ -138,13 +137,47 @@ test("evaluateValue resolves when the warning about the embedder throws", async 
 	assert.equal(new Set(ended.value).size, 1, String(ended.value));
 });
 
-for (const name of ["model.bin", "exact.onnx"]) {
-	for (const text of ["", "not what was expected"]) {
-		const change = text ? "damaged" : "missing";
-		test(`evaluateValue scores as before when ${name} is ${change} after the first score`, async (t) => {
-			const folder = modelCopy(temporaryFolder(t));
-			const found = await scoresWhileChanging(folder, [name], text);
-			assert.deepEqual(found, await scoresWhileChanging(modelFolder, [], ""));
-		});
+const traces = Array.from({ length: 7 }, (_, i) => says(words(40 + i, i)));
+
+async function scoreAndChange({ scoring, input }) {
+	const { rmSync, writeFileSync } = await import("node:fs");
+	const [first, ...others] = input.traces;
+	const scores = [await scoring.evaluateValue(first)];
+	for (const file of input.files) {
+		rmSync(file);
+		if (input.text) writeFileSync(file, input.text);
 	}
+	// Texts in parallel use more of the model than one.
+	const reports = await Promise.all(others.map(scoring.explainValue));
+	scores.push(...reports.map(({ score }) => score));
+	return [scores, reports.map(({ novelty }) => novelty.source)];
 }
+
+/**
+ * Scores in a fresh process with the model in `folder`. After the first score its files `names` are
+ * replaced by `text`, or removed if that is empty. Returns scores and sources of novelty.
+ */
+function scoresWhileChanging(folder, names, text, env = {}) {
+	return valueFrom(scoreAndChange, {
+		input: { traces, files: names.map((name) => join(folder, name)), text },
+		env: { ...env, KNOWLEDGEPULSE_SCORING_MODEL: folder },
+	});
+}
+
+/** The files that each variable makes a process read. */
+const read = [
+	[{}, "model.bin", "exact.onnx"],
+	[{ KNOWLEDGEPULSE_SCORING_BACKEND: "native" }, "model.bin"],
+	[{ KNOWLEDGEPULSE_SCORING_PRECISION: "fast" }, "model.bin"],
+];
+
+for (const [env, ...names] of read)
+	for (const name of names)
+		for (const text of ["", "not what was expected"]) {
+			const change = `${name} is ${text ? "damaged" : "missing"} after the first score`;
+			test(`evaluateValue scores as before when ${change}, ${Object.values(env)}`, async (t) => {
+				const folder = modelCopy(temporaryFolder(t));
+				const found = await scoresWhileChanging(folder, [name], text, env);
+				assert.deepEqual(found, await scoresWhileChanging(modelFolder, [], "", env));
+			});
+		}

@@ -103,22 +103,6 @@ test("warmup takes its turn among the scores, and leaves them as they are", asyn
 	}
 });
 
-test("warmup does not change later scores", async () => {
-	const traces = runs.slice(0, 4);
-	const warm = await valueFrom(
-		async ({ scoring, input }) => {
-			const scores = [];
-			for (const value of input) {
-				await scoring.warmup();
-				scores.push(await scoring.evaluateValue(value));
-			}
-			return scores;
-		},
-		{ input: traces },
-	);
-	assertSame(warm, await scoresOf(traces, 1));
-});
-
 test("warmup in workers reports the status of the worker", async () => {
 	const found = await valueFrom(
 		async ({ scoring, input }) => {

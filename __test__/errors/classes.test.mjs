@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { createRequire } from "node:module";
 import { test } from "node:test";
 import util from "node:util";
+import vm from "node:vm";
 import {
 	evaluateValue,
 	InvalidTraceError,
@@ -9,6 +11,7 @@ import {
 	VectorCache,
 } from "@knowledgepulse/scoring";
 import { valueFrom } from "../support/child.mjs";
+import { loadInContext } from "../support/contexts.mjs";
 import { trace } from "../support/traces.mjs";
 
 /** Calls that fail with each code. */
@@ -87,4 +90,52 @@ test("ScoringError ignores setters on prototypes", async () => {
 		{ input: trace() },
 	);
 	assert.deepEqual(codes, ["CLOSED", "INVALID_TRACE", "fulfilled", "fulfilled", "CLOSED"]);
+});
+
+test("ScoringError belongs to the realm that loaded the package", async () => {
+	const { context, scoring } = loadInContext();
+	const InnerError = vm.runInContext("Error", context);
+	assert.notEqual(InnerError, Error);
+	const rejected = await scoring.evaluateValue({}).catch((error) => error);
+	assert.ok(rejected instanceof InnerError);
+	assert.ok(rejected instanceof scoring.InvalidTraceError);
+	assert.ok(!(rejected instanceof InvalidTraceError));
+	assert.equal(rejected.name, "InvalidTraceError");
+	for (const call of [
+		() => new scoring.VectorCache({ maxElement: 1 }),
+		() => new scoring.VectorCache().add([1]),
+		() => new scoring.Scorer({ threads: 0 }),
+		() => scoring.configure(null),
+	])
+		assert.throws(call, (error) => {
+			assert.ok(error instanceof InnerError, String(error));
+			return error instanceof scoring.ScoringError;
+		});
+});
+
+test("ScoringError differs between two instances of the package", async () => {
+	const { scoring } = loadInContext();
+	const [inner, outer] = await Promise.all(
+		[scoring, createRequire(import.meta.url)("@knowledgepulse/scoring")].map(({ evaluateValue }) =>
+			evaluateValue({}).catch((error) => error),
+		),
+	);
+	assert.ok(outer instanceof InvalidTraceError);
+	assert.ok(inner instanceof scoring.InvalidTraceError);
+	assert.deepEqual([inner.code, inner.path], [outer.code, outer.path]);
+});
+
+test("evaluateValue scores the same in another realm", async () => {
+	const { context, scoring } = loadInContext();
+	const scorer = new scoring.Scorer();
+	const inner = vm.runInContext(`(${JSON.stringify(trace())})`, context);
+	assert.equal(await scorer.evaluateValue(inner), await new Scorer().evaluateValue(trace()));
+});
+
+test("VectorCache accepts typed arrays of every realm", () => {
+	const { context, scoring } = loadInContext();
+	const inner = vm.runInContext("new Float32Array([3, 4])", context);
+	const cache = new scoring.VectorCache({ dimensions: 2 });
+	cache.add(inner);
+	assert.equal(cache.maxCosineSimilarity(new Float32Array([3, 4])), 1);
 });

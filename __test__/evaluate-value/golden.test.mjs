@@ -2,12 +2,16 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
-import { codeReview, finance } from "../fixtures/examples.mjs";
-import { runs } from "../fixtures/runs.mjs";
+import { codeReview, finance, runs } from "../fixtures/runs.mjs";
 import { valueFrom, valueWithoutEmbedder } from "../support/child.mjs";
 import { files, folder, read } from "../support/recorded.mjs";
-import { assertAddsUp, assertClose } from "../support/reports.mjs";
-import { assertSame, assertWithin, scoresOf } from "../support/scores.mjs";
+import {
+	assertAddsUp,
+	assertClose,
+	assertSame,
+	assertWithin,
+	scoresOf,
+} from "../support/scores.mjs";
 import { random } from "../support/traces.mjs";
 
 const TOLERANCE = 1e-4;

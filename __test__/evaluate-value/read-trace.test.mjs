@@ -5,8 +5,8 @@ import { embed, Scorer } from "@knowledgepulse/scoring";
 import fc from "fast-check";
 import { anyTrace } from "../support/arbitraries.mjs";
 import { valueFrom } from "../support/child.mjs";
+import { repeats } from "../support/draws.mjs";
 import { mutate, mutations } from "../support/mutations.mjs";
-import { repeats } from "../support/repeats.mjs";
 import { random, trace, words } from "../support/traces.mjs";
 
 const RUNS = repeats(500);

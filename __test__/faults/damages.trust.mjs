@@ -5,9 +5,8 @@ import { statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { test } from "node:test";
 import { assertEndedWell } from "../support/child.mjs";
-import { draws, repeatable, seed } from "../support/draws.mjs";
+import { draws, repeatable, repeats, seed } from "../support/draws.mjs";
 import { library, modelFolder, readManifest, temporaryFolder } from "../support/model-folder.mjs";
-import { repeats } from "../support/repeats.mjs";
 import { ENTRY } from "./damage.mjs";
 import { CONFIGURATIONS, call, judge, rightScores, tally } from "./outcomes.mjs";
 

@@ -3,9 +3,8 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { describe, test } from "node:test";
-import { repeatable } from "../support/draws.mjs";
+import { isLongRun, repeatable } from "../support/draws.mjs";
 import { memoryGroup } from "../support/memory-group.mjs";
-import { isLongRun } from "../support/repeats.mjs";
 import {
 	asNobody,
 	CONFIGURATIONS,

@@ -7,8 +7,8 @@ import { describe, test } from "node:test";
 import { installPackage } from "../../tools/lib/cache.mjs";
 import { root } from "../../tools/lib/run.mjs";
 import { assertEndedWell } from "../support/child.mjs";
+import { repeats } from "../support/draws.mjs";
 import { library, nodeLibrary, temporaryFolder } from "../support/model-folder.mjs";
-import { repeats } from "../support/repeats.mjs";
 import {
 	asNobody,
 	CONFIGURATIONS,

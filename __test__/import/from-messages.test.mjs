@@ -7,108 +7,60 @@ import { conversation, importErrorOf } from "../support/imports.mjs";
 
 const input = { path: "a.txt" };
 
+const said = (role, ...content) => ({ role, content });
+
+/** A call of a tool, and its result, in the AI SDK. */
+const call = (toolCallId, toolName, input) => ({ type: "tool-call", toolCallId, toolName, input });
+const result = (toolCallId, toolName, output) => ({
+	type: "tool-result",
+	toolCallId,
+	toolName,
+	output,
+});
+
+/** A message with a call of a tool of OpenAI. */
+const calling = (id, name, input) => ({
+	role: "assistant",
+	content: null,
+	tool_calls: [{ id, type: "function", function: { name, arguments: JSON.stringify(input) } }],
+});
+
 /** The same run, as different libraries have it. */
 const dialects = {
 	"the AI SDK": [
 		{ role: "system", content: "Be brief." },
-		{ role: "user", content: [{ type: "text", text: "Read a.txt" }] },
-		{
-			role: "assistant",
-			content: [
-				{ type: "reasoning", text: "It is a file." },
-				{ type: "tool-call", toolCallId: "1", toolName: "read", input },
-			],
-		},
-		{
-			role: "tool",
-			content: [
-				{
-					type: "tool-result",
-					toolCallId: "1",
-					toolName: "read",
-					output: { type: "error-text", value: "no such file" },
-				},
-			],
-		},
-		{
-			role: "assistant",
-			content: [{ type: "tool-call", toolCallId: "2", toolName: "list", input: {} }],
-		},
-		{
-			role: "tool",
-			content: [
-				{
-					type: "tool-result",
-					toolCallId: "2",
-					toolName: "list",
-					output: { type: "text", value: "b.txt" },
-				},
-			],
-		},
+		said("user", { type: "text", text: "Read a.txt" }),
+		said("assistant", { type: "reasoning", text: "It is a file." }, call("1", "read", input)),
+		said("tool", result("1", "read", { type: "error-text", value: "no such file" })),
+		said("assistant", call("2", "list", {})),
+		said("tool", result("2", "list", { type: "text", value: "b.txt" })),
 		{ role: "assistant", content: "There is only b.txt." },
 	],
 	OpenAI: [
 		{ role: "developer", content: "Be brief." },
 		{ role: "user", content: "Read a.txt" },
-		{
-			role: "assistant",
-			content: null,
-			reasoning_content: "It is a file.",
-			tool_calls: [
-				{
-					id: "1",
-					type: "function",
-					function: { name: "read", arguments: JSON.stringify(input) },
-				},
-			],
-		},
+		{ ...calling("1", "read", input), reasoning_content: "It is a file." },
 		{ role: "tool", tool_call_id: "1", content: '{"error":"no such file"}' },
-		{
-			role: "assistant",
-			content: null,
-			tool_calls: [
-				{
-					id: "2",
-					type: "function",
-					function: { name: "list", arguments: "{}" },
-				},
-			],
-		},
+		calling("2", "list", {}),
 		{ role: "tool", tool_call_id: "2", content: "b.txt" },
 		{ role: "assistant", content: "There is only b.txt." },
 	],
 	Anthropic: [
 		{ role: "user", content: "Read a.txt" },
-		{
-			role: "assistant",
-			content: [
-				{ type: "thinking", thinking: "It is a file.", signature: "s" },
-				{ type: "tool_use", id: "1", name: "read", input },
-			],
-		},
-		{
-			role: "user",
-			content: [
-				{
-					type: "tool_result",
-					tool_use_id: "1",
-					is_error: true,
-					content: "no such file",
-				},
-			],
-		},
-		{
-			role: "assistant",
-			content: [{ type: "tool_use", id: "2", name: "list", input: {} }],
-		},
-		{
-			role: "user",
-			content: [{ type: "tool_result", tool_use_id: "2", content: "b.txt" }],
-		},
-		{
-			role: "assistant",
-			content: [{ type: "text", text: "There is only b.txt." }],
-		},
+		said(
+			"assistant",
+			{ type: "thinking", thinking: "It is a file.", signature: "s" },
+			{ type: "tool_use", id: "1", name: "read", input },
+		),
+		said("user", {
+			type: "tool_result",
+			tool_use_id: "1",
+			is_error: true,
+			content: "no such file",
+		}),
+		said("assistant", { type: "tool_use", id: "2", name: "list", input: {} }),
+		said("user", { type: "tool_result", tool_use_id: "2", content: "b.txt" }),
+		said("assistant", { type: "text", text: "There is only b.txt." }),
 	],
 };
 

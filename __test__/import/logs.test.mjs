@@ -1,10 +1,12 @@
+/** The recorded logs, and the documentation of their formats. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { copyFileSync, createReadStream, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { test } from "node:test";
-import { importTraces } from "@knowledgepulse/scoring/logs";
-import { all, assumed, recordings } from "../support/imports.mjs";
+import { Scorer, scoreWith } from "@knowledgepulse/scoring";
+import { fromMessages, importTraces, LOG_FORMATS } from "@knowledgepulse/scoring/logs";
+import { all, assumed, conversation, goldenOptions, recordings } from "../support/imports.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 
 const options = { ...assumed, errors: "collect" };
@@ -46,8 +48,8 @@ const goldenTrace = ({ trace, provenance }) => ({
 });
 
 /** What an import of these sources gives, as golden files have it. */
-async function goldenOf(sources) {
-	const imported = importTraces(sources, options);
+async function goldenOf(sources, changes) {
+	const imported = importTraces(sources, { ...options, ...changes });
 	const items = await all(imported);
 	return imported.report.inputs.map(({ name, formats, traces, skipped, errors }) => {
 		const own = items.filter(({ provenance }) => provenance?.source.name === name);
@@ -88,10 +90,151 @@ for (const { name, paths, golden } of recordings) {
 				const message = `${file} as ${kind}`;
 				assert.deepEqual(found.formats, formats, message);
 				assert.deepEqual(found.errors, errors, message);
-				// Continued in a file beside the original one.
-				if (found.traces.some(({ skipped }) => skipped.continuation_missing)) continue;
 				assert.deepEqual(found.traces, traces, message);
 			}
 		}
 	});
 }
+
+const skip = recordings.length === 0;
+
+test("importTraces takes options for recorded logs as the specification says", {
+	skip,
+}, async () => {
+	const { paths, golden } = recordings.find(({ name }) => name === "atif");
+	const files = golden.map(({ file }) => file);
+	const confidence = "logprobs";
+	const skipped = await goldenOf(paths, { assumeSuccess: "skip", confidence });
+	assert.deepEqual(
+		skipped.map(({ traces, skipped }, index) => [files[index], traces.length, skipped]),
+		goldenOptions["assumeSuccess skip, confidence logprobs"],
+	);
+	const failed = await goldenOf(paths, { assumeSuccess: false, confidence });
+	assert.deepEqual(
+		failed.map(({ traces }, index) => [
+			files[index],
+			traces.map(({ success, successFrom, confidence, confidenceFrom }) => [
+				success,
+				successFrom,
+				confidence,
+				confidenceFrom,
+			]),
+		]),
+		goldenOptions["assumeSuccess false, confidence logprobs"],
+	);
+});
+
+test("imported traces score to the bit as in Rust, with the same text", { skip }, async () => {
+	const found = new Map();
+	for (const path of recordings.flatMap(({ paths }) => paths))
+		for await (const { trace } of importTraces(path, options)) {
+			if (trace === undefined) continue;
+			const contents = trace.steps.map(({ content }) => content ?? "");
+			const text = [trace.task.objective, ...contents].join(" ");
+			const { score } = scoreWith(trace, { maxSimilarity: 0.25 });
+			found.set(trace.id, [sha(text), score]);
+		}
+	// crates/import/tests/trace.rs expects the same file.
+	const file = new URL("../fixtures/imported-scores.json", import.meta.url);
+	const sorted = [...found].sort(([a], [b]) => (a < b ? -1 : 1));
+	assert.deepEqual(sorted, JSON.parse(readFileSync(file, "utf8")));
+});
+
+/** One scripted run, in the forms in which frameworks keep messages. Forms with the same texts share a line. */
+const SAME_TEXTS = [
+	["ai-sdk/4-model", "ai-sdk/4-stored", "ai-sdk/4-ui"],
+	["ai-sdk/6-model", "ai-sdk/6-ui", "ai-sdk/7-ui"],
+	["ai-sdk/7-model"],
+	["mastra/dbmessages", "mastra/memory", "mastra/model", "mastra/uimessages"],
+	["openai-agents/history"],
+	["langchain/stored", "langchain/tojson"],
+];
+
+/** Forms that have only the first turn of the user. */
+const FIRST_TURN = [
+	["ai-sdk/5-model", "ai-sdk/5-ui"],
+	["ai-sdk/6-spans"],
+	["ai-sdk/7-spans"],
+	["mastra/generate"],
+];
+
+const success = true;
+
+/** The traces of the run by the names of its forms. */
+async function traces() {
+	const entries = recordings.flatMap(({ name, paths }) =>
+		paths
+			.filter((path) => path.endsWith("-trip.json"))
+			.map((path) => [`${name}/${basename(path, "-trip.json")}`, path]),
+	);
+	const forms = [...SAME_TEXTS, ...FIRST_TURN].flat();
+	const found = {};
+	for (const [form, path] of entries.filter(([form]) => forms.includes(form))) {
+		const [{ trace, provenance }, ...others] = await all(importTraces(path, { success }));
+		assert.deepEqual(others, [], form);
+		found[form] = trace;
+		if (provenance.format === "otel") continue;
+		const messages = JSON.parse(readFileSync(path, "utf8"));
+		assert.deepEqual(await fromMessages(messages, { success }), trace, form);
+	}
+	assert.deepEqual(Object.keys(found).sort(), forms.sort());
+	return found;
+}
+
+/** The score of a trace, measured against one other trace. */
+async function scoreOf(trace, other) {
+	const scorer = new Scorer();
+	await scorer.remember(other);
+	return scorer.evaluateValue(trace);
+}
+
+test("one run gives one trace, whatever framework keeps it", { skip }, async () => {
+	const found = await traces();
+	const shape = (form) => found[form].steps.map(({ type, tool }) => [type, tool?.name ?? null]);
+	const expected = shape("ai-sdk/6-model");
+	assert.deepEqual(
+		expected.filter(([, tool]) => tool),
+		[
+			["tool_call", "weather"],
+			["tool_call", "weather"],
+			["error_recovery", "weather"],
+			["tool_call", "findTables"],
+			["tool_call", "findTables"],
+			["tool_call", "bookTable"],
+		],
+	);
+	for (const form of SAME_TEXTS.flat()) assert.deepEqual(shape(form), expected, form);
+	for (const form of FIRST_TURN.flat()) assert.deepEqual(shape(form), expected.slice(0, -2), form);
+
+	const other = await fromMessages(conversation("Is it warmer in Rome?"), { success });
+	const ids = new Set();
+	for (const [first, ...forms] of [...SAME_TEXTS, ...FIRST_TURN]) {
+		const { metadata, ...same } = found[first];
+		const score = await scoreOf(found[first], other);
+		ids.add(same.id);
+		for (const form of forms) {
+			const { metadata, ...trace } = found[form];
+			assert.deepEqual(trace, same, form);
+			assert.equal(await scoreOf(found[form], other), score, form);
+		}
+	}
+	assert.equal(ids.size, SAME_TEXTS.length + FIRST_TURN.length);
+});
+
+const read = (path) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
+
+test("LOG_FORMATS cannot be changed, and is what its declaration says", () => {
+	assert.ok(Object.isFrozen(LOG_FORMATS));
+	const [, list] = /LOG_FORMATS: readonly \[([^\]]*)\]/.exec(read("lib/types/logs.d.ts"));
+	assert.deepEqual(
+		LOG_FORMATS,
+		[...list.matchAll(/"([^"]+)"/g)].map(([, name]) => name),
+	);
+});
+
+test("LOG_FORMATS has the formats in the table of docs/importers.md", () => {
+	const [, formats] = read("docs/importers.md").split("\n## Formats\n");
+	const [table] = formats.split("\n## ");
+	const names = [...table.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name);
+	assert.deepEqual(names.sort(), [...LOG_FORMATS].sort());
+});

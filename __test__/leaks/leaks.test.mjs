@@ -3,10 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { assertEndedWell, run } from "../support/child.mjs";
+import { isLongRun, repeats } from "../support/draws.mjs";
 import { memoryGroup } from "../support/memory-group.mjs";
-import { isLongRun, repeats } from "../support/repeats.mjs";
-import { LOADS } from "./loads.mjs";
-import { fit } from "./measure.mjs";
+import { fit, LOADS } from "./loads.mjs";
 
 const MIB = 2 ** 20;
 const GROUP_BYTES = 512 * MIB;
@@ -21,7 +20,7 @@ const MOST_GROWTH = 4 * MIB;
 
 /** Runs in the child process, whose working folder is `__test__`. */
 const body = async ({ scoring, input }) => {
-	const { measure } = await import("./leaks/measure.mjs");
+	const { measure } = await import("./leaks/loads.mjs");
 	return measure(scoring, input);
 };
 

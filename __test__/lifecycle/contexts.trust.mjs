@@ -3,8 +3,7 @@ import { rmSync } from "node:fs";
 import { describe, test } from "node:test";
 import { run, valueFrom } from "../support/child.mjs";
 import { copyPackage } from "../support/copies.mjs";
-import { draws, repeatable, seed } from "../support/draws.mjs";
-import { repeats } from "../support/repeats.mjs";
+import { draws, repeatable, repeats, seed } from "../support/draws.mjs";
 import { says, words } from "../support/traces.mjs";
 
 const ROUNDS = repeats(1);

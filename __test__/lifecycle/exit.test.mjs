@@ -5,10 +5,9 @@ import { describe, test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
 import { assertQuiet, run } from "../support/child.mjs";
 import { edit } from "../support/damages.mjs";
-import { draws, repeatable, seed } from "../support/draws.mjs";
+import { draws, repeatable, repeats, seed } from "../support/draws.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 import { modelFolder } from "../support/own-models.mjs";
-import { repeats } from "../support/repeats.mjs";
 import { says, words } from "../support/traces.mjs";
 import { moments, ways, works } from "./exiting.mjs";
 

@@ -1,53 +1,14 @@
 /** Fifty contexts that load the package at the same time. Runs in child processes. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import vm from "node:vm";
 import { Worker } from "node:worker_threads";
-import { root } from "../../tools/lib/run.mjs";
+import { loadInContext } from "../support/contexts.mjs";
 import { says, words } from "../support/traces.mjs";
 import { ended, startWorker, tells } from "../support/workers.mjs";
 
 const CONTEXTS = 50;
-
-/** The package in a context of `vm` with modules of its own, as test runners make them. */
-function inContext() {
-	const parsingContext = vm.createContext({
-		AbortController,
-		AbortSignal,
-		clearTimeout,
-		performance,
-		process,
-		queueMicrotask,
-		setTimeout,
-	});
-	const modules = new Map();
-	function load(filename) {
-		const known = modules.get(filename);
-		if (known) return known.exports;
-		const module = { exports: {} };
-		modules.set(filename, module);
-		const required = createRequire(filename);
-		const require = (request) => {
-			const path = required.resolve(request);
-			const isSource = request.startsWith(".") && path.endsWith(".js");
-			return isSource ? load(path) : required(request);
-		};
-		require.resolve = required.resolve;
-		const names = ["require", "module", "exports", "__dirname"];
-		const code = readFileSync(filename, "utf8");
-		const options = { filename, parsingContext };
-		const wrapped = vm.compileFunction(code, names, options);
-		wrapped(require, module, module.exports, dirname(filename));
-		return module.exports;
-	}
-	const parse = vm.runInContext("JSON.parse", parsingContext);
-	const own = (value) => parse(JSON.stringify(value));
-	return { scoring: load(join(root, "index.js")), own };
-}
 
 /** Starts workers that score long texts. */
 function start(seed) {
@@ -101,9 +62,12 @@ export async function exitIdle({ send }) {
 export async function scoreInContexts({ scoring, input }) {
 	const traces = [3, 90].map((count, index) => says(words(count, input.seed + index)));
 	const here = await new scoring.Scorer().evaluateValues(traces);
-	const contexts = Array.from({ length: CONTEXTS }, inContext);
+	const contexts = Array.from({ length: CONTEXTS }, loadInContext);
+	const json = JSON.stringify(traces);
 	const scores = await Promise.all(
-		contexts.map(({ scoring, own }) => new scoring.Scorer().evaluateValues(own(traces))),
+		contexts.map(({ context, scoring }) =>
+			new scoring.Scorer().evaluateValues(vm.runInContext("JSON.parse", context)(json)),
+		),
 	);
 	for (const found of scores) assert.deepEqual([...found], here);
 }

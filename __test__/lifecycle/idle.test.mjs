@@ -1,23 +1,15 @@
 import assert from "node:assert/strict";
+import { mkdirSync, readdirSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { assertEndedWell, assertQuiet, run, valueFrom } from "../support/child.mjs";
+import { library, modelFolder, temporaryFolder } from "../support/model-folder.mjs";
 import { says, trace, words } from "../support/traces.mjs";
 
 /** Texts that fill the window, with short ones between them. */
 const texts = (count) => Array.from({ length: count }, (_, i) => says(words(i % 5 ? 450 : 5, i)));
 
 describe("the natural end of a process", { concurrency: 2 }, () => {
-	test("a process ends by itself when its promises have settled", async () => {
-		const ended = await run(
-			({ scoring, input, send }) => {
-				for (const value of input) scoring.evaluateValue(value).then(send);
-			},
-			{ input: texts(20) },
-		);
-		assertQuiet(ended);
-		assert.equal(ended.values.length, 20);
-	});
-
 	test("a process that scores again and again ends by itself", async () => {
 		const values = await valueFrom(
 			async ({ scoring, input }) => {
@@ -94,4 +86,106 @@ test("the addon can be loaded twice", async () => {
 	const [same, first, second, ...scores] = ended.value;
 	assert.deepEqual([same, first, second], [false, 1, 1]);
 	for (const score of scores) assert.ok(score > 0 && score < 1, String(score));
+});
+
+/** Every file in a folder, with size and modification time. */
+function filesBelow(folder) {
+	return readdirSync(folder, { recursive: true })
+		.map((name) => {
+			const { size, mtimeMs } = statSync(join(folder, name));
+			return `${name} ${size} ${mtimeMs}`;
+		})
+		.sort();
+}
+
+/**
+ * Scores, and lists the open descriptors meanwhile, some hundred times. Misses what is open only between two
+ * lists.
+ */
+async function watchDescriptors({ scoring, input }) {
+	const { readdirSync, readFileSync, readlinkSync } = await import("node:fs");
+	/** Open for writing: the low bits of the flags are 1 (write) or 2 (read and write). */
+	const isWritable = (fd) => {
+		const info = readFileSync(`/proc/self/fdinfo/${fd}`, "utf8");
+		return (Number.parseInt(/flags:\s*(\d+)/.exec(info)[1], 8) & 3) !== 0;
+	};
+	const look = () => {
+		const open = [];
+		for (const fd of readdirSync("/proc/self/fd")) {
+			try {
+				const target = readlinkSync(`/proc/self/fd/${fd}`);
+				if (target.startsWith("socket:")) open.push(target);
+				else if (target.startsWith("/") && isWritable(fd)) open.push(`${target}, writable`);
+			} catch {
+				// It was the descriptor of the list itself, or has been closed since.
+			}
+		}
+		return open;
+	};
+	const seen = new Set();
+	const before = look();
+	let done = false;
+	const scores = Promise.all(input.map((trace) => scoring.evaluateValue(trace))).then((scores) => {
+		done = true;
+		return scores;
+	});
+	let looks = 0;
+	while (!done) {
+		for (const open of look()) seen.add(open);
+		looks += 1;
+		await new Promise(setImmediate);
+	}
+	for (const open of before) seen.delete(open);
+	const state = scoring.status().embedder.state;
+	return { scores: await scores, state, looks, before, seen: [...seen], after: look() };
+}
+
+test("evaluateValue prints nothing, and leaves no file behind", async (t) => {
+	const parent = temporaryFolder(t);
+	const names = ["home", "tmp", "cache", "config", "data", "state", "runtime"];
+	const folders = names.map((name) => join(parent, name));
+	for (const folder of folders) mkdirSync(folder);
+	const [home, tmp, cache, config, data, state, runtime] = folders;
+	const env = {
+		HOME: home,
+		USERPROFILE: home,
+		APPDATA: config,
+		LOCALAPPDATA: data,
+		TMPDIR: tmp,
+		TMP: tmp,
+		TEMP: tmp,
+		XDG_CACHE_HOME: cache,
+		XDG_CONFIG_HOME: config,
+		XDG_DATA_HOME: data,
+		XDG_STATE_HOME: state,
+		XDG_RUNTIME_DIR: runtime,
+	};
+	const watched = [parent, dirname(library), modelFolder];
+	const before = watched.map(filesBelow);
+	const ended = await run(
+		async ({ scoring, input }) => {
+			const scores = await Promise.all(input.map((trace) => scoring.evaluateValue(trace)));
+			return { scores, state: scoring.status().embedder.state };
+		},
+		{ input: texts(12), env },
+	);
+	assertQuiet(ended);
+	assert.equal(ended.value.state, "ready");
+	assert.deepEqual(watched.map(filesBelow), before);
+});
+
+test("evaluateValue opens no socket, and no file for writing", async (t) => {
+	if (process.platform !== "linux") {
+		t.diagnostic("open descriptors can only be seen on Linux: not looked at here");
+		return;
+	}
+	const ended = await run(watchDescriptors, { input: texts(12) });
+	assertQuiet(ended);
+	const { state, looks, before, seen, after } = ended.value;
+	t.diagnostic(`${looks} looks at the open descriptors`);
+	assert.equal(state, "ready");
+	assert.ok(looks >= 10, `only ${looks} looks`);
+	assert.notEqual(before.length, 0, "the pipes of this test should be seen");
+	assert.deepEqual(seen, []);
+	assert.deepEqual(after, before);
 });

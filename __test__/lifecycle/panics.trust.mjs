@@ -6,8 +6,8 @@ import { after, before, describe, test } from "node:test";
 import { cargo } from "../../tools/lib/build.mjs";
 import { assertEndedWell, run, valueFrom } from "../support/child.mjs";
 import { copyPackage } from "../support/copies.mjs";
+import { repeats } from "../support/draws.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
-import { repeats } from "../support/repeats.mjs";
 
 /** Where the addon panics, and the code with which a promise may reject then. */
 const PLACES = {

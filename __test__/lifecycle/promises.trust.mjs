@@ -3,9 +3,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Scorer, ScoringError } from "@knowledgepulse/scoring";
-import { draws, repeatable, seed } from "../support/draws.mjs";
+import { draws, repeatable, repeats, seed } from "../support/draws.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
-import { repeats } from "../support/repeats.mjs";
 import { says, words } from "../support/traces.mjs";
 
 const SCORERS = repeats(10);

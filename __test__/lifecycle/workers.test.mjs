@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { assertQuiet, run, valueFrom } from "../support/child.mjs";
-import { repeats } from "../support/repeats.mjs";
+import { run, valueFrom } from "../support/child.mjs";
+import { repeats } from "../support/draws.mjs";
 import { says, words } from "../support/traces.mjs";
 
 /** Rounds of each test. */
@@ -37,10 +37,17 @@ test("Scorer shares one model among four workers", async () => {
 			async ({ input }) => {
 				const { once } = await import("node:events");
 				const { Worker } = await import("node:worker_threads");
-				const file = new URL("./support/scorer-worker.mjs", import.meta.url);
+				// Lives until it gets a message.
+				const code = `const { parentPort, workerData } = require("node:worker_threads");
+parentPort.once("message", () => {});
+(async () => {
+	if (workerData.length > 0)
+		await new (require("@knowledgepulse/scoring").Scorer)().evaluateValues(workerData);
+	parentPort.postMessage("done");
+})();`;
 				const workers = Array.from({ length: 4 }, (_, index) => {
 					const workerData = index < input.scoring ? input.traces : [];
-					return new Worker(file, { workerData, execArgv: [] });
+					return new Worker(code, { eval: true, workerData, execArgv: [] });
 				});
 				await Promise.all(workers.map((worker) => once(worker, "message")));
 				const { rss } = process.memoryUsage();
@@ -181,20 +188,4 @@ describe("the end of a process with workers", { concurrency: 2 }, () => {
 			assertEndedBy("exit", ended, `round ${round}`);
 		}
 	});
-});
-
-test("evaluateValue gives twenty workers, one after another, the same scores", async () => {
-	const ended = await run(
-		async ({ input, send }) => {
-			const { ended, startWorker } = await import("./support/workers.mjs");
-			for (let i = 0; i < 20; i++) send(await ended(startWorker(input, "scores")));
-		},
-		{ input: texts(2), preload: false },
-	);
-	assertQuiet(ended);
-	assert.equal(ended.values.length, 20);
-	for (const { code, told } of ended.values) {
-		assert.equal(code, 0);
-		assert.deepEqual(told.at(-1).scores, ended.values[0].told.at(-1).scores);
-	}
 });

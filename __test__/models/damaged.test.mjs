@@ -23,8 +23,9 @@ const DAMAGED = [
 const SWAPPED = ["config.json", "tokenizer.json", GRAPH, "1_Pooling/config.json"];
 const AMONG = ["bert", "xlm-roberta", "roberta", "long", "narrow"];
 
+/** Changes the model in a tokenizer.json. */
 const model = (change) => (file) => {
-	change(file.model);
+	Object.assign(file.model, change(file.model));
 };
 
 /** Changes of what "bert" says, and what the error is about. */
@@ -49,59 +50,23 @@ const EDITED = [
 	[
 		"tokenizer.json",
 		"large ids",
-		model(({ vocab }) => {
-			vocab.server = 1_000_000;
-		}),
+		model(({ vocab }) => ({ vocab: { ...vocab, server: 1_000_000 } })),
 	],
 	[
 		"tokenizer.json",
 		"a larger id by one",
-		model(({ vocab }) => {
-			vocab.surplus = Object.keys(vocab).length;
-		}),
+		model(({ vocab }) => ({ vocab: { ...vocab, surplus: Object.keys(vocab).length } })),
 	],
-	[
-		"tokenizer.json",
-		"negative ids",
-		model(({ vocab }) => {
-			vocab.server = -1;
-		}),
-	],
-	[
-		"tokenizer.json",
-		"another kind of model",
-		model((it) => {
-			it.type = "BPE";
-		}),
-	],
-	[
-		"tokenizer.json",
-		"an unknown kind of model",
-		model((it) => {
-			it.type = "Magic";
-		}),
-	],
+	["tokenizer.json", "negative ids", model(({ vocab }) => ({ vocab: { ...vocab, server: -1 } }))],
+	["tokenizer.json", "another kind of model", model(() => ({ type: "BPE" }))],
+	["tokenizer.json", "an unknown kind of model", model(() => ({ type: "Magic" }))],
 	[
 		"tokenizer.json",
 		"no unknown token",
-		model((it) => {
-			delete it.vocab[it.unk_token];
-		}),
+		model(({ vocab, unk_token }) => ({ vocab: { ...vocab, [unk_token]: undefined } })),
 	],
-	[
-		"tokenizer.json",
-		"a list for the vocabulary",
-		model((it) => {
-			it.vocab = [];
-		}),
-	],
-	[
-		"tokenizer.json",
-		"no words",
-		model((it) => {
-			it.vocab = {};
-		}),
-	],
+	["tokenizer.json", "a list for the vocabulary", model(() => ({ vocab: [] }))],
+	["tokenizer.json", "no words", model(() => ({ vocab: {} }))],
 	[
 		"modules.json",
 		"a module that is not in the graph",

@@ -335,31 +335,6 @@ test("environment variables name a model and what it is like", async () => {
 	});
 });
 
-test("scores, order and memo with another model are those of calls one by one", async () => {
-	const texts = Array.from(
-		{ length: 60 },
-		(_, at) => Object.values(sentences)[at % 9][(at * 2) % 5],
-	);
-	const one = required("xlm-roberta");
-	const expected = [];
-	for (const text of texts) expected.push(await one.evaluateValue(says(text)));
-	const many = required("xlm-roberta");
-	const found = await Promise.all(texts.map((text) => many.evaluateValue(says(text))));
-	assert.deepEqual(found, expected);
-});
-
-test("an aborted or late call with another model leaves no mark", async () => {
-	const scorer = required("long", { budgetMs: 0, maxTokens: 2000 });
-	const long = Object.values(sentences).flat().join(" ").repeat(2);
-	const late = await scorer.explainValue(says(long));
-	assert.equal(late.novelty.source, "over-budget");
-	const signal = AbortSignal.abort();
-	await assert.rejects(scorer.evaluateValue(says(sentences.en[1]), { signal }), {
-		name: "AbortError",
-	});
-	assert.equal(scorer.status().cacheSize, 0);
-});
-
 test("one warning says that the built-in model does not know the scripts of most texts", async () => {
 	const body = async ({ scoring, input }) => {
 		const codes = [];

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
+import { repeats } from "../support/draws.mjs";
 import {
 	cosine,
 	modelFolder,
@@ -8,7 +9,6 @@ import {
 	referenceEmbedder,
 	sentences,
 } from "../support/own-models.mjs";
-import { repeats } from "../support/repeats.mjs";
 
 const TEXTS = repeats(40);
 const TOLERANCE = 1e-5;

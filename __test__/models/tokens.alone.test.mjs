@@ -1,6 +1,6 @@
 import { test } from "node:test";
+import { repeats } from "../support/draws.mjs";
 import { modelFolder, plainFolder, referenceTokenizer } from "../support/own-models.mjs";
-import { repeats } from "../support/repeats.mjs";
 import { assertTokens } from "../support/tokens.mjs";
 
 const TEXTS = repeats(200);

@@ -98,3 +98,30 @@ function faultsIn(value, path, fields) {
 function isObject(value) {
 	return typeof value === "object" && value !== null;
 }
+
+/** The value of a promise, or the error that it rejected with. */
+export const settled = (promise) => promise.catch((error) => error);
+
+/**
+ * Returns the difference of a score from that of the oracle, 0 for the same bits; Infinity unless both
+ * are scores, or both reject the value at the same place.
+ */
+export function difference(found, { score, faults }) {
+	if (faults) return isRejection(found, faults) ? 0 : Number.POSITIVE_INFINITY;
+	if (Object.is(found, score)) return 0;
+	const apart = Math.abs(found - score);
+	// 0 and -0 are different; anything that is not a number gives NaN.
+	return apart > 0 ? apart : Number.POSITIVE_INFINITY;
+}
+
+function isRejection(found, faults) {
+	const { name, code, path, message } = found ?? {};
+	return (
+		found instanceof Error &&
+		name === "InvalidTraceError" &&
+		code === "INVALID_TRACE" &&
+		faults.includes(path) &&
+		message.startsWith(`${path}: expected `) &&
+		/, got /.test(message)
+	);
+}

@@ -3,10 +3,9 @@ import { test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
 import fc from "fast-check";
 import { anyTrace, domain } from "../support/arbitraries.mjs";
-import { seed } from "../support/draws.mjs";
-import { anyValue, built, difference, settled } from "../support/oracle.mjs";
-import { repeats } from "../support/repeats.mjs";
-import { Oracle } from "./oracle.mjs";
+import { repeats, seed } from "../support/draws.mjs";
+import { anyValue, built } from "../support/mutations.mjs";
+import { difference, Oracle, settled } from "./oracle.mjs";
 
 const TRACES = repeats(2_000);
 

@@ -5,10 +5,8 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Scorer } from "@knowledgepulse/scoring";
-import { draws, repeatable, seed } from "../support/draws.mjs";
-import { repeats } from "../support/repeats.mjs";
-import { says, words } from "../support/traces.mjs";
-import { drawnTrace } from "./drawn.mjs";
+import { draws, repeatable, repeats, seed } from "../support/draws.mjs";
+import { says, trace, words } from "../support/traces.mjs";
 
 const DURATION_MS = repeats(5_000);
 
@@ -20,6 +18,49 @@ const REPLAYED = 400;
 
 /** A call keeps the text that the model can see, and no more of it. */
 const BYTES_PER_CALL = 32_000;
+
+const HUGE = Array.from({ length: 3 }, (_, seed) => {
+	const page = words(2_000, seed);
+	return page.repeat(Math.ceil(10_000_000 / page.length));
+});
+
+const observation = (content) => [{ type: "observation", content }];
+
+/** Traces as a busy service gets them: mostly some hundred tokens, now and then none or 10 MB. Sizes, each with the upper bound of the numbers below 1 that draw it. */
+const SIZES = [
+	[0.03, () => ({ objective: "", steps: [] })],
+	[0.035, ({ of }) => ({ steps: observation(of(HUGE)) })],
+	[
+		0.045,
+		({ below }) => ({
+			steps: Array.from({ length: 1000 }, () => ({
+				type: "tool_call",
+				content: words(3, below(50)),
+				tool: { name: `tool ${below(9)}` },
+			})),
+		}),
+	],
+	[0.075, () => ({ steps: [{ type: "thought", content: "Nothing to add." }] })],
+	[1, ({ below }) => ({ steps: observation(words(15 + below(below(480)), below(2 ** 30))) })],
+];
+
+const BAD = [
+	() => null,
+	() => ({}),
+	(good) => ({ ...good, outcome: { confidence: 2 } }),
+	(good) => ({ ...good, steps: [...good.steps, { type: 5 }] }),
+	(good) => ({ ...good, steps: new Array(2 ** 32 - 1) }),
+	() => new Proxy([], {}),
+];
+
+/** Returns a trace and whether it is invalid. `index` makes its objective unique. */
+function drawnTrace(draw, index) {
+	const size = draw.number();
+	const [, make] = SIZES.find(([upTo]) => size < upTo);
+	const good = trace({ objective: `Task ${index}`, ...make(draw) });
+	const isBad = draw.number() < 0.05;
+	return { trace: isBad ? draw.of(BAD)(good) : good, isBad };
+}
 
 const rss = () => process.memoryUsage.rss();
 

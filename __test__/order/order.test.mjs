@@ -62,13 +62,6 @@ for (const seed of [1, 2]) {
 	});
 }
 
-test("evaluateValue gives 300 short traces in flight the scores of awaited calls", async () => {
-	const traces = Array.from({ length: 300 }, (_, i) => says(words(1 + (i % 4), i)));
-	const expected = await oneByOne(traces);
-	_getLocalCache().clear();
-	assertSame(await Promise.all(traces.map((value) => evaluateValue(value))), expected);
-});
-
 test("evaluateValue and explainValue share one order", async () => {
 	const traces = mixed(3);
 	const expected = await oneByOne(traces);

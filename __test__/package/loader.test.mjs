@@ -1,19 +1,13 @@
 import assert from "node:assert/strict";
-import {
-	cpSync,
-	mkdirSync,
-	mkdtempSync,
-	readFileSync,
-	rmSync,
-	symlinkSync,
-	writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { status } from "@knowledgepulse/scoring";
+import { evaluateValue, explainValue, status } from "@knowledgepulse/scoring";
 import { valueFrom } from "../support/child.mjs";
+import { temporaryFolder } from "../support/model-folder.mjs";
+import { trace } from "../support/traces.mjs";
 
 const checkout = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -26,8 +20,7 @@ const platform = built.slice(join(checkout, "npm").length + 1);
 
 /** Installs the main package without a platform package, until the test is over. */
 function installation(t) {
-	const folder = mkdtempSync(join(tmpdir(), "kp-loader-"));
-	t.after(() => rmSync(folder, { recursive: true, force: true }));
+	const folder = temporaryFolder(t);
 	const modules = join(folder, "node_modules");
 	const scope = join(modules, "@knowledgepulse");
 	for (const file of [...manifest.files, "package.json"])
@@ -172,4 +165,27 @@ test("ADDON_NOT_FOUND says that there is no package for a system", async (t) => 
 		assert.match(message, /there is no package for (freebsd-x64|linux-riscv64-gnu)\. /);
 		assert.doesNotMatch(message, /npm install/);
 	}
+});
+
+const require = createRequire(import.meta.url);
+
+for (const entry of ["", "/logs", "/calibrate"])
+	test(`@knowledgepulse/scoring${entry} exports the same to ES modules and CommonJS`, async () => {
+		const scoring = await import(`@knowledgepulse/scoring${entry}`);
+		const commonJs = require(`@knowledgepulse/scoring${entry}`);
+		assert.deepEqual(Object.keys(scoring).sort(), Object.keys(commonJs).sort());
+		for (const [name, exported] of Object.entries(scoring))
+			assert.equal(exported, commonJs[name], name);
+	});
+
+test("evaluateValue and explainValue return a promise for any argument", async () => {
+	const inputs = [trace(), undefined, null, 0, 1n, "", "trace", Symbol("s"), () => {}, []];
+	for (const input of inputs) {
+		const promises = [evaluateValue(input), explainValue(input)];
+		for (const promise of promises) {
+			assert.ok(promise instanceof Promise, String(input));
+		}
+		await Promise.allSettled(promises);
+	}
+	await assert.rejects(evaluateValue(), { code: "INVALID_TRACE" });
 });

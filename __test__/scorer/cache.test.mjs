@@ -4,7 +4,6 @@ import { test } from "node:test";
 import {
 	_getLocalCache,
 	evaluateValue,
-	explainValue,
 	Scorer,
 	status,
 	VectorCache,
@@ -147,17 +146,4 @@ test("evaluateValue adds every trace to a cache of at most 1,000", async () => {
 	for (let i = 0; i < 1000; i++) cache.add(new Float32Array(384));
 	await evaluateValue(trace());
 	assert.equal(cache.size, 1000);
-});
-
-test("evaluateValue drops the oldest trace first", async () => {
-	const cache = _getLocalCache();
-	const compared = async (others) => {
-		cache.clear();
-		await evaluateValue(trace());
-		for (let i = 0; i < others; i++) cache.add(new Float32Array(384));
-		return (await explainValue(trace())).novelty.maxSimilarity;
-	};
-	const kept = await compared(999);
-	assert.ok(kept > 0.999999, String(kept));
-	assert.equal(await compared(1000), 0);
 });

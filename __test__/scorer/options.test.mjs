@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
+import { channel } from "node:diagnostics_channel";
+import { getEventListeners } from "node:events";
 import { test } from "node:test";
 import { Scorer, ScoringError, status } from "@knowledgepulse/scoring";
-import { novel, profiles } from "../support/traces.mjs";
+import { traces } from "../../examples/traces.mjs";
+import { assertRefused } from "../support/refusals.mjs";
+import { novel, profiles, says, trace, words } from "../support/traces.mjs";
 
 const weights = (changes) => ({ profiles: { mine: { ...profiles.novelty, ...changes } } });
 
@@ -34,17 +38,8 @@ const rows = [
 ];
 
 for (const [options, path, rest] of rows)
-	test(`Scorer refuses ${path}: ${rest}`, () => {
-		assert.throws(
-			() => new Scorer(options),
-			(error) => {
-				assert.ok(error instanceof ScoringError);
-				assert.deepEqual([error.code, error.path], ["INVALID_OPTION", path]);
-				assert.ok(error.message.includes(rest), error.message);
-				return true;
-			},
-		);
-	});
+	test(`Scorer refuses ${path}: ${rest}`, () =>
+		assertRefused(() => new Scorer(options), path, rest));
 
 test("Scorer accepts weights that sum to 1 within 1e-9", () => {
 	new Scorer(weights({ novelty: 1 + 9e-10 }));
@@ -87,4 +82,80 @@ test("Scorer accepts any string as the name of a profile", async () => {
 			);
 		}
 	}
+});
+
+test("Scorer publishes each score on the diagnostics channel", async () => {
+	const published = [];
+	const listen = (message) => published.push(message);
+	const scored = channel("knowledgepulse.scoring.score");
+	scored.subscribe(listen);
+	const scorer = new Scorer({ embedder: "off" });
+	const score = await scorer.evaluateValue(traces[0]);
+	const report = await scorer.explainValue(traces[1]);
+	await scorer.evaluateValue(traces[2], { remember: false });
+	scored.unsubscribe(listen);
+	await scorer.evaluateValue(traces[3]);
+	assert.deepEqual(published, [
+		{ scorer, trace: traces[0], score, report: undefined },
+		{ scorer, trace: traces[1], score: report.score, report },
+	]);
+});
+
+const long = (seed) => says(words(400, seed));
+
+test("Scorer.close rejects unanswered and later calls with CLOSED", async () => {
+	const scorer = new Scorer();
+	await scorer.warmup();
+	const calls = Array.from({ length: 20 }, (_, seed) => scorer.evaluateValue(long(seed)));
+	scorer.close();
+	const settled = await Promise.allSettled(calls);
+	const rejected = settled.filter(({ status }) => status === "rejected");
+	assert.ok(rejected.length >= 15, `${rejected.length} of 20 were unanswered`);
+	for (const { reason } of rejected) {
+		assert.ok(reason instanceof ScoringError);
+		assert.equal(reason.code, "CLOSED");
+	}
+	assert.equal(scorer.status().pending, 0);
+	scorer.close();
+});
+
+test("Scorer.close rejects every kind of call with CLOSED", async () => {
+	const scorer = new Scorer({ longText: "whole" });
+	// This call takes minutes; the others wait for their turn.
+	const first = scorer.evaluateValue(says(words(1_000_000, 1)));
+	const make = [
+		() => scorer.evaluateValue(trace()),
+		() => scorer.explainValue(trace()),
+		() => scorer.evaluateValue(trace(), { remember: false }),
+		() => scorer.remember(trace()),
+		() => scorer.evaluateValues([trace()]),
+		() => scorer.warmup(),
+	];
+	const before = make.map((call) => call());
+	const snapshot = scorer.snapshot();
+	scorer.close();
+	const later = make.map((call) => call());
+	const closed = { name: "ScoringError", code: "CLOSED" };
+	const calls = [first, ...before, ...later];
+	await Promise.all(calls.map((call) => assert.rejects(call, closed)));
+	// The cache of a closed scorer can still be saved.
+	assert.ok((await snapshot).length > 0);
+});
+
+test("Scorer.close rejects calls that wait for a budget or a signal", async () => {
+	const scorer = new Scorer({ budgetMs: 1e12, longText: "whole" });
+	const { signal } = new AbortController();
+	const calls = [1, 2, 3].map((seed) =>
+		scorer.evaluateValue(says(words(100_000, seed)), { signal }),
+	);
+	scorer.close();
+	await Promise.all(calls.map((call) => assert.rejects(call, { code: "CLOSED" })));
+	assert.equal(getEventListeners(signal, "abort").length, 0);
+	assert.equal(scorer.status().calls.overBudget, 0);
+});
+
+test("Scorer is closed at the end of its block by using", async () => {
+	const scorer = new Scorer();
+	scorer[Symbol.dispose]();
+	await assert.rejects(scorer.evaluateValue(trace()), { code: "CLOSED" });
 });

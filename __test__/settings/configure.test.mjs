@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { configure, evaluateValue, status, warmup } from "@knowledgepulse/scoring";
-import { valueWithoutEmbedder } from "../support/child.mjs";
+import { valueFrom, valueWithoutEmbedder } from "../support/child.mjs";
 import { library, modelFolder } from "../support/model-folder.mjs";
+import { assertRefused } from "../support/refusals.mjs";
 import { trace } from "../support/traces.mjs";
 
 const modes = 'expected "auto", "off" or "required", got';
+const backends = 'expected "onnx" or "native", got';
+const precisions = 'expected "exact" or "fast", got';
 
 const refused = [
 	[undefined, "options", "expected an object, got undefined"],
@@ -19,26 +22,49 @@ const refused = [
 	[{ library: {} }, "library", "expected a string, got an object"],
 	[{ modle: "x" }, "modle", "did you mean model?"],
 	[{ embedder: "off", unknown: 1 }, "unknown", "an unknown option"],
+	...["onnxruntime", "rust", "", "Native", "native "].map((backend) => [
+		{ embedder: "off", backend },
+		"backend",
+		`${backends} "${backend}"`,
+	]),
+	...["slow", "", "Fast", "fast ", "auto"].map((precision) => [
+		{ embedder: "off", model: "elsewhere", precision },
+		"precision",
+		`${precisions} "${precision}"`,
+	]),
+	[{ precision: "\ud800" }, "precision", precisions],
+	...["backend", "precision"].flatMap((name) =>
+		[null, true, 32, 8n, ["fast"], new String("fast"), Symbol("fast")].map((value) => [
+			{ embedder: "off", [name]: value },
+			name,
+			"expected a string, got",
+		]),
+	),
 ];
 
 for (const [options, path, rest] of refused) {
 	test(`configure refuses ${path}: ${rest}`, () => {
 		const before = status();
-		assert.throws(
-			() => configure(options),
-			(error) => {
-				assert.deepEqual(
-					[error.name, error.code, error.path],
-					["ScoringError", "INVALID_OPTION", path],
-				);
-				assert.ok(error.message.startsWith(`${path}: `), error.message);
-				assert.ok(error.message.includes(rest), error.message);
-				return true;
-			},
-		);
+		assertRefused(() => configure(options), path, rest);
 		assert.deepEqual(status(), before, "nothing is changed");
 	});
 }
+
+test("configure changes the backend, and status reports it", (t) => {
+	t.after(() => configure({ backend: "onnx", precision: "exact" }));
+	const { embedder } = status();
+	configure({ backend: "native", precision: "fast" });
+	const without = { library: null, libraryVersion: null };
+	const native = { ...embedder, ...without, backend: "native" };
+	const changed = { ...native, precision: "fast" };
+	assert.deepEqual(status().embedder, changed);
+	configure({ backend: undefined });
+	assert.deepEqual(status().embedder, changed);
+	configure({ backend: "onnx" });
+	assert.deepEqual(status().embedder, changed, "fast is native");
+	configure({ precision: "exact" });
+	assert.deepEqual(status().embedder, embedder);
+});
 
 test("configure keeps what a getter of its options has configured", (t) => {
 	t.after(() => configure({ model: modelFolder }));
@@ -115,4 +141,51 @@ test("configure accepts a second library, which a process cannot have, and goes 
 	assert.match(embedder.reason, /is loaded already, and a process can have only one/);
 	configure({ library });
 	assert.equal((await warmup()).embedder.backend, "onnx");
+});
+
+test("status reports embedder, cache and calls, before, during and after a call", async () => {
+	const states = await valueFrom(
+		async ({ scoring, input }) => {
+			const states = [scoring.status()];
+			const call = scoring.evaluateValue(input);
+			states.push(scoring.status());
+			await call;
+			return [...states, scoring.status()];
+		},
+		{ input: trace() },
+	);
+	const [idle, busy, ready] = states;
+	const embedder = {
+		mode: "auto",
+		backend: "onnx",
+		precision: "exact",
+		state: "idle",
+		reason: null,
+		model: modelFolder,
+		modelName: null,
+		dimensions: null,
+		maxTokens: null,
+		library,
+		libraryVersion: null,
+	};
+	assert.deepEqual(idle, {
+		embedder,
+		threads: idle.threads,
+		budgetMs: null,
+		longText: "window",
+		threshold: 0.75,
+		pending: 0,
+		cacheSize: 0,
+		store: null,
+		calls: { answered: 0, failed: 0, aborted: 0, overBudget: 0 },
+		latencyMs: null,
+	});
+	assert.ok(Number.isInteger(idle.threads) && idle.threads >= 1, String(idle.threads));
+	assert.deepEqual([busy.pending, busy.cacheSize], [1, 0]);
+	assert.deepEqual([ready.pending, ready.cacheSize, ready.embedder.state], [0, 1, "ready"]);
+	assert.equal(ready.calls.answered, 1);
+	const { p50, p90, p99 } = ready.latencyMs;
+	assert.ok(p50 > 0 && p50 === p90 && p90 === p99);
+	assert.equal(ready.embedder.modelName, "sentence-transformers/all-MiniLM-L6-v2");
+	assert.match(ready.embedder.libraryVersion, /^1\.\d+\.\d+$/);
 });

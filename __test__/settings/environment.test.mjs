@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { join, relative } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { valueFrom, valueWithoutEmbedder } from "../support/child.mjs";
+import { runs } from "../fixtures/runs.mjs";
+import { valueFrom } from "../support/child.mjs";
 import { library, modelCopy, modelFolder, temporaryFolder } from "../support/model-folder.mjs";
+import { assertSame, scoresOf } from "../support/scores.mjs";
 import { trace } from "../support/traces.mjs";
 
 const testFolder = fileURLToPath(new URL("..", import.meta.url));
@@ -54,23 +56,104 @@ test("configure overrides KNOWLEDGEPULSE_SCORING_EMBEDDER and _MODEL", async (t)
 	);
 });
 
-test("KNOWLEDGEPULSE_SCORING_EMBEDDER with an unknown mode rejects every call until one is configured", async () => {
+const told = ({ scoring }) => {
+	const { backend, precision, library } = scoring.status().embedder;
+	return [backend, precision, library === null];
+};
+
+for (const [backend, precision, found] of [
+	["native", "exact", ["native", "exact", true]],
+	["native", "fast", ["native", "fast", true]],
+	["onnx", "exact", ["onnx", "exact", false]],
+	["onnx", "fast", ["native", "fast", true]],
+	["", "", ["onnx", "exact", false]],
+])
+	test(`KNOWLEDGEPULSE_SCORING_BACKEND=${backend} and _PRECISION=${precision} select ${found[0]}, ${found[1]}`, async () => {
+		const env = {
+			KNOWLEDGEPULSE_SCORING_BACKEND: backend,
+			KNOWLEDGEPULSE_SCORING_PRECISION: precision,
+		};
+		assert.deepEqual(await valueFrom(told, { env }), found);
+	});
+
+test("configure overrides KNOWLEDGEPULSE_SCORING_PRECISION", async () => {
 	const body = async ({ scoring, input }) => {
-		const error = await scoring.evaluateValue(input).catch((error) => error);
-		let thrown;
-		try {
-			scoring.status();
-		} catch (error) {
-			thrown = error;
-		}
-		scoring.configure({ embedder: "off" });
-		const { novelty } = await scoring.explainValue(input);
-		const plain = ({ name, code, path, message }) => ({ name, code, path, message });
-		return [plain(error), plain(thrown), novelty.source];
+		scoring.configure({ precision: "exact" });
+		await scoring.evaluateValue(input[0]);
+		return scoring.evaluateValue(input[1]);
 	};
-	const path = "KNOWLEDGEPULSE_SCORING_EMBEDDER";
-	const found = await valueWithoutEmbedder(body, { input: trace(), env: { [path]: "on" } });
-	const message = `${path}: expected "auto", "off" or "required", got "on"`;
-	const error = { name: "ScoringError", code: "INVALID_OPTION", path, message };
-	assert.deepEqual(found, [error, error, "no-embedder"]);
+	const input = [runs[0], runs[1]];
+	const exact = await scoresOf(input, 1);
+	const env = { KNOWLEDGEPULSE_SCORING_PRECISION: "fast" };
+	assertSame([await valueFrom(body, { input, env })], [exact[1]]);
+});
+
+/** The outcomes of every function, at first and after each of `input.changes`. */
+const answers = async ({ scoring, input }) => {
+	const told = [];
+	const calls = {
+		evaluateValue: () => scoring.evaluateValue(input.trace),
+		explainValue: () => scoring.explainValue(input.trace),
+		warmup: () => scoring.warmup(),
+		status: async () => scoring.status(),
+	};
+	for (const change of [{}, ...input.changes]) {
+		scoring.configure(change);
+		const found = new Set();
+		for (const [name, call] of Object.entries(calls)) {
+			const error = await call().catch((error) => error);
+			const { code, path, message } = error;
+			found.add(code ? `${error.name} ${code} ${path} ${message}` : `${name} is fine`);
+		}
+		told.push([...found]);
+	}
+	return { told, cacheSize: scoring.status().cacheSize };
+};
+
+const fine = ["evaluateValue", "explainValue", "warmup", "status"].map((name) => `${name} is fine`);
+
+const error = (name, expected, value) =>
+	`ScoringError INVALID_OPTION ${name} ${name}: expected ${expected}, got ${JSON.stringify(value)}`;
+
+const PREFIX = "KNOWLEDGEPULSE_SCORING_";
+const MODES = '"auto", "off" or "required"';
+const PRECISIONS = '"exact" or "fast"';
+
+/** Wrong values of variables: what is expected, a change that does not help, and one that does. */
+const wrong = [
+	["EMBEDDER", MODES, ["on"], { precision: "exact" }, { embedder: "required" }],
+	[
+		"BACKEND",
+		'"onnx" or "native"',
+		["onnxruntime", "NATIVE", " native"],
+		{ precision: "exact" },
+		{ backend: "native" },
+	],
+	[
+		"PRECISION",
+		PRECISIONS,
+		["slow", "FAST", " exact", "0"],
+		{ embedder: "auto" },
+		{ precision: "fast" },
+	],
+];
+
+for (const [variable, expected, values, other, change] of wrong)
+	for (const value of values)
+		test(`${PREFIX}${variable}=${value} is an error of every call until another is configured`, async () => {
+			const name = PREFIX + variable;
+			const input = { trace: trace(), changes: [other, change] };
+			const { told, cacheSize } = await valueFrom(answers, { input, env: { [name]: value } });
+			const refused = [error(name, expected, value)];
+			assert.deepEqual(told, [refused, refused, fine]);
+			assert.equal(cacheSize, 2, "a rejected trace leaves no mark");
+		});
+
+test("KNOWLEDGEPULSE_SCORING_PRECISION and _EMBEDDER can both be wrong", async () => {
+	const [mode, precision] = [`${PREFIX}EMBEDDER`, `${PREFIX}PRECISION`];
+	const input = { trace: trace(), changes: [{ embedder: "auto" }, { precision: "exact" }] };
+	const env = { [precision]: "slow", [mode]: "on" };
+	const { told } = await valueFrom(answers, { input, env });
+	const errors = [error(mode, MODES, "on"), error(precision, PRECISIONS, "slow")];
+	assert.deepEqual(told, [...errors.map((each) => [each]), fine]);
 });

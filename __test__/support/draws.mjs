@@ -1,4 +1,4 @@
-/** Random choices that a seed repeats. */
+/** Random choices that a seed repeats, and how often tests repeat what is drawn. */
 
 import { random } from "./traces.mjs";
 
@@ -21,3 +21,13 @@ export async function repeatable(what, check) {
 		throw new Error(`KP_SEED=${seed}: ${what}: ${error.message}`, { cause: error });
 	}
 }
+
+/** By how much more is repeated: `KP_TRUST`, or 1. */
+const factor = Number(process.env.KP_TRUST || 1);
+if (!(factor >= 1)) throw new Error(`KP_TRUST: expected a number from 1 on, got ${factor}`);
+
+/** Returns `count`, or a multiple of it in a long run. */
+export const repeats = (count) => Math.ceil(count * factor);
+
+/** Whether the factor is above 1: only such a run includes what takes long even once. */
+export const isLongRun = factor > 1;

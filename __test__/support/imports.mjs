@@ -25,6 +25,12 @@ export const recordings = roots.flatMap((root) =>
 		}),
 );
 
+/** What becomes of logs with other options; undefined without the recordings. */
+export const goldenOptions = roots
+	.map((root) => join(root, "golden/options.json"))
+	.filter(existsSync)
+	.map((file) => JSON.parse(readFileSync(file, "utf8")))[0];
+
 /** Messages of one run, which asks for `objective`. */
 export const conversation = (objective, answer = "Done.") => [
 	{ role: "user", content: objective },

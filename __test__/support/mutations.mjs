@@ -1,4 +1,4 @@
-/** Generated mutations of a valid trace. */
+/** Generated mutations of a valid trace, and copies of plain objects that read the same and are not plain. */
 
 import fc from "fast-check";
 
@@ -140,4 +140,75 @@ function slot(root, place) {
 
 function isObject(value) {
 	return typeof value === "object" && value !== null && value !== globalThis;
+}
+
+function deep(value, wrap) {
+	if (typeof value !== "object" || value === null) return value;
+	const copy = Array.isArray(value) ? [] : {};
+	for (const key of Object.keys(value)) copy[key] = deep(value[key], wrap);
+	return wrap(copy);
+}
+
+function withGetters(value) {
+	for (const key of Object.keys(value)) {
+		const inner = value[key];
+		Object.defineProperty(value, key, { get: () => inner });
+	}
+	return value;
+}
+
+function asInstance(value) {
+	if (Array.isArray(value))
+		return Object.setPrototypeOf(value, class Steps extends Array {}.prototype);
+	class Part {}
+	for (const key of Object.keys(value))
+		Object.defineProperty(Part.prototype, key, { get: () => value[key] });
+	return new Part();
+}
+
+/** Functions that make copies which read the same, by name. */
+export const shapes = {
+	getters: (plain) => deep(plain, withGetters),
+	proxies: (plain) => deep(plain, (value) => new Proxy(value, {})),
+	"proxied steps": (plain) => ({ ...plain, steps: new Proxy(plain.steps, {}) }),
+	"a proxy of a proxied array": (plain) => ({
+		...plain,
+		steps: new Proxy(new Proxy(plain.steps, {}), {}),
+	}),
+	"frozen objects": (plain) => deep(plain, Object.freeze),
+	"class instances": (plain) => deep(plain, asInstance),
+	"objects without a prototype": (plain) =>
+		deep(plain, (value) =>
+			Array.isArray(value) ? value : Object.assign(Object.create(null), value),
+		),
+	"extra fields that throw": (plain) =>
+		deep(plain, (value) =>
+			Object.defineProperty(value, "extra", {
+				get: () => {
+					throw new Error("an extra field was read");
+				},
+				enumerable: true,
+			}),
+		),
+};
+
+/** A trace, the shape in which it is given, and what is damaged in it; see {@link built}. */
+export const anyValue = (trace) =>
+	fc.record({
+		trace,
+		shape: fc.oneof(
+			{ weight: 6, arbitrary: fc.constant("plain") },
+			{ weight: 2, arbitrary: fc.constantFrom(...Object.keys(shapes)) },
+		),
+		damage: fc.oneof(
+			{ weight: 6, arbitrary: fc.constant([]) },
+			{ weight: 1, arbitrary: mutations },
+		),
+	});
+
+/** Makes the value of {@link anyValue}. */
+export function built({ trace, shape, damage }) {
+	const plain = structuredClone(trace);
+	if (damage.length > 0) return mutate(plain, damage);
+	return shape === "plain" ? plain : shapes[shape](plain);
 }

@@ -1,12 +1,15 @@
-/** Starts workers. Used in child processes. */
+/** Workers that score. Used in child processes. */
 
-import { Worker } from "node:worker_threads";
+import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 
-/** A worker that scores `traces`, and ends as `ending` says; see worker.mjs. */
+/**
+ * A worker that scores `traces`, with its own scorer if there are `options`, posts its progress, and ends as
+ * `ending` says.
+ */
 export function startWorker(traces, ending, options) {
 	// The arguments of the process are for code that is not in a file.
 	const given = { workerData: { traces, ending, options }, execArgv: [] };
-	return new Worker(new URL("./worker.mjs", import.meta.url), given);
+	return new Worker(new URL(import.meta.url), given);
 }
 
 /** Waits until a worker has ended. Returns its exit code, error message and messages. */
@@ -28,3 +31,25 @@ export function tells(worker, wanted) {
 		worker.on("message", (value) => value === wanted && resolve());
 	});
 }
+
+async function work({ traces, options, ending }) {
+	const scoring = await import("@knowledgepulse/scoring");
+	parentPort.postMessage("imported");
+	const scorer = options ? new scoring.Scorer(options) : scoring;
+	const calls = traces.map((trace) => scorer.evaluateValue(trace));
+	calls[0].then(() => parentPort.postMessage("scored"));
+	parentPort.postMessage("called");
+
+	const endings = {
+		return: () => {},
+		exit: () => process.exit(4),
+		"exit after a score": () => calls[0].then(() => process.exit(4)),
+		throw: () => {
+			throw new Error("thrown on purpose");
+		},
+		scores: async () => parentPort.postMessage({ scores: await Promise.all(calls) }),
+	};
+	endings[ending]();
+}
+
+if (!isMainThread) await work(workerData);

@@ -3,9 +3,11 @@
     python3 benchmark/q8/prepare.py
 
 Only the benchmark needs it. The quantiser's packages are pinned in requirements.txt and kept in
-the cache folder of tools/assets.py, from which only the first run needs a network.
+the cache folder of tools/assets.py, from which only the first run needs a network. The script runs
+itself with them: python prepare.py MODEL OUT.
 """
 
+import logging
 import os
 import sys
 from pathlib import Path
@@ -27,7 +29,6 @@ from assets.common import (
 from assets.packages import HASHED, builder_packages, pip, run
 
 REQUIREMENTS = HERE / "requirements.txt"
-QUANTISER = HERE / "quantize.py"
 MODELS = ROOT / "benchmark" / ".model" / "Xenova" / "all-MiniLM-L6-v2" / "onnx"
 PLAIN = MODELS / "model.onnx"
 QUANTISED = MODELS / "model_quantized.onnx"
@@ -49,6 +50,22 @@ def quantiser_packages():
     return target
 
 
+def quantise_file(model, out):
+    """Quantise a model to 8 bits as the conversion script of transformers.js does for q8."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    # It recommends a step that transformers.js does not take either.
+    logging.disable(logging.WARNING)
+    quantize_dynamic(
+        model,
+        out,
+        per_channel=False,
+        reduce_range=False,
+        weight_type=QuantType.QInt8,
+        extra_options={"EnableSubgraph": True, "MatMulConstBOnly": True},
+    )
+
+
 def quantise():
     """Write QUANTISED, all or nothing."""
     folders = [quantiser_packages(), builder_packages()]
@@ -57,7 +74,7 @@ def quantise():
     say("quantising the plain export (some seconds)")
     with scratch_folder(MODELS) as scratch:
         made = scratch / QUANTISED.name
-        run([sys.executable, QUANTISER, PLAIN, made], "the quantiser failed", env=environment)
+        run([sys.executable, __file__, PLAIN, made], "the quantiser failed", env=environment)
         os.replace(made, QUANTISED)
 
 
@@ -76,5 +93,8 @@ def prepare():
 
 
 if __name__ == "__main__":
-    with program("q8"):
-        prepare()
+    if len(sys.argv) > 1:
+        quantise_file(*sys.argv[1:])
+    else:
+        with program("q8"):
+            prepare()

@@ -6,8 +6,9 @@ import { randomUUID } from "node:crypto";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { embed, Scorer, warmup } from "@knowledgepulse/scoring";
+import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
+import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
 import { random, trace } from "../../__test__/support/traces.mjs";
-import { openStore } from "./stores.mjs";
 
 /** Entries in a page, as scorers ask for them. */
 const PAGE = 512;
@@ -24,7 +25,8 @@ const scorers = new Map();
 const stores = [];
 
 function open(place, namespace) {
-	const store = openStore(place, namespace);
+	const Store = place.path ? SqliteStore : PostgresStore;
+	const store = new Store({ ...place, namespace });
 	stores.push(store);
 	return store;
 }

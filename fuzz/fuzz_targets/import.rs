@@ -1,11 +1,36 @@
-//! Logs of a format that their first line names.
+//! Logs of a format that their first line names, imported whole and in pieces.
 #![no_main]
 
-use knowledgepulse_scoring_fuzz::importing::check;
-use knowledgepulse_test_support::memory;
+use knowledgepulse_import::{Options, format_names};
+use knowledgepulse_test_support::{importing, memory};
 use libfuzzer_sys::{Corpus, fuzz_target};
 
 #[global_allocator]
 static ALLOCATOR: memory::Counting = memory::Counting;
+
+/// How many bytes an import takes at most, for each byte of a log and for any. Small steps have a large event each.
+const RATIO: usize = 64;
+const FIXED: usize = 1 << 20;
+
+/// Imports what follows a line with the name of a format as a log of that format, and checks what comes out.
+/// Bytes that name nothing are rejected.
+fn check(named: &[u8]) -> Corpus {
+    let end = named.iter().position(|&byte| byte == b'\n').unwrap_or(named.len());
+    let (name, log) = (&named[..end], named.get(end + 1..).unwrap_or_default());
+    let Some(format) = format_names().into_iter().find(|format| format.as_bytes() == name) else {
+        return Corpus::Reject;
+    };
+    let format = Some(format.to_owned());
+    let options = Options { format, ..importing::options() };
+    importing::check(log, 1 + sum(log) % 97, &options);
+    let (_, peak) = memory::peak(|| importing::import([log], &options));
+    assert!(peak <= RATIO * log.len() + FIXED, "{peak} bytes for {}", log.len());
+    Corpus::Keep
+}
+
+/// A number that is the same for the same bytes, which is all that it has to be.
+fn sum(bytes: &[u8]) -> usize {
+    bytes.iter().copied().map(usize::from).sum()
+}
 
 fuzz_target!(|named: &[u8]| -> Corpus { check(named) });

@@ -9,7 +9,7 @@ use knowledgepulse_scoring::{
     cache::{CacheOptions, Entry},
     snapshot::{Snapshot, decode, encode},
 };
-use knowledgepulse_scoring_fuzz::cache::{self, MODEL};
+use knowledgepulse_scoring_fuzz::{MODEL, run as run_cache};
 use knowledgepulse_test_support::memory;
 use libfuzzer_sys::fuzz_target;
 
@@ -104,7 +104,7 @@ fn run(data: &[u8]) -> Result<()> {
         _ => {
             let mut bytes = Unstructured::new(rest);
             let mut damages = Unstructured::new(bytes.bytes(16.min(rest.len()))?);
-            let Some(mut lockstep) = cache::run(&mut bytes)? else { return Ok(()) };
+            let Some(mut lockstep) = run_cache(&mut bytes)? else { return Ok(()) };
             let whole = encode(&mut lockstep.cache, MODEL, lockstep.now);
             let snapshot = check(&whole).expect("what was encoded");
             let mut restored = snapshot.clone().into_cache(snapshot.options(), lockstep.now);

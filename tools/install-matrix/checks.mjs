@@ -142,31 +142,10 @@ async function checkExecution(workspace) {
 	return `kp-score runs by ${cliInstallers.length} installers without being installed`;
 }
 
-const CALLS = [
-	"%network",
-	"open",
-	"openat",
-	"openat2",
-	"creat",
-	"truncate",
-	"ftruncate",
-	"mkdir",
-	"mkdirat",
-	"rmdir",
-	"unlink",
-	"unlinkat",
-	"mknod",
-	"mknodat",
-	"rename",
-	"renameat",
-	"renameat2",
-	"link",
-	"linkat",
-	"symlink",
-	"symlinkat",
-	"memfd_create",
-	"io_uring_setup",
-];
+/** What strace logs. */
+const CALLS =
+	"%network,open,openat,openat2,creat,truncate,ftruncate,mkdir,mkdirat,rmdir,unlink,unlinkat,mknod,mknodat," +
+	"rename,renameat,renameat2,link,linkat,symlink,symlinkat,memfd_create,io_uring_setup";
 
 const OPENS = /^open(at2?)?\(/;
 const WRITES = /O_(WRONLY|RDWR|CREAT|TRUNC|APPEND)/;
@@ -183,23 +162,10 @@ function callsIn(log) {
 
 async function watch(workspace, project, args) {
 	const log = join(workspace.folder, "strace.log");
-	const ended = await workspace.run(
-		[
-			"strace",
-			"-f",
-			"-qq",
-			"-o",
-			log,
-			"-e",
-			`trace=${CALLS.join(",")}`,
-			// libuv could work through io_uring, which strace does not see.
-			"env",
-			"UV_USE_IO_URING=0",
-			...oldestNode.layouts.node_modules,
-			...args,
-		],
-		project,
-	);
+	const strace = ["strace", "-f", "-qq", "-o", log, "-e", `trace=${CALLS}`];
+	// libuv could work through io_uring, which strace does not see.
+	const node = ["env", "UV_USE_IO_URING=0", ...oldestNode.layouts.node_modules];
+	const ended = await workspace.run([...strace, ...node, ...args], project);
 	if (ended.problem) throw new Error(`${ended.problem}\n${ended.stderr}`);
 	const calls = callsIn(readFileSync(log, "utf8"));
 	const changing = calls.filter((call) => !OPENS.test(call) || WRITES.test(call));

@@ -143,32 +143,20 @@ const overwrite = (file) => writeFileSync(file, "something else\n");
 
 /** Damages of files of the platform package. */
 const damages = [
-	{ name: "library missing", file: LIBRARY, damage: remove },
-	{ name: "library cut in half", file: LIBRARY, damage: halve },
-	{ name: "library overwritten", file: LIBRARY, damage: overwrite },
-	{ name: "model folder missing", file: "model", damage: remove },
-	{ name: "manifest missing", file: "model/manifest.json", damage: remove },
-	{
-		name: "manifest overwritten",
-		file: "model/manifest.json",
-		damage: overwrite,
-	},
-	{ name: "weights missing", file: "model/model.bin", damage: remove },
-	{ name: "weights cut in half", file: "model/model.bin", damage: halve },
-	{
-		name: "one bit of the weights changed",
-		file: "model/model.bin",
-		damage: flipByte,
-	},
-	{ name: "graph cut in half", file: "model/exact.onnx", damage: halve },
-	{
-		name: "tokenizer overwritten",
-		file: "model/tokenizer.json",
-		damage: overwrite,
-	},
+	["library missing", LIBRARY, remove],
+	["library cut in half", LIBRARY, halve],
+	["library overwritten", LIBRARY, overwrite],
+	["model folder missing", "model", remove],
+	["manifest missing", "model/manifest.json", remove],
+	["manifest overwritten", "model/manifest.json", overwrite],
+	["weights missing", "model/model.bin", remove],
+	["weights cut in half", "model/model.bin", halve],
+	["one bit of the weights changed", "model/model.bin", flipByte],
+	["graph cut in half", "model/exact.onnx", halve],
+	["tokenizer overwritten", "model/tokenizer.json", overwrite],
 ];
 
-async function scoreDamaged(workspace, { name, file, damage }) {
+async function scoreDamaged(workspace, name, file, damage) {
 	const whole = await workspace.project(npmInstaller);
 	const id = name.replaceAll(" ", "-");
 	const project = { id, folder: workspace.emptyProject(id) };
@@ -197,9 +185,9 @@ export const failures = [
 		name,
 		check: (workspace) => failAndRepair(workspace, name.replaceAll(/[ =-]+/g, "-"), breakIt),
 	})),
-	...damages.map((damage) => ({
-		name: damage.name,
+	...damages.map(([name, file, damage]) => ({
+		name,
 		check: async (workspace) =>
-			`${damage.file === LIBRARY ? "the native backend" : "novelty 0.5"}, and the reason: ${await scoreDamaged(workspace, damage)}`,
+			`${file === LIBRARY ? "the native backend" : "novelty 0.5"}, and the reason: ${await scoreDamaged(workspace, name, file, damage)}`,
 	})),
 ];

@@ -17,7 +17,7 @@ const expected = JSON.parse(
 );
 
 /** The result in the rows of `kp-score score`. */
-export function readRows(stdout) {
+function readRows(stdout) {
 	const rows = stdout
 		.trim()
 		.split("\n")
@@ -28,30 +28,22 @@ export function readRows(stdout) {
 
 const EXTERNAL = "@knowledgepulse/scoring";
 
-const tsc = (kind) => ({
-	key: `tsc ${kind}`,
-	command: () => [
-		toolNode,
-		tool("typescript/bin/tsc"),
-		"-p",
-		`tsconfig.${kind}.json`,
-		"--typeRoots",
-		tool("@types"),
-	],
-});
+/** A build whose arguments are separated by spaces. */
+const build = (key, program, args) => ({ key, command: () => [...program, ...args.split(" ")] });
 
-const esbuild = (format, entry, out) => ({
-	key: `esbuild ${format}`,
-	command: () => [
-		tool("esbuild/bin/esbuild"),
-		entry,
-		"--bundle",
-		"--platform=node",
-		`--format=${format}`,
-		`--external:${EXTERNAL}`,
-		`--outfile=${out}`,
-	],
-});
+const tsc = (kind) =>
+	build(
+		`tsc ${kind}`,
+		[toolNode, tool("typescript/bin/tsc"), "--typeRoots", tool("@types")],
+		`-p tsconfig.${kind}.json`,
+	);
+
+const esbuild = (format, entry, out) =>
+	build(
+		`esbuild ${format}`,
+		[tool("esbuild/bin/esbuild")],
+		`${entry} --bundle --platform=node --format=${format} --external:${EXTERNAL} --outfile=${out}`,
+	);
 
 const pack = (bundler, out) => ({
 	key: bundler,
@@ -64,93 +56,46 @@ const pack = (bundler, out) => ({
 	],
 });
 
-const vite = {
-	key: "vite",
-	command: () => [
-		toolNode,
-		tool("vite/bin/vite.js"),
-		"build",
-		"--ssr",
-		"logs.mjs",
-		"--outDir",
-		"out/vite",
-		"--logLevel",
-		"warn",
-	],
-};
+const vite = build(
+	"vite",
+	[toolNode, tool("vite/bin/vite.js")],
+	"build --ssr logs.mjs --outDir out/vite --logLevel warn",
+);
 
-const bunBuild = {
-	key: "bun build",
-	command: () => [
-		bun,
-		"build",
-		"logs.mjs",
-		"--target=node",
-		"--external",
-		EXTERNAL,
-		"--outfile=out/bun.mjs",
-	],
-};
+const bunBuild = (key, args) => build(key, [bun], `build ${args} --external ${EXTERNAL}`);
 
 /** A binary reads package.json, by which the addon is found, only if it was built to. */
-const bunCompile = (entry, out) => ({
-	key: `bun build --compile ${entry}`,
-	command: () => [
-		bun,
-		"build",
-		entry,
-		"--compile",
-		"--compile-autoload-package-json",
-		"--external",
-		EXTERNAL,
-		`--outfile=${out}`,
-	],
-});
+const bunCompile = (entry, out) =>
+	bunBuild(
+		`bun build --compile ${entry}`,
+		`${entry} --compile --compile-autoload-package-json --outfile=${out}`,
+	);
 
 const SERVER_RUNTIMES = ["Node 20", "Node 22", "Node 24", "Node 26", "Bun"];
 
 /** The program of the command line. */
 export const cliForms = [
-	{
-		name: "kp-score",
-		file: "kp-score.cjs",
-		read: readRows,
-		on: SERVER_RUNTIMES,
-	},
+	{ name: "kp-score", file: "kp-score.cjs", read: readRows, on: SERVER_RUNTIMES },
 ];
 
 const bundle = (name, build, file) => ({ name, build, file, on: SERVER_RUNTIMES });
+
+const typescript = (kind, system) => ({
+	name: system ? `TypeScript ${kind}, ${system}` : `TypeScript ${kind}`,
+	build: tsc(kind),
+	file: `out/${kind}/score.${system === "CJS" ? "cjs" : "js"}`,
+});
 
 export const moduleForms = [
 	{ name: "ES module", file: "score.mjs" },
 	{ name: "CommonJS", file: "score.cjs" },
 	{ name: "all entry points, ES module", file: "logs.mjs" },
 	{ name: "all entry points, CommonJS", file: "logs.cjs" },
-	{
-		name: "TypeScript node16, ESM",
-		build: tsc("node16"),
-		file: "out/node16/score.js",
-	},
-	{
-		name: "TypeScript node16, CJS",
-		build: tsc("node16"),
-		file: "out/node16/score.cjs",
-	},
-	{
-		name: "TypeScript nodenext, ESM",
-		build: tsc("nodenext"),
-		file: "out/nodenext/score.js",
-	},
-	{
-		name: "TypeScript nodenext, CJS",
-		build: tsc("nodenext"),
-		file: "out/nodenext/score.cjs",
-	},
-	{
-		name: "TypeScript bundler",
-		build: tsc("bundler"),
-		file: "out/bundler/score.js",
-	},
+	typescript("node16", "ESM"),
+	typescript("node16", "CJS"),
+	typescript("nodenext", "ESM"),
+	typescript("nodenext", "CJS"),
+	typescript("bundler"),
 	{
 		name: "TypeScript, run as it is",
 		file: "score.ts",
@@ -210,7 +155,11 @@ export const bundleForms = [
 	bundle("Rspack, ESM", pack("@rspack/core", "out/rspack"), "out/rspack/logs.mjs"),
 	bundle("Rspack, CJS", pack("@rspack/core", "out/rspack"), "out/rspack/logs.cjs"),
 	bundle("Vite SSR", vite, "out/vite/logs.js"),
-	bundle("bun build", bunBuild, "out/bun.mjs"),
+	bundle(
+		"bun build",
+		bunBuild("bun build", "logs.mjs --target=node --outfile=out/bun.mjs"),
+		"out/bun.mjs",
+	),
 	{
 		name: "bun build --compile",
 		build: bunCompile("logs.mjs", "out/compiled"),

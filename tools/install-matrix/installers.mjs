@@ -5,7 +5,7 @@
  * files of a project that has a manifest with `name` as `spec` among its dependencies, and in which others
  * that ask for `name` get it too; `installAll` installs that.
  */
-import { bun, npm, tool, toolNode, versionOf } from "./tools.mjs";
+import { bun, npm, tool, toolNode } from "./tools.mjs";
 
 const json = (value) => JSON.stringify(value, null, "\t");
 
@@ -20,7 +20,6 @@ const pnpm = tool("@pnpm/exe.linux-x64/pnpm");
 const YOUNG = "minimumReleaseAge: 0\n";
 
 const yarn = (nodeLinker) => ({
-	version: versionOf("@yarnpkg/cli-dist"),
 	files: (url) => ({
 		// Makes the folder a project of its own.
 		"yarn.lock": "",
@@ -45,7 +44,6 @@ const yarn = (nodeLinker) => ({
 export const installers = [
 	{
 		name: "npm",
-		version: versionOf("npm"),
 		layout: "node_modules",
 		install: (spec) => [...npm, "install", spec],
 		execute: (spec) => [...npm, "exec", "--yes", "--", spec],
@@ -55,7 +53,6 @@ export const installers = [
 	},
 	{
 		name: "pnpm",
-		version: versionOf("@pnpm/exe.linux-x64"),
 		layout: "node_modules",
 		files: () => ({ "pnpm-workspace.yaml": YOUNG }),
 		install: (spec) => [pnpm, "add", spec, "--ignore-scripts"],
@@ -70,7 +67,6 @@ export const installers = [
 	{ name: "Yarn PnP", layout: "pnp", ...yarn("pnp") },
 	{
 		name: "Bun",
-		version: versionOf("@oven/bun-linux-x64-baseline"),
 		layout: "node_modules",
 		install: (spec) => [bun, "add", spec, "--ignore-scripts"],
 		execute: (spec) => [bun, "x", spec],
@@ -86,4 +82,29 @@ export const cliInstallers = installers.map((installer) => ({
 	...installer,
 	name: `${installer.name}, command line`,
 	what: "@knowledgepulse/scoring-cli",
+}));
+
+/**
+ * Frameworks of agents, each installed beside the package in a project of its own. fixtures/frameworks.mjs runs an
+ * agent with one of them, looks for the calls of tools in its messages, and scores it with its recipe.
+ */
+const FRAMEWORKS = {
+	"AI SDK 6": ["ai@6.0.326"],
+	"AI SDK 7": ["ai@7.0.173"],
+	Mastra: ["@mastra/core@1.71.0", "ai@6.0.326"],
+	"OpenAI Agents": ["@openai/agents-core@0.20.0"],
+	LangGraph: ["@langchain/core@1.4.0", "@langchain/langgraph@1.7.3"],
+};
+
+/** Describes the inputs of tools to all of them. */
+const ZOD = "zod@4.6.7";
+
+export const frameworks = Object.entries(FRAMEWORKS).map(([name, packages]) => ({
+	name: `messages of ${name}`,
+	installer: {
+		...npmInstaller,
+		name: `npm, ${name}`,
+		install: (spec) => [...npmInstaller.install(spec), ...packages, ZOD],
+	},
+	form: { name: "messages", file: "frameworks.mjs", args: [name], on: ["Node 22"] },
 }));

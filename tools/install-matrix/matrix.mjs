@@ -17,8 +17,7 @@ import {
 	sdkForms,
 	testForms,
 } from "./forms.mjs";
-import { frameworks } from "./frameworks.mjs";
-import { cliInstallers, installers, npmInstaller } from "./installers.mjs";
+import { cliInstallers, frameworks, installers, npmInstaller } from "./installers.mjs";
 import { sdkInstallers } from "./sdk.mjs";
 import { runtimes } from "./tools.mjs";
 import { Workspace } from "./workspace.mjs";

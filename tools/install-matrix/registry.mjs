@@ -59,15 +59,9 @@ export async function startRegistry(folder) {
 	writeFileSync(config, JSON.stringify(configuration(folder, await upstream(folder))));
 	const port = await freePort();
 	const url = `http://127.0.0.1:${port}/`;
+	const verdaccio = [toolNode, tool("verdaccio/bin/verdaccio")];
 	const { child, output, stop } = startProgram(
-		[
-			toolNode,
-			tool("verdaccio/bin/verdaccio"),
-			"--config",
-			config,
-			"--listen",
-			`127.0.0.1:${port}`,
-		],
+		[...verdaccio, "--config", config, "--listen", `127.0.0.1:${port}`],
 		{ cwd: folder },
 	);
 	if (!(await answers(url, () => child.exitCode !== null))) {

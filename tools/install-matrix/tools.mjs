@@ -2,7 +2,7 @@
  * The installers, runtimes and bundlers, in versions that package-lock.json pins. Importing this
  * module installs them, once for each package-lock.json: they take over a gigabyte.
  */
-import { copyFileSync, readFileSync } from "node:fs";
+import { copyFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -36,15 +36,8 @@ export const toolNode = node(24);
 
 export const npm = [toolNode, tool("npm/bin/npm-cli.js")];
 
-/** The version of an installed tool. */
-export function versionOf(name) {
-	const { version } = JSON.parse(readFileSync(tool(name, "package.json")));
-	return version.replace(/^v/, "");
-}
-
 const nodeRuntime = (major) => ({
 	name: `Node ${major}`,
-	version: versionOf(`node${major}`),
 	layouts: {
 		node_modules: [node(major)],
 		pnp: [node(major), "--require", "./.pnp.cjs", "--experimental-loader", "./.pnp.loader.mjs"],
@@ -56,12 +49,10 @@ export const runtimes = [
 	...[20, 22, 24, 26].map(nodeRuntime),
 	{
 		name: "Bun",
-		version: versionOf("@oven/bun-linux-x64-baseline"),
 		layouts: { node_modules: [bun] },
 	},
 	{
 		name: "Deno",
-		version: versionOf("@deno/linux-x64-glibc"),
 		layouts: {
 			node_modules: [
 				deno,

@@ -1,10 +1,18 @@
-/** Runs other programs and waits for them. */
+/** The checkout, and other programs, which are run and waited for. */
 import { spawnSync } from "node:child_process";
-import { dirname } from "node:path";
+import { readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** The top folder of the checkout. */
 export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+
+/** Returns the files in a folder, and in the folders in it, whose name has this ending. */
+export const filesBelow = (folder, ending) =>
+	readdirSync(join(root, folder), { recursive: true })
+		.filter((file) => file.endsWith(ending) && !file.includes("node_modules"))
+		.map((file) => join(folder, file))
+		.sort();
 
 /** Ends the process with one line on standard error. */
 export function fail(message) {

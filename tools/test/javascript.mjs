@@ -1,13 +1,12 @@
 /** Runs test files by node:test, each in a process of its own. */
 import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { repeats } from "../../__test__/support/repeats.mjs";
+import { repeats } from "../../__test__/support/draws.mjs";
 import { execute, tail } from "../lib/process.mjs";
-import { root } from "../lib/run.mjs";
+import { capture, root } from "../lib/run.mjs";
 import { say } from "../lib/steps.mjs";
-import { lanes } from "./lanes.mjs";
 
 const REPORTER = fileURLToPath(new URL("events.mjs", import.meta.url));
 
@@ -47,6 +46,25 @@ async function eventsOf(file, under, folder) {
 		else if (diagnostic) say(diagnostic);
 	say(tail(readFileSync(`${report}.log`, "utf8")));
 	return events;
+}
+
+/**
+ * For each lane, what stands before a command in it. There are three for two cores, as some tests wait
+ * most of the time. On Linux each has one core, since the threads of a model wait actively for each
+ * other: two models on the same cores would take many times as long.
+ */
+function lanes() {
+	const count = Math.ceil(1.5 * availableParallelism());
+	const free = Array.from({ length: count }, () => []);
+	if (process.platform !== "linux") return free;
+	const status = readFileSync("/proc/self/status", "utf8");
+	const list = /^Cpus_allowed_list:\s*(\S+)/m.exec(status)?.[1] ?? "";
+	const cores = list.split(",").flatMap((range) => {
+		const [first, last = first] = range.split("-").map(Number);
+		return Array.from({ length: last - first + 1 }, (_, at) => first + at);
+	});
+	if (capture("taskset", ["-c", String(cores[0]), "true"]) === undefined) return free;
+	return free.map((_, lane) => ["taskset", "-c", String(cores[lane % cores.length])]);
 }
 
 /** Runs the files, those that have to run alone after `others`; `tell` is told how far it is. */

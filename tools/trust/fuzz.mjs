@@ -69,12 +69,10 @@ function addLogs(corpus) {
 		}
 }
 
-/** Writes the seeds of a target, which one file holds, into a folder; returns that. */
+/** Writes the seeds of a target into a folder; returns that. */
 function writeSeeds(target) {
 	const seeds = join(folder, "target/seeds", target);
-	const { encoding, inputs } = JSON.parse(
-		readFileSync(join(folder, `seeds/${target}.json`), "utf8"),
-	);
+	const { encoding, inputs } = JSON.parse(readFileSync(join(folder, "seeds.json"), "utf8"))[target];
 	mkdirSync(seeds, { recursive: true });
 	for (const [name, input] of Object.entries(inputs))
 		writeFileSync(join(seeds, name), Buffer.from(input, encoding));

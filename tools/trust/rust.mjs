@@ -2,8 +2,7 @@
 import { join } from "node:path";
 import { installAddon } from "../lib/build.mjs";
 import { once } from "../lib/cache.mjs";
-import { filesBelow } from "../lib/files.mjs";
-import { attempt, capture, root, run } from "../lib/run.mjs";
+import { attempt, capture, filesBelow, root, run } from "../lib/run.mjs";
 
 /** Branch coverage, a standard library with ThreadSanitizer and Miri are in no stable release. */
 const NIGHTLY = "nightly-2026-05-20";

@@ -108,6 +108,6 @@ export function miri() {
 		PROPTEST_CASES: "2",
 	};
 	const miri = (...args) => cargoTests(["miri", "test", ...args], env);
-	miri("-p", SCORING, "--lib", "--test", "score", "--test", "trace", "--", ...LONG);
+	miri("-p", SCORING, "--lib", "--test", "score", "--", ...LONG);
 	miri("-p", "knowledgepulse-embedder", "--lib", "--", ...EMBEDDER, ...LONG);
 }

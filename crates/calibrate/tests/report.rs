@@ -1,50 +1,31 @@
 //! The report: escaping, no external references, a valid document for any rows.
 
+mod rows;
+
 use knowledgepulse_calibrate::{
     Options, Row, Target, calibrate,
     report::{self, Context},
 };
-use knowledgepulse_scoring::{Profiles, dimensions::Dimensions};
+use knowledgepulse_scoring::dimensions::Dimensions;
 use proptest::prelude::*;
 
 const HOSTILE: &str =
     r#"</title><script>alert('1')</script>" onload="x"><img src=//e.x>'&\u{202e}"#;
 
 fn row(number: usize, domain: &str, label: Option<bool>) -> Row {
-    let vary = |prime: usize| (number * prime % 101) as f64 / 101.0;
-    let success = !number.is_multiple_of(3);
-    let novelty = 0.05 + 0.9 * vary(37);
+    let base = rows::row(number);
+    let outcome_confidence = if base.success { 0.9 } else { 0.27 };
     let mut row = Row {
-        source: None,
-        id: Some(format!("t{number}")),
         group: Some(format!("g{}", number / 3)),
         domain: domain.to_owned(),
-        created_at: String::new(),
-        score: 0.0,
-        dimensions: Dimensions {
-            complexity: vary(7),
-            novelty,
-            tool_diversity: vary(53),
-            outcome_confidence: if success { 0.9 } else { 0.27 },
-        },
-        overrides: Vec::new(),
+        dimensions: Dimensions { outcome_confidence, ..base.dimensions },
         nearest: Some("t0".to_owned()),
-        similarity: Some(1.0 - novelty),
-        novelty_source: "cache".to_owned(),
-        success,
-        success_from: None,
         confidence: 0.9,
-        confidence_from: None,
-        objective: None,
-        steps: None,
-        tokens: Some(100),
         is_cut: number.is_multiple_of(9),
-        precision: Some("exact".to_owned()),
-        model_fingerprint: Some("m".to_owned()),
-        version: "0.1.0".to_owned(),
         label,
+        ..base
     };
-    row.score = row.score_by(&Profiles::default().for_domain(domain).weights).unwrap();
+    row.score = rows::scored(&row);
     row
 }
 
@@ -253,7 +234,7 @@ fn weights_without_the_outcome_leave_its_weight() {
         .map(|number| {
             let mut row = row(number, "code", None);
             row.dimensions.novelty = if row.success { 0.6 } else { 0.4 };
-            row.score = row.score_by(&Profiles::default().for_domain("code").weights).unwrap();
+            row.score = rows::scored(&row);
             Row { group: None, label: Some(row.success), ..row }
         })
         .collect();

@@ -3,6 +3,8 @@
 //! A long run repeats each simulation more often, and has more kinds of them. The figures:
 //! `KP_TRUST=10 cargo test -p knowledgepulse-calibrate --test simulation -- --nocapture`
 
+mod rows;
+
 use std::io::{Write, stdout};
 
 use knowledgepulse_calibrate::{
@@ -83,29 +85,15 @@ fn simulate(seed: u64, n: usize, labels: Labels) -> Vec<Row> {
             ];
             let fired = fired.into_iter().filter(|(_, fires)| *fires);
             let mut row = Row {
-                source: None,
                 id: Some(format!("{seed}:{}", rows.len())),
                 group: Some(format!("task {group}")),
                 domain: "airline".to_owned(),
-                created_at: String::new(),
-                score: 0.0,
                 dimensions,
                 overrides: fired.map(|(name, _)| name.to_owned()).collect(),
-                nearest: None,
                 similarity: Some(1.0 - novelty),
-                novelty_source: "cache".to_owned(),
                 success,
-                success_from: None,
                 confidence,
-                confidence_from: None,
-                objective: None,
-                steps: None,
-                tokens: None,
-                is_cut: false,
-                precision: None,
-                model_fingerprint: None,
-                version: String::new(),
-                label: None,
+                ..rows::row(1)
             };
             row.score = row.score_by(&weights(CURRENT)).unwrap();
             row.label = Some(match labels {

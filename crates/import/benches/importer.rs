@@ -15,21 +15,26 @@ fn main() {
     divan::main();
 }
 
-/// Returns recorded sessions of Claude Code again and again, each time with other ids.
-fn sessions() -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/logs/claude-code");
+/// Returns the text of recorded logs whose names begin and end so, in order.
+fn recorded(format: &str, begin: &str, end: &str) -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/logs").join(format);
     let mut files: Vec<_> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| {
-        path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"session-"))
+        let name = path.file_name().unwrap().to_string_lossy();
+        name.starts_with(begin) && name.ends_with(end)
     });
     files.sort();
-    let sessions: Vec<_> = files.iter().map(|path| fs::read_to_string(path).unwrap()).collect();
+    files.iter().map(|path| fs::read_to_string(path).unwrap()).collect()
+}
+
+/// Returns recorded sessions of Claude Code again and again, each time with other ids.
+fn sessions() -> Vec<u8> {
     let ids =
         regex::Regex::new(r#"("(?:uuid|parentUuid|logicalParentUuid|sessionId)": ?")[0-9a-f]{8}"#);
     let ids = ids.unwrap();
     let mut log = String::new();
-    for (round, session) in sessions.iter().cycle().enumerate() {
+    for (round, session) in recorded("claude-code", "session-", "").iter().cycle().enumerate() {
         if log.len() > BYTES {
             break;
         }
@@ -40,17 +45,12 @@ fn sessions() -> Vec<u8> {
 
 /// Returns recorded conversations of chat messages again and again, one a line.
 fn conversations() -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/logs/messages");
-    let mut files: Vec<_> =
-        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
-    files.sort();
-    let logs = files.iter().map(|path| {
-        let log: serde_json::Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
-        format!("{log}\n").into_bytes()
+    let logs = recorded("messages", "", ".json").into_iter().map(|text| {
+        let log: serde_json::Value = serde_json::from_str(&text).unwrap();
+        format!("{log}\n")
     });
-    let logs = logs.collect::<Vec<_>>().concat();
-    logs.repeat(BYTES / logs.len() + 1)
+    let logs: String = logs.collect();
+    logs.repeat(BYTES / logs.len() + 1).into_bytes()
 }
 
 fn import(log: &[u8]) -> usize {
@@ -77,34 +77,4 @@ fn claude_code(bencher: Bencher) {
 fn messages(bencher: Bencher) {
     let log = conversations();
     bencher.counter(BytesCount::of_slice(&log)).bench(|| import(&log));
-}
-
-/// Recorded lines, and the part of their ids that differs each time.
-const LINES: [(&str, &str); 5] = [
-    ("langsmith/rows-trip.jsonl", "01a204df"),
-    ("gemini-cli/lines-v040.jsonl", "stage0"),
-    ("copilot-cli/large.jsonl", "stage0"),
-    ("opencode/written-stream.jsonl", "ses_9"),
-    ("cursor/large.jsonl", "\0"),
-];
-
-#[divan::bench(args = LINES.map(|(file, _)| file))]
-fn lines(bencher: Bencher, file: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/logs-2").join(file);
-    let lines = fs::read_to_string(path).unwrap();
-    let (_, id) = LINES.iter().find(|(name, _)| *name == file).unwrap();
-    let rounds = BYTES / lines.len() + 1;
-    let log: String = (0..rounds).map(|round| lines.replace(id, &format!("{round:08x}"))).collect();
-    bencher.counter(BytesCount::of_str(&log)).bench(|| import(log.as_bytes()));
-}
-
-/// Parsing alone, for comparison.
-#[divan::bench]
-fn serde_json(bencher: Bencher) {
-    let log = sessions();
-    bencher.counter(BytesCount::of_slice(&log)).bench(|| {
-        log.split(|byte| *byte == b'\n')
-            .filter(|line| serde_json::from_slice::<serde_json::Value>(line).is_ok())
-            .count()
-    });
 }

@@ -1,34 +1,8 @@
 //! Rules of single formats that no sample shows.
 
-use knowledgepulse_import::{
-    AssumeSuccess, Code, Imported, Importer, Options, Origin, Report, UnreadCalls,
-};
-use knowledgepulse_test_support::importing::{self, value_of};
+use knowledgepulse_import::{Code, Imported, Options, Origin, UnreadCalls};
+use knowledgepulse_test_support::importing::{self, Outcome, run, value_of};
 use serde_json::{Value, json};
-
-/// Imports inputs, each with its name.
-fn import(inputs: &[(&str, String)]) -> (Vec<Imported>, Report) {
-    let assume_success = Some(AssumeSuccess::Always(true));
-    let mut importer = Importer::new(Options { assume_success, ..Options::default() });
-    let mut traces = Vec::new();
-    for (name, log) in inputs {
-        importer.open(name);
-        importer.push(log.as_bytes());
-        importer.end();
-        while let Some(result) = importer.next() {
-            traces.push(result.unwrap());
-        }
-    }
-    let report = importer.report().clone();
-    (traces, report)
-}
-
-/// Imports the one run of a log.
-fn run(log: &str) -> Imported {
-    let (mut traces, report) = import(&[("log", log.into())]);
-    assert_eq!(traces.len(), 1, "{report:?}");
-    traces.remove(0)
-}
 
 /// Returns the types of the steps, with the names of tools and the contents.
 fn steps(imported: &Imported) -> Vec<String> {
@@ -42,17 +16,29 @@ fn steps(imported: &Imported) -> Vec<String> {
 }
 
 fn skipped(imported: &Imported) -> Value {
-    serde_json::to_value(&imported.provenance.skipped).unwrap()
+    importing::skipped(&imported.provenance.skipped)
+}
+
+fn import(log: &str) -> Outcome {
+    importing::import([log.as_bytes()], &importing::options())
+}
+
+fn run_value(log: &Value) -> Imported {
+    run(&log.to_string())
+}
+
+/// Returns the keys of the runs of a log.
+fn keys(outcome: &Outcome) -> Vec<Option<&str>> {
+    outcome.traces().map(|trace| trace.provenance.key.as_deref()).collect()
 }
 
 #[test]
 fn atif_counts_that_a_trajectory_is_continued() {
-    let imported = run(&json!({
+    let imported = run_value(&json!({
         "schema_version": "ATIF-v1.7",
         "steps": [{ "source": "user", "message": "a" }, { "source": "agent", "message": "b" }],
         "continued_trajectory_ref": "second.json",
-    })
-    .to_string());
+    }));
     assert_eq!(skipped(&imported), json!({ "continuation": 1 }));
 }
 
@@ -72,10 +58,9 @@ fn atif_leaves_out_copies_compactions_and_subagents() {
           "observation": { "results": [{ "content": "summary" }] } },
         { "source": "agent", "message": "", "tool_calls": [{ "function_name": "g" }] },
     ]);
-    let imported = run(&json!({
+    let imported = run_value(&json!({
         "schema_version": "ATIF-v1.7", "steps": steps_of_log, "subagent_trajectories": [{}, {}],
-    })
-    .to_string());
+    }));
     assert_eq!(value_of(&imported)["task"]["objective"], "Fix it");
     assert_eq!(serde_json::to_value(imported.provenance.objective_from).unwrap(), "copied");
     assert_eq!(value_of(&imported)["metadata"]["created_at"], "1970-01-01T00:00:01.000Z");
@@ -92,11 +77,10 @@ fn atif_leaves_out_copies_compactions_and_subagents() {
 #[test]
 fn atif_blank_copies_are_no_objective() {
     let copy = |text: &str| json!({ "source": "user", "message": text, "is_copied_context": true });
-    let imported = run(&json!({
+    let imported = run_value(&json!({
         "schema_version": "ATIF-v1.7",
         "steps": [copy(" "), copy("Fix it"), { "source": "agent", "message": "Done" }],
-    })
-    .to_string());
+    }));
     assert_eq!(value_of(&imported)["task"]["objective"], "Fix it");
 }
 
@@ -126,22 +110,20 @@ fn lines(records: &[Value]) -> String {
 fn gemini_cli_changes_belong_to_its_session_and_replace_messages() {
     let message =
         |id: &str, kind: &str, content: &str| json!({ "id": id, "type": kind, "content": content });
-    let (traces, report) = import(&[(
-        "log",
-        lines(&[
-            json!({ "sessionId": "s", "projectHash": "p" }),
-            message("1", "user", "Go"),
-            message("2", "gemini", "Old"),
-            json!({ "type": "say", "ts": 1 }),
-            json!({ "$rewindTo": "2" }),
-            json!({ "$set": { "messages": [message("2", "gemini", "New"), 5] } }),
-        ]),
-    )]);
-    assert_eq!(report.inputs[0].formats, ["gemini-cli", "cline"]);
-    assert_eq!(steps(&traces[0]), ["thought New"]);
+    let outcome = import(&lines(&[
+        json!({ "sessionId": "s", "projectHash": "p" }),
+        message("1", "user", "Go"),
+        message("2", "gemini", "Old"),
+        json!({ "type": "say", "ts": 1 }),
+        json!({ "$rewindTo": "2" }),
+        json!({ "$set": { "messages": [message("2", "gemini", "New"), 5] } }),
+    ]));
+    assert_eq!(outcome.report.formats, ["gemini-cli", "cline"]);
+    let imported = outcome.traces().next().unwrap();
+    assert_eq!(steps(imported), ["thought New"]);
     let expected =
         json!({ "malformed": 1, "record:$rewindTo": 1, "record:$set": 1, "repeated": 1 });
-    assert_eq!(skipped(&traces[0]), expected);
+    assert_eq!(skipped(imported), expected);
 }
 
 #[test]
@@ -152,12 +134,11 @@ fn gemini_cli_results_are_texts_and_responses() {
         { "functionResponse": { "response": { "output": { "isError": true } } } },
         { "inlineData": {} },
     ]);
-    let imported = run(&json!({ "sessionId": "s", "projectHash": "p", "messages": [
+    let imported = run_value(&json!({ "sessionId": "s", "projectHash": "p", "messages": [
         { "type": "user", "content": "Go" },
         { "type": "gemini", "toolCalls": [{ "name": "f", "result": result }, { "name": "g" }] },
         { "type": "gemini", "toolCalls": [{ "name": "h", "status": "cancelled" }] },
-    ] })
-    .to_string());
+    ] }));
     let expected = [
         "tool_call f",
         "tool_call g",
@@ -203,9 +184,8 @@ fn opencode_streams_begin_a_run_with_each_session() {
     let objective = Some("Go".to_owned());
     let outcome =
         importing::import([log.as_bytes()], &Options { objective, ..importing::options() });
+    assert_eq!(keys(&outcome), [Some("a"), Some("b")]);
     let traces: Vec<_> = outcome.traces().collect();
-    let keys: Vec<_> = traces.iter().map(|trace| trace.provenance.key.as_deref()).collect();
-    assert_eq!(keys, [Some("a"), Some("b")]);
     assert_eq!(steps(traces[0]), ["thought One", "thought Two"]);
     assert_eq!(steps(traces[1]), ["thought Three"]);
 }
@@ -255,19 +235,15 @@ fn langsmith_runs_without_a_trace_belong_to_that_of_the_run_around_them() {
         "run_type": "llm", "name": "m", "inputs": { "prompts": ["Go"] },
         "outputs": { "generations": [{ "text": "Gone" }] },
     });
-    let (traces, report) = import(&[(
-        "log",
-        json!({ "runs": [
-            { "id": "1", "run_type": "chain", "name": "agent", "inputs": {}, "child_runs": [model, 5] },
-            { "id": "2" },
-        ] })
-        .to_string(),
-    )]);
-    assert_eq!(traces.len(), 1);
-    assert_eq!(traces[0].provenance.key.as_deref(), Some("1"));
-    assert_eq!(steps(&traces[0]), ["thought Gone"]);
+    let log = json!({ "runs": [
+        { "id": "1", "run_type": "chain", "name": "agent", "inputs": {}, "child_runs": [model, 5] },
+        { "id": "2" },
+    ] });
+    let outcome = import(&log.to_string());
+    assert_eq!(keys(&outcome), [Some("1")]);
+    assert_eq!(steps(outcome.traces().next().unwrap()), ["thought Gone"]);
     let expected = json!({ "malformed": 1, "unknown_record": 1 });
-    assert_eq!(serde_json::to_value(&report.inputs[0].skipped).unwrap(), expected);
+    assert_eq!(importing::skipped(&outcome.report.skipped), expected);
 }
 
 #[test]
@@ -308,7 +284,7 @@ fn lists_of_calls_with_another_type_are_malformed() {
 
 #[test]
 fn swe_agent_with_calls_is_read_from_its_history() {
-    let imported = run(&json!({
+    let imported = run_value(&json!({
         "trajectory": [{ "thought": "not read", "action": "x" }],
         "history": [
             { "role": "system", "content": "s", "agent": "main" },
@@ -323,8 +299,7 @@ fn swe_agent_with_calls_is_read_from_its_history() {
             ] },
         ],
         "info": { "exit_status": "exit_cost" },
-    })
-    .to_string());
+    }));
     let expected = [
         "thought Run",
         "tool_call bash",
@@ -339,27 +314,25 @@ fn swe_agent_with_calls_is_read_from_its_history() {
 #[test]
 fn mini_swe_agent_is_told_by_its_commands_and_reads_responses() {
     let answer = "```mswea_bash_command\nls\n```";
-    let imported = run(&json!([
+    let imported = run_value(&json!([
         { "role": "user", "content": "Look" },
         { "role": "assistant", "content": answer },
         { "role": "user", "content": "<returncode>1</returncode>" },
         { "role": "assistant", "content": answer },
-    ])
-    .to_string());
+    ]));
     assert_eq!(imported.provenance.format, "mini-swe-agent");
     let expected =
         ["tool_call bash", "observation <returncode>1</returncode>", "error_recovery bash"];
     assert_eq!(steps(&imported), expected);
 
-    let imported = run(&json!({ "trajectory_format": "mini-swe-agent-1.1", "messages": [
+    let imported = run_value(&json!({ "trajectory_format": "mini-swe-agent-1.1", "messages": [
         { "role": "user", "content": "Look" },
         { "object": "response", "output": [
             { "type": "function_call", "name": "bash", "arguments": "{}", "call_id": "a" },
         ] },
         { "type": "function_call_output", "call_id": "a", "output": "x" },
         { "role": "exit", "content": "" },
-    ] })
-    .to_string());
+    ] }));
     assert_eq!(steps(&imported), ["tool_call bash", "observation x"]);
 }
 
@@ -380,14 +353,14 @@ fn sessions_of_one_file_are_runs() {
         user("One"),
         user("Two"),
     ];
-    let (traces, _) = import(&[("log", log.join("\n"))]);
-    let keys: Vec<_> = traces.iter().map(|trace| trace.provenance.key.as_deref()).collect();
-    assert_eq!(keys, [Some("a"), Some("b")]);
-    assert_eq!(steps(&traces[0]), ["observation Two"]);
+    let outcome = import(&log.join("\n"));
+    assert_eq!(keys(&outcome), [Some("a"), Some("b")]);
+    let imported = outcome.traces().next().unwrap();
+    assert_eq!(steps(imported), ["observation Two"]);
     let expected = json!({
         "context": 1, "part:ghost_snapshot": 1, "record:other": 1, "record:session_meta": 1,
     });
-    assert_eq!(skipped(&traces[0]), expected);
+    assert_eq!(skipped(imported), expected);
 }
 
 /// Returns the codes and messages of the errors of a log.
@@ -439,7 +412,7 @@ fn calls_of_an_unknown_shape_are_an_error() {
 fn conversation(answers: &[Value]) -> (Vec<String>, Value) {
     let user = json!({ "role": "user", "content": "a" });
     let messages: Vec<_> = std::iter::once(&user).chain(answers).collect();
-    let imported = run(&json!(messages).to_string());
+    let imported = run_value(&json!(messages));
     (steps(&imported), skipped(&imported))
 }
 
@@ -526,7 +499,7 @@ fn compressed_logs_are_named() {
 
 #[test]
 fn langfuse_reads_chunks_of_langchain_and_no_null_of_a_tool() {
-    let imported = run(&json!({
+    let imported = run_value(&json!({
         "id": "x", "input": "a",
         "observations": [
             { "id": "1", "type": "GENERATION", "startTime": "2026-01-01T00:00:00Z",
@@ -535,8 +508,7 @@ fn langfuse_reads_chunks_of_langchain_and_no_null_of_a_tool() {
             { "id": "2", "type": "TOOL", "name": "f", "startTime": "2026-01-01T00:00:01Z",
               "input": "{}", "output": "null" },
         ],
-    })
-    .to_string());
+    }));
     assert_eq!(steps(&imported), ["thought b", "tool_call f"]);
 }
 

@@ -156,7 +156,7 @@ fn messages_without_a_task_take_linear_time() {
 
 #[test]
 fn spans_far_below_each_other_take_linear_time() {
-    let count = many(50_000);
+    let count = many(200_000);
     let span = |index: usize, parent: usize| {
         json!({
             "name": "f", "traceId": "t", "spanId": index.to_string(), "parentSpanId": parent.to_string(),

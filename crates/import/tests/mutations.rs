@@ -400,7 +400,7 @@ fn attempt(name: &str, log: &[u8], check: impl FnOnce(&[u8])) {
 }
 
 /// Mutates all samples of a folder.
-fn mutate(Recordings { name, files, .. }: &Recordings) {
+fn mutate(Recordings { name, files }: &Recordings) {
     for (number, file) in files.iter().enumerate() {
         let sample = Sample::read(file);
         let length = sample.bytes.len();

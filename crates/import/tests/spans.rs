@@ -1,7 +1,7 @@
 //! Rules of spans that no sample shows.
 
-use knowledgepulse_import::{AssumeSuccess, Imported, Importer, Options, Report};
-use knowledgepulse_test_support::importing::value_of;
+use knowledgepulse_import::Imported;
+use knowledgepulse_test_support::importing::{self, Outcome, value_of};
 use serde_json::{Value, json};
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
@@ -25,23 +25,17 @@ fn model(id: &str, parent: Option<&str>, start: u64, input: Value, output: Value
     span(TRACE, id, parent, start, attributes)
 }
 
-fn import(lines: &[Value]) -> (Vec<Imported>, Report) {
-    let assume_success = Some(AssumeSuccess::Always(true));
-    let mut importer = Importer::new(Options { assume_success, ..Options::default() });
-    importer.open("log");
-    for line in lines {
-        importer.push(format!("{line}\n").as_bytes());
-    }
-    importer.end();
-    let traces = std::iter::from_fn(|| importer.next()).map(Result::unwrap).collect();
-    (traces, importer.report().clone())
+fn import(lines: &[Value]) -> Outcome {
+    importing::import([written(lines).as_bytes()], &importing::options())
 }
 
 /// Imports the one run of a log.
 fn run(lines: &[Value]) -> Imported {
-    let (mut traces, report) = import(lines);
-    assert_eq!(traces.len(), 1, "{report:?}");
-    traces.remove(0)
+    importing::run(&written(lines))
+}
+
+fn written(lines: &[Value]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
 /// Returns the types of the steps, with contents, names of tools and inputs.
@@ -60,7 +54,7 @@ fn steps(imported: &Imported) -> Vec<String> {
 }
 
 fn skipped(imported: &Imported) -> Value {
-    serde_json::to_value(&imported.provenance.skipped).unwrap()
+    importing::skipped(&imported.provenance.skipped)
 }
 
 #[test]
@@ -71,24 +65,10 @@ fn otel_parents_in_a_cycle_are_read() {
         tool("c", Some("c"), 3, json!({ "gen_ai.tool.name": "third" })),
         tool("c", None, 4, json!({ "gen_ai.tool.name": "fourth" })),
     ];
-    let (traces, report) = import(&lines);
+    let outcome = import(&lines);
     let expected = ["tool_call: first {}", "tool_call: second {}", "tool_call: third {}"];
-    assert_eq!(steps(&traces[0]), expected);
-    assert_eq!(
-        serde_json::to_value(report).unwrap()["inputs"][0]["skipped"],
-        json!({ "repeated": 1 })
-    );
-}
-
-#[test]
-fn otel_reads_spans_far_below_each_other() {
-    let parent = |index: usize| index.checked_sub(1).map(|parent| parent.to_string());
-    let attributes = |index: usize| json!({ "gen_ai.tool.name": format!("tool{index}") });
-    let line = |index: usize| {
-        tool(&index.to_string(), parent(index).as_deref(), index as u64, attributes(index))
-    };
-    let lines: Vec<_> = (0..20_000).map(line).collect();
-    assert_eq!(steps(&run(&lines)).len(), lines.len());
+    assert_eq!(steps(outcome.traces().next().unwrap()), expected);
+    assert_eq!(importing::skipped(&outcome.report.skipped), json!({ "repeated": 1 }));
 }
 
 #[test]
@@ -99,11 +79,12 @@ fn otel_closes_the_trace_whose_last_record_is_longest_ago() {
     };
     let mut lines: Vec<_> = (0..65).map(line).collect();
     lines.extend([line(0), line(1)]);
-    let (traces, report) = import(&lines);
-    let keys: Vec<_> = traces.iter().map(|trace| trace.provenance.key.clone().unwrap()).collect();
+    let outcome = import(&lines);
+    let keys: Vec<_> =
+        outcome.traces().map(|trace| trace.provenance.key.clone().unwrap()).collect();
     assert_eq!(keys, (0..65).map(|index| format!("{index:032x}")).collect::<Vec<_>>());
-    let report = serde_json::to_value(report).unwrap();
-    assert_eq!(report["inputs"][0]["skipped"], json!({ "late": 1, "repeated": 1 }));
+    let skipped = importing::skipped(&outcome.report.skipped);
+    assert_eq!(skipped, json!({ "late": 1, "repeated": 1 }));
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! A decision is what comparing, scoring and adding if accepted is, with any number of calls in flight.
+//! Calls in flight answer as one after another, and a decision is what comparing, scoring and adding if
+//! accepted is.
 
 use std::{
     num::NonZeroUsize,
@@ -11,7 +12,7 @@ use std::{
 use knowledgepulse_scoring::{
     Profiles, Score, Scorer,
     cache::CacheOptions,
-    scorer::{CallHandle, Found, Input, Outcome, Query, ScorerOptions, Work},
+    scorer::{CallHandle, Found, Outcome, Query, ScorerOptions, Work},
     weights::Weights,
 };
 use knowledgepulse_test_support::{FakeEmbedder, input, repeats, trace};
@@ -59,26 +60,96 @@ fn any_trace() -> impl Strategy<Value = Value> {
     )
 }
 
-fn submit(scorer: &Arc<Scorer>, work: Work) -> Receiver<knowledgepulse_scoring::Result<Outcome>> {
+/// A call, and what it is about.
+#[derive(Debug, Clone)]
+enum Call {
+    Decide(Value),
+    Score(Value),
+    Peek(Value),
+    Remember(Value),
+    Forget(String),
+    Clear,
+    /// A score that is ended before it has an embedding, and what then comes of it.
+    End(fn(&CallHandle) -> bool, &'static str),
+}
+
+fn any_call() -> impl Strategy<Value = Call> {
+    prop_oneof![
+        8 => any_trace().prop_map(Call::Decide),
+        4 => any_trace().prop_map(Call::Score),
+        2 => any_trace().prop_map(Call::Peek),
+        2 => any_trace().prop_map(Call::Remember),
+        2 => (0..40_usize).prop_map(|number| Call::Forget(number.to_string())),
+        1 => Just(Call::Clear),
+        1 => Just(Call::End(CallHandle::abort, "ABORTED")),
+        1 => Just(Call::End(CallHandle::end_budget, "over-budget")),
+    ]
+}
+
+type Answer = knowledgepulse_scoring::Result<Outcome>;
+
+fn submit(scorer: &Arc<Scorer>, work: Work) -> (CallHandle, Receiver<Answer>) {
     let (sender, receiver) = channel();
     let reply = Box::new(move |result| {
         // Nobody waits for a trace to be added that is accepted already.
         let _ = sender.send(result);
     });
-    scorer.submit(work, FakeEmbedder::new(), reply);
-    receiver
+    (scorer.submit(work, FakeEmbedder::new(), reply), receiver)
 }
 
-fn score(answer: &Receiver<knowledgepulse_scoring::Result<Outcome>>) -> Score {
-    match answer.recv().expect("an answer").expect("a score") {
-        Outcome::Scored(report) => report.score,
+/// The score and the number of removed traces, which do not depend on the time.
+type Essence = knowledgepulse_scoring::Result<(Option<Score>, usize)>;
+
+fn answer((_, answer): (CallHandle, Receiver<Answer>)) -> Essence {
+    match answer.recv().expect("an answer")? {
+        Outcome::Scored(report) => Ok((Some(report.score), 0)),
+        Outcome::Removed(count) => Ok((None, count)),
+        Outcome::Remembered | Outcome::WarmedUp(_) => Ok((None, 0)),
         other => panic!("{other:?}"),
     }
 }
 
+/// What a call asks for, except for a decision.
+fn work(call: &Call) -> Work {
+    match call {
+        Call::Decide(_) => panic!("{call:?} may need no work"),
+        Call::Score(json) => Work::Score(input(json)),
+        Call::Peek(json) => Work::Peek(input(json)),
+        Call::Remember(json) => Work::Remember(input(json)),
+        Call::Forget(id) => Work::Forget(id.as_str().into()),
+        Call::Clear => Work::Clear,
+        Call::End(..) => Work::Score(input(&trace(json!({ "task": { "objective": "hang" } })))),
+    }
+}
+
+/// A call in flight: a decision with its bounds, and whether it was accepted at once.
+struct Started {
+    bounds: [f64; 2],
+    accepted: Option<bool>,
+    call: Option<(CallHandle, Receiver<Answer>)>,
+}
+
+fn start(scorer: &Arc<Scorer>, call: &Call, threshold: f64) -> Started {
+    let Call::Decide(json) = call else {
+        let call = Some(submit(scorer, work(call)));
+        return Started { bounds: [0.0, 1.0], accepted: None, call };
+    };
+    let input = input(json);
+    let (bounds, accepted) = scorer.judge(&input.trace, threshold, false).expect("an open scorer");
+    let call = match accepted {
+        None => Some(submit(scorer, Work::Decide(input, threshold))),
+        Some(true) => {
+            submit(scorer, Work::Remember(input));
+            None
+        }
+        Some(false) => None,
+    };
+    Started { bounds, accepted, call }
+}
+
 /// The ids in the memory, the oldest first.
 fn ids(scorer: &Arc<Scorer>) -> Vec<Option<Arc<str>>> {
-    submit(scorer, Work::WarmUp).recv().expect("an answer").expect("the turn of all before");
+    answer(submit(scorer, Work::WarmUp)).expect("the turn of all before");
     scorer
         .own_memory()
         .expect("its own memory")
@@ -88,49 +159,58 @@ fn ids(scorer: &Arc<Scorer>) -> Vec<Option<Arc<str>>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(repeats(100) as u32))]
 
+    /// A decision is what peeking, comparing and remembering is.
     #[test]
-    fn decide_is_peek_compare_and_remember_in_flight_too(
-        traces in prop::collection::vec(any_trace(), 1..60),
+    fn calls_in_flight_answer_as_one_after_another(
+        calls in prop::collection::vec(any_call(), 1..60),
         // Some at which a single thought and nothing new are on the border.
         threshold in prop_oneof![0.0..=1.0, Just(0.75), Just(0.1), Just(0.0), Just(1.0)],
         novelty in prop_oneof![0.0..=1.0, Just(0.0), Just(1.0)],
         in_flight in prop::sample::select(&[1_usize, 16][..]),
     ) {
-        let (one_by_one, deciding) = (scorer(novelty), scorer(novelty));
-        for chunk in traces.chunks(in_flight) {
-            let decide = |json: &Value| {
-                let input = input(json);
-                let judged = deciding.judge(&input.trace, threshold, false).expect("an open scorer");
-                match judged {
-                    (bounds, None) => {
-                        (bounds, None, Some(submit(&deciding, Work::Decide(input, threshold))))
-                    }
-                    (bounds, accepted) => {
-                        if accepted == Some(true) {
-                            submit(&deciding, Work::Remember(input));
+        let (one_by_one, many) = (scorer(novelty), scorer(novelty));
+        for chunk in calls.chunks(in_flight) {
+            let started: Vec<_> = chunk.iter().map(|call| start(&many, call, threshold)).collect();
+            for (call, Started { call: submitted, .. }) in chunk.iter().zip(&started) {
+                if let (Call::End(end, _), Some((handle, _))) = (call, submitted) {
+                    prop_assert!(end(handle), "it hangs");
+                }
+            }
+            for (call, Started { bounds: [least, greatest], accepted, call: submitted }) in
+                chunk.iter().zip(started)
+            {
+                let found = submitted.map(answer);
+                match call {
+                    Call::Decide(json) => {
+                        let peek = submit(&one_by_one, Work::Peek(input(json)));
+                        let expected = answer(peek).expect("a score").0.expect("a score");
+                        let is_accepted = expected.value >= threshold;
+                        if is_accepted {
+                            // Rejects where there is no embedding.
+                            let _ = answer(submit(&one_by_one, Work::Remember(input(json))));
                         }
-                        (bounds, accepted, None)
+                        prop_assert!((least..=greatest).contains(&expected.value), "{expected:?}");
+                        prop_assert_eq!(accepted.unwrap_or(is_accepted), is_accepted);
+                        if let Some(found) = found {
+                            prop_assert_eq!(found, Ok((Some(expected), 0)));
+                        }
+                    }
+                    Call::End(_, expected) => {
+                        let found = match found.expect("an answer") {
+                            Ok((score, _)) => score.expect("a score").novelty.source(),
+                            Err(error) => error.code(),
+                        };
+                        prop_assert_eq!(found, *expected);
+                    }
+                    other => {
+                        let expected = answer(submit(&one_by_one, work(other)));
+                        prop_assert_eq!(found, Some(expected), "{:?}", other);
                     }
                 }
-            };
-            let decisions: Vec<_> = chunk.iter().map(decide).collect();
-            for (json, ([least, greatest], accepted, answer)) in chunk.iter().zip(decisions) {
-                let Input { trace, text } = input(json);
-                let peek = Work::Peek(Input { trace: trace.clone(), text: text.clone() });
-                let expected = score(&submit(&one_by_one, peek));
-                if expected.value >= threshold {
-                    // Rejects where there is no embedding.
-                    let _ = submit(&one_by_one, Work::Remember(Input { trace, text })).recv();
-                }
-                prop_assert!((least..=greatest).contains(&expected.value), "{expected:?}");
-                if let Some(answer) = answer {
-                    prop_assert_eq!(&score(&answer), &expected);
-                }
-                let accepted = accepted.unwrap_or(expected.value >= threshold);
-                prop_assert_eq!(accepted, expected.value >= threshold, "{:?}", expected);
             }
         }
-        prop_assert_eq!(ids(&deciding), ids(&one_by_one));
+        prop_assert_eq!(ids(&many), ids(&one_by_one));
+        prop_assert_eq!(many.statistics().pending(), 0);
     }
 }
 
@@ -184,8 +264,8 @@ fn similar_finds_the_most_similar_in_its_turn_and_adds_nothing() {
     let scorer = scorer(0.5);
     let find = |text: &str, k, at_least| {
         let k = NonZeroUsize::new(k).expect("not 0");
-        let answer = submit(&scorer, Work::Similar(Query { text: text.into(), k, at_least }));
-        answer.recv().expect("an answer")
+        let call = submit(&scorer, Work::Similar(Query { text: text.into(), k, at_least }));
+        call.1.recv().expect("an answer")
     };
     // Ids, and the similarities, of which those of neighbours are rounded down to 0.
     let found = |text, k, at_least| -> Vec<(String, f64)> {

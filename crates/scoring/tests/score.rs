@@ -1,9 +1,10 @@
-//! The formula, the overrides and their order, without an embedder.
+//! What is counted in a trace, the formula, the overrides and their order, without an embedder.
 
 use knowledgepulse_scoring::{
     Novelty, Profiles, Score, Trace,
     cache::Nearest,
     overrides::{self, Fired},
+    trace::{Confidence, Step, quote},
     weights::Weights,
 };
 use knowledgepulse_test_support::{input, oracle};
@@ -59,7 +60,9 @@ fn overrides_of_a_trace_are_those_of_their_names() {
     for (names, weighted, expected) in [
         (&[][..], 0.7, 0.7),
         (&["single-thought"], 0.7, 0.1),
+        (&["error-recovery"], 0.25, 0.25 + 0.1),
         (&["error-recovery"], 0.95, 1.0),
+        (&["low-tool-diversity"], 0.75, 0.75 - 0.1),
         (&["low-tool-diversity"], 0.05, 0.0),
         (&["low-tool-diversity", "error-recovery"], 0.95, 0.9),
         (&["low-tool-diversity", "single-thought"], 0.7, 0.0),
@@ -119,80 +122,47 @@ fn score_stays_within_bounds() {
     assert_eq!(worst.value, 0.0, "0.1 for the single thought, less 0.1 for the single tool");
 }
 
-#[test]
-fn dimensions_follow_their_formulas() {
-    let run = trace(
-        "code",
-        false,
-        0.8,
-        json!([
-            { "type": "thought" },
-            { "type": "error_recovery", "tool": { "name": "a" } },
-            { "type": "thought", "tool": { "name": "b" } },
-            { "type": "thought" }, { "type": "thought" }, { "type": "thought" },
-            { "type": "thought" }, { "type": "thought" },
-        ]),
-    );
-    let score = Score::of(&run, compared(0.25), &Profiles::default());
-    let dimensions = score.dimensions;
-    assert_eq!(dimensions.complexity, 2.0 / 4.0 * 0.5 + 0.3 + 8.0 / 20.0 * 0.2);
-    assert_eq!(dimensions.novelty, 0.75);
-    assert_eq!(dimensions.tool_diversity, 2.0 / 8.0 * 3.0);
-    assert_eq!(dimensions.outcome_confidence, 0.8 * 0.3);
-    assert_eq!(score.profile.domain, "code");
+fn trace_of(steps: Vec<Step>, id: Option<String>) -> Trace {
+    Trace::new("code".into(), true, Confidence::new(0.5).unwrap(), steps, id)
 }
 
 #[test]
-fn profiles_with_own_weights_replace_the_built_in_ones() {
-    let only_confidence =
-        Weights { complexity: 0.0, novelty: 0.0, tool_diversity: 0.0, outcome_confidence: 1.0 };
-    let profiles = Profiles::with([("legal".into(), only_confidence)]).expect("weights");
-    let of =
-        |domain| Score::of(&trace(domain, true, 0.75, json!([])), Novelty::EmptyCache, &profiles);
-    assert_eq!((of("legal").value, &*of("legal").profile.domain), (0.75, "legal"));
-    assert_eq!(
-        of("law"),
-        Score::of(&trace("law", true, 0.75, json!([])), Novelty::EmptyCache, &Profiles::default())
-    );
+fn id_has_at_most_1024_bytes() {
+    let id = |id: &str| trace_of(Vec::new(), Some(id.into())).id().map(ToString::to_string);
+    for text in ["kp:trace:1", "", "👩‍🔬 e\u{301}\0", &"i".repeat(1024)] {
+        assert_eq!(id(text).as_deref(), Some(text));
+    }
+    assert_eq!(id(&"i".repeat(1025)), None);
+    assert_eq!(trace_of(Vec::new(), None).id(), None);
 }
 
 #[test]
-fn overrides_add_and_take_a_tenth_within_bounds() {
-    let recoveries = |tool: Value| {
-        let step = json!({ "type": "error_recovery", "tool": tool });
-        trace("d", true, 1.0, json!([step, step, step]))
-    };
-    let one_tool = trace("d", true, 1.0, json!([{ "type": "observation", "tool": {} }]));
-    let thought = trace("d", true, 1.0, steps(&["thought"]));
-    let thought_with_tool = trace("d", true, 1.0, json!([{ "type": "thought", "tool": {} }]));
-    for (trace, weighted, after) in [
-        (&recoveries(json!(null)), 0.25, &[0.25 + 0.1][..]),
-        (&recoveries(json!(null)), 0.95, &[1.0]),
-        (&recoveries(json!({})), 0.25, &[0.25 + 0.1, 0.25 + 0.1 - 0.1]),
-        (&one_tool, 0.75, &[0.75 - 0.1]),
-        (&one_tool, 0.05, &[0.0]),
-        (&thought, 0.75, &[0.1]),
-        (&thought_with_tool, 0.75, &[0.1, 0.0]),
-        (&trace("d", true, 1.0, json!([])), 0.75, &[]),
-    ] {
-        let (value, fired) = overrides::apply(trace, weighted);
-        let found: Vec<_> = fired.iter().map(|fired| fired.after).collect();
-        assert_eq!(found, after, "{fired:?}");
-        assert_eq!(value, *after.last().unwrap_or(&weighted));
-        let before: Vec<_> = fired.iter().map(|fired| fired.before).collect();
-        assert_eq!(before, [&[weighted], after].concat()[..after.len()]);
-    }
+fn unique_types_and_unique_tools_count_each_once() {
+    let named = |name: &str| Some(Some(name.into()));
+    let steps = [
+        ("thought", None),
+        ("thought", Some(None)),
+        ("daydream", named("a")),
+        ("error_recovery", Some(None)),
+        ("nightmare", named("a")),
+        ("error_recovery", named("")),
+    ];
+    let trace = trace_of(steps.map(|(kind, tool)| Step::new(kind, tool)).into(), None);
+    assert_eq!(trace.unique_types(), 4);
+    assert_eq!(trace.unique_tools(), 3, "nameless, \"a\" and the empty name");
+    assert_eq!(trace.error_recoveries(), 2);
 }
 
 #[test]
-fn novelty_is_neutral_where_nothing_was_compared() {
-    let off = Novelty::NoEmbedder { reason: "off".into() };
-    for novelty in [Novelty::EmptyCache, off, Novelty::OverBudget] {
-        assert_eq!(novelty.value(), 0.5, "{novelty:?}");
+fn quote_shows_forty_characters() {
+    for (length, more) in [(0, false), (39, false), (40, false), (41, true), (4000, true)] {
+        for letter in ["x", "é", "👩"] {
+            let (text, shown) = (letter.repeat(length), letter.repeat(length.min(40)));
+            let mark = if more { "…" } else { "" };
+            assert_eq!(quote(&text), format!("\"{shown}\"{mark}"), "{length} × {letter}");
+        }
     }
-    for (similarity, expected) in [(-1.0, 1.0), (-0.0, 1.0), (0.25, 0.75), (1.0, 0.0)] {
-        assert_eq!(compared(similarity).value(), expected);
-    }
+    assert_eq!(quote("a\n\""), r#""a\n\"""#);
 }
 
 /// Few kinds and tools, so that all numbers of different ones come up.

@@ -1,13 +1,52 @@
 //! Logs, imported whole and in pieces, and what holds for whatever comes out of them.
 
-use std::time::{Duration, Instant};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
 
 use knowledgepulse_import::{
-    AssumeSuccess, Code, Error, IMPORTER, Imported, Importer, InputReport, Options, Origin, utc,
+    AssumeSuccess, Code, Error, IMPORTER, Imported, Importer, InputReport, Options, Origin,
+    Skipped, utc,
 };
 use serde_json::{Map, Value};
 
 use crate::read_trace;
+
+/// Recorded logs.
+pub struct Recordings {
+    /// The name of their folder, that of a format or of a framework.
+    pub name: String,
+    /// The files, in order.
+    pub files: Vec<PathBuf>,
+}
+
+/// Returns all recorded logs by folder. They are not part of the repository; without them there are none.
+///
+/// # Panics
+///
+/// When they cannot be read.
+pub fn recordings() -> Vec<Recordings> {
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let mut all = Vec::new();
+    for root in ["logs", "logs-2"].map(|name| shared.join(name)).iter().filter(|root| root.exists())
+    {
+        // Golden files say what becomes of each file.
+        let entries = fs::read_dir(root.join("golden")).expect("golden files");
+        let mut names: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+        names.sort();
+        for path in names {
+            let golden = serde_json::from_str(&fs::read_to_string(&path).expect("a golden file"));
+            // The results of other options are no list.
+            let Value::Array(golden) = golden.expect("JSON") else { continue };
+            let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+            let file = |result: &Value| root.join(result["file"].as_str().expect("a file"));
+            all.push(Recordings { name, files: golden.iter().map(file).collect() });
+        }
+    }
+    all
+}
 
 /// The name that the logs are imported under.
 const NAME: &str = "the log";
@@ -72,6 +111,17 @@ pub fn import<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, options: &Options)
     outcome
 }
 
+/// Imports a log of one run.
+///
+/// # Panics
+///
+/// When it gives anything else.
+pub fn run(log: &str) -> Imported {
+    let outcome = import([log.as_bytes()], &options());
+    let [Ok(imported)] = &outcome.items[..] else { panic!("{outcome:?}") };
+    imported.clone()
+}
+
 /// Imports a log, checks what holds for every import, and returns what came out.
 ///
 /// # Panics
@@ -119,6 +169,15 @@ pub fn check(log: &[u8], piece: usize, options: &Options) -> Outcome {
 /// When it is not JSON.
 pub fn value_of(imported: &Imported) -> Value {
     serde_json::from_str(&imported.trace).expect("JSON")
+}
+
+/// Returns what was skipped, as a value.
+///
+/// # Panics
+///
+/// When it cannot be written.
+pub fn skipped(skipped: &Skipped) -> Value {
+    serde_json::to_value(skipped).expect("JSON")
 }
 
 /// Checks a trace and its provenance.

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runs } from "../../../__test__/fixtures/runs.mjs";
 import { Scorer } from "../../../__test__/oracle/scorer.mjs";
+import { repeats } from "../../../__test__/support/draws.mjs";
 import { files, firstOf } from "../../../__test__/support/recorded.mjs";
-import { repeats } from "../../../__test__/support/repeats.mjs";
 import { distance, OPTIONS, ownExtractor, realExtractor, TOLERANCE } from "./support.mjs";
 
 const own = await ownExtractor();

@@ -74,3 +74,29 @@ pub fn normal_distribution(x: f64) -> f64 {
     }
     0.5 + sum * (-x * x / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt()
 }
+
+/// Returns the attention of a query in a head by the definition. Each token has 384 numbers of queries, keys and values,
+/// 32 for a head.
+pub fn attention(projected: &[f32], head: usize, query: usize) -> Vec<f64> {
+    let (width, head_width) = (384, 32);
+    let part = |token: usize, which: usize| {
+        projected[(3 * token + which) * width + head * head_width..][..head_width]
+            .iter()
+            .map(|x| f64::from(*x))
+    };
+    let score = |key| {
+        let products = part(query, 0).zip(part(key, 1)).map(|(x, y)| x * y);
+        products.sum::<f64>() / (head_width as f64).sqrt()
+    };
+    let scores: Vec<f64> = (0..projected.len() / (3 * width)).map(score).collect();
+    let greatest = scores.iter().copied().fold(f64::MIN, f64::max);
+    let (mut mixed, mut sum) = (vec![0.0; head_width], 0.0);
+    for (token, score) in scores.iter().enumerate() {
+        let weight = (score - greatest).exp();
+        sum += weight;
+        for (mixed, value) in mixed.iter_mut().zip(part(token, 2)) {
+            *mixed += weight * value;
+        }
+    }
+    mixed.iter().map(|mixed| mixed / sum).collect()
+}

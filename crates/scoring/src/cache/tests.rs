@@ -92,26 +92,6 @@ fn add_doubles_the_ring_up_to_the_capacity() {
 }
 
 #[test]
-fn add_keeps_vectors_and_order_wherever_a_growing_ring_starts() {
-    for expired in 0..16 {
-        let mut cache = cache(100, 2, Some(Duration::from_millis(10)));
-        let vector = |i: u16| [f32::from(i), 1.0];
-        for i in 0..17 + expired {
-            let millis = if i < expired { 0 } else { 1 + 9 * u64::from(i / 16) };
-            cache.add(&vector(i), None, Duration::from_millis(millis)).unwrap();
-        }
-        let found = cache.entries(Duration::from_millis(10)).map(|entry| entry.vector.to_vec());
-        let expected = (expired..17 + expired).map(|i| {
-            let mut row = vec![0.0; 2];
-            normalize_into(&mut row, &vector(i));
-            row
-        });
-        assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{expired}");
-        assert_eq!(cache.slots, 32);
-    }
-}
-
-#[test]
 fn restore_takes_ages_beyond_the_clock() {
     let options = CacheOptions { vector_len: 1, ..CacheOptions::default() };
     let vector = &[1.0_f32.to_le_bytes()][..];

@@ -1,12 +1,8 @@
-//! Snapshots that are whole.
+//! Snapshots that are whole, and bytes that are none.
 
 use std::sync::Arc;
 
-use proptest::prelude::*;
-
 use super::*;
-
-mod damaged;
 
 const MODEL: &str = "a model";
 const NOW: Duration = Duration::from_secs(100);
@@ -78,22 +74,6 @@ fn into_cache_keeps_an_empty_cache_empty() {
 }
 
 #[test]
-fn into_cache_goes_on_with_the_time_to_live_where_it_stopped() {
-    // The clock of the other process may show less than the age of a vector, or more.
-    for start in [Duration::ZERO, Duration::from_secs(5000)] {
-        let bytes = small();
-        let snapshot = decode(&bytes, MODEL).unwrap();
-        let mut cache = snapshot.into_cache(options(3, 2), start).unwrap();
-        let instant = Duration::from_nanos(1);
-        for (seconds, before, after) in [(50, 2, 1), (55, 1, 0)] {
-            let then = start + Duration::from_secs(seconds);
-            assert_eq!(cache.len(then - instant), before, "{start:?} + {seconds}");
-            assert_eq!(cache.len(then), after, "{start:?} + {seconds}");
-        }
-    }
-}
-
-#[test]
 fn into_cache_applies_other_bounds_at_once() {
     let ttl = |seconds| CacheOptions { ttl: Some(Duration::from_secs(seconds)), ..options(3, 2) };
     for (bounds, expected) in [
@@ -115,32 +95,183 @@ fn into_cache_applies_other_bounds_at_once() {
     assert_eq!(other.to_string(), "snapshot: dimensions: expected 384, got 2");
 }
 
-proptest! {
-    #[test]
-    fn into_cache_gives_a_cache_that_answers_as_the_former_one(
-        vectors in prop::collection::vec(
-            (prop::collection::vec(-3.0_f32..3.0, 5), prop::option::of("(?s).{0,8}"), 0_u64..9), 0..40
-        ),
-        more in prop::collection::vec((prop::collection::vec(-3.0_f32..3.0, 5), 0_u64..9), 0..40),
-        max_elements in 1_usize..30,
-    ) {
-        let mut cache = VectorCache::new(options(max_elements, 5)).unwrap();
-        let mut now = NOW;
-        for (vector, id, wait) in vectors {
-            now += Duration::from_secs(wait);
-            cache.add(&vector, id.map(Arc::from), now).unwrap();
-        }
-        let bytes = encode(&mut cache, MODEL, now);
-        let snapshot = decode(&bytes, MODEL).unwrap();
-        let mut restored = snapshot.into_cache(cache.options(), Duration::ZERO).unwrap();
-        let mut then = Duration::ZERO;
-        for (vector, wait) in more {
-            now += Duration::from_secs(wait);
-            then += Duration::from_secs(wait);
-            prop_assert_eq!(restored.nearest(&vector, then), cache.nearest(&vector, now));
-            restored.add(&vector, None, then).unwrap();
-            cache.add(&vector, None, now).unwrap();
-            prop_assert!(restored.entries(then).eq(cache.entries(now)));
+/// A snapshot of any header and vectors, with the right lengths and checksum.
+fn seal(header: &str, vectors: &[u8]) -> Vec<u8> {
+    let length = HEADER + header.len() + vectors.len() + CHECKSUM;
+    let [length, head] = [length, header.len()].map(|length| (length as u64).to_le_bytes());
+    let start = [MAGIC, &VERSION.to_le_bytes(), &length, &head];
+    with_checksum([&start.concat(), header.as_bytes(), vectors].concat())
+}
+
+fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
+    let checksum = blake3::hash(&bytes);
+    bytes.extend(checksum.as_bytes());
+    bytes
+}
+
+/// Header and vectors of the small snapshot.
+fn parts() -> (String, Vec<u8>) {
+    let bytes = small();
+    let end = bytes.len() - CHECKSUM;
+    let (header, vectors) = bytes[HEADER..end].split_at(end - HEADER - 4 * size_of::<f32>());
+    (String::from_utf8(header.to_vec()).unwrap(), vectors.to_vec())
+}
+
+/// The small snapshot with one piece of its header replaced.
+fn with(old: &str, new: &str) -> Vec<u8> {
+    let (header, vectors) = parts();
+    assert!(header.contains(old), "{old}");
+    seal(&header.replacen(old, new, 1), &vectors)
+}
+
+/// The small snapshot with other vectors.
+fn with_vectors(vectors: &[f32]) -> Vec<u8> {
+    seal(&parts().0, &vectors.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<_>>())
+}
+
+#[test]
+fn decode_says_that_a_piece_of_a_snapshot_is_cut_off() {
+    let whole = small();
+    for end in 0..whole.len() {
+        let error = decode(&whole[..end], MODEL).unwrap_err();
+        let expected = match end {
+            0..HEADER => "at least 60".to_owned(),
+            _ => whole.len().to_string(),
+        };
+        let message =
+            format!("snapshot: expected {expected} bytes, got {end} bytes: it is cut off");
+        assert_eq!((error.code(), error.to_string()), ("INVALID_SNAPSHOT", message));
+    }
+}
+
+#[test]
+fn decode_notices_any_flipped_bit() {
+    let whole = small();
+    for bit in 0..whole.len() * 8 {
+        let mut bytes = whole.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        let error = decode(&bytes, MODEL).expect_err("a bit was flipped");
+        assert_eq!(error.code(), "INVALID_SNAPSHOT", "bit {bit}");
+        if bit / 8 >= MAGIC.len() + 4 + 8 {
+            assert!(error.to_string().ends_with(": it is damaged"), "bit {bit}: {error}");
         }
     }
+}
+
+#[test]
+fn decode_says_what_was_expected_and_what_was_found() {
+    let sizes = |length: u64, head: u64| {
+        [MAGIC, &VERSION.to_le_bytes(), &length.to_le_bytes(), &head.to_le_bytes()].concat()
+    };
+    let (header, vectors) = parts();
+    let json = "the JSON of a cache, got";
+    let endless = "18446744073709551615";
+    let normal = "length 1, or zeros, got length";
+    for (bytes, place, message) in [
+        (
+            b"PK\x03\x04".to_vec(),
+            "",
+            r#"a snapshot of a vector cache, got bytes that begin with "PK\x03\x04""#,
+        ),
+        ([MAGIC, &[1, 0, 0, 0], &[0; 90]].concat(), "", "format version 2, got 1"),
+        ([small(), vec![0]].concat(), "", "244 bytes, got 245 bytes"),
+        (with_checksum(sizes(59, 0))[..59].to_vec(), "", "60 bytes, got 59 bytes: it is cut off"),
+        (with_checksum(sizes(60, 1)), ": header", "1 bytes, got 0 bytes"),
+        (with_checksum(sizes(60, u64::MAX)), ": header", &format!("{endless} bytes, got 0 bytes")),
+        (
+            with_checksum(sizes(60, 0)),
+            ": header",
+            &format!("{json} EOF while parsing a value at line 1 column 0"),
+        ),
+        (
+            seal("5", &[]),
+            ": header",
+            &format!("{json} invalid type: integer `5`, expected struct Header at line 1 column 1"),
+        ),
+        (
+            with("\"a model\"", &format!("{:?}", "x".repeat(300))),
+            ": model",
+            &format!(r#""a model", got "{}""#, "x".repeat(200)),
+        ),
+        (with("a model", "A model"), ": model", r#""a model", got "A model""#),
+        (with("Elements\":3", "Elements\":0"), ": maxElements", "2 or more, got 0"),
+        (with("Elements\":3", "Elements\":1"), ": maxElements", "2 or more, got 1"),
+        (with("Len\":2", "Len\":0"), ": vectorLen", "1 to 4294967295, got 0"),
+        (
+            with("Len\":2", &format!("Len\":{endless}")),
+            ": vectorLen",
+            &format!("1 to 4294967295, got {endless}"),
+        ),
+        (
+            with("Len\":2", "Len\":4294967295"),
+            ": vectors",
+            "2 vectors of 4294967295 float32, got 16 bytes",
+        ),
+        (seal(&header, &[0; 8]), ": vectors", "2 vectors of 2 float32, got 8 bytes"),
+        (
+            seal(&header, &[&vectors[..], &[0; 3]].concat()),
+            ": vectors",
+            "2 vectors of 2 float32, got 19 bytes",
+        ),
+        (with("secs\":5", "secs\":11"), ": entries[1].age", "10s or less, got 11s"),
+        (with_vectors(&[f32::NAN, 0.0, 1.0, 0.0]), ": vectors[0]", &format!("{normal} NaN")),
+        (
+            with_vectors(&[0.0, 1.0, 1.0, f32::NEG_INFINITY]),
+            ": vectors[1]",
+            &format!("{normal} inf"),
+        ),
+        (with_vectors(&[0.0, 2.0, 1.0, 0.0]), ": vectors[0]", &format!("{normal} 2")),
+        (with_vectors(&[0.0, 1.0, 0.5, 0.0]), ": vectors[1]", &format!("{normal} 0.5")),
+        (
+            with_vectors(&[1.00001, 0.0, 1.0, 0.0]),
+            ": vectors[0]",
+            &format!("{normal} 1.0000100135803223"),
+        ),
+    ] {
+        let error = decode(&bytes, MODEL).expect_err(message);
+        assert_eq!(error.code(), "INVALID_SNAPSHOT", "{message}");
+        assert_eq!(error.path(), Some(format!("snapshot{place}").as_str()), "{message}");
+        assert_eq!(error.to_string(), format!("snapshot{place}: expected {message}"));
+    }
+    assert!(decode(&with_vectors(&[0.0, -0.0, 1.0, 0.0]), MODEL).is_ok(), "zeros are a vector");
+}
+
+#[test]
+fn decode_refuses_a_header_of_other_values() {
+    for (old, new) in [
+        ("\"a model\"", "5"),
+        ("Elements\":3", "Elements\":-1"),
+        ("Elements\":3", "Elements\":1e9"),
+        ("Len\":2", "Len\":2.5"),
+        ("\"model\":\"a model\",", ""),
+        ("\"secs\":60,\"nanos\":0", "\"secs\":18446744073709551615,\"nanos\":1000000000"),
+        ("\"secs\":5", "\"secs\":-5"),
+        ("\"id\":null", "\"id\":7"),
+        ("\"id\":null", "\"name\":null"),
+        ("\"ttl\"", "\"tl\""),
+        ("é", "\\ud800"),
+        ("}]}", "}]}}"),
+        ("}]}", "}]"),
+    ] {
+        let error = decode(&with(old, new), MODEL).expect_err(new);
+        assert_eq!(error.path(), Some("snapshot: header"), "{old} → {new}");
+    }
+    let (header, vectors) = parts();
+    let deep = "[".repeat(100_000);
+    assert!(decode(&seal(&deep, &vectors), MODEL).is_err());
+    let mut bytes = seal(&header.replace('é', "ee"), &vectors);
+    let at = HEADER + header.find('é').unwrap();
+    bytes[at] = 0xFF;
+    bytes.truncate(bytes.len() - CHECKSUM);
+    let error = decode(&with_checksum(bytes), MODEL).expect_err("not UTF-8");
+    assert_eq!(error.path(), Some("snapshot: header"));
+}
+
+#[test]
+fn decode_names_the_source_in_its_errors() {
+    let error = super::decode("caches/7.kp", b"PK", MODEL).unwrap_err();
+    assert_eq!(error.path(), Some("caches/7.kp"));
+    let bytes = with("Elements\":3", "Elements\":0");
+    let error = super::decode("caches/7.kp", &bytes, MODEL).unwrap_err();
+    assert_eq!(error.path(), Some("caches/7.kp: maxElements"));
 }

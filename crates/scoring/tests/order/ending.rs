@@ -63,19 +63,6 @@ fn end_budget_counts_the_call_before_the_reply_runs() {
 }
 
 #[test]
-fn end_budget_leaves_no_mark() {
-    let (scorer, embedder) = (new_scorer(), FakeEmbedder::new());
-    let calls = ["hang", "5"].map(|text| submit(&scorer, &embedder, work(Work::Score, text)));
-    // The second first: once the first is answered, its turn comes.
-    for (handle, _) in calls.iter().rev() {
-        assert!(handle.end_budget());
-    }
-    let (_, next) = submit(&scorer, &embedder, work(Work::Score, "5"));
-    assert_eq!(novelty(next.recv().unwrap()), 0.5, "nothing was cached before it");
-    assert_eq!(scorer.cache_len(), 1);
-}
-
-#[test]
 fn end_budget_is_without_effect_for_calls_that_do_not_score_and_after_an_answer() {
     let (scorer, embedder) = (new_scorer(), FakeEmbedder::new());
     let (blocking, _blocked) = submit(&scorer, &embedder, work(Work::Score, "hang"));

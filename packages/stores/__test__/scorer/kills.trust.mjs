@@ -8,8 +8,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
 import pg from "pg";
-import { draws, repeatable, seed } from "../../../../__test__/support/draws.mjs";
-import { isLongRun, repeats } from "../../../../__test__/support/repeats.mjs";
+import {
+	draws,
+	isLongRun,
+	repeatable,
+	repeats,
+	seed,
+} from "../../../../__test__/support/draws.mjs";
 import { end, options as reading } from "../support/entries.mjs";
 import { missing as skip, startPostgres } from "../support/postgres.mjs";
 import { askAll, ClientProcess } from "./processes.mjs";

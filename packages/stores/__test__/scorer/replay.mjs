@@ -4,8 +4,8 @@ import { EventEmitter, once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Scorer, scoreWith } from "@knowledgepulse/scoring";
 import { runs as made } from "../../../../__test__/fixtures/runs.mjs";
+import { repeats } from "../../../../__test__/support/draws.mjs";
 import * as recorded from "../../../../__test__/support/recorded.mjs";
-import { repeats } from "../../../../__test__/support/repeats.mjs";
 import { trace, words } from "../../../../__test__/support/traces.mjs";
 import { readAll, options as reading } from "../support/entries.mjs";
 

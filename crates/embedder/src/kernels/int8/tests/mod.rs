@@ -7,7 +7,7 @@ mod quantize;
 mod tile;
 
 use super::*;
-use crate::kernels::testing::{noise, normal_distribution};
+use crate::kernels::testing::{attention, noise, normal_distribution};
 
 /// Returns the results of a function for all registers of this machine, with their names.
 fn every_machine<T>(run: impl Fn(Machine) -> T) -> Vec<(String, T)> {

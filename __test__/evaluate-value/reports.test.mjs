@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+	_getLocalCache,
+	evaluateValue,
+	explainValue,
+	Scorer,
+	status,
+} from "@knowledgepulse/scoring";
+import { traces } from "../../examples/traces.mjs";
+import { valueWithoutEmbedder } from "../support/child.mjs";
+import { assertAddsUp } from "../support/scores.mjs";
+import { says, trace, words } from "../support/traces.mjs";
+
+test("explainValue adds up to the score, and names the nearest trace", async () => {
+	const scorer = new Scorer();
+	const seen = new Set();
+	for (const one of traces) {
+		const report = await scorer.explainValue(one);
+		assertAddsUp(report);
+		const { novelty, text } = report;
+		if (novelty.source === "cache") assert.ok(seen.has(novelty.nearest), novelty.nearest);
+		assert.ok(text.tokens >= 2 && text.tokens <= 512 && !text.isCut);
+		seen.add(one.id);
+	}
+});
+
+/** The name of the built-in model. */
+const MODEL = "sentence-transformers/all-MiniLM-L6-v2";
+
+test("explainValue reports what the model saw of the text", async () => {
+	const scorer = new Scorer();
+	for (const [count, tokens, isCut, fromMemo] of [
+		[510, 512, false, false],
+		[511, 512, false, false],
+		[512, 512, true, true],
+		[0, 2, false, true],
+	]) {
+		const { text } = await scorer.explainValue(says(Array(count).fill("a").join(" ")));
+		const facts = { tokens, windows: 1, isCut, fromMemo, unknownTokens: 0 };
+		assert.deepEqual(text, { modelName: MODEL, ...facts }, `${count} words`);
+	}
+});
+
+test("explainValue reports an empty cache after clear()", async () => {
+	await evaluateValue(trace());
+	_getLocalCache().clear();
+	const { dimensions, novelty } = await explainValue(trace());
+	assert.deepEqual(novelty, {
+		source: "empty-cache",
+		maxSimilarity: null,
+		nearest: null,
+		seq: null,
+		reason: null,
+	});
+	assert.equal(dimensions.novelty, 0.5);
+});
+
+test("explainValue compares with vectors that were added to the cache", async () => {
+	const cache = _getLocalCache();
+	const vector = Float32Array.from({ length: 384 }, (_, i) => Math.sin(i));
+	const similarities = [];
+	for (const sign of [1, -1]) {
+		cache.clear();
+		cache.add(vector.map((x) => sign * x));
+		const { dimensions, novelty } = await explainValue(trace());
+		assert.equal(novelty.source, "cache");
+		assert.equal(dimensions.novelty, Math.min(1, 1 - novelty.maxSimilarity), "never above 1");
+		similarities.push(novelty.maxSimilarity);
+	}
+	assert.ok(Math.abs(similarities[0] + similarities[1]) < 1e-6, String(similarities));
+	assert.ok(Math.abs(similarities[0]) > 1e-6, String(similarities));
+});
+
+/** A trace of one thought, which scores 0.1 however new it is. */
+function thought(text) {
+	return trace({ objective: "", steps: [{ type: "thought", content: text }] });
+}
+
+test("evaluateValue gives a single thought 0.1 however new it is, and 0 with a tool", async () => {
+	for (const [changes, expected] of [
+		[{}, 0.1],
+		[{ content: words(3000, 1) }, 0.1],
+		[{ tool: { name: "a" } }, 0],
+	]) {
+		_getLocalCache().clear();
+		const value = trace({ steps: [{ type: "thought", content: "It rains", ...changes }] });
+		for (const round of ["first", "second"]) {
+			const found = await evaluateValue(value);
+			assert.ok(Object.is(found, expected), `${JSON.stringify(changes)}, ${round}: ${found}`);
+		}
+	}
+});
+
+test("evaluateValue answers a single thought in its turn", async () => {
+	_getLocalCache().clear();
+	const settled = [];
+	const note = (name, call) => call.then(() => settled.push(name));
+	const long = says(words(600, 1));
+	await Promise.all([
+		note("before", evaluateValue(long)),
+		note("thought", evaluateValue(thought("It rains"))),
+		note("after", evaluateValue(long)),
+	]);
+	assert.deepEqual(settled, ["before", "thought", "after"]);
+});
+
+test("evaluateValue adds a single thought to the cache before it resolves", async () => {
+	_getLocalCache().clear();
+	assert.equal(await evaluateValue(thought("The harbour was quiet")), 0.1);
+	assert.equal(status().cacheSize, 1);
+	const { novelty } = await explainValue(says("The harbour was quiet"));
+	assert.ok(novelty.maxSimilarity > 0.999999, String(novelty.maxSimilarity));
+});
+
+test("explainValue reports the novelty of a single thought", async () => {
+	_getLocalCache().clear();
+	const first = await explainValue(thought("It rains"));
+	assert.deepEqual(
+		[first.score, first.novelty.source, first.dimensions.novelty],
+		[0.1, "empty-cache", 0.5],
+	);
+	const second = await explainValue(thought("It rains"));
+	assert.equal(second.score, 0.1);
+	assert.ok(second.dimensions.novelty < 1e-6, String(second.dimensions.novelty));
+	assert.deepEqual(
+		second.overrides.map(({ name, after }) => [name, after]),
+		[["single-thought", 0.1]],
+	);
+});
+
+test("evaluateValue scores single thoughts without an embedder", async () => {
+	const found = await valueWithoutEmbedder(
+		async ({ scoring, input }) => [
+			...(await Promise.all(input.map((trace) => scoring.evaluateValue(trace)))),
+			scoring.status().cacheSize,
+		],
+		{ input: [thought("It rains"), thought("It does not")] },
+	);
+	assert.deepEqual(found, [0.1, 0.1, 0]);
+});

@@ -1,0 +1,215 @@
+/** The measurements. Each checks every score or similarity on the way. */
+
+import { AGAIN_CASE, fileOf, goldenScores, sourceOf, take } from "./cases.mjs";
+import { Child, inTurns, runOnce } from "./processes.mjs";
+import { collect, mapValues, medianRow, row, STORE_PAIRS } from "./report.mjs";
+import { toleranceOf } from "./sides.mjs";
+import { quantile } from "./statistics.mjs";
+
+const MANY = 16;
+
+/** Enough for the start and the end, where fewer are in flight, to weigh little. */
+const BATCH_OF_MANY = 48;
+
+/** Latency and throughput: a long-lived process for each side, and never two at work. */
+export class Contest {
+	constructor(sides, agreement) {
+		this.sides = sides;
+		this.agreement = agreement;
+		this.children = new Map(sides.map((side) => [side, new Child("batch-process.mjs", side)]));
+	}
+
+	/** Measures one case. */
+	async measureCase(name, { warmUp, alone, together, batch }) {
+		await inTurns(this.sides, 1, (side) => this.ask(side, { op: "case", name, warmUp }));
+		const singles = await this.batches(name, warmUp, alone, batch, 1);
+		const times = collect(singles, (done) => done.times);
+		const rows = [medianRow(name, "p50, ms", times)];
+		if (together === 0) return rows;
+		const p99 = mapValues(times, (list) => quantile(list, 0.99));
+		rows.push(row(name, "p99, ms", p99), throughput(name, 1, singles));
+		const many = await this.batches(name, warmUp + alone, together, BATCH_OF_MANY, MANY);
+		return [...rows, throughput(name, MANY, many)];
+	}
+
+	/** Lets the sides take turns until `total` traces are scored, each by all of them. */
+	batches(name, start, total, size, inFlight) {
+		const source = sourceOf(name);
+		const firstOf = (round) => start + round * size;
+		const countOf = (round) => Math.min(size, total - round * size);
+		return inTurns(
+			this.sides,
+			Math.ceil(total / size),
+			(side, round) =>
+				this.ask(side, { op: "batch", first: firstOf(round), count: countOf(round), inFlight }),
+			(results, round) => {
+				const traces = take(source, firstOf(round), countOf(round));
+				this.agreement.compare(name, traces.map(idOf), results);
+			},
+		);
+	}
+
+	/** Measures a text that has been scored before. */
+	async measureMemo({ rounds, again }) {
+		const done = await inTurns(
+			this.sides,
+			rounds,
+			(side, first) => this.ask(side, { op: "again", first, count: again }),
+			(results, round) => {
+				// The first time is not measured, but compared.
+				const ids = Array(1 + again).fill(idOf(sourceOf(AGAIN_CASE)(round)));
+				this.agreement.compare(AGAIN_CASE, ids, results);
+			},
+		);
+		const times = collect(done, (batch) => batch.times);
+		return medianRow(AGAIN_CASE, "p50, ms", times);
+	}
+
+	async end() {
+		await Promise.all([...this.children.values()].map((child) => child.end()));
+	}
+
+	ask(side, request) {
+		return this.children.get(side).ask(request);
+	}
+}
+
+function idOf(trace) {
+	return trace.id ?? "a trace without id";
+}
+
+function throughput(name, inFlight, batches) {
+	return medianRow(
+		name,
+		`traces/s, ${inFlight} in flight (+)`,
+		collect(batches, (batch) => [(1000 * batch.times.length) / batch.elapsed]),
+	);
+}
+
+/** The code-review example, and its score with an empty cache. */
+const EXAMPLE = "5-step example";
+const EXAMPLE_SCORE = 0.66875;
+const EXAMPLE_TOLERANCE = 1e-12;
+
+/** The way to the first score in fresh processes, cold and warmed up, and the version of our ONNX Runtime. */
+export async function measureFirstScore(sides, plan, agreement) {
+	const started = (repetitions, args) =>
+		inTurns(
+			sides,
+			repetitions,
+			(side) => start(side, args),
+			(results) => checkExample(results, agreement),
+		);
+	const cold = await started(plan.firstScores, []);
+	const warm = await started(plan.warmUps, ["warm"]);
+	const medians = (metric, starts, value) =>
+		medianRow(
+			EXAMPLE,
+			metric,
+			collect(starts, (start) => [value(start)].filter((time) => time !== null)),
+		);
+	const rows = [
+		medians("first score after start, ms", cold, (start) => start.sinceStart),
+		medians("import, ms", cold, (start) => start.importTime),
+		medians("import transformers.js, ms", warm, (start) => start.libraryImportTime),
+		medians("warm-up, ms", warm, (start) => start.warmUpTime),
+		medians("first score after warm-up, ms", warm, (start) =>
+			start.warmUpTime === null ? null : start.scoreTime,
+		),
+	];
+	const [first] = cold.get("exact") ?? [];
+	return { rows, libraryVersion: first?.libraryVersion ?? null };
+}
+
+async function start(side, args) {
+	const before = performance.now();
+	let sinceStart = Number.NaN;
+	const first = await runOnce("first-score-process.mjs", side, args, () => {
+		sinceStart = performance.now() - before;
+	});
+	return { ...first, sinceStart };
+}
+
+/** Without an earlier trace no score depends on the model: all sides must be right. */
+function checkExample(results, agreement) {
+	for (const [side, { score }] of results) {
+		const what = `${EXAMPLE}, ${side} against the documents`;
+		agreement.check(what, [EXAMPLE], [score], [EXAMPLE_SCORE], EXAMPLE_TOLERANCE);
+	}
+}
+
+/** Scores a file in a fresh process. */
+async function scoreFile(side, name, inFlight) {
+	const child = new Child("batch-process.mjs", side);
+	try {
+		return await child.ask({ op: "file", name, inFlight });
+	} finally {
+		await child.end();
+	}
+}
+
+/**
+ * Scores a whole file in fresh processes of each side, and checks the scores against each other and
+ * against the golden ones.
+ */
+export async function measureFile(sides, name, { inFlight, repetitions, metric }, agreement) {
+	const ids = fileOf(name).map((trace, index) => trace.id ?? `#${index}`);
+	const golden = goldenScores(name);
+	const recorded = golden && ids.map((id) => golden.get(id));
+	const runs = await inTurns(
+		sides,
+		repetitions,
+		(side) => scoreFile(side, name, inFlight),
+		(results) => {
+			agreement.compare(`${name} unchanged`, ids, results);
+			if (!recorded) return;
+			for (const [side, { scores }] of results) {
+				const what = `${name} unchanged, ${side} against golden`;
+				agreement.check(what, ids, scores, recorded, toleranceOf(side));
+			}
+		},
+	);
+	const medians = (metric, value) =>
+		medianRow(
+			name,
+			metric,
+			collect(runs, (run) => [value(run)]),
+		);
+	const where = `${inFlight} in flight`;
+	if (metric === "memory") return [medians(`peak RSS, ${where}, MB`, (run) => run.peakMemory)];
+	return [
+		medians(`loop p99, ${where}, ms`, (run) => run.delay.p99),
+		medians(`loop max, ${where}, ms`, (run) => run.delay.max),
+	];
+}
+
+/** Tolerance between two similarities. */
+const SIMILARITY_TOLERANCE = 1e-6;
+
+export const SEARCH_METRIC = "greatest cosine, µs";
+
+/** Returns the name of the case with `count` vectors. */
+export function vectorsCase(count) {
+	return `${count.toLocaleString("en")} vectors`;
+}
+
+/** Searching the vector cache and adding to it, beside the linear scan and a store from npm. */
+export async function measureCache({ vectors, searches }, agreement) {
+	const name = vectorsCase(vectors);
+	const run = await runOnce("cache-process.mjs", "exact", [vectors, searches].map(String));
+	const { typescript, ...others } = run;
+	const queries = typescript.similarities.map((_, index) => `query ${index}`);
+	for (const [store, { similarities }] of Object.entries(others)) {
+		const what = `${name}, ${store} against the linear scan`;
+		agreement.check(what, queries, similarities, typescript.similarities, SIMILARITY_TOLERANCE);
+	}
+	const by = (values) =>
+		new Map(Object.entries(run).map(([store, results]) => [store, values(results)]));
+	const found = by((results) => results.searches);
+	const rows = [medianRow(name, SEARCH_METRIC, found, STORE_PAIRS)];
+	if (run.ours.additions.length > 0) {
+		const added = by((results) => results.additions);
+		rows.push(medianRow(name, "add to a full one, µs", added, STORE_PAIRS));
+	}
+	return rows;
+}
