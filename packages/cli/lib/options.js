@@ -152,6 +152,7 @@ const OPTIONS = {
 const CALIBRATING =
 	`targetShare targetPrecision threshold labels fit html rows first level replicates
 	seed`.split(/\s+/);
+const GATING = ["threshold", "minShare", "top", "decide"];
 const READING = ["from", "assumeSuccess", "domain", "errors"];
 const SHOWING = ["from", "assumeSuccessOrTrue", "domain", "errors"];
 const SCORING = "embedder precision model pooling longText memory profiles store".split(" ");
@@ -175,17 +176,7 @@ const COMMANDS = {
 	score: {
 		args: "<sources...>",
 		help: "Scores the runs in logs, in the order of the time of the first run of each source.",
-		options: [
-			"threshold",
-			"minShare",
-			"top",
-			"decide",
-			...SHOWING,
-			...SCORING,
-			"group",
-			"emitOtel",
-			...WRITING,
-		],
+		options: [...GATING, ...SHOWING, ...SCORING, "group", "emitOtel", ...WRITING],
 		examples: [
 			"runs.jsonl",
 			"runs.jsonl --json | jq .score",
