@@ -45,38 +45,6 @@ CREATE FUNCTION kp_novelty_now_v1() RETURNS bigint LANGUAGE sql VOLATILE AS $$
 	SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint
 $$;
 
--- Takes the lock of a namespace, creates the namespace if there is none, and returns its row.
-CREATE FUNCTION kp_novelty_lock_v1(
-	p_namespace text, p_model text, p_max_elements bigint, p_ttl_ms double precision,
-	p_durable boolean, p_lock_timeout integer
-) RETURNS kp_novelty_head LANGUAGE plpgsql AS $$
-#variable_conflict use_column
-DECLARE
-	h kp_novelty_head;
-BEGIN
-	IF current_setting('transaction_isolation') <> 'read committed' THEN
-		-- A snapshot taken before the lock would not show what others have appended.
-		RAISE EXCEPTION 'the isolation level is "%", a novelty store needs "read committed"',
-			current_setting('transaction_isolation') USING ERRCODE = 'KP001';
-	END IF;
-	PERFORM set_config('lock_timeout', p_lock_timeout::text, true);
-	IF NOT p_durable THEN
-		PERFORM set_config('synchronous_commit', 'off', true);
-	END IF;
-	-- Waiting for this lock is fair, and cheaper than for that of a row.
-	PERFORM pg_advisory_xact_lock(hashtextextended(p_namespace, 7220));
-	SELECT * INTO h FROM kp_novelty_head WHERE namespace = p_namespace FOR UPDATE;
-	IF NOT FOUND THEN
-		INSERT INTO kp_novelty_head (namespace, model, max_elements, ttl_ms)
-			VALUES (p_namespace, p_model, p_max_elements, p_ttl_ms);
-		h := kp_novelty_renew_v1(p_namespace);
-	ELSIF h.at > kp_novelty_now_v1() + 86400000 THEN
-		-- The clock was wrong. Nothing would expire or be deleted until it has caught up.
-		h := kp_novelty_renew_v1(p_namespace);
-	END IF;
-	RETURN h;
-END $$;
-
 -- Gives a namespace whose past has changed a new epoch, and sets its head by the entries that there are. Mends their
 -- times where they decrease, or are more than a day ahead of the clock.
 CREATE FUNCTION kp_novelty_renew_v1(p_namespace text) RETURNS kp_novelty_head LANGUAGE plpgsql AS $$
@@ -89,11 +57,10 @@ BEGIN
 			SELECT n.seq, max(CASE WHEN n.at > v_now + 86400000 THEN v_now ELSE greatest(n.at, 0) END) OVER (ORDER BY n.seq) AS at
 			FROM kp_novelty_entries n WHERE n.namespace = p_namespace
 		) m WHERE l.namespace = p_namespace AND l.seq = m.seq AND l.at <> m.at;
-	UPDATE kp_novelty_head SET epoch = gen_random_uuid(),
-		first = coalesce((SELECT min(l.seq) FROM kp_novelty_entries l WHERE l.namespace = p_namespace), 1),
-		seq = coalesce((SELECT max(l.seq) FROM kp_novelty_entries l WHERE l.namespace = p_namespace), 0),
-		at = coalesce((SELECT l.at FROM kp_novelty_entries l WHERE l.namespace = p_namespace ORDER BY l.seq DESC LIMIT 1), 0)
-		WHERE namespace = p_namespace RETURNING * INTO h;
+	UPDATE kp_novelty_head SET epoch = gen_random_uuid(), (first, seq, at) = (
+			SELECT coalesce(min(l.seq), 1), coalesce(max(l.seq), 0), coalesce(max(l.at), 0)
+			FROM kp_novelty_entries l WHERE l.namespace = p_namespace
+		) WHERE namespace = p_namespace RETURNING * INTO h;
 	RETURN h;
 END $$;
 
@@ -118,8 +85,8 @@ BEGIN
 		) n GROUP BY n.seq / 32 ORDER BY min(n.seq);
 END $$;
 
--- Appends entries, and returns the page after the position (p_epoch, p_seq, p_call). p_embeddings has those of the
--- adds, one after the other.
+-- Appends entries to a namespace, which is created if there is none, under its lock. Returns the page after the
+-- position (p_epoch, p_seq, p_call). p_embeddings has those of the adds, one after the other.
 CREATE FUNCTION kp_novelty_append_v1(
 	p_namespace text, p_model text, p_max_elements bigint, p_ttl_ms double precision,
 	p_epoch uuid, p_seq bigint, p_call uuid, p_limit integer,
@@ -141,8 +108,26 @@ DECLARE
 	-- Of each embedding.
 	v_bytes integer := octet_length(p_embeddings) / greatest(cardinality(array_positions(p_kinds, 'add')), 1);
 BEGIN
-	h := kp_novelty_lock_v1(p_namespace, p_model, p_max_elements, p_ttl_ms,
-		p_durable OR p_kinds && '{forget,clear}', p_lock_timeout);
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		-- A snapshot taken before the lock would not show what others have appended.
+		RAISE EXCEPTION 'the isolation level is "%", a novelty store needs "read committed"',
+			current_setting('transaction_isolation') USING ERRCODE = 'KP001';
+	END IF;
+	PERFORM set_config('lock_timeout', p_lock_timeout::text, true);
+	IF NOT (p_durable OR p_kinds && '{forget,clear}') THEN
+		PERFORM set_config('synchronous_commit', 'off', true);
+	END IF;
+	-- Waiting for this lock is fair, and cheaper than for that of a row.
+	PERFORM pg_advisory_xact_lock(hashtextextended(p_namespace, 7220));
+	SELECT * INTO h FROM kp_novelty_head WHERE namespace = p_namespace FOR UPDATE;
+	IF NOT FOUND THEN
+		INSERT INTO kp_novelty_head (namespace, model, max_elements, ttl_ms)
+			VALUES (p_namespace, p_model, p_max_elements, p_ttl_ms);
+		h := kp_novelty_renew_v1(p_namespace);
+	ELSIF h.at > kp_novelty_now_v1() + 86400000 THEN
+		-- The clock was wrong. Nothing would expire or be deleted until it has caught up.
+		h := kp_novelty_renew_v1(p_namespace);
+	END IF;
 	IF (h.model, h.max_elements) <> (p_model, p_max_elements) OR h.ttl_ms IS DISTINCT FROM p_ttl_ms THEN
 		RETURN QUERY SELECT * FROM kp_novelty_page_v1(h, 0, false, 0, 0);
 		RETURN;
