@@ -45,14 +45,9 @@ exports.rules = {
 		]) {
 			const reader = await fixture.reader();
 			const pages = await reader.read({ limit });
-			assert.deepEqual(
-				pages.map(({ entries }) => entries.length),
-				sizes,
-			);
-			assert.deepEqual(
-				pages.map(({ reset }) => reset),
-				sizes.map((_, i) => i === 0),
-			);
+			const found = pages.map(({ entries, reset }) => [entries.length, reset]);
+			const expected = sizes.map((size, i) => [size, i === 0]);
+			assert.deepEqual(found, expected);
 			assert.deepEqual(reader.calls, writer.calls);
 		}
 	},

@@ -8,20 +8,12 @@ const { fit, say, warn } = require("../terminal.js");
 /** As many as the memory of a scorer holds. */
 const REMEMBERED = 1000;
 
-/** The objectives of the last traces, by id. */
-class Objectives {
-	#byId = new Map();
-
-	add({ id, task }) {
-		if (id === undefined) return;
-		this.#byId.delete(id);
-		this.#byId.set(id, fit(task.objective, 120));
-		if (this.#byId.size > REMEMBERED) this.#byId.delete(this.#byId.keys().next().value);
-	}
-
-	of(id) {
-		return this.#byId.get(id);
-	}
+/** Adds the objective of a trace to those of the last ones, by id. */
+function keep(objectives, { id, task }) {
+	if (id === undefined) return;
+	objectives.delete(id);
+	objectives.set(id, fit(task.objective, 120));
+	if (objectives.size > REMEMBERED) objectives.delete(objectives.keys().next().value);
 }
 
 /** Ids that were asked for, whole or as their beginnings. */
@@ -59,7 +51,7 @@ module.exports = function explain([args], options) {
 		const { imported, isText, output, session, sources, stop } = context;
 		const call = (trace) => session.scorer.explainValue(trace);
 		const explained = callWithAll(call, sources, imported);
-		const objectives = new Objectives();
+		const objectives = new Map();
 		const remarks = new run.Remarks(options);
 		const hints = new Set();
 		const take = async ({ trace, provenance, report }, progress) => {
@@ -68,14 +60,14 @@ module.exports = function explain([args], options) {
 			if (wanted === undefined || wanted.take(trace.id)) {
 				if (report.hint !== null) hints.add(report.hint);
 				if (output.isTerminal) progress.stop();
-				const nearest = objectives.of(report.novelty.nearest);
+				const nearest = objectives.get(report.novelty.nearest);
 				await output.write(
 					isText
 						? accountOf({ trace, provenance, report, nearest }, output)
 						: `${JSON.stringify({ source, id: trace.id ?? null, objective: trace.task.objective, successFrom, confidenceFrom, report })}\n`,
 				);
 			}
-			objectives.add(trace);
+			keep(objectives, trace);
 			return !wanted?.isComplete;
 		};
 		const shown = wanted && { isShown: true, onError: run.sayError };

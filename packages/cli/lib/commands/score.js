@@ -70,20 +70,13 @@ function summarise(statistics, remarks, { options, ms, note, table }) {
 	const { alike, scored, uncompared } = statistics;
 	const scores = scored > 0 ? `: ${statistics.text}` : "";
 	note(`${style("bold", count(scored, "trace"))} in ${duration(ms)}${scores}`);
-	if (threshold !== undefined && scored > 0)
-		note(
-			`${statistics.accepted} of ${scored} (${percent(statistics.share)}) score ${threshold} or more`,
-		);
+	const accepted = `${statistics.accepted} of ${scored} (${percent(statistics.share)})`;
+	if (threshold !== undefined && scored > 0) note(`${accepted} score ${threshold} or more`);
 	remarks.noteAssumed(note);
 	if (table && scored > 0) note(style("dim", LEGEND));
 	// Only a table has asterisks to explain.
-	if (table && uncompared > 0)
-		note(
-			style(
-				"dim",
-				`* ${uncompared} with a novelty of 0.5, because they were compared with nothing`,
-			),
-		);
+	const alone = `* ${uncompared} with a novelty of 0.5, because they were compared with nothing`;
+	if (table && uncompared > 0) note(style("dim", alone));
 	if (alike.length > 0) warn(`${alike.join(", ")}: the order comes from the other dimensions`);
 	remarks.warnOfDomain();
 }

@@ -145,28 +145,20 @@ BEGIN
 	v_now := kp_novelty_now_v1();
 
 	IF cardinality(p_calls) > 0 THEN
+		-- A call that is there already, or twice in a batch, is a repetition. What was before a clear among those is
+		-- gone, and must not come back. LIMIT makes every plan look up each call.
 		INSERT INTO kp_novelty_entries (namespace, seq, at, call, kind, id, embedding)
-			SELECT p_namespace, v_head + e.n, greatest(h.at, v_now), e.call, e.kind, e.id,
+			SELECT p_namespace, v_head + row_number() OVER (ORDER BY e.n), greatest(h.at, v_now), e.call, e.kind, e.id,
 				CASE WHEN e.kind = 'add' THEN substring(p_embeddings FROM (v_bytes * (e.place - 1) + 1)::integer FOR v_bytes) END
 			FROM (
-				SELECT u.*, count(*) FILTER (WHERE u.kind = 'add') OVER (ORDER BY u.n ROWS UNBOUNDED PRECEDING) AS place
-				FROM unnest(p_calls, p_kinds, p_ids) WITH ORDINALITY u(call, kind, id, n)
-			) e
-			ON CONFLICT (call, namespace) DO NOTHING;
+				SELECT u.*, l.seq, count(*) FILTER (WHERE u.kind = 'add') OVER (ORDER BY u.n ROWS UNBOUNDED PRECEDING) AS place,
+					max(u.n) FILTER (WHERE u.kind = 'clear' AND l.seq > 0) OVER () AS cleared,
+					min(u.n) OVER (PARTITION BY u.call) AS earliest
+				FROM unnest(p_calls, p_kinds, p_ids) WITH ORDINALITY u(call, kind, id, n) LEFT JOIN LATERAL (
+					SELECT seq FROM kp_novelty_entries WHERE namespace = p_namespace AND call = u.call LIMIT 1
+				) l ON true
+			) e WHERE e.seq IS NULL AND e.n = e.earliest AND e.n > coalesce(e.cleared, 0);
 		GET DIAGNOSTICS v_added = ROW_COUNT;
-		IF v_added < cardinality(p_calls) THEN
-			-- A repetition. What was before a clear that has been appended already is gone, and must not come back.
-			DELETE FROM kp_novelty_entries l WHERE l.namespace = p_namespace AND l.seq > v_head AND l.seq < v_head + (
-				SELECT max(e.n) FROM unnest(p_kinds) WITH ORDINALITY e(kind, n) WHERE e.kind = 'clear' AND NOT EXISTS (
-					SELECT FROM kp_novelty_entries a WHERE a.namespace = p_namespace AND a.seq = v_head + e.n));
-			v_added := 0;
-			FOR v_seq IN SELECT l.seq FROM kp_novelty_entries l
-				WHERE l.namespace = p_namespace AND l.seq > v_head ORDER BY l.seq LOOP
-				v_added := v_added + 1;
-				UPDATE kp_novelty_entries SET seq = v_head + v_added
-					WHERE namespace = p_namespace AND seq = v_seq AND v_seq > v_head + v_added;
-			END LOOP;
-		END IF;
 		IF v_added > 0 THEN
 			h.seq := v_head + v_added;
 			h.at := greatest(h.at, v_now);
