@@ -4,18 +4,9 @@ const { checkBoolean, checkOptions, collects, invalidOption } = require("./optio
 const { onAbort, until } = require("./signals.js");
 const { Source, sourcesOf } = require("./sources.js");
 
-const MESSAGES_OPTIONS = [
-	"assumeSuccess",
-	"confidence",
-	"createdAt",
-	"domain",
-	"errors",
-	"objective",
-	"privacyLevel",
-	"signal",
-	"success",
-	"visibility",
-];
+const MESSAGES_OPTIONS =
+	`assumeSuccess confidence createdAt domain errors objective privacyLevel signal success
+	visibility`.split(/\s+/);
 
 const IMPORT_OPTIONS = [...MESSAGES_OPTIONS, "format"];
 
