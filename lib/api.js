@@ -7,6 +7,11 @@ const scorerClass = require("./scorer.js");
 const { traceReader } = require("./trace.js");
 const vectorCacheClass = require("./vector-cache.js");
 
+/** The functions that are methods of the scorer of the process. */
+const METHODS =
+	`clear decide embed evaluateValue evaluateValues explainValue explainValues forget remember
+	similar status warmup`.split(/\s+/);
+
 function open() {
 	const native = load();
 	const { attempt } = errorsOf(native);
@@ -27,16 +32,7 @@ function open() {
 		ScoringError,
 		VectorCache,
 		_getLocalCache: () => scorer.cache,
-		clear: () => scorer.clear(),
-		decide: (trace, options) => scorer.decide(trace, options),
-		embed: (traceOrText, options) => scorer.embed(traceOrText, options),
 		configure: (options) => attempt(() => native.configure(options)),
-		evaluateValue: (trace, options) => scorer.evaluateValue(trace, options),
-		evaluateValues: (traces, options) => scorer.evaluateValues(traces, options),
-		explainValue: (trace, options) => scorer.explainValue(trace, options),
-		explainValues: (traces, options) => scorer.explainValues(traces, options),
-		forget: (id) => scorer.forget(id),
-		remember: (trace, options) => scorer.remember(trace, options),
 		scoreWith: (trace, novelty, options) => {
 			const score = () => {
 				const { head, confidence } = readTrace(trace);
@@ -44,9 +40,7 @@ function open() {
 			};
 			return JSON.parse(attempt(score));
 		},
-		similar: (traceOrText, options) => scorer.similar(traceOrText, options),
-		status: () => scorer.status(),
-		warmup: (options) => scorer.warmup(options),
+		...Object.fromEntries(METHODS.map((name) => [name, scorer[name].bind(scorer)])),
 	};
 	const logs = {
 		ImportError,

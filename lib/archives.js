@@ -10,40 +10,31 @@ const PIECE = 2 ** 20;
 const GZIP = Buffer.from([0x1f, 0x8b]);
 const ZSTANDARD = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 
-function ignore() {}
-
 /** What an engine makes of pieces. It gets the next one when all of the one before has come out. */
 async function* through(engine, pieces, failed) {
-	/** @type {(value?: unknown) => void} */
-	let wake = ignore;
 	let error;
 	function note(thrown) {
 		error ??= thrown;
-		wake();
+		engine.emit("change");
 	}
-	engine.on("error", note);
-	engine.on("readable", () => wake());
-	engine.on("end", () => wake());
+	for (const event of ["error", "readable", "end"]) engine.on(event, note);
 	try {
 		for (let isLast = false; !isLast; ) {
 			const { done, value } = await pieces.next();
 			isLast = done;
 			let isTaken = false;
+			const taken = (thrown) => {
+				isTaken = true;
+				note(thrown);
+			};
 			if (done) engine.end();
-			else
-				engine.write(value, (thrown) => {
-					isTaken = true;
-					note(thrown);
-				});
+			else engine.write(value, taken);
 			for (;;) {
 				const chunk = engine.read();
 				if (chunk !== null) yield chunk;
 				else if (error) failed(error);
 				else if (done ? engine.readableEnded : isTaken) break;
-				else
-					await new Promise((resolve) => {
-						wake = resolve;
-					});
+				else await new Promise((resolve) => engine.once("change", resolve));
 			}
 		}
 	} finally {

@@ -1,6 +1,6 @@
 /** Many traces: in order, side by side, with bounded memory. */
 const { setImmediate } = require("node:timers/promises");
-const { checkBoolean, checkOptions, invalidOption } = require("./options.js");
+const { checkBoolean, checkOptions, collects, invalidOption } = require("./options.js");
 const { onAbort } = require("./signals.js");
 
 /** Calls in flight at once: enough to keep every core busy, few enough to stop soon. */
@@ -10,16 +10,13 @@ const OPTIONS = ["errors", "onProgress", "remember", "signal"];
 
 /** @param {Record<string, any>} options */
 function batchOptions(options = {}) {
-	if (options === null || typeof options !== "object")
-		throw invalidOption("options", "an object", String(options));
 	checkOptions(options, OPTIONS);
-	const { errors = "reject", onProgress, remember, signal } = options;
-	if (errors !== "reject" && errors !== "collect")
-		throw invalidOption("errors", '"reject" or "collect"', String(errors));
+	const { errors, onProgress, remember, signal } = options;
+	const isCollecting = collects(errors);
 	if (onProgress !== undefined && typeof onProgress !== "function")
 		throw invalidOption("onProgress", "a function", String(onProgress));
 	checkBoolean("remember", remember);
-	return { errors, onProgress, remember, signal };
+	return { isCollecting, onProgress, remember, signal };
 }
 
 function iteratorOf(traces) {
@@ -46,7 +43,7 @@ function inOrder(call, traces, options) {
 	return results(call, iteratorOf(traces), total, batchOptions(options));
 }
 
-async function* results(call, source, total, { errors, onProgress, remember, signal }) {
+async function* results(call, source, total, { isCollecting, onProgress, remember, signal }) {
 	const stop = new AbortController();
 	const options = { remember, signal: stop.signal };
 	/** The calls without a result that was taken, each with what it came to. */
@@ -96,9 +93,8 @@ async function* results(call, source, total, { errors, onProgress, remember, sig
 		wake();
 	}
 
-	const release = signal && onAbort(signal, abort);
+	const release = onAbort(signal, abort);
 	try {
-		if (signal?.aborted) abort();
 		for (;;) {
 			if (failure) throw failure.error;
 			if (isOpen && !isAsked && inFlight.length < IN_FLIGHT) ask();
@@ -112,13 +108,13 @@ async function* results(call, source, total, { errors, onProgress, remember, sig
 			}
 			inFlight.shift();
 			const { value, error, isFailed } = result;
-			if (isFailed && errors === "reject") throw error;
+			if (isFailed && !isCollecting) throw error;
 			done += 1;
 			onProgress?.({ done, total });
 			yield isFailed ? { error } : value;
 		}
 	} finally {
-		release?.();
+		release();
 		stop.abort();
 		if (isOpen) {
 			const ended = Promise.resolve(source.return?.()).catch(ignore);

@@ -16,13 +16,6 @@ function linesOf(rows) {
 	return Buffer.concat(Array.from(rows, lineOf));
 }
 
-function objectOf(options, known) {
-	if (options === null || typeof options !== "object")
-		throw invalidOption("options", "an object", String(options));
-	checkOptions(options, known);
-	return options;
-}
-
 /** Makes the functions over the native ones. */
 module.exports = function calibrationOf(native) {
 	const { toError } = errorsOf(native);
@@ -39,8 +32,9 @@ module.exports = function calibrationOf(native) {
 		return value;
 	}
 
-	async function calibrate(rows, options = {}) {
-		const { profiles, signal, ...rest } = objectOf(options, OPTIONS);
+	async function calibrate(rows, /** @type {Record<string, any>} */ options = {}) {
+		checkOptions(options, OPTIONS);
+		const { profiles, signal, ...rest } = options;
 		const { target } = rest;
 		if (target !== undefined && Object.keys(target ?? {}).length !== 1)
 			throw invalidOption(
@@ -52,14 +46,15 @@ module.exports = function calibrationOf(native) {
 		const asked = JSON.stringify(rest);
 		if (signal?.aborted) throw signal.reason;
 		const handle = new native.CallHandle();
-		const release = signal && onAbort(signal, () => handle.abort());
+		const release = onAbort(signal, () => handle.abort());
 		const calibrated = answerOf(() => native.calibrate(lines, asked, { profiles }, handle));
 		// It may still wait for another calibration.
-		return (signal ? until(signal, calibrated) : calibrated).finally(release);
+		return until(signal, calibrated).finally(release);
 	}
 
 	async function calibrationReport(calibration, rows, options = {}) {
-		const { settings = {}, ...rest } = objectOf(options, CONTEXT);
+		checkOptions(options, CONTEXT);
+		const { settings = {}, ...rest } = /** @type {Record<string, any>} */ (options);
 		const context = { ...rest, settings: Object.entries(settings) };
 		const lines = linesOf(rows);
 		return answerOf(() =>

@@ -1,21 +1,12 @@
 /** Imports and scores of agents' own logs, which types/logs.d.ts documents. */
 const { ImportError, errorsOf } = require("./errors.js");
-const { checkBoolean, checkOptions, invalidOption } = require("./options.js");
+const { checkBoolean, checkOptions, collects, invalidOption } = require("./options.js");
 const { onAbort, until } = require("./signals.js");
 const { Source, sourcesOf } = require("./sources.js");
 
-const MESSAGES_OPTIONS = [
-	"assumeSuccess",
-	"confidence",
-	"createdAt",
-	"domain",
-	"errors",
-	"objective",
-	"privacyLevel",
-	"signal",
-	"success",
-	"visibility",
-];
+const MESSAGES_OPTIONS =
+	`assumeSuccess confidence createdAt domain errors objective privacyLevel signal success
+	visibility`.split(/\s+/);
 
 const IMPORT_OPTIONS = [...MESSAGES_OPTIONS, "format"];
 
@@ -25,18 +16,6 @@ const ROWS_OPTIONS = [...IMPORT_OPTIONS, "group", "remember"];
 const OVER = Symbol("over");
 
 const LINE_FEED = 10;
-
-function check(options, known) {
-	if (options === null || typeof options !== "object")
-		throw invalidOption("options", "an object", String(options));
-	checkOptions(options, known);
-}
-
-/** Whether errors are collected, by the option `errors`. */
-function collects(errors = "reject") {
-	if (errors === "reject" || errors === "collect") return errors === "collect";
-	throw invalidOption("errors", '"reject" or "collect"', String(errors));
-}
 
 /** Splits text in UTF-8 into lines, each of which ends with a line feed. */
 function* split(bytes) {
@@ -61,8 +40,8 @@ function unreadable({ name }, thrown) {
 module.exports = function logsOf(native) {
 	const { attempt, toError } = errorsOf(native);
 
-	/** Iterates over what sources give: traces, or with `scoring` the rows of their scores. */
-	class LogItems {
+	/** Reads sources: for their traces, or with `scoring` for the rows of their scores. */
+	class Reading {
 		#native;
 		#sources;
 		#signal;
@@ -77,7 +56,6 @@ module.exports = function logsOf(native) {
 		/** Errors of sources that have not come back from the addon in their place. */
 		#unread = [];
 		#chunks;
-		#items;
 
 		constructor(
 			sources,
@@ -93,7 +71,6 @@ module.exports = function logsOf(native) {
 			this.#sources = sources;
 			this.#signal = signal;
 			this.#chunks = this.#read(link);
-			this.#items = this.#parse();
 		}
 
 		get report() {
@@ -108,31 +85,29 @@ module.exports = function logsOf(native) {
 			return { inputs };
 		}
 
-		next() {
-			return this.#items.next();
+		/** An iterator over the lines of JSON. */
+		lines() {
+			return this.#iterator(this.#chunks);
 		}
 
-		async return(value) {
-			// Before the first item, the generator has nothing to end.
-			await this.#end();
-			return this.#items.return(value);
+		/** An iterator over the items, with the report. */
+		items() {
+			const items = this.#iterator(this.#parse());
+			return Object.defineProperty(items, "report", { get: () => this.report });
 		}
 
-		[Symbol.asyncIterator]() {
-			return this;
-		}
-
-		/** Returns an iterator over the lines of JSON in place of the items. */
-		static linesOf(items) {
-			const lines = {
-				next: () => items.#chunks.next(),
+		/** An iterator with an end for which nothing waits: the generator may not have begun, or be waiting. */
+		#iterator(generator) {
+			return {
+				next: () => generator.next(),
 				return: async (value) => {
-					await items.#end();
-					return items.#chunks.return(value);
+					await this.#end();
+					return generator.return(value);
 				},
-				[Symbol.asyncIterator]: () => lines,
+				[Symbol.asyncIterator]() {
+					return this;
+				},
 			};
-			return lines;
 		}
 
 		async *#parse() {
@@ -150,9 +125,7 @@ module.exports = function logsOf(native) {
 		async *#read(link) {
 			const stop = this.#stop.signal;
 			const signal = this.#signal;
-			const abort = () => this.#stop.abort(signal.reason);
-			const release = signal && onAbort(signal, abort);
-			if (signal?.aborted) abort();
+			const release = onAbort(signal, () => this.#stop.abort(signal.reason));
 			let end;
 			link?.carry(
 				new Promise((resolve) => {
@@ -175,7 +148,7 @@ module.exports = function logsOf(native) {
 			} catch (thrown) {
 				if (thrown !== OVER) throw toError(thrown);
 			} finally {
-				release?.();
+				release();
 				end?.();
 				await this.#end();
 			}
@@ -217,25 +190,20 @@ module.exports = function logsOf(native) {
 		}
 	}
 
-	class Rows extends LogItems {
-		lines() {
-			return LogItems.linesOf(this);
-		}
-	}
-
 	function importTraces(sources, options = {}) {
-		check(options, IMPORT_OPTIONS);
-		return new LogItems(sourcesOf(sources), options);
+		checkOptions(options, IMPORT_OPTIONS);
+		return new Reading(sourcesOf(sources), options).items();
 	}
 
 	async function fromMessages(messages, options = {}) {
 		if (!Array.isArray(messages)) throw invalidOption("messages", "an array", typeof messages);
-		check(options, [...MESSAGES_OPTIONS, "provenance"]);
+		checkOptions(options, [...MESSAGES_OPTIONS, "provenance"]);
 		const { errors, provenance, ...others } = /** @type {Record<string, any>} */ (options);
 		checkBoolean("provenance", provenance);
 		const unreadCalls = collects(errors) ? "skip" : "reject";
 		const source = new Source("messages", { data: messages });
-		const imported = new LogItems([source], { ...others, unreadCalls });
+		const reading = new Reading([source], { ...others, unreadCalls });
+		const imported = reading.items();
 		try {
 			const { value } = await imported.next();
 			if (value) return provenance ? value : value.trace;
@@ -244,7 +212,7 @@ module.exports = function logsOf(native) {
 		} finally {
 			await imported.return();
 		}
-		const reasons = Object.entries(imported.report.inputs[0].skipped).map(
+		const reasons = Object.entries(reading.report.inputs[0].skipped).map(
 			([reason, count]) => `${reason} ${count}`,
 		);
 		throw new ImportError(
@@ -255,13 +223,14 @@ module.exports = function logsOf(native) {
 
 	/** `link` is the way to the store, of a scorer that has one. */
 	function evaluateLogs(scorer, link, sources, options = {}) {
-		check(options, ROWS_OPTIONS);
+		checkOptions(options, ROWS_OPTIONS);
 		const { remember, group, ...others } = options;
 		checkBoolean("remember", remember);
 		if (group !== undefined && typeof group !== "string")
 			throw invalidOption("group", "a JSON pointer", String(group));
 		const scoring = { scorer, peeks: remember === false, group, link };
-		return new Rows(sourcesOf(sources), others, scoring);
+		const reading = new Reading(sourcesOf(sources), others, scoring);
+		return Object.assign(reading.items(), { lines: () => reading.lines() });
 	}
 
 	return { evaluateLogs, fromMessages, importTraces };

@@ -20,8 +20,14 @@ function isSignal(value) {
 	);
 }
 
-/** Checks that an object has no options but the known ones, and that its signal is one. */
+function checkObject(options) {
+	if (options === null || typeof options !== "object")
+		throw invalidOption("options", "an object", String(options));
+}
+
+/** Checks that options are an object with no others but the known ones, and that its signal is one. */
 function checkOptions(options, known) {
+	checkObject(options);
 	for (const name of Object.keys(options)) {
 		if (known.includes(name)) continue;
 		const meant = load().suggest(name, known);
@@ -44,6 +50,12 @@ function checkBoolean(name, value) {
 		throw invalidOption(name, "true or false", String(value));
 }
 
+/** Whether errors are collected, by the option `errors`. */
+function collects(errors = "reject") {
+	if (errors === "reject" || errors === "collect") return errors === "collect";
+	throw invalidOption("errors", '"reject" or "collect"', String(errors));
+}
+
 /** Options of a call without any. */
 const NONE = { signal: undefined, remember: undefined };
 
@@ -57,4 +69,12 @@ function callOptions(options, known) {
 	return options;
 }
 
-module.exports = { callOptions, checkBoolean, checkOptions, checkSignal, invalidOption };
+module.exports = {
+	callOptions,
+	checkBoolean,
+	checkObject,
+	checkOptions,
+	checkSignal,
+	collects,
+	invalidOption,
+};

@@ -6,7 +6,13 @@ const { URL, fileURLToPath } = require("node:url");
 const { inOrder } = require("./batch.js");
 const { ScoringError, errorsOf } = require("./errors.js");
 const { replaceFile } = require("./file.js");
-const { callOptions, checkBoolean, checkSignal, invalidOption } = require("./options.js");
+const {
+	callOptions,
+	checkBoolean,
+	checkObject,
+	checkSignal,
+	invalidOption,
+} = require("./options.js");
 const { onAbort, until } = require("./signals.js");
 const { contents } = require("./sources.js");
 const { StoreLink, storeOptions } = require("./store.js");
@@ -28,10 +34,6 @@ function same(outcome) {
 	return outcome;
 }
 
-function checkId(id) {
-	if (typeof id !== "string") throw invalidOption("id", "a string", String(id));
-}
-
 /** The path of a file that is given as a string or a URL. */
 function fileOf(path) {
 	if (typeof path === "string") return path;
@@ -45,8 +47,7 @@ function fileOf(path) {
  * @param {Record<string, any>} options
  */
 function restoreOptions(options = {}) {
-	if (options === null || typeof options !== "object")
-		throw invalidOption("options", "an object", String(options));
+	checkObject(options);
 	const { signal } = options;
 	checkSignal(signal);
 	if (signal?.aborted) throw signal.reason;
@@ -60,7 +61,7 @@ module.exports = function scorerClass(native, VectorCache, evaluateLogs) {
 	const readTrace = traceReader(native);
 
 	function readId(id) {
-		checkId(id);
+		if (typeof id !== "string") throw invalidOption("id", "a string", String(id));
 		return { head: id };
 	}
 
@@ -69,22 +70,11 @@ module.exports = function scorerClass(native, VectorCache, evaluateLogs) {
 	const readNothing = () => ({});
 
 	const parse = (json) => JSON.parse(json);
+	const { Evaluate, Explain, Peek, PeekReport } = CallKind;
 
 	// What the methods do. `peek` is the kind of a call with `remember: false`.
-	const EVALUATE = {
-		kind: CallKind.Evaluate,
-		peek: CallKind.Peek,
-		known: SCORE,
-		read: readTrace,
-		map: same,
-	};
-	const EXPLAIN = {
-		kind: CallKind.Explain,
-		peek: CallKind.PeekReport,
-		known: SCORE,
-		read: readTrace,
-		map: parse,
-	};
+	const EVALUATE = { kind: Evaluate, peek: Peek, known: SCORE, read: readTrace, map: same };
+	const EXPLAIN = { kind: Explain, peek: PeekReport, known: SCORE, read: readTrace, map: parse };
 	const FIND = {
 		kind: CallKind.Similar,
 		known: SIMILAR,
@@ -92,17 +82,15 @@ module.exports = function scorerClass(native, VectorCache, evaluateLogs) {
 		give: ({ atLeast, k }) => ({ __proto__: null, atLeast, k }),
 		map: (json) => parse(json).map((found) => ({ ...found, addedAt: new Date(found.addedAt) })),
 	};
-	/** How a trace is scored on which its bounds do not decide, by `remember`. It has been read. */
-	const DECIDING = new Map(
-		[
-			["accepted", CallKind.Decide],
-			["all", CallKind.Explain],
-			[false, CallKind.PeekReport],
-		].map(([remember, kind]) => [
-			remember,
-			{ kind, known: DECIDE, read: same, give: ({ threshold }) => threshold, map: parse },
-		]),
-	);
+	/** How a trace is scored on which its bounds do not decide. It has been read. */
+	const DECIDING = { known: DECIDE, read: same, give: ({ threshold }) => threshold, map: parse };
+	/** The kind of that call, by `remember`. */
+	const kindOf = (remember) => {
+		if (remember === "accepted") return CallKind.Decide;
+		if (remember === "all") return Explain;
+		if (remember === false) return PeekReport;
+		throw invalidOption("remember", '"accepted", "all" or false', String(remember));
+	};
 	const REMEMBER = { kind: CallKind.Remember, read: readTrace, map: same };
 	const FORGET = { kind: CallKind.Forget, read: readId, map: same };
 	const CLEAR = { kind: CallKind.Clear, read: readNothing, map: ignore };
@@ -159,8 +147,7 @@ module.exports = function scorerClass(native, VectorCache, evaluateLogs) {
 		async decide(trace, options) {
 			const { exact, remember = "accepted", signal, threshold } = callOptions(options, DECIDE);
 			checkBoolean("exact", exact);
-			const scoring = DECIDING.get(remember);
-			if (!scoring) throw invalidOption("remember", '"accepted", "all" or false', String(remember));
+			const kind = kindOf(remember);
 			if (signal?.aborted) throw signal.reason;
 			const input = attempt(() => readTrace(trace));
 			const { head, confidence } = input;
@@ -173,7 +160,8 @@ module.exports = function scorerClass(native, VectorCache, evaluateLogs) {
 				if (isAdded(judged.accepted)) attempt(() => this.#add(input));
 				return { accepted: judged.accepted, score: null, bounds, novelty: null };
 			}
-			const report = await this.#call(scoring, input, { signal, threshold: judged.threshold });
+			const given = { signal, threshold: judged.threshold };
+			const report = await this.#call({ kind, ...DECIDING }, input, given);
 			const accepted = report.score >= judged.threshold;
 			if (scored.hasSubscribers && isAdded(accepted)) this.#publish(trace, report);
 			return { accepted, score: report.score, bounds, novelty: report.novelty };
@@ -321,7 +309,7 @@ module.exports = function scorerClass(native, VectorCache, evaluateLogs) {
 				const made = isPeek ? peek : kind;
 				const promise = this.#native.call(made, head, text, confidence, handle, give?.(all));
 				this.#link?.carry(promise);
-				release = signal && onAbort(signal, () => handle.abort());
+				release = onAbort(signal, () => handle.abort());
 				if (this.#budgetMs !== undefined) timer = this.#timer(handle);
 				const result = map(await promise, this);
 				if (scored.hasSubscribers && peek !== undefined && !isPeek) this.#publish(subject, result);

@@ -3,8 +3,15 @@
 /** What each signal ends. */
 const endings = new WeakMap();
 
-/** Calls `end` when the signal is aborted. Returns what takes that back. */
+function ignore() {}
+
+/**
+ * Calls `end` when the signal, if there is one, is aborted; at once if it is already. Returns what takes
+ * that back.
+ */
 function onAbort(signal, end) {
+	if (signal?.aborted) end();
+	if (signal === undefined || signal.aborted) return ignore;
 	let ending = endings.get(signal);
 	if (ending === undefined) {
 		const all = new Set();
@@ -29,9 +36,7 @@ function onAbort(signal, end) {
 function until(signal, promise) {
 	if (signal === undefined) return promise;
 	return new Promise((resolve, reject) => {
-		const stop = () => reject(signal.reason);
-		const release = onAbort(signal, stop);
-		if (signal.aborted) stop();
+		const release = onAbort(signal, () => reject(signal.reason));
 		promise.then(resolve, reject).finally(release);
 	});
 }

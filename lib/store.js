@@ -7,7 +7,7 @@ const { setImmediate: nextTurn, setTimeout: sleep } = require("node:timers/promi
 const { clearTimeout, setTimeout } = require("node:timers");
 const { ScoringError } = require("./errors.js");
 const { invalidOption } = require("./options.js");
-const { until } = require("./signals.js");
+const { onAbort, until } = require("./signals.js");
 
 /** Calls in one round trip. */
 const BATCH = 64;
@@ -211,8 +211,8 @@ exports.StoreLink = class StoreLink {
 			const text = `the store did not answer within ${timeoutMs} ms`;
 			time.abort(storeError("STORE_UNAVAILABLE", text));
 		}, timeoutMs);
-		const stop = () => time.abort(this.#closed.signal.reason);
-		this.#closed.signal.addEventListener("abort", stop);
+		const closed = this.#closed.signal;
+		const release = onAbort(closed, () => time.abort(closed.reason));
 		try {
 			const { signal } = time;
 			const options = { header: this.#header, after: this.#position, limit: PAGE, signal };
@@ -223,7 +223,7 @@ exports.StoreLink = class StoreLink {
 			return await until(signal, asked());
 		} finally {
 			clearTimeout(timer);
-			this.#closed.signal.removeEventListener("abort", stop);
+			release();
 		}
 	}
 

@@ -68,9 +68,10 @@ const names = possible(wanted());
 const main = packMain();
 conclude(main, checkMain(main));
 npx(["publint", "--strict", main.path]);
-// What only packages/cli uses has no types. Entry points below the name are unknown to the resolution of
+// What only the workspaces use has no types. Entry points below the name are unknown to the resolution of
 // Node.js 10.
-npx(["attw", "--profile", "node16", main.path, "--exclude-entrypoints", "internal/file"]);
+const internal = ["batch", "file", "options", "signals"].map((name) => `internal/${name}`);
+npx(["attw", "--profile", "node16", main.path, "--exclude-entrypoints", ...internal]);
 for (const name of WORKSPACES) {
 	const packed = packWorkspace(name);
 	conclude(packed, checkWorkspace(packed));

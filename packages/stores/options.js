@@ -1,6 +1,6 @@
 /** What the options of all stores have in common. */
 const { inspect } = require("node:util");
-const { ScoringError } = require("@knowledgepulse/scoring");
+const { invalidOption } = require("@knowledgepulse/scoring/internal/options");
 
 /** The longest namespace: a key of an index of PostgreSQL has at most 2,700 bytes. */
 const NAMESPACE_LENGTH = 200;
@@ -18,12 +18,6 @@ function shown(value) {
 	if ((typeof value === "object" && value !== null) || typeof value === "function")
 		return typeof value;
 	return inspect(value);
-}
-
-/** Returns an error with `code: "INVALID_OPTION"`. */
-function invalidOption(path, expected, found) {
-	const message = `${path}: expected ${expected}, got ${found}`;
-	return new ScoringError(message, { code: "INVALID_OPTION", path });
 }
 
 /** Checks that options are an object that has none but the known ones. */

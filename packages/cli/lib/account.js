@@ -1,12 +1,5 @@
 /** A score and its causes, for people. */
-const { bar, count, fit, plain, signed, style } = require("./terminal.js");
-
-const NAMES = {
-	complexity: "complexity",
-	novelty: "novelty",
-	toolDiversity: "tool diversity",
-	outcomeConfidence: "outcome",
-};
+const { DIMENSIONS, bar, count, fit, plain, signed, style } = require("./terminal.js");
 
 const WITHOUT = {
 	"empty-cache": "nothing to compare with",
@@ -67,7 +60,7 @@ function accountOf({ trace, provenance, report, nearest }, { width }) {
 		const weight = weights[name];
 		const numbers = `${value.toFixed(3)} ${bar(value)}  × ${weight.toFixed(2)} = ${(value * weight).toFixed(3)}  up to +${((1 - value) * weight).toFixed(3)}`;
 		const note = fit(notes[name] ?? "", Math.max(width - 74, 20));
-		const line = `  ${NAMES[name].padEnd(14)}  ${numbers}`;
+		const line = `  ${DIMENSIONS[name].padEnd(14)}  ${numbers}`;
 		return note === "" ? line : `${line}  ${style("dim", note)}`;
 	});
 	const weighted = Object.entries(dimensions).reduce(

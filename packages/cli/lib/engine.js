@@ -1,12 +1,11 @@
 /** The engine, as the commands use it. */
 const scoring = require("@knowledgepulse/scoring");
 const { calibrate, calibrationReport } = require("@knowledgepulse/scoring/calibrate");
+const { inOrder } = require("@knowledgepulse/scoring/internal/batch");
+const { onAbort } = require("@knowledgepulse/scoring/internal/signals");
 const logs = require("@knowledgepulse/scoring/logs");
 const { version } = require("@knowledgepulse/scoring/package.json");
 const { projectOf } = require("./places.js");
-
-/** Calls in flight at once. */
-const IN_FLIGHT = 64;
 
 /** A source as `importTraces` takes it. */
 function inputOf({ name, path, bytes }) {
@@ -15,78 +14,44 @@ function inputOf({ name, path, bytes }) {
 	return /^\s*[[{]/.test(path) ? `./${path}` : path;
 }
 
-/** Calls `stop` when a signal is aborted, or at once if it is already. */
-function onAbort(signal, stop) {
-	if (signal.aborted) stop();
-	else signal.addEventListener("abort", stop, { once: true });
-}
-
 /** Unless it is set, a log of a folder may have errors, and one that was named may not. */
 const errorsOf = (sources, errors) =>
 	errors ?? (sources.some(({ isFound }) => isFound) ? "collect" : "reject");
 
-/** Imports sources; see `importTraces`. */
-const importTraces = (sources, { errors, ...options }) =>
-	logs.importTraces(sources.map(inputOf), { ...options, errors: errorsOf(sources, errors) });
+/** Imports sources until `stop` is aborted; see `importTraces`. */
+const importTraces = (sources, { stop, errors, ...others }) => {
+	const options = { ...others, signal: stop, errors: errorsOf(sources, errors) };
+	return logs.importTraces(sources.map(inputOf), options);
+};
 
 /**
  * What `call`, a method of a scorer, returns for all traces in order, and errors as they come (`explainValues`
  * takes only traces, so it would hold them back): `{ trace, provenance, report }`, or `{ error }` with
  * `errors: "collect"`. After `stop` is aborted, no more is read, and what is being scored comes out.
  */
-function callWithAll(call, sources, { stop, ...options }) {
-	const imported = importTraces(sources, { ...options, signal: stop });
-
-	async function next() {
-		try {
-			return await imported.next();
-		} catch (error) {
-			if (stop.aborted) return { done: true };
-			throw error;
-		}
-	}
-
-	async function called(item) {
-		if (item.error) return item;
-		return { ...item, report: await call(item.trace) };
-	}
+function callWithAll(call, sources, options) {
+	const imported = importTraces(sources, options);
+	let failure;
+	const items = {
+		[Symbol.asyncIterator]: () => items,
+		return: () => imported.return(),
+		async next() {
+			try {
+				return await imported.next();
+			} catch (error) {
+				if (!options.stop.aborted) failure = { error };
+				return { done: true };
+			}
+		},
+	};
+	const called = async (item) => (item.error ? item : { ...item, report: await call(item.trace) });
 
 	async function* results() {
-		const inFlight = [];
-		try {
-			for (;;) {
-				const read = stop.aborted ? { done: true } : next();
-				// A score does not wait for a slow input.
-				const isSettled = () =>
-					inFlight[0].then(
-						() => true,
-						() => true,
-					);
-				while (inFlight.length > 0 && (await Promise.race([isSettled(), read])) === true)
-					yield await inFlight.shift();
-				const { done, value } = await read;
-				if (done) break;
-				inFlight.push(called(value));
-				// Its turn to be awaited comes later.
-				inFlight.at(-1).catch(() => {});
-				if (inFlight.length >= IN_FLIGHT) yield await inFlight.shift();
-			}
-			while (inFlight.length > 0) yield await inFlight.shift();
-		} catch (error) {
-			while (inFlight.length > 0) yield await inFlight.shift();
-			throw error;
-		} finally {
-			await imported.return();
-		}
+		yield* inOrder(called, items);
+		// After the results of what was read before it.
+		if (failure) throw failure.error;
 	}
 	return Object.defineProperty(results(), "report", { get: () => imported.report });
-}
-
-/** An item as it is in NDJSON. */
-function toJson(item) {
-	if (!item.error) return item;
-	const { code, source, line, path, message } = item.error;
-	return { error: { code, source, line, path, message } };
 }
 
 /** A row of `evaluateLogs`; without `--group`, sessions of Claude Code are grouped by project. */
@@ -121,6 +86,5 @@ module.exports = {
 	evaluate,
 	callWithAll,
 	importTraces,
-	toJson,
 	version,
 };

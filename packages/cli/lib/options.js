@@ -21,118 +21,102 @@ const number =
 	};
 
 const share = number(0, 1);
+const positive = number(1, 1_000_000, true);
+const whole = number(0, Number.MAX_SAFE_INTEGER, true);
 
-const collect = (value, all = []) => [...all, value];
+const all = (value, values = []) => [...values, value];
 
-/** @param settings `parse` or `choices` is its type. */
-function option(flags, help, { parse, choices, conflicts = [], default: value } = {}) {
-	const made = new Option(flags, help).default(value).conflicts(conflicts);
-	if (parse) made.argParser(parse);
-	return choices ? made.choices(choices) : made;
+/** @param type A parser of values, or the values that there are. */
+function option(flags, help, type, value) {
+	const made = new Option(flags, help).default(value);
+	if (Array.isArray(type)) return made.choices(type);
+	return type ? made.argParser(type) : made;
 }
 
 const assumeSuccess = (value) =>
 	option(
 		"--assume-success <value>",
 		"success of runs whose log does not say whether they succeeded",
-		{ choices: ["true", "false", "skip"], default: value },
+		["true", "false", "skip"],
+		value,
 	);
 
 /** Every option by its name in JavaScript. */
 const OPTIONS = {
-	threshold: option("--threshold <score>", "score from which on a run is accepted", {
-		parse: share,
-	}),
+	threshold: option("--threshold <score>", "score from which on a run is accepted", share),
 	minShare: option(
 		"--min-share <share>",
 		"exit code 3 if a smaller share of the runs is accepted",
-		{ parse: share },
+		share,
 	),
-	top: option("--top <n>", "only the runs with the highest scores, the highest first", {
-		parse: number(1, 1_000_000, true),
-	}),
+	top: option("--top <n>", "only the runs with the highest scores, the highest first", positive),
 	decide: option(
 		"--decide",
 		"only decide: score a run only where that is needed, and compare with accepted runs only",
-		{ conflicts: ["emitOtel", "group", "top"] },
-	),
+	).conflicts(["emitOtel", "group", "top"]),
 	emitOtel: option(
 		"--emit-otel <file>",
 		"write gen_ai.evaluation.result log records, OTLP as JSON lines",
 	),
-	id: option("--id <id>", "id of a trace, or its beginning; may be repeated (default: all)", {
-		parse: collect,
-	}),
-	dryRun: option("--dry-run", "show what is in the logs, and write nothing", {
-		conflicts: ["output"],
-	}),
-	maxChange: option("--max-change <score>", "exit code 3 if a score changed by more", {
-		parse: share,
-	}),
-	limit: option("-n, --limit <pairs>", "rows of the table; NDJSON has all pairs", {
-		parse: number(1, 1_000_000, true),
-		default: 20,
-	}),
+	id: option("--id <id>", "id of a trace, or its beginning; may be repeated (default: all)", all),
+	dryRun: option("--dry-run", "show what is in the logs, and write nothing").conflicts("output"),
+	maxChange: option("--max-change <score>", "exit code 3 if a score changed by more", share),
+	limit: option("-n, --limit <pairs>", "rows of the table; NDJSON has all pairs", positive, 20),
 	targetShare: option(
 		"--target-share <share>",
 		"choose the threshold that accepts this share of the runs",
-		{ parse: share, conflicts: ["targetPrecision", "threshold"] },
-	),
+		share,
+	).conflicts(["targetPrecision", "threshold"]),
 	targetPrecision: option(
 		"--target-precision <share>",
 		"choose the lowest threshold above which this share is labelled positive, by its lower confidence bound",
-		{ parse: share, conflicts: ["targetShare", "threshold"] },
-	),
+		share,
+	).conflicts(["targetShare", "threshold"]),
 	labels: option("--labels <file>", "labels: CSV with the columns id and label (1 or 0)"),
 	fit: option("--fit", "fit the weights to the labels"),
 	html: option("--html <file>", "write a report as one HTML file"),
 	rows: option("--rows <file>", "write the rows, from which to calibrate again without the model"),
-	first: option("--first <n>", "runs to exclude as cold start (default: a tenth, at most 10)", {
-		parse: number(0, 1e9, true),
-	}),
-	level: option("--level <level>", "confidence level of the intervals", {
-		parse: number(0.5, 0.999),
-		default: 0.95,
-	}),
-	replicates: option("--replicates <n>", "bootstrap replicates", {
-		parse: number(100, 10_000, true),
-		default: 1000,
-	}),
-	seed: option("--seed <n>", "seed of the bootstrap and the folds", {
-		parse: number(0, Number.MAX_SAFE_INTEGER, true),
-		default: 0,
-	}),
+	first: option(
+		"--first <n>",
+		"runs to exclude as cold start (default: a tenth, at most 10)",
+		number(0, 1e9, true),
+	),
+	level: option("--level <level>", "confidence level of the intervals", number(0.5, 0.999), 0.95),
+	replicates: option("--replicates <n>", "bootstrap replicates", number(100, 10_000, true), 1000),
+	seed: option("--seed <n>", "seed of the bootstrap and the folds", whole, 0),
 	group: option(
 		"--group <pointer>",
 		"JSON pointer to the group of a trace, such as its task (default: the project, of Claude Code)",
 	),
-	from: option("--from <format>", "format to read; others are skipped (default: all)", {
-		parse: format,
-	}),
-	assumeSuccess: assumeSuccess(undefined),
+	from: option("--from <format>", "format to read; others are skipped (default: all)", format),
+	assumeSuccess: assumeSuccess(),
 	assumeSuccessOrTrue: assumeSuccess("true"),
 	domain: option("-d, --domain <name>", "domain of imported runs (default: the format's)"),
 	errors: option(
 		"--errors <mode>",
 		"reject: end at the first error; collect: go on, and end with exit code 2 (default: reject, but pass over errors in files of folders)",
-		{ choices: ["reject", "collect"] },
+		["reject", "collect"],
 	),
 	embedder: option(
 		"--embedder <mode>",
 		"required: fail without the model; auto, off: score with a novelty of 0.5",
-		{ choices: ["required", "auto", "off"], default: "required" },
+		["required", "auto", "off"],
+		"required",
 	),
-	precision: option("--precision <name>", "precision of the model (default: exact)", {
-		choices: ["exact", "fast"],
-	}),
+	precision: option("--precision <name>", "precision of the model (default: exact)", [
+		"exact",
+		"fast",
+	]),
 	model: option("--model <folder>", "another model (default: the built-in one)"),
-	pooling: option("--pooling <name>", "how its vectors of tokens become one (default: its own)", {
-		choices: ["mean", "cls", "last"],
-	}),
+	pooling: option("--pooling <name>", "how its vectors of tokens become one (default: its own)", [
+		"mean",
+		"cls",
+		"last",
+	]),
 	longText: option(
 		"--long-text <part>",
 		"window: embed what the model's window takes; whole: all (default: window)",
-		{ choices: ["window", "whole"] },
+		["window", "whole"],
 	),
 	memory: option(
 		"--memory <file>",
@@ -152,6 +136,7 @@ const OPTIONS = {
 const CALIBRATING =
 	`targetShare targetPrecision threshold labels fit html rows first level replicates
 	seed`.split(/\s+/);
+const GATING = ["threshold", "minShare", "top", "decide"];
 const READING = ["from", "assumeSuccess", "domain", "errors"];
 const SHOWING = ["from", "assumeSuccessOrTrue", "domain", "errors"];
 const SCORING = "embedder precision model pooling longText memory profiles store".split(" ");
@@ -175,17 +160,7 @@ const COMMANDS = {
 	score: {
 		args: "<sources...>",
 		help: "Scores the runs in logs, in the order of the time of the first run of each source.",
-		options: [
-			"threshold",
-			"minShare",
-			"top",
-			"decide",
-			...SHOWING,
-			...SCORING,
-			"group",
-			"emitOtel",
-			...WRITING,
-		],
+		options: [...GATING, ...SHOWING, ...SCORING, "group", "emitOtel", ...WRITING],
 		examples: [
 			"runs.jsonl",
 			"runs.jsonl --json | jq .score",

@@ -25,25 +25,20 @@ const text = (key, stringValue) => ({ key, value: { stringValue } });
 function recordOf(row, threshold) {
 	const attributes = [
 		text("gen_ai.evaluation.name", "knowledgepulse.value"),
-		{
-			key: "gen_ai.evaluation.score.value",
-			value: { doubleValue: row.score },
-		},
+		{ key: "gen_ai.evaluation.score.value", value: { doubleValue: row.score } },
 		text("gen_ai.evaluation.score.label", labelOf(row.score, threshold)),
 		text("gen_ai.evaluation.explanation", explanationOf(row)),
 	];
 	if (row.id !== null) attributes.push(text("knowledgepulse.trace.id", row.id));
-	const logRecords = [
-		{
-			timeUnixNano: `${Date.now()}000000`,
-			severityNumber: INFO,
-			eventName: "gen_ai.evaluation.result",
-			attributes,
-		},
-	];
+	const record = {
+		timeUnixNano: `${Date.now()}000000`,
+		severityNumber: INFO,
+		eventName: "gen_ai.evaluation.result",
+		attributes,
+	};
 	const scope = { name: "@knowledgepulse/scoring-cli", version };
 	const resource = { attributes: [text("service.name", "kp-score")] };
-	const scopeLogs = [{ scope, logRecords }];
+	const scopeLogs = [{ scope, logRecords: [record] }];
 	return `${JSON.stringify({ resourceLogs: [{ resource, scopeLogs }] })}\n`;
 }
 

@@ -1,11 +1,12 @@
 /** The rows of sources: read from files that have them, or from scoring logs. */
+const { isUtf8 } = require("node:buffer");
 const { addAbortSignal } = require("node:stream");
 const { evaluate } = require("./engine.js");
 const { InputError } = require("./exit.js");
 const run = require("./run.js");
 const { Session } = require("./session.js");
 const { inOrder, sourcesOf } = require("./sources.js");
-const { say, style } = require("./terminal.js");
+const { DIMENSIONS } = require("./terminal.js");
 
 /** The longest line in bytes, as in `importTraces`. */
 const LONGEST = 256 << 20;
@@ -14,24 +15,22 @@ const LINE_FEED = 10;
 
 /** The lines of UTF-8, without byte order mark, line ends and blank lines: `[number, text]`. */
 async function* linesOf(chunks, name) {
-	const decoder = new TextDecoder("utf-8", { fatal: true });
 	let number = 1;
 	let length = 0;
 	let parts = [];
-	function take(bytes, isLast) {
+	function take(bytes) {
 		length += bytes.length;
 		if (length > LONGEST)
 			throw new InputError(
 				`${name}:${number}: expected a line of at most 256 MiB, found a longer one`,
 			);
-		try {
-			parts.push(decoder.decode(bytes, { stream: !isLast }));
-		} catch {
-			throw new InputError(`${name}:${number}: expected UTF-8, found other bytes`);
-		}
+		parts.push(bytes);
 	}
 	function* end() {
-		const line = parts.join("").trim();
+		const bytes = Buffer.concat(parts);
+		if (!isUtf8(bytes))
+			throw new InputError(`${name}:${number}: expected UTF-8, found other bytes`);
+		const line = bytes.toString().trim();
 		if (line !== "") yield [number, line];
 		number += 1;
 		length = 0;
@@ -40,13 +39,12 @@ async function* linesOf(chunks, name) {
 	for await (const chunk of chunks) {
 		let start = 0;
 		for (let at = chunk.indexOf(LINE_FEED); at >= 0; at = chunk.indexOf(LINE_FEED, start)) {
-			take(chunk.subarray(start, at), true);
+			take(chunk.subarray(start, at));
 			yield* end();
 			start = at + 1;
 		}
-		take(chunk.subarray(start), false);
+		take(chunk.subarray(start));
 	}
-	take(Buffer.alloc(0), true);
 	yield* end();
 }
 
@@ -58,13 +56,11 @@ function parse(text) {
 	}
 }
 
-const DIMENSIONS = ["complexity", "novelty", "toolDiversity", "outcomeConfidence"];
-
 const isTextOrNothing = (value) => typeof (value ?? "") === "string";
 
 const isRow = ({ score, dimensions, overrides = [], id, objective }) =>
 	Number.isFinite(score) &&
-	DIMENSIONS.every((name) => Number.isFinite(dimensions?.[name])) &&
+	Object.keys(DIMENSIONS).every((name) => Number.isFinite(dimensions?.[name])) &&
 	Array.isArray(overrides) &&
 	isTextOrNothing(id) &&
 	isTextOrNothing(objective);
@@ -119,22 +115,19 @@ async function* rowsOf(first, lines, name) {
 
 /** Scores logs, as `kp-score score` does. Returns the number of errors. */
 async function scoreAll(logs, { options, stop, take }) {
-	const imported = run.importOptions(options);
-	const sources = await inOrder(logs, imported, stop);
+	const imported = run.importOptions(options, stop);
+	const sources = await inOrder(logs, imported);
 	const session = await Session.open(options);
 	try {
 		const { group } = options;
-		const texts = new run.Texts();
-		let others = 0;
-		const rows = evaluate(session.scorer, sources, { ...imported, group, stop: stop.signal });
-		const { errors } = await run.each(rows, { sources, options, stop }, (item) => {
-			if (item.error) return say(style("red", item.error.message));
-			texts.add(item);
-			if (item.domain !== (options.domain ?? item.domain)) others += 1;
-			take(item);
+		const remarks = new run.Remarks(options);
+		const rows = evaluate(session.scorer, sources, { ...imported, group });
+		const { errors } = await run.each(rows, { sources, options, stop }, (row) => {
+			remarks.add(row);
+			take(row);
 		});
-		texts.warn(session.scorer, options, run.MOSTLY);
-		run.warnOfDomain(others, options);
+		remarks.warnOfTexts(session.scorer, run.MOSTLY);
+		remarks.warnOfDomain();
 		return errors;
 	} finally {
 		await session.close();

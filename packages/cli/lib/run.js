@@ -1,7 +1,10 @@
 /** What the commands have in common. */
 const { constants } = require("node:os");
+const { scoreWith } = require("@knowledgepulse/scoring");
 const { Exit, InputError } = require("./exit.js");
-const { bytesOf, isInFolder } = require("./sources.js");
+const { Output, isTable } = require("./output.js");
+const { Session } = require("./session.js");
+const { bytesOf, isInFolder, sourcesInOrder } = require("./sources.js");
 const { Progress, count, hint, percent, say, style, tally, warn } = require("./terminal.js");
 
 /** Ctrl-C: the first ends the run in order, a second one at once. */
@@ -52,48 +55,81 @@ const MOSTLY = 0.95;
 
 const ASSUMED = { true: true, false: false, skip: "skip" };
 
-/** The options of `importTraces`. */
-const importOptions = ({ from, assumeSuccess, domain, errors }) => ({
+/** The options of an import, see `engine.importTraces`. */
+const importOptions = ({ from, assumeSuccess, domain, errors }, stop) => ({
+	stop: stop.signal,
 	errors,
 	domain,
 	format: from,
 	assumeSuccess: ASSUMED[assumeSuccess],
 });
 
-/** Counts texts that were longer than the window of the model. */
-class Texts {
+/** Any trace of a domain. */
+const traceOf = (domain) => ({
+	metadata: { task_domain: domain, success: true },
+	task: { objective: "" },
+	steps: [],
+	outcome: { confidence: 0 },
+});
+
+/** What is to be said of runs when they are scored. */
+class Remarks {
+	#options;
+	#runs = 0;
+	#assumed = 0;
 	#embedded = 0;
 	#cut = 0;
+	#domains = new Map();
 
-	add({ isCut, tokens }) {
+	constructor(options) {
+		this.#options = options;
+	}
+
+	/** Takes a run: a row, or what a row has of it. */
+	add({ domain, successFrom, isCut = false, tokens = null }) {
+		this.#runs += 1;
+		if (successFrom === "assumed") this.#assumed += 1;
 		if (tokens !== null) this.#embedded += 1;
 		if (isCut) this.#cut += 1;
+		this.#domains.set(domain, (this.#domains.get(domain) ?? 0) + 1);
+	}
+
+	/** Notes how many runs have a success that their log does not state. */
+	noteAssumed(note) {
+		if (this.#assumed === 0) return;
+		const assumed = this.#options.assumeSuccess === "false" ? "failure" : "success";
+		note(
+			`${assumed} assumed for ${this.#assumed} of ${count(this.#runs, "run")}, whose logs do not say it (--assume-success)`,
+		);
+	}
+
+	/** Warns of runs that have a domain of their own, so that `--domain` is not for them. */
+	warnOfDomain() {
+		const { domain } = this.#options;
+		const others = this.#runs - (this.#domains.get(domain) ?? 0);
+		if (domain !== undefined && others > 0)
+			warn(`--domain ${domain} is not for ${count(others, "reasoning trace")}, which name theirs`);
 	}
 
 	/** Warns if the model saw only the beginning of a share of the texts. */
-	warn(scorer, { longText }, from = 0) {
+	warnOfTexts(scorer, from = 0) {
 		const share = this.#cut / this.#embedded;
 		if (this.#cut === 0 || share < from) return;
 		const { maxTokens } = scorer.status().embedder;
-		const hint = share >= MOSTLY && !longText ? "; --long-text whole embeds all of them" : "";
+		const isRule = share >= MOSTLY && !this.#options.longText;
+		const hint = isRule ? "; --long-text whole embeds all of them" : "";
 		warn(
 			`${this.#cut} of ${count(this.#embedded, "text")} (${percent(share)}) were cut: the model saw the first ${maxTokens} tokens${hint}`,
 		);
 	}
-}
 
-/** Notes how many runs have a success that their log does not state. */
-function noteAssumed(assumed, all, { assumeSuccess }, note) {
-	if (assumed > 0)
-		note(
-			`${assumeSuccess === "false" ? "failure" : "success"} assumed for ${assumed} of ${count(all, "run")}, whose logs do not say it (--assume-success)`,
-		);
-}
-
-/** Warns of runs that have a domain of their own, so that `--domain` is not for them. */
-function warnOfDomain(others, { domain }) {
-	if (others > 0)
-		warn(`--domain ${domain} is not for ${count(others, "reasoning trace")}, which name theirs`);
+	/** Warns of domains that nearly name weights which they do not get. */
+	warnOfNames(profiles) {
+		for (const domain of this.#domains.keys()) {
+			const { hint } = scoreWith(traceOf(domain), { maxSimilarity: null }, { profiles });
+			if (hint !== null) warn(hint);
+		}
+	}
 }
 
 /** Returns a function that writes a note to standard error, unless `--quiet` is set. */
@@ -102,6 +138,44 @@ const notesFor =
 	(text) => {
 		if (!quiet) say(text);
 	};
+
+/** Whether a gate that was asked for is met, which a message says if not. */
+function isMet(gate, text) {
+	if (!gate) say(`${style("red", "gate not met:")} ${text}`);
+	return gate;
+}
+
+/** Shows an error of an item. */
+const sayError = ({ message }) => say(style("red", message));
+
+/** Writes an error of an item as a line of NDJSON. */
+const writeError =
+	(output) =>
+	({ code, source, line, path, message }) =>
+		output.write(`${JSON.stringify({ error: { code, source, line, path, message } })}\n`);
+
+/**
+ * Calls `work` with the sources that arguments name, the output, and, with `scoring`, a session that is opened
+ * with it. Closes them, and returns what `work` does.
+ */
+async function overSources(args, options, scoring, work) {
+	const stop = new Stop();
+	const imported = importOptions(options, stop);
+	const sources = await sourcesInOrder(args, imported);
+	const output = await Output.open(options.output);
+	let session;
+	try {
+		session = scoring && (await Session.open(options, scoring));
+		const isText = isTable(output, options);
+		const onError = isText ? sayError : writeError(output);
+		const isShown = !output.isTerminal;
+		const opened = { options, stop, imported, sources, output, session };
+		return await work({ ...opened, isText, onError, isShown });
+	} finally {
+		await output.discard();
+		await session?.close();
+	}
+}
 
 /** Completes the output, and notes its file. */
 async function commit(output, options) {
@@ -148,11 +222,16 @@ function shareOf({ inputs }, bytes, traces) {
 }
 
 /**
- * Calls `take` with each item of sources, without errors that `--errors` does not ask for, until it returns false, and shows progress if `isShown`.
+ * Calls `take` with each item of sources until it returns false, or until nobody reads the output, unless that `isNeeded`. Calls
+ * `onError` with errors, but those that `--errors` does not ask for. Shows progress if `isShown`.
  * Returns the numbers of traces and errors.
  * @throws {InputError} if there are neither.
  */
-async function each(items, { sources, options, stop, isShown = true }, take) {
+async function each(
+	items,
+	{ sources, options, stop, output, isNeeded, isShown = true, onError = sayError },
+	take,
+) {
 	const bytes = bytesOf(sources);
 	const isPassedOver = isInFolder(sources);
 	const counts = { traces: 0, errors: 0 };
@@ -165,11 +244,14 @@ async function each(items, { sources, options, stop, isShown = true }, take) {
 				if (isPassedOver(item.error)) continue;
 				throw Object.assign(new Error(item.error.message), item.error);
 			}
-			if (item.error) counts.errors += 1;
-			else {
-				counts.traces += 1;
-				progress.add();
+			if (output?.isClosed && !isNeeded) stop.end();
+			if (item.error) {
+				counts.errors += 1;
+				await onError(item.error);
+				continue;
 			}
+			counts.traces += 1;
+			progress.add();
 			if ((await take(item, progress)) === false) break;
 		}
 	} catch (error) {
@@ -187,13 +269,14 @@ async function each(items, { sources, options, stop, isShown = true }, take) {
 
 module.exports = {
 	MOSTLY,
+	Remarks,
 	Stop,
-	Texts,
 	commit,
 	each,
 	importOptions,
-	noteAssumed,
+	isMet,
 	notesFor,
-	warnOfDomain,
+	overSources,
+	sayError,
 	warnOfLosses,
 };

@@ -95,6 +95,8 @@ function storeOf(url) {
 }
 
 class Session {
+	/** The weights by domain that options have. */
+	profiles;
 	#store;
 	#memory;
 
@@ -120,7 +122,8 @@ class Session {
 	async #load({ memory, profiles, embedder, precision, model, pooling, longText }) {
 		const store = this.#store && { store: this.#store, storeMode: "required" };
 		const settings = { embedder, precision, model, pooling, longText };
-		const options = { ...settings, profiles: await profilesOf(profiles), ...store };
+		this.profiles = await profilesOf(profiles);
+		const options = { ...settings, profiles: this.profiles, ...store };
 		// A memory that is only read must exist; a copied store is read from its beginning.
 		const isLoaded =
 			memory !== undefined && (this.#memory ? existsSync(memory) : this.#store === undefined);

@@ -158,20 +158,19 @@ async function firstTime(source, options) {
 /**
  * Sorts sources by the time of their first trace; streams and sources without a time come last. Reads each
  * source up to its first trace, and leaves out files of folders that are not logs.
- * @param options Those of `importTraces`.
  */
-async function inOrder(sources, options, { signal }) {
+async function inOrder(sources, options) {
 	if (sources.length < 2 && !sources[0]?.isFound) return sources;
 	const times = new Map();
 	const skipped = [];
 	try {
 		for (const source of sources) {
-			const time = await firstTime(source, { ...options, signal });
+			const time = await firstTime(source, options);
 			if (time === undefined) skipped.push(source.name);
 			else times.set(source, time);
 		}
 	} catch (error) {
-		if (!signal.aborted) throw error;
+		if (!options.stop.aborted) throw error;
 	}
 	if (skipped.length > 0) {
 		const files = count(skipped.length, "file");
@@ -181,7 +180,7 @@ async function inOrder(sources, options, { signal }) {
 }
 
 /** Returns the sources that arguments name, sorted. */
-const sourcesInOrder = async (args, options, stop) => inOrder(await sourcesOf(args), options, stop);
+const sourcesInOrder = async (args, options) => inOrder(await sourcesOf(args), options);
 
 /** Returns the size of all sources; undefined if the size of one is unknown. */
 const bytesOf = (sources) =>

@@ -2,6 +2,14 @@
 const { randomUUID } = require("node:crypto");
 const { styleText } = require("node:util");
 
+/** The dimensions of a score, by their names in reports. */
+const DIMENSIONS = {
+	complexity: "complexity",
+	novelty: "novelty",
+	toolDiversity: "tool diversity",
+	outcomeConfidence: "outcome",
+};
+
 const WIDE =
 	/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/u;
 
@@ -141,6 +149,7 @@ class Progress {
 }
 
 module.exports = {
+	DIMENSIONS,
 	Progress,
 	bar,
 	count,

@@ -31,8 +31,8 @@ class LocalTrace {
 		return [...this.#spans.values()].filter((span) => span !== undefined);
 	}
 
-	has(spanId) {
-		return this.#spans.has(spanId);
+	get spanIds() {
+		return this.#spans.keys();
 	}
 
 	start(spanId) {
@@ -50,8 +50,8 @@ class Collector {
 	#limits;
 	#onFinished;
 	#drops;
-	/** By trace id. Remote parents may give a trace several local roots. */
-	#byTrace = new Map();
+	/** By trace id and span id: remote parents may give a trace several local roots. */
+	#bySpan = new Map();
 	/** All of them, least recently active first. */
 	#open = new Set();
 	/** Ids of traces with dropped spans, oldest first, at most `maxTraces`. */
@@ -76,6 +76,7 @@ class Collector {
 		if (trace.size >= maxSpans)
 			return this.#drop(trace, `spans of traces with more than ${maxSpans}`);
 		trace.start(spanId);
+		this.#bySpan.set(traceId + spanId, trace);
 		this.#touch(trace);
 	}
 
@@ -101,7 +102,7 @@ class Collector {
 	}
 
 	#find(traceId, spanId) {
-		return this.#byTrace.get(traceId)?.find((trace) => trace.has(spanId));
+		return this.#bySpan.get(traceId + spanId);
 	}
 
 	#begin(root) {
@@ -110,10 +111,7 @@ class Collector {
 			if (idle.hasRootEnded) this.#finish(idle);
 			else this.#drop(idle, `spans of idle traces, because ${this.#limits.maxTraces} were open`);
 		}
-		const trace = new LocalTrace(root);
-		const others = this.#byTrace.get(root.traceId) ?? [];
-		this.#byTrace.set(root.traceId, [...others, trace]);
-		return trace;
+		return new LocalTrace(root);
 	}
 
 	/** Makes a trace the most recently active one. */
@@ -140,10 +138,7 @@ class Collector {
 	#remove(trace) {
 		clearTimeout(trace.timer);
 		this.#open.delete(trace);
-		const { traceId } = trace.root;
-		const others = this.#byTrace.get(traceId).filter((other) => other !== trace);
-		if (others.length > 0) this.#byTrace.set(traceId, others);
-		else this.#byTrace.delete(traceId);
+		for (const spanId of trace.spanIds) this.#bySpan.delete(trace.root.traceId + spanId);
 	}
 }
 

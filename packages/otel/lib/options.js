@@ -1,6 +1,6 @@
 /** The options of the processor. */
 const { inspect } = require("node:util");
-const { ScoringError } = require("@knowledgepulse/scoring");
+const { invalidOption } = require("@knowledgepulse/scoring/internal/options");
 
 /** The options of `importTraces` that apply to all spans alike. */
 const IMPORT = `assumeSuccess confidence createdAt domain objective privacyLevel success
@@ -25,23 +25,18 @@ const PROCESSOR = {
 
 const KNOWN = [...Object.keys(PROCESSOR), ...IMPORT];
 
-function invalid(path, expected, found) {
-	const message = `${path}: expected ${expected}, got ${found}`;
-	return new ScoringError(message, { code: "INVALID_OPTION", path });
-}
-
 /** Checks options, and returns those of the processor and those that are passed on to `importTraces`. */
 function splitOptions(options) {
 	if (options === null || typeof options !== "object")
-		throw invalid("options", "an object", inspect(options, { depth: 0 }));
+		throw invalidOption("options", "an object", inspect(options, { depth: 0 }));
 	const processor = {};
 	const importing = { format: "otel", errors: "collect" };
 	for (const [name, value] of Object.entries(options)) {
 		if (!KNOWN.includes(name))
-			throw invalid(name, `one of the options ${KNOWN.join(", ")}`, "an unknown option");
+			throw invalidOption(name, `one of the options ${KNOWN.join(", ")}`, "an unknown option");
 		if (value === undefined) continue;
 		const [fits, expected] = PROCESSOR[name] ?? [];
-		if (fits && !fits(value)) throw invalid(name, expected, inspect(value, { depth: 0 }));
+		if (fits && !fits(value)) throw invalidOption(name, expected, inspect(value, { depth: 0 }));
 		if (fits) processor[name] = value;
 		else importing[name] = value;
 	}

@@ -32,6 +32,12 @@ const options = (changes) => ({
 	...changes,
 });
 
+/** Both ways to ask for what comes after a position, with options of a call. */
+const METHODS = [
+	(store, call) => store.read(call),
+	(store, call) => store.append([add()], { ...call, keepFrom: null }),
+];
+
 /** The handles of one check, on a namespace of its own. */
 class Fixture {
 	#open;
@@ -174,6 +180,7 @@ function checkOrder(entries) {
 module.exports = {
 	EMBEDDING_BYTES,
 	HEADER,
+	METHODS,
 	Reader,
 	Fixture,
 	add,

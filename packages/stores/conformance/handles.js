@@ -1,13 +1,7 @@
 /** Signals and `close`. */
 const assert = require("node:assert/strict");
 const { getEventListeners } = require("node:events");
-const { adds, callsOf, options } = require("./fixture.js");
-
-/** Both methods, with options of a call. */
-const METHODS = [
-	(store, call) => store.append(adds(3), { ...call, keepFrom: null }),
-	(store, call) => store.read(call),
-];
+const { METHODS, adds, callsOf, options } = require("./fixture.js");
 
 exports.rules = {
 	async "calls with an aborted signal reject and add nothing"(fixture) {

@@ -1,13 +1,16 @@
 /** Pages, positions, headers and namespaces. */
 const assert = require("node:assert/strict");
 const { randomUUID } = require("node:crypto");
-const { HEADER, add, adds, bytesOf, callsOf, options, positionOf } = require("./fixture.js");
-
-/** Both ways to ask for what comes after a position. */
-const METHODS = [
-	(store, call) => store.read(call),
-	(store, call) => store.append([add()], { ...call, keepFrom: null }),
-];
+const {
+	HEADER,
+	METHODS,
+	add,
+	adds,
+	bytesOf,
+	callsOf,
+	options,
+	positionOf,
+} = require("./fixture.js");
 
 /** Returns a fixture's reader that is at entry 5 of 5. */
 async function readerOfFive(fixture) {
@@ -42,14 +45,9 @@ exports.rules = {
 		]) {
 			const reader = await fixture.reader();
 			const pages = await reader.read({ limit });
-			assert.deepEqual(
-				pages.map(({ entries }) => entries.length),
-				sizes,
-			);
-			assert.deepEqual(
-				pages.map(({ reset }) => reset),
-				sizes.map((_, i) => i === 0),
-			);
+			const found = pages.map(({ entries, reset }) => [entries.length, reset]);
+			const expected = sizes.map((size, i) => [size, i === 0]);
+			assert.deepEqual(found, expected);
 			assert.deepEqual(reader.calls, writer.calls);
 		}
 	},

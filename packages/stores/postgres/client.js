@@ -1,20 +1,6 @@
 /** Queries on a pool, which end when a signal is aborted. */
 
-/**
- * Settles as `promise` does, or rejects with the reason of the signal as soon as it is aborted; then
- * `onAbort` is called.
- */
-function orAborted(promise, signal, onAbort) {
-	if (!signal) return promise;
-	return new Promise((resolve, reject) => {
-		const abort = () => {
-			onAbort();
-			reject(signal.reason);
-		};
-		signal.addEventListener("abort", abort, { once: true });
-		promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-	});
-}
+const { until } = require("@knowledgepulse/scoring/internal/signals");
 
 function ignore() {}
 
@@ -61,15 +47,17 @@ function release(client, broken) {
 async function withClient(pool, signal, work) {
 	signal?.throwIfAborted();
 	const connecting = connect(pool);
-	const client = await orAborted(connecting, signal, () => {
+	const client = await until(signal, connecting).catch((error) => {
+		// A client that comes too late.
 		connecting.then((late) => release(late, false), ignore);
+		throw error;
 	});
 	// Values are read as text, whatever the pool asks for.
 	const { binary } = client;
 	client.binary = false;
 	let broken = true;
 	try {
-		const result = await orAborted(work(client), signal, ignore);
+		const result = await until(signal, work(client));
 		broken = false;
 		return result;
 	} finally {

@@ -3,6 +3,8 @@
  * on as it arrives: decoding rows of text takes longer than everything else.
  */
 
+const { unpack } = require("../entries.js");
+
 /** Signature, flags, and the length of the header extension. */
 const HEADER_BYTES = 19;
 const COUNT_BYTES = 2;
@@ -109,18 +111,10 @@ function writeEntries(entries) {
 	];
 }
 
-/**
- * Reads one row of a page: in the first, what describes it; in others, some entries as JSON, and their embeddings one
- * after the other.
- */
+/** Reads one row of a page: in the first, what describes it; in others, some entries. */
 function readColumns([page, rows, embeddings]) {
 	if (page) return JSON.parse(page);
-	let end = 0;
-	return JSON.parse(rows).map(([seq, at, kind, call, id, length]) => {
-		const embedding = length === null ? null : embeddings.subarray(end, end + length);
-		end += length ?? 0;
-		return { seq, at, kind, call, id: readId(id), embedding };
-	});
+	return unpack(rows, embeddings).map((entry) => ({ ...entry, id: readId(entry.id) }));
 }
 
 /** Makes a page of its rows. */

@@ -1,11 +1,36 @@
 /** A store in an SQLite file. This thread only passes messages: SQLite runs in `worker.js`. */
-const { join } = require("node:path");
+const { join, resolve } = require("node:path");
 const { Worker } = require("node:worker_threads");
 const { ScoringError } = require("@knowledgepulse/scoring");
-const { packEntries, unpackPage } = require("./messages.js");
-const { checkOptions } = require("./options.js");
+const { pack, unpack } = require("../entries.js");
+const {
+	checkBoolean,
+	checkNames,
+	checkNamespace,
+	hasUrl,
+	invalidOption,
+	shown,
+} = require("../options.js");
 
 const SQLITE = "@photostructure/sqlite";
+
+/** `:memory:` would be a store of one thread, which nothing shares. */
+const isPath = (value) =>
+	typeof value === "string" &&
+	value !== "" &&
+	value !== ":memory:" &&
+	!value.includes("\0") &&
+	!hasUrl(value);
+
+/** Returns checked options, with an absolute path and defaults. */
+function checkOptions(options) {
+	checkNames(options, ["path", "namespace", "durable"]);
+	const { path, namespace = "default", durable = false } = options;
+	if (!isPath(path)) throw invalidOption("path", "the path of a file", shown(path));
+	checkNamespace(namespace);
+	checkBoolean("durable", durable);
+	return { path: resolve(path), namespace, durable };
+}
 
 /** Throws an error that says what to install. The thread loads the module. */
 function checkInstalled() {
@@ -33,7 +58,7 @@ class SqliteStore {
 	}
 
 	async append(entries, { header, after, limit, signal, keepFrom }) {
-		const request = { header, after, limit, keepFrom, ...packEntries(entries) };
+		const request = { header, after, limit, keepFrom, ...pack(entries) };
 		return this.#call(request, signal);
 	}
 
@@ -82,8 +107,9 @@ class SqliteStore {
 			const call = this.#calls.get(number);
 			if (!call) return;
 			call.settle();
-			if (page) call.resolve(unpackPage(page));
-			else call.reject(this.#error(error.code, error.message, error.cause));
+			if (error) return call.reject(this.#error(error.code, error.message, error.cause));
+			const { json, bytes, ...rest } = page;
+			call.resolve({ ...rest, entries: unpack(json, bytes) });
 		});
 		worker.on("error", (cause) => this.#lose(worker, cause));
 		worker.on("exit", () => this.#lose(worker));

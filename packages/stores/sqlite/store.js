@@ -135,15 +135,8 @@ class Namespace {
 		return entries.filter((entry) => {
 			const { call, kind, id, embedding } = entry;
 			const seq = head.seq + 1;
-			const { changes } = this.#sql.insert.run(
-				head.namespace,
-				seq,
-				call,
-				kind,
-				toBlob(id),
-				embedding,
-				head.at,
-			);
+			const row = [head.namespace, seq, call, kind, toBlob(id), embedding, head.at];
+			const { changes } = this.#sql.insert.run(...row);
 			if (changes > 0) entry.seq = head.seq = seq;
 			return changes > 0;
 		});

@@ -2,7 +2,7 @@
 const { parentPort, workerData } = require("node:worker_threads");
 const { CODES, codeOf, describe, openFile } = require("./file.js");
 const { Namespace } = require("./store.js");
-const { packPage, unpackEntries } = require("./messages.js");
+const { pack, unpack } = require("../entries.js");
 
 const { path } = workerData;
 
@@ -27,21 +27,22 @@ function whenUnlocked(stop, run) {
 	}
 }
 
-function answer({ stop, entries, bytes, lengths, header, ...options }) {
+function answer({ stop, json, bytes, header, ...options }) {
 	const { model, maxElements, ttlMs } = header;
 	const request = {
 		...options,
-		entries: entries && unpackEntries({ entries, bytes, lengths }),
+		entries: json && unpack(json, bytes),
 		// One form, to compare with what the namespace was created with.
 		header: JSON.stringify({ model, maxElements, ttlMs }),
 	};
 	const run = () => {
 		store ??= new Namespace(openFile(path), workerData);
-		return entries ? store.append(request) : store.read(request);
+		return json ? store.append(request) : store.read(request);
 	};
-	const page = whenUnlocked(stop, run);
-	if (!page) return { error: { code: "CLOSED", message: "the store is closed" } };
-	return { page: packPage(page) };
+	const found = whenUnlocked(stop, run);
+	if (!found) return { error: { code: "CLOSED", message: "the store is closed" } };
+	const { rows, ...page } = found;
+	return { page: { ...page, ...pack(rows) } };
 }
 
 /** Closes the file. The next call opens it anew, as after a repair. */

@@ -10,14 +10,15 @@ const run = require("../run.js");
 const { profilesOf } = require("../session.js");
 const { count, masked, say, warn } = require("../terminal.js");
 
-const LABELS = new Map([
-	["1", true],
-	["true", true],
-	["yes", true],
-	["0", false],
-	["false", false],
-	["no", false],
-]);
+const LABELS = {
+	__proto__: null,
+	1: true,
+	true: true,
+	yes: true,
+	0: false,
+	false: false,
+	no: false,
+};
 
 /** Reads labels by id from a CSV file with the columns id and label. */
 async function labelsOf(path) {
@@ -26,7 +27,7 @@ async function labelsOf(path) {
 		const place = `${path}:${info.lines}`;
 		if (record.id === undefined || record.label === undefined)
 			throw new InputError(`${path}: expected the columns id and label`);
-		const label = LABELS.get(record.label.toLowerCase());
+		const label = LABELS[record.label.toLowerCase()];
 		if (label === undefined)
 			throw new InputError(`${place}: expected 1 or 0, found ${JSON.stringify(record.label)}`);
 		if (labels.has(record.id) && labels.get(record.id) !== label)
@@ -68,7 +69,8 @@ const commandLine = () => ["kp-score", ...process.argv.slice(2).map(masked)].joi
 
 /** Reads the rows, and calibrates them. */
 async function calibrated(args, { options, stop, rowsFile }) {
-	const { fit, first, level, replicates, seed, targetShare, targetPrecision, threshold } = options;
+	const { fit, first, level, replicates, seed } = options;
+	const { targetShare, targetPrecision, threshold } = options;
 	const labels = options.labels && (await labelsOf(options.labels));
 	const profiles = await profilesOf(options.profiles);
 	const rows = [];
@@ -77,18 +79,11 @@ async function calibrated(args, { options, stop, rowsFile }) {
 	for (const row of rows) await rowsFile?.write(`${JSON.stringify(row)}\n`);
 	await rowsFile?.commit();
 	const { signal } = stop;
-	const target = { share: targetShare, precision: targetPrecision, threshold };
-	const [[name, value] = []] = Object.entries(target).filter(([, given]) => given !== undefined);
-	const calibration = await calibrate(rows, {
-		fit,
-		first,
-		level,
-		replicates,
-		seed,
-		profiles,
-		signal,
-		target: name && { [name]: value },
-	}).catch((error) => {
+	const targets = { share: targetShare, precision: targetPrecision, threshold };
+	const [[name, value] = []] = Object.entries(targets).filter(([, given]) => given !== undefined);
+	const target = name && { [name]: value };
+	const asked = { fit, first, level, replicates, seed, profiles, signal, target };
+	const calibration = await calibrate(rows, asked).catch((error) => {
 		if (error !== signal.reason) throw error;
 	});
 	if (stop.isInterrupted)

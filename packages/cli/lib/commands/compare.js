@@ -121,11 +121,10 @@ module.exports = async function compare([before, after], options) {
 		const left = { before: old.byKey.size - pairs.length, after: now.byKey.size - pairs.length };
 		summary({ pairs, changed, left, before, after }, threshold, note);
 		const largest = Math.abs(pairs[0].change);
-		const gate = maxChange === undefined || largest <= maxChange;
-		if (!gate)
-			say(
-				`${style("red", "gate not met:")} a score changed by ${largest.toFixed(4)}, --max-change is ${maxChange}`,
-			);
+		const gate = run.isMet(
+			maxChange === undefined || largest <= maxChange,
+			`a score changed by ${largest.toFixed(4)}, --max-change is ${maxChange}`,
+		);
 		return stop.exitCode({ errors: old.errors + now.errors, gate });
 	} finally {
 		await output.discard();

@@ -1,11 +1,7 @@
 /** kp-score score --decide */
-const { callWithAll, toJson } = require("../engine.js");
-const { Hints } = require("../hints.js");
-const { Output, isTable } = require("../output.js");
+const { callWithAll } = require("../engine.js");
 const run = require("../run.js");
-const { Session } = require("../session.js");
-const { sourcesInOrder } = require("../sources.js");
-const { count, fit, percent, say, style } = require("../terminal.js");
+const { count, fit, percent, style } = require("../terminal.js");
 
 /** The line of a decision: its score, or the bounds of that. */
 function lineOf({ accepted, bounds, id, objective, score }, { width }) {
@@ -16,37 +12,21 @@ function lineOf({ accepted, bounds, id, objective, score }, { width }) {
 	return `${mark} ${found.padEnd(14)}  ${name}  ${fit(objective, Math.max(width - 56, 8))}\n`;
 }
 
-module.exports = async function decide([args], options) {
+module.exports = function decide([args], options) {
 	const { memory, minShare } = options;
-	const stop = new run.Stop();
-	const imported = run.importOptions(options);
-	const sources = await sourcesInOrder(args, imported, stop);
-	const output = await Output.open(options.output);
-	let session;
-	try {
-		session = await Session.open(options, { saved: true });
+	return run.overSources(args, options, { saved: true }, async (context) => {
+		const { imported, isText, output, session, sources, stop } = context;
 		const { scorer } = session;
 		const threshold = options.threshold ?? scorer.status().threshold;
-		const hints = await Hints.open(options);
-		const isText = isTable(output, options);
 		const call = (trace) => scorer.decide(trace, { threshold });
-		const decided = callWithAll(call, sources, { ...imported, stop: stop.signal });
+		const decided = callWithAll(call, sources, imported);
+		const remarks = new run.Remarks(options);
 		let accepted = 0;
 		let embedded = 0;
 		let added = 0;
-		let assumed = 0;
-		let others = 0;
-		const isNeeded = minShare !== undefined || memory;
-		const context = { sources, options, stop, isShown: !output.isTerminal };
-		const { traces, errors } = await run.each(decided, context, async (item) => {
-			if (output.isClosed && !isNeeded) stop.end();
-			if (item.error && isText) return say(style("red", item.error.message));
-			if (item.error) return output.write(`${JSON.stringify(toJson(item))}\n`);
-			const { trace, provenance, report: decision } = item;
-			hints.add(trace.metadata.task_domain);
-			const { source, successFrom, domainFrom } = provenance;
-			if (successFrom === "assumed") assumed += 1;
-			if (options.domain !== undefined && domainFrom === "own") others += 1;
+		const take = async ({ trace, provenance, report: decision }) => {
+			const { source, successFrom } = provenance;
+			remarks.add({ domain: trace.metadata.task_domain, successFrom });
 			if (decision.accepted) accepted += 1;
 			// It is embedded after its answer.
 			if (decision.accepted && decision.score === null) added += 1;
@@ -54,7 +34,9 @@ module.exports = async function decide([args], options) {
 			const { id = null, task } = trace;
 			const row = { source, id, objective: task.objective, successFrom, ...decision };
 			await output.write(isText ? lineOf(row, output) : `${JSON.stringify(row)}\n`);
-		});
+		};
+		const isNeeded = minShare !== undefined || memory !== undefined;
+		const { traces, errors } = await run.each(decided, { ...context, isNeeded }, take);
 		await run.commit(output, options);
 		if (added > 0) await scorer.warmup();
 		await session.save();
@@ -63,15 +45,12 @@ module.exports = async function decide([args], options) {
 		note(
 			`${accepted} of ${count(traces, "trace")} (${percent(share)}) score ${threshold} or more; the model saw ${count(embedded + added, "text")}`,
 		);
-		run.noteAssumed(assumed, traces, options, note);
-		run.warnOfDomain(others, options);
-		hints.warn();
+		remarks.noteAssumed(note);
+		remarks.warnOfDomain();
+		remarks.warnOfNames(session.profiles);
 		run.warnOfLosses(decided.report, "not decided", errors);
-		const gate = minShare === undefined || share >= minShare;
-		if (!gate) say(`${style("red", "gate not met:")} --min-share is ${percent(minShare)}`);
+		const isEnough = minShare === undefined || share >= minShare;
+		const gate = run.isMet(isEnough, `--min-share is ${percent(minShare)}`);
 		return stop.exitCode({ errors, gate });
-	} finally {
-		await output.discard();
-		await session?.close();
-	}
+	});
 };

@@ -1,31 +1,19 @@
 /** kp-score explain */
 const { accountOf } = require("../account.js");
-const { callWithAll, toJson } = require("../engine.js");
+const { callWithAll } = require("../engine.js");
 const { InputError } = require("../exit.js");
-const { Hints } = require("../hints.js");
-const { Output, isTable } = require("../output.js");
 const run = require("../run.js");
-const { Session } = require("../session.js");
-const { sourcesInOrder } = require("../sources.js");
-const { fit, say, style } = require("../terminal.js");
+const { fit, say, warn } = require("../terminal.js");
 
 /** As many as the memory of a scorer holds. */
 const REMEMBERED = 1000;
 
-/** The objectives of the last traces, by id. */
-class Objectives {
-	#byId = new Map();
-
-	add({ id, task }) {
-		if (id === undefined) return;
-		this.#byId.delete(id);
-		this.#byId.set(id, fit(task.objective, 120));
-		if (this.#byId.size > REMEMBERED) this.#byId.delete(this.#byId.keys().next().value);
-	}
-
-	of(id) {
-		return this.#byId.get(id);
-	}
+/** Adds the objective of a trace to those of the last ones, by id. */
+function keep(objectives, { id, task }) {
+	if (id === undefined) return;
+	objectives.delete(id);
+	objectives.set(id, fit(task.objective, 120));
+	if (objectives.size > REMEMBERED) objectives.delete(objectives.keys().next().value);
 }
 
 /** Ids that were asked for, whole or as their beginnings. */
@@ -57,57 +45,41 @@ class Wanted {
 	}
 }
 
-module.exports = async function explain([args], options) {
+module.exports = function explain([args], options) {
 	const wanted = options.id && new Wanted(options.id);
-	const stop = new run.Stop();
-	const imported = run.importOptions(options);
-	const sources = await sourcesInOrder(args, imported, stop);
-	const output = await Output.open(options.output);
-	let session;
-	try {
-		session = await Session.open(options);
-		const isText = isTable(output, options);
+	return run.overSources(args, options, { saved: false }, async (context) => {
+		const { imported, isText, output, session, sources, stop } = context;
 		const call = (trace) => session.scorer.explainValue(trace);
-		const explained = callWithAll(call, sources, { ...imported, stop: stop.signal });
-		const isShown = !output.isTerminal || wanted !== undefined;
-		const objectives = new Objectives();
-		const hints = await Hints.open(options);
-		let assumed = 0;
-		let others = 0;
-		const take = async (item, progress) => {
-			if (output.isClosed) stop.end();
-			const { error, trace, provenance, report } = item;
-			if (error && (isText || wanted)) return say(style("red", error.message));
-			if (error) return output.write(`${JSON.stringify(toJson(item))}\n`);
-			const { source, successFrom, confidenceFrom, domainFrom } = provenance;
-			if (successFrom === "assumed") assumed += 1;
-			if (options.domain !== undefined && domainFrom === "own") others += 1;
+		const explained = callWithAll(call, sources, imported);
+		const objectives = new Map();
+		const remarks = new run.Remarks(options);
+		const hints = new Set();
+		const take = async ({ trace, provenance, report }, progress) => {
+			const { source, successFrom, confidenceFrom } = provenance;
+			remarks.add({ domain: trace.metadata.task_domain, successFrom });
 			if (wanted === undefined || wanted.take(trace.id)) {
-				hints.add(trace.metadata.task_domain);
+				if (report.hint !== null) hints.add(report.hint);
 				if (output.isTerminal) progress.stop();
-				const nearest = objectives.of(report.novelty.nearest);
+				const nearest = objectives.get(report.novelty.nearest);
 				await output.write(
 					isText
 						? accountOf({ trace, provenance, report, nearest }, output)
 						: `${JSON.stringify({ source, id: trace.id ?? null, objective: trace.task.objective, successFrom, confidenceFrom, report })}\n`,
 				);
 			}
-			objectives.add(trace);
+			keep(objectives, trace);
 			return !wanted?.isComplete;
 		};
-		const context = { sources, options, stop, isShown };
-		const { traces, errors } = await run.each(explained, context, take);
+		const shown = wanted && { isShown: true, onError: run.sayError };
+		const { traces, errors } = await run.each(explained, { ...context, ...shown }, take);
 		if (stop.isInterrupted) say(`interrupted after ${traces} traces`);
 		else if (wanted?.missing.length > 0)
 			throw new InputError(`no trace with the id ${wanted.missing.join(", ")} among ${traces}`);
 		await run.commit(output, options);
 		run.warnOfLosses(explained.report, "not explained", errors);
-		run.noteAssumed(assumed, traces, options, run.notesFor(options));
-		run.warnOfDomain(others, options);
-		hints.warn();
+		remarks.noteAssumed(run.notesFor(options));
+		remarks.warnOfDomain();
+		for (const hint of hints) warn(hint);
 		return stop.exitCode({ errors });
-	} finally {
-		await output.discard();
-		await session?.close();
-	}
+	});
 };

@@ -1,8 +1,6 @@
 /** kp-score import */
 const { importTraces } = require("../engine.js");
-const { Output, isTable } = require("../output.js");
 const run = require("../run.js");
-const { sourcesInOrder } = require("../sources.js");
 const { count, say, style } = require("../terminal.js");
 
 /** What is in the sources, by format, for people. */
@@ -22,32 +20,22 @@ function textOf({ inputs }) {
 		.join("");
 }
 
-module.exports = async function importing([args], options) {
-	const { dryRun } = options;
-	const stop = new run.Stop();
+module.exports = function importing([args], given) {
+	const { dryRun } = given;
 	// A survey shows all errors.
-	const known = run.importOptions({ ...options, ...(dryRun && { errors: "collect" }) });
-	const sources = await sourcesInOrder(args, known, stop);
-	const output = await Output.open(options.output);
-	try {
-		const imported = importTraces(sources, { ...known, signal: stop.signal });
-		const context = {
-			sources,
-			options: { ...options, errors: known.errors },
-			stop,
-			isShown: dryRun || !output.isTerminal,
+	const options = dryRun ? { ...given, errors: "collect" } : given;
+	return run.overSources(args, options, undefined, async (context) => {
+		const { isText, output, sources, stop } = context;
+		const imported = importTraces(sources, context.imported);
+		const remarks = new run.Remarks(options);
+		const take = async ({ trace }) => {
+			remarks.add({ domain: trace.metadata.task_domain });
+			if (!dryRun) await output.write(`${JSON.stringify(trace)}\n`);
 		};
-		let others = 0;
-		const take = async ({ error, trace, provenance }) => {
-			if (output.isClosed) stop.end();
-			if (options.domain !== undefined && provenance?.domainFrom === "own") others += 1;
-			if (dryRun) return;
-			if (error) say(style("red", error.message));
-			else await output.write(`${JSON.stringify(trace)}\n`);
-		};
-		const { traces, errors } = await run.each(imported, context, take);
+		const shown = dryRun ? { isShown: true, onError: () => {} } : { onError: run.sayError };
+		const { traces, errors } = await run.each(imported, { ...context, ...shown }, take);
 		const { report } = imported;
-		if (dryRun && isTable(output, options)) await output.write(textOf(report));
+		if (dryRun && isText) await output.write(textOf(report));
 		else if (dryRun)
 			for (const input of report.inputs) await output.write(`${JSON.stringify(input)}\n`);
 		await run.commit(output, options);
@@ -55,11 +43,9 @@ module.exports = async function importing([args], options) {
 			const all = `${style("bold", count(traces, "trace"))} in ${count(sources.length, "source")}`;
 			if (!dryRun) run.notesFor(options)(all);
 			run.warnOfLosses(report, "left out", dryRun ? 0 : errors);
-			run.warnOfDomain(others, options);
+			remarks.warnOfDomain();
 		}
 		if (stop.isInterrupted) say(`interrupted after ${count(traces, "trace")}`);
 		return stop.exitCode({ errors });
-	} finally {
-		await output.discard();
-	}
+	});
 };

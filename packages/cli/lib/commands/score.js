@@ -2,13 +2,10 @@
 const { InputError } = require("../exit.js");
 const { evaluate } = require("../engine.js");
 const { recordOf } = require("../otel-file.js");
-const { Hints } = require("../hints.js");
-const { FileOutput, Output, isTable } = require("../output.js");
+const { FileOutput } = require("../output.js");
 const { LEGEND, RowTable } = require("../row-table.js");
 const run = require("../run.js");
-const { Session } = require("../session.js");
-const { sourcesInOrder } = require("../sources.js");
-const { count, duration, percent, say, style, warn } = require("../terminal.js");
+const { DIMENSIONS, count, duration, percent, say, style, warn } = require("../terminal.js");
 const decide = require("./decide.js");
 
 /** The share of rows with one value from which a dimension says little. */
@@ -17,37 +14,23 @@ const ALIKE = 0.8;
 /** With fewer rows, equal values are chance. */
 const FEW = 10;
 
-const NAMES = {
-	complexity: "complexity",
-	novelty: "novelty",
-	toolDiversity: "tool diversity",
-	outcomeConfidence: "outcome",
-};
-
 /** Counts of rows, and their scores. */
 class Statistics {
 	#threshold;
-	#domain;
 	#scores = [];
 	/** How many rows have a value of a dimension, by dimension. */
-	#values = new Map(Object.keys(NAMES).map((name) => [name, new Map()]));
+	#values = new Map(Object.keys(DIMENSIONS).map((name) => [name, new Map()]));
 	accepted = 0;
-	assumed = 0;
 	uncompared = 0;
-	/** Rows of another domain than the one that was asked for. */
-	others = 0;
 
-	constructor({ threshold, domain }) {
+	constructor({ threshold }) {
 		this.#threshold = threshold;
-		this.#domain = domain;
 	}
 
-	add({ dimensions, domain, score, similarity, successFrom }) {
+	add({ dimensions, score, similarity }) {
 		this.#scores.push(score);
 		if (score >= this.#threshold) this.accepted += 1;
-		if (successFrom === "assumed") this.assumed += 1;
 		if (similarity === null) this.uncompared += 1;
-		if (domain !== (this.#domain ?? domain)) this.others += 1;
 		for (const [name, values] of this.#values) {
 			const value = dimensions[name].toFixed(2);
 			values.set(value, (values.get(value) ?? 0) + 1);
@@ -77,97 +60,81 @@ class Statistics {
 			const [value, n] = [...values].reduce((most, each) => (each[1] > most[1] ? each : most));
 			if (n < ALIKE * this.scored) return [];
 			const where = n === this.scored ? `all ${n} runs` : `${n} of ${this.scored} runs`;
-			return `${NAMES[name]} is ${value} in ${where}`;
+			return `${DIMENSIONS[name]} is ${value} in ${where}`;
 		});
 	}
 }
 
-function summarise(statistics, { options, ms, note, table }) {
+function summarise(statistics, remarks, { options, ms, note, table }) {
 	const { threshold } = options;
-	const { alike, assumed, scored, uncompared } = statistics;
+	const { alike, scored, uncompared } = statistics;
 	const scores = scored > 0 ? `: ${statistics.text}` : "";
 	note(`${style("bold", count(scored, "trace"))} in ${duration(ms)}${scores}`);
-	if (threshold !== undefined && scored > 0)
-		note(
-			`${statistics.accepted} of ${scored} (${percent(statistics.share)}) score ${threshold} or more`,
-		);
-	run.noteAssumed(assumed, scored, options, note);
+	const accepted = `${statistics.accepted} of ${scored} (${percent(statistics.share)})`;
+	if (threshold !== undefined && scored > 0) note(`${accepted} score ${threshold} or more`);
+	remarks.noteAssumed(note);
 	if (table && scored > 0) note(style("dim", LEGEND));
 	// Only a table has asterisks to explain.
-	if (table && uncompared > 0)
-		note(
-			style(
-				"dim",
-				`* ${uncompared} with a novelty of 0.5, because they were compared with nothing`,
-			),
-		);
+	const alone = `* ${uncompared} with a novelty of 0.5, because they were compared with nothing`;
+	if (table && uncompared > 0) note(style("dim", alone));
 	if (alike.length > 0) warn(`${alike.join(", ")}: the order comes from the other dimensions`);
-	run.warnOfDomain(statistics.others, options);
+	remarks.warnOfDomain();
+}
+
+const highestOf = (rows, top) => rows.sort((a, b) => b.score - a.score).slice(0, top);
+
+async function scoreAll(context, events) {
+	const { options, imported, output, session, sources, stop } = context;
+	const { threshold, minShare, group, memory, top } = options;
+	const began = performance.now();
+	const table = context.isText ? new RowTable(output, options) : undefined;
+	const show = (row) => output.write(table ? table.lineOf(row) : `${JSON.stringify(row)}\n`);
+	const statistics = new Statistics(options);
+	const remarks = new run.Remarks(options);
+	/** With `--top`, the rows so far that may be among the highest. */
+	let highest = [];
+	const rows = evaluate(session.scorer, sources, { ...imported, group });
+	const take = async (row) => {
+		statistics.add(row);
+		remarks.add(row);
+		await events?.write(recordOf(row, threshold));
+		if (top === undefined) return show(row);
+		highest.push(row);
+		if (highest.length >= 2 * top) highest = highestOf(highest, top);
+	};
+	const isNeeded = minShare !== undefined || events !== undefined || memory !== undefined;
+	const isShown = context.isShown || top !== undefined;
+	const { errors } = await run.each(rows, { ...context, isNeeded, isShown }, take);
+	for (const row of highestOf(highest, top)) await show(row);
+	await run.commit(output, options);
+	await events?.commit();
+	await session.save();
+	const ms = performance.now() - began;
+	if (!output.isClosed || isNeeded) {
+		summarise(statistics, remarks, { options, ms, note: run.notesFor(options), table });
+		remarks.warnOfTexts(session.scorer);
+		remarks.warnOfNames(session.profiles);
+		run.warnOfLosses(rows.report, "not scored", errors);
+	}
+	const { scored, share } = statistics;
+	if (stop.isInterrupted)
+		say(`interrupted after ${count(scored, "trace")}${memory ? `; ${memory} has them` : ""}`);
+	const gate = run.isMet(
+		minShare === undefined || share >= minShare,
+		`${percent(share)} of the traces score ${threshold} or more, --min-share is ${percent(minShare)}`,
+	);
+	return stop.exitCode({ errors, gate });
 }
 
 module.exports = async function score([args], options) {
 	if (options.decide) return decide([args], options);
-	const { threshold, minShare, emitOtel, group, memory, top } = options;
-	if (minShare !== undefined && threshold === undefined)
+	if (options.minShare !== undefined && options.threshold === undefined)
 		throw new InputError("--min-share needs --threshold: the share of runs that score how much?");
-	const stop = new run.Stop();
-	const imported = run.importOptions(options);
-	const sources = await sourcesInOrder(args, imported, stop);
-	const output = await Output.open(options.output);
-	let events;
-	let session;
+	const events = options.emitOtel && (await FileOutput.open(options.emitOtel));
 	try {
-		events = emitOtel && (await FileOutput.open(emitOtel));
-		session = await Session.open(options, { saved: true });
-		const began = performance.now();
-		const table = isTable(output, options) ? new RowTable(output, options) : undefined;
-		const show = (row) => output.write(table ? table.lineOf(row) : `${JSON.stringify(row)}\n`);
-		const statistics = new Statistics(options);
-		const texts = new run.Texts();
-		const hints = await Hints.open(options);
-		/** With `--top`, the rows so far that may be among the highest. */
-		let highest = [];
-		const rows = evaluate(session.scorer, sources, { ...imported, group, stop: stop.signal });
-		const isNeeded = minShare !== undefined || events || memory;
-		const context = { sources, options, stop, isShown: !output.isTerminal || top !== undefined };
-		const { errors } = await run.each(rows, context, async (item) => {
-			if (output.isClosed && !isNeeded) stop.end();
-			if (item.error && table) return say(style("red", item.error.message));
-			if (!item.error) {
-				statistics.add(item);
-				texts.add(item);
-				hints.add(item.domain);
-				await events?.write(recordOf(item, threshold));
-			}
-			if (top === undefined || item.error) return show(item);
-			highest.push(item);
-			if (highest.length >= 2 * top) highest = highestOf(highest, top);
-		});
-		for (const row of highestOf(highest, top)) await show(row);
-		await run.commit(output, options);
-		await events?.commit();
-		await session.save();
-		const ms = performance.now() - began;
-		if (!output.isClosed || isNeeded) {
-			summarise(statistics, { options, ms, note: run.notesFor(options), table });
-			texts.warn(session.scorer, options);
-			hints.warn();
-			run.warnOfLosses(rows.report, "not scored", errors);
-		}
-		const { scored } = statistics;
-		if (stop.isInterrupted)
-			say(`interrupted after ${count(scored, "trace")}${memory ? `; ${memory} has them` : ""}`);
-		const gate = minShare === undefined || statistics.share >= minShare;
-		if (!gate)
-			say(
-				`${style("red", "gate not met:")} ${percent(statistics.share)} of the traces score ${threshold} or more, --min-share is ${percent(minShare)}`,
-			);
-		return stop.exitCode({ errors, gate });
+		const work = (context) => scoreAll(context, events);
+		return await run.overSources(args, options, { saved: true }, work);
 	} finally {
-		await output.discard();
 		await events?.discard();
-		await session?.close();
 	}
 };
-
-const highestOf = (rows, top) => rows.sort((a, b) => b.score - a.score).slice(0, top);

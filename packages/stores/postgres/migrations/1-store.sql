@@ -45,38 +45,6 @@ CREATE FUNCTION kp_novelty_now_v1() RETURNS bigint LANGUAGE sql VOLATILE AS $$
 	SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint
 $$;
 
--- Takes the lock of a namespace, creates the namespace if there is none, and returns its row.
-CREATE FUNCTION kp_novelty_lock_v1(
-	p_namespace text, p_model text, p_max_elements bigint, p_ttl_ms double precision,
-	p_durable boolean, p_lock_timeout integer
-) RETURNS kp_novelty_head LANGUAGE plpgsql AS $$
-#variable_conflict use_column
-DECLARE
-	h kp_novelty_head;
-BEGIN
-	IF current_setting('transaction_isolation') <> 'read committed' THEN
-		-- A snapshot taken before the lock would not show what others have appended.
-		RAISE EXCEPTION 'the isolation level is "%", a novelty store needs "read committed"',
-			current_setting('transaction_isolation') USING ERRCODE = 'KP001';
-	END IF;
-	PERFORM set_config('lock_timeout', p_lock_timeout::text, true);
-	IF NOT p_durable THEN
-		PERFORM set_config('synchronous_commit', 'off', true);
-	END IF;
-	-- Waiting for this lock is fair, and cheaper than for that of a row.
-	PERFORM pg_advisory_xact_lock(hashtextextended(p_namespace, 7220));
-	SELECT * INTO h FROM kp_novelty_head WHERE namespace = p_namespace FOR UPDATE;
-	IF NOT FOUND THEN
-		INSERT INTO kp_novelty_head (namespace, model, max_elements, ttl_ms)
-			VALUES (p_namespace, p_model, p_max_elements, p_ttl_ms);
-		h := kp_novelty_renew_v1(p_namespace);
-	ELSIF h.at > kp_novelty_now_v1() + 86400000 THEN
-		-- The clock was wrong. Nothing would expire or be deleted until it has caught up.
-		h := kp_novelty_renew_v1(p_namespace);
-	END IF;
-	RETURN h;
-END $$;
-
 -- Gives a namespace whose past has changed a new epoch, and sets its head by the entries that there are. Mends their
 -- times where they decrease, or are more than a day ahead of the clock.
 CREATE FUNCTION kp_novelty_renew_v1(p_namespace text) RETURNS kp_novelty_head LANGUAGE plpgsql AS $$
@@ -89,11 +57,10 @@ BEGIN
 			SELECT n.seq, max(CASE WHEN n.at > v_now + 86400000 THEN v_now ELSE greatest(n.at, 0) END) OVER (ORDER BY n.seq) AS at
 			FROM kp_novelty_entries n WHERE n.namespace = p_namespace
 		) m WHERE l.namespace = p_namespace AND l.seq = m.seq AND l.at <> m.at;
-	UPDATE kp_novelty_head SET epoch = gen_random_uuid(),
-		first = coalesce((SELECT min(l.seq) FROM kp_novelty_entries l WHERE l.namespace = p_namespace), 1),
-		seq = coalesce((SELECT max(l.seq) FROM kp_novelty_entries l WHERE l.namespace = p_namespace), 0),
-		at = coalesce((SELECT l.at FROM kp_novelty_entries l WHERE l.namespace = p_namespace ORDER BY l.seq DESC LIMIT 1), 0)
-		WHERE namespace = p_namespace RETURNING * INTO h;
+	UPDATE kp_novelty_head SET epoch = gen_random_uuid(), (first, seq, at) = (
+			SELECT coalesce(min(l.seq), 1), coalesce(max(l.seq), 0), coalesce(max(l.at), 0)
+			FROM kp_novelty_entries l WHERE l.namespace = p_namespace
+		) WHERE namespace = p_namespace RETURNING * INTO h;
 	RETURN h;
 END $$;
 
@@ -118,8 +85,8 @@ BEGIN
 		) n GROUP BY n.seq / 32 ORDER BY min(n.seq);
 END $$;
 
--- Appends entries, and returns the page after the position (p_epoch, p_seq, p_call). p_embeddings has those of the
--- adds, one after the other.
+-- Appends entries to a namespace, which is created if there is none, under its lock. Returns the page after the
+-- position (p_epoch, p_seq, p_call). p_embeddings has those of the adds, one after the other.
 CREATE FUNCTION kp_novelty_append_v1(
 	p_namespace text, p_model text, p_max_elements bigint, p_ttl_ms double precision,
 	p_epoch uuid, p_seq bigint, p_call uuid, p_limit integer,
@@ -141,8 +108,26 @@ DECLARE
 	-- Of each embedding.
 	v_bytes integer := octet_length(p_embeddings) / greatest(cardinality(array_positions(p_kinds, 'add')), 1);
 BEGIN
-	h := kp_novelty_lock_v1(p_namespace, p_model, p_max_elements, p_ttl_ms,
-		p_durable OR p_kinds && '{forget,clear}', p_lock_timeout);
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		-- A snapshot taken before the lock would not show what others have appended.
+		RAISE EXCEPTION 'the isolation level is "%", a novelty store needs "read committed"',
+			current_setting('transaction_isolation') USING ERRCODE = 'KP001';
+	END IF;
+	PERFORM set_config('lock_timeout', p_lock_timeout::text, true);
+	IF NOT (p_durable OR p_kinds && '{forget,clear}') THEN
+		PERFORM set_config('synchronous_commit', 'off', true);
+	END IF;
+	-- Waiting for this lock is fair, and cheaper than for that of a row.
+	PERFORM pg_advisory_xact_lock(hashtextextended(p_namespace, 7220));
+	SELECT * INTO h FROM kp_novelty_head WHERE namespace = p_namespace FOR UPDATE;
+	IF NOT FOUND THEN
+		INSERT INTO kp_novelty_head (namespace, model, max_elements, ttl_ms)
+			VALUES (p_namespace, p_model, p_max_elements, p_ttl_ms);
+		h := kp_novelty_renew_v1(p_namespace);
+	ELSIF h.at > kp_novelty_now_v1() + 86400000 THEN
+		-- The clock was wrong. Nothing would expire or be deleted until it has caught up.
+		h := kp_novelty_renew_v1(p_namespace);
+	END IF;
 	IF (h.model, h.max_elements) <> (p_model, p_max_elements) OR h.ttl_ms IS DISTINCT FROM p_ttl_ms THEN
 		RETURN QUERY SELECT * FROM kp_novelty_page_v1(h, 0, false, 0, 0);
 		RETURN;
@@ -160,28 +145,20 @@ BEGIN
 	v_now := kp_novelty_now_v1();
 
 	IF cardinality(p_calls) > 0 THEN
+		-- A call that is there already, or twice in a batch, is a repetition. What was before a clear among those is
+		-- gone, and must not come back. LIMIT makes every plan look up each call.
 		INSERT INTO kp_novelty_entries (namespace, seq, at, call, kind, id, embedding)
-			SELECT p_namespace, v_head + e.n, greatest(h.at, v_now), e.call, e.kind, e.id,
+			SELECT p_namespace, v_head + row_number() OVER (ORDER BY e.n), greatest(h.at, v_now), e.call, e.kind, e.id,
 				CASE WHEN e.kind = 'add' THEN substring(p_embeddings FROM (v_bytes * (e.place - 1) + 1)::integer FOR v_bytes) END
 			FROM (
-				SELECT u.*, count(*) FILTER (WHERE u.kind = 'add') OVER (ORDER BY u.n ROWS UNBOUNDED PRECEDING) AS place
-				FROM unnest(p_calls, p_kinds, p_ids) WITH ORDINALITY u(call, kind, id, n)
-			) e
-			ON CONFLICT (call, namespace) DO NOTHING;
+				SELECT u.*, l.seq, count(*) FILTER (WHERE u.kind = 'add') OVER (ORDER BY u.n ROWS UNBOUNDED PRECEDING) AS place,
+					max(u.n) FILTER (WHERE u.kind = 'clear' AND l.seq > 0) OVER () AS cleared,
+					min(u.n) OVER (PARTITION BY u.call) AS earliest
+				FROM unnest(p_calls, p_kinds, p_ids) WITH ORDINALITY u(call, kind, id, n) LEFT JOIN LATERAL (
+					SELECT seq FROM kp_novelty_entries WHERE namespace = p_namespace AND call = u.call LIMIT 1
+				) l ON true
+			) e WHERE e.seq IS NULL AND e.n = e.earliest AND e.n > coalesce(e.cleared, 0);
 		GET DIAGNOSTICS v_added = ROW_COUNT;
-		IF v_added < cardinality(p_calls) THEN
-			-- A repetition. What was before a clear that has been appended already is gone, and must not come back.
-			DELETE FROM kp_novelty_entries l WHERE l.namespace = p_namespace AND l.seq > v_head AND l.seq < v_head + (
-				SELECT max(e.n) FROM unnest(p_kinds) WITH ORDINALITY e(kind, n) WHERE e.kind = 'clear' AND NOT EXISTS (
-					SELECT FROM kp_novelty_entries a WHERE a.namespace = p_namespace AND a.seq = v_head + e.n));
-			v_added := 0;
-			FOR v_seq IN SELECT l.seq FROM kp_novelty_entries l
-				WHERE l.namespace = p_namespace AND l.seq > v_head ORDER BY l.seq LOOP
-				v_added := v_added + 1;
-				UPDATE kp_novelty_entries SET seq = v_head + v_added
-					WHERE namespace = p_namespace AND seq = v_seq AND v_seq > v_head + v_added;
-			END LOOP;
-		END IF;
 		IF v_added > 0 THEN
 			h.seq := v_head + v_added;
 			h.at := greatest(h.at, v_now);
