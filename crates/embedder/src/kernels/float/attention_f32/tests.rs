@@ -3,7 +3,7 @@
 use pulp::WithSimd;
 
 use super::*;
-use crate::kernels::testing::{bits, every_width, noise, run_on_threads, run_tasks};
+use crate::kernels::testing::{attention, bits, every_width, noise, run_on_threads, run_tasks};
 
 /// Computes some tasks of a text. Numbers of other tasks are left NaN.
 #[derive(Clone, Copy)]
@@ -18,33 +18,10 @@ impl WithSimd for Attend<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Vec<f32> {
         let mut output = vec![f32::NAN; self.projected.len() / 3];
-        let attention = SelfAttention::new(self.projected, SharedSlice::new(&mut output));
-        run_tasks(simd, &attention, self.tasks.iter().copied());
+        let kernel = SelfAttention::new(self.projected, SharedSlice::new(&mut output));
+        run_tasks(simd, &kernel, self.tasks.iter().copied());
         output
     }
-}
-
-/// Returns the output of a query in a head by the definition.
-fn naive(projected: &[f32], head: usize, query: usize) -> Vec<f64> {
-    let part = |token: usize, which: usize| {
-        projected[token * PROJECTED + which * WIDTH + head * HEAD..][..HEAD].iter().copied()
-    };
-    let tokens = projected.len() / PROJECTED;
-    let products = (0..tokens).map(|key| {
-        let factors = part(query, 0).zip(part(key, 1));
-        factors.map(|(x, y)| f64::from(x) * f64::from(y)).sum::<f64>() / (HEAD as f64).sqrt()
-    });
-    let scores = products.collect::<Vec<f64>>();
-    let greatest = scores.iter().copied().fold(f64::MIN, f64::max);
-    let (mut mixed, mut sum) = (vec![0.0; HEAD], 0.0);
-    for (token, score) in scores.iter().enumerate() {
-        let weight = (score - greatest).exp();
-        sum += weight;
-        for (mixed, value) in mixed.iter_mut().zip(part(token, 2)) {
-            *mixed += weight * f64::from(value);
-        }
-    }
-    mixed.iter().map(|mixed| mixed / sum).collect()
 }
 
 /// Runs `tasks` in all registers, and compares their numbers with the definition and the others with NaN.
@@ -53,7 +30,7 @@ fn check(projected: &[f32], tasks: &[usize], tolerance: f64) {
     let blocks = tokens.div_ceil(QUERIES);
     let expected = (0..tokens * HEADS).map(|at| (at / HEADS, at % HEADS)).map(|(query, head)| {
         let is_run = tasks.contains(&(head * blocks + query / QUERIES));
-        is_run.then(|| naive(projected, head, query))
+        is_run.then(|| attention(projected, head, query))
     });
     let expected = expected.collect::<Vec<_>>();
     for (width, found) in every_width(Attend { projected, tasks }) {
@@ -150,9 +127,9 @@ fn attention_has_the_same_bits_on_any_threads_in_any_order() {
     let projected = text(100);
     let tasks = (0..3 * HEADS).collect::<Vec<_>>();
     let mut output = vec![f32::NAN; 100 * WIDTH];
-    let attention = SelfAttention::new(&projected, SharedSlice::new(&mut output));
-    assert_eq!(attention.tasks(), tasks.len());
-    run_on_threads(&attention, 8);
+    let kernel = SelfAttention::new(&projected, SharedSlice::new(&mut output));
+    assert_eq!(kernel.tasks(), tasks.len());
+    run_on_threads(&kernel, 8);
     let found = every_width(Attend { projected: &projected, tasks: &tasks });
     // The scalar kernel rounds products by themselves; all others are one to the last bit.
     for (width, found) in found.iter().filter(|(width, _)| *width != "scalar") {

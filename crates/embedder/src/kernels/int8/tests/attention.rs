@@ -1,9 +1,7 @@
 //! Attention.
 
 use super::*;
-
-const WIDTH: usize = 384;
-const HEAD: usize = 32;
+use crate::kernels::{HEADS, WIDTH, testing};
 
 /// Returns the attention of a text, computed in blocks of `rows` tokens. Fails if registers give different bits.
 fn attended(projected: &[f32], rows: usize) -> Vec<f32> {
@@ -40,33 +38,6 @@ fn attended(projected: &[f32], rows: usize) -> Vec<f32> {
     found[0].1.iter().copied().map(f32::from_bits).collect()
 }
 
-/// Returns the attention by its definition.
-fn definition(projected: &[f32]) -> Vec<f64> {
-    let tokens = projected.len() / (3 * WIDTH);
-    let part = |token: usize, which: usize, head: usize| {
-        wide(&projected[token * 3 * WIDTH + which * WIDTH + head * HEAD..][..HEAD])
-    };
-    let mut y = vec![0.0; tokens * WIDTH];
-    for (at, y) in y.chunks_mut(HEAD).enumerate() {
-        let (token, head) = (at / (WIDTH / HEAD), at % (WIDTH / HEAD));
-        let query = part(token, 0, head);
-        let score = |key| {
-            let products = query.iter().zip(part(key, 1, head)).map(|(q, k)| q * k);
-            products.sum::<f64>() / (HEAD as f64).sqrt()
-        };
-        let scores: Vec<f64> = (0..tokens).map(score).collect();
-        let greatest = scores.iter().copied().fold(f64::MIN, f64::max);
-        let weights: Vec<f64> = scores.iter().map(|score| (score - greatest).exp()).collect();
-        for (key, weight) in weights.iter().enumerate() {
-            let share = weight / weights.iter().sum::<f64>();
-            for (y, value) in y.iter_mut().zip(part(key, 2, head)) {
-                *y += share * value;
-            }
-        }
-    }
-    y
-}
-
 /// Queries, keys and values within ±`size`, the values of each token of another magnitude.
 fn text(tokens: usize, size: f32) -> Vec<f32> {
     let mut text = numbers(tokens, tokens * 3 * WIDTH, size);
@@ -77,7 +48,9 @@ fn text(tokens: usize, size: f32) -> Vec<f32> {
 }
 
 fn check(projected: &[f32], tolerance: f64) {
-    let expected = definition(projected);
+    let tokens = projected.len() / (3 * WIDTH);
+    let expected =
+        (0..tokens * HEADS).flat_map(|at| testing::attention(projected, at % HEADS, at / HEADS));
     let greatest = wide(projected).iter().fold(0.0_f64, |most, x| most.max(x.abs()));
     for (at, (found, expected)) in attended(projected, 64).iter().zip(expected).enumerate() {
         let error = (f64::from(*found) - expected).abs();
