@@ -160,7 +160,7 @@ impl Embedder {
             };
             embeddings.push((ids.len(), embedding?));
         }
-        let normalizes = self.folder.custom().is_none_or(|custom| custom.normalize);
+        let normalizes = self.folder.custom().is_none_or(|custom| custom.modules.normalizes);
         Ok(Embedded {
             text: TextFacts {
                 tokens: windows.iter().map(Vec::len).sum(),
@@ -179,7 +179,7 @@ impl Embedder {
     fn prepared<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let Some(custom) = self.folder.custom() else { return Cow::Borrowed(text) };
         let text = [&custom.prefix, text].concat();
-        Cow::Owned(if custom.lowercase { text.to_lowercase() } else { text })
+        Cow::Owned(if custom.modules.lowercase { text.to_lowercase() } else { text })
     }
 
     fn unknown_share(&self, windows: &[Vec<i64>]) -> f64 {
