@@ -428,7 +428,7 @@ impl ModelEmbedder {
             (_, LoadState::Failed { error, .. }) => ("unavailable", Some(error.to_string()), None),
         };
         let loaded = loaded.as_ref();
-        let onnx_error = loaded.and_then(|loaded| loaded.onnx_error());
+        let onnx_error = loaded.and_then(|loaded| loaded.onnx_error.as_ref());
         let backend = if onnx_error.is_some() { BackendKind::Native } else { settings.backend };
         let (library, version) = match backend {
             BackendKind::Onnx => (Some(settings.library.display().to_string()), loaded_library()),
@@ -442,7 +442,7 @@ impl ModelEmbedder {
             "reason": reason.or(onnx_error.map(ToString::to_string)),
             "model": settings.folder().display().to_string(),
             "modelName": loaded.map(|loaded| self.name_of(loaded)),
-            "dimensions": loaded.map(|loaded| loaded.dimensions()),
+            "dimensions": loaded.map(|loaded| loaded.dimensions),
             "maxTokens": loaded.map(|loaded| loaded.max_tokens()),
             "library": library,
             "libraryVersion": version.map(|(_, version)| version),
@@ -459,7 +459,7 @@ impl ModelEmbedder {
 
     fn identity(&self, loaded: &Embedder) -> &[Arc<str>; 2] {
         self.identity.get_or_init(|| {
-            let fingerprint = self.with_long_text(loaded.fingerprint());
+            let fingerprint = self.with_long_text(&loaded.fingerprint);
             [self.name_of(loaded).into(), fingerprint.into()]
         })
     }
@@ -486,17 +486,17 @@ impl Embed for ModelEmbedder {
             self.foreign.fetch_add(foreign, Ordering::Relaxed);
         }
         let [model, fingerprint] = self.identity(&loaded).clone();
-        let knowledgepulse_embedder::TextFacts {
-            tokens,
-            windows,
-            is_cut,
-            from_memo,
-            unknown_tokens,
-        } = embedded.text;
         Ok(Embedded {
             embedding: embedded.embedding,
             fingerprint,
-            text: TextFacts { model, tokens, windows, is_cut, from_memo, unknown_tokens },
+            text: TextFacts {
+                model,
+                tokens: embedded.tokens,
+                windows: embedded.windows,
+                is_cut: embedded.is_cut,
+                from_memo: embedded.from_memo,
+                unknown_tokens: embedded.unknown_tokens,
+            },
             tokenize: embedded.tokenize,
             infer: embedded.infer,
         })

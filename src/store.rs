@@ -108,7 +108,7 @@ impl Scorer {
             // The length of the built-in model's vectors is known; another one has to be asked.
             if embedder.model.settings().model.is_some() {
                 let loaded = embedder.model.get().map_err(Error::embedder_unavailable)?;
-                memory.set_vector_len(loaded.dimensions());
+                memory.set_vector_len(loaded.dimensions);
             }
             embedder.fingerprint()
         };
