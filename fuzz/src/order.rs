@@ -198,14 +198,14 @@ impl Lockstep {
                     let is_done = matches!(answer, Ok(Outcome::WarmedUp(Ok(()))));
                     assert!(is_done || answer == Err(Error::closed()), "{answer:?}");
                 });
-                self.scorer.submit(Work::WarmUp, self.embedder.clone(), reply);
+                self.scorer.submit(Work::WarmUp, Ok(self.embedder.clone()), reply);
             }
         }
     }
 
     fn submit(&mut self, asked: Asked) {
         let at = self.handles.len();
-        let handle = self.scorer.submit(asked.work(), self.embedder.clone(), self.reply(at));
+        let handle = self.scorer.submit(asked.work(), Ok(self.embedder.clone()), self.reply(at));
         self.accepted += 1;
         self.handles.push(handle);
         self.submitted.push(Submitted { at, asked, ended: None });
@@ -240,7 +240,7 @@ impl Lockstep {
         let reply = Box::new(move |answer| {
             let _ = sender.send(answer);
         });
-        self.scorer.submit(Work::WarmUp, self.embedder.clone(), reply);
+        self.scorer.submit(Work::WarmUp, Ok(self.embedder.clone()), reply);
         assert_eq!(done.recv().expect("an answer"), Ok(Outcome::WarmedUp(Ok(()))));
         self.compare(false);
         let statistics = self.scorer.statistics();
@@ -257,7 +257,7 @@ impl Lockstep {
         self.compare(true);
         assert_eq!(self.scorer.statistics().pending(), 0);
         let call = Call { work: 1, text: 0, is_thought: false, id: None };
-        self.scorer.submit(call.work(), self.embedder.clone(), self.reply(0));
+        self.scorer.submit(call.work(), Ok(self.embedder.clone()), self.reply(0));
         let (_, answer) = self.receiver.try_recv().expect("an answer at once");
         assert_eq!(answer, Err(Error::closed()));
     }

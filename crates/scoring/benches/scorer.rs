@@ -40,7 +40,7 @@ fn submit(bencher: Bencher, steps: usize) {
         for _ in 0..BATCH {
             let sender = sender.clone();
             let reply = Box::new(move |result| sender.send(result).expect("a receiver"));
-            scorer.submit(Work::Score(input(&json)), embedder.clone(), reply);
+            scorer.submit(Work::Score(input(&json)), Ok(embedder.clone()), reply);
         }
         drop(sender);
         let scored = receiver.iter().filter(|result| matches!(result, Ok(Outcome::Scored(_))));
