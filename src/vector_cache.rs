@@ -1,6 +1,6 @@
 //! The JavaScript class `VectorCache`.
 
-use std::{cell::Cell, sync::Arc, time::Duration};
+use std::{cell::Cell, sync::Arc};
 
 use knowledgepulse_scoring::{Error, Invalid, cache, scorer::OwnMemory};
 use napi::{
@@ -37,13 +37,13 @@ impl VectorCache {
 
     #[napi(getter, catch_unwind)]
     pub fn size(&self) -> u32 {
-        self.with(cache::VectorCache::len) as u32
+        self.memory.with_cache(cache::VectorCache::len) as u32
     }
 
     #[napi(catch_unwind)]
     pub fn add(&self, env: &Env, vector: Unknown) -> Result<()> {
         let vector = self.vector(env, vector)?;
-        let added = self.with(|cache, now| cache.add(&vector, None, now));
+        let added = self.memory.with_cache(|cache, now| cache.add(&vector, None, now));
         self.report_memory(env)?;
         or_throw(env, added)
     }
@@ -51,18 +51,19 @@ impl VectorCache {
     #[napi(catch_unwind)]
     pub fn max_cosine_similarity(&self, env: &Env, query: Unknown) -> Result<f64> {
         let query = self.vector(env, query)?;
-        let nearest = or_throw(env, self.with(|cache, now| cache.nearest(&query, now)))?;
+        let nearest =
+            or_throw(env, self.memory.with_cache(|cache, now| cache.nearest(&query, now)))?;
         Ok(nearest.map_or(0.0, |nearest| nearest.similarity))
     }
 
     #[napi(catch_unwind)]
     pub fn evict_expired(&self) {
-        self.with(cache::VectorCache::evict_expired);
+        self.memory.with_cache(cache::VectorCache::evict_expired);
     }
 
     #[napi(catch_unwind)]
     pub fn clear(&self, env: &Env) -> Result<()> {
-        self.with(|cache, _| cache.clear());
+        self.memory.with_cache(|cache, _| cache.clear());
         self.report_memory(env)
     }
 }
@@ -72,12 +73,9 @@ impl VectorCache {
         Self { memory, reported: Cell::new(0) }
     }
 
-    fn with<R>(&self, using: impl FnOnce(&mut cache::VectorCache, Duration) -> R) -> R {
-        self.memory.with_cache(using)
-    }
-
     fn report_memory(&self, env: &Env) -> Result<()> {
-        let memory = self.with(|cache, _| i64::try_from(cache.memory()).unwrap_or(i64::MAX));
+        let memory =
+            self.memory.with_cache(|cache, _| i64::try_from(cache.memory()).unwrap_or(i64::MAX));
         let change = memory - self.reported.replace(memory);
         if change != 0 {
             env.adjust_external_memory(change)?;
@@ -90,7 +88,7 @@ impl VectorCache {
         if let Ok(array) = unsafe { Float32Array::from_napi_value(env.raw(), value.raw()) } {
             return Ok(array.to_vec());
         }
-        let vector_len = self.with(|cache, _| cache.options().vector_len);
+        let vector_len = self.memory.with_cache(|cache, _| cache.options().vector_len);
         or_throw(env, read_vector(&Value::new(env, value), vector_len))
     }
 }

@@ -173,22 +173,22 @@ impl Reader {
     /// Turns traces and errors into lines while there is room. Returns whether none are left.
     fn fill(&self, importer: &mut Importer) -> bool {
         while self.lines.has_room() {
-            let failed = match (importer.next(), &self.submitter) {
+            let slot = match (importer.next(), &self.submitter) {
                 (None, _) => return true,
                 (Some(Ok(imported)), None) => {
                     let mut line = imported.to_json().into_bytes();
                     line.push(b'\n');
-                    self.lines.push(Slot::Line(line, None));
-                    continue;
+                    Slot::Line(line, None)
                 }
                 (Some(Ok(imported)), Some(submitter)) => {
-                    submitter.submit(imported, &self.lines).err()
+                    match submitter.submit(imported, &self.lines) {
+                        Ok(()) => continue,
+                        Err(json) => Slot::Failed(json),
+                    }
                 }
-                (Some(Err(error)), _) => Some(serde_json::json!(error).to_string()),
+                (Some(Err(error)), _) => Slot::Failed(serde_json::json!(error).to_string()),
             };
-            if let Some(error) = failed {
-                self.lines.push(Slot::Failed(error));
-            }
+            self.lines.push(slot);
         }
         false
     }

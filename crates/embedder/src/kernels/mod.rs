@@ -3,7 +3,6 @@
 //! A kernel is divided into tasks. [`run`] passes them to a function that distributes them over threads, so that kernels
 //! do not depend on ONNX Runtime or a thread pool.
 
-mod aligned;
 pub(crate) mod arch;
 mod float;
 pub mod int8;
@@ -20,7 +19,6 @@ use std::{
 use knowledgepulse_workers::fault;
 use pulp::{Arch, Simd, WithSimd};
 
-pub use aligned::Aligned;
 pub use float::{
     LayerNorm, Linear, LinearWeights, PANEL, SelfAttention, Table, embed_tokens, pool,
 };
