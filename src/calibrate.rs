@@ -5,6 +5,7 @@ use knowledgepulse_calibrate::{
     report::{self, Context},
 };
 use knowledgepulse_scoring::Error;
+use knowledgepulse_workers::LONG;
 use napi::{
     Env, Result,
     bindgen_prelude::{Uint8Array, Unknown},
@@ -13,7 +14,7 @@ use napi_derive::napi;
 use serde_json::{Value, json};
 
 use crate::{
-    env::at_length,
+    env::in_background,
     js::{Value as JsValue, options::read_scoring_options, or_throw},
     scorer::Handle,
 };
@@ -30,14 +31,19 @@ pub fn calibrate<'env>(
 ) -> Result<Unknown<'env>> {
     let profiles = or_throw(env, read_scoring_options(&JsValue::new(env, profiles)))?;
     let (rows, cancel) = (rows.to_vec(), handle.cancel.clone());
-    at_length(env, move || {
-        let calibrate = || {
-            let options = Options { profiles, ..Options::from_json(&options)? };
-            let calibration = calibrate_until(&cancel, &read_rows(&rows)?, &options)?;
-            Ok(calibration.map(|found| json!(found)).ok_or_else(Error::aborted))
-        };
-        answer(calibrate())
-    })
+    in_background(
+        &LONG,
+        env,
+        move || {
+            let calibrate = || {
+                let options = Options { profiles, ..Options::from_json(&options)? };
+                let calibration = calibrate_until(&cancel, &read_rows(&rows)?, &options)?;
+                Ok(calibration.map(|found| json!(found)).ok_or_else(Error::aborted))
+            };
+            answer(calibrate())
+        },
+        |_, json| Ok(json),
+    )
 }
 
 /// Resolves to the report in HTML as `{ value }`, or to `{ error }`, in JSON. `calibration` is the
@@ -50,15 +56,20 @@ pub fn calibration_report<'env>(
     context: String,
 ) -> Result<Unknown<'env>> {
     let rows = rows.to_vec();
-    at_length(env, move || {
-        let report = || {
-            let context = Context::from_json(&context)?;
-            let calibration = Calibration::from_json(&calibration)?;
-            let html = report::html(&calibration, &read_rows(&rows)?, &context);
-            Ok(html.map(Value::from).map_err(Error::internal))
-        };
-        answer(report())
-    })
+    in_background(
+        &LONG,
+        env,
+        move || {
+            let report = || {
+                let context = Context::from_json(&context)?;
+                let calibration = Calibration::from_json(&calibration)?;
+                let html = report::html(&calibration, &read_rows(&rows)?, &context);
+                Ok(html.map(Value::from).map_err(Error::internal))
+            };
+            answer(report())
+        },
+        |_, json| Ok(json),
+    )
 }
 
 fn read_rows(lines: &[u8]) -> CalibrateResult<Vec<Row>> {

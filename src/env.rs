@@ -18,7 +18,7 @@ use std::{
 
 use knowledgepulse_embedder::disable_telemetry;
 use knowledgepulse_scoring::{Error, Result, Scorer as Engine};
-use knowledgepulse_workers::{LONG, Lane, WORKERS, fault};
+use knowledgepulse_workers::{Lane, fault};
 use napi::{
     Env, Status,
     bindgen_prelude::{ToNapiValue, Unknown},
@@ -38,7 +38,7 @@ pub struct EnvState {
     pub default: Scorer,
     pub outbox: Arc<Outbox>,
     /// The scorers of the environment, which must not outlive it.
-    scorers: Arc<Mutex<Vec<Weak<Engine>>>>,
+    pub scorers: Arc<Mutex<Vec<Weak<Engine>>>>,
 }
 
 /// How long an environment that ends waits for its work: the graph or the tokenizer of a user's model may
@@ -46,7 +46,7 @@ pub struct EnvState {
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Closes scorers in parallel: one that does not end must not hold up the others.
-fn close(scorers: &Mutex<Vec<Weak<Engine>>>) {
+pub fn close(scorers: &Mutex<Vec<Weak<Engine>>>) {
     let all = std::mem::take(&mut *scorers.lock().unwrap_or_else(PoisonError::into_inner));
     let (closing, closed) = channel::<()>();
     for scorer in all.iter().filter_map(Weak::upgrade) {
@@ -76,7 +76,6 @@ impl EnvState {
         env.set_instance_data(Self { default, outbox, scorers }, (), |_| ())
     }
 
-    /// Returns the state of `env`.
     pub fn of(env: &Env) -> napi::Result<&'static Self> {
         env.get_instance_data::<Self>()?.map(|state| &*state).ok_or_else(|| {
             napi::Error::from_reason("the addon is not initialised in this environment")
@@ -89,37 +88,16 @@ impl EnvState {
         all.retain(|scorer| scorer.strong_count() > 0);
         all.push(Arc::downgrade(scorer));
     }
-
-    /// Ends the work of all scorers.
-    pub fn close(&self) {
-        close(&self.scorers);
-    }
 }
 
-/// Does `work` on a worker thread. The promise resolves to what `answer` makes of the result.
+/// Does `work` on a thread of a lane. The promise resolves to what `answer` makes of the result.
 pub fn in_background<'env, T: Send + 'static, V: ToNapiValue>(
-    env: &'env Env,
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-    answer: impl FnOnce(&Env, T) -> napi::Result<V> + Send + 'static,
-) -> napi::Result<Unknown<'env>> {
-    on(&WORKERS, env, work, answer)
-}
-
-/// Does work that takes seconds, one after another; the promise resolves to the result.
-pub fn at_length<'env, T: Send + ToNapiValue + 'static>(
-    env: &'env Env,
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> napi::Result<Unknown<'env>> {
-    on(&LONG, env, work, |_, result| Ok(result))
-}
-
-fn on<'env, T: Send + 'static, V: ToNapiValue>(
     lane: &'static Lane,
     env: &'env Env,
     work: impl FnOnce() -> Result<T> + Send + 'static,
     answer: impl FnOnce(&Env, T) -> napi::Result<V> + Send + 'static,
 ) -> napi::Result<Unknown<'env>> {
-    let (promise, deferred) = EnvState::of(env)?.outbox.promise(env)?;
+    let (promise, deferred) = EnvState::of(env)?.outbox.promise(env, true)?;
     match lane.threads() {
         Ok(threads) => threads.spawn(move || {
             let work = || {
@@ -176,8 +154,13 @@ impl Deferred {
     }
 
     fn post(&mut self, result: Result<Answer>) {
-        if let Some(promise) = self.promise.take() {
-            self.outbox.post(Posted { promise, result });
+        let (Some(promise), outbox) = (self.promise.take(), &self.outbox) else { return };
+        let mut posted = outbox.posted.lock().unwrap_or_else(PoisonError::into_inner);
+        posted.push(Posted { promise, result });
+        if posted.len() == 1
+            && let Some(wake) = outbox.wake.get()
+        {
+            wake.call((), ThreadsafeFunctionCallMode::NonBlocking);
         }
     }
 }
@@ -196,16 +179,15 @@ struct Posted {
 impl Posted {
     /// Settles the promise. If the answer cannot be made, it rejects with `INTERNAL`.
     fn settle(self, env: &Env) -> napi::Result<()> {
-        let answer = |answer: Answer| {
-            fault::point("answer");
-            answer(env)
-        };
-        let made = match self.result.map(|a| catch_unwind(AssertUnwindSafe(|| answer(a)))) {
-            Ok(Ok(Ok(value))) => Ok(value),
-            Ok(Ok(Err(_))) => Err(Error::internal("the answer could not be made")),
-            Ok(Err(_)) => Err(Error::internal("making the answer panicked")),
-            Err(error) => Err(error),
-        };
+        let made = self.result.and_then(|answer| {
+            let make = || {
+                fault::point("answer");
+                answer(env)
+            };
+            catch_unwind(AssertUnwindSafe(make))
+                .map_err(|_| Error::internal("making the answer panicked"))?
+                .map_err(|_| Error::internal("the answer could not be made"))
+        });
         let (env_raw, raw) = (env.raw(), self.promise.raw);
         let status = match made {
             // SAFETY: on the thread of the environment, and once, as `self` leaves the outbox once.
@@ -230,7 +212,6 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// Returns the outbox of `env`.
     pub fn new(env: &Env) -> napi::Result<Arc<Self>> {
         let (posted, wake, expected) = Default::default();
         let outbox = Arc::new(Self { posted, wake, expected });
@@ -244,23 +225,8 @@ impl Outbox {
         Ok(outbox)
     }
 
-    /// Returns a pending promise, which keeps the event loop alive until it is settled.
+    /// Returns a pending promise, which may keep the event loop alive until it is settled.
     pub fn promise<'env>(
-        self: &Arc<Self>,
-        env: &'env Env,
-    ) -> napi::Result<(Unknown<'env>, Deferred)> {
-        self.pending(env, true)
-    }
-
-    /// Returns a pending promise, which does not keep the event loop alive.
-    pub fn idle_promise<'env>(
-        self: &Arc<Self>,
-        env: &'env Env,
-    ) -> napi::Result<(Unknown<'env>, Deferred)> {
-        self.pending(env, false)
-    }
-
-    fn pending<'env>(
         self: &Arc<Self>,
         env: &'env Env,
         keeps_alive: bool,
@@ -276,16 +242,6 @@ impl Outbox {
         let deferred =
             Deferred { promise: Some(Promise { raw, keeps_alive }), outbox: self.clone() };
         Ok((promise, deferred))
-    }
-
-    fn post(&self, item: Posted) {
-        let mut posted = self.posted.lock().unwrap_or_else(PoisonError::into_inner);
-        posted.push(item);
-        if posted.len() == 1
-            && let Some(wake) = self.wake.get()
-        {
-            wake.call((), ThreadsafeFunctionCallMode::NonBlocking);
-        }
     }
 
     /// Settles the promises of all results that are there. On the JavaScript thread.
@@ -308,15 +264,12 @@ impl Outbox {
 
     fn keep_alive(&self, env: &Env, alive: bool) {
         let Some(wake) = self.wake.get().filter(|wake| !wake.aborted()) else { return };
+        let count = match alive {
+            true => sys::napi_ref_threadsafe_function,
+            false => sys::napi_unref_threadsafe_function,
+        };
         // SAFETY: the function is not aborted, and this is the thread of its environment, which
         // is the only one that can abort it. The status can only tell of a wrong pointer.
-        unsafe {
-            let raw = wake.raw();
-            if alive {
-                sys::napi_ref_threadsafe_function(env.raw(), raw);
-            } else {
-                sys::napi_unref_threadsafe_function(env.raw(), raw);
-            }
-        }
+        unsafe { count(env.raw(), wake.raw()) };
     }
 }

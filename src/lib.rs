@@ -42,8 +42,7 @@ pub fn set_addon_folder(folder: String) {
 /// Changes the settings named in `options`; calls made before keep what they had.
 #[napi(catch_unwind)]
 pub fn configure(env: &Env, options: Unknown) -> Result<()> {
-    model::configure(or_throw(env, options::read_embedder_options(&Value::new(env, options)))?);
-    Ok(())
+    or_throw(env, options::configure(&Value::new(env, options)))
 }
 
 /// Returns the names of the formats of logs, in the order of detection.
@@ -75,8 +74,7 @@ pub fn score_with(
         let score = Score::of(&trace, options::read_novelty(&novelty)?, &profiles);
         Ok(Report { score, text: None, times: Times::default() })
     };
-    let report = or_throw(env, score())?;
-    serde_json::to_string(&report).map_err(|error| napi::Error::from_reason(error.to_string()))
+    js::to_json(&or_throw(env, score())?)
 }
 
 /// Returns the scorer behind `evaluateValue` in this environment.
@@ -94,6 +92,6 @@ pub fn suggest(unknown: String, known: Vec<String>) -> Option<String> {
 /// Ends all work of this environment; the process may exit when it returns.
 #[napi(catch_unwind)]
 pub fn close(env: &Env) -> Result<()> {
-    EnvState::of(env)?.close();
+    env::close(&EnvState::of(env)?.scorers);
     Ok(())
 }

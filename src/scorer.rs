@@ -6,30 +6,29 @@ use std::{
     sync::Arc,
 };
 
-use knowledgepulse_embedder::LongText;
 use knowledgepulse_scoring::{
     Error, Scorer as Engine, VectorCache,
     cache::CacheOptions,
     scorer::{CallHandle, Input, Outcome, Query, Reply, ScorerOptions, Work, monotonic_clock},
     snapshot::{self, Pieces},
 };
-use knowledgepulse_workers::{CancelToken, fault};
+use knowledgepulse_workers::{CancelToken, WORKERS, fault};
 use napi::{
     Env, Result,
     bindgen_prelude::{Buffer, BufferSlice, Either4, Float32Array, Unknown},
 };
 use napi_derive::napi;
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 use crate::{
     env::{Deferred, EnvState, in_background},
     js::{
         Read, Value,
         options::{ScorerConfig, read_scorer_options, read_similar_options, read_threshold},
-        or_throw,
+        or_throw, to_json,
         trace::{text, trace},
     },
-    model::{self, Choice, ModelEmbedder, Warning},
+    model::{self, Available, Choice, ModelEmbedder, Warning},
     vector_cache::VectorCache as LiveCache,
 };
 
@@ -76,7 +75,6 @@ pub struct Scorer {
     /// `None` for the embedder of the process.
     embedder: Option<Arc<ModelEmbedder>>,
     budget_ms: Option<f64>,
-    long_text: LongText,
 }
 
 #[napi]
@@ -98,7 +96,7 @@ impl Scorer {
         let config = or_throw(env, read_scorer_options(&Value::new(env, options)))?;
         let bytes = mem::take(&mut snapshot.0);
         let restore = move || Self::with(config, Some((&source, &bytes)));
-        in_background(env, restore, Self::registered)
+        in_background(&WORKERS, env, restore, Self::registered)
     }
 
     fn registered(env: &Env, scorer: Self) -> Result<Self> {
@@ -125,18 +123,13 @@ impl Scorer {
         handle: Option<&mut Handle>,
         given: Unknown<'env>,
     ) -> Result<Unknown<'env>> {
-        let [head, text, given] = [head, text, given].map(|value| Value::new(env, value));
-        let read = || -> Read<_> {
-            fault::point("submit");
-            let embedder = self.embedder()?;
-            let work = self.read_work(kind, [&head, &text, &given], confidence, &embedder)?;
-            Ok((work, embedder))
-        };
+        let values = [head, text, given].map(|value| Value::new(env, value));
+        let read = AssertUnwindSafe(|| self.read_call(kind, values, confidence));
         let panicked = |_| Err(Error::internal("reading the call panicked").into());
-        let read = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(panicked);
-        let (work, embedder) = or_throw(env, read)?;
-        let (promise, deferred) = EnvState::of(env)?.outbox.promise(env)?;
-        let call = self.engine.submit(work, embedder.clone(), reply(kind, deferred, embedder));
+        let read = catch_unwind(read).unwrap_or_else(panicked);
+        let (work, available, embedder) = or_throw(env, read)?;
+        let (promise, deferred) = EnvState::of(env)?.outbox.promise(env, true)?;
+        let call = self.engine.submit(work, available, reply(kind, deferred, embedder));
         if let Some(handle) = handle {
             handle.call = Some(call);
         }
@@ -172,21 +165,41 @@ impl Scorer {
             let fingerprint = scorer.embedder()?.fingerprint()?;
             Ok(scorer.engine.snapshot(&fingerprint))
         };
-        in_background(env, snapshot, |_, bytes| Ok(Buffer::from(bytes)))
+        in_background(&WORKERS, env, snapshot, |_, bytes| Ok(Buffer::from(bytes)))
     }
 
     #[napi(catch_unwind)]
     pub fn cache(&self) -> Result<LiveCache> {
         let memory = self.engine.own_memory().cloned();
         let memory = memory.ok_or_else(|| napi::Error::from_reason("a store has no cache"))?;
-        Ok(LiveCache::live(memory))
+        Ok(LiveCache::of(memory))
     }
 
     /// Returns the status as JSON: `ScoringStatus` of lib/types. Never waits for a load or a search.
     #[napi(catch_unwind)]
     pub fn status(&self, env: &Env) -> Result<String> {
         let embedder = or_throw(env, self.embedder())?;
-        Ok(self.status_with(&embedder).to_string())
+        let statistics = self.engine.statistics();
+        let percentile = |share| Some(statistics.percentile(share)?.as_secs_f64() * 1000.0);
+        let latency = percentile(0.5)
+            .map(|p50| json!({ "p50": p50, "p90": percentile(0.9), "p99": percentile(0.99) }));
+        let status = json!({
+            "embedder": embedder.status(),
+            "threads": self.engine.options().concurrency,
+            "budgetMs": self.budget_ms,
+            "longText": embedder.long_text.name(),
+            "threshold": embedder.threshold,
+            "pending": statistics.pending(),
+            "cacheSize": self.engine.cache_len(),
+            "calls": {
+                "answered": statistics.answered,
+                "failed": statistics.failed,
+                "aborted": statistics.aborted,
+                "overBudget": statistics.over_budget,
+            },
+            "latencyMs": latency,
+        });
+        Ok(status.to_string())
     }
 
     #[napi(catch_unwind)]
@@ -199,7 +212,7 @@ impl Scorer {
     /// Returns the scorer behind `evaluateValue`, which follows the settings of the process.
     pub fn of_process() -> knowledgepulse_scoring::Result<Self> {
         let engine = Engine::new(ScorerOptions::default())?;
-        Ok(Self { engine, embedder: None, budget_ms: None, long_text: LongText::default() })
+        Ok(Self { engine, embedder: None, budget_ms: None })
     }
 
     /// Returns a scorer with a store, or a cache of its own, either of which continues from a snapshot if there is
@@ -208,8 +221,7 @@ impl Scorer {
         config: ScorerConfig,
         snapshot: Option<(&str, &[u8])>,
     ) -> knowledgepulse_scoring::Result<Self> {
-        let ScorerConfig { scorer: options, embedder, threads, budget_ms, long_text, .. } = config;
-        let embedder = model::embedder_with(embedder, threads, long_text)?;
+        let ScorerConfig { scorer: options, embedder, budget_ms, .. } = config;
         let decode = |(source, bytes)| {
             let fingerprint = embedder.fingerprint()?;
             Ok((snapshot::decode(source, bytes, &fingerprint)?, fingerprint))
@@ -225,10 +237,10 @@ impl Scorer {
                 let bounds = CacheOptions { vector_len: stored.vector_len, ..options.cache };
                 let bounds = if config.has_cache { bounds } else { stored };
                 let cache: VectorCache = snapshot.into_cache(bounds, monotonic_clock())?;
-                Engine::with_cache(options, cache, Some(fingerprint.into()))
+                Engine::with_cache(options, cache, Some(fingerprint))
             }
         };
-        Ok(Self { engine, embedder: Some(embedder), budget_ms, long_text })
+        Ok(Self { engine, embedder: Some(embedder), budget_ms })
     }
 
     /// Returns the embedder for calls from now on.
@@ -236,57 +248,37 @@ impl Scorer {
         self.embedder.clone().map_or_else(model::embedder, Ok)
     }
 
-    fn read_work(
+    /// Returns the work of a call, what embeds its text, and the embedder for warnings.
+    fn read_call(
         &self,
         kind: CallKind,
-        [head, words, given]: [&Value; 3],
+        [head, words, given]: [Value; 3],
         confidence: f64,
-        embedder: &ModelEmbedder,
-    ) -> Read<Work> {
-        fault::point("read");
-        // Nobody reads the text if there is nothing that embeds it.
-        let text = || match self.engine.unavailable_reason(embedder) {
-            None => text(words, embedder.text_buffer()),
-            Some(_) => Ok(String::new()),
+    ) -> Read<(Work, Available, Arc<ModelEmbedder>)> {
+        fault::point("submit");
+        let embedder = self.embedder()?;
+        let available = embedder.available();
+        // Nobody reads the text if nothing embeds it.
+        let text = || match available {
+            Ok(_) => text(&words, embedder.text_buffer()),
+            Err(_) => Ok(String::new()),
         };
-        let input = || -> Read<_> { Ok(Input { trace: trace(head, confidence)?, text: text()? }) };
-        Ok(match kind {
+        let input = || -> Read<_> { Ok(Input { trace: trace(&head, confidence)?, text: text()? }) };
+        let work = match kind {
             CallKind::Evaluate | CallKind::Explain => Work::Score(input()?),
             CallKind::Peek | CallKind::PeekReport => Work::Peek(input()?),
-            CallKind::Decide => Work::Decide(input()?, read_threshold(given, embedder.threshold)?),
+            CallKind::Decide => Work::Decide(input()?, read_threshold(&given, embedder.threshold)?),
             CallKind::Similar => {
-                let (k, at_least) = read_similar_options(given)?;
+                let (k, at_least) = read_similar_options(&given)?;
                 Work::Similar(Query { text: text()?, k, at_least })
             }
             CallKind::Remember => Work::Remember(input()?),
             CallKind::Embed => Work::Embed(text()?),
-            CallKind::Forget => Work::Forget(head.string()?.into()),
+            CallKind::Forget => Work::Forget(head.string().unwrap_or_default().into()),
             CallKind::Clear => Work::Clear,
             CallKind::WarmUp => Work::WarmUp,
-        })
-    }
-
-    fn status_with(&self, embedder: &ModelEmbedder) -> Json {
-        let statistics = self.engine.statistics();
-        let percentile = |share| Some(statistics.percentile(share)?.as_secs_f64() * 1000.0);
-        let latency = percentile(0.5)
-            .map(|p50| json!({ "p50": p50, "p90": percentile(0.9), "p99": percentile(0.99) }));
-        json!({
-            "embedder": embedder.status(),
-            "threads": self.engine.options().concurrency,
-            "budgetMs": self.budget_ms,
-            "longText": self.long_text.name(),
-            "threshold": embedder.threshold.0,
-            "pending": statistics.pending(),
-            "cacheSize": self.engine.cache_len(),
-            "calls": {
-                "answered": statistics.answered,
-                "failed": statistics.failed,
-                "aborted": statistics.aborted,
-                "overBudget": statistics.over_budget,
-            },
-            "latencyMs": latency,
-        })
+        };
+        Ok((work, available, embedder))
     }
 }
 
@@ -317,10 +309,8 @@ impl Handle {
     }
 }
 
-/// Returns a reply that settles the promise of a call. A report is JSON, which JavaScript parses: setters on
-/// prototypes do not see it, and the objects belong to the realm of the caller.
+/// Returns a reply that settles the promise of a call.
 fn reply(kind: CallKind, deferred: Deferred, embedder: Arc<ModelEmbedder>) -> Reply {
-    let failed = |error: serde_json::Error| napi::Error::from_reason(error.to_string());
     let answer = move |env: &Env, outcome| {
         if let Some(warning) = Warning::of(&embedder, &outcome) {
             warning.emit(env);
@@ -329,10 +319,8 @@ fn reply(kind: CallKind, deferred: Deferred, embedder: Arc<ModelEmbedder>) -> Re
             (
                 CallKind::Explain | CallKind::PeekReport | CallKind::Decide,
                 Outcome::Scored(report),
-            ) => Either4::A(serde_json::to_string(&report).map_err(failed)?),
-            (_, Outcome::Found(found)) => {
-                Either4::A(serde_json::to_string(&found).map_err(failed)?)
-            }
+            ) => Either4::A(to_json(&report)?),
+            (_, Outcome::Found(found)) => Either4::A(to_json(&found)?),
             (_, Outcome::Scored(report)) => Either4::B(report.score.value),
             (_, Outcome::Removed(count)) => Either4::B(count as f64),
             (_, Outcome::Embedded(vector)) => Either4::C(Float32Array::new(vector.into_vec())),

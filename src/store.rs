@@ -7,6 +7,7 @@ use knowledgepulse_scoring::{
     scorer::{Change, Page, Request, SharedMemory, StoredEntry},
     snapshot::Position,
 };
+use knowledgepulse_workers::WORKERS;
 use napi::{
     Env, Result,
     bindgen_prelude::{Buffer, Unknown},
@@ -15,7 +16,7 @@ use napi_derive::napi;
 
 use crate::{
     env::{EnvState, in_background},
-    js::{Read, Type, Value, or_throw},
+    js::{Read, ReadError, Value, or_throw},
     scorer::Scorer,
 };
 
@@ -48,7 +49,7 @@ impl Scorer {
     /// A promise of the next requests, at most `limit`, which does not keep the process alive.
     #[napi(catch_unwind)]
     pub fn next_batch<'env>(&self, env: &'env Env, limit: u32) -> Result<Unknown<'env>> {
-        let (promise, deferred) = EnvState::of(env)?.outbox.idle_promise(env)?;
+        let (promise, deferred) = EnvState::of(env)?.outbox.promise(env, false)?;
         let taker = move |batch: Vec<Request>| {
             deferred.settle(Ok(batch), |_, batch| {
                 Ok(batch.into_iter().map(StoreRequest::from).collect::<Vec<_>>())
@@ -77,7 +78,7 @@ impl Scorer {
         let page = mem::take(&mut page.page);
         let (scorer, memory) = (self.engine.clone(), self.shared_memory()?.clone());
         let milliseconds = |_: &Env, time: Duration| Ok(time.as_millis() as f64);
-        in_background(env, move || scorer.during(|| memory.apply(page)), milliseconds)
+        in_background(&WORKERS, env, move || scorer.during(|| memory.apply(page)), milliseconds)
     }
 
     /// Answers the requests that append nothing. `now` is the present time in milliseconds.
@@ -108,12 +109,17 @@ impl Scorer {
             // The length of the built-in model's vectors is known; another one has to be asked.
             if embedder.model.settings().model.is_some() {
                 let loaded = embedder.model.get().map_err(Error::embedder_unavailable)?;
-                memory.set_vector_len(loaded.dimensions());
+                memory.set_vector_len(loaded.dimensions);
             }
             embedder.fingerprint()
         };
         let engine = self.engine.clone();
-        in_background(env, move || engine.during(fingerprint), |_, found| Ok(found))
+        in_background(
+            &WORKERS,
+            env,
+            move || engine.during(fingerprint),
+            |_, found| Ok(found.to_string()),
+        )
     }
 }
 
@@ -132,9 +138,9 @@ impl From<Request> for StoreRequest {
     }
 }
 
-fn invalid<T>(place: impl Display, expected: &str, found: &Value) -> Read<T> {
+fn invalid(place: impl Display, expected: &str, found: &Value) -> ReadError {
     let message = format!("{place}: expected {expected}, got {}", found.describe());
-    Err(Error::store(StoreFault::Invalid, message).into())
+    Error::store(StoreFault::Invalid, message).into()
 }
 
 /// Reads a page of a store: everything but what follows from the entries before it.
@@ -161,15 +167,9 @@ impl PageReader {
     pub fn read(&mut self, env: &Env, entries: Unknown, start: u32, end: u32) -> Result<()> {
         let entries = Value::new(env, entries);
         let mut read = || -> Read<()> {
-            let key = |name| entries.key(name);
-            let keys = [
-                key("seq")?,
-                key("at")?,
-                key("call")?,
-                key("id")?,
-                key("kind")?,
-                key("embedding")?,
-            ];
+            let [seq, at, call, id, kind, embedding] =
+                ["seq", "at", "call", "id", "kind", "embedding"].map(|name| entries.key(name));
+            let keys = [seq?, at?, call?, id?, kind?, embedding?];
             for index in start..end {
                 let entry = read_entry(&entries.element(index)?, &keys, index, &self.own)?;
                 self.page.entries.push(entry);
@@ -181,43 +181,36 @@ impl PageReader {
 }
 
 fn read_page(page: &Value, header: &Value) -> Read<Page> {
-    const NAME: &str = "page of the store";
-    if page.type_of() != Type::Object {
-        return invalid(NAME, "an object", page);
+    if !page.is_object() {
+        return Err(invalid("page of the store", "an object", page));
     }
     check_header(&page.property("header")?, header)?;
     let epoch = page.property("epoch")?;
-    if epoch.type_of() != Type::String {
-        return invalid("epoch of the store", "a string", &epoch);
-    }
+    let epoch = epoch.string().ok_or_else(|| invalid("epoch of the store", "a string", &epoch))?;
     let reset = page.property("reset")?;
-    if reset.type_of() != Type::Boolean {
-        return invalid("reset of the store", "a boolean", &reset);
-    }
+    let reset =
+        reset.boolean().ok_or_else(|| invalid("reset of the store", "a boolean", &reset))?;
     let entries = page.property("entries")?;
-    if entries.type_of() != Type::Object || !entries.is_array()? {
-        return invalid("entries of the store", "an array", &entries);
+    if !entries.is_object() || !entries.is_array()? {
+        return Err(invalid("entries of the store", "an array", &entries));
     }
     Ok(Page {
-        epoch: epoch.string()?,
+        epoch,
         head: whole("head of the store", &page.property("head")?, 0)?,
         first: whole("first of the store", &page.property("first")?, 1)?,
-        reset: reset.boolean()?,
+        reset,
         entries: Vec::new(),
     })
 }
 
 fn check_header(found: &Value, expected: &Value) -> Read<()> {
-    if found.type_of() != Type::Object {
-        return invalid("header of the store", "an object", found);
+    if !found.is_object() {
+        return Err(invalid("header of the store", "an object", found));
     }
-    let shown = |value: Value| match value.type_of() {
-        Type::String => Ok((Type::String, value.string()?)),
-        other => Read::Ok((other, value.describe())),
-    };
+    let shown =
+        |value: Value| (value.type_of(), value.string().unwrap_or_else(|| value.describe()));
     for name in ["model", "maxElements", "ttlMs"] {
-        let [found, expected] = [found, expected].map(|header| shown(header.property(name)?));
-        let (found, expected) = (found?, expected?);
+        let (found, expected) = (shown(found.property(name)?), shown(expected.property(name)?));
         if found != expected {
             let (found, expected) = (found.1, expected.1);
             let message =
@@ -234,40 +227,30 @@ fn read_entry(
     index: u32,
     own: &HashMap<String, usize>,
 ) -> Read<StoredEntry> {
-    if entry.type_of() != Type::Object {
-        return invalid(format_args!("entries[{index}] of the store"), "an object", entry);
+    if !entry.is_object() {
+        return Err(invalid(format_args!("entries[{index}] of the store"), "an object", entry));
     }
-    let place = format_args!("entries[{index}].seq of the store");
-    let seq = whole(place, &entry.get(seq)?, 1)?;
-    let at = whole(format_args!("entry {seq} of the store: at"), &entry.get(at)?, 0)?;
+    let seq = whole(format_args!("entries[{index}].seq of the store"), &entry.get(seq)?, 1)?;
+    let place = |field| format!("entry {seq} of the store: {field}");
+    let at = whole(place("at"), &entry.get(at)?, 0)?;
     let call = entry.get(call)?;
-    let uuid = if call.type_of() == Type::String { call.string()? } else { String::new() };
-    if !is_uuid(&uuid) {
-        return invalid(format_args!("entry {seq} of the store: call"), "a UUID", &call);
-    }
+    let uuid = call.string().filter(|call| is_uuid(call));
+    let uuid = uuid.ok_or_else(|| invalid(place("call"), "a UUID", &call))?;
     let id = entry.get(id)?;
-    let name = match id.type_of() {
-        Type::Null => None,
-        Type::String => Some(id.string()?.into()),
-        _ => {
-            return invalid(format_args!("entry {seq} of the store: id"), "a string or null", &id);
-        }
-    };
+    let name = id.or_null(id.string());
+    let name = name.ok_or_else(|| invalid(place("id"), "a string or null", &id))?;
+    let name: Option<Arc<str>> = name.map(Into::into);
     let kind = entry.get(kind)?;
-    let kind_name = if kind.type_of() == Type::String { kind.string()? } else { String::new() };
-    let change = match (kind_name.as_str(), name) {
-        ("add", id) => {
-            let place = format_args!("entry {seq} of the store: embedding");
-            Change::Add { id, vector: read_vector(place, &entry.get(embedding)?)? }
+    let change = match kind.string().unwrap_or_default().as_str() {
+        "add" => {
+            let embedding = entry.get(embedding)?;
+            Change::Add { id: name, vector: read_vector(place("embedding"), &embedding)? }
         }
-        ("forget", Some(id)) => Change::Forget(id),
-        ("forget", None) => {
-            return invalid(format_args!("entry {seq} of the store: id"), "a string", &id);
-        }
-        ("clear", _) => Change::Clear,
+        "forget" => Change::Forget(name.ok_or_else(|| invalid(place("id"), "a string", &id))?),
+        "clear" => Change::Clear,
         _ => {
-            let place = format_args!("entry {seq} of the store: kind");
-            return invalid(place, "\"add\", \"forget\" or \"clear\"", &kind);
+            let expected = "\"add\", \"forget\" or \"clear\"";
+            return Err(invalid(place("kind"), expected, &kind));
         }
     };
     let (at, own) = (Duration::from_millis(at), own.get(&uuid).copied());
@@ -275,28 +258,21 @@ fn read_entry(
 }
 
 fn read_vector(place: impl Display, value: &Value) -> Read<Option<Box<[f32]>>> {
-    if value.type_of() == Type::Null {
-        return Ok(None);
-    }
-    let floats = |bytes: &[u8]| {
-        let (floats, rest) = bytes.as_chunks();
-        let floats = floats.iter().map(|float| f32::from_le_bytes(*float)).collect();
-        rest.is_empty().then_some(floats)
-    };
-    match value.with_bytes(floats)? {
-        Some(Some(vector)) => Ok(Some(vector)),
-        Some(None) => invalid(place, "bytes of float32", &value.property("length")?),
-        None => invalid(place, "a Uint8Array or null", value),
+    let bytes = value.or_null(value.bytes());
+    let bytes = bytes.ok_or_else(|| invalid(&place, "a Uint8Array or null", value))?;
+    let Some(bytes) = bytes else { return Ok(None) };
+    match bytes.as_chunks() {
+        (floats, []) => Ok(Some(floats.iter().map(|float| f32::from_le_bytes(*float)).collect())),
+        _ => Err(invalid(place, "bytes of float32", &value.property("length")?)),
     }
 }
 
 /// Reads a whole number that JavaScript holds exactly.
 fn whole(place: impl Display, value: &Value, least: u64) -> Read<u64> {
-    let number = if value.type_of() == Type::Number { value.number()? } else { f64::NAN };
-    if number.fract() == 0.0 && (least as f64..=MAX_SAFE_INTEGER).contains(&number) {
-        return Ok(number as u64);
-    }
-    invalid(place, &format!("a safe integer, {least} or more"), value)
+    let range = least as f64..=MAX_SAFE_INTEGER;
+    let number = value.number().filter(|number| number.fract() == 0.0 && range.contains(number));
+    let expected = || invalid(place, &format!("a safe integer, {least} or more"), value);
+    number.map(|number| number as u64).ok_or_else(expected)
 }
 
 fn is_uuid(text: &str) -> bool {

@@ -1,35 +1,23 @@
 //! The JavaScript class `VectorCache`.
 
-use std::{
-    cell::{Cell, RefCell},
-    sync::Arc,
-    time::Duration,
-};
+use std::{cell::Cell, sync::Arc};
 
-use knowledgepulse_scoring::{
-    Error, Invalid, cache,
-    scorer::{OwnMemory, monotonic_clock},
-};
+use knowledgepulse_scoring::{Error, Invalid, cache, scorer::OwnMemory};
 use napi::{
     Env, JsValue, Result,
     bindgen_prelude::{Float32Array, FromNapiValue, ObjectFinalize, Unknown},
 };
 use napi_derive::napi;
 
-use crate::js::{Read, Type, Value, options::read_cache_options, or_throw};
+use crate::js::{Read, Value, options::read_cache_options, or_throw};
 
 #[napi(custom_finalize)]
 pub struct VectorCache {
-    cache: Cache,
+    /// Its own, or that of a scorer.
+    memory: Arc<OwnMemory>,
     /// The bytes that the garbage collector has been told of. Without that it would not see the
     /// vectors, and let caches pile up.
     reported: Cell<i64>,
-}
-
-enum Cache {
-    Own(Box<RefCell<cache::VectorCache>>),
-    /// That of a scorer.
-    Live(Arc<OwnMemory>),
 }
 
 impl ObjectFinalize for VectorCache {
@@ -44,18 +32,18 @@ impl VectorCache {
     pub fn new(env: &Env, options: Unknown) -> Result<Self> {
         let options = or_throw(env, read_cache_options(&Value::new(env, options)))?;
         let cache = or_throw(env, cache::VectorCache::new(options))?;
-        Ok(Self { cache: Cache::Own(Box::new(cache.into())), reported: Cell::new(0) })
+        Ok(Self::of(OwnMemory::new(cache, None)))
     }
 
     #[napi(getter, catch_unwind)]
     pub fn size(&self) -> u32 {
-        self.with(cache::VectorCache::len) as u32
+        self.memory.with_cache(cache::VectorCache::len) as u32
     }
 
     #[napi(catch_unwind)]
     pub fn add(&self, env: &Env, vector: Unknown) -> Result<()> {
         let vector = self.vector(env, vector)?;
-        let added = self.with(|cache, now| cache.add(&vector, None, now));
+        let added = self.memory.with_cache(|cache, now| cache.add(&vector, None, now));
         self.report_memory(env)?;
         or_throw(env, added)
     }
@@ -63,37 +51,31 @@ impl VectorCache {
     #[napi(catch_unwind)]
     pub fn max_cosine_similarity(&self, env: &Env, query: Unknown) -> Result<f64> {
         let query = self.vector(env, query)?;
-        let nearest = or_throw(env, self.with(|cache, now| cache.nearest(&query, now)))?;
+        let nearest =
+            or_throw(env, self.memory.with_cache(|cache, now| cache.nearest(&query, now)))?;
         Ok(nearest.map_or(0.0, |nearest| nearest.similarity))
     }
 
     #[napi(catch_unwind)]
     pub fn evict_expired(&self) {
-        self.with(cache::VectorCache::evict_expired);
+        self.memory.with_cache(cache::VectorCache::evict_expired);
     }
 
     #[napi(catch_unwind)]
     pub fn clear(&self, env: &Env) -> Result<()> {
-        self.with(|cache, _| cache.clear());
+        self.memory.with_cache(|cache, _| cache.clear());
         self.report_memory(env)
     }
 }
 
 impl VectorCache {
-    /// Returns the live cache of a scorer.
-    pub fn live(memory: Arc<OwnMemory>) -> Self {
-        Self { cache: Cache::Live(memory), reported: Cell::new(0) }
-    }
-
-    fn with<R>(&self, using: impl FnOnce(&mut cache::VectorCache, Duration) -> R) -> R {
-        match &self.cache {
-            Cache::Own(cache) => using(&mut cache.borrow_mut(), monotonic_clock()),
-            Cache::Live(memory) => memory.with_cache(using),
-        }
+    pub fn of(memory: Arc<OwnMemory>) -> Self {
+        Self { memory, reported: Cell::new(0) }
     }
 
     fn report_memory(&self, env: &Env) -> Result<()> {
-        let memory = self.with(|cache, _| i64::try_from(cache.memory()).unwrap_or(i64::MAX));
+        let memory =
+            self.memory.with_cache(|cache, _| i64::try_from(cache.memory()).unwrap_or(i64::MAX));
         let change = memory - self.reported.replace(memory);
         if change != 0 {
             env.adjust_external_memory(change)?;
@@ -106,36 +88,25 @@ impl VectorCache {
         if let Ok(array) = unsafe { Float32Array::from_napi_value(env.raw(), value.raw()) } {
             return Ok(array.to_vec());
         }
-        let vector_len = self.with(|cache, _| cache.options().vector_len);
+        let vector_len = self.memory.with_cache(|cache, _| cache.options().vector_len);
         or_throw(env, read_vector(&Value::new(env, value), vector_len))
     }
 }
 
 /// Reads an array-like. The length is compared first: an absurd one must not be walked through.
 fn read_vector(array: &Value, vector_len: usize) -> Read<Vec<f32>> {
-    if array.type_of() != Type::Object || array.property("length")?.type_of() != Type::Number {
-        return Err(Error::invalid(
-            Invalid::Vector,
-            "vector",
-            "an array of numbers",
-            array.describe(),
-        )
-        .into());
-    }
-    let length = array.length()?;
+    let invalid = |place: &str, expected, found: &Value| {
+        Error::invalid(Invalid::Vector, place, expected, found.describe())
+    };
+    let length = if array.is_object() { array.length()? } else { None };
+    let length = length.ok_or_else(|| invalid("vector", "an array of numbers", array))?;
     if length as usize != vector_len {
         return Err(Error::vector_length(vector_len, length as usize).into());
     }
-    let mut vector = Vec::with_capacity(vector_len);
-    for index in 0..length {
+    let element = |index| {
         let element = array.element(index)?;
-        if element.type_of() != Type::Number {
-            let place = format!("vector[{index}]");
-            return Err(
-                Error::invalid(Invalid::Vector, place, "a number", element.describe()).into()
-            );
-        }
-        vector.push(element.number()? as f32);
-    }
-    Ok(vector)
+        let number = element.number().map(|number| number as f32);
+        Ok(number.ok_or_else(|| invalid(&format!("vector[{index}]"), "a number", &element))?)
+    };
+    (0..length).map(element).collect()
 }

@@ -11,7 +11,6 @@ import { temporaryFolder } from "../support/model-folder.mjs";
 
 /** Where the addon panics, and the code with which a promise may reject then. */
 const PLACES = {
-	read: "INTERNAL",
 	submit: "INTERNAL",
 	embed: "INTERNAL",
 	score: "INTERNAL",

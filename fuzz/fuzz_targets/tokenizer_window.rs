@@ -4,7 +4,7 @@
 use std::{fmt::Write, fs, sync::LazyLock};
 
 use arbitrary::{Arbitrary, Result, Unstructured};
-use knowledgepulse_embedder::{LongText, MAX_TOKENS, ModelSettings, TextBuffer, Tokenizer, Window};
+use knowledgepulse_embedder::{LongText, MAX_TOKENS, ModelSettings, TextBuffer, Tokenizer};
 use knowledgepulse_test_support::package_folder;
 use knowledgepulse_workers::CancelToken;
 use libfuzzer_sys::fuzz_target;
@@ -65,13 +65,14 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(at_once.into_string(), kept, "in pieces and at once");
     assert!(kept.len() <= whole.len());
 
-    let encode = |text: &str| TOKENIZER.encode_window(text).expect("tokens");
+    let never = CancelToken::default();
+    let encode = |text: &str| TOKENIZER.encode(text, LongText::Window, &never).expect("tokens");
     let first_window = encode(&whole);
     assert_eq!(encode(&kept), first_window, "{whole:?}");
-    let Window { ids, is_cut } = first_window;
+    let ([ids], is_cut) = (&first_window.0[..], first_window.1) else { panic!("{first_window:?}") };
 
-    let windows = TOKENIZER.encode_windows(&whole, &CancelToken::default()).expect("tokens");
-    let empty = encode("").ids;
+    let (windows, _) = TOKENIZER.encode(&whole, LongText::Whole, &never).expect("tokens");
+    let empty = encode("").0.remove(0);
     let [cls, sep] = empty[..] else { panic!("{empty:?} for no text") };
     let mut all = Vec::new();
     for (at, window) in windows.iter().enumerate() {
@@ -83,6 +84,6 @@ fuzz_target!(|data: &[u8]| {
     }
     let mut first: Vec<_> = [&[cls], &all[..], &[sep]].concat();
     first.truncate(MAX_TOKENS);
-    assert_eq!(ids, first, "the first window of {whole:?}");
+    assert_eq!(*ids, first, "the first window of {whole:?}");
     assert_eq!(is_cut, 1 + all.len() > MAX_TOKENS, "{} tokens", all.len());
 });

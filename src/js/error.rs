@@ -39,7 +39,6 @@ impl Failure {
     }
 }
 
-/// Returns the [`Failure`] for an error.
 pub fn failure_value(env: &Env, error: Error) -> Result<sys::napi_value> {
     // SAFETY: on the thread of the environment, within a call from JavaScript.
     unsafe { Failure::to_napi_value(env.raw(), error.into()) }

@@ -2,7 +2,6 @@
 
 use std::{num::NonZeroUsize, ops::RangeInclusive, sync::Arc, time::Duration};
 
-use knowledgepulse_embedder::LongText;
 use knowledgepulse_import as import;
 use knowledgepulse_scoring::{
     Error, Invalid, Novelty, Profiles,
@@ -11,9 +10,10 @@ use knowledgepulse_scoring::{
     weights::Weights,
 };
 use knowledgepulse_workers::available_cores;
+use napi::ValueType;
 
-use super::{Read, ReadError, Type, Value, suggest};
-use crate::model::{Choice, EmbedderOptions, Mode, Setting, Source, Threshold};
+use super::{Read, ReadError, Value, suggest};
+use crate::model::{self, ModelEmbedder, Setting, Settings, Source};
 
 const WEIGHTS: [&str; 4] = ["complexity", "novelty", "toolDiversity", "outcomeConfidence"];
 
@@ -32,7 +32,7 @@ impl<'env> Options<'env> {
     /// Reads an object as [`Options::read`]; `undefined` gives no options.
     fn read_optional(object: &Value<'env>, known: &[&str]) -> Read<Self> {
         match object.type_of() {
-            Type::Undefined => Ok(Self { path: "options", given: Vec::new() }),
+            ValueType::Undefined => Ok(Self { path: "options", given: Vec::new() }),
             _ => Self::read(object, "options", known),
         }
     }
@@ -46,32 +46,29 @@ impl<'env> Options<'env> {
         let given = self.given.iter().find(|(given, _)| given == name);
         given.map(|(_, value)| read(&path_of(self.path, name), value)).transpose()
     }
-
-    fn get<T: Setting>(&self, name: &str) -> Read<Option<T>> {
-        self.get_with(name, T::from_js)
-    }
-
-    fn has(&self, name: &str) -> bool {
-        self.given.iter().any(|(given, _)| given == name)
-    }
 }
 
 impl Source for Options<'_> {
     type Error = ReadError;
 
-    fn get<T: Setting>(&mut self, name: &'static str) -> Read<Option<T>> {
-        Options::get(self, name)
+    fn has(&self, name: &str) -> bool {
+        self.given.iter().any(|(given, _)| given == name)
+    }
+
+    fn get<T: Setting>(&self, name: &'static str) -> Read<Option<T>> {
+        self.get_with(name, T::from_js)
     }
 }
 
-/// The options of a scorer.
+/// Reads the options of `configure`, and changes the settings of the process.
+pub fn configure(options: &Value) -> Read<()> {
+    model::configure(&Options::read(options, "options", &Settings::NAMES)?)
+}
+
 pub struct ScorerConfig {
     pub scorer: ScorerOptions,
-    pub embedder: EmbedderOptions,
-    /// How many threads work on a text that is alone.
-    pub threads: Option<usize>,
+    pub embedder: Arc<ModelEmbedder>,
     pub budget_ms: Option<f64>,
-    pub long_text: LongText,
     /// Whether bounds of the cache were given.
     pub has_cache: bool,
     pub has_store: bool,
@@ -79,17 +76,12 @@ pub struct ScorerConfig {
     pub requires_store: bool,
 }
 
-/// Reads the options of `configure`.
-pub fn read_embedder_options(options: &Value) -> Read<EmbedderOptions> {
-    embedder_options(&mut Options::read(options, "options", &EmbedderOptions::NAMES)?)
-}
-
-/// Reads the options of a scorer.
+/// Reads the options of a scorer. Its embedder has the present settings of the process, changed by them.
 pub fn read_scorer_options(options: &Value) -> Read<ScorerConfig> {
     let known = ["profiles", "cache", "threads", "budgetMs", "longText", "store", "storeMode"];
     // `lib/store.js` reads the last one.
-    let known = [&EmbedderOptions::NAMES[..], &known, &["storeTimeoutMs"]].concat();
-    let mut options = Options::read_optional(options, &known)?;
+    let known = [&Settings::NAMES[..], &known, &["storeTimeoutMs"]].concat();
+    let options = Options::read_optional(options, &known)?;
     let mut scorer = ScorerOptions::default();
     if let Some(profiles) = options.get_with("profiles", profiles)? {
         scorer.profiles = Arc::new(profiles);
@@ -102,34 +94,29 @@ pub fn read_scorer_options(options: &Value) -> Read<ScorerConfig> {
         options.get_with("threads", |path, value| integer(path, value, available_cores()))?;
     scorer.concurrency = threads.unwrap_or(scorer.concurrency);
     let budget = options.get_with("budgetMs", duration)?.flatten();
+    let long_text = options.get("longText")?.unwrap_or_default();
+    let requires_store = options.get_with("storeMode", is_required)?.unwrap_or_default();
+    let mut settings = model::settings();
+    settings.update(&options)?;
     Ok(ScorerConfig {
         scorer,
-        threads,
+        embedder: settings.embedder(threads, long_text)?,
         budget_ms: budget.map(|budget| budget.as_secs_f64() * 1000.0),
-        long_text: options.get("longText")?.unwrap_or_default(),
         has_cache: cache.is_some(),
         has_store: options.has("store"),
-        requires_store: options.get_with("storeMode", is_required)?.unwrap_or_default(),
-        embedder: embedder_options(&mut options)?,
+        requires_store,
     })
 }
 
-fn embedder_options(options: &mut Options) -> Read<EmbedderOptions> {
-    let given = options.given.iter().map(|(name, _)| name.clone()).collect();
-    EmbedderOptions::read(options, given)
-}
-
-/// Reads the options of a cache.
 pub fn read_cache_options(options: &Value) -> Read<CacheOptions> {
     let options = Options::read_optional(options, &["maxElements", "dimensions", "ttlMs"])?;
     let read = read_bounds(&options)?;
-    let vector_len = options.get("dimensions")?.map_or(read.vector_len, NonZeroUsize::get);
-    Ok(CacheOptions { vector_len, ..read })
+    Ok(CacheOptions { vector_len: options.get("dimensions")?.unwrap_or(read.vector_len), ..read })
 }
 
 fn read_bounds(options: &Options) -> Read<CacheOptions> {
     let default = CacheOptions::default();
-    let max_elements = options.get("maxElements")?.map_or(default.max_elements, NonZeroUsize::get);
+    let max_elements = options.get("maxElements")?.unwrap_or(default.max_elements);
     let ttl = options.get_with("ttlMs", duration)?.unwrap_or(default.ttl);
     Ok(CacheOptions { max_elements, ttl, ..default })
 }
@@ -147,41 +134,36 @@ const K: NonZeroUsize = NonZeroUsize::new(10).expect("not 0");
 pub fn read_similar_options(options: &Value) -> Read<(NonZeroUsize, f64)> {
     let options = Options::read_optional(options, &["k", "atLeast"])?;
     let at_least = options.get_with("atLeast", |path, value| number_in(path, value, -1.0..=1.0))?;
-    Ok((options.get("k")?.unwrap_or(K), at_least.unwrap_or(-1.0)))
+    Ok((options.get("k")?.and_then(NonZeroUsize::new).unwrap_or(K), at_least.unwrap_or(-1.0)))
 }
 
 /// Reads the threshold of a decision, or takes another one where none is given.
-pub fn read_threshold(value: &Value, otherwise: Threshold) -> Read<f64> {
-    let Threshold(threshold) = match value.type_of() {
-        Type::Undefined => otherwise,
-        _ => Threshold::from_js("threshold", value)?,
-    };
-    Ok(threshold)
+pub fn read_threshold(value: &Value, otherwise: f64) -> Read<f64> {
+    match value.type_of() {
+        ValueType::Undefined => Ok(otherwise),
+        _ => Setting::from_js("threshold", value),
+    }
 }
 
 /// Reads the novelty that the caller of `scoreWith` has found. It may be that of a report.
 pub fn read_novelty(novelty: &Value) -> Read<Novelty> {
     let known = ["maxSimilarity", "nearest", "source", "seq", "reason"];
     let novelty = Options::read(novelty, "novelty", &known)?;
-    let similarity = novelty.get_with("maxSimilarity", |path, value| match value.type_of() {
-        Type::Null => Ok(None),
-        Type::Number if (-1.0..=1.0).contains(&value.number()?) => value.number().map(Some),
-        _ => Err(invalid(path, "a number in [-1, 1] or null", value)),
+    let expected = "a number in [-1, 1] or null";
+    let similarity = novelty.get_with("maxSimilarity", |path, value| {
+        let number = value.number().filter(|number| (-1.0..=1.0).contains(number));
+        value.or_null(number).ok_or_else(|| invalid(path, expected, value))
     })?;
-    let Some(similarity) = similarity else {
-        let expected = "a number in [-1, 1] or null";
-        let path = "novelty.maxSimilarity";
-        return Err(Error::invalid(Invalid::Option, path, expected, "undefined").into());
-    };
-    let id = novelty.get_with("nearest", |path, value| match value.type_of() {
-        Type::Null => Ok(None),
-        _ => string(path, value).map(Some),
+    let missing =
+        || Error::invalid(Invalid::Option, "novelty.maxSimilarity", expected, "undefined");
+    let similarity = similarity.ok_or_else(missing)?;
+    let id = novelty.get_with("nearest", |path, value| {
+        value.or_null(value.string()).ok_or_else(|| invalid(path, "a string", value))
     })?;
     let id = id.flatten().map(Into::into);
     Ok(Novelty::Given(similarity.map(|similarity| Nearest { similarity, id })))
 }
 
-/// Reads the options of an import.
 pub fn read_import_options(options: &Value) -> Read<import::Options> {
     let known = ["format", "assumeSuccess", "confidence", "domain", "createdAt", "visibility"];
     let known = [&known[..], &["privacyLevel", "objective", "success", "unreadCalls"]].concat();
@@ -200,13 +182,8 @@ pub fn read_import_options(options: &Value) -> Read<import::Options> {
         visibility: one_of("visibility", &["private", "org", "network"])?,
         privacy_level: one_of("privacyLevel", &["aggregated", "federated", "private"])?,
         objective: options.get_with("objective", |path, value| {
-            let objective = string(path, value)?;
-            let is_blank = objective.trim().is_empty();
-            if is_blank {
-                Err(invalid(path, "a text that is not blank", value))
-            } else {
-                Ok(objective)
-            }
+            let objective = Some(string(path, value)?).filter(|text| !text.trim().is_empty());
+            objective.ok_or_else(|| invalid(path, "a text that is not blank", value))
         })?,
         success: options.get("success")?,
         unread_calls: match one_of("unreadCalls", &["skip", "reject"])?.as_deref() {
@@ -217,89 +194,71 @@ pub fn read_import_options(options: &Value) -> Read<import::Options> {
     })
 }
 
-/// Returns a string that is one of the `known`.
 fn one_of(path: &str, value: &Value, known: &[&str]) -> Read<String> {
-    let found = string(path, value)?;
-    if known.contains(&&*found) {
-        return Ok(found);
-    }
-    let known: Vec<_> = known.iter().map(|name| format!("{name:?}")).collect();
-    Err(invalid(path, &known.join(", "), value))
+    let found = Some(string(path, value)?).filter(|found| known.contains(&&**found));
+    let expected = || known.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+    found.ok_or_else(|| invalid(path, &expected(), value))
 }
 
 pub fn boolean(path: &str, value: &Value) -> Read<bool> {
-    match value.type_of() {
-        Type::Boolean => value.boolean(),
-        _ => Err(invalid(path, "true or false", value)),
-    }
+    value.boolean().ok_or_else(|| invalid(path, "true or false", value))
 }
 
 pub fn string(path: &str, value: &Value) -> Read<String> {
-    match value.type_of() {
-        Type::String => value.string(),
-        _ => Err(invalid(path, "a string", value)),
-    }
+    value.string().ok_or_else(|| invalid(path, "a string", value))
 }
 
 pub fn number_in(path: &str, value: &Value, range: RangeInclusive<f64>) -> Read<f64> {
-    match value.type_of() {
-        Type::Number if range.contains(&value.number()?) => value.number(),
-        _ => {
-            let expected = format!("a number in [{}, {}]", range.start(), range.end());
-            Err(invalid(path, &expected, value))
-        }
-    }
+    value.number().filter(|number| range.contains(number)).ok_or_else(|| {
+        invalid(path, &format!("a number in [{}, {}]", range.start(), range.end()), value)
+    })
 }
 
-pub fn positive(path: &str, value: &Value) -> Read<NonZeroUsize> {
-    let number = integer(path, value, u32::MAX as usize)?;
-    NonZeroUsize::new(number).ok_or_else(|| invalid(path, "a positive integer", value))
+/// Reads a whole number from 1 to `most`.
+pub fn integer(path: &str, value: &Value, most: usize) -> Read<usize> {
+    let fits = |number: &f64| (1.0..=most as f64).contains(number) && number.fract() == 0.0;
+    value.number().filter(fits).map(|number| number as usize).ok_or_else(|| {
+        let expected = match most {
+            _ if most == u32::MAX as usize => "a positive integer".into(),
+            _ => format!("an integer from 1 to {most}"),
+        };
+        invalid(path, &expected, value)
+    })
 }
 
 /// Reads a number of milliseconds; `None` for one beyond the range of a duration, such as Infinity.
 fn duration(path: &str, value: &Value) -> Read<Option<Duration>> {
-    match value.type_of() {
-        Type::Number if value.number()? >= 0.0 => {
-            Ok(Duration::try_from_secs_f64(value.number()? / 1000.0).ok())
-        }
-        _ => Err(invalid(path, "a number of milliseconds, 0 or more", value)),
-    }
+    let ms = value.number().filter(|ms| *ms >= 0.0);
+    let ms = ms.ok_or_else(|| invalid(path, "a number of milliseconds, 0 or more", value))?;
+    Ok(Duration::try_from_secs_f64(ms / 1000.0).ok())
 }
 
 fn confidence(path: &str, value: &Value) -> Read<import::Confidence> {
-    match value.type_of() {
-        Type::Number if (0.0..=1.0).contains(&value.number()?) => {
-            value.number().map(import::Confidence::Given)
-        }
-        Type::String if value.string()? == "logprobs" => Ok(import::Confidence::Logprobs),
-        _ => Err(invalid(path, "\"logprobs\" or a number in [0, 1]", value)),
-    }
+    let share = value.number().filter(|number| (0.0..=1.0).contains(number));
+    let logprobs = || (value.string()? == "logprobs").then_some(import::Confidence::Logprobs);
+    let found = share.map(import::Confidence::Given).or_else(logprobs);
+    found.ok_or_else(|| invalid(path, "\"logprobs\" or a number in [0, 1]", value))
 }
 
 fn assume_success(path: &str, value: &Value) -> Read<import::AssumeSuccess> {
-    match value.type_of() {
-        Type::Boolean => Ok(import::AssumeSuccess::Always(value.boolean()?)),
-        Type::String if value.string()? == "skip" => Ok(import::AssumeSuccess::Skip),
-        _ => Err(invalid(path, "true, false or \"skip\"", value)),
-    }
+    let skip = || (value.string()? == "skip").then_some(import::AssumeSuccess::Skip);
+    let found = value.boolean().map(import::AssumeSuccess::Always).or_else(skip);
+    found.ok_or_else(|| invalid(path, "true, false or \"skip\"", value))
 }
 
 fn profiles(path: &str, value: &Value) -> Read<Profiles> {
-    if value.type_of() != Type::Object {
+    if !value.is_object() {
         return Err(invalid(path, "an object of weights by domain", value));
     }
     let mut read = Vec::new();
     for key in value.keys()? {
-        let domain = key.string()?;
+        let domain = key.string().unwrap_or_default();
         let path = format!("{path}.{domain}");
         let weights = value.get(&key)?;
         members(&weights, &path, &WEIGHTS)?;
         let weight = |name| {
             let value = weights.property(name)?;
-            match value.type_of() {
-                Type::Number => value.number(),
-                _ => Err(invalid(&format!("{path}.{name}"), "a number", &value)),
-            }
+            value.number().ok_or_else(|| invalid(&format!("{path}.{name}"), "a number", &value))
         };
         let [complexity, novelty, tool_diversity, outcome_confidence] = WEIGHTS.map(weight);
         let weights = Weights {
@@ -314,9 +273,9 @@ fn profiles(path: &str, value: &Value) -> Read<Profiles> {
 }
 
 fn is_required(path: &str, value: &Value) -> Read<bool> {
-    match Choice::parse(path, &string(path, value)?) {
-        Ok(Mode::Auto) => Ok(false),
-        Ok(Mode::Required) => Ok(true),
+    match string(path, value)?.as_str() {
+        "auto" => Ok(false),
+        "required" => Ok(true),
         _ => Err(invalid(path, "\"auto\" or \"required\"", value)),
     }
 }
@@ -327,12 +286,12 @@ fn members<'env>(
     path: &str,
     known: &[&str],
 ) -> Read<Vec<(String, Value<'env>)>> {
-    if object.type_of() != Type::Object {
+    if !object.is_object() {
         return Err(invalid(path, "an object", object));
     }
     let mut given = Vec::new();
     for key in object.keys()? {
-        let name = key.string()?;
+        let name = key.string().unwrap_or_default();
         if !known.contains(&name.as_str()) {
             let expected = format!("one of the options {}", known.join(", "));
             let found = match suggest(&name, known) {
@@ -343,7 +302,7 @@ fn members<'env>(
             return Err(Error::invalid(Invalid::Option, path, expected, found).into());
         }
         let value = object.get(&key)?;
-        if value.type_of() != Type::Undefined {
+        if value.type_of() != ValueType::Undefined {
             given.push((name, value));
         }
     }
@@ -355,19 +314,6 @@ fn path_of(path: &str, name: &str) -> String {
     if path == "options" { name.into() } else { format!("{path}.{name}") }
 }
 
-/// Reads a whole number from 1 to `most`.
-fn integer(path: &str, value: &Value, most: usize) -> Read<usize> {
-    let number = if value.type_of() == Type::Number { value.number()? } else { f64::NAN };
-    if (1.0..=most as f64).contains(&number) && number.fract() == 0.0 {
-        return Ok(number as usize);
-    }
-    let expected = match most {
-        _ if most == u32::MAX as usize => "a positive integer".into(),
-        _ => format!("an integer from 1 to {most}"),
-    };
-    Err(invalid(path, &expected, value))
-}
-
-fn invalid(path: &str, expected: &str, found: &Value) -> ReadError {
+pub fn invalid(path: &str, expected: &str, found: &Value) -> ReadError {
     Error::invalid(Invalid::Option, path, expected, found.describe()).into()
 }

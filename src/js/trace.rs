@@ -8,44 +8,41 @@ use knowledgepulse_scoring::{
     trace::{Confidence, KINDS, Step},
 };
 
-use super::{Read, Type, Value};
+use super::{Read, Value};
 
 /// Reads a trace from its head, which `lib/trace.js` has made.
-pub fn trace(head: &Value, confidence: f64) -> Read<Trace> {
-    let units = head.units()?;
-    parse(&units, confidence)
-        .ok_or_else(|| Error::internal("the fields of a trace could not be read").into())
-}
-
-/// Returns the trace of a head; `None` for one that `lib/trace.js` does not make.
 ///
 /// A head has code units: 1 for success or 0, the domain, the id, and for each step its type and the name of
 /// its tool. A string is its length plus [`Head::RESERVED`] and its units, or [`Head::LONG`], its length in two
 /// units, and its units. In place of a string, a known type is its index in [`KINDS`], no id and no tool are 0,
 /// and a tool without a name is 1.
-fn parse(units: &[u16], confidence: f64) -> Option<Trace> {
-    let (success, rest) = units.split_first()?;
-    let mut head = Head(rest);
-    let Field::Text(domain) = head.field()? else { return None };
-    let id = match head.field()? {
-        Field::Text(id) => Some(id),
-        Field::Reserved(_) => None,
+pub fn trace(head: &Value, confidence: f64) -> Read<Trace> {
+    let units = head.units()?;
+    let parse = || {
+        let (success, rest) = units.split_first()?;
+        let mut head = Head(rest);
+        let Field::Text(domain) = head.field()? else { return None };
+        let id = match head.field()? {
+            Field::Text(id) => Some(id),
+            Field::Reserved(_) => None,
+        };
+        let mut steps = Vec::new();
+        while !head.0.is_empty() {
+            let kind = match head.field()? {
+                Field::Text(kind) => kind.into(),
+                Field::Reserved(known) => (*KINDS.get(known)?).into(),
+            };
+            let tool = match head.field()? {
+                Field::Text(name) => Some(Some(name.into_boxed_str())),
+                Field::Reserved(Head::NONE) => None,
+                Field::Reserved(_) => Some(None),
+            };
+            steps.push(Step { kind, tool });
+        }
+        let confidence = Confidence::new(confidence)?;
+        Some(Trace::new(domain.into_boxed_str(), *success == 1, confidence, steps, id))
     };
-    let mut steps = Vec::new();
-    while !head.0.is_empty() {
-        let kind = match head.field()? {
-            Field::Text(kind) => kind.into(),
-            Field::Reserved(known) => (*KINDS.get(known)?).into(),
-        };
-        let tool = match head.field()? {
-            Field::Text(name) => Some(Some(name.into_boxed_str())),
-            Field::Reserved(Head::NONE) => None,
-            Field::Reserved(_) => Some(None),
-        };
-        steps.push(Step { kind, tool });
-    }
-    let confidence = Confidence::new(confidence)?;
-    Some(Trace::new(domain.into_boxed_str(), *success == 1, confidence, steps, id))
+    parse().ok_or_else(|| Error::internal("the fields of a trace could not be read").into())
 }
 
 /// What is left of a head.
@@ -88,10 +85,10 @@ impl<'a> Head<'a> {
 /// Returns as much of a text as `buffer` takes. A long one comes in pieces, an object with a length; any
 /// other as a string, which is copied as it is.
 pub fn text(text: &Value, mut buffer: TextBuffer) -> Read<String> {
-    if text.type_of() == Type::String {
-        return text.string();
+    if let Some(text) = text.string() {
+        return Ok(text);
     }
-    for index in 0..text.length()? {
+    for index in 0..text.length()?.unwrap_or(0) {
         let mut is_full = false;
         text.element(index)?.read_pieces(|piece| {
             is_full = buffer.write_str(piece).is_err();

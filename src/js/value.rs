@@ -1,9 +1,13 @@
 //! A JavaScript value.
 
-use std::{ffi::CString, marker::PhantomData, ptr, slice};
+use std::{marker::PhantomData, ptr};
 
 use knowledgepulse_scoring::{Error, trace::quote};
-use napi::{Env, JsValue, bindgen_prelude::Unknown, sys};
+use napi::{
+    Env, JsValue, ValueType,
+    bindgen_prelude::{FromNapiValue, Uint8ArraySlice, Unknown},
+    sys, type_of,
+};
 
 /// Why a value could not be read.
 pub enum ReadError {
@@ -19,25 +23,9 @@ impl From<Error> for ReadError {
     }
 }
 
-/// Result with [`ReadError`].
 pub type Read<T> = Result<T, ReadError>;
 
-/// The type of a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Type {
-    Undefined,
-    Null,
-    Boolean,
-    Number,
-    String,
-    Object,
-    /// A function, a symbol or a bigint.
-    Other,
-}
-
 /// A handle to a value, valid during the call in which it was made.
-///
-/// Methods for a type may be called for other values, too: they fail, or return what Node-API does.
 #[derive(Clone, Copy)]
 pub struct Value<'env> {
     env: sys::napi_env,
@@ -57,7 +45,7 @@ impl<'env> Value<'env> {
         self.value(|raw| unsafe { sys::napi_create_string_utf8(self.env, start, length, raw) })
     }
 
-    /// Returns the value of a property, by a key from [`Value::key`] or [`Value::keys`].
+    /// Returns a property, by a key from [`Value::key`] or [`Value::keys`].
     pub fn get(&self, key: &Self) -> Read<Self> {
         // SAFETY: environment and handles belong to the running call.
         self.value(|raw| unsafe { sys::napi_get_property(self.env, self.raw, key.raw, raw) })
@@ -73,7 +61,7 @@ impl<'env> Value<'env> {
         let names = self.value(|raw| unsafe {
             sys::napi_get_all_property_names(self.env, self.raw, mode, filter, names, raw)
         })?;
-        (0..names.length()?).map(|index| names.element(index)).collect()
+        (0..names.length()?.unwrap_or(0)).map(|index| names.element(index)).collect()
     }
 
     /// Returns the value that a function of Node-API writes.
@@ -102,45 +90,32 @@ impl<'env> Value<'env> {
         Err(Error::internal(message).into())
     }
 
-    fn raw_type(&self) -> sys::napi_valuetype {
-        // SAFETY: environment and handle belong to the running call.
-        let kind = self.read(0, |kind| unsafe { sys::napi_typeof(self.env, self.raw, kind) });
-        kind.unwrap_or(sys::ValueType::napi_undefined)
-    }
-
-    /// Copies the beginning of a string, as UTF-8. Returns how many bytes were written, at most
-    /// `buffer.len() - 1`, because Node-API ends the string with NUL.
-    fn copy_prefix(&self, buffer: &mut [u8]) -> Read<usize> {
-        let (start, length) = (buffer.as_mut_ptr().cast(), buffer.len());
-        // SAFETY: environment and handle belong to the running call; the length is the buffer's.
-        self.read(0, |copied| unsafe {
-            sys::napi_get_value_string_utf8(self.env, self.raw, start, length, copied)
-        })
-    }
-
     /// Passes a string to `more` in ever larger pieces, until that returns `false`.
     pub fn read_pieces(&self, mut more: impl FnMut(&str) -> bool) -> Read<()> {
         /// A character of up to four bytes may not have fitted in.
         const SLACK: usize = 4;
-        let mut stack = [0; 2048];
-        let mut heap = Vec::new();
+        let mut buffer = vec![0; 2048];
         let mut done = 0;
         loop {
-            let buffer = if heap.is_empty() { &mut stack[..] } else { &mut heap[..] };
-            let copied = self.copy_prefix(buffer)?;
+            let (start, room) = (buffer.as_mut_ptr().cast(), buffer.len());
+            // SAFETY: environment and handle belong to the running call; the length is the buffer's.
+            let copied = self.read(0, |copied| unsafe {
+                sys::napi_get_value_string_utf8(self.env, self.raw, start, room, copied)
+            })?;
+            // Node-API ends the string with NUL.
             let complete = copied + 1 + SLACK <= buffer.len();
             // The last characters of an incomplete copy may be halves: read them again.
             let usable = if complete { copied } else { copied.saturating_sub(2 * SLACK) };
-            let text = valid(&buffer[done..usable.max(done)]);
+            let mut chunks = buffer[done..usable.max(done)].utf8_chunks();
+            let text = chunks.next().map_or("", |chunk| chunk.valid());
             done += text.len();
             if !more(text) || complete {
                 return Ok(());
             }
-            heap = vec![0; buffer.len() * 4];
+            buffer = vec![0; buffer.len() * 4];
         }
     }
 
-    /// Returns the code units of a string.
     pub fn units(&self) -> Read<Vec<u16>> {
         let copy = |start, room| {
             // SAFETY: environment and handle belong to the running call; `start` is null, or valid for
@@ -157,70 +132,29 @@ impl<'env> Value<'env> {
         Ok(units)
     }
 
-    /// Calls `read` with the bytes of a `Uint8Array`; returns `None` for another value.
-    pub fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> Read<Option<R>> {
+    pub fn bytes(&self) -> Option<Uint8ArraySlice<'env>> {
         // SAFETY: environment and handle belong to the running call.
-        let is_array =
-            self.read(false, |is| unsafe { sys::napi_is_typedarray(self.env, self.raw, is) })?;
-        if !is_array {
-            return Ok(None);
-        }
-        let (mut kind, mut start) = (0, ptr::null_mut());
-        // SAFETY: as above; Node-API accepts null for what is not asked.
-        let length = self.read(0, |length| unsafe {
-            let (buffer, offset) = (ptr::null_mut(), ptr::null_mut());
-            sys::napi_get_typedarray_info(
-                self.env, self.raw, &mut kind, length, &mut start, buffer, offset,
-            )
-        })?;
-        if kind != sys::TypedarrayType::uint8_array {
-            return Ok(None);
-        }
-        if length == 0 {
-            return Ok(Some(read(&[])));
-        }
-        // SAFETY: the array has `length` bytes from `start`, which are valid and not written until
-        // JavaScript runs again.
-        Ok(Some(read(unsafe { slice::from_raw_parts(start.cast(), length) })))
+        unsafe { Uint8ArraySlice::from_napi_value(self.env, self.raw) }.ok()
     }
 
     fn coerced(&self) -> Read<String> {
         // SAFETY: environment and handle belong to the running call.
-        self.value(|raw| unsafe { sys::napi_coerce_to_string(self.env, self.raw, raw) })?.string()
-    }
-}
-
-/// The valid part of UTF-8 that may end within a character.
-fn valid(bytes: &[u8]) -> &str {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => text,
-        // The error says up to where the bytes are valid.
-        Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
-    }
-}
-
-impl Value<'_> {
-    /// Returns the type.
-    pub fn type_of(&self) -> Type {
-        match self.raw_type() {
-            sys::ValueType::napi_undefined => Type::Undefined,
-            sys::ValueType::napi_null => Type::Null,
-            sys::ValueType::napi_boolean => Type::Boolean,
-            sys::ValueType::napi_number => Type::Number,
-            sys::ValueType::napi_string => Type::String,
-            sys::ValueType::napi_object | sys::ValueType::napi_external => Type::Object,
-            _ => Type::Other,
-        }
+        let text =
+            self.value(|raw| unsafe { sys::napi_coerce_to_string(self.env, self.raw, raw) })?;
+        Ok(text.string().unwrap_or_default())
     }
 
-    /// Returns whether this is an array, or a proxy of one.
+    pub fn type_of(&self) -> ValueType {
+        type_of!(self.env, self.raw).unwrap_or(ValueType::Unknown)
+    }
+
+    pub fn is_object(&self) -> bool {
+        self.type_of() == ValueType::Object
+    }
+
+    /// Returns whether this is an array, or a proxy of one, which is none for Node-API.
     pub fn is_array(&self) -> Read<bool> {
         // SAFETY: environment and handle belong to the running call.
-        if self.read(false, |array| unsafe { sys::napi_is_array(self.env, self.raw, array) })? {
-            return Ok(true);
-        }
-        // A proxy of an array is an array for `Array.isArray`, but not for Node-API.
-        // SAFETY: as above.
         let global = self.value(|raw| unsafe { sys::napi_get_global(self.env, raw) })?;
         let constructor = global.property("Array")?;
         let is_array = constructor.property("isArray")?;
@@ -229,58 +163,55 @@ impl Value<'_> {
         let answer = self.value(|raw| unsafe {
             sys::napi_call_function(self.env, this, function, 1, &self.raw, raw)
         })?;
-        Ok(answer.type_of() == Type::Boolean && answer.boolean()?)
+        Ok(answer.boolean() == Some(true))
     }
 
-    /// Returns the value of a property.
     pub fn property(&self, name: &'static str) -> Read<Self> {
-        let name = CString::new(name).unwrap_or_default();
-        // SAFETY: environment and handle belong to the running call; the name ends with NUL.
-        self.value(|raw| unsafe {
-            sys::napi_get_named_property(self.env, self.raw, name.as_ptr(), raw)
-        })
+        self.get(&self.key(name)?)
     }
 
-    /// Returns the length of an array-like, 0 if it is not a number.
-    pub fn length(&self) -> Read<u32> {
-        let length = self.property("length")?;
-        let length = if length.type_of() == Type::Number { length.number()? } else { 0.0 };
+    /// Returns the length of an array-like, if it is a number.
+    pub fn length(&self) -> Read<Option<u32>> {
         // Saturates, and takes NaN for 0, as JavaScript's own ToLength does.
-        Ok(length as u32)
+        Ok(self.property("length")?.number().map(|length| length as u32))
     }
 
-    /// Returns an element of an array-like.
     pub fn element(&self, index: u32) -> Read<Self> {
         // SAFETY: environment and handle belong to the running call.
         self.value(|raw| unsafe { sys::napi_get_element(self.env, self.raw, index, raw) })
     }
 
-    /// Returns a boolean.
-    pub fn boolean(&self) -> Read<bool> {
+    pub fn boolean(&self) -> Option<bool> {
         // SAFETY: environment and handle belong to the running call.
         self.read(false, |value| unsafe { sys::napi_get_value_bool(self.env, self.raw, value) })
+            .ok()
     }
 
-    /// Returns a number.
-    pub fn number(&self) -> Read<f64> {
+    pub fn number(&self) -> Option<f64> {
         // SAFETY: environment and handle belong to the running call.
         self.read(0.0, |value| unsafe { sys::napi_get_value_double(self.env, self.raw, value) })
+            .ok()
     }
 
-    /// Returns a string, in which U+FFFD replaces each lone surrogate.
-    pub fn string(&self) -> Read<String> {
+    /// Returns the value if it is a string, in which U+FFFD replaces each lone surrogate.
+    pub fn string(&self) -> Option<String> {
         let mut whole = String::new();
-        self.read_pieces(|piece| {
+        let read = self.read_pieces(|piece| {
             whole.push_str(piece);
             true
-        })?;
-        Ok(whole)
+        });
+        read.ok().map(|()| whole)
+    }
+
+    /// Returns what was `found`, or `None` inside for `null`.
+    pub fn or_null<T>(&self, found: Option<T>) -> Option<Option<T>> {
+        if self.type_of() == ValueType::Null { Some(None) } else { found.map(Some) }
     }
 
     /// Returns the value as an error message shows it: `42`, `"abc"`, `an array`.
     pub fn describe(&self) -> String {
-        match self.raw_type() {
-            sys::ValueType::napi_string => {
+        match self.type_of() {
+            ValueType::String => {
                 let mut start = String::new();
                 let read = self.read_pieces(|piece| {
                     start.push_str(piece);
@@ -288,13 +219,13 @@ impl Value<'_> {
                 });
                 read.map_or_else(|_| "a string".into(), |()| quote(&start))
             }
-            sys::ValueType::napi_symbol => "a symbol".into(),
-            sys::ValueType::napi_function => "a function".into(),
-            sys::ValueType::napi_object => match self.is_array() {
+            ValueType::Symbol => "a symbol".into(),
+            ValueType::Function => "a function".into(),
+            ValueType::Object => match self.is_array() {
                 Ok(true) => "an array".into(),
                 _ => "an object".into(),
             },
-            sys::ValueType::napi_bigint => self
+            ValueType::BigInt => self
                 .coerced()
                 .map_or_else(|_| "a bigint".into(), |digits| quote(&digits).replace('"', "") + "n"),
             _ => self.coerced().unwrap_or_else(|_| "a value that cannot be shown".into()),

@@ -46,6 +46,7 @@ pub struct Lines {
     state: Mutex<State>,
 }
 
+#[derive(Default)]
 struct State {
     slots: VecDeque<Slot>,
     /// The number of the first slot.
@@ -65,11 +66,12 @@ struct State {
     waiting: Option<Deferred>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
 enum InputState {
     /// All of it is read, and JavaScript has not been asked for more.
     Read,
-    /// JavaScript has been asked for more, or a worker thread is reading.
+    /// JavaScript has been asked for more, or pushes the first unasked, or a worker thread is reading.
+    #[default]
     Busy,
     /// It has more traces than there is room for.
     Full,
@@ -100,23 +102,15 @@ impl State {
             self.first += 1;
             match slot {
                 Slot::Line(line, warning) => {
-                    self.add(line);
+                    self.lines.extend(line);
                     self.warning = self.warning.take().or(warning);
                 }
                 Slot::Failed(json) if collects => {
-                    self.add(format!("{{\"error\":{json}}}\n").into_bytes());
+                    self.lines.extend(format!("{{\"error\":{json}}}\n").into_bytes());
                 }
                 Slot::Failed(json) => self.error = Some(json),
                 Slot::Call(_) => {}
             }
-        }
-    }
-
-    fn add(&mut self, line: Vec<u8>) {
-        if self.lines.is_empty() {
-            self.lines = line;
-        } else {
-            self.lines.extend_from_slice(&line);
         }
     }
 
@@ -140,20 +134,8 @@ impl State {
 }
 
 impl Lines {
-    /// Returns no lines yet, of which JavaScript pushes the first input unasked.
     pub fn new(collects: bool, reads_ahead: bool) -> Arc<Self> {
-        let state = State {
-            slots: VecDeque::new(),
-            first: 0,
-            text_bytes: 0,
-            lines: Vec::new(),
-            error: None,
-            warning: None,
-            input: InputState::Busy,
-            broken: None,
-            waiting: None,
-        };
-        Arc::new(Self { collects, reads_ahead, state: Mutex::new(state) })
+        Arc::new(Self { collects, reads_ahead, state: Mutex::default() })
     }
 
     /// Changes the state, and settles the promise that waits if there is something for it.
@@ -215,16 +197,11 @@ impl Lines {
         });
     }
 
-    /// Ends reading.
-    pub fn finish(self: &Arc<Self>) {
-        self.update(|state| state.input = InputState::Ended);
-    }
-
-    /// Ends reading with an error of the reader itself.
-    pub fn break_off(self: &Arc<Self>, error: Error) {
+    /// Ends reading, with an error if the reader itself has failed.
+    pub fn end(self: &Arc<Self>, broken: Option<Error>) {
         self.update(|state| {
             state.input = InputState::Ended;
-            state.broken = Some(error);
+            state.broken = broken.or(state.broken.take());
         });
     }
 

@@ -12,12 +12,15 @@
 mod lines;
 mod row;
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError},
+};
 
 use knowledgepulse_import::{Code, Document, Imported, Importer, Kind, Value};
 use knowledgepulse_scoring::{
     Error, Invalid,
-    scorer::{Input, Outcome, Work},
+    scorer::{Input, Work},
     trace::quote,
 };
 use knowledgepulse_workers::{CancelToken, WORKERS, fault};
@@ -29,12 +32,12 @@ use napi_derive::napi;
 
 use self::{
     lines::{Lines, Slot},
-    row::{Facts, failure_json},
+    row::{failure_json, line_of},
 };
 use crate::{
     env::EnvState,
-    js::{self, options::read_import_options, or_throw},
-    model::ModelEmbedder,
+    js::{self, options::read_import_options, or_throw, to_json},
+    model::{Available, ModelEmbedder},
     scorer::Scorer,
 };
 
@@ -63,28 +66,25 @@ impl LogReader {
         let lines = Lines::new(collects, scorer.is_some());
         let submitter = scorer.map(|scorer| {
             let work = if peeks == Some(true) { Work::Peek } else { Work::Score };
-            or_throw(env, Submitter::new(scorer.clone(), work, group, lines.clone()))
+            or_throw(env, Submitter::new(scorer.clone(), work, group))
         });
         let submitter = submitter.transpose()?;
         let importer = Mutex::new(importer);
         Ok(Self { reader: Arc::new(Reader { importer, cancel, lines, submitter }) })
     }
 
-    /// Begins an input.
     #[napi(catch_unwind)]
     pub fn open(&self, name: String, is_stream: bool) {
         let mut importer = lock(&self.reader.importer);
         if is_stream { importer.open_stream(&name) } else { importer.open(&name) }
     }
 
-    /// Reads a piece of the input.
     #[napi(catch_unwind)]
     pub fn push(&self, bytes: Uint8Array) {
         let bytes = bytes.to_vec();
         self.reader.run(move |importer| importer.push(&bytes));
     }
 
-    /// Ends the input.
     #[napi(catch_unwind)]
     pub fn end(&self) {
         self.reader.run(Importer::end);
@@ -100,14 +100,14 @@ impl LogReader {
     /// Ends reading after the lines of what was pushed.
     #[napi(catch_unwind)]
     pub fn finish(&self) {
-        self.reader.lines.finish();
+        self.reader.lines.end(None);
     }
 
     /// Resolves to the next [`Ready`], when there are lines, input is wanted or nothing follows. One call at
     /// a time.
     #[napi(catch_unwind)]
     pub fn next<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let (promise, deferred) = EnvState::of(env)?.outbox.promise(env)?;
+        let (promise, deferred) = EnvState::of(env)?.outbox.promise(env, true)?;
         if self.reader.lines.wait(deferred) {
             self.reader.run(|_| {});
         }
@@ -132,9 +132,7 @@ impl LogReader {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return Ok(None),
         };
-        serde_json::to_string(importer.report())
-            .map(Some)
-            .map_err(|error| napi::Error::from_reason(error.to_string()))
+        to_json(importer.report()).map(Some)
     }
 }
 
@@ -155,73 +153,55 @@ impl Reader {
     fn run(self: &Arc<Self>, work: impl FnOnce(&mut Importer) + Send + 'static) {
         let threads = match WORKERS.threads() {
             Ok(threads) => threads,
-            Err(error) => return self.lines.break_off(Error::no_threads(error)),
+            Err(error) => return self.lines.end(Some(Error::no_threads(error))),
         };
-        let job = Job(self.clone());
+        let reader = self.clone();
         threads.spawn(move || {
-            fault::point("background");
-            let Job(reader) = &job;
-            let mut importer = lock(&reader.importer);
-            work(&mut importer);
-            let is_read = reader.fill(&mut importer);
-            // First, so that JavaScript gets the report of what it is about to take.
-            drop(importer);
-            reader.lines.pause(is_read);
+            let work = || {
+                fault::point("background");
+                let mut importer = lock(&reader.importer);
+                work(&mut importer);
+                reader.fill(&mut importer)
+            };
+            // JavaScript gets the report of what it is about to take: the importer is not locked any more.
+            match catch_unwind(AssertUnwindSafe(work)) {
+                Ok(is_read) => reader.lines.pause(is_read),
+                Err(_) => reader.lines.end(Some(Error::internal("reading a log panicked"))),
+            }
         });
     }
 
     /// Turns traces and errors into lines while there is room. Returns whether none are left.
     fn fill(&self, importer: &mut Importer) -> bool {
         while self.lines.has_room() {
-            let failed = match (importer.next(), &self.submitter) {
+            let slot = match (importer.next(), &self.submitter) {
                 (None, _) => return true,
                 (Some(Ok(imported)), None) => {
                     let mut line = imported.to_json().into_bytes();
                     line.push(b'\n');
-                    self.lines.push(Slot::Line(line, None));
-                    continue;
+                    Slot::Line(line, None)
                 }
-                (Some(Ok(imported)), Some(submitter)) => submitter.submit(imported).err(),
-                (Some(Err(error)), _) => Some(serde_json::json!(error).to_string()),
+                (Some(Ok(imported)), Some(submitter)) => {
+                    match submitter.submit(imported, &self.lines) {
+                        Ok(()) => continue,
+                        Err(json) => Slot::Failed(json),
+                    }
+                }
+                (Some(Err(error)), _) => Slot::Failed(serde_json::json!(error).to_string()),
             };
-            if let Some(error) = failed {
-                self.lines.push(Slot::Failed(error));
-            }
+            self.lines.push(slot);
         }
         false
     }
 }
 
-/// Reading on a worker thread. A panic ends the reader with `INTERNAL`.
-struct Job(Arc<Reader>);
-
-impl Drop for Job {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.lines.break_off(Error::internal("reading a log panicked"));
-        }
-    }
-}
-
-/// Embeds the texts of all traces, whatever is configured meanwhile.
-struct Model {
-    embedder: Arc<ModelEmbedder>,
-    fingerprint: OnceLock<Option<String>>,
-}
-
-impl Model {
-    fn fingerprint(&self) -> Option<&str> {
-        self.fingerprint.get_or_init(|| self.embedder.fingerprint().ok()).as_deref()
-    }
-}
-
-/// Submits traces to a scorer.
 struct Submitter {
     scorer: Scorer,
     work: fn(Input) -> Work,
     group: Option<String>,
-    lines: Arc<Lines>,
-    model: Arc<Model>,
+    /// Embeds the texts of all traces, whatever is configured meanwhile.
+    embedder: Arc<ModelEmbedder>,
+    available: Available,
     /// Held while a call is made.
     submitting: Mutex<()>,
 }
@@ -231,15 +211,15 @@ impl Submitter {
         scorer: Scorer,
         work: fn(Input) -> Work,
         group: Option<String>,
-        lines: Arc<Lines>,
     ) -> knowledgepulse_scoring::Result<Self> {
         let is_pointer = |text: &str| text.is_empty() || text.starts_with('/');
         if let Some(group) = group.as_deref().filter(|group| !is_pointer(group)) {
             let expected = "a JSON pointer, such as \"/metadata/session_id\"";
             return Err(Error::invalid(Invalid::Option, "group", expected, quote(group)));
         }
-        let model = Arc::new(Model { embedder: scorer.embedder()?, fingerprint: OnceLock::new() });
-        Ok(Self { scorer, work, group, lines, model, submitting: Mutex::default() })
+        let embedder = scorer.embedder()?;
+        let (available, submitting) = (embedder.available(), Mutex::default());
+        Ok(Self { scorer, work, group, embedder, available, submitting })
     }
 
     /// Submits a trace, whose row becomes a line.
@@ -247,40 +227,28 @@ impl Submitter {
     /// # Errors
     ///
     /// The error in place of the row, as JSON.
-    fn submit(&self, imported: Imported) -> std::result::Result<(), String> {
-        let (input, facts) = self.read(imported)?;
-        let _submitting = lock(&self.submitting);
-        let bytes = input.text.len();
-        let Some(number) = self.lines.begin(bytes) else { return Ok(()) };
-        let (lines, model) = (self.lines.clone(), self.model.clone());
-        let reply = move |result| {
-            let slot = match result {
-                Ok(Outcome::Scored(report)) => facts.row(&report.score, report.text, &model),
-                Ok(_) => facts.failed(&Error::internal("expected a score")),
-                Err(error) => facts.failed(&error),
-            };
-            lines.settle(number, bytes, slot);
-        };
-        let embedder = self.model.embedder.clone();
-        let call = self.scorer.engine.submit((self.work)(input), embedder, Box::new(reply));
-        self.lines.keep(number, call);
-        Ok(())
-    }
-
-    fn read(&self, imported: Imported) -> std::result::Result<(Input, Facts), String> {
+    fn submit(&self, imported: Imported, lines: &Arc<Lines>) -> std::result::Result<(), String> {
         let Imported { trace: json, provenance } = imported;
         let failed = |error| failure_json(&provenance.source, &error);
         let document = Document::parse(&*json)
             .map_err(|_| failed(Error::internal("the trace cannot be read again")))?;
         let value = document.root();
-        let mut text = self.model.embedder.text_buffer();
+        let mut text = self.embedder.text_buffer();
         let trace = value.to_trace(&mut text).map_err(failed)?;
+        let text = text.into_string();
         let text_at = |at: &str| value.pointer(at).and_then(Value::as_str).unwrap_or("");
         let group = self.group.as_deref().and_then(|pointer| group_of(value, pointer));
         let created_at = text_at("/metadata/created_at").into();
-        let objective = text_at("/task/objective");
-        let facts = Facts::of(provenance, &trace, objective, created_at, group);
-        Ok((Input { trace, text: text.into_string() }, facts))
+        let line = line_of(provenance, &trace, text_at("/task/objective"), created_at, group);
+        let _submitting = lock(&self.submitting);
+        let bytes = text.len();
+        let Some(number) = lines.begin(bytes) else { return Ok(()) };
+        let (its_lines, embedder) = (lines.clone(), self.embedder.clone());
+        let reply = move |result| its_lines.settle(number, bytes, line(result, &embedder));
+        let work = (self.work)(Input { trace, text });
+        let call = self.scorer.engine.submit(work, self.available.clone(), Box::new(reply));
+        lines.keep(number, call);
+        Ok(())
     }
 }
 

@@ -1,93 +1,72 @@
 //! A scored trace as a line of JSON.
 
-use std::sync::Arc;
-
 use knowledgepulse_calibrate::{Row, Source};
 use knowledgepulse_import::{Origin, Provenance, Source as ImportSource};
-use knowledgepulse_scoring::{Error, Score, Trace, embed::TextFacts};
+use knowledgepulse_scoring::{Error, Result, Trace, scorer::Outcome};
 
-use super::{Model, lines::Slot};
-use crate::model::{Choice, Warning};
+use super::lines::Slot;
+use crate::model::{Choice, ModelEmbedder, Warning};
 
 /// The most characters of the objective in a row.
 const OBJECTIVE_CHARS: usize = 120;
 
-/// What the row of a trace says, apart from its score.
-pub struct Facts {
+/// Returns a function that makes the line of a trace of its result.
+pub fn line_of(
     provenance: Provenance,
-    id: Option<Arc<str>>,
-    group: Option<String>,
-    domain: String,
+    trace: &Trace,
+    objective: &str,
     created_at: String,
-    success: bool,
-    confidence: f64,
-    objective: String,
-    steps: usize,
-}
-
-impl Facts {
-    pub fn of(
-        provenance: Provenance,
-        trace: &Trace,
-        objective: &str,
-        created_at: String,
-        group: Option<String>,
-    ) -> Self {
-        let end = objective.char_indices().nth(OBJECTIVE_CHARS);
-        let end = end.map_or(objective.len(), |(at, _)| at);
-        Self {
-            provenance,
-            id: trace.id().cloned(),
-            group,
-            domain: trace.domain().into(),
-            created_at,
-            success: trace.success(),
-            confidence: trace.confidence(),
-            objective: objective[..end].into(),
-            steps: trace.steps().len(),
-        }
-    }
-
-    pub fn row(&self, score: &Score, text: Option<TextFacts>, model: &Model) -> Slot {
-        let nearest = score.novelty.nearest();
-        let ImportSource { name, line } = &self.provenance.source;
+    group: Option<String>,
+) -> impl FnOnce(Result<Outcome>, &ModelEmbedder) -> Slot + Send + use<> {
+    let id = trace.id().map(ToString::to_string);
+    let (domain, steps) = (trace.domain().to_owned(), trace.steps().len());
+    let (success, confidence) = (trace.success(), trace.confidence());
+    let objective = objective.chars().take(OBJECTIVE_CHARS).collect();
+    move |result, embedder| {
+        let failed = |error: &Error| Slot::Failed(failure_json(&provenance.source, error));
+        let warning = result.as_ref().ok().and_then(|outcome| Warning::of(embedder, outcome));
+        let report = match result {
+            Ok(Outcome::Scored(report)) => report,
+            Ok(_) => return failed(&Error::internal("expected a score")),
+            Err(error) => return failed(&error),
+        };
+        let (score, nearest) = (&report.score, report.score.novelty.nearest());
+        let text = report.text.as_ref();
+        let fingerprint = text.and_then(|_| embedder.fingerprint().ok());
         let row = Row {
-            source: Some(Source { name: name.to_string(), line: *line }),
-            id: self.id.as_deref().map(str::to_owned),
-            group: self.group.clone(),
-            domain: self.domain.clone(),
-            created_at: self.created_at.clone(),
+            source: Some(Source {
+                name: provenance.source.name.to_string(),
+                line: provenance.source.line,
+            }),
+            id,
+            group,
+            domain,
+            created_at,
             score: score.value,
             dimensions: score.dimensions,
             overrides: score.overrides.iter().map(|fired| fired.name.to_owned()).collect(),
             nearest: nearest.and_then(|nearest| nearest.id.as_deref()).map(str::to_owned),
             similarity: nearest.map(|nearest| nearest.similarity),
             novelty_source: score.novelty.source().to_owned(),
-            success: self.success,
-            success_from: name_of(self.provenance.success_from),
-            confidence: self.confidence,
-            confidence_from: name_of(self.provenance.confidence_from),
-            objective: Some(self.objective.clone()),
-            steps: Some(self.steps as u64),
-            tokens: text.as_ref().map(|text| text.tokens as u64),
-            is_cut: text.as_ref().is_some_and(|text| text.is_cut),
-            precision: text
-                .as_ref()
-                .map(|_| model.embedder.model.settings().precision.name().to_owned()),
-            model_fingerprint: text.and_then(|_| model.fingerprint()).map(str::to_owned),
+            success,
+            success_from: name_of(provenance.success_from),
+            confidence,
+            confidence_from: name_of(provenance.confidence_from),
+            objective: Some(objective),
+            steps: Some(steps as u64),
+            tokens: text.map(|text| text.tokens as u64),
+            is_cut: text.is_some_and(|text| text.is_cut),
+            precision: text.map(|_| embedder.model.settings().precision.name().to_owned()),
+            model_fingerprint: fingerprint.map(|fingerprint| fingerprint.to_string()),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             label: None,
         };
         let mut line = Vec::with_capacity(640);
         if let Err(error) = serde_json::to_writer(&mut line, &row) {
-            return self.failed(&Error::internal(error));
+            return failed(&Error::internal(error));
         }
         line.push(b'\n');
-        Slot::Line(line, Warning::of_novelty(&model.embedder, &score.novelty))
-    }
-
-    pub fn failed(&self, error: &Error) -> Slot {
-        Slot::Failed(failure_json(&self.provenance.source, error))
+        Slot::Line(line, warning)
     }
 }
 

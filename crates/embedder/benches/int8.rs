@@ -12,7 +12,7 @@ use knowledgepulse_embedder::kernels::{
     LinearWeights,
     int8::{
         Aligned, Int8Weights, Keys, Machine, Multiply, Normalize, Projection, Quantize, Quantized,
-        QuantizedMut, Registers, Scratch, Work, attend, block,
+        QuantizedMut, Registers, Scratch, Work, attend,
     },
 };
 use pulp::Simd;
@@ -121,7 +121,7 @@ impl Work for Layer {
         let normalize = seconds(|| {
             let quantized = Some(QuantizedMut { bytes: &mut bytes, scale: &mut scale });
             let (gamma, beta, x) = (&gamma[..], &beta[..], &mut x[..]);
-            registers.call(Normalize { x, gamma, beta, epsilon: 1e-12, quantized });
+            registers.call(Normalize { x, gamma, beta, quantized });
         });
         report.add("both normalisations", 0, 2.0 * normalize);
 
@@ -186,7 +186,7 @@ impl Report {
         let values: Vec<i16> = (0..depth * columns).map(|at| (at * 7919) as i16).collect();
         let numbers = vec![1e-5; columns];
         let weights = LinearWeights { values: &values, scale: &numbers, bias: &numbers };
-        let weights = Int8Weights::new(registers, weights, block(depth));
+        let weights = Int8Weights::new(registers, weights);
         let bytes: Vec<u8> = (0..rows * depth).map(|at| (at * 31) as u8).collect();
         let (bytes, scale) = (Aligned::copy(&bytes), vec![1e-2; rows]);
         let mut y = Aligned::zeros(rows * columns);

@@ -12,6 +12,7 @@ use std::{
 };
 
 use knowledgepulse_embedder::{LongText, MAX_TOKENS, ModelSettings, TextBuffer, Tokenizer};
+use knowledgepulse_workers::CancelToken;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -30,7 +31,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             let _ = buffer.write_str(&text);
             text = buffer.into_string();
         }
-        writeln!(stdout(), "{}", serde_json::to_string(&tokenizer.encode_window(&text)?.ids)?)?;
+        let (windows, _) = tokenizer.encode(&text, LongText::Window, &CancelToken::default())?;
+        writeln!(stdout(), "{}", serde_json::to_string(&windows[0])?)?;
     }
     Ok(())
 }

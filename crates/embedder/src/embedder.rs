@@ -10,7 +10,7 @@ use std::{
 use knowledgepulse_workers::{CancelToken, join};
 
 use crate::{
-    EmbedError, Embedding, LongText, ModelSettings, Result, Tokenizer, Window,
+    EmbedError, Embedding, LongText, ModelSettings, Result, Tokenizer,
     backend::{self, Backend},
     custom::{CustomFolder, TOKENIZER},
     model::{ModelFolder, memo::Memo, memory_probe},
@@ -25,17 +25,6 @@ const MAX_MEMO_WINDOWS: usize = 64;
 pub struct Embedded {
     /// The embedding.
     pub embedding: Embedding,
-    /// Facts about the text.
-    pub text: TextFacts,
-    /// The time of tokenization.
-    pub tokenize: Duration,
-    /// The time of inference, or of the lookup in the memo.
-    pub infer: Duration,
-}
-
-/// Facts about an embedded text.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct TextFacts {
     /// The number of tokens that the model saw, special ones included.
     pub tokens: usize,
     /// The number of windows, at least 1.
@@ -46,19 +35,26 @@ pub struct TextFacts {
     pub from_memo: bool,
     /// The share of unknown tokens, in \[0, 1\]. Special tokens do not count.
     pub unknown_tokens: f64,
+    /// The time of tokenization.
+    pub tokenize: Duration,
+    /// The time of inference, or of the lookup in the memo.
+    pub infer: Duration,
 }
 
 /// A loaded model with its tokenizer. Any number of threads may embed at once.
 pub struct Embedder {
     tokenizer: Tokenizer,
     backend: Box<dyn Backend>,
-    onnx_error: Option<EmbedError>,
+    /// Why ONNX Runtime could not be loaded, if the native backend runs the model instead.
+    pub onnx_error: Option<EmbedError>,
     /// The number of windows that are being embedded.
     running: AtomicUsize,
     memo: Memo,
     folder: ModelFolder,
-    fingerprint: String,
-    dimensions: usize,
+    /// The fingerprint of the model, as of [`crate::fingerprint`].
+    pub fingerprint: String,
+    /// The length of an embedding.
+    pub dimensions: usize,
 }
 
 impl Embedder {
@@ -92,7 +88,7 @@ impl Embedder {
         }
         let dimensions = self.run(&self.tokenizer.window_of(&[0]), &never)?.len();
         // ONNX Runtime fails for ids that are not in the embedding table.
-        let largest = self.tokenizer.largest_id();
+        let largest = self.tokenizer.largest_id;
         self.run(&self.tokenizer.window_of(&[largest]), &never).map_err(|error| {
             let path = settings.folder().join(TOKENIZER);
             EmbedError::file(&path, format!("its largest id is {largest}, for which {error}"))
@@ -108,24 +104,9 @@ impl Embedder {
         }
     }
 
-    /// Returns the fingerprint of the model, as [`crate::fingerprint`] does.
-    pub fn fingerprint(&self) -> &str {
-        &self.fingerprint
-    }
-
-    /// Returns the length of an embedding.
-    pub fn dimensions(&self) -> usize {
-        self.dimensions
-    }
-
-    /// Returns why ONNX Runtime could not be loaded, if the native backend runs the model instead.
-    pub fn onnx_error(&self) -> Option<&EmbedError> {
-        self.onnx_error.as_ref()
-    }
-
     /// Returns the maximum number of tokens of a window, special ones included.
     pub fn max_tokens(&self) -> usize {
-        self.tokenizer.max_tokens()
+        self.tokenizer.max_tokens
     }
 
     /// Returns the embedding of a text, from the memo if the same tokens were embedded recently. The embedding of
@@ -138,13 +119,7 @@ impl Embedder {
         // For the report only; no result depends on the clock.
         let begun = Instant::now();
         let text = self.prepared(text);
-        let (windows, is_cut) = match long {
-            LongText::Window => {
-                let Window { ids, is_cut } = self.tokenizer.encode_window(&text)?;
-                (vec![ids], is_cut)
-            }
-            LongText::Whole => (self.tokenizer.encode_windows(&text, cancel)?, false),
-        };
+        let (windows, is_cut) = self.tokenizer.encode(&text, long, cancel)?;
         let tokenized = Instant::now();
         let is_computed = Cell::new(false);
         let mut embeddings = Vec::with_capacity(windows.len());
@@ -160,15 +135,13 @@ impl Embedder {
             };
             embeddings.push((ids.len(), embedding?));
         }
-        let normalizes = self.folder.custom().is_none_or(|custom| custom.normalize);
+        let normalizes = self.folder.custom().is_none_or(|custom| custom.modules.normalizes);
         Ok(Embedded {
-            text: TextFacts {
-                tokens: windows.iter().map(Vec::len).sum(),
-                windows: windows.len(),
-                is_cut,
-                from_memo: !is_computed.get(),
-                unknown_tokens: self.unknown_share(&windows),
-            },
+            tokens: windows.iter().map(Vec::len).sum(),
+            windows: windows.len(),
+            is_cut,
+            from_memo: !is_computed.get(),
+            unknown_tokens: self.tokenizer.unknown_share(&windows),
             embedding: pooling::mean(embeddings, normalizes),
             tokenize: tokenized - begun,
             infer: tokenized.elapsed(),
@@ -179,14 +152,7 @@ impl Embedder {
     fn prepared<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let Some(custom) = self.folder.custom() else { return Cow::Borrowed(text) };
         let text = [&custom.prefix, text].concat();
-        Cow::Owned(if custom.lowercase { text.to_lowercase() } else { text })
-    }
-
-    fn unknown_share(&self, windows: &[Vec<i64>]) -> f64 {
-        let counts = windows.iter().map(|ids| self.tokenizer.count_unknown(ids));
-        let (tokens, unknown) =
-            counts.fold((0, 0), |sum, count| (sum.0 + count.0, sum.1 + count.1));
-        if tokens == 0 { 0.0 } else { unknown as f64 / tokens as f64 }
+        Cow::Owned(if custom.modules.lowercase { text.to_lowercase() } else { text })
     }
 
     /// Runs the model on one window, on all threads if it is alone, else on the calling one.

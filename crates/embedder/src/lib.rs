@@ -33,14 +33,14 @@ mod text;
 
 pub use backend::{disable_telemetry, loaded_library};
 pub use embed_error::EmbedError;
-pub use embedder::{Embedded, Embedder, TextFacts};
+pub use embedder::{Embedded, Embedder};
 pub(crate) use model::files::BuiltInFiles;
 pub use model::{
     BackendKind, ModelOptions, ModelSettings, Precision, fingerprint,
     shared_model::{LoadState, SharedModel},
 };
 pub use pooling::Pooling;
-pub use text::{LongText, TextBuffer, Tokenizer, Window};
+pub use text::{LongText, TextBuffer, Tokenizer};
 
 /// The maximum number of tokens in a window of the built-in model, special ones included.
 pub const MAX_TOKENS: usize = 512;

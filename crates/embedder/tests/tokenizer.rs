@@ -15,12 +15,14 @@ static TOKENIZER: LazyLock<Tokenizer> = LazyLock::new(|| {
 
 /// The ids of the window of a text.
 fn ids(text: &str) -> Vec<i64> {
-    TOKENIZER.encode_window(text).expect("tokens").ids
+    let (mut windows, _) =
+        TOKENIZER.encode(text, LongText::Window, &CancelToken::default()).expect("tokens");
+    windows.remove(0)
 }
 
 /// The windows of all of a text.
 fn windows(text: &str, cancel: &CancelToken) -> Vec<Vec<i64>> {
-    TOKENIZER.encode_windows(text, cancel).expect("tokens")
+    TOKENIZER.encode(text, LongText::Whole, cancel).expect("tokens").0
 }
 
 /// Writes the pieces of a text to a buffer and returns what it keeps.

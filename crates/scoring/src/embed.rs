@@ -16,11 +16,6 @@ pub trait Embed: Send + Sync {
 
     /// Returns whether a score without an embedding is an error.
     fn is_required(&self) -> bool;
-
-    /// Returns why no text has an embedding, if that is known beforehand. Default: `None`.
-    fn unavailable_reason(&self) -> Option<Arc<str>> {
-        None
-    }
 }
 
 /// An embedding, with facts about the text and the time it took.

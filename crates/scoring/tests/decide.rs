@@ -94,7 +94,7 @@ fn submit(scorer: &Arc<Scorer>, work: Work) -> (CallHandle, Receiver<Answer>) {
         // Nobody waits for a trace to be added that is accepted already.
         let _ = sender.send(result);
     });
-    (scorer.submit(work, FakeEmbedder::new(), reply), receiver)
+    (scorer.submit(work, Ok(FakeEmbedder::new()), reply), receiver)
 }
 
 /// The score and the number of removed traces, which do not depend on the time.
@@ -244,7 +244,7 @@ fn decide_leaves_no_mark_where_it_is_ended_or_cannot_embed() {
     let submit = |text, end: fn(&CallHandle) -> bool| {
         let (sender, answers) = channel();
         let reply = Box::new(move |answer| sender.send(answer).expect("a receiver"));
-        let handle = scorer.submit(work(text), FakeEmbedder::new(), reply);
+        let handle = scorer.submit(work(text), Ok(FakeEmbedder::new()), reply);
         end(&handle);
         answers.recv().expect("an answer")
     };

@@ -49,7 +49,7 @@ fn submit_calls(scorer: &Arc<Scorer>, handles: &mpsc::Sender<CallHandle>) -> Vec
         let reply = Box::new(move |_| {
             counted.fetch_add(1, Ordering::SeqCst);
         });
-        let handle = scorer.submit(work(call), embedder.clone(), reply);
+        let handle = scorer.submit(work(call), Ok(embedder.clone()), reply);
         handles.send(handle).expect("a receiver");
         answers
     };
@@ -138,7 +138,7 @@ fn call_is_ended_by_one_of_abort_end_budget_and_close() {
         let (sender, answers) = mpsc::channel();
         let reply = Box::new(move |answer| sender.send(answer).expect("a receiver"));
         let work = Work::Score(input(&trace(json!({ "task": { "objective": "hang" } }))));
-        let handle = scorer.submit(work, FakeEmbedder::new(), reply);
+        let handle = scorer.submit(work, Ok(FakeEmbedder::new()), reply);
         let start = Barrier::new(3);
         let (is_aborted, is_over_budget) = thread::scope(|scope| {
             let after_start = |end: fn(&CallHandle) -> bool| {

@@ -43,7 +43,7 @@ fn submit(scorer: &Arc<Scorer>, count: usize) -> Vec<Receiver<Answer>> {
         let reply = Box::new(move |answer| sender.send(answer).expect("a receiver"));
         let work =
             Work::Score(input(&trace(json!({ "task": { "objective": number.to_string() } }))));
-        scorer.submit(work, FakeEmbedder::new(), reply);
+        scorer.submit(work, Ok(FakeEmbedder::new()), reply);
         answers
     };
     (0..count).map(submit).collect()

@@ -71,7 +71,7 @@ fn submit(scorer: &Arc<Scorer>, acts: &[Act]) -> mpsc::Receiver<(usize, Answer)>
     for (index, act) in acts.iter().enumerate() {
         let sender = sender.clone();
         let reply = Box::new(move |answer| sender.send((index, answer)).expect("a receiver"));
-        scorer.submit(work(*act), FakeEmbedder::new(), reply);
+        scorer.submit(work(*act), Ok(FakeEmbedder::new()), reply);
     }
     receiver
 }
@@ -429,7 +429,7 @@ fn abort_ends_a_call_whose_entry_stays_in_the_store() {
     let scorer = scorer(false);
     let (sender, answers) = mpsc::channel();
     let reply = Box::new(move |answer| sender.send(answer).expect("a receiver"));
-    let call = scorer.submit(work(Act::Score(1)), FakeEmbedder::new(), reply);
+    let call = scorer.submit(work(Act::Score(1)), Ok(FakeEmbedder::new()), reply);
     assert_eq!(next_batch(&scorer).len(), 1);
     assert!(call.abort());
     assert_eq!(answers.recv().expect("an answer").expect_err("aborted").code(), "ABORTED");
@@ -438,7 +438,7 @@ fn abort_ends_a_call_whose_entry_stays_in_the_store() {
     assert_eq!(scorer.cache_len(), 1);
 
     // Before it was sent, it leaves no mark.
-    let call = scorer.submit(work(Act::Score(2)), FakeEmbedder::new(), Box::new(|_| {}));
+    let call = scorer.submit(work(Act::Score(2)), Ok(FakeEmbedder::new()), Box::new(|_| {}));
     call.abort();
     assert!(next_batch(&scorer).is_empty());
 }

@@ -11,7 +11,6 @@ use std::{
 
 use crate::{EmbedError, Result, custom::is_inside};
 
-/// The maximum depth of messages.
 const MAX_DEPTH: usize = 64;
 /// The longest path of a file of weights, in bytes.
 const MAX_PATH_BYTES: u64 = 4096;
@@ -47,7 +46,6 @@ impl Message {
     }
 }
 
-/// Returns the files of weights beside a graph.
 pub(crate) fn files(graph: &Path) -> Result<Vec<PathBuf>> {
     let failed = |what: String| EmbedError::file(graph, what);
     let file = File::open(graph).map_err(|error| failed(error.to_string()))?;

@@ -1,16 +1,11 @@
 //! The graph of a custom model in ONNX Runtime: its inputs, its output, and pooling.
 
-use std::{
-    ffi::{CStr, CString},
-    ptr::NonNull,
-    sync::Arc,
-};
+use std::{ffi::CString, sync::Arc};
 
 use half::f16;
 use knowledgepulse_workers::{CancelToken, fault};
 use once_cell::sync::OnceCell;
 use ort::{
-    AsPointer,
     session::{NoSelectedOutputs, RunOptions, Session},
     value::{DynValue, Outlet, Tensor, TensorElementType, ValueType},
 };
@@ -25,7 +20,6 @@ use crate::{
     pooling,
 };
 
-/// The maximum length of an embedding.
 const MAX_WIDTH: usize = 4096;
 
 /// The graph of a custom model. One session with all threads embeds all texts: a second session would take the memory of
@@ -73,33 +67,29 @@ impl CustomGraph {
             return Err(failed(format!("expected an input {TOKEN_IDS}, got none")));
         }
         let (output, is_pooled) = choose_output(session.outputs(), &folder).map_err(failed)?;
-        let pooling = match (is_pooled, folder.pooling, &folder.further_module) {
-            (true, _, _) if folder.is_pooling_given => {
-                let what =
-                    format!("pooling: expected none with the output {output:?}, which is pooled");
-                return Err(failed(what));
-            }
-            (true, _, _) => None,
-            (false, _, Some(module)) => {
-                let what = format!(
-                    "expected an output of whole texts, because modules.json has {module} behind pooling; got {output:?}"
-                );
-                return Err(failed(what));
-            }
-            (false, None, _) => {
-                let what = "pooling: expected \"mean\", \"cls\" or \"last\" as an option, because there is no 1_Pooling/config.json";
-                return Err(failed(what.into()));
-            }
-            (false, pooling, None) => pooling,
+        let pooling = match (is_pooled, folder.modules.pooling, &folder.modules.further) {
+            (true, _, _) if folder.is_pooling_given => Err(format!(
+                "pooling: expected none with the output {output:?}, which is pooled"
+            )),
+            (true, _, _) => Ok(None),
+            (false, _, Some(module)) => Err(format!(
+                "expected an output of whole texts, because modules.json has {module} behind pooling; got {output:?}"
+            )),
+            (false, None, _) => Err(
+                "pooling: expected \"mean\", \"cls\" or \"last\" as an option, because there is no 1_Pooling/config.json".into(),
+            ),
+            (false, pooling, None) => Ok(pooling),
         };
+        let pooling = pooling.map_err(failed)?;
         let output = CString::new(output).map_err(|error| failed(error.to_string()))?;
         Ok(Self { session, inputs, output, folder, pooling, width: OnceCell::new() })
     }
 
     fn embed(&self, ids: &[i64], options: &RunOptions<NoSelectedOutputs>) -> Result<Embedding> {
-        let (mut tensors, first) = (Vec::new(), self.folder.first_position);
-        for Input { value, is_narrow, .. } in &self.inputs {
-            let values = ids.iter().zip(first..).map(|(id, position)| value(*id, position));
+        let mut inputs = Vec::new();
+        for Input { name, value, is_narrow } in &self.inputs {
+            let positions = self.folder.first_position..;
+            let values = ids.iter().zip(positions).map(|(id, position)| value(*id, position));
             let shape = [1, ids.len()];
             let tensor = if *is_narrow {
                 let values: Vec<i32> = values.map(|value| value as i32).collect();
@@ -107,27 +97,12 @@ impl CustomGraph {
             } else {
                 Tensor::from_array((shape, values.collect::<Vec<_>>())).map(Tensor::into_dyn)
             };
-            tensors.push(tensor.map_err(runtime_error)?);
+            inputs.push((name.as_c_str(), tensor.map_err(runtime_error)?));
         }
-        let inputs: Vec<(&CStr, _)> = self
-            .inputs
-            .iter()
-            .zip(&tensors)
-            .map(|(input, tensor)| (input.name.as_c_str(), tensor.ptr()))
-            .collect();
-        // SAFETY: the inputs are tensors that live until the end of this function; the output is made by
-        // ONNX Runtime.
-        let made = unsafe {
-            run(&self.session, options, &inputs, &[(self.output.as_c_str(), std::ptr::null())])
-        }?;
-        let output = made.first().copied().and_then(NonNull::new);
-        let output = output.ok_or_else(|| EmbedError::Model("it gave no output".into()))?;
-        // SAFETY: the value comes from the call above and has no other owner.
-        let output = unsafe { DynValue::from_ptr(output, Some(self.session.allocator())) };
+        let output = run(&self.session, options, &inputs, &self.output)?;
         self.embedding(&output, ids.len())
     }
 
-    /// Returns the embedding in the output of the graph.
     fn embedding(&self, output: &DynValue, tokens: usize) -> Result<Embedding> {
         let halves;
         let (shape, numbers) = match output.try_extract_tensor::<f32>() {
@@ -155,7 +130,7 @@ impl CustomGraph {
                 "expected {rows} vectors of the same 1 to {MAX_WIDTH} numbers, got {shape}"
             ));
         }
-        if let (Some(stated), Some(_)) = (self.folder.width, self.pooling)
+        if let (Some(stated), Some(_)) = (self.folder.modules.width, self.pooling)
             && stated != width
         {
             return failed(format!(
@@ -166,7 +141,7 @@ impl CustomGraph {
             None => numbers.into(),
             Some(pooling) => pooling::pool(pooling, numbers, width),
         };
-        let has_direction = !self.folder.normalize || pooling::normalize(&mut embedding);
+        let has_direction = !self.folder.modules.normalizes || pooling::normalize(&mut embedding);
         if !has_direction && embedding.iter().all(|x| x.is_finite()) {
             let what = "it gave a vector of zeros, which has no direction";
             return Err(EmbedError::Model(what.into()));

@@ -106,49 +106,36 @@ struct Prompts {
 /// The folder of a custom model, combined with the options and checked without running the model.
 #[derive(Debug)]
 pub(crate) struct CustomFolder {
-    /// The graph.
     pub graph: PathBuf,
     /// The tokenizer, the graph and its files of weights.
     files: Vec<PathBuf>,
     /// The configuration files, which may be missing.
     checks: Vec<PathBuf>,
-    /// How the vectors of tokens are pooled; `None` if nothing states it.
-    pub pooling: Option<Pooling>,
-    /// Whether `pooling` is from the options, which take precedence over a pooled output.
+    /// What the modules state, or the options in their place.
+    pub modules: Modules,
+    /// Whether the pooling is from the options, which take precedence over a pooled output.
     pub is_pooling_given: bool,
     /// The output of the graph, if the options name one.
     pub output: Option<String>,
-    /// Whether vectors are scaled to length 1.
-    pub normalize: bool,
     /// The maximum number of tokens of a window, special ones included.
     pub max_tokens: usize,
     /// The text before each text.
     pub prefix: String,
-    /// Whether texts are lowercased before tokenization.
-    pub lowercase: bool,
     /// The first of the `position_ids`, for graphs with this input.
     pub first_position: i64,
-    /// The width that the pooling module states.
-    pub width: Option<usize>,
-    /// A module after pooling, which a graph of token vectors does not contain.
-    pub further_module: Option<String>,
 }
 
 impl CustomFolder {
-    /// Reads the folder.
     pub fn read(folder: &Path, settings: &ModelSettings) -> Result<Self> {
         let options = &settings.options;
         let config: Config = required(&folder.join(CONFIG))?;
         let tokenizer_config: TokenizerConfig =
             optional(&folder.join(TOKENIZER_CONFIG))?.unwrap_or_default();
-        let modules = Modules::read(folder)?;
+        let mut modules = Modules::read(folder)?;
         let prefix = prefix(folder, options)?;
         if !prefix.is_empty() && modules.excludes_prompt {
-            let path = modules.pooling_path;
-            return Err(EmbedError::file(
-                &path,
-                "include_prompt: expected true with a prefix, got false",
-            ));
+            let what = "include_prompt: expected true with a prefix, got false";
+            return Err(EmbedError::file(&modules.pooling_path, what));
         }
         let first_position = config.first_position();
         let max_tokens = max_tokens(folder, options, &config, &tokenizer_config, &modules)?;
@@ -159,22 +146,20 @@ impl CustomFolder {
         let mut checks = [CONFIG, TOKENIZER_CONFIG, SPECIAL_TOKENS, MODULES, PROMPTS]
             .map(|name| folder.join(name))
             .to_vec();
-        checks.extend([modules.transformer_path, modules.pooling_path]);
+        checks.extend([&modules.transformer_path, &modules.pooling_path].map(PathBuf::clone));
         checks.extend(missing_graph);
+        modules.pooling = options.pooling.or(modules.pooling);
+        modules.normalizes = options.normalize.unwrap_or(modules.normalizes);
         Ok(Self {
             graph,
             files,
             checks,
-            pooling: options.pooling.or(modules.pooling),
+            modules,
             is_pooling_given: options.pooling.is_some(),
             output: options.output.clone(),
-            normalize: options.normalize.unwrap_or(modules.normalizes),
             max_tokens,
             prefix,
-            lowercase: modules.transformer.do_lower_case.unwrap_or(false),
             first_position,
-            width: modules.width,
-            further_module: modules.further,
         })
     }
 
@@ -202,14 +187,14 @@ impl CustomFolder {
         Ok(tokenizer)
     }
 
-    /// Returns the fingerprint. Reads all files.
     pub fn fingerprint(&self) -> Result<String> {
         let mut all = Hasher::new();
         for path in &self.files {
             all.update(hash_file(path)?.1.as_bytes());
         }
-        let Self { pooling, output, normalize, max_tokens, prefix, lowercase, .. } = self;
-        let said = (pooling, output, normalize, max_tokens, prefix, lowercase, self.first_position);
+        let Self { modules, output, max_tokens, prefix, first_position, .. } = self;
+        let Modules { pooling, normalizes, lowercase, .. } = modules;
+        let said = (pooling, output, normalizes, max_tokens, prefix, lowercase, first_position);
         all.update(format!("{said:?}").as_bytes());
         Ok(all.finalize().to_string())
     }
@@ -230,7 +215,6 @@ impl CustomFolder {
         self.files.iter().chain(&self.checks)
     }
 
-    /// Returns the size of all files, in bytes.
     pub fn bytes(&self) -> usize {
         let size = |path: &PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
         usize::try_from(self.files.iter().map(size).sum::<u64>()).unwrap_or(usize::MAX)
@@ -250,16 +234,22 @@ impl Config {
 }
 
 /// The contents of `modules.json` and of the files that it names.
-#[derive(Default)]
-struct Modules {
-    transformer: TransformerConfig,
+#[derive(Debug, Default)]
+pub(crate) struct Modules {
+    max_seq_length: Option<u64>,
+    /// Whether texts are lowercased before tokenization.
+    pub lowercase: bool,
     transformer_path: PathBuf,
-    pooling: Option<Pooling>,
+    /// How the vectors of tokens are pooled; `None` if nothing states it.
+    pub pooling: Option<Pooling>,
     pooling_path: PathBuf,
     excludes_prompt: bool,
-    width: Option<usize>,
-    normalizes: bool,
-    further: Option<String>,
+    /// The width that the pooling module states.
+    pub width: Option<usize>,
+    /// Whether vectors are scaled to length 1.
+    pub normalizes: bool,
+    /// A module after pooling, which a graph of token vectors does not contain.
+    pub further: Option<String>,
 }
 
 impl Modules {
@@ -283,7 +273,9 @@ impl Modules {
             }
         }
         read.transformer_path = transformer.join("sentence_bert_config.json");
-        read.transformer = optional(&read.transformer_path)?.unwrap_or_default();
+        let stated: TransformerConfig = optional(&read.transformer_path)?.unwrap_or_default();
+        read.max_seq_length = stated.max_seq_length;
+        read.lowercase = stated.do_lower_case.unwrap_or(false);
         read.pooling_path = pooling.join(CONFIG);
         let Some(config) = optional::<PoolingConfig>(&read.pooling_path)? else { return Ok(read) };
         read.pooling =
@@ -329,25 +321,20 @@ fn max_tokens(
     tokenizer_config: &TokenizerConfig,
     modules: &Modules,
 ) -> Result<usize> {
-    let positions = config
-        .max_position_embeddings
-        .map_or(u64::MAX, |count| count.saturating_sub(config.first_position().unsigned_abs()));
-    if let Some(most) = options.max_tokens {
-        if most as u64 > positions {
-            let path = folder.join(CONFIG);
-            let what = format!("maxTokens: expected at most {positions}, got {most}");
-            return Err(EmbedError::file(&path, what));
+    let unusable = config.first_position().unsigned_abs();
+    let positions = config.max_position_embeddings.map(|count| count.saturating_sub(unusable));
+    let most = positions.unwrap_or(u64::MAX);
+    if let Some(given) = options.max_tokens {
+        if given as u64 > most {
+            let what = format!("maxTokens: expected at most {most}, got {given}");
+            return Err(EmbedError::file(&folder.join(CONFIG), what));
         }
-        return Ok(most);
+        return Ok(given);
     }
-    let of_tokenizer = tokenizer_config.model_max_length.filter(|most| *most < NO_LIMIT);
-    let stated = modules.transformer.max_seq_length.or(of_tokenizer.map(|most| most as u64));
-    let most = match (stated, config.max_position_embeddings) {
-        (Some(stated), _) => stated.min(positions),
-        (None, Some(_)) => positions,
-        (None, None) => DEFAULT_MAX_TOKENS,
-    };
-    Ok(usize::try_from(most).unwrap_or(usize::MAX))
+    let of_tokenizer = tokenizer_config.model_max_length.filter(|length| *length < NO_LIMIT);
+    let stated = modules.max_seq_length.or(of_tokenizer.map(|length| length as u64));
+    let stated = stated.or(positions).unwrap_or(DEFAULT_MAX_TOKENS).min(most);
+    Ok(usize::try_from(stated).unwrap_or(usize::MAX))
 }
 
 /// Returns the graph of a precision: in the place of transformers.js, or in that of other exports. Then also returns the

@@ -8,7 +8,7 @@ mod float;
 pub mod int8;
 mod shared_slice;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 
 use std::{
     ops::Range,
@@ -23,6 +23,15 @@ pub use float::{
     LayerNorm, Linear, LinearWeights, PANEL, SelfAttention, Table, embed_tokens, pool,
 };
 pub use shared_slice::SharedSlice;
+
+/// The numbers of a token in the input and the output of a layer.
+const WIDTH: usize = 384;
+const HEADS: usize = 12;
+/// The numbers of a token in one head.
+const HEAD: usize = WIDTH / HEADS;
+
+/// What normalisation adds to the variance.
+pub(crate) const EPSILON: f32 = 1e-12;
 
 /// The rows of a task of a kernel that is divided by rows.
 const ROWS: usize = 16;
@@ -49,19 +58,16 @@ pub trait Kernel: Sync {
     unsafe fn run<S: Simd>(&self, simd: S, task: usize);
 }
 
-/// A task of a kernel has panicked.
-#[derive(Debug)]
-pub struct TaskPanicked;
-
 /// Runs all tasks of a kernel: on this thread if they are little work, else with `spread`, which must call the given
 /// function once for each number below the given one.
 ///
 /// # Errors
 ///
-/// An error of `spread`, or [`TaskPanicked`] after all tasks have run.
-pub fn run<E: From<TaskPanicked>>(
+/// An error of `spread`, or the error of a panic in a task, after all tasks have run.
+pub fn run<E>(
     kernel: &impl Kernel,
     spread: impl FnOnce(usize, &(dyn Fn(usize) + Send + Sync)) -> Result<(), E>,
+    panic: impl FnOnce() -> E,
 ) -> Result<(), E> {
     let panicked = AtomicBool::new(false);
     let task = |index| {
@@ -80,7 +86,7 @@ pub fn run<E: From<TaskPanicked>>(
     } else {
         spread(kernel.tasks(), &task)?;
     }
-    if panicked.into_inner() { Err(TaskPanicked.into()) } else { Ok(()) }
+    if panicked.into_inner() { Err(panic()) } else { Ok(()) }
 }
 
 /// Runs one task of a kernel in the widest registers of the machine.

@@ -4,7 +4,7 @@ use std::thread;
 
 use pulp::{Arch, Scalar, Scalar128b, Simd, WithSimd};
 
-use super::{Kernel, run_task};
+use super::{HEAD, Kernel, LinearWeights, PANEL, WIDTH, run_task};
 
 /// Returns the results of a kernel in all registers of this machine and in two portable ones. Only "scalar" has no fused
 /// multiply-add.
@@ -57,8 +57,78 @@ pub fn noise(seed: usize) -> impl Iterator<Item = f32> {
     })
 }
 
+/// Returns the bits of numbers, with a canonical NaN.
 pub fn bits(numbers: &[f32]) -> Vec<u32> {
-    numbers.iter().map(|number| number.to_bits()).collect()
+    numbers.iter().map(|x| if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() }).collect()
+}
+
+/// A linear layer and its input.
+pub struct Layer {
+    pub rows: usize,
+    pub depth: usize,
+    pub weight: Vec<i16>,
+    pub scale: Vec<f32>,
+    pub bias: Vec<f32>,
+    pub residual: Vec<f32>,
+    pub x: Vec<f32>,
+}
+
+impl Layer {
+    /// Weights of all sizes, and sums about as large as bias and residual.
+    pub fn new(rows: usize, depth: usize, columns: usize) -> Self {
+        let mut noise = noise(rows + depth * columns);
+        let mut numbers =
+            |count, size: f32| noise.by_ref().take(count).map(|x| x * size).collect::<Vec<_>>();
+        let weight = numbers(depth * columns, 40_000.0).iter().map(|x| *x as i16).collect();
+        let scale = numbers(columns, 1e-4 / (depth as f32).sqrt());
+        let (bias, residual) = (numbers(columns, 2.0), numbers(rows * columns, 2.0));
+        Self { rows, depth, weight, scale, bias, residual, x: numbers(rows * depth, 2.0) }
+    }
+
+    pub fn columns(&self) -> usize {
+        self.scale.len()
+    }
+
+    pub fn weights(&self) -> LinearWeights<'_> {
+        LinearWeights { values: &self.weight, scale: &self.scale, bias: &self.bias }
+    }
+
+    /// Returns the integer weights of a column.
+    pub fn column(&self, column: usize) -> impl Iterator<Item = f64> {
+        let panel = &self.weight[column / PANEL * PANEL * self.depth..];
+        (0..self.depth).map(move |k| f64::from(panel[k * PANEL + column % PANEL]))
+    }
+}
+
+/// Returns the attention of a query in a head by its definition. `projected` \[tokens, 3 * 384\] has the query,
+/// key and value of each token.
+pub fn attention(projected: &[f32], head: usize, query: usize) -> Vec<f64> {
+    let part = |token: usize, which: usize| {
+        let at = (3 * token + which) * WIDTH + head * HEAD;
+        projected[at..at + HEAD].iter().map(|x| f64::from(*x))
+    };
+    let tokens = projected.len() / (3 * WIDTH);
+    let product = |key| part(query, 0).zip(part(key, 1)).map(|(x, y)| x * y).sum::<f64>();
+    let scores: Vec<f64> = (0..tokens).map(|key| product(key) / (HEAD as f64).sqrt()).collect();
+    let greatest = scores.iter().copied().fold(f64::MIN, f64::max);
+    let (mut mixed, mut sum) = (vec![0.0; HEAD], 0.0);
+    for (token, score) in scores.iter().enumerate() {
+        let weight = (score - greatest).exp();
+        sum += weight;
+        mixed.iter_mut().zip(part(token, 2)).for_each(|(mixed, value)| *mixed += weight * value);
+    }
+    mixed.iter().map(|mixed| mixed / sum).collect()
+}
+
+/// Returns whether `y` is the normalised row `x` by the definition, to 4e-6.
+pub fn is_normalized(x: &[f32], gamma: &[f32], beta: &[f32], y: &[f32]) -> bool {
+    let width = x.len() as f64;
+    let mean = x.iter().map(|x| f64::from(*x)).sum::<f64>() / width;
+    let variance = x.iter().map(|x| (f64::from(*x) - mean).powi(2)).sum::<f64>() / width;
+    (0..x.len()).all(|i| {
+        let z = (f64::from(x[i]) - mean) / (variance + 1e-12).sqrt();
+        (f64::from(y[i]) - (z * f64::from(gamma[i]) + f64::from(beta[i]))).abs() < 4e-6
+    })
 }
 
 /// Φ(x), by a series whose terms all have the same sign.
@@ -73,30 +143,4 @@ pub fn normal_distribution(x: f64) -> f64 {
         sum += term;
     }
     0.5 + sum * (-x * x / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt()
-}
-
-/// Returns the attention of a query in a head by the definition. Each token has 384 numbers of queries, keys and values,
-/// 32 for a head.
-pub fn attention(projected: &[f32], head: usize, query: usize) -> Vec<f64> {
-    let (width, head_width) = (384, 32);
-    let part = |token: usize, which: usize| {
-        projected[(3 * token + which) * width + head * head_width..][..head_width]
-            .iter()
-            .map(|x| f64::from(*x))
-    };
-    let score = |key| {
-        let products = part(query, 0).zip(part(key, 1)).map(|(x, y)| x * y);
-        products.sum::<f64>() / (head_width as f64).sqrt()
-    };
-    let scores: Vec<f64> = (0..projected.len() / (3 * width)).map(score).collect();
-    let greatest = scores.iter().copied().fold(f64::MIN, f64::max);
-    let (mut mixed, mut sum) = (vec![0.0; head_width], 0.0);
-    for (token, score) in scores.iter().enumerate() {
-        let weight = (score - greatest).exp();
-        sum += weight;
-        for (mixed, value) in mixed.iter_mut().zip(part(token, 2)) {
-            *mixed += weight * value;
-        }
-    }
-    mixed.iter().map(|mixed| mixed / sum).collect()
 }

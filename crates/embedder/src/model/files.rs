@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     env::consts::{DLL_PREFIX, DLL_SUFFIX},
     fs::File,
-    io::{ErrorKind, Read},
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
@@ -51,7 +51,7 @@ pub(crate) struct TensorEntry {
 }
 
 #[derive(Deserialize)]
-struct Entry {
+pub(crate) struct Entry {
     name: String,
     bytes: u64,
     blake3: String,
@@ -64,7 +64,6 @@ pub struct BuiltInFiles {
 }
 
 impl BuiltInFiles {
-    /// Reads the manifest.
     pub fn open(folder: &Path) -> Result<Self> {
         let path = folder.join(MANIFEST);
         let json = std::fs::read(&path).map_err(|error| EmbedError::file(&path, error))?;
@@ -85,7 +84,6 @@ impl BuiltInFiles {
         Ok(Self { folder: folder.to_owned(), manifest })
     }
 
-    /// Returns the name of the model.
     pub fn name(&self) -> &str {
         &self.manifest.name
     }
@@ -103,17 +101,14 @@ impl BuiltInFiles {
         Ok(hasher.finalize().to_string())
     }
 
-    /// Returns the path of a file of the folder.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
-    /// Returns the paths of the files that the manifest names.
     pub(crate) fn paths(&self) -> impl Iterator<Item = PathBuf> {
         self.manifest.files.iter().map(|entry| self.path(&entry.name))
     }
 
-    /// Reads the tokenizer and checks its digest.
     pub(crate) fn read_tokenizer(&self) -> Result<Tokenizer> {
         fault::point("tokenizer");
         let (path, entry) = (self.path(TOKENIZER), self.entry(TOKENIZER)?);
@@ -122,31 +117,20 @@ impl BuiltInFiles {
         Tokenizer::from_json(&json, MAX_TOKENS).map_err(|what| EmbedError::file(&path, what))
     }
 
-    /// Checks the digest of a file.
     pub(crate) fn verify(&self, name: &str) -> Result<()> {
         self.entry(name)?.verify(&self.path(name))
     }
 
-    /// Opens the file of weights.
-    pub(crate) fn open_weights(&self) -> Result<WeightsReader<'_>> {
-        let (path, entry) = (self.path(WEIGHTS), self.entry(WEIGHTS)?);
-        let failed = |error| EmbedError::file(&path, error);
-        let file = File::open(&path).map_err(failed)?;
-        entry.check_length(&path, file.metadata().map_err(failed)?.len())?;
-        Ok(WeightsReader { path, entry, file, hasher: Hasher::new() })
+    pub(crate) fn tensor(&self, name: &str) -> Result<&TensorEntry> {
+        let tensor = self.manifest.tensors.get(name);
+        tensor.ok_or_else(|| self.manifest_error(format!("names no tensor {name}")))
     }
 
-    /// Returns the tensors in the file of weights, by name.
-    pub(crate) fn tensors(&self) -> &HashMap<String, TensorEntry> {
-        &self.manifest.tensors
-    }
-
-    /// Returns an error in the manifest.
     pub(crate) fn manifest_error(&self, what: impl ToString) -> EmbedError {
         EmbedError::file(&self.path(MANIFEST), what)
     }
 
-    fn entry(&self, name: &str) -> Result<&Entry> {
+    pub(crate) fn entry(&self, name: &str) -> Result<&Entry> {
         let entry = self.manifest.files.iter().find(|entry| entry.name == name);
         entry.ok_or_else(|| self.manifest_error(format!("names no file {name}")))
     }
@@ -168,46 +152,13 @@ pub fn verify_library(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The file of weights, hashed while it is read.
-pub(crate) struct WeightsReader<'a> {
-    path: PathBuf,
-    entry: &'a Entry,
-    file: File,
-    hasher: Hasher,
-}
-
-impl WeightsReader<'_> {
-    /// Fills `contents`.
-    pub fn read(&mut self, contents: &mut [u8]) -> Result<()> {
-        // In chunks, which are hashed while they are in the cache.
-        for piece in contents.chunks_mut(1 << 17) {
-            self.file.read_exact(piece).map_err(|error| EmbedError::file(&self.path, error))?;
-            self.hasher.update(piece);
-        }
-        Ok(())
-    }
-
-    /// Skips `bytes` bytes, which are hashed as well.
-    pub fn skip(&mut self, bytes: usize) -> Result<()> {
-        self.read(&mut vec![0; bytes])
-    }
-
-    /// Reads the rest, and checks the digest of the file.
-    pub fn finish(mut self) -> Result<()> {
-        self.hasher
-            .update_reader(self.file)
-            .map_err(|error| EmbedError::file(&self.path, error))?;
-        self.entry.check(&self.path, self.hasher.count(), self.hasher.finalize())
-    }
-}
-
 impl Entry {
     fn verify(&self, path: &Path) -> Result<()> {
         let (bytes, digest) = hash_file(path)?;
         self.check(path, bytes, digest)
     }
 
-    fn check(&self, path: &Path, bytes: u64, digest: Hash) -> Result<()> {
+    pub fn check(&self, path: &Path, bytes: u64, digest: Hash) -> Result<()> {
         self.check_length(path, bytes)?;
         if Hash::from_hex(&self.blake3).ok() != Some(digest) {
             return damaged(path, format!("BLAKE3 {}", self.blake3), digest);
@@ -215,7 +166,7 @@ impl Entry {
         Ok(())
     }
 
-    fn check_length(&self, path: &Path, bytes: u64) -> Result<()> {
+    pub fn check_length(&self, path: &Path, bytes: u64) -> Result<()> {
         if bytes != self.bytes {
             return damaged(path, format!("{} bytes", self.bytes), format!("{bytes} bytes"));
         }
@@ -223,7 +174,6 @@ impl Entry {
     }
 }
 
-/// Returns the length and the digest of a file.
 pub fn hash_file(path: &Path) -> Result<(u64, Hash)> {
     let mut hasher = Hasher::new();
     File::open(path)

@@ -168,7 +168,6 @@ impl ModelFolder {
         }
     }
 
-    /// Returns the description of a custom model.
     pub fn custom(&self) -> Option<&CustomFolder> {
         match self {
             Self::BuiltIn(_) => None,
@@ -187,7 +186,6 @@ impl ModelFolder {
         files
     }
 
-    /// Returns the fingerprint of the model.
     fn fingerprint(&self) -> Result<String> {
         match self {
             Self::BuiltIn(files) => files.fingerprint(),

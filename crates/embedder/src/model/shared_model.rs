@@ -166,7 +166,7 @@ fn load(settings: &ModelSettings) -> Result<(Arc<Embedder>, Vec<FileState>)> {
     // Before they are read, so that a later change is noticed.
     let mut files: Vec<_> = folder.files(settings).into_iter().map(FileState::of).collect();
     let embedder = load_from(folder, settings)?;
-    if embedder.onnx_error().is_some() {
+    if embedder.onnx_error.is_some() {
         files.push(FileState::of(settings.library.clone()));
     }
     Ok((embedder, files))

@@ -3,11 +3,14 @@
 #[cfg(test)]
 mod tests;
 
+use std::{fs::File, io::Read, path::PathBuf};
+
+use blake3::Hasher;
 use bytemuck::{Pod, allocation::try_zeroed_slice_box};
 
 use crate::{
     BuiltInFiles, EmbedError, Result,
-    model::files::{TensorEntry, WeightsReader},
+    model::files::{TensorEntry, WEIGHTS},
 };
 
 /// The alignment of tensors by `model/storage.py`: large ones begin where every system can map a file, others at a
@@ -33,23 +36,24 @@ impl Element for f32 {
 /// Reads the file of weights once, tensor by tensor, so that it is never in memory as a whole.
 pub struct Tensors<'a> {
     files: &'a BuiltInFiles,
-    reader: WeightsReader<'a>,
-    /// The end of the last tensor.
-    end: usize,
+    path: PathBuf,
+    file: File,
+    /// The hash of everything that has been read.
+    hasher: Hasher,
 }
 
 impl<'a> Tensors<'a> {
-    /// Opens the file.
     pub fn open(files: &'a BuiltInFiles) -> Result<Self> {
-        Ok(Self { files, reader: files.open_weights()?, end: 0 })
+        let (path, entry) = (files.path(WEIGHTS), files.entry(WEIGHTS)?);
+        let failed = |error| EmbedError::file(&path, error);
+        let file = File::open(&path).map_err(failed)?;
+        entry.check_length(&path, file.metadata().map_err(failed)?.len())?;
+        Ok(Self { files, path, file, hasher: Hasher::new() })
     }
 
     /// Returns the next tensor. Only [`Tensors::finish`] checks its contents.
     pub fn next<T: Element>(&mut self, name: &str, shape: &[usize]) -> Result<Box<[T]>> {
-        let Some(TensorEntry { element, shape: found, offset }) = self.files.tensors().get(name)
-        else {
-            return Err(self.files.manifest_error(format!("names no tensor {name}")));
-        };
+        let TensorEntry { element, shape: found, offset } = self.files.tensor(name)?;
         let misfit = |expected: String, found: String| {
             let what = format!("tensor {name}: expected {expected}, got {found}");
             Err(self.files.manifest_error(what))
@@ -63,20 +67,33 @@ impl<'a> Tensors<'a> {
         let count = shape.iter().product::<usize>();
         let bytes = count * size_of::<T>();
         // The manifest has no digest, and a wrong offset would give other weights.
-        let start = aligned(self.end, bytes);
+        let end = self.hasher.count() as usize;
+        let start = aligned(end, bytes);
         if *offset != start {
             return misfit(format!("at {start}"), offset.to_string());
         }
         let mut numbers = try_zeroed_slice_box(count).map_err(|()| EmbedError::Memory { bytes })?;
-        self.reader.skip(start - self.end)?;
-        self.reader.read(bytemuck::cast_slice_mut(&mut numbers))?;
-        self.end = start + bytes;
+        self.read(&mut vec![0; start - end])?;
+        self.read(bytemuck::cast_slice_mut(&mut numbers))?;
         Ok(numbers)
     }
 
+    fn read(&mut self, contents: &mut [u8]) -> Result<()> {
+        // In chunks, which are hashed while they are in the cache.
+        for piece in contents.chunks_mut(1 << 17) {
+            self.file.read_exact(piece).map_err(|error| EmbedError::file(&self.path, error))?;
+            self.hasher.update(piece);
+        }
+        Ok(())
+    }
+
     /// Reads the rest of the file, and checks its digest.
-    pub fn finish(self) -> Result<()> {
-        self.reader.finish()
+    pub fn finish(mut self) -> Result<()> {
+        self.hasher
+            .update_reader(self.file)
+            .map_err(|error| EmbedError::file(&self.path, error))?;
+        let entry = self.files.entry(WEIGHTS)?;
+        entry.check(&self.path, self.hasher.count(), self.hasher.finalize())
     }
 }
 

@@ -6,7 +6,7 @@ mod tokenizer;
 mod wordpiece;
 
 pub use text_buffer::TextBuffer;
-pub use tokenizer::{Tokenizer, Window};
+pub use tokenizer::Tokenizer;
 
 /// How much of a text is embedded if it is longer than the model's window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

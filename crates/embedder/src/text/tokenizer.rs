@@ -9,7 +9,7 @@ use tokenizers::{
 };
 
 use super::{
-    beginning,
+    LongText, beginning,
     wordpiece::{Bert, Normalizer, Pieces},
 };
 use crate::{EmbedError, Result};
@@ -59,8 +59,10 @@ pub struct Tokenizer {
     /// The ids after each text, such as that of `[SEP]`.
     after: Vec<i64>,
     unknown: Option<i64>,
-    largest_id: i64,
-    max_tokens: usize,
+    /// The largest id of the vocabulary.
+    pub(crate) largest_id: i64,
+    /// The maximum number of tokens of a window, special ones included.
+    pub(crate) max_tokens: usize,
 }
 
 enum Kind {
@@ -68,15 +70,6 @@ enum Kind {
     Bert(Bert),
     /// All others.
     Pipeline(PipelineTokenizer),
-}
-
-/// The first window of a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Window {
-    /// The token ids, special ones included.
-    pub ids: Vec<i64>,
-    /// Whether the text has more tokens.
-    pub is_cut: bool,
 }
 
 impl Tokenizer {
@@ -113,47 +106,36 @@ impl Tokenizer {
         Ok(Self { kind, before, after, unknown, largest_id, max_tokens })
     }
 
-    /// Returns the maximum number of tokens of a window, special ones included.
-    pub fn max_tokens(&self) -> usize {
-        self.max_tokens
-    }
-
-    /// Returns the first window of a text: the first [`Tokenizer::max_tokens`] of its ids and the special ones.
-    /// So a text that fills the window ends without `[SEP]`, as in transformers.js.
+    /// Returns the ids of a text, special ones included, in windows that do not overlap, and whether the text has more.
+    ///
+    /// One window has the first ids of the text and the special ones. So a text that fills the window ends without
+    /// `[SEP]`, as in transformers.js. Of several windows, each is `[CLS] text [SEP]`, and all but the last are full.
+    /// After a cancellation, a part of the text is missing.
     ///
     /// # Errors
     ///
     /// A part of the text is not in the vocabulary, which has no token for unknown parts.
-    pub fn encode_window(&self, text: &str) -> Result<Window> {
+    pub fn encode(
+        &self,
+        text: &str,
+        long: LongText,
+        cancel: &CancelToken,
+    ) -> Result<(Vec<Vec<i64>>, bool)> {
+        if long == LongText::Whole {
+            let tokens = self.tokens(text, usize::MAX, cancel)?;
+            let room = self.max_tokens - self.before.len() - self.after.len();
+            let windows = match tokens.len() {
+                0 => vec![self.window_of(&[])],
+                _ => tokens.chunks(room).map(|tokens| self.window_of(tokens)).collect(),
+            };
+            return Ok((windows, false));
+        }
         let room = self.max_tokens - self.before.len();
         // One token more than there is room for shows that the text is cut.
-        let tokens = self.tokens(text, room + 1, &CancelToken::default())?;
-        let is_cut = tokens.len() > room;
-        let mut ids = [&self.before[..], &tokens, &self.after].concat();
+        let tokens = self.tokens(text, room + 1, cancel)?;
+        let mut ids = self.window_of(&tokens);
         ids.truncate(self.max_tokens);
-        Ok(Window { ids, is_cut })
-    }
-
-    /// Returns the ids of all of a text, in windows of `[CLS] text [SEP]` that do not overlap. All but the last have
-    /// [`Tokenizer::max_tokens`]. After a cancellation, a part of the text is missing.
-    ///
-    /// # Errors
-    ///
-    /// As [`Tokenizer::encode_window`].
-    pub fn encode_windows(&self, text: &str, cancel: &CancelToken) -> Result<Vec<Vec<i64>>> {
-        let tokens = self.tokens(text, usize::MAX, cancel)?;
-        Ok(match tokens.len() {
-            0 => vec![self.window_of(&[])],
-            _ => {
-                let room = self.max_tokens - self.before.len() - self.after.len();
-                tokens.chunks(room).map(|tokens| self.window_of(tokens)).collect()
-            }
-        })
-    }
-
-    /// Returns the largest id of the vocabulary.
-    pub fn largest_id(&self) -> i64 {
-        self.largest_id
+        Ok((vec![ids], tokens.len() > room))
     }
 
     /// Returns whether a special token is recognised as one token.
@@ -166,11 +148,12 @@ impl Tokenizer {
         [&self.before, tokens, &self.after].concat()
     }
 
-    /// Returns how many tokens of a window are not special ones, and how many of these are unknown.
-    pub fn count_unknown(&self, ids: &[i64]) -> (usize, usize) {
-        let tokens = ids.len().saturating_sub(self.before.len() + self.after.len());
-        let unknown = ids.iter().filter(|id| Some(**id) == self.unknown).count();
-        (tokens, unknown.min(tokens))
+    /// Returns the share of unknown tokens in windows, without special ones.
+    pub(crate) fn unknown_share(&self, windows: &[Vec<i64>]) -> f64 {
+        let special = self.before.len() + self.after.len();
+        let tokens: usize = windows.iter().map(|ids| ids.len().saturating_sub(special)).sum();
+        let unknown = windows.iter().flatten().filter(|id| Some(**id) == self.unknown).count();
+        if tokens == 0 { 0.0 } else { unknown.min(tokens) as f64 / tokens as f64 }
     }
 
     /// Returns the ids of a text without special ones: all, or at least the first `enough`.

@@ -34,18 +34,15 @@ pub struct Pieces {
 }
 
 impl Pieces {
-    /// Returns the id of a token.
     pub fn id(&self, token: &str) -> Option<u32> {
         self.vocab.get(token).copied()
     }
 
-    /// Returns the largest id.
     pub fn largest_id(&self) -> u32 {
         self.vocab.values().copied().max().unwrap_or(0)
     }
 }
 
-/// A BERT tokenizer.
 pub struct Bert {
     normalizer: Normalizer,
     model: PipelineWordPiece,

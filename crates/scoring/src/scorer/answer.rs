@@ -161,7 +161,8 @@ impl Common {
 pub(super) struct Call {
     common: Arc<Common>,
     pub work: Work,
-    pub embedder: Arc<dyn Embed>,
+    /// What embeds its text, or why nothing does.
+    pub embedder: Result<Arc<dyn Embed>, Arc<str>>,
     /// When it was submitted.
     since: Duration,
     pub cancel: CancelToken,
@@ -173,7 +174,7 @@ impl Call {
     pub fn new(
         common: Arc<Common>,
         work: Work,
-        embedder: Arc<dyn Embed>,
+        embedder: Result<Arc<dyn Embed>, Arc<str>>,
         reply: Reply,
     ) -> Arc<Self> {
         let (since, cancel) = (monotonic_clock(), CancelToken::default());
@@ -311,7 +312,7 @@ impl EmbeddedCall {
         let embed = || {
             fault::point("embed");
             let Some(text) = text else { return Ok(Embedded::default()) };
-            call.embedder.embed(text, &call.cancel)
+            call.embedder.as_ref().map_err(Arc::clone)?.embed(text, &call.cancel)
         };
         let embedded = if call.cancel.is_cancelled() {
             Ok(Err("cancelled".into()))
@@ -319,7 +320,9 @@ impl EmbeddedCall {
             catch_unwind(AssertUnwindSafe(embed)).map_err(|_| Error::internal("embedding panicked"))
         };
         let embedded = embedded.and_then(|embedded| match embedded {
-            Err(reason) if call.embedder.is_required() => Err(Error::embedder_unavailable(reason)),
+            Err(reason) if call.embedder.as_ref().is_ok_and(|embedder| embedder.is_required()) => {
+                Err(Error::embedder_unavailable(reason))
+            }
             embedded => Ok(embedded),
         });
         Self { call, embedded, accepted: None, begun, ended: monotonic_clock() }

@@ -95,7 +95,7 @@ impl Vectors {
 
 impl OwnMemory {
     /// Returns a memory with the vectors of a cache, which are those of the `model` with this fingerprint.
-    pub(super) fn new(mut cache: VectorCache, model: Option<Arc<str>>) -> Arc<Self> {
+    pub fn new(mut cache: VectorCache, model: Option<Arc<str>>) -> Arc<Self> {
         let len = cache.len(monotonic_clock()).into();
         Arc::new(Self { vectors: Mutex::new(Vectors { cache, model }), len })
     }

@@ -177,11 +177,11 @@ impl Scorer {
 
     /// Does `work` after everything that was submitted before it, and passes the result to `reply`: `CLOSED`
     /// after [`Scorer::close`], `NO_THREADS` if the system gives no thread. `reply` may be called before this
-    /// returns.
+    /// returns. Without an embedder, scores do not depend on the calls before; `embedder` then says why.
     pub fn submit(
         self: &Arc<Self>,
         work: Work,
-        embedder: Arc<dyn Embed>,
+        embedder: Result<Arc<dyn Embed>, Arc<str>>,
         reply: Reply,
     ) -> CallHandle {
         let mut order = self.lock();
@@ -193,10 +193,7 @@ impl Scorer {
         self.common.count(|statistics| statistics.accepted += 1);
         let call = Call::new(self.common.clone(), work, embedder, reply);
         let handle = CallHandle::new(&call);
-        if order.is_idle()
-            && call.work.scored().is_some()
-            && self.unavailable_reason(&*call.embedder).is_some()
-        {
+        if order.is_idle() && call.work.scored().is_some() && call.embedder.is_err() {
             drop(order);
             // Scoring takes less time than waking a thread.
             self.memory.settle(EmbeddedCall::embed(call));
@@ -258,14 +255,6 @@ impl Scorer {
             statistics.answered_after(monotonic_clock() - since);
         });
         Ok((bounds, Some(least >= threshold)))
-    }
-
-    /// Returns why scores do not depend on an embedding, and so on no call before them; `None` if they do.
-    pub fn unavailable_reason(&self, embedder: &dyn Embed) -> Option<Arc<str>> {
-        match self.memory {
-            Memory::Own(_) => embedder.unavailable_reason(),
-            Memory::Shared(_) => None,
-        }
     }
 
     /// Answers every call without an answer with `CLOSED`, and returns when no thread works for the

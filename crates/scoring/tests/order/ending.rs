@@ -57,7 +57,7 @@ fn end_budget_counts_the_call_before_the_reply_runs() {
         let statistics = inside.statistics();
         sender.send((statistics.over_budget, statistics.pending())).expect("a receiver");
     });
-    let handle = scorer.submit(work(Work::Score, "hang"), embedder, reply);
+    let handle = scorer.submit(work(Work::Score, "hang"), Ok(embedder), reply);
     assert!(handle.end_budget());
     assert_eq!(receiver.recv(), Ok((1, 0)));
 }
@@ -88,7 +88,7 @@ fn close_answers_everything_with_closed_in_the_order_of_the_calls() {
     for (index, text) in texts.enumerate() {
         let sender = sender.clone();
         let reply = Box::new(move |answer| sender.send((index, answer)).expect("a receiver"));
-        scorer.submit(work(Work::Score, text), embedder.clone(), reply);
+        scorer.submit(work(Work::Score, text), Ok(embedder.clone()), reply);
     }
     wait_until_begun(&embedder);
     scorer.close();
@@ -115,7 +115,11 @@ fn close_lets_go_of_calls_and_embedder() {
     let kept = Arc::new(());
     for _ in 0..8 {
         let kept = kept.clone();
-        scorer.submit(work(Work::Score, "hang"), embedder.clone(), Box::new(move |_| drop(kept)));
+        scorer.submit(
+            work(Work::Score, "hang"),
+            Ok(embedder.clone()),
+            Box::new(move |_| drop(kept)),
+        );
     }
     wait_until_begun(&embedder);
     scorer.close();

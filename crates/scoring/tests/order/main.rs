@@ -35,7 +35,7 @@ fn submit(
 ) -> (CallHandle, Receiver<Answer>) {
     let (sender, receiver) = mpsc::channel();
     let reply = Box::new(move |answer| sender.send(answer).expect("a receiver"));
-    (scorer.submit(work, embedder.clone(), reply), receiver)
+    (scorer.submit(work, Ok(embedder.clone()), reply), receiver)
 }
 
 /// Scores the texts at once, and returns the answers in the order in which they came.
@@ -48,7 +48,7 @@ fn score_all(
     for (index, text) in texts.iter().enumerate() {
         let sender = sender.clone();
         let reply = Box::new(move |answer| sender.send((index, answer)).expect("a receiver"));
-        scorer.submit(work(Work::Score, text), embedder.clone(), reply);
+        scorer.submit(work(Work::Score, text), Ok(embedder.clone()), reply);
     }
     drop(sender);
     receiver.iter().collect()

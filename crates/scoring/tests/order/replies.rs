@@ -2,9 +2,6 @@
 
 use std::{sync::OnceLock, time::Duration};
 
-use knowledgepulse_scoring::embed::{Embed, Embedded};
-use knowledgepulse_workers::CancelToken;
-
 use super::*;
 
 /// A deadlock is a failure, not an endless test.
@@ -36,9 +33,9 @@ fn use_scorer_in_reply(end: End) -> Answer {
         inside.own_memory().expect("its own memory").with_cache(|cache, _| cache.clear());
         assert!(its_handle.get().is_none_or(|handle| !handle.abort() && !handle.end_budget()));
         let again = Box::new(move |answer| sender.send(answer).expect("a receiver"));
-        inside.submit(work(Work::Score, "1"), its_embedder, again);
+        inside.submit(work(Work::Score, "1"), Ok(its_embedder), again);
     });
-    let handle = scorer.submit(work(Work::Score, text), embedder, reply);
+    let handle = scorer.submit(work(Work::Score, text), Ok(embedder), reply);
     let _ = own_handle.set(handle.clone());
     match end {
         End::Settled | End::Refused => {}
@@ -64,7 +61,7 @@ fn reply_may_abort_the_call_after_it() {
     let (scorer, embedder) = (new_scorer(), FakeEmbedder::new());
     let (sender, handles) = mpsc::channel::<CallHandle>();
     let reply = Box::new(move |_| assert!(handles.recv().expect("a handle").abort()));
-    scorer.submit(work(Work::Score, "slow 1"), embedder.clone(), reply);
+    scorer.submit(work(Work::Score, "slow 1"), Ok(embedder.clone()), reply);
     let (handle, answer) = submit(&scorer, &embedder, work(Work::Score, "1"));
     sender.send(handle).expect("the first call waits for it");
     assert_eq!(code(answer.recv_timeout(LIMIT).expect("no deadlock")), "ABORTED");
@@ -75,7 +72,7 @@ fn reply_may_abort_the_call_after_it() {
 fn reply_that_panics_hurts_no_other_call() {
     let (scorer, embedder) = (new_scorer(), FakeEmbedder::new());
     let reply = Box::new(|_| panic!("in the reply"));
-    scorer.submit(work(Work::Score, "1"), embedder.clone(), reply);
+    scorer.submit(work(Work::Score, "1"), Ok(embedder.clone()), reply);
     let [(_, answer)] = &score_all(&scorer, &embedder, &["1"])[..] else { panic!("one answer") };
     assert_eq!(novelty(answer.clone()), 0.0);
 }
@@ -84,27 +81,10 @@ fn reply_that_panics_hurts_no_other_call() {
 fn close_answers_the_calls_after_a_reply_that_panics() {
     let (scorer, embedder) = (new_scorer(), FakeEmbedder::new());
     let reply = Box::new(|_| panic!("in the reply"));
-    scorer.submit(work(Work::Score, "hang"), embedder.clone(), reply);
+    scorer.submit(work(Work::Score, "hang"), Ok(embedder.clone()), reply);
     let (_, answer) = submit(&scorer, &embedder, work(Work::Score, "hang"));
     scorer.close();
     assert_eq!(code(answer.try_recv().expect("an answer")), "CLOSED");
-}
-
-/// Has no embedding for any text, and says so beforehand.
-struct Absent;
-
-impl Embed for Absent {
-    fn embed(&self, _: &str, _: &CancelToken) -> Result<Embedded, Arc<str>> {
-        Err(FAILURE.into())
-    }
-
-    fn is_required(&self) -> bool {
-        false
-    }
-
-    fn unavailable_reason(&self) -> Option<Arc<str>> {
-        Some(FAILURE.into())
-    }
 }
 
 #[test]
@@ -113,7 +93,7 @@ fn submit_answers_at_once_without_embedding_but_after_the_calls_before() {
     let absent = || {
         let (sender, receiver) = mpsc::channel();
         let reply = Box::new(move |answer| sender.send(answer).expect("a receiver"));
-        scorer.submit(work(Work::Score, "1"), Arc::new(Absent), reply);
+        scorer.submit(work(Work::Score, "1"), Err(FAILURE.into()), reply);
         receiver
     };
     report(absent().try_recv().expect("an answer"));

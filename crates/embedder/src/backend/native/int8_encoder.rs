@@ -6,14 +6,14 @@
 
 use std::cell::Cell;
 
-use super::{EPSILON, FFN, LAYERS, LinearLayer, Norm, Runner, WIDTH, Weights};
+use super::{FFN, LAYERS, LinearLayer, Norm, Runner, WIDTH, Weights};
 use crate::{
     Embedding, Result,
     kernels::{
         Kernel, SharedSlice, embed_tokens,
         int8::{
             Aligned, Int8Weights, Keys, KeysMut, Machine, Multiply, Normalize, Projection,
-            Quantize, Quantized, QuantizedMut, Registers, Scratch, attend, block, with_registers,
+            Quantize, Quantized, QuantizedMut, Registers, Scratch, attend, with_registers,
         },
         pool,
     },
@@ -36,16 +36,10 @@ pub struct Int8Encoder {
 impl Int8Encoder {
     /// Reads the weights and rounds them for the registers of a machine.
     pub fn load(tensors: &mut Tensors, machine: Machine) -> Result<Self> {
-        let convert = |layer: LinearLayer| {
-            let block = block(layer.weights().depth());
-            with_registers!(
-                machine, registers => Int8Weights::new(registers, layer.weights(), block)
-            )
-        };
+        let convert = |layer: LinearLayer| with_registers!(machine, registers => Int8Weights::new(registers, layer.weights()));
         Ok(Self { machine, weights: Weights::load(tensors, convert)? })
     }
 
-    /// Embeds 1 to 512 tokens.
     pub fn embed(&self, runner: &Runner, ids: &[i64]) -> Result<Embedding> {
         with_registers!(self.machine, registers => self.embed_with(registers, runner, ids))
     }
@@ -103,7 +97,6 @@ struct LayerKernel<'a, R> {
     next_keys: KeysMut<'a>,
 }
 
-/// The buffers of a task.
 struct Buffers {
     /// \[rows, 1536\]
     wide: Aligned<f32>,
@@ -165,7 +158,7 @@ impl<R: Registers> LayerKernel<'_, R> {
         let scale = &mut scale[..rows];
         let normalize =
             |Norm { gamma, beta }: &Norm, x: &mut [f32], quantized: Option<QuantizedMut>| {
-                registers.call(Normalize { x, gamma, beta, epsilon: EPSILON, quantized });
+                registers.call(Normalize { x, gamma, beta, quantized });
             };
         if let Some(index) = self.layer.checked_sub(1) {
             let layer = &weights.layers[index];

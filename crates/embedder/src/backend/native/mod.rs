@@ -23,8 +23,8 @@ use super::Backend;
 use crate::{
     BuiltInFiles, EMBEDDING_LEN, EmbedError, Embedding, MAX_TOKENS, Precision, Result,
     kernels::{
-        self, Kernel, LayerNorm, Linear, LinearWeights, PANEL, SelfAttention, SharedSlice, Table,
-        TaskPanicked, embed_tokens, int8::Machine, pool,
+        self, EPSILON, Kernel, LayerNorm, Linear, LinearWeights, PANEL, SelfAttention, SharedSlice,
+        Table, embed_tokens, int8::Machine, pool,
     },
     model::tensors::Tensors,
 };
@@ -34,7 +34,6 @@ const WIDTH: usize = EMBEDDING_LEN;
 const FFN: usize = 4 * WIDTH;
 const LAYERS: usize = 6;
 const VOCABULARY: usize = 30_522;
-const EPSILON: f32 = 1e-12;
 
 /// The maximum number of threads: half of the linear layers have 8 tasks.
 const MAX_THREADS: usize = 8;
@@ -266,19 +265,15 @@ impl Runner<'_> {
         if self.cancel.is_cancelled() {
             return Err(EmbedError::Cancelled);
         }
-        kernels::run(kernel, |count, task| {
+        let spread = |count, task: &(dyn Fn(usize) + Send + Sync)| {
             if self.threads > 1 {
                 (0..count).into_par_iter().with_max_len(1).for_each(task);
             } else {
                 (0..count).for_each(task);
             }
             Ok(())
-        })
-    }
-}
-
-impl From<TaskPanicked> for EmbedError {
-    fn from(_: TaskPanicked) -> Self {
-        Self::Model("a task of its computation panicked".into())
+        };
+        let panic = || EmbedError::Model("a task of its computation panicked".into());
+        kernels::run(kernel, spread, panic)
     }
 }

@@ -11,6 +11,7 @@ use super::*;
 use crate::{
     ModelSettings,
     backend::onnx::{OnnxModel, library},
+    kernels::testing::bits,
 };
 
 /// The package of this machine.
@@ -37,10 +38,6 @@ fn fast(machine: Machine, threads: usize) -> NativeModel {
 /// Returns `count` tokens, which hardly repeat.
 fn tokens(count: usize) -> Vec<i64> {
     (0..count).map(|at| (at * at * 7919 + count * 31) as i64 % VOCABULARY as i64).collect()
-}
-
-fn bits(embedding: &Embedding) -> Vec<u32> {
-    embedding.iter().map(|x| x.to_bits()).collect()
 }
 
 #[test]

@@ -3,7 +3,11 @@
 pub(crate) mod library;
 mod operators;
 
-use std::{ffi::CStr, sync::Arc};
+use std::{
+    ffi::CStr,
+    ptr::{self, NonNull},
+    sync::Arc,
+};
 
 use knowledgepulse_workers::{CancelToken, fault, join};
 use once_cell::sync::OnceCell;
@@ -12,17 +16,15 @@ use ort::{
     environment::Environment,
     logging::LogLevel,
     session::{NoSelectedOutputs, RunOptions, Session, builder::SessionBuilder},
-    sys,
-    value::{TensorRef, TensorRefMut},
+    value::{DynValue, Tensor},
 };
 
 use super::Backend;
 use crate::{
-    BuiltInFiles, EMBEDDING_LEN, EmbedError, Embedding, Result,
+    BuiltInFiles, EmbedError, Embedding, Result,
     model::{files::WEIGHTS, memory_probe},
 };
 
-/// The file of the graph.
 const GRAPH: &str = "exact.onnx";
 
 /// The exact graph: `input_ids`, int64 \[tokens\], to `embedding`, float32 \[384\].
@@ -38,7 +40,6 @@ pub(crate) struct OnnxModel {
 }
 
 impl OnnxModel {
-    /// Loads the graph and checks the weights.
     pub(crate) fn load(
         files: Arc<BuiltInFiles>,
         environment: &'static Environment,
@@ -64,7 +65,12 @@ impl OnnxModel {
 
 impl Backend for OnnxModel {
     fn run(&self, ids: &[i64], is_alone: bool, cancel: &CancelToken) -> Result<Embedding> {
-        interruptible(cancel, |options| embed(self.session(is_alone), ids, options))
+        interruptible(cancel, |options| {
+            let ids = Tensor::from_array(([ids.len()], ids.to_vec())).map_err(runtime_error)?;
+            let inputs = [(c"input_ids", ids.into_dyn())];
+            let output = run(self.session(is_alone), options, &inputs, c"embedding")?;
+            Ok(output.try_extract_tensor().map_err(runtime_error)?.1.into())
+        })
     }
 }
 
@@ -92,13 +98,12 @@ fn verified_session(
 ) -> Result<Session> {
     // Before ONNX Runtime reads it.
     files.verify(GRAPH)?;
-    let load = |threads| {
-        let mut builder =
-            session_builder(environment, threads)?.with_operators(operators::domain()?)?;
-        builder.commit_from_file(files.path(GRAPH))
-    };
     let load = || {
         fault::point("session");
+        let load = |threads| {
+            let builder = session_builder(environment, threads)?;
+            builder.with_operators(operators::domain()?)?.commit_from_file(files.path(GRAPH))
+        };
         on_threads(threads, load).map_err(runtime_error)
     };
     let (session, verified) = join(load, || files.verify(WEIGHTS));
@@ -116,72 +121,52 @@ pub(crate) fn on_threads(
     load(threads).or_else(|error| if threads > 1 { load(1) } else { Err(error) })
 }
 
-/// Returns the configuration of all sessions.
 pub(crate) fn session_builder(
     environment: &Environment,
     threads: usize,
 ) -> ort::Result<SessionBuilder> {
-    Session::builder(environment)
-        .and_then(|builder| Ok(builder.with_log_level(LogLevel::Fatal)?))
-        .and_then(|builder| Ok(builder.with_intra_threads(threads)?))
+    Ok(Session::builder(environment)?
+        .with_log_level(LogLevel::Fatal)?
+        .with_intra_threads(threads)?
         // Threads spin between the operations of a run, and stop with it.
-        .and_then(|builder| Ok(builder.with_intra_op_spinning(true)?))
-        .and_then(|builder| Ok(builder.with_config_entry("session.force_spinning_stop", "1")?))
+        .with_intra_op_spinning(true)?
+        .with_config_entry("session.force_spinning_stop", "1")?
         // A plan for each length of texts takes memory and saves no time.
-        .and_then(|builder| Ok(builder.with_memory_pattern(false)?))
+        .with_memory_pattern(false)?)
 }
 
-fn embed(
-    session: &Session,
-    ids: &[i64],
-    options: &RunOptions<NoSelectedOutputs>,
-) -> Result<Embedding> {
-    let mut embedding: Embedding = vec![0.0; EMBEDDING_LEN].into();
-    let input = TensorRef::from_array_view(([ids.len()], ids)).map_err(runtime_error)?;
-    let output = TensorRefMut::from_array_view_mut(([EMBEDDING_LEN], &mut embedding[..]))
-        .map_err(runtime_error)?;
-    let (inputs, outputs) = ([(c"input_ids", input.ptr())], [(c"embedding", output.ptr())]);
-    // SAFETY: the output tensor borrows `embedding`, which nothing else touches.
-    unsafe { run(session, options, &inputs, &outputs) }?;
-    drop(output);
-    Ok(embedding)
-}
-
-/// Runs a session and returns the outputs. ONNX Runtime makes the outputs that are null.
+/// Runs a session and returns one of its outputs.
 ///
 /// `Session::run` needs `&mut self`, for execution providers that are not thread-safe. The C API documents `Run` as safe
 /// to call concurrently on one session, and the CPU provider, the only one here, and our operators are thread-safe.
-///
-/// # Safety
-///
-/// All inputs must be valid tensors until this returns. An output must be null, or a tensor that nothing else accesses
-/// until this returns. The caller must release the outputs that were null.
-pub(crate) unsafe fn run(
+pub(crate) fn run(
     session: &Session,
     options: &RunOptions<NoSelectedOutputs>,
-    inputs: &[(&CStr, *const sys::OrtValue)],
-    outputs: &[(&CStr, *const sys::OrtValue)],
-) -> Result<Vec<*mut sys::OrtValue>> {
-    let names = |values: &[(&CStr, _)]| values.iter().map(|(name, _)| name.as_ptr()).collect();
-    let (input_names, output_names): (Vec<_>, Vec<_>) = (names(inputs), names(outputs));
-    let inputs: Vec<_> = inputs.iter().map(|(_, value)| *value).collect();
-    let mut outputs: Vec<_> = outputs.iter().map(|(_, value)| value.cast_mut()).collect();
-    // SAFETY: the arrays have the given lengths; the caller promises that the values are valid.
+    inputs: &[(&CStr, DynValue)],
+    output: &CStr,
+) -> Result<DynValue> {
+    let inputs = inputs.iter().map(|(name, value)| (name.as_ptr(), value.ptr()));
+    let (names, inputs): (Vec<_>, Vec<_>) = inputs.unzip();
+    let mut made = ptr::null_mut();
+    // SAFETY: the arrays have the given lengths, and values of the session's types; ONNX Runtime makes an output
+    // that is null.
     let status = unsafe {
         (ort::api().Run)(
             session.ptr().cast_mut(),
             options.ptr(),
-            input_names.as_ptr(),
+            names.as_ptr(),
             inputs.as_ptr(),
             inputs.len(),
-            output_names.as_ptr(),
-            output_names.len(),
-            outputs.as_mut_ptr(),
+            &output.as_ptr(),
+            1,
+            &mut made,
         )
     };
     // SAFETY: the status comes from the call above and is used once.
     unsafe { ort::Error::result_from_status(status) }.map_err(runtime_error)?;
-    Ok(outputs)
+    let made = NonNull::new(made).ok_or_else(|| EmbedError::Model("it gave no output".into()))?;
+    // SAFETY: the value comes from the call above and has no other owner.
+    Ok(unsafe { DynValue::from_ptr(made, Some(session.allocator())) })
 }
 
 pub(crate) fn runtime_error(error: ort::Error) -> EmbedError {

@@ -21,13 +21,11 @@ use ort::{
 
 use crate::kernels::{
     self, Kernel, LayerNorm, Linear, LinearWeights, SelfAttention, SharedSlice, Table,
-    TaskPanicked, embed_tokens, pool,
+    embed_tokens, pool,
 };
 
-/// The domain of the operators in the graph.
 const DOMAIN: &str = "knowledgepulse";
 
-/// All operators.
 pub fn domain() -> Result<OperatorDomain> {
     // Name, inputs, optional inputs, function. The output is float32.
     let operators: [(_, &'static [_], &'static [_], Compute); 5] = [
@@ -57,7 +55,6 @@ struct ModelOperator {
     compute: Compute,
 }
 
-/// The attributes of a node of the graph.
 #[derive(Clone, Copy)]
 struct Attributes {
     gelu: bool,
@@ -99,18 +96,11 @@ impl Operator for ModelOperator {
     }
 }
 
-/// Runs a kernel on the threads of the session.
 fn run(context: &ComputeContext, kernel: impl Kernel) -> Result<()> {
-    kernels::run(&kernel, |count, task| context.par_for(count, 0, task))
+    let panicked = || Error::new("a task panicked");
+    kernels::run(&kernel, |count, task| context.par_for(count, 0, task), panicked)
 }
 
-impl From<TaskPanicked> for Error {
-    fn from(_: TaskPanicked) -> Self {
-        Self::new("a task panicked")
-    }
-}
-
-/// Returns the first `N` inputs of a node.
 fn inputs<'a, const N: usize>(context: &'a ComputeContext) -> Result<[ValueRef<'a>; N]> {
     let input = |index| {
         context.input(index)?.ok_or_else(|| Error::new(format!("input {index} is missing")))

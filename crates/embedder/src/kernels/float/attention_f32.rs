@@ -12,19 +12,11 @@ mod tests;
 
 use pulp::Simd;
 
-use crate::kernels::{Kernel, SharedSlice};
+use crate::kernels::{HEAD, HEADS, Kernel, SharedSlice, WIDTH};
 use block::{Block, Scratch};
-
-/// The numbers of a token in the input and the output of the layer.
-const WIDTH: usize = 384;
 
 /// The numbers of the query, key and value of a token, which are stored side by side.
 const PROJECTED: usize = 3 * WIDTH;
-
-const HEADS: usize = 12;
-
-/// The numbers of a token in one head.
-const HEAD: usize = WIDTH / HEADS;
 
 /// The queries of a task: the lanes of three of the widest registers.
 const QUERIES: usize = 48;

@@ -2,7 +2,10 @@
 
 use pulp::Simd;
 
-use crate::kernels::{Kernel, ROWS, SharedSlice, rows_of};
+use crate::{
+    kernels::{Kernel, ROWS, SharedSlice, rows_of},
+    pooling::normalize,
+};
 
 /// `(x - mean) / √(variance + epsilon) * gamma + beta` for each row of a matrix.
 pub struct LayerNorm<'a> {
@@ -115,10 +118,7 @@ pub fn pool(x: &[f32], y: &mut [f32]) {
         }
     }
     // Only the direction of the mean matters, so this is the sum.
-    let norm = y.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt();
-    for x in y {
-        *x = (f64::from(*x) / norm) as f32;
-    }
+    normalize(y);
 }
 
 #[cfg(test)]
@@ -126,7 +126,7 @@ mod tests {
     use pulp::WithSimd;
 
     use super::*;
-    use crate::kernels::testing::{every_width, run_tasks};
+    use crate::kernels::testing::{every_width, is_normalized, run_tasks};
 
     fn numbers(count: usize) -> Vec<f32> {
         (0..count).map(|i| ((i * 37 + i / 97) % 1009) as f32 / 168.0 - 3.0).collect()
@@ -160,15 +160,8 @@ mod tests {
                 let x = numbers(rows * width);
                 for (name, y) in every_width(Norm { x: &x, gamma: &gamma, beta: &beta }) {
                     for (x, y) in x.chunks(width).zip(y.chunks(width)) {
-                        let mean = x.iter().map(|x| f64::from(*x)).sum::<f64>() / width as f64;
-                        let square = |x: &f32| (f64::from(*x) - mean).powi(2);
-                        let variance = x.iter().map(square).sum::<f64>() / width as f64;
-                        for i in 0..width {
-                            let z = (f64::from(x[i]) - mean) / (variance + 1e-12).sqrt();
-                            let expected = z * f64::from(gamma[i]) + f64::from(beta[i]);
-                            let error = (f64::from(y[i]) - expected).abs();
-                            assert!(error < 4e-6, "{name}, {rows} × {width}: {error}");
-                        }
+                        let is_exact = is_normalized(x, &gamma, &beta, y);
+                        assert!(is_exact, "{name}, {rows} × {width}");
                     }
                 }
             }

@@ -16,16 +16,10 @@ use super::{
 use crate::{
     MAX_TOKENS,
     kernels::{
-        PANEL, SharedSlice,
+        HEAD, HEADS, PANEL, SharedSlice, WIDTH,
         arch::{Floats, Integers, Registers, Work},
     },
 };
-
-/// The numbers of a token in the input and the output of the layer.
-const WIDTH: usize = 384;
-const HEADS: usize = 12;
-/// The numbers of a token in one head.
-const HEAD: usize = WIDTH / HEADS;
 
 /// The queries that are processed together: their scores stay in the first-level cache.
 const QUERIES: usize = 8;

@@ -5,7 +5,7 @@ use pulp::Simd;
 use super::{
     Aligned, Quantized,
     functions_i8::gelu,
-    quantize::LARGEST,
+    quantize::{LARGEST, block},
     tile::{Tile, registers_of, sums, tiles},
 };
 use crate::kernels::{
@@ -27,16 +27,15 @@ pub struct Int8Weights {
 }
 
 impl Int8Weights {
-    /// Rotates the weights of a layer in blocks of `block` of its inputs, and rounds them for the registers `R`.
+    /// Rotates the weights of a layer in blocks of its inputs, and rounds them for the registers `R`.
     ///
     /// # Panics
     ///
-    /// If the shapes do not fit, or the depth is not a multiple of `block`.
-    pub fn new<R: Registers>(registers: R, weights: LinearWeights, block: usize) -> Self {
+    /// If the shapes do not fit, or the depth is not a multiple of the size of a block.
+    pub fn new<R: Registers>(registers: R, weights: LinearWeights) -> Self {
         let (columns, depth) = (weights.columns(), weights.depth());
-        assert!(
-            depth.is_multiple_of(block) && block.is_power_of_two() && (4..=512).contains(&block)
-        );
+        let block = block(depth);
+        assert!(depth.is_multiple_of(block));
         assert!(weights.values.len() == depth * columns && columns.is_multiple_of(PANEL));
         let mut quantized = Self {
             panels: Aligned::zeros(depth * columns / 4),

@@ -48,7 +48,7 @@ pub(crate) use super::arch::with_registers;
 pub use super::arch::{Machine, Registers, Work};
 pub use attention_i8::{Keys, KeysMut, Projection, Scratch, attend};
 pub use linear_i8::{Int8Weights, Multiply};
-pub use quantize::{Normalize, Quantize, Quantized, QuantizedMut, block};
+pub use quantize::{Normalize, Quantize, Quantized, QuantizedMut};
 
 /// Numbers that are aligned to cache lines, so that no register of them crosses one.
 pub struct Aligned<T> {

@@ -2,17 +2,16 @@
 
 use pulp::Simd;
 
-use crate::kernels::PANEL;
-use crate::kernels::arch::{Floats, Registers, Work};
+use crate::kernels::{
+    EPSILON, PANEL, WIDTH,
+    arch::{Floats, Registers, Work},
+};
 
 /// The largest quantized integer.
 pub const LARGEST: f32 = 127.0;
 
 /// 2⁻¹⁰⁰, the least maximum of a row: `LARGEST` divided by a much smaller one overflows.
 const LEAST: f32 = 7.888_609e-31;
-
-/// The width of the rows that are normalised.
-const WIDTH: usize = 384;
 
 /// The numbers that are rotated in registers.
 const BLOCK: usize = 128;
@@ -46,7 +45,7 @@ impl QuantizedMut<'_> {
     }
 }
 
-/// Normalises each row of a matrix in place: `(x - mean) / √(variance + epsilon) * gamma + beta`. Also rotates and
+/// Normalises each row of a matrix in place: `(x - mean) / √(variance + 1e-12) * gamma + beta`. Also rotates and
 /// quantizes the result if `quantized` is given.
 pub struct Normalize<'a> {
     /// \[rows, 384\]
@@ -55,8 +54,6 @@ pub struct Normalize<'a> {
     pub gamma: &'a [f32],
     /// \[384\]
     pub beta: &'a [f32],
-    /// Added to the variance.
-    pub epsilon: f32,
     /// \[rows, 384\]
     pub quantized: Option<QuantizedMut<'a>>,
 }
@@ -64,9 +61,9 @@ pub struct Normalize<'a> {
 impl Work for Normalize<'_> {
     #[inline(always)]
     fn run<R: Registers>(self, registers: R) {
-        let Self { x, gamma, beta, epsilon, mut quantized } = self;
+        let Self { x, gamma, beta, mut quantized } = self;
         for (row, x) in x.chunks_exact_mut(WIDTH).enumerate() {
-            normalize(registers, x, gamma, beta, epsilon);
+            normalize(registers, x, gamma, beta);
             if let Some(QuantizedMut { bytes, scale }) = &mut quantized {
                 let mut rotated = [0.0; WIDTH];
                 rotated.copy_from_slice(x);
@@ -79,7 +76,7 @@ impl Work for Normalize<'_> {
 }
 
 #[inline(always)]
-fn normalize<R: Registers>(registers: R, x: &mut [f32], gamma: &[f32], beta: &[f32], epsilon: f32) {
+fn normalize<R: Registers>(registers: R, x: &mut [f32], gamma: &[f32], beta: &[f32]) {
     let simd = registers.simd();
     let (x, _) = R::Simd::as_mut_simd_f32s(x);
     let (gamma, beta) = (R::Simd::as_simd_f32s(gamma).0, R::Simd::as_simd_f32s(beta).0);
@@ -101,7 +98,7 @@ fn normalize<R: Registers>(registers: R, x: &mut [f32], gamma: &[f32], beta: &[f
         }
     }
     let variance = simd.div_f32s(lanes.sum(registers), width);
-    let deviation = simd.sqrt_f32s(simd.add_f32s(variance, simd.splat_f32s(epsilon)));
+    let deviation = simd.sqrt_f32s(simd.add_f32s(variance, simd.splat_f32s(EPSILON)));
     let factor = simd.div_f32s(simd.splat_f32s(1.0), deviation);
     for (at, x) in x.iter_mut().enumerate() {
         *x = simd.mul_add_f32s(simd.mul_f32s(*x, factor), gamma[at], beta[at]);

@@ -3,51 +3,38 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 use super::*;
 
-/// A model folder with a manifest and weights.
-struct Folder(TempDir);
+type Two = (Box<[i16]>, Box<[f32]>);
 
-impl Folder {
-    /// Writes weights of `bytes`, with `tensors` in the manifest.
-    fn new(bytes: &[u8], tensors: &Value) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let digest = blake3::hash(bytes).to_string();
-        let manifest = json!({
-            "format": 2, "name": "a model", "dimensions": 384, "maxTokens": 512,
-            "files": [{ "name": "model.bin", "bytes": bytes.len(), "blake3": digest }],
-            "tensors": tensors,
-        });
-        fs::write(folder.path().join("manifest.json"), manifest.to_string()).unwrap();
-        fs::write(folder.path().join("model.bin"), bytes).unwrap();
-        Self(folder)
+/// Reads two tensors from the weights `found`, with a manifest for `expected` and `tensors`. Errors are without the
+/// path of the folder.
+fn read(expected: &[u8], tensors: &Value, found: Option<&[u8]>) -> Result<Two, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let digest = blake3::hash(expected).to_string();
+    let manifest = json!({
+        "format": 2, "name": "a model", "dimensions": 384, "maxTokens": 512,
+        "files": [{ "name": "model.bin", "bytes": expected.len(), "blake3": digest }],
+        "tensors": tensors,
+    });
+    fs::write(folder.path().join("manifest.json"), manifest.to_string()).unwrap();
+    if let Some(found) = found {
+        fs::write(folder.path().join("model.bin"), found).unwrap();
     }
-
-    fn files(&self) -> BuiltInFiles {
-        BuiltInFiles::open(self.0.path()).unwrap()
-    }
-
-    /// Reads the two tensors.
-    fn read(&self) -> Result<Two> {
-        let files = self.files();
+    let files = BuiltInFiles::open(folder.path()).unwrap();
+    let read = || {
         let mut tensors = Tensors::open(&files)?;
         let read = (tensors.next("words", &[2, 2])?, tensors.next("scale", &[2])?);
         tensors.finish()?;
         Ok(read)
-    }
-
-    /// Returns the error for the weights, without the path of the folder.
-    #[track_caller]
-    fn error(&self) -> String {
-        let error = self.read().expect_err("an error").to_string();
-        let rest = error.strip_prefix(&self.0.path().display().to_string()).expect("the path");
+    };
+    read().map_err(|error: EmbedError| {
+        let error = error.to_string();
+        let rest = error.strip_prefix(&folder.path().display().to_string()).expect("the path");
         rest.trim_start_matches(['/', '\\']).to_owned()
-    }
+    })
 }
-
-type Two = (Box<[i16]>, Box<[f32]>);
 
 fn tensor(element: &str, shape: &[usize], offset: usize) -> Value {
     json!({ "type": element, "shape": shape, "offset": offset })
@@ -65,55 +52,49 @@ fn two() -> (Vec<u8>, Value) {
 #[test]
 fn next_reads_tensors_in_order() {
     let (bytes, places) = two();
-    let (words, scale) = Folder::new(&bytes, &places).read().unwrap();
+    let (words, scale) = read(&bytes, &places, Some(&bytes)).unwrap();
     assert_eq!(words[..], [1, -2, i16::MIN, i16::MAX]);
     assert_eq!(scale[..], [1.5, -0.0]);
 }
 
 #[test]
 fn next_refuses_another_type_or_shape() {
-    let (bytes, places) = two();
-    let folder = Folder::new(&bytes, &places);
-    let files = folder.files();
-    let mut tensors = Tensors::open(&files).unwrap();
-    let errors = [
-        (tensors.next::<i16>("words", &[4]).err(), "tensor words: expected [4], got [2, 2]"),
-        (tensors.next::<i16>("scale", &[2]).err(), "tensor scale: expected int16, got float32"),
-        (tensors.next::<f32>("words", &[2, 2]).err(), "tensor words: expected float32, got int16"),
-        (tensors.next::<f32>("scale", &[2]).err(), "tensor scale: expected at 0, got 64"),
-        (tensors.next::<f32>("bias", &[2]).err(), "names no tensor bias"),
-    ];
-    let manifest = folder.0.path().join("manifest.json");
-    for (found, expected) in errors {
-        let found = found.expect(expected).to_string();
-        assert_eq!(found, format!("{}: {expected}", manifest.display()));
+    for (name, other, expected) in [
+        ("words", tensor("int16", &[4], 0), "tensor words: expected [2, 2], got [4]"),
+        ("words", tensor("float32", &[2, 2], 0), "tensor words: expected int16, got float32"),
+        ("scale", tensor("int16", &[2], 64), "tensor scale: expected float32, got int16"),
+        ("scale", tensor("float32", &[2], 0), "tensor scale: expected at 64, got 0"),
+    ] {
+        let (bytes, mut places) = two();
+        places[name] = other;
+        let error = read(&bytes, &places, Some(&bytes)).expect_err(expected);
+        assert_eq!(error, format!("manifest.json: {expected}"));
     }
+    let (bytes, mut places) = two();
+    places.as_object_mut().unwrap().remove("scale");
+    let error = read(&bytes, &places, Some(&bytes)).expect_err("no tensor");
+    assert_eq!(error, "manifest.json: names no tensor scale");
 }
 
 #[test]
 fn finish_refuses_damaged_weights() {
     let (bytes, places) = two();
-    for (what, change) in [
-        ("20 bytes", bytes[..20].to_vec()),
-        ("3 bytes", bytes[..3].to_vec()),
-        ("0 bytes", Vec::new()),
-        ("78 bytes", [&bytes[..], &[0]].concat()),
+    for (what, found) in [
+        ("20 bytes", &bytes[..20]),
+        ("3 bytes", &bytes[..3]),
+        ("0 bytes", &[]),
+        ("78 bytes", &[&bytes[..], &[0]].concat()),
     ] {
-        let folder = Folder::new(&bytes, &places);
-        fs::write(folder.0.path().join("model.bin"), change).unwrap();
         let expected = format!("model.bin is damaged: expected 77 bytes, got {what}");
-        assert_eq!(folder.error(), expected);
+        assert_eq!(read(&bytes, &places, Some(found)), Err(expected));
     }
     for at in 0..bytes.len() {
-        let (folder, mut other) = (Folder::new(&bytes, &places), bytes.clone());
+        let mut other = bytes.clone();
         other[at] ^= 0x40;
-        fs::write(folder.0.path().join("model.bin"), other).unwrap();
-        let error = folder.error();
+        let error = read(&bytes, &places, Some(&other)).expect_err("damage");
         assert!(error.starts_with("model.bin is damaged: expected BLAKE3 "), "byte {at}: {error}");
     }
-    let folder = Folder::new(&bytes, &places);
-    fs::remove_file(folder.0.path().join("model.bin")).unwrap();
-    assert!(folder.error().starts_with("model.bin: "));
+    assert!(read(&bytes, &places, None).expect_err("no file").starts_with("model.bin: "));
 }
 
 /// A wrong offset would give other weights and other scores.
@@ -129,7 +110,7 @@ fn next_refuses_every_other_offset() {
         for offset in (0..=bytes.len()).filter(|offset| *offset != right) {
             let mut places = two().1;
             places[name] = tensor(element, shape, offset);
-            let error = Folder::new(&bytes, &places).error();
+            let error = read(&bytes, &places, Some(&bytes)).expect_err("another offset");
             assert!(error.contains(": expected at "), "{name} at {offset}: {error}");
         }
     }

@@ -18,8 +18,8 @@ impl WithSimd for Attend<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Vec<f32> {
         let mut output = vec![f32::NAN; self.projected.len() / 3];
-        let attention = SelfAttention::new(self.projected, SharedSlice::new(&mut output));
-        run_tasks(simd, &attention, self.tasks.iter().copied());
+        let kernel = SelfAttention::new(self.projected, SharedSlice::new(&mut output));
+        run_tasks(simd, &kernel, self.tasks.iter().copied());
         output
     }
 }

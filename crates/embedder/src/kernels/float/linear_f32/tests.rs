@@ -6,13 +6,13 @@ use pulp::WithSimd;
 
 use super::*;
 use crate::kernels::testing::{
-    bits, every_width, noise, normal_distribution, run_on_threads, run_tasks,
+    Layer, bits, every_width, normal_distribution, run_on_threads, run_tasks,
 };
 
 /// Computes some tasks of a layer. Numbers of other tasks are left NaN.
 #[derive(Clone, Copy)]
 struct Compute<'a> {
-    case: &'a Case,
+    case: &'a Layer,
     residual: bool,
     gelu: bool,
     tasks: &'a [usize],
@@ -30,38 +30,10 @@ impl WithSimd for Compute<'_> {
     }
 }
 
-/// A layer and its input.
-struct Case {
-    rows: usize,
-    depth: usize,
-    weight: Vec<i16>,
-    scale: Vec<f32>,
-    bias: Vec<f32>,
-    residual: Vec<f32>,
-    x: Vec<f32>,
-}
-
-impl Case {
-    /// Weights of all sizes, and sums about as large as bias and residual.
-    fn new(rows: usize, depth: usize, columns: usize) -> Self {
-        let mut noise = noise(rows + depth * columns);
-        let mut numbers =
-            |count, size: f32| noise.by_ref().take(count).map(|x| x * size).collect::<Vec<_>>();
-        let weight = numbers(depth * columns, 40_000.0).iter().map(|x| *x as i16).collect();
-        let scale = numbers(columns, 1e-4 / (depth as f32).sqrt());
-        let (bias, residual) = (numbers(columns, 2.0), numbers(rows * columns, 2.0));
-        Self { rows, depth, weight, scale, bias, residual, x: numbers(rows * depth, 2.0) }
-    }
-
-    fn columns(&self) -> usize {
-        self.scale.len()
-    }
-
+impl Layer {
     fn linear<'a>(&'a self, residual: bool, gelu: bool, y: &'a mut [f32]) -> Linear<'a> {
-        let Self { weight: values, scale, bias, .. } = self;
         let residual = residual.then_some(&self.residual[..]);
-        let weights = LinearWeights { values, scale, bias };
-        Linear::new(weights, &self.x, residual, gelu, SharedSlice::new(y))
+        Linear::new(self.weights(), &self.x, residual, gelu, SharedSlice::new(y))
     }
 
     /// The products by the definition, before bias, and what rounding `f32` may add to each.
@@ -69,10 +41,8 @@ impl Case {
         let product = |at| {
             let (row, column) = (at / self.columns(), at % self.columns());
             let (mut sum, mut size) = (0.0, 0.0);
-            for (k, x) in self.x[row * self.depth..][..self.depth].iter().enumerate() {
-                let panel = column / PANEL * self.depth + k;
-                let weight = self.weight[panel * PANEL + column % PANEL];
-                let term = f64::from(*x) * f64::from(weight);
+            for (x, weight) in self.x[row * self.depth..].iter().zip(self.column(column)) {
+                let term = f64::from(*x) * weight;
                 sum += term;
                 size += term.abs();
             }
@@ -125,7 +95,7 @@ impl Case {
 fn linear_agrees_with_the_definition_at_every_small_number_of_rows() {
     for rows in 0..=40 {
         // A full tile of the widest registers, and one more panel.
-        Case::new(rows, 3, 64).check(&[0, 1]);
+        Layer::new(rows, 3, 64).check(&[0, 1]);
     }
 }
 
@@ -134,11 +104,11 @@ fn linear_agrees_with_the_definition_at_every_depth() {
     for depth in [1, 16, 384, 1536] {
         // Tiles of 8 and 1, of 6, 2 and 1, of 4 and 2, of 2 and 1.
         for rows in [9, 6, 3] {
-            Case::new(rows, depth, 16).check(&[0]);
+            Layer::new(rows, depth, 16).check(&[0]);
         }
-        Case::new(9, depth, 48).check(&[0]);
+        Layer::new(9, depth, 48).check(&[0]);
     }
-    Case::new(1, 384, 1152).check(&[0, 12, 23]);
+    Layer::new(1, 384, 1152).check(&[0, 12, 23]);
 }
 
 #[test]
@@ -153,13 +123,13 @@ fn linear_writes_the_columns_of_a_task_and_no_others() {
         (1152, &[0, 7, 23]),
         (1152, &[]),
     ] {
-        Case::new(3, 16, columns).check(tasks);
+        Layer::new(3, 16, columns).check(tasks);
     }
 }
 
 #[test]
 fn linear_accepts_extreme_weights_and_empty_columns() {
-    let mut case = Case::new(9, 384, 48);
+    let mut case = Layer::new(9, 384, 48);
     for (at, weight) in case.weight.iter_mut().enumerate() {
         *weight = [i16::MIN, i16::MAX, 0][at % PANEL % 3];
     }
@@ -170,8 +140,8 @@ fn linear_accepts_extreme_weights_and_empty_columns() {
 
 #[test]
 fn linear_keeps_what_is_not_finite_in_its_row() {
-    let mut case = Case::new(17, 16, 64);
-    fn found(case: &Case) -> Vec<(&'static str, Vec<f32>)> {
+    let mut case = Layer::new(17, 16, 64);
+    fn found(case: &Layer) -> Vec<(&'static str, Vec<f32>)> {
         every_width(Compute { case, residual: true, gelu: true, tasks: &[0, 1] })
     }
     let whole = found(&case);
@@ -192,7 +162,7 @@ fn linear_keeps_what_is_not_finite_in_its_row() {
 #[test]
 fn linear_has_the_same_bits_on_any_threads_in_any_order() {
     // The second is smaller, so that it meets what the first left in memory.
-    let cases = [Case::new(23, 64, 304), Case::new(14, 16, 208)];
+    let cases = [Layer::new(23, 64, 304), Layer::new(14, 16, 208)];
     for residual in [false, true] {
         let found = cases.each_ref().map(|case| {
             let tasks = (0..case.columns().div_ceil(STRIP)).collect::<Vec<_>>();
@@ -214,9 +184,9 @@ fn linear_has_the_same_bits_on_any_threads_in_any_order() {
 
 #[test]
 fn new_panics_if_shapes_do_not_fit() {
-    let case = Case::new(2, 3, 32);
-    let Case { weight: values, scale, bias, residual, x, .. } = &case;
-    let weights = LinearWeights { values, scale, bias };
+    let case = Layer::new(2, 3, 32);
+    let Layer { weight: values, scale, bias, residual, x, .. } = &case;
+    let weights = case.weights();
     let new = |weights, x, residual, rows: usize| {
         let mut y = vec![0.0; rows * 32];
         let y = SharedSlice::new(&mut y);

@@ -1,9 +1,7 @@
 //! Attention.
 
 use super::*;
-
-const WIDTH: usize = 384;
-const HEAD: usize = 32;
+use crate::kernels::{HEADS, WIDTH, testing};
 
 /// Returns the attention of a text, computed in blocks of `rows` tokens. Fails if registers give different bits.
 fn attended(projected: &[f32], rows: usize) -> Vec<f32> {
@@ -50,8 +48,9 @@ fn text(tokens: usize, size: f32) -> Vec<f32> {
 }
 
 fn check(projected: &[f32], tolerance: f64) {
-    let (tokens, heads) = (projected.len() / (3 * WIDTH), WIDTH / HEAD);
-    let expected = (0..tokens * heads).flat_map(|at| attention(projected, at % heads, at / heads));
+    let tokens = projected.len() / (3 * WIDTH);
+    let expected =
+        (0..tokens * HEADS).flat_map(|at| testing::attention(projected, at % HEADS, at / HEADS));
     let greatest = wide(projected).iter().fold(0.0_f64, |most, x| most.max(x.abs()));
     for (at, (found, expected)) in attended(projected, 64).iter().zip(expected).enumerate() {
         let error = (f64::from(*found) - expected).abs();

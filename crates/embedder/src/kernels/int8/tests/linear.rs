@@ -1,62 +1,34 @@
 //! Linear layers.
 
 use super::*;
-use crate::kernels::{LinearWeights, PANEL};
+use crate::kernels::{PANEL, testing::Layer};
 
-/// A layer and its input.
-struct Case {
-    rows: usize,
-    depth: usize,
-    weight: Vec<i16>,
-    scale: Vec<f32>,
-    bias: Vec<f32>,
-    before: Vec<f32>,
-    x: Vec<f32>,
-}
-
-impl Case {
-    fn new(rows: usize, depth: usize, columns: usize) -> Self {
-        let weight = noise(depth).take(depth * columns).map(|x| (x * 32_767.0) as i16);
-        Self {
-            rows,
-            depth,
-            weight: weight.collect(),
-            scale: numbers(rows, columns, 1e-4 / (depth as f32).sqrt()),
-            bias: numbers(columns, columns, 2.0),
-            before: numbers(3, rows * columns, 2.0),
-            x: numbers(4, rows * depth, 3.0),
-        }
-    }
-
+impl Layer {
     /// Returns the product. Fails if registers give different bits.
     fn multiply<const ADD: bool, const GELU: bool>(&self) -> Vec<f32> {
-        let Self { rows, weight: values, scale, bias, .. } = self;
-        let weights = LinearWeights { values, scale, bias };
         let found = every_machine(|machine| {
-            let (mut x, mut y) = (self.x.clone(), self.before.clone());
-            let (mut bytes, mut scale) = (vec![1; x.len()], vec![f32::NAN; *rows]);
+            let (mut x, mut y) = (self.x.clone(), self.residual.clone());
+            let (mut bytes, mut scale) = (vec![1; x.len()], vec![f32::NAN; self.rows]);
             let quantized = QuantizedMut { bytes: &mut bytes, scale: &mut scale };
             with_registers!(machine, registers => {
-                let weights = Int8Weights::new(registers, weights, block(self.depth));
+                let weights = Int8Weights::new(registers, self.weights());
                 registers.call(Quantize { x: &mut x, quantized });
                 let rows = Quantized { bytes: &bytes, scale: &scale };
                 registers.call(Multiply::<ADD, GELU>::new(rows, &weights, &mut y));
             });
             bits(&y)
         });
-        assert_equal(&found, &format!("{rows} × {}", self.depth));
+        assert_equal(&found, &format!("{} × {}", self.rows, self.depth));
         found[0].1.iter().copied().map(f32::from_bits).collect()
     }
 
     /// Returns the product by its definition, and the error that quantization may add.
     fn expected(&self, at: usize) -> (f64, f64) {
-        let (columns, block) = (self.scale.len(), block(self.depth));
+        let (columns, block) = (self.columns(), block(self.depth));
         let (row, column) = (at / columns, at % columns);
         let x = hadamard(&wide(&self.x[row * self.depth..(row + 1) * self.depth]), block);
-        let panel = &self.weight[column / PANEL * PANEL * self.depth..];
-        let weight = (0..self.depth).map(|k| f64::from(panel[k * PANEL + column % PANEL]));
-        let weight: Vec<f64> =
-            weight.map(|weight| weight * f64::from(self.scale[column])).collect();
+        let scale = f64::from(self.scale[column]);
+        let weight: Vec<f64> = self.column(column).map(|weight| weight * scale).collect();
         let weight = hadamard(&weight, block);
         let step =
             |row: &[f64]| HALF / 127.0 * row.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
@@ -70,11 +42,11 @@ impl Case {
         (sum / block as f64, 4.0 * error / block as f64 / (self.depth as f64).sqrt() + 1e-5)
     }
 
-    fn check<const ADD: bool, const GELU: bool>(&self, after: impl Fn(f64, f64) -> f64) {
+    fn check_multiply<const ADD: bool, const GELU: bool>(&self, after: impl Fn(f64, f64) -> f64) {
         for (at, found) in self.multiply::<ADD, GELU>().into_iter().enumerate() {
             let (product, tolerance) = self.expected(at);
-            let number = product + f64::from(self.bias[at % self.scale.len()]);
-            let expected = after(number, f64::from(self.before[at]));
+            let number = product + f64::from(self.bias[at % self.columns()]);
+            let expected = after(number, f64::from(self.residual[at]));
             let error = (f64::from(found) - expected).abs();
             assert!(error <= 1.2 * tolerance, "{at}: {found} for {expected} ± {tolerance}");
         }
@@ -84,25 +56,25 @@ impl Case {
 #[test]
 fn multiply_approximates_the_definition() {
     for (rows, depth, columns) in [(1, 128, 16), (9, 384, 48), (3, 1536, 64), (17, 128, 32)] {
-        let case = Case::new(rows, depth, columns);
-        case.check::<false, false>(|number, _| number);
-        case.check::<true, false>(|number, before| number + before);
-        case.check::<false, true>(|number, _| number * normal_distribution(number));
+        let case = Layer::new(rows, depth, columns);
+        case.check_multiply::<false, false>(|number, _| number);
+        case.check_multiply::<true, false>(|number, before| number + before);
+        case.check_multiply::<false, true>(|number, _| number * normal_distribution(number));
     }
 }
 
 #[test]
 fn multiply_accepts_extreme_weights_and_empty_columns() {
-    let mut case = Case::new(2, 512, 16);
+    let mut case = Layer::new(2, 512, 16);
     for (at, weight) in case.weight.iter_mut().enumerate() {
         *weight = [i16::MIN, i16::MAX, 0, 1][at % PANEL % 4];
     }
-    case.check::<false, false>(|number, _| number);
+    case.check_multiply::<false, false>(|number, _| number);
 }
 
 #[test]
 fn multiply_keeps_what_is_not_finite_in_its_row() {
-    let mut case = Case::new(9, 128, 48);
+    let mut case = Layer::new(9, 128, 48);
     let whole = case.multiply::<true, false>();
     case.x[128 + 3] = f32::NAN;
     let rest = |y: Vec<f32>| [&y[..48], &y[96..]].concat();

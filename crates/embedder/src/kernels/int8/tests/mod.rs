@@ -6,8 +6,8 @@ mod linear;
 mod quantize;
 mod tile;
 
-use super::*;
-use crate::kernels::testing::{attention, noise, normal_distribution};
+use super::{quantize::block, *};
+use crate::kernels::testing::{bits, noise, normal_distribution};
 
 /// Returns the results of a function for all registers of this machine, with their names.
 fn every_machine<T>(run: impl Fn(Machine) -> T) -> Vec<(String, T)> {
@@ -21,11 +21,6 @@ fn assert_equal<T: PartialEq>(found: &[(String, T)], case: &str) {
     for (name, result) in found {
         assert!(*result == found[0].1, "{name} and {}: {case}", found[0].0);
     }
-}
-
-/// Returns the bits of numbers, with a canonical NaN.
-fn bits(numbers: &[f32]) -> Vec<u32> {
-    numbers.iter().map(|x| if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() }).collect()
 }
 
 fn numbers(seed: usize, count: usize, size: f32) -> Vec<f32> {
