@@ -3,7 +3,7 @@
 use super::runs::{self, SessionReader};
 use crate::{
     detection::{ReadRuns, Runs},
-    events::{Call, CallInput, Event, Run},
+    events::{Call, CallInput, Event, Run, ToolResult},
     json::{Array, Members, Value},
     results::text_of_member,
     time,
@@ -63,8 +63,9 @@ impl runs::Session for Stream {
     fn read(&mut self, record: Value, run: &mut Run) {
         match (record.text("type").unwrap_or("?"), record.object("part")) {
             ("text" | "reasoning" | "tool_use" | "step_start", Some(part)) => {
-                read_part(run, part);
-                run.end_step();
+                let mut results = Vec::new();
+                read_part(part, &mut results, run);
+                run.events.append(&mut results);
             }
             (kind, _) => run.skipped.add(format!("record:{kind}")),
         }
@@ -90,8 +91,9 @@ fn read_message(run: &mut Run, message: Value) {
         }
         Some("assistant") => {
             run.end_turn();
-            run.read_each(parts, read_part);
-            run.end_step();
+            let mut results = Vec::new();
+            run.read_each(parts, |run, part| read_part(part, &mut results, run));
+            run.events.append(&mut results);
         }
         Some(role) => run.skipped.add(format!("role:{role}")),
         None => run.skipped.add("malformed"),
@@ -110,24 +112,27 @@ fn text<'d>(part: Value<'d>, run: &mut Run) -> Option<&'d str> {
     text
 }
 
-/// Reads a part of an answer.
-fn read_part(run: &mut Run, part: Value) {
+/// Reads a part of an answer. `results` takes its result, which follows after the last part of the step.
+fn read_part(part: Value, results: &mut Vec<Event>, run: &mut Run) {
     match part.text("type") {
         Some("step-start") => {
-            run.end_step();
+            run.events.append(results);
             run.end_turn();
         }
-        Some(kind @ ("text" | "reasoning")) => {
-            let add = if kind == "text" { Event::said } else { Event::reasoned };
+        Some("text") => {
             let text = text(part, run);
-            run.events.extend(text.map(add));
+            run.events.extend(text.map(Event::said));
         }
-        Some("tool") => read_tool(part, run),
+        Some("reasoning") => {
+            let text = text(part, run);
+            run.events.extend(text.map(Event::reasoned));
+        }
+        Some("tool") => read_tool(part, results, run),
         _ => run.skip_as_part(part),
     }
 }
 
-fn read_tool(part: Value, run: &mut Run) {
+fn read_tool(part: Value, results: &mut Vec<Event>, run: &mut Run) {
     let state = part.object("state");
     let member = |name| state.and_then(|state| state.member(name));
     let status = state.and_then(|state| state.text("status"));
@@ -137,6 +142,8 @@ fn read_tool(part: Value, run: &mut Run) {
     let turn = run.turn();
     let input = CallInput::recorded(member("input"));
     let call = Call::new(part.name("tool"), input, part.name("callID"), turn);
+    let (id, name) = (call.id.clone(), Some(call.name.clone()));
+    run.call(call);
     let (value, has_failed) = match status {
         Some("error") => (member("error"), Some(true)),
         _ => {
@@ -144,8 +151,9 @@ fn read_tool(part: Value, run: &mut Run) {
             (member("output"), exit.map(|code| code != 0.0))
         }
     };
-    let has_result = value.is_some() || status == Some("error");
-    let output = has_result.then(|| text_of_member(value, &mut run.skipped));
-    run.call_with_result(call, output.map(|output| output.into_result(has_failed)));
+    if value.is_some() || status == Some("error") {
+        let result = text_of_member(value, &mut run.skipped).into_result(has_failed);
+        results.push(Event::Result(ToolResult { id, name, ..result }));
+    }
     run.read_each(member("attachments"), Run::skip_as_part);
 }

@@ -120,14 +120,11 @@ impl<'d> Value<'d> {
 
     /// Returns the members of an object in order, duplicates included; none of any other value.
     pub fn members(self) -> impl Iterator<Item = (&'d str, Self)> {
-        self.names().map(move |name| self.member_at(name))
-    }
-
-    /// Returns the member whose name is at a place.
-    fn member_at(self, name: u32) -> (&'d str, Self) {
         let Self { document, .. } = self;
-        let value = Self::new(document, name + NAME_WORDS);
-        (document.text_at(name).unwrap_or_default(), value)
+        self.names().map(move |name| {
+            let value = name + NAME_WORDS;
+            (document.text_at(name).unwrap_or_default(), Self::new(document, value))
+        })
     }
 
     /// Returns the places of the names of an object.
@@ -248,6 +245,7 @@ impl<'d> Value<'d> {
     }
 
     fn write_as<W: fmt::Write>(self, out: &mut W, is_canonical: bool) -> fmt::Result {
+        let Self { document, .. } = self;
         match self.kind() {
             Kind::Null => out.write_str("null"),
             Kind::Bool(value) => write!(out, "{value}"),
@@ -265,12 +263,15 @@ impl<'d> Value<'d> {
                 value.write_as(out, is_canonical)
             }),
             Kind::Object(object) => {
+                let member = |name: u32| {
+                    let value = Self::new(document, name + NAME_WORDS);
+                    (document.text_at(name).unwrap_or_default(), value)
+                };
                 let write = |value: Self, out: &mut W| value.write_as(out, is_canonical);
                 if is_canonical {
-                    let names = object.sorted_names().into_iter();
-                    write_object(names.map(|name| object.member_at(name)), out, write)
+                    write_object(object.sorted_names().into_iter().map(member), out, write)
                 } else {
-                    write_object(object.members(), out, write)
+                    write_object(object.names().map(member), out, write)
                 }
             }
         }
@@ -298,8 +299,8 @@ impl<'d> Array<'d> {
     }
 
     /// Returns the elements in order.
-    pub fn iter(self) -> Self {
-        self
+    pub fn iter(self) -> Elements<'d> {
+        Elements(self)
     }
 
     /// Returns whether there are none.
@@ -316,15 +317,33 @@ impl<'d> Array<'d> {
     pub fn first(self) -> Option<Value<'d>> {
         self.iter().next()
     }
+
+    /// Returns the last element, in linear time.
+    pub fn last(self) -> Option<Value<'d>> {
+        self.iter().last()
+    }
 }
 
-impl<'d> Iterator for Array<'d> {
+impl<'d> IntoIterator for Array<'d> {
+    type Item = Value<'d>;
+    type IntoIter = Elements<'d>;
+
+    fn into_iter(self) -> Elements<'d> {
+        self.iter()
+    }
+}
+
+/// Iterates over the elements of an array.
+#[derive(Clone, Copy)]
+pub struct Elements<'d>(Array<'d>);
+
+impl<'d> Iterator for Elements<'d> {
     type Item = Value<'d>;
 
     fn next(&mut self) -> Option<Value<'d>> {
-        let Self { document, begin, end } = *self;
+        let Array { document, begin, end } = self.0;
         (begin < end).then(|| {
-            self.begin = document.after(begin);
+            self.0.begin = document.after(begin);
             Value::new(document, begin)
         })
     }
