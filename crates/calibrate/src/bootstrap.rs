@@ -13,10 +13,12 @@ use crate::{
     row::Row,
 };
 
-/// The group of each row.
+/// The groups of rows.
 pub(crate) struct Groups {
-    of: Vec<u32>,
-    count: usize,
+    /// The number of the group of each row.
+    pub(crate) of: Vec<u32>,
+    /// How many there are.
+    pub(crate) count: usize,
 }
 
 impl Groups {
@@ -40,16 +42,6 @@ impl Groups {
     pub(crate) fn of_rows(rows: &[&Row]) -> Self {
         Self::new(rows.iter().map(|row| row.group.as_deref()))
     }
-
-    /// Returns the number of the group of each row.
-    pub(crate) fn of(&self) -> &[u32] {
-        &self.of
-    }
-
-    /// Returns how many groups there are.
-    pub(crate) fn count(&self) -> usize {
-        self.count
-    }
 }
 
 /// How to draw samples.
@@ -63,18 +55,18 @@ pub(crate) struct Bootstrap<'a> {
 }
 
 impl Bootstrap<'_> {
-    /// For each replicate, draws `groups.count()` groups with replacement and calls `each` with the
+    /// For each replicate, draws `groups.count` groups with replacement and calls `each` with the
     /// number of times that each group was drawn. The same seed and groups give the same draws.
     pub(crate) fn draw(&self, groups: &Groups, mut each: impl FnMut(&[u32])) {
         let mut random = generator(self.seed);
-        let mut counts = vec![0_u32; groups.count()];
+        let mut counts = vec![0_u32; groups.count];
         for _ in 0..self.replicates {
             if self.cancel.is_cancelled() {
                 return;
             }
             counts.fill(0);
-            for _ in 0..groups.count() {
-                counts[random.random_range(0..groups.count())] += 1;
+            for _ in 0..groups.count {
+                counts[random.random_range(0..groups.count)] += 1;
             }
             each(&counts);
         }
@@ -84,7 +76,7 @@ impl Bootstrap<'_> {
     /// if there are fewer than two groups.
     pub(crate) fn estimate(&self, value: f64, replicates: Vec<f64>, groups: &Groups) -> Estimate {
         let sorted = ascending(replicates);
-        let interval = if groups.count() < 2 { None } else { central(&sorted, self.level) };
+        let interval = if groups.count < 2 { None } else { central(&sorted, self.level) };
         Estimate { value, interval }
     }
 }
@@ -101,7 +93,7 @@ mod tests {
     #[test]
     fn groups_are_numbered_by_name() {
         let groups = Groups::new([Some("a"), None, Some("b"), Some("a"), None]);
-        assert_eq!((groups.of(), groups.count()), (&[0, 1, 2, 0, 3][..], 4));
+        assert_eq!((&groups.of[..], groups.count), (&[0, 1, 2, 0, 3][..], 4));
     }
 
     #[test]

@@ -43,10 +43,8 @@ impl Dimension {
 /// Describes used rows. `excluded` is the number of those that are not given.
 pub(crate) fn summary(rows: &[&Row], excluded: usize, chosen: Option<f64>) -> Summary {
     let n = rows.len();
-    let share = |test: &dyn Fn(&Row) -> bool| {
-        let count = rows.iter().filter(|row| test(row)).count();
-        if n == 0 { 0.0 } else { count as f64 / n as f64 }
-    };
+    let count = |test: &dyn Fn(&Row) -> bool| rows.iter().filter(|row| test(row)).count();
+    let share = |count: usize| count as f64 / n.max(1) as f64;
     let scores = ascending(rows.iter().map(|row| row.score));
     let labels: Vec<bool> = rows.iter().filter_map(|row| row.label).collect();
     let positives = labels.iter().filter(|label| **label).count();
@@ -54,9 +52,8 @@ pub(crate) fn summary(rows: &[&Row], excluded: usize, chosen: Option<f64>) -> Su
     thresholds.extend(chosen.filter(|chosen| !THRESHOLDS.contains(chosen)));
     thresholds.sort_by(f64::total_cmp);
     let accepted = thresholds.into_iter().map(|threshold| {
-        let accepts = |row: &Row| row.score >= threshold;
-        let count = rows.iter().filter(|row| accepts(row)).count();
-        Accepted { threshold, n: count, share: share(&accepts) }
+        let n = count(&|row| row.score >= threshold);
+        Accepted { threshold, n, share: share(n) }
     });
     let dimensions: Vec<_> = Dimension::ALL
         .into_iter()
@@ -71,8 +68,8 @@ pub(crate) fn summary(rows: &[&Row], excluded: usize, chosen: Option<f64>) -> Su
     Summary {
         n,
         excluded,
-        cut_share: share(&|row| row.is_cut),
-        success_share: share(&|row| row.success),
+        cut_share: share(count(&|row| row.is_cut)),
+        success_share: share(count(&|row| row.success)),
         label_share: (!labels.is_empty()).then(|| positives as f64 / labels.len() as f64),
         accepted: accepted.collect(),
         score: distribution(&scores),

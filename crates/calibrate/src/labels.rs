@@ -4,11 +4,11 @@ use knowledgepulse_scoring::{overrides::Fired, weights::Weights};
 
 use crate::{
     bootstrap::{Bootstrap, Groups},
-    calibration::{Decile, Labels, Leakage},
+    calibration::{Decile, Leakage},
     options::Options,
     quantiles::{ascending, quantile},
-    roc::{Curves, Ranking},
-    row::{Row, corrected},
+    roc::Ranking,
+    row::Row,
     wilson::{EffectiveSize, intraclass_correlation, wilson},
 };
 
@@ -46,93 +46,53 @@ impl<'a> Labelled<'a> {
         self.labels.len() - self.positives()
     }
 
-    pub(crate) fn agreement(&self) -> Agreement {
-        Agreement::of(self.labels.iter().copied().zip(self.rows.iter().map(|row| row.success)))
+    pub(crate) fn leakage(&self) -> Leakage {
+        let successes = self.rows.iter().map(|row| row.success);
+        leakage(&self.labels.iter().copied().zip(successes).collect::<Vec<_>>())
     }
 }
 
-/// Judges the scores by the labels; `None` unless there are both labels.
-pub(crate) fn judge(
+/// Judges whether the labels say anything but `success`.
+pub(crate) fn judge_leakage(
     labelled: &Labelled,
     options: &Options,
     bootstrap: &Bootstrap,
-) -> Option<Labels> {
-    let Labelled { rows, scores, labels, groups } = labelled;
-    let curves = Ranking::new(scores, labels, groups.of()).curves(groups, bootstrap)?;
-    let Curves { auc, average_precision, roc, roc_band, .. } = curves;
-    let Curves { precision_recall, precision_recall_band, youden, best_f1, .. } = curves;
-    let agreement = labelled.agreement();
+) -> Leakage {
+    let Labelled { rows, labels, groups, .. } = labelled;
+    let leakage = labelled.leakage();
     let auc_without_outcome = || {
         let score = |row: &&Row| {
             let profile = options.profiles.for_domain(&row.domain);
-            corrected(&without_outcome(&profile.weights), &row.dimensions, fired(row, true))
+            fired(row, true).correct(without_outcome(&profile.weights).apply(&row.dimensions))
         };
         let scores: Vec<f64> = rows.iter().map(score).collect();
-        Ranking::new(&scores, labels, groups.of()).auc(groups, bootstrap)
+        Ranking::new(&scores, labels, &groups.of).auc(groups, bootstrap)
     };
-    Some(Labels {
-        positives: labelled.positives(),
-        negatives: labelled.negatives(),
-        groups: groups.count(),
-        intraclass_correlation: intraclass_correlation(labels, groups),
-        auc,
-        average_precision,
-        roc,
-        roc_band,
-        precision_recall,
-        precision_recall_band,
-        deciles: deciles(labelled, bootstrap.level),
-        youden,
-        best_f1,
-        leakage: Leakage {
-            agreement: agreement.share,
-            agreement_by_chance: agreement.by_chance,
-            is_leak: agreement.is_leak(),
-            auc_without_outcome: if agreement.is_leak() { auc_without_outcome() } else { None },
-        },
-    })
+    let auc_without_outcome = if leakage.is_leak { auc_without_outcome() } else { None };
+    Leakage { auc_without_outcome, ..leakage }
 }
 
-/// How often the labels of rows agree with `success`.
-pub(crate) struct Agreement {
-    pub(crate) share: f64,
-    pub(crate) by_chance: f64,
-}
-
-impl Agreement {
-    /// Takes pairs of a label and `success`. Without pairs, the shares are 0.
-    fn of(pairs: impl IntoIterator<Item = (bool, bool)>) -> Self {
-        let (mut n, mut same, mut labels, mut successes) = (0.0, 0.0, 0.0, 0.0);
-        for (label, success) in pairs {
-            n += 1.0;
-            same += f64::from(u8::from(label == success));
-            labels += f64::from(u8::from(label));
-            successes += f64::from(u8::from(success));
-        }
-        if n == 0.0 {
-            return Self { share: 0.0, by_chance: 0.0 };
-        }
-        let (labels, successes) = (labels / n, successes / n);
-        let by_chance = labels * successes + (1.0 - labels) * (1.0 - successes);
-        Self { share: same / n, by_chance }
-    }
-
-    pub(crate) fn is_leak(&self) -> bool {
-        self.share >= LEAK
+/// Compares labels with `success`. `pairs` has both of each row.
+fn leakage(pairs: &[(bool, bool)]) -> Leakage {
+    let n = pairs.len().max(1) as f64;
+    let share = |is: fn(&&(bool, bool)) -> bool| pairs.iter().filter(is).count() as f64 / n;
+    let [labels, successes] = [share(|pair| pair.0), share(|pair| pair.1)];
+    let agreement = share(|pair| pair.0 == pair.1);
+    Leakage {
+        agreement,
+        agreement_by_chance: labels * successes + (1.0 - labels) * (1.0 - successes),
+        is_leak: agreement >= LEAK,
+        auc_without_outcome: None,
     }
 }
 
 /// Returns the weights without outcomeConfidence, whose share goes to the others in proportion, or in
 /// equal parts if they have no weight.
 pub(crate) fn without_outcome(weights: &Weights) -> Weights {
-    let rest = weights.complexity + weights.novelty + weights.tool_diversity;
+    let [complexity, novelty, tools, _] = weights.parts();
+    let rest = complexity + novelty + tools;
     let scale = |weight: f64| if rest > 0.0 { weight / rest } else { 1.0 / 3.0 };
-    Weights {
-        complexity: scale(weights.complexity),
-        novelty: scale(weights.novelty),
-        tool_diversity: scale(weights.tool_diversity),
-        outcome_confidence: 0.0,
-    }
+    Weights::new([scale(complexity), scale(novelty), scale(tools), 0.0])
 }
 
 /// Returns the rules that fired for a row, which has been checked; without the one that depends on
@@ -145,7 +105,7 @@ pub(crate) fn fired(row: &Row, without_outcome: bool) -> Fired {
 
 /// Returns the label rate by decile, from the lowest; deciles without rows are left out. A decile ends
 /// with the score that is its upper quantile, as with `qcut` of pandas, so equal scores are in one.
-fn deciles(labelled: &Labelled, level: f64) -> Vec<Decile> {
+pub(crate) fn deciles(labelled: &Labelled, level: f64) -> Vec<Decile> {
     let Labelled { scores, labels, groups, .. } = labelled;
     let correlation = intraclass_correlation(labels, groups);
     let sorted = ascending(scores.iter().copied());
@@ -159,7 +119,7 @@ fn deciles(labelled: &Labelled, level: f64) -> Vec<Decile> {
         let mut size = EffectiveSize::new(correlation, groups);
         let (mut n, mut positives) = (0, 0);
         let (mut from, mut to) = (f64::INFINITY, f64::NEG_INFINITY);
-        let rows = scores.iter().zip(labels).zip(groups.of());
+        let rows = scores.iter().zip(labels).zip(&groups.of);
         for ((score, label), group) in rows.filter(|row| *row.0.0 > below && *row.0.0 <= edge) {
             n += 1;
             positives += usize::from(*label);
@@ -183,29 +143,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn agreement_counts_equal_pairs() {
-        let found = Agreement::of([(true, true), (false, false), (true, false), (true, true)]);
-        assert_eq!((found.share, found.by_chance), (0.75, 0.5));
-        assert!(!found.is_leak() && !Agreement::of([]).is_leak());
+    fn leakage_counts_equal_pairs() {
+        let found = leakage(&[(true, true), (false, false), (true, false), (true, true)]);
+        assert_eq!((found.agreement, found.agreement_by_chance), (0.75, 0.5));
+        assert!(!found.is_leak && !leakage(&[]).is_leak);
     }
 
     #[test]
     fn without_outcome_keeps_proportions() {
-        let weights = |c, n, d, o| Weights {
-            complexity: c,
-            novelty: n,
-            tool_diversity: d,
-            outcome_confidence: o,
-        };
-        assert_eq!(
-            without_outcome(&weights(0.25, 0.125, 0.125, 0.5)),
-            weights(0.5, 0.25, 0.25, 0.0)
-        );
         let third = 1.0 / 3.0;
-        assert_eq!(
-            without_outcome(&weights(0.0, 0.0, 0.0, 1.0)),
-            weights(third, third, third, 0.0)
-        );
+        for (all, expected) in [
+            ([0.25, 0.125, 0.125, 0.5], [0.5, 0.25, 0.25, 0.0]),
+            ([0.0, 0.0, 0.0, 1.0], [third, third, third, 0.0]),
+        ] {
+            assert_eq!(without_outcome(&Weights::new(all)).parts(), expected);
+        }
     }
 
     #[test]

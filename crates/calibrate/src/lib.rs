@@ -69,7 +69,8 @@ use self::{
 /// - `NO_ROWS`: there are none, or all of them are excluded as cold start.
 /// - `NO_LABELS`: a target precision or a fit is asked for, and no used row has a label.
 pub fn calibrate(rows: &[Row], options: &Options) -> Result<Calibration> {
-    calibrate_with(&CancelToken::default(), rows, options)
+    let calibration = calibrate_until(&CancelToken::default(), rows, options)?;
+    Ok(calibration.expect("nobody cancels it"))
 }
 
 /// Does what [`calibrate`] does, but soon returns `None` after a cancellation.
@@ -82,12 +83,6 @@ pub fn calibrate_until(
     rows: &[Row],
     options: &Options,
 ) -> Result<Option<Calibration>> {
-    let calibration = calibrate_with(cancel, rows, options)?;
-    Ok((!cancel.is_cancelled()).then_some(calibration))
-}
-
-/// After a cancellation, the result is meaningless.
-fn calibrate_with(cancel: &CancelToken, rows: &[Row], options: &Options) -> Result<Calibration> {
     options.check()?;
     rows.iter().zip(1..).try_for_each(|(row, number)| row.check(number))?;
     let Options { replicates, level, seed, .. } = *options;
@@ -127,7 +122,7 @@ fn calibrate_with(cancel: &CancelToken, rows: &[Row], options: &Options) -> Resu
         uncompared,
         first: rows.len() - used.len() - uncompared,
         first_limit,
-        groups: groups.count(),
+        groups: groups.count,
         ungrouped: used.iter().filter(|row| row.group.is_none()).count(),
         labelled: labelled.rows.len(),
     };
@@ -137,19 +132,21 @@ fn calibrate_with(cancel: &CancelToken, rows: &[Row], options: &Options) -> Resu
         .map(|target| threshold::choose(target, &scores, &groups, &labelled, &bootstrap));
     let chosen = threshold.as_ref().and_then(|threshold| threshold.value);
     let sources = warnings::sources(rows);
-    Ok(Calibration {
+    let calibration = Calibration {
         overall: describe::summary(&used, rows.len() - used.len(), chosen),
         domains: describe::domains(rows, &is_used, chosen, &options.profiles),
         timeline: describe::timeline(rows),
         examples: describe::examples(rows, &is_used, chosen),
-        labels: labels::judge(&labelled, options, &bootstrap),
+        labels: roc::judge(&labelled, options, &bootstrap),
         fits: if options.fit { fit::fit(&labelled, options, &bootstrap) } else { Vec::new() },
         warnings: warnings::warnings(rows, &used, &labelled, &counts, &sources, &options.profiles),
         options: options.clone(),
         rows: counts,
         sources,
         threshold,
-    })
+    };
+    // After a cancellation, it is meaningless.
+    Ok((!cancel.is_cancelled()).then_some(calibration))
 }
 
 /// Returns the number of first rows that count as cold start. See [`Options::first`].

@@ -1,9 +1,14 @@
 //! How well scores tell positive from negative labels: ROC, AUC, precision and recall.
 
+use std::iter::once;
+
 use crate::{
     bootstrap::{Bootstrap, Groups},
-    calibration::{BandPoint, Estimate, OperatingPoint, PrecisionRecallPoint, RocPoint},
+    calibration::{BandPoint, Estimate, Labels, OperatingPoint, PrecisionRecallPoint, RocPoint},
+    labels::{Labelled, deciles, judge_leakage},
+    options::Options,
     quantiles::{ascending, central},
+    wilson::intraclass_correlation,
 };
 
 /// How many points a curve has at most.
@@ -19,22 +24,20 @@ pub(crate) struct Ranking {
 
 /// How many rows of each label have at least this score.
 #[derive(Debug, Clone, Copy)]
-struct Step {
-    threshold: f64,
+pub(crate) struct Step {
+    pub(crate) threshold: f64,
     positives: u64,
     negatives: u64,
 }
 
-/// What [`Ranking::curves`] returns.
-pub(crate) struct Curves {
-    pub(crate) auc: Estimate,
-    pub(crate) average_precision: Estimate,
-    pub(crate) roc: Vec<RocPoint>,
-    pub(crate) roc_band: Vec<BandPoint>,
-    pub(crate) precision_recall: Vec<PrecisionRecallPoint>,
-    pub(crate) precision_recall_band: Vec<BandPoint>,
-    pub(crate) youden: OperatingPoint,
-    pub(crate) best_f1: OperatingPoint,
+impl Step {
+    pub(crate) fn accepted(&self) -> u64 {
+        self.positives + self.negatives
+    }
+
+    fn precision(&self) -> f64 {
+        self.positives as f64 / self.accepted() as f64
+    }
 }
 
 impl Ranking {
@@ -48,17 +51,17 @@ impl Ranking {
 
     /// Returns a step for each distinct score, from the highest. A row counts as often as `weight` says
     /// of its group.
-    fn steps(&self, weight: impl Fn(usize) -> u32) -> Vec<Step> {
+    pub(crate) fn steps(&self, weight: impl Fn(usize) -> u32) -> Vec<Step> {
         let mut step = Step { threshold: 0.0, positives: 0, negatives: 0 };
         let mut steps = Vec::new();
         for tied in self.rows.chunk_by(|a, b| a.0 == b.0) {
-            let before = (step.positives, step.negatives);
+            let before = step.accepted();
             for (score, label, group) in tied {
                 step.threshold = *score;
                 let count = if *label { &mut step.positives } else { &mut step.negatives };
                 *count += u64::from(weight(*group as usize));
             }
-            if before != (step.positives, step.negatives) {
+            if step.accepted() > before {
                 steps.push(step);
             }
         }
@@ -72,38 +75,64 @@ impl Ranking {
         bootstrap.draw(groups, |counts| areas.extend(area(&self.steps(|group| counts[group]))));
         Some(bootstrap.estimate(value, areas, groups))
     }
+}
 
-    /// Returns the curves with their areas, and the best thresholds; `None` unless there are both
-    /// labels. Bands and intervals come from the bootstrap.
-    pub(crate) fn curves(&self, groups: &Groups, bootstrap: &Bootstrap) -> Option<Curves> {
-        let auc = self.auc(groups, bootstrap)?;
-        let mut precisions = Vec::new();
-        let mut roc_band = vec![Vec::new(); BAND];
-        let mut precision_band = vec![Vec::new(); BAND];
-        bootstrap.draw(groups, |counts| {
-            let steps = self.steps(|group| counts[group]);
-            if area(&steps).is_some() {
-                precisions.push(average_precision(&steps));
-                add_roc(&steps, &mut roc_band);
-                add_precision(&steps, &mut precision_band);
-            }
-        });
-        let steps = self.steps(|_| 1);
-        Some(Curves {
-            auc,
-            average_precision: bootstrap.estimate(average_precision(&steps), precisions, groups),
-            roc: thin(roc(&steps), CURVE),
-            roc_band: band(roc_band, bootstrap.level),
-            precision_recall: thin(precision_recall(&steps), CURVE),
-            // Nothing is accepted at recall 0, so there is no precision.
-            precision_recall_band: band(precision_band, bootstrap.level).split_off(1),
-            youden: best(&steps, |point| point.recall - point.false_positive_rate)?,
-            best_f1: best(&steps, |point| {
-                let sum = point.precision + point.recall;
-                if sum > 0.0 { 2.0 * point.precision * point.recall / sum } else { 0.0 }
-            })?,
-        })
-    }
+/// Judges the scores by the labels; `None` unless there are both labels. Bands and intervals come from the
+/// bootstrap.
+pub(crate) fn judge(
+    labelled: &Labelled,
+    options: &Options,
+    bootstrap: &Bootstrap,
+) -> Option<Labels> {
+    let Labelled { scores, labels, groups, .. } = labelled;
+    let ranking = Ranking::new(scores, labels, &groups.of);
+    let auc = ranking.auc(groups, bootstrap)?;
+    let mut precisions = Vec::new();
+    let mut roc_band = vec![Vec::new(); BAND];
+    let mut precision_band = vec![Vec::new(); BAND];
+    bootstrap.draw(groups, |counts| {
+        let steps = ranking.steps(|group| counts[group]);
+        if area(&steps).is_some() {
+            precisions.push(average_precision(&steps));
+            add_roc(&steps, &mut roc_band);
+            add_precision(&steps, &mut precision_band);
+        }
+    });
+    let steps = ranking.steps(|_| 1);
+    let points = operating_points(&steps);
+    // Both curves begin where nothing is accepted.
+    let roc = RocPoint { threshold: None, false_positive_rate: 0.0, true_positive_rate: 0.0 };
+    let roc = once(roc).chain(points.iter().map(|point| RocPoint {
+        threshold: Some(point.threshold),
+        false_positive_rate: point.false_positive_rate,
+        true_positive_rate: point.recall,
+    }));
+    let curve = PrecisionRecallPoint { threshold: None, precision: 1.0, recall: 0.0 };
+    let curve = once(curve).chain(points.iter().map(|point| PrecisionRecallPoint {
+        threshold: Some(point.threshold),
+        precision: point.precision,
+        recall: point.recall,
+    }));
+    Some(Labels {
+        positives: labelled.positives(),
+        negatives: labelled.negatives(),
+        groups: groups.count,
+        intraclass_correlation: intraclass_correlation(labels, groups),
+        auc,
+        average_precision: bootstrap.estimate(average_precision(&steps), precisions, groups),
+        roc: thin(roc.collect(), CURVE),
+        roc_band: band(roc_band, bootstrap.level),
+        precision_recall: thin(curve.collect(), CURVE),
+        // Nothing is accepted at recall 0, so there is no precision.
+        precision_recall_band: band(precision_band, bootstrap.level).split_off(1),
+        deciles: deciles(labelled, bootstrap.level),
+        youden: best(&points, |point| point.recall - point.false_positive_rate)?,
+        best_f1: best(&points, |point| {
+            let sum = point.precision + point.recall;
+            if sum > 0.0 { 2.0 * point.precision * point.recall / sum } else { 0.0 }
+        })?,
+        leakage: judge_leakage(labelled, options, bootstrap),
+    })
 }
 
 /// Returns the area under the ROC curve: how often a positive row has a higher score than a negative
@@ -120,36 +149,8 @@ pub fn auc(scores: &[f64], labels: &[bool]) -> Option<f64> {
     area(&Ranking::new(scores, labels, &vec![0; labels.len()]).steps(|_| 1))
 }
 
-/// The points of the ROC curve, from the one that accepts nothing.
-fn roc(steps: &[Step]) -> Vec<RocPoint> {
-    let [positives, negatives] = totals(steps);
-    let first = RocPoint { threshold: None, false_positive_rate: 0.0, true_positive_rate: 0.0 };
-    let rest = steps.iter().map(|step| RocPoint {
-        threshold: Some(step.threshold),
-        false_positive_rate: step.negatives as f64 / negatives as f64,
-        true_positive_rate: step.positives as f64 / positives as f64,
-    });
-    std::iter::once(first).chain(rest).collect()
-}
-
-/// The points of the precision–recall curve, from the one that accepts nothing.
-fn precision_recall(steps: &[Step]) -> Vec<PrecisionRecallPoint> {
-    let [positives, _] = totals(steps);
-    let first = PrecisionRecallPoint { threshold: None, precision: 1.0, recall: 0.0 };
-    let rest = steps.iter().map(|step| PrecisionRecallPoint {
-        threshold: Some(step.threshold),
-        precision: precision(step),
-        recall: step.positives as f64 / positives as f64,
-    });
-    std::iter::once(first).chain(rest).collect()
-}
-
 fn totals(steps: &[Step]) -> [u64; 2] {
     steps.last().map_or([0, 0], |last| [last.positives, last.negatives])
-}
-
-fn precision(step: &Step) -> f64 {
-    step.positives as f64 / (step.positives + step.negatives) as f64
 }
 
 /// The area under the ROC curve by trapezia, in whole numbers. `None` unless there are both labels.
@@ -173,7 +174,7 @@ fn average_precision(steps: &[Step]) -> f64 {
     let mut before = 0;
     let mut sum = 0.0;
     for step in steps {
-        sum += (step.positives - before) as f64 * precision(step);
+        sum += (step.positives - before) as f64 * step.precision();
         before = step.positives;
     }
     sum / positives as f64
@@ -207,7 +208,7 @@ fn add_precision(steps: &[Step], band: &mut [Vec<f64>]) {
     for (index, values) in band.iter_mut().enumerate() {
         let needed = index as f64 / (BAND - 1) as f64 * positives as f64;
         while rest.next_if(|step| (step.positives as f64) < needed).is_some() {}
-        values.extend(rest.peek().map(|step| precision(step)));
+        values.extend(rest.peek().map(|step| step.precision()));
     }
 }
 
@@ -221,22 +222,27 @@ fn band(places: Vec<Vec<f64>>, level: f64) -> Vec<BandPoint> {
     places.into_iter().enumerate().map(point).collect()
 }
 
-/// Returns the threshold of the greatest `value`, the strictest of equal ones.
-fn best(steps: &[Step], value: impl Fn(&OperatingPoint) -> f64) -> Option<OperatingPoint> {
+/// Returns what the threshold of each step does, without a value.
+fn operating_points(steps: &[Step]) -> Vec<OperatingPoint> {
     let [positives, negatives] = totals(steps).map(|total| total as f64);
-    let points = steps.iter().map(|step| {
-        let mut point = OperatingPoint {
-            threshold: step.threshold,
-            value: 0.0,
-            precision: precision(step),
-            recall: step.positives as f64 / positives,
-            false_positive_rate: step.negatives as f64 / negatives,
-            share: (step.positives + step.negatives) as f64 / (positives + negatives),
-        };
-        point.value = value(&point);
-        point
-    });
-    points.reduce(|best, point| if point.value > best.value { point } else { best })
+    let point = |step: &Step| OperatingPoint {
+        threshold: step.threshold,
+        value: 0.0,
+        precision: step.precision(),
+        recall: step.positives as f64 / positives,
+        false_positive_rate: step.negatives as f64 / negatives,
+        share: step.accepted() as f64 / (positives + negatives),
+    };
+    steps.iter().map(point).collect()
+}
+
+/// Returns the point of the greatest `value`, the strictest of equal ones.
+fn best(
+    points: &[OperatingPoint],
+    value: impl Fn(&OperatingPoint) -> f64,
+) -> Option<OperatingPoint> {
+    let valued = points.iter().map(|point| OperatingPoint { value: value(point), ..*point });
+    valued.reduce(|best, point| if point.value > best.value { point } else { best })
 }
 
 /// Returns at most `most` of the points at even steps, the first and the last among them.

@@ -137,7 +137,7 @@ impl Row {
     ///
     /// The first unknown override.
     pub fn score_by(&self, weights: &Weights) -> Result<f64, &str> {
-        Ok(corrected(weights, &self.dimensions, self.fired()?))
+        Ok(self.fired()?.correct(weights.apply(&self.dimensions)))
     }
 
     /// Returns the rules that fired.
@@ -182,9 +182,4 @@ impl Row {
         }
         Ok(())
     }
-}
-
-/// Returns the score by `weights`: the weighted sum corrected by the rules that fired.
-pub(crate) fn corrected(weights: &Weights, dimensions: &Dimensions, fired: Fired) -> f64 {
-    fired.correct(weights.apply(dimensions).clamp(0.0, 1.0))
 }

@@ -6,6 +6,7 @@ use crate::{
     labels::Labelled,
     options::Target,
     quantiles::{ascending, central},
+    roc::{Ranking, Step},
     wilson::{EffectiveSize, intraclass_correlation, wilson},
 };
 
@@ -18,7 +19,34 @@ pub(crate) fn choose(
     labelled: &Labelled,
     bootstrap: &Bootstrap,
 ) -> Threshold {
-    let ranked = Ranked::new(scores, groups);
+    // All rows alike, whatever their labels.
+    let ranking = Ranking::new(scores, &vec![true; scores.len()], &groups.of);
+    let steps = ranking.steps(|_| 1);
+    // The shortest decimal that is not above `lowest`, but above every lower score.
+    let above_next = |lowest: f64| {
+        let next = steps.iter().map(|step| step.threshold).find(|threshold| *threshold < lowest);
+        shortest(next, lowest)
+    };
+    let accept = |value| {
+        let mut shares = Vec::new();
+        bootstrap.draw(groups, |counts| {
+            let steps = ranking.steps(|group| counts[group]);
+            shares.push(rows(accepted(&steps, value)) as f64 / rows(&steps) as f64);
+        });
+        let accepted = accepted(&steps, value);
+        let stricter = accepted.split_last().map_or(0, |(_, stricter)| rows(stricter));
+        let share = rows(accepted) as f64 / scores.len() as f64;
+        Threshold {
+            value,
+            interval: None,
+            share: bootstrap.estimate(share, shares, groups),
+            accepted: rows(accepted) as usize,
+            tied: (rows(accepted) - stricter) as usize,
+            stricter_share: None,
+            looser_share: None,
+            precision: None,
+        }
+    };
     let precisions = precisions(labelled, bootstrap.level);
     let precision_at = |threshold| {
         let accepted = precisions.iter().take_while(|point| point.threshold >= threshold);
@@ -26,30 +54,31 @@ pub(crate) fn choose(
     };
     match target {
         Target::Threshold(value) => {
-            Threshold { precision: precision_at(value), ..ranked.accept(Some(value), bootstrap) }
+            Threshold { precision: precision_at(value), ..accept(Some(value)) }
         }
         Target::Share(share) => {
-            let chosen = ranked.nearest_share(share, |_| 1);
-            let value = chosen.map(|chosen| ranked.above_next(chosen.lowest));
+            let chosen = nearest_share(&steps, share);
+            let value = above_next(steps[chosen].threshold);
             let mut thresholds = Vec::new();
             bootstrap.draw(groups, |counts| {
-                let chosen = ranked.nearest_share(share, |group| counts[group as usize]);
-                thresholds.extend(chosen.map(|chosen| chosen.lowest));
+                let steps = ranking.steps(|group| counts[group]);
+                thresholds.push(steps[nearest_share(&steps, share)].threshold);
             });
             let interval = central(&ascending(thresholds), bootstrap.level);
+            let share_at = |place: Option<usize>| Some(share_of(steps.get(place?)?, &steps));
             Threshold {
-                interval: interval.filter(|_| groups.count() > 1),
-                stricter_share: chosen.and_then(|chosen| chosen.stricter),
-                looser_share: chosen.and_then(|chosen| chosen.looser),
-                precision: value.and_then(precision_at),
-                ..ranked.accept(value, bootstrap)
+                interval: interval.filter(|_| groups.count > 1),
+                stricter_share: share_at(chosen.checked_sub(1)),
+                looser_share: share_at(Some(chosen + 1)),
+                precision: precision_at(value),
+                ..accept(Some(value))
             }
         }
         Target::Precision(target) => {
             // The loosest threshold whose lower bound reaches the target.
             let reaching = precisions.iter().rfind(|point| point.interval.low >= target);
             // Used rows without a label are accepted by the same threshold.
-            let value = reaching.map(|reaching| ranked.above_next(reaching.threshold));
+            let value = reaching.map(|reaching| above_next(reaching.threshold));
             let best = precisions.iter().reduce(|best, point| {
                 if point.interval.low > best.interval.low { point } else { best }
             });
@@ -57,92 +86,34 @@ pub(crate) fn choose(
                 threshold: value.unwrap_or(precision.threshold),
                 ..*precision
             });
-            Threshold { precision, ..ranked.accept(value, bootstrap) }
+            Threshold { precision, ..accept(value) }
         }
     }
 }
 
-/// Scores in descending order, each with its group.
-struct Ranked<'a> {
-    rows: Vec<(f64, u32)>,
-    groups: &'a Groups,
+/// Returns the number of rows that the last of some steps accepts.
+fn rows(steps: &[Step]) -> u64 {
+    steps.last().map_or(0, Step::accepted)
 }
 
-/// A threshold that accepts a share.
-#[derive(Debug, Clone, Copy)]
-struct Chosen {
-    lowest: f64,
-    share: f64,
-    stricter: Option<f64>,
-    looser: Option<f64>,
+/// Returns the steps whose rows a threshold accepts.
+fn accepted(steps: &[Step], threshold: Option<f64>) -> &[Step] {
+    let accepts = |threshold| steps.partition_point(|step| step.threshold >= threshold);
+    &steps[..threshold.map_or(0, accepts)]
 }
 
-impl<'a> Ranked<'a> {
-    fn new(scores: &[f64], groups: &'a Groups) -> Self {
-        let mut rows: Vec<_> = scores.iter().copied().zip(groups.of().iter().copied()).collect();
-        rows.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
-        Self { rows, groups }
-    }
-
-    /// Returns the threshold whose share is nearest to `target`, the stricter one of two; every
-    /// threshold accepts at least one row. A row counts as often as `weight` says of its group.
-    fn nearest_share(&self, target: f64, weight: impl Fn(u32) -> u32) -> Option<Chosen> {
-        let total = count(&self.rows, &weight) as f64;
-        let mut accepted = 0;
-        let mut chosen: Option<Chosen> = None;
-        for tied in self.rows.chunk_by(|a, b| a.0 == b.0) {
-            let added = count(tied, &weight);
-            if added == 0 {
-                continue;
-            }
-            accepted += added;
-            let share = accepted as f64 / total;
-            match &mut chosen {
-                Some(best) if (share - target).abs() >= (best.share - target).abs() => {
-                    best.looser = Some(share);
-                    break;
-                }
-                _ => {
-                    let stricter = chosen.map(|chosen| chosen.share);
-                    chosen = Some(Chosen { lowest: tied[0].0, share, stricter, looser: None });
-                }
-            }
-        }
-        chosen
-    }
-
-    /// Returns the shortest decimal that is not above `lowest`, but above every lower score.
-    fn above_next(&self, lowest: f64) -> f64 {
-        let next = self.rows.partition_point(|row| row.0 >= lowest);
-        shortest(self.rows.get(next).map(|row| row.0), lowest)
-    }
-
-    /// Describes what `value` accepts.
-    fn accept(&self, value: Option<f64>, bootstrap: &Bootstrap) -> Threshold {
-        let accepted = value.map_or(0, |value| self.rows.partition_point(|row| row.0 >= value));
-        let mut shares = Vec::new();
-        bootstrap.draw(self.groups, |counts| {
-            let weight = |group| counts[group as usize];
-            let taken = count(&self.rows[..accepted], &weight);
-            shares.push(taken as f64 / count(&self.rows, &weight) as f64);
-        });
-        let lowest = accepted.checked_sub(1).map(|last| self.rows[last].0);
-        let share = accepted as f64 / self.rows.len() as f64;
-        Threshold {
-            value,
-            interval: None,
-            share: bootstrap.estimate(share, shares, self.groups),
-            accepted,
-            tied: self.rows.iter().filter(|row| Some(row.0) == lowest).count(),
-            stricter_share: None,
-            looser_share: None,
-            precision: None,
-        }
-    }
+/// Returns the accepted share at a step.
+fn share_of(step: &Step, steps: &[Step]) -> f64 {
+    step.accepted() as f64 / rows(steps) as f64
 }
 
-fn count(rows: &[(f64, u32)], weight: &impl Fn(u32) -> u32) -> u64 {
-    rows.iter().map(|row| u64::from(weight(row.1))).sum()
+/// Returns the place of the step whose share is nearest to `target`, the stricter one of two; every step
+/// accepts at least one row.
+fn nearest_share(steps: &[Step], target: f64) -> usize {
+    let distance = |step: &Step| (share_of(step, steps) - target).abs();
+    let mut pairs = steps.windows(2);
+    let nearest = pairs.position(|pair| distance(&pair[1]) >= distance(&pair[0]));
+    nearest.unwrap_or(steps.len() - 1)
 }
 
 /// Returns the shortest decimal above `below` that is at most `value`, which is in \[0, 1\].
@@ -167,7 +138,7 @@ fn precisions(labelled: &Labelled, level: f64) -> Vec<Precision> {
         for place in tied {
             accepted += 1;
             positives += usize::from(labels[*place]);
-            size.add(groups.of()[*place]);
+            size.add(groups.of[*place]);
         }
         let precision = positives as f64 / accepted as f64;
         let effective = size.get();

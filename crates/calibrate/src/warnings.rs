@@ -48,12 +48,12 @@ pub(crate) fn warnings(
     };
     let of_used = |test: &dyn Fn(&Row) -> bool| used.iter().filter(|row| test(row)).count();
 
-    let (agreement, labels) = (labelled.agreement(), labelled.labels.len());
-    warn_if(agreement.is_leak(), WarningCode::LabelIsSuccess, labels, &|| {
+    let (leakage, labels) = (labelled.leakage(), labelled.labels.len());
+    warn_if(leakage.is_leak, WarningCode::LabelIsSuccess, labels, &|| {
         format!(
             "the labels equal success in {:.1} % of the labelled rows, and the score contains success: \
              what orders these rows well may order nothing else",
-            agreement.share * 100.0
+            leakage.agreement * 100.0
         )
     });
     let (positives, negatives) = (labelled.positives(), labelled.negatives());

@@ -25,14 +25,14 @@ pub(crate) fn wilson(successes: f64, n: f64, level: f64) -> Interval {
 /// Returns how similar the labels within a group are: the intraclass correlation by analysis of
 /// variance, in \[0, 1\]. 0 if no group has two rows, or there is only one group.
 pub(crate) fn intraclass_correlation(labels: &[bool], groups: &Groups) -> f64 {
-    let mut sums = vec![(0.0, 0.0); groups.count()];
-    for (label, group) in labels.iter().zip(groups.of()) {
+    let mut sums = vec![(0.0, 0.0); groups.count];
+    for (label, group) in labels.iter().zip(&groups.of) {
         let (n, positives) = &mut sums[*group as usize];
         *n += 1.0;
         *positives += f64::from(u8::from(*label));
     }
     let rows = labels.len() as f64;
-    let count = groups.count() as f64;
+    let count = groups.count as f64;
     if count < 2.0 || rows <= count {
         return 0.0;
     }
@@ -56,7 +56,7 @@ pub(crate) struct EffectiveSize {
 
 impl EffectiveSize {
     pub(crate) fn new(correlation: f64, groups: &Groups) -> Self {
-        Self { correlation, sizes: vec![0; groups.count()], rows: 0.0, squares: 0.0 }
+        Self { correlation, sizes: vec![0; groups.count], rows: 0.0, squares: 0.0 }
     }
 
     pub(crate) fn add(&mut self, group: u32) {
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(intraclass_correlation(&mixed, &groups), 0.0);
         for (correlation, expected) in [(1.0, 3.0), (0.0, 9.0), (0.5, 4.5)] {
             let mut size = EffectiveSize::new(correlation, &groups);
-            groups.of().iter().for_each(|group| size.add(*group));
+            groups.of.iter().for_each(|group| size.add(*group));
             assert_eq!(size.get(), expected);
         }
     }

@@ -8,7 +8,8 @@ use crate::{
     formats::{
         atif, claude_code, cline, codex, copilot_cli, cursor, gemini_cli, inspect, langfuse,
         langsmith, messages, mini_swe_agent, opencode, otel, pi, reasoning_trace,
-        runs::SessionReader, swe_agent, tau,
+        runs::{Session, SessionReader},
+        swe_agent, tau,
     },
     json::{Array, Kind, Members, Value},
     reader::MAX_BYTES,
@@ -35,11 +36,18 @@ const fn format(
     Format { name, domain, fits, open }
 }
 
-static GEMINI_CLI: Format = format("gemini-cli", "code", gemini_cli::fits, || {
-    Box::<SessionReader<gemini_cli::Session>>::default()
-});
-static MESSAGES: Format =
-    format("messages", "general", messages::fits, || Box::<messages::Reader>::default());
+fn open<R: ReadRuns + Default + 'static>() -> Box<dyn ReadRuns> {
+    Box::<R>::default()
+}
+
+/// Opens a format whose records belong to sessions.
+fn sessions<S: Session + 'static>() -> Box<dyn ReadRuns> {
+    open::<SessionReader<S>>()
+}
+
+static GEMINI_CLI: Format =
+    format("gemini-cli", "code", gemini_cli::fits, sessions::<gemini_cli::Session>);
+static MESSAGES: Format = format("messages", "general", messages::fits, open::<messages::Reader>);
 static MINI_SWE_AGENT: Format =
     format("mini-swe-agent", "code", mini_swe_agent::fits, || Box::new(mini_swe_agent::read));
 
@@ -50,22 +58,20 @@ static FORMATS: [&Format; 18] = [
     }),
     &format("atif", "general", atif::fits, || Box::new(atif::read)),
     &GEMINI_CLI,
-    &format("opencode", "code", opencode::fits, || Box::<opencode::Reader>::default()),
-    &format("copilot-cli", "code", copilot_cli::fits, || {
-        Box::<SessionReader<copilot_cli::Session>>::default()
-    }),
-    &format("cursor", "code", cursor::fits, || Box::<SessionReader<cursor::Session>>::default()),
+    &format("opencode", "code", opencode::fits, open::<opencode::Reader>),
+    &format("copilot-cli", "code", copilot_cli::fits, sessions::<copilot_cli::Session>),
+    &format("cursor", "code", cursor::fits, sessions::<cursor::Session>),
     &format("cline", "code", cline::fits, || Box::new(cline::read)),
-    &format("otel", "general", otel::fits, || Box::<otel::Reader>::default()),
-    &format("langsmith", "general", langsmith::fits, || Box::<langsmith::Reader>::default()),
+    &format("otel", "general", otel::fits, open::<otel::Reader>),
+    &format("langsmith", "general", langsmith::fits, open::<langsmith::Reader>),
     &format("inspect", "general", inspect::fits, || Box::new(inspect::read)),
     &format("langfuse", "general", langfuse::fits, || Box::new(langfuse::read)),
     &MINI_SWE_AGENT,
     &format("swe-agent", "code", swe_agent::fits, || Box::new(swe_agent::read)),
     &format("tau", "customer_service", tau::fits, || Box::new(tau::read)),
-    &format("codex", "code", codex::fits, || Box::<SessionReader<codex::Session>>::default()),
-    &format("pi", "code", pi::fits, || Box::<SessionReader<pi::Session>>::default()),
-    &format("claude-code", "code", claude_code::fits, || Box::<claude_code::Reader>::default()),
+    &format("codex", "code", codex::fits, sessions::<codex::Session>),
+    &format("pi", "code", pi::fits, sessions::<pi::Session>),
+    &format("claude-code", "code", claude_code::fits, open::<claude_code::Reader>),
     &MESSAGES,
 ];
 

@@ -19,7 +19,7 @@ use crate::{
 pub type Turn = u32;
 
 /// One event of a run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum Event {
     /// Text of a person.
     Human(String),
@@ -32,7 +32,7 @@ pub enum Event {
 }
 
 /// A call of a tool.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Call {
     pub name: String,
     pub input: CallInput,
@@ -41,7 +41,7 @@ pub struct Call {
 }
 
 /// The result of a tool.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct ToolResult {
     pub text: String,
     pub failed: bool,
@@ -62,6 +62,16 @@ impl Event {
         Self::Thought { text: text.into(), said: false }
     }
 
+    /// Returns the text, if it is that of a person.
+    pub fn human(&self) -> Option<&String> {
+        if let Self::Human(text) = self { Some(text) } else { None }
+    }
+
+    /// Returns the call, if it is one.
+    pub fn call(&self) -> Option<&Call> {
+        if let Self::Call(call) = self { Some(call) } else { None }
+    }
+
     /// Returns the approximate size in bytes.
     pub fn size(&self) -> usize {
         let text = match self {
@@ -80,6 +90,12 @@ impl Call {
         let id = id.filter(|id| !json::is_blank(id)).map(Into::into);
         Self { name, input, id, turn }
     }
+
+    /// Returns the event of its result.
+    pub fn answer(&self, result: ToolResult) -> Event {
+        let (id, name) = (self.id.clone(), Some(self.name.clone()));
+        Event::Result(ToolResult { id, name, ..result })
+    }
 }
 
 /// The greatest depth of an input: it is nested in three other values, and JSON nests 127 deep.
@@ -94,12 +110,6 @@ pub struct CallInput {
     pub values: usize,
     /// A hash of the canonical form.
     pub hash: u64,
-}
-
-impl PartialEq for CallInput {
-    fn eq(&self, other: &Self) -> bool {
-        self.json == other.json
-    }
 }
 
 impl CallInput {
@@ -195,6 +205,19 @@ impl Skipped {
         *self.0.entry(reason).or_default() += count;
     }
 
+    /// Returns the objects in an array. Anything else but null counts as malformed.
+    pub fn objects<'d>(
+        &mut self,
+        list: Option<Value<'d>>,
+    ) -> impl Iterator<Item = Value<'d>> + use<'d> {
+        let list = list.filter(|list| !list.is_null());
+        let elements = list.and_then(Value::as_array);
+        let others = elements.into_iter().flatten().filter(|element| !element.is_object());
+        let others = others.chain(list.filter(|_| elements.is_none()));
+        self.add_many("malformed", others.count() as u64);
+        elements.into_iter().flatten().filter_map(Value::as_object)
+    }
+
     /// Adds other counts.
     pub fn merge(&mut self, other: Self) {
         for (reason, count) in other.0 {
@@ -288,24 +311,13 @@ impl Run {
         Self { line, ..Self::default() }
     }
 
-    /// Reads the objects in an array. Anything else is malformed.
+    /// Reads [`Skipped::objects`].
     pub fn read_each<'d>(
         &mut self,
         list: Option<Value<'d>>,
         mut read: impl FnMut(&mut Self, Value<'d>),
     ) {
-        match list.map(Value::kind) {
-            None | Some(Kind::Null) => {}
-            Some(Kind::Array(elements)) => {
-                for element in elements {
-                    match element.as_object() {
-                        Some(object) => read(self, object),
-                        None => self.skipped.add("malformed"),
-                    }
-                }
-            }
-            Some(_) => self.skipped.add("malformed"),
-        }
+        self.skipped.objects(list).for_each(|object| read(self, object));
     }
 
     /// Counts a part that is not imported.

@@ -127,10 +127,7 @@ fn write_trace(
     source: Source,
     options: &Options,
 ) -> Result<Imported, Missing> {
-    let calls = run.events.iter().filter_map(|event| match event {
-        Event::Call(call) => Some(call),
-        _ => None,
-    });
+    let calls = run.events.iter().filter_map(Event::call);
     if calls.clone().map(|call| call.input.values).sum::<usize>() > MAX_VALUES {
         return Err(Missing::Error(Code::TooLarge, TOO_MANY_VALUES.into()));
     }
@@ -241,28 +238,16 @@ fn key(objective: &str, steps: &str) -> String {
 
 /// Returns the objective of a run, and removes the event with the same text.
 fn take_objective(run: &mut Run, options: &Options) -> Option<(String, Origin)> {
-    let field = options
-        .objective
-        .clone()
-        .map(|objective| (objective, Origin::Option))
-        .or_else(|| Some((run.objective.take()?, Origin::Field)));
-    if let Some((objective, from)) = field {
-        let said = run.events.iter().position(|event| match event {
-            Event::Human(text) => json::trimmed(text) == json::trimmed(&objective),
-            _ => false,
-        });
-        if let Some(said) = said {
-            run.events.remove(said);
-        }
-        return Some((objective, from));
+    let given = options.objective.clone().map(|text| (text, Origin::Option));
+    let field = run.objective.take().map(|text| (text, Origin::Field));
+    let human = || Some((run.events.iter().find_map(Event::human)?.clone(), Origin::Human));
+    let (objective, from) = given.or(field).or_else(human).or_else(|| run.fallback.take())?;
+    let is_objective = |text: &String| json::trimmed(text) == json::trimmed(&objective);
+    let said = run.events.iter().position(|event| event.human().is_some_and(is_objective));
+    if let Some(said) = said {
+        run.events.remove(said);
     }
-    match run.events.iter().position(|event| matches!(event, Event::Human(_))) {
-        Some(first) => match run.events.remove(first) {
-            Event::Human(objective) => Some((objective, Origin::Human)),
-            _ => None,
-        },
-        None => run.fallback.take(),
-    }
+    Some((objective, from))
 }
 
 /// Returns the last answer of the assistant, or else the content of the last step that has one.

@@ -1,13 +1,14 @@
 //! The clock of scorers.
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-use once_cell::sync::OnceCell;
+use std::{
+    sync::LazyLock,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
 
 /// Returns the time since the first call, on a clock that never runs backwards.
 pub fn monotonic_clock() -> Duration {
-    static START: OnceCell<Instant> = OnceCell::new();
-    START.get_or_init(Instant::now).elapsed()
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    START.elapsed()
 }
 
 /// Returns the time since 1970, which may run backwards.

@@ -1,6 +1,6 @@
 //! The errors of the engine, each with a stable code and, for invalid input, the place.
 
-use std::fmt::{self, Display, Formatter};
+use std::fmt::Display;
 
 /// Result with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -14,7 +14,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// assert_eq!(error.code(), "INVALID_TRACE");
 /// assert_eq!(error.to_string(), "steps[3].type: expected a string, got 42");
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
 pub struct Error {
     code: &'static str,
     path: Option<String>,
@@ -119,14 +120,6 @@ impl Error {
         self.path.as_deref()
     }
 }
-
-impl Display for Error {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for Error {}
 
 /// Formats a number for an error message as JavaScript writes it: `0.5`, `1e300`, `Infinity`.
 pub fn number(value: f64) -> String {

@@ -7,7 +7,7 @@ use crate::{
     novelty::Novelty,
     overrides::{self, Fired, Override},
     trace::Trace,
-    weights::{Profile, Profiles, Weights},
+    weights::{Profile, Profiles},
 };
 
 /// A score, and how it came about.
@@ -35,7 +35,7 @@ impl Score {
         let dimensions = Dimensions::of(trace, novelty.value());
         let profile = profiles.for_domain(trace.domain());
         let hint = profiles.hint(trace.domain());
-        let (value, overrides) = overrides::apply(trace, weighted(&profile.weights, &dimensions));
+        let (value, overrides) = overrides::apply(trace, profile.weights.apply(&dimensions));
         Self { value, dimensions, profile, hint, overrides, novelty }
     }
 
@@ -60,13 +60,7 @@ impl Score {
     pub fn bounds(trace: &Trace, profiles: &Profiles) -> [f64; 2] {
         let weights = profiles.for_domain(trace.domain()).weights;
         let (fired, dimensions) = (Fired::of(trace), Dimensions::of(trace, 0.0));
-        let score =
-            |novelty| fired.correct(weighted(&weights, &Dimensions { novelty, ..dimensions }));
+        let score = |novelty| fired.correct(weights.apply(&Dimensions { novelty, ..dimensions }));
         [score(0.0), score(1.0)]
     }
-}
-
-/// The weighted sum in \[0, 1\]: the weights sum to 1 only up to rounding.
-fn weighted(weights: &Weights, dimensions: &Dimensions) -> f64 {
-    weights.apply(dimensions).clamp(0.0, 1.0)
 }

@@ -37,17 +37,13 @@ const DEFAULT: &str = "default";
 /// How far from 1 the sum of weights may be.
 const TOLERANCE: f64 = 1e-9;
 
-const fn weights([c, n, d, o]: [f64; 4]) -> Weights {
-    Weights { complexity: c, novelty: n, tool_diversity: d, outcome_confidence: o }
-}
-
 /// The default weights of the KnowledgePulse protocol, and those of its domains.
-const DEFAULT_WEIGHTS: Weights = weights([0.25, 0.35, 0.15, 0.25]);
+const DEFAULT_WEIGHTS: Weights = Weights::new([0.25, 0.35, 0.15, 0.25]);
 const DOMAINS: [(&str, Weights); 4] = [
-    ("finance", weights([0.20, 0.25, 0.10, 0.45])),
-    ("code", weights([0.20, 0.30, 0.30, 0.20])),
-    ("medical", weights([0.15, 0.20, 0.10, 0.55])),
-    ("customer_service", weights([0.20, 0.30, 0.20, 0.30])),
+    ("finance", Weights::new([0.20, 0.25, 0.10, 0.45])),
+    ("code", Weights::new([0.20, 0.30, 0.30, 0.20])),
+    ("medical", Weights::new([0.15, 0.20, 0.10, 0.55])),
+    ("customer_service", Weights::new([0.20, 0.30, 0.20, 0.30])),
 ];
 
 /// The weights of every domain: those of the KnowledgePulse protocol, some replaced or added. There
@@ -128,37 +124,40 @@ fn begins_like(text: &str, name: &str) -> bool {
 }
 
 impl Weights {
-    /// Returns `C*wC + N*wN + D*wD + O*wO`, added in this order.
+    /// Returns the weights of complexity, novelty, tool diversity and outcome confidence.
+    pub const fn new([complexity, novelty, tool_diversity, outcome_confidence]: [f64; 4]) -> Self {
+        Self { complexity, novelty, tool_diversity, outcome_confidence }
+    }
+
+    /// Returns the four weights, in the order of [`Weights::new`].
+    pub const fn parts(&self) -> [f64; 4] {
+        [self.complexity, self.novelty, self.tool_diversity, self.outcome_confidence]
+    }
+
+    /// Returns `C*wC + N*wN + D*wD + O*wO`, added in this order. It is kept within \[0, 1\], as the weights sum to 1
+    /// only up to rounding.
     pub fn apply(&self, dimensions: &Dimensions) -> f64 {
-        dimensions.complexity * self.complexity
+        let sum = dimensions.complexity * self.complexity
             + dimensions.novelty * self.novelty
             + dimensions.tool_diversity * self.tool_diversity
-            + dimensions.outcome_confidence * self.outcome_confidence
+            + dimensions.outcome_confidence * self.outcome_confidence;
+        sum.clamp(0.0, 1.0)
     }
 
     fn check(&self, domain: &str) -> Result<()> {
-        let all = [
-            ("complexity", self.complexity),
-            ("novelty", self.novelty),
-            ("toolDiversity", self.tool_diversity),
-            ("outcomeConfidence", self.outcome_confidence),
-        ];
-        for (dimension, weight) in all {
+        let error = |place: &str, expected, found| {
+            let path = format!("profiles.{domain}{place}");
+            Err(Error::invalid(Invalid::Option, path, expected, number(found)))
+        };
+        let places = [".complexity", ".novelty", ".toolDiversity", ".outcomeConfidence"];
+        for (place, weight) in places.into_iter().zip(self.parts()) {
             if !weight.is_finite() || weight < 0.0 {
-                let path = format!("profiles.{domain}.{dimension}");
-                let expected = "a finite number, 0 or more";
-                return Err(Error::invalid(Invalid::Option, path, expected, number(weight)));
+                return error(place, "a finite number, 0 or more", weight);
             }
         }
-        let sum: f64 = all.iter().map(|(_, weight)| weight).sum();
+        let sum: f64 = self.parts().iter().sum();
         if (sum - 1.0).abs() > TOLERANCE {
-            let path = format!("profiles.{domain}");
-            return Err(Error::invalid(
-                Invalid::Option,
-                path,
-                "weights that sum to 1",
-                number(sum),
-            ));
+            return error("", "weights that sum to 1", sum);
         }
         Ok(())
     }
@@ -221,8 +220,10 @@ mod tests {
             let name = hint.as_ref().and_then(|hint| hint.rsplit('"').nth(1));
             assert_eq!(name, expected, "{domain:?}: {hint:?}");
         }
-        let own =
-            Profiles::with([("".into(), weights([0.25; 4])), ("Ü".into(), weights([0.25; 4]))]);
+        let own = Profiles::with([
+            ("".into(), Weights::new([0.25; 4])),
+            ("Ü".into(), Weights::new([0.25; 4])),
+        ]);
         assert_eq!(own.unwrap().hint("übung"), None, "a name without letters is like nothing");
     }
 
@@ -230,7 +231,7 @@ mod tests {
     fn with_replaces_and_adds() {
         let [first, second, third, fourth] =
             [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.25; 4]]
-                .map(weights);
+                .map(Weights::new);
         let overrides = [
             ("code", fourth),
             ("code", first),
@@ -279,7 +280,7 @@ mod tests {
             ),
         ] {
             for domain in ["code", "a new one", "__proto__"] {
-                let error = Profiles::with([(domain.to_owned(), weights(all))]).unwrap_err();
+                let error = Profiles::with([(domain.to_owned(), Weights::new(all))]).unwrap_err();
                 let path = format!("profiles.{domain}{place}");
                 assert_eq!(error.code(), "INVALID_OPTION");
                 assert_eq!(error.path(), Some(path.as_str()));
@@ -287,7 +288,7 @@ mod tests {
             }
         }
         for all in [[1.0 + 9e-10, 0.0, 0.0, 0.0], [0.1, 0.2, 0.3, 0.4], [1.0, -0.0, 0.0, 0.0]] {
-            assert!(Profiles::with([("code".to_owned(), weights(all))]).is_ok(), "{all:?}");
+            assert!(Profiles::with([("code".to_owned(), Weights::new(all))]).is_ok(), "{all:?}");
         }
     }
 }

@@ -10,18 +10,18 @@ pub(super) const FOLDS: usize = 5;
 /// among equal ones, each to the fold that has the fewest rows of its labels.
 pub(super) fn assign(labels: &[bool], groups: &Groups, seed: u64) -> Vec<u8> {
     // Negative and positive rows of each group.
-    let mut sizes = vec![[0.0_f64; 2]; groups.count()];
+    let mut sizes = vec![[0.0_f64; 2]; groups.count];
     let mut totals = [1.0_f64; 2];
-    for (label, group) in labels.iter().zip(groups.of()) {
+    for (label, group) in labels.iter().zip(&groups.of) {
         sizes[*group as usize][usize::from(*label)] += 1.0;
         totals[usize::from(*label)] += 1.0;
     }
-    let mut order: Vec<usize> = (0..groups.count()).collect();
+    let mut order: Vec<usize> = (0..groups.count).collect();
     order.shuffle(&mut generator(seed));
     order.sort_by(|a, b| (sizes[*b][0] + sizes[*b][1]).total_cmp(&(sizes[*a][0] + sizes[*a][1])));
 
     let mut filled = [[0.0_f64; 2]; FOLDS];
-    let mut of_group = vec![0_u8; groups.count()];
+    let mut of_group = vec![0_u8; groups.count];
     for group in order {
         let size = sizes[group];
         // How much the sum over folds of the squared shares would grow.
@@ -36,7 +36,7 @@ pub(super) fn assign(labels: &[bool], groups: &Groups, seed: u64) -> Vec<u8> {
             *filled += size;
         }
     }
-    groups.of().iter().map(|group| of_group[*group as usize]).collect()
+    groups.of.iter().map(|group| of_group[*group as usize]).collect()
 }
 
 #[cfg(test)]

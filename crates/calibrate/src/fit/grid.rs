@@ -21,35 +21,28 @@ pub(super) struct Search<'a> {
     current: Weights,
     /// Whether the weight of outcomeConfidence is 0.
     without_outcome: bool,
-    tried: HashMap<Point, Concordance>,
+    pub(super) tried: HashMap<Point, Concordance>,
 }
 
 /// The weights chosen by the rows of some folds.
 pub(super) struct Selection {
-    pub(super) chosen: Weights,
-    pub(super) best: Weights,
-    pub(super) auc: f64,
-    pub(super) best_auc: f64,
-    /// Of the difference between `best_auc` and `auc`.
+    pub(super) chosen: Candidate,
+    pub(super) best: Candidate,
+    /// Of the difference between the AUC of both.
     pub(super) standard_error: f64,
 }
 
 /// Weights, their distance from the current ones, and their AUC.
 #[derive(Clone, Copy)]
-struct Candidate {
-    weights: Weights,
+pub(super) struct Candidate {
+    pub(super) weights: Weights,
     distance: f64,
-    auc: f64,
+    pub(super) auc: f64,
 }
 
 impl<'a> Search<'a> {
     pub(super) fn new(sample: &'a Sample<'a>, current: Weights, without_outcome: bool) -> Self {
         Self { sample, current, without_outcome, tried: HashMap::new() }
-    }
-
-    /// Returns the number of points tried so far.
-    pub(super) fn tried(&self) -> usize {
-        self.tried.len()
     }
 
     /// Chooses weights by the rows of `folds`.
@@ -60,7 +53,9 @@ impl<'a> Search<'a> {
         let current = Candidate { weights: self.current, distance: 0.0, auc };
         let mut candidates = vec![current];
         candidates.extend(self.candidates(points(COARSE, [0; 4], [WHOLE; 4]), folds));
-        let center = parts(&best_of(&candidates[1..]).weights)
+        let center = best_of(&candidates[1..])
+            .weights
+            .parts()
             .map(|weight| (weight * f64::from(WHOLE)).round() as u8);
         // Up to the next points of the coarse grid.
         let low = center.map(|weight| weight.saturating_sub(COARSE));
@@ -84,23 +79,17 @@ impl<'a> Search<'a> {
             (best.auc - candidate.auc <= error).then_some((candidate, error))
         });
         let (chosen, standard_error) = within.unwrap_or((best, 0.0));
-        Selection {
-            chosen: chosen.weights,
-            best: best.weights,
-            auc: chosen.auc,
-            best_auc: best.auc,
-            standard_error,
-        }
+        Selection { chosen, best, standard_error }
     }
 
     fn candidates(&mut self, points: Vec<Point>, folds: [bool; FOLDS]) -> Vec<Candidate> {
-        let (sample, current) = (self.sample, parts(&self.current));
+        let (sample, current) = (self.sample, self.current.parts());
         let allowed = points.into_iter().filter(|point| !self.without_outcome || point[3] == 0);
-        let candidate = |point| {
-            let weights = weights(point);
+        let candidate = |point: Point| {
+            let weights = Weights::new(point.map(|part| f64::from(part) / f64::from(WHOLE)));
             let concordance =
                 self.tried.entry(point).or_insert_with(|| sample.concordance(&weights));
-            let squares = parts(&weights).into_iter().zip(current).map(|(a, b)| (a - b).powi(2));
+            let squares = weights.parts().into_iter().zip(current).map(|(a, b)| (a - b).powi(2));
             let distance = squares.sum::<f64>().sqrt();
             Candidate { weights, distance, auc: sample.auc(concordance, folds) }
         };
@@ -114,16 +103,6 @@ fn best_of(candidates: &[Candidate]) -> Candidate {
         if b.auc > a.auc || (b.auc == a.auc && b.distance < a.distance) { b } else { a }
     };
     candidates[1..].iter().copied().fold(candidates[0], better)
-}
-
-fn parts(weights: &Weights) -> [f64; 4] {
-    [weights.complexity, weights.novelty, weights.tool_diversity, weights.outcome_confidence]
-}
-
-fn weights(point: Point) -> Weights {
-    let [complexity, novelty, tool_diversity, outcome_confidence] =
-        point.map(|hundredths| f64::from(hundredths) / f64::from(WHOLE));
-    Weights { complexity, novelty, tool_diversity, outcome_confidence }
 }
 
 /// Returns the points of the simplex at multiples of `step`, each weight between `low` and `high`.

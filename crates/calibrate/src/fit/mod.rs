@@ -51,11 +51,11 @@ pub(crate) fn fit(labelled: &Labelled, options: &Options, bootstrap: &Bootstrap)
 
 fn fit_profile(current: Weights, name: String, rows: &Labelled, bootstrap: &Bootstrap) -> Fit {
     let (positives, negatives) = (rows.positives(), rows.negatives());
-    let groups = rows.groups.count();
+    let groups = rows.groups.count;
     let mut domains: Vec<String> = rows.rows.iter().map(|row| row.domain.clone()).collect();
     domains.sort_unstable();
     domains.dedup();
-    let without = rows.agreement().is_leak();
+    let without = rows.leakage().is_leak;
     let outcome = current.outcome_confidence;
     let current = if without { without_outcome(&current) } else { current };
     let result = if positives < CLASS || negatives < CLASS || groups < GROUPS {
@@ -68,6 +68,11 @@ fn fit_profile(current: Weights, name: String, rows: &Labelled, bootstrap: &Boot
         let sample = Sample::new(rows, without, &folds, bootstrap.cancel);
         search(&sample, &current, without, bootstrap)
     };
+    let recommended = if let FitResult::Better(fitted) = &result {
+        Some(recommended(&fitted.weights, if without { outcome } else { 0.0 }))
+    } else {
+        None
+    };
     Fit {
         profile: if let [domain] = &domains[..] { domain.clone() } else { name },
         domains,
@@ -77,12 +82,7 @@ fn fit_profile(current: Weights, name: String, rows: &Labelled, bootstrap: &Boot
         groups,
         current,
         without_outcome: without,
-        recommended: match &result {
-            FitResult::Better(fitted) => {
-                Some(recommended(&fitted.weights, if without { outcome } else { 0.0 }))
-            }
-            FitResult::NoBetterThanCurrent(_) | FitResult::Refused(_) => None,
-        },
+        recommended,
         result,
     }
 }
@@ -92,36 +92,32 @@ fn fit_profile(current: Weights, name: String, rows: &Labelled, bootstrap: &Boot
 fn recommended(weights: &Weights, outcome: f64) -> Weights {
     // Rounded down, so that the last weight is the rest to 1.
     let units = |weight: f64| (weight * (1.0 - outcome) * 1e4 + 1e-6).floor();
-    let [c, n, t] = [weights.complexity, weights.novelty, weights.tool_diversity].map(units);
-    Weights {
-        complexity: c / 1e4,
-        novelty: n / 1e4,
-        tool_diversity: t / 1e4,
-        outcome_confidence: (1e4 - c - n - t) / 1e4,
-    }
+    let [c, n, t, _] = weights.parts().map(units);
+    Weights::new([c, n, t, 1e4 - c - n - t].map(|units| units / 1e4))
 }
 
 fn search(sample: &Sample, current: &Weights, without: bool, bootstrap: &Bootstrap) -> FitResult {
     let mut search = Search::new(sample, *current, without);
-    let Selection { chosen, best, auc, best_auc, standard_error } = search.select([true; FOLDS]);
+    let Selection { chosen, best, standard_error } = search.select([true; FOLDS]);
     let held_out = std::array::from_fn(|held_out| {
         let mut folds = [true; FOLDS];
         folds[held_out] = false;
-        search.select(folds).chosen
+        search.select(folds).chosen.weights
     });
     let (held_out_auc, improvement) = sample.compare(&held_out, &[*current; FOLDS], bootstrap);
     let fitted = Fitted {
-        weights: chosen,
-        best,
+        weights: chosen.weights,
+        best: best.weights,
         current_auc: sample.auc(&sample.concordance(current), [true; FOLDS]),
-        auc,
-        best_auc,
+        auc: chosen.auc,
+        best_auc: best.auc,
         standard_error,
         held_out_auc,
         improvement,
-        tried: search.tried(),
+        tried: search.tried.len(),
     };
-    if improvement.interval.is_some_and(|interval| interval.low > 0.0) && chosen != *current {
+    if improvement.interval.is_some_and(|interval| interval.low > 0.0) && chosen.weights != *current
+    {
         FitResult::Better(fitted)
     } else {
         FitResult::NoBetterThanCurrent(fitted)

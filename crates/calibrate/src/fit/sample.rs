@@ -7,7 +7,6 @@ use crate::{
     bootstrap::{Bootstrap, Groups},
     calibration::{Estimate, Interval},
     labels::{Labelled, fired},
-    row::corrected,
 };
 
 use super::folds::FOLDS;
@@ -58,7 +57,7 @@ impl<'a> Sample<'a> {
         let scored = order.iter().map(|place| Scored {
             dimensions: rows[*place].dimensions,
             fired: fired(rows[*place], without_outcome),
-            group: groups.of()[*place],
+            group: groups.of[*place],
         });
         Self { rows: scored.collect(), groups, cancel, bounds }
     }
@@ -68,14 +67,13 @@ impl<'a> Sample<'a> {
         (middle - start) as f64 * (end - middle) as f64
     }
 
-    fn score(&self, row: usize, weights: &Weights) -> f64 {
-        corrected(weights, &self.rows[row].dimensions, self.rows[row].fired)
-    }
-
     /// Returns the scores and rows of a fold in ascending order of the scores.
     fn ranked(&self, fold: usize, weights: &Weights) -> Vec<(f64, usize)> {
         let [start, _, end] = self.bounds[fold];
-        let scored = (start..end).map(|row| (self.score(row, weights), row));
+        let scored = (start..end).map(|row| {
+            let Scored { dimensions, fired, .. } = &self.rows[row];
+            (fired.correct(weights.apply(dimensions)), row)
+        });
         let mut ranked: Vec<_> = scored.collect();
         ranked.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         ranked
@@ -126,7 +124,7 @@ impl<'a> Sample<'a> {
     /// DeLong et al. (1988), summed by cluster as in Obuchowski (1997). The sum of their squares, or of
     /// the squares of differences, estimates the variance.
     pub(super) fn components(&self, weights: &Weights, folds: [bool; FOLDS]) -> Vec<f64> {
-        let mut of_group = vec![0.0; self.groups.count()];
+        let mut of_group = vec![0.0; self.groups.count];
         if self.cancel.is_cancelled() {
             return of_group;
         }
@@ -223,8 +221,7 @@ mod tests {
     use super::*;
     use crate::bootstrap::generator;
 
-    const ONE: Weights =
-        Weights { complexity: 1.0, novelty: 0.0, tool_diversity: 0.0, outcome_confidence: 0.0 };
+    const ONE: Weights = Weights::new([1.0, 0.0, 0.0, 0.0]);
     const OTHER: Weights = Weights { complexity: 0.5, novelty: 0.5, ..ONE };
 
     /// Rows in groups of four, alike in their labels and in their first dimension.
@@ -232,12 +229,12 @@ mod tests {
         let mut random = generator(1);
         let mut bounds = [[0; 3]; FOLDS];
         let mut rows = Vec::new();
-        let bias: Vec<f64> = (0..groups.count()).map(|_| random.random_range(-0.2..0.2)).collect();
+        let bias: Vec<f64> = (0..groups.count).map(|_| random.random_range(-0.2..0.2)).collect();
         for (fold, bounds) in bounds.iter_mut().enumerate() {
             let middle = fold * 200 + 90;
             *bounds = [fold * 200, middle, (fold + 1) * 200];
             for place in fold * 200..(fold + 1) * 200 {
-                let group = groups.of()[place];
+                let group = groups.of[place];
                 let mean = if place >= middle { 0.5 } else { 0.4 } + bias[group as usize];
                 let mut value = || mean + random.random_range(-0.2..0.2);
                 let (complexity, novelty) = (value(), value());

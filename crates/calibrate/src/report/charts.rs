@@ -8,7 +8,8 @@ use crate::{
 };
 
 use super::{
-    svg::{Axis, Plot, Svg},
+    percentile,
+    svg::{Axis, Markup, Plot},
     text::{count, percent, round_percent, score},
 };
 
@@ -19,7 +20,7 @@ const ROWS_FOR_PERCENTILES: usize = 10;
 pub(super) struct Chart {
     pub(super) title: String,
     pub(super) note: String,
-    pub(super) svg: Svg,
+    pub(super) svg: Markup,
     /// Class and name of each kind of line, if there are several.
     pub(super) keys: Vec<(&'static str, String)>,
 }
@@ -36,11 +37,14 @@ impl Chart {
     }
 }
 
+fn rows(distribution: &Distribution) -> usize {
+    distribution.histogram.iter().sum()
+}
+
 /// Returns the end of the axis for the shares in a histogram.
 pub(super) fn top(distribution: &Distribution) -> f64 {
-    let n: usize = distribution.histogram.iter().sum();
     let most = distribution.histogram.iter().copied().max().unwrap_or(0);
-    round_up(most as f64 / n.max(1) as f64)
+    round_up(most as f64 / rows(distribution).max(1) as f64)
 }
 
 /// Rounds up to 5 %, 10 %, 20 % … 100 %.
@@ -56,14 +60,14 @@ pub(super) fn histogram(
     to: f64,
     threshold: Option<f64>,
 ) -> Chart {
-    let n: usize = distribution.histogram.iter().sum();
     let note = summary(distribution);
     let name = format!("Histogram of {what}, {title}");
     let mut plot = Plot::new(&name, &note, Axis::unit(what), Axis::share("share of traces", to));
     let width = 1.0 / distribution.histogram.len().max(1) as f64;
+    let n = rows(distribution).max(1);
     for (index, rows) in distribution.histogram.iter().enumerate() {
         let from = index as f64 * width;
-        let share = *rows as f64 / n.max(1) as f64;
+        let share = *rows as f64 / n as f64;
         let title = format!(
             "{from:.2}–{:.2}: {} ({})",
             from + width,
@@ -77,14 +81,10 @@ pub(super) fn histogram(
 }
 
 fn summary(distribution: &Distribution) -> String {
-    let at = |percent: f64| {
-        let found = distribution.percentiles.iter().find(|found| found.percent == percent);
-        found.map_or_else(|| "–".to_owned(), |found| score(found.value))
-    };
-    let n: usize = distribution.histogram.iter().sum();
+    let at = |percent| score(percentile(distribution, percent));
     format!(
         "{}, median {}, middle half {}–{}, range {}–{}",
-        count(n, "trace"),
+        count(rows(distribution), "trace"),
         at(50.0),
         at(25.0),
         at(75.0),

@@ -8,10 +8,10 @@ use crate::{
 };
 
 use super::{
-    Cell, Table,
+    Table,
     charts::{self, Chart},
-    four, list, percentile, summaries,
-    svg::spark,
+    list, percentile, summaries,
+    svg::{Markup, spark},
     text::{percent, score, sentence, shown},
 };
 
@@ -76,7 +76,7 @@ pub(super) fn domain_tables(found: &Calibration) -> Vec<Table> {
             summary.label_share.map_or_else(|| "–".to_owned(), percent),
             percent(summary.cut_share),
             shown(&domain.profile),
-            four(weights).map(|weight| weight.to_string()).join(" · "),
+            weights.parts().map(|weight| weight.to_string()).join(" · "),
             list(constant),
         ]
     };
@@ -114,17 +114,13 @@ pub(super) fn dimension_table(found: &Calibration, chosen: Option<f64>) -> Table
     let mut columns = vec!["domain".to_owned(), "score".to_owned()];
     columns.extend(Dimension::ALL.map(|dimension| charts::name(dimension).to_owned()));
     let cell = |name: &str, what: &str, of: Option<&Distribution>, threshold: Option<f64>| {
-        of.map_or_else(
-            || Cell::Text("–".to_owned()),
-            |of| {
-                let median = score(percentile(of, 50.0));
-                let name = format!("Histogram of {what} from 0 to 1, {name}: median {median}");
-                Cell::Svg(spark(&name, &of.histogram, threshold))
-            },
-        )
+        let Some(of) = of else { return Markup::from("–".to_owned()) };
+        let median = score(percentile(of, 50.0));
+        let name = format!("Histogram of {what} from 0 to 1, {name}: median {median}");
+        spark(&name, &of.histogram, threshold)
     };
     let row = |(name, summary): (String, &Summary)| {
-        let mut row = vec![Cell::Text(name.clone())];
+        let mut row = vec![Markup::from(name.clone())];
         row.push(cell(&name, "score", summary.score.as_ref(), chosen));
         row.extend(Dimension::ALL.map(|dimension| {
             let of = summary.dimensions.iter().find(|of| of.dimension == dimension);

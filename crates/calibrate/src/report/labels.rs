@@ -7,7 +7,7 @@ use crate::calibration::{
 use super::{
     Table,
     charts::{self, Chart},
-    four, list,
+    list,
     text::{count, estimate, percent, percent_interval, score, shown},
 };
 
@@ -124,7 +124,7 @@ pub(super) fn fit_view(fit: &Fit) -> FitView {
 }
 
 fn tables(fit: &Fit, fitted: &Fitted) -> Vec<Table> {
-    let weights = [&fit.current, &fitted.weights, &fitted.best].map(four);
+    let weights = [fit.current, fitted.weights, fitted.best].map(|weights| weights.parts());
     let row = |(place, dimension): (usize, Dimension)| {
         let mut row = vec![charts::name(dimension).to_owned()];
         row.extend(weights.iter().map(|weights| format!("{:.2}", weights[place])));
@@ -155,7 +155,7 @@ fn tables(fit: &Fit, fitted: &Fitted) -> Vec<Table> {
 /// The profiles that are better, as JavaScript.
 pub(super) fn paste(found: &Calibration) -> Option<String> {
     let line = |fit: &Fit| {
-        let [c, n, t, o] = four(&fit.recommended?);
+        let [c, n, t, o] = fit.recommended?.parts();
         let name = serde_json::Value::from(&*fit.profile);
         // A plain member with this name would set the prototype.
         let name = if fit.profile == "__proto__" { format!("[{name}]") } else { name.to_string() };

@@ -11,7 +11,6 @@ mod traces;
 use std::iter::once;
 
 use askama::Template;
-use knowledgepulse_scoring::weights::Weights;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -28,7 +27,7 @@ use self::{
         score_charts,
     },
     labels::{FitView, LabelView, fit_view, label_view, paste},
-    svg::Svg,
+    svg::Markup,
     text::{count, interval, percent, round_percent, score, sentence, shown},
     threshold::{accepted, threshold},
     traces::{TraceTable, traces},
@@ -132,22 +131,11 @@ struct Report<'a> {
 struct Table {
     caption: String,
     columns: Vec<String>,
-    rows: Vec<Vec<Cell>>,
-}
-
-enum Cell {
-    Text(String),
-    Svg(Svg),
-}
-
-impl From<String> for Cell {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
+    rows: Vec<Vec<Markup>>,
 }
 
 impl Table {
-    fn new<C: Into<Cell>>(
+    fn new<C: Into<Markup>>(
         caption: impl Into<String>,
         columns: impl IntoIterator<Item = impl Into<String>>,
         rows: impl IntoIterator<Item = Vec<C>>,
@@ -262,10 +250,6 @@ fn summaries(found: &Calibration) -> impl Iterator<Item = (String, &Summary)> {
     let each = found.domains.iter().map(|domain| (shown(&domain.domain), &domain.summary));
     // With one domain both are the same.
     once(all).filter(|_| found.domains.len() != 1).chain(each)
-}
-
-fn four(weights: &Weights) -> [f64; 4] {
-    [weights.complexity, weights.novelty, weights.tool_diversity, weights.outcome_confidence]
 }
 
 fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {

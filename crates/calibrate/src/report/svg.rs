@@ -15,15 +15,20 @@ const RIGHT: f64 = 12.0;
 const TOP: f64 = 32.0;
 const BOTTOM: f64 = 40.0;
 
-/// Complete SVG, which templates insert unchanged. Its text has been escaped.
-#[derive(Debug, Clone)]
-pub(super) struct Svg(String);
+/// HTML or SVG, which templates insert unchanged. Its text has been escaped.
+pub(super) struct Markup(String);
 
-impl HtmlSafe for Svg {}
+impl HtmlSafe for Markup {}
 
-impl Display for Svg {
+impl Display for Markup {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
+    }
+}
+
+impl From<String> for Markup {
+    fn from(text: String) -> Self {
+        Self(format!("<bdi>{}</bdi>", Escaped(&text)))
     }
 }
 
@@ -218,14 +223,14 @@ impl<'a> Plot<'a> {
     }
 
     /// Returns the complete plot.
-    pub(super) fn finish(mut self) -> Svg {
+    pub(super) fn finish(mut self) -> Markup {
         self.svg.push_str("</svg>");
-        Svg(self.svg)
+        Markup(self.svg)
     }
 }
 
 /// Returns a histogram of the size of a word, for a table cell, with a tick at the threshold.
-pub(super) fn spark(name: &str, bins: &[usize], threshold: Option<f64>) -> Svg {
+pub(super) fn spark(name: &str, bins: &[usize], threshold: Option<f64>) -> Markup {
     let most = bins.iter().copied().max().unwrap_or(0).max(1) as f64;
     let step = 100.0 / bins.len().max(1) as f64;
     let mut path = String::new();
@@ -241,7 +246,7 @@ pub(super) fn spark(name: &str, bins: &[usize], threshold: Option<f64>) -> Svg {
     let tick = threshold.map_or_else(String::new, |at| {
         format!(r#"<path class="threshold" d="M{:.1} 0V34"/>"#, at.clamp(0.0, 1.0) * 100.0)
     });
-    Svg(format!(
+    Markup(format!(
         r#"<svg class="spark" viewBox="-1 0 102 36" role="img" aria-label="{}"><path class="bar" d="{path}"/>{tick}<path class="axis" d="M0 32.5H100"/></svg>"#,
         Escaped(name)
     ))

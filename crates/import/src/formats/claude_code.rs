@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{
     messages::{call_of_part, is_result_type, result_of_part},
-    runs::{Ids, OpenRuns},
+    runs::{Ids, Kept, OpenRuns},
 };
 use crate::{
     detection::{ReadRuns, Runs},
     events::{Event, Origin, Run, Skipped, ToolResult, Turn},
     json::{self, Members, Value},
-    reader::MAX_BYTES,
     results::text_of_part,
     time,
 };
@@ -36,20 +35,16 @@ pub struct Reader {
 
 impl ReadRuns for Reader {
     fn read(&mut self, value: Value, line: u64, out: &mut Runs) {
-        let records = value.list("loglines");
-        let alone = records.is_none().then_some(value);
-        for record in records.into_iter().flatten().chain(alone) {
-            match record.as_object() {
-                Some(record) => self.read_record(record, line, out),
-                None => out.skip("malformed"),
-            }
+        if value.list("loglines").is_none() {
+            return self.read_record(value, line, out);
+        }
+        for record in out.skipped.objects(value.get("loglines")) {
+            self.read_record(record, line, out);
         }
     }
 
     fn finish(&mut self, out: &mut Runs) {
-        for session in self.runs.close_all() {
-            out.run(session.run);
-        }
+        self.runs.finish(out);
     }
 }
 
@@ -69,14 +64,7 @@ impl Reader {
             let is_anonymous = uuid.is_none() && session.is_none();
             self.last.filter(|_| is_anonymous)
         });
-        let number = known.unwrap_or_else(|| {
-            let run = Run { key: session.map(Into::into), ..Run::at(line) };
-            let (number, closed) = self.runs.begin(Session { run, ..Session::default() });
-            if let Some(closed) = closed {
-                out.run(closed.run);
-            }
-            number
-        });
+        let number = known.unwrap_or_else(|| self.runs.begin(session, line, out));
         self.last = Some(number);
         if let Some(session) = session {
             self.by_session.insert(session, number);
@@ -84,21 +72,16 @@ impl Reader {
         let is_repeated =
             uuid.is_some_and(|uuid| self.by_uuid.insert(uuid, number) == Some(number));
 
-        let Some(run) = self.runs.get(number) else { return out.skip("late") };
-        run.read(record, kind, is_repeated);
-        if run.size > MAX_BYTES {
-            out.too_large(run.run.line);
-            self.runs.close(number);
-        }
+        self.runs.add(number, out, |session, run, _| {
+            let begin = run.events.len();
+            session.read(record, kind, is_repeated, run);
+            run.events[begin..].iter().map(Event::size).sum()
+        });
     }
 }
 
-/// A run that is open.
 #[derive(Default)]
 struct Session {
-    run: Run,
-    /// The size of its events in bytes.
-    size: usize,
     /// The answers by `message.id` or `uuid`.
     answers: HashMap<String, Answer>,
     /// The indices of calls and results among the events.
@@ -119,13 +102,15 @@ impl Answer {
     }
 }
 
+impl Kept for Session {}
+
 impl Session {
-    fn read(&mut self, record: Value, kind: &str, is_repeated: bool) {
-        if self.run.created_at.is_none() {
-            self.run.created_at = record.member("timestamp").and_then(time::utc);
+    fn read(&mut self, record: Value, kind: &str, is_repeated: bool, run: &mut Run) {
+        if run.created_at.is_none() {
+            run.created_at = record.member("timestamp").and_then(time::utc);
         }
-        if self.run.key.is_none() {
-            self.run.key = record.first_name(&["sessionId", "session_id"]).map(Into::into);
+        if run.key.is_none() {
+            run.key = record.first_name(&["sessionId", "session_id"]).map(Into::into);
         }
         let message = record.object("message");
         let content = message.and_then(|message| message.member("content"));
@@ -134,7 +119,7 @@ impl Session {
             "result" => {
                 if let Some(is_error) = record.flag("is_error") {
                     let subtype = record.text("subtype").unwrap_or("success");
-                    self.run.status = Some(!is_error && subtype == "success");
+                    run.status = Some(!is_error && subtype == "success");
                 }
                 Some(format!("record:{kind}"))
             }
@@ -157,24 +142,27 @@ impl Session {
             _ => Some(format!("record:{kind}")),
         };
         if let Some(reason) = skipped {
-            self.run.skipped.add(reason);
+            run.skipped.add(reason);
             return;
         }
         let (Some(message), Some(content)) = (message, content) else { return };
         let array = content.as_array();
         let parts = array.into_iter().flatten().chain(array.is_none().then_some(content));
-        let before = self.run.events.len();
         if kind == "assistant" {
             let id = message.name("id").or_else(|| record.name("uuid"));
-            self.read_answer(parts, id);
+            self.read_answer(parts, id, run);
         } else {
-            self.read_user(parts);
+            self.read_user(parts, run);
         }
-        self.size += self.run.events[before..].iter().map(Event::size).sum::<usize>();
     }
 
-    fn read_answer<'d>(&mut self, parts: impl Iterator<Item = Value<'d>>, id: Option<&str>) {
-        let Self { run, answers, calls, results, .. } = self;
+    fn read_answer<'d>(
+        &mut self,
+        parts: impl Iterator<Item = Value<'d>>,
+        id: Option<&str>,
+        run: &mut Run,
+    ) {
+        let Self { answers, calls, results } = self;
         let mut anonymous;
         let answer = match id {
             Some(id) => answers.entry(id.into()).or_insert_with(|| Answer::begin(run)),
@@ -192,19 +180,7 @@ impl Session {
                 }
                 "tool_use" | "server_tool_use" | "mcp_tool_use" => {
                     let call = call_of_part(part, answer.turn);
-                    let known = call.id.as_ref().and_then(|id| calls.get(id));
-                    match known.and_then(|index| run.events.get_mut(index as usize)) {
-                        Some(Event::Call(earlier)) => {
-                            (earlier.name, earlier.input) = (call.name, call.input);
-                            run.skipped.add("repeated");
-                        }
-                        _ => {
-                            if let Some(id) = &call.id {
-                                calls.insert(id, run.events.len() as u32);
-                            }
-                            run.events.push(Event::Call(call));
-                        }
-                    }
+                    put(run, calls, call.id.clone(), Event::Call(call));
                 }
                 kind if is_result_type(kind) => add_result(run, results, part, kind),
                 kind => run.skipped.add(format!("part:{kind}")),
@@ -212,23 +188,21 @@ impl Session {
         }
     }
 
-    fn read_user<'d>(&mut self, parts: impl Iterator<Item = Value<'d>>) {
+    fn read_user<'d>(&mut self, parts: impl Iterator<Item = Value<'d>>, run: &mut Run) {
         let mut texts = Vec::new();
         for part in parts {
             match type_of(part) {
                 "text" => {
                     let text = text_of_part(part).unwrap_or_default();
-                    let text = read_human(&text, &mut self.run);
+                    let text = read_human(&text, run);
                     texts.extend(text.filter(|text| !json::is_blank(text)));
                 }
-                kind if is_result_type(kind) => {
-                    add_result(&mut self.run, &mut self.results, part, kind);
-                }
-                kind => self.run.skipped.add(format!("part:{kind}")),
+                kind if is_result_type(kind) => add_result(run, &mut self.results, part, kind),
+                kind => run.skipped.add(format!("part:{kind}")),
             }
         }
         if !texts.is_empty() {
-            self.run.events.push(Event::Human(texts.join("\n")));
+            run.events.push(Event::Human(texts.join("\n")));
         }
     }
 }
@@ -267,19 +241,23 @@ fn add_thought(run: &mut Run, answer: &mut Answer, text: String, said: bool) {
 fn add_result(run: &mut Run, results: &mut Ids, part: Value, kind: &str) {
     let mut result = result_of_part(part, kind, &mut run.skipped);
     result.text = without_reminders(result.text, &mut run.skipped);
-    let known = result.id.as_ref().and_then(|id| results.get(id));
-    match known.and_then(|index| run.events.get_mut(index as usize)) {
-        Some(Event::Result(earlier)) => {
-            (earlier.text, earlier.failed) = (result.text, result.failed);
-            run.skipped.add("repeated");
+    put(run, results, result.id.clone(), Event::Result(result));
+}
+
+/// Adds a call or a result, or puts it in place of an earlier one with its id.
+fn put(run: &mut Run, places: &mut Ids, id: Option<String>, mut event: Event) {
+    let place = id.as_ref().and_then(|id| places.get(id));
+    if let Some(earlier) = place.and_then(|place| run.events.get_mut(place as usize)) {
+        if let (Event::Call(earlier), Event::Call(call)) = (&*earlier, &mut event) {
+            call.turn = earlier.turn;
         }
-        _ => {
-            if let Some(id) = &result.id {
-                results.insert(id, run.events.len() as u32);
-            }
-            run.events.push(Event::Result(result));
-        }
+        *earlier = event;
+        return run.skipped.add("repeated");
     }
+    if let Some(id) = id {
+        places.insert(&id, run.events.len() as u32);
+    }
+    run.events.push(event);
 }
 
 /// Reasons to skip texts in user messages that no person wrote, with the beginnings of these texts.

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     detection::Runs,
-    events::{Event, Run, Skipped, ToolResult},
+    events::{Event, Run, Skipped},
     json::{Members, Value},
     results::{Output, flag, is_text_type, text_of, text_of_part},
 };
@@ -122,24 +122,18 @@ fn read_answer(message: Value, run: &mut Run) {
         run.events.push(Event::reasoned(texts.collect::<Vec<_>>().join("\n")));
     });
     let turn = run.read_content(message.member("content"), None);
-    let mut results = Vec::new();
     run.read_each(message.member("toolCalls"), |run, value| {
-        let call = call_of_part(value, turn);
-        let (id, name) = (call.id.clone(), Some(call.name.clone()));
-        run.call(call);
         let has_failed = matches!(value.text("status"), Some("error" | "cancelled"));
-        let output = match value.member("result") {
-            Some(result) => text_of_result(result, &mut run.skipped),
-            None => match value.text("resultDisplay") {
-                Some(text) => Output { text: text.into(), failed: None },
-                None if has_failed => Output::default(),
-                None => return,
-            },
+        let output = match (value.member("result"), value.text("resultDisplay")) {
+            (Some(result), _) => Some(text_of_result(result, &mut run.skipped)),
+            (None, Some(text)) => Some(Output { text: text.into(), failed: None }),
+            (None, None) => has_failed.then(Output::default),
         };
-        let result = output.into_result(has_failed.then_some(true).or_else(|| flag(value)));
-        results.push(Event::Result(ToolResult { id, name, ..result }));
+        let flag = has_failed.then_some(true).or_else(|| flag(value));
+        let result = output.map(|output| output.into_result(flag));
+        run.call_with_result(call_of_part(value, turn), result);
     });
-    run.events.append(&mut results);
+    run.end_step();
 }
 
 /// Returns the text of a result: of the responses in it, and of its text parts.

@@ -9,7 +9,7 @@ use super::messages::{self, Messages};
 use crate::{
     detection::Runs,
     events::{Origin, Run},
-    json::{self, Document, Kind, Members, Value, object_of},
+    json::{self, Array, Document, Kind, Members, Value, object_of},
     reader::MAX_BYTES,
     time,
 };
@@ -20,19 +20,15 @@ pub fn fits(value: Value) -> bool {
 
 /// Each sample is a run.
 pub fn read(value: Value, line: u64, out: &mut Runs) {
-    let Some(samples) = value.list("samples").filter(|samples| !samples.is_empty()) else {
+    if value.list("samples").is_none_or(Array::is_empty) {
         return out.skip("no_samples");
-    };
-    for sample in samples {
-        if !sample.is_object() {
-            out.skip("malformed");
-            continue;
-        }
-        let evaluation = value.object("eval");
+    }
+    let evaluation = value.object("eval");
+    for sample in out.skipped.objects(value.get("samples")) {
         match attached(sample) {
             None => out.run(run(sample, sample, evaluation, line)),
             Some(Ok(content)) => out.run(run(sample, content.root(), evaluation, line)),
-            Some(Err(TooLarge)) => out.too_large(line),
+            Some(Err(_)) => out.too_large(line),
         }
     }
 }
@@ -57,12 +53,9 @@ fn run(sample: Value, content: Value, evaluation: Option<Value>, line: u64) -> R
     run
 }
 
-/// The content of a sample is too large with its attachments.
-struct TooLarge;
-
 /// Returns the messages and the input of a sample with attachments in place of references to them; `None`
-/// without attachments.
-fn attached(sample: Value) -> Option<Result<Document<'static>, TooLarge>> {
+/// without attachments. The error is that they are too large.
+fn attached(sample: Value) -> Option<Result<Document<'static>, fmt::Error>> {
     let attachments: HashMap<_, _> = sample.object("attachments")?.members().collect();
     if attachments.is_empty() {
         return None;
@@ -74,7 +67,7 @@ fn attached(sample: Value) -> Option<Result<Document<'static>, TooLarge>> {
     });
     let members: Result<Vec<_>, _> = members.collect();
     let document = members.ok().and_then(|members| Document::parse(object_of(members)).ok());
-    Some(document.ok_or(TooLarge))
+    Some(document.ok_or(fmt::Error))
 }
 
 /// Writes a value with its attachments, of which many strings may refer to the same.

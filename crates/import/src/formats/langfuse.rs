@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use super::{
     messages::{self, Messages, Side},
-    spans::{self, Sides, Span, SpanKind, Tool},
+    spans::{self, Span, SpanKind, TakeSides, Tool},
 };
 use crate::{
     detection::Runs,
-    events::{CallInput, Event, Origin, Run},
-    json::{Array, Members, Value},
+    events::{CallInput, Origin, Run},
+    json::{Members, Value},
     time,
 };
 
@@ -18,13 +18,11 @@ pub fn fits(value: Value) -> bool {
 }
 
 pub fn read(value: Value, line: u64, out: &mut Runs) {
-    let trace = value.object("trace").or_else(|| value.as_object());
-    if let (Some(trace), Some(observations)) = (trace, value.list("observations")) {
-        out.run(run(trace, observations, line));
-    }
+    let trace = value.object("trace").unwrap_or(value);
+    out.run(run(trace, value.get("observations"), line));
 }
 
-fn run(trace: Value, observations: Array, line: u64) -> Run {
+fn run(trace: Value, observations: Option<Value>, line: u64) -> Run {
     let scores = || trace.elements("scores");
     let mut run = Run {
         key: trace.name("id").map(Into::into),
@@ -34,9 +32,7 @@ fn run(trace: Value, observations: Array, line: u64) -> Run {
         created_at: trace.first(&["timestamp", "createdAt"]).and_then(time::utc),
         ..Run::at(line)
     };
-    let all = observations.len();
-    let observations: Vec<_> = observations.iter().filter_map(Value::as_object).collect();
-    run.skipped.add_many("malformed", (all - observations.len()) as u64);
+    let observations: Vec<_> = run.skipped.objects(observations).collect();
     let called = called_tools(&observations);
     let spans: Vec<_> =
         observations.iter().map(|&observation| span(observation, &called)).collect();
@@ -49,10 +45,8 @@ fn run(trace: Value, observations: Array, line: u64) -> Run {
         Some(asked) => Some((asked, Origin::Field)),
         None => trace.name("name").map(|name| (name.into(), Origin::Name)),
     };
-    let sides = |index: usize, take: spans::TakeSides| {
-        let [input, output] =
-            [Side::Input, Side::Output].map(|side| messages(observations[index], side));
-        take(Sides { input, output });
+    let sides = |index: usize, take: TakeSides| {
+        take(Side::BOTH.map(|side| messages(observations[index], side)));
     };
     spans::read_spans(&spans, sides, &mut run);
     run
@@ -74,10 +68,7 @@ fn messages(observation: Value<'_>, side: Side) -> Option<Messages<'_>> {
 
 /// Returns a side of an observation.
 fn recorded(observation: Value<'_>, side: Side) -> Option<Value<'_>> {
-    observation.member(match side {
-        Side::Input => "input",
-        Side::Output => "output",
-    })
+    observation.member(["input", "output"][side as usize])
 }
 
 /// Returns the names of the tools that are called in outputs.
@@ -88,10 +79,7 @@ fn called_tools(observations: &[Value]) -> HashSet<String> {
         if let Some(messages) = messages(observation, Side::Output) {
             run.read_messages(messages);
         }
-        names.extend(run.events.into_iter().filter_map(|event| match event {
-            Event::Call(call) => Some(call.name),
-            _ => None,
-        }));
+        names.extend(run.events.iter().filter_map(|event| Some(event.call()?.name.clone())));
     }
     names
 }
@@ -110,13 +98,9 @@ fn span(observation: Value, called: &HashSet<String>) -> Span {
     let kind = observation.text("type").unwrap_or_default();
     match kind {
         "GENERATION" | "AGENT" => {
-            let [has_input, has_output] = [Side::Input, Side::Output].map(|side| {
-                let has_messages = messages(observation, side).is_some();
-                let is_empty = recorded(observation, side).is_none_or(spans::is_empty);
-                span.unreadable += u64::from(!has_messages && !is_empty);
-                has_messages
-            });
-            (span.has_input, span.has_output) = (has_input, has_output);
+            let has_messages = Side::BOTH.map(|side| messages(observation, side).is_some());
+            let is_empty = |side| recorded(observation, side).is_none_or(spans::is_empty);
+            span.set_sides(has_messages, is_empty);
             let output = observation.member("output");
             span.is_plain = output.is_some_and(|output| output.decoded().is_string());
             if kind == "AGENT" {

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use super::{
     messages::{self, Message, Messages, Side, messages_of},
-    runs::{self, Traces},
+    runs::{Kept, Traces},
     spans::{self, Sides, Span, SpanKind, TakeSides, Tool},
 };
 use crate::{
     detection::{ReadRuns, Runs},
-    events::{CallInput, Event, Origin, Run},
+    events::{CallInput, Origin, Run},
     json::{self, Array, Document, Members, Value, object_of},
     time,
 };
@@ -65,24 +65,15 @@ impl Reader {
             Some(id) => self.traces.add(id, line, out, |trace, out| trace.push(run, parent, out)),
             None => out.skip("malformed"),
         }
-        let children = run.member("child_runs");
-        if children.is_some_and(|children| !children.is_array()) {
-            out.skip("malformed");
-        }
-        for child in children.and_then(Value::as_array).into_iter().flatten() {
-            if child.is_object() {
-                self.read_run(child, trace, run.name("id"), line, out);
-            } else {
-                out.skip("malformed");
-            }
+        for child in out.skipped.objects(run.get("child_runs")) {
+            self.read_run(child, trace, run.name("id"), line, out);
         }
     }
 }
 
 /// The runs of a trace.
+#[derive(Default)]
 struct Trace {
-    id: String,
-    line: u64,
     runs: Vec<Recorded>,
     ids: HashSet<String>,
 }
@@ -95,19 +86,11 @@ struct Recorded {
     json: String,
 }
 
-impl runs::Trace for Trace {
-    fn begin(id: &str, line: u64) -> Self {
-        Self { id: id.into(), line, runs: Vec::new(), ids: HashSet::new() }
-    }
-
-    fn end(mut self, out: &mut Runs) {
+impl Kept for Trace {
+    fn end(mut self, mut run: Run, out: &mut Runs) {
         let spans: Vec<_> = self.runs.iter().map(|run| &run.span).collect();
         let root = spans::first_root(&spans);
-        let mut run = Run {
-            key: Some(self.id),
-            created_at: spans.iter().filter_map(|span| span.start).min().map(time::written),
-            ..Run::at(self.line)
-        };
+        run.created_at = spans.iter().filter_map(|span| span.start).min().map(time::written);
         for (index, recorded) in self.runs.iter_mut().enumerate() {
             recorded.interpret(Some(index) == root);
         }
@@ -171,12 +154,9 @@ impl Recorded {
         if kind == Some("tool") {
             span.kind = SpanKind::Tool(tool(run, &span.name));
         } else if kind == Some("llm") || is_root {
-            let Sides { input, output } = sides(run, false);
-            (span.has_input, span.has_output) = (input.is_some(), output.is_some());
-            for (name, is_readable) in [("inputs", span.has_input), ("outputs", span.has_output)] {
-                let is_empty = run.member(name).is_none_or(spans::is_empty);
-                span.unreadable += u64::from(!is_readable && !is_empty);
-            }
+            let recorded = |side| run.member(["inputs", "outputs"][side as usize]);
+            let has_messages = sides(run, false).map(|messages| messages.is_some());
+            span.set_sides(has_messages, |side| recorded(side).is_none_or(spans::is_empty));
             if kind == Some("llm") && span.has_messages() {
                 span.kind = SpanKind::Model;
             } else if is_root {
@@ -197,8 +177,8 @@ fn sides(run: Value<'_>, is_agent: bool) -> Sides<'_> {
     let output =
         run.member("outputs").and_then(|outputs| messages_of(answer(outputs), Side::Output));
     match output {
-        Some(all) if is_agent && has_human(all) => Sides { input: output, output: None },
-        _ => Sides { input, output },
+        Some(all) if is_agent && has_human(all) => [output, None],
+        _ => [input, output],
     }
 }
 
@@ -217,7 +197,7 @@ fn answer(outputs: Value<'_>) -> Value<'_> {
 fn has_human(messages: Messages) -> bool {
     let mut run = Run::default();
     run.read_messages(messages);
-    run.events.iter().any(|event| matches!(event, Event::Human(_)))
+    run.events.iter().any(|event| event.human().is_some())
 }
 
 fn label(run: Value) -> Option<bool> {

@@ -92,86 +92,83 @@ impl<S: Session> ReadRuns for SessionReader<S> {
 /// The most runs of an input that are open side by side.
 const MAX_OPEN: usize = 64;
 
-/// Runs whose records are interleaved in one input.
+/// What a format keeps of a run while its records are read.
+pub trait Kept: Default + Send {
+    /// Ends the run.
+    fn end(self, run: Run, out: &mut Runs) {
+        out.run(run);
+    }
+}
+
+/// Runs whose records are interleaved in one input, by their numbers.
+#[derive(Default)]
 pub struct OpenRuns<T> {
-    /// By their numbers, with the time of their last record.
-    runs: HashMap<u32, (T, u64)>,
+    /// Boxed, as the map has room for more than there are.
+    runs: HashMap<u32, Box<OpenRun<T>>>,
     begun: u32,
     clock: u64,
 }
 
-impl<T> Default for OpenRuns<T> {
-    fn default() -> Self {
-        Self { runs: HashMap::new(), begun: 0, clock: 0 }
-    }
+struct OpenRun<T> {
+    run: Run,
+    kept: T,
+    /// The size of its records in bytes.
+    size: usize,
+    /// The time of its last record.
+    used: u64,
 }
 
-impl<T> OpenRuns<T> {
-    /// Begins a run. Returns its number, and the run that is closed because too many are open: the one whose
-    /// last record is longest ago.
-    pub fn begin(&mut self, run: T) -> (u32, Option<T>) {
-        let oldest = || self.runs.iter().min_by_key(|(_, (_, used))| *used).map(|(id, _)| *id);
-        let closed = if self.runs.len() < MAX_OPEN { None } else { oldest() };
-        let closed = closed.and_then(|id| self.runs.remove(&id)).map(|(run, _)| run);
-        let number = self.begun;
+impl<T: Kept> OpenRuns<T> {
+    /// Begins a run, and returns its number. If too many are open, that whose last record is longest ago ends.
+    pub fn begin(&mut self, key: Option<&str>, line: u64, out: &mut Runs) -> u32 {
+        let oldest = self.runs.iter().min_by_key(|(_, open)| open.used).map(|(number, _)| *number);
+        if let Some(oldest) = oldest.filter(|_| self.runs.len() == MAX_OPEN)
+            && let Some(open) = self.runs.remove(&oldest)
+        {
+            open.kept.end(open.run, out);
+        }
+        self.clock += 1;
         self.begun += 1;
+        let run = Run { key: key.map(Into::into), ..Run::at(line) };
+        let open = OpenRun { run, kept: T::default(), size: 0, used: self.clock };
+        self.runs.insert(self.begun, Box::new(open));
+        self.begun
+    }
+
+    /// Adds a record to a run, unless that has ended. `add` returns the size of the record in bytes.
+    pub fn add(
+        &mut self,
+        number: u32,
+        out: &mut Runs,
+        add: impl FnOnce(&mut T, &mut Run, &mut Runs) -> usize,
+    ) {
+        let Some(open) = self.runs.get_mut(&number) else { return out.skip("late") };
         self.clock += 1;
-        self.runs.insert(number, (run, self.clock));
-        (number, closed)
+        open.used = self.clock;
+        open.size += add(&mut open.kept, &mut open.run, out);
+        if open.size > MAX_BYTES {
+            out.too_large(open.run.line);
+            self.runs.remove(&number);
+        }
     }
 
-    /// Returns a run for its next record; `None` if it is closed.
-    pub fn get(&mut self, number: u32) -> Option<&mut T> {
-        let (run, used) = self.runs.get_mut(&number)?;
-        self.clock += 1;
-        *used = self.clock;
-        Some(run)
-    }
-
-    /// Discards a run.
-    pub fn close(&mut self, number: u32) {
-        self.runs.remove(&number);
-    }
-
-    /// Closes all runs, in the order in which they began.
-    pub fn close_all(&mut self) -> impl Iterator<Item = T> + use<T> {
+    /// Ends all runs, in the order in which they began.
+    pub fn finish(&mut self, out: &mut Runs) {
         let mut runs: Vec<_> = self.runs.drain().collect();
         runs.sort_by_key(|(number, _)| *number);
-        runs.into_iter().map(|(_, (run, _))| run)
+        runs.into_iter().for_each(|(_, open)| open.kept.end(open.run, out));
     }
 }
 
-/// A run whose records name it by an id.
-pub trait Trace: Send {
-    /// Begins a trace whose first record begins at `line`.
-    fn begin(id: &str, line: u64) -> Self;
-
-    /// Ends the trace.
-    fn end(self, out: &mut Runs);
-}
-
-/// Traces whose records are interleaved in one input.
+/// Runs whose records name them by an id.
+#[derive(Default)]
 pub struct Traces<T> {
-    open: OpenRuns<OpenTrace<T>>,
+    open: OpenRuns<T>,
     ids: Ids,
 }
 
-struct OpenTrace<T> {
-    trace: T,
-    line: u64,
-    /// The size of its records in bytes.
-    size: usize,
-}
-
-impl<T> Default for Traces<T> {
-    fn default() -> Self {
-        Self { open: OpenRuns::default(), ids: Ids::default() }
-    }
-}
-
-impl<T: Trace> Traces<T> {
-    /// Adds a record to the trace with this id, unless that is closed. `add` returns the size of the record in
-    /// bytes.
+impl<T: Kept> Traces<T> {
+    /// Does what [`OpenRuns::add`] does for the run with this id, which may begin with the record.
     pub fn add(
         &mut self,
         id: &str,
@@ -180,25 +177,16 @@ impl<T: Trace> Traces<T> {
         add: impl FnOnce(&mut T, &mut Runs) -> usize,
     ) {
         let number = self.ids.get(id).unwrap_or_else(|| {
-            let begun = OpenTrace { trace: T::begin(id, line), line, size: 0 };
-            let (number, closed) = self.open.begin(begun);
+            let number = self.open.begin(Some(id), line, out);
             self.ids.insert(id, number);
-            if let Some(closed) = closed {
-                closed.trace.end(out);
-            }
             number
         });
-        let Some(open) = self.open.get(number) else { return out.skip("late") };
-        open.size += add(&mut open.trace, out);
-        if open.size > MAX_BYTES {
-            out.too_large(open.line);
-            self.open.close(number);
-        }
+        self.open.add(number, out, |kept, _, out| add(kept, out));
     }
 
-    /// Ends all traces.
+    /// Ends all runs.
     pub fn finish(&mut self, out: &mut Runs) {
-        self.open.close_all().for_each(|open| open.trace.end(out));
+        self.open.finish(out);
     }
 }
 

@@ -18,12 +18,9 @@ pub fn read(value: Value, line: u64, out: &mut Runs) {
         run.read_messages(Messages::Array(messages));
         out.run(run);
     }
-    for simulation in value.elements("simulations") {
-        if simulation.is_object() {
-            out.run(simulated(simulation, line));
-        } else {
-            out.skip("malformed");
-        }
+    let simulations = value.get("simulations").filter(|simulations| simulations.is_array());
+    for simulation in out.skipped.objects(simulations) {
+        out.run(simulated(simulation, line));
     }
 }
 

@@ -20,63 +20,58 @@ impl<'d> Value<'d> {
         let mut is_full = false;
         let mut push = |part: &str| is_full = is_full || text.write_str(part).is_err();
 
-        let root = Field { value: Some(self), place: Place::Field("trace") };
+        let root = Field { value: Some(self), step: None, path: "trace" };
         root.check_object("an object")?;
-        let metadata = root.get("metadata", Place::Field("metadata"));
+        let metadata = root.get("metadata");
         metadata.check_object("an object")?;
-        let domain = metadata.get("task_domain", Place::Field("metadata.task_domain"));
-        let domain = domain.string("a string")?;
-        let success = metadata.get("success", Place::Field("metadata.success"));
+        let domain = metadata.get("metadata.task_domain").string("a string")?;
+        let success = metadata.get("metadata.success");
         let Some(Kind::Bool(success)) = success.kind() else {
             return Err(success.invalid("a boolean"));
         };
 
-        let outcome = root.get("outcome", Place::Field("outcome"));
+        let outcome = root.get("outcome");
         outcome.check_object("an object")?;
-        let confidence = outcome.get("confidence", Place::Field("outcome.confidence"));
+        let confidence = outcome.get("outcome.confidence");
         let number = confidence.value.and_then(Value::as_f64);
         let Some(confidence) = number.and_then(Confidence::new) else {
             return Err(confidence.invalid("a finite number in [0, 1]"));
         };
 
-        let task = root.get("task", Place::Field("task"));
+        let task = root.get("task");
         task.check_object("an object")?;
-        push(task.get("objective", Place::Field("task.objective")).string("a string")?);
+        push(task.get("task.objective").string("a string")?);
 
-        let list = root.get("steps", Place::Field("steps"));
+        let list = root.get("steps");
         let Some(elements) = list.value.and_then(Value::as_array) else {
             return Err(list.invalid("an array"));
         };
         let steps = steps(elements, &mut push)?;
-        let id = root.get("id", Place::Field("id")).value.and_then(Value::as_str);
+        let id = root.get("id").value.and_then(Value::as_str);
         Ok(Trace::new(domain.into(), success, confidence, steps, id.map(Into::into)))
     }
 }
 
 fn steps(elements: Array, push: &mut impl FnMut(&str)) -> Result<Vec<Step>> {
     let step = |(index, value)| {
-        let place = |rest| Place::Step(index, rest);
-        let step = Field { value: Some(value), place: place("") };
+        let step = Field { value: Some(value), step: Some(index), path: "" };
         step.check_object("an object")?;
-        let kind = step.get("type", place(".type")).string("a string")?;
+        let kind = step.get(".type").string("a string")?;
 
-        let content = step.get("content", place(".content"));
+        let content = step.get(".content");
         push(" ");
         if !content.is_nothing() {
             push(content.string("a string, null or nothing")?);
         }
 
-        let tool = step.get("tool", place(".tool"));
+        let tool = step.get(".tool");
         if tool.is_nothing() {
             return Ok(Step::new(kind, None));
         }
         tool.check_object("an object, null or nothing")?;
-        let name = tool.get("name", place(".tool.name"));
-        let name = match name.value {
-            None => None,
-            Some(_) => Some(name.string("a string")?.into()),
-        };
-        Ok(Step::new(kind, Some(name)))
+        let name = tool.get(".tool.name");
+        let name = name.value.map(|_| name.string("a string")).transpose()?;
+        Ok(Step::new(kind, Some(name.map(Into::into))))
     };
     elements.iter().enumerate().map(step).collect()
 }
@@ -84,19 +79,16 @@ fn steps(elements: Array, push: &mut impl FnMut(&str)) -> Result<Vec<Step>> {
 /// A value, or what JavaScript calls `undefined`, and where it is.
 struct Field<'d> {
     value: Option<Value<'d>>,
-    place: Place,
-}
-
-/// Where a value is in the trace; only written out in an error.
-#[derive(Clone, Copy)]
-enum Place {
-    Field(&'static str),
-    Step(usize, &'static str),
+    /// The index of its step.
+    step: Option<usize>,
+    /// The rest of its path; the part after the last dot is its name.
+    path: &'static str,
 }
 
 impl<'d> Field<'d> {
-    fn get(&self, name: &str, place: Place) -> Self {
-        Self { value: self.value.and_then(|value| value.get(name)), place }
+    fn get(&self, path: &'static str) -> Self {
+        let name = path.rsplit('.').next().unwrap_or(path);
+        Self { value: self.value.and_then(|value| value.get(name)), path, ..*self }
     }
 
     fn kind(&self) -> Option<Kind<'d>> {
@@ -127,10 +119,8 @@ impl<'d> Field<'d> {
             (Some(other), _) => other.to_string(),
             (None, _) => "undefined".into(),
         };
-        let place = match self.place {
-            Place::Field(path) => path.into(),
-            Place::Step(index, rest) => format!("steps[{index}]{rest}"),
-        };
+        let step = self.step.map(|index| format!("steps[{index}]")).unwrap_or_default();
+        let place = step + self.path;
         Error::invalid(Invalid::Trace, place, expected, found)
     }
 }

@@ -50,11 +50,6 @@ fn is_reasoning_type(kind: &str) -> bool {
     ["thinking", "reasoning", "thought"].contains(&kind)
 }
 
-/// Returns whether a part of this type is a call.
-pub fn is_call_type(kind: &str) -> bool {
-    CALLS.contains(&kind)
-}
-
 /// Returns whether a part of this type is a result.
 pub fn is_result_type(kind: &str) -> bool {
     RESULTS.contains(&kind)
@@ -107,6 +102,8 @@ pub struct Turns {
     open: Option<Turn>,
     /// Whether all messages belong to the open turn.
     is_answer: bool,
+    /// Results that follow after the last part of their step.
+    results: Vec<Event>,
     /// The names of the tools that were called.
     tools: HashSet<String>,
     /// The ids of the calls that people were asked to approve, by the ids of the requests.
@@ -140,10 +137,8 @@ impl Run {
 
     /// Returns the first text of a person that is not blank.
     pub fn first_human(self) -> Option<String> {
-        self.events.into_iter().find_map(|event| match event {
-            Event::Human(text) if !json::is_blank(&text) => Some(text),
-            _ => None,
-        })
+        let mut texts = self.events.iter().filter_map(Event::human);
+        texts.find(|text| !json::is_blank(text)).cloned()
     }
 
     /// Reads a message, or an item of the Responses API.
@@ -206,6 +201,17 @@ impl Run {
         self.events.push(Event::Call(call));
     }
 
+    /// Adds a call, and its result after the last part of the step.
+    pub fn call_with_result(&mut self, call: Call, result: Option<ToolResult>) {
+        self.turns.results.extend(result.map(|result| call.answer(result)));
+        self.call(call);
+    }
+
+    /// Ends a step: adds the results of its calls.
+    pub fn end_step(&mut self) {
+        self.events.append(&mut self.turns.results);
+    }
+
     /// Reads the content of an answer in a turn, by default a new one. Returns the turn.
     pub fn read_content(&mut self, content: Option<Value>, turn: Option<Turn>) -> Turn {
         self.turns.open = turn;
@@ -228,24 +234,22 @@ impl Run {
         }
         let begin = self.events.len();
         let mut of_parts = HashSet::new();
-        // The results of tool parts follow after the last part of their step.
-        let mut results = Vec::new();
         for (kind, part) in parts(message) {
             let tool = ToolPart::of(kind, part);
             of_parts.extend(tool.and_then(ToolPart::id).map(str::to_owned));
             if kind == "step-start" {
-                self.events.append(&mut results);
+                self.end_step();
                 turn = self.next_turn();
                 self.turns.open = Some(turn);
             } else if self.is_repeated(kind, part) {
                 self.skipped.add("repeated");
             } else if let Some(tool) = tool {
-                self.read_tool_part(tool, turn, &mut results);
+                self.read_tool_part(tool, turn);
             } else if is_text_type(kind) || kind == "refusal" {
                 self.say(text_of_part(part).unwrap_or_default(), turn);
             } else if is_reasoning_type(kind) {
                 self.events.push(Event::reasoned(text_of_part(part).unwrap_or_default()));
-            } else if is_call_type(kind) {
+            } else if CALLS.contains(&kind) {
                 self.call(call_of_part(part, turn));
             } else if is_result_type(kind) {
                 self.result(part, kind);
@@ -262,10 +266,8 @@ impl Run {
         let content = || message.object("content")?.list("toolInvocations");
         let invocations = message.list("toolInvocations").or_else(content);
         if !calls.is_empty() || invocations.is_some() {
-            of_parts.extend(self.events[begin..].iter().filter_map(|event| match event {
-                Event::Call(call) => call.id.clone(),
-                _ => None,
-            }));
+            let events = self.events[begin..].iter();
+            of_parts.extend(events.filter_map(|event| event.call()?.id.clone()));
         }
         for call in calls {
             if !call.is_object() {
@@ -285,26 +287,28 @@ impl Run {
                 Some(tool) if tool.id().is_some_and(|id| of_parts.contains(id)) => {
                     self.skipped.add("repeated");
                 }
-                Some(tool) => self.read_tool_part(tool, turn, &mut results),
+                Some(tool) => self.read_tool_part(tool, turn),
             }
         }
-        self.events.append(&mut results);
+        self.end_step();
     }
 
-    /// Reads a call and what became of it. A result that comes later in the message goes to `results`.
-    fn read_tool_part(&mut self, tool: ToolPart, turn: Turn, results: &mut Vec<Event>) {
+    /// Reads a call and what became of it.
+    fn read_tool_part(&mut self, tool: ToolPart, turn: Turn) {
         if tool.is_partial() {
             return self.skipped.add("partial_call");
         }
         let call = tool.call(turn);
-        let (id, name) = (call.id.clone(), Some(call.name.clone()));
-        self.call(call);
-        if tool.is_denied() {
-            self.turns.denied.extend(id.clone());
+        let (id, result) = (call.id.clone(), tool.result(&mut self.skipped));
+        if tool.is_of_provider {
+            let result = result.map(|result| call.answer(result));
+            self.call(call);
+            self.events.extend(result);
+        } else {
+            self.call_with_result(call, result);
         }
-        if let Some(result) = tool.result(&mut self.skipped) {
-            let events = if tool.is_of_provider { &mut self.events } else { results };
-            events.push(Event::Result(ToolResult { id, name, ..result }));
+        if tool.is_denied() {
+            self.turns.denied.extend(id);
         }
     }
 

@@ -14,6 +14,9 @@ pub enum Side {
 }
 
 impl Side {
+    /// Both, in the order of [`spans::Sides`](crate::formats::spans::Sides).
+    pub const BOTH: [Self; 2] = [Self::Input, Self::Output];
+
     /// Returns the role of a message that has none.
     pub fn role(self) -> &'static str {
         match self {

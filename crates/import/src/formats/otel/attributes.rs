@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::super::{
     messages::{self, Message, Messages, Side, messages_of, with_role},
-    spans::{Sides, Span, SpanKind, TakeSides, Tool, is_empty, recorded_output},
+    spans::{Span, SpanKind, TakeSides, Tool, is_empty, recorded_output},
 };
 use crate::{
     events::CallInput,
@@ -66,26 +66,29 @@ enum Place {
     Answer,
 }
 
-const INPUT: [Place; 9] = [
-    Place::Json("gen_ai.input.messages"),
-    Place::Events,
-    Place::Flat("llm.input_messages.", "message."),
-    Place::Json("ai.prompt.messages"),
-    Place::Json("ai.prompt"),
-    Place::Flat("gen_ai.prompt.", ""),
-    Place::Json("gen_ai.prompt"),
-    Place::Json("gcp.vertex.agent.llm_request"),
-    Place::JsonOfModel("input.value"),
-];
-const OUTPUT: [Place; 8] = [
-    Place::Json("gen_ai.output.messages"),
-    Place::Events,
-    Place::Flat("llm.output_messages.", "message."),
-    Place::Answer,
-    Place::Flat("gen_ai.completion.", ""),
-    Place::Json("gen_ai.completion"),
-    Place::Json("gcp.vertex.agent.llm_response"),
-    Place::JsonOfModel("output.value"),
+/// The places for the input and for the output.
+const PLACES: [&[Place]; 2] = [
+    &[
+        Place::Json("gen_ai.input.messages"),
+        Place::Events,
+        Place::Flat("llm.input_messages.", "message."),
+        Place::Json("ai.prompt.messages"),
+        Place::Json("ai.prompt"),
+        Place::Flat("gen_ai.prompt.", ""),
+        Place::Json("gen_ai.prompt"),
+        Place::Json("gcp.vertex.agent.llm_request"),
+        Place::JsonOfModel("input.value"),
+    ],
+    &[
+        Place::Json("gen_ai.output.messages"),
+        Place::Events,
+        Place::Flat("llm.output_messages.", "message."),
+        Place::Answer,
+        Place::Flat("gen_ai.completion.", ""),
+        Place::Json("gen_ai.completion"),
+        Place::Json("gcp.vertex.agent.llm_response"),
+        Place::JsonOfModel("output.value"),
+    ],
 ];
 
 const EVENTS: &str = "events";
@@ -101,7 +104,7 @@ pub(super) fn is_kept(name: &str) -> bool {
         Place::Events => name == EVENTS,
         Place::Answer => name == REASONING || name == TOOL_CALLS || ANSWER.contains(&name),
     };
-    INPUT.iter().chain(&OUTPUT).any(is_place)
+    PLACES.into_iter().flatten().any(is_place)
         || [&KINDS[..], &TOOL_NAME, &TOOL_ID, &TOOL_INPUT, &TOOL_OUTPUT, &OBJECTIVE]
             .iter()
             .any(|names| names.contains(&name))
@@ -120,12 +123,9 @@ pub(super) struct Recorded {
     pub events: EventMessages,
 }
 
-/// The messages that events and log records have, each as JSON.
+/// The messages of both sides that events and log records have, each as JSON.
 #[derive(Default)]
-pub(super) struct EventMessages {
-    input: Vec<String>,
-    output: Vec<String>,
-}
+pub(super) struct EventMessages([Vec<String>; 2]);
 
 impl EventMessages {
     /// Reads an event of a span (without `body`) or a log record. Returns `None` if its name is unknown.
@@ -147,37 +147,36 @@ impl EventMessages {
             let is_message = messages::is_message(Document::written(json.clone()).root());
             Vec::from_iter(Some(json).filter(|_| is_message))
         };
-        let mut found = Self::default();
-        match name? {
-            "gen_ai.client.inference.operation.details" => {
-                found.input = recorded("gen_ai.input.messages", Side::Input);
-                found.output = recorded("gen_ai.output.messages", Side::Output);
-            }
-            "gen_ai.content.prompt" => found.input = recorded("gen_ai.prompt", Side::Input),
+        Some(Self(match name? {
+            "gen_ai.client.inference.operation.details" => [
+                recorded("gen_ai.input.messages", Side::Input),
+                recorded("gen_ai.output.messages", Side::Output),
+            ],
+            "gen_ai.content.prompt" => [recorded("gen_ai.prompt", Side::Input), Vec::new()],
             "gen_ai.content.completion" => {
-                found.output = recorded("gen_ai.completion", Side::Output);
+                [Vec::new(), recorded("gen_ai.completion", Side::Output)]
             }
-            "gen_ai.choice" => found.output = said("assistant", Some("message")),
+            "gen_ai.choice" => [Vec::new(), said("assistant", Some("message"))],
             name => {
                 let role = name.strip_prefix("gen_ai.")?.strip_suffix(".message")?;
                 if !["system", "user", "assistant", "tool"].contains(&role) {
                     return None;
                 }
-                found.input = said(role, None);
+                [said(role, None), Vec::new()]
             }
-        }
-        Some(found)
+        }))
     }
 
     /// Adds the messages of another event.
-    pub fn extend(&mut self, mut other: Self) {
-        self.input.append(&mut other.input);
-        self.output.append(&mut other.output);
+    pub fn extend(&mut self, other: Self) {
+        for (own, other) in self.0.iter_mut().zip(other.0) {
+            own.extend(other);
+        }
     }
 
     /// Returns the approximate size of the messages in bytes.
     pub fn size(&self) -> usize {
-        self.input.iter().chain(&self.output).map(String::len).sum()
+        self.0.iter().flatten().map(String::len).sum()
     }
 }
 
@@ -212,8 +211,8 @@ impl Recorded {
 
     /// Sets the kind of the span and what follows from its attributes. All events must be known.
     pub fn interpret(&mut self) {
-        let EventMessages { input, output } = std::mem::take(&mut self.events);
-        for (name, messages) in EVENT_MESSAGES.into_iter().zip([input, output]) {
+        let EventMessages(sides) = std::mem::take(&mut self.events);
+        for (name, messages) in EVENT_MESSAGES.into_iter().zip(sides) {
             let list = object_of([(name, format!("[{}]", messages.join(",")))]);
             // Messages that nest too deep would make the attributes unreadable as well.
             if !messages.is_empty() && Document::parse(list.as_str()).is_ok() {
@@ -230,9 +229,8 @@ impl Recorded {
     /// Hands over the messages of both sides.
     pub fn sides(&self, take: TakeSides) {
         let document = self.document();
-        let sides = [Side::Input, Side::Output].map(|side| messages(document.root(), side));
-        let [input, output] = [&sides[0], &sides[1]].map(|side| side.as_ref().map(Found::messages));
-        take(Sides { input, output });
+        let sides = Side::BOTH.map(|side| messages(document.root(), side));
+        take(sides.each_ref().map(|side| side.as_ref().map(Found::messages)));
     }
 
     /// Returns the task of the agent.
@@ -288,14 +286,11 @@ fn interpret(attributes: Value, span: &mut Span) {
     if is_tool {
         span.kind = SpanKind::Tool(tool(attributes, &span.name));
     } else {
-        let has_json = |places: &[Place]| {
-            let mut values = places.iter().filter_map(|place| json_at(attributes, place));
-            values.any(|value| !is_empty(value))
-        };
-        span.has_input = messages(attributes, Side::Input).is_some();
-        span.has_output = messages(attributes, Side::Output).is_some();
-        span.unreadable = u64::from(!span.has_input && has_json(&INPUT))
-            + u64::from(!span.has_output && has_json(&OUTPUT));
+        let has_messages = Side::BOTH.map(|side| messages(attributes, side).is_some());
+        span.set_sides(has_messages, |side| {
+            let places = PLACES[side as usize].iter();
+            places.filter_map(|place| json_at(attributes, place)).all(is_empty)
+        });
         if is_agent {
             span.kind = SpanKind::Agent;
         } else if span.has_messages() {
@@ -306,17 +301,13 @@ fn interpret(attributes: Value, span: &mut Span) {
 
 /// Returns the messages of a side, at the first place that has some.
 fn messages(attributes: Value<'_>, side: Side) -> Option<Found<'_>> {
-    let (places, of_events) = match side {
-        Side::Input => (&INPUT[..], EVENT_MESSAGES[0]),
-        Side::Output => (&OUTPUT[..], EVENT_MESSAGES[1]),
-    };
-    places.iter().find_map(|place| match place {
+    PLACES[side as usize].iter().find_map(|place| match place {
         Place::Json(_) | Place::JsonOfModel(_) => {
             messages_of(json_at(attributes, place)?, side).map(Found::Recorded)
         }
         Place::Flat(prefix, infix) => flattened(attributes, prefix, infix, side),
         Place::Answer => answer(attributes),
-        Place::Events => match attributes.list(of_events) {
+        Place::Events => match attributes.list(EVENT_MESSAGES[side as usize]) {
             Some(events) => Some(Found::Recorded(Messages::Array(events))),
             None => events_in_attribute(attributes, side),
         },
@@ -352,11 +343,8 @@ fn events_in_attribute<'d>(attributes: Value<'d>, side: Side) -> Option<Found<'d
     let events = attributes.member(EVENTS)?.decoded().as_array()?;
     let events = events.iter().filter(|event| event.is_object());
     let said = events.filter_map(|event| EventMessages::of(event.text("event.name"), event, None));
-    let messages: Vec<_> = match side {
-        Side::Input => said.flat_map(|said| said.input).collect(),
-        Side::Output => said.flat_map(|said| said.output).collect(),
-    };
-    Found::made(&messages)
+    let messages = said.flat_map(|mut said| std::mem::take(&mut said.0[side as usize]));
+    Found::made(&messages.collect::<Vec<_>>())
 }
 
 /// Returns the answer that the AI SDK recorded.

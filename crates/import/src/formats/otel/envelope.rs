@@ -18,9 +18,11 @@ pub(super) enum Item {
     Log(String, String, EventMessages),
     /// A part that is not imported, with the reason.
     Skipped(&'static str),
-    /// A span or a log record with attributes that are too large.
-    TooLarge,
 }
+
+/// A part of a value. The error is that attributes have more than [`MAX_VALUES`] values, or that there is no
+/// memory for them.
+pub(super) type ReadItem = Result<Item, fmt::Error>;
 
 /// Returns whether an object is a span by itself.
 pub(super) fn is_span(value: Value) -> bool {
@@ -30,9 +32,9 @@ pub(super) fn is_span(value: Value) -> bool {
 }
 
 /// Reads the spans and log records of a value.
-pub(super) fn read(value: Value, mut each: impl FnMut(Item)) {
+pub(super) fn read(value: Value, mut each: impl FnMut(ReadItem)) {
     if is_span(value) {
-        return each(or_too_large(span(value)));
+        return each(span(value));
     }
     let whole = Some(value);
     let trace = value.member("trace");
@@ -40,23 +42,23 @@ pub(super) fn read(value: Value, mut each: impl FnMut(Item)) {
         for resource in value.into_iter().flat_map(|value| value.elements(name)) {
             for scopes in ["scopeSpans", "instrumentationLibrarySpans"] {
                 for scope in resource.elements(scopes) {
-                    scope.elements("spans").for_each(|value| each(or_too_large(span(value))));
+                    scope.elements("spans").for_each(|value| each(span(value)));
                 }
             }
         }
     }
     for resource in value.elements("resourceLogs") {
         for scope in resource.elements("scopeLogs") {
-            scope.elements("logRecords").for_each(|record| each(or_too_large(log(record))));
+            scope.elements("logRecords").for_each(|record| each(log(record)));
         }
     }
     for trace in value.elements("data") {
-        trace.elements("spans").for_each(|value| each(or_too_large(jaeger(value))));
+        trace.elements("spans").for_each(|value| each(jaeger(value)));
     }
 }
 
 /// Reads a span of OTLP, or a single one.
-fn span(value: Value) -> Result<Item, TooLarge> {
+fn span(value: Value) -> ReadItem {
     let Some(object) = value.as_object() else { return Ok(Item::Skipped("malformed")) };
     let Some(trace) = trace_id(object) else { return Ok(Item::Skipped("malformed")) };
     let parent = object
@@ -87,7 +89,7 @@ fn span(value: Value) -> Result<Item, TooLarge> {
 }
 
 /// Reads a span of Jaeger.
-fn jaeger(value: Value) -> Result<Item, TooLarge> {
+fn jaeger(value: Value) -> ReadItem {
     let Some(trace) = value.name("traceID") else { return Ok(Item::Skipped("malformed")) };
     let is_parent = |reference: &Value| reference.text("refType") == Some("CHILD_OF");
     let parent = value.elements("references").find(is_parent);
@@ -115,7 +117,7 @@ fn jaeger(value: Value) -> Result<Item, TooLarge> {
 }
 
 /// Reads a log record.
-fn log(record: Value) -> Result<Item, TooLarge> {
+fn log(record: Value) -> ReadItem {
     let attributes = Document::written(attributes(record.get("attributes"), |_| true)?);
     let attributes = attributes.root();
     let name = record.name("eventName").or_else(|| attributes.name("event.name"));
@@ -153,17 +155,10 @@ fn is_ok(code: Value) -> Option<bool> {
     }
 }
 
-/// Attributes have more than [`MAX_VALUES`] values, or there is no memory for them.
-struct TooLarge;
-
-fn or_too_large(item: Result<Item, TooLarge>) -> Item {
-    item.unwrap_or(Item::TooLarge)
-}
-
 /// Returns attributes as plain JSON: those of an object, or of an array of keys and values.
-fn attributes(value: Option<Value>, is_kept: impl Fn(&str) -> bool) -> Result<String, TooLarge> {
+fn attributes(value: Option<Value>, is_kept: impl Fn(&str) -> bool) -> Result<String, fmt::Error> {
     let mut json = json::Buffer::default();
-    write_attributes(value, &is_kept, &mut json).map_err(|_| TooLarge)?;
+    write_attributes(value, &is_kept, &mut json)?;
     Ok(json.into_string())
 }
 
@@ -185,9 +180,9 @@ fn write_attributes(
 }
 
 /// Returns the JSON of a value without OTLP's wrapper, if it has one.
-fn plain(value: Value) -> Result<String, TooLarge> {
+fn plain(value: Value) -> Result<String, fmt::Error> {
     let mut json = json::Buffer::default();
-    write_plain(value, &mut json).map_err(|_| TooLarge)?;
+    write_plain(value, &mut json)?;
     Ok(json.into_string())
 }
 

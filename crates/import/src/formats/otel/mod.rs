@@ -10,7 +10,7 @@ use self::{
     envelope::Item,
 };
 use super::{
-    runs::{Trace, Traces},
+    runs::{Kept, Traces},
     spans::{self, Forest, Span, SpanKind},
 };
 use crate::{
@@ -36,9 +36,8 @@ pub struct Reader {
 }
 
 /// The spans of a trace.
+#[derive(Default)]
 struct Spans {
-    /// The id of the trace.
-    id: String,
     spans: Vec<Recorded>,
     /// The indices of the spans by their ids.
     by_id: HashMap<String, usize>,
@@ -50,19 +49,19 @@ impl ReadRuns for Reader {
     fn read(&mut self, value: Value, line: u64, out: &mut Runs) {
         let traces = &mut self.traces;
         envelope::read(value, |item| match item {
-            Item::Span(id, mut recorded) => {
+            Ok(Item::Span(id, mut recorded)) => {
                 recorded.line = line;
                 traces.add(&id, line, out, |trace, out| trace.push(*recorded, out));
             }
-            Item::Log(id, span, messages) => {
+            Ok(Item::Log(id, span, messages)) => {
                 traces.add(&id, line, out, |trace, _| {
                     let size = span.len() + messages.size();
                     trace.logs.push((span, messages));
                     size
                 });
             }
-            Item::Skipped(reason) => out.skip(reason),
-            Item::TooLarge => out.too_many_values(line),
+            Ok(Item::Skipped(reason)) => out.skip(reason),
+            Err(_) => out.too_many_values(line),
         });
     }
 
@@ -87,14 +86,10 @@ impl Spans {
     }
 }
 
-impl Trace for Spans {
-    fn begin(id: &str, _line: u64) -> Self {
-        let (spans, by_id, logs) = (Vec::new(), HashMap::new(), Vec::new());
-        Self { id: id.to_owned(), spans, by_id, logs }
-    }
-
+impl Kept for Spans {
     /// Adds its runs: one for each agent that is below no other, and one for all other spans.
-    fn end(mut self, out: &mut Runs) {
+    fn end(mut self, trace: Run, out: &mut Runs) {
+        let trace = trace.key.unwrap_or_default();
         for (id, messages) in self.logs {
             match self.by_id.get(&id).and_then(|index| self.spans.get_mut(*index)) {
                 Some(recorded) => recorded.events.extend(messages),
@@ -113,7 +108,7 @@ impl Trace for Spans {
             members.sort_unstable();
             let agent = group.first().map(|&index| &self.spans[index]);
             let id = agent.and_then(|agent| agent.span.id.as_deref()).unwrap_or_default();
-            let mut run = run(&self.spans, &members, agent, format!("{}:{id}", self.id));
+            let mut run = run(&self.spans, &members, agent, format!("{trace}:{id}"));
             run.objective = agent.and_then(Recorded::objective);
             out.run(run);
         }
@@ -123,7 +118,7 @@ impl Trace for Spans {
         if others.iter().any(is_run) {
             let members: Vec<_> = others.iter().map(|&index| spans[index]).collect();
             let root = spans::first_root(&members).map(|index| &self.spans[others[index]]);
-            out.run(run(&self.spans, &others, root, self.id));
+            out.run(run(&self.spans, &others, root, trace));
         } else {
             for index in others {
                 out.skip("other_span");

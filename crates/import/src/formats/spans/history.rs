@@ -53,13 +53,13 @@ impl Key {
 
 impl History {
     /// Adds the events of a model call that no earlier one had.
-    pub fn read(&mut self, sides: Sides, skipped: &mut Skipped) {
+    pub fn read(&mut self, [input, output]: Sides, skipped: &mut Skipped) {
         let mut run = Run::default();
         run.turns.next = self.next_turn;
-        if let Some(input) = sides.input {
+        if let Some(input) = input {
             run.read_messages(input);
         }
-        if let Some(output) = sides.output {
+        if let Some(output) = output {
             run.read_answer(output);
         }
         self.next_turn = run.next_turn();
@@ -113,10 +113,7 @@ impl History {
 
     /// Returns the calls and their places.
     pub fn calls(&self) -> impl Iterator<Item = (usize, &Call)> {
-        self.events.iter().enumerate().filter_map(|(place, event)| match event {
-            Event::Call(call) => Some((place, call)),
-            _ => None,
-        })
+        self.events.iter().enumerate().filter_map(|(place, event)| Some((place, event.call()?)))
     }
 
     /// Marks the results of a call as failed.

@@ -16,7 +16,7 @@ pub use self::{
     forest::{Forest, first_root},
     tools::tool_names,
 };
-use super::messages::Messages;
+use super::messages::{Messages, Side};
 use crate::{
     events::{CallInput, Run, Skipped},
     json::{self, Kind, Members, Value},
@@ -96,6 +96,14 @@ impl Span {
         self.has_input || self.has_output
     }
 
+    /// Sets which sides have messages, and counts those that have none although they are not empty.
+    pub fn set_sides(&mut self, has_messages: [bool; 2], is_empty: impl Fn(Side) -> bool) {
+        [self.has_input, self.has_output] = has_messages;
+        for (side, has_messages) in Side::BOTH.into_iter().zip(has_messages) {
+            self.unreadable += u64::from(!has_messages && !is_empty(side));
+        }
+    }
+
     /// Returns the approximate size in bytes, as long as its kind is not known.
     pub fn size(&self) -> usize {
         let texts = [&self.id, &self.parent, &self.message].into_iter().flatten();
@@ -123,12 +131,8 @@ pub fn is_empty(value: Value) -> bool {
     }
 }
 
-/// The messages of both sides of a model call.
-#[derive(Default, Clone, Copy)]
-pub struct Sides<'d> {
-    pub input: Option<Messages<'d>>,
-    pub output: Option<Messages<'d>>,
-}
+/// The messages of the input and of the output of a model call.
+pub type Sides<'d> = [Option<Messages<'d>>; 2];
 
 /// Takes the messages of both sides.
 pub type TakeSides<'a> = &'a mut dyn FnMut(Sides);
