@@ -19,7 +19,7 @@ use crate::{
 pub type Turn = u32;
 
 /// One event of a run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// Text of a person.
     Human(String),
@@ -32,7 +32,7 @@ pub enum Event {
 }
 
 /// A call of a tool.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Call {
     pub name: String,
     pub input: CallInput,
@@ -41,7 +41,7 @@ pub struct Call {
 }
 
 /// The result of a tool.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ToolResult {
     pub text: String,
     pub failed: bool,
@@ -102,7 +102,7 @@ impl Call {
 const MAX_DEPTH: usize = 124;
 
 /// The input of a call: an object.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CallInput {
     /// JSON without white space.
     pub json: Arc<String>,

@@ -1,6 +1,6 @@
 //! Rules of single formats that no sample shows.
 
-use knowledgepulse_import::{Code, Imported, Options, Origin, UnreadCalls};
+use knowledgepulse_import::{Code, Imported, Importer, Options, Origin, UnreadCalls};
 use knowledgepulse_test_support::importing::{self, Outcome, run, value_of};
 use serde_json::{Value, json};
 
@@ -551,33 +551,26 @@ fn messages_of_a_growing_history_are_one_run() {
         answered(&begun, "4"),
         json!({ "messages": [user("Other"), answer("Done")] }),
     ]);
-    let (traces, report) = import(&[("log", log.clone()), ("again", log.clone())]);
-    let runs = |traces: &[Imported]| -> Vec<_> {
-        traces.iter().map(|run| (run.provenance.source.line, steps(run).len())).collect()
+    let lines_of = |outcome: &Outcome| -> Vec<u64> {
+        outcome.traces().map(|run| run.provenance.source.line).collect()
     };
-    let expected = [(2, 3), (3, 3), (4, 3), (5, 1)];
-    assert_eq!(runs(&traces), [expected, expected].concat());
-    for input in report.inputs {
-        assert_eq!(input.skipped.iter().collect::<Vec<_>>(), [("continued", 1)]);
-    }
+    let outcome = import(&log);
+    assert_eq!(lines_of(&outcome), [2, 3, 4, 5]);
+    assert_eq!(outcome.traces().map(|run| steps(run).len()).collect::<Vec<_>>(), [3, 3, 3, 1]);
+    assert_eq!(importing::skipped(&outcome.report.skipped), json!({ "continued": 1 }));
+    let bytes = importing::import(log.as_bytes().chunks(1), &importing::options());
+    assert_eq!(lines_of(&bytes), [2, 3, 4, 5]);
 
-    // Cut anywhere, and read as soon as there is something.
-    let assume_success = Some(AssumeSuccess::Always(true));
-    let mut importer = Importer::new(Options { assume_success, ..Options::default() });
-    let read = |importer: &mut Importer| -> Vec<u64> {
-        let mut lines = Vec::new();
-        for byte in log.bytes() {
-            importer.push(&[byte]);
-            lines.extend(importer.next().map(|run| run.unwrap().provenance.source.line));
+    let mut importer = Importer::new(importing::options());
+    for (name, piece) in [("bytes", 1), ("whole", log.len())] {
+        importer.open_stream(name);
+        let mut found = Vec::new();
+        for bytes in log.as_bytes().chunks(piece) {
+            importer.push(bytes);
+            while let Some(run) = importer.next() {
+                found.push(run.unwrap().provenance.source.line);
+            }
         }
-        lines
-    };
-    importer.open("pieces");
-    assert_eq!(read(&mut importer), [2, 3, 4]);
-    importer.open_stream("stream");
-    assert_eq!(importer.next().unwrap().unwrap().provenance.source.line, 5);
-    assert_eq!(read(&mut importer), [1, 2, 3, 4, 5]);
-    importer.open_stream("whole");
-    importer.push(log.as_bytes());
-    assert_eq!(std::iter::from_fn(|| importer.next()).count(), 5);
+        assert_eq!(found, [1, 2, 3, 4, 5], "{name}");
+    }
 }

@@ -4,6 +4,7 @@ use std::{
     error::Error,
     ffi::CStr,
     fs::{self, File},
+    mem::transmute,
     path::{Path, PathBuf},
     sync::Once,
 };
@@ -14,7 +15,7 @@ use once_cell::sync::OnceCell;
 use ort::{
     environment::Environment,
     logging::LogLevel,
-    sys::{ORT_API_VERSION, OrtApi, OrtApiBase},
+    sys::{ORT_API_VERSION, OrtApi, OrtApiBase, OrtErrorCode, OrtStatus},
 };
 
 use crate::{EmbedError, Result, model::files::verify_library};
@@ -81,11 +82,32 @@ fn load(path: &Path, file: PathBuf) -> Result<LoadedLibrary> {
     verify_library(path)?;
     check_complete(&file).map_err(failed)?;
     let library = open(path).map_err(|error| failed(with_sources(&error)))?;
-    let (api, version) = interface(&library).map_err(failed)?;
+    let (mut api, version) = interface(&library).map_err(failed)?;
+    // SAFETY: an `OrtErrorCode` is an `i32`.
+    let _ = ERROR_NUMBER.set(unsafe { transmute::<ErrorCodeOf, ErrorNumberOf>(api.GetErrorCode) });
+    api.GetErrorCode = error_code;
     ort::set_api(api);
     // Never unloaded: its threads and sessions may outlive this crate's statics.
     std::mem::forget(library);
     Ok(LoadedLibrary { path: path.to_owned(), file, version })
+}
+
+type ErrorCodeOf = unsafe extern "system" fn(*const OrtStatus) -> OrtErrorCode;
+type ErrorNumberOf = unsafe extern "system" fn(*const OrtStatus) -> i32;
+
+/// The library's own `GetErrorCode`.
+static ERROR_NUMBER: OnceCell<ErrorNumberOf> = OnceCell::new();
+
+/// Takes the place of `GetErrorCode`: for errors of the system, such as too many open files, the library returns
+/// the system's number, which may be no `OrtErrorCode`.
+unsafe extern "system" fn error_code(status: *const OrtStatus) -> OrtErrorCode {
+    const LAST: i32 = OrtErrorCode::ORT_DEVICE_RESET as i32;
+    // SAFETY: the caller passes a status.
+    match ERROR_NUMBER.get().map(|number_of| unsafe { number_of(status) }) {
+        // SAFETY: these are all `OrtErrorCode`s.
+        Some(number @ 0..=LAST) => unsafe { transmute::<i32, OrtErrorCode>(number) },
+        _ => OrtErrorCode::ORT_FAIL,
+    }
 }
 
 fn open(path: &Path) -> Result<Library, libloading::Error> {
@@ -162,7 +184,32 @@ fn needed_bytes(file: &ReadCache<File>) -> object::Result<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::c_char;
+
+    use knowledgepulse_test_support::package_folder;
+    use ort::sys::OrtStatusPtr;
+
     use super::*;
+    use crate::ModelSettings;
+
+    #[test]
+    #[cfg_attr(target_env = "musl", ignore = "there is no ONNX Runtime")]
+    fn error_code_of_an_unknown_status_is_that_of_a_failure() {
+        type Create<Code> = unsafe extern "system" fn(Code, *const c_char) -> OrtStatusPtr;
+        environment(&ModelSettings::beside(&package_folder()).library).unwrap();
+        // 24 is the system's number for too many open files.
+        for (number, expected) in [(3, OrtErrorCode::ORT_NO_SUCHFILE), (24, OrtErrorCode::ORT_FAIL)]
+        {
+            // SAFETY: `OrtErrorCode` is passed as `i32`, and the status is released once.
+            unsafe {
+                let create = ort::api().CreateStatus;
+                let create = transmute::<Create<OrtErrorCode>, Create<i32>>(create);
+                let status = create(number, c"told".as_ptr()).0;
+                assert_eq!((ort::api().GetErrorCode)(status), expected);
+                (ort::api().ReleaseStatus)(status);
+            }
+        }
+    }
 
     #[test]
     fn check_complete_takes_a_library_for_several_processors() {
