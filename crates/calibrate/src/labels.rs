@@ -7,7 +7,7 @@ use crate::{
     calibration::{Decile, Leakage},
     options::Options,
     quantiles::{ascending, quantile},
-    roc::Ranking,
+    ranking::Ranking,
     row::Row,
     wilson::{EffectiveSize, intraclass_correlation, wilson},
 };

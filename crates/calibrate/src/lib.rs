@@ -37,6 +37,7 @@ mod fit;
 mod labels;
 pub mod options;
 mod quantiles;
+mod ranking;
 pub mod report;
 mod roc;
 mod row;
@@ -49,7 +50,7 @@ pub use calibration::Calibration;
 pub use calibration::RowCounts;
 pub use error::{Error, Result};
 pub use options::{Options, Target};
-pub use roc::auc;
+pub use ranking::auc;
 pub use row::{Row, Source};
 
 use knowledgepulse_workers::CancelToken;

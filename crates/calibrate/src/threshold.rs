@@ -6,7 +6,7 @@ use crate::{
     labels::Labelled,
     options::Target,
     quantiles::{ascending, central},
-    roc::{Ranking, Step},
+    ranking::{Ranking, Step},
     wilson::{EffectiveSize, intraclass_correlation, wilson},
 };
 

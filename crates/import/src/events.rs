@@ -1,7 +1,7 @@
 //! What happens in a run of an agent, whatever logged it.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap, HashSet},
     fmt::{self, Write},
     hash::{DefaultHasher, Hasher},
     sync::Arc,
@@ -9,11 +9,7 @@ use std::{
 
 use serde::Serialize;
 
-use crate::{
-    formats::messages::Turns,
-    json::{self, Buffer, Document, Kind, Members, Sink, Value},
-    steps::MAX_VALUES,
-};
+use crate::json::{self, Buffer, Document, Kind, Members, Sink, Value};
 
 /// The answer of the assistant that a call belongs to. The calls of one answer share a turn.
 pub type Turn = u32;
@@ -97,6 +93,14 @@ impl Call {
         Event::Result(ToolResult { id, name, ..result })
     }
 }
+
+/// The most values and names of members in the tool inputs of a run, or in a trace of the log. As objects in
+/// JavaScript, more would take many times the memory of the log.
+pub const MAX_VALUES: usize = 1 << 20;
+
+/// The message of the error for more values.
+pub const TOO_MANY_VALUES: &str = "expected at most 1048576 values and names in the tool inputs of a run, in a trace or in the \
+                                   attributes of a span, found more";
 
 /// The greatest depth of an input: it is nested in three other values, and JSON nests 127 deep.
 const MAX_DEPTH: usize = 124;
@@ -275,6 +279,26 @@ pub enum Origin {
     Format,
     /// The domain `general`, or the confidence 0.8 after success and 0.2 after failure.
     Default,
+}
+
+/// The turns of a run whose messages are being read.
+#[derive(Debug, Default)]
+pub struct Turns {
+    pub next: Turn,
+    /// The turn that goes on with the next item of the assistant.
+    pub open: Option<Turn>,
+    /// Whether all messages belong to the open turn.
+    pub is_answer: bool,
+    /// Results that follow after the last part of their step.
+    pub results: Vec<Event>,
+    /// The names of the tools that were called.
+    pub tools: HashSet<String>,
+    /// The ids of the calls that people were asked to approve, by the ids of the requests.
+    pub requests: HashMap<String, String>,
+    /// The ids of the calls that were refused.
+    pub denied: HashSet<String>,
+    /// Hashes of the parts that say when they were made: Mastra sends some again.
+    pub parts: HashSet<u64>,
 }
 
 /// What a format knows of one run of an agent.

@@ -10,13 +10,15 @@ use knowledgepulse_workers::CancelToken;
 use serde::Serialize;
 
 use crate::{
-    detection::{Format, Pending, ReadRuns, Runs, detect, format_names},
+    detection::{detect, format_names},
     error::{Code, Error},
     events::Skipped,
+    format::{Format, Pending, ReadRuns, Runs},
     json::{Members, Value},
     options::Options,
     reader::{ReadError, Reader},
-    steps::{Imported, Missing, Source, trace_of},
+    steps::{Missing, trace_of},
+    trace::{Imported, Source},
 };
 
 /// The most unknown records that an error names.

@@ -14,6 +14,7 @@
 mod detection;
 mod error;
 mod events;
+mod format;
 mod formats;
 mod importer;
 mod json;
@@ -22,6 +23,7 @@ mod reader;
 mod results;
 mod steps;
 mod time;
+mod trace;
 
 pub use detection::format_names;
 pub use error::{Code, Error};
@@ -29,5 +31,5 @@ pub use events::{Origin, Skipped};
 pub use importer::{Importer, InputReport, Report};
 pub use json::{Array, Document, Kind, Members, Number, Unread, Value};
 pub use options::{AssumeSuccess, Confidence, Options, UnreadCalls};
-pub use steps::{IMPORTER, Imported, Provenance, Source};
 pub use time::utc_of_text as utc;
+pub use trace::{IMPORTER, Imported, Provenance, Source};

@@ -4,31 +4,19 @@ use std::{
     borrow::Cow,
     collections::{HashMap, VecDeque},
     fmt::{self, Write},
-    sync::Arc,
 };
 
-use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    detection::Format,
     error::Code,
-    events::{Event, Origin, Run, Skipped, ToolResult, Turn},
+    events::{Event, MAX_VALUES, Origin, Run, Skipped, TOO_MANY_VALUES, ToolResult, Turn},
+    format::Format,
     json::{self, Buffer, Document, Sink, quoted},
     options::{AssumeSuccess, Confidence, Options, UnreadCalls},
     reader::NO_MEMORY,
+    trace::{IMPORTER, Imported, Provenance, Source},
 };
-
-/// The version of the rules, which a change of what comes out of any log raises.
-pub const IMPORTER: u32 = 1;
-
-/// The most values and names of members in the tool inputs of a run, or in a trace of the log. As objects in
-/// JavaScript, more would take many times the memory of the log.
-pub const MAX_VALUES: usize = 1 << 20;
-
-/// The message of the error for more values.
-pub const TOO_MANY_VALUES: &str = "expected at most 1048576 values and names in the tool inputs of a run, in a trace or in the \
-                                   attributes of a span, found more";
 
 const SUCCESS_UNKNOWN: &str = "expected to know whether the run succeeded, found neither a label nor a \
                                status; set assumeSuccess";
@@ -38,58 +26,6 @@ const SHOWN_TYPES: usize = 5;
 
 /// The most characters of the last answer in the summary.
 const SUMMARY_CHARS: usize = 2000;
-
-/// A trace of the KnowledgePulse protocol, and the origin of its values.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Imported {
-    /// The trace, as JSON of the protocol.
-    pub trace: Box<str>,
-    /// The origin of its values.
-    pub provenance: Provenance,
-}
-
-impl Imported {
-    /// Returns the trace and its provenance as JSON.
-    pub fn to_json(&self) -> String {
-        let provenance = serde_json::to_string(&self.provenance).unwrap_or_default();
-        format!(r#"{{"trace":{},"provenance":{provenance}}}"#, self.trace)
-    }
-}
-
-/// The origin of the values of a trace.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Provenance {
-    /// The version of the rules: [`IMPORTER`].
-    pub importer: u32,
-    /// The name of the format.
-    pub format: &'static str,
-    /// The place in the input.
-    pub source: Source,
-    /// The format's id of the run; `None` where the id of the trace is a hash of its content.
-    pub key: Option<String>,
-    /// The origin of the objective.
-    pub objective_from: Origin,
-    /// The origin of `success`.
-    pub success_from: Origin,
-    /// The origin of the confidence.
-    pub confidence_from: Origin,
-    /// The origin of the time.
-    pub created_at_from: Origin,
-    /// The origin of the domain.
-    pub domain_from: Origin,
-    /// What of the run is not imported.
-    pub skipped: Skipped,
-}
-
-/// A place in an input.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Source {
-    /// The caller's name of the input.
-    pub name: Arc<str>,
-    /// The line, from 1, at which the first record of the run begins.
-    pub line: u64,
-}
 
 /// Why a run gives no trace.
 pub enum Missing {

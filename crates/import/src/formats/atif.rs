@@ -2,8 +2,8 @@
 
 use super::messages::Message;
 use crate::{
-    detection::Runs,
     events::{Event, Origin, Run, ToolResult},
+    format::Runs,
     json::{Array, Members, Value},
     results::{flag, text_of_member},
     time,

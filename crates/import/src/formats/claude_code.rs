@@ -7,8 +7,8 @@ use super::{
     runs::{Ids, Kept, OpenRuns},
 };
 use crate::{
-    detection::{ReadRuns, Runs},
     events::{Event, Origin, Run, Skipped, ToolResult, Turn},
+    format::{ReadRuns, Runs},
     json::{self, Members, Value},
     results::text_of_part,
     time,

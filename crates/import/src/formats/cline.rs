@@ -1,7 +1,7 @@
 //! What lies beside the conversation of a task of Cline or Roo, which has the format `messages`.
 
 use crate::{
-    detection::Runs,
+    format::Runs,
     json::{Members, Value},
 };
 

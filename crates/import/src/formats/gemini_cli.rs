@@ -7,8 +7,8 @@ use super::{
     runs::{self, Ids},
 };
 use crate::{
-    detection::Runs,
     events::{Event, Run, Skipped},
+    format::Runs,
     json::{Members, Value},
     results::{Output, flag, is_text_type, text_of, text_of_part},
 };

@@ -7,8 +7,8 @@ use std::{
 
 use super::messages::{self, Messages};
 use crate::{
-    detection::Runs,
     events::{Origin, Run},
+    format::Runs,
     json::{self, Array, Document, Kind, Members, Value, object_of},
     reader::MAX_BYTES,
     time,

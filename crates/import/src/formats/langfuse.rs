@@ -7,8 +7,8 @@ use super::{
     spans::{self, Span, SpanKind, TakeSides, Tool},
 };
 use crate::{
-    detection::Runs,
     events::{CallInput, Origin, Run},
+    format::Runs,
     json::{Members, Value},
     time,
 };

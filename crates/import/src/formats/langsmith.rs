@@ -8,8 +8,8 @@ use super::{
     spans::{self, Sides, Span, SpanKind, TakeSides, Tool},
 };
 use crate::{
-    detection::{ReadRuns, Runs},
     events::{CallInput, Origin, Run},
+    format::{ReadRuns, Runs},
     json::{self, Array, Document, Members, Value, object_of},
     time,
 };

@@ -6,8 +6,8 @@ use regex::Regex;
 
 use super::messages::{Message, Messages};
 use crate::{
-    detection::Runs,
     events::{Call, CallInput, Event, Run},
+    format::Runs,
     json::{self, Array, Members, Value},
     results::{flag, regex, text_of_member},
 };

@@ -2,8 +2,8 @@
 
 use super::runs::{self, SessionReader};
 use crate::{
-    detection::{ReadRuns, Runs},
     events::{Call, CallInput, Event, Run, ToolResult},
+    format::{ReadRuns, Runs},
     json::{Array, Members, Value},
     results::text_of_member,
     time,

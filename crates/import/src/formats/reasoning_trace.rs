@@ -3,11 +3,12 @@
 use std::fmt;
 
 use crate::{
-    detection::Runs,
     error::Code,
+    events::MAX_VALUES,
     events::{Origin, Skipped},
+    format::Runs,
     json::{Array, Members, Value},
-    steps::{IMPORTER, Imported, MAX_VALUES, Provenance, Source},
+    trace::{IMPORTER, Imported, Provenance, Source},
 };
 
 pub fn fits(object: Value) -> bool {

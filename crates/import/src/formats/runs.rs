@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    detection::{ReadRuns, Runs},
     events::{Event, Run},
+    format::{ReadRuns, Runs},
     json::{Members, Value},
     reader::MAX_BYTES,
     time,

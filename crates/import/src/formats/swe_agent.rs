@@ -6,8 +6,8 @@ use regex::Regex;
 
 use super::messages::Message;
 use crate::{
-    detection::Runs,
     events::{Call, CallInput, Event, Run},
+    format::Runs,
     json::{self, Members, Value},
     results::{regex, text_of_member},
 };

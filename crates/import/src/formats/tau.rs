@@ -2,8 +2,8 @@
 
 use super::messages::{Message, Messages};
 use crate::{
-    detection::Runs,
     events::Run,
+    format::Runs,
     json::{Array, Members, Value},
     time,
 };

@@ -1,6 +1,6 @@
 //! Reads messages of every dialect into the events of a run.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::{
     items::ITEMS,
@@ -92,26 +92,6 @@ pub fn result_of_part(part: Value, kind: &str, skipped: &mut Skipped) -> ToolRes
     let id = part.first_name(&ids);
     let name = part.first_name(&["name", "toolName"]);
     ToolResult { id: id.map(Into::into), name: name.map(Into::into), ..result }
-}
-
-/// The turns of a run whose messages are being read.
-#[derive(Debug, Default)]
-pub struct Turns {
-    pub next: Turn,
-    /// The turn that goes on with the next item of the assistant.
-    open: Option<Turn>,
-    /// Whether all messages belong to the open turn.
-    is_answer: bool,
-    /// Results that follow after the last part of their step.
-    results: Vec<Event>,
-    /// The names of the tools that were called.
-    tools: HashSet<String>,
-    /// The ids of the calls that people were asked to approve, by the ids of the requests.
-    requests: HashMap<String, String>,
-    /// The ids of the calls that were refused.
-    denied: HashSet<String>,
-    /// Hashes of the parts that say when they were made: Mastra sends some again.
-    parts: HashSet<u64>,
 }
 
 impl Run {

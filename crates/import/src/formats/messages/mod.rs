@@ -6,13 +6,13 @@ mod message;
 mod tool_part;
 
 pub use self::{
-    conversation::{Turns, call_of_part, is_result_type, parts, result_of_part},
+    conversation::{call_of_part, is_result_type, parts, result_of_part},
     message::{Message, Messages, Side, human, is_message, messages_of, with_role},
 };
 use super::runs::{Session, SessionReader};
 use crate::{
-    detection::{ReadRuns, Runs},
     events::Run,
+    format::{ReadRuns, Runs},
     json::{Array, Members, Value},
     time,
 };

@@ -5,8 +5,8 @@ use std::fmt::{self, Write};
 use super::super::spans::Span;
 use super::attributes::{EventMessages, Recorded, is_kept};
 use crate::{
+    events::MAX_VALUES,
     json::{self, Document, Members, Value},
-    steps::MAX_VALUES,
     time,
 };
 

@@ -14,8 +14,8 @@ use super::{
     spans::{self, Forest, Span, SpanKind},
 };
 use crate::{
-    detection::{ReadRuns, Runs},
     events::{Origin, Run},
+    format::{ReadRuns, Runs},
     json::{Array, Members, Value},
     time,
 };

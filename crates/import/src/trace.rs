@@ -1,0 +1,62 @@
+//! A trace of the protocol, and the origin of its values.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::events::{Origin, Skipped};
+
+/// The version of the rules, which a change of what comes out of any log raises.
+pub const IMPORTER: u32 = 1;
+
+/// A trace of the KnowledgePulse protocol, and the origin of its values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Imported {
+    /// The trace, as JSON of the protocol.
+    pub trace: Box<str>,
+    /// The origin of its values.
+    pub provenance: Provenance,
+}
+
+impl Imported {
+    /// Returns the trace and its provenance as JSON.
+    pub fn to_json(&self) -> String {
+        let provenance = serde_json::to_string(&self.provenance).unwrap_or_default();
+        format!(r#"{{"trace":{},"provenance":{provenance}}}"#, self.trace)
+    }
+}
+
+/// The origin of the values of a trace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Provenance {
+    /// The version of the rules: [`IMPORTER`].
+    pub importer: u32,
+    /// The name of the format.
+    pub format: &'static str,
+    /// The place in the input.
+    pub source: Source,
+    /// The format's id of the run; `None` where the id of the trace is a hash of its content.
+    pub key: Option<String>,
+    /// The origin of the objective.
+    pub objective_from: Origin,
+    /// The origin of `success`.
+    pub success_from: Origin,
+    /// The origin of the confidence.
+    pub confidence_from: Origin,
+    /// The origin of the time.
+    pub created_at_from: Origin,
+    /// The origin of the domain.
+    pub domain_from: Origin,
+    /// What of the run is not imported.
+    pub skipped: Skipped,
+}
+
+/// A place in an input.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Source {
+    /// The caller's name of the input.
+    pub name: Arc<str>,
+    /// The line, from 1, at which the first record of the run begins.
+    pub line: u64,
+}
