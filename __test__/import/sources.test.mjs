@@ -4,6 +4,7 @@ import { basename, join, relative } from "node:path";
 import { Readable } from "node:stream";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
+import { runInNewContext } from "node:vm";
 import { importTraces } from "@knowledgepulse/scoring/logs";
 import {
 	all,
@@ -39,6 +40,7 @@ const sources = {
 	"text after white space": () => `\ufeff \t\r\n${log}`,
 	bytes: () => bytes,
 	"a view of bytes": () => view,
+	"bytes of another realm": () => runInNewContext("Uint8Array.from(bytes)", { bytes: [...bytes] }),
 	"a stream of a file": (t) => createReadStream(file(t), { highWaterMark: 5 }),
 	"a stream of text": (t) => createReadStream(file(t), "utf8"),
 	"a web stream": () => new Blob([bytes]).stream(),
@@ -57,9 +59,10 @@ const sources = {
 };
 
 for (const [kind, source] of Object.entries(sources)) {
-	test(`importTraces reads ${kind}, alone and among others`, async (t) => {
+	test(`importTraces reads ${kind}, alone, in an array and among others`, async (t) => {
 		const alone = await all(importTraces(source(t), assumed));
 		assert.deepEqual(summary(alone), objectives);
+		assert.deepEqual(await summaryOf(importTraces([source(t)], assumed)), objectives);
 		const among = [lines("first"), source(t), source(t), lines("last")];
 		assert.deepEqual(await summaryOf(importTraces(among, assumed)), [
 			"first",
