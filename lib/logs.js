@@ -144,7 +144,6 @@ module.exports = function logsOf(native) {
 					if (ready.error) throw this.#errorOf(JSON.parse(ready.error));
 					({ isPending, isLast } = ready);
 				}
-				if (!this.#collects && this.#unread.length > 0) throw this.#unread[0];
 			} catch (thrown) {
 				if (thrown !== OVER) throw toError(thrown);
 			} finally {
@@ -165,12 +164,8 @@ module.exports = function logsOf(native) {
 				if (bytes !== undefined) return this.#native.push(bytes);
 				this.#native.end();
 			} catch (thrown) {
-				if (!this.#collects) {
-					this.#unread.push(thrown);
-					return this.#native.finish();
-				}
 				const error = unreadable(source, thrown);
-				this.#unread.push(error);
+				this.#unread.push(this.#collects ? error : thrown);
 				this.#native.fail(error.code, error.message);
 			}
 			this.#index += 1;

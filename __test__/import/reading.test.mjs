@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { getEventListeners, once } from "node:events";
 import { createReadStream, readdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -7,6 +8,7 @@ import { Readable } from "node:stream";
 import { describe, test } from "node:test";
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
+import { gzipSync } from "node:zlib";
 import { importTraces } from "@knowledgepulse/scoring/logs";
 import { all, assumed, chunked, conversation, lines, summaryOf } from "../support/imports.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
@@ -314,6 +316,17 @@ test("importTraces collects what streams throw, and goes on", async () => {
 			["sources[3]", 1, []],
 		],
 	);
+});
+
+test("importTraces gives what was read of a file before its error", async (t) => {
+	const path = join(temporaryFolder(t), "log.jsonl.gz");
+	const log = `${JSON.stringify(conversation("one"))}\n{"cut": "${randomBytes(9999).toString("hex")}`;
+	writeFileSync(path, gzipSync(log).subarray(0, -999));
+	const imported = importTraces(path, assumed);
+	assert.equal((await imported.next()).value.trace.task.objective, "one");
+	await assert.rejects(imported.next(), { code: "UNREADABLE" });
+	const collected = importTraces(path, { ...assumed, errors: "collect" });
+	assert.deepEqual(await summaryOf(collected), ["one", "UNREADABLE"]);
 });
 
 test("importTraces survives a stream that fails before its turn", async () => {

@@ -168,8 +168,16 @@ impl Importer {
         }
     }
 
-    /// Ends the input with an error of the caller's: it could not be read to its end.
+    /// Ends the input with an error of the caller's: it could not be read to its end. A value that is cut off there
+    /// is no error of its own.
     pub fn fail(&mut self, code: Code, message: String) {
+        self.read(|reader, each| {
+            reader.finish(&mut |line, value| {
+                if value.is_ok() {
+                    each(line, value);
+                }
+            });
+        });
         let Some(input) = &mut self.input else { return };
         input.has_error = true;
         let error = Error { code, input: input.name.clone(), line: None, message, path: None };
