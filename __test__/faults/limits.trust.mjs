@@ -32,7 +32,8 @@ const isOfNode = (stderr) =>
 
 /** The outcome of scoring with `under` before the command; throws if a process dies of the addon. */
 async function outcomeUnder(configuration, under, mayBeKilled) {
-	const options = { under, killAfterMs: KILL_AFTER_MS };
+	// Without memory, V8's optimising compiler dies of a std::bad_alloc that could be anybody's.
+	const options = { under, killAfterMs: KILL_AFTER_MS, execArgv: ["--no-opt"] };
 	const env = environment(configuration);
 	const { code, signal, stderr, value } = await call("probeQuietly", { ...options, env });
 	if (code === 0) {
