@@ -146,7 +146,7 @@ export function remember(trace: ReasoningTrace, options: CallOptions): Promise<v
 
 /**
  * Returns the embedding of a trace or a text, in call order: a vector of length 1, with 384 numbers for the
- * built-in model. {@link ScorerOptions.longText} says which part of a long text counts.
+ * built-in model. {@link ScorerOptions.longText} says which part of a long text is embedded.
  * @throws Rejects as {@link remember}.
  * @example
  * ```ts
@@ -160,8 +160,8 @@ export function embed(
 ): Promise<Float32Array>;
 
 /**
- * Returns the report for a trace whose greatest similarity to earlier traces is known. Uses and changes no
- * other state; its times are 0.
+ * Returns the report for a trace whose greatest similarity to earlier traces is known. Reads and changes no
+ * state; the report's times are 0.
  * @param novelty `maxSimilarity` in [-1, 1], or `null` if there are no earlier traces.
  * @throws `"INVALID_TRACE"` or `"INVALID_OPTION"`.
  * @example

@@ -15,9 +15,9 @@ export interface CalibrationRow
 /** Options of {@link calibrate}. */
 export interface CalibrateOptions {
 	/**
-	 * How to choose the threshold. `share`: the share of rows to accept, in (0, 1]. `precision`: the share
-	 * of positive labels among the accepted, in (0, 1), by its lower confidence bound. `threshold`:
-	 * evaluates this one, in [0, 1]. Default: none.
+	 * How to choose the threshold. `share`: the share of rows to accept, in (0, 1]. `precision`: the share of
+	 * positive labels among the accepted, in (0, 1), by its lower confidence bound. `threshold`: evaluates
+	 * this threshold, in [0, 1]. Default: none.
 	 */
 	target?: { share: number } | { precision: number } | { threshold: number } | undefined;
 	/** Whether weights are fitted to the labels. Default: `false`. */
@@ -29,7 +29,7 @@ export interface CalibrateOptions {
 	first?: number | undefined;
 	/** The level of confidence of all intervals, in [0.5, 0.999]. Default: 0.95. */
 	level?: number | undefined;
-	/** How many bootstrap replicates are drawn, from 100 to 10,000. Default: 1,000. */
+	/** The number of bootstrap replicates, from 100 to 10,000. Default: 1,000. */
 	replicates?: number | undefined;
 	/** The seed of the bootstrap and the folds: the same input gives the same result. Default: 0. */
 	seed?: number | undefined;
@@ -64,10 +64,10 @@ export interface CalibrationDistribution {
 
 /** The scores of the used rows, of all domains or of one. */
 export interface CalibrationSummary {
-	/** How many used rows. */
+	/** The number of used rows. */
 	n: number;
 	excluded: number;
-	/** The share of rows of which the model saw only the beginning. */
+	/** The share of rows whose text was cut. */
 	cutShare: number;
 	successShare: number;
 	/** The share of positive labels; `null` without labels. */
@@ -86,14 +86,14 @@ export interface CalibrationSummary {
 	ecdf: { score: number; share: number }[];
 }
 
-/** The threshold that was chosen or given. It accepts scores that are not below it. */
+/** The threshold that was chosen or given. It accepts scores equal to or above it. */
 export interface CalibrationThreshold {
 	/** `null` if none reaches the target precision. */
 	value: number | null;
 	/** The interval of the threshold for a target share. */
 	interval: CalibrationInterval | null;
 	share: CalibrationEstimate;
-	/** How many of the used rows it accepts. */
+	/** The number of used rows that it accepts. */
 	accepted: number;
 	/** The number of accepted rows with the lowest accepted score, which no threshold separates. */
 	tied: number;
@@ -165,7 +165,7 @@ export interface CalibrationLabels {
 	bestF1: CalibrationPoint;
 	/** Whether the labels merely repeat `success`, which the score contains. */
 	leakage: {
-		/** The share of rows whose label is `success`. */
+		/** The share of rows whose label equals `success`. */
 		agreement: number;
 		agreementByChance: number;
 		/** Whether `agreement` is 0.95 or more. */
@@ -176,8 +176,8 @@ export interface CalibrationLabels {
 }
 
 /**
- * Weights fitted to the labels of the rows of one profile. AUCs count pairs within five folds, which do not
- * divide groups.
+ * Weights fitted to the labels of the rows of one profile. AUCs count pairs within five folds; no group is
+ * split between folds.
  */
 export interface CalibrationFit {
 	/** The domain of the weights, or the profile that they replace if it serves several domains. */
@@ -189,7 +189,7 @@ export interface CalibrationFit {
 	groups: number;
 	/** The weights that the fit starts from. */
 	current: ScoringWeights;
-	/** Whether `outcomeConfidence` was left out, because the labels are `success`. */
+	/** Whether `outcomeConfidence` was left out, because the labels equal `success`. */
 	withoutOutcome: boolean;
 	result:
 		| {
@@ -198,7 +198,7 @@ export interface CalibrationFit {
 				weights: ScoringWeights;
 				best: ScoringWeights;
 				currentAuc: number;
-				/** On the rows that the weights were chosen by, so too high, as is `bestAuc`. */
+				/** On the rows that the weights were fitted to, so too high, like `bestAuc`. */
 				auc: number;
 				bestAuc: number;
 				standardError: number;
@@ -261,7 +261,7 @@ export interface Calibration {
 	examples: { highest: number[]; lowest: number[]; borderline: number[] };
 	/** `null` without labels, or if all are equal. */
 	labels: CalibrationLabels | null;
-	/** Empty unless `fit` was asked for. */
+	/** Empty unless `fit` is set. */
 	fits: CalibrationFit[];
 	/** Reasons to doubt the figures, with a `code` such as `"label-is-success"` or `"few-groups"`. */
 	warnings: { code: string; n: number; message: string }[];
@@ -272,8 +272,8 @@ export interface Calibration {
  * weights to labels. Runs off the event loop and needs no model.
  * @param rows At least one that was compared with an earlier trace. Rows of the same `group` (task,
  * session) depend on each other: the bootstrap draws whole groups.
- * @throws Rejects with `"INVALID_ROW"`, `"INVALID_OPTION"`, `"NO_ROWS"` if none is left, or `"NO_LABELS"`
- * if a target precision or `fit` needs some.
+ * @throws Rejects with `"INVALID_ROW"`, `"INVALID_OPTION"`, `"NO_ROWS"` if none is left, or `"NO_LABELS"` if
+ * a target precision or `fit` needs labels.
  * @example
  * ```ts
  * import { calibrate } from "@knowledgepulse/scoring/calibrate";

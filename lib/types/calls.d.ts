@@ -6,8 +6,8 @@ import type { ReasoningTrace } from "./trace.js";
 /** Options of a call. A value that is not an object is ignored, as in `traces.map(evaluateValue)`. */
 export interface CallOptions {
 	/**
-	 * Cancels the call: it rejects with the signal's reason and leaves the cache unchanged. `save` leaves
-	 * the file unchanged, unless writing has begun, which is completed.
+	 * Cancels the call: it rejects with the signal's reason and leaves the cache unchanged. `save` leaves the
+	 * file unchanged, unless it is already writing: then it completes.
 	 */
 	signal?: AbortSignal | undefined;
 }

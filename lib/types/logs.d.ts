@@ -43,7 +43,7 @@ export type LogFormat = (typeof LOG_FORMATS)[number];
 export type ImportData = string | Uint8Array | AsyncIterable<string | Uint8Array> | object;
 
 /**
- * A log to import. Its format is found by its content.
+ * A log to import. Its format is detected from its content.
  *
  * - A string is text if its first non-blank character is `{` or `[`, otherwise the path of a file.
  * - A URL must be a `file:` URL.
@@ -71,14 +71,14 @@ export interface FromMessagesOptions extends CallOptions {
 	/** The agent's task, for a source that is one run; takes precedence over the log. */
 	objective?: string | undefined;
 	/**
-	 * The success of runs whose log does not record it, or `"skip"` to leave such runs out. Default: none,
+	 * The success of runs whose log does not record it, or `"skip"` to leave such runs out. Default: none;
 	 * such a run is the error `"SUCCESS_UNKNOWN"`.
 	 */
 	assumeSuccess?: boolean | "skip" | undefined;
 	/**
-	 * - A number in [0, 1]: the confidence; takes precedence over the log. - `"logprobs"`: if the log
-	 *   states no confidence, the geometric mean of the probabilities of the answers' tokens, if the log
-	 *   has them.
+	 * - A number in [0, 1]: the confidence; takes precedence over the log.
+	 * - `"logprobs"`: if the log states no confidence, the geometric mean of the probabilities of the
+	 *   answers' tokens, if the log has them.
 	 *
 	 * Default: the confidence in the log, else 0.8 after success, 0.2 after failure.
 	 */
@@ -122,9 +122,10 @@ export interface Provenance {
 	key: string | null;
 	/**
 	 * - `"human"`: the first user message; `"copied"`: one copied from another log.
-	 * - `"field"`, `"name"`: a field of the log; the name of the agent or run. - `"command"`: a command of
-	 *   the user.
-	 * - `"option"`: the option `objective`. - `"own"`: the log contains traces, which are not changed.
+	 * - `"field"`, `"name"`: a field of the log; the name of the agent or run.
+	 * - `"command"`: a command of the user.
+	 * - `"option"`: the option `objective`.
+	 * - `"own"`: the log contains traces, which are not changed.
 	 */
 	objectiveFrom: "human" | "field" | "name" | "command" | "copied" | "option" | "own";
 	/** A label in the log, how the run ended, `assumeSuccess`, or the option `success`. */
@@ -179,8 +180,8 @@ export interface TraceImport<Item = ImportedTrace | ImportFailure>
 	extends AsyncIterableIterator<Item> {
 	return(value?: unknown): Promise<IteratorResult<Item>>;
 	/**
-	 * The report so far; complete when the import has ended. Never waits: while a chunk is parsed, the
-	 * previous report.
+	 * The report so far; complete when the import has ended. Never waits: while a chunk is being parsed, it
+	 * is the previous report.
 	 */
 	readonly report: ImportReport;
 }

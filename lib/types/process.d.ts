@@ -45,8 +45,8 @@ export interface ConfigureOptions {
 	 */
 	pooling?: "mean" | "cls" | "last" | undefined;
 	/**
-	 * Whether {@link embed} gives vectors of length 1; similarities are the same. Default: `true`, or
-	 * `false` if there is a `modules.json` without such a module.
+	 * Whether {@link embed} returns vectors of length 1; similarities are the same. Default: `true`, or
+	 * `false` if there is a `modules.json` without a module that normalises.
 	 */
 	normalize?: boolean | undefined;
 	/**
@@ -62,16 +62,19 @@ export interface ConfigureOptions {
 	prefix?: string | undefined;
 	/**
 	 * The output of the graph. Default: `sentence_embedding`, or else `last_hidden_state` or
-	 * `token_embeddings`, pooled; these first if `pooling` is given.
+	 * `token_embeddings`, pooled; these two come first if `pooling` is given.
 	 */
 	output?: string | undefined;
-	/** ONNX Runtime, 1.17 or later, one for each process. Default: the library beside the addon. */
+	/**
+	 * The ONNX Runtime library, 1.17 or later; a process can load only one. Default: the library beside the
+	 * addon.
+	 */
 	library?: string | undefined;
 	/** The lowest score that {@link decide} accepts, in [0, 1]. Default: `0.75`, the protocol's. */
 	threshold?: number | undefined;
 }
 
-/** The state of a scorer, with the {@link ScorerOptions} in effect; `mode` is `embedder`. */
+/** The state of a scorer, with the {@link ScorerOptions} in effect; `mode` is the option `embedder`. */
 export interface ScoringStatus {
 	embedder: {
 		mode: "auto" | "off" | "required";

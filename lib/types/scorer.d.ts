@@ -52,18 +52,18 @@ export interface ScorerOptions extends ConfigureOptions {
 	 */
 	threads?: number | undefined;
 	/**
-	 * The longest time that a score may take, in milliseconds from the call, 0 or more. After it the call
-	 * is cancelled: it resolves with source `"over-budget"` and leaves the cache unchanged. Applies only to
-	 * calls that score. Default: no limit, because scores that depend on time cannot be reproduced.
+	 * The longest time that a score may take, in milliseconds from the call, 0 or more. When it is exceeded,
+	 * the call is cancelled: it resolves with source `"over-budget"` and leaves the cache unchanged. Applies
+	 * only to calls that score. Default: no limit, because scores that depend on time cannot be reproduced.
 	 */
 	budgetMs?: number | undefined;
 	/**
 	 * Which part of a text of more than 512 tokens is embedded; another model has another window. Default:
 	 * `"window"`.
 	 *
-	 * - `"window"`: the first 512 tokens, as in the SDK. - `"whole"`: the whole text, as the normalised
-	 *   mean of windows of 512 tokens without overlap, weighted by tokens. Each window takes as long as a
-	 *   text of 512 tokens.
+	 * - `"window"`: the first 512 tokens, as in the SDK.
+	 * - `"whole"`: the whole text, as the normalised mean of windows of 512 tokens without overlap,
+	 *   weighted by tokens. Each window takes as long as a text of 512 tokens.
 	 */
 	longText?: "window" | "whole" | undefined;
 }

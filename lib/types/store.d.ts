@@ -31,7 +31,7 @@ export interface StoredEntry {
 	kind: "add" | "forget" | "clear";
 	call: string;
 	id: string | null;
-	/** `null` for other kinds, for an entry of the `append` that returns it, and once erased. */
+	/** `null` for other kinds, for entries appended by the same call, and once erased. */
 	embedding: Uint8Array | null;
 }
 
@@ -86,7 +86,7 @@ export interface StoreOptions {
  */
 export interface NoveltyStore {
 	/**
-	 * Appends all entries that are not in the store yet, with consecutive numbers, or none, and returns the
+	 * Appends the entries that are not in the store yet, all or none, with consecutive numbers. Returns the
 	 * entries after `after`. Entries before the time `keepFrom` (as {@link StoredEntry.at}) may be deleted
 	 * once they are a minute old, the oldest first, but never the newest.
 	 */

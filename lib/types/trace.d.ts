@@ -22,7 +22,7 @@ export interface ReasoningTraceStep {
 export interface ReasoningTrace {
 	"@context"?: string;
 	"@type"?: string;
-	/** For reports and {@link forget}. Ignored beyond 1,024 bytes of UTF-8. */
+	/** For reports and {@link forget}. Ignored if longer than 1,024 bytes of UTF-8. */
 	id?: string;
 	metadata: {
 		/** Selects the weights by exact match, or the default ones. */

@@ -1,6 +1,6 @@
 /** Options of a {@link VectorCache}. */
 export interface VectorCacheOptions {
-	/** How many vectors it holds, 1 to 2^32 - 1. Default: `1000`. */
+	/** The maximum number of vectors, 1 to 2^32 - 1. Default: `1000`. */
 	maxElements?: number | undefined;
 	/** The length of every vector, 1 to 2^32 - 1. Default: `384`. */
 	dimensions?: number | undefined;
@@ -9,7 +9,7 @@ export interface VectorCacheOptions {
 }
 
 /**
- * A bounded first-in, first-out store of vectors of `dimensions` numbers; others throw
+ * A bounded first-in, first-out store of vectors of `dimensions` finite numbers; others throw
  * `"INVALID_VECTOR"`.
  * @example
  * ```ts
@@ -28,7 +28,7 @@ export class VectorCache {
 	add(vector: ArrayLike<number>): void;
 	/** Returns the greatest cosine similarity, in [-1, 1]; 0 for an empty cache or a zero vector. */
 	maxCosineSimilarity(query: ArrayLike<number>): number;
-	/** Frees expired vectors, which no longer count. */
+	/** Removes expired vectors, which other methods ignore. */
 	evictExpired(): void;
 	clear(): void;
 }

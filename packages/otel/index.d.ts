@@ -25,12 +25,12 @@ export interface ScoredRun {
 }
 
 /**
- * An error, and its span. `error` is an `ImportError` of `@knowledgepulse/scoring` for spans that give no
+ * An error, and its span. `error` is an `ImportError` of `@knowledgepulse/scoring` for spans that yield no
  * trace, for instance with the code `"SUCCESS_UNKNOWN"`; otherwise what the scorer or a callback has thrown.
  */
 export interface RunFailure {
 	error: unknown;
-	/** The evaluated span, or the local root of spans that give no trace. */
+	/** The evaluated span, or the local root of spans that yield no trace. */
 	spanContext: SpanContext;
 }
 

@@ -1,6 +1,6 @@
 import type { NoveltyStore, StoreEntry, StoreOptions, StorePage } from "@knowledgepulse/scoring";
 
-/** What is used of a client of a {@link PostgresPool}. */
+/** The part of a {@link PostgresPool}'s client that is used. */
 export interface PostgresClient {
 	on(event: "error", listener: (error: Error) => void): unknown;
 	off(event: "error", listener: (error: Error) => void): unknown;
@@ -9,7 +9,7 @@ export interface PostgresClient {
 	release(destroy?: boolean): void;
 }
 
-/** What is used of a pool: that of `pg`, or one that behaves like it. */
+/** The part of a pool that is used: a pool of `pg`, or one that behaves like it. */
 export interface PostgresPool {
 	connect(callback: (error: Error | undefined, client?: PostgresClient) => void): void;
 	on(event: "error", listener: (error: Error) => void): unknown;
@@ -39,9 +39,9 @@ export interface PostgresStoreOptions {
 	/** Traces are compared with those of the same namespace: text of 1 to 200 characters. Default: `"default"`. */
 	namespace?: string;
 	/**
-	 * Whether every call waits until its entries are on disk, as the server's `synchronous_commit` says. If not,
+	 * Whether every call waits until its entries are on disk, according to the server's `synchronous_commit`. If not,
 	 * a crash of the server may lose the entries of the last moments (`3 × wal_writer_delay`, 0.6 s by default),
-	 * which all processes then take as never added. `forget` and `clear` always wait. Default: `false`.
+	 * which all processes then treat as never added. `forget` and `clear` always wait. Default: `false`.
 	 */
 	durable?: boolean;
 	/** Whether to make the tables and functions if they are missing. Default: `false`. */
@@ -75,8 +75,8 @@ export class PostgresStore implements NoveltyStore {
 	): Promise<StorePage>;
 	read(options: StoreOptions): Promise<StorePage>;
 	/**
-	 * Applies the migrations that the database lacks, each in a transaction. Processes may do so at the same time.
-	 * Rejects with `STORE_MISMATCH` if the database has migrations that this version does not know.
+	 * Applies the migrations that the database lacks, each in a transaction. Several processes may do so at the same
+	 * time. Rejects with `STORE_MISMATCH` if the database has migrations that this version does not know.
 	 * @example
 	 * ```ts
 	 * import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
@@ -86,7 +86,7 @@ export class PostgresStore implements NoveltyStore {
 	 * ```
 	 */
 	migrate(options?: { signal?: AbortSignal }): Promise<void>;
-	/** Waits for the calls that are under way, and ends the pool unless it was given. Later calls reject. */
+	/** Waits for pending calls, and ends the pool unless it was passed in. Later calls reject. */
 	close(): Promise<void>;
 }
 

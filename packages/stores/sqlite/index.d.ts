@@ -16,8 +16,8 @@ export interface SqliteStoreOptions {
 	 */
 	path: string;
 	/**
-	 * Which of the stores in the file: 1 to 200 characters except NUL. Scorers share a memory if they
-	 * have the same file and namespace. Default: `"default"`.
+	 * The store in the file: 1 to 200 characters except NUL. Scorers share a memory if they have the same
+	 * file and namespace. Default: `"default"`.
 	 */
 	namespace?: string;
 	/**
@@ -50,7 +50,7 @@ export interface SqliteStoreOptions {
  */
 export class SqliteStore implements NoveltyStore {
 	/**
-	 * Opens nothing yet.
+	 * Does not open the file yet.
 	 * @throws `"INVALID_OPTION"`, or `"STORE_UNAVAILABLE"` if `@photostructure/sqlite` is not installed.
 	 */
 	constructor(options: SqliteStoreOptions);
