@@ -33,7 +33,7 @@ pub struct Calibration {
     pub labels: Option<Labels>,
     /// The fit of each profile that serves labelled rows; empty unless asked for.
     pub fits: Vec<Fit>,
-    /// What makes the figures doubtful.
+    /// Reasons to doubt the figures.
     pub warnings: Vec<Warning>,
 }
 
@@ -147,7 +147,7 @@ pub struct Summary {
     pub n: usize,
     /// Excluded rows.
     pub excluded: usize,
-    /// The share of used rows whose text the model saw only the beginning of.
+    /// The share of used rows whose text was cut.
     pub cut_share: f64,
     /// The share of used rows with `success`.
     pub success_share: f64,
@@ -461,14 +461,13 @@ pub struct Fitted {
     /// Cross-validated AUC: the AUC to expect on new rows. Its interval, like that of the improvement, is
     /// 1.5 times as wide as the bootstrap's, since weights of different folds were chosen by common rows.
     pub held_out_auc: Estimate,
-    /// By how much that exceeds the AUC of the current weights. "Better" means that the interval is
-    /// above 0.
+    /// The improvement of `held_out_auc` over the current weights. "Better" means that its interval is above 0.
     pub improvement: Estimate,
     /// The number of tried points of the grid.
     pub tried: usize,
 }
 
-/// Something that makes figures doubtful.
+/// A reason to doubt the figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Warning {
     /// The kind of doubt.
@@ -479,7 +478,7 @@ pub struct Warning {
     pub message: String,
 }
 
-/// What makes figures doubtful.
+/// The reasons to doubt the figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WarningCode {

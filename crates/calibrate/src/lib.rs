@@ -1,4 +1,4 @@
-//! Chooses thresholds and weights by the scores of a user's traces.
+//! Chooses thresholds and weights from the scores of a user's traces.
 //!
 //! ```text
 //!  rows ──► all but the cold start ──┬──► distributions, by domain
@@ -60,21 +60,21 @@ use self::{
     labels::Labelled,
 };
 
-/// Describes the scores of `rows`, which are in the order of scoring, chooses a threshold, and fits
-/// weights to their labels, as far as the options ask for it.
+/// Describes the scores of `rows`, which must be in the order of scoring, and, depending on the options, chooses a
+/// threshold and fits weights to their labels.
 ///
 /// # Errors
 ///
 /// - `INVALID_ROW`: a value of a row is out of its range.
 /// - `INVALID_OPTION`: an option is out of its range.
 /// - `NO_ROWS`: there are none, or all of them are excluded as cold start.
-/// - `NO_LABELS`: a target precision or a fit is asked for, and no used row has a label.
+/// - `NO_LABELS`: a target precision or a fit needs labels, and no used row has one.
 pub fn calibrate(rows: &[Row], options: &Options) -> Result<Calibration> {
     let calibration = calibrate_until(&CancelToken::default(), rows, options)?;
     Ok(calibration.expect("nobody cancels it"))
 }
 
-/// Does what [`calibrate`] does, but soon returns `None` after a cancellation.
+/// Like [`calibrate`], but returns `None` soon after a cancellation.
 ///
 /// # Errors
 ///

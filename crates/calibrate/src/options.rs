@@ -19,7 +19,7 @@ use crate::error::{Error, Result, read_json};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Options {
-    /// What the threshold is chosen for. Default: none is chosen.
+    /// The target that the threshold is chosen for. Default: none is chosen.
     pub target: Option<Target>,
     /// Whether weights are fitted to the labels. Default: no.
     pub fit: bool,
@@ -39,7 +39,7 @@ pub struct Options {
     pub profiles: Profiles,
 }
 
-/// What a threshold is chosen for.
+/// The target of a threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Target {

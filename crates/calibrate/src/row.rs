@@ -37,8 +37,7 @@ pub struct Row {
     pub source: Option<Source>,
     /// The id of the trace.
     pub id: Option<String>,
-    /// What makes rows dependent on each other: task or session. A row without one is a group of its
-    /// own.
+    /// The task or session whose rows depend on each other. A row without one is its own group.
     pub group: Option<String>,
     /// `metadata.task_domain`, which selects the weights.
     pub domain: String,
@@ -67,7 +66,7 @@ pub struct Row {
     pub success_from: Option<String>,
     /// `outcome.confidence`, in \[0, 1\].
     pub confidence: f64,
-    /// Where `confidence` comes from: `explicit`, `logprobs`, `default` or `own`.
+    /// Where `confidence` comes from: `explicit`, `option`, `logprobs`, `default` or `own`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence_from: Option<String>,
     /// The beginning of `task.objective`.
@@ -130,8 +129,8 @@ impl Row {
         self.similarity.is_some()
     }
 
-    /// Returns the score that other weights would give: the weighted sum corrected by the overrides of
-    /// the row, which do not depend on weights.
+    /// Returns the score with other weights: the weighted sum corrected by the overrides of the row, which do not
+    /// depend on weights.
     ///
     /// # Errors
     ///

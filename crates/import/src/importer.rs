@@ -111,13 +111,13 @@ impl Importer {
         self.cancel.clone()
     }
 
-    /// Ends the previous input, and begins another, whose end is known to come: a file, for example. A
-    /// conversation comes after the value that could continue it.
+    /// Ends the previous input, and begins another that is known to end, such as a file. A conversation is returned
+    /// only after the value that could continue it.
     pub fn open(&mut self, name: &str) {
         self.begin(name, false);
     }
 
-    /// Ends the previous input, and begins another, whose traces must not wait for what follows them.
+    /// Ends the previous input, and begins another whose traces are returned without waiting for the next value.
     pub fn open_stream(&mut self, name: &str) {
         self.begin(name, true);
     }
@@ -168,8 +168,8 @@ impl Importer {
         }
     }
 
-    /// Ends the input with an error of the caller's: it could not be read to its end. A value that is cut off there
-    /// is no error of its own.
+    /// Ends the input with an error of the caller, who could not read it to its end. A value that is cut off there is
+    /// not a further error.
     pub fn fail(&mut self, code: Code, message: String) {
         self.read(|reader, each| {
             reader.finish(&mut |line, value| {
@@ -185,7 +185,7 @@ impl Importer {
         self.add_error(error);
     }
 
-    /// Returns the next trace or error; `None` if that takes more input.
+    /// Returns the next trace or error; `None` if more input is needed.
     #[expect(clippy::should_implement_trait, reason = "it goes on after None")]
     pub fn next(&mut self) -> Option<Result<Imported, Error>> {
         while let Some((index, pending)) = self.pop_pending() {

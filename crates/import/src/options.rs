@@ -3,9 +3,9 @@
 /// The options of an importer. The default assumes nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The name of the only format that counts. Default: all count.
+    /// The name of the only format to read. Default: all.
     pub format: Option<String>,
-    /// The success of runs whose log does not say. Default: such a run is the error `SUCCESS_UNKNOWN`.
+    /// The success of runs whose log does not record it. Default: such a run is the error `SUCCESS_UNKNOWN`.
     pub assume_success: Option<AssumeSuccess>,
     /// The confidence. Default: 0.8 after success, 0.2 after failure, where the log has none.
     pub confidence: Option<Confidence>,
@@ -21,25 +21,25 @@ pub struct Options {
     pub objective: Option<String>,
     /// Whether the run succeeded. Default: as in the log.
     pub success: Option<bool>,
-    /// What becomes of a run with calls that cannot be read.
+    /// How to handle runs with calls that cannot be read.
     pub unread_calls: UnreadCalls,
 }
 
 /// The confidence of runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Confidence {
-    /// Where the log has none, the geometric mean of the probabilities of tokens, if it has those.
+    /// If the log has none, the geometric mean of the probabilities of tokens, if the log has them.
     Logprobs,
-    /// This one, in \[0, 1\], whatever the log has.
+    /// This value, in \[0, 1\], whatever the log says.
     Given(f64),
 }
 
-/// What becomes of a run in which parts of an unknown type name calls, of which [`Provenance::skipped`] counts all.
+/// How to handle a run with calls of an unknown type, all of which [`Provenance::skipped`] counts.
 ///
 /// [`Provenance::skipped`]: crate::Provenance::skipped
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum UnreadCalls {
-    /// It gives a trace.
+    /// The run becomes a trace without them.
     Skip,
     /// It is the error `UNKNOWN_RECORDS` if none of its calls can be read.
     #[default]
@@ -48,7 +48,7 @@ pub enum UnreadCalls {
     RejectAny,
 }
 
-/// The success of a run whose log does not say.
+/// The success of a run whose log does not record it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AssumeSuccess {
     /// All succeeded, or all failed.

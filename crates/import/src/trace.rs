@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::events::{Origin, Skipped};
 
-/// The version of the rules, which a change of what comes out of any log raises.
+/// The version of the rules. Raised by every change of the output for any log.
 pub const IMPORTER: u32 = 1;
 
 /// A trace of the KnowledgePulse protocol, and the origin of its values.
@@ -48,7 +48,7 @@ pub struct Provenance {
     pub created_at_from: Origin,
     /// The origin of the domain.
     pub domain_from: Origin,
-    /// What of the run is not imported.
+    /// The parts of the run that are not imported.
     pub skipped: Skipped,
 }
 

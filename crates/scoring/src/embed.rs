@@ -44,10 +44,10 @@ pub struct TextFacts {
     pub tokens: usize,
     /// Windows, 1 or more.
     pub windows: usize,
-    /// Whether the text has more tokens than that.
+    /// Whether the text has more tokens than these.
     pub is_cut: bool,
     /// Whether the embedding is that of an earlier text with the same tokens.
     pub from_memo: bool,
-    /// The share of tokens, without special ones, that the vocabulary has only as unknown, in \[0, 1\].
+    /// The share of tokens, without special ones, that are unknown to the vocabulary, in \[0, 1\].
     pub unknown_tokens: f64,
 }

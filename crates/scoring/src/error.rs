@@ -39,7 +39,7 @@ pub enum StoreFault {
     Unavailable,
     /// It was made with another model, other bounds or another schema.
     Mismatch,
-    /// It contains what a store cannot contain.
+    /// It returned an invalid page.
     Invalid,
 }
 
@@ -98,7 +98,7 @@ impl Error {
         Self::new("ABORTED", "the call was aborted")
     }
 
-    /// The system gives no thread, for instance because of a limit.
+    /// The system cannot create a thread, for instance because of a limit.
     pub fn no_threads(reason: impl Display) -> Self {
         Self::new("NO_THREADS", format!("the system gives no thread: {reason}"))
     }

@@ -9,14 +9,14 @@ use crate::cache::Nearest;
 /// The novelty of a trace that cannot be compared with anything.
 pub const NEUTRAL_NOVELTY: f64 = 0.5;
 
-/// What the novelty of a trace rests on.
+/// How the novelty of a trace was determined.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Novelty {
     /// Compared with earlier traces, of which this is the nearest.
     Cache(Nearest),
     /// Nothing is cached: [`NEUTRAL_NOVELTY`].
     EmptyCache,
-    /// Compared by the caller, who found this; `None`, nothing to compare with, is
+    /// The caller found this nearest trace; `None`, if there is nothing to compare with, is
     /// [`NEUTRAL_NOVELTY`].
     Given(Option<Nearest>),
     /// Compared with the entries of a shared store.
@@ -36,7 +36,7 @@ pub enum Novelty {
         /// Why there is none.
         reason: Arc<str>,
     },
-    /// The call ran out of its budget: [`NEUTRAL_NOVELTY`].
+    /// The call exceeded its budget: [`NEUTRAL_NOVELTY`].
     OverBudget,
 }
 
@@ -46,7 +46,7 @@ impl Novelty {
         self.nearest().map_or(NEUTRAL_NOVELTY, |nearest| (1.0 - nearest.similarity).clamp(0.0, 1.0))
     }
 
-    /// Returns the name of what it rests on, as in JSON: `cache`, `empty-cache`, `given`, `store`,
+    /// Returns the name of the source, as in JSON: `cache`, `empty-cache`, `given`, `store`,
     /// `no-store`, `no-embedder` or `over-budget`.
     pub fn source(&self) -> &'static str {
         match self {
@@ -60,7 +60,7 @@ impl Novelty {
         }
     }
 
-    /// Returns what the trace is most similar to.
+    /// Returns the most similar trace, if there is one.
     pub fn nearest(&self) -> Option<&Nearest> {
         match self {
             Self::Cache(nearest) => Some(nearest),

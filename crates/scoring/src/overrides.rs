@@ -40,8 +40,8 @@ pub struct Override {
     pub after: f64,
 }
 
-/// The rules that fire for a trace. They do not depend on weights, so a known set corrects the
-/// weighted sum of any weights.
+/// The rules that fire for a trace. They do not depend on weights, so they can correct a weighted sum
+/// with any weights.
 ///
 /// ```
 /// use knowledgepulse_scoring::overrides::Fired;
@@ -60,11 +60,11 @@ impl Fired {
         Self(RULES.each_ref().map(|rule| (rule.applies)(trace)))
     }
 
-    /// Returns the rules of these names, in whatever order they come.
+    /// Returns the rules with these names, given in any order.
     ///
     /// # Errors
     ///
-    /// The first name that no rule has.
+    /// The first name that is not a rule's.
     pub fn named<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, &'a str> {
         let mut fired = Self::default();
         for name in names {

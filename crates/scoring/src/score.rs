@@ -1,4 +1,4 @@
-//! Dimensions, weights and overrides brought together.
+//! The score: dimensions, weights and overrides combined.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use crate::{
     weights::{Profile, Profiles},
 };
 
-/// A score, and how it came about.
+/// A score with its parts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Score {
     /// The score, in \[0, 1\].
@@ -21,11 +21,11 @@ pub struct Score {
     /// The weights, and the domain that they belong to.
     #[serde(flatten)]
     pub profile: Profile,
-    /// That the domain nearly names weights which it does not get, for people.
+    /// A note for people if the domain resembles one with other weights.
     pub hint: Option<String>,
     /// The rules that fired, in order.
     pub overrides: Vec<Override>,
-    /// What the novelty rests on.
+    /// How novelty was determined.
     pub novelty: Novelty,
 }
 
@@ -39,7 +39,7 @@ impl Score {
         Self { value, dimensions, profile, hint, overrides, novelty }
     }
 
-    /// Returns the least and the greatest score that `trace` can have, whatever its novelty: those for 0 and 1.
+    /// Returns the lowest and the highest score that `trace` can have for any novelty: those at 0 and 1.
     ///
     /// # Why none lies outside
     ///

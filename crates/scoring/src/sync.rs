@@ -1,4 +1,4 @@
-//! Locks, whose order of acquisition a test can choose: see tests/schedules.rs.
+//! Locks whose order of acquisition a test can choose: see tests/schedules.rs.
 
 #[cfg(feature = "shuttle")]
 pub use shuttle::sync::{Condvar, Mutex, MutexGuard};

@@ -1,8 +1,7 @@
-//! A reasoning trace as far as scoring needs it.
+//! The parts of a reasoning trace that scoring needs.
 //!
-//! A [`Trace`] is valid by construction: whoever holds one need not check it again. Those who read traces, from
-//! JavaScript or from JSON, check each field and make one with [`Trace::new`]. The text of a trace is not part
-//! of it.
+//! A [`Trace`] is valid by construction: it need not be checked again. Readers of traces, from JavaScript or from JSON,
+//! check each field and call [`Trace::new`]. The text of a trace is not part of it.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -106,17 +105,17 @@ impl Trace {
         &self.steps
     }
 
-    /// Returns how many steps are of type `error_recovery`.
+    /// Returns the number of steps of type `error_recovery`.
     pub fn error_recoveries(&self) -> usize {
         self.steps.iter().filter(|step| &*step.kind == "error_recovery").count()
     }
 
-    /// Returns how many distinct tool names occur over the steps that have a tool.
+    /// Returns the number of distinct tool names in steps with a tool.
     pub fn unique_tools(&self) -> usize {
         distinct(self.steps.iter().filter_map(|step| step.tool.as_ref()))
     }
 
-    /// Returns how many distinct step types occur.
+    /// Returns the number of distinct step types.
     pub fn unique_types(&self) -> usize {
         distinct(self.steps.iter().map(|step| &step.kind))
     }

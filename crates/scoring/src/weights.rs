@@ -1,4 +1,4 @@
-//! How much each dimension counts, by task domain.
+//! The weights of the dimensions, by task domain.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -10,7 +10,7 @@ use crate::{
     trace::quote,
 };
 
-/// The weight of each dimension: not negative, 1 in sum.
+/// The weight of each dimension: not negative, with the sum 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the names of the dimensions say it")]
@@ -46,8 +46,8 @@ const DOMAINS: [(&str, Weights); 4] = [
     ("customer_service", Weights::new([0.20, 0.30, 0.20, 0.30])),
 ];
 
-/// The weights of every domain: those of the KnowledgePulse protocol, some replaced or added. There
-/// always are some for `default`.
+/// The weights of every domain: those of the KnowledgePulse protocol, some replaced or added. `default` always has
+/// weights.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Profiles {
     default: Weights,
@@ -62,8 +62,8 @@ impl Default for Profiles {
 }
 
 impl Profiles {
-    /// Returns the built-in ones with `overrides`, which replace those of their name or are added. The
-    /// last one of a name counts. Any string is a name; `default` serves every domain without one.
+    /// Returns the built-in profiles with `overrides`, which replace those of the same name or are added. If a name is
+    /// repeated, the last one applies. Any string is a name; `default` applies to all other domains.
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl Profiles {
         Ok(profiles)
     }
 
-    /// Returns the profile of exactly this domain, else that of `default`.
+    /// Returns the profile of this domain by exact match, else that of `default`.
     pub fn for_domain(&self, domain: &str) -> Profile {
         match self.named.get_key_value(domain) {
             Some((domain, weights)) => Profile { domain: domain.clone(), weights: *weights },
@@ -90,8 +90,8 @@ impl Profiles {
         }
     }
 
-    /// Returns, for people, that a domain without weights of its own nearly names one that has some: ignoring case, a
-    /// word of it begins like the name, but for its last quarter.
+    /// Returns a note for people if a domain without its own weights resembles one that has them: ignoring case, one of
+    /// its words begins with the first three quarters of the name.
     ///
     /// ```
     /// use knowledgepulse_scoring::Profiles;

@@ -1,17 +1,16 @@
-//! What the tests, the benchmarks and the fuzz targets of the engine share: naive models that are
-//! written from the specification, an embedder that does what the text says, traces, and what holds for
-//! imported ones.
+//! Support for the tests, benchmarks and fuzz targets of the engine: naive models written from the
+//! specification, an embedder controlled by its text, traces, and the invariants of imported ones.
 //!
 //! - [`oracle`] computes scores from JSON.
-//! - [`cache`] is a vector cache as a list, and the comparison of a real one with it.
+//! - [`cache`] is a vector cache as a list, with a comparison of a real cache with it.
 //! - [`embedder`] is an embedder without a model.
-//! - [`importing`] imports logs, and checks what comes out.
+//! - [`importing`] imports logs and checks the results.
 //! - [`read_trace`] reads a trace from a value of `serde_json`.
-//! - [`memory`] counts the bytes that something takes.
+//! - [`memory`] counts allocated bytes.
 //! - [`trace()`] makes valid traces.
 //! - [`package_folder`] finds the model that was built.
 //! - [`recordings()`] finds recorded logs.
-//! - [`repeats`] says how often what is generated is repeated.
+//! - [`repeats`] returns how often generated cases are repeated.
 
 #![deny(unsafe_code)]
 
@@ -31,7 +30,7 @@ pub use embedder::FakeEmbedder;
 pub use importing::{Recordings, recordings};
 pub use trace::{input, read_trace, trace};
 
-/// Returns the folder of a platform, `npm/<platform>`, that the model has been built into.
+/// Returns the platform folder, `npm/<platform>`, in which the model was built.
 ///
 /// # Panics
 ///
@@ -45,17 +44,17 @@ pub fn package_folder() -> PathBuf {
         .expect("run `npm run build` once: this test needs the model")
 }
 
-/// By how much more is repeated: `KP_TRUST`, or 1.
+/// The factor of repetitions: `KP_TRUST`, or 1.
 fn factor() -> usize {
     env::var("KP_TRUST").map_or(1, |text| text.parse().expect("KP_TRUST is a whole number"))
 }
 
-/// Returns `count`, or `KP_TRUST` times as many: how often a test repeats what is generated.
+/// Returns `count` times `KP_TRUST`: the number of generated cases of a test.
 pub fn repeats(count: usize) -> usize {
     count * factor()
 }
 
-/// Whether this is a long run, which also does what takes long even once.
+/// Whether this is a long run, which includes tests that are slow even once.
 pub fn is_long_run() -> bool {
     factor() > 1
 }

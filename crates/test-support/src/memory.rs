@@ -41,7 +41,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// What `run` gives, and the most bytes that were in use at a time beyond those before.
+/// Returns the result of `run`, and the peak of bytes in use beyond those in use before.
 pub fn peak<T>(run: impl FnOnce() -> T) -> (T, usize) {
     let before = USED.load(Relaxed);
     PEAK.store(before, Relaxed);

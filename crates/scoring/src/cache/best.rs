@@ -1,8 +1,8 @@
-//! The rows with the greatest values among those that a search goes through.
+//! The rows with the greatest values in a search.
 
 use std::{cmp::Ordering, collections::BinaryHeap};
 
-/// The `k` greatest of the values that were offered and reach a least value; of equals, those offered first.
+/// The `k` greatest of the offered values that are at least a minimum; among equals, those offered first.
 #[derive(Debug)]
 pub struct Best {
     k: usize,
@@ -23,7 +23,8 @@ struct Taken {
 }
 
 impl Ord for Taken {
-    /// The greater goes first: the one with the lesser value, of equals the one offered later.
+    /// Orders the lesser value, and among equals the one offered later, as greater: the heap drops it
+    /// first.
     fn cmp(&self, other: &Self) -> Ordering {
         // Values are numbers; 0 and -0 are equal, as they are in a comparison.
         let by_value = other.value.partial_cmp(&self.value).unwrap_or(Ordering::Equal);
@@ -46,14 +47,14 @@ impl PartialEq for Taken {
 impl Eq for Taken {}
 
 impl Best {
-    /// Returns room for `k` rows, at least 1, of which none has a value below `at_least`.
+    /// Returns an empty list of up to `k` rows, at least 1, with values of at least `at_least`.
     pub fn new(k: usize, at_least: f64) -> Self {
         let bar = at_least as f32;
         let bar = if f64::from(bar) < at_least { bar } else { bar.next_down() };
         Self { k, at_least, bar, taken: BinaryHeap::new(), offered: 0 }
     }
 
-    /// Returns room for as many rows, of which none has a value below `at_least`.
+    /// Returns an empty list for the same number of rows, with values of at least `at_least`.
     pub fn like(&self, at_least: f64) -> Self {
         Self::new(self.k, at_least)
     }
@@ -64,7 +65,7 @@ impl Best {
         value > self.bar
     }
 
-    /// Offers a row. Rows are offered from the oldest on.
+    /// Offers a row. Rows must be offered in order of age, the oldest first.
     pub fn offer(&mut self, slot: usize, value: f32) {
         if !self.takes(value) {
             return;
@@ -81,13 +82,13 @@ impl Best {
         }
     }
 
-    /// Returns a value that each of the best reaches: no row with less is one of them, whatever is
-    /// offered later.
+    /// Returns a lower bound of the best values: a row with a lesser value is not one of them, whatever
+    /// is offered later.
     pub fn least(&self) -> f64 {
         if self.taken.len() < self.k { self.at_least } else { self.bar.into() }
     }
 
-    /// Returns slots and values, the greatest first, of equals the one offered first.
+    /// Returns slots and values, the greatest first; among equals, the one offered first.
     pub fn into_rows(self) -> impl Iterator<Item = (usize, f32)> {
         self.taken.into_sorted_vec().into_iter().map(|taken| (taken.slot, taken.value))
     }

@@ -1,4 +1,4 @@
-//! Memory that begins as zeros.
+//! Zero-initialised memory.
 
 use memmap2::MmapMut;
 use pulp::bytemuck::{cast_slice, cast_slice_mut};
@@ -6,8 +6,8 @@ use pulp::bytemuck::{cast_slice, cast_slice_mut};
 /// The bytes from which on memory is mapped.
 const LARGE: usize = 1 << 22;
 
-/// Zeros, in large pages where the system has them: to find the address of each page of many takes as long as to read
-/// it, and to get it from the system several times as long as to write it. `None` if there is not as much memory.
+/// Returns zeros, in large pages where the system has them: with small ones, looking up the address of a page takes as
+/// long as reading it, and allocating it several times as long as writing it. `None` if there is not enough memory.
 pub fn mapped(bytes: usize) -> Option<MmapMut> {
     let map = MmapMut::map_anon(bytes).ok()?;
     #[cfg(target_os = "linux")]
@@ -16,7 +16,7 @@ pub fn mapped(bytes: usize) -> Option<MmapMut> {
     Some(map)
 }
 
-/// Numbers in memory that is mapped, unless they are few.
+/// Numbers in mapped memory, or in a `Vec` if they are few.
 #[derive(Debug)]
 pub enum Block {
     /// Few.
@@ -32,7 +32,7 @@ impl Default for Block {
 }
 
 impl Block {
-    /// Returns as many zeros, or `None` if the system has not as much memory.
+    /// Returns this many zeros, or `None` if there is not enough memory.
     pub fn zeros(numbers: usize) -> Option<Self> {
         let bytes = numbers.checked_mul(size_of::<f32>())?;
         if bytes >= LARGE {
@@ -52,7 +52,7 @@ impl Block {
         }
     }
 
-    /// Returns the numbers, to be changed.
+    /// Returns the numbers, mutably.
     pub fn numbers_mut(&mut self) -> &mut [f32] {
         match self {
             Self::Small(few) => few,

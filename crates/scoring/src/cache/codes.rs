@@ -1,13 +1,13 @@
-//! The rows of a large cache in 8 bits, so that a search reads few of those in float32.
+//! The rows of a large cache as 8-bit codes, so that a search reads few rows in float32.
 //!
-//! A row `x` is about `step · (16h + l − 136)`, with an `h` and an `l` of 4 bits each for every number.
-//! A search reads the `h` of all rows, an eighth of their float32, then the `l` of those that can still
-//! be the nearest, then the float32 of those that can be it even so.
+//! A row `x` is about `step · (16h + l − 136)`, with an `h` and an `l` of 4 bits each for every number. A search reads
+//! the `h` of all rows, an eighth of their float32, then the `l` of those that can still be the nearest, then the
+//! float32 of those that remain.
 //!
 //! # Why nothing is missed
 //!
-//! Let `c` be what the codes make of a row `x`, and `z` what they make of the query `y`. Then
-//! `x·y = c·z + (x − c)·y + c·(y − z)`, and since `|c| ≤ |x| + |x − c|`, by Cauchy–Schwarz
+//! Let `c` be the decoded codes of a row `x`, and `z` those of the query `y`. Then `x·y = c·z + (x − c)·y + c·(y − z)`,
+//! and since `|c| ≤ |x| + |x − c|`, by Cauchy–Schwarz
 //!
 //! ```text
 //! x·y ≤ c·z + |x − c| (|y| + |y − z|) + |x| |y − z|
@@ -48,7 +48,7 @@ use pulp::{
 
 use super::{best::Best, block::mapped};
 
-/// The most numbers of a row. Of this many, the products with codes add up in 32 bits.
+/// The maximum number of numbers in a row: the sum of their products with codes fits in 32 bits.
 pub const MOST_NUMBERS: usize = 1 << 20;
 
 /// No row is longer: they have length 1 up to rounding, or up to the tolerance of a snapshot.
@@ -77,8 +77,8 @@ pub struct Codes {
 }
 
 impl Codes {
-    /// Returns room for so many rows of so many numbers: an even number, at most [`MOST_NUMBERS`]; `None` if
-    /// the system has not as much memory.
+    /// Returns codes for `slots` rows of `numbers` numbers, an even number of at most [`MOST_NUMBERS`]; `None` if there
+    /// is not enough memory.
     pub fn new(slots: usize, numbers: usize) -> Option<Self> {
         let row = numbers / 2;
         let planes = [mapped(slots * row)?, mapped(slots * row)?];
@@ -91,12 +91,12 @@ impl Codes {
         Some(Self { row, planes, missing: [zeros()?, zeros()?], steps: zeros()? })
     }
 
-    /// Returns how many bytes it takes.
+    /// Returns the number of bytes that it takes.
     pub fn memory(&self) -> usize {
         2 * self.planes[0].len() + 3 * size_of_val(&self.steps[..])
     }
 
-    /// Puts rows, of length 1 or zero, into the first slots. Takes two threads.
+    /// Writes rows, of length 1 or zero, to the first slots. Uses two threads.
     pub fn fill(&mut self, rows: &[f32]) {
         let row = self.row;
         let ([high, low], [most, least]) = (&mut self.planes, &mut self.missing);
@@ -124,7 +124,7 @@ impl Codes {
         other.unwrap_or_else(|panic| resume_unwind(panic));
     }
 
-    /// Puts a row, of length 1 or zero, into a slot.
+    /// Writes a row, of length 1 or zero, to a slot.
     pub fn set(&mut self, slot: usize, row: &[f32]) {
         let planes = self.planes.each_mut().map(|plane| &mut plane[slot * self.row..][..self.row]);
         let (step, missing) = Arch::new().dispatch(Encode { row, planes });
@@ -144,7 +144,7 @@ impl Codes {
         }
     }
 
-    /// Offers every slot that can be among the `best`, from the oldest on: `slots` are in the order of their age.
+    /// Offers every slot that can be among the `best`. `slots` are in order of age, the oldest first.
     ///
     /// The `value` of a slot must be the float32 dot product of its row with `query`, cut off at ±1, and
     /// the query of length 1 or zero.
@@ -180,7 +180,7 @@ fn greatest_magnitude(row: &[f32]) -> f32 {
     greatest.into_iter().fold(0.0, f32::max)
 }
 
-/// At least the length of a vector whose squared length was found with rounding.
+/// Returns an upper bound of a vector's length, from its rounded squared length.
 fn length(square: f64) -> f64 {
     square.sqrt() * (1.0 + 1.0 / f64::from(1 << 20))
 }
@@ -217,7 +217,7 @@ impl WithSimd for Encode<'_> {
     }
 }
 
-/// At least the distance of a row from what some bits of its codes stand for, of which one is 0.
+/// Returns an upper bound of the distance between a row and the decoded `bits` of its codes; `zero` is the code of 0.
 #[inline(always)]
 fn missing(row: &[f32], codes: &[u8], step: f32, bits: u8, zero: i32) -> f32 {
     let mut squares = [0.0; LANES];
@@ -272,8 +272,8 @@ impl Query {
         }
     }
 
-    /// Returns what the value of a row is about, and what it is at most, from its step, what is missing
-    /// of it, and the sum of the products of its codes with those of the query.
+    /// Returns an estimate and an upper bound of the value of a row, from its step, its quantization error, and the sum
+    /// of the products of its codes with those of the query.
     #[inline(always)]
     fn bound(&self, known: usize, step: f32, missing: f32, products: f64) -> [f64; 2] {
         let about = f64::from(step) * self.steps[known] * products;
@@ -314,8 +314,8 @@ impl<K: Kernel, V: Fn(usize) -> f32> Search<'_, K, V> {
         self.kernel.dot(row, self.query.parts[part].split_at(self.codes.row))
     }
 
-    /// What the values of some slots are about and what they are at most, by their `h` and the upper bits
-    /// of the query. In a loop of its own, which is compiled for several slots at a time.
+    /// Returns estimates and upper bounds of the values of some slots, from their `h` and the upper bits of the query.
+    /// In a loop of its own, which is compiled for several slots at a time.
     #[inline(always)]
     fn first_bounds(&self, slots: Range<usize>, products: &[i32; BATCH]) -> [[f64; 2]; BATCH] {
         let (steps, missing) = (&self.codes.steps[slots.clone()], &self.codes.missing[0][slots]);
@@ -329,7 +329,7 @@ impl<K: Kernel, V: Fn(usize) -> f32> Search<'_, K, V> {
         bounds
     }
 
-    /// What the value of a slot is at most, by all of its codes and of the query.
+    /// Returns an upper bound of the value of a slot, from all of its codes and those of the query.
     #[inline(always)]
     fn second_bound(&self, slot: usize, products: i32) -> f64 {
         let [upper, lower] = self.query.sums;
@@ -395,7 +395,7 @@ trait Kernel: Copy {
     /// those for the upper ones. It must fit in 32 bits.
     fn dot(self, codes: &[u8], factors: (&[i8], &[i8])) -> i32;
 
-    /// Has the processor read a line of memory early, where it can.
+    /// Prefetches a cache line, where the processor supports it.
     #[inline(always)]
     fn prefetch(self, _line: *const u8) {}
 }

@@ -1,10 +1,9 @@
 //! A bounded first-in-first-out store of vectors with an optional time to live.
 //!
-//! A leaf: it knows nothing of traces or embedders, and never reads the clock. Vectors are kept
-//! normalised, row by row, in one ring; the ages of a ring rise from its end to its start, so only
-//! the start can expire. A row is a vector, padded with zeros to whole SIMD registers. What else is
-//! known of a vector lies in queues beside the ring, so that a comparison reads nothing but rows. A large
-//! ring has its rows as codes of 8 bits as well, which are compared first.
+//! A leaf: it knows nothing of traces or embedders, and never reads the clock. Vectors are kept normalised, row by row,
+//! in one ring; entries are ordered by age, so only the start of the ring can expire. A row is a vector, padded with
+//! zeros to whole SIMD registers. Times and ids are in queues beside the ring, so that a comparison reads only rows. A
+//! large ring also has its rows as 8-bit codes, which are compared first.
 
 mod best;
 mod block;
@@ -26,12 +25,12 @@ const FLAT_SLOTS: usize = 4096;
 /// How a [`VectorCache`] is bounded.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CacheOptions {
-    /// Capacity in vectors, at least 1. The oldest makes room for one more, also where the system has no
-    /// memory for more. Default 1,000.
+    /// Capacity in vectors, at least 1. A full cache drops the oldest vector for a new one, as does one that can get no
+    /// more memory. Default 1,000.
     pub max_elements: usize,
     /// Length of every vector, at least 1. Default 384.
     pub vector_len: usize,
-    /// Age at which a vector is gone, measured from its addition. Default: never.
+    /// Age at which a vector expires, measured from its addition. Default: never.
     pub ttl: Option<Duration>,
 }
 
@@ -43,8 +42,7 @@ impl Default for CacheOptions {
 
 /// Vectors to compare new ones with.
 ///
-/// Every method takes the present time, as the duration since some fixed moment; it must not run
-/// backwards.
+/// Every method takes the present time, as the duration since some fixed moment. It must not run backwards.
 #[derive(Debug)]
 pub struct VectorCache {
     options: CacheOptions,
@@ -84,14 +82,14 @@ pub struct Similar {
     pub age: Duration,
 }
 
-/// One vector of a cache, and what is known of it.
+/// A vector of a cache, with its age and id.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry<V = Vec<f32>> {
-    /// As long as the cache says, and normalised to length 1, or all zero.
+    /// The vector, normalised to length 1, or all zero.
     pub vector: V,
     /// The time since its addition.
     pub age: Duration,
-    /// What it is called.
+    /// Its id, if it has one.
     pub id: Option<Arc<str>>,
 }
 
@@ -124,18 +122,18 @@ impl VectorCache {
         })
     }
 
-    /// Returns the bounds that it was made with.
+    /// Returns the bounds of the cache.
     pub fn options(&self) -> CacheOptions {
         self.options
     }
 
-    /// Returns how many vectors are alive.
+    /// Returns the number of vectors that have not expired.
     pub fn len(&mut self, now: Duration) -> usize {
         self.evict_expired(now);
         self.added.len()
     }
 
-    /// Adds a vector; the oldest goes when the cache is full. Takes the same time at any size.
+    /// Adds a vector, and drops the oldest if the cache is full. Takes the same time at any size.
     ///
     /// Several vectors may have the same `id`.
     ///
@@ -149,8 +147,8 @@ impl VectorCache {
         Ok(())
     }
 
-    /// Returns the vector alive that is most similar to `query`, of several the oldest; `None` when
-    /// there is none. A zero vector has similarity 0 to everything.
+    /// Returns the unexpired vector that is most similar to `query`, the oldest of equals; `None` if there is none. A
+    /// zero vector has similarity 0 to everything.
     ///
     /// # Errors
     ///
@@ -161,8 +159,8 @@ impl VectorCache {
         Ok(self.nearest_row(&row))
     }
 
-    /// Returns the `k` vectors alive that are most similar to `query` and at least as similar as `at_least`: the
-    /// most similar first, of equals the oldest. The first is what [`VectorCache::nearest`] finds.
+    /// Returns up to `k` unexpired vectors with the greatest similarities to `query` of at least `at_least`: the most
+    /// similar first, the oldest first among equals. The first is what [`VectorCache::nearest`] finds.
     ///
     /// # Errors
     ///
@@ -208,7 +206,7 @@ impl VectorCache {
         }
     }
 
-    /// Returns how many bytes vectors and ids take, room for more included. An id counts once for each of
+    /// Returns the number of bytes that vectors and ids take, spare capacity included. An id counts once for each of
     /// its vectors.
     pub fn memory(&self) -> usize {
         size_of_val(self.rows.numbers())
@@ -218,7 +216,7 @@ impl VectorCache {
             + self.id_bytes
     }
 
-    /// Drops everything and gives the memory back.
+    /// Drops everything and frees the memory.
     pub fn clear(&mut self) {
         self.rows = Block::default();
         self.codes = None;
@@ -228,14 +226,14 @@ impl VectorCache {
         (self.slots, self.start) = (0, 0);
     }
 
-    /// Drops everything; vectors have this length from now on, at least 1.
+    /// Drops everything. From now on vectors have this length, at least 1.
     pub fn restart(&mut self, vector_len: usize) {
         self.clear();
         self.options.vector_len = vector_len;
         self.row = row_length(vector_len);
     }
 
-    /// Drops every vector alive that has this `id`; returns how many. The others keep order and age.
+    /// Drops all unexpired vectors with this `id` and returns their number. The others keep order and age.
     pub fn remove(&mut self, id: &str, now: Duration) -> usize {
         self.evict_expired(now);
         let (slots, count) = (self.slots, self.added.len());
@@ -262,7 +260,7 @@ impl VectorCache {
         count - kept
     }
 
-    /// Returns the vectors alive, the oldest first.
+    /// Returns the unexpired vectors, the oldest first.
     pub fn entries(&mut self, now: Duration) -> impl ExactSizeIterator<Item = Entry<&[f32]>> {
         self.evict_expired(now);
         let (cache, now) = (&*self, self.at(now));
@@ -393,8 +391,8 @@ impl VectorCache {
         }
     }
 
-    /// Makes the ring larger, for `least` vectors. Returns whether it did: not beyond the capacity, nor beyond the
-    /// memory that the system gives.
+    /// Makes the ring larger, for at least `least` vectors. Returns `false` if it has its capacity already or there is
+    /// no memory.
     fn grow(&mut self, least: usize) -> bool {
         let slots = least.next_power_of_two().max(16).min(self.options.max_elements);
         let more = slots.saturating_sub(self.slots);
@@ -432,7 +430,7 @@ impl VectorCache {
     }
 }
 
-/// Returns so many numbers, if the system gives memory for them.
+/// Returns this many zeros, if there is memory for them.
 fn zeros(numbers: usize) -> Option<Block> {
     #[cfg(test)]
     if numbers > tests::MOST.get() {

@@ -24,10 +24,10 @@ pub fn normalize_into(row: &mut [f32], vector: &[f32]) {
     padding.fill(0.0);
 }
 
-/// Offers every one of `rows`, which lie one after another, each as long as the query, with its dot product with
-/// the query, in \[-1, 1\]. The first is in slot `first`.
+/// Offers each of `rows`, contiguous and each as long as the query, with its dot product with the query, in \[-1, 1\].
+/// The first is in slot `first`.
 ///
-/// The length must be one that [`row_length`] gives, and query and rows be of length 1 or zero.
+/// The query must be as long as [`row_length`] returns; query and rows must be unit vectors or zero.
 pub fn offer_dots(query: &[f32], rows: &[f32], first: usize, best: &mut Best) {
     debug_assert!(query.len().is_multiple_of(ROW_MULTIPLE));
     Arch::new().dispatch(OfferDots { query, rows, first, best });
@@ -56,7 +56,7 @@ impl WithSimd for OfferDots<'_> {
     }
 }
 
-/// Returns the dot product of `query` with a row, as [`offer_dots`] finds it.
+/// Returns the dot product of `query` with a row, as [`offer_dots`] computes it.
 pub fn dot_of(query: &[f32], row: &[f32]) -> f32 {
     Arch::new().dispatch(Dot { query, row })
 }
@@ -78,7 +78,7 @@ impl WithSimd for Dot<'_> {
     }
 }
 
-/// Four sums side by side, because an addition takes four times as long as it keeps its unit busy.
+/// Uses four independent sums, because the latency of an addition is four times the interval between two.
 #[inline(always)]
 fn dot<S: Simd>(simd: S, a: &[S::f32s], b: &[S::f32s]) -> f32 {
     let mut sums = [simd.splat_f32s(0.0); 4];

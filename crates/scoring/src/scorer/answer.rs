@@ -39,7 +39,7 @@ pub enum Work {
     Decide(Input, f64),
     /// Add a trace to the memory.
     Remember(Input),
-    /// Find what in the memory is most similar to a text.
+    /// Find the traces in the memory that are most similar to a text.
     Similar(Query),
     /// Remove the traces with this id from the memory.
     Forget(Arc<str>),
@@ -105,18 +105,18 @@ impl Work {
 pub struct Input {
     /// The trace.
     pub trace: Trace,
-    /// Its text, at least as much of it as is embedded; empty where nothing is.
+    /// Its text, at least the part that is embedded; empty if nothing is embedded.
     pub text: String,
 }
 
 /// What to find in the memory.
 #[derive(Debug)]
 pub struct Query {
-    /// The text, at least as much of it as is embedded.
+    /// The text, at least the part that is embedded.
     pub text: String,
-    /// How many traces at most.
+    /// The maximum number of traces.
     pub k: NonZeroUsize,
-    /// The least similarity, in \[-1, 1\].
+    /// The minimum similarity, in \[-1, 1\].
     pub at_least: f64,
 }
 
@@ -254,8 +254,8 @@ impl CallHandle {
         Self(Arc::downgrade(call))
     }
 
-    /// Answers the call with `ABORTED`; it leaves no mark in the memory. Returns `false`, without
-    /// effect, if the call has its answer or is getting it.
+    /// Answers the call with `ABORTED`; the memory stays unchanged. Returns `false`, without effect, if the call has
+    /// been answered or is being answered.
     pub fn abort(&self) -> bool {
         let Some(call) = self.0.upgrade() else { return false };
         let Some(owed) = call.cancel() else { return false };
@@ -263,8 +263,8 @@ impl CallHandle {
         true
     }
 
-    /// Answers a call that scores with the score without its embedding; it leaves no mark in the memory.
-    /// Returns `false`, without effect, for other calls, and if the call has its answer or is getting it.
+    /// Answers a call that scores with the score without an embedding; the memory stays unchanged. Returns `false`,
+    /// without effect, for other calls, and if the call has been answered or is being answered.
     pub fn end_budget(&self) -> bool {
         let Some(call) = self.0.upgrade() else { return false };
         let Some(trace) = call.work.scored() else { return false };

@@ -1,4 +1,4 @@
-//! What a scorer compares traces with.
+//! The memory that a scorer compares traces with.
 
 use std::{
     sync::{
@@ -100,7 +100,7 @@ impl OwnMemory {
         Arc::new(Self { vectors: Mutex::new(Vectors { cache, model }), len })
     }
 
-    /// Calls `using` with the cache and the present time.
+    /// Calls `using` with the cache and the current time.
     pub fn with_cache<R>(&self, using: impl FnOnce(&mut VectorCache, Duration) -> R) -> R {
         self.with(|vectors, now| using(&mut vectors.cache, now))
     }

@@ -15,7 +15,7 @@ pub enum Outcome {
     Remembered,
     /// This many traces were removed from the memory.
     Removed(usize),
-    /// The most similar traces in the memory, the most similar first, of equals the oldest.
+    /// The most similar traces in the memory, the most similar first, the oldest first among equals.
     Found(Vec<Found>),
     /// The embedding of the text.
     Embedded(Box<[f32]>),
@@ -36,13 +36,13 @@ pub struct Found {
     pub added_at: Duration,
 }
 
-/// A score, and what it took. Serialised as `ScoreReport` in JavaScript.
+/// A score with its text and times. Serialised as `ScoreReport` in JavaScript.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
-    /// The score, and how it came about.
+    /// The score with its parts.
     #[serde(flatten)]
     pub score: Score,
-    /// What the model saw of the text; `None` where there was no embedding.
+    /// The text as embedded; `None` without an embedding.
     pub text: Option<TextFacts>,
     /// Where the time went.
     #[serde(rename = "timesMs")]
@@ -55,7 +55,7 @@ pub struct Times {
     /// From the call to the answer.
     #[serde(serialize_with = "milliseconds")]
     pub total: Duration,
-    /// Until a thread took the call up.
+    /// Until a thread was free.
     #[serde(serialize_with = "milliseconds")]
     pub queue: Duration,
     /// For finding the tokens.
@@ -64,7 +64,7 @@ pub struct Times {
     /// In the model.
     #[serde(serialize_with = "milliseconds")]
     pub infer: Duration,
-    /// Until the calls before had been settled.
+    /// Until earlier calls had been settled.
     #[serde(serialize_with = "milliseconds")]
     pub turn: Duration,
     /// In the memory.

@@ -18,7 +18,7 @@ pub struct Statistics {
     pub failed: u64,
     /// Calls that were aborted.
     pub aborted: u64,
-    /// Scores given without their embedding when the budget ended.
+    /// Scores returned without an embedding because the budget was exceeded.
     pub over_budget: u64,
     latencies: VecDeque<Duration>,
 }
@@ -54,8 +54,8 @@ impl Statistics {
         self.accepted.saturating_sub(self.answered + self.failed + self.aborted)
     }
 
-    /// Returns the latency that a share of the latest 1,024 calls did not exceed; `None` before the first.
-    /// `share` is in \[0, 1\].
+    /// Returns the latency that this share of the latest 1,024 calls did not exceed; `None` before the first. `share`
+    /// is in \[0, 1\].
     pub fn percentile(&self, share: f64) -> Option<Duration> {
         let mut sorted: Vec<_> = self.latencies.iter().copied().collect();
         sorted.sort_unstable();

@@ -27,14 +27,14 @@ use crate::{
     weights::Profiles,
 };
 
-/// How a scorer works.
+/// The options of a scorer.
 #[derive(Debug, Clone)]
 pub struct ScorerOptions {
     /// The weights by domain. Default: those of the KnowledgePulse protocol.
     pub profiles: Arc<Profiles>,
     /// The bounds of the memory.
     pub cache: CacheOptions,
-    /// The most texts that are embedded at once, at least 1. Default: one for each core.
+    /// The maximum number of texts embedded at once, at least 1. Default: one for each core.
     pub concurrency: usize,
 }
 
@@ -99,7 +99,7 @@ impl Scorer {
         Ok(Self::with_cache(options, cache, None))
     }
 
-    /// Returns a scorer that continues with a cache, whose vectors are of the `model` with this fingerprint;
+    /// Returns a scorer that continues with a cache, whose vectors come from the `model` with this fingerprint;
     /// `options.cache` is ignored.
     pub fn with_cache(
         options: ScorerOptions,
@@ -135,7 +135,7 @@ impl Scorer {
         Arc::new(Self { options, common, memory, order, idle })
     }
 
-    /// Returns the options that it was made with.
+    /// Returns the options of the scorer.
     pub fn options(&self) -> &ScorerOptions {
         &self.options
     }
@@ -175,9 +175,9 @@ impl Scorer {
         self.common.count(|statistics| statistics.clone())
     }
 
-    /// Does `work` after everything that was submitted before it, and passes the result to `reply`: `CLOSED`
-    /// after [`Scorer::close`], `NO_THREADS` if the system gives no thread. `reply` may be called before this
-    /// returns. Without an embedder, scores do not depend on the calls before; `embedder` then says why.
+    /// Does `work` after everything that was submitted before it, and passes the result to `reply`: `CLOSED` after
+    /// [`Scorer::close`], `NO_THREADS` if the system cannot create a thread. `reply` may be called before this returns.
+    /// Without an embedder, scores do not depend on the calls before; `embedder` then says why.
     pub fn submit(
         self: &Arc<Self>,
         work: Work,
@@ -229,9 +229,9 @@ impl Scorer {
         }
     }
 
-    /// Returns the least and the greatest score that a trace can have ([`Score::bounds`]), and whether it is
-    /// accepted: whether its score is at least the threshold. `None` unless the bounds tell and the score is not asked
-    /// for, where it takes a [`Work::Decide`].
+    /// Returns the least and the greatest score that a trace can have ([`Score::bounds`]), and whether it is accepted:
+    /// whether its score is at least the threshold. `None` if the bounds do not decide, or the score is required: use
+    /// [`Work::Decide`] then.
     ///
     /// # Errors
     ///
@@ -260,8 +260,8 @@ impl Scorer {
     /// Answers every call without an answer with `CLOSED`, and returns when no thread works for the
     /// scorer. Later calls are refused.
     ///
-    /// A run of the model ends after its current operation. Must not be called in a reply, whose
-    /// thread it would wait for.
+    /// A run of the model ends after its current operation. Must not be called from a reply, because it would wait for
+    /// that thread.
     pub fn close(&self) {
         let mut order = self.lock();
         self.common.close();
@@ -283,7 +283,7 @@ impl Scorer {
         }
     }
 
-    /// Does `work` that is not a call; [`Scorer::close`] waits for it, too.
+    /// Runs `work` that is not a call; [`Scorer::close`] waits for it too.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! A vector cache as bytes, to be carried from one process to the next.
+//! A vector cache as bytes, to be restored in another process.
 //!
 //! | field | type, numbers little-endian |
 //! | --- | --- |
@@ -9,9 +9,8 @@
 //! | vectors of the entries, of length 1 or all zero | float32 |
 //! | BLAKE3 of everything before it | 32 bytes |
 //!
-//! Ages, not times, because clocks of two processes have no moment in common: a time to live stands
-//! still while the cache is bytes. Vectors are stored as the cache has them, so that similarities
-//! are the same to the bit afterwards.
+//! Ages are stored instead of times, because the clocks of two processes have no common origin; so ages do not advance
+//! while the cache is a snapshot. Vectors are stored as in the cache, so that similarities stay bit-identical.
 
 mod pieces;
 
@@ -46,7 +45,7 @@ struct Header {
     position: Option<Position>,
 }
 
-/// An entry of a store, which what comes after it can be asked for.
+/// An entry of a store, after which reading can continue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Position {
@@ -67,7 +66,7 @@ struct HeaderEntry {
     id: Option<Arc<str>>,
 }
 
-/// What a cache contains at one moment.
+/// The contents of a cache at one moment.
 pub struct Contents {
     header: Header,
     /// As they are encoded.
@@ -75,8 +74,8 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Copies the vectors alive at `now`, and the bounds of their cache. `fingerprint` is that of the model
-    /// that the vectors come from; they mirror a store up to `position`.
+    /// Copies the vectors unexpired at `now`, and the bounds of their cache. `fingerprint` is that of the vectors'
+    /// model; with `position` they mirror a store up to it.
     pub fn of(
         cache: &mut VectorCache,
         fingerprint: &str,
@@ -96,7 +95,7 @@ impl Contents {
         Self { header: Header { model, max_elements, vector_len, ttl, entries, position }, vectors }
     }
 
-    /// Returns it as bytes, which takes the time to hash them.
+    /// Returns the contents as bytes, with their checksum.
     pub fn encode(self) -> Vec<u8> {
         let Self { header, vectors: mut bytes } = self;
         let header = serde_json::to_vec(&header).expect("JSON of texts and numbers");
@@ -116,7 +115,7 @@ pub fn encode(cache: &mut VectorCache, fingerprint: &str, now: Duration) -> Vec<
     Contents::of(cache, fingerprint, now, None).encode()
 }
 
-/// A cache as bytes that are valid.
+/// A validated snapshot.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Snapshot<'a> {
     source: String,
@@ -138,13 +137,12 @@ impl Snapshot<'_> {
         self.options
     }
 
-    /// Returns the cache, whose vectors go on ageing from `now`. The bounds may be others than before: what
-    /// is too old for them goes, then the oldest of what is too much.
+    /// Returns the cache, whose vectors continue to age from `now`. With other bounds than before, vectors that are too
+    /// old are dropped, then the oldest beyond the capacity.
     ///
     /// # Errors
     ///
-    /// `INVALID_SNAPSHOT` for vectors of other dimensions than `options` say; `INVALID_OPTION` when
-    /// the capacity is 0.
+    /// `INVALID_SNAPSHOT` if the vectors' length differs from `options`; `INVALID_OPTION` when the capacity is 0.
     pub fn into_cache(self, options: CacheOptions, now: Duration) -> Result<VectorCache> {
         let (expected, found) = (options.vector_len, self.options.vector_len);
         if expected != found {
@@ -168,13 +166,13 @@ macro_rules! ensure {
     };
 }
 
-/// Reads what [`encode`] made, completely or not at all. Errors call the bytes `source`. Never takes more
-/// memory than a small multiple of the bytes.
+/// Reads a snapshot made by [`encode`], completely or not at all. Errors call it `source`. Memory is at most a small
+/// multiple of the bytes.
 ///
 /// # Errors
 ///
-/// `INVALID_SNAPSHOT` for bytes that are not a snapshot, of another version, cut off or damaged, for a
-/// cache of another model than the fingerprint says, and for values out of their range.
+/// `INVALID_SNAPSHOT` if the bytes are not a snapshot, have another version, are truncated or damaged, belong to a
+/// model with another fingerprint, or contain values out of range.
 pub fn decode<'a>(source: &str, bytes: &'a [u8], fingerprint: &str) -> Result<Snapshot<'a>> {
     // First what a user can do something about, then what only a fault or a crafted file can cause.
     let start = &bytes[..bytes.len().min(MAGIC.len())];

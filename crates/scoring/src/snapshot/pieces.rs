@@ -6,7 +6,7 @@ use memmap2::MmapMut;
 
 use crate::cache::mapped;
 
-/// Bytes, as far as they have arrived.
+/// The bytes that have arrived so far.
 #[derive(Debug, Default)]
 pub struct Pieces {
     room: Option<MmapMut>,
@@ -14,14 +14,14 @@ pub struct Pieces {
 }
 
 impl Pieces {
-    /// Returns room for so many bytes; `None` if the system has not as much memory.
+    /// Returns an empty buffer for this many bytes; `None` if there is not enough memory.
     pub fn with_room(bytes: usize) -> Option<Self> {
         // Nothing cannot be mapped.
         let room = if bytes == 0 { None } else { Some(mapped(bytes)?) };
         Some(Self { room, end: 0 })
     }
 
-    /// Appends bytes, as far as there is room for them.
+    /// Appends bytes, up to the size of the buffer.
     pub fn push(&mut self, bytes: &[u8]) {
         let room = self.room.as_deref_mut().unwrap_or_default();
         let left = &mut room[self.end..];

@@ -1,4 +1,4 @@
-//! What a store is asked for, and what it gives.
+//! Requests to a store, and its pages.
 
 use std::{sync::Arc, time::Duration};
 
@@ -39,14 +39,14 @@ pub struct StoredEntry {
     pub call: Box<str>,
     /// The change.
     pub change: Change,
-    /// The call of the present batch that it comes from.
+    /// The call of the current batch that appended it.
     pub own: Option<usize>,
 }
 
 /// Consecutive entries of a store.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Page {
-    /// Changes with the past of the store.
+    /// Changes if the history of the store changes.
     pub epoch: String,
     /// The number of the newest entry, or 0.
     pub head: u64,

@@ -1,9 +1,8 @@
-//! Memory that processes share: a store of changes, which every process mirrors.
+//! A memory that processes share: a store of changes, mirrored by every process.
 //!
-//! Calls whose turn has come wait here for the next batch that goes to the store. The entries of the store
-//! are applied to the mirror in their order and by their times, and a call is answered when its entry is
-//! applied. So the scores are those of one scorer that made all changes in the order of the store, whichever
-//! process made them.
+//! Calls whose turn has come wait here for the next batch to the store. The entries of the store are applied to the
+//! mirror in their order and by their times, and a call is answered when its entry is applied. So the scores are those
+//! of one scorer that made all changes in the order of the store, whichever process made them.
 
 mod entry;
 mod mirror;
@@ -33,7 +32,7 @@ use crate::{
     sync::{Mutex, MutexGuard},
 };
 
-/// Takes a batch. An empty one means that the calls that were waiting do not need the store any more.
+/// Takes a batch. An empty one means that the waiting calls no longer need the store.
 pub type Taker = Box<dyn FnOnce(Vec<Request>) + Send>;
 
 /// The memory of a scorer that shares a store. Its owner takes calls to the store, with
@@ -119,7 +118,7 @@ impl SharedMemory {
     /// Passes the next calls, at most `limit`, to `taker` as soon as there is one, on any thread. If no call
     /// is pending, passes an empty batch at once.
     ///
-    /// There is one batch at a time: calls of the one before that have no answer get `INTERNAL`.
+    /// There is one batch at a time: unanswered calls of the previous one are answered with `INTERNAL`.
     pub fn next_batch(&self, limit: usize, taker: Taker) {
         // Where its taker has panicked, nobody else answers the batch before.
         let unanswered = mem::take(&mut self.queue().sent);
@@ -170,8 +169,8 @@ impl SharedMemory {
         taker(batch);
     }
 
-    /// Applies a page of the store, and answers the calls of the present batch whose entries it has.
-    /// Returns the time from which on the store must keep its entries.
+    /// Applies a page of the store, and answers the calls of the present batch whose entries it has. Returns the time
+    /// from which the store must keep its entries.
     ///
     /// # Errors
     ///
@@ -311,7 +310,7 @@ impl SharedMemory {
         self.mirror().position()
     }
 
-    /// Takes vectors of this length, at least 1, from the store. To be called before its first page is applied.
+    /// Sets the length of the store's vectors, at least 1. Must be called before the first page is applied.
     pub fn set_vector_len(&self, vector_len: usize) {
         self.mirror().set_vector_len(vector_len);
     }
