@@ -163,9 +163,9 @@ function toJson(value, invalid) {
 	try {
 		json = JSON.stringify(value, inBase64);
 	} catch (cause) {
-		throw invalid("what JSON can express", cause?.message ?? cause, cause);
+		throw invalid("a value that JSON can express", cause?.message ?? cause, cause);
 	}
-	if (json === undefined) throw invalid("what JSON can express", "nothing");
+	if (json === undefined) throw invalid("a value that JSON can express", "nothing");
 	return json;
 }
 

@@ -100,7 +100,7 @@ impl Error {
 
     /// The system cannot create a thread, for instance because of a limit.
     pub fn no_threads(reason: impl Display) -> Self {
-        Self::new("NO_THREADS", format!("the system gives no thread: {reason}"))
+        Self::new("NO_THREADS", format!("cannot create a thread: {reason}"))
     }
 
     /// A defect of the engine, a caught panic for instance.

@@ -68,7 +68,7 @@ for (const [code, args, pattern] of [
 	[2, ["score", "one.jsonl", "--min-share", "1"], /needs --threshold/],
 	[2, ["score", "one.jsonl", "--store", "redis://h"], /postgres/],
 	[2, ["score", "one.jsonl", "--profiles", "missing.json"], /missing\.json/],
-	[2, ["score", "one.jsonl", "--profiles", "text.txt"], /no JSON/],
+	[2, ["score", "one.jsonl", "--profiles", "text.txt"], /expected JSON/],
 	[2, ["score", "one.jsonl", "--profiles", "profiles.json"], /profiles/],
 	[2, ["score", "one.jsonl", "--memory", "text.txt", ...OFF], /text\.txt/],
 	[2, ["score", "one.jsonl", "--emit-otel", "no/such/folder"], /cannot write/],

@@ -17,7 +17,7 @@ async function profilesOf(path) {
 	try {
 		return JSON.parse(text.replace(/^\uFEFF/, ""));
 	} catch (error) {
-		throw new InputError(`${path}: no JSON: ${error.message}`);
+		throw new InputError(`${path}: expected JSON: ${error.message}`);
 	}
 }
 
