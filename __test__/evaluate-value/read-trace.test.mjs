@@ -9,7 +9,7 @@ import { repeats } from "../support/draws.mjs";
 import { mutate, mutations } from "../support/mutations.mjs";
 import { random, trace, words } from "../support/traces.mjs";
 
-const RUNS = repeats(500);
+const RUNS = repeats(300);
 
 const off = () => new Scorer({ embedder: "off" });
 
@@ -151,7 +151,7 @@ function longTexts() {
 
 for (const longText of ["window", "whole"])
 	test(`evaluateValue reads one text, however it is divided: longText "${longText}"`, async () => {
-		const scorer = new Scorer({ longText });
+		const scorer = new Scorer({ longText, precision: "fast" });
 		const [said, last] = [words(30, 1), words(900, 2)];
 		const step = (content) => ({ type: "observation", content });
 		for (const text of longTexts()) {
