@@ -10,7 +10,7 @@ import { missing, startPostgres } from "../support/postgres.mjs";
 import { answerOf, assertReplayed, entriesOf, SCORER } from "./replay.mjs";
 
 /** A model of 48 numbers. */
-const MODEL = { model: modelFolder("bert"), embedder: "required" };
+const MODEL = { model: modelFolder("bert"), precision: "exact", embedder: "required" };
 
 async function assertShared(open) {
 	const stores = [open(), open()];

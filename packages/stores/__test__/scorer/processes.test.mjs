@@ -12,9 +12,9 @@ import { askAll, ClientProcess } from "./processes.mjs";
 import { assertReplayed, entriesOf, runs } from "./replay.mjs";
 
 const PROCESSES = 8;
-const ROUNDS = { postgres: repeats(5), sqlite: repeats(1) };
+const ROUNDS = { postgres: repeats(3), sqlite: repeats(1) };
 /** How often all processes score the same trace at once. */
-const AT_ONCE = repeats(50);
+const AT_ONCE = repeats(20);
 
 describe("processes", () => {
 	const clients = [];

@@ -16,8 +16,8 @@ export const runs = recorded.files.includes(RECORDED)
 	? recorded.read(RECORDED).traces.slice(0, repeats(20))
 	: made;
 
-/** What all scorers of these tests have: scores do not depend on it, but there are many at a time. */
-export const SCORER = { threads: 1 };
+/** What all scorers of these tests have, as there are many at a time. */
+export const SCORER = { threads: 1, precision: "fast" };
 
 /** The trace that an id stands for: that of a run, "run 5 …", or short texts, "words 5 …". */
 export function traceOf(id) {

