@@ -57,7 +57,7 @@ function assertGolden(name, found) {
 const SOFTWARE = `${traces}/software.jsonl`;
 
 /** How many airline runs are calibrated. */
-const LABELLED = 50;
+const LABELLED = 30;
 
 /** Scores the software runs, once for all tests. */
 const software = skip

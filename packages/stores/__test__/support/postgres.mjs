@@ -234,17 +234,8 @@ export async function startPostgres({ version = 18, settings, parent } = {}) {
 	const folder = makeFolder(parent);
 	const bin = readablePrograms(version, folder);
 	const server = new Server(version, folder, bin, settings);
-	server.run(
-		"initdb",
-		"-D",
-		server.data,
-		"-U",
-		"postgres",
-		"--auth=trust",
-		"--encoding=UTF8",
-		"--locale=C",
-		"--no-sync",
-	);
+	const options = ["-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"];
+	server.run("initdb", "-D", server.data, ...options);
 	await server.start();
 	return server;
 }
