@@ -1,6 +1,5 @@
 /** The blocks of code and the commands in the documentation compile and run. */
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -9,6 +8,7 @@ import * as calibration from "@knowledgepulse/scoring/calibrate";
 import * as logs from "@knowledgepulse/scoring/logs";
 import { startPglite } from "../../packages/stores/__test__/support/pglite.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
+import { compile } from "../support/typescript.mjs";
 import { checkout, furnish, noShell, programIn, read } from "./furnish.mjs";
 
 const pages = [
@@ -62,26 +62,18 @@ function moduleOf(code) {
 	return `${imports}${text}\nexport {};\n`;
 }
 
-function compile(folder) {
+function compileBlocks() {
 	copyFileSync(join(checkout, "__test__/docs/prelude.mts"), join(folder, "prelude.mts"));
 	for (const [index, { code }] of modules.entries())
 		writeFileSync(join(folder, `${index}.mts`), moduleOf(code));
-	const { noEmit, ...compilerOptions } = JSON.parse(read("__test__/tsconfig.json")).compilerOptions;
-	const config = {
-		compilerOptions: { ...compilerOptions, skipLibCheck: true },
-		include: ["*.mts"],
-	};
-	writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
 	writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
-	const { bin } = JSON.parse(read("node_modules/typescript/package.json"));
-	const compiler = join(checkout, "node_modules/typescript", bin.tsc);
-	return spawnSync(process.execPath, [compiler, "-p", "."], { cwd: folder, encoding: "utf8" })
-		.stdout;
+	const { noEmit, ...options } = JSON.parse(read("__test__/tsconfig.json")).compilerOptions;
+	return compile(folder, { ...options, skipLibCheck: true }).split("\n");
 }
 
 const folder = temporaryFolder({ after });
 furnish(folder);
-const problems = compile(folder).split("\n");
+const problems = compileBlocks();
 const database = await startPglite();
 after(() => database.stop());
 const { host, port, user } = database.config;

@@ -32,6 +32,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import pg from "pg";
 import { startProgram } from "../../../../tools/lib/process.mjs";
 import { installPostgres, missing, programs } from "../../../../tools/postgres/install.mjs";
@@ -224,6 +225,23 @@ function makeFolder(parent = tmpdir()) {
 	if (AS_ROOT) chownSync(folder, NOBODY, NOBODY);
 	process.once("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
 	return folder;
+}
+
+/**
+ * Starts a server with the tables of the stores, and a pool on it, which both end after the tests of the file;
+ * neither where no server can be started.
+ */
+export async function startForStores({ after }) {
+	if (missing) return {};
+	const server = await startPostgres();
+	const pool = new pg.Pool(server.config());
+	pool.on("error", () => {});
+	after(async () => {
+		await pool.end();
+		await server.stop();
+	});
+	await new PostgresStore({ pool }).migrate();
+	return { server, pool };
 }
 
 /**
