@@ -17,7 +17,7 @@ const NATIVE = { [VARIABLE]: "native" };
 const TOLERANCE = 1e-4;
 
 /** How many traces of a file are scored, and how many of them in other ways as well. */
-const SOME = repeats(8);
+const SOME = repeats(5);
 const PREFIX = 3;
 
 const FAST = { KNOWLEDGEPULSE_SCORING_PRECISION: "fast" };

@@ -142,7 +142,7 @@ function longTexts() {
 	const fillers = ["word ", "漢", "x", " ", "😀", "\ud83d", "e\u0301", "[SEP]"];
 	const next = random(7);
 	return fillers.flatMap((filler) =>
-		[8189, 8190, 8191, 8192, 8193, 30_000].map((length) => {
+		[8189, 8190, 8191, 8192, 8193, 17_000].map((length) => {
 			const start = filler.repeat(length / filler.length + 1).slice(0, length);
 			return `${start}😀 ${words(5, Math.floor(next() * 1000))}`;
 		}),
