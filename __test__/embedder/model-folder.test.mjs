@@ -3,7 +3,6 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
-import { assertEndedWell, run } from "../support/child.mjs";
 import {
 	damage,
 	library,
@@ -53,27 +52,6 @@ function assertUnavailable(scorer, reason) {
 	assert.deepEqual([pending, cacheSize], [0, 0]);
 	return embedder;
 }
-
-for (const [env, reason] of [
-	[{ KNOWLEDGEPULSE_SCORING_MODEL: "nowhere" }, /nowhere/],
-	[{ KNOWLEDGEPULSE_SCORING_EMBEDDER: "off" }, /switched off/],
-])
-	test(`evaluateValue warns once with ${Object.entries(env)}`, async () => {
-		const body = async ({ scoring, input }) => {
-			const warnings = [];
-			process.on("warning", ({ code, name, message }) => warnings.push([code, name, message]));
-			await Promise.all([0, 1, 2].map(() => scoring.evaluateValue(input)));
-			await new Promise(setImmediate);
-			return warnings;
-		};
-		const ended = await run(body, { input: trace(), env });
-		assertEndedWell(ended);
-		const [[code, name, message], ...others] = ended.value;
-		assert.deepEqual([code, name], ["KNOWLEDGEPULSE_NO_EMBEDDER", "KnowledgePulseWarning"]);
-		assert.match(message, reason);
-		assert.deepEqual([others, ended.stdout], [[], ""]);
-		assert.equal(ended.stderr.match(/KNOWLEDGEPULSE_NO_EMBEDDER/g)?.length, 1, ended.stderr);
-	});
 
 describe("a damaged model folder", () => {
 	test("evaluateValue scores without a model folder, unless the embedder is required", async (t) => {
