@@ -18,7 +18,7 @@ const TOLERANCE = 1e-4;
 
 /** How many traces of a file are scored, and how many of them in other ways as well. */
 const SOME = repeats(50);
-const PREFIX = 5;
+const PREFIX = 3;
 
 /** Fails unless the first traces have these scores one at a time and with random calls in flight. */
 async function assertSameInFlight(t, traces, scores, patterns, count = PREFIX) {

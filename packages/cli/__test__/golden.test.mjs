@@ -97,7 +97,7 @@ test("kp-score score gives the scores of the SDK and of a Scorer", { skip }, asy
 	assertScores("software", rows);
 	assertGolden("score", rows);
 	const scorer = new Scorer();
-	for (const [index, trace] of read("software").entries())
+	for (const [index, trace] of read("software").slice(0, 3).entries())
 		assert.equal(rows[index].score, await scorer.evaluateValue(trace));
 });
 
