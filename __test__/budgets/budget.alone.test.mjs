@@ -7,7 +7,7 @@ import { assertAddsUp } from "../support/scores.mjs";
 import { says, trace, words } from "../support/traces.mjs";
 
 /** A text that takes far more than a second with `longText: "whole"`. */
-const endless = (seed) => says(words(200_000, seed));
+const endless = (seed) => says(words(500_000, seed));
 
 test("Scorer resolves a call over budget with novelty 0.5 and the source over-budget", async () => {
 	const scorer = new Scorer({ budgetMs: 0 });
