@@ -6,8 +6,8 @@ import { assertQuiet, run, valueFrom } from "../support/child.mjs";
 import { assertAddsUp } from "../support/scores.mjs";
 import { says, trace, words } from "../support/traces.mjs";
 
-/** A text that takes minutes with `longText: "whole"`. */
-const endless = (seed) => says(words(1_000_000, seed));
+/** A text that takes far more than a second with `longText: "whole"`. */
+const endless = (seed) => says(words(500_000, seed));
 
 test("Scorer resolves a call over budget with novelty 0.5 and the source over-budget", async () => {
 	const scorer = new Scorer({ budgetMs: 0 });
@@ -155,13 +155,13 @@ test("Scorer keeps no text of calls over budget, even while their signal lives",
 				for (let call = 0; call < count; call += 50)
 					await Promise.all(Array.from({ length: 50 }, one));
 			};
-			await score(5_000);
+			await score(3_000);
 			const before = process.memoryUsage.rss();
-			await score(25_000);
+			await score(12_000);
 			return (process.memoryUsage.rss() - before) / 1e6;
 		},
 		{ input: trace({ objective: words(600, 1) }) },
 	);
-	// The texts have 4 kB each, 100 MB in all.
-	assert.ok(grown < 50, `${grown} MB`);
+	// The texts have 4 kB each, 48 MB in all.
+	assert.ok(grown < 24, `${grown} MB`);
 });

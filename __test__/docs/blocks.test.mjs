@@ -1,14 +1,14 @@
 /** The blocks of code and the commands in the documentation compile and run. */
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, readdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { after, describe, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import * as scoring from "@knowledgepulse/scoring";
 import * as calibration from "@knowledgepulse/scoring/calibrate";
 import * as logs from "@knowledgepulse/scoring/logs";
 import { startPglite } from "../../packages/stores/__test__/support/pglite.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
+import { compile } from "../support/typescript.mjs";
 import { checkout, furnish, noShell, programIn, read } from "./furnish.mjs";
 
 const pages = [
@@ -62,26 +62,18 @@ function moduleOf(code) {
 	return `${imports}${text}\nexport {};\n`;
 }
 
-function compile(folder) {
+function compileBlocks() {
 	copyFileSync(join(checkout, "__test__/docs/prelude.mts"), join(folder, "prelude.mts"));
 	for (const [index, { code }] of modules.entries())
 		writeFileSync(join(folder, `${index}.mts`), moduleOf(code));
-	const { noEmit, ...compilerOptions } = JSON.parse(read("__test__/tsconfig.json")).compilerOptions;
-	const config = {
-		compilerOptions: { ...compilerOptions, skipLibCheck: true },
-		include: ["*.mts"],
-	};
-	writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
 	writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
-	const { bin } = JSON.parse(read("node_modules/typescript/package.json"));
-	const compiler = join(checkout, "node_modules/typescript", bin.tsc);
-	return spawnSync(process.execPath, [compiler, "-p", "."], { cwd: folder, encoding: "utf8" })
-		.stdout;
+	const { noEmit, ...options } = JSON.parse(read("__test__/tsconfig.json")).compilerOptions;
+	return compile(folder, { ...options, skipLibCheck: true }).split("\n");
 }
 
 const folder = temporaryFolder({ after });
 furnish(folder);
-const problems = compile(folder).split("\n");
+const problems = compileBlocks();
 const database = await startPglite();
 after(() => database.stop());
 const { host, port, user } = database.config;
@@ -102,18 +94,39 @@ const anchorsOf = (text) =>
 const shell = (command) =>
 	execute("bash", ["-c", command.includes("--min-share") ? `${command} || test $? = 3` : command]);
 
-describe("the documentation", { concurrency: 2 }, () => {
-	for (const [index, { name, code }] of modules.entries())
-		test(`has code at ${name} that compiles in strict mode and runs`, async () => {
+/** Runs modules one after another in one process; returns the error of each that fails. */
+async function errorsOf(indices) {
+	const program = `import { writeFileSync } from "node:fs";
+const errors = {};
+for (const index of [${indices}])
+	await import(\`./\${index}.mjs\`).catch(({ stack }) => {
+		errors[index] = stack;
+	});
+writeFileSync("errors.json", JSON.stringify(errors));
+// Connections of an example may stay open.
+process.exit();`;
+	await execute(process.execPath, ["--input-type=module", "-e", program]);
+	return JSON.parse(readFileSync(join(folder, "errors.json"), "utf8"));
+}
+
+const isTest = ({ code }) => code.includes("node:test");
+
+/** Modules that others can follow in the same process. */
+const isShared = (block) => !isTest(block) && !block.code.includes("configure(");
+
+describe("the documentation", () => {
+	let errors;
+	before(async () => {
+		errors = await errorsOf([...modules.keys()].filter((index) => isShared(modules[index])));
+	});
+
+	for (const [index, block] of modules.entries())
+		test(`has code at ${block.name} that compiles in strict mode and runs`, async () => {
 			const own = problems.filter((line) => line.startsWith(`${index}.mts`));
-			assert.deepEqual(own, [], moduleOf(code));
-			// Connections of an example may stay open.
-			const end = code.includes("node:test") ? "" : "process.exit();";
-			await execute(process.execPath, [
-				"--input-type=module",
-				"-e",
-				`await import("./${index}.mjs"); ${end}`,
-			]);
+			assert.deepEqual(own, [], moduleOf(block.code));
+			if (isTest(block)) await execute(process.execPath, [`${index}.mjs`]);
+			else if (isShared(block)) assert.equal(errors[index], undefined);
+			else assert.deepEqual(await errorsOf([index]), {});
 		});
 
 	for (const page of pages)
@@ -128,14 +141,14 @@ describe("the documentation", { concurrency: 2 }, () => {
 });
 
 describe("the documentation", { skip: noShell }, () => {
-	const commands = blocksIn("(?:sh|text)").flatMap(({ name, code }) =>
-		[
-			...code.matchAll(
-				/^(?:\$ )?((?:.* \| )?(?:kp-score|npx @knowledgepulse\/scoring-cli|node examples\/) ?.*)$/gm,
-			),
-		].map(([, command]) => ({ name, command })),
+	const pattern =
+		/^(?:\$ )?((?:.* \| )?(?:kp-score|npx @knowledgepulse\/scoring-cli|node examples\/) ?.*)$/gm;
+	/** Each command, with the last place where it is. */
+	const places = new Map(
+		blocksIn("(?:sh|text)").flatMap(({ name, code }) =>
+			[...code.matchAll(pattern)].map(([, command]) => [command.replace(/ +#.*/, ""), name]),
+		),
 	);
-	for (const { name, command } of commands)
-		test(`has a command at ${name} that works: ${command}`, () =>
-			shell(command.replace(/ #.*/, "")));
+	for (const [command, place] of places)
+		test(`has a command at ${place} that works: ${command}`, () => shell(command));
 });

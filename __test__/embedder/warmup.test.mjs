@@ -160,7 +160,7 @@ for (const ending of ["process.exit()", "the end of a worker"]) {
 /** Warms up twice and scores once: the statuses, and the codes of all warnings. */
 const body = async ({ scoring, input }) => {
 	const warnings = [];
-	process.on("warning", ({ code, message }) => warnings.push([code, message]));
+	process.on("warning", ({ code, name, message }) => warnings.push([code, name, message]));
 	const statuses = [await scoring.warmup(), await scoring.warmup()];
 	await new Promise(setImmediate);
 	const afterWarmup = warnings.length;
@@ -190,8 +190,8 @@ for (const [name, changes] of rows) {
 		assert.match(found.novelty.reason, reason);
 		assert.equal(found.afterWarmup, 1, "warmup has warned");
 		assert.equal(found.warnings.length, 1, "and nothing else has");
-		const [code, message] = found.warnings[0];
-		assert.equal(code, "KNOWLEDGEPULSE_NO_EMBEDDER");
+		const [code, kind, message] = found.warnings[0];
+		assert.deepEqual([code, kind], ["KNOWLEDGEPULSE_NO_EMBEDDER", "KnowledgePulseWarning"]);
 		assert.match(message, reason);
 	});
 }

@@ -3,8 +3,8 @@ import { readdirSync } from "node:fs";
 import { test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
 import { codeReview, finance, runs } from "../fixtures/runs.mjs";
-import { valueFrom, valueWithoutEmbedder } from "../support/child.mjs";
-import { files, folder, read } from "../support/recorded.mjs";
+import { repeats } from "../support/draws.mjs";
+import { files, firstOf, folder } from "../support/recorded.mjs";
 import {
 	assertAddsUp,
 	assertClose,
@@ -16,13 +16,14 @@ import { random } from "../support/traces.mjs";
 
 const TOLERANCE = 1e-4;
 
-/** A whole file is scored once; what must not change its scores is tried with its first traces. */
-const PREFIX = 10;
+/** How many traces of a file are scored, and how many of them in other ways as well. */
+const SOME = repeats(50);
+const PREFIX = 3;
 
 /** Fails unless the first traces have these scores one at a time and with random calls in flight. */
-async function assertSameInFlight(t, traces, scores, patterns) {
-	const part = traces.slice(0, PREFIX);
-	const first = scores.slice(0, PREFIX);
+async function assertSameInFlight(t, traces, scores, patterns, count = PREFIX) {
+	const part = traces.slice(0, count);
+	const first = scores.slice(0, count);
 	assertSame(await scoresOf(part, 1), first, "one at a time");
 	const seed = Math.floor(Math.random() * 2 ** 32);
 	t.diagnostic(`seed of the random widths: ${seed}`);
@@ -46,7 +47,7 @@ test("recorded runs have a golden file each", (t) => {
 
 for (const file of files) {
 	test(`evaluateValue and explainValue give the golden scores of ${file}, however many calls are in flight`, async (t) => {
-		const { traces, golden } = read(file);
+		const { traces, golden } = firstOf(file, SOME);
 		assert.deepEqual(
 			golden.map(({ id }) => id),
 			traces.map(({ id }) => id),
@@ -74,15 +75,14 @@ for (const file of files) {
 
 test("evaluateValue gives the same scores for the runs of the fixtures, however many calls are in flight", async (t) => {
 	const scores = await scoresOf(runs, 16);
-	await assertSameInFlight(t, runs, scores, 4);
+	await assertSameInFlight(t, runs, scores, repeats(2), runs.length);
 	assert.ok(new Set(scores).size > runs.length / 2, `hardly two alike: ${scores}`);
 });
 
 for (const [name, { trace, score }] of Object.entries({ codeReview, finance })) {
 	test(`evaluateValue scores the example ${name} of the protocol, with and without an embedder`, async () => {
-		const scoreIt = ({ scoring, input }) => scoring.evaluateValue(input);
-		const found = await valueFrom(scoreIt, { input: trace });
+		const found = await new Scorer().evaluateValue(trace);
 		assertClose(found, score, "with the embedder");
-		assert.equal(await valueWithoutEmbedder(scoreIt, { input: trace }), found);
+		assert.equal(await new Scorer({ embedder: "off" }).evaluateValue(trace), found);
 	});
 }

@@ -9,7 +9,7 @@ import { fit, LOADS } from "./loads.mjs";
 
 const MIB = 2 ** 20;
 const GROUP_BYTES = 512 * MIB;
-const SAMPLES = 40;
+const SAMPLES = 12;
 const KILL_AFTER_MS = 1_200_000;
 
 /**

@@ -167,7 +167,7 @@ test("evaluateValue prints nothing, and leaves no file behind", async (t) => {
 			const scores = await Promise.all(input.map((trace) => scoring.evaluateValue(trace)));
 			return { scores, state: scoring.status().embedder.state };
 		},
-		{ input: texts(12), env },
+		{ input: texts(6), env },
 	);
 	assertQuiet(ended);
 	assert.equal(ended.value.state, "ready");
@@ -179,7 +179,7 @@ test("evaluateValue opens no socket, and no file for writing", async (t) => {
 		t.diagnostic("open descriptors can only be seen on Linux: not looked at here");
 		return;
 	}
-	const ended = await run(watchDescriptors, { input: texts(12) });
+	const ended = await run(watchDescriptors, { input: texts(6) });
 	assertQuiet(ended);
 	const { state, looks, before, seen, after } = ended.value;
 	t.diagnostic(`${looks} looks at the open descriptors`);

@@ -47,11 +47,12 @@ async function embedWithBoth({ input }) {
 
 for (const first of ["ours", "transformers.js"]) {
 	test(`evaluateValue and transformers.js give the same embeddings in one process, ${first} loaded first`, async () => {
-		const ended = await run(embedWithBoth, { input: { first, texts }, preload: false });
+		const some = first === "ours" ? texts : texts.slice(0, 6);
+		const ended = await run(embedWithBoth, { input: { first, texts: some }, preload: false });
 		assertEndedWell(ended);
 		const { source, rows, embedder } = ended.value;
 		assert.equal(source, "empty-cache", embedder.reason);
-		assert.equal(rows.length, texts.length);
+		assert.equal(rows.length, some.length);
 		for (const [index, { source, similarity }] of rows.entries()) {
 			const name = JSON.stringify(texts[index].slice(0, 60));
 			assert.equal(source, "empty-cache", name);

@@ -5,12 +5,12 @@ import { repeats } from "../support/draws.mjs";
 import { says, words } from "../support/traces.mjs";
 
 /** Rounds of each test. */
-const ROUNDS = repeats(2);
+const ROUNDS = repeats(1);
 
 /** An end takes less than 0.5 s; the rest is for busy machines. */
 const END_LIMIT_MS = 5_000;
 
-const texts = (count) => Array.from({ length: count }, (_, i) => says(words(i % 3 ? 400 : 3, i)));
+const texts = (count) => Array.from({ length: count }, (_, i) => says(words(i % 3 ? 150 : 3, i)));
 
 test("evaluateValue has a cache for each worker", async () => {
 	const results = await valueFrom(
@@ -20,10 +20,10 @@ test("evaluateValue has a cache for each worker", async () => {
 			const here = await Promise.all(input.map((trace) => scoring.evaluateValue(trace)));
 			return { here, workers: await Promise.all(workers), cacheSize: scoring.status().cacheSize };
 		},
-		{ input: texts(12) },
+		{ input: texts(6) },
 	);
-	assert.equal(results.cacheSize, 12);
-	assert.equal(new Set(results.here).size, 12, "the texts are different");
+	assert.equal(results.cacheSize, 6);
+	assert.equal(new Set(results.here).size, 6, "the texts are different");
 	for (const { code, told } of results.workers) {
 		assert.equal(code, 0);
 		assert.deepEqual(told.at(-1).scores, results.here);
@@ -55,7 +55,7 @@ parentPort.once("message", () => {});
 				const exits = workers.map((worker) => once(worker, "exit"));
 				return { rss, codes: (await Promise.all(exits)).flat() };
 			},
-			{ preload: false, input: { scoring, traces: texts(12) } },
+			{ preload: false, input: { scoring, traces: texts(3) } },
 		);
 	const [none, one, four] = [await memory(0), await memory(1), await memory(4)];
 	assert.deepEqual(four.codes, [0, 0, 0, 0]);

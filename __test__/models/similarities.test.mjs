@@ -10,7 +10,7 @@ import {
 	sentences,
 } from "../support/own-models.mjs";
 
-const TEXTS = repeats(40);
+const TEXTS = repeats(20);
 const TOLERANCE = 1e-5;
 
 /** Name of the model, the pooling that transformers.js is to use, and what the folder does not say. */

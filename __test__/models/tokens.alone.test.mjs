@@ -3,7 +3,7 @@ import { repeats } from "../support/draws.mjs";
 import { modelFolder, plainFolder, referenceTokenizer } from "../support/own-models.mjs";
 import { assertTokens } from "../support/tokens.mjs";
 
-const TEXTS = repeats(200);
+const TEXTS = repeats(100);
 
 test(`the built-in tokenizer gives ${TEXTS} generated texts the tokens of transformers.js`, async () =>
 	assertTokens(TEXTS, await referenceTokenizer(plainFolder)));

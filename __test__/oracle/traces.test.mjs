@@ -7,7 +7,7 @@ import { repeats, seed } from "../support/draws.mjs";
 import { anyValue, built } from "../support/mutations.mjs";
 import { difference, Oracle, settled } from "./oracle.mjs";
 
-const TRACES = repeats(2_000);
+const TRACES = repeats(1_000);
 
 const weight = fc.oneof(
 	fc.constantFrom(0, 0.1, 0.25, 1),

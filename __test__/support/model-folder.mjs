@@ -115,3 +115,8 @@ export function writeManifest(folder, manifest) {
 	rmSync(join(folder, "manifest.json"));
 	writeFileSync(join(folder, "manifest.json"), JSON.stringify(manifest));
 }
+
+/** A pattern that matches `text` literally. */
+export function literally(text) {
+	return new RegExp(text.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`));
+}

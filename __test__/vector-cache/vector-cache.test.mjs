@@ -25,8 +25,8 @@ test("VectorCache tells the garbage collector how much memory it holds", async (
 	const body = async ({ scoring }) => {
 		const vector = new Float32Array(384).fill(1);
 		let peak = 0;
-		// 922 MB of vectors, one cache after another.
-		for (let made = 0; made < 600; made++) {
+		// 691 MB of vectors, one cache after another.
+		for (let made = 0; made < 450; made++) {
 			const cache = new scoring.VectorCache();
 			for (let i = 0; i < 1000; i++) cache.add(vector);
 			await new Promise(setImmediate);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { file, folder, kpScore, linesOf, traceOf } from "./support.mjs";
+import { file, folder, kpScore, kpScoreAlone, linesOf, traceOf } from "./support.mjs";
 
 file("one.jsonl", linesOf([traceOf(1)]));
 file("two.jsonl", linesOf([traceOf(1), traceOf(2)]));
@@ -140,6 +140,17 @@ for (const [code, args, pattern] of [
 		assert.deepEqual(end, { code, signal: null }, stderr);
 		assert.match(stdout + stderr, pattern);
 		assert.doesNotMatch(stderr, /\n {4}at /, "a stack");
+	});
+
+for (const [code, ...args] of [
+	[0, "help"],
+	[2, "scor"],
+	[3, "score", "two.jsonl", "--threshold", "1", "--min-share", "0.5", ...OFF],
+	[4, "score", "one.jsonl", "--model", "nothing"],
+])
+	test(`the process of kp-score ${args.join(" ")} ends with ${code}`, async () => {
+		const ended = await kpScoreAlone(args);
+		assert.deepEqual([ended.code, ended.signal], [code, null], ended.stderr);
 	});
 
 test("kp-score ends with 4 if the embedder is unavailable", async () => {

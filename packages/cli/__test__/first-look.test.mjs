@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import {
+	environment,
 	folder,
 	kpScore,
 	linesOf,
@@ -60,14 +61,15 @@ const FOREIGN = 6;
 write(".codex/sessions/2026/02/01/rollout-1.jsonl.zst", "");
 write(".local/share/opencode/storage/session/global/ses_1.json", "{}");
 
-const env = { ...process.env, HOME: home, USERPROFILE: home };
-for (const name of Object.keys(env))
-	if (/^(CLAUDE_CONFIG_DIR|CODEX_HOME|XDG_|APPDATA|npm_command)/.test(name)) delete env[name];
+Object.assign(environment, { HOME: home, USERPROFILE: home });
+for (const name of Object.keys(environment))
+	if (/^(CLAUDE_CONFIG_DIR|CODEX_HOME|XDG_|APPDATA|npm_command)/.test(name))
+		delete environment[name];
 
 const PROJECTS_FOLDER = join(home, ".claude", "projects");
 
 test("kp-score without arguments shows the logs on this machine, and commands for them", async () => {
-	const { code, stdout, stderr } = await kpScore([], { env });
+	const { code, stdout, stderr } = await kpScore([]);
 	assert.deepEqual([code, stderr], [0, ""]);
 	const isWindows = process.platform === "win32";
 	const shown = (path) => (isWindows ? join(home, ...path.split("/")) : `~/${path}`);
@@ -76,21 +78,25 @@ test("kp-score without arguments shows the logs on this machine, and commands fo
 		`codex              1 file  kp-score score ${shown(".codex/sessions")}`,
 		"opencode           1 file  opencode export > run.json && kp-score score run.json",
 	]);
-	const other = { ...env, CLAUDE_CONFIG_DIR: join(home, "none"), CODEX_HOME: join(home, ".codex") };
+	const other = {
+		...environment,
+		CLAUDE_CONFIG_DIR: join(home, "none"),
+		CODEX_HOME: join(home, ".codex"),
+	};
 	assert.doesNotMatch((await kpScore([], { env: other })).stdout, /claude-code/);
-	const inNpx = { ...env, npm_command: "exec" };
+	const inNpx = { ...environment, npm_command: "exec" };
 	assert.match(
 		(await kpScore([], { env: inNpx })).stdout,
 		/npx @knowledgepulse\/scoring-cli score/,
 	);
-	const nobody = { ...env, HOME: folder, USERPROFILE: folder };
+	const nobody = { ...environment, HOME: folder, USERPROFILE: folder };
 	const { code: none, stdout: text } = await kpScore([], { env: nobody });
 	assert.equal(none, 0);
 	assert.match(text, /^No logs of agents found here\.\nkp-score --help/);
 });
 
 test("kp-score score takes a folder of sessions as it is", async () => {
-	const { code, stdout, stderr } = await kpScore(["score", PROJECTS_FOLDER, ...OFF], { env });
+	const { code, stdout, stderr } = await kpScore(["score", PROJECTS_FOLDER, ...OFF]);
 	assert.equal(code, 0, stderr);
 	const rows = parsed(stdout);
 	assert.equal(rows.length, SESSIONS);
@@ -107,16 +113,16 @@ test("kp-score score takes a folder of sessions as it is", async () => {
 
 test("kp-score score --group replaces the projects", async () => {
 	const args = ["score", PROJECTS_FOLDER, "--group", "/id", ...OFF];
-	const { stdout } = await kpScore(args, { env });
+	const { stdout } = await kpScore(args);
 	for (const { group, id } of parsed(stdout)) assert.equal(group, id);
 });
 
 test("kp-score calibrate asks for success, and counts projects as groups", async () => {
-	const asked = await kpScore(["calibrate", PROJECTS_FOLDER], { env });
+	const asked = await kpScore(["calibrate", PROJECTS_FOLDER]);
 	assert.equal(asked.code, 2);
 	assert.match(asked.stderr, /hint: --assume-success/);
 	const args = ["calibrate", PROJECTS_FOLDER, "--assume-success", "true"];
-	const { code, stdout, stderr } = await kpScore(args, { env });
+	const { code, stdout, stderr } = await kpScore(args);
 	assert.equal(code, 0, stderr);
 	const [{ rows }] = parsed(stdout);
 	assert.deepEqual([rows.total, rows.groups], [SESSIONS, PROJECTS]);
@@ -125,7 +131,7 @@ test("kp-score calibrate asks for success, and counts projects as groups", async
 test("kp-score import --dry-run is short for many sessions", {
 	skip: skipWithoutTerminal,
 }, async () => {
-	const shown = await onTerminal(["import", "--dry-run", "--no-progress", PROJECTS_FOLDER], env);
+	const shown = await onTerminal(["import", "--dry-run", "--no-progress", PROJECTS_FOLDER]);
 	const lines = stripVTControlCharacters(shown).trim().split(/\r?\n/);
 	assert.ok(lines.length < 10, shown);
 	assert.equal(lines[1], "claude-code  49 runs in 49 sources");
@@ -147,10 +153,8 @@ test("kp-score says first why there are no runs", async () => {
 });
 
 test("kp-score score --top keeps the highest scores, in order", async () => {
-	const { stdout: all } = await kpScore(["score", PROJECTS_FOLDER, ...OFF], { env });
-	const { stdout, stderr } = await kpScore(["score", PROJECTS_FOLDER, "--top", "7", ...OFF], {
-		env,
-	});
+	const { stdout: all } = await kpScore(["score", PROJECTS_FOLDER, ...OFF]);
+	const { stdout, stderr } = await kpScore(["score", PROJECTS_FOLDER, "--top", "7", ...OFF]);
 	const scores = parsed(all).map(({ score }) => score);
 	assert.deepEqual(
 		parsed(stdout).map(({ score }) => score),
@@ -161,17 +165,16 @@ test("kp-score score --top keeps the highest scores, in order", async () => {
 
 test("kp-score explain --id takes what a table shows", { skip: skipWithoutTerminal }, async () => {
 	const table = await onTerminal(["score", PROJECTS_FOLDER, "--no-progress", ...OFF], {
-		...env,
 		NO_COLOR: "1",
 	});
 	const [id] = /kp:trace:[\da-f]{8}(?= )/.exec(table);
 	const args = ["explain", PROJECTS_FOLDER, "--id", id, "--id", `${id}…`, ...OFF];
-	const { code, stdout, stderr } = await kpScore(args, { env });
+	const { code, stdout, stderr } = await kpScore(args);
 	assert.equal(code, 0, stderr);
 	const [found, ...others] = parsed(stdout);
 	assert.deepEqual(others, []);
 	assert.ok(found.id.startsWith(id));
-	const shown = await onTerminal([...args, "--no-progress"], { ...env, NO_COLOR: "1" });
+	const shown = await onTerminal([...args, "--no-progress"], { NO_COLOR: "1" });
 	assert.match(shown, /code · succeeded \(assumed\) · 4 steps/);
 	assert.match(shown, /complexity .* 3 types, 4 steps/);
 	assert.match(shown, /tool diversity .* 1 tool in 4 steps/);

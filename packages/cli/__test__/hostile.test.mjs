@@ -2,7 +2,15 @@ import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
-import { file, folder, linesOf, runMany, skipWithoutTerminal, traceOf } from "./support.mjs";
+import {
+	file,
+	folder,
+	kpScore,
+	linesOf,
+	runOnTerminal,
+	skipWithoutTerminal,
+	traceOf,
+} from "./support.mjs";
 
 const PASSWORD = "s3cret";
 
@@ -84,11 +92,11 @@ const onTerminals = COMMANDS.map(() => []);
 
 before(async () => {
 	if (!canName) return;
-	outputs.push(...(await runMany(COMMANDS)));
+	for (const args of COMMANDS) outputs.push(await kpScore(args));
 	if (skipWithoutTerminal) return;
 	for (const mode of [[], ["--json"]]) {
 		const commands = COMMANDS.map((args) => [...args, ...mode, "--no-progress"]);
-		const shown = await runMany(commands, { terminal: true });
+		const shown = await runOnTerminal(commands);
 		for (const [index, each] of onTerminals.entries()) each.push(shown[index]);
 	}
 });

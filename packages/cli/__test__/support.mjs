@@ -1,6 +1,7 @@
-/** Runs kp-score as a process of its own. */
+/** Runs kp-score. */
 import { spawn, spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +11,10 @@ import { fileURLToPath } from "node:url";
 export const program = fileURLToPath(new URL("../bin/kp-score.js", import.meta.url));
 
 export const folder = mkdtempSync(join(tmpdir(), "kp-score-test-"));
-after(() => rmSync(folder, { recursive: true, force: true }));
+after(() => {
+	shared?.kill();
+	rmSync(folder, { recursive: true, force: true });
+});
 
 /** Writes a file of the test, and returns its path. */
 export function file(name, content) {
@@ -19,7 +23,8 @@ export function file(name, content) {
 	return path;
 }
 
-const environment = { ...process.env };
+/** The environment of all commands that are not given another one. */
+export const environment = { ...process.env };
 delete environment.FORCE_COLOR;
 
 /** Starts a command, and returns its process. */
@@ -39,8 +44,46 @@ export async function endOf(child) {
 	});
 }
 
-/** Runs a command to its end. */
-export function kpScore(args, { input, ...options } = {}) {
+const many = fileURLToPath(new URL("many.cjs", import.meta.url));
+const mark = randomUUID();
+
+/** Runs the commands of {@link kpScore} one after another. */
+let shared;
+let last = Promise.resolve();
+
+/** What a stream has until the mark. */
+const textOf = (stream) =>
+	new Promise((resolve) => {
+		let text = "";
+		stream.setEncoding("utf8").on("data", function add(chunk) {
+			text += chunk;
+			if (!text.endsWith(mark)) return;
+			stream.off("data", add);
+			resolve(text.slice(0, -mark.length));
+		});
+	});
+
+async function runShared(args) {
+	const stdio = ["ignore", "pipe", "pipe", "ipc"];
+	shared ??= spawn(process.execPath, [many, mark], { cwd: folder, env: environment, stdio });
+	shared.send(args);
+	const ended = [once(shared, "message"), textOf(shared.stdout), textOf(shared.stderr)];
+	const [[code], stdout, stderr] = await Promise.all(ended);
+	return { code, signal: null, stdout, stderr };
+}
+
+/**
+ * Runs a command to its end: in a process of its own if there are options, and otherwise in one that loads the
+ * engine once for all commands.
+ */
+export function kpScore(args, options) {
+	if (options) return kpScoreAlone(args, options);
+	last = last.then(() => runShared(args));
+	return last;
+}
+
+/** Runs a command to its end in a process of its own. */
+export function kpScoreAlone(args, { input, ...options } = {}) {
 	const child = start(args, options);
 	child.stdin?.on("error", () => {});
 	child.stdin?.end(input);
@@ -110,28 +153,15 @@ except OSError:
 /** What a command, or another program, shows on a terminal. */
 export async function onTerminal(args, env = {}, script = program) {
 	const command = ["-c", TERMINAL, process.execPath, script, ...args];
-	const child = spawn(python, command, { cwd: folder, env: { ...process.env, ...PLAIN, ...env } });
+	const child = spawn(python, command, { cwd: folder, env: { ...environment, ...PLAIN, ...env } });
 	const { stdout } = await endOf(child);
 	return stdout;
 }
 
-const many = fileURLToPath(new URL("many.cjs", import.meta.url));
-
-/**
- * Runs commands one after another in one process, which loads the engine and the model once: for each
- * `{ stdout, stderr }`, or what it shows on a terminal without colours.
- */
-export async function runMany(commands, { terminal = false } = {}) {
-	const mark = randomUUID();
-	const args = [file(`commands-${mark}.json`, JSON.stringify(commands)), mark];
-	const split = (text) => text.split(mark).slice(0, -1);
-	if (terminal) {
-		const shown = await onTerminal(args, { NO_COLOR: "1" }, many);
-		// Both streams end with the mark.
-		return split(shown).filter((_, index) => index % 2 === 0);
-	}
-	const child = spawn(process.execPath, [many, ...args], { cwd: folder, env: environment });
-	const { stdout, stderr } = await endOf(child);
-	const messages = split(stderr);
-	return split(stdout).map((text, index) => ({ stdout: text, stderr: messages[index] }));
+/** What commands show on a terminal without colours. */
+export async function runOnTerminal(commands) {
+	const path = file(`commands-${randomUUID()}.json`, JSON.stringify(commands));
+	const shown = await onTerminal([mark, path], { NO_COLOR: "1" }, many);
+	// Both streams end with the mark.
+	return shown.split(mark).filter((_, index) => index % 2 === 0);
 }

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { temporaryFolder } from "../../../__test__/support/model-folder.mjs";
+import { compile } from "../../../__test__/support/typescript.mjs";
 
 const modules = fileURLToPath(new URL("../../../node_modules", import.meta.url));
 const declarations = new URL("../index.d.ts", import.meta.url);
@@ -40,8 +40,7 @@ new ScoringSpanProcessor({ signal: AbortSignal.timeout(1) });
 const EXAMPLES = /@example\n \* ```ts\n([\s\S]*?) \* ```/g;
 
 test("index.d.ts fits the SDK, and its examples compile in strict mode", (t) => {
-	const folder = mkdtempSync(join(tmpdir(), "kp-types-"));
-	t.after(() => rmSync(folder, { recursive: true, force: true }));
+	const folder = temporaryFolder(t);
 	symlinkSync(modules, join(folder, "node_modules"), "junction");
 	const text = readFileSync(declarations, "utf8");
 	const examples = [...text.matchAll(EXAMPLES)].map(([, example]) =>
@@ -50,23 +49,6 @@ test("index.d.ts fits the SDK, and its examples compile in strict mode", (t) => 
 	assert.ok(examples.length > 0);
 	for (const [index, example] of [USES, ...examples].entries())
 		writeFileSync(join(folder, `${index}.mts`), `${example}\nexport {};\n`);
-	const compilerOptions = {
-		module: "nodenext",
-		target: "es2022",
-		strict: true,
-		noEmit: true,
-		exactOptionalPropertyTypes: true,
-		types: ["node"],
-		skipLibCheck: true,
-	};
-	const config = { compilerOptions, include: ["*.mts"] };
-	writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
-	const typescript = join(modules, "typescript");
-	const { bin } = JSON.parse(readFileSync(join(typescript, "package.json")));
-	const { status, stdout } = spawnSync(
-		process.execPath,
-		[join(typescript, bin.tsc), "-p", folder],
-		{ encoding: "utf8" },
-	);
-	assert.equal(status, 0, stdout);
+	const options = { exactOptionalPropertyTypes: true, types: ["node"], skipLibCheck: true };
+	assert.equal(compile(folder, { ...options, noEmit: true }), "");
 });

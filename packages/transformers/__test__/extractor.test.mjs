@@ -18,7 +18,7 @@ const TEXTS = [
 	" ",
 	"hello",
 	"Zażółć gęślą jaźń 日本語 🙂",
-	...runs.slice(0, 4).map(textOf),
+	...runs.slice(0, 2).map(textOf),
 	"a text of more than 512 tokens ".repeat(200),
 ];
 
@@ -82,7 +82,7 @@ test("extractor works after dispose, since the model is shared", async () => {
 });
 
 /** transformers.js is slow: it embeds the first traces of a file only. */
-const PREFIX = repeats(5);
+const PREFIX = repeats(3);
 
 test("extractor gives the vectors of recorded runs", async (t) => {
 	if (files.length === 0) {
@@ -106,7 +106,7 @@ test("extractor gives the vectors of recorded runs", async (t) => {
 
 for (const file of files)
 	test(`extractor gives the SDK's scoring the golden scores of ${file}`, async (t) => {
-		const { traces, golden } = firstOf(file, repeats(20));
+		const { traces, golden } = firstOf(file, repeats(10));
 		const embed = async (text) => (await own(text, OPTIONS)).data;
 		const scorer = new Scorer({ embed });
 		const scores = await Promise.all(traces.map((trace) => scorer.evaluateValue(trace)));

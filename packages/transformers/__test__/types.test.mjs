@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { temporaryFolder } from "../../../__test__/support/model-folder.mjs";
+import { compile } from "../../../__test__/support/typescript.mjs";
 
-const checkout = fileURLToPath(new URL("../../..", import.meta.url));
 const declarations = fileURLToPath(new URL("../index.d.ts", import.meta.url));
 
 const USES = `
@@ -29,27 +28,10 @@ export { numbers, rows };
 `;
 
 test("index.d.ts has the types of what works, and its example compiles", (t) => {
-	const folder = mkdtempSync(join(tmpdir(), "kp-types-"));
-	t.after(() => rmSync(folder, { recursive: true, force: true }));
+	const folder = temporaryFolder(t);
 	const [, example] = /```ts\n([\s\S]*?) \* ```/.exec(readFileSync(declarations, "utf8"));
 	writeFileSync(join(folder, "uses.mts"), USES);
 	writeFileSync(join(folder, "example.mts"), example.replaceAll(/^ \* /gm, ""));
-	const compilerOptions = {
-		module: "nodenext",
-		target: "es2022",
-		strict: true,
-		noEmit: true,
-		types: [],
-		paths: { "@huggingface/transformers": [declarations] },
-	};
-	const config = { compilerOptions, include: ["*.mts"] };
-	writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
-	const typescript = join(checkout, "node_modules/typescript");
-	const { bin } = JSON.parse(readFileSync(join(typescript, "package.json")));
-	const { status, stdout } = spawnSync(
-		process.execPath,
-		[join(typescript, bin.tsc), "-p", folder],
-		{ encoding: "utf8" },
-	);
-	assert.equal(status, 0, stdout);
+	const paths = { "@huggingface/transformers": [declarations] };
+	assert.equal(compile(folder, { noEmit: true, types: [], paths }), "");
 });

@@ -2,6 +2,7 @@ import { after, before, describe, test } from "node:test";
 import { conformance } from "@knowledgepulse/scoring-stores/conformance";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import pg from "pg";
+import { isLongRun } from "../../../../__test__/support/draws.mjs";
 import { startPglite } from "../support/pglite.mjs";
 import { missing, startPostgres } from "../support/postgres.mjs";
 
@@ -37,6 +38,7 @@ function check(name, { start, skip = false }) {
 	});
 }
 
-check("PGlite", { start: startPglite });
+// The tests of the scorer with stores use it, too.
+check("PGlite", { start: startPglite, skip: !missing && !isLongRun });
 for (const version of [16, 18])
 	check(`PostgreSQL ${version}`, { start: () => startServer(version), skip: missing });

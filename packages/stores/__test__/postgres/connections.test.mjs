@@ -1,31 +1,20 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { after, before, describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { inspect } from "node:util";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import pg from "pg";
 import { add, callsOf, forget, options, readAll } from "../support/entries.mjs";
-import { missing, startPostgres } from "../support/postgres.mjs";
+import { missing, startForStores } from "../support/postgres.mjs";
 import { startProxy } from "../support/proxy.mjs";
 
 const REASON = new Error("too late");
 
+const { server, pool } = await startForStores({ after });
+
 describe("connections", { skip: missing }, () => {
-	let server;
-	let pool;
-	let url;
 	let count = 0;
-	before(async () => {
-		server = await startPostgres();
-		url = `socket:${server.folder}?db=postgres&user=postgres`;
-		pool = new pg.Pool(server.config());
-		pool.on("error", () => {});
-		await new PostgresStore({ pool }).migrate();
-	});
-	after(async () => {
-		await pool?.end();
-		await server?.stop();
-	});
+	const url = `socket:${server?.folder}?db=postgres&user=postgres`;
 
 	const open = (more) => new PostgresStore({ pool, namespace: `connections ${++count}`, ...more });
 

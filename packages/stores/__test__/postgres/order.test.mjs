@@ -1,24 +1,15 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import pg from "pg";
 import { add, callsOf, clear, end, forget, options, readAll } from "../support/entries.mjs";
-import { missing, startPostgres } from "../support/postgres.mjs";
+import { missing, startForStores } from "../support/postgres.mjs";
 import { startProxy } from "../support/proxy.mjs";
 
+const { server, pool } = await startForStores({ after });
+
 describe("order", { skip: missing }, () => {
-	let server;
-	let pool;
 	let count = 0;
-	before(async () => {
-		server = await startPostgres();
-		pool = new pg.Pool(server.config({ max: 8 }));
-		await new PostgresStore({ pool }).migrate();
-	});
-	after(async () => {
-		await pool?.end();
-		await server?.stop();
-	});
 
 	/** A store on a namespace of its own; `sql` changes its tables by hand. */
 	function open() {

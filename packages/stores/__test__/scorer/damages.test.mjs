@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import pg from "pg";
-import { missing, startPostgres } from "../support/postgres.mjs";
+import { missing, startForStores } from "../support/postgres.mjs";
 import { answerOf, assertReplayed, entriesOf, SCORER } from "./replay.mjs";
 
 const MODES = ["auto", "required"];
@@ -13,19 +13,10 @@ const bytesOf = (numbers) =>
 	`'\\x${Buffer.from(new Float32Array(numbers).buffer).toString("hex")}'`;
 const ROW = "WHERE namespace = $1 AND seq = 4";
 
+const { server, pool } = await startForStores({ after });
+
 describe("damages", { skip: missing }, () => {
-	let server;
-	let pool;
 	let count = 0;
-	before(async () => {
-		server = await startPostgres();
-		pool = new pg.Pool(server.config());
-		await new PostgresStore({ pool }).migrate();
-	});
-	after(async () => {
-		await pool?.end();
-		await server?.stop();
-	});
 
 	/** A namespace with eight entries; `sql` changes its tables by hand, `open` opens another scorer. */
 	async function filled(options) {

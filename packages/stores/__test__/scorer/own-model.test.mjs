@@ -3,14 +3,13 @@ import { test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
-import pg from "pg";
 import { modelFolder } from "../../../../__test__/support/own-models.mjs";
 import { temporaryFile } from "../sqlite/files.mjs";
-import { missing, startPostgres } from "../support/postgres.mjs";
+import { missing, startForStores } from "../support/postgres.mjs";
 import { answerOf, assertReplayed, entriesOf, SCORER } from "./replay.mjs";
 
 /** A model of 48 numbers. */
-const MODEL = { model: modelFolder("bert"), embedder: "required" };
+const MODEL = { model: modelFolder("bert"), precision: "exact", embedder: "required" };
 
 async function assertShared(open) {
 	const stores = [open(), open()];
@@ -33,12 +32,6 @@ test("SqliteStore takes the vectors of a model of the user's own", () => {
 test("PostgresStore takes the vectors of a model of the user's own", {
 	skip: missing,
 }, async (t) => {
-	const server = await startPostgres();
-	const pool = new pg.Pool(server.config());
-	t.after(async () => {
-		await pool.end();
-		await server.stop();
-	});
-	await new PostgresStore({ pool }).migrate();
+	const { pool } = await startForStores({ after: (end) => t.after(end) });
 	await assertShared(() => new PostgresStore({ pool }));
 });

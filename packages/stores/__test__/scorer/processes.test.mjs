@@ -5,16 +5,17 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
-import pg from "pg";
 import { draws, repeats } from "../../../../__test__/support/draws.mjs";
-import { missing, startPostgres } from "../support/postgres.mjs";
+import { missing, startForStores } from "../support/postgres.mjs";
 import { askAll, ClientProcess } from "./processes.mjs";
 import { assertReplayed, entriesOf, runs } from "./replay.mjs";
 
 const PROCESSES = 8;
-const ROUNDS = { postgres: repeats(5), sqlite: repeats(1) };
+const ROUNDS = { postgres: repeats(3), sqlite: repeats(1) };
 /** How often all processes score the same trace at once. */
-const AT_ONCE = repeats(50);
+const AT_ONCE = repeats(20);
+
+const { server, pool } = await startForStores({ after });
 
 describe("processes", () => {
 	const clients = [];
@@ -53,18 +54,6 @@ describe("processes", () => {
 	}
 
 	describe("with PostgreSQL", { skip: missing }, () => {
-		let server;
-		let pool;
-		before(async () => {
-			server = await startPostgres();
-			pool = new pg.Pool(server.config());
-			await new PostgresStore({ pool }).migrate();
-		});
-		after(async () => {
-			await pool?.end();
-			await server?.stop();
-		});
-
 		const storeOf = (namespace) => ({ postgres: server.config(), namespace });
 		const openStore = (namespace) => new PostgresStore({ pool, namespace });
 

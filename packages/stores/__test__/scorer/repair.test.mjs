@@ -43,13 +43,18 @@ const postgres = {
 	bytes: (hex) => `'\\x${hex}'`,
 	async start() {
 		const server = await startPostgres();
+		const pool = new pg.Pool(server.config());
+		const run = (sql) => pool.query(sql);
 		return {
 			async open() {
-				const pool = new pg.Pool(server.config({ database: await server.createDatabase() }));
+				await run("DROP SCHEMA public CASCADE; CREATE SCHEMA public");
 				const openStore = () => new PostgresStore({ pool, namespace: NAMESPACE, migrate: true });
-				return { openStore, run: (sql) => pool.query(sql), close: () => pool.end() };
+				return { openStore, run };
 			},
-			stop: () => server.stop(),
+			async stop() {
+				await pool.end();
+				await server.stop();
+			},
 		};
 	},
 };
@@ -69,7 +74,7 @@ const sqlite = {
 					db.exec(sql);
 					db.close();
 				}
-				return { openStore, run, close() {} };
+				return { openStore, run };
 			},
 			stop() {},
 		};
@@ -86,7 +91,7 @@ for (const { name, skip, table, where, bytes, start } of [{ ...postgres, skip: m
 
 		for (const [damage, change, entry] of DAMAGES)
 			test(`a store on ${name} with ${damage} can be repaired as the docs say`, async () => {
-				const { openStore, run, close } = await started.open();
+				const { openStore, run } = await started.open();
 				const stores = [];
 				const open = () => {
 					stores.push(openStore());
@@ -111,6 +116,5 @@ for (const { name, skip, table, where, bytes, start } of [{ ...postgres, skip: m
 				assert.ok(entries[10].at - entries[0].at < 86_400_000, "times");
 				assert.equal(await assertReplayed(entries, answers), 3);
 				for (const store of stores) await store.close();
-				await close();
 			});
 	});

@@ -13,11 +13,11 @@ const RECORDED = "airline.jsonl";
 
 /** Recorded runs, or some made-up ones. */
 export const runs = recorded.files.includes(RECORDED)
-	? recorded.read(RECORDED).traces.slice(0, repeats(20))
+	? recorded.read(RECORDED).traces.slice(0, repeats(12))
 	: made;
 
-/** What all scorers of these tests have: scores do not depend on it, but there are many at a time. */
-export const SCORER = { threads: 1 };
+/** What all scorers of these tests have, as there are many at a time. */
+export const SCORER = { threads: 1, precision: "fast" };
 
 /** The trace that an id stands for: that of a run, "run 5 …", or short texts, "words 5 …". */
 export function traceOf(id) {
@@ -43,7 +43,7 @@ export class Load {
 	#isStopped = false;
 	#lanes;
 
-	constructor(scorer, name, { width = 4, pauseMs = 2, onAnswer } = {}) {
+	constructor(scorer, name, { width = 4, pauseMs = 8, onAnswer } = {}) {
 		let made = 0;
 		const lane = async () => {
 			while (!this.#isStopped) {

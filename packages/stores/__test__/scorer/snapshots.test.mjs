@@ -1,7 +1,8 @@
 /** Scorers that go on where a snapshot of their store ended. */
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
@@ -14,26 +15,22 @@ import { answerOf, SCORER, traceOf } from "./replay.mjs";
 
 const OPTIONS = { ...SCORER, cache: { maxElements: 20 } };
 
-/** Each opens handles on one store. */
+const { config, stop } = await startPglite();
+const pool = new pg.Pool(config);
+after(async () => {
+	await pool.end();
+	await stop();
+});
+await new PostgresStore({ pool }).migrate();
+
+const namespaces = new Map();
+const path = temporaryFile();
+
+/** Each opens a handle on the store of a namespace. */
 const STORES = {
-	async MemoryStore() {
-		const namespaces = new Map();
-		return () => new MemoryStore({ namespaces, namespace: "test" });
-	},
-	async SqliteStore() {
-		const path = temporaryFile();
-		return () => new SqliteStore({ path });
-	},
-	async PostgresStore(t) {
-		const { config, stop } = await startPglite();
-		const pool = new pg.Pool(config);
-		t.after(async () => {
-			await pool.end();
-			await stop();
-		});
-		await new PostgresStore({ pool }).migrate();
-		return () => new PostgresStore({ pool });
-	},
+	MemoryStore: (namespace) => new MemoryStore({ namespaces, namespace }),
+	SqliteStore: (namespace) => new SqliteStore({ path, namespace }),
+	PostgresStore: (namespace) => new PostgresStore({ pool, namespace }),
 };
 
 /** A store that counts the entries that it gives. */
@@ -64,10 +61,16 @@ async function assertSame(scorer, fresh) {
 	}
 }
 
-for (const [name, make] of Object.entries(STORES))
+for (const [name, openIn] of Object.entries(STORES))
 	describe(`a scorer with a ${name}`, () => {
+		/** Makes a store; returns a function that opens a handle on it. */
+		const make = () => {
+			const namespace = randomUUID();
+			return () => openIn(namespace);
+		};
+
 		test("reads only what came after its snapshot, and scores as one that reads everything", async (t) => {
-			const open = await make(t);
+			const open = make();
 			const file = join(temporaryFolder(t), "novelty.kpcache");
 			const first = await Scorer.open(file, { ...OPTIONS, store: open() });
 			await evaluate(first, ids(0, 25));
@@ -85,13 +88,13 @@ for (const [name, make] of Object.entries(STORES))
 			assert.equal(scorer.status().store.seq, 30);
 		});
 
-		test("reads everything where the store no longer has the last entry of its snapshot", async (t) => {
-			const open = await make(t);
+		test("reads everything where the store no longer has the last entry of its snapshot", async () => {
+			const open = make();
 			const first = new Scorer({ ...OPTIONS, store: open() });
 			await evaluate(first, ids(0, 5));
 			const snapshot = await first.snapshot();
 			await evaluate(first, ids(5, 9));
-			const other = await make(t);
+			const other = make();
 			const second = new Scorer({ ...OPTIONS, store: other() });
 			await evaluate(second, ids(30, 33));
 			const store = counting(other());
@@ -102,11 +105,11 @@ for (const [name, make] of Object.entries(STORES))
 			await assertSame(scorer, second);
 		});
 
-		test("reads everything with a snapshot of other bounds, or of no store", async (t) => {
-			const open = await make(t);
+		test("reads everything with a snapshot of other bounds, or of no store", async () => {
+			const open = make();
 			const first = new Scorer({ ...OPTIONS, store: open() });
 			await evaluate(first, ids(0, 5));
-			const other = await (await make(t))();
+			const other = make()();
 			const bounds = new Scorer({ ...SCORER, cache: { maxElements: 3 }, store: other });
 			const none = new Scorer(OPTIONS);
 			for (const source of [bounds, none]) {
@@ -120,8 +123,8 @@ for (const [name, make] of Object.entries(STORES))
 			}
 		});
 
-		test("gives a snapshot that a scorer without a store goes on with", async (t) => {
-			const open = await make(t);
+		test("gives a snapshot that a scorer without a store goes on with", async () => {
+			const open = make();
 			const first = new Scorer({ ...OPTIONS, store: open() });
 			await evaluate(first, ids(0, 25));
 			const alone = await Scorer.restore(await first.snapshot());

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
+import { repeats } from "../../../../__test__/support/draws.mjs";
 import { options, Reader } from "../../conformance/fixture.js";
 import { change, temporaryFile } from "./files.mjs";
 
@@ -62,7 +63,7 @@ function assertOnce(calls, batches) {
 test("SqliteStore gives 8 processes one order, with each call once", async () => {
 	const path = temporaryFile();
 	const appenders = Array.from({ length: 8 }, () => new Appender(path));
-	await Promise.all(appenders.map((appender) => appender.untilAppended(60)));
+	await Promise.all(appenders.map((appender) => appender.untilAppended(repeats(25))));
 	for (const { child } of appenders) child.send("stop");
 	await Promise.all(appenders.map((one) => one.until((it) => it.stopped)));
 	for (const { child } of appenders) child.send("finish");
@@ -82,7 +83,7 @@ test("SqliteStore loses and doubles nothing when processes are killed", async ()
 	const path = temporaryFile();
 	const all = [];
 	const survivor = new Appender(path);
-	for (let round = 0; round < 4; round++) {
+	for (let round = 0; round < repeats(2); round++) {
 		const killed = Array.from({ length: 3 }, () => new Appender(path));
 		await Promise.all(
 			killed.map(async (appender, i) => {

@@ -1,34 +1,17 @@
 /** Entries and calls of a store, for tests. */
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomBytes } from "node:crypto";
+import fixture from "../../conformance/fixture.js";
 
-export const HEADER = { model: "test", maxElements: 1000, ttlMs: null };
+export const { callsOf, clear, forget } = fixture;
 
-export const add = (id = null, embedding = randomBytes(1536)) => ({
-	kind: "add",
-	call: randomUUID(),
-	id,
-	embedding,
-});
-export const forget = (id) => ({ kind: "forget", call: randomUUID(), id });
-export const clear = () => ({ kind: "clear", call: randomUUID() });
+/** With a buffer, as pages have it. */
+export const add = (id, embedding = randomBytes(1536)) => fixture.add(id, embedding);
 
 /** Options of a call. */
-export const options = (changes) => ({
-	header: HEADER,
-	after: null,
-	limit: 1000,
-	keepFrom: null,
-	signal: new AbortController().signal,
-	...changes,
-});
-
-export const callsOf = (entries) => entries.map(({ call }) => call);
+export const options = (changes) => fixture.options({ keepFrom: null, ...changes });
 
 /** The position of the last entry of a page. */
-export function end({ epoch, entries }) {
-	const { seq, call } = entries.at(-1);
-	return { epoch, seq, call };
-}
+export const end = (page) => fixture.positionOf(page, page.entries.at(-1));
 
 /** Everything in a store, read in pages; throws if the pages do not go on from one another. */
 export async function readAll(store, changes) {

