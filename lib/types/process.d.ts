@@ -28,8 +28,8 @@ export interface ConfigureOptions {
 	 * The precision of the model. Default: `"exact"`.
 	 *
 	 * - `"exact"`: float32, as the published model.
-	 * - `"fast"`: 8-bit integers, in 0.3 to 0.95 of the time, depending on the processor; scores are within 0.006, and the same on
-	 *   all machines.
+	 * - `"fast"`: 8-bit integers, in 0.3 to 0.95 of the time, depending on the processor; scores are
+	 *   within 0.006, and the same on all machines.
 	 */
 	precision?: "exact" | "fast" | undefined;
 	/**
