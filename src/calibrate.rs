@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 
 use crate::{
     env::in_background,
-    js::{Value as JsValue, options::read_scoring_options, or_throw},
+    js::{Value as JsValue, or_throw},
+    options::read_scoring_options,
     scorer::Handle,
 };
 

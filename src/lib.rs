@@ -8,6 +8,7 @@ mod env;
 mod js;
 mod logs;
 mod model;
+mod options;
 #[expect(clippy::too_many_arguments, reason = "an object would have to be made for each call")]
 mod scorer;
 mod store;
@@ -24,7 +25,7 @@ use napi::{
 use napi_derive::napi;
 
 use env::EnvState;
-use js::{Failure, Read, Value, options, or_throw};
+use js::{Failure, Read, Value, or_throw};
 use scorer::Scorer;
 
 /// Prepares an environment (the main thread, or a worker) when it loads the addon.
@@ -80,7 +81,7 @@ pub fn score_with(
 /// Returns the scorer behind `evaluateValue` in this environment.
 #[napi(catch_unwind)]
 pub fn default_scorer(env: &Env) -> Result<Scorer> {
-    Ok(EnvState::of(env)?.default.clone())
+    Ok(Scorer::of_process(EnvState::of(env)?.default.clone()))
 }
 
 /// Returns the `known` name that `unknown` probably means.

@@ -9,7 +9,7 @@ use std::{
 use knowledgepulse_scoring::{
     Error, Scorer as Engine, VectorCache,
     cache::CacheOptions,
-    scorer::{CallHandle, Input, Outcome, Query, Reply, ScorerOptions, Work, monotonic_clock},
+    scorer::{CallHandle, Input, Outcome, Query, Reply, Work, monotonic_clock},
     snapshot::{self, Pieces},
 };
 use knowledgepulse_workers::{CancelToken, WORKERS, fault};
@@ -23,12 +23,11 @@ use serde_json::json;
 use crate::{
     env::{Deferred, EnvState, in_background},
     js::{
-        Read, Value,
-        options::{ScorerConfig, read_scorer_options, read_similar_options, read_threshold},
-        or_throw, to_json,
+        Read, Value, or_throw, to_json,
         trace::{text, trace},
     },
     model::{self, Available, Choice, ModelEmbedder, Warning},
+    options::{ScorerConfig, read_scorer_options, read_similar_options, read_threshold},
     vector_cache::VectorCache as LiveCache,
 };
 
@@ -209,10 +208,9 @@ impl Scorer {
 }
 
 impl Scorer {
-    /// Returns the scorer behind `evaluateValue`, which follows the settings of the process.
-    pub fn of_process() -> knowledgepulse_scoring::Result<Self> {
-        let engine = Engine::new(ScorerOptions::default())?;
-        Ok(Self { engine, embedder: None, budget_ms: None })
+    /// Returns a scorer that follows the settings of the process.
+    pub fn of_process(engine: Arc<Engine>) -> Self {
+        Self { engine, embedder: None, budget_ms: None }
     }
 
     /// Returns a scorer with a store, or a cache of its own, either of which continues from a snapshot if there is

@@ -9,7 +9,10 @@ use napi::{
 };
 use napi_derive::napi;
 
-use crate::js::{Read, Value, options::read_cache_options, or_throw};
+use crate::{
+    js::{Read, Value, or_throw},
+    options::read_cache_options,
+};
 
 #[napi(custom_finalize)]
 pub struct VectorCache {

@@ -36,8 +36,9 @@ use self::{
 };
 use crate::{
     env::EnvState,
-    js::{self, options::read_import_options, or_throw, to_json},
+    js::{self, or_throw, to_json},
     model::{Available, ModelEmbedder},
+    options::read_import_options,
     scorer::Scorer,
 };
 

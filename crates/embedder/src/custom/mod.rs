@@ -16,13 +16,14 @@ use serde_json::Value;
 
 use crate::{
     EmbedError, ModelOptions, ModelSettings, Pooling, Precision, Result, Tokenizer,
-    model::files::hash_file,
+    model::{
+        CONFIG,
+        files::{TOKENIZER, hash_file},
+    },
 };
 
 pub(crate) use graph::CustomGraph;
 
-pub(crate) const CONFIG: &str = "config.json";
-pub(crate) const TOKENIZER: &str = "tokenizer.json";
 const TOKENIZER_CONFIG: &str = "tokenizer_config.json";
 const SPECIAL_TOKENS: &str = "special_tokens_map.json";
 const MODULES: &str = "modules.json";
