@@ -18,10 +18,7 @@ use knowledgepulse_scoring::{
     Error, Invalid, Score,
     scorer::{Report, Times},
 };
-use napi::{
-    Env, Result,
-    bindgen_prelude::{Object, Unknown},
-};
+use napi::{Env, Result, bindgen_prelude::Object};
 use napi_derive::napi;
 
 use env::EnvState;
@@ -42,8 +39,8 @@ pub fn set_addon_folder(folder: String) {
 
 /// Changes the settings named in `options`; calls made before keep what they had.
 #[napi(catch_unwind)]
-pub fn configure(env: &Env, options: Unknown) -> Result<()> {
-    or_throw(env, options::configure(&Value::new(env, options)))
+pub fn configure(env: &Env, options: Value) -> Result<()> {
+    or_throw(env, options::configure(&options))
 }
 
 /// Returns the names of the formats of logs, in the order of detection.
@@ -54,21 +51,19 @@ pub fn log_formats() -> Vec<&'static str> {
 
 /// Returns the error for a value in a trace that does not fit.
 #[napi(catch_unwind)]
-pub fn invalid_trace(env: &Env, value: Unknown, expected: String, path: String) -> Failure {
-    let found = Value::new(env, value).describe();
-    Failure::from(Error::invalid(Invalid::Trace, path, expected, found))
+pub fn invalid_trace(value: Value, expected: String, path: String) -> Failure {
+    Failure::from(Error::invalid(Invalid::Trace, path, expected, value.describe()))
 }
 
 /// Returns the report, as JSON, for a trace whose novelty the caller knows.
 #[napi(catch_unwind)]
 pub fn score_with(
     env: &Env,
-    head: Unknown,
+    head: Value,
     confidence: f64,
-    novelty: Unknown,
-    options: Unknown,
+    novelty: Value,
+    options: Value,
 ) -> Result<String> {
-    let [head, novelty, options] = [head, novelty, options].map(|value| Value::new(env, value));
     let score = || -> Read<_> {
         let trace = js::trace::trace(&head, confidence)?;
         let profiles = options::read_scoring_options(&options)?;

@@ -55,13 +55,13 @@ impl LogReader {
     #[napi(constructor, catch_unwind)]
     pub fn new(
         env: &Env,
-        options: Unknown,
+        options: js::Value,
         collects: bool,
         scorer: Option<&Scorer>,
         peeks: Option<bool>,
         group: Option<String>,
     ) -> Result<Self> {
-        let options = or_throw(env, read_import_options(&js::Value::new(env, options)))?;
+        let options = or_throw(env, read_import_options(&options))?;
         let importer = Importer::new(options);
         let cancel = importer.cancel_token();
         let lines = Lines::new(collects, scorer.is_some());
