@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 
 use crate::{
     env::in_background,
-    js::{Value as JsValue, options::read_scoring_options, or_throw},
+    js::{Value as JsValue, or_throw},
+    options::read_scoring_options,
     scorer::Handle,
 };
 
@@ -26,24 +27,16 @@ pub fn calibrate<'env>(
     env: &'env Env,
     rows: Uint8Array,
     options: String,
-    profiles: Unknown,
+    profiles: JsValue,
     handle: &Handle,
 ) -> Result<Unknown<'env>> {
-    let profiles = or_throw(env, read_scoring_options(&JsValue::new(env, profiles)))?;
+    let profiles = or_throw(env, read_scoring_options(&profiles))?;
     let (rows, cancel) = (rows.to_vec(), handle.cancel.clone());
-    in_background(
-        &LONG,
-        env,
-        move || {
-            let calibrate = || {
-                let options = Options { profiles, ..Options::from_json(&options)? };
-                let calibration = calibrate_until(&cancel, &read_rows(&rows)?, &options)?;
-                Ok(calibration.map(|found| json!(found)).ok_or_else(Error::aborted))
-            };
-            answer(calibrate())
-        },
-        |_, json| Ok(json),
-    )
+    answer(env, move || {
+        let options = Options { profiles, ..Options::from_json(&options)? };
+        let calibration = calibrate_until(&cancel, &read_rows(&rows)?, &options)?;
+        Ok(calibration.map(|found| json!(found)).ok_or_else(Error::aborted))
+    })
 }
 
 /// Resolves to the report in HTML as `{ value }`, or to `{ error }`, in JSON. `calibration` is the
@@ -56,35 +49,31 @@ pub fn calibration_report<'env>(
     context: String,
 ) -> Result<Unknown<'env>> {
     let rows = rows.to_vec();
-    in_background(
-        &LONG,
-        env,
-        move || {
-            let report = || {
-                let context = Context::from_json(&context)?;
-                let calibration = Calibration::from_json(&calibration)?;
-                let html = report::html(&calibration, &read_rows(&rows)?, &context);
-                Ok(html.map(Value::from).map_err(Error::internal))
-            };
-            answer(report())
-        },
-        |_, json| Ok(json),
-    )
+    answer(env, move || {
+        let context = Context::from_json(&context)?;
+        let calibration = Calibration::from_json(&calibration)?;
+        let html = report::html(&calibration, &read_rows(&rows)?, &context);
+        Ok(html.map(Value::from).map_err(Error::internal))
+    })
 }
 
 fn read_rows(lines: &[u8]) -> CalibrateResult<Vec<Row>> {
     Row::from_json_lines(&String::from_utf8_lossy(lines))
 }
 
-/// Errors of the input are part of the answer. Others reject.
-fn answer(
-    made: CalibrateResult<knowledgepulse_scoring::Result<Value>>,
-) -> knowledgepulse_scoring::Result<String> {
-    let answer = match made {
-        Ok(value) => json!({ "value": value? }),
-        Err(error) => json!({ "error": describe(&error) }),
+/// Does `work` in the background. Errors of the input are part of the answer. Others reject.
+fn answer<'env>(
+    env: &'env Env,
+    work: impl FnOnce() -> CalibrateResult<knowledgepulse_scoring::Result<Value>> + Send + 'static,
+) -> Result<Unknown<'env>> {
+    let answer = || {
+        let answer = match work() {
+            Ok(value) => json!({ "value": value? }),
+            Err(error) => json!({ "error": describe(&error) }),
+        };
+        Ok(answer.to_string())
     };
-    Ok(answer.to_string())
+    in_background(&LONG, env, answer, |_, json| Ok(json))
 }
 
 fn describe(error: &CalibrateError) -> Value {

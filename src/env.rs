@@ -17,7 +17,7 @@ use std::{
 };
 
 use knowledgepulse_embedder::disable_telemetry;
-use knowledgepulse_scoring::{Error, Result, Scorer as Engine};
+use knowledgepulse_scoring::{Error, Result, Scorer as Engine, scorer::ScorerOptions};
 use knowledgepulse_workers::{Lane, fault};
 use napi::{
     Env, Status,
@@ -27,15 +27,12 @@ use napi::{
 };
 use once_cell::sync::OnceCell;
 
-use crate::{
-    js::{failure_value, forget_exception},
-    scorer::Scorer,
-};
+use crate::js::{failure_value, forget_exception};
 
 /// The state of the main thread, or of a worker.
 pub struct EnvState {
-    /// The scorer behind `evaluateValue`.
-    pub default: Scorer,
+    /// The engine behind `evaluateValue`.
+    pub default: Arc<Engine>,
     pub outbox: Arc<Outbox>,
     /// The scorers of the environment, which must not outlive it.
     pub scorers: Arc<Mutex<Vec<Weak<Engine>>>>,
@@ -68,10 +65,10 @@ impl EnvState {
     /// Makes the state of `env`, with a hook that ends its work before the environment ends.
     pub fn install(env: &Env) -> napi::Result<()> {
         disable_telemetry();
-        let default =
-            Scorer::of_process().map_err(|error| napi::Error::from_reason(error.to_string()))?;
+        let default = Engine::new(ScorerOptions::default())
+            .map_err(|error| napi::Error::from_reason(error.to_string()))?;
         let outbox = Outbox::new(env)?;
-        let scorers = Arc::new(Mutex::new(vec![Arc::downgrade(&default.engine)]));
+        let scorers = Arc::new(Mutex::new(vec![Arc::downgrade(&default)]));
         env.add_env_cleanup_hook(scorers.clone(), |scorers| close(&scorers))?;
         env.set_instance_data(Self { default, outbox, scorers }, (), |_| ())
     }

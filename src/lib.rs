@@ -8,6 +8,7 @@ mod env;
 mod js;
 mod logs;
 mod model;
+mod options;
 #[expect(clippy::too_many_arguments, reason = "an object would have to be made for each call")]
 mod scorer;
 mod store;
@@ -17,14 +18,11 @@ use knowledgepulse_scoring::{
     Error, Invalid, Score,
     scorer::{Report, Times},
 };
-use napi::{
-    Env, Result,
-    bindgen_prelude::{Object, Unknown},
-};
+use napi::{Env, Result, bindgen_prelude::Object};
 use napi_derive::napi;
 
 use env::EnvState;
-use js::{Failure, Read, Value, options, or_throw};
+use js::{Failure, Read, Value, or_throw};
 use scorer::Scorer;
 
 /// Prepares an environment (the main thread, or a worker) when it loads the addon.
@@ -41,8 +39,8 @@ pub fn set_addon_folder(folder: String) {
 
 /// Changes the settings named in `options`; calls made before keep what they had.
 #[napi(catch_unwind)]
-pub fn configure(env: &Env, options: Unknown) -> Result<()> {
-    or_throw(env, options::configure(&Value::new(env, options)))
+pub fn configure(env: &Env, options: Value) -> Result<()> {
+    or_throw(env, options::configure(&options))
 }
 
 /// Returns the names of the formats of logs, in the order of detection.
@@ -53,21 +51,19 @@ pub fn log_formats() -> Vec<&'static str> {
 
 /// Returns the error for a value in a trace that does not fit.
 #[napi(catch_unwind)]
-pub fn invalid_trace(env: &Env, value: Unknown, expected: String, path: String) -> Failure {
-    let found = Value::new(env, value).describe();
-    Failure::from(Error::invalid(Invalid::Trace, path, expected, found))
+pub fn invalid_trace(value: Value, expected: String, path: String) -> Failure {
+    Failure::from(Error::invalid(Invalid::Trace, path, expected, value.describe()))
 }
 
 /// Returns the report, as JSON, for a trace whose novelty the caller knows.
 #[napi(catch_unwind)]
 pub fn score_with(
     env: &Env,
-    head: Unknown,
+    head: Value,
     confidence: f64,
-    novelty: Unknown,
-    options: Unknown,
+    novelty: Value,
+    options: Value,
 ) -> Result<String> {
-    let [head, novelty, options] = [head, novelty, options].map(|value| Value::new(env, value));
     let score = || -> Read<_> {
         let trace = js::trace::trace(&head, confidence)?;
         let profiles = options::read_scoring_options(&options)?;
@@ -80,7 +76,7 @@ pub fn score_with(
 /// Returns the scorer behind `evaluateValue` in this environment.
 #[napi(catch_unwind)]
 pub fn default_scorer(env: &Env) -> Result<Scorer> {
-    Ok(EnvState::of(env)?.default.clone())
+    Ok(Scorer::of_process(EnvState::of(env)?.default.clone()))
 }
 
 /// Returns the `known` name that `unknown` probably means.

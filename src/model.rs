@@ -34,10 +34,7 @@ use napi::{
 use once_cell::sync::OnceCell;
 use serde_json::{Value, json};
 
-use crate::js::{
-    self, Read, forget_exception,
-    options::{boolean, integer, invalid, number_in, string},
-};
+use crate::js::{self, Read, boolean, forget_exception, integer, invalid, number_in, string};
 
 /// The folder of the addon, with model and library beside it. Empty where JavaScript does not know it.
 pub static ADDON_FOLDER: OnceCell<PathBuf> = OnceCell::new();

@@ -9,7 +9,7 @@ use std::{
 use knowledgepulse_scoring::{
     Error, Scorer as Engine, VectorCache,
     cache::CacheOptions,
-    scorer::{CallHandle, Input, Outcome, Query, Reply, ScorerOptions, Work, monotonic_clock},
+    scorer::{CallHandle, Input, Outcome, Query, Reply, Work, monotonic_clock},
     snapshot::{self, Pieces},
 };
 use knowledgepulse_workers::{CancelToken, WORKERS, fault};
@@ -23,12 +23,11 @@ use serde_json::json;
 use crate::{
     env::{Deferred, EnvState, in_background},
     js::{
-        Read, Value,
-        options::{ScorerConfig, read_scorer_options, read_similar_options, read_threshold},
-        or_throw, to_json,
+        Read, Value, or_throw, to_json,
         trace::{text, trace},
     },
     model::{self, Available, Choice, ModelEmbedder, Warning},
+    options::{ScorerConfig, read_scorer_options, read_similar_options, read_threshold},
     vector_cache::VectorCache as LiveCache,
 };
 
@@ -80,8 +79,8 @@ pub struct Scorer {
 #[napi]
 impl Scorer {
     #[napi(constructor, catch_unwind)]
-    pub fn new(env: &Env, options: Unknown) -> Result<Self> {
-        let config = or_throw(env, read_scorer_options(&Value::new(env, options)))?;
+    pub fn new(env: &Env, options: Value) -> Result<Self> {
+        let config = or_throw(env, read_scorer_options(&options))?;
         Self::registered(env, or_throw(env, Self::with(config, None))?)
     }
 
@@ -90,10 +89,10 @@ impl Scorer {
     pub fn restore<'env>(
         env: &'env Env,
         snapshot: &mut SnapshotPieces,
-        options: Unknown<'env>,
+        options: Value<'env>,
         source: String,
     ) -> Result<Unknown<'env>> {
-        let config = or_throw(env, read_scorer_options(&Value::new(env, options)))?;
+        let config = or_throw(env, read_scorer_options(&options))?;
         let bytes = mem::take(&mut snapshot.0);
         let restore = move || Self::with(config, Some((&source, &bytes)));
         in_background(&WORKERS, env, restore, Self::registered)
@@ -117,14 +116,13 @@ impl Scorer {
         &self,
         env: &'env Env,
         kind: CallKind,
-        head: Unknown<'env>,
-        text: Unknown<'env>,
+        head: Value<'env>,
+        text: Value<'env>,
         confidence: f64,
         handle: Option<&mut Handle>,
-        given: Unknown<'env>,
+        given: Value<'env>,
     ) -> Result<Unknown<'env>> {
-        let values = [head, text, given].map(|value| Value::new(env, value));
-        let read = AssertUnwindSafe(|| self.read_call(kind, values, confidence));
+        let read = AssertUnwindSafe(|| self.read_call(kind, [head, text, given], confidence));
         let panicked = |_| Err(Error::internal("reading the call panicked").into());
         let read = catch_unwind(read).unwrap_or_else(panicked);
         let (work, available, embedder) = or_throw(env, read)?;
@@ -142,12 +140,11 @@ impl Scorer {
     pub fn judge(
         &self,
         env: &Env,
-        head: Unknown,
+        head: Value,
         confidence: f64,
-        threshold: Unknown,
+        threshold: Value,
         needs_score: bool,
     ) -> Result<String> {
-        let [head, threshold] = [head, threshold].map(|value| Value::new(env, value));
         let judge = || -> Read<_> {
             let threshold = read_threshold(&threshold, self.embedder()?.threshold)?;
             let trace = trace(&head, confidence)?;
@@ -209,10 +206,9 @@ impl Scorer {
 }
 
 impl Scorer {
-    /// Returns the scorer behind `evaluateValue`, which follows the settings of the process.
-    pub fn of_process() -> knowledgepulse_scoring::Result<Self> {
-        let engine = Engine::new(ScorerOptions::default())?;
-        Ok(Self { engine, embedder: None, budget_ms: None })
+    /// Returns a scorer that follows the settings of the process.
+    pub fn of_process(engine: Arc<Engine>) -> Self {
+        Self { engine, embedder: None, budget_ms: None }
     }
 
     /// Returns a scorer with a store, or a cache of its own, either of which continues from a snapshot if there is

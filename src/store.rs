@@ -156,16 +156,14 @@ impl PageReader {
     /// Reads all but the entries, and throws if it is not a page. `header` is that of the scorer, and `calls` has the
     /// call of each request of the present batch.
     #[napi(constructor, catch_unwind)]
-    pub fn new(env: &Env, page: Unknown, header: Unknown, calls: Vec<String>) -> Result<Self> {
-        let [page, header] = [page, header].map(|value| Value::new(env, value));
+    pub fn new(env: &Env, page: Value, header: Value, calls: Vec<String>) -> Result<Self> {
         let page = or_throw(env, read_page(&page, &header))?;
         Ok(Self { page, own: calls.into_iter().zip(0..).collect() })
     }
 
     /// Reads the entries from `start` up to `end`. Throws if there is one that is none.
     #[napi(catch_unwind)]
-    pub fn read(&mut self, env: &Env, entries: Unknown, start: u32, end: u32) -> Result<()> {
-        let entries = Value::new(env, entries);
+    pub fn read(&mut self, env: &Env, entries: Value, start: u32, end: u32) -> Result<()> {
         let mut read = || -> Read<()> {
             let [seq, at, call, id, kind, embedding] =
                 ["seq", "at", "call", "id", "kind", "embedding"].map(|name| entries.key(name));
@@ -276,10 +274,6 @@ fn whole(place: impl Display, value: &Value, least: u64) -> Read<u64> {
 }
 
 fn is_uuid(text: &str) -> bool {
-    let is_hyphen = |index| matches!(index, 8 | 13 | 18 | 23);
-    let fits = |(index, byte): (usize, u8)| match is_hyphen(index) {
-        true => byte == b'-',
-        false => byte.is_ascii_hexdigit(),
-    };
-    text.len() == 36 && text.bytes().enumerate().all(fits)
+    let is_hex = |part: &str| part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    text.split('-').map(str::len).eq([8, 4, 4, 4, 12]) && text.split('-').all(is_hex)
 }

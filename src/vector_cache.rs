@@ -3,13 +3,13 @@
 use std::{cell::Cell, sync::Arc};
 
 use knowledgepulse_scoring::{Error, Invalid, cache, scorer::OwnMemory};
-use napi::{
-    Env, JsValue, Result,
-    bindgen_prelude::{Float32Array, FromNapiValue, ObjectFinalize, Unknown},
-};
+use napi::{Env, Result, bindgen_prelude::ObjectFinalize};
 use napi_derive::napi;
 
-use crate::js::{Read, Value, options::read_cache_options, or_throw};
+use crate::{
+    js::{Read, Value, or_throw},
+    options::read_cache_options,
+};
 
 #[napi(custom_finalize)]
 pub struct VectorCache {
@@ -29,8 +29,8 @@ impl ObjectFinalize for VectorCache {
 #[napi]
 impl VectorCache {
     #[napi(constructor, catch_unwind)]
-    pub fn new(env: &Env, options: Unknown) -> Result<Self> {
-        let options = or_throw(env, read_cache_options(&Value::new(env, options)))?;
+    pub fn new(env: &Env, options: Value) -> Result<Self> {
+        let options = or_throw(env, read_cache_options(&options))?;
         let cache = or_throw(env, cache::VectorCache::new(options))?;
         Ok(Self::of(OwnMemory::new(cache, None)))
     }
@@ -41,7 +41,7 @@ impl VectorCache {
     }
 
     #[napi(catch_unwind)]
-    pub fn add(&self, env: &Env, vector: Unknown) -> Result<()> {
+    pub fn add(&self, env: &Env, vector: Value) -> Result<()> {
         let vector = self.vector(env, vector)?;
         let added = self.memory.with_cache(|cache, now| cache.add(&vector, None, now));
         self.report_memory(env)?;
@@ -49,7 +49,7 @@ impl VectorCache {
     }
 
     #[napi(catch_unwind)]
-    pub fn max_cosine_similarity(&self, env: &Env, query: Unknown) -> Result<f64> {
+    pub fn max_cosine_similarity(&self, env: &Env, query: Value) -> Result<f64> {
         let query = self.vector(env, query)?;
         let nearest =
             or_throw(env, self.memory.with_cache(|cache, now| cache.nearest(&query, now)))?;
@@ -83,13 +83,12 @@ impl VectorCache {
         Ok(())
     }
 
-    fn vector<'env>(&self, env: &'env Env, value: Unknown<'env>) -> Result<Vec<f32>> {
-        // SAFETY: the handle is of the running call, in this environment.
-        if let Ok(array) = unsafe { Float32Array::from_napi_value(env.raw(), value.raw()) } {
+    fn vector(&self, env: &Env, value: Value) -> Result<Vec<f32>> {
+        if let Some(array) = value.floats() {
             return Ok(array.to_vec());
         }
         let vector_len = self.memory.with_cache(|cache, _| cache.options().vector_len);
-        or_throw(env, read_vector(&Value::new(env, value), vector_len))
+        or_throw(env, read_vector(&value, vector_len))
     }
 }
 

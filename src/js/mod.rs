@@ -1,12 +1,13 @@
-//! What comes from JavaScript: values, traces and options; and errors on their way there.
+//! What comes from JavaScript: values and traces; and errors on their way there.
 
 mod error;
-pub mod options;
+mod scalars;
 mod suggest;
 pub mod trace;
 mod value;
 
 pub use error::{Failure, failure_value, forget_exception, or_throw};
+pub use scalars::{boolean, integer, invalid, number_in, string};
 pub use suggest::suggest;
 pub use value::{Read, ReadError, Value};
 

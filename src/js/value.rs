@@ -4,8 +4,8 @@ use std::{marker::PhantomData, ptr};
 
 use knowledgepulse_scoring::{Error, trace::quote};
 use napi::{
-    Env, JsValue, ValueType,
-    bindgen_prelude::{FromNapiValue, Uint8ArraySlice, Unknown},
+    ValueType,
+    bindgen_prelude::{Float32Array, FromNapiValue, Uint8ArraySlice},
     sys, type_of,
 };
 
@@ -33,11 +33,13 @@ pub struct Value<'env> {
     scope: PhantomData<&'env ()>,
 }
 
-impl<'env> Value<'env> {
-    pub fn new(env: &'env Env, value: Unknown<'env>) -> Self {
-        Self { env: env.raw(), raw: value.raw(), scope: PhantomData }
+impl FromNapiValue for Value<'_> {
+    unsafe fn from_napi_value(env: sys::napi_env, raw: sys::napi_value) -> napi::Result<Self> {
+        Ok(Self { env, raw, scope: PhantomData })
     }
+}
 
+impl<'env> Value<'env> {
     /// Returns a key, which finds a property faster than its name does.
     pub fn key(&self, name: &'static str) -> Read<Self> {
         let (start, length) = (name.as_ptr().cast(), name.len() as isize);
@@ -135,6 +137,11 @@ impl<'env> Value<'env> {
     pub fn bytes(&self) -> Option<Uint8ArraySlice<'env>> {
         // SAFETY: environment and handle belong to the running call.
         unsafe { Uint8ArraySlice::from_napi_value(self.env, self.raw) }.ok()
+    }
+
+    pub fn floats(&self) -> Option<Float32Array> {
+        // SAFETY: environment and handle belong to the running call.
+        unsafe { Float32Array::from_napi_value(self.env, self.raw) }.ok()
     }
 
     fn coerced(&self) -> Read<String> {

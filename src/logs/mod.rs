@@ -36,8 +36,9 @@ use self::{
 };
 use crate::{
     env::EnvState,
-    js::{self, options::read_import_options, or_throw, to_json},
+    js::{self, or_throw, to_json},
     model::{Available, ModelEmbedder},
+    options::read_import_options,
     scorer::Scorer,
 };
 
@@ -54,13 +55,13 @@ impl LogReader {
     #[napi(constructor, catch_unwind)]
     pub fn new(
         env: &Env,
-        options: Unknown,
+        options: js::Value,
         collects: bool,
         scorer: Option<&Scorer>,
         peeks: Option<bool>,
         group: Option<String>,
     ) -> Result<Self> {
-        let options = or_throw(env, read_import_options(&js::Value::new(env, options)))?;
+        let options = or_throw(env, read_import_options(&options))?;
         let importer = Importer::new(options);
         let cancel = importer.cancel_token();
         let lines = Lines::new(collects, scorer.is_some());

@@ -11,9 +11,11 @@ use knowledgepulse_workers::{CancelToken, join};
 
 use crate::{
     EmbedError, Embedding, LongText, ModelSettings, Result, Tokenizer,
-    backend::{self, Backend},
-    custom::{CustomFolder, TOKENIZER},
-    model::{ModelFolder, memo::Memo, memory_probe},
+    backend::Backend,
+    custom::CustomFolder,
+    folder::ModelFolder,
+    memo::Memo,
+    model::{files::TOKENIZER, memory_probe},
     pooling,
 };
 
@@ -68,7 +70,7 @@ impl Embedder {
         let weights = folder.custom().map_or(0, CustomFolder::bytes);
         memory_probe::require(memory_probe::FOR_A_MODEL.saturating_add(weights))?;
         let (tokenizer, backend) =
-            join(|| folder.read_tokenizer(settings), || backend::load(&folder, settings));
+            join(|| folder.read_tokenizer(settings), || folder.load(settings));
         let panicked = |_| Err(EmbedError::Model("reading the tokenizer panicked".into()));
         let (backend, onnx_error) = backend?;
         let tokenizer = tokenizer.unwrap_or_else(panicked)?;

@@ -2,11 +2,12 @@
 //!
 //! ```text
 //! text ──► tokens ──► windows        ──► memo ──► backend ──► pooling ──► embedding
-//!          text/                         model/   backend/    pooling.rs
+//!          text/                         memo.rs  backend/    pooling.rs
 //! ```
 //!
-//! `model` decides which model is used and loads it once per process, `custom` reads custom models, `backend::onnx`
-//! runs a model in ONNX Runtime and `backend::native` without it, and `kernels` is the arithmetic of both.
+//! `model` has the settings and the files of the built-in model, `custom` reads custom models, `folder` decides which
+//! of the two a folder has, and `shared_model` loads each model once per process. `backend::onnx` runs a model in ONNX
+//! Runtime and `backend::native` without it, and `kernels` is the arithmetic of both.
 //!
 //! Knows nothing of traces, scores or JavaScript.
 //!
@@ -25,21 +26,23 @@ mod backend;
 mod custom;
 mod embed_error;
 mod embedder;
+mod folder;
 #[doc(hidden)] // Public for the benchmarks only.
 pub mod kernels;
+mod memo;
 mod model;
 mod pooling;
+mod shared_model;
 mod text;
 
 pub use backend::{disable_telemetry, loaded_library};
 pub use embed_error::EmbedError;
 pub use embedder::{Embedded, Embedder};
+pub use folder::fingerprint;
 pub(crate) use model::files::BuiltInFiles;
-pub use model::{
-    BackendKind, ModelOptions, ModelSettings, Precision, fingerprint,
-    shared_model::{LoadState, SharedModel},
-};
+pub use model::{BackendKind, ModelOptions, ModelSettings, Precision};
 pub use pooling::Pooling;
+pub use shared_model::{LoadState, SharedModel};
 pub use text::{LongText, TextBuffer, Tokenizer};
 
 /// The maximum number of tokens in a window of the built-in model, special ones included.

@@ -68,7 +68,7 @@ impl CustomGraph {
         }
         let (output, is_pooled) = choose_output(session.outputs(), &folder).map_err(failed)?;
         let pooling = match (is_pooled, folder.modules.pooling, &folder.modules.further) {
-            (true, _, _) if folder.is_pooling_given => Err(format!(
+            (true, _, _) if folder.options.pooling.is_some() => Err(format!(
                 "pooling: expected none with the output {output:?}, which is pooled"
             )),
             (true, _, _) => Ok(None),
@@ -193,15 +193,16 @@ fn tensor<'o>(outlet: &'o Outlet, what: &str) -> Result<(TensorElementType, &'o 
 fn choose_output(outputs: &[Outlet], folder: &CustomFolder) -> Result<(String, bool), String> {
     const POOLED: &str = "sentence_embedding";
     const OF_TOKENS: [&str; 2] = ["last_hidden_state", "token_embeddings"];
-    let known = match &folder.output {
+    let known = match &folder.options.output {
         Some(name) => vec![name.as_str()],
-        None if folder.is_pooling_given => [&OF_TOKENS[..], &[POOLED]].concat(),
+        None if folder.options.pooling.is_some() => [&OF_TOKENS[..], &[POOLED]].concat(),
         None => [&[POOLED], &OF_TOKENS[..]].concat(),
     };
     let find = |name: &&str| outputs.iter().find(|output| output.name() == *name);
     let output = known.iter().find_map(find).ok_or_else(|| {
         let found: Vec<_> = outputs.iter().map(Outlet::name).collect();
-        let how = if folder.output.is_some() { "" } else { "; the option output names another" };
+        let how =
+            if folder.options.output.is_some() { "" } else { "; the option output names another" };
         format!("expected an output {}, got {}{how}", known.join(" or "), found.join(", "))
     })?;
     let name = output.name();

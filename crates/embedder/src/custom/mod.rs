@@ -16,13 +16,14 @@ use serde_json::Value;
 
 use crate::{
     EmbedError, ModelOptions, ModelSettings, Pooling, Precision, Result, Tokenizer,
-    model::files::hash_file,
+    model::{
+        CONFIG,
+        files::{TOKENIZER, hash_file},
+    },
 };
 
 pub(crate) use graph::CustomGraph;
 
-pub(crate) const CONFIG: &str = "config.json";
-pub(crate) const TOKENIZER: &str = "tokenizer.json";
 const TOKENIZER_CONFIG: &str = "tokenizer_config.json";
 const SPECIAL_TOKENS: &str = "special_tokens_map.json";
 const MODULES: &str = "modules.json";
@@ -113,10 +114,8 @@ pub(crate) struct CustomFolder {
     checks: Vec<PathBuf>,
     /// What the modules state, or the options in their place.
     pub modules: Modules,
-    /// Whether the pooling is from the options, which take precedence over a pooled output.
-    pub is_pooling_given: bool,
-    /// The output of the graph, if the options name one.
-    pub output: Option<String>,
+    /// The options. A pooling among them takes precedence over a pooled output.
+    pub options: ModelOptions,
     /// The maximum number of tokens of a window, special ones included.
     pub max_tokens: usize,
     /// The text before each text.
@@ -155,8 +154,7 @@ impl CustomFolder {
             files,
             checks,
             modules,
-            is_pooling_given: options.pooling.is_some(),
-            output: options.output.clone(),
+            options: options.clone(),
             max_tokens,
             prefix,
             first_position,
@@ -192,8 +190,9 @@ impl CustomFolder {
         for path in &self.files {
             all.update(hash_file(path)?.1.as_bytes());
         }
-        let Self { modules, output, max_tokens, prefix, first_position, .. } = self;
-        let Modules { pooling, normalizes, lowercase, .. } = modules;
+        let Self { modules, max_tokens, prefix, first_position, .. } = self;
+        let (Modules { pooling, normalizes, lowercase, .. }, output) =
+            (modules, &self.options.output);
         let said = (pooling, output, normalizes, max_tokens, prefix, lowercase, first_position);
         all.update(format!("{said:?}").as_bytes());
         Ok(all.finalize().to_string())

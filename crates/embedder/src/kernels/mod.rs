@@ -98,7 +98,7 @@ pub unsafe fn run_task(kernel: &impl Kernel, index: usize) {
     Arch::new().dispatch(Task { kernel, index });
 }
 
-/// One task of a kernel, made only by [`run_task`].
+/// One task of a kernel. Whoever makes it keeps the promise of [`Kernel::run`].
 struct Task<'a, K> {
     kernel: &'a K,
     index: usize,
@@ -109,7 +109,7 @@ impl<K: Kernel> WithSimd for Task<'_, K> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        // SAFETY: the caller of `run_task` promises it.
+        // SAFETY: whoever made the task promises it.
         unsafe { self.kernel.run(simd, self.index) }
     }
 }

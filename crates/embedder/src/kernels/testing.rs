@@ -2,48 +2,57 @@
 
 use std::thread;
 
-use pulp::{Arch, Scalar, Scalar128b, Simd, WithSimd};
+use pulp::{Arch, Scalar128b, Simd};
 
-use super::{HEAD, Kernel, LinearWeights, PANEL, WIDTH, run_task};
+use super::{HEAD, Kernel, LinearWeights, PANEL, Task, WIDTH};
 
-/// Returns the results of a kernel in all registers of this machine and in two portable ones. Only "scalar" has no fused
-/// multiply-add.
-pub fn every_width<K: WithSimd + Copy>(kernel: K) -> Vec<(&'static str, K::Output)> {
-    let mut found = vec![
-        ("dispatched", Arch::new().dispatch(kernel)),
-        ("scalar", kernel.with_simd(Scalar::new())),
-        ("four lanes", Simd::vectorize(Scalar128b, kernel)),
-    ];
+/// The registers in which a test runs a kernel.
+#[derive(Clone, Copy)]
+pub enum Width {
+    Native(Arch),
+    FourLanes,
+}
+
+impl Width {
+    /// Runs some tasks of a kernel on this thread.
+    pub fn run(self, kernel: &impl Kernel, tasks: impl IntoIterator<Item = usize>) {
+        for index in tasks {
+            // No other thread runs the same task meanwhile.
+            let task = Task { kernel, index };
+            match self {
+                Self::Native(arch) => arch.dispatch(task),
+                Self::FourLanes => Simd::vectorize(Scalar128b, task),
+            }
+        }
+    }
+}
+
+/// Returns the results of a function for all registers of this machine and for two portable ones. Only "scalar" has
+/// no fused multiply-add.
+pub fn every_width<T>(compute: impl Fn(Width) -> T) -> Vec<(&'static str, T)> {
+    let mut arches = vec![("dispatched", Arch::new()), ("scalar", Arch::Scalar)];
     #[cfg(target_arch = "x86_64")]
     {
         use pulp::x86::{V3, V4};
-        found.extend(V3::try_new().map(|simd| ("AVX2", Simd::vectorize(simd, kernel))));
-        found.extend(V4::try_new().map(|simd| ("AVX-512", Simd::vectorize(simd, kernel))));
+        arches.extend(V3::try_new().map(|simd| ("AVX2", Arch::V3(simd))));
+        arches.extend(V4::try_new().map(|simd| ("AVX-512", Arch::V4(simd))));
     }
     #[cfg(target_arch = "aarch64")]
-    found
-        .extend(pulp::aarch64::Neon::try_new().map(|simd| ("NEON", Simd::vectorize(simd, kernel))));
-    found
-}
-
-/// Runs some tasks of a kernel on this thread.
-#[inline(always)]
-pub fn run_tasks<S: Simd>(simd: S, kernel: &impl Kernel, tasks: impl IntoIterator<Item = usize>) {
-    for task in tasks {
-        // SAFETY: no test shares a kernel with another thread meanwhile.
-        unsafe { kernel.run(simd, task) };
-    }
+    arches.extend(pulp::aarch64::Neon::try_new().map(|simd| ("NEON", Arch::Neon(simd))));
+    let native = arches.into_iter().map(|(name, arch)| (name, Width::Native(arch)));
+    native
+        .chain([("four lanes", Width::FourLanes)])
+        .map(|(name, width)| (name, compute(width)))
+        .collect()
 }
 
 /// Runs all tasks of a kernel on several threads, in reverse order.
 pub fn run_on_threads(kernel: &impl Kernel, threads: usize) {
     thread::scope(|scope| {
         for thread in 0..threads {
-            scope.spawn(move || {
-                let tasks = (thread..kernel.tasks()).step_by(threads);
-                // SAFETY: the threads share no task.
-                tasks.rev().for_each(|task| unsafe { run_task(kernel, task) });
-            });
+            // The threads share no task.
+            let tasks = (thread..kernel.tasks()).step_by(threads).rev();
+            scope.spawn(move || Width::Native(Arch::new()).run(kernel, tasks));
         }
     });
 }

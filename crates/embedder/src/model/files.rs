@@ -9,16 +9,15 @@ use std::{
 };
 
 use blake3::{Hash, Hasher};
-use knowledgepulse_workers::fault;
 use serde::Deserialize;
 
-use crate::{EMBEDDING_LEN, EmbedError, MAX_TOKENS, Result, Tokenizer};
+use crate::{EMBEDDING_LEN, EmbedError, MAX_TOKENS, Result};
 
 pub(crate) const MANIFEST: &str = "manifest.json";
 pub(crate) const WEIGHTS: &str = "model.bin";
+pub(crate) const TOKENIZER: &str = "tokenizer.json";
 /// The file beside the shipped library with its entry, as in the manifest.
 const LIBRARY_ENTRY: &str = "onnxruntime.json";
-const TOKENIZER: &str = "tokenizer.json";
 /// The version of the layout that is read.
 const FORMAT: u32 = 2;
 
@@ -109,12 +108,12 @@ impl BuiltInFiles {
         self.manifest.files.iter().map(|entry| self.path(&entry.name))
     }
 
-    pub(crate) fn read_tokenizer(&self) -> Result<Tokenizer> {
-        fault::point("tokenizer");
-        let (path, entry) = (self.path(TOKENIZER), self.entry(TOKENIZER)?);
-        let json = std::fs::read(&path).map_err(|error| EmbedError::file(&path, error))?;
-        entry.check(&path, json.len() as u64, blake3::hash(&json))?;
-        Tokenizer::from_json(&json, MAX_TOKENS).map_err(|what| EmbedError::file(&path, what))
+    /// Returns the path and the contents of a file, checked against the manifest.
+    pub(crate) fn read_verified(&self, name: &str) -> Result<(PathBuf, Vec<u8>)> {
+        let (path, entry) = (self.path(name), self.entry(name)?);
+        let contents = std::fs::read(&path).map_err(|error| EmbedError::file(&path, error))?;
+        entry.check(&path, contents.len() as u64, blake3::hash(&contents))?;
+        Ok((path, contents))
     }
 
     pub(crate) fn verify(&self, name: &str) -> Result<()> {

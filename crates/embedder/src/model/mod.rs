@@ -1,23 +1,18 @@
-//! Which model is used, and its folder.
+//! Which model is used and how, and the files of the built-in model.
 
 pub(crate) mod files;
-pub(crate) mod memo;
 pub(crate) mod memory_probe;
-pub(crate) mod shared_model;
 pub(crate) mod tensors;
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::path::{Path, PathBuf};
 
 use knowledgepulse_workers::available_cores;
 
-use crate::{
-    EmbedError, Pooling, Result, Tokenizer,
-    custom::{CONFIG, CustomFolder},
-};
-use files::{BuiltInFiles, MANIFEST, library_file_name};
+use crate::Pooling;
+use files::{MANIFEST, library_file_name};
+
+/// The file that a custom model has, and the built-in one does not.
+pub(crate) const CONFIG: &str = "config.json";
 
 /// The arithmetic of the model. Both use the same weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -62,7 +57,7 @@ pub struct ModelOptions {
 
 impl ModelOptions {
     /// Returns the name of an option that is given, if there is one.
-    fn first_given(&self) -> Option<&'static str> {
+    pub(crate) fn first_given(&self) -> Option<&'static str> {
         let Self { pooling, normalize, max_tokens, prefix, output } = self;
         let given = [
             ("pooling", pooling.is_some()),
@@ -114,14 +109,14 @@ impl ModelSettings {
     }
 
     /// Returns whether the folder has the layout of the built-in model.
-    fn is_built_in(&self) -> bool {
+    pub(crate) fn is_built_in(&self) -> bool {
         let has = |name| self.folder().join(name).exists();
         self.model.is_none() || has(MANIFEST) || !has(CONFIG)
     }
 
     /// Removes differences that have no effect: the native backend needs no library, runs every fast built-in model,
     /// and is exact if the int8 kernels are not faster on this machine.
-    fn effective(mut self, is_int8_faster: bool) -> Self {
+    pub(crate) fn effective(mut self, is_int8_faster: bool) -> Self {
         let is_built_in = self.is_built_in();
         if !is_int8_faster && is_built_in {
             self.precision = Precision::Exact;
@@ -137,76 +132,4 @@ impl ModelSettings {
         }
         self
     }
-}
-
-/// The folder of a model, whose description has been read.
-#[derive(Clone)]
-pub(crate) enum ModelFolder {
-    BuiltIn(Arc<BuiltInFiles>),
-    Custom(Arc<CustomFolder>),
-}
-
-impl ModelFolder {
-    /// Reads the manifest of the built-in model, or the configuration of a custom one.
-    pub fn open(settings: &ModelSettings) -> Result<Self> {
-        let path = settings.folder();
-        if !settings.is_built_in() {
-            return CustomFolder::read(&path, settings)
-                .map(|folder| Self::Custom(Arc::new(folder)));
-        }
-        let files = BuiltInFiles::open(&path).map_err(|error| match error {
-            EmbedError::File { path, what } if settings.model.is_some() && !path.exists() => {
-                let what =
-                    format!("{what}; a custom model has {CONFIG}, which is not there either");
-                EmbedError::File { path, what }
-            }
-            error => error,
-        })?;
-        match settings.options.first_given() {
-            Some(option) => Err(EmbedError::BuiltIn { path, option }),
-            None => Ok(Self::BuiltIn(Arc::new(files))),
-        }
-    }
-
-    pub fn custom(&self) -> Option<&CustomFolder> {
-        match self {
-            Self::BuiltIn(_) => None,
-            Self::Custom(folder) => Some(folder),
-        }
-    }
-
-    /// Returns all files that the model depends on, including missing ones.
-    fn files(&self, settings: &ModelSettings) -> Vec<PathBuf> {
-        let mut files = match self {
-            Self::BuiltIn(files) => files.paths().collect(),
-            Self::Custom(folder) => folder.paths().cloned().collect::<Vec<_>>(),
-        };
-        // Whether it exists decides which kind of model this is.
-        files.push(settings.folder().join(MANIFEST));
-        files
-    }
-
-    fn fingerprint(&self) -> Result<String> {
-        match self {
-            Self::BuiltIn(files) => files.fingerprint(),
-            Self::Custom(folder) => folder.fingerprint(),
-        }
-    }
-
-    pub fn read_tokenizer(&self, settings: &ModelSettings) -> Result<Tokenizer> {
-        match self {
-            Self::BuiltIn(files) => files.read_tokenizer(),
-            Self::Custom(folder) => folder.read_tokenizer(&settings.folder()),
-        }
-    }
-}
-
-/// Returns the fingerprint of a model as 64 hexadecimal digits without loading it: embeddings by models with the same
-/// fingerprint can be compared with each other. Reads all files of a custom model.
-///
-/// # Errors
-///
-/// A file is missing or cannot be read.
-pub fn fingerprint(settings: &ModelSettings) -> Result<String> {
-    ModelFolder::open(settings)?.fingerprint()
 }

@@ -206,9 +206,7 @@ fn special_ids(post_processor: Option<Value>) -> Result<[Vec<i64>; 2], String> {
 fn read_pipeline(json: &[u8], added: &[(String, i64)]) -> Result<(Kind, Option<i64>, i64), String> {
     let mut value: Value = parse(json)?;
     canonicalize_value(&mut value).map_err(|error| error.to_string())?;
-    let model: AnyModel = serde_json::from_value::<TokenizerJson<AnyModel>>(value.clone())
-        .map_err(|error| error.to_string())?
-        .model;
+    let model = AnyModel::deserialize(&value["model"]).map_err(|error| error.to_string())?;
     let id = |token: String| {
         let added = added.iter().find(|(known, _)| *known == token).map(|(_, id)| *id);
         added.or_else(|| model.vocab.get(&token)?.as_i64())

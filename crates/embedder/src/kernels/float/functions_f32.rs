@@ -61,31 +61,45 @@ fn polynomial<S: Simd, const N: usize>(simd: S, x: S::f32s, coefficients: &[f32;
 
 #[cfg(test)]
 mod tests {
-    use pulp::WithSimd;
-
     use super::*;
-    use crate::kernels::testing::{every_width, normal_distribution};
+    use crate::kernels::{
+        Kernel, SharedSlice,
+        testing::{every_width, normal_distribution},
+    };
 
     /// Applies GELU, or `exp2`.
-    #[derive(Clone, Copy)]
     struct Apply<'a> {
         gelu: bool,
-        input: &'a [f32],
+        numbers: SharedSlice<'a, f32>,
     }
 
-    impl WithSimd for Apply<'_> {
-        type Output = Vec<f32>;
+    impl Kernel for Apply<'_> {
+        fn tasks(&self) -> usize {
+            1
+        }
+
+        fn operations(&self) -> usize {
+            self.numbers.len()
+        }
 
         #[inline(always)]
-        fn with_simd<S: Simd>(self, simd: S) -> Vec<f32> {
-            let mut numbers = self.input.to_vec();
-            let (registers, rest) = S::as_mut_simd_f32s(&mut numbers);
+        unsafe fn run<S: Simd>(&self, simd: S, _: usize) {
+            // SAFETY: there is one task.
+            let numbers = unsafe { self.numbers.part(0..self.numbers.len()) };
+            let (registers, rest) = S::as_mut_simd_f32s(numbers);
             assert!(rest.is_empty());
             for x in registers {
                 *x = if self.gelu { gelu(simd, *x) } else { exp2(simd, *x) };
             }
-            numbers
         }
+    }
+
+    fn applied(gelu: bool, input: &[f32]) -> Vec<(&'static str, Vec<f32>)> {
+        every_width(|width| {
+            let mut numbers = input.to_vec();
+            width.run(&Apply { gelu, numbers: SharedSlice::new(&mut numbers) }, [0]);
+            numbers
+        })
     }
 
     /// Compares a function in every width with its definition, to what `tolerance` makes of the argument and the
@@ -98,7 +112,7 @@ mod tests {
     ) {
         let mut input: Vec<_> = input.collect();
         input.resize(input.len().next_multiple_of(16), 0.0);
-        for (width, found) in every_width(Apply { gelu, input: &input }) {
+        for (width, found) in applied(gelu, &input) {
             for (x, found) in input.iter().map(|x| f64::from(*x)).zip(found) {
                 let expected = definition(x);
                 let error = (f64::from(found) - expected).abs();
@@ -109,7 +123,7 @@ mod tests {
 
     /// One of the functions in every width, at one point.
     fn at(gelu: bool, x: f32) -> Vec<f32> {
-        every_width(Apply { gelu, input: &[x; 16] }).iter().map(|(_, found)| found[3]).collect()
+        applied(gelu, &[x; 16]).iter().map(|(_, found)| found[3]).collect()
     }
 
     #[test]

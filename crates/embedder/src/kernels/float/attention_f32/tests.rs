@@ -1,27 +1,16 @@
 //! Attention against its definition in `f64`.
 
-use pulp::WithSimd;
-
 use super::*;
-use crate::kernels::testing::{attention, bits, every_width, noise, run_on_threads, run_tasks};
+use crate::kernels::testing::{attention, bits, every_width, noise, run_on_threads};
 
-/// Computes some tasks of a text. Numbers of other tasks are left NaN.
-#[derive(Clone, Copy)]
-struct Attend<'a> {
-    projected: &'a [f32],
-    tasks: &'a [usize],
-}
-
-impl WithSimd for Attend<'_> {
-    type Output = Vec<f32>;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Vec<f32> {
-        let mut output = vec![f32::NAN; self.projected.len() / 3];
-        let kernel = SelfAttention::new(self.projected, SharedSlice::new(&mut output));
-        run_tasks(simd, &kernel, self.tasks.iter().copied());
+/// Computes some tasks of a text in every width. Numbers of other tasks are left NaN.
+fn attended(projected: &[f32], tasks: &[usize]) -> Vec<(&'static str, Vec<f32>)> {
+    every_width(|width| {
+        let mut output = vec![f32::NAN; projected.len() / 3];
+        let kernel = SelfAttention::new(projected, SharedSlice::new(&mut output));
+        width.run(&kernel, tasks.iter().copied());
         output
-    }
+    })
 }
 
 /// Runs `tasks` in all registers, and compares their numbers with the definition and the others with NaN.
@@ -33,7 +22,7 @@ fn check(projected: &[f32], tasks: &[usize], tolerance: f64) {
         is_run.then(|| attention(projected, head, query))
     });
     let expected = expected.collect::<Vec<_>>();
-    for (width, found) in every_width(Attend { projected, tasks }) {
+    for (width, found) in attended(projected, tasks) {
         for (at, (found, expected)) in found.chunks_exact(HEAD).zip(&expected).enumerate() {
             let close = match expected {
                 Some(expected) => found
@@ -130,7 +119,7 @@ fn attention_has_the_same_bits_on_any_threads_in_any_order() {
     let kernel = SelfAttention::new(&projected, SharedSlice::new(&mut output));
     assert_eq!(kernel.tasks(), tasks.len());
     run_on_threads(&kernel, 8);
-    let found = every_width(Attend { projected: &projected, tasks: &tasks });
+    let found = attended(&projected, &tasks);
     // The scalar kernel rounds products by themselves; all others are one to the last bit.
     for (width, found) in found.iter().filter(|(width, _)| *width != "scalar") {
         assert!(bits(found) == bits(&output), "{width}");

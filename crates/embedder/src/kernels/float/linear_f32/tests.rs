@@ -2,38 +2,27 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use pulp::WithSimd;
-
 use super::*;
-use crate::kernels::testing::{
-    Layer, bits, every_width, normal_distribution, run_on_threads, run_tasks,
-};
-
-/// Computes some tasks of a layer. Numbers of other tasks are left NaN.
-#[derive(Clone, Copy)]
-struct Compute<'a> {
-    case: &'a Layer,
-    residual: bool,
-    gelu: bool,
-    tasks: &'a [usize],
-}
-
-impl WithSimd for Compute<'_> {
-    type Output = Vec<f32>;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Vec<f32> {
-        let mut y = vec![f32::NAN; self.case.residual.len()];
-        let linear = self.case.linear(self.residual, self.gelu, &mut y);
-        run_tasks(simd, &linear, self.tasks.iter().copied());
-        y
-    }
-}
+use crate::kernels::testing::{Layer, bits, every_width, normal_distribution, run_on_threads};
 
 impl Layer {
     fn linear<'a>(&'a self, residual: bool, gelu: bool, y: &'a mut [f32]) -> Linear<'a> {
         let residual = residual.then_some(&self.residual[..]);
         Linear::new(self.weights(), &self.x, residual, gelu, SharedSlice::new(y))
+    }
+
+    /// Computes some tasks in every width. Numbers of other tasks are left NaN.
+    fn computed(
+        &self,
+        residual: bool,
+        gelu: bool,
+        tasks: &[usize],
+    ) -> Vec<(&'static str, Vec<f32>)> {
+        every_width(|width| {
+            let mut y = vec![f32::NAN; self.residual.len()];
+            width.run(&self.linear(residual, gelu, &mut y), tasks.iter().copied());
+            y
+        })
     }
 
     /// The products by the definition, before bias, and what rounding `f32` may add to each.
@@ -69,7 +58,7 @@ impl Layer {
                 }
             };
             let expected = products.iter().enumerate().map(finish).collect::<Vec<_>>();
-            for (width, found) in every_width(Compute { case: self, residual, gelu, tasks }) {
+            for (width, found) in self.computed(residual, gelu, tasks) {
                 for (at, (found, (expected, tolerance))) in found.iter().zip(&expected).enumerate()
                 {
                     let (row, column) = (at / self.columns(), at % self.columns());
@@ -141,14 +130,11 @@ fn linear_accepts_extreme_weights_and_empty_columns() {
 #[test]
 fn linear_keeps_what_is_not_finite_in_its_row() {
     let mut case = Layer::new(17, 16, 64);
-    fn found(case: &Layer) -> Vec<(&'static str, Vec<f32>)> {
-        every_width(Compute { case, residual: true, gelu: true, tasks: &[0, 1] })
-    }
-    let whole = found(&case);
+    let whole = case.computed(true, true, &[0, 1]);
     for (row, bad) in [(0, f32::NAN), (7, f32::INFINITY), (16, f32::NEG_INFINITY)] {
         case.x[row * 16 + row % 16] = bad;
     }
-    for ((width, whole), (_, found)) in whole.iter().zip(&found(&case)) {
+    for ((width, whole), (_, found)) in whole.iter().zip(&case.computed(true, true, &[0, 1])) {
         for (row, (whole, found)) in whole.chunks(64).zip(found.chunks(64)).enumerate() {
             if row == 0 {
                 assert!(found.iter().all(|found| found.is_nan()), "{width}");
@@ -166,7 +152,7 @@ fn linear_has_the_same_bits_on_any_threads_in_any_order() {
     for residual in [false, true] {
         let found = cases.each_ref().map(|case| {
             let tasks = (0..case.columns().div_ceil(STRIP)).collect::<Vec<_>>();
-            every_width(Compute { case, residual, gelu: true, tasks: &tasks })
+            case.computed(residual, true, &tasks)
         });
         for workers in 1..=4 {
             for (case, found) in cases.iter().zip(&found) {

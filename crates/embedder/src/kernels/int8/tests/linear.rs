@@ -22,29 +22,42 @@ impl Layer {
         found[0].1.iter().copied().map(f32::from_bits).collect()
     }
 
-    /// Returns the product by its definition, and the error that quantization may add.
-    fn expected(&self, at: usize) -> (f64, f64) {
+    /// Returns the products by their definition, each with the error that quantization may add.
+    fn expected(&self) -> Vec<(f64, f64)> {
         let (columns, block) = (self.columns(), block(self.depth));
-        let (row, column) = (at / columns, at % columns);
-        let x = hadamard(&wide(&self.x[row * self.depth..(row + 1) * self.depth]), block);
-        let scale = f64::from(self.scale[column]);
-        let weight: Vec<f64> = self.column(column).map(|weight| weight * scale).collect();
-        let weight = hadamard(&weight, block);
-        let step =
-            |row: &[f64]| HALF / 127.0 * row.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
-        let (x_step, weight_step) = (step(&x), step(&weight));
-        let (mut sum, mut error) = (0.0, 0.0);
-        for (x, weight) in x.iter().zip(&weight) {
-            sum += x * weight;
-            error += x.abs() * weight_step + weight.abs() * x_step + x_step * weight_step;
-        }
-        // Errors of all signs: the bound holds without the root, but would hide much.
-        (sum / block as f64, 4.0 * error / block as f64 / (self.depth as f64).sqrt() + 1e-5)
+        let rotated = |row: Vec<f64>| {
+            let row = hadamard(&row, block);
+            let step = HALF / 127.0 * row.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
+            (row, step)
+        };
+        let column = |at| {
+            let scale = f64::from(self.scale[at]);
+            rotated(self.column(at).map(|weight| weight * scale).collect())
+        };
+        let rows: Vec<_> = self.x.chunks(self.depth).map(|x| rotated(wide(x))).collect();
+        let weights: Vec<_> = (0..columns).map(column).collect();
+        let product = |at: usize| {
+            let ((x, x_step), (weight, weight_step)) =
+                (&rows[at / columns], &weights[at % columns]);
+            let (mut sum, mut error) = (0.0, 0.0);
+            for (x, weight) in x.iter().zip(weight) {
+                sum += x * weight;
+                error += x.abs() * weight_step + weight.abs() * x_step + x_step * weight_step;
+            }
+            // Errors of all signs: the bound holds without the root, but would hide much.
+            (sum / block as f64, 4.0 * error / block as f64 / (self.depth as f64).sqrt() + 1e-5)
+        };
+        (0..self.rows * columns).map(product).collect()
     }
 
-    fn check_multiply<const ADD: bool, const GELU: bool>(&self, after: impl Fn(f64, f64) -> f64) {
-        for (at, found) in self.multiply::<ADD, GELU>().into_iter().enumerate() {
-            let (product, tolerance) = self.expected(at);
+    fn check_multiply<const ADD: bool, const GELU: bool>(
+        &self,
+        expected: &[(f64, f64)],
+        after: impl Fn(f64, f64) -> f64,
+    ) {
+        let found = self.multiply::<ADD, GELU>();
+        assert_eq!(found.len(), expected.len());
+        for (at, (found, (product, tolerance))) in found.into_iter().zip(expected).enumerate() {
             let number = product + f64::from(self.bias[at % self.columns()]);
             let expected = after(number, f64::from(self.residual[at]));
             let error = (f64::from(found) - expected).abs();
@@ -57,9 +70,12 @@ impl Layer {
 fn multiply_approximates_the_definition() {
     for (rows, depth, columns) in [(1, 128, 16), (9, 384, 48), (3, 1536, 64), (17, 128, 32)] {
         let case = Layer::new(rows, depth, columns);
-        case.check_multiply::<false, false>(|number, _| number);
-        case.check_multiply::<true, false>(|number, before| number + before);
-        case.check_multiply::<false, true>(|number, _| number * normal_distribution(number));
+        let expected = case.expected();
+        case.check_multiply::<false, false>(&expected, |number, _| number);
+        case.check_multiply::<true, false>(&expected, |number, before| number + before);
+        case.check_multiply::<false, true>(&expected, |number, _| {
+            number * normal_distribution(number)
+        });
     }
 }
 
@@ -69,7 +85,7 @@ fn multiply_accepts_extreme_weights_and_empty_columns() {
     for (at, weight) in case.weight.iter_mut().enumerate() {
         *weight = [i16::MIN, i16::MAX, 0, 1][at % PANEL % 4];
     }
-    case.check_multiply::<false, false>(|number, _| number);
+    case.check_multiply::<false, false>(&case.expected(), |number, _| number);
 }
 
 #[test]

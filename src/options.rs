@@ -1,6 +1,6 @@
 //! Options from JavaScript, read into what the engine takes.
 
-use std::{num::NonZeroUsize, ops::RangeInclusive, sync::Arc, time::Duration};
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use knowledgepulse_import as import;
 use knowledgepulse_scoring::{
@@ -12,8 +12,10 @@ use knowledgepulse_scoring::{
 use knowledgepulse_workers::available_cores;
 use napi::ValueType;
 
-use super::{Read, ReadError, Value, suggest};
-use crate::model::{self, ModelEmbedder, Setting, Settings, Source};
+use crate::{
+    js::{Read, ReadError, Value, integer, invalid, number_in, string, suggest},
+    model::{self, ModelEmbedder, Setting, Settings, Source},
+};
 
 const WEIGHTS: [&str; 4] = ["complexity", "novelty", "toolDiversity", "outcomeConfidence"];
 
@@ -200,32 +202,6 @@ fn one_of(path: &str, value: &Value, known: &[&str]) -> Read<String> {
     found.ok_or_else(|| invalid(path, &expected(), value))
 }
 
-pub fn boolean(path: &str, value: &Value) -> Read<bool> {
-    value.boolean().ok_or_else(|| invalid(path, "true or false", value))
-}
-
-pub fn string(path: &str, value: &Value) -> Read<String> {
-    value.string().ok_or_else(|| invalid(path, "a string", value))
-}
-
-pub fn number_in(path: &str, value: &Value, range: RangeInclusive<f64>) -> Read<f64> {
-    value.number().filter(|number| range.contains(number)).ok_or_else(|| {
-        invalid(path, &format!("a number in [{}, {}]", range.start(), range.end()), value)
-    })
-}
-
-/// Reads a whole number from 1 to `most`.
-pub fn integer(path: &str, value: &Value, most: usize) -> Read<usize> {
-    let fits = |number: &f64| (1.0..=most as f64).contains(number) && number.fract() == 0.0;
-    value.number().filter(fits).map(|number| number as usize).ok_or_else(|| {
-        let expected = match most {
-            _ if most == u32::MAX as usize => "a positive integer".into(),
-            _ => format!("an integer from 1 to {most}"),
-        };
-        invalid(path, &expected, value)
-    })
-}
-
 /// Reads a number of milliseconds; `None` for one beyond the range of a duration, such as Infinity.
 fn duration(path: &str, value: &Value) -> Read<Option<Duration>> {
     let ms = value.number().filter(|ms| *ms >= 0.0);
@@ -312,8 +288,4 @@ fn members<'env>(
 /// Returns the path of an option of the object at `path`.
 fn path_of(path: &str, name: &str) -> String {
     if path == "options" { name.into() } else { format!("{path}.{name}") }
-}
-
-pub fn invalid(path: &str, expected: &str, found: &Value) -> ReadError {
-    Error::invalid(Invalid::Option, path, expected, found.describe()).into()
 }

@@ -11,8 +11,9 @@ use std::{
 use knowledgepulse_workers::fault;
 use once_cell::sync::OnceCell;
 
-use super::{ModelFolder, ModelSettings};
-use crate::{EmbedError, Embedder, Result, kernels::int8::Machine};
+use crate::{
+    EmbedError, Embedder, ModelSettings, Result, folder::ModelFolder, kernels::int8::Machine,
+};
 
 /// After a failure, calls within this time get the same error. The first one after it loads again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -201,7 +202,7 @@ fn load_from(folder: ModelFolder, settings: &ModelSettings) -> Result<Arc<Embedd
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BackendKind, Precision, custom::CONFIG};
+    use crate::{BackendKind, Precision, model::CONFIG};
 
     fn settings(folder: &str) -> ModelSettings {
         ModelSettings {

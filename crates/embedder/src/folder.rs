@@ -1,0 +1,122 @@
+//! The folder of a model: the built-in one, or a custom one.
+
+use std::{path::PathBuf, sync::Arc};
+
+use knowledgepulse_workers::fault;
+
+use crate::{
+    BackendKind, BuiltInFiles, EmbedError, MAX_TOKENS, ModelSettings, Precision, Result, Tokenizer,
+    backend::{
+        Backend,
+        native::NativeModel,
+        onnx::{OnnxModel, library},
+    },
+    custom::{CustomFolder, CustomGraph},
+    model::{
+        CONFIG,
+        files::{MANIFEST, TOKENIZER},
+    },
+};
+
+/// A loaded backend, and why it is the native one although ONNX Runtime was requested.
+type Loaded = (Box<dyn Backend>, Option<EmbedError>);
+
+/// The folder of a model, whose description has been read.
+#[derive(Clone)]
+pub(crate) enum ModelFolder {
+    BuiltIn(Arc<BuiltInFiles>),
+    Custom(Arc<CustomFolder>),
+}
+
+impl ModelFolder {
+    /// Reads the manifest of the built-in model, or the configuration of a custom one.
+    pub fn open(settings: &ModelSettings) -> Result<Self> {
+        let path = settings.folder();
+        if !settings.is_built_in() {
+            return CustomFolder::read(&path, settings)
+                .map(|folder| Self::Custom(Arc::new(folder)));
+        }
+        let files = BuiltInFiles::open(&path).map_err(|error| match error {
+            EmbedError::File { path, what } if settings.model.is_some() && !path.exists() => {
+                let what =
+                    format!("{what}; a custom model has {CONFIG}, which is not there either");
+                EmbedError::File { path, what }
+            }
+            error => error,
+        })?;
+        match settings.options.first_given() {
+            Some(option) => Err(EmbedError::BuiltIn { path, option }),
+            None => Ok(Self::BuiltIn(Arc::new(files))),
+        }
+    }
+
+    pub fn custom(&self) -> Option<&CustomFolder> {
+        match self {
+            Self::BuiltIn(_) => None,
+            Self::Custom(folder) => Some(folder),
+        }
+    }
+
+    /// Returns all files that the model depends on, including missing ones.
+    pub fn files(&self, settings: &ModelSettings) -> Vec<PathBuf> {
+        let mut files = match self {
+            Self::BuiltIn(files) => files.paths().collect(),
+            Self::Custom(folder) => folder.paths().cloned().collect::<Vec<_>>(),
+        };
+        // Whether it exists decides which kind of model this is.
+        files.push(settings.folder().join(MANIFEST));
+        files
+    }
+
+    pub fn fingerprint(&self) -> Result<String> {
+        match self {
+            Self::BuiltIn(files) => files.fingerprint(),
+            Self::Custom(folder) => folder.fingerprint(),
+        }
+    }
+
+    pub fn read_tokenizer(&self, settings: &ModelSettings) -> Result<Tokenizer> {
+        match self {
+            Self::BuiltIn(files) => {
+                fault::point("tokenizer");
+                let (path, json) = files.read_verified(TOKENIZER)?;
+                Tokenizer::from_json(&json, MAX_TOKENS)
+                    .map_err(|what| EmbedError::file(&path, what))
+            }
+            Self::Custom(folder) => folder.read_tokenizer(&settings.folder()),
+        }
+    }
+
+    /// Loads the model into the backend of the settings. If the ONNX Runtime library cannot be loaded, the native
+    /// backend runs the built-in model, with the same bits.
+    pub fn load(&self, settings: &ModelSettings) -> Result<Loaded> {
+        let ModelSettings { precision, threads, .. } = *settings;
+        let native = |files| NativeModel::load(files, precision, threads);
+        match (self, settings.backend) {
+            (Self::BuiltIn(files), BackendKind::Onnx) if precision == Precision::Exact => {
+                match library::environment(&settings.library) {
+                    Ok(environment) => {
+                        let model = OnnxModel::load(files.clone(), environment, threads)?;
+                        Ok((Box::new(model), None))
+                    }
+                    Err(error) => Ok((Box::new(native(files)?), Some(error))),
+                }
+            }
+            (Self::BuiltIn(files), _) => Ok((Box::new(native(files)?), None)),
+            (Self::Custom(folder), BackendKind::Onnx) => {
+                Ok((Box::new(CustomGraph::load(folder.clone(), settings)?), None))
+            }
+            (Self::Custom(_), BackendKind::Native) => Err(EmbedError::NeedsOnnx),
+        }
+    }
+}
+
+/// Returns the fingerprint of a model as 64 hexadecimal digits without loading it: embeddings by models with the same
+/// fingerprint can be compared with each other. Reads all files of a custom model.
+///
+/// # Errors
+///
+/// A file is missing or cannot be read.
+pub fn fingerprint(settings: &ModelSettings) -> Result<String> {
+    ModelFolder::open(settings)?.fingerprint()
+}
