@@ -381,21 +381,3 @@ impl Logprobs {
         (self.count > 0).then_some(confidence)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn skipped_bounds_reasons_of_the_log() {
-        let mut skipped = Skipped::default();
-        skipped.add(format!("part:{}", "x".repeat(1000)));
-        for index in 0..5000 {
-            skipped.add(format!("record:{index}"));
-        }
-        skipped.add("record:7");
-        let counts: BTreeMap<_, _> = skipped.iter().collect();
-        assert_eq!(counts.len(), MAX_REASONS + 1);
-        assert_eq!((counts["part:?"], counts["record:7"], counts["record:?"]), (1, 2, 4001));
-    }
-}
