@@ -20,7 +20,7 @@ pub(crate) fn choose(
     bootstrap: &Bootstrap,
 ) -> Threshold {
     // All rows alike, whatever their labels.
-    let ranking = Ranking::new(scores, &vec![true; scores.len()], &groups.of);
+    let ranking = Ranking::new(scores.iter().copied(), &vec![true; scores.len()], &groups.of);
     let steps = ranking.steps(|_| 1);
     // The shortest decimal that is not above `lowest`, but above every lower score.
     let above_next = |lowest: f64| {
@@ -30,7 +30,7 @@ pub(crate) fn choose(
     let accept = |value| {
         let mut shares = Vec::new();
         bootstrap.draw(groups, |counts| {
-            let steps = ranking.steps(|group| counts[group]);
+            let steps = ranking.steps(|group| counts[group as usize]);
             shares.push(rows(accepted(&steps, value)) as f64 / rows(&steps) as f64);
         });
         let accepted = accepted(&steps, value);
@@ -61,7 +61,7 @@ pub(crate) fn choose(
             let value = above_next(steps[chosen].threshold);
             let mut thresholds = Vec::new();
             bootstrap.draw(groups, |counts| {
-                let steps = ranking.steps(|group| counts[group]);
+                let steps = ranking.steps(|group| counts[group as usize]);
                 thresholds.push(steps[nearest_share(&steps, share)].threshold);
             });
             let interval = central(&ascending(thresholds), bootstrap.level);
