@@ -1,6 +1,7 @@
 //! What happens in a run of an agent, whatever logged it.
 
 use std::{
+    borrow::Borrow,
     collections::{BTreeMap, HashMap, HashSet},
     fmt::{self, Write},
     hash::{DefaultHasher, Hasher},
@@ -342,6 +343,13 @@ impl Run {
         mut read: impl FnMut(&mut Self, Value<'d>),
     ) {
         self.skipped.objects(list).for_each(|object| read(self, object));
+    }
+
+    /// Adds what a person says in several texts, if there are any.
+    pub fn say_human(&mut self, texts: &[impl Borrow<str>]) {
+        if !texts.is_empty() {
+            self.events.push(Event::Human(texts.join("\n")));
+        }
     }
 
     /// Counts a part that is not imported.
