@@ -58,7 +58,7 @@ export async function address() {
 
 /** The tests of what threads share: the order of calls, the cache, the threads, the loaded models. */
 const SHARED = [
-	["-p", SCORING, "--lib", "--test", "order", "--test", "races"],
+	["-p", SCORING, "--lib", "--test", "scorer"],
 	["-p", "knowledgepulse-workers", "--lib"],
 	["-p", "knowledgepulse-embedder", "--lib", "--", "memo::", "shared_model::"],
 ];

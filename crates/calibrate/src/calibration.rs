@@ -46,6 +46,11 @@ impl Calibration {
     pub fn from_json(json: &str) -> Result<Self> {
         read_json(json).map_err(|error| error.below("calibration"))
     }
+
+    /// Returns the threshold that was chosen or given, if there is one.
+    pub(crate) fn chosen(&self) -> Option<f64> {
+        self.threshold.as_ref()?.value
+    }
 }
 
 /// The numbers of rows.

@@ -65,8 +65,7 @@ pub(crate) fn judge_leakage(
             let profile = options.profiles.for_domain(&row.domain);
             fired(row, true).correct(without_outcome(&profile.weights).apply(&row.dimensions))
         };
-        let scores: Vec<f64> = rows.iter().map(score).collect();
-        Ranking::new(&scores, labels, &groups.of).auc(groups, bootstrap)
+        Ranking::new(rows.iter().map(score), labels, &groups.of).auc(groups, bootstrap)
     };
     let auc_without_outcome = if leakage.is_leak { auc_without_outcome() } else { None };
     Leakage { auc_without_outcome, ..leakage }

@@ -5,9 +5,12 @@ use crate::{
     calibration::Estimate,
 };
 
-/// Labelled scores in descending order, each with the number of its group.
+/// A score, its label, and the number of its group.
+pub(crate) type Scored = (f64, bool, u32);
+
+/// Labelled scores in ascending order.
 pub(crate) struct Ranking {
-    rows: Vec<(f64, bool, u32)>,
+    rows: Vec<Scored>,
 }
 
 /// How many rows of each label have at least this score.
@@ -29,25 +32,34 @@ impl Step {
 }
 
 impl Ranking {
-    pub(crate) fn new(scores: &[f64], labels: &[bool], groups: &[u32]) -> Self {
-        let rows = scores.iter().zip(labels).zip(groups);
+    pub(crate) fn new(
+        scores: impl IntoIterator<Item = f64>,
+        labels: &[bool],
+        groups: &[u32],
+    ) -> Self {
+        let rows = scores.into_iter().zip(labels).zip(groups);
         let mut rows: Vec<_> =
-            rows.map(|((score, label), group)| (*score, *label, *group)).collect();
-        rows.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+            rows.map(|((score, label), group)| (score, *label, *group)).collect();
+        rows.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         Self { rows }
+    }
+
+    /// Returns the rows of each distinct score, from the lowest.
+    pub(crate) fn ties(&self) -> impl DoubleEndedIterator<Item = &[Scored]> {
+        self.rows.chunk_by(|a, b| a.0 == b.0)
     }
 
     /// Returns a step for each distinct score, from the highest. A row counts as often as `weight` says
     /// of its group.
-    pub(crate) fn steps(&self, weight: impl Fn(usize) -> u32) -> Vec<Step> {
+    pub(crate) fn steps(&self, weight: impl Fn(u32) -> u32) -> Vec<Step> {
         let mut step = Step { threshold: 0.0, positives: 0, negatives: 0 };
         let mut steps = Vec::new();
-        for tied in self.rows.chunk_by(|a, b| a.0 == b.0) {
+        for tied in self.ties().rev() {
             let before = step.accepted();
-            for (score, label, group) in tied {
-                step.threshold = *score;
+            step.threshold = tied[0].0;
+            for (_, label, group) in tied {
                 let count = if *label { &mut step.positives } else { &mut step.negatives };
-                *count += u64::from(weight(*group as usize));
+                *count += u64::from(weight(*group));
             }
             if step.accepted() > before {
                 steps.push(step);
@@ -56,11 +68,31 @@ impl Ranking {
         steps
     }
 
+    /// Returns the number of pairs of a positive and a negative row that the scores put in the right order,
+    /// counted twice, where ties count once; and the number of all pairs. A row counts as often as `weight`
+    /// says of its group.
+    pub(crate) fn concordance(&self, weight: impl Fn(u32) -> u32) -> [u64; 2] {
+        let (mut twice, mut positives, mut negatives) = (0, 0, 0);
+        for tied in self.ties() {
+            let (mut positive, mut negative) = (0, 0);
+            for (_, label, group) in tied {
+                let count = if *label { &mut positive } else { &mut negative };
+                *count += u64::from(weight(*group));
+            }
+            twice += positive * (2 * negatives + negative);
+            positives += positive;
+            negatives += negative;
+        }
+        [twice, positives * negatives]
+    }
+
     /// Returns the area under the ROC curve with its interval; `None` unless there are both labels.
     pub(crate) fn auc(&self, groups: &Groups, bootstrap: &Bootstrap) -> Option<Estimate> {
-        let value = area(&self.steps(|_| 1))?;
+        let value = area(self.concordance(|_| 1))?;
         let mut areas = Vec::new();
-        bootstrap.draw(groups, |counts| areas.extend(area(&self.steps(|group| counts[group]))));
+        bootstrap.draw(groups, |counts| {
+            areas.extend(area(self.concordance(|group| counts[group as usize])));
+        });
         Some(bootstrap.estimate(value, areas, groups))
     }
 }
@@ -76,24 +108,15 @@ impl Ranking {
 /// assert_eq!(auc(&[0.9], &[true]), None);
 /// ```
 pub fn auc(scores: &[f64], labels: &[bool]) -> Option<f64> {
-    area(&Ranking::new(scores, labels, &vec![0; labels.len()]).steps(|_| 1))
+    let groups = vec![0; labels.len()];
+    area(Ranking::new(scores.iter().copied(), labels, &groups).concordance(|_| 1))
 }
 
 pub(crate) fn totals(steps: &[Step]) -> [u64; 2] {
     steps.last().map_or([0, 0], |last| [last.positives, last.negatives])
 }
 
-/// The area under the ROC curve by trapezia, in whole numbers. `None` unless there are both labels.
-pub(crate) fn area(steps: &[Step]) -> Option<f64> {
-    let [positives, negatives] = totals(steps);
-    if positives == 0 || negatives == 0 {
-        return None;
-    }
-    let (mut twice, mut before) = (0_u128, (0, 0));
-    for step in steps {
-        let width = u128::from(step.negatives - before.1);
-        twice += width * u128::from(step.positives + before.0);
-        before = (step.positives, step.negatives);
-    }
-    Some(twice as f64 / (2.0 * positives as f64 * negatives as f64))
+/// The area under the ROC curve of a concordance; `None` without pairs.
+pub(crate) fn area([twice, pairs]: [u64; 2]) -> Option<f64> {
+    (pairs > 0).then(|| twice as f64 / (2.0 * pairs as f64))
 }

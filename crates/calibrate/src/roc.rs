@@ -8,7 +8,7 @@ use crate::{
     labels::{Labelled, deciles, judge_leakage},
     options::Options,
     quantiles::{ascending, central},
-    ranking::{Ranking, Step, area, totals},
+    ranking::{Ranking, Step, totals},
     wilson::intraclass_correlation,
 };
 
@@ -26,14 +26,14 @@ pub(crate) fn judge(
     bootstrap: &Bootstrap,
 ) -> Option<Labels> {
     let Labelled { scores, labels, groups, .. } = labelled;
-    let ranking = Ranking::new(scores, labels, &groups.of);
+    let ranking = Ranking::new(scores.iter().copied(), labels, &groups.of);
     let auc = ranking.auc(groups, bootstrap)?;
     let mut precisions = Vec::new();
     let mut roc_band = vec![Vec::new(); BAND];
     let mut precision_band = vec![Vec::new(); BAND];
     bootstrap.draw(groups, |counts| {
-        let steps = ranking.steps(|group| counts[group]);
-        if area(&steps).is_some() {
+        let steps = ranking.steps(|group| counts[group as usize]);
+        if !totals(&steps).contains(&0) {
             precisions.push(average_precision(&steps));
             add_roc(&steps, &mut roc_band);
             add_precision(&steps, &mut precision_band);

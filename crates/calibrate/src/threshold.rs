@@ -20,7 +20,7 @@ pub(crate) fn choose(
     bootstrap: &Bootstrap,
 ) -> Threshold {
     // All rows alike, whatever their labels.
-    let ranking = Ranking::new(scores, &vec![true; scores.len()], &groups.of);
+    let ranking = Ranking::new(scores.iter().copied(), &vec![true; scores.len()], &groups.of);
     let steps = ranking.steps(|_| 1);
     // The shortest decimal that is not above `lowest`, but above every lower score.
     let above_next = |lowest: f64| {
@@ -30,7 +30,7 @@ pub(crate) fn choose(
     let accept = |value| {
         let mut shares = Vec::new();
         bootstrap.draw(groups, |counts| {
-            let steps = ranking.steps(|group| counts[group]);
+            let steps = ranking.steps(|group| counts[group as usize]);
             shares.push(rows(accepted(&steps, value)) as f64 / rows(&steps) as f64);
         });
         let accepted = accepted(&steps, value);
@@ -61,7 +61,7 @@ pub(crate) fn choose(
             let value = above_next(steps[chosen].threshold);
             let mut thresholds = Vec::new();
             bootstrap.draw(groups, |counts| {
-                let steps = ranking.steps(|group| counts[group]);
+                let steps = ranking.steps(|group| counts[group as usize]);
                 thresholds.push(steps[nearest_share(&steps, share)].threshold);
             });
             let interval = central(&ascending(thresholds), bootstrap.level);
@@ -130,20 +130,19 @@ fn shortest(below: Option<f64>, value: f64) -> f64 {
 fn precisions(labelled: &Labelled, level: f64) -> Vec<Precision> {
     let Labelled { scores, labels, groups, .. } = labelled;
     let mut size = EffectiveSize::new(intraclass_correlation(labels, groups), groups);
-    let mut order: Vec<usize> = (0..scores.len()).collect();
-    order.sort_unstable_by(|a, b| scores[*b].total_cmp(&scores[*a]));
+    let ranking = Ranking::new(scores.iter().copied(), labels, &groups.of);
     let all = labelled.positives().max(1) as f64;
     let (mut accepted, mut positives) = (0, 0);
-    let points = order.chunk_by(|a, b| scores[*a] == scores[*b]).map(|tied| {
-        for place in tied {
+    let points = ranking.ties().rev().map(|tied| {
+        for (_, label, group) in tied {
             accepted += 1;
-            positives += usize::from(labels[*place]);
-            size.add(groups.of[*place]);
+            positives += usize::from(*label);
+            size.add(*group);
         }
         let precision = positives as f64 / accepted as f64;
         let effective = size.get();
         Precision {
-            threshold: scores[tied[0]],
+            threshold: tied[0].0,
             precision,
             interval: wilson(precision * effective, effective, level),
             recall: positives as f64 / all,

@@ -1,6 +1,7 @@
 //! What happens in a run of an agent, whatever logged it.
 
 use std::{
+    borrow::Borrow,
     collections::{BTreeMap, HashMap, HashSet},
     fmt::{self, Write},
     hash::{DefaultHasher, Hasher},
@@ -344,6 +345,13 @@ impl Run {
         self.skipped.objects(list).for_each(|object| read(self, object));
     }
 
+    /// Adds what a person says in several texts, if there are any.
+    pub fn say_human(&mut self, texts: &[impl Borrow<str>]) {
+        if !texts.is_empty() {
+            self.events.push(Event::Human(texts.join("\n")));
+        }
+    }
+
     /// Counts a part that is not imported.
     pub fn skip_as_part(&mut self, part: Value) {
         self.skipped.add(format!("part:{}", part.text("type").unwrap_or("?")));
@@ -379,23 +387,5 @@ impl Logprobs {
         let mean = self.sum / f64::from(self.count);
         let confidence = (mean.exp().min(1.0) * 1e6).round() / 1e6;
         (self.count > 0).then_some(confidence)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn skipped_bounds_reasons_of_the_log() {
-        let mut skipped = Skipped::default();
-        skipped.add(format!("part:{}", "x".repeat(1000)));
-        for index in 0..5000 {
-            skipped.add(format!("record:{index}"));
-        }
-        skipped.add("record:7");
-        let counts: BTreeMap<_, _> = skipped.iter().collect();
-        assert_eq!(counts.len(), MAX_REASONS + 1);
-        assert_eq!((counts["part:?"], counts["record:7"], counts["record:?"]), (1, 2, 4001));
     }
 }

@@ -200,22 +200,17 @@ impl Importer {
                 Pending::Run(format, run) => {
                     let line = run.line;
                     let source = Source { name: report.name.clone(), line };
-                    match trace_of(*run, format, source, &self.options) {
+                    match trace_of(*run, format, source, &self.options, &mut report.skipped) {
                         Ok(imported) => Ok(imported),
-                        Err((missing, skipped)) => {
-                            report.skipped.merge(skipped);
-                            match missing {
-                                Missing::Reason(reason) => {
-                                    report.skipped.add(reason);
-                                    continue;
-                                }
-                                Missing::Error(code, found) => {
-                                    if code == Code::TooLarge {
-                                        report.skipped.add("too_large");
-                                    }
-                                    Err(Error::new(code, &report.name, Some(line), None, &found))
-                                }
+                        Err(Missing::Reason(reason)) => {
+                            report.skipped.add(reason);
+                            continue;
+                        }
+                        Err(Missing::Error(code, found)) => {
+                            if code == Code::TooLarge {
+                                report.skipped.add("too_large");
                             }
+                            Err(Error::new(code, &report.name, Some(line), None, &found))
                         }
                     }
                 }

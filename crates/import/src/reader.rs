@@ -243,10 +243,6 @@ impl Reader {
             });
             match read {
                 _ if self.cancel.is_cancelled() => break,
-                Ok(_) if is_too_large => {
-                    each(self.line, Err(too_large("document")));
-                    break;
-                }
                 Ok(document) => each(self.line, Ok(document.root())),
                 Err((at, fault)) => {
                     each(self.line + at, Err(fault));

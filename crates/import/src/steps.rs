@@ -35,13 +35,14 @@ pub enum Missing {
     Error(Code, Cow<'static, str>),
 }
 
-/// Returns the trace of a run, or why there is none and what is skipped.
+/// Returns the trace of a run, or why there is none; then `lost` gets what is skipped of it.
 pub fn trace_of(
     mut run: Run,
     format: &Format,
     source: Source,
     options: &Options,
-) -> Result<Imported, (Missing, Skipped)> {
+    lost: &mut Skipped,
+) -> Result<Imported, Missing> {
     let mut skipped = std::mem::take(&mut run.skipped);
     run.events.retain(|event| {
         let is_empty = match event {
@@ -53,7 +54,8 @@ pub fn trace_of(
         }
         !is_empty
     });
-    write_trace(run, &mut skipped, format, source, options).map_err(|missing| (missing, skipped))
+    let made = write_trace(run, &mut skipped, format, source, options);
+    made.inspect_err(|_| lost.merge(skipped))
 }
 
 fn write_trace(
@@ -246,8 +248,8 @@ pub struct Calls<T> {
     values: Vec<T>,
     answered: Vec<bool>,
     by_id: HashMap<String, usize>,
-    waiting: VecDeque<usize>,
-    waiting_by_name: HashMap<String, VecDeque<usize>>,
+    /// Those without an answer by name, and all of them.
+    waiting: HashMap<Option<String>, VecDeque<usize>>,
 }
 
 impl<T: Copy> Calls<T> {
@@ -259,30 +261,27 @@ impl<T: Copy> Calls<T> {
         if let Some(id) = id {
             self.by_id.insert(id, index);
         }
-        self.waiting.push_back(index);
-        self.waiting_by_name.entry(name.into()).or_default().push_back(index);
+        for name in [None, Some(name.into())] {
+            self.waiting.entry(name).or_default().push_back(index);
+        }
     }
 
     /// Returns the value of the call that a result answers: the latest one with its id; without an id the
     /// first one without an answer, and with its name if it has one.
     pub fn answer(&mut self, result: &ToolResult) -> Option<T> {
-        let call = match (&result.id, &result.name) {
-            (Some(id), _) => self.by_id.get(id).copied(),
-            (None, Some(name)) => {
-                first_waiting(self.waiting_by_name.get_mut(name)?, &self.answered)
+        let call = match &result.id {
+            Some(id) => *self.by_id.get(id)?,
+            None => {
+                let waiting = self.waiting.get_mut(&result.name)?;
+                while waiting.front().is_some_and(|call| self.answered[*call]) {
+                    waiting.pop_front();
+                }
+                *waiting.front()?
             }
-            (None, None) => first_waiting(&mut self.waiting, &self.answered),
-        }?;
+        };
         self.answered[call] = true;
         Some(self.values[call])
     }
-}
-
-fn first_waiting(waiting: &mut VecDeque<usize>, answered: &[bool]) -> Option<usize> {
-    while waiting.front().is_some_and(|call| answered[*call]) {
-        waiting.pop_front();
-    }
-    waiting.front().copied()
 }
 
 /// Returns the id of a trace: a UUID of version 8 (RFC 9562) from the format and the key.

@@ -7,6 +7,7 @@ use crate::{
     bootstrap::{Bootstrap, Groups},
     calibration::{Estimate, Interval},
     labels::{Labelled, fired},
+    ranking::{Ranking, area},
 };
 
 use super::folds::FOLDS;
@@ -21,20 +22,41 @@ pub(super) type Concordance = [u64; FOLDS];
 /// fourteen fits to random labels was "better".
 const OVERLAP: f64 = 1.5;
 
-/// Labelled rows in order of fold and label.
+/// Labelled rows by fold.
 pub(super) struct Sample<'a> {
-    rows: Vec<Scored>,
+    folds: [Fold; FOLDS],
     groups: &'a Groups,
     /// That of the [`Bootstrap`].
     cancel: &'a CancelToken,
-    /// For each fold its start, the start of its positive rows, and its end.
-    bounds: [[usize; 3]; FOLDS],
 }
 
-struct Scored {
-    dimensions: Dimensions,
-    fired: Fired,
-    group: u32,
+/// The rows of a fold, the negative ones first.
+#[derive(Default)]
+struct Fold {
+    rows: Vec<(Dimensions, Fired)>,
+    labels: Vec<bool>,
+    groups: Vec<u32>,
+    /// How many rows are negative and positive.
+    classes: [f64; 2],
+}
+
+impl Fold {
+    fn push(&mut self, row: (Dimensions, Fired), label: bool, group: u32) {
+        self.rows.push(row);
+        self.labels.push(label);
+        self.groups.push(group);
+        self.classes[usize::from(label)] += 1.0;
+    }
+
+    fn pairs(&self) -> f64 {
+        self.classes[0] * self.classes[1]
+    }
+
+    fn ranked(&self, weights: &Weights) -> Ranking {
+        let score =
+            |(dimensions, fired): &(Dimensions, Fired)| fired.correct(weights.apply(dimensions));
+        Ranking::new(self.rows.iter().map(score), &self.labels, &self.groups)
+    }
 }
 
 impl<'a> Sample<'a> {
@@ -46,37 +68,14 @@ impl<'a> Sample<'a> {
         cancel: &'a CancelToken,
     ) -> Self {
         let Labelled { rows, labels, groups, .. } = labelled;
-        let key = |place: &usize| (folds[*place], labels[*place]);
-        let mut order: Vec<usize> = (0..rows.len()).collect();
-        order.sort_by_key(key);
-        let start = |key_of| order.partition_point(|place| key(place) < key_of);
-        let bounds = std::array::from_fn(|fold| {
-            let fold = fold as u8;
-            [start((fold, false)), start((fold, true)), start((fold + 1, false))]
-        });
-        let scored = order.iter().map(|place| Scored {
-            dimensions: rows[*place].dimensions,
-            fired: fired(rows[*place], without_outcome),
-            group: groups.of[*place],
-        });
-        Self { rows: scored.collect(), groups, cancel, bounds }
-    }
-
-    fn pairs(&self, fold: usize) -> f64 {
-        let [start, middle, end] = self.bounds[fold];
-        (middle - start) as f64 * (end - middle) as f64
-    }
-
-    /// Returns the scores and rows of a fold in ascending order of the scores.
-    fn ranked(&self, fold: usize, weights: &Weights) -> Vec<(f64, usize)> {
-        let [start, _, end] = self.bounds[fold];
-        let scored = (start..end).map(|row| {
-            let Scored { dimensions, fired, .. } = &self.rows[row];
-            (fired.correct(weights.apply(dimensions)), row)
-        });
-        let mut ranked: Vec<_> = scored.collect();
-        ranked.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        ranked
+        let mut sample = Self { folds: Default::default(), groups, cancel };
+        for class in [false, true] {
+            for place in (0..rows.len()).filter(|place| labels[*place] == class) {
+                let row = (rows[place].dimensions, fired(rows[place], without_outcome));
+                sample.folds[usize::from(folds[place])].push(row, class, groups.of[place]);
+            }
+        }
+        sample
     }
 
     /// Returns how well `weights` order the rows of each fold.
@@ -84,38 +83,20 @@ impl<'a> Sample<'a> {
         if self.cancel.is_cancelled() {
             return [0; FOLDS];
         }
-        std::array::from_fn(|fold| self.concordant(fold, &self.ranked(fold, weights), |_| 1).0)
+        self.folds.each_ref().map(|fold| fold.ranked(weights).concordance(|_| 1)[0])
     }
 
-    /// Returns the concordance of the ranked rows of a fold, and the number of all pairs. A row counts
-    /// as often as `weight` says of its group.
-    fn concordant(
-        &self,
-        fold: usize,
-        ranked: &[(f64, usize)],
-        weight: impl Fn(u32) -> u32,
-    ) -> (u64, u64) {
-        let [_, middle, _] = self.bounds[fold];
-        let (mut twice, mut positives, mut negatives) = (0, 0, 0);
-        for tied in ranked.chunk_by(|a, b| a.0 == b.0) {
-            let (mut positive, mut negative) = (0, 0);
-            for (_, row) in tied {
-                let class = if *row >= middle { &mut positive } else { &mut negative };
-                *class += u64::from(weight(self.rows[*row].group));
-            }
-            twice += positive * (2 * negatives + negative);
-            positives += positive;
-            negatives += negative;
-        }
-        (twice, positives * negatives)
+    /// Returns those of the folds that are picked.
+    fn picked(&self, picked: [bool; FOLDS]) -> impl Iterator<Item = (usize, &Fold)> {
+        self.folds.iter().enumerate().filter(move |(index, _)| picked[*index])
     }
 
     /// Returns the AUC over the pairs within each of `folds`.
     pub(super) fn auc(&self, concordance: &Concordance, folds: [bool; FOLDS]) -> f64 {
         let (mut twice, mut pairs) = (0.0, 0.0);
-        for fold in (0..FOLDS).filter(|fold| folds[*fold]) {
-            twice += concordance[fold] as f64;
-            pairs += self.pairs(fold);
+        for (index, fold) in self.picked(folds) {
+            twice += concordance[index] as f64;
+            pairs += fold.pairs();
         }
         if pairs > 0.0 { twice / (2.0 * pairs) } else { 0.5 }
     }
@@ -128,25 +109,23 @@ impl<'a> Sample<'a> {
         if self.cancel.is_cancelled() {
             return of_group;
         }
-        let pairs: f64 = (0..FOLDS).filter(|fold| folds[*fold]).map(|fold| self.pairs(fold)).sum();
-        for fold in (0..FOLDS).filter(|fold| folds[*fold]) {
-            let [start, middle, end] = self.bounds[fold];
-            let [negatives, positives] = [(middle - start) as f64, (end - middle) as f64];
+        let pairs: f64 = self.picked(folds).map(|(_, fold)| fold.pairs()).sum();
+        for (_, fold) in self.picked(folds) {
+            let [negatives, positives] = fold.classes;
             let mut below = [0.0, 0.0];
             let mut won = Vec::new();
             let mut all = 0.0;
-            for tied in self.ranked(fold, weights).chunk_by(|a, b| a.0 == b.0) {
-                let positive = tied.iter().filter(|row| row.1 >= middle).count() as f64;
+            for tied in fold.ranked(weights).ties() {
+                let positive = tied.iter().filter(|row| row.1).count() as f64;
                 let negative = tied.len() as f64 - positive;
-                for (_, row) in tied {
-                    let is_positive = *row >= middle;
-                    let value = if is_positive {
+                for (_, is_positive, group) in tied {
+                    let value = if *is_positive {
                         below[0] + negative / 2.0
                     } else {
                         positives - below[1] - positive / 2.0
                     };
-                    all += if is_positive { value } else { 0.0 };
-                    won.push((*row, value));
+                    all += if *is_positive { value } else { 0.0 };
+                    won.push((*is_positive, *group, value));
                 }
                 below = [below[0] + negative, below[1] + positive];
             }
@@ -154,9 +133,9 @@ impl<'a> Sample<'a> {
                 continue;
             }
             let auc = all / (negatives * positives);
-            for (row, value) in won {
-                let others = if row >= middle { negatives } else { positives };
-                of_group[self.rows[row].group as usize] += (value - others * auc) / pairs;
+            for (is_positive, group, value) in won {
+                let others = if is_positive { negatives } else { positives };
+                of_group[group as usize] += (value - others * auc) / pairs;
             }
         }
         of_group
@@ -171,38 +150,30 @@ impl<'a> Sample<'a> {
         second: &[Weights; FOLDS],
         bootstrap: &Bootstrap,
     ) -> (Estimate, Estimate) {
-        let [first, second] = [first, second]
-            .map(|weights| std::array::from_fn(|fold| self.ranked(fold, &weights[fold])));
+        let [first, second] = [first, second].map(|weights| -> [Ranking; FOLDS] {
+            std::array::from_fn(|fold| self.folds[fold].ranked(&weights[fold]))
+        });
         let (mut aucs, mut differences) = (Vec::new(), Vec::new());
         bootstrap.draw(self.groups, |counts| {
             let weight = |group| counts[group as usize];
-            if let (Some(a), Some(b)) = (self.area(&first, weight), self.area(&second, weight)) {
+            if let (Some(a), Some(b)) = (area_of(&first, weight), area_of(&second, weight)) {
                 aucs.push(a);
                 differences.push(a - b);
             }
         });
-        let value = self.area(&first, |_| 1).unwrap_or(0.5);
-        let difference = value - self.area(&second, |_| 1).unwrap_or(0.5);
+        let value = area_of(&first, |_| 1).unwrap_or(0.5);
+        let difference = value - area_of(&second, |_| 1).unwrap_or(0.5);
         (
             widen(bootstrap.estimate(value, aucs, self.groups), 0.0),
             widen(bootstrap.estimate(difference, differences, self.groups), -1.0),
         )
     }
+}
 
-    /// The AUC over the pairs within folds. A row counts as often as `weight` says of its group.
-    fn area(
-        &self,
-        folds: &[Vec<(f64, usize)>; FOLDS],
-        weight: impl Fn(u32) -> u32 + Copy,
-    ) -> Option<f64> {
-        let (mut twice, mut pairs) = (0, 0);
-        for (fold, ranked) in folds.iter().enumerate() {
-            let (of_fold, all) = self.concordant(fold, ranked, weight);
-            twice += of_fold;
-            pairs += all;
-        }
-        (pairs > 0).then(|| twice as f64 / (2.0 * pairs as f64))
-    }
+/// The AUC over the pairs within folds. A row counts as often as `weight` says of its group.
+fn area_of(folds: &[Ranking], weight: impl Fn(u32) -> u32 + Copy) -> Option<f64> {
+    let each = folds.iter().map(|fold| fold.concordance(weight));
+    area(each.fold([0, 0], |sum, found| [sum[0] + found[0], sum[1] + found[1]]))
 }
 
 /// Widens the interval by [`OVERLAP`] around the value, within `least` and 1.
@@ -227,27 +198,18 @@ mod tests {
     /// Rows in groups of four, alike in their labels and in their first dimension.
     fn sample<'a>(groups: &'a Groups, cancel: &'a CancelToken) -> Sample<'a> {
         let mut random = generator(1);
-        let mut bounds = [[0; 3]; FOLDS];
-        let mut rows = Vec::new();
+        let mut folds: [Fold; FOLDS] = Default::default();
         let bias: Vec<f64> = (0..groups.count).map(|_| random.random_range(-0.2..0.2)).collect();
-        for (fold, bounds) in bounds.iter_mut().enumerate() {
-            let middle = fold * 200 + 90;
-            *bounds = [fold * 200, middle, (fold + 1) * 200];
-            for place in fold * 200..(fold + 1) * 200 {
-                let group = groups.of[place];
-                let mean = if place >= middle { 0.5 } else { 0.4 } + bias[group as usize];
-                let mut value = || mean + random.random_range(-0.2..0.2);
-                let (complexity, novelty) = (value(), value());
-                let dimensions = Dimensions {
-                    complexity,
-                    novelty,
-                    tool_diversity: 0.0,
-                    outcome_confidence: 0.0,
-                };
-                rows.push(Scored { dimensions, fired: Fired::default(), group });
-            }
+        for (place, group) in groups.of.iter().enumerate() {
+            let is_positive = place % 200 >= 90;
+            let mean = if is_positive { 0.5 } else { 0.4 } + bias[*group as usize];
+            let mut value = || mean + random.random_range(-0.2..0.2);
+            let (complexity, novelty) = (value(), value());
+            let dimensions =
+                Dimensions { complexity, novelty, tool_diversity: 0.0, outcome_confidence: 0.0 };
+            folds[place / 200].push((dimensions, Fired::default()), is_positive, *group);
         }
-        Sample { rows, groups, cancel, bounds }
+        Sample { folds, groups, cancel }
     }
 
     #[test]

@@ -119,7 +119,7 @@ pub(super) fn ecdf(points: &[EcdfPoint], threshold: Option<f64>) -> Chart {
 }
 
 /// Returns `None` for fewer than two rows.
-pub(super) fn timeline(found: &Calibration, rows: &[Row], threshold: Option<f64>) -> Option<Chart> {
+pub(super) fn timeline(found: &Calibration, rows: &[Row]) -> Option<Chart> {
     let (blocks, cold) = (&found.timeline[..], found.rows.first_limit);
     let (first, last) = (blocks.first()?, blocks.last().filter(|block| block.last > 1)?);
     let to = last.last as f64;
@@ -156,7 +156,7 @@ pub(super) fn timeline(found: &Calibration, rows: &[Row], threshold: Option<f64>
     }
     plot.line("line", places.iter().map(|(at, block)| (*at, block.score_p50)));
     plot.line("second", places.iter().map(|(at, block)| (*at, block.novelty_p50)));
-    if let Some(threshold) = threshold {
+    if let Some(threshold) = found.chosen() {
         plot.horizontal("threshold", threshold, &format!("threshold {}", score(threshold)));
     }
     let spread =

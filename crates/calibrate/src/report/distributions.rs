@@ -18,19 +18,20 @@ use super::{
 /// The number of domains with a chart. The tables have all domains.
 pub(super) const DOMAINS: usize = 12;
 
-pub(super) fn score_charts(found: &Calibration, rows: &[Row], chosen: Option<f64>) -> Vec<Chart> {
+pub(super) fn score_charts(found: &Calibration, rows: &[Row]) -> Vec<Chart> {
+    let chosen = found.chosen();
     let mut made = Vec::new();
     if let Some(scores) = &found.overall.score {
         let to = charts::top(scores);
         made.push(charts::histogram("All domains", "score", scores, to, chosen));
         made.push(charts::ecdf(&found.overall.ecdf, chosen));
     }
-    made.extend(charts::timeline(found, rows, chosen));
+    made.extend(charts::timeline(found, rows));
     made
 }
 
 /// Returns no chart if there is one domain, whose chart is that of all domains.
-pub(super) fn domain_charts(found: &Calibration, chosen: Option<f64>) -> Vec<Chart> {
+pub(super) fn domain_charts(found: &Calibration) -> Vec<Chart> {
     if found.domains.len() == 1 {
         return Vec::new();
     }
@@ -41,7 +42,7 @@ pub(super) fn domain_charts(found: &Calibration, chosen: Option<f64>) -> Vec<Cha
     // One axis for all, so that they compare.
     let to = shown_domains().map(|(_, scores)| charts::top(scores)).fold(0.0, f64::max);
     shown_domains()
-        .map(|(name, scores)| charts::histogram(&shown(name), "score", scores, to, chosen))
+        .map(|(name, scores)| charts::histogram(&shown(name), "score", scores, to, found.chosen()))
         .collect()
 }
 
@@ -110,7 +111,7 @@ pub(super) fn constant(overall: &Summary) -> Option<String> {
         .then(|| format!("The same in all traces, so without effect on the order: {names}."))
 }
 
-pub(super) fn dimension_table(found: &Calibration, chosen: Option<f64>) -> Table {
+pub(super) fn dimension_table(found: &Calibration) -> Table {
     let mut columns = vec!["domain".to_owned(), "score".to_owned()];
     columns.extend(Dimension::ALL.map(|dimension| charts::name(dimension).to_owned()));
     let cell = |name: &str, what: &str, of: Option<&Distribution>, threshold: Option<f64>| {
@@ -121,7 +122,7 @@ pub(super) fn dimension_table(found: &Calibration, chosen: Option<f64>) -> Table
     };
     let row = |(name, summary): (String, &Summary)| {
         let mut row = vec![Markup::from(name.clone())];
-        row.push(cell(&name, "score", summary.score.as_ref(), chosen));
+        row.push(cell(&name, "score", summary.score.as_ref(), found.chosen()));
         row.extend(Dimension::ALL.map(|dimension| {
             let of = summary.dimensions.iter().find(|of| of.dimension == dimension);
             cell(&name, charts::name(dimension), of.map(|of| &of.distribution), None)

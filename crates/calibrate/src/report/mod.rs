@@ -14,23 +14,22 @@ use askama::Template;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    calibration::{Calibration, Distribution, Summary},
+    calibration::{Calibration, Dimension, Distribution, Summary},
     error::{Result, read_json},
     options::Target,
     row::Row,
 };
 
 use self::{
-    charts::Chart,
     distributions::{
         DOMAINS, constant, dimension_charts, dimension_table, domain_charts, domain_tables,
         score_charts,
     },
-    labels::{FitView, LabelView, fit_view, label_view, paste},
+    labels::{fit_view, label_view, paste},
     svg::Markup,
     text::{count, interval, percent, round_percent, score, sentence, shown},
     threshold::{accepted, threshold},
-    traces::{TraceTable, traces},
+    traces::{label, name, nearest, traces},
 };
 
 /// What a report shows beyond the calibration. Every field has a default; in JSON the names are in
@@ -99,33 +98,16 @@ pub fn html(
     rows: &[Row],
     context: &Context,
 ) -> Result<String, askama::Error> {
-    Report::new(calibration, rows, context).render()
+    Report { found: calibration, rows, context }.render()
 }
 
 /// The whole document.
 #[derive(Template)]
 #[template(path = "report.html")]
 struct Report<'a> {
-    title: &'a str,
-    language: &'a str,
-    lead: String,
-    facts: Vec<(&'static str, String, String)>,
-    warnings: Vec<String>,
-    threshold: Vec<String>,
-    accepted: Table,
-    score: Vec<Chart>,
-    domain_scores: Vec<Chart>,
-    more_domains: usize,
-    domain_tables: Vec<Table>,
-    dimensions: Vec<Chart>,
-    constant: Option<String>,
-    dimension_table: Table,
-    labels: Option<LabelView>,
-    no_labels: &'static str,
-    fits: Vec<FitView>,
-    paste: Option<String>,
-    traces: Vec<TraceTable>,
-    settings: Table,
+    found: &'a Calibration,
+    rows: &'a [Row],
+    context: &'a Context,
 }
 
 struct Table {
@@ -144,38 +126,6 @@ impl Table {
             caption: caption.into(),
             columns: columns.into_iter().map(Into::into).collect(),
             rows: rows.into_iter().map(|row| row.into_iter().map(Into::into).collect()).collect(),
-        }
-    }
-}
-
-impl<'a> Report<'a> {
-    fn new(found: &'a Calibration, rows: &[Row], context: &'a Context) -> Self {
-        let chosen = found.threshold.as_ref().and_then(|threshold| threshold.value);
-        Self {
-            title: &context.title,
-            language: &context.language,
-            lead: lead(found),
-            facts: facts(found),
-            warnings: found.warnings.iter().map(|warning| sentence(&warning.message)).collect(),
-            threshold: threshold(found),
-            accepted: accepted(found),
-            score: score_charts(found, rows, chosen),
-            domain_scores: domain_charts(found, chosen),
-            more_domains: found.domains.len().saturating_sub(DOMAINS),
-            domain_tables: domain_tables(found),
-            dimensions: dimension_charts(&found.overall),
-            constant: constant(&found.overall),
-            dimension_table: dimension_table(found, chosen),
-            labels: found.labels.as_ref().map(|labels| label_view(found, labels)),
-            no_labels: if found.rows.labelled == 0 {
-                "The rows have no labels, so it is unknown how well the score finds what is worth sharing."
-            } else {
-                "All labels are equal, so it is unknown how well the score tells them apart."
-            },
-            fits: found.fits.iter().map(fit_view).collect(),
-            paste: paste(found),
-            traces: traces(found, rows, chosen),
-            settings: settings(found, context),
         }
     }
 }

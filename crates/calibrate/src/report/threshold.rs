@@ -90,10 +90,9 @@ fn how_precise(precision: &Precision) -> String {
 }
 
 pub(super) fn accepted(found: &Calibration) -> Table {
-    let chosen = found.threshold.as_ref().and_then(|threshold| threshold.value);
     let how = if is_given(found) { " (given)" } else { " (chosen)" };
     let thresholds = found.overall.accepted.iter().map(|accepted| {
-        let is_chosen = chosen == Some(accepted.threshold);
+        let is_chosen = found.chosen() == Some(accepted.threshold);
         format!("{}{}", score(accepted.threshold), if is_chosen { how } else { "" })
     });
     let columns = ["domain".to_owned(), "traces".to_owned()].into_iter().chain(thresholds);

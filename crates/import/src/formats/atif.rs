@@ -24,7 +24,7 @@ pub fn read(value: Value, line: u64, out: &mut Runs) {
         return out.skip("unsupported_version");
     }
     let mut run = Run { key: key(value), ..Run::at(line) };
-    let subagents = value.list("subagent_trajectories").map_or(0, Array::len);
+    let subagents = value.list("subagent_trajectories").map_or(0, Array::count);
     run.skipped.add_many("subagent", subagents as u64);
     value.elements("steps").for_each(|step| read_step(step, &mut run));
     // The trajectory that continues this one is a run of its own.

@@ -18,10 +18,11 @@ use crate::{
 const OWN: [&str; 6] = ["sessionId", "session_id", "uuid", "parentUuid", "leafUuid", "snapshot"];
 
 pub fn fits(object: Value) -> bool {
-    let Some(kind) = object.text("type") else { return object.list("loglines").is_some() };
-    object.list("loglines").is_some()
-        || (matches!(kind, "user" | "assistant") && object.has("message"))
-        || OWN.iter().any(|name| object.has(name))
+    let is_record = |kind| {
+        (matches!(kind, "user" | "assistant") && object.has("message"))
+            || OWN.iter().any(|name| object.has(name))
+    };
+    object.list("loglines").is_some() || object.text("type").is_some_and(is_record)
 }
 
 #[derive(Default)]
@@ -201,9 +202,7 @@ impl Session {
                 kind => run.skipped.add(format!("part:{kind}")),
             }
         }
-        if !texts.is_empty() {
-            run.events.push(Event::Human(texts.join("\n")));
-        }
+        run.say_human(&texts);
     }
 }
 

@@ -67,10 +67,10 @@ fn read_texts(texts: &[String], run: &mut Run) {
     let mut queries = texts.iter().flat_map(|text| QUERY.captures_iter(text)).peekable();
     if queries.peek().is_some() {
         let inside = queries.filter_map(|query| Some(json::trimmed(query.get(1)?.as_str())));
-        run.events.push(Event::Human(inside.collect::<Vec<_>>().join("\n")));
+        run.say_human(&inside.collect::<Vec<_>>());
         let is_context = |text: &&String| !json::is_blank(&QUERY.replace_all(text, ""));
         run.skipped.add_many("context", texts.iter().filter(is_context).count() as u64);
-    } else if !texts.is_empty() {
-        run.events.push(Event::Human(texts.join("\n")));
+    } else {
+        run.say_human(texts);
     }
 }

@@ -100,14 +100,9 @@ fn span(observation: Value, called: &HashSet<String>) -> Span {
         "GENERATION" | "AGENT" => {
             let has_messages = Side::BOTH.map(|side| messages(observation, side).is_some());
             let is_empty = |side| recorded(observation, side).is_none_or(spans::is_empty);
-            span.set_sides(has_messages, is_empty);
+            span.set_sides(kind == "AGENT", has_messages, is_empty);
             let output = observation.member("output");
             span.is_plain = output.is_some_and(|output| output.decoded().is_string());
-            if kind == "AGENT" {
-                span.kind = SpanKind::Agent;
-            } else if span.has_messages() {
-                span.kind = SpanKind::Model;
-            }
         }
         "TOOL" => span.kind = SpanKind::Tool(tool(observation, name)),
         _ => {

@@ -156,12 +156,9 @@ impl Recorded {
         } else if kind == Some("llm") || is_root {
             let recorded = |side| run.member(["inputs", "outputs"][side as usize]);
             let has_messages = sides(run, false).map(|messages| messages.is_some());
-            span.set_sides(has_messages, |side| recorded(side).is_none_or(spans::is_empty));
-            if kind == Some("llm") && span.has_messages() {
-                span.kind = SpanKind::Model;
-            } else if is_root {
-                span.kind = SpanKind::Agent;
-            }
+            let is_agent = is_root && !(kind == Some("llm") && has_messages.contains(&true));
+            let is_empty = |side| recorded(side).is_none_or(spans::is_empty);
+            span.set_sides(is_agent, has_messages, is_empty);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::runs::{self, SessionReader};
 use crate::{
-    events::{Call, CallInput, Event, Run, ToolResult},
+    events::{Call, CallInput, Event, Run},
     format::{ReadRuns, Runs},
     json::{Array, Members, Value},
     results::text_of_member,
@@ -63,9 +63,8 @@ impl runs::Session for Stream {
     fn read(&mut self, record: Value, run: &mut Run) {
         match (record.text("type").unwrap_or("?"), record.object("part")) {
             ("text" | "reasoning" | "tool_use" | "step_start", Some(part)) => {
-                let mut results = Vec::new();
-                read_part(part, &mut results, run);
-                run.events.append(&mut results);
+                read_part(run, part);
+                run.end_step();
             }
             (kind, _) => run.skipped.add(format!("record:{kind}")),
         }
@@ -82,18 +81,15 @@ fn read_message(run: &mut Run, message: Value) {
                 Some("text") => texts.extend(text(part, run)),
                 _ => run.skip_as_part(part),
             });
-            if !texts.is_empty() {
-                run.events.push(Event::Human(texts.join("\n")));
-            }
+            run.say_human(&texts);
         }
         Some("assistant") if info.and_then(|info| info.flag("summary")) == Some(true) => {
             run.skipped.add("compact_summary");
         }
         Some("assistant") => {
             run.end_turn();
-            let mut results = Vec::new();
-            run.read_each(parts, |run, part| read_part(part, &mut results, run));
-            run.events.append(&mut results);
+            run.read_each(parts, read_part);
+            run.end_step();
         }
         Some(role) => run.skipped.add(format!("role:{role}")),
         None => run.skipped.add("malformed"),
@@ -112,11 +108,11 @@ fn text<'d>(part: Value<'d>, run: &mut Run) -> Option<&'d str> {
     text
 }
 
-/// Reads a part of an answer. `results` takes its result, which follows after the last part of the step.
-fn read_part(part: Value, results: &mut Vec<Event>, run: &mut Run) {
+/// Reads a part of an answer.
+fn read_part(run: &mut Run, part: Value) {
     match part.text("type") {
         Some("step-start") => {
-            run.events.append(results);
+            run.end_step();
             run.end_turn();
         }
         Some("text") => {
@@ -127,12 +123,12 @@ fn read_part(part: Value, results: &mut Vec<Event>, run: &mut Run) {
             let text = text(part, run);
             run.events.extend(text.map(Event::reasoned));
         }
-        Some("tool") => read_tool(part, results, run),
+        Some("tool") => read_tool(part, run),
         _ => run.skip_as_part(part),
     }
 }
 
-fn read_tool(part: Value, results: &mut Vec<Event>, run: &mut Run) {
+fn read_tool(part: Value, run: &mut Run) {
     let state = part.object("state");
     let member = |name| state.and_then(|state| state.member(name));
     let status = state.and_then(|state| state.text("status"));
@@ -142,8 +138,6 @@ fn read_tool(part: Value, results: &mut Vec<Event>, run: &mut Run) {
     let turn = run.turn();
     let input = CallInput::recorded(member("input"));
     let call = Call::new(part.name("tool"), input, part.name("callID"), turn);
-    let (id, name) = (call.id.clone(), Some(call.name.clone()));
-    run.call(call);
     let (value, has_failed) = match status {
         Some("error") => (member("error"), Some(true)),
         _ => {
@@ -151,9 +145,8 @@ fn read_tool(part: Value, results: &mut Vec<Event>, run: &mut Run) {
             (member("output"), exit.map(|code| code != 0.0))
         }
     };
-    if value.is_some() || status == Some("error") {
-        let result = text_of_member(value, &mut run.skipped).into_result(has_failed);
-        results.push(Event::Result(ToolResult { id, name, ..result }));
-    }
+    let result = (value.is_some() || status == Some("error"))
+        .then(|| text_of_member(value, &mut run.skipped).into_result(has_failed));
+    run.call_with_result(call, result);
     run.read_each(member("attachments"), Run::skip_as_part);
 }

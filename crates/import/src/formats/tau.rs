@@ -38,7 +38,7 @@ fn simulated(simulation: Value, line: u64) -> Run {
             None => read_message(message, &mut run),
         }
     }
-    let ticks = simulation.list("ticks").map_or(0, Array::len);
+    let ticks = simulation.list("ticks").map_or(0, Array::count);
     run.skipped.add_many("voice_ticks", ticks as u64);
     run
 }
@@ -50,7 +50,7 @@ fn read_message(message: Value, run: &mut Run) {
             return run.skipped.add("user_tool");
         }
         Some("user") => {
-            let calls = message.list("tool_calls").map_or(0, Array::len);
+            let calls = message.list("tool_calls").map_or(0, Array::count);
             run.skipped.add_many("user_tool", calls as u64);
         }
         _ => {}

@@ -129,7 +129,7 @@ impl<'t> Document<'t> {
                 tape.truncate(begin);
                 return Some(Unread::Syntax(serde_json::Error::custom("trailing characters")));
             }
-            roots.push(u32::try_from(begin).unwrap_or(u32::MAX));
+            roots.push(begin as u32);
             match source.end() {
                 Ok(()) => return None,
                 Err(error) if !all => return Some(Unread::Syntax(error)),
@@ -283,23 +283,20 @@ impl Writer<'_> {
         length: usize,
     ) -> Result<(), E> {
         // Both are below `MAX_TEXT`.
-        let (offset, length) = (u32::try_from(offset), u32::try_from(length));
-        match (offset, length) {
-            (Ok(offset), Ok(length)) => self.push(&[tag | offset << TAG_BITS, length]),
-            _ => Err(self.end(Unread::TooLarge)),
-        }
+        self.push(&[tag | (offset as u32) << TAG_BITS, length as u32])
     }
 
-    /// Begins an array or object, and returns its place.
-    fn open<E: serde::de::Error>(&mut self, tag: u32) -> Result<usize, E> {
+    /// Writes an array or object, whose values `write` adds.
+    fn push_container<E: serde::de::Error>(
+        &mut self,
+        tag: u32,
+        write: impl FnOnce(&mut Self) -> Result<(), E>,
+    ) -> Result<(), E> {
         let at = self.tape.len();
         self.push(&[tag, 0])?;
-        Ok(at)
-    }
-
-    fn close<E: serde::de::Error>(&mut self, at: usize) -> Result<(), E> {
-        let after = u32::try_from(self.tape.len()).map_err(|_| self.end(Unread::TooLarge))?;
-        self.tape[at + 1] = after;
+        write(self)?;
+        // No value takes more than three words for two bytes, of at most `MAX_TEXT`.
+        self.tape[at + 1] = self.tape.len() as u32;
         Ok(())
     }
 }
@@ -360,17 +357,19 @@ impl<'de> Visitor<'de> for Writer<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
-        let at = self.open(tag::ARRAY)?;
-        while list.next_element_seed(self.again())?.is_some() {}
-        self.close(at)
+        self.push_container(tag::ARRAY, |writer| {
+            while list.next_element_seed(writer.again())?.is_some() {}
+            Ok(())
+        })
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
-        let at = self.open(tag::OBJECT)?;
-        while map.next_key_seed(self.again())?.is_some() {
-            map.next_value_seed(self.again())?;
-        }
-        self.close(at)
+        self.push_container(tag::OBJECT, |writer| {
+            while map.next_key_seed(writer.again())?.is_some() {
+                map.next_value_seed(writer.again())?;
+            }
+            Ok(())
+        })
     }
 }
 

@@ -285,7 +285,7 @@ impl fmt::Display for Value<'_> {
     }
 }
 
-/// The elements of an array.
+/// The elements of an array, in order. Each copy is an iterator of its own.
 #[derive(Clone, Copy)]
 pub struct Array<'d> {
     document: &'d Document<'d>,
@@ -299,8 +299,8 @@ impl<'d> Array<'d> {
     }
 
     /// Returns the elements in order.
-    pub fn iter(self) -> Elements<'d> {
-        Elements(self)
+    pub fn iter(self) -> Self {
+        self
     }
 
     /// Returns whether there are none.
@@ -308,42 +308,19 @@ impl<'d> Array<'d> {
         self.begin == self.end
     }
 
-    /// Returns the number of elements, in linear time.
-    pub fn len(self) -> usize {
-        self.iter().count()
-    }
-
     /// Returns the first element.
     pub fn first(self) -> Option<Value<'d>> {
         self.iter().next()
     }
-
-    /// Returns the last element, in linear time.
-    pub fn last(self) -> Option<Value<'d>> {
-        self.iter().last()
-    }
 }
 
-impl<'d> IntoIterator for Array<'d> {
-    type Item = Value<'d>;
-    type IntoIter = Elements<'d>;
-
-    fn into_iter(self) -> Elements<'d> {
-        self.iter()
-    }
-}
-
-/// Iterates over the elements of an array.
-#[derive(Clone, Copy)]
-pub struct Elements<'d>(Array<'d>);
-
-impl<'d> Iterator for Elements<'d> {
+impl<'d> Iterator for Array<'d> {
     type Item = Value<'d>;
 
     fn next(&mut self) -> Option<Value<'d>> {
-        let Array { document, begin, end } = self.0;
+        let Self { document, begin, end } = *self;
         (begin < end).then(|| {
-            self.0.begin = document.after(begin);
+            self.begin = document.after(begin);
             Value::new(document, begin)
         })
     }

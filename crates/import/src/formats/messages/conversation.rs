@@ -326,9 +326,7 @@ impl Run {
 
     fn read_user(&mut self, message: Message) {
         let texts = self.read_user_parts(message);
-        if !texts.is_empty() {
-            self.events.push(Event::Human(texts.join("\n")));
-        }
+        self.say_human(&texts);
     }
 
     /// Reads the parts of a user message that are no text, and returns the texts.

@@ -287,15 +287,10 @@ fn interpret(attributes: Value, span: &mut Span) {
         span.kind = SpanKind::Tool(tool(attributes, &span.name));
     } else {
         let has_messages = Side::BOTH.map(|side| messages(attributes, side).is_some());
-        span.set_sides(has_messages, |side| {
+        span.set_sides(is_agent, has_messages, |side| {
             let places = PLACES[side as usize].iter();
             places.filter_map(|place| json_at(attributes, place)).all(is_empty)
         });
-        if is_agent {
-            span.kind = SpanKind::Agent;
-        } else if span.has_messages() {
-            span.kind = SpanKind::Model;
-        }
     }
 }
 

@@ -81,7 +81,7 @@ fn span(value: Value) -> ReadItem {
     let mut recorded = Recorded { span, ..Recorded::default() };
     recorded.attributes = attributes(object.get("attributes"), is_kept)?;
     for event in value.elements("events") {
-        let attributes = Document::written(attributes(event.get("attributes"), |_| true)?);
+        let attributes = all_attributes(event.get("attributes"))?;
         let messages = EventMessages::of(event.text("name"), attributes.root(), None);
         recorded.events.extend(messages.unwrap_or_default());
     }
@@ -93,8 +93,8 @@ fn jaeger(value: Value) -> ReadItem {
     let Some(trace) = value.name("traceID") else { return Ok(Item::Skipped("malformed")) };
     let is_parent = |reference: &Value| reference.text("refType") == Some("CHILD_OF");
     let parent = value.elements("references").find(is_parent);
-    let document_of_tags = Document::written(attributes(value.get("tags"), |_| true)?);
-    let tags = document_of_tags.root();
+    let tags = all_attributes(value.get("tags"))?;
+    let tags = tags.root();
     let is_error = tags.flag("error") == Some(true) || tags.text("error") == Some("true");
     let status = tags.member("otel.status_code").and_then(is_ok);
     let span = Span {
@@ -108,7 +108,7 @@ fn jaeger(value: Value) -> ReadItem {
     };
     let mut recorded = Recorded { span, ..Recorded::default() };
     for log in value.elements("logs") {
-        let fields = Document::written(attributes(log.get("fields"), |_| true)?);
+        let fields = all_attributes(log.get("fields"))?;
         let messages = EventMessages::of(fields.root().text("event"), fields.root(), None);
         recorded.events.extend(messages.unwrap_or_default());
     }
@@ -118,7 +118,7 @@ fn jaeger(value: Value) -> ReadItem {
 
 /// Reads a log record.
 fn log(record: Value) -> ReadItem {
-    let attributes = Document::written(attributes(record.get("attributes"), |_| true)?);
+    let attributes = all_attributes(record.get("attributes"))?;
     let attributes = attributes.root();
     let name = record.name("eventName").or_else(|| attributes.name("event.name"));
     let body = record.member("body").map(plain).transpose()?.map(Document::written);
@@ -160,6 +160,10 @@ fn attributes(value: Option<Value>, is_kept: impl Fn(&str) -> bool) -> Result<St
     let mut json = json::Buffer::default();
     write_attributes(value, &is_kept, &mut json)?;
     Ok(json.into_string())
+}
+
+fn all_attributes(value: Option<Value>) -> Result<Document<'static>, fmt::Error> {
+    attributes(value, |_| true).map(Document::written)
 }
 
 fn write_attributes(

@@ -96,11 +96,22 @@ impl Span {
         self.has_input || self.has_output
     }
 
-    /// Sets which sides have messages, and counts those that have none although they are not empty.
-    pub fn set_sides(&mut self, has_messages: [bool; 2], is_empty: impl Fn(Side) -> bool) {
+    /// Sets which sides have messages, and counts those that have none although they are not empty. With messages
+    /// it is a model call, unless it is an agent.
+    pub fn set_sides(
+        &mut self,
+        is_agent: bool,
+        has_messages: [bool; 2],
+        is_empty: impl Fn(Side) -> bool,
+    ) {
         [self.has_input, self.has_output] = has_messages;
         for (side, has_messages) in Side::BOTH.into_iter().zip(has_messages) {
             self.unreadable += u64::from(!has_messages && !is_empty(side));
+        }
+        if is_agent {
+            self.kind = SpanKind::Agent;
+        } else if self.has_messages() {
+            self.kind = SpanKind::Model;
         }
     }
 

@@ -26,7 +26,7 @@ use serde_json::{Deserializer, Map, Value, json};
 const MUTATIONS: usize = 60;
 
 /// How many bytes the mutations of a sample have by default.
-const BYTES: usize = 400_000;
+const BYTES: usize = 200_000;
 
 /// No import of a sample comes near it.
 const HANGS: Duration = Duration::from_secs(20);

@@ -3,20 +3,17 @@
 mod ending;
 mod replies;
 
-use std::sync::{
-    Arc,
-    mpsc::{self, Receiver},
-};
+use std::sync::{Arc, mpsc};
 
 use knowledgepulse_scoring::{
-    Error, Novelty, Scorer,
+    Novelty, Scorer,
     embed::TextFacts,
     scorer::{CallHandle, Outcome, Report, ScorerOptions, Work},
 };
 use knowledgepulse_test_support::{FakeEmbedder, embedder::FAILURE, input, trace};
 use serde_json::json;
 
-type Answer = Result<Outcome, Error>;
+use crate::{Answer, submit};
 
 fn new_scorer() -> Arc<Scorer> {
     Scorer::new(ScorerOptions::default()).expect("a scorer")
@@ -25,17 +22,6 @@ fn new_scorer() -> Arc<Scorer> {
 /// What a call with a trace of this text is to do.
 fn work(work: fn(knowledgepulse_scoring::scorer::Input) -> Work, text: &str) -> Work {
     work(input(&trace(json!({ "id": text, "task": { "objective": text } }))))
-}
-
-/// Submits a call, whose answer is received.
-fn submit(
-    scorer: &Arc<Scorer>,
-    embedder: &Arc<FakeEmbedder>,
-    work: Work,
-) -> (CallHandle, Receiver<Answer>) {
-    let (sender, receiver) = mpsc::channel();
-    let reply = Box::new(move |answer| sender.send(answer).expect("a receiver"));
-    (scorer.submit(work, Ok(embedder.clone()), reply), receiver)
 }
 
 /// Scores the texts at once, and returns the answers in the order in which they came.

@@ -264,8 +264,8 @@ fn spans_with_too_much_text_outside_of_messages_are_an_error() {
     let text = "x".repeat(16 << 20);
     for record in records.map(|record| record.to_string()) {
         let line = |index| record.replace('?', &format!("{index}{text}")) + "\n";
-        let log: String = (0..17).map(line).collect();
-        let outcome = importing::import(log.as_bytes().chunks(PIECE), &importing::options());
+        let lines: Vec<_> = (0..17).map(line).collect();
+        let outcome = importing::import(lines.iter().map(String::as_bytes), &importing::options());
         assert_eq!(codes(&outcome), [(Code::TooLarge, Some(1))], "{record}");
     }
 }

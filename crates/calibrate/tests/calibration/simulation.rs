@@ -1,9 +1,7 @@
 //! Simulated labels: how well the fit and the intervals find a known truth.
 //!
 //! A long run repeats each simulation more often, and has more kinds of them. The figures:
-//! `KP_TRUST=10 cargo test -p knowledgepulse-calibrate --test simulation -- --nocapture`
-
-mod rows;
+//! `KP_TRUST=10 cargo test -p knowledgepulse-calibrate --test calibration simulation -- --nocapture`
 
 use std::io::{Write, stdout};
 
@@ -15,6 +13,8 @@ use knowledgepulse_scoring::{dimensions::Dimensions, weights::Weights};
 use knowledgepulse_test_support::{is_long_run, repeats};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+
+use crate::rows;
 
 const TRACES: usize = 2000;
 
@@ -193,7 +193,7 @@ fn fit_recovers_known_weights() {
 
 #[test]
 fn fit_finds_nothing_in_random_labels() {
-    let repetitions = repeats(2);
+    let repetitions = if is_long_run() { repeats(2) } else { 1 };
     let seeds = (FIRST_SEED..).take(repetitions);
     let found = seeds.filter(|seed| !fit(&simulate(*seed, TRACES, Labels::Random)).0).count();
     let _ = writeln!(

@@ -3,10 +3,7 @@
 
 use std::{
     num::NonZeroUsize,
-    sync::{
-        Arc,
-        mpsc::{Receiver, channel},
-    },
+    sync::{Arc, mpsc::Receiver},
 };
 
 use knowledgepulse_scoring::{
@@ -18,6 +15,8 @@ use knowledgepulse_scoring::{
 use knowledgepulse_test_support::{FakeEmbedder, input, repeats, trace};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+
+use crate::Answer;
 
 const DOMAINS: [&str; 5] = ["code", "finance", "medical", "legal", "own"];
 const KINDS: [&str; 4] = ["thought", "tool_call", "observation", "error_recovery"];
@@ -86,15 +85,8 @@ fn any_call() -> impl Strategy<Value = Call> {
     ]
 }
 
-type Answer = knowledgepulse_scoring::Result<Outcome>;
-
 fn submit(scorer: &Arc<Scorer>, work: Work) -> (CallHandle, Receiver<Answer>) {
-    let (sender, receiver) = channel();
-    let reply = Box::new(move |result| {
-        // Nobody waits for a trace to be added that is accepted already.
-        let _ = sender.send(result);
-    });
-    (scorer.submit(work, Ok(FakeEmbedder::new()), reply), receiver)
+    crate::submit(scorer, &FakeEmbedder::new(), work)
 }
 
 /// The score and the number of removed traces, which do not depend on the time.
@@ -241,21 +233,19 @@ fn judge_decides_where_both_bounds_are_on_one_side() {
 fn decide_leaves_no_mark_where_it_is_ended_or_cannot_embed() {
     let scorer = scorer(0.5);
     let work = |text| Work::Decide(input(&trace(json!({ "task": { "objective": text } }))), 0.2);
-    let submit = |text, end: fn(&CallHandle) -> bool| {
-        let (sender, answers) = channel();
-        let reply = Box::new(move |answer| sender.send(answer).expect("a receiver"));
-        let handle = scorer.submit(work(text), Ok(FakeEmbedder::new()), reply);
+    let ended = |text, end: fn(&CallHandle) -> bool| {
+        let (handle, answers) = submit(&scorer, work(text));
         end(&handle);
         answers.recv().expect("an answer")
     };
-    assert_eq!(submit("hang", CallHandle::abort).expect_err("aborted").code(), "ABORTED");
-    let neutral = [submit("hang", CallHandle::end_budget), submit("fail", |_| false)];
+    assert_eq!(ended("hang", CallHandle::abort).expect_err("aborted").code(), "ABORTED");
+    let neutral = [ended("hang", CallHandle::end_budget), ended("fail", |_| false)];
     for (answer, source) in neutral.into_iter().zip(["over-budget", "no-embedder"]) {
         let Ok(Outcome::Scored(report)) = answer else { panic!("{answer:?}") };
         assert_eq!((report.score.value, report.score.novelty.source()), (0.25, source));
     }
     assert_eq!(scorer.cache_len(), 0);
-    assert!(submit("1", |_| false).is_ok());
+    assert!(ended("1", |_| false).is_ok());
     assert_eq!(scorer.cache_len(), 1);
 }
 

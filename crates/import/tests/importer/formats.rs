@@ -1,8 +1,12 @@
 //! Rules of single formats that no sample shows.
 
-use knowledgepulse_import::{Code, Imported, Importer, Options, Origin, UnreadCalls};
+use std::collections::BTreeMap;
+
+use knowledgepulse_import::{Code, Imported, Importer, Options, Origin, Skipped, UnreadCalls};
 use knowledgepulse_test_support::importing::{self, Outcome, run, value_of};
 use serde_json::{Value, json};
+
+use crate::{import, lines, skipped};
 
 /// Returns the types of the steps, with the names of tools and the contents.
 fn steps(imported: &Imported) -> Vec<String> {
@@ -13,14 +17,6 @@ fn steps(imported: &Imported) -> Vec<String> {
         format!("{} {}{}", text(&step["type"]), text(&step["content"]), text(&step["tool"]["name"]))
     };
     steps.iter().map(step).collect()
-}
-
-fn skipped(imported: &Imported) -> Value {
-    importing::skipped(&imported.provenance.skipped)
-}
-
-fn import(log: &str) -> Outcome {
-    importing::import([log.as_bytes()], &importing::options())
 }
 
 fn run_value(log: &Value) -> Imported {
@@ -99,11 +95,6 @@ fn claude_code_texts_take_the_place_of_those_they_begin_with() {
     let expected = ["thought bd", "thought abcd", "thought ac", "thought ab"];
     assert_eq!(steps(&imported), expected);
     assert_eq!(skipped(&imported), json!({ "repeated": 5 }));
-}
-
-/// Returns a log of one record a line.
-fn lines(records: &[Value]) -> String {
-    records.iter().map(|record| format!("{record}\n")).collect()
 }
 
 #[test]
@@ -573,4 +564,49 @@ fn messages_of_a_growing_history_are_one_run() {
         }
         assert_eq!(found, [1, 2, 3, 4, 5], "{name}");
     }
+}
+
+#[test]
+fn times_are_read_in_all_notations() {
+    let read = |time: &Value| {
+        let messages =
+            json!([{ "role": "user", "content": "a" }, { "role": "assistant", "content": "b" }]);
+        let imported = run_value(&json!({ "messages": messages, "created_at": time }));
+        let created_at = value_of(&imported)["metadata"]["created_at"].clone();
+        Some(created_at).filter(|_| imported.provenance.created_at_from == Origin::Source)
+    };
+    for (value, expected) in [
+        (json!("2025-06-14T11:00:00Z"), "2025-06-14T11:00:00.000Z"),
+        (json!("2025-06-14T11:00:00.1239+02:00"), "2025-06-14T09:00:00.123Z"),
+        (json!("2025-06-14 11:00:00.5"), "2025-06-14T11:00:00.500Z"),
+        (json!("2025-06-14"), "2025-06-14T00:00:00.000Z"),
+        (json!("1969-12-31T23:59:59.9999Z"), "1969-12-31T23:59:59.999Z"),
+        (json!("0000-01-01"), "0000-01-01T00:00:00.000Z"),
+        (json!(1_749_898_800), "2025-06-14T11:00:00.000Z"),
+        (json!(1_749_898_800.001), "2025-06-14T11:00:00.001Z"),
+        (json!(1_749_898_800_001_u64), "2025-06-14T11:00:00.001Z"),
+        (json!("1749898800001999"), "2025-06-14T11:00:00.001Z"),
+        (json!("1749898800001999999"), "2025-06-14T11:00:00.001Z"),
+        (json!([1_749_898_800, 1_999_999]), "2025-06-14T11:00:00.001Z"),
+    ] {
+        assert_eq!(read(&value), Some(expected.into()), "{value}");
+    }
+    let before_year_0 = [json!("-000001-12-31T23:59:59Z"), json!([-62_167_219_201_i64, 0])];
+    let no_times = [json!("yesterday"), json!(""), json!(-1), json!([1]), json!(null)];
+    for value in before_year_0.into_iter().chain(no_times) {
+        assert_eq!(read(&value), None, "{value}");
+    }
+}
+
+#[test]
+fn skipped_bounds_reasons_of_the_log() {
+    let mut skipped = Skipped::default();
+    skipped.add(format!("part:{}", "x".repeat(1000)));
+    for index in 0..5000 {
+        skipped.add(format!("record:{index}"));
+    }
+    skipped.add("record:7");
+    let counts: BTreeMap<_, _> = skipped.iter().collect();
+    assert_eq!(counts.len(), 1001);
+    assert_eq!((counts["part:?"], counts["record:7"], counts["record:?"]), (1, 2, 4001));
 }

@@ -1,8 +1,10 @@
 //! Rules of spans that no sample shows.
 
 use knowledgepulse_import::Imported;
-use knowledgepulse_test_support::importing::{self, Outcome, value_of};
+use knowledgepulse_test_support::importing::{self, value_of};
 use serde_json::{Value, json};
+
+use crate::{import, lines, skipped};
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 
@@ -25,17 +27,9 @@ fn model(id: &str, parent: Option<&str>, start: u64, input: Value, output: Value
     span(TRACE, id, parent, start, attributes)
 }
 
-fn import(lines: &[Value]) -> Outcome {
-    importing::import([written(lines).as_bytes()], &importing::options())
-}
-
 /// Imports the one run of a log.
-fn run(lines: &[Value]) -> Imported {
-    importing::run(&written(lines))
-}
-
-fn written(lines: &[Value]) -> String {
-    lines.iter().map(|line| format!("{line}\n")).collect()
+fn run(records: &[Value]) -> Imported {
+    importing::run(&lines(records))
 }
 
 /// Returns the types of the steps, with contents, names of tools and inputs.
@@ -53,19 +47,15 @@ fn steps(imported: &Imported) -> Vec<String> {
     steps.iter().map(step).collect()
 }
 
-fn skipped(imported: &Imported) -> Value {
-    importing::skipped(&imported.provenance.skipped)
-}
-
 #[test]
 fn otel_parents_in_a_cycle_are_read() {
-    let lines = [
+    let records = [
         tool("a", Some("b"), 1, json!({ "gen_ai.tool.name": "first" })),
         tool("b", Some("a"), 2, json!({ "gen_ai.tool.name": "second" })),
         tool("c", Some("c"), 3, json!({ "gen_ai.tool.name": "third" })),
         tool("c", None, 4, json!({ "gen_ai.tool.name": "fourth" })),
     ];
-    let outcome = import(&lines);
+    let outcome = import(&lines(&records));
     let expected = ["tool_call: first {}", "tool_call: second {}", "tool_call: third {}"];
     assert_eq!(steps(outcome.traces().next().unwrap()), expected);
     assert_eq!(importing::skipped(&outcome.report.skipped), json!({ "repeated": 1 }));
@@ -77,9 +67,9 @@ fn otel_closes_the_trace_whose_last_record_is_longest_ago() {
         let attributes = json!({ "gen_ai.input.messages": "[]", "gen_ai.output.messages": "Yes." });
         span(&format!("0x{index:032X}"), "s", None, 0, attributes)
     };
-    let mut lines: Vec<_> = (0..65).map(line).collect();
-    lines.extend([line(0), line(1)]);
-    let outcome = import(&lines);
+    let mut records: Vec<_> = (0..65).map(line).collect();
+    records.extend([line(0), line(1)]);
+    let outcome = import(&lines(&records));
     let keys: Vec<_> =
         outcome.traces().map(|trace| trace.provenance.key.clone().unwrap()).collect();
     assert_eq!(keys, (0..65).map(|index| format!("{index:032x}")).collect::<Vec<_>>());

@@ -1,15 +1,14 @@
 //! Calibrations: errors, cold start, leakage, refusals, warnings.
 
-mod rows;
-
 use knowledgepulse_calibrate::{
     Calibration, Error, Options, Row, Target, calibrate, calibrate_until,
     calibration::{Dimension, FitResult, WarningCode},
 };
 use knowledgepulse_workers::CancelToken;
 use proptest::prelude::*;
-use rows::{row, scored};
 use serde_json::{Value, json};
+
+use crate::rows::{row, scored};
 
 /// A change to valid rows.
 type Change = fn(usize, &mut Row);

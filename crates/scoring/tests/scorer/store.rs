@@ -18,7 +18,7 @@ use knowledgepulse_test_support::{FakeEmbedder, cache::NaiveCache, input, trace}
 use proptest::prelude::*;
 use serde_json::json;
 
-type Answer = Result<Outcome, Error>;
+use crate::Answer;
 
 const BOUNDS: CacheOptions =
     CacheOptions { max_elements: 5, vector_len: 384, ttl: Some(Duration::from_millis(40)) };

@@ -1,0 +1,31 @@
+//! Scorers with memories of their own and with stores, in one program: each of its own would have to be linked.
+
+mod decide;
+mod order;
+mod races;
+mod report;
+mod store;
+
+use std::sync::{
+    Arc,
+    mpsc::{Receiver, channel},
+};
+
+use knowledgepulse_scoring::{
+    Result, Scorer,
+    scorer::{CallHandle, Outcome, Work},
+};
+use knowledgepulse_test_support::FakeEmbedder;
+
+type Answer = Result<Outcome>;
+
+/// Submits a call, whose answer is received. A test need not wait for it.
+fn submit(
+    scorer: &Arc<Scorer>,
+    embedder: &Arc<FakeEmbedder>,
+    work: Work,
+) -> (CallHandle, Receiver<Answer>) {
+    let (sender, receiver) = channel();
+    let reply = Box::new(move |answer| drop(sender.send(answer)));
+    (scorer.submit(work, Ok(embedder.clone()), reply), receiver)
+}
