@@ -53,6 +53,7 @@ impl Vector {
 #[derive(Debug, Arbitrary)]
 enum Operation {
     Add(Vector, Option<u8>),
+    CompareAndAdd(Vector, Option<u8>),
     /// Many at once, so that the ring grows and goes round.
     Fill(u8, Option<u8>),
     Nearest(Vector),
@@ -109,6 +110,12 @@ fn step(lockstep: &mut Lockstep, operation: Operation) {
                 lockstep.add(&vector, name.map(id));
             }
         }
+        Operation::CompareAndAdd(vector, name) => {
+            let vector = vector.of(length);
+            if !refuses(lockstep, &vector) {
+                lockstep.compare_and_add(&vector, name.map(id));
+            }
+        }
         Operation::Fill(count, name) => {
             for scale in 0..count % MOST_FILLED {
                 let numbers = [scale as i8, (scale / 2) as i8, 1].to_vec();
@@ -153,7 +160,8 @@ fn refuses(lockstep: &mut Lockstep, vector: &[f32]) -> bool {
     let error = cache.nearest(vector, now).expect_err("not a vector");
     assert_eq!(error.code(), "INVALID_VECTOR");
     assert!(error.to_string().starts_with(&start), "{error} for {start}");
-    assert_eq!(cache.add(vector, None, now), Err(error));
+    assert_eq!(cache.add(vector, None, now), Err(error.clone()));
+    assert_eq!(cache.compare_and_add(vector, None, now), Err(error));
     true
 }
 

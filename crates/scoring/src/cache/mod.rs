@@ -156,8 +156,7 @@ impl VectorCache {
     pub fn nearest(&mut self, query: &[f32], now: Duration) -> Result<Option<Nearest>> {
         let row = self.normalized(query)?;
         self.evict_expired(now);
-        let nearest = self.best_rows(&row, 1, -1.0).next();
-        Ok(nearest.map(|(_, nearest)| nearest))
+        Ok(self.nearest_row(&row))
     }
 
     /// Returns up to `k` unexpired vectors with the greatest similarities to `query` of at least `at_least`: the most
@@ -178,6 +177,24 @@ impl VectorCache {
         let now = self.at(now);
         let similar = |(at, nearest)| Similar { nearest, age: now.saturating_sub(self.added[at]) };
         Ok(self.best_rows(&row, k.get(), at_least).map(similar).collect())
+    }
+
+    /// Returns what [`VectorCache::nearest`] does, and then adds the vector.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_VECTOR` for another length, or for a number that is not finite.
+    pub fn compare_and_add(
+        &mut self,
+        vector: &[f32],
+        id: Option<Arc<str>>,
+        now: Duration,
+    ) -> Result<Option<Nearest>> {
+        let row = self.normalized(vector)?;
+        self.evict_expired(now);
+        let nearest = self.nearest_row(&row);
+        self.push(self.at(now), id, &row);
+        Ok(nearest)
     }
 
     /// Drops what is as old as the time to live, or older.
@@ -311,6 +328,10 @@ impl VectorCache {
     /// The rows of some slots.
     fn rows(&self, slots: Range<usize>) -> &[f32] {
         &self.rows.numbers()[slots.start * self.row..slots.end * self.row]
+    }
+
+    fn nearest_row(&self, row: &[f32]) -> Option<Nearest> {
+        self.best_rows(row, 1, -1.0).next().map(|(_, nearest)| nearest)
     }
 
     /// Returns the `k` vectors most similar to a row, the most similar first, each with its place from the oldest.

@@ -71,8 +71,7 @@ impl Work {
     ) -> Result<Recalled<'_>> {
         Ok(match self {
             Self::Score(Input { trace, .. }) => {
-                let nearest = cache.nearest(vector, now)?;
-                cache.add(vector, trace.id().cloned(), now)?;
+                let nearest = cache.compare_and_add(vector, trace.id().cloned(), now)?;
                 Recalled::Novelty(trace, novelty(nearest))
             }
             Self::Peek(Input { trace, .. }) | Self::Decide(Input { trace, .. }, _) => {
