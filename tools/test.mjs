@@ -73,10 +73,12 @@ const UNITTEST = /^Ran (\d+) tests? in/gm;
 async function rustTests() {
 	if (crates.length === 0) return;
 	const run = (name) => logged(name, ["cargo", "test", ...crates]);
-	await program("Rust tests", run, /^test result: ok\. (\d+) passed/gm);
-	// It runs a program that is built with them.
-	const reference = (name) => assets(name, "--reference");
-	if (isChosen("calibrate")) await program("calibration by scikit-learn", reference, UNITTEST);
+	const tests = program("Rust tests", run, /^test result: ok\. (\d+) passed/gm);
+	// Its packages are installed meanwhile; cargo builds its program with the tests.
+	const compare = (name) => assets(name, "--reference");
+	const comparison =
+		isChosen("calibrate") && program("calibration by scikit-learn", compare, UNITTEST);
+	await Promise.all([tests, comparison]);
 }
 
 async function modelTests() {
