@@ -101,7 +101,7 @@ async function* encode(batches, invalid) {
 }
 
 /** Batches of short chunks, as long as the next ones are there: none waits for one that is yet to come. */
-async function* batched(/** @type {AsyncGenerator<any>} */ chunks) {
+async function* batched(chunks) {
 	let isWaiting;
 	/** The chunk that no batch has yet. */
 	let next;
@@ -130,7 +130,7 @@ async function* batched(/** @type {AsyncGenerator<any>} */ chunks) {
 		return new Promise((resolve) => {
 			setImmediate(() => {
 				isOver = true;
-				resolve();
+				resolve(undefined);
 			});
 			read().then(resolve, resolve);
 		});
