@@ -6,7 +6,7 @@ import { assertQuiet, run, valueFrom } from "../support/child.mjs";
 import { assertAddsUp } from "../support/scores.mjs";
 import { says, trace, words } from "../support/traces.mjs";
 
-/** A text that takes far more than a second with `longText: "whole"`. */
+/** A text that takes far more than any budget here with `longText: "whole"`. */
 const endless = (seed) => says(words(500_000, seed));
 
 test("Scorer resolves a call over budget with novelty 0.5 and the source over-budget", async () => {
@@ -31,7 +31,7 @@ test("Scorer resolves a call over budget with novelty 0.5 and the source over-bu
 });
 
 test("Scorer leaves no mark of a call over budget in the cache", async () => {
-	const scorer = new Scorer({ longText: "whole", budgetMs: 1_000 });
+	const scorer = new Scorer({ longText: "whole", budgetMs: 500 });
 	await scorer.warmup();
 	const over = await scorer.explainValue(endless(1));
 	assert.equal(over.novelty.source, "over-budget");
@@ -65,7 +65,7 @@ test("Scorer counts a call over budget before it resolves", async () => {
 });
 
 test("Scorer goes on with other calls when one is over budget", async () => {
-	const scorer = new Scorer({ longText: "whole", budgetMs: 1_000 });
+	const scorer = new Scorer({ longText: "whole", budgetMs: 500 });
 	await scorer.warmup();
 	const reports = await Promise.all([
 		scorer.explainValue(endless(2)),

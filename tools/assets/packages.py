@@ -147,7 +147,7 @@ def packages(requirements, name, size):
         with new_folder(target) as folder:
             pip(
                 ["install", *HASHED, "--requirement", requirements, "--target", folder]
-                + ["--no-index", "--find-links", wheels, "--no-deps", "--quiet"],
+                + ["--no-index", "--find-links", wheels, "--no-deps", "--quiet", "--no-compile"],
                 f"cannot install the {name}'s packages from {wheels}",
             )
     return target

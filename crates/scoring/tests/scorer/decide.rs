@@ -149,7 +149,7 @@ fn ids(scorer: &Arc<Scorer>) -> Vec<Option<Arc<str>>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(repeats(100) as u32))]
+    #![proptest_config(ProptestConfig::with_cases(repeats(50) as u32))]
 
     /// A decision is what peeking, comparing and remembering is.
     #[test]
