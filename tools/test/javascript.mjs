@@ -10,7 +10,7 @@ import { say } from "../lib/steps.mjs";
 
 const REPORTER = fileURLToPath(new URL("events.mjs", import.meta.url));
 
-/** Files with this ending measure time or memory: nothing runs beside them. */
+/** Files with this ending measure time or memory, or run cargo: nothing runs beside them. */
 const ALONE = ".alone.test.mjs";
 
 const SLOWEST = 10;
