@@ -53,6 +53,16 @@ fn encode_gives_the_published_tokens() {
 }
 
 #[test]
+fn encode_cuts_a_text_that_does_not_fit_into_the_window() {
+    for (words, expected) in [(510, false), (511, false), (512, true), (600, true)] {
+        let text = "word ".repeat(words);
+        let (_, is_cut) =
+            TOKENIZER.encode(&text, LongText::Window, &CancelToken::default()).expect("tokens");
+        assert_eq!(is_cut, expected, "{words} words");
+    }
+}
+
+#[test]
 fn encode_ends_a_full_window_without_separator() {
     for (words, separator) in [(509, Some(&102)), (510, Some(&102)), (511, None), (600, None)] {
         let ids = ids(&"word ".repeat(words));
