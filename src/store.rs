@@ -230,7 +230,7 @@ fn read_entry(
     }
     let seq = whole(format_args!("entries[{index}].seq of the store"), &entry.get(seq)?, 1)?;
     let place = |field| format!("entry {seq} of the store: {field}");
-    let at = whole(format_args!("entry {seq} of the store: at"), &entry.get(at)?, 0)?;
+    let at = whole(place("at"), &entry.get(at)?, 0)?;
     let call = entry.get(call)?;
     let uuid = call.string().filter(|call| is_uuid(call));
     let uuid = uuid.ok_or_else(|| invalid(place("call"), "a UUID", &call))?;
@@ -242,8 +242,7 @@ fn read_entry(
     let change = match kind.string().unwrap_or_default().as_str() {
         "add" => {
             let embedding = entry.get(embedding)?;
-            let place = format_args!("entry {seq} of the store: embedding");
-            Change::Add { id: name, vector: read_vector(place, &embedding)? }
+            Change::Add { id: name, vector: read_vector(place("embedding"), &embedding)? }
         }
         "forget" => Change::Forget(name.ok_or_else(|| invalid(place("id"), "a string", &id))?),
         "clear" => Change::Clear,

@@ -96,7 +96,7 @@ impl<'env> Value<'env> {
     pub fn read_pieces(&self, mut more: impl FnMut(&str) -> bool) -> Read<()> {
         /// A character of up to four bytes may not have fitted in.
         const SLACK: usize = 4;
-        let mut buffer = vec![0; 256];
+        let mut buffer = vec![0; 2048];
         let mut done = 0;
         loop {
             let (start, room) = (buffer.as_mut_ptr().cast(), buffer.len());
