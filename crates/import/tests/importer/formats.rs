@@ -2,26 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use knowledgepulse_import::{Code, Imported, Importer, Options, Origin, Skipped, UnreadCalls};
+use knowledgepulse_import::{Code, Options, Origin, Skipped, UnreadCalls};
 use knowledgepulse_test_support::importing::{self, Outcome, run, value_of};
 use serde_json::{Value, json};
 
-use crate::{import, lines, skipped};
-
-/// Returns the types of the steps, with the names of tools and the contents.
-fn steps(imported: &Imported) -> Vec<String> {
-    let trace = value_of(imported);
-    let steps = trace["steps"].as_array().unwrap();
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let step = |step: &Value| {
-        format!("{} {}{}", text(&step["type"]), text(&step["content"]), text(&step["tool"]["name"]))
-    };
-    steps.iter().map(step).collect()
-}
-
-fn run_value(log: &Value) -> Imported {
-    run(&log.to_string())
-}
+use crate::{import, lines, run_value, skipped, steps};
 
 /// Returns the keys of the runs of a log.
 fn keys(outcome: &Outcome) -> Vec<Option<&str>> {
@@ -399,83 +384,6 @@ fn calls_of_an_unknown_shape_are_an_error() {
     assert_eq!(imported(UnreadCalls::Skip), (1, vec![]));
 }
 
-/// Returns the steps, and what is skipped, of a conversation that asks the assistant for something.
-fn conversation(answers: &[Value]) -> (Vec<String>, Value) {
-    let user = json!({ "role": "user", "content": "a" });
-    let messages: Vec<_> = std::iter::once(&user).chain(answers).collect();
-    let imported = run_value(&json!(messages));
-    (steps(&imported), skipped(&imported))
-}
-
-#[test]
-fn messages_count_the_invalid_calls_of_langchain_that_are_in_no_other_list() {
-    let valid = json!({ "id": "1", "name": "f", "args": {} });
-    let invalid = json!({ "id": "2", "name": "g", "args": "{" });
-    let raw = json!([
-        { "id": "1", "function": { "name": "f", "arguments": "{}" } },
-        { "id": "2", "function": { "name": "g", "arguments": "{" } },
-    ]);
-    let skipped = |calls: Value, raw: Value| {
-        let answer = json!({
-            "type": "ai", "content": "b", "tool_calls": calls, "invalid_tool_calls": [invalid],
-            "additional_kwargs": { "tool_calls": raw },
-        });
-        conversation(&[answer])
-    };
-    let counted = json!({ "part:invalid_tool_call": 1 });
-    let expected = vec!["thought b".to_owned(), "tool_call f".into()];
-    assert_eq!(skipped(json!([valid]), raw.clone()), (expected.clone(), counted));
-    let expected = [expected, vec!["tool_call g".into()]].concat();
-    assert_eq!(skipped(json!([]), raw), (expected, json!({})));
-}
-
-#[test]
-fn messages_know_the_calls_that_were_refused() {
-    let call = json!({ "type": "tool-call", "toolCallId": "1", "toolName": "f", "input": {} });
-    let answer = json!({ "role": "assistant", "content": [call] });
-    let denied = json!({ "role": "tool", "content": [{
-        "type": "tool-result", "toolCallId": "1", "toolName": "f",
-        "output": { "type": "execution-denied", "reason": "no" },
-    }] });
-    let (found, skipped) = conversation(&[answer.clone(), denied.clone(), denied.clone()]);
-    assert_eq!(found, ["tool_call f", "observation no"]);
-    assert_eq!(skipped, json!({ "repeated": 1 }));
-    // Another call may have the same id.
-    let (found, skipped) = conversation(&[answer.clone(), denied.clone(), answer, denied]);
-    assert_eq!(found, ["tool_call f", "observation no", "error_recovery f", "observation no"]);
-    assert_eq!(skipped, json!({}));
-}
-
-#[test]
-fn messages_of_mastra_say_of_a_part_that_the_provider_ran_the_tool() {
-    let answer = json!({ "role": "assistant", "parts": [
-        { "type": "tool-invocation", "providerExecuted": true, "toolInvocation": {
-            "state": "result", "toolCallId": "1", "toolName": "search", "args": {}, "result": "b",
-        } },
-        { "type": "text", "text": "c" },
-    ] });
-    assert_eq!(conversation(&[answer]).0, ["tool_call search", "observation b", "thought c"]);
-}
-
-#[test]
-fn messages_take_an_invocation_for_repeated_if_a_part_has_its_id() {
-    let invocation =
-        |state: &str| json!({ "state": state, "toolCallId": "1", "toolName": "f", "args": {} });
-    let answer = |state: &str| {
-        json!({
-            "role": "assistant", "content": "b", "toolInvocations": [invocation(state)],
-            "parts": [{ "type": "tool-invocation", "toolInvocation": invocation(state) }],
-        })
-    };
-    let text = json!({ "role": "assistant", "content": "c" });
-    let (found, skipped) = conversation(&[answer("partial-call"), text.clone()]);
-    assert_eq!(found, ["thought c"]);
-    assert_eq!(skipped, json!({ "partial_call": 1, "repeated": 1 }));
-    let (found, skipped) = conversation(&[answer("call"), text]);
-    assert_eq!(found, ["tool_call f", "thought c"]);
-    assert_eq!(skipped, json!({ "repeated": 1 }));
-}
-
 #[test]
 fn compressed_logs_are_named() {
     for (log, name) in [
@@ -501,69 +409,6 @@ fn langfuse_reads_chunks_of_langchain_and_no_null_of_a_tool() {
         ],
     }));
     assert_eq!(steps(&imported), ["thought b", "tool_call f"]);
-}
-
-#[test]
-fn messages_take_calls_in_content_for_calls_as_an_array_and_as_text() {
-    let calls = json!([
-        { "type": "function", "id": "1", "function": { "name": "read", "arguments": "{}" } },
-        { "type": "function", "id": "2", "function": { "name": "list", "arguments": "{}" } },
-    ]);
-    let steps_with = |role: &str, content: Value| {
-        let log = json!({ "messages": [
-            { "role": "user", "content": "Tidy up" },
-            { "role": role, "content": content },
-            { "role": "tool", "tool_call_id": "1", "content": "a file" },
-            { "role": "assistant", "content": "Done" },
-        ] });
-        steps(&run(&log.to_string()))
-    };
-    for role in ["assistant", "tool"] {
-        let found = steps_with(role, calls.clone());
-        assert_eq!(found, steps_with(role, json!(calls.to_string())), "{role}");
-        assert_eq!(found.iter().filter(|step| step.starts_with("tool_call")).count(), 2, "{role}");
-    }
-}
-
-#[test]
-fn messages_of_a_growing_history_are_one_run() {
-    let user = |text: &str| json!({ "role": "user", "content": text });
-    let answer = |text: &str| json!({ "role": "assistant", "content": text });
-    let answered = |messages: &[Value], text: &str| {
-        let choice = json!({ "message": answer(text) });
-        json!({ "request": { "messages": messages }, "response": { "choices": [choice] } })
-    };
-    let begun = [user("Sum"), answer("Of?"), user("1 and 2")];
-    let log = lines(&[
-        answered(&begun[..1], "Of?"),
-        answered(&begun, "3"),
-        // Another answer to the same, and the same again.
-        answered(&begun, "4"),
-        answered(&begun, "4"),
-        json!({ "messages": [user("Other"), answer("Done")] }),
-    ]);
-    let lines_of = |outcome: &Outcome| -> Vec<u64> {
-        outcome.traces().map(|run| run.provenance.source.line).collect()
-    };
-    let outcome = import(&log);
-    assert_eq!(lines_of(&outcome), [2, 3, 4, 5]);
-    assert_eq!(outcome.traces().map(|run| steps(run).len()).collect::<Vec<_>>(), [3, 3, 3, 1]);
-    assert_eq!(importing::skipped(&outcome.report.skipped), json!({ "continued": 1 }));
-    let bytes = importing::import(log.as_bytes().chunks(1), &importing::options());
-    assert_eq!(lines_of(&bytes), [2, 3, 4, 5]);
-
-    let mut importer = Importer::new(importing::options());
-    for (name, piece) in [("bytes", 1), ("whole", log.len())] {
-        importer.open_stream(name);
-        let mut found = Vec::new();
-        for bytes in log.as_bytes().chunks(piece) {
-            importer.push(bytes);
-            while let Some(run) = importer.next() {
-                found.push(run.unwrap().provenance.source.line);
-            }
-        }
-        assert_eq!(found, [1, 2, 3, 4, 5], "{name}");
-    }
 }
 
 #[test]

@@ -3,12 +3,13 @@
 mod formats;
 mod json;
 mod limits;
+mod messages;
 mod mutations;
 mod spans;
 mod trace;
 
 use knowledgepulse_import::Imported;
-use knowledgepulse_test_support::importing::{self, Outcome};
+use knowledgepulse_test_support::importing::{self, Outcome, run, value_of};
 use serde_json::Value;
 
 fn import(log: &str) -> Outcome {
@@ -22,4 +23,19 @@ fn lines(records: &[Value]) -> String {
 
 fn skipped(imported: &Imported) -> Value {
     importing::skipped(&imported.provenance.skipped)
+}
+
+/// Returns the types of the steps, with the names of tools and the contents.
+fn steps(imported: &Imported) -> Vec<String> {
+    let trace = value_of(imported);
+    let steps = trace["steps"].as_array().unwrap();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let step = |step: &Value| {
+        format!("{} {}{}", text(&step["type"]), text(&step["content"]), text(&step["tool"]["name"]))
+    };
+    steps.iter().map(step).collect()
+}
+
+fn run_value(log: &Value) -> Imported {
+    run(&log.to_string())
 }
