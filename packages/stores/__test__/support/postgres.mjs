@@ -2,7 +2,7 @@
  * PostgreSQL servers for tests, each with its data in a temporary folder and listening on a socket there.
  *
  * `missing` says why there is no server for this machine (undefined if there is one): pass it as `skip`.
- * `startPostgres({ version, settings, folder })` starts a server, which ends with this process at the
+ * `startPostgres({ version, settings, parent })` starts a server, which ends with this process at the
  * latest. It has
  *
  * - `config(more)`: the options of a `pg` client or pool; `database` is `postgres`, unless `more` says otherwise;
