@@ -16,7 +16,7 @@ use knowledgepulse_test_support::{FakeEmbedder, input, repeats, trace};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::Answer;
+use crate::{Answer, receive};
 
 const DOMAINS: [&str; 5] = ["code", "finance", "medical", "legal", "own"];
 const KINDS: [&str; 4] = ["thought", "tool_call", "observation", "error_recovery"];
@@ -93,7 +93,7 @@ fn submit(scorer: &Arc<Scorer>, work: Work) -> (CallHandle, Receiver<Answer>) {
 type Essence = knowledgepulse_scoring::Result<(Option<Score>, usize)>;
 
 fn answer((_, answer): (CallHandle, Receiver<Answer>)) -> Essence {
-    match answer.recv().expect("an answer")? {
+    match receive(&answer)? {
         Outcome::Scored(report) => Ok((Some(report.score), 0)),
         Outcome::Removed(count) => Ok((None, count)),
         Outcome::Remembered | Outcome::WarmedUp(_) => Ok((None, 0)),
@@ -149,7 +149,11 @@ fn ids(scorer: &Arc<Scorer>) -> Vec<Option<Arc<str>>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(repeats(50) as u32))]
+    #![proptest_config(ProptestConfig {
+        // Each try with a lost answer takes the time limit.
+        max_shrink_time: 60_000,
+        ..ProptestConfig::with_cases(repeats(50) as u32)
+    })]
 
     /// A decision is what peeking, comparing and remembering is.
     #[test]
@@ -236,7 +240,7 @@ fn decide_leaves_no_mark_where_it_is_ended_or_cannot_embed() {
     let ended = |text, end: fn(&CallHandle) -> bool| {
         let (handle, answers) = submit(&scorer, work(text));
         end(&handle);
-        answers.recv().expect("an answer")
+        receive(&answers)
     };
     assert_eq!(ended("hang", CallHandle::abort).expect_err("aborted").code(), "ABORTED");
     let neutral = [ended("hang", CallHandle::end_budget), ended("fail", |_| false)];
@@ -255,7 +259,7 @@ fn similar_finds_the_most_similar_in_its_turn_and_adds_nothing() {
     let find = |text: &str, k, at_least| {
         let k = NonZeroUsize::new(k).expect("not 0");
         let call = submit(&scorer, Work::Similar(Query { text: text.into(), k, at_least }));
-        call.1.recv().expect("an answer")
+        receive(&call.1)
     };
     // Ids, and the similarities, of which those of neighbours are rounded down to 0.
     let found = |text, k, at_least| -> Vec<(String, f64)> {

@@ -6,9 +6,12 @@ mod races;
 mod report;
 mod store;
 
-use std::sync::{
-    Arc,
-    mpsc::{Receiver, channel},
+use std::{
+    sync::{
+        Arc,
+        mpsc::{Receiver, channel},
+    },
+    time::Duration,
 };
 
 use knowledgepulse_scoring::{
@@ -18,6 +21,15 @@ use knowledgepulse_scoring::{
 use knowledgepulse_test_support::FakeEmbedder;
 
 type Answer = Result<Outcome>;
+
+/// A lost answer or a deadlock is a failure, not an endless test.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// Receives what comes next.
+#[track_caller]
+fn receive<T>(receiver: &Receiver<T>) -> T {
+    receiver.recv_timeout(LIMIT).expect("an answer in time")
+}
 
 /// Submits a call, whose answer is received. A test need not wait for it.
 fn submit(

@@ -13,7 +13,7 @@ use knowledgepulse_scoring::{
 use knowledgepulse_test_support::{FakeEmbedder, embedder::FAILURE, input, trace};
 use serde_json::json;
 
-use crate::{Answer, submit};
+use crate::{Answer, receive, submit};
 
 fn new_scorer() -> Arc<Scorer> {
     Scorer::new(ScorerOptions::default()).expect("a scorer")
@@ -36,8 +36,7 @@ fn score_all(
         let reply = Box::new(move |answer| sender.send((index, answer)).expect("a receiver"));
         scorer.submit(work(Work::Score, text), Ok(embedder.clone()), reply);
     }
-    drop(sender);
-    receiver.iter().collect()
+    texts.iter().map(|_| receive(&receiver)).collect()
 }
 
 #[track_caller]
@@ -129,7 +128,7 @@ fn submit_fails_without_a_required_embedder() {
 #[test]
 fn submit_peeks_without_a_mark_and_remembers_without_a_score() {
     let (scorer, embedder) = (new_scorer(), FakeEmbedder::new());
-    let answer = |work| submit(&scorer, &embedder, work).1.recv().expect("an answer");
+    let answer = |work| receive(&submit(&scorer, &embedder, work).1);
     let peek = || novelty(answer(work(Work::Peek, "7")));
     assert_eq!([peek(), peek()], [0.5, 0.5]);
     assert_eq!(answer(work(Work::Remember, "7")), Ok(Outcome::Remembered));
@@ -143,7 +142,7 @@ fn submit_warms_up_after_the_calls_before() {
     let (scorer, embedder) = (new_scorer(), FakeEmbedder::new());
     let (_, scored) = submit(&scorer, &embedder, work(Work::Score, "slow 1"));
     let (_, warm) = submit(&scorer, &embedder, Work::WarmUp);
-    assert_eq!(warm.recv().expect("an answer"), Ok(Outcome::WarmedUp(Ok(()))));
+    assert_eq!(receive(&warm), Ok(Outcome::WarmedUp(Ok(()))));
     assert_eq!(novelty(scored.try_recv().expect("an answer before")), 0.5);
     assert_eq!(scorer.cache_len(), 1, "warming up leaves no mark");
 }
@@ -160,8 +159,7 @@ fn submit_forgets_and_clears_after_the_calls_before_and_ahead_of_those_behind() 
         submit(Work::Clear),
         submit(Work::Score(named("1"))),
     ];
-    let [first, forgotten, second, cleared, third] =
-        answers.map(|answer| answer.recv().expect("an answer"));
+    let [first, forgotten, second, cleared, third] = answers.map(|answer| receive(&answer));
     assert_eq!((forgotten, cleared), (Ok(Outcome::Removed(1)), Ok(Outcome::Removed(1))));
     for score in [first, second, third] {
         assert_eq!(report(score).score.novelty, Novelty::EmptyCache);

@@ -18,6 +18,8 @@ use knowledgepulse_scoring::{
 use knowledgepulse_test_support::{FakeEmbedder, input, trace};
 use serde_json::json;
 
+use crate::receive;
+
 /// Miri is a thousand times as slow.
 const CALLERS: usize = if cfg!(miri) { 2 } else { 4 };
 const CALLS: usize = if cfg!(miri) { 3 } else { 40 };
@@ -154,7 +156,7 @@ fn call_is_ended_by_one_of_abort_end_budget_and_close() {
             scorer.close();
             (abort.join().expect("no panic"), end_budget.join().expect("no panic"))
         });
-        let answer = answers.recv().expect("an answer").map_err(|error| error.code());
+        let answer = receive(&answers).map_err(|error| error.code());
         let expected = match (is_aborted, is_over_budget) {
             (true, false) => Some("ABORTED"),
             (false, true) => None,

@@ -18,7 +18,7 @@ use knowledgepulse_test_support::{FakeEmbedder, cache::NaiveCache, input, trace}
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::Answer;
+use crate::{Answer, receive};
 
 const BOUNDS: CacheOptions =
     CacheOptions { max_elements: 5, vector_len: 384, ttl: Some(Duration::from_millis(40)) };
@@ -83,7 +83,7 @@ fn memory(scorer: &Scorer) -> &SharedMemory {
 fn next_batch(scorer: &Scorer) -> Vec<Request> {
     let (sender, receiver) = mpsc::channel();
     memory(scorer).next_batch(64, Box::new(move |batch| sender.send(batch).expect("a receiver")));
-    receiver.recv().expect("a batch")
+    receive(&receiver)
 }
 
 /// Waits until all calls have been embedded, so that they come in one batch.
@@ -197,7 +197,8 @@ proptest! {
                 }
                 memory(&scorers[who]).finish_batch(store.now);
             }
-            for ((expected, act), (index, answer)) in acts.iter().enumerate().zip(answers.iter()) {
+            for (expected, act) in acts.iter().enumerate() {
+                let (index, answer) = receive(&answers);
                 prop_assert_eq!(index, expected, "answered out of order");
                 place += check(*act, answer, place, &mut naive, store.now);
             }
@@ -326,7 +327,7 @@ fn apply_refuses_an_own_entry_that_changes_something_else() {
     let error = memory(&scorer).apply(first_page(entries)).expect_err("another change");
     assert!(error.to_string().contains("another change than its call asked for"), "{error}");
     memory(&scorer).fail_batch(&error);
-    assert_eq!(answers.recv().expect("an answer"), (0, Err(error)));
+    assert_eq!(receive(&answers), (0, Err(error)));
 }
 
 #[test]
@@ -341,7 +342,7 @@ fn apply_refuses_a_page_in_which_a_call_is_twice() {
     assert_eq!(error.to_string(), "entry 2 of the store: its call is in the page twice");
     assert_eq!(scorer.cache_len(), 0);
     memory(&scorer).fail_batch(&error);
-    assert_eq!(answers.recv().expect("an answer"), (0, Err(error)));
+    assert_eq!(receive(&answers), (0, Err(error)));
 }
 
 #[test]
@@ -357,7 +358,7 @@ fn apply_does_not_compare_with_what_was_erased_before_it_was_read() {
         let own = StoredEntry { own: Some(0), ..entry(2, 0, None) };
         let known = Page { head: 3, ..first_page(vec![erased, own]) };
         memory(&scorer).apply(known).expect("a page");
-        let (_, answer) = answers.recv().expect("an answer");
+        let (_, answer) = receive(&answers);
         match answer {
             Ok(Outcome::Scored(report)) if !required => {
                 assert!(matches!(report.score.novelty, Novelty::NoStore { .. }), "{report:?}");
@@ -392,7 +393,7 @@ fn fail_batch_leaves_scores_neutral_unless_the_store_is_required() {
             let answers = submit(&scorer, &[act]);
             assert_eq!(next_batch(&scorer).len(), 1);
             memory(&scorer).fail_batch(error);
-            match answers.recv().expect("an answer").1 {
+            match receive(&answers).1 {
                 Ok(Outcome::Scored(report)) => {
                     assert!(scores && scoring(act));
                     let reason = "no route".into();
@@ -417,7 +418,7 @@ fn close_ends_calls_that_wait_for_the_store() {
     assert!(!next_batch(&scorer).is_empty());
     scorer.close();
     let mut codes: Vec<_> =
-        answers.iter().take(3).map(|(_, answer)| answer.expect_err("closed").code()).collect();
+        (0..3).map(|_| receive(&answers).1.expect_err("closed").code()).collect();
     codes.dedup();
     assert_eq!(codes, ["CLOSED"]);
     assert_eq!(memory(&scorer).apply(Page::default()).expect_err("closed").code(), "CLOSED");
@@ -432,7 +433,7 @@ fn abort_ends_a_call_whose_entry_stays_in_the_store() {
     let call = scorer.submit(work(Act::Score(1)), Ok(FakeEmbedder::new()), reply);
     assert_eq!(next_batch(&scorer).len(), 1);
     assert!(call.abort());
-    assert_eq!(answers.recv().expect("an answer").expect_err("aborted").code(), "ABORTED");
+    assert_eq!(receive(&answers).expect_err("aborted").code(), "ABORTED");
     let own = StoredEntry { own: Some(0), ..entry(1, 0, None) };
     memory(&scorer).apply(first_page(vec![own])).expect("a page");
     assert_eq!(scorer.cache_len(), 1);

@@ -22,10 +22,10 @@ fn abort_answers_once_and_leaves_no_mark() {
     let (_, next) = submit(&scorer, &embedder, work(Work::Score, "5"));
     assert!(hanging.abort());
     assert!(!hanging.abort(), "once is enough");
-    assert_eq!(code(hung.recv().unwrap()), "ABORTED");
-    assert_eq!(novelty(next.recv().unwrap()), 0.5, "there is nothing before it");
+    assert_eq!(code(receive(&hung)), "ABORTED");
+    assert_eq!(novelty(receive(&next)), 0.5, "there is nothing before it");
     let (done, answer) = submit(&scorer, &embedder, work(Work::Score, "5"));
-    assert_eq!(novelty(answer.recv().unwrap()), 0.0);
+    assert_eq!(novelty(receive(&answer)), 0.0);
     assert!(!done.abort(), "it has its answer");
     let statistics = scorer.statistics();
     assert_eq!((statistics.answered, statistics.aborted, statistics.pending()), (2, 1, 0));
@@ -59,7 +59,7 @@ fn end_budget_counts_the_call_before_the_reply_runs() {
     });
     let handle = scorer.submit(work(Work::Score, "hang"), Ok(embedder), reply);
     assert!(handle.end_budget());
-    assert_eq!(receiver.recv(), Ok((1, 0)));
+    assert_eq!(receive(&receiver), (1, 0));
 }
 
 #[test]
@@ -70,10 +70,10 @@ fn end_budget_is_without_effect_for_calls_that_do_not_score_and_after_an_answer(
     let (warm_up, warm) = submit(&scorer, &embedder, Work::WarmUp);
     assert!(!remember.end_budget() && !warm_up.end_budget());
     assert!(blocking.abort());
-    assert_eq!(remembered.recv().unwrap(), Ok(Outcome::Remembered));
-    assert_eq!(warm.recv().unwrap(), Ok(Outcome::WarmedUp(Ok(()))));
+    assert_eq!(receive(&remembered), Ok(Outcome::Remembered));
+    assert_eq!(receive(&warm), Ok(Outcome::WarmedUp(Ok(()))));
     let (scored, answer) = submit(&scorer, &embedder, work(Work::Score, "3"));
-    assert_eq!(novelty(answer.recv().unwrap()), 0.0);
+    assert_eq!(novelty(receive(&answer)), 0.0);
     assert!(!scored.end_budget(), "it has its answer");
     assert_eq!(scorer.statistics().over_budget, 0);
 }

@@ -3,9 +3,7 @@
 use std::{sync::OnceLock, time::Duration};
 
 use super::*;
-
-/// A deadlock is a failure, not an endless test.
-const LIMIT: Duration = Duration::from_secs(20);
+use crate::LIMIT;
 
 /// How a call comes to its answer.
 #[derive(Debug, Clone, Copy)]
@@ -60,11 +58,11 @@ fn reply_may_use_the_scorer_however_the_call_ended() {
 fn reply_may_abort_the_call_after_it() {
     let (scorer, embedder) = (new_scorer(), FakeEmbedder::new());
     let (sender, handles) = mpsc::channel::<CallHandle>();
-    let reply = Box::new(move |_| assert!(handles.recv().expect("a handle").abort()));
+    let reply = Box::new(move |_| assert!(receive(&handles).abort()));
     scorer.submit(work(Work::Score, "slow 1"), Ok(embedder.clone()), reply);
     let (handle, answer) = submit(&scorer, &embedder, work(Work::Score, "1"));
     sender.send(handle).expect("the first call waits for it");
-    assert_eq!(code(answer.recv_timeout(LIMIT).expect("no deadlock")), "ABORTED");
+    assert_eq!(code(receive(&answer)), "ABORTED");
     assert_eq!(scorer.cache_len(), 1);
 }
 
@@ -101,6 +99,6 @@ fn submit_answers_at_once_without_embedding_but_after_the_calls_before() {
     let later = absent();
     later.recv_timeout(Duration::from_millis(20)).expect_err("no answer yet");
     assert!(hanging.abort());
-    report(later.recv_timeout(LIMIT).expect("an answer"));
+    report(receive(&later));
     assert_eq!(code(aborted.try_recv().expect("an answer")), "ABORTED");
 }
