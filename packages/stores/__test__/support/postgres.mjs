@@ -257,7 +257,7 @@ export async function startForStores({ after }) {
 
 /**
  * Starts a server. `settings` are parameters of the server, such as `{ fsync: "off" }`; its folder is made
- * in `parent`.
+ * in `parent`, by default that of {@link folderOfServers}.
  */
 export async function startPostgres({ version = 18, settings, parent = folderOfServers() } = {}) {
 	const folder = makeFolder(parent);
