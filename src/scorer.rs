@@ -1,7 +1,6 @@
 //! The native side of the JavaScript class `Scorer`.
 
 use std::{
-    mem,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
 };
@@ -51,19 +50,19 @@ pub enum CallKind {
 
 /// A copy of the bytes of a snapshot, because JavaScript may change its own at any time.
 #[napi]
-pub struct SnapshotPieces(Pieces);
+pub struct SnapshotPieces(Option<Pieces>);
 
 #[napi]
 impl SnapshotPieces {
     #[napi(constructor, catch_unwind)]
     pub fn new(length: f64) -> Result<Self> {
         let failed = || napi::Error::from_reason(format!("no memory for {length} bytes"));
-        Pieces::with_room(length as usize).map(Self).ok_or_else(failed)
+        Pieces::with_room(length as usize).map(|pieces| Self(Some(pieces))).ok_or_else(failed)
     }
 
     #[napi(catch_unwind)]
     pub fn push(&mut self, bytes: BufferSlice) {
-        self.0.push(&bytes);
+        self.0.iter_mut().for_each(|pieces| pieces.push(&bytes));
     }
 }
 
@@ -93,8 +92,9 @@ impl Scorer {
         source: String,
     ) -> Result<Unknown<'env>> {
         let config = or_throw(env, read_scorer_options(&options))?;
-        let bytes = mem::take(&mut snapshot.0);
-        let restore = move || Self::with(config, Some((&source, &bytes)));
+        let used_up = || napi::Error::from_reason("the snapshot is used up");
+        let bytes = snapshot.0.take().ok_or_else(used_up)?;
+        let restore = move || Self::with(config, Some((&source, bytes)));
         in_background(&WORKERS, env, restore, Self::registered)
     }
 
@@ -215,7 +215,7 @@ impl Scorer {
     /// one. The source of the snapshot has a name.
     fn with(
         config: ScorerConfig,
-        snapshot: Option<(&str, &[u8])>,
+        snapshot: Option<(&str, Pieces)>,
     ) -> knowledgepulse_scoring::Result<Self> {
         let ScorerConfig { scorer: options, embedder, budget_ms, .. } = config;
         let decode = |(source, bytes)| {

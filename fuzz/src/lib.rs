@@ -168,12 +168,14 @@ fn refuses(lockstep: &mut Lockstep, vector: &[f32]) -> bool {
 fn restart(lockstep: &mut Lockstep, options: CacheOptions, now: Duration, wider: bool) {
     let before = lockstep.cache.options();
     let bytes = encode(&mut lockstep.cache, MODEL, lockstep.now);
-    let snapshot = decode("snapshot", &bytes, MODEL).expect("what was encoded");
+    let decode = |model| decode("snapshot", bytes[..].into(), model);
+    let snapshot = decode(MODEL).expect("what was encoded");
     assert_eq!(snapshot.options(), before);
-    assert!(decode("snapshot", &bytes, "another model").is_err());
+    assert!(decode("another model").is_err());
     if wider {
         let vector_len = options.vector_len + 1;
-        let error = snapshot.clone().into_cache(CacheOptions { vector_len, ..options }, now);
+        let error =
+            decode(MODEL).and_then(|it| it.into_cache(CacheOptions { vector_len, ..options }, now));
         assert_eq!(error.expect_err("another length").code(), "INVALID_SNAPSHOT");
     }
     let restored = snapshot.into_cache(options, now);

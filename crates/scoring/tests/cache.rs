@@ -87,7 +87,7 @@ proptest! {
                 }
                 Operation::Restart(millis, max_elements) => {
                     let bytes = encode(&mut lockstep.cache, "", lockstep.now);
-                    let snapshot = decode("snapshot", &bytes, "").unwrap();
+                    let snapshot = decode("snapshot", bytes[..].into(), "").unwrap();
                     let options = CacheOptions { max_elements, ..options };
                     let now = Duration::from_millis(millis);
                     let restored = snapshot.into_cache(options, now).unwrap();
@@ -103,14 +103,24 @@ proptest! {
 
 #[test]
 fn a_large_cache_behaves_like_a_list() {
+    large_cache(20);
+}
+
+/// Its rows are those of the snapshot.
+#[test]
+fn a_restored_cache_without_padding_behaves_like_a_list() {
+    large_cache(320);
+}
+
+fn large_cache(vector_len: u32) {
     // Past 4,096 vectors there are codes. Some vectors are equal, many are neighbours, some are zero.
     let vector = |i: u32| -> Vec<f32> {
         let number = |at: u32| ((i % 997 + 1) * (at + 3) * 7919 % 1013) as f32 / 506.0 - 1.0;
         let neighbour = |at: u32| number(at) + (i / 997 % 5 * (at + 1)) as f32 * 1e-4;
-        (0..20).map(|at| if i.is_multiple_of(51) { 0.0 } else { neighbour(at) }).collect()
+        (0..vector_len).map(|at| if i.is_multiple_of(51) { 0.0 } else { neighbour(at) }).collect()
     };
     let ttl = Some(Duration::from_secs(10));
-    let options = CacheOptions { max_elements: 5_000, vector_len: 20, ttl };
+    let options = CacheOptions { max_elements: 5_000, vector_len: vector_len as usize, ttl };
     let mut lockstep = Lockstep::new(options, Duration::ZERO);
     let search = |lockstep: &mut Lockstep| {
         for i in [50, 881, 4_095, 4_096, 5_036, 6_999] {
@@ -134,12 +144,15 @@ fn a_large_cache_behaves_like_a_list() {
     search(&mut lockstep);
     lockstep.now = Duration::from_secs(13);
     search(&mut lockstep);
-    let bytes = encode(&mut lockstep.cache, "", lockstep.now);
     for max_elements in [9_000, 700] {
-        let snapshot = decode("snapshot", &bytes, "").unwrap();
+        let bytes = encode(&mut lockstep.cache, "", lockstep.now);
+        let snapshot = decode("snapshot", bytes[..].into(), "").unwrap();
         let options = CacheOptions { max_elements, ..options };
         let restored = snapshot.into_cache(options, Duration::ZERO).unwrap();
         lockstep.restart(restored, Duration::ZERO);
+        search(&mut lockstep);
+        // Into its spare slots, and then into a larger ring.
+        (0..4_000).for_each(|i| lockstep.add(&vector(i), None));
         search(&mut lockstep);
     }
     lockstep.clear();

@@ -4,7 +4,7 @@ use memmap2::MmapMut;
 use pulp::bytemuck::{cast_slice, cast_slice_mut};
 
 /// The bytes from which on memory is mapped.
-const LARGE: usize = 1 << 22;
+pub const LARGE: usize = 1 << 22;
 
 /// Returns zeros, in large pages where the system has them: with small ones, looking up the address of a page takes as
 /// long as reading it, and allocating it several times as long as writing it. `None` if there is not enough memory.

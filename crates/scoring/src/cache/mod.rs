@@ -10,7 +10,9 @@ mod block;
 mod codes;
 mod similarity;
 
-use std::{collections::VecDeque, mem, num::NonZeroUsize, ops::Range, sync::Arc, time::Duration};
+use std::{collections::VecDeque, num::NonZeroUsize, ops::Range, sync::Arc, time::Duration};
+
+use memmap2::MmapMut;
 
 use crate::error::{Error, Invalid, Result, number};
 use best::Best;
@@ -209,7 +211,7 @@ impl VectorCache {
     /// Returns the number of bytes that vectors and ids take, spare capacity included. An id counts once for each of
     /// its vectors.
     pub fn memory(&self) -> usize {
-        size_of_val(self.rows.numbers())
+        self.slots * self.row * size_of::<f32>()
             + self.codes.as_ref().map_or(0, Codes::memory)
             + self.added.capacity() * size_of::<Duration>()
             + self.ids.capacity() * size_of::<Option<Arc<str>>>()
@@ -274,43 +276,75 @@ impl VectorCache {
         })
     }
 
-    /// Returns a cache of the `entries` that [`VectorCache::entries`] gave, with vectors in little-endian bytes, which go
-    /// on ageing from `now`. Its similarities are the same to the bit. The bounds may be others than before: what is
-    /// too old for them goes, then the oldest of what is too much.
+    /// Returns a cache of the ages and ids that [`VectorCache::entries`] gave, which go on ageing from `now`, and of
+    /// their vectors, which are little-endian in this part of `bytes`. Its similarities are the same to the bit. The
+    /// bounds may be others than before: what is too old for them goes, then the oldest of what is too much.
     ///
     /// # Errors
     ///
     /// `INVALID_OPTION` when the capacity or the length of vectors is 0.
-    ///
-    /// # Panics
-    ///
-    /// When a vector is of another length.
-    pub(crate) fn restore<'a>(
+    pub(crate) fn restore(
         options: CacheOptions,
-        entries: impl ExactSizeIterator<Item = Entry<&'a [[u8; 4]]>>,
+        entries: Vec<(Duration, Option<Arc<str>>)>,
+        bytes: MmapMut,
+        vectors: Range<usize>,
         now: Duration,
     ) -> Result<Self> {
         let mut cache = Self::new(options)?;
-        cache.reserve(entries.len());
-        let codes = cache.codes.take();
-        let mut entries = entries.peekable();
-        cache.shift = entries.peek().map_or(Duration::ZERO, |oldest| oldest.age);
-        // Without entries, the length is only a number in the snapshot, and may be any.
-        let mut row = Vec::new();
-        for Entry { vector, age, id } in entries {
-            let added = cache.at(now).saturating_sub(age);
-            row.resize(cache.row, 0.0);
-            for (to, from) in row[..options.vector_len].iter_mut().zip(vector) {
-                *to = f32::from_le_bytes(*from);
-            }
-            cache.push(added, id, &row);
-        }
-        if let Some(mut codes) = codes {
-            codes.fill(cache.rows(0..cache.slots.min(cache.start + cache.added.len())));
-            cache.codes = Some(codes);
+        cache.shift = entries.first().map_or(Duration::ZERO, |(age, _)| *age);
+        let at = cache.at(now);
+        let entries = entries.into_iter().map(|(age, id)| (at.saturating_sub(age), id));
+        match cache.adopt(bytes, vectors.clone(), entries.len()) {
+            None => entries.for_each(|(added, id)| cache.record(added, id)),
+            Some(bytes) => cache.extend(entries, bytes[vectors].as_chunks().0),
         }
         cache.evict_expired(now);
         Ok(cache)
+    }
+
+    /// Uses memory that has `count` vectors for the rows of an empty cache, because writing to new memory takes longer
+    /// than all else. Returns it if it does not fit.
+    fn adopt(
+        &mut self,
+        mut bytes: MmapMut,
+        vectors: Range<usize>,
+        count: usize,
+    ) -> Option<MmapMut> {
+        let slots = self.slots_for(count);
+        let fits = cfg!(target_endian = "little")
+            && self.row == self.options.vector_len
+            && (block::LARGE..=bytes.len()).contains(&(slots * self.row * size_of::<f32>()))
+            && count <= slots
+            && self.reserve_entries(slots);
+        if !fits {
+            return Some(bytes);
+        }
+        bytes.copy_within(vectors, 0);
+        self.replace_rows(Block::Large(bytes), slots, count);
+        None
+    }
+
+    /// Adds vectors to an empty cache, with their times and ids.
+    fn extend(
+        &mut self,
+        entries: impl ExactSizeIterator<Item = (Duration, Option<Arc<str>>)>,
+        numbers: &[[u8; 4]],
+    ) {
+        self.reserve(entries.len());
+        let codes = self.codes.take();
+        // Without entries, the length is only a number in the snapshot, and may be any.
+        let mut row = Vec::new();
+        for ((added, id), vector) in entries.zip(numbers.chunks(self.options.vector_len)) {
+            row.resize(self.row, 0.0);
+            for (to, from) in row.iter_mut().zip(vector) {
+                *to = f32::from_le_bytes(*from);
+            }
+            self.push(added, id, &row);
+        }
+        if let Some(mut codes) = codes {
+            codes.fill(self.rows(0..self.slots.min(self.start + self.added.len())));
+            self.codes = Some(codes);
+        }
     }
 
     /// A time that was given, as `added` has it.
@@ -372,6 +406,11 @@ impl VectorCache {
         if let Some(codes) = &mut self.codes {
             codes.set(slot, row);
         }
+        self.record(added, id);
+    }
+
+    /// Adds the time and the id of the newest vector.
+    fn record(&mut self, added: Duration, id: Option<Arc<str>>) {
         // Two threads can come in another order than that in which they read the clock.
         self.added.push_back(self.added.back().map_or(added, |last| added.max(*last)));
         self.id_bytes += bytes_of(&id);
@@ -394,25 +433,38 @@ impl VectorCache {
     /// Makes the ring larger, for at least `least` vectors. Returns `false` if it has its capacity already or there is
     /// no memory.
     fn grow(&mut self, least: usize) -> bool {
-        let slots = least.next_power_of_two().max(16).min(self.options.max_elements);
-        let more = slots.saturating_sub(self.slots);
-        let has_room = more > 0
-            && self.added.try_reserve_exact(more).is_ok()
-            && self.ids.try_reserve_exact(more).is_ok();
+        let slots = self.slots_for(least);
+        let has_room = slots > self.slots && self.reserve_entries(slots);
         let numbers = slots.saturating_mul(self.row);
         let Some(mut rows) = has_room.then(|| zeros(numbers)).flatten() else { return false };
-        let (newer, older) = self.rows.numbers().split_at(self.start * self.row);
+        let (newer, older) = self.rows(0..self.slots).split_at(self.start * self.row);
         rows.numbers_mut()[..older.len()].copy_from_slice(older);
         rows.numbers_mut()[older.len()..][..newer.len()].copy_from_slice(newer);
-        (self.rows, self.start) = (rows, 0);
-        let count = mem::replace(&mut self.slots, slots);
+        self.replace_rows(rows, slots, self.slots);
+        true
+    }
+
+    /// The slots of a ring for so many vectors, as far as there may be as many.
+    fn slots_for(&self, vectors: usize) -> usize {
+        vectors.next_power_of_two().max(16).min(self.options.max_elements)
+    }
+
+    /// Makes room for the times and ids of a ring that is to be larger, if there is memory.
+    fn reserve_entries(&mut self, slots: usize) -> bool {
+        let more = slots - self.slots;
+        self.added.try_reserve_exact(more).is_ok() && self.ids.try_reserve_exact(more).is_ok()
+    }
+
+    /// Makes a ring of rows, of which the first `count` are in use.
+    fn replace_rows(&mut self, rows: Block, slots: usize, count: usize) {
+        (self.rows, self.slots, self.start) = (rows, slots, 0);
         if slots > FLAT_SLOTS && self.row <= MOST_NUMBERS {
             self.codes = Codes::new(slots, self.row);
         }
-        if let Some(codes) = &mut self.codes {
-            codes.fill(&self.rows.numbers()[..count * self.row]);
+        if let Some(mut codes) = self.codes.take() {
+            codes.fill(self.rows(0..count));
+            self.codes = Some(codes);
         }
-        true
     }
 
     /// The row of a vector: of length 1, or all zero, and padded.

@@ -14,7 +14,7 @@
 
 mod pieces;
 
-use std::{panic::resume_unwind, sync::Arc, time::Duration};
+use std::{ops::Range, panic::resume_unwind, sync::Arc, time::Duration};
 
 use knowledgepulse_workers::join;
 pub use pieces::Pieces;
@@ -116,17 +116,18 @@ pub fn encode(cache: &mut VectorCache, fingerprint: &str, now: Duration) -> Vec<
 }
 
 /// A validated snapshot.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Snapshot<'a> {
+#[derive(Debug)]
+pub struct Snapshot {
     source: String,
     options: CacheOptions,
     entries: Vec<HeaderEntry>,
-    /// Those of all entries, as they are encoded.
-    vectors: &'a [[u8; 4]],
+    bytes: Pieces,
+    /// Where the vectors of all entries are.
+    vectors: Range<usize>,
     position: Option<Position>,
 }
 
-impl Snapshot<'_> {
+impl Snapshot {
     /// Removes and returns the place in a store that the vectors mirror.
     pub fn take_position(&mut self) -> Option<Position> {
         self.position.take()
@@ -149,9 +150,8 @@ impl Snapshot<'_> {
             let place = format!("{}: dimensions", self.source);
             return Err(Error::invalid(Invalid::Snapshot, place, expected, found));
         }
-        let vectors = self.vectors.chunks(found);
-        let entry = |(HeaderEntry { age, id }, vector)| Entry { vector, age, id };
-        VectorCache::restore(options, self.entries.into_iter().zip(vectors).map(entry), now)
+        let entries = self.entries.into_iter().map(|HeaderEntry { age, id }| (age, id)).collect();
+        VectorCache::restore(options, entries, self.bytes.into_map(), self.vectors, now)
     }
 }
 
@@ -167,13 +167,13 @@ macro_rules! ensure {
 }
 
 /// Reads a snapshot made by [`encode`], completely or not at all. Errors call it `source`. Memory is at most a small
-/// multiple of the bytes.
+/// multiple of the bytes, which the cache of the snapshot takes over.
 ///
 /// # Errors
 ///
 /// `INVALID_SNAPSHOT` if the bytes are not a snapshot, have another version, are truncated or damaged, belong to a
 /// model with another fingerprint, or contain values out of range.
-pub fn decode<'a>(source: &str, bytes: &'a [u8], fingerprint: &str) -> Result<Snapshot<'a>> {
+pub fn decode(source: &str, bytes: Pieces, fingerprint: &str) -> Result<Snapshot> {
     // First what a user can do something about, then what only a fault or a crafted file can cause.
     let start = &bytes[..bytes.len().min(MAGIC.len())];
     let (is_magic, found) = (MAGIC.starts_with(start), start.escape_ascii());
@@ -201,23 +201,27 @@ pub fn decode<'a>(source: &str, bytes: &'a [u8], fingerprint: &str) -> Result<Sn
     ensure!(length as u64 == expected, source, "", "{expected} bytes", "{length} bytes");
     let (sealed, checksum) = bytes.split_at(length - CHECKSUM);
     let expected = blake3::Hash::from_slice(checksum).expect("32 bytes");
-    let (found, snapshot) = join(|| blake3::hash(sealed), || read(source, sealed, fingerprint));
+    let (found, header) = join(|| blake3::hash(sealed), || read(source, sealed, fingerprint));
     let found = found.unwrap_or_else(|panic| resume_unwind(panic));
     let is_sealed = found == expected;
     ensure!(is_sealed, source, "", "the BLAKE3 checksum {expected}", "{found}: it is damaged");
-    snapshot
+    let Header { max_elements, vector_len, ttl, entries, position, .. } = header?;
+    let options = CacheOptions { max_elements, vector_len, ttl };
+    let end = sealed.len();
+    let vectors = end - entries.len() * vector_len * size_of::<f32>()..end;
+    Ok(Snapshot { source: source.to_owned(), options, entries, bytes, vectors, position })
 }
 
 /// Reads what the checksum covers, from magic to vectors.
-fn read<'a>(source: &str, sealed: &'a [u8], fingerprint: &str) -> Result<Snapshot<'a>> {
+fn read(source: &str, sealed: &[u8], fingerprint: &str) -> Result<Header> {
     let (length, left) = (number(&sealed[20..HEADER]), sealed.len() - HEADER);
     ensure!(length <= left as u64, source, ": header", "{length} bytes", "{left} bytes");
     let (header, vectors) = sealed[HEADER..].split_at(length as usize);
-    let header = serde_json::from_slice(header).map_err(|error| {
+    let header: Header = serde_json::from_slice(header).map_err(|error| {
         let found = format!("{:.200}", error.to_string());
         Error::invalid(Invalid::Snapshot, format!("{source}: header"), "the JSON of a cache", found)
     })?;
-    let Header { model, max_elements, vector_len, ttl, entries, position } = header;
+    let Header { ref model, max_elements, vector_len, ref entries, .. } = header;
     let found = format!("{model:.200}");
     ensure!(model == fingerprint, source, ": model", "{fingerprint:?}", "{found:?}");
     let most = u32::MAX as usize;
@@ -245,8 +249,7 @@ fn read<'a>(source: &str, sealed: &'a [u8], fingerprint: &str) -> Result<Snapsho
         let is_normalized = length == 0.0 || (length - 1.0).abs() <= TOLERANCE;
         ensure!(is_normalized, source, ": vectors[{at}]", "length 1, or zeros", "length {length}");
     }
-    let options = CacheOptions { max_elements, vector_len, ttl };
-    Ok(Snapshot { source: source.to_owned(), options, entries, vectors: numbers, position })
+    Ok(header)
 }
 
 /// The length of a vector. Eight sums side by side, because an addition takes four times as long as it keeps its

@@ -7,27 +7,41 @@ use memmap2::MmapMut;
 use crate::cache::mapped;
 
 /// The bytes that have arrived so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Pieces {
-    room: Option<MmapMut>,
+    /// Twice as much as arrives, for the spare slots of the cache that takes it over. Until they are used, they take
+    /// no memory.
+    map: MmapMut,
+    most: usize,
     end: usize,
 }
 
 impl Pieces {
     /// Returns an empty buffer for this many bytes; `None` if there is not enough memory.
     pub fn with_room(bytes: usize) -> Option<Self> {
-        // Nothing cannot be mapped.
-        let room = if bytes == 0 { None } else { Some(mapped(bytes)?) };
-        Some(Self { room, end: 0 })
+        // Nothing cannot be mapped, and the cache takes whole numbers.
+        let map = mapped(bytes.max(1).checked_next_multiple_of(4)?.checked_mul(2)?)?;
+        Some(Self { map, most: bytes, end: 0 })
     }
 
     /// Appends bytes, up to the size of the buffer.
     pub fn push(&mut self, bytes: &[u8]) {
-        let room = self.room.as_deref_mut().unwrap_or_default();
-        let left = &mut room[self.end..];
-        let length = bytes.len().min(left.len());
-        left[..length].copy_from_slice(&bytes[..length]);
+        let length = bytes.len().min(self.most - self.end);
+        self.map[self.end..][..length].copy_from_slice(&bytes[..length]);
         self.end += length;
+    }
+
+    /// Returns the memory of the bytes.
+    pub(super) fn into_map(self) -> MmapMut {
+        self.map
+    }
+}
+
+impl From<&[u8]> for Pieces {
+    fn from(bytes: &[u8]) -> Self {
+        let mut pieces = Self::with_room(bytes.len()).expect("enough memory");
+        pieces.push(bytes);
+        pieces
     }
 }
 
@@ -35,7 +49,7 @@ impl Deref for Pieces {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.room.as_deref().unwrap_or_default()[..self.end]
+        &self.map[..self.end]
     }
 }
 

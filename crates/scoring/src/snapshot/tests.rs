@@ -11,8 +11,8 @@ fn options(max_elements: usize, vector_len: usize) -> CacheOptions {
     CacheOptions { max_elements, vector_len, ttl: Some(Duration::from_secs(60)) }
 }
 
-fn decode<'a>(bytes: &'a [u8], fingerprint: &str) -> Result<Snapshot<'a>> {
-    super::decode("snapshot", bytes, fingerprint)
+fn decode(bytes: &[u8], fingerprint: &str) -> Result<Snapshot> {
+    super::decode("snapshot", bytes.into(), fingerprint)
 }
 
 /// Two vectors, of which one has an id.
@@ -269,9 +269,9 @@ fn decode_refuses_a_header_of_other_values() {
 
 #[test]
 fn decode_names_the_source_in_its_errors() {
-    let error = super::decode("caches/7.kp", b"PK", MODEL).unwrap_err();
+    let error = super::decode("caches/7.kp", b"PK"[..].into(), MODEL).unwrap_err();
     assert_eq!(error.path(), Some("caches/7.kp"));
     let bytes = with("Elements\":3", "Elements\":0");
-    let error = super::decode("caches/7.kp", &bytes, MODEL).unwrap_err();
+    let error = super::decode("caches/7.kp", bytes[..].into(), MODEL).unwrap_err();
     assert_eq!(error.path(), Some("caches/7.kp: maxElements"));
 }
