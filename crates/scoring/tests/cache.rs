@@ -103,24 +103,14 @@ proptest! {
 
 #[test]
 fn a_large_cache_behaves_like_a_list() {
-    large_cache(20);
-}
-
-/// Its rows are those of the snapshot.
-#[test]
-fn a_restored_cache_without_padding_behaves_like_a_list() {
-    large_cache(320);
-}
-
-fn large_cache(vector_len: u32) {
     // Past 4,096 vectors there are codes. Some vectors are equal, many are neighbours, some are zero.
     let vector = |i: u32| -> Vec<f32> {
         let number = |at: u32| ((i % 997 + 1) * (at + 3) * 7919 % 1013) as f32 / 506.0 - 1.0;
         let neighbour = |at: u32| number(at) + (i / 997 % 5 * (at + 1)) as f32 * 1e-4;
-        (0..vector_len).map(|at| if i.is_multiple_of(51) { 0.0 } else { neighbour(at) }).collect()
+        (0..20).map(|at| if i.is_multiple_of(51) { 0.0 } else { neighbour(at) }).collect()
     };
     let ttl = Some(Duration::from_secs(10));
-    let options = CacheOptions { max_elements: 5_000, vector_len: vector_len as usize, ttl };
+    let options = CacheOptions { max_elements: 5_000, vector_len: 20, ttl };
     let mut lockstep = Lockstep::new(options, Duration::ZERO);
     let search = |lockstep: &mut Lockstep| {
         for i in [50, 881, 4_095, 4_096, 5_036, 6_999] {

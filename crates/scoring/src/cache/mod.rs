@@ -19,7 +19,8 @@ use best::Best;
 use block::Block;
 pub(crate) use block::mapped;
 use codes::{Codes, MOST_NUMBERS};
-use similarity::{dot_of, normalize_into, offer_dots, row_length};
+pub(crate) use similarity::row_length;
+use similarity::{dot_of, normalize_into, offer_dots};
 
 /// The most slots of a ring without codes, where they would gain little.
 const FLAT_SLOTS: usize = 4096;
@@ -276,75 +277,45 @@ impl VectorCache {
         })
     }
 
+    /// Returns the unexpired rows in one piece of memory after another, the oldest first.
+    pub(crate) fn alive_rows(&mut self, now: Duration) -> [&[f32]; 2] {
+        self.evict_expired(now);
+        self.alive().map(|slots| self.rows(slots))
+    }
+
     /// Returns a cache of the ages and ids that [`VectorCache::entries`] gave, which go on ageing from `now`, and of
-    /// their vectors, which are little-endian in this part of `bytes`. Its similarities are the same to the bit. The
-    /// bounds may be others than before: what is too old for them goes, then the oldest of what is too much.
+    /// the rows that [`VectorCache::alive_rows`] gave, which are in this part of `memory`. It takes the memory over,
+    /// because writing to new memory takes longer than all else. Its similarities are the same to the bit. The bounds
+    /// may be others than before: what is too old for them goes, then the oldest of what is too much.
     ///
     /// # Errors
     ///
-    /// `INVALID_OPTION` when the capacity or the length of vectors is 0.
+    /// `INVALID_OPTION` when the capacity or the length of vectors is 0; `INTERNAL` if there is not enough memory.
     pub(crate) fn restore(
         options: CacheOptions,
         entries: Vec<(Duration, Option<Arc<str>>)>,
-        bytes: MmapMut,
-        vectors: Range<usize>,
+        mut memory: MmapMut,
+        rows: Range<usize>,
         now: Duration,
     ) -> Result<Self> {
         let mut cache = Self::new(options)?;
         cache.shift = entries.first().map_or(Duration::ZERO, |(age, _)| *age);
-        let at = cache.at(now);
-        let entries = entries.into_iter().map(|(age, id)| (at.saturating_sub(age), id));
-        match cache.adopt(bytes, vectors.clone(), entries.len()) {
-            None => entries.for_each(|(added, id)| cache.record(added, id)),
-            Some(bytes) => cache.extend(entries, bytes[vectors].as_chunks().0),
+        let (at, surplus) = (cache.at(now), entries.len().saturating_sub(options.max_elements));
+        let count = entries.len() - surplus;
+        if count > 0 {
+            let row_bytes = cache.row * size_of::<f32>();
+            memory.copy_within(rows.start + surplus * row_bytes..rows.end, 0);
+            let slots = cache.slots_for(count).min(memory.len() / row_bytes);
+            if !cache.reserve_entries(slots) {
+                return Err(Error::internal("not enough memory for the snapshot"));
+            }
+            cache.replace_rows(Block::from(memory), slots, count);
+        }
+        for (age, id) in entries.into_iter().skip(surplus) {
+            cache.record(at.saturating_sub(age), id);
         }
         cache.evict_expired(now);
         Ok(cache)
-    }
-
-    /// Uses memory that has `count` vectors for the rows of an empty cache, because writing to new memory takes longer
-    /// than all else. Returns it if it does not fit.
-    fn adopt(
-        &mut self,
-        mut bytes: MmapMut,
-        vectors: Range<usize>,
-        count: usize,
-    ) -> Option<MmapMut> {
-        let slots = self.slots_for(count);
-        let fits = cfg!(target_endian = "little")
-            && self.row == self.options.vector_len
-            && (block::LARGE..=bytes.len()).contains(&(slots * self.row * size_of::<f32>()))
-            && count <= slots
-            && self.reserve_entries(slots);
-        if !fits {
-            return Some(bytes);
-        }
-        bytes.copy_within(vectors, 0);
-        self.replace_rows(Block::Large(bytes), slots, count);
-        None
-    }
-
-    /// Adds vectors to an empty cache, with their times and ids.
-    fn extend(
-        &mut self,
-        entries: impl ExactSizeIterator<Item = (Duration, Option<Arc<str>>)>,
-        numbers: &[[u8; 4]],
-    ) {
-        self.reserve(entries.len());
-        let codes = self.codes.take();
-        // Without entries, the length is only a number in the snapshot, and may be any.
-        let mut row = Vec::new();
-        for ((added, id), vector) in entries.zip(numbers.chunks(self.options.vector_len)) {
-            row.resize(self.row, 0.0);
-            for (to, from) in row.iter_mut().zip(vector) {
-                *to = f32::from_le_bytes(*from);
-            }
-            self.push(added, id, &row);
-        }
-        if let Some(mut codes) = codes {
-            codes.fill(self.rows(0..self.slots.min(self.start + self.added.len())));
-            self.codes = Some(codes);
-        }
     }
 
     /// A time that was given, as `added` has it.

@@ -94,11 +94,11 @@ fn add_doubles_the_ring_up_to_the_capacity() {
 #[test]
 fn restore_takes_ages_beyond_the_clock() {
     let options = CacheOptions { vector_len: 1, ..CacheOptions::default() };
-    let mut bytes = mapped(8).unwrap();
-    bytes.copy_from_slice(&[1.0_f32.to_le_bytes(); 2].concat());
+    let mut rows = mapped(128).unwrap();
+    [0, 64].map(|at| rows[at..at + 4].copy_from_slice(&1.0_f32.to_le_bytes()));
     let entries = vec![(Duration::MAX, None), (Duration::from_secs(1), None)];
     let now = Duration::from_secs(9);
-    let mut cache = VectorCache::restore(options, entries, bytes, 0..8, now).unwrap();
+    let mut cache = VectorCache::restore(options, entries, rows, 0..128, now).unwrap();
     cache.add(&[1.0], None, now).unwrap();
     let ages: Vec<_> = cache.entries(now).map(|entry| entry.age).collect();
     assert_eq!(ages, [Duration::MAX, Duration::from_secs(1), Duration::ZERO]);

@@ -6,11 +6,12 @@
 //! | format version | u32, 2 |
 //! | length of the whole, length of the header | u64 each, in bytes |
 //! | header: the model, the bounds, age and id of each entry, the oldest first, and the place in a store | JSON |
-//! | vectors of the entries, of length 1 or all zero | float32 |
+//! | rows of the entries: vectors of length 1 or all zero, each padded with zeros to a multiple of 16 numbers | float32 |
 //! | BLAKE3 of everything before it | 32 bytes |
 //!
 //! Ages are stored instead of times, because the clocks of two processes have no common origin; so ages do not advance
-//! while the cache is a snapshot. Vectors are stored as in the cache, so that similarities stay bit-identical.
+//! while the cache is a snapshot. Rows are stored as in the cache, so that similarities stay bit-identical, and so that a
+//! cache can use the memory that they were read into.
 
 mod pieces;
 
@@ -18,10 +19,11 @@ use std::{ops::Range, panic::resume_unwind, sync::Arc, time::Duration};
 
 use knowledgepulse_workers::join;
 pub use pieces::Pieces;
+use pulp::bytemuck::cast_slice;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    cache::{CacheOptions, Entry, VectorCache},
+    cache::{CacheOptions, Entry, VectorCache, row_length},
     error::{Error, Invalid, Result},
 };
 
@@ -29,6 +31,8 @@ const MAGIC: &[u8] = b"KPCACHE\n";
 const VERSION: u32 = 2;
 /// Where the header begins.
 const HEADER: usize = 8 + 4 + 8 + 8;
+// A processor of the other order would have to swap the bytes of all rows.
+const _: () = assert!(cfg!(target_endian = "little"));
 const CHECKSUM: usize = blake3::OUT_LEN;
 /// How far from 1 the length of a vector may be. Rounding to float32 makes less than a tenth of it.
 const TOLERANCE: f64 = 1e-6;
@@ -69,12 +73,11 @@ struct HeaderEntry {
 /// The contents of a cache at one moment.
 pub struct Contents {
     header: Header,
-    /// As they are encoded.
-    vectors: Vec<u8>,
+    rows: Vec<u8>,
 }
 
 impl Contents {
-    /// Copies the vectors unexpired at `now`, and the bounds of their cache. `fingerprint` is that of the vectors'
+    /// Copies the rows unexpired at `now`, and the bounds of their cache. `fingerprint` is that of the vectors'
     /// model; with `position` they mirror a store up to it.
     pub fn of(
         cache: &mut VectorCache,
@@ -83,21 +86,16 @@ impl Contents {
         position: Option<Position>,
     ) -> Self {
         let CacheOptions { max_elements, vector_len, ttl } = cache.options();
-        let alive = cache.entries(now);
-        let mut vectors = Vec::with_capacity(alive.len() * vector_len * size_of::<f32>());
-        let copy = |Entry { vector, age, id }: Entry<&[f32]>| {
-            // Row by row: this is much faster than one iterator over all numbers.
-            vectors.extend(vector.iter().flat_map(|x| x.to_le_bytes()));
-            HeaderEntry { age, id }
-        };
-        let entries = alive.map(copy).collect();
+        let entry = |Entry { age, id, .. }: Entry<&[f32]>| HeaderEntry { age, id };
+        let entries = cache.entries(now).map(entry).collect();
+        let rows = cache.alive_rows(now).map(cast_slice::<_, u8>).concat();
         let model = fingerprint.to_owned();
-        Self { header: Header { model, max_elements, vector_len, ttl, entries, position }, vectors }
+        Self { header: Header { model, max_elements, vector_len, ttl, entries, position }, rows }
     }
 
     /// Returns the contents as bytes, with their checksum.
     pub fn encode(self) -> Vec<u8> {
-        let Self { header, vectors: mut bytes } = self;
+        let Self { header, rows: mut bytes } = self;
         let header = serde_json::to_vec(&header).expect("JSON of texts and numbers");
         let all = HEADER + header.len() + bytes.len() + CHECKSUM;
         let [all, head] = [all, header.len()].map(|x| (x as u64).to_le_bytes());
@@ -122,8 +120,8 @@ pub struct Snapshot {
     options: CacheOptions,
     entries: Vec<HeaderEntry>,
     bytes: Pieces,
-    /// Where the vectors of all entries are.
-    vectors: Range<usize>,
+    /// Where the rows of all entries are.
+    rows: Range<usize>,
     position: Option<Position>,
 }
 
@@ -151,7 +149,7 @@ impl Snapshot {
             return Err(Error::invalid(Invalid::Snapshot, place, expected, found));
         }
         let entries = self.entries.into_iter().map(|HeaderEntry { age, id }| (age, id)).collect();
-        VectorCache::restore(options, entries, self.bytes.into_map(), self.vectors, now)
+        VectorCache::restore(options, entries, self.bytes.into_map(), self.rows, now)
     }
 }
 
@@ -208,15 +206,15 @@ pub fn decode(source: &str, bytes: Pieces, fingerprint: &str) -> Result<Snapshot
     let Header { max_elements, vector_len, ttl, entries, position, .. } = header?;
     let options = CacheOptions { max_elements, vector_len, ttl };
     let end = sealed.len();
-    let vectors = end - entries.len() * vector_len * size_of::<f32>()..end;
-    Ok(Snapshot { source: source.to_owned(), options, entries, bytes, vectors, position })
+    let rows = end - entries.len() * row_length(vector_len) * size_of::<f32>()..end;
+    Ok(Snapshot { source: source.to_owned(), options, entries, bytes, rows, position })
 }
 
-/// Reads what the checksum covers, from magic to vectors.
+/// Reads what the checksum covers, from magic to rows.
 fn read(source: &str, sealed: &[u8], fingerprint: &str) -> Result<Header> {
     let (length, left) = (number(&sealed[20..HEADER]), sealed.len() - HEADER);
     ensure!(length <= left as u64, source, ": header", "{length} bytes", "{left} bytes");
-    let (header, vectors) = sealed[HEADER..].split_at(length as usize);
+    let (header, rows) = sealed[HEADER..].split_at(length as usize);
     let header: Header = serde_json::from_slice(header).map_err(|error| {
         let found = format!("{:.200}", error.to_string());
         Error::invalid(Invalid::Snapshot, format!("{source}: header"), "the JSON of a cache", found)
@@ -229,34 +227,29 @@ fn read(source: &str, sealed: &[u8], fingerprint: &str) -> Result<Header> {
     ensure!(is_in_range, source, ": vectorLen", "1 to {most}", "{vector_len}");
     let (count, least) = (entries.len(), entries.len().max(1));
     ensure!(max_elements >= least, source, ": maxElements", "{least} or more", "{max_elements}");
-    let ((numbers, odd), found) = (vectors.as_chunks(), vectors.len());
-    let is_whole = odd.is_empty() && count.checked_mul(vector_len) == Some(numbers.len());
-    ensure!(
-        is_whole,
-        source,
-        ": vectors",
-        "{count} vectors of {vector_len} float32",
-        "{found} bytes"
-    );
+    let (row, (numbers, odd)) = (row_length(vector_len), rows.as_chunks());
+    let (is_whole, found) = (count.checked_mul(row) == Some(numbers.len()), rows.len());
+    let is_whole = is_whole && odd.is_empty();
+    ensure!(is_whole, source, ": rows", "{count} rows of {row} float32", "{found} bytes");
 
     let mut most = Duration::MAX;
-    for (at, (entry, vector)) in entries.iter().zip(numbers.chunks(vector_len)).enumerate() {
+    for (at, (entry, row)) in entries.iter().zip(numbers.chunks(row)).enumerate() {
         let age = entry.age;
         ensure!(age <= most, source, ": entries[{at}].age", "{most:?} or less", "{age:?}");
         most = age;
-        let length = norm(vector);
+        let length = norm(row);
         // Not a number fails this, too.
         let is_normalized = length == 0.0 || (length - 1.0).abs() <= TOLERANCE;
-        ensure!(is_normalized, source, ": vectors[{at}]", "length 1, or zeros", "length {length}");
+        ensure!(is_normalized, source, ": rows[{at}]", "length 1, or zeros", "length {length}");
     }
     Ok(header)
 }
 
-/// The length of a vector. Eight sums side by side, because an addition takes four times as long as it keeps its
+/// The length of a row. Eight sums side by side, because an addition takes four times as long as it keeps its
 /// unit busy.
-fn norm(vector: &[[u8; 4]]) -> f64 {
+fn norm(row: &[[u8; 4]]) -> f64 {
     let square = |bytes: &[u8; 4]| f64::from(f32::from_le_bytes(*bytes)).powi(2);
-    let (eights, rest) = vector.as_chunks::<8>();
+    let (eights, rest) = row.as_chunks::<8>();
     let mut sums = [0.0; 8];
     for numbers in eights {
         for (sum, number) in sums.iter_mut().zip(numbers) {

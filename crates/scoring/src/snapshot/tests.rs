@@ -5,6 +5,8 @@ use std::sync::Arc;
 use super::*;
 
 const MODEL: &str = "a model";
+/// The bytes after the numbers of a vector of length 2.
+const PADDING: usize = 14 * size_of::<f32>();
 const NOW: Duration = Duration::from_secs(100);
 
 fn options(max_elements: usize, vector_len: usize) -> CacheOptions {
@@ -52,11 +54,13 @@ fn encode_keeps_its_layout() {
     );
     let bytes = [
         b"KPCACHE\n\x02\0\0\0",
-        &244_u64.to_le_bytes()[..],
+        &356_u64.to_le_bytes()[..],
         &168_u64.to_le_bytes(),
         header.as_bytes(),
         &[0, 0, 0, 0, 0, 0, 0x80, 0x3F],
+        &[0; PADDING],
         &[0x9A, 0x99, 0x19, 0x3F, 0xCD, 0xCC, 0x4C, 0x3F],
+        &[0; PADDING],
     ]
     .concat();
     let checksum = blake3::hash(&bytes);
@@ -95,12 +99,12 @@ fn into_cache_applies_other_bounds_at_once() {
     assert_eq!(other.to_string(), "snapshot: dimensions: expected 384, got 2");
 }
 
-/// A snapshot of any header and vectors, with the right lengths and checksum.
-fn seal(header: &str, vectors: &[u8]) -> Vec<u8> {
-    let length = HEADER + header.len() + vectors.len() + CHECKSUM;
+/// A snapshot of any header and rows, with the right lengths and checksum.
+fn seal(header: &str, rows: &[u8]) -> Vec<u8> {
+    let length = HEADER + header.len() + rows.len() + CHECKSUM;
     let [length, head] = [length, header.len()].map(|length| (length as u64).to_le_bytes());
     let start = [MAGIC, &VERSION.to_le_bytes(), &length, &head];
-    with_checksum([&start.concat(), header.as_bytes(), vectors].concat())
+    with_checksum([&start.concat(), header.as_bytes(), rows].concat())
 }
 
 fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
@@ -109,24 +113,25 @@ fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// Header and vectors of the small snapshot.
+/// Header and rows of the small snapshot.
 fn parts() -> (String, Vec<u8>) {
     let bytes = small();
     let end = bytes.len() - CHECKSUM;
-    let (header, vectors) = bytes[HEADER..end].split_at(end - HEADER - 4 * size_of::<f32>());
-    (String::from_utf8(header.to_vec()).unwrap(), vectors.to_vec())
+    let (header, rows) = bytes[HEADER..end].split_at(end - HEADER - 32 * size_of::<f32>());
+    (String::from_utf8(header.to_vec()).unwrap(), rows.to_vec())
 }
 
 /// The small snapshot with one piece of its header replaced.
 fn with(old: &str, new: &str) -> Vec<u8> {
-    let (header, vectors) = parts();
+    let (header, rows) = parts();
     assert!(header.contains(old), "{old}");
-    seal(&header.replacen(old, new, 1), &vectors)
+    seal(&header.replacen(old, new, 1), &rows)
 }
 
 /// The small snapshot with other vectors.
-fn with_vectors(vectors: &[f32]) -> Vec<u8> {
-    seal(&parts().0, &vectors.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<_>>())
+fn with_vectors([a, b, c, d]: [f32; 4]) -> Vec<u8> {
+    let row = |[x, y]: [f32; 2]| [&x.to_le_bytes()[..], &y.to_le_bytes(), &[0; PADDING]].concat();
+    seal(&parts().0, &[[a, b], [c, d]].map(row).concat())
 }
 
 #[test]
@@ -163,7 +168,7 @@ fn decode_says_what_was_expected_and_what_was_found() {
     let sizes = |length: u64, head: u64| {
         [MAGIC, &VERSION.to_le_bytes(), &length.to_le_bytes(), &head.to_le_bytes()].concat()
     };
-    let (header, vectors) = parts();
+    let (header, rows) = parts();
     let json = "the JSON of a cache, got";
     let endless = "18446744073709551615";
     let normal = "length 1, or zeros, got length";
@@ -174,7 +179,7 @@ fn decode_says_what_was_expected_and_what_was_found() {
             r#"a snapshot of a vector cache, got bytes that begin with "PK\x03\x04""#,
         ),
         ([MAGIC, &[1, 0, 0, 0], &[0; 90]].concat(), "", "format version 2, got 1"),
-        ([small(), vec![0]].concat(), "", "244 bytes, got 245 bytes"),
+        ([small(), vec![0]].concat(), "", "356 bytes, got 357 bytes"),
         (with_checksum(sizes(59, 0))[..59].to_vec(), "", "60 bytes, got 59 bytes: it is cut off"),
         (with_checksum(sizes(60, 1)), ": header", "1 bytes, got 0 bytes"),
         (with_checksum(sizes(60, u64::MAX)), ": header", &format!("{endless} bytes, got 0 bytes")),
@@ -204,27 +209,23 @@ fn decode_says_what_was_expected_and_what_was_found() {
         ),
         (
             with("Len\":2", "Len\":4294967295"),
-            ": vectors",
-            "2 vectors of 4294967295 float32, got 16 bytes",
+            ": rows",
+            "2 rows of 4294967296 float32, got 128 bytes",
         ),
-        (seal(&header, &[0; 8]), ": vectors", "2 vectors of 2 float32, got 8 bytes"),
+        (seal(&header, &[0; 8]), ": rows", "2 rows of 16 float32, got 8 bytes"),
         (
-            seal(&header, &[&vectors[..], &[0; 3]].concat()),
-            ": vectors",
-            "2 vectors of 2 float32, got 19 bytes",
+            seal(&header, &[&rows[..], &[0; 3]].concat()),
+            ": rows",
+            "2 rows of 16 float32, got 131 bytes",
         ),
         (with("secs\":5", "secs\":11"), ": entries[1].age", "10s or less, got 11s"),
-        (with_vectors(&[f32::NAN, 0.0, 1.0, 0.0]), ": vectors[0]", &format!("{normal} NaN")),
+        (with_vectors([f32::NAN, 0.0, 1.0, 0.0]), ": rows[0]", &format!("{normal} NaN")),
+        (with_vectors([0.0, 1.0, 1.0, f32::NEG_INFINITY]), ": rows[1]", &format!("{normal} inf")),
+        (with_vectors([0.0, 2.0, 1.0, 0.0]), ": rows[0]", &format!("{normal} 2")),
+        (with_vectors([0.0, 1.0, 0.5, 0.0]), ": rows[1]", &format!("{normal} 0.5")),
         (
-            with_vectors(&[0.0, 1.0, 1.0, f32::NEG_INFINITY]),
-            ": vectors[1]",
-            &format!("{normal} inf"),
-        ),
-        (with_vectors(&[0.0, 2.0, 1.0, 0.0]), ": vectors[0]", &format!("{normal} 2")),
-        (with_vectors(&[0.0, 1.0, 0.5, 0.0]), ": vectors[1]", &format!("{normal} 0.5")),
-        (
-            with_vectors(&[1.00001, 0.0, 1.0, 0.0]),
-            ": vectors[0]",
+            with_vectors([1.00001, 0.0, 1.0, 0.0]),
+            ": rows[0]",
             &format!("{normal} 1.0000100135803223"),
         ),
     ] {
@@ -233,7 +234,7 @@ fn decode_says_what_was_expected_and_what_was_found() {
         assert_eq!(error.path(), Some(format!("snapshot{place}").as_str()), "{message}");
         assert_eq!(error.to_string(), format!("snapshot{place}: expected {message}"));
     }
-    assert!(decode(&with_vectors(&[0.0, -0.0, 1.0, 0.0]), MODEL).is_ok(), "zeros are a vector");
+    assert!(decode(&with_vectors([0.0, -0.0, 1.0, 0.0]), MODEL).is_ok(), "zeros are a vector");
 }
 
 #[test]
@@ -256,10 +257,10 @@ fn decode_refuses_a_header_of_other_values() {
         let error = decode(&with(old, new), MODEL).expect_err(new);
         assert_eq!(error.path(), Some("snapshot: header"), "{old} → {new}");
     }
-    let (header, vectors) = parts();
+    let (header, rows) = parts();
     let deep = "[".repeat(100_000);
-    assert!(decode(&seal(&deep, &vectors), MODEL).is_err());
-    let mut bytes = seal(&header.replace('é', "ee"), &vectors);
+    assert!(decode(&seal(&deep, &rows), MODEL).is_err());
+    let mut bytes = seal(&header.replace('é', "ee"), &rows);
     let at = HEADER + header.find('é').unwrap();
     bytes[at] = 0xFF;
     bytes.truncate(bytes.len() - CHECKSUM);
