@@ -13,6 +13,7 @@ const {
 	checkSignal,
 	invalidOption,
 } = require("./options.js");
+const { pagePacker } = require("./page.js");
 const { onAbort, until } = require("./signals.js");
 const { contents } = require("./sources.js");
 const { StoreLink, storeOptions } = require("./store.js");
@@ -58,6 +59,7 @@ function restoreOptions(options = {}) {
 module.exports = function scorerClass(native, VectorCache, evaluateLogs) {
 	const { CallKind } = native;
 	const { attempt, toError } = errorsOf(native);
+	const packPage = pagePacker(native);
 	const readTrace = traceReader(native);
 
 	function readId(id) {
@@ -118,7 +120,7 @@ module.exports = function scorerClass(native, VectorCache, evaluateLogs) {
 			this.#native =
 				restored instanceof native.Scorer ? restored : attempt(() => new native.Scorer(options));
 			this.#budgetMs = this.#native.budgetMs ?? undefined;
-			if (store) this.#link = new StoreLink(this.#native, native.PageReader, toError, store);
+			if (store) this.#link = new StoreLink(this.#native, packPage, toError, store);
 		}
 
 		evaluateValue(trace, options) {

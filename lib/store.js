@@ -3,7 +3,7 @@
  * a time, and brings back the entries of the store.
  */
 const { randomUUID } = require("node:crypto");
-const { setImmediate: nextTurn, setTimeout: sleep } = require("node:timers/promises");
+const { setTimeout: sleep } = require("node:timers/promises");
 const { clearTimeout, setTimeout } = require("node:timers");
 const { ScoringError } = require("./errors.js");
 const { invalidOption } = require("./options.js");
@@ -13,8 +13,6 @@ const { onAbort, until } = require("./signals.js");
 const BATCH = 64;
 /** Entries in one page. */
 const PAGE = 512;
-/** Those that are read from it in one turn of the event loop. */
-const STRIDE = 128;
 /** The time before each repetition of a round trip that has failed; after the last, its batch has failed. */
 const PAUSES_MS = [50, 200];
 /** How long a store that has failed is not asked again. */
@@ -92,7 +90,7 @@ exports.storeOptions = function storeOptions(options) {
 /** The connection of a native scorer with its store. */
 exports.StoreLink = class StoreLink {
 	#native;
-	#PageReader;
+	#packPage;
 	#toError;
 	#options;
 	/** Calls without an answer. */
@@ -110,9 +108,9 @@ exports.StoreLink = class StoreLink {
 	#failure;
 	#failedAt;
 
-	constructor(native, PageReader, toError, options) {
+	constructor(native, packPage, toError, options) {
 		this.#native = native;
-		this.#PageReader = PageReader;
+		this.#packPage = packPage;
 		this.#toError = toError;
 		this.#options = options;
 		this.#position = native.storePosition();
@@ -232,7 +230,7 @@ exports.StoreLink = class StoreLink {
 	 * applied.
 	 */
 	async #exchange(batch) {
-		const calls = batch.map(({ call }) => call);
+		const calls = new Map(batch.map(({ call }, place) => [call, place]));
 		const missing = new Map(
 			batch.filter(({ isToAppend }) => isToAppend).map((item) => [item.call, item]),
 		);
@@ -251,31 +249,27 @@ exports.StoreLink = class StoreLink {
 			this.#isReached = true;
 			this.#failure = undefined;
 			try {
-				// Throws unless it is a page, on whose form the rest relies.
-				const reader = new this.#PageReader(page, this.#header, calls);
+				const packed = this.#packPage(page, this.#header, calls);
+				const { epoch, rows } = packed;
 				// Before it is applied, because the answers are there before this goes on.
-				const last = page.entries.at(-1);
-				if (page.reset) {
+				if (packed.reset) {
 					this.#position = null;
 					this.#isResumed = false;
 				}
-				if (last) this.#position = { epoch: page.epoch, seq: last.seq, call: last.call };
-				const own = page.entries.map((entry) => missing.get(entry?.call)).filter(Boolean);
+				const [last, , callOfLast] = rows.at(-1) ?? [];
+				if (last) this.#position = { epoch, seq: last, call: callOfLast };
+				const own = rows.map(([, , call]) => missing.get(call)).filter(Boolean);
 				for (const { call } of own) missing.delete(call);
-				head ??= page.head;
+				head ??= packed.head;
 				const seq = this.#position?.seq ?? 0;
 				const isOver = missing.size === 0 && seq >= head;
-				const hasMore = seq < page.head;
+				const hasMore = seq < packed.head;
 				if (!isOver && hasMore) {
 					// On its way while this one is applied.
 					asked = this.#ask();
 					asked.catch(ignore);
 				}
-				for (let start = 0; start < page.entries.length; start += STRIDE) {
-					if (start > 0) await nextTurn();
-					reader.read(page.entries, start, Math.min(start + STRIDE, page.entries.length));
-				}
-				this.#keepFrom = await this.#native.apply(reader);
+				this.#keepFrom = await this.#native.apply(packed.json, packed.bytes);
 				for (const item of own) item.isToAppend = false;
 				if (isOver) break;
 				if (hasMore) continue;

@@ -3,6 +3,8 @@
  * JavaScript is checked.
  */
 
+const { InvalidTraceError } = require("./errors.js");
+
 // Taken once, so that later changes of globals and prototypes have no effect.
 const { isArray } = Array;
 const { fromCharCode } = String;
@@ -51,11 +53,12 @@ function kindOf(type) {
 const piecesOf = (text) => ({ __proto__: null, length: 1, 0: text });
 
 /** Makes the function over the native module. */
-function traceReader({ invalidTrace }) {
-	function check(fits, value, expected, path, step) {
+function traceReader({ describe }) {
+	function check(fits, value, expected, at, step) {
 		if (fits) return;
-		const place = step === undefined ? path : `steps[${step}]${path}`;
-		throw invalidTrace(value, expected, place);
+		const path = step === undefined ? at : `steps[${step}]${at}`;
+		const message = `${path}: expected ${expected}, got ${describe(value)}`;
+		throw new InvalidTraceError(message, { code: "INVALID_TRACE", path });
 	}
 
 	/**

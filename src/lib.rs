@@ -15,14 +15,14 @@ mod store;
 mod vector_cache;
 
 use knowledgepulse_scoring::{
-    Error, Invalid, Score,
+    Score,
     scorer::{Report, Times},
 };
 use napi::{Env, Result, bindgen_prelude::Object};
 use napi_derive::napi;
 
 use env::EnvState;
-use js::{Failure, Read, Value, or_throw};
+use js::{Read, Value, or_throw};
 use scorer::Scorer;
 
 /// Prepares an environment (the main thread, or a worker) when it loads the addon.
@@ -49,10 +49,10 @@ pub fn log_formats() -> Vec<&'static str> {
     knowledgepulse_import::format_names()
 }
 
-/// Returns the error for a value in a trace that does not fit.
+/// Returns a value as an error message shows it.
 #[napi(catch_unwind)]
-pub fn invalid_trace(value: Value, expected: String, path: String) -> Failure {
-    Failure::from(Error::invalid(Invalid::Trace, path, expected, value.describe()))
+pub fn describe(value: Value) -> String {
+    value.describe()
 }
 
 /// Returns the report, as JSON, for a trace whose novelty the caller knows.

@@ -1,6 +1,6 @@
 //! Calls on their way to a store, which JavaScript reaches, and its entries on their way back.
 
-use std::{collections::HashMap, fmt::Display, mem, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use knowledgepulse_scoring::{
     Error, StoreFault,
@@ -10,18 +10,15 @@ use knowledgepulse_scoring::{
 use knowledgepulse_workers::WORKERS;
 use napi::{
     Env, Result,
-    bindgen_prelude::{Buffer, Unknown},
+    bindgen_prelude::{Buffer, Uint8Array, Unknown},
 };
 use napi_derive::napi;
+use serde::Deserialize;
 
 use crate::{
     env::{EnvState, in_background},
-    js::{Read, ReadError, Value, or_throw},
     scorer::Scorer,
 };
-
-/// JavaScript has no greater number of which every smaller one is exact.
-const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 
 /// What a call asks of the store: to append an `add`, `forget` or `clear`, or to `read` everything. A vector is
 /// float32, little-endian.
@@ -71,14 +68,23 @@ impl Scorer {
         Ok(position.map(shown))
     }
 
-    /// Applies a page, and answers the calls whose entries are in it. The promise resolves to the time from which on
-    /// the store must keep entries.
+    /// Applies a page, which `lib/page.js` has packed, and answers the calls whose entries are in it. The promise
+    /// resolves to the time from which on the store must keep entries.
     #[napi(catch_unwind)]
-    pub fn apply<'env>(&self, env: &'env Env, page: &mut PageReader) -> Result<Unknown<'env>> {
-        let page = mem::take(&mut page.page);
+    pub fn apply<'env>(
+        &self,
+        env: &'env Env,
+        json: String,
+        bytes: Uint8Array,
+    ) -> Result<Unknown<'env>> {
         let (scorer, memory) = (self.engine.clone(), self.shared_memory()?.clone());
-        let milliseconds = |_: &Env, time: Duration| Ok(time.as_millis() as f64);
-        in_background(&WORKERS, env, move || scorer.during(|| memory.apply(page)), milliseconds)
+        let bytes = bytes.to_vec();
+        let apply = move || {
+            let page: PackedPage = serde_json::from_str(&json).map_err(Error::internal)?;
+            let page = page.unpack(&bytes).ok_or_else(|| Error::internal("vectors are missing"))?;
+            scorer.during(|| memory.apply(page))
+        };
+        in_background(&WORKERS, env, apply, |_, time: Duration| Ok(time.as_millis() as f64))
     }
 
     /// Answers the requests that append nothing. `now` is the present time in milliseconds.
@@ -138,142 +144,50 @@ impl From<Request> for StoreRequest {
     }
 }
 
-fn invalid(place: impl Display, expected: &str, found: &Value) -> ReadError {
-    let message = format!("{place}: expected {expected}, got {}", found.describe());
-    Error::store(StoreFault::Invalid, message).into()
+/// A page as `lib/page.js` packs it. The bytes of the vectors are apart, one after the other.
+#[derive(Deserialize)]
+struct PackedPage {
+    epoch: String,
+    head: u64,
+    first: u64,
+    reset: bool,
+    entries: Vec<PackedEntry>,
 }
 
-/// Reads a page of a store: everything but what follows from the entries before it.
-#[napi]
-pub struct PageReader {
-    page: Page,
-    /// The calls of the present batch, by their UUIDs.
-    own: HashMap<String, usize>,
+/// Number, time in milliseconds, call, kind, id, bytes of the vector, and place of the call in the present batch.
+#[derive(Deserialize)]
+struct PackedEntry(u64, u64, Box<str>, Kind, Option<Arc<str>>, Option<usize>, Option<usize>);
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Add,
+    Forget,
+    Clear,
 }
 
-#[napi]
-impl PageReader {
-    /// Reads all but the entries, and throws if it is not a page. `header` is that of the scorer, and `calls` has the
-    /// call of each request of the present batch.
-    #[napi(constructor, catch_unwind)]
-    pub fn new(env: &Env, page: Value, header: Value, calls: Vec<String>) -> Result<Self> {
-        let page = or_throw(env, read_page(&page, &header))?;
-        Ok(Self { page, own: calls.into_iter().zip(0..).collect() })
-    }
-
-    /// Reads the entries from `start` up to `end`. Throws if there is one that is none.
-    #[napi(catch_unwind)]
-    pub fn read(&mut self, env: &Env, entries: Value, start: u32, end: u32) -> Result<()> {
-        let mut read = || -> Read<()> {
-            let [seq, at, call, id, kind, embedding] =
-                ["seq", "at", "call", "id", "kind", "embedding"].map(|name| entries.key(name));
-            let keys = [seq?, at?, call?, id?, kind?, embedding?];
-            for index in start..end {
-                let entry = read_entry(&entries.element(index)?, &keys, index, &self.own)?;
-                self.page.entries.push(entry);
-            }
-            Ok(())
+impl PackedPage {
+    /// Returns the page; `None` if its vectors are not in these bytes.
+    fn unpack(self, mut bytes: &[u8]) -> Option<Page> {
+        let Self { epoch, head, first, reset, entries } = self;
+        let entry = |PackedEntry(seq, at, call, kind, id, length, own)| {
+            let vector = match length {
+                None => None,
+                Some(length) => {
+                    let (vector, rest) = bytes.split_at_checked(length)?;
+                    bytes = rest;
+                    let (numbers, _) = vector.as_chunks();
+                    Some(numbers.iter().map(|number| f32::from_le_bytes(*number)).collect())
+                }
+            };
+            let change = match kind {
+                Kind::Add => Change::Add { id, vector },
+                Kind::Forget => Change::Forget(id?),
+                Kind::Clear => Change::Clear,
+            };
+            Some(StoredEntry { seq, at: Duration::from_millis(at), call, change, own })
         };
-        or_throw(env, read())
+        let entries = entries.into_iter().map(entry).collect::<Option<_>>()?;
+        Some(Page { epoch, head, first, reset, entries })
     }
-}
-
-fn read_page(page: &Value, header: &Value) -> Read<Page> {
-    if !page.is_object() {
-        return Err(invalid("page of the store", "an object", page));
-    }
-    check_header(&page.property("header")?, header)?;
-    let epoch = page.property("epoch")?;
-    let epoch = epoch.string().ok_or_else(|| invalid("epoch of the store", "a string", &epoch))?;
-    let reset = page.property("reset")?;
-    let reset =
-        reset.boolean().ok_or_else(|| invalid("reset of the store", "a boolean", &reset))?;
-    let entries = page.property("entries")?;
-    if !entries.is_object() || !entries.is_array()? {
-        return Err(invalid("entries of the store", "an array", &entries));
-    }
-    Ok(Page {
-        epoch,
-        head: whole("head of the store", &page.property("head")?, 0)?,
-        first: whole("first of the store", &page.property("first")?, 1)?,
-        reset,
-        entries: Vec::new(),
-    })
-}
-
-fn check_header(found: &Value, expected: &Value) -> Read<()> {
-    if !found.is_object() {
-        return Err(invalid("header of the store", "an object", found));
-    }
-    let shown =
-        |value: Value| (value.type_of(), value.string().unwrap_or_else(|| value.describe()));
-    for name in ["model", "maxElements", "ttlMs"] {
-        let (found, expected) = (shown(found.property(name)?), shown(expected.property(name)?));
-        if found != expected {
-            let (found, expected) = (found.1, expected.1);
-            let message =
-                format!("the namespace of the store has {name} {found}, this scorer {expected}");
-            return Err(Error::store(StoreFault::Mismatch, message).into());
-        }
-    }
-    Ok(())
-}
-
-fn read_entry(
-    entry: &Value,
-    [seq, at, call, id, kind, embedding]: &[Value; 6],
-    index: u32,
-    own: &HashMap<String, usize>,
-) -> Read<StoredEntry> {
-    if !entry.is_object() {
-        return Err(invalid(format_args!("entries[{index}] of the store"), "an object", entry));
-    }
-    let seq = whole(format_args!("entries[{index}].seq of the store"), &entry.get(seq)?, 1)?;
-    let place = |field| format!("entry {seq} of the store: {field}");
-    let at = whole(place("at"), &entry.get(at)?, 0)?;
-    let call = entry.get(call)?;
-    let uuid = call.string().filter(|call| is_uuid(call));
-    let uuid = uuid.ok_or_else(|| invalid(place("call"), "a UUID", &call))?;
-    let id = entry.get(id)?;
-    let name = id.or_null(id.string());
-    let name = name.ok_or_else(|| invalid(place("id"), "a string or null", &id))?;
-    let name: Option<Arc<str>> = name.map(Into::into);
-    let kind = entry.get(kind)?;
-    let change = match kind.string().unwrap_or_default().as_str() {
-        "add" => {
-            let embedding = entry.get(embedding)?;
-            Change::Add { id: name, vector: read_vector(place("embedding"), &embedding)? }
-        }
-        "forget" => Change::Forget(name.ok_or_else(|| invalid(place("id"), "a string", &id))?),
-        "clear" => Change::Clear,
-        _ => {
-            let expected = "\"add\", \"forget\" or \"clear\"";
-            return Err(invalid(place("kind"), expected, &kind));
-        }
-    };
-    let (at, own) = (Duration::from_millis(at), own.get(&uuid).copied());
-    Ok(StoredEntry { seq, at, call: uuid.into(), change, own })
-}
-
-fn read_vector(place: impl Display, value: &Value) -> Read<Option<Box<[f32]>>> {
-    let bytes = value.or_null(value.bytes());
-    let bytes = bytes.ok_or_else(|| invalid(&place, "a Uint8Array or null", value))?;
-    let Some(bytes) = bytes else { return Ok(None) };
-    match bytes.as_chunks() {
-        (floats, []) => Ok(Some(floats.iter().map(|float| f32::from_le_bytes(*float)).collect())),
-        _ => Err(invalid(place, "bytes of float32", &value.property("length")?)),
-    }
-}
-
-/// Reads a whole number that JavaScript holds exactly.
-fn whole(place: impl Display, value: &Value, least: u64) -> Read<u64> {
-    let range = least as f64..=MAX_SAFE_INTEGER;
-    let number = value.number().filter(|number| number.fract() == 0.0 && range.contains(number));
-    let expected = || invalid(place, &format!("a safe integer, {least} or more"), value);
-    number.map(|number| number as u64).ok_or_else(expected)
-}
-
-fn is_uuid(text: &str) -> bool {
-    let is_hex = |part: &str| part.bytes().all(|byte| byte.is_ascii_hexdigit());
-    text.split('-').map(str::len).eq([8, 4, 4, 4, 12]) && text.split('-').all(is_hex)
 }

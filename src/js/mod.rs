@@ -6,7 +6,7 @@ mod suggest;
 pub mod trace;
 mod value;
 
-pub use error::{Failure, failure_value, forget_exception, or_throw};
+pub use error::{failure_value, forget_exception, or_throw};
 pub use scalars::{boolean, integer, invalid, number_in, string};
 pub use suggest::suggest;
 pub use value::{Read, ReadError, Value};
