@@ -144,3 +144,16 @@ test("INVALID_STORE names the damaged entry, what was expected and what was foun
 		await assert.rejects(one.evaluateValue(asked), { code: "INVALID_STORE", message });
 	}
 });
+
+test("Scorer reads a lone surrogate in an id of a store as U+FFFD", async () => {
+	const { scorer, open } = sharing();
+	await scorer().evaluateValue(known[0]);
+	const read = async (read) => {
+		const page = await read();
+		page.entries[0].id = "\ud800";
+		return page;
+	};
+	const one = new Scorer({ store: through(open(), { read }) });
+	const { novelty } = await one.explainValue(asked, { remember: false });
+	assert.equal(novelty.nearest, "\ufffd");
+});
