@@ -43,7 +43,7 @@ impl<'env> Value<'env> {
     /// Returns a key, which finds a property faster than its name does.
     pub fn key(&self, name: &'static str) -> Read<Self> {
         let (start, length) = (name.as_ptr().cast(), name.len() as isize);
-        // SAFETY: the environment belongs to the running call; the name has as many bytes.
+        // SAFETY: the environment belongs to the running call; `name` is valid for `length` bytes.
         self.value(|raw| unsafe { sys::napi_create_string_utf8(self.env, start, length, raw) })
     }
 

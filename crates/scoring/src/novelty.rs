@@ -21,7 +21,7 @@ pub enum Novelty {
     Given(Option<Nearest>),
     /// Compared with the entries of a shared store.
     Store {
-        /// The place in the store: what was added up to it, but not at it, was compared with.
+        /// The number of the entry of the trace, which was compared with the entries before it.
         seq: u64,
         /// The nearest; `None`, nothing to compare with, is [`NEUTRAL_NOVELTY`].
         nearest: Option<Nearest>,

@@ -15,11 +15,11 @@ enum Operation {
     Add(Vec<f32>, Option<&'static str>),
     CompareAndAdd(Vec<f32>, Option<&'static str>),
     Nearest(Vec<f32>),
-    /// So many, and at least so similar.
+    /// At most this many, with at least this similarity.
     Similar(Vec<f32>, NonZeroUsize, f64),
     Remove(&'static str),
     Wait(u64),
-    /// Into another process, whose clock shows this, with room for so many.
+    /// Into another process, with this time and this capacity.
     Restart(u64, usize),
     Clear,
 }

@@ -19,14 +19,14 @@
 //!
 //! - `|x|` and `|y|` are at most [`LONGEST`];
 //! - `|x − c|` and `|y − z|` are *measured*, in float64, where their relative error is below `n · 2⁻⁵²`,
-//!   for which [`length`] makes up. How good the codes are decides how much is read, not what is found;
+//!   which [`length`] compensates. How good the codes are decides how much is read, not what is found;
 //! - `c·z` is a sum of integers, exact in every kernel, times two steps. The rounding of this and of
 //!   the bound, all in float64 and of numbers below 1000, is below [`SLACK`].
 //!
 //! Of the `k` greatest values that are wanted, none is less than the `k`-th greatest of any rows. A row is dropped
 //! when its bound is less than the least of `k` values that others *have*, or than the least that is wanted. So
-//! what is greatest is found, and of equals the first. The search cuts values off at ±1, which keeps their
-//! order; so is the bound at −1.
+//! the greatest is found, and among equals the first. The search clamps values to ±1, which keeps their order, and
+//! the bound to at least −1.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::_MM_HINT_T0;
@@ -54,7 +54,7 @@ pub const MOST_NUMBERS: usize = 1 << 20;
 /// No row is longer: they have length 1 up to rounding, or up to the tolerance of a snapshot.
 const LONGEST: f64 = 1.0 + 1e-5;
 
-/// Sums side by side. A row is a multiple of as many numbers.
+/// Independent sums. The length of a row is a multiple of this.
 const LANES: usize = 16;
 
 /// Rows that a thread encodes at a time.

@@ -51,7 +51,7 @@ pub struct VectorCache {
     options: CacheOptions,
     /// Numbers in a row.
     row: usize,
-    /// As many rows; vector `i` lies in slot `(start + i) % slots`.
+    /// `slots` rows; vector `i` is in slot `(start + i) % slots`.
     rows: Block,
     slots: usize,
     /// The same rows as codes, where there are more than [`FLAT_SLOTS`] and the system has memory for them.
@@ -59,11 +59,11 @@ pub struct VectorCache {
     start: usize,
     /// When each vector was added, the oldest first.
     added: VecDeque<Duration>,
-    /// What each vector is called, the oldest first.
+    /// The id of each vector, the oldest first.
     ids: VecDeque<Option<Arc<str>>>,
     /// The bytes of all `ids`.
     id_bytes: usize,
-    /// Added to every time that is given, so that a restored vector can be older than time itself.
+    /// Added to every given time, so that a restored vector can be older than the origin of the clock.
     shift: Duration,
 }
 
@@ -200,7 +200,7 @@ impl VectorCache {
         Ok(nearest)
     }
 
-    /// Drops what is as old as the time to live, or older.
+    /// Drops the vectors whose age is at least the time to live.
     pub fn evict_expired(&mut self, now: Duration) {
         let Some(ttl) = self.options.ttl else { return };
         let now = self.at(now);
@@ -285,8 +285,8 @@ impl VectorCache {
 
     /// Returns a cache of the ages and ids that [`VectorCache::entries`] gave, which go on ageing from `now`, and of
     /// the rows that [`VectorCache::alive_rows`] gave, which are in this part of `memory`. It takes the memory over,
-    /// because writing to new memory takes longer than all else. Its similarities are the same to the bit. The bounds
-    /// may be others than before: what is too old for them goes, then the oldest of what is too much.
+    /// because writing to new memory takes longer than all else. Its similarities are the same to the bit. With other
+    /// bounds than before, vectors that are too old are dropped, and the oldest beyond the capacity.
     ///
     /// # Errors
     ///
@@ -394,7 +394,7 @@ impl VectorCache {
         self.start = (self.start + 1) % self.slots;
     }
 
-    /// Makes room for so many vectors at once, as far as they may be as many and the system gives memory.
+    /// Makes room for this many vectors at once, within the capacity and the memory of the system.
     pub(crate) fn reserve(&mut self, vectors: usize) {
         if vectors > self.slots {
             self.grow(vectors);
@@ -415,7 +415,7 @@ impl VectorCache {
         true
     }
 
-    /// The slots of a ring for so many vectors, as far as there may be as many.
+    /// Returns the number of slots of a ring for this many vectors, at most the capacity.
     fn slots_for(&self, vectors: usize) -> usize {
         vectors.next_power_of_two().max(16).min(self.options.max_elements)
     }
