@@ -21,7 +21,7 @@ pub enum Novelty {
     Given(Option<Nearest>),
     /// Compared with the entries of a shared store.
     Store {
-        /// The number of the entry of the trace, which was compared with the entries before it.
+        /// The number of the trace in the store; if it was not added, that of the last entry.
         seq: u64,
         /// The nearest; `None`, nothing to compare with, is [`NEUTRAL_NOVELTY`].
         nearest: Option<Nearest>,
