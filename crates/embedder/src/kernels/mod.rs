@@ -11,7 +11,6 @@ mod shared_slice;
 pub(crate) mod testing;
 
 use std::{
-    ops::Range,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::atomic::{AtomicBool, Ordering},
 };
@@ -31,10 +30,7 @@ const HEADS: usize = 12;
 const HEAD: usize = WIDTH / HEADS;
 
 /// What normalisation adds to the variance.
-pub(crate) const EPSILON: f32 = 1e-12;
-
-/// The rows of a task of a kernel that is divided by rows.
-const ROWS: usize = 16;
+const EPSILON: f32 = 1e-12;
 
 /// A kernel with fewer operations takes less time than waking another thread.
 const WORTH_A_THREAD: usize = 100_000;
@@ -112,10 +108,4 @@ impl<K: Kernel> WithSimd for Task<'_, K> {
         // SAFETY: whoever made the task promises it.
         unsafe { self.kernel.run(simd, self.index) }
     }
-}
-
-/// Returns the rows of a task.
-#[inline(always)]
-fn rows_of(task: usize, rows: usize) -> Range<usize> {
-    task * ROWS..rows.min((task + 1) * ROWS)
 }

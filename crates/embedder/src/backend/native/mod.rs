@@ -23,7 +23,7 @@ use super::Backend;
 use crate::{
     BuiltInFiles, EMBEDDING_LEN, EmbedError, Embedding, MAX_TOKENS, Precision, Result,
     kernels::{
-        self, EPSILON, Kernel, LayerNorm, Linear, LinearWeights, SelfAttention, SharedSlice, Table,
+        self, Kernel, LayerNorm, Linear, LinearWeights, SelfAttention, SharedSlice, Table,
         embed_tokens, int8::Machine, pool,
     },
     model::tensors::Tensors,
@@ -239,7 +239,7 @@ impl Runner<'_> {
     }
 
     fn norm(&self, Norm { gamma, beta }: &Norm, x: &[f32], y: &mut [f32]) -> Result<()> {
-        self.run(&LayerNorm::new(x, gamma, beta, EPSILON, SharedSlice::new(y)))
+        self.run(&LayerNorm::new(x, gamma, beta, SharedSlice::new(y)))
     }
 
     fn linear(
