@@ -3,6 +3,7 @@
 //! A kernel is divided into tasks. [`run`] passes them to a function that distributes them over threads, so that kernels
 //! do not depend on ONNX Runtime or a thread pool.
 
+mod aligned;
 pub(crate) mod arch;
 mod float;
 pub mod int8;
