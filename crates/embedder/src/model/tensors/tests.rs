@@ -6,6 +6,8 @@ use serde_json::json;
 
 use super::*;
 
+type Two = (Box<[i16]>, Box<[f32]>);
+
 /// Two tensors with a gap between them: 72 bytes.
 fn two() -> Vec<u8> {
     let mut bytes = vec![1, 0, 254, 255, 0, 128, 255, 127];
@@ -15,7 +17,7 @@ fn two() -> Vec<u8> {
 }
 
 /// Reads two tensors from the weights `found`, with a manifest for `expected`. Errors are without the path of the folder.
-fn read(expected: &[u8], found: Option<&[u8]>) -> Result<(Box<[i16]>, Box<[f32]>), String> {
+fn read(expected: &[u8], found: Option<&[u8]>) -> Result<Two, String> {
     let folder = tempfile::tempdir().unwrap();
     let digest = blake3::hash(expected).to_string();
     let manifest = json!({
