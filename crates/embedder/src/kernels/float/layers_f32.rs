@@ -37,10 +37,6 @@ impl Kernel for LayerNorm<'_> {
         (self.x.len() / self.gamma.len()).div_ceil(ROWS)
     }
 
-    fn operations(&self) -> usize {
-        self.x.len()
-    }
-
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, simd: S, task: usize) {
         let Self { x, gamma, beta, y } = self;

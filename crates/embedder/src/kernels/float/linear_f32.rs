@@ -79,10 +79,6 @@ impl Kernel for Linear<'_> {
         self.weights.columns().div_ceil(STRIP)
     }
 
-    fn operations(&self) -> usize {
-        self.x.len() * self.weights.columns() / 16
-    }
-
     // Loops instead of closures here and below: closures are not compiled for the instruction set.
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, simd: S, task: usize) {
