@@ -25,9 +25,8 @@ TOKENIZER_NAME = "tokenizer.json"
 NAMES = (GRAPH_NAME, DATA_NAME, TOKENIZER_NAME)
 
 
-def manifest(out, tensors):
-    """What the loader needs to know, with the size and digest of every file it reads, and the place
-    of every tensor in the file of constants."""
+def manifest(out):
+    """What the loader needs to know, with the size and digest of every file it reads."""
     pins = weights.model_pins()
     files = []
     for name in NAMES:
@@ -43,7 +42,6 @@ def manifest(out, tensors):
         "maxTokens": weights.POSITIONS,
         "license": pins["license"],
         "files": files,
-        "tensors": tensors,
     }
 
 
@@ -57,7 +55,7 @@ def build(source, out):
     (out / DATA_NAME).write_bytes(data.content)
     shutil.copyfile(source / TOKENIZER_NAME, out / TOKENIZER_NAME)
     shutil.copyfile(LICENSE_FILE, out / "LICENSE")
-    text = json.dumps(manifest(out, data.tensors), indent=2) + "\n"
+    text = json.dumps(manifest(out), indent=2) + "\n"
     (out / "manifest.json").write_bytes(text.encode("utf-8"))
 
 

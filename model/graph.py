@@ -9,7 +9,7 @@ What the operators of the domain OURS compute is said, in numpy, by operators.py
 from onnx import TensorProto, helper
 
 from storage import Store, to_panels
-from weights import EPSILON, HEADS, WIDTH
+from weights import WIDTH
 
 OURS = "knowledgepulse"
 
@@ -41,7 +41,7 @@ class Graph:
         """LayerNorm over the last axis of x [tokens, WIDTH]."""
         gamma = self.store.add(f"{name}.gamma", norm.gamma)
         beta = self.store.add(f"{name}.beta", norm.beta)
-        return self.node("LayerNorm", [x, gamma, beta], name, OURS, epsilon=EPSILON)
+        return self.node("LayerNorm", [x, gamma, beta], name, OURS)
 
     def linear(self, name, x, linear, residual=(), gelu=0):
         """gelu?(x @ weight + bias + residual) on int16 words; `residual` is one name or none."""
@@ -62,7 +62,7 @@ def embeddings(graph, encoder, ids):
 def encoder_layer(graph, name, x, layer):
     """x [tokens, WIDTH] -> [tokens, WIDTH]."""
     qkv = graph.linear(f"{name}.qkv", x, layer.qkv)
-    heads = graph.node("SelfAttention", [qkv], f"{name}.attended", OURS, heads=HEADS)
+    heads = graph.node("SelfAttention", [qkv], f"{name}.attended", OURS)
     summed = graph.linear(f"{name}.output", heads, layer.output, residual=[x])
     h = graph.norm(f"{name}.attention_norm", summed, layer.attention_norm)
     wide = graph.linear(f"{name}.up", h, layer.up, gelu=1)

@@ -9,7 +9,7 @@ from onnx.reference.op_run import OpRun
 import reference
 from graph import OURS
 from storage import from_panels
-from weights import HEADS
+from weights import Norm
 
 
 class TokenEmbeddings(OpRun):
@@ -24,15 +24,12 @@ class TokenEmbeddings(OpRun):
 
 
 class LayerNorm(OpRun):
-    """(x - mean) / sqrt(variance + epsilon) * gamma + beta along the rows of x [m, n]."""
+    """(x - mean) / sqrt(variance + 1e-12) * gamma + beta along the rows of x [m, n]."""
 
     op_domain = OURS
 
-    def _run(self, x, gamma, beta, epsilon=None):
-        x = x.astype(np.float64)
-        x = x - x.mean(axis=1, keepdims=True)
-        deviation = np.sqrt((x * x).mean(axis=1, keepdims=True) + epsilon)
-        return ((x / deviation * gamma + beta).astype(np.float32),)
+    def _run(self, x, gamma, beta):
+        return (reference.norm(x.astype(np.float64), Norm(gamma, beta)).astype(np.float32),)
 
 
 class Pool(OpRun):
@@ -62,8 +59,7 @@ class SelfAttention(OpRun):
 
     op_domain = OURS
 
-    def _run(self, qkv, heads=None):
-        assert heads == HEADS
+    def _run(self, qkv):
         parts = np.split(qkv.astype(np.float64), 3, axis=1)
         return (reference.scaled_attention(*parts).astype(np.float32),)
 

@@ -74,22 +74,9 @@ class PlainGraph(Graph):
         bias = self.store.add(f"{name}.bias", linear.bias)
         return self.node("Add", [bias, self.node("MatMul", [x, weight], f"{name}.matmul")], name)
 
-    def size(self, name, x, axis):
-        """One dimension of x as int64 [1]."""
-        shape = self.node("Shape", [x], f"{name}.shape")
-        index = self.constant(f"{name}.axis", axis, np.int64)
-        one = self.node("Gather", [shape, index], f"{name}.size", axis=0)
-        zero = self.constant(f"{name}.zero", [0], np.int64)
-        return self.node("Unsqueeze", [one, zero], name)
-
     def reshaped(self, name, x, tail):
         """x reshaped to [batch, sequence, *tail]."""
-        parts = [self.size(f"{name}.batch", x, 0), self.size(f"{name}.sequence", x, 1)]
-        parts += [
-            self.constant(f"{name}.tail{index}", [size], np.int64)
-            for index, size in enumerate(tail)
-        ]
-        shape = self.node("Concat", parts, f"{name}.target", axis=0)
+        shape = self.constant(f"{name}.target", [0, 0, *tail], np.int64)
         return self.node("Reshape", [x, shape], name)
 
 
@@ -102,7 +89,7 @@ def embeddings(graph, source):
     ids = graph.store.add("position.ids", ids)
     zero = graph.constant("position.zero", [0], np.int64)
     one = graph.constant("position.one", [1], np.int64)
-    length = graph.size("position.length", "input_ids", 1)
+    length = graph.node("Shape", ["input_ids"], "position.length", start=1)
     ids = graph.node("Slice", [ids, zero, length, one], "position.slice")
     words = graph.node("Gather", [word, "input_ids"], "words")
     kinds = graph.node("Gather", [kind, "token_type_ids"], "token_types")

@@ -63,22 +63,17 @@ def from_panels(panels):
 
 
 class DataFile:
-    """The bytes beside the graph.
-
-    `tensors` says by name where each one is and what it is, for readers that know no ONNX.
-    """
+    """The bytes beside the graph, in the order in which its nodes need them."""
 
     def __init__(self, location):
         self.location = location
         self.content = bytearray()
-        self.tensors = {}
 
-    def place(self, name, array, raw):
-        """The offset of `raw`, the bytes of `array`."""
+    def place(self, raw):
+        """Append the bytes of a tensor and return their offset."""
         alignment = MAPPING if len(raw) >= LARGE_FROM_BYTES else LINE
         self.content.extend(bytes(-len(self.content) % alignment))
-        shape, offset = list(array.shape), len(self.content)
-        self.tensors[name] = {"type": array.dtype.name, "shape": shape, "offset": offset}
+        offset = len(self.content)
         self.content.extend(raw)
         return offset
 
@@ -110,6 +105,6 @@ class Store:
         if self.data is None or len(raw) < EXTERNAL_FROM_BYTES:
             self.declare(name, array.dtype, array.shape).raw_data = raw
         else:
-            place = {"offset": self.data.place(name, array, raw), "length": len(raw)}
+            place = {"offset": self.data.place(raw), "length": len(raw)}
             self.declare(name, array.dtype, array.shape, location=self.data.location, **place)
         return name

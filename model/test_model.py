@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 import onnx
 from blake3 import blake3
-from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 import build
@@ -65,23 +64,13 @@ class StorageTest(unittest.TestCase):
     def test_external_data_is_aligned(self):
         data = storage.DataFile("data")
         store = storage.Store(data)
-        sizes = {
-            "large": storage.LARGE_FROM_BYTES + 1,
-            "small": storage.EXTERNAL_FROM_BYTES + 1,
-            "other": storage.EXTERNAL_FROM_BYTES,
-            "last": storage.LARGE_FROM_BYTES,
-        }
-        for name, size in sizes.items():
-            store.add(name, np.ones((1, size), dtype=np.int8))
+        large, small = storage.LARGE_FROM_BYTES, storage.EXTERNAL_FROM_BYTES
+        for size in (large + 1, small + 1, small, large):
+            store.add(str(size), np.ones((1, size), dtype=np.int8))
         store.add("tiny", np.float32(1))
         places = [int(tensor.external_data[1].value) for tensor in store.tensors[:4]]
         self.assertEqual(places, [0, 65600, 66688, 131072])
         self.assertEqual(len(data.content), 131072 + storage.LARGE_FROM_BYTES)
-        expected = {
-            name: {"type": "int8", "shape": [1, size], "offset": offset}
-            for (name, size), offset in zip(sizes.items(), places)
-        }
-        self.assertEqual(data.tensors, expected)
         self.assertEqual(store.tensors[4].raw_data, b"\0\0\x80\x3f")
         self.assertEqual(list(store.tensors[4].dims), [])
 
@@ -115,18 +104,6 @@ class ModelTest(unittest.TestCase):
         self.assertEqual(manifest["maxTokens"], 512)
         self.assertEqual(manifest["revision"], "1110a243fdf4706b3f48f1d95db1a4f5529b4d41")
         self.assertLessEqual(sum(path.stat().st_size for path in self.out.iterdir()), 50_000_000)
-
-    def test_manifest_names_every_constant_of_the_graph(self):
-        manifest = json.loads((self.out / "manifest.json").read_text(encoding="utf-8"))
-        content = (self.out / build.DATA_NAME).read_bytes()
-        constants = self.model().graph.initializer
-        self.assertEqual({tensor.name for tensor in constants}, set(manifest["tensors"]))
-        for tensor in constants:
-            entry, array = manifest["tensors"][tensor.name], numpy_helper.to_array(tensor)
-            self.assertEqual((entry["type"], tuple(entry["shape"])), (array.dtype, array.shape))
-            self.assertIn(entry["type"], ("int16", "float32"))
-            raw = content[entry["offset"] :][: array.nbytes]
-            self.assertEqual(raw, array.tobytes(), tensor.name)
 
     def model(self):
         """The graph with all its constants."""

@@ -85,9 +85,6 @@ impl Embedder {
     /// Runs the model once, because a model that loads may still fail to run. Returns the length of its vectors.
     fn probe(&self, settings: &ModelSettings) -> Result<usize> {
         let never = CancelToken::default();
-        if self.folder.custom().is_none() {
-            return Ok(self.embed("", LongText::Window, &never)?.embedding.len());
-        }
         let dimensions = self.run(&self.tokenizer.window_of(&[0]), &never)?.len();
         // ONNX Runtime fails for ids that are not in the embedding table.
         let largest = self.tokenizer.largest_id;

@@ -1,7 +1,6 @@
 //! The models of the process: shared by all users of the same model, loaded on first use.
 
 use std::{
-    fs::Metadata,
     panic::catch_unwind,
     path::PathBuf,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak},
@@ -51,24 +50,12 @@ pub struct SharedModel {
     files: OnceCell<Vec<FileState>>,
 }
 
-/// The size and time of a file.
-#[derive(PartialEq)]
-struct FileState {
-    path: PathBuf,
-    /// `None` if there is no file.
-    found: Option<(u64, SystemTime)>,
-}
+/// A file with its size and time; `None` if there is no file.
+type FileState = (PathBuf, Option<(u64, SystemTime)>);
 
-impl FileState {
-    fn of(path: PathBuf) -> Self {
-        let state = |metadata: Metadata| Ok((metadata.len(), metadata.modified()?));
-        let found = path.metadata().and_then(state).ok();
-        Self { path, found }
-    }
-
-    fn is_current(&self) -> bool {
-        *self == Self::of(self.path.clone())
-    }
+fn file_state(path: PathBuf) -> FileState {
+    let found = path.metadata().and_then(|found| Ok((found.len(), found.modified()?))).ok();
+    (path, found)
 }
 
 impl SharedModel {
@@ -93,7 +80,8 @@ impl SharedModel {
     }
 
     fn is_current(&self) -> bool {
-        self.files.get().is_none_or(|files| files.iter().all(FileState::is_current))
+        let is_current = |state: &FileState| file_state(state.0.clone()) == *state;
+        self.files.get().is_none_or(|files| files.iter().all(is_current))
     }
 
     fn forget_failure(&self) {
@@ -165,10 +153,10 @@ impl SharedModel {
 fn load(settings: &ModelSettings) -> Result<(Arc<Embedder>, Vec<FileState>)> {
     let folder = ModelFolder::open(settings)?;
     // Before they are read, so that a later change is noticed.
-    let mut files: Vec<_> = folder.files(settings).into_iter().map(FileState::of).collect();
+    let mut files: Vec<_> = folder.files(settings).into_iter().map(file_state).collect();
     let embedder = load_from(folder, settings)?;
     if embedder.onnx_error.is_some() {
-        files.push(FileState::of(settings.library.clone()));
+        files.push(file_state(settings.library.clone()));
     }
     Ok((embedder, files))
 }

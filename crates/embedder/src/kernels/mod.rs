@@ -3,6 +3,7 @@
 //! A kernel is divided into tasks. [`run`] passes them to a function that distributes them over threads, so that kernels
 //! do not depend on ONNX Runtime or a thread pool.
 
+mod aligned;
 pub(crate) mod arch;
 mod float;
 pub mod int8;
@@ -11,7 +12,6 @@ mod shared_slice;
 pub(crate) mod testing;
 
 use std::{
-    ops::Range,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::atomic::{AtomicBool, Ordering},
 };
@@ -31,21 +31,12 @@ const HEADS: usize = 12;
 const HEAD: usize = WIDTH / HEADS;
 
 /// What normalisation adds to the variance.
-pub(crate) const EPSILON: f32 = 1e-12;
-
-/// The rows of a task of a kernel that is divided by rows.
-const ROWS: usize = 16;
-
-/// A kernel with fewer operations takes less time than waking another thread.
-const WORTH_A_THREAD: usize = 100_000;
+const EPSILON: f32 = 1e-12;
 
 /// A computation in tasks, which may run in any order on any threads with the same bits.
 pub trait Kernel: Sync {
     /// Returns the number of tasks.
     fn tasks(&self) -> usize;
-
-    /// Returns the approximate number of operations of all tasks.
-    fn operations(&self) -> usize;
 
     /// Runs a task, counted from 0, in the registers of `simd`.
     ///
@@ -58,8 +49,7 @@ pub trait Kernel: Sync {
     unsafe fn run<S: Simd>(&self, simd: S, task: usize);
 }
 
-/// Runs all tasks of a kernel: on this thread if they are little work, else with `spread`, which must call the given
-/// function once for each number below the given one.
+/// Runs all tasks of a kernel with `spread`, which must call the given function once for each number below the given one.
 ///
 /// # Errors
 ///
@@ -73,7 +63,7 @@ pub fn run<E>(
     let task = |index| {
         let task = || {
             fault::point("task");
-            // SAFETY: each task is run once, here or by `spread`.
+            // SAFETY: `spread` runs each task once.
             unsafe { run_task(kernel, index) }
         };
         // A panic must not unwind through the threads of ONNX Runtime.
@@ -81,11 +71,7 @@ pub fn run<E>(
             panicked.store(true, Ordering::Relaxed);
         }
     };
-    if kernel.operations() < WORTH_A_THREAD {
-        (0..kernel.tasks()).for_each(task);
-    } else {
-        spread(kernel.tasks(), &task)?;
-    }
+    spread(kernel.tasks(), &task)?;
     if panicked.into_inner() { Err(panic()) } else { Ok(()) }
 }
 
@@ -112,10 +98,4 @@ impl<K: Kernel> WithSimd for Task<'_, K> {
         // SAFETY: whoever made the task promises it.
         unsafe { self.kernel.run(simd, self.index) }
     }
-}
-
-/// Returns the rows of a task.
-#[inline(always)]
-fn rows_of(task: usize, rows: usize) -> Range<usize> {
-    task * ROWS..rows.min((task + 1) * ROWS)
 }

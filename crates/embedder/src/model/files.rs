@@ -1,7 +1,6 @@
 //! The folder of the built-in model: a manifest, and the files with the digests in it.
 
 use std::{
-    collections::HashMap,
     env::consts::{DLL_PREFIX, DLL_SUFFIX},
     fs::File,
     io::ErrorKind,
@@ -35,18 +34,6 @@ struct Manifest {
     dimensions: usize,
     max_tokens: usize,
     files: Vec<Entry>,
-    /// The tensors in the file of weights, by name. Only the native backend needs them.
-    #[serde(default)]
-    tensors: HashMap<String, TensorEntry>,
-}
-
-/// A tensor in the file of weights.
-#[derive(Deserialize)]
-pub(crate) struct TensorEntry {
-    #[serde(rename = "type")]
-    pub element: String,
-    pub shape: Vec<usize>,
-    pub offset: usize,
 }
 
 #[derive(Deserialize)]
@@ -120,18 +107,9 @@ impl BuiltInFiles {
         self.entry(name)?.verify(&self.path(name))
     }
 
-    pub(crate) fn tensor(&self, name: &str) -> Result<&TensorEntry> {
-        let tensor = self.manifest.tensors.get(name);
-        tensor.ok_or_else(|| self.manifest_error(format!("names no tensor {name}")))
-    }
-
-    pub(crate) fn manifest_error(&self, what: impl ToString) -> EmbedError {
-        EmbedError::file(&self.path(MANIFEST), what)
-    }
-
     pub(crate) fn entry(&self, name: &str) -> Result<&Entry> {
         let entry = self.manifest.files.iter().find(|entry| entry.name == name);
-        entry.ok_or_else(|| self.manifest_error(format!("names no file {name}")))
+        entry.ok_or_else(|| EmbedError::file(&self.path(MANIFEST), format!("names no file {name}")))
     }
 }
 

@@ -1,9 +1,9 @@
 //! Text to tokens: how much of a text is kept, and its token ids.
 
+mod bert;
 mod char_roles;
 mod text_buffer;
 mod tokenizer;
-mod wordpiece;
 
 pub use text_buffer::TextBuffer;
 pub use tokenizer::Tokenizer;

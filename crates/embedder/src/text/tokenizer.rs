@@ -1,16 +1,16 @@
 //! Text to token ids, as in transformers.js. Stops when the window is full.
 
 use knowledgepulse_workers::CancelToken;
-use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Value, json};
 use tokenizers::{
-    canonicalize_post_processor, canonicalize_value, from_json,
+    canonicalize_value, from_json,
     pipeline::{EncodeOptions, Override, PipelineTokenizer},
 };
 
 use super::{
     LongText, beginning,
-    wordpiece::{Bert, Normalizer, Pieces},
+    bert::{Bert, Normalizer},
 };
 use crate::{EmbedError, Result};
 
@@ -20,27 +20,10 @@ const BYTES_PER_TOKEN: usize = 8;
 /// The number of tokens before a cut in a text that may differ from those of the whole text.
 const UNSETTLED_TOKENS: usize = 64;
 
-/// A `tokenizer.json`. Its truncation and padding must not apply.
-#[derive(Deserialize)]
-struct TokenizerJson<M> {
-    normalizer: Option<Value>,
-    pre_tokenizer: Option<Value>,
-    post_processor: Option<Value>,
-    #[serde(default)]
-    added_tokens: Vec<AddedToken>,
-    model: M,
-}
-
 #[derive(Deserialize)]
 struct AddedToken {
-    id: u32,
+    id: i64,
     content: String,
-}
-
-#[derive(Deserialize)]
-struct ModelType {
-    #[serde(rename = "type")]
-    name: Option<String>,
 }
 
 /// The fields that the models have in common.
@@ -48,12 +31,14 @@ struct ModelType {
 struct AnyModel {
     vocab: Value,
     unk_token: Option<String>,
-    unk_id: Option<u32>,
+    unk_id: Option<i64>,
 }
 
 /// The tokenizer of a model: WordPiece, Unigram or BPE.
 pub struct Tokenizer {
-    kind: Kind,
+    pipeline: PipelineTokenizer,
+    /// What comes before the pipeline for BERT, whose text transformers.js normalises differently.
+    bert: Option<Bert>,
     /// The ids before each text, such as that of `[CLS]`.
     before: Vec<i64>,
     /// The ids after each text, such as that of `[SEP]`.
@@ -65,13 +50,6 @@ pub struct Tokenizer {
     pub(crate) max_tokens: usize,
 }
 
-enum Kind {
-    /// BERT, which transformers.js normalises differently from the `tokenizers` crate.
-    Bert(Bert),
-    /// All others.
-    Pipeline(PipelineTokenizer),
-}
-
 impl Tokenizer {
     /// Reads the bytes of a `tokenizer.json`, for windows of at most `max_tokens`.
     ///
@@ -79,31 +57,50 @@ impl Tokenizer {
     ///
     /// The file is invalid, or leaves no room for text; a message says why.
     pub fn from_json(json: &[u8], max_tokens: usize) -> Result<Self, String> {
-        let mut file: TokenizerJson<ModelType> = parse(json)?;
-        let added: Vec<_> = file
-            .added_tokens
-            .iter()
-            .map(|token| (token.content.clone(), i64::from(token.id)))
-            .collect();
-        let [before, after] = special_ids(file.post_processor.take())?;
-        let largest_added = added.iter().map(|(_, id)| *id).max().unwrap_or(0);
-        let (kind, unknown, largest) = match file.bert_normalizer() {
-            Some(normalizer) => {
-                let pieces = parse::<TokenizerJson<Pieces>>(json)?.model;
-                let unknown = pieces.id(&pieces.unk_token).map(i64::from);
-                let largest = i64::from(pieces.largest_id());
-                (Kind::Bert(Bert::new(normalizer, pieces, added)?), unknown, largest)
-            }
-            None => read_pipeline(json, &added)?,
-        };
+        let mut file: Value = serde_json::from_slice(json).map_err(|error| error.to_string())?;
+        let normalizer = bert_normalizer(&file);
+        canonicalize_value(&mut file).map_err(|error| error.to_string())?;
+        let [before, after] = special_ids(&file["post_processor"])?;
         let special = before.len() + after.len();
         if max_tokens <= special {
             return Err(format!(
                 "{special} special tokens frame a text: expected windows of more, got {max_tokens}"
             ));
         }
-        let largest_id = largest.max(largest_added);
-        Ok(Self { kind, before, after, unknown, largest_id, max_tokens })
+        let added = Option::<Vec<AddedToken>>::deserialize(&file["added_tokens"])
+            .map_err(|error| error.to_string())?
+            .unwrap_or_default();
+        let model = AnyModel::deserialize(&file["model"]).map_err(|error| error.to_string())?;
+        let in_vocabulary = |token: &String| model.vocab.get(token).and_then(Value::as_i64);
+        let id = |token: &String| {
+            let added = added.iter().find(|added| added.content == *token).map(|added| added.id);
+            added.or_else(|| in_vocabulary(token))
+        };
+        let unknown = model.unk_id.or_else(|| model.unk_token.as_ref().and_then(id));
+        let largest = match &model.vocab {
+            Value::Array(pieces) => pieces.len() as i64 - 1,
+            Value::Object(ids) => ids.values().filter_map(Value::as_i64).max().unwrap_or(0),
+            _ => return Err("model.vocab: expected an object or an array".into()),
+        };
+        let largest_id = added.iter().map(|added| added.id).fold(largest, i64::max);
+        let bert = normalizer.map(|normalizer| {
+            Bert::new(
+                normalizer,
+                added.into_iter().map(|added| (added.content, added.id)).collect(),
+            )
+        });
+        if bert.is_some() {
+            if let Some(token) = &model.unk_token
+                && in_vocabulary(token).is_none()
+            {
+                return Err(format!("the vocabulary has no {token}"));
+            }
+            file["normalizer"] = Value::Null;
+            file["pre_tokenizer"] = json!({ "type": "WhitespaceSplit" });
+            file["added_tokens"] = json!([]);
+        }
+        let pipeline = from_json(&file.to_string()).map_err(|error| error.to_string())?;
+        Ok(Self { pipeline, bert, before, after, unknown, largest_id, max_tokens })
     }
 
     /// Returns the ids of a text, special ones included, in windows that do not overlap, and whether the text has more.
@@ -158,91 +155,76 @@ impl Tokenizer {
 
     /// Returns the ids of a text without special ones: all, or at least the first `enough`.
     fn tokens(&self, text: &str, enough: usize, cancel: &CancelToken) -> Result<Vec<i64>> {
-        match &self.kind {
-            Kind::Bert(bert) => Ok(bert.tokens(text, enough, cancel)),
-            Kind::Pipeline(pipeline) => pipeline_tokens(pipeline, text, enough, cancel),
+        let Some(bert) = &self.bert else { return self.tokens_of_beginning(text, enough, cancel) };
+        let mut ids = Vec::new();
+        for (section, added) in bert.sections(text) {
+            for words in bert.words(section) {
+                ids.extend(self.ids(&words)?);
+                if ids.len() >= enough || cancel.is_cancelled() {
+                    return Ok(ids);
+                }
+            }
+            ids.extend(added);
+        }
+        Ok(ids)
+    }
+
+    /// As [`Tokenizer::tokens`]. Tokenises the text from its beginning, twice as much each time, until there are enough.
+    fn tokens_of_beginning(
+        &self,
+        text: &str,
+        enough: usize,
+        cancel: &CancelToken,
+    ) -> Result<Vec<i64>> {
+        let wanted = enough.saturating_add(UNSETTLED_TOKENS);
+        let mut bytes = wanted.saturating_mul(BYTES_PER_TOKEN);
+        loop {
+            let kept = beginning(text, bytes);
+            let mut ids = self.ids(kept)?;
+            if kept.len() == text.len() {
+                return Ok(ids);
+            }
+            if ids.len() >= wanted || cancel.is_cancelled() {
+                ids.truncate(enough);
+                return Ok(ids);
+            }
+            bytes = bytes.saturating_mul(2);
         }
     }
-}
 
-impl TokenizerJson<ModelType> {
-    /// Returns the normaliser if this is a BERT tokenizer.
-    fn bert_normalizer(&self) -> Option<Normalizer> {
-        let is = |part: &Option<Value>, kind: &str| {
-            part.as_ref().and_then(|part| part.get("type")).is_some_and(|found| found == kind)
-        };
-        let has_pieces = self.model.name.as_deref().is_none_or(|name| name == "WordPiece");
-        let is_bert = is(&self.normalizer, "BertNormalizer")
-            && is(&self.pre_tokenizer, "BertPreTokenizer")
-            && has_pieces;
-        let normalizer = self.normalizer.clone().filter(|_| is_bert)?;
-        serde_json::from_value::<Normalizer>(normalizer).ok().filter(|read| read.clean_text)
+    /// Returns the ids of all of a text, as the pipeline has them.
+    fn ids(&self, text: &str) -> Result<Vec<i64>> {
+        let (padding, truncation) = (Override::Off, Override::Off);
+        let options = EncodeOptions { padding, truncation, ..EncodeOptions::no_specials() };
+        let mut tokens = Vec::new();
+        self.pipeline
+            .encode_into(text, &options, &mut tokens)
+            .map_err(|error| EmbedError::Model(format!("its tokenizer: {error}")))?;
+        Ok(tokens.iter().map(|token| i64::from(token.id())).collect())
     }
 }
 
-fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
-    serde_json::from_slice(json).map_err(|error| error.to_string())
+/// Returns the normaliser of a BERT tokenizer, which cleans texts.
+fn bert_normalizer(file: &Value) -> Option<Normalizer> {
+    let is_bert = file["normalizer"]["type"] == "BertNormalizer"
+        && file["pre_tokenizer"]["type"] == "BertPreTokenizer"
+        && (file["model"]["type"].is_null() || file["model"]["type"] == "WordPiece");
+    let normalizer = is_bert.then(|| Normalizer::deserialize(&file["normalizer"]).ok())?;
+    normalizer.filter(|read| read.clean_text)
 }
 
 /// Returns the special ids before and after a text.
-fn special_ids(post_processor: Option<Value>) -> Result<[Vec<i64>; 2], String> {
-    let Some(mut processor) = post_processor else { return Ok(Default::default()) };
-    canonicalize_post_processor(&mut processor).map_err(|error| error.to_string())?;
+fn special_ids(post_processor: &Value) -> Result<[Vec<i64>; 2], String> {
     let mut ids = <[Vec<i64>; 2]>::default();
     let mut side = 0;
-    for piece in processor.get("single").and_then(Value::as_array).into_iter().flatten() {
+    for piece in post_processor["single"].as_array().into_iter().flatten() {
         if piece.get("type_id").is_some_and(|id| id != 0) {
             return Err(format!("post_processor: expected the token type 0, got {piece}"));
         }
-        match piece.get("ids").and_then(Value::as_array) {
+        match piece["ids"].as_array() {
             Some(special) => ids[side].extend(special.iter().filter_map(Value::as_i64)),
             None => side = 1,
         }
     }
     Ok(ids)
-}
-
-/// Returns a tokenizer of the `tokenizers` crate, the id of its unknown token, and its largest id.
-fn read_pipeline(json: &[u8], added: &[(String, i64)]) -> Result<(Kind, Option<i64>, i64), String> {
-    let mut value: Value = parse(json)?;
-    canonicalize_value(&mut value).map_err(|error| error.to_string())?;
-    let model = AnyModel::deserialize(&value["model"]).map_err(|error| error.to_string())?;
-    let id = |token: String| {
-        let added = added.iter().find(|(known, _)| *known == token).map(|(_, id)| *id);
-        added.or_else(|| model.vocab.get(&token)?.as_i64())
-    };
-    let unknown = model.unk_id.map(i64::from).or_else(|| model.unk_token.and_then(id));
-    let largest = match &model.vocab {
-        Value::Array(pieces) => pieces.len() as i64 - 1,
-        Value::Object(ids) => ids.values().filter_map(Value::as_i64).max().unwrap_or(0),
-        _ => return Err("model.vocab: expected an object or an array".into()),
-    };
-    let pipeline = from_json(&value.to_string()).map_err(|error| error.to_string())?;
-    Ok((Kind::Pipeline(pipeline), unknown, largest))
-}
-
-/// Returns the ids of a text without special ones: all, or at least the first `enough`. Tokenises the text from
-/// its beginning, twice as much each time, until there are enough.
-fn pipeline_tokens(
-    pipeline: &PipelineTokenizer,
-    text: &str,
-    enough: usize,
-    cancel: &CancelToken,
-) -> Result<Vec<i64>> {
-    let (padding, truncation) = (Override::Off, Override::Off);
-    let options = EncodeOptions { padding, truncation, ..EncodeOptions::no_specials() };
-    let wanted = enough.saturating_add(UNSETTLED_TOKENS);
-    let mut bytes = wanted.saturating_mul(BYTES_PER_TOKEN);
-    loop {
-        let end = beginning(text, bytes).len();
-        let mut tokens = Vec::new();
-        pipeline
-            .encode_into(&text[..end], &options, &mut tokens)
-            .map_err(|error| EmbedError::Model(format!("its tokenizer: {error}")))?;
-        if end == text.len() || tokens.len() >= wanted || cancel.is_cancelled() {
-            let tokens = tokens.iter().take(if end == text.len() { usize::MAX } else { enough });
-            return Ok(tokens.map(|token| i64::from(token.id())).collect());
-        }
-        bytes = bytes.saturating_mul(2);
-    }
 }

@@ -127,10 +127,6 @@ impl<R: Registers> Kernel for LayerKernel<'_, R> {
         self.ids.len().div_ceil(self.rows)
     }
 
-    fn operations(&self) -> usize {
-        self.ids.len() * WIDTH * FFN
-    }
-
     unsafe fn run<S: pulp::Simd>(&self, _: S, task: usize) {
         let mut buffers = BUFFERS.take().unwrap_or_default();
         let first = task * self.rows;

@@ -23,8 +23,8 @@ use super::Backend;
 use crate::{
     BuiltInFiles, EMBEDDING_LEN, EmbedError, Embedding, MAX_TOKENS, Precision, Result,
     kernels::{
-        self, EPSILON, Kernel, LayerNorm, Linear, LinearWeights, PANEL, SelfAttention, SharedSlice,
-        Table, embed_tokens, int8::Machine, pool,
+        self, Kernel, LayerNorm, Linear, LinearWeights, SelfAttention, SharedSlice, Table,
+        embed_tokens, int8::Machine, pool,
     },
     model::tensors::Tensors,
 };
@@ -53,7 +53,7 @@ enum Encoder {
 }
 
 impl NativeModel {
-    /// Reads the weights, and checks the digest of the file and the shapes of the tensors.
+    /// Reads the weights, and checks the length and the digest of the file.
     pub(crate) fn load(files: &BuiltInFiles, precision: Precision, threads: usize) -> Result<Self> {
         let mut tensors = Tensors::open(files)?;
         let encoder = match precision {
@@ -157,23 +157,22 @@ struct Layer<L> {
 }
 
 impl<L> Weights<L> {
-    /// Reads the weights, and converts the linear layers one by one.
+    /// Reads the weights in the order of the file, and converts the linear layers one by one.
     fn load(tensors: &mut Tensors, convert: impl Fn(LinearLayer) -> L) -> Result<Self> {
-        let words = EmbeddingTable::load(tensors, "word", VOCABULARY)?;
-        let positions = EmbeddingTable::load(tensors, "position", MAX_TOKENS)?;
-        let norm = Norm::load(tensors, "embeddings")?;
-        let layer = |index| {
-            let name = |part: &str| format!("layer{index}.{part}");
-            let linear = |tensors: &mut Tensors, part, depth, columns| {
-                LinearLayer::load(tensors, &name(part), depth, columns).map(&convert)
-            };
+        let words = EmbeddingTable::load(tensors, VOCABULARY)?;
+        let positions = EmbeddingTable::load(tensors, MAX_TOKENS)?;
+        let norm = Norm::load(tensors)?;
+        let linear = |tensors: &mut Tensors, depth, columns| {
+            LinearLayer::load(tensors, depth, columns).map(&convert)
+        };
+        let layer = |_| {
             Ok(Layer {
-                qkv: linear(tensors, "qkv", WIDTH, 3 * WIDTH)?,
-                output: linear(tensors, "output", WIDTH, WIDTH)?,
-                attention_norm: Norm::load(tensors, &name("attention_norm"))?,
-                up: linear(tensors, "up", WIDTH, FFN)?,
-                down: linear(tensors, "down", FFN, WIDTH)?,
-                ffn_norm: Norm::load(tensors, &name("ffn_norm"))?,
+                qkv: linear(tensors, WIDTH, 3 * WIDTH)?,
+                output: linear(tensors, WIDTH, WIDTH)?,
+                attention_norm: Norm::load(tensors)?,
+                up: linear(tensors, WIDTH, FFN)?,
+                down: linear(tensors, FFN, WIDTH)?,
+                ffn_norm: Norm::load(tensors)?,
             })
         };
         Ok(Self { words, positions, norm, layers: (0..LAYERS).map(layer).collect::<Result<_>>()? })
@@ -181,11 +180,8 @@ impl<L> Weights<L> {
 }
 
 impl EmbeddingTable {
-    fn load(tensors: &mut Tensors, name: &str, entries: usize) -> Result<Self> {
-        Ok(Self {
-            values: tensors.next(&format!("{name}.values"), &[entries, WIDTH])?,
-            scale: tensors.next(&format!("{name}.scale"), &[entries])?,
-        })
+    fn load(tensors: &mut Tensors, entries: usize) -> Result<Self> {
+        Ok(Self { values: tensors.next(entries * WIDTH)?, scale: tensors.next(entries)? })
     }
 
     fn table(&self) -> Table<'_> {
@@ -194,21 +190,17 @@ impl EmbeddingTable {
 }
 
 impl Norm {
-    fn load(tensors: &mut Tensors, name: &str) -> Result<Self> {
-        Ok(Self {
-            gamma: tensors.next(&format!("{name}.gamma"), &[WIDTH])?,
-            beta: tensors.next(&format!("{name}.beta"), &[WIDTH])?,
-        })
+    fn load(tensors: &mut Tensors) -> Result<Self> {
+        Ok(Self { gamma: tensors.next(WIDTH)?, beta: tensors.next(WIDTH)? })
     }
 }
 
 impl LinearLayer {
-    fn load(tensors: &mut Tensors, name: &str, depth: usize, columns: usize) -> Result<Self> {
-        let panels = [columns / PANEL, depth, PANEL];
+    fn load(tensors: &mut Tensors, depth: usize, columns: usize) -> Result<Self> {
         Ok(Self {
-            values: tensors.next(&format!("{name}.weight"), &panels)?,
-            scale: tensors.next(&format!("{name}.scale"), &[columns])?,
-            bias: tensors.next(&format!("{name}.bias"), &[columns])?,
+            values: tensors.next(depth * columns)?,
+            scale: tensors.next(columns)?,
+            bias: tensors.next(columns)?,
         })
     }
 
@@ -247,7 +239,7 @@ impl Runner<'_> {
     }
 
     fn norm(&self, Norm { gamma, beta }: &Norm, x: &[f32], y: &mut [f32]) -> Result<()> {
-        self.run(&LayerNorm::new(x, gamma, beta, EPSILON, SharedSlice::new(y)))
+        self.run(&LayerNorm::new(x, gamma, beta, SharedSlice::new(y)))
     }
 
     fn linear(

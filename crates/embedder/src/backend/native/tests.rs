@@ -132,10 +132,6 @@ impl<F: Fn(usize) + Sync> Kernel for Calls<F> {
         100
     }
 
-    fn operations(&self) -> usize {
-        usize::MAX
-    }
-
     unsafe fn run<S: pulp::Simd>(&self, _: S, task: usize) {
         (self.0)(task);
     }

@@ -45,7 +45,8 @@ pub fn domain() -> Result<OperatorDomain> {
     })
 }
 
-type Compute = fn(&ComputeContext, Attributes) -> Result<()>;
+/// Computes the output of a node, with GELU if the node has this attribute.
+type Compute = fn(&ComputeContext, bool) -> Result<()>;
 
 struct ModelOperator {
     name: &'static str,
@@ -53,12 +54,6 @@ struct ModelOperator {
     /// Optional inputs after those.
     optional: &'static [TensorElementType],
     compute: Compute,
-}
-
-#[derive(Clone, Copy)]
-struct Attributes {
-    gelu: bool,
-    epsilon: f32,
 }
 
 impl Operator for ModelOperator {
@@ -78,16 +73,13 @@ impl Operator for ModelOperator {
     }
 
     fn create_kernel<'a>(&self, node: &KernelContext<'a>) -> Result<Self::Kernel<'a>> {
-        let attributes = Attributes {
-            gelu: node.get::<i64>("gelu") == Some(1),
-            epsilon: node.get::<f32>("epsilon").unwrap_or(0.0),
-        };
+        let gelu = node.get::<i64>("gelu") == Some(1);
         let Self { name, compute, .. } = *self;
         Ok(Box::new(move |context: &ComputeContext| {
             // A panic must not unwind into ONNX Runtime.
             let compute = || {
                 fault::point("operator");
-                compute(context, attributes)
+                compute(context, gelu)
             };
             catch_unwind(AssertUnwindSafe(compute))
                 .unwrap_or_else(|_| Err(Error::new("panicked")))
@@ -139,7 +131,7 @@ fn matrix<'v, T: PrimitiveTensorElementType>(
     }
 }
 
-fn embeddings(context: &ComputeContext, _: Attributes) -> Result<()> {
+fn embeddings(context: &ComputeContext, _: bool) -> Result<()> {
     let [ids, word, word_scale, position, position_scale] = &inputs(context)?;
     let (_, width, word) = matrix(word)?;
     let word = Table { values: word, scale: numbers(word_scale)? };
@@ -150,22 +142,21 @@ fn embeddings(context: &ComputeContext, _: Attributes) -> Result<()> {
     Ok(())
 }
 
-fn layer_norm(context: &ComputeContext, attributes: Attributes) -> Result<()> {
+fn layer_norm(context: &ComputeContext, _: bool) -> Result<()> {
     let [x, gamma, beta] = &inputs(context)?;
     let (rows, columns, x) = matrix(x)?;
-    let (gamma, beta, epsilon) = (numbers(gamma)?, numbers(beta)?, attributes.epsilon);
     let mut y = output(context, [rows, columns])?;
-    run(context, LayerNorm::new(x, gamma, beta, epsilon, shared(&mut y)?))
+    run(context, LayerNorm::new(x, numbers(gamma)?, numbers(beta)?, shared(&mut y)?))
 }
 
-fn pool_rows(context: &ComputeContext, _: Attributes) -> Result<()> {
+fn pool_rows(context: &ComputeContext, _: bool) -> Result<()> {
     let [x] = &inputs(context)?;
     let (_, columns, x) = matrix(x)?;
     pool(x, output(context, [columns])?.try_extract_tensor_mut()?.1);
     Ok(())
 }
 
-fn linear(context: &ComputeContext, attributes: Attributes) -> Result<()> {
+fn linear(context: &ComputeContext, gelu: bool) -> Result<()> {
     let [x, weight, scale, bias] = &inputs(context)?;
     let residual = context.input(4)?;
     let (rows, _, x) = matrix(x)?;
@@ -173,10 +164,10 @@ fn linear(context: &ComputeContext, attributes: Attributes) -> Result<()> {
     let weights = LinearWeights { values, scale, bias };
     let residual = residual.as_ref().map(numbers).transpose()?;
     let mut y = output(context, [rows, weights.columns()])?;
-    run(context, Linear::new(weights, x, residual, attributes.gelu, shared(&mut y)?))
+    run(context, Linear::new(weights, x, residual, gelu, shared(&mut y)?))
 }
 
-fn self_attention(context: &ComputeContext, _: Attributes) -> Result<()> {
+fn self_attention(context: &ComputeContext, _: bool) -> Result<()> {
     let [projected] = &inputs(context)?;
     let (rows, columns, projected) = matrix(projected)?;
     let mut y = output(context, [rows, columns / 3])?;

@@ -17,7 +17,7 @@ pub type Floats<R> = <<R as Registers>::Simd as Simd>::f32s;
 pub type Integers<R> = <<R as Registers>::Simd as Simd>::i32s;
 
 /// The sum of this and a number within ±2²² has the nearest integer in its low bits.
-pub const ROUNDING: f32 = 12_582_912.0;
+const ROUNDING: f32 = 12_582_912.0;
 
 /// Registers of a machine. A value proves that the machine has them.
 pub trait Registers: Copy + Send + Sync {

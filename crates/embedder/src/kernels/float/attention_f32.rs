@@ -51,10 +51,6 @@ impl Kernel for SelfAttention<'_> {
         HEADS * self.blocks()
     }
 
-    fn operations(&self) -> usize {
-        self.projected.len() * self.projected.len() * PROJECTED / 8
-    }
-
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, simd: S, task: usize) {
         assert!(task < self.tasks(), "task {task} of {}", self.tasks());

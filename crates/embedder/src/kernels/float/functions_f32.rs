@@ -78,10 +78,6 @@ mod tests {
             1
         }
 
-        fn operations(&self) -> usize {
-            self.numbers.len()
-        }
-
         #[inline(always)]
         unsafe fn run<S: Simd>(&self, simd: S, _: usize) {
             // SAFETY: there is one task.

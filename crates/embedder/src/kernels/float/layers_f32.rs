@@ -3,16 +3,18 @@
 use pulp::Simd;
 
 use crate::{
-    kernels::{Kernel, ROWS, SharedSlice, rows_of},
+    kernels::{EPSILON, Kernel, SharedSlice},
     pooling::normalize,
 };
 
-/// `(x - mean) / √(variance + epsilon) * gamma + beta` for each row of a matrix.
+/// The rows of a task of [`LayerNorm`].
+const ROWS: usize = 16;
+
+/// `(x - mean) / √(variance + 1e-12) * gamma + beta` for each row of a matrix.
 pub struct LayerNorm<'a> {
     x: &'a [f32],
     gamma: &'a [f32],
     beta: &'a [f32],
-    epsilon: f32,
     y: SharedSlice<'a, f32>,
 }
 
@@ -22,17 +24,11 @@ impl<'a> LayerNorm<'a> {
     /// # Panics
     ///
     /// If the shapes do not fit, or the width is not a multiple of 16.
-    pub fn new(
-        x: &'a [f32],
-        gamma: &'a [f32],
-        beta: &'a [f32],
-        epsilon: f32,
-        y: SharedSlice<'a, f32>,
-    ) -> Self {
+    pub fn new(x: &'a [f32], gamma: &'a [f32], beta: &'a [f32], y: SharedSlice<'a, f32>) -> Self {
         let width = gamma.len();
         assert!(width > 0 && width.is_multiple_of(16) && beta.len() == width);
         assert!(x.len().is_multiple_of(width) && y.len() == x.len());
-        Self { x, gamma, beta, epsilon, y }
+        Self { x, gamma, beta, y }
     }
 }
 
@@ -41,21 +37,17 @@ impl Kernel for LayerNorm<'_> {
         (self.x.len() / self.gamma.len()).div_ceil(ROWS)
     }
 
-    fn operations(&self) -> usize {
-        self.x.len()
-    }
-
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, simd: S, task: usize) {
-        let Self { x, gamma, beta, epsilon, y } = self;
+        let Self { x, gamma, beta, y } = self;
         let width = gamma.len();
         let (gamma, beta) = (S::as_simd_f32s(gamma).0, S::as_simd_f32s(beta).0);
-        let rows = x.len() / width;
-        for row in rows_of(task, rows) {
-            let range = row * width..(row + 1) * width;
-            let (x, _) = S::as_simd_f32s(&x[range.clone()]);
-            // SAFETY: no other task writes to these rows.
-            let (y, _) = S::as_mut_simd_f32s(unsafe { y.part(range) });
+        let first = task * ROWS * width;
+        let rows = first..x.len().min(first + ROWS * width);
+        // SAFETY: no other task writes to these rows.
+        let y = unsafe { y.part(rows.clone()) };
+        for (x, y) in x[rows].chunks_exact(width).zip(y.chunks_exact_mut(width)) {
+            let (x, y) = (S::as_simd_f32s(x).0, S::as_mut_simd_f32s(y).0);
             let mut sum = simd.splat_f32s(0.0);
             for x in x {
                 sum = simd.add_f32s(sum, *x);
@@ -67,7 +59,7 @@ impl Kernel for LayerNorm<'_> {
                 squares = simd.mul_add_e_f32s(distance, distance, squares);
             }
             let variance = simd.reduce_sum_f32s(squares) / width as f32;
-            let factor = simd.splat_f32s(1.0 / (variance + epsilon).sqrt());
+            let factor = simd.splat_f32s(1.0 / (variance + EPSILON).sqrt());
             for (at, y) in y.iter_mut().enumerate() {
                 let distance = simd.mul_f32s(simd.sub_f32s(x[at], mean), factor);
                 *y = simd.mul_add_e_f32s(distance, gamma[at], beta[at]);
@@ -138,7 +130,7 @@ mod tests {
                 let x = numbers(rows * width);
                 let found = every_width(|width| {
                     let mut y = vec![f32::NAN; x.len()];
-                    let all = LayerNorm::new(&x, &gamma, &beta, 1e-12, SharedSlice::new(&mut y));
+                    let all = LayerNorm::new(&x, &gamma, &beta, SharedSlice::new(&mut y));
                     width.run(&all, 0..all.tasks());
                     y
                 });

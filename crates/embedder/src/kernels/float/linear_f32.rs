@@ -11,7 +11,7 @@ use std::cell::Cell;
 use pulp::Simd;
 
 use super::functions_f32::gelu;
-use crate::kernels::{Kernel, SharedSlice};
+use crate::kernels::{Kernel, SharedSlice, aligned::Aligned};
 
 /// The number of columns whose weights are stored together.
 pub const PANEL: usize = 16;
@@ -79,15 +79,14 @@ impl Kernel for Linear<'_> {
         self.weights.columns().div_ceil(STRIP)
     }
 
-    fn operations(&self) -> usize {
-        self.x.len() * self.weights.columns() / 16
-    }
-
     // Loops instead of closures here and below: closures are not compiled for the instruction set.
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, simd: S, task: usize) {
-        let mut decoded = DECODED.take();
-        decoded.resize(decoded.len().max(self.weights.depth() * STRIP / PANEL), Line([0.0; PANEL]));
+        let needed = self.weights.depth() * STRIP;
+        let mut decoded = match DECODED.take() {
+            Some(decoded) if decoded.len() >= needed => decoded,
+            _ => Aligned::zeros(needed),
+        };
         let mut first = task * STRIP;
         let end = self.weights.columns().min(first + STRIP);
         while first < end {
@@ -102,18 +101,13 @@ impl Kernel for Linear<'_> {
                     _ => self.panels::<S, 1, 2, 16>(simd, first, &mut decoded),
                 };
         }
-        DECODED.set(decoded);
+        DECODED.set(Some(decoded));
     }
 }
 
-/// Aligned for the widest registers.
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-struct Line([f32; PANEL]);
-
 thread_local! {
     /// The buffer for the decoded weights of a task, reused by the next one.
-    static DECODED: Cell<Vec<Line>> = const { Cell::new(Vec::new()) };
+    static DECODED: Cell<Option<Aligned<f32>>> = const { Cell::new(None) };
 }
 
 impl Linear<'_> {
@@ -123,15 +117,12 @@ impl Linear<'_> {
         &self,
         simd: S,
         first: usize,
-        decoded: &mut [Line],
+        decoded: &mut [f32],
     ) -> usize {
         let size = self.weights.depth() * PANEL;
         let at = first / PANEL * size;
         let weight = &self.weights.values[at..at + P * size];
-        let decoded = &mut decoded[..P * size / PANEL];
-        // SAFETY: a `Line` is sixteen `f32` without padding, and there are `P * size / 16` of them.
-        let decoded =
-            unsafe { std::slice::from_raw_parts_mut(decoded.as_mut_ptr().cast(), P * size) };
+        let decoded = &mut decoded[..P * size];
         for (to, from) in decoded.iter_mut().zip(weight) {
             *to = f32::from(*from);
         }

@@ -5,12 +5,12 @@ use pulp::Simd;
 use super::{
     Aligned, Quantized,
     functions_i8::gelu,
-    quantize::{LARGEST, block},
+    quantize::{LARGEST, block, rotate, round},
     tile::{Tile, registers_of, sums, tiles},
 };
 use crate::kernels::{
     LinearWeights, PANEL,
-    arch::{Floats, Integers, ROUNDING, Registers, Work},
+    arch::{Floats, Integers, Registers, Work},
 };
 
 /// The weights of a linear layer in integers, rotated like the rows that they are multiplied with.
@@ -34,8 +34,7 @@ impl Int8Weights {
     /// If the shapes do not fit, or the depth is not a multiple of the size of a block.
     pub fn new<R: Registers>(registers: R, weights: LinearWeights) -> Self {
         let (columns, depth) = (weights.columns(), weights.depth());
-        let block = block(depth);
-        assert!(depth.is_multiple_of(block));
+        assert!(depth.is_multiple_of(block(depth)));
         assert!(weights.values.len() == depth * columns && columns.is_multiple_of(PANEL));
         let mut quantized = Self {
             panels: Aligned::zeros(depth * columns / 4),
@@ -44,7 +43,7 @@ impl Int8Weights {
             bias: Aligned::copy(weights.bias),
             depth,
         };
-        registers.call(QuantizeWeights { weights, block, quantized: &mut quantized });
+        registers.call(QuantizeWeights { weights, quantized: &mut quantized });
         quantized
     }
 
@@ -55,87 +54,39 @@ impl Int8Weights {
 
 struct QuantizeWeights<'a> {
     weights: LinearWeights<'a>,
-    block: usize,
     quantized: &'a mut Int8Weights,
 }
 
 impl Work for QuantizeWeights<'_> {
     #[inline(always)]
     fn run<R: Registers>(self, registers: R) {
-        let simd = registers.simd();
-        let rounding = simd.splat_f32s(ROUNDING);
-        let (byte_bits, low_byte) = (simd.splat_u32s(u8::BITS), simd.splat_u32s(0xff));
         let Int8Weights { panels, start, scale, depth, .. } = self.quantized;
-        let mut rotated = vec![[0.0_f32; PANEL]; *depth];
-        let values = self.weights.values.chunks_exact(*depth * PANEL);
-        for ((panel, values), words) in
-            values.enumerate().zip(panels.chunks_exact_mut(*depth * PANEL / 4))
-        {
-            let mut greatest = [0.0_f32; PANEL];
-            let blocks = values.as_chunks::<PANEL>().0.chunks_exact(self.block);
-            for (rotated, values) in rotated.chunks_exact_mut(self.block).zip(blocks) {
-                for (to, from) in rotated.as_flattened_mut().iter_mut().zip(values.as_flattened()) {
-                    *to = f32::from(*from);
+        let (depth, block) = (*depth, block(*depth));
+        let (mut column, mut bytes) = (Aligned::zeros(depth), Aligned::<u8>::zeros(depth));
+        let signed = u32::from_ne_bytes([R::ZERO; 4]);
+        let values = self.weights.values.chunks_exact(depth * PANEL);
+        let panels = panels.chunks_exact_mut(depth * PANEL / 4).zip(values);
+        for (panel, (words, values)) in panels.enumerate() {
+            for lane in 0..PANEL {
+                for (x, line) in column.iter_mut().zip(values.as_chunks::<PANEL>().0) {
+                    *x = f32::from(line[lane]);
                 }
-                rotate(rotated);
-                for row in rotated {
-                    for (greatest, x) in greatest.iter_mut().zip(row) {
-                        let size = x.abs();
-                        *greatest = if size > *greatest { size } else { *greatest };
+                // Exact, because the sums are of up to 512 integers of 16 bits.
+                rotate(registers, &mut column);
+                let greatest = round(registers, &column, &mut bytes);
+                let mut sum = 0;
+                for (word, four) in words.chunks_exact_mut(PANEL).zip(bytes.as_chunks().0) {
+                    word[lane] = u32::from_ne_bytes(*four) ^ signed;
+                    for byte in four {
+                        sum += i32::from((byte ^ R::ZERO).cast_signed());
                     }
                 }
-            }
-            let mut inverse = [0.0; PANEL];
-            let first = panel * PANEL;
-            for i in 0..PANEL {
-                inverse[i] = if greatest[i] > 0.0 { LARGEST / greatest[i] } else { 0.0 };
+                let at = panel * PANEL + lane;
                 // The product of rotated factors is `block` times that of the factors.
-                let mean = greatest[i] / self.block as f32;
-                scale[first + i] = self.weights.scale[first + i] * mean / LARGEST;
-            }
-            let (inverse, _) = R::Simd::as_simd_f32s(&inverse);
-            // Integers below 2²⁴, so exact.
-            let mut sums = [0.0; PANEL];
-            let (register_sums, _) = R::Simd::as_mut_simd_f32s(&mut sums);
-            for (words, rows) in words.chunks_exact_mut(PANEL).zip(rotated.chunks_exact(4)) {
-                let (words, _) = R::Simd::as_mut_simd_u32s(words);
-                for i in 0..words.len() {
-                    let mut word = simd.splat_u32s(0);
-                    // Little-endian: the last row is the high byte.
-                    for row in rows.iter().rev() {
-                        let (row, _) = R::Simd::as_simd_f32s(row);
-                        // The low bits of `shifted` are the integer, within ±127.
-                        let shifted = simd.add_f32s(simd.mul_f32s(row[i], inverse[i]), rounding);
-                        let integer = simd.sub_f32s(shifted, rounding);
-                        register_sums[i] = simd.add_f32s(register_sums[i], integer);
-                        let byte = simd.and_u32s(simd.transmute_u32s_f32s(shifted), low_byte);
-                        word = simd.or_u32s(simd.wrapping_dyn_shl_u32s(word, byte_bits), byte);
-                    }
-                    words[i] = word;
-                }
-            }
-            for i in 0..PANEL {
-                start[first + i] = -i32::from(R::ZERO) * sums[i] as i32;
+                scale[at] = self.weights.scale[at] * (greatest / block as f32) / LARGEST;
+                start[at] = -i32::from(R::ZERO) * sum;
             }
         }
-    }
-}
-
-/// Hadamard transform of each column of a block, unnormalised. Exact in float32, because the sums are of up to 512
-/// integers of 16 bits.
-#[inline(always)]
-fn rotate(block: &mut [[f32; PANEL]]) {
-    let mut half = block.len() / 2;
-    while half > 0 {
-        for pair in block.chunks_exact_mut(2 * half) {
-            let (a, b) = pair.split_at_mut(half);
-            for k in 0..half {
-                for i in 0..PANEL {
-                    (a[k][i], b[k][i]) = (a[k][i] + b[k][i], a[k][i] - b[k][i]);
-                }
-            }
-        }
-        half /= 2;
     }
 }
 

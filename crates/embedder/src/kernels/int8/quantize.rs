@@ -201,7 +201,7 @@ pub const fn block(depth: usize) -> usize {
 
 /// Hadamard transform of each block of a row.
 #[inline(always)]
-fn rotate<R: Registers>(registers: R, row: &mut [f32]) {
+pub fn rotate<R: Registers>(registers: R, row: &mut [f32]) {
     let simd = registers.simd();
     for x in row.chunks_exact_mut(block(row.len())) {
         if x.len() > BLOCK {
@@ -304,6 +304,12 @@ fn lanes<R: Registers, const DISTANCE: usize, const N: usize>(
 /// are.
 #[inline(always)]
 pub fn quantize<R: Registers>(registers: R, row: &[f32], bytes: &mut [u8]) -> f32 {
+    round(registers, row, bytes) / LARGEST
+}
+
+/// As [`quantize`], but returns the number that 127 stands for.
+#[inline(always)]
+pub fn round<R: Registers>(registers: R, row: &[f32], bytes: &mut [u8]) -> f32 {
     let simd = registers.simd();
     let (numbers, _) = R::Simd::as_simd_f32s(row);
     let mut lanes = Lanes([LEAST; LANES]);
@@ -314,8 +320,7 @@ pub fn quantize<R: Registers>(registers: R, row: &[f32], bytes: &mut [u8]) -> f3
         }
     }
     let greatest = lanes.reduce::<R, false>(registers);
-    let largest = simd.splat_f32s(LARGEST);
-    let inverse = simd.div_f32s(largest, greatest);
+    let inverse = simd.div_f32s(simd.splat_f32s(LARGEST), greatest);
     let (fours, _) = numbers.as_chunks::<4>();
     for (x, bytes) in fours.iter().zip(bytes.chunks_exact_mut(4 * R::Simd::F32_LANES)) {
         let mut four = *x;
@@ -324,5 +329,5 @@ pub fn quantize<R: Registers>(registers: R, row: &[f32], bytes: &mut [u8]) -> f3
         }
         registers.store(four, bytes);
     }
-    first_lane::<R>(simd.div_f32s(greatest, largest))
+    first_lane::<R>(greatest)
 }
