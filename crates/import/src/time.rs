@@ -2,7 +2,7 @@
 
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 
-use crate::json::{Kind, Number, Value};
+use crate::json::{Kind, Value};
 
 /// Returns the time in a text in UTC, truncated to milliseconds: `2026-01-31T12:00:00.000Z`. Returns `None` if it
 /// is not a time. ISO 8601 without an offset is UTC. Digits are seconds, milliseconds, microseconds or nanoseconds,
@@ -45,8 +45,10 @@ pub fn instant(value: Value) -> Option<Timestamp> {
 fn read(value: Value) -> Option<Timestamp> {
     let nanoseconds = match value.kind() {
         Kind::String(text) => return of_string(text),
-        Kind::Number(Number::Unsigned(integer)) => of_integer(integer.into()),
-        Kind::Number(number) => of_fraction(number.as_f64())?,
+        Kind::Number(number) => match number.as_u64() {
+            Some(integer) => of_integer(integer.into()),
+            None => of_fraction(number.as_f64()?)?,
+        },
         Kind::Array(pair) => {
             let mut pair = pair.iter();
             let (Some(seconds), Some(nanoseconds), None) = (pair.next(), pair.next(), pair.next())

@@ -125,7 +125,7 @@ impl Trace {
         let is_read = matches!(run.text("run_type"), Some("llm" | "tool"))
             || parent.is_none_or(|parent| !self.ids.contains(parent));
         let names = ["run_type", "inputs", "outputs", "error", "feedback_stats"];
-        let members = names.iter().filter_map(|name| Some((*name, run.member(name)?.to_json())));
+        let members = names.iter().filter_map(|name| Some((*name, run.member(name)?)));
         let json = object_of(members.filter(|_| is_read));
         let span = Span {
             id: id.map(Into::into),

@@ -116,7 +116,7 @@ impl<'d> Field<'d> {
             (_, Some(Kind::String(text))) => quote(text),
             (_, Some(Kind::Array(_))) => "an array".into(),
             (_, Some(Kind::Object(_))) => "an object".into(),
-            (Some(other), _) => other.to_string(),
+            (Some(other), _) => other.to_json(),
             (None, _) => "undefined".into(),
         };
         let step = self.step.map(|index| format!("steps[{index}]")).unwrap_or_default();

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     events::{Call, CallInput, Event, Run, Skipped, ToolResult, Turn, hash_of},
-    json::{self, Array, Document, Members, Value},
+    json::{self, Array, Canonical, Document, Members, Value},
     results::{Output, flag, is_denial, is_text_type, text_of_member, text_of_part, text_of_parts},
 };
 
@@ -295,9 +295,7 @@ impl Run {
     /// Returns whether a part was read before: all its members are equal, with the time at which it was made.
     fn is_repeated(&mut self, kind: &str, part: Value) -> bool {
         let is_dated = part.get("createdAt").and_then(Value::as_number).is_some();
-        is_dated
-            && kind != "step-start"
-            && !self.turns.parts.insert(hash_of(|out| part.write_canonical(out)))
+        is_dated && kind != "step-start" && !self.turns.parts.insert(hash_of(&Canonical(part)))
     }
 
     /// Counts a part that is no step.
