@@ -29,9 +29,7 @@ pub fn utc(value: Value) -> Option<String> {
 /// Returns a time as [`utc`] writes it.
 pub fn written(time: Timestamp) -> String {
     // Rounded down, before 1970 as well.
-    let beyond = time.as_nanosecond().rem_euclid(1_000_000);
-    let cut = Timestamp::from_nanosecond(time.as_nanosecond() - beyond).unwrap_or(time);
-    cut.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
+    format!("{time:.3}")
 }
 
 /// The first time that is written with a year of four digits.

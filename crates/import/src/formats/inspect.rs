@@ -105,7 +105,7 @@ fn key(sample: Value, evaluation: Option<Value>) -> String {
         Some((number, Kind::Number(_))) => number.canonical(),
         _ => String::new(),
     };
-    let run = part(evaluation.and_then(|evaluation| evaluation.member("run_id")));
+    let run = part(evaluation.member("run_id"));
     format!("{run}/{}/{}", part(sample.member("id")), part(sample.member("epoch")))
 }
 

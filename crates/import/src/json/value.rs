@@ -351,3 +351,10 @@ impl<'d> Members<'d> for Value<'d> {
         Some(Self::new(document, found + NAME_WORDS))
     }
 }
+
+/// Of nothing there are no members.
+impl<'d> Members<'d> for Option<Value<'d>> {
+    fn get(&self, name: &str) -> Option<Value<'d>> {
+        self.as_ref()?.get(name)
+    }
+}

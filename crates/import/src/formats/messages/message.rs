@@ -106,8 +106,8 @@ impl<'d> Message<'d> {
         if let Self::Calls(calls) = self {
             return calls.as_array().map_or_else(|| vec![calls], |calls| calls.iter().collect());
         }
-        let additional = || self.object("additional_kwargs")?.list("tool_calls");
-        let lists = [self.list("tool_calls"), additional()];
+        let additional = self.object("additional_kwargs").list("tool_calls");
+        let lists = [self.list("tool_calls"), additional];
         let list = lists.into_iter().flatten().find(|calls| !calls.is_empty());
         list.map_or_else(
             || self.member("function_call").into_iter().collect(),
@@ -254,10 +254,10 @@ fn of_object(object: Value, side: Side) -> Option<Messages> {
         return Some(content_of(Side::Input, contents));
     }
     let first = |name| object.list(name).and_then(Array::first);
-    if let Some(content) = first("candidates").and_then(|candidate| candidate.object("content")) {
+    if let Some(content) = first("candidates").object("content") {
         return one(Message::WithRole("assistant", content));
     }
-    if let Some(answer) = first("choices").and_then(|choice| choice.member("message")) {
+    if let Some(answer) = first("choices").member("message") {
         return one(Message::Recorded(answer));
     }
     if is_message(object) {

@@ -63,12 +63,12 @@ fn span(value: Value) -> ReadItem {
     let Some(trace) = trace_id(object) else { return Ok(Item::Skipped("malformed")) };
     let parent = object
         .first_name(&["parentSpanId", "parentId", "parent_id"])
-        .or_else(|| object.object("parentSpanContext")?.name("spanId"));
+        .or_else(|| object.object("parentSpanContext").name("spanId"));
     let times = ["startTimeUnixNano", "startTime", "start_time", "timestamp"];
     let status = object.object("status");
     let is_ok = || is_ok(status?.first(&["status_code", "code"])?);
     // `description` is Python's name of it.
-    let message = status.and_then(|status| status.first_name(&["message", "description"]));
+    let message = status.first_name(&["message", "description"]);
     let span = Span {
         id: id(object, &["spanId", "span_id", "id"]).map(Into::into),
         parent: parent.map(Into::into),
@@ -99,7 +99,7 @@ fn jaeger(value: Value) -> ReadItem {
     let status = tags.member("otel.status_code").and_then(is_ok);
     let span = Span {
         id: value.name("spanID").map(Into::into),
-        parent: parent.and_then(|parent| parent.name("spanID")).map(Into::into),
+        parent: parent.name("spanID").map(Into::into),
         name: value.text("operationName").unwrap_or_default().into(),
         start: value.member("startTime").and_then(time::instant),
         status: if is_error { Some(false) } else { status },
