@@ -258,7 +258,7 @@ fn group_of(trace: Value, pointer: &str) -> Option<String> {
     let value = trace.pointer(pointer)?;
     match value.kind() {
         Kind::String(text) => Some(text.into()),
-        Kind::Bool(_) | Kind::Number(_) => Some(value.to_string()),
+        Kind::Bool(_) | Kind::Number(_) => Some(value.to_json()),
         Kind::Null | Kind::Array(_) | Kind::Object(_) => None,
     }
 }

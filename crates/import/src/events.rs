@@ -3,14 +3,13 @@
 use std::{
     borrow::Borrow,
     collections::{BTreeMap, HashMap, HashSet},
-    fmt::{self, Write},
-    hash::{DefaultHasher, Hasher},
     sync::Arc,
 };
 
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 
-use crate::json::{self, Buffer, Document, Kind, Members, Sink, Value};
+use crate::json::{self, Canonical, Document, Kind, Members, Value};
 
 /// The answer of the assistant that a call belongs to. The calls of one answer share a turn.
 pub type Turn = u32;
@@ -113,40 +112,39 @@ pub struct CallInput {
     pub json: Arc<String>,
     /// The number of values and names of members.
     pub values: usize,
-    /// A hash of the canonical form.
+    /// [`hash_of`] the canonical form.
     pub hash: u64,
 }
 
 impl CallInput {
     /// Returns an input with these members.
-    pub fn of<'a>(members: impl IntoIterator<Item = (&'a str, Value<'a>)>) -> Self {
-        let mut members: Vec<_> = members.into_iter().collect();
-        let mut json = Buffer::default();
-        let is_written = json::write_object(members.iter().copied(), &mut json, Value::write);
+    pub fn of<'a>(members: &[(&'a str, Value<'a>)]) -> Self {
         let counts = members.iter().map(|(_, value)| 1 + value.count(MAX_VALUES));
-        let values = if is_written.is_ok() { 1 + counts.sum::<usize>() } else { MAX_VALUES + 1 };
-        members.sort_by_key(|(name, _)| *name);
-        let hash = hash_of(|out| json::write_object(members, out, Value::write_canonical));
-        Self { json: json.into_string().into(), values, hash }
+        let canonical = members.iter().map(|&(name, value)| (name, Canonical(value)));
+        Self {
+            json: json::object_of(members.iter().copied()).into(),
+            values: 1 + counts.sum::<usize>(),
+            hash: hash_of(&canonical.collect::<BTreeMap<_, _>>()),
+        }
     }
 
     /// Returns an input with one member, a string.
     pub fn of_text(name: &str, text: &str) -> Self {
-        let json = format!("{{{}:{}}}", json::quoted(name), json::quoted(text));
-        let hash = hash_of(|out| out.write_str(&json));
-        Self { json: json.into(), values: 3, hash }
+        let member = [(name, text)];
+        let hash = hash_of(&BTreeMap::from(member));
+        Self { json: json::object_of(member).into(), values: 3, hash }
     }
 
     /// Returns a recorded input as an object. Text that is not JSON, and values that nest too deep, become the
     /// member `raw`.
     pub fn recorded(input: Option<Value>) -> Self {
-        let Some(input) = input else { return Self::of([]) };
+        let Some(input) = input else { return Self::of(&[]) };
         let Some(text) = input.as_str() else {
             return Self::of_value(input)
                 .unwrap_or_else(|| Self::of_text("raw", &input.canonical()));
         };
         if json::is_blank(text) {
-            return Self::of([]);
+            return Self::of(&[]);
         }
         let document = Document::parse(text).ok();
         let value = document.as_ref().and_then(|document| Self::of_value(document.root()));
@@ -156,27 +154,34 @@ impl CallInput {
     /// Returns `None` if the value nests too deep.
     fn of_value(value: Value) -> Option<Self> {
         match value.kind() {
-            Kind::Null => Some(Self::of([])),
+            Kind::Null => Some(Self::of(&[])),
             // Its run gives no trace, so it is not written.
             _ if value.count(MAX_VALUES + 1) > MAX_VALUES => {
-                Some(Self { values: MAX_VALUES + 1, ..Self::of([]) })
+                Some(Self { values: MAX_VALUES + 1, ..Self::of(&[]) })
             }
             Kind::Object(object) => object.nests_at_most(MAX_DEPTH).then(|| Self {
                 json: object.to_json().into(),
                 values: object.count(usize::MAX),
-                hash: hash_of(|out| object.write_canonical(out)),
+                hash: hash_of(&Canonical(object)),
             }),
-            _ => value.nests_at_most(MAX_DEPTH - 1).then(|| Self::of([("value", value)])),
+            _ => value.nests_at_most(MAX_DEPTH - 1).then(|| Self::of(&[("value", value)])),
         }
     }
 }
 
-/// Returns the hash of what is written.
-pub fn hash_of(write: impl FnOnce(&mut Sink<&mut dyn FnMut(&str)>) -> fmt::Result) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    // Writing to a sink never fails.
-    let _ = write(&mut Sink(&mut |text| hasher.write(text.as_bytes())));
-    hasher.finish()
+/// Returns a hash of a value as [`json::write_canonical`] writes it.
+pub fn hash_of(value: &impl Serialize) -> u64 {
+    let mut hash = Sha256::new();
+    // Writing to a hash never fails.
+    let _ = json::write_canonical(value, &mut hash);
+    first_bits(hash)
+}
+
+/// Returns the first 64 bits of a hash.
+pub fn first_bits(hash: Sha256) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&hash.finalize()[..8]);
+    u64::from_le_bytes(bytes)
 }
 
 /// A longer reason loses the part that comes from the log.
@@ -359,7 +364,7 @@ impl Run {
 
     /// Sets the status from the exit status that SWE-agent and its relatives log; that of success is `done`.
     pub fn read_exit_status(&mut self, value: Value, done: &str) {
-        let status = value.object("info").and_then(|info| info.name("exit_status"));
+        let status = value.object("info").name("exit_status");
         self.status = status.map(|status| status == done);
     }
 }

@@ -29,7 +29,7 @@ pub use detection::format_names;
 pub use error::{Code, Error};
 pub use events::{Origin, Skipped};
 pub use importer::{Importer, InputReport, Report};
-pub use json::{Array, Document, Kind, Members, Number, Unread, Value};
+pub use json::{Array, Document, Kind, Members, Unread, Value};
 pub use options::{AssumeSuccess, Confidence, Options, UnreadCalls};
 pub use time::utc_of_text as utc;
 pub use trace::{IMPORTER, Imported, Provenance, Source};

@@ -206,7 +206,7 @@ fn is_error_object(text: &str) -> bool {
     let error = match value.member("error").map(Value::kind) {
         None | Some(Kind::Null) => false,
         Some(Kind::Bool(error)) => error,
-        Some(Kind::Number(number)) => number.as_f64() != 0.0,
+        Some(Kind::Number(number)) => number.as_f64() != Some(0.0),
         Some(Kind::String(text)) => !text.is_empty(),
         Some(Kind::Array(elements)) => !elements.is_empty(),
         Some(Kind::Object(object)) => object.members().next().is_some(),

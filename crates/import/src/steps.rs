@@ -3,7 +3,7 @@
 use std::{
     borrow::Cow,
     collections::{HashMap, VecDeque},
-    fmt::{self, Write},
+    io::{self, Write},
 };
 
 use sha2::{Digest, Sha256};
@@ -12,7 +12,7 @@ use crate::{
     error::Code,
     events::{Event, MAX_VALUES, Origin, Run, Skipped, TOO_MANY_VALUES, ToolResult, Turn},
     format::Format,
-    json::{self, Buffer, Document, Sink, quoted},
+    json::{self, Buffer, Canonical, Document, json_of},
     options::{AssumeSuccess, Confidence, Options, UnreadCalls},
     reader::NO_MEMORY,
     trace::{IMPORTER, Imported, Provenance, Source},
@@ -85,8 +85,8 @@ fn write_trace(
     }
     let objective = take_objective(&mut run, options);
     let summary = summary(&run.events);
-    let no_memory = |_: fmt::Error| Missing::Error(Code::TooLarge, NO_MEMORY.into());
-    let steps = steps(run.events).map_err(no_memory)?;
+    let no_memory = |_: io::Error| Missing::Error(Code::TooLarge, NO_MEMORY.into());
+    let steps = json::written(|out| write_steps(run.events, out)).map_err(no_memory)?;
     if steps == "[]" {
         return Err(Missing::Reason("no_steps"));
     }
@@ -123,20 +123,19 @@ fn write_trace(
     };
 
     let key = run.key.clone().unwrap_or_else(|| key(&objective, &steps));
-    let mut trace = Buffer::default();
-    write!(
-        trace,
+    let trace = json::written(|out| write!(
+        out,
         r#"{{"@context":"https://openknowledgepulse.org/schema/v1","@type":"ReasoningTrace","id":{},"metadata":{{"created_at":{},"task_domain":{},"success":{success},"quality_score":0,"visibility":{},"privacy_level":{},"framework":{}}},"task":{{"objective":{}}},"steps":{steps},"outcome":{{"result_summary":{},"confidence":{}}}}}"#,
-        quoted(&trace_id(format.name, &key)),
-        quoted(&created_at),
-        quoted(domain),
-        quoted(options.visibility.as_deref().unwrap_or("network")),
-        quoted(options.privacy_level.as_deref().unwrap_or("aggregated")),
-        quoted(format.name),
-        quoted(&objective),
-        quoted(&summary),
-        serde_json::json!(confidence),
-    )
+        json_of(trace_id(format.name, &key)),
+        json_of(&created_at),
+        json_of(domain),
+        json_of(options.visibility.as_deref().unwrap_or("network")),
+        json_of(options.privacy_level.as_deref().unwrap_or("aggregated")),
+        json_of(format.name),
+        json_of(&objective),
+        json_of(&summary),
+        json_of(confidence),
+    ))
     .map_err(no_memory)?;
     let provenance = Provenance {
         importer: IMPORTER,
@@ -150,7 +149,7 @@ fn write_trace(
         domain_from,
         skipped: std::mem::take(skipped),
     };
-    Ok(Imported { trace: trace.into_string().into(), provenance })
+    Ok(Imported { trace: trace.into(), provenance })
 }
 
 /// Returns the type of a part that was skipped, if by its name it is a call.
@@ -165,10 +164,10 @@ fn unread_call(reason: &str) -> Option<&str> {
 /// Returns the key of a run without an id: a hash of its content in canonical form.
 fn key(objective: &str, steps: &str) -> String {
     let mut hash = Sha256::new();
-    hash.update(format!(r#"{{"objective":{},"steps":"#, quoted(objective)));
+    hash.update(format!(r#"{{"objective":{},"steps":"#, json_of(objective)));
     if let Ok(steps) = Document::parse(steps) {
-        // Writing to a sink never fails.
-        let _ = steps.root().write_canonical(&mut Sink(|text: &str| hash.update(text)));
+        // Writing to a hash never fails.
+        let _ = json::write_canonical(&Canonical(steps.root()), &mut hash);
     }
     hash.update("}");
     format!("sha256:{:x}", hash.finalize())
@@ -204,17 +203,16 @@ fn summary(events: &[Event]) -> String {
     said.or_else(content).map(|text| text.chars().take(SUMMARY_CHARS).collect()).unwrap_or_default()
 }
 
-/// Returns the steps of a run as JSON.
-fn steps(events: Vec<Event>) -> Result<String, fmt::Error> {
+/// Writes the steps of a run as JSON.
+fn write_steps(events: Vec<Event>, out: &mut Buffer) -> io::Result<()> {
     let mut calls = Calls::default();
     // The turn of the last failed call, or `Some(None)` if no known call failed. The next call of another turn
     // recovers from it.
     let mut failed: Option<Option<Turn>> = None;
-    let mut json = Buffer::default();
-    json.write_char('[')?;
+    out.write_all(b"[")?;
     for (index, event) in events.into_iter().enumerate() {
         let comma = if index > 0 { "," } else { "" };
-        write!(json, r#"{comma}{{"step_id":{index},"type":"#)?;
+        write!(out, r#"{comma}{{"step_id":{index},"type":"#)?;
         let (kind, text) = match event {
             Event::Human(text) => ("observation", text),
             Event::Thought { text, .. } => ("thought", text),
@@ -222,8 +220,8 @@ fn steps(events: Vec<Event>) -> Result<String, fmt::Error> {
                 calls.add(call.id, &call.name, call.turn);
                 let is_recovery = failed.take_if(|turn| *turn != Some(call.turn)).is_some();
                 let kind = if is_recovery { "error_recovery" } else { "tool_call" };
-                let (name, input) = (quoted(&call.name), call.input.json);
-                write!(json, r#""{kind}","tool":{{"name":{name}}},"input":{input}}}"#)?;
+                let (name, input) = (json_of(&call.name), call.input.json);
+                write!(out, r#""{kind}","tool":{{"name":{name}}},"input":{input}}}"#)?;
                 continue;
             }
             Event::Result(result) => {
@@ -234,12 +232,11 @@ fn steps(events: Vec<Event>) -> Result<String, fmt::Error> {
                 ("observation", result.text)
             }
         };
-        write!(json, r#""{kind}","content":"#)?;
-        json::write_string(&text, &mut json)?;
-        json.write_char('}')?;
+        write!(out, r#""{kind}","content":"#)?;
+        serde_json::to_writer(&mut *out, &text)?;
+        out.write_all(b"}")?;
     }
-    json.write_char(']')?;
-    Ok(json.into_string())
+    out.write_all(b"]")
 }
 
 /// The calls so far, and for each the value that a result which answers it gets.

@@ -2,7 +2,7 @@
 
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 
-use crate::json::{Kind, Number, Value};
+use crate::json::{Kind, Value};
 
 /// Returns the time in a text in UTC, truncated to milliseconds: `2026-01-31T12:00:00.000Z`. Returns `None` if it
 /// is not a time. ISO 8601 without an offset is UTC. Digits are seconds, milliseconds, microseconds or nanoseconds,
@@ -29,9 +29,7 @@ pub fn utc(value: Value) -> Option<String> {
 /// Returns a time as [`utc`] writes it.
 pub fn written(time: Timestamp) -> String {
     // Rounded down, before 1970 as well.
-    let beyond = time.as_nanosecond().rem_euclid(1_000_000);
-    let cut = Timestamp::from_nanosecond(time.as_nanosecond() - beyond).unwrap_or(time);
-    cut.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
+    format!("{time:.3}")
 }
 
 /// The first time that is written with a year of four digits.
@@ -45,8 +43,10 @@ pub fn instant(value: Value) -> Option<Timestamp> {
 fn read(value: Value) -> Option<Timestamp> {
     let nanoseconds = match value.kind() {
         Kind::String(text) => return of_string(text),
-        Kind::Number(Number::Unsigned(integer)) => of_integer(integer.into()),
-        Kind::Number(number) => of_fraction(number.as_f64())?,
+        Kind::Number(number) => match number.as_u64() {
+            Some(integer) => of_integer(integer.into()),
+            None => of_fraction(number.as_f64()?)?,
+        },
         Kind::Array(pair) => {
             let mut pair = pair.iter();
             let (Some(seconds), Some(nanoseconds), None) = (pair.next(), pair.next(), pair.next())

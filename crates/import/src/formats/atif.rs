@@ -58,15 +58,14 @@ fn read_step(step: Value, run: &mut Run) {
     match source {
         "user" => run.read_message(user),
         "agent" => {
-            run.logprobs.add(step.get("metrics").and_then(|metrics| metrics.get("logprobs")));
+            run.logprobs.add(step.get("metrics").get("logprobs"));
             run.read_message(Message::Step(step));
         }
         "system" => run.skipped.add("system"),
         _ => return run.skipped.add(format!("role:{source}")),
     }
-    let is_compaction =
-        step.object("extra").is_some_and(|extra| extra.member("context_management").is_some());
-    let results = step.object("observation").and_then(|observation| observation.list("results"));
+    let is_compaction = step.object("extra").member("context_management").is_some();
+    let results = step.object("observation").list("results");
     for result in results.into_iter().flatten() {
         let content = result.member("content");
         if !result.is_object() {

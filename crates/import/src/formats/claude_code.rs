@@ -114,7 +114,7 @@ impl Session {
             run.key = record.first_name(&["sessionId", "session_id"]).map(Into::into);
         }
         let message = record.object("message");
-        let content = message.and_then(|message| message.member("content"));
+        let content = message.member("content");
         let is_true = |name| record.flag(name) == Some(true);
         let skipped = match kind {
             "result" => {
@@ -125,8 +125,8 @@ impl Session {
                 Some(format!("record:{kind}"))
             }
             "user" | "assistant" => {
-                let is_synthetic = is_true("isApiErrorMessage")
-                    || message.is_some_and(|message| message.text("model") == Some("<synthetic>"));
+                let is_synthetic =
+                    is_true("isApiErrorMessage") || message.text("model") == Some("<synthetic>");
                 let is_sidechain =
                     is_true("isSidechain") || record.member("parent_tool_use_id").is_some();
                 match content {

@@ -30,8 +30,7 @@ pub struct Session;
 
 impl runs::Session for Session {
     fn begins<'d>(record: Value<'d>, _open: Option<&Run>) -> Option<Option<&'d str>> {
-        let id = || record.object("payload")?.name("id");
-        (record.text("type")? == "session_meta").then(id)
+        (record.text("type")? == "session_meta").then(|| record.object("payload").name("id"))
     }
 
     fn read(&mut self, record: Value, run: &mut Run) {

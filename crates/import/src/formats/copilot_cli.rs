@@ -39,8 +39,7 @@ pub struct Session {
 
 impl runs::Session for Session {
     fn begins<'d>(record: Value<'d>, _open: Option<&Run>) -> Option<Option<&'d str>> {
-        let id = || record.object("data")?.name("sessionId");
-        (record.text("type")? == "session.start").then(id)
+        (record.text("type")? == "session.start").then(|| record.object("data").name("sessionId"))
     }
 
     fn read(&mut self, record: Value, run: &mut Run) {
@@ -132,11 +131,11 @@ fn read_user(data: Value, run: &mut Run) {
 fn read_result(data: Value, id: Option<&str>, run: &mut Run) {
     let result = data.member("result");
     let value = result
-        .and_then(|result| result.first(&["content", "detailedContent"]))
+        .first(&["content", "detailedContent"])
         .or(result)
-        .or_else(|| data.object("error")?.member("message"));
+        .or_else(|| data.object("error").member("message"));
     let output = text_of_member(value, &mut run.skipped);
-    let binaries = result.and_then(|result| result.member("binaryResultsForLlm"));
+    let binaries = result.member("binaryResultsForLlm");
     run.read_each(binaries, Run::skip_as_part);
     let has_failed = data.flag("success") == Some(false) || EXIT.is_match(&output.text);
     let result = output.into_result(has_failed.then_some(true).or_else(|| flag(data)));

@@ -19,7 +19,7 @@ static QUERY: LazyLock<Regex> = LazyLock::new(|| regex("(?s)<user_query>(.*?)</u
 
 pub fn fits(record: Value) -> bool {
     matches!(record.text("role"), Some("user" | "assistant"))
-        && record.object("message").is_some_and(|message| message.has("content"))
+        && record.object("message").has("content")
         && !record.has("type")
 }
 

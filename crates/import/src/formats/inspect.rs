@@ -1,15 +1,14 @@
 //! Logs of Inspect, as JSON.
 
-use std::{
-    collections::HashMap,
-    fmt::{self, Write},
-};
+use std::{cell::Cell, collections::HashMap};
+
+use serde::{Serialize, Serializer, ser::Error as _};
 
 use super::messages::{self, Messages};
 use crate::{
     events::{Origin, Run},
     format::Runs,
-    json::{self, Array, Document, Kind, Members, Value, object_of},
+    json::{self, Array, Document, Kind, Members, Unread, Value, object_of},
     reader::MAX_BYTES,
     time,
 };
@@ -55,42 +54,46 @@ fn run(sample: Value, content: Value, evaluation: Option<Value>, line: u64) -> R
 
 /// Returns the messages and the input of a sample with attachments in place of references to them; `None`
 /// without attachments. The error is that they are too large.
-fn attached(sample: Value) -> Option<Result<Document<'static>, fmt::Error>> {
+fn attached(sample: Value) -> Option<Result<Document<'static>, Unread>> {
     let attachments: HashMap<_, _> = sample.object("attachments")?.members().collect();
     if attachments.is_empty() {
         return None;
     }
-    let members = ["messages", "input"].into_iter().filter_map(|name| {
-        let mut json = String::new();
-        let written = attach(sample.get(name)?, &attachments, &mut json);
-        Some(written.map(|()| (name, json)))
-    });
-    let members: Result<Vec<_>, _> = members.collect();
-    let document = members.ok().and_then(|members| Document::parse(object_of(members)).ok());
-    Some(document.ok_or(fmt::Error))
+    let room = Cell::new(MAX_BYTES);
+    let member = |name| {
+        Some((name, Attached { value: sample.get(name)?, attachments: &attachments, room: &room }))
+    };
+    let members = ["messages", "input"].into_iter().filter_map(member);
+    Some(Document::parse(object_of(members)))
 }
 
-/// Writes a value with its attachments, of which many strings may refer to the same.
-fn attach(value: Value, attachments: &HashMap<&str, Value>, out: &mut String) -> fmt::Result {
-    match value.kind() {
-        Kind::String(text) => {
-            let id = text.strip_prefix("attachment://");
-            let attachment = id.and_then(|id| attachments.get(id)?.as_str());
-            json::write_string(attachment.unwrap_or(text), out)?;
+/// A value with its attachments, of which many strings may refer to the same.
+struct Attached<'a, 'd> {
+    value: Value<'d>,
+    attachments: &'a HashMap<&'d str, Value<'d>>,
+    /// The most bytes of strings that may follow.
+    room: &'a Cell<usize>,
+}
+
+impl Serialize for Attached<'_, '_> {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let attached = |value| Attached { value, ..*self };
+        match self.value.kind() {
+            Kind::String(text) => {
+                let id = text.strip_prefix("attachment://");
+                let attachment = id.and_then(|id| self.attachments.get(id)?.as_str());
+                let text = attachment.unwrap_or(text);
+                let room = self.room.get().checked_sub(text.len());
+                self.room.set(room.ok_or_else(|| S::Error::custom("too large"))?);
+                out.serialize_str(text)
+            }
+            Kind::Array(elements) => out.collect_seq(elements.map(attached)),
+            Kind::Object(object) => {
+                out.collect_map(object.members().map(|(name, value)| (name, attached(value))))
+            }
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) => self.value.serialize(out),
         }
-        Kind::Array(elements) => {
-            json::write_list(['[', ']'], elements, out, |element, out| {
-                attach(element, attachments, out)
-            })?;
-        }
-        Kind::Object(object) => {
-            json::write_object(object.members(), out, |member, out| {
-                attach(member, attachments, out)
-            })?;
-        }
-        Kind::Null | Kind::Bool(_) | Kind::Number(_) => write!(out, "{value}")?,
     }
-    if out.len() > MAX_BYTES { Err(fmt::Error) } else { Ok(()) }
 }
 
 fn key(sample: Value, evaluation: Option<Value>) -> String {
@@ -102,7 +105,7 @@ fn key(sample: Value, evaluation: Option<Value>) -> String {
         Some((number, Kind::Number(_))) => number.canonical(),
         _ => String::new(),
     };
-    let run = part(evaluation.and_then(|evaluation| evaluation.member("run_id")));
+    let run = part(evaluation.member("run_id"));
     format!("{run}/{}/{}", part(sample.member("id")), part(sample.member("epoch")))
 }
 
@@ -116,7 +119,7 @@ fn score(sample: Value) -> Option<Value> {
 fn label(score: Value) -> Option<bool> {
     match score.kind() {
         Kind::Bool(success) => Some(success),
-        Kind::Number(number) => Some(number.as_f64() >= 1.0),
+        Kind::Number(number) => number.as_f64().map(|number| number >= 1.0),
         Kind::String(letters) => match json::trimmed(letters).to_ascii_lowercase().as_str() {
             "c" | "yes" | "true" => Some(true),
             "p" | "i" | "n" | "no" | "false" => Some(false),

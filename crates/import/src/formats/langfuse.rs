@@ -40,7 +40,7 @@ fn run(trace: Value, observations: Option<Value>, line: u64) -> Run {
 
     let root = spans::first_root(&spans);
     run.status = root.and_then(|root| spans[root].status);
-    let asked = root.and_then(|root| messages::human(observations[root].member("input")?));
+    let asked = root.map(|root| observations[root]).member("input").and_then(messages::human);
     run.fallback = match asked {
         Some(asked) => Some((asked, Origin::Field)),
         None => trace.name("name").map(|name| (name.into(), Origin::Name)),
@@ -122,16 +122,18 @@ fn output_of_tool(observation: Value<'_>) -> Option<Value<'_>> {
 
 fn tool(observation: Value, name: &str) -> Tool {
     let metadata = observation.member("metadata").map(Value::decoded);
-    let attributes = metadata.and_then(|metadata| metadata.member("attributes"));
+    let attributes = metadata.member("attributes");
     let attributes = attributes.map(Value::decoded);
-    let attribute = |names: &[&str]| attributes?.first_name(names);
     let input = observation.member("input").map(|input| {
         let input = input.decoded();
         spans::only_member(input, "input").and_then(Value::as_object).unwrap_or(input)
     });
     Tool {
-        name: attribute(&["gen_ai.tool.name", "ai.toolCall.name"]).unwrap_or(name).into(),
-        id: attribute(&["gen_ai.tool.call.id", "ai.toolCall.id"]).map(Into::into),
+        name: attributes
+            .first_name(&["gen_ai.tool.name", "ai.toolCall.name"])
+            .unwrap_or(name)
+            .into(),
+        id: attributes.first_name(&["gen_ai.tool.call.id", "ai.toolCall.id"]).map(Into::into),
         input: CallInput::recorded(input),
         output: output_of_tool(observation).map(spans::recorded_output).into(),
     }

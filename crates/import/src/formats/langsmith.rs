@@ -125,7 +125,7 @@ impl Trace {
         let is_read = matches!(run.text("run_type"), Some("llm" | "tool"))
             || parent.is_none_or(|parent| !self.ids.contains(parent));
         let names = ["run_type", "inputs", "outputs", "error", "feedback_stats"];
-        let members = names.iter().filter_map(|name| Some((*name, run.member(name)?.to_json())));
+        let members = names.iter().filter_map(|name| Some((*name, run.member(name)?)));
         let json = object_of(members.filter(|_| is_read));
         let span = Span {
             id: id.map(Into::into),
@@ -186,7 +186,7 @@ fn answer(outputs: Value<'_>) -> Value<'_> {
         generation = list.first();
     }
     generation
-        .and_then(|generation| generation.first(&["message", "text"]))
+        .first(&["message", "text"])
         .or_else(|| spans::only_member(outputs, "output"))
         .unwrap_or(outputs)
 }
@@ -198,8 +198,9 @@ fn has_human(messages: Messages) -> bool {
 }
 
 fn label(run: Value) -> Option<bool> {
-    let feedback = run.object("feedback_stats")?;
-    feedback.members().find_map(|(name, feedback)| spans::label(name, feedback.get("avg")?))
+    run.object("feedback_stats")?
+        .members()
+        .find_map(|(name, feedback)| spans::label(name, feedback.get("avg")?))
 }
 
 fn tool(run: Value, name: &str) -> Tool {
@@ -214,7 +215,7 @@ fn tool(run: Value, name: &str) -> Tool {
     });
     Tool {
         name: name.into(),
-        id: output.and_then(|output| output.name("tool_call_id")).map(Into::into),
+        id: output.name("tool_call_id").map(Into::into),
         input: CallInput::recorded(inner("inputs", "input")),
         output: output.map(spans::recorded_output).into(),
     }

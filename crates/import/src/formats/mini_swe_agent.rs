@@ -23,7 +23,7 @@ pub fn fits(value: Value) -> bool {
 /// Returns whether the first answer of a conversation has a command as only mini-swe-agent asks for it.
 pub fn is_conversation(messages: Array) -> bool {
     let answer = messages.iter().find(|message| message.text("role") == Some("assistant"));
-    let text = answer.and_then(|answer| answer.text("content"));
+    let text = answer.text("content");
     text.is_some_and(|text| text.contains("```mswea_bash_command\n"))
 }
 
@@ -67,8 +67,7 @@ fn read_text(message: Value, run: &mut Run, has_task: &mut bool) {
         }
         "user" => {
             let output = text_of_member(message.member("content"), &mut run.skipped);
-            let code =
-                message.object("extra").and_then(|extra| extra.get("returncode")?.as_integer());
+            let code = message.object("extra").get("returncode").and_then(Value::as_integer);
             let flag = code.map(|code| code != 0).or_else(|| flag(message));
             run.events.push(Event::Result(output.into_result(flag)));
         }

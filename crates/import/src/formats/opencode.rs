@@ -17,9 +17,8 @@ pub fn fits(object: Value) -> bool {
 
 fn is_export(object: Value) -> bool {
     let first = object.list("messages").and_then(Array::first);
-    object.object("info").is_some()
-        && first
-            .is_some_and(|first| first.object("info").is_some() && first.list("parts").is_some())
+    let is_message = first.object("info").is_some() && first.list("parts").is_some();
+    object.object("info").is_some() && is_message
 }
 
 #[derive(Default)]
@@ -35,10 +34,9 @@ impl ReadRuns for Reader {
         if info.text("parentID").is_some() {
             return out.skip("subagent");
         }
-        let time = info.object("time").and_then(|time| time.member("created"));
         let mut run = Run {
             key: info.name("id").map(Into::into),
-            created_at: time.and_then(time::utc),
+            created_at: info.object("time").member("created").and_then(time::utc),
             ..Run::at(line)
         };
         run.read_each(value.member("messages"), read_message);
@@ -74,7 +72,7 @@ impl runs::Session for Stream {
 fn read_message(run: &mut Run, message: Value) {
     let info = message.get("info");
     let parts = message.member("parts");
-    match info.and_then(|info| info.text("role")) {
+    match info.text("role") {
         Some("user") => {
             let mut texts = Vec::new();
             run.read_each(parts, |run, part| match part.text("type") {
@@ -83,7 +81,7 @@ fn read_message(run: &mut Run, message: Value) {
             });
             run.say_human(&texts);
         }
-        Some("assistant") if info.and_then(|info| info.flag("summary")) == Some(true) => {
+        Some("assistant") if info.flag("summary") == Some(true) => {
             run.skipped.add("compact_summary");
         }
         Some("assistant") => {
@@ -130,23 +128,22 @@ fn read_part(run: &mut Run, part: Value) {
 
 fn read_tool(part: Value, run: &mut Run) {
     let state = part.object("state");
-    let member = |name| state.and_then(|state| state.member(name));
-    let status = state.and_then(|state| state.text("status"));
+    let status = state.text("status");
     if status == Some("pending") {
         return run.skipped.add("partial_call");
     }
     let turn = run.turn();
-    let input = CallInput::recorded(member("input"));
+    let input = CallInput::recorded(state.member("input"));
     let call = Call::new(part.name("tool"), input, part.name("callID"), turn);
     let (value, has_failed) = match status {
-        Some("error") => (member("error"), Some(true)),
+        Some("error") => (state.member("error"), Some(true)),
         _ => {
-            let exit = member("metadata").and_then(|metadata| metadata.get("exit")?.as_f64());
-            (member("output"), exit.map(|code| code != 0.0))
+            let exit = state.member("metadata").get("exit").and_then(Value::as_f64);
+            (state.member("output"), exit.map(|code| code != 0.0))
         }
     };
     let result = (value.is_some() || status == Some("error"))
         .then(|| text_of_member(value, &mut run.skipped).into_result(has_failed));
     run.call_with_result(call, result);
-    run.read_each(member("attachments"), Run::skip_as_part);
+    run.read_each(state.member("attachments"), Run::skip_as_part);
 }

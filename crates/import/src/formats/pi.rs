@@ -25,7 +25,7 @@ impl runs::Session for Session {
     fn read(&mut self, record: Value, run: &mut Run) {
         let kind = record.text("type").unwrap_or_default();
         let message = record.object("message");
-        let role = message.and_then(|message| message.text("role"));
+        let role = message.text("role");
         match (kind, message, role) {
             ("message", Some(message), Some("user" | "assistant" | "toolResult")) => {
                 run.read_message(Message::Recorded(message));

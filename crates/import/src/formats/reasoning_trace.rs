@@ -4,18 +4,16 @@ use std::fmt;
 
 use crate::{
     error::Code,
-    events::MAX_VALUES,
-    events::{Origin, Skipped},
+    events::{MAX_VALUES, Origin, Skipped},
     format::Runs,
     json::{Array, Members, Value},
     trace::{IMPORTER, Imported, Provenance, Source},
 };
 
 pub fn fits(object: Value) -> bool {
-    let has_objective = || object.object("task").is_some_and(|task| task.has("objective"));
     object.text("@type") == Some("ReasoningTrace")
         || (object.list("steps").is_some()
-            && has_objective()
+            && object.object("task").has("objective")
             && object.object("metadata").is_some())
 }
 
@@ -29,7 +27,7 @@ pub fn read(value: Value, line: u64, out: &mut Runs) {
     if value.count(MAX_VALUES + 1) > MAX_VALUES {
         return out.too_many_values(line);
     }
-    let has_time = value.member("metadata").is_some_and(|data| data.text("created_at").is_some());
+    let has_time = value.member("metadata").text("created_at").is_some();
     let provenance = Provenance {
         importer: IMPORTER,
         format: out.format.name,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    events::{Event, Run},
+    events::{Event, Run, first_bits},
     format::{ReadRuns, Runs},
     json::{Members, Value},
     reader::MAX_BYTES,
@@ -208,7 +208,5 @@ impl Ids {
 }
 
 fn hash(id: &str) -> u64 {
-    let mut bytes = [0; 8];
-    bytes.copy_from_slice(&Sha256::digest(id)[..8]);
-    u64::from_le_bytes(bytes)
+    first_bits(Sha256::new_with_prefix(id))
 }

@@ -20,7 +20,7 @@ static FAILED: LazyLock<Regex> = LazyLock::new(|| {
 pub fn fits(value: Value) -> bool {
     let Some(history) = value.list("history") else { return false };
     let first = history.iter().find_map(Value::as_object);
-    value.list("trajectory").is_some() || first.is_some_and(|first| first.has("agent"))
+    value.list("trajectory").is_some() || first.has("agent")
 }
 
 pub fn read(value: Value, line: u64, out: &mut Runs) {

@@ -28,7 +28,7 @@ pub fn read(value: Value, line: u64, out: &mut Runs) {
 fn simulated(simulation: Value, line: u64) -> Run {
     let mut run = Run {
         key: simulation.name("id").map(str::to_owned),
-        label: label(simulation.object("reward_info").and_then(|info| info.member("reward"))),
+        label: label(simulation.object("reward_info").member("reward")),
         created_at: simulation.first(&["start_time", "timestamp"]).and_then(time::utc),
         ..Run::at(line)
     };

@@ -1,15 +1,18 @@
 //! A JSON text with an index of its values.
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, fmt, sync::LazyLock};
 
 use elsa::FrozenMap;
 use knowledgepulse_workers::CancelToken;
+use regex::{Captures, Regex};
 use serde::{
     Deserializer,
     de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor},
 };
+use serde_json::Number;
 
-use super::value::{Array, Kind, Number, Value};
+use super::value::{Array, Kind, Value};
+use crate::results::regex;
 
 /// The bits of a word for its tag; the others are a number or an offset.
 const TAG_BITS: u32 = 4;
@@ -118,9 +121,9 @@ impl<'t> Document<'t> {
         let mut source = serde_json::Deserializer::from_str(text);
         loop {
             let begin = tape.len();
-            let mut ended = None;
-            let writer = Writer { text, unescaped, tape, cancel, ended: &mut ended };
+            let mut writer = Writer { text, unescaped, tape, cancel, ended: None };
             if let Err(error) = writer.deserialize(&mut source) {
+                let ended = writer.ended;
                 tape.truncate(begin);
                 return Some(ended.unwrap_or(Unread::Syntax(error)));
             }
@@ -159,10 +162,10 @@ impl<'t> Document<'t> {
         match word(0) & 0xf {
             tag::FALSE => Kind::Bool(false),
             tag::TRUE => Kind::Bool(true),
-            tag::SMALL => Kind::Number(Number::Unsigned(payload.into())),
-            tag::UNSIGNED => Kind::Number(Number::Unsigned(wide())),
-            tag::SIGNED => Kind::Number(Number::Signed(wide().cast_signed())),
-            tag::FLOAT => Kind::Number(Number::Float(f64::from_bits(wide()))),
+            tag::SMALL => Kind::Number(payload.into()),
+            tag::UNSIGNED => Kind::Number(wide().into()),
+            tag::SIGNED => Kind::Number(wide().cast_signed().into()),
+            tag::FLOAT => Number::from_f64(f64::from_bits(wide())).map_or(Kind::Null, Kind::Number),
             tag::TEXT => string(&self.text),
             tag::UNESCAPED => string(&self.unescaped),
             tag::ARRAY => Kind::Array(Array::new(self, at + 2, word(1))),
@@ -245,15 +248,10 @@ struct Writer<'a> {
     tape: &'a mut Vec<u32>,
     cancel: &'a CancelToken,
     /// Why reading has ended, if not for the syntax.
-    ended: &'a mut Option<Unread>,
+    ended: Option<Unread>,
 }
 
 impl Writer<'_> {
-    fn again(&mut self) -> Writer<'_> {
-        let Self { text, unescaped, tape, cancel, ended } = self;
-        Writer { text, unescaped, tape, cancel, ended }
-    }
-
     fn push<E: serde::de::Error>(&mut self, words: &[u32]) -> Result<(), E> {
         if !grow(self.tape, words.len()) {
             return Err(self.end(Unread::TooLarge));
@@ -267,7 +265,7 @@ impl Writer<'_> {
     }
 
     fn end<E: serde::de::Error>(&mut self, why: Unread) -> E {
-        *self.ended = Some(why);
+        self.ended = Some(why);
         E::custom("ended")
     }
 
@@ -301,7 +299,7 @@ impl Writer<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Writer<'_> {
+impl<'de> DeserializeSeed<'de> for &mut Writer<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, source: D) -> Result<(), D::Error> {
@@ -309,43 +307,43 @@ impl<'de> DeserializeSeed<'de> for Writer<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Writer<'_> {
+impl<'de> Visitor<'de> for &mut Writer<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value")
     }
 
-    fn visit_unit<E: serde::de::Error>(mut self) -> Result<(), E> {
+    fn visit_unit<E: serde::de::Error>(self) -> Result<(), E> {
         self.push(&[tag::NULL])
     }
 
-    fn visit_bool<E: serde::de::Error>(mut self, value: bool) -> Result<(), E> {
+    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<(), E> {
         self.push(&[if value { tag::TRUE } else { tag::FALSE }])
     }
 
-    fn visit_u64<E: serde::de::Error>(mut self, value: u64) -> Result<(), E> {
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<(), E> {
         match u32::try_from(value) {
             Ok(small) if value < MAX_TEXT as u64 => self.push(&[tag::SMALL | small << TAG_BITS]),
             _ => self.push_wide(tag::UNSIGNED, value),
         }
     }
 
-    fn visit_i64<E: serde::de::Error>(mut self, value: i64) -> Result<(), E> {
+    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<(), E> {
         self.push_wide(tag::SIGNED, value.cast_unsigned())
     }
 
-    fn visit_f64<E: serde::de::Error>(mut self, value: f64) -> Result<(), E> {
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<(), E> {
         self.push_wide(tag::FLOAT, value.to_bits())
     }
 
-    fn visit_borrowed_str<E: serde::de::Error>(mut self, value: &'de str) -> Result<(), E> {
+    fn visit_borrowed_str<E: serde::de::Error>(self, value: &'de str) -> Result<(), E> {
         // A part of the text, so not before it.
         let offset = value.as_ptr().addr() - self.text.as_ptr().addr();
         self.push_string(tag::TEXT, offset, value.len())
     }
 
-    fn visit_str<E: serde::de::Error>(mut self, value: &str) -> Result<(), E> {
+    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<(), E> {
         let offset = self.unescaped.len();
         let room = self.unescaped.capacity() - offset;
         let more = step(offset, value.len());
@@ -356,17 +354,17 @@ impl<'de> Visitor<'de> for Writer<'_> {
         self.push_string(tag::UNESCAPED, offset, value.len())
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         self.push_container(tag::ARRAY, |writer| {
-            while list.next_element_seed(writer.again())?.is_some() {}
+            while list.next_element_seed(&mut *writer)?.is_some() {}
             Ok(())
         })
     }
 
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         self.push_container(tag::OBJECT, |writer| {
-            while map.next_key_seed(writer.again())?.is_some() {
-                map.next_value_seed(writer.again())?;
+            while map.next_key_seed(&mut *writer)?.is_some() {
+                map.next_value_seed(&mut *writer)?;
             }
             Ok(())
         })
@@ -375,28 +373,16 @@ impl<'de> Visitor<'de> for Writer<'_> {
 
 /// Replaces escapes of lone surrogates, which `serde_json` refuses, by `\ufffd`; `None` if there are none.
 fn with_lone_surrogates_replaced(text: &str) -> Option<String> {
-    let bytes = text.as_bytes();
-    let unit = |at: usize| -> Option<u16> {
-        let escape = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
-        u16::from_str_radix(std::str::from_utf8(escape).ok()?, 16).ok()
-    };
-    let mut mended: Option<Vec<u8>> = None;
-    let mut at = 0;
-    while let Some(found) = memchr::memchr(b'\\', &bytes[at..]) {
-        at += found;
-        at += match (unit(at), unit(at + 6)) {
-            (Some(0xd800..0xdc00), Some(0xdc00..0xe000)) => 12,
-            (Some(0xd800..0xe000), _) => {
-                let mended = mended.get_or_insert_with(|| bytes.to_vec());
-                mended[at..at + 6].copy_from_slice(b"\\ufffd");
-                6
-            }
-            (Some(_), _) => 6,
-            (None, _) => 2,
+    static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
+        let high = "[dD][89abAB][[:xdigit:]]{2}";
+        let low = "[dD][c-fC-F][[:xdigit:]]{2}";
+        regex(&format!(r"(?s)\\u{high}\\u{low}|(\\u(?:{high}|{low}))|\\."))
+    });
+    let is_lone = |escape: &Captures| escape.get(1).is_some();
+    ESCAPE.captures_iter(text).any(|escape| is_lone(&escape)).then(|| {
+        let mended = |escape: &Captures| {
+            if is_lone(escape) { "\\ufffd".into() } else { escape[0].to_owned() }
         };
-        if at >= bytes.len() {
-            break;
-        }
-    }
-    mended.and_then(|bytes| String::from_utf8(bytes).ok())
+        ESCAPE.replace_all(text, mended).into_owned()
+    })
 }

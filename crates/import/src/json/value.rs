@@ -1,8 +1,11 @@
 //! A value of a document.
 
-use std::{fmt, iter::Flatten, option};
+use std::{io, iter::Flatten, option};
 
-use super::{Buffer, document::Document, is_blank, write_list, write_object};
+use serde::{Serialize, Serializer};
+use serde_json::{Number, ser::Formatter};
+
+use super::{document::Document, is_blank, json_of, written};
 
 /// The words of the name of a member, after which its value is.
 const NAME_WORDS: u32 = 2;
@@ -15,7 +18,7 @@ pub struct Value<'d> {
 }
 
 /// The kind of a value, with its content.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 #[expect(missing_docs, reason = "the names are JSON's")]
 pub enum Kind<'d> {
     Null,
@@ -24,29 +27,6 @@ pub enum Kind<'d> {
     String(&'d str),
     Array(Array<'d>),
     Object(Value<'d>),
-}
-
-/// A number as it is written.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Number {
-    /// An integer that is not negative.
-    Unsigned(u64),
-    /// A negative integer.
-    Signed(i64),
-    /// Any other number.
-    Float(f64),
-}
-
-impl Number {
-    /// Returns the nearest float.
-    #[expect(clippy::cast_precision_loss, reason = "as JavaScript reads it")]
-    pub fn as_f64(self) -> f64 {
-        match self {
-            Self::Unsigned(number) => number as f64,
-            Self::Signed(number) => number as f64,
-            Self::Float(number) => number,
-        }
-    }
 }
 
 impl<'d> Value<'d> {
@@ -96,16 +76,12 @@ impl<'d> Value<'d> {
 
     /// Returns the number as a float.
     pub fn as_f64(self) -> Option<f64> {
-        self.as_number().map(Number::as_f64)
+        self.as_number()?.as_f64()
     }
 
     /// Returns the integer.
     pub fn as_integer(self) -> Option<i128> {
-        match self.as_number()? {
-            Number::Unsigned(number) => Some(number.into()),
-            Number::Signed(number) => Some(number.into()),
-            Number::Float(_) => None,
-        }
+        self.as_number()?.as_i128()
     }
 
     /// Returns the array.
@@ -119,7 +95,7 @@ impl<'d> Value<'d> {
     }
 
     /// Returns the members of an object in order, duplicates included; none of any other value.
-    pub fn members(self) -> impl Iterator<Item = (&'d str, Self)> {
+    pub fn members(self) -> impl Iterator<Item = (&'d str, Self)> + Clone {
         let Self { document, .. } = self;
         self.names().map(move |name| {
             let value = name + NAME_WORDS;
@@ -128,7 +104,7 @@ impl<'d> Value<'d> {
     }
 
     /// Returns the places of the names of an object.
-    fn names(self) -> impl Iterator<Item = u32> {
+    fn names(self) -> impl Iterator<Item = u32> + Clone {
         let Self { document, at } = self;
         let (mut next, end) =
             if self.is_object() { (at + 2, document.after(at)) } else { (at, at) };
@@ -141,15 +117,16 @@ impl<'d> Value<'d> {
         })
     }
 
-    /// Returns the places of the names of an object, sorted by UTF-16; the last one of equal names.
-    fn sorted_names(self) -> Vec<u32> {
-        let text_at = |at: &u32| self.document.text_at(*at).unwrap_or_default();
+    /// Returns the members of an object, sorted by UTF-16; the last one of equal names.
+    fn sorted_members(self) -> impl Iterator<Item = (&'d str, Self)> {
+        let Self { document, .. } = self;
+        let text_at = |at: u32| document.text_at(at).unwrap_or_default();
         // Places take less memory than texts.
         let mut names: Vec<u32> = self.names().collect();
         names.reverse();
-        names.sort_by(|a, b| text_at(a).encode_utf16().cmp(text_at(b).encode_utf16()));
-        names.dedup_by(|a, b| text_at(a) == text_at(b));
-        names
+        names.sort_by(|a, b| text_at(*a).encode_utf16().cmp(text_at(*b).encode_utf16()));
+        names.dedup_by(|a, b| text_at(*a) == text_at(*b));
+        names.into_iter().map(move |name| (text_at(name), Self::new(document, name + NAME_WORDS)))
     }
 
     /// Returns the value of the JSON text in a string, and if that is a string again, of the text in that one.
@@ -210,78 +187,63 @@ impl<'d> Value<'d> {
         }
     }
 
-    /// Writes the canonical form (RFC 8785): sorted members, no white space, ECMAScript numbers.
-    ///
-    /// # Errors
-    ///
-    /// Those of `out`.
-    pub fn write_canonical<W: fmt::Write>(self, out: &mut W) -> fmt::Result {
-        self.write_as(out, true)
-    }
-
-    /// Returns the canonical form.
+    /// Returns the canonical form; an empty text if there is no memory for it.
     pub fn canonical(self) -> String {
-        let mut out = Buffer::default();
-        // Without memory, it is truncated.
-        let _ = self.write_canonical(&mut out);
-        out.into_string()
+        written(|out| write_canonical(&Canonical(self), out)).unwrap_or_default()
     }
 
-    /// Returns the value as JSON without white space.
+    /// Returns the value as JSON without white space; an empty text if there is no memory for it.
     pub fn to_json(self) -> String {
-        let mut out = Buffer::default();
-        // Without memory, it is truncated.
-        let _ = self.write(&mut out);
-        out.into_string()
+        json_of(self)
     }
+}
 
-    /// Writes the value as JSON without white space.
-    ///
-    /// # Errors
-    ///
-    /// Those of `out`.
-    pub fn write<W: fmt::Write>(self, out: &mut W) -> fmt::Result {
-        self.write_as(out, false)
-    }
-
-    fn write_as<W: fmt::Write>(self, out: &mut W, is_canonical: bool) -> fmt::Result {
-        let Self { document, .. } = self;
+impl Serialize for Value<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.kind() {
-            Kind::Null => out.write_str("null"),
-            Kind::Bool(value) => write!(out, "{value}"),
-            Kind::Number(number) if is_canonical => {
-                out.write_str(ryu_js::Buffer::new().format(number.as_f64()))
-            }
-            Kind::Number(Number::Unsigned(number)) => write!(out, "{number}"),
-            Kind::Number(Number::Signed(number)) => write!(out, "{number}"),
-            Kind::Number(Number::Float(number)) => match serde_json::Number::from_f64(number) {
-                Some(number) => write!(out, "{number}"),
-                None => out.write_str("null"),
-            },
-            Kind::String(text) => super::write_string(text, out),
-            Kind::Array(elements) => write_list(['[', ']'], elements, out, |value, out| {
-                value.write_as(out, is_canonical)
-            }),
-            Kind::Object(object) => {
-                let member = |name: u32| {
-                    let value = Self::new(document, name + NAME_WORDS);
-                    (document.text_at(name).unwrap_or_default(), value)
-                };
-                let write = |value: Self, out: &mut W| value.write_as(out, is_canonical);
-                if is_canonical {
-                    write_object(object.sorted_names().into_iter().map(member), out, write)
-                } else {
-                    write_object(object.names().map(member), out, write)
-                }
-            }
+            Kind::Null => serializer.serialize_unit(),
+            Kind::Bool(value) => serializer.serialize_bool(value),
+            Kind::Number(number) => number.serialize(serializer),
+            Kind::String(text) => serializer.serialize_str(text),
+            Kind::Array(elements) => serializer.collect_seq(elements),
+            Kind::Object(object) => serializer.collect_map(object.members()),
         }
     }
 }
 
-/// As JSON without white space.
-impl fmt::Display for Value<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write(f)
+/// Writes the canonical form (RFC 8785) of what is [`Canonical`] or a map: sorted members, no white space, ECMAScript
+/// numbers.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn write_canonical(value: &impl Serialize, out: impl io::Write) -> serde_json::Result<()> {
+    value.serialize(&mut serde_json::Serializer::with_formatter(out, EcmaScript))
+}
+
+/// A value for [`write_canonical`].
+pub struct Canonical<'d>(pub Value<'d>);
+
+impl Serialize for Canonical<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.kind() {
+            Kind::Number(number) => number.as_f64().serialize(serializer),
+            Kind::Array(elements) => serializer.collect_seq(elements.map(Canonical)),
+            Kind::Object(object) => {
+                let members = object.sorted_members();
+                serializer.collect_map(members.map(|(name, value)| (name, Canonical(value))))
+            }
+            Kind::Null | Kind::Bool(_) | Kind::String(_) => self.0.serialize(serializer),
+        }
+    }
+}
+
+/// Writes numbers as ECMAScript does.
+struct EcmaScript;
+
+impl Formatter for EcmaScript {
+    fn write_f64<W: io::Write + ?Sized>(&mut self, out: &mut W, value: f64) -> io::Result<()> {
+        out.write_all(ryu_js::Buffer::new().format_finite(value).as_bytes())
     }
 }
 
@@ -387,5 +349,12 @@ impl<'d> Members<'d> for Value<'d> {
         let Self { document, .. } = *self;
         let found = self.names().filter(|at| document.has_text(*at, name)).last()?;
         Some(Self::new(document, found + NAME_WORDS))
+    }
+}
+
+/// Of nothing there are no members.
+impl<'d> Members<'d> for Option<Value<'d>> {
+    fn get(&self, name: &str) -> Option<Value<'d>> {
+        self.as_ref()?.get(name)
     }
 }

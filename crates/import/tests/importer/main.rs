@@ -25,13 +25,18 @@ fn skipped(imported: &Imported) -> Value {
     importing::skipped(&imported.provenance.skipped)
 }
 
-/// Returns the types of the steps, with the names of tools and the contents.
+/// Returns the types of the steps, with contents, names of tools and inputs that are not empty.
 fn steps(imported: &Imported) -> Vec<String> {
     let trace = value_of(imported);
     let steps = trace["steps"].as_array().unwrap();
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let step = |step: &Value| {
-        format!("{} {}{}", text(&step["type"]), text(&step["content"]), text(&step["tool"]["name"]))
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let what = match (step.get("content"), step["input"].as_object()) {
+            (Some(content), _) => text(content),
+            (None, Some(input)) if input.is_empty() => text(&step["tool"]["name"]),
+            (None, _) => format!("{} {}", text(&step["tool"]["name"]), step["input"]),
+        };
+        format!("{} {what}", text(&step["type"]))
     };
     steps.iter().map(step).collect()
 }

@@ -32,7 +32,7 @@ fn messages_count_the_invalid_calls_of_langchain_that_are_in_no_other_list() {
     let counted = json!({ "part:invalid_tool_call": 1 });
     let expected = vec!["thought b".to_owned(), "tool_call f".into()];
     assert_eq!(skipped(json!([valid]), raw.clone()), (expected.clone(), counted));
-    let expected = [expected, vec!["tool_call g".into()]].concat();
+    let expected = [expected, vec![r#"tool_call g {"raw":"{"}"#.into()]].concat();
     assert_eq!(skipped(json!([]), raw), (expected, json!({})));
 }
 

@@ -180,49 +180,33 @@ fn changed(
     sample: &Sample,
     draw: &mut Draw,
     is_picked: impl Fn(&Value) -> bool,
-    change: impl FnOnce(&mut Value, &mut Draw),
+    mut change: impl FnMut(&mut Value, &mut Draw),
 ) -> Vec<u8> {
     let mut records = Value::Array(sample.records.clone());
-    let count = count(&records, &is_picked);
-    let mut wanted = draw.below(count);
-    if let Some(value) = pick(&mut records, &is_picked, &mut wanted) {
-        change(value, draw);
-    }
+    let mut count = 0;
+    visit(&mut records, &mut |value| count += usize::from(is_picked(value)));
+    let mut left = Some(draw.below(count));
+    visit(&mut records, &mut |value| {
+        if left.is_some() && is_picked(value) {
+            if left == Some(0) {
+                change(value, draw);
+            }
+            left = left.and_then(|left| left.checked_sub(1));
+        }
+    });
     match &records {
         Value::Array(records) => sample.written(records),
         record => sample.written(std::slice::from_ref(record)),
     }
 }
 
-fn count(value: &Value, is_picked: &impl Fn(&Value) -> bool) -> usize {
-    let below: usize = match value {
-        Value::Array(elements) => elements.iter().map(|value| count(value, is_picked)).sum(),
-        Value::Object(members) => members.values().map(|value| count(value, is_picked)).sum(),
-        _ => 0,
-    };
-    below + usize::from(is_picked(value))
-}
-
-/// Returns one of the values that are picked, after so many others.
-fn pick<'a>(
-    value: &'a mut Value,
-    is_picked: &impl Fn(&Value) -> bool,
-    wanted: &mut usize,
-) -> Option<&'a mut Value> {
-    if is_picked(value) {
-        match wanted.checked_sub(1) {
-            None => return Some(value),
-            Some(less) => *wanted = less,
-        }
-    }
+/// Visits a value, and then all values in it.
+fn visit(value: &mut Value, each: &mut dyn FnMut(&mut Value)) {
+    each(value);
     match value {
-        Value::Array(elements) => {
-            elements.iter_mut().find_map(|value| pick(value, is_picked, wanted))
-        }
-        Value::Object(members) => {
-            members.values_mut().find_map(|value| pick(value, is_picked, wanted))
-        }
-        _ => None,
+        Value::Array(elements) => elements.iter_mut().for_each(|value| visit(value, each)),
+        Value::Object(members) => members.values_mut().for_each(|value| visit(value, each)),
+        _ => {}
     }
 }
 

@@ -4,7 +4,7 @@ use knowledgepulse_import::Imported;
 use knowledgepulse_test_support::importing::{self, value_of};
 use serde_json::{Value, json};
 
-use crate::{import, lines, skipped};
+use crate::{import, lines, skipped, steps};
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 
@@ -32,21 +32,6 @@ fn run(records: &[Value]) -> Imported {
     importing::run(&lines(records))
 }
 
-/// Returns the types of the steps, with contents, names of tools and inputs.
-fn steps(imported: &Imported) -> Vec<String> {
-    let trace = value_of(imported);
-    let steps = trace["steps"].as_array().unwrap();
-    let step = |step: &Value| match step["content"].as_str() {
-        Some(content) => format!("{}: {content}", step["type"].as_str().unwrap()),
-        None => {
-            let [kind, name] =
-                [&step["type"], &step["tool"]["name"]].map(|text| text.as_str().unwrap());
-            format!("{kind}: {name} {}", step["input"])
-        }
-    };
-    steps.iter().map(step).collect()
-}
-
 #[test]
 fn otel_parents_in_a_cycle_are_read() {
     let records = [
@@ -56,7 +41,7 @@ fn otel_parents_in_a_cycle_are_read() {
         tool("c", None, 4, json!({ "gen_ai.tool.name": "fourth" })),
     ];
     let outcome = import(&lines(&records));
-    let expected = ["tool_call: first {}", "tool_call: second {}", "tool_call: third {}"];
+    let expected = ["tool_call first", "tool_call second", "tool_call third"];
     assert_eq!(steps(outcome.traces().next().unwrap()), expected);
     assert_eq!(importing::skipped(&outcome.report.skipped), json!({ "repeated": 1 }));
 }
@@ -90,7 +75,7 @@ fn otel_log_records_may_come_before_their_span() {
         span(TRACE, "m", None, 1, json!({})),
     ]);
     assert_eq!(value_of(&imported)["task"]["objective"], "Noon?");
-    assert_eq!(steps(&imported), ["thought: Yes."]);
+    assert_eq!(steps(&imported), ["thought Yes."]);
 }
 
 #[test]
@@ -119,14 +104,14 @@ fn otel_tools_match_by_id_then_input_then_name() {
     assert_eq!(
         steps(&imported),
         [
-            r#"tool_call: look {"value":1}"#,
-            r#"tool_call: look {"value":2}"#,
-            r#"tool_call: look {"value":3}"#,
-            "observation: of any",
-            "observation: of 1",
-            "observation: of x",
-            "tool_call: functions.look {}",
-            "observation: of none",
+            r#"tool_call look {"value":1}"#,
+            r#"tool_call look {"value":2}"#,
+            r#"tool_call look {"value":3}"#,
+            "observation of any",
+            "observation of 1",
+            "observation of x",
+            "tool_call functions.look",
+            "observation of none",
         ]
     );
     assert_eq!(skipped(&imported), json!({ "repeated": 5 }));
@@ -146,10 +131,7 @@ fn otel_error_of_a_tool_holds_for_its_answer_in_messages() {
             json!([{ "role": "assistant", "tool_calls": [{ "id": "y", "function": { "name": "g" } }] }]),
         ),
     ]);
-    assert_eq!(
-        steps(&imported),
-        ["tool_call: f {}", "observation: no answer", "error_recovery: g {}"]
-    );
+    assert_eq!(steps(&imported), ["tool_call f", "observation no answer", "error_recovery g"]);
 }
 
 #[test]
@@ -160,7 +142,7 @@ fn otel_model_call_that_records_more_than_those_below_it_stays() {
         model("2", Some("1"), 2, Value::Null, json!("Yes. (raw)")),
         model("3", Some("2"), 3, Value::Null, json!("Yes. (rawer)")),
     ]);
-    assert_eq!(steps(&imported), ["thought: Yes."]);
+    assert_eq!(steps(&imported), ["thought Yes."]);
     assert_eq!(skipped(&imported), json!({ "wrapper_span": 2 }));
 }
 
@@ -183,7 +165,7 @@ fn otel_reads_flattened_messages_of_all_notations() {
         }),
     )]);
     assert_eq!(value_of(&imported)["task"]["objective"], "First.");
-    let expected = ["observation: Last.", r#"tool_call: old {"a":1}"#, "tool_call: short {}"];
+    let expected = ["observation Last.", r#"tool_call old {"a":1}"#, "tool_call short"];
     assert_eq!(steps(&imported), expected);
 }
 

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     events::{Call, CallInput, Event, Run, Skipped, ToolResult, Turn, hash_of},
-    json::{self, Array, Document, Members, Value},
+    json::{self, Array, Canonical, Document, Members, Value},
     results::{Output, flag, is_denial, is_text_type, text_of_member, text_of_part, text_of_parts},
 };
 
@@ -60,14 +60,14 @@ pub fn call_of_part(part: Value, turn: Turn) -> Call {
     let function = part.member("function");
     let name = part
         .first_name(&["name", "toolName", "function_name"])
-        .or_else(|| function?.name("name"))
+        .or_else(|| function.name("name"))
         .or_else(|| function?.as_str());
     let id = part.first_name(&["call_id", "callId", "toolCallId", "tool_call_id", "id"]);
     let names = ["input", "args", "arguments"];
     let input = if names.iter().any(|name| part.has(name)) {
         part.first(&names)
     } else {
-        function.and_then(|function| function.get("arguments"))
+        function.get("arguments")
     };
     Call::new(name, CallInput::recorded(input), id, turn)
 }
@@ -203,7 +203,7 @@ impl Run {
         let mut turn = self.turn();
         let reasoning = message
             .first_name(&["reasoning_content", "reasoning"])
-            .or_else(|| message.object("additional_kwargs")?.name("reasoning_content"));
+            .or_else(|| message.object("additional_kwargs").name("reasoning_content"));
         if let Some(reasoning) = reasoning {
             let mut parts = message.elements("parts").filter_map(typed);
             if parts.any(|(kind, _)| is_reasoning_type(kind)) {
@@ -243,8 +243,9 @@ impl Run {
             let invalid = message.elements("invalid_tool_calls").count();
             self.skipped.add_many("part:invalid_tool_call", invalid as u64);
         }
-        let content = || message.object("content")?.list("toolInvocations");
-        let invocations = message.list("toolInvocations").or_else(content);
+        let invocations = message
+            .list("toolInvocations")
+            .or_else(|| message.object("content").list("toolInvocations"));
         if !calls.is_empty() || invocations.is_some() {
             let events = self.events[begin..].iter();
             of_parts.extend(events.filter_map(|event| event.call()?.id.clone()));
@@ -295,9 +296,7 @@ impl Run {
     /// Returns whether a part was read before: all its members are equal, with the time at which it was made.
     fn is_repeated(&mut self, kind: &str, part: Value) -> bool {
         let is_dated = part.get("createdAt").and_then(Value::as_number).is_some();
-        is_dated
-            && kind != "step-start"
-            && !self.turns.parts.insert(hash_of(|out| part.write_canonical(out)))
+        is_dated && kind != "step-start" && !self.turns.parts.insert(hash_of(&Canonical(part)))
     }
 
     /// Counts a part that is no step.
@@ -347,10 +346,7 @@ impl Run {
     /// Reads the result of a tool. `role` is the role of the message if it is the tool's name.
     fn read_tool(&mut self, message: Message, role: Option<&str>) {
         let content = message.get("content");
-        if let Some(content) = content
-            && content.text("type") == Some("function")
-            && content.object("function").is_some()
-        {
+        if content.is_some_and(is_function_call) {
             self.skipped.add("tool_definition");
             return;
         }

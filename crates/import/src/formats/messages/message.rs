@@ -3,7 +3,7 @@
 use super::items::ITEMS;
 use crate::{
     events::Run,
-    json::{self, Array, Kind, Members, Value, object_of, quoted},
+    json::{self, Array, Kind, Made, Members, Value},
 };
 
 /// The side of a model call on which a value was recorded.
@@ -106,8 +106,8 @@ impl<'d> Message<'d> {
         if let Self::Calls(calls) = self {
             return calls.as_array().map_or_else(|| vec![calls], |calls| calls.iter().collect());
         }
-        let additional = || self.object("additional_kwargs")?.list("tool_calls");
-        let lists = [self.list("tool_calls"), additional()];
+        let additional = self.object("additional_kwargs").list("tool_calls");
+        let lists = [self.list("tool_calls"), additional];
         let list = lists.into_iter().flatten().find(|calls| !calls.is_empty());
         list.map_or_else(
             || self.member("function_call").into_iter().collect(),
@@ -115,31 +115,33 @@ impl<'d> Message<'d> {
         )
     }
 
-    /// Returns the message as JSON, which [`Message::Recorded`] reads again.
-    pub fn to_json(self) -> String {
+    /// Returns the message as a value, which [`Message::Recorded`] reads again.
+    pub fn made(self) -> Made<'d> {
         match self {
-            Self::Recorded(value) | Self::Item(value) | Self::Step(value) => value.to_string(),
-            Self::WithRole(role, value) => with_role(role, value),
+            Self::Recorded(value) | Self::Item(value) | Self::Step(value) => Made::Value(value),
+            Self::WithRole(role, value) => with_role(role, value.members()),
             Self::Content(role, content) => {
-                let content = content.map_or_else(|| "null".into(), |content| content.to_string());
-                object_of([("role", quoted(role)), ("content", content)])
+                with_role(role, content.map(|value| ("content", value)))
             }
             Self::Calls(calls) => {
-                let calls = match calls.is_array() {
-                    true => calls.to_string(),
-                    false => format!("[{calls}]"),
+                let list = match calls.as_array() {
+                    Some(calls) => calls.map(Made::Value).collect(),
+                    None => vec![Made::Value(calls)],
                 };
-                object_of([("role", quoted("assistant")), ("tool_calls", calls)])
+                let role = ("role", Made::Text("assistant"));
+                Made::Object([role, ("tool_calls", Made::List(list))].into())
             }
         }
     }
 }
 
-/// Returns an object with a role in place of its own.
-pub fn with_role(role: &str, object: Value) -> String {
-    let others = object.members().filter(|(name, _)| *name != "role");
-    let others = others.map(|(name, value)| (name, value.to_string()));
-    object_of([("role", quoted(role))].into_iter().chain(others))
+/// Returns an object of these members with a role in place of its own.
+pub fn with_role<'d>(
+    role: &'d str,
+    members: impl IntoIterator<Item = (&'d str, Value<'d>)>,
+) -> Made<'d> {
+    let members = members.into_iter().map(|(name, value)| (name, Made::Value(value)));
+    Made::Object(members.chain([("role", Made::Text(role))]).collect())
 }
 
 impl<'d> Members<'d> for Message<'d> {
@@ -252,10 +254,10 @@ fn of_object(object: Value, side: Side) -> Option<Messages> {
         return Some(content_of(Side::Input, contents));
     }
     let first = |name| object.list(name).and_then(Array::first);
-    if let Some(content) = first("candidates").and_then(|candidate| candidate.object("content")) {
+    if let Some(content) = first("candidates").object("content") {
         return one(Message::WithRole("assistant", content));
     }
-    if let Some(answer) = first("choices").and_then(|choice| choice.member("message")) {
+    if let Some(answer) = first("choices").member("message") {
         return one(Message::Recorded(answer));
     }
     if is_message(object) {

@@ -88,7 +88,7 @@ fn run(value: Value, line: u64) -> Run {
     run.created_at = time.or_else(|| input?.iter().find_map(created_at));
     let answer = value.member("response").unwrap_or(value);
     let choice = answer.list("choices").and_then(Array::first);
-    run.logprobs.add(choice.and_then(|choice| choice.member("logprobs")?.member("content")));
+    run.logprobs.add(choice.member("logprobs").member("content"));
     run
 }
 

@@ -52,9 +52,8 @@ impl<'d> ToolPart<'d> {
 
     /// Returns whether a person refused the call.
     pub fn is_denied(self) -> bool {
-        let approval = self.fields.object("approval");
         self.state() == "output-denied"
-            || approval.is_some_and(|approval| approval.flag("approved") == Some(false))
+            || self.fields.object("approval").flag("approved") == Some(false)
     }
 
     /// Returns the call.
@@ -69,8 +68,7 @@ impl<'d> ToolPart<'d> {
             Output { text: text.unwrap_or_default().into(), failed: Some(true) }.into_result(None)
         };
         if self.is_denied() {
-            let reason = self.fields.object("approval");
-            return Some(failure(reason.and_then(|approval| approval.text("reason"))));
+            return Some(failure(self.fields.object("approval").text("reason")));
         }
         match self.state() {
             "output-error" => Some(failure(self.fields.text("errorText"))),

@@ -9,7 +9,7 @@ use super::super::{
 };
 use crate::{
     events::CallInput,
-    json::{self, Document, Members, Value, object_of, quoted},
+    json::{self, Document, Made, Members, Value, json_of},
 };
 
 /// Attributes that tell kinds of spans apart.
@@ -133,19 +133,13 @@ impl EventMessages {
         let recorded = |name, side| -> Vec<String> {
             let value = attributes.member(name).or_else(|| body?.member(name));
             let messages = value.and_then(|value| messages_of(value, side));
-            messages.into_iter().flat_map(Messages::iter).map(Message::to_json).collect()
+            let messages = messages.into_iter().flat_map(Messages::iter);
+            messages.map(|message| json_of(message.made())).collect()
         };
-        let said = |role: &str, member: Option<&str>| {
-            let payload = payload(attributes, body);
-            let payload = payload.root();
-            let message = member.and_then(|name| payload.member(name)).unwrap_or(payload);
-            let json = match message.is_object() {
-                true if message.text("role").is_some() => message.to_string(),
-                true => with_role(role, message),
-                false => object_of([("content", message.to_string()), ("role", quoted(role))]),
-            };
-            let is_message = messages::is_message(Document::written(json.clone()).root());
-            Vec::from_iter(Some(json).filter(|_| is_message))
+        let said = |role: &str, member: Option<&str>| -> Vec<String> {
+            let json = json_of(said(attributes, body, role, member));
+            let is_message = messages::is_message(Document::written(json.as_str()).root());
+            is_message.then_some(json).into_iter().collect()
         };
         Some(Self(match name? {
             "gen_ai.client.inference.operation.details" => [
@@ -180,19 +174,31 @@ impl EventMessages {
     }
 }
 
-/// Returns the content of an event.
-fn payload(attributes: Value, body: Option<Value>) -> Document<'static> {
-    if let Some(body) = body {
-        return Document::written(body.to_string());
+/// Returns what is said in an event, in its payload or in a member of that.
+fn said<'d>(
+    attributes: Value<'d>,
+    body: Option<Value<'d>>,
+    role: &'d str,
+    member: Option<&str>,
+) -> Made<'d> {
+    let inside = |payload: Value<'d>| member.and_then(|name| payload.member(name));
+    let content = || attributes.member("gen_ai.event.content").map(Value::decoded);
+    let payload = body.or_else(|| content().filter(|content| content.is_object()));
+    let message = match payload {
+        Some(payload) => Some(inside(payload).unwrap_or(payload)),
+        None => inside(attributes).map(Value::decoded),
+    };
+    match message {
+        None => {
+            let decoded = |(name, value): (_, Value<'d>)| match name {
+                "tool_calls" => (name, value.decoded()),
+                _ => (name, value),
+            };
+            with_role(attributes.text("role").unwrap_or(role), attributes.members().map(decoded))
+        }
+        Some(message) if !message.is_object() => with_role(role, [("content", message)]),
+        Some(message) => with_role(message.text("role").unwrap_or(role), message.members()),
     }
-    let content = attributes.member("gen_ai.event.content").map(Value::decoded);
-    if let Some(content) = content.filter(|content| content.is_object()) {
-        return Document::written(content.to_string());
-    }
-    Document::written(object_of(attributes.members().map(|(name, value)| {
-        let is_json = ["message", "tool_calls"].contains(&name);
-        (name, if is_json { value.decoded() } else { value }.to_string())
-    })))
 }
 
 /// The members of [`Recorded::attributes`] with the messages in events. No attribute of a log has such a name.
@@ -213,12 +219,13 @@ impl Recorded {
     pub fn interpret(&mut self) {
         let EventMessages(sides) = std::mem::take(&mut self.events);
         for (name, messages) in EVENT_MESSAGES.into_iter().zip(sides) {
-            let list = object_of([(name, format!("[{}]", messages.join(",")))]);
+            let list = format!("{}:[{}]", json_of(name), messages.join(","));
             // Messages that nest too deep would make the attributes unreadable as well.
-            if !messages.is_empty() && Document::parse(list.as_str()).is_ok() {
+            if !messages.is_empty() && Document::parse(format!("{{{list}}}")).is_ok() {
                 self.attributes.pop();
                 self.attributes.push_str(if self.attributes.len() > 1 { "," } else { "" });
-                self.attributes.push_str(&list[1..]);
+                self.attributes.push_str(&list);
+                self.attributes.push('}');
             }
         }
         let mut span = std::mem::take(&mut self.span);
@@ -266,9 +273,8 @@ impl Found<'_> {
     }
 
     /// Returns the messages of an array that was written here; `None` if it is empty.
-    fn made(messages: &[String]) -> Option<Self> {
-        (!messages.is_empty())
-            .then(|| Self::Made(Document::written(format!("[{}]", messages.join(",")))))
+    fn made(messages: Vec<Made>) -> Option<Self> {
+        (!messages.is_empty()).then(|| Self::Made(Document::written(json_of(messages))))
     }
 }
 
@@ -339,7 +345,9 @@ fn events_in_attribute<'d>(attributes: Value<'d>, side: Side) -> Option<Found<'d
     let events = events.iter().filter(|event| event.is_object());
     let said = events.filter_map(|event| EventMessages::of(event.text("event.name"), event, None));
     let messages = said.flat_map(|mut said| std::mem::take(&mut said.0[side as usize]));
-    Found::made(&messages.collect::<Vec<_>>())
+    let messages: Vec<_> = messages.collect();
+    (!messages.is_empty())
+        .then(|| Found::Made(Document::written(format!("[{}]", messages.join(",")))))
 }
 
 /// Returns the answer that the AI SDK recorded.
@@ -349,16 +357,19 @@ fn answer(attributes: Value<'_>) -> Option<Found<'_>> {
     }
     let calls = attributes.member(TOOL_CALLS).and_then(|calls| calls.decoded().as_array());
     let calls = calls.into_iter().flatten().filter(|call| call.is_object());
-    let calls: Vec<_> = calls.map(|call| call.to_string()).collect();
+    let calls: Vec<_> = calls.map(Made::Value).collect();
     let parts = [
-        ("reasoning", attributes.name(REASONING).map(quoted)),
-        ("content", attributes.first_name(&ANSWER).map(quoted)),
-        ("tool_calls", (!calls.is_empty()).then(|| format!("[{}]", calls.join(",")))),
+        ("reasoning", attributes.name(REASONING).map(Made::Text)),
+        ("content", attributes.first_name(&ANSWER).map(Made::Text)),
+        ("tool_calls", (!calls.is_empty()).then_some(Made::List(calls))),
     ];
-    let parts: Vec<_> = parts.into_iter().filter_map(|(name, json)| Some((name, json?))).collect();
-    let role = ("role", quoted("assistant"));
-    let message = (!parts.is_empty()).then(|| object_of(parts.into_iter().chain([role])));
-    Found::made(message.as_slice())
+    let mut message: BTreeMap<_, _> =
+        parts.into_iter().filter_map(|(name, part)| Some((name, part?))).collect();
+    if message.is_empty() {
+        return None;
+    }
+    message.insert("role", Made::Text("assistant"));
+    Found::made(vec![Made::Object(message)])
 }
 
 /// Returns the messages in attributes `<prefix>N.<infix>…`.
@@ -377,7 +388,7 @@ fn flattened<'d>(
         }
     }
     let messages = messages.into_values().filter_map(|fields| unflattened(fields, side.role()));
-    Found::made(&messages.collect::<Vec<_>>())
+    Found::made(messages.collect())
 }
 
 fn numbered<'a>(name: &'a str, prefix: &str) -> Option<(u64, &'a str)> {
@@ -386,11 +397,11 @@ fn numbered<'a>(name: &'a str, prefix: &str) -> Option<(u64, &'a str)> {
 }
 
 /// Returns the message of some fields; `None` if they have neither content nor calls.
-fn unflattened(fields: Vec<(&str, Value)>, role: &str) -> Option<String> {
-    let mut message = JsonObject::from([("role", quoted(role))]);
-    let mut parts: BTreeMap<u64, JsonObject> = BTreeMap::new();
-    let mut calls: BTreeMap<u64, JsonObject> = BTreeMap::new();
-    let mut function = JsonObject::new();
+fn unflattened<'d>(fields: Vec<(&'d str, Value<'d>)>, role: &'d str) -> Option<Made<'d>> {
+    let mut message = BTreeMap::from([("role", Made::Text(role))]);
+    let mut parts: BTreeMap<u64, BTreeMap<_, _>> = BTreeMap::new();
+    let mut calls: BTreeMap<u64, BTreeMap<_, _>> = BTreeMap::new();
+    let mut function = BTreeMap::new();
     for (field, value) in fields.into_iter().filter(|(_, value)| !value.is_null()) {
         let (object, name) = match field {
             "role" | "name" | "tool_call_id" | "content" => (&mut message, field),
@@ -410,27 +421,18 @@ fn unflattened(fields: Vec<(&str, Value)>, role: &str) -> Option<String> {
             }
         };
         let value = if field == "content" { content(value) } else { value };
-        object.insert(name, value.to_string());
+        object.insert(name, Made::Value(value));
     }
-    let list = |objects: BTreeMap<u64, JsonObject>| {
-        let objects: Vec<_> = objects.into_values().map(object_of).collect();
-        format!("[{}]", objects.join(","))
-    };
-    if !parts.is_empty() {
-        message.insert("content", list(parts));
-    }
-    if !calls.is_empty() {
-        message.insert("tool_calls", list(calls));
+    let lists = [("content", parts), ("tool_calls", calls)];
+    for (name, objects) in lists.into_iter().filter(|(_, objects)| !objects.is_empty()) {
+        message.insert(name, Made::List(objects.into_values().map(Made::Object).collect()));
     }
     if !function.is_empty() {
-        message.insert("function_call", object_of(function));
+        message.insert("function_call", Made::Object(function));
     }
     let says = ["content", "tool_calls", "function_call"];
-    says.iter().any(|name| message.contains_key(name)).then(|| object_of(message))
+    says.iter().any(|name| message.contains_key(name)).then_some(Made::Object(message))
 }
-
-/// The members of an object, each as JSON.
-type JsonObject<'a> = BTreeMap<&'a str, String>;
 
 /// Returns the content of a flattened message: its parts, if it is their JSON.
 fn content(value: Value) -> Value {

@@ -1,12 +1,12 @@
 //! Finds the spans and log records in OTLP/JSON, Tempo, Jaeger and single spans.
 
-use std::fmt::{self, Write};
+use serde::{Serialize, Serializer, ser::Error as _};
 
 use super::super::spans::Span;
 use super::attributes::{EventMessages, Recorded, is_kept};
 use crate::{
     events::MAX_VALUES,
-    json::{self, Document, Members, Value},
+    json::{Document, Members, Value, written},
     time,
 };
 
@@ -22,7 +22,7 @@ pub(super) enum Item {
 
 /// A part of a value. The error is that attributes have more than [`MAX_VALUES`] values, or that there is no
 /// memory for them.
-pub(super) type ReadItem = Result<Item, fmt::Error>;
+pub(super) type ReadItem = serde_json::Result<Item>;
 
 /// Returns whether an object is a span by itself.
 pub(super) fn is_span(value: Value) -> bool {
@@ -63,12 +63,12 @@ fn span(value: Value) -> ReadItem {
     let Some(trace) = trace_id(object) else { return Ok(Item::Skipped("malformed")) };
     let parent = object
         .first_name(&["parentSpanId", "parentId", "parent_id"])
-        .or_else(|| object.object("parentSpanContext")?.name("spanId"));
+        .or_else(|| object.object("parentSpanContext").name("spanId"));
     let times = ["startTimeUnixNano", "startTime", "start_time", "timestamp"];
     let status = object.object("status");
     let is_ok = || is_ok(status?.first(&["status_code", "code"])?);
     // `description` is Python's name of it.
-    let message = status.and_then(|status| status.first_name(&["message", "description"]));
+    let message = status.first_name(&["message", "description"]);
     let span = Span {
         id: id(object, &["spanId", "span_id", "id"]).map(Into::into),
         parent: parent.map(Into::into),
@@ -99,7 +99,7 @@ fn jaeger(value: Value) -> ReadItem {
     let status = tags.member("otel.status_code").and_then(is_ok);
     let span = Span {
         id: value.name("spanID").map(Into::into),
-        parent: parent.and_then(|parent| parent.name("spanID")).map(Into::into),
+        parent: parent.name("spanID").map(Into::into),
         name: value.text("operationName").unwrap_or_default().into(),
         start: value.member("startTime").and_then(time::instant),
         status: if is_error { Some(false) } else { status },
@@ -121,6 +121,7 @@ fn log(record: Value) -> ReadItem {
     let attributes = all_attributes(record.get("attributes"))?;
     let attributes = attributes.root();
     let name = record.name("eventName").or_else(|| attributes.name("event.name"));
+    let plain = |body| written(|out| serde_json::to_writer(out, &Attribute::Wrapped(body)));
     let body = record.member("body").map(plain).transpose()?.map(Document::written);
     let sides = EventMessages::of(name, attributes, body.as_ref().map(Document::root));
     let ids = record
@@ -156,51 +157,61 @@ fn is_ok(code: Value) -> Option<bool> {
 }
 
 /// Returns attributes as plain JSON: those of an object, or of an array of keys and values.
-fn attributes(value: Option<Value>, is_kept: impl Fn(&str) -> bool) -> Result<String, fmt::Error> {
-    let mut json = json::Buffer::default();
-    write_attributes(value, &is_kept, &mut json)?;
-    Ok(json.into_string())
+fn attributes(value: Option<Value>, is_kept: impl Fn(&str) -> bool) -> serde_json::Result<String> {
+    let kept = members(value).filter(|(name, _)| is_kept(name));
+    let mut counts = kept.clone().map(|(_, attribute)| attribute.value().count(MAX_VALUES + 1));
+    if counts.try_fold(MAX_VALUES, usize::checked_sub).is_none() {
+        return Err(serde_json::Error::custom("too many values"));
+    }
+    written(|out| serde_json::Serializer::new(out).collect_map(kept))
 }
 
-fn all_attributes(value: Option<Value>) -> Result<Document<'static>, fmt::Error> {
+fn all_attributes(value: Option<Value>) -> serde_json::Result<Document<'static>> {
     attributes(value, |_| true).map(Document::written)
 }
 
-fn write_attributes(
-    value: Option<Value>,
-    is_kept: &dyn Fn(&str) -> bool,
-    out: &mut json::Buffer,
-) -> fmt::Result {
-    let members = value.into_iter().flat_map(Value::members);
-    let members = members.map(|(name, value)| (name, (value, false)));
+/// The value of an attribute.
+#[derive(Clone, Copy)]
+enum Attribute<'d> {
+    Plain(Value<'d>),
+    /// In OTLP's wrapper, if it has one.
+    Wrapped(Value<'d>),
+}
+
+impl<'d> Attribute<'d> {
+    fn value(self) -> Value<'d> {
+        let (Self::Plain(value) | Self::Wrapped(value)) = self;
+        value
+    }
+}
+
+/// Returns the attributes of an object, or of an array of keys and values.
+fn members<'d>(value: Option<Value<'d>>) -> impl Iterator<Item = (&'d str, Attribute<'d>)> + Clone {
+    let plain = value.into_iter().flat_map(Value::members);
+    let plain = plain.map(|(name, value)| (name, Attribute::Plain(value)));
     let pairs = value.and_then(Value::as_array).into_iter().flatten();
-    let pairs = pairs.filter_map(|pair| Some((pair.text("key")?, (pair.get("value")?, true))));
-    let kept = members.chain(pairs).filter(|(name, _)| is_kept(name));
-    let mut room = MAX_VALUES;
-    json::write_object(kept, out, |(value, is_wrapped), out| {
-        room = room.checked_sub(value.count(room + 1)).ok_or(fmt::Error)?;
-        if is_wrapped { write_plain(value, out) } else { write!(out, "{value}") }
-    })
+    let wrapped =
+        |pair: Value<'d>| Some((pair.text("key")?, Attribute::Wrapped(pair.get("value")?)));
+    plain.chain(pairs.filter_map(wrapped))
 }
 
-/// Returns the JSON of a value without OTLP's wrapper, if it has one.
-fn plain(value: Value) -> Result<String, fmt::Error> {
-    let mut json = json::Buffer::default();
-    write_plain(value, &mut json)?;
-    Ok(json.into_string())
-}
-
-fn write_plain(value: Value, out: &mut json::Buffer) -> fmt::Result {
-    let Some(object) = value.as_object() else { return write!(out, "{value}") };
-    let Some((kind, inner)) = object.members().next() else { return out.write_str("null") };
-    match kind {
-        "intValue" => match inner.as_str().and_then(|digits| digits.parse::<i64>().ok()) {
-            Some(number) => write!(out, "{number}"),
-            None => write!(out, "{inner}"),
-        },
-        "stringValue" | "boolValue" | "doubleValue" | "bytesValue" => write!(out, "{inner}"),
-        "arrayValue" => json::write_list(['[', ']'], inner.elements("values"), out, write_plain),
-        "kvlistValue" => write_attributes(inner.get("values"), &|_| true, out),
-        _ => write!(out, "{value}"),
+/// As JSON without the wrapper.
+impl Serialize for Attribute<'_> {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let value = self.value();
+        if matches!(self, Self::Plain(_)) || !value.is_object() {
+            return value.serialize(out);
+        }
+        let Some((kind, inner)) = value.members().next() else { return out.serialize_unit() };
+        match kind {
+            "intValue" => match inner.as_str().and_then(|digits| digits.parse::<i64>().ok()) {
+                Some(number) => out.serialize_i64(number),
+                None => inner.serialize(out),
+            },
+            "stringValue" | "boolValue" | "doubleValue" | "bytesValue" => inner.serialize(out),
+            "arrayValue" => out.collect_seq(inner.elements("values").map(Attribute::Wrapped)),
+            "kvlistValue" => out.collect_map(members(inner.get("values"))),
+            _ => value.serialize(out),
+        }
     }
 }

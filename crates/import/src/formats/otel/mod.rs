@@ -24,8 +24,8 @@ pub fn fits(value: Value) -> bool {
     let is_list = |name| value.list(name).is_some();
     let first = value.list("data").and_then(Array::first);
     ["resourceSpans", "resourceLogs", "batches"].into_iter().any(is_list)
-        || value.object("trace").is_some_and(|trace| trace.list("resourceSpans").is_some())
-        || first.is_some_and(|trace| trace.list("spans").is_some())
+        || value.object("trace").list("resourceSpans").is_some()
+        || first.list("spans").is_some()
         || envelope::is_span(value)
 }
 
