@@ -14,7 +14,7 @@ pub(crate) struct Ranking {
 }
 
 /// How many rows of each label have at least this score.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Step {
     pub(crate) threshold: f64,
     pub(crate) positives: u64,
@@ -51,39 +51,30 @@ impl Ranking {
 
     /// Returns a step for each distinct score, from the highest. A row counts as often as `weight` says
     /// of its group.
-    pub(crate) fn steps(&self, weight: impl Fn(u32) -> u32) -> Vec<Step> {
-        let mut step = Step { threshold: 0.0, positives: 0, negatives: 0 };
-        let mut steps = Vec::new();
-        for tied in self.ties().rev() {
+    pub(crate) fn steps(&self, weight: impl Fn(u32) -> u32) -> impl Iterator<Item = Step> {
+        let mut step = Step::default();
+        self.ties().rev().filter_map(move |tied| {
             let before = step.accepted();
             step.threshold = tied[0].0;
             for (_, label, group) in tied {
                 let count = if *label { &mut step.positives } else { &mut step.negatives };
                 *count += u64::from(weight(*group));
             }
-            if step.accepted() > before {
-                steps.push(step);
-            }
-        }
-        steps
+            (step.accepted() > before).then_some(step)
+        })
     }
 
     /// Returns the number of pairs of a positive and a negative row that the scores put in the right order,
     /// counted twice, where ties count once; and the number of all pairs. A row counts as often as `weight`
     /// says of its group.
     pub(crate) fn concordance(&self, weight: impl Fn(u32) -> u32) -> [u64; 2] {
-        let (mut twice, mut positives, mut negatives) = (0, 0, 0);
-        for tied in self.ties() {
-            let (mut positive, mut negative) = (0, 0);
-            for (_, label, group) in tied {
-                let count = if *label { &mut positive } else { &mut negative };
-                *count += u64::from(weight(*group));
-            }
-            twice += positive * (2 * negatives + negative);
-            positives += positive;
-            negatives += negative;
+        let mut twice = 0;
+        let mut before = Step::default();
+        for step in self.steps(weight) {
+            twice += (step.negatives - before.negatives) * (before.positives + step.positives);
+            before = step;
         }
-        [twice, positives * negatives]
+        [twice, before.positives * before.negatives]
     }
 
     /// Returns the area under the ROC curve with its interval; `None` unless there are both labels.

@@ -32,14 +32,14 @@ pub(crate) fn judge(
     let mut roc_band = vec![Vec::new(); BAND];
     let mut precision_band = vec![Vec::new(); BAND];
     bootstrap.draw(groups, |counts| {
-        let steps = ranking.steps(|group| counts[group as usize]);
+        let steps: Vec<Step> = ranking.steps(|group| counts[group as usize]).collect();
         if !totals(&steps).contains(&0) {
             precisions.push(average_precision(&steps));
             add_roc(&steps, &mut roc_band);
             add_precision(&steps, &mut precision_band);
         }
     });
-    let steps = ranking.steps(|_| 1);
+    let steps: Vec<Step> = ranking.steps(|_| 1).collect();
     let points = operating_points(&steps);
     // Both curves begin where nothing is accepted.
     let roc = RocPoint { threshold: None, false_positive_rate: 0.0, true_positive_rate: 0.0 };

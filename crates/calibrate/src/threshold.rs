@@ -21,7 +21,7 @@ pub(crate) fn choose(
 ) -> Threshold {
     // All rows alike, whatever their labels.
     let ranking = Ranking::new(scores.iter().copied(), &vec![true; scores.len()], &groups.of);
-    let steps = ranking.steps(|_| 1);
+    let steps: Vec<Step> = ranking.steps(|_| 1).collect();
     // The shortest decimal that is not above `lowest`, but above every lower score.
     let above_next = |lowest: f64| {
         let next = steps.iter().map(|step| step.threshold).find(|threshold| *threshold < lowest);
@@ -30,7 +30,7 @@ pub(crate) fn choose(
     let accept = |value| {
         let mut shares = Vec::new();
         bootstrap.draw(groups, |counts| {
-            let steps = ranking.steps(|group| counts[group as usize]);
+            let steps: Vec<Step> = ranking.steps(|group| counts[group as usize]).collect();
             shares.push(rows(accepted(&steps, value)) as f64 / rows(&steps) as f64);
         });
         let accepted = accepted(&steps, value);
@@ -61,7 +61,7 @@ pub(crate) fn choose(
             let value = above_next(steps[chosen].threshold);
             let mut thresholds = Vec::new();
             bootstrap.draw(groups, |counts| {
-                let steps = ranking.steps(|group| counts[group as usize]);
+                let steps: Vec<Step> = ranking.steps(|group| counts[group as usize]).collect();
                 thresholds.push(steps[nearest_share(&steps, share)].threshold);
             });
             let interval = central(&ascending(thresholds), bootstrap.level);
@@ -132,21 +132,15 @@ fn precisions(labelled: &Labelled, level: f64) -> Vec<Precision> {
     let mut size = EffectiveSize::new(intraclass_correlation(labels, groups), groups);
     let ranking = Ranking::new(scores.iter().copied(), labels, &groups.of);
     let all = labelled.positives().max(1) as f64;
-    let (mut accepted, mut positives) = (0, 0);
-    let points = ranking.ties().rev().map(|tied| {
-        for (_, label, group) in tied {
-            accepted += 1;
-            positives += usize::from(*label);
-            size.add(*group);
-        }
-        let precision = positives as f64 / accepted as f64;
-        let effective = size.get();
+    let points = ranking.steps(|_| 1).zip(ranking.ties().rev()).map(|(step, tied)| {
+        tied.iter().for_each(|(_, _, group)| size.add(*group));
+        let (precision, effective) = (step.precision(), size.get());
         Precision {
-            threshold: tied[0].0,
+            threshold: step.threshold,
             precision,
             interval: wilson(precision * effective, effective, level),
-            recall: positives as f64 / all,
-            accepted,
+            recall: step.positives as f64 / all,
+            accepted: step.accepted() as usize,
             effective,
         }
     });

@@ -249,12 +249,14 @@ pub(super) fn deciles(deciles: &[Decile], level: f64) -> Chart {
     Chart::new("Label rate by decile", note, plot, [])
 }
 
-/// Returns the name of a dimension for people.
-pub(super) fn name(dimension: Dimension) -> &'static str {
-    match dimension {
-        Dimension::Complexity => "complexity",
-        Dimension::Novelty => "novelty",
-        Dimension::ToolDiversity => "tool diversity",
-        Dimension::OutcomeConfidence => "outcome confidence",
+impl Dimension {
+    /// Returns the name for people.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Complexity => "complexity",
+            Self::Novelty => "novelty",
+            Self::ToolDiversity => "tool diversity",
+            Self::OutcomeConfidence => "outcome confidence",
+        }
     }
 }

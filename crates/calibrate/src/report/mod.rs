@@ -2,34 +2,29 @@
 
 mod charts;
 mod distributions;
-mod labels;
 mod svg;
 mod text;
-mod threshold;
-mod traces;
 
-use std::iter::once;
+use std::{borrow::Borrow, iter::once};
 
 use askama::Template;
+use knowledgepulse_scoring::weights::Weights;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    calibration::{Calibration, Dimension, Distribution, Summary},
+    calibration::{Calibration, Dimension, Distribution, Fit, FitResult, Summary},
     error::{Result, read_json},
     options::Target,
     row::Row,
 };
 
 use self::{
-    distributions::{
-        DOMAINS, constant, dimension_charts, dimension_table, domain_charts, domain_tables,
-        score_charts,
+    charts::{deciles, precision_recall, roc},
+    distributions::{DOMAINS, dimension_charts, domain_charts, histograms, score_charts},
+    text::{
+        count, estimate, interval, percent, percent_interval, range, round_percent, score,
+        score_or, sentence, shown,
     },
-    labels::{fit_view, label_view, paste},
-    svg::Markup,
-    text::{count, interval, percent, round_percent, score, sentence, shown},
-    threshold::{accepted, threshold},
-    traces::{label, name, nearest, traces},
 };
 
 /// What a report shows beyond the calibration. Every field has a default; in JSON the names are in
@@ -110,74 +105,6 @@ struct Report<'a> {
     context: &'a Context,
 }
 
-struct Table {
-    caption: String,
-    columns: Vec<String>,
-    rows: Vec<Vec<Markup>>,
-}
-
-impl Table {
-    fn new<C: Into<Markup>>(
-        caption: impl Into<String>,
-        columns: impl IntoIterator<Item = impl Into<String>>,
-        rows: impl IntoIterator<Item = Vec<C>>,
-    ) -> Self {
-        Self {
-            caption: caption.into(),
-            columns: columns.into_iter().map(Into::into).collect(),
-            rows: rows.into_iter().map(|row| row.into_iter().map(Into::into).collect()).collect(),
-        }
-    }
-}
-
-fn lead(found: &Calibration) -> String {
-    let rows = found.rows;
-    let groups = if rows.ungrouped == rows.used {
-        "none with a group".to_owned()
-    } else {
-        format!("in {}", count(rows.groups, "group"))
-    };
-    let mut lead = format!(
-        "{} of {} used, in {}, {groups}.",
-        rows.used,
-        count(rows.total, "trace"),
-        count(found.domains.len(), "domain"),
-    );
-    let excluded = rows.uncompared + rows.first;
-    if excluded > 0 {
-        lead.push_str(&format!(
-            " Excluded as cold start: {} compared with nothing, and {} more among the first {}.",
-            rows.uncompared, rows.first, rows.first_limit
-        ));
-    }
-    lead
-}
-
-fn facts(found: &Calibration) -> Vec<(&'static str, String, String)> {
-    let mut facts = Vec::new();
-    if let Some(threshold) = &found.threshold {
-        let value = threshold.value.map_or_else(|| "none".to_owned(), score);
-        facts.push(("Threshold", value, target(found)));
-        let of = format!("{} of {}", threshold.accepted, found.rows.used);
-        facts.push(("Accepted", percent(threshold.share.value), of));
-    }
-    if let Some(scores) = &found.overall.score {
-        let range = format!("{}–{}", score(scores.min), score(scores.max));
-        facts.push(("Median score", score(percentile(scores, 50.0)), range));
-    }
-    if let Some(labels) = &found.labels {
-        // Labels that equal success say nothing about a score that contains success.
-        let (auc, note) = match &labels.leakage.auc_without_outcome {
-            Some(auc) => (auc, format!("without success; with it {}", score(labels.auc.value))),
-            None => (&labels.auc, labels.auc.interval.map_or_else(String::new, interval)),
-        };
-        facts.push(("AUC", score(auc.value), note));
-    }
-    let cut = percent(found.overall.cut_share);
-    facts.push(("Cut texts", cut, "the model saw only the beginning".to_owned()));
-    facts
-}
-
 fn percentile(distribution: &Distribution, percent: f64) -> f64 {
     let found = distribution.percentiles.iter().find(|found| found.percent == percent);
     found.map_or(distribution.mean, |found| found.value)
@@ -194,6 +121,10 @@ fn target(found: &Calibration) -> String {
     }
 }
 
+fn is_given(found: &Calibration) -> bool {
+    matches!(found.options.target, Some(Target::Threshold(_)))
+}
+
 /// All domains together, then each domain.
 fn summaries(found: &Calibration) -> impl Iterator<Item = (String, &Summary)> {
     let all = ("all domains".to_owned(), &found.overall);
@@ -202,21 +133,62 @@ fn summaries(found: &Calibration) -> impl Iterator<Item = (String, &Summary)> {
     once(all).filter(|_| found.domains.len() != 1).chain(each)
 }
 
-fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let names: Vec<_> = names.collect();
+fn list<S: Borrow<str>>(names: &[S]) -> String {
     if names.is_empty() { "–".to_owned() } else { names.join(", ") }
 }
 
-fn settings(found: &Calibration, context: &Context) -> Table {
+/// The figures of a row of the table of percentiles.
+fn figures(of: &Distribution) -> impl Iterator<Item = f64> {
+    let percentiles = of.percentiles.iter().map(|found| found.value);
+    once(of.min).chain(percentiles).chain([of.max, of.mean])
+}
+
+fn weights(weights: &Weights) -> String {
+    weights.parts().map(|weight| weight.to_string()).join(" · ")
+}
+
+/// The names of the dimensions that are the same in all rows.
+fn constant(summary: &Summary) -> String {
+    let names = summary.constant_dimensions.iter().map(|dimension| dimension.name());
+    list(&names.collect::<Vec<_>>())
+}
+
+/// The profiles that are better, as JavaScript.
+fn paste(found: &Calibration) -> Option<String> {
+    let line = |fit: &Fit| {
+        let [c, n, t, o] = fit.recommended?.parts();
+        let name = serde_json::Value::from(&*fit.profile);
+        // A plain member with this name would set the prototype.
+        let name = if fit.profile == "__proto__" { format!("[{name}]") } else { name.to_string() };
+        Some(format!(
+            "    {name}: {{ complexity: {c}, novelty: {n}, toolDiversity: {t}, outcomeConfidence: {o} }},\n"
+        ))
+    };
+    let lines: String = found.fits.iter().filter_map(line).collect();
+    (!lines.is_empty()).then(|| format!("new Scorer({{\n  profiles: {{\n{lines}  }},\n}});"))
+}
+
+/// The caption of the rows in the middle.
+fn borderline(found: &Calibration) -> String {
+    found.chosen().map_or_else(
+        || "Borderline: nearest to the median score".to_owned(),
+        |chosen| format!("Borderline: nearest to the threshold {}", score(chosen)),
+    )
+}
+
+/// The rows that have these numbers, from 1.
+fn numbered<'a>(numbers: &'a [usize], rows: &'a [Row]) -> impl Iterator<Item = (usize, &'a Row)> {
+    numbers.iter().filter_map(|number| Some((*number, rows.get(number.checked_sub(1)?)?)))
+}
+
+fn settings(found: &Calibration) -> [(&'static str, String); 11] {
     let options = &found.options;
-    let sources = |values: &[String]| shown(&list(values.iter().map(String::as_str)));
+    let sources = |values: &[String]| shown(&list(values));
     let first = options.first.map_or_else(
         || format!("{} (by default)", found.rows.first_limit),
         |first| first.to_string(),
     );
-    let mut rows: Vec<Vec<String>> =
-        context.settings.iter().map(|(name, value)| vec![shown(name), shown(value)]).collect();
-    let settings = [
+    [
         ("target", target(found)),
         ("fit", if options.fit { "yes" } else { "no" }.to_owned()),
         ("first rows excluded", first),
@@ -228,7 +200,5 @@ fn settings(found: &Calibration, context: &Context) -> Table {
         ("precision", sources(&found.sources.precisions)),
         ("version of the scorer", sources(&found.sources.versions)),
         ("version of the calibration", env!("CARGO_PKG_VERSION").to_owned()),
-    ];
-    rows.extend(settings.map(|(name, value)| vec![name.to_owned(), value]));
-    Table::new("Settings of this report", ["setting", "value"], rows)
+    ]
 }

@@ -15,7 +15,7 @@ const RIGHT: f64 = 12.0;
 const TOP: f64 = 32.0;
 const BOTTOM: f64 = 40.0;
 
-/// HTML or SVG, which templates insert unchanged. Its text has been escaped.
+/// SVG, which templates insert unchanged. Its text has been escaped.
 pub(super) struct Markup(String);
 
 impl HtmlSafe for Markup {}
@@ -23,12 +23,6 @@ impl HtmlSafe for Markup {}
 impl Display for Markup {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
-    }
-}
-
-impl From<String> for Markup {
-    fn from(text: String) -> Self {
-        Self(format!("<bdi>{}</bdi>", Escaped(&text)))
     }
 }
 

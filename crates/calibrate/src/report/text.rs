@@ -10,6 +10,14 @@ pub(super) fn score(value: f64) -> String {
     format!("{value:.3}").replace('-', "−")
 }
 
+pub(super) fn score_or(value: Option<f64>, other: &str) -> String {
+    value.map_or_else(|| other.to_owned(), score)
+}
+
+pub(super) fn range(from: f64, to: f64) -> String {
+    format!("{}–{}", score(from), score(to))
+}
+
 /// One decimal; no line ends before the sign.
 pub(super) fn percent(share: f64) -> String {
     format!("{:.1}\u{a0}%", share * 100.0)
@@ -31,18 +39,19 @@ pub(super) fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-pub(super) fn interval(interval: Interval) -> String {
+pub(super) fn interval(interval: &Interval) -> String {
     format!("{} to {}", score(interval.low), score(interval.high))
 }
 
-pub(super) fn percent_interval(interval: Interval) -> String {
+pub(super) fn percent_interval(interval: &Interval) -> String {
     format!("{} to {}", percent(interval.low), percent(interval.high))
 }
 
 /// A value with its interval, if there is one.
 pub(super) fn estimate(estimate: &Estimate) -> String {
     let value = score(estimate.value);
-    estimate.interval.map_or(value.clone(), |found| format!("{value} ({})", interval(found)))
+    let around = estimate.interval.as_ref();
+    around.map_or(value.clone(), |around| format!("{value} ({})", interval(around)))
 }
 
 /// The first thousand characters of a trace's text, without control characters that HTML forbids.
