@@ -42,6 +42,7 @@ async function assertRequired(options, reason) {
 	const expected = { name: "ScoringError", code: "EMBEDDER_UNAVAILABLE", message: reason };
 	for (const method of ["evaluateValue", "explainValue"])
 		await assert.rejects(scorer[method](trace()), expected);
+	await assert.rejects(scorer.warmup(), expected);
 	assert.equal(assertUnavailable(scorer, reason).mode, "required");
 }
 

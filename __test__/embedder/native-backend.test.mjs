@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { runs } from "../fixtures/runs.mjs";
-import { run, valueFrom } from "../support/child.mjs";
+import { valueFrom } from "../support/child.mjs";
 import { repeats } from "../support/draws.mjs";
 import { modelCopy, temporaryFolder } from "../support/model-folder.mjs";
 import { files, firstOf } from "../support/recorded.mjs";
@@ -89,16 +89,6 @@ test("evaluateValue loads no library with the native backend", async (t) => {
 		return found;
 	};
 	assert.deepEqual(await valueFrom(body, { input: trace() }), [false, true]);
-});
-
-test("process.exit() ends calls of the native backend", async () => {
-	const body = ({ scoring, input }) => {
-		for (const value of input) scoring.evaluateValue(value);
-		process.exit(7);
-	};
-	const input = Array.from({ length: 8 }, (_, i) => says(words(600, i)));
-	const { code, signal, stderr } = await run(body, { input, env: NATIVE });
-	assert.deepEqual({ code, signal, stderr }, { code: 7, signal: null, stderr: "" });
 });
 
 test("configure keeps the cache for another backend", async () => {

@@ -111,21 +111,3 @@ test("configure loads the model again for another precision only, and keeps the 
 		["ready", "fast", "ready", 4],
 	]);
 });
-
-test("configure does not change the precision of earlier calls", async () => {
-	const body = async ({ scoring, input }) => {
-		const calls = [];
-		for (const [index, value] of input.traces.entries()) {
-			scoring.configure({ precision: index % 10 < 5 ? "exact" : "fast" });
-			const call = scoring.evaluateValue(value);
-			calls.push(input.wait ? await call : call);
-		}
-		return Promise.all(calls);
-	};
-	const traces = Array.from({ length: 20 }, (_, i) => says(words(1 + i, i)));
-	const [found, awaited] = await Promise.all([
-		valueFrom(body, { input: { traces, wait: false } }),
-		valueFrom(body, { input: { traces, wait: true } }),
-	]);
-	assertSame(found, awaited);
-});
