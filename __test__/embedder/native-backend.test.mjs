@@ -90,33 +90,3 @@ test("evaluateValue loads no library with the native backend", async (t) => {
 	};
 	assert.deepEqual(await valueFrom(body, { input: trace() }), [false, true]);
 });
-
-test("configure keeps the cache for another backend", async () => {
-	const body = async ({ scoring, input }) => {
-		const told = [];
-		for (const backend of ["native", "onnx", "onnx", "native"]) {
-			scoring.configure({ backend });
-			const { state } = scoring.status().embedder;
-			const { novelty } = await scoring.explainValue(input);
-			const { embedder, cacheSize } = scoring.status();
-			told.push([state, novelty.source, embedder.state, cacheSize]);
-			if (novelty.source === "cache") told.push(novelty.maxSimilarity > 1 - 1e-6);
-			told.push(embedder.libraryVersion === null);
-		}
-		return told;
-	};
-	const input = says(words(30, 1));
-	assert.deepEqual(await valueFrom(body, { input }), [
-		["idle", "empty-cache", "ready", 1],
-		true,
-		["idle", "cache", "ready", 2],
-		true,
-		false,
-		["ready", "cache", "ready", 3],
-		true,
-		false,
-		["idle", "cache", "ready", 4],
-		true,
-		true,
-	]);
-});
