@@ -12,7 +12,8 @@ test("embed returns 384 numbers of length 1 for a text and for a trace", async (
 	assert.equal(vector.length, 384);
 	assert.ok(Math.abs(length(vector) - 1) < 1e-6);
 	assert.deepEqual(await embed(says("A red boat")), vector);
-	assert.deepEqual(await embed(trace({ objective: "A red boat", steps: [] })), vector);
+	for (const text of ["A red boat", words(3000, 4)])
+		assert.deepEqual(await embed(trace({ objective: text, steps: [] })), await embed(text));
 	assert.ok(Math.abs(length(await embed("")) - 1) < 1e-6);
 });
 

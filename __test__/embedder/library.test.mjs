@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { rmSync, statSync, truncateSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
 import { valueFrom } from "../support/child.mjs";
+import { damageAnywhere, damages } from "../support/damages.mjs";
+import { draws, repeatable, repeats, seed } from "../support/draws.mjs";
 import {
-	damage,
 	library,
 	link,
 	literally,
@@ -17,6 +18,9 @@ import {
 } from "../support/model-folder.mjs";
 import { scoresOf } from "../support/scores.mjs";
 import { trace } from "../support/traces.mjs";
+
+/** The file with the digest of the library, beside it. */
+const ENTRY = join(dirname(library), "onnxruntime.json");
 
 const [expected] = await scoresOf([trace()], 1);
 
@@ -34,15 +38,20 @@ async function assertNative(file, reason = literally(file)) {
 	assert.match(embedder.reason, reason);
 }
 
+/** A copy of the library, with its checksum beside it. */
+function vouched(t) {
+	const folder = temporaryFolder(t);
+	const entry = ownCopy(join(folder, basename(ENTRY)), ENTRY);
+	return { entry, file: ownCopy(join(folder, basename(library)), library) };
+}
+
 describe("a damaged ONNX Runtime library", () => {
-	for (const damaged of ["is missing", "is empty", "is a folder", "is text", "is cut off"]) {
-		test(`evaluateValue uses the native backend when the library ${damaged}`, async (t) => {
+	for (const damaged of ["missing", "empty", "a folder", "text", "cut at 0.5"])
+		test(`evaluateValue uses the native backend with the library damaged: ${damaged}`, async (t) => {
 			const file = join(temporaryFolder(t), "libonnxruntime");
-			link(library, file);
-			damage[damaged](file, library);
+			damages[damaged](ownCopy(file, library));
 			await assertNative(file);
 		});
-	}
 
 	for (const length of [3, 1000, statSync(library).size - 500]) {
 		test(`evaluateValue uses the native backend when the library is cut off after ${length} bytes`, async (t) => {
@@ -52,28 +61,19 @@ describe("a damaged ONNX Runtime library", () => {
 		});
 	}
 
-	for (const damaged of ["is missing", "is cut off", "is longer", "has one other byte"]) {
-		test(`evaluateValue uses the native backend when the library ${damaged}, with its checksum beside it`, async (t) => {
-			const folder = temporaryFolder(t);
-			link(join(dirname(library), "onnxruntime.json"), join(folder, "onnxruntime.json"));
-			const file = join(folder, basename(library));
-			link(library, file);
-			damage[damaged](file, library);
+	for (const damaged of ["missing", "cut at 0.5", "longer", "one other bit"])
+		test(`evaluateValue uses the native backend with the library and its checksum, damaged: ${damaged}`, async (t) => {
+			const { file } = vouched(t);
+			damages[damaged](file);
 			await assertNative(file);
 		});
-	}
 
-	for (const unreadable of ["is text", "is a folder"]) {
-		test(`evaluateValue uses the native backend when the checksum of the library ${unreadable}`, async (t) => {
-			const folder = temporaryFolder(t);
-			const entry = join(folder, "onnxruntime.json");
-			writeFileSync(entry, "");
-			damage[unreadable](entry);
-			const file = join(folder, basename(library));
-			link(library, file);
+	for (const damaged of ["text", "a folder"])
+		test(`evaluateValue uses the native backend with the checksum of the library damaged: ${damaged}`, async (t) => {
+			const { entry, file } = vouched(t);
+			damages[damaged](entry);
 			await assertNative(file, literally(entry));
 		});
-	}
 
 	test("evaluateValue uses the native backend when the library is the addon itself", async () => {
 		const require = createRequire(import.meta.url);
@@ -161,3 +161,17 @@ test("a library is the same one by another path", async (t) => {
 	const { backend, reason } = await valueFrom(body, { input: file });
 	assert.deepEqual([backend, reason], ["onnx", null]);
 });
+
+// Last, as the library is loaded where the damage of its checksum does not matter.
+for (const which of ["file", "entry"])
+	test(`evaluateValue gives the right score with the ${which} of the library damaged anywhere`, async (t) => {
+		const draw = draws(seed);
+		for (let count = 0; count < repeats(3); count++) {
+			const files = vouched(t);
+			const what = damageAnywhere(files[which], draw);
+			await repeatable(what, async () => {
+				if (which === "file") return assertNative(files.file);
+				assert.equal(await new Scorer({ library: files.file }).evaluateValue(trace()), expected);
+			});
+		}
+	});

@@ -3,18 +3,20 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
+import { damageAnywhere, damages } from "../support/damages.mjs";
+import { draws, repeatable, repeats, seed } from "../support/draws.mjs";
 import {
-	damage,
 	library,
 	literally,
 	modelCopy,
 	modelFolder,
+	ownCopy,
 	readManifest,
 	replaceVouched,
 	temporaryFolder,
 	writeManifest,
 } from "../support/model-folder.mjs";
-import { trace } from "../support/traces.mjs";
+import { says, trace } from "../support/traces.mjs";
 
 /** Checks that scores are neutral without the embedder, and that reports and status have the reason. */
 async function assertWorksWithout(options, reason) {
@@ -42,6 +44,7 @@ async function assertRequired(options, reason) {
 	const expected = { name: "ScoringError", code: "EMBEDDER_UNAVAILABLE", message: reason };
 	for (const method of ["evaluateValue", "explainValue"])
 		await assert.rejects(scorer[method](trace()), expected);
+	await assert.rejects(scorer.warmup(), expected);
 	assert.equal(assertUnavailable(scorer, reason).mode, "required");
 }
 
@@ -69,29 +72,63 @@ describe("a damaged model folder", () => {
 
 	const NATIVE = { backend: "native" };
 	const FAST = { precision: "fast" };
-	const all = Object.keys(damage);
-	const some = ["is missing", "has one other byte"];
+	const all = ["missing", "empty", "a folder", "cut at 0.5", "longer", "one other bit", "text"];
+	const some = ["missing", "one other bit"];
 
 	/** Settings, a file that is read with them, and its damages. */
 	const rows = [
 		...["model.bin", "tokenizer.json"].map((name) => [{}, name, all]),
-		[{}, "manifest.json", ["is missing", "is empty", "is a folder", "is cut off", "is text"]],
-		[{}, "exact.onnx", ["is missing", "is cut off", "has one other byte"]],
+		[{}, "manifest.json", ["missing", "empty", "a folder", "cut at 0.5", "text"]],
+		[{}, "exact.onnx", ["missing", "cut at 0.5", "one other bit"]],
 		...[NATIVE, FAST].flatMap((options) => [
 			[options, "model.bin", all],
 			[options, "tokenizer.json", some],
-			[options, "manifest.json", ["is missing", "is text"]],
+			[options, "manifest.json", ["missing", "text"]],
 		]),
 	];
 
-	for (const [options, name, damages] of rows)
-		for (const damaged of damages)
-			test(`evaluateValue scores without the embedder when ${name} ${damaged}, ${Object.values(options)}`, async (t) => {
+	for (const [options, name, ways] of rows)
+		for (const damaged of ways)
+			test(`evaluateValue scores without the embedder with ${name} damaged: ${damaged}, ${Object.values(options)}`, async (t) => {
 				const model = modelCopy(temporaryFolder(t));
 				const file = join(model, name);
-				damage[damaged](file, join(modelFolder, name));
+				damages[damaged](ownCopy(file, join(modelFolder, name)));
 				const found = await assertWorksWithout({ ...options, model }, literally(file));
 				assert.equal(found.precision, options === FAST ? "fast" : "exact");
+			});
+
+	/** The report of a trace after another one, which has another score without the embedder. */
+	async function second(options) {
+		const scorer = new Scorer(options);
+		await scorer.evaluateValue(says("one river stone"));
+		const report = await scorer.explainValue(says("two lantern copper archive"));
+		scorer.close();
+		return report;
+	}
+
+	const names = ["manifest.json", ...readManifest(modelFolder).files.map(({ name }) => name)];
+	for (const options of [{}, NATIVE, FAST])
+		for (const name of names.filter(
+			(name) => !(options.backend || options.precision) || !name.endsWith(".onnx"),
+		))
+			test(`evaluateValue gives no wrong score with ${name} damaged anywhere, ${Object.values(options)}`, async (t) => {
+				const { score: right } = await second(options);
+				const { score: neutral } = await second({ embedder: "off" });
+				assert.notEqual(neutral, right);
+				const draw = draws(seed);
+				for (let count = 0; count < repeats(3); count++) {
+					const model = modelCopy(temporaryFolder(t));
+					const file = ownCopy(join(model, name), join(modelFolder, name));
+					const what = damageAnywhere(file, draw);
+					await repeatable(what, async () => {
+						const { score, novelty } = await second({ ...options, model });
+						// Not everything in the manifest is used.
+						if (name !== "manifest.json") assert.equal(novelty.source, "no-embedder");
+						if (novelty.source !== "no-embedder") return assert.equal(score, right);
+						assert.equal(score, neutral);
+						assert.ok(novelty.reason.includes(name === "manifest.json" ? model : file));
+					});
+				}
 			});
 
 	const allBut = (left) => readManifest(modelFolder).files.filter(({ name }) => name !== left);

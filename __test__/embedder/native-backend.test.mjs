@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { runs } from "../fixtures/runs.mjs";
-import { run, valueFrom } from "../support/child.mjs";
+import { valueFrom } from "../support/child.mjs";
 import { repeats } from "../support/draws.mjs";
 import { modelCopy, temporaryFolder } from "../support/model-folder.mjs";
 import { files, firstOf } from "../support/recorded.mjs";
@@ -89,44 +89,4 @@ test("evaluateValue loads no library with the native backend", async (t) => {
 		return found;
 	};
 	assert.deepEqual(await valueFrom(body, { input: trace() }), [false, true]);
-});
-
-test("process.exit() ends calls of the native backend", async () => {
-	const body = ({ scoring, input }) => {
-		for (const value of input) scoring.evaluateValue(value);
-		process.exit(7);
-	};
-	const input = Array.from({ length: 8 }, (_, i) => says(words(600, i)));
-	const { code, signal, stderr } = await run(body, { input, env: NATIVE });
-	assert.deepEqual({ code, signal, stderr }, { code: 7, signal: null, stderr: "" });
-});
-
-test("configure keeps the cache for another backend", async () => {
-	const body = async ({ scoring, input }) => {
-		const told = [];
-		for (const backend of ["native", "onnx", "onnx", "native"]) {
-			scoring.configure({ backend });
-			const { state } = scoring.status().embedder;
-			const { novelty } = await scoring.explainValue(input);
-			const { embedder, cacheSize } = scoring.status();
-			told.push([state, novelty.source, embedder.state, cacheSize]);
-			if (novelty.source === "cache") told.push(novelty.maxSimilarity > 1 - 1e-6);
-			told.push(embedder.libraryVersion === null);
-		}
-		return told;
-	};
-	const input = says(words(30, 1));
-	assert.deepEqual(await valueFrom(body, { input }), [
-		["idle", "empty-cache", "ready", 1],
-		true,
-		["idle", "cache", "ready", 2],
-		true,
-		false,
-		["ready", "cache", "ready", 3],
-		true,
-		false,
-		["idle", "cache", "ready", 4],
-		true,
-		true,
-	]);
 });

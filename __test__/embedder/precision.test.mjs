@@ -5,7 +5,7 @@ import { valueFrom } from "../support/child.mjs";
 import { repeats } from "../support/draws.mjs";
 import { files, firstOf } from "../support/recorded.mjs";
 import { assertSame, assertWithin, scoresOf } from "../support/scores.mjs";
-import { says, trace, words } from "../support/traces.mjs";
+import { says, words } from "../support/traces.mjs";
 
 const VARIABLE = "KNOWLEDGEPULSE_SCORING_PRECISION";
 
@@ -90,42 +90,4 @@ test("explainValue compares fast embeddings with exact ones", async () => {
 		assert.equal(source, "cache", name);
 		assert.ok(maxSimilarity > SIMILARITY && maxSimilarity <= 1, name);
 	}
-});
-
-test("configure loads the model again for another precision only, and keeps the cache", async () => {
-	const body = async ({ scoring, input }) => {
-		const told = [];
-		for (const precision of ["exact", "exact", "fast", "fast"]) {
-			scoring.configure({ precision });
-			const before = scoring.status().embedder.state;
-			await scoring.evaluateValue(input);
-			const { embedder, cacheSize } = scoring.status();
-			told.push([before, embedder.precision, embedder.state, cacheSize]);
-		}
-		return told;
-	};
-	assert.deepEqual(await valueFrom(body, { input: trace() }), [
-		["idle", "exact", "ready", 1],
-		["ready", "exact", "ready", 2],
-		["idle", "fast", "ready", 3],
-		["ready", "fast", "ready", 4],
-	]);
-});
-
-test("configure does not change the precision of earlier calls", async () => {
-	const body = async ({ scoring, input }) => {
-		const calls = [];
-		for (const [index, value] of input.traces.entries()) {
-			scoring.configure({ precision: index % 10 < 5 ? "exact" : "fast" });
-			const call = scoring.evaluateValue(value);
-			calls.push(input.wait ? await call : call);
-		}
-		return Promise.all(calls);
-	};
-	const traces = Array.from({ length: 20 }, (_, i) => says(words(1 + i, i)));
-	const [found, awaited] = await Promise.all([
-		valueFrom(body, { input: { traces, wait: false } }),
-		valueFrom(body, { input: { traces, wait: true } }),
-	]);
-	assertSame(found, awaited);
 });

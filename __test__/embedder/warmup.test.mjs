@@ -1,15 +1,7 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { test } from "node:test";
 import { runs } from "../fixtures/runs.mjs";
-import {
-	assertEndedWell,
-	assertQuiet,
-	run,
-	valueFrom,
-	valueWithoutEmbedder,
-} from "../support/child.mjs";
-import { modelFolder, temporaryFolder } from "../support/model-folder.mjs";
+import { assertEndedWell, run, valueFrom, valueWithoutEmbedder } from "../support/child.mjs";
 import { assertSame, scoresOf } from "../support/scores.mjs";
 import { says, trace, words } from "../support/traces.mjs";
 
@@ -51,21 +43,6 @@ for (const [precision, backend, library] of [
 	});
 }
 
-test("warmup can be called again and again", async () => {
-	const found = await valueFrom(
-		async ({ scoring, input }) => {
-			const many = () => Array.from({ length: 20 }, () => scoring.warmup());
-			const statuses = await Promise.all(many());
-			await scoring.evaluateValue(input);
-			statuses.push(...(await Promise.all(many())));
-			return statuses.map(({ embedder, cacheSize }) => [embedder.state, cacheSize]);
-		},
-		{ input: trace() },
-	);
-	assert.deepEqual(found.slice(0, 20), Array(20).fill(["ready", 0]));
-	assert.deepEqual(found.slice(20), Array(20).fill(["ready", 1]));
-});
-
 test("warmup takes its turn among the scores, and leaves them as they are", async () => {
 	const { settled, scores } = await valueFrom(
 		async ({ scoring, input }) => {
@@ -102,60 +79,6 @@ test("warmup takes its turn among the scores, and leaves them as they are", asyn
 		assert.ok(item[1] >= earlier.length, `${item} at ${position}`);
 	}
 });
-
-test("warmup in workers reports the status of the worker", async () => {
-	const found = await valueFrom(
-		async ({ scoring, input }) => {
-			const { Worker } = await import("node:worker_threads");
-			const code = `
-const { parentPort, workerData } = require("node:worker_threads");
-const { evaluateValue, warmup } = require("@knowledgepulse/scoring");
-(async () => {
-const first = await warmup();
-await evaluateValue(workerData);
-parentPort.postMessage([first, await warmup()]);
-})();`;
-			const options = { eval: true, workerData: input, execArgv: [] };
-			const workers = Array.from({ length: 3 }, () => {
-				const worker = new Worker(code, options);
-				return new Promise((resolve, reject) => {
-					worker.once("message", resolve).once("error", reject);
-				});
-			});
-			const told = (await Promise.all(workers)).map((statuses) =>
-				statuses.map(({ embedder, cacheSize }) => [embedder.state, cacheSize]),
-			);
-			const { embedder, cacheSize } = scoring.status();
-			return { told, here: [embedder.state, cacheSize] };
-		},
-		{ input: trace() },
-	);
-	const each = [
-		["ready", 0],
-		["ready", 1],
-	];
-	assert.deepEqual(found, { told: [each, each, each], here: ["ready", 0] });
-});
-
-for (const ending of ["process.exit()", "the end of a worker"]) {
-	test(`warmup is ended by ${ending}`, async () => {
-		const ended = await run(
-			async ({ scoring, input }) => {
-				scoring.warmup();
-				if (input === "process.exit()") process.exit(0);
-				const { Worker } = await import("node:worker_threads");
-				const worker = new Worker('require("@knowledgepulse/scoring").warmup()', {
-					eval: true,
-					execArgv: [],
-				});
-				await new Promise((resolve) => worker.once("online", resolve));
-				await worker.terminate();
-			},
-			{ input: ending },
-		);
-		assertQuiet(ended);
-	});
-}
 
 /** Warms up twice and scores once: the statuses, and the codes of all warnings. */
 const body = async ({ scoring, input }) => {
@@ -195,34 +118,6 @@ for (const [name, changes] of rows) {
 		assert.match(message, reason);
 	});
 }
-
-test("warmup rejects while the required embedder is missing", async (t) => {
-	const nowhere = join(temporaryFolder(t), "nowhere");
-	const found = await valueFrom(
-		async ({ scoring, input }) => {
-			const calls = [scoring.warmup(), scoring.warmup()];
-			const settled = await Promise.allSettled(calls);
-			const errors = settled.map(({ reason }) => [
-				reason instanceof Error,
-				reason?.code,
-				reason?.message,
-			]);
-			const { state } = scoring.status().embedder;
-			scoring.configure({ model: input });
-			return [errors, state, (await scoring.warmup()).embedder.state];
-		},
-		{
-			input: modelFolder,
-			env: { KNOWLEDGEPULSE_SCORING_EMBEDDER: "required", KNOWLEDGEPULSE_SCORING_MODEL: nowhere },
-		},
-	);
-	const [errors, before, after] = found;
-	for (const [isError, code, message] of errors) {
-		assert.deepEqual([isError, code], [true, "EMBEDDER_UNAVAILABLE"]);
-		assert.ok(message.includes(nowhere), message);
-	}
-	assert.deepEqual([before, after], ["unavailable", "ready"]);
-});
 
 test("warmup uses the settings at the time of the call", async () => {
 	const ended = await run(

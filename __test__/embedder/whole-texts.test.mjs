@@ -88,26 +88,3 @@ test("longText: whole keeps windows in the memo, but not those of one huge text"
 	assert.equal(await fromMemo(Array(65).fill(filled("river")).join(" ")), false);
 	assert.equal(await fromMemo(filled("river")), false);
 });
-
-/** A text that takes far more than the time until it is ended. */
-const endless = () => says(words(200_000, 21));
-
-test("longText: whole ends a call with its signal, and goes on with the next", async () => {
-	const scorer = new Scorer({ longText: "whole" });
-	await scorer.warmup();
-	const signal = AbortSignal.timeout(50);
-	const score = scorer.evaluateValue(endless(), { signal });
-	const next = scorer.evaluateValue(says("river"));
-	await assert.rejects(score, { name: "TimeoutError" });
-	assert.ok((await next) > 0);
-	assert.equal(scorer.status().cacheSize, 1);
-});
-
-test("longText: whole ends a call when its scorer is closed", async () => {
-	const scorer = new Scorer({ longText: "whole" });
-	await scorer.warmup();
-	const score = scorer.evaluateValue(endless());
-	await new Promise((resolve) => setTimeout(resolve, 50));
-	scorer.close();
-	await assert.rejects(score, { code: "CLOSED" });
-});

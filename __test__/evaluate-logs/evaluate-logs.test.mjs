@@ -190,12 +190,6 @@ test("evaluateLogs collects errors in their places", async () => {
 	]);
 });
 
-test("evaluateLogs rejects with the error of a file after the rows before", async () => {
-	const rows = off().evaluateLogs([lines("one"), "/nowhere/at/all.jsonl"], assumed);
-	assert.equal((await rows.next()).value.objective, "one");
-	await assert.rejects(rows.next(), { code: "ENOENT" });
-});
-
 test("evaluateLogs says which trace a required embedder was not there for", async () => {
 	const options = { embedder: "required", model: "/nowhere" };
 	const scorer = new Scorer(options);
@@ -259,30 +253,6 @@ test("evaluateLogs refuses wrong options", () => {
 		);
 });
 
-test("evaluateLogs gives the same rows however a line is read", async () => {
-	const [first, ...rest] = traces(40);
-	const odd = [
-		`${JSON.stringify(first).slice(0, -1)},"id":"kp:trace:again"}`,
-		`${JSON.stringify(first).slice(0, -1)},"big":1e999}`,
-		`${JSON.stringify(first).slice(0, -1)},"half":"\\ud800"}`,
-		`${JSON.stringify(first).slice(0, -1)},"deep":${"[".repeat(200)}${"]".repeat(200)}}`,
-		JSON.stringify({ ...first, steps: [] }),
-		JSON.stringify({ ...first, "@type": undefined }),
-		JSON.stringify({ ...first, steps: [{ type: "thought", tool: 5 }] }),
-		`${JSON.stringify(first)}${JSON.stringify(first)}`,
-		JSON.stringify([first, first]),
-	].join("\n");
-	const text = `${jsonl(rest)}${odd}\n`;
-	const read = (options) =>
-		parsed(new Scorer().evaluateLogs(text, { errors: "collect", ...options }).lines());
-	assert.deepEqual(await read({}), await read({ group: "/nowhere" }));
-	const [one, other] = [{}, { group: "/nowhere" }].map((options) =>
-		off().evaluateLogs(text, { errors: "collect", ...options }),
-	);
-	await Promise.all([all(one), all(other)]);
-	assert.deepEqual(one.report, other.report);
-});
-
 test("evaluateLogs leaves no call running wherever it ends early", async () => {
 	const given = traces(200);
 	const text = jsonl(given);
@@ -317,20 +287,6 @@ test("evaluateLogs leaves no call running wherever it ends early", async () => {
 		}
 	}
 	assert.ok(scorer.status().calls.aborted > 0);
-});
-
-test("evaluateLogs ends early while next() waits", async () => {
-	const scorer = off();
-	const never = new Promise(() => {});
-	async function* stream() {
-		yield lines("one");
-		await never;
-	}
-	const rows = scorer.evaluateLogs(stream(), assumed);
-	await rows.next();
-	const [waiting] = [rows.next(), await rows.return()];
-	assert.equal((await waiting).done, true);
-	assert.equal(scorer.status().pending, 0);
 });
 
 test("evaluateLogs goes on for other readers when one ends", async () => {

@@ -1,7 +1,7 @@
 /** How `lib/trace.js` reads traces, compared with the reader of JSON: the same scores and errors. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { embed, Scorer } from "@knowledgepulse/scoring";
+import { Scorer } from "@knowledgepulse/scoring";
 import fc from "fast-check";
 import { anyTrace } from "../support/arbitraries.mjs";
 import { valueFrom } from "../support/child.mjs";
@@ -173,13 +173,6 @@ for (const longText of ["window", "whole"])
 		const { novelty } = await scorer.explainValue(trace({ objective, steps: contents.map(step) }));
 		assert.ok(novelty.maxSimilarity > 0.999999);
 	});
-
-test("embed reads a text as the trace that says it", async () => {
-	for (const text of ["a short text", words(3000, 4)]) {
-		const ofTrace = await embed(trace({ objective: text, steps: [] }));
-		assert.deepEqual(await embed(text), ofTrace);
-	}
-});
 
 test("evaluateValue does not use what prototypes were given later", async () => {
 	const [score, expected] = await valueFrom(

@@ -1,14 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-	_getLocalCache,
-	evaluateValue,
-	explainValue,
-	Scorer,
-	status,
-} from "@knowledgepulse/scoring";
+import { _getLocalCache, evaluateValue, explainValue, Scorer } from "@knowledgepulse/scoring";
 import { traces } from "../../examples/traces.mjs";
-import { valueWithoutEmbedder } from "../support/child.mjs";
 import { assertAddsUp } from "../support/scores.mjs";
 import { says, trace, words } from "../support/traces.mjs";
 
@@ -92,27 +85,6 @@ test("evaluateValue gives a single thought 0.1 however new it is, and 0 with a t
 	}
 });
 
-test("evaluateValue answers a single thought in its turn", async () => {
-	_getLocalCache().clear();
-	const settled = [];
-	const note = (name, call) => call.then(() => settled.push(name));
-	const long = says(words(600, 1));
-	await Promise.all([
-		note("before", evaluateValue(long)),
-		note("thought", evaluateValue(thought("It rains"))),
-		note("after", evaluateValue(long)),
-	]);
-	assert.deepEqual(settled, ["before", "thought", "after"]);
-});
-
-test("evaluateValue adds a single thought to the cache before it resolves", async () => {
-	_getLocalCache().clear();
-	assert.equal(await evaluateValue(thought("The harbour was quiet")), 0.1);
-	assert.equal(status().cacheSize, 1);
-	const { novelty } = await explainValue(says("The harbour was quiet"));
-	assert.ok(novelty.maxSimilarity > 0.999999, String(novelty.maxSimilarity));
-});
-
 test("explainValue reports the novelty of a single thought", async () => {
 	_getLocalCache().clear();
 	const first = await explainValue(thought("It rains"));
@@ -127,15 +99,4 @@ test("explainValue reports the novelty of a single thought", async () => {
 		second.overrides.map(({ name, after }) => [name, after]),
 		[["single-thought", 0.1]],
 	);
-});
-
-test("evaluateValue scores single thoughts without an embedder", async () => {
-	const found = await valueWithoutEmbedder(
-		async ({ scoring, input }) => [
-			...(await Promise.all(input.map((trace) => scoring.evaluateValue(trace)))),
-			scoring.status().cacheSize,
-		],
-		{ input: [thought("It rains"), thought("It does not")] },
-	);
-	assert.deepEqual(found, [0.1, 0.1, 0]);
 });

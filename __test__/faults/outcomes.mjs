@@ -16,13 +16,13 @@ export const environment = ({ backend, precision }) => ({
 	KNOWLEDGEPULSE_SCORING_PRECISION: precision,
 });
 
-/** Runs the function `name` of `file`, by default probe.mjs; for the other options see `run`. */
-export function call(name, { file = "probe.mjs", input, ...options } = {}) {
-	const body = async ({ scoring, input: { file, name, input }, send }) => {
-		const module = await import(`./faults/${file}`);
+/** Runs the function `name` of probe.mjs; for the other options see `run`. */
+export function call(name, { input, ...options } = {}) {
+	const body = async ({ scoring, input: { name, input }, send }) => {
+		const module = await import("./faults/probe.mjs");
 		return module[name](scoring, input, send);
 	};
-	return run(body, { ...options, input: { file, name, input } });
+	return run(body, { ...options, input: { name, input } });
 }
 
 /** As {@link call}, for a function that must succeed and print nothing. Returns its result. */

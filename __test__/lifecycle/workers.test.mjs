@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { run, valueFrom } from "../support/child.mjs";
-import { repeats } from "../support/draws.mjs";
+import { isLongRun, repeats } from "../support/draws.mjs";
 import { says, words } from "../support/traces.mjs";
 
 /** Rounds of each test. */
 const ROUNDS = repeats(1);
+
+/** Workers that load the package at the same time. */
+const WORKERS = isLongRun ? 50 : 4;
 
 /** An end takes less than 0.5 s; the rest is for busy machines. */
 const END_LIMIT_MS = 5_000;
@@ -16,11 +19,12 @@ test("evaluateValue has a cache for each worker", async () => {
 	const results = await valueFrom(
 		async ({ scoring, input }) => {
 			const { ended, startWorker } = await import("./support/workers.mjs");
-			const workers = Array.from({ length: 4 }, () => ended(startWorker(input, "scores")));
-			const here = await Promise.all(input.map((trace) => scoring.evaluateValue(trace)));
+			const { traces, workers: length } = input;
+			const workers = Array.from({ length }, () => ended(startWorker(traces, "scores")));
+			const here = await Promise.all(traces.map((trace) => scoring.evaluateValue(trace)));
 			return { here, workers: await Promise.all(workers), cacheSize: scoring.status().cacheSize };
 		},
-		{ input: texts(6) },
+		{ input: { traces: texts(6), workers: WORKERS } },
 	);
 	assert.equal(results.cacheSize, 6);
 	assert.equal(new Set(results.here).size, 6, "the texts are different");
@@ -65,7 +69,7 @@ parentPort.once("message", () => {});
 
 describe("the end of a worker", { concurrency: 2 }, () => {
 	/**
-	 * Terminates workers, four at a time, some time after `input.moment`, while the main thread scores.
+	 * Terminates workers, many at a time, some time after `input.moment`, while the main thread scores.
 	 * Returns how they ended, and the scores of the main thread with those of a scorer alone.
 	 */
 	const terminateWorkers = async ({ scoring, input }) => {
@@ -87,7 +91,11 @@ describe("the end of a worker", { concurrency: 2 }, () => {
 		const traces = input.traces.slice(0, 6);
 		const scores = scoreInFlight(new scoring.Scorer(), traces, 2);
 		for (let round = 0; round < input.rounds; round++)
-			await Promise.all([0, 5, 10, 15].map((more) => terminate(round * input.delay + more)));
+			await Promise.all(
+				Array.from({ length: input.workers }, (_, index) =>
+					terminate(round * input.delay + 5 * (index % 4)),
+				),
+			);
 		const alone = await scoreInFlight(new scoring.Scorer(), traces, 1);
 		return { endings, scores: await scores, alone, pending: scoring.status().pending };
 	};
@@ -101,9 +109,9 @@ describe("the end of a worker", { concurrency: 2 }, () => {
 
 	for (const [moment, delay] of moments) {
 		test(`worker.terminate() ends a worker that has ${moment}, ${delay} ms later each time`, async () => {
-			const input = { traces: texts(30), moment, delay, rounds: ROUNDS };
+			const input = { traces: texts(30), moment, delay, rounds: ROUNDS, workers: WORKERS };
 			const found = await valueFrom(terminateWorkers, { input });
-			assert.equal(found.endings.length, 4 * ROUNDS);
+			assert.equal(found.endings.length, WORKERS * ROUNDS);
 			for (const { message, took } of found.endings) {
 				assert.equal(message, undefined);
 				assert.ok(took <= END_LIMIT_MS, `it took ${took} ms`);
@@ -171,21 +179,31 @@ describe("the end of a process with workers", { concurrency: 2 }, () => {
 		}
 	}
 
-	test("process.exit() ends four workers and the main thread while they score", async () => {
+	test("process.exit() ends many workers and the main thread while they score", async () => {
 		for (let round = 0; round < ROUNDS; round++) {
+			let askedAt;
 			const ended = await run(
-				async ({ scoring, input }) => {
+				async ({ scoring, input, send }) => {
 					const { startWorker, tells } = await import("./support/workers.mjs");
-					const workers = Array.from({ length: 4 }, () => startWorker(input.traces, "return"));
+					const { workers: length } = input;
+					const workers = Array.from({ length }, () => startWorker(input.traces, "return"));
 					for (const trace of input.traces) scoring.evaluateValue(trace);
 					await Promise.all(
 						workers.slice(0, 1 + input.round).map((worker) => tells(worker, "scored")),
 					);
+					send("exit");
 					process.exit(9);
 				},
-				{ input: { traces: texts(8), round } },
+				{
+					input: { traces: texts(8), round, workers: WORKERS },
+					onValue: () => {
+						askedAt = performance.now();
+					},
+				},
 			);
+			const took = performance.now() - askedAt;
 			assertEndedBy("exit", ended, `round ${round}`);
+			assert.ok(took <= END_LIMIT_MS, `it took ${took} ms`);
 		}
 	});
 });

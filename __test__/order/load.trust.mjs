@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { Scorer } from "@knowledgepulse/scoring";
 import { draws, repeatable, repeats, seed } from "../support/draws.mjs";
 import { says, trace, words } from "../support/traces.mjs";
@@ -187,30 +186,4 @@ test(`a scorer under load answers ${WIDTH} calls at a time, in order`, async (t)
 		t.diagnostic(`${over} calls were over a budget of ${budgetMs} ms`);
 		assert.ok(over > 0, "no call was over its budget");
 	});
-});
-
-test("evaluateValues over an endless source ends with its signal", async () => {
-	const draw = draws(seed);
-	const scorer = new Scorer();
-	const controller = new AbortController();
-	const reason = new Error("enough");
-	let [most, drawn, isEnded] = [0, 0, false];
-	async function* source() {
-		try {
-			for (;;) {
-				if (draw.below(20) === 0) await sleep(1);
-				most = Math.max(most, scorer.status().pending);
-				yield drawnTrace(draw, drawn++).trace;
-			}
-		} finally {
-			isEnded = true;
-		}
-	}
-	setTimeout(() => controller.abort(reason), DURATION_MS / 6);
-	const { signal } = controller;
-	await assert.rejects(scorer.evaluateValues(source(), { errors: "collect", signal }), reason);
-	await scorer.warmup();
-	assert.ok(isEnded, "the source was not ended");
-	assert.ok(most <= 64, `${most} in flight`);
-	assert.equal(scorer.status().pending, 0);
 });

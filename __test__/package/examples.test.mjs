@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -11,6 +11,7 @@ import { gate } from "../../examples/recipes/share.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 import { named } from "../support/stores.mjs";
 import { trace } from "../support/traces.mjs";
+import { compileModules, examplesIn } from "../support/typescript.mjs";
 
 const checkout = fileURLToPath(new URL("../..", import.meta.url));
 const types = readdirSync(join(checkout, "lib/types")).map((name) => `lib/types/${name}`);
@@ -18,18 +19,8 @@ const declarations = ["index.d.ts", ...types]
 	.map((file) => readFileSync(join(checkout, file), "utf8"))
 	.join("\n");
 
-const COMMENT = /\/\*\*(?:(?!\*\/)[\s\S])*\*\//g;
 const EXPORT =
 	/(\/\*\*(?:(?!\*\/)[\s\S])*\*\/)?\s*^export (?:declare |abstract )*(?:function|class|const) (\w+)/gm;
-
-/** The examples of a documentation comment; `undefined` for one without a ts block. */
-function examplesIn(comment) {
-	const text = comment.replaceAll(/^[ \t]*(\/\*\*|\*\/|\*) ?/gm, "");
-	return text
-		.split(/^@/m)
-		.filter((tag) => tag.startsWith("example"))
-		.map((tag) => /^```ts\n([\s\S]*?)^```$/m.exec(tag)?.[1]);
-}
 
 test("the declarations have an example for every function, class and constant", () => {
 	const exported = new Map();
@@ -45,32 +36,10 @@ test("the declarations have an example for every function, class and constant", 
 });
 
 test("the declarations have examples that compile in strict mode", (t) => {
-	const examples = [...declarations.matchAll(COMMENT)].flatMap(([comment]) => examplesIn(comment));
+	const examples = examplesIn(declarations);
 	assert.ok(!examples.includes(undefined), "an @example without a ts block");
-	const folder = temporaryFolder(t);
-	const modules = join(folder, "node_modules");
-	mkdirSync(join(modules, "@knowledgepulse"), { recursive: true });
-	symlinkSync(checkout, join(modules, "@knowledgepulse/scoring"), "junction");
-	symlinkSync(join(checkout, "node_modules/@types"), join(modules, "@types"), "junction");
-	const { compilerOptions } = JSON.parse(
-		readFileSync(join(checkout, "__test__/tsconfig.json"), "utf8"),
-	);
-	writeFileSync(
-		join(folder, "tsconfig.json"),
-		JSON.stringify({ compilerOptions, include: ["*.mts"] }),
-	);
-	// The export makes every example a module.
-	for (const [index, example] of examples.entries())
-		writeFileSync(join(folder, `${index}.mts`), `${example}\nexport {};\n`);
-	const typescript = join(checkout, "node_modules/typescript");
-	const { bin } = JSON.parse(readFileSync(join(typescript, "package.json"), "utf8"));
-	const { status, stdout, stderr } = spawnSync(
-		process.execPath,
-		[join(typescript, bin.tsc), "-p", "."],
-		{ cwd: folder, encoding: "utf8" },
-	);
-	const failing = [...new Set(stdout.match(/^\d+(?=\.mts)/gm))];
-	assert.equal(status, 0, [stdout, stderr, ...failing.map((index) => examples[index])].join("\n"));
+	const config = readFileSync(join(checkout, "__test__/tsconfig.json"), "utf8");
+	assert.equal(compileModules(t, examples, JSON.parse(config).compilerOptions), "");
 });
 
 test("examples/demo.mjs prints scores, an explanation, a session and a threshold", () => {

@@ -1,13 +1,7 @@
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { test } from "node:test";
-import {
-	_getLocalCache,
-	evaluateValue,
-	Scorer,
-	status,
-	VectorCache,
-} from "@knowledgepulse/scoring";
+import { _getLocalCache, Scorer, VectorCache } from "@knowledgepulse/scoring";
 import { valueFrom } from "../support/child.mjs";
 import { novel, profiles, trace, words } from "../support/traces.mjs";
 
@@ -25,15 +19,6 @@ test("Scorer keeps cache.maxElements traces, and drops the oldest first", async 
 	await scorer.evaluateValue(novel("locks", "b"));
 	const { novelty } = await scorer.explainValue(novel("bread"));
 	assert.equal(novelty.nearest, "b");
-});
-
-test("evaluateValue with remember: false leaves the cache alone", async () => {
-	const scorer = new Scorer({ profiles });
-	assert.equal(await scorer.evaluateValue(novel("bread"), { remember: false }), 0.5);
-	assert.equal(scorer.status().cacheSize, 0);
-	await scorer.remember(novel("bread", "x"));
-	assert.ok((await scorer.evaluateValue(novel("bread"), { remember: false })) < 1e-6);
-	assert.equal(scorer.status().cacheSize, 1);
 });
 
 test("explainValue with remember: false reports, and leaves the cache alone", async () => {
@@ -132,18 +117,4 @@ test("_getLocalCache returns the VectorCache of the module's scorer", () => {
 	assert.equal(createRequire(import.meta.url)("@knowledgepulse/scoring")._getLocalCache(), cache);
 	assert.ok(cache instanceof VectorCache);
 	assert.throws(() => cache.add([1]), { message: "Expected 384 dimensions, got 1" });
-});
-
-test("evaluateValue adds every trace to a cache of at most 1,000", async () => {
-	const cache = _getLocalCache();
-	cache.clear();
-	for (let size = 1; size <= 3; size++) {
-		await evaluateValue(trace());
-		assert.deepEqual([cache.size, status().cacheSize], [size, size]);
-	}
-	await evaluateValue(trace({ steps: [{ type: "thought", content: "A thought enters, too" }] }));
-	assert.equal(cache.size, 4);
-	for (let i = 0; i < 1000; i++) cache.add(new Float32Array(384));
-	await evaluateValue(trace());
-	assert.equal(cache.size, 1000);
 });

@@ -110,6 +110,36 @@ test("configure keeps the loaded model for the same settings", async () => {
 	assert.equal(status().embedder.state, "ready");
 });
 
+/** An option, its values one after another, the state of the model before each score, and the least similarity. */
+const reloads = [
+	["precision", ["exact", "exact", "fast", "fast"], ["idle", "ready", "idle", "ready"], 0.99],
+	["backend", ["native", "onnx", "onnx", "native"], ["idle", "idle", "ready", "idle"], 1 - 1e-6],
+];
+
+for (const [name, values, states, least] of reloads)
+	test(`configure loads the model again for another ${name} only, and keeps the cache`, async () => {
+		const body = async ({ scoring, input: { name, values, trace } }) => {
+			const told = [];
+			for (const value of values) {
+				scoring.configure({ [name]: value });
+				const before = scoring.status().embedder.state;
+				const { novelty } = await scoring.explainValue(trace);
+				told.push({ before, novelty, ...scoring.status() });
+			}
+			return told;
+		};
+		const told = await valueFrom(body, { input: { name, values, trace: trace() } });
+		for (const [index, { before, novelty, embedder, cacheSize }] of told.entries()) {
+			assert.deepEqual(
+				[before, embedder.state, embedder[name], cacheSize],
+				[states[index], "ready", values[index], index + 1],
+			);
+			assert.equal(novelty.source, index === 0 ? "empty-cache" : "cache");
+			if (index > 0) assert.ok(novelty.maxSimilarity > least, String(novelty.maxSimilarity));
+			assert.equal(embedder.libraryVersion === null, embedder.backend === "native");
+		}
+	});
+
 test("configure does not change the settings of earlier calls", async () => {
 	const sources = await valueWithoutEmbedder(
 		async ({ scoring, input }) => {

@@ -33,27 +33,29 @@ test("KNOWLEDGEPULSE_SCORING_* variables that are empty are ignored", async () =
 		KNOWLEDGEPULSE_SCORING_EMBEDDER: "",
 		KNOWLEDGEPULSE_SCORING_MODEL: "",
 		KNOWLEDGEPULSE_SCORING_LIBRARY: "",
+		KNOWLEDGEPULSE_SCORING_BACKEND: "",
+		KNOWLEDGEPULSE_SCORING_PRECISION: "",
 	};
 	const found = await valueFrom(source, { input: trace(), env });
 	assert.deepEqual(
-		[found.source, found.mode, found.model, found.library],
-		["empty-cache", "auto", modelFolder, library],
+		[found.source, found.mode, found.model, found.library, found.backend, found.precision],
+		["empty-cache", "auto", modelFolder, library, "onnx", "exact"],
 	);
 });
 
-test("configure overrides KNOWLEDGEPULSE_SCORING_EMBEDDER and _MODEL", async (t) => {
+test("configure overrides KNOWLEDGEPULSE_SCORING_EMBEDDER, _MODEL and _PRECISION", async (t) => {
 	const env = {
 		KNOWLEDGEPULSE_SCORING_EMBEDDER: "off",
 		KNOWLEDGEPULSE_SCORING_MODEL: join(temporaryFolder(t), "nowhere"),
+		KNOWLEDGEPULSE_SCORING_PRECISION: "fast",
 	};
-	const body = async ({ scoring, input }) => {
-		scoring.configure({ embedder: "auto", model: input.modelFolder });
-		return (await scoring.explainValue(input.trace)).novelty.source;
+	const body = ({ scoring, input: { model, traces } }) => {
+		scoring.configure({ embedder: "auto", model, precision: "exact" });
+		return scoring.evaluateValues(traces);
 	};
-	assert.equal(
-		await valueFrom(body, { input: { trace: trace(), modelFolder }, env }),
-		"empty-cache",
-	);
+	const traces = [runs[0], runs[1]];
+	const input = { model: modelFolder, traces };
+	assertSame(await valueFrom(body, { input, env }), await scoresOf(traces, 1));
 });
 
 const told = ({ scoring }) => {
@@ -66,7 +68,6 @@ for (const [backend, precision, found] of [
 	["native", "fast", ["native", "fast", true]],
 	["onnx", "exact", ["onnx", "exact", false]],
 	["onnx", "fast", ["native", "fast", true]],
-	["", "", ["onnx", "exact", false]],
 ])
 	test(`KNOWLEDGEPULSE_SCORING_BACKEND=${backend} and _PRECISION=${precision} select ${found[0]}, ${found[1]}`, async () => {
 		const env = {
@@ -75,18 +76,6 @@ for (const [backend, precision, found] of [
 		};
 		assert.deepEqual(await valueFrom(told, { env }), found);
 	});
-
-test("configure overrides KNOWLEDGEPULSE_SCORING_PRECISION", async () => {
-	const body = async ({ scoring, input }) => {
-		scoring.configure({ precision: "exact" });
-		await scoring.evaluateValue(input[0]);
-		return scoring.evaluateValue(input[1]);
-	};
-	const input = [runs[0], runs[1]];
-	const exact = await scoresOf(input, 1);
-	const env = { KNOWLEDGEPULSE_SCORING_PRECISION: "fast" };
-	assertSame([await valueFrom(body, { input, env })], [exact[1]]);
-});
 
 /** The outcomes of every function, at first and after each of `input.changes`. */
 const answers = async ({ scoring, input }) => {

@@ -52,13 +52,6 @@ describe("Scorer with a large cache", () => {
 		assert.equal((await restoring).status().cacheSize, MANY);
 	});
 
-	test("Scorer.load reads a file of many pieces", async (t) => {
-		const file = join(temporaryFolder(t), "snapshot");
-		await scorer.save(file);
-		const loaded = await Scorer.load(file);
-		assert.equal(loaded.status().cacheSize, MANY);
-	});
-
 	test("Scorer.restore rejects damaged bytes only after the call", async () => {
 		const damaged = Buffer.from(bytes);
 		damaged[damaged.length >> 1] ^= 1;

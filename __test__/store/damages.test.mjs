@@ -114,30 +114,43 @@ test("Scorer with a damaged store ends calls with a typed error or the right sco
 	assert.ok(refused > 100, `${refused} were refused`);
 });
 
+const bytesOf = (numbers) => new Uint8Array(Float32Array.from(numbers).buffer);
+const unit = Array.from({ length: 384 }, (_, at) => (at === 0 ? 1 : 0));
+const ofLength = (found) =>
+	new RegExp(`^entry 2 of the store: expected a vector of length 1, got one of ${found}$`);
+
+/** Changes of the second entry of three, or of all entries, and what is said of them. */
+const SAID = [
+	[{ seq: "5" }, /^entries\[1\]\.seq of the store: expected a safe integer, 1 or more, got "5"$/],
+	[{ seq: 1n }, /^entries\[1\]\.seq of the store: .* got 1n$/],
+	[{ seq: 9 }, /^entry 9 of the store: expected entry 2$/],
+	[{ at: 1 }, /^entry 2 of the store: expected a time not before/],
+	[{ kind: "ad" }, /^entry 2 of the store: kind: expected "add", "forget" or "clear", got "ad"$/],
+	[{ call: "x" }, /^entry 2 of the store: call: expected a UUID, got "x"$/],
+	[{ embedding: new Uint8Array(4) }, /^entry 2 of the store: expected 384 numbers, got 1$/],
+	[
+		{ embedding: new Uint8Array(5) },
+		/^entry 2 of the store: embedding: expected bytes of float32, got 5$/,
+	],
+	[{ embedding: new Uint8Array(1536) }, ofLength("0")],
+	[{ embedding: bytesOf(unit.with(5, NaN)) }, ofLength("NaN")],
+	[{ embedding: bytesOf(unit.with(0, 3)) }, ofLength("3")],
+	[
+		{ embedding: null, id: null },
+		/^entry 2 of the store: expected a vector, or an id that was forgotten/,
+	],
+	[(entries) => entries.splice(1, 1), /^entry 3 of the store: expected entry 2$/],
+	[(entries) => entries.shift(), /^entry 2 of the store: expected entry 1$/],
+];
+
 test("INVALID_STORE names the damaged entry, what was expected and what was found", async () => {
-	for (const [field, value, message] of [
-		["seq", "5", /^entries\[0\]\.seq of the store: expected a safe integer, 1 or more, got "5"$/],
-		["seq", 1n, /^entries\[0\]\.seq of the store: .* got 1n$/],
-		["kind", "ad", /^entry 1 of the store: kind: expected "add", "forget" or "clear", got "ad"$/],
-		["call", "x", /^entry 1 of the store: call: expected a UUID, got "x"$/],
-		["embedding", new Uint8Array(4), /^entry 1 of the store: expected 384 numbers, got 1$/],
-		[
-			"embedding",
-			new Uint8Array(5),
-			/^entry 1 of the store: embedding: expected bytes of float32, got 5$/,
-		],
-		["seq", 9, /^entry 9 of the store: expected entry 1$/],
-		[
-			"embedding",
-			new Uint8Array(1536),
-			/^entry 1 of the store: expected a vector of length 1, got one of 0$/,
-		],
-	]) {
+	for (const [change, message] of SAID) {
 		const { scorer, open } = sharing();
-		await scorer().evaluateValue(known[0]);
+		await scorer().evaluateValues(known.slice(0, 3));
 		const read = async (read) => {
 			const page = await read();
-			Object.assign(page.entries[0], { [field]: value });
+			if (typeof change === "function") change(page.entries);
+			else Object.assign(page.entries[1], change);
 			return page;
 		};
 		const one = new Scorer({ store: through(open(), { read }) });

@@ -1,8 +1,9 @@
-/** Ways to damage the folder of a model of the user's own. */
+/** Ways to damage the files of a model, or any others. */
 
 import {
+	appendFileSync,
 	closeSync,
-	cpSync,
+	mkdirSync,
 	openSync,
 	readdirSync,
 	readFileSync,
@@ -28,16 +29,32 @@ function overwrite(file, at, bytes) {
 	closeSync(descriptor);
 }
 
+/** Flips a bit of the byte at `at`. */
+function flip(file, at, bit) {
+	overwrite(file, at, Buffer.of(readFileSync(file)[at] ^ (1 << bit)));
+}
+
+/** Cuts a file off, or flips a bit of it, at a place that is drawn; returns what was done. */
+export function damageAnywhere(file, { below }) {
+	const { size } = statSync(file);
+	const [at, bit] = [below(size), below(16)];
+	if (bit < 8) flip(file, at, bit);
+	else truncateSync(file, at);
+	return bit < 8 ? `bit ${bit} of byte ${at} flipped` : `cut at ${at}`;
+}
+
 /** Ways to damage any file; `at` is a share of its length. */
 export const damages = {
 	missing: (file) => rmSync(file),
 	empty: (file) => writeFileSync(file, ""),
+	longer: (file) => appendFileSync(file, "\n"),
+	"one other bit": (file) => flip(file, Math.floor(statSync(file).size * 0.6), 0),
 	text: (file) => writeFileSync(file, "not what is expected here\n"),
 	"a list": (file) => writeFileSync(file, "[1, 2, 3]"),
 	"deeply nested": (file) => writeFileSync(file, "[".repeat(100_000)),
 	"a folder": (file) => {
 		rmSync(file);
-		cpSync(join(file, ".."), file, { recursive: true, filter: () => false });
+		mkdirSync(file);
 	},
 	"a link to nothing": (file) => {
 		rmSync(file);

@@ -10,7 +10,6 @@ import {
 	readFileSync,
 	rmSync,
 	symlinkSync,
-	truncateSync,
 	writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -65,36 +64,6 @@ export function nodeLibrary(platform, folder = onnxRuntimeNode) {
 		.find((file) => /^(lib)?onnxruntime\.(so|dylib|dll|\d)/.test(file));
 	return join(place, name);
 }
-
-/** Ways to damage a file, given its path and the original. */
-export const damage = {
-	"is missing": (file) => rmSync(file),
-	"is empty": (file) => {
-		rmSync(file);
-		writeFileSync(file, "");
-	},
-	"is a folder": (file) => {
-		rmSync(file);
-		mkdirSync(file);
-	},
-	"is cut off": (file, original) => {
-		ownCopy(file, original);
-		truncateSync(file, Math.floor(readFileSync(original).length / 2));
-	},
-	"is longer": (file, original) => {
-		writeFileSync(ownCopy(file, original), "\n", { flag: "a" });
-	},
-	"has one other byte": (file, original) => {
-		const bytes = readFileSync(original);
-		bytes[Math.floor(bytes.length * 0.6)] ^= 1;
-		rmSync(file);
-		writeFileSync(file, bytes);
-	},
-	"is text": (file) => {
-		rmSync(file);
-		writeFileSync(file, "This is not the file that you are looking for.\n");
-	},
-};
 
 /** Replaces a file of a model folder, with its checksum in the manifest. */
 export function replaceVouched(folder, name, bytes) {

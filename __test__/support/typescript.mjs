@@ -1,10 +1,12 @@
 /** Compiles TypeScript as a user does. */
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { temporaryFolder } from "./model-folder.mjs";
 
-const typescript = fileURLToPath(new URL("../../node_modules/typescript", import.meta.url));
+const packages = fileURLToPath(new URL("../../node_modules", import.meta.url));
+const typescript = join(packages, "typescript");
 
 /** Compiles the modules in a folder in strict mode; returns the errors, "" if there is none. */
 export function compile(folder, options) {
@@ -19,3 +21,21 @@ export function compile(folder, options) {
 	});
 	return status === 0 ? "" : stdout + stderr;
 }
+
+/** As {@link compile}, for modules in a folder of their own, which import packages of the checkout. */
+export function compileModules(t, modules, options) {
+	const folder = temporaryFolder(t);
+	symlinkSync(packages, join(folder, "node_modules"), "junction");
+	// The export makes everything a module.
+	for (const [index, code] of modules.entries())
+		writeFileSync(join(folder, `${index}.mts`), `${code}\nexport {};\n`);
+	return compile(folder, { noEmit: true, ...options });
+}
+
+/** The examples in comments of documentation; `undefined` for one without a ts block. */
+export const examplesIn = (text) =>
+	text
+		.replaceAll(/^[ \t]*(\/\*\*|\*\/|\*) ?/gm, "")
+		.split(/^@/m)
+		.filter((tag) => tag.startsWith("example"))
+		.map((tag) => /^```ts\n([\s\S]*?)^```$/m.exec(tag)?.[1]);

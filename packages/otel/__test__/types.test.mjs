@@ -1,12 +1,8 @@
 import assert from "node:assert/strict";
-import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { temporaryFolder } from "../../../__test__/support/model-folder.mjs";
-import { compile } from "../../../__test__/support/typescript.mjs";
+import { compileModules, examplesIn } from "../../../__test__/support/typescript.mjs";
 
-const modules = fileURLToPath(new URL("../../../node_modules", import.meta.url));
 const declarations = new URL("../index.d.ts", import.meta.url);
 
 const USES = `
@@ -36,19 +32,9 @@ new ScoringSpanProcessor({ onscore() {} });
 new ScoringSpanProcessor({ signal: AbortSignal.timeout(1) });
 `;
 
-/** The examples of the declarations. */
-const EXAMPLES = /@example\n \* ```ts\n([\s\S]*?) \* ```/g;
-
 test("index.d.ts fits the SDK, and its examples compile in strict mode", (t) => {
-	const folder = temporaryFolder(t);
-	symlinkSync(modules, join(folder, "node_modules"), "junction");
-	const text = readFileSync(declarations, "utf8");
-	const examples = [...text.matchAll(EXAMPLES)].map(([, example]) =>
-		example.replaceAll(/^ \* /gm, ""),
-	);
+	const examples = examplesIn(readFileSync(declarations, "utf8"));
 	assert.ok(examples.length > 0);
-	for (const [index, example] of [USES, ...examples].entries())
-		writeFileSync(join(folder, `${index}.mts`), `${example}\nexport {};\n`);
 	const options = { exactOptionalPropertyTypes: true, types: ["node"], skipLibCheck: true };
-	assert.equal(compile(folder, { ...options, noEmit: true }), "");
+	assert.equal(compileModules(t, [USES, ...examples], options), "");
 });

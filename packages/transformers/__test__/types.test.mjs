@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { temporaryFolder } from "../../../__test__/support/model-folder.mjs";
-import { compile } from "../../../__test__/support/typescript.mjs";
+import { compileModules, examplesIn } from "../../../__test__/support/typescript.mjs";
 
 const declarations = fileURLToPath(new URL("../index.d.ts", import.meta.url));
 
@@ -28,10 +26,7 @@ export { numbers, rows };
 `;
 
 test("index.d.ts has the types of what works, and its example compiles", (t) => {
-	const folder = temporaryFolder(t);
-	const [, example] = /```ts\n([\s\S]*?) \* ```/.exec(readFileSync(declarations, "utf8"));
-	writeFileSync(join(folder, "uses.mts"), USES);
-	writeFileSync(join(folder, "example.mts"), example.replaceAll(/^ \* /gm, ""));
+	const [example] = examplesIn(readFileSync(declarations, "utf8"));
 	const paths = { "@huggingface/transformers": [declarations] };
-	assert.equal(compile(folder, { noEmit: true, types: [], paths }), "");
+	assert.equal(compileModules(t, [USES, example], { types: [], paths }), "");
 });

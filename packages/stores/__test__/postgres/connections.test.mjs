@@ -193,20 +193,6 @@ describe("connections", { skip: missing }, () => {
 		}
 	});
 
-	test("a store goes on after its connections were terminated", async () => {
-		const store = open({ pool: undefined, connectionString: url });
-		const entry = add();
-		await store.append([entry], options());
-		await server.query(
-			"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()",
-		);
-		const repeat = () => store.append([entry], options());
-		// The lost connection may be noticed only when it is used.
-		const page = await repeat().catch(repeat);
-		assert.equal(page.head, 1);
-		await store.close();
-	});
-
 	test("a store passes the error of a terminated backend on", async () => {
 		const store = open({ namespace: "terminated" });
 		await whileLocked("terminated", async () => {
@@ -218,16 +204,6 @@ describe("connections", { skip: missing }, () => {
 			);
 			await ended;
 		});
-	});
-
-	test("a store survives a crash of the server", async () => {
-		const store = open({ durable: true });
-		const entries = [add("a"), add("b")];
-		await store.append(entries, options());
-		await server.kill();
-		await assert.rejects(store.read(options()));
-		await server.start();
-		assert.deepEqual(callsOf(await readAll(store)), callsOf(entries));
 	});
 
 	test("read works on a hot standby, append is refused there", async () => {

@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
-import pg from "pg";
-import { add, callsOf, clear, end, forget, options, readAll } from "../support/entries.mjs";
+import { add, callsOf, clear, end, options, readAll } from "../support/entries.mjs";
 import { missing, startForStores } from "../support/postgres.mjs";
-import { startProxy } from "../support/proxy.mjs";
 
-const { server, pool } = await startForStores({ after });
+const { pool } = await startForStores({ after });
 
 describe("order", { skip: missing }, () => {
 	let count = 0;
@@ -26,69 +24,6 @@ describe("order", { skip: missing }, () => {
 		const page = await opened.store.append(entries, options());
 		return { ...opened, page, entries };
 	}
-
-	test("append gives 200 new entries, each sent by 8 connections, one place each", async () => {
-		const { namespace } = open();
-		const stores = Array.from({ length: 8 }, () => new PostgresStore({ pool, namespace }));
-		const positions = stores.map(() => null);
-		const seen = stores.map(() => []);
-		for (let round = 0; round < 200; round++) {
-			const embedding = Buffer.alloc(1536, round);
-			await Promise.all(
-				stores.map(async (store, i) => {
-					const own = add(`trace ${round}`, embedding);
-					const page = await store.append([own], options({ after: positions[i] }));
-					positions[i] = end(page);
-					seen[i].push(...page.entries);
-					assert.equal(page.entries.at(-1).call, own.call);
-				}),
-			);
-			// Exactly one of them has found no other entry of the round before its own.
-			const first = seen.filter((entries) => {
-				const own = entries.at(-1);
-				return !entries.slice(0, -1).some(({ id }) => id === own.id);
-			});
-			assert.equal(first.length, 1);
-		}
-		const entries = await readAll(stores[0]);
-		assert.equal(new Set(callsOf(entries)).size, 1600);
-		assert.equal(entries.at(-1).seq, 1600);
-		for (const own of seen)
-			assert.deepEqual(
-				own.map(({ seq, call }) => [seq, call]),
-				entries.slice(0, own.length).map(({ seq, call }) => [seq, call]),
-			);
-	});
-
-	test("append adds an entry once if the answer is lost and it is repeated", async () => {
-		const proxy = await startProxy(server.folder);
-		const { namespace } = open();
-		const { port } = proxy;
-		const far = new pg.Pool(server.config({ host: "127.0.0.1", port }));
-		far.on("error", () => {});
-		const store = new PostgresStore({ pool: far, namespace });
-		const calls = [];
-		let after = null;
-		try {
-			for (let turn = 0; turn < 20; turn++) {
-				const entries = [add(), forget("nothing"), add()];
-				calls.push(...callsOf(entries));
-				await far.query("SELECT 1");
-				proxy.cut = true;
-				await assert.rejects(store.append(entries, options({ after })));
-				proxy.cut = false;
-				const page = await store.append(entries, options({ after }));
-				assert.deepEqual(callsOf(page.entries), callsOf(entries));
-				after = end(page);
-			}
-		} finally {
-			await far.end();
-			proxy.stop();
-		}
-		assert.deepEqual(callsOf(await readAll(open().store)), []);
-		const again = new PostgresStore({ pool, namespace });
-		assert.deepEqual(callsOf(await readAll(again)), calls);
-	});
 
 	test("append of a repeated batch with a clear does not bring back what it cleared", async () => {
 		const { store } = open();
@@ -207,17 +142,5 @@ describe("order", { skip: missing }, () => {
 		for (let i = 0; i < 9; i++) await store.append([], options({ keepFrom }));
 		const left = await readAll(store);
 		assert.deepEqual(callsOf(left), callsOf(next.entries));
-	});
-
-	test("append of a forget leaves nothing of the embeddings in the table", async () => {
-		const { store, sql } = await filled(3);
-		await store.append([forget("trace 1")], options());
-		const { rows } = await sql(
-			"SELECT id, embedding IS NULL AS erased FROM kp_novelty_entries WHERE namespace = $1 AND kind = 'add' ORDER BY seq",
-		);
-		assert.deepEqual(
-			rows.map(({ erased }) => erased),
-			[false, true, false],
-		);
 	});
 });

@@ -1,19 +1,32 @@
+/** Tenants that the recipe for row-level security keeps apart, each with a role and a namespace of its name. */
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
+import pg from "pg";
 import { add, callsOf, clear, forget, options, readAll } from "../support/entries.mjs";
-import { missing } from "../support/postgres.mjs";
-import { startWithTenants, TENANTS } from "../support/tenants.mjs";
+import { missing, startForStores } from "../support/postgres.mjs";
+
+const RECIPE = new URL("../../postgres/row-level-security.sql", import.meta.url);
+
+const TENANTS = ["acme", "globex"];
+
+const { server, pool } = await startForStores({ after });
 
 describe("row-level security", { skip: missing }, () => {
-	let started;
+	const pools = {};
 	before(async () => {
-		started = await startWithTenants((store) => store.append([add("secret")], options()));
+		const internal = new PostgresStore({ pool, namespace: "internal" });
+		await internal.append([add("secret")], options());
+		await pool.query(await readFile(RECIPE, "utf8"));
+		for (const user of TENANTS) {
+			await pool.query(`CREATE ROLE ${user} LOGIN NOBYPASSRLS IN ROLE kp_novelty_tenant`);
+			pools[user] = new pg.Pool(server.config({ user }));
+		}
 	});
-	after(() => started?.stop());
+	after(() => Promise.all(Object.values(pools).map((pool) => pool.end())));
 
-	const open = (user, namespace = user) =>
-		new PostgresStore({ pool: started.pools[user], namespace });
+	const open = (user, namespace = user) => new PostgresStore({ pool: pools[user], namespace });
 
 	test("a tenant sees its own entries, and no other's", async () => {
 		const sent = {};
@@ -25,7 +38,7 @@ describe("row-level security", { skip: missing }, () => {
 			const found = await readAll(open(user));
 			assert.deepEqual(callsOf(found), callsOf(sent[user]));
 			for (const table of ["kp_novelty_entries", "kp_novelty_head"]) {
-				const { rows } = await started.pools[user].query(`SELECT DISTINCT namespace FROM ${table}`);
+				const { rows } = await pools[user].query(`SELECT DISTINCT namespace FROM ${table}`);
 				assert.deepEqual(rows, [{ namespace: user }]);
 			}
 		}
@@ -41,13 +54,13 @@ describe("row-level security", { skip: missing }, () => {
 	});
 
 	test("a tenant can change nothing of another's", async () => {
-		const pool = started.pools.acme;
+		const { acme } = pools;
 		for (const table of ["kp_novelty_entries", "kp_novelty_head"]) {
-			const changed = await pool.query(`UPDATE ${table} SET at = 0 WHERE namespace = 'globex'`);
+			const changed = await acme.query(`UPDATE ${table} SET at = 0 WHERE namespace = 'globex'`);
 			assert.equal(changed.rowCount, 0);
-			const deleted = await pool.query(`DELETE FROM ${table} WHERE namespace = 'globex'`);
+			const deleted = await acme.query(`DELETE FROM ${table} WHERE namespace = 'globex'`);
 			assert.equal(deleted.rowCount, 0);
-			await assert.rejects(pool.query(`UPDATE ${table} SET namespace = 'globex'`), {
+			await assert.rejects(acme.query(`UPDATE ${table} SET namespace = 'globex'`), {
 				code: "42501",
 			});
 		}

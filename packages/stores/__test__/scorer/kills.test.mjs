@@ -1,8 +1,6 @@
 /** Processes that share a store and are killed at random, and a server that crashes meanwhile. */
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
@@ -15,12 +13,13 @@ import {
 	repeats,
 	seed,
 } from "../../../../__test__/support/draws.mjs";
+import { change, temporaryFile } from "../sqlite/files.mjs";
 import { end, options as reading } from "../support/entries.mjs";
 import { missing as skip, startPostgres } from "../support/postgres.mjs";
 import { askAll, ClientProcess } from "./processes.mjs";
 import { assertReplayed, isFailed, isStored } from "./replay.mjs";
 
-const DURATION_MS = repeats(10_000);
+const DURATION_MS = isLongRun ? repeats(10_000) : 4_000;
 const PROCESSES = 8;
 const LONGEST_LIFE_MS = 4_000;
 
@@ -155,14 +154,14 @@ async function assertNothingLost(t, setup, disturb) {
 }
 
 test("processes that are killed lose and double nothing in a file", async (t) => {
-	const folder = mkdtempSync(join(tmpdir(), "kp-stores-"));
-	const opened = { path: join(folder, "novelty.db") };
+	const opened = { path: temporaryFile() };
 	const store = new SqliteStore(opened);
-	t.after(async () => {
-		await store.close();
-		rmSync(folder, { recursive: true, force: true });
-	});
+	t.after(() => store.close());
 	await assertNothingLost(t, { store, opened });
+	assert.deepEqual(
+		{ ...change(opened.path, "PRAGMA integrity_check")[0] },
+		{ integrity_check: "ok" },
+	);
 });
 
 test("processes that are killed lose and double nothing in PostgreSQL", { skip }, async (t) =>

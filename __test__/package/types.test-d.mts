@@ -1,6 +1,11 @@
-// Compiled, never run: a line below `@ts-expect-error` must not compile, every other one must.
+// Compiled, never run: a line below `@ts-expect-error` must not compile, every other one must. An ES module gets
+// its types by the "import" condition of the package; types.commonjs.test-d.cts by "require".
 
-import {
+// @ts-expect-error there is no default export
+// Compiled, never run: a line below `@ts-expect-error` must not compile, every other one must. An ES module gets
+// its types by the "import" condition of the package; types.commonjs.test-d.cts by "require".
+
+import scoringDefault, {
 	_getLocalCache,
 	type ConfigureOptions,
 	configure,
@@ -375,6 +380,7 @@ export {
 	options,
 	score,
 	scoreFunction,
+	scoringDefault,
 	scoringError,
 	step,
 	warm,
