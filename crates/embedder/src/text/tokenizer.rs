@@ -26,14 +26,6 @@ struct AddedToken {
     content: String,
 }
 
-/// The fields that the models have in common.
-#[derive(Deserialize)]
-struct AnyModel {
-    vocab: Value,
-    unk_token: Option<String>,
-    unk_id: Option<i64>,
-}
-
 /// The tokenizer of a model: WordPiece, Unigram or BPE.
 pub struct Tokenizer {
     pipeline: PipelineTokenizer,
@@ -70,14 +62,20 @@ impl Tokenizer {
         let added = Option::<Vec<AddedToken>>::deserialize(&file["added_tokens"])
             .map_err(|error| error.to_string())?
             .unwrap_or_default();
-        let model = AnyModel::deserialize(&file["model"]).map_err(|error| error.to_string())?;
-        let in_vocabulary = |token: &String| model.vocab.get(token).and_then(Value::as_i64);
-        let id = |token: &String| {
-            let added = added.iter().find(|added| added.content == *token).map(|added| added.id);
+        let model = &file["model"];
+        let (vocab, unknown) = (&model["vocab"], model["unk_token"].as_str());
+        let in_vocabulary = |token: &str| vocab.get(token).and_then(Value::as_i64);
+        let id = |token| {
+            let added = added.iter().find(|added| added.content == token).map(|added| added.id);
             added.or_else(|| in_vocabulary(token))
         };
-        let unknown = model.unk_id.or_else(|| model.unk_token.as_ref().and_then(id));
-        let largest = match &model.vocab {
+        if let Some(token) =
+            unknown.filter(|token| normalizer.is_some() && in_vocabulary(token).is_none())
+        {
+            return Err(format!("the vocabulary has no {token}"));
+        }
+        let unknown = model["unk_id"].as_i64().or_else(|| unknown.and_then(id));
+        let largest = match vocab {
             Value::Array(pieces) => pieces.len() as i64 - 1,
             Value::Object(ids) => ids.values().filter_map(Value::as_i64).max().unwrap_or(0),
             _ => return Err("model.vocab: expected an object or an array".into()),
@@ -90,11 +88,6 @@ impl Tokenizer {
             )
         });
         if bert.is_some() {
-            if let Some(token) = &model.unk_token
-                && in_vocabulary(token).is_none()
-            {
-                return Err(format!("the vocabulary has no {token}"));
-            }
             file["normalizer"] = Value::Null;
             file["pre_tokenizer"] = json!({ "type": "WhitespaceSplit" });
             file["added_tokens"] = json!([]);
