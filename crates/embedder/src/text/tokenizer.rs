@@ -26,14 +26,6 @@ struct AddedToken {
     content: String,
 }
 
-/// The fields that the models have in common.
-#[derive(Deserialize)]
-struct AnyModel {
-    vocab: Value,
-    unk_token: Option<String>,
-    unk_id: Option<i64>,
-}
-
 /// The tokenizer of a model: WordPiece, Unigram or BPE.
 pub struct Tokenizer {
     pipeline: PipelineTokenizer,
@@ -70,36 +62,40 @@ impl Tokenizer {
         let added = Option::<Vec<AddedToken>>::deserialize(&file["added_tokens"])
             .map_err(|error| error.to_string())?
             .unwrap_or_default();
-        let model = AnyModel::deserialize(&file["model"]).map_err(|error| error.to_string())?;
-        let in_vocabulary = |token: &String| model.vocab.get(token).and_then(Value::as_i64);
-        let id = |token: &String| {
+        let (vocabulary, unknown) = (&file["model"]["vocab"], file["model"]["unk_token"].as_str());
+        let in_vocabulary = |token: &str| vocabulary.get(token).and_then(Value::as_i64);
+        if let Some(token) = unknown
+            && normalizer.is_some()
+            && in_vocabulary(token).is_none()
+        {
+            return Err(format!("the vocabulary has no {token}"));
+        }
+        let id = |token: &str| {
             let added = added.iter().find(|added| added.content == *token).map(|added| added.id);
             added.or_else(|| in_vocabulary(token))
         };
-        let unknown = model.unk_id.or_else(|| model.unk_token.as_ref().and_then(id));
-        let largest = match &model.vocab {
+        let unknown = file["model"]["unk_id"].as_i64().or_else(|| unknown.and_then(id));
+        let largest = match vocabulary {
             Value::Array(pieces) => pieces.len() as i64 - 1,
             Value::Object(ids) => ids.values().filter_map(Value::as_i64).max().unwrap_or(0),
             _ => return Err("model.vocab: expected an object or an array".into()),
         };
         let largest_id = added.iter().map(|added| added.id).fold(largest, i64::max);
+        if normalizer.is_some() {
+            file["normalizer"] = Value::Null;
+            file["pre_tokenizer"] = json!({ "type": "WhitespaceSplit" });
+            file["added_tokens"] = json!([]);
+        }
         let bert = normalizer.map(|normalizer| {
             Bert::new(
                 normalizer,
                 added.into_iter().map(|added| (added.content, added.id)).collect(),
             )
         });
-        if bert.is_some() {
-            if let Some(token) = &model.unk_token
-                && in_vocabulary(token).is_none()
-            {
-                return Err(format!("the vocabulary has no {token}"));
-            }
-            file["normalizer"] = Value::Null;
-            file["pre_tokenizer"] = json!({ "type": "WhitespaceSplit" });
-            file["added_tokens"] = json!([]);
-        }
-        let pipeline = from_json(&file.to_string()).map_err(|error| error.to_string())?;
+        let canonical = file.to_string();
+        // The vocabulary takes megabytes.
+        drop(file);
+        let pipeline = from_json(&canonical).map_err(|error| error.to_string())?;
         Ok(Self { pipeline, bert, before, after, unknown, largest_id, max_tokens })
     }
 
