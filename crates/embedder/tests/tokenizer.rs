@@ -53,21 +53,20 @@ fn encode_gives_the_published_tokens() {
 }
 
 #[test]
-fn encode_cuts_a_text_that_does_not_fit_into_the_window() {
-    for (words, expected) in [(510, false), (511, false), (512, true), (600, true)] {
+fn encode_cuts_a_text_that_does_not_fit_and_ends_a_full_window_without_separator() {
+    for (words, is_cut, has_separator) in [
+        (509, false, true),
+        (510, false, true),
+        (511, false, false),
+        (512, true, false),
+        (600, true, false),
+    ] {
         let text = "word ".repeat(words);
-        let (_, is_cut) =
+        let (windows, found) =
             TOKENIZER.encode(&text, LongText::Window, &CancelToken::default()).expect("tokens");
-        assert_eq!(is_cut, expected, "{words} words");
-    }
-}
-
-#[test]
-fn encode_ends_a_full_window_without_separator() {
-    for (words, separator) in [(509, Some(&102)), (510, Some(&102)), (511, None), (600, None)] {
-        let ids = ids(&"word ".repeat(words));
-        assert_eq!(ids.len(), (words + 2).min(MAX_TOKENS), "{words} words");
-        assert_eq!(ids.last().filter(|id| **id == 102), separator, "{words} words");
+        assert_eq!(found, is_cut, "{words} words");
+        assert_eq!(windows[0].len(), (words + 2).min(MAX_TOKENS), "{words} words");
+        assert_eq!(windows[0].last() == Some(&102), has_separator, "{words} words");
     }
 }
 

@@ -62,37 +62,40 @@ impl Tokenizer {
         let added = Option::<Vec<AddedToken>>::deserialize(&file["added_tokens"])
             .map_err(|error| error.to_string())?
             .unwrap_or_default();
-        let model = &file["model"];
-        let (vocab, unknown) = (&model["vocab"], model["unk_token"].as_str());
-        let in_vocabulary = |token: &str| vocab.get(token).and_then(Value::as_i64);
-        let id = |token| {
-            let added = added.iter().find(|added| added.content == token).map(|added| added.id);
-            added.or_else(|| in_vocabulary(token))
-        };
-        if let Some(token) =
-            unknown.filter(|token| normalizer.is_some() && in_vocabulary(token).is_none())
+        let (vocabulary, unknown) = (&file["model"]["vocab"], file["model"]["unk_token"].as_str());
+        let in_vocabulary = |token: &str| vocabulary.get(token).and_then(Value::as_i64);
+        if let Some(token) = unknown
+            && normalizer.is_some()
+            && in_vocabulary(token).is_none()
         {
             return Err(format!("the vocabulary has no {token}"));
         }
-        let unknown = model["unk_id"].as_i64().or_else(|| unknown.and_then(id));
-        let largest = match vocab {
+        let id = |token: &str| {
+            let added = added.iter().find(|added| added.content == *token).map(|added| added.id);
+            added.or_else(|| in_vocabulary(token))
+        };
+        let unknown = file["model"]["unk_id"].as_i64().or_else(|| unknown.and_then(id));
+        let largest = match vocabulary {
             Value::Array(pieces) => pieces.len() as i64 - 1,
             Value::Object(ids) => ids.values().filter_map(Value::as_i64).max().unwrap_or(0),
             _ => return Err("model.vocab: expected an object or an array".into()),
         };
         let largest_id = added.iter().map(|added| added.id).fold(largest, i64::max);
+        if normalizer.is_some() {
+            file["normalizer"] = Value::Null;
+            file["pre_tokenizer"] = json!({ "type": "WhitespaceSplit" });
+            file["added_tokens"] = json!([]);
+        }
         let bert = normalizer.map(|normalizer| {
             Bert::new(
                 normalizer,
                 added.into_iter().map(|added| (added.content, added.id)).collect(),
             )
         });
-        if bert.is_some() {
-            file["normalizer"] = Value::Null;
-            file["pre_tokenizer"] = json!({ "type": "WhitespaceSplit" });
-            file["added_tokens"] = json!([]);
-        }
-        let pipeline = from_json(&file.to_string()).map_err(|error| error.to_string())?;
+        let canonical = file.to_string();
+        // The vocabulary takes megabytes.
+        drop(file);
+        let pipeline = from_json(&canonical).map_err(|error| error.to_string())?;
         Ok(Self { pipeline, bert, before, after, unknown, largest_id, max_tokens })
     }
 
