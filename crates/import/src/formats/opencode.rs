@@ -5,7 +5,7 @@ use crate::{
     events::{Call, CallInput, Event, Run},
     format::Runs,
     json::{Array, Members, Value},
-    results::text_of_member,
+    results::text_of,
     time,
 };
 
@@ -132,7 +132,7 @@ fn read_tool(part: Value, run: &mut Run) {
         }
     };
     let result = (value.is_some() || status == Some("error"))
-        .then(|| text_of_member(value, &mut run.skipped).into_result(has_failed));
+        .then(|| text_of(value, &mut run.skipped).into_result(has_failed));
     run.call_with_result(call, result);
     run.read_each(state.member("attachments"), Run::skip_as_part);
 }
