@@ -32,7 +32,7 @@ fn sessions<S: Session + 'static>() -> Box<dyn ReadRuns> {
 static GEMINI_CLI: Format =
     format("gemini-cli", "code", gemini_cli::fits, sessions::<gemini_cli::Session>);
 static MESSAGES: Format =
-    format(CONVERSATIONS, "general", messages::fits, open::<messages::Reader>);
+    format(CONVERSATIONS, "general", messages::fits, sessions::<messages::Conversation>);
 static MINI_SWE_AGENT: Format =
     format("mini-swe-agent", "code", mini_swe_agent::fits, || Box::new(mini_swe_agent::read));
 
@@ -43,7 +43,7 @@ static FORMATS: [&Format; 18] = [
     }),
     &format("atif", "general", atif::fits, || Box::new(atif::read)),
     &GEMINI_CLI,
-    &format("opencode", "code", opencode::fits, open::<opencode::Reader>),
+    &format("opencode", "code", opencode::fits, sessions::<opencode::Session>),
     &format("copilot-cli", "code", copilot_cli::fits, sessions::<copilot_cli::Session>),
     &format("cursor", "code", cursor::fits, sessions::<cursor::Session>),
     &format("cline", "code", cline::fits, || Box::new(cline::read)),

@@ -102,6 +102,9 @@ pub const MAX_VALUES: usize = 1 << 20;
 pub const TOO_MANY_VALUES: &str = "expected at most 1048576 values and names in the tool inputs of a run, in a trace or in the \
                                    attributes of a span, found more";
 
+/// The message of the error for a run with more than [`MAX_BYTES`](crate::reader::MAX_BYTES) of text.
+pub const TOO_MUCH_TEXT: &str = "expected at most 256 MiB of text in one run";
+
 /// The greatest depth of an input: it is nested in three other values, and JSON nests 127 deep.
 const MAX_DEPTH: usize = 124;
 

@@ -4,9 +4,8 @@ use std::{collections::VecDeque, sync::Arc};
 
 use crate::{
     error::{Code, Error},
-    events::{Run, Skipped, TOO_MANY_VALUES},
+    events::{Run, Skipped},
     json::Value,
-    reader::MAX_BYTES,
     trace::Imported,
 };
 
@@ -105,18 +104,10 @@ impl Runs<'_> {
         self.skipped.add(reason);
     }
 
-    /// Adds the error of a run with too much text.
-    pub fn too_large(&mut self, line: u64) {
-        let limit = MAX_BYTES >> 20;
-        let found = format!("expected at most {limit} MiB of text in one run");
+    /// Adds the error of a run with too much of something.
+    pub fn too_large(&mut self, line: u64, found: &str) {
         self.skip("too_large");
-        self.error(Code::TooLarge, line, None, &found);
-    }
-
-    /// Adds the error of a trace with too many values.
-    pub fn too_many_values(&mut self, line: u64) {
-        self.skip("too_large");
-        self.error(Code::TooLarge, line, None, TOO_MANY_VALUES);
+        self.error(Code::TooLarge, line, None, found);
     }
 
     /// Adds an error.

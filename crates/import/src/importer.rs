@@ -73,6 +73,7 @@ pub struct InputReport {
 /// assert!(importer.next().is_none());
 /// # Ok::<(), knowledgepulse_import::Error>(())
 /// ```
+#[derive(Default)]
 pub struct Importer {
     options: Options,
     input: Option<Input>,
@@ -102,8 +103,7 @@ struct Input {
 impl Importer {
     /// Returns an importer.
     pub fn new(options: Options) -> Self {
-        let (input, is_stream, pending, report, cancel) = Default::default();
-        Self { options, input, is_stream, pending, report, cancel }
+        Self { options, ..Self::default() }
     }
 
     /// Returns a token whose cancellation ends the importer.

@@ -26,8 +26,9 @@ impl Output {
     }
 }
 
-/// Returns the text of a value; canonical JSON if it has none of the known shapes.
-pub fn text_of(value: Value, skipped: &mut Skipped) -> Output {
+/// Returns the text of a value, or of a member that may be missing; canonical JSON if it has none of the known shapes.
+pub fn text_of<'d>(value: impl Into<Option<Value<'d>>>, skipped: &mut Skipped) -> Output {
+    let Some(value) = value.into() else { return Output::default() };
     let failed = flag(value);
     match value.kind() {
         Kind::Null => Output::default(),
@@ -35,11 +36,6 @@ pub fn text_of(value: Value, skipped: &mut Skipped) -> Output {
         Kind::Array(elements) if elements.is_empty() => Output::default(),
         _ => special(value, skipped).unwrap_or_else(|| Output { text: value.canonical(), failed }),
     }
-}
-
-/// Returns the text of a member; an empty one if it is missing.
-pub fn text_of_member(value: Option<Value>, skipped: &mut Skipped) -> Output {
-    value.map(|value| text_of(value, skipped)).unwrap_or_default()
 }
 
 /// Returns the text of a value that an instrumentation recorded, often as JSON in a string. A string with
@@ -91,7 +87,7 @@ fn special(value: Value, skipped: &mut Skipped) -> Option<Output> {
 }
 
 fn content_of(message: Value, skipped: &mut Skipped) -> Output {
-    let Output { text, failed } = text_of_member(message.get("content"), skipped);
+    let Output { text, failed } = text_of(message.get("content"), skipped);
     Output { text, failed: flag(message).or(failed) }
 }
 

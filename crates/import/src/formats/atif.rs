@@ -5,7 +5,7 @@ use crate::{
     events::{Event, Origin, Run, ToolResult},
     format::Runs,
     json::{Array, Members, Value},
-    results::{flag, text_of_member},
+    results::{flag, text_of},
     time,
 };
 
@@ -76,7 +76,7 @@ fn read_step(step: Value, run: &mut Run) {
             run.skipped.add("subagent_ref");
         } else {
             let id = result.name("source_call_id").map(Into::into);
-            let result = text_of_member(content, &mut run.skipped).into_result(flag(result));
+            let result = text_of(content, &mut run.skipped).into_result(flag(result));
             run.events.push(Event::Result(ToolResult { id, ..result }));
         }
     }

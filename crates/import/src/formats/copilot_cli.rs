@@ -11,7 +11,7 @@ use super::{
 use crate::{
     events::{Event, Run, ToolResult},
     json::{Members, Value},
-    results::{flag, regex, text_of_member},
+    results::{flag, regex, text_of},
 };
 
 /// How the shell of Copilot CLI says that a command has failed.
@@ -134,7 +134,7 @@ fn read_result(data: Value, id: Option<&str>, run: &mut Run) {
         .first(&["content", "detailedContent"])
         .or(result)
         .or_else(|| data.object("error").member("message"));
-    let output = text_of_member(value, &mut run.skipped);
+    let output = text_of(value, &mut run.skipped);
     let binaries = result.member("binaryResultsForLlm");
     run.read_each(binaries, Run::skip_as_part);
     let has_failed = data.flag("success") == Some(false) || EXIT.is_match(&output.text);

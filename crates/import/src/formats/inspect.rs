@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer, ser::Error as _};
 
 use super::messages::{self, Messages};
 use crate::{
-    events::{Origin, Run},
+    events::{Origin, Run, TOO_MUCH_TEXT},
     format::Runs,
     json::{self, Array, Document, Kind, Members, Unread, Value, object_of},
     reader::MAX_BYTES,
@@ -27,7 +27,7 @@ pub fn read(value: Value, line: u64, out: &mut Runs) {
         match attached(sample) {
             None => out.run(run(sample, sample, evaluation, line)),
             Some(Ok(content)) => out.run(run(sample, content.root(), evaluation, line)),
-            Some(Err(_)) => out.too_large(line),
+            Some(Err(_)) => out.too_large(line, TOO_MUCH_TEXT),
         }
     }
 }

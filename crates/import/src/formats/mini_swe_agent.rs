@@ -9,7 +9,7 @@ use crate::{
     events::{Call, CallInput, Event, Run},
     format::Runs,
     json::{self, Array, Members, Value},
-    results::{flag, regex, text_of_member},
+    results::{flag, regex, text_of},
 };
 
 /// The command in an answer.
@@ -66,13 +66,13 @@ fn read_text(message: Value, run: &mut Run, has_task: &mut bool) {
             *has_task = matches!(run.events.last(), Some(Event::Human(_)));
         }
         "user" => {
-            let output = text_of_member(message.member("content"), &mut run.skipped);
+            let output = text_of(message.member("content"), &mut run.skipped);
             let code = message.object("extra").get("returncode").and_then(Value::as_integer);
             let flag = code.map(|code| code != 0).or_else(|| flag(message));
             run.events.push(Event::Result(output.into_result(flag)));
         }
         "assistant" => {
-            let answer = text_of_member(message.member("content"), &mut run.skipped);
+            let answer = text_of(message.member("content"), &mut run.skipped);
             read_answer(&answer.text, run);
         }
         _ => run.skipped.add(format!("role:{role}")),

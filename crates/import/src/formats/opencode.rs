@@ -1,11 +1,11 @@
 //! Sessions of opencode: exports, and `opencode run --format json`.
 
-use super::runs::{self, SessionReader};
+use super::runs;
 use crate::{
     events::{Call, CallInput, Event, Run},
-    format::{ReadRuns, Runs},
+    format::Runs,
     json::{Array, Members, Value},
-    results::text_of_member,
+    results::text_of,
     time,
 };
 
@@ -21,38 +21,27 @@ fn is_export(object: Value) -> bool {
     object.object("info").is_some() && is_message
 }
 
+/// A session of a stream, whose records are the parts of answers.
 #[derive(Default)]
-pub struct Reader {
-    stream: SessionReader<Stream>,
-}
+pub struct Session;
 
-impl ReadRuns for Reader {
-    fn read(&mut self, value: Value, line: u64, out: &mut Runs) {
-        let Some(info) = value.object("info").filter(|_| is_export(value)) else {
-            return self.stream.read(value, line, out);
-        };
+impl runs::Session for Session {
+    fn read_whole(export: Value, line: u64, out: &mut Runs) -> bool {
+        let Some(info) = export.object("info").filter(|_| is_export(export)) else { return false };
         if info.text("parentID").is_some() {
-            return out.skip("subagent");
+            out.skip("subagent");
+            return true;
         }
         let mut run = Run {
             key: info.name("id").map(Into::into),
             created_at: info.object("time").member("created").and_then(time::utc),
             ..Run::at(line)
         };
-        run.read_each(value.member("messages"), read_message);
+        run.read_each(export.member("messages"), read_message);
         out.run(run);
+        true
     }
 
-    fn finish(&mut self, out: &mut Runs) {
-        self.stream.finish(out);
-    }
-}
-
-/// A session of a stream, whose records are the parts of answers.
-#[derive(Default)]
-struct Stream;
-
-impl runs::Session for Stream {
     fn begins<'d>(record: Value<'d>, open: Option<&Run>) -> Option<Option<&'d str>> {
         let id = record.name("sessionID");
         (open.and_then(|run| run.key.as_deref()) != id).then_some(id)
@@ -143,7 +132,7 @@ fn read_tool(part: Value, run: &mut Run) {
         }
     };
     let result = (value.is_some() || status == Some("error"))
-        .then(|| text_of_member(value, &mut run.skipped).into_result(has_failed));
+        .then(|| text_of(value, &mut run.skipped).into_result(has_failed));
     run.call_with_result(call, result);
     run.read_each(state.member("attachments"), Run::skip_as_part);
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::{
     error::Code,
-    events::{MAX_VALUES, Origin, Skipped},
+    events::{MAX_VALUES, Origin, Skipped, TOO_MANY_VALUES},
     format::Runs,
     json::{Array, Members, Value},
     trace::{IMPORTER, Imported, Provenance, Source},
@@ -25,7 +25,7 @@ pub fn read(value: Value, line: u64, out: &mut Runs) {
         return out.skip("no_steps");
     }
     if value.count(MAX_VALUES + 1) > MAX_VALUES {
-        return out.too_many_values(line);
+        return out.too_large(line, TOO_MANY_VALUES);
     }
     let has_time = value.member("metadata").text("created_at").is_some();
     let provenance = Provenance {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    events::{Event, Run, first_bits},
+    events::{Event, Run, TOO_MUCH_TEXT, first_bits},
     format::{ReadRuns, Runs},
     json::{Members, Value},
     reader::MAX_BYTES,
@@ -14,6 +14,12 @@ use crate::{
 
 /// What a format keeps of a session while its records are read.
 pub trait Session: Default + Send {
+    /// Reads a value that is a run by itself. Returns whether it is one.
+    fn read_whole(value: Value, line: u64, out: &mut Runs) -> bool {
+        let _ = (value, line, out);
+        false
+    }
+
     /// Returns the key of the session that a record begins, or `None` if it belongs to the open one.
     fn begins<'d>(record: Value<'d>, open: Option<&Run>) -> Option<Option<&'d str>> {
         let _ = (record, open);
@@ -62,6 +68,9 @@ impl<S: Session> OpenSession<S> {
 impl<S: Session> ReadRuns for SessionReader<S> {
     /// Reads a record into its session. A record before the first session begins one.
     fn read(&mut self, record: Value, line: u64, out: &mut Runs) {
+        if S::read_whole(record, line, out) {
+            return;
+        }
         if let Some(key) = S::begins(record, self.open.as_ref().map(|open| &open.run)) {
             self.finish(out);
             self.open = Some(OpenSession::begin(key, line));
@@ -76,7 +85,7 @@ impl<S: Session> ReadRuns for SessionReader<S> {
         open.session.read(record, run);
         *size += run.events.iter().skip(begin).map(Event::size).sum::<usize>();
         if *size + open.session.size() > MAX_BYTES {
-            out.too_large(run.line);
+            out.too_large(run.line, TOO_MUCH_TEXT);
             let begun = OpenSession::begin(run.key.as_deref(), run.line);
             *open = OpenSession { size: None, ..begun };
         }
@@ -147,7 +156,7 @@ impl<T: Kept> OpenRuns<T> {
         open.used = self.clock;
         open.size += add(&mut open.kept, &mut open.run, out);
         if open.size > MAX_BYTES {
-            out.too_large(open.run.line);
+            out.too_large(open.run.line, TOO_MUCH_TEXT);
             self.runs.remove(&number);
         }
     }

@@ -9,7 +9,7 @@ use crate::{
     events::{Call, CallInput, Event, Run},
     format::Runs,
     json::{self, Members, Value},
-    results::{regex, text_of_member},
+    results::{regex, text_of},
 };
 
 /// Observations that report a failure in SWE-agent's own words.
@@ -71,7 +71,7 @@ fn read_step(step: Value, run: &mut Run) {
         let input = CallInput::of_text("command", action);
         run.events.push(Event::Call(Call::new(command, input, None, turn)));
     }
-    let observation = text_of_member(step.member("observation"), &mut run.skipped);
+    let observation = text_of(step.member("observation"), &mut run.skipped);
     if action.is_some() || !json::is_blank(&observation.text) {
         run.events.push(Event::Result(observation.into_result(None)));
     }

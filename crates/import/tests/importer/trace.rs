@@ -110,11 +110,6 @@ fn id_is_any_string_of_up_to_1024_bytes_and_nothing_else() {
 }
 
 #[test]
-fn to_trace_joins_objective_and_contents_with_spaces() {
-    assert_eq!(input(&valid()).text, "Find the leak Look at the allocator ");
-}
-
-#[test]
 fn steps_keep_their_kind_and_their_tool() {
     let kinds = ["thought", "tool_call", "observation", "error_recovery", "Thought", ""];
     let mut steps: Vec<_> = kinds.iter().map(|kind| json!({ "type": kind })).collect();
@@ -154,7 +149,7 @@ impl fmt::Write for Limited {
 }
 
 #[test]
-fn to_trace_writes_no_text_after_a_refusal_and_still_checks_every_field() {
+fn to_trace_joins_texts_with_spaces_until_a_refusal_and_still_checks_every_field() {
     for (pieces, expected) in [
         (0, ""),
         (1, "Find the leak"),

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     events::{Call, CallInput, Event, Run, Skipped, ToolResult, Turn, hash_of},
     json::{self, Array, Canonical, Document, Members, Value},
-    results::{Output, flag, is_denial, is_text_type, text_of_member, text_of_part, text_of_parts},
+    results::{Output, flag, is_denial, is_text_type, text_of, text_of_part, text_of_parts},
 };
 
 const CALLS: [&str; 10] = [
@@ -78,7 +78,7 @@ pub fn result_of_part(part: Value, kind: &str, skipped: &mut Skipped) -> ToolRes
     let is_one_part = ["function_call_result", "computer_call_result"].contains(&kind);
     let output = match value.filter(|value| is_one_part && value.text("type").is_some()) {
         Some(part) => Output { text: text_of_parts([part], skipped), failed: flag(part) },
-        None => text_of_member(value, skipped),
+        None => text_of(value, skipped),
     };
     let has_failed = match kind {
         "tool-error" => true,
@@ -365,7 +365,7 @@ impl Run {
             return parts.for_each(|(kind, part)| self.read_result_part(kind, part));
         }
         let value = message.first(&["content", "parts", "text"]);
-        let output = text_of_member(value, &mut self.skipped);
+        let output = text_of(value, &mut self.skipped);
         let id = message
             .first_name(&["tool_call_id", "toolCallId"])
             .or_else(|| message.list("tool_call_ids")?.first()?.as_str())

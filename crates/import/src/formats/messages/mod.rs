@@ -9,10 +9,10 @@ pub use self::{
     conversation::{call_of_part, is_result_type, parts, result_of_part},
     message::{Message, Messages, Side, human, is_message, messages_of, with_role},
 };
-use super::runs::{Session, SessionReader};
+use super::runs::Session;
 use crate::{
     events::Run,
-    format::{ReadRuns, Runs},
+    format::Runs,
     json::{Array, Members, Value},
     time,
 };
@@ -30,37 +30,25 @@ fn is_whole(object: Value) -> bool {
         || (object.object("request").is_some() && object.object("response").is_some())
 }
 
+/// The conversation of the single messages of an input.
 #[derive(Default)]
-pub struct Reader {
-    /// The conversation of the single messages of an input.
-    single: SessionReader<Conversation>,
-}
-
-#[derive(Default)]
-struct Conversation;
+pub struct Conversation;
 
 impl Session for Conversation {
+    fn read_whole(value: Value, line: u64, out: &mut Runs) -> bool {
+        let is_whole = value.as_object().is_none_or(is_whole);
+        if is_whole {
+            out.conversation(run(value, line));
+        }
+        is_whole
+    }
+
     fn time(message: Value<'_>) -> Option<Value<'_>> {
         message.first(&["timestamp", "createdAt"])
     }
 
     fn read(&mut self, message: Value, run: &mut Run) {
         run.read_message(Message::Recorded(message));
-    }
-}
-
-impl ReadRuns for Reader {
-    fn read(&mut self, value: Value, line: u64, out: &mut Runs) {
-        match value.as_object() {
-            Some(object) if !is_whole(object) => {
-                self.single.read(object, line, out);
-            }
-            _ => out.conversation(run(value, line)),
-        }
-    }
-
-    fn finish(&mut self, out: &mut Runs) {
-        self.single.finish(out);
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::{
     events::{Call, CallInput, Skipped, ToolResult, Turn},
     json::{Members, Value},
-    results::{Output, flag, text_of_member},
+    results::{Output, flag, text_of},
 };
 
 /// A call of a tool, and what became of it.
@@ -74,7 +74,7 @@ impl<'d> ToolPart<'d> {
             "output-error" => Some(failure(self.fields.text("errorText"))),
             "result" | "output-available" => {
                 let value = self.fields.first(&["output", "result"]);
-                Some(text_of_member(value, skipped).into_result(flag(self.fields)))
+                Some(text_of(value, skipped).into_result(flag(self.fields)))
             }
             _ => None,
         }

@@ -271,11 +271,6 @@ impl Found<'_> {
             },
         }
     }
-
-    /// Returns the messages of an array that was written here; `None` if it is empty.
-    fn made(messages: Vec<Made>) -> Option<Self> {
-        (!messages.is_empty()).then(|| Self::Made(Document::written(json_of(messages))))
-    }
 }
 
 fn interpret(attributes: Value, span: &mut Span) {
@@ -369,7 +364,7 @@ fn answer(attributes: Value<'_>) -> Option<Found<'_>> {
         return None;
     }
     message.insert("role", Made::Text("assistant"));
-    Found::made(vec![Made::Object(message)])
+    Some(Found::Made(Document::written(json_of([Made::Object(message)]))))
 }
 
 /// Returns the messages in attributes `<prefix>N.<infix>…`.
@@ -388,7 +383,8 @@ fn flattened<'d>(
         }
     }
     let messages = messages.into_values().filter_map(|fields| unflattened(fields, side.role()));
-    Found::made(messages.collect())
+    let messages: Vec<_> = messages.collect();
+    (!messages.is_empty()).then(|| Found::Made(Document::written(json_of(messages))))
 }
 
 fn numbered<'a>(name: &'a str, prefix: &str) -> Option<(u64, &'a str)> {

@@ -121,7 +121,7 @@ fn log(record: Value) -> ReadItem {
     let attributes = all_attributes(record.get("attributes"))?;
     let attributes = attributes.root();
     let name = record.name("eventName").or_else(|| attributes.name("event.name"));
-    let plain = |body| written(|out| serde_json::to_writer(out, &Attribute::Wrapped(body)));
+    let plain = |body| written(|out| serde_json::to_writer(out, &Attribute::wrapped(body)));
     let body = record.member("body").map(plain).transpose()?.map(Document::written);
     let sides = EventMessages::of(name, attributes, body.as_ref().map(Document::root));
     let ids = record
@@ -159,7 +159,7 @@ fn is_ok(code: Value) -> Option<bool> {
 /// Returns attributes as plain JSON: those of an object, or of an array of keys and values.
 fn attributes(value: Option<Value>, is_kept: impl Fn(&str) -> bool) -> serde_json::Result<String> {
     let kept = members(value).filter(|(name, _)| is_kept(name));
-    let mut counts = kept.clone().map(|(_, attribute)| attribute.value().count(MAX_VALUES + 1));
+    let mut counts = kept.clone().map(|(_, attribute)| attribute.value.count(MAX_VALUES + 1));
     if counts.try_fold(MAX_VALUES, usize::checked_sub).is_none() {
         return Err(serde_json::Error::custom("too many values"));
     }
@@ -172,34 +172,33 @@ fn all_attributes(value: Option<Value>) -> serde_json::Result<Document<'static>>
 
 /// The value of an attribute.
 #[derive(Clone, Copy)]
-enum Attribute<'d> {
-    Plain(Value<'d>),
-    /// In OTLP's wrapper, if it has one.
-    Wrapped(Value<'d>),
+struct Attribute<'d> {
+    value: Value<'d>,
+    /// Whether it is in OTLP's wrapper, if it has one.
+    is_wrapped: bool,
 }
 
 impl<'d> Attribute<'d> {
-    fn value(self) -> Value<'d> {
-        let (Self::Plain(value) | Self::Wrapped(value)) = self;
-        value
+    fn wrapped(value: Value<'d>) -> Self {
+        Self { value, is_wrapped: true }
     }
 }
 
 /// Returns the attributes of an object, or of an array of keys and values.
 fn members<'d>(value: Option<Value<'d>>) -> impl Iterator<Item = (&'d str, Attribute<'d>)> + Clone {
     let plain = value.into_iter().flat_map(Value::members);
-    let plain = plain.map(|(name, value)| (name, Attribute::Plain(value)));
+    let plain = plain.map(|(name, value)| (name, Attribute { value, is_wrapped: false }));
     let pairs = value.and_then(Value::as_array).into_iter().flatten();
     let wrapped =
-        |pair: Value<'d>| Some((pair.text("key")?, Attribute::Wrapped(pair.get("value")?)));
+        |pair: Value<'d>| Some((pair.text("key")?, Attribute::wrapped(pair.get("value")?)));
     plain.chain(pairs.filter_map(wrapped))
 }
 
 /// As JSON without the wrapper.
 impl Serialize for Attribute<'_> {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        let value = self.value();
-        if matches!(self, Self::Plain(_)) || !value.is_object() {
+        let Self { value, is_wrapped } = *self;
+        if !is_wrapped || !value.is_object() {
             return value.serialize(out);
         }
         let Some((kind, inner)) = value.members().next() else { return out.serialize_unit() };
@@ -209,7 +208,7 @@ impl Serialize for Attribute<'_> {
                 None => inner.serialize(out),
             },
             "stringValue" | "boolValue" | "doubleValue" | "bytesValue" => inner.serialize(out),
-            "arrayValue" => out.collect_seq(inner.elements("values").map(Attribute::Wrapped)),
+            "arrayValue" => out.collect_seq(inner.elements("values").map(Attribute::wrapped)),
             "kvlistValue" => out.collect_map(members(inner.get("values"))),
             _ => value.serialize(out),
         }

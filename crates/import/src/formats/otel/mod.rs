@@ -14,7 +14,7 @@ use super::{
     spans::{self, Forest, Span, SpanKind},
 };
 use crate::{
-    events::{Origin, Run},
+    events::{Origin, Run, TOO_MANY_VALUES},
     format::{ReadRuns, Runs},
     json::{Array, Members, Value},
     time,
@@ -61,7 +61,7 @@ impl ReadRuns for Reader {
                 });
             }
             Ok(Item::Skipped(reason)) => out.skip(reason),
-            Err(_) => out.too_many_values(line),
+            Err(_) => out.too_large(line, TOO_MANY_VALUES),
         });
     }
 
