@@ -19,6 +19,7 @@ const add = (id = null, embedding = bytes()) => ({
 });
 const forget = (id) => ({ kind: "forget", call: randomUUID(), id });
 const clear = () => ({ kind: "clear", call: randomUUID() });
+const isClear = ({ kind }) => kind === "clear";
 const adds = (count) => Array.from({ length: count }, (_, i) => add(String(i)));
 
 const callsOf = (entries) => entries.map(({ call }) => call);
@@ -38,11 +39,57 @@ const METHODS = [
 	(store, call) => store.append([add()], { ...call, keepFrom: null }),
 ];
 
+/** Buffers and arrays of bytes, comparable. */
+const bytesOf = (embedding) => embedding && Uint8Array.from(embedding);
+
+const positionOf = ({ epoch }, { seq, call }) => ({ epoch, seq, call });
+
+/** What a namespace must have: what readers have sent, in the order that the first page with it has shown. */
+class Model {
+	/** Entries by call. */
+	sent = new Map();
+	/** Calls by `seq`. */
+	calls = [undefined];
+	epochs = new Set();
+	/** The `seq` of the newest clear, and of the newest forget of each id. */
+	cleared = 1;
+	#forgotten = new Map();
+
+	/** Checks the page of an `append` of entries, or of a `read`, which has none. */
+	check({ epoch, first, entries }, appended) {
+		// Another history.
+		if (!this.epochs.has(epoch)) this.calls = [undefined];
+		this.epochs.add(epoch);
+		for (const { seq, kind, call, id } of entries) {
+			this.calls[seq] ??= call;
+			assert.equal(call, this.calls[seq], `call of entry ${seq}`);
+			const sent = this.sent.get(call) ?? { kind, id };
+			assert.deepEqual([kind, id], [sent.kind, sent.id ?? null], `kind and id of entry ${seq}`);
+			if (kind === "clear") this.cleared = Math.max(seq, this.cleared);
+			if (kind === "forget") this.#forgotten.set(id, seq);
+		}
+		for (const entry of entries) this.#checkEmbedding(entry, appended);
+		// A page of `append` may be that before its entries were.
+		if (appended.length === 0) assert.ok(first >= this.cleared, "entries before a clear");
+	}
+
+	#checkEmbedding({ seq, kind, call, id, embedding }, appended) {
+		const sent = this.sent.get(call);
+		if (kind !== "add" || sent === undefined) return;
+		const isErased = this.#forgotten.get(id) > seq;
+		if (embedding !== null) {
+			assert.deepEqual(bytesOf(embedding), bytesOf(sent.embedding), `embedding of entry ${seq}`);
+			assert.ok(!isErased || appended.length > 0, `entry ${seq} is forgotten`);
+		} else assert.ok(isErased || appended.includes(sent), `entry ${seq} has no embedding`);
+	}
+}
+
 /** The handles of one check, on a namespace of its own. */
 class Fixture {
 	#open;
 	#age;
 	#handles = [];
+	#models = new Map();
 	namespace = `conformance ${randomUUID()}`;
 
 	constructor(open, age) {
@@ -56,9 +103,17 @@ class Fixture {
 		return store;
 	}
 
-	/** Returns a reader with a handle of its own. */
-	async reader(namespace) {
-		return new Reader(await this.open(namespace));
+	/** Returns a number of handles. */
+	async handles(count) {
+		const handles = [];
+		while (handles.length < count) handles.push(await this.open());
+		return handles;
+	}
+
+	/** Returns a reader with a handle of its own. Readers of a namespace share a model. */
+	async reader(namespace = this.namespace) {
+		if (!this.#models.has(namespace)) this.#models.set(namespace, new Model());
+		return new Reader(await this.open(namespace), this.#models.get(namespace));
 	}
 
 	/** Returns what the store has, as a new process sees it. */
@@ -66,6 +121,16 @@ class Fixture {
 		const reader = await this.reader(namespace);
 		await reader.read();
 		return reader.entries;
+	}
+
+	/** Returns them, after checking that they are all that readers have sent since the last clear. */
+	async complete(namespace) {
+		const entries = await this.entries(namespace);
+		const { calls, cleared, sent, epochs } = this.#models.get(namespace ?? this.namespace);
+		assert.deepEqual(callsOf(entries), calls.slice(cleared), "calls");
+		assert.equal(calls.length - 1, sent.size, "number of entries");
+		assert.equal(epochs.size, 1, "number of epochs");
+		return entries;
 	}
 
 	async age(ms) {
@@ -79,26 +144,30 @@ class Fixture {
 
 /** Follows a store as a scorer does, and checks every page. */
 class Reader {
+	#model;
 	/** The last entry read, as the store wants it. */
 	after = null;
 	/** All entries since the last reset. */
 	entries = [];
 
-	constructor(store) {
+	constructor(store, model = new Model()) {
 		this.store = store;
+		this.#model = model;
 	}
 
 	/** Appends entries, then reads to the newest one. Returns the page of `append`. */
 	async append(entries, { keepFrom = null, limit = 1000 } = {}) {
-		const { after } = this;
-		const call = options({ after, limit, keepFrom });
+		const { sent } = this.#model;
+		const added = entries.filter(({ call }) => !sent.has(call));
+		for (const entry of added) sent.set(entry.call, entry);
+		const call = options({ after: this.after, limit, keepFrom });
 		const page = await this.store.append(entries, call);
-		this.#take(page, limit);
-		for (const { call, embedding } of page.entries) {
-			const own = entries.find((entry) => entry.call === call);
-			if (own && embedding) assert.deepEqual(bytesOf(embedding), bytesOf(own.embedding));
-		}
+		this.#take(page, limit, entries);
 		if (!this.#isAt(page)) await this.read({ limit });
+		// Those before a clear may never have been seen.
+		const calls = callsOf(added.slice(Math.max(0, added.findLastIndex(isClear))));
+		const start = this.#model.calls.indexOf(calls[0]);
+		assert.deepEqual(this.#model.calls.slice(start, start + calls.length), calls, "the new calls");
 		return page;
 	}
 
@@ -106,9 +175,8 @@ class Reader {
 	async read({ limit = 1000 } = {}) {
 		const pages = [];
 		do {
-			const { after } = this;
-			pages.push(await this.store.read(options({ after, limit })));
-			this.#take(pages.at(-1), limit);
+			pages.push(await this.store.read(options({ after: this.after, limit })));
+			this.#take(pages.at(-1), limit, []);
 		} while (!this.#isAt(pages.at(-1)));
 		return pages;
 	}
@@ -121,8 +189,9 @@ class Reader {
 		return (this.after?.seq ?? 0) === head;
 	}
 
-	#take(page, limit) {
+	#take(page, limit, appended) {
 		checkPage(page, this.after, limit);
+		this.#model.check(page, appended);
 		if (page.reset) {
 			this.entries = [];
 			this.after = null;
@@ -134,11 +203,6 @@ class Reader {
 	}
 }
 
-/** Buffers and arrays of bytes, comparable. */
-const bytesOf = (embedding) => embedding && Uint8Array.from(embedding);
-
-const positionOf = ({ epoch }, { seq, call }) => ({ epoch, seq, call });
-
 /** Checks what holds for every page that answers the store's own header. */
 function checkPage({ header, epoch, head, first, reset, entries }, after, limit) {
 	assert.deepEqual({ ...header }, HEADER, "header");
@@ -147,6 +211,7 @@ function checkPage({ header, epoch, head, first, reset, entries }, after, limit)
 	assert.ok(Number.isSafeInteger(first) && first >= 1 && first <= head + 1, `first: ${first}`);
 	assert.equal(typeof reset, "boolean", "type of reset");
 	if (after === null) assert.ok(reset, "reset without a position");
+	else if (epoch === after.epoch && after.seq >= first) assert.ok(!reset, "reset for no reason");
 	for (const entry of entries) checkEntry(entry);
 
 	assert.ok(entries.length <= limit, `${entries.length} entries of ${limit}`);

@@ -1,6 +1,6 @@
 /** What `forget`, `clear` and `keepFrom` remove. */
 const assert = require("node:assert/strict");
-const { HEADER, add, adds, bytesOf, callsOf, clear, forget, options } = require("./fixture.js");
+const { HEADER, add, adds, callsOf, clear, forget, options } = require("./fixture.js");
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -8,72 +8,43 @@ const YEAR = 365 * 24 * HOUR;
 /** Greater than the time of any entry. */
 const FOREVER = Date.UTC(2200);
 
-const idsOf = (entries) => entries.map(({ id }) => id);
-const kindsOf = (entries) => entries.map(({ kind }) => kind);
-
-/** Whether each entry still has its embedding. */
-const kept = (entries) => entries.map(({ embedding }) => embedding !== null);
-
 exports.rules = {
 	async "append of a forget erases the embeddings of earlier adds with its id"(fixture) {
 		const reader = await fixture.reader();
-		const ids = ["a", "b", "a", "A", "a ", "", null, "a\0"];
-		const entries = ids.map((id) => add(id));
+		const entries = ["a", "b", "a", "A", "a ", "", null, "a\0"].map((id) => add(id));
 		await reader.append(entries.slice(0, 2));
 		await reader.append([...entries.slice(2), forget("a"), add("a")]);
-		const found = await fixture.entries();
-		const expected = [false, true, false, true, true, true, true, true, false, true];
-		assert.deepEqual(kept(found), expected);
-		assert.deepEqual(idsOf(found), [...ids, "a", "a"]);
-		assert.deepEqual(bytesOf(found[1].embedding), entries[1].embedding);
-
+		await fixture.complete();
 		await reader.append([forget("")]);
-		assert.deepEqual(kept(await fixture.entries()), [...expected.with(5, false), false]);
+		await fixture.complete();
 	},
 
 	async "append of a forget is seen by readers that are behind"(fixture) {
 		const [writer, behind] = [await fixture.reader(), await fixture.reader()];
 		await writer.append([add("a"), add("b")]);
 		await behind.read();
-		const appended = [add("a"), forget("a"), forget("never seen")];
-		await writer.append(appended);
-		const [{ reset, entries }] = await behind.read();
-		assert.equal(reset, false);
-		assert.deepEqual(callsOf(entries), callsOf(appended));
-		assert.deepEqual(idsOf(entries), ["a", "a", "never seen"]);
-		assert.deepEqual(kindsOf(entries), ["add", "forget", "forget"]);
-		assert.deepEqual(kept(entries), [false, false, false]);
+		await writer.append([add("a"), forget("a"), forget("never seen")]);
+		await behind.read();
+		await fixture.complete();
 	},
 
 	async "append of a clear deletes all entries before it"(fixture) {
 		const [writer, behind] = [await fixture.reader(), await fixture.reader()];
 		await writer.append(adds(4));
 		await behind.read();
-		await writer.append(adds(1));
-		const erase = clear();
-		const added = add("after");
-		await writer.append([erase]);
-		await writer.append([added]);
-		const found = await fixture.entries();
-		assert.deepEqual(callsOf(found), callsOf([erase, added]));
-		assert.equal(found[0].seq, 6);
-
+		for (const entry of [add("before"), clear(), add("after")]) await writer.append([entry]);
+		assert.equal((await fixture.complete())[0].seq, 6);
 		// The position is older than the oldest entry, which is no damage.
-		const { epoch } = behind.after;
-		const [page] = await behind.read();
-		assert.deepEqual([page.reset, page.epoch], [true, epoch]);
-		assert.deepEqual(callsOf(page.entries), callsOf([erase, added]));
+		await behind.read();
+		await fixture.complete();
 	},
 
 	async "append of a clear keeps the entries behind it in a batch"(fixture) {
 		const reader = await fixture.reader();
 		await reader.append(adds(3));
-		const batch = [add("before"), clear(), add("after")];
-		const page = await reader.append(batch);
-		assert.deepEqual(callsOf(page.entries.slice(-2)), callsOf(batch.slice(1)));
-		const found = await fixture.entries();
-		assert.deepEqual(callsOf(found), callsOf(batch.slice(1)));
-		assert.equal(found[1].seq, 6);
+		await reader.append([add("before"), clear(), add("after")]);
+		const found = await fixture.complete();
+		assert.deepEqual([found.length, found[1].seq], [2, 6]);
 	},
 
 	async "append of a clear leaves other namespaces alone"(fixture) {
@@ -83,16 +54,13 @@ exports.rules = {
 		await two.append([add("a")]);
 		await one.append([forget("a")]);
 		await one.append([clear()]);
-		const found = await fixture.entries(other);
-		assert.deepEqual(kept(found), [true]);
+		await fixture.complete(other);
 	},
 
 	async "append deletes no entry that is younger than a minute"(fixture) {
 		const reader = await fixture.reader();
 		for (let i = 0; i < 10; i++) await reader.append(adds(5), { keepFrom: FOREVER });
-		const found = await fixture.entries();
-		assert.deepEqual(callsOf(found), reader.calls);
-		assert.equal(found.length, 50);
+		await fixture.complete();
 	},
 };
 
@@ -110,8 +78,7 @@ exports.rulesOfAge = {
 
 	async "append mends times that are more than a day ahead of the clock"(fixture) {
 		const [writer, behind] = [await fixture.reader(), await fixture.reader()];
-		const entries = adds(3);
-		await writer.append(entries);
+		await writer.append(adds(3));
 		await behind.read();
 		await fixture.age(-50 * YEAR);
 		const page = await writer.append([add("next")]);
@@ -121,7 +88,6 @@ exports.rulesOfAge = {
 		assert.equal(reset, true);
 		const found = await fixture.entries();
 		assert.deepEqual(callsOf(found), writer.calls);
-		assert.deepEqual(bytesOf(found[0].embedding), entries[0].embedding);
 
 		// What the clock says now.
 		const other = `${fixture.namespace} now`;
@@ -157,8 +123,7 @@ exports.rulesOfAge = {
 		const { epoch } = behind.after;
 		const [page] = await behind.read();
 		assert.deepEqual([page.reset, page.epoch], [true, epoch]);
-		const [{ reset }] = await reader.read();
-		assert.equal(reset, false, "of a reader that is not behind");
+		await reader.read();
 
 		for (let i = 0; i < 10; i++) await reader.append(adds(1), { keepFrom: FOREVER });
 		assert.equal((await fixture.entries())[0].call, young[0].call);
