@@ -2,7 +2,7 @@
 const { Buffer } = require("node:buffer");
 const { open } = require("node:fs/promises");
 const { resolve } = require("node:path");
-const { setImmediate } = require("node:timers");
+const { Readable } = require("node:stream");
 const { URL, fileURLToPath } = require("node:url");
 const {
 	types: { isUint8Array },
@@ -69,81 +69,45 @@ async function* chunksOf(reader) {
 	}
 }
 
-async function* each(chunks) {
-	yield* chunks;
-}
-
 function* slices(text) {
-	for (let start = 0; start < text.length; start += PIECE) yield [text.slice(start, start + PIECE)];
+	for (let start = 0; start < text.length; start += PIECE) yield text.slice(start, start + PIECE);
 }
 
-/** The bytes of batches of strings, which may end in the middle of a character, and of bytes. */
-async function* encode(batches, invalid) {
-	let text = "";
-	const take = (rest) => {
-		const bytes = Buffer.from(text.slice(0, text.length - rest.length));
-		text = rest;
-		return bytes;
-	};
-	for await (const batch of batches) {
-		const parts = [];
-		const isText = (chunk) => typeof chunk === "string";
-		const end = batch.findIndex((chunk) => !isText(chunk) && !isUint8Array(chunk));
-		for (const chunk of end < 0 ? batch : batch.slice(0, end)) {
-			if (isText(chunk)) text += chunk;
-			else parts.push(take(""), chunk);
-		}
-		parts.push(take(FIRST_HALF.exec(text)?.[0] ?? ""));
-		yield parts.length > 1 ? Buffer.concat(parts) : parts[0];
-		if (end >= 0) throw invalid("strings or Uint8Arrays", typeof batch[end]);
+/** The bytes of strings, which may end in the middle of a character, and of bytes. */
+async function* encode(chunks, invalid) {
+	let half = "";
+	for await (const chunk of chunks) {
+		const isText = typeof chunk === "string";
+		if (!isText && !isUint8Array(chunk)) throw invalid("strings or Uint8Arrays", typeof chunk);
+		const text = half + (isText ? chunk : "");
+		half = isText ? (FIRST_HALF.exec(text)?.[0] ?? "") : "";
+		if (text !== half) yield Buffer.from(text.slice(0, text.length - half.length));
+		if (!isText) yield chunk;
 	}
-	yield take("");
+	yield Buffer.from(half);
 }
 
-/** Batches of short chunks, as long as the next ones are there: none waits for one that is yet to come. */
-async function* batched(chunks) {
-	let isWaiting;
-	/** The chunk that no batch has yet. */
-	let next;
-	function take() {
-		isWaiting = true;
-		next = chunks.next().finally(() => {
-			isWaiting = false;
-		});
-		// An error is thrown after the chunks before it.
-		next.catch(ignore);
-	}
-	/** Adds what comes until the event loop turns. */
-	function fill(batch) {
-		let isOver = false;
-		async function read() {
-			for (let length = 0; ; ) {
-				// A chunk of another type fails when the batch is encoded.
-				length += batch.at(-1)?.length ?? JOINED;
-				take();
-				if (length >= JOINED) return;
-				const { done, value } = await next;
-				if (isOver || done) return;
-				batch.push(value);
+/** Joins short chunks as long as the next ones are there: none waits for one that is yet to come. */
+async function* joined(chunks) {
+	let isWaiting = false;
+	let failure;
+	async function* each() {
+		try {
+			for (;;) {
+				isWaiting = true;
+				const { done, value } = await chunks.next();
+				isWaiting = false;
+				if (done) return;
+				yield value;
 			}
+		} catch (error) {
+			failure = { error };
 		}
-		return new Promise((resolve) => {
-			setImmediate(() => {
-				isOver = true;
-				resolve(undefined);
-			});
-			read().then(resolve, resolve);
-		});
 	}
-	take();
 	try {
-		for (;;) {
-			const { done, value } = await next;
-			if (done) return;
-			const batch = [value];
-			await fill(batch);
-			yield batch;
-		}
+		yield* Readable.from(each(), { objectMode: false, highWaterMark: JOINED });
+		// After the chunks before it, which a stream that fails would lose.
+		if (failure) throw failure.error;
 	} finally {
 		const closed = chunks.return().catch(ignore);
 		// What it waits for may never come.
@@ -229,12 +193,12 @@ class Source {
 				...(cause && { cause }),
 			});
 		if (this.path !== undefined) return contents(this.path);
-		if (isUint8Array(data)) return encode([[data]], invalid);
+		if (isUint8Array(data)) return encode([data], invalid);
 		if (!this.#stream)
 			return encode(slices(typeof data === "string" ? data : toJson(data, invalid)), invalid);
-		if (typeof data.getReader !== "function") return encode(batched(each(data)), invalid);
+		if (typeof data.getReader !== "function") return joined(encode(data, invalid));
 		this.#stream = data.getReader();
-		return encode(batched(chunksOf(this.#stream)), invalid);
+		return joined(encode(chunksOf(this.#stream), invalid));
 	}
 }
 
