@@ -1,16 +1,8 @@
-import type {
-	BatchOptions,
-	CallOptions,
-	DecideOptions,
-	ScoreFailure,
-	ScoreOptions,
-	SimilarOptions,
-	Traces,
-} from "./lib/types/calls.js";
+import type { CallOptions, DecideOptions, ScoreOptions } from "./lib/types/calls.js";
 import type { InvalidTraceError } from "./lib/types/errors.js";
 import type { ConfigureOptions, ScoringStatus } from "./lib/types/process.js";
-import type { Decision, ScoreNovelty, ScoreReport, SimilarTrace } from "./lib/types/report.js";
-import type { ScorerOptions } from "./lib/types/scorer.js";
+import type { Decision, ScoreNovelty, ScoreReport } from "./lib/types/report.js";
+import type { Scorer, ScorerOptions } from "./lib/types/scorer.js";
 import type { ReasoningTrace } from "./lib/types/trace.js";
 import type { VectorCache } from "./lib/types/vector-cache.js";
 
@@ -67,14 +59,7 @@ export function explainValue(trace: ReasoningTrace, options: ScoreOptions): Prom
  * const scores = await evaluateValues([], { errors: "collect" });
  * ```
  */
-export function evaluateValues(
-	traces: Traces,
-	options?: BatchOptions & { errors?: "reject" | undefined },
-): Promise<number[]>;
-export function evaluateValues(
-	traces: Traces,
-	options: BatchOptions,
-): Promise<(number | ScoreFailure)[]>;
+export const evaluateValues: Scorer["evaluateValues"];
 
 /**
  * Returns the reports of many traces, in order, as they become ready. Otherwise like
@@ -87,14 +72,7 @@ export function evaluateValues(
  * for await (const { score, novelty } of explainValues(traces)) console.log(score, novelty.nearest);
  * ```
  */
-export function explainValues(
-	traces: Traces,
-	options?: BatchOptions & { errors?: "reject" | undefined },
-): AsyncIterableIterator<ScoreReport>;
-export function explainValues(
-	traces: Traces,
-	options: BatchOptions,
-): AsyncIterableIterator<ScoreReport | ScoreFailure>;
+export const explainValues: Scorer["explainValues"];
 
 /**
  * Decides whether a trace is worth sharing: whether its score is at least the threshold. By default,
@@ -127,10 +105,7 @@ export function decide(trace: ReasoningTrace, options?: DecideOptions): Promise<
  * for (const { id, similarity } of await similar("Fix a flaky test", { k: 3 })) console.log(id, similarity);
  * ```
  */
-export function similar(
-	traceOrText: ReasoningTrace | string,
-	options?: SimilarOptions,
-): Promise<SimilarTrace[]>;
+export const similar: Scorer["similar"];
 
 /**
  * Adds a trace to the cache without scoring it, in call order.
@@ -154,10 +129,7 @@ export function remember(trace: ReasoningTrace, options: CallOptions): Promise<v
  * const vector = await embed("Fix the flaky test");
  * ```
  */
-export function embed(
-	traceOrText: ReasoningTrace | string,
-	options?: CallOptions,
-): Promise<Float32Array>;
+export const embed: Scorer["embed"];
 
 /**
  * Returns the report for a trace whose greatest similarity to earlier traces is known. Reads and changes no

@@ -2,6 +2,7 @@ import type { evaluateValue } from "../../index.js";
 import type { CallOptions } from "./calls.js";
 import type { ImportError } from "./errors.js";
 import type { ScoreReport } from "./report.js";
+import type { Scorer } from "./scorer.js";
 import type { ReasoningTrace } from "./trace.js";
 
 export { ImportError } from "./errors.js";
@@ -288,14 +289,7 @@ export interface LogEvaluation<Item = ScoreRow | ImportFailure>
  * for await (const { id, score } of evaluateLogs("traces.jsonl")) console.log(id, score);
  * ```
  */
-export function evaluateLogs(
-	sources: ImportSource | readonly ImportSource[],
-	options?: EvaluateLogsOptions & { errors?: "reject" | undefined },
-): LogEvaluation<ScoreRow>;
-export function evaluateLogs(
-	sources: ImportSource | readonly ImportSource[],
-	options: EvaluateLogsOptions,
-): LogEvaluation;
+export const evaluateLogs: Scorer["evaluateLogs"];
 
 /**
  * Returns the trace of one conversation in memory: messages of the AI SDK, Mastra, the OpenAI Agents SDK,

@@ -9,9 +9,7 @@ import type {
 	SpanStatus,
 } from "@opentelemetry/api";
 
-/**
- * A run of an agent and its score.
- */
+/** A run of an agent and its score. */
 export interface ScoredRun {
 	trace: ReasoningTrace;
 	/** Where the values of the trace come from; its `source` is named by the trace id of the spans. */
@@ -34,9 +32,7 @@ export interface RunFailure {
 	spanContext: SpanContext;
 }
 
-/**
- * Emits log records: the part of a `LoggerProvider` that is used.
- */
+/** Emits log records: the part of a `LoggerProvider` that is used. */
 export interface EventLoggerProvider {
 	getLogger(
 		name: string,
@@ -51,9 +47,7 @@ export interface EventLoggerProvider {
 	};
 }
 
-/**
- * Options of a {@link ScoringSpanProcessor}. Those of `importTraces` apply to all runs alike.
- */
+/** Options of a {@link ScoringSpanProcessor}. Those of `importTraces` apply to all runs alike. */
 export interface ScoringSpanProcessorOptions extends Omit<FromMessagesOptions, "signal"> {
 	/** The scorer of the traces. Default: the functions of `@knowledgepulse/scoring`, with their cache. */
 	scorer?: Pick<Scorer, "explainValue">;

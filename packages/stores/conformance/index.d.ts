@@ -1,13 +1,6 @@
 import type { NoveltyStore } from "@knowledgepulse/scoring";
 
-/**
- * A check, to be registered with any test runner.
- * @example
- * ```ts
- * import type { Check } from "@knowledgepulse/scoring-stores/conformance";
- * const title = ({ name }: Check) => `my store: ${name}`;
- * ```
- */
+/** A check, to be registered with any test runner. */
 export interface Check {
 	/** Begins with the method that it is about. */
 	name: string;
@@ -15,14 +8,7 @@ export interface Check {
 	run(): Promise<void>;
 }
 
-/**
- * Options of {@link conformance}.
- * @example
- * ```ts
- * import type { ConformanceOptions } from "@knowledgepulse/scoring-stores/conformance";
- * const options: ConformanceOptions = { age: (namespace, ms) => console.log(namespace, ms) };
- * ```
- */
+/** Options of {@link conformance}. */
 export interface ConformanceOptions {
 	/**
 	 * Makes every entry of a namespace `ms` milliseconds older, as if its clock had been set forward.

@@ -16,17 +16,7 @@ export interface PostgresPool {
 	off(event: "error", listener: (error: Error) => void): unknown;
 }
 
-/**
- * Options of {@link PostgresStore}. Either `pool` or `connectionString` is required.
- * @example
- * ```ts
- * import type { PostgresStoreOptions } from "@knowledgepulse/scoring-stores/postgres";
- * const options: PostgresStoreOptions = {
- *   connectionString: process.env.DATABASE_URL,
- *   namespace: "support-bots",
- * };
- * ```
- */
+/** Options of {@link PostgresStore}. Either `pool` or `connectionString` is required. */
 export interface PostgresStoreOptions {
 	/**
 	 * Your pool, which `close` does not end. The store listens to its `"error"` events until `close`, so that

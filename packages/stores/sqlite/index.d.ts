@@ -1,13 +1,6 @@
 import type { NoveltyStore, StoreEntry, StoreOptions, StorePage } from "@knowledgepulse/scoring";
 
-/**
- * Options of a {@link SqliteStore}.
- * @example
- * ```ts
- * import type { SqliteStoreOptions } from "@knowledgepulse/scoring-stores/sqlite";
- * const options: SqliteStoreOptions = { path: "/var/lib/agents/novelty.db" };
- * ```
- */
+/** Options of a {@link SqliteStore}. */
 export interface SqliteStoreOptions {
 	/**
 	 * The file, which is created if it does not exist, with the permissions that the umask gives.
