@@ -44,8 +44,8 @@ class ScoringSpanProcessor {
 		importTraces([], importing);
 		this.#importing = importing;
 		this.#maxTraces = maxTraces;
-		this.#collector = new Collector({ maxTraces, maxSpans, waitMs }, this.#drops, (local) =>
-			this.#take(local),
+		this.#collector = new Collector({ maxTraces, maxSpans, waitMs }, this.#drops, (root, spans) =>
+			this.#take(root, spans),
 		);
 	}
 
@@ -77,9 +77,8 @@ class ScoringSpanProcessor {
 		await this.forceFlush();
 	}
 
-	/** Takes a local trace that has ended. */
-	#take(local) {
-		const { root, spans } = local;
+	/** Takes the spans of a local trace that has ended. */
+	#take(root, spans) {
 		if (!spans.some(isGenAi)) return;
 		if (this.#busy >= this.#maxTraces)
 			return this.#drops.add(

@@ -1,50 +1,16 @@
 /** Collects spans until the local root above them has ended. */
 const { clearTimeout, setTimeout } = require("node:timers");
 
-/** A span without a parent in this process, and all spans below it. */
-class LocalTrace {
-	/** By id, in the order in which they began; `undefined` for one that is open. */
-	#spans = new Map();
-	#open = 0;
-	/** Ends the wait for spans that outlive the root. */
-	timer;
+/**
+ * A span without a parent in this process, and all spans below it.
+ * @typedef {object} LocalTrace
+ * @property {SpanContext} root
+ * @property {Map} spans By id, in the order in which they began; `undefined` for one that is open.
+ * @property {number} open How many are open.
+ * @property {Timeout} [timer] Ends the wait for spans that outlive the root.
+ */
 
-	/** @param root The context of the root. */
-	constructor(root) {
-		this.root = root;
-	}
-
-	get size() {
-		return this.#spans.size;
-	}
-
-	get isOpen() {
-		return this.#open > 0;
-	}
-
-	get hasRootEnded() {
-		return this.#spans.get(this.root.spanId) !== undefined;
-	}
-
-	/** The spans that have ended. */
-	get spans() {
-		return [...this.#spans.values()].filter((span) => span !== undefined);
-	}
-
-	get spanIds() {
-		return this.#spans.keys();
-	}
-
-	start(spanId) {
-		this.#spans.set(spanId, undefined);
-		this.#open++;
-	}
-
-	end(span) {
-		this.#spans.set(span.spanId, span);
-		this.#open--;
-	}
-}
+const hasRootEnded = ({ root, spans }) => spans.get(root.spanId) !== undefined;
 
 class Collector {
 	#limits;
@@ -57,7 +23,7 @@ class Collector {
 	/** Ids of traces with dropped spans, oldest first, at most `maxTraces`. */
 	#dropped = new Set();
 
-	/** @param onFinished Called with each local trace that is complete. */
+	/** @param onFinished Called with the root and the ended spans of each trace that is complete. */
 	constructor(limits, drops, onFinished) {
 		this.#limits = limits;
 		this.#drops = drops;
@@ -73,9 +39,10 @@ class Collector {
 			return this.#drops.add("later spans of dropped traces", 1);
 		trace ??= this.#begin(spanContext);
 		const { maxSpans } = this.#limits;
-		if (trace.size >= maxSpans)
+		if (trace.spans.size >= maxSpans)
 			return this.#drop(trace, `spans of traces with more than ${maxSpans}`);
-		trace.start(spanId);
+		trace.spans.set(spanId, undefined);
+		trace.open += 1;
 		this.#bySpan.set(traceId + spanId, trace);
 		this.#touch(trace);
 	}
@@ -83,16 +50,17 @@ class Collector {
 	end(span) {
 		const trace = this.#find(span.traceId, span.spanId);
 		if (!trace) return;
-		trace.end(span);
+		trace.spans.set(span.spanId, span);
+		trace.open -= 1;
 		this.#touch(trace);
-		if (!trace.hasRootEnded) return;
-		if (!trace.isOpen) this.#finish(trace);
+		if (!hasRootEnded(trace)) return;
+		if (trace.open === 0) this.#finish(trace);
 		else trace.timer ??= setTimeout(() => this.#finish(trace), this.#limits.waitMs).unref();
 	}
 
 	/** Finishes the traces that only wait for spans that outlive their root. */
 	flush() {
-		for (const trace of [...this.#open]) if (trace.hasRootEnded) this.#finish(trace);
+		for (const trace of [...this.#open]) if (hasRootEnded(trace)) this.#finish(trace);
 	}
 
 	close() {
@@ -108,10 +76,10 @@ class Collector {
 	#begin(root) {
 		if (this.#open.size >= this.#limits.maxTraces) {
 			const [idle] = this.#open;
-			if (idle.hasRootEnded) this.#finish(idle);
+			if (hasRootEnded(idle)) this.#finish(idle);
 			else this.#drop(idle, `spans of idle traces, because ${this.#limits.maxTraces} were open`);
 		}
-		return new LocalTrace(root);
+		return { root, spans: new Map(), open: 0 };
 	}
 
 	/** Makes a trace the most recently active one. */
@@ -122,12 +90,12 @@ class Collector {
 
 	#finish(trace) {
 		this.#remove(trace);
-		this.#onFinished(trace);
+		this.#onFinished(trace.root, [...trace.spans.values()].filter(Boolean));
 	}
 
 	#drop(trace, reason) {
 		this.#remove(trace);
-		this.#drops.add(reason, trace.size);
+		this.#drops.add(reason, trace.spans.size);
 		const { traceId } = trace.root;
 		this.#dropped.delete(traceId);
 		this.#dropped.add(traceId);
@@ -138,7 +106,7 @@ class Collector {
 	#remove(trace) {
 		clearTimeout(trace.timer);
 		this.#open.delete(trace);
-		for (const spanId of trace.spanIds) this.#bySpan.delete(trace.root.traceId + spanId);
+		for (const spanId of trace.spans.keys()) this.#bySpan.delete(trace.root.traceId + spanId);
 	}
 }
 
