@@ -2,6 +2,7 @@
 const { join, resolve } = require("node:path");
 const { Worker } = require("node:worker_threads");
 const { ScoringError } = require("@knowledgepulse/scoring");
+const { onAbort, until } = require("@knowledgepulse/scoring/internal/signals");
 const { pack, unpack } = require("../entries.js");
 const {
 	checkBoolean,
@@ -71,7 +72,7 @@ class SqliteStore {
 		return this.#closing;
 	}
 
-	#call(request, signal) {
+	async #call(request, signal) {
 		signal.throwIfAborted();
 		if (this.#closing) throw this.#error("CLOSED", "the store is closed");
 		this.#worker ??= this.#start();
@@ -79,24 +80,21 @@ class SqliteStore {
 		const number = ++this.#made;
 		// Tells the thread, which cannot read messages while it waits for the lock, to stop.
 		const stop = new Int32Array(new SharedArrayBuffer(4));
-		return new Promise((resolve, reject) => {
-			const onAbort = () => {
-				settle();
-				end(stop);
-				reject(signal.reason);
-			};
-			const settle = () => {
-				signal.removeEventListener("abort", onAbort);
-				this.#calls.delete(number);
-				// `close` waits for the thread.
-				if (this.#calls.size === 0 && !this.#closing) worker.unref();
-			};
-			signal.addEventListener("abort", onAbort);
-			this.#calls.set(number, { resolve, reject, settle, stop });
-			worker.ref();
+		const release = onAbort(signal, () => end(stop));
+		const answered = new Promise((resolve, reject) => {
+			this.#calls.set(number, { resolve, reject, stop });
+		});
+		worker.ref();
+		try {
 			const transfer = request.bytes ? [request.bytes.buffer] : [];
 			worker.postMessage({ number, stop, ...request }, transfer);
-		});
+			return await until(signal, answered);
+		} finally {
+			release();
+			this.#calls.delete(number);
+			// `close` waits for the thread.
+			if (this.#calls.size === 0 && !this.#closing) worker.unref();
+		}
 	}
 
 	#start() {
@@ -106,7 +104,6 @@ class SqliteStore {
 		worker.on("message", ({ number, page, error }) => {
 			const call = this.#calls.get(number);
 			if (!call) return;
-			call.settle();
 			if (error) return call.reject(this.#error(error.code, error.message, error.cause));
 			const { json, bytes, ...rest } = page;
 			call.resolve({ ...rest, entries: unpack(json, bytes) });
@@ -122,10 +119,7 @@ class SqliteStore {
 		this.#worker = null;
 		const code = this.#closing ? "CLOSED" : "STORE_UNAVAILABLE";
 		const error = this.#error(code, "its thread has ended", cause);
-		for (const { settle, reject } of [...this.#calls.values()]) {
-			settle();
-			reject(error);
-		}
+		for (const { reject } of this.#calls.values()) reject(error);
 	}
 
 	async #close() {
