@@ -1,10 +1,7 @@
-/** The engine, as the commands use it. */
-const scoring = require("@knowledgepulse/scoring");
-const { calibrate, calibrationReport } = require("@knowledgepulse/scoring/calibrate");
+/** Imports and scores sources as the commands have them. */
 const { inOrder } = require("@knowledgepulse/scoring/internal/batch");
 const { onAbort } = require("@knowledgepulse/scoring/internal/signals");
 const logs = require("@knowledgepulse/scoring/logs");
-const { version } = require("@knowledgepulse/scoring/package.json");
 const { projectOf } = require("./places.js");
 
 /** A source as `importTraces` takes it. */
@@ -79,12 +76,4 @@ function evaluate(scorer, sources, { stop, errors, ...others }) {
 	return Object.defineProperty(rows(), "report", { get: () => evaluation.report });
 }
 
-module.exports = {
-	Scorer: scoring.Scorer,
-	calibrate,
-	calibrationReport,
-	evaluate,
-	callWithAll,
-	importTraces,
-	version,
-};
+module.exports = { callWithAll, evaluate, importTraces };

@@ -2,8 +2,8 @@
 const { existsSync } = require("node:fs");
 const { readFile } = require("node:fs/promises");
 const { fileURLToPath } = require("node:url");
+const { Scorer } = require("@knowledgepulse/scoring");
 const { CopiedStore } = require("./copied-store.js");
-const { Scorer } = require("./engine.js");
 const { InputError, reasonOf } = require("./exit.js");
 const { FileOutput } = require("./output.js");
 

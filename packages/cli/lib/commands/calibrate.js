@@ -1,9 +1,10 @@
 /** kp-score calibrate */
 const { readFile } = require("node:fs/promises");
+const { calibrate, calibrationReport } = require("@knowledgepulse/scoring/calibrate");
 const { parse } = require("csv-parse/sync");
-const { InputError } = require("../exit.js");
+const { version } = require("../../package.json");
 const { calibrationText } = require("../calibration-text.js");
-const { calibrate, calibrationReport, version } = require("../engine.js");
+const { InputError } = require("../exit.js");
 const { FileOutput, Output, isTable } = require("../output.js");
 const { eachRow } = require("../rows.js");
 const run = require("../run.js");

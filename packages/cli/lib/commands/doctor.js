@@ -46,9 +46,10 @@ async function examine({ precision }) {
 	};
 	let scorer;
 	try {
-		const engine = require("../engine.js");
-		Object.assign(found, { scoring: engine.version, addon: addonOf() });
-		scorer = new engine.Scorer({ embedder: "required", precision });
+		const { Scorer } = require("@knowledgepulse/scoring");
+		const { version: scoring } = require("@knowledgepulse/scoring/package.json");
+		Object.assign(found, { scoring, addon: addonOf() });
+		scorer = new Scorer({ embedder: "required", precision });
 		const { embedder, threads } = scorer.status();
 		return { ...found, embedder, threads, ...(await timed(scorer)), error: null };
 	} catch (error) {

@@ -18,30 +18,19 @@ function keep(objectives, { id, task }) {
 
 /** Ids that were asked for, whole or as their beginnings. */
 class Wanted {
-	#missing;
-	#beginnings;
-
 	constructor(ids) {
 		// A table may have cut them.
-		this.#missing = new Set(ids.map((id) => id.replace(/…$/, "")));
-		this.#beginnings = [...this.#missing];
+		this.missing = new Set(ids.map((id) => id.replace(/…$/, "")));
+		/** Those that further traces may have: others may begin like it, unless it is a whole id. */
+		this.open = new Set(this.missing);
 	}
 
 	/** Whether an id is wanted, which has then been found. */
 	take(id = "") {
-		const found = this.#beginnings.filter((beginning) => id.startsWith(beginning));
-		for (const beginning of found) this.#missing.delete(beginning);
-		// Others may begin like it, unless it is the whole id.
-		this.#beginnings = this.#beginnings.filter((beginning) => beginning !== id);
+		const found = [...this.open].filter((beginning) => id.startsWith(beginning));
+		for (const beginning of found) this.missing.delete(beginning);
+		this.open.delete(id);
 		return found.length > 0;
-	}
-
-	get isComplete() {
-		return this.#beginnings.length === 0;
-	}
-
-	get missing() {
-		return [...this.#missing];
 	}
 }
 
@@ -68,13 +57,15 @@ module.exports = function explain([args], options) {
 				);
 			}
 			keep(objectives, trace);
-			return !wanted?.isComplete;
+			return wanted?.open.size !== 0;
 		};
 		const shown = wanted && { isShown: true, onError: run.sayError };
 		const { traces, errors } = await run.each(explained, { ...context, ...shown }, take);
 		if (stop.isInterrupted) say(`interrupted after ${traces} traces`);
-		else if (wanted?.missing.length > 0)
-			throw new InputError(`no trace with the id ${wanted.missing.join(", ")} among ${traces}`);
+		else if (wanted?.missing.size > 0)
+			throw new InputError(
+				`no trace with the id ${[...wanted.missing].join(", ")} among ${traces}`,
+			);
 		await run.commit(output, options);
 		run.warnOfLosses(explained.report, "not explained", errors);
 		remarks.noteAssumed(run.notesFor(options));
