@@ -64,24 +64,22 @@ function embeddings() {
 	return [...patterns.map(repeated), part, Buffer.from(bytes()), bytes()];
 }
 
+/** Each gets a fixture, and two readers with handles of their own. */
 exports.rules = {
-	async "append numbers entries from 1 in their order"(fixture) {
-		const reader = await fixture.reader();
+	async "append numbers entries from 1 in their order"({ fixture, reader }) {
 		for (const size of [1, 2, 64, 1]) await reader.append(adds(size));
 		assert.equal(reader.entries[0].seq, 1);
 		await fixture.complete();
 	},
 
-	async "append keeps kind and id of every entry"(fixture) {
-		const reader = await fixture.reader();
+	async "append keeps kind and id of every entry"({ fixture, reader }) {
 		await reader.append([...IDS.flatMap((id) => [add(id), forget(`other ${id}`)]), add(null)]);
 		await fixture.complete();
 		await reader.append([clear()]);
 		await fixture.complete();
 	},
 
-	async "append keeps every bit of an embedding"(fixture) {
-		const reader = await fixture.reader();
+	async "append keeps every bit of an embedding"({ fixture, reader }) {
 		const given = embeddings();
 		const expected = given.map(bytesOf);
 		await reader.append(given.map((embedding) => add(null, embedding)));
@@ -89,7 +87,7 @@ exports.rules = {
 		await fixture.complete();
 	},
 
-	async "append keeps embeddings of any length that a model has"(fixture) {
+	async "append keeps embeddings of any length that a model has"({ fixture }) {
 		for (const length of [4, 400, 3072, 4096, 8188, 16_384]) {
 			const namespace = `${fixture.namespace} ${length}`;
 			const [one, other] = [await fixture.reader(namespace), await fixture.reader(namespace)];
@@ -100,8 +98,7 @@ exports.rules = {
 		}
 	},
 
-	async "append returns what others have appended since, then its own"(fixture) {
-		const [one, other] = [await fixture.reader(), await fixture.reader()];
+	async "append returns what others have appended since, then its own"({ fixture, one, other }) {
 		for (const reader of [one, other, one]) {
 			const page = await reader.append(adds(3));
 			assert.equal(page.entries.at(-1).seq, page.head);
@@ -109,16 +106,14 @@ exports.rules = {
 		await fixture.complete();
 	},
 
-	async "append leaves to read what does not fit in its page"(fixture) {
-		const [one, other] = [await fixture.reader(), await fixture.reader()];
+	async "append leaves to read what does not fit in its page"({ fixture, one, other }) {
 		await one.append(adds(5));
 		const page = await other.append(adds(4), { limit: 3 });
 		assert.equal(page.head, 9);
 		await fixture.complete();
 	},
 
-	async "append adds a call once, however often it is repeated"(fixture) {
-		const [one, other] = [await fixture.reader(), await fixture.reader()];
+	async "append adds a call once, however often it is repeated"({ fixture, one, other }) {
 		const entries = [add("a"), forget("b"), add("a")];
 		await one.append(entries);
 		await other.append(adds(2));
@@ -129,8 +124,7 @@ exports.rules = {
 		assert.deepEqual(await fixture.complete(), before);
 	},
 
-	async "append adds the new entries of a batch that it has in part"(fixture) {
-		const reader = await fixture.reader();
+	async "append adds the new entries of a batch that it has in part"({ fixture, reader }) {
 		const [a, b, c, d] = adds(4);
 		for (const batch of [
 			[a, b],
@@ -141,8 +135,7 @@ exports.rules = {
 		await fixture.complete();
 	},
 
-	async "append adds a repeated clear or forget once"(fixture) {
-		const reader = await fixture.reader();
+	async "append adds a repeated clear or forget once"({ fixture, reader }) {
 		const [erase, forgotten] = [clear(), forget("0")];
 		await reader.append(adds(2));
 		await reader.append([erase, add("0"), forgotten]);
@@ -152,7 +145,7 @@ exports.rules = {
 		assert.equal((await fixture.complete()).length, 4);
 	},
 
-	async "append is atomic beside the calls of other handles"(fixture) {
+	async "append is atomic beside the calls of other handles"({ fixture }) {
 		const batches = Array.from({ length: 40 }, () => adds(7));
 		const handles = await fixture.handles(8);
 		await Promise.all(
@@ -168,7 +161,7 @@ exports.rules = {
 		}
 	},
 
-	async "append gives all handles one order"(fixture) {
+	async "append gives all handles one order"({ fixture }) {
 		const readers = [];
 		for (let i = 0; i < 6; i++) readers.push(await fixture.reader());
 		await Promise.all(
@@ -184,14 +177,14 @@ exports.rules = {
 		}
 	},
 
-	async "append adds a call once that several handles send at once"(fixture) {
+	async "append adds a call once that several handles send at once"({ fixture }) {
 		const entries = adds(3);
 		const handles = await fixture.handles(6);
 		await Promise.all(handles.map((store) => store.append(entries, options({ keepFrom: null }))));
 		assert.deepEqual(callsOf(await fixture.entries()), callsOf(entries));
 	},
 
-	async "append and read create a namespace once"(fixture) {
+	async "append and read create a namespace once"({ fixture }) {
 		const handles = await fixture.handles(8);
 		const pages = await Promise.all(handles.map((store, i) => METHODS[i % 2](store, options())));
 		assert.equal(new Set(pages.map(({ epoch }) => epoch)).size, 1);

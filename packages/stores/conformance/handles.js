@@ -3,24 +3,22 @@ const assert = require("node:assert/strict");
 const { getEventListeners } = require("node:events");
 const { METHODS, adds, callsOf, options } = require("./fixture.js");
 
+/** Each gets a fixture, and two readers with handles of their own. */
 exports.rules = {
-	async "calls with an aborted signal reject and add nothing"(fixture) {
-		const store = await fixture.open();
+	async "calls with an aborted signal reject and add nothing"({ fixture, store }) {
 		for (const method of METHODS)
 			await assert.rejects(method(store, options({ signal: AbortSignal.abort() })));
 		assert.deepEqual(await fixture.entries(), []);
 	},
 
-	async "calls without parameters reject, and do not throw"(fixture) {
-		const store = await fixture.open();
+	async "calls without parameters reject, and do not throw"({ store }) {
 		for (const method of ["append", "read"]) {
 			const sent = store[method]();
 			await assert.rejects(() => sent);
 		}
 	},
 
-	async "calls settle when they are aborted, and can be repeated"(fixture) {
-		const store = await fixture.open();
+	async "calls settle when they are aborted, and can be repeated"({ fixture, store }) {
 		for (let turn = 0; turn < 20; turn++) {
 			const entries = adds(3);
 			const count = async () => {
@@ -41,26 +39,23 @@ exports.rules = {
 		assert.equal((await fixture.entries()).length, 60);
 	},
 
-	async "calls leave no listener on their signal"(fixture) {
-		const store = await fixture.open();
+	async "calls leave no listener on their signal"({ store }) {
 		const { signal } = new AbortController();
 		for (const method of METHODS) await method(store, options({ signal }));
 		assert.equal(getEventListeners(signal, "abort").length, 0);
 	},
 
-	async "close lets calls settle, and can be called again"(fixture) {
-		const store = await fixture.open();
+	async "close lets calls settle, and can be called again"({ store }) {
 		const settled = Promise.allSettled(METHODS.map((method) => method(store, options())));
 		await Promise.all([store.close(), store.close()]);
 		await settled;
 		await store.close();
 	},
 
-	async "close makes later calls reject"(fixture) {
-		const [store, other] = [await fixture.open(), await fixture.open()];
+	async "close makes later calls reject"({ store, other }) {
 		await store.close();
 		for (const method of METHODS) await assert.rejects(method(store, options()));
 		// Another handle stays as it is.
-		for (const method of METHODS) await method(other, options());
+		for (const method of METHODS) await method(other.store, options());
 	},
 };

@@ -18,7 +18,9 @@ exports.conformance = function conformance(open, { age } = {}) {
 		async run() {
 			const fixture = new Fixture(open, age);
 			try {
-				await rule(fixture);
+				const [one, other] = [await fixture.reader(), await fixture.reader()];
+				const roles = { reader: one, writer: one, behind: other, store: one.store };
+				await rule({ fixture, one, other, ...roles });
 			} finally {
 				await fixture.close();
 			}

@@ -3,16 +3,9 @@ const assert = require("node:assert/strict");
 const { randomUUID } = require("node:crypto");
 const { HEADER, METHODS, add, adds, callsOf, options, positionOf } = require("./fixture.js");
 
-/** Returns a fixture's reader that is at entry 5 of 5. */
-async function readerOfFive(fixture) {
-	const reader = await fixture.reader();
-	await reader.append(adds(5));
-	return reader;
-}
-
+/** Each gets a fixture, and two readers with handles of their own. */
 exports.rules = {
-	async "read creates the namespace"(fixture) {
-		const store = await fixture.open();
+	async "read creates the namespace"({ fixture, store }) {
 		const page = await store.read(options());
 		const { header, epoch, head, first, reset, entries } = page;
 		assert.deepEqual({ ...header }, HEADER);
@@ -23,8 +16,7 @@ exports.rules = {
 		assert.notEqual(other, epoch);
 	},
 
-	async "read gives pages of at most limit entries"(fixture) {
-		const writer = await fixture.reader();
+	async "read gives pages of at most limit entries"({ fixture, writer }) {
 		await writer.append(adds(10));
 		for (const limit of [1, 3, 5, 9, 10, 11]) {
 			const reader = await fixture.reader();
@@ -34,15 +26,15 @@ exports.rules = {
 		}
 	},
 
-	async "read gives nothing after the newest entry"(fixture) {
-		const reader = await readerOfFive(fixture);
+	async "read gives nothing after the newest entry"({ reader }) {
+		await reader.append(adds(5));
 		const [{ reset, entries, head }] = await reader.read();
 		assert.deepEqual([reset, [...entries], head], [false, [], 5]);
 	},
 
-	async "read and append start again from a position in another epoch"(fixture) {
-		const { after, calls } = await readerOfFive(fixture);
-		const store = await fixture.open();
+	async "read and append start again from a position in another epoch"({ reader, store }) {
+		await reader.append(adds(5));
+		const { after, calls } = reader;
 		const epoch = randomUUID();
 		for (const method of METHODS)
 			for (const position of [after, { ...after, seq: 99 }, { ...after, call: randomUUID() }]) {
@@ -53,9 +45,8 @@ exports.rules = {
 			}
 	},
 
-	async "read and append take a new epoch where an entry is not what it was"(fixture) {
-		const reader = await readerOfFive(fixture);
-		const store = await fixture.open();
+	async "read and append take a new epoch where an entry is not what it was"({ reader, store }) {
+		await reader.append(adds(5));
 		const [first, second] = reader.entries;
 		for (const method of METHODS)
 			for (const wrong of [
@@ -78,9 +69,8 @@ exports.rules = {
 			}
 	},
 
-	async "read and append keep the epoch where the position is right"(fixture) {
-		const reader = await readerOfFive(fixture);
-		const store = await fixture.open();
+	async "read and append keep the epoch where the position is right"({ reader, store }) {
+		await reader.append(adds(5));
 		const { entries, after } = reader;
 		for (const method of METHODS)
 			for (const entry of entries) {
@@ -91,7 +81,7 @@ exports.rules = {
 			}
 	},
 
-	async "read and append refuse another header"(fixture) {
+	async "read and append refuse another header"({ fixture }) {
 		const namespaces = {
 			wide: { model: "é'\"", maxElements: 2 ** 32 - 1, ttlMs: 1.5 },
 			plain: HEADER,
@@ -118,7 +108,7 @@ exports.rules = {
 		}
 	},
 
-	async "read and append keep namespaces apart"(fixture) {
+	async "read and append keep namespaces apart"({ fixture }) {
 		const { namespace } = fixture;
 		const names = ["", " ", "A", "a", "å", "a\u030a", "'", '"', "%", "_", "日本語", "\\"].map(
 			(end) => namespace + end,

@@ -8,9 +8,12 @@ const YEAR = 365 * 24 * HOUR;
 /** Greater than the time of any entry. */
 const FOREVER = Date.UTC(2200);
 
+/** Each gets a fixture, and two readers with handles of their own. */
 exports.rules = {
-	async "append of a forget erases the embeddings of earlier adds with its id"(fixture) {
-		const reader = await fixture.reader();
+	async "append of a forget erases the embeddings of earlier adds with its id"({
+		fixture,
+		reader,
+	}) {
 		const entries = ["a", "b", "a", "A", "a ", "", null, "a\0"].map((id) => add(id));
 		await reader.append(entries.slice(0, 2));
 		await reader.append([...entries.slice(2), forget("a"), add("a")]);
@@ -19,8 +22,7 @@ exports.rules = {
 		await fixture.complete();
 	},
 
-	async "append of a forget is seen by readers that are behind"(fixture) {
-		const [writer, behind] = [await fixture.reader(), await fixture.reader()];
+	async "append of a forget is seen by readers that are behind"({ fixture, writer, behind }) {
 		await writer.append([add("a"), add("b")]);
 		await behind.read();
 		await writer.append([add("a"), forget("a"), forget("never seen")]);
@@ -28,8 +30,7 @@ exports.rules = {
 		await fixture.complete();
 	},
 
-	async "append of a clear deletes all entries before it"(fixture) {
-		const [writer, behind] = [await fixture.reader(), await fixture.reader()];
+	async "append of a clear deletes all entries before it"({ fixture, writer, behind }) {
 		await writer.append(adds(4));
 		await behind.read();
 		for (const entry of [add("before"), clear(), add("after")]) await writer.append([entry]);
@@ -39,15 +40,14 @@ exports.rules = {
 		await fixture.complete();
 	},
 
-	async "append of a clear keeps the entries behind it in a batch"(fixture) {
-		const reader = await fixture.reader();
+	async "append of a clear keeps the entries behind it in a batch"({ fixture, reader }) {
 		await reader.append(adds(3));
 		await reader.append([add("before"), clear(), add("after")]);
 		const found = await fixture.complete();
 		assert.deepEqual([found.length, found[1].seq], [2, 6]);
 	},
 
-	async "append of a clear leaves other namespaces alone"(fixture) {
+	async "append of a clear leaves other namespaces alone"({ fixture }) {
 		const other = `${fixture.namespace} other`;
 		const [one, two] = [await fixture.reader(), await fixture.reader(other)];
 		await one.append([add("a")]);
@@ -57,8 +57,7 @@ exports.rules = {
 		await fixture.complete(other);
 	},
 
-	async "append deletes no entry that is younger than a minute"(fixture) {
-		const reader = await fixture.reader();
+	async "append deletes no entry that is younger than a minute"({ fixture, reader }) {
 		for (let i = 0; i < 10; i++) await reader.append(adds(5), { keepFrom: FOREVER });
 		await fixture.complete();
 	},
@@ -66,18 +65,24 @@ exports.rules = {
 
 /** With a fixture whose entries can be made older. */
 exports.rulesOfAge = {
-	async "append never lets the time go back where the clock was set back by an hour"(fixture) {
-		await (await fixture.reader()).append(adds(3));
+	async "append never lets the time go back where the clock was set back by an hour"({
+		fixture,
+		writer,
+		behind,
+	}) {
+		await writer.append(adds(3));
 		await fixture.age(-HOUR);
-		const reader = await fixture.reader();
-		await reader.read();
-		const page = await reader.append(adds(1));
+		await behind.read();
+		const page = await behind.append(adds(1));
 		assert.deepEqual([page.head, page.reset], [4, false]);
-		assert.equal(page.entries.at(-1).at, reader.entries[2].at);
+		assert.equal(page.entries.at(-1).at, behind.entries[2].at);
 	},
 
-	async "append mends times that are more than a day ahead of the clock"(fixture) {
-		const [writer, behind] = [await fixture.reader(), await fixture.reader()];
+	async "append mends times that are more than a day ahead of the clock"({
+		fixture,
+		writer,
+		behind,
+	}) {
 		await writer.append(adds(3));
 		await behind.read();
 		await fixture.age(-50 * YEAR);
@@ -98,8 +103,7 @@ exports.rulesOfAge = {
 		assert.deepEqual([next.reset, next.epoch], [false, page.epoch]);
 	},
 
-	async "append deletes entries before keepFrom, oldest first"(fixture) {
-		const [writer, behind] = [await fixture.reader(), await fixture.reader()];
+	async "append deletes entries before keepFrom, oldest first"({ fixture, writer, behind }) {
 		await writer.append(adds(6));
 		await behind.read();
 		await fixture.age(10 * MINUTE);
@@ -129,8 +133,7 @@ exports.rulesOfAge = {
 		assert.equal((await fixture.entries())[0].call, young[0].call);
 	},
 
-	async "append with another header deletes nothing"(fixture) {
-		const reader = await fixture.reader();
+	async "append with another header deletes nothing"({ fixture, reader }) {
 		await reader.append(adds(5));
 		await fixture.age(10 * MINUTE);
 		await reader.append(adds(1));
@@ -140,8 +143,7 @@ exports.rulesOfAge = {
 		assert.equal((await fixture.entries()).length, 6);
 	},
 
-	async "append never deletes the newest entry"(fixture) {
-		const reader = await fixture.reader();
+	async "append never deletes the newest entry"({ fixture, reader }) {
 		const entries = adds(2);
 		await reader.append(entries);
 		await fixture.age(10 * MINUTE);
