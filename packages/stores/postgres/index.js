@@ -11,6 +11,8 @@ const LOCK_TIMEOUT_MS = 5000;
 /** The PostgreSQL errors of a schema that is not there. */
 const UNDEFINED = ["42883", "42P01"];
 const UNIQUE_VIOLATION = "23505";
+const LACKING =
+	"the database lacks the tables or functions of a novelty store: set migrate: true, call migrate(), or run what migrationSql() returns";
 /** Raised by our functions. */
 const MISMATCH = "KP001";
 
@@ -137,21 +139,13 @@ exports.PostgresStore = class PostgresStore {
 				return await run();
 			} catch (error) {
 				if (!UNDEFINED.includes(error?.code)) throw error;
-				await this.#mend(signal, error);
+				if (this.#options.migrate) await migrate(this.#pool, signal);
+				else if (await isOlder(this.#pool, signal)) throw mismatch(LACKING);
 				return await run();
 			}
 		} catch (error) {
 			throw this.#toError(error);
 		}
-	}
-
-	/** Applies the migrations that are missing. Throws if it must not, or if none is missing. */
-	async #mend(signal, cause) {
-		if (!(await isOlder(this.#pool, signal))) throw cause;
-		if (this.#options.migrate) return migrate(this.#pool, signal);
-		throw mismatch(
-			"the database lacks the tables or functions of a novelty store: set migrate: true, call migrate(), or run what migrationSql() returns",
-		);
 	}
 
 	#toError(error) {
