@@ -25,49 +25,6 @@ function readRow(bytes, start) {
 	return columns;
 }
 
-/** A query as clients of `pg` take it in place of text. */
-class CopyOut {
-	#text;
-	#isBegun = false;
-	#rows = [];
-	#error;
-	#settle;
-
-	constructor(text) {
-		this.#text = text;
-		this.rows = new Promise((resolve, reject) => {
-			this.#settle = { resolve, reject };
-		});
-	}
-
-	submit(connection) {
-		connection.query(this.#text);
-	}
-
-	/** Called once for each row, and once for the end. Rows are read one by one, while the next ones are on their way. */
-	handleCopyData({ chunk }) {
-		// A copy, because the client reuses its memory.
-		const columns = readRow(Buffer.from(chunk), this.#isBegun ? 0 : HEADER_BYTES);
-		this.#isBegun = true;
-		try {
-			if (columns.length > 0) this.#rows.push(readColumns(columns));
-		} catch (error) {
-			this.#error ??= error;
-		}
-	}
-
-	handleCommandComplete() {}
-
-	handleReadyForQuery() {
-		if (this.#error) this.#settle.reject(this.#error);
-		else this.#settle.resolve(this.#rows);
-	}
-
-	handleError(error) {
-		this.#settle.reject(error);
-	}
-}
-
 const elementOf = (text) => (text === null ? "NULL" : `"${text.replaceAll(/["\\]/g, "\\$&")}"`);
 
 /** Returns a value as SQL, which takes the type of its parameter. */
@@ -81,9 +38,30 @@ function literal(client, value) {
 /** Returns the rows of a function in the database, as {@link readColumns} reads them. */
 function call(client, name, parameters) {
 	const values = parameters.map((value) => literal(client, value)).join(", ");
-	const query = new CopyOut(`COPY (SELECT * FROM ${name}(${values})) TO STDOUT (FORMAT binary)`);
-	client.query(query);
-	return query.rows;
+	const text = `COPY (SELECT * FROM ${name}(${values})) TO STDOUT (FORMAT binary)`;
+	const rows = [];
+	let start = HEADER_BYTES;
+	let failure;
+	return new Promise((resolve, reject) => {
+		// A query as clients of `pg` take it in place of text.
+		client.query({
+			submit: (connection) => connection.query(text),
+			// For each row, and for the end. Rows are read one by one, while the next ones are on their way.
+			handleCopyData({ chunk }) {
+				try {
+					// A copy, because the client reuses its memory.
+					const columns = readRow(Buffer.from(chunk), start);
+					if (columns.length > 0) rows.push(readColumns(columns));
+				} catch (error) {
+					failure ??= { error };
+				}
+				start = 0;
+			},
+			handleCommandComplete() {},
+			handleReadyForQuery: () => (failure ? reject(failure.error) : resolve(rows)),
+			handleError: reject,
+		});
+	});
 }
 
 /**

@@ -297,7 +297,7 @@ describe("connections", { skip: missing }, () => {
 					pool.connect((error, client, release) => {
 						const query = async (config) => {
 							await client.query("BEGIN");
-							await client.query(config).rows;
+							client.query(config);
 							const { rows } = await client.query("SHOW synchronous_commit");
 							settings.push(rows[0].synchronous_commit);
 							await client.query("COMMIT");
