@@ -2,7 +2,7 @@
 const { InputError } = require("../exit.js");
 const { evaluate } = require("../engine.js");
 const { recordOf } = require("../otel-file.js");
-const { FileOutput } = require("../output.js");
+const { openFile } = require("../output.js");
 const { LEGEND, rowTable } = require("../row-table.js");
 const run = require("../run.js");
 const { DIMENSIONS, count, duration, percent, say, style, warn } = require("../terminal.js");
@@ -130,7 +130,7 @@ module.exports = async function score([args], options) {
 	if (options.decide) return decide([args], options);
 	if (options.minShare !== undefined && options.threshold === undefined)
 		throw new InputError("--min-share needs --threshold: the share of runs that score how much?");
-	const events = options.emitOtel && (await FileOutput.open(options.emitOtel));
+	const events = options.emitOtel && (await openFile(options.emitOtel));
 	try {
 		const work = (context) => scoreAll(context, events);
 		return await run.overSources(args, options, { saved: true }, work);
