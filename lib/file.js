@@ -24,69 +24,55 @@ async function rename(from, to) {
 	await fs.rename(from, to);
 }
 
-/** The new contents of a file, which it gets with `commit`. */
-class Replacement {
-	#path;
-	#temporary;
-	#file;
-	#folder;
-	#isCommitted = false;
-
-	static async open(path, mode) {
-		const replacement = new Replacement();
-		replacement.#path = path;
-		// The name cannot be guessed, so nobody can put a link in its place.
-		replacement.#temporary = join(dirname(path), `.kp-${randomUUID()}.tmp`);
-		// Opened while nothing has happened yet, because a folder need not be readable.
-		if (process.platform !== "win32") replacement.#folder = await fs.open(dirname(path));
-		try {
-			replacement.#file = await fs.open(replacement.#temporary, "wx", mode);
-		} catch (error) {
-			await replacement.#folder?.close();
-			throw error;
-		}
-		return replacement;
-	}
-
-	/** Appends text or bytes. */
-	write(data) {
-		return this.#file.writeFile(data);
-	}
-
-	/** Resolves when the new contents have reached the disk, and the file has them. */
-	async commit() {
-		await this.#file.sync();
-		await this.#file.close();
-		await rename(this.#temporary, this.#path);
-		this.#isCommitted = true;
-		await this.#folder?.sync().catch((error) => {
-			if (!NEED_NOT_SYNC.includes(error.code)) throw error;
-		});
-	}
-
-	/** Closes all that is open, and removes what was not committed. May be called at any time. */
-	async discard() {
-		await this.#file.close();
-		await this.#folder?.close();
-		if (!this.#isCommitted) await fs.rm(this.#temporary, { force: true });
-	}
-}
-
 /**
  * Opens new contents for a file, with the permissions `mode`. Call `discard` in the end in any case.
  *
  * At any instant, and after a failure or a crash, the file has all of the old contents or all of the
  * new. A symbolic link is replaced, not followed.
  */
-exports.openReplacement = Replacement.open;
+async function openReplacement(path, mode) {
+	// The name cannot be guessed, so nobody can put a link in its place.
+	const temporary = join(dirname(path), `.kp-${randomUUID()}.tmp`);
+	// Opened while nothing has happened yet, because a folder need not be readable.
+	const folder = process.platform === "win32" ? undefined : await fs.open(dirname(path));
+	const file = await fs.open(temporary, "wx", mode).catch(async (error) => {
+		await folder?.close();
+		throw error;
+	});
+	let isCommitted = false;
+	return {
+		/** Appends text or bytes. */
+		write: (data) => file.writeFile(data),
+
+		/** Resolves when the new contents have reached the disk, and the file has them. */
+		async commit() {
+			await file.sync();
+			await file.close();
+			await rename(temporary, path);
+			isCommitted = true;
+			await folder?.sync().catch((error) => {
+				if (!NEED_NOT_SYNC.includes(error.code)) throw error;
+			});
+		},
+
+		/** Closes all that is open, and removes what was not committed. May be called at any time. */
+		async discard() {
+			await file.close();
+			await folder?.close();
+			if (!isCommitted) await fs.rm(temporary, { force: true });
+		},
+	};
+}
 
 /** Puts `bytes` into a file, in place of what it contained. Only the owner may read it. */
-exports.replaceFile = async function replaceFile(path, bytes) {
-	const file = await Replacement.open(path, 0o600);
+async function replaceFile(path, bytes) {
+	const file = await openReplacement(path, 0o600);
 	try {
 		await file.write(bytes);
 		await file.commit();
 	} finally {
 		await file.discard();
 	}
-};
+}
+
+module.exports = { openReplacement, replaceFile };

@@ -6,7 +6,7 @@ import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { file, folder, kpScore, linesOf, parsed, shell, traceOf } from "./support.mjs";
 
-const { FileOutput, Output } = createRequire(import.meta.url)("../lib/output.js");
+const { Output, openFile } = createRequire(import.meta.url)("../lib/output.js");
 
 file("runs.jsonl", linesOf([1, 2, 3].map((n) => traceOf(n))));
 const OFF = ["--embedder", "off"];
@@ -31,9 +31,9 @@ test("kp-score replaces a link to a file, and leaves the file as it is", async (
 	assert.equal(parsed(readFileSync(join(folder, "link.jsonl"), "utf8")).length, 3);
 });
 
-test("FileOutput keeps two writers of one file in one process apart", async () => {
+test("openFile keeps two writers of one file in one process apart", async () => {
 	const path = join(folder, "shared.txt");
-	const [a, b] = [await FileOutput.open(path), await FileOutput.open(path)];
+	const [a, b] = [await openFile(path), await openFile(path)];
 	await Promise.all([a.write("first\n"), b.write("second\n")]);
 	await a.write("first\n");
 	await a.commit();

@@ -7,7 +7,7 @@ import { file, linesOf, onTerminal, skipWithoutTerminal as skip, traceOf } from 
 
 const require = createRequire(import.meta.url);
 const { Output } = require("../lib/output.js");
-const { RowTable } = require("../lib/row-table.js");
+const { rowTable } = require("../lib/row-table.js");
 const { fit, shown } = require("../lib/terminal.js");
 
 const BOLD = "\u001b[1m";
@@ -67,7 +67,7 @@ test("kp-score --json on a terminal escapes what a terminal obeys, and keeps the
 	assert.equal(JSON.parse(shown).task.objective, objective);
 });
 
-test("RowTable uses the columns that there are, and shows ids that explain --id takes", () => {
+test("rowTable uses the columns that there are, and shows ids that explain --id takes", () => {
 	const row = {
 		id: "kp:trace:0742a24d-ee7d-8f8b-8040-4147f923164a",
 		objective: `${"Water the garden ".repeat(5)}today`,
@@ -78,7 +78,7 @@ test("RowTable uses the columns that there are, and shows ids that explain --id 
 	};
 	for (const threshold of [undefined, 0.5]) {
 		const linesAt = (width) => {
-			const text = new RowTable({ width }, { threshold }).lineOf(row);
+			const text = rowTable({ width }, { threshold })(row);
 			return shown(text, {}).trimEnd().split("\n");
 		};
 		for (const width of [60, 80, 100])

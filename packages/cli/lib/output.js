@@ -22,7 +22,7 @@ class Output {
 
 	/** Standard output, or the file with a path. */
 	static async open(path) {
-		return path === undefined ? new Output() : FileOutput.open(path);
+		return path === undefined ? new Output() : openFile(path);
 	}
 
 	/** Whether the reader has closed the pipe. */
@@ -72,51 +72,33 @@ async function openDevice(path) {
 	return { write: (data) => file.writeFile(data), commit: close, discard: close };
 }
 
-/** A file that gets its contents when they are complete. */
-class FileOutput {
-	isClosed = false;
-	isTerminal = false;
-	#path;
-	#target;
-
-	/** @throws {InputError} if the file cannot be written at all. */
-	static async open(path, mode = 0o666) {
-		try {
-			const found = await stat(path).catch(() => undefined);
-			if (found?.isDirectory()) throw new Error("it is a directory");
-			const isReplaced = found === undefined || found.isFile();
-			const file = new FileOutput();
-			file.#path = path;
-			file.#target = isReplaced ? await openReplacement(path, mode) : await openDevice(path);
-			return file;
-		} catch (error) {
-			throw new InputError(`cannot write ${path}: ${reasonOf(error)}`);
-		}
+/**
+ * Opens a file that gets its contents when they are complete; until then, `discard` removes them.
+ * @throws {InputError} if the file cannot be written at all.
+ */
+async function openFile(path, mode = 0o666) {
+	let target;
+	try {
+		const found = await stat(path).catch(() => undefined);
+		if (found?.isDirectory()) throw new Error("it is a directory");
+		const isReplaced = found === undefined || found.isFile();
+		target = isReplaced ? await openReplacement(path, mode) : await openDevice(path);
+	} catch (error) {
+		throw new InputError(`cannot write ${path}: ${reasonOf(error)}`);
 	}
-
-	write(data) {
-		return this.#try(() => this.#target.write(data));
-	}
-
-	commit() {
-		return this.#try(() => this.#target.commit());
-	}
-
-	/** Removes what was written, unless it was committed. */
-	discard() {
-		return this.#target.discard();
-	}
-
-	async #try(run) {
-		try {
-			await run();
-		} catch (error) {
-			throw new Error(`cannot write ${this.#path}: ${error.message}`, { cause: error });
-		}
-	}
+	const failed = (cause) => {
+		throw new Error(`cannot write ${path}: ${cause.message}`, { cause });
+	};
+	return {
+		isClosed: false,
+		isTerminal: false,
+		write: (data) => target.write(data).catch(failed),
+		commit: () => target.commit().catch(failed),
+		discard: () => target.discard(),
+	};
 }
 
 /** Whether the output is a table for people. */
 const isTable = (output, { json }) => output.isTerminal && !json;
 
-module.exports = { FileOutput, Output, isTable };
+module.exports = { Output, isTable, openFile };

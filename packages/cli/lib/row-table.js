@@ -9,34 +9,16 @@ rules +0.1 more than two recoveries, −0.1 a single tool, =0.1 a single thought
 /** An id as `explain --id` takes it: of those that importers make, the beginning. */
 const shortId = (id) => id.replace(/^(kp:trace:[\da-f]{8})-[\da-f]{4}-8[\da-f-]{21}$/, "$1");
 
-class RowTable {
-	#width;
-	#threshold;
-	/** Columns of the id; known with the first row. */
-	#id;
-
-	constructor({ width }, { threshold }) {
-		this.#width = width;
-		this.#threshold = threshold;
-	}
-
-	/** The line of a row; with the head above the first one. */
-	lineOf(row) {
-		if (this.#id !== undefined) return this.#lineOf(row);
-		this.#id = Math.min(Math.max(shortId(row.id ?? "").length, 4), 36, this.#left);
-		const start = this.#threshold === undefined ? "" : "  ";
-		const head = `${start}score  compl  novel  tools  outc   rules      ${"id".padEnd(this.#id)}  objective`;
-		return `${style("dim", head.slice(0, this.#width - 1))}\n${this.#lineOf(row)}`;
-	}
-
+/** Returns a function that gives the line of a row; that of the first row with the head above it. */
+function rowTable({ width }, { threshold }) {
+	const hasThreshold = threshold !== undefined;
 	/** Columns for id and objective. */
-	get #left() {
-		return Math.max(this.#width - (this.#threshold === undefined ? 50 : 52), 4);
-	}
+	const left = Math.max(width - (hasThreshold ? 52 : 50), 4);
+	/** Columns of the id; known with the first row. */
+	let idColumns;
 
-	#lineOf({ dimensions, id, objective, overrides, score, similarity }) {
-		const hasThreshold = this.#threshold !== undefined;
-		const isAccepted = !hasThreshold || score >= this.#threshold;
+	function lineOf({ dimensions, id, objective, overrides, score, similarity }) {
+		const isAccepted = !hasThreshold || score >= threshold;
 		const mark = isAccepted ? style("green", "✓") : style("dim", "·");
 		const value = score.toFixed(3);
 		const numbers = [
@@ -50,11 +32,19 @@ class RowTable {
 			`${hasThreshold ? `${mark} ` : ""}${isAccepted ? style("bold", value) : value}`,
 			numbers,
 			rules.padEnd(9),
-			style("dim", fit(shortId(id ?? ""), this.#id).padEnd(this.#id)),
-			fit(objective, Math.max(this.#left - this.#id - 2, 0)),
+			style("dim", fit(shortId(id ?? ""), idColumns).padEnd(idColumns)),
+			fit(objective, Math.max(left - idColumns - 2, 0)),
 		];
 		return `${cells.join("  ")}\n`;
 	}
+
+	return (row) => {
+		if (idColumns !== undefined) return lineOf(row);
+		idColumns = Math.min(Math.max(shortId(row.id ?? "").length, 4), 36, left);
+		const start = hasThreshold ? "  " : "";
+		const head = `${start}score  compl  novel  tools  outc   rules      ${"id".padEnd(idColumns)}  objective`;
+		return `${style("dim", head.slice(0, width - 1))}\n${lineOf(row)}`;
+	};
 }
 
-module.exports = { LEGEND, RowTable, shortId };
+module.exports = { LEGEND, rowTable };

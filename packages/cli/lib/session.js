@@ -5,7 +5,7 @@ const { fileURLToPath } = require("node:url");
 const { Scorer } = require("@knowledgepulse/scoring");
 const { CopiedStore } = require("./copied-store.js");
 const { InputError, reasonOf } = require("./exit.js");
-const { FileOutput } = require("./output.js");
+const { openFile } = require("./output.js");
 
 const unreadable = (path, error) => new InputError(`cannot read ${path}: ${reasonOf(error)}`);
 
@@ -110,7 +110,7 @@ class Session {
 		try {
 			const log = storeOf(store);
 			session.#store = log && !saved ? new CopiedStore(log) : log;
-			if (memory !== undefined && saved) session.#memory = await FileOutput.open(memory, 0o600);
+			if (memory !== undefined && saved) session.#memory = await openFile(memory, 0o600);
 			await session.#load(options);
 			return session;
 		} catch (error) {

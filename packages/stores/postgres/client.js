@@ -52,12 +52,16 @@ async function withClient(pool, signal, work) {
 		connecting.then((late) => release(late, false), ignore);
 		throw error;
 	});
+	// Values are read as text, whatever the pool asks for.
+	const { binary } = client;
+	client.binary = false;
 	let broken = true;
 	try {
 		const result = await until(signal, work(client));
 		broken = false;
 		return result;
 	} finally {
+		client.binary = binary;
 		release(client, broken);
 	}
 }

@@ -35,7 +35,7 @@ async function newest(client) {
 	// Not to_regclass, which may remember from before the lock that there was none.
 	const book = `SELECT FROM pg_class WHERE relname = 'kp_novelty_migrations' AND pg_table_is_visible(oid)`;
 	if ((await client.query(book)).rows.length === 0) return 0;
-	const found = await client.query("SELECT version::text FROM kp_novelty_migrations");
+	const found = await client.query("SELECT version FROM kp_novelty_migrations");
 	const version = Math.max(0, ...found.rows.map(({ version }) => Number(version)));
 	if (version > MIGRATIONS.length)
 		throw mismatch(

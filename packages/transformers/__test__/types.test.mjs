@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { compileModules, examplesIn } from "../../../__test__/support/typescript.mjs";
+import { temporaryFolder } from "../../../__test__/support/model-folder.mjs";
+import { compile } from "../../../__test__/support/typescript.mjs";
 
 const declarations = fileURLToPath(new URL("../index.d.ts", import.meta.url));
 
@@ -26,7 +28,10 @@ export { numbers, rows };
 `;
 
 test("index.d.ts has the types of what works, and its example compiles", (t) => {
-	const [example] = examplesIn(readFileSync(declarations, "utf8"));
+	const folder = temporaryFolder(t);
+	const [, example] = /```ts\n([\s\S]*?) \* ```/.exec(readFileSync(declarations, "utf8"));
+	writeFileSync(join(folder, "uses.mts"), USES);
+	writeFileSync(join(folder, "example.mts"), example.replaceAll(/^ \* /gm, ""));
 	const paths = { "@huggingface/transformers": [declarations] };
-	assert.equal(compileModules(t, [USES, example], { types: [], paths }), "");
+	assert.equal(compile(folder, { noEmit: true, types: [], paths }), "");
 });

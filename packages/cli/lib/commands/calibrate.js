@@ -5,7 +5,7 @@ const { parse } = require("csv-parse/sync");
 const { version } = require("../../package.json");
 const { calibrationText } = require("../calibration-text.js");
 const { InputError } = require("../exit.js");
-const { FileOutput, Output, isTable } = require("../output.js");
+const { Output, isTable, openFile } = require("../output.js");
 const { eachRow } = require("../rows.js");
 const run = require("../run.js");
 const { profilesOf } = require("../session.js");
@@ -98,8 +98,8 @@ module.exports = async function calibration([args], options) {
 	let rowsFile;
 	let htmlFile;
 	try {
-		rowsFile = options.rows && (await FileOutput.open(options.rows));
-		htmlFile = options.html && (await FileOutput.open(options.html));
+		rowsFile = options.rows && (await openFile(options.rows));
+		htmlFile = options.html && (await openFile(options.html));
 		const found = await calibrated(args, { options, stop, rowsFile });
 		const { rows, errors, calibration } = found;
 		if (calibration === undefined) return stop.exitCode();

@@ -2,8 +2,8 @@
 const { InputError } = require("../exit.js");
 const { evaluate } = require("../engine.js");
 const { recordOf } = require("../otel-file.js");
-const { FileOutput } = require("../output.js");
-const { LEGEND, RowTable } = require("../row-table.js");
+const { openFile } = require("../output.js");
+const { LEGEND, rowTable } = require("../row-table.js");
 const run = require("../run.js");
 const { DIMENSIONS, count, duration, percent, say, style, warn } = require("../terminal.js");
 const decide = require("./decide.js");
@@ -65,7 +65,7 @@ class Statistics {
 	}
 }
 
-function summarise(statistics, remarks, { options, ms, note, table }) {
+function summarise(statistics, remarks, { options, ms, note, isText }) {
 	const { threshold } = options;
 	const { alike, scored, uncompared } = statistics;
 	const scores = scored > 0 ? `: ${statistics.text}` : "";
@@ -73,10 +73,10 @@ function summarise(statistics, remarks, { options, ms, note, table }) {
 	const accepted = `${statistics.accepted} of ${scored} (${percent(statistics.share)})`;
 	if (threshold !== undefined && scored > 0) note(`${accepted} score ${threshold} or more`);
 	remarks.noteAssumed(note);
-	if (table && scored > 0) note(style("dim", LEGEND));
+	if (isText && scored > 0) note(style("dim", LEGEND));
 	// Only a table has asterisks to explain.
 	const alone = `* ${uncompared} with a novelty of 0.5, because they were compared with nothing`;
-	if (table && uncompared > 0) note(style("dim", alone));
+	if (isText && uncompared > 0) note(style("dim", alone));
 	if (alike.length > 0) warn(`${alike.join(", ")}: the order comes from the other dimensions`);
 	remarks.warnOfDomain();
 }
@@ -84,11 +84,11 @@ function summarise(statistics, remarks, { options, ms, note, table }) {
 const highestOf = (rows, top) => rows.sort((a, b) => b.score - a.score).slice(0, top);
 
 async function scoreAll(context, events) {
-	const { options, imported, output, session, sources, stop } = context;
+	const { options, imported, isText, output, session, sources, stop } = context;
 	const { threshold, minShare, group, memory, top } = options;
 	const began = performance.now();
-	const table = context.isText ? new RowTable(output, options) : undefined;
-	const show = (row) => output.write(table ? table.lineOf(row) : `${JSON.stringify(row)}\n`);
+	const lineOf = isText ? rowTable(output, options) : undefined;
+	const show = (row) => output.write(lineOf ? lineOf(row) : `${JSON.stringify(row)}\n`);
 	const statistics = new Statistics(options);
 	const remarks = new run.Remarks(options);
 	/** With `--top`, the rows so far that may be among the highest. */
@@ -111,7 +111,7 @@ async function scoreAll(context, events) {
 	await session.save();
 	const ms = performance.now() - began;
 	if (!output.isClosed || isNeeded) {
-		summarise(statistics, remarks, { options, ms, note: run.notesFor(options), table });
+		summarise(statistics, remarks, { options, ms, note: run.notesFor(options), isText });
 		remarks.warnOfTexts(session.scorer);
 		remarks.warnOfNames(session.profiles);
 		run.warnOfLosses(rows.report, "not scored", errors);
@@ -130,7 +130,7 @@ module.exports = async function score([args], options) {
 	if (options.decide) return decide([args], options);
 	if (options.minShare !== undefined && options.threshold === undefined)
 		throw new InputError("--min-share needs --threshold: the share of runs that score how much?");
-	const events = options.emitOtel && (await FileOutput.open(options.emitOtel));
+	const events = options.emitOtel && (await openFile(options.emitOtel));
 	try {
 		const work = (context) => scoreAll(context, events);
 		return await run.overSources(args, options, { saved: true }, work);

@@ -98,6 +98,12 @@ const BROKEN = {
 		broken({ after: (page, { after }) => ({ ...page, reset: after === null }) }),
 		"read and append start again from a position in another epoch",
 	],
+	"starts again without reason": [
+		broken({
+			before: ({ entries, options }) => ({ entries, options: { ...options, after: null } }),
+		}),
+		"read gives pages of at most limit entries",
+	],
 	"has one namespace": [
 		class extends MemoryStore {
 			constructor(options) {

@@ -266,25 +266,27 @@ describe("connections", { skip: missing }, () => {
 	test("append waits for the disk if it is durable, or erases", async () => {
 		// What the store sends, followed by a question within its transaction.
 		const settings = [];
+		const queries = [];
 		const asking = Object.create(pool, {
 			connect: {
 				value: (callback) =>
 					pool.connect((error, client, release) => {
 						const query = async (config) => {
 							await client.query("BEGIN");
-							const result = await client.query(config);
+							client.query(config);
 							const { rows } = await client.query("SHOW synchronous_commit");
 							settings.push(rows[0].synchronous_commit);
 							await client.query("COMMIT");
-							return result;
 						};
-						callback(error, Object.create(client, { query: { value: query } }), release);
+						const value = (config) => queries.push(query(config));
+						callback(error, Object.create(client, { query: { value } }), release);
 					}),
 			},
 		});
 		for (const durable of [false, true])
 			for (const entry of [add("a"), forget("a")])
 				await open({ pool: asking, durable }).append([entry], options());
+		await Promise.all(queries);
 		assert.deepEqual(settings, ["off", "on", "on", "on"]);
 	});
 });
