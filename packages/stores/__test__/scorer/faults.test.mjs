@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Scorer } from "@knowledgepulse/scoring";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import pg from "pg";
+import { temporaryFolder } from "../../../../__test__/support/model-folder.mjs";
 import { missing, startPostgres } from "../support/postgres.mjs";
 import { startProxy } from "../support/proxy.mjs";
 import {
@@ -264,8 +262,7 @@ describe("faults", { skip: missing }, () => {
 	});
 
 	test("a full disk fails calls, which go on when there is space", (t) => {
-		const folder = mkdtempSync(join(tmpdir(), "kp-full-"));
-		t.after(() => rmSync(folder, { recursive: true, force: true }));
+		const folder = temporaryFolder(t);
 		const mount = 'mount -t tmpfs -o size=120m none "$1" && exec "$2" "$3" "$1"';
 		const { status, stdout, stderr } = spawnSync(
 			"unshare",
