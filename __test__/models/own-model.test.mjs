@@ -3,7 +3,7 @@ import { copyFileSync, cpSync, renameSync, rmSync, utimesSync } from "node:fs";
 import { basename, join } from "node:path";
 import { test } from "node:test";
 import { embed, Scorer } from "@knowledgepulse/scoring";
-import { assertQuiet, run, valueFrom } from "../support/child.mjs";
+import { run, valueFrom } from "../support/child.mjs";
 import { edit } from "../support/damages.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 import { cosine, modelFolder, plainFolder, sentences } from "../support/own-models.mjs";
@@ -355,12 +355,4 @@ test("one warning says that the built-in model does not know the scripts of most
 	assert.equal(found.length, 1);
 	assert.equal(found[0][0], "KNOWLEDGEPULSE_UNKNOWN_SCRIPTS");
 	assert.match(found[0][1], /option model/);
-});
-
-test("another model is run quietly", async () => {
-	const body = async ({ scoring, input }) => {
-		const scorer = new scoring.Scorer({ model: input });
-		await scorer.embed("Restart the server");
-	};
-	assertQuiet(await run(body, { input: modelFolder("external") }));
 });
