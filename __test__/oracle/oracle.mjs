@@ -5,7 +5,7 @@
 
 import { Scorer } from "./scorer.mjs";
 
-export { embed, tokenIds } from "./embedder.mjs";
+export { embed } from "./embedder.mjs";
 
 /** Scores any values, in call order. */
 export class Oracle {
@@ -54,7 +54,7 @@ function wellFormed(trace) {
 const MOST = 100;
 
 /** Returns the paths of the fields that are not as in a trace. */
-export function faultsOf(value) {
+function faultsOf(value) {
 	if (!isObject(value)) return ["trace"];
 	const faults = [];
 	for (const [name, fields] of Object.entries(PARTS)) {
