@@ -125,3 +125,21 @@ function isRejection(found, faults) {
 		/, got /.test(message)
 	);
 }
+
+/** Ways to score values in order; each returns their scores or errors. */
+export const WAYS = {
+	evaluateValues: async (scorer, values) =>
+		(await scorer.evaluateValues(values, { errors: "collect" })).map(
+			(found) => found.error ?? found,
+		),
+	evaluateValue: (scorer, values) =>
+		Promise.all(values.map((value) => settled(scorer.evaluateValue(value)))),
+	explainValue: (scorer, values, onReport = () => {}) => {
+		const explain = async (value) => {
+			const report = await scorer.explainValue(value);
+			onReport(report);
+			return report.score;
+		};
+		return Promise.all(values.map((value) => settled(explain(value))));
+	},
+};
