@@ -107,18 +107,6 @@ test("a scorer rejects a model that nothing says how to pool, and the built-in o
 	await rejects({ pooling: "mean" }, /expected no pooling, because this is the built-in model/);
 });
 
-for (const [options, path] of [
-	[{ pooling: "max" }, "pooling"],
-	[{ normalize: "yes" }, "normalize"],
-	[{ maxTokens: 0 }, "maxTokens"],
-	[{ maxTokens: 1.5 }, "maxTokens"],
-	[{ prefix: 5 }, "prefix"],
-	[{ output: null }, "output"],
-])
-	test(`new Scorer rejects ${JSON.stringify(options)}`, () => {
-		assert.throws(() => new Scorer(options), { code: "INVALID_OPTION", path });
-	});
-
 test("folders with the same contents share a loaded model", async (t) => {
 	const folder = join(temporaryFolder(t), "copy");
 	cpSync(modelFolder("roberta"), folder, { recursive: true });

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { after, afterEach, before, describe, test } from "node:test";
+import { after, afterEach, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Scorer } from "@knowledgepulse/scoring";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import pg from "pg";
 import { temporaryFolder } from "../../../../__test__/support/model-folder.mjs";
-import { missing, startPostgres } from "../support/postgres.mjs";
+import { missing, startForStores } from "../support/postgres.mjs";
 import { startProxy } from "../support/proxy.mjs";
 import {
 	answerOf,
@@ -24,20 +24,15 @@ const FULL_DISK = fileURLToPath(new URL("full-disk.mjs", import.meta.url));
 /** Long enough for a busy machine, where a call must not fail. */
 const TIMEOUT_MS = 1000;
 
+const { server } = await startForStores({ after });
+
 describe("faults", { skip: missing }, () => {
-	let server;
 	let count = 0;
 	let pools = [];
-	before(async () => {
-		server = await startPostgres();
-		const store = new PostgresStore({ pool: poolOf() });
-		await store.migrate();
-	});
 	afterEach(async () => {
 		await Promise.all(pools.map((pool) => pool.end()));
 		pools = [];
 	});
-	after(() => server?.stop());
 
 	function poolOf(config = server.config()) {
 		const pool = new pg.Pool({ max: 4, ...config });
