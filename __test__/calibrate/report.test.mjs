@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -15,6 +14,7 @@ import {
 	picture,
 	violations,
 } from "../support/browser.mjs";
+import { temporaryFolder } from "../support/model-folder.mjs";
 import { random } from "../support/traces.mjs";
 
 const OBJECTIVES = [
@@ -85,12 +85,11 @@ const viewsOf = (report) => (report === "full" ? VIEWS : [VIEWS[0], VIEWS[3]]);
 const PAPER = 688;
 
 const made = {};
-let folder;
+const folder = temporaryFolder({ after });
 let browser;
 
 before(async () => {
 	if (missing) return;
-	folder = await mkdtemp(join(tmpdir(), "report-"));
 	for (const [name, { rows, options }] of Object.entries(REPORTS)) {
 		const calibration = await calibrate(rows, options);
 		const settings = { command: "kp-score calibrate runs.jsonl" };
@@ -102,10 +101,7 @@ before(async () => {
 	browser = await launch();
 });
 
-after(async () => {
-	await browser?.close();
-	if (folder) await rm(folder, { recursive: true });
-});
+after(() => browser?.close());
 
 /** Tests `name` of a page, which is closed afterwards. */
 function testPage(name, report, view, check) {

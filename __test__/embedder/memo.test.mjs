@@ -116,32 +116,6 @@ test("evaluateValue adds identical texts to the cache like any others", async ()
 	assert.equal(_getLocalCache().size, 1000);
 });
 
-test("evaluateValue scores identical texts while workers with the same texts are terminated", async () => {
-	const traces = Array.from({ length: 8 }, (_, i) => says(words(100, i)));
-	const alone = await valueFrom(score, { input: { traces, width: 1, forget: [] } });
-	const found = await valueFrom(
-		async ({ scoring, input }) => {
-			const { startWorker, tells } = await import("./support/workers.mjs");
-			await scoring.warmup();
-			const rounds = [];
-			for (let round = 0; round < 3; round++) {
-				const workers = [0, 1, 2].map(() => startWorker(input, "return"));
-				await Promise.all(workers.map((worker) => tells(worker, "called")));
-				const calls = input.map(scoring.evaluateValue);
-				for (const worker of workers) await worker.terminate();
-				rounds.push(await Promise.all(calls));
-				scoring._getLocalCache().clear();
-				// A new embedder with an empty memo for every round.
-				scoring.configure({ precision: "fast" });
-				scoring.configure({ precision: "exact" });
-			}
-			return rounds;
-		},
-		{ input: traces },
-	);
-	for (const [round, scores] of found.entries()) assertSame(scores, alone.scores, `round ${round}`);
-});
-
 const rows = [
 	["case", "The Harbour", "the harbour", true],
 	["spaces", "the harbour", "the \t\n harbour ", true],

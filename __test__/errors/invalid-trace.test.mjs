@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { evaluateValue, explainValue, InvalidTraceError } from "@knowledgepulse/scoring";
 import { trace } from "../support/traces.mjs";
 
-/** A valid trace with `value` at `path`, such as `steps[1].tool.name`. */
-function traceWith(path, value) {
+/** A valid trace with `value` at `path`, such as `steps[1].tool.name`, or without that field. */
+function traceWith(path, ...value) {
 	const whole = {
 		trace: trace({
 			steps: ["a", "b"].map((name) => ({ type: "tool_call", content: name, tool: { name } })),
@@ -13,7 +13,8 @@ function traceWith(path, value) {
 	const keys = path === "trace" ? ["trace"] : ["trace", ...path.split(/[.[\]]+/).filter(Boolean)];
 	const last = keys.pop();
 	const owner = keys.reduce((object, key) => object[key], whole);
-	owner[last] = value;
+	if (value.length === 0) delete owner[last];
+	else owner[last] = value[0];
 	return whole.trace;
 }
 
@@ -93,14 +94,20 @@ for (const [path, [expected, values]] of Object.entries(expectations)) {
 	test(`evaluateValue and explainValue reject traces without a valid ${path}`, async () => {
 		for (const [found, value] of values) {
 			const message = `${path}: expected ${expected}, got ${found}`;
-			for (const score of [evaluateValue, explainValue]) {
-				const error = await score(traceWith(path, value)).then(
-					() => assert.fail(`accepted: ${message}`),
-					(e) => e,
-				);
-				assert.ok(error instanceof InvalidTraceError, message);
-				assert.deepEqual([error.code, error.path, error.message], ["INVALID_TRACE", path, message]);
-			}
+			const bad = [traceWith(path, value)];
+			if (value === undefined) bad.push(traceWith(path));
+			for (const trace of bad)
+				for (const score of [evaluateValue, explainValue]) {
+					const error = await score(trace).then(
+						() => assert.fail(`accepted: ${message}`),
+						(e) => e,
+					);
+					assert.ok(error instanceof InvalidTraceError, message);
+					assert.deepEqual(
+						[error.code, error.path, error.message],
+						["INVALID_TRACE", path, message],
+					);
+				}
 		}
 	});
 }

@@ -76,12 +76,6 @@ for (const [what, [data, code, line, options]] of Object.entries(logs)) {
 	});
 }
 
-test("importTraces has the path of what is wrong in a trace", async () => {
-	const imported = importTraces({ name: "n", data: [own(5)] });
-	const error = await importErrorOf(imported.next());
-	assert.equal(error.path, "outcome.confidence");
-});
-
 test("importTraces rejects a run without a known success until it is told what to assume", async () => {
 	const messages = conversation("one");
 	const error = await importErrorOf(importTraces(messages).next());

@@ -125,11 +125,6 @@ test("fromMessages rejects with NO_TRACE for messages that give none", async () 
 	assert.match(error.message, /success_unknown 1/);
 });
 
-test("fromMessages needs to know whether the run succeeded", async () => {
-	const error = await importErrorOf(fromMessages(conversation("one")));
-	assert.deepEqual([error.code, error.source], ["SUCCESS_UNKNOWN", "messages"]);
-});
-
 test("fromMessages refuses what are no messages", async () => {
 	for (const messages of [undefined, null, 5, "[]", {}, new Set()])
 		await assert.rejects(fromMessages(messages), {

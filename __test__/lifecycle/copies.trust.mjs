@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { rmSync } from "node:fs";
 import { test } from "node:test";
 import { run } from "../support/child.mjs";
 import { copyPackage } from "../support/copies.mjs";
@@ -23,13 +22,12 @@ async function scoreWithBoth({ scoring, input, send }) {
 
 for (const way of ["return", "exit", "throw"])
 	test(`two copies of the package score the same, and the process ends by ${way}`, async (t) => {
-		const { folder, entry } = copyPackage();
-		t.after(() => rmSync(folder, { recursive: true }));
+		const other = copyPackage(t);
 		for (let round = 0; round < ROUNDS; round++) {
 			const draw = draws(seed + round);
 			const input = {
 				way,
-				other: entry,
+				other,
 				traces: [0, 1, 2, 3, 4, 5].map((text) => says(words(text % 2 ? 300 : 5, seed + text))),
 				isOtherFirst: draw.below(2) === 1,
 				code: draw.below(100),

@@ -10,21 +10,6 @@ import { says, trace, words } from "../support/traces.mjs";
 const texts = (count) => Array.from({ length: count }, (_, i) => says(words(i % 5 ? 450 : 5, i)));
 
 describe("the natural end of a process", { concurrency: 2 }, () => {
-	test("a process that scores again and again ends by itself", async () => {
-		const values = await valueFrom(
-			async ({ scoring, input }) => {
-				const scores = [await scoring.evaluateValue(input)];
-				for (let i = 0; i < 3; i++) {
-					await new Promise((resolve) => setTimeout(resolve, 20));
-					scores.push(await scoring.evaluateValue(input));
-				}
-				return scores;
-			},
-			{ input: trace() },
-		);
-		assert.equal(values.length, 4);
-	});
-
 	test("a process does the work that begins in beforeExit", async () => {
 		const ended = await run(
 			async ({ scoring, input, send }) => {

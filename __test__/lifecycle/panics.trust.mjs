@@ -1,8 +1,7 @@
 /** Faults at every place of the native code that works, in an addon that is built for it. */
 
 import assert from "node:assert/strict";
-import { rmSync } from "node:fs";
-import { after, before, describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { cargo } from "../../tools/lib/build.mjs";
 import { assertEndedWell, run, valueFrom } from "../support/child.mjs";
 import { copyPackage } from "../support/copies.mjs";
@@ -26,12 +25,8 @@ const PLACES = {
 /** Places that only ONNX Runtime comes to. */
 const ONNX = ["session", "operator"];
 
-let copy;
-before(async () => {
-	const addon = ["build", "--features", "fault-injection"];
-	copy = copyPackage(await cargo("addon that panics", addon));
-});
-after(() => rmSync(copy.folder, { recursive: true }));
+const addon = ["build", "--features", "fault-injection"];
+const entry = copyPackage({ after }, await cargo("addon that panics", addon));
 
 describe("a panic in the native code", { concurrency: 2 }, () => {
 	const places = Object.entries(PLACES).flatMap(([place, code]) =>
@@ -48,7 +43,7 @@ describe("a panic in the native code", { concurrency: 2 }, () => {
 					// The panics are counted on standard error, where backtraces would get between them.
 					RUST_BACKTRACE: "0",
 				};
-				const input = { entry: copy.entry, inARow, folder: temporaryFolder(t) };
+				const input = { entry, inARow, folder: temporaryFolder(t) };
 				const ended = await run(
 					async (context) => (await import("./lifecycle/panicking.mjs")).panicking(context),
 					{ input, env, preload: false },
@@ -105,7 +100,7 @@ describe("the first call in a process that gets no thread", { concurrency: 2 }, 
 			const memoryStore = "../packages/stores/__test__/conformance/memory-store.mjs";
 			const env = { KNOWLEDGEPULSE_SCORING_PANIC: "thread:1000" };
 			const entries = ["index", "logs", "calibrate"].map(
-				(name) => new URL(`${name}.mjs`, copy.entry).href,
+				(name) => new URL(`${name}.mjs`, entry).href,
 			);
 			const input = { entries, memoryStore };
 			const value = await valueFrom(body, { input, env, preload: false });

@@ -3,7 +3,7 @@ import { copyFileSync, cpSync, renameSync, rmSync, utimesSync } from "node:fs";
 import { basename, join } from "node:path";
 import { test } from "node:test";
 import { embed, Scorer } from "@knowledgepulse/scoring";
-import { assertQuiet, run, valueFrom } from "../support/child.mjs";
+import { run, valueFrom } from "../support/child.mjs";
 import { edit } from "../support/damages.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 import { cosine, modelFolder, plainFolder, sentences } from "../support/own-models.mjs";
@@ -106,18 +106,6 @@ test("a scorer rejects a model that nothing says how to pool, and the built-in o
 	await rejects({ model: plainFolder }, /pooling: expected "mean", "cls" or "last"/);
 	await rejects({ pooling: "mean" }, /expected no pooling, because this is the built-in model/);
 });
-
-for (const [options, path] of [
-	[{ pooling: "max" }, "pooling"],
-	[{ normalize: "yes" }, "normalize"],
-	[{ maxTokens: 0 }, "maxTokens"],
-	[{ maxTokens: 1.5 }, "maxTokens"],
-	[{ prefix: 5 }, "prefix"],
-	[{ output: null }, "output"],
-])
-	test(`new Scorer rejects ${JSON.stringify(options)}`, () => {
-		assert.throws(() => new Scorer(options), { code: "INVALID_OPTION", path });
-	});
 
 test("folders with the same contents share a loaded model", async (t) => {
 	const folder = join(temporaryFolder(t), "copy");
@@ -355,12 +343,4 @@ test("one warning says that the built-in model does not know the scripts of most
 	assert.equal(found.length, 1);
 	assert.equal(found[0][0], "KNOWLEDGEPULSE_UNKNOWN_SCRIPTS");
 	assert.match(found[0][1], /option model/);
-});
-
-test("another model is run quietly", async () => {
-	const body = async ({ scoring, input }) => {
-		const scorer = new scoring.Scorer({ model: input });
-		await scorer.embed("Restart the server");
-	};
-	assertQuiet(await run(body, { input: modelFolder("external") }));
 });

@@ -9,7 +9,6 @@ const MODEL = "Xenova/all-MiniLM-L6-v2";
 let library = "@huggingface/transformers";
 let dtype = "fp32";
 let loading;
-let loadingTokenizer;
 
 /** Chooses the file of the model; to be called before the first text. */
 export function useModel(precision) {
@@ -34,24 +33,10 @@ async function load() {
 	return pipeline("feature-extraction", MODEL, { dtype });
 }
 
-async function loadTokenizer() {
-	const { AutoTokenizer } = await importLibrary();
-	return AutoTokenizer.from_pretrained(MODEL);
-}
-
 /** Returns the embedding of a text: 384 numbers, L2-normalised. The first call loads the model. */
 export async function embed(text) {
 	loading ??= load();
 	const extractor = await loading;
 	const output = await extractor(text, { pooling: "mean", normalize: true });
 	return Float32Array.from(output.data);
-}
-
-/** Returns the token ids of a text that {@link embed} gives to the model: 512 at most. */
-export async function tokenIds(text) {
-	loadingTokenizer ??= loadTokenizer();
-	const tokenizer = await loadingTokenizer;
-	// As the pipeline calls it, but for the tensor.
-	const options = { padding: true, truncation: true, return_tensor: false };
-	return tokenizer(text, options).input_ids;
 }

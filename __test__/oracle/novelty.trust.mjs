@@ -10,7 +10,7 @@ import { draws, repeats, seed } from "../support/draws.mjs";
 import { anyValue, built } from "../support/mutations.mjs";
 import { anyText, comparable } from "../support/texts.mjs";
 import { words } from "../support/traces.mjs";
-import { difference, embed, Oracle, settled } from "./oracle.mjs";
+import { difference, embed, Oracle, settled, WAYS } from "./oracle.mjs";
 
 const TOLERANCE = 1e-4;
 
@@ -53,22 +53,11 @@ const PLANS = [
 	},
 ];
 
-/** Ways to score values in order; each returns their scores or errors. */
-const WAYS = {
-	batch: async (scorer, values) =>
-		(await scorer.evaluateValues(values, { errors: "collect" })).map(
-			(found) => found.error ?? found,
-		),
-	calls: (scorer, values) =>
-		Promise.all(values.map((value) => settled(scorer.evaluateValue(value)))),
-	explained: async (scorer, values) => {
-		const reports = await Promise.all(values.map((value) => settled(scorer.explainValue(value))));
-		return reports.map((report) => {
-			if (report instanceof Error) return report;
-			novelties.push(report.dimensions.novelty);
-			return report.score;
-		});
-	},
+/** Ways to score values; that of reports also notes their novelties. */
+const ways = {
+	...WAYS,
+	explainValue: (scorer, values) =>
+		WAYS.explainValue(scorer, values, ({ dimensions }) => novelties.push(dimensions.novelty)),
 	"peek first": async (scorer, values) => {
 		const found = [];
 		for (const value of values) {
@@ -170,8 +159,8 @@ for (const [index, { name, capacity, options = {}, count }] of PLANS.entries())
 			const values = Array.from({ length: 1 + draw.below(WIDEST) }, () => source.next().value);
 			const expected = [];
 			for (const value of values) expected.push(await oracle.evaluate(value));
-			const way = Object.keys(WAYS)[round % Object.keys(WAYS).length];
-			const found = await WAYS[way](scorer, values);
+			const way = Object.keys(ways)[round % Object.keys(ways).length];
+			const found = await ways[way](scorer, values);
 			assert.equal(found.length, values.length, way);
 			for (const [at, outcome] of expected.entries()) {
 				const apart = difference(found[at], outcome);

@@ -5,7 +5,7 @@
 
 import { Scorer } from "./scorer.mjs";
 
-export { embed, tokenIds } from "./embedder.mjs";
+export { embed } from "./embedder.mjs";
 
 /** Scores any values, in call order. */
 export class Oracle {
@@ -54,7 +54,7 @@ function wellFormed(trace) {
 const MOST = 100;
 
 /** Returns the paths of the fields that are not as in a trace. */
-export function faultsOf(value) {
+function faultsOf(value) {
 	if (!isObject(value)) return ["trace"];
 	const faults = [];
 	for (const [name, fields] of Object.entries(PARTS)) {
@@ -125,3 +125,21 @@ function isRejection(found, faults) {
 		/, got /.test(message)
 	);
 }
+
+/** Ways to score values in order; each returns their scores or errors. */
+export const WAYS = {
+	evaluateValues: async (scorer, values) =>
+		(await scorer.evaluateValues(values, { errors: "collect" })).map(
+			(found) => found.error ?? found,
+		),
+	evaluateValue: (scorer, values) =>
+		Promise.all(values.map((value) => settled(scorer.evaluateValue(value)))),
+	explainValue: (scorer, values, onReport = () => {}) => {
+		const explain = async (value) => {
+			const report = await scorer.explainValue(value);
+			onReport(report);
+			return report.score;
+		};
+		return Promise.all(values.map((value) => settled(explain(value))));
+	},
+};

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { anyTrace, domain } from "../support/arbitraries.mjs";
 import { repeats, seed } from "../support/draws.mjs";
 import { anyValue, built } from "../support/mutations.mjs";
-import { difference, Oracle, settled } from "./oracle.mjs";
+import { difference, Oracle, settled, WAYS } from "./oracle.mjs";
 
 const TRACES = repeats(1_000);
 
@@ -36,20 +36,11 @@ const anyProfiles = fc.option(
 	{ nil: undefined },
 );
 
-/** Every way to a score; each returns the scores or errors of all values in order. */
-const WAYS = {
-	evaluateValues: async (scorer, values) =>
-		(await scorer.evaluateValues(values, { errors: "collect" })).map(
-			(found) => found.error ?? found,
-		),
-	evaluateValue: (scorer, values) =>
-		Promise.all(values.map((value) => settled(scorer.evaluateValue(value)))),
+/** Every way to a score. */
+const ways = {
+	...WAYS,
 	"evaluateValue, remember: false": (scorer, values) =>
 		Promise.all(values.map((value) => settled(scorer.evaluateValue(value, { remember: false })))),
-	explainValue: (scorer, values) =>
-		Promise.all(
-			values.map((value) => settled(scorer.explainValue(value).then(({ score }) => score))),
-		),
 };
 
 test(`every function scores ${TRACES} generated traces as the oracle does, bit for bit`, async () => {
@@ -59,7 +50,7 @@ test(`every function scores ${TRACES} generated traces as the oracle does, bit f
 		const oracle = new Oracle({ profiles });
 		const expected = await Promise.all(values.map((value) => oracle.evaluate(value)));
 		const scorer = new Scorer({ profiles, embedder: "off" });
-		for (const [way, scoresOf] of Object.entries(WAYS)) {
+		for (const [way, scoresOf] of Object.entries(ways)) {
 			const found = await scoresOf(scorer, values);
 			assert.equal(found.length, expected.length, way);
 			for (const [index, outcome] of expected.entries())

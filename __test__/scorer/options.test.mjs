@@ -34,6 +34,12 @@ const rows = [
 	[weights({ novelty: undefined }), "profiles.mine.novelty", "expected a number, got undefined"],
 	[weights({ tools: 0 }), "profiles.mine.tools", "an unknown option"],
 	[{ longText: "all" }, "longText", 'expected "window" or "whole", got "all"'],
+	[{ pooling: "max" }, "pooling", '"mean"'],
+	[{ normalize: "yes" }, "normalize", 'got "yes"'],
+	[{ maxTokens: 0 }, "maxTokens", "got 0"],
+	[{ maxTokens: 1.5 }, "maxTokens", "got 1.5"],
+	[{ prefix: 5 }, "prefix", "expected a string, got 5"],
+	[{ output: null }, "output", "expected a string, got null"],
 	[{ embedder: "on" }, "embedder", 'expected "auto", "off" or "required", got "on"'],
 ];
 

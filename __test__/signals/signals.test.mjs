@@ -1,16 +1,14 @@
 import assert from "node:assert/strict";
 import { getEventListeners, getMaxListeners } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { evaluateValue, Scorer } from "@knowledgepulse/scoring";
 import { traces } from "../../examples/traces.mjs";
+import { temporaryFolder } from "../support/model-folder.mjs";
 import { oneByOne } from "../support/scores.mjs";
 import { says, words } from "../support/traces.mjs";
 
-const folder = mkdtempSync(join(tmpdir(), "kp-signals-"));
-process.on("exit", () => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder({ after });
 
 /** A trace that takes a while to embed. */
 const long = (seed) => ({ ...traces[0], id: String(seed), task: { objective: words(500, seed) } });

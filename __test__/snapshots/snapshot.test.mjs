@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import fs from "node:fs/promises";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
@@ -14,9 +13,7 @@ import { temporaryFolder } from "../support/model-folder.mjs";
 import { oneByOne } from "../support/scores.mjs";
 import { says } from "../support/traces.mjs";
 
-const folder = mkdtempSync(join(tmpdir(), "kp-snapshot-"));
-
-process.on("exit", () => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder({ after });
 
 const filled = async (options) => {
 	const scorer = new Scorer(options);

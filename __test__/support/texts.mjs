@@ -74,7 +74,7 @@ export const anyText = fc
 	.map(([parts, times]) => parts.join("").repeat(times));
 
 /** The version of Unicode in the engine, by the crates that Cargo.toml pins. */
-export const UNICODE = 17;
+const UNICODE = 17;
 
 /**
  * Removes the characters that an older Unicode in Node.js does not have, and which the engine may therefore

@@ -3,22 +3,11 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
-import fc from "fast-check";
 import { platformName } from "../../tools/lib/build.mjs";
 import { root } from "../../tools/lib/run.mjs";
 import { seed } from "./draws.mjs";
-import { anyText } from "./texts.mjs";
 
 const MAX_TOKENS = 512;
-
-/** Fails unless `count` generated texts have the tokens that `tokenizer` of transformers.js gives them. */
-export function assertTokens(count, tokenizer, folder) {
-	// The engine replaces lone surrogates by U+FFFD, which of all tokenizers the built-in one alone drops.
-	const sample = fc
-		.sample(anyText, { numRuns: count, seed })
-		.map((text) => (folder ? text.toWellFormed() : text));
-	assertSameTokens(sample, tokenizer, folder);
-}
 
 /** Fails unless the texts have the tokens that `tokenizer` of transformers.js gives them. */
 export function assertSameTokens(texts, tokenizer, folder) {

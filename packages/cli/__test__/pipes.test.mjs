@@ -46,21 +46,6 @@ test("kp-score writes all of a long output to a slow reader", async () => {
 	assert.equal(stdout.trim(), String(MANY));
 });
 
-test("kp-score reads standard input", async () => {
-	const { stdout, code } = await kpScore(["score", "-", "--embedder", "off"], {
-		input: linesOf(many.slice(0, 3)),
-	});
-	assert.equal(code, 0);
-	assert.deepEqual(
-		parsed(stdout).map(({ id, source }) => [id, source]),
-		[
-			["t:0", { name: "stdin", line: 1 }],
-			["t:1", { name: "stdin", line: 2 }],
-			["t:2", { name: "stdin", line: 3 }],
-		],
-	);
-});
-
 test("kp-score ends with 1 if the disk of the output is full", async (t) => {
 	if (!existsSync("/dev/full")) return t.skip("no /dev/full");
 	const { stdout, stderr } = await shell(
@@ -148,39 +133,6 @@ test("kp-score writes whole lines whenever Ctrl-C comes", async () => {
 		else assert.equal(code, 130);
 	}
 });
-
-for (const [name, content, ids] of [
-	["BOM", `\uFEFF${linesOf(many.slice(0, 2))}`, ["t:0", "t:1"]],
-	["CRLF", linesOf(many.slice(0, 2)).replaceAll("\n", "\r\n"), ["t:0", "t:1"]],
-	["no newline at the end", linesOf(many.slice(0, 2)).trim(), ["t:0", "t:1"]],
-	[
-		"blank lines",
-		`\n\n${linesOf(many.slice(0, 1))}\n \n${linesOf(many.slice(1, 2))}`,
-		["t:0", "t:1"],
-	],
-	[
-		"a line of 20 MB",
-		linesOf([traceOf(0, { objective: "x".repeat(2e7) }), traceOf(1)]),
-		["t:0", "t:1"],
-	],
-])
-	test(`kp-score reads logs, and rows, with ${name}`, async () => {
-		const path = file("odd.jsonl", content);
-		const scored = await kpScore(["score", path, "--embedder", "off"]);
-		assert.equal(scored.code, 0, scored.stderr);
-		assert.deepEqual(
-			parsed(scored.stdout).map(({ id }) => id),
-			ids,
-		);
-		const compared = await kpScore(["compare", path, "-", "--embedder", "off"], {
-			input: scored.stdout.replaceAll("\n", "\r\n").trim(),
-		});
-		assert.equal(compared.code, 0, compared.stderr);
-		assert.deepEqual(
-			parsed(compared.stdout).map(({ change }) => change),
-			[0, 0],
-		);
-	});
 
 test("kp-score --memory continues where the last run has stopped", async () => {
 	const memory = join(folder, "novelty.kpcache");

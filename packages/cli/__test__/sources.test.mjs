@@ -51,8 +51,12 @@ test("kp-score reads standard input after the files", async () => {
 		input: linesOf([at(8, "01T00:00")]),
 	});
 	assert.deepEqual(
-		parsed(stdout).map(({ id }) => id),
-		["t:1", "t:2", "t:8"],
+		parsed(stdout).map(({ id, source: { name, line } }) => [id, name, line]),
+		[
+			["t:1", "sessions/a.jsonl", 1],
+			["t:2", "sessions/a.jsonl", 2],
+			["t:8", "stdin", 1],
+		],
 	);
 });
 
@@ -122,24 +126,29 @@ test("kp-score reads a named pipe, and ends with Ctrl-C if nobody writes to it",
 });
 
 for (const [name, encode] of [
-	["UTF-16, little-endian", (text) => Buffer.from(`\ufeff${text}`, "utf16le")],
-	["UTF-16, big-endian", (text) => Buffer.from(`\ufeff${text}`, "utf16le").swap16()],
+	["in UTF-16, little-endian", (text) => Buffer.from(`\ufeff${text}`, "utf16le")],
+	["in UTF-16, big-endian", (text) => Buffer.from(`\ufeff${text}`, "utf16le").swap16()],
+	["with a BOM", (text) => `\ufeff${text}`],
+	["with CRLF", (text) => text.replaceAll("\n", "\r\n")],
+	["with no newline at the end", (text) => text.trim()],
+	["with blank lines", (text) => `\n\n${text.replace("\n", "\n \n")}`],
+	["with a line of 20 MB", (text) => text.replace("A race in 1?", "x".repeat(2e7))],
 ])
-	test(`kp-score reads logs, and rows, in ${name}`, async () => {
-		file("wide.jsonl", encode(linesOf([traceOf(1, { objective: "Größe 🙂" }), traceOf(2)])));
-		const { code, stdout, stderr } = await kpScore(["score", "wide.jsonl", ...OFF]);
+	test(`kp-score reads logs, and rows, ${name}`, async () => {
+		file("odd.jsonl", encode(linesOf([traceOf(1, { objective: "Größe 🙂" }), traceOf(2)])));
+		const { code, stdout, stderr } = await kpScore(["score", "odd.jsonl", ...OFF]);
 		assert.equal(code, 0, stderr);
 		const rows = parsed(stdout);
 		assert.deepEqual(
 			rows.map(({ id, source }) => [id, source.name]),
 			[
-				["t:1", "wide.jsonl"],
-				["t:2", "wide.jsonl"],
+				["t:1", "odd.jsonl"],
+				["t:2", "odd.jsonl"],
 			],
 		);
 		assert.equal(rows[0].objective, "Größe 🙂");
-		file("wide-rows.jsonl", encode(stdout));
-		const compared = await kpScore(["compare", "wide-rows.jsonl", "wide.jsonl", ...OFF]);
+		file("odd-rows.jsonl", encode(stdout));
+		const compared = await kpScore(["compare", "odd-rows.jsonl", "odd.jsonl", ...OFF]);
 		assert.equal(compared.code, 0, compared.stderr);
 		assert.deepEqual(
 			parsed(compared.stdout).map(({ change }) => change),

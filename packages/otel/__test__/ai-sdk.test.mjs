@@ -190,14 +190,3 @@ test("ScoringSpanProcessor takes a run whose model fails for a failure", async (
 	assert.equal(trace.metadata.success, false);
 	assert.equal(provenance.successFrom, "status");
 });
-
-test("ScoringSpanProcessor does not score a run of unknown success", async () => {
-	const traced = tracing();
-	await generateText(loop(traced));
-	await traced.flush();
-	const [{ error, spanContext }, ...others] = traced.errors;
-	assert.deepEqual([traced.runs, traced.events(), others], [[], [], []]);
-	assert.equal(error.code, "SUCCESS_UNKNOWN");
-	const root = traced.spans().find((span) => !span.parentSpanContext);
-	assert.equal(spanContext.spanId, root.spanContext().spanId);
-});

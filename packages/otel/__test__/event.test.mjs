@@ -42,32 +42,26 @@ test("gen_ai.evaluation.result has the score, a label and an explanation", async
 	assert.equal(spanContext.spanId, run.spanContext.spanId);
 });
 
-for (const [score, label] of [
+const passes = ({ score }) => (score > 0.5 ? "pass" : "fail");
+
+for (const [score, expected, label] of [
 	[0, "low"],
 	[0.39, "low"],
 	[0.4, "medium"],
 	[0.6, "medium"],
 	[0.61, "high"],
 	[1, "high"],
+	[0.51, "pass", passes],
+	[0.5, "fail", passes],
 ])
-	test(`gen_ai.evaluation.score.label of ${score} is ${label}`, async () => {
+	test(`gen_ai.evaluation.score.label of ${score} is ${expected}`, async () => {
 		const scorer = scorerOf({ ...report, score });
-		const traced = tracing({ assumeSuccess: true, scorer });
+		const traced = tracing({ assumeSuccess: true, scorer, label });
 		answer(traced.tracer, "Hello?");
 		await traced.flush();
 		const [{ attributes }] = traced.events();
-		assert.equal(attributes["gen_ai.evaluation.score.label"], label);
+		assert.equal(attributes["gen_ai.evaluation.score.label"], expected);
 	});
-
-test("gen_ai.evaluation.score.label is what the option label says", async () => {
-	const label = ({ score }) => (score > 0.5 ? "pass" : "fail");
-	const scorer = scorerOf(report);
-	const traced = tracing({ assumeSuccess: true, scorer, label });
-	answer(traced.tracer, "Hello?");
-	await traced.flush();
-	const [{ attributes }] = traced.events();
-	assert.equal(attributes["gen_ai.evaluation.score.label"], "pass");
-});
 
 test("gen_ai.evaluation.result goes to the global provider, even one set later", async (t) => {
 	const traced = tracing({ assumeSuccess: true, loggerProvider: undefined });

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Scorer } from "@knowledgepulse/scoring";
 import { context, ROOT_CONTEXT, SpanStatusCode, TraceFlags, trace } from "@opentelemetry/api";
 import { AlwaysOffSampler, SamplingDecision } from "@opentelemetry/sdk-trace-node";
 import { agent, answer, chat, diagnostics, shortly, start, tracing } from "./support.mjs";
@@ -327,12 +326,4 @@ test("ScoringSpanProcessor takes attributes of any kind", async () => {
 	answer(traced.tracer, "Hello?");
 	await traced.flush();
 	assert.ok(objectives(traced).includes("Hello?"));
-});
-
-test("ScoringSpanProcessor works with a scorer of its own cache", async () => {
-	const scorer = new Scorer();
-	const traced = tracing({ ...assumed, scorer });
-	answer(traced.tracer, "Hello?");
-	await traced.flush();
-	assert.equal(scorer.cache.size, 1);
 });

@@ -206,25 +206,6 @@ describe("connections", { skip: missing }, () => {
 		});
 	});
 
-	test("read works on a hot standby, append is refused there", async () => {
-		const store = open({ namespace: "followed" });
-		const entries = [add("a"), add("b")];
-		await store.append(entries, options());
-		const standby = await server.standby();
-		const far = new pg.Pool(standby.config());
-		try {
-			const follower = new PostgresStore({ pool: far, namespace: "followed" });
-			assert.deepEqual(callsOf(await readAll(follower)), callsOf(entries));
-			const readOnly = { code: "25006" };
-			await assert.rejects(follower.append([add()], options()), readOnly);
-			const other = new PostgresStore({ pool: far, namespace: "not there" });
-			await assert.rejects(other.read(options()), readOnly);
-		} finally {
-			await far.end();
-			await standby.stop();
-		}
-	});
-
 	test("append needs read committed", async () => {
 		const strict = new pg.Pool(
 			server.config({ options: "-c default_transaction_isolation=serializable" }),

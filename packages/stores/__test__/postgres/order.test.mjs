@@ -120,16 +120,6 @@ describe("order", { skip: missing }, () => {
 		assert.equal(entries[2].at, -5);
 	});
 
-	test("append never lets the time go back", async () => {
-		const { store, page, sql } = await filled(1);
-		const future = page.entries[0].at + 3_600_000;
-		await sql(`UPDATE kp_novelty_head SET at = ${future} WHERE namespace = $1`);
-		const next = await store.append([add()], options({ after: end(page) }));
-		assert.equal(next.entries[0].at, future);
-		const last = await store.append([add()], options({ after: end(next) }));
-		assert.equal(last.entries[0].at, future);
-	});
-
 	test("append deletes a bounded number of old entries", async () => {
 		const { store, page, sql } = await filled(100);
 		for (const table of ["kp_novelty_entries", "kp_novelty_head"])

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { promisify } from "node:util";
 import { Scorer } from "@knowledgepulse/scoring";
 import { trace } from "../../../../__test__/support/traces.mjs";
-import { missing, startPostgres } from "../support/postgres.mjs";
+import { missing, startForStores } from "../support/postgres.mjs";
 
 const DOCS = new URL("../../../../docs/shared-novelty.md", import.meta.url);
 
@@ -33,11 +33,7 @@ async function score(scored, url) {
 	return Number(stdout);
 }
 
-let server;
-before(async () => {
-	if (!missing) server = await startPostgres();
-});
-after(() => server?.stop());
+const { server } = await startForStores({ after });
 
 test("the recipe for functions that live for one call gives the scores of one scorer", {
 	skip: missing,

@@ -1,14 +1,12 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, afterEach, before, describe, test } from "node:test";
+import { after, afterEach, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Scorer } from "@knowledgepulse/scoring";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import pg from "pg";
-import { missing, startPostgres } from "../support/postgres.mjs";
+import { temporaryFolder } from "../../../../__test__/support/model-folder.mjs";
+import { missing, startForStores } from "../support/postgres.mjs";
 import { startProxy } from "../support/proxy.mjs";
 import {
 	answerOf,
@@ -26,20 +24,15 @@ const FULL_DISK = fileURLToPath(new URL("full-disk.mjs", import.meta.url));
 /** Long enough for a busy machine, where a call must not fail. */
 const TIMEOUT_MS = 1000;
 
+const { server } = await startForStores({ after });
+
 describe("faults", { skip: missing }, () => {
-	let server;
 	let count = 0;
 	let pools = [];
-	before(async () => {
-		server = await startPostgres();
-		const store = new PostgresStore({ pool: poolOf() });
-		await store.migrate();
-	});
 	afterEach(async () => {
 		await Promise.all(pools.map((pool) => pool.end()));
 		pools = [];
 	});
-	after(() => server?.stop());
 
 	function poolOf(config = server.config()) {
 		const pool = new pg.Pool({ max: 4, ...config });
@@ -264,8 +257,7 @@ describe("faults", { skip: missing }, () => {
 	});
 
 	test("a full disk fails calls, which go on when there is space", (t) => {
-		const folder = mkdtempSync(join(tmpdir(), "kp-full-"));
-		t.after(() => rmSync(folder, { recursive: true, force: true }));
+		const folder = temporaryFolder(t);
 		const mount = 'mount -t tmpfs -o size=120m none "$1" && exec "$2" "$3" "$1"';
 		const { status, stdout, stderr } = spawnSync(
 			"unshare",

@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
 import { draws, repeats } from "../../../../__test__/support/draws.mjs";
+import { temporaryFile } from "../sqlite/files.mjs";
 import { missing, startForStores } from "../support/postgres.mjs";
 import { askAll, ClientProcess } from "./processes.mjs";
 import { assertReplayed, entriesOf, runs } from "./replay.mjs";
@@ -94,12 +92,8 @@ describe("processes", () => {
 	});
 
 	test("eight processes that share a file give the scores of one without a store", async (t) => {
-		const folder = mkdtempSync(join(tmpdir(), "kp-processes-"));
-		const store = (round) => ({ path: join(folder, "novelty.db"), namespace: `round ${round}` });
-		try {
-			await assertRounds(t, ROUNDS.sqlite, store, (round) => new SqliteStore(store(round)));
-		} finally {
-			rmSync(folder, { recursive: true, force: true });
-		}
+		const path = temporaryFile();
+		const store = (round) => ({ path, namespace: `round ${round}` });
+		await assertRounds(t, ROUNDS.sqlite, store, (round) => new SqliteStore(store(round)));
 	});
 });

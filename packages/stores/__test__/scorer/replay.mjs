@@ -83,7 +83,7 @@ export async function entriesOf(store) {
 }
 
 /** Fails unless entries are numbered from `first` without gaps, in the order of time, and each id was added once. */
-export function assertWhole(entries, first = 1) {
+function assertWhole(entries, first = 1) {
 	for (const [index, { seq, at }] of entries.entries()) {
 		assert.equal(Number(seq), first + index);
 		assert.ok(at >= (entries[index - 1]?.at ?? 0), `the time of entry ${seq}`);

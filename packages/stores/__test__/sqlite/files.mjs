@@ -1,15 +1,10 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import { DatabaseSync } from "@photostructure/sqlite";
+import { temporaryFolder } from "../../../../__test__/support/model-folder.mjs";
 
 /** Returns a path in a folder that is removed after the tests. */
-export function temporaryFile(name = "novelty.db") {
-	const folder = mkdtempSync(join(tmpdir(), "novelty-"));
-	after(() => rmSync(folder, { recursive: true, force: true }));
-	return join(folder, name);
-}
+export const temporaryFile = () => join(temporaryFolder({ after }), "novelty.db");
 
 /** Runs a statement on a file, as somebody with SQLite's shell would. */
 export function change(path, sql, ...parameters) {

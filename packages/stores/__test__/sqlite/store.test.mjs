@@ -7,29 +7,11 @@ import { test } from "node:test";
 import { Worker } from "node:worker_threads";
 import * as imported from "@knowledgepulse/scoring-stores/sqlite";
 import { DatabaseSync } from "@photostructure/sqlite";
+import { valueFrom } from "../../../../__test__/support/child.mjs";
 import { adds, clear, forget, options, Reader } from "../../conformance/fixture.js";
 import { change, temporaryFile } from "./files.mjs";
 
 const { SqliteStore } = imported;
-
-/** Runs a module with a store on `path`, and returns what it has printed. */
-function run(path, body, ...flags) {
-	const source = `
-		import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
-		const header = { model: "m", maxElements: 1, ttlMs: null };
-		const { signal } = new AbortController();
-		const options = { header, after: null, limit: 9, signal, keepFrom: null };
-		const store = new SqliteStore({ path: ${JSON.stringify(path)} });
-		${body}`;
-	const { status, stdout, stderr } = spawnSync(
-		process.execPath,
-		[...flags, "--input-type=module", "-e", source],
-		{ cwd: import.meta.dirname, encoding: "utf8", timeout: 60_000 },
-	);
-	assert.equal(stderr, "");
-	assert.equal(status, 0);
-	return stdout.trim();
-}
 
 test("SqliteStore can be imported and required", () => {
 	const required = createRequire(import.meta.url)("@knowledgepulse/scoring-stores/sqlite");
@@ -87,22 +69,21 @@ test("SqliteStore says what to install", () => {
 	assert.match(stdout, /^STORE_UNAVAILABLE .*npm install @photostructure\/sqlite MODULE_NOT_FOUND/);
 });
 
-test("SqliteStore lets the process end while it is idle", () => {
+test("SqliteStore keeps a process alive until its calls have settled, and no longer", async () => {
 	const path = temporaryFile();
-	const body = `
-		await store.read(options);
-		console.log("idle");`;
-	assert.equal(run(path, body), "idle");
-	assert.equal(run(path, ""), "");
-});
-
-test("SqliteStore keeps the process alive until a call has settled", () => {
-	const path = temporaryFile();
-	const body = `
+	const body = async ({ input: { path, call, isIdle }, send }) => {
+		const { SqliteStore } = await import("@knowledgepulse/scoring-stores/sqlite");
+		const store = new SqliteStore({ path });
+		if (isIdle) return 0;
+		const options = { ...call, keepFrom: null, signal: new AbortController().signal };
 		const entry = { kind: "forget", call: crypto.randomUUID(), id: "a" };
-		store.append([entry], options).then(({ head }) => console.log(String(head)));`;
-	assert.equal(run(path, body), "1");
-	assert.equal(run(path, body), "2");
+		store.append([entry], options).then(({ head }) => send(head));
+	};
+	const { signal, ...call } = options();
+	for (const head of [0, 1, 2]) {
+		const input = { path, call, isIdle: head === 0 };
+		assert.equal(await valueFrom(body, { input, preload: false }), head);
+	}
 });
 
 test("SqliteStore runs in a worker that is terminated", async () => {
