@@ -4,10 +4,11 @@
  */
 
 import { createHash } from "node:crypto";
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { AGAIN_CASE, FULL_CACHE_CASE, fileOf, sourceOf, take } from "./cases.mjs";
 import { generateVectors } from "./generate.mjs";
+import { serve } from "./processes.mjs";
 import { assertModel, loadScorer } from "./sides.mjs";
+import { timed, watched } from "./statistics.mjs";
 
 const CACHE_CAPACITY = 1000;
 
@@ -42,26 +43,16 @@ function headOf(trace) {
 	return text.slice(0, HEAD);
 }
 
-/** Scores traces in order, always `inFlight` of them at once until the last ones. */
+const evaluate = (trace) => scorer.evaluateValue(trace);
+
 async function scoreMany(traces, inFlight) {
 	assertUnseen(traces);
-	const scores = [];
-	const times = [];
-	const queue = traces.entries();
-	async function caller() {
-		// All callers draw from the same iterator.
-		for (const [index, trace] of queue) {
-			const start = performance.now();
-			scores[index] = await scorer.evaluateValue(trace);
-			times[index] = performance.now() - start;
-		}
-	}
-	const start = performance.now();
-	await Promise.all(Array.from({ length: inFlight }, caller));
-	return { scores, times, elapsed: performance.now() - start };
+	const { results: scores, ...rest } = await timed(traces, inFlight, evaluate);
+	assertModel(scorer);
+	return { scores, ...rest };
 }
 
-const operations = {
+serve({
 	/** Begins a case. */
 	async case({ name, warmUp }) {
 		source = sourceOf(name);
@@ -71,7 +62,6 @@ const operations = {
 		if (name === FULL_CACHE_CASE) {
 			for (const vector of generateVectors(CACHE_CAPACITY)) cache.add(vector);
 		}
-		return true;
 	},
 
 	/** Scores traces of the case. */
@@ -81,13 +71,8 @@ const operations = {
 	async again({ first, count }) {
 		const trace = sourceOf(AGAIN_CASE)(first);
 		const { scores } = await scoreMany([trace], 1);
-		const times = [];
-		for (let repetition = 0; repetition < count; repetition++) {
-			const start = performance.now();
-			scores.push(await scorer.evaluateValue(trace));
-			times.push(performance.now() - start);
-		}
-		return { scores, times };
+		const { results, times } = await timed(Array(count).fill(trace), 1, evaluate);
+		return { scores: [...scores, ...results], times };
 	},
 
 	/** Scores a file from its first trace to its last. */
@@ -95,21 +80,11 @@ const operations = {
 		const traces = fileOf(name);
 		// Loading the model is a matter of the first score, which is measured elsewhere.
 		const first = await scoreMany(traces.slice(0, 1), 1);
-		const histogram = monitorEventLoopDelay({ resolution: 1 });
-		histogram.enable();
-		const rest = await scoreMany(traces.slice(1), inFlight);
-		histogram.disable();
+		const { result: rest, loop } = await watched(() => scoreMany(traces.slice(1), inFlight));
 		return {
 			scores: [...first.scores, ...rest.scores],
-			delay: { p99: histogram.percentile(99) / 1e6, max: histogram.max / 1e6 },
+			delay: loop,
 			peakMemory: (process.resourceUsage().maxRSS * 1024) / 1e6,
 		};
 	},
-};
-
-process.on("message", async ({ op, ...request }) => {
-	const done = await operations[op](request);
-	assertModel(scorer);
-	// The parent may have been interrupted in the meantime.
-	if (process.connected) process.send?.(done);
 });

@@ -5,46 +5,39 @@
 import assert from "node:assert/strict";
 import { files, read } from "../__test__/support/recorded.mjs";
 import { Scorer, status } from "../lib/entries/index.mjs";
-import { marked } from "./generate.mjs";
-import { median } from "./statistics.mjs";
+import { mark } from "./generate.mjs";
+import { median, timed } from "./statistics.mjs";
 
 const ROUNDS = 5;
 
-async function oneByOne(scorer, traces) {
-	const scores = [];
-	for (const trace of traces) scores.push(await scorer.evaluateValue(trace));
-	return scores;
-}
-
 const ways = {
-	"one by one": oneByOne,
+	"one by one": async (scorer, traces) =>
+		(await timed(traces, 1, (trace) => scorer.evaluateValue(trace))).results,
 	evaluateValues: (scorer, traces) => scorer.evaluateValues(traces),
 };
 
-async function timed(way, traces) {
+async function run(way, traces) {
 	const scorer = new Scorer();
 	await scorer.warmup();
 	const began = performance.now();
-	const scores = await way(scorer, traces);
+	const scores = await ways[way](scorer, traces);
 	return { scores, ms: performance.now() - began };
 }
 
 for (const file of files) {
 	const { traces } = read(file);
+	const marked = (number) => traces.map((trace) => mark(trace, number));
 	const times = { "one by one": [], evaluateValues: [] };
 	// Unmeasured: the second session is made when two texts meet.
-	await timed(ways.evaluateValues, marked(traces, 0));
+	await run("evaluateValues", marked(0));
 	for (let round = 1; round <= ROUNDS; round++) {
 		// The memory for texts belongs to the model, so each way gets texts of its own.
-		const scores = {};
-		for (const [index, name] of Object.keys(ways).entries()) {
-			const own = marked(traces, 2 * round + index);
-			const result = await timed(ways[name], own);
-			times[name].push(result.ms / traces.length);
-			scores[name] = { own, ...result };
+		for (const [index, way] of Object.keys(ways).entries()) {
+			const own = marked(2 * round + index);
+			const { scores, ms } = await run(way, own);
+			times[way].push(ms / traces.length);
+			if (way === "evaluateValues") assert.deepEqual((await run("one by one", own)).scores, scores);
 		}
-		const { own, scores: found } = scores.evaluateValues;
-		assert.deepEqual(await oneByOne(new Scorer(), own), found);
 	}
 	const [alone, together] = Object.values(times).map(median);
 	console.log(

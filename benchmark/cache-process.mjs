@@ -99,7 +99,7 @@ async function main() {
 		if (!BOUNDED.includes(name)) continue;
 		add(store, added, runs.get(name));
 	}
-	process.send?.(Object.fromEntries(runs));
+	process.send({ result: Object.fromEntries(runs) });
 }
 
 void main();

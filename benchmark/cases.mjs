@@ -1,12 +1,7 @@
 /** The traces of each case, and how much of it is measured. */
 
-import { existsSync, readFileSync } from "node:fs";
-import path from "node:path";
+import { files, read } from "../__test__/support/recorded.mjs";
 import { generateLongTrace, generateText, generateTrace, mark } from "./generate.mjs";
-import { ROOT } from "./sides.mjs";
-
-/** Recorded agent runs, and golden/ with the scores of the SDK. They may be absent. */
-const TRACES_FOLDER = path.resolve(ROOT, "../shared/traces");
 
 /** The recorded runs, each in a file of its own. */
 export const FILES = ["airline", "software"];
@@ -46,10 +41,11 @@ const SEEDS_OF_A_CASE = 1_000_000;
 const LONG_BYTES = 10_000_000;
 const FILE_LENGTH = 100;
 
+const fileNameOf = (name) => `${name}.jsonl`;
+
 /** Whether a case can be measured here; the recorded runs may be absent. */
 export function isAvailable(name) {
-	const recorded = FILES.includes(name);
-	return !recorded || existsSync(path.join(TRACES_FOLDER, `${name}.jsonl`));
+	return !FILES.includes(name) || files.includes(fileNameOf(name));
 }
 
 /** The traces of a case. The recorded runs come round again, with other words before them. */
@@ -75,17 +71,13 @@ export function take(source, first, count) {
 /** Returns the traces that a fresh process scores in order: the recorded runs, unchanged. */
 export function fileOf(name) {
 	if (GENERATED[name]) return take(sourceOf(name), 0, FILE_LENGTH);
-	const file = path.join(TRACES_FOLDER, `${name}.jsonl`);
-	const lines = readFileSync(file, "utf8").split("\n");
-	return lines.filter((line) => line !== "").map((line) => JSON.parse(line));
+	return read(fileNameOf(name)).traces;
 }
 
-/** The scores of the SDK by trace id, or undefined where none are recorded. */
+/** The scores of the SDK by trace id; undefined for generated traces. */
 export function goldenScores(name) {
-	const file = path.join(TRACES_FOLDER, "golden", `${name}.json`);
-	if (!existsSync(file)) return undefined;
-	const entries = JSON.parse(readFileSync(file, "utf8"));
-	return new Map(entries.map(({ id, score }) => [id, score]));
+	if (GENERATED[name]) return undefined;
+	return new Map(read(fileNameOf(name)).golden.map(({ id, score }) => [id, score]));
 }
 
 const WARM_UP = 4;

@@ -93,7 +93,7 @@ function curves(title, names, rows, { metric, cases, x, y }) {
 		.sort((a, b) => a.size - b.size);
 	if (points.length < 2) return undefined;
 	const sizes = points.map(({ size }) => size);
-	const measured = keysOf(names).filter((key) => points.some(({ values }) => values[key]));
+	const measured = Object.keys(names).filter((key) => points.some(({ values }) => values[key]));
 	return {
 		title: titleOf(title),
 		legend: {
@@ -128,7 +128,7 @@ function processChart(rows) {
 	const memory = rows.find(({ metric }) => /^peak RSS, 1 in/.test(metric));
 	const first = rows.find(({ metric }) => metric.startsWith("first score"));
 	if (!memory || !first) return undefined;
-	const sides = keysOf(SIDE_NAMES).filter((side) => first.values[side]);
+	const sides = Object.keys(SIDE_NAMES).filter((side) => first.values[side]);
 	const names = sides.map((side) => SIDE_NAMES[side]);
 	const panels = [
 		{ row: memory, name: "peak memory of the process, MB" },
@@ -142,7 +142,11 @@ function processChart(rows) {
 		],
 		xAxis: panels.map(({ name }, gridIndex) => ({ ...numbers(name, 30), gridIndex })),
 		yAxis: panels.map((_, gridIndex) => ({
-			...listed(names),
+			type: "category",
+			data: names,
+			axisTick: { show: false },
+			// From top to bottom.
+			inverse: true,
 			gridIndex,
 			axisLabel: { show: gridIndex === 0, color: INK, fontSize: 13 },
 		})),
@@ -171,31 +175,18 @@ function titleOf(text) {
 	return { text, left: "center", top: 10, textStyle };
 }
 
-function named(name, nameGap) {
+function numbers(name, nameGap) {
 	return {
+		type: "value",
 		name,
 		nameGap,
 		nameLocation: "middle",
 		nameTextStyle: { color: INK, fontSize: 13 },
 		axisLabel: { color: INK, fontSize: 13 },
+		splitLine: { lineStyle: { color: GRID_LINE } },
 	};
-}
-
-function numbers(name, nameGap) {
-	const splitLine = { lineStyle: { color: GRID_LINE } };
-	return { type: "value", ...named(name, nameGap), splitLine };
 }
 
 function logarithmic(name, nameGap) {
 	return { ...numbers(name, nameGap), type: "log" };
-}
-
-/** Categories from top to bottom. */
-function listed(data) {
-	const axisTick = { show: false };
-	return { type: "category", data, axisTick, inverse: true };
-}
-
-function keysOf(record) {
-	return Object.keys(record);
 }

@@ -5,8 +5,8 @@
 import { parseArgs } from "node:util";
 import { Scorer } from "../lib/entries/index.mjs";
 import { fileOf } from "./cases.mjs";
-import { marked } from "./generate.mjs";
-import { median } from "./statistics.mjs";
+import { mark } from "./generate.mjs";
+import { median, timed } from "./statistics.mjs";
 
 const { values } = parseArgs({
 	options: {
@@ -25,23 +25,6 @@ const REPETITIONS = 40;
 process.removeAllListeners("warning");
 const runs = fileOf("airline");
 
-/** Calls `call` for all traces, some at once, in order. Returns the results and traces a second. */
-async function timed(traces, call) {
-	const results = [];
-	const inFlight = new Set();
-	const start = performance.now();
-	for (const [at, trace] of traces.entries()) {
-		while (inFlight.size >= IN_FLIGHT) await Promise.race(inFlight);
-		const called = call(trace).then((result) => {
-			results[at] = result;
-			inFlight.delete(called);
-		});
-		inFlight.add(called);
-	}
-	await Promise.all(inFlight);
-	return { results, rate: (1000 * traces.length) / (performance.now() - start) };
-}
-
 const deciding = new Scorer({ precision, threshold });
 const scoring = new Scorer({ precision });
 await scoring.warmup();
@@ -49,11 +32,11 @@ const rates = { decide: [], score: [] };
 let texts = 0;
 for (let round = 0; round < ROUNDS; round++) {
 	// Other texts for each side, or the memo would have those of the one before.
-	const [mine, others] = [marked(runs, 2 * round), marked(runs, 2 * round + 1)];
-	const decided = await timed(mine, (trace) => deciding.decide(trace));
-	const scored = await timed(others, (trace) => scoring.evaluateValue(trace));
-	rates.decide.push(decided.rate);
-	rates.score.push(scored.rate);
+	const [mine, others] = [2 * round, 2 * round + 1].map((n) => runs.map((run) => mark(run, n)));
+	const decided = await timed(mine, IN_FLIGHT, (trace) => deciding.decide(trace));
+	const scored = await timed(others, IN_FLIGHT, (trace) => scoring.evaluateValue(trace));
+	rates.decide.push((1000 * runs.length) / decided.elapsed);
+	rates.score.push((1000 * runs.length) / scored.elapsed);
 	texts += decided.results.filter(({ score, accepted }) => score !== null || accepted).length;
 }
 const [decisions, scores] = [median(rates.decide), median(rates.score)];

@@ -52,7 +52,7 @@ async function main() {
 		scoreTime,
 		libraryVersion: scorer.status?.().embedder.libraryVersion ?? null,
 	};
-	process.send?.(first);
+	process.send({ result: first });
 }
 
 void main();

@@ -59,14 +59,6 @@ export function mark(trace, number) {
 	return { ...trace, id: `${trace.id}, text ${number}`, task: { ...trace.task, objective } };
 }
 
-/** The same traces with other texts: a word in front of each objective. */
-export function marked(traces, number) {
-	return traces.map((trace) => ({
-		...trace,
-		task: { ...trace.task, objective: `${number} ${trace.task.objective}` },
-	}));
-}
-
 /** A trace whose text is far larger than what the model sees of it. */
 export function generateLongTrace(number, content) {
 	const trace = generateTrace(number, { words: 30, steps: 2 });

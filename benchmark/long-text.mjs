@@ -51,13 +51,13 @@ for (const file of files) {
 	for (const trace of traces.slice(0, 2 * PAIRS)) {
 		const short = await window.explainValue(trace);
 		if (!short.text.fromMemo) alone.push(short.timesMs.infer);
-		const { text, times } = await whole.explainValue({
+		const { text, timesMs } = await whole.explainValue({
 			...trace,
 			// Other windows than the first one, which is remembered now.
 			task: { objective: `once more ${trace.task.objective}` },
 		});
 		tokens.push(text.tokens);
-		if (text.windows > 1) perWindow.push(times.infer / text.windows);
+		if (text.windows > 1) perWindow.push(timesMs.infer / text.windows);
 	}
 	const cut = tokens.filter((count) => count > 512).length;
 	console.log(

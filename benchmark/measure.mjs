@@ -1,9 +1,9 @@
 /** The measurements. Each checks every score or similarity on the way. */
 
 import { AGAIN_CASE, fileOf, goldenScores, sourceOf, take } from "./cases.mjs";
-import { Child, inTurns, runOnce } from "./processes.mjs";
+import { Child, inTurns } from "./processes.mjs";
 import { collect, mapValues, medianRow, row, STORE_PAIRS } from "./report.mjs";
-import { toleranceOf } from "./sides.mjs";
+import { environmentOf, toleranceOf } from "./sides.mjs";
 import { quantile } from "./statistics.mjs";
 
 const MANY = 16;
@@ -11,17 +11,32 @@ const MANY = 16;
 /** Enough for the start and the end, where fewer are in flight, to weigh little. */
 const BATCH_OF_MANY = 48;
 
+/** Starts a script for a side, which is its first argument. */
+function childOf(script, side, args = []) {
+	return new Child(script, [side, ...args], { env: environmentOf(side) });
+}
+
+/** What `use` returns of a script for a side, by default its first message; the process ends afterwards. */
+async function runOnce(script, side, args = [], use = (child) => child.next()) {
+	const child = childOf(script, side, args);
+	try {
+		return await use(child);
+	} finally {
+		await child.end();
+	}
+}
+
 /** Latency and throughput: a long-lived process for each side, and never two at work. */
 export class Contest {
 	constructor(sides, agreement) {
 		this.sides = sides;
 		this.agreement = agreement;
-		this.children = new Map(sides.map((side) => [side, new Child("batch-process.mjs", side)]));
+		this.children = new Map(sides.map((side) => [side, childOf("batch-process.mjs", side)]));
 	}
 
 	/** Measures one case. */
 	async measureCase(name, { warmUp, alone, together, batch }) {
-		await inTurns(this.sides, 1, (side) => this.ask(side, { op: "case", name, warmUp }));
+		await inTurns(this.sides, 1, (side) => this.ask(side, "case", { name, warmUp }));
 		const singles = await this.batches(name, warmUp, alone, batch, 1);
 		const times = collect(singles, (done) => done.times);
 		const rows = [medianRow(name, "p50, ms", times)];
@@ -41,7 +56,7 @@ export class Contest {
 			this.sides,
 			Math.ceil(total / size),
 			(side, round) =>
-				this.ask(side, { op: "batch", first: firstOf(round), count: countOf(round), inFlight }),
+				this.ask(side, "batch", { first: firstOf(round), count: countOf(round), inFlight }),
 			(results, round) => {
 				const traces = take(source, firstOf(round), countOf(round));
 				this.agreement.compare(name, traces.map(idOf), results);
@@ -54,7 +69,7 @@ export class Contest {
 		const done = await inTurns(
 			this.sides,
 			rounds,
-			(side, first) => this.ask(side, { op: "again", first, count: again }),
+			(side, first) => this.ask(side, "again", { first, count: again }),
 			(results, round) => {
 				// The first time is not measured, but compared.
 				const ids = Array(1 + again).fill(idOf(sourceOf(AGAIN_CASE)(round)));
@@ -69,8 +84,8 @@ export class Contest {
 		await Promise.all([...this.children.values()].map((child) => child.end()));
 	}
 
-	ask(side, request) {
-		return this.children.get(side).ask(request);
+	ask(side, op, request) {
+		return this.children.get(side).ask(op, request);
 	}
 }
 
@@ -121,13 +136,12 @@ export async function measureFirstScore(sides, plan, agreement) {
 	return { rows, libraryVersion: first?.libraryVersion ?? null };
 }
 
-async function start(side, args) {
+function start(side, args) {
 	const before = performance.now();
-	let sinceStart = Number.NaN;
-	const first = await runOnce("first-score-process.mjs", side, args, () => {
-		sinceStart = performance.now() - before;
+	return runOnce("first-score-process.mjs", side, args, async (child) => {
+		const first = await child.next();
+		return { ...first, sinceStart: performance.now() - before };
 	});
-	return { ...first, sinceStart };
 }
 
 /** Without an earlier trace no score depends on the model: all sides must be right. */
@@ -135,16 +149,6 @@ function checkExample(results, agreement) {
 	for (const [side, { score }] of results) {
 		const what = `${EXAMPLE}, ${side} against the documents`;
 		agreement.check(what, [EXAMPLE], [score], [EXAMPLE_SCORE], EXAMPLE_TOLERANCE);
-	}
-}
-
-/** Scores a file in a fresh process. */
-async function scoreFile(side, name, inFlight) {
-	const child = new Child("batch-process.mjs", side);
-	try {
-		return await child.ask({ op: "file", name, inFlight });
-	} finally {
-		await child.end();
 	}
 }
 
@@ -159,7 +163,8 @@ export async function measureFile(sides, name, { inFlight, repetitions, metric }
 	const runs = await inTurns(
 		sides,
 		repetitions,
-		(side) => scoreFile(side, name, inFlight),
+		(side) =>
+			runOnce("batch-process.mjs", side, [], (child) => child.ask("file", { name, inFlight })),
 		(results) => {
 			agreement.compare(`${name} unchanged`, ids, results);
 			if (!recorded) return;

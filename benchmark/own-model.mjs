@@ -8,10 +8,10 @@ import { performance } from "node:perf_hooks";
 import { setTimeout } from "node:timers/promises";
 import { plainFolder, referenceEmbedder } from "../__test__/support/own-models.mjs";
 import { Scorer } from "../lib/entries/index.mjs";
-import { median } from "./statistics.mjs";
+import { generateTrace } from "./generate.mjs";
+import { median, timed } from "./statistics.mjs";
 
 const TOKENS = [20, 128, 512];
-const WORDS = "river stone lantern copper signal harbour meadow engine winter canvas".split(" ");
 
 /** Rounds in which the event loop is watched. */
 const WATCHED = 8;
@@ -29,22 +29,14 @@ let count = 0;
 
 /** Returns a text of `tokens` tokens that is new each time, so that the memo does not have it. */
 function text(tokens) {
-	const round = count++;
-	const word = (at) => WORDS[(at * 7 + round * 3 + (at >> 3) * round) % 10];
-	const words = Array.from({ length: tokens - 3 }, (_, at) => word(at));
-	return `${round} ${words.join(" ")}`;
+	return generateTrace(count++, { words: tokens - 2, steps: 0 }).task.objective;
 }
 
 /** The times of texts one after another. */
-async function timed(run) {
+async function timesOf(run) {
 	// Threads of the other one may go on spinning for a while.
 	await setTimeout(PAUSE_MS);
-	const times = [];
-	for (let turn = 0; turn < TURN; turn++) {
-		const begin = performance.now();
-		await run();
-		times.push(performance.now() - begin);
-	}
+	const { times } = await timed(Array(TURN).fill(run), 1, (one) => one());
 	return times.slice(UNTIMED);
 }
 
@@ -78,7 +70,7 @@ for (const tokens of TOKENS) {
 		for (const [name, run] of round % 2 ? runs : runs.reverse()) {
 			// A tick every millisecond also takes time.
 			if (round < WATCHED) stalls[name].push(await stalled(run));
-			else times[name].push(...(await timed(run)));
+			else times[name].push(...(await timesOf(run)));
 		}
 	}
 	const [here, there] = ["here", "there"].map((name) => ({

@@ -1,36 +1,35 @@
-/** The processes of the sides, and their turns. */
+/** Processes that measure, and their turns. */
 
 import { fork } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { environmentOf } from "./sides.mjs";
 
 /** A script in a process of its own, with messages as its only connection. */
 export class Child {
-	/** Starts a script of this folder for a side, which is its first argument. */
-	constructor(script, side, args = []) {
-		this.name = [script, side, ...args].join(" ");
+	/** Starts a script of this folder; `options` are those of `fork`. */
+	constructor(script, args = [], options = {}) {
+		this.name = [script, ...args].join(" ");
 		const file = fileURLToPath(new URL(script, import.meta.url));
-		const env = environmentOf(side);
-		this.process = fork(file, [side, ...args], { env });
+		this.process = fork(file, args, options);
 	}
 
-	/** The next message. Rejects when the process ends without one. */
+	/** The next result. Rejects when the process fails or ends without one. */
 	next() {
 		return new Promise((resolve, reject) => {
 			const ended = () => reject(new Error(`${this.name} gave no answer`));
 			this.process.once("exit", ended);
-			this.process.once("message", (message) => {
+			this.process.once("message", ({ result, error }) => {
 				this.process.off("exit", ended);
-				resolve(message);
+				if (error) reject(new Error(error));
+				else resolve(result);
 			});
 		});
 	}
 
-	/** Sends a request and waits for the answer. */
-	ask(request) {
+	/** Sends a request, which {@link serve} takes, and waits for the result. */
+	ask(op, request) {
 		const answer = this.next();
-		this.process.send(request);
+		this.process.send({ op, ...request });
 		return answer;
 	}
 
@@ -44,16 +43,22 @@ export class Child {
 	}
 }
 
-/** Runs a script that sends one message and ends; `onMessage` is called when that has come. */
-export async function runOnce(script, side, args = [], onMessage) {
-	const child = new Child(script, side, args);
-	try {
-		const message = await child.next();
-		onMessage?.();
-		return message;
-	} finally {
-		await child.end();
-	}
+/** In a {@link Child}: does the operations that the parent asks for, until the parent is gone. */
+export function serve(operations) {
+	process.on("message", async ({ op, ...request }) => {
+		try {
+			process.send({ result: await operations[op](request) });
+		} catch (error) {
+			process.send({ error: error.stack });
+		}
+	});
+	process.once("disconnect", () => process.exit());
+}
+
+/** The elements, beginning with another one in each round. */
+export function turned(all, round) {
+	const first = round % all.length;
+	return [...all.slice(first), ...all.slice(0, first)];
 }
 
 /**
@@ -69,9 +74,8 @@ const PAUSE = 100;
 export async function inTurns(sides, rounds, work, check) {
 	const all = new Map(sides.map((side) => [side, []]));
 	for (let round = 0; round < rounds; round++) {
-		const first = round % sides.length;
 		const results = new Map();
-		for (const side of [...sides.slice(first), ...sides.slice(0, first)]) {
+		for (const side of turned(sides, round)) {
 			const result = await work(side, round);
 			results.set(side, result);
 			all.get(side)?.push(result);

@@ -2,13 +2,14 @@
  * How fast `evaluateLogs` scores short traces without the model:
  * node benchmark/rows.mjs [--mb 1000] [--items] [--group /metadata/session_id] [--file traces.jsonl]
  *
- * Makes a file of traces with two to five steps, 500 to 900 bytes each, unless one is named.
+ * Makes a file of traces with two to five steps, 650 to 850 bytes each, unless one is named.
  */
 import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { Scorer } from "../lib/entries/index.mjs";
+import { generateTrace } from "./generate.mjs";
 
 const options = parseArgs({
 	options: {
@@ -19,33 +20,11 @@ const options = parseArgs({
 	},
 }).values;
 
-const KINDS = ["thought", "tool_call", "observation", "error_recovery"];
-
 /** A trace by its number: no two are the same. */
 function trace(number) {
-	const steps = Array.from({ length: 2 + (number % 4) }, (_, index) => {
-		const type = KINDS[(number + index) % KINDS.length];
-		const tool = type === "tool_call" && { name: `tool ${number % 5}` };
-		const content = `Step ${index} of ${number} looks at "file ${index}"`;
-		return { step_id: index, type, content, ...(tool && { tool }) };
-	});
-	return {
-		"@context": "https://openknowledgepulse.org/schema/v1",
-		"@type": "ReasoningTrace",
-		id: `kp:trace:${number}`,
-		metadata: {
-			created_at: "2026-01-01T00:00:00.000Z",
-			task_domain: ["code", "finance", "other"][number % 3],
-			success: number % 4 > 0,
-			quality_score: 0,
-			visibility: "network",
-			privacy_level: "aggregated",
-			session_id: `session ${number % 100}`,
-		},
-		task: { objective: `Objective ${number}: find what fails, and mend it` },
-		steps,
-		outcome: { result_summary: "done", confidence: (number % 1000) / 999 },
-	};
+	const generated = generateTrace(number, { words: 50, steps: 2 + (number % 4) });
+	const metadata = { ...generated.metadata, session_id: `session ${number % 100}` };
+	return { "@type": "ReasoningTrace", ...generated, metadata };
 }
 
 function write(path, bytes) {

@@ -5,7 +5,6 @@
  * Scorers with a store, on a PostgreSQL server and in an SQLite file, and one without take turns in the
  * same processes, over texts whose embeddings are in the memo.
  */
-import { fork } from "node:child_process";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
@@ -13,6 +12,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import { missing, startPostgres } from "../packages/stores/__test__/support/postgres.mjs";
+import { Child, turned } from "./processes.mjs";
 import { median, quantile } from "./statistics.mjs";
 
 const { quick, only, rows } = parseArgs({
@@ -34,44 +34,14 @@ const APPENDING_MS = quick ? 500 : 1500;
 const ROWS = Number(rows);
 const NEWER = 1000;
 
-const started = new Set();
-
 /** Starts a process, which does one command at a time. */
 function startProcess() {
-	const file = new URL("shared-novelty/process.mjs", import.meta.url);
-	const child = fork(file, { execArgv: ["--expose-gc"] });
-	started.add(child);
-	child.once("exit", () => started.delete(child));
-	return {
-		ask(command, parameters) {
-			return new Promise((resolve, reject) => {
-				const onExit = () => reject(new Error(`${command}: the process ended`));
-				child.once("exit", onExit);
-				child.once("message", ({ result, error }) => {
-					child.off("exit", onExit);
-					if (error) reject(new Error(error));
-					else resolve(result);
-				});
-				child.send({ command, ...parameters });
-			});
-		},
-		async stop() {
-			const ended = new Promise((resolve) => child.once("exit", resolve));
-			await this.ask("close");
-			child.kill();
-			await ended;
-		},
-	};
+	return new Child("shared-novelty/process.mjs", [], { execArgv: ["--expose-gc"] });
 }
 
-process.once("exit", () => {
-	for (const child of started) child.kill("SIGKILL");
-});
-
-/** The elements, beginning with another one in each round. */
-function turned(all, round) {
-	const first = round % all.length;
-	return [...all.slice(first), ...all.slice(0, first)];
+async function stop(child) {
+	await child.ask("close");
+	await child.end();
 }
 
 const digits = (number) => (Math.abs(number) < 10 ? 2 : 0);
@@ -147,7 +117,7 @@ async function latency({ places }) {
 			}
 			if (round >= 0) found.set(inFlight, [...(found.get(inFlight) ?? []), ofRound]);
 		}
-	await one.stop();
+	await stop(one);
 	const rows = [...found].flatMap(([inFlight, rounds]) =>
 		names.map((name) => {
 			const middle = (of) => median(rounds.map((round) => of(round[name], round)));
@@ -195,7 +165,7 @@ async function throughput({ places }) {
 				const ended = Math.max(...results.map((result) => result.ended));
 				if (round >= 0) found[name][index].push((1000 * calls * count) / (ended - began));
 			}
-	await Promise.all(all.map((one) => one.stop()));
+	await Promise.all(all.map(stop));
 	table(
 		`Scores a second of all processes together, 32 in flight in each, medians of ${ROUNDS} rounds`,
 		["", ...PROCESSES.map((count) => `${count} process${count > 1 ? "es" : ""}`)],
@@ -220,7 +190,7 @@ async function appends({ places }) {
 						isReading,
 						ms: APPENDING_MS,
 					});
-					await one.stop();
+					await stop(one);
 					found[name].push((1000 * count) / ms);
 				}
 			rows.push([
@@ -247,7 +217,7 @@ async function start({ places, sizes }) {
 		await one.ask("fill", { ...common, rows: ROWS });
 		await one.ask("save", withSnapshot);
 		await one.ask("fill", { ...common, rows: NEWER });
-		await one.stop();
+		await stop(one);
 		found[name] = { parameters: common, all: [] };
 		found[`${name}, snapshot`] = { parameters: withSnapshot, all: [] };
 	}
@@ -257,7 +227,7 @@ async function start({ places, sizes }) {
 			const { parameters, all } = found[side];
 			const one = startProcess();
 			const result = await one.ask("start", parameters);
-			await one.stop();
+			await stop(one);
 			if (result.seq !== ROWS + NEWER) throw new Error(`${side}: only ${result.seq} entries`);
 			all.push(result);
 		}

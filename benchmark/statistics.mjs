@@ -1,4 +1,6 @@
-/** Quantiles of measurements. */
+/** Quantiles of measurements, times of calls, and the delay of the event loop. */
+
+import { monitorEventLoopDelay } from "node:perf_hooks";
 
 /** The value below which a share of the values lies (nearest rank); `share` is in (0, 1]. */
 export function quantile(values, share) {
@@ -18,4 +20,38 @@ export function median(values) {
 /** The lower and the upper quartile. */
 export function quartiles(values) {
 	return [quantile(values, 0.25), quantile(values, 0.75)];
+}
+
+/** The resolution with which the event loop is watched, in milliseconds. */
+export const LOOP_RESOLUTION = 1;
+
+/** The result of `work`, and quantiles of the delay of the event loop meanwhile, in milliseconds. */
+export async function watched(work) {
+	const delay = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION });
+	delay.enable();
+	const result = await work();
+	delay.disable();
+	const [p50, p99, max] = [delay.percentile(50), delay.percentile(99), delay.max];
+	return { result, loop: { p50: p50 / 1e6, p99: p99 / 1e6, max: max / 1e6 } };
+}
+
+/**
+ * Calls `call` for each of these in order, always `inFlight` at once until the last ones. Returns the results,
+ * and the milliseconds of each call and of all.
+ */
+export async function timed(items, inFlight, call) {
+	const results = [];
+	const times = [];
+	const queue = items.entries();
+	async function caller() {
+		// All callers draw from the same iterator.
+		for (const [index, item] of queue) {
+			const start = performance.now();
+			results[index] = await call(item);
+			times[index] = performance.now() - start;
+		}
+	}
+	const start = performance.now();
+	await Promise.all(Array.from({ length: inFlight }, caller));
+	return { results, times, elapsed: performance.now() - start };
 }

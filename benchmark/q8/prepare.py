@@ -11,43 +11,19 @@ import logging
 import os
 import sys
 from pathlib import Path
-from sysconfig import get_platform
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
-from assets.common import (
-    cache_folder,
-    digest_of,
-    digest_of_sources,
-    new_folder,
-    program,
-    say,
-    scratch_folder,
-)
-from assets.packages import HASHED, builder_packages, pip, run
+from assets.common import digest_of, digest_of_sources, program, say, scratch_folder
+from assets.packages import packages, python_environment, run
 
 REQUIREMENTS = HERE / "requirements.txt"
 MODELS = ROOT / "benchmark" / ".model" / "Xenova" / "all-MiniLM-L6-v2" / "onnx"
 PLAIN = MODELS / "model.onnx"
 QUANTISED = MODELS / "model_quantized.onnx"
 STAMP = ROOT / "benchmark" / ".model" / ".stamp-q8"
-
-
-def quantiser_packages():
-    """A folder with what requirements.txt lists, for this interpreter; made if missing."""
-    digest = digest_of_sources([REQUIREMENTS])[:12]
-    target = cache_folder() / f"q8-{digest}-{sys.implementation.cache_tag}-{get_platform()}"
-    if not target.is_dir():
-        say("downloading the quantiser's packages (24 MB)")
-        with new_folder(target) as folder:
-            pip(
-                ["install", *HASHED, "--no-deps", "--requirement", REQUIREMENTS]
-                + ["--target", folder],
-                f"cannot install {REQUIREMENTS.relative_to(ROOT)} (is there a network?)",
-            )
-    return target
 
 
 def quantise_file(model, out):
@@ -68,9 +44,7 @@ def quantise_file(model, out):
 
 def quantise():
     """Write QUANTISED, all or nothing."""
-    folders = [quantiser_packages(), builder_packages()]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))}
-    environment.update(PYTHONNOUSERSITE="1", PYTHONDONTWRITEBYTECODE="1")
+    environment = python_environment(packages(REQUIREMENTS, "quantiser", "24 MB"))
     say("quantising the plain export (some seconds)")
     with scratch_folder(MODELS) as scratch:
         made = scratch / QUANTISED.name

@@ -3,12 +3,13 @@
  * sends back the result.
  */
 import { randomUUID } from "node:crypto";
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { embed, Scorer, warmup } from "@knowledgepulse/scoring";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
 import { random, trace } from "../../__test__/support/traces.mjs";
+import { serve } from "../processes.mjs";
+import { LOOP_RESOLUTION, timed, watched } from "../statistics.mjs";
 
 /** Entries in a page, as scorers ask for them. */
 const PAGE = 512;
@@ -51,25 +52,14 @@ async function warmUp(scorer) {
 
 const now = () => performance.timeOrigin + performance.now();
 
-/** What `work` returns, and the delay of the event loop meanwhile in milliseconds. */
-async function watched(work) {
-	const resolution = 1;
-	const delay = monitorEventLoopDelay({ resolution });
-	delay.enable();
-	const result = await work();
-	delay.disable();
-	const milliseconds = (nanoseconds) => Math.max(0, nanoseconds / 1e6 - resolution);
-	return {
-		...result,
-		loop: {
-			p50: milliseconds(delay.percentile(50)),
-			p99: milliseconds(delay.percentile(99)),
-			max: milliseconds(delay.max),
-		},
-	};
+/** What `work` returns, and the delay of the event loop meanwhile beyond the resolution. */
+async function delayed(work) {
+	const { result, loop } = await watched(work);
+	const beyond = ([name, ms]) => [name, Math.max(0, ms - LOOP_RESOLUTION)];
+	return { ...result, loop: Object.fromEntries(Object.entries(loop).map(beyond)) };
 }
 
-const commands = {
+serve({
 	/** Makes a scorer of this name; `place` is that of its store, if it has one. */
 	async open({ name, place, namespace, cache }) {
 		const store = place && { store: open(place, namespace) };
@@ -91,19 +81,10 @@ const commands = {
 	/** Scores, so many in flight; returns the milliseconds of each call. */
 	async score({ name, calls, inFlight }) {
 		const scorer = scorers.get(name);
-		const times = [];
-		let next = 0;
-		async function lane() {
-			while (next < calls) {
-				const one = traces[next++ % TEXTS];
-				const began = performance.now();
-				await scorer.evaluateValue(one);
-				times.push(performance.now() - began);
-			}
-		}
-		return watched(async () => {
+		const all = Array.from({ length: calls }, (_, number) => traces[number % TEXTS]);
+		return delayed(async () => {
 			const began = now();
-			await Promise.all(Array.from({ length: inFlight }, lane));
+			const { times } = await timed(all, inFlight, (one) => scorer.evaluateValue(one));
 			return { times, began, ended: now() };
 		});
 	},
@@ -114,12 +95,12 @@ const commands = {
 	 */
 	async start({ place, namespace, cache, file }) {
 		await warmup();
-		const idle = await watched(() => sleep(IDLE_MS));
+		const idle = await delayed(() => sleep(IDLE_MS));
 		globalThis.gc();
 		const before = process.memoryUsage().rss;
 		const options = { cache, store: open(place, namespace), storeMode: "required" };
 		let scorer;
-		const result = await watched(async () => {
+		const result = await delayed(async () => {
 			const began = performance.now();
 			const used = process.cpuUsage();
 			scorer = file ? await Scorer.open(file, options) : new Scorer(options);
@@ -209,12 +190,4 @@ const commands = {
 		for (const scorer of scorers.values()) scorer.close();
 		await Promise.all(stores.map((store) => store.close()));
 	},
-};
-
-process.on("message", async ({ command, ...parameters }) => {
-	try {
-		process.send({ result: await commands[command](parameters) });
-	} catch (error) {
-		process.send({ error: error.stack });
-	}
 });

@@ -38,6 +38,12 @@ impl<'a> Labelled<'a> {
         }
     }
 
+    /// Ranks the rows by `scores`.
+    pub(crate) fn ranking(&self, scores: impl IntoIterator<Item = f64>) -> Ranking {
+        let rows = scores.into_iter().zip(&self.labels).zip(&self.groups.of);
+        Ranking::new(rows.map(|((score, label), group)| (score, *label, *group)))
+    }
+
     pub(crate) fn positives(&self) -> usize {
         self.labels.iter().filter(|label| **label).count()
     }
@@ -58,16 +64,16 @@ pub(crate) fn judge_leakage(
     options: &Options,
     bootstrap: &Bootstrap,
 ) -> Leakage {
-    let Labelled { rows, labels, groups, .. } = labelled;
     let leakage = labelled.leakage();
-    let auc_without_outcome = || {
-        let score = |row: &&Row| {
-            let profile = options.profiles.for_domain(&row.domain);
-            fired(row, true).correct(without_outcome(&profile.weights).apply(&row.dimensions))
-        };
-        Ranking::new(rows.iter().map(score), labels, &groups.of).auc(groups, bootstrap)
+    if !leakage.is_leak {
+        return leakage;
+    }
+    let score = |row: &&Row| {
+        let profile = options.profiles.for_domain(&row.domain);
+        fired(row, true).correct(without_outcome(&profile.weights).apply(&row.dimensions))
     };
-    let auc_without_outcome = if leakage.is_leak { auc_without_outcome() } else { None };
+    let ranking = labelled.ranking(labelled.rows.iter().map(score));
+    let auc_without_outcome = ranking.auc(&labelled.groups, bootstrap);
     Leakage { auc_without_outcome, ..leakage }
 }
 

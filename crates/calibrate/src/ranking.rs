@@ -32,14 +32,8 @@ impl Step {
 }
 
 impl Ranking {
-    pub(crate) fn new(
-        scores: impl IntoIterator<Item = f64>,
-        labels: &[bool],
-        groups: &[u32],
-    ) -> Self {
-        let rows = scores.into_iter().zip(labels).zip(groups);
-        let mut rows: Vec<_> =
-            rows.map(|((score, label), group)| (score, *label, *group)).collect();
+    pub(crate) fn new(rows: impl Iterator<Item = Scored>) -> Self {
+        let mut rows: Vec<_> = rows.collect();
         rows.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         Self { rows }
     }
@@ -99,8 +93,8 @@ impl Ranking {
 /// assert_eq!(auc(&[0.9], &[true]), None);
 /// ```
 pub fn auc(scores: &[f64], labels: &[bool]) -> Option<f64> {
-    let groups = vec![0; labels.len()];
-    area(Ranking::new(scores.iter().copied(), labels, &groups).concordance(|_| 1))
+    let rows = scores.iter().zip(labels).map(|(score, label)| (*score, *label, 0));
+    area(Ranking::new(rows).concordance(|_| 1))
 }
 
 pub(crate) fn totals(steps: &[Step]) -> [u64; 2] {

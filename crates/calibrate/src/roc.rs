@@ -8,7 +8,7 @@ use crate::{
     labels::{Labelled, deciles, judge_leakage},
     options::Options,
     quantiles::{ascending, central},
-    ranking::{Ranking, Step, totals},
+    ranking::{Step, totals},
     wilson::intraclass_correlation,
 };
 
@@ -26,7 +26,7 @@ pub(crate) fn judge(
     bootstrap: &Bootstrap,
 ) -> Option<Labels> {
     let Labelled { scores, labels, groups, .. } = labelled;
-    let ranking = Ranking::new(scores.iter().copied(), labels, &groups.of);
+    let ranking = labelled.ranking(scores.iter().copied());
     let auc = ranking.auc(groups, bootstrap)?;
     let mut precisions = Vec::new();
     let mut roc_band = vec![Vec::new(); BAND];

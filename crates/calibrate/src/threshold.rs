@@ -20,7 +20,8 @@ pub(crate) fn choose(
     bootstrap: &Bootstrap,
 ) -> Threshold {
     // All rows alike, whatever their labels.
-    let ranking = Ranking::new(scores.iter().copied(), &vec![true; scores.len()], &groups.of);
+    let alike = scores.iter().zip(&groups.of).map(|(score, group)| (*score, true, *group));
+    let ranking = Ranking::new(alike);
     let steps: Vec<Step> = ranking.steps(|_| 1).collect();
     // The shortest decimal that is not above `lowest`, but above every lower score.
     let above_next = |lowest: f64| {
@@ -130,7 +131,7 @@ fn shortest(below: Option<f64>, value: f64) -> f64 {
 fn precisions(labelled: &Labelled, level: f64) -> Vec<Precision> {
     let Labelled { scores, labels, groups, .. } = labelled;
     let mut size = EffectiveSize::new(intraclass_correlation(labels, groups), groups);
-    let ranking = Ranking::new(scores.iter().copied(), labels, &groups.of);
+    let ranking = labelled.ranking(scores.iter().copied());
     let all = labelled.positives().max(1) as f64;
     let points = ranking.steps(|_| 1).zip(ranking.ties().rev()).map(|(step, tied)| {
         tied.iter().for_each(|(_, _, group)| size.add(*group));

@@ -33,18 +33,15 @@ pub(super) struct Sample<'a> {
 /// The rows of a fold, the negative ones first.
 #[derive(Default)]
 struct Fold {
-    rows: Vec<(Dimensions, Fired)>,
-    labels: Vec<bool>,
-    groups: Vec<u32>,
+    /// The dimensions, the rules that fired, the label and the group of each row.
+    rows: Vec<(Dimensions, Fired, bool, u32)>,
     /// How many rows are negative and positive.
     classes: [f64; 2],
 }
 
 impl Fold {
     fn push(&mut self, row: (Dimensions, Fired), label: bool, group: u32) {
-        self.rows.push(row);
-        self.labels.push(label);
-        self.groups.push(group);
+        self.rows.push((row.0, row.1, label, group));
         self.classes[usize::from(label)] += 1.0;
     }
 
@@ -53,9 +50,9 @@ impl Fold {
     }
 
     fn ranked(&self, weights: &Weights) -> Ranking {
-        let score =
-            |(dimensions, fired): &(Dimensions, Fired)| fired.correct(weights.apply(dimensions));
-        Ranking::new(self.rows.iter().map(score), &self.labels, &self.groups)
+        Ranking::new(self.rows.iter().map(|(dimensions, fired, label, group)| {
+            (fired.correct(weights.apply(dimensions)), *label, *group)
+        }))
     }
 }
 

@@ -180,25 +180,3 @@ fn borderline(found: &Calibration) -> String {
 fn numbered<'a>(numbers: &'a [usize], rows: &'a [Row]) -> impl Iterator<Item = (usize, &'a Row)> {
     numbers.iter().filter_map(|number| Some((*number, rows.get(number.checked_sub(1)?)?)))
 }
-
-fn settings(found: &Calibration) -> [(&'static str, String); 11] {
-    let options = &found.options;
-    let sources = |values: &[String]| shown(&list(values));
-    let first = options.first.map_or_else(
-        || format!("{} (by default)", found.rows.first_limit),
-        |first| first.to_string(),
-    );
-    [
-        ("target", target(found)),
-        ("fit", if options.fit { "yes" } else { "no" }.to_owned()),
-        ("first rows excluded", first),
-        ("level of intervals", round_percent(options.level)),
-        ("bootstrap replicates", options.replicates.to_string()),
-        ("seed", options.seed.to_string()),
-        ("rows without a group", found.rows.ungrouped.to_string()),
-        ("model", sources(&found.sources.model_fingerprints)),
-        ("precision", sources(&found.sources.precisions)),
-        ("version of the scorer", sources(&found.sources.versions)),
-        ("version of the calibration", env!("CARGO_PKG_VERSION").to_owned()),
-    ]
-}

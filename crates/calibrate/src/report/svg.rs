@@ -1,8 +1,8 @@
 //! Plots as inline SVG that CSS colours.
 
-use std::fmt::{self, Display, Formatter, Write};
+use std::fmt::{self, Display, Write};
 
-use askama::filters::{Escaper, Html, HtmlSafe};
+use askama::filters::{Html, Safe, escape};
 
 use crate::calibration::{BandPoint, Interval};
 
@@ -16,15 +16,7 @@ const TOP: f64 = 32.0;
 const BOTTOM: f64 = 40.0;
 
 /// SVG, which templates insert unchanged. Its text has been escaped.
-pub(super) struct Markup(String);
-
-impl HtmlSafe for Markup {}
-
-impl Display for Markup {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
+pub(super) type Markup = Safe<String>;
 
 /// An axis.
 pub(super) struct Axis<'a> {
@@ -69,8 +61,8 @@ impl<'a> Plot<'a> {
         let mut plot = Self { x, y, svg: String::new() };
         plot.add(format_args!(
             r#"<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{}. {}">"#,
-            Escaped(name),
-            Escaped(description)
+            escaped(name),
+            escaped(description)
         ));
         plot.axes();
         plot
@@ -84,7 +76,7 @@ impl<'a> Plot<'a> {
                 r#"<path class="grid" d="M{left} {y:.1}H{right}"/><text class="end" x="{:.1}" y="{:.1}">{name}</text>"#,
                 left - 6.0,
                 y + 3.5,
-                name = Escaped(&name)
+                name = escaped(&name)
             ));
         }
         for (at, name) in std::mem::take(&mut self.x.ticks) {
@@ -92,7 +84,7 @@ impl<'a> Plot<'a> {
             self.add(format_args!(
                 r#"<path class="axis" d="M{x:.1} {bottom}v4"/><text class="middle" x="{x:.1}" y="{:.1}">{}</text>"#,
                 bottom + 16.0,
-                Escaped(&name)
+                escaped(&name)
             ));
         }
         let (x_label, y_label) = (self.x.label, self.y.label);
@@ -100,8 +92,8 @@ impl<'a> Plot<'a> {
             r#"<path class="axis" d="M{left} {bottom}H{right}"/><text class="middle label" x="{:.1}" y="{:.1}">{}</text><text class="label" x="2" y="10">{}</text>"#,
             f64::midpoint(left, right),
             HEIGHT - 6.0,
-            Escaped(x_label),
-            Escaped(y_label)
+            escaped(x_label),
+            escaped(y_label)
         ));
     }
 
@@ -125,7 +117,7 @@ impl<'a> Plot<'a> {
         if height > 0.0 {
             self.add(format_args!(
                 r#"<rect class="bar" x="{x:.1}" y="{y:.1}" width="{width:.1}" height="{height:.1}"><title>{}</title></rect>"#,
-                Escaped(title)
+                escaped(title)
             ));
         }
     }
@@ -189,7 +181,7 @@ impl<'a> Plot<'a> {
         self.add(format_args!(
             r#"<path class="{class}" d="M{LEFT} {y:.1}H{right}"/><text class="{kind}" x="{right}" y="{:.1}">{}</text>"#,
             y - 4.0,
-            Escaped(name),
+            escaped(name),
             right = WIDTH - RIGHT
         ));
     }
@@ -201,7 +193,7 @@ impl<'a> Plot<'a> {
         self.add(format_args!(
             r#"<circle class="{class}" cx="{x:.1}" cy="{y:.1}" r="4.5"/><text class="{anchor} strong" x="{text:.1}" y="{:.1}">{}</text>"#,
             y + 16.0,
-            Escaped(name)
+            escaped(name)
         ));
     }
 
@@ -211,7 +203,7 @@ impl<'a> Plot<'a> {
         let (low, high) = (self.y(interval.low), self.y(interval.high));
         self.add(format_args!(
             r#"<g><title>{}</title><path class="whisker" d="M{x:.1} {low:.1}V{high:.1}m-4 0h8M{:.1} {low:.1}h8"/><circle class="dot" cx="{x:.1}" cy="{y:.1}" r="4"/></g>"#,
-            Escaped(title),
+            escaped(title),
             x - 4.0
         ));
     }
@@ -219,7 +211,7 @@ impl<'a> Plot<'a> {
     /// Returns the complete plot.
     pub(super) fn finish(mut self) -> Markup {
         self.svg.push_str("</svg>");
-        Markup(self.svg)
+        Safe(self.svg)
     }
 }
 
@@ -240,17 +232,13 @@ pub(super) fn spark(name: &str, bins: &[usize], threshold: Option<f64>) -> Marku
     let tick = threshold.map_or_else(String::new, |at| {
         format!(r#"<path class="threshold" d="M{:.1} 0V34"/>"#, at.clamp(0.0, 1.0) * 100.0)
     });
-    Markup(format!(
+    Safe(format!(
         r#"<svg class="spark" viewBox="-1 0 102 36" role="img" aria-label="{}"><path class="bar" d="{path}"/>{tick}<path class="axis" d="M0 32.5H100"/></svg>"#,
-        Escaped(name)
+        escaped(name)
     ))
 }
 
-/// Text as HTML.
-struct Escaped<'a>(&'a str);
-
-impl Display for Escaped<'_> {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        Html.write_escaped_str(formatter, self.0)
-    }
+fn escaped(text: &str) -> impl Display {
+    let Ok(escaped) = escape(text, Html);
+    escaped
 }

@@ -94,69 +94,38 @@ fn rows_are_read_with_the_line_of_an_error() {
 }
 
 #[test]
-fn calibrate_refuses_invalid_rows_and_options() {
-    let options = |change: &dyn Fn(&mut Options)| {
-        let mut options = quick();
-        change(&mut options);
-        options
-    };
-    let target = |target| options(&move |options| options.target = Some(target));
-    let good = rows(50, |_, _| ());
-    for (rows, options, expected) in [
-        (vec![], quick(), ("NO_ROWS", None, None, "rows", "none")),
-        (
-            rows(20, |_, row| row.similarity = None),
-            quick(),
-            (
-                "NO_ROWS",
-                None,
-                None,
-                "a row after the first 2 that was compared with an earlier trace",
-                "none among 20",
-            ),
-        ),
-        (
-            rows(3, |number, row| row.confidence = if number == 2 { f64::NAN } else { 1.0 }),
-            quick(),
-            ("INVALID_ROW", Some(2), Some("confidence"), "a number in [0, 1]", "NaN"),
-        ),
-        (
-            good.clone(),
-            options(&|options| options.level = 1.0),
-            ("INVALID_OPTION", None, Some("level"), "a number in [0.5, 0.999]", "1"),
-        ),
-        (
-            good.clone(),
-            options(&|options| options.replicates = 1),
-            ("INVALID_OPTION", None, Some("replicates"), "a whole number from 100 to 10000", "1"),
-        ),
-        (
-            good.clone(),
-            target(Target::Share(0.0)),
-            ("INVALID_OPTION", None, Some("target.share"), "a number in (0, 1]", "0"),
-        ),
-        (
-            good.clone(),
-            target(Target::Threshold(-1.0)),
-            ("INVALID_OPTION", None, Some("target.threshold"), "a number in [0, 1]", "-1"),
-        ),
-        (
-            good.clone(),
-            target(Target::Precision(f64::NAN)),
-            ("INVALID_OPTION", None, Some("target.precision"), "a number in (0, 1)", "NaN"),
-        ),
-        (
-            rows(50, |_, row| row.label = None),
-            target(Target::Precision(0.9)),
-            ("NO_LABELS", None, Some("target.precision"), "rows with labels", "none"),
-        ),
-        (
-            rows(50, |_, row| row.label = None),
-            options(&|options| options.fit = true),
-            ("NO_LABELS", None, Some("fit"), "rows with labels", "none"),
-        ),
+fn calibrate_refuses_rows_that_it_cannot_use() {
+    let cold = rows(20, |_, row| row.similarity = None);
+    let invalid = rows(3, |number, row| {
+        row.confidence = if number == 2 { f64::NAN } else { 1.0 };
+    });
+    let after = "a row after the first 2 that was compared with an earlier trace";
+    for (rows, expected) in [
+        (vec![], ("NO_ROWS", None, None, "rows", "none")),
+        (cold, ("NO_ROWS", None, None, after, "none among 20")),
+        (invalid, ("INVALID_ROW", Some(2), Some("confidence"), "a number in [0, 1]", "NaN")),
     ] {
-        assert_eq!(parts(&calibrate(&rows, &options).unwrap_err()), expected);
+        assert_eq!(parts(&calibrate(&rows, &quick()).unwrap_err()), expected);
+    }
+}
+
+#[test]
+fn calibrate_refuses_options_that_do_not_fit() {
+    let target = |target| Options { target: Some(target), ..quick() };
+    let unlabelled = rows(50, |_, row| row.label = None);
+    let whole = "a whole number from 100 to 10000";
+    for (options, path, expected, found) in [
+        (Options { level: 1.0, ..quick() }, "level", "a number in [0.5, 0.999]", "1"),
+        (Options { replicates: 1, ..quick() }, "replicates", whole, "1"),
+        (target(Target::Share(0.0)), "target.share", "a number in (0, 1]", "0"),
+        (target(Target::Threshold(-1.0)), "target.threshold", "a number in [0, 1]", "-1"),
+        (target(Target::Precision(f64::NAN)), "target.precision", "a number in (0, 1)", "NaN"),
+        (target(Target::Precision(0.9)), "target.precision", "rows with labels", "none"),
+        (Options { fit: true, ..quick() }, "fit", "rows with labels", "none"),
+    ] {
+        let code = if found == "none" { "NO_LABELS" } else { "INVALID_OPTION" };
+        let error = calibrate(&unlabelled, &options).unwrap_err();
+        assert_eq!(parts(&error), (code, None, Some(path), expected, found));
     }
 }
 
