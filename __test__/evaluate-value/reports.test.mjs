@@ -27,7 +27,7 @@ test("explainValue reports what the model saw of the text", async () => {
 		[510, 512, false, false],
 		[511, 512, false, false],
 		[512, 512, true, true],
-		[0, 2, false, true],
+		[0, 2, false, false],
 	]) {
 		const { text } = await scorer.explainValue(says(Array(count).fill("a").join(" ")));
 		const facts = { tokens, windows: 1, isCut, fromMemo, unknownTokens: 0 };
