@@ -95,7 +95,9 @@ fn add_doubles_the_ring_up_to_the_capacity() {
 fn restore_takes_ages_beyond_the_clock() {
     let options = CacheOptions { vector_len: 1, ..CacheOptions::default() };
     let mut rows = mapped(128).unwrap();
-    [0, 64].map(|at| rows[at..at + 4].copy_from_slice(&1.0_f32.to_le_bytes()));
+    for at in [0, 64] {
+        rows[at..at + 4].copy_from_slice(&1.0_f32.to_le_bytes());
+    }
     let entries = vec![(Duration::MAX, None), (Duration::from_secs(1), None)];
     let now = Duration::from_secs(9);
     let mut cache = VectorCache::restore(options, entries, rows, 0..128, now).unwrap();
