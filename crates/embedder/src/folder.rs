@@ -96,7 +96,7 @@ impl ModelFolder {
             (Self::BuiltIn(files), BackendKind::Onnx) if precision == Precision::Exact => {
                 match library::environment(&settings.library) {
                     Ok(environment) => {
-                        let model = OnnxModel::load(files.clone(), environment, threads)?;
+                        let model = OnnxModel::load(files, environment, threads)?;
                         Ok((Box::new(model), None))
                     }
                     Err(error) => Ok((Box::new(native(files)?), Some(error))),

@@ -2,6 +2,7 @@
 
 pub(crate) mod native;
 pub(crate) mod onnx;
+mod threads;
 
 use knowledgepulse_workers::CancelToken;
 

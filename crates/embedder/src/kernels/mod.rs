@@ -1,7 +1,7 @@
 //! The arithmetic of the model in SIMD registers.
 //!
 //! A kernel is divided into tasks. [`run`] passes them to a function that distributes them over threads, so that kernels
-//! do not depend on ONNX Runtime or a thread pool.
+//! do not depend on a thread pool.
 
 mod aligned;
 pub(crate) mod arch;
@@ -49,16 +49,12 @@ pub trait Kernel: Sync {
     unsafe fn run<S: Simd>(&self, simd: S, task: usize);
 }
 
-/// Runs all tasks of a kernel with `spread`, which must call the given function once for each number below the given one.
-///
-/// # Errors
-///
-/// An error of `spread`, or the error of a panic in a task, after all tasks have run.
-pub fn run<E>(
+/// Runs all tasks of a kernel with `spread`, which must call the given function once for each number below the given
+/// one. Returns whether no task has panicked.
+pub fn run(
     kernel: &impl Kernel,
-    spread: impl FnOnce(usize, &(dyn Fn(usize) + Send + Sync)) -> Result<(), E>,
-    panic: impl FnOnce() -> E,
-) -> Result<(), E> {
+    spread: impl FnOnce(usize, &(dyn Fn(usize) + Send + Sync)),
+) -> bool {
     let panicked = AtomicBool::new(false);
     let task = |index| {
         let task = || {
@@ -66,13 +62,12 @@ pub fn run<E>(
             // SAFETY: `spread` runs each task once.
             unsafe { run_task(kernel, index) }
         };
-        // A panic must not unwind through the threads of ONNX Runtime.
         if catch_unwind(AssertUnwindSafe(task)).is_err() {
             panicked.store(true, Ordering::Relaxed);
         }
     };
-    spread(kernel.tasks(), &task)?;
-    if panicked.into_inner() { Err(panic()) } else { Ok(()) }
+    spread(kernel.tasks(), &task);
+    !panicked.into_inner()
 }
 
 /// Runs one task of a kernel in the widest registers of the machine.

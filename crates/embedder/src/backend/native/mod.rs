@@ -7,19 +7,12 @@ mod int8_encoder;
 #[cfg(test)]
 mod tests;
 
-use std::{
-    sync::{
-        Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread,
-};
-
 use knowledgepulse_workers::CancelToken;
-use once_cell::sync::OnceCell;
-use rayon::{ThreadPool, ThreadPoolBuilder, prelude::*};
 
-use super::Backend;
+use super::{
+    Backend,
+    threads::{Threads, spread},
+};
 use crate::{
     BuiltInFiles, EMBEDDING_LEN, EmbedError, Embedding, MAX_TOKENS, Precision, Result,
     kernels::{
@@ -35,15 +28,10 @@ const FFN: usize = 4 * WIDTH;
 const LAYERS: usize = 6;
 const VOCABULARY: usize = 30_522;
 
-/// The maximum number of threads: half of the linear layers have 8 tasks.
-const MAX_THREADS: usize = 8;
-
-/// The model, and the threads for a text that is alone.
+/// The model and its threads.
 pub(crate) struct NativeModel {
     encoder: Encoder,
-    threads: usize,
-    /// Made for the first text that is alone; `None` inside for a single thread, or if the system refuses more.
-    pool: OnceCell<Option<Mutex<ThreadPool>>>,
+    threads: Threads,
 }
 
 /// The weights in the format of a precision.
@@ -61,16 +49,7 @@ impl NativeModel {
             Precision::Fast => Encoder::Fast(Int8Encoder::load(&mut tensors, Machine::detect())?),
         };
         tensors.finish()?;
-        Ok(Self { encoder, threads: threads.min(MAX_THREADS), pool: OnceCell::new() })
-    }
-
-    fn pool(&self) -> Option<&Mutex<ThreadPool>> {
-        let make = || {
-            let name = |index| format!("kp-text-{index}");
-            let pool = ThreadPoolBuilder::new().num_threads(self.threads).thread_name(name);
-            (self.threads > 1).then(|| pool.build().ok()).flatten().map(Mutex::new)
-        };
-        self.pool.get_or_init(make).as_ref()
+        Ok(Self { encoder, threads: Threads::new(threads) })
     }
 }
 
@@ -88,36 +67,8 @@ impl Backend for NativeModel {
                 Encoder::Fast(encoder) => encoder.embed(&runner, ids),
             }
         };
-        let pool = is_alone.then(|| self.pool()).flatten().and_then(|pool| pool.try_lock().ok());
-        match pool {
-            Some(pool) => pool.install(|| with_spinning_threads(|| embed(self.threads))),
-            None => embed(1),
-        }
+        self.threads.run(is_alone, embed)
     }
-}
-
-/// Runs `work` on a thread of a pool. Meanwhile the other threads look for its tasks without sleeping: waking a
-/// thread takes longer than many of the tasks.
-fn with_spinning_threads<R: Send>(work: impl FnOnce() -> R + Send) -> R {
-    struct Done<'a>(&'a AtomicBool);
-    impl Drop for Done<'_> {
-        fn drop(&mut self) {
-            self.0.store(true, Ordering::Release);
-        }
-    }
-    let (is_done, here) = (AtomicBool::new(false), rayon::current_thread_index());
-    rayon::scope(|scope| {
-        // Also when `work` panics.
-        let _done = Done(&is_done);
-        scope.spawn_broadcast(|_, context| {
-            while Some(context.index()) != here && !is_done.load(Ordering::Acquire) {
-                if rayon::yield_now() != Some(rayon::Yield::Executed) {
-                    thread::yield_now();
-                }
-            }
-        });
-        work()
-    })
 }
 
 /// The weights of the model, with linear layers of type `L`.
@@ -257,15 +208,10 @@ impl Runner<'_> {
         if self.cancel.is_cancelled() {
             return Err(EmbedError::Cancelled);
         }
-        let spread = |count, task: &(dyn Fn(usize) + Send + Sync)| {
-            if self.threads > 1 {
-                (0..count).into_par_iter().with_max_len(1).for_each(task);
-            } else {
-                (0..count).for_each(task);
-            }
+        if kernels::run(kernel, spread) {
             Ok(())
-        };
-        let panic = || EmbedError::Model("a task of its computation panicked".into());
-        kernels::run(kernel, spread, panic)
+        } else {
+            Err(EmbedError::Model("a task of its computation panicked".into()))
+        }
     }
 }

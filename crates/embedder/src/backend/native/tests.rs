@@ -1,9 +1,6 @@
 //! The exact encoder against ONNX Runtime, and the fast one against the exact one.
 
-use std::{
-    path::PathBuf,
-    sync::{Arc, LazyLock},
-};
+use std::{path::PathBuf, sync::LazyLock, thread};
 
 use knowledgepulse_test_support::package_folder;
 
@@ -17,8 +14,8 @@ use crate::{
 /// The package of this machine.
 static PACKAGE: LazyLock<PathBuf> = LazyLock::new(package_folder);
 
-static FILES: LazyLock<Arc<BuiltInFiles>> =
-    LazyLock::new(|| Arc::new(BuiltInFiles::open(&PACKAGE.join("model")).expect("a manifest")));
+static FILES: LazyLock<BuiltInFiles> =
+    LazyLock::new(|| BuiltInFiles::open(&PACKAGE.join("model")).expect("a manifest"));
 
 /// The exact model with 1 to 3 threads.
 fn model(threads: usize) -> &'static NativeModel {
@@ -32,7 +29,7 @@ fn model(threads: usize) -> &'static NativeModel {
 fn fast(machine: Machine, threads: usize) -> NativeModel {
     let mut tensors = Tensors::open(&FILES).unwrap();
     let encoder = Int8Encoder::load(&mut tensors, machine).unwrap();
-    NativeModel { encoder: Encoder::Fast(encoder), threads, pool: OnceCell::new() }
+    NativeModel { encoder: Encoder::Fast(encoder), threads: Threads::new(threads) }
 }
 
 /// Returns `count` tokens, which hardly repeat.
@@ -45,7 +42,7 @@ fn tokens(count: usize) -> Vec<i64> {
 fn run_gives_the_bits_of_onnx_runtime() {
     let ModelSettings { library, threads, .. } = ModelSettings::beside(&PACKAGE);
     let environment = library::environment(&library).unwrap();
-    let onnx = OnnxModel::load(FILES.clone(), environment, threads).unwrap();
+    let onnx = OnnxModel::load(&FILES, environment, threads).unwrap();
     let never = CancelToken::default();
     let short = [1, 2, 3, 7, 8, 9, 17, 33, 48, 49].map(|count| (count, &[1, 2, 3][..]));
     let long = [97, 200, 512].map(|count| (count, &[3][..]));
@@ -76,7 +73,7 @@ fn fast_gives_the_same_bits_on_every_machine() {
         let is_plain = matches!(machine, Machine::Plain(_));
         let mut model = fast(machine, 1);
         for threads in if is_plain { 1..=1 } else { 1..=3 } {
-            (model.threads, model.pool) = (threads, OnceCell::new());
+            model.threads = Threads::new(threads);
             let found = digest(&model, &[1, 2, 3, 7, 8, 9, 20, 65, 129]);
             assert_eq!(found, SHORT, "{machine:?}, {threads} threads");
             if threads == 2 {
@@ -153,11 +150,12 @@ fn run_ends_a_cancelled_text_before_the_next_operation() {
 #[test]
 fn run_fails_a_text_when_a_task_panics() {
     let cancel = CancelToken::default();
-    for threads in [1, 2] {
-        let runner = Runner { threads, cancel: &cancel };
-        let run = || runner.run(&Calls(|task| assert_ne!(task, 41)));
-        let failed =
-            if threads > 1 { model(2).pool().unwrap().lock().unwrap().install(run) } else { run() };
+    for is_alone in [false, true] {
+        let run = |threads| {
+            let runner = Runner { threads, cancel: &cancel };
+            runner.run(&Calls(|task| assert_ne!(task, 41)))
+        };
+        let failed = Threads::new(2).run(is_alone, run);
         assert_eq!(failed, Err(EmbedError::Model("a task of its computation panicked".into())));
     }
 }

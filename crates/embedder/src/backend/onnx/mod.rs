@@ -1,4 +1,4 @@
-//! The ONNX Runtime backend: sessions of a graph.
+//! The ONNX Runtime backend: the session of a graph.
 
 pub(crate) mod library;
 mod operators;
@@ -10,7 +10,6 @@ use std::{
 };
 
 use knowledgepulse_workers::{CancelToken, fault, join};
-use once_cell::sync::OnceCell;
 use ort::{
     AsPointer,
     environment::Environment,
@@ -19,47 +18,24 @@ use ort::{
     value::{DynValue, Tensor},
 };
 
-use super::Backend;
-use crate::{
-    BuiltInFiles, EmbedError, Embedding, Result,
-    model::{files::WEIGHTS, memory_probe},
-};
+use super::{Backend, threads::Threads};
+use crate::{BuiltInFiles, EmbedError, Embedding, Result, model::files::WEIGHTS};
 
 const GRAPH: &str = "exact.onnx";
 
-/// The exact graph: `input_ids`, int64 \[tokens\], to `embedding`, float32 \[384\].
-///
-/// It has two sessions: one runs a text on all threads, the other one runs texts side by side on one thread each.
-/// The second one is made when two texts are embedded at once for the first time. Both give the same bits.
+/// The exact graph: `input_ids`, int64 \[tokens\], to `embedding`, float32 \[384\]. Its operators use threads of our own.
 pub(crate) struct OnnxModel {
-    environment: &'static Environment,
-    files: Arc<BuiltInFiles>,
-    alone: Session,
-    /// `None` inside if it could not be made: `alone` then runs all texts.
-    side_by_side: OnceCell<Option<Session>>,
+    session: Session,
+    threads: Threads,
 }
 
 impl OnnxModel {
     pub(crate) fn load(
-        files: Arc<BuiltInFiles>,
+        files: &BuiltInFiles,
         environment: &'static Environment,
         threads: usize,
     ) -> Result<Self> {
-        let alone = verified_session(environment, &files, threads)?;
-        Ok(Self { environment, files, alone, side_by_side: OnceCell::new() })
-    }
-
-    fn session(&self, is_alone: bool) -> &Session {
-        if is_alone {
-            return &self.alone;
-        }
-        let make = || {
-            memory_probe::require(memory_probe::FOR_A_MODEL)?;
-            // Checked again, because the files may have been replaced since the other session was made.
-            verified_session(self.environment, &self.files, 1)
-        };
-        let made = self.side_by_side.get_or_init(|| make().ok());
-        made.as_ref().unwrap_or(&self.alone)
+        Ok(Self { session: verified_session(environment, files)?, threads: Threads::new(threads) })
     }
 }
 
@@ -68,7 +44,8 @@ impl Backend for OnnxModel {
         interruptible(cancel, |options| {
             let ids = Tensor::from_array(([ids.len()], ids.to_vec())).map_err(runtime_error)?;
             let inputs = [(c"input_ids", ids.into_dyn())];
-            let output = run(self.session(is_alone), options, &inputs, c"embedding")?;
+            let run = |_| run(&self.session, options, &inputs, c"embedding");
+            let output = self.threads.run(is_alone, run)?;
             Ok(output.try_extract_tensor().map_err(runtime_error)?.1.into())
         })
     }
@@ -91,26 +68,18 @@ pub(crate) fn interruptible(
 
 /// Makes a session from files that match the manifest. Hashes the weights while the graph is loaded, which takes about
 /// the same time.
-fn verified_session(
-    environment: &Environment,
-    files: &BuiltInFiles,
-    threads: usize,
-) -> Result<Session> {
+fn verified_session(environment: &Environment, files: &BuiltInFiles) -> Result<Session> {
     // Before ONNX Runtime reads it.
     files.verify(GRAPH)?;
     let load = || {
         fault::point("session");
-        let load = |threads| {
-            let builder = session_builder(environment, threads)?;
-            builder.with_operators(operators::domain()?)?.commit_from_file(files.path(GRAPH))
-        };
-        on_threads(threads, load).map_err(runtime_error)
+        let builder = session_builder(environment, 1)?;
+        builder.with_operators(operators::domain()?)?.commit_from_file(files.path(GRAPH))
     };
     let (session, verified) = join(load, || files.verify(WEIGHTS));
     verified?;
-    session.unwrap_or_else(|_| {
-        Err(EmbedError::Runtime("the session could not be created: panic".into()))
-    })
+    let panicked = |_| EmbedError::Runtime("the session could not be created: panic".into());
+    session.map_err(panicked)?.map_err(runtime_error)
 }
 
 /// Loads a session with `threads` threads, or if that fails with the calling thread only: the system may refuse more.

@@ -1,7 +1,7 @@
 //! The custom operators of the model for ONNX Runtime.
 //!
-//! Each extracts its tensors and runs a kernel in tasks, which ONNX Runtime distributes over the threads of the
-//! session.
+//! Each extracts its tensors and runs a kernel in tasks on our own threads, because threads of ONNX Runtime that are woken
+//! on the core of the one that waits for them are held up by it for milliseconds.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -19,9 +19,12 @@ use ort::{
     },
 };
 
-use crate::kernels::{
-    self, Kernel, LayerNorm, Linear, LinearWeights, SelfAttention, SharedSlice, Table,
-    embed_tokens, pool,
+use crate::{
+    backend::threads::spread,
+    kernels::{
+        self, Kernel, LayerNorm, Linear, LinearWeights, SelfAttention, SharedSlice, Table,
+        embed_tokens, pool,
+    },
 };
 
 const DOMAIN: &str = "knowledgepulse";
@@ -88,9 +91,8 @@ impl Operator for ModelOperator {
     }
 }
 
-fn run(context: &ComputeContext, kernel: impl Kernel) -> Result<()> {
-    let panicked = || Error::new("a task panicked");
-    kernels::run(&kernel, |count, task| context.par_for(count, 0, task), panicked)
+fn run(kernel: impl Kernel) -> Result<()> {
+    if kernels::run(&kernel, spread) { Ok(()) } else { Err(Error::new("a task panicked")) }
 }
 
 fn inputs<'a, const N: usize>(context: &'a ComputeContext) -> Result<[ValueRef<'a>; N]> {
@@ -146,7 +148,7 @@ fn layer_norm(context: &ComputeContext, _: bool) -> Result<()> {
     let [x, gamma, beta] = &inputs(context)?;
     let (rows, columns, x) = matrix(x)?;
     let mut y = output(context, [rows, columns])?;
-    run(context, LayerNorm::new(x, numbers(gamma)?, numbers(beta)?, shared(&mut y)?))
+    run(LayerNorm::new(x, numbers(gamma)?, numbers(beta)?, shared(&mut y)?))
 }
 
 fn pool_rows(context: &ComputeContext, _: bool) -> Result<()> {
@@ -164,12 +166,12 @@ fn linear(context: &ComputeContext, gelu: bool) -> Result<()> {
     let weights = LinearWeights { values, scale, bias };
     let residual = residual.as_ref().map(numbers).transpose()?;
     let mut y = output(context, [rows, weights.columns()])?;
-    run(context, Linear::new(weights, x, residual, gelu, shared(&mut y)?))
+    run(Linear::new(weights, x, residual, gelu, shared(&mut y)?))
 }
 
 fn self_attention(context: &ComputeContext, _: bool) -> Result<()> {
     let [projected] = &inputs(context)?;
     let (rows, columns, projected) = matrix(projected)?;
     let mut y = output(context, [rows, columns / 3])?;
-    run(context, SelfAttention::new(projected, shared(&mut y)?))
+    run(SelfAttention::new(projected, shared(&mut y)?))
 }
