@@ -1,6 +1,6 @@
 /**
- * Checks the pages of a store, and packs them: Rust would read 512 entries through Node-API for milliseconds, in which
- * the event loop waits.
+ * Checks the pages of a store, and packs them into one string and one buffer: to read each entry through Node-API would
+ * hold up the event loop for milliseconds.
  */
 const { types } = require("node:util");
 const { ScoringError } = require("./errors.js");

@@ -3,7 +3,7 @@
  * a time, and brings back the entries of the store.
  */
 const { randomUUID } = require("node:crypto");
-const { setTimeout: sleep } = require("node:timers/promises");
+const { setImmediate: nextTurn, setTimeout: sleep } = require("node:timers/promises");
 const { clearTimeout, setTimeout } = require("node:timers");
 const { ScoringError } = require("./errors.js");
 const { invalidOption } = require("./options.js");
@@ -12,7 +12,7 @@ const { onAbort, until } = require("./signals.js");
 /** Calls in one round trip. */
 const BATCH = 64;
 /** Entries in one page. */
-const PAGE = 512;
+const PAGE = 256;
 /** The time before each repetition of a round trip that has failed; after the last, its batch has failed. */
 const PAUSES_MS = [50, 200];
 /** How long a store that has failed is not asked again. */
@@ -249,6 +249,8 @@ exports.StoreLink = class StoreLink {
 			this.#isReached = true;
 			this.#failure = undefined;
 			try {
+				// The turn in which the page has come was long already.
+				if (page?.entries?.length > BATCH) await nextTurn();
 				const packed = this.#packPage(page, this.#header, calls);
 				const { epoch, rows } = packed;
 				// Before it is applied, because the answers are there before this goes on.

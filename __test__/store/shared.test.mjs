@@ -196,7 +196,7 @@ test("a store of many pages is read to its end", async () => {
 	const other = new Scorer({ store, cache: { maxElements: 10_000 } });
 	const { novelty } = await other.explainValue(texts[0]);
 	assert.deepEqual([novelty.seq, novelty.nearest], [1101, texts[0].id]);
-	assert.deepEqual(limits, [512, 512, 512, 512]);
+	assert.deepEqual(limits, Array(6).fill(256));
 });
 
 test("a store takes the place of the cache", () => {

@@ -12,7 +12,7 @@ import { serve } from "../processes.mjs";
 import { LOOP_RESOLUTION, timed, watched } from "../statistics.mjs";
 
 /** Entries in a page, as scorers ask for them. */
-const PAGE = 512;
+const PAGE = 256;
 const NUMBERS = 384;
 const IDLE_MS = 1000;
 /** Fewer than the memo for texts keeps. */
