@@ -121,6 +121,9 @@ const ofLength = (found) =>
 
 /** Changes of the second entry of three, or of all entries, and what is said of them. */
 const SAID = [
+	[{ at: -1 }, /^entry 2 of the store: at: expected a safe integer, 0 or more, got -1$/],
+	[{ id: 7 }, /^entry 2 of the store: id: expected a string or null, got 7$/],
+	[{ embedding: "x" }, /^entry 2 of the store: embedding: expected a Uint8Array or null, got "x"$/],
 	[{ seq: "5" }, /^entries\[1\]\.seq of the store: expected a safe integer, 1 or more, got "5"$/],
 	[{ seq: 1n }, /^entries\[1\]\.seq of the store: .* got 1n$/],
 	[{ seq: 9 }, /^entry 9 of the store: expected entry 2$/],
