@@ -10,7 +10,6 @@ const KINDS = ["add", "forget", "clear"];
 
 const isObject = (value) => typeof value === "object" && value !== null;
 const isString = (value) => typeof value === "string";
-const isWhole = (value, least) => Number.isSafeInteger(value) && value >= least;
 
 /** Makes the function over the native module. */
 exports.pagePacker = function pagePacker({ describe }) {
@@ -20,8 +19,10 @@ exports.pagePacker = function pagePacker({ describe }) {
 		throw new ScoringError(message, { code: "INVALID_STORE" });
 	}
 
-	const checkWhole = (value, place, least) =>
-		check(isWhole(value, least), value, place, `a safe integer, ${least} or more`);
+	function checkWhole(value, place, least) {
+		const fits = Number.isSafeInteger(value) && value >= least;
+		check(fits, value, place, `a safe integer, ${least} or more`);
+	}
 
 	function checkHeader(found, expected) {
 		check(isObject(found), found, "header of the store", "an object");

@@ -5,7 +5,7 @@ use std::{marker::PhantomData, ptr};
 use knowledgepulse_scoring::{Error, trace::quote};
 use napi::{
     ValueType,
-    bindgen_prelude::{Float32Array, FromNapiValue, Uint8ArraySlice},
+    bindgen_prelude::{Float32Array, FromNapiValue},
     sys, type_of,
 };
 
@@ -40,14 +40,7 @@ impl FromNapiValue for Value<'_> {
 }
 
 impl<'env> Value<'env> {
-    /// Returns a key, which finds a property faster than its name does.
-    pub fn key(&self, name: &'static str) -> Read<Self> {
-        let (start, length) = (name.as_ptr().cast(), name.len() as isize);
-        // SAFETY: the environment belongs to the running call; `name` is valid for `length` bytes.
-        self.value(|raw| unsafe { sys::napi_create_string_utf8(self.env, start, length, raw) })
-    }
-
-    /// Returns a property, by a key from [`Value::key`] or [`Value::keys`].
+    /// Returns a property, by a key from [`Value::keys`].
     pub fn get(&self, key: &Self) -> Read<Self> {
         // SAFETY: environment and handles belong to the running call.
         self.value(|raw| unsafe { sys::napi_get_property(self.env, self.raw, key.raw, raw) })
@@ -134,11 +127,6 @@ impl<'env> Value<'env> {
         Ok(units)
     }
 
-    pub fn bytes(&self) -> Option<Uint8ArraySlice<'env>> {
-        // SAFETY: environment and handle belong to the running call.
-        unsafe { Uint8ArraySlice::from_napi_value(self.env, self.raw) }.ok()
-    }
-
     pub fn floats(&self) -> Option<Float32Array> {
         // SAFETY: environment and handle belong to the running call.
         unsafe { Float32Array::from_napi_value(self.env, self.raw) }.ok()
@@ -174,7 +162,11 @@ impl<'env> Value<'env> {
     }
 
     pub fn property(&self, name: &'static str) -> Read<Self> {
-        self.get(&self.key(name)?)
+        let (start, length) = (name.as_ptr().cast(), name.len() as isize);
+        // SAFETY: the environment belongs to the running call; `name` is valid for `length` bytes.
+        let key =
+            self.value(|raw| unsafe { sys::napi_create_string_utf8(self.env, start, length, raw) });
+        self.get(&key?)
     }
 
     /// Returns the length of an array-like, if it is a number.
