@@ -13,7 +13,6 @@ from pathlib import Path
 
 from blake3 import blake3
 
-import encoder
 import graph
 import weights
 from storage import DataFile
@@ -49,7 +48,7 @@ def build(source, out):
     """Write the model's files into `out`, the manifest last."""
     source, out = Path(source), Path(out)
     data = DataFile(DATA_NAME)
-    model = graph.encoder_graph(graph.Graph(data), encoder.stored(weights.read(source)))
+    model = graph.encoder_graph(graph.Graph(data), weights.read(source))
     out.mkdir(parents=True, exist_ok=True)
     (out / GRAPH_NAME).write_bytes(model.SerializeToString(deterministic=True))
     (out / DATA_NAME).write_bytes(data.content)

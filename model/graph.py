@@ -6,10 +6,11 @@ One text has no padding, so there is no batch axis, no mask and no token types.
 What the operators of the domain OURS compute is said, in numpy, by operators.py.
 """
 
+import numpy as np
 from onnx import TensorProto, helper
 
-from storage import Store, to_panels
-from weights import WIDTH
+from storage import Store, quantise, to_panels
+from weights import WIDTH, Linear
 
 OURS = "knowledgepulse"
 
@@ -32,8 +33,9 @@ class Graph:
         )
         return output
 
-    def table(self, name, quantised):
+    def table(self, name, table):
         """The words of a table, and a scale for each of its rows."""
+        quantised = quantise(table, axis=1)
         values = self.store.add(f"{name}.values", quantised.values)
         return values, self.store.add(f"{name}.scale", quantised.scale[:, 0])
 
@@ -45,23 +47,29 @@ class Graph:
 
     def linear(self, name, x, linear, residual=(), gelu=0):
         """gelu?(x @ weight + bias + residual) on int16 words; `residual` is one name or none."""
-        weight = self.store.add(f"{name}.weight", to_panels(linear.weight.values))
-        scale = self.store.add(f"{name}.scale", linear.weight.scale[0])
+        quantised = quantise(linear.weight, axis=0)
+        weight = self.store.add(f"{name}.weight", to_panels(quantised.values))
+        scale = self.store.add(f"{name}.scale", quantised.scale[0])
         bias = self.store.add(f"{name}.bias", linear.bias)
         inputs = [x, weight, scale, bias, *residual]
         return self.node("Linear", inputs, name, OURS, gelu=gelu)
 
 
-def embeddings(graph, encoder, ids):
+def embeddings(graph, weights, ids):
     """ids [tokens] -> [tokens, WIDTH]; only the rows looked up are decoded, never the table."""
-    tables = graph.table("word", encoder.word) + graph.table("position", encoder.position)
+    # All tokens have type 0.
+    position = weights.position.astype(np.float64) + weights.token_type[0].astype(np.float64)
+    tables = graph.table("word", weights.word) + graph.table("position", position)
     summed = graph.node("TokenEmbeddings", [ids, *tables], "tokens", OURS)
-    return graph.norm("embeddings", summed, encoder.norm)
+    return graph.norm("embeddings", summed, weights.norm)
 
 
 def encoder_layer(graph, name, x, layer):
     """x [tokens, WIDTH] -> [tokens, WIDTH]."""
-    qkv = graph.linear(f"{name}.qkv", x, layer.qkv)
+    parts = (layer.query, layer.key, layer.value)
+    weight = np.concatenate([part.weight for part in parts], axis=1)
+    bias = np.concatenate([part.bias for part in parts])
+    qkv = graph.linear(f"{name}.qkv", x, Linear(weight, bias))
     heads = graph.node("SelfAttention", [qkv], f"{name}.attended", OURS)
     summed = graph.linear(f"{name}.output", heads, layer.output, residual=[x])
     h = graph.norm(f"{name}.attention_norm", summed, layer.attention_norm)
@@ -70,10 +78,10 @@ def encoder_layer(graph, name, x, layer):
     return graph.norm(f"{name}.ffn_norm", summed, layer.ffn_norm)
 
 
-def encoder_graph(graph, encoder):
+def encoder_graph(graph, weights):
     """Write the whole encoder into `graph`; its ModelProto."""
-    x = embeddings(graph, encoder, "input_ids")
-    for index, layer in enumerate(encoder.layers):
+    x = embeddings(graph, weights, "input_ids")
+    for index, layer in enumerate(weights.layers):
         x = encoder_layer(graph, f"layer{index}", x, layer)
     graph.node("Pool", [x], "embedding", OURS)
     infos = (

@@ -7,7 +7,8 @@ even), so the stored bytes do not depend on the machine.
 from dataclasses import dataclass
 
 import numpy as np
-from onnx import TensorProto, helper
+from onnx import helper
+from onnx.external_data_helper import set_external_data
 
 LARGEST = 32767
 
@@ -85,26 +86,14 @@ class Store:
         self.data = data
         self.tensors = []
 
-    def declare(self, name, dtype, shape, **external):
-        """A tensor without content; `external` says where that is."""
-        tensor = TensorProto()
-        tensor.name = name
-        tensor.data_type = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-        tensor.dims.extend(shape)
-        for key, value in external.items():
-            tensor.data_location = TensorProto.EXTERNAL
-            entry = tensor.external_data.add()
-            entry.key, entry.value = key, str(value)
-        self.tensors.append(tensor)
-        return tensor
-
     def add(self, name, array):
         """Keep `array` under `name` and return the name."""
         # ONNX files are little-endian whatever the machine is.
         raw = array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
-        if self.data is None or len(raw) < EXTERNAL_FROM_BYTES:
-            self.declare(name, array.dtype, array.shape).raw_data = raw
-        else:
-            place = {"offset": self.data.place(raw), "length": len(raw)}
-            self.declare(name, array.dtype, array.shape, location=self.data.location, **place)
+        kind = helper.np_dtype_to_tensor_dtype(array.dtype)
+        tensor = helper.make_tensor(name, kind, array.shape, raw, raw=True)
+        if self.data is not None and len(raw) >= EXTERNAL_FROM_BYTES:
+            set_external_data(tensor, self.data.location, self.data.place(raw), len(raw))
+            tensor.ClearField("raw_data")
+        self.tensors.append(tensor)
         return name

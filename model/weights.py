@@ -6,7 +6,7 @@ PyTorch keeps a linear layer as [out, in]; everything here is [in, out], as ONNX
 
 import hashlib
 import json
-from dataclasses import dataclass
+from collections import namedtuple
 from pathlib import Path
 
 import numpy as np
@@ -27,45 +27,17 @@ class WrongFile(Exception):
     """A source file is missing or is not the published one."""
 
 
-@dataclass(frozen=True)
-class Norm:
-    """A LayerNorm: gain and shift, both float32 [WIDTH]."""
+# A LayerNorm: gain and shift, both float32 [WIDTH].
+Norm = namedtuple("Norm", "gamma beta")
 
-    gamma: np.ndarray
-    beta: np.ndarray
+# x @ weight + bias; weight float32 [in, out], bias float32 [out].
+Linear = namedtuple("Linear", "weight bias")
 
+# The norms come after the residual sums (post-norm).
+Layer = namedtuple("Layer", "query key value output attention_norm up down ffn_norm")
 
-@dataclass(frozen=True)
-class Linear:
-    """x @ weight + bias; weight float32 [in, out], bias float32 [out]."""
-
-    weight: np.ndarray
-    bias: np.ndarray
-
-
-@dataclass(frozen=True)
-class Layer:
-    """One encoder layer; the norms come after the residual sums (post-norm)."""
-
-    query: Linear
-    key: Linear
-    value: Linear
-    output: Linear
-    attention_norm: Norm
-    up: Linear
-    down: Linear
-    ffn_norm: Norm
-
-
-@dataclass(frozen=True)
-class Weights:
-    """word [VOCABULARY, WIDTH], position [POSITIONS, WIDTH], token_type [2, WIDTH]."""
-
-    word: np.ndarray
-    position: np.ndarray
-    token_type: np.ndarray
-    norm: Norm
-    layers: tuple
+# word [VOCABULARY, WIDTH], position [POSITIONS, WIDTH], token_type [2, WIDTH].
+Weights = namedtuple("Weights", "word position token_type norm layers")
 
 
 def model_pins():
