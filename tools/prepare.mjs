@@ -4,7 +4,8 @@
  *
  *     node tools/prepare.mjs           the package: addon, model, ONNX Runtime (npm run demo)
  *     node tools/prepare.mjs --all     also what the tests need
- *     node tools/prepare.mjs --release the addon as it is published (npm run bench)
+ *     node tools/prepare.mjs --bench   also the other sides of the benchmark, and the addon as it is
+ *                                      published (npm run bench)
  */
 import { cpSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +21,7 @@ import {
 	python,
 } from "./lib/build.mjs";
 import { installPackage } from "./lib/cache.mjs";
-import { capture, fail, root, SHELL } from "./lib/run.mjs";
+import { attempt, capture, fail, root, SHELL } from "./lib/run.mjs";
 import { logged, step } from "./lib/steps.mjs";
 import { PLATFORMS } from "./package/platforms.mjs";
 
@@ -42,7 +43,7 @@ export function checkTools() {
 const json = (...path) => JSON.parse(readFileSync(join(...path), "utf8"));
 
 /** Whether a folder has the packages of its lock file. */
-export function hasPackages(folder) {
+function hasPackages(folder) {
 	let installed;
 	try {
 		installed = json(folder, "node_modules", ".package-lock.json").packages;
@@ -91,12 +92,24 @@ export const prepareTestModels = () =>
 		assets("models for tests", "--plain", "benchmark/.model", "--own-models", "__test__/.models"),
 	);
 
+/** The quantised model and transformers.js 4. Both are optional: their programs say why one cannot be made. */
+function prepareOtherSides() {
+	const stdio = ["inherit", process.stderr, "inherit"];
+	attempt(python(), ["benchmark/q8/prepare.py"], { stdio });
+	const cwd = join(root, "benchmark/transformers-4");
+	if (hasPackages(cwd)) return;
+	console.error("bench: installing transformers.js 4 (470 MB)");
+	attempt("npm", ["ci", "--loglevel=error"], { ...SHELL, stdio, cwd });
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-	const all = process.argv.includes("--all");
+	const bench = process.argv.includes("--bench");
+	const all = bench || process.argv.includes("--all");
 	checkTools();
 	await Promise.all([
 		all ? installPackages() : installDependencies(),
 		prepareModel().then(() => all && prepareTestModels()),
-		prepareAddon(process.argv.includes("--release") ? "release" : CHECKOUT),
+		prepareAddon(bench ? "release" : CHECKOUT),
 	]);
+	if (bench) prepareOtherSides();
 }
