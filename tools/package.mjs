@@ -52,6 +52,7 @@ const megabytes = (bytes) => `${(bytes / 1e6).toFixed(2)} MB`;
 function conclude(packed, complaints) {
 	for (const complaint of complaints) console.error(`${packed.filename}: ${complaint}`);
 	if (complaints.length > 0) fail(`${packed.filename} cannot be published`);
+	npx(["publint", "--strict", packed.path]);
 	console.log(
 		`package: ${packed.filename}: ${megabytes(packed.size)}, unpacked ${megabytes(packed.unpackedSize)}, ${packed.files.length} files`,
 	);
@@ -67,7 +68,6 @@ mkdirSync(DIST, { recursive: true });
 const names = possible(wanted());
 const main = packMain();
 conclude(main, checkMain(main));
-npx(["publint", "--strict", main.path]);
 // What only the workspaces use has no types. Entry points below the name are unknown to the resolution of
 // Node.js 10.
 const internal = ["batch", "file", "options", "signals"].map((name) => `internal/${name}`);
@@ -75,12 +75,10 @@ npx(["attw", "--profile", "node16", main.path, "--exclude-entrypoints", ...inter
 for (const name of WORKSPACES) {
 	const packed = packWorkspace(name);
 	conclude(packed, checkWorkspace(packed));
-	npx(["publint", "--strict", packed.path]);
 	npx(["attw", "--profile", "node16", packed.path]);
 }
 for (const name of names) {
 	const packed = await packPlatform(name);
 	conclude(packed, checkPlatform(packed, main));
-	npx(["publint", "--strict", packed.path]);
 }
 rmSync(join(DIST, "stage"), { recursive: true, force: true });

@@ -4,7 +4,6 @@
  */
 import {
 	copyFileSync,
-	existsSync,
 	mkdtempSync,
 	readdirSync,
 	readFileSync,
@@ -12,17 +11,15 @@ import {
 	writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { files, read } from "../__test__/support/recorded.mjs";
 import { traces } from "../examples/traces.mjs";
 import { platformName } from "./lib/build.mjs";
 import { fail, npm, root, run } from "./lib/run.mjs";
 
 /** Tolerance of scores against the recorded ones of the TypeScript SDK. */
 const TOLERANCE = 1e-4;
-
-/** Recorded runs; not part of the repository. */
-const RECORDED = join(root, "..", "shared", "traces");
 
 /** The tarballs of the main package and of a platform; ends the process where one is missing. */
 function tarballs(dist, platform) {
@@ -66,32 +63,17 @@ export function install(dist, platform) {
 
 /** Writes the cases into a project: the examples, and the recorded runs if there are any. */
 export function writeCases(folder) {
-	const cases = [{ name: "examples", traces, scores: exampleScores() }];
-	if (existsSync(RECORDED))
-		for (const file of readdirSync(join(RECORDED, "golden")))
-			if (file.endsWith(".json")) cases.push(recorded(file));
-	return cases.map((one) => {
+	// The scores that `evaluateValue` of __test__/oracle/evaluate-value.mjs gives the examples.
+	const scores = JSON.parse(readFileSync(join(root, "examples/scores.json"), "utf8"));
+	const recorded = files.map((file) => {
+		const { traces, golden } = read(file);
+		return { name: basename(file, ".jsonl"), traces, scores: golden.map(({ score }) => score) };
+	});
+	return [{ name: "examples", traces, scores }, ...recorded].map((one) => {
 		const file = `${one.name}.case.json`;
 		writeFileSync(join(folder, file), JSON.stringify({ ...one, tolerance: TOLERANCE }));
 		return file;
 	});
-}
-
-/** The scores that `evaluateValue` of __test__/oracle/evaluate-value.mjs gives the examples. */
-const exampleScores = () => JSON.parse(readFileSync(join(root, "examples/scores.json"), "utf8"));
-
-function recorded(file) {
-	const name = file.replace(/\.json$/, "");
-	const lines = readFileSync(join(RECORDED, `${name}.jsonl`), "utf8");
-	const golden = JSON.parse(readFileSync(join(RECORDED, "golden", file), "utf8"));
-	return {
-		name,
-		traces: lines
-			.trim()
-			.split("\n")
-			.map((line) => JSON.parse(line)),
-		scores: golden.map(({ score }) => score),
-	};
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { execute, must } from "../lib/process.mjs";
-import { INSTALLED_LIMIT, LIFECYCLE, MAIN_LIMIT } from "../package/check.mjs";
+import { checkScripts as checkManifest, INSTALLED_LIMIT, MAIN_LIMIT } from "../package/check.mjs";
 import { cliForms, judge } from "./forms.mjs";
 import { cliInstallers, npmInstaller } from "./installers.mjs";
 import { sdkInstallers } from "./sdk.mjs";
@@ -35,36 +35,28 @@ async function checkScripts(workspace) {
 	const manifests = files.filter((file) => basename(file) === "package.json");
 	const found = files.filter((file) => basename(file) === "binding.gyp");
 	for (const file of manifests) {
-		const { scripts = {}, gypfile } = JSON.parse(readFileSync(file, "utf8"));
-		for (const name of LIFECYCLE) if (name in scripts) found.push(`${file}: ${name}`);
-		if (gypfile) found.push(`${file}: gypfile`);
+		const complaints = checkManifest(JSON.parse(readFileSync(file, "utf8")));
+		found.push(...complaints.map((complaint) => `${file}: ${complaint}`));
 	}
 	if (manifests.length < 2) throw new Error(`only ${manifests.length} packages`);
 	if (found.length > 0) throw new Error(found.join("\n"));
 	return `0 lifecycle scripts and 0 binding.gyp in ${manifests.length} packages`;
 }
 
-/** The length of the files, not the space they take on this disk. */
-function bytesIn(folder, { except = [] } = {}) {
-	return readdirSync(folder, { recursive: true, withFileTypes: true })
-		.filter((entry) => entry.isFile() && !except.includes(entry.name))
-		.map((entry) => statSync(join(entry.parentPath, entry.name)).size)
-		.reduce((sum, size) => sum + size, 0);
-}
+/** The files below a folder with their lengths, which is not the space that they take on this disk. */
+const filesIn = (folder) =>
+	readdirSync(folder, { recursive: true, withFileTypes: true })
+		.filter((entry) => entry.isFile() && entry.name !== ".package-lock.json")
+		.map(({ parentPath, name }) => ({ name, size: statSync(join(parentPath, name)).size }));
+
+const bytesIn = (folder) => filesIn(folder).reduce((sum, { size }) => sum + size, 0);
 
 async function checkSize(workspace) {
 	const { folder } = await workspace.project(npmInstaller);
 	const modules = join(folder, "node_modules");
-	const all = bytesIn(modules, { except: [".package-lock.json"] });
+	const all = bytesIn(modules);
 	const main = bytesIn(join(modules, PACKAGE));
-	const parts = readdirSync(join(modules, dirname(PACKAGE)))
-		.filter((name) => name !== basename(PACKAGE))
-		.map((name) => join(modules, dirname(PACKAGE), name));
-	const largest = parts
-		.flatMap((part) => readdirSync(part, { recursive: true, withFileTypes: true }))
-		.filter((entry) => entry.isFile())
-		.map(({ parentPath, path, name }) => join(parentPath ?? path, name))
-		.map((file) => ({ name: basename(file), size: statSync(file).size }))
+	const largest = filesIn(modules)
 		.sort((a, b) => b.size - a.size)
 		.slice(0, 3)
 		.map(({ name, size }) => `${name} ${megabytes(size)}`);

@@ -1,7 +1,8 @@
 /** The steps that make a platform package, shared by several commands. */
 import { copyFileSync, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { capture, fail, root } from "./run.mjs";
+import { fingerprint, once } from "./cache.mjs";
+import { capture, fail, root, run } from "./run.mjs";
 import { logged } from "./steps.mjs";
 
 /** The platform package of this machine. */
@@ -23,6 +24,15 @@ export function python() {
 	if (!capture(command, ["--version"])?.includes("Python 3"))
 		fail(`${command} is missing: install Python 3.11 or later (it builds the embedding model)`);
 	return command;
+}
+
+/** The folder into which pip installs what a list of requirements has, once for each `system`. */
+export function installWheels(name, requirements, system, options = []) {
+	const flags = ["--quiet", "--no-deps", "--only-binary=:all:", "--require-hashes", "--no-compile"];
+	return once(`${name}-${fingerprint(requirements)}-${system}`, (target) => {
+		const files = ["--target", target, "--requirement", requirements];
+		run(python(), ["-m", "pip", "install", ...flags, ...options, ...files]);
+	});
 }
 
 /** The profile of a checkout, which compiles quickly. `npm run bench` measures the optimised one. */

