@@ -76,30 +76,26 @@ function noRun() {
 	return { similarities: [], searches: [], additions: [] };
 }
 
-async function main() {
-	const [size = 0, searches = 0] = process.argv.slice(3).map(Number);
-	const contenders = await emptyStores(size);
-	for (const vector of generateVectors(size)) {
-		for (const [, store] of contenders) store.add(vector);
-	}
-
-	const warmUp = [...generateVectors(Math.min(searches / 5, MOST_WARM_UPS), 3)];
-	for (const [, store] of contenders) search(store, warmUp, noRun());
-	const queries = [...generateVectors(searches, 1)];
-	const runs = new Map(contenders.map(([name]) => [name, noRun()]));
-	const share = Math.ceil(searches / TURNS);
-	for (let first = 0; first < queries.length; first += share) {
-		for (const [name, store] of contenders) {
-			const run = runs.get(name);
-			search(store, queries.slice(first, first + share), run);
-		}
-	}
-	const added = size <= MANY ? [...generateVectors(BLOCK * BLOCKS, 2)] : [];
-	for (const [name, store] of contenders) {
-		if (!BOUNDED.includes(name)) continue;
-		add(store, added, runs.get(name));
-	}
-	process.send({ result: Object.fromEntries(runs) });
+const [size = 0, searches = 0] = process.argv.slice(3).map(Number);
+const contenders = await emptyStores(size);
+for (const vector of generateVectors(size)) {
+	for (const [, store] of contenders) store.add(vector);
 }
 
-void main();
+const warmUp = [...generateVectors(Math.min(searches / 5, MOST_WARM_UPS), 3)];
+for (const [, store] of contenders) search(store, warmUp, noRun());
+const queries = [...generateVectors(searches, 1)];
+const runs = new Map(contenders.map(([name]) => [name, noRun()]));
+const share = Math.ceil(searches / TURNS);
+for (let first = 0; first < queries.length; first += share) {
+	for (const [name, store] of contenders) {
+		const run = runs.get(name);
+		search(store, queries.slice(first, first + share), run);
+	}
+}
+const added = size <= MANY ? [...generateVectors(BLOCK * BLOCKS, 2)] : [];
+for (const [name, store] of contenders) {
+	if (!BOUNDED.includes(name)) continue;
+	add(store, added, runs.get(name));
+}
+process.send({ result: Object.fromEntries(runs) });

@@ -23,36 +23,32 @@ async function timed(work) {
 	return [result, performance.now() - start];
 }
 
-async function main() {
-	const side = process.argv[2];
-	const warm = process.argv[3] === "warm";
-	const [, importTime] = await timed(() =>
-		isOurs(side)
-			? import("@knowledgepulse/scoring")
-			: import("../__test__/oracle/evaluate-value.mjs"),
-	);
-	const scorer = await loadScorer(side);
-	let libraryImportTime = null;
-	let warmUpTime = null;
-	if (warm && scorer.warmup) {
-		const start = performance.now();
-		if (scorer.importLibrary) {
-			[, libraryImportTime] = await timed(scorer.importLibrary);
-		}
-		await scorer.warmup();
-		warmUpTime = performance.now() - start;
+const side = process.argv[2];
+const warm = process.argv[3] === "warm";
+const [, importTime] = await timed(() =>
+	isOurs(side)
+		? import("@knowledgepulse/scoring")
+		: import("../__test__/oracle/evaluate-value.mjs"),
+);
+const scorer = await loadScorer(side);
+let libraryImportTime = null;
+let warmUpTime = null;
+if (warm && scorer.warmup) {
+	const start = performance.now();
+	if (scorer.importLibrary) {
+		[, libraryImportTime] = await timed(scorer.importLibrary);
 	}
-	const [score, scoreTime] = await timed(() => scorer.evaluateValue(TRACE));
-	assertModel(scorer);
-	const first = {
-		score,
-		importTime,
-		libraryImportTime,
-		warmUpTime,
-		scoreTime,
-		libraryVersion: scorer.status?.().embedder.libraryVersion ?? null,
-	};
-	process.send({ result: first });
+	await scorer.warmup();
+	warmUpTime = performance.now() - start;
 }
-
-void main();
+const [score, scoreTime] = await timed(() => scorer.evaluateValue(TRACE));
+assertModel(scorer);
+const first = {
+	score,
+	importTime,
+	libraryImportTime,
+	warmUpTime,
+	scoreTime,
+	libraryVersion: scorer.status?.().embedder.libraryVersion ?? null,
+};
+process.send({ result: first });

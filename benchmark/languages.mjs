@@ -4,22 +4,16 @@
  *
  * node benchmark/languages.mjs [FOLDER [POOLING]]
  */
-import { readFileSync } from "node:fs";
+import { cosine, sentences } from "../__test__/support/own-models.mjs";
 import { Scorer } from "../lib/entries/index.mjs";
 
 const [model, pooling] = process.argv.slice(2);
-const file = new URL("../__test__/models/sentences.json", import.meta.url);
-const sentences = JSON.parse(readFileSync(file, "utf8"));
 const scorer = new Scorer({ embedder: "required", model, pooling });
-
-const dot = (a, b) => a.reduce((sum, x, at) => sum + x * b[at], 0);
 
 for (const [language, texts] of Object.entries(sentences)) {
 	const vectors = [];
 	for (const text of texts) vectors.push(await scorer.embed(text));
-	const similarities = vectors.flatMap((a, at) =>
-		vectors.slice(at + 1).map((b) => dot(a, b) / Math.hypot(...a) / Math.hypot(...b)),
-	);
+	const similarities = vectors.flatMap((a, at) => vectors.slice(at + 1).map((b) => cosine(a, b)));
 	const sum = similarities.reduce((total, x) => total + x, 0);
 	console.log(language, (sum / similarities.length).toFixed(2));
 }

@@ -99,16 +99,8 @@ def main():
     options = parser.parse_args()
     if bool(options.out) != bool(options.platform):
         parser.error("--platform and --out go together")
-    if not any(
-        [
-            options.out,
-            options.plain,
-            options.own_models,
-            options.zig,
-            options.test,
-            options.reference,
-        ]
-    ):
+    done = {**vars(options), "model_source": None}
+    if not any(done.values()):
         parser.error(
             "nothing to do: give --platform and --out, --plain, --own-models, --zig, --test, or "
             "--reference"

@@ -7,13 +7,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { embed, Scorer, warmup } from "@knowledgepulse/scoring";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
-import { random, trace } from "../../__test__/support/traces.mjs";
+import { trace } from "../../__test__/support/traces.mjs";
+import { generateVectors } from "../generate.mjs";
 import { serve } from "../processes.mjs";
 import { LOOP_RESOLUTION, timed, watched } from "../statistics.mjs";
 
 /** Entries in a page, as scorers ask for them. */
 const PAGE = 256;
-const NUMBERS = 384;
 const IDLE_MS = 1000;
 /** Fewer than the memo for texts keeps. */
 const TEXTS = 500;
@@ -32,17 +32,10 @@ function open(place, namespace) {
 	return store;
 }
 
-/** Random embeddings of length 1, the same for the same seed. */
-function* embeddings(seed) {
-	const next = random(seed);
-	for (;;) {
-		const numbers = Float32Array.from({ length: NUMBERS }, () => next() - 0.5);
-		const length = Math.hypot(...numbers);
-		yield new Uint8Array(numbers.map((number) => number / length).buffer);
-	}
+/** An entry with this vector. */
+function add({ buffer }) {
+	return { kind: "add", call: randomUUID(), id: null, embedding: new Uint8Array(buffer) };
 }
-
-const add = (embedding) => ({ kind: "add", call: randomUUID(), id: null, embedding });
 
 /** Reads all that the store has. */
 async function warmUp(scorer) {
@@ -131,9 +124,9 @@ serve({
 		// One that does not fit tells the one that does.
 		const other = { model: "", maxElements: 1, ttlMs: null };
 		const { header } = await store.read({ ...options, header: other });
-		const random = embeddings(1);
+		const vectors = generateVectors(rows, 1);
 		for (let left = rows; left > 0; left -= 1000) {
-			const entries = Array.from({ length: Math.min(left, 1000) }, () => add(random.next().value));
+			const entries = Array.from({ length: Math.min(left, 1000) }, () => add(vectors.next().value));
 			await store.append(entries, { ...options, header });
 		}
 	},
@@ -144,8 +137,7 @@ serve({
 	 */
 	async append({ place, namespace, connections, batch, isReading, ms }) {
 		const own = Array.from({ length: connections }, () => open(place, namespace));
-		const random = embeddings(2);
-		const ready = Array.from({ length: 256 }, () => random.next().value);
+		const ready = [...generateVectors(256, 2)];
 		const { signal } = new AbortController();
 		const header = { model: "benchmark", maxElements: 1000, ttlMs: null };
 		let count = 0;
