@@ -10,7 +10,7 @@ import argparse
 import json
 from pathlib import Path
 
-from assets import models, own_models, reference, runtime, zig
+from assets import models, runtime, tests, zig
 from assets.common import ROOT, digest_of_sources, program, put, say, scratch_folder
 
 PINS_FILE = ROOT / "tools" / "pins.json"
@@ -74,13 +74,13 @@ def install(pins, options):
 
         once(options.plain, digest_of_inputs("plain"), names, make_plain)
     if options.own_models:
-        own_models.install(options.own_models)
+        tests.install_models(options.own_models)
     if options.zig:
         zig.install(pins, options.zig)
     if options.test:
         models.test_builder(pins, source)
     if options.reference:
-        reference.test()
+        tests.compare_calibration()
 
 
 def main():

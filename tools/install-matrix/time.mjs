@@ -6,14 +6,13 @@
  */
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { median } from "../../benchmark/statistics.mjs";
 import { must } from "../lib/process.mjs";
 import { npm } from "./tools.mjs";
 import { PACKAGE, Workspace } from "./workspace.mjs";
 
 const ROUNDS = 5;
 const TYPESCRIPT = "@huggingface/transformers@3.8.1";
-
-const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 
 function timer(workspace) {
 	const cache = join(workspace.folder, "time-cache");

@@ -5,9 +5,8 @@
  *
  *     node tools/release/publish.mjs --check v1.2.3   only checks that all manifests have that version
  */
-import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { digest } from "../lib/cache.mjs";
 import { attempt, fail, npm, root, SHELL } from "../lib/run.mjs";
 import { checkManifests, mainManifest, PLATFORMS, WORKSPACES } from "../package/platforms.mjs";
 
@@ -48,8 +47,7 @@ function published(name, version) {
 function publish(folder, name) {
 	const base = name.replace("@", "").replace("/", "-");
 	const file = join(folder, `${base}-${main.version}.tgz`);
-	const digest = createHash("sha512").update(readFileSync(file));
-	const integrity = `sha512-${digest.digest("base64")}`;
+	const integrity = `sha512-${digest("sha512", file, "base64")}`;
 	const there = published(name, main.version);
 	if (there === undefined) {
 		const tag = main.version.includes("-") ? "next" : "latest";

@@ -1,4 +1,4 @@
-"""Small models with random weights for the tests, by __test__/models/build.py."""
+"""What tests need of Python: small models with random weights, and scikit-learn to compare with."""
 
 import shutil
 import sys
@@ -23,6 +23,18 @@ def built():
     return target
 
 
-def install(out):
+def install_models(out):
     """Put the folders of the models into `out`."""
     shutil.copytree(built(), out, dirs_exist_ok=True)
+
+
+def compare_calibration():
+    """Compare the calibration with scikit-learn and SciPy, by crates/calibrate/tests/reference."""
+    reference = ROOT / "crates" / "calibrate" / "tests" / "reference"
+    folder = packages(reference / "requirements.txt", "reference", "50 MB")
+    run(
+        [sys.executable, "-m", "unittest", "test_reference"],
+        "the comparison with scikit-learn failed",
+        env=python_environment(folder),
+        cwd=reference,
+    )
