@@ -1,6 +1,6 @@
 /** Calibration of scores, which types/calibrate.d.ts documents. */
 const { Buffer } = require("node:buffer");
-const { ScoringError, errorsOf } = require("./errors.js");
+const { errorsOf } = require("./errors.js");
 const { checkOptions, invalidOption } = require("./options.js");
 const { onAbort, until } = require("./signals.js");
 
@@ -20,18 +20,6 @@ function linesOf(rows) {
 module.exports = function calibrationOf(native) {
 	const { toError } = errorsOf(native);
 
-	async function answerOf(call) {
-		let answer;
-		try {
-			answer = await call();
-		} catch (thrown) {
-			throw toError(thrown);
-		}
-		const { value, error } = JSON.parse(answer);
-		if (error) throw new ScoringError(error.message, error);
-		return value;
-	}
-
 	async function calibrate(rows, /** @type {Record<string, any>} */ options = {}) {
 		checkOptions(options, OPTIONS);
 		const { profiles, signal, ...rest } = options;
@@ -47,9 +35,15 @@ module.exports = function calibrationOf(native) {
 		if (signal?.aborted) throw signal.reason;
 		const handle = new native.CallHandle();
 		const release = onAbort(signal, () => handle.abort());
-		const calibrated = answerOf(() => native.calibrate(lines, asked, { profiles }, handle));
-		// It may still wait for another calibration.
-		return until(signal, calibrated).finally(release);
+		try {
+			const calibrating = native.calibrate(lines, asked, { profiles }, handle);
+			// It may still wait for another calibration.
+			return JSON.parse(await until(signal, calibrating));
+		} catch (thrown) {
+			throw toError(thrown);
+		} finally {
+			release();
+		}
 	}
 
 	async function calibrationReport(calibration, rows, options = {}) {
@@ -57,13 +51,10 @@ module.exports = function calibrationOf(native) {
 		const { settings = {}, ...rest } = /** @type {Record<string, any>} */ (options);
 		const context = { ...rest, settings: Object.entries(settings) };
 		const lines = linesOf(rows);
-		return answerOf(() =>
-			native.calibrationReport(
-				JSON.stringify(calibration) ?? "null",
-				lines,
-				JSON.stringify(context),
-			),
-		);
+		const json = JSON.stringify(calibration) ?? "null";
+		return native.calibrationReport(json, lines, JSON.stringify(context)).catch((thrown) => {
+			throw toError(thrown);
+		});
 	}
 
 	return { calibrate, calibrationReport };
