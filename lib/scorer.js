@@ -58,19 +58,8 @@ function restoreOptions(options = {}) {
 	return options;
 }
 
-const {
-	Clear,
-	Decide,
-	Embed,
-	Evaluate,
-	Explain,
-	Forget,
-	Peek,
-	PeekReport,
-	Remember,
-	Similar,
-	WarmUp,
-} = native.CallKind;
+const { CallKind } = native;
+const { Evaluate, Explain, Peek, PeekReport } = CallKind;
 const packPage = pagePacker(native);
 
 function readId(id) {
@@ -100,7 +89,7 @@ const EXPLAIN = {
 	map: parse,
 };
 const FIND = {
-	kind: Similar,
+	kind: CallKind.Similar,
 	known: SIMILAR,
 	read: readText,
 	give: ({ atLeast, k }) => ({ __proto__: null, atLeast, k }),
@@ -110,16 +99,16 @@ const FIND = {
 const DECIDING = { known: DECIDE, read: same, give: ({ threshold }) => threshold, map: parse };
 /** The kind of that call, by `remember`. */
 const kindOf = (remember) => {
-	if (remember === "accepted") return Decide;
+	if (remember === "accepted") return CallKind.Decide;
 	if (remember === "all") return Explain;
 	if (remember === false) return PeekReport;
 	throw invalidOption("remember", '"accepted", "all" or false', String(remember));
 };
-const REMEMBER = { kind: Remember, read: readTrace, map: same };
-const FORGET = { kind: Forget, read: readId, map: same };
-const CLEAR = { kind: Clear, read: readNothing, map: ignore };
-const EMBED = { kind: Embed, read: readText, map: same };
-const WARM_UP = { kind: WarmUp, read: readNothing, map: (_, scorer) => scorer.status() };
+const REMEMBER = { kind: CallKind.Remember, read: readTrace, map: same };
+const FORGET = { kind: CallKind.Forget, read: readId, map: same };
+const CLEAR = { kind: CallKind.Clear, read: readNothing, map: ignore };
+const EMBED = { kind: CallKind.Embed, read: readText, map: same };
+const WARM_UP = { kind: CallKind.WarmUp, read: readNothing, map: (_, scorer) => scorer.status() };
 
 module.exports = class Scorer {
 	#native;
