@@ -1,11 +1,5 @@
 /** The public API by entry point, as the declarations in types/ document it. */
-const load = require("./binding.js");
-const { ImportError, InvalidTraceError, ScoringError, errorsOf } = require("./errors.js");
-const calibrationOf = require("./calibrate.js");
-const logsOf = require("./logs.js");
-const scorerClass = require("./scorer.js");
-const { traceReader } = require("./trace.js");
-const vectorCacheClass = require("./vector-cache.js");
+const { ImportError, InvalidTraceError, ScoringError } = require("./errors.js");
 
 /** The functions that are methods of the scorer of the process. */
 const METHODS =
@@ -13,18 +7,18 @@ const METHODS =
 	similar status warmup`.split(/\s+/);
 
 function open() {
-	const native = load();
-	const { attempt } = errorsOf(native);
-	const readTrace = traceReader(native);
-	const { evaluateLogs, fromMessages, importTraces } = logsOf(native);
+	const { attempt, native } = require("./native.js");
+	const calibration = require("./calibrate.js");
+	const { fromMessages, importTraces } = require("./logs.js");
+	const Scorer = require("./scorer.js");
+	const { readTrace } = require("./trace.js");
+	const VectorCache = require("./vector-cache.js");
 
 	// Without this, threads of the engine could still be in ONNX Runtime while its static data is
 	// being destroyed. An environment cleanup hook alone does not run when the main thread exits.
 	// Test runners load modules many times over; the addon stays, and one listener is enough.
 	if (!process.listeners("exit").includes(native.close)) process.once("exit", native.close);
 
-	const VectorCache = vectorCacheClass(native);
-	const Scorer = scorerClass(native, VectorCache, evaluateLogs);
 	const scorer = new Scorer(undefined, native.defaultScorer());
 	const root = {
 		InvalidTraceError,
@@ -49,7 +43,7 @@ function open() {
 		fromMessages,
 		importTraces,
 	};
-	return { root, logs, calibration: calibrationOf(native) };
+	return { root, logs, calibration };
 }
 
 let opened;

@@ -1,6 +1,6 @@
 /** Calibration of scores, which types/calibrate.d.ts documents. */
 const { Buffer } = require("node:buffer");
-const { ScoringError, errorsOf } = require("./errors.js");
+const { fail, native } = require("./native.js");
 const { checkOptions, invalidOption } = require("./options.js");
 const { onAbort, until } = require("./signals.js");
 
@@ -16,55 +16,35 @@ function linesOf(rows) {
 	return Buffer.concat(Array.from(rows, lineOf));
 }
 
-/** Makes the functions over the native ones. */
-module.exports = function calibrationOf(native) {
-	const { toError } = errorsOf(native);
-
-	async function answerOf(call) {
-		let answer;
-		try {
-			answer = await call();
-		} catch (thrown) {
-			throw toError(thrown);
-		}
-		const { value, error } = JSON.parse(answer);
-		if (error) throw new ScoringError(error.message, error);
-		return value;
-	}
-
-	async function calibrate(rows, /** @type {Record<string, any>} */ options = {}) {
-		checkOptions(options, OPTIONS);
-		const { profiles, signal, ...rest } = options;
-		const { target } = rest;
-		if (target !== undefined && Object.keys(target ?? {}).length !== 1)
-			throw invalidOption(
-				"target",
-				"one of threshold, share and precision",
-				JSON.stringify(target),
-			);
-		const lines = linesOf(rows);
-		const asked = JSON.stringify(rest);
-		if (signal?.aborted) throw signal.reason;
-		const handle = new native.CallHandle();
-		const release = onAbort(signal, () => handle.abort());
-		const calibrated = answerOf(() => native.calibrate(lines, asked, { profiles }, handle));
+async function calibrate(rows, /** @type {Record<string, any>} */ options = {}) {
+	checkOptions(options, OPTIONS);
+	const { profiles, signal, ...rest } = options;
+	const { target } = rest;
+	if (target !== undefined && Object.keys(target ?? {}).length !== 1)
+		throw invalidOption("target", "one of threshold, share and precision", JSON.stringify(target));
+	const lines = linesOf(rows);
+	const asked = JSON.stringify(rest);
+	if (signal?.aborted) throw signal.reason;
+	const handle = new native.CallHandle();
+	const release = onAbort(signal, () => handle.abort());
+	try {
+		const calibrating = native.calibrate(lines, asked, { profiles }, handle);
 		// It may still wait for another calibration.
-		return until(signal, calibrated).finally(release);
+		return JSON.parse(await until(signal, calibrating));
+	} catch (thrown) {
+		return fail(thrown);
+	} finally {
+		release();
 	}
+}
 
-	async function calibrationReport(calibration, rows, options = {}) {
-		checkOptions(options, CONTEXT);
-		const { settings = {}, ...rest } = /** @type {Record<string, any>} */ (options);
-		const context = { ...rest, settings: Object.entries(settings) };
-		const lines = linesOf(rows);
-		return answerOf(() =>
-			native.calibrationReport(
-				JSON.stringify(calibration) ?? "null",
-				lines,
-				JSON.stringify(context),
-			),
-		);
-	}
+async function calibrationReport(calibration, rows, options = {}) {
+	checkOptions(options, CONTEXT);
+	const { settings = {}, ...rest } = /** @type {Record<string, any>} */ (options);
+	const context = { ...rest, settings: Object.entries(settings) };
+	const lines = linesOf(rows);
+	const json = JSON.stringify(calibration) ?? "null";
+	return native.calibrationReport(json, lines, JSON.stringify(context)).catch(fail);
+}
 
-	return { calibrate, calibrationReport };
-};
+module.exports = { calibrate, calibrationReport };

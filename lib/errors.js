@@ -48,27 +48,4 @@ for (const type of [ScoringError, InvalidTraceError, ImportError])
 		configurable: true,
 	});
 
-/**
- * Returns `toError`, which turns the failures of the addon into errors and leaves everything else as it
- * is, and `attempt`, which runs native code and throws such errors.
- */
-function errorsOf(native) {
-	function toError(thrown) {
-		if (!(thrown instanceof native.Failure)) return thrown;
-		const { code, message, path } = thrown;
-		const type = code === "INVALID_TRACE" ? InvalidTraceError : ScoringError;
-		return new type(message, { code, path: path ?? undefined });
-	}
-
-	function attempt(run) {
-		try {
-			return run();
-		} catch (thrown) {
-			throw toError(thrown);
-		}
-	}
-
-	return { attempt, toError };
-}
-
-module.exports = { ImportError, InvalidTraceError, ScoringError, errorsOf };
+module.exports = { ImportError, InvalidTraceError, ScoringError };

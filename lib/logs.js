@@ -1,5 +1,6 @@
 /** Imports and scores of agents' own logs, which types/logs.d.ts documents. */
-const { ImportError, errorsOf } = require("./errors.js");
+const { ImportError } = require("./errors.js");
+const { attempt, fail, native } = require("./native.js");
 const { checkBoolean, checkOptions, collects, invalidOption } = require("./options.js");
 const { onAbort, until } = require("./signals.js");
 const { Source, sourcesOf } = require("./sources.js");
@@ -36,197 +37,192 @@ function unreadable({ name }, thrown) {
 	});
 }
 
-/** Makes the functions over the native class. */
-module.exports = function logsOf(native) {
-	const { attempt, toError } = errorsOf(native);
+/** Reads sources: for their traces, or with `scoring` for the rows of their scores. */
+class Reading {
+	#native;
+	#sources;
+	#signal;
+	#collects;
+	/** Ends all waiting. */
+	#stop = new AbortController();
+	/** The last report that the addon had time for. */
+	#report = '{"inputs":[]}';
+	/** The source that is read, and whether the addon knows of it. */
+	#index = 0;
+	#isOpen = false;
+	/** Errors of sources that have not come back from the addon in their place. */
+	#unread = [];
+	#chunks;
 
-	/** Reads sources: for their traces, or with `scoring` for the rows of their scores. */
-	class Reading {
-		#native;
-		#sources;
-		#signal;
-		#collects;
-		/** Ends all waiting. */
-		#stop = new AbortController();
-		/** The last report that the addon had time for. */
-		#report = '{"inputs":[]}';
-		/** The source that is read, and whether the addon knows of it. */
-		#index = 0;
-		#isOpen = false;
-		/** Errors of sources that have not come back from the addon in their place. */
-		#unread = [];
-		#chunks;
+	constructor(
+		sources,
+		/** @type {Record<string, any>} */ { errors, signal, ...options },
+		scoring = {},
+	) {
+		const { scorer, peeks, group, link } = scoring;
+		this.#collects = collects(errors);
+		this.#native = attempt(
+			() => new native.LogReader(options, this.#collects, scorer, peeks, group),
+		);
+		onAbort(this.#stop.signal, () => this.#native.abort());
+		this.#sources = sources;
+		this.#signal = signal;
+		this.#chunks = this.#read(link);
+	}
 
-		constructor(
-			sources,
-			/** @type {Record<string, any>} */ { errors, signal, ...options },
-			scoring = {},
-		) {
-			const { scorer, peeks, group, link } = scoring;
-			this.#collects = collects(errors);
-			this.#native = attempt(
-				() => new native.LogReader(options, this.#collects, scorer, peeks, group),
-			);
-			onAbort(this.#stop.signal, () => this.#native.abort());
-			this.#sources = sources;
-			this.#signal = signal;
-			this.#chunks = this.#read(link);
-		}
+	get report() {
+		this.#report = attempt(() => this.#native.report()) ?? this.#report;
+		const { inputs } = JSON.parse(this.#report);
+		for (const input of inputs)
+			input.errors = input.errors.map(({ code, line = null, message }) => ({
+				code,
+				line,
+				message,
+			}));
+		return { inputs };
+	}
 
-		get report() {
-			this.#report = attempt(() => this.#native.report()) ?? this.#report;
-			const { inputs } = JSON.parse(this.#report);
-			for (const input of inputs)
-				input.errors = input.errors.map(({ code, line = null, message }) => ({
-					code,
-					line,
-					message,
-				}));
-			return { inputs };
-		}
+	/** An iterator over the lines of JSON. */
+	lines() {
+		return this.#iterator(this.#chunks);
+	}
 
-		/** An iterator over the lines of JSON. */
-		lines() {
-			return this.#iterator(this.#chunks);
-		}
+	/** An iterator over the items, with the report. */
+	items() {
+		const items = this.#iterator(this.#parse());
+		return Object.defineProperty(items, "report", { get: () => this.report });
+	}
 
-		/** An iterator over the items, with the report. */
-		items() {
-			const items = this.#iterator(this.#parse());
-			return Object.defineProperty(items, "report", { get: () => this.report });
-		}
-
-		/** An iterator with an end for which nothing waits: the generator may not have begun, or be waiting. */
-		#iterator(generator) {
-			return {
-				next: () => generator.next(),
-				return: async (value) => {
-					await this.#end();
-					return generator.return(value);
-				},
-				[Symbol.asyncIterator]() {
-					return this;
-				},
-			};
-		}
-
-		async *#parse() {
-			for await (const lines of this.#chunks)
-				for (const line of split(lines)) {
-					const { aborted, reason } = this.#stop.signal;
-					if (aborted && reason !== OVER) throw reason;
-					if (aborted) return;
-					const item = JSON.parse(line);
-					yield item.error ? { error: this.#errorOf(item.error) } : item;
-				}
-		}
-
-		/** Lines of JSON, as the addon has them. Input is read when the addon asks for it. */
-		async *#read(link) {
-			const stop = this.#stop.signal;
-			const signal = this.#signal;
-			const release = onAbort(signal, () => this.#stop.abort(signal.reason));
-			let end;
-			link?.carry(
-				new Promise((resolve) => {
-					end = resolve;
-				}),
-			);
-			try {
-				stop.throwIfAborted();
-				let feeding = this.#feed();
-				for (let isPending = false, isLast = false; !isLast; ) {
-					// A promise of the addon keeps the process alive; a source may never say anything.
-					if (!isPending) await until(stop, feeding);
-					const ready = await until(stop, this.#native.next());
-					if (ready.wantsInput) feeding = this.#feed();
-					if (ready.lines.length > 0) yield ready.lines;
-					if (ready.error) throw this.#errorOf(JSON.parse(ready.error));
-					({ isPending, isLast } = ready);
-				}
-			} catch (thrown) {
-				if (thrown !== OVER) throw toError(thrown);
-			} finally {
-				release();
-				end?.();
+	/** An iterator with an end for which nothing waits: the generator may not have begun, or be waiting. */
+	#iterator(generator) {
+		return {
+			next: () => generator.next(),
+			return: async (value) => {
 				await this.#end();
-			}
-		}
-
-		/** Hands the next piece of the sources to the addon. */
-		async #feed() {
-			const source = this.#sources[this.#index];
-			if (source === undefined) return this.#native.finish();
-			try {
-				if (!this.#isOpen) this.#native.open(source.name, source.isStream);
-				this.#isOpen = true;
-				const bytes = await source.read();
-				if (bytes !== undefined) return this.#native.push(bytes);
-				this.#native.end();
-			} catch (thrown) {
-				const error = unreadable(source, thrown);
-				this.#unread.push(this.#collects ? error : thrown);
-				this.#native.fail(error.code, error.message);
-			}
-			this.#index += 1;
-			this.#isOpen = false;
-		}
-
-		#errorOf({ message, ...options }) {
-			const { code, line } = options;
-			const isOfSource = line === undefined && /^(UNREADABLE|INVALID_OPTION)$/.test(code);
-			return (isOfSource && this.#unread.shift()) || new ImportError(message, options);
-		}
-
-		/** Ends reading, and closes the sources. */
-		async #end() {
-			this.#stop.abort(OVER);
-			await Promise.all(this.#sources.map((source) => source.close()));
-		}
+				return generator.return(value);
+			},
+			[Symbol.asyncIterator]() {
+				return this;
+			},
+		};
 	}
 
-	function importTraces(sources, options = {}) {
-		checkOptions(options, IMPORT_OPTIONS);
-		return new Reading(sourcesOf(sources), options).items();
+	async *#parse() {
+		for await (const lines of this.#chunks)
+			for (const line of split(lines)) {
+				const { aborted, reason } = this.#stop.signal;
+				if (aborted && reason !== OVER) throw reason;
+				if (aborted) return;
+				const item = JSON.parse(line);
+				yield item.error ? { error: this.#errorOf(item.error) } : item;
+			}
 	}
 
-	async function fromMessages(messages, options = {}) {
-		if (!Array.isArray(messages)) throw invalidOption("messages", "an array", typeof messages);
-		checkOptions(options, [...MESSAGES_OPTIONS, "provenance"]);
-		const { errors, provenance, ...others } = /** @type {Record<string, any>} */ (options);
-		checkBoolean("provenance", provenance);
-		const unreadCalls = collects(errors) ? "skip" : "reject";
-		const source = new Source("messages", { data: messages });
-		const reading = new Reading([source], { ...others, unreadCalls });
-		const imported = reading.items();
+	/** Lines of JSON, as the addon has them. Input is read when the addon asks for it. */
+	async *#read(link) {
+		const stop = this.#stop.signal;
+		const signal = this.#signal;
+		const release = onAbort(signal, () => this.#stop.abort(signal.reason));
+		let end;
+		link?.carry(
+			new Promise((resolve) => {
+				end = resolve;
+			}),
+		);
 		try {
-			const { value } = await imported.next();
-			if (value) return provenance ? value : value.trace;
-		} catch (error) {
-			if (error?.code !== "UNKNOWN_FORMAT") throw error;
+			stop.throwIfAborted();
+			let feeding = this.#feed();
+			for (let isPending = false, isLast = false; !isLast; ) {
+				// A promise of the addon keeps the process alive; a source may never say anything.
+				if (!isPending) await until(stop, feeding);
+				const ready = await until(stop, this.#native.next());
+				if (ready.wantsInput) feeding = this.#feed();
+				if (ready.lines.length > 0) yield ready.lines;
+				if (ready.error) throw this.#errorOf(JSON.parse(ready.error));
+				({ isPending, isLast } = ready);
+			}
+		} catch (thrown) {
+			if (thrown !== OVER) fail(thrown);
 		} finally {
-			await imported.return();
+			release();
+			end?.();
+			await this.#end();
 		}
-		const reasons = Object.entries(reading.report.inputs[0].skipped).map(
-			([reason, count]) => `${reason} ${count}`,
-		);
-		throw new ImportError(
-			`messages: expected a conversation that gives a trace, got none (skipped: ${reasons.join(", ") || "nothing"})`,
-			{ code: "NO_TRACE", source: "messages" },
-		);
 	}
 
-	/** `link` is the way to the store, of a scorer that has one. */
-	function evaluateLogs(scorer, link, sources, options = {}) {
-		checkOptions(options, ROWS_OPTIONS);
-		const { remember, group, ...others } = options;
-		checkBoolean("remember", remember);
-		if (group !== undefined && typeof group !== "string")
-			throw invalidOption("group", "a JSON pointer", String(group));
-		const scoring = { scorer, peeks: remember === false, group, link };
-		const reading = new Reading(sourcesOf(sources), others, scoring);
-		return Object.assign(reading.items(), { lines: () => reading.lines() });
+	/** Hands the next piece of the sources to the addon. */
+	async #feed() {
+		const source = this.#sources[this.#index];
+		if (source === undefined) return this.#native.finish();
+		try {
+			if (!this.#isOpen) this.#native.open(source.name, source.isStream);
+			this.#isOpen = true;
+			const bytes = await source.read();
+			if (bytes !== undefined) return this.#native.push(bytes);
+			this.#native.end();
+		} catch (thrown) {
+			const error = unreadable(source, thrown);
+			this.#unread.push(this.#collects ? error : thrown);
+			this.#native.fail(error.code, error.message);
+		}
+		this.#index += 1;
+		this.#isOpen = false;
 	}
 
-	return { evaluateLogs, fromMessages, importTraces };
-};
+	#errorOf({ message, ...options }) {
+		const { code, line } = options;
+		const isOfSource = line === undefined && /^(UNREADABLE|INVALID_OPTION)$/.test(code);
+		return (isOfSource && this.#unread.shift()) || new ImportError(message, options);
+	}
+
+	/** Ends reading, and closes the sources. */
+	async #end() {
+		this.#stop.abort(OVER);
+		await Promise.all(this.#sources.map((source) => source.close()));
+	}
+}
+
+function importTraces(sources, options = {}) {
+	checkOptions(options, IMPORT_OPTIONS);
+	return new Reading(sourcesOf(sources), options).items();
+}
+
+async function fromMessages(messages, options = {}) {
+	if (!Array.isArray(messages)) throw invalidOption("messages", "an array", typeof messages);
+	checkOptions(options, [...MESSAGES_OPTIONS, "provenance"]);
+	const { errors, provenance, ...others } = /** @type {Record<string, any>} */ (options);
+	checkBoolean("provenance", provenance);
+	const unreadCalls = collects(errors) ? "skip" : "reject";
+	const source = new Source("messages", { data: messages });
+	const reading = new Reading([source], { ...others, unreadCalls });
+	const imported = reading.items();
+	try {
+		const { value } = await imported.next();
+		if (value) return provenance ? value : value.trace;
+	} catch (error) {
+		if (error?.code !== "UNKNOWN_FORMAT") throw error;
+	} finally {
+		await imported.return();
+	}
+	const reasons = Object.entries(reading.report.inputs[0].skipped).map(
+		([reason, count]) => `${reason} ${count}`,
+	);
+	throw new ImportError(
+		`messages: expected a conversation that gives a trace, got none (skipped: ${reasons.join(", ") || "nothing"})`,
+		{ code: "NO_TRACE", source: "messages" },
+	);
+}
+
+/** `link` is the way to the store, of a scorer that has one. */
+function evaluateLogs(scorer, link, sources, options = {}) {
+	checkOptions(options, ROWS_OPTIONS);
+	const { remember, group, ...others } = options;
+	checkBoolean("remember", remember);
+	if (group !== undefined && typeof group !== "string")
+		throw invalidOption("group", "a JSON pointer", String(group));
+	const scoring = { scorer, peeks: remember === false, group, link };
+	const reading = new Reading(sourcesOf(sources), others, scoring);
+	return Object.assign(reading.items(), { lines: () => reading.lines() });
+}
+
+module.exports = { evaluateLogs, fromMessages, importTraces };

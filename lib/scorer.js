@@ -4,8 +4,10 @@ const { stat } = require("node:fs/promises");
 const { clearTimeout, setTimeout } = require("node:timers");
 const { URL, fileURLToPath } = require("node:url");
 const { inOrder } = require("./batch.js");
-const { ScoringError, errorsOf } = require("./errors.js");
+const { ScoringError } = require("./errors.js");
 const { replaceFile } = require("./file.js");
+const { evaluateLogs } = require("./logs.js");
+const { attempt, fail, native, toError } = require("./native.js");
 const {
 	callOptions,
 	checkBoolean,
@@ -17,7 +19,8 @@ const { pagePacker } = require("./page.js");
 const { onAbort, until } = require("./signals.js");
 const { contents } = require("./sources.js");
 const { StoreLink, storeOptions } = require("./store.js");
-const { piecesOf, traceReader } = require("./trace.js");
+const { piecesOf, readTrace } = require("./trace.js");
+const VectorCache = require("./vector-cache.js");
 
 /** The longest time that a timer takes, in milliseconds. */
 const LONGEST_TIMER = 2 ** 31 - 1;
@@ -55,286 +58,289 @@ function restoreOptions(options = {}) {
 	return options;
 }
 
-/** Makes the class over the native one. */
-module.exports = function scorerClass(native, VectorCache, evaluateLogs) {
-	const { CallKind } = native;
-	const { attempt, toError } = errorsOf(native);
-	const packPage = pagePacker(native);
-	const readTrace = traceReader(native);
+const { CallKind } = native;
+const { Evaluate, Explain, Peek, PeekReport } = CallKind;
+const packPage = pagePacker(native);
 
-	function readId(id) {
-		if (typeof id !== "string") throw invalidOption("id", "a string", String(id));
-		return { head: id };
+function readId(id) {
+	if (typeof id !== "string") throw invalidOption("id", "a string", String(id));
+	return { head: id };
+}
+
+const readText = (subject) =>
+	typeof subject === "string" ? { text: piecesOf(subject) } : readTrace(subject);
+const readNothing = () => ({});
+
+const parse = (json) => JSON.parse(json);
+
+// What the methods do. `peek` is the kind of a call with `remember: false`.
+const EVALUATE = {
+	kind: Evaluate,
+	peek: Peek,
+	known: SCORE,
+	read: readTrace,
+	map: same,
+};
+const EXPLAIN = {
+	kind: Explain,
+	peek: PeekReport,
+	known: SCORE,
+	read: readTrace,
+	map: parse,
+};
+const FIND = {
+	kind: CallKind.Similar,
+	known: SIMILAR,
+	read: readText,
+	give: ({ atLeast, k }) => ({ __proto__: null, atLeast, k }),
+	map: (json) => parse(json).map((found) => ({ ...found, addedAt: new Date(found.addedAt) })),
+};
+/** How a trace is scored on which its bounds do not decide. It has been read. */
+const DECIDING = { known: DECIDE, read: same, give: ({ threshold }) => threshold, map: parse };
+/** The kind of that call, by `remember`. */
+const kindOf = (remember) => {
+	if (remember === "accepted") return CallKind.Decide;
+	if (remember === "all") return Explain;
+	if (remember === false) return PeekReport;
+	throw invalidOption("remember", '"accepted", "all" or false', String(remember));
+};
+const REMEMBER = { kind: CallKind.Remember, read: readTrace, map: same };
+const FORGET = { kind: CallKind.Forget, read: readId, map: same };
+const CLEAR = { kind: CallKind.Clear, read: readNothing, map: ignore };
+const EMBED = { kind: CallKind.Embed, read: readText, map: same };
+const WARM_UP = { kind: CallKind.WarmUp, read: readNothing, map: (_, scorer) => scorer.status() };
+
+module.exports = class Scorer {
+	#native;
+	#budgetMs;
+	#cache;
+	/** The way to the store, of a scorer that has one. */
+	#link;
+	/** Settled when the traces that were accepted without the model are in the cache, and how many are not yet. */
+	#added = Promise.resolve();
+	#adding = 0;
+	#isClosed = false;
+
+	/** `restored` is the native scorer, where it is made already. */
+	constructor(options, restored) {
+		const store = storeOptions(options);
+		this.#native =
+			restored instanceof native.Scorer ? restored : attempt(() => new native.Scorer(options));
+		this.#budgetMs = this.#native.budgetMs ?? undefined;
+		if (store) this.#link = new StoreLink(this.#native, packPage, toError, store);
 	}
 
-	const readText = (subject) =>
-		typeof subject === "string" ? { text: piecesOf(subject) } : readTrace(subject);
-	const readNothing = () => ({});
-
-	const parse = (json) => JSON.parse(json);
-	const { Evaluate, Explain, Peek, PeekReport } = CallKind;
-
-	// What the methods do. `peek` is the kind of a call with `remember: false`.
-	const EVALUATE = { kind: Evaluate, peek: Peek, known: SCORE, read: readTrace, map: same };
-	const EXPLAIN = { kind: Explain, peek: PeekReport, known: SCORE, read: readTrace, map: parse };
-	const FIND = {
-		kind: CallKind.Similar,
-		known: SIMILAR,
-		read: readText,
-		give: ({ atLeast, k }) => ({ __proto__: null, atLeast, k }),
-		map: (json) => parse(json).map((found) => ({ ...found, addedAt: new Date(found.addedAt) })),
-	};
-	/** How a trace is scored on which its bounds do not decide. It has been read. */
-	const DECIDING = { known: DECIDE, read: same, give: ({ threshold }) => threshold, map: parse };
-	/** The kind of that call, by `remember`. */
-	const kindOf = (remember) => {
-		if (remember === "accepted") return CallKind.Decide;
-		if (remember === "all") return Explain;
-		if (remember === false) return PeekReport;
-		throw invalidOption("remember", '"accepted", "all" or false', String(remember));
-	};
-	const REMEMBER = { kind: CallKind.Remember, read: readTrace, map: same };
-	const FORGET = { kind: CallKind.Forget, read: readId, map: same };
-	const CLEAR = { kind: CallKind.Clear, read: readNothing, map: ignore };
-	const EMBED = { kind: CallKind.Embed, read: readText, map: same };
-	const WARM_UP = { kind: CallKind.WarmUp, read: readNothing, map: (_, scorer) => scorer.status() };
-
-	function fail(thrown) {
-		throw toError(thrown);
+	evaluateValue(trace, options) {
+		return this.#call(EVALUATE, trace, options);
 	}
 
-	return class Scorer {
-		#native;
-		#budgetMs;
-		#cache;
-		/** The way to the store, of a scorer that has one. */
-		#link;
-		/** Settled when the traces that were accepted without the model are in the cache, and how many are not yet. */
-		#added = Promise.resolve();
-		#adding = 0;
-		#isClosed = false;
+	explainValue(trace, options) {
+		return this.#call(EXPLAIN, trace, options);
+	}
 
-		/** `restored` is the native scorer, where it is made already. */
-		constructor(options, restored) {
-			const store = storeOptions(options);
-			this.#native =
-				restored instanceof native.Scorer ? restored : attempt(() => new native.Scorer(options));
-			this.#budgetMs = this.#native.budgetMs ?? undefined;
-			if (store) this.#link = new StoreLink(this.#native, packPage, toError, store);
-		}
+	async evaluateValues(traces, options) {
+		const scores = [];
+		const call = (trace, options) => this.evaluateValue(trace, options);
+		for await (const score of inOrder(call, traces, options)) scores.push(score);
+		return scores;
+	}
 
-		evaluateValue(trace, options) {
-			return this.#call(EVALUATE, trace, options);
-		}
+	explainValues(traces, options) {
+		return inOrder((trace, options) => this.explainValue(trace, options), traces, options);
+	}
 
-		explainValue(trace, options) {
-			return this.#call(EXPLAIN, trace, options);
-		}
+	evaluateLogs(sources, options) {
+		return evaluateLogs(this.#native, this.#link, sources, options);
+	}
 
-		async evaluateValues(traces, options) {
-			const scores = [];
-			const call = (trace, options) => this.evaluateValue(trace, options);
-			for await (const score of inOrder(call, traces, options)) scores.push(score);
-			return scores;
-		}
-
-		explainValues(traces, options) {
-			return inOrder((trace, options) => this.explainValue(trace, options), traces, options);
-		}
-
-		evaluateLogs(sources, options) {
-			return evaluateLogs(this.#native, this.#link, sources, options);
-		}
-
-		async decide(trace, options) {
-			const { exact, remember = "accepted", signal, threshold } = callOptions(options, DECIDE);
-			checkBoolean("exact", exact);
-			const kind = kindOf(remember);
-			if (signal?.aborted) throw signal.reason;
-			const input = attempt(() => readTrace(trace));
-			const { head, confidence } = input;
-			const judge = () => this.#native.judge(head, confidence, threshold, exact === true);
-			const judged = parse(attempt(judge));
-			const { bounds } = judged;
-			const isAdded = (accepted) => remember === "all" || (accepted && remember === "accepted");
-			if (judged.accepted !== null) {
-				this.#checkOpen();
-				if (isAdded(judged.accepted)) attempt(() => this.#add(input));
-				return { accepted: judged.accepted, score: null, bounds, novelty: null };
-			}
-			const given = { signal, threshold: judged.threshold };
-			const report = await this.#call({ kind, ...DECIDING }, input, given);
-			const accepted = report.score >= judged.threshold;
-			if (scored.hasSubscribers && isAdded(accepted)) this.#publish(trace, report);
-			return { accepted, score: report.score, bounds, novelty: report.novelty };
-		}
-
-		/** Adds a trace in its turn, as a score does that nobody asks for. */
-		#add({ head, text, confidence }) {
-			const added = this.#native.call(CallKind.Evaluate, head, text, confidence);
-			this.#link?.carry(added);
-			this.#adding += 1;
-			this.#added = added.catch(ignore).then(() => {
-				this.#adding -= 1;
-				if (this.#isClosed) this.close();
-			});
-		}
-
-		similar(traceOrText, options) {
-			return this.#call(FIND, traceOrText, options);
-		}
-
-		remember(trace, options) {
-			return this.#call(REMEMBER, trace, options);
-		}
-
-		forget(id) {
-			return this.#call(FORGET, id);
-		}
-
-		clear() {
-			return this.#call(CLEAR);
-		}
-
-		embed(traceOrText, options) {
-			return this.#call(EMBED, traceOrText, options);
-		}
-
-		async snapshot(options) {
-			const { signal } = callOptions(options, SIGNAL);
-			if (signal?.aborted) throw signal.reason;
-			await until(signal, this.#added);
-			const bytes = await this.#native.snapshot().catch(fail);
-			if (signal?.aborted) throw signal.reason;
-			return bytes;
-		}
-
-		static async restore(snapshot, options) {
-			const { signal, ...rest } = restoreOptions(options);
-			if (!ArrayBuffer.isView(snapshot))
-				throw invalidOption("snapshot", "a Uint8Array", String(snapshot));
-			const pieces = attempt(() => new native.SnapshotPieces(snapshot.byteLength));
-			attempt(() => pieces.push(snapshot));
-			return until(signal, Scorer.#restored(pieces, rest, "snapshot"));
-		}
-
-		async save(path, options) {
-			const file = fileOf(path);
-			const bytes = await this.snapshot(options);
-			await replaceFile(file, bytes).catch((cause) => {
-				throw new ScoringError(`cannot write ${file}: ${cause.message}`, {
-					code: "SNAPSHOT_IO",
-					path: file,
-					cause,
-				});
-			});
-		}
-
-		static async load(path, options) {
-			const file = fileOf(path);
-			const { signal, ...rest } = restoreOptions(options);
-			const load = async () => {
-				const { size } = await stat(file);
-				const pieces = attempt(() => new native.SnapshotPieces(size));
-				for await (const piece of contents(file)) pieces.push(piece);
-				return Scorer.#restored(pieces, rest, file);
-			};
-			return until(signal, load());
-		}
-
-		static async open(path, options) {
-			try {
-				return await Scorer.load(path, options);
-			} catch (error) {
-				if (error?.code !== "ENOENT") throw error;
-				const { signal, ...rest } = restoreOptions(options);
-				return new Scorer(rest);
-			}
-		}
-
-		static async #restored(pieces, options, source) {
-			const restored = attempt(() => native.Scorer.restore(pieces, options, source));
-			return new Scorer(options, await restored.catch(fail));
-		}
-
-		warmup(options) {
-			return this.#call(WARM_UP, undefined, options);
-		}
-
-		/** Traces that were accepted are added first; the calls before them have their answers by then. */
-		close() {
-			this.#isClosed = true;
-			if (this.#adding > 0) return;
-			this.#link?.close();
-			this.#native.close();
-		}
-
-		#checkOpen() {
-			if (this.#isClosed) throw new ScoringError("the scorer is closed", { code: "CLOSED" });
-		}
-
-		[Symbol.dispose]() {
-			this.close();
-		}
-
-		status() {
-			const status = JSON.parse(attempt(() => this.#native.status()));
-			return { ...status, store: this.#link?.status ?? null };
-		}
-
-		get cache() {
-			if (this.#link) throw invalidOption("store", "no store for cache", "one");
-			this.#cache ??= Object.setPrototypeOf(this.#native.cache(), VectorCache.prototype);
-			return this.#cache;
-		}
-
-		/**
-		 * Makes a call, which resolves to what `map` makes of its outcome. All calls take the same number of
-		 * steps to it.
-		 * @param {{ kind: number, peek?: number, known?: string[], read: Function, give?: Function, map: Function }} operation
-		 * @param {unknown} [subject]
-		 * @param {object} [options]
-		 */
-		async #call({ kind, peek, known = SIGNAL, read, give, map }, subject, options) {
-			const all = callOptions(options, known);
-			const { remember, signal } = all;
-			checkBoolean("remember", remember);
-			if (signal?.aborted) throw signal.reason;
+	async decide(trace, options) {
+		const { exact, remember = "accepted", signal, threshold } = callOptions(options, DECIDE);
+		checkBoolean("exact", exact);
+		const kind = kindOf(remember);
+		if (signal?.aborted) throw signal.reason;
+		const input = attempt(() => readTrace(trace));
+		const { head, confidence } = input;
+		const judge = () => this.#native.judge(head, confidence, threshold, exact === true);
+		const judged = parse(attempt(judge));
+		const { bounds } = judged;
+		const isAdded = (accepted) => remember === "all" || (accepted && remember === "accepted");
+		if (judged.accepted !== null) {
 			this.#checkOpen();
-			const isPeek = remember === false;
-			const isLimited = signal !== undefined || this.#budgetMs !== undefined;
-			const handle = isLimited ? new native.CallHandle() : undefined;
-			let release;
-			let timer;
-			try {
-				const { head, text, confidence = 0 } = read(subject);
-				const made = isPeek ? peek : kind;
-				const promise = this.#native.call(made, head, text, confidence, handle, give?.(all));
-				this.#link?.carry(promise);
-				release = onAbort(signal, () => handle.abort());
-				if (this.#budgetMs !== undefined) timer = this.#timer(handle);
-				const result = map(await promise, this);
-				if (scored.hasSubscribers && peek !== undefined && !isPeek) this.#publish(subject, result);
-				return result;
-			} catch (thrown) {
-				if (thrown instanceof native.Failure && thrown.code === "ABORTED") throw signal.reason;
-				throw toError(thrown);
-			} finally {
-				clearTimeout(timer);
-				release?.();
-			}
+			if (isAdded(judged.accepted)) attempt(() => this.#add(input));
+			return { accepted: judged.accepted, score: null, bounds, novelty: null };
 		}
+		const given = { signal, threshold: judged.threshold };
+		const report = await this.#call({ kind, ...DECIDING }, input, given);
+		const accepted = report.score >= judged.threshold;
+		if (scored.hasSubscribers && isAdded(accepted)) this.#publish(trace, report);
+		return { accepted, score: report.score, bounds, novelty: report.novelty };
+	}
 
-		/** Ends a call at the end of its budget. The pending call keeps the process alive, not its timer. */
-		#timer(handle) {
-			const ms = Math.min(this.#budgetMs, LONGEST_TIMER);
-			return setTimeout(() => handle.endBudget(), ms).unref();
-		}
+	/** Adds a trace in its turn, as a score does that nobody asks for. */
+	#add({ head, text, confidence }) {
+		const added = this.#native.call(Evaluate, head, text, confidence);
+		this.#link?.carry(added);
+		this.#adding += 1;
+		this.#added = added.catch(ignore).then(() => {
+			this.#adding -= 1;
+			if (this.#isClosed) this.close();
+		});
+	}
 
-		/** Tells subscribers the score of a trace that was added to the cache. */
-		#publish(trace, result) {
-			const report = typeof result === "object" ? result : undefined;
-			scored.publish({ scorer: this, trace, score: report ? report.score : result, report });
+	similar(traceOrText, options) {
+		return this.#call(FIND, traceOrText, options);
+	}
+
+	remember(trace, options) {
+		return this.#call(REMEMBER, trace, options);
+	}
+
+	forget(id) {
+		return this.#call(FORGET, id);
+	}
+
+	clear() {
+		return this.#call(CLEAR);
+	}
+
+	embed(traceOrText, options) {
+		return this.#call(EMBED, traceOrText, options);
+	}
+
+	async snapshot(options) {
+		const { signal } = callOptions(options, SIGNAL);
+		if (signal?.aborted) throw signal.reason;
+		await until(signal, this.#added);
+		const bytes = await this.#native.snapshot().catch(fail);
+		if (signal?.aborted) throw signal.reason;
+		return bytes;
+	}
+
+	static async restore(snapshot, options) {
+		const { signal, ...rest } = restoreOptions(options);
+		if (!ArrayBuffer.isView(snapshot))
+			throw invalidOption("snapshot", "a Uint8Array", String(snapshot));
+		const pieces = attempt(() => new native.SnapshotPieces(snapshot.byteLength));
+		attempt(() => pieces.push(snapshot));
+		return until(signal, Scorer.#restored(pieces, rest, "snapshot"));
+	}
+
+	async save(path, options) {
+		const file = fileOf(path);
+		const bytes = await this.snapshot(options);
+		await replaceFile(file, bytes).catch((cause) => {
+			throw new ScoringError(`cannot write ${file}: ${cause.message}`, {
+				code: "SNAPSHOT_IO",
+				path: file,
+				cause,
+			});
+		});
+	}
+
+	static async load(path, options) {
+		const file = fileOf(path);
+		const { signal, ...rest } = restoreOptions(options);
+		const load = async () => {
+			const { size } = await stat(file);
+			const pieces = attempt(() => new native.SnapshotPieces(size));
+			for await (const piece of contents(file)) pieces.push(piece);
+			return Scorer.#restored(pieces, rest, file);
+		};
+		return until(signal, load());
+	}
+
+	static async open(path, options) {
+		try {
+			return await Scorer.load(path, options);
+		} catch (error) {
+			if (error?.code !== "ENOENT") throw error;
+			const { signal, ...rest } = restoreOptions(options);
+			return new Scorer(rest);
 		}
-	};
+	}
+
+	static async #restored(pieces, options, source) {
+		const restored = attempt(() => native.Scorer.restore(pieces, options, source));
+		return new Scorer(options, await restored.catch(fail));
+	}
+
+	warmup(options) {
+		return this.#call(WARM_UP, undefined, options);
+	}
+
+	/** Traces that were accepted are added first; the calls before them have their answers by then. */
+	close() {
+		this.#isClosed = true;
+		if (this.#adding > 0) return;
+		this.#link?.close();
+		this.#native.close();
+	}
+
+	#checkOpen() {
+		if (this.#isClosed) throw new ScoringError("the scorer is closed", { code: "CLOSED" });
+	}
+
+	[Symbol.dispose]() {
+		this.close();
+	}
+
+	status() {
+		const status = JSON.parse(attempt(() => this.#native.status()));
+		return { ...status, store: this.#link?.status ?? null };
+	}
+
+	get cache() {
+		if (this.#link) throw invalidOption("store", "no store for cache", "one");
+		this.#cache ??= Object.setPrototypeOf(this.#native.cache(), VectorCache.prototype);
+		return this.#cache;
+	}
+
+	/**
+	 * Makes a call, which resolves to what `map` makes of its outcome. All calls take the same number of
+	 * steps to it.
+	 * @param {{ kind: number, peek?: number, known?: string[], read: Function, give?: Function, map: Function }} operation
+	 * @param {unknown} [subject]
+	 * @param {object} [options]
+	 */
+	async #call({ kind, peek, known = SIGNAL, read, give, map }, subject, options) {
+		const all = callOptions(options, known);
+		const { remember, signal } = all;
+		checkBoolean("remember", remember);
+		if (signal?.aborted) throw signal.reason;
+		this.#checkOpen();
+		const isPeek = remember === false;
+		const isLimited = signal !== undefined || this.#budgetMs !== undefined;
+		const handle = isLimited ? new native.CallHandle() : undefined;
+		let release;
+		let timer;
+		try {
+			const { head, text, confidence = 0 } = read(subject);
+			const made = isPeek ? peek : kind;
+			const promise = this.#native.call(made, head, text, confidence, handle, give?.(all));
+			this.#link?.carry(promise);
+			release = onAbort(signal, () => handle.abort());
+			if (this.#budgetMs !== undefined) timer = this.#timer(handle);
+			const result = map(await promise, this);
+			if (scored.hasSubscribers && peek !== undefined && !isPeek) this.#publish(subject, result);
+			return result;
+		} catch (thrown) {
+			if (thrown instanceof native.Failure && thrown.code === "ABORTED") throw signal.reason;
+			return fail(thrown);
+		} finally {
+			clearTimeout(timer);
+			release?.();
+		}
+	}
+
+	/** Ends a call at the end of its budget. The pending call keeps the process alive, not its timer. */
+	#timer(handle) {
+		const ms = Math.min(this.#budgetMs, LONGEST_TIMER);
+		return setTimeout(() => handle.endBudget(), ms).unref();
+	}
+
+	/** Tells subscribers the score of a trace that was added to the cache. */
+	#publish(trace, result) {
+		const report = typeof result === "object" ? result : undefined;
+		scored.publish({ scorer: this, trace, score: report ? report.score : result, report });
+	}
 };

@@ -4,6 +4,7 @@
  */
 
 const { InvalidTraceError } = require("./errors.js");
+const { native } = require("./native.js");
 
 // Taken once, so that later changes of globals and prototypes have no effect.
 const { isArray } = Array;
@@ -52,89 +53,86 @@ function kindOf(type) {
 /** A text in pieces. An array would call setters on prototypes. */
 const piecesOf = (text) => ({ __proto__: null, length: 1, 0: text });
 
-/** Makes the function over the native module. */
-function traceReader({ describe }) {
-	function check(fits, value, expected, at, step) {
-		if (fits) return;
-		const path = step === undefined ? at : `steps[${step}]${at}`;
-		const message = `${path}: expected ${expected}, got ${describe(value)}`;
-		throw new InvalidTraceError(message, { code: "INVALID_TRACE", path });
-	}
-
-	/**
-	 * Returns what counts of a trace: `confidence`; `head`, all that is short in one string; and `text`, a string
-	 * or pieces of one. Reads each property once, and no other.
-	 */
-	return function readTrace(trace) {
-		check(isObject(trace), trace, "an object", "trace");
-		const { metadata } = trace;
-		check(isObject(metadata), metadata, "an object", "metadata");
-		const domain = metadata.task_domain;
-		check(isString(domain), domain, "a string", "metadata.task_domain");
-		const { success } = metadata;
-		check(typeof success === "boolean", success, "a boolean", "metadata.success");
-
-		const { outcome } = trace;
-		check(isObject(outcome), outcome, "an object", "outcome");
-		const { confidence } = outcome;
-		const isShare = typeof confidence === "number" && confidence >= 0 && confidence <= 1;
-		check(isShare, confidence, "a finite number in [0, 1]", "outcome.confidence");
-
-		const { task } = trace;
-		check(isObject(task), task, "an object", "task");
-		const { objective } = task;
-		check(isString(objective), objective, "a string", "task.objective");
-		let text = objective;
-		let pieces;
-		const flush = () => {
-			pieces ??= { __proto__: null, length: 0 };
-			pieces[pieces.length] = text;
-			pieces.length += 1;
-			text = "";
-		};
-		if (text.length > LONG) flush();
-
-		const list = trace.steps;
-		check(isObject(list) && isArray(list), list, "an array", "steps");
-		const { length } = list;
-		const count = typeof length === "number" ? length : 0;
-		let steps = "";
-		// A proxy may give a length that is not whole.
-		for (let index = 0; index + 1 <= count; index++) {
-			const step = list[index];
-			check(isObject(step), step, "an object", "", index);
-			const { type } = step;
-			check(isString(type), type, "a string", ".type", index);
-			steps += kindOf(type);
-
-			const { content } = step;
-			const said = content ?? "";
-			check(isString(said), content, "a string, null or nothing", ".content", index);
-			if (said.length > LONG) {
-				text += " ";
-				flush();
-				text = said;
-			} else text += ` ${said}`;
-			if (text.length > LONG) flush();
-
-			const { tool } = step;
-			if (tool === undefined || tool === null) {
-				steps += NONE;
-				continue;
-			}
-			check(isObject(tool), tool, "an object, null or nothing", ".tool", index);
-			const { name } = tool;
-			check(name === undefined || isString(name), name, "a string", ".tool.name", index);
-			steps += name === undefined ? UNNAMED : field(name);
-		}
-
-		const { id } = trace;
-		const isKept = isString(id) && id.length <= LONGEST_ID;
-		const known = field(domain) + (isKept ? field(id) : NONE);
-		const head = (success ? SUCCESS : FAILURE) + known + steps;
-		if (pieces !== undefined) flush();
-		return { head, text: pieces ?? text, confidence };
-	};
+function check(fits, value, expected, at, step) {
+	if (fits) return;
+	const path = step === undefined ? at : `steps[${step}]${at}`;
+	const message = `${path}: expected ${expected}, got ${native.describe(value)}`;
+	throw new InvalidTraceError(message, { code: "INVALID_TRACE", path });
 }
 
-module.exports = { piecesOf, traceReader };
+/**
+ * Returns what counts of a trace: `confidence`; `head`, all that is short in one string; and `text`, a string
+ * or pieces of one. Reads each property once, and no other.
+ */
+function readTrace(trace) {
+	check(isObject(trace), trace, "an object", "trace");
+	const { metadata } = trace;
+	check(isObject(metadata), metadata, "an object", "metadata");
+	const domain = metadata.task_domain;
+	check(isString(domain), domain, "a string", "metadata.task_domain");
+	const { success } = metadata;
+	check(typeof success === "boolean", success, "a boolean", "metadata.success");
+
+	const { outcome } = trace;
+	check(isObject(outcome), outcome, "an object", "outcome");
+	const { confidence } = outcome;
+	const isShare = typeof confidence === "number" && confidence >= 0 && confidence <= 1;
+	check(isShare, confidence, "a finite number in [0, 1]", "outcome.confidence");
+
+	const { task } = trace;
+	check(isObject(task), task, "an object", "task");
+	const { objective } = task;
+	check(isString(objective), objective, "a string", "task.objective");
+	let text = objective;
+	let pieces;
+	const flush = () => {
+		pieces ??= { __proto__: null, length: 0 };
+		pieces[pieces.length] = text;
+		pieces.length += 1;
+		text = "";
+	};
+	if (text.length > LONG) flush();
+
+	const list = trace.steps;
+	check(isObject(list) && isArray(list), list, "an array", "steps");
+	const { length } = list;
+	const count = typeof length === "number" ? length : 0;
+	let steps = "";
+	// A proxy may give a length that is not whole.
+	for (let index = 0; index + 1 <= count; index++) {
+		const step = list[index];
+		check(isObject(step), step, "an object", "", index);
+		const { type } = step;
+		check(isString(type), type, "a string", ".type", index);
+		steps += kindOf(type);
+
+		const { content } = step;
+		const said = content ?? "";
+		check(isString(said), content, "a string, null or nothing", ".content", index);
+		if (said.length > LONG) {
+			text += " ";
+			flush();
+			text = said;
+		} else text += ` ${said}`;
+		if (text.length > LONG) flush();
+
+		const { tool } = step;
+		if (tool === undefined || tool === null) {
+			steps += NONE;
+			continue;
+		}
+		check(isObject(tool), tool, "an object, null or nothing", ".tool", index);
+		const { name } = tool;
+		check(name === undefined || isString(name), name, "a string", ".tool.name", index);
+		steps += name === undefined ? UNNAMED : field(name);
+	}
+
+	const { id } = trace;
+	const isKept = isString(id) && id.length <= LONGEST_ID;
+	const known = field(domain) + (isKept ? field(id) : NONE);
+	const head = (success ? SUCCESS : FAILURE) + known + steps;
+	if (pieces !== undefined) flush();
+	return { head, text: pieces ?? text, confidence };
+}
+
+module.exports = { piecesOf, readTrace };

@@ -1,25 +1,21 @@
 /** The class VectorCache, which types/vector-cache.d.ts documents. */
-const { errorsOf } = require("./errors.js");
+const { attempt, native, toError } = require("./native.js");
 
-/** Makes the class over the native one, which could be called without `new`. */
-module.exports = function vectorCacheClass(native) {
-	const { attempt, toError } = errorsOf(native);
-
-	return class VectorCache extends native.VectorCache {
-		constructor(options) {
-			try {
-				super(options);
-			} catch (thrown) {
-				throw toError(thrown);
-			}
+/** The native class could be called without `new`. */
+module.exports = class VectorCache extends native.VectorCache {
+	constructor(options) {
+		try {
+			super(options);
+		} catch (thrown) {
+			throw toError(thrown);
 		}
+	}
 
-		add(vector) {
-			attempt(() => super.add(vector));
-		}
+	add(vector) {
+		attempt(() => super.add(vector));
+	}
 
-		maxCosineSimilarity(query) {
-			return attempt(() => super.maxCosineSimilarity(query));
-		}
-	};
+	maxCosineSimilarity(query) {
+		return attempt(() => super.maxCosineSimilarity(query));
+	}
 };

@@ -21,20 +21,41 @@ const WEIGHTS: [&str; 4] = ["complexity", "novelty", "toolDiversity", "outcomeCo
 
 /// The options that an object gives. One that is `undefined` is not given.
 struct Options<'env> {
-    path: &'static str,
+    path: String,
     given: Vec<(String, Value<'env>)>,
 }
 
 impl<'env> Options<'env> {
     /// Reads an object at `path`. Fails for an option that is not among the `known`.
-    fn read(object: &Value<'env>, path: &'static str, known: &[&str]) -> Read<Self> {
-        Ok(Self { path, given: members(object, path, known)? })
+    fn read(object: &Value<'env>, path: impl Into<String>, known: &[&str]) -> Read<Self> {
+        let path = path.into();
+        if !object.is_object() {
+            return Err(invalid(&path, "an object", object));
+        }
+        let mut given = Vec::new();
+        for key in object.keys()? {
+            let name = key.string().unwrap_or_default();
+            if !known.contains(&name.as_str()) {
+                let expected = format!("one of the options {}", known.join(", "));
+                let found = match suggest(&name, known) {
+                    Some(meant) => format!("an unknown option; did you mean {meant}?"),
+                    None => "an unknown option".into(),
+                };
+                let path = path_of(&path, &name);
+                return Err(Error::invalid(Invalid::Option, path, expected, found).into());
+            }
+            let value = object.get(&key)?;
+            if value.type_of() != ValueType::Undefined {
+                given.push((name, value));
+            }
+        }
+        Ok(Self { path, given })
     }
 
     /// Reads an object as [`Options::read`]; `undefined` gives no options.
     fn read_optional(object: &Value<'env>, known: &[&str]) -> Read<Self> {
         match object.type_of() {
-            ValueType::Undefined => Ok(Self { path: "options", given: Vec::new() }),
+            ValueType::Undefined => Ok(Self { path: "options".into(), given: Vec::new() }),
             _ => Self::read(object, "options", known),
         }
     }
@@ -46,7 +67,7 @@ impl<'env> Options<'env> {
         read: impl FnOnce(&str, &Value) -> Read<T>,
     ) -> Read<Option<T>> {
         let given = self.given.iter().find(|(given, _)| given == name);
-        given.map(|(_, value)| read(&path_of(self.path, name), value)).transpose()
+        given.map(|(_, value)| read(&path_of(&self.path, name), value)).transpose()
     }
 }
 
@@ -231,7 +252,7 @@ fn profiles(path: &str, value: &Value) -> Read<Profiles> {
         let domain = key.string().unwrap_or_default();
         let path = format!("{path}.{domain}");
         let weights = value.get(&key)?;
-        members(&weights, &path, &WEIGHTS)?;
+        Options::read(&weights, &*path, &WEIGHTS)?;
         let weight = |name| {
             let value = weights.property(name)?;
             value.number().ok_or_else(|| invalid(&format!("{path}.{name}"), "a number", &value))
@@ -254,35 +275,6 @@ fn is_required(path: &str, value: &Value) -> Read<bool> {
         "required" => Ok(true),
         _ => Err(invalid(path, "\"auto\" or \"required\"", value)),
     }
-}
-
-/// Returns the members of an object that are not `undefined`. Fails for one that is not among the `known`.
-fn members<'env>(
-    object: &Value<'env>,
-    path: &str,
-    known: &[&str],
-) -> Read<Vec<(String, Value<'env>)>> {
-    if !object.is_object() {
-        return Err(invalid(path, "an object", object));
-    }
-    let mut given = Vec::new();
-    for key in object.keys()? {
-        let name = key.string().unwrap_or_default();
-        if !known.contains(&name.as_str()) {
-            let expected = format!("one of the options {}", known.join(", "));
-            let found = match suggest(&name, known) {
-                Some(meant) => format!("an unknown option; did you mean {meant}?"),
-                None => "an unknown option".into(),
-            };
-            let path = path_of(path, &name);
-            return Err(Error::invalid(Invalid::Option, path, expected, found).into());
-        }
-        let value = object.get(&key)?;
-        if value.type_of() != ValueType::Undefined {
-            given.push((name, value));
-        }
-    }
-    Ok(given)
 }
 
 /// Returns the path of an option of the object at `path`.

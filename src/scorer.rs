@@ -8,7 +8,7 @@ use std::{
 use knowledgepulse_scoring::{
     Error, Scorer as Engine, VectorCache,
     cache::CacheOptions,
-    scorer::{CallHandle, Input, Outcome, Query, Reply, Work, monotonic_clock},
+    scorer::{CallHandle, Input, Outcome, Query, Work, monotonic_clock},
     snapshot::{self, Pieces},
 };
 use knowledgepulse_workers::{CancelToken, WORKERS, fault};
@@ -20,7 +20,7 @@ use napi_derive::napi;
 use serde_json::json;
 
 use crate::{
-    env::{Deferred, EnvState, in_background},
+    env::{EnvState, in_background},
     js::{
         Read, Value, or_throw, to_json,
         trace::{text, trace},
@@ -127,7 +127,24 @@ impl Scorer {
         let read = catch_unwind(read).unwrap_or_else(panicked);
         let (work, available, embedder) = or_throw(env, read)?;
         let (promise, deferred) = EnvState::of(env)?.outbox.promise(env, true)?;
-        let call = self.engine.submit(work, available, reply(kind, deferred, embedder));
+        let answer = move |env: &Env, outcome| {
+            if let Some(warning) = Warning::of(&embedder, &outcome) {
+                warning.emit(env);
+            }
+            Ok(match (kind, outcome) {
+                (
+                    CallKind::Explain | CallKind::PeekReport | CallKind::Decide,
+                    Outcome::Scored(report),
+                ) => Either4::A(to_json(&report)?),
+                (_, Outcome::Found(found)) => Either4::A(to_json(&found)?),
+                (_, Outcome::Scored(report)) => Either4::B(report.score.value),
+                (_, Outcome::Removed(count)) => Either4::B(count as f64),
+                (_, Outcome::Embedded(vector)) => Either4::C(Float32Array::new(vector.into_vec())),
+                (_, Outcome::Remembered | Outcome::WarmedUp(_)) => Either4::D(()),
+            })
+        };
+        let reply = Box::new(move |result| deferred.settle(result, answer));
+        let call = self.engine.submit(work, available, reply);
         if let Some(handle) = handle {
             handle.call = Some(call);
         }
@@ -303,25 +320,4 @@ impl Handle {
     pub fn end_budget(&self) -> bool {
         self.call.as_ref().is_some_and(CallHandle::end_budget)
     }
-}
-
-/// Returns a reply that settles the promise of a call.
-fn reply(kind: CallKind, deferred: Deferred, embedder: Arc<ModelEmbedder>) -> Reply {
-    let answer = move |env: &Env, outcome| {
-        if let Some(warning) = Warning::of(&embedder, &outcome) {
-            warning.emit(env);
-        }
-        Ok(match (kind, outcome) {
-            (
-                CallKind::Explain | CallKind::PeekReport | CallKind::Decide,
-                Outcome::Scored(report),
-            ) => Either4::A(to_json(&report)?),
-            (_, Outcome::Found(found)) => Either4::A(to_json(&found)?),
-            (_, Outcome::Scored(report)) => Either4::B(report.score.value),
-            (_, Outcome::Removed(count)) => Either4::B(count as f64),
-            (_, Outcome::Embedded(vector)) => Either4::C(Float32Array::new(vector.into_vec())),
-            (_, Outcome::Remembered | Outcome::WarmedUp(_)) => Either4::D(()),
-        })
-    };
-    Box::new(move |result| deferred.settle(result, answer))
 }

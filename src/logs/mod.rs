@@ -37,7 +37,7 @@ use self::{
 use crate::{
     env::EnvState,
     js::{self, or_throw, to_json},
-    model::{Available, ModelEmbedder},
+    model::ModelEmbedder,
     options::read_import_options,
     scorer::Scorer,
 };
@@ -202,7 +202,6 @@ struct Submitter {
     group: Option<String>,
     /// Embeds the texts of all traces, whatever is configured meanwhile.
     embedder: Arc<ModelEmbedder>,
-    available: Available,
     /// Held while a call is made.
     submitting: Mutex<()>,
 }
@@ -219,8 +218,7 @@ impl Submitter {
             return Err(Error::invalid(Invalid::Option, "group", expected, quote(group)));
         }
         let embedder = scorer.embedder()?;
-        let (available, submitting) = (embedder.available(), Mutex::default());
-        Ok(Self { scorer, work, group, embedder, available, submitting })
+        Ok(Self { scorer, work, group, embedder, submitting: Mutex::default() })
     }
 
     /// Submits a trace, whose row becomes a line.
@@ -247,7 +245,7 @@ impl Submitter {
         let (its_lines, embedder) = (lines.clone(), self.embedder.clone());
         let reply = move |result| its_lines.settle(number, bytes, line(result, &embedder));
         let work = (self.work)(Input { trace, text });
-        let call = self.scorer.engine.submit(work, self.available.clone(), Box::new(reply));
+        let call = self.scorer.engine.submit(work, self.embedder.available(), Box::new(reply));
         lines.keep(number, call);
         Ok(())
     }

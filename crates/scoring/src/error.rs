@@ -30,6 +30,8 @@ pub enum Invalid {
     Option,
     Vector,
     Snapshot,
+    /// Rows or options of a calibration, with this code.
+    Rows(&'static str),
 }
 
 /// What is wrong with a store.
@@ -60,6 +62,7 @@ impl Error {
             Invalid::Option => "INVALID_OPTION",
             Invalid::Vector => "INVALID_VECTOR",
             Invalid::Snapshot => "INVALID_SNAPSHOT",
+            Invalid::Rows(code) => code,
         };
         let path = path.to_string();
         let message = format!("{path}: expected {expected}, got {found}");
@@ -110,7 +113,7 @@ impl Error {
 
     /// Returns `INVALID_TRACE`, `INVALID_OPTION`, `INVALID_VECTOR`, `INVALID_SNAPSHOT`,
     /// `EMBEDDER_UNAVAILABLE`, `STORE_UNAVAILABLE`, `STORE_MISMATCH`, `INVALID_STORE`, `ABORTED`,
-    /// `CLOSED`, `NO_THREADS` or `INTERNAL`.
+    /// `CLOSED`, `NO_THREADS`, `INTERNAL`, or that of an [`Invalid::Rows`].
     pub fn code(&self) -> &'static str {
         self.code
     }

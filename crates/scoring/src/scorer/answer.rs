@@ -223,12 +223,8 @@ pub(super) struct Owed<'a> {
 }
 
 impl Owed<'_> {
-    /// Answers the call.
-    pub fn settle(mut self, result: Result<Outcome>) {
-        self.give(result);
-    }
-
-    fn give(&mut self, result: Result<Outcome>) {
+    /// Answers the call, unless that is done.
+    pub fn settle(&mut self, result: Result<Outcome>) {
         let Some(reply) = self.reply.take() else { return };
         // Before the reply, which must find the call counted.
         let latency = monotonic_clock() - self.call.since;
@@ -241,24 +237,20 @@ impl Drop for Owed<'_> {
     fn drop(&mut self) {
         let dropped = || Error::internal("the call was dropped without an answer");
         let is_closed = self.call.common.is_closed();
-        self.give(Err(if is_closed { Error::closed() } else { dropped() }));
+        self.settle(Err(if is_closed { Error::closed() } else { dropped() }));
     }
 }
 
 /// Ends a call early. It keeps nothing of the call in memory, because a garbage collector may drop it late.
 #[derive(Clone, Default)]
-pub struct CallHandle(Weak<Call>);
+pub struct CallHandle(pub(super) Weak<Call>);
 
 impl CallHandle {
-    pub(super) fn new(call: &Arc<Call>) -> Self {
-        Self(Arc::downgrade(call))
-    }
-
     /// Answers the call with `ABORTED`; the memory stays unchanged. Returns `false`, without effect, if the call has
     /// been answered or is being answered.
     pub fn abort(&self) -> bool {
         let Some(call) = self.0.upgrade() else { return false };
-        let Some(owed) = call.cancel() else { return false };
+        let Some(mut owed) = call.cancel() else { return false };
         owed.settle(Err(Error::aborted()));
         true
     }
@@ -268,7 +260,7 @@ impl CallHandle {
     pub fn end_budget(&self) -> bool {
         let Some(call) = self.0.upgrade() else { return false };
         let Some(trace) = call.work.scored() else { return false };
-        let Some(owed) = call.cancel() else { return false };
+        let Some(mut owed) = call.cancel() else { return false };
         let score = Score::of(trace, Novelty::OverBudget, &call.common.profiles);
         let times = Times { total: monotonic_clock() - call.since, ..Times::default() };
         owed.settle(Ok(Outcome::Scored(Box::new(Report { score, text: None, times }))));
@@ -338,7 +330,7 @@ impl EmbeddedCall {
     /// with the embedding for what the memory gives.
     pub fn conclude<'a>(self, recall: impl FnOnce(&Embedded) -> Result<Recalled<'a>>) {
         let call = self.call.clone();
-        let Some(owed) = call.take_answer() else { return };
+        let Some(mut owed) = call.take_answer() else { return };
         let result = catch_unwind(AssertUnwindSafe(|| self.outcome(recall)))
             .unwrap_or_else(|_| Err(Error::internal("scoring panicked")));
         owed.settle(result);

@@ -192,7 +192,7 @@ impl Scorer {
         }
         self.common.count(|statistics| statistics.accepted += 1);
         let call = Call::new(self.common.clone(), work, embedder, reply);
-        let handle = CallHandle::new(&call);
+        let handle = CallHandle(Arc::downgrade(&call));
         if order.is_idle() && call.work.scored().is_some() && call.embedder.is_err() {
             drop(order);
             // Scoring takes less time than waking a thread.
@@ -222,7 +222,7 @@ impl Scorer {
                 let calls = mem::take(&mut order.queue);
                 order.next = order.issued;
                 drop(order);
-                for owed in calls.iter().filter_map(|(_, call)| call.take_answer()) {
+                for mut owed in calls.iter().filter_map(|(_, call)| call.take_answer()) {
                     owed.settle(Err(Error::no_threads(&error)));
                 }
             }
@@ -274,7 +274,7 @@ impl Scorer {
             Memory::Own(_) => Vec::new(),
             Memory::Shared(memory) => memory.close(),
         };
-        for owed in sent.iter().chain(calls.values()).filter_map(|call| call.cancel()) {
+        for mut owed in sent.iter().chain(calls.values()).filter_map(|call| call.cancel()) {
             owed.settle(Err(Error::closed()));
         }
         let mut order = self.lock();
