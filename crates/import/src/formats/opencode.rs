@@ -102,13 +102,10 @@ fn read_part(run: &mut Run, part: Value) {
             run.end_step();
             run.end_turn();
         }
-        Some("text") => {
-            let text = text(part, run);
-            run.events.extend(text.map(Event::said));
-        }
-        Some("reasoning") => {
-            let text = text(part, run);
-            run.events.extend(text.map(Event::reasoned));
+        Some(kind @ ("text" | "reasoning")) => {
+            let said = kind == "text";
+            let text = text(part, run).map(Into::into);
+            run.events.extend(text.map(|text| Event::Thought { text, said }));
         }
         Some("tool") => read_tool(part, run),
         _ => run.skip_as_part(part),

@@ -137,19 +137,18 @@ impl Run {
             }
             return;
         }
-        match role {
-            "assistant" | "ai" | "model" | "AIMessage" | "AIMessageChunk" => {
-                if kind != "message" {
-                    self.end_turn();
-                }
-                self.read_assistant(message);
-                return;
-            }
-            _ => self.end_turn(),
+        let is_answer =
+            matches!(role, "assistant" | "ai" | "model" | "AIMessage" | "AIMessageChunk");
+        if !is_answer || kind != "message" {
+            self.end_turn();
         }
         match role {
+            _ if is_answer => self.read_assistant(message),
             "system" | "developer" | "SystemMessage" => self.skipped.add("system"),
-            "user" | "human" | "HumanMessage" => self.read_user(message),
+            "user" | "human" | "HumanMessage" => {
+                let texts = self.read_user_parts(message);
+                self.say_human(&texts);
+            }
             "tool" | "function" | "toolResult" | "ToolMessage" | "FunctionMessage" => {
                 self.read_tool(message, None);
             }
@@ -323,11 +322,6 @@ impl Run {
         }
     }
 
-    fn read_user(&mut self, message: Message) {
-        let texts = self.read_user_parts(message);
-        self.say_human(&texts);
-    }
-
     /// Reads the parts of a user message that are no text, and returns the texts.
     pub fn read_user_parts(&mut self, message: Message) -> Vec<String> {
         let mut texts = Vec::new();
@@ -350,13 +344,15 @@ impl Run {
             self.skipped.add("tool_definition");
             return;
         }
-        if let Some(document) = content.and_then(Value::as_str).and_then(calls_in_text) {
-            let turn = self.next_turn();
-            return self.call_all(document.root().as_array(), turn);
-        }
-        // Langfuse shows text that is JSON as what it means.
-        let calls = content.and_then(Value::as_array);
-        if calls.is_some_and(|calls| !calls.is_empty() && calls.iter().all(is_function_call)) {
+        let document = content.and_then(Value::as_str).and_then(calls_in_text);
+        let calls = match &document {
+            Some(document) => document.root().as_array(),
+            // Langfuse shows text that is JSON as what it means.
+            None => content
+                .and_then(Value::as_array)
+                .filter(|calls| !calls.is_empty() && calls.iter().all(is_function_call)),
+        };
+        if calls.is_some() {
             let turn = self.next_turn();
             return self.call_all(calls, turn);
         }
