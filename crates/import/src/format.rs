@@ -12,7 +12,6 @@ use crate::{
 /// The name of the format whose values are whole conversations.
 pub const CONVERSATIONS: &str = "messages";
 
-/// A format of logs.
 pub struct Format {
     pub name: &'static str,
     /// The domain of its runs, if the caller names none.
@@ -28,7 +27,6 @@ pub trait ReadRuns: Send {
     /// Reads a value that begins at `line`.
     fn read(&mut self, value: Value, line: u64, out: &mut Runs);
 
-    /// Ends the input.
     fn finish(&mut self, out: &mut Runs) {
         let _ = out;
     }
@@ -71,7 +69,6 @@ pub struct Runs<'a> {
 }
 
 impl Runs<'_> {
-    /// Adds a run that is complete.
     pub fn run(&mut self, run: Run) {
         self.pending.push_back((self.index, Pending::Run(self.format, Box::new(run))));
     }
@@ -94,12 +91,10 @@ impl Runs<'_> {
         }
     }
 
-    /// Adds a trace of the log.
     pub fn trace(&mut self, trace: Imported) {
         self.pending.push_back((self.index, Pending::Trace(Box::new(trace))));
     }
 
-    /// Counts what belongs to no run.
     pub fn skip(&mut self, reason: impl Into<String>) {
         self.skipped.add(reason);
     }
@@ -110,7 +105,6 @@ impl Runs<'_> {
         self.error(Code::TooLarge, line, None, found);
     }
 
-    /// Adds an error.
     pub fn error(&mut self, code: Code, line: u64, path: Option<&str>, found: &str) {
         let error = Error::new(code, self.name, Some(line), path, found);
         self.pending.push_back((self.index, Pending::Error(error)));

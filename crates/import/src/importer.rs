@@ -84,7 +84,6 @@ pub struct Importer {
     cancel: CancelToken,
 }
 
-/// An input that is being read.
 #[derive(Default)]
 struct Input {
     name: Arc<str>,

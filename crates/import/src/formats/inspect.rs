@@ -109,7 +109,6 @@ fn key(sample: Value, evaluation: Option<Value>) -> String {
     format!("{run}/{}/{}", part(sample.member("id")), part(sample.member("epoch")))
 }
 
-/// Returns the value of the first score.
 fn score(sample: Value) -> Option<Value> {
     let first = sample.object("scores").and_then(|scores| scores.members().next());
     first.map(|(_, score)| score).or_else(|| sample.member("score"))?.member("value")

@@ -95,7 +95,6 @@ fn text<'d>(part: Value<'d>, run: &mut Run) -> Option<&'d str> {
     text
 }
 
-/// Reads a part of an answer.
 fn read_part(run: &mut Run, part: Value) {
     match part.text("type") {
         Some("step-start") => {

@@ -24,7 +24,6 @@ pub fn read(value: Value, line: u64, out: &mut Runs) {
     }
 }
 
-/// Returns the run of a simulation of tau2-bench.
 fn simulated(simulation: Value, line: u64) -> Run {
     let mut run = Run {
         key: simulation.name("id").map(str::to_owned),

@@ -45,17 +45,14 @@ const RESPONSE: &str = "tool-approval-response";
 /// The members in which a result has its output.
 const OUTPUTS: [&str; 5] = ["content", "output", "response", "result", "error"];
 
-/// Returns whether a part of this type is reasoning.
 fn is_reasoning_type(kind: &str) -> bool {
     ["thinking", "reasoning", "thought"].contains(&kind)
 }
 
-/// Returns whether a part of this type is a result.
 pub fn is_result_type(kind: &str) -> bool {
     RESULTS.contains(&kind)
 }
 
-/// Returns the call of a part.
 pub fn call_of_part(part: Value, turn: Turn) -> Call {
     let function = part.member("function");
     let name = part
@@ -72,7 +69,6 @@ pub fn call_of_part(part: Value, turn: Turn) -> Call {
     Call::new(name, CallInput::recorded(input), id, turn)
 }
 
-/// Returns the result of a part.
 pub fn result_of_part(part: Value, kind: &str, skipped: &mut Skipped) -> ToolResult {
     let value = part.first(&OUTPUTS);
     let is_one_part = ["function_call_result", "computer_call_result"].contains(&kind);
@@ -95,13 +91,11 @@ pub fn result_of_part(part: Value, kind: &str, skipped: &mut Skipped) -> ToolRes
 }
 
 impl Run {
-    /// Returns a new turn.
     pub fn next_turn(&mut self) -> Turn {
         self.turns.next += 1;
         self.turns.next - 1
     }
 
-    /// Reads messages.
     pub fn read_messages(&mut self, messages: Messages) {
         messages.iter().for_each(|message| self.read_message(message));
     }
@@ -171,7 +165,6 @@ impl Run {
         turn
     }
 
-    /// Adds a call.
     pub fn call(&mut self, call: Call) {
         self.turns.tools.insert(call.name.clone());
         if let Some(id) = &call.id {
