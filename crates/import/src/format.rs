@@ -1,10 +1,11 @@
 //! A format of logs, and where its runs go.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::collections::VecDeque;
 
 use crate::{
     error::{Code, Error},
-    events::{Run, Skipped},
+    events::Run,
+    importer::InputReport,
     json::Value,
     trace::Imported,
 };
@@ -57,15 +58,13 @@ impl Pending {
 /// Takes the runs of an input.
 pub struct Runs<'a> {
     pub format: &'static Format,
-    /// The caller's name of the input.
-    pub name: &'a Arc<str>,
     /// The index of the input.
     pub index: usize,
     /// Whether its traces do not wait for what follows.
     pub is_stream: bool,
     pub pending: &'a mut VecDeque<(usize, Pending)>,
-    /// What belongs to no run.
-    pub skipped: &'a mut Skipped,
+    /// The report of the input.
+    pub report: &'a mut InputReport,
 }
 
 impl Runs<'_> {
@@ -96,7 +95,7 @@ impl Runs<'_> {
     }
 
     pub fn skip(&mut self, reason: impl Into<String>) {
-        self.skipped.add(reason);
+        self.report.skipped.add(reason);
     }
 
     /// Adds the error of a run with too much of something.
@@ -106,7 +105,7 @@ impl Runs<'_> {
     }
 
     pub fn error(&mut self, code: Code, line: u64, path: Option<&str>, found: &str) {
-        let error = Error::new(code, self.name, Some(line), path, found);
+        let error = Error::new(code, &self.report.name, Some(line), path, found);
         self.pending.push_back((self.index, Pending::Error(error)));
     }
 }

@@ -60,7 +60,7 @@ impl Traces<Trace> {
             Some(id) => self.add(id, line, out, |trace, out| trace.push(run, parent, out)),
             None => out.skip("malformed"),
         }
-        for child in out.skipped.objects(run.get("child_runs")) {
+        for child in out.report.skipped.objects(run.get("child_runs")) {
             self.read_run(child, trace, run.name("id"), line, out);
         }
     }

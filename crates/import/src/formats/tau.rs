@@ -19,7 +19,7 @@ pub fn read(value: Value, line: u64, out: &mut Runs) {
         out.run(run);
     }
     let simulations = value.get("simulations").filter(|simulations| simulations.is_array());
-    for simulation in out.skipped.objects(simulations) {
+    for simulation in out.report.skipped.objects(simulations) {
         out.run(simulated(simulation, line));
     }
 }

@@ -115,7 +115,7 @@ impl Kept for Spans {
         } else {
             for index in others {
                 out.skip("other_span");
-                out.skipped.add_many("unreadable", spans[index].unreadable);
+                out.report.skipped.add_many("unreadable", spans[index].unreadable);
             }
         }
     }
