@@ -14,20 +14,19 @@ use crate::json::{self, Canonical, Document, Kind, Members, Value};
 /// The answer of the assistant that a call belongs to. The calls of one answer share a turn.
 pub type Turn = u32;
 
-/// One event of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// Text of a person.
     Human(String),
     /// Text of the assistant: an answer (`said`) or reasoning.
-    Thought { text: String, said: bool },
-    /// A call of a tool.
+    Thought {
+        text: String,
+        said: bool,
+    },
     Call(Call),
-    /// The result of a tool.
     Result(ToolResult),
 }
 
-/// A call of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
     pub name: String,
@@ -36,7 +35,6 @@ pub struct Call {
     pub turn: Turn,
 }
 
-/// The result of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolResult {
     pub text: String,
@@ -48,22 +46,18 @@ pub struct ToolResult {
 }
 
 impl Event {
-    /// Text of an answer.
     pub fn said(text: impl Into<String>) -> Self {
         Self::Thought { text: text.into(), said: true }
     }
 
-    /// Reasoning.
     pub fn reasoned(text: impl Into<String>) -> Self {
         Self::Thought { text: text.into(), said: false }
     }
 
-    /// Returns the text, if it is that of a person.
     pub fn human(&self) -> Option<&String> {
         if let Self::Human(text) = self { Some(text) } else { None }
     }
 
-    /// Returns the call, if it is one.
     pub fn call(&self) -> Option<&Call> {
         if let Self::Call(call) = self { Some(call) } else { None }
     }
@@ -120,7 +114,6 @@ pub struct CallInput {
 }
 
 impl CallInput {
-    /// Returns an input with these members.
     pub fn of<'a>(members: &[(&'a str, Value<'a>)]) -> Self {
         let counts = members.iter().map(|(_, value)| 1 + value.count(MAX_VALUES));
         let canonical = members.iter().map(|&(name, value)| (name, Canonical(value)));
@@ -131,7 +124,6 @@ impl CallInput {
         }
     }
 
-    /// Returns an input with one member, a string.
     pub fn of_text(name: &str, text: &str) -> Self {
         let member = [(name, text)];
         let hash = hash_of(&BTreeMap::from(member));
@@ -180,7 +172,6 @@ pub fn hash_of(value: &impl Serialize) -> u64 {
     first_bits(hash)
 }
 
-/// Returns the first 64 bits of a hash.
 pub fn first_bits(hash: Sha256) -> u64 {
     let mut bytes = [0; 8];
     bytes.copy_from_slice(&hash.finalize()[..8]);
@@ -300,7 +291,6 @@ pub struct Turns {
     pub is_answer: bool,
     /// Results that follow after the last part of their step.
     pub results: Vec<Event>,
-    /// The names of the tools that were called.
     pub tools: HashSet<String>,
     /// The ids of the calls that people were asked to approve, by the ids of the requests.
     pub requests: HashMap<String, String>,
@@ -315,7 +305,6 @@ pub struct Turns {
 pub struct Run {
     /// The line at which its first record begins, from 1.
     pub line: u64,
-    /// The format's id of the run.
     pub key: Option<String>,
     /// The objective, if the format has a field for it.
     pub objective: Option<String>,
@@ -330,9 +319,7 @@ pub struct Run {
     pub logprobs: Logprobs,
     /// When it began, as [`crate::time::utc`] writes it.
     pub created_at: Option<String>,
-    /// What happened, in order.
     pub events: Vec<Event>,
-    /// What of it is not imported.
     pub skipped: Skipped,
     /// Used while messages are read into it.
     pub turns: Turns,
@@ -360,7 +347,6 @@ impl Run {
         }
     }
 
-    /// Counts a part that is not imported.
     pub fn skip_as_part(&mut self, part: Value) {
         self.skipped.add(format!("part:{}", part.text("type").unwrap_or("?")));
     }

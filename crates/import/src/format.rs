@@ -1,10 +1,11 @@
 //! A format of logs, and where its runs go.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::collections::VecDeque;
 
 use crate::{
     error::{Code, Error},
-    events::{Run, Skipped},
+    events::Run,
+    importer::InputReport,
     json::Value,
     trace::Imported,
 };
@@ -12,7 +13,6 @@ use crate::{
 /// The name of the format whose values are whole conversations.
 pub const CONVERSATIONS: &str = "messages";
 
-/// A format of logs.
 pub struct Format {
     pub name: &'static str,
     /// The domain of its runs, if the caller names none.
@@ -28,7 +28,6 @@ pub trait ReadRuns: Send {
     /// Reads a value that begins at `line`.
     fn read(&mut self, value: Value, line: u64, out: &mut Runs);
 
-    /// Ends the input.
     fn finish(&mut self, out: &mut Runs) {
         let _ = out;
     }
@@ -59,19 +58,16 @@ impl Pending {
 /// Takes the runs of an input.
 pub struct Runs<'a> {
     pub format: &'static Format,
-    /// The caller's name of the input.
-    pub name: &'a Arc<str>,
     /// The index of the input.
     pub index: usize,
     /// Whether its traces do not wait for what follows.
     pub is_stream: bool,
     pub pending: &'a mut VecDeque<(usize, Pending)>,
-    /// What belongs to no run.
-    pub skipped: &'a mut Skipped,
+    /// The report of the input.
+    pub report: &'a mut InputReport,
 }
 
 impl Runs<'_> {
-    /// Adds a run that is complete.
     pub fn run(&mut self, run: Run) {
         self.pending.push_back((self.index, Pending::Run(self.format, Box::new(run))));
     }
@@ -94,14 +90,12 @@ impl Runs<'_> {
         }
     }
 
-    /// Adds a trace of the log.
     pub fn trace(&mut self, trace: Imported) {
         self.pending.push_back((self.index, Pending::Trace(Box::new(trace))));
     }
 
-    /// Counts what belongs to no run.
     pub fn skip(&mut self, reason: impl Into<String>) {
-        self.skipped.add(reason);
+        self.report.skipped.add(reason);
     }
 
     /// Adds the error of a run with too much of something.
@@ -110,9 +104,8 @@ impl Runs<'_> {
         self.error(Code::TooLarge, line, None, found);
     }
 
-    /// Adds an error.
     pub fn error(&mut self, code: Code, line: u64, path: Option<&str>, found: &str) {
-        let error = Error::new(code, self.name, Some(line), path, found);
+        let error = Error::new(code, &self.report.name, Some(line), path, found);
         self.pending.push_back((self.index, Pending::Error(error)));
     }
 }

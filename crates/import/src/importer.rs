@@ -84,10 +84,8 @@ pub struct Importer {
     cancel: CancelToken,
 }
 
-/// An input that is being read.
 #[derive(Default)]
 struct Input {
-    name: Arc<str>,
     reader: Reader,
     formats: Vec<(&'static Format, Box<dyn ReadRuns>)>,
     previous: Option<&'static Format>,
@@ -125,10 +123,9 @@ impl Importer {
     fn begin(&mut self, name: &str, is_stream: bool) {
         self.end();
         self.is_stream = is_stream;
-        let name: Arc<str> = name.into();
-        self.report.inputs.push(InputReport { name: name.clone(), ..InputReport::default() });
+        self.report.inputs.push(InputReport { name: name.into(), ..InputReport::default() });
         let reader = Reader::new(self.cancel.clone());
-        self.input = Some(Input { name, reader, ..Input::default() });
+        self.input = Some(Input { reader, ..Input::default() });
     }
 
     /// Reads a piece of the input, cut anywhere.
@@ -145,16 +142,16 @@ impl Importer {
         let Some(mut input) = self.input.take() else { return };
         if input.known > 0 && input.unknown > input.known {
             // The log of another tool, some of whose records look like those of a format.
-            let Input { name, known, unknown, unknown_names, .. } = input;
+            let Input { known, unknown, unknown_names, .. } = input;
             let names = Vec::from_iter(unknown_names).join(", ");
             let all = known + unknown;
             let found = format!(
                 "expected records of a known format, found {unknown} of {all} of none: {names}"
             );
-            return self.add_error(Error::new(Code::UnknownRecords, &name, None, None, &found));
+            return self.add_error(Code::UnknownRecords, None, &found);
         }
         for (format, mut reader) in std::mem::take(&mut input.formats) {
-            reader.finish(&mut self.runs(&input.name, format));
+            reader.finish(&mut self.runs(format));
         }
         let Some(report) = self.report.inputs.last() else { return };
         if report.formats.is_empty() && !input.has_error {
@@ -164,7 +161,7 @@ impl Importer {
                 let names = format_names().join(", ");
                 format!("expected a log of one of the formats {names}, found none")
             };
-            self.add_error(Error::new(Code::UnknownFormat, &input.name, None, None, &found));
+            self.add_error(Code::UnknownFormat, None, &found);
         }
     }
 
@@ -180,9 +177,11 @@ impl Importer {
         });
         let Some(input) = &mut self.input else { return };
         input.has_error = true;
-        let error = Error { code, input: input.name.clone(), line: None, message, path: None };
         self.end();
-        self.add_error(error);
+        let index = self.report.inputs.len() - 1;
+        let input = self.report.inputs[index].name.clone();
+        let error = Error { code, input, line: None, message, path: None };
+        self.pending.push_back((index, Pending::Error(error)));
     }
 
     /// Returns the next trace or error; `None` if more input is needed.
@@ -244,8 +243,10 @@ impl Importer {
         self.pending.pop_front()
     }
 
-    fn add_error(&mut self, error: Error) {
-        self.pending.push_back((self.report.inputs.len() - 1, Pending::Error(error)));
+    fn add_error(&mut self, code: Code, line: Option<u64>, found: &str) {
+        let index = self.report.inputs.len() - 1;
+        let error = Error::new(code, &self.report.inputs[index].name, line, None, found);
+        self.pending.push_back((index, Pending::Error(error)));
     }
 
     fn read(
@@ -258,8 +259,7 @@ impl Importer {
             Ok(value) => self.take(&mut input, value, line),
             Err(error) => {
                 input.has_error = true;
-                let ReadError { code, found } = error;
-                self.add_error(Error::new(code, &input.name, Some(line), None, &found));
+                self.add_error(error.code, Some(line), &error.found);
             }
         });
         input.reader = reader;
@@ -298,15 +298,14 @@ impl Importer {
             input.formats.len() - 1
         });
         if let Some((_, reader)) = input.formats.get_mut(index) {
-            reader.read(value, line, &mut self.runs(&input.name, format));
+            reader.read(value, line, &mut self.runs(format));
         }
     }
 
-    fn runs<'a>(&'a mut self, name: &'a Arc<str>, format: &'static Format) -> Runs<'a> {
-        let index = self.report.inputs.len() - 1;
-        let skipped = &mut self.report.inputs[index].skipped;
-        let Self { is_stream, pending, .. } = self;
-        Runs { format, name, index, is_stream: *is_stream, pending, skipped }
+    fn runs(&mut self, format: &'static Format) -> Runs<'_> {
+        let Self { is_stream, pending, report, .. } = self;
+        let index = report.inputs.len() - 1;
+        Runs { format, index, is_stream: *is_stream, pending, report: &mut report.inputs[index] }
     }
 
     fn skip_unknown(&mut self) {

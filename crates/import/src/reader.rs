@@ -76,7 +76,6 @@ impl Reader {
         Self { cancel, ..Self::default() }
     }
 
-    /// Reads a piece of the input.
     pub fn push(&mut self, bytes: &[u8], each: Each) {
         if matches!(self.state, State::Ended) || self.cancel.is_cancelled() {
             return;
@@ -90,7 +89,6 @@ impl Reader {
         self.read(false, each);
     }
 
-    /// Ends the input.
     pub fn finish(&mut self, each: Each) {
         self.read(true, each);
         self.buffer = Vec::new();

@@ -99,7 +99,6 @@ fn typed_parts(elements: Array, skipped: &mut Skipped) -> Option<String> {
     Some(text_of_parts(elements, skipped))
 }
 
-/// Returns the text of typed parts.
 pub fn text_of_parts<'d>(
     parts: impl IntoIterator<Item = Value<'d>>,
     skipped: &mut Skipped,
@@ -121,7 +120,6 @@ pub fn is_denial(value: Value) -> bool {
     value.text("type") == Some("execution-denied")
 }
 
-/// Returns whether a part of this type is text.
 pub fn is_text_type(kind: &str) -> bool {
     ["text", "input_text", "output_text", "summary_text"].contains(&kind)
 }
@@ -157,20 +155,15 @@ pub fn flag(value: Value) -> Option<bool> {
     })
 }
 
-/// What may stand before the words of a failure.
-const SPACES: [char; 4] = [' ', '\t', '\r', '\n'];
-
 /// Returns whether the text of a result reads like a failure.
 fn is_failure(text: &str) -> bool {
     static BEGINNING: LazyLock<Regex> = LazyLock::new(|| {
-        regex(r"^[ \t\r\n]*(?:<tool_use_error>|(?i:error)\b|Traceback \(most recent call last\))")
+        // The OpenAI Agents SDK and Mastra say nowhere else that a tool failed or was refused.
+        let failed = r"An error occurred while running the tool\.";
+        let refused = r"Tool (?:execution was not approved\.|call was not approved by the user)";
+        let other = r"<tool_use_error>|(?i:error)\b|Traceback \(most recent call last\)";
+        regex(&format!(r"^[ \t\r\n]*(?:{failed}|{refused}|{other})"))
     });
-    // The OpenAI Agents SDK and Mastra say nowhere else that a tool failed or was refused.
-    const SENTENCES: [&str; 3] = [
-        "An error occurred while running the tool.",
-        "Tool execution was not approved.",
-        "Tool call was not approved by the user",
-    ];
     static EXIT: LazyLock<Regex> = LazyLock::new(|| {
         let program = "(?:the )?(?:(?:command|process|script|program) )?";
         let verb = "(?:(?:exited|completed|finished|failed|terminated|returned) with )?";
@@ -181,20 +174,15 @@ fn is_failure(text: &str) -> bool {
             r"(?im)^[\[(]*(?:{program}{verb}{code}{number}|{program}exited with code{number}|{tag})"
         ))
     });
-    let begin = text.trim_start_matches(SPACES);
-    SENTENCES.iter().any(|sentence| begin.starts_with(sentence))
-        || BEGINNING.is_match(text)
-        || EXIT.is_match(text)
-        || is_error_object(begin)
+    BEGINNING.is_match(text) || EXIT.is_match(text) || is_error_object(text)
 }
 
-/// Compiles a constant expression.
 pub fn regex(expression: &str) -> Regex {
     Regex::new(expression).expect("a valid expression")
 }
 
 fn is_error_object(text: &str) -> bool {
-    if !text.starts_with('{') {
+    if !text.trim_start_matches([' ', '\t', '\r', '\n']).starts_with('{') {
         return false;
     }
     let Ok(document) = Document::parse(text) else { return false };

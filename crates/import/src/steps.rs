@@ -29,9 +29,7 @@ const SUMMARY_CHARS: usize = 2000;
 
 /// Why a run gives no trace.
 pub enum Missing {
-    /// It is skipped for this reason.
     Reason(&'static str),
-    /// It is an error with this message.
     Error(Code, Cow<'static, str>),
 }
 
@@ -203,7 +201,6 @@ fn summary(events: &[Event]) -> String {
     said.or_else(content).map(|text| text.chars().take(SUMMARY_CHARS).collect()).unwrap_or_default()
 }
 
-/// Writes the steps of a run as JSON.
 fn write_steps(events: Vec<Event>, out: &mut Buffer) -> io::Result<()> {
     let mut calls = Calls::default();
     // The turn of the last failed call, or `Some(None)` if no known call failed. The next call of another turn
@@ -250,7 +247,6 @@ pub struct Calls<T> {
 }
 
 impl<T: Copy> Calls<T> {
-    /// Adds a call.
     pub fn add(&mut self, id: Option<String>, name: &str, value: T) {
         let index = self.values.len();
         self.values.push(value);

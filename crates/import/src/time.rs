@@ -18,10 +18,7 @@ pub fn utc_of_text(text: &str) -> Option<String> {
     of_string(text).filter(|time| *time >= FIRST).map(written)
 }
 
-/// Returns a time in UTC, truncated to milliseconds: `2026-01-31T12:00:00.000Z`. Returns `None` for anything else.
-///
-/// ISO 8601 without an offset is UTC. A number, or a string of digits, is in seconds below 1e11, in
-/// milliseconds below 1e14, in microseconds below 1e17, else in nanoseconds. `[s, ns]` is an `hrtime`.
+/// Returns a time as [`utc_of_text`] does. A number is read like digits, and `[s, ns]` as an `hrtime`.
 pub fn utc(value: Value) -> Option<String> {
     instant(value).map(written)
 }

@@ -4,7 +4,7 @@ use super::messages::Message;
 use crate::{
     events::{Event, Origin, Run, ToolResult},
     format::Runs,
-    json::{Array, Members, Value},
+    json::{Members, Value},
     results::{flag, text_of},
     time,
 };
@@ -24,8 +24,7 @@ pub fn read(value: Value, line: u64, out: &mut Runs) {
         return out.skip("unsupported_version");
     }
     let mut run = Run { key: key(value), ..Run::at(line) };
-    let subagents = value.list("subagent_trajectories").map_or(0, Array::count);
-    run.skipped.add_many("subagent", subagents as u64);
+    run.skipped.add_many("subagent", value.elements("subagent_trajectories").count() as u64);
     value.elements("steps").for_each(|step| read_step(step, &mut run));
     // The trajectory that continues this one is a run of its own.
     if value.text("continued_trajectory_ref").is_some() {

@@ -39,7 +39,7 @@ impl ReadRuns for Reader {
         if value.list("loglines").is_none() {
             return self.read_record(value, line, out);
         }
-        for record in out.skipped.objects(value.get("loglines")) {
+        for record in out.report.skipped.objects(value.get("loglines")) {
             self.read_record(record, line, out);
         }
     }

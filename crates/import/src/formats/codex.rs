@@ -41,7 +41,6 @@ impl runs::Session for Session {
     }
 }
 
-/// Reads an item of the Responses API.
 fn read_item(item: Option<Value>, run: &mut Run) {
     let Some(item) = item.and_then(Value::as_object) else {
         return run.skipped.add("malformed");

@@ -29,9 +29,7 @@ pub fn fits(record: Value) -> bool {
 pub struct Session {
     /// The turns by the ids of the requests to the model.
     turns: Ids,
-    /// The ids of calls.
     calls: Ids,
-    /// The ids of calls by the user.
     user_calls: Ids,
     /// The last reasoning, which comes as an event of its own and with its message.
     reasoning: String,

@@ -30,7 +30,6 @@ pub struct Session {
     /// What the messages become, in order. A later message takes the place of one with the same id.
     messages: Vec<(Vec<Event>, Skipped)>,
     places: Ids,
-    /// The size of the messages in bytes.
     size: usize,
 }
 

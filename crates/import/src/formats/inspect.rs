@@ -23,7 +23,7 @@ pub fn read(value: Value, line: u64, out: &mut Runs) {
         return out.skip("no_samples");
     }
     let evaluation = value.object("eval");
-    for sample in out.skipped.objects(value.get("samples")) {
+    for sample in out.report.skipped.objects(value.get("samples")) {
         match attached(sample) {
             None => out.run(run(sample, sample, evaluation, line)),
             Some(Ok(content)) => out.run(run(sample, content.root(), evaluation, line)),
@@ -109,7 +109,6 @@ fn key(sample: Value, evaluation: Option<Value>) -> String {
     format!("{run}/{}/{}", part(sample.member("id")), part(sample.member("epoch")))
 }
 
-/// Returns the value of the first score.
 fn score(sample: Value) -> Option<Value> {
     let first = sample.object("scores").and_then(|scores| scores.members().next());
     first.map(|(_, score)| score).or_else(|| sample.member("score"))?.member("value")

@@ -61,12 +61,10 @@ fn confidence(score: Value) -> Option<f64> {
     (score.text("name") == Some("confidence") && (0.0..=1.0).contains(&value)).then_some(value)
 }
 
-/// Returns the messages of a side of an observation.
 fn messages(observation: Value<'_>, side: Side) -> Option<Messages<'_>> {
     messages::messages_of(recorded(observation, side)?, side)
 }
 
-/// Returns a side of an observation.
 fn recorded(observation: Value<'_>, side: Side) -> Option<Value<'_>> {
     observation.member(["input", "output"][side as usize])
 }

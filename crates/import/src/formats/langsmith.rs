@@ -25,12 +25,7 @@ fn is_run(value: Value) -> bool {
         && (value.list("child_runs").is_some() || value.name("trace_id").is_some())
 }
 
-#[derive(Default)]
-pub struct Reader {
-    traces: Traces<Trace>,
-}
-
-impl ReadRuns for Reader {
+impl ReadRuns for Traces<Trace> {
     fn read(&mut self, value: Value, line: u64, out: &mut Runs) {
         if is_run(value) {
             return self.read_run(value, None, None, line, out);
@@ -45,11 +40,11 @@ impl ReadRuns for Reader {
     }
 
     fn finish(&mut self, out: &mut Runs) {
-        self.traces.finish(out);
+        self.end_all(out);
     }
 }
 
-impl Reader {
+impl Traces<Trace> {
     /// Reads a run and all runs in it. `trace` and `parent` are the ids of its trace and of the run around it.
     fn read_run(
         &mut self,
@@ -62,23 +57,22 @@ impl Reader {
         let trace = trace.or_else(|| run.first_name(&["trace_id", "id"]));
         let parent = run.name("parent_run_id").or(parent);
         match trace {
-            Some(id) => self.traces.add(id, line, out, |trace, out| trace.push(run, parent, out)),
+            Some(id) => self.add(id, line, out, |trace, out| trace.push(run, parent, out)),
             None => out.skip("malformed"),
         }
-        for child in out.skipped.objects(run.get("child_runs")) {
+        for child in out.report.skipped.objects(run.get("child_runs")) {
             self.read_run(child, trace, run.name("id"), line, out);
         }
     }
 }
 
-/// The runs of a trace.
+/// What is kept of a trace.
 #[derive(Default)]
-struct Trace {
+pub struct Trace {
     runs: Vec<Recorded>,
     ids: HashSet<String>,
 }
 
-/// A run as it was recorded.
 struct Recorded {
     /// The span, whose kind is not known before [`Recorded::interpret`].
     span: Span,

@@ -50,7 +50,7 @@ pub fn read(value: Value, line: u64, out: &mut Runs) {
 
 /// Returns whether a message has calls of its own, or is an item of the Responses API.
 fn has_tools(message: Value) -> bool {
-    message.list("tool_calls").is_some_and(|calls| !calls.is_empty())
+    message.elements("tool_calls").next().is_some()
         || message.text("type").is_some()
         || message.text("object") == Some("response")
 }

@@ -95,20 +95,16 @@ fn text<'d>(part: Value<'d>, run: &mut Run) -> Option<&'d str> {
     text
 }
 
-/// Reads a part of an answer.
 fn read_part(run: &mut Run, part: Value) {
     match part.text("type") {
         Some("step-start") => {
             run.end_step();
             run.end_turn();
         }
-        Some("text") => {
-            let text = text(part, run);
-            run.events.extend(text.map(Event::said));
-        }
-        Some("reasoning") => {
-            let text = text(part, run);
-            run.events.extend(text.map(Event::reasoned));
+        Some(kind @ ("text" | "reasoning")) => {
+            let said = kind == "text";
+            let text = text(part, run).map(Into::into);
+            run.events.extend(text.map(|text| Event::Thought { text, said }));
         }
         Some("tool") => read_tool(part, run),
         _ => run.skip_as_part(part),

@@ -31,7 +31,7 @@ pub fn read(value: Value, line: u64, out: &mut Runs) {
     let provenance = Provenance {
         importer: IMPORTER,
         format: out.format.name,
-        source: Source { name: out.name.clone(), line },
+        source: Source { name: out.report.name.clone(), line },
         key: value.text("id").map(Into::into),
         objective_from: Origin::Own,
         success_from: Origin::Own,

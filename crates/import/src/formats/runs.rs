@@ -31,7 +31,6 @@ pub trait Session: Default + Send {
         record.member("timestamp")
     }
 
-    /// Reads a record.
     fn read(&mut self, record: Value, run: &mut Run);
 
     /// Returns the size in bytes of what is kept here and not in the run.
@@ -39,7 +38,6 @@ pub trait Session: Default + Send {
         0
     }
 
-    /// Ends the session.
     fn end(self, run: Run, out: &mut Runs) {
         out.run(run);
     }
@@ -103,7 +101,6 @@ const MAX_OPEN: usize = 64;
 
 /// What a format keeps of a run while its records are read.
 pub trait Kept: Default + Send {
-    /// Ends the run.
     fn end(self, run: Run, out: &mut Runs) {
         out.run(run);
     }
@@ -193,8 +190,7 @@ impl<T: Kept> Traces<T> {
         self.open.add(number, out, |kept, _, out| add(kept, out));
     }
 
-    /// Ends all runs.
-    pub fn finish(&mut self, out: &mut Runs) {
+    pub fn end_all(&mut self, out: &mut Runs) {
         self.open.finish(out);
     }
 }
@@ -205,7 +201,6 @@ impl<T: Kept> Traces<T> {
 pub struct Ids(HashMap<u64, u32>);
 
 impl Ids {
-    /// Returns the number of an id.
     pub fn get(&self, id: &str) -> Option<u32> {
         self.0.get(&hash(id)).copied()
     }

@@ -31,9 +31,7 @@ pub fn read(value: Value, line: u64, out: &mut Runs) {
     run.skipped.add_many("demonstration", demonstrations as u64);
     let history = entries.filter(|entry| !is_demonstration(*entry));
 
-    let has_calls = history
-        .clone()
-        .any(|entry| entry.list("tool_calls").is_some_and(|calls| !calls.is_empty()));
+    let has_calls = history.clone().any(|entry| entry.elements("tool_calls").next().is_some());
     match value.list("trajectory") {
         Some(trajectory) if !has_calls && !trajectory.is_empty() => {
             let is_user = |entry: &Value| entry.text("role") == Some("user");

@@ -4,7 +4,7 @@ use super::messages::{Message, Messages};
 use crate::{
     events::Run,
     format::Runs,
-    json::{Array, Members, Value},
+    json::{Members, Value},
     time,
 };
 
@@ -19,12 +19,11 @@ pub fn read(value: Value, line: u64, out: &mut Runs) {
         out.run(run);
     }
     let simulations = value.get("simulations").filter(|simulations| simulations.is_array());
-    for simulation in out.skipped.objects(simulations) {
+    for simulation in out.report.skipped.objects(simulations) {
         out.run(simulated(simulation, line));
     }
 }
 
-/// Returns the run of a simulation of tau2-bench.
 fn simulated(simulation: Value, line: u64) -> Run {
     let mut run = Run {
         key: simulation.name("id").map(str::to_owned),
@@ -38,8 +37,7 @@ fn simulated(simulation: Value, line: u64) -> Run {
             None => read_message(message, &mut run),
         }
     }
-    let ticks = simulation.list("ticks").map_or(0, Array::count);
-    run.skipped.add_many("voice_ticks", ticks as u64);
+    run.skipped.add_many("voice_ticks", simulation.elements("ticks").count() as u64);
     run
 }
 
@@ -50,8 +48,7 @@ fn read_message(message: Value, run: &mut Run) {
             return run.skipped.add("user_tool");
         }
         Some("user") => {
-            let calls = message.list("tool_calls").map_or(0, Array::count);
-            run.skipped.add_many("user_tool", calls as u64);
+            run.skipped.add_many("user_tool", message.elements("tool_calls").count() as u64);
         }
         _ => {}
     }

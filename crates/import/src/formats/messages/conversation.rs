@@ -45,17 +45,14 @@ const RESPONSE: &str = "tool-approval-response";
 /// The members in which a result has its output.
 const OUTPUTS: [&str; 5] = ["content", "output", "response", "result", "error"];
 
-/// Returns whether a part of this type is reasoning.
 fn is_reasoning_type(kind: &str) -> bool {
     ["thinking", "reasoning", "thought"].contains(&kind)
 }
 
-/// Returns whether a part of this type is a result.
 pub fn is_result_type(kind: &str) -> bool {
     RESULTS.contains(&kind)
 }
 
-/// Returns the call of a part.
 pub fn call_of_part(part: Value, turn: Turn) -> Call {
     let function = part.member("function");
     let name = part
@@ -72,7 +69,6 @@ pub fn call_of_part(part: Value, turn: Turn) -> Call {
     Call::new(name, CallInput::recorded(input), id, turn)
 }
 
-/// Returns the result of a part.
 pub fn result_of_part(part: Value, kind: &str, skipped: &mut Skipped) -> ToolResult {
     let value = part.first(&OUTPUTS);
     let is_one_part = ["function_call_result", "computer_call_result"].contains(&kind);
@@ -95,13 +91,11 @@ pub fn result_of_part(part: Value, kind: &str, skipped: &mut Skipped) -> ToolRes
 }
 
 impl Run {
-    /// Returns a new turn.
     pub fn next_turn(&mut self) -> Turn {
         self.turns.next += 1;
         self.turns.next - 1
     }
 
-    /// Reads messages.
     pub fn read_messages(&mut self, messages: Messages) {
         messages.iter().for_each(|message| self.read_message(message));
     }
@@ -137,19 +131,18 @@ impl Run {
             }
             return;
         }
-        match role {
-            "assistant" | "ai" | "model" | "AIMessage" | "AIMessageChunk" => {
-                if kind != "message" {
-                    self.end_turn();
-                }
-                self.read_assistant(message);
-                return;
-            }
-            _ => self.end_turn(),
+        let is_answer =
+            matches!(role, "assistant" | "ai" | "model" | "AIMessage" | "AIMessageChunk");
+        if !is_answer || kind != "message" {
+            self.end_turn();
         }
         match role {
+            _ if is_answer => self.read_assistant(message),
             "system" | "developer" | "SystemMessage" => self.skipped.add("system"),
-            "user" | "human" | "HumanMessage" => self.read_user(message),
+            "user" | "human" | "HumanMessage" => {
+                let texts = self.read_user_parts(message);
+                self.say_human(&texts);
+            }
             "tool" | "function" | "toolResult" | "ToolMessage" | "FunctionMessage" => {
                 self.read_tool(message, None);
             }
@@ -172,7 +165,6 @@ impl Run {
         turn
     }
 
-    /// Adds a call.
     pub fn call(&mut self, call: Call) {
         self.turns.tools.insert(call.name.clone());
         if let Some(id) = &call.id {
@@ -323,11 +315,6 @@ impl Run {
         }
     }
 
-    fn read_user(&mut self, message: Message) {
-        let texts = self.read_user_parts(message);
-        self.say_human(&texts);
-    }
-
     /// Reads the parts of a user message that are no text, and returns the texts.
     pub fn read_user_parts(&mut self, message: Message) -> Vec<String> {
         let mut texts = Vec::new();
@@ -350,13 +337,15 @@ impl Run {
             self.skipped.add("tool_definition");
             return;
         }
-        if let Some(document) = content.and_then(Value::as_str).and_then(calls_in_text) {
-            let turn = self.next_turn();
-            return self.call_all(document.root().as_array(), turn);
-        }
-        // Langfuse shows text that is JSON as what it means.
-        let calls = content.and_then(Value::as_array);
-        if calls.is_some_and(|calls| !calls.is_empty() && calls.iter().all(is_function_call)) {
+        let document = content.and_then(Value::as_str).and_then(calls_in_text);
+        let calls = match &document {
+            Some(document) => document.root().as_array(),
+            // Langfuse shows text that is JSON as what it means.
+            None => content
+                .and_then(Value::as_array)
+                .filter(|calls| !calls.is_empty() && calls.iter().all(is_function_call)),
+        };
+        if calls.is_some() {
             let turn = self.next_turn();
             return self.call_all(calls, turn);
         }

@@ -159,7 +159,6 @@ impl<'d> Members<'d> for Message<'d> {
     }
 }
 
-/// Messages in order.
 #[derive(Clone, Copy)]
 pub enum Messages<'d> {
     Array(Array<'d>),
@@ -169,7 +168,6 @@ pub enum Messages<'d> {
 }
 
 impl<'d> Messages<'d> {
-    /// Returns the messages in order.
     pub fn iter(self) -> impl Iterator<Item = Message<'d>> {
         let (array, prompts, one) = match self {
             Self::Array(elements) => (Some(elements), None, None),

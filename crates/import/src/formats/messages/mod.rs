@@ -80,7 +80,6 @@ fn run(value: Value, line: u64) -> Run {
     run
 }
 
-/// Returns when a message was made.
 fn created_at(message: Message) -> Option<String> {
     message.member("createdAt").and_then(time::utc)
 }

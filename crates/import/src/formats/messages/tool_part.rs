@@ -6,7 +6,6 @@ use crate::{
     results::{Output, flag, text_of},
 };
 
-/// A call of a tool, and what became of it.
 #[derive(Clone, Copy)]
 pub struct ToolPart<'d> {
     name: Option<&'d str>,
@@ -36,7 +35,6 @@ impl<'d> ToolPart<'d> {
         Self { name: fields.name("toolName"), fields, is_of_provider }
     }
 
-    /// Returns the id of the call.
     pub fn id(self) -> Option<&'d str> {
         self.fields.name("toolCallId")
     }
@@ -50,13 +48,11 @@ impl<'d> ToolPart<'d> {
         ["partial-call", "input-streaming"].contains(&self.state())
     }
 
-    /// Returns whether a person refused the call.
     pub fn is_denied(self) -> bool {
         self.state() == "output-denied"
             || self.fields.object("approval").flag("approved") == Some(false)
     }
 
-    /// Returns the call.
     pub fn call(self, turn: Turn) -> Call {
         let input = self.fields.first(&["input", "args", "rawInput"]);
         Call::new(self.name, CallInput::recorded(input), self.id(), turn)

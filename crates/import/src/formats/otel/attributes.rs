@@ -113,13 +113,11 @@ pub(super) fn is_kept(name: &str) -> bool {
 /// A span as it was recorded.
 #[derive(Default)]
 pub(super) struct Recorded {
-    /// The line of its value.
     pub line: u64,
     /// The span, whose kind is not known before [`Recorded::interpret`].
     pub span: Span,
     /// The attributes that are used, as the JSON of an object.
     pub attributes: String,
-    /// The messages in its events.
     pub events: EventMessages,
 }
 
@@ -161,7 +159,6 @@ impl EventMessages {
         }))
     }
 
-    /// Adds the messages of another event.
     pub fn extend(&mut self, other: Self) {
         for (own, other) in self.0.iter_mut().zip(other.0) {
             own.extend(other);
@@ -210,7 +207,6 @@ impl Recorded {
         self.span.size() + self.attributes.len() + self.events.size()
     }
 
-    /// Returns the attributes and the messages in events.
     fn document(&self) -> Document<'_> {
         Document::written(self.attributes.as_str())
     }
@@ -254,7 +250,6 @@ impl Recorded {
     }
 }
 
-/// Messages at one of the places.
 enum Found<'d> {
     Recorded(Messages<'d>),
     /// An array made of several attributes.

@@ -24,14 +24,12 @@ pub(super) enum Item {
 /// memory for them.
 pub(super) type ReadItem = serde_json::Result<Item>;
 
-/// Returns whether an object is a span by itself.
 pub(super) fn is_span(value: Value) -> bool {
     value.text("name").is_some()
         && value.member("attributes").is_some()
         && trace_id(value).is_some()
 }
 
-/// Reads the spans and log records of a value.
 pub(super) fn read(value: Value, mut each: impl FnMut(ReadItem)) {
     if is_span(value) {
         return each(span(value));
@@ -88,7 +86,6 @@ fn span(value: Value) -> ReadItem {
     Ok(Item::Span(trace, Box::new(recorded)))
 }
 
-/// Reads a span of Jaeger.
 fn jaeger(value: Value) -> ReadItem {
     let Some(trace) = value.name("traceID") else { return Ok(Item::Skipped("malformed")) };
     let is_parent = |reference: &Value| reference.text("refType") == Some("CHILD_OF");
@@ -116,7 +113,6 @@ fn jaeger(value: Value) -> ReadItem {
     Ok(Item::Span(normalised(trace), Box::new(recorded)))
 }
 
-/// Reads a log record.
 fn log(record: Value) -> ReadItem {
     let attributes = all_attributes(record.get("attributes"))?;
     let attributes = attributes.root();

@@ -29,15 +29,9 @@ pub fn fits(value: Value) -> bool {
         || envelope::is_span(value)
 }
 
-/// The traces of an input.
+/// What is kept of a trace.
 #[derive(Default)]
-pub struct Reader {
-    traces: Traces<Spans>,
-}
-
-/// The spans of a trace.
-#[derive(Default)]
-struct Spans {
+pub struct Spans {
     spans: Vec<Recorded>,
     /// The indices of the spans by their ids.
     by_id: HashMap<String, usize>,
@@ -45,16 +39,15 @@ struct Spans {
     logs: Vec<(String, EventMessages)>,
 }
 
-impl ReadRuns for Reader {
+impl ReadRuns for Traces<Spans> {
     fn read(&mut self, value: Value, line: u64, out: &mut Runs) {
-        let traces = &mut self.traces;
         envelope::read(value, |item| match item {
             Ok(Item::Span(id, mut recorded)) => {
                 recorded.line = line;
-                traces.add(&id, line, out, |trace, out| trace.push(*recorded, out));
+                self.add(&id, line, out, |trace, out| trace.push(*recorded, out));
             }
             Ok(Item::Log(id, span, messages)) => {
-                traces.add(&id, line, out, |trace, _| {
+                self.add(&id, line, out, |trace, _| {
                     let size = span.len() + messages.size();
                     trace.logs.push((span, messages));
                     size
@@ -66,7 +59,7 @@ impl ReadRuns for Reader {
     }
 
     fn finish(&mut self, out: &mut Runs) {
-        self.traces.finish(out);
+        self.end_all(out);
     }
 }
 
@@ -122,7 +115,7 @@ impl Kept for Spans {
         } else {
             for index in others {
                 out.skip("other_span");
-                out.skipped.add_many("unreadable", spans[index].unreadable);
+                out.report.skipped.add_many("unreadable", spans[index].unreadable);
             }
         }
     }

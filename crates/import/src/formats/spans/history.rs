@@ -9,7 +9,6 @@ use crate::{
     steps::Calls,
 };
 
-/// The events of model calls.
 #[derive(Default)]
 pub(super) struct History {
     /// Each event once.
@@ -105,13 +104,11 @@ impl History {
         self.places.get(&Key::CallId(id.to_owned()))?.last().copied()
     }
 
-    /// Returns a new turn.
     pub fn next_turn(&mut self) -> Turn {
         self.next_turn += 1;
         self.next_turn - 1
     }
 
-    /// Returns the calls and their places.
     pub fn calls(&self) -> impl Iterator<Item = (usize, &Call)> {
         self.events.iter().enumerate().filter_map(|(place, event)| Some((place, event.call()?)))
     }

@@ -26,7 +26,6 @@ use crate::{
 /// A span, whatever recorded it.
 #[derive(Debug, Default)]
 pub struct Span {
-    /// Its id, unique in its trace.
     pub id: Option<String>,
     /// The id of the span above it.
     pub parent: Option<String>,
@@ -34,7 +33,6 @@ pub struct Span {
     pub start: Option<Timestamp>,
     /// Whether it ended in order, if that is recorded.
     pub status: Option<bool>,
-    /// The message of the status.
     pub message: Option<String>,
     pub kind: SpanKind,
     pub has_input: bool,
@@ -48,9 +46,7 @@ pub struct Span {
 #[derive(Debug, Default)]
 pub enum SpanKind {
     Agent,
-    /// A call of a model.
     Model,
-    /// A call of a tool.
     Tool(Tool),
     #[default]
     Other,
@@ -91,7 +87,6 @@ pub fn only_member<'d>(object: Value<'d>, name: &str) -> Option<Value<'d>> {
 }
 
 impl Span {
-    /// Returns whether it has messages on either side.
     pub fn has_messages(&self) -> bool {
         self.has_input || self.has_output
     }
@@ -142,10 +137,8 @@ pub fn is_empty(value: Value) -> bool {
     }
 }
 
-/// The messages of the input and of the output of a model call.
 pub type Sides<'d> = [Option<Messages<'d>>; 2];
 
-/// Takes the messages of both sides.
 pub type TakeSides<'a> = &'a mut dyn FnMut(Sides);
 
 /// Reads the spans of a run into its events. `messages` hands over the messages of the span at an index. They are

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::{Span, Tool, history::History};
 use crate::{
-    events::{Call, Event, Skipped, ToolResult},
+    events::{Call, Event, Skipped},
     results::Output,
 };
 
@@ -36,7 +36,7 @@ pub(super) fn read_tools(
             if has_result && history.answers.contains_key(&place) {
                 skipped.add("repeated");
             } else if has_result {
-                events.push(result(span, tool, said.id.clone(), said.name.clone(), skipped));
+                events.push(result(span, tool, said, skipped));
             }
             if span.is_error() {
                 history.fail(place);
@@ -44,32 +44,23 @@ pub(super) fn read_tools(
         } else if is_repeated {
             skipped.add_many("repeated", 1 + u64::from(has_result));
         } else {
-            let (id, name) = (call.id.clone(), call.name.clone());
+            let result = has_result.then(|| result(span, tool, &call, skipped));
             events.push(Event::Call(call));
-            if has_result {
-                events.push(result(span, tool, id, name, skipped));
-            }
+            events.extend(result);
         }
         all.push((span.start, events));
     }
     all
 }
 
-/// Returns the result of a tool, with id and name of its call.
-fn result(
-    span: &Span,
-    tool: &Tool,
-    id: Option<String>,
-    name: String,
-    skipped: &mut Skipped,
-) -> Event {
+/// Returns the result of a tool for its call.
+fn result(span: &Span, tool: &Tool, call: &Call, skipped: &mut Skipped) -> Event {
     let (output, unread) = tool.output.take().unwrap_or_else(|| {
         let text = span.message.clone().unwrap_or_default();
         (Output { text, failed: None }, Skipped::default())
     });
     skipped.merge(unread);
-    let result = output.into_result(span.is_error().then_some(true));
-    Event::Result(ToolResult { id, name: Some(name), ..result })
+    call.answer(output.into_result(span.is_error().then_some(true)))
 }
 
 /// Returns the names of tools that the name of a span can mean: itself, and what follows a space or a `.` in it.
