@@ -7,25 +7,23 @@ const { ScoringError } = require("./errors.js");
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 const KINDS = ["add", "forget", "clear"];
+const WHOLE = "a safe integer, 0 or more";
+const POSITIVE = "a safe integer, 1 or more";
 
 const isObject = (value) => typeof value === "object" && value !== null;
 const isString = (value) => typeof value === "string";
+const isWhole = (value, least) => Number.isSafeInteger(value) && value >= least;
 
 /** Makes the function over the native module. */
 exports.pagePacker = function pagePacker({ describe }) {
-	function check(fits, value, place, expected) {
-		if (fits) return;
+	/** Fails for a value of the store. Places are only put together here: those of a page are many. */
+	function fail(value, place, expected) {
 		const message = `${place}: expected ${expected}, got ${describe(value)}`;
 		throw new ScoringError(message, { code: "INVALID_STORE" });
 	}
 
-	function checkWhole(value, place, least) {
-		const fits = Number.isSafeInteger(value) && value >= least;
-		check(fits, value, place, `a safe integer, ${least} or more`);
-	}
-
 	function checkHeader(found, expected) {
-		check(isObject(found), found, "header of the store", "an object");
+		if (!isObject(found)) fail(found, "header of the store", "an object");
 		const shown = (value) => (isString(value) ? value : describe(value));
 		for (const name of ["model", "maxElements", "ttlMs"]) {
 			const value = found[name];
@@ -54,20 +52,21 @@ exports.pagePacker = function pagePacker({ describe }) {
 
 	/** Returns an entry as its JSON has it, and its embedding. Reads each field once. */
 	function readEntry(entry, index, calls) {
-		check(isObject(entry), entry, `entries[${index}] of the store`, "an object");
+		if (!isObject(entry)) fail(entry, `entries[${index}] of the store`, "an object");
 		const { seq, at, call, id, kind, embedding } = entry;
-		checkWhole(seq, `entries[${index}].seq of the store`, 1);
-		const place = (field) => `entry ${seq} of the store: ${field}`;
-		checkWhole(at, place("at"), 0);
-		check(isString(call) && UUID.test(call), call, place("call"), "a UUID");
-		check(id === null || isString(id), id, place("id"), "a string or null");
-		check(KINDS.includes(kind), kind, place("kind"), '"add", "forget" or "clear"');
-		if (kind === "forget") check(id !== null, id, place("id"), "a string");
+		if (!isWhole(seq, 1)) fail(seq, `entries[${index}].seq of the store`, POSITIVE);
+		const refuse = (value, field, expected) =>
+			fail(value, `entry ${seq} of the store: ${field}`, expected);
+		if (!isWhole(at, 0)) refuse(at, "at", WHOLE);
+		if (!isString(call) || !UUID.test(call)) refuse(call, "call", "a UUID");
+		if (id !== null && !isString(id)) refuse(id, "id", "a string or null");
+		if (!KINDS.includes(kind)) refuse(kind, "kind", '"add", "forget" or "clear"');
+		if (kind === "forget" && id === null) refuse(id, "id", "a string");
 		const bytes = kind === "add" ? embedding : null;
 		const isBytes = bytes === null || types.isUint8Array(bytes);
-		check(isBytes, bytes, place("embedding"), "a Uint8Array or null");
+		if (!isBytes) refuse(bytes, "embedding", "a Uint8Array or null");
 		const length = bytes?.length ?? null;
-		check((length ?? 0) % 4 === 0, length, place("embedding"), "bytes of float32");
+		if ((length ?? 0) % 4 !== 0) refuse(length, "embedding", "bytes of float32");
 		// JSON has no lone surrogates.
 		const row = [seq, at, call, kind, id?.toWellFormed(), length, calls.get(call)];
 		return { row, bytes };
@@ -81,14 +80,14 @@ exports.pagePacker = function pagePacker({ describe }) {
 	 * @param {Map<string, number>} calls
 	 */
 	return function packPage(page, header, calls) {
-		check(isObject(page), page, "page of the store", "an object");
+		if (!isObject(page)) fail(page, "page of the store", "an object");
 		checkHeader(page.header, header);
 		const { epoch, head, first, reset, entries } = page;
-		check(isString(epoch), epoch, "epoch of the store", "a string");
-		check(typeof reset === "boolean", reset, "reset of the store", "a boolean");
-		check(Array.isArray(entries), entries, "entries of the store", "an array");
-		checkWhole(head, "head of the store", 0);
-		checkWhole(first, "first of the store", 1);
+		if (!isString(epoch)) fail(epoch, "epoch of the store", "a string");
+		if (typeof reset !== "boolean") fail(reset, "reset of the store", "a boolean");
+		if (!Array.isArray(entries)) fail(entries, "entries of the store", "an array");
+		if (!isWhole(head, 0)) fail(head, "head of the store", WHOLE);
+		if (!isWhole(first, 1)) fail(first, "first of the store", POSITIVE);
 		let end = 0;
 		const rows = Array.from(entries, (entry, index) => {
 			const { row, bytes } = readEntry(entry, index, calls);

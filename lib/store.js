@@ -260,7 +260,7 @@ exports.StoreLink = class StoreLink {
 				}
 				const [last, , callOfLast] = rows.at(-1) ?? [];
 				if (last) this.#position = { epoch, seq: last, call: callOfLast };
-				const own = rows.map(([, , call]) => missing.get(call)).filter(Boolean);
+				const own = rows.map((row) => missing.get(row[2])).filter(Boolean);
 				for (const { call } of own) missing.delete(call);
 				head ??= packed.head;
 				const seq = this.#position?.seq ?? 0;

@@ -92,7 +92,9 @@ function writeEntries(entries) {
 /** Reads one row of a page: in the first, what describes it; in others, some entries. */
 function readColumns([page, rows, embeddings]) {
 	if (page) return JSON.parse(page);
-	return unpack(rows, embeddings).map((entry) => ({ ...entry, id: readId(entry.id) }));
+	const entries = unpack(rows, embeddings);
+	for (const entry of entries) entry.id = readId(entry.id);
+	return entries;
 }
 
 /** Makes a page of its rows. */
