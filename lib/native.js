@@ -6,7 +6,7 @@ const native = load();
 
 /** Turns a failure of the addon into an error, and leaves everything else as it is. */
 function toError(thrown) {
-	if (!(thrown instanceof native.Failure)) return thrown;
+	if (!native.Failure.is(thrown)) return thrown;
 	const { code, message, path } = thrown;
 	const type = code === "INVALID_TRACE" ? InvalidTraceError : ScoringError;
 	return new type(message, { code, path: path ?? undefined });

@@ -124,8 +124,9 @@ module.exports = class Scorer {
 	/** `restored` is the native scorer, where it is made already. */
 	constructor(options, restored) {
 		const store = storeOptions(options);
-		this.#native =
-			restored instanceof native.Scorer ? restored : attempt(() => new native.Scorer(options));
+		this.#native = native.Scorer.is(restored)
+			? restored
+			: attempt(() => new native.Scorer(options));
 		this.#budgetMs = this.#native.budgetMs ?? undefined;
 		if (store) this.#link = new StoreLink(this.#native, packPage, toError, store);
 	}
@@ -324,7 +325,7 @@ module.exports = class Scorer {
 			if (scored.hasSubscribers && peek !== undefined && !isPeek) this.#publish(subject, result);
 			return result;
 		} catch (thrown) {
-			if (thrown instanceof native.Failure && thrown.code === "ABORTED") throw signal.reason;
+			if (native.Failure.is(thrown) && thrown.code === "ABORTED") throw signal.reason;
 			return fail(thrown);
 		} finally {
 			clearTimeout(timer);

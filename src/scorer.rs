@@ -14,7 +14,7 @@ use knowledgepulse_scoring::{
 use knowledgepulse_workers::{CancelToken, WORKERS, fault};
 use napi::{
     Env, Result,
-    bindgen_prelude::{Buffer, BufferSlice, Either4, Float32Array, Unknown},
+    bindgen_prelude::{Buffer, BufferSlice, Either4, Float32Array, JavaScriptClassExt, Unknown},
 };
 use napi_derive::napi;
 use serde_json::json;
@@ -101,6 +101,12 @@ impl Scorer {
     fn registered(env: &Env, scorer: Self) -> Result<Self> {
         EnvState::of(env)?.register(&scorer.engine);
         Ok(scorer)
+    }
+
+    /// Returns whether `value` is one, like `Failure::is`.
+    #[napi]
+    pub fn is(env: &Env, value: Unknown) -> Result<bool> {
+        Self::instance_of(env, &value)
     }
 
     #[napi(getter)]

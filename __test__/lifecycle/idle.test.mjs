@@ -58,19 +58,34 @@ test("the addon can be loaded twice", async () => {
 			const require = createRequire(import.meta.url);
 			for (const file of Object.keys(require.cache)) delete require.cache[file];
 			const again = require("@knowledgepulse/scoring");
-			const scores = await Promise.all(
-				[again, scoring].map((module) => module.evaluateValue(input)),
-			);
-			const vectors = [again, scoring].map((module) => new module.VectorCache({ dimensions: 1 }));
-			for (const cache of vectors) cache.add([1]);
-			return [again === scoring, ...vectors.map(({ size }) => size), ...scores];
+			const use = async (module) => {
+				const { Scorer, ScoringError, VectorCache, configure } = module;
+				const scorer = new Scorer();
+				const score = await scorer.evaluateValue(input);
+				const cache = new VectorCache({ dimensions: 1 });
+				cache.add([1]);
+				const restored = await Scorer.restore(await scorer.snapshot());
+				const errors = [
+					await Scorer.restore(new Uint8Array(8)).catch((error) => error),
+					await new Promise(() => configure({ weights: 1 })).catch((error) => error),
+				];
+				return {
+					sizes: [cache.size, restored.cache.size],
+					score,
+					errors: errors.map((error) => error instanceof ScoringError),
+				};
+			};
+			return [again === scoring, await use(again), await use(scoring)];
 		},
 		{ input: trace() },
 	);
 	assertEndedWell(ended);
-	const [same, first, second, ...scores] = ended.value;
-	assert.deepEqual([same, first, second], [false, 1, 1]);
-	for (const score of scores) assert.ok(score > 0 && score < 1, String(score));
+	const [same, ...uses] = ended.value;
+	assert.equal(same, false);
+	for (const { score, ...rest } of uses) {
+		assert.ok(score > 0 && score < 1, String(score));
+		assert.deepEqual(rest, { sizes: [1, 1], errors: [true, true] });
+	}
 });
 
 /** Every file in a folder, with size and modification time. */

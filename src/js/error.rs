@@ -3,7 +3,11 @@
 use std::ptr;
 
 use knowledgepulse_scoring::Error;
-use napi::{Env, Result, Status, bindgen_prelude::ToNapiValue, sys};
+use napi::{
+    Env, Result, Status,
+    bindgen_prelude::{JavaScriptClassExt, ToNapiValue, Unknown},
+    sys,
+};
 use napi_derive::napi;
 
 use super::ReadError;
@@ -23,6 +27,12 @@ impl From<Error> for Failure {
 
 #[napi]
 impl Failure {
+    /// Returns whether `value` is one. `instanceof` fails where another module has loaded the addon since.
+    #[napi]
+    pub fn is(env: &Env, value: Unknown) -> Result<bool> {
+        Self::instance_of(env, &value)
+    }
+
     #[napi(getter)]
     pub fn code(&self) -> &'static str {
         self.error.code()
