@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt, sync::LazyLock};
 
-use elsa::FrozenMap;
+use elsa::{FrozenMap, FrozenVec};
 use knowledgepulse_workers::CancelToken;
 use regex::{Captures, Regex};
 use serde::{
@@ -36,6 +36,8 @@ pub struct Document<'t> {
     roots: Vec<u32>,
     /// The documents in strings, by their places; `None` for strings that are not JSON.
     decoded: FrozenMap<u32, Box<Option<Document<'static>>>>,
+    /// What [`Value::keep`] was given.
+    pub(super) kept: FrozenVec<Box<Document<'static>>>,
 }
 
 /// Why a text could not be read.
@@ -91,6 +93,7 @@ impl<'t> Document<'t> {
             tape: vec![tag::NULL],
             roots: vec![0],
             decoded: FrozenMap::new(),
+            kept: FrozenVec::new(),
         }
     }
 
@@ -187,7 +190,6 @@ impl<'t> Document<'t> {
         }
     }
 
-    /// Returns whether the string at a place is this text.
     pub(super) fn has_text(&self, at: u32, text: &str) -> bool {
         let [word, length] = self.tape[at as usize..][..2] else { return false };
         if length as usize != text.len() {
@@ -198,7 +200,6 @@ impl<'t> Document<'t> {
         all.as_bytes().get(offset..offset + text.len()) == Some(text.as_bytes())
     }
 
-    /// Returns the place after a value.
     pub(super) fn after(&self, at: u32) -> u32 {
         match self.tape[at as usize] & 0xf {
             tag::UNSIGNED | tag::SIGNED | tag::FLOAT => at + 3,

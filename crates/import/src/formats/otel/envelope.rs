@@ -10,13 +10,11 @@ use crate::{
     time,
 };
 
-/// A part of a value.
 pub(super) enum Item {
     /// A span, and the id of its trace.
     Span(String, Box<Recorded>),
     /// The messages of a log record, and the ids of its trace and span.
     Log(String, String, EventMessages),
-    /// A part that is not imported, with the reason.
     Skipped(&'static str),
 }
 
@@ -166,7 +164,6 @@ fn all_attributes(value: Option<Value>) -> serde_json::Result<Document<'static>>
     attributes(value, |_| true).map(Document::written)
 }
 
-/// The value of an attribute.
 #[derive(Clone, Copy)]
 struct Attribute<'d> {
     value: Value<'d>,
