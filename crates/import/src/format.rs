@@ -17,20 +17,15 @@ pub struct Format {
     pub name: &'static str,
     /// The domain of its runs, if the caller names none.
     pub domain: &'static str,
-    /// Returns whether an object of the input has this format.
     pub fits: fn(Value) -> bool,
-    /// Returns a reader of one input.
     pub open: fn() -> Box<dyn ReadRuns>,
 }
 
 /// Reads those values of one input that have one format.
 pub trait ReadRuns: Send {
-    /// Reads a value that begins at `line`.
     fn read(&mut self, value: Value, line: u64, out: &mut Runs);
 
-    fn finish(&mut self, out: &mut Runs) {
-        let _ = out;
-    }
+    fn finish(&mut self, _out: &mut Runs) {}
 }
 
 /// A format whose values are runs by themselves.
@@ -55,15 +50,12 @@ impl Pending {
     }
 }
 
-/// Takes the runs of an input.
 pub struct Runs<'a> {
     pub format: &'static Format,
     /// The index of the input.
     pub index: usize,
-    /// Whether its traces do not wait for what follows.
     pub is_stream: bool,
     pub pending: &'a mut VecDeque<(usize, Pending)>,
-    /// The report of the input.
     pub report: &'a mut InputReport,
 }
 
@@ -98,7 +90,6 @@ impl Runs<'_> {
         self.report.skipped.add(reason);
     }
 
-    /// Adds the error of a run with too much of something.
     pub fn too_large(&mut self, line: u64, found: &str) {
         self.skip("too_large");
         self.error(Code::TooLarge, line, None, found);

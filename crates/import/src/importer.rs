@@ -90,9 +90,7 @@ struct Input {
     formats: Vec<(&'static Format, Box<dyn ReadRuns>)>,
     previous: Option<&'static Format>,
     has_error: bool,
-    /// The number of values with a format.
     known: u64,
-    /// The number of values without one.
     unknown: u64,
     /// The names of the first of those.
     unknown_names: BTreeSet<String>,
@@ -292,9 +290,7 @@ impl Importer {
         let index = input.formats.iter().position(|(known, _)| known.name == format.name);
         let index = index.unwrap_or_else(|| {
             input.formats.push((format, (format.open)()));
-            if let Some(report) = self.report.inputs.last_mut() {
-                report.formats.push(format.name);
-            }
+            self.runs(format).report.formats.push(format.name);
             input.formats.len() - 1
         });
         if let Some((_, reader)) = input.formats.get_mut(index) {

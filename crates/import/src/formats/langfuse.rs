@@ -69,7 +69,6 @@ fn recorded(observation: Value<'_>, side: Side) -> Option<Value<'_>> {
     observation.member(["input", "output"][side as usize])
 }
 
-/// Returns the names of the tools that are called in outputs.
 fn called_tools(observations: &[Value]) -> HashSet<String> {
     let mut names = HashSet::new();
     for &observation in observations {

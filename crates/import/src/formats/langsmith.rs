@@ -66,7 +66,6 @@ impl Traces<Trace> {
     }
 }
 
-/// What is kept of a trace.
 #[derive(Default)]
 pub struct Trace {
     runs: Vec<Recorded>,
@@ -108,7 +107,6 @@ impl Kept for Trace {
 }
 
 impl Trace {
-    /// Adds a run. Returns its size in bytes.
     fn push(&mut self, run: Value, parent: Option<&str>, out: &mut Runs) -> usize {
         let id = run.name("id");
         if id.is_some_and(|id| !self.ids.insert(id.into())) {
@@ -173,7 +171,6 @@ fn sides(run: Value<'_>, is_agent: bool) -> Sides<'_> {
     }
 }
 
-/// Returns what of the outputs has the messages.
 fn answer(outputs: Value<'_>) -> Value<'_> {
     let mut generation = outputs.get("generations");
     while let Some(list) = generation.and_then(Value::as_array) {

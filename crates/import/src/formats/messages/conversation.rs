@@ -115,7 +115,6 @@ impl Run {
         texts.find(|text| !json::is_blank(text)).cloned()
     }
 
-    /// Reads a message, or an item of the Responses API.
     pub fn read_message(&mut self, message: Message) {
         let message = message.unwrapped();
         let Some((message, role)) =
@@ -151,14 +150,12 @@ impl Run {
         }
     }
 
-    /// Ends the turn that goes on with the next part or item of the assistant.
     pub fn end_turn(&mut self) {
         if !self.turns.is_answer {
             self.turns.open = None;
         }
     }
 
-    /// Returns the turn that goes on with the next part or item of the assistant.
     pub fn turn(&mut self) -> Turn {
         let turn = self.turns.open.unwrap_or_else(|| self.next_turn());
         self.turns.open = Some(turn);
@@ -266,7 +263,6 @@ impl Run {
         self.end_step();
     }
 
-    /// Reads a call and what became of it.
     fn read_tool_part(&mut self, tool: ToolPart, turn: Turn) {
         if tool.is_partial() {
             return self.skipped.add("partial_call");
@@ -291,7 +287,6 @@ impl Run {
         is_dated && kind != "step-start" && !self.turns.parts.insert(hash_of(&Canonical(part)))
     }
 
-    /// Counts a part that is no step.
     fn skip_part(&mut self, kind: &str, part: Value) {
         if kind == "tool-approval-request"
             && let (Some(request), Some(call)) = (part.name("approvalId"), part.name("toolCallId"))
@@ -366,7 +361,6 @@ impl Run {
         self.events.push(Event::Result(ToolResult { id, name, ..result }));
     }
 
-    /// Reads a result, or the refusal of a call.
     fn read_result_part(&mut self, kind: &str, part: Value) {
         if self.is_repeated(kind, part) {
             self.skipped.add("repeated");
@@ -395,7 +389,6 @@ impl Run {
     }
 }
 
-/// Returns whether a tool message says by a flag that the tool failed.
 fn flag_of_message(message: Message) -> Option<bool> {
     let object = match message {
         Message::Recorded(value) | Message::WithRole(_, value) => Some(value),

@@ -180,7 +180,6 @@ impl<'d> Messages<'d> {
     }
 }
 
-/// Returns whether a value is a message, or an item of the Responses API.
 pub fn is_message(value: Value) -> bool {
     Message::Recorded(value).is_valid()
 }

@@ -73,7 +73,6 @@ impl Forest {
         (groups, others)
     }
 
-    /// Returns the spans without a span above them.
     pub fn roots(&self) -> impl Iterator<Item = usize> {
         let places = self.order.iter().zip(&self.parents);
         places.filter(|(_, parent)| parent.is_none()).map(|(&index, _)| index)

@@ -23,11 +23,9 @@ use crate::{
     results::{self, Output},
 };
 
-/// A span, whatever recorded it.
 #[derive(Debug, Default)]
 pub struct Span {
     pub id: Option<String>,
-    /// The id of the span above it.
     pub parent: Option<String>,
     pub name: String,
     pub start: Option<Timestamp>,
@@ -116,7 +114,6 @@ impl Span {
         size_of::<Self>() + self.name.len() + texts.map(String::len).sum::<usize>()
     }
 
-    /// Returns how many of its sides have messages.
     fn quality(&self) -> u8 {
         u8::from(self.has_input) + u8::from(self.has_output && !self.is_plain)
     }
@@ -126,7 +123,6 @@ impl Span {
     }
 }
 
-/// Returns whether a recorded side of a model call is empty.
 pub fn is_empty(value: Value) -> bool {
     match value.decoded().kind() {
         Kind::Null => true,
