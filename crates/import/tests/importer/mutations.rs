@@ -6,11 +6,9 @@
 
 use std::{
     fs,
-    num::NonZero,
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
-    sync::atomic::{AtomicUsize, Ordering},
-    thread::{self, available_parallelism},
+    thread,
     time::Duration,
 };
 
@@ -371,12 +369,9 @@ fn mutate(Recordings { name, files }: &Recordings) {
 #[test]
 fn recorded_logs_survive_mutations() {
     let recordings = recordings();
-    let next = AtomicUsize::new(0);
-    let work = || {
-        while let Some(recordings) = recordings.get(next.fetch_add(1, Ordering::Relaxed)) {
-            mutate(recordings);
+    thread::scope(|scope| {
+        for recordings in &recordings {
+            scope.spawn(|| mutate(recordings));
         }
-    };
-    let threads = available_parallelism().map_or(1, NonZero::get);
-    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+    });
 }

@@ -195,9 +195,6 @@ fn said<'d>(
     }
 }
 
-/// The members of [`Recorded::attributes`] with the messages in events. No attribute of a log has such a name.
-const EVENT_MESSAGES: [&str; 2] = ["\0input", "\0output"];
-
 impl Recorded {
     pub fn size(&self) -> usize {
         self.span.size() + self.attributes.len() + self.events.size()
@@ -209,23 +206,12 @@ impl Recorded {
 
     /// Sets the kind of the span and what follows from its attributes. All events must be known.
     pub fn interpret(&mut self) {
-        let EventMessages(sides) = std::mem::take(&mut self.events);
-        for (name, messages) in EVENT_MESSAGES.into_iter().zip(sides) {
-            let list = format!("{}:[{}]", json_of(name), messages.join(","));
-            // Messages that nest too deep would make the attributes unreadable as well.
-            if !messages.is_empty() && Document::parse(format!("{{{list}}}")).is_ok() {
-                self.attributes.pop();
-                self.attributes.push_str(if self.attributes.len() > 1 { "," } else { "" });
-                self.attributes.push_str(&list);
-                self.attributes.push('}');
-            }
-        }
-        interpret(Document::written(&*self.attributes).root(), &mut self.span);
+        interpret(Document::written(&*self.attributes).root(), &self.events, &mut self.span);
     }
 
     pub fn sides(&self, take: TakeSides) {
         let document = self.document();
-        take(Side::BOTH.map(|side| messages(document.root(), side)));
+        take(Side::BOTH.map(|side| messages(document.root(), &self.events, side)));
     }
 
     pub fn objective(&self) -> Option<String> {
@@ -241,7 +227,7 @@ impl Recorded {
     }
 }
 
-fn interpret(attributes: Value, span: &mut Span) {
+fn interpret(attributes: Value, events: &EventMessages, span: &mut Span) {
     let is = |name, value| attributes.text(name) == Some(value);
     let is_tool = is(OPERATION, "execute_tool")
         || is(OPENINFERENCE, "TOOL")
@@ -255,7 +241,7 @@ fn interpret(attributes: Value, span: &mut Span) {
     if is_tool {
         span.kind = SpanKind::Tool(tool(attributes, &span.name));
     } else {
-        let has_messages = Side::BOTH.map(|side| messages(attributes, side).is_some());
+        let has_messages = Side::BOTH.map(|side| messages(attributes, events, side).is_some());
         span.set_sides(is_agent, has_messages, |side| {
             let places = PLACES[side as usize].iter();
             places.filter_map(|place| json_at(attributes, place)).all(is_empty)
@@ -264,15 +250,20 @@ fn interpret(attributes: Value, span: &mut Span) {
 }
 
 /// Returns the messages of a side, at the first place that has some.
-fn messages(attributes: Value<'_>, side: Side) -> Option<Messages<'_>> {
+fn messages<'d>(attributes: Value<'d>, events: &EventMessages, side: Side) -> Option<Messages<'d>> {
     PLACES[side as usize].iter().find_map(|place| match place {
         Place::Json(_) | Place::JsonOfModel(_) => messages_of(json_at(attributes, place)?, side),
         Place::Flat(prefix, infix) => flattened(attributes, prefix, infix, side),
         Place::Answer => answer(attributes),
-        Place::Events => match attributes.list(EVENT_MESSAGES[side as usize]) {
-            Some(events) => Some(Messages::Array(events)),
-            None => events_in_attribute(attributes, side),
-        },
+        Place::Events => {
+            let events = &events.0[side as usize];
+            // In an object, as attributes are: what nests too deep there is unreadable.
+            let list = || attributes.keep(format!(r#"{{"":[{}]}}"#, events.join(",")));
+            match (!events.is_empty()).then(list).list("") {
+                Some(events) => Some(Messages::Array(events)),
+                None => events_in_attribute(attributes, side),
+            }
+        }
     })
 }
 

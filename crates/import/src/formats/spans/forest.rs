@@ -79,7 +79,6 @@ impl Forest {
     }
 }
 
-/// Returns the root that starts first.
 pub fn first_root(spans: &[&Span]) -> Option<usize> {
     Forest::new(spans).roots().min_by_key(|&index| (spans[index].start, index))
 }
