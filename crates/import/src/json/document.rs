@@ -32,8 +32,6 @@ pub struct Document<'t> {
     /// The strings with escapes, without them.
     unescaped: String,
     tape: Vec<u32>,
-    /// The places of the top-level values.
-    roots: Vec<u32>,
     /// The documents in strings, by their places; `None` for strings that are not JSON.
     decoded: FrozenMap<u32, Box<Option<Document<'static>>>>,
     /// What [`Value::keep`] was given.
@@ -91,7 +89,6 @@ impl<'t> Document<'t> {
             text: "null".into(),
             unescaped: String::new(),
             tape: vec![tag::NULL],
-            roots: vec![0],
             decoded: FrozenMap::new(),
             kept: FrozenVec::new(),
         }
@@ -114,10 +111,9 @@ impl<'t> Document<'t> {
     }
 
     fn read_values(&mut self, all: bool, cancel: &CancelToken) -> Option<Unread> {
-        let Self { text, unescaped, tape, roots, .. } = self;
+        let Self { text, unescaped, tape, .. } = self;
         unescaped.clear();
         tape.clear();
-        roots.clear();
         if text.len() > MAX_TEXT {
             return Some(Unread::TooLarge);
         }
@@ -131,11 +127,10 @@ impl<'t> Document<'t> {
                 return Some(ended.unwrap_or(Unread::Syntax(error)));
             }
             let is_container = tape.get(begin).is_some_and(|word| word & 0xf >= tag::ARRAY);
-            if !roots.is_empty() && !is_container {
+            if begin > 0 && !is_container {
                 tape.truncate(begin);
                 return Some(Unread::Syntax(serde_json::Error::custom("trailing characters")));
             }
-            roots.push(begin as u32);
             match source.end() {
                 Ok(()) => return None,
                 Err(error) if !all => return Some(Unread::Syntax(error)),
@@ -150,8 +145,8 @@ impl<'t> Document<'t> {
     }
 
     /// Returns the top-level values.
-    pub fn roots(&self) -> impl Iterator<Item = Value<'_>> {
-        self.roots.iter().map(|&at| Value::new(self, at))
+    pub fn roots(&self) -> Array<'_> {
+        Array::new(self, 0, self.tape.len() as u32)
     }
 
     pub(super) fn kind(&self, at: u32) -> Kind<'_> {
