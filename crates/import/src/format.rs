@@ -96,7 +96,8 @@ impl Runs<'_> {
     }
 
     pub fn error(&mut self, code: Code, line: u64, path: Option<&str>, found: &str) {
-        let error = Error::new(code, &self.report.name, Some(line), path, found);
+        let error = Error::new(code, &self.report.name, Some(line), found);
+        let error = Error { path: path.map(Into::into), ..error };
         self.pending.push_back((self.index, Pending::Error(error)));
     }
 }

@@ -207,7 +207,7 @@ impl Importer {
                             if code == Code::TooLarge {
                                 report.skipped.add("too_large");
                             }
-                            Err(Error::new(code, &report.name, Some(line), None, &found))
+                            Err(Error::new(code, &report.name, Some(line), &found))
                         }
                     }
                 }
@@ -243,7 +243,7 @@ impl Importer {
 
     fn add_error(&mut self, code: Code, line: Option<u64>, found: &str) {
         let index = self.report.inputs.len() - 1;
-        let error = Error::new(code, &self.report.inputs[index].name, line, None, found);
+        let error = Error::new(code, &self.report.inputs[index].name, line, found);
         self.pending.push_back((index, Pending::Error(error)));
     }
 

@@ -119,8 +119,7 @@ fn output_of_tool(observation: Value<'_>) -> Option<Value<'_>> {
 
 fn tool(observation: Value, name: &str) -> Tool {
     let metadata = observation.member("metadata").map(Value::decoded);
-    let attributes = metadata.member("attributes");
-    let attributes = attributes.map(Value::decoded);
+    let attributes = metadata.member("attributes").map(Value::decoded);
     let input = observation.member("input").map(|input| {
         let input = input.decoded();
         spans::only_member(input, "input").and_then(Value::as_object).unwrap_or(input)

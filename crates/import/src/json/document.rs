@@ -270,16 +270,6 @@ impl Writer<'_> {
         self.push(&[tag, bits as u32, (bits >> 32) as u32])
     }
 
-    fn push_string<E: serde::de::Error>(
-        &mut self,
-        tag: u32,
-        offset: usize,
-        length: usize,
-    ) -> Result<(), E> {
-        // Both are below `MAX_TEXT`.
-        self.push(&[tag | (offset as u32) << TAG_BITS, length as u32])
-    }
-
     /// Writes an array or object, whose values `write` adds.
     fn push_container<E: serde::de::Error>(
         &mut self,
@@ -334,9 +324,9 @@ impl<'de> Visitor<'de> for &mut Writer<'_> {
     }
 
     fn visit_borrowed_str<E: serde::de::Error>(self, value: &'de str) -> Result<(), E> {
-        // A part of the text, so not before it.
+        // A part of the text, so not before it, and both numbers are below `MAX_TEXT`.
         let offset = value.as_ptr().addr() - self.text.as_ptr().addr();
-        self.push_string(tag::TEXT, offset, value.len())
+        self.push(&[tag::TEXT | (offset as u32) << TAG_BITS, value.len() as u32])
     }
 
     fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<(), E> {
@@ -347,7 +337,7 @@ impl<'de> Visitor<'de> for &mut Writer<'_> {
             return Err(self.end(Unread::TooLarge));
         }
         self.unescaped.push_str(value);
-        self.push_string(tag::UNESCAPED, offset, value.len())
+        self.push(&[tag::UNESCAPED | (offset as u32) << TAG_BITS, value.len() as u32])
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
