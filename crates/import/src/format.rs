@@ -43,13 +43,6 @@ pub enum Pending {
     Error(Error),
 }
 
-impl Pending {
-    /// Returns whether the next value of the input may take its place; see [`Runs::conversation`].
-    pub fn may_continue(&self) -> bool {
-        matches!(self, Self::Run(format, _) if format.name == CONVERSATIONS)
-    }
-}
-
 pub struct Runs<'a> {
     pub format: &'static Format,
     /// The index of the input.

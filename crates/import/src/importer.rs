@@ -13,10 +13,10 @@ use crate::{
     detection::{detect, format_names},
     error::{Code, Error},
     events::Skipped,
-    format::{Format, Pending, ReadRuns, Runs},
+    format::{CONVERSATIONS, Format, Pending, ReadRuns, Runs},
     json::{Members, Value},
     options::Options,
-    reader::{ReadError, Reader},
+    reader::{Each, Reader},
     steps::{Missing, trace_of},
     trace::{Imported, Source},
 };
@@ -235,10 +235,10 @@ impl Importer {
     /// Takes the first of what is pending, but not a conversation that the next value may continue.
     fn pop_pending(&mut self) -> Option<(usize, Pending)> {
         let waits = self.input.is_some() && !self.is_stream && self.pending.len() == 1;
-        if waits && self.pending.front().is_some_and(|(_, first)| first.may_continue()) {
-            return None;
+        match self.pending.front() {
+            Some((_, Pending::Run(format, _))) if waits && format.name == CONVERSATIONS => None,
+            _ => self.pending.pop_front(),
         }
-        self.pending.pop_front()
     }
 
     fn add_error(&mut self, code: Code, line: Option<u64>, found: &str) {
@@ -247,10 +247,7 @@ impl Importer {
         self.pending.push_back((index, Pending::Error(error)));
     }
 
-    fn read(
-        &mut self,
-        read: impl FnOnce(&mut Reader, &mut dyn FnMut(u64, Result<Value, ReadError>)),
-    ) {
+    fn read(&mut self, read: impl FnOnce(&mut Reader, Each)) {
         let Some(mut input) = self.input.take() else { return };
         let mut reader = std::mem::take(&mut input.reader);
         read(&mut reader, &mut |line, value| match value {

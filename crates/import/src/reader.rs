@@ -38,7 +38,7 @@ pub struct ReadError {
     pub found: String,
 }
 
-type Each<'a> = &'a mut dyn FnMut(u64, Result<Value, ReadError>);
+pub type Each<'a> = &'a mut dyn FnMut(u64, Result<Value, ReadError>);
 
 /// Reads the values of one input, given piece by piece.
 #[derive(Default)]

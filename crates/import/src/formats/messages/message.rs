@@ -192,7 +192,7 @@ pub fn messages_of(value: Value, side: Side) -> Option<Messages> {
             let is_answer = side == Side::Output && !json::is_blank(text);
             is_answer.then(|| content_of(side, value))
         }
-        Kind::Array(elements) => of_array(elements, value),
+        Kind::Array(_) => of_array(value),
         Kind::Object(object) => of_object(object, side),
         Kind::Null | Kind::Bool(_) | Kind::Number(_) => None,
     }
@@ -218,13 +218,13 @@ fn content_of(side: Side, content: Value) -> Messages {
     Messages::One(Message::Content(side.role(), Some(content)))
 }
 
-/// `value` is the array.
-fn of_array<'d>(elements: Array<'d>, value: Value<'d>) -> Option<Messages<'d>> {
+fn of_array(value: Value<'_>) -> Option<Messages<'_>> {
+    let elements = value.as_array()?;
     let mut all = elements.iter();
     if let (Some(first), None) = (all.next(), all.next())
-        && let Some(inner) = first.as_array()
+        && first.is_array()
     {
-        return of_array(inner, first);
+        return of_array(first);
     }
     if !elements.is_empty() && elements.iter().all(is_call) {
         return Some(Messages::One(Message::Calls(value)));
@@ -233,17 +233,12 @@ fn of_array<'d>(elements: Array<'d>, value: Value<'d>) -> Option<Messages<'d>> {
     is_conversation.then_some(Messages::Array(elements))
 }
 
-fn of_list<'d>(object: Value<'d>, name: &str) -> Option<Messages<'d>> {
-    let value = object.get(name)?;
-    of_array(value.as_array()?, value)
-}
-
 fn of_object(object: Value, side: Side) -> Option<Messages> {
     let lists: &[&str] = match object.get("role") {
         None => &["messages", "contents", "output", "input"],
         Some(_) => &["messages", "contents"],
     };
-    if let Some(messages) = lists.iter().find_map(|name| of_list(object, name)) {
+    if let Some(messages) = lists.iter().find_map(|name| of_array(object.get(name)?)) {
         return Some(messages);
     }
     let one = |message| Some(Messages::One(message));
@@ -273,10 +268,9 @@ fn of_object(object: Value, side: Side) -> Option<Messages> {
         }
         _ => {}
     }
-    let prompt = object.get("prompt").filter(|_| side == Side::Input);
-    match (prompt.map(Value::kind), prompt) {
-        (Some(Kind::String(_)), Some(prompt)) => Some(content_of(side, prompt)),
-        (Some(Kind::Array(elements)), Some(prompt)) => of_array(elements, prompt),
+    match object.get("prompt").filter(|_| side == Side::Input) {
+        Some(prompt) if prompt.is_string() => Some(content_of(side, prompt)),
+        Some(prompt) if prompt.is_array() => of_array(prompt),
         _ => {
             let text = object.get("text").filter(|text| text.is_string());
             text.filter(|_| side == Side::Output).map(|text| content_of(side, text))
