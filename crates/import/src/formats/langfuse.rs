@@ -70,15 +70,9 @@ fn recorded(observation: Value<'_>, side: Side) -> Option<Value<'_>> {
 }
 
 fn called_tools(observations: &[Value]) -> HashSet<String> {
-    let mut names = HashSet::new();
-    for &observation in observations {
-        let mut run = Run::default();
-        if let Some(messages) = messages(observation, Side::Output) {
-            run.read_messages(messages);
-        }
-        names.extend(run.events.iter().filter_map(|event| Some(event.call()?.name.clone())));
-    }
-    names
+    let answers = observations.iter().filter_map(|value| messages(*value, Side::Output));
+    let events = answers.flat_map(|messages| messages.run().events);
+    events.filter_map(|event| Some(event.call()?.name.clone())).collect()
 }
 
 fn span(observation: Value, called: &HashSet<String>) -> Span {

@@ -178,6 +178,13 @@ impl<'d> Messages<'d> {
         let prompts = prompts.map(|prompt| Message::Content("user", Some(prompt)));
         array.into_iter().flatten().map(Message::Recorded).chain(prompts).chain(one)
     }
+
+    /// Returns a run of these messages alone.
+    pub fn run(self) -> Run {
+        let mut run = Run::default();
+        run.read_messages(self);
+        run
+    }
 }
 
 pub fn is_message(value: Value) -> bool {
@@ -206,9 +213,7 @@ pub fn human(value: Value) -> Option<String> {
         return (!json::is_blank(text)).then(|| text.into());
     }
     if let Some(messages) = messages_of(value, Side::Input) {
-        let mut run = Run::default();
-        run.read_messages(messages);
-        return run.first_human();
+        return messages.run().first_human();
     }
     let names = ["prompt", "input", "question", "query", "message", "text"];
     value.first_name(&names).map(Into::into)
