@@ -261,7 +261,6 @@ impl Importer {
         self.input = Some(input);
     }
 
-    /// Hands a value of the input to the reader of its format.
     fn take(&mut self, input: &mut Input, value: Value, line: u64) {
         let has =
             |format: &Format| input.formats.iter().any(|(known, _)| known.name == format.name);
@@ -290,9 +289,7 @@ impl Importer {
             self.runs(format).report.formats.push(format.name);
             input.formats.len() - 1
         });
-        if let Some((_, reader)) = input.formats.get_mut(index) {
-            reader.read(value, line, &mut self.runs(format));
-        }
+        input.formats[index].1.read(value, line, &mut self.runs(format));
     }
 
     fn runs(&mut self, format: &'static Format) -> Runs<'_> {

@@ -120,8 +120,7 @@ impl Run {
         let Some((message, role)) =
             message.and_then(|message| Some((message, message.role().or(message.text("type"))?)))
         else {
-            self.skipped.add("malformed");
-            return;
+            return self.skipped.add("malformed");
         };
         let kind = message.kind();
         if message.role().is_none() && ITEMS.contains(&kind) {
@@ -329,8 +328,7 @@ impl Run {
     fn read_tool(&mut self, message: Message, role: Option<&str>) {
         let content = message.get("content");
         if content.is_some_and(is_function_call) {
-            self.skipped.add("tool_definition");
-            return;
+            return self.skipped.add("tool_definition");
         }
         let document = content.and_then(Value::as_str).and_then(calls_in_text);
         let calls = match &document {
