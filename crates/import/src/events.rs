@@ -136,8 +136,7 @@ impl CallInput {
         if json::is_blank(text) {
             return Self::of(&[]);
         }
-        let document = Document::parse(text).ok();
-        let value = document.as_ref().and_then(|document| Self::of_value(document.root()));
+        let value = Document::parse(text).ok().and_then(|text| Self::of_value(text.root()));
         value.unwrap_or_else(|| Self::of_text("raw", text))
     }
 

@@ -36,7 +36,7 @@ pub enum Message<'d> {
     /// An item of the Responses API, which is a `message` unless it has another type.
     Item(Value<'d>),
     /// The content of a message of this role.
-    Content(&'static str, Option<Value<'d>>),
+    Content(&'d str, Option<Value<'d>>),
     /// A call of the assistant, or an array of them.
     Calls(Value<'d>),
     /// A step of the assistant in ATIF.
@@ -89,8 +89,7 @@ impl<'d> Message<'d> {
     pub fn role(self) -> Option<&'d str> {
         match self {
             Self::Recorded(value) | Self::Item(value) => value.text("role"),
-            Self::WithRole(role, _) => Some(role),
-            Self::Content(role, _) => Some(role),
+            Self::WithRole(role, _) | Self::Content(role, _) => Some(role),
             Self::Calls(_) | Self::Step(_) => Some("assistant"),
         }
     }
@@ -123,13 +122,10 @@ impl<'d> Message<'d> {
             Self::Content(role, content) => {
                 with_role(role, content.map(|value| ("content", value)))
             }
-            Self::Calls(calls) => {
-                let list = match calls.as_array() {
-                    Some(calls) => calls.map(Made::Value).collect(),
-                    None => vec![Made::Value(calls)],
-                };
+            Self::Calls(_) => {
+                let calls = self.calls().into_iter().map(Made::Value).collect();
                 let role = ("role", Made::Text("assistant"));
-                Made::Object([role, ("tool_calls", Made::List(list))].into())
+                Made::Object([role, ("tool_calls", Made::List(calls))].into())
             }
         }
     }

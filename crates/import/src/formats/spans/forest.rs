@@ -72,13 +72,10 @@ impl Forest {
         }
         (groups, others)
     }
-
-    pub fn roots(&self) -> impl Iterator<Item = usize> {
-        let places = self.order.iter().zip(&self.parents);
-        places.filter(|(_, parent)| parent.is_none()).map(|(&index, _)| index)
-    }
 }
 
 pub fn first_root(spans: &[&Span]) -> Option<usize> {
-    Forest::new(spans).roots().min_by_key(|&index| (spans[index].start, index))
+    let Forest { order, parents, .. } = Forest::new(spans);
+    let roots = order.into_iter().zip(parents).filter(|(_, parent)| parent.is_none());
+    roots.map(|(index, _)| index).min_by_key(|&index| (spans[index].start, index))
 }
