@@ -24,7 +24,6 @@ fn open<R: ReadRuns + Default + 'static>() -> Box<dyn ReadRuns> {
     Box::<R>::default()
 }
 
-/// Opens a format whose records belong to sessions.
 fn sessions<S: Session + 'static>() -> Box<dyn ReadRuns> {
     open::<SessionReader<S>>()
 }

@@ -48,15 +48,9 @@ pub struct Error {
 }
 
 impl Error {
-    pub(crate) fn new(
-        code: Code,
-        input: &Arc<str>,
-        line: Option<u64>,
-        path: Option<&str>,
-        found: &str,
-    ) -> Self {
+    pub(crate) fn new(code: Code, input: &Arc<str>, line: Option<u64>, found: &str) -> Self {
         let place = line.map(|line| format!(":{line}")).unwrap_or_default();
         let message = format!("{input}{place}: {found}");
-        Self { code, input: input.clone(), line, message, path: path.map(Into::into) }
+        Self { code, input: input.clone(), line, message, path: None }
     }
 }

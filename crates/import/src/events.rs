@@ -16,7 +16,6 @@ pub type Turn = u32;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// Text of a person.
     Human(String),
     /// Text of the assistant: an answer (`said`) or reasoning.
     Thought {
@@ -41,7 +40,6 @@ pub struct ToolResult {
     pub failed: bool,
     /// The id of the call that it answers. Without one it answers the first call without an answer.
     pub id: Option<String>,
-    /// The name of the tool, if it is logged.
     pub name: Option<String>,
 }
 
@@ -81,7 +79,6 @@ impl Call {
         Self { name, input, id, turn }
     }
 
-    /// Returns the event of its result.
     pub fn answer(&self, result: ToolResult) -> Event {
         let (id, name) = (self.id.clone(), Some(self.name.clone()));
         Event::Result(ToolResult { id, name, ..result })
@@ -92,11 +89,9 @@ impl Call {
 /// JavaScript, more would take many times the memory of the log.
 pub const MAX_VALUES: usize = 1 << 20;
 
-/// The message of the error for more values.
 pub const TOO_MANY_VALUES: &str = "expected at most 1048576 values and names in the tool inputs of a run, in a trace or in the \
                                    attributes of a span, found more";
 
-/// The message of the error for a run with more than [`MAX_BYTES`](crate::reader::MAX_BYTES) of text.
 pub const TOO_MUCH_TEXT: &str = "expected at most 256 MiB of text in one run";
 
 /// The greatest depth of an input: it is nested in three other values, and JSON nests 127 deep.
@@ -141,8 +136,7 @@ impl CallInput {
         if json::is_blank(text) {
             return Self::of(&[]);
         }
-        let document = Document::parse(text).ok();
-        let value = document.as_ref().and_then(|document| Self::of_value(document.root()));
+        let value = Document::parse(text).ok().and_then(|text| Self::of_value(text.root()));
         value.unwrap_or_else(|| Self::of_text("raw", text))
     }
 
@@ -321,17 +315,14 @@ pub struct Run {
     pub created_at: Option<String>,
     pub events: Vec<Event>,
     pub skipped: Skipped,
-    /// Used while messages are read into it.
     pub turns: Turns,
 }
 
 impl Run {
-    /// Returns a run whose first record begins at `line`.
     pub fn at(line: u64) -> Self {
         Self { line, ..Self::default() }
     }
 
-    /// Reads [`Skipped::objects`].
     pub fn read_each<'d>(
         &mut self,
         list: Option<Value<'d>>,

@@ -17,20 +17,15 @@ pub struct Format {
     pub name: &'static str,
     /// The domain of its runs, if the caller names none.
     pub domain: &'static str,
-    /// Returns whether an object of the input has this format.
     pub fits: fn(Value) -> bool,
-    /// Returns a reader of one input.
     pub open: fn() -> Box<dyn ReadRuns>,
 }
 
 /// Reads those values of one input that have one format.
 pub trait ReadRuns: Send {
-    /// Reads a value that begins at `line`.
     fn read(&mut self, value: Value, line: u64, out: &mut Runs);
 
-    fn finish(&mut self, out: &mut Runs) {
-        let _ = out;
-    }
+    fn finish(&mut self, _out: &mut Runs) {}
 }
 
 /// A format whose values are runs by themselves.
@@ -48,22 +43,12 @@ pub enum Pending {
     Error(Error),
 }
 
-impl Pending {
-    /// Returns whether the next value of the input may take its place; see [`Runs::conversation`].
-    pub fn may_continue(&self) -> bool {
-        matches!(self, Self::Run(format, _) if format.name == CONVERSATIONS)
-    }
-}
-
-/// Takes the runs of an input.
 pub struct Runs<'a> {
     pub format: &'static Format,
     /// The index of the input.
     pub index: usize,
-    /// Whether its traces do not wait for what follows.
     pub is_stream: bool,
     pub pending: &'a mut VecDeque<(usize, Pending)>,
-    /// The report of the input.
     pub report: &'a mut InputReport,
 }
 
@@ -98,14 +83,14 @@ impl Runs<'_> {
         self.report.skipped.add(reason);
     }
 
-    /// Adds the error of a run with too much of something.
     pub fn too_large(&mut self, line: u64, found: &str) {
         self.skip("too_large");
         self.error(Code::TooLarge, line, None, found);
     }
 
     pub fn error(&mut self, code: Code, line: u64, path: Option<&str>, found: &str) {
-        let error = Error::new(code, &self.report.name, Some(line), path, found);
+        let error = Error::new(code, &self.report.name, Some(line), found);
+        let error = Error { path: path.map(Into::into), ..error };
         self.pending.push_back((self.index, Pending::Error(error)));
     }
 }

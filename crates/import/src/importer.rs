@@ -13,10 +13,10 @@ use crate::{
     detection::{detect, format_names},
     error::{Code, Error},
     events::Skipped,
-    format::{Format, Pending, ReadRuns, Runs},
+    format::{CONVERSATIONS, Format, Pending, ReadRuns, Runs},
     json::{Members, Value},
     options::Options,
-    reader::{ReadError, Reader},
+    reader::{Each, Reader},
     steps::{Missing, trace_of},
     trace::{Imported, Source},
 };
@@ -90,9 +90,7 @@ struct Input {
     formats: Vec<(&'static Format, Box<dyn ReadRuns>)>,
     previous: Option<&'static Format>,
     has_error: bool,
-    /// The number of values with a format.
     known: u64,
-    /// The number of values without one.
     unknown: u64,
     /// The names of the first of those.
     unknown_names: BTreeSet<String>,
@@ -209,7 +207,7 @@ impl Importer {
                             if code == Code::TooLarge {
                                 report.skipped.add("too_large");
                             }
-                            Err(Error::new(code, &report.name, Some(line), None, &found))
+                            Err(Error::new(code, &report.name, Some(line), &found))
                         }
                     }
                 }
@@ -237,22 +235,19 @@ impl Importer {
     /// Takes the first of what is pending, but not a conversation that the next value may continue.
     fn pop_pending(&mut self) -> Option<(usize, Pending)> {
         let waits = self.input.is_some() && !self.is_stream && self.pending.len() == 1;
-        if waits && self.pending.front().is_some_and(|(_, first)| first.may_continue()) {
-            return None;
+        match self.pending.front() {
+            Some((_, Pending::Run(format, _))) if waits && format.name == CONVERSATIONS => None,
+            _ => self.pending.pop_front(),
         }
-        self.pending.pop_front()
     }
 
     fn add_error(&mut self, code: Code, line: Option<u64>, found: &str) {
         let index = self.report.inputs.len() - 1;
-        let error = Error::new(code, &self.report.inputs[index].name, line, None, found);
+        let error = Error::new(code, &self.report.inputs[index].name, line, found);
         self.pending.push_back((index, Pending::Error(error)));
     }
 
-    fn read(
-        &mut self,
-        read: impl FnOnce(&mut Reader, &mut dyn FnMut(u64, Result<Value, ReadError>)),
-    ) {
+    fn read(&mut self, read: impl FnOnce(&mut Reader, Each)) {
         let Some(mut input) = self.input.take() else { return };
         let mut reader = std::mem::take(&mut input.reader);
         read(&mut reader, &mut |line, value| match value {
@@ -266,7 +261,6 @@ impl Importer {
         self.input = Some(input);
     }
 
-    /// Hands a value of the input to the reader of its format.
     fn take(&mut self, input: &mut Input, value: Value, line: u64) {
         let has =
             |format: &Format| input.formats.iter().any(|(known, _)| known.name == format.name);
@@ -292,14 +286,10 @@ impl Importer {
         let index = input.formats.iter().position(|(known, _)| known.name == format.name);
         let index = index.unwrap_or_else(|| {
             input.formats.push((format, (format.open)()));
-            if let Some(report) = self.report.inputs.last_mut() {
-                report.formats.push(format.name);
-            }
+            self.runs(format).report.formats.push(format.name);
             input.formats.len() - 1
         });
-        if let Some((_, reader)) = input.formats.get_mut(index) {
-            reader.read(value, line, &mut self.runs(format));
-        }
+        input.formats[index].1.read(value, line, &mut self.runs(format));
     }
 
     fn runs(&mut self, format: &'static Format) -> Runs<'_> {

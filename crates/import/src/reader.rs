@@ -9,10 +9,8 @@ use crate::{
     json::{self, Document, Unread, Value},
 };
 
-/// The largest line or document, in bytes.
 pub const MAX_BYTES: usize = json::MAX_TEXT;
 
-/// The message of the error if there is no memory.
 pub const NO_MEMORY: &str = "expected memory for it, found too little";
 
 /// The most bytes of memory that are kept for the next line after a large one.
@@ -32,7 +30,6 @@ const OTHERS: [(&[u8], &str); 3] = [
 
 const LONGEST_MAGIC: usize = 4;
 
-/// The error of a line or document.
 #[derive(Debug)]
 pub struct ReadError {
     /// `INVALID_JSON`, `INVALID_UTF8` or `TOO_LARGE`.
@@ -41,8 +38,7 @@ pub struct ReadError {
     pub found: String,
 }
 
-/// Takes values and errors with their lines.
-type Each<'a> = &'a mut dyn FnMut(u64, Result<Value, ReadError>);
+pub type Each<'a> = &'a mut dyn FnMut(u64, Result<Value, ReadError>);
 
 /// Reads the values of one input, given piece by piece.
 #[derive(Default)]
@@ -53,7 +49,6 @@ pub struct Reader {
     line: u64,
     /// The number of bytes of the buffer that were searched.
     scanned: usize,
-    /// Ends the reading of a value.
     cancel: CancelToken,
 }
 
@@ -71,7 +66,6 @@ enum State {
 }
 
 impl Reader {
-    /// Returns a reader that stops when the token is cancelled.
     pub fn new(cancel: CancelToken) -> Self {
         Self { cancel, ..Self::default() }
     }

@@ -9,7 +9,6 @@ use crate::{
     json::{Array, Document, Kind, Members, Value},
 };
 
-/// The text of a recorded value.
 #[derive(Debug, Default)]
 pub struct Output {
     pub text: String,

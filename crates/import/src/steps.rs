@@ -1,7 +1,6 @@
 //! From the events of a run to a trace of the protocol.
 
 use std::{
-    borrow::Cow,
     collections::{HashMap, VecDeque},
     io::{self, Write},
 };
@@ -27,10 +26,9 @@ const SHOWN_TYPES: usize = 5;
 /// The most characters of the last answer in the summary.
 const SUMMARY_CHARS: usize = 2000;
 
-/// Why a run gives no trace.
 pub enum Missing {
     Reason(&'static str),
-    Error(Code, Cow<'static, str>),
+    Error(Code, String),
 }
 
 /// Returns the trace of a run, or why there is none; then `lost` gets what is skipped of it.
@@ -79,7 +77,7 @@ fn write_trace(
             "expected calls of a known shape, found parts of the types {}",
             unread.join(", ")
         );
-        return Err(Missing::Error(Code::UnknownRecords, found.into()));
+        return Err(Missing::Error(Code::UnknownRecords, found));
     }
     let objective = take_objective(&mut run, options);
     let summary = summary(&run.events);

@@ -45,11 +45,7 @@ fn read(value: Value) -> Option<Timestamp> {
             None => of_fraction(number.as_f64()?)?,
         },
         Kind::Array(pair) => {
-            let mut pair = pair.iter();
-            let (Some(seconds), Some(nanoseconds), None) = (pair.next(), pair.next(), pair.next())
-            else {
-                return None;
-            };
+            let [seconds, nanoseconds] = pair.take(3).collect::<Vec<_>>()[..] else { return None };
             let nanoseconds = nanoseconds.as_integer().filter(|number| *number >= 0)?;
             seconds.as_integer()? * 1_000_000_000 + nanoseconds
         }

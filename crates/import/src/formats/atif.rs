@@ -1,6 +1,6 @@
 //! ATIF, the trajectories of Harbor.
 
-use super::messages::Message;
+use super::messages::{Message, Messages};
 use crate::{
     events::{Event, Origin, Run, ToolResult},
     format::Runs,
@@ -48,9 +48,8 @@ fn read_step(step: Value, run: &mut Run) {
     if step.flag("is_copied_context") == Some(true) {
         run.skipped.add("copied_context");
         if source == "user" && run.fallback.is_none() {
-            let mut copied = Run::default();
-            copied.read_message(user);
-            run.fallback = copied.first_human().map(|text| (text, Origin::Copied));
+            let copied = Messages::One(user).run().first_human();
+            run.fallback = copied.map(|text| (text, Origin::Copied));
         }
         return;
     }

@@ -143,36 +143,25 @@ impl Session {
             _ => Some(format!("record:{kind}")),
         };
         if let Some(reason) = skipped {
-            run.skipped.add(reason);
-            return;
+            return run.skipped.add(reason);
         }
         let (Some(message), Some(content)) = (message, content) else { return };
-        let array = content.as_array();
-        let parts = array.into_iter().flatten().chain(array.is_none().then_some(content));
         if kind == "assistant" {
             let id = message.name("id").or_else(|| record.name("uuid"));
-            self.read_answer(parts, id, run);
+            self.read_answer(content, id, run);
         } else {
-            self.read_user(parts, run);
+            self.read_user(content, run);
         }
     }
 
-    fn read_answer<'d>(
-        &mut self,
-        parts: impl Iterator<Item = Value<'d>>,
-        id: Option<&str>,
-        run: &mut Run,
-    ) {
+    fn read_answer(&mut self, content: Value, id: Option<&str>, run: &mut Run) {
         let Self { answers, calls, results } = self;
-        let mut anonymous;
+        let mut anonymous = None;
         let answer = match id {
             Some(id) => answers.entry(id.into()).or_insert_with(|| Answer::begin(run)),
-            None => {
-                anonymous = Answer::begin(run);
-                &mut anonymous
-            }
+            None => anonymous.insert(Answer::begin(run)),
         };
-        for part in parts {
+        for part in parts(content) {
             let kind = type_of(part);
             match kind {
                 "text" | "thinking" => {
@@ -189,9 +178,9 @@ impl Session {
         }
     }
 
-    fn read_user<'d>(&mut self, parts: impl Iterator<Item = Value<'d>>, run: &mut Run) {
+    fn read_user(&mut self, content: Value, run: &mut Run) {
         let mut texts = Vec::new();
-        for part in parts {
+        for part in parts(content) {
             match type_of(part) {
                 "text" => {
                     let text = text_of_part(part).unwrap_or_default();
@@ -206,6 +195,11 @@ impl Session {
     }
 }
 
+fn parts(content: Value<'_>) -> impl Iterator<Item = Value<'_>> {
+    let array = content.as_array();
+    array.into_iter().flatten().chain(array.is_none().then_some(content))
+}
+
 fn type_of(part: Value<'_>) -> &str {
     if part.is_string() { "text" } else { part.text("type").unwrap_or("?") }
 }
@@ -216,8 +210,7 @@ fn add_thought(run: &mut Run, answer: &mut Answer, text: String, said: bool) {
     let key = (said, text.clone());
     let next = thoughts.range(&key..).next();
     if next.is_some_and(|((next_said, next), _)| *next_said == said && next.starts_with(&text)) {
-        run.skipped.add("repeated");
-        return;
+        return run.skipped.add("repeated");
     }
     let earlier = thoughts.range(..&key).next_back();
     let begun = earlier.filter(|((said, earlier), _)| *said == key.0 && text.starts_with(earlier));

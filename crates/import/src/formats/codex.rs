@@ -55,7 +55,6 @@ fn read_item(item: Option<Value>, run: &mut Run) {
     }
 }
 
-/// Returns whether an item is a user message that Codex wrote itself.
 fn is_context(item: Value) -> bool {
     let content = item.member("content").filter(|_| item.text("role") == Some("user"));
     let text = content.map(|content| text_of(content, &mut Skipped::default()).text);

@@ -19,7 +19,6 @@ pub fn fits(object: Value) -> bool {
         && !object.has("type")
 }
 
-/// Returns whether a record changes messages of a session.
 pub fn is_change(record: Value) -> bool {
     record.has("$set") || record.has("$rewindTo")
 }
@@ -100,7 +99,6 @@ impl Session {
     }
 }
 
-/// Returns the approximate size of a message in bytes.
 fn size((events, skipped): &(Vec<Event>, Skipped)) -> usize {
     let reasons = skipped.iter().next().map_or(0, |_| size_of::<[String; 24]>());
     size_of::<(Vec<Event>, Skipped)>() + events.iter().map(Event::size).sum::<usize>() + reasons

@@ -69,17 +69,10 @@ fn recorded(observation: Value<'_>, side: Side) -> Option<Value<'_>> {
     observation.member(["input", "output"][side as usize])
 }
 
-/// Returns the names of the tools that are called in outputs.
 fn called_tools(observations: &[Value]) -> HashSet<String> {
-    let mut names = HashSet::new();
-    for &observation in observations {
-        let mut run = Run::default();
-        if let Some(messages) = messages(observation, Side::Output) {
-            run.read_messages(messages);
-        }
-        names.extend(run.events.iter().filter_map(|event| Some(event.call()?.name.clone())));
-    }
-    names
+    let answers = observations.iter().filter_map(|value| messages(*value, Side::Output));
+    let events = answers.flat_map(|messages| messages.run().events);
+    events.filter_map(|event| Some(event.call()?.name.clone())).collect()
 }
 
 fn span(observation: Value, called: &HashSet<String>) -> Span {
@@ -120,8 +113,7 @@ fn output_of_tool(observation: Value<'_>) -> Option<Value<'_>> {
 
 fn tool(observation: Value, name: &str) -> Tool {
     let metadata = observation.member("metadata").map(Value::decoded);
-    let attributes = metadata.member("attributes");
-    let attributes = attributes.map(Value::decoded);
+    let attributes = metadata.member("attributes").map(Value::decoded);
     let input = observation.member("input").map(|input| {
         let input = input.decoded();
         spans::only_member(input, "input").and_then(Value::as_object).unwrap_or(input)

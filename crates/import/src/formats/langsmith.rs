@@ -8,7 +8,7 @@ use super::{
     spans::{self, Sides, Span, SpanKind, TakeSides, Tool},
 };
 use crate::{
-    events::{CallInput, Origin, Run},
+    events::{CallInput, Event, Origin, Run},
     format::{ReadRuns, Runs},
     json::{self, Array, Document, Members, Value, object_of},
     time,
@@ -66,7 +66,6 @@ impl Traces<Trace> {
     }
 }
 
-/// What is kept of a trace.
 #[derive(Default)]
 pub struct Trace {
     runs: Vec<Recorded>,
@@ -108,7 +107,6 @@ impl Kept for Trace {
 }
 
 impl Trace {
-    /// Adds a run. Returns its size in bytes.
     fn push(&mut self, run: Value, parent: Option<&str>, out: &mut Runs) -> usize {
         let id = run.name("id");
         if id.is_some_and(|id| !self.ids.insert(id.into())) {
@@ -167,13 +165,13 @@ fn sides(run: Value<'_>, is_agent: bool) -> Sides<'_> {
     let input = inputs.and_then(|inputs| messages_of(inputs, Side::Input)).or_else(prompts);
     let output =
         run.member("outputs").and_then(|outputs| messages_of(answer(outputs), Side::Output));
+    let is_human = |event: &Event| event.human().is_some();
     match output {
-        Some(all) if is_agent && has_human(all) => [output, None],
+        Some(all) if is_agent && all.run().events.iter().any(is_human) => [output, None],
         _ => [input, output],
     }
 }
 
-/// Returns what of the outputs has the messages.
 fn answer(outputs: Value<'_>) -> Value<'_> {
     let mut generation = outputs.get("generations");
     while let Some(list) = generation.and_then(Value::as_array) {
@@ -183,12 +181,6 @@ fn answer(outputs: Value<'_>) -> Value<'_> {
         .first(&["message", "text"])
         .or_else(|| spans::only_member(outputs, "output"))
         .unwrap_or(outputs)
-}
-
-fn has_human(messages: Messages) -> bool {
-    let mut run = Run::default();
-    run.read_messages(messages);
-    run.events.iter().any(|event| event.human().is_some())
 }
 
 fn label(run: Value) -> Option<bool> {

@@ -12,7 +12,6 @@ use crate::{
     results::{flag, regex, text_of},
 };
 
-/// The command in an answer.
 static COMMAND: LazyLock<Regex> =
     LazyLock::new(|| regex(r"(?s)```(?:mswea_bash_command|bash)[ \t]*\n(.*?)\n?```"));
 
@@ -48,7 +47,6 @@ pub fn read(value: Value, line: u64, out: &mut Runs) {
     out.run(run);
 }
 
-/// Returns whether a message has calls of its own, or is an item of the Responses API.
 fn has_tools(message: Value) -> bool {
     message.elements("tool_calls").next().is_some()
         || message.text("type").is_some()

@@ -83,7 +83,6 @@ fn read_message(run: &mut Run, message: Value) {
     }
 }
 
-/// Returns the text of a text or reasoning part.
 fn text<'d>(part: Value<'d>, run: &mut Run) -> Option<&'d str> {
     let text = part.text("text");
     if text.is_none() {

@@ -43,7 +43,6 @@ pub fn read(value: Value, line: u64, out: &mut Runs) {
     out.trace(Imported { trace: value.to_json().into(), provenance });
 }
 
-/// Refuses all text.
 struct NoText;
 
 impl fmt::Write for NoText {

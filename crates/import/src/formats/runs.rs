@@ -15,14 +15,12 @@ use crate::{
 /// What a format keeps of a session while its records are read.
 pub trait Session: Default + Send {
     /// Reads a value that is a run by itself. Returns whether it is one.
-    fn read_whole(value: Value, line: u64, out: &mut Runs) -> bool {
-        let _ = (value, line, out);
+    fn read_whole(_value: Value, _line: u64, _out: &mut Runs) -> bool {
         false
     }
 
     /// Returns the key of the session that a record begins, or `None` if it belongs to the open one.
-    fn begins<'d>(record: Value<'d>, open: Option<&Run>) -> Option<Option<&'d str>> {
-        let _ = (record, open);
+    fn begins<'d>(_record: Value<'d>, _open: Option<&Run>) -> Option<Option<&'d str>> {
         None
     }
 
@@ -118,9 +116,7 @@ pub struct OpenRuns<T> {
 struct OpenRun<T> {
     run: Run,
     kept: T,
-    /// The size of its records in bytes.
     size: usize,
-    /// The time of its last record.
     used: u64,
 }
 
@@ -205,7 +201,6 @@ impl Ids {
         self.0.get(&hash(id)).copied()
     }
 
-    /// Sets the number of an id. Returns the previous one.
     pub fn insert(&mut self, id: &str, number: u32) -> Option<u32> {
         self.0.insert(hash(id), number)
     }

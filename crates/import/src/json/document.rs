@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt, sync::LazyLock};
 
-use elsa::FrozenMap;
+use elsa::{FrozenMap, FrozenVec};
 use knowledgepulse_workers::CancelToken;
 use regex::{Captures, Regex};
 use serde::{
@@ -32,10 +32,10 @@ pub struct Document<'t> {
     /// The strings with escapes, without them.
     unescaped: String,
     tape: Vec<u32>,
-    /// The places of the top-level values.
-    roots: Vec<u32>,
     /// The documents in strings, by their places; `None` for strings that are not JSON.
     decoded: FrozenMap<u32, Box<Option<Document<'static>>>>,
+    /// What [`Value::keep`] was given.
+    pub(super) kept: FrozenVec<Box<Document<'static>>>,
 }
 
 /// Why a text could not be read.
@@ -89,8 +89,8 @@ impl<'t> Document<'t> {
             text: "null".into(),
             unescaped: String::new(),
             tape: vec![tag::NULL],
-            roots: vec![0],
             decoded: FrozenMap::new(),
+            kept: FrozenVec::new(),
         }
     }
 
@@ -111,10 +111,9 @@ impl<'t> Document<'t> {
     }
 
     fn read_values(&mut self, all: bool, cancel: &CancelToken) -> Option<Unread> {
-        let Self { text, unescaped, tape, roots, .. } = self;
+        let Self { text, unescaped, tape, .. } = self;
         unescaped.clear();
         tape.clear();
-        roots.clear();
         if text.len() > MAX_TEXT {
             return Some(Unread::TooLarge);
         }
@@ -128,11 +127,10 @@ impl<'t> Document<'t> {
                 return Some(ended.unwrap_or(Unread::Syntax(error)));
             }
             let is_container = tape.get(begin).is_some_and(|word| word & 0xf >= tag::ARRAY);
-            if !roots.is_empty() && !is_container {
+            if begin > 0 && !is_container {
                 tape.truncate(begin);
                 return Some(Unread::Syntax(serde_json::Error::custom("trailing characters")));
             }
-            roots.push(begin as u32);
             match source.end() {
                 Ok(()) => return None,
                 Err(error) if !all => return Some(Unread::Syntax(error)),
@@ -147,8 +145,8 @@ impl<'t> Document<'t> {
     }
 
     /// Returns the top-level values.
-    pub fn roots(&self) -> impl Iterator<Item = Value<'_>> {
-        self.roots.iter().map(|&at| Value::new(self, at))
+    pub fn roots(&self) -> Array<'_> {
+        Array::new(self, 0, self.tape.len() as u32)
     }
 
     pub(super) fn kind(&self, at: u32) -> Kind<'_> {
@@ -187,7 +185,6 @@ impl<'t> Document<'t> {
         }
     }
 
-    /// Returns whether the string at a place is this text.
     pub(super) fn has_text(&self, at: u32, text: &str) -> bool {
         let [word, length] = self.tape[at as usize..][..2] else { return false };
         if length as usize != text.len() {
@@ -198,7 +195,6 @@ impl<'t> Document<'t> {
         all.as_bytes().get(offset..offset + text.len()) == Some(text.as_bytes())
     }
 
-    /// Returns the place after a value.
     pub(super) fn after(&self, at: u32) -> u32 {
         match self.tape[at as usize] & 0xf {
             tag::UNSIGNED | tag::SIGNED | tag::FLOAT => at + 3,
@@ -274,16 +270,6 @@ impl Writer<'_> {
         self.push(&[tag, bits as u32, (bits >> 32) as u32])
     }
 
-    fn push_string<E: serde::de::Error>(
-        &mut self,
-        tag: u32,
-        offset: usize,
-        length: usize,
-    ) -> Result<(), E> {
-        // Both are below `MAX_TEXT`.
-        self.push(&[tag | (offset as u32) << TAG_BITS, length as u32])
-    }
-
     /// Writes an array or object, whose values `write` adds.
     fn push_container<E: serde::de::Error>(
         &mut self,
@@ -338,9 +324,9 @@ impl<'de> Visitor<'de> for &mut Writer<'_> {
     }
 
     fn visit_borrowed_str<E: serde::de::Error>(self, value: &'de str) -> Result<(), E> {
-        // A part of the text, so not before it.
+        // A part of the text, so not before it, and both numbers are below `MAX_TEXT`.
         let offset = value.as_ptr().addr() - self.text.as_ptr().addr();
-        self.push_string(tag::TEXT, offset, value.len())
+        self.push(&[tag::TEXT | (offset as u32) << TAG_BITS, value.len() as u32])
     }
 
     fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<(), E> {
@@ -351,7 +337,7 @@ impl<'de> Visitor<'de> for &mut Writer<'_> {
             return Err(self.end(Unread::TooLarge));
         }
         self.unescaped.push_str(value);
-        self.push_string(tag::UNESCAPED, offset, value.len())
+        self.push(&[tag::UNESCAPED | (offset as u32) << TAG_BITS, value.len() as u32])
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {

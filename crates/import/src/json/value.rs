@@ -136,6 +136,11 @@ impl<'d> Value<'d> {
         inner(self).map_or(self, |once| inner(once).unwrap_or(once))
     }
 
+    /// Returns the value of JSON that was made of this one, and keeps it as long as this one.
+    pub(crate) fn keep(self, json: String) -> Self {
+        self.document.kept.push_get(Box::new(Document::written(json))).root()
+    }
+
     /// Returns whether this is the same value of the same document.
     pub fn is(self, other: Self) -> bool {
         std::ptr::eq(self.document, other.document) && self.at == other.at

@@ -49,16 +49,13 @@ fn atif_leaves_out_copies_compactions_continuations_and_subagents() {
 
 #[test]
 fn claude_code_texts_take_the_place_of_those_they_begin_with() {
-    let record = |kind: &str, content: Value| {
-        json!({ "type": kind, "sessionId": "s", "message": { "id": "m", "content": content } })
-            .to_string()
-    };
+    let record = |kind: &str, content: Value| json!({ "type": kind, "sessionId": "s", "message": { "id": "m", "content": content } });
     let parts = ["b", "ab", "abc", "a", "bd", "ab", "ac", "abcd"]
         .map(|text| json!({ "type": "text", "text": text }))
         .into_iter()
         .chain([json!({ "type": "thinking", "thinking": "ab" })]);
     let log = [record("user", "Go".into()), record("assistant", parts.collect())];
-    let imported = run(&log.join("\n"));
+    let imported = run(&lines(&log));
     let expected = ["thought bd", "thought abcd", "thought ac", "thought ab"];
     assert_eq!(steps(&imported), expected);
     assert_eq!(skipped(&imported), json!({ "repeated": 5 }));
@@ -299,22 +296,19 @@ fn mini_swe_agent_is_told_by_its_commands_and_reads_responses() {
 
 #[test]
 fn sessions_of_one_file_are_runs() {
-    let user = |text: &str| {
-        json!({ "type": "response_item", "payload": { "role": "user", "content": text } })
-            .to_string()
-    };
-    let log = [
-        json!({ "type": "session_meta", "payload": { "id": "a" } }).to_string(),
+    let record = |kind: &str, payload: Value| json!({ "type": kind, "payload": payload });
+    let user = |text: &str| record("response_item", json!({ "role": "user", "content": text }));
+    let outcome = import(&lines(&[
+        record("session_meta", json!({ "id": "a" })),
         user("<turn_aborted>"),
         user("One"),
-        json!({ "type": "response_item", "payload": { "type": "ghost_snapshot" } }).to_string(),
-        json!({ "type": "other" }).to_string(),
+        record("response_item", json!({ "type": "ghost_snapshot" })),
+        json!({ "type": "other" }),
         user("Two"),
-        json!({ "type": "session_meta", "payload": { "id": "b" } }).to_string(),
+        record("session_meta", json!({ "id": "b" })),
         user("One"),
         user("Two"),
-    ];
-    let outcome = import(&log.join("\n"));
+    ]));
     assert_eq!(keys(&outcome), [Some("a"), Some("b")]);
     let imported = outcome.traces().next().unwrap();
     assert_eq!(steps(imported), ["observation Two"]);
@@ -324,23 +318,20 @@ fn sessions_of_one_file_are_runs() {
     assert_eq!(skipped(imported), expected);
 }
 
-/// Returns the codes and messages of the errors of a log.
-fn errors(log: &[u8]) -> Vec<(Code, String)> {
-    let outcome = importing::import([log], &importing::options());
+fn errors(outcome: &Outcome) -> Vec<(Code, String)> {
     outcome.errors().map(|error| (error.code, error.message.clone())).collect()
 }
 
 #[test]
 fn records_of_an_unknown_tool_are_an_error() {
-    let record = |kind: &str| format!("{}\n", json!({ "type": kind, "payload": 1 }));
-    let message = |role: &str| format!("{}\n", json!({ "role": role, "content": "a" }));
-    let known = message("user") + &message("assistant");
-    let unknown = record("StepBegin") + &record("ToolCall") + &record("ToolResult");
+    let known = ["user", "assistant"].map(|role| json!({ "role": role, "content": "a" }));
+    let unknown =
+        ["StepBegin", "ToolCall", "ToolResult"].map(|kind| json!({ "type": kind, "payload": 1 }));
+    let errors = |unknown: &[Value]| errors(&import(&lines(&[&known, unknown].concat())));
     let found = "the log: expected records of a known format, found 3 of 5 of none: \
                  \"StepBegin\", \"ToolCall\", \"ToolResult\"";
-    let log = known.clone() + &unknown;
-    assert_eq!(errors(log.as_bytes()), [(Code::UnknownRecords, found.to_owned())]);
-    assert_eq!(errors((known + &record("StepBegin")).as_bytes()), []);
+    assert_eq!(errors(&unknown), [(Code::UnknownRecords, found.to_owned())]);
+    assert_eq!(errors(&unknown[..1]), []);
 }
 
 #[test]
@@ -353,7 +344,7 @@ fn calls_of_an_unknown_shape_are_an_error() {
     let found =
         "the log:1: expected calls of a known shape, found parts of the types tool_invocation";
     let found = (Code::UnknownRecords, found.to_owned());
-    assert_eq!(errors(log.to_string().as_bytes()), std::slice::from_ref(&found));
+    assert_eq!(errors(&import(&log.to_string())), std::slice::from_ref(&found));
 
     // Beside calls that are read, the caller decides.
     log[2]["tool_calls"] = json!([{ "function": { "name": "f" } }]);
@@ -361,8 +352,7 @@ fn calls_of_an_unknown_shape_are_an_error() {
     let imported = |unread_calls| {
         let options = Options { unread_calls, ..importing::options() };
         let outcome = importing::import([log.as_bytes()], &options);
-        let errors = outcome.errors().map(|error| (error.code, error.message.clone()));
-        (outcome.traces().count(), errors.collect::<Vec<_>>())
+        (outcome.traces().count(), errors(&outcome))
     };
     assert_eq!(imported(UnreadCalls::RejectAll), (1, vec![]));
     assert_eq!(imported(UnreadCalls::RejectAny), (0, vec![found]));
@@ -376,7 +366,7 @@ fn compressed_logs_are_named() {
         (b"PK\x03\x04\x14\0", "ZIP"),
         (b"\x28\xb5\x2f\xfd\0\0", "Zstandard"),
     ] {
-        let found = errors(log);
+        let found = errors(&importing::import([log], &importing::options()));
         assert!(found.len() == 1 && found[0].1.contains(name), "{found:?}");
     }
 }

@@ -1,10 +1,7 @@
 //! Logs that are deep, wide, long or endless. They have their full size in a long run, and
 //! otherwise often a tenth of it.
 
-use std::{
-    fmt::Write,
-    time::{Duration, Instant},
-};
+use std::{fmt::Write, time::Duration};
 
 use knowledgepulse_import::Code;
 use knowledgepulse_test_support::{
@@ -24,10 +21,14 @@ fn many(count: usize) -> usize {
 /// The size of the pieces that a file is read in.
 const PIECE: usize = 64 << 10;
 
-fn import(log: &str) -> Outcome {
-    let outcome = importing::import(log.as_bytes().chunks(PIECE), &importing::options());
+fn import_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Outcome {
+    let outcome = importing::import(pieces, &importing::options());
     assert!(outcome.took < LONG, "took {:?}", outcome.took);
     outcome
+}
+
+fn import(log: &str) -> Outcome {
+    import_pieces(log.as_bytes().chunks(PIECE))
 }
 
 /// Imports a log with one trace; returns its steps.
@@ -71,7 +72,7 @@ fn million_nested_arrays_are_an_error() {
 
 #[test]
 fn values_nest_127_deep() {
-    for (depth, count) in [(127, 1), (128, 0)] {
+    for depth in [127, 128] {
         let content = nested(depth - 1, "");
         let answer = format!("{{\"role\":\"tool\",\"content\":{content}}}");
         let document = format!("[{},\n{answer}]", conversation([]).trim_end());
@@ -80,8 +81,7 @@ fn values_nest_127_deep() {
             let outcome = import(&log);
             let expected = if depth > 127 { vec![(Code::InvalidJson, Some(2))] } else { vec![] };
             assert_eq!(codes(&outcome), expected, "{depth}");
-            let fits = count == 1 && depth <= 127;
-            assert_eq!(outcome.traces().count() == 1, fits, "{depth}");
+            assert_eq!(outcome.traces().count(), usize::from(depth <= 127), "{depth}");
         }
     }
 }
@@ -106,12 +106,10 @@ fn inputs_nest_as_deep_as_a_trace_can_be_read_again() {
 #[test]
 fn many_members_and_elements_are_read() {
     let count = many(300_000);
-    let members: Vec<_> = (0..count).map(|index| format!("\"{index}\":0")).collect();
-    let elements = vec!["0"; count];
-    let input = format!("{{\"o\":{{{}}},\"a\":[{}]}}", members.join(","), elements.join(","));
-    let part = format!("{{\"type\":\"tool_use\",\"id\":\"i\",\"name\":\"f\",\"input\":{input}}}");
-    let message = format!("{{\"role\":\"assistant\",\"content\":[{part}]}}");
-    let steps = steps(&(conversation([]) + &message));
+    let members: Value = (0..count).map(|index| (index.to_string(), Value::from(0))).collect();
+    let input = json!({ "o": members, "a": vec![0; count] });
+    let part = json!({ "type": "tool_use", "id": "i", "name": "f", "input": input });
+    let steps = steps(&conversation([json!({ "role": "assistant", "content": [part] })]));
     let input = &steps[0]["input"];
     assert_eq!(input["o"].as_object().unwrap().len(), count);
     assert_eq!(input["a"].as_array().unwrap().len(), count);
@@ -231,7 +229,7 @@ fn session_with_too_much_text_is_an_error_and_the_next_one_stands() {
         let [first, second, large, answer] = log.map(|record| format!("{record}\n"));
         let begin = [&*first].into_iter().chain(std::iter::repeat_n(&*large, 17));
         let pieces = begin.chain([&*answer, &second, &large, &answer]).map(str::as_bytes);
-        let outcome = importing::import(pieces, &importing::options());
+        let outcome = import_pieces(pieces);
         assert_eq!(codes(&outcome), [(Code::TooLarge, Some(1))]);
         let keys = outcome.traces().map(|trace| trace.provenance.key.as_deref());
         assert_eq!(keys.collect::<Vec<_>>(), [Some("b")]);
@@ -266,7 +264,7 @@ fn spans_with_too_much_text_outside_of_messages_are_an_error() {
         let (before, after) = record.split_once('?').unwrap();
         let indices: Vec<_> = (0..17).map(|index| index.to_string()).collect();
         let pieces = indices.iter().flat_map(|index| [before, index, &text, after, "\n"]);
-        let outcome = importing::import(pieces.map(str::as_bytes), &importing::options());
+        let outcome = import_pieces(pieces.map(str::as_bytes));
         assert_eq!(codes(&outcome), [(Code::TooLarge, Some(1))], "{record}");
     }
 }
@@ -277,8 +275,7 @@ fn blank_lines_take_linear_time() {
     let blank = "\n".repeat(count);
     let answer = json!({ "role": "assistant", "content": "Yes." });
     let log = format!("{blank}{}{blank}{answer}\n", conversation([]));
-    let outcome = importing::import([log.as_bytes()], &importing::options());
-    assert!(outcome.took < LONG, "took {:?}", outcome.took);
+    let outcome = import_pieces([log.as_bytes()]);
     let lines: Vec<_> = outcome.traces().map(|trace| trace.provenance.source.line).collect();
     assert_eq!(lines, [count as u64 + 1]);
 }
@@ -289,10 +286,7 @@ fn pieces_of_one_byte_take_linear_time() {
     let line = conversation([answer]);
     let document = format!("[{}]", line.trim_end().replace("}\n", "},\n\n"));
     for log in [line, document] {
-        let began = Instant::now();
-        let outcome = importing::import(log.as_bytes().chunks(1), &importing::options());
-        assert_eq!(outcome.traces().count(), 1);
-        assert!(began.elapsed() < LONG, "took {:?}", began.elapsed());
+        assert_eq!(import_pieces(log.as_bytes().chunks(1)).traces().count(), 1);
     }
 }
 
@@ -312,10 +306,9 @@ fn line_without_end_is_too_large() {
     for begin in ["", &begin] {
         let pieces = [begin.as_bytes()].into_iter().chain(std::iter::repeat_n(&*piece, 257));
         let pieces = pieces.chain([b"\"".as_slice(), answer.as_bytes()]);
-        let outcome = importing::import(pieces, &importing::options());
+        let outcome = import_pieces(pieces);
         let line = 1 + u64::from(!begin.is_empty());
         assert_eq!(codes(&outcome), [(Code::TooLarge, Some(line))]);
         assert_eq!(outcome.traces().count(), usize::from(line == 2));
-        assert!(outcome.took < LONG, "took {:?}", outcome.took);
     }
 }

@@ -6,14 +6,13 @@
 
 use std::{
     fs,
-    num::NonZero,
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
-    sync::atomic::{AtomicUsize, Ordering},
-    thread::{self, available_parallelism},
+    thread,
     time::Duration,
 };
 
+use fastrand::Rng;
 use knowledgepulse_import::{Code, Imported, Skipped};
 use knowledgepulse_test_support::{
     Recordings,
@@ -28,34 +27,16 @@ const MUTATIONS: usize = 60;
 /// How many bytes the mutations of a sample have by default.
 const BYTES: usize = 200_000;
 
+/// How many kinds of mutations there are, besides cuts.
+const KINDS: usize = 1 + OF_LINES.len() + OF_VALUES.len();
+
 /// No import of a sample comes near it.
 const HANGS: Duration = Duration::from_secs(20);
 
-/// A small generator of random numbers (SplitMix64).
-struct Draw(u64);
-
-impl Draw {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// Returns a number below `end`, or 0.
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
-    }
-
-    fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
-        &all[self.below(all.len())]
-    }
-
-    /// Returns the size of pieces, more often small ones.
-    fn piece(&mut self) -> usize {
-        let bits = self.below(16);
-        1 + self.below(1 << bits)
-    }
+/// Returns the size of pieces, more often small ones.
+fn piece(rng: &mut Rng) -> usize {
+    let bits = rng.u32(..16);
+    1 + rng.usize(..1 << bits)
 }
 
 /// Imports a log in pieces, and checks what comes out.
@@ -82,7 +63,7 @@ impl Sample {
         let records = Deserializer::from_slice(text).into_iter().map_while(Result::ok).collect();
         let mut lines = text.split(|byte| *byte == b'\n');
         let first = lines.find(|line| !line.trim_ascii().is_empty());
-        let is_lines = first.is_some_and(|line| values(line).1);
+        let is_lines = first.is_some_and(is_whole);
         Self { name: path.file_name().unwrap().to_str().unwrap().into(), bytes, records, is_lines }
     }
 
@@ -105,39 +86,16 @@ fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
-/// Returns how many values a line begins with, and whether there is nothing else in it.
-fn values(line: &[u8]) -> (usize, bool) {
-    let mut count = 0;
-    for value in Deserializer::from_slice(line).into_iter::<Value>() {
-        match value {
-            Ok(_) => count += 1,
-            Err(_) => return (count, false),
-        }
-    }
-    (count, count > 0)
+/// Returns whether a line consists of values.
+fn is_whole(line: &[u8]) -> bool {
+    let values: Result<Vec<Value>, _> = Deserializer::from_slice(line).into_iter().collect();
+    values.is_ok_and(|values| !values.is_empty())
 }
 
-/// The mutations besides cuts.
-const KINDS: [fn(&Sample, &mut Draw) -> Vec<u8>; 12] = [
-    byte_changed,
-    lines_repeated,
-    lines_swapped,
-    line_removed,
-    member_removed,
-    value_of_another_type,
-    element_repeated,
-    elements_reordered,
-    name_twice,
-    nested_deep,
-    array_widened,
-    json_in_text,
-];
-
-fn byte_changed(sample: &Sample, draw: &mut Draw) -> Vec<u8> {
+fn byte_changed(sample: &Sample, rng: &mut Rng) -> Vec<u8> {
     let mut bytes = sample.bytes.clone();
-    let at = draw.below(bytes.len());
-    if let Some(byte) = bytes.get_mut(at) {
-        *byte = *draw.of(b"\"\\{}[],:0-e\n\r \0x\x80\xc3\xed\xff");
+    if let Some(byte) = rng.choice(&mut bytes) {
+        *byte = *rng.choice(b"\"\\{}[],:0-e\n\r \0x\x80\xc3\xed\xff").unwrap();
     }
     bytes
 }
@@ -147,51 +105,63 @@ fn lines_of(bytes: &[u8]) -> Vec<&[u8]> {
     bytes.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
-fn lines_repeated(sample: &Sample, draw: &mut Draw) -> Vec<u8> {
-    let mut lines = lines_of(&sample.bytes);
-    for _ in 0..=draw.below(3) {
-        let (from, to) = (draw.below(lines.len()), draw.below(lines.len() + 1));
-        lines.insert(to, lines.get(from).copied().unwrap_or_default());
-    }
-    lines.concat()
-}
+/// A mutation of lines, of which there is at least one.
+type OfLines = fn(&mut Vec<&[u8]>, &mut Rng);
 
-fn lines_swapped(sample: &Sample, draw: &mut Draw) -> Vec<u8> {
-    let mut lines = lines_of(&sample.bytes);
-    for _ in 0..=draw.below(5) {
-        let (a, b) = (draw.below(lines.len()), draw.below(lines.len()));
-        if !lines.is_empty() {
-            lines.swap(a, b);
-        }
-    }
-    lines.concat()
-}
+const OF_LINES: [OfLines; 3] = [lines_repeated, lines_swapped, line_removed];
 
-fn line_removed(sample: &Sample, draw: &mut Draw) -> Vec<u8> {
+fn lines_changed(sample: &Sample, change: OfLines, rng: &mut Rng) -> Vec<u8> {
     let mut lines = lines_of(&sample.bytes);
     if !lines.is_empty() {
-        lines.remove(draw.below(lines.len()));
+        change(&mut lines, rng);
     }
     lines.concat()
 }
 
-/// Changes one of the values that are picked.
-fn changed(
-    sample: &Sample,
-    draw: &mut Draw,
-    is_picked: impl Fn(&Value) -> bool,
-    mut change: impl FnMut(&mut Value, &mut Draw),
-) -> Vec<u8> {
+fn lines_repeated(lines: &mut Vec<&[u8]>, rng: &mut Rng) {
+    for _ in 0..=rng.usize(..3) {
+        let line = *rng.choice(&*lines).unwrap();
+        lines.insert(rng.usize(..=lines.len()), line);
+    }
+}
+
+fn lines_swapped(lines: &mut Vec<&[u8]>, rng: &mut Rng) {
+    for _ in 0..=rng.usize(..5) {
+        let (a, b) = (rng.usize(..lines.len()), rng.usize(..lines.len()));
+        lines.swap(a, b);
+    }
+}
+
+fn line_removed(lines: &mut Vec<&[u8]>, rng: &mut Rng) {
+    lines.remove(rng.usize(..lines.len()));
+}
+
+/// A mutation of one of the values that are picked.
+type OfValue = (fn(&Value) -> bool, fn(&mut Value, &mut Rng));
+
+const OF_VALUES: [OfValue; 8] = [
+    (is_full_object, member_removed),
+    (|_| true, type_changed),
+    (is_full_array, element_repeated),
+    (is_full_array, |value, rng| rng.shuffle(value.as_array_mut().unwrap())),
+    (is_full_object, name_twice),
+    (|_| true, nested_deep),
+    (is_full_array, array_widened),
+    (|value| value.is_object() || value.is_array() || value.is_string(), json_in_text),
+];
+
+fn value_changed(sample: &Sample, (is_picked, change): OfValue, rng: &mut Rng) -> Vec<u8> {
     let mut records = Value::Array(sample.records.clone());
     let mut count = 0;
     visit(&mut records, &mut |value| count += usize::from(is_picked(value)));
-    let mut left = Some(draw.below(count));
+    let picked = rng.choice(0..count);
+    let mut index = 0;
     visit(&mut records, &mut |value| {
-        if left.is_some() && is_picked(value) {
-            if left == Some(0) {
-                change(value, draw);
+        if is_picked(value) {
+            if picked == Some(index) {
+                change(value, rng);
             }
-            left = left.and_then(|left| left.checked_sub(1));
+            index += 1;
         }
     });
     match &records {
@@ -218,104 +188,78 @@ fn is_full_array(value: &Value) -> bool {
     value.as_array().is_some_and(|elements| !elements.is_empty())
 }
 
-fn some_name(members: &Map<String, Value>, draw: &mut Draw) -> String {
-    members.keys().nth(draw.below(members.len())).unwrap().clone()
+fn some_name(members: &Map<String, Value>, rng: &mut Rng) -> String {
+    rng.choice(members.keys()).unwrap().clone()
 }
 
-fn member_removed(sample: &Sample, draw: &mut Draw) -> Vec<u8> {
-    changed(sample, draw, is_full_object, |value, draw| {
-        let Value::Object(members) = value else { return };
-        let name = some_name(members, draw);
-        members.shift_remove(&name);
-    })
+fn member_removed(value: &mut Value, rng: &mut Rng) {
+    let members = value.as_object_mut().unwrap();
+    let name = some_name(members, rng);
+    members.shift_remove(&name);
 }
 
-fn value_of_another_type(sample: &Sample, draw: &mut Draw) -> Vec<u8> {
-    let any = |_: &Value| true;
-    changed(sample, draw, any, |value, draw| {
-        let old = value.take();
-        *value = match draw.below(10) {
-            0 => Value::Null,
-            1 => json!(draw.below(2) == 0),
-            2 => json!(draw.of(&[0.0, -1.0, 1.5, 1e300, -0.0, 1e-300])),
-            3 => json!(draw.of(&[0, u64::MAX, 99_999_999_999, 1_000_000_000_000_000])),
-            4 => json!(draw.of(&["", " \n", "null", "[]", "{}", "0", "\u{feff}", "2025-01-01"])),
-            5 => json!([old]),
-            6 => json!({ "text": old }),
-            7 => json!({}),
-            8 => match old {
-                Value::Array(elements) => {
-                    let names = (0..).map(|index: u32| index.to_string());
-                    names.zip(elements).collect()
-                }
-                Value::Object(members) => members.into_iter().map(|(_, value)| value).collect(),
-                _ => json!([]),
-            },
-            _ => Value::from(old.to_string()),
+fn type_changed(value: &mut Value, rng: &mut Rng) {
+    let old = value.take();
+    *value = match rng.usize(..10) {
+        0 => Value::Null,
+        1 => json!(rng.bool()),
+        2 => json!(rng.choice([0.0, -1.0, 1.5, 1e300, -0.0, 1e-300])),
+        3 => json!(rng.choice([0, u64::MAX, 99_999_999_999, 1_000_000_000_000_000])),
+        4 => json!(rng.choice(["", " \n", "null", "[]", "{}", "0", "\u{feff}", "2025-01-01"])),
+        5 => json!([old]),
+        6 => json!({ "text": old }),
+        7 => json!({}),
+        8 => match old {
+            Value::Array(elements) => {
+                let names = (0..).map(|index: u32| index.to_string());
+                names.zip(elements).collect()
+            }
+            Value::Object(members) => members.into_iter().map(|(_, value)| value).collect(),
+            _ => json!([]),
+        },
+        _ => Value::from(old.to_string()),
+    };
+}
+
+fn element_repeated(value: &mut Value, rng: &mut Rng) {
+    let elements = value.as_array_mut().unwrap();
+    let element = rng.choice(&*elements).unwrap().clone();
+    elements.insert(rng.usize(..=elements.len()), element);
+}
+
+fn name_twice(value: &mut Value, rng: &mut Rng) {
+    let members = value.as_object_mut().unwrap();
+    let name = some_name(members, rng);
+    let others = [json!(null), json!("x"), json!({}), members[&name].clone()];
+    let at = rng.usize(..=members.len());
+    members.shift_insert(at, format!("{TWICE}{name}"), rng.choice(others).unwrap());
+}
+
+fn nested_deep(value: &mut Value, rng: &mut Rng) {
+    let depths = [2, 10, 100, 110, 115, 118, 120, 121, 122, 123, 124, 125, 126, 127, 128];
+    let name = rng.choice(["", "text", "content", "message", "value", "kwargs"]).unwrap();
+    for _ in 0..rng.choice(depths).unwrap() {
+        *value = match name {
+            "" => json!([value]),
+            name => json!({ name: value }),
         };
-    })
+    }
+    if rng.bool() {
+        *value = value.to_string().into();
+    }
 }
 
-fn element_repeated(sample: &Sample, draw: &mut Draw) -> Vec<u8> {
-    changed(sample, draw, is_full_array, |value, draw| {
-        let Value::Array(elements) = value else { return };
-        let element = draw.of(elements).clone();
-        elements.insert(draw.below(elements.len() + 1), element);
-    })
+fn array_widened(value: &mut Value, rng: &mut Rng) {
+    let elements = value.as_array_mut().unwrap();
+    let element = rng.choice(&*elements).unwrap().clone();
+    let times = 20_000 / element.to_string().len();
+    elements.extend(std::iter::repeat_n(element, times.clamp(1, 2000)));
 }
 
-fn elements_reordered(sample: &Sample, draw: &mut Draw) -> Vec<u8> {
-    changed(sample, draw, is_full_array, |value, draw| {
-        let Value::Array(elements) = value else { return };
-        for last in (1..elements.len()).rev() {
-            elements.swap(last, draw.below(last + 1));
-        }
-    })
-}
-
-fn name_twice(sample: &Sample, draw: &mut Draw) -> Vec<u8> {
-    changed(sample, draw, is_full_object, |value, draw| {
-        let Value::Object(members) = value else { return };
-        let name = some_name(members, draw);
-        let other = draw.of(&[json!(null), json!("x"), json!({}), members[&name].clone()]).clone();
-        let at = draw.below(members.len() + 1);
-        members.shift_insert(at, format!("{TWICE}{name}"), other);
-    })
-}
-
-fn nested_deep(sample: &Sample, draw: &mut Draw) -> Vec<u8> {
-    let any = |_: &Value| true;
-    let depth = *draw.of(&[2, 10, 100, 110, 115, 118, 120, 121, 122, 123, 124, 125, 126, 127, 128]);
-    let name = *draw.of(&["", "text", "content", "message", "value", "kwargs"]);
-    changed(sample, draw, any, |value, draw| {
-        for _ in 0..depth {
-            *value = match name {
-                "" => json!([value]),
-                name => json!({ name: value }),
-            };
-        }
-        if draw.below(2) == 0 {
-            *value = value.to_string().into();
-        }
-    })
-}
-
-fn array_widened(sample: &Sample, draw: &mut Draw) -> Vec<u8> {
-    changed(sample, draw, is_full_array, |value, draw| {
-        let Value::Array(elements) = value else { return };
-        let element = draw.of(elements).clone();
-        let times = 20_000 / element.to_string().len();
-        elements.extend(std::iter::repeat_n(element, times.clamp(1, 2000)));
-    })
-}
-
-fn json_in_text(sample: &Sample, draw: &mut Draw) -> Vec<u8> {
-    let is_container = |value: &Value| value.is_object() || value.is_array() || value.is_string();
-    changed(sample, draw, is_container, |value, draw| {
-        for _ in 0..=draw.below(3) {
-            *value = value.to_string().into();
-        }
-    })
+fn json_in_text(value: &mut Value, rng: &mut Rng) {
+    for _ in 0..=rng.usize(..3) {
+        *value = value.to_string().into();
+    }
 }
 
 /// Checks what came of a log that ends too early.
@@ -323,8 +267,7 @@ fn check_cut(sample: &Sample, log: &[u8], outcome: &Outcome) {
     let whole_lines = log.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let (begin, rest) = if sample.is_lines { log.split_at(whole_lines) } else { (&[][..], log) };
     let rest = without_mark(rest);
-    let (before, is_whole) = values(rest);
-    if is_whole || rest.trim_ascii().is_empty() {
+    if is_whole(rest) || rest.trim_ascii().is_empty() {
         return;
     }
     let error = outcome.errors().last().expect("an error");
@@ -335,7 +278,8 @@ fn check_cut(sample: &Sample, log: &[u8], outcome: &Outcome) {
     assert_eq!(error.code, expected, "{error}");
     if sample.is_lines {
         assert_eq!(error.line, Some(lines_of(begin).len() as u64 + 1), "{error}");
-        if before == 0 {
+        let first = Deserializer::from_slice(rest).into_iter::<Value>().next();
+        if first.is_some_and(|value| value.is_err()) {
             let without = importing::import([begin], &importing::options());
             assert_eq!(outcome.json_lines(), without.json_lines());
         }
@@ -345,19 +289,17 @@ fn check_cut(sample: &Sample, log: &[u8], outcome: &Outcome) {
 }
 
 /// Repeats lines of Claude Code that say which they are.
-fn records_repeated(sample: &Sample, draw: &mut Draw) -> Vec<u8> {
+fn records_repeated(lines: &mut Vec<&[u8]>, rng: &mut Rng) {
     let has_ids = |line: &[u8]| {
         let mut values = Deserializer::from_slice(line).into_iter::<Value>();
         values.all(|value| value.is_ok_and(|value| value.get("uuid").is_some()))
     };
-    let mut lines = lines_of(&sample.bytes);
-    for _ in 0..=draw.below(20) {
-        let at = draw.below(lines.len());
+    for _ in 0..=rng.usize(..20) {
+        let at = rng.usize(..lines.len());
         if has_ids(lines[at]) {
             lines.insert(at + 1, lines[at]);
         }
     }
-    lines.concat()
 }
 
 /// Checks that repeated lines change nothing but where traces begin and what is skipped.
@@ -389,25 +331,27 @@ fn mutate(Recordings { name, files }: &Recordings) {
         let sample = Sample::read(file);
         let length = sample.bytes.len();
         let has_records = name == "claude-code" && sample.is_lines;
-        let affordable = (BYTES / length.max(1)).clamp(2 * KINDS.len(), MUTATIONS);
+        let affordable = (BYTES / length.max(1)).clamp(2 * KINDS, MUTATIONS);
         let count = if is_long_run() { repeats(MUTATIONS) } else { affordable };
-        let mut draw = Draw(number as u64);
+        let mut rng = Rng::with_seed(number as u64);
         let cuts = (count / 4).min(100);
         for cut in 0..cuts {
             let log = &sample.bytes[..length * cut / cuts];
             attempt(&format!("{}, cut {cut} of {cuts}", sample.name), log, |log| {
-                check_cut(&sample, log, &check(log, draw.piece()));
+                check_cut(&sample, log, &check(log, piece(&mut rng)));
             });
         }
         for round in cuts..count {
-            let kind = round % (KINDS.len() + 1);
+            let kind = round % (KINDS + 1);
             let log = match kind {
-                0 if has_records => records_repeated(&sample, &mut draw),
+                0 if has_records => lines_changed(&sample, records_repeated, &mut rng),
                 0 => sample.bytes.clone(),
-                kind => KINDS[kind - 1](&sample, &mut draw),
+                1 => byte_changed(&sample, &mut rng),
+                2..=4 => lines_changed(&sample, OF_LINES[kind - 2], &mut rng),
+                _ => value_changed(&sample, OF_VALUES[kind - 5], &mut rng),
             };
             attempt(&format!("{}, mutation {round}", sample.name), &log, |log| {
-                let outcome = check(log, draw.piece());
+                let outcome = check(log, piece(&mut rng));
                 if kind == 0 {
                     check_repeated(&sample, &outcome);
                 }
@@ -419,12 +363,9 @@ fn mutate(Recordings { name, files }: &Recordings) {
 #[test]
 fn recorded_logs_survive_mutations() {
     let recordings = recordings();
-    let next = AtomicUsize::new(0);
-    let work = || {
-        while let Some(recordings) = recordings.get(next.fetch_add(1, Ordering::Relaxed)) {
-            mutate(recordings);
+    thread::scope(|scope| {
+        for recordings in &recordings {
+            scope.spawn(|| mutate(recordings));
         }
-    };
-    let threads = available_parallelism().map_or(1, NonZero::get);
-    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+    });
 }

@@ -16,8 +16,8 @@ fn span(trace: &str, id: &str, parent: Option<&str>, start: u64, attributes: Val
     })
 }
 
-fn tool(id: &str, parent: Option<&str>, start: u64, attributes: Value) -> Value {
-    let mut all = json!({ "gen_ai.operation.name": "execute_tool" });
+fn tool(id: &str, parent: Option<&str>, start: u64, name: &str, attributes: Value) -> Value {
+    let mut all = json!({ "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name });
     all.as_object_mut().unwrap().extend(attributes.as_object().unwrap().clone());
     span(TRACE, id, parent, start, all)
 }
@@ -35,10 +35,10 @@ fn run(records: &[Value]) -> Imported {
 #[test]
 fn otel_parents_in_a_cycle_are_read() {
     let records = [
-        tool("a", Some("b"), 1, json!({ "gen_ai.tool.name": "first" })),
-        tool("b", Some("a"), 2, json!({ "gen_ai.tool.name": "second" })),
-        tool("c", Some("c"), 3, json!({ "gen_ai.tool.name": "third" })),
-        tool("c", None, 4, json!({ "gen_ai.tool.name": "fourth" })),
+        tool("a", Some("b"), 1, "first", json!({})),
+        tool("b", Some("a"), 2, "second", json!({})),
+        tool("c", Some("c"), 3, "third", json!({})),
+        tool("c", None, 4, "fourth", json!({})),
     ];
     let outcome = import(&lines(&records));
     let expected = ["tool_call first", "tool_call second", "tool_call third"];
@@ -83,9 +83,7 @@ fn otel_tools_match_by_id_then_input_then_name() {
     let call = |id: Option<&str>, input: Value| json!({ "type": "tool_call", "id": id, "name": "look", "arguments": input });
     let calls = [call(None, json!(1)), call(None, json!(2)), call(Some("x"), json!(3))];
     let look = |id: &str, start: u64, attributes: Value| {
-        let mut all = json!({ "gen_ai.tool.name": "functions.look" });
-        all.as_object_mut().unwrap().extend(attributes.as_object().unwrap().clone());
-        tool(id, Some("m"), start, all)
+        tool(id, Some("m"), start, "functions.look", attributes)
     };
     let imported = run(&[
         model(
@@ -122,7 +120,7 @@ fn otel_error_of_a_tool_holds_for_its_answer_in_messages() {
     let calls = json!([{ "role": "assistant", "tool_calls": [{ "id": "x", "function": { "name": "f" } }] }]);
     let imported = run(&[
         model("1", None, 1, json!([{ "role": "user", "content": "Go." }]), calls),
-        tool("2", None, 2, json!({ "gen_ai.tool.call.id": "x", "error.type": "timeout" })),
+        tool("2", None, 2, "f", json!({ "gen_ai.tool.call.id": "x", "error.type": "timeout" })),
         model(
             "3",
             None,

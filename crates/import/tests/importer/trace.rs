@@ -26,14 +26,6 @@ fn with(pointer: &str, value: Value) -> Value {
     trace
 }
 
-#[track_caller]
-fn refused(trace: &Value, path: &str, message: &str) {
-    let error = read_trace(trace, &mut String::new()).expect_err(message);
-    assert_eq!(error.code(), "INVALID_TRACE", "{message}");
-    assert_eq!(error.path(), Some(path), "{message}");
-    assert_eq!(error.to_string(), message);
-}
-
 #[test]
 fn to_trace_names_the_place_what_was_expected_and_what_was_found() {
     let long = "x".repeat(41);
@@ -72,7 +64,9 @@ fn to_trace_names_the_place_what_was_expected_and_what_was_found() {
             "a finite number in [0, 1], got \"1\"",
         ),
     ] {
-        refused(&trace, path, &format!("{path}: expected {expected}"));
+        let error = read_trace(&trace, &mut String::new()).expect_err(expected);
+        assert_eq!((error.code(), error.path()), ("INVALID_TRACE", Some(path)), "{expected}");
+        assert_eq!(error.to_string(), format!("{path}: expected {expected}"));
     }
 }
 

@@ -115,14 +115,12 @@ impl Run {
         texts.find(|text| !json::is_blank(text)).cloned()
     }
 
-    /// Reads a message, or an item of the Responses API.
     pub fn read_message(&mut self, message: Message) {
         let message = message.unwrapped();
         let Some((message, role)) =
             message.and_then(|message| Some((message, message.role().or(message.text("type"))?)))
         else {
-            self.skipped.add("malformed");
-            return;
+            return self.skipped.add("malformed");
         };
         let kind = message.kind();
         if message.role().is_none() && ITEMS.contains(&kind) {
@@ -151,14 +149,12 @@ impl Run {
         }
     }
 
-    /// Ends the turn that goes on with the next part or item of the assistant.
     pub fn end_turn(&mut self) {
         if !self.turns.is_answer {
             self.turns.open = None;
         }
     }
 
-    /// Returns the turn that goes on with the next part or item of the assistant.
     pub fn turn(&mut self) -> Turn {
         let turn = self.turns.open.unwrap_or_else(|| self.next_turn());
         self.turns.open = Some(turn);
@@ -266,7 +262,6 @@ impl Run {
         self.end_step();
     }
 
-    /// Reads a call and what became of it.
     fn read_tool_part(&mut self, tool: ToolPart, turn: Turn) {
         if tool.is_partial() {
             return self.skipped.add("partial_call");
@@ -291,7 +286,6 @@ impl Run {
         is_dated && kind != "step-start" && !self.turns.parts.insert(hash_of(&Canonical(part)))
     }
 
-    /// Counts a part that is no step.
     fn skip_part(&mut self, kind: &str, part: Value) {
         if kind == "tool-approval-request"
             && let (Some(request), Some(call)) = (part.name("approvalId"), part.name("toolCallId"))
@@ -334,8 +328,7 @@ impl Run {
     fn read_tool(&mut self, message: Message, role: Option<&str>) {
         let content = message.get("content");
         if content.is_some_and(is_function_call) {
-            self.skipped.add("tool_definition");
-            return;
+            return self.skipped.add("tool_definition");
         }
         let document = content.and_then(Value::as_str).and_then(calls_in_text);
         let calls = match &document {
@@ -366,7 +359,6 @@ impl Run {
         self.events.push(Event::Result(ToolResult { id, name, ..result }));
     }
 
-    /// Reads a result, or the refusal of a call.
     fn read_result_part(&mut self, kind: &str, part: Value) {
         if self.is_repeated(kind, part) {
             self.skipped.add("repeated");
@@ -395,7 +387,6 @@ impl Run {
     }
 }
 
-/// Returns whether a tool message says by a flag that the tool failed.
 fn flag_of_message(message: Message) -> Option<bool> {
     let object = match message {
         Message::Recorded(value) | Message::WithRole(_, value) => Some(value),

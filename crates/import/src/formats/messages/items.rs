@@ -7,7 +7,6 @@ use crate::{
     results::{text_of, text_of_part, text_of_summary},
 };
 
-/// The types of items of the Responses API.
 pub(super) const ITEMS: [&str; 26] = [
     "reasoning",
     "function_call",
@@ -40,7 +39,6 @@ pub(super) const ITEMS: [&str; 26] = [
 ];
 
 impl Run {
-    /// Reads an item of the assistant or of a tool.
     pub(super) fn read_item(&mut self, item: Value, kind: &str) {
         match kind {
             "reasoning" => {

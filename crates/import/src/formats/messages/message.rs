@@ -36,7 +36,7 @@ pub enum Message<'d> {
     /// An item of the Responses API, which is a `message` unless it has another type.
     Item(Value<'d>),
     /// The content of a message of this role.
-    Content(&'static str, Option<Value<'d>>),
+    Content(&'d str, Option<Value<'d>>),
     /// A call of the assistant, or an array of them.
     Calls(Value<'d>),
     /// A step of the assistant in ATIF.
@@ -89,8 +89,7 @@ impl<'d> Message<'d> {
     pub fn role(self) -> Option<&'d str> {
         match self {
             Self::Recorded(value) | Self::Item(value) => value.text("role"),
-            Self::WithRole(role, _) => Some(role),
-            Self::Content(role, _) => Some(role),
+            Self::WithRole(role, _) | Self::Content(role, _) => Some(role),
             Self::Calls(_) | Self::Step(_) => Some("assistant"),
         }
     }
@@ -123,13 +122,10 @@ impl<'d> Message<'d> {
             Self::Content(role, content) => {
                 with_role(role, content.map(|value| ("content", value)))
             }
-            Self::Calls(calls) => {
-                let list = match calls.as_array() {
-                    Some(calls) => calls.map(Made::Value).collect(),
-                    None => vec![Made::Value(calls)],
-                };
+            Self::Calls(_) => {
+                let calls = self.calls().into_iter().map(Made::Value).collect();
                 let role = ("role", Made::Text("assistant"));
-                Made::Object([role, ("tool_calls", Made::List(list))].into())
+                Made::Object([role, ("tool_calls", Made::List(calls))].into())
             }
         }
     }
@@ -178,9 +174,15 @@ impl<'d> Messages<'d> {
         let prompts = prompts.map(|prompt| Message::Content("user", Some(prompt)));
         array.into_iter().flatten().map(Message::Recorded).chain(prompts).chain(one)
     }
+
+    /// Returns a run of these messages alone.
+    pub fn run(self) -> Run {
+        let mut run = Run::default();
+        run.read_messages(self);
+        run
+    }
 }
 
-/// Returns whether a value is a message, or an item of the Responses API.
 pub fn is_message(value: Value) -> bool {
     Message::Recorded(value).is_valid()
 }
@@ -193,7 +195,7 @@ pub fn messages_of(value: Value, side: Side) -> Option<Messages> {
             let is_answer = side == Side::Output && !json::is_blank(text);
             is_answer.then(|| content_of(side, value))
         }
-        Kind::Array(elements) => of_array(elements, value),
+        Kind::Array(_) => of_array(value),
         Kind::Object(object) => of_object(object, side),
         Kind::Null | Kind::Bool(_) | Kind::Number(_) => None,
     }
@@ -207,9 +209,7 @@ pub fn human(value: Value) -> Option<String> {
         return (!json::is_blank(text)).then(|| text.into());
     }
     if let Some(messages) = messages_of(value, Side::Input) {
-        let mut run = Run::default();
-        run.read_messages(messages);
-        return run.first_human();
+        return messages.run().first_human();
     }
     let names = ["prompt", "input", "question", "query", "message", "text"];
     value.first_name(&names).map(Into::into)
@@ -219,13 +219,13 @@ fn content_of(side: Side, content: Value) -> Messages {
     Messages::One(Message::Content(side.role(), Some(content)))
 }
 
-/// `value` is the array.
-fn of_array<'d>(elements: Array<'d>, value: Value<'d>) -> Option<Messages<'d>> {
+fn of_array(value: Value<'_>) -> Option<Messages<'_>> {
+    let elements = value.as_array()?;
     let mut all = elements.iter();
     if let (Some(first), None) = (all.next(), all.next())
-        && let Some(inner) = first.as_array()
+        && first.is_array()
     {
-        return of_array(inner, first);
+        return of_array(first);
     }
     if !elements.is_empty() && elements.iter().all(is_call) {
         return Some(Messages::One(Message::Calls(value)));
@@ -234,17 +234,12 @@ fn of_array<'d>(elements: Array<'d>, value: Value<'d>) -> Option<Messages<'d>> {
     is_conversation.then_some(Messages::Array(elements))
 }
 
-fn of_list<'d>(object: Value<'d>, name: &str) -> Option<Messages<'d>> {
-    let value = object.get(name)?;
-    of_array(value.as_array()?, value)
-}
-
 fn of_object(object: Value, side: Side) -> Option<Messages> {
     let lists: &[&str] = match object.get("role") {
         None => &["messages", "contents", "output", "input"],
         Some(_) => &["messages", "contents"],
     };
-    if let Some(messages) = lists.iter().find_map(|name| of_list(object, name)) {
+    if let Some(messages) = lists.iter().find_map(|name| of_array(object.get(name)?)) {
         return Some(messages);
     }
     let one = |message| Some(Messages::One(message));
@@ -274,10 +269,9 @@ fn of_object(object: Value, side: Side) -> Option<Messages> {
         }
         _ => {}
     }
-    let prompt = object.get("prompt").filter(|_| side == Side::Input);
-    match (prompt.map(Value::kind), prompt) {
-        (Some(Kind::String(_)), Some(prompt)) => Some(content_of(side, prompt)),
-        (Some(Kind::Array(elements)), Some(prompt)) => of_array(elements, prompt),
+    match object.get("prompt").filter(|_| side == Side::Input) {
+        Some(prompt) if prompt.is_string() => Some(content_of(side, prompt)),
+        Some(prompt) if prompt.is_array() => of_array(prompt),
         _ => {
             let text = object.get("text").filter(|text| text.is_string());
             text.filter(|_| side == Side::Output).map(|text| content_of(side, text))

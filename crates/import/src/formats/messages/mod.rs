@@ -30,7 +30,6 @@ fn is_whole(object: Value) -> bool {
         || (object.object("request").is_some() && object.object("response").is_some())
 }
 
-/// The conversation of the single messages of an input.
 #[derive(Default)]
 pub struct Conversation;
 
@@ -73,13 +72,10 @@ fn run(value: Value, line: u64) -> Run {
         run.read_answer(messages);
     }
     let time = value.first(&["created_at", "timestamp", "created"]).and_then(time::utc);
+    let created_at = |message: Message| message.member("createdAt").and_then(time::utc);
     run.created_at = time.or_else(|| input?.iter().find_map(created_at));
     let answer = value.member("response").unwrap_or(value);
     let choice = answer.list("choices").and_then(Array::first);
     run.logprobs.add(choice.member("logprobs").member("content"));
     run
-}
-
-fn created_at(message: Message) -> Option<String> {
-    message.member("createdAt").and_then(time::utc)
 }

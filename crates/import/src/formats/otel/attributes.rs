@@ -60,7 +60,6 @@ enum Place {
     JsonOfModel(&'static str),
     /// In attributes `<prefix>N.<infix>…`, flattened.
     Flat(&'static str, &'static str),
-    /// In events of the span.
     Events,
     /// In the attributes that the AI SDK gives to an answer.
     Answer,
@@ -110,7 +109,6 @@ pub(super) fn is_kept(name: &str) -> bool {
             .any(|names| names.contains(&name))
 }
 
-/// A span as it was recorded.
 #[derive(Default)]
 pub(super) struct Recorded {
     pub line: u64,
@@ -165,7 +163,6 @@ impl EventMessages {
         }
     }
 
-    /// Returns the approximate size of the messages in bytes.
     pub fn size(&self) -> usize {
         self.0.iter().flatten().map(String::len).sum()
     }
@@ -198,11 +195,7 @@ fn said<'d>(
     }
 }
 
-/// The members of [`Recorded::attributes`] with the messages in events. No attribute of a log has such a name.
-const EVENT_MESSAGES: [&str; 2] = ["\0input", "\0output"];
-
 impl Recorded {
-    /// Returns the approximate size in bytes.
     pub fn size(&self) -> usize {
         self.span.size() + self.attributes.len() + self.events.size()
     }
@@ -213,30 +206,14 @@ impl Recorded {
 
     /// Sets the kind of the span and what follows from its attributes. All events must be known.
     pub fn interpret(&mut self) {
-        let EventMessages(sides) = std::mem::take(&mut self.events);
-        for (name, messages) in EVENT_MESSAGES.into_iter().zip(sides) {
-            let list = format!("{}:[{}]", json_of(name), messages.join(","));
-            // Messages that nest too deep would make the attributes unreadable as well.
-            if !messages.is_empty() && Document::parse(format!("{{{list}}}")).is_ok() {
-                self.attributes.pop();
-                self.attributes.push_str(if self.attributes.len() > 1 { "," } else { "" });
-                self.attributes.push_str(&list);
-                self.attributes.push('}');
-            }
-        }
-        let mut span = std::mem::take(&mut self.span);
-        interpret(self.document().root(), &mut span);
-        self.span = span;
+        interpret(Document::written(&*self.attributes).root(), &self.events, &mut self.span);
     }
 
-    /// Hands over the messages of both sides.
     pub fn sides(&self, take: TakeSides) {
         let document = self.document();
-        let sides = Side::BOTH.map(|side| messages(document.root(), side));
-        take(sides.each_ref().map(|side| side.as_ref().map(Found::messages)));
+        take(Side::BOTH.map(|side| messages(document.root(), &self.events, side)));
     }
 
-    /// Returns the task of the agent.
     pub fn objective(&self) -> Option<String> {
         let document = self.document();
         OBJECTIVE.iter().find_map(|name| messages::human(document.root().member(name)?))
@@ -250,25 +227,7 @@ impl Recorded {
     }
 }
 
-enum Found<'d> {
-    Recorded(Messages<'d>),
-    /// An array made of several attributes.
-    Made(Document<'static>),
-}
-
-impl Found<'_> {
-    fn messages(&self) -> Messages<'_> {
-        match self {
-            Self::Recorded(messages) => *messages,
-            Self::Made(document) => match document.root().as_array() {
-                Some(array) => Messages::Array(array),
-                None => Messages::One(Message::Recorded(document.root())),
-            },
-        }
-    }
-}
-
-fn interpret(attributes: Value, span: &mut Span) {
+fn interpret(attributes: Value, events: &EventMessages, span: &mut Span) {
     let is = |name, value| attributes.text(name) == Some(value);
     let is_tool = is(OPERATION, "execute_tool")
         || is(OPENINFERENCE, "TOOL")
@@ -282,7 +241,7 @@ fn interpret(attributes: Value, span: &mut Span) {
     if is_tool {
         span.kind = SpanKind::Tool(tool(attributes, &span.name));
     } else {
-        let has_messages = Side::BOTH.map(|side| messages(attributes, side).is_some());
+        let has_messages = Side::BOTH.map(|side| messages(attributes, events, side).is_some());
         span.set_sides(is_agent, has_messages, |side| {
             let places = PLACES[side as usize].iter();
             places.filter_map(|place| json_at(attributes, place)).all(is_empty)
@@ -291,17 +250,20 @@ fn interpret(attributes: Value, span: &mut Span) {
 }
 
 /// Returns the messages of a side, at the first place that has some.
-fn messages(attributes: Value<'_>, side: Side) -> Option<Found<'_>> {
+fn messages<'d>(attributes: Value<'d>, events: &EventMessages, side: Side) -> Option<Messages<'d>> {
     PLACES[side as usize].iter().find_map(|place| match place {
-        Place::Json(_) | Place::JsonOfModel(_) => {
-            messages_of(json_at(attributes, place)?, side).map(Found::Recorded)
-        }
+        Place::Json(_) | Place::JsonOfModel(_) => messages_of(json_at(attributes, place)?, side),
         Place::Flat(prefix, infix) => flattened(attributes, prefix, infix, side),
         Place::Answer => answer(attributes),
-        Place::Events => match attributes.list(EVENT_MESSAGES[side as usize]) {
-            Some(events) => Some(Found::Recorded(Messages::Array(events))),
-            None => events_in_attribute(attributes, side),
-        },
+        Place::Events => {
+            let events = &events.0[side as usize];
+            // In an object, as attributes are: what nests too deep there is unreadable.
+            let list = || attributes.keep(format!(r#"{{"":[{}]}}"#, events.join(",")));
+            match (!events.is_empty()).then(list).list("") {
+                Some(events) => Some(Messages::Array(events)),
+                None => events_in_attribute(attributes, side),
+            }
+        }
     })
 }
 
@@ -329,19 +291,16 @@ fn tool(attributes: Value, name: &str) -> Tool {
     }
 }
 
-/// Returns the messages of a side in the attribute with events.
-fn events_in_attribute<'d>(attributes: Value<'d>, side: Side) -> Option<Found<'d>> {
+fn events_in_attribute<'d>(attributes: Value<'d>, side: Side) -> Option<Messages<'d>> {
     let events = attributes.member(EVENTS)?.decoded().as_array()?;
     let events = events.iter().filter(|event| event.is_object());
     let said = events.filter_map(|event| EventMessages::of(event.text("event.name"), event, None));
     let messages = said.flat_map(|mut said| std::mem::take(&mut said.0[side as usize]));
     let messages: Vec<_> = messages.collect();
-    (!messages.is_empty())
-        .then(|| Found::Made(Document::written(format!("[{}]", messages.join(",")))))
+    (!messages.is_empty()).then(|| made(attributes, format!("[{}]", messages.join(","))))
 }
 
-/// Returns the answer that the AI SDK recorded.
-fn answer(attributes: Value<'_>) -> Option<Found<'_>> {
+fn answer(attributes: Value<'_>) -> Option<Messages<'_>> {
     if attributes.text("ai.operationId").is_some_and(|id| id.starts_with("ai.embed")) {
         return None;
     }
@@ -359,16 +318,15 @@ fn answer(attributes: Value<'_>) -> Option<Found<'_>> {
         return None;
     }
     message.insert("role", Made::Text("assistant"));
-    Some(Found::Made(Document::written(json_of([Made::Object(message)]))))
+    Some(made(attributes, json_of([Made::Object(message)])))
 }
 
-/// Returns the messages in attributes `<prefix>N.<infix>…`.
 fn flattened<'d>(
     attributes: Value<'d>,
     prefix: &str,
     infix: &str,
     side: Side,
-) -> Option<Found<'d>> {
+) -> Option<Messages<'d>> {
     let mut messages: BTreeMap<u64, Vec<(&str, Value)>> = BTreeMap::new();
     for (name, value) in attributes.members() {
         if let Some((index, field)) = numbered(name, prefix)
@@ -379,7 +337,13 @@ fn flattened<'d>(
     }
     let messages = messages.into_values().filter_map(|fields| unflattened(fields, side.role()));
     let messages: Vec<_> = messages.collect();
-    (!messages.is_empty()).then(|| Found::Made(Document::written(json_of(messages))))
+    (!messages.is_empty()).then(|| made(attributes, json_of(messages)))
+}
+
+/// Returns the messages of an array made of several attributes.
+fn made(attributes: Value<'_>, json: String) -> Messages<'_> {
+    let made = attributes.keep(json);
+    made.as_array().map_or(Messages::One(Message::Recorded(made)), Messages::Array)
 }
 
 fn numbered<'a>(name: &'a str, prefix: &str) -> Option<(u64, &'a str)> {

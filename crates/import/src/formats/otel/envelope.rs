@@ -10,13 +10,11 @@ use crate::{
     time,
 };
 
-/// A part of a value.
 pub(super) enum Item {
     /// A span, and the id of its trace.
     Span(String, Box<Recorded>),
     /// The messages of a log record, and the ids of its trace and span.
     Log(String, String, EventMessages),
-    /// A part that is not imported, with the reason.
     Skipped(&'static str),
 }
 
@@ -117,7 +115,7 @@ fn log(record: Value) -> ReadItem {
     let attributes = all_attributes(record.get("attributes"))?;
     let attributes = attributes.root();
     let name = record.name("eventName").or_else(|| attributes.name("event.name"));
-    let plain = |body| written(|out| serde_json::to_writer(out, &Attribute::wrapped(body)));
+    let plain = |body| written(|out| serde_json::to_writer(out, &Attribute::Wrapped(body)));
     let body = record.member("body").map(plain).transpose()?.map(Document::written);
     let sides = EventMessages::of(name, attributes, body.as_ref().map(Document::root));
     let ids = record
@@ -155,7 +153,8 @@ fn is_ok(code: Value) -> Option<bool> {
 /// Returns attributes as plain JSON: those of an object, or of an array of keys and values.
 fn attributes(value: Option<Value>, is_kept: impl Fn(&str) -> bool) -> serde_json::Result<String> {
     let kept = members(value).filter(|(name, _)| is_kept(name));
-    let mut counts = kept.clone().map(|(_, attribute)| attribute.value.count(MAX_VALUES + 1));
+    let values = kept.clone().map(|(_, Attribute::Plain(value) | Attribute::Wrapped(value))| value);
+    let mut counts = values.map(|value| value.count(MAX_VALUES + 1));
     if counts.try_fold(MAX_VALUES, usize::checked_sub).is_none() {
         return Err(serde_json::Error::custom("too many values"));
     }
@@ -166,37 +165,30 @@ fn all_attributes(value: Option<Value>) -> serde_json::Result<Document<'static>>
     attributes(value, |_| true).map(Document::written)
 }
 
-/// The value of an attribute.
 #[derive(Clone, Copy)]
-struct Attribute<'d> {
-    value: Value<'d>,
-    /// Whether it is in OTLP's wrapper, if it has one.
-    is_wrapped: bool,
-}
-
-impl<'d> Attribute<'d> {
-    fn wrapped(value: Value<'d>) -> Self {
-        Self { value, is_wrapped: true }
-    }
+enum Attribute<'d> {
+    Plain(Value<'d>),
+    /// In OTLP's wrapper, if it has one.
+    Wrapped(Value<'d>),
 }
 
 /// Returns the attributes of an object, or of an array of keys and values.
 fn members<'d>(value: Option<Value<'d>>) -> impl Iterator<Item = (&'d str, Attribute<'d>)> + Clone {
     let plain = value.into_iter().flat_map(Value::members);
-    let plain = plain.map(|(name, value)| (name, Attribute { value, is_wrapped: false }));
+    let plain = plain.map(|(name, value)| (name, Attribute::Plain(value)));
     let pairs = value.and_then(Value::as_array).into_iter().flatten();
     let wrapped =
-        |pair: Value<'d>| Some((pair.text("key")?, Attribute::wrapped(pair.get("value")?)));
+        |pair: Value<'d>| Some((pair.text("key")?, Attribute::Wrapped(pair.get("value")?)));
     plain.chain(pairs.filter_map(wrapped))
 }
 
 /// As JSON without the wrapper.
 impl Serialize for Attribute<'_> {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        let Self { value, is_wrapped } = *self;
-        if !is_wrapped || !value.is_object() {
-            return value.serialize(out);
-        }
+        let value = match self {
+            Self::Wrapped(value) if value.is_object() => value,
+            Self::Plain(value) | Self::Wrapped(value) => return value.serialize(out),
+        };
         let Some((kind, inner)) = value.members().next() else { return out.serialize_unit() };
         match kind {
             "intValue" => match inner.as_str().and_then(|digits| digits.parse::<i64>().ok()) {
@@ -204,7 +196,7 @@ impl Serialize for Attribute<'_> {
                 None => inner.serialize(out),
             },
             "stringValue" | "boolValue" | "doubleValue" | "bytesValue" => inner.serialize(out),
-            "arrayValue" => out.collect_seq(inner.elements("values").map(Attribute::wrapped)),
+            "arrayValue" => out.collect_seq(inner.elements("values").map(Attribute::Wrapped)),
             "kvlistValue" => out.collect_map(members(inner.get("values"))),
             _ => value.serialize(out),
         }

@@ -29,11 +29,9 @@ pub fn fits(value: Value) -> bool {
         || envelope::is_span(value)
 }
 
-/// What is kept of a trace.
 #[derive(Default)]
 pub struct Spans {
     spans: Vec<Recorded>,
-    /// The indices of the spans by their ids.
     by_id: HashMap<String, usize>,
     /// The messages of log records, and the ids of their spans.
     logs: Vec<(String, EventMessages)>,
@@ -64,7 +62,6 @@ impl ReadRuns for Traces<Spans> {
 }
 
 impl Spans {
-    /// Adds a span. Returns its size in bytes.
     fn push(&mut self, recorded: Recorded, out: &mut Runs) -> usize {
         if let Some(id) = &recorded.span.id {
             if self.by_id.contains_key(id) {

@@ -72,15 +72,10 @@ impl Forest {
         }
         (groups, others)
     }
-
-    /// Returns the spans without a span above them.
-    pub fn roots(&self) -> impl Iterator<Item = usize> {
-        let places = self.order.iter().zip(&self.parents);
-        places.filter(|(_, parent)| parent.is_none()).map(|(&index, _)| index)
-    }
 }
 
-/// Returns the root that starts first.
 pub fn first_root(spans: &[&Span]) -> Option<usize> {
-    Forest::new(spans).roots().min_by_key(|&index| (spans[index].start, index))
+    let Forest { order, parents, .. } = Forest::new(spans);
+    let roots = order.into_iter().zip(parents).filter(|(_, parent)| parent.is_none());
+    roots.map(|(index, _)| index).min_by_key(|&index| (spans[index].start, index))
 }

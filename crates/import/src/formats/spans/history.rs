@@ -113,7 +113,6 @@ impl History {
         self.events.iter().enumerate().filter_map(|(place, event)| Some((place, event.call()?)))
     }
 
-    /// Marks the results of a call as failed.
     pub fn fail(&mut self, call: usize) {
         for place in self.answers.get(&call).into_iter().flatten() {
             if let Some(Event::Result(result)) = self.events.get_mut(*place) {

@@ -23,11 +23,9 @@ use crate::{
     results::{self, Output},
 };
 
-/// A span, whatever recorded it.
 #[derive(Debug, Default)]
 pub struct Span {
     pub id: Option<String>,
-    /// The id of the span above it.
     pub parent: Option<String>,
     pub name: String,
     pub start: Option<Timestamp>,
@@ -35,8 +33,8 @@ pub struct Span {
     pub status: Option<bool>,
     pub message: Option<String>,
     pub kind: SpanKind,
-    pub has_input: bool,
-    pub has_output: bool,
+    /// Of both sides.
+    pub has_messages: [bool; 2],
     /// Whether the output is text alone, which says less than messages.
     pub is_plain: bool,
     /// How many of the two sides cannot be read.
@@ -87,10 +85,6 @@ pub fn only_member<'d>(object: Value<'d>, name: &str) -> Option<Value<'d>> {
 }
 
 impl Span {
-    pub fn has_messages(&self) -> bool {
-        self.has_input || self.has_output
-    }
-
     /// Sets which sides have messages, and counts those that have none although they are not empty. With messages
     /// it is a model call, unless it is an agent.
     pub fn set_sides(
@@ -99,13 +93,13 @@ impl Span {
         has_messages: [bool; 2],
         is_empty: impl Fn(Side) -> bool,
     ) {
-        [self.has_input, self.has_output] = has_messages;
+        self.has_messages = has_messages;
         for (side, has_messages) in Side::BOTH.into_iter().zip(has_messages) {
             self.unreadable += u64::from(!has_messages && !is_empty(side));
         }
         if is_agent {
             self.kind = SpanKind::Agent;
-        } else if self.has_messages() {
+        } else if has_messages.contains(&true) {
             self.kind = SpanKind::Model;
         }
     }
@@ -116,9 +110,9 @@ impl Span {
         size_of::<Self>() + self.name.len() + texts.map(String::len).sum::<usize>()
     }
 
-    /// Returns how many of its sides have messages.
     fn quality(&self) -> u8 {
-        u8::from(self.has_input) + u8::from(self.has_output && !self.is_plain)
+        let [input, output] = self.has_messages;
+        u8::from(input) + u8::from(output && !self.is_plain)
     }
 
     fn is_error(&self) -> bool {
@@ -126,7 +120,6 @@ impl Span {
     }
 }
 
-/// Returns whether a recorded side of a model call is empty.
 pub fn is_empty(value: Value) -> bool {
     match value.decoded().kind() {
         Kind::Null => true,
@@ -164,7 +157,8 @@ pub fn read_spans(spans: &[&Span], messages: impl Fn(usize, TakeSides), run: &mu
         }
     }
     if models.is_empty() {
-        let is_agent = |span: &Span| matches!(span.kind, SpanKind::Agent) && span.has_messages();
+        let is_agent =
+            |span: &Span| matches!(span.kind, SpanKind::Agent) && span.has_messages.contains(&true);
         models.extend(kept.into_iter().find(|&index| is_agent(spans[index])));
     }
 

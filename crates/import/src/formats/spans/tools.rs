@@ -53,7 +53,6 @@ pub(super) fn read_tools(
     all
 }
 
-/// Returns the result of a tool for its call.
 fn result(span: &Span, tool: &Tool, call: &Call, skipped: &mut Skipped) -> Event {
     let (output, unread) = tool.output.take().unwrap_or_else(|| {
         let text = span.message.clone().unwrap_or_default();
