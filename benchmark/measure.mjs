@@ -31,7 +31,9 @@ export class Contest {
 	constructor(sides, agreement) {
 		this.sides = sides;
 		this.agreement = agreement;
-		this.children = new Map(sides.map((side) => [side, childOf("batch-process.mjs", side)]));
+		this.children = Object.fromEntries(
+			sides.map((side) => [side, childOf("batch-process.mjs", side)]),
+		);
 	}
 
 	/** Measures one case. */
@@ -81,11 +83,11 @@ export class Contest {
 	}
 
 	async end() {
-		await Promise.all([...this.children.values()].map((child) => child.end()));
+		await Promise.all(Object.values(this.children).map((child) => child.end()));
 	}
 
 	ask(side, op, request) {
-		return this.children.get(side).ask(op, request);
+		return this.children[side].ask(op, request);
 	}
 }
 
@@ -132,8 +134,7 @@ export async function measureFirstScore(sides, plan, agreement) {
 			start.warmUpTime === null ? null : start.scoreTime,
 		),
 	];
-	const [first] = cold.get("exact") ?? [];
-	return { rows, libraryVersion: first?.libraryVersion ?? null };
+	return { rows, libraryVersion: cold.exact[0].libraryVersion };
 }
 
 function start(side, args) {
@@ -146,7 +147,7 @@ function start(side, args) {
 
 /** Without an earlier trace no score depends on the model: all sides must be right. */
 function checkExample(results, agreement) {
-	for (const [side, { score }] of results) {
+	for (const [side, { score }] of Object.entries(results)) {
 		const what = `${EXAMPLE}, ${side} against the documents`;
 		agreement.check(what, [EXAMPLE], [score], [EXAMPLE_SCORE], EXAMPLE_TOLERANCE);
 	}
@@ -168,7 +169,7 @@ export async function measureFile(sides, name, { inFlight, repetitions, metric }
 		(results) => {
 			agreement.compare(`${name} unchanged`, ids, results);
 			if (!recorded) return;
-			for (const [side, { scores }] of results) {
+			for (const [side, { scores }] of Object.entries(results)) {
 				const what = `${name} unchanged, ${side} against golden`;
 				agreement.check(what, ids, scores, recorded, toleranceOf(side));
 			}
@@ -208,13 +209,9 @@ export async function measureCache({ vectors, searches }, agreement) {
 		const what = `${name}, ${store} against the linear scan`;
 		agreement.check(what, queries, similarities, typescript.similarities, SIMILARITY_TOLERANCE);
 	}
-	const by = (values) =>
-		new Map(Object.entries(run).map(([store, results]) => [store, values(results)]));
-	const found = by((results) => results.searches);
-	const rows = [medianRow(name, SEARCH_METRIC, found, STORE_PAIRS)];
-	if (run.ours.additions.length > 0) {
-		const added = by((results) => results.additions);
-		rows.push(medianRow(name, "add to a full one, µs", added, STORE_PAIRS));
-	}
-	return rows;
+	const medians = (metric, values) => medianRow(name, metric, mapValues(run, values), STORE_PAIRS);
+	return [
+		medians(SEARCH_METRIC, ({ searches }) => searches),
+		medians("add to a full one, µs", ({ additions }) => additions),
+	];
 }

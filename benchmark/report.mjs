@@ -26,24 +26,24 @@ export const SHARE_PAIRS = [["measured", "peak"]];
 export function row(name, metric, values, pairs = SIDE_PAIRS) {
 	const ratios = {};
 	for (const [first, second] of pairs) {
-		const ratio = (values.get(first) ?? Number.NaN) / (values.get(second) ?? Number.NaN);
+		const ratio = values[first] / values[second];
 		if (!Number.isNaN(ratio)) ratios[`${first}/${second}`] = ratio;
 	}
-	return { case: name, metric, values: Object.fromEntries(values), ratios };
+	return { case: name, metric, values, ratios };
 }
 
-/** The same as a map, with its values changed. */
+/** The same sides, with other values. */
 export function mapValues(values, change) {
-	return new Map([...values].map(([side, value]) => [side, change(value, side)]));
+	return Object.fromEntries(
+		Object.entries(values).map(([side, value]) => [side, change(value, side)]),
+	);
 }
 
 /** A row of medians, with quartiles. A side without any value is left out. */
 export function medianRow(name, metric, values, pairs) {
-	const some = [...values].filter(([, list]) => list.length > 0);
-	const medians = new Map(some.map(([who, list]) => [who, median(list)]));
-	const spread = some.map(([who, list]) => [who, quartiles(list)]);
-	const measured = row(name, metric, medians, pairs);
-	return { ...measured, quartiles: Object.fromEntries(spread) };
+	const some = Object.fromEntries(Object.entries(values).filter(([, list]) => list.length > 0));
+	const measured = row(name, metric, mapValues(some, median), pairs);
+	return { ...measured, quartiles: mapValues(some, quartiles) };
 }
 
 /** Of everything that each side did, the numbers that `values` finds, in one list. */
