@@ -3,7 +3,7 @@
 import { codeReview } from "../__test__/fixtures/runs.mjs";
 import { AGAIN_CASE, fileOf, goldenScores, sourceOf, take } from "./cases.mjs";
 import { Child, inTurns } from "./processes.mjs";
-import { collect, mapValues, medianRow, row, STORE_PAIRS } from "./report.mjs";
+import { collect, mapValues, medianRow } from "./report.mjs";
 import { environmentOf, toleranceOf } from "./sides.mjs";
 import { quantile } from "./statistics.mjs";
 
@@ -44,8 +44,8 @@ export class Contest {
 		const times = collect(singles, (done) => done.times);
 		const rows = [medianRow(name, "p50, ms", times)];
 		if (together === 0) return rows;
-		const p99 = mapValues(times, (list) => quantile(list, 0.99));
-		rows.push(row(name, "p99, ms", p99), throughput(name, 1, singles));
+		const values = mapValues(times, (list) => quantile(list, 0.99));
+		rows.push({ case: name, metric: "p99, ms", values }, throughput(name, 1, singles));
 		const many = await this.batches(name, warmUp + alone, together, BATCH_OF_MANY, MANY);
 		return [...rows, throughput(name, MANY, many)];
 	}
@@ -208,7 +208,7 @@ export async function measureCache({ vectors, searches }, agreement) {
 		const what = `${name}, ${store} against the linear scan`;
 		agreement.check(what, queries, similarities, typescript.similarities, SIMILARITY_TOLERANCE);
 	}
-	const medians = (metric, values) => medianRow(name, metric, mapValues(run, values), STORE_PAIRS);
+	const medians = (metric, values) => medianRow(name, metric, mapValues(run, values));
 	return [
 		medians(SEARCH_METRIC, ({ searches }) => searches),
 		medians("add to a full one, µs", ({ additions }) => additions),

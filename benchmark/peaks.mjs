@@ -3,7 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { DIMENSIONS } from "./generate.mjs";
 import { SEARCH_METRIC, vectorsCase } from "./measure.mjs";
-import { find, row, SHARE_PAIRS } from "./report.mjs";
+import { find } from "./report.mjs";
 import { ROOT } from "./sides.mjs";
 
 const LAYERS = 6;
@@ -72,5 +72,5 @@ function productsOf(tokens) {
 }
 
 function share(name, metric, measured, peak) {
-	return row(name, metric, { measured, peak }, SHARE_PAIRS);
+	return { case: name, metric, values: { measured, peak } };
 }

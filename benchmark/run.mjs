@@ -8,7 +8,7 @@ import { FALLBACK_CASE, FILES, FULL, isAvailable, LONG_CASE, QUICK } from "./cas
 import { draw } from "./charts.mjs";
 import { Contest, measureCache, measureFile, measureFirstScore } from "./measure.mjs";
 import { measurePeaks, sharesOf } from "./peaks.mjs";
-import { find, latestRecord, mapValues, read, recordFile, render, row, write } from "./report.mjs";
+import { find, latestRecord, mapValues, read, recordFile, render, write } from "./report.mjs";
 import { Agreement, availableSides, Disagreement, describeEnvironment } from "./sides.mjs";
 
 async function measure(plan, sides, agreement, peaks, environment) {
@@ -56,7 +56,7 @@ function timesOfLong(rows) {
 	const values = (name) => find(rows, name, "p50, ms").values;
 	const short = values(FALLBACK_CASE);
 	const times = mapValues(values(LONG_CASE), (time, side) => time / short[side]);
-	return row(LONG_CASE, "times that of 512 tokens", times);
+	return { case: LONG_CASE, metric: "times that of 512 tokens", values: times };
 }
 
 async function measureFiles(plan, sides, agreement) {
