@@ -165,10 +165,6 @@ pub struct Lockstep {
 #[expect(missing_docs, reason = "the names are those of the cache")]
 impl Lockstep {
     /// Returns one with two empty caches.
-    ///
-    /// # Panics
-    ///
-    /// When there is no such cache.
     pub fn new(options: CacheOptions, now: Duration) -> Self {
         let cache = VectorCache::new(options).expect("bounds of a cache");
         Self { cache, now, naive: NaiveCache::new(options), peak: 0 }
