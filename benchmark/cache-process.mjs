@@ -6,6 +6,7 @@
 import { VectorCache } from "@knowledgepulse/scoring";
 import { VectorCache as LinearScan } from "../__test__/oracle/vector-cache.mjs";
 import { DIMENSIONS, generateVectors } from "./generate.mjs";
+import { mapValues } from "./report.mjs";
 
 /** The stores that drop the oldest vector when they are full. */
 const BOUNDED = ["ours", "typescript"];
@@ -19,15 +20,6 @@ const BLOCKS = 20;
 
 /** With more vectors than this, adding to an array of entries takes too long. */
 const MANY = 10_000;
-
-/** Returns empty stores with room for `size` vectors. */
-async function emptyStores(size) {
-	return Object.entries({
-		ours: cacheStore(new VectorCache({ maxElements: size })),
-		typescript: cacheStore(new LinearScan({ maxElements: size })),
-		usearch: await usearchStore(size),
-	});
-}
 
 function cacheStore(cache) {
 	return {
@@ -72,30 +64,27 @@ function add(store, vectors, run) {
 	}
 }
 
-function noRun() {
-	return { similarities: [], searches: [], additions: [] };
-}
+const noRun = () => ({ similarities: [], searches: [], additions: [] });
 
 const [size = 0, searches = 0] = process.argv.slice(3).map(Number);
-const contenders = await emptyStores(size);
+const stores = {
+	ours: cacheStore(new VectorCache({ maxElements: size })),
+	typescript: cacheStore(new LinearScan({ maxElements: size })),
+	usearch: await usearchStore(size),
+};
 for (const vector of generateVectors(size)) {
-	for (const [, store] of contenders) store.add(vector);
+	for (const store of Object.values(stores)) store.add(vector);
 }
 
 const warmUp = [...generateVectors(Math.min(searches / 5, MOST_WARM_UPS), 3)];
-for (const [, store] of contenders) search(store, warmUp, noRun());
+for (const store of Object.values(stores)) search(store, warmUp, noRun());
 const queries = [...generateVectors(searches, 1)];
-const runs = new Map(contenders.map(([name]) => [name, noRun()]));
+const runs = mapValues(stores, noRun);
 const share = Math.ceil(searches / TURNS);
 for (let first = 0; first < queries.length; first += share) {
-	for (const [name, store] of contenders) {
-		const run = runs.get(name);
-		search(store, queries.slice(first, first + share), run);
-	}
+	const some = queries.slice(first, first + share);
+	for (const [name, store] of Object.entries(stores)) search(store, some, runs[name]);
 }
 const added = size <= MANY ? [...generateVectors(BLOCK * BLOCKS, 2)] : [];
-for (const [name, store] of contenders) {
-	if (!BOUNDED.includes(name)) continue;
-	add(store, added, runs.get(name));
-}
-process.send({ result: Object.fromEntries(runs) });
+for (const name of BOUNDED) add(stores[name], added, runs[name]);
+process.send({ result: runs });

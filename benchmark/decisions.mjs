@@ -51,16 +51,11 @@ for (const run of runs)
 	if ((await off.decide(run, { threshold })).score === null) byBounds.push(run);
 const times = { decide: [], off: [] };
 for (let repetition = 0; repetition < REPETITIONS; repetition++)
-	for (const run of byBounds)
-		for (const [name, call] of [
-			["off", () => off.evaluateValue(run)],
-			["decide", () => deciding.decide(run)],
-		]) {
-			const start = performance.now();
-			await call();
-			times[name].push(1000 * (performance.now() - start));
-		}
-const [alone, bare] = [median(times.decide), median(times.off)];
+	for (const run of byBounds) {
+		times.off.push(...(await timed([run], 1, () => off.evaluateValue(run))).times);
+		times.decide.push(...(await timed([run], 1, () => deciding.decide(run))).times);
+	}
+const [alone, bare] = [times.decide, times.off].map((all) => 1000 * median(all));
 console.log(
 	`${alone.toFixed(1)} µs for one of ${byBounds.length} decisions without the model, ` +
 		`${bare.toFixed(1)} µs for a score with the embedder off: ${(alone / bare).toFixed(2)} times as long`,

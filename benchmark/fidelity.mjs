@@ -4,6 +4,7 @@
  *
  * Measured over generated texts, in groups of equal length, and over the recorded runs, each file in order.
  */
+import { textOf } from "../__test__/oracle/scorer.mjs";
 import {
 	cosine,
 	plainFolder,
@@ -46,10 +47,6 @@ function generate(length, seed) {
 		text = longer;
 	}
 }
-
-/** What is embedded of a trace. */
-const textOf = ({ task, steps }) =>
-	[task.objective, ...steps.map(({ content }) => content)].filter((text) => text != null).join(" ");
 
 /** 1 - the greatest cosine with an earlier vector of the group, for each but the first. */
 function novelties(vectors, group) {

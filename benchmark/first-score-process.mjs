@@ -1,21 +1,6 @@
-/** A fresh process that scores one trace: node first-score-process.mjs SIDE [warm]. */
+/** A fresh process that scores one trace: node first-score-process.mjs SIDE TRACE [warm]. */
 
 import { assertModel, isOurs, loadScorer } from "./sides.mjs";
-
-/** Has the numbers of steps, tools and types of the example in the documents, and so its score. */
-const TRACE = {
-	id: "example:code-review",
-	metadata: { task_domain: "code-review", success: true },
-	task: { objective: "Look for holes in the change to the login form" },
-	steps: [
-		{ type: "thought", content: "User input goes into a query somewhere" },
-		{ type: "tool_call", tool: { name: "diff_reader" } },
-		{ type: "observation", content: "The name is pasted in as it comes" },
-		{ type: "tool_call", tool: { name: "taint_checker" } },
-		{ type: "observation", content: "A quotation mark ends the statement" },
-	],
-	outcome: { confidence: 0.95 },
-};
 
 async function timed(work) {
 	const start = performance.now();
@@ -23,8 +8,8 @@ async function timed(work) {
 	return [result, performance.now() - start];
 }
 
-const side = process.argv[2];
-const warm = process.argv[3] === "warm";
+const [side, json, warm] = process.argv.slice(2);
+const trace = JSON.parse(json);
 const [, importTime] = await timed(() =>
 	isOurs(side)
 		? import("@knowledgepulse/scoring")
@@ -33,15 +18,13 @@ const [, importTime] = await timed(() =>
 const scorer = await loadScorer(side);
 let libraryImportTime = null;
 let warmUpTime = null;
-if (warm && scorer.warmup) {
-	const start = performance.now();
-	if (scorer.importLibrary) {
-		[, libraryImportTime] = await timed(scorer.importLibrary);
-	}
-	await scorer.warmup();
-	warmUpTime = performance.now() - start;
+if (warm) {
+	[, warmUpTime] = await timed(async () => {
+		if (scorer.importLibrary) [, libraryImportTime] = await timed(scorer.importLibrary);
+		await scorer.warmup();
+	});
 }
-const [score, scoreTime] = await timed(() => scorer.evaluateValue(TRACE));
+const [score, scoreTime] = await timed(() => scorer.evaluateValue(trace));
 assertModel(scorer);
 const first = {
 	score,

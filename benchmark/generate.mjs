@@ -1,3 +1,5 @@
+import { random as mulberry32 } from "../__test__/support/traces.mjs";
+
 /** Each is one token of the model, so the number of words sets the number of tokens. */
 const WORDS =
 	"account agent airport analysis answer balance battery behavior branch bridge budget cache campaign carbon chapter " +
@@ -101,14 +103,5 @@ function pick(random, list) {
 	return list[Math.floor(random() * list.length)];
 }
 
-/** Numbers in [0, 1): the generator known as mulberry32. */
-function generator(seed) {
-	// Neighbouring seeds must not give neighbouring states.
-	let state = Math.imul(seed + 1, 0x9e3779b1);
-	return () => {
-		state = (state + 0x6d2b79f5) | 0;
-		let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-		mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-		return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-	};
-}
+/** Numbers in [0, 1); neighbouring seeds do not give neighbouring states. */
+const generator = (seed) => mulberry32(Math.imul(seed + 1, 0x9e3779b1));

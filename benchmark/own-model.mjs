@@ -58,10 +58,8 @@ async function stalled(run) {
 }
 
 for (const tokens of TOKENS) {
-	const [times, stalls] = [
-		{ here: [], there: [] },
-		{ here: [], there: [] },
-	];
+	const times = { here: [], there: [] };
+	const stalls = { here: [], there: [] };
 	for (let round = 0; round < WATCHED + rounds; round++) {
 		const runs = [
 			["here", () => scorer.embed(text(tokens))],
@@ -73,13 +71,10 @@ for (const tokens of TOKENS) {
 			else times[name].push(...(await timesOf(run)));
 		}
 	}
-	const [here, there] = ["here", "there"].map((name) => ({
-		time: median(times[name]),
-		stall: median(stalls[name]),
-	}));
+	const figures = (name) =>
+		`${median(times[name]).toFixed(1)} ms (event loop ${median(stalls[name]).toFixed(1)})`;
+	const ratio = median(times.here) / median(times.there);
 	console.log(
-		`${tokens} tokens: here ${here.time.toFixed(1)} ms (event loop ${here.stall.toFixed(1)}), ` +
-			`transformers.js ${there.time.toFixed(1)} ms (event loop ${there.stall.toFixed(1)}), ` +
-			`ratio ${(here.time / there.time).toFixed(3)}`,
+		`${tokens} tokens: here ${figures("here")}, transformers.js ${figures("there")}, ratio ${ratio.toFixed(3)}`,
 	);
 }

@@ -3,7 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { DIMENSIONS } from "./generate.mjs";
 import { SEARCH_METRIC, vectorsCase } from "./measure.mjs";
-import { find, row, SHARE_PAIRS } from "./report.mjs";
+import { find } from "./report.mjs";
 import { ROOT } from "./sides.mjs";
 
 const LAYERS = 6;
@@ -30,7 +30,7 @@ export function measurePeaks() {
 			share(name, "GMAC/s, 1 core (+)", Number(rate), one),
 		),
 		products: all,
-		reading: new Map(Array.from(rates, ([, size, rate]) => [Number(size), Number(rate)])),
+		reading: Object.fromEntries(Array.from(rates, ([, size, rate]) => [size, Number(rate)])),
 	};
 }
 
@@ -56,7 +56,7 @@ export function sharesOf(peaks, rows, stores) {
 	for (const vectors of CODED) {
 		const name = vectorsCase(vectors);
 		const time = find(stores, name, SEARCH_METRIC)?.values.ours;
-		const peak = peaks.reading.get(vectors / 8);
+		const peak = peaks.reading[vectors / 8];
 		if (time === undefined || peak === undefined) continue;
 		const bytes = (vectors / 8) * DIMENSIONS * Float32Array.BYTES_PER_ELEMENT;
 		shares.push(share(name, "GB/s (+)", bytes / time / 1000, peak));
@@ -72,6 +72,5 @@ function productsOf(tokens) {
 }
 
 function share(name, metric, measured, peak) {
-	const values = new Map(Object.entries({ measured, peak }));
-	return row(name, metric, values, SHARE_PAIRS);
+	return { case: name, metric, values: { measured, peak } };
 }

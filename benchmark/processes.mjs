@@ -72,13 +72,12 @@ const PAUSE = 100;
  * one begins each round, so that a drift of the machine meets all.
  */
 export async function inTurns(sides, rounds, work, check) {
-	const all = new Map(sides.map((side) => [side, []]));
+	const all = Object.fromEntries(sides.map((side) => [side, []]));
 	for (let round = 0; round < rounds; round++) {
-		const results = new Map();
+		const results = {};
 		for (const side of turned(sides, round)) {
-			const result = await work(side, round);
-			results.set(side, result);
-			all.get(side)?.push(result);
+			results[side] = await work(side, round);
+			all[side].push(results[side]);
 			await sleep(PAUSE);
 		}
 		check?.(results, round);

@@ -10,40 +10,18 @@ export function find(rows, name, metric) {
 	return rows.find((row) => row.case === name && row.metric === metric);
 }
 
-const SIDE_PAIRS = [
-	["exact", "typescript"],
-	["fast", "typescript"],
-];
-
-export const STORE_PAIRS = [
-	["ours", "typescript"],
-	["ours", "usearch"],
-];
-
-export const SHARE_PAIRS = [["measured", "peak"]];
-
-/** A row of one value for each side. */
-export function row(name, metric, values, pairs = SIDE_PAIRS) {
-	const ratios = {};
-	for (const [first, second] of pairs) {
-		const ratio = (values.get(first) ?? Number.NaN) / (values.get(second) ?? Number.NaN);
-		if (!Number.isNaN(ratio)) ratios[`${first}/${second}`] = ratio;
-	}
-	return { case: name, metric, values: Object.fromEntries(values), ratios };
-}
-
-/** The same as a map, with its values changed. */
+/** The same sides, with other values. */
 export function mapValues(values, change) {
-	return new Map([...values].map(([side, value]) => [side, change(value, side)]));
+	return Object.fromEntries(
+		Object.entries(values).map(([side, value]) => [side, change(value, side)]),
+	);
 }
 
 /** A row of medians, with quartiles. A side without any value is left out. */
-export function medianRow(name, metric, values, pairs) {
-	const some = [...values].filter(([, list]) => list.length > 0);
-	const medians = new Map(some.map(([who, list]) => [who, median(list)]));
-	const spread = some.map(([who, list]) => [who, quartiles(list)]);
-	const measured = row(name, metric, medians, pairs);
-	return { ...measured, quartiles: Object.fromEntries(spread) };
+export function medianRow(name, metric, values) {
+	const some = Object.fromEntries(Object.entries(values).filter(([, list]) => list.length > 0));
+	const medians = mapValues(some, median);
+	return { case: name, metric, values: medians, quartiles: mapValues(some, quartiles) };
 }
 
 /** Of everything that each side did, the numbers that `values` finds, in one list. */
@@ -51,6 +29,7 @@ export function collect(done, values) {
 	return mapValues(done, (items) => items.flatMap(values));
 }
 
+/** The columns of a table: names of sides, and the pairs whose ratios are shown. */
 const SIDE_COLUMNS = {
 	values: {
 		exact: "ours exact",
@@ -59,14 +38,23 @@ const SIDE_COLUMNS = {
 		q8: "ts q8",
 		transformers4: "ts 4",
 	},
-	pairs: SIDE_PAIRS,
+	pairs: [
+		["exact", "typescript"],
+		["fast", "typescript"],
+	],
 };
 
-const SHARE_COLUMNS = { values: { measured: "measured", peak: "peak" }, pairs: SHARE_PAIRS };
+const SHARE_COLUMNS = {
+	values: { measured: "measured", peak: "peak" },
+	pairs: [["measured", "peak"]],
+};
 
 const STORE_COLUMNS = {
 	values: { ours: "ours", typescript: "ts", usearch: "usearch" },
-	pairs: STORE_PAIRS,
+	pairs: [
+		["ours", "typescript"],
+		["ours", "usearch"],
+	],
 };
 
 /** The rows as text in columns; numbers to the right. */
@@ -83,7 +71,7 @@ function table(rows, columns) {
 		row.case,
 		row.metric,
 		...Object.keys(values).map((key) => digits(row.values[key])),
-		...pairs.map((pair) => ratio(row.ratios[pair.join("/")])),
+		...pairs.map(([first, second]) => ratio(row.values[first] / row.values[second])),
 	]);
 	const widths = header.map((_, column) =>
 		Math.max(...[header, ...cells].map((line) => line[column]?.length ?? 0)),
@@ -101,7 +89,7 @@ function table(rows, columns) {
 }
 
 function ratio(value) {
-	if (value === undefined) return "-";
+	if (Number.isNaN(value)) return "-";
 	return value < 0.1 ? value.toFixed(3) : value.toFixed(2);
 }
 

@@ -8,7 +8,7 @@ import { FALLBACK_CASE, FILES, FULL, isAvailable, LONG_CASE, QUICK } from "./cas
 import { draw } from "./charts.mjs";
 import { Contest, measureCache, measureFile, measureFirstScore } from "./measure.mjs";
 import { measurePeaks, sharesOf } from "./peaks.mjs";
-import { find, latestRecord, read, recordFile, render, row, write } from "./report.mjs";
+import { find, latestRecord, mapValues, read, recordFile, render, write } from "./report.mjs";
 import { Agreement, availableSides, Disagreement, describeEnvironment } from "./sides.mjs";
 
 async function measure(plan, sides, agreement, peaks, environment) {
@@ -23,10 +23,16 @@ async function measure(plan, sides, agreement, peaks, environment) {
 		say(`${cachePlan.vectors} vectors`);
 		stores.push(...(await measureCache(cachePlan, agreement)));
 	}
-	const complete = rows.filter((row) => Object.keys(row.values).length > 0);
 	const shares = peaks ? sharesOf(peaks, rows, stores) : [];
-	return { environment, rows: byCase(complete), stores, shares };
+	return {
+		environment,
+		rows: byCase(rows.filter(isMeasured)),
+		stores: stores.filter(isMeasured),
+		shares,
+	};
 }
+
+const isMeasured = ({ values }) => Object.keys(values).length > 0;
 
 async function measureCases(plan, sides, agreement) {
 	const rows = [];
@@ -47,13 +53,10 @@ async function measureCases(plan, sides, agreement) {
 
 /** Returns the time of a text of which the model sees only the beginning, relative to 512 tokens. */
 function timesOfLong(rows) {
-	const values = (name) => find(rows, name, "p50, ms")?.values;
-	const short = values(FALLBACK_CASE) ?? {};
-	const times = Object.entries(values(LONG_CASE) ?? {}).map(([side, time]) => [
-		side,
-		time / (short[side] ?? Number.NaN),
-	]);
-	return row(LONG_CASE, "times that of 512 tokens", new Map(times));
+	const values = (name) => find(rows, name, "p50, ms").values;
+	const short = values(FALLBACK_CASE);
+	const times = mapValues(values(LONG_CASE), (time, side) => time / short[side]);
+	return { case: LONG_CASE, metric: "times that of 512 tokens", values: times };
 }
 
 async function measureFiles(plan, sides, agreement) {
@@ -123,8 +126,7 @@ async function main() {
 	for (const sentence of missing) console.error(`benchmark: ${sentence}`);
 	const plan = quick ? QUICK : FULL;
 	const measured = await measure(plan, sides, agreement, peaks, environment);
-	const differences = agreement.differences();
-	const report = { ...measured, quick, differences };
+	const report = { ...measured, quick, differences: agreement.greatest };
 	console.log([...missing, render(report)].join("\n"));
 	if (json !== undefined) write(json, report);
 	if (record) {

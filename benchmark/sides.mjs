@@ -149,9 +149,9 @@ const PAIRS = [
 	["transformers4", "typescript"],
 ];
 
-/** Compares numbers, and remembers the greatest differences. */
+/** Compares numbers, and remembers the greatest difference of each comparison. */
 export class Agreement {
-	greatest = new Map();
+	greatest = {};
 
 	/**
 	 * Compares two numbers for each of these places; `what` names whose, in order.
@@ -159,33 +159,24 @@ export class Agreement {
 	 * @throws Disagreement at the first pair that is too far apart, or missing.
 	 */
 	check(what, places, values, others, tolerance) {
-		let greatest = this.greatest.get(what) ?? 0;
+		this.greatest[what] ??= 0;
 		for (const [index, place] of places.entries()) {
-			const value = values[index] ?? Number.NaN;
-			const other = others[index] ?? Number.NaN;
+			const [value, other] = [values[index], others[index]];
 			const difference = Math.abs(value - other);
 			// Written so that NaN is a disagreement.
 			if (!(difference <= tolerance)) {
 				throw new Disagreement(`${what}: ${place} has ${value} and ${other}`);
 			}
-			greatest = Math.max(greatest, difference);
+			this.greatest[what] = Math.max(this.greatest[what], difference);
 		}
-		this.greatest.set(what, greatest);
 	}
 
 	/** Compares the scores of the sides' batches with each other. */
 	compare(name, ids, batches) {
 		for (const [side, other] of PAIRS) {
-			const ours = batches.get(side);
-			const theirs = batches.get(other);
-			if (ours === undefined || theirs === undefined) continue;
+			if (!batches[side] || !batches[other]) continue;
 			const what = `${name}, ${side} against ${other}`;
-			this.check(what, ids, ours.scores, theirs.scores, toleranceOf(side));
+			this.check(what, ids, batches[side].scores, batches[other].scores, toleranceOf(side));
 		}
-	}
-
-	/** The greatest difference of each comparison. */
-	differences() {
-		return Object.fromEntries(this.greatest);
 	}
 }

@@ -22,7 +22,7 @@ const trace = (title, domain, objective, steps, { success = true, confidence }) 
 	outcome: { confidence, result_summary: title },
 });
 
-const flakyTest = [
+const flakyTestSteps = [
 	thought("The suite fails about once in twenty runs, always in the scheduler tests."),
 	called("test_runner", { repeat: 50 }),
 	observed("3 of 50 runs failed: expected the second job to start after the first."),
@@ -33,6 +33,10 @@ const flakyTest = [
 	called("test_runner", { repeat: 500 }),
 	observed("500 of 500 runs passed."),
 ];
+const flakyTest = (title) =>
+	trace(title, "code", "Find out why the scheduler tests fail now and then", flakyTestSteps, {
+		confidence: 0.93,
+	});
 
 /** The steps of a long run. */
 function longMigration() {
@@ -58,16 +62,8 @@ function longMigration() {
 }
 
 export const traces = [
-	trace(
-		"flaky test found",
-		"code",
-		"Find out why the scheduler tests fail now and then",
-		flakyTest,
-		{ confidence: 0.93 },
-	),
-	trace("same run again", "code", "Find out why the scheduler tests fail now and then", flakyTest, {
-		confidence: 0.93,
-	}),
+	flakyTest("flaky test found"),
+	flakyTest("same run again"),
 	trace("long migration", "code", "Migrate the shop database to 64-bit keys", longMigration(), {
 		confidence: 0.88,
 	}),

@@ -5,17 +5,14 @@
 DIR of --weights holds `model.safetensors` and `tokenizer.json`; both digests are verified.
 """
 
-import argparse
 import json
 import shutil
-import sys
 from pathlib import Path
 
 from blake3 import blake3
 
 import graph
 import weights
-from storage import DataFile
 
 LICENSE_FILE = Path(__file__).resolve().parent / "LICENSE"
 GRAPH_NAME = "exact.onnx"
@@ -47,27 +44,16 @@ def manifest(out):
 def build(source, out):
     """Write the model's files into `out`, the manifest last."""
     source, out = Path(source), Path(out)
-    data = DataFile(DATA_NAME)
-    model = graph.encoder_graph(graph.Graph(data), weights.read(source))
+    made = graph.Graph(DATA_NAME)
+    model = graph.encoder_graph(made, weights.read(source))
     out.mkdir(parents=True, exist_ok=True)
     (out / GRAPH_NAME).write_bytes(model.SerializeToString(deterministic=True))
-    (out / DATA_NAME).write_bytes(data.content)
+    (out / DATA_NAME).write_bytes(made.store.data)
     shutil.copyfile(source / TOKENIZER_NAME, out / TOKENIZER_NAME)
     shutil.copyfile(LICENSE_FILE, out / "LICENSE")
     text = json.dumps(manifest(out), indent=2) + "\n"
     (out / "manifest.json").write_bytes(text.encode("utf-8"))
 
 
-def main():
-    parser = argparse.ArgumentParser(description="Build the embedding model.")
-    parser.add_argument("--weights", required=True, help="folder with the published files")
-    parser.add_argument("--out", required=True, help="folder to write the model into")
-    options = parser.parse_args()
-    try:
-        build(options.weights, options.out)
-    except weights.WrongFile as error:
-        sys.exit(f"model: {error}")
-
-
 if __name__ == "__main__":
-    main()
+    weights.convert(build, "Build the embedding model.")

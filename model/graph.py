@@ -20,10 +20,13 @@ OPSET = 17
 
 
 class Graph:
-    """Nodes in the order in which they are made, and the store of their constants."""
+    """Nodes in the order in which they are made, and the store of their constants.
 
-    def __init__(self, data=None):
-        self.store = Store(data)
+    `location` is the file of the constants; without one, they are in that of the graph.
+    """
+
+    def __init__(self, location=None):
+        self.store = Store(location)
         self.nodes = []
 
     def node(self, operator, inputs, output, domain="", **attributes):

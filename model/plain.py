@@ -8,11 +8,9 @@ It is the reference for fidelity and speed: nothing is merged, reordered or hand
 for the local model `Xenova/all-MiniLM-L6-v2` with dtype fp32.
 """
 
-import argparse
 import json
 import math
 import shutil
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -185,16 +183,5 @@ def build(source, out):
         (folder / name).write_bytes(text.encode("utf-8"))
 
 
-def main():
-    parser = argparse.ArgumentParser(description="Write the plain float32 export.")
-    parser.add_argument("--weights", required=True, help="folder with the published files")
-    parser.add_argument("--out", required=True, help="folder to write Xenova/... into")
-    options = parser.parse_args()
-    try:
-        build(options.weights, options.out)
-    except weights.WrongFile as error:
-        sys.exit(f"plain: {error}")
-
-
 if __name__ == "__main__":
-    main()
+    weights.convert(build, "Write the plain float32 export, as Xenova/... in a folder.")

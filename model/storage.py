@@ -16,10 +16,9 @@ LARGEST = 32767
 PANEL = 16
 
 # ONNX Runtime maps external data into memory instead of copying it, if it starts where the system
-# can map a file: at a page, or on Windows at 64 KiB. Small tensors share pages, but no cache line.
+# can map a file: at a page, or on Windows at 64 KiB. Smaller tensors share pages, but no cache line.
 MAPPING = 65536
 LINE = 64
-LARGE_FROM_BYTES = 65536
 
 # Smaller tensors stay inside the graph file.
 EXTERNAL_FROM_BYTES = 1024
@@ -63,27 +62,15 @@ def from_panels(panels):
     return panels.transpose(1, 0, 2).reshape(inputs, count * PANEL)
 
 
-class DataFile:
-    """The bytes beside the graph, in the order in which its nodes need them."""
-
-    def __init__(self, location):
-        self.location = location
-        self.content = bytearray()
-
-    def place(self, raw):
-        """Append the bytes of a tensor and return their offset."""
-        alignment = MAPPING if len(raw) >= LARGE_FROM_BYTES else LINE
-        self.content.extend(bytes(-len(self.content) % alignment))
-        offset = len(self.content)
-        self.content.extend(raw)
-        return offset
-
-
 class Store:
-    """Collects the initialisers of a graph; all but tiny ones go into `data`, if there is one."""
+    """Collects the initialisers of a graph; all but tiny ones go into the file `location`, if given.
 
-    def __init__(self, data=None):
-        self.data = data
+    The file has the bytes `data`, in the order in which the nodes of the graph need them.
+    """
+
+    def __init__(self, location=None):
+        self.location = location
+        self.data = bytearray()
         self.tensors = []
 
     def add(self, name, array):
@@ -92,8 +79,11 @@ class Store:
         raw = array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
         kind = helper.np_dtype_to_tensor_dtype(array.dtype)
         tensor = helper.make_tensor(name, kind, array.shape, raw, raw=True)
-        if self.data is not None and len(raw) >= EXTERNAL_FROM_BYTES:
-            set_external_data(tensor, self.data.location, self.data.place(raw), len(raw))
+        if self.location is not None and len(raw) >= EXTERNAL_FROM_BYTES:
+            alignment = MAPPING if len(raw) >= MAPPING else LINE
+            self.data.extend(bytes(-len(self.data) % alignment))
+            set_external_data(tensor, self.location, len(self.data), len(raw))
             tensor.ClearField("raw_data")
+            self.data.extend(raw)
         self.tensors.append(tensor)
         return name

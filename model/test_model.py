@@ -62,15 +62,14 @@ class StorageTest(unittest.TestCase):
         np.testing.assert_array_equal(storage.from_panels(panels), matrix)
 
     def test_external_data_is_aligned(self):
-        data = storage.DataFile("data")
-        store = storage.Store(data)
-        large, small = storage.LARGE_FROM_BYTES, storage.EXTERNAL_FROM_BYTES
+        store = storage.Store("data")
+        large, small = storage.MAPPING, storage.EXTERNAL_FROM_BYTES
         for size in (large + 1, small + 1, small, large):
             store.add(str(size), np.ones((1, size), dtype=np.int8))
         store.add("tiny", np.float32(1))
         places = [int(tensor.external_data[1].value) for tensor in store.tensors[:4]]
         self.assertEqual(places, [0, 65600, 66688, 131072])
-        self.assertEqual(len(data.content), 131072 + storage.LARGE_FROM_BYTES)
+        self.assertEqual(len(store.data), 131072 + storage.MAPPING)
         self.assertEqual(store.tensors[4].raw_data, b"\0\0\x80\x3f")
         self.assertEqual(list(store.tensors[4].dims), [])
 

@@ -4,8 +4,10 @@ Source: sentence-transformers/all-MiniLM-L6-v2, `model.safetensors`, a BERT enco
 PyTorch keeps a linear layer as [out, in]; everything here is [in, out], as ONNX multiplies.
 """
 
+import argparse
 import hashlib
 import json
+import sys
 from collections import namedtuple
 from pathlib import Path
 
@@ -88,3 +90,15 @@ def read(folder):
         norm=norm("embeddings.LayerNorm"),
         layers=tuple(layer(index) for index in range(LAYERS)),
     )
+
+
+def convert(build, description):
+    """Run `build` as a program, with the folders that the command line names."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--weights", required=True, help="folder with the published files")
+    parser.add_argument("--out", required=True, help="folder to write into")
+    options = parser.parse_args()
+    try:
+        build(options.weights, options.out)
+    except WrongFile as error:
+        sys.exit(f"{parser.prog}: {error}")

@@ -1,6 +1,6 @@
 """Put the model and the ONNX Runtime library into a platform package's folder.
 
-    python3 tools/assets.py --platform linux-x64-gnu --out npm/linux-x64-gnu
+    python3 tools/assets.py --platform linux-x64-gnu
 
 Everything is pinned in tools/pins.json and verified. Downloads and the built model are kept in
 $KNOWLEDGEPULSE_CACHE (by default the user's cache folder), so only the first run needs a network.
@@ -8,6 +8,7 @@ $KNOWLEDGEPULSE_CACHE (by default the user's cache folder), so only the first ru
 
 import argparse
 import json
+from functools import partial
 from pathlib import Path
 
 from assets import models, runtime, tests, zig
@@ -18,15 +19,10 @@ STAMP = ".stamp-assets.json"
 
 
 def state(folder, names):
-    """Size and time of each file; None for a missing one."""
-    found = {}
-    for name in names:
-        try:
-            status = (folder / name).stat()
-            found[str(name)] = [status.st_size, status.st_mtime_ns]
-        except OSError:
-            found[str(name)] = None
-    return found
+    """Size and time of each file that is there."""
+    there = [name for name in names if (folder / name).is_file()]
+    status = {str(name): (folder / name).stat() for name in there}
+    return {name: [found.st_size, found.st_mtime_ns] for name, found in status.items()}
 
 
 def once(folder, digest, names, make):
@@ -57,21 +53,19 @@ def digest_of_inputs(target):
 def install(pins, options):
     """Fill the folders that the options name."""
     source = options.model_source
-    if options.out:
-        names = [*runtime.file_names(pins, options.platform)]
+    if options.platform:
+        out = ROOT / "npm" / options.platform
+        names = runtime.file_names(pins, options.platform)
         names += [Path("model") / name for name in models.FILES]
 
         def make():
-            models.install(pins, PINS_FILE, source, options.out / "model")
-            runtime.install(pins, options.platform, options.out)
+            models.install(pins, PINS_FILE, source, out / "model")
+            runtime.install(pins, options.platform, out)
 
-        once(options.out, digest_of_inputs(options.platform), names, make)
+        once(out, digest_of_inputs(options.platform), names, make)
     if options.plain:
         names = [models.PLAIN_NAME / name for name in models.PLAIN_FILES]
-
-        def make_plain():
-            models.install_plain(pins, source, options.plain)
-
+        make_plain = partial(models.install_plain, pins, source, options.plain)
         once(options.plain, digest_of_inputs("plain"), names, make_plain)
     if options.own_models:
         tests.install_models(options.own_models)
@@ -86,8 +80,8 @@ def install(pins, options):
 def main():
     pins = json.loads(PINS_FILE.read_text(encoding="utf-8"))
     parser = argparse.ArgumentParser(description="Put the model and ONNX Runtime into place.")
-    parser.add_argument("--platform", choices=sorted(pins["runtime"]["wheels"]))
-    parser.add_argument("--out", type=Path, help="the platform package's folder")
+    platforms = sorted(pins["runtime"]["wheels"])
+    parser.add_argument("--platform", choices=platforms, help="fill this folder of npm/")
     parser.add_argument("--plain", type=Path, help="folder for a plain float32 export")
     parser.add_argument("--own-models", type=Path, help="folder for small models to test with")
     parser.add_argument("--zig", type=Path, help="folder for zig and cargo-zigbuild")
@@ -97,13 +91,10 @@ def main():
         "--reference", action="store_true", help="compare the calibration with scikit-learn"
     )
     options = parser.parse_args()
-    if bool(options.out) != bool(options.platform):
-        parser.error("--platform and --out go together")
     done = {**vars(options), "model_source": None}
     if not any(done.values()):
         parser.error(
-            "nothing to do: give --platform and --out, --plain, --own-models, --zig, --test, or "
-            "--reference"
+            "nothing to do: give --platform, --plain, --own-models, --zig, --test, or --reference"
         )
     with program("assets"):
         install(pins, options)

@@ -2,13 +2,12 @@
 
     python3 benchmark/q8/prepare.py
 
-Only the benchmark needs it. The quantiser's packages are pinned in requirements.txt and kept in
-the cache folder of tools/assets.py, from which only the first run needs a network. The script runs
-itself with them: python prepare.py MODEL OUT.
+Only the benchmark needs it. The model and the quantiser's packages, which are pinned in
+requirements.txt, are kept in the cache folder of tools/assets.py, so only the first run needs a
+network. The script runs itself with the packages: python prepare.py MODEL OUT.
 """
 
 import logging
-import os
 import sys
 from pathlib import Path
 
@@ -16,14 +15,20 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
-from assets.common import digest_of, digest_of_sources, program, say, scratch_folder
+from assets.common import (
+    cache_folder,
+    digest_of,
+    digest_of_sources,
+    new_folder,
+    program,
+    put,
+    say,
+)
 from assets.packages import packages, python_environment, run
 
 REQUIREMENTS = HERE / "requirements.txt"
-MODELS = ROOT / "benchmark" / ".model" / "Xenova" / "all-MiniLM-L6-v2" / "onnx"
-PLAIN = MODELS / "model.onnx"
-QUANTISED = MODELS / "model_quantized.onnx"
-STAMP = ROOT / "benchmark" / ".model" / ".stamp-q8"
+PLAIN = ROOT / "benchmark" / ".model" / "Xenova" / "all-MiniLM-L6-v2" / "onnx" / "model.onnx"
+QUANTISED = PLAIN.with_name("model_quantized.onnx")
 
 
 def quantise_file(model, out):
@@ -42,28 +47,24 @@ def quantise_file(model, out):
     )
 
 
-def quantise():
-    """Write QUANTISED, all or nothing."""
+def quantise(out):
+    """Write the quantised model into the folder `out`."""
     environment = python_environment(packages(REQUIREMENTS, "quantiser", "24 MB"))
     say("quantising the plain export (some seconds)")
-    with scratch_folder(MODELS) as scratch:
-        made = scratch / QUANTISED.name
-        run([sys.executable, __file__, PLAIN, made], "the quantiser failed", env=environment)
-        os.replace(made, QUANTISED)
+    command = [sys.executable, __file__, PLAIN, out / QUANTISED.name]
+    run(command, "the quantiser failed", env=environment)
 
 
 def prepare():
-    """Make what is missing or out of date."""
-    wanted = f"{digest_of_sources([*HERE.glob('*.py'), REQUIREMENTS])} {digest_of(PLAIN)}\n"
-    done = STAMP.read_text(encoding="utf-8") if STAMP.is_file() else None
-    if done == wanted and QUANTISED.is_file():
-        say(f"{QUANTISED.relative_to(ROOT)} is up to date")
-        return
+    """Put the model in place, made unless it is in the cache."""
     # An old one must not be measured as if it were the new one.
     QUANTISED.unlink(missing_ok=True)
-    quantise()
-    STAMP.write_text(wanted, encoding="utf-8")
-    say(f"{QUANTISED.relative_to(ROOT)} is ready")
+    digests = digest_of(PLAIN)[:12], digest_of_sources([*HERE.glob("*.py"), REQUIREMENTS])[:12]
+    made = cache_folder() / "-".join(["quantised", *digests])
+    if not made.is_dir():
+        with new_folder(made) as out:
+            quantise(out)
+    put(made / QUANTISED.name, QUANTISED)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,12 @@ function add({ buffer }) {
 async function warmUp(scorer) {
 	const { store } = await scorer.warmup();
 	if (store && store.state !== "ready") throw new Error(store.reason);
+	return scorer;
 }
+
+/** The options of a scorer; `place` is that of its store, if it has one. */
+const optionsOf = ({ place, namespace, cache }) =>
+	place ? { cache, store: open(place, namespace), storeMode: "required" } : { cache };
 
 const now = () => performance.timeOrigin + performance.now();
 
@@ -53,12 +58,9 @@ async function delayed(work) {
 }
 
 serve({
-	/** Makes a scorer of this name; `place` is that of its store, if it has one. */
-	async open({ name, place, namespace, cache }) {
-		const store = place && { store: open(place, namespace) };
-		const scorer = new Scorer({ cache, ...store, ...(store && { storeMode: "required" }) });
-		await warmUp(scorer);
-		scorers.set(name, scorer);
+	/** Makes a scorer of this name. */
+	async open({ name, ...parameters }) {
+		scorers.set(name, await warmUp(new Scorer(optionsOf(parameters))));
 	},
 
 	/** Puts the texts into the memo. */
@@ -86,18 +88,17 @@ serve({
 	 * Makes a scorer, from a snapshot if there is a `file`, and warms it up when the model is loaded, after having
 	 * watched the idle loop.
 	 */
-	async start({ place, namespace, cache, file }) {
+	async start({ file, ...parameters }) {
 		await warmup();
 		const idle = await delayed(() => sleep(IDLE_MS));
 		globalThis.gc();
 		const before = process.memoryUsage().rss;
-		const options = { cache, store: open(place, namespace), storeMode: "required" };
+		const options = optionsOf(parameters);
 		let scorer;
 		const result = await delayed(async () => {
 			const began = performance.now();
 			const used = process.cpuUsage();
-			scorer = file ? await Scorer.open(file, options) : new Scorer(options);
-			await warmUp(scorer);
+			scorer = await warmUp(file ? await Scorer.open(file, options) : new Scorer(options));
 			const { user, system } = process.cpuUsage(used);
 			return { ms: performance.now() - began, cpu: (user + system) / 1000 };
 		});
@@ -108,26 +109,24 @@ serve({
 	},
 
 	/** Makes a scorer that has read the store, and writes its snapshot. */
-	async save({ place, namespace, cache, file }) {
-		const scorer = new Scorer({ cache, store: open(place, namespace), storeMode: "required" });
-		await warmUp(scorer);
+	async save({ file, ...parameters }) {
+		const scorer = await warmUp(new Scorer(optionsOf(parameters)));
 		await scorer.save(file);
 	},
 
 	/** Appends so many random vectors, in large batches, as a scorer with this cache would. */
-	async fill({ place, namespace, cache, rows }) {
-		const scorer = new Scorer({ cache, store: open(place, namespace), storeMode: "required" });
-		await warmUp(scorer);
-		const store = stores.at(-1);
+	async fill({ rows, ...parameters }) {
+		const scoring = optionsOf(parameters);
+		await warmUp(new Scorer(scoring));
 		const { signal } = new AbortController();
 		const options = { after: null, limit: 1, keepFrom: null, signal };
 		// One that does not fit tells the one that does.
 		const other = { model: "", maxElements: 1, ttlMs: null };
-		const { header } = await store.read({ ...options, header: other });
+		const { header } = await scoring.store.read({ ...options, header: other });
 		const vectors = generateVectors(rows, 1);
 		for (let left = rows; left > 0; left -= 1000) {
 			const entries = Array.from({ length: Math.min(left, 1000) }, () => add(vectors.next().value));
-			await store.append(entries, { ...options, header });
+			await scoring.store.append(entries, { ...options, header });
 		}
 	},
 

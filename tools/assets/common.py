@@ -51,11 +51,8 @@ def cache_folder():
 
 def digest_of(path):
     """The sha256 of a file, in hexadecimal."""
-    digest = hashlib.sha256()
     with open(path, "rb") as file:
-        for block in iter(lambda: file.read(1 << 20), b""):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def digest_of_sources(paths):

@@ -85,7 +85,7 @@ export function assets(name, ...options) {
 
 /** Puts model and ONNX Runtime into a platform package. */
 export const platformAssets = (platform) =>
-	assets("model and ONNX Runtime", "--platform", platform, "--out", `npm/${platform}`);
+	assets("model and ONNX Runtime", "--platform", platform);
 
 /** The notices for what the platform packages contain. */
 export const NOTICES = join(root, "npm", "THIRD-PARTY-NOTICES.md");

@@ -4,13 +4,13 @@ use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use knowledgepulse_scoring::cache::{CacheOptions, Entry, Nearest, Similar, VectorCache};
 
-const NANOS: i128 = 1_000_000_000;
-
 /// A list of vectors, walked through for every question.
 #[derive(Debug, Clone)]
 pub struct NaiveCache {
     options: CacheOptions,
     known: Vec<Known>,
+    /// When it was last asked something.
+    now: Duration,
 }
 
 #[derive(Debug, Clone)]
@@ -18,22 +18,21 @@ struct Known {
     vector: Vec<f32>,
     /// The same of length 1, as the cache must have it at any time.
     normalized: Vec<f32>,
-    /// In nanoseconds, negative before a restart.
-    added: i128,
+    age: Duration,
     id: Option<Arc<str>>,
 }
 
 impl NaiveCache {
     /// Returns an empty one.
     pub fn new(options: CacheOptions) -> Self {
-        Self { options, known: Vec::new() }
+        Self { options, known: Vec::new(), now: Duration::ZERO }
     }
 
     /// Adds a vector.
     pub fn add(&mut self, vector: &[f32], id: Option<Arc<str>>, now: Duration) {
         self.expire(now);
         let normalized = self.normalized(vector);
-        self.known.push(Known { vector: vector.to_vec(), normalized, added: nanos(now), id });
+        self.known.push(Known { vector: vector.to_vec(), normalized, age: Duration::ZERO, id });
         self.cut();
     }
 
@@ -52,7 +51,7 @@ impl NaiveCache {
             let found = alone.nearest(query, Duration::ZERO).expect("a query");
             let similarity = found.expect("one vector").similarity;
             let nearest = Nearest { similarity, id: known.id.clone() };
-            Similar { nearest, age: time(nanos(now) - known.added) }
+            Similar { nearest, age: known.age }
         };
         let mut all: Vec<_> = self.known.iter().map(similar).collect();
         all.retain(|similar| similar.nearest.similarity >= at_least);
@@ -92,10 +91,7 @@ impl NaiveCache {
     /// Goes on with other bounds, and another clock.
     pub fn restart(&mut self, options: CacheOptions, before: Duration, after: Duration) {
         self.expire(before);
-        self.options = options;
-        for known in &mut self.known {
-            known.added += nanos(after) - nanos(before);
-        }
+        (self.options, self.now) = (options, after);
         self.cut();
         self.expire(after);
     }
@@ -103,16 +99,19 @@ impl NaiveCache {
     /// Returns the vectors alive, normalised, the oldest first.
     pub fn entries(&mut self, now: Duration) -> impl ExactSizeIterator<Item = Entry<&[f32]>> {
         self.expire(now);
-        self.known.iter().map(move |known| Entry {
+        self.known.iter().map(|known| Entry {
             vector: &known.normalized[..],
-            age: time(nanos(now) - known.added),
+            age: known.age,
             id: known.id.clone(),
         })
     }
 
     fn expire(&mut self, now: Duration) {
-        let Some(ttl) = self.options.ttl else { return };
-        self.known.retain(|known| nanos(now) - known.added < nanos(ttl));
+        for known in &mut self.known {
+            known.age += now - self.now;
+        }
+        self.now = now;
+        self.known.retain(|known| self.options.ttl.is_none_or(|ttl| known.age < ttl));
     }
 
     fn cut(&mut self) {
@@ -141,14 +140,6 @@ impl NaiveCache {
     }
 }
 
-fn nanos(time: Duration) -> i128 {
-    time.as_nanos() as i128
-}
-
-fn time(nanos: i128) -> Duration {
-    Duration::new((nanos / NANOS) as u64, (nanos % NANOS) as u32)
-}
-
 fn dot(a: &[f32], b: &[f32]) -> f64 {
     a.iter().zip(b).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum()
 }
@@ -174,10 +165,6 @@ pub struct Lockstep {
 #[expect(missing_docs, reason = "the names are those of the cache")]
 impl Lockstep {
     /// Returns one with two empty caches.
-    ///
-    /// # Panics
-    ///
-    /// When there is no such cache.
     pub fn new(options: CacheOptions, now: Duration) -> Self {
         let cache = VectorCache::new(options).expect("bounds of a cache");
         Self { cache, now, naive: NaiveCache::new(options), peak: 0 }

@@ -1,16 +1,7 @@
 //! Support for the tests, benchmarks and fuzz targets of the engine: naive models written from the
 //! specification, an embedder controlled by its text, traces, and the invariants of imported ones.
 //!
-//! - [`oracle`] computes scores from JSON.
-//! - [`cache`] is a vector cache as a list, with a comparison of a real cache with it.
-//! - [`embedder`] is an embedder without a model.
-//! - [`importing`] imports logs and checks the results.
-//! - [`read_trace`] reads a trace from a value of `serde_json`.
-//! - [`memory`] counts allocated bytes.
-//! - [`trace()`] makes valid traces.
-//! - [`package_folder`] finds the model that was built.
-//! - [`recordings()`] finds recorded logs.
-//! - [`repeats`] returns how often generated cases are repeated.
+//! Everything panics where a test has to fail.
 
 #![deny(unsafe_code)]
 
@@ -31,10 +22,6 @@ pub use importing::{Recordings, recordings};
 pub use trace::{input, read_trace, trace};
 
 /// Returns the platform folder, `npm/<platform>`, in which the model was built.
-///
-/// # Panics
-///
-/// When there is none.
 pub fn package_folder() -> PathBuf {
     let packages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../npm");
     let folders = fs::read_dir(packages).into_iter().flatten().flatten().map(|entry| entry.path());

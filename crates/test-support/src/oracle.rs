@@ -27,10 +27,6 @@ pub struct Expected {
 type Correction = fn(f64) -> f64;
 
 /// Scores a valid trace whose novelty is known. `own` replaces built-in profiles, or adds to them.
-///
-/// # Panics
-///
-/// When the trace is not valid.
 pub fn score(trace: &Value, novelty: f64, own: &[Weights]) -> Expected {
     let mut profiles = HashMap::from([
         ("default", [0.25, 0.35, 0.15, 0.25]),
@@ -78,10 +74,6 @@ pub fn score(trace: &Value, novelty: f64, own: &[Weights]) -> Expected {
 }
 
 /// Compares a score with what it should be, bit for bit.
-///
-/// # Panics
-///
-/// When they differ.
 #[track_caller]
 pub fn assert_score(found: &Score, expected: &Expected) {
     let all = found.dimensions;

@@ -7,19 +7,6 @@ use knowledgepulse_scoring::{Result, Trace, scorer::Input};
 use serde_json::{Value, json};
 
 /// Returns a valid trace without steps, with `fields` in place of its own ones of these names.
-///
-/// ```
-/// use knowledgepulse_test_support::{input, trace};
-/// use serde_json::json;
-///
-/// let trace = trace(json!({ "id": "a", "task": { "objective": "Find the leak" } }));
-/// assert_eq!(input(&trace).text, "Find the leak");
-/// assert_eq!(trace["metadata"]["task_domain"], "code");
-/// ```
-///
-/// # Panics
-///
-/// When `fields` is not an object.
 pub fn trace(fields: Value) -> Value {
     let mut trace = json!({
         "metadata": { "task_domain": "code", "success": true },
@@ -43,10 +30,6 @@ pub fn read_trace(trace: &Value, text: &mut impl fmt::Write) -> Result<Trace> {
 }
 
 /// Returns what a scorer takes of a valid trace: the trace, and all of its text.
-///
-/// # Panics
-///
-/// When it is not valid.
 pub fn input(trace: &Value) -> Input {
     let mut text = String::new();
     let trace = read_trace(trace, &mut text).expect("a valid trace");
