@@ -1,4 +1,4 @@
-//! Calibration on its way to JavaScript, as JSON.
+//! Calibration for JavaScript, as JSON.
 
 use knowledgepulse_calibrate::{
     Calibration, Error as CalibrateError, Options, Result as CalibrateResult, Row, calibrate_until,
@@ -61,7 +61,7 @@ fn read_rows(lines: &[u8]) -> CalibrateResult<Vec<Row>> {
     Row::from_json_lines(&String::from_utf8_lossy(lines))
 }
 
-/// Does `work` in the background. Errors of the input are part of the answer. Others reject.
+/// Runs `work` in the background. Errors of the input are part of the answer; others reject.
 fn answer<'env>(
     env: &'env Env,
     work: impl FnOnce() -> CalibrateResult<knowledgepulse_scoring::Result<Value>> + Send + 'static,
