@@ -48,7 +48,7 @@ module.exports = function calibrationOf(native) {
 		const handle = new native.CallHandle();
 		const release = onAbort(signal, () => handle.abort());
 		const calibrated = answerOf(() => native.calibrate(lines, asked, { profiles }, handle));
-		// It may still wait for another calibration.
+		// It may still be waiting for another calibration.
 		return until(signal, calibrated).finally(release);
 	}
 

@@ -1,7 +1,7 @@
 /** The class VectorCache, which types/vector-cache.d.ts documents. */
 const { errorsOf } = require("./errors.js");
 
-/** Makes the class over the native one, which could be called without `new`. */
+/** Makes the class over the native one, and requires `new`. */
 module.exports = function vectorCacheClass(native) {
 	const { attempt, toError } = errorsOf(native);
 
