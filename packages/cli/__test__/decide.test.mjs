@@ -9,7 +9,10 @@ const { accountOf } = createRequire(import.meta.url)("../lib/account.js");
 
 const THRESHOLD = 0.6;
 
-/** Of every kind: above the threshold and below it whatever the novelty, and in between, some repeated. */
+/**
+ * Traces of every kind: always accepted, always rejected, and undecided by bounds; some are
+ * repeated.
+ */
 const traces = Array.from({ length: 24 }, (_, n) => {
 	const confidence = [0.9, 0.1, 1, 0][n % 4];
 	const trace = traceOf(n, { confidence, objective: `Fix test number ${n % 7}` });

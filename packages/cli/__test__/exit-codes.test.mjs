@@ -177,7 +177,7 @@ test("kp-score says which file cannot be read", async (t) => {
 	const path = file("secret.jsonl", linesOf([traceOf(1)]));
 	chmodSync(path, 0);
 	if (process.getuid?.() === 0) {
-		// Everything can be read by root but the memory of a process.
+		// Root can read every file except the memory of a process.
 		if (!existsSync("/proc/self/mem")) return t.skip("no /proc");
 		const { code, stderr } = await kpScore(["score", "/proc/self/mem", ...OFF]);
 		assert.equal(code, 2, stderr);

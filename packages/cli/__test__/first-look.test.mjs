@@ -1,4 +1,4 @@
-/** What a user meets first: the logs of a home folder, with nothing but the defaults. */
+/** A first run: the logs of a home folder, with default options. */
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -127,7 +127,7 @@ test("kp-score writes whole lines whenever Ctrl-C comes", async () => {
 		const { code, signal, stdout } = await ended;
 		if (stdout !== "") assert.equal(stdout.at(-1), "\n");
 		const rows = parsed(stdout);
-		// While it starts and ends, Node.js is stopped as any process is.
+		// While Node.js starts and ends, a signal stops it like any process.
 		if (signal === "SIGINT") assert.ok(rows.length === 0 || rows.length === MANY);
 		else if (code === 0) assert.equal(rows.length, MANY);
 		else assert.equal(code, 130);

@@ -14,7 +14,7 @@ const OFF = ["--embedder", "off"];
 
 const at = (n, time) => traceOf(n, { metadata: { created_at: time && `2026-01-${time}:00.000Z` } });
 
-/** Sessions whose names and times disagree; traces within one are not in order either. */
+/** Sessions in another order by name than by time; traces within one are not in order either. */
 mkdirSync(join(folder, "sessions", "deep"), { recursive: true });
 for (const [name, traces] of [
 	["a.jsonl", [at(1, "03T10:00"), at(2, "01T10:00")]],

@@ -17,7 +17,7 @@ file("one.jsonl", linesOf([traceOf(1)]));
 file("first.jsonl", linesOf([1, 2, 3, 4].map((n) => traceOf(n))));
 file("second.jsonl", linesOf([1, 5, 6, 700].map((n) => traceOf(n))));
 
-/** How many entries a store has. */
+/** Returns the number of entries in a store. */
 function entriesOf(name) {
 	const db = new DatabaseSync(join(folder, name));
 	const { count } = db.prepare("SELECT count(*) AS count FROM novelty_entries").get();
@@ -96,7 +96,7 @@ test("kp-score creates no database unless the URL has create=1", async () => {
 	assert.equal((await store("sqlite:absent.db?namespace=x")).code, 0);
 });
 
-/** Only later versions of Node.js read file URLs as on another system. */
+/** Only later versions of Node.js can parse file URLs of another system. */
 const canChoose = fileURLToPath("file:///C:/x", { windows: true }) === "C:\\x";
 
 for (const [place, windows, path] of [

@@ -45,7 +45,7 @@ test("kp-score honours NO_COLOR and --json on a terminal", { skip }, async () =>
 });
 
 test("kp-score shows progress and the time left on a terminal", { skip }, async () => {
-	// Progress is shown every 200 ms, in which no machine imports this many.
+	// So many that every machine needs more than the 200 ms between updates of the progress.
 	const many = Array.from({ length: 100_000 }, (_, n) => traceOf(n));
 	file("progress.jsonl", linesOf(many));
 	const shown = await onTerminal(["import", "progress.jsonl", "--output", "copy.jsonl"]);

@@ -1,4 +1,4 @@
-/** Spans of Vercel's AI SDK: those of its own instrumentation, over its mock model. */
+/** Spans of Vercel's AI SDK, from its own instrumentation and its mock model. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";

@@ -1,4 +1,4 @@
-/** What is kept in memory, and for how long. */
+/** Limits on spans kept in memory. */
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { run } from "../../../__test__/support/child.mjs";
@@ -10,7 +10,7 @@ beforeEach(() => {
 	diagnostics.warn.length = 0;
 });
 
-/** What was dropped, as diag was told, and nothing else. */
+/** Returns the drops reported to `diag`. Fails for other messages. */
 function dropped() {
 	return diagnostics.warn.map((text) => {
 		const prefix = "@knowledgepulse/scoring-otel: dropped ";

@@ -1,4 +1,4 @@
-/** Which spans become which runs, and what comes of them. */
+/** Runs and scores from spans. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";

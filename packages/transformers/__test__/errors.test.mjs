@@ -9,7 +9,7 @@ import { MODEL, OPTIONS, ownExtractor, realExtractor } from "./support.mjs";
 const { env, pipeline } = transformers;
 const TASK = "feature-extraction";
 
-/** Every error of what is missing here names the package that has it. */
+/** Every error for a missing part names the package that has it. */
 const missing = (asked) => (error) => {
 	assert.ok(error instanceof Error, error);
 	assert.ok(error.message.startsWith(asked), error.message);

@@ -9,7 +9,7 @@ import { distance, OPTIONS, ownExtractor, realExtractor, TOLERANCE } from "./sup
 const own = await ownExtractor();
 const real = await realExtractor();
 
-/** The text that the SDK embeds of a trace. */
+/** The text of a trace that the SDK embeds. */
 const textOf = ({ task, steps }) =>
 	`${task.objective} ${steps.map(({ content }) => content ?? "").join(" ")}`;
 
@@ -22,7 +22,7 @@ const TEXTS = [
 	"a text of more than 512 tokens ".repeat(200),
 ];
 
-/** What a caller sees of a tensor, but for the numbers. */
+/** The properties of a tensor, except the numbers. */
 function shapeOf(tensor) {
 	const { type, dims, size, data } = tensor;
 	const rows = tensor.tolist();

@@ -10,7 +10,7 @@ const MISMATCH = { name: "ScoringError", code: "STORE_MISMATCH" };
 describe("migrations", { skip: missing }, () => {
 	let server;
 	before(async () => {
-		// Nothing is to improve plans that were made for small tables.
+		// Disables analysis, which would improve plans made for small tables.
 		server = await startPostgres({ settings: { autovacuum: "off" } });
 	});
 	after(() => server?.stop());

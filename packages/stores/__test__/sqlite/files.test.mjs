@@ -69,7 +69,7 @@ test("SqliteStore refuses what is no store", async () => {
 
 test("SqliteStore waits on macOS until the drive has written what it syncs", async () => {
 	const path = temporaryFile();
-	// A new file, and one that is there.
+	// A new file, and an existing one.
 	for (let turn = 0; turn < 2; turn++) {
 		const db = openFile(path);
 		assert.deepEqual({ ...db.prepare("PRAGMA fullfsync").get() }, { fullfsync: 1 });
@@ -91,7 +91,7 @@ test("SqliteStore reports damage", async () => {
 
 	const path = await fileWith(100);
 	const bytes = readFileSync(path);
-	// All but the pages of the schema.
+	// All except the pages of the schema.
 	bytes.fill(0xff, 8192 * 6);
 	writeFileSync(path, bytes);
 	await assertRejects(path, "INVALID_STORE", /malformed/, "SQLITE_CORRUPT");

@@ -1,22 +1,22 @@
 -- The store. One row of kp_novelty_head for each namespace, one row of kp_novelty_entries for each entry.
 --
--- All changes go through the functions, each in one statement. They keep no state but that of their
--- transaction, so connections may be pooled. The version is part of a function's name: a process finds
--- the functions that it knows, or none.
+-- All changes go through the functions, each in one statement. They have no state outside their transaction, so
+-- connections may be pooled. Names of functions contain a version, so that a process finds the version that it knows,
+-- or none.
 --
--- Connections keep plans, also those made when a table was new and empty, where no plan is bad. So
--- sequential scans are off, and only the primary key begins with the namespace.
+-- Connections keep plans that were made while a table was empty, when every plan was good. So sequential scans are
+-- off, and only the primary key begins with the namespace.
 
 CREATE TABLE kp_novelty_head (
 	namespace text COLLATE "C" PRIMARY KEY,
-	-- Changes whenever the past has changed.
+	-- Changes whenever the history changes.
 	epoch uuid NOT NULL DEFAULT gen_random_uuid(),
 	-- seq of the oldest entry that is kept (seq + 1 if there is none), and of the newest (0).
 	first bigint NOT NULL DEFAULT 1,
 	seq bigint NOT NULL DEFAULT 0,
 	-- Time of the newest entry, in milliseconds since 1970.
 	at bigint NOT NULL DEFAULT 0,
-	-- What all that append must agree on.
+	-- The header, which all scorers must share.
 	model text COLLATE "C" NOT NULL,
 	max_elements bigint NOT NULL,
 	ttl_ms double precision
@@ -29,14 +29,14 @@ CREATE TABLE kp_novelty_entries (
 	kind text NOT NULL,
 	namespace text COLLATE "C" NOT NULL,
 	id text COLLATE "C",
-	-- float32, little-endian, as many as the model gives; null if it has been forgotten.
+	-- Little-endian float32, as many as the model gives; null once forgotten.
 	embedding bytea,
 	PRIMARY KEY (namespace, seq),
 	UNIQUE (call, namespace)
 );
--- Embeddings belong into the row, unless one is longer than a page.
+-- Embeddings are kept in the row unless longer than a page.
 ALTER TABLE kp_novelty_entries ALTER COLUMN embedding SET STORAGE MAIN;
--- An id may be longer than a key of an index.
+-- An id may be too long for an index key.
 CREATE INDEX kp_novelty_entries_id ON kp_novelty_entries (hashtextextended(id, 0), namespace)
 	WHERE kind = 'add' AND id IS NOT NULL;
 
@@ -45,8 +45,8 @@ CREATE FUNCTION kp_novelty_now_v1() RETURNS bigint LANGUAGE sql VOLATILE AS $$
 	SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint
 $$;
 
--- Gives a namespace whose past has changed a new epoch, and sets its head by the entries that there are. Mends their
--- times where they decrease, or are more than a day ahead of the clock.
+-- Starts a new epoch in a namespace whose history has changed, and sets its head from the entries. Corrects times
+-- that decrease or are more than a day ahead of the clock.
 CREATE FUNCTION kp_novelty_renew_v1(p_namespace text) RETURNS kp_novelty_head LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
