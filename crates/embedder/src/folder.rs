@@ -18,10 +18,10 @@ use crate::{
     },
 };
 
-/// A loaded backend, and why it is the native one although ONNX Runtime was requested.
+/// A loaded backend, and the reason if the native one replaces ONNX Runtime.
 type Loaded = (Box<dyn Backend>, Option<EmbedError>);
 
-/// The folder of a model, whose description has been read.
+/// The folder of a model, with its description read.
 #[derive(Clone)]
 pub(crate) enum ModelFolder {
     BuiltIn(Arc<BuiltInFiles>),

@@ -1,4 +1,4 @@
-//! A format of logs, and where its runs go.
+//! A format of logs, and the output of its runs.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -23,7 +23,7 @@ pub struct Format {
     pub open: fn() -> Box<dyn ReadRuns>,
 }
 
-/// Reads those values of one input that have one format.
+/// Reads the values of one format in an input.
 pub trait ReadRuns: Send {
     /// Reads a value that begins at `line`.
     fn read(&mut self, value: Value, line: u64, out: &mut Runs);
@@ -34,14 +34,14 @@ pub trait ReadRuns: Send {
     }
 }
 
-/// A format whose values are runs by themselves.
+/// A format in which each value is a run.
 impl<F: FnMut(Value, u64, &mut Runs) + Send> ReadRuns for F {
     fn read(&mut self, value: Value, line: u64, out: &mut Runs) {
         self(value, line, out);
     }
 }
 
-/// What [`Importer::next`](crate::Importer::next) takes.
+/// An item for [`Importer::next`](crate::Importer::next).
 pub enum Pending {
     /// A run that is not a trace yet.
     Run(&'static Format, Box<Run>),
@@ -50,7 +50,7 @@ pub enum Pending {
 }
 
 impl Pending {
-    /// Returns whether the next value of the input may take its place; see [`Runs::conversation`].
+    /// Returns whether the next value of the input may replace it; see [`Runs::conversation`].
     pub fn may_continue(&self) -> bool {
         matches!(self, Self::Run(format, _) if format.name == CONVERSATIONS)
     }
@@ -63,10 +63,10 @@ pub struct Runs<'a> {
     pub name: &'a Arc<str>,
     /// The index of the input.
     pub index: usize,
-    /// Whether its traces do not wait for what follows.
+    /// Whether its traces do not wait for the next value.
     pub is_stream: bool,
     pub pending: &'a mut VecDeque<(usize, Pending)>,
-    /// What belongs to no run.
+    /// Counts of what belongs to no run.
     pub skipped: &'a mut Skipped,
 }
 
@@ -76,8 +76,8 @@ impl Runs<'_> {
         self.pending.push_back((self.index, Pending::Run(self.format, Box::new(run))));
     }
 
-    /// Adds a conversation that is complete. If it goes on where the previous one of the input ends, as in logs
-    /// of requests, it takes that one's place, unless that may have been taken.
+    /// Adds a complete conversation. It replaces the previous one of the input if it continues that one, as in
+    /// logs of requests, and that one has not been taken.
     pub fn conversation(&mut self, run: Run) {
         match self.pending.back_mut() {
             Some((index, Pending::Run(format, previous)))

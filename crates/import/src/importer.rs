@@ -77,7 +77,7 @@ pub struct InputReport {
 pub struct Importer {
     options: Options,
     input: Option<Input>,
-    /// Whether its traces do not wait for what follows.
+    /// Whether its traces do not wait for the next value.
     is_stream: bool,
     pending: VecDeque<(usize, Pending)>,
     report: Report,
@@ -144,7 +144,7 @@ impl Importer {
         self.read(|reader, each| reader.finish(each));
         let Some(mut input) = self.input.take() else { return };
         if input.known > 0 && input.unknown > input.known {
-            // The log of another tool, some of whose records look like those of a format.
+            // The log of another tool, with some records like those of a format.
             let Input { name, known, unknown, unknown_names, .. } = input;
             let names = Vec::from_iter(unknown_names).join(", ");
             let all = known + unknown;
@@ -168,8 +168,8 @@ impl Importer {
         }
     }
 
-    /// Ends the input with an error of the caller, who could not read it to its end. A value that is cut off there is
-    /// not a further error.
+    /// Ends the input with an error of the caller, who could not read all of it. A value cut off there is not another
+    /// error.
     pub fn fail(&mut self, code: Code, message: String) {
         self.read(|reader, each| {
             reader.finish(&mut |line, value| {
@@ -235,7 +235,7 @@ impl Importer {
         &self.report
     }
 
-    /// Takes the first of what is pending, but not a conversation that the next value may continue.
+    /// Takes the first pending item, except a conversation that the next value may continue.
     fn pop_pending(&mut self) -> Option<(usize, Pending)> {
         let waits = self.input.is_some() && !self.is_stream && self.pending.len() == 1;
         if waits && self.pending.front().is_some_and(|(_, first)| first.may_continue()) {
@@ -266,7 +266,7 @@ impl Importer {
         self.input = Some(input);
     }
 
-    /// Hands a value of the input to the reader of its format.
+    /// Passes a value of the input to the reader of its format.
     fn take(&mut self, input: &mut Input, value: Value, line: u64) {
         let has =
             |format: &Format| input.formats.iter().any(|(known, _)| known.name == format.name);

@@ -157,7 +157,7 @@ pub fn flag(value: Value) -> Option<bool> {
     })
 }
 
-/// What may stand before the words of a failure.
+/// What may precede the words of a failure.
 const SPACES: [char; 4] = [' ', '\t', '\r', '\n'];
 
 /// Returns whether the text of a result reads like a failure.
@@ -165,7 +165,7 @@ fn is_failure(text: &str) -> bool {
     static BEGINNING: LazyLock<Regex> = LazyLock::new(|| {
         regex(r"^[ \t\r\n]*(?:<tool_use_error>|(?i:error)\b|Traceback \(most recent call last\))")
     });
-    // The OpenAI Agents SDK and Mastra say nowhere else that a tool failed or was refused.
+    // The OpenAI Agents SDK and Mastra record only here that a tool failed or was refused.
     const SENTENCES: [&str; 3] = [
         "An error occurred while running the tool.",
         "Tool execution was not approved.",

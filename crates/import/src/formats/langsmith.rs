@@ -121,7 +121,7 @@ impl Trace {
             out.skip("repeated");
             return 0;
         }
-        // Of a run of another kind, only the root is read.
+        // A run of another kind is read only if it is the root.
         let is_read = matches!(run.text("run_type"), Some("llm" | "tool"))
             || parent.is_none_or(|parent| !self.ids.contains(parent));
         let names = ["run_type", "inputs", "outputs", "error", "feedback_stats"];
@@ -163,7 +163,7 @@ impl Recorded {
     }
 }
 
-/// Returns the messages of both sides. What an agent gives may be the whole conversation.
+/// Returns the messages of both sides. The output of an agent may be the whole conversation.
 fn sides(run: Value<'_>, is_agent: bool) -> Sides<'_> {
     let inputs = run.member("inputs");
     let prompts = || {
@@ -179,7 +179,7 @@ fn sides(run: Value<'_>, is_agent: bool) -> Sides<'_> {
     }
 }
 
-/// Returns what of the outputs has the messages.
+/// Returns the part of the outputs that has the messages.
 fn answer(outputs: Value<'_>) -> Value<'_> {
     let mut generation = outputs.get("generations");
     while let Some(list) = generation.and_then(Value::as_array) {

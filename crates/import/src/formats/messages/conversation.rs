@@ -238,7 +238,8 @@ impl Run {
             }
         }
         let calls = message.calls();
-        // LangChain has calls whose input is no JSON apart, or with all others in `additional_kwargs`.
+        // LangChain keeps calls with invalid JSON in a separate list, or with the others in
+        // `additional_kwargs`.
         if calls.is_empty() || message.elements("tool_calls").next().is_some() {
             let invalid = message.elements("invalid_tool_calls").count();
             self.skipped.add_many("part:invalid_tool_call", invalid as u64);
@@ -274,7 +275,7 @@ impl Run {
         self.end_step();
     }
 
-    /// Reads a call and what became of it.
+    /// Reads a call and its outcome.
     fn read_tool_part(&mut self, tool: ToolPart, turn: Turn) {
         if tool.is_partial() {
             return self.skipped.add("partial_call");
@@ -293,7 +294,7 @@ impl Run {
         }
     }
 
-    /// Returns whether a part was read before: all its members are equal, with the time at which it was made.
+    /// Returns whether a part was read before: all members are equal, its time included.
     fn is_repeated(&mut self, kind: &str, part: Value) -> bool {
         let is_dated = part.get("createdAt").and_then(Value::as_number).is_some();
         is_dated && kind != "step-start" && !self.turns.parts.insert(hash_of(&Canonical(part)))
@@ -354,7 +355,7 @@ impl Run {
             let turn = self.next_turn();
             return self.call_all(document.root().as_array(), turn);
         }
-        // Langfuse shows text that is JSON as what it means.
+        // Langfuse parses text that is JSON.
         let calls = content.and_then(Value::as_array);
         if calls.is_some_and(|calls| !calls.is_empty() && calls.iter().all(is_function_call)) {
             let turn = self.next_turn();

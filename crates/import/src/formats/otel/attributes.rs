@@ -174,7 +174,7 @@ impl EventMessages {
     }
 }
 
-/// Returns what is said in an event, in its payload or in a member of that.
+/// Returns the message in an event, which is its payload or a member of that.
 fn said<'d>(
     attributes: Value<'d>,
     body: Option<Value<'d>>,
@@ -201,7 +201,7 @@ fn said<'d>(
     }
 }
 
-/// The members of [`Recorded::attributes`] with the messages in events. No attribute of a log has such a name.
+/// The members of [`Recorded::attributes`] with the messages in events. No attribute of a log has these names.
 const EVENT_MESSAGES: [&str; 2] = ["\0input", "\0output"];
 
 impl Recorded {

@@ -23,7 +23,7 @@ use crate::{
     results::{self, Output},
 };
 
-/// A span, whatever recorded it.
+/// A span of any source.
 #[derive(Debug, Default)]
 pub struct Span {
     /// Its id, unique in its trace.
@@ -74,7 +74,7 @@ pub fn recorded_output(value: Value) -> (Output, Skipped) {
     (Output { text, failed }, skipped)
 }
 
-/// Returns what a score or feedback of this name says about success, if it says anything.
+/// Returns the success according to a score or feedback of this name, if it states any.
 pub fn label(name: &str, value: Value) -> Option<bool> {
     let names = ["success", "task_success", "passed", "resolved", "is_correct"];
     let label = match value.as_f64() {
@@ -96,8 +96,8 @@ impl Span {
         self.has_input || self.has_output
     }
 
-    /// Sets which sides have messages, and counts those that have none although they are not empty. With messages
-    /// it is a model call, unless it is an agent.
+    /// Sets which sides have messages, and counts non-empty sides without any. A span with messages is a model
+    /// call, unless it is an agent.
     pub fn set_sides(
         &mut self,
         is_agent: bool,
