@@ -13,7 +13,7 @@ const rows = readFileSync(
 	.split("\n")
 	.map((line) => JSON.parse(line));
 
-/** Rows of one domain, with a label that only the diversity of tools decides. */
+/** Rows of one domain, labelled by tool diversity only. */
 const decided = rows.map((row, index) => ({
 	...row,
 	domain: "code",
@@ -30,7 +30,7 @@ test("calibrate gives the same for the same rows, and takes any iterable", async
 });
 
 test("calibrate ends when it is aborted, and holds up no import", async () => {
-	// Some seconds, if nobody ends it.
+	// Takes some seconds unless ended.
 	const long = { fit: true, replicates: 10_000 };
 	const many = Array.from({ length: 200 }, () => rows).flat();
 	const abort = new AbortController();

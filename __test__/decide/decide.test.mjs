@@ -9,7 +9,7 @@ import { files, firstOf } from "../support/recorded.mjs";
 import { named, sharing, through } from "../support/stores.mjs";
 import { novel, profiles, trace, words } from "../support/traces.mjs";
 
-/** At `accepts`, at least as high as the threshold whatever the novelty; at `rejects`, lower. */
+/** Accepted by its bounds at the threshold `accepts`, rejected by them at `rejects`. */
 const accepts = { threshold: 0.2 };
 const rejects = { threshold: 0.9 };
 
@@ -255,7 +255,7 @@ test("decide of the package shares the default scorer", async () => {
 	assert.deepEqual([accepted, bounds], [false, [0.23375, 0.58375]]);
 });
 
-/** What `decide` does, by calls that were there before it. */
+/** The equivalent of `decide` in other calls. */
 async function decideByHand(scorer, trace, threshold) {
 	const { score } = await scorer.explainValue(trace, { remember: false });
 	if (score >= threshold) await scorer.remember(trace);
@@ -274,7 +274,7 @@ for (const file of files)
 		}
 		for (const [index, trace] of traces.entries())
 			assert.equal(decisions[index].accepted, await decideByHand(byHand, trace, 0.75), index);
-		// A text is embedded for a score, and for a trace that was accepted without one.
+		// A text is embedded for a score, and for a trace accepted by its bounds.
 		const embedded = decisions.filter(({ score, accepted }) => score !== null || accepted);
 		t.diagnostic(`${embedded.length} texts of ${traces.length}`);
 		if (file === "airline.jsonl") assert.ok(embedded.length <= traces.length / 4);

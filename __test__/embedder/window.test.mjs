@@ -6,7 +6,7 @@ import { says, trace, words } from "../support/traces.mjs";
 /** The length of the long texts, in UTF-16 code units. */
 const LONG = 10_000_000;
 
-/** A length that the text buffer keeps, whatever the text. */
+/** A length that the text buffer keeps of any text. */
 const KEPT = 600_000;
 
 /** `text` over and over, `length` code units of it. */

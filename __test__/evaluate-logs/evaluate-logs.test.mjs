@@ -14,7 +14,7 @@ const { version: packageVersion } = createRequire(import.meta.url)(
 	"@knowledgepulse/scoring/package.json",
 );
 
-/** Traces that differ in what counts, as lines. */
+/** Traces that differ in the fields that scoring uses, as lines. */
 const traces = (count) =>
 	Array.from({ length: count }, (_, index) => {
 		const { steps, ...rest } = trace();
@@ -200,7 +200,7 @@ test("evaluateLogs says which trace a required embedder was not there for", asyn
 	assert.deepEqual(codes(collected), Array(3).fill("EMBEDDER_UNAVAILABLE"));
 });
 
-/** Waits until nothing of a scorer is on its way. */
+/** Waits until a scorer has no pending calls. */
 async function idle(scorer) {
 	while (scorer.status().pending > 0) await new Promise((resolve) => setTimeout(resolve, 1));
 }
@@ -220,7 +220,7 @@ test("evaluateLogs ends with the reason of a signal, and leaves the rest out of 
 		reason,
 	);
 	assert.equal((await rows.next()).done, true);
-	// A call that was getting its answer is not aborted.
+	// A call that is being answered is not aborted.
 	await idle(scorer);
 	assert.ok(scorer.status().cacheSize < 3000);
 	const late = scorer.evaluateLogs(jsonl(traces(1)), { signal });
@@ -275,14 +275,14 @@ test("evaluateLogs leaves no call running wherever it ends early", async () => {
 				if (ending === "return") await rows.return();
 				else {
 					controller.abort();
-					// Rows that are there already may come first.
+					// Finished rows may come first.
 					await assert.rejects(all(rows), { name: "AbortError" });
 				}
 			}
 			assert.equal((await rows.next()).done, true);
 			await idle(scorer);
 			const { cacheSize, calls } = scorer.status();
-			// What has been aborted has left no mark.
+			// Aborted calls have changed nothing.
 			assert.equal(cacheSize, calls.answered - answered, `${ending}, ${taken}`);
 		}
 	}

@@ -65,7 +65,7 @@ test("explainValue compares with vectors that were added to the cache", async ()
 	assert.ok(Math.abs(similarities[0]) > 1e-6, String(similarities));
 });
 
-/** A trace of one thought, which scores 0.1 however new it is. */
+/** A trace of one thought, which scores 0.1 for any novelty. */
 function thought(text) {
 	return trace({ objective: "", steps: [{ type: "thought", content: text }] });
 }

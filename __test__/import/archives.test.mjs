@@ -16,7 +16,7 @@ const kinds = {
 	Zstandard: { compress: zstd, skip: zstd === undefined },
 };
 
-/** Text that hardly becomes shorter. */
+/** Text that hardly compresses. */
 const long = () => randomBytes(5000).toString("hex");
 const objectives = [long(), "two é 😀", long(), "four"];
 const log = lines(...objectives);
@@ -72,7 +72,7 @@ for (const [kind, { compress, skip }] of Object.entries(kinds)) {
 				new RegExp(`^mine: cannot decompress ${kind} data: unexpected end`),
 			);
 			assert.ok(error.cause instanceof Error);
-			// What was read before counts, and so does the next source.
+			// Earlier traces remain valid, and the next source is read.
 			const sources = [{ name: "mine", data: cut }, lines("next")];
 			const found = await summaryOf(importTraces(sources, { ...assumed, errors: "collect" }));
 			const known = found.filter((item) => objectives.includes(item));

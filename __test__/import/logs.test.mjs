@@ -47,7 +47,7 @@ const goldenTrace = ({ trace, provenance }) => ({
 	skipped: provenance.skipped,
 });
 
-/** What an import of these sources gives, as golden files have it. */
+/** The results of importing these sources, in the form of golden files. */
 async function goldenOf(sources, changes) {
 	const imported = importTraces(sources, { ...options, ...changes });
 	const items = await all(imported);

@@ -5,7 +5,7 @@ import { all, assumed, conversation, lines } from "../support/imports.mjs";
 
 const messages = conversation("one");
 
-/** The item that an import of one run gives. */
+/** Imports one run; returns the item. */
 async function only(options, source = messages) {
 	const items = await all(importTraces(source, options));
 	assert.equal(items.length, 1);
@@ -129,7 +129,7 @@ test("importTraces treats undefined as no option", async () => {
 	await assert.rejects(only({ assumeSuccess: undefined }), { code: "SUCCESS_UNKNOWN" });
 });
 
-/** Values that options do not take. */
+/** Values that options refuse. */
 const wrong = {
 	format: ["claude", "Messages", "", 5, null, true],
 	assumeSuccess: ["true", "Skip", 1, null],

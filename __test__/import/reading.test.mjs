@@ -22,7 +22,7 @@ function file(t) {
 	return path;
 }
 
-/** Whether this process has a file open; undefined where that is not to be seen. */
+/** Whether this process has a file open; undefined if unknown. */
 function isOpen(path) {
 	if (process.platform !== "linux") return undefined;
 	return readdirSync("/proc/self/fd").some((fd) => {
@@ -133,7 +133,7 @@ test("importTraces reads what is longer than one piece", async (t) => {
 });
 
 describe("importTraces that ends early", () => {
-	/** Ways to end an import of which one item was taken, with what then holds. */
+	/** Ways to end an import after one item, with the expected result. */
 	const ways = {
 		"by leaving the loop": async (make) => {
 			for await (const _ of make({})) break;
@@ -253,7 +253,7 @@ test("importTraces can be aborted at any turn of the event loop", async (t) => {
 		assert.ok(stream.destroyed);
 		assert.equal(getEventListeners(signal, "abort").length, 0);
 	}
-	// What was being read is read to its end first.
+	// The current piece is read completely first.
 	while (isOpen(path)) await sleep(1);
 });
 
@@ -357,7 +357,7 @@ test("importTraces ends with its worker", async () => {
 });
 
 test("importTraces does not block the event loop", async () => {
-	// Long to read, and hardly anything of it in the trace.
+	// Takes long to read, but hardly affects the trace.
 	const ballast = { role: "system", content: "x ".repeat(2 ** 24) };
 	const messages = [ballast, ...conversation("one")];
 	const text = JSON.stringify({ messages });

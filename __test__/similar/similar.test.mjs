@@ -64,7 +64,7 @@ test("similar says when a trace was added, and null for one without an id", asyn
 		const [{ id, addedAt }] = await scorer.similar(trace());
 		assert.equal(id, null);
 		assert.ok(addedAt instanceof Date);
-		// The clock of the own cache is another one, which may be off by a little.
+		// A scorer's own cache has another clock, which may differ slightly.
 		assert.ok(addedAt >= before - 5 && addedAt <= after + 5, addedAt.toISOString());
 	}
 });

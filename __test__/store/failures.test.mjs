@@ -45,7 +45,7 @@ test("a store that fails is asked three times, then not for a second", async () 
 	assert.equal(dimensions.novelty, 0.5);
 	assert.equal(scorer.status().store.state, "unavailable");
 	assert.equal(scorer.status().store.reason, "connection refused");
-	// At once, although the store would answer.
+	// Immediately, although the store would answer.
 	assert.equal((await scorer.explainValue(first)).novelty.reason, "connection refused");
 	assert.equal(asked, 3);
 	while ((await scorer.explainValue(second)).novelty.source === "no-store")
@@ -158,7 +158,7 @@ test("a store that has lost what it had acknowledged is read anew", async () => 
 	await one.evaluateValue(first);
 	await one.evaluateValue(second);
 	const found = namespaces.get("test");
-	// A crash without the last commit, after which another process goes on.
+	// A crash that loses the last commit, after which another process continues.
 	found.entries.pop();
 	found.head -= 1;
 	await other.evaluateValue(named("third", "A red boat"));

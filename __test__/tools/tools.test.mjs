@@ -182,7 +182,7 @@ test("the install matrix installs its tools again after an interrupted installat
 	const cache = emptyCache(t);
 	const programs = join(cache, "programs");
 	mkdirSync(programs);
-	// Leaves what npm would, but for the tools, and fails.
+	// Leaves the files that npm would, except the tools, and fails.
 	const npm = `#!/bin/sh
 mkdir -p node_modules && touch node_modules/.package-lock.json && echo run >>"$COUNT" && exit 1
 `;

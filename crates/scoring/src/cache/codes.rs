@@ -19,7 +19,7 @@
 //!
 //! - `|x|` and `|y|` are at most [`LONGEST`];
 //! - `|x − c|` and `|y − z|` are *measured*, in float64, where their relative error is below `n · 2⁻⁵²`,
-//! which [`length`] compensates. So the quality of the codes affects how much is read, not what is found;
+//!   which [`length`] compensates. So the quality of the codes affects how much is read, not what is found;
 //! - `c·z` is a sum of integers, exact in every kernel, times two steps. The rounding of this and of
 //!   the bound, all in float64 and of numbers below 1000, is below [`SLACK`].
 //!
