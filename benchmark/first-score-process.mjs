@@ -2,7 +2,10 @@
 
 import { assertModel, isOurs, loadScorer } from "./sides.mjs";
 
-/** Has the numbers of steps, tools and types of the example in the documents, and so its score. */
+/**
+ * Has as many steps, tools and types as the example in the protocol's documents, and thus its
+ * score.
+ */
 const TRACE = {
 	id: "example:code-review",
 	metadata: { task_domain: "code-review", success: true },

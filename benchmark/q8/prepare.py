@@ -30,7 +30,7 @@ def quantise_file(model, out):
     """Quantise a model to 8 bits as the conversion script of transformers.js does for q8."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    # It recommends a step that transformers.js does not take either.
+    # Hides its advice, which transformers.js does not follow either.
     logging.disable(logging.WARNING)
     quantize_dynamic(
         model,
@@ -59,7 +59,7 @@ def prepare():
     if done == wanted and QUANTISED.is_file():
         say(f"{QUANTISED.relative_to(ROOT)} is up to date")
         return
-    # An old one must not be measured as if it were the new one.
+    # An old model must not be measured as the new one.
     QUANTISED.unlink(missing_ok=True)
     quantise()
     STAMP.write_text(wanted, encoding="utf-8")
