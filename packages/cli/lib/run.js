@@ -108,7 +108,9 @@ class Remarks {
 		const { domain } = this.#options;
 		const others = this.#runs - (this.#domains.get(domain) ?? 0);
 		if (domain !== undefined && others > 0)
-			warn(`--domain ${domain} is not for ${count(others, "reasoning trace")}, which name theirs`);
+			warn(
+				`--domain ${domain} does not apply to ${count(others, "reasoning trace")} with a domain`,
+			);
 	}
 
 	/** Warns if the model saw only the beginning of a share of the texts. */
