@@ -29,7 +29,7 @@ test("calibrate gives the same for the same rows, and takes any iterable", async
 	assert.equal(other.labels.auc.value, first.labels.auc.value);
 });
 
-test("calibrate ends when it is aborted, and holds up no import", async () => {
+test("calibrate ends when it is aborted, and delays no import", async () => {
 	// Takes some seconds unless ended.
 	const long = { fit: true, replicates: 10_000 };
 	const many = Array.from({ length: 200 }, () => rows).flat();
@@ -78,7 +78,7 @@ test("calibrate judges scores by the profiles that are given", async () => {
 	assert.ok(warnings.some((each) => each.code === "other-profiles"));
 });
 
-test("calibrate does not hold up the event loop", async () => {
+test("calibrate does not block the event loop", async () => {
 	let turns = 0;
 	const timer = setInterval(() => {
 		turns += 1;

@@ -135,7 +135,7 @@ describe("a library of the user's own", { skip: process.platform === "win32" }, 
 			await assertNative(file, reason);
 		});
 
-	test("status names what the library itself needs and does not find", async (t) => {
+	test("status names a missing dependency of the library", async (t) => {
 		const folder = temporaryFolder(t);
 		const needed = compiled(folder, "libneeded.so", "void needed(void) {}");
 		const source = "void needed(void); void needs(void) { needed(); }";
@@ -150,7 +150,7 @@ test("evaluateValue is quiet when the library is missing", async () => {
 	assert.deepEqual(await scoresOf([trace()], 1, { env }), [expected]);
 });
 
-test("a library is the same one by another path", async (t) => {
+test("a library is recognised by another path", async (t) => {
 	const file = join(temporaryFolder(t), "another name");
 	link(library, file);
 	const body = async ({ scoring, input }) => {

@@ -40,7 +40,7 @@ const parsed = async (chunks) => {
 
 const codes = (items) => items.map(({ error, id }) => error?.code ?? id);
 
-test("evaluateLogs gives the scores of evaluateValue, one after another, to the bit", async () => {
+test("evaluateLogs gives the scores of sequential evaluateValue calls, bit for bit", async () => {
 	const given = traces(60);
 	const [one, other] = [new Scorer(), new Scorer()];
 	const reports = [];
@@ -105,7 +105,7 @@ test("evaluateLogs scores what importTraces gives, from any source and cut anywh
 	);
 });
 
-test("evaluateLogs keeps the order of more traces than are on their way at once", async () => {
+test("evaluateLogs keeps the order of more traces than are in flight", async () => {
 	const given = traces(5000);
 	const rows = await parsed(off().evaluateLogs(jsonl(given)).lines());
 	assert.deepEqual(
@@ -190,7 +190,7 @@ test("evaluateLogs collects errors in their places", async () => {
 	]);
 });
 
-test("evaluateLogs says which trace a required embedder was not there for", async () => {
+test("evaluateLogs names the trace for which a required embedder is missing", async () => {
 	const options = { embedder: "required", model: "/nowhere" };
 	const scorer = new Scorer(options);
 	const text = jsonl(traces(3));
@@ -227,7 +227,7 @@ test("evaluateLogs ends with the reason of a signal, and leaves the rest out of 
 	await assert.rejects(late.next(), reason);
 });
 
-test("evaluateLogs peeks", async () => {
+test("evaluateLogs with remember: false leaves the cache unchanged", async () => {
 	const scorer = new Scorer();
 	const given = traces(2);
 	const rows = await all(scorer.evaluateLogs(jsonl(given), { remember: false }));
@@ -253,7 +253,7 @@ test("evaluateLogs refuses wrong options", () => {
 		);
 });
 
-test("evaluateLogs leaves no call running wherever it ends early", async () => {
+test("evaluateLogs leaves no call running when it ends early", async () => {
 	const given = traces(200);
 	const text = jsonl(given);
 	const scorer = new Scorer();
@@ -289,7 +289,7 @@ test("evaluateLogs leaves no call running wherever it ends early", async () => {
 	assert.ok(scorer.status().calls.aborted > 0);
 });
 
-test("evaluateLogs goes on for other readers when one ends", async () => {
+test("evaluateLogs continues for other readers when one ends", async () => {
 	const scorer = new Scorer();
 	const given = traces(300);
 	const [one, other] = [1, 2].map(() => scorer.evaluateLogs(jsonl(given)));

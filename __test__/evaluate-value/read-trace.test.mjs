@@ -174,7 +174,7 @@ for (const longText of ["window", "whole"])
 		assert.ok(novelty.maxSimilarity > 0.999999);
 	});
 
-test("evaluateValue does not use what prototypes were given later", async () => {
+test("evaluateValue ignores later changes of prototypes", async () => {
 	const [score, expected] = await valueFrom(
 		async ({ scoring, input }) => {
 			const expected = await new scoring.Scorer().evaluateValue(input);

@@ -109,7 +109,7 @@ test("importTraces says which Node.js decompresses Zstandard", {
 	assert.match(error.message, /Zstandard data: Node\.js 22\.15 or later/);
 });
 
-test("importTraces reads what is too short for an archive", async () => {
+test("importTraces reads input that is too short for an archive", async () => {
 	for (const bytes of ["1f", "1f8b", "28b52f", ""]) {
 		const error = await importErrorOf(all(read(Buffer.from(bytes, "hex"))));
 		const expected =

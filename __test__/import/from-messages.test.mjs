@@ -125,7 +125,7 @@ test("fromMessages rejects with NO_TRACE for messages that give none", async () 
 	assert.match(error.message, /success_unknown 1/);
 });
 
-test("fromMessages refuses what are no messages", async () => {
+test("fromMessages refuses values that are not messages", async () => {
 	for (const messages of [undefined, null, 5, "[]", {}, new Set()])
 		await assert.rejects(fromMessages(messages), {
 			name: "ScoringError",

@@ -162,7 +162,7 @@ async function crowd(ms, budgetMs) {
 	};
 }
 
-test("a call that waits keeps no more of its text than the model sees", async (t) => {
+test("a pending call keeps only the text that the model sees", async (t) => {
 	const count = repeats(1_000);
 	const huge = words(2_000, 1).repeat(700);
 	for (const text of [words(15, 1), words(450, 1), huge]) {

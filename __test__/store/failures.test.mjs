@@ -54,7 +54,7 @@ test("a store that fails is asked three times, then not for a second", async () 
 	assert.deepEqual([scorer.status().store.state, scorer.status().store.reason], ["ready", null]);
 });
 
-test("with a required store, and where nothing can be neutral, calls reject", async () => {
+test("calls reject with a required store, or if they have no neutral result", async () => {
 	const { open } = sharing();
 	const store = through(open(), { append: failure, read: failure });
 	const unavailable = { code: "STORE_UNAVAILABLE", message: "connection refused" };
@@ -152,7 +152,7 @@ test("errors of a store with a lasting code reject in either mode, and are not r
 	}
 });
 
-test("a store that has lost what it had acknowledged is read anew", async () => {
+test("a store that has lost acknowledged entries is read again", async () => {
 	const { scorer, namespaces } = sharing();
 	const [one, other] = [scorer(), scorer()];
 	await one.evaluateValue(first);
@@ -168,7 +168,7 @@ test("a store that has lost what it had acknowledged is read anew", async () => 
 	assert.equal(one.status().cacheSize, 3);
 });
 
-test("a store that was deleted behind its mirror's back begins again", async () => {
+test("a store that was deleted is read from its beginning", async () => {
 	const { scorer, namespaces } = sharing();
 	const one = scorer();
 	await one.evaluateValue(first);

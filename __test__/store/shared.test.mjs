@@ -199,7 +199,7 @@ test("a store of many pages is read to its end", async () => {
 	assert.deepEqual(limits, Array(6).fill(256));
 });
 
-test("a store takes the place of the cache", () => {
+test("a store replaces the cache", () => {
 	const { scorer } = sharing();
 	assert.throws(() => scorer().cache, { code: "INVALID_OPTION", path: "store" });
 });
@@ -239,7 +239,7 @@ test("Scorer refuses wrong options of a store", () => {
 		assert.throws(() => new Scorer(options), { code: "INVALID_OPTION", message });
 });
 
-test("a call of a scorer with a store rejects what it cannot take, and never throws", async () => {
+test("a call of a scorer with a store rejects for invalid arguments, and never throws", async () => {
 	const hostile = {
 		toString() {
 			throw new Error("hostile");

@@ -85,7 +85,7 @@ test("kp-score score --decide is a gate with --min-share", async () => {
 		assert.equal((await kpScore(decideArgs("--min-share", share))).code, code);
 });
 
-test("kp-score says once that a domain nearly names other weights", async () => {
+test("kp-score warns once of a domain that resembles another", async () => {
 	const named = [1, 2, 3].map((n) => traceOf(n, { metadata: { task_domain: "code-review" } }));
 	const input = linesOf(named);
 	for (const command of [

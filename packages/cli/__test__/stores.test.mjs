@@ -41,7 +41,7 @@ for (const [name, url] of [
 		assert.ok(!(stdout + stderr).includes(PASSWORD), stderr);
 	});
 
-test("kp-score masks user information where an argument is taken for another one", async () => {
+test("kp-score masks user information in misplaced arguments", async () => {
 	const url = `postgres://user:my\u2028${PASSWORD}@x@host/db`;
 	for (const args of [[url], ["score", url], ["score", "one.jsonl", `--stroe=${url}`]]) {
 		const { code, stderr } = await kpScore(args);
@@ -69,7 +69,7 @@ test("kp-score takes the store from KP_SCORE_STORE", async () => {
 	assert.equal(entriesOf("environment.db"), 1);
 });
 
-test("kp-score goes on where a snapshot of its store ended", async () => {
+test("kp-score continues from a snapshot of its store", async () => {
 	const options = ["--store", "sqlite:resumed.db?create=1", "--memory", "resumed.kpcache"];
 	const scored = async (...more) => {
 		const { code, stdout, stderr } = await kpScore([...more, "one.jsonl", "--json", ...options]);

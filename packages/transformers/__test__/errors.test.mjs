@@ -76,7 +76,7 @@ test("extractor rejects an empty array, null and undefined as transformers.js do
 			await assert.rejects(extractor(texts, OPTIONS), Error);
 });
 
-test("extractor rejects what is no text", async () => {
+test("extractor rejects other values than texts", async () => {
 	const extractor = await ownExtractor();
 	for (const [texts, found] of [
 		[5, "5"],

@@ -52,7 +52,7 @@ for (const [name, texts] of [
 		t.diagnostic(`largest difference of vectors: ${worst}`);
 	});
 
-test("extractor gives for many texts what it gives for each", async () => {
+test("extractor gives many texts the vectors of each", async () => {
 	const { data } = await own(TEXTS, OPTIONS);
 	for (const [index, text] of TEXTS.entries()) {
 		const one = await own(text, OPTIONS);
@@ -61,7 +61,7 @@ test("extractor gives for many texts what it gives for each", async () => {
 	}
 });
 
-test("extractor gives every caller an array of its own", async () => {
+test("extractor gives every caller a separate array", async () => {
 	const first = await own("hello", OPTIONS);
 	const expected = Float32Array.from(first.data);
 	first.data.fill(0);

@@ -74,7 +74,7 @@ describe("damages", { skip: missing }, () => {
 		assert.equal(await assertReplayed(found, answers), 11);
 	});
 
-	test("entries expire by the clock of the store, whatever a process has", async () => {
+	test("entries expire by the clock of the store, not of a process", async () => {
 		const { open, scorer, sql } = await filled({ cache: { ttlMs: 60_000 } });
 		await sql("UPDATE kp_novelty_head SET at = at + 3600000 WHERE namespace = $1");
 		const [late, last] = [
@@ -85,7 +85,7 @@ describe("damages", { skip: missing }, () => {
 		assert.deepEqual([last.seq, last.nearest], [10, "words 3 late"]);
 	});
 
-	test("a store with a damaged entry is INVALID_STORE, until it is mended", async () => {
+	test("a store with a damaged entry is INVALID_STORE until repaired", async () => {
 		const { open, scorer, sql, answers, entries } = await filled();
 		await sql(`UPDATE kp_novelty_entries SET kind = 'x' ${ROW}`);
 		const damaged = /^entry 4 of the store: kind: expected "add", "forget" or "clear", got "x"$/;
@@ -102,7 +102,7 @@ describe("damages", { skip: missing }, () => {
 		assert.equal(await assertReplayed(found, answers), 11);
 	});
 
-	test("a changed id shows only in what is nearest, to who reads it anew", async () => {
+	test("a changed id appears only in nearest, for scorers that read it again", async () => {
 		const { open, scorer, sql } = await filled();
 		await sql(`UPDATE kp_novelty_entries SET id = 'changed' ${ROW}`);
 		const old = await answerOf(scorer, "words 3 old");

@@ -79,7 +79,7 @@ describe("faults", { skip: missing }, () => {
 		return { entries, answers, failures: failures.flat() };
 	}
 
-	test("a server that is killed and started again loses and doubles nothing", async () => {
+	test("a server that is killed and restarted neither loses nor repeats entries", async () => {
 		const { entries, answers } = await underLoad(async ({ untilStored, untilFailed }) => {
 			for (let turn = 0; turn < 2; turn++) {
 				await server.kill();
@@ -132,7 +132,7 @@ describe("faults", { skip: missing }, () => {
 		);
 	});
 
-	test("backends that are terminated lose and double nothing", async () => {
+	test("terminated backends neither lose nor repeat entries", async () => {
 		let terminated = 0;
 		const { entries, answers } = await underLoad(async ({ untilStored }) => {
 			for (let turn = 0; turn < 4; turn++) {
@@ -173,7 +173,7 @@ describe("faults", { skip: missing }, () => {
 		proxy.stop();
 	});
 
-	test("a server that hangs is given up, and used again when it goes on", async () => {
+	test("a server that hangs is abandoned, and used again when it continues", async () => {
 		const { entries, answers } = await underLoad(async ({ untilFailed }) => {
 			server.freeze();
 			try {
@@ -216,7 +216,7 @@ describe("faults", { skip: missing }, () => {
 		await assertReplayed(await entriesOf(store), answers);
 	});
 
-	test("a standby answers what only reads, and everything once it is promoted", async () => {
+	test("a standby answers reads, and everything once it is promoted", async () => {
 		const primary = open("standby");
 		const ids = Array.from({ length: 9 }, (_, i) => `words ${i} primary`);
 		const answers = [];
@@ -256,7 +256,7 @@ describe("faults", { skip: missing }, () => {
 		}
 	});
 
-	test("a full disk fails calls, which go on when there is space", (t) => {
+	test("a full disk fails calls until there is space", (t) => {
 		const folder = temporaryFolder(t);
 		const mount = 'mount -t tmpfs -o size=120m none "$1" && exec "$2" "$3" "$1"';
 		const { status, stdout, stderr } = spawnSync(

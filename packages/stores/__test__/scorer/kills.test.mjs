@@ -153,7 +153,7 @@ async function assertNothingLost(t, setup, disturb) {
 	t.diagnostic(JSON.stringify(found));
 }
 
-test("processes that are killed lose and double nothing in a file", async (t) => {
+test("killed processes neither lose nor repeat entries in a file", async (t) => {
 	const opened = { path: temporaryFile() };
 	const store = new SqliteStore(opened);
 	t.after(() => store.close());
@@ -164,7 +164,7 @@ test("processes that are killed lose and double nothing in a file", async (t) =>
 	);
 });
 
-test("processes that are killed lose and double nothing in PostgreSQL", { skip }, async (t) =>
+test("killed processes neither lose nor repeat entries in PostgreSQL", { skip }, async (t) =>
 	assertNothingLost(t, await postgres(t)),
 );
 
