@@ -1,6 +1,6 @@
 /**
- * Compares the addon with the TypeScript way, after making what that needs: the plain model, the
- * quantised one and transformers.js 4. Takes the options of benchmark/run.mjs.
+ * Compares the addon with TypeScript, after making the plain model, the quantised one and
+ * transformers.js 4. Takes the options of benchmark/run.mjs.
  */
 import { join } from "node:path";
 import { python } from "./lib/build.mjs";
