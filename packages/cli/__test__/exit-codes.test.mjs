@@ -98,7 +98,11 @@ for (const [code, args, pattern] of [
 		["compare", "one.jsonl", "one.jsonl", "-d", "finance", ...OFF],
 		/--domain finance does not apply to 1 reasoning trace/,
 	],
-	[0, ["import", "one.jsonl", "-d", "finance"], /--domain finance does not apply to 1 reasoning trace/],
+	[
+		0,
+		["import", "one.jsonl", "-d", "finance"],
+		/--domain finance does not apply to 1 reasoning trace/,
+	],
 	[4, ["score", "one.jsonl", "--model", "nothing"], /nothing\/manifest\.json/],
 	[2, ["explain", "one.jsonl", "--id", "t:9", ...OFF], /no trace with the id t:9/],
 	[2, ["import", "one.jsonl", "--dry-run", "-o", "x"], /dry-run/],
