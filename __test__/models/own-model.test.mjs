@@ -229,7 +229,7 @@ test("a model folder that appears later is used", async (t) => {
 	assert.equal(await source(), "no-embedder");
 	assert.match(
 		scorer.status().embedder.reason,
-		/manifest\.json.*config\.json, which is not there either/,
+		/manifest\.json.*config\.json, which is missing too/,
 	);
 	renameSync(place, folder);
 	await new Promise((resolve) => setTimeout(resolve, 1100));

@@ -52,7 +52,7 @@ pub(crate) fn warnings(
     warn_if(leakage.is_leak, WarningCode::LabelIsSuccess, labels, &|| {
         format!(
             "the labels equal success in {:.1} % of the labelled rows, and the score contains success: \
-             what orders these rows well may order nothing else",
+             the results may not hold for other labels",
             leakage.agreement * 100.0
         )
     });

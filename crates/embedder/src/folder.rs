@@ -38,8 +38,7 @@ impl ModelFolder {
         }
         let files = BuiltInFiles::open(&path).map_err(|error| match error {
             EmbedError::File { path, what } if settings.model.is_some() && !path.exists() => {
-                let what =
-                    format!("{what}; a custom model has {CONFIG}, which is not there either");
+                let what = format!("{what}; a custom model has {CONFIG}, which is missing too");
                 EmbedError::File { path, what }
             }
             error => error,

@@ -144,7 +144,7 @@ impl Mirror {
             return Err(format!("expected entry {}", seq.saturating_add(1)));
         }
         if entry.at < at {
-            return Err("expected a time not before that of the entry before".into());
+            return Err("expected a time not before the previous entry's".into());
         }
         if entry.own.is_some_and(|own| !found.insert(own)) {
             return Err("its call is in the page twice".into());
@@ -154,7 +154,7 @@ impl Mirror {
             (Change::Add { .. }, Some(Work::Score(_) | Work::Decide(..) | Work::Remember(_)))
             | (Change::Forget(_), Some(Work::Forget(_)))
             | (Change::Clear, Some(Work::Clear)) => Ok(()),
-            (_, Some(_)) => Err("another change than its call asked for".into()),
+            (_, Some(_)) => Err("not the change that its call requested".into()),
             (Change::Add { vector: Some(vector), .. }, None) => {
                 let expected = self.vector_len();
                 if vector.len() != expected {
