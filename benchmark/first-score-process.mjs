@@ -2,10 +2,7 @@
 
 import { assertModel, isOurs, loadScorer } from "./sides.mjs";
 
-/**
- * Has as many steps, tools and types as the example in the protocol's documents, and thus its
- * score.
- */
+/** Has as many steps, tools and types as the example in the protocol's documents, and thus its score. */
 const TRACE = {
 	id: "example:code-review",
 	metadata: { task_domain: "code-review", success: true },

@@ -16,10 +16,7 @@ function childOf(script, side, args = []) {
 	return new Child(script, [side, ...args], { env: environmentOf(side) });
 }
 
-/**
- * Runs a script for a side. Returns the result of `use`, by default its first message, and ends the
- * process.
- */
+/** Runs a script for a side. Returns the result of `use`, by default its first message, and ends the process. */
 async function runOnce(script, side, args = [], use = (child) => child.next()) {
 	const child = childOf(script, side, args);
 	try {
@@ -109,10 +106,7 @@ const EXAMPLE = "5-step example";
 const EXAMPLE_SCORE = 0.66875;
 const EXAMPLE_TOLERANCE = 1e-12;
 
-/**
- * Measures the first score in fresh processes, cold and warmed up. Also returns the version of our
- * ONNX Runtime.
- */
+/** Measures the first score in fresh processes, cold and warmed up. Also returns the version of our ONNX Runtime. */
 export async function measureFirstScore(sides, plan, agreement) {
 	const started = (repetitions, args) =>
 		inTurns(

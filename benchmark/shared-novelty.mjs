@@ -71,10 +71,7 @@ async function busy() {
 /** Without a store, as the reference. */
 const ALONE = "no store";
 
-/**
- * New stores, and their sizes in bytes. A place is the address of a store, in a form that can be sent to a
- * process.
- */
+/** New stores, and their sizes in bytes. A place is the address of a store, in a form that can be sent to a process. */
 async function makePlaces(server, folder) {
 	const database = await server.createDatabase();
 	const path = join(folder, `${database}.db`);

@@ -98,10 +98,7 @@ export function describeEnvironment(sides) {
 	};
 }
 
-/**
- * The instructions for products of bytes, on which the time of `fast` depends; "unknown" except on
- * Linux x64.
- */
+/** The instructions for products of bytes, on which the time of `fast` depends; "unknown" except on Linux x64. */
 function registers() {
 	let flags;
 	try {

@@ -91,10 +91,7 @@ function installedAt(name) {
 	}
 }
 
-/**
- * Converts a folder inside Electron's archive to the unpacked one, because native code cannot read
- * the archive.
- */
+/** Converts a folder inside Electron's archive to the unpacked one, because native code cannot read the archive. */
 function unpacked(folder) {
 	const onDisk = folder.replace(/([\\/]app\.asar)(?=[\\/])/, "$1.unpacked");
 	return existsSync(onDisk) ? onDisk : folder;

@@ -96,10 +96,7 @@ module.exports = function logsOf(native) {
 			return Object.defineProperty(items, "report", { get: () => this.report });
 		}
 
-		/**
-		 * An iterator whose `return` does not wait for the generator, which may be unstarted or
-		 * pending.
-		 */
+		/** An iterator whose `return` does not wait for the generator, which may be unstarted or pending. */
 		#iterator(generator) {
 			return {
 				next: () => generator.next(),

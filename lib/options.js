@@ -59,10 +59,7 @@ function collects(errors = "reject") {
 /** The options of a call without options. */
 const NONE = { signal: undefined, remember: undefined };
 
-/**
- * Returns the options of a call. Ignores any other value, such as the index in
- * `traces.map(evaluateValue)`.
- */
+/** Returns the options of a call. Ignores any other value, such as the index in `traces.map(evaluateValue)`. */
 function callOptions(options, known) {
 	if (options === null || typeof options !== "object") return NONE;
 	checkOptions(options, known);

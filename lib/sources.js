@@ -115,10 +115,7 @@ async function* joined(chunks) {
 	}
 }
 
-/**
- * Converts bytes, such as images in messages, to base64. As lists of numbers they would take very
- * long.
- */
+/** Converts bytes, such as images in messages, to base64. As lists of numbers they would take very long. */
 function inBase64(_, value) {
 	if (!isUint8Array(value)) return value;
 	const { buffer, byteOffset, byteLength } = value;

@@ -13,10 +13,7 @@ const CONTENT_SIZE = [0, 2, 4, 8];
 /** The type of a block that repeats one byte. */
 const REPEATED = 1;
 
-/**
- * Yields the output of `decompress` for the pieces of each frame. `failed` throws the error for
- * invalid data.
- */
+/** Yields the output of `decompress` for the pieces of each frame. `failed` throws the error for invalid data. */
 async function* ofFrames(pieces, decompress, failed) {
 	let bytes = Buffer.alloc(0);
 	/** The number of these bytes that belong to the frame. */

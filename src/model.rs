@@ -313,8 +313,7 @@ pub fn settings() -> Settings {
     CURRENT.read().unwrap_or_else(PoisonError::into_inner).settings.clone()
 }
 
-/// Changes the settings of the process. Equal settings keep the loaded model, and forget a failure to load
-/// it.
+/// Changes the settings of the process. Equal settings keep the loaded model, and forget a failure to load it.
 pub fn configure<S: Source>(source: &S) -> Result<(), S::Error> {
     // First without the lock: an error message for a wrong value may run JavaScript.
     settings().update(source)?;

@@ -196,10 +196,7 @@ const fontsOf = async (page) =>
 
 const golden = (name) => fileURLToPath(new URL(`golden/${name}.webp`, import.meta.url));
 
-/**
- * Compares a page with the golden picture; with KP_UPDATE, records it, which needs Debian's browser
- * with its fonts.
- */
+/** Compares a page with the golden picture; with KP_UPDATE, records it, which needs Debian's browser with its fonts. */
 async function assertLike(name, page) {
 	const image = await picture(page);
 	if (process.env.KP_UPDATE) writeFileSync(golden(name), image);

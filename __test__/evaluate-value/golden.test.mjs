@@ -16,10 +16,7 @@ import { random } from "../support/traces.mjs";
 
 const TOLERANCE = 1e-4;
 
-/**
- * A whole file is scored once; its first traces are scored with variations that must not change
- * scores.
- */
+/** A whole file is scored once; its first traces are scored with variations that must not change scores. */
 const PREFIX = 3;
 
 /** Fails unless the first traces have these scores one at a time and with random calls in flight. */

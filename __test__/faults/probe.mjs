@@ -83,10 +83,7 @@ export async function scoreWithFree(scoring, free) {
 	return { exhausted, after: await probe(scoring) };
 }
 
-/**
- * Scores one trace; once the system gives no more threads, scores the others and that one
- * concurrently.
- */
+/** Scores one trace; once the system gives no more threads, scores the others and that one concurrently. */
 export async function scoreWithoutMore(scoring, _, send) {
 	await probe(scoring, TRACES.slice(0, 1));
 	await scoring.clear();

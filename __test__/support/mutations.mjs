@@ -1,7 +1,4 @@
-/**
- * Generated mutations of a valid trace, and copies of plain objects as other objects that read the
- * same.
- */
+/** Generated mutations of a valid trace, and copies of plain objects as other objects that read the same. */
 
 import fc from "fast-check";
 

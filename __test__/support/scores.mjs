@@ -48,9 +48,7 @@ export function assertSame(found, expected, name = "scores") {
 	}
 }
 
-/**
- * Fails unless every score is within `tolerance` of the expected one; returns the largest distance.
- */
+/** Fails unless every score is within `tolerance` of the expected one; returns the largest distance. */
 export function assertWithin(tolerance, found, expected, nameOf = String) {
 	assert.equal(found.length, expected.length);
 	let worst = 0;

@@ -15,9 +15,7 @@ export function named(id, text = id) {
 	return { ...trace({ objective: text }), id };
 }
 
-/**
- * A store whose calls go through `on.append` and `on.read`, if defined, which get the real method.
- */
+/** A store whose calls go through `on.append` and `on.read`, if defined, which get the real method. */
 export function through(store, on) {
 	const way =
 		(method) =>

@@ -1,6 +1,4 @@
-/**
- * Keeps the memory across restarts, so that novelty also compares with traces of earlier processes.
- */
+/** Keeps the memory across restarts, so that novelty also compares with traces of earlier processes. */
 import { Scorer } from "@knowledgepulse/scoring";
 import { traces } from "../traces.mjs";
 

@@ -8,8 +8,7 @@ use libfuzzer_sys::{Corpus, fuzz_target};
 #[global_allocator]
 static ALLOCATOR: memory::Counting = memory::Counting;
 
-/// The maximum memory of an import: bytes for each byte of a log, plus a constant. Even a small step has a large
-/// event.
+/// The maximum memory of an import: bytes for each byte of a log, plus a constant. Even a small step has a large event.
 const RATIO: usize = 64;
 const FIXED: usize = 1 << 20;
 

@@ -154,8 +154,7 @@ impl Lines {
         result
     }
 
-    /// Settles `deferred` with the next [`Ready`]. Returns whether reading must continue because there is
-    /// room.
+    /// Settles `deferred` with the next [`Ready`]. Returns whether reading must continue because there is room.
     pub fn wait(self: &Arc<Self>, deferred: Deferred) -> bool {
         self.update(|state| {
             state.waiting = Some(deferred);

@@ -48,10 +48,7 @@ export function packWorkspace(name) {
 	return pack(stage(name, manifest, from, [...manifest.files, "README.md"]));
 }
 
-/**
- * The URL of the repository: that of the release, against which provenance is checked, or of the
- * checkout.
- */
+/** The URL of the repository: that of the release, against which provenance is checked, or of the checkout. */
 function repository() {
 	const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: name } = process.env;
 	if (server && name) return `${server}/${name}`;

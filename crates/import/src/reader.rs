@@ -257,8 +257,7 @@ impl Reader {
     }
 }
 
-/// Finds the end of a document, at which all brackets are closed. Whether they match is checked by
-/// parsing.
+/// Finds the end of a document, at which all brackets are closed. Whether they match is checked by parsing.
 #[derive(Default)]
 struct Brackets {
     depth: usize,

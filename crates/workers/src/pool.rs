@@ -14,8 +14,7 @@ use crate::fault;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// How often an idle thread checks for a job before it sleeps. Waking it costs the spawning thread a system
-/// call.
+/// How often an idle thread checks for a job before it sleeps. Waking it costs the spawning thread a system call.
 const LOOKS: usize = 32;
 
 /// Short work: scores, and logs piece by piece. One thread for each core, but at least two, so that a very long

@@ -9,10 +9,7 @@ const { accountOf } = createRequire(import.meta.url)("../lib/account.js");
 
 const THRESHOLD = 0.6;
 
-/**
- * Traces of every kind: always accepted, always rejected, and undecided by bounds; some are
- * repeated.
- */
+/** Traces of every kind: always accepted, always rejected, and undecided by bounds; some are repeated. */
 const traces = Array.from({ length: 24 }, (_, n) => {
 	const confidence = [0.9, 0.1, 1, 0][n % 4];
 	const trace = traceOf(n, { confidence, objective: `Fix test number ${n % 7}` });

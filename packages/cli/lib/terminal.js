@@ -90,9 +90,7 @@ function masked(text) {
 /** The control sequence that removes the line of progress on standard error. */
 let erase = "";
 
-/**
- * Writes a message to standard error. Further lines are indented, to tell them from other messages.
- */
+/** Writes a message to standard error. Further lines are indented, to tell them from other messages. */
 function say(message) {
 	const text = message.split(MARK).map(masked).join(MARK).replaceAll("\n", "\n  ");
 	process.stderr.write(`${erase}${shown(text, process.stderr)}\n`);

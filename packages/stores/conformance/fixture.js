@@ -44,10 +44,7 @@ const bytesOf = (embedding) => embedding && Uint8Array.from(embedding);
 
 const positionOf = ({ epoch }, { seq, call }) => ({ epoch, seq, call });
 
-/**
- * The expected contents of a namespace: the entries that readers sent, in the order of the first
- * page with them.
- */
+/** The expected contents of a namespace: the entries that readers sent, in the order of the first page with them. */
 class Model {
 	/** Entries by call. */
 	sent = new Map();

@@ -46,9 +46,7 @@ CREATE INDEX novelty_entries_id ON novelty_entries (namespace, id)
 PRAGMA application_id = ${APPLICATION};
 PRAGMA user_version = ${SCHEMA};`;
 
-/**
- * Returns whether the file has the tables; false for a new file. Throws for the file of another application.
- */
+/** Returns whether the file has the tables; false for a new file. Throws for the file of another application. */
 function hasTables(db) {
 	const [application] = Object.values(db.prepare("PRAGMA application_id").get());
 	const [schema] = Object.values(db.prepare("PRAGMA user_version").get());

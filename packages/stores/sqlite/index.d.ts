@@ -8,10 +8,7 @@ export interface SqliteStoreOptions {
 	 * SQLite keeps two more files there while the file is open.
 	 */
 	path: string;
-	/**
-	 * Scorers with the same file and namespace share a memory. 1 to 200 characters except NUL. Default:
-	 * `"default"`.
-	 */
+	/** Scorers with the same file and namespace share a memory. 1 to 200 characters except NUL. Default: `"default"`. */
 	namespace?: string;
 	/**
 	 * Whether every append waits for the disk. Otherwise a crash of the operating system or a power loss

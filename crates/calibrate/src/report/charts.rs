@@ -13,8 +13,7 @@ use super::{
     text::{count, percent, round_percent, score},
 };
 
-/// The minimum number of rows in a block with percentiles; rows of smaller blocks are drawn as
-/// points.
+/// The minimum number of rows in a block with percentiles; rows of smaller blocks are drawn as points.
 const ROWS_FOR_PERCENTILES: usize = 10;
 
 /// A chart with the texts above and below it.

@@ -82,8 +82,7 @@ impl Best {
         }
     }
 
-    /// Returns a lower bound of the best values. It never falls: a row with a lesser value is out for
-    /// good.
+    /// Returns a lower bound of the best values. It never falls: a row with a lesser value is out for good.
     pub fn least(&self) -> f64 {
         if self.taken.len() < self.k { self.at_least } else { self.bar.into() }
     }

@@ -21,9 +21,7 @@ class Wanted {
 	constructor(ids) {
 		// A table may have shortened them.
 		this.missing = new Set(ids.map((id) => id.replace(/…$/, "")));
-		/**
-		 * The requests that later traces may match: a prefix may match several, a whole id only one.
-		 */
+		/** The requests that later traces may match: a prefix may match several, a whole id only one. */
 		this.open = new Set(this.missing);
 	}
 

@@ -1,7 +1,4 @@
-/**
- * The recipe for row-level security isolates tenants, each with a role and a namespace of the same
- * name.
- */
+/** The recipe for row-level security isolates tenants, each with a role and a namespace of the same name. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";

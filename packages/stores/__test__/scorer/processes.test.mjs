@@ -27,10 +27,7 @@ describe("processes", () => {
 	// At most two processes score a run, and each embeds it once.
 	const homes = runs.map(() => [draw.below(PROCESSES), draw.below(PROCESSES)]);
 
-	/**
-	 * Scores all runs in each round, distributed at random; `openStore` opens the store of a round in
-	 * this process.
-	 */
+	/** Scores all runs in each round, distributed at random; `openStore` opens the store of a round in this process. */
 	async function assertRounds(t, rounds, storeOf, openStore) {
 		t.diagnostic(`seed ${seed}`);
 		for (let round = 0; round < rounds; round++) {

@@ -18,8 +18,7 @@ pub enum Change {
     Add {
         /// The id of its trace.
         id: Option<Arc<str>>,
-        /// The vector; `None` if the call is of this scorer, or a later [`Change::Forget`] has
-        /// erased it.
+        /// The vector; `None` if the call is of this scorer, or a later [`Change::Forget`] has erased it.
         vector: Option<Box<[f32]>>,
     },
     /// Remove the vectors with this id.
