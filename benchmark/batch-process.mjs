@@ -1,6 +1,6 @@
 /**
- * A process that scores when asked to, until its parent is gone: node batch-process.mjs SIDE. No text is scored
- * twice, but for those of "again".
+ * A process that scores on request until its parent is gone: node batch-process.mjs SIDE. No text is scored
+ * twice, except those of "again".
  */
 
 import { createHash } from "node:crypto";
@@ -12,7 +12,7 @@ import { timed, watched } from "./statistics.mjs";
 
 const CACHE_CAPACITY = 1000;
 
-/** Several times what the model sees; beyond it lies only the filling of a 10 MB text. */
+/** Several times the part that the model sees; the rest is only the filling of a 10 MB text. */
 const HEAD = 20_000;
 
 const scorer = await loadScorer(process.argv[2]);
@@ -20,7 +20,7 @@ const seen = new Set();
 let source;
 
 /**
- * Throws if this process has been given one of these texts before: no memo of earlier texts may be measured.
+ * Throws if this process has scored one of these texts before, because the memo must not be measured.
  */
 function assertUnseen(traces) {
 	for (const trace of traces) {
@@ -78,7 +78,7 @@ serve({
 	/** Scores a file from its first trace to its last. */
 	async file({ name, inFlight }) {
 		const traces = fileOf(name);
-		// Loading the model is a matter of the first score, which is measured elsewhere.
+		// Loading the model belongs to the first score, which is measured elsewhere.
 		const first = await scoreMany(traces.slice(0, 1), 1);
 		const { result: rest, loop } = await watched(() => scoreMany(traces.slice(1), inFlight));
 		return {

@@ -1,6 +1,6 @@
 /**
- * How much faster `evaluateValues` is than one call after another: node benchmark/batches.mjs
- * Both take turns, a scorer each, over the recorded runs; no text comes twice.
+ * Compares `evaluateValues` with one call after another: node benchmark/batches.mjs Both alternate
+ * over the recorded runs, with a scorer each; no text is repeated.
  */
 import assert from "node:assert/strict";
 import { files, read } from "../__test__/support/recorded.mjs";
@@ -28,10 +28,10 @@ for (const file of files) {
 	const { traces } = read(file);
 	const marked = (number) => traces.map((trace) => mark(trace, number));
 	const times = { "one by one": [], evaluateValues: [] };
-	// Unmeasured: the second session is made when two texts meet.
+	// A warm-up, not measured.
 	await run("evaluateValues", marked(0));
 	for (let round = 1; round <= ROUNDS; round++) {
-		// The memory for texts belongs to the model, so each way gets texts of its own.
+		// The memo belongs to the model, so each way gets its own texts.
 		for (const [index, way] of Object.keys(ways).entries()) {
 			const own = marked(2 * round + index);
 			const { scores, ms } = await run(way, own);

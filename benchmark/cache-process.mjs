@@ -1,6 +1,6 @@
 /**
- * A process in which vector stores take turns to search every vector for the most similar one:
- * node cache-process.mjs SIDE VECTORS SEARCHES
+ * A process in which vector stores alternately search for the most similar vector: node
+ * cache-process.mjs SIDE VECTORS SEARCHES
  */
 
 import { VectorCache } from "@knowledgepulse/scoring";
@@ -8,13 +8,13 @@ import { VectorCache as LinearScan } from "../__test__/oracle/vector-cache.mjs";
 import { DIMENSIONS, generateVectors } from "./generate.mjs";
 import { mapValues } from "./report.mjs";
 
-/** The stores that drop the oldest vector when they are full. */
+/** The stores that evict the oldest vector. */
 const BOUNDED = ["ours", "typescript"];
 
 const MOST_WARM_UPS = 20;
 const TURNS = 5;
 
-/** Vectors that are added between two looks at the clock. */
+/** Vectors added between two readings of the clock. */
 const BLOCK = 100;
 const BLOCKS = 20;
 

@@ -1,7 +1,6 @@
 /**
- * What a call costs without the model: node benchmark/calls.mjs [CHECKOUT…]
- * This checkout, the TypeScript way, and checkouts that are named take turns in the same process; all must give
- * the same scores.
+ * Measures the cost of a call without the model: node benchmark/calls.mjs [CHECKOUT…] This checkout,
+ * TypeScript, and the given checkouts alternate in the same process; all must give the same scores.
  */
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
@@ -13,7 +12,7 @@ import { median } from "./statistics.mjs";
 const ROUNDS = 41;
 const WARM_UP = 10;
 const COUNT = 1000;
-/** Calls between two looks at the clock. */
+/** Calls between two readings of the clock. */
 const BLOCK = 50;
 
 const SIZES = { "5 steps": { words: 18, steps: 5 }, "20 steps": { words: 540, steps: 20 } };
@@ -47,7 +46,7 @@ const ways = {
 	},
 };
 
-// Node.js prints it, that the model is off; here it is meant to be.
+// Hides the warning that the model is off, as intended here.
 process.removeAllListeners("warning");
 const require = createRequire(import.meta.url);
 function ofCheckout(path) {

@@ -1,4 +1,4 @@
-/** The traces of each case, and how much of it is measured. */
+/** The traces of each case, and the amounts to measure. */
 
 import { files, read } from "../__test__/support/recorded.mjs";
 import { generateLongTrace, generateText, generateTrace, mark } from "./generate.mjs";
@@ -9,7 +9,7 @@ export const FILES = ["airline", "software"];
 /** The case that is scored before a full cache. */
 export const FULL_CACHE_CASE = "20 tokens, full cache";
 
-/** The case that stands in for the recorded runs where these are absent. */
+/** The case that replaces absent recorded runs. */
 export const FALLBACK_CASE = "512 tokens";
 
 /** The trace that is scored again and again. */
@@ -48,7 +48,7 @@ export function isAvailable(name) {
 	return !FILES.includes(name) || files.includes(fileNameOf(name));
 }
 
-/** The traces of a case. The recorded runs come round again, with other words before them. */
+/** The traces of a case. The recorded runs are repeated with other words before them. */
 export function sourceOf(name) {
 	if (name === LONG_CASE) {
 		const content = generateText(LONG_BYTES);

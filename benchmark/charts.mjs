@@ -82,7 +82,7 @@ function searchChart(rows) {
 	});
 }
 
-/** A line for each side or store, over the number in the names of cases. */
+/** A line for each side or store, by the number in the names of cases. */
 function curves(title, names, rows, { metric, cases, x, y }) {
 	const points = rows
 		.filter((row) => row.metric === metric && cases.test(row.case))
@@ -99,7 +99,7 @@ function curves(title, names, rows, { metric, cases, x, y }) {
 		legend: {
 			top: 38,
 			itemWidth: 20,
-			// Wide enough for fonts wider than the one that is guessed here.
+			// Wide enough for fonts wider than the assumed one.
 			itemGap: 20,
 			textStyle: { color: INK, fontSize: 13 },
 		},

@@ -1,6 +1,6 @@
 /**
- * What `decide` saves on recorded airline runs at the protocol's threshold, compared with scoring each of them:
- * node benchmark/decisions.mjs [--precision fast] [--threshold 0.75]
+ * Compares `decide` on recorded airline runs with scoring each of them: node benchmark/decisions.mjs
+ * [--precision fast] [--threshold 0.75]
  */
 import { parseArgs } from "node:util";
 import { Scorer } from "../lib/entries/index.mjs";
@@ -21,7 +21,7 @@ const ROUNDS = 3;
 const IN_FLIGHT = 16;
 const REPETITIONS = 40;
 
-// Node.js prints it, that the model is off; here it is meant to be.
+// Hides the warning that the model is off, as intended here.
 process.removeAllListeners("warning");
 const runs = fileOf("airline");
 
@@ -31,7 +31,7 @@ await scoring.warmup();
 const rates = { decide: [], score: [] };
 let texts = 0;
 for (let round = 0; round < ROUNDS; round++) {
-	// Other texts for each side, or the memo would have those of the one before.
+	// Other texts for each side, because of the memo.
 	const [mine, others] = [2 * round, 2 * round + 1].map((n) => runs.map((run) => mark(run, n)));
 	const decided = await timed(mine, IN_FLIGHT, (trace) => deciding.decide(trace));
 	const scored = await timed(others, IN_FLIGHT, (trace) => scoring.evaluateValue(trace));

@@ -23,7 +23,7 @@ const TOOLS = ["search", "read_file", "run_tests", "database_query", "calculator
 const DOMAINS = ["code", "finance", "medical", "customer_service", "research"];
 
 /**
- * A trace of the given size; another seed gives other texts and other scores.
+ * A trace of the given size; another seed gives other texts and scores.
  *
  * The same seed gives the same trace in every process, so that both sides score the same.
  */
@@ -51,7 +51,7 @@ export function generateTrace(seed, size) {
 	};
 }
 
-/** The same trace with another text: two words in front of the objective, which `number` chooses. */
+/** The same trace with two words, chosen by `number`, before the objective. */
 export function mark(trace, number) {
 	const { length } = VOCABULARY;
 	const words = [number % length, Math.floor(number / length) % length].map(
@@ -61,14 +61,14 @@ export function mark(trace, number) {
 	return { ...trace, id: `${trace.id}, text ${number}`, task: { ...trace.task, objective } };
 }
 
-/** A trace whose text is far larger than what the model sees of it. */
+/** A trace whose text is far larger than the part that the model sees. */
 export function generateLongTrace(number, content) {
 	const trace = generateTrace(number, { words: 30, steps: 2 });
 	const long = { type: "observation", content };
 	return mark({ ...trace, steps: [...trace.steps, long] }, number);
 }
 
-/** Words of this many bytes together, in one piece of memory. */
+/** Words of this total size in bytes, as one flat string. */
 export function generateText(bytes) {
 	const random = generator(bytes);
 	const parts = [];
@@ -80,7 +80,7 @@ export function generateText(bytes) {
 	return parts.join(" ");
 }
 
-/** Unit vectors in random directions, one by one: what a full cache looks like. */
+/** Yields random unit vectors, like those of a full cache. */
 export function* generateVectors(count, seed = 384) {
 	const random = generator(seed);
 	for (let number = 0; number < count; number++) {
@@ -103,5 +103,5 @@ function pick(random, list) {
 	return list[Math.floor(random() * list.length)];
 }
 
-/** Numbers in [0, 1); neighbouring seeds do not give neighbouring states. */
+/** Numbers in [0, 1); similar seeds do not give similar states. */
 const generator = (seed) => mulberry32(Math.imul(seed + 1, 0x9e3779b1));

@@ -1,6 +1,6 @@
 /**
- * How much a model tells of texts in several languages: the mean cosine similarity of five sentences on five
- * topics, which should be near 0.
+ * Measures how well a model distinguishes texts in several languages: the mean cosine similarity of five
+ * sentences on five topics, which should be near 0.
  *
  * node benchmark/languages.mjs [FOLDER [POOLING]]
  */

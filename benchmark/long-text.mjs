@@ -1,6 +1,6 @@
 /**
- * What `longText: "whole"` sees that `"window"` does not, on the recorded runs, and what it costs:
- * node benchmark/long-text.mjs [--precision fast]
+ * Compares similarities and times of `longText: "whole"` and `"window"` on the recorded runs: node
+ * benchmark/long-text.mjs [--precision fast]
  *
  * Two runs that share a half are made of three recorded ones: its objective and the first half of the
  * steps of one, the second half of the steps of another, or the reverse.
@@ -53,7 +53,7 @@ for (const file of files) {
 		if (!short.text.fromMemo) alone.push(short.timesMs.infer);
 		const { text, timesMs } = await whole.explainValue({
 			...trace,
-			// Other windows than the first one, which is remembered now.
+			// Other windows than the first, which is now in the memo.
 			task: { objective: `once more ${trace.task.objective}` },
 		});
 		tokens.push(text.tokens);

@@ -9,7 +9,7 @@ import { quantile } from "./statistics.mjs";
 
 const MANY = 16;
 
-/** Enough for the start and the end, where fewer are in flight, to weigh little. */
+/** Enough that the start and the end, with fewer in flight, hardly matter. */
 const BATCH_OF_MANY = 48;
 
 /** Starts a script for a side, which is its first argument. */
@@ -17,7 +17,7 @@ function childOf(script, side, args = []) {
 	return new Child(script, [side, ...args], { env: environmentOf(side) });
 }
 
-/** What `use` returns of a script for a side, by default its first message; the process ends afterwards. */
+/** Runs a script for a side. Returns the result of `use`, by default its first message, and ends the process. */
 async function runOnce(script, side, args = [], use = (child) => child.next()) {
 	const child = childOf(script, side, args);
 	try {
@@ -27,7 +27,7 @@ async function runOnce(script, side, args = [], use = (child) => child.next()) {
 	}
 }
 
-/** Latency and throughput: a long-lived process for each side, and never two at work. */
+/** Latency and throughput, in a long-lived process for each side; only one works at a time. */
 export class Contest {
 	constructor(sides, agreement) {
 		this.sides = sides;
@@ -50,7 +50,7 @@ export class Contest {
 		return [...rows, throughput(name, MANY, many)];
 	}
 
-	/** Lets the sides take turns until `total` traces are scored, each by all of them. */
+	/** Alternates the sides until each has scored `total` traces. */
 	batches(name, start, total, size, inFlight) {
 		const source = sourceOf(name);
 		const firstOf = (round) => start + round * size;
@@ -74,7 +74,7 @@ export class Contest {
 			rounds,
 			(side, first) => this.ask(side, "again", { first, count: again }),
 			(results, round) => {
-				// The first time is not measured, but compared.
+				// The first score is compared, not measured.
 				const ids = Array(1 + again).fill(idOf(sourceOf(AGAIN_CASE)(round)));
 				this.agreement.compare(AGAIN_CASE, ids, results);
 			},
@@ -108,7 +108,7 @@ function throughput(name, inFlight, batches) {
 const EXAMPLE = "5-step example";
 const EXAMPLE_TOLERANCE = 1e-12;
 
-/** The way to the first score in fresh processes, cold and warmed up, and the version of our ONNX Runtime. */
+/** Measures the first score in fresh processes, cold and warmed up. Also returns the version of our ONNX Runtime. */
 export async function measureFirstScore(sides, plan, agreement) {
 	const started = (repetitions, args) =>
 		inTurns(
@@ -144,7 +144,7 @@ function start(side, args) {
 	});
 }
 
-/** Without an earlier trace no score depends on the model: all sides must be right. */
+/** Without an earlier trace no score depends on the model, so all sides must agree. */
 function checkExample(results, agreement) {
 	for (const [side, { score }] of Object.entries(results)) {
 		const what = `${EXAMPLE}, ${side} against the documents`;

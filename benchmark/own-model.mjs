@@ -1,6 +1,6 @@
 /**
- * The plain float32 export of the built-in model: as a model of one's own here, and in transformers.js. The two
- * take turns; medians in milliseconds, and the longest time that the event loop waited meanwhile.
+ * Compares the plain float32 export of the built-in model as a custom model with transformers.js, alternately:
+ * medians in milliseconds, and the longest delay of the event loop.
  *
  * node benchmark/own-model.mjs [ROUNDS]
  */
@@ -17,7 +17,10 @@ const TOKENS = [20, 128, 512];
 const WATCHED = 8;
 const PAUSE_MS = 60;
 
-/** Texts of a turn. The first ones are not timed: a scheduler may take some milliseconds to spread threads over cores. */
+/**
+ * Texts of a turn. The first ones are not timed, because a scheduler may take milliseconds to distribute
+ * threads over cores.
+ */
 const TURN = 9;
 const UNTIMED = 4;
 
@@ -27,20 +30,20 @@ const reference = await referenceEmbedder(plainFolder, "mean");
 
 let count = 0;
 
-/** Returns a text of `tokens` tokens that is new each time, so that the memo does not have it. */
+/** Returns a new text of `tokens` tokens each time, because of the memo. */
 function text(tokens) {
 	return generateTrace(count++, { words: tokens - 2, steps: 0 }).task.objective;
 }
 
 /** The times of texts one after another. */
 async function timesOf(run) {
-	// Threads of the other one may go on spinning for a while.
+	// Threads of the other side may keep spinning for a while.
 	await setTimeout(PAUSE_MS);
 	const { times } = await timed(Array(TURN).fill(run), 1, (one) => one());
 	return times.slice(UNTIMED);
 }
 
-/** The longest time that the event loop waited during `run`. */
+/** The longest delay of the event loop during `run`. */
 async function stalled(run) {
 	await setTimeout(PAUSE_MS);
 	const begin = performance.now();

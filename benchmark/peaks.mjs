@@ -1,4 +1,4 @@
-/** The most that this machine can do, as `cargo bench` measures it, and which share of it is reached. */
+/** The peak of this machine, as `cargo bench` measures it, and the shares reached. */
 
 import { spawnSync } from "node:child_process";
 import { DIMENSIONS } from "./generate.mjs";
@@ -9,7 +9,7 @@ import { ROOT } from "./sides.mjs";
 const LAYERS = 6;
 const FFN = 4 * DIMENSIONS;
 
-/** Numbers of vectors that are searched by their codes: the search reads an eighth of all bytes, and more of some. */
+/** Numbers of vectors that are searched by codes, which reads at least an eighth of all bytes. */
 const CODED = [100_000, 1_000_000];
 
 /** Runs the benchmarks of the crates, after building them. Undefined where that fails. */

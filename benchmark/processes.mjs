@@ -1,10 +1,10 @@
-/** Processes that measure, and their turns. */
+/** Processes that measure alternately. */
 
 import { fork } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
-/** A script in a process of its own, with messages as its only connection. */
+/** A script in a separate process, connected only by messages. */
 export class Child {
 	/** Starts a script of this folder; `options` are those of `fork`. */
 	constructor(script, args = [], options = {}) {
@@ -33,7 +33,7 @@ export class Child {
 		return answer;
 	}
 
-	/** Lets the process end, and waits until it has. */
+	/** Ends the process, and waits for its exit. */
 	async end() {
 		const { process } = this;
 		if (process.exitCode !== null || process.signalCode !== null) return;
@@ -43,7 +43,7 @@ export class Child {
 	}
 }
 
-/** In a {@link Child}: does the operations that the parent asks for, until the parent is gone. */
+/** In a {@link Child}: runs the operations that the parent requests, until the parent is gone. */
 export function serve(operations) {
 	process.on("message", async ({ op, ...request }) => {
 		try {
@@ -55,21 +55,21 @@ export function serve(operations) {
 	process.once("disconnect", () => process.exit());
 }
 
-/** The elements, beginning with another one in each round. */
+/** The elements, rotated by the round. */
 export function turned(all, round) {
 	const first = round % all.length;
 	return [...all.slice(first), ...all.slice(0, first)];
 }
 
 /**
- * Milliseconds between turns. The threads of the ONNX Runtime in transformers.js spin after a run:
- * the other side's next trace was found to suffer from that 10 ms later, and not after 25.
+ * The pause between turns in milliseconds. The threads of ONNX Runtime in transformers.js spin
+ * after a run, which slowed the next trace of the other side after 10 ms, but not after 25.
  */
 const PAUSE = 100;
 
 /**
- * Lets the sides work in turns, never two at once; `check` sees what they did in one round. Another
- * one begins each round, so that a drift of the machine meets all.
+ * Runs the sides alternately, one at a time; `check` gets the results of each round. Another side
+ * begins each round, so that a drift of the machine affects all.
  */
 export async function inTurns(sides, rounds, work, check) {
 	const all = Object.fromEntries(sides.map((side) => [side, []]));

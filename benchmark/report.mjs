@@ -10,21 +10,21 @@ export function find(rows, name, metric) {
 	return rows.find((row) => row.case === name && row.metric === metric);
 }
 
-/** The same sides, with other values. */
+/** Maps the values. */
 export function mapValues(values, change) {
 	return Object.fromEntries(
 		Object.entries(values).map(([side, value]) => [side, change(value, side)]),
 	);
 }
 
-/** A row of medians, with quartiles. A side without any value is left out. */
+/** A row of medians, with quartiles; sides without values are left out. */
 export function medianRow(name, metric, values) {
 	const some = Object.fromEntries(Object.entries(values).filter(([, list]) => list.length > 0));
 	const medians = mapValues(some, median);
 	return { case: name, metric, values: medians, quartiles: mapValues(some, quartiles) };
 }
 
-/** Of everything that each side did, the numbers that `values` finds, in one list. */
+/** The numbers that `values` finds in all results of each side, in one list. */
 export function collect(done, values) {
 	return mapValues(done, (items) => items.flatMap(values));
 }
@@ -93,7 +93,7 @@ function ratio(value) {
 	return value < 0.1 ? value.toFixed(3) : value.toFixed(2);
 }
 
-/** Three digits, but no fewer than those before the point. */
+/** Three significant digits, but at least those before the point. */
 function digits(value) {
 	if (value === undefined) return "-";
 	if (value >= 100) return value.toFixed(0);
@@ -114,7 +114,7 @@ export function render(report) {
 	].join("\n\n");
 }
 
-/** The lines that say where the numbers come from. */
+/** The lines about the machine and the versions. */
 function describe(environment) {
 	const list = (versions) =>
 		Object.entries(versions)
@@ -135,7 +135,7 @@ function differences(found) {
 	return ["greatest difference between two results", ...lines].join("\n");
 }
 
-/** Finished measurements and the charts drawn from them. */
+/** Finished measurements and their charts. */
 export const RECORD_FOLDER = path.join(ROOT, "benchmark/record");
 
 /** The name of a record: the day, the processor without its decoration, the cores. */

@@ -1,6 +1,6 @@
 /**
- * Compares this package with the TypeScript way: node run.mjs [--quick] [--json FILE] [--record]
- * Draws the charts of a record, by default the newest: node run.mjs --charts [RECORD]
+ * Compares this package with TypeScript: node run.mjs [--quick] [--json FILE] [--record] Draws the
+ * charts of a record, by default the newest: node run.mjs --charts [RECORD]
  */
 
 import { parseArgs } from "node:util";
@@ -51,7 +51,7 @@ async function measureCases(plan, sides, agreement) {
 	}
 }
 
-/** Returns the time of a text of which the model sees only the beginning, relative to 512 tokens. */
+/** Returns the time of a 10 MB text relative to 512 tokens. */
 function timesOfLong(rows) {
 	const values = (name) => find(rows, name, "p50, ms").values;
 	const short = values(FALLBACK_CASE);
@@ -68,7 +68,7 @@ async function measureFiles(plan, sides, agreement) {
 	}
 	for (const name of others) {
 		say(`${name} from first to last`);
-		// Too short a file for anything but its scores.
+		// This file is too short for other measurements.
 		const once = { inFlight: 1, repetitions: 1, metric: "memory" };
 		await measureFile(sides, name, once, agreement);
 	}

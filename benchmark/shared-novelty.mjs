@@ -1,9 +1,9 @@
 /**
- * What a memory shared by processes costs: node benchmark/shared-novelty.mjs [--quick]
- * [--only latency,throughput,appends,start] [--rows 100000]
+ * Measures the cost of a memory shared by processes: node benchmark/shared-novelty.mjs [--quick] [--only
+ * latency,throughput,appends,start] [--rows 100000]
  *
- * Scorers with a store, on a PostgreSQL server and in an SQLite file, and one without take turns in the
- * same processes, over texts whose embeddings are in the memo.
+ * Scorers with a store on a PostgreSQL server, in an SQLite file, and without a store alternate in the same
+ * processes, over texts in the memo.
  */
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import os from "node:os";
@@ -54,7 +54,7 @@ function table(title, head, rows) {
 	console.log([row(head), row(head.map(() => "---")), ...rows.map(row)].join("\n"));
 }
 
-/** The share of the cores that is busy while this script waits: what other programs use. */
+/** The share of the cores that other programs use, measured while this script waits. */
 async function busy() {
 	const read = () => {
 		const all = os.cpus().map(({ times }) => times);
@@ -68,13 +68,10 @@ async function busy() {
 	return 1 - (after.idle - before.idle) / (after.total - before.total);
 }
 
-/** Nothing shared, which the others are compared with. */
+/** Without a store, as the reference. */
 const ALONE = "no store";
 
-/**
- * Stores that nothing uses yet, and their sizes in bytes. A place tells where one is, in a form that can be sent
- * to a process.
- */
+/** New stores, and their sizes in bytes. A place is the address of a store, in a form that can be sent to a process. */
 async function makePlaces(server, folder) {
 	const database = await server.createDatabase();
 	const path = join(folder, `${database}.db`);

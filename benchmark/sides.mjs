@@ -1,4 +1,4 @@
-/** The sides, where their models and packages are, and the machine that they run on. */
+/** The sides, their models and packages, and the machine. */
 
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -9,7 +9,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 /** The repository. */
 export const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** The plain export quantised; absent where it could not be made. */
+/** The quantised plain export; absent if it could not be made. */
 const Q8_MODEL = path.join(
 	ROOT,
 	"benchmark/.model/Xenova/all-MiniLM-L6-v2/onnx/model_quantized.onnx",
@@ -45,7 +45,7 @@ export async function loadScorer(side) {
 	return typescript;
 }
 
-/** Fails if what was scored went without the model: that would be fast, and no comparison. */
+/** Fails if scores were made without the model, because that would be fast but no comparison. */
 export function assertModel(scorer) {
 	const state = scorer.status?.().embedder.state ?? "ready";
 	if (state !== "ready") throw new Error(`the embedder is ${state}`);
@@ -75,7 +75,7 @@ export async function availableSides() {
 
 const PACKAGES = ["@huggingface/transformers", "usearch"];
 
-/** Describes this machine; the version of our ONNX Runtime is known to who has loaded it. */
+/** Describes this machine, except the version of our ONNX Runtime, which is known after loading. */
 export function describeEnvironment(sides) {
 	const onnxRuntime = { ours: "unknown", typescript: runtimeOf(ROOT) };
 	const packages = Object.fromEntries(PACKAGES.map((name) => [name, versionOf(name)]));
@@ -98,7 +98,7 @@ export function describeEnvironment(sides) {
 	};
 }
 
-/** What the processor multiplies bytes with, on which the time of `fast` depends; "unknown" but on Linux x64. */
+/** The instructions for products of bytes, on which the time of `fast` depends; "unknown" except on Linux x64. */
 function registers() {
 	let flags;
 	try {
@@ -154,7 +154,7 @@ export class Agreement {
 	greatest = {};
 
 	/**
-	 * Compares two numbers for each of these places; `what` names whose, in order.
+	 * Compares pairs of numbers; `what` names their places, in order.
 	 *
 	 * @throws Disagreement at the first pair that is too far apart, or missing.
 	 */

@@ -2,7 +2,7 @@
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
-/** The value below which a share of the values lies (nearest rank); `share` is in (0, 1]. */
+/** The quantile of values (nearest rank); `share` is in (0, 1]. */
 export function quantile(values, share) {
 	const sorted = [...values].sort((a, b) => a - b);
 	const rank = Math.max(1, Math.ceil(share * sorted.length));
@@ -22,7 +22,7 @@ export function quartiles(values) {
 	return [quantile(values, 0.25), quantile(values, 0.75)];
 }
 
-/** The resolution with which the event loop is watched, in milliseconds. */
+/** The resolution of event-loop delays, in milliseconds. */
 export const LOOP_RESOLUTION = 1;
 
 /** The result of `work`, and quantiles of the delay of the event loop meanwhile, in milliseconds. */
@@ -36,8 +36,8 @@ export async function watched(work) {
 }
 
 /**
- * Calls `call` for each of these in order, always `inFlight` at once until the last ones. Returns the results,
- * and the milliseconds of each call and of all.
+ * Calls `call` for each item in order, with `inFlight` at once. Returns the results, and the milliseconds of
+ * each call and in total.
  */
 export async function timed(items, inFlight, call) {
 	const results = [];

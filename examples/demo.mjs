@@ -1,4 +1,4 @@
-/** Scores a dozen traces and a session of an agent, and prints how each score came about. */
+/** Scores a dozen traces and a session of an agent, and explains each score. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { explainValue, Scorer, status } from "@knowledgepulse/scoring";
@@ -29,7 +29,7 @@ const row = (cells) =>
 		.trimEnd();
 
 const began = performance.now();
-// The scores are those of one call after another.
+// The scores equal those of sequential calls.
 const reports = await Promise.all(traces.map(explainValue));
 const elapsed = performance.now() - began;
 
@@ -82,7 +82,7 @@ for await (const { trace, provenance } of imported) {
 	console.log(explanation("the session", await explainValue(trace)));
 }
 
-// What a threshold would do to the traces above.
+// The effect of a threshold on the traces above.
 const rows = [];
 const scorer = new Scorer();
 for await (const scored of scorer.evaluateLogs({ name: "traces.mjs", data: traces }))

@@ -1,5 +1,5 @@
 /**
- * What scores and their dimensions say about the runs in logs that record success:
+ * Analyses the scores and dimensions of runs in logs that record success:
  *
  *     node examples/what-scores-say.mjs LOG...
  *
@@ -13,7 +13,7 @@ const rows = [];
 for await (const row of evaluateLogs(process.argv.slice(2)))
 	rows.push({ ...row, label: row.success });
 
-// Only the first run, which was compared with nothing, is left out.
+// Leaves out only the first run, which was compared with nothing.
 const options = { first: 0 };
 const { overall, labels } = await calibrate(rows, options);
 const { min, percentiles, max } = overall.score;
@@ -40,5 +40,5 @@ for (const [name, of] of Object.entries(measures)) {
 	const scored = rows.map((row) => ({ ...row, score: of(row) }));
 	print(name, (await calibrate(scored, options)).labels.auc);
 }
-// The outcome contains success, so this AUC is the one that says something.
+// The outcome contains success, so only this AUC is informative.
 print("score without outcome", labels.leakage.aucWithoutOutcome);

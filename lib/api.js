@@ -14,9 +14,9 @@ function open() {
 	const { readTrace } = require("./trace.js");
 	const VectorCache = require("./vector-cache.js");
 
-	// Without this, threads of the engine could still be in ONNX Runtime while its static data is
-	// being destroyed. An environment cleanup hook alone does not run when the main thread exits.
-	// Test runners load modules many times over; the addon stays, and one listener is enough.
+	// Otherwise threads could still be in ONNX Runtime while its static data is destroyed:
+	// `process.exit()` of the main thread runs no environment cleanup hooks. One listener is enough,
+	// although test runners load this module many times.
 	if (!process.listeners("exit").includes(native.close)) process.once("exit", native.close);
 
 	const scorer = new Scorer(undefined, native.defaultScorer());
@@ -48,7 +48,7 @@ function open() {
 
 let opened;
 
-/** Returns the API. Throws a ScoringError with `code: "ADDON_NOT_FOUND"` where there is no addon. */
+/** Returns the API. Throws a ScoringError with `code: "ADDON_NOT_FOUND"` without an addon. */
 module.exports = function api() {
 	opened ??= open();
 	return opened;

@@ -1,16 +1,19 @@
-/** Compressed input, which its first bytes tell from any other. */
+/** Decompresses input, which is detected by its first bytes. */
 const { Buffer } = require("node:buffer");
 const zlib = require("node:zlib");
 const { ImportError } = require("./errors.js");
 const { ofFrames } = require("./zstandard.js");
 
-/** The length of the longest piece that comes out. */
+/** The maximum length of a decompressed piece. */
 const PIECE = 2 ** 20;
 
 const GZIP = Buffer.from([0x1f, 0x8b]);
 const ZSTANDARD = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 
-/** What an engine makes of pieces. It gets the next one when all of the one before has come out. */
+/**
+ * Yields the output of an engine for pieces. Passes it the next piece when the output of the
+ * previous one is complete.
+ */
 async function* through(engine, pieces, failed) {
 	let error;
 	function note(thrown) {

@@ -1,4 +1,4 @@
-/** Many traces: in order, side by side, with bounded memory. */
+/** Scores many traces concurrently and in order, with bounded memory. */
 const { setImmediate } = require("node:timers/promises");
 const { checkBoolean, checkOptions, collects, invalidOption } = require("./options.js");
 const { onAbort } = require("./signals.js");
@@ -34,9 +34,8 @@ function ignore() {}
 
 /**
  * Returns the results of `call(trace, { remember, signal })` for all traces, in order. The first failure ends
- * it: what is in flight after that trace is aborted, as if it had not been called. With
- * `errors: "collect"`, `{ error }` takes the place of a result instead. A source that gives nothing holds
- * up neither results nor an abort.
+ * it and aborts the later calls; with `errors: "collect"`, `{ error }` replaces that result. A pending source
+ * delays neither results nor an abort.
  */
 function inOrder(call, traces, options) {
 	const total = Array.isArray(traces) ? traces.length : undefined;
@@ -46,7 +45,7 @@ function inOrder(call, traces, options) {
 async function* results(call, source, total, { isCollecting, onProgress, remember, signal }) {
 	const stop = new AbortController();
 	const options = { remember, signal: stop.signal };
-	/** The calls without a result that was taken, each with what it came to. */
+	/** Calls in order whose results have not been taken, with their outcomes. */
 	const inFlight = [];
 	/** @type {(value?: any) => void} */
 	let wake = ignore;
@@ -56,11 +55,11 @@ async function* results(call, source, total, { isCollecting, onProgress, remembe
 	let read = 0;
 	let done = 0;
 
-	/** Asks the source for a trace, and makes the call. */
+	/** Requests a trace from the source, and makes the call. */
 	async function ask() {
 		isAsked = true;
 		try {
-			// Without an embedder, nothing else would let timers and sockets have their turn.
+			// Without an embedder, nothing else would let the event loop run.
 			if (read % IN_FLIGHT === IN_FLIGHT - 1) await setImmediate();
 			const item = await source.next();
 			read += 1;
@@ -118,7 +117,7 @@ async function* results(call, source, total, { isCollecting, onProgress, remembe
 		stop.abort();
 		if (isOpen) {
 			const ended = Promise.resolve(source.return?.()).catch(ignore);
-			// A source that is asked for an item ends after that, which may be never.
+			// A pending source ends after its next item, which may never come.
 			if (!isAsked) await ended;
 		}
 	}

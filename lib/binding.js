@@ -8,7 +8,7 @@ const { ScoringError } = require("./errors.js");
 
 const PACKAGE = "@knowledgepulse/scoring";
 
-/** This platform, as its package is called. */
+/** The name of this platform in its package. */
 function platformName() {
 	const { platform, arch } = process;
 	if (platform === "win32") return `win32-${arch}-msvc`;
@@ -18,8 +18,8 @@ function platformName() {
 }
 
 /**
- * The addon out of its package. Spelt out, so that bundlers and tracers of files see what may be
- * needed; and by its file name, because an executable made by Bun does not read package.json.
+ * The addon of each platform package. Literal, so that bundlers and file tracers find it; with the
+ * file name, because executables made by Bun do not read package.json.
  */
 function requirePackage(name) {
 	try {
@@ -91,7 +91,7 @@ function installedAt(name) {
 	}
 }
 
-/** A folder that Electron shows inside of its archive as it is on disk: native code cannot read the archive. */
+/** Converts a folder inside Electron's archive to the unpacked one, because native code cannot read the archive. */
 function unpacked(folder) {
 	const onDisk = folder.replace(/([\\/]app\.asar)(?=[\\/])/, "$1.unpacked");
 	return existsSync(onDisk) ? onDisk : folder;

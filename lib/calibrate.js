@@ -29,7 +29,7 @@ async function calibrate(rows, /** @type {Record<string, any>} */ options = {}) 
 	const release = onAbort(signal, () => handle.abort());
 	try {
 		const calibrating = native.calibrate(lines, asked, { profiles }, handle);
-		// It may still wait for another calibration.
+		// It may still be waiting for another calibration.
 		return JSON.parse(await until(signal, calibrating));
 	} catch (thrown) {
 		return fail(thrown);

@@ -1,4 +1,4 @@
-/** The errors of this package, made in the realm of the module that was called. */
+/** The errors of this package, in the realm of this module. */
 
 /**
  * @typedef {{ code?: string, path?: string, cause?: unknown, source?: string, line?: number }} ErrorFields
@@ -17,7 +17,7 @@ function setIfGiven(error, name, value) {
 
 /** An error of this package; `code` tells which. */
 class ScoringError extends Error {
-	// Fields are defined, not assigned: a setter on a prototype has no say in it.
+	// Fields are defined, not assigned, so that setters on prototypes do not run.
 	code;
 
 	constructor(message, /** @type {ErrorFields} */ { code, path, ...options } = {}) {
@@ -27,10 +27,10 @@ class ScoringError extends Error {
 	}
 }
 
-/** A trace that cannot be scored; `path` is the field that does not fit. */
+/** An invalid trace; `path` is the field. */
 class InvalidTraceError extends ScoringError {}
 
-/** What is wrong with a source of an import, and in which line. */
+/** An error in a source of an import, with its line. */
 class ImportError extends ScoringError {
 	source;
 

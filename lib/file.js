@@ -4,7 +4,7 @@ const fs = require("node:fs/promises");
 const { dirname, join } = require("node:path");
 const { setTimeout: sleep } = require("node:timers/promises");
 
-/** Not every file system can sync a folder; one that cannot need not. */
+/** Some file systems cannot sync a folder, and need not. */
 const NEED_NOT_SYNC = ["EINVAL", "ENOTSUP", "EPERM"];
 
 /** Error codes of a rename on Windows while another program, such as a virus scanner, has the file open. */
@@ -25,15 +25,15 @@ async function rename(from, to) {
 }
 
 /**
- * Opens new contents for a file, with the permissions `mode`. Call `discard` in the end in any case.
+ * Opens new contents for a file, with the permissions `mode`. Always call `discard` in the end.
  *
- * At any instant, and after a failure or a crash, the file has all of the old contents or all of the
- * new. A symbolic link is replaced, not followed.
+ * At any moment, even after a crash, the file has either the old or the new contents. A symbolic
+ * link is replaced, not followed.
  */
 async function openReplacement(path, mode) {
 	// The name cannot be guessed, so nobody can put a link in its place.
 	const temporary = join(dirname(path), `.kp-${randomUUID()}.tmp`);
-	// Opened while nothing has happened yet, because a folder need not be readable.
+	// Opened first, because the folder may be unreadable.
 	const folder = process.platform === "win32" ? undefined : await fs.open(dirname(path));
 	const file = await fs.open(temporary, "wx", mode).catch(async (error) => {
 		await folder?.close();
@@ -44,7 +44,7 @@ async function openReplacement(path, mode) {
 		/** Appends text or bytes. */
 		write: (data) => file.writeFile(data),
 
-		/** Resolves when the new contents have reached the disk, and the file has them. */
+		/** Resolves when the file has the new contents, and they have reached the disk. */
 		async commit() {
 			await file.sync();
 			await file.close();
@@ -55,7 +55,7 @@ async function openReplacement(path, mode) {
 			});
 		},
 
-		/** Closes all that is open, and removes what was not committed. May be called at any time. */
+		/** Closes open files, and removes uncommitted contents. May be called at any time. */
 		async discard() {
 			await file.close();
 			await folder?.close();
@@ -64,7 +64,7 @@ async function openReplacement(path, mode) {
 	};
 }
 
-/** Puts `bytes` into a file, in place of what it contained. Only the owner may read it. */
+/** Replaces the contents of a file by `bytes`. Only the owner may read it. */
 async function replaceFile(path, bytes) {
 	const file = await openReplacement(path, 0o600);
 	try {

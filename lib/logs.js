@@ -7,13 +7,13 @@ const { Source, sourcesOf } = require("./sources.js");
 
 const MESSAGES_OPTIONS =
 	`assumeSuccess confidence createdAt domain errors objective privacyLevel signal success
-	visibility`.split(/\s+/);
+visibility`.split(/\s+/);
 
 const IMPORT_OPTIONS = [...MESSAGES_OPTIONS, "format"];
 
 const ROWS_OPTIONS = [...IMPORT_OPTIONS, "group", "remember"];
 
-/** Why reading ends when the caller has ended the iteration. */
+/** The reason to stop when the caller ends the iteration. */
 const OVER = Symbol("over");
 
 const LINE_FEED = 10;
@@ -37,20 +37,20 @@ function unreadable({ name }, thrown) {
 	});
 }
 
-/** Reads sources: for their traces, or with `scoring` for the rows of their scores. */
+/** Reads the traces in sources, or with `scoring` their rows. */
 class Reading {
 	#native;
 	#sources;
 	#signal;
 	#collects;
-	/** Ends all waiting. */
+	/** Aborted to end all waiting. */
 	#stop = new AbortController();
-	/** The last report that the addon had time for. */
+	/** The last report. */
 	#report = '{"inputs":[]}';
-	/** The source that is read, and whether the addon knows of it. */
+	/** The current source, and whether it is open in the addon. */
 	#index = 0;
 	#isOpen = false;
-	/** Errors of sources that have not come back from the addon in their place. */
+	/** Errors of sources that the addon has not yet returned in order. */
 	#unread = [];
 	#chunks;
 
@@ -93,7 +93,7 @@ class Reading {
 		return Object.defineProperty(items, "report", { get: () => this.report });
 	}
 
-	/** An iterator with an end for which nothing waits: the generator may not have begun, or be waiting. */
+	/** An iterator whose `return` does not wait for the generator, which may be unstarted or pending. */
 	#iterator(generator) {
 		return {
 			next: () => generator.next(),
@@ -118,7 +118,7 @@ class Reading {
 			}
 	}
 
-	/** Lines of JSON, as the addon has them. Input is read when the addon asks for it. */
+	/** Yields lines of JSON from the addon. Input is read when the addon asks for it. */
 	async *#read(link) {
 		const stop = this.#stop.signal;
 		const signal = this.#signal;
@@ -133,7 +133,8 @@ class Reading {
 			stop.throwIfAborted();
 			let feeding = this.#feed();
 			for (let isPending = false, isLast = false; !isLast; ) {
-				// A promise of the addon keeps the process alive; a source may never say anything.
+				// Unless lines are pending, waits for input first: the promise of the addon keeps the
+				// process alive, and a source may stay silent forever.
 				if (!isPending) await until(stop, feeding);
 				const ready = await until(stop, this.#native.next());
 				if (ready.wantsInput) feeding = this.#feed();
@@ -150,7 +151,7 @@ class Reading {
 		}
 	}
 
-	/** Hands the next piece of the sources to the addon. */
+	/** Passes the next piece of the sources to the addon. */
 	async #feed() {
 		const source = this.#sources[this.#index];
 		if (source === undefined) return this.#native.finish();
@@ -213,7 +214,7 @@ async function fromMessages(messages, options = {}) {
 	);
 }
 
-/** `link` is the way to the store, of a scorer that has one. */
+/** `link` is the connection to the store, if the scorer has one. */
 function evaluateLogs(scorer, link, sources, options = {}) {
 	checkOptions(options, ROWS_OPTIONS);
 	const { remember, group, ...others } = options;

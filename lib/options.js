@@ -25,7 +25,7 @@ function checkObject(options) {
 		throw invalidOption("options", "an object", String(options));
 }
 
-/** Checks that options are an object with no others but the known ones, and that its signal is one. */
+/** Checks that options are an object with known names only, and the type of its signal. */
 function checkOptions(options, known) {
 	checkObject(options);
 	for (const name of Object.keys(options)) {
@@ -56,13 +56,10 @@ function collects(errors = "reject") {
 	throw invalidOption("errors", '"reject" or "collect"', String(errors));
 }
 
-/** Options of a call without any. */
+/** The options of a call without options. */
 const NONE = { signal: undefined, remember: undefined };
 
-/**
- * Returns the options of a call. What is not an object is ignored: as in `traces.map(evaluateValue)`,
- * where it is an index.
- */
+/** Returns the options of a call. Ignores any other value, such as the index in `traces.map(evaluateValue)`. */
 function callOptions(options, known) {
 	if (options === null || typeof options !== "object") return NONE;
 	checkOptions(options, known);

@@ -1,6 +1,6 @@
 /**
- * Checks the pages of a store, and packs them into one string and one buffer: to read each entry through Node-API would
- * hold up the event loop for milliseconds.
+ * Checks the pages of a store, and packs each into a string and a buffer, because reading every entry through Node-API
+ * would block the event loop for milliseconds.
  */
 const { types } = require("node:util");
 const { ScoringError } = require("./errors.js");
@@ -35,10 +35,10 @@ exports.pagePacker = function pagePacker({ describe }) {
 		}
 	}
 
-	/** Holds the embeddings of a page until they are applied; reused, because new memory makes the collector work. */
+	/** The embeddings of a page until they are applied. Reused, to spare the garbage collector. */
 	let memory = new Uint8Array(0);
 
-	/** Writes bytes to the memory, and returns where they end. */
+	/** Writes bytes to the memory, and returns their end. */
 	function write(bytes, start) {
 		const end = start + bytes.length;
 		if (end > memory.length) {
@@ -50,7 +50,7 @@ exports.pagePacker = function pagePacker({ describe }) {
 		return end;
 	}
 
-	/** Returns an entry as its JSON has it, and its embedding. Reads each field once. */
+	/** Returns the JSON row of an entry, and its embedding. Reads each field once. */
 	function readEntry(entry, index, calls) {
 		if (!isObject(entry)) fail(entry, `entries[${index}] of the store`, "an object");
 		const { seq, at, call, id, kind, embedding } = entry;
@@ -73,8 +73,8 @@ exports.pagePacker = function pagePacker({ describe }) {
 	}
 
 	/**
-	 * Returns a page as `json`, and the `bytes` of its embeddings one after the other, which the next page overwrites.
-	 * `header` is that of the scorer; `calls` has the places of the calls in the present batch, by their UUIDs.
+	 * Returns a page as `json`, and its embeddings as contiguous `bytes`, which the next page overwrites. `header` is
+	 * that of the scorer; `calls` has the index of each call in the current batch, by UUID.
 	 * @param {any} page
 	 * @param {Record<string, unknown>} header
 	 * @param {Map<string, number>} calls

@@ -22,7 +22,7 @@ const { StoreLink, storeOptions } = require("./store.js");
 const { piecesOf, readTrace } = require("./trace.js");
 const VectorCache = require("./vector-cache.js");
 
-/** The longest time that a timer takes, in milliseconds. */
+/** The longest timeout of a timer, in milliseconds. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
 const SIGNAL = ["signal"];
@@ -73,7 +73,7 @@ const readNothing = () => ({});
 
 const parse = (json) => JSON.parse(json);
 
-// What the methods do. `peek` is the kind of a call with `remember: false`.
+// The operations of the methods. `peek` is the kind of a call with `remember: false`.
 const EVALUATE = {
 	kind: Evaluate,
 	peek: Peek,
@@ -95,7 +95,7 @@ const FIND = {
 	give: ({ atLeast, k }) => ({ __proto__: null, atLeast, k }),
 	map: (json) => parse(json).map((found) => ({ ...found, addedAt: new Date(found.addedAt) })),
 };
-/** How a trace is scored on which its bounds do not decide. It has been read. */
+/** Scores a trace, already read, whose bounds do not decide. */
 const DECIDING = { known: DECIDE, read: same, give: ({ threshold }) => threshold, map: parse };
 /** The kind of that call, by `remember`. */
 const kindOf = (remember) => {
@@ -114,14 +114,14 @@ module.exports = class Scorer {
 	#native;
 	#budgetMs;
 	#cache;
-	/** The way to the store, of a scorer that has one. */
+	/** The connection to the store, if there is one. */
 	#link;
-	/** Settled when the traces that were accepted without the model are in the cache, and how many are not yet. */
+	/** Resolves when all traces accepted by their bounds are in the cache; `#adding` counts those that are not. */
 	#added = Promise.resolve();
 	#adding = 0;
 	#isClosed = false;
 
-	/** `restored` is the native scorer, where it is made already. */
+	/** `restored` is an existing native scorer. */
 	constructor(options, restored) {
 		const store = storeOptions(options);
 		this.#native = native.Scorer.is(restored)
@@ -177,7 +177,7 @@ module.exports = class Scorer {
 		return { accepted, score: report.score, bounds, novelty: report.novelty };
 	}
 
-	/** Adds a trace in its turn, as a score does that nobody asks for. */
+	/** Adds a trace in call order: a score whose result is ignored. */
 	#add({ head, text, confidence }) {
 		const added = this.#native.call(Evaluate, head, text, confidence);
 		this.#link?.carry(added);
@@ -269,7 +269,7 @@ module.exports = class Scorer {
 		return this.#call(WARM_UP, undefined, options);
 	}
 
-	/** Traces that were accepted are added first; the calls before them have their answers by then. */
+	/** Accepted traces are added first, after the calls before them. */
 	close() {
 		this.#isClosed = true;
 		if (this.#adding > 0) return;
@@ -297,8 +297,8 @@ module.exports = class Scorer {
 	}
 
 	/**
-	 * Makes a call, which resolves to what `map` makes of its outcome. All calls take the same number of
-	 * steps to it.
+	 * Makes a call, which resolves to `map` of its outcome. Every call takes the same number of microtasks, so that
+	 * they resolve in order.
 	 * @param {{ kind: number, peek?: number, known?: string[], read: Function, give?: Function, map: Function }} operation
 	 * @param {unknown} [subject]
 	 * @param {object} [options]
@@ -333,13 +333,13 @@ module.exports = class Scorer {
 		}
 	}
 
-	/** Ends a call at the end of its budget. The pending call keeps the process alive, not its timer. */
+	/** Ends a call when its budget is over. Only the call keeps the process alive, not its timer. */
 	#timer(handle) {
 		const ms = Math.min(this.#budgetMs, LONGEST_TIMER);
 		return setTimeout(() => handle.endBudget(), ms).unref();
 	}
 
-	/** Tells subscribers the score of a trace that was added to the cache. */
+	/** Publishes the score of a trace that was added to the cache. */
 	#publish(trace, result) {
 		const report = typeof result === "object" ? result : undefined;
 		scored.publish({ scorer: this, trace, score: report ? report.score : result, report });

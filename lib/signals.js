@@ -1,13 +1,13 @@
-/** Calls that a signal ends. However many there are, a signal has one listener. */
+/** Ends calls when their signal is aborted, with one listener for each signal. */
 
-/** What each signal ends. */
+/** The calls that each signal ends. */
 const endings = new WeakMap();
 
 function ignore() {}
 
 /**
- * Calls `end` when the signal, if there is one, is aborted; at once if it is already. Returns what takes
- * that back.
+ * Calls `end` when the signal, if given, is aborted; immediately if it already is. Returns a function
+ * that cancels this.
  */
 function onAbort(signal, end) {
 	if (signal?.aborted) end();
@@ -32,7 +32,7 @@ function onAbort(signal, end) {
 	};
 }
 
-/** Waits for `promise`, but no longer than until the signal, if there is one, is aborted. */
+/** Waits for `promise`, or until the signal, if given, is aborted. */
 function until(signal, promise) {
 	if (signal === undefined) return promise;
 	return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** What traces are imported from: files, text, bytes, streams and messages, read piece by piece. */
+/** The sources of an import: files, text, bytes, streams and messages, read in pieces. */
 const { Buffer } = require("node:buffer");
 const { open } = require("node:fs/promises");
 const { resolve } = require("node:path");
@@ -11,16 +11,16 @@ const { decompressed } = require("./archives.js");
 const { ImportError } = require("./errors.js");
 const { invalidOption } = require("./options.js");
 
-/** The length of the longest piece: in bytes, or in characters of a text. */
+/** The maximum length of a piece, in bytes or in characters of a text. */
 const PIECE = 2 ** 20;
 
 /** Shorter chunks of a stream are joined up to this length, since each piece costs 0.1 ms. */
 const JOINED = 2 ** 16;
 
-/** How text begins; a string that begins otherwise is the path of a file. */
+/** The beginning of text; any other string is the path of a file. */
 const TEXT = /^\s*[[{]/;
 
-/** A character of which the second half is not there. */
+/** The first half of a surrogate pair at the end. */
 const FIRST_HALF = /[\ud800-\udbff]$/;
 
 function ignore() {}
@@ -29,7 +29,7 @@ const isObject = (value) => typeof value === "object" && value !== null;
 
 const isStream = (value) => isObject(value) && typeof value[Symbol.asyncIterator] === "function";
 
-/** Whether a value is an object of its own, and no source as those in `sourceOf`. */
+/** Whether a value is a message, not one of the sources in `sourceOf`. */
 const isMessage = (value) =>
 	isObject(value) &&
 	!Array.isArray(value) &&
@@ -38,7 +38,7 @@ const isMessage = (value) =>
 	!(value instanceof URL) &&
 	!("data" in value);
 
-/** What is in a file. While a piece is used, the next one is read. */
+/** The contents of a file. While a piece is used, the next one is read. */
 async function* contents(path) {
 	const file = await open(path);
 	const buffers = [0, 1].map(() => Buffer.allocUnsafeSlow(PIECE));
@@ -73,7 +73,7 @@ function* slices(text) {
 	for (let start = 0; start < text.length; start += PIECE) yield text.slice(start, start + PIECE);
 }
 
-/** The bytes of strings, which may end in the middle of a character, and of bytes. */
+/** The bytes of chunks. Strings may end in the middle of a character. */
 async function* encode(chunks, invalid) {
 	let half = "";
 	for await (const chunk of chunks) {
@@ -87,7 +87,7 @@ async function* encode(chunks, invalid) {
 	yield Buffer.from(half);
 }
 
-/** Joins short chunks as long as the next ones are there: none waits for one that is yet to come. */
+/** Joins short chunks that are available. None waits for a later one. */
 async function* joined(chunks) {
 	let isWaiting = false;
 	let failure;
@@ -106,7 +106,7 @@ async function* joined(chunks) {
 	}
 	try {
 		yield* Readable.from(each(), { objectMode: false, highWaterMark: JOINED });
-		// After the chunks before it, which a stream that fails would lose.
+		// Thrown here, because a failing stream would lose the chunks before the error.
 		if (failure) throw failure.error;
 	} finally {
 		const closed = chunks.return().catch(ignore);
@@ -115,7 +115,7 @@ async function* joined(chunks) {
 	}
 }
 
-/** Bytes, as those of images in messages, become base64: number by number they take very long. */
+/** Converts bytes, such as images in messages, to base64. As lists of numbers they would take very long. */
 function inBase64(_, value) {
 	if (!isUint8Array(value)) return value;
 	const { buffer, byteOffset, byteLength } = value;
@@ -135,10 +135,10 @@ function toJson(value, invalid) {
 
 /** @typedef {{ name?: string, path?: string, data?: any }} SourceFields */
 
-/** One input of an import: what is in the file `path`, or else `data`. */
+/** One source of an import: the file `path`, or else `data`. */
 class Source {
 	#data;
-	/** Where the caller has given it. */
+	/** Its path in the arguments, for errors. */
 	#place;
 	#stream;
 	#pieces;
@@ -152,11 +152,14 @@ class Source {
 		this.isStream = isStream(data);
 		if (!this.isStream) return;
 		this.#stream = data;
-		// A stream may fail before its turn, in which it is asked for the error.
+		// A stream may fail before it is read; the error is reported then.
 		data.on?.("error", ignore);
 	}
 
-	/** The next bytes; undefined at the end. Messages are read before it returns for the first time. */
+	/**
+	 * Returns the next bytes; undefined at the end. Messages are read completely in the first call,
+	 * before it returns.
+	 */
 	async read() {
 		this.#pieces ??= this.#open();
 		this.#isReading = true;
@@ -167,7 +170,7 @@ class Source {
 		}
 	}
 
-	/** Ends reading, and closes a file or stream, whether reading has begun or not. */
+	/** Ends reading, and closes the file or stream, even if reading has not begun. */
 	async close() {
 		const stream = this.#stream;
 		const end = stream?.destroy ?? stream?.cancel;
@@ -221,7 +224,7 @@ function sourceOf(value, place) {
 		return new Source(place, { name: path, path });
 	}
 	if (typeof value === "string" && !TEXT.test(value))
-		// No path is none, and not the working directory.
+		// An empty path is not the working directory.
 		return new Source(place, { name: value, path: value && resolve(value) });
 	if (typeof value === "string" || Array.isArray(value)) return new Source(place, { data: value });
 	if (isUint8Array(value) || isStream(value)) return new Source(place, { data: value });

@@ -1,6 +1,6 @@
 /**
- * Takes the calls of a scorer to the store that it shares with others, in batches and one round trip at
- * a time, and brings back the entries of the store.
+ * Sends the calls of a scorer to its store in batches, one round trip at a time, and passes the entries of
+ * the store back.
  */
 const { randomUUID } = require("node:crypto");
 const { setImmediate: nextTurn, setTimeout: sleep } = require("node:timers/promises");
@@ -13,15 +13,15 @@ const { onAbort, until } = require("./signals.js");
 const BATCH = 64;
 /** Entries in one page. */
 const PAGE = 256;
-/** The time before each repetition of a round trip that has failed; after the last, its batch has failed. */
+/** The pause before each retry of a failed round trip, in milliseconds. */
 const PAUSES_MS = [50, 200];
-/** How long a store that has failed is not asked again. */
+/** How long a failed store is not asked again. */
 const RETRY_MS = 1000;
-/** Repetitions of a call are recognised for a minute. */
+/** A store recognises retries for a minute. */
 const LONGEST_TIMEOUT_MS = 60_000;
 const DEFAULT_TIMEOUT_MS = 5000;
 
-/** Codes of errors that waiting does not mend. */
+/** Codes of errors that a retry cannot mend. */
 const LASTING = ["STORE_MISMATCH", "INVALID_STORE"];
 
 let warned = false;
@@ -42,7 +42,7 @@ function warn(reason) {
 
 function ignore() {}
 
-/** Returns why the store has failed; it may throw anything. */
+/** Returns the reason of a failure; a store may throw anything. */
 function reasonOf(error) {
 	return String(error?.message || error?.code || error);
 }
@@ -93,17 +93,17 @@ exports.StoreLink = class StoreLink {
 	#packPage;
 	#toError;
 	#options;
-	/** Calls without an answer. */
+	/** The number of pending calls. */
 	#pending = 0;
 	#running = false;
 	#closed = new AbortController();
-	/** What the store is asked with. */
+	/** The state for requests to the store. */
 	#header;
 	#position;
 	#keepFrom = null;
-	/** Whether the store went on from the position of a snapshot. */
+	/** Whether the store continued from the position of a snapshot. */
 	#isResumed;
-	/** Whether it has answered so far, and how it has failed since. */
+	/** Whether the store has ever answered, and its latest failure since. */
 	#isReached = false;
 	#failure;
 	#failedAt;
@@ -130,7 +130,7 @@ exports.StoreLink = class StoreLink {
 		};
 	}
 
-	/** Carries a call that has just been made, of which this is the promise. */
+	/** Sends a new call, given its promise. */
 	carry(promise) {
 		this.#pending += 1;
 		const settled = () => {
@@ -146,30 +146,30 @@ exports.StoreLink = class StoreLink {
 
 	async #run() {
 		this.#running = true;
-		// Every call gets here at last, even one that needs nothing; then the batch may be empty.
+		// The batch is empty if the pending calls need nothing from the store.
 		while (this.#pending > 0 && !this.#closed.signal.aborted) {
-			// When a batch is lost, the next one answers its calls.
+			// The next batch answers the calls of a lost one.
 			const requests = await this.#native.nextBatch(BATCH).catch(() => []);
 			if (requests.length > 0) await this.#settle(requests);
 		}
 		this.#running = false;
 	}
 
-	/** Answers all requests, one way or another. */
+	/** Answers all requests, even if the store fails. */
 	async #settle(requests) {
 		if (this.#failure && performance.now() - this.#failedAt < RETRY_MS)
 			return this.#fail(this.#failure);
 		try {
 			await this.#attempt(requests);
 		} catch (thrown) {
-			// All calls have their answers.
+			// All calls are answered already.
 			if (this.#closed.signal.aborted) return;
 			const error = this.#toError(thrown);
 			const isLasting = LASTING.includes(error?.code);
-			// The mirror may be behind or beside the store, which is read anew.
+			// The mirror may contradict the store, so read it anew.
 			if (isLasting) this.#position = null;
 			this.#failure = error;
-			// What waiting does not mend may be mended at any time.
+			// Such an error may be mended at any time, so ask again with the next batch.
 			this.#failedAt = isLasting ? -RETRY_MS : performance.now();
 			this.#fail(error);
 		}
@@ -182,7 +182,7 @@ exports.StoreLink = class StoreLink {
 		this.#native.failBatch("STORE_UNAVAILABLE", message);
 	}
 
-	/** Repeats what has failed: the store recognises a call that it has. */
+	/** Retries failed round trips; the store recognises calls that it has. */
 	async #attempt(requests) {
 		const { maxElements, ttlMs } = this.#options;
 		const batch = requests.map((request) => ({
@@ -201,7 +201,7 @@ exports.StoreLink = class StoreLink {
 			}
 	}
 
-	/** Asks the store for the next page, for as long as it may take, and appends entries if there are some. */
+	/** Requests the next page of the store within the time limit, and appends the entries, if any. */
 	async #ask(entries) {
 		const { store, timeoutMs } = this.#options;
 		const time = new AbortController();
@@ -226,8 +226,7 @@ exports.StoreLink = class StoreLink {
 	}
 
 	/**
-	 * Appends what is still to be appended, and reads until all of it, and everything that was there, has been
-	 * applied.
+	 * Appends the missing entries, and reads until they and all earlier entries are applied.
 	 */
 	async #exchange(batch) {
 		const calls = new Map(batch.map(({ call }, place) => [call, place]));
@@ -240,7 +239,7 @@ exports.StoreLink = class StoreLink {
 			isAppended = true;
 			return this.#ask(entries);
 		};
-		// What the store has must be known, and found valid, before anything is added to it.
+		// Nothing is appended before the store was read and found valid.
 		const isKnown = this.#isReached && this.#position !== null;
 		let asked = isKnown && !isAppended ? append() : this.#ask();
 		let head;
@@ -249,11 +248,11 @@ exports.StoreLink = class StoreLink {
 			this.#isReached = true;
 			this.#failure = undefined;
 			try {
-				// The turn in which the page has come was long already.
+				// Receiving the page has taken long already, so yield to the event loop.
 				if (page?.entries?.length > BATCH) await nextTurn();
 				const packed = this.#packPage(page, this.#header, calls);
 				const { epoch, rows } = packed;
-				// Before it is applied, because the answers are there before this goes on.
+				// First, because callers may see the answers before `apply` resolves.
 				if (packed.reset) {
 					this.#position = null;
 					this.#isResumed = false;
@@ -267,7 +266,7 @@ exports.StoreLink = class StoreLink {
 				const isOver = missing.size === 0 && seq >= head;
 				const hasMore = seq < packed.head;
 				if (!isOver && hasMore) {
-					// On its way while this one is applied.
+					// Requested while this page is applied.
 					asked = this.#ask();
 					asked.catch(ignore);
 				}
@@ -276,11 +275,11 @@ exports.StoreLink = class StoreLink {
 				if (isOver) break;
 				if (hasMore) continue;
 			} catch (thrown) {
-				// The place of a page that is not applied may be none.
+				// The position of a page that was not applied may not exist.
 				this.#position = null;
 				throw thrown;
 			}
-			// In a crash, for example.
+			// For example in a crash.
 			if (isAppended)
 				throw storeError("STORE_UNAVAILABLE", "the store has lost what was appended to it");
 			asked = append();

@@ -1,19 +1,18 @@
 /**
- * Reads traces, where a property costs far less than through Node-API: the one place where a trace from
- * JavaScript is checked.
+ * Reads and checks traces. Reading a property here costs far less than through Node-API.
  */
 
 const { InvalidTraceError } = require("./errors.js");
 const { native } = require("./native.js");
 
-// Taken once, so that later changes of globals and prototypes have no effect.
+// Copied, so that later changes of globals and prototypes have no effect.
 const { isArray } = Array;
 const { fromCharCode } = String;
 
-/** Longer strings, in code units, are handed over one by one, not joined. */
+/** Longer strings, in code units, are passed one by one, not joined. */
 const LONG = 8192;
 
-/** In place of a string, as src/js/trace.rs reads it: none, or that of a tool without a name. */
+/** Codes of src/js/trace.rs instead of a string: none, and a tool without a name. */
 const NONE = "\0";
 const UNNAMED = "\x01";
 /** Precedes a length in two code units. */
@@ -50,7 +49,7 @@ function kindOf(type) {
 	return field(type);
 }
 
-/** A text in pieces. An array would call setters on prototypes. */
+/** A text as pieces. Filling an array would call setters on prototypes. */
 const piecesOf = (text) => ({ __proto__: null, length: 1, 0: text });
 
 function check(fits, value, expected, at, step) {
@@ -61,8 +60,8 @@ function check(fits, value, expected, at, step) {
 }
 
 /**
- * Returns what counts of a trace: `confidence`; `head`, all that is short in one string; and `text`, a string
- * or pieces of one. Reads each property once, and no other.
+ * Returns the fields of a trace that scoring uses: `confidence`; `head`, one string of all short fields; and
+ * `text`, a string or its pieces. Reads each of their properties once, and no other.
  */
 function readTrace(trace) {
 	check(isObject(trace), trace, "an object", "trace");
@@ -98,7 +97,7 @@ function readTrace(trace) {
 	const { length } = list;
 	const count = typeof length === "number" ? length : 0;
 	let steps = "";
-	// A proxy may give a length that is not whole.
+	// The length of a proxy may not be an integer.
 	for (let index = 0; index + 1 <= count; index++) {
 		const step = list[index];
 		check(isObject(step), step, "an object", "", index);

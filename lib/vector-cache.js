@@ -1,7 +1,7 @@
 /** The class VectorCache, which types/vector-cache.d.ts documents. */
 const { attempt, native, toError } = require("./native.js");
 
-/** The native class could be called without `new`. */
+/** Requires `new`, unlike the native class. */
 module.exports = class VectorCache extends native.VectorCache {
 	constructor(options) {
 		try {

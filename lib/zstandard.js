@@ -1,4 +1,7 @@
-/** The frames of Zstandard data (RFC 8878). Node.js reads the first one only, and does not miss its end. */
+/**
+ * Splits Zstandard data into frames (RFC 8878), because Node.js reads only the first one and does
+ * not notice a missing end.
+ */
 const { Buffer } = require("node:buffer");
 
 const MAGIC = 0xfd2fb528;
@@ -7,16 +10,16 @@ const MAGIC = 0xfd2fb528;
 const DICTIONARY_ID = [0, 1, 2, 4];
 const CONTENT_SIZE = [0, 2, 4, 8];
 
-/** The type of a block that repeats the only byte it has. */
+/** The type of a block that repeats one byte. */
 const REPEATED = 1;
 
-/** What `decompress` makes of the pieces of each frame. `failed` throws the error for data that is none. */
+/** Yields the output of `decompress` for the pieces of each frame. `failed` throws the error for invalid data. */
 async function* ofFrames(pieces, decompress, failed) {
 	let bytes = Buffer.alloc(0);
-	/** How many of these bytes belong to the frame. */
+	/** The number of these bytes that belong to the frame. */
 	let end = 0;
 
-	/** Whether there are bytes that belong to no frame so far. */
+	/** Whether there are further bytes. */
 	async function hasMore() {
 		while (end === bytes.length) {
 			const { done, value } = await pieces.next();
@@ -27,7 +30,7 @@ async function* ofFrames(pieces, decompress, failed) {
 		return true;
 	}
 
-	/** Adds the next bytes to the frame. Yields a piece when more are needed than it has. */
+	/** Takes the next bytes of the frame. Yields a piece when it has too few. */
 	async function* take(length) {
 		for (let left = length; left > 0; ) {
 			if (end === bytes.length) yield bytes;
@@ -38,7 +41,7 @@ async function* ofFrames(pieces, decompress, failed) {
 		}
 	}
 
-	/** Takes a header, whose bytes may be in several pieces. */
+	/** Takes a header, which may be split among pieces. */
 	async function* takeHeader(length) {
 		const header = Buffer.alloc(length);
 		for (let at = 0; at < length; at++) {

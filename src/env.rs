@@ -1,8 +1,7 @@
 //! What one JavaScript environment owns: scorers, work in the background, and the outbox with results for its
 //! promises.
 //!
-//! One thread-safe function settles all promises. It is called once for all results that are there when
-//! JavaScript is ready for them.
+//! One thread-safe function settles all promises. Each call of it settles all results posted so far.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -38,11 +37,10 @@ pub struct EnvState {
     pub scorers: Arc<Mutex<Vec<Weak<Engine>>>>,
 }
 
-/// How long an environment that ends waits for its work: the graph or the tokenizer of a user's model may
-/// never end.
+/// How long an ending environment waits for its work: the graph or tokenizer of a custom model may never end.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Closes scorers in parallel: one that does not end must not hold up the others.
+/// Closes scorers in parallel, so that one that hangs does not delay the others.
 pub fn close(scorers: &Mutex<Vec<Weak<Engine>>>) {
     let all = std::mem::take(&mut *scorers.lock().unwrap_or_else(PoisonError::into_inner));
     let (closing, closed) = channel::<()>();
@@ -57,7 +55,7 @@ pub fn close(scorers: &Mutex<Vec<Weak<Engine>>>) {
         }
     }
     drop(closing);
-    // Nothing is ever sent: it ends when the last scorer is closed.
+    // Nothing is sent: the channel closes with the last scorer.
     let _ = closed.recv_timeout(PATIENCE);
 }
 
@@ -87,7 +85,7 @@ impl EnvState {
     }
 }
 
-/// Does `work` on a thread of a lane. The promise resolves to what `answer` makes of the result.
+/// Runs `work` on a thread of a lane. The promise resolves to `answer` of the result.
 pub fn in_background<'env, T: Send + 'static, V: ToNapiValue>(
     lane: &'static Lane,
     env: &'env Env,
@@ -113,10 +111,10 @@ pub fn in_background<'env, T: Send + 'static, V: ToNapiValue>(
 /// Wakes the JavaScript thread; weak, so that it alone does not keep the process alive.
 type Wake = ThreadsafeFunction<(), (), (), Status, false, true>;
 
-/// Makes the value that a promise resolves to, on the JavaScript thread.
+/// Makes the value of a promise, on the JavaScript thread.
 type Answer = Box<dyn FnOnce(&Env) -> napi::Result<sys::napi_value> + Send>;
 
-/// The means to settle a promise. Dropping it rejects the promise with `INTERNAL`.
+/// Settles a promise from any thread. Dropping it rejects the promise with `INTERNAL`.
 pub struct Deferred {
     promise: Option<Promise>,
     outbox: Arc<Outbox>,
@@ -133,8 +131,8 @@ struct Promise {
 unsafe impl Send for Promise {}
 
 impl Deferred {
-    /// Has the JavaScript thread settle the promise, with what `answer` makes of the value, or with the error.
-    /// On any thread.
+    /// Posts the result to the JavaScript thread, which settles the promise with `answer` of the value, or
+    /// with the error.
     pub fn settle<T: Send + 'static, V: ToNapiValue>(
         mut self,
         result: Result<T>,
@@ -174,7 +172,7 @@ struct Posted {
 }
 
 impl Posted {
-    /// Settles the promise. If the answer cannot be made, it rejects with `INTERNAL`.
+    /// Settles the promise; rejects with `INTERNAL` if the answer fails.
     fn settle(self, env: &Env) -> napi::Result<()> {
         let made = self.result.and_then(|answer| {
             let make = || {
@@ -241,7 +239,7 @@ impl Outbox {
         Ok((promise, deferred))
     }
 
-    /// Settles the promises of all results that are there. On the JavaScript thread.
+    /// Settles the promises of all posted results, on the JavaScript thread.
     fn deliver(&self, env: &Env) -> napi::Result<()> {
         let posted =
             std::mem::take(&mut *self.posted.lock().unwrap_or_else(PoisonError::into_inner));
@@ -250,8 +248,7 @@ impl Outbox {
             self.keep_alive(env, false);
         }
         for item in posted {
-            // One promise that cannot be settled, which only happens when JavaScript is being
-            // stopped, must not take the others with it.
+            // A promise cannot be settled while JavaScript is being stopped; the others still are.
             if item.settle(env).is_err() {
                 forget_exception(env);
             }

@@ -37,7 +37,7 @@ pub fn set_addon_folder(folder: String) {
     let _ = model::ADDON_FOLDER.set(folder.into());
 }
 
-/// Changes the settings named in `options`; calls made before keep what they had.
+/// Changes the settings in `options`; earlier calls keep theirs.
 #[napi(catch_unwind)]
 pub fn configure(env: &Env, options: Value) -> Result<()> {
     or_throw(env, options::configure(&options))
@@ -49,7 +49,7 @@ pub fn log_formats() -> Vec<&'static str> {
     knowledgepulse_import::format_names()
 }
 
-/// Returns a value as an error message shows it.
+/// Formats a value for an error message.
 #[napi(catch_unwind)]
 pub fn describe(value: Value) -> String {
     value.describe()
@@ -79,13 +79,13 @@ pub fn default_scorer(env: &Env) -> Result<Scorer> {
     Ok(Scorer::of_process(EnvState::of(env)?.default.clone()))
 }
 
-/// Returns the `known` name that `unknown` probably means.
+/// Returns the `known` name that is nearest to `unknown`.
 #[napi(catch_unwind)]
 pub fn suggest(unknown: String, known: Vec<String>) -> Option<String> {
     js::suggest(&unknown, &known).map(Into::into)
 }
 
-/// Ends all work of this environment; the process may exit when it returns.
+/// Ends all work of this environment, so that the process may exit.
 #[napi(catch_unwind)]
 pub fn close(env: &Env) -> Result<()> {
     env::close(&EnvState::of(env)?.scorers);

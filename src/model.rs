@@ -36,27 +36,27 @@ use serde_json::{Value, json};
 
 use crate::js::{self, Read, boolean, forget_exception, integer, invalid, number_in, string};
 
-/// The folder of the addon, with model and library beside it. Empty where JavaScript does not know it.
+/// The folder with the addon, the model and the library. Empty if JavaScript does not know it.
 pub static ADDON_FOLDER: OnceCell<PathBuf> = OnceCell::new();
 
-/// How many letters must have been seen before their scripts are judged.
+/// The number of letters after which their scripts are judged.
 const ENOUGH_LETTERS: usize = 200;
 
 /// Whether scores use the embedder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// Use it; where it is not available, novelty is neutral and the status says why.
+    /// Use it; if it is unavailable, novelty is neutral and the status has the reason.
     #[default]
     Auto,
     /// Do not use it: novelty is neutral.
     Off,
-    /// Use it; where it is not available, scoring fails.
+    /// Use it; if it is unavailable, scoring fails.
     Required,
 }
 
 /// A setting whose values have names in options, environment variables and reports.
 pub trait Choice: Copy + PartialEq + 'static {
-    /// The names. A value without one cannot be chosen.
+    /// The values that can be chosen, by name.
     const NAMES: &'static [(&'static str, Self)];
 
     fn name(self) -> &'static str {
@@ -88,12 +88,12 @@ impl Choice for LongText {
         &[("window", Self::Window), ("whole", Self::Whole)];
 }
 
-/// A value of an option, which an environment variable can give as well.
+/// The value of an option or an environment variable.
 pub trait Setting: Sized {
-    /// Returns the value that a text gives, or what was expected of it.
+    /// Parses a text. The error is the expected value.
     fn parse(text: &OsStr) -> Result<Self, String>;
 
-    /// Returns the value from JavaScript, which is a string unless the type says otherwise.
+    /// Reads a JavaScript value, by default a string.
     fn from_js(path: &str, value: &js::Value) -> Read<Self> {
         let text = string(path, value)?;
         Self::parse(text.as_ref()).map_err(|expected| invalid(path, &expected, value))
@@ -203,13 +203,13 @@ impl Source for Variables {
     }
 }
 
-/// Whether the embedder is used, and with which model; the threshold.
+/// The mode of the embedder, its model, and the threshold.
 #[derive(Debug, Clone)]
 pub struct Settings {
     mode: Mode,
     model: ModelSettings,
     threshold: f64,
-    /// The options whose variables have wrong values, until others are given.
+    /// The options whose variables have wrong values and have not been replaced.
     invalid: Vec<(&'static str, Error)>,
 }
 
@@ -243,7 +243,7 @@ impl Settings {
         settings
     }
 
-    /// Changes what a source gives. Another model resets what describes it.
+    /// Applies the options of a source. Another model resets the options of the model.
     pub fn update<S: Source>(&mut self, source: &S) -> Result<(), S::Error> {
         let Self { mode, model, threshold, invalid } = self;
         *mode = source.get("embedder")?.unwrap_or(*mode);
@@ -288,7 +288,7 @@ impl Settings {
     }
 }
 
-/// The settings of the process, for calls from now on.
+/// The settings of the process for new calls.
 struct Current {
     settings: Settings,
     embedder: Result<Arc<ModelEmbedder>>,
@@ -313,10 +313,9 @@ pub fn settings() -> Settings {
     CURRENT.read().unwrap_or_else(PoisonError::into_inner).settings.clone()
 }
 
-/// Changes the settings of the process. The same settings keep the model that is loaded, and forget
-/// a failure to load it.
+/// Changes the settings of the process. Equal settings keep the loaded model, and forget a failure to load it.
 pub fn configure<S: Source>(source: &S) -> Result<(), S::Error> {
-    // First without the lock: to show a wrong value runs JavaScript.
+    // First without the lock: an error message for a wrong value may run JavaScript.
     settings().update(source)?;
     let mut current = CURRENT.write().unwrap_or_else(PoisonError::into_inner);
     current.settings.update(source)?;
@@ -324,7 +323,7 @@ pub fn configure<S: Source>(source: &S) -> Result<(), S::Error> {
     Ok(())
 }
 
-/// What embeds the texts of calls, or why nothing does.
+/// The embedder of a call, or the reason for its absence.
 pub type Available = Result<Arc<dyn Embed>, Arc<str>>;
 
 /// A shared model, as one scorer uses it.
@@ -332,17 +331,17 @@ pub struct ModelEmbedder {
     pub mode: Mode,
     pub model: Arc<SharedModel>,
     pub long_text: LongText,
-    /// That of decisions without one.
+    /// The default threshold of decisions.
     pub threshold: f64,
     /// The name and the fingerprint of the loaded model.
     identity: OnceCell<[Arc<str>; 2]>,
-    /// How many letters the built-in model has seen.
+    /// The number of letters that the built-in model has seen.
     letters: AtomicUsize,
-    /// How many of them are in scripts that it does not know.
+    /// The number of these in scripts that it does not know.
     foreign: AtomicUsize,
 }
 
-/// Why there is no embedding where the embedder is switched off.
+/// The reason while the embedder is switched off.
 const OFF: &str = "switched off";
 
 impl ModelEmbedder {
@@ -350,12 +349,12 @@ impl ModelEmbedder {
         if self.mode == Mode::Off { Err(OFF.into()) } else { Ok(self.clone()) }
     }
 
-    /// Returns a buffer that keeps as much of a text as this model needs.
+    /// Returns a buffer that keeps the part of a text that this model needs.
     pub fn text_buffer(&self) -> TextBuffer {
         TextBuffer::new(self.long_text, self.model.settings())
     }
 
-    /// Returns the fingerprint of what embeddings depend on, without loading the model.
+    /// Returns the fingerprint of the embeddings, without loading the model.
     pub fn fingerprint(&self) -> Result<Arc<str>> {
         if let Some([_, fingerprint]) = self.identity.get() {
             return Ok(fingerprint.clone());
@@ -459,7 +458,7 @@ pub enum Warning {
 }
 
 impl Warning {
-    /// Returns the warning that a call gives rise to.
+    /// Returns the warning that a call causes.
     pub fn of(embedder: &ModelEmbedder, outcome: &Outcome) -> Option<Self> {
         let novelty = match outcome {
             Outcome::Scored(report) => Some(&report.score.novelty),
@@ -475,7 +474,7 @@ impl Warning {
         (letters >= ENOUGH_LETTERS && foreign > letters / 2).then_some(Self::UnknownScripts)
     }
 
-    /// Emits the warning, unless that was done before.
+    /// Emits the warning once.
     pub fn emit(&self, env: &Env) {
         static EMITTED: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
         if EMITTED[usize::from(matches!(self, Self::UnknownScripts))].swap(true, Ordering::Relaxed)
@@ -492,7 +491,7 @@ impl Warning {
                 "scores texts mostly in scripts that the built-in model, an English one, does not know, so novelty hardly tells anything; the option model takes a multilingual one".into(),
             ),
         };
-        // `emitWarning` may have been replaced by a function that throws; the score matters more.
+        // If `emitWarning` was replaced by a function that throws, the score is still returned.
         if emit_warning(env, &message, code).is_err() {
             forget_exception(env);
         }

@@ -1,4 +1,4 @@
-//! Options from JavaScript, read into what the engine takes.
+//! Reads options from JavaScript.
 
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ use crate::{
 
 const WEIGHTS: [&str; 4] = ["complexity", "novelty", "toolDiversity", "outcomeConfidence"];
 
-/// The options that an object gives. One that is `undefined` is not given.
+/// The options in an object, without those that are `undefined`.
 struct Options<'env> {
     path: String,
     given: Vec<(String, Value<'env>)>,
@@ -60,7 +60,7 @@ impl<'env> Options<'env> {
         }
     }
 
-    /// Returns what `read` makes of an option and its path.
+    /// Reads an option with `read`, which also gets its path.
     fn get_with<T>(
         &self,
         name: &str,
@@ -92,14 +92,14 @@ pub struct ScorerConfig {
     pub scorer: ScorerOptions,
     pub embedder: Arc<ModelEmbedder>,
     pub budget_ms: Option<f64>,
-    /// Whether bounds of the cache were given.
+    /// Whether the bounds of the cache were given.
     pub has_cache: bool,
     pub has_store: bool,
-    /// Whether scores fail where the store cannot be used.
+    /// Whether scores fail if the store is unavailable.
     pub requires_store: bool,
 }
 
-/// Reads the options of a scorer. Its embedder has the present settings of the process, changed by them.
+/// Reads the options of a scorer, whose defaults are the current settings of the process.
 pub fn read_scorer_options(options: &Value) -> Read<ScorerConfig> {
     let known = ["profiles", "cache", "threads", "budgetMs", "longText", "store", "storeMode"];
     // `lib/store.js` reads the last one.
@@ -150,17 +150,17 @@ pub fn read_scoring_options(options: &Value) -> Read<Profiles> {
     Ok(options.get_with("profiles", profiles)?.unwrap_or_default())
 }
 
-/// How many traces `similar` finds where nothing else is given.
+/// The default number of results of `similar`.
 const K: NonZeroUsize = NonZeroUsize::new(10).expect("not 0");
 
-/// Reads the options of `similar` that concern the search: how many, and how similar at least.
+/// Reads the options `k` and `atLeast` of `similar`.
 pub fn read_similar_options(options: &Value) -> Read<(NonZeroUsize, f64)> {
     let options = Options::read_optional(options, &["k", "atLeast"])?;
     let at_least = options.get_with("atLeast", |path, value| number_in(path, value, -1.0..=1.0))?;
     Ok((options.get("k")?.and_then(NonZeroUsize::new).unwrap_or(K), at_least.unwrap_or(-1.0)))
 }
 
-/// Reads the threshold of a decision, or takes another one where none is given.
+/// Reads the threshold of a decision; `undefined` gives `otherwise`.
 pub fn read_threshold(value: &Value, otherwise: f64) -> Read<f64> {
     match value.type_of() {
         ValueType::Undefined => Ok(otherwise),
@@ -168,7 +168,7 @@ pub fn read_threshold(value: &Value, otherwise: f64) -> Read<f64> {
     }
 }
 
-/// Reads the novelty that the caller of `scoreWith` has found. It may be that of a report.
+/// Reads the novelty given to `scoreWith`; that of a report is accepted too.
 pub fn read_novelty(novelty: &Value) -> Read<Novelty> {
     let known = ["maxSimilarity", "nearest", "source", "seq", "reason"];
     let novelty = Options::read(novelty, "novelty", &known)?;

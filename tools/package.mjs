@@ -68,8 +68,7 @@ mkdirSync(DIST, { recursive: true });
 const names = possible(wanted());
 const main = packMain();
 conclude(main, checkMain(main));
-// What only the workspaces use has no types. Entry points below the name are unknown to the resolution of
-// Node.js 10.
+// The subpath of the workspaces has no types. Node.js 10 does not resolve subpaths.
 const internal = ["batch", "file", "options", "signals"].map((name) => `internal/${name}`);
 npx(["attw", "--profile", "node16", main.path, "--exclude-entrypoints", ...internal]);
 for (const name of WORKSPACES) {

@@ -1,6 +1,6 @@
 /**
- * Installs and builds what a checkout lacks, and says in one line what is missing on the machine. Uses
- * nothing but Node.js itself.
+ * Installs and builds what a checkout lacks; one line names what is missing on the machine. Uses only
+ * Node.js itself.
  *
  *     node tools/prepare.mjs           the package: addon, model, ONNX Runtime (npm run demo)
  *     node tools/prepare.mjs --all     also what the tests need
@@ -61,7 +61,7 @@ export async function installPackages() {
 	await step("npm packages", () => logged("npm packages", ["npm", "ci"], SHELL));
 }
 
-/** Installs what the main package itself depends on: `npm ci` would install all workspaces. */
+/** Installs only the dependencies of the main package; `npm ci` would install all workspaces. */
 function installDependencies() {
 	const { packages } = json(root, "package-lock.json");
 	for (const name of Object.keys(json(root, "package.json").dependencies)) {

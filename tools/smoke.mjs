@@ -35,8 +35,8 @@ function tarballs(dist, platform) {
 }
 
 /**
- * Installs the two into an empty project, with scripts off, whatever system they are for. Returns the
- * folder, which is removed when the process ends.
+ * Installs both into an empty project without scripts, even for another system. Returns the folder,
+ * which is removed when the process ends.
  */
 export function install(dist, platform) {
 	const folder = mkdtempSync(join(tmpdir(), "kp-smoke-"));

@@ -111,13 +111,13 @@ const WINE = [
 	"WINEDLLOVERRIDES=mscoree,mshtml=",
 ];
 
-/** Also waits for Wine's server, which would disturb the next run. */
+/** Also waits for Wine's server, so that it does not disturb the next run. */
 const RUN_WITH_WINE = `
 /usr/lib/wine/wine64 /root/node.exe "$@"; status=$?; "$WINESERVER" -w; exit $status`;
 
 /**
- * For each platform, a function that fetches what is needed and returns another one: from a project's
- * folder and a file in it to the command that runs the file with Node.js there.
+ * For each platform, a function that fetches the requirements and returns a function from the folder
+ * of a project and a file in it to the command that runs the file there.
  */
 const SYSTEMS = {
 	"linux-arm64-gnu": () => {
@@ -131,7 +131,7 @@ const SYSTEMS = {
 		const options = { processor: "arm64", packages: ["musl"] };
 		const folder = debian(`arm64-musl-${NODE_MUSL}`, options, (root) => {
 			addNodeForMusl("aarch64", root);
-			// With a root folder of its own, this machine's C library is out of reach.
+			// A separate root folder excludes this machine's C library.
 			copyFileSync(emulator(), join(root, "root", "qemu"));
 		});
 		const command = ["/root/qemu", MUSL_PROGRAM];

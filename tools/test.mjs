@@ -4,7 +4,7 @@
  *     npm test              all of it
  *     npm test -- SUBJECT   a folder of __test__, a package, a crate, or the model builder ("model")
  *
- * `KP_TRUST=N` tries N times as much of what is generated or repeated.
+ * `KP_TRUST=N` generates and repeats N times as much.
  */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -74,7 +74,7 @@ async function rustTests() {
 	if (crates.length === 0) return;
 	const run = (name) => logged(name, ["cargo", "test", ...crates]);
 	const tests = program("Rust tests", run, /^test result: ok\. (\d+) passed/gm);
-	// Its packages are installed meanwhile; cargo builds its program with the tests.
+	// Its packages are installed meanwhile, and cargo builds its program with the tests.
 	const compare = (name) => assets(name, "--reference");
 	const comparison =
 		isChosen("calibrate") && program("calibration by scikit-learn", compare, UNITTEST);

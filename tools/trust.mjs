@@ -32,13 +32,13 @@ function tests() {
 	node(["--test", "--test-concurrency=1", "--test-reporter=spec", ...files]);
 }
 
-/** Calls, batches and the end of a scorer in orders of threads that are drawn. */
+/** Calls, batches and the end of a scorer in random thread schedules. */
 function schedules() {
 	const command = ["test", "-p", SCORING, "--features", "shuttle", "--test", "schedules"];
 	cargoTests(command, { KP_TRUST: short ? KP_TRUST : String(5 * KP_TRUST) });
 }
 
-/** The tests take a few seconds; a mutant that takes this long is an endless loop. */
+/** The tests take a few seconds, so a mutant that takes this long loops endlessly. */
 const MUTANT_TIMEOUT_S = "60";
 
 /** Changes the rules, one operator at a time: a test has to fail. mutants.toml names the exceptions. */
@@ -52,7 +52,7 @@ function mutants() {
 	const config = ["--config", "tools/trust/mutants.toml", "--output", output];
 	const tests = ["--cargo-test-arg=--lib", "--cargo-test-arg=--tests"];
 	const options = ["--package", SCORING, "--no-shuffle", "--timeout", MUTANT_TIMEOUT_S];
-	// Ends with 3 if tests ran into the time limit with a mutant, which therefore was noticed.
+	// Exit code 3 means that a mutant was noticed by a timeout.
 	const command = ["mutants", ...options, ...config, ...sources, ...tests];
 	const env = { ...process.env, CARGO_PROFILE_TEST_DEBUG: "false" };
 	const { code } = attempt(tool("cargo-mutants"), command, { env, stdio: "inherit" });

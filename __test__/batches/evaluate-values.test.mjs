@@ -6,7 +6,7 @@ import { oneByOne } from "../support/scores.mjs";
 
 const broken = { ...traces[0], outcome: { confidence: 2 } };
 
-test("evaluateValues gives the scores of one call after another, for any iterable", async () => {
+test("evaluateValues gives the scores of sequential calls, for any iterable", async () => {
 	const expected = await oneByOne(traces);
 	async function* later() {
 		for (const one of traces) {
@@ -87,7 +87,7 @@ async function all(iterable) {
 	return items;
 }
 
-test("explainValues gives the reports of one call after another", async () => {
+test("explainValues gives the reports of sequential calls", async () => {
 	const one = new Scorer();
 	const expected = [];
 	for (const value of traces) expected.push(await one.explainValue(value));
@@ -96,7 +96,7 @@ test("explainValues gives the reports of one call after another", async () => {
 	assert.deepEqual(found.map(plain), expected.map(plain));
 });
 
-test("explainValues has several calls in flight, and stops where the loop does", async () => {
+test("explainValues has several calls in flight, and stops with the loop", async () => {
 	const scorer = new Scorer();
 	let ended = false;
 	function* endless() {
@@ -164,7 +164,7 @@ test("evaluateValues rejects with an error while its source is silent", async ()
 	await assert.rejects(told, RangeError);
 });
 
-test("evaluateValues lets the event loop turn when no call leaves it", async () => {
+test("evaluateValues lets the event loop run even if every call settles at once", async () => {
 	let turns = 0;
 	let immediate;
 	const turn = () => {

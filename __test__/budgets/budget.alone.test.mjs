@@ -6,7 +6,7 @@ import { assertQuiet, run, valueFrom } from "../support/child.mjs";
 import { assertAddsUp } from "../support/scores.mjs";
 import { says, trace, words } from "../support/traces.mjs";
 
-/** A text that takes far more than any budget here with `longText: "whole"`. */
+/** With `longText: "whole"`, this text takes far longer than any budget here. */
 const endless = (seed) => says(words(500_000, seed));
 
 test("Scorer resolves a call over budget with novelty 0.5 and the source over-budget", async () => {
@@ -30,7 +30,7 @@ test("Scorer resolves a call over budget with novelty 0.5 and the source over-bu
 	assert.equal(scorer.status().budgetMs, 0);
 });
 
-test("Scorer leaves no mark of a call over budget in the cache", async () => {
+test("Scorer leaves the cache unchanged by a call over budget", async () => {
 	const scorer = new Scorer({ longText: "whole", budgetMs: 500 });
 	await scorer.warmup();
 	const over = await scorer.explainValue(endless(1));

@@ -13,7 +13,7 @@ const rows = readFileSync(
 	.split("\n")
 	.map((line) => JSON.parse(line));
 
-/** Rows of one domain, with a label that only the diversity of tools decides. */
+/** Rows of one domain, labelled by tool diversity only. */
 const decided = rows.map((row, index) => ({
 	...row,
 	domain: "code",
@@ -29,8 +29,8 @@ test("calibrate gives the same for the same rows, and takes any iterable", async
 	assert.equal(other.labels.auc.value, first.labels.auc.value);
 });
 
-test("calibrate ends when it is aborted, and holds up no import", async () => {
-	// Some seconds, if nobody ends it.
+test("calibrate ends when it is aborted, and delays no import", async () => {
+	// Takes some seconds unless ended.
 	const long = { fit: true, replicates: 10_000 };
 	const many = Array.from({ length: 200 }, () => rows).flat();
 	const abort = new AbortController();
@@ -78,7 +78,7 @@ test("calibrate judges scores by the profiles that are given", async () => {
 	assert.ok(warnings.some((each) => each.code === "other-profiles"));
 });
 
-test("calibrate does not hold up the event loop", async () => {
+test("calibrate does not block the event loop", async () => {
 	let turns = 0;
 	const timer = setInterval(() => {
 		turns += 1;

@@ -78,10 +78,10 @@ const VIEWS = [1280, 390].flatMap((width) =>
 	["light", "dark"].map((scheme) => ({ width, scheme })),
 );
 
-/** Those of a report; for all but the full one, two that have each width and each scheme. */
+/** The views of a report; for all but the full one, two views that cover each width and scheme. */
 const viewsOf = (report) => (report === "full" ? VIEWS : [VIEWS[0], VIEWS[3]]);
 
-/** What A4 leaves between the margins, in pixels. */
+/** The width of A4 between the margins, in pixels. */
 const PAPER = 688;
 
 const made = {};
@@ -145,7 +145,7 @@ for (const [report, { rows }] of Object.entries(REPORTS))
 				...domains.map(({ domain }) => domain),
 				...warnings.map(({ message }) => message.slice(1)),
 				...shown.map(({ id }) => id ?? ""),
-				// Of a long one the beginning is shown.
+				// The beginning of a long text is shown.
 				...shown.map(({ objective }) => objective.slice(0, 1000)),
 			];
 			for (const each of texts) assert.ok(text.includes(each), each);
@@ -177,14 +177,14 @@ async function printed(page) {
 }
 
 /**
- * How much a picture may differ from a golden one, of 255. With the fonts of the golden ones only by
- * what browsers draw differently; with others, text is darker or lighter, and columns of tables move.
+ * Tolerance between a picture and a golden one, of 255. With the fonts of the golden ones only
+ * browsers differ; with others, text is darker or lighter, and columns of tables move.
  */
 const TOLERANCES = { same: { lightness: 5, tint: 3 }, other: { lightness: 100, tint: 30 } };
 
 const within = (found, { lightness, tint }) => found.lightness <= lightness && found.tint <= tint;
 
-/** Which tolerance holds: the goldens are drawn with DejaVu, in which this text is so wide. */
+/** Chooses the tolerance: in DejaVu, the font of the golden pictures, this text has this width. */
 const fontsOf = async (page) =>
 	(await page.evaluate(() => {
 		const context = new OffscreenCanvas(1, 1).getContext("2d");
@@ -196,10 +196,7 @@ const fontsOf = async (page) =>
 
 const golden = (name) => fileURLToPath(new URL(`golden/${name}.webp`, import.meta.url));
 
-/**
- * Compares a page with the golden picture; with KP_UPDATE set, makes that, for which the browser
- * must be Debian's, with its fonts.
- */
+/** Compares a page with the golden picture; with KP_UPDATE, records it, which needs Debian's browser with its fonts. */
 async function assertLike(name, page) {
 	const image = await picture(page);
 	if (process.env.KP_UPDATE) writeFileSync(golden(name), image);

@@ -9,11 +9,11 @@ import { files, firstOf } from "../support/recorded.mjs";
 import { named, sharing, through } from "../support/stores.mjs";
 import { novel, profiles, trace, words } from "../support/traces.mjs";
 
-/** At `accepts`, at least as high as the threshold whatever the novelty; at `rejects`, lower. */
+/** Accepted by its bounds at the threshold `accepts`, rejected by them at `rejects`. */
 const accepts = { threshold: 0.2 };
 const rejects = { threshold: 0.9 };
 
-test("decide answers by bounds without the model, and adds what it accepts in its turn", async () => {
+test("decide answers by bounds without the model, and adds accepted traces in call order", async () => {
 	const scorer = new Scorer();
 	const bounds = [0.23375, 0.58375];
 	for (const [options, accepted] of [
@@ -31,7 +31,7 @@ test("decide answers by bounds without the model, and adds what it accepts in it
 	assert.deepEqual([novelty.nearest, scorer.status().cacheSize], ["a", 1]);
 });
 
-test("decide scores where the bounds do not tell, and adds what it accepts", async () => {
+test("decide scores if the bounds do not decide, and adds accepted traces", async () => {
 	const scorer = new Scorer({ profiles, threshold: 0.5 });
 	const decisions = await Promise.all(
 		["river stone", "river stone", "a ledger of refunds"].map((text) =>
@@ -49,7 +49,7 @@ test("decide scores where the bounds do not tell, and adds what it accepts", asy
 	assert.deepEqual([decisions[0].score, scorer.status().cacheSize], [0.5, 2]);
 });
 
-test("decide adds what it has accepted though the scorer is closed at once", async () => {
+test("decide adds accepted traces even if the scorer is closed at once", async () => {
 	const { open } = sharing();
 	const scorer = new Scorer({ store: open() });
 	await scorer.decide(named("a", words(300, 1)), accepts);
@@ -144,7 +144,7 @@ test("decide counts as a call, and is refused by a closed scorer", async () => {
 	await assert.rejects(scorer.decide(trace(), rejects), { code: "CLOSED" });
 });
 
-test("decide stops for a signal, and leaves no mark then", async () => {
+test("decide stops for a signal, and then changes nothing", async () => {
 	const reason = new Error("stop");
 	const scorer = new Scorer({ profiles, longText: "whole" });
 	const { signal } = new AbortController();
@@ -200,7 +200,7 @@ test("close adds the traces that were accepted before", async () => {
 	assert.equal(scorer.status().pending, 0);
 });
 
-test("decide adds what it accepts to the store, with the model and without", async () => {
+test("decide adds accepted traces to the store, with and without the model", async () => {
 	const { scorer } = sharing();
 	const [one, other] = [scorer({ profiles }), scorer({ profiles })];
 	await one.decide(named("a", "river"), accepts);
@@ -211,7 +211,7 @@ test("decide adds what it accepts to the store, with the model and without", asy
 	assert.deepEqual(found.map(({ id }) => id).sort(), ["a", "c"]);
 });
 
-test("decide resolves when the store has what was accepted, and neutrally where it cannot be reached", async () => {
+test("decide resolves when the store has the accepted trace, or with a neutral novelty if it is unavailable", async () => {
 	const { open } = sharing();
 	const appended = [];
 	let isBroken = false;
@@ -255,7 +255,7 @@ test("decide of the package shares the default scorer", async () => {
 	assert.deepEqual([accepted, bounds], [false, [0.23375, 0.58375]]);
 });
 
-/** What `decide` does, by calls that were there before it. */
+/** The equivalent of `decide` in other calls. */
 async function decideByHand(scorer, trace, threshold) {
 	const { score } = await scorer.explainValue(trace, { remember: false });
 	if (score >= threshold) await scorer.remember(trace);
@@ -274,7 +274,7 @@ for (const file of files)
 		}
 		for (const [index, trace] of traces.entries())
 			assert.equal(decisions[index].accepted, await decideByHand(byHand, trace, 0.75), index);
-		// A text is embedded for a score, and for a trace that was accepted without one.
+		// A text is embedded for a score, and for a trace accepted by its bounds.
 		const embedded = decisions.filter(({ score, accepted }) => score !== null || accepted);
 		t.diagnostic(`${embedded.length} texts of ${traces.length}`);
 		if (file === "airline.jsonl") assert.ok(embedded.length <= traces.length / 4);

@@ -17,7 +17,7 @@ const pages = [
 	...readdirSync(join(checkout, "packages")).map((name) => `packages/${name}/README.md`),
 ].filter((page) => page.endsWith(".md") && existsSync(join(checkout, page)));
 
-/** The blocks of a language, each with its place. */
+/** The blocks of a language, with their places. */
 const blocksIn = (language) =>
 	pages.flatMap((page) => {
 		const text = read(page);
@@ -28,7 +28,7 @@ const blocksIn = (language) =>
 		}));
 	});
 
-/** What another test runs: packages/stores/__test__/postgres/recipe.test.mjs. */
+/** Tested by packages/stores/__test__/postgres/recipe.test.mjs. */
 const isRunElsewhere = ({ code }) => code.includes("client.query(");
 
 const modules = blocksIn("(?:js|ts)").filter((block) => !isRunElsewhere(block));
@@ -111,7 +111,7 @@ process.exit();`;
 
 const isTest = ({ code }) => code.includes("node:test");
 
-/** Modules that others can follow in the same process. */
+/** Modules after which others can run in the same process. */
 const isShared = (block) => !isTest(block) && !block.code.includes("configure(");
 
 describe("the documentation", () => {
@@ -143,7 +143,7 @@ describe("the documentation", () => {
 describe("the documentation", { skip: noShell }, () => {
 	const pattern =
 		/^(?:\$ )?((?:.* \| )?(?:kp-score|npx @knowledgepulse\/scoring-cli|node examples\/) ?.*)$/gm;
-	/** Each command, with the last place where it is. */
+	/** Each command, with its last place. */
 	const places = new Map(
 		blocksIn("(?:sh|text)").flatMap(({ name, code }) =>
 			[...code.matchAll(pattern)].map(([, command]) => [command.replace(/ +#.*/, ""), name]),

@@ -9,7 +9,7 @@ export const checkout = fileURLToPath(new URL("../..", import.meta.url));
 
 export const read = (...path) => readFileSync(join(checkout, ...path), "utf8");
 
-/** Fills a folder with the logs, programs and packages that the documentation speaks of. */
+/** Fills a folder with the logs, programs and packages in the documentation. */
 export function furnish(folder) {
 	const lines = traces.map((trace, index) => {
 		const metadata = { ...trace.metadata, session_id: String(index % 4) };
@@ -50,7 +50,7 @@ export class MyStore extends MemoryStore {
 }`,
 	);
 	const program = join(checkout, "packages/cli/bin/kp-score.js");
-	// npx is given options and the name of the package first.
+	// The first arguments of npx are options and the package.
 	const programs = {
 		"kp-score": "",
 		npx: 'until [ "$1" = "@knowledgepulse/scoring-cli" ]; do shift; done; shift\n',
@@ -71,7 +71,7 @@ export const MyStore: new (options: { url: string; namespace: string }) => Novel
 	link(".", "@knowledgepulse/scoring");
 	for (const name of ["cli", "otel", "stores"])
 		link(`packages/${name}`, `@knowledgepulse/scoring-${name}`);
-	// As docs/migration.md has it.
+	// As in docs/migration.md.
 	link("packages/transformers", "@huggingface/transformers");
 }
 

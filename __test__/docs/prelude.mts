@@ -1,4 +1,4 @@
-/** What blocks of the documentation use and do not define. */
+/** Declares names that blocks of the documentation use without defining them. */
 
 import { type ReasoningTrace, Scorer } from "@knowledgepulse/scoring";
 import type { CalibrationRow } from "@knowledgepulse/scoring/calibrate";

@@ -36,7 +36,7 @@ async function linesOf(command, args, env) {
 const node = (name, args = [], env = {}) =>
 	linesOf(process.execPath, [`examples/recipes/${name}`, ...args], env);
 
-/** An HTTP server that keeps what it is sent. */
+/** An HTTP server that records requests. */
 async function stub() {
 	const requests = [];
 	const server = createServer(async (request, response) => {

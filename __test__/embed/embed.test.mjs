@@ -28,7 +28,7 @@ test("embed gives the vectors that scores are made of", async () => {
 	}
 });
 
-test("embed takes the memo, the window and longText as a score does", async () => {
+test("embed uses the memo, the window and longText like a score", async () => {
 	const scorer = new Scorer();
 	const text = words(2000, 7);
 	const vector = await scorer.embed(text);
@@ -57,7 +57,7 @@ test("embed stops for a signal", async () => {
 	assert.equal((await scorer.embed("y")).length, 384);
 });
 
-test("embed rejects what is neither a trace nor a text, and without an embedder", async () => {
+test("embed rejects other values than traces and texts, and without an embedder", async () => {
 	for (const input of [undefined, null, 42, [], {}])
 		await assert.rejects(embed(input), { code: "INVALID_TRACE" });
 	await assert.rejects(embed("x", { sginal: 1 }), { code: "INVALID_OPTION" });
@@ -65,7 +65,7 @@ test("embed rejects what is neither a trace nor a text, and without an embedder"
 	await assert.rejects(off.embed("x"), { code: "EMBEDDER_UNAVAILABLE" });
 });
 
-test("scoreWith gives the report of a scorer that has found the same similarity", async () => {
+test("scoreWith gives the report of a scorer with the same similarity", async () => {
 	const scorer = new Scorer();
 	for (const run of runs.slice(0, 20)) {
 		const { text, timesMs, novelty, ...expected } = await scorer.explainValue(run);

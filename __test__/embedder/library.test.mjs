@@ -25,8 +25,8 @@ const ENTRY = join(dirname(library), "onnxruntime.json");
 const [expected] = await scoresOf([trace()], 1);
 
 /**
- * Scores with a library that cannot be loaded, and checks that the native backend does it, with the same score,
- * and that the status has the reason.
+ * Scores with a library that cannot be loaded. Checks that the native backend gives the same score, and that
+ * the status has the reason.
  */
 async function assertNative(file, reason = literally(file)) {
 	const scorer = new Scorer({ library: file, embedder: "required" });
@@ -115,7 +115,7 @@ function compiled(folder, name, source, ...options) {
 const VERSION = 'static const char *version(void) { return "1.16.3"; }';
 const API = "static void *api(unsigned version) { return 0; }";
 
-/** Libraries that are loaded, and are not what is needed: their source, and what is said. */
+/** Libraries that load but are unsuitable: their source, and the message. */
 const OTHERS = {
 	"gives no functions": ["void *OrtGetApiBase(void) { return 0; }", /OrtGetApiBase, got null/],
 	"is too old": [
@@ -135,7 +135,7 @@ describe("a library of the user's own", { skip: process.platform === "win32" }, 
 			await assertNative(file, reason);
 		});
 
-	test("status names what the library itself needs and does not find", async (t) => {
+	test("status names a missing dependency of the library", async (t) => {
 		const folder = temporaryFolder(t);
 		const needed = compiled(folder, "libneeded.so", "void needed(void) {}");
 		const source = "void needed(void); void needs(void) { needed(); }";
@@ -150,7 +150,7 @@ test("evaluateValue is quiet when the library is missing", async () => {
 	assert.deepEqual(await scoresOf([trace()], 1, { env }), [expected]);
 });
 
-test("a library is the same one by another path", async (t) => {
+test("a library is recognised by another path", async (t) => {
 	const file = join(temporaryFolder(t), "another name");
 	link(library, file);
 	const body = async ({ scoring, input }) => {
@@ -162,7 +162,7 @@ test("a library is the same one by another path", async (t) => {
 	assert.deepEqual([backend, reason], ["onnx", null]);
 });
 
-// Last, as the library is loaded where the damage of its checksum does not matter.
+// Last, because the library is loaded if the damage of its checksum does not matter.
 for (const which of ["file", "entry"])
 	test(`evaluateValue gives the right score with the ${which} of the library damaged anywhere`, async (t) => {
 		const draw = draws(seed);

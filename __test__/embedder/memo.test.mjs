@@ -68,9 +68,9 @@ for (const precision of ["exact", "fast"]) {
 
 test("evaluateValue scores more texts than the memo holds as new ones", async () => {
 	const texts = Array.from({ length: MANY }, (_, i) => says(`${words(1, i)} ${i}`));
-	// Some that are there, and some that are not there any more.
+	// Some that are in the memo, and some that have left it.
 	const traces = [...texts, ...texts.slice(-200).toReversed(), ...texts.slice(0, 50)];
-	// Between these indices no text occurs twice.
+	// Between these indices, no text is repeated.
 	const forget = [texts.length];
 	const forgetful = await valueFrom(score, {
 		input: { precision: "fast", traces, width: 16, forget },

@@ -75,7 +75,7 @@ describe("a damaged model folder", () => {
 	const all = ["missing", "empty", "a folder", "cut at 0.5", "longer", "one other bit", "text"];
 	const some = ["missing", "one other bit"];
 
-	/** Settings, a file that is read with them, and its damages. */
+	/** Settings, a file that they read, and how it is damaged. */
 	const rows = [
 		...["model.bin", "tokenizer.json"].map((name) => [{}, name, all]),
 		[{}, "manifest.json", ["missing", "empty", "a folder", "cut at 0.5", "text"]],
@@ -97,7 +97,7 @@ describe("a damaged model folder", () => {
 				assert.equal(found.precision, options === FAST ? "fast" : "exact");
 			});
 
-	/** The report of a trace after another one, which has another score without the embedder. */
+	/** The report of a trace after another one; without the embedder, its score would differ. */
 	async function second(options) {
 		const scorer = new Scorer(options);
 		await scorer.evaluateValue(says("one river stone"));

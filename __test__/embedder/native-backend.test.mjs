@@ -16,7 +16,7 @@ const NATIVE = { [VARIABLE]: "native" };
 
 const TOLERANCE = 1e-4;
 
-/** How many traces of a file are scored, and how many of them in other ways as well. */
+/** The number of traces of a file that are scored, and that are also scored in other ways. */
 const SOME = repeats(5);
 const PREFIX = 3;
 
@@ -69,7 +69,7 @@ test("evaluateValue needs no library and no graph with the native backend", asyn
 	const exact = await inFlight(few, 8, {});
 	assertSame(await inFlight(few, 8, env), exact);
 	assertSame(await inFlight(few, 8, { ...env, ...FAST }), await inFlight(few, 8, FAST));
-	// Without the library, that is what runs the model anyway.
+	// Without the library, the native backend runs the model anyway.
 	assertSame(await inFlight(few, 8, { ...env, [VARIABLE]: "onnx" }), exact);
 });
 

@@ -14,14 +14,14 @@ const FAST = { [VARIABLE]: "fast" };
 /** The greatest error of a fast score. */
 const FAST_TOLERANCE = 0.006;
 
-/** How many traces of a file are scored, and how many of them in another way as well. */
+/** The number of traces of a file that are scored, and that are also scored in another way. */
 const SOME = repeats(30);
 const PREFIX = 5;
 
-/** The least similarity of the exact and the fast embedding of a text. */
+/** The minimum similarity of the exact and the fast embedding of a text. */
 const SIMILARITY = 0.99;
 
-/** Fails unless fast scores are near the right ones, however many calls are in flight. */
+/** Fails unless fast scores are near the exact ones, with any number of calls in flight. */
 async function assertFast(t, traces, right) {
 	const fast = await scoresOf(traces, 16, { env: FAST });
 	const worst = assertWithin(FAST_TOLERANCE, fast, right);

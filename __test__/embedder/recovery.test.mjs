@@ -14,8 +14,8 @@ import {
 import { says, trace, words } from "../support/traces.mjs";
 
 /**
- * Scores without an embedder, puts the embedder in its place, and scores again after `retry`: "wait"
- * for more than the second after which loading is retried, or options for `configure`.
+ * Scores without an embedder, installs it, and scores again after `retry`: "wait" until loading is
+ * retried, or options for `configure`.
  */
 async function recover({ scoring, input }) {
 	const { rmSync } = await import("node:fs");
@@ -147,7 +147,7 @@ async function scoreAndChange({ scoring, input }) {
 		rmSync(file);
 		if (input.text) writeFileSync(file, input.text);
 	}
-	// Texts in parallel use more of the model than one.
+	// Concurrent texts use more of the model than one.
 	const reports = await Promise.all(others.map(scoring.explainValue));
 	scores.push(...reports.map(({ score }) => score));
 	return [scores, reports.map(({ novelty }) => novelty.source)];

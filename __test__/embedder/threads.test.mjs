@@ -8,12 +8,11 @@ import { valueFrom } from "../support/child.mjs";
 import { files, firstOf } from "../support/recorded.mjs";
 import { assertSame, scoresOf } from "../support/scores.mjs";
 
-/** Only so many traces of a file are scored. */
+/** The number of traces of a file that are scored. */
 const PREFIX = 3;
 
 /**
- * The command that runs another one on the first core that this process may use; `undefined` where
- * there is none.
+ * The command that runs another one on the first core of this process; `undefined` without one.
  */
 function onOneCore() {
 	if (process.platform !== "linux") return undefined;

@@ -1,4 +1,7 @@
-/** Texts of all of Unicode, and long ones: the tokens of the engine and of transformers.js. They run cargo. */
+/**
+ * Compares the tokens of the engine with those of transformers.js, for texts of all of Unicode and
+ * long ones. Runs cargo.
+ */
 
 import { test } from "node:test";
 import fc from "fast-check";
@@ -17,7 +20,7 @@ const SHARE = Math.min(1, repeats(1) / 25);
 const PLANES = 17;
 const PLANE = 0x10000;
 
-/** Characters in a text: few enough that all of it is within the window. */
+/** Characters in a text, few enough to fit the window. */
 const CHARACTERS = 20;
 
 /** Length of a long line, in UTF-16 code units. */
@@ -69,7 +72,7 @@ const surrogate = fc.oneof(
 	{ weight: 1, arbitrary: fc.constantFrom(0xd83d, 0xde00, 0x5b, 0x53, 0x41) },
 );
 
-/** Words about as long as the longest one that is looked up. */
+/** Words about as long as the longest that are looked up. */
 const longWord = fc
 	.tuple(
 		fc.oneof(letter, fc.constantFrom("a", "e\u0301", "\u03a3", "\u0130", "\u00df", "\u{20000}")),
@@ -93,7 +96,7 @@ const lines = fc.oneof(
 	some(fc.oneof(anywhere, control, mark, chinese, letter, emoji, longWord), 30).map(join),
 );
 
-/** Yields every code point, or a share of them, beside characters that could change its tokens. */
+/** Yields every code point, or a share of them, next to characters that could affect its tokens. */
 function* codePointTexts(seed, share) {
 	const draw = draws(seed);
 	for (let first = 0; first < PLANES * PLANE; first += CHARACTERS) {

@@ -43,7 +43,7 @@ for (const [precision, backend, library] of [
 	});
 }
 
-test("warmup takes its turn among the scores, and leaves them as they are", async () => {
+test("warmup runs in order among scores, and does not change them", async () => {
 	const { settled, scores } = await valueFrom(
 		async ({ scoring, input }) => {
 			const settled = [];

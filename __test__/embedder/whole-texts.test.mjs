@@ -50,7 +50,7 @@ const beginning = words(600, 1);
 
 const [one, other] = [words(200, 2), words(200, 3)];
 
-test("longText: whole tells texts with the same beginning apart", async () => {
+test("longText: whole distinguishes texts with the same beginning", async () => {
 	const texts = [`${beginning} ${one}`, `${beginning} ${other}`];
 	assert.ok((await window(...texts)) > 0.999999);
 	assert.ok((await whole(...texts)) < 0.999);

@@ -6,7 +6,7 @@ import { says, trace, words } from "../support/traces.mjs";
 /** The length of the long texts, in UTF-16 code units. */
 const LONG = 10_000_000;
 
-/** A length that the text buffer keeps, whatever the text. */
+/** A length that the text buffer keeps of any text. */
 const KEPT = 600_000;
 
 /** `text` over and over, `length` code units of it. */
@@ -129,7 +129,7 @@ test("evaluateValue reads a string that was concatenated from many", async () =>
 	assert.ok(alike > 0.9999, String(alike));
 });
 
-test("evaluateValue ends the window at the same place, wherever a text is cut into steps", async () => {
+test("evaluateValue ends the window at the same place, however a text is divided into steps", async () => {
 	// Steps of every length around the sizes of the buffers that strings are read into.
 	for (const border of [2048, 8192]) {
 		for (let length = border - 12; length <= border + 6; length++) {

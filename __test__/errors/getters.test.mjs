@@ -115,7 +115,7 @@ test("evaluateValue lets a getter score the same trace", async () => {
 	});
 	const outer = await explainValue(value);
 	const similarities = [outer, await inner].map(({ novelty }) => novelty.maxSimilarity);
-	// Either of the two may be first; the second repeats it.
+	// Either may come first; the second repeats it.
 	assert.equal(
 		similarities.filter((similarity) => similarity === null).length,
 		1,
@@ -126,7 +126,7 @@ test("evaluateValue lets a getter score the same trace", async () => {
 });
 
 test("evaluateValue lets a getter score its own trace without end", async () => {
-	// With hardly any stack left, Node.js itself may print a warning.
+	// With little stack left, Node.js itself may print a warning.
 	const ended = await run(async ({ scoring }) => {
 		const scores = [];
 		const value = {

@@ -18,7 +18,7 @@ function traceWith(path, ...value) {
 	return whole.trace;
 }
 
-/** Values that are never part of a trace, after their description in messages. */
+/** Values that are invalid anywhere in a trace, by their description in messages. */
 const STRANGE = [
 	["a symbol", Symbol("s")],
 	["a function", () => {}],

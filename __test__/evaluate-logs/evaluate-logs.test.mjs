@@ -14,7 +14,7 @@ const { version: packageVersion } = createRequire(import.meta.url)(
 	"@knowledgepulse/scoring/package.json",
 );
 
-/** Traces that differ in what counts, as lines. */
+/** Traces that differ in the fields that scoring uses, as lines. */
 const traces = (count) =>
 	Array.from({ length: count }, (_, index) => {
 		const { steps, ...rest } = trace();
@@ -40,7 +40,7 @@ const parsed = async (chunks) => {
 
 const codes = (items) => items.map(({ error, id }) => error?.code ?? id);
 
-test("evaluateLogs gives the scores of evaluateValue, one after another, to the bit", async () => {
+test("evaluateLogs gives the scores of sequential evaluateValue calls, bit for bit", async () => {
 	const given = traces(60);
 	const [one, other] = [new Scorer(), new Scorer()];
 	const reports = [];
@@ -105,7 +105,7 @@ test("evaluateLogs scores what importTraces gives, from any source and cut anywh
 	);
 });
 
-test("evaluateLogs keeps the order of more traces than are on their way at once", async () => {
+test("evaluateLogs keeps the order of more traces than are in flight", async () => {
 	const given = traces(5000);
 	const rows = await parsed(off().evaluateLogs(jsonl(given)).lines());
 	assert.deepEqual(
@@ -190,7 +190,7 @@ test("evaluateLogs collects errors in their places", async () => {
 	]);
 });
 
-test("evaluateLogs says which trace a required embedder was not there for", async () => {
+test("evaluateLogs names the trace for which a required embedder is missing", async () => {
 	const options = { embedder: "required", model: "/nowhere" };
 	const scorer = new Scorer(options);
 	const text = jsonl(traces(3));
@@ -200,7 +200,7 @@ test("evaluateLogs says which trace a required embedder was not there for", asyn
 	assert.deepEqual(codes(collected), Array(3).fill("EMBEDDER_UNAVAILABLE"));
 });
 
-/** Waits until nothing of a scorer is on its way. */
+/** Waits until a scorer has no pending calls. */
 async function idle(scorer) {
 	while (scorer.status().pending > 0) await new Promise((resolve) => setTimeout(resolve, 1));
 }
@@ -220,14 +220,14 @@ test("evaluateLogs ends with the reason of a signal, and leaves the rest out of 
 		reason,
 	);
 	assert.equal((await rows.next()).done, true);
-	// A call that was getting its answer is not aborted.
+	// A call that is being answered is not aborted.
 	await idle(scorer);
 	assert.ok(scorer.status().cacheSize < 3000);
 	const late = scorer.evaluateLogs(jsonl(traces(1)), { signal });
 	await assert.rejects(late.next(), reason);
 });
 
-test("evaluateLogs peeks", async () => {
+test("evaluateLogs with remember: false leaves the cache unchanged", async () => {
 	const scorer = new Scorer();
 	const given = traces(2);
 	const rows = await all(scorer.evaluateLogs(jsonl(given), { remember: false }));
@@ -253,7 +253,7 @@ test("evaluateLogs refuses wrong options", () => {
 		);
 });
 
-test("evaluateLogs leaves no call running wherever it ends early", async () => {
+test("evaluateLogs leaves no call running when it ends early", async () => {
 	const given = traces(200);
 	const text = jsonl(given);
 	const scorer = new Scorer();
@@ -275,21 +275,21 @@ test("evaluateLogs leaves no call running wherever it ends early", async () => {
 				if (ending === "return") await rows.return();
 				else {
 					controller.abort();
-					// Rows that are there already may come first.
+					// Finished rows may come first.
 					await assert.rejects(all(rows), { name: "AbortError" });
 				}
 			}
 			assert.equal((await rows.next()).done, true);
 			await idle(scorer);
 			const { cacheSize, calls } = scorer.status();
-			// What has been aborted has left no mark.
+			// Aborted calls have changed nothing.
 			assert.equal(cacheSize, calls.answered - answered, `${ending}, ${taken}`);
 		}
 	}
 	assert.ok(scorer.status().calls.aborted > 0);
 });
 
-test("evaluateLogs goes on for other readers when one ends", async () => {
+test("evaluateLogs continues for other readers when one ends", async () => {
 	const scorer = new Scorer();
 	const given = traces(300);
 	const [one, other] = [1, 2].map(() => scorer.evaluateLogs(jsonl(given)));

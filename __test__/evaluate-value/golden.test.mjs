@@ -16,7 +16,7 @@ import { random } from "../support/traces.mjs";
 
 const TOLERANCE = 1e-4;
 
-/** A whole file is scored once; what must not change its scores is tried with its first traces. */
+/** A whole file is scored once; its first traces are scored with variations that must not change scores. */
 const PREFIX = 3;
 
 /** Fails unless the first traces have these scores one at a time and with random calls in flight. */
@@ -52,7 +52,7 @@ for (const file of files) {
 			traces.map(({ id }) => id),
 		);
 
-		// Reports account for each score, and cost no other run.
+		// Reports explain each score, and need no second run.
 		const scorer = new Scorer();
 		const reports = await Promise.all(traces.map((trace) => scorer.explainValue(trace)));
 		const scores = reports.map(({ score }) => score);

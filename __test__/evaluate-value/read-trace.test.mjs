@@ -13,7 +13,7 @@ const RUNS = repeats(300);
 
 const off = () => new Scorer({ embedder: "off" });
 
-/** A value that enters in `log` which properties are read, and calls `onRead` at each. */
+/** A value that records the properties read in `log`, and calls `onRead` for each. */
 function watched(value, log, onRead = () => {}, place = "") {
 	if (typeof value !== "object" || value === null) return value;
 	return new Proxy(value, {
@@ -37,7 +37,7 @@ const withId = fc
 	)
 	.map(([value, id]) => ({ ...value, id }));
 
-/** What JSON has of a value, as a line of a log whose format is known; null for what it does not have. */
+/** A value as JSON, as a line of a log of known format; null if JSON cannot express it. */
 function plain(value) {
 	try {
 		return { ...JSON.parse(JSON.stringify(value)), "@type": "ReasoningTrace" };
@@ -49,7 +49,7 @@ function plain(value) {
 const rowOf = ({ id, domain, score, dimensions, error }) =>
 	error ? { message: error.message } : { id, domain, score, dimensions };
 
-/** Fails unless values are read as the lines of a log are. Returns how many were refused. */
+/** Fails unless values are read like the lines of a log. Returns the number of refused ones. */
 async function assertReadAsJson(values) {
 	const text = values.map((value) => JSON.stringify(value)).join("\n");
 	const source = { name: "log", data: text };
@@ -91,7 +91,7 @@ test("evaluateValue reads valid traces as those in a log", async () => {
 
 test("evaluateValue reads damaged traces as those in a log", async () => {
 	const damaged = fc.tuple(withId, mutations).map(([valid, list]) => {
-		// A copy: generated traces share objects. And steps that mutations find.
+		// A copy, because generated traces share objects; with steps for mutations.
 		const copy = structuredClone(valid);
 		copy.steps.push(...trace().steps, { type: "a", tool: { name: "b" } });
 		const value = mutate(copy, list);
@@ -174,7 +174,7 @@ for (const longText of ["window", "whole"])
 		assert.ok(novelty.maxSimilarity > 0.999999);
 	});
 
-test("evaluateValue does not use what prototypes were given later", async () => {
+test("evaluateValue ignores later changes of prototypes", async () => {
 	const [score, expected] = await valueFrom(
 		async ({ scoring, input }) => {
 			const expected = await new scoring.Scorer().evaluateValue(input);

@@ -65,12 +65,12 @@ test("explainValue compares with vectors that were added to the cache", async ()
 	assert.ok(Math.abs(similarities[0]) > 1e-6, String(similarities));
 });
 
-/** A trace of one thought, which scores 0.1 however new it is. */
+/** A trace of one thought, which scores 0.1 for any novelty. */
 function thought(text) {
 	return trace({ objective: "", steps: [{ type: "thought", content: text }] });
 }
 
-test("evaluateValue gives a single thought 0.1 however new it is, and 0 with a tool", async () => {
+test("evaluateValue gives a single thought 0.1 for any novelty, and 0 with a tool", async () => {
 	for (const [changes, expected] of [
 		[{}, 0.1],
 		[{ content: words(3000, 1) }, 0.1],

@@ -1,4 +1,4 @@
-/** Processes with too few descriptors, threads or bytes. */
+/** Processes with too few descriptors or threads, or too little memory. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -30,9 +30,9 @@ const nobody = asNobody();
 const isOfNode = (stderr) =>
 	/FATAL ERROR: .*(out of memory|OOM)|pthread_create: Resource|node::.*Assertion/s.test(stderr);
 
-/** The outcome of scoring with `under` before the command; throws if a process dies of the addon. */
+/** The outcome of scoring with `under` before the command; throws if the addon crashes the process. */
 async function outcomeUnder(configuration, under, mayBeKilled) {
-	// Without memory, V8's optimising compiler dies of a std::bad_alloc that could be anybody's.
+	// Without memory, V8's optimising compiler crashes with a std::bad_alloc, which looks like any other.
 	const options = { under, killAfterMs: KILL_AFTER_MS, execArgv: ["--no-opt"] };
 	const env = environment(configuration);
 	const { code, signal, stderr, value } = await call("probeQuietly", { ...options, env });

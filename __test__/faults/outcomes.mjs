@@ -1,4 +1,4 @@
-/** Runs the functions of probe.mjs, and judges what they give. */
+/** Runs the functions of probe.mjs, and judges the results. */
 
 import { spawnSync } from "node:child_process";
 import { assertQuiet, run } from "../support/child.mjs";
@@ -42,19 +42,19 @@ export async function rightScores(configuration) {
 	return measured.get(name);
 }
 
-/** Codes with which a call may reject when something that it needs is missing. */
+/** Codes of rejections for missing requirements. */
 const TYPED = ["EMBEDDER_UNAVAILABLE", "NO_THREADS"];
 
 /**
- * Judges what `probe` gave: "right" if all scores are, "unavailable" if one is that of the mode without the
- * embedder, "rejected" if one is a typed error, for a reason that contains `naming`. Throws for anything else.
+ * Judges a result of `probe`: "right" if all scores are right, "unavailable" if one is the score without an
+ * embedder, "rejected" if one is a typed error; the reason must contain `naming`. Throws for anything else.
  */
 export function judge(found, { table, without }, naming = "") {
 	const embedded = [];
 	const kinds = found.map(({ score, source, code, reason }, i) => {
 		if (score !== undefined && source !== "no-embedder") {
 			const { alone, behind } = table[i];
-			// The nearest of those before it makes the score smallest.
+			// The nearest earlier trace gives the lowest score.
 			const right = Math.min(...embedded.map((j) => behind[j]), 2);
 			expect(score, embedded.length > 0 ? right : alone);
 			embedded.push(i);

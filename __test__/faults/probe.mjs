@@ -22,7 +22,7 @@ export async function probe(scorer, traces = TRACES) {
 	});
 }
 
-/** As {@link probe}, in a process that may score without the embedder, and would warn of that. */
+/** As {@link probe}, in a process that may score without the embedder, with a warning. */
 export function probeQuietly(scorer) {
 	process.emitWarning = () => {};
 	return probe(scorer);
@@ -56,7 +56,7 @@ export async function firstScore(scoring) {
 	return (user + system) / 1000;
 }
 
-/** Does what Node.js itself does for a score, without the addon. */
+/** Does the same as a score in Node.js, without the addon. */
 export async function withoutAddon() {
 	const files = ["../lib/scorer.js", "../lib/batch.js", "../index.d.ts"];
 	await Promise.all(files.map((file) => readFile(file)));
@@ -83,7 +83,7 @@ export async function scoreWithFree(scoring, free) {
 	return { exhausted, after: await probe(scoring) };
 }
 
-/** Scores one trace; when the system gives no more threads, the others and then that one, all at once. */
+/** Scores one trace; once the system gives no more threads, scores the others and that one concurrently. */
 export async function scoreWithoutMore(scoring, _, send) {
 	await probe(scoring, TRACES.slice(0, 1));
 	await scoring.clear();

@@ -1,4 +1,4 @@
-/** Systems on which nothing can be written, libraries of other releases, and the time of the first score. */
+/** Read-only systems, libraries of other releases, and the time of the first score. */
 
 import assert from "node:assert/strict";
 import { chmodSync, copyFileSync } from "node:fs";
@@ -76,7 +76,7 @@ for (const configuration of CONFIGURATIONS)
 			const env = environment(configuration);
 			const times = [];
 			for (let i = 0; i < repeats(3); i++) times.push(await quietly("firstScore", { env }));
-			// The least: other load on the machine only makes it more.
+			// The minimum, because other load only adds to it.
 			const least = Math.min(...times);
 			t.diagnostic(`${least.toFixed()} ms`);
 			assert.ok(least <= FIRST_SCORE_MS, `${least} ms`);

@@ -16,7 +16,7 @@ const kinds = {
 	Zstandard: { compress: zstd, skip: zstd === undefined },
 };
 
-/** Text that hardly becomes shorter. */
+/** Text that hardly compresses. */
 const long = () => randomBytes(5000).toString("hex");
 const objectives = [long(), "two é 😀", long(), "four"];
 const log = lines(...objectives);
@@ -72,7 +72,7 @@ for (const [kind, { compress, skip }] of Object.entries(kinds)) {
 				new RegExp(`^mine: cannot decompress ${kind} data: unexpected end`),
 			);
 			assert.ok(error.cause instanceof Error);
-			// What was read before counts, and so does the next source.
+			// Earlier traces remain valid, and the next source is read.
 			const sources = [{ name: "mine", data: cut }, lines("next")];
 			const found = await summaryOf(importTraces(sources, { ...assumed, errors: "collect" }));
 			const known = found.filter((item) => objectives.includes(item));
@@ -109,7 +109,7 @@ test("importTraces says which Node.js decompresses Zstandard", {
 	assert.match(error.message, /Zstandard data: Node\.js 22\.15 or later/);
 });
 
-test("importTraces reads what is too short for an archive", async () => {
+test("importTraces reads input that is too short for an archive", async () => {
 	for (const bytes of ["1f", "1f8b", "28b52f", ""]) {
 		const error = await importErrorOf(all(read(Buffer.from(bytes, "hex"))));
 		const expected =

@@ -25,7 +25,7 @@ const calling = (id, name, input) => ({
 	tool_calls: [{ id, type: "function", function: { name, arguments: JSON.stringify(input) } }],
 });
 
-/** The same run, as different libraries have it. */
+/** The same run in the messages of different libraries. */
 const dialects = {
 	"the AI SDK": [
 		{ role: "system", content: "Be brief." },
@@ -125,7 +125,7 @@ test("fromMessages rejects with NO_TRACE for messages that give none", async () 
 	assert.match(error.message, /success_unknown 1/);
 });
 
-test("fromMessages refuses what are no messages", async () => {
+test("fromMessages refuses values that are not messages", async () => {
 	for (const messages of [undefined, null, 5, "[]", {}, new Set()])
 		await assert.rejects(fromMessages(messages), {
 			name: "ScoringError",
@@ -165,7 +165,7 @@ test("fromMessages rejects if a call cannot be read, unless errors are collected
 		assert.equal(trace.steps.length, content.length);
 		assert.deepEqual(provenance.skipped, { "part:call-of-tomorrow": 1 });
 	}
-	// What belongs to calls that are read is none.
+	// Parts of calls that are read are not skipped.
 	const asked = { type: "tool-approval-request", approvalId: "a", toolCallId: "1" };
 	const messages = [...conversation("one"), { role: "assistant", content: [known, asked] }];
 	assert.equal((await fromMessages(messages, { success: true })).steps.length, 2);

@@ -47,7 +47,7 @@ const goldenTrace = ({ trace, provenance }) => ({
 	skipped: provenance.skipped,
 });
 
-/** What an import of these sources gives, as golden files have it. */
+/** The results of importing these sources, in the form of golden files. */
 async function goldenOf(sources, changes) {
 	const imported = importTraces(sources, { ...options, ...changes });
 	const items = await all(imported);
@@ -117,7 +117,7 @@ test("importTraces takes options for recorded logs as the specification says", {
 	);
 });
 
-test("imported traces score to the bit as in Rust, with the same text", { skip }, async () => {
+test("imported traces score as in Rust, bit for bit, with the same text", { skip }, async () => {
 	const found = new Map();
 	for (const path of recordings.flatMap(({ paths }) => paths))
 		for await (const { trace } of importTraces(path, options)) {
@@ -181,7 +181,7 @@ async function scoreOf(trace, other) {
 	return scorer.evaluateValue(trace);
 }
 
-test("one run gives one trace, whatever framework keeps it", { skip }, async () => {
+test("one run gives the same trace in every framework", { skip }, async () => {
 	const found = await traces();
 	const shape = (form) => found[form].steps.map(({ type, tool }) => [type, tool?.name ?? null]);
 	const expected = shape("ai-sdk/6-model");

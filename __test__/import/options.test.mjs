@@ -5,7 +5,7 @@ import { all, assumed, conversation, lines } from "../support/imports.mjs";
 
 const messages = conversation("one");
 
-/** The item that an import of one run gives. */
+/** Imports one run; returns the item. */
 async function only(options, source = messages) {
 	const items = await all(importTraces(source, options));
 	assert.equal(items.length, 1);
@@ -92,7 +92,7 @@ test("importTraces takes the confidence from the probabilities of tokens", async
 	assert.equal((await only(assumed, source)).trace.outcome.confidence, 0.8);
 });
 
-test("importTraces takes a confidence that stands over the log", async () => {
+test("importTraces prefers a given confidence to that of the log", async () => {
 	const [{ content: input }, output] = messages;
 	const data = {
 		id: "1",
@@ -129,7 +129,7 @@ test("importTraces treats undefined as no option", async () => {
 	await assert.rejects(only({ assumeSuccess: undefined }), { code: "SUCCESS_UNKNOWN" });
 });
 
-/** Values that options do not take. */
+/** Values that options refuse. */
 const wrong = {
 	format: ["claude", "Messages", "", 5, null, true],
 	assumeSuccess: ["true", "Skip", 1, null],
@@ -175,7 +175,7 @@ test("importTraces and fromMessages refuse unknown options, and name the nearest
 	});
 });
 
-test("importTraces skips what is not of the given format", async () => {
+test("importTraces skips values of other formats than the given one", async () => {
 	const log = `{"hello": "world"}\n${lines("one")}`;
 	const imported = importTraces(log, { ...assumed, format: "messages" });
 	assert.equal((await all(imported)).length, 1);

@@ -22,7 +22,7 @@ function file(t) {
 	return path;
 }
 
-/** Whether this process has a file open; undefined where that is not to be seen. */
+/** Whether this process has a file open; undefined if unknown. */
 function isOpen(path) {
 	if (process.platform !== "linux") return undefined;
 	return readdirSync("/proc/self/fd").some((fd) => {
@@ -89,7 +89,7 @@ test("importTraces joins short chunks, and fails after the traces before an erro
 	assert.equal((await imported.next()).done, true);
 });
 
-test("importTraces hands over a trace while its stream goes on", async () => {
+test("importTraces yields a trace before its stream ends", async () => {
 	const imported = importTraces(nodeStream(three[0]), assumed);
 	const { value } = await imported.next();
 	assert.equal(value.trace.task.objective, "one");
@@ -122,7 +122,7 @@ test("importTraces has a report at any time", async () => {
 	});
 });
 
-test("importTraces reads what is longer than one piece", async (t) => {
+test("importTraces reads input longer than one piece", async (t) => {
 	const texts = Array.from({ length: 40 }, (_, n) => `${n} ${"é".repeat(50_000)}`);
 	const text = lines(...texts);
 	assert.ok(text.length > 2 ** 20 && text.length % 2 ** 20 !== 0);
@@ -133,7 +133,7 @@ test("importTraces reads what is longer than one piece", async (t) => {
 });
 
 describe("importTraces that ends early", () => {
-	/** Ways to end an import of which one item was taken, with what then holds. */
+	/** Ways to end an import after one item, with the expected result. */
 	const ways = {
 		"by leaving the loop": async (make) => {
 			for await (const _ of make({})) break;
@@ -182,7 +182,7 @@ describe("importTraces that ends early", () => {
 	}
 });
 
-test("importTraces closes what follows an error", async () => {
+test("importTraces closes the sources after an error", async () => {
 	const streams = [nodeStream("no JSON\n"), nodeStream(), webStream()];
 	await assert.rejects(importTraces(streams).next(), { code: "INVALID_JSON" });
 	assert.ok(streams[0].destroyed && streams[1].destroyed);
@@ -253,7 +253,7 @@ test("importTraces can be aborted at any turn of the event loop", async (t) => {
 		assert.ok(stream.destroyed);
 		assert.equal(getEventListeners(signal, "abort").length, 0);
 	}
-	// What was being read is read to its end first.
+	// The current piece is read completely first.
 	while (isOpen(path)) await sleep(1);
 });
 
@@ -312,7 +312,7 @@ test("importTraces collects what streams throw, and goes on", async () => {
 	);
 });
 
-test("importTraces gives what was read of a file before its error", async (t) => {
+test("importTraces yields the traces of a file before its error", async (t) => {
 	const path = join(temporaryFolder(t), "log.jsonl.gz");
 	const log = `${JSON.stringify(conversation("one"))}\n{"cut": "${randomBytes(9999).toString("hex")}`;
 	writeFileSync(path, gzipSync(log).subarray(0, -999));
@@ -357,7 +357,7 @@ test("importTraces ends with its worker", async () => {
 });
 
 test("importTraces does not block the event loop", async () => {
-	// Long to read, and hardly anything of it in the trace.
+	// Takes long to read, but hardly affects the trace.
 	const ballast = { role: "system", content: "x ".repeat(2 ** 24) };
 	const messages = [ballast, ...conversation("one")];
 	const text = JSON.stringify({ messages });

@@ -165,7 +165,7 @@ test("importTraces names sources", async (t) => {
 	}
 });
 
-test("importTraces takes a string that begins like no JSON for a path", async () => {
+test("importTraces treats a string that does not begin like JSON as a path", async () => {
 	for (const path of ["nowhere.jsonl", "", "2026-01-01 INFO started"])
 		await assert.rejects(importTraces(path).next(), { code: "ENOENT" });
 	const named = importTraces({ name: "mine", data: "nowhere.jsonl" });
@@ -182,7 +182,7 @@ test("importTraces finds files by the working directory at the call", async (t) 
 	assert.equal((await all(imported)).length, 3);
 });
 
-test("importTraces refuses what is no source", () => {
+test("importTraces refuses values that are not sources", () => {
 	const wrong = {
 		source: [undefined, null, 5, 1n, Symbol("s"), () => {}, {}, new Map()],
 		"source.name": [{ data: log }, { name: 5, data: log }],

@@ -13,7 +13,7 @@ const SAMPLES = 12;
 const KILL_AFTER_MS = 1_200_000;
 
 /**
- * More growth over a run is a leak, unless the load names another limit: V8 and the allocator vary by a few
+ * More growth over a run is a leak, unless the load has another limit: V8 and the allocator vary by a few
  * megabytes.
  */
 const MOST_GROWTH = 4 * MIB;
@@ -33,7 +33,7 @@ async function assertFlat(t, name, group) {
 	const ended = await run(body, {
 		input: { name, warmUp, count, samples: SAMPLES },
 		env: load.env,
-		// The young generation of V8 grows at its own pace, by more than a leak would.
+		// The young generation of V8 grows independently, by more than a leak would.
 		execArgv: ["--expose-gc", "--max-semi-space-size=2"],
 		under: group?.under,
 		killAfterMs: KILL_AFTER_MS,

@@ -1,7 +1,7 @@
 /**
- * What a long-lived process repeats, and how its memory grows meanwhile. `make(scoring)` returns a function that does it `count` times, beginning
- * with number `from`. `count` is the number of repetitions in a short run, after `warmUp` others; `mostGrowth`
- * replaces the common limit, in bytes.
+ * Loads of a long-lived process, and measurement of memory growth. `make(scoring)` returns a function that repeats a
+ * load `count` times, from number `from`. `count` is the number of repetitions in a short run, after `warmUp` others;
+ * `mostGrowth` replaces the common limit, in bytes.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -40,7 +40,10 @@ const inFlight = (call) => async (from, count) => {
 	}
 };
 
-/** Returns a function that does `thing(i)` for each number, each in a turn of its own so that finalisers run. */
+/**
+ * Returns a function that calls `thing(i)` for each number, each in a separate turn of the event loop so that
+ * finalisers run.
+ */
 const inTurn = (thing) => async (from, count) => {
 	for (let i = from; i < from + count; i++) {
 		await thing(i);
@@ -64,7 +67,7 @@ const withEmbedder = (backend, precision, inGroup) => ({
 	make: (scoring) => scores(scoring, (i) => says(`ticket ${i}`)),
 });
 
-/** Invalid traces, each wrong in another way. */
+/** Invalid traces, each in another way. */
 const INVALID = [
 	() => undefined,
 	(i) => i,
@@ -119,7 +122,7 @@ export const LOADS = {
 			inFlight((i) => isRejected(evaluateValue(INVALID[i % INVALID.length](i)))),
 	},
 	"aborted calls": {
-		// It varies by 2 to 5 MB, however many there are.
+		// It varies by 2 to 5 MB for any number of them.
 		mostGrowth: 8 * 2 ** 20,
 		count: 15_000,
 		warmUp: 15_000,

@@ -11,7 +11,7 @@ import { modelFolder } from "../support/own-models.mjs";
 import { says, words } from "../support/traces.mjs";
 import { moments, ways, works } from "./exiting.mjs";
 
-/** How many processes end in each way, each at another moment. */
+/** The number of processes for each way, each ending at another moment. */
 const ENDS = repeats(3);
 
 /** Time to end, after which a process is killed. Ends take less than 0.5 s. */
@@ -20,7 +20,7 @@ const END_LIMIT_MS = 5_000;
 /** Texts that fill the window, with short ones between them. */
 const texts = (count) => Array.from({ length: count }, (_, i) => says(words(i % 5 ? 450 : 5, i)));
 
-/** Runs a child that sends a value just before it ends, and measures how long the end takes. */
+/** Runs a child that sends a value just before its end, and measures the time to exit. */
 async function endOf(body, { signal, ...options }) {
 	let askedAt;
 	let timer;
@@ -80,7 +80,7 @@ async function endInOneWay(t, way, index) {
 		assert.match(ended.stderr, stderr);
 		assert.equal(ended.stdout, "");
 		if (way === "return") assert.equal(ended.value.settled, ended.value.calls);
-		// A snapshot that was being saved is complete, or not there.
+		// A snapshot that was being saved is complete or absent.
 		for (const name of readdirSync(folder).filter((name) => /^\d$/.test(name)))
 			await Scorer.load(join(folder, name));
 		return ended.took;

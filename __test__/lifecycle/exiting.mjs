@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { says, words } from "../support/traces.mjs";
 
-/** What is in flight at the end. Each returns the promises of its calls. */
+/** The calls in flight at the end. Each function returns their promises. */
 const WORK = {
 	"the default scorer": ({ scoring, traces }) =>
 		traces.map((trace) => scoring.evaluateValue(trace)),
@@ -28,7 +28,7 @@ const WORK = {
 };
 export const works = Object.keys(WORK);
 
-/** When the process ends. Each starts the work and returns its promises. */
+/** The moment of the end. Each function starts the work and returns its promises. */
 const MOMENTS = {
 	"at once": (start) => start(),
 	"in the next turn": async (start) => {
@@ -56,7 +56,7 @@ const MOMENTS = {
 };
 export const moments = Object.keys(MOMENTS);
 
-/** How the process ends. `ready` announces it to the parent, from which signals come. */
+/** The ways to end. `ready` tells the parent, which sends signals. */
 const WAYS = {
 	return: ({ code, calls, ready }) => {
 		process.exitCode = code;

@@ -99,8 +99,8 @@ function filesBelow(folder) {
 }
 
 /**
- * Scores, and lists the open descriptors meanwhile, some hundred times. Misses what is open only between two
- * lists.
+ * Scores, and lists the open descriptors some hundred times meanwhile. Misses descriptors that are open only
+ * between two lists.
  */
 async function watchDescriptors({ scoring, input }) {
 	const { readdirSync, readFileSync, readlinkSync } = await import("node:fs");
@@ -117,7 +117,7 @@ async function watchDescriptors({ scoring, input }) {
 				if (target.startsWith("socket:")) open.push(target);
 				else if (target.startsWith("/") && isWritable(fd)) open.push(`${target}, writable`);
 			} catch {
-				// It was the descriptor of the list itself, or has been closed since.
+				// The descriptor of the list itself, or one closed since.
 			}
 		}
 		return open;

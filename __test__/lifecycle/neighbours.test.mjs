@@ -20,7 +20,7 @@ const texts = [
 	"?!".repeat(400),
 ];
 
-/** Embeds all texts with both, one of which is loaded first, at the same time. */
+/** Embeds all texts with both concurrently; one is loaded first. */
 async function embedWithBoth({ input }) {
 	const { embed } = await import("./oracle/embedder.mjs");
 	const { says } = await import("./support/traces.mjs");

@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { says, words } from "../support/traces.mjs";
 
-/** Longer than anything that is in flight here takes. */
+/** Longer than any call here takes. */
 const LOST_AFTER_MS = 60_000;
-/** A model that could not be loaded is tried again after a second. */
+/** Loading a model is retried after a second. */
 const RETRY_AFTER_MS = 1_100;
 
 const trace = (seed) => says(words(6, seed));
 
-/** Makes two calls of every kind, with texts that no other round has; returns how they settle. */
+/** Makes two calls of every kind, with new texts in each round; returns their outcomes. */
 async function callEverything(scorer, round, folder) {
 	const calls = [1, 2].flatMap((each) => {
 		const seed = 100 * round + each;
@@ -34,14 +34,14 @@ async function callEverything(scorer, round, folder) {
 }
 
 /**
- * Makes calls while `inARow` panics are injected, and then some more, which have to succeed. Returns the
- * codes of the rejected promises.
+ * Makes calls while `inARow` panics are injected, then others that must succeed. Returns the codes of
+ * the rejections.
  */
 export async function panicking({ input: { entry, inARow, folder } }) {
 	const scoring = await import(entry);
 	const scorer = new scoring.Scorer({ threads: 2 });
 	const settled = [];
-	// Each round comes to every place at least once.
+	// Each round reaches every place at least once.
 	for (let round = 1; round <= inARow; round++) {
 		settled.push(...(await callEverything(scorer, round, folder)));
 		await sleep(RETRY_AFTER_MS);

@@ -1,4 +1,4 @@
-/** Faults at every place of the native code that works, in an addon that is built for it. */
+/** Injects faults at every place of the native code, in an addon built for it. */
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -8,7 +8,7 @@ import { copyPackage } from "../support/copies.mjs";
 import { repeats } from "../support/draws.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 
-/** Where the addon panics, and the code with which a promise may reject then. */
+/** The places of panics, and the code with which a promise may then reject. */
 const PLACES = {
 	submit: "INTERNAL",
 	embed: "INTERNAL",
@@ -22,7 +22,7 @@ const PLACES = {
 	task: "EMBEDDER_UNAVAILABLE",
 };
 
-/** Places that only ONNX Runtime comes to. */
+/** Places that only ONNX Runtime reaches. */
 const ONNX = ["session", "operator"];
 
 const addon = ["build", "--features", "fault-injection"];
@@ -40,7 +40,7 @@ describe("a panic in the native code", { concurrency: 2 }, () => {
 				const env = {
 					KNOWLEDGEPULSE_SCORING_PANIC: `${place}:${inARow}`,
 					KNOWLEDGEPULSE_SCORING_BACKEND: backend,
-					// The panics are counted on standard error, where backtraces would get between them.
+					// Panics are counted on standard error; backtraces would interleave with them.
 					RUST_BACKTRACE: "0",
 				};
 				const input = { entry, inARow, folder: temporaryFolder(t) };
@@ -58,7 +58,7 @@ describe("a panic in the native code", { concurrency: 2 }, () => {
 });
 
 describe("the first call in a process that gets no thread", { concurrency: 2 }, () => {
-	/** Ways to make the first call, as the bodies of functions of the package and a trace. */
+	/** Ways to make the first call, as bodies of functions of the package and a trace. */
 	const calls = {
 		evaluateValue: ({ evaluateValue }, trace) => evaluateValue(trace),
 		explainValue: ({ explainValue }, trace) => explainValue(trace),

@@ -9,7 +9,7 @@ import { says, words } from "../support/traces.mjs";
 
 const SCORERS = repeats(10);
 
-/** Longer than anything that is in flight here takes. */
+/** Longer than any call here takes. */
 const LOST_AFTER_MS = 60_000;
 
 const CLOSE_LIMIT_MS = 4_000;

@@ -10,7 +10,7 @@ const ROUNDS = repeats(1);
 /** Workers that load the package at the same time. */
 const WORKERS = isLongRun ? 50 : 4;
 
-/** An end takes less than 0.5 s; the rest is for busy machines. */
+/** Ending takes less than 0.5 s; the rest is for busy machines. */
 const END_LIMIT_MS = 5_000;
 
 const texts = (count) => Array.from({ length: count }, (_, i) => says(words(i % 3 ? 150 : 3, i)));
@@ -41,7 +41,7 @@ test("Scorer shares one model among four workers", async () => {
 			async ({ input }) => {
 				const { once } = await import("node:events");
 				const { Worker } = await import("node:worker_threads");
-				// Lives until it gets a message.
+				// Lives until a message comes.
 				const code = `const { parentPort, workerData } = require("node:worker_threads");
 parentPort.once("message", () => {});
 (async () => {
@@ -78,7 +78,7 @@ describe("the end of a worker", { concurrency: 2 }, () => {
 		const { scoreInFlight } = await import("./support/scores.mjs");
 		const endings = [];
 		const terminate = async (delay) => {
-			// No other scorer has this model: it is loaded for the worker, and freed with it.
+			// Only this worker uses the model, so it is loaded for the worker and freed with it.
 			const options = input.moment === "called" ? { threads: 1, precision: "fast" } : undefined;
 			const worker = startWorker(input.traces, "return", options);
 			const ending = ended(worker);

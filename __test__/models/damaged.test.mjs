@@ -28,7 +28,7 @@ const model = (change) => (file) => {
 	Object.assign(file.model, change(file.model));
 };
 
-/** Changes of what "bert" says, and what the error is about. */
+/** Changes of the files of "bert", and the subject of the error. */
 const EDITED = [
 	["config.json", "a string for a number", { max_position_embeddings: "128" }],
 	["config.json", "no positions", { max_position_embeddings: 0 }],

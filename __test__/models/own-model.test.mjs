@@ -97,7 +97,7 @@ for (const [name, options, message] of REJECTED)
 		});
 	});
 
-test("a scorer rejects a model that nothing says how to pool, and the built-in one with options", async () => {
+test("a scorer rejects a model without a pooling, and the built-in one with options", async () => {
 	const rejects = (options, message) =>
 		assert.rejects(new Scorer({ embedder: "required", ...options }).evaluateValue(trace()), {
 			code: "EMBEDDER_UNAVAILABLE",
@@ -141,7 +141,7 @@ test("a snapshot of one model is refused with another, and with other options", 
 		});
 });
 
-test("configure takes another model, with which the cache starts anew", async () => {
+test("configure takes another model, which empties the cache", async () => {
 	const body = async ({ scoring, input }) => {
 		const { configure, explainValue, status } = scoring;
 		const found = [];
@@ -212,7 +212,7 @@ test("fast precision takes model_quantized.onnx", async (t) => {
 	assert.equal(scorer.status().embedder.precision, "fast");
 });
 
-test("the graph of an encoder is taken where there is no other", async (t) => {
+test("the graph of an encoder is used if there is no other", async (t) => {
 	const folder = join(temporaryFolder(t), "model");
 	cpSync(modelFolder("half"), folder, { recursive: true });
 	renameSync(join(folder, "onnx/model.onnx"), join(folder, "onnx/encoder_model.onnx"));
@@ -229,7 +229,7 @@ test("a model folder that appears later is used", async (t) => {
 	assert.equal(await source(), "no-embedder");
 	assert.match(
 		scorer.status().embedder.reason,
-		/manifest\.json.*config\.json, which is not there either/,
+		/manifest\.json.*config\.json, which is missing too/,
 	);
 	renameSync(place, folder);
 	await new Promise((resolve) => setTimeout(resolve, 1100));
@@ -288,7 +288,7 @@ test("warmup() loads a model whose tokenizer has no special tokens", async (t) =
 	assert.equal((await scorer.warmup()).embedder.state, "ready");
 });
 
-test("environment variables name a model and what it is like", async () => {
+test("environment variables set a model and its options", async () => {
 	const body = async ({ scoring }) => {
 		const vector = await scoring.embed("Restart the server");
 		return { vector, status: scoring.status().embedder };

@@ -13,7 +13,7 @@ import {
 const TEXTS = repeats(20);
 const TOLERANCE = 1e-5;
 
-/** Name of the model, the pooling that transformers.js is to use, and what the folder does not say. */
+/** Name of the model, the pooling for transformers.js, and options that the folder lacks. */
 const ROWS = [
 	["bert", "mean"],
 	["cased", "cls"],

@@ -1,7 +1,7 @@
 /**
  * `evaluateValue` as the TypeScript SDK does it: transformers.js for the embedding, plain loops for the
- * rest. The benchmark compares the addon with it. Input is not validated, and without the model scoring
- * fails instead of setting novelty to 0.5, so that a comparison cannot succeed without the model.
+ * rest. The benchmark compares the addon with it. Input is not validated. Without the model, scoring
+ * fails instead of using novelty 0.5, so that no comparison succeeds without the model.
  */
 
 import { embed, importLibrary, useLibrary, useModel } from "./embedder.mjs";
@@ -18,7 +18,7 @@ export function evaluateValue(trace) {
 	return scorer.evaluateValue(trace);
 }
 
-/** Loads the model and lets it work once, so that the first score does not have to. */
+/** Loads the model and runs it once, before the first score. */
 export async function warmup() {
 	await embed("warm up");
 }

@@ -53,7 +53,7 @@ const PLANS = [
 	},
 ];
 
-/** Ways to score values; that of reports also notes their novelties. */
+/** Ways to score values; that of reports also records novelties. */
 const ways = {
 	...WAYS,
 	explainValue: (scorer, values) =>
@@ -71,7 +71,7 @@ const ways = {
 	},
 };
 
-/** Novelties of all plans: they must differ, or the texts would be too similar to show anything. */
+/** The novelties of all plans. They must differ, or the texts are too similar to prove anything. */
 const novelties = [];
 
 const BLOCK = 64;
@@ -91,7 +91,7 @@ const CHANGES = [
 ];
 
 /**
- * Yields values. The text of a third of them is similar to an earlier one: one that is still in a cache of
+ * Yields values. A third of the texts are similar to an earlier one that is still in a cache of
  * `capacity`, has just left it, or left it long ago.
  */
 function* sequence(seed, capacity) {
@@ -143,7 +143,7 @@ function saying(trace, text, draw) {
 
 for (const [index, { name, capacity, options = {}, count }] of PLANS.entries())
 	test(`a scorer with ${name} scores ${count} values as the oracle does`, async (t) => {
-		// Far enough apart that no two sequences have a part in common.
+		// Far enough apart that no sequences overlap.
 		const from = seed + index * 4096;
 		const draw = draws(from);
 		const source = sequence(from, capacity);

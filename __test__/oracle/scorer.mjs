@@ -46,7 +46,7 @@ export function textOf(trace) {
 /** The novelty of a trace that is compared with nothing. */
 export const UNKNOWN_NOVELTY = 0.5;
 
-/** The weights of the protocol. A Map, because an object would have weights for "constructor". */
+/** The weights of the protocol. A Map, because an object has a member "constructor". */
 const PROTOCOL = new Map([
 	["default", weights(0.25, 0.35, 0.15, 0.25)],
 	["finance", weights(0.2, 0.25, 0.1, 0.45)],

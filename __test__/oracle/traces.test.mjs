@@ -14,7 +14,7 @@ const weight = fc.oneof(
 	fc.double({ min: 0, max: 1, noNaN: true }),
 );
 
-/** Weights whose sum is as far from 1 as is allowed, or less. */
+/** Weights whose sum deviates from 1 by at most the tolerance. */
 const weights = fc
 	.tuple(
 		fc.array(weight, { minLength: 4, maxLength: 4 }),
@@ -72,7 +72,7 @@ test(`every function scores ${TRACES} generated traces as the oracle does, bit f
 	const property = fc.asyncProperty(anyProfiles, cases, compare);
 	for (let round = 0; counts.scored < TRACES; round++)
 		await fc.assert(property, { numRuns: 10, seed: seed + round });
-	// Otherwise the traces would be too similar to show anything.
+	// Otherwise the traces are too similar to prove anything.
 	const { scored, rejected, profiled, scores } = counts;
 	assert.ok(scores.size > scored / 20, `only ${scores.size} different scores`);
 	assert.ok(profiled > scored / 8, `only ${profiled} with profiles of their own`);

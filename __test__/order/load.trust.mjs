@@ -15,7 +15,7 @@ const WIDTH = 256;
 /** How many calls are repeated one after another. */
 const REPLAYED = 400;
 
-/** A call keeps the text that the model can see, and no more of it. */
+/** A call keeps only the text that the model sees. */
 const BYTES_PER_CALL = 32_000;
 
 const HUGE = Array.from({ length: 3 }, (_, seed) => {
@@ -25,7 +25,10 @@ const HUGE = Array.from({ length: 3 }, (_, seed) => {
 
 const observation = (content) => [{ type: "observation", content }];
 
-/** Traces as a busy service gets them: mostly some hundred tokens, now and then none or 10 MB. Sizes, each with the upper bound of the numbers below 1 that draw it. */
+/**
+ * Traces of a busy service: mostly some hundred tokens, now and then none or 10 MB. Each size has the
+ * cumulative probability up to which it is drawn.
+ */
 const SIZES = [
 	[0.03, () => ({ objective: "", steps: [] })],
 	[0.035, ({ of }) => ({ steps: observation(of(HUGE)) })],
@@ -70,8 +73,8 @@ function percentiles(times) {
 }
 
 /**
- * Scores with 256 calls in flight for `ms` milliseconds, each with the budget `budgetMs` if there is one.
- * Fails if a call is answered wrongly, out of order or not at all, or if more calls are pending than wait.
+ * Scores with 256 calls in flight for `ms` milliseconds, with the budget `budgetMs` if given. Fails if an
+ * answer is wrong, out of order or missing, or if `pending` counts too many.
  */
 async function crowd(ms, budgetMs) {
 	const draw = draws(seed);
@@ -111,7 +114,7 @@ async function crowd(ms, budgetMs) {
 			else {
 				found.scores += 1;
 				entry.score = score;
-				// A signal takes its listener away first: some turns later, in order all the same.
+				// With a signal, the listener is removed first: some turns later, but in order.
 				const line = signal ? "signal" : "plain";
 				assert.ok(index > latest[line], `${index} after ${latest[line]}`);
 				latest[line] = index;
@@ -146,7 +149,7 @@ async function crowd(ms, budgetMs) {
 		[calls.answered, calls.failed, calls.aborted, calls.overBudget],
 		[scores + over + 1, 0, aborted, over],
 	);
-	// What was aborted or over its budget leaves no mark in the cache.
+	// Aborted and over-budget calls leave the cache unchanged.
 	const alone = new Scorer();
 	for (const { trace, score } of accepted)
 		if (score !== undefined) assert.equal(await alone.evaluateValue(trace), score);
@@ -159,7 +162,7 @@ async function crowd(ms, budgetMs) {
 	};
 }
 
-test("a call that waits keeps no more of its text than the model sees", async (t) => {
+test("a pending call keeps only the text that the model sees", async (t) => {
 	const count = repeats(1_000);
 	const huge = words(2_000, 1).repeat(700);
 	for (const text of [words(15, 1), words(450, 1), huge]) {

@@ -93,7 +93,7 @@ test("evaluateValue compares with the whole cache or an empty one when it is cle
 	const call = explainValue(trace());
 	_getLocalCache().clear();
 	const { novelty } = await call;
-	// The call may have had its turn before clear(), but never sees half of a cache.
+	// The call may run before clear(), but never sees half a cache.
 	assert.ok(novelty.maxSimilarity === null || novelty.maxSimilarity > 0.999999);
 });
 

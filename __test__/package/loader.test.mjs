@@ -76,7 +76,7 @@ test("model and library are found outside of an archive of Electron", async (t) 
 	const archive = join(installation(t).modules, "..", "app.asar");
 	cpSync(join(archive, "..", "node_modules"), join(archive, "node_modules"), { recursive: true });
 	const scope = join("node_modules", "@knowledgepulse");
-	// Electron shows files in its archive that are beside it.
+	// Electron shows files beside its archive as if in it.
 	const addon = join(scope, `scoring-${platform}`, `scoring.${platform}.node`);
 	cpSync(join(built, basename(addon)), join(archive, addon));
 	const onDisk = join(`${archive}.unpacked`, dirname(addon));

@@ -35,7 +35,7 @@ test("explainValue with remember: false reports, and leaves the cache alone", as
 	assert.equal(scorer.status().cacheSize, 3);
 });
 
-test("evaluateValue refuses options that it does not know", async () => {
+test("evaluateValue refuses unknown options", async () => {
 	const scorer = new Scorer();
 	for (const [options, path] of [
 		[{ remember: 1 }, "remember"],
@@ -60,7 +60,7 @@ test("Scorer.forget removes the traces with an id", async () => {
 	await assert.rejects(scorer.forget(5), { code: "INVALID_OPTION", path: "id" });
 });
 
-test("Scorer.forget and clear take effect after the calls before and ahead of those behind", async () => {
+test("Scorer.forget and clear take effect after earlier and before later calls", async () => {
 	const scorer = new Scorer({ profiles });
 	const slow = words(400, 7);
 	const results = await Promise.all([

@@ -84,7 +84,7 @@ test("configure ignores what the prototype of its options has", (t) => {
 	assert.equal(configure({}), undefined);
 });
 
-test("configure changes what is named, and nothing else", async (t) => {
+test("configure changes only the given options", async (t) => {
 	const before = status().embedder;
 	t.after(() => configure({ embedder: "auto", model: modelFolder, library }));
 	assert.equal(configure({}), undefined);
@@ -162,7 +162,7 @@ test("configure does not change the settings of earlier calls", async () => {
 	]);
 });
 
-test("configure accepts a second library, which a process cannot have, and goes back to the first one", async (t) => {
+test("configure accepts a second library, which cannot be loaded, and returns to the first", async (t) => {
 	await evaluateValue(trace());
 	t.after(() => configure({ library, embedder: "auto" }));
 	configure({ library: process.execPath, embedder: "required" });

@@ -108,7 +108,7 @@ const PREFIX = "KNOWLEDGEPULSE_SCORING_";
 const MODES = '"auto", "off" or "required"';
 const PRECISIONS = '"exact" or "fast"';
 
-/** Wrong values of variables: what is expected, a change that does not help, and one that does. */
+/** Wrong values of variables: the expected value, a change that does not help, and one that does. */
 const wrong = [
 	["EMBEDDER", MODES, ["on"], { precision: "exact" }, { embedder: "required" }],
 	[

@@ -62,7 +62,7 @@ for (const [name, call] of Object.entries(calls)) {
 		assert.equal(getEventListeners(signal, "abort").length, 0);
 	});
 
-	test(`Scorer.${name} refuses a signal that is none, and misspelled options`, async () => {
+	test(`Scorer.${name} refuses an invalid signal, and misspelt options`, async () => {
 		const scorer = new Scorer();
 		for (const signal of [5, null, "signal", {}, { aborted: false }])
 			await assert.rejects(call(scorer, { signal }), {
@@ -102,7 +102,7 @@ for (const [name, call] of Object.entries(calls)) {
 	});
 }
 
-test("Scorer.evaluateValue leaves no mark when it is aborted", async () => {
+test("Scorer.evaluateValue changes nothing when it is aborted", async () => {
 	const scorer = new Scorer();
 	await scorer.warmup();
 	const controller = new AbortController();
@@ -169,7 +169,7 @@ test("Scorer leaves no listener on a signal that two scorers share", async () =>
 	assert.equal(getEventListeners(signal, "abort").length, 0);
 });
 
-test("evaluateValue ignores a second argument that is no object", async () => {
+test("evaluateValue ignores a second argument that is not an object", async () => {
 	const scores = await Promise.all(traces.map(evaluateValue));
 	assert.equal(scores.length, traces.length);
 });

@@ -14,7 +14,7 @@ async function filled(scorer) {
 
 const idsOf = (found) => found.map(({ id }) => id);
 
-test("similar finds what is most similar by the vectors, of equals the oldest first", async () => {
+test("similar finds the most similar vectors, of equals the oldest first", async () => {
 	const scorer = await filled(new Scorer());
 	const vectors = await Promise.all(TEXTS.map((text) => scorer.embed(named("x", text))));
 	const query = await scorer.embed("river stone");
@@ -32,7 +32,7 @@ test("similar finds what is most similar by the vectors, of equals the oldest fi
 	assert.deepEqual(await scorer.similar("river stone", { k: 1000, atLeast }), near);
 });
 
-test("similar finds first what the novelty of a score rests on", async () => {
+test("similar finds the trace that novelty is measured against first", async () => {
 	const scorer = await filled(new Scorer());
 	for (const text of TEXTS.slice(0, 20)) {
 		const { novelty } = await scorer.explainValue(named("x", text), { remember: false });
@@ -41,7 +41,7 @@ test("similar finds first what the novelty of a score rests on", async () => {
 	}
 });
 
-test("similar takes its turn among the calls, and adds nothing", async () => {
+test("similar runs in call order, and adds nothing", async () => {
 	const scorer = new Scorer();
 	const calls = [
 		scorer.similar("river"),
@@ -64,7 +64,7 @@ test("similar says when a trace was added, and null for one without an id", asyn
 		const [{ id, addedAt }] = await scorer.similar(trace());
 		assert.equal(id, null);
 		assert.ok(addedAt instanceof Date);
-		// The clock of the own cache is another one, which may be off by a little.
+		// A scorer's own cache has another clock, which may differ slightly.
 		assert.ok(addedAt >= before - 5 && addedAt <= after + 5, addedAt.toISOString());
 	}
 });

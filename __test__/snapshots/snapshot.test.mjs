@@ -21,7 +21,7 @@ const filled = async (options) => {
 	return scorer;
 };
 
-test("Scorer.restore and Scorer.load go on where the scorer stopped, bit for bit", async () => {
+test("Scorer.restore and Scorer.load continue from the snapshot, bit for bit", async () => {
 	const scorer = await filled();
 	const file = join(folder, "a");
 	await scorer.save(file);
@@ -122,7 +122,7 @@ test("Scorer.save leaves the former file alone when it fails", async () => {
 	assert.ok(readFileSync(join(folder, "a")).length > 1000);
 });
 
-test("Scorer.snapshot of whole texts is refused where their beginnings are expected", async () => {
+test("Scorer.snapshot of whole texts is refused by a scorer of windows", async () => {
 	const scorer = new Scorer({ longText: "whole" });
 	await scorer.remember(says("river"));
 	const snapshot = await scorer.snapshot();
@@ -137,7 +137,7 @@ test("Scorer.snapshot of whole texts is refused where their beginnings are expec
 	});
 });
 
-test("Scorer.open loads the file of save, and begins anew where there is none", async () => {
+test("Scorer.open loads the file of save, or begins empty without one", async () => {
 	const file = join(folder, "opened");
 	const first = await Scorer.open(file, { cache: { maxElements: 10 } });
 	assert.deepEqual([first.status().cacheSize, readdirSync(folder).includes("opened")], [0, false]);
@@ -231,7 +231,7 @@ describe("the file of a snapshot", () => {
 			assert.deepEqual(await fs.readdir(folder), ["file"]);
 		});
 
-	test("replaceFile gives up on Windows where a file stays in use", async (t) => {
+	test("replaceFile gives up on Windows if a file stays in use", async (t) => {
 		await fs.writeFile(path, "old");
 		const failures = Number.POSITIVE_INFINITY;
 		await renaming(t, { platform: "win32", code: "EBUSY", failures }, () =>

@@ -7,7 +7,7 @@ import { named, sharing, through } from "../support/stores.mjs";
 const known = ["A red boat", "Taxes", "A blue boat", "Bread"].map((text) => named(text));
 const asked = named("asked", "A boat");
 
-/** Values in the place of a number, a string or bytes that no store can contain. */
+/** Values that no store can contain in place of a number, a string or bytes. */
 const wrong = fc.constantFrom(
 	undefined,
 	null,
@@ -97,7 +97,7 @@ test("Scorer with a damaged store ends calls with a typed error or the right sco
 				refused += 1;
 				assert.equal(error.name, "ScoringError", error.stack);
 				assert.match(error.code, /^(INVALID_STORE|STORE_MISMATCH|STORE_UNAVAILABLE)$/);
-				// Nothing of it is left in the mirror, and nothing was added to the store.
+				// Neither the mirror nor the store has changed.
 				isDamaged = false;
 				const until = performance.now() + 20_000;
 				while (one.status().store.state === "unavailable" && performance.now() < until)
@@ -119,7 +119,7 @@ const unit = Array.from({ length: 384 }, (_, at) => (at === 0 ? 1 : 0));
 const ofLength = (found) =>
 	new RegExp(`^entry 2 of the store: expected a vector of length 1, got one of ${found}$`);
 
-/** Changes of the second entry of three, or of all entries, and what is said of them. */
+/** Changes of the second of three entries, or of all, and the message. */
 const SAID = [
 	[{ at: -1 }, /^entry 2 of the store: at: expected a safe integer, 0 or more, got -1$/],
 	[{ id: 7 }, /^entry 2 of the store: id: expected a string or null, got 7$/],

@@ -45,7 +45,7 @@ test("a store that fails is asked three times, then not for a second", async () 
 	assert.equal(dimensions.novelty, 0.5);
 	assert.equal(scorer.status().store.state, "unavailable");
 	assert.equal(scorer.status().store.reason, "connection refused");
-	// At once, although the store would answer.
+	// Immediately, although the store would answer.
 	assert.equal((await scorer.explainValue(first)).novelty.reason, "connection refused");
 	assert.equal(asked, 3);
 	while ((await scorer.explainValue(second)).novelty.source === "no-store")
@@ -54,7 +54,7 @@ test("a store that fails is asked three times, then not for a second", async () 
 	assert.deepEqual([scorer.status().store.state, scorer.status().store.reason], ["ready", null]);
 });
 
-test("with a required store, and where nothing can be neutral, calls reject", async () => {
+test("calls reject with a required store, or if they have no neutral result", async () => {
 	const { open } = sharing();
 	const store = through(open(), { append: failure, read: failure });
 	const unavailable = { code: "STORE_UNAVAILABLE", message: "connection refused" };
@@ -152,13 +152,13 @@ test("errors of a store with a lasting code reject in either mode, and are not r
 	}
 });
 
-test("a store that has lost what it had acknowledged is read anew", async () => {
+test("a store that has lost acknowledged entries is read again", async () => {
 	const { scorer, namespaces } = sharing();
 	const [one, other] = [scorer(), scorer()];
 	await one.evaluateValue(first);
 	await one.evaluateValue(second);
 	const found = namespaces.get("test");
-	// A crash without the last commit, after which another process goes on.
+	// A crash that loses the last commit, after which another process continues.
 	found.entries.pop();
 	found.head -= 1;
 	await other.evaluateValue(named("third", "A red boat"));
@@ -168,7 +168,7 @@ test("a store that has lost what it had acknowledged is read anew", async () => 
 	assert.equal(one.status().cacheSize, 3);
 });
 
-test("a store that was deleted behind its mirror's back begins again", async () => {
+test("a store that was deleted is read from its beginning", async () => {
 	const { scorer, namespaces } = sharing();
 	const one = scorer();
 	await one.evaluateValue(first);

@@ -7,7 +7,7 @@ import { named, sharing, through } from "../support/stores.mjs";
 import { says, words } from "../support/traces.mjs";
 
 const texts = Array.from({ length: 60 }, (_, seed) =>
-	// Some come again.
+	// Some are repeated.
 	named(`trace ${seed}`, words(5 + (seed % 7), seed % 40)),
 );
 
@@ -79,7 +79,7 @@ test("evaluateValue with remember: false compares with what others have added, a
 		await alone.evaluateValue(trace, { remember: false }),
 	);
 	assert.equal(namespaces.get("test").head, 1);
-	// In its turn among the calls of a batch.
+	// In order among the calls of a batch.
 	const calls = [
 		one.evaluateValue(texts[1]),
 		one.evaluateValue(texts[2], { remember: false }),
@@ -131,7 +131,7 @@ test("evaluateValues, signals, budgets and the diagnostics channel work with a s
 	abort.abort(reason);
 	await assert.rejects(call, reason);
 	const hurried = scorer({ budgetMs: 0 });
-	// The text takes longer than no time.
+	// Any text exceeds a budget of 0.
 	const { novelty } = await hurried.explainValue(says(words(400, 999)));
 	assert.equal(novelty.source, "over-budget");
 	await hurried.warmup();
@@ -199,7 +199,7 @@ test("a store of many pages is read to its end", async () => {
 	assert.deepEqual(limits, Array(6).fill(256));
 });
 
-test("a store takes the place of the cache", () => {
+test("a store replaces the cache", () => {
 	const { scorer } = sharing();
 	assert.throws(() => scorer().cache, { code: "INVALID_OPTION", path: "store" });
 });
@@ -239,7 +239,7 @@ test("Scorer refuses wrong options of a store", () => {
 		assert.throws(() => new Scorer(options), { code: "INVALID_OPTION", message });
 });
 
-test("a call of a scorer with a store rejects what it cannot take, and never throws", async () => {
+test("a call of a scorer with a store rejects for invalid arguments, and never throws", async () => {
 	const hostile = {
 		toString() {
 			throw new Error("hostile");

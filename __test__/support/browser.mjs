@@ -24,7 +24,7 @@ export const missing =
 	!executablePath &&
 	"no browser: run npm test on Debian, or set KNOWLEDGEPULSE_BROWSER to a Chrome or Chromium";
 
-/** Starts the browser. Its sandbox needs rights that a test may lack, and its pages are our own. */
+/** Starts the browser without a sandbox, which needs rights that a test may lack; the pages are trusted. */
 export const launch = () => puppeteer.launch({ executablePath, args: ["--no-sandbox"] });
 
 /**
@@ -62,8 +62,7 @@ export async function violations(page) {
 export const picture = (page) => page.screenshot({ type: "webp", quality: 40, fullPage: true });
 
 /**
- * The rows of a picture's blocks: of each its lightness, then of each its tint, which is blue less
- * red.
+ * The rows of blocks of a picture: the lightness of each block, then the tint of each (blue minus red).
  */
 export async function blocksOf(browser, image) {
 	const page = await browser.newPage();
@@ -102,8 +101,8 @@ function distance(one, other) {
 }
 
 /**
- * Pairs the rows of two pictures in order so that they differ least: with other fonts, lines break
- * elsewhere, and what follows moves. A row may be paired with several.
+ * Pairs the rows of two pictures in order with the least difference, because other fonts move lines. A row may
+ * be paired with several.
  */
 function pairsOf(ones, others) {
 	const costs = ones.map(() => new Float64Array(others.length));
@@ -129,8 +128,8 @@ function pairsOf(ones, others) {
 }
 
 /**
- * Returns the greatest difference between two pictures of one width, of 255: the mean difference of lightness
- * and of tint in a square of blocks, large enough for single letters to cancel out.
+ * Returns the greatest difference between two pictures of equal width, of 255: the mean difference of
+ * lightness and of tint in a square of blocks, large enough to average out single letters.
  */
 export function difference(ones, others) {
 	const rows = pairsOf(ones, others).map(([one, other]) =>

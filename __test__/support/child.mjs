@@ -9,7 +9,7 @@ import { deserialize, serialize } from "node:v8";
 
 const testFolder = fileURLToPath(new URL("..", import.meta.url));
 
-/** A child that takes longer hangs, and is killed. */
+/** A child that takes longer is killed. */
 const KILL_AFTER_MS = 120_000;
 
 /**
@@ -42,8 +42,8 @@ function environment(changes) {
 /**
  * Runs `body({ scoring, input, send })` in a new process.
  *
- * @param body A function that refers to nothing outside of it. `values` are what it sends and then
- * returns; `value` is the last of them.
+ * @param body A self-contained function. `values` are those that it sends and returns; `value` is
+ * the last.
  * @param options `preload: false` does not import the addon; `onValue(value, child)` is called for
  * each value as it arrives; `under` is a command to start the process with.
  */

@@ -7,7 +7,7 @@ import vm from "node:vm";
 
 const require = createRequire(import.meta.url);
 
-/** Loads the package once more, in a context of its own, as Jest does it. */
+/** Loads the package again in a new context, as Jest does. */
 export function loadInContext() {
 	const context = vm.createContext({
 		AbortController,

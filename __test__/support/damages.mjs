@@ -34,7 +34,7 @@ function flip(file, at, bit) {
 	overwrite(file, at, Buffer.of(readFileSync(file)[at] ^ (1 << bit)));
 }
 
-/** Cuts a file off, or flips a bit of it, at a place that is drawn; returns what was done. */
+/** Truncates a file or flips a bit at a random place; returns a description. */
 export function damageAnywhere(file, { below }) {
 	const { size } = statSync(file);
 	const [at, bit] = [below(size), below(16)];

@@ -1,4 +1,4 @@
-/** Random choices that a seed repeats, and how often tests repeat what is drawn. */
+/** Random choices by a seed, and the factor of repetitions. */
 
 import { random } from "./traces.mjs";
 
@@ -13,7 +13,7 @@ export function draws(seed) {
 	return { number, below, of: (list) => list[below(list.length)] };
 }
 
-/** Runs `check`, and adds to an error what repeats the run. */
+/** Runs `check`, and adds the seed to an error. */
 export async function repeatable(what, check) {
 	try {
 		return await check();
@@ -22,12 +22,12 @@ export async function repeatable(what, check) {
 	}
 }
 
-/** By how much more is repeated: `KP_TRUST`, or 1. */
+/** The factor of repetitions: `KP_TRUST`, or 1. */
 const factor = Number(process.env.KP_TRUST || 1);
 if (!(factor >= 1)) throw new Error(`KP_TRUST: expected a number from 1 on, got ${factor}`);
 
 /** Returns `count`, or a multiple of it in a long run. */
 export const repeats = (count) => Math.ceil(count * factor);
 
-/** Whether the factor is above 1: only such a run includes what takes long even once. */
+/** Whether the factor is above 1, so that slow tests run too. */
 export const isLongRun = factor > 1;

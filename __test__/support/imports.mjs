@@ -1,4 +1,4 @@
-/** Conversations to import, and what imports give. */
+/** Conversations to import, and results of imports. */
 
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -11,12 +11,12 @@ const shared = fileURLToPath(new URL("../../../shared/", import.meta.url));
 const roots = ["logs", "logs-2"].map((name) => join(shared, name)).filter(existsSync);
 
 /**
- * The recorded logs, by folder: the paths of the files, and what each becomes.
+ * The recorded logs, by folder: the paths of the files, and their results.
  * @type {{ name: string, paths: string[], golden: any[] }[]}
  */
 export const recordings = roots.flatMap((root) =>
 	readdirSync(join(root, "golden"))
-		// Of other options there are other results.
+		// Results with other options are separate.
 		.filter((file) => file !== "options.json")
 		.map((file) => {
 			const golden = JSON.parse(readFileSync(join(root, "golden", file), "utf8"));
@@ -25,7 +25,7 @@ export const recordings = roots.flatMap((root) =>
 		}),
 );
 
-/** What becomes of logs with other options; undefined without the recordings. */
+/** The results with other options; undefined without the recordings. */
 export const goldenOptions = roots
 	.map((root) => join(root, "golden/options.json"))
 	.filter(existsSync)
@@ -55,10 +55,10 @@ export async function all(imported) {
 export const summary = (items) =>
 	items.map(({ trace, error }) => trace?.task.objective ?? error.code);
 
-/** The objectives and codes that an import gives. */
+/** The objectives and codes of an import. */
 export const summaryOf = async (imported) => summary(await all(imported));
 
-/** The chunks as a stream, which records how far it was read and whether it was closed. */
+/** The chunks as a stream, which records the chunks read and whether it was closed. */
 export function chunked(chunks) {
 	const state = { read: 0, isClosed: false };
 	async function* stream() {
@@ -74,7 +74,7 @@ export function chunked(chunks) {
 	return Object.assign(stream(), { state });
 }
 
-/** Fails unless the promise rejects with an ImportError; returns that. */
+/** Fails unless the promise rejects with an ImportError; returns it. */
 export async function importErrorOf(promise) {
 	const error = await promise.then(
 		() => assert.fail("not rejected"),

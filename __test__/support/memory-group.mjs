@@ -1,4 +1,4 @@
-/** Control groups that limit memory, below the group of this process, so that its own limits stay. */
+/** Control groups that limit memory, below the group of this process, whose limits stay in effect. */
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
@@ -21,7 +21,7 @@ function* places() {
 			if (mount === undefined) continue;
 			const own = join(mount, path);
 			yield { parent: own, files: controllers === "" ? V2 : V1 };
-			// With version 2, a group that has processes passes no controller on.
+			// In version 2, a group with processes passes on no controller.
 			if (controllers === "" && path !== "/") yield { parent: dirname(own), files: V2 };
 		}
 	}

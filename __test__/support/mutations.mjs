@@ -1,4 +1,4 @@
-/** Generated mutations of a valid trace, and copies of plain objects that read the same and are not plain. */
+/** Generated mutations of a valid trace, and copies of plain objects as other objects that read the same. */
 
 import fc from "fast-check";
 
@@ -192,7 +192,7 @@ export const shapes = {
 		),
 };
 
-/** A trace, the shape in which it is given, and what is damaged in it; see {@link built}. */
+/** A trace, its shape, and its damages; see {@link built}. */
 export const anyValue = (trace) =>
 	fc.record({
 		trace,

@@ -36,7 +36,7 @@ export const referenceTokenizer = (folder) =>
 /** Returns a function that embeds a text with transformers.js; without `pooling`, the model pools. */
 export async function referenceEmbedder(folder, pooling) {
 	const tokenizer = await referenceTokenizer(folder);
-	// Any class that runs an encoder will do: it hands over the inputs that the graph names.
+	// Any class that runs an encoder will do: it passes the inputs of the graph.
 	const model = await loaded(folder, (name) => BertModel.from_pretrained(name, { dtype: "fp32" }));
 	return async (text) => {
 		const inputs = tokenizer(text, { padding: true, truncation: true });

@@ -1,4 +1,4 @@
-/** What options are refused with. */
+/** Checks of refused options. */
 
 import assert from "node:assert/strict";
 import { ScoringError } from "@knowledgepulse/scoring";

@@ -5,8 +5,8 @@ import { _getLocalCache, explainValue, Scorer } from "@knowledgepulse/scoring";
 import { valueFrom } from "./child.mjs";
 
 /**
- * Scores `traces` in order. Before the call `i` there are fewer than `widths[i]` others in flight, or
- * fewer than `widths` where that is a number: 1 is one call at a time.
+ * Scores `traces` in order. Call `i` is made when fewer than `widths[i]` others are in flight, or
+ * fewer than `widths` if that is a number; 1 is one call at a time.
  */
 export async function scoreInFlight(scoring, traces, widths) {
 	const scores = [];
@@ -48,7 +48,7 @@ export function assertSame(found, expected, name = "scores") {
 	}
 }
 
-/** Fails unless every score is within `tolerance` of the expected one; gives the largest distance. */
+/** Fails unless every score is within `tolerance` of the expected one; returns the largest distance. */
 export function assertWithin(tolerance, found, expected, nameOf = String) {
 	assert.equal(found.length, expected.length);
 	let worst = 0;

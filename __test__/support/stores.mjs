@@ -1,9 +1,9 @@
-/** Scorers that share a store in memory, and stores that go wrong. */
+/** Scorers that share a store in memory, and failing stores. */
 import { Scorer } from "@knowledgepulse/scoring";
 import { MemoryStore } from "../../packages/stores/__test__/conformance/memory-store.mjs";
 import { trace } from "./traces.mjs";
 
-/** What the scorers of one test share: their namespaces, stores on them, and scorers with such stores. */
+/** Makes the scorers and stores of a test, which share namespaces. */
 export function sharing() {
 	const namespaces = new Map();
 	const open = () => new MemoryStore({ namespaces, namespace: "test" });
@@ -15,7 +15,7 @@ export function named(id, text = id) {
 	return { ...trace({ objective: text }), id };
 }
 
-/** A store whose calls go through `on.append`, `on.read`, where there is one, with the real one. */
+/** A store whose calls go through `on.append` and `on.read`, if defined, which get the real method. */
 export function through(store, on) {
 	const way =
 		(method) =>

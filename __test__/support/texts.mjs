@@ -73,12 +73,12 @@ export const anyText = fc
 	.tuple(fc.array(pieces, { maxLength: 60 }), fc.integer({ min: 1, max: 20 }))
 	.map(([parts, times]) => parts.join("").repeat(times));
 
-/** The version of Unicode in the engine, by the crates that Cargo.toml pins. */
+/** The version of Unicode in the engine, from the crates in Cargo.toml. */
 const UNICODE = 17;
 
 /**
- * Removes the characters that an older Unicode in Node.js does not have, and which the engine may therefore
- * take differently: with Unicode 15 that is 89 marks and punctuation marks, with 17 none.
+ * Removes the characters missing in an older Unicode of Node.js, which the engine may treat differently: 89
+ * marks and punctuation marks with Unicode 15, none with 17.
  */
 export function comparable(text) {
 	const node = Number.parseFloat(process.versions.unicode);

@@ -3,11 +3,11 @@
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 
 /**
- * A worker that scores `traces`, with its own scorer if there are `options`, posts its progress, and ends as
- * `ending` says.
+ * A worker that scores `traces`, with its own scorer if there are `options`, posts its progress, and ends by
+ * `ending`.
  */
 export function startWorker(traces, ending, options) {
-	// The arguments of the process are for code that is not in a file.
+	// The arguments of the process only apply to code outside a file.
 	const given = { workerData: { traces, ending, options }, execArgv: [] };
 	return new Worker(new URL(import.meta.url), given);
 }

@@ -80,7 +80,7 @@ test("importsOf reads the load commands of a library of macOS", () => {
 	});
 });
 
-test("importsOf names what is not a library", () => {
+test("importsOf names a file that is not a library", () => {
 	assert.throws(() => importsOf(Buffer.from("text")), /expected a native library.*74657874/);
 });
 
@@ -120,7 +120,7 @@ test("checkImports accepts what the addon and ONNX Runtime of this system need",
 	}
 });
 
-test("linkFlags links the C runtime into the addons for Windows alone", () => {
+test("linkFlags links the C runtime only into addons for Windows", () => {
 	for (const [name, { triple }] of Object.entries(PLATFORMS)) {
 		const isStatic = linkFlags(name, triple).includes("-Ctarget-feature=+crt-static");
 		assert.equal(isStatic, name.startsWith("win32-"), name);
@@ -149,7 +149,7 @@ test("once fills a folder a single time", (t) => {
 	assert.deepEqual(readdirSync(cache), ["one"]);
 });
 
-test("once keeps nothing of a folder whose filling throws", (t) => {
+test("once keeps no folder whose filling throws", (t) => {
 	const cache = emptyCache(t);
 	const half = (folder) => {
 		write(folder, "half");
@@ -182,7 +182,7 @@ test("the install matrix installs its tools again after an interrupted installat
 	const cache = emptyCache(t);
 	const programs = join(cache, "programs");
 	mkdirSync(programs);
-	// Leaves what npm would, but for the tools, and fails.
+	// Leaves the files that npm would, except the tools, and fails.
 	const npm = `#!/bin/sh
 mkdir -p node_modules && touch node_modules/.package-lock.json && echo run >>"$COUNT" && exit 1
 `;

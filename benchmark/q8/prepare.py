@@ -35,7 +35,7 @@ def quantise_file(model, out):
     """Quantise a model to 8 bits as the conversion script of transformers.js does for q8."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    # It recommends a step that transformers.js does not take either.
+    # Hides its advice, which transformers.js does not follow either.
     logging.disable(logging.WARNING)
     quantize_dynamic(
         model,
@@ -57,7 +57,7 @@ def quantise(out):
 
 def prepare():
     """Put the model in place, made unless it is in the cache."""
-    # An old one must not be measured as if it were the new one.
+    # An old model must not be measured as the new one.
     QUANTISED.unlink(missing_ok=True)
     digests = digest_of(PLAIN)[:12], digest_of_sources([*HERE.glob("*.py"), REQUIREMENTS])[:12]
     made = cache_folder() / "-".join(["quantised", *digests])

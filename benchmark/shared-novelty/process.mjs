@@ -1,6 +1,6 @@
 /**
- * A process of benchmark/shared-novelty.mjs. It does what its parent tells it, one thing at a time, and
- * sends back the result.
+ * A process of benchmark/shared-novelty.mjs. It runs the commands of its parent one at a time, and sends the
+ * results.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,7 +15,7 @@ import { LOOP_RESOLUTION, timed, watched } from "../statistics.mjs";
 /** Entries in a page, as scorers ask for them. */
 const PAGE = 256;
 const IDLE_MS = 1000;
-/** Fewer than the memo for texts keeps. */
+/** Fewer than the memo keeps. */
 const TEXTS = 500;
 
 const traces = Array.from({ length: TEXTS }, (_, i) =>
@@ -37,7 +37,7 @@ function add({ buffer }) {
 	return { kind: "add", call: randomUUID(), id: null, embedding: new Uint8Array(buffer) };
 }
 
-/** Reads all that the store has. */
+/** Reads the whole store. */
 async function warmUp(scorer) {
 	const { store } = await scorer.warmup();
 	if (store && store.state !== "ready") throw new Error(store.reason);
@@ -50,7 +50,7 @@ const optionsOf = ({ place, namespace, cache }) =>
 
 const now = () => performance.timeOrigin + performance.now();
 
-/** What `work` returns, and the delay of the event loop meanwhile beyond the resolution. */
+/** The result of `work`, and the delay of the event loop beyond the resolution. */
 async function delayed(work) {
 	const { result, loop } = await watched(work);
 	const beyond = ([name, ms]) => [name, Math.max(0, ms - LOOP_RESOLUTION)];
@@ -73,7 +73,7 @@ serve({
 		await warmUp(scorers.get(name));
 	},
 
-	/** Scores, so many in flight; returns the milliseconds of each call. */
+	/** Scores with a number in flight; returns the milliseconds of each call. */
 	async score({ name, calls, inFlight }) {
 		const scorer = scorers.get(name);
 		const all = Array.from({ length: calls }, (_, number) => traces[number % TEXTS]);
@@ -85,8 +85,8 @@ serve({
 	},
 
 	/**
-	 * Makes a scorer, from a snapshot if there is a `file`, and warms it up when the model is loaded, after having
-	 * watched the idle loop.
+	 * Loads the model, watches the idle event loop, then makes a scorer, from a snapshot if there is a `file`, and
+	 * warms it up.
 	 */
 	async start({ file, ...parameters }) {
 		await warmup();
@@ -114,13 +114,13 @@ serve({
 		await scorer.save(file);
 	},
 
-	/** Appends so many random vectors, in large batches, as a scorer with this cache would. */
+	/** Appends random vectors in large batches, like a scorer with this cache. */
 	async fill({ rows, ...parameters }) {
 		const scoring = optionsOf(parameters);
 		await warmUp(new Scorer(scoring));
 		const { signal } = new AbortController();
 		const options = { after: null, limit: 1, keepFrom: null, signal };
-		// One that does not fit tells the one that does.
+		// The page for another header has that of the namespace.
 		const other = { model: "", maxElements: 1, ttlMs: null };
 		const { header } = await scoring.store.read({ ...options, header: other });
 		const vectors = generateVectors(rows, 1);
@@ -131,8 +131,8 @@ serve({
 	},
 
 	/**
-	 * Appends to the bare store by this many connections; each reads what the others append if `isReading`.
-	 * Returns the number of entries and the milliseconds.
+	 * Appends to the store from several connections without scorers; with `isReading`, each reads what the others
+	 * append. Returns the number of entries and the milliseconds.
 	 */
 	async append({ place, namespace, connections, batch, isReading, ms }) {
 		const own = Array.from({ length: connections }, () => open(place, namespace));

@@ -1,6 +1,6 @@
 /**
- * The SessionEnd hook of Claude Code: scores the transcript in a process of its own, which appends a row. The
- * hook itself ends at once, and never with an error, so that no session waits for it or fails by it.
+ * The SessionEnd hook of Claude Code: scores the transcript in a separate process, which appends a row. The
+ * hook itself ends immediately and without an error, so that it neither delays nor fails a session.
  */
 import { spawn } from "node:child_process";
 import { mkdirSync, openSync } from "node:fs";

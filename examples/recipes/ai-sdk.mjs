@@ -1,5 +1,5 @@
 /**
- * Scores a run of the AI SDK when it ends, and a conversation of useChat as it is in a database:
+ * Scores a run of the AI SDK when it ends, and a stored conversation of useChat:
  *
  *     streamText({ model, tools, messages, onFinish: scoring(messages, console.log) }); // AI SDK 7: onEnd
  *     await scoreChat(await loadChat(id));
@@ -12,7 +12,7 @@ export function scoring(messages, record) {
 	return async ({ response, responseMessages, finishReason }) => {
 		// `response` has the messages of all steps in AI SDK 5 and 6, and those of the last step in 7.
 		const answers = responseMessages ?? response.messages;
-		// That the model came to an end. Whether its answer is right, you may know better.
+		// Only means that the model finished. You may know better whether its answer is right.
 		const success = finishReason === "stop";
 		const trace = await fromMessages([...messages, ...answers], { success });
 		record(await evaluateValue(trace));

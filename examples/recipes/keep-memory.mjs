@@ -1,4 +1,4 @@
-/** Keeps what was scored across restarts: novelty is measured against the traces of earlier processes too. */
+/** Keeps the memory across restarts, so that novelty also compares with traces of earlier processes. */
 import { Scorer } from "@knowledgepulse/scoring";
 import { traces } from "../traces.mjs";
 

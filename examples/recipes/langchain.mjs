@@ -18,7 +18,7 @@ export class ScoringTracer extends BaseTracer {
 		this.#record = record;
 	}
 
-	/** Takes a run that is part of no other, with all runs that are part of it. */
+	/** Called with each root run, which contains its child runs. */
 	async persistRun(run) {
 		const source = { name: run.name, data: run };
 		const options = { format: "langsmith", assumeSuccess: true };

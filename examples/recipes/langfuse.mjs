@@ -13,7 +13,7 @@ for await (const { trace, provenance } of importTraces(process.argv.slice(2), {
 	assumeSuccess: true,
 })) {
 	const value = await evaluateValue(trace);
-	// With an id of its own, a score that is sent again replaces the earlier one.
+	// With a fixed id, a score that is sent again replaces the earlier one.
 	const score = {
 		id: `kp-${provenance.key}`,
 		traceId: provenance.key,

@@ -1,4 +1,4 @@
-/** Wraps an agent, so that runs which are worth sharing are contributed. */
+/** Wraps an agent, and contributes the runs worth sharing. */
 import { decide, forget } from "@knowledgepulse/scoring";
 
 /** `traceOf` makes a trace of the result and the arguments; `contribute` shares it; `options` are those of decide. */
@@ -6,13 +6,13 @@ export function gate(agent, { traceOf, contribute, onError = console.error, ...o
 	async function offer(result, args) {
 		const trace = await traceOf(result, ...args);
 		const { accepted } = await decide(trace, options);
-		// The memory is to hold what was contributed, and nothing else.
+		// The memory must contain only contributed traces.
 		if (accepted)
 			await contribute(trace).catch((error) => forget(trace.id).then(() => onError(error)));
 	}
 	return async (...args) => {
 		const result = await agent(...args);
-		// The caller has the result at once, whatever becomes of the trace.
+		// The caller gets the result at once, without waiting for the trace.
 		offer(result, args).catch(onError);
 		return result;
 	};

@@ -1,4 +1,4 @@
-/** One memory for each tenant: what one has scored changes no score of another. */
+/** One memory for each tenant, so that tenants do not affect each other's scores. */
 import { Scorer } from "@knowledgepulse/scoring";
 import { traces } from "../traces.mjs";
 

@@ -6,6 +6,6 @@ use knowledgepulse_scoring_fuzz::run;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
-    // Where the bytes end too early there is nothing more to do.
+    // Ends when the bytes run out.
     let _ = run(&mut Unstructured::new(data));
 });

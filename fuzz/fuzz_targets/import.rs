@@ -1,4 +1,4 @@
-//! Logs of a format that their first line names, imported whole and in pieces.
+//! Logs of the format named in their first line, imported whole and in pieces.
 #![no_main]
 
 use knowledgepulse_import::{Options, format_names};
@@ -8,7 +8,7 @@ use libfuzzer_sys::{Corpus, fuzz_target};
 #[global_allocator]
 static ALLOCATOR: memory::Counting = memory::Counting;
 
-/// How many bytes an import takes at most, for each byte of a log and for any. Small steps have a large event each.
+/// The maximum memory of an import: bytes for each byte of a log, plus a constant. Even a small step has a large event.
 const RATIO: usize = 64;
 const FIXED: usize = 1 << 20;
 
@@ -28,7 +28,7 @@ fn check(named: &[u8]) -> Corpus {
     Corpus::Keep
 }
 
-/// A number that is the same for the same bytes, which is all that it has to be.
+/// A number that depends only on the bytes.
 fn sum(bytes: &[u8]) -> usize {
     bytes.iter().copied().map(usize::from).sum()
 }

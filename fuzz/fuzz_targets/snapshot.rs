@@ -1,4 +1,4 @@
-//! Bytes that may be a snapshot, and snapshots with damages.
+//! Arbitrary bytes, and damaged snapshots.
 #![no_main]
 
 use std::time::Duration;
@@ -44,7 +44,7 @@ fn open(bytes: &[u8]) -> Snapshot {
     decode("snapshot", bytes.into(), MODEL).expect("a snapshot")
 }
 
-/// What is in a snapshot, whatever its age.
+/// The contents of a snapshot, except its age.
 fn entries(bytes: &[u8]) -> Vec<Entry> {
     let snapshot = open(bytes);
     let options = CacheOptions { ttl: None, ..snapshot.options() };
@@ -77,7 +77,7 @@ fn check(bytes: &[u8]) -> Option<Snapshot> {
     Some(snapshot)
 }
 
-/// Makes something else of a snapshot.
+/// Changes a snapshot.
 fn damage(bytes: &mut Unstructured, snapshot: &mut Vec<u8>) -> Result<()> {
     for _ in 0..bytes.int_in_range(1..=4)? {
         let at = bytes.int_in_range(0..=snapshot.len() - 1)?;
@@ -135,6 +135,6 @@ fn run(data: &[u8]) -> Result<()> {
 }
 
 fuzz_target!(|data: &[u8]| {
-    // Where the bytes end too early there is nothing more to try.
+    // Ends when the bytes run out.
     let _ = run(data);
 });

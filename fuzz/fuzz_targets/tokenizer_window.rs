@@ -1,4 +1,4 @@
-//! The tokens of a window, of windows, and of the whole text, which is written in pieces and at once.
+//! The tokens of a window, of windows, and of the whole text, written in pieces and at once.
 #![no_main]
 
 use std::{fmt::Write, fs, sync::LazyLock};
@@ -12,7 +12,7 @@ use libfuzzer_sys::fuzz_target;
 /// The most characters that a text gets.
 const MAX_TEXT: usize = 8_000;
 
-/// What the rules for words, accents, capital sigmas and special tokens turn on.
+/// Pieces that exercise the rules for words, accents, capital sigmas and special tokens.
 const AWKWARD: [&str; 32] = [
     " ", "\n", "\u{a0}", "\0", "\u{7}", "\u{200b}", "\u{fffd}", "\u{301}", "e\u{301}", "é", "Σ",
     "ΑΣ", "σ", "İ", "ß", "ﬁ", "\u{37e}", "\u{1fef}", "漢", "𠀀", "😀", "[", "]", "[SEP]", "[CLS]",
@@ -34,7 +34,7 @@ fn text(bytes: &mut Unstructured) -> Result<Vec<String>> {
             0..=63 => <&str>::arbitrary(bytes)?.to_owned(),
             64..=191 => (*bytes.choose(&AWKWARD)?).to_owned(),
             192..=207 => char::arbitrary(bytes)?.to_string(),
-            // Some of what came last once more, up to where the window ends and further.
+            // Repeats some of the last pieces, up to the end of the window and beyond.
             _ => {
                 let last = bytes.int_in_range(1..=4)?.min(texts.len());
                 let pattern = texts[texts.len() - last..].concat();

@@ -10,10 +10,10 @@ use knowledgepulse_test_support::{oracle, read_trace};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 
-/// A trace whose id has more bytes has none.
+/// A longer id is ignored.
 const LONGEST_ID: usize = 1024;
 
-/// The fields in the order in which they are read: their place, what is expected, and whether a value fits.
+/// The fields in reading order: path, expected value, and check.
 type Field = (&'static [&'static str], &'static str, fn(Option<&Value>) -> bool);
 
 const HEAD: [Field; 9] = [
@@ -63,13 +63,13 @@ fn describe(value: Option<&Value>) -> String {
         Some(Value::String(text)) => quote(text),
         Some(Value::Array(_)) => "an array".into(),
         Some(Value::Object(_)) => "an object".into(),
-        // How numbers of JSON are shown is a matter of its own.
+        // The format of numbers is tested elsewhere.
         Some(Value::Number(_)) => String::new(),
         Some(other) => other.to_string(),
     }
 }
 
-/// Returns the start of the error for the first field that does not fit.
+/// Returns the start of the error for the first invalid field.
 fn fit(value: &Value, parent: &str, fields: &[Field]) -> Result<(), (String, String)> {
     for (place, expected, fits) in fields {
         let found = at(value, place);
@@ -85,7 +85,7 @@ fn fit(value: &Value, parent: &str, fields: &[Field]) -> Result<(), (String, Str
     Ok(())
 }
 
-/// What counts of a valid trace.
+/// The fields of a valid trace that scoring uses.
 #[derive(Debug, Clone, PartialEq)]
 struct Plain {
     /// As JSON, with nothing else in it.
@@ -93,7 +93,7 @@ struct Plain {
     text: String,
 }
 
-/// Returns what reading must come to: what counts, or the path and the start of the error.
+/// Returns the expected result: the fields, or the path and the start of the error.
 fn expect(value: &Value) -> Result<Plain, (String, String)> {
     fit(value, "", &HEAD)?;
     let list = value["steps"].as_array().expect("checked");
@@ -122,7 +122,7 @@ fn expect(value: &Value) -> Result<Plain, (String, String)> {
     })
 }
 
-/// Takes so many bytes of a text, and refuses more.
+/// Takes a limited number of bytes, and refuses more.
 struct Limited {
     text: String,
     room: usize,

@@ -24,7 +24,7 @@ const MOST_FILLED: u8 = 40;
 enum Vector {
     Zero,
     Axis(u8, i8),
-    /// Repeated up to the length. Few enough directions that equal ones come up.
+    /// Repeated up to the length. There are few directions, so that some are equal.
     Small(Vec<i8>),
     Floats(Vec<f32>),
     Raw(Vec<f32>),
@@ -54,7 +54,7 @@ impl Vector {
 enum Operation {
     Add(Vector, Option<u8>),
     CompareAndAdd(Vector, Option<u8>),
-    /// Many at once, so that the ring grows and goes round.
+    /// Many at once, so that the ring grows and wraps around.
     Fill(u8, Option<u8>),
     Nearest(Vector),
     Remove(u8),
@@ -75,7 +75,7 @@ fn id(number: u8) -> &'static str {
     IDS[usize::from(number) % IDS.len()]
 }
 
-/// Does what the fuzzer's bytes say; `None` where there can be no such cache.
+/// Runs the operations in the fuzzer's bytes; `None` if such a cache is impossible.
 pub fn run(bytes: &mut Unstructured) -> Result<Option<Lockstep>> {
     let max_elements = match u8::arbitrary(bytes)? {
         255 => usize::MAX,
@@ -145,7 +145,7 @@ fn step(lockstep: &mut Lockstep, operation: Operation) {
     }
 }
 
-/// Whether a vector is refused, and if so, by every question and with the right words.
+/// Returns whether a vector is invalid; if so, checks that every operation refuses it with the right message.
 fn refuses(lockstep: &mut Lockstep, vector: &[f32]) -> bool {
     let (cache, now) = (&mut lockstep.cache, lockstep.now);
     let length = cache.options().vector_len;

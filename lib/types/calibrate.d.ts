@@ -180,7 +180,7 @@ export interface CalibrationLabels {
  * split between folds.
  */
 export interface CalibrationFit {
-	/** The domain of the weights, or the profile that they replace if it serves several domains. */
+	/** The domain of the rows, or their common profile if they are of several domains. */
 	profile: string;
 	domains: string[];
 	n: number;
@@ -270,7 +270,7 @@ export interface Calibration {
 /**
  * Describes the scores of rows in scoring order and, depending on the options, chooses a threshold and fits
  * weights to labels. Runs off the event loop and needs no model.
- * @param rows At least one that was compared with an earlier trace. Rows of the same `group` (task,
+ * @param rows At least one must have been compared with an earlier trace. Rows of the same `group` (task,
  * session) depend on each other: the bootstrap draws whole groups.
  * @throws Rejects with `"INVALID_ROW"`, `"INVALID_OPTION"`, `"NO_ROWS"` if none is left, or `"NO_LABELS"` if
  * a target precision or `fit` needs labels.

@@ -62,7 +62,7 @@ export interface ConfigureOptions {
 	prefix?: string | undefined;
 	/**
 	 * The output of the graph. Default: `sentence_embedding`, or else `last_hidden_state` or
-	 * `token_embeddings`, pooled; these two come first if `pooling` is given.
+	 * `token_embeddings`, pooled; with `pooling`, the latter two come first.
 	 */
 	output?: string | undefined;
 	/**
@@ -128,6 +128,6 @@ export interface ScoringStatus {
 		/** Those of `answered` that exceeded `budgetMs`. */
 		overBudget: number;
 	};
-	/** Percentiles of the time to an answer, for the last 1,024; `null` before the first. */
+	/** Percentiles of the time to an answer, over the last 1,024 calls; `null` before the first. */
 	latencyMs: { p50: number; p90: number; p99: number } | null;
 }

@@ -29,10 +29,9 @@ export interface ScoreOverride {
 export interface ScoreNovelty {
 	/**
 	 * `"cache"`: compared with earlier traces. `"store"`: compared with those in
-	 * {@link ScorerOptions.store}, of which there may be none. `"given"`: found by the caller of
-	 * {@link scoreWith}. Otherwise novelty is 0.5: there are no earlier traces, there is no
-	 * {@link ConfigureOptions.embedder}, the store cannot be used, or {@link ScorerOptions.budgetMs}
-	 * was exceeded.
+	 * {@link ScorerOptions.store}, if any. `"given"`: given to {@link scoreWith}. Otherwise novelty is
+	 * 0.5, because the cache is empty, the {@link ConfigureOptions.embedder} or the store is
+	 * unavailable, or {@link ScorerOptions.budgetMs} was exceeded.
 	 */
 	source: "cache" | "empty-cache" | "store" | "given" | "no-embedder" | "no-store" | "over-budget";
 	/** The greatest cosine similarity to an earlier trace, in [-1, 1]; novelty is 0.5 without it. */

@@ -16,15 +16,15 @@ export interface ScoredRun {
 	provenance: Provenance;
 	report: ScoreReport;
 	/**
-	 * The evaluated span: that of the agent; without one, the only span of generative AI with no other above
-	 * it; if there are several, the local root.
+	 * The evaluated span: the agent's; without an agent, the topmost span of generative AI, or the local root
+	 * if there are several.
 	 */
 	spanContext: SpanContext;
 }
 
 /**
- * An error, and its span. `error` is an `ImportError` of `@knowledgepulse/scoring` for spans that yield no
- * trace, for instance with the code `"SUCCESS_UNKNOWN"`; otherwise what the scorer or a callback has thrown.
+ * Why spans could not be scored. `error` is an `ImportError` of `@knowledgepulse/scoring` if they yield no
+ * trace, for example `"SUCCESS_UNKNOWN"`; otherwise what the scorer or a callback threw.
  */
 export interface RunFailure {
 	error: unknown;
@@ -63,12 +63,12 @@ export interface ScoringSpanProcessorOptions extends Omit<FromMessagesOptions, "
 	/** Emits the events of evaluations. Default: the global provider of the Logs API. */
 	loggerProvider?: EventLoggerProvider;
 	/**
-	 * The number of local roots that may be open at once, and that may wait for their scores; 1 or more.
-	 * Beyond it, the least recently active one is dropped. Default: `1000`.
+	 * The maximum number of open local roots, and of ended ones that wait for scores; 1 or more. Beyond it,
+	 * the least recently active one is dropped. Default: `1000`.
 	 */
 	maxTraces?: number;
 	/**
-	 * The number of spans below a local root, itself included; 1 or more. A trace with more is dropped.
+	 * The maximum number of spans of a local root, itself included; 1 or more. A trace with more is dropped.
 	 * Default: `1000`.
 	 */
 	maxSpans?: number;

@@ -25,7 +25,7 @@ class ScoringSpanProcessor {
 	#collector;
 	#drops = new Drops();
 	#maxTraces;
-	/** Traces are imported one after another, and so scored in the order in which they ended. */
+	/** Imports traces one after another, so that they are scored in the order in which they ended. */
 	#imports = Promise.resolve();
 	/** Traces that were imported and are being scored. These promises never reject. */
 	#scoring = new Set();
@@ -86,7 +86,7 @@ class ScoringSpanProcessor {
 				spans.length,
 			);
 		this.#busy++;
-		// Spans of the callbacks belong to no trace of the application.
+		// Spans of callbacks must not belong to traces of the application.
 		context.with(ROOT_CONTEXT, () => {
 			this.#imports = this.#imports.then(() => this.#import(root, spans));
 		});

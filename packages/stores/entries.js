@@ -1,9 +1,9 @@
 /**
- * Entries as threads and the database pass them on: JSON, and all embeddings, one after the other. Values and
- * an embedding for each entry would keep the caller's thread busy.
+ * Packs entries for threads and the database: JSON, and all embeddings, contiguous. Separate values and
+ * embeddings would take time on the caller's thread.
  */
 
-/** Packs entries, which stay the caller's. The bytes can be transferred. */
+/** Packs copies of entries. The bytes can be transferred. */
 exports.pack = function pack(entries) {
 	const embeddings = entries.map(({ embedding }) => embedding ?? []);
 	const bytes = new Uint8Array(embeddings.reduce((sum, { length }) => sum + length, 0));

@@ -1,17 +1,17 @@
-/** What the options of all stores have in common. */
+/** Checks of options that all stores share. */
 const { inspect } = require("node:util");
 const { invalidOption } = require("@knowledgepulse/scoring/internal/options");
 
-/** The longest namespace: a key of an index of PostgreSQL has at most 2,700 bytes. */
+/** The maximum length of a namespace: an index key of PostgreSQL has at most 2,700 bytes. */
 const NAMESPACE_LENGTH = 200;
 
-/** Returns whether a text has a URL, as a connection string with a password is one. */
+/** Returns whether a text contains a URL, and so perhaps a password. */
 function hasUrl(text) {
-	// More than the one letter of a Windows drive.
+	// At least two letters: one is a Windows drive.
 	return /\w\w:\/\//.test(text);
 }
 
-/** A value as an error message shows it, unless it may have a password. */
+/** Formats a value for an error message; hides one that may contain a password. */
 function shown(value) {
 	if (typeof value === "string" && (value.length > 60 || hasUrl(value)))
 		return `a string of ${value.length} characters`;
@@ -20,7 +20,7 @@ function shown(value) {
 	return inspect(value);
 }
 
-/** Checks that options are an object that has none but the known ones. */
+/** Checks that options are an object with known names only. */
 function checkNames(options, known) {
 	if (options === null || typeof options !== "object")
 		throw invalidOption("options", "an object", shown(options));
@@ -33,7 +33,7 @@ function checkBoolean(name, value) {
 	if (typeof value !== "boolean") throw invalidOption(name, "true or false", shown(value));
 }
 
-/** SQLite's binding cuts text at NUL, and PostgreSQL has no text with it. */
+/** NUL is refused, because SQLite's binding cuts text there, and PostgreSQL does not support it. */
 function checkNamespace(value) {
 	if (
 		typeof value !== "string" ||

@@ -38,12 +38,12 @@ export interface Tensor {
  * Works off the event loop.
  *
  * @throws Rejects with an `Error` for other options, with a `TypeError` for anything but texts, and as
- * `embed` of `@knowledgepulse/scoring` where the model cannot be used.
+ * `embed` of `@knowledgepulse/scoring` if the model is unavailable.
  */
 export interface FeatureExtractionPipeline {
 	(texts: string | readonly string[], options: FeatureExtractionOptions): Promise<Tensor>;
 	task: "feature-extraction";
-	/** Does nothing: the model is shared by everything in the process. */
+	/** Does nothing: the process shares one model. */
 	dispose(): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ export interface FeatureExtractionPipeline {
  *
  * @param model Both names mean the same model, which is the default.
  * @throws Rejects with an `Error` for another task, model or option, and as `embed` of
- * `@knowledgepulse/scoring` where the model cannot be used.
+ * `@knowledgepulse/scoring` if the model is unavailable.
  * @example
  * ```ts
  * import { pipeline } from "@huggingface/transformers";

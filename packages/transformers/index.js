@@ -1,8 +1,7 @@
 /**
  * The part of transformers.js that sentence embeddings need, over @knowledgepulse/scoring.
  *
- * The engine is loaded by `pipeline`, not with this module: callers expect that to fail where there is
- * no model.
+ * `pipeline` loads the engine, because callers expect it, not the import, to fail without a model.
  */
 const TASK = "feature-extraction";
 
@@ -21,7 +20,7 @@ function unsupported(asked, offered) {
 	);
 }
 
-/** A value of the caller, for messages. */
+/** A value, for error messages. */
 const shown = (value) => (typeof value === "string" ? JSON.stringify(value) : String(value));
 
 function checkPipeline(task, model, options) {
@@ -86,12 +85,12 @@ exports.pipeline = async function pipeline(task, name, options = {}) {
 	return Object.assign(extractor, { task, dispose: async () => {} });
 };
 
-/** For settings of transformers.js, none of which has an effect here. */
+/** Accepts settings of transformers.js, which have no effect here. */
 exports.env = { backends: { onnx: { wasm: {}, webgl: {}, webgpu: {} } } };
 
 /**
- * Stands for an export of the real package, and throws when it is used. A getter would be read whenever an
- * ES module imports any other name.
+ * Replaces an export of the real package, and throws when used. A getter would run whenever an ES module
+ * imports any other name.
  */
 function absent(name) {
 	const fail = () => {

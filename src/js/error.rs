@@ -12,8 +12,8 @@ use napi_derive::napi;
 
 use super::ReadError;
 
-/// What the addon throws, and rejects promises with. `lib/errors.js` makes an `Error` of it, in the realm of
-/// the caller. What the code of the caller throws is never one of these.
+/// An error of the addon, thrown or as a rejection. `lib/errors.js` converts it to an `Error` in the caller's
+/// realm. Exceptions of the caller's own code stay as they are.
 #[napi]
 pub struct Failure {
     error: Error,
@@ -54,8 +54,8 @@ pub fn failure_value(env: &Env, error: Error) -> Result<sys::napi_value> {
     unsafe { Failure::to_napi_value(env.raw(), error.into()) }
 }
 
-/// Returns the value, or throws the error from the running function: as a [`Failure`], or what the code of the
-/// caller has thrown as it is.
+/// Returns the value, or throws the error from the running function: as a [`Failure`], or unchanged if the
+/// caller's code threw it.
 pub fn or_throw<T, E: Into<ReadError>>(env: &Env, result: std::result::Result<T, E>) -> Result<T> {
     result.or_else(|error| {
         let thrown = match error.into() {
@@ -68,7 +68,7 @@ pub fn or_throw<T, E: Into<ReadError>>(env: &Env, result: std::result::Result<T,
     })
 }
 
-/// Clears the exception that a failed call may have left behind.
+/// Clears a pending exception of a failed call.
 pub fn forget_exception(env: &Env) {
     let mut thrown = ptr::null_mut();
     // SAFETY: on the thread of the environment, within a call from JavaScript.

@@ -1,4 +1,4 @@
-//! What comes from JavaScript: values and traces; and errors on their way there.
+//! Values and traces from JavaScript, and errors to it.
 
 mod error;
 mod scalars;
@@ -11,8 +11,8 @@ pub use scalars::{boolean, integer, invalid, number_in, string};
 pub use suggest::suggest;
 pub use value::{Read, ReadError, Value};
 
-/// Returns JSON, which JavaScript parses: setters on prototypes do not see it, and the objects belong to the
-/// realm of the caller.
+/// Returns JSON for JavaScript to parse, so that setters on prototypes do not run, and the objects belong to
+/// the caller's realm.
 pub fn to_json(value: &impl serde::Serialize) -> napi::Result<String> {
     serde_json::to_string(value).map_err(|error| napi::Error::from_reason(error.to_string()))
 }

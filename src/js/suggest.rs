@@ -8,7 +8,7 @@ pub fn suggest<'a>(unknown: &str, known: &'a [impl AsRef<str>]) -> Option<&'a st
     let distance = |name: &str| {
         let name = name.to_lowercase();
         let (letters, limit) = (name.chars().count(), (name.chars().count() / 3).max(1));
-        // A very long name must not be compared letter by letter.
+        // Comparing a very long name would take long.
         if letters.abs_diff(length) <= limit {
             let distance = strsim::osa_distance(&unknown, &name);
             (distance <= limit && distance < length).then_some(distance)

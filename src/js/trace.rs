@@ -1,4 +1,4 @@
-//! A trace as `lib/trace.js` hands it over: a string with all that is short, and the text.
+//! A trace as `lib/trace.js` passes it: the head, a string with all short fields, and the text.
 
 use std::fmt::Write;
 
@@ -10,12 +10,12 @@ use knowledgepulse_scoring::{
 
 use super::{Read, Value};
 
-/// Reads a trace from its head, which `lib/trace.js` has made.
+/// Reads a trace from its head.
 ///
 /// A head has code units: 1 for success or 0, the domain, the id, and for each step its type and the name of
 /// its tool. A string is its length plus [`Head::RESERVED`] and its units, or [`Head::LONG`], its length in two
-/// units, and its units. In place of a string, a known type is its index in [`KINDS`], no id and no tool are 0,
-/// and a tool without a name is 1.
+/// units, and its units. Instead of a string, a known type is its index in [`KINDS`], a missing id or tool is
+/// 0, and a tool without a name is 1.
 pub fn trace(head: &Value, confidence: f64) -> Read<Trace> {
     let units = head.units()?;
     let parse = || {
@@ -45,7 +45,7 @@ pub fn trace(head: &Value, confidence: f64) -> Read<Trace> {
     parse().ok_or_else(|| Error::internal("the fields of a trace could not be read").into())
 }
 
-/// What is left of a head.
+/// The rest of a head.
 struct Head<'a>(&'a [u16]);
 
 enum Field {
@@ -73,7 +73,7 @@ impl<'a> Head<'a> {
         };
         let (text, rest): (&'a [u16], _) = self.0.split_at_checked(length)?;
         self.0 = rest;
-        // Far faster than decoding, and nearly always enough.
+        // Far faster than decoding, and nearly always sufficient.
         let ascii = || text.iter().map(|unit| *unit as u8).collect();
         Some(Field::Text(match text.iter().all(|unit| *unit < 0x80) {
             true => String::from_utf8(ascii()).unwrap_or_default(),
@@ -82,8 +82,8 @@ impl<'a> Head<'a> {
     }
 }
 
-/// Returns as much of a text as `buffer` takes. A long one comes in pieces, an object with a length; any
-/// other as a string, which is copied as it is.
+/// Returns as much of a text as `buffer` takes. A long text is an array-like of pieces; a short one is a
+/// string, which is copied whole.
 pub fn text(text: &Value, mut buffer: TextBuffer) -> Read<String> {
     if let Some(text) = text.string() {
         return Ok(text);

@@ -46,8 +46,8 @@ impl<'env> Value<'env> {
         self.value(|raw| unsafe { sys::napi_get_property(self.env, self.raw, key.raw, raw) })
     }
 
-    /// Returns the names of the object's own enumerable properties, as strings of JavaScript: Rust would
-    /// lose a lone surrogate or a NUL.
+    /// Returns the names of the object's own enumerable properties as JavaScript strings, because Rust
+    /// strings would lose lone surrogates and NUL.
     pub fn keys(&self) -> Read<Vec<Self>> {
         let mode = sys::KeyCollectionMode::own_only;
         let filter = sys::KeyFilter::enumerable | sys::KeyFilter::skip_symbols;
@@ -59,13 +59,13 @@ impl<'env> Value<'env> {
         (0..names.length()?.unwrap_or(0)).map(|index| names.element(index)).collect()
     }
 
-    /// Returns the value that a function of Node-API writes.
+    /// Returns the value that a Node-API function writes.
     fn value(&self, read: impl FnOnce(*mut sys::napi_value) -> sys::napi_status) -> Read<Self> {
         let raw = self.read(ptr::null_mut(), read)?;
         Ok(Self { raw, ..*self })
     }
 
-    /// Returns what a function of Node-API writes over `default`.
+    /// Returns what a Node-API function writes over `default`.
     fn read<T>(&self, default: T, read: impl FnOnce(*mut T) -> sys::napi_status) -> Read<T> {
         let mut found = default;
         let status = read(&mut found);
@@ -85,9 +85,9 @@ impl<'env> Value<'env> {
         Err(Error::internal(message).into())
     }
 
-    /// Passes a string to `more` in ever larger pieces, until that returns `false`.
+    /// Passes a string to `more` in increasingly large pieces until it returns `false`.
     pub fn read_pieces(&self, mut more: impl FnMut(&str) -> bool) -> Read<()> {
-        /// A character of up to four bytes may not have fitted in.
+        /// Room for a character of four bytes that did not fit.
         const SLACK: usize = 4;
         let mut buffer = vec![0; 2048];
         let mut done = 0;
@@ -99,7 +99,7 @@ impl<'env> Value<'env> {
             })?;
             // Node-API ends the string with NUL.
             let complete = copied + 1 + SLACK <= buffer.len();
-            // The last characters of an incomplete copy may be halves: read them again.
+            // The end of an incomplete copy may be half a character: read it again.
             let usable = if complete { copied } else { copied.saturating_sub(2 * SLACK) };
             let mut chunks = buffer[done..usable.max(done)].utf8_chunks();
             let text = chunks.next().map_or("", |chunk| chunk.valid());
@@ -147,7 +147,7 @@ impl<'env> Value<'env> {
         self.type_of() == ValueType::Object
     }
 
-    /// Returns whether this is an array, or a proxy of one, which is none for Node-API.
+    /// Returns whether this is an array or a proxy of one, unlike Node-API, which excludes proxies.
     pub fn is_array(&self) -> Read<bool> {
         // SAFETY: environment and handle belong to the running call.
         let global = self.value(|raw| unsafe { sys::napi_get_global(self.env, raw) })?;
@@ -171,7 +171,7 @@ impl<'env> Value<'env> {
 
     /// Returns the length of an array-like, if it is a number.
     pub fn length(&self) -> Read<Option<u32>> {
-        // Saturates, and takes NaN for 0, as JavaScript's own ToLength does.
+        // Saturates, and converts NaN to 0, like ToLength of JavaScript.
         Ok(self.property("length")?.number().map(|length| length as u32))
     }
 
@@ -202,7 +202,7 @@ impl<'env> Value<'env> {
         read.ok().map(|()| whole)
     }
 
-    /// Returns what was `found`, or `None` inside for `null`.
+    /// Returns `Some(None)` for `null`, else `found`.
     pub fn or_null<T>(&self, found: Option<T>) -> Option<Option<T>> {
         if self.type_of() == ValueType::Null { Some(None) } else { found.map(Some) }
     }

@@ -1,4 +1,4 @@
-//! Lines on their way to JavaScript, in the order of their traces.
+//! Lines for JavaScript, in the order of their traces.
 
 use std::{
     collections::VecDeque,
@@ -13,16 +13,16 @@ use napi_derive::napi;
 use super::lock;
 use crate::{env::Deferred, model::Warning};
 
-/// Most rows that are being scored, or wait for one before them.
+/// The maximum number of rows that are being scored or wait for an earlier one.
 const MAX_SLOTS: usize = 1024;
 
-/// Most bytes of text in calls that are being scored; the last call may exceed it.
+/// The maximum bytes of text in calls that are being scored; the last call may exceed it.
 const MAX_TEXT_BYTES: usize = 4 << 20;
 
-/// Most bytes of lines that wait to be taken; the last line may exceed it.
+/// The maximum bytes of lines that wait to be taken; the last line may exceed it.
 const MAX_LINE_BYTES: usize = 256 << 10;
 
-/// What a reader has for JavaScript.
+/// The next output of a reader.
 #[napi(object, object_from_js = false)]
 pub struct Ready {
     /// Lines of JSON, each with its line feed.
@@ -53,29 +53,29 @@ struct State {
     first: u64,
     /// Bytes of text in calls that have no result yet.
     text_bytes: usize,
-    /// Lines that were before the slots, and are not taken yet.
+    /// Lines before the slots that are not taken yet.
     lines: Vec<u8>,
     /// The error that ends reading, as JSON.
     error: Option<String>,
     /// The first warning about the lines.
     warning: Option<Warning>,
     input: InputState,
-    /// Why reading itself has failed.
+    /// The failure of the reader itself.
     broken: Option<Error>,
-    /// Waits for [`Ready`].
+    /// The promise of the next [`Ready`].
     waiting: Option<Deferred>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 enum InputState {
-    /// All of it is read, and JavaScript has not been asked for more.
+    /// The input is read, and JavaScript has not been asked for more.
     Read,
-    /// JavaScript has been asked for more, or pushes the first unasked, or a worker thread is reading.
+    /// A worker thread is reading, or JavaScript will push more; the first piece comes unasked.
     #[default]
     Busy,
-    /// It has more traces than there is room for.
+    /// Reading waits for room.
     Full,
-    /// Nothing is read any more.
+    /// Reading has ended.
     Ended,
 }
 
@@ -95,7 +95,7 @@ impl State {
         self.slots.get_mut(index)
     }
 
-    /// Makes lines of the slots before the first call.
+    /// Moves the slots before the first pending call to the lines.
     fn advance(&mut self, collects: bool) {
         while self.error.is_none() && !matches!(self.slots.front(), Some(Slot::Call(_))) {
             let Some(slot) = self.slots.pop_front() else { return };
@@ -138,7 +138,7 @@ impl Lines {
         Arc::new(Self { collects, reads_ahead, state: Mutex::default() })
     }
 
-    /// Changes the state, and settles the promise that waits if there is something for it.
+    /// Changes the state, and settles the waiting promise if there is output.
     fn update<R>(self: &Arc<Self>, change: impl FnOnce(&mut State) -> R) -> R {
         let mut state = lock(&self.state);
         let result = change(&mut state);
@@ -148,13 +148,13 @@ impl Lines {
         drop(state);
         if let Some(deferred) = waiting {
             let lines = self.clone();
-            // Taken on the JavaScript thread, so that lines made until then are taken as well.
+            // Taken on the JavaScript thread, to include lines made meanwhile.
             deferred.settle(broken.map_or(Ok(()), Err), move |env, ()| Ok(lines.take(env)));
         }
         result
     }
 
-    /// Settles `deferred` with the next [`Ready`]. Returns whether reading has to go on, as there is room now.
+    /// Settles `deferred` with the next [`Ready`]. Returns whether reading must continue because there is room.
     pub fn wait(self: &Arc<Self>, deferred: Deferred) -> bool {
         self.update(|state| {
             state.waiting = Some(deferred);
@@ -188,7 +188,7 @@ impl Lines {
         state.input != InputState::Ended && !state.is_full()
     }
 
-    /// Notes that a worker thread has stopped reading, and whether it has read everything.
+    /// Records that a worker thread has stopped reading, and whether it has read everything.
     pub fn pause(self: &Arc<Self>, is_read: bool) {
         self.update(|state| {
             if state.input != InputState::Ended {
@@ -197,7 +197,7 @@ impl Lines {
         });
     }
 
-    /// Ends reading, with an error if the reader itself has failed.
+    /// Ends reading, with the error of a failed reader.
     pub fn end(self: &Arc<Self>, broken: Option<Error>) {
         self.update(|state| {
             state.input = InputState::Ended;
@@ -229,12 +229,12 @@ impl Lines {
         Some(state.first + state.slots.len() as u64 - 1)
     }
 
-    /// Keeps the handle of a call, or aborts the call if its slot is gone.
+    /// Stores the handle of a call, or aborts the call if its slot is gone.
     pub fn keep(&self, number: u64, call: CallHandle) {
         let mut state = lock(&self.state);
         match state.slot(number) {
             Some(Slot::Call(handle)) => *handle = Some(call),
-            // It has its result.
+            // It already has its result.
             Some(_) => {}
             None => {
                 drop(state);

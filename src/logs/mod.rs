@@ -98,14 +98,14 @@ impl LogReader {
         self.reader.run(move |importer| importer.fail(code, message));
     }
 
-    /// Ends reading after the lines of what was pushed.
+    /// Ends reading after the lines of the pushed input.
     #[napi(catch_unwind)]
     pub fn finish(&self) {
         self.reader.lines.end(None);
     }
 
-    /// Resolves to the next [`Ready`], when there are lines, input is wanted or nothing follows. One call at
-    /// a time.
+    /// Resolves to the next [`Ready`] when there are lines, input is wanted, or reading has ended. Only one
+    /// call at a time.
     #[napi(catch_unwind)]
     pub fn next<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
         let (promise, deferred) = EnvState::of(env)?.outbox.promise(env, true)?;
@@ -115,17 +115,17 @@ impl LogReader {
         Ok(promise)
     }
 
-    /// Ends reading and all calls without a result; those leave the cache unchanged.
+    /// Ends reading, and aborts all pending calls, which leave the cache unchanged.
     #[napi(catch_unwind)]
     pub fn abort(&self) {
         self.reader.cancel.cancel();
-        // No call is submitted after it.
+        // Waits for a running submission; none follows.
         let _submitting =
             self.reader.submitter.as_ref().map(|submitter| lock(&submitter.submitting));
         self.reader.lines.end_from(0);
     }
 
-    /// Returns the report so far as JSON; `None` while a worker thread reads, which may take long.
+    /// Returns the report so far as JSON; `None` while a worker thread is reading.
     #[napi(catch_unwind)]
     pub fn report(&self) -> Result<Option<String>> {
         let importer = match self.reader.importer.try_lock() {
@@ -150,7 +150,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Runs `work` on a worker thread, and turns what it gives into lines.
+    /// Runs `work` on a worker thread, and converts its traces to lines.
     fn run(self: &Arc<Self>, work: impl FnOnce(&mut Importer) + Send + 'static) {
         let threads = match WORKERS.threads() {
             Ok(threads) => threads,
@@ -164,7 +164,7 @@ impl Reader {
                 work(&mut importer);
                 reader.fill(&mut importer)
             };
-            // JavaScript gets the report of what it is about to take: the importer is not locked any more.
+            // The importer is unlocked first, so that the report covers the lines that JavaScript will take.
             match catch_unwind(AssertUnwindSafe(work)) {
                 Ok(is_read) => reader.lines.pause(is_read),
                 Err(_) => reader.lines.end(Some(Error::internal("reading a log panicked"))),
@@ -200,9 +200,9 @@ struct Submitter {
     scorer: Scorer,
     work: fn(Input) -> Work,
     group: Option<String>,
-    /// Embeds the texts of all traces, whatever is configured meanwhile.
+    /// Embeds the texts of all traces; later `configure` calls do not affect it.
     embedder: Arc<ModelEmbedder>,
-    /// Held while a call is made.
+    /// Held while a call is submitted.
     submitting: Mutex<()>,
 }
 

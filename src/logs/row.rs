@@ -7,10 +7,10 @@ use knowledgepulse_scoring::{Error, Result, Trace, scorer::Outcome};
 use super::lines::Slot;
 use crate::model::{Choice, ModelEmbedder, Warning};
 
-/// The most characters of the objective in a row.
+/// The maximum length of the objective in a row, in characters.
 const OBJECTIVE_CHARS: usize = 120;
 
-/// Returns a function that makes the line of a trace of its result.
+/// Returns a function from the result of a trace to its line.
 pub fn line_of(
     provenance: Provenance,
     trace: &Trace,

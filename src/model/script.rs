@@ -9,7 +9,7 @@ pub fn count(text: &str) -> (usize, usize) {
     (letters().count(), letters().filter(|c| !is_latin(*c)).count())
 }
 
-/// Whether a letter is in a Unicode block of Latin, or is a letter of its width variants.
+/// Whether a letter is Latin, full-width variants included.
 fn is_latin(c: char) -> bool {
     matches!(
         c,

@@ -11,7 +11,7 @@ import { PACKAGE } from "./workspace.mjs";
 
 const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 
-/** A run that could reach the network would prove nothing. */
+/** A run with network access would prove nothing. */
 async function checkIsolation(workspace) {
 	const project = await workspace.project(npmInstaller);
 	const command = [
@@ -96,7 +96,7 @@ async function checkReplacement(workspace) {
 	return `the real transformers.js is in none of ${sdkInstallers.length} lock files; ${megabytes(size)} installed by npm with the SDK`;
 }
 
-/** Without the model, the SDK goes on as it does without transformers.js. */
+/** Without the model, the SDK works as without transformers.js. */
 async function checkReplacementWithoutModel(workspace) {
 	const run = async (installer, file) => {
 		const project = await workspace.project(installer);
@@ -116,7 +116,7 @@ async function checkReplacementWithoutModel(workspace) {
 	return `the SDK's scores are those of novelty 0.5: ${scores}`;
 }
 
-/** `npx` and its like, where nothing is installed. */
+/** `npx` and similar programs, without an installation. */
 async function checkExecution(workspace) {
 	for (const { name, what, execute, files } of cliInstallers) {
 		const id = `${name} executed`.replaceAll(/[ ,]+/g, "-");
@@ -155,7 +155,7 @@ function callsIn(log) {
 async function watch(workspace, project, args) {
 	const log = join(workspace.folder, "strace.log");
 	const strace = ["strace", "-f", "-qq", "-o", log, "-e", `trace=${CALLS}`];
-	// libuv could work through io_uring, which strace does not see.
+	// Disables io_uring, which strace does not see.
 	const node = ["env", "UV_USE_IO_URING=0", ...oldestNode.layouts.node_modules];
 	const ended = await workspace.run([...strace, ...node, ...args], project);
 	if (ended.problem) throw new Error(`${ended.problem}\n${ended.stderr}`);
@@ -164,7 +164,7 @@ async function watch(workspace, project, args) {
 	return { ...ended, calls, changing };
 }
 
-/** Returns the elements that are in `calls` more often than in `others`. */
+/** Returns the elements that occur more often in `calls` than in `others`. */
 function beyond(calls, others) {
 	const rest = [...others];
 	return calls.filter((call) => {

@@ -1,7 +1,6 @@
 /**
- * Installs that went wrong. Without the addon, loading throws an error whose advice is followed here
- * and must help; without the model, scoring goes on with novelty 0.5 and the reason, and without the library with
- * the native backend.
+ * Failed installs. Without the addon, loading throws an error whose advice must help when followed; without the
+ * model, scoring continues with novelty 0.5 and the reason; without the library, with the native backend.
  */
 import {
 	cpSync,
@@ -32,8 +31,8 @@ async function run(workspace, project, runtime, file) {
 }
 
 /**
- * Node 20 throws an error of a CommonJS module once more after it was caught from the `import()` of an
- * ES module that imports that one. {@link checkThrownTwice} shows it without the package.
+ * Node 20 throws an error of a CommonJS module a second time, after it was caught from the `import()` of an ES
+ * module that imports it. {@link checkThrownTwice} shows it without the package.
  */
 const THROWS_TWICE = "Node 20";
 

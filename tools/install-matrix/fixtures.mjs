@@ -98,7 +98,7 @@ async function report() {
 }
 console.log(JSON.stringify(await report()));
 `,
-	/** Does what score.mjs does except for the package, in the same time. */
+	/** Does the same as score.mjs without the package, in the same time. */
 	"idle.mjs": `import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 JSON.parse(readFileSync("traces.json", "utf8"));
@@ -143,7 +143,7 @@ function load() {
 }
 cases({ test, expect, load });
 `,
-	/** Packages are loaded by Node.js otherwise, once for each process. */
+	/** Otherwise Node.js loads packages, once for each process. */
 	"vitest.config.mjs": `export default {
 	test: { globals: true,
 		include: ["vitest.test.mjs"],

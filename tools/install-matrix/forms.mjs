@@ -64,7 +64,7 @@ const vite = build(
 
 const bunBuild = (key, args) => build(key, [bun], `build ${args} --external ${EXTERNAL}`);
 
-/** A binary reads package.json, by which the addon is found, only if it was built to. */
+/** A binary reads package.json, which leads to the addon, only if built with this option. */
 const bunCompile = (entry, out) =>
 	bunBuild(
 		`bun build --compile ${entry}`,
@@ -135,7 +135,7 @@ const vitest = (pool) => ({
 	on: ["Node 22", "Node 24", "Node 26"],
 });
 
-/** Test runners, which give the tests a realm of their own and load modules repeatedly. */
+/** Test runners, which run tests in a separate realm and load modules repeatedly. */
 export const testForms = [
 	{
 		name: "Jest",

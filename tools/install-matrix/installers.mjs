@@ -16,7 +16,7 @@ const overridingIn = (field) => (manifest, name, spec) => ({
 
 const yarnCommand = [toolNode, tool("@yarnpkg/cli-dist/bin/yarn.js")];
 const pnpm = tool("@pnpm/exe.linux-x64/pnpm");
-/** The packages were published a second ago. */
+/** Accepts packages published a second ago. */
 const YOUNG = "minimumReleaseAge: 0\n";
 
 const yarn = (nodeLinker) => ({
@@ -31,7 +31,7 @@ const yarn = (nodeLinker) => ({
 			enableTelemetry: false,
 			enableImmutableInstalls: false,
 			enableGlobalCache: false,
-			// The package was published a second ago.
+			// Accepts packages published a second ago.
 			npmMinimalAgeGate: 0,
 		}),
 	}),
@@ -47,7 +47,7 @@ export const installers = [
 		layout: "node_modules",
 		install: (spec) => [...npm, "install", spec],
 		execute: (spec) => [...npm, "exec", "--yes", "--", spec],
-		// npm refuses an override that differs from what the project itself depends on.
+		// npm refuses an override that differs from the project's own dependency.
 		overriding: (manifest, name) => overridingIn("overrides")(manifest, name, `$${name}`),
 		installAll: [...npm, "install"],
 	},

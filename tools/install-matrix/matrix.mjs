@@ -27,7 +27,7 @@ const BUILD_SECONDS = 120;
 const AT_ONCE = { concurrency: 2 };
 
 const workspace = await Workspace.open();
-// Also when it is interrupted.
+// Also on an interrupt.
 process.once("exit", () => workspace.close(process.env.KEEP));
 before(() => workspace.publish(console.log));
 after(() => workspace.registry?.stop());
@@ -41,7 +41,7 @@ function build({ key, command }, { folder, env }) {
 	return builds.get(key);
 }
 
-/** Runs a form; fails unless the output is right, or the failure is the one that `limits` names. */
+/** Runs a form. Fails unless the output is right, or the failure is that in `limits`. */
 async function runForm(t, installer, form, runtime) {
 	const project = await workspace.project(installer);
 	if (form.build) {

@@ -2,15 +2,15 @@
  * Records the scores that the matrix compares with: node tools/install-matrix/record.mjs, in a
  * checkout that is built.
  *
- * They are those of this checkout's addon in a fresh process. They are written only if the
+ * They are those of this checkout's addon in a fresh process, and are written only if the
  * TypeScript implementation of the benchmark, over transformers.js with the plain float32 model,
- * gives the same but for rounding.
+ * agrees up to rounding.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 
 /** Tolerance of the tests. */
 const TOLERANCE = 1e-6;
-/** Tolerance of transformers.js: it rounds elsewhere, and its weights have more bits. */
+/** Tolerance of transformers.js, which rounds differently and has weights of more bits. */
 const ORACLE_TOLERANCE = 2e-5;
 
 const traces = JSON.parse(readFileSync(new URL("fixtures/traces.json", import.meta.url), "utf8"));

@@ -18,7 +18,7 @@ function freePort() {
 	});
 }
 
-/** The registry that npm is configured with here, for what does not come from dist/. */
+/** The registry that npm is configured with, for packages that are not in dist/. */
 async function upstream(cwd) {
 	const { stdout } = await must(["npm", "config", "get", "registry"], { cwd });
 	return stdout.trim();
@@ -45,7 +45,7 @@ async function answers(url, stopped) {
 		try {
 			if ((await fetch(`${url}-/ping`)).ok) return true;
 		} catch {
-			// Not yet.
+			// Not listening yet.
 		}
 		await sleep(200);
 	}

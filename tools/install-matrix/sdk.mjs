@@ -13,7 +13,7 @@ const TRANSFORMERS = "@huggingface/transformers";
 const ALIAS = "npm:@knowledgepulse/scoring-transformers@^0.1.0";
 const RANGE = { [TRANSFORMERS]: "^3.8.1" };
 
-/** The ways in which the SDK may declare transformers.js, each a version of the stand-in. */
+/** The ways in which the SDK may declare transformers.js, each as a version of the stand-in. */
 const DECLARATIONS = [
 	{
 		name: "optional peer",

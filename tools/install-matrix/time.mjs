@@ -1,8 +1,8 @@
 /**
  * Times `npm install` of this package and of transformers.js from the local registry, in turn, with npm's
  * cache filled and empty: node tools/install-matrix/time.mjs. Downloads 390 MB.
- * Lifecycle scripts are off for both, which favours the latter: its ONNX Runtime would download more.
- * The times are printed, not checked.
+ * Lifecycle scripts are off for both, which favours transformers.js, whose ONNX Runtime would download
+ * more. The times are printed, not checked.
  */
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";

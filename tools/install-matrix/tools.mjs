@@ -24,7 +24,7 @@ const installed = once(`install-matrix-${fingerprint(join(here, "package-lock.js
 /** A file of an installed tool. */
 export const tool = (...path) => join(installed, "node_modules", ...path);
 
-/** The module that importing an installed tool gives. */
+/** Imports the module of an installed tool. */
 export const entryOf = createRequire(tool("package.json")).resolve;
 
 export const node = (major) => tool(`node${major}`, "bin/node");

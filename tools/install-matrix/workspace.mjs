@@ -25,7 +25,7 @@ async function isolation() {
 	);
 }
 
-/** A platform package that dist/ lacks, reduced to what installers look at. */
+/** Replaces a platform package that dist/ lacks by the parts that installers read. */
 function placeholder(folder, name, version) {
 	const [os, cpu, libc] = name.slice(PACKAGE.length + 1).split("-");
 	const manifest = { name, version, os: [os], cpu: [cpu] };
@@ -74,7 +74,7 @@ export class Workspace {
 		say(`registry: ${manifests.map(({ name }) => name).join(", ")} ${main.version}`);
 	}
 
-	/** An environment that finds and writes nothing of this machine's user. */
+	/** An environment without access to the user's files. */
 	environment(name, more = {}) {
 		const home = join(this.folder, "homes", name);
 		mkdirSync(home, { recursive: true });
@@ -136,7 +136,7 @@ export class Workspace {
 	run(command, { folder, id }, options = {}) {
 		return execute([...this.isolated, ...command], {
 			cwd: folder,
-			// No registry and no caches: a run must need neither.
+			// No registry and no caches, because a run needs neither.
 			env: { PATH: "/usr/bin:/bin", LANG: "C.UTF-8", HOME: this.runHome(id) },
 			...options,
 		});

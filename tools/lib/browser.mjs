@@ -25,7 +25,7 @@ const INSTALLED = {
 /** Starts the browser with the libraries and fonts that are unpacked beside it, and no other fonts. */
 const wrapper = (triplet) => `#!/bin/sh
 root=$(cd "$(dirname "$0")" && pwd)
-# The system's own libraries come first: its C library must fit its loader.
+# The system's libraries come first, because its C library must match its loader.
 libraries=$root/usr/lib/${triplet}
 export LD_LIBRARY_PATH=/usr/lib/${triplet}:$libraries:$libraries/pulseaudio
 export FONTCONFIG_FILE=$root/fonts.conf XDG_CACHE_HOME=$root/cache
@@ -50,15 +50,15 @@ function release() {
 	return /^ID=debian$/m.test(text) ? /^VERSION_CODENAME=(\w+)$/m.exec(text)?.[1] : undefined;
 }
 
-/** Unpacks Debian's Chromium; null where there is none. */
+/** Unpacks Debian's Chromium; null if there is none. */
 function unpacked() {
 	const [processor, machine] = PROCESSORS[process.arch] ?? [];
-	// Of another release, the libraries would not fit the system's.
+	// The libraries of another release would not match the system's.
 	const suite = release();
 	if (!processor || !suite || !mirror()) return null;
 	const folder = once(`chromium-${suite}-${processor}`, (target) => {
 		const packages = ["chromium-headless-shell", "fonts-dejavu-core"];
-		// Nothing is drawn by a graphics card.
+		// Drawing does not use a graphics card.
 		const without = ["libgl1-mesa-dri"];
 		unpack({ suite, processor, packages, without }, target);
 		writeFileSync(join(target, "fonts.conf"), FONTS);
@@ -75,9 +75,8 @@ function installed() {
 }
 
 /**
- * Returns the path of a browser: that in `KNOWLEDGEPULSE_BROWSER`; on Debian one of its packages,
- * unpacked once into the cache folder; elsewhere an installed Chrome or Chromium. Null if there is
- * none.
+ * Returns the path of a browser: `KNOWLEDGEPULSE_BROWSER`; on Debian its package, unpacked once
+ * into the cache folder; elsewhere an installed Chrome or Chromium. Null without one.
  */
 export const browser = () => process.env.KNOWLEDGEPULSE_BROWSER || (unpacked() ?? installed());
 

@@ -61,13 +61,13 @@ export async function cargo(name, args, env = process.env) {
 	return library;
 }
 
-/** Makes the addon of this machine the one that the checkout loads. */
+/** Installs the addon of this machine into the checkout. */
 export function installAddon(library) {
 	const name = platformName();
 	const addon = join(root, "npm", name, `scoring.${name}.node`);
 	const content = readFileSync(library);
 	if (existsSync(addon) && content.equals(readFileSync(addon))) return;
-	// A process that has loaded the old one keeps it.
+	// Running processes keep the old addon.
 	writeFileSync(`${addon}.new`, content);
 	renameSync(`${addon}.new`, addon);
 }

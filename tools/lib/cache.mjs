@@ -1,4 +1,4 @@
-/** A folder that the checkouts of a user share, with tools that are downloaded or built once. */
+/** A folder shared by the checkouts of a user, with tools downloaded or built once. */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
@@ -18,8 +18,8 @@ function cacheFolder() {
 }
 
 /**
- * Returns the shared folder `name`. If there is none, `fill` is given an empty folder to fill, which
- * becomes the shared one only when it is complete.
+ * Returns the shared folder `name`. If it is missing, `fill` gets an empty folder, which becomes the
+ * shared one when complete.
  */
 export function once(name, fill) {
 	const folder = join(cacheFolder(), name);
@@ -27,7 +27,7 @@ export function once(name, fill) {
 	mkdirSync(dirname(folder), { recursive: true });
 	const unfinished = mkdtempSync(`${folder}.`);
 	const remove = () => rmSync(unfinished, { recursive: true, force: true });
-	// `fail` ends the process without running what is in `finally`.
+	// `fail` ends the process without running `finally`.
 	process.once("exit", remove);
 	try {
 		fill(unfinished);
@@ -47,7 +47,7 @@ export const digest = (algorithm, file, encoding) =>
 /** The first digits of the digest of a file, to name a folder by. */
 export const fingerprint = (file) => digest("sha256", file, "hex").slice(0, 16);
 
-/** Returns the folder of an npm package at a pinned version that is installed nowhere else. */
+/** Returns the folder of an npm package at a pinned version, installed only here. */
 export function installPackage({ requirement, file, integrity }) {
 	const folder = once(file.replace(".tgz", ""), (target) => {
 		npm(["pack", "--silent", "--pack-destination", target, requirement], {

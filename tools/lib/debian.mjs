@@ -5,13 +5,13 @@ import { capture, fail, run } from "./run.mjs";
 
 const KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-/** The mirror that this machine is set up with; undefined where it is none with Debian. */
+/** The Debian mirror of this machine; undefined on other systems. */
 export function mirror() {
 	const printed = capture("apt-get", ["indextargets", "--format", "$(SITE)"]);
 	return printed?.split("\n").find((line) => /debian\/?$/.test(line));
 }
 
-/** The record of a package that apt takes to be installed. */
+/** The record of a package that apt considers installed. */
 const installed = (name, processor) =>
 	`Package: ${name}\nStatus: install ok installed\nVersion: 9999\nArchitecture: ${processor}\n`;
 
@@ -28,7 +28,7 @@ export function unpack({ suite, processor, packages, without = [], configure = [
 	for (const part of ["lists/partial", "cache/archives/partial"])
 		mkdirSync(join(state, part), { recursive: true });
 	writeFileSync(join(state, "sources.list"), `deb [signed-by=${KEYRING}] ${site} ${suite} main\n`);
-	// Nothing else is installed as far as apt knows: everything needed is fetched.
+	// Apt considers nothing else installed, so that it fetches everything needed.
 	const records = without.map((name) => installed(name, processor));
 	writeFileSync(join(state, "status"), records.join("\n"));
 	const settings = {

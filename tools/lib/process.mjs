@@ -1,11 +1,11 @@
-/** Runs other programs side by side, with a time limit; none outlives this process. */
+/** Runs other programs concurrently, with a time limit; none outlives this process. */
 import { spawn } from "node:child_process";
 
 const running = new Set();
 
 function end(child) {
 	try {
-		// The whole process group, with what the program has started.
+		// The whole process group, including child processes.
 		process.kill(-child.pid, "SIGKILL");
 	} catch {
 		// It has ended.

@@ -1,4 +1,4 @@
-/** The checkout, and other programs, which are run and waited for. */
+/** The top folder, and running other programs. */
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -34,8 +34,8 @@ export function attempt(command, args, options = {}) {
 }
 
 /**
- * Runs a program in the top folder with its output on the screen; ends the process when it fails.
- * Returns what is piped.
+ * Runs a program in the top folder with its output on the screen; ends this process if it fails.
+ * Returns piped output.
  */
 export function run(command, args, options = {}) {
 	try {
@@ -47,7 +47,7 @@ export function run(command, args, options = {}) {
 	}
 }
 
-/** Returns what a program prints; undefined if it fails or is missing. */
+/** Returns the output of a program; undefined if it fails or is missing. */
 export function capture(command, args) {
 	try {
 		const { code, output } = attempt(command, args);

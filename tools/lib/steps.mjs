@@ -1,6 +1,6 @@
 /**
- * Long steps, which may run side by side. Each prints one line with its time when it is done; what
- * its programs print goes to a log file, which an error names.
+ * Long steps, which may run concurrently. Each prints one line with its time when done; output of
+ * its programs goes to a log file, which an error names.
  */
 import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -14,7 +14,7 @@ const LONGEST_S = 5400;
 const live = process.stdout.isTTY;
 const EVERY_MS = live ? 1000 : 30_000;
 
-/** By the name of a step, since when it runs, and how far it is. */
+/** The start time and progress of each step, by name. */
 const running = new Map();
 let timer;
 

@@ -10,7 +10,7 @@ const ZIG = join(root, "target", "zig");
 
 const system = (name) => name.split("-")[0];
 
-/** The triple to compile for, and what to link it with: the machine's own linker or zig. */
+/** The triple to compile for, and the linker: the machine's own or zig. */
 function route(name) {
 	const { triple, zig, elsewhere } = PLATFORMS[name];
 	if (zig) return { triple, zig };
@@ -60,9 +60,9 @@ export function buildAddon(name) {
 }
 
 function pathFlags() {
-	// Messages of panics name source files: they must not name this machine's folders.
+	// Panic messages contain source paths, which must not reveal this machine's folders.
 	const cargoHome = process.env.CARGO_HOME ?? join(homedir(), ".cargo");
-	// Where its sources are installed, the standard library is there and no longer in /rustc.
+	// If its sources are installed, the standard library is there instead of in /rustc.
 	const toolchain = capture("rustc", ["--print", "sysroot"]).trim();
 	return [
 		`--remap-path-prefix=${cargoHome}=cargo`,
@@ -77,7 +77,7 @@ export function linkFlags(name, triple) {
 	if (triple.endsWith("-musl")) return ["-Ctarget-feature=-crt-static"];
 	// Not every Windows has the C runtime of Visual Studio.
 	if (triple.endsWith("-msvc")) return ["-Ctarget-feature=+crt-static"];
-	// A library of macOS would name the place where it was linked.
+	// A macOS library would contain the path where it was linked.
 	if (system(name) === "darwin")
 		return [`-Clink-arg=-Wl,-install_name,@rpath/scoring.${name}.node`];
 	return [];
@@ -94,8 +94,8 @@ function zigEnvironment(name) {
 }
 
 /**
- * napi-build links the GNU flavour of Windows against a libnode.dll, which Node does not have. The
- * addon looks its symbols up at run time, so a library without any will do.
+ * napi-build links the GNU flavour of Windows against a libnode.dll, which Node lacks. The addon
+ * looks symbols up at run time, so an empty library suffices.
  */
 function importLibrary() {
 	const folder = join(ZIG, "libnode");

@@ -9,7 +9,7 @@ import { ALWAYS } from "./pack.mjs";
 
 /** Of the main package, in bytes. */
 export const MAIN_LIMIT = 175_000;
-/** Everything that an installation adds. */
+/** The total size of an installation. */
 export const INSTALLED_LIMIT = 80_000_000;
 /** ONNX Runtime alone is 31 MB there. */
 const INSTALLED_LIMIT_DARWIN_X64 = 83_000_000;
@@ -19,7 +19,7 @@ const NEWEST_GLIBC = 28;
 /** The oldest macOS that the packages run on; the ONNX Runtime library needs it. */
 const OLDEST_MACOS = 13.4;
 
-/** The libraries that every system has. */
+/** The libraries of every system. */
 const OF_SYSTEM = {
 	linux: /^(ld-linux-[\w-]+|libc(\.musl-\w+)?|lib(dl|gcc_s|m|pthread|rt))\.so(\.\d)?$/,
 	darwin: /^\/(System\/Library|usr\/lib)\//,
@@ -30,7 +30,7 @@ const OF_SYSTEM = {
 /** Libraries that ONNX Runtime may need beside those. Without them, the native backend runs the model. */
 const OF_RUNTIME = /^(libstdc\+\+\.so\.6|(MSVCP140|MSVCP140_1|VCRUNTIME140|VCRUNTIME140_1)\.dll)$/;
 
-/** Scripts that package managers run by themselves. */
+/** Scripts that package managers run automatically. */
 const LIFECYCLE = [
 	"preinstall",
 	"install",
@@ -142,7 +142,7 @@ function checkNative(packed, { os, cpu, libc = [] }, file) {
 	const complaints = [];
 	if (!bytes.toString("hex", 0, 4).startsWith(format.magic))
 		complaints.push(`${file}: is not a library for ${os}`);
-	// In a Windows file the header comes after a program for DOS, which says where.
+	// In a Windows file, the DOS stub has the offset of the header.
 	const at = format.at ?? bytes.readUInt32LE(0x3c) + 4;
 	const processor = bytes.readUInt16LE(at);
 	if (processor !== format[cpu[0]])
@@ -163,7 +163,7 @@ function checkNative(packed, { os, cpu, libc = [] }, file) {
 	return complaints;
 }
 
-/** Complaints about what a native file needs of a system, `os` as Node.js calls it. */
+/** Complaints about the system requirements of a native file; `os` as in Node.js. */
 export function checkImports(file, os, bytes) {
 	const { libraries, name, system } = importsOf(bytes);
 	const isThere = (library) =>

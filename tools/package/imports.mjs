@@ -1,8 +1,8 @@
 /** The dependencies of a native library, read from its header. */
 
 /**
- * Returns the libraries that a library needs, those that it loads late as well; and of one of macOS, its own
- * `name` and the oldest `system` that takes it. Little-endian files of 64 bits, as all that are published.
+ * Returns the libraries that a library needs, late-loaded ones included; for macOS also its own `name` and
+ * the oldest supported `system`. Reads little-endian files of 64 bits, as all published ones are.
  */
 export function importsOf(bytes) {
 	const magic = bytes.toString("hex", 0, 4);
@@ -61,7 +61,7 @@ function ofPe(bytes) {
 	const header = bytes.readUInt32LE(0x3c);
 	const sections = header + 24 + bytes.readUInt16LE(header + 20);
 	const count = bytes.readUInt16LE(header + 6);
-	/** Returns the place in the file of an address. */
+	/** Returns the file offset of an address. */
 	const place = (address) => {
 		for (let at = sections; at < sections + count * 40; at += 40) {
 			const [start, size, offset] = [12, 16, 20].map((field) => bytes.readUInt32LE(at + field));

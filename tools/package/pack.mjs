@@ -1,4 +1,4 @@
-/** Copies the files of a package into a folder of its own, and makes its tarball. */
+/** Copies the files of a package into a separate folder, and makes its tarball. */
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { copyNotices, platformAssets } from "../lib/build.mjs";
@@ -24,7 +24,7 @@ export function packMain() {
 	return pack(folder);
 }
 
-/** Builds what a platform package lacks or has outdated, and makes its tarball. */
+/** Builds missing and outdated files of a platform package, and makes its tarball. */
 export async function packPlatform(name) {
 	await step(`files for ${name}`, () => platformAssets(name));
 	copyNotices(name);
@@ -48,7 +48,7 @@ export function packWorkspace(name) {
 	return pack(stage(name, manifest, from, [...manifest.files, "README.md"]));
 }
 
-/** The address of the repository: that of the release, which provenance is checked against, or of the checkout. */
+/** The URL of the repository: that of the release, against which provenance is checked, or of the checkout. */
 function repository() {
 	const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: name } = process.env;
 	if (server && name) return `${server}/${name}`;

@@ -7,9 +7,9 @@ import { root } from "../lib/run.mjs";
 const GLIBC = "2.28";
 
 /**
- * How the addon of each is compiled. `triple`: the target triple. `zig`: what cargo-zigbuild links
- * for; used for Linux always, because a program linked against the C library of this machine would
- * need one as new. `elsewhere`: the triple when it is built on another system, if it differs.
+ * How the addon of each is compiled. `triple`: the target triple. `zig`: the target of cargo-zigbuild,
+ * always used for Linux, because linking against this machine's C library would require an equally new
+ * one. `elsewhere`: the triple on another build system, if it differs.
  */
 export const PLATFORMS = {
 	"linux-x64-gnu": { triple: "x86_64-unknown-linux-gnu", zig: `x86_64-unknown-linux-gnu.${GLIBC}` },
@@ -48,7 +48,7 @@ function read(...path) {
 
 /**
  * Throws unless npm/ has a folder for each platform, all manifests have the version, and the workspaces
- * want that version of the main package.
+ * require that version of the main package.
  */
 export function checkManifests(version = mainManifest().version) {
 	const { version: own, name: main } = mainManifest();

@@ -1,7 +1,7 @@
 /**
  * Publishes the tarballs of a folder: node tools/release/publish.mjs [FOLDER]. The platform packages go
- * first and the workspaces last, so that none names a package that is missing. What is published already,
- * bit for bit, is skipped: a run that failed half-way can be repeated.
+ * first and the workspaces last, so that none names a package that is missing. Packages already published
+ * with the same bytes are skipped, so that a failed run can be repeated.
  *
  *     node tools/release/publish.mjs --check v1.2.3   only checks that all manifests have that version
  */

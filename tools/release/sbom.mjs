@@ -1,6 +1,6 @@
 /**
- * Writes what the packages consist of, in the CycloneDX format: node tools/release/sbom.mjs [FOLDER].
- * Needs `cargo install cargo-cyclonedx --locked`.
+ * Writes bills of materials of the packages, in the CycloneDX format: node tools/release/sbom.mjs
+ * [FOLDER]. Needs `cargo install cargo-cyclonedx --locked`.
  *
  *     knowledgepulse-scoring-VERSION.cdx.json      the addon's crates, the model, ONNX Runtime
  *     knowledgepulse-scoring-VERSION-npm.cdx.json  npm packages, those for development included
@@ -33,7 +33,7 @@ function crates() {
 	const text = readFileSync(join(root, `${SCRATCH}.json`), "utf8");
 	for (const folder of [root, ...readdirSync(crates).map((name) => join(crates, name))])
 		rmSync(join(folder, `${SCRATCH}.json`), { force: true });
-	// Crates of the workspace are named by their folders, which mean nothing elsewhere.
+	// Crates of the workspace are identified by their folders, which mean nothing elsewhere.
 	return JSON.parse(text.replaceAll(pathToFileURL(root).href, "file:///."));
 }
 
@@ -58,7 +58,7 @@ function model({ name, revision, license: id, files }) {
 	};
 }
 
-/** There is no build of ONNX Runtime for every platform. */
+/** Some platforms have no build of ONNX Runtime. */
 const isPinned = ([, wheel]) => wheel !== null;
 
 /** ONNX Runtime for one platform: the wheel that the library is taken from. */

@@ -1,7 +1,7 @@
-/** A reporter of node:test: what javascript.mjs needs to know of a file, a line of JSON each. */
+/** A reporter of node:test for javascript.mjs: one line of JSON for each event. */
 import { inspect } from "node:util";
 
-/** What a failure consists of, without the frames of the test runner. */
+/** The description of a failure, without the frames of the test runner. */
 function reason({ cause, message }) {
 	return inspect(cause ?? message, { breakLength: 100 })
 		.split("\n")
@@ -16,7 +16,7 @@ export default async function* events(source) {
 		if (type === "test:diagnostic") yield record({ diagnostic: message });
 		if (type === "test:pass" && details.type !== "suite")
 			yield record({ name, ms, skipped: skip !== undefined });
-		// A test fails as well because one within it does.
+		// A test also fails if a subtest does.
 		if (type === "test:fail" && details.error.failureType !== "subtestsFailed")
 			yield record({ name, ms, line, failure: reason(details.error) });
 	}

@@ -1,4 +1,4 @@
-/** Runs test files by node:test, each in a process of its own. */
+/** Runs test files with node:test, each in a separate process. */
 import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -49,9 +49,9 @@ async function eventsOf(file, under, folder) {
 }
 
 /**
- * For each lane, what stands before a command in it. There are three for two cores, as some tests wait
- * most of the time. On Linux each has one core, since the threads of a model wait actively for each
- * other: two models on the same cores would take many times as long.
+ * The prefix of commands for each lane. There are three lanes for two cores, because some tests mostly
+ * wait. On Linux each lane has one core, because the threads of a model spin: two models on the same
+ * cores would take many times as long.
  */
 function lanes() {
 	const count = Math.ceil(1.5 * availableParallelism());
@@ -67,7 +67,7 @@ function lanes() {
 	return free.map((_, lane) => ["taskset", "-c", String(cores[lane % cores.length])]);
 }
 
-/** Runs the files, those that have to run alone after `others`; `tell` is told how far it is. */
+/** Runs the files, those that must run alone after `others`; `tell` gets the progress. */
 export async function runTests(files, others, tell) {
 	const folder = mkdtempSync(join(tmpdir(), "scoring-test-"));
 	const results = { passed: 0, failed: 0, skipped: 0, tests: [] };
@@ -96,7 +96,7 @@ export async function runTests(files, others, tell) {
 	return results;
 }
 
-/** Prints the tests that took longest, and again which have failed. */
+/** Prints the slowest tests, and again the failed ones. */
 export function summarise({ tests }) {
 	const slowest = tests.toSorted((a, b) => b.ms - a.ms).slice(0, SLOWEST);
 	say("\nThe slowest tests:");

@@ -16,10 +16,10 @@ const LEAVE_OUT = /__test__.(leaks|lifecycle|order)\b|golden|recovery|tokens|win
 
 /** A source file of the addon or of a crate, in a module of it. */
 const SOURCE = /^(?:crates\/([\w-]+)\/)?src\/(\w+)/;
-/** Modules that are only compiled for tests, and the crate that helps these. */
+/** Modules that are only compiled for tests, and their support crate. */
 const TESTS = /\/(tests|testing|\w+_tests)(\.rs$|\/)|^crates\/test-support\//;
 
-/** The number of the line at which the tests begin, which are the last thing in a file. */
+/** The line at which the tests at the end of a file begin. */
 function firstTestLine(path) {
 	if (!existsSync(path)) throw new Error(`${path} is covered, but missing`);
 	const lines = readFileSync(path, "utf8").split("\n");

@@ -11,14 +11,14 @@ import { attempt, root } from "../lib/run.mjs";
 import { tool } from "./rust.mjs";
 
 /**
- * The short run tries the same inputs each time, so that a change is not refused for what another
- * left behind; the full run looks for new ones.
+ * The short run tries the same inputs each time, so that a change does not fail for an older defect;
+ * the full run looks for new ones.
  */
 const LIMITS = {
 	short: { name: "3,000 inputs", flags: ["-seed=1", "-runs=3000"], seconds: 60 },
 	full: { name: "20 minutes", flags: [], seconds: 1200 },
 };
-/** More than reading a corpus takes, and one slow input. */
+/** More than reading a corpus and one slow input take. */
 const GRACE_S = 300;
 
 const folder = join(root, "fuzz");
@@ -59,7 +59,7 @@ function addLogs(corpus) {
 	for (const folder of LOGS.filter(existsSync))
 		for (const golden of readdirSync(join(folder, "golden"))) {
 			const results = JSON.parse(readFileSync(join(folder, "golden", golden), "utf8"));
-			// Of other options there are other results, which are no list.
+			// Results with other options are not a list.
 			for (const { file, formats } of Array.isArray(results) ? results : [])
 				for (const format of formats)
 					writeFileSync(
@@ -69,7 +69,7 @@ function addLogs(corpus) {
 		}
 }
 
-/** Writes the seeds of a target into a folder; returns that. */
+/** Writes the seeds of a target into a folder; returns the folder. */
 function writeSeeds(target) {
 	const seeds = join(folder, "target/seeds", target);
 	const { encoding, inputs } = JSON.parse(readFileSync(join(folder, "seeds.json"), "utf8"))[target];
@@ -97,7 +97,7 @@ async function runTarget(program, target, { flags, seconds }) {
 		`-max_total_time=${seconds}`,
 		"-timeout=30",
 		"-rss_limit_mb=2048",
-		// Long inputs early: short ones hardly reach past the first field.
+		// Long inputs early, because short ones hardly get past the first field.
 		"-len_control=20",
 		`-max_len=${LENGTH[target] ?? LENGTH.other}`,
 		"-print_final_stats=1",

@@ -4,7 +4,7 @@ import { installAddon } from "../lib/build.mjs";
 import { once } from "../lib/cache.mjs";
 import { attempt, capture, filesBelow, root, run } from "../lib/run.mjs";
 
-/** Branch coverage, a standard library with ThreadSanitizer and Miri are in no stable release. */
+/** Branch coverage, ThreadSanitizer in the standard library, and Miri need a nightly compiler. */
 const NIGHTLY = "nightly-2026-05-20";
 const COMPONENTS = ["llvm-tools", "miri", "rust-src"];
 
@@ -13,7 +13,7 @@ const TOOLS = { "cargo-fuzz": "0.13.2", "cargo-llvm-cov": "0.9.1", "cargo-mutant
 /** The crate with the rules of scoring. */
 export const SCORING = "knowledgepulse-scoring";
 
-/** The modules of that crate whose branches and changes the tests have to notice. */
+/** The modules of that crate whose branches and mutants the tests must cover. */
 export const RULES = ["cache", "dimensions", "overrides", "score", "trace", "weights"];
 
 /** Runs a program in the top folder and returns its output; throws unless it succeeds. */
@@ -45,7 +45,7 @@ export function nightly(folder) {
 	return { RUSTUP_TOOLCHAIN: NIGHTLY, CARGO_TARGET_DIR: targetFolder(folder) };
 }
 
-/** A folder of build results that no other command uses. */
+/** A separate folder of build results. */
 export const targetFolder = (name) => join(root, "target", name);
 
 /** The path of a tool, which is built the first time. */

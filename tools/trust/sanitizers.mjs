@@ -9,7 +9,7 @@ const ADDRESS = {
 	// The sanitizers are in the stable compiler, behind a flag.
 	RUSTC_BOOTSTRAP: "1",
 	RUSTFLAGS: "-Zsanitizer=address",
-	// A test asks for more memory than there is; the allocation has to fail as it would elsewhere.
+	// One test requests more memory than there is; the allocation must fail as without a sanitizer.
 	ASAN_OPTIONS: "allocator_may_return_null=1:detect_stack_use_after_return=1",
 	CARGO_TARGET_DIR: targetFolder("sanitizers"),
 };
@@ -25,9 +25,9 @@ function runtimeLibrary(folder) {
 	if (!name) throw new Error(`no AddressSanitizer in ${libraries}`);
 	const archive = join(folder, "runtime.a");
 	copyFileSync(join(libraries, name), archive);
-	// A library cannot contain what runs before `main` of a program; loading also initialises it.
+	// A library cannot run code before `main`; loading initialises it.
 	outputOf("ar", ["d", archive, "asan_preinit.cpp.o"]);
-	// The sanitizer refuses to be loaded beside a library that is called libasan.
+	// The sanitizer refuses to load beside a library called libasan.
 	const library = join(folder, "sanitizer.so");
 	const whole = ["-Wl,--whole-archive", archive, "-Wl,--no-whole-archive"];
 	const needed = ["-ldl", "-lpthread", "-lm", "-lrt"];
@@ -35,7 +35,7 @@ function runtimeLibrary(folder) {
 	return library;
 }
 
-/** Every access to memory is checked, and every leak reported; in Node.js, which frees little, no leak. */
+/** Checks every memory access, and reports leaks, except in Node.js, which frees little. */
 export async function address() {
 	cargoTests(["test", "--workspace", "--target", host(), "--tests"], ADDRESS);
 
@@ -63,7 +63,7 @@ const SHARED = [
 	["-p", "knowledgepulse-embedder", "--lib", "--", "memo::", "shared_model::"],
 ];
 
-/** Every round, threads meet at other points. */
+/** In every round, threads interact at other points. */
 const ROUNDS = 5;
 
 export function threads() {
@@ -71,10 +71,10 @@ export function threads() {
 		...nightly("tsan"),
 		RUSTFLAGS: "-Zsanitizer=thread",
 		TSAN_OPTIONS: "halt_on_error=1",
-		// Threads meet in other tests than those.
+		// Other tests have the interactions of threads.
 		PROPTEST_CASES: "16",
 	};
-	// The standard library needs instrumentation, too, for its locks to be recognised.
+	// The standard library needs instrumentation too, so that its locks are recognised.
 	const command = ["test", "-Zbuild-std", "--target", host()];
 	for (let round = 0; round < ROUNDS; round++)
 		for (const tests of SHARED) cargoTests([...command, ...tests], env);

@@ -29,7 +29,7 @@ pub struct Calibration {
     pub timeline: Vec<Block>,
     /// Used rows to look at.
     pub examples: Examples,
-    /// The scores judged by the labels; `None` if there are none, or all are equal.
+    /// Statistics of scores and labels; `None` if there are no labels, or all are equal.
     pub labels: Option<Labels>,
     /// The fit of each profile that serves labelled rows; empty unless asked for.
     pub fits: Vec<Fit>,
@@ -61,7 +61,7 @@ pub struct RowCounts {
     pub total: usize,
     /// All but the cold start. Everything but the timeline is computed from these.
     pub used: usize,
-    /// Excluded: compared with nothing, so that the novelty is the neutral 0.5.
+    /// Excluded: compared with nothing, so their novelty is the neutral 0.5.
     pub uncompared: usize,
     /// Excluded: compared, but among the first rows.
     pub first: usize,
@@ -109,7 +109,7 @@ pub struct Threshold {
     /// The threshold; `None` if none reaches the target precision. A chosen one is the shortest decimal
     /// that accepts exactly the chosen rows.
     pub value: Option<f64>,
-    /// How the threshold for a target share varies between samples; `None` for other targets.
+    /// The interval of the threshold for a target share; `None` for other targets.
     pub interval: Option<Interval>,
     /// The accepted share of the used rows.
     pub share: Estimate,
@@ -121,8 +121,8 @@ pub struct Threshold {
     pub stricter_share: Option<f64>,
     /// With a target share: the next larger share that a threshold can have, if there is one.
     pub looser_share: Option<f64>,
-    /// With labels: its precision. If no threshold reaches the target precision: that of the threshold
-    /// with the highest lower bound.
+    /// With labels: its precision, or, if no threshold reaches the target, that of the threshold with the
+    /// highest lower bound.
     pub precision: Option<Precision>,
 }
 
@@ -158,7 +158,7 @@ pub struct Summary {
     pub success_share: f64,
     /// The positive share of the labels.
     pub label_share: Option<f64>,
-    /// What the thresholds 0.5, 0.75, 0.8 and the chosen one accept, in ascending order.
+    /// The shares accepted by the thresholds 0.5, 0.75, 0.8 and the chosen one, in ascending order.
     pub accepted: Vec<Accepted>,
     /// The scores.
     pub score: Option<Distribution>,
@@ -184,7 +184,7 @@ pub struct DomainSummary {
     pub summary: Summary,
 }
 
-/// What a threshold accepts.
+/// The share that a threshold accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Accepted {
@@ -275,7 +275,7 @@ pub struct Examples {
     pub borderline: Vec<usize>,
 }
 
-/// The scores judged by the labels: all of it is about used rows with a label.
+/// Statistics of scores and labels, over the used rows with a label.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Labels {
@@ -287,7 +287,7 @@ pub struct Labels {
     pub groups: usize,
     /// How similar the labels within a group are: the intraclass correlation, in \[0, 1\].
     pub intraclass_correlation: f64,
-    /// How often a positive row has a higher score than a negative one, a tie counting one half.
+    /// The probability that a positive row has a higher score than a negative one; ties count one half.
     pub auc: Estimate,
     /// The mean precision over the steps of recall.
     pub average_precision: Estimate,
@@ -306,7 +306,7 @@ pub struct Labels {
     pub youden: OperatingPoint,
     /// The threshold with the greatest F1. For reference: chosen and measured on the same rows.
     pub best_f1: OperatingPoint,
-    /// Whether the labels say anything but `success`, which the score contains.
+    /// Whether the labels merely repeat `success`, which the score contains.
     pub leakage: Leakage,
 }
 
@@ -363,7 +363,7 @@ pub struct Decile {
     pub interval: Interval,
 }
 
-/// What a threshold does to labelled rows.
+/// Statistics of a threshold on labelled rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OperatingPoint {
@@ -381,7 +381,7 @@ pub struct OperatingPoint {
     pub share: f64,
 }
 
-/// Whether the labels say anything but `success`.
+/// Whether the labels merely repeat `success`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Leakage {
@@ -391,8 +391,8 @@ pub struct Leakage {
     pub agreement_by_chance: f64,
     /// Whether `agreement` is 0.95 or more.
     pub is_leak: bool,
-    /// With a leak: the AUC of scores without what depends on `success`, which is the dimension
-    /// outcomeConfidence (whose weight goes to the others) and the override error-recovery.
+    /// With a leak: the AUC of scores without the parts that depend on `success`: the dimension
+    /// outcomeConfidence, whose weight goes to the others, and the override error-recovery.
     pub auc_without_outcome: Option<Estimate>,
 }
 
@@ -400,8 +400,7 @@ pub struct Leakage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fit {
-    /// The name of the fitted profile: its domain, or the profile that it replaces if that serves several
-    /// domains.
+    /// The domain of the rows, or their common profile if they are of several domains.
     pub profile: String,
     /// The domains of its rows.
     pub domains: Vec<String>,

@@ -21,7 +21,7 @@ const BINS: usize = 20;
 const ECDF_POINTS: usize = 201;
 const BLOCKS: usize = 50;
 const EXAMPLES: usize = 10;
-/// Values that differ by less are equal up to rounding.
+/// The tolerance for equal values.
 const CONSTANT: f64 = 1e-12;
 
 impl Dimension {

@@ -60,7 +60,7 @@ impl Error {
         Self::new("NO_LABELS", path, "rows with labels", "none")
     }
 
-    /// Makes it an error of the row with this number, from 1.
+    /// Sets the number of the row, from 1.
     pub(crate) fn in_row(self, row: usize) -> Self {
         Self { code: "INVALID_ROW", row: Some(row), ..self }
     }
@@ -102,7 +102,7 @@ impl Error {
 pub(crate) fn read_json<T: DeserializeOwned>(json: &str) -> Result<T> {
     let mut source = serde_json::Deserializer::from_str(json);
     let value = serde_path_to_error::deserialize(&mut source).map_err(|error| {
-        // `.` is the whole, `?` a place where nothing has begun.
+        // `.` stands for the whole value, `?` for an unknown place.
         let path = error.path().to_string();
         json_error(path.trim_end_matches(['.', '?']), error.inner())
     })?;
@@ -110,10 +110,10 @@ pub(crate) fn read_json<T: DeserializeOwned>(json: &str) -> Result<T> {
     Ok(value)
 }
 
-/// Takes an error apart whose message reads `invalid type: FOUND, expected EXPECTED`.
+/// Parses a message such as `invalid type: FOUND, expected EXPECTED`.
 fn json_error(path: &str, error: &serde_json::Error) -> Error {
     let message = error.to_string();
-    // Line and column say little: each value is read by itself.
+    // Line and column are useless, because each value is read separately.
     let message = message.rsplit_once(" at line ").map_or(&*message, |(message, _)| message);
     if let Some(field) = message.strip_prefix("missing field `") {
         let error = Error::option(field.trim_end_matches('`'), "a value", "nothing");

@@ -1,4 +1,4 @@
-//! What the labels say of the scores, and whether they say anything but `success`.
+//! Statistics of scores and labels, and whether the labels merely repeat `success`.
 
 use knowledgepulse_scoring::{overrides::Fired, weights::Weights};
 
@@ -12,7 +12,7 @@ use crate::{
     wilson::{EffectiveSize, intraclass_correlation, wilson},
 };
 
-/// The share of agreement from which labels are taken for `success`.
+/// The share of agreement from which labels count as `success`.
 const LEAK: f64 = 0.95;
 
 /// The only override that depends on `success`.
@@ -58,7 +58,7 @@ impl<'a> Labelled<'a> {
     }
 }
 
-/// Judges whether the labels say anything but `success`.
+/// Judges whether the labels merely repeat `success`.
 pub(crate) fn judge_leakage(
     labelled: &Labelled,
     options: &Options,

@@ -13,7 +13,7 @@ pub(crate) struct Ranking {
     rows: Vec<Scored>,
 }
 
-/// How many rows of each label have at least this score.
+/// The number of rows of each label with at least this score.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Step {
     pub(crate) threshold: f64,

@@ -12,10 +12,10 @@ use crate::{
     wilson::intraclass_correlation,
 };
 
-/// How many points a curve has at most.
+/// The maximum number of points of a curve.
 const CURVE: usize = 201;
 
-/// How many points a band has.
+/// The number of points of a band.
 const BAND: usize = 101;
 
 /// Judges the scores by the labels; `None` unless there are both labels. Bands and intervals come from the
@@ -98,7 +98,7 @@ fn add_roc(steps: &[Step], band: &mut [Vec<f64>]) {
     let mut next = rest.next();
     for (index, values) in band.iter_mut().enumerate() {
         let at = index as f64 / (BAND - 1) as f64;
-        // Past the last point at this rate, as the curve rises vertically there.
+        // Past the last point at this rate, because the curve is vertical there.
         while let Some(point) = next.filter(|point| point.0 <= at) {
             before = point;
             next = rest.next();
@@ -130,7 +130,7 @@ fn band(places: Vec<Vec<f64>>, level: f64) -> Vec<BandPoint> {
     places.into_iter().enumerate().map(point).collect()
 }
 
-/// Returns what the threshold of each step does, without a value.
+/// Returns the statistics of the threshold of each step, without `value`.
 fn operating_points(steps: &[Step]) -> Vec<OperatingPoint> {
     let [positives, negatives] = totals(steps).map(|total| total as f64);
     let point = |step: &Step| OperatingPoint {

@@ -99,7 +99,7 @@ pub struct Source {
     pub line: u64,
 }
 
-/// How far a cosine of unit vectors in float32 may leave \[-1, 1\].
+/// The tolerance of the cosine of unit vectors in float32.
 const SIMILARITY_TOLERANCE: f64 = 1e-5;
 
 impl Row {

@@ -19,11 +19,11 @@ pub(crate) fn choose(
     labelled: &Labelled,
     bootstrap: &Bootstrap,
 ) -> Threshold {
-    // All rows alike, whatever their labels.
+    // All rows, with or without labels.
     let alike = scores.iter().zip(&groups.of).map(|(score, group)| (*score, true, *group));
     let ranking = Ranking::new(alike);
     let steps: Vec<Step> = ranking.steps(|_| 1).collect();
-    // The shortest decimal that is not above `lowest`, but above every lower score.
+    // The shortest decimal of at most `lowest` that is above every lower score.
     let above_next = |lowest: f64| {
         let next = steps.iter().map(|step| step.threshold).find(|threshold| *threshold < lowest);
         shortest(next, lowest)
@@ -78,7 +78,7 @@ pub(crate) fn choose(
         Target::Precision(target) => {
             // The loosest threshold whose lower bound reaches the target.
             let reaching = precisions.iter().rfind(|point| point.interval.low >= target);
-            // Used rows without a label are accepted by the same threshold.
+            // By the steps of all used rows: those without a label are accepted by the same threshold.
             let value = reaching.map(|reaching| above_next(reaching.threshold));
             let best = precisions.iter().reduce(|best, point| {
                 if point.interval.low > best.interval.low { point } else { best }

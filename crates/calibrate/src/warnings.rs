@@ -1,4 +1,4 @@
-//! What makes the figures of a calibration doubtful.
+//! Reasons to doubt the figures of a calibration.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -11,11 +11,11 @@ use crate::{
     row::Row,
 };
 
-/// The similarity from which texts are taken for equal: 1 up to rounding in float32.
+/// The similarity from which texts count as equal: 1 up to rounding in float32.
 const SAME_TEXT: f64 = 1.0 - 1e-6;
 const FEW_GROUPS: usize = 20;
 const CUT_SHARE: f64 = 0.05;
-/// How far a score may be from the one that its profile gives.
+/// Tolerance between a score and that of its profile.
 const SCORE_TOLERANCE: f64 = 1e-9;
 
 /// Returns each value once, in order of appearance.
@@ -52,7 +52,7 @@ pub(crate) fn warnings(
     warn_if(leakage.is_leak, WarningCode::LabelIsSuccess, labels, &|| {
         format!(
             "the labels equal success in {:.1} % of the labelled rows, and the score contains success: \
-             what orders these rows well may order nothing else",
+             the results may not hold for other labels",
             leakage.agreement * 100.0
         )
     });

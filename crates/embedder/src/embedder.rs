@@ -19,7 +19,7 @@ use crate::{
     pooling,
 };
 
-/// The maximum number of windows of a text in the memo: a longer text would replace all others.
+/// The maximum number of windows of a text in the memo; a longer text would displace all others.
 const MAX_MEMO_WINDOWS: usize = 64;
 
 /// An embedding, with facts about its text and the times of its steps.
@@ -156,7 +156,7 @@ impl Embedder {
 
     /// Runs the model on one window, on all threads if it is alone, else on the calling one.
     fn run(&self, ids: &[i64], cancel: &CancelToken) -> Result<Embedding> {
-        /// Counts a window until it is dropped.
+        /// Counts a running window until dropped.
         struct Running<'a>(&'a AtomicUsize);
 
         impl Drop for Running<'_> {

@@ -18,10 +18,10 @@ use crate::{
     },
 };
 
-/// A loaded backend, and why it is the native one although ONNX Runtime was requested.
+/// A loaded backend, and the reason if the native one replaces ONNX Runtime.
 type Loaded = (Box<dyn Backend>, Option<EmbedError>);
 
-/// The folder of a model, whose description has been read.
+/// The folder of a model, with its description read.
 #[derive(Clone)]
 pub(crate) enum ModelFolder {
     BuiltIn(Arc<BuiltInFiles>),
@@ -38,8 +38,7 @@ impl ModelFolder {
         }
         let files = BuiltInFiles::open(&path).map_err(|error| match error {
             EmbedError::File { path, what } if settings.model.is_some() && !path.exists() => {
-                let what =
-                    format!("{what}; a custom model has {CONFIG}, which is not there either");
+                let what = format!("{what}; a custom model has {CONFIG}, which is missing too");
                 EmbedError::File { path, what }
             }
             error => error,

@@ -14,7 +14,7 @@ use crate::{
     EmbedError, Embedder, ModelSettings, Result, folder::ModelFolder, kernels::int8::Machine,
 };
 
-/// After a failure, calls within this time get the same error. The first one after it loads again.
+/// After a failure, calls within this time get the same error; the first later one loads again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The models in use.
@@ -50,7 +50,7 @@ pub struct SharedModel {
     files: OnceCell<Vec<FileState>>,
 }
 
-/// A file with its size and time; `None` if there is no file.
+/// A file with its size and time; `None` if it is missing.
 type FileState = (PathBuf, Option<(u64, SystemTime)>);
 
 fn file_state(path: PathBuf) -> FileState {

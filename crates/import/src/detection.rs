@@ -1,4 +1,4 @@
-//! The formats: what tells them apart, and what reads them.
+//! The formats: how they are detected, and their readers.
 
 use crate::{
     format::{CONVERSATIONS, Format, ReadRuns},
@@ -35,7 +35,7 @@ static MESSAGES: Format =
 static MINI_SWE_AGENT: Format =
     format("mini-swe-agent", "code", mini_swe_agent::fits, || Box::new(mini_swe_agent::read));
 
-/// All formats. The first one that fits a value counts.
+/// All formats. The first one that fits a value is used.
 static FORMATS: [&Format; 18] = [
     &format("reasoning-trace", "general", reasoning_trace::fits, || {
         Box::new(reasoning_trace::read)
@@ -64,11 +64,11 @@ pub fn format_names() -> Vec<&'static str> {
     FORMATS.iter().map(|format| format.name).collect()
 }
 
-/// Formats whose sessions have further records, which only their type tells apart.
+/// Formats whose sessions have further records, detected only by type.
 const TYPED: [&str; 5] = ["codex", "copilot-cli", "cursor", "gemini-cli", "pi"];
 
-/// Returns the format of a value of an input by its content. `previous` is the format of the value before, and
-/// `has` returns whether there was a value of a format.
+/// Returns the format of a value by its content. `previous` is the format of the previous value, and `has`
+/// tells whether the input had a value of a format.
 pub fn detect(
     value: Value,
     previous: Option<&'static Format>,

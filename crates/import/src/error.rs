@@ -22,7 +22,7 @@ pub enum Code {
     TooLarge,
     /// The log does not say whether a run succeeded, and the options do not say what to assume.
     SuccessUnknown,
-    /// The caller could not read an input to its end.
+    /// The caller could not read the whole input.
     Unreadable,
     /// The caller's input cannot be expressed as bytes.
     InvalidOption,

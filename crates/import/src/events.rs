@@ -1,4 +1,4 @@
-//! What happens in a run of an agent, whatever logged it.
+//! The events of a run of an agent, in any format.
 
 use std::{
     borrow::Borrow,
@@ -85,8 +85,8 @@ impl Call {
     }
 }
 
-/// The most values and names of members in the tool inputs of a run, or in a trace of the log. As objects in
-/// JavaScript, more would take many times the memory of the log.
+/// The maximum number of values and member names in the tool inputs of a run, or in a trace of the log: as
+/// JavaScript objects they take many times the memory of the log.
 pub const MAX_VALUES: usize = 1 << 20;
 
 pub const TOO_MANY_VALUES: &str = "expected at most 1048576 values and names in the tool inputs of a run, in a trace or in the \
@@ -94,7 +94,7 @@ pub const TOO_MANY_VALUES: &str = "expected at most 1048576 values and names in 
 
 pub const TOO_MUCH_TEXT: &str = "expected at most 256 MiB of text in one run";
 
-/// The greatest depth of an input: it is nested in three other values, and JSON nests 127 deep.
+/// The maximum depth of an input: it is nested in three other values, and JSON nests at most 127 deep.
 const MAX_DEPTH: usize = 124;
 
 /// The input of a call: an object.
@@ -144,7 +144,7 @@ impl CallInput {
     fn of_value(value: Value) -> Option<Self> {
         match value.kind() {
             Kind::Null => Some(Self::of(&[])),
-            // Its run gives no trace, so it is not written.
+            // Its run has too many values for a trace, so it is not written.
             _ if value.count(MAX_VALUES + 1) > MAX_VALUES => {
                 Some(Self { values: MAX_VALUES + 1, ..Self::of(&[]) })
             }
@@ -172,12 +172,12 @@ pub fn first_bits(hash: Sha256) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// A longer reason loses the part that comes from the log.
+/// A longer reason loses its part from the log.
 const MAX_REASON_BYTES: usize = 80;
-/// With this many reasons, new ones lose the part that comes from the log.
+/// Beyond this many reasons, new ones lose their part from the log.
 const MAX_REASONS: usize = 1000;
 
-/// What is not imported: counts by reason.
+/// Counts of what is not imported, by reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Skipped(BTreeMap<String, u64>);
 
@@ -279,7 +279,7 @@ pub enum Origin {
 #[derive(Debug, Default)]
 pub struct Turns {
     pub next: Turn,
-    /// The turn that goes on with the next item of the assistant.
+    /// The turn that continues with the next item of the assistant.
     pub open: Option<Turn>,
     /// Whether all messages belong to the open turn.
     pub is_answer: bool,
@@ -290,11 +290,11 @@ pub struct Turns {
     pub requests: HashMap<String, String>,
     /// The ids of the calls that were refused.
     pub denied: HashSet<String>,
-    /// Hashes of the parts that say when they were made: Mastra sends some again.
+    /// Hashes of the parts with a time, because Mastra repeats some.
     pub parts: HashSet<u64>,
 }
 
-/// What a format knows of one run of an agent.
+/// The data of one run of an agent.
 #[derive(Debug, Default)]
 pub struct Run {
     /// The line at which its first record begins, from 1.
@@ -304,7 +304,7 @@ pub struct Run {
     pub objective: Option<String>,
     /// The objective if no person says anything.
     pub fallback: Option<(String, Origin)>,
-    /// Whether it succeeded, as somebody judged.
+    /// Whether it succeeded, by someone's judgement.
     pub label: Option<bool>,
     /// Whether it ended in order.
     pub status: Option<bool>,
@@ -331,7 +331,7 @@ impl Run {
         self.skipped.objects(list).for_each(|object| read(self, object));
     }
 
-    /// Adds what a person says in several texts, if there are any.
+    /// Adds the texts of a person as one event, if there are any.
     pub fn say_human(&mut self, texts: &[impl Borrow<str>]) {
         if !texts.is_empty() {
             self.events.push(Event::Human(texts.join("\n")));

@@ -1,4 +1,4 @@
-//! A format of logs, and where its runs go.
+//! A format of logs, and the output of its runs.
 
 use std::collections::VecDeque;
 
@@ -21,21 +21,21 @@ pub struct Format {
     pub open: fn() -> Box<dyn ReadRuns>,
 }
 
-/// Reads those values of one input that have one format.
+/// Reads the values of one format in an input.
 pub trait ReadRuns: Send {
     fn read(&mut self, value: Value, line: u64, out: &mut Runs);
 
     fn finish(&mut self, _out: &mut Runs) {}
 }
 
-/// A format whose values are runs by themselves.
+/// A format in which each value is a run.
 impl<F: FnMut(Value, u64, &mut Runs) + Send> ReadRuns for F {
     fn read(&mut self, value: Value, line: u64, out: &mut Runs) {
         self(value, line, out);
     }
 }
 
-/// What [`Importer::next`](crate::Importer::next) takes.
+/// An item for [`Importer::next`](crate::Importer::next).
 pub enum Pending {
     /// A run that is not a trace yet.
     Run(&'static Format, Box<Run>),
@@ -57,8 +57,8 @@ impl Runs<'_> {
         self.pending.push_back((self.index, Pending::Run(self.format, Box::new(run))));
     }
 
-    /// Adds a conversation that is complete. If it goes on where the previous one of the input ends, as in logs
-    /// of requests, it takes that one's place, unless that may have been taken.
+    /// Adds a complete conversation. It replaces the previous one of the input if it continues that one, as in
+    /// logs of requests, and that one has not been taken.
     pub fn conversation(&mut self, run: Run) {
         match self.pending.back_mut() {
             Some((index, Pending::Run(format, previous)))

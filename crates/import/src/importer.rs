@@ -77,7 +77,7 @@ pub struct InputReport {
 pub struct Importer {
     options: Options,
     input: Option<Input>,
-    /// Whether its traces do not wait for what follows.
+    /// Whether its traces do not wait for the next value.
     is_stream: bool,
     pending: VecDeque<(usize, Pending)>,
     report: Report,
@@ -139,7 +139,7 @@ impl Importer {
         self.read(|reader, each| reader.finish(each));
         let Some(mut input) = self.input.take() else { return };
         if input.known > 0 && input.unknown > input.known {
-            // The log of another tool, some of whose records look like those of a format.
+            // The log of another tool, with some records like those of a format.
             let Input { known, unknown, unknown_names, .. } = input;
             let names = Vec::from_iter(unknown_names).join(", ");
             let all = known + unknown;
@@ -163,8 +163,8 @@ impl Importer {
         }
     }
 
-    /// Ends the input with an error of the caller, who could not read it to its end. A value that is cut off there is
-    /// not a further error.
+    /// Ends the input with an error of the caller, who could not read all of it. A value cut off there is not another
+    /// error.
     pub fn fail(&mut self, code: Code, message: String) {
         self.read(|reader, each| {
             reader.finish(&mut |line, value| {
@@ -232,7 +232,7 @@ impl Importer {
         &self.report
     }
 
-    /// Takes the first of what is pending, but not a conversation that the next value may continue.
+    /// Takes the first pending item, except a conversation that the next value may continue.
     fn pop_pending(&mut self) -> Option<(usize, Pending)> {
         let waits = self.input.is_some() && !self.is_stream && self.pending.len() == 1;
         match self.pending.front() {

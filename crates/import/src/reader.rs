@@ -249,7 +249,7 @@ impl Reader {
     }
 }
 
-/// Finds the end of a document, where all brackets are closed. Parsing checks whether they match.
+/// Finds the end of a document, at which all brackets are closed. Whether they match is checked by parsing.
 #[derive(Default)]
 struct Brackets {
     depth: usize,

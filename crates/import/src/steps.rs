@@ -31,7 +31,7 @@ pub enum Missing {
     Error(Code, String),
 }
 
-/// Returns the trace of a run, or why there is none; then `lost` gets what is skipped of it.
+/// Returns the trace of a run, or the reason for none; then `lost` gets its skipped parts.
 pub fn trace_of(
     mut run: Run,
     format: &Format,
@@ -201,8 +201,8 @@ fn summary(events: &[Event]) -> String {
 
 fn write_steps(events: Vec<Event>, out: &mut Buffer) -> io::Result<()> {
     let mut calls = Calls::default();
-    // The turn of the last failed call, or `Some(None)` if no known call failed. The next call of another turn
-    // recovers from it.
+    // The turn of the last failed call; `Some(None)` if the failed result belongs to no known call. The next
+    // call of another turn recovers from it.
     let mut failed: Option<Option<Turn>> = None;
     out.write_all(b"[")?;
     for (index, event) in events.into_iter().enumerate() {
@@ -234,13 +234,13 @@ fn write_steps(events: Vec<Event>, out: &mut Buffer) -> io::Result<()> {
     out.write_all(b"]")
 }
 
-/// The calls so far, and for each the value that a result which answers it gets.
+/// The calls so far, each with the value that its result gets.
 #[derive(Default)]
 pub struct Calls<T> {
     values: Vec<T>,
     answered: Vec<bool>,
     by_id: HashMap<String, usize>,
-    /// Those without an answer by name, and all of them.
+    /// Calls without an answer, by name and all together.
     waiting: HashMap<Option<String>, VecDeque<usize>>,
 }
 

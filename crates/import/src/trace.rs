@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::events::{Origin, Skipped};
 
-/// The version of the rules. Raised by every change of the output for any log.
+/// The version of the rules, increased when the output for any log changes.
 pub const IMPORTER: u32 = 1;
 
 /// A trace of the KnowledgePulse protocol, and the origin of its values.

@@ -14,7 +14,7 @@ pub struct Dimensions {
     pub complexity: f64,
     /// How far the trace is from earlier ones. See [`Novelty::value`](crate::Novelty::value).
     pub novelty: f64,
-    /// How many different tools the trace uses for its length. See [`tool_diversity`].
+    /// Distinct tools relative to the number of steps. See [`tool_diversity`].
     pub tool_diversity: f64,
     /// How sure the agent is of its result. See [`outcome_confidence`].
     pub outcome_confidence: f64,

@@ -25,15 +25,15 @@ pub struct Embedded {
     pub embedding: Box<[f32]>,
     /// Identifies the model: vectors of different models are never compared.
     pub fingerprint: Arc<str>,
-    /// What the model saw of the text.
+    /// The part of the text that the model saw.
     pub text: TextFacts,
-    /// The time for finding the tokens.
+    /// The time of tokenization.
     pub tokenize: Duration,
-    /// The time for the model, or for finding that it is not needed.
+    /// The time of inference, or of the lookup in the memo.
     pub infer: Duration,
 }
 
-/// What the model saw of a text.
+/// The part of a text that the model saw.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TextFacts {
@@ -44,7 +44,7 @@ pub struct TextFacts {
     pub tokens: usize,
     /// Windows, 1 or more.
     pub windows: usize,
-    /// Whether the text has more tokens than these.
+    /// Whether the text has more tokens.
     pub is_cut: bool,
     /// Whether the embedding is that of an earlier text with the same tokens.
     pub from_memo: bool,

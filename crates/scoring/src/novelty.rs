@@ -16,14 +16,13 @@ pub enum Novelty {
     Cache(Nearest),
     /// Nothing is cached: [`NEUTRAL_NOVELTY`].
     EmptyCache,
-    /// The caller found this nearest trace; `None`, if there is nothing to compare with, is
-    /// [`NEUTRAL_NOVELTY`].
+    /// The caller found this nearest trace, or none, which is [`NEUTRAL_NOVELTY`].
     Given(Option<Nearest>),
     /// Compared with the entries of a shared store.
     Store {
-        /// The number of the trace in the store; if it was not added, that of the last entry.
+        /// The number of the trace in the store, or of the last entry if the trace was not added.
         seq: u64,
-        /// The nearest; `None`, nothing to compare with, is [`NEUTRAL_NOVELTY`].
+        /// The nearest trace; `None` in an empty store, which is [`NEUTRAL_NOVELTY`].
         nearest: Option<Nearest>,
     },
     /// The store could not be used: [`NEUTRAL_NOVELTY`].
@@ -74,7 +73,7 @@ impl Novelty {
 }
 
 impl Serialize for Novelty {
-    /// One shape for all variants: what a variant does not have is `null`.
+    /// All variants have the same fields, some `null`.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (seq, reason) = match self {
             Self::Store { seq, .. } => (Some(*seq), None),

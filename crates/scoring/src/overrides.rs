@@ -64,7 +64,7 @@ impl Fired {
     ///
     /// # Errors
     ///
-    /// The first name that is not a rule's.
+    /// The first unknown name.
     pub fn named<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, &'a str> {
         let mut fired = Self::default();
         for name in names {

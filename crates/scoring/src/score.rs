@@ -16,9 +16,9 @@ pub struct Score {
     /// The score, in \[0, 1\].
     #[serde(rename = "score")]
     pub value: f64,
-    /// The dimensions that it is the weighted sum of.
+    /// The dimensions.
     pub dimensions: Dimensions,
-    /// The weights, and the domain that they belong to.
+    /// The weights, and their domain.
     #[serde(flatten)]
     pub profile: Profile,
     /// A note for people if the domain resembles one with other weights.

@@ -11,7 +11,7 @@ pub const KINDS: [&str; 4] = ["thought", "tool_call", "observation", "error_reco
 /// A longer id is ignored.
 const MAX_ID_BYTES: usize = 1024;
 
-/// How many characters of a string an error message shows.
+/// The maximum length of a string in an error message, in characters.
 const SHOWN: usize = 40;
 
 /// Formats a string for an error message: quoted, cut after 40 characters.

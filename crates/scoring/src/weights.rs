@@ -34,7 +34,7 @@ pub struct Profile {
 /// The profile of every domain that has none of its own.
 const DEFAULT: &str = "default";
 
-/// How far from 1 the sum of weights may be.
+/// The maximum deviation of the sum of weights from 1.
 const TOLERANCE: f64 = 1e-9;
 
 /// The default weights of the KnowledgePulse protocol, and those of its domains.
@@ -115,7 +115,7 @@ impl Profiles {
     }
 }
 
-/// Returns whether a text begins like a name, but for its last quarter, case, and what separates words.
+/// Returns whether a text begins with the first three quarters of a name, ignoring case and the kind of separators.
 fn begins_like(text: &str, name: &str) -> bool {
     let count = name.len() - name.len() / 4;
     let separates = |byte: u8| byte.is_ascii() && !byte.is_ascii_alphanumeric();
@@ -134,7 +134,7 @@ impl Weights {
         [self.complexity, self.novelty, self.tool_diversity, self.outcome_confidence]
     }
 
-    /// Returns `C*wC + N*wN + D*wD + O*wO`, added in this order. It is kept within \[0, 1\], as the weights sum to 1
+    /// Returns `C*wC + N*wN + D*wD + O*wO`, added in this order and clamped to \[0, 1\], because the weights sum to 1
     /// only up to rounding.
     pub fn apply(&self, dimensions: &Dimensions) -> f64 {
         let sum = dimensions.complexity * self.complexity

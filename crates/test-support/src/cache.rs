@@ -1,10 +1,10 @@
-//! A vector cache as a list of everything that is in it, and the comparison of a real one with it.
+//! A naive vector cache, and its comparison with a real one.
 
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use knowledgepulse_scoring::cache::{CacheOptions, Entry, Nearest, Similar, VectorCache};
 
-/// A list of vectors, walked through for every question.
+/// A list of vectors, scanned for every query.
 #[derive(Debug, Clone)]
 pub struct NaiveCache {
     options: CacheOptions,
@@ -16,7 +16,7 @@ pub struct NaiveCache {
 #[derive(Debug, Clone)]
 struct Known {
     vector: Vec<f32>,
-    /// The same of length 1, as the cache must have it at any time.
+    /// The vector at length 1, as the cache must keep it.
     normalized: Vec<f32>,
     age: Duration,
     id: Option<Arc<str>>,
@@ -36,8 +36,8 @@ impl NaiveCache {
         self.cut();
     }
 
-    /// Returns the vectors most similar to `query`, of equals the oldest first, to the bit: each vector is
-    /// compared in a real cache of its own.
+    /// Returns the vectors most similar to `query`, of equals the oldest first. Bit-exact, because each
+    /// vector is compared in a separate real cache.
     pub fn similar(
         &mut self,
         query: &[f32],
@@ -69,13 +69,13 @@ impl NaiveCache {
         self.similar(query, 1, -1.0, now).pop().map(|similar| similar.nearest)
     }
 
-    /// Returns the greatest similarity as the definition has it; `None` when there is no vector.
+    /// Returns the greatest similarity by definition; `None` without vectors.
     pub fn max_cosine(&mut self, query: &[f32], now: Duration) -> Option<f64> {
         self.expire(now);
         self.known.iter().map(|known| cosine(&known.vector, query)).reduce(f64::max)
     }
 
-    /// Drops the vectors of this id; returns how many.
+    /// Drops the vectors with this id; returns their number.
     pub fn remove(&mut self, id: &str, now: Duration) -> usize {
         self.expire(now);
         let before = self.known.len();
@@ -88,7 +88,7 @@ impl NaiveCache {
         self.known.clear();
     }
 
-    /// Goes on with other bounds, and another clock.
+    /// Continues with other bounds and another clock.
     pub fn restart(&mut self, options: CacheOptions, before: Duration, after: Duration) {
         self.expire(before);
         (self.options, self.now) = (options, after);
@@ -127,7 +127,7 @@ impl NaiveCache {
         cache
     }
 
-    /// A vector of length 1: as the definition has it up to rounding, then as the engine has it.
+    /// A vector of length 1: by definition up to rounding, then as in the engine.
     fn normalized(&self, vector: &[f32]) -> Vec<f32> {
         let mut alone = self.alone(vector);
         let found = alone.entries(Duration::ZERO).next().expect("one vector").vector.to_vec();
@@ -149,8 +149,8 @@ fn cosine(a: &[f32], b: &[f32]) -> f64 {
     if norms == 0.0 { 0.0 } else { dot(a, b) / norms }
 }
 
-/// A cache and a [`NaiveCache`] of which the same is asked. Every method compares what they answer;
-/// [`Lockstep::compare`] compares what is in them.
+/// A cache and a [`NaiveCache`] with the same operations. Every method compares the answers;
+/// [`Lockstep::compare`] compares the contents.
 #[derive(Debug)]
 pub struct Lockstep {
     /// The cache.
@@ -158,7 +158,7 @@ pub struct Lockstep {
     /// The present time.
     pub now: Duration,
     naive: NaiveCache,
-    /// The most vectors since the memory was given back.
+    /// The maximum number of vectors since memory was released.
     peak: usize,
 }
 
@@ -218,15 +218,15 @@ impl Lockstep {
         self.peak = 0;
     }
 
-    /// Goes on with a cache that has been restored from this one.
+    /// Continues with a cache restored from this one.
     pub fn restart(&mut self, restored: VectorCache, now: Duration) {
-        // What is too old for the new bounds still took memory.
+        // Vectors too old for the new bounds still took memory.
         self.peak = self.naive.known.len().min(restored.options().max_elements);
         self.naive.restart(restored.options(), self.now, now);
         (self.cache, self.now) = (restored, now);
     }
 
-    /// Compares everything that is in the caches.
+    /// Compares the contents of the caches.
     pub fn compare(&mut self) {
         let mut ids = 0;
         let found = self.cache.entries(self.now);

@@ -46,12 +46,12 @@ impl FakeEmbedder {
         Arc::new(Self { is_required: true, ..Self::default() })
     }
 
-    /// Returns how many texts it has been given.
+    /// Returns the number of texts embedded.
     pub fn calls(&self) -> usize {
         self.calls.load(Ordering::SeqCst)
     }
 
-    /// Returns the embedding of the text that is this number.
+    /// Returns the embedding of the text of this number.
     pub fn vector(number: usize) -> Box<[f32]> {
         let mut vector = vec![0.0; VECTOR_LEN];
         let axis = number % (VECTOR_LEN - 1);

@@ -1,4 +1,4 @@
-//! Logs, imported whole and in pieces, and what holds for whatever comes out of them.
+//! Imports logs whole and in pieces, and checks the invariants of the results.
 
 use std::{
     fs,
@@ -16,7 +16,7 @@ use crate::read_trace;
 
 /// Recorded logs.
 pub struct Recordings {
-    /// The name of their folder, that of a format or of a framework.
+    /// The name of the folder: a format or a framework.
     pub name: String,
     /// The files, in order.
     pub files: Vec<PathBuf>,
@@ -28,13 +28,13 @@ pub fn recordings() -> Vec<Recordings> {
     let mut all = Vec::new();
     for root in ["logs", "logs-2"].map(|name| shared.join(name)).iter().filter(|root| root.exists())
     {
-        // Golden files say what becomes of each file.
+        // Golden files have the results of each file.
         let entries = fs::read_dir(root.join("golden")).expect("golden files");
         let mut names: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
         names.sort();
         for path in names {
             let golden = serde_json::from_str(&fs::read_to_string(&path).expect("a golden file"));
-            // The results of other options are no list.
+            // Results with other options are not a list.
             let Value::Array(golden) = golden.expect("JSON") else { continue };
             let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
             let file = |result: &Value| root.join(result["file"].as_str().expect("a file"));
@@ -47,12 +47,12 @@ pub fn recordings() -> Vec<Recordings> {
 /// The name that the logs are imported under.
 const NAME: &str = "the log";
 
-/// What one log gave.
+/// The results of a log.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     /// The traces and errors, in order.
     pub items: Vec<Result<Imported, Error>>,
-    /// What the importer says of the log.
+    /// The report on the log.
     pub report: InputReport,
     /// How long it took.
     pub took: Duration,
@@ -75,13 +75,13 @@ impl Outcome {
     }
 }
 
-/// Returns options with which every run gives a trace.
+/// Returns options that make a trace of every run.
 pub fn options() -> Options {
     let assume_success = Some(AssumeSuccess::Always(true));
     Options { assume_success, ..Options::default() }
 }
 
-/// Imports one log, given in pieces, and compares its report with what came out.
+/// Imports one log, given in pieces, and compares its report with the results.
 pub fn import<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, options: &Options) -> Outcome {
     let began = Instant::now();
     let mut importer = Importer::new(options.clone());
@@ -97,7 +97,7 @@ pub fn import<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, options: &Options)
     let [report] = importer.report().inputs.as_slice() else { panic!("one input has one report") };
     let outcome = Outcome { items, report: report.clone(), took };
     assert_eq!(report.traces, outcome.traces().count() as u64);
-    // A report has the first errors, and the number of all.
+    // A report has the first errors, and the number of all errors.
     assert_eq!(report.error_count, outcome.errors().count() as u64);
     assert!(report.errors.iter().eq(outcome.errors().take(report.errors.len())));
     outcome
@@ -110,10 +110,10 @@ pub fn run(log: &str) -> Imported {
     imported.clone()
 }
 
-/// Imports a log, checks what holds for every import, and returns what came out.
+/// Imports a log, checks the invariants, and returns the results.
 pub fn check(log: &[u8], piece: usize, options: &Options) -> Outcome {
     let outcome = import([log], options);
-    // The same bytes always give the same, however they come.
+    // The same bytes always give the same results, however they are split.
     let again = import(log.chunks(piece.max(1)), options);
     assert_eq!(outcome.items, again.items, "in pieces of {piece} bytes");
     assert_eq!(outcome.report, again.report, "in pieces of {piece} bytes");
@@ -168,7 +168,7 @@ fn check_trace(imported: &Imported, lines: u64) {
     assert_eq!(provenance.importer, IMPORTER);
     assert_eq!(&*provenance.source.name, NAME);
     assert!((1..=lines).contains(&provenance.source.line));
-    // These pass unchanged, whatever else they have.
+    // These pass unchanged, with any other fields.
     if provenance.format == "reasoning-trace" {
         return;
     }

@@ -1,4 +1,4 @@
-//! How much memory something takes.
+//! Measures memory.
 
 #![expect(unsafe_code, reason = "an allocator")]
 
@@ -22,7 +22,7 @@ fn grow(bytes: usize) {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         grow(layout.size());
-        // SAFETY: the caller's promises are those that it needs.
+        // SAFETY: the caller upholds the same contract.
         unsafe { System.alloc(layout) }
     }
 
@@ -32,7 +32,7 @@ unsafe impl GlobalAlloc for Counting {
         unsafe { System.dealloc(at, layout) }
     }
 
-    // The default would count both places, where the system often moves nothing.
+    // The default would count both blocks, although the system often grows a block in place.
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         USED.fetch_sub(layout.size(), Relaxed);
         grow(size);

@@ -1,5 +1,4 @@
-//! The score of a trace, computed from its JSON as the specification has it, in another manner than
-//! the engine's.
+//! Computes the score of a trace from its JSON by the specification, independently of the engine.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,7 +9,7 @@ use serde_json::Value;
 /// outcome confidence.
 pub type Weights = (String, [f64; 4]);
 
-/// What a score should be.
+/// The expected score.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expected {
     /// The score.
@@ -23,7 +22,7 @@ pub struct Expected {
     pub profile: String,
 }
 
-/// A new score for the one before.
+/// Maps a score to the next one.
 type Correction = fn(f64) -> f64;
 
 /// Scores a valid trace whose novelty is known. `own` replaces built-in profiles, or adds to them.
@@ -73,7 +72,7 @@ pub fn score(trace: &Value, novelty: f64, own: &[Weights]) -> Expected {
     Expected { value, dimensions: [c, novelty, d, o], overrides, profile: profile.to_owned() }
 }
 
-/// Compares a score with what it should be, bit for bit.
+/// Compares a score with the expected one, bit for bit.
 #[track_caller]
 pub fn assert_score(found: &Score, expected: &Expected) {
     let all = found.dimensions;

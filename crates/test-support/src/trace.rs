@@ -6,7 +6,7 @@ use knowledgepulse_import::Document;
 use knowledgepulse_scoring::{Result, Trace, scorer::Input};
 use serde_json::{Value, json};
 
-/// Returns a valid trace without steps, with `fields` in place of its own ones of these names.
+/// Returns a valid trace without steps, in which `fields` replace those of the same name.
 pub fn trace(fields: Value) -> Value {
     let mut trace = json!({
         "metadata": { "task_domain": "code", "success": true },
@@ -29,7 +29,7 @@ pub fn read_trace(trace: &Value, text: &mut impl fmt::Write) -> Result<Trace> {
     Document::parse(&*json).expect("JSON").root().to_trace(text)
 }
 
-/// Returns what a scorer takes of a valid trace: the trace, and all of its text.
+/// Returns the input of a scorer for a valid trace: the trace and all of its text.
 pub fn input(trace: &Value) -> Input {
     let mut text = String::new();
     let trace = read_trace(trace, &mut text).expect("a valid trace");

@@ -28,7 +28,7 @@ struct State {
 }
 
 impl CancelToken {
-    /// Cancels the work that uses this token, now or later.
+    /// Cancels current and later work with this token.
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::SeqCst);
         if let Some(interrupt) = &*self.interrupt() {

@@ -1,4 +1,4 @@
-//! Injected faults, for tests that no fault ends the process.
+//! Injects faults, to test that no fault ends the process.
 //!
 //! With the feature `fault-injection`, which no package has, the environment variable
 //! `KNOWLEDGEPULSE_SCORING_PANIC` names a place and a count: with `embed:3` the first three passes of `embed`

@@ -14,8 +14,7 @@ use crate::fault;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// How often a thread without a job checks for one before it sleeps. Waking a thread costs the one that spawns
-/// the next job a system call.
+/// How often an idle thread checks for a job before it sleeps. Waking it costs the spawning thread a system call.
 const LOOKS: usize = 32;
 
 /// Short work: scores, and logs piece by piece. One thread for each core, but at least two, so that a very long
@@ -52,8 +51,8 @@ pub fn available_cores() -> usize {
 
 /// Runs `job` on one of the [`WORKERS`].
 ///
-/// These are plain threads. In a work-stealing pool, a thread that waits runs another job meanwhile, which may
-/// wait for the one below it on the stack.
+/// Not a work-stealing pool: there, a waiting thread runs another job, which may wait for the job below it on
+/// the stack.
 ///
 /// # Errors
 ///
@@ -62,8 +61,8 @@ pub fn spawn(job: impl FnOnce() + Send + 'static) -> io::Result<()> {
     WORKERS.threads().map(|threads| threads.spawn(job))
 }
 
-/// Returns whether a job is waiting for a worker. A job that takes long should then end and spawn the rest of
-/// its work as another job.
+/// Returns whether a job is waiting for a worker. A long job should then spawn its remaining work as another
+/// job and end.
 ///
 /// ```
 /// assert!(!knowledgepulse_workers::has_waiting());
@@ -176,7 +175,7 @@ mod tests {
         assert_eq!((a.is_err(), b), (true, 2));
     }
 
-    /// Spawns a hundred jobs, every third of which panics, and returns those that were done.
+    /// Spawns a hundred jobs, every third of which panics, and returns those that finished.
     fn done_on(lane: &'static Lane) -> Vec<i32> {
         let (sender, receiver) = std::sync::mpsc::channel();
         for index in 0..100 {

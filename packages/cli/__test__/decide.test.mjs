@@ -9,7 +9,7 @@ const { accountOf } = createRequire(import.meta.url)("../lib/account.js");
 
 const THRESHOLD = 0.6;
 
-/** Of every kind: above the threshold and below it whatever the novelty, and in between, some repeated. */
+/** Traces of every kind: always accepted, always rejected, and undecided by bounds; some are repeated. */
 const traces = Array.from({ length: 24 }, (_, n) => {
 	const confidence = [0.9, 0.1, 1, 0][n % 4];
 	const trace = traceOf(n, { confidence, objective: `Fix test number ${n % 7}` });
@@ -82,7 +82,7 @@ test("kp-score score --decide is a gate with --min-share", async () => {
 		assert.equal((await kpScore(decideArgs("--min-share", share))).code, code);
 });
 
-test("kp-score says once that a domain nearly names other weights", async () => {
+test("kp-score warns once of a domain that resembles another", async () => {
 	const named = [1, 2, 3].map((n) => traceOf(n, { metadata: { task_domain: "code-review" } }));
 	const input = linesOf(named);
 	for (const command of [

@@ -90,15 +90,19 @@ for (const [code, args, pattern] of [
 	[
 		0,
 		["score", "one.jsonl", "-d", "finance", ...OFF],
-		/--domain finance is not for 1 reasoning trace/,
+		/--domain finance does not apply to 1 reasoning trace/,
 	],
-	[0, ["explain", "one.jsonl", "-d", "finance", ...OFF], /--domain finance is not for 1/],
+	[0, ["explain", "one.jsonl", "-d", "finance", ...OFF], /--domain finance does not apply to 1/],
 	[
 		0,
 		["compare", "one.jsonl", "one.jsonl", "-d", "finance", ...OFF],
-		/--domain finance is not for 1 reasoning trace/,
+		/--domain finance does not apply to 1 reasoning trace/,
 	],
-	[0, ["import", "one.jsonl", "-d", "finance"], /--domain finance is not for 1 reasoning trace/],
+	[
+		0,
+		["import", "one.jsonl", "-d", "finance"],
+		/--domain finance does not apply to 1 reasoning trace/,
+	],
 	[4, ["score", "one.jsonl", "--model", "nothing"], /nothing\/manifest\.json/],
 	[2, ["explain", "one.jsonl", "--id", "t:9", ...OFF], /no trace with the id t:9/],
 	[2, ["import", "one.jsonl", "--dry-run", "-o", "x"], /dry-run/],
@@ -177,7 +181,7 @@ test("kp-score says which file cannot be read", async (t) => {
 	const path = file("secret.jsonl", linesOf([traceOf(1)]));
 	chmodSync(path, 0);
 	if (process.getuid?.() === 0) {
-		// Everything can be read by root but the memory of a process.
+		// Root can read every file except the memory of a process.
 		if (!existsSync("/proc/self/mem")) return t.skip("no /proc");
 		const { code, stderr } = await kpScore(["score", "/proc/self/mem", ...OFF]);
 		assert.equal(code, 2, stderr);

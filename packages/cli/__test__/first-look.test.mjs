@@ -1,4 +1,4 @@
-/** What a user meets first: the logs of a home folder, with nothing but the defaults. */
+/** A first run: the logs of a home folder, with default options. */
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -182,7 +182,7 @@ test("kp-score explain --id takes what a table shows", { skip: skipWithoutTermin
 	assert.match(shown, /\.claude\/projects\/-home-me-\d\/session-\d+\.jsonl:1/);
 });
 
-test("kp-score names the window of the model where most texts are longer", async () => {
+test("kp-score names the window of the model if most texts are longer", async () => {
 	const content = "A garden has roses, hedges, and a bench. ".repeat(400);
 	const long = { ...traceOf(1), steps: [{ type: "thought", content }] };
 	write("long.jsonl", linesOf([long]));

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { Scorer } from "@knowledgepulse/scoring";
 import { file, folder, kpScore, kpScoreAlone, linesOf, parsed } from "./support.mjs";
 
-/** How far scores of the model may differ between processors. */
+/** Tolerance of scores between processors. */
 const TOLERANCE = 1e-5;
 
 const traces = fileURLToPath(new URL("../../../../shared/traces", import.meta.url));
@@ -15,7 +15,7 @@ const skip = !existsSync(traces) && "no recorded traces";
 /** The traces of a file. */
 const read = (name) => parsed(readFileSync(`${traces}/${name}.jsonl`, "utf8"));
 
-/** What golden files keep: neither texts of recordings, nor paths, versions and times. */
+/** Removes recorded texts, paths, versions and times, which golden files do not keep. */
 function kept(value) {
 	if (Array.isArray(value)) return value.map(kept);
 	if (value === null || typeof value !== "object") return value;
@@ -68,7 +68,7 @@ const OF_AIRLINE = ["--target-share", "0.2", "--fit", "--labels", "labels.csv"];
 
 /** Calibrates airline runs, once for all tests. */
 async function calibrateAirline() {
-	// They take turns, as each uses all cores.
+	// One after another, because each uses all cores.
 	await software;
 	const runs = read("airline").slice(0, LABELLED);
 	file("airline.jsonl", linesOf(runs));

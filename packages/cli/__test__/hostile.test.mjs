@@ -17,10 +17,10 @@ const PASSWORD = "s3cret";
 /** Escape sequences of 7 and of 8 bits, a line that looks like ours, and text from right to left. */
 const EVIL = "\u001b]0;evil\u0007\u009b2J\rerror: forged\u202egnp\u2066\u2028\u0085\u007f";
 
-/** What no terminal may get; line ends are ours, and with NO_COLOR nothing else is. */
+/** Characters that must not reach a terminal. With NO_COLOR, only line ends are allowed. */
 const UNSAFE = /(?!\r?\n)[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u;
 
-// Where the file system allows it, names have all of it, and a line feed.
+// If the file system allows it, names contain all of it, and a line feed.
 const NAME = `evil${EVIL}\nerror: forged`;
 const hostile = { objective: `Erase ${EVIL}`, metadata: { task_domain: `code${EVIL}` } };
 const traces = [1, 2, 3].map((n) => ({ ...traceOf(n, hostile), id: `t:${n}${EVIL}` }));
@@ -86,7 +86,7 @@ const COMMANDS = [
 
 const shownAs = (args) => JSON.stringify(args.map((arg) => arg.replaceAll(EVIL, "EVIL")));
 
-/** What each command writes to pipes, and what it shows on terminals. */
+/** The output of each command to pipes and to terminals. */
 const outputs = [];
 const onTerminals = COMMANDS.map(() => []);
 

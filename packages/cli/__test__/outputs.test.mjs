@@ -11,7 +11,7 @@ const { Output, openFile } = createRequire(import.meta.url)("../lib/output.js");
 file("runs.jsonl", linesOf([1, 2, 3].map((n) => traceOf(n))));
 const OFF = ["--embedder", "off"];
 
-test("kp-score does not follow links beside the file that it writes", async () => {
+test("kp-score does not follow links beside its output file", async () => {
 	const victim = file("victim.txt", "precious");
 	const { stderr } = await shell(
 		`for suffix in tmp $$.tmp; do ln -s victim.txt "out.jsonl.$suffix"; done
@@ -31,7 +31,7 @@ test("kp-score replaces a link to a file, and leaves the file as it is", async (
 	assert.equal(parsed(readFileSync(join(folder, "link.jsonl"), "utf8")).length, 3);
 });
 
-test("openFile keeps two writers of one file in one process apart", async () => {
+test("openFile separates two writers of one file in one process", async () => {
 	const path = join(folder, "shared.txt");
 	const [a, b] = [await openFile(path), await openFile(path)];
 	await Promise.all([a.write("first\n"), b.write("second\n")]);

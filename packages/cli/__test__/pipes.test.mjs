@@ -21,7 +21,7 @@ const MANY = 10_000;
 const many = Array.from({ length: MANY }, (_, n) => traceOf(n));
 file("many.jsonl", linesOf(many));
 
-test("kp-score ends quietly if the reader of a pipe has enough", async () => {
+test("kp-score ends quietly if the reader of a pipe closes it", async () => {
 	const { stdout, stderr } = await shell(
 		'kp-score score many.jsonl --embedder off | head -1; echo "$PIPESTATUS"',
 	);
@@ -31,7 +31,7 @@ test("kp-score ends quietly if the reader of a pipe has enough", async () => {
 	assert.equal(stderr, "");
 });
 
-test("kp-score finishes what a gate needs when nobody reads", async () => {
+test("kp-score finishes the work for a gate when nobody reads", async () => {
 	const { stdout, stderr } = await shell(
 		'kp-score score many.jsonl --embedder off --threshold 1 --min-share 1 | head -1 > /dev/null; echo "$PIPESTATUS"',
 	);
@@ -127,14 +127,14 @@ test("kp-score writes whole lines whenever Ctrl-C comes", async () => {
 		const { code, signal, stdout } = await ended;
 		if (stdout !== "") assert.equal(stdout.at(-1), "\n");
 		const rows = parsed(stdout);
-		// While it starts and ends, Node.js is stopped as any process is.
+		// While Node.js starts and ends, a signal stops it like any process.
 		if (signal === "SIGINT") assert.ok(rows.length === 0 || rows.length === MANY);
 		else if (code === 0) assert.equal(rows.length, MANY);
 		else assert.equal(code, 130);
 	}
 });
 
-test("kp-score --memory continues where the last run has stopped", async () => {
+test("kp-score --memory continues from the last run", async () => {
 	const memory = join(folder, "novelty.kpcache");
 	const first = file("first.jsonl", linesOf([traceOf(1)]));
 	const args = ["score", first, "--memory", memory];

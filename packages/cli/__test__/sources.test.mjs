@@ -14,7 +14,7 @@ const OFF = ["--embedder", "off"];
 
 const at = (n, time) => traceOf(n, { metadata: { created_at: time && `2026-01-${time}:00.000Z` } });
 
-/** Sessions whose names and times disagree; traces within one are not in order either. */
+/** Sessions in another order by name than by time; traces within one are not in order either. */
 mkdirSync(join(folder, "sessions", "deep"), { recursive: true });
 for (const [name, traces] of [
 	["a.jsonl", [at(1, "03T10:00"), at(2, "01T10:00")]],
@@ -87,7 +87,7 @@ test("slashed turns the separators of Windows, and only there", () => {
 
 const mkfifo = (...path) => spawnSync("mkfifo", [join(folder, ...path)]).status === 0;
 
-test("kp-score leaves out what is no regular file in a folder", async (t) => {
+test("kp-score skips other than regular files in a folder", async (t) => {
 	mkdirSync(join(folder, "pipes"));
 	if (!mkfifo("pipes", "a.jsonl")) return t.skip("no named pipes");
 	writeFileSync(join(folder, "pipes", "b.jsonl"), linesOf([traceOf(1)]));
@@ -156,7 +156,7 @@ for (const [name, encode] of [
 		);
 	});
 
-test("kp-score passes over errors in the logs of a folder, which --errors does not", async () => {
+test("kp-score ignores errors in the logs of a folder, unless --errors is given", async () => {
 	mkdirSync(join(folder, "live"));
 	const text = `${linesOf([at(1, "03T10:00")])}{"no json`;
 	for (const name of ["a.jsonl", "b.jsonl"]) writeFileSync(join(folder, "live", name), text);
@@ -222,7 +222,7 @@ test("kp-score skips and counts files of a folder that are not logs, and refuses
 	assert.match(stderr, /package\.json: expected a log of one of the formats/);
 });
 
-test("kp-score explain writes errors while its source goes on", async () => {
+test("kp-score explain writes errors before its source ends", async () => {
 	const child = start(["explain", "-", "--errors", "collect", ...OFF]);
 	child.stdin.write(linesOf([at(1, "01T00:00")]));
 	child.stdin.write("no json\n");

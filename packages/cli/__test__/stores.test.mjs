@@ -17,7 +17,7 @@ file("one.jsonl", linesOf([traceOf(1)]));
 file("first.jsonl", linesOf([1, 2, 3, 4].map((n) => traceOf(n))));
 file("second.jsonl", linesOf([1, 5, 6, 700].map((n) => traceOf(n))));
 
-/** How many entries a store has. */
+/** Returns the number of entries in a store. */
 function entriesOf(name) {
 	const db = new DatabaseSync(join(folder, name));
 	const { count } = db.prepare("SELECT count(*) AS count FROM novelty_entries").get();
@@ -41,7 +41,7 @@ for (const [name, url] of [
 		assert.ok(!(stdout + stderr).includes(PASSWORD), stderr);
 	});
 
-test("kp-score masks user information where an argument is taken for another one", async () => {
+test("kp-score masks user information in misplaced arguments", async () => {
 	const url = `postgres://user:my\u2028${PASSWORD}@x@host/db`;
 	for (const args of [[url], ["score", url], ["score", "one.jsonl", `--stroe=${url}`]]) {
 		const { code, stderr } = await kpScore(args);
@@ -69,7 +69,7 @@ test("kp-score takes the store from KP_SCORE_STORE", async () => {
 	assert.equal(entriesOf("environment.db"), 1);
 });
 
-test("kp-score goes on where a snapshot of its store ended", async () => {
+test("kp-score continues from a snapshot of its store", async () => {
 	const options = ["--store", "sqlite:resumed.db?create=1", "--memory", "resumed.kpcache"];
 	const scored = async (...more) => {
 		const { code, stdout, stderr } = await kpScore([...more, "one.jsonl", "--json", ...options]);
@@ -96,7 +96,7 @@ test("kp-score creates no database unless the URL has create=1", async () => {
 	assert.equal((await store("sqlite:absent.db?namespace=x")).code, 0);
 });
 
-/** Only later versions of Node.js read file URLs as on another system. */
+/** Only later versions of Node.js can parse file URLs of another system. */
 const canChoose = fileURLToPath("file:///C:/x", { windows: true }) === "C:\\x";
 
 for (const [place, windows, path] of [

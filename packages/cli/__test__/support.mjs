@@ -23,7 +23,7 @@ export function file(name, content) {
 	return path;
 }
 
-/** The environment of all commands that are not given another one. */
+/** The default environment of commands. */
 export const environment = { ...process.env };
 delete environment.FORCE_COLOR;
 
@@ -51,7 +51,7 @@ const mark = randomUUID();
 let shared;
 let last = Promise.resolve();
 
-/** What a stream has until the mark. */
+/** The output of a stream up to the mark. */
 const textOf = (stream) =>
 	new Promise((resolve) => {
 		let text = "";
@@ -73,8 +73,7 @@ async function runShared(args) {
 }
 
 /**
- * Runs a command to its end: in a process of its own if there are options, and otherwise in one that loads the
- * engine once for all commands.
+ * Runs a command to its end. Without options, all commands share a process that loads the engine once.
  */
 export function kpScore(args, options) {
 	if (options) return kpScoreAlone(args, options);
@@ -82,7 +81,7 @@ export function kpScore(args, options) {
 	return last;
 }
 
-/** Runs a command to its end in a process of its own. */
+/** Runs a command to its end in a separate process. */
 export function kpScoreAlone(args, { input, ...options } = {}) {
 	const child = start(args, options);
 	child.stdin?.on("error", () => {});
@@ -123,7 +122,7 @@ export const parsed = (text) =>
 		.filter(Boolean)
 		.map((line) => JSON.parse(line));
 
-/** The environment of a terminal with colours, which Node.js does not expect of CI. */
+/** The environment of a terminal with colours, because Node.js assumes none in CI. */
 const PLAIN = {
 	TERM: "xterm-256color",
 	CI: undefined,
@@ -136,7 +135,7 @@ const python = ["python3", "python"].find(
 );
 export const skipWithoutTerminal = !python && "no Python with pseudo-terminals";
 
-/** Runs its arguments in a terminal of 100 columns, and copies what that shows. */
+/** Runs its arguments in a terminal of 100 columns, and copies the output. */
 const TERMINAL = `
 import fcntl, os, pty, struct, sys, termios
 pid, terminal = pty.fork()
@@ -150,7 +149,7 @@ except OSError:
     pass  # The program has ended.
 `;
 
-/** What a command, or another program, shows on a terminal. */
+/** Returns the output of a command, or another program, on a terminal. */
 export async function onTerminal(args, env = {}, script = program) {
 	const command = ["-c", TERMINAL, process.execPath, script, ...args];
 	const child = spawn(python, command, { cwd: folder, env: { ...environment, ...PLAIN, ...env } });
@@ -158,7 +157,7 @@ export async function onTerminal(args, env = {}, script = program) {
 	return stdout;
 }
 
-/** What commands show on a terminal without colours. */
+/** Returns the output of a command on a terminal without colours. */
 export async function runOnTerminal(commands) {
 	const path = file(`commands-${randomUUID()}.json`, JSON.stringify(commands));
 	const shown = await onTerminal([mark, path], { NO_COLOR: "1" }, many);

@@ -45,7 +45,7 @@ test("kp-score honours NO_COLOR and --json on a terminal", { skip }, async () =>
 });
 
 test("kp-score shows progress and the time left on a terminal", { skip }, async () => {
-	// Progress is shown every 200 ms, in which no machine imports this many.
+	// So many that every machine needs more than the 200 ms between updates of the progress.
 	const many = Array.from({ length: 100_000 }, (_, n) => traceOf(n));
 	file("progress.jsonl", linesOf(many));
 	const shown = await onTerminal(["import", "progress.jsonl", "--output", "copy.jsonl"]);
@@ -56,7 +56,7 @@ test("kp-score shows progress and the time left on a terminal", { skip }, async 
 	);
 });
 
-test("kp-score --json on a terminal escapes what a terminal obeys, and keeps the values", {
+test("kp-score --json on a terminal escapes control characters, and keeps the values", {
 	skip,
 }, async () => {
 	const objective = "Erase \u009b2J\u202eall\u2066";
@@ -67,7 +67,7 @@ test("kp-score --json on a terminal escapes what a terminal obeys, and keeps the
 	assert.equal(JSON.parse(shown).task.objective, objective);
 });
 
-test("rowTable uses the columns that there are, and shows ids that explain --id takes", () => {
+test("rowTable fits the terminal, and shows ids that explain --id takes", () => {
 	const row = {
 		id: "kp:trace:0742a24d-ee7d-8f8b-8040-4147f923164a",
 		objective: `${"Water the garden ".repeat(5)}today`,
@@ -95,7 +95,7 @@ test("fit cuts text between characters", () => {
 	assert.equal(fit("🙂🙂🙂", 5), "🙂…");
 });
 
-test("Output uses 100 columns where a terminal reports 0", () => {
+test("Output uses 100 columns if a terminal reports 0", () => {
 	const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 0 });
 	assert.equal(new Output(stream).width, 100);
 });

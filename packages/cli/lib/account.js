@@ -1,4 +1,4 @@
-/** A score and its causes, for people. */
+/** Explains a score as text. */
 const { DIMENSIONS, bar, count, fit, plain, signed, style } = require("./terminal.js");
 
 const WITHOUT = {
@@ -8,7 +8,7 @@ const WITHOUT = {
 	"over-budget": "it took too long",
 };
 
-/** Why a rule has fired. */
+/** The reasons for the rules. */
 const RULES = {
 	"single-thought": "a thought is all there is",
 	"error-recovery": "more than 2 recoveries, and it succeeded",
@@ -17,7 +17,7 @@ const RULES = {
 
 const uniqueCount = (values) => new Set(values).size;
 
-/** What the dimensions that depend on the trace alone come from. */
+/** The reasons for the dimensions that depend only on the trace. */
 function causesOf({ metadata, outcome, steps }, { confidenceFrom }) {
 	const recoveries = steps.filter(({ type }) => type === "error_recovery").length;
 	const tools = uniqueCount(steps.flatMap(({ tool }) => tool?.name ?? []));

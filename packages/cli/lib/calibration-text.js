@@ -1,4 +1,4 @@
-/** A calibration for people. */
+/** A calibration as text. */
 const { count, fit, percent, style } = require("./terminal.js");
 
 const VERDICTS = {
@@ -7,7 +7,7 @@ const VERDICTS = {
 	refused: "not fitted",
 };
 
-/** Such as ` (0.612 to 0.744)`; empty without an interval. */
+/** For example ` (0.612 to 0.744)`; empty without an interval. */
 const between = (interval, show = (value) => value.toFixed(3)) =>
 	interval ? ` (${show(interval.low)} to ${show(interval.high)})` : "";
 
@@ -55,7 +55,7 @@ function domainTables({ domains, overall }) {
 	];
 }
 
-/** What limits the scores of a domain. */
+/** Formats the limitations of the scores of a domain. */
 function notesOf(domain, { cutShare, constantDimensions }) {
 	const notes = [];
 	if (constantDimensions.length > 0)
@@ -121,7 +121,7 @@ function fitLines({ fits }) {
 	});
 }
 
-/** The profiles that fit better, to be pasted into `new Scorer({ profiles })`. */
+/** The better profiles, to paste into `new Scorer({ profiles })`. */
 function profileLines({ fits }) {
 	const better = fits.filter(({ recommended }) => recommended !== null);
 	if (better.length === 0) return [];

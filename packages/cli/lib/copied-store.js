@@ -1,8 +1,8 @@
-/** A store for commands that must not change their store. */
+/** A read-only copy of a store, for commands that must not change it. */
 
 /**
- * Reads a store and answers appends itself, without keeping the entries: the scorer has them.
- * After the first append, entries that others append to the store are not seen.
+ * Reads a store, and answers appends itself without keeping the entries, because the scorer keeps
+ * them. After the first append, later entries of others are not seen.
  */
 class CopiedStore {
 	#store;

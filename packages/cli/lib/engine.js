@@ -1,4 +1,4 @@
-/** Imports and scores sources as the commands have them. */
+/** Imports and scores the sources of commands. */
 const { inOrder } = require("@knowledgepulse/scoring/internal/batch");
 const { onAbort } = require("@knowledgepulse/scoring/internal/signals");
 const logs = require("@knowledgepulse/scoring/logs");
@@ -7,11 +7,11 @@ const { projectOf } = require("./places.js");
 /** A source as `importTraces` takes it. */
 function inputOf({ name, path, bytes }) {
 	if (path === undefined) return { name, data: bytes() };
-	// A name that begins like JSON would be taken as text.
+	// A name that begins like JSON would be read as text.
 	return /^\s*[[{]/.test(path) ? `./${path}` : path;
 }
 
-/** Unless it is set, a log of a folder may have errors, and one that was named may not. */
+/** By default errors are allowed in files of a folder, but not in named files. */
 const errorsOf = (sources, errors) =>
 	errors ?? (sources.some(({ isFound }) => isFound) ? "collect" : "reject");
 
@@ -22,9 +22,9 @@ const importTraces = (sources, { stop, errors, ...others }) => {
 };
 
 /**
- * What `call`, a method of a scorer, returns for all traces in order, and errors as they come (`explainValues`
- * takes only traces, so it would hold them back): `{ trace, provenance, report }`, or `{ error }` with
- * `errors: "collect"`. After `stop` is aborted, no more is read, and what is being scored comes out.
+ * Yields `{ trace, provenance, report }` for all traces in order, where `report` is the result of `call`, a
+ * method of a scorer; with `errors: "collect"`, `{ error }` without delay, unlike `explainValues`, which takes
+ * only traces. After `stop` is aborted, nothing more is read, and pending results are still yielded.
  */
 function callWithAll(call, sources, options) {
 	const imported = importTraces(sources, options);
@@ -45,7 +45,7 @@ function callWithAll(call, sources, options) {
 
 	async function* results() {
 		yield* inOrder(called, items);
-		// After the results of what was read before it.
+		// After the results of earlier traces.
 		if (failure) throw failure.error;
 	}
 	return Object.defineProperty(results(), "report", { get: () => imported.report });
@@ -59,15 +59,15 @@ function rowOf(line, group) {
 }
 
 /**
- * The rows of all traces in order, or `{ error }` with `errors: "collect"`; see `evaluateLogs`. After
- * `stop` is aborted, no more is read, and traces without a score do not enter the memory.
+ * Yields the rows of all traces in order, or `{ error }` with `errors: "collect"`; see `evaluateLogs`. After
+ * `stop` is aborted, nothing more is read, and unscored traces do not enter the memory.
  */
 function evaluate(scorer, sources, { stop, errors, ...others }) {
 	const options = { ...others, errors: errorsOf(sources, errors) };
 	const evaluation = scorer.evaluateLogs(sources.map(inputOf), options);
 	onAbort(stop, () => evaluation.return().catch(() => {}));
 
-	// By chunks: what has been scored when reading ends comes out.
+	// In chunks, so that finished rows are yielded when reading ends.
 	async function* rows() {
 		for await (const lines of evaluation.lines())
 			for (const line of lines.toString().split("\n"))

@@ -6,7 +6,7 @@ const Exit = Object.freeze({
 	UNEXPECTED: 1,
 	/** Wrong arguments, or input that cannot be used. */
 	INPUT: 2,
-	/** The condition of an option such as `--min-share` is not met. */
+	/** A limit such as `--min-share` is not met. */
 	GATE: 3,
 	/** The model, its library, the addon or the store is unavailable. */
 	UNAVAILABLE: 4,
@@ -30,7 +30,7 @@ const OF_ENGINE = {
 /** System calls that read; all others write. */
 const READING = new Set(["access", "lstat", "open", "read", "scandir", "stat"]);
 
-/** The reason for which a system call has failed, without the path. */
+/** The reason why a system call failed, without the path. */
 function reasonOf({ code, message }) {
 	if (code === "ENOENT") return "there is no such file or folder";
 	return code === "EACCES" ? "permission denied" : message;

@@ -64,13 +64,13 @@ function report(error) {
 	return code;
 }
 
-/** Shows a warning of Node.js or the engine, unless it says that the embedder is off as asked for. */
+/** Shows a warning of Node.js or the engine, except that the embedder is off on request. */
 function onWarning({ code, message }) {
 	if (code === "KNOWLEDGEPULSE_NO_EMBEDDER" && message.endsWith("switched off")) return;
 	warn(message);
 }
 
-/** Sets the exit code, and lets the process end by itself when all is written. */
+/** Sets the exit code. The process ends by itself when everything is written. */
 async function main(argv) {
 	process.stderr.on("error", () => {});
 	process.stdout.on("error", () => {});

@@ -1,7 +1,7 @@
 /** The commands and their options, each with its default, help and type. */
 const { InvalidArgumentError, Option } = require("commander");
 
-/** The names of the formats. They are known once the addon is loaded, which some commands do without. */
+/** The names of the formats. Lazy, because they need the addon, which some commands do not load. */
 const formats = () => require("@knowledgepulse/scoring/logs").LOG_FORMATS;
 
 const format = (name) => {
@@ -26,7 +26,7 @@ const whole = number(0, Number.MAX_SAFE_INTEGER, true);
 
 const all = (value, values = []) => [...values, value];
 
-/** @param type A parser of values, or the values that there are. */
+/** @param type A parser of values, or the list of values. */
 function option(flags, help, type, value) {
 	const made = new Option(flags, help).default(value);
 	if (Array.isArray(type)) return made.choices(type);

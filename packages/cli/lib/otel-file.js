@@ -3,7 +3,7 @@ const { version } = require("../package.json");
 
 const INFO = 9;
 
-/** As in `@knowledgepulse/scoring-otel`, unless there is a threshold. */
+/** The label: by threshold, else as in `@knowledgepulse/scoring-otel`. */
 function labelOf(score, threshold) {
 	if (threshold !== undefined) return score >= threshold ? "pass" : "fail";
 	if (score > 0.6) return "high";

@@ -5,7 +5,7 @@ const { openReplacement } = require("@knowledgepulse/scoring/internal/file");
 const { InputError, reasonOf } = require("./exit.js");
 const { shown } = require("./terminal.js");
 
-/** Error codes of writing to a pipe that its reader has closed; on Windows it is `EOF`. */
+/** Error codes of writing to a pipe that its reader has closed; `EOF` on Windows. */
 const CLOSED = ["EOF", "EPIPE"];
 
 /** Standard output. A reader that has closed the pipe, as `head` does, is not an error. */
@@ -34,7 +34,7 @@ class Output {
 		return this.#stream.isTTY === true;
 	}
 
-	/** Columns of the terminal; 100 if it reports none. */
+	/** The width of the terminal in columns; 100 if unknown. */
 	get width() {
 		return this.#stream.columns || 100;
 	}
@@ -73,7 +73,7 @@ async function openDevice(path) {
 }
 
 /**
- * Opens a file that gets its contents when they are complete; until then, `discard` removes them.
+ * Opens a file that is replaced when its contents are complete; until then, `discard` removes them.
  * @throws {InputError} if the file cannot be written at all.
  */
 async function openFile(path, mode = 0o666) {

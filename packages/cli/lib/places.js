@@ -1,4 +1,4 @@
-/** The folders in which agents keep their logs, and what in them can be scored. */
+/** The folders of agents' logs. */
 const { homedir } = require("node:os");
 const { isAbsolute, join, relative, resolve, sep } = require("node:path");
 const { glob } = require("tinyglobby");
@@ -28,12 +28,12 @@ const PLACES = [
 	["cline", join(home, ".cline", "data", "tasks"), "*/api_conversation_history.json"],
 ];
 
-/** OpenCode's sessions are scored when it has exported them. */
+/** OpenCode must export its sessions before they can be scored. */
 const OPENCODE = join(env.XDG_DATA_HOME || join(home, ".local", "share"), "opencode");
 
 const PROGRAM = env.npm_command === "exec" ? "npx @knowledgepulse/scoring-cli" : "kp-score";
 
-/** A folder as a shell takes it. */
+/** Quotes a folder for a shell. */
 function typed(folder) {
 	const isWindows = platform === "win32";
 	if (/[^\w./\\:~-]/.test(folder)) return isWindows ? `"${folder}"` : `'${folder}'`;
@@ -43,7 +43,7 @@ function typed(folder) {
 
 const matches = (cwd, pattern) => glob(pattern, { cwd, dot: true });
 
-/** Shows what is on this machine, and the commands that score it. */
+/** Lists the logs on this machine, with the commands that score them. */
 async function showPlaces() {
 	const found = [];
 	for (const [format, folder, pattern] of PLACES)
@@ -65,7 +65,7 @@ async function showPlaces() {
 	await output.commit();
 }
 
-/** The project of a session of Claude Code, which is a folder of its own; null for other files. */
+/** The project folder of a session of Claude Code; null for other files. */
 function projectOf(path) {
 	const below = relative(claude, resolve(path));
 	const [project, ...rest] = below.split(sep);

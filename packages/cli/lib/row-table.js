@@ -6,15 +6,15 @@ const SHORT = { "single-thought": "=0.1", "error-recovery": "+0.1", "low-tool-di
 const LEGEND = `compl complexity · novel novelty · tools tool diversity · outc outcome
 rules +0.1 more than two recoveries, −0.1 a single tool, =0.1 a single thought · id: explain --id shows why`;
 
-/** An id as `explain --id` takes it: of those that importers make, the beginning. */
+/** Shortens the ids that importers make, for `explain --id`. */
 const shortId = (id) => id.replace(/^(kp:trace:[\da-f]{8})-[\da-f]{4}-8[\da-f-]{21}$/, "$1");
 
-/** Returns a function that gives the line of a row; that of the first row with the head above it. */
+/** Returns a function that formats a row; the first line comes with the table head. */
 function rowTable({ width }, { threshold }) {
 	const hasThreshold = threshold !== undefined;
-	/** Columns for id and objective. */
+	/** The width of id and objective together. */
 	const left = Math.max(width - (hasThreshold ? 52 : 50), 4);
-	/** Columns of the id; known with the first row. */
+	/** The width of the id, known from the first row. */
 	let idColumns;
 
 	function lineOf({ dimensions, id, objective, overrides, score, similarity }) {

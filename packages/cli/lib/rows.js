@@ -1,4 +1,4 @@
-/** The rows of sources: read from files that have them, or from scoring logs. */
+/** Reads the rows in sources, or scores the logs in them. */
 const { isUtf8 } = require("node:buffer");
 const { addAbortSignal } = require("node:stream");
 const { evaluate } = require("./engine.js");
@@ -67,29 +67,29 @@ const isRow = ({ score, dimensions, overrides = [], id, objective }) =>
 
 const isError = ({ error }) => typeof error?.code === "string";
 
-/** Whether it is, or is meant to be, a line that `kp-score score --json` writes. */
+/** Whether a line is, or is meant to be, output of `kp-score score --json`. */
 const isFromScore = (value) =>
 	(typeof value?.score === "number" && "dimensions" in value) || isError(value ?? {});
 
-/** The text of a stream whose first line was read already. */
+/** The text of a stream whose first line has been read. */
 async function* restored(lines, [, first]) {
 	yield `${first}\n`;
 	for await (const [, line] of lines) yield `${line}\n`;
 }
 
 /**
- * Returns the contents of a source: `{ rows }`, if it has rows that `kp-score score` writes, or else
- * `{ log }`, a source that has not been read. An aborted signal ends a stream.
+ * Returns the contents of a source: `{ rows }` if `kp-score score` wrote it, else `{ log }`, an
+ * unread source. An aborted signal ends a stream.
  */
 async function contentOf(source, signal) {
 	const { name } = source;
 	const bytes = source.bytes();
-	// A stream may be silent for ever.
+	// A stream may stay silent forever.
 	if (source.isStream) addAbortSignal(signal, bytes);
 	const lines = linesOf(bytes, name);
 	const { value: first, done } = await lines.next().catch((error) => {
 		if (source.isStream) throw error;
-		// It may be compressed, or else the importer says what is wrong with it.
+		// It may be compressed; otherwise the importer reports what is wrong.
 		return { value: [1, ""] };
 	});
 	if (done && source.isFound) return { log: source };
@@ -134,7 +134,7 @@ async function scoreAll(logs, { options, stop, take }) {
 	}
 }
 
-/** Hands each row of the sources that arguments name to `take`. Returns the number of errors. */
+/** Passes each row of the sources in the arguments to `take`. Returns the number of errors. */
 async function eachRow(args, { options, stop, take }) {
 	const logs = [];
 	let hasRows = false;

@@ -1,4 +1,4 @@
-/** What the commands have in common. */
+/** Shared by the commands: sources, output, warnings and progress. */
 const { constants } = require("node:os");
 const { scoreWith } = require("@knowledgepulse/scoring");
 const { Exit, InputError } = require("./exit.js");
@@ -7,7 +7,7 @@ const { Session } = require("./session.js");
 const { bytesOf, isInFolder, sourcesInOrder } = require("./sources.js");
 const { Progress, count, hint, percent, say, style, tally, warn } = require("./terminal.js");
 
-/** Ctrl-C: the first ends the run in order, a second one at once. */
+/** The first Ctrl-C ends the run in order, a second one immediately. */
 class Stop {
 	#controller = new AbortController();
 	#interrupted;
@@ -21,7 +21,7 @@ class Stop {
 		process.on("SIGINT", this.#onSignal).on("SIGTERM", this.#onSignal);
 	}
 
-	/** Aborted when no more is to be read. */
+	/** Aborted to end reading. */
 	get signal() {
 		return this.#controller.signal;
 	}
@@ -31,12 +31,12 @@ class Stop {
 		return this.#interrupted !== undefined;
 	}
 
-	/** Reads no more, because nobody needs it. */
+	/** Ends reading, because no more output is needed. */
 	end() {
 		this.#controller.abort();
 	}
 
-	/** The exit code after everything was done; errors outweigh a gate. */
+	/** The final exit code; errors take precedence over an unmet limit. */
 	exitCode({ errors = 0, gate = true } = {}) {
 		if (this.isInterrupted) return Exit.SIGNAL + constants.signals[this.#interrupted];
 		if (errors > 0) return Exit.INPUT;
@@ -44,13 +44,13 @@ class Stop {
 	}
 }
 
-/** Reasons for which a run, and not a part of one, was skipped. */
+/** The reasons for skipping a whole run. */
 const LOST = new Set(
 	`late malformed no_objective no_samples no_steps success_unknown too_large unknown_record
 	unsupported_version`.split(/\s+/),
 );
 
-/** The share of cut texts from which that is the rule. */
+/** The share from which nearly all texts count as cut. */
 const MOSTLY = 0.95;
 
 const ASSUMED = { true: true, false: false, skip: "skip" };
@@ -64,7 +64,7 @@ const importOptions = ({ from, assumeSuccess, domain, errors }, stop) => ({
 	assumeSuccess: ASSUMED[assumeSuccess],
 });
 
-/** Any trace of a domain. */
+/** A trace of a domain. */
 const traceOf = (domain) => ({
 	metadata: { task_domain: domain, success: true },
 	task: { objective: "" },
@@ -72,7 +72,7 @@ const traceOf = (domain) => ({
 	outcome: { confidence: 0 },
 });
 
-/** What is to be said of runs when they are scored. */
+/** Collects warnings about scored runs. */
 class Remarks {
 	#options;
 	#runs = 0;
@@ -85,7 +85,7 @@ class Remarks {
 		this.#options = options;
 	}
 
-	/** Takes a run: a row, or what a row has of it. */
+	/** Takes a run: a row, or the same fields. */
 	add({ domain, successFrom, isCut = false, tokens = null }) {
 		this.#runs += 1;
 		if (successFrom === "assumed") this.#assumed += 1;
@@ -94,7 +94,7 @@ class Remarks {
 		this.#domains.set(domain, (this.#domains.get(domain) ?? 0) + 1);
 	}
 
-	/** Notes how many runs have a success that their log does not state. */
+	/** Notes the number of runs whose success was assumed. */
 	noteAssumed(note) {
 		if (this.#assumed === 0) return;
 		const assumed = this.#options.assumeSuccess === "false" ? "failure" : "success";
@@ -103,12 +103,14 @@ class Remarks {
 		);
 	}
 
-	/** Warns of runs that have a domain of their own, so that `--domain` is not for them. */
+	/** Warns of runs with their own domain, which `--domain` does not change. */
 	warnOfDomain() {
 		const { domain } = this.#options;
 		const others = this.#runs - (this.#domains.get(domain) ?? 0);
 		if (domain !== undefined && others > 0)
-			warn(`--domain ${domain} is not for ${count(others, "reasoning trace")}, which name theirs`);
+			warn(
+				`--domain ${domain} does not apply to ${count(others, "reasoning trace")} with a domain`,
+			);
 	}
 
 	/** Warns if the model saw only the beginning of a share of the texts. */
@@ -123,7 +125,7 @@ class Remarks {
 		);
 	}
 
-	/** Warns of domains that nearly name weights which they do not get. */
+	/** Warns of domains with default weights that resemble another domain. */
 	warnOfNames(profiles) {
 		for (const domain of this.#domains.keys()) {
 			const { hint } = scoreWith(traceOf(domain), { maxSimilarity: null }, { profiles });
@@ -139,7 +141,7 @@ const notesFor =
 		if (!quiet) say(text);
 	};
 
-/** Whether a gate that was asked for is met, which a message says if not. */
+/** Returns whether a requested limit is met; shows a message if not. */
 function isMet(gate, text) {
 	if (!gate) say(`${style("red", "gate not met:")} ${text}`);
 	return gate;
@@ -155,8 +157,8 @@ const writeError =
 		output.write(`${JSON.stringify({ error: { code, source, line, path, message } })}\n`);
 
 /**
- * Calls `work` with the sources that arguments name, the output, and, with `scoring`, a session that is opened
- * with it. Closes them, and returns what `work` does.
+ * Calls `work` with the sources in the arguments, the output, and with `scoring` an open session. Closes them, and
+ * returns the result.
  */
 async function overSources(args, options, scoring, work) {
 	const stop = new Stop();
@@ -177,13 +179,13 @@ async function overSources(args, options, scoring, work) {
 	}
 }
 
-/** Completes the output, and notes its file. */
+/** Completes the output, and reports its file. */
 async function commit(output, options) {
 	await output.commit();
 	if (options.output !== undefined) notesFor(options)(`written to ${options.output}`);
 }
 
-/** What was left out of the inputs, by reason. */
+/** Counts skipped parts of the inputs, by reason. */
 function skippedOf({ inputs }) {
 	const all = {};
 	for (const { skipped } of inputs)
@@ -191,7 +193,7 @@ function skippedOf({ inputs }) {
 	return all;
 }
 
-/** Those of the reasons for which runs were left out. */
+/** The counts of whole runs. */
 const lostOf = (skipped) =>
 	Object.fromEntries(Object.entries(skipped).filter(([reason]) => LOST.has(reason)));
 
@@ -205,14 +207,14 @@ function warnOfLosses(report, what, errors) {
 	const codes = {};
 	for (const { code } of found) codes[code] = (codes[code] ?? 0) + 1;
 	warn(`${count(all, "error")}: ${tally(codes)}`);
-	// Those of files in folders were not shown one by one.
+	// Errors in files of folders were not shown individually.
 	const [{ code, message }] = found;
 	if (errors === 0 && !hint(code)) say(`${style("dim", "the first:")} ${message}`);
 }
 
 /**
- * Returns the completed share of sources, given their size and the number of finished traces. `report`
- * is ahead, as it counts traces when they are read.
+ * Returns the completed share of sources, from their size and the number of finished traces. `report` counts traces
+ * already when they are read.
  */
 function shareOf({ inputs }, bytes, traces) {
 	if (bytes === undefined) return undefined;
@@ -222,8 +224,8 @@ function shareOf({ inputs }, bytes, traces) {
 }
 
 /**
- * Calls `take` with each item of sources until it returns false, or until nobody reads the output, unless that `isNeeded`. Calls
- * `onError` with errors, but those that `--errors` does not ask for. Shows progress if `isShown`.
+ * Calls `take` with each item of sources until it returns false, or until the reader of the output has closed it,
+ * unless all are needed (`isNeeded`). Calls `onError` for errors that `--errors` asks for. Shows progress if `isShown`.
  * Returns the numbers of traces and errors.
  * @throws {InputError} if there are neither.
  */

@@ -1,4 +1,4 @@
-/** A scorer as the options describe it, with its memory. */
+/** A scorer with its memory, from the options. */
 const { existsSync } = require("node:fs");
 const { readFile } = require("node:fs/promises");
 const { fileURLToPath } = require("node:url");
@@ -26,10 +26,10 @@ const SQLITE = ["namespace", "create"];
 const POSTGRES = `namespace application_name client_encoding host options password port ssl sslcert
 	sslkey sslmode sslnegotiation sslrootcert statement_timeout uselibpqcompat user`.split(/\s+/);
 
-/** An error that does not show the URL, which may contain a password. */
+/** An error without the URL, which may contain a password. */
 const storeError = (text) => new InputError(`store URL: ${text}`);
 
-/** Returns the options of a store from the parameters of its URL, and checks those. */
+/** Checks the parameters of the URL of a store, and returns them as options. */
 function parametersOf(parameters, known) {
 	for (const name of parameters.keys())
 		if (!known.includes(name))
@@ -95,7 +95,7 @@ function storeOf(url) {
 }
 
 class Session {
-	/** The weights by domain that options have. */
+	/** Reads the weights by domain in the options. */
 	profiles;
 	#store;
 	#memory;
@@ -124,7 +124,7 @@ class Session {
 		const settings = { embedder, precision, model, pooling, longText };
 		this.profiles = await profilesOf(profiles);
 		const options = { ...settings, profiles: this.profiles, ...store };
-		// A memory that is only read must exist; a copied store is read from its beginning.
+		// A read-only memory must exist; a copied store is read from its beginning.
 		const isLoaded =
 			memory !== undefined && (this.#memory ? existsSync(memory) : this.#store === undefined);
 		this.scorer = isLoaded

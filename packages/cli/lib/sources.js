@@ -1,4 +1,4 @@
-/** The files and streams that the arguments of a command name. */
+/** The files and streams in the arguments of a command. */
 const { constants, createReadStream, openSync } = require("node:fs");
 const { open, readdir, stat } = require("node:fs/promises");
 const { Socket } = require("node:net");
@@ -25,10 +25,10 @@ const UTF_16 = { fffe: "utf-16le", feff: "utf-16be" };
 
 const ascending = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Returns a path with slashes on Windows too: patterns need them, and names sort by them. */
+/** Returns a path with slashes, also on Windows, for patterns and sorting. */
 const slashed = (path, separator = sep) => (separator === "\\" ? path.replaceAll("\\", "/") : path);
 
-/** The paths of logs in a folder, and in all below it. */
+/** The paths of logs in a folder and its subfolders. */
 async function logsIn(folder) {
 	const entries = await readdir(folder, { recursive: true, withFileTypes: true });
 	const start = /[/\\]$/.test(slashed(folder)) ? folder : `${folder}/`;
@@ -117,20 +117,20 @@ async function sourcesOf(args) {
 	return sources;
 }
 
-/** Codes of errors that are about the contents of a source. */
+/** Codes of errors in the contents of a source. */
 const OF_CONTENTS = new Set(
 	`INVALID_JSON INVALID_TRACE INVALID_UTF8 TOO_LARGE UNKNOWN_FORMAT UNKNOWN_RECORDS`.split(" "),
 );
 
-/** Returns a function that says whether an error is about the contents of a file that a folder had. */
+/** Returns a function that tells whether an error is in the contents of a file from a folder. */
 function isInFolder(sources) {
 	const found = new Set(sources.filter(({ isFound }) => isFound).map(({ name }) => name));
 	return ({ code, source }) => OF_CONTENTS.has(code) && found.has(source);
 }
 
-/** Whether an error says that the only input of an import is no log. */
+/** Whether an error means that the only input is not a log. */
 function isNoLog({ code, line }, { inputs: [input] }) {
-	// Most of its records are of another kind, though some look like those of a format.
+	// Most records are of another kind, although some look like those of a format.
 	if (code === "UNKNOWN_RECORDS") return line === undefined;
 	return OF_CONTENTS.has(code) && input.formats.length === 0;
 }
@@ -179,7 +179,7 @@ async function inOrder(sources, options) {
 	return [...times.keys()].sort((a, b) => ascending(times.get(a), times.get(b)));
 }
 
-/** Returns the sources that arguments name, sorted. */
+/** Returns the sources in the arguments, sorted. */
 const sourcesInOrder = async (args, options) => inOrder(await sourcesOf(args), options);
 
 /** Returns the size of all sources; undefined if the size of one is unknown. */

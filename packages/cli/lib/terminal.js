@@ -1,4 +1,4 @@
-/** Text for people: what terminals show, safely. */
+/** Formats text for terminals, safely. */
 const { randomUUID } = require("node:crypto");
 const { styleText } = require("node:util");
 
@@ -61,13 +61,13 @@ const UNSAFE = /(?!\n)[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu;
 
 const escaped = (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
-/** Delimits styled text until it is written. It is random, so text from outside cannot contain it. */
+/** Delimits styled text until it is written. Random, so that foreign text cannot contain it. */
 const MARK = randomUUID();
 
 /** Marks text to be styled if the stream shows colours. Styles cannot be nested. */
 const style = (format, text) => `${MARK}${format}${MARK}${text}${MARK}`;
 
-/** Text with its styles applied and control characters escaped as in JSON, which keeps its value. */
+/** Applies styles, and escapes control characters as in JSON, so that the value stays readable. */
 function shown(text, stream) {
 	// Node.js has styleText from 20.12 on. NO_COLOR counts in hasColors().
 	const isColoured = stream.isTTY === true && stream.hasColors() && styleText;
@@ -87,10 +87,10 @@ function masked(text) {
 		.replace(/([?&][^=&\s]*pass[^=&\s]*=)[^&#\s]*/gi, "$1***");
 }
 
-/** What removes the line of progress that standard error shows. */
+/** The control sequence that removes the line of progress on standard error. */
 let erase = "";
 
-/** Writes a message to standard error. Its further lines are indented, to differ from other messages. */
+/** Writes a message to standard error. Further lines are indented, to tell them from other messages. */
 function say(message) {
 	const text = message.split(MARK).map(masked).join(MARK).replaceAll("\n", "\n  ");
 	process.stderr.write(`${erase}${shown(text, process.stderr)}\n`);
@@ -106,7 +106,7 @@ const HINTS = {
 		"kp-score doctor shows what is missing; --embedder off scores without novelty",
 };
 
-/** Says what can be done about an error. Returns whether that is known. */
+/** Shows what can be done about an error. Returns whether that is known. */
 function hint(code) {
 	if (code in HINTS) say(`${style("dim", "hint:")} ${HINTS[code]}`);
 	return code in HINTS;

@@ -1,4 +1,4 @@
-/** Spans of Vercel's AI SDK: those of its own instrumentation, over its mock model. */
+/** Spans of Vercel's AI SDK, from its own instrumentation and its mock model. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
@@ -139,7 +139,7 @@ test("ScoringSpanProcessor evaluates the run in a request, and waits for the req
 	assert.equal(spanContext.spanId, span.spanContext().spanId);
 });
 
-test("ScoringSpanProcessor makes one trace of an agent that another calls as a tool", async () => {
+test("ScoringSpanProcessor makes one trace of an agent and another that it calls as a tool", async () => {
 	const traced = tracing({ assumeSuccess: true });
 	const ask = tool({
 		inputSchema: z.object({ city: z.string() }),
@@ -172,7 +172,7 @@ test("ScoringSpanProcessor makes one trace of an agent that another calls as a t
 	);
 });
 
-test("ScoringSpanProcessor takes a run whose model fails for a failure", async () => {
+test("ScoringSpanProcessor treats a run whose model fails as failed", async () => {
 	const traced = tracing();
 	const answers = [[calls("c1", "weather", { city: "Rome" })]];
 	const model = new MockLanguageModelV3({

@@ -9,7 +9,7 @@ import {
 } from "@opentelemetry/sdk-logs";
 import { answer, tracing } from "./support.mjs";
 
-/** A scorer that says this. */
+/** A scorer that returns this report. */
 const scorerOf = (report) => ({ explainValue: async () => report });
 
 const report = {

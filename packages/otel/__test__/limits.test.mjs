@@ -1,4 +1,4 @@
-/** What is kept in memory, and for how long. */
+/** Limits on spans kept in memory. */
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { run } from "../../../__test__/support/child.mjs";
@@ -10,7 +10,7 @@ beforeEach(() => {
 	diagnostics.warn.length = 0;
 });
 
-/** What was dropped, as diag was told, and nothing else. */
+/** Returns the drops reported to `diag`. Fails for other messages. */
 function dropped() {
 	return diagnostics.warn.map((text) => {
 		const prefix = "@knowledgepulse/scoring-otel: dropped ";
@@ -19,7 +19,7 @@ function dropped() {
 	});
 }
 
-test("ScoringSpanProcessor drops a trace with more than maxSpans spans, and all that follows", async () => {
+test("ScoringSpanProcessor drops a trace with more than maxSpans spans, later spans included", async () => {
 	const traced = tracing({ assumeSuccess: true, maxSpans: 3 });
 	const root = start(traced.tracer, "run");
 	const calls = Array.from({ length: 5 }, (_, index) => {
@@ -82,7 +82,7 @@ test("ScoringSpanProcessor drops traces while maxTraces are being scored", async
 	assert.equal(traced.events().length, 3);
 });
 
-test("diag hears of dropped spans at once, and then no more than every ten seconds", async () => {
+test("diag reports dropped spans at once, and then at most every ten seconds", async () => {
 	const traced = tracing({ maxSpans: 1 });
 	for (let count = 0; count < 100; count++) answer(traced.tracer, "one");
 	assert.deepEqual(dropped(), ["1 spans of traces with more than 1"]);
@@ -93,7 +93,7 @@ test("diag hears of dropped spans at once, and then no more than every ten secon
 	assert.equal(dropped().length, 2);
 });
 
-test("shutdown scores what has ended, drops what has not, and is done once", async () => {
+test("shutdown scores ended runs, drops the others, and happens once", async () => {
 	const traced = tracing({ assumeSuccess: true });
 	answer(traced.tracer, "one");
 	const root = answer(traced.tracer, "two", { end: false });

@@ -1,4 +1,4 @@
-/** Which spans become which runs, and what comes of them. */
+/** Runs and scores from spans. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,7 +10,7 @@ const assumed = { assumeSuccess: true };
 
 const objectives = ({ runs }) => runs.map(({ trace }) => trace.task.objective);
 
-test("ScoringSpanProcessor makes one run of an agent and those below it", async () => {
+test("ScoringSpanProcessor makes one run of an agent and the agents below it", async () => {
 	const traced = tracing();
 	const { tracer } = traced;
 	const outer = start(tracer, "invoke_agent planner", agent("planner"));
@@ -76,7 +76,7 @@ test("ScoringSpanProcessor evaluates the local root of several calls without an 
 	assert.deepEqual(spanContext, request.spanContext());
 });
 
-test("ScoringSpanProcessor takes a span with a remote parent for a local root", async () => {
+test("ScoringSpanProcessor treats a span with a remote parent as a local root", async () => {
 	const traced = tracing(assumed);
 	const remote = {
 		traceId: "0af7651916cd43dd8448eb211c80319c",
@@ -95,7 +95,7 @@ test("ScoringSpanProcessor takes a span with a remote parent for a local root", 
 	for (const { spanContext } of traced.runs) assert.equal(spanContext.traceId, remote.traceId);
 });
 
-test("ScoringSpanProcessor takes a span whose parent it has not seen for a local root", async () => {
+test("ScoringSpanProcessor treats a span with an unknown parent as a local root", async () => {
 	const traced = tracing(assumed);
 	const elsewhere = tracing().tracer.startSpan("request");
 	context.with(trace.setSpan(ROOT_CONTEXT, elsewhere), () => {

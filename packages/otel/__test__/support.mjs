@@ -1,4 +1,4 @@
-/** Tracers whose spans are scored, and what came of them. */
+/** Tracers whose spans are scored, and the results. */
 import { Scorer } from "@knowledgepulse/scoring";
 import { ScoringSpanProcessor } from "@knowledgepulse/scoring-otel";
 import { context, DiagLogLevel, diag, trace } from "@opentelemetry/api";
@@ -16,7 +16,7 @@ import {
 // Only for its context manager.
 new NodeTracerProvider().register();
 
-/** What was said through `diag`, by level. */
+/** The messages of `diag`, by level. */
 export const diagnostics = { error: [], warn: [], debug: [] };
 
 const keep =
@@ -36,8 +36,8 @@ diag.setLogger(
 );
 
 /**
- * A tracer over a processor with these options. `runs` and `errors` fill with what its callbacks get,
- * `spans()` are all that have ended, and `events()` are the log records.
+ * A tracer with a processor with these options. `runs` and `errors` collect the arguments of its
+ * callbacks; `spans()` returns the ended spans, `events()` the log records.
  */
 export function tracing(options = {}, provide = {}) {
 	const logs = new InMemoryLogRecordExporter();

@@ -18,7 +18,7 @@ class Collector {
 	#drops;
 	/** By trace id and span id: remote parents may give a trace several local roots. */
 	#bySpan = new Map();
-	/** All of them, least recently active first. */
+	/** All traces, the least recently active first. */
 	#open = new Set();
 	/** Ids of traces with dropped spans, oldest first, at most `maxTraces`. */
 	#dropped = new Set();
@@ -58,7 +58,7 @@ class Collector {
 		else trace.timer ??= setTimeout(() => this.#finish(trace), this.#limits.waitMs).unref();
 	}
 
-	/** Finishes the traces that only wait for spans that outlive their root. */
+	/** Finishes the traces that only wait for spans after their root has ended. */
 	flush() {
 		for (const trace of [...this.#open]) if (hasRootEnded(trace)) this.#finish(trace);
 	}

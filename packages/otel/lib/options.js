@@ -11,7 +11,7 @@ const hasMethod = (name) => (value) => isFunction(value?.[name]);
 const isCount = (value) => Number.isSafeInteger(value) && value >= 1;
 const isDelay = (value) => Number.isInteger(value) && value >= 0 && value < 2 ** 31;
 
-/** The other options: what checks a value, and what is expected. */
+/** The other options, each with its check and what it expects. */
 const PROCESSOR = {
 	scorer: [hasMethod("explainValue"), "a Scorer"],
 	onScore: [isFunction, "a function"],

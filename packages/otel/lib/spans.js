@@ -1,4 +1,4 @@
-/** Spans as the importer reads them, without what it does not read. */
+/** Spans with only what the importer reads. */
 
 /** The attributes that the importer reads, by the conventions that they belong to. */
 const READ = new Set(
@@ -58,8 +58,8 @@ const isGenAi = ({ attributes, events }) =>
 	events.length > 0 || Object.keys(attributes).some((name) => name !== "error.type");
 
 /**
- * Returns the id of the evaluated span of a trace with this key: that of the agent in the key; without
- * one, that of the only span of generative AI with no other above it; else `undefined`.
+ * Returns the id of the evaluated span of a trace: the agent in its key, or else the topmost span of
+ * generative AI if there is only one; else `undefined`.
  */
 function subjectOf(spans, key) {
 	const agent = key?.split(":")[1];

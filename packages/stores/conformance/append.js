@@ -13,7 +13,7 @@ const {
 	options,
 } = require("./fixture.js");
 
-/** Ids that a fixture may be tempted to change, or to take for one another. */
+/** Ids that a store might change or confuse. */
 const IDS = [
 	// Each character of these.
 	...` aAåßſİi'"\\\n\0%_?0\u001a\u{10ffff}\u202e\ufeff\ufffd`,
@@ -44,7 +44,7 @@ const IDS = [
 	"é".repeat(512),
 ];
 
-/** Embeddings that a fixture of numbers would change: NaN with payloads, -0, subnormal numbers. */
+/** Embeddings that a store of numbers would change: NaN with payloads, -0, subnormal numbers. */
 function embeddings() {
 	const patterns = [
 		[0, 0, 0, 0],
@@ -118,7 +118,7 @@ exports.rules = {
 		await one.append(entries);
 		await other.append(adds(2));
 		const before = await fixture.complete();
-		// The last one has lost the answer, and does not know of its own entries.
+		// The last reader has lost the answer, and does not know its own entries.
 		for (const reader of [one, other, await fixture.reader()])
 			for (const repeated of [entries, entries.slice(1, 2)]) await reader.append(repeated);
 		assert.deepEqual(await fixture.complete(), before);

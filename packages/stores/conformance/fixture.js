@@ -1,8 +1,8 @@
-/** What the checks share: handles on the store, entries, and readers that check every page. */
+/** Shared by the checks: handles on the store, entries, and readers that check every page. */
 const assert = require("node:assert/strict");
 const { randomBytes, randomUUID } = require("node:crypto");
 
-/** Of the built-in model. */
+/** The size of the built-in model's embeddings. */
 const EMBEDDING_BYTES = 1536;
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
@@ -33,7 +33,7 @@ const options = (changes) => ({
 	...changes,
 });
 
-/** Both ways to ask for what comes after a position, with options of a call. */
+/** The two ways to read the entries after a position. */
 const METHODS = [
 	(store, call) => store.read(call),
 	(store, call) => store.append([add()], { ...call, keepFrom: null }),
@@ -44,7 +44,7 @@ const bytesOf = (embedding) => embedding && Uint8Array.from(embedding);
 
 const positionOf = ({ epoch }, { seq, call }) => ({ epoch, seq, call });
 
-/** What a namespace must have: what readers have sent, in the order that the first page with it has shown. */
+/** The expected contents of a namespace: the entries that readers sent, in the order of the first page with them. */
 class Model {
 	/** Entries by call. */
 	sent = new Map();
@@ -69,7 +69,7 @@ class Model {
 			if (kind === "forget") this.#forgotten.set(id, seq);
 		}
 		for (const entry of entries) this.#checkEmbedding(entry, appended);
-		// A page of `append` may be that before its entries were.
+		// A page of `append` may be older than its entries.
 		if (appended.length === 0) assert.ok(first >= this.cleared, "entries before a clear");
 	}
 
@@ -116,14 +116,14 @@ class Fixture {
 		return new Reader(await this.open(namespace), this.#models.get(namespace));
 	}
 
-	/** Returns what the store has, as a new process sees it. */
+	/** Returns the entries as a new process sees them. */
 	async entries(namespace) {
 		const reader = await this.reader(namespace);
 		await reader.read();
 		return reader.entries;
 	}
 
-	/** Returns them, after checking that they are all that readers have sent since the last clear. */
+	/** Returns these entries. Fails unless they are all those sent since the last clear. */
 	async complete(namespace) {
 		const entries = await this.entries(namespace);
 		const { calls, cleared, sent, epochs } = this.#models.get(namespace ?? this.namespace);
@@ -145,7 +145,7 @@ class Fixture {
 /** Follows a store as a scorer does, and checks every page. */
 class Reader {
 	#model;
-	/** The last entry read, as the store wants it. */
+	/** The position of the last entry read. */
 	after = null;
 	/** All entries since the last reset. */
 	entries = [];
@@ -164,7 +164,7 @@ class Reader {
 		const page = await this.store.append(entries, call);
 		this.#take(page, limit, entries);
 		if (!this.#isAt(page)) await this.read({ limit });
-		// Those before a clear may never have been seen.
+		// Entries before a clear may never have been seen.
 		const calls = callsOf(added.slice(Math.max(0, added.findLastIndex(isClear))));
 		const start = this.#model.calls.indexOf(calls[0]);
 		assert.deepEqual(this.#model.calls.slice(start, start + calls.length), calls, "the new calls");
@@ -203,7 +203,7 @@ class Reader {
 	}
 }
 
-/** Checks what holds for every page that answers the store's own header. */
+/** Checks every page for the store's own header. */
 function checkPage({ header, epoch, head, first, reset, entries }, after, limit) {
 	assert.deepEqual({ ...header }, HEADER, "header");
 	assert.match(epoch, UUID, "epoch");

@@ -31,7 +31,7 @@ exports.rules = {
 			if (turn % 2) await new Promise(setImmediate);
 			controller.abort();
 			await sent.catch(() => {});
-			// All or nothing; what the store does after the answer is over when a repetition is.
+			// All or nothing. A retry waits for anything that the store does after the answer.
 			assert.ok([0, 3].includes(await count()));
 			await store.append(entries, options({ keepFrom: null }));
 			assert.equal(await count(), 3);
@@ -55,7 +55,7 @@ exports.rules = {
 	async "close makes later calls reject"({ store, other }) {
 		await store.close();
 		for (const method of METHODS) await assert.rejects(method(store, options()));
-		// Another handle stays as it is.
+		// Another handle is unaffected.
 		for (const method of METHODS) await method(other.store, options());
 	},
 };

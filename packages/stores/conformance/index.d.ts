@@ -2,7 +2,7 @@ import type { NoveltyStore } from "@knowledgepulse/scoring";
 
 /** A check, to be registered with any test runner. */
 export interface Check {
-	/** Begins with the method that it is about. */
+	/** Begins with the method that it checks. */
 	name: string;
 	/** Rejects with an `AssertionError` of `node:assert` if the store breaks the rule. */
 	run(): Promise<void>;
@@ -12,7 +12,7 @@ export interface Check {
 export interface ConformanceOptions {
 	/**
 	 * Makes every entry of a namespace `ms` milliseconds older, as if its clock had been set forward.
-	 * Without it the deletion of old entries is not checked, which would take a minute of waiting.
+	 * Without it, the deletion of old entries is not checked, because that would take a minute.
 	 */
 	age?: (namespace: string, ms: number) => void | Promise<void>;
 }
@@ -20,8 +20,8 @@ export interface ConformanceOptions {
 /**
  * Returns the checks that a store must pass. Each uses namespaces of its own, with random names, and
  * leaves them in the store.
- * @param open Returns a new handle on a namespace of the store: the same store each time, through a
- * connection of its own, so that two handles behave as two processes. The check closes it.
+ * @param open Returns a new handle on a namespace of the same store, with its own connection, so
+ * that two handles behave like two processes. The check closes it.
  * @example
  * ```ts
  * import test from "node:test";

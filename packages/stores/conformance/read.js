@@ -61,7 +61,7 @@ exports.rules = {
 				assert.notEqual(page.epoch, after.epoch, "the epoch");
 				assert.deepEqual(callsOf(page.entries).slice(0, 5), calls.slice(0, 5));
 
-				// All others start again as well, once.
+				// All others also start again, once.
 				const [{ reset, epoch }] = await reader.read();
 				assert.deepEqual([reset, epoch], [true, page.epoch]);
 				const [next] = await reader.read();

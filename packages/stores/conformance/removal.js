@@ -35,7 +35,7 @@ exports.rules = {
 		await behind.read();
 		for (const entry of [add("before"), clear(), add("after")]) await writer.append([entry]);
 		assert.equal((await fixture.complete())[0].seq, 6);
-		// The position is older than the oldest entry, which is no damage.
+		// A position before the oldest entry is not damage.
 		await behind.read();
 		await fixture.complete();
 	},
@@ -63,7 +63,7 @@ exports.rules = {
 	},
 };
 
-/** With a fixture whose entries can be made older. */
+/** For a fixture whose entries can be made older. */
 exports.rulesOfAge = {
 	async "append never lets the time go back where the clock was set back by an hour"({
 		fixture,
@@ -147,7 +147,7 @@ exports.rulesOfAge = {
 		const entries = adds(2);
 		await reader.append(entries);
 		await fixture.age(10 * MINUTE);
-		// A repetition adds nothing that would be newer.
+		// A retry adds no newer entry.
 		for (let i = 0; i < 5; i++) await reader.append([entries[1]], { keepFrom: FOREVER });
 		const found = await fixture.entries();
 		assert.equal(found.at(-1).call, entries[1].call);

@@ -1,15 +1,15 @@
-/** Queries on a pool, which end when a signal is aborted. */
+/** Runs queries on a pool until a signal is aborted. */
 
 const { until } = require("@knowledgepulse/scoring/internal/signals");
 
 function ignore() {}
 
-/** How many stores use a pool: one listener serves them all. */
+/** The number of stores on each pool, which share one listener. */
 const users = new WeakMap();
 
 /**
- * Keeps the loss of an idle connection, which the pool replaces, from ending the process. Returns what
- * takes that back.
+ * Prevents the loss of an idle connection, which the pool replaces, from ending the process. Returns a
+ * function that undoes this.
  */
 function guard(pool) {
 	const change = (by) => {
@@ -23,10 +23,10 @@ function guard(pool) {
 	};
 }
 
-/** Returns a client. The loss of its connection while it is in use does not end the process either. */
+/** Returns a client whose lost connection does not end the process either. */
 function connect(pool) {
 	return new Promise((resolve, reject) => {
-		// The promise of `pool.connect` leaves time for an error to come before there is a listener.
+		// A callback, because before a promise resolves an error could come without a listener.
 		pool.connect((error, client) => {
 			if (error) return reject(error);
 			client.on("error", ignore);
@@ -41,18 +41,18 @@ function release(client, broken) {
 }
 
 /**
- * Calls `work` with a client of the pool. The pool gets the client back when `work` is done; if `work`
- * fails or the signal is aborted, the connection is closed, so that nobody waits for its server.
+ * Calls `work` with a client of the pool, and then releases it. If `work` fails or the signal is
+ * aborted, the connection is closed, so that nobody waits for its server.
  */
 async function withClient(pool, signal, work) {
 	signal?.throwIfAborted();
 	const connecting = connect(pool);
 	const client = await until(signal, connecting).catch((error) => {
-		// A client that comes too late.
+		// Releases a client that comes too late.
 		connecting.then((late) => release(late, false), ignore);
 		throw error;
 	});
-	// Values are read as text, whatever the pool asks for.
+	// Values are read as text, whatever the pool's setting.
 	const { binary } = client;
 	client.binary = false;
 	let broken = true;

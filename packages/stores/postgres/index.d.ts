@@ -19,19 +19,18 @@ export interface PostgresPool {
 /** Options of {@link PostgresStore}. Either `pool` or `connectionString` is required. */
 export interface PostgresStoreOptions {
 	/**
-	 * Your pool, which `close` does not end. The store listens to its `"error"` events until `close`, so that
-	 * the loss of an idle connection, which the pool replaces, does not end the process. Its connections
-	 * need the isolation level "read committed", which is PostgreSQL's default.
+	 * Your pool; `close` does not end it. Until then the store listens to its `"error"` events, so that losing an idle
+	 * connection does not end the process. Connections need PostgreSQL's default isolation level, "read committed".
 	 */
 	pool?: PostgresPool;
-	/** Where to connect to, with a pool of at most 4 connections of `pg`, which must be installed. */
+	/** Where to connect, with a pool of at most 4 connections; needs `pg`. */
 	connectionString?: string | undefined;
-	/** Traces are compared with those of the same namespace: text of 1 to 200 characters. Default: `"default"`. */
+	/** Scorers with the same namespace share a memory. 1 to 200 characters. Default: `"default"`. */
 	namespace?: string;
 	/**
-	 * Whether every call waits until its entries are on disk, according to the server's `synchronous_commit`. If not,
-	 * a crash of the server may lose the entries of the last moments (`3 × wal_writer_delay`, 0.6 s by default),
-	 * which all processes then treat as never added. `forget` and `clear` always wait. Default: `false`.
+	 * Whether every call waits until its entries are on disk, by the server's `synchronous_commit`. Otherwise a crash of
+	 * the server may lose the entries of the last `3 × wal_writer_delay`, 0.6 s by default; all processes then treat them
+	 * as never added. `forget` and `clear` always wait. Default: `false`.
 	 */
 	durable?: boolean;
 	/** Whether to make the tables and functions if they are missing. Default: `false`. */
@@ -40,7 +39,7 @@ export interface PostgresStoreOptions {
 
 /**
  * A store on PostgreSQL 14 or later, in a database with the encoding UTF8, without extensions. Every call is one
- * statement and keeps no state but that of its transaction, so it works behind PgBouncer in any mode.
+ * statement without state outside its transaction, so PgBouncer works in any mode.
  *
  * Rejects with the errors of `pg`, or with a `ScoringError` with one of these codes: `STORE_MISMATCH`: the tables are missing, older or
  * newer, the namespace belongs to another model, or the isolation level is not "read committed";

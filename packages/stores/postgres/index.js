@@ -8,12 +8,12 @@ const { call, toPage, writeEntries } = require("./wire.js");
 /** How long a statement waits for the lock of its namespace. */
 const LOCK_TIMEOUT_MS = 5000;
 
-/** The PostgreSQL errors of a schema that is not there. */
+/** The PostgreSQL errors for a missing schema. */
 const UNDEFINED = ["42883", "42P01"];
 const UNIQUE_VIOLATION = "23505";
 const LACKING =
 	"the database lacks the tables or functions of a novelty store: set migrate: true, call migrate(), or run what migrationSql() returns";
-/** Raised by our functions. */
+/** Raised by the functions of the store. */
 const MISMATCH = "KP001";
 
 /** Returns the options with their defaults. */
@@ -29,7 +29,7 @@ function readOptions(given) {
 		);
 	const isPool = ["connect", "on", "off"].every((name) => typeof pool?.[name] === "function");
 	if (pool !== undefined && !isPool) throw invalidOption("pool", "a pool of pg", shown(pool));
-	// Never shown: it may have a password.
+	// Never shown, because it may contain a password.
 	if (connectionString !== undefined && typeof connectionString !== "string")
 		throw invalidOption("connectionString", "a string", typeof connectionString);
 	checkNamespace(namespace);
@@ -51,7 +51,7 @@ function makePool(connectionString) {
 	}
 	return new pg.Pool({
 		connectionString,
-		// A scorer has one append under way; a connection that was given up may still be connecting.
+		// A scorer makes one append at a time, but an abandoned connection may still be connecting.
 		max: 4,
 		connectionTimeoutMillis: 10_000,
 		allowExitOnIdle: true,
@@ -81,7 +81,7 @@ exports.PostgresStore = class PostgresStore {
 		return this.#track(async () => {
 			const parameters = [...this.#place(options), options.limit];
 			const rows = await this.#call(options.signal, "kp_novelty_read_v1", parameters);
-			// Without rows, the namespace or a new epoch has to be made.
+			// No rows: the namespace or a new epoch must be created.
 			return rows.length > 0 ? toPage(rows) : this.#append([], { ...options, keepFrom: null });
 		});
 	}
@@ -131,7 +131,7 @@ exports.PostgresStore = class PostgresStore {
 		return [this.#options.namespace, model, maxElements, ttlMs, epoch, seq, call];
 	}
 
-	/** Calls a function of the database, after migrations if they are missing and may be applied. */
+	/** Calls a function of the database; first applies missing migrations if `migrate` allows it. */
 	async #call(signal, name, parameters) {
 		const run = () => withClient(this.#pool, signal, (client) => call(client, name, parameters));
 		try {

@@ -1,4 +1,4 @@
-/** The schema, and how a database gets it. */
+/** Migrations of the schema. */
 const { readFileSync } = require("node:fs");
 const { join } = require("node:path");
 const { ScoringError } = require("@knowledgepulse/scoring");
@@ -17,7 +17,7 @@ const BOOK = `CREATE TABLE IF NOT EXISTS kp_novelty_migrations (
 );
 `;
 
-/** Returns the SQL of one migration. In a database that has it, it fails and changes nothing. */
+/** Returns the SQL of a migration, which fails without changes if it was applied before. */
 function sqlOf(file, index) {
 	const version = index + 1;
 	return `-- Migration ${version} of @knowledgepulse/scoring-stores. To be run in one transaction.
@@ -32,7 +32,7 @@ function migrationSql() {
 
 /** Returns the number of the newest migration that the database has. Throws if it has newer ones. */
 async function newest(client) {
-	// Not to_regclass, which may remember from before the lock that there was none.
+	// Not to_regclass, which may have cached the absence of the table before the lock.
 	const book = `SELECT FROM pg_class WHERE relname = 'kp_novelty_migrations' AND pg_table_is_visible(oid)`;
 	if ((await client.query(book)).rows.length === 0) return 0;
 	const found = await client.query("SELECT version FROM kp_novelty_migrations");
@@ -44,7 +44,7 @@ async function newest(client) {
 	return version;
 }
 
-/** Applies what is missing, each migration in a transaction of its own. */
+/** Applies missing migrations, each in its own transaction. */
 function migrate(pool, signal) {
 	return withClient(pool, signal, async (client) => {
 		for (const [index, file] of MIGRATIONS.entries()) {

@@ -6,8 +6,8 @@
 -- and in its processes: new PostgresStore({ namespace: "acme", … }). The functions run with
 -- the rights of who calls them.
 --
--- Tenants share locks: each of them can make the others wait, with LOCK TABLE or the advisory lock of a
--- namespace. Those that must not need databases of their own.
+-- Tenants share locks: each can block the others with LOCK TABLE or the advisory lock of a namespace.
+-- Tenants that must not do so need separate databases.
 
 CREATE ROLE kp_novelty_tenant NOLOGIN;
 GRANT SELECT, INSERT, UPDATE, DELETE ON kp_novelty_head, kp_novelty_entries TO kp_novelty_tenant;

@@ -1,6 +1,6 @@
 /**
- * Calls of the functions in the database. Their rows come in PostgreSQL's binary COPY format, which clients pass
- * on as it arrives: decoding rows of text takes longer than everything else.
+ * Calls the functions in the database. Rows come in PostgreSQL's binary COPY format, which clients pass on
+ * unread, because decoding rows of text would take longer than everything else.
  */
 
 const { unpack } = require("../entries.js");
@@ -27,7 +27,7 @@ function readRow(bytes, start) {
 
 const elementOf = (text) => (text === null ? "NULL" : `"${text.replaceAll(/["\\]/g, "\\$&")}"`);
 
-/** Returns a value as SQL, which takes the type of its parameter. */
+/** Returns a value as an SQL literal without a type. */
 function literal(client, value) {
 	if (value === null) return "NULL";
 	if (Buffer.isBuffer(value)) return `E'\\\\x${value.toString("hex")}'`;
@@ -35,7 +35,7 @@ function literal(client, value) {
 	return typeof value === "string" ? client.escapeLiteral(value) : String(value);
 }
 
-/** Returns the rows of a function in the database, as {@link readColumns} reads them. */
+/** Calls a function in the database. Returns its rows, as {@link readColumns} reads them. */
 function call(client, name, parameters) {
 	const values = parameters.map((value) => literal(client, value)).join(", ");
 	const text = `COPY (SELECT * FROM ${name}(${values})) TO STDOUT (FORMAT binary)`;
@@ -43,10 +43,10 @@ function call(client, name, parameters) {
 	let start = HEADER_BYTES;
 	let failure;
 	return new Promise((resolve, reject) => {
-		// A query as clients of `pg` take it in place of text.
+		// A query object of `pg`.
 		client.query({
 			submit: (connection) => connection.query(text),
-			// For each row, and for the end. Rows are read one by one, while the next ones are on their way.
+			// Called for each row and for the end, so that rows are read while the next ones arrive.
 			handleCopyData({ chunk }) {
 				try {
 					// A copy, because the client reuses its memory.
@@ -65,7 +65,7 @@ function call(client, name, parameters) {
 }
 
 /**
- * Text of PostgreSQL has no U+0000, so it is written as U+001A and 0. An id with neither stays as it is.
+ * PostgreSQL has no U+0000 in text, so it is written as U+001A and 0, and U+001A as U+001A and 1.
  */
 function writeId(id) {
 	return id?.replaceAll("\u001a", "\u001a1").replaceAll("\0", "\u001a0") ?? null;
@@ -89,7 +89,7 @@ function writeEntries(entries) {
 	];
 }
 
-/** Reads one row of a page: in the first, what describes it; in others, some entries. */
+/** Reads one row of a page: the first describes the page, the others have entries. */
 function readColumns([page, rows, embeddings]) {
 	if (page) return JSON.parse(page);
 	const entries = unpack(rows, embeddings);
@@ -97,7 +97,7 @@ function readColumns([page, rows, embeddings]) {
 	return entries;
 }
 
-/** Makes a page of its rows. */
+/** Makes a page from its rows. */
 function toPage([{ epoch, head, first, reset, ...header }, ...entries]) {
 	return { header, epoch, head, first, reset, entries: entries.flat() };
 }

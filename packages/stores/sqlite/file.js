@@ -1,12 +1,12 @@
-/** Opens the file: its settings, its schema, and whose file it is. */
+/** Opens the file: sets it up, and checks its application and schema. */
 const { existsSync } = require("node:fs");
 const { dirname } = require("node:path");
 
-/** `kpnl`; in the file's header, so that no other application's file is taken for a store. */
+/** `kpnl`, the application id in the header of the file. */
 const APPLICATION = 0x6b706e6c;
 const SCHEMA = 1;
 
-/** The codes of SQLite that mean something here, without the extension in the higher bits. */
+/** Primary result codes of SQLite. */
 const CODES = { BUSY: 5, CORRUPT: 11, CANTOPEN: 14, NOTADB: 26 };
 
 const codeOf = (error) => (error?.errcode ?? 0) & 0xff;
@@ -46,7 +46,7 @@ CREATE INDEX novelty_entries_id ON novelty_entries (namespace, id)
 PRAGMA application_id = ${APPLICATION};
 PRAGMA user_version = ${SCHEMA};`;
 
-/** Returns whether the file has the tables; false for a new file. Throws if it is another's. */
+/** Returns whether the file has the tables; false for a new file. Throws for the file of another application. */
 function hasTables(db) {
 	const [application] = Object.values(db.prepare("PRAGMA application_id").get());
 	const [schema] = Object.values(db.prepare("PRAGMA user_version").get());
@@ -62,7 +62,7 @@ function hasTables(db) {
 	return false;
 }
 
-/** As `hasTables`, as of one moment: another process may be creating them. */
+/** As `hasTables`, in a transaction, because another process may be creating them. */
 function isReady(db) {
 	db.exec("BEGIN");
 	const isReady = hasTables(db);
@@ -70,7 +70,7 @@ function isReady(db) {
 	return isReady;
 }
 
-/** Creates the tables in a new file, and sets what holds for the connection. */
+/** Creates the tables in a new file, and configures the connection. */
 function setUp(db) {
 	const isNew = !isReady(db);
 	if (isNew) db.exec("PRAGMA page_size = 8192");
@@ -78,9 +78,9 @@ function setUp(db) {
 	const { journal_mode } = db.prepare("PRAGMA journal_mode = WAL").get();
 	if (journal_mode !== "wal")
 		throw new StoreError("STORE_UNAVAILABLE", "write-ahead mode needs a local disk");
-	// What is forgotten is overwritten. A checkpoint waits for the disk: fewer of them, of up to 32 MB.
+	// Forgotten data is overwritten. Checkpoints wait for the disk, so they are rare and write up to 32 MB.
 	db.exec("PRAGMA secure_delete = ON; PRAGMA wal_autocheckpoint = 4000");
-	// Without it, syncing on macOS leaves the last writes in the cache of the drive. Elsewhere it has no effect.
+	// On macOS, syncing would otherwise leave the last writes in the drive's cache. No effect elsewhere.
 	db.exec("PRAGMA fullfsync = ON");
 	db.exec(`PRAGMA journal_size_limit = ${64 << 20}`);
 	if (!isNew) return;

@@ -3,20 +3,17 @@ import type { NoveltyStore, StoreEntry, StoreOptions, StorePage } from "@knowled
 /** Options of a {@link SqliteStore}. */
 export interface SqliteStoreOptions {
 	/**
-	 * The file, which is created if it does not exist, with the permissions that the umask gives.
-	 * Relative to the current folder at the time of the constructor. Its folder must exist, be on a
-	 * local disk, and be writable: SQLite keeps two more files there while the file is open.
+	 * The file, created if missing, with the permissions of the umask; resolved against the working
+	 * directory when the store is constructed. Its folder must exist, be writable and be on a local disk:
+	 * SQLite keeps two more files there while the file is open.
 	 */
 	path: string;
-	/**
-	 * The store in the file: 1 to 200 characters except NUL. Scorers share a memory if they have the same
-	 * file and namespace. Default: `"default"`.
-	 */
+	/** Scorers with the same file and namespace share a memory. 1 to 200 characters except NUL. Default: `"default"`. */
 	namespace?: string;
 	/**
-	 * Whether every append waits for the disk. Otherwise a crash of the operating system or a loss of
-	 * power may lose the last ones, while a crash of the process loses none; `forget` and `clear` wait
-	 * in any case. Default: `false`.
+	 * Whether every append waits for the disk. Otherwise a crash of the operating system or a power loss
+	 * may lose the last ones; a crash of the process loses none. `forget` and `clear` always wait.
+	 * Default: `false`.
 	 */
 	durable?: boolean;
 }

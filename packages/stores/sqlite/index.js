@@ -15,7 +15,7 @@ const {
 
 const SQLITE = "@photostructure/sqlite";
 
-/** `:memory:` would be a store of one thread, which nothing shares. */
+/** `:memory:` would be a store that nothing shares. */
 const isPath = (value) =>
 	typeof value === "string" &&
 	value !== "" &&
@@ -48,7 +48,7 @@ function checkInstalled() {
 class SqliteStore {
 	#options;
 	#worker = null;
-	/** What waits for an answer of the thread, by number. */
+	/** Calls that wait for an answer of the thread, by number. */
 	#calls = new Map();
 	#made = 0;
 	#closing = null;
@@ -78,7 +78,7 @@ class SqliteStore {
 		this.#worker ??= this.#start();
 		const worker = this.#worker;
 		const number = ++this.#made;
-		// Tells the thread, which cannot read messages while it waits for the lock, to stop.
+		// Tells the thread to stop; it cannot read messages while it waits for the lock.
 		const stop = new Int32Array(new SharedArrayBuffer(4));
 		const release = onAbort(signal, () => end(stop));
 		const answered = new Promise((resolve, reject) => {

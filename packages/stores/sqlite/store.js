@@ -2,9 +2,9 @@
 const { randomUUID } = require("node:crypto");
 const { StoreError } = require("./file.js");
 
-/** How long a caller may repeat a call that it got no answer to. */
+/** How long a caller may retry a call. */
 const REPETITION_MS = 60_000;
-/** If the newest time of a namespace is further ahead of the clock, it was written when the clock was wrong. */
+/** Times further ahead of the clock were written when the clock was wrong. */
 const AHEAD_MS = 86_400_000;
 
 // Times are read as REAL, because the binding refuses integers that are not safe.
@@ -28,7 +28,7 @@ const STATEMENTS = {
 	erase: `UPDATE novelty_entries SET embedding = NULL
 		WHERE namespace = ? AND id = ? AND embedding IS NOT NULL AND seq < ?`,
 	delete: "DELETE FROM novelty_entries WHERE namespace = ? AND seq < ?",
-	// Times do not decrease: the entries that are old enough are the first ones.
+	// Times never decrease, so the first entries are the oldest.
 	oldEnough: `SELECT max(seq) AS seq FROM novelty_entries
 		WHERE namespace = ? AND seq BETWEEN ? AND ? AND at < ?`,
 };
@@ -57,7 +57,7 @@ class Namespace {
 		this.#sql = Object.fromEntries(
 			Object.entries(STATEMENTS).map(([name, sql]) => [name, db.prepare(sql)]),
 		);
-		// Objects take half as long again.
+		// Objects would take 1.5 times as long.
 		this.#sql.page.setReturnArrays(true);
 	}
 
@@ -67,12 +67,12 @@ class Namespace {
 			const head = this.#sql.head.get(this.#name);
 			return head && this.#answer(head, options);
 		});
-		// A namespace or an epoch has to be written.
+		// A namespace or an epoch must be written.
 		return page ?? this.append({ ...options, entries: [], keepFrom: null });
 	}
 
 	append({ entries, keepFrom, ...options }) {
-		// What is to be forgotten is gone for good when the call is answered.
+		// Forgotten data is erased durably before the call is answered.
 		const removes = entries.some(({ kind }) => kind !== "add");
 		this.#setSynchronous(removes || this.#durable ? "FULL" : "NORMAL");
 		return this.#transaction("BEGIN IMMEDIATE", () => {
@@ -110,7 +110,7 @@ class Namespace {
 			this.#db.exec("COMMIT");
 			return result;
 		} catch (error) {
-			// SQLite itself rolls back where there is no going on.
+			// After some errors SQLite has rolled back already.
 			if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
 			throw error;
 		}
@@ -143,8 +143,8 @@ class Namespace {
 	}
 
 	/**
-	 * Returns the page after a position. Without one, or where the store does not go on from it, that is
-	 * the first page. Returns undefined if the namespace needs a new epoch: an entry is not there, or times are wrong.
+	 * Returns the page after a position; the first page without one, or if the store does not continue from it.
+	 * Returns undefined if the namespace needs a new epoch, because an entry is missing or times are wrong.
 	 */
 	#answer(head, { header, after, limit }, own = head.seq + 1) {
 		const { epoch, seq: newest, first } = head;
@@ -174,7 +174,7 @@ class Namespace {
 		if (start + place <= end) throw missing(start + place);
 	}
 
-	/** Does what the added entries ask for. */
+	/** Applies the removals among the added entries. */
 	#remove(head, added) {
 		for (const { kind, id, seq } of added)
 			if (kind === "forget") this.#sql.erase.run(head.namespace, toBlob(id), seq);

@@ -1,4 +1,4 @@
-/** The thread of a store. SQLite's calls wait for the disk, and for the lock of the file. */
+/** The thread of a store, in which SQLite waits for the disk and the lock of the file. */
 const { parentPort, workerData } = require("node:worker_threads");
 const { CODES, codeOf, describe, openFile } = require("./file.js");
 const { Namespace } = require("./store.js");
@@ -7,14 +7,14 @@ const { pack, unpack } = require("../entries.js");
 const { path } = workerData;
 
 /**
- * How long to wait for the lock before the next try, in milliseconds. Other processes hold it for a
- * fraction of the first pause, except in a checkpoint. Random, so that no process comes always late.
+ * Pauses between attempts to get the lock, in milliseconds, randomised so that no process is always
+ * late. Others hold the lock for a fraction of the first pause, except in a checkpoint.
  */
 const PAUSES = { first: 0.1, last: 5 };
 
 let store = null;
 
-/** Runs something as soon as the file is not locked. Returns undefined when told to stop. */
+/** Calls `run` as soon as the file is unlocked. Returns undefined when told to stop. */
 function whenUnlocked(stop, run) {
 	for (let pause = PAUSES.first; ; pause = Math.min(2 * pause, PAUSES.last)) {
 		if (Atomics.load(stop, 0) !== 0) return undefined;
@@ -32,7 +32,7 @@ function answer({ stop, json, bytes, header, ...options }) {
 	const request = {
 		...options,
 		entries: json && unpack(json, bytes),
-		// One form, to compare with what the namespace was created with.
+		// Normalised, to compare it with that of the namespace.
 		header: JSON.stringify({ model, maxElements, ttlMs }),
 	};
 	const run = () => {
@@ -45,7 +45,7 @@ function answer({ stop, json, bytes, header, ...options }) {
 	return { page: { ...page, ...pack(rows) } };
 }
 
-/** Closes the file. The next call opens it anew, as after a repair. */
+/** Closes the file. The next call opens it again, for example after a repair. */
 function close() {
 	const open = store;
 	store = null;

@@ -9,7 +9,7 @@ import { MODEL, OPTIONS, ownExtractor, realExtractor } from "./support.mjs";
 const { env, pipeline } = transformers;
 const TASK = "feature-extraction";
 
-/** Every error of what is missing here names the package that has it. */
+/** Every error for a missing part names the package that has it. */
 const missing = (asked) => (error) => {
 	assert.ok(error instanceof Error, error);
 	assert.ok(error.message.startsWith(asked), error.message);
@@ -76,7 +76,7 @@ test("extractor rejects an empty array, null and undefined as transformers.js do
 			await assert.rejects(extractor(texts, OPTIONS), Error);
 });
 
-test("extractor rejects what is no text", async () => {
+test("extractor rejects other values than texts", async () => {
 	const extractor = await ownExtractor();
 	for (const [texts, found] of [
 		[5, "5"],

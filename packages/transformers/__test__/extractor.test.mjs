@@ -9,7 +9,7 @@ import { distance, OPTIONS, ownExtractor, realExtractor, TOLERANCE } from "./sup
 const own = await ownExtractor();
 const real = await realExtractor();
 
-/** The text that the SDK embeds of a trace. */
+/** The text of a trace that the SDK embeds. */
 const textOf = ({ task, steps }) =>
 	`${task.objective} ${steps.map(({ content }) => content ?? "").join(" ")}`;
 
@@ -22,7 +22,7 @@ const TEXTS = [
 	"a text of more than 512 tokens ".repeat(200),
 ];
 
-/** What a caller sees of a tensor, but for the numbers. */
+/** The properties of a tensor, except the numbers. */
 function shapeOf(tensor) {
 	const { type, dims, size, data } = tensor;
 	const rows = tensor.tolist();
@@ -52,7 +52,7 @@ for (const [name, texts] of [
 		t.diagnostic(`largest difference of vectors: ${worst}`);
 	});
 
-test("extractor gives for many texts what it gives for each", async () => {
+test("extractor gives many texts the vectors of each", async () => {
 	const { data } = await own(TEXTS, OPTIONS);
 	for (const [index, text] of TEXTS.entries()) {
 		const one = await own(text, OPTIONS);
@@ -61,7 +61,7 @@ test("extractor gives for many texts what it gives for each", async () => {
 	}
 });
 
-test("extractor gives every caller an array of its own", async () => {
+test("extractor gives every caller a separate array", async () => {
 	const first = await own("hello", OPTIONS);
 	const expected = Float32Array.from(first.data);
 	first.data.fill(0);

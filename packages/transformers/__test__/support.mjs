@@ -1,4 +1,4 @@
-/** This package and what it stands in for. */
+/** This package, and the one that it replaces. */
 
 import { fileURLToPath } from "node:url";
 import * as real from "@huggingface/transformers";
@@ -7,7 +7,7 @@ import { pipeline } from "@knowledgepulse/scoring-transformers";
 export const MODEL = "Xenova/all-MiniLM-L6-v2";
 export const OPTIONS = { pooling: "mean", normalize: true };
 
-/** Vectors and scores may be so far apart. */
+/** Tolerance of vectors and scores. */
 export const TOLERANCE = 1e-4;
 
 real.env.localModelPath = fileURLToPath(new URL("../../../benchmark/.model", import.meta.url));

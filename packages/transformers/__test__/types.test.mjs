@@ -27,7 +27,7 @@ await extractor("a", { pooling: "cls", normalize: true });
 export { numbers, rows };
 `;
 
-test("index.d.ts has the types of what works, and its example compiles", (t) => {
+test("index.d.ts has the supported types, and its example compiles", (t) => {
 	const folder = temporaryFolder(t);
 	const [, example] = /```ts\n([\s\S]*?) \* ```/.exec(readFileSync(declarations, "utf8"));
 	writeFileSync(join(folder, "uses.mts"), USES);

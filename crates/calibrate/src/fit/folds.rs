@@ -24,7 +24,7 @@ pub(super) fn assign(labels: &[bool], groups: &Groups, seed: u64) -> Vec<u8> {
     let mut of_group = vec![0_u8; groups.count];
     for group in order {
         let size = sizes[group];
-        // How much the sum over folds of the squared shares would grow.
+        // The growth of the sum of squared shares over folds.
         let growth = |fold: &[f64; 2]| -> f64 {
             let grown = |class: usize| (2.0 * fold[class] + size[class]) * size[class];
             grown(0) / (totals[0] * totals[0]) + grown(1) / (totals[1] * totals[1])

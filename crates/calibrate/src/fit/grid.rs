@@ -24,11 +24,11 @@ pub(super) struct Search<'a> {
     pub(super) tried: HashMap<Point, Concordance>,
 }
 
-/// The weights chosen by the rows of some folds.
+/// The weights chosen on the rows of some folds.
 pub(super) struct Selection {
     pub(super) chosen: Candidate,
     pub(super) best: Candidate,
-    /// Of the difference between the AUC of both.
+    /// The standard error of the difference between the AUCs.
     pub(super) standard_error: f64,
 }
 
@@ -57,12 +57,12 @@ impl<'a> Search<'a> {
             .weights
             .parts()
             .map(|weight| (weight * f64::from(WHOLE)).round() as u8);
-        // Up to the next points of the coarse grid.
+        // Up to the neighbours on the coarse grid.
         let low = center.map(|weight| weight.saturating_sub(COARSE));
         let high = center.map(|weight| (weight + COARSE).min(WHOLE));
         candidates.extend(self.candidates(points(1, low, high), folds));
         let best = best_of(&candidates[1..]);
-        // The current weights may be the best ones, between the points.
+        // The current weights may be the best, and lie between the points.
         let best = if current.auc >= best.auc { current } else { best };
         candidates.sort_by(|a, b| a.distance.total_cmp(&b.distance));
 

@@ -2,7 +2,7 @@
 //!
 //! The points of the simplex are tried at steps of 0.05, then at steps of 0.01 around the best. Each is
 //! judged by its AUC over pairs within five folds. Of those within one standard error of the best, the
-//! nearest to the current profile is taken. To tell an improvement from chance, the same is done on
+//! nearest to the current profile is taken. To tell an improvement from chance, this is repeated on
 //! every four folds and measured on the fifth.
 
 mod folds;
@@ -27,10 +27,10 @@ use self::{
     sample::Sample,
 };
 
-/// How many rows of each class a fit needs.
+/// The number of rows of each class that a fit needs.
 pub(crate) const CLASS: usize = 30;
 
-/// How many groups a fit needs: two in each fold.
+/// The number of groups that a fit needs: two in each fold.
 const GROUPS: usize = 2 * FOLDS;
 
 /// Fits every profile that serves labelled rows.
@@ -87,10 +87,10 @@ fn fit_profile(current: Weights, name: String, rows: &Labelled, bootstrap: &Boot
     }
 }
 
-/// Returns fitted weights in steps of 0.0001. They are scaled to leave `outcome` for the weight of
-/// outcomeConfidence if that was left out of the fit, and is 0 otherwise.
+/// Returns fitted weights in steps of 0.0001, scaled to leave room for the weight `outcome` of
+/// outcomeConfidence if that was left out of the fit; otherwise `outcome` is 0.
 fn recommended(weights: &Weights, outcome: f64) -> Weights {
-    // Rounded down, so that the last weight is the rest to 1.
+    // Rounded down; the last weight is the rest to 1.
     let units = |weight: f64| (weight * (1.0 - outcome) * 1e4 + 1e-6).floor();
     let [c, n, t, _] = weights.parts().map(units);
     Weights::new([c, n, t, 1e4 - c - n - t].map(|units| units / 1e4))

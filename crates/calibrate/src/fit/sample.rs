@@ -26,7 +26,7 @@ const OVERLAP: f64 = 1.5;
 pub(super) struct Sample<'a> {
     folds: [Fold; FOLDS],
     groups: &'a Groups,
-    /// That of the [`Bootstrap`].
+    /// The token of the [`Bootstrap`].
     cancel: &'a CancelToken,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Sample<'a> {
 struct Fold {
     /// The dimensions, the rules that fired, the label and the group of each row.
     rows: Vec<(Dimensions, Fired, bool, u32)>,
-    /// How many rows are negative and positive.
+    /// The numbers of negative and positive rows.
     classes: [f64; 2],
 }
 
@@ -83,7 +83,7 @@ impl<'a> Sample<'a> {
         self.folds.each_ref().map(|fold| fold.ranked(weights).concordance(|_| 1)[0])
     }
 
-    /// Returns those of the folds that are picked.
+    /// Returns the counts of the picked folds.
     fn picked(&self, picked: [bool; FOLDS]) -> impl Iterator<Item = (usize, &Fold)> {
         self.folds.iter().enumerate().filter(move |(index, _)| picked[*index])
     }
@@ -98,9 +98,9 @@ impl<'a> Sample<'a> {
         if pairs > 0.0 { twice / (2.0 * pairs) } else { 0.5 }
     }
 
-    /// Returns by how much the rows of each group raise the AUC over `folds`: the structural components of
-    /// DeLong et al. (1988), summed by cluster as in Obuchowski (1997). The sum of their squares, or of
-    /// the squares of differences, estimates the variance.
+    /// Returns the contribution of the rows of each group to the AUC over `folds`: the structural
+    /// components of DeLong et al. (1988), summed by cluster as in Obuchowski (1997). The sum of their
+    /// squares, or of the squares of differences, estimates the variance.
     pub(super) fn components(&self, weights: &Weights, folds: [bool; FOLDS]) -> Vec<f64> {
         let mut of_group = vec![0.0; self.groups.count];
         if self.cancel.is_cancelled() {

@@ -13,7 +13,7 @@ use super::{
     text::{count, percent, round_percent, score},
 };
 
-/// The number of rows a block from which it has percentiles; the rows of smaller ones are points.
+/// The minimum number of rows in a block with percentiles; rows of smaller blocks are drawn as points.
 const ROWS_FOR_PERCENTILES: usize = 10;
 
 /// A chart with the texts above and below it.
@@ -112,7 +112,7 @@ pub(super) fn ecdf(points: &[EcdfPoint], threshold: Option<f64>) -> Chart {
         share = point.share;
     }
     steps.push((1.0, share));
-    // Under the curve, which its casing would cut.
+    // Before the curve, so that its casing does not cut it.
     plot.vertical_threshold(threshold);
     plot.line("line", steps);
     Chart::new("Cumulative distribution", note, plot, [])

@@ -158,7 +158,7 @@ fn paste(found: &Calibration) -> Option<String> {
     let line = |fit: &Fit| {
         let [c, n, t, o] = fit.recommended?.parts();
         let name = serde_json::Value::from(&*fit.profile);
-        // A plain member with this name would set the prototype.
+        // As a plain member it would set the prototype.
         let name = if fit.profile == "__proto__" { format!("[{name}]") } else { name.to_string() };
         Some(format!(
             "    {name}: {{ complexity: {c}, novelty: {n}, toolDiversity: {t}, outcomeConfidence: {o} }},\n"
@@ -176,7 +176,7 @@ fn borderline(found: &Calibration) -> String {
     )
 }
 
-/// The rows that have these numbers, from 1.
+/// The rows with these numbers, from 1.
 fn numbered<'a>(numbers: &'a [usize], rows: &'a [Row]) -> impl Iterator<Item = (usize, &'a Row)> {
     numbers.iter().filter_map(|number| Some((*number, rows.get(number.checked_sub(1)?)?)))
 }

@@ -18,7 +18,7 @@ pub(super) fn range(from: f64, to: f64) -> String {
     format!("{}–{}", score(from), score(to))
 }
 
-/// One decimal; no line ends before the sign.
+/// One decimal, with a non-breaking space before the sign.
 pub(super) fn percent(share: f64) -> String {
     format!("{:.1}\u{a0}%", share * 100.0)
 }

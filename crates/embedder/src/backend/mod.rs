@@ -10,8 +10,8 @@ pub use onnx::library::{disable_telemetry, loaded_library};
 
 use crate::{Embedding, Result};
 
-/// A loaded model. Any number of threads may run it at once, and their number changes no bit.
+/// A loaded model. Any number of threads may run it at once, with the same bits.
 pub(crate) trait Backend: Send + Sync {
-    /// Embeds the tokens of a window, on all threads if the text is alone, else on the calling one.
+    /// Embeds the tokens of a window, on all threads if no other text runs, else on the calling one.
     fn run(&self, ids: &[i64], is_alone: bool, cancel: &CancelToken) -> Result<Embedding>;
 }

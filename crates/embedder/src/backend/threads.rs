@@ -14,10 +14,10 @@ use rayon::{ThreadPool, ThreadPoolBuilder, prelude::*};
 /// The maximum number of threads: half of the linear layers have 8 tasks.
 const MAX_THREADS: usize = 8;
 
-/// The threads on which a text that is alone is computed.
+/// The threads for a single text.
 pub(crate) struct Threads {
     count: usize,
-    /// Made for the first such text; `None` inside for a single thread, or if the system refuses more.
+    /// Made for the first single text; `None` inside for one thread, or if the system refuses more.
     pool: OnceCell<Option<Mutex<ThreadPool>>>,
 }
 
@@ -27,8 +27,8 @@ impl Threads {
         Self { count: count.min(MAX_THREADS), pool: OnceCell::new() }
     }
 
-    /// Runs `work` with the number of threads that [`spread`] then has: all of them if the text is alone and no
-    /// other text has them, else only the calling one.
+    /// Runs `work` with the number of threads that [`spread`] can use: all if the text is single and no other
+    /// has them, else only the calling one.
     pub fn run<R: Send>(&self, is_alone: bool, work: impl FnOnce(usize) -> R + Send) -> R {
         let pool = is_alone.then(|| self.pool()).flatten().and_then(|pool| pool.try_lock().ok());
         match pool {
@@ -47,7 +47,7 @@ impl Threads {
     }
 }
 
-/// Calls `task` with each number below `count`, on all threads of the pool to which this one belongs.
+/// Calls `task` with each number below `count`, on all threads of the calling thread's pool.
 pub(crate) fn spread(count: usize, task: &(dyn Fn(usize) + Send + Sync)) {
     if rayon::current_thread_index().is_some() {
         (0..count).into_par_iter().with_max_len(1).for_each(task);
@@ -67,7 +67,7 @@ fn with_spinning_threads<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     }
     let (is_done, here) = (AtomicBool::new(false), rayon::current_thread_index());
     rayon::scope(|scope| {
-        // Also when `work` panics.
+        // Also if `work` panics.
         let _done = Done(&is_done);
         scope.spawn_broadcast(|_, context| {
             while Some(context.index()) != here && !is_done.load(Ordering::Acquire) {

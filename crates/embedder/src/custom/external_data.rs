@@ -20,7 +20,7 @@ const ENTRY: &[u8] = b"\x0a\x08location\x12";
 /// The longest path whose length has two bytes.
 const MAX_PATH_BYTES: usize = (1 << 14) - 1;
 
-/// How much of a graph is read at a time, in bytes.
+/// The size of a chunk of the graph, in bytes.
 const CHUNK: u64 = 1 << 20;
 
 pub(crate) fn files(graph: &Path) -> Result<Vec<PathBuf>> {
@@ -47,7 +47,7 @@ fn locations(mut graph: impl Read, chunk: u64) -> io::Result<BTreeSet<String>> {
     Ok(found)
 }
 
-/// Returns the path with which `bytes` begin, after its length.
+/// Returns the path at the beginning of `bytes`, after its length.
 fn location(bytes: &[u8]) -> Option<String> {
     let (length, rest) = match bytes {
         [length @ ..0x80, rest @ ..] => (usize::from(*length), rest),
@@ -57,7 +57,7 @@ fn location(bytes: &[u8]) -> Option<String> {
         _ => return None,
     };
     let path = rest.get(..length)?;
-    // What describes a value that is called `location` begins with a line feed: the tag of its type.
+    // A value named `location` is followed by a line feed, the tag of its type.
     (!path.starts_with(b"\n")).then(|| String::from_utf8_lossy(path).into_owned())
 }
 

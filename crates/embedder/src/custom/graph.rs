@@ -153,7 +153,7 @@ impl CustomGraph {
 impl Backend for CustomGraph {
     fn run(&self, ids: &[i64], _is_alone: bool, cancel: &CancelToken) -> Result<Embedding> {
         if ids.is_empty() {
-            return Err(EmbedError::Model("a text has no token, and no special one either".into()));
+            return Err(EmbedError::Model("a text has no tokens, not even special ones".into()));
         }
         interruptible(cancel, |options| self.embed(ids, options))
     }

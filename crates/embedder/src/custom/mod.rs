@@ -112,7 +112,7 @@ pub(crate) struct CustomFolder {
     files: Vec<PathBuf>,
     /// The configuration files, which may be missing.
     checks: Vec<PathBuf>,
-    /// What the modules state, or the options in their place.
+    /// The properties from the modules, or from the options.
     pub modules: Modules,
     /// The options. A pooling among them takes precedence over a pooled output.
     pub options: ModelOptions,
@@ -198,8 +198,8 @@ impl CustomFolder {
         Ok(all.finalize().to_string())
     }
 
-    /// Returns a digest of the configuration files. Folders with the same digest and the same fingerprint load the
-    /// same model, or fail with the same error.
+    /// Returns a digest of the configuration files. Folders with equal digest and fingerprint load the same model, or
+    /// fail with the same error.
     pub fn checks(&self) -> String {
         let mut hasher = Hasher::new();
         for path in &self.checks {
@@ -247,7 +247,7 @@ pub(crate) struct Modules {
     pub width: Option<usize>,
     /// Whether vectors are scaled to length 1.
     pub normalizes: bool,
-    /// A module after pooling, which a graph of token vectors does not contain.
+    /// A module after pooling, which a graph of token vectors lacks.
     pub further: Option<String>,
 }
 
@@ -336,8 +336,8 @@ fn max_tokens(
     Ok(usize::try_from(stated).unwrap_or(usize::MAX))
 }
 
-/// Returns the graph of a precision: in the place of transformers.js, or in that of other exports. Then also returns the
-/// first place, where there is no file. Models such as T5 call the graph that embeds their encoder.
+/// Returns the graph of a precision, at the path of transformers.js or else of other exports; then also returns the
+/// first path, which has no file. In models such as T5, the graph that embeds is named after the encoder.
 fn graph(folder: &Path, precision: Precision) -> Result<(PathBuf, Option<PathBuf>)> {
     let suffix = match precision {
         Precision::Exact => ".onnx",

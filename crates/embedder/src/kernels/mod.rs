@@ -79,7 +79,7 @@ pub unsafe fn run_task(kernel: &impl Kernel, index: usize) {
     Arch::new().dispatch(Task { kernel, index });
 }
 
-/// One task of a kernel. Whoever makes it keeps the promise of [`Kernel::run`].
+/// One task of a kernel. Its maker must uphold the contract of [`Kernel::run`].
 struct Task<'a, K> {
     kernel: &'a K,
     index: usize,

@@ -8,7 +8,7 @@ use crate::{EmbedError, Result};
 /// The maximum memory for loading the built-in model, in bytes.
 pub const FOR_A_MODEL: usize = 96 << 20;
 
-/// The maximum memory for one text, in bytes. To ask for it takes about 4 µs, inference 1 to 60 ms.
+/// The maximum memory for one text, in bytes. Requesting it takes about 4 µs; inference takes 1 to 60 ms.
 pub const FOR_A_TEXT: usize = 16 << 20;
 
 /// Fails if `bytes` bytes cannot be allocated.
@@ -16,7 +16,7 @@ pub fn require(bytes: usize) -> Result<()> {
     if can_map(bytes) { Ok(()) } else { Err(EmbedError::Memory { bytes }) }
 }
 
-/// Asks the system and not the allocator, which may have free memory of other sizes.
+/// From the system, because the allocator may have free memory of other sizes.
 #[cfg(unix)]
 fn can_map(bytes: usize) -> bool {
     use std::ptr;
@@ -33,7 +33,7 @@ fn can_map(_: usize) -> bool {
     true
 }
 
-/// Returns free memory of the allocator to the system: after loading it is half as much as the model.
+/// Returns free memory of the allocator to the system: after loading, half the size of the model.
 pub fn release_free() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: `malloc_trim` may be called on any thread.

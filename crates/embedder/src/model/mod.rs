@@ -11,7 +11,7 @@ use knowledgepulse_workers::available_cores;
 use crate::Pooling;
 use files::{MANIFEST, library_file_name};
 
-/// The file that a custom model has, and the built-in one does not.
+/// A file that only custom models have.
 pub(crate) const CONFIG: &str = "config.json";
 
 /// The arithmetic of the model. Both use the same weights.

@@ -58,7 +58,7 @@ impl Bert {
     pub fn words(&self, mut text: &str) -> impl Iterator<Item = String> {
         iter::from_fn(move || {
             let least = beginning(text, PIECE).len();
-            // What is before white space or a Chinese character is normalised by itself.
+            // Text before white space or a Chinese character is normalised separately.
             let separates = |c| matches!(self.role(c), Role::Space | Role::Chinese);
             let end = text[least..].find(separates).map_or(text.len(), |at| least + at);
             let piece;
@@ -86,7 +86,7 @@ impl Bert {
             }
         }
         if lowercase {
-            // Not character by character, because a final sigma depends on its neighbours.
+            // Not per character, because a final sigma depends on its neighbours.
             cleaned = cleaned.to_lowercase();
         }
         if strip_accents.unwrap_or(lowercase) && !cleaned.is_ascii() {

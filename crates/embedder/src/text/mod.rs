@@ -1,4 +1,4 @@
-//! Text to tokens: how much of a text is kept, and its token ids.
+//! Text to tokens: the part of a text that is kept, and its token ids.
 
 mod bert;
 mod char_roles;

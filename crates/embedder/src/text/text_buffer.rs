@@ -10,8 +10,8 @@ const MAX_BYTES: usize = 2 << 20;
 
 /// Keeps as much of a text as its embedding depends on. Writing fails once further text makes no difference.
 ///
-/// For the first window of the built-in model, a text is kept up to a place where it certainly has
-/// [`MAX_TOKENS`] tokens. That does not change the window:
+/// For the first window of the built-in model, a text is kept until it certainly has [`MAX_TOKENS`] tokens. That
+/// does not change the window:
 ///
 /// - The tokenizer takes special tokens such as `[SEP]` out of the text, splits the rest at white space and
 ///   around Chinese characters, and normalises each segment by itself. No special token contains white space or
@@ -29,7 +29,7 @@ const MAX_BYTES: usize = 2 << 20;
 #[derive(Debug, Clone)]
 pub struct TextBuffer {
     kept: String,
-    /// Words that are missing until the window is certainly full; `None` if words do not matter.
+    /// Words until the window is certainly full; `None` if words do not matter.
     words_left: Option<usize>,
     bytes_left: usize,
 }

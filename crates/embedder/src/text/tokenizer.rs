@@ -14,10 +14,10 @@ use super::{
 };
 use crate::{EmbedError, Result};
 
-/// How much of a text is tokenised at first, in bytes per wanted token.
+/// The length of the first part that is tokenised, in bytes per requested token.
 const BYTES_PER_TOKEN: usize = 8;
 
-/// The number of tokens before a cut in a text that may differ from those of the whole text.
+/// The number of tokens before a cut that may differ from those of the whole text.
 const UNSETTLED_TOKENS: usize = 64;
 
 #[derive(Deserialize)]
@@ -29,7 +29,7 @@ struct AddedToken {
 /// The tokenizer of a model: WordPiece, Unigram or BPE.
 pub struct Tokenizer {
     pipeline: PipelineTokenizer,
-    /// What comes before the pipeline for BERT, whose text transformers.js normalises differently.
+    /// Runs before the pipeline for BERT, because transformers.js normalises its text differently.
     bert: Option<Bert>,
     /// The ids before each text, such as that of `[CLS]`.
     before: Vec<i64>,
@@ -188,7 +188,7 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the ids of all of a text, as the pipeline has them.
+    /// Returns the ids of a whole text by the pipeline.
     fn ids(&self, text: &str) -> Result<Vec<i64>> {
         let (padding, truncation) = (Override::Off, Override::Off);
         let options = EncodeOptions { padding, truncation, ..EncodeOptions::no_specials() };

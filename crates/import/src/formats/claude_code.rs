@@ -93,7 +93,7 @@ struct Session {
 /// An answer of the assistant, which may come as several records.
 struct Answer {
     turn: Turn,
-    /// The indices of its texts (`true`) and thoughts among the events. None begins with another one.
+    /// The indices of its texts (`true`) and thoughts among the events. None is a prefix of another.
     thoughts: BTreeMap<(bool, String), usize>,
 }
 
@@ -204,7 +204,7 @@ fn type_of(part: Value<'_>) -> &str {
     if part.is_string() { "text" } else { part.text("type").unwrap_or("?") }
 }
 
-/// Adds a text or thought. Streams repeat it with what has been added since.
+/// Adds a text or thought. Streams repeat it as it grows.
 fn add_thought(run: &mut Run, answer: &mut Answer, text: String, said: bool) {
     let Answer { thoughts, .. } = answer;
     let key = (said, text.clone());
@@ -252,7 +252,7 @@ fn put(run: &mut Run, places: &mut Ids, id: Option<String>, mut event: Event) {
     run.events.push(event);
 }
 
-/// Reasons to skip texts in user messages that no person wrote, with the beginnings of these texts.
+/// Texts in user messages that no person wrote: the reason to skip them, and their beginnings.
 const NOT_HUMAN: [(&str, &[&str]); 5] = [
     (
         "local_command",
@@ -276,7 +276,7 @@ const NOT_HUMAN: [(&str, &[&str]); 5] = [
 fn read_human(text: &str, run: &mut Run) -> Option<String> {
     let beginning = text.trim_start_matches(json::BLANK);
     if beginning.starts_with("<task-notification>") {
-        // With an id that no call has, it answers none.
+        // Without a call of this id, it answers none.
         let id = Some(String::new());
         let text = without_reminders(text.into(), &mut run.skipped);
         run.events.push(Event::Result(ToolResult { text, failed: false, id, name: None }));

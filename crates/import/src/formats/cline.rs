@@ -1,4 +1,4 @@
-//! What lies beside the conversation of a task of Cline or Roo, which has the format `messages`.
+//! Files beside the conversation of Cline or Roo, which itself has the format `messages`.
 
 use crate::{
     format::Runs,

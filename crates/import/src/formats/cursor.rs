@@ -11,10 +11,10 @@ use crate::{
     results::regex,
 };
 
-/// What Cursor writes in place of text that it does not show.
+/// Cursor's placeholder for hidden text.
 const REDACTED: &str = "[REDACTED]";
 
-/// What the person wrote, among what Cursor adds.
+/// The text of the person, among that of Cursor.
 static QUERY: LazyLock<Regex> = LazyLock::new(|| regex("(?s)<user_query>(.*?)</user_query>"));
 
 pub fn fits(record: Value) -> bool {
@@ -51,7 +51,7 @@ impl runs::Session for Session {
     }
 }
 
-/// Cuts what stands for hidden text. Returns whether there is anything else.
+/// Removes placeholders of hidden text. Returns whether any text is left.
 fn is_shown(event: &mut Event, run: &mut Run) -> bool {
     let Event::Thought { text, .. } = event else { return true };
     let count = text.matches(REDACTED).count();

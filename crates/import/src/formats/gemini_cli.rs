@@ -26,7 +26,7 @@ pub fn is_change(record: Value) -> bool {
 #[derive(Default)]
 pub struct Session {
     is_subagent: bool,
-    /// What the messages become, in order. A later message takes the place of one with the same id.
+    /// The events of the messages, in order. A later message replaces one with the same id.
     messages: Vec<(Vec<Event>, Skipped)>,
     places: Ids,
     size: usize,
@@ -76,7 +76,7 @@ impl runs::Session for Session {
 }
 
 impl Session {
-    /// Reads a message, and keeps what it becomes until the session ends.
+    /// Reads a message, and keeps its events until the session ends.
     fn add(&mut self, message: Value, run: &mut Run) {
         let skipped = mem::take(&mut run.skipped);
         read(message, run);

@@ -113,7 +113,7 @@ impl Trace {
             out.skip("repeated");
             return 0;
         }
-        // Of a run of another kind, only the root is read.
+        // A run of another kind is read only if it is the root.
         let is_read = matches!(run.text("run_type"), Some("llm" | "tool"))
             || parent.is_none_or(|parent| !self.ids.contains(parent));
         let names = ["run_type", "inputs", "outputs", "error", "feedback_stats"];
@@ -155,7 +155,7 @@ impl Recorded {
     }
 }
 
-/// Returns the messages of both sides. What an agent gives may be the whole conversation.
+/// Returns the messages of both sides. The output of an agent may be the whole conversation.
 fn sides(run: Value<'_>, is_agent: bool) -> Sides<'_> {
     let inputs = run.member("inputs");
     let prompts = || {

@@ -12,7 +12,7 @@ use crate::{
     time,
 };
 
-/// What a format keeps of a session while its records are read.
+/// The state of a session while its records are read.
 pub trait Session: Default + Send {
     /// Reads a value that is a run by itself. Returns whether it is one.
     fn read_whole(_value: Value, _line: u64, _out: &mut Runs) -> bool {
@@ -31,7 +31,7 @@ pub trait Session: Default + Send {
 
     fn read(&mut self, record: Value, run: &mut Run);
 
-    /// Returns the size in bytes of what is kept here and not in the run.
+    /// Returns the size in bytes of the state outside the run.
     fn size(&self) -> usize {
         0
     }
@@ -72,7 +72,7 @@ impl<S: Session> ReadRuns for SessionReader<S> {
             self.open = Some(OpenSession::begin(key, line));
         }
         let open = self.open.get_or_insert_with(|| OpenSession::begin(None, line));
-        // The rest of a session that is too large is passed over, so that it does not look like another one.
+        // The rest of a session that is too large is skipped, so that it does not become another one.
         let (Some(size), run) = (&mut open.size, &mut open.run) else { return };
         if run.created_at.is_none() {
             run.created_at = S::time(record).and_then(time::utc);
@@ -94,10 +94,10 @@ impl<S: Session> ReadRuns for SessionReader<S> {
     }
 }
 
-/// The most runs of an input that are open side by side.
+/// The maximum number of open runs of an input.
 const MAX_OPEN: usize = 64;
 
-/// What a format keeps of a run while its records are read.
+/// The state of a run while its records are read.
 pub trait Kept: Default + Send {
     fn end(self, run: Run, out: &mut Runs) {
         out.run(run);
@@ -121,7 +121,7 @@ struct OpenRun<T> {
 }
 
 impl<T: Kept> OpenRuns<T> {
-    /// Begins a run, and returns its number. If too many are open, that whose last record is longest ago ends.
+    /// Begins a run, and returns its number. If too many are open, the least recently used one ends.
     pub fn begin(&mut self, key: Option<&str>, line: u64, out: &mut Runs) -> u32 {
         let oldest = self.runs.iter().min_by_key(|(_, open)| open.used).map(|(number, _)| *number);
         if let Some(oldest) = oldest.filter(|_| self.runs.len() == MAX_OPEN)
@@ -170,7 +170,7 @@ pub struct Traces<T> {
 }
 
 impl<T: Kept> Traces<T> {
-    /// Does what [`OpenRuns::add`] does for the run with this id, which may begin with the record.
+    /// Like [`OpenRuns::add`], for the run with this id, which the record may begin.
     pub fn add(
         &mut self,
         id: &str,

@@ -56,7 +56,7 @@ fn is_demonstration(entry: Value) -> bool {
     entry.flag("is_demo") == Some(true) || entry.text("message_type") == Some("demonstration")
 }
 
-/// Reads a thought, its command and the output of that.
+/// Reads a thought, its command and the output.
 fn read_step(step: Value, run: &mut Run) {
     if !step.is_object() {
         return run.skipped.add("malformed");

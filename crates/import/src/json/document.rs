@@ -172,7 +172,7 @@ impl<'t> Document<'t> {
         }
     }
 
-    /// Returns whether the value at a place is an object, which all reading of members asks for.
+    /// Returns whether the value at a place is an object, checked before members are read.
     pub(super) fn is_object(&self, at: u32) -> bool {
         self.tape[at as usize] & 0xf == tag::OBJECT
     }
@@ -243,7 +243,7 @@ struct Writer<'a> {
     unescaped: &'a mut String,
     tape: &'a mut Vec<u32>,
     cancel: &'a CancelToken,
-    /// Why reading has ended, if not for the syntax.
+    /// Why reading has ended, except for a syntax error.
     ended: Option<Unread>,
 }
 
@@ -324,7 +324,7 @@ impl<'de> Visitor<'de> for &mut Writer<'_> {
     }
 
     fn visit_borrowed_str<E: serde::de::Error>(self, value: &'de str) -> Result<(), E> {
-        // A part of the text, so not before it, and both numbers are below `MAX_TEXT`.
+        // Part of the text, so the difference is not negative, and both numbers are below `MAX_TEXT`.
         let offset = value.as_ptr().addr() - self.text.as_ptr().addr();
         self.push(&[tag::TEXT | (offset as u32) << TAG_BITS, value.len() as u32])
     }

@@ -7,7 +7,7 @@ use serde_json::{Number, ser::Formatter};
 
 use super::{document::Document, is_blank, json_of, written};
 
-/// The words of the name of a member, after which its value is.
+/// The words of a member's name, followed by its value.
 const NAME_WORDS: u32 = 2;
 
 /// A value of a document.
@@ -121,7 +121,7 @@ impl<'d> Value<'d> {
     fn sorted_members(self) -> impl Iterator<Item = (&'d str, Self)> {
         let Self { document, .. } = self;
         let text_at = |at: u32| document.text_at(at).unwrap_or_default();
-        // Places take less memory than texts.
+        // Offsets take less memory than texts.
         let mut names: Vec<u32> = self.names().collect();
         names.reverse();
         names.sort_by(|a, b| text_at(*a).encode_utf16().cmp(text_at(*b).encode_utf16()));
@@ -357,7 +357,7 @@ impl<'d> Members<'d> for Value<'d> {
     }
 }
 
-/// Of nothing there are no members.
+/// A missing value has no members.
 impl<'d> Members<'d> for Option<Value<'d>> {
     fn get(&self, name: &str) -> Option<Value<'d>> {
         self.as_ref()?.get(name)

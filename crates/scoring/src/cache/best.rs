@@ -7,9 +7,9 @@ use std::{cmp::Ordering, collections::BinaryHeap};
 pub struct Best {
     k: usize,
     at_least: f64,
-    /// The greatest value that would not be taken.
+    /// The next row must have a greater value.
     bar: f32,
-    /// Those taken, the one that goes next on top.
+    /// The rows taken, the worst on top.
     taken: BinaryHeap<Taken>,
     offered: usize,
 }
@@ -18,13 +18,13 @@ pub struct Best {
 struct Taken {
     slot: usize,
     value: f32,
-    /// How many were taken before it.
+    /// The number of rows taken before it.
     turn: usize,
 }
 
 impl Ord for Taken {
-    /// Orders the lesser value, and among equals the one offered later, as greater: the heap drops it
-    /// first.
+    /// The worst row is the greatest, so that the heap drops it first: the lesser value, or of equal
+    /// values the later one.
     fn cmp(&self, other: &Self) -> Ordering {
         // Values are numbers; 0 and -0 are equal, as they are in a comparison.
         let by_value = other.value.partial_cmp(&self.value).unwrap_or(Ordering::Equal);
@@ -82,8 +82,7 @@ impl Best {
         }
     }
 
-    /// Returns a lower bound of the best values: a row with a lesser value is not one of them, whatever
-    /// is offered later.
+    /// Returns a lower bound of the best values. It never falls: a row with a lesser value is out for good.
     pub fn least(&self) -> f64 {
         if self.taken.len() < self.k { self.at_least } else { self.bar.into() }
     }

@@ -3,17 +3,17 @@
 use memmap2::MmapMut;
 use pulp::bytemuck::{cast_slice, cast_slice_mut};
 
-/// Returns zeros, in large pages where the system has them: with small ones, looking up the address of a page takes as
-/// long as reading it, and allocating it several times as long as writing it. `None` if there is not enough memory.
+/// Returns zeros, or `None` if there is not enough memory. Uses large pages where available: address translation of
+/// small ones takes as long as reading them, and their allocation several times as long as writing.
 pub fn mapped(bytes: usize) -> Option<MmapMut> {
     let map = MmapMut::map_anon(bytes).ok()?;
     #[cfg(target_os = "linux")]
-    // Where that is refused, it takes longer.
+    // A refusal only costs time.
     let _ = map.advise(memmap2::Advice::HugePage);
     Some(map)
 }
 
-/// Numbers in mapped memory; none at first.
+/// Numbers in mapped memory, by default none.
 #[derive(Debug, Default)]
 pub struct Block(Option<MmapMut>);
 
@@ -34,7 +34,7 @@ impl Block {
     }
 }
 
-/// The memory must be for whole numbers.
+/// The length of the memory must be a multiple of 4 bytes.
 impl From<MmapMut> for Block {
     fn from(memory: MmapMut) -> Self {
         Self(Some(memory))

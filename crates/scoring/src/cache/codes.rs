@@ -19,14 +19,14 @@
 //!
 //! - `|x|` and `|y|` are at most [`LONGEST`];
 //! - `|x − c|` and `|y − z|` are *measured*, in float64, where their relative error is below `n · 2⁻⁵²`,
-//!   which [`length`] compensates. How good the codes are decides how much is read, not what is found;
+//!   which [`length`] compensates. So the quality of the codes affects how much is read, not what is found;
 //! - `c·z` is a sum of integers, exact in every kernel, times two steps. The rounding of this and of
 //!   the bound, all in float64 and of numbers below 1000, is below [`SLACK`].
 //!
-//! Of the `k` greatest values that are wanted, none is less than the `k`-th greatest of any rows. A row is dropped
-//! when its bound is less than the least of `k` values that others *have*, or than the least that is wanted. So
-//! the greatest is found, and among equals the first. The search clamps values to ±1, which keeps their order, and
-//! the bound to at least −1.
+//! The `k`-th greatest value of any rows is a lower bound of the `k` greatest of all. So a row is dropped only if its
+//! bound is less than the least of `k` *exact* values, or than the minimum that is asked for. The result is that of a
+//! full search, the first of equals included. The search clamps values to ±1, which keeps their order, and the bound to
+//! at least −1.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::_MM_HINT_T0;
@@ -72,7 +72,7 @@ pub struct Codes {
     /// bytes, those of the second half in the upper ones.
     planes: [MmapMut; 2],
     steps: Vec<f32>,
-    /// At least `|x − c|` of each row: without the `l`, and with it.
+    /// Upper bounds of `|x − c|` of each row: without `l`, and with it.
     missing: [Vec<f32>; 2],
 }
 
@@ -91,7 +91,7 @@ impl Codes {
         Some(Self { row, planes, missing: [zeros()?, zeros()?], steps: zeros()? })
     }
 
-    /// Returns the number of bytes that it takes.
+    /// Returns the size in bytes.
     pub fn memory(&self) -> usize {
         2 * self.planes[0].len() + 3 * size_of_val(&self.steps[..])
     }
@@ -146,8 +146,8 @@ impl Codes {
 
     /// Offers every slot that can be among the `best`. `slots` are in order of age, the oldest first.
     ///
-    /// The `value` of a slot must be the float32 dot product of its row with `query`, cut off at ±1, and
-    /// the query of length 1 or zero.
+    /// `value` must return the float32 dot product of the row of a slot with `query`, clamped to ±1. The length of the
+    /// query must be 1 or 0.
     pub fn search(
         &self,
         query: &[f32],
@@ -185,7 +185,7 @@ fn length(square: f64) -> f64 {
     square.sqrt() * (1.0 + 1.0 / f64::from(1 << 20))
 }
 
-/// Writes the codes of a row, and returns its step and what is missing.
+/// Writes the codes of a row. Returns the step, and the errors without `l` and with it.
 struct Encode<'a> {
     row: &'a [f32],
     planes: [&'a mut [u8]; 2],
@@ -202,8 +202,8 @@ impl WithSimd for Encode<'_> {
         let steps = 1.0 / step;
         let mut codes = vec![0; row.len()];
         for (code, number) in codes.iter_mut().zip(row) {
-            // The last bits of a float32 from 2²³ are those of the integer. Where the step is 0 this is
-            // not a number, and any code does.
+            // The low bits of a float32 of 2²³ or more are those of the integer. If the step is 0 this is NaN, and any
+            // code is right.
             *code = (number * steps + ((1 << 23) as f32 + 136.0)).to_bits() as u8;
         }
         let (first, second) = codes.split_at(row.len() / 2);
@@ -233,14 +233,14 @@ fn missing(row: &[f32], codes: &[u8], step: f32, bits: u8, zero: i32) -> f32 {
 
 /// A query in 15 bits, of which the upper 8 are compared with all rows.
 struct Query {
-    /// The upper bits of the numbers, and what they lack.
+    /// The upper bits of the numbers, and the remainders.
     parts: [Vec<i8>; 2],
     sums: [f64; 2],
-    /// What one is worth in either part.
+    /// The value of one unit in each part.
     steps: [f64; 2],
-    /// At least `|y − z|`: of the upper bits alone, and of all.
+    /// Upper bounds of `|y − z|`: for the upper bits alone, and for all.
     missing: [f64; 2],
-    /// What the float32 search and this one round off.
+    /// An upper bound of the rounding of the float32 search and of this one.
     rounding: f64,
 }
 
@@ -283,7 +283,7 @@ impl Query {
     }
 }
 
-/// Slots that are looked at together.
+/// The number of slots that are compared together.
 const BATCH: usize = 64;
 /// Bytes of a page of memory.
 const PAGE: usize = 4096;
@@ -345,12 +345,12 @@ impl<K: Kernel, V: Fn(usize) -> f32> Search<'_, K, V> {
 impl<K: Kernel, V: Fn(usize) -> f32> NullaryFnOnce for Search<'_, K, V> {
     type Output = ();
 
-    // Loops instead of closures, for the reason that `similarity` gives.
+    // Loops instead of closures; see `similarity`.
     #[inline(always)]
     fn call(self) {
         let row = self.codes.row;
         let mut candidates = Vec::new();
-        // Rows that seem to be the best, and the values that they have.
+        // The best rows by their estimates, and by their exact values.
         let (mut promising, mut values) = (self.best.like(f64::NEG_INFINITY), self.best.like(-1.0));
         let mut least = self.best.least().max(-1.0);
         for slots in &self.slots {
@@ -358,7 +358,7 @@ impl<K: Kernel, V: Fn(usize) -> f32> NullaryFnOnce for Search<'_, K, V> {
                 let batch = start..slots.end.min(start + BATCH);
                 let mut products = [0; BATCH];
                 for slot in batch.clone() {
-                    // By itself the processor reads ahead to the end of a page and then starts anew.
+                    // The processor's own prefetching stops at the end of a page.
                     for at in (slot * row..(slot + 1) * row).step_by(64) {
                         self.kernel.prefetch(self.codes.planes[0].as_ptr().wrapping_add(at + PAGE));
                     }
@@ -391,8 +391,8 @@ impl<K: Kernel, V: Fn(usize) -> f32> NullaryFnOnce for Search<'_, K, V> {
 
 /// Sums of products in the registers of one processor.
 trait Kernel: Copy {
-    /// The sum of the products of 4-bit codes with factors: those for the lower halves of the bytes, and
-    /// those for the upper ones. It must fit in 32 bits.
+    /// The sum of the products of 4-bit codes with the factors for the lower and the upper halves of the bytes. It must
+    /// fit in 32 bits.
     fn dot(self, codes: &[u8], factors: (&[i8], &[i8])) -> i32;
 
     /// Prefetches a cache line, where the processor supports it.
@@ -400,7 +400,7 @@ trait Kernel: Copy {
     fn prefetch(self, _line: *const u8) {}
 }
 
-/// No registers in particular: what the compiler makes of a loop, which is NEON on arm64.
+/// A plain loop, which the compiler vectorises with NEON on arm64.
 #[derive(Clone, Copy)]
 struct Plain;
 
@@ -409,7 +409,7 @@ impl Kernel for Plain {
     fn dot(self, codes: &[u8], (lower, upper): (&[i8], &[i8])) -> i32 {
         let mut sum = 0;
         for ((code, lower), upper) in codes.iter().zip(lower).zip(upper) {
-            // In 16 bits, which hold all of this, for more numbers in a register.
+            // 16 bits are enough, and fit more numbers into a register.
             let products = i16::from(code & 15) * i16::from(*lower);
             sum += i32::from(products + i16::from(code >> 4) * i16::from(*upper));
         }
@@ -420,7 +420,7 @@ impl Kernel for Plain {
 /// Registers that multiply codes with factors.
 #[cfg(target_arch = "x86_64")]
 trait Products: Simd {
-    /// Adds up four products at a time of both pairs. They do not saturate, as those of 8 bits would.
+    /// Returns sums of four products of each pair, without saturation.
     fn products(self, codes: [Self::u8s; 2], factors: [Self::i8s; 2]) -> Self::u32s;
 
     /// See [`Kernel::prefetch`].
@@ -446,7 +446,7 @@ impl<S: Products> Kernel for S {
             let codes = [self.and_u8s(*codes, nibbles), self.and_u8s(cast(shifted), nibbles)];
             sums = self.add_u32s(sums, self.products(codes, [*lower, *upper]));
         }
-        // By halves, as registers are added up best.
+        // In halves, which the compiler vectorises best.
         let mut sums = [sums];
         let sums: &mut [i32] = cast_slice_mut(&mut sums);
         let mut width = sums.len();

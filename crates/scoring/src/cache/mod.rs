@@ -28,8 +28,8 @@ const FLAT_SLOTS: usize = 4096;
 /// How a [`VectorCache`] is bounded.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CacheOptions {
-    /// Capacity in vectors, at least 1. A full cache drops the oldest vector for a new one, as does one that can get no
-    /// more memory. Default 1,000.
+    /// Capacity in vectors, at least 1. For a new vector, a cache that is full or out of memory drops the oldest one.
+    /// Default 1,000.
     pub max_elements: usize,
     /// Length of every vector, at least 1. Default 384.
     pub vector_len: usize,
@@ -54,7 +54,7 @@ pub struct VectorCache {
     /// `slots` rows; vector `i` is in slot `(start + i) % slots`.
     rows: Block,
     slots: usize,
-    /// The same rows as codes, where there are more than [`FLAT_SLOTS`] and the system has memory for them.
+    /// The same rows as codes, if there are more than [`FLAT_SLOTS`] and enough memory.
     codes: Option<Codes>,
     start: usize,
     /// When each vector was added, the oldest first.
@@ -63,7 +63,7 @@ pub struct VectorCache {
     ids: VecDeque<Option<Arc<str>>>,
     /// The bytes of all `ids`.
     id_bytes: usize,
-    /// Added to every given time, so that a restored vector can be older than the origin of the clock.
+    /// Added to every time, so that a restored vector can be older than the origin of the clock.
     shift: Duration,
 }
 
@@ -163,7 +163,7 @@ impl VectorCache {
     }
 
     /// Returns up to `k` unexpired vectors with the greatest similarities to `query` of at least `at_least`: the most
-    /// similar first, the oldest first among equals. The first is what [`VectorCache::nearest`] finds.
+    /// similar first, the oldest first among equals. The first is that of [`VectorCache::nearest`].
     ///
     /// # Errors
     ///
@@ -182,7 +182,7 @@ impl VectorCache {
         Ok(self.best_rows(&row, k.get(), at_least).map(similar).collect())
     }
 
-    /// Returns what [`VectorCache::nearest`] does, and then adds the vector.
+    /// Like [`VectorCache::nearest`], but then adds the vector.
     ///
     /// # Errors
     ///
@@ -277,16 +277,15 @@ impl VectorCache {
         })
     }
 
-    /// Returns the unexpired rows in one piece of memory after another, the oldest first.
+    /// Returns the unexpired rows, the oldest first, in the two parts of the ring.
     pub(crate) fn alive_rows(&mut self, now: Duration) -> [&[f32]; 2] {
         self.evict_expired(now);
         self.alive().map(|slots| self.rows(slots))
     }
 
-    /// Returns a cache of the ages and ids that [`VectorCache::entries`] gave, which go on ageing from `now`, and of
-    /// the rows that [`VectorCache::alive_rows`] gave, which are in this part of `memory`. It takes the memory over,
-    /// because writing to new memory takes longer than all else. Its similarities are the same to the bit. With other
-    /// bounds than before, vectors that are too old are dropped, and the oldest beyond the capacity.
+    /// Returns a cache with the `entries`, which continue to age from `now`, and their rows in `memory`. Similarities
+    /// stay bit-identical. The cache keeps `memory`, because writing to new memory would take longer than everything
+    /// else. If the bounds have changed, expired vectors and the oldest beyond the capacity are dropped.
     ///
     /// # Errors
     ///
@@ -318,12 +317,12 @@ impl VectorCache {
         Ok(cache)
     }
 
-    /// A time that was given, as `added` has it.
+    /// Converts a given time to one as in `added`.
     fn at(&self, now: Duration) -> Duration {
         now.saturating_add(self.shift)
     }
 
-    /// The slots of the vectors alive, in the two pieces that the ring may have.
+    /// The slots of the vectors, in the two parts of the ring.
     fn alive(&self) -> [Range<usize>; 2] {
         let end = self.start + self.added.len();
         let wrapped = end.saturating_sub(self.slots);
@@ -382,7 +381,7 @@ impl VectorCache {
 
     /// Adds the time and the id of the newest vector.
     fn record(&mut self, added: Duration, id: Option<Arc<str>>) {
-        // Two threads can come in another order than that in which they read the clock.
+        // Two threads may arrive in another order than they read the clock.
         self.added.push_back(self.added.back().map_or(added, |last| added.max(*last)));
         self.id_bytes += bytes_of(&id);
         self.ids.push_back(id);
@@ -401,8 +400,8 @@ impl VectorCache {
         }
     }
 
-    /// Makes the ring larger, for at least `least` vectors. Returns `false` if it has its capacity already or there is
-    /// no memory.
+    /// Enlarges the ring to at least `least` vectors. Returns `false` if it has its full capacity or there is no
+    /// memory.
     fn grow(&mut self, least: usize) -> bool {
         let slots = self.slots_for(least);
         let has_room = slots > self.slots && self.reserve_entries(slots);
@@ -420,7 +419,7 @@ impl VectorCache {
         vectors.next_power_of_two().max(16).min(self.options.max_elements)
     }
 
-    /// Makes room for the times and ids of a ring that is to be larger, if there is memory.
+    /// Reserves memory for the times and ids of a larger ring. Returns `false` if there is none.
     fn reserve_entries(&mut self, slots: usize) -> bool {
         let more = slots - self.slots;
         self.added.try_reserve_exact(more).is_ok() && self.ids.try_reserve_exact(more).is_ok()
@@ -453,7 +452,7 @@ impl VectorCache {
     }
 }
 
-/// Returns this many zeros, if there is memory for them.
+/// Returns zeros, or `None` if there is not enough memory.
 fn zeros(numbers: usize) -> Option<Block> {
     #[cfg(test)]
     if numbers > tests::MOST.get() {

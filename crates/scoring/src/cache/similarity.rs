@@ -45,8 +45,8 @@ impl WithSimd for OfferDots<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        // Loops instead of iterator chains in here: only what is inlined is compiled for the
-        // registers at hand, and closures within adapters are not.
+        // Loops instead of iterator chains: only inlined code is compiled for these registers, and closures within
+        // adapters are not inlined.
         for (row, numbers) in self.rows.chunks_exact(self.query.len()).enumerate() {
             let dot = Dot { query: self.query, row: numbers }.with_simd(simd);
             if self.best.takes(dot) {
@@ -72,8 +72,8 @@ impl WithSimd for Dot<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> f32 {
         let ((query, _), (row, _)) = (S::as_simd_f32s(self.query), S::as_simd_f32s(self.row));
-        // Rounding can carry the similarity of equal vectors past 1. It is cut off before any
-        // comparison, so that the first of several equal vectors is found.
+        // Rounding can make the similarity of equal vectors exceed 1. It is clamped before it is compared, so that the
+        // first of equal vectors is found.
         dot(simd, query, row).clamp(-1.0, 1.0)
     }
 }

@@ -60,8 +60,8 @@ impl Work {
         }
     }
 
-    /// Does the work that concerns the vectors of a cache; a trace on which to decide is only compared. `novelty`
-    /// makes a novelty of the nearest one. The present time is given by the clock of the cache, and since 1970.
+    /// Does the part of the work that needs the cache; for a decision, only compares. `novelty` converts the nearest
+    /// trace. The present time is given both by the clock of the cache and since 1970.
     pub(super) fn apply_to(
         &self,
         cache: &mut VectorCache,
@@ -128,13 +128,13 @@ pub(super) fn answer(reply: Reply, result: Result<Outcome>) {
     let _ = catch_unwind(AssertUnwindSafe(|| reply(result)));
 }
 
-/// What a scorer and its calls have in common.
+/// The state that a scorer shares with its calls.
 #[derive(Default)]
 pub(super) struct Common {
     pub profiles: Arc<Profiles>,
     statistics: Mutex<Statistics>,
-    /// Set before the lists of calls are emptied for the last time: a call may be added to a list if this is
-    /// not set while the lock of the list is held.
+    /// Set before the lists of calls are emptied for the last time. Whoever adds a call must hold the lock of the
+    /// list and check this first.
     closed: AtomicBool,
 }
 
@@ -166,7 +166,7 @@ pub(super) struct Call {
     /// When it was submitted.
     since: Duration,
     pub cancel: CancelToken,
-    /// Whoever takes it answers the call. A call without it leaves no mark.
+    /// Taken by whoever answers the call. Without it, the call changes nothing.
     reply: Mutex<Option<Reply>>,
 }
 
@@ -181,13 +181,13 @@ impl Call {
         Arc::new(Self { common, work, embedder, since, cancel, reply: Mutex::new(Some(reply)) })
     }
 
-    /// Returns the obligation to answer the call, to the first who asks for it.
+    /// Returns the obligation to answer the call, only once.
     pub fn take_answer(&self) -> Option<Owed<'_>> {
         let reply = self.reply.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         Some(Owed { call: self, reply: Some(reply) })
     }
 
-    /// Returns whether the call is to add its trace, now that its novelty is known.
+    /// Returns whether the call adds its trace, given its novelty.
     pub fn accepts(&self, recalled: &Recalled) -> bool {
         let (Work::Decide(_, threshold), Recalled::Novelty(trace, novelty)) =
             (&self.work, recalled)
@@ -197,7 +197,7 @@ impl Call {
         Score::of(trace, novelty.clone(), &self.common.profiles).value >= *threshold
     }
 
-    /// Returns whether somebody has taken the reply.
+    /// Returns whether the reply was taken.
     pub fn is_answered(&self) -> bool {
         self.reply.lock().unwrap_or_else(PoisonError::into_inner).is_none()
     }
@@ -226,7 +226,7 @@ impl Owed<'_> {
     /// Answers the call, unless that is done.
     pub fn settle(&mut self, result: Result<Outcome>) {
         let Some(reply) = self.reply.take() else { return };
-        // Before the reply, which must find the call counted.
+        // First, so that the reply sees the call counted.
         let latency = monotonic_clock() - self.call.since;
         self.call.common.count(|statistics| statistics.count(&result, latency));
         answer(reply, result);
@@ -241,7 +241,7 @@ impl Drop for Owed<'_> {
     }
 }
 
-/// Ends a call early. It keeps nothing of the call in memory, because a garbage collector may drop it late.
+/// Ends a call early. Holds the call weakly, because a garbage collector may drop the handle late.
 #[derive(Clone, Default)]
 pub struct CallHandle(pub(super) Weak<Call>);
 
@@ -268,7 +268,7 @@ impl CallHandle {
     }
 }
 
-/// What the memory gives for a call.
+/// The part of an answer that comes from the memory.
 pub(super) enum Recalled<'a> {
     /// The novelty of a trace that is to be scored.
     Novelty(&'a Trace, Novelty),
@@ -279,7 +279,7 @@ pub(super) enum Recalled<'a> {
 /// A call that has been embedded, or could not be.
 pub(super) struct EmbeddedCall {
     pub call: Arc<Call>,
-    /// The embedding, empty for work without a text, or why there is none if scores do not require one.
+    /// The embedding, empty for work without a text; or the reason for its absence if scores do not require one.
     embedded: Result<Result<Embedded, Arc<str>>>,
     /// The novelty of a trace that a store is about to add, because it was accepted.
     pub accepted: Option<Novelty>,
@@ -297,7 +297,7 @@ impl EmbeddedCall {
             | Work::Decide(input, _)
             | Work::Remember(input) => Some(&*input.text),
             Work::Embed(text) | Work::Similar(Query { text, .. }) => Some(&**text),
-            // A tokenizer without special tokens makes nothing of an empty text.
+            // A tokenizer without special tokens gives an empty text no token.
             Work::WarmUp => Some("warm up"),
             Work::Forget(_) | Work::Clear => None,
         };
@@ -326,8 +326,8 @@ impl EmbeddedCall {
         Some(&embedded.embedding)
     }
 
-    /// Answers the call, unless it has been aborted, closed, or has run out of its budget. `recall` is asked
-    /// with the embedding for what the memory gives.
+    /// Answers the call, unless it was aborted or closed, or its budget is over. `recall` takes the embedding and
+    /// returns the part from the memory.
     pub fn conclude<'a>(self, recall: impl FnOnce(&Embedded) -> Result<Recalled<'a>>) {
         let call = self.call.clone();
         let Some(mut owed) = call.take_answer() else { return };

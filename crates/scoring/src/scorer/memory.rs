@@ -26,9 +26,9 @@ use crate::{
 
 /// The vectors that a scorer compares traces with.
 pub(super) enum Memory {
-    /// Those of its own traces.
+    /// The vectors of its own traces.
     Own(Arc<OwnMemory>),
-    /// Those of all scorers that share a store.
+    /// The vectors of all scorers that share a store.
     Shared(Arc<SharedMemory>),
 }
 
@@ -82,7 +82,7 @@ impl Vectors {
         is_same && self.cache.options().vector_len == vector_len
     }
 
-    /// Prepares for vectors of this model, and drops those of another one.
+    /// Prepares for vectors of this model: drops those of any other.
     fn switch_to(&mut self, fingerprint: &Arc<str>, vector_len: usize) {
         if !self.has_model(fingerprint, vector_len) {
             self.cache.restart(vector_len);
@@ -94,7 +94,7 @@ impl Vectors {
 }
 
 impl OwnMemory {
-    /// Returns a memory with the vectors of a cache, which are those of the `model` with this fingerprint.
+    /// Returns a memory with the vectors of a cache, made by the `model` with this fingerprint.
     pub fn new(mut cache: VectorCache, model: Option<Arc<str>>) -> Arc<Self> {
         let len = cache.len(monotonic_clock()).into();
         Arc::new(Self { vectors: Mutex::new(Vectors { cache, model }), len })
@@ -111,7 +111,7 @@ impl OwnMemory {
         let contents = self.with(|Vectors { cache, model }, now| {
             Contents::of(cache, model.as_deref().unwrap_or(fingerprint), now, None)
         });
-        // Without the lock, for which synchronous functions of JavaScript wait.
+        // Without the lock, because synchronous functions of JavaScript wait for it.
         contents.encode()
     }
 
@@ -148,7 +148,7 @@ impl OwnMemory {
                     return Ok(Recalled::Done(Outcome::Found(Vec::new())));
                 }
                 Work::Score(_) | Work::Remember(_) => vectors.switch_to(fingerprint, vector.len()),
-                // From now on vectors of the right length can be added by hand.
+                // The live cache now takes vectors of this length.
                 Work::WarmUp if !vector.is_empty() && vectors.cache.len(now) == 0 => {
                     vectors.switch_to(fingerprint, vector.len());
                 }

@@ -31,7 +31,7 @@ pub struct Found {
     pub id: Option<Arc<str>>,
     /// The cosine similarity, in \[-1, 1\].
     pub similarity: f64,
-    /// When it was added, since 1970.
+    /// When it was added, as the time since 1970.
     #[serde(serialize_with = "milliseconds")]
     pub added_at: Duration,
 }
@@ -44,12 +44,12 @@ pub struct Report {
     pub score: Score,
     /// The text as embedded; `None` without an embedding.
     pub text: Option<TextFacts>,
-    /// Where the time went.
+    /// The time of each part.
     #[serde(rename = "timesMs")]
     pub times: Times,
 }
 
-/// Where the time of a call went. Serialised in milliseconds.
+/// The time of each part of a call. Serialised in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Times {
     /// From the call to the answer.

@@ -54,8 +54,7 @@ impl Statistics {
         self.accepted.saturating_sub(self.answered + self.failed + self.aborted)
     }
 
-    /// Returns the latency that this share of the latest 1,024 calls did not exceed; `None` before the first. `share`
-    /// is in \[0, 1\].
+    /// Returns a percentile of the last 1,024 latencies; `None` before the first. `share` is in \[0, 1\].
     pub fn percentile(&self, share: f64) -> Option<Duration> {
         let mut sorted: Vec<_> = self.latencies.iter().copied().collect();
         sorted.sort_unstable();

@@ -1,4 +1,4 @@
-//! Calls are embedded concurrently and settled one after another, in the order in which they were made.
+//! Embeds calls concurrently, and settles them one after another in call order.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -56,21 +56,21 @@ pub struct Scorer {
 
 #[derive(Default)]
 struct Order {
-    /// Tickets given out, one for each call.
+    /// The number of issued tickets, one for each call.
     issued: u64,
-    /// The ticket that is settled next.
+    /// The next ticket to settle.
     next: u64,
-    /// Not yet begun.
+    /// Calls not yet begun.
     queue: VecDeque<(u64, Arc<Call>)>,
-    /// Threads that work on calls, or are about to.
+    /// The number of threads that work on calls or have been started to.
     workers: usize,
-    /// Being embedded, or settled, just now.
+    /// Calls being embedded or settled.
     active: BTreeMap<u64, Arc<Call>>,
-    /// Embedded, but not yet their turn.
+    /// Embedded calls whose turn has not come.
     embedded: BTreeMap<u64, EmbeddedCall>,
-    /// Work of [`Scorer::during`].
+    /// The number of running [`Scorer::during`].
     others: usize,
-    /// A thread is settling; others leave their results to it.
+    /// Whether a thread is settling; others leave their results to it.
     settling: bool,
 }
 
@@ -80,7 +80,7 @@ impl Order {
         self.next == self.issued && !self.settling
     }
 
-    /// Takes the call whose turn it is, if it is embedded.
+    /// Takes the next call in order, if it is embedded.
     fn take_next(&mut self) -> Option<EmbeddedCall> {
         let embedded = self.embedded.remove(&self.next)?;
         self.next += 1;
@@ -99,8 +99,8 @@ impl Scorer {
         Ok(Self::with_cache(options, cache, None))
     }
 
-    /// Returns a scorer that continues with a cache, whose vectors come from the `model` with this fingerprint;
-    /// `options.cache` is ignored.
+    /// Returns a scorer with a cache, whose vectors come from the `model` with this fingerprint; `options.cache` is
+    /// ignored.
     pub fn with_cache(
         options: ScorerOptions,
         cache: VectorCache,
@@ -110,9 +110,9 @@ impl Scorer {
         Self::with_memory(options, Memory::Own(OwnMemory::new(cache, model)), common)
     }
 
-    /// Returns a scorer whose memory is a store that others append to as well; see [`SharedMemory`]. While the
-    /// store is unavailable, scores fail if it is required, and otherwise have a neutral novelty. It continues from a
-    /// snapshot of such a memory with the same bounds; with any other it reads the store from the beginning.
+    /// Returns a scorer on a store that others append to as well; see [`SharedMemory`]. While the store is unavailable,
+    /// scores fail if it is required, and otherwise have a neutral novelty. With a snapshot of such a memory with the
+    /// same bounds, only newer entries are read; with any other, the whole store.
     ///
     /// # Errors
     ///
@@ -164,8 +164,7 @@ impl Scorer {
         }
     }
 
-    /// Returns how many vectors are in the memory; while it is being used, how many there were before.
-    /// Never waits.
+    /// Returns the number of vectors in the memory; during a search, the number before it. Never waits.
     pub fn cache_len(&self) -> usize {
         self.memory.len()
     }
@@ -175,9 +174,9 @@ impl Scorer {
         self.common.count(|statistics| statistics.clone())
     }
 
-    /// Does `work` after everything that was submitted before it, and passes the result to `reply`: `CLOSED` after
-    /// [`Scorer::close`], `NO_THREADS` if the system cannot create a thread. `reply` may be called before this returns.
-    /// Without an embedder, scores do not depend on the calls before; `embedder` then says why.
+    /// Does `work` in call order, and passes the result to `reply`, possibly before this returns: `CLOSED` after
+    /// [`Scorer::close`], `NO_THREADS` if the system cannot create a thread. `embedder` is the embedder, or the reason
+    /// why scores have none.
     pub fn submit(
         self: &Arc<Self>,
         work: Work,
@@ -195,7 +194,7 @@ impl Scorer {
         let handle = CallHandle(Arc::downgrade(&call));
         if order.is_idle() && call.work.scored().is_some() && call.embedder.is_err() {
             drop(order);
-            // Scoring takes less time than waking a thread.
+            // Scoring is faster than waking a thread.
             self.memory.settle(EmbeddedCall::embed(call));
             return handle;
         }
@@ -207,7 +206,7 @@ impl Scorer {
         handle
     }
 
-    /// Has a thread work on the queue, beside those that already do.
+    /// Starts another thread for the queue if that is allowed and useful.
     fn start(self: &Arc<Self>) {
         let mut order = self.lock();
         if order.queue.is_empty() || order.workers >= self.options.concurrency {
@@ -216,7 +215,7 @@ impl Scorer {
         let scorer = self.clone();
         match spawn(move || scorer.work()) {
             Ok(()) => order.workers += 1,
-            // The other threads come to it.
+            // The running threads will take the calls.
             Err(_) if order.workers > 0 => {}
             Err(error) => {
                 let calls = mem::take(&mut order.queue);
@@ -257,8 +256,8 @@ impl Scorer {
         Ok((bounds, Some(least >= threshold)))
     }
 
-    /// Answers every call without an answer with `CLOSED`, and returns when no thread works for the
-    /// scorer. Later calls are refused.
+    /// Answers all pending calls with `CLOSED`, and returns when no thread works for the scorer. Later calls are
+    /// refused.
     ///
     /// A run of the model ends after its current operation. Must not be called from a reply, because it would wait for
     /// that thread.
@@ -308,12 +307,12 @@ impl Scorer {
         work()
     }
 
-    /// Works on the calls of the queue, and lets other work run between them.
+    /// Works on the queue, and lets other jobs run between calls.
     fn work(self: Arc<Self>) {
         while let Some((ticket, call)) = self.begin() {
             self.start();
             self.settle(ticket, EmbeddedCall::embed(call));
-            // Last, because `close` may return as soon as this is gone; dropped without the lock.
+            // Removed last, because `close` may then return; dropped without the lock.
             let mut order = self.lock();
             let (done, has_more) = (order.active.remove(&ticket), !order.queue.is_empty());
             drop(order);
@@ -343,7 +342,7 @@ impl Scorer {
     fn settle(&self, ticket: u64, embedded: EmbeddedCall) {
         let mut order = self.lock();
         if self.common.is_closed() {
-            // `close` has answered the call, which must not be dropped under the lock.
+            // `close` has answered the call; it must not be dropped under the lock.
             drop(order);
             return;
         }
@@ -354,7 +353,7 @@ impl Scorer {
         order.settling = true;
         while let Some(embedded) = order.take_next() {
             drop(order);
-            // After a panic, `settling` must not stay set, or no call would be settled any more.
+            // If `settling` stayed set after a panic, no further call would be settled.
             let _ = catch_unwind(AssertUnwindSafe(|| self.memory.settle(embedded)));
             order = self.lock();
         }

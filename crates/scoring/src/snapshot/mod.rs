@@ -29,12 +29,12 @@ use crate::{
 
 const MAGIC: &[u8] = b"KPCACHE\n";
 const VERSION: u32 = 2;
-/// Where the header begins.
+/// The offset of the header.
 const HEADER: usize = 8 + 4 + 8 + 8;
-// A processor of the other order would have to swap the bytes of all rows.
+// A big-endian processor would have to swap the bytes of all rows.
 const _: () = assert!(cfg!(target_endian = "little"));
 const CHECKSUM: usize = blake3::OUT_LEN;
-/// How far from 1 the length of a vector may be. Rounding to float32 makes less than a tenth of it.
+/// The maximum deviation of a vector's length from 1, ten times that of rounding to float32.
 const TOLERANCE: f64 = 1e-6;
 
 #[derive(Serialize, Deserialize)]
@@ -49,7 +49,7 @@ struct Header {
     position: Option<Position>,
 }
 
-/// An entry of a store, after which reading can continue.
+/// The position of an entry in a store, after which reading can continue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Position {
@@ -77,8 +77,8 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Copies the rows unexpired at `now`, and the bounds of their cache. `fingerprint` is that of the vectors'
-    /// model; with `position` they mirror a store up to it.
+    /// Copies the rows that are unexpired at `now`, and the bounds of the cache. `fingerprint` is that of the model;
+    /// `position` is that in a store that the cache mirrors.
     pub fn of(
         cache: &mut VectorCache,
         fingerprint: &str,
@@ -120,13 +120,13 @@ pub struct Snapshot {
     options: CacheOptions,
     entries: Vec<HeaderEntry>,
     bytes: Pieces,
-    /// Where the rows of all entries are.
+    /// The bytes of the rows.
     rows: Range<usize>,
     position: Option<Position>,
 }
 
 impl Snapshot {
-    /// Removes and returns the place in a store that the vectors mirror.
+    /// Removes and returns the position in the store that the vectors mirror.
     pub fn take_position(&mut self) -> Option<Position> {
         self.position.take()
     }
@@ -153,7 +153,7 @@ impl Snapshot {
     }
 }
 
-/// Fails with what was expected and found at a place in the source, unless something holds.
+/// Fails unless `$is`, with what was expected and found at `$place` in the source.
 macro_rules! ensure {
     ($is:expr, $source:ident, $place:literal, $expected:literal, $found:literal) => {
         if !$is {
@@ -164,15 +164,15 @@ macro_rules! ensure {
     };
 }
 
-/// Reads a snapshot made by [`encode`], completely or not at all. Errors call it `source`. Memory is at most a small
-/// multiple of the bytes, which the cache of the snapshot takes over.
+/// Reads a snapshot made by [`encode`], completely or not at all. Errors name it `source`. Takes at most a small
+/// multiple of the bytes in memory; the cache reuses the bytes.
 ///
 /// # Errors
 ///
 /// `INVALID_SNAPSHOT` if the bytes are not a snapshot, have another version, are truncated or damaged, belong to a
 /// model with another fingerprint, or contain values out of range.
 pub fn decode(source: &str, bytes: Pieces, fingerprint: &str) -> Result<Snapshot> {
-    // First what a user can do something about, then what only a fault or a crafted file can cause.
+    // Errors that a user can mend first, then those of a defect or a crafted file.
     let start = &bytes[..bytes.len().min(MAGIC.len())];
     let (is_magic, found) = (MAGIC.starts_with(start), start.escape_ascii());
     ensure!(
@@ -238,15 +238,15 @@ fn read(source: &str, sealed: &[u8], fingerprint: &str) -> Result<Header> {
         ensure!(age <= most, source, ": entries[{at}].age", "{most:?} or less", "{age:?}");
         most = age;
         let length = norm(row);
-        // Not a number fails this, too.
+        // NaN also fails this.
         let is_normalized = length == 0.0 || (length - 1.0).abs() <= TOLERANCE;
         ensure!(is_normalized, source, ": rows[{at}]", "length 1, or zeros", "length {length}");
     }
     Ok(header)
 }
 
-/// The length of a row. Eight sums side by side, because an addition takes four times as long as it keeps its
-/// unit busy.
+/// The length of a row. Eight independent sums, because the latency of an addition is four times the interval between
+/// two.
 fn norm(row: &[[u8; 4]]) -> f64 {
     let square = |bytes: &[u8; 4]| f64::from(f32::from_le_bytes(*bytes)).powi(2);
     let (eights, rest) = row.as_chunks::<8>();

@@ -9,8 +9,7 @@ use crate::cache::mapped;
 /// The bytes that have arrived so far.
 #[derive(Debug)]
 pub struct Pieces {
-    /// Twice as much as arrives, for the spare slots of the cache that takes it over. Until they are used, they take
-    /// no memory.
+    /// Twice the size of the snapshot, so that the cache has spare slots. Untouched ones take no memory.
     map: MmapMut,
     most: usize,
     end: usize,
@@ -19,7 +18,7 @@ pub struct Pieces {
 impl Pieces {
     /// Returns an empty buffer for this many bytes; `None` if there is not enough memory.
     pub fn with_room(bytes: usize) -> Option<Self> {
-        // Nothing cannot be mapped, and the cache takes whole numbers.
+        // An empty mapping is impossible, and the cache needs whole float32 numbers.
         let map = mapped(bytes.max(1).checked_next_multiple_of(4)?.checked_mul(2)?)?;
         Some(Self { map, most: bytes, end: 0 })
     }

@@ -1,4 +1,4 @@
-//! Snapshots that are whole, and bytes that are none.
+//! Valid snapshots, and other bytes.
 
 use std::sync::Arc;
 
@@ -90,7 +90,7 @@ fn into_cache_applies_other_bounds_at_once() {
     ] {
         let mut cache = decode(&small(), MODEL).unwrap().into_cache(bounds, NOW).unwrap();
         assert_eq!((cache.len(NOW), cache.options()), (expected, bounds));
-        // The newest is the last to go.
+        // The newest is dropped last.
         let last = cache.entries(NOW).last().map(|entry| entry.id);
         assert!(last.is_none_or(|id| id.as_deref() == Some("é")), "{bounds:?}");
     }

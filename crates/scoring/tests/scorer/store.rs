@@ -283,7 +283,7 @@ fn apply_refuses_what_cannot_follow_and_changes_nothing() {
         (vec![entry(4, 10, vector())], "entry 4 of the store: expected entry 3"),
         (vec![entry(2, 10, vector())], "entry 2 of the store: expected entry 3"),
         (vec![entry(3, 10, vector()), entry(5, 10, vector())], "entry 5 of the store: expected"),
-        (vec![entry(3, 9, vector())], "expected a time not before that of the entry before"),
+        (vec![entry(3, 9, vector())], "expected a time not before the previous entry's"),
         (vec![entry(3, 10, Some(Box::new([1.0])))], "expected 384 numbers, got 1"),
         (vec![entry(3, 10, Some(infinite))], "expected a vector of length 1, got one of NaN"),
         (vec![entry(3, 10, None)], "expected a vector, or an id that was forgotten later"),
@@ -325,7 +325,7 @@ fn apply_refuses_an_own_entry_that_changes_something_else() {
     assert_eq!(next_batch(&scorer), [Request::Append(Change::Forget("1".into()))]);
     let entries = vec![StoredEntry { own: Some(0), ..entry(1, 0, None) }];
     let error = memory(&scorer).apply(first_page(entries)).expect_err("another change");
-    assert!(error.to_string().contains("another change than its call asked for"), "{error}");
+    assert!(error.to_string().contains("not the change that its call requested"), "{error}");
     memory(&scorer).fail_batch(&error);
     assert_eq!(receive(&answers), (0, Err(error)));
 }

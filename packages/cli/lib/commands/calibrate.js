@@ -60,9 +60,9 @@ function label(rows, labels) {
 		unused.delete(row.id);
 		used += 1;
 	}
-	if (used === 0) throw new InputError("no label is of an id among the runs");
+	if (used === 0) throw new InputError("no label has the id of a run");
 	if (used < rows.length) warn(`${rows.length - used} runs have no label`);
-	if (unused.size > 0) warn(`${count(unused.size, "label")} of no run`);
+	if (unused.size > 0) warn(`${count(unused.size, "label")} without a run`);
 }
 
 /** The command as it was typed, without passwords and the folders of Node.js and the script. */

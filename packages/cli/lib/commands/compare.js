@@ -15,7 +15,7 @@ const LETTERS = {
 /** Changes below this come from rounding. */
 const NOTHING = 1e-12;
 
-/** The rows of a side by key: the id and how many rows before have it. */
+/** The rows of a side by key: the id, and the number of earlier rows with it. */
 async function sideOf(argument, context) {
 	const byKey = new Map();
 	const seen = new Map();

@@ -3,7 +3,7 @@ const { callWithAll } = require("../engine.js");
 const run = require("../run.js");
 const { count, fit, percent, style } = require("../terminal.js");
 
-/** The line of a decision: its score, or the bounds of that. */
+/** The line of a decision: its score, or the bounds of the score. */
 function lineOf({ accepted, bounds, id, objective, score }, { width }) {
 	const [least, greatest] = bounds.map((bound) => bound.toFixed(3));
 	const found = score === null ? `${least} to ${greatest}` : score.toFixed(3);
@@ -28,7 +28,7 @@ module.exports = function decide([args], options) {
 			const { source, successFrom } = provenance;
 			remarks.add({ domain: trace.metadata.task_domain, successFrom });
 			if (decision.accepted) accepted += 1;
-			// It is embedded after its answer.
+			// It is embedded after the decision.
 			if (decision.accepted && decision.score === null) added += 1;
 			if (decision.score !== null && decision.novelty.source !== "no-embedder") embedded += 1;
 			const { id = null, task } = trace;

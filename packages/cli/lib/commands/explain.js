@@ -5,10 +5,10 @@ const { InputError } = require("../exit.js");
 const run = require("../run.js");
 const { fit, say, warn } = require("../terminal.js");
 
-/** As many as the memory of a scorer holds. */
+/** The number of traces in the memory of a scorer. */
 const REMEMBERED = 1000;
 
-/** Adds the objective of a trace to those of the last ones, by id. */
+/** Keeps the objectives of the last traces, by id. */
 function keep(objectives, { id, task }) {
 	if (id === undefined) return;
 	objectives.delete(id);
@@ -16,16 +16,16 @@ function keep(objectives, { id, task }) {
 	if (objectives.size > REMEMBERED) objectives.delete(objectives.keys().next().value);
 }
 
-/** Ids that were asked for, whole or as their beginnings. */
+/** The requested ids, or prefixes of ids. */
 class Wanted {
 	constructor(ids) {
-		// A table may have cut them.
+		// A table may have shortened them.
 		this.missing = new Set(ids.map((id) => id.replace(/…$/, "")));
-		/** Those that further traces may have: others may begin like it, unless it is a whole id. */
+		/** The requests that later traces may match: a prefix may match several, a whole id only one. */
 		this.open = new Set(this.missing);
 	}
 
-	/** Whether an id is wanted, which has then been found. */
+	/** Whether an id is requested; marks it as found. */
 	take(id = "") {
 		const found = [...this.open].filter((beginning) => id.startsWith(beginning));
 		for (const beginning of found) this.missing.delete(beginning);

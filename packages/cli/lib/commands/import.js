@@ -3,7 +3,7 @@ const { importTraces } = require("../engine.js");
 const run = require("../run.js");
 const { count, say, style } = require("../terminal.js");
 
-/** What is in the sources, by format, for people. */
+/** A summary of the sources, by format. */
 function textOf({ inputs }) {
 	const formats = new Map();
 	for (const { formats: names, traces, errors } of inputs) {

@@ -8,7 +8,7 @@ const run = require("../run.js");
 const { DIMENSIONS, count, duration, percent, say, style, warn } = require("../terminal.js");
 const decide = require("./decide.js");
 
-/** The share of rows with one value from which a dimension says little. */
+/** If this share of the rows has one value, the dimension hardly affects the order. */
 const ALIKE = 0.8;
 
 /** With fewer rows, equal values are chance. */
@@ -18,7 +18,7 @@ const FEW = 10;
 class Statistics {
 	#threshold;
 	#scores = [];
-	/** How many rows have a value of a dimension, by dimension. */
+	/** The number of rows by dimension and value. */
 	#values = new Map(Object.keys(DIMENSIONS).map((name) => [name, new Map()]));
 	accepted = 0;
 	uncompared = 0;
@@ -53,7 +53,7 @@ class Statistics {
 		return `median ${at(0.5)}, 90th percentile ${at(0.9)}, maximum ${at(1)}`;
 	}
 
-	/** The dimensions that tell few rows apart, such as `outcome is 0.80 in all 46 runs`. */
+	/** The dimensions that hardly affect the order, such as `outcome is 0.80 in all 46 runs`. */
 	get alike() {
 		if (this.scored < FEW) return [];
 		return [...this.#values].flatMap(([name, values]) => {
@@ -91,7 +91,7 @@ async function scoreAll(context, events) {
 	const show = (row) => output.write(lineOf ? lineOf(row) : `${JSON.stringify(row)}\n`);
 	const statistics = new Statistics(options);
 	const remarks = new run.Remarks(options);
-	/** With `--top`, the rows so far that may be among the highest. */
+	/** With `--top`, the candidates for the highest rows. */
 	let highest = [];
 	const rows = evaluate(session.scorer, sources, { ...imported, group });
 	const take = async (row) => {

@@ -5,7 +5,7 @@ import { setImmediate } from "node:timers/promises";
 import { conformance } from "@knowledgepulse/scoring-stores/conformance";
 import { MemoryStore } from "./memory-store.mjs";
 
-/** Returns the checks, over stores of one class that share their namespaces. */
+/** Returns the checks for stores of a class that share their namespaces. */
 function checksOf(Store) {
 	const namespaces = new Map();
 	const age = (namespace, ms) => {
@@ -16,7 +16,7 @@ function checksOf(Store) {
 
 for (const { name, run } of checksOf(MemoryStore)) test(`MemoryStore: ${name}`, run);
 
-/** Returns a class whose calls change what `append` was given or what any page has. */
+/** Returns a class that changes the arguments of `append` or the pages. */
 function broken({ before = (call) => call, after = (page) => page }) {
 	return class extends MemoryStore {
 		async append(entries, options) {
@@ -36,7 +36,7 @@ const changed = (change) => (page) => ({
 	entries: page.entries.map((entry) => ({ ...entry, ...change(entry) })),
 });
 
-/** Stores that break a rule, and a check that must notice it. */
+/** Stores that break a rule, and the check that must notice it. */
 const BROKEN = {
 	"leaves a gap": [
 		broken({ after: changed(({ seq }) => ({ seq: seq > 3 ? seq + 1 : seq })) }),

@@ -1,9 +1,9 @@
-/** A store in memory: the least that a store must do, to copy for one of your own. */
+/** A minimal in-memory store, to copy for your own. */
 import { randomUUID } from "node:crypto";
 
 /**
- * A `NoveltyStore`. All stores of a test share one map of namespaces, in whose place a database would be. No method
- * waits within, so each is atomic; a database needs a lock.
+ * A `NoveltyStore`. All stores of a test share one map of namespaces instead of a database. Methods are atomic
+ * because they do not await; a database needs a lock.
  */
 export class MemoryStore {
 	constructor({ namespaces, namespace }) {
@@ -51,7 +51,7 @@ export class MemoryStore {
 		return namespaces.get(this.namespace);
 	}
 
-	/** Does what a forget or a clear asks for. */
+	/** Applies a forget or a clear. */
 	remove(found, call) {
 		const place = found.entries.findIndex((entry) => entry.call === call);
 		const { kind, id } = found.entries[place];
@@ -61,7 +61,7 @@ export class MemoryStore {
 				if (entry.id === id) entry.embedding = null;
 	}
 
-	/** Deletes the oldest entries; a call that may be repeated is still found for a minute. */
+	/** Deletes the oldest entries. Calls stay findable for a minute, for retries. */
 	trim(found, keepFrom, most) {
 		if (keepFrom === null) return;
 		const end = Math.min(keepFrom, Date.now() - 60_000);
@@ -74,7 +74,7 @@ export class MemoryStore {
 const isSame = (one, other) =>
 	["model", "maxElements", "ttlMs"].every((key) => one[key] === other[key]);
 
-/** The answer to a caller with another header. */
+/** The page for a caller with another header. */
 const refusal = ({ header, epoch, head }) => ({
 	header,
 	epoch,
@@ -84,14 +84,14 @@ const refusal = ({ header, epoch, head }) => ({
 	entries: [],
 });
 
-/** Returns the entries after a position, or the oldest if the store does not go on from there. */
+/** Returns the entries after a position, or from the oldest if the store does not continue from it. */
 function pageOf(found, { after, limit = 0 }) {
 	const oldest = found.entries[0]?.seq ?? 1;
 	let start = 0;
 	if (after?.epoch === found.epoch && after.seq >= oldest) {
 		const place = after.seq - oldest;
 		if (found.entries[place]?.call === after.call) start = place + 1;
-		// The entry was seen and is gone: what is here now is not the past that others know.
+		// A known entry is gone, so the history is not the one that others know.
 		else found.epoch = randomUUID();
 	}
 	const entries = found.entries.slice(start, start + limit);

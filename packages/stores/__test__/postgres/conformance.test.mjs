@@ -11,7 +11,7 @@ async function startServer(version) {
 	return { config: server.config(), stop: () => server.stop() };
 }
 
-/** Registers the checks with a server of their own. */
+/** Registers the checks on a separate server. */
 function check(name, { start, skip = false }) {
 	describe(name, { skip }, () => {
 		let server;
@@ -38,7 +38,7 @@ function check(name, { start, skip = false }) {
 	});
 }
 
-// The tests of the scorer with stores use it, too.
+// Also used by the tests of the scorer with stores.
 check("PGlite", { start: startPglite, skip: !missing && !isLongRun });
 for (const version of [16, 18])
 	check(`PostgreSQL ${version}`, { start: () => startServer(version), skip: missing });

@@ -174,7 +174,7 @@ describe("connections", { skip: missing }, () => {
 		await bare.end();
 	});
 
-	test("a store passes the error of a server on that ends the connection as soon as it is made", async () => {
+	test("a store passes on the error of a server that ends a new connection", async () => {
 		const proxy = await startProxy(server.folder);
 		const far = new pg.Pool(server.config({ host: "127.0.0.1", port: proxy.port }));
 		const store = open({ pool: far });
@@ -193,7 +193,7 @@ describe("connections", { skip: missing }, () => {
 		}
 	});
 
-	test("a store passes the error of a terminated backend on", async () => {
+	test("a store passes on the error of a terminated backend", async () => {
 		const store = open({ namespace: "terminated" });
 		await whileLocked("terminated", async () => {
 			const sent = store.append([add()], options());
@@ -218,7 +218,7 @@ describe("connections", { skip: missing }, () => {
 		await strict.end();
 	});
 
-	test("append works whatever form the session gives bytes", async () => {
+	test("append works with every bytea_output", async () => {
 		const escaping = new pg.Pool(server.config({ options: "-c bytea_output=escape" }));
 		const store = open({ pool: escaping });
 		const entry = add();
@@ -228,7 +228,7 @@ describe("connections", { skip: missing }, () => {
 		await escaping.end();
 	});
 
-	test("a store works with a pool that asks for binary results, which it goes on giving", async () => {
+	test("a store works with a pool of binary results, and keeps its setting", async () => {
 		const database = await server.createDatabase();
 		const binary = new pg.Pool(server.config({ database, binary: true, max: 1 }));
 		const store = open({ pool: binary, migrate: true });
@@ -244,7 +244,7 @@ describe("connections", { skip: missing }, () => {
 		await binary.end();
 	});
 
-	test("append waits for the disk if it is durable, or erases", async () => {
+	test("append waits for the disk if durable, and for removals", async () => {
 		// What the store sends, followed by a question within its transaction.
 		const settings = [];
 		const queries = [];

@@ -10,7 +10,7 @@ const MISMATCH = { name: "ScoringError", code: "STORE_MISMATCH" };
 describe("migrations", { skip: missing }, () => {
 	let server;
 	before(async () => {
-		// Nothing is to improve plans that were made for small tables.
+		// Disables analysis, which would improve plans made for small tables.
 		server = await startPostgres({ settings: { autovacuum: "off" } });
 	});
 	after(() => server?.stop());
@@ -83,7 +83,7 @@ describe("migrations", { skip: missing }, () => {
 			assert.deepEqual(rows, [{ version: 1 }]);
 		}));
 
-	test("migrate keeps what there is", () =>
+	test("migrate keeps existing entries", () =>
 		inDatabase(async (pool) => {
 			const store = new PostgresStore({ pool, migrate: true });
 			const page = await store.append([add("a")], options());
@@ -107,7 +107,7 @@ describe("migrations", { skip: missing }, () => {
 			assert.equal(schemaOf(database), schemaOf(printed));
 		}));
 
-	test("migrationSql changes nothing where it was applied", () =>
+	test("migrationSql changes nothing if it was applied", () =>
 		inDatabase(async (pool, database) => {
 			await pool.query(migrationSql());
 			const before = schemaOf(database);

@@ -84,7 +84,7 @@ describe("order", { skip: missing }, () => {
 				assert.equal(last.head, next.head + 1);
 			});
 
-	test("append rejects with INVALID_STORE where there are entries beyond the head", async () => {
+	test("append rejects with INVALID_STORE if there are entries beyond the head", async () => {
 		const { store, page, sql } = await filled();
 		await sql("UPDATE kp_novelty_head SET seq = 5 WHERE namespace = $1");
 		const { epoch, entries } = page;
@@ -95,7 +95,7 @@ describe("order", { skip: missing }, () => {
 		});
 	});
 
-	test("read shows a gap as it is", async () => {
+	test("read does not hide a gap", async () => {
 		const { store, sql } = await filled();
 		await sql("DELETE FROM kp_novelty_entries WHERE namespace = $1 AND seq = 5");
 		const { entries } = await store.read(options());

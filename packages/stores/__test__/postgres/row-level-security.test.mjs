@@ -1,4 +1,4 @@
-/** Tenants that the recipe for row-level security keeps apart, each with a role and a namespace of its name. */
+/** The recipe for row-level security isolates tenants, each with a role and a namespace of the same name. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";

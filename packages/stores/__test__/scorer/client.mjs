@@ -1,4 +1,4 @@
-/** A process with a scorer that shares its memory, which does what its parent (`processes.mjs`) asks for. */
+/** A process with a scorer on a store, which runs the tasks of its parent (`processes.mjs`). */
 import { Scorer } from "@knowledgepulse/scoring";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
@@ -33,7 +33,7 @@ const tasks = {
 		await Promise.all(Array.from({ length: width }, lane));
 		return answers;
 	},
-	/** So that the calls that follow go to the store at once. */
+	/** So that later calls reach the store at once. */
 	async embed(ids) {
 		await Promise.all(ids.map((id) => scorer.embed(traceOf(id))));
 	},

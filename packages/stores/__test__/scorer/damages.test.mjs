@@ -49,7 +49,7 @@ describe("damages", { skip: missing }, () => {
 		for (const scorer of scorers) await assertRejects(scorer, "STORE_MISMATCH", /call migrate\(\)/);
 		await store.migrate();
 		const answers = [await answerOf(scorers[0], "words 1 a")];
-		// As a later version might do.
+		// Like a later version.
 		const rename = (from, to) =>
 			elsewhere.query(`ALTER FUNCTION kp_novelty_append_${from} RENAME TO kp_novelty_append_${to}`);
 		await elsewhere.query("INSERT INTO kp_novelty_migrations VALUES (99)");
@@ -64,7 +64,7 @@ describe("damages", { skip: missing }, () => {
 
 	test("a clock that is set back does not show in the store, nor in scores", async () => {
 		const { open, scorer, sql, answers, entries } = await filled();
-		// As if the entries had been made when the clock was an hour ahead.
+		// As if the clock had been an hour ahead when the entries were made.
 		for (const table of ["entries", "head"])
 			await sql(`UPDATE kp_novelty_${table} SET at = at + 3600000 WHERE namespace = $1`);
 		for (const one of [scorer, open(), scorer])
@@ -74,7 +74,7 @@ describe("damages", { skip: missing }, () => {
 		assert.equal(await assertReplayed(found, answers), 11);
 	});
 
-	test("entries expire by the clock of the store, whatever a process has", async () => {
+	test("entries expire by the clock of the store, not of a process", async () => {
 		const { open, scorer, sql } = await filled({ cache: { ttlMs: 60_000 } });
 		await sql("UPDATE kp_novelty_head SET at = at + 3600000 WHERE namespace = $1");
 		const [late, last] = [
@@ -85,13 +85,13 @@ describe("damages", { skip: missing }, () => {
 		assert.deepEqual([last.seq, last.nearest], [10, "words 3 late"]);
 	});
 
-	test("a store with a damaged entry is INVALID_STORE, until it is mended", async () => {
+	test("a store with a damaged entry is INVALID_STORE until repaired", async () => {
 		const { open, scorer, sql, answers, entries } = await filled();
 		await sql(`UPDATE kp_novelty_entries SET kind = 'x' ${ROW}`);
 		const damaged = /^entry 4 of the store: kind: expected "add", "forget" or "clear", got "x"$/;
 		const later = MODES.map((storeMode) => open({ storeMode }));
 		await assertRejects(later[0], "INVALID_STORE", damaged);
-		// Who has read it before does not need it any more, and does not hide it.
+		// A scorer that has read it no longer needs it, and must not hide it from others.
 		answers.push(await answerOf(scorer, "words 4 mirrored"));
 		await assertRejects(later[1], "INVALID_STORE", damaged);
 		await sql(`UPDATE kp_novelty_entries SET kind = 'add' ${ROW}`);
@@ -102,7 +102,7 @@ describe("damages", { skip: missing }, () => {
 		assert.equal(await assertReplayed(found, answers), 11);
 	});
 
-	test("a changed id shows only in what is nearest, to who reads it anew", async () => {
+	test("a changed id appears only in nearest, for scorers that read it again", async () => {
 		const { open, scorer, sql } = await filled();
 		await sql(`UPDATE kp_novelty_entries SET id = 'changed' ${ROW}`);
 		const old = await answerOf(scorer, "words 3 old");

@@ -21,7 +21,7 @@ import {
 
 const FULL_DISK = fileURLToPath(new URL("full-disk.mjs", import.meta.url));
 
-/** Long enough for a busy machine, where a call must not fail. */
+/** Long enough even on a busy machine, if no call may fail. */
 const TIMEOUT_MS = 1000;
 
 const { server } = await startForStores({ after });
@@ -36,7 +36,7 @@ describe("faults", { skip: missing }, () => {
 
 	function poolOf(config = server.config()) {
 		const pool = new pg.Pool({ max: 4, ...config });
-		// What is lost while it is idle is replaced.
+		// A connection lost while idle is replaced.
 		pool.on("error", () => {});
 		pools.push(pool);
 		return pool;
@@ -50,8 +50,8 @@ describe("faults", { skip: missing }, () => {
 	}
 
 	/**
-	 * Runs `fault` while two scorers score. It gets their loads, and functions that wait until both of them
-	 * have had an answer that came from the store, or one that did not. Returns the store and the answers.
+	 * Runs `fault` while two scorers score. It gets their loads, and functions that wait until both have an
+	 * answer from the store, or one without it. Returns the store and the answers.
 	 */
 	async function underLoad(fault, { config, durable } = {}) {
 		const namespace = `faults ${++count}`;
@@ -79,7 +79,7 @@ describe("faults", { skip: missing }, () => {
 		return { entries, answers, failures: failures.flat() };
 	}
 
-	test("a server that is killed and started again loses and doubles nothing", async () => {
+	test("a server that is killed and restarted neither loses nor repeats entries", async () => {
 		const { entries, answers } = await underLoad(async ({ untilStored, untilFailed }) => {
 			for (let turn = 0; turn < 2; turn++) {
 				await server.kill();
@@ -92,7 +92,7 @@ describe("faults", { skip: missing }, () => {
 	});
 
 	test("a crash of a server that commits without waiting loses the last entries, and changes no other", async () => {
-		// Nothing but the load writes what was committed.
+		// Only the load flushes commits.
 		for (const setting of ["wal_writer_delay = '10s'", "wal_writer_flush_after = '1GB'"])
 			await server.query(`ALTER SYSTEM SET ${setting}`);
 		await server.query("SELECT pg_reload_conf()");
@@ -132,7 +132,7 @@ describe("faults", { skip: missing }, () => {
 		);
 	});
 
-	test("backends that are terminated lose and double nothing", async () => {
+	test("terminated backends neither lose nor repeat entries", async () => {
 		let terminated = 0;
 		const { entries, answers } = await underLoad(async ({ untilStored }) => {
 			for (let turn = 0; turn < 4; turn++) {
@@ -159,7 +159,7 @@ describe("faults", { skip: missing }, () => {
 					proxy.cut = false;
 					await untilStored();
 				}
-				// Until all repetitions are lost as well.
+				// Until all retries are lost as well.
 				proxy.cut = true;
 				await untilFailed();
 				proxy.cut = false;
@@ -167,13 +167,13 @@ describe("faults", { skip: missing }, () => {
 			{ config },
 		);
 		await assertReplayed(entries, answers);
-		// Their entries are there, although nobody had the answer.
+		// Their entries were stored although the answers were lost.
 		const places = new Set(entries.map(({ id }) => id));
 		assert.ok(failures.some(({ id }) => places.has(id)));
 		proxy.stop();
 	});
 
-	test("a server that hangs is given up, and used again when it goes on", async () => {
+	test("a server that hangs is abandoned, and used again when it continues", async () => {
 		const { entries, answers } = await underLoad(async ({ untilFailed }) => {
 			server.freeze();
 			try {
@@ -216,7 +216,7 @@ describe("faults", { skip: missing }, () => {
 		await assertReplayed(await entriesOf(store), answers);
 	});
 
-	test("a standby answers what only reads, and everything once it is promoted", async () => {
+	test("a standby answers reads, and everything once it is promoted", async () => {
 		const primary = open("standby");
 		const ids = Array.from({ length: 9 }, (_, i) => `words ${i} primary`);
 		const answers = [];
@@ -256,13 +256,13 @@ describe("faults", { skip: missing }, () => {
 		}
 	});
 
-	test("a full disk fails calls, which go on when there is space", (t) => {
+	test("a full disk fails calls until there is space", (t) => {
 		const folder = temporaryFolder(t);
 		const mount = 'mount -t tmpfs -o size=120m none "$1" && exec "$2" "$3" "$1"';
 		const { status, stdout, stderr } = spawnSync(
 			"unshare",
 			[
-				// PostgreSQL does not run as root, not even as that of a namespace.
+				// PostgreSQL does not run as root, not even as root of a namespace.
 				"-U",
 				"--map-user=65534",
 				"--map-group=65534",

@@ -1,4 +1,4 @@
-/** Fills the file system of a folder under a server and its load, makes room, and prints what came of it. */
+/** Fills the file system of a server under load, makes room, and prints the results. */
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Scorer } from "@knowledgepulse/scoring";

@@ -23,11 +23,11 @@ const DURATION_MS = isLongRun ? repeats(10_000) : 4_000;
 const PROCESSES = 8;
 const LONGEST_LIFE_MS = 4_000;
 
-/** A window that old entries leave. */
+/** A small window, so that old entries leave it. */
 const cache = { maxElements: 500 };
 const LOAD = { width: 4 };
 
-/** Reads a store while it grows, since entries that nobody needs are deleted in time. */
+/** Reads a store while it grows, because unneeded entries are deleted in time. */
 class Follower {
 	entries = [];
 	#store;
@@ -52,14 +52,14 @@ class Follower {
 }
 
 /**
- * Lets processes score, while random ones are killed and replaced; `disturb(setup)`, if given, is called
- * again and again. Fails unless the store is whole, has no call twice, and every answer that came from it is
- * that of one process. Returns counts of what happened.
+ * Lets processes score while random ones are killed and replaced; calls `disturb(setup)`, if given,
+ * repeatedly. Fails unless the store is complete, has no call twice, and all answers from it equal those of
+ * a single process. Returns counts.
  */
 async function underKills(setup, disturb) {
 	const draw = draws(seed);
 	const all = [];
-	// A call fails only where that is meant to happen.
+	// Calls fail only in tests that provoke it.
 	const options = { cache, storeTimeoutMs: disturb ? 1_000 : 10_000 };
 	async function start() {
 		const client = new ClientProcess();
@@ -92,9 +92,9 @@ async function underKills(setup, disturb) {
 	async function follow() {
 		while (!isOver()) {
 			await sleep(1_000);
-			// The first to use a namespace creates it with its model, and the follower has none.
+			// The first user of a namespace creates it with its model, and the follower has none.
 			if (!all.some(({ answers }) => answers.some(isStored))) continue;
-			// A server that is disturbed may not answer.
+			// A disturbed server may not answer.
 			await follower.catchUp().catch((error) => {
 				if (!disturb) throw error;
 			});
@@ -122,7 +122,7 @@ async function underKills(setup, disturb) {
 const TERMINATE_CONNECTIONS = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 	WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`;
 
-/** Kills the server, stops it for longer than calls wait, and terminates its connections. */
+/** Kills the server, suspends it for longer than calls wait, and terminates its connections. */
 async function crashing({ server }) {
 	await sleep(2_000);
 	await server.kill();
@@ -153,7 +153,7 @@ async function assertNothingLost(t, setup, disturb) {
 	t.diagnostic(JSON.stringify(found));
 }
 
-test("processes that are killed lose and double nothing in a file", async (t) => {
+test("killed processes neither lose nor repeat entries in a file", async (t) => {
 	const opened = { path: temporaryFile() };
 	const store = new SqliteStore(opened);
 	t.after(() => store.close());
@@ -164,7 +164,7 @@ test("processes that are killed lose and double nothing in a file", async (t) =>
 	);
 });
 
-test("processes that are killed lose and double nothing in PostgreSQL", { skip }, async (t) =>
+test("killed processes neither lose nor repeat entries in PostgreSQL", { skip }, async (t) =>
 	assertNothingLost(t, await postgres(t)),
 );
 

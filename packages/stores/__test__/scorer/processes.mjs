@@ -1,4 +1,4 @@
-/** Client processes, each with a scorer of its own; see `client.mjs` for what they can be asked for. */
+/** Client processes, each with its own scorer; `client.mjs` has their tasks. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 const CLIENT = fileURLToPath(new URL("client.mjs", import.meta.url));
 
 export class ClientProcess {
-	/** Of `load`. */
+	/** The answers of `load`. */
 	answers = [];
 	#child = fork(CLIENT, { execArgv: ["--disable-warning=KNOWLEDGEPULSE_NO_STORE"] });
 	#asked = new Map();
@@ -37,7 +37,7 @@ export class ClientProcess {
 		});
 	}
 
-	/** Ends it, as a crash would. */
+	/** Kills it, like a crash. */
 	async kill() {
 		this.#child.kill("SIGKILL");
 		await this.#ended;

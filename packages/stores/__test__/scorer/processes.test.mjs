@@ -24,14 +24,14 @@ describe("processes", () => {
 
 	const seed = Math.floor(Math.random() * 2 ** 31);
 	const draw = draws(seed);
-	// Each run has two processes that may score it, and embed it once.
+	// At most two processes score a run, and each embeds it once.
 	const homes = runs.map(() => [draw.below(PROCESSES), draw.below(PROCESSES)]);
 
-	/** Scores all runs in each round, dealt out at random; `openStore` opens the store of a round here. */
+	/** Scores all runs in each round, distributed at random; `openStore` opens the store of a round in this process. */
 	async function assertRounds(t, rounds, storeOf, openStore) {
 		t.diagnostic(`seed ${seed}`);
 		for (let round = 0; round < rounds; round++) {
-			// In some rounds with fewer places than runs.
+			// In some rounds the cache is smaller than the number of runs.
 			const cache = { maxElements: draw.of([10, 60, 1000]) };
 			await askAll(clients, "open", storeOf(round), { cache });
 			const hands = clients.map(() => []);

@@ -24,7 +24,7 @@ async function repairOf(table) {
 
 const vectorOf = (number) => Buffer.from(new Float32Array(384).fill(number).buffer).toString("hex");
 
-/** Rows that no scorer takes; their number where the repair needs it. */
+/** Rows that scorers refuse, with their number if the repair needs it. */
 const DAMAGES = [
 	["a vector with NaN", (bytes) => `embedding = ${bytes(vectorOf(NaN))}`, 4],
 	["a vector of another length", (bytes) => `embedding = ${bytes(vectorOf(1))}`, 4],

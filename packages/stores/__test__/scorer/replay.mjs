@@ -1,4 +1,4 @@
-/** Calls that can be repeated from what a store has of them, and their repetition by one scorer without a store. */
+/** Calls that can be replayed from the entries of a store, and their replay by one scorer without a store. */
 import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -16,17 +16,17 @@ export const runs = recorded.files.includes(RECORDED)
 	? recorded.read(RECORDED).traces.slice(0, repeats(12))
 	: made;
 
-/** What all scorers of these tests have, as there are many at a time. */
+/** Options of all scorers of these tests, because there are many at a time. */
 export const SCORER = { threads: 1, precision: "fast" };
 
-/** The trace that an id stands for: that of a run, "run 5 …", or short texts, "words 5 …". */
+/** The trace of an id: that of a run, "run 5 …", or short texts, "words 5 …". */
 export function traceOf(id) {
 	const [kind, number] = id.split(" ");
 	if (kind === "run") return { ...runs[number], id };
 	return { ...trace({ objective: words(5 + (number % 7), number) }), id };
 }
 
-/** Scores the trace of an id; returns what came of it, also if it is an error. */
+/** Scores the trace of an id; returns the report or the error. */
 export async function answerOf(scorer, id) {
 	try {
 		const { score, novelty } = await scorer.explainValue(traceOf(id));
@@ -36,7 +36,7 @@ export async function answerOf(scorer, id) {
 	}
 }
 
-/** Calls without end, a few at a time, some with a text that was there before. */
+/** Makes calls endlessly, a few at a time, some with a repeated text. */
 export class Load {
 	answers = [];
 	#events = new EventEmitter();
@@ -52,14 +52,14 @@ export class Load {
 				this.answers.push(answer);
 				onAnswer?.(answer);
 				this.#events.emit("answer");
-				// Where the store is not asked, the answers come at once.
+				// While the store is not asked, answers come at once.
 				await sleep(pauseMs);
 			}
 		};
 		this.#lanes = Promise.all(Array.from({ length: width }, lane));
 	}
 
-	/** Waits for an answer that comes from now on. */
+	/** Waits for the next answer. */
 	async until(holds) {
 		const from = this.answers.length;
 		while (!this.answers.slice(from).some(holds)) await once(this.#events, "answer");
@@ -76,7 +76,7 @@ export const isStored = ({ source }) => source === "store";
 export const isFailed = ({ source, error }) =>
 	source === "no-store" || error?.code === "STORE_UNAVAILABLE";
 
-/** All entries of a store, whatever it was created with. */
+/** All entries of a store, whatever its header. */
 export async function entriesOf(store) {
 	const { header } = await store.read(reading());
 	return readAll(store, { header });
@@ -93,9 +93,9 @@ function assertWhole(entries, first = 1) {
 }
 
 /**
- * Repeats all calls of a store, from its first one on, in a scorer without a store. Fails unless every answer that
- * came from the store is that of the repetition, bit for bit, and every other one is neutral, or an
- * error that says that the store is unavailable. Returns the number of the former.
+ * Replays all calls of a store, from the first one, in a scorer without a store. Fails unless every answer from
+ * the store equals that of the replay, bit for bit, and every other one is neutral or the error of an unavailable
+ * store. Returns the number of answers from the store.
  */
 export async function assertReplayed(entries, answers, options) {
 	assertWhole(entries);

@@ -14,7 +14,7 @@ import { add, options } from "../support/entries.mjs";
 const PASSWORD = "s3cret-passw0rd";
 const urlOf = (host) => `postgres://someone:${PASSWORD}@${host}/db`;
 
-/** Fails if a value shows the password: as it is printed, also its causes, or as JSON. */
+/** Fails if a value shows the password when printed, causes included, or as JSON. */
 function assertSilent(value) {
 	const texts = [inspect(value, { depth: null }), String(value), JSON.stringify(value)];
 	for (const text of texts) assert.ok(!text?.includes(PASSWORD), text);
@@ -32,7 +32,7 @@ function assertRefuses(Log, given) {
 
 let server;
 before(async () => {
-	// As a server that refuses the password.
+	// Like a server that refuses the password.
 	server = createServer((socket) => {
 		const fields = ["SFATAL", "C28P01", 'Mpassword authentication failed for user "someone"', ""];
 		const error = Buffer.from(`E....${fields.join("\0")}\0`);

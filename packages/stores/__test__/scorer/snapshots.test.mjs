@@ -1,4 +1,4 @@
-/** Scorers that go on where a snapshot of their store ended. */
+/** Scorers that continue from a snapshot of their store. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
@@ -33,7 +33,7 @@ const STORES = {
 	PostgresStore: (namespace) => new PostgresStore({ pool, namespace }),
 };
 
-/** A store that counts the entries that it gives. */
+/** A store that counts the entries that it returns. */
 function counting(store) {
 	const counted = { given: 0 };
 	for (const method of ["read", "append"])
@@ -51,7 +51,7 @@ async function evaluate(scorer, ids) {
 
 const ids = (from, to) => Array.from({ length: to - from }, (_, index) => `words ${from + index}`);
 
-/** Fails unless both scorers give the same answers, to the bit, without adding anything. */
+/** Fails unless both scorers give the same answers, bit for bit, without adding anything. */
 async function assertSame(scorer, fresh) {
 	for (const id of ids(0, 12)) {
 		const [one, other] = await Promise.all(

@@ -45,7 +45,7 @@ test("SqliteStore names the file that cannot be opened", async () => {
 	await assertRejects(path, "STORE_UNAVAILABLE", /unable to open/, "SQLITE_CANTOPEN");
 });
 
-test("SqliteStore refuses what is no store", async () => {
+test("SqliteStore refuses files that are not stores", async () => {
 	const text = temporaryFile();
 	writeFileSync(text, "To be, or not to be. ".repeat(100));
 	await assertRejects(text, "INVALID_STORE", /not a database/, "SQLITE_NOTADB");
@@ -67,9 +67,9 @@ test("SqliteStore refuses what is no store", async () => {
 	await assertRejects(newer, "STORE_MISMATCH", /schema 2/);
 });
 
-test("SqliteStore waits on macOS until the drive has written what it syncs", async () => {
+test("SqliteStore waits on macOS until the drive has written synced data", async () => {
 	const path = temporaryFile();
-	// A new file, and one that is there.
+	// A new file, and an existing one.
 	for (let turn = 0; turn < 2; turn++) {
 		const db = openFile(path);
 		assert.deepEqual({ ...db.prepare("PRAGMA fullfsync").get() }, { fullfsync: 1 });
@@ -91,13 +91,13 @@ test("SqliteStore reports damage", async () => {
 
 	const path = await fileWith(100);
 	const bytes = readFileSync(path);
-	// All but the pages of the schema.
+	// All except the pages of the schema.
 	bytes.fill(0xff, 8192 * 6);
 	writeFileSync(path, bytes);
 	await assertRejects(path, "INVALID_STORE", /malformed/, "SQLITE_CORRUPT");
 });
 
-test("SqliteStore goes on where a damaged file was replaced", async () => {
+test("SqliteStore works again after a damaged file was replaced", async () => {
 	const good = await fileWith(3);
 	const path = temporaryFile();
 	writeFileSync(path, "no database".repeat(100));
@@ -109,7 +109,7 @@ test("SqliteStore goes on where a damaged file was replaced", async () => {
 	await store.close();
 });
 
-test("SqliteStore takes a new epoch where the file is an older one", async () => {
+test("SqliteStore starts a new epoch if the file is an older one", async () => {
 	const path = await fileWith(3);
 	const backup = readFileSync(path);
 	const store = new SqliteStore({ path });
@@ -129,7 +129,7 @@ test("SqliteStore takes a new epoch where the file is an older one", async () =>
 	await restored.close();
 });
 
-test("SqliteStore reports a full disk, and goes on when there is space", (t) => {
+test("SqliteStore reports a full disk, and works again when there is space", (t) => {
 	const folder = dirname(temporaryFile());
 	const script = 'mount -t tmpfs -o size=2m none "$1" && exec "$2" "$3" "$1/novelty.db"';
 	const { status, stdout, stderr } = spawnSync(

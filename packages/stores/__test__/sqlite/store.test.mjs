@@ -163,7 +163,7 @@ test("SqliteStore deletes 16 old entries and two for each of its own, at most", 
 	await store.close();
 });
 
-test("SqliteStore gives no entry a time before that of the entry before", async () => {
+test("SqliteStore gives entries times that never decrease", async () => {
 	const path = temporaryFile();
 	const store = new SqliteStore({ path });
 	const reader = new Reader(store);

@@ -13,7 +13,7 @@ export const options = (changes) => fixture.options({ keepFrom: null, ...changes
 /** The position of the last entry of a page. */
 export const end = (page) => fixture.positionOf(page, page.entries.at(-1));
 
-/** Everything in a store, read in pages; throws if the pages do not go on from one another. */
+/** All entries of a store, read in pages; throws unless the pages are consecutive. */
 export async function readAll(store, changes) {
 	const pages = [await store.read(options(changes))];
 	const entries = [...pages[0].entries];

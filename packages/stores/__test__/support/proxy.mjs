@@ -1,11 +1,11 @@
-/** A way to a server of PostgreSQL that loses answers, or adds to them. */
+/** A proxy of a PostgreSQL server that loses answers, or adds to them. */
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 
 /**
- * Starts a way to the server whose socket is in `folder`. While `cut` is true, it takes what is sent, and
- * ends the connection in place of the answer; `cuts` counts that. `appendix` is sent in one piece with each answer.
+ * Starts a proxy of the server whose socket is in `folder`. While `cut` is true, it forwards requests, and ends the
+ * connection instead of answering; `cuts` counts this. `appendix` is sent together with each answer.
  */
 export async function startProxy(folder) {
 	const proxy = { cut: false, cuts: 0, appendix: Buffer.alloc(0) };

@@ -1,22 +1,22 @@
 -- The store. One row of kp_novelty_head for each namespace, one row of kp_novelty_entries for each entry.
 --
--- All changes go through the functions, each in one statement. They keep no state but that of their
--- transaction, so connections may be pooled. The version is part of a function's name: a process finds
--- the functions that it knows, or none.
+-- All changes go through the functions, each in one statement. They have no state outside their transaction, so
+-- connections may be pooled. Names of functions contain a version, so that a process finds the version that it knows,
+-- or none.
 --
--- Connections keep plans, also those made when a table was new and empty, where no plan is bad. So
--- sequential scans are off, and only the primary key begins with the namespace.
+-- Connections keep plans that were made while a table was empty, when every plan was good. So sequential scans are
+-- off, and only the primary key begins with the namespace.
 
 CREATE TABLE kp_novelty_head (
 	namespace text COLLATE "C" PRIMARY KEY,
-	-- Changes whenever the past has changed.
+	-- Changes whenever the history changes.
 	epoch uuid NOT NULL DEFAULT gen_random_uuid(),
 	-- seq of the oldest entry that is kept (seq + 1 if there is none), and of the newest (0).
 	first bigint NOT NULL DEFAULT 1,
 	seq bigint NOT NULL DEFAULT 0,
 	-- Time of the newest entry, in milliseconds since 1970.
 	at bigint NOT NULL DEFAULT 0,
-	-- What all that append must agree on.
+	-- The header, which all scorers must share.
 	model text COLLATE "C" NOT NULL,
 	max_elements bigint NOT NULL,
 	ttl_ms double precision
@@ -29,14 +29,14 @@ CREATE TABLE kp_novelty_entries (
 	kind text NOT NULL,
 	namespace text COLLATE "C" NOT NULL,
 	id text COLLATE "C",
-	-- float32, little-endian, as many as the model gives; null if it has been forgotten.
+	-- Little-endian float32, as many as the model gives; null once forgotten.
 	embedding bytea,
 	PRIMARY KEY (namespace, seq),
 	UNIQUE (call, namespace)
 );
--- Embeddings belong into the row, unless one is longer than a page.
+-- Embeddings are kept in the row unless longer than a page.
 ALTER TABLE kp_novelty_entries ALTER COLUMN embedding SET STORAGE MAIN;
--- An id may be longer than a key of an index.
+-- An id may be too long for an index key.
 CREATE INDEX kp_novelty_entries_id ON kp_novelty_entries (hashtextextended(id, 0), namespace)
 	WHERE kind = 'add' AND id IS NOT NULL;
 
@@ -45,8 +45,8 @@ CREATE FUNCTION kp_novelty_now_v1() RETURNS bigint LANGUAGE sql VOLATILE AS $$
 	SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint
 $$;
 
--- Gives a namespace whose past has changed a new epoch, and sets its head by the entries that there are. Mends their
--- times where they decrease, or are more than a day ahead of the clock.
+-- Starts a new epoch in a namespace whose history has changed, and sets its head from the entries. Corrects times
+-- that decrease or are more than a day ahead of the clock.
 CREATE FUNCTION kp_novelty_renew_v1(p_namespace text) RETURNS kp_novelty_head LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -64,10 +64,9 @@ BEGIN
 	RETURN h;
 END $$;
 
--- Returns a page that continues after p_after: a row that describes it, then rows of some 32 entries each, so that
--- a row fits into what a client reads at a time. Such a row has the entries as JSON (seq, at, kind, call, id, bytes
--- of the embedding) and all embeddings, one after the other. Entries beyond p_own, which the caller has, come
--- without their embeddings.
+-- Returns a page that continues after p_after: a row that describes the page, then rows of about 32 entries, each
+-- small enough for one read of a client. Such a row has the entries as JSON (seq, at, kind, call, id, bytes of the
+-- embedding) and all embeddings, contiguous. The caller's own entries, beyond p_own, have no embeddings.
 CREATE FUNCTION kp_novelty_page_v1(
 	h kp_novelty_head, p_after bigint, p_reset boolean, p_limit integer, p_own bigint
 ) RETURNS TABLE (page text, entries text, embeddings bytea) LANGUAGE plpgsql STABLE AS $$
@@ -85,8 +84,8 @@ BEGIN
 		) n GROUP BY n.seq / 32 ORDER BY min(n.seq);
 END $$;
 
--- Appends entries to a namespace, which is created if there is none, under its lock. Returns the page after the
--- position (p_epoch, p_seq, p_call). p_embeddings has those of the adds, one after the other.
+-- Appends entries to a namespace under its lock; creates the namespace if it is missing. Returns the page after the
+-- position (p_epoch, p_seq, p_call). p_embeddings has the embeddings of the adds, contiguous.
 CREATE FUNCTION kp_novelty_append_v1(
 	p_namespace text, p_model text, p_max_elements bigint, p_ttl_ms double precision,
 	p_epoch uuid, p_seq bigint, p_call uuid, p_limit integer,
@@ -105,7 +104,7 @@ DECLARE
 	v_seq bigint;
 	v_bound double precision;
 	v_after bigint;
-	-- Of each embedding.
+	-- The size of each embedding in bytes.
 	v_bytes integer := octet_length(p_embeddings) / greatest(cardinality(array_positions(p_kinds, 'add')), 1);
 BEGIN
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
@@ -117,7 +116,7 @@ BEGIN
 	IF NOT (p_durable OR p_kinds && '{forget,clear}') THEN
 		PERFORM set_config('synchronous_commit', 'off', true);
 	END IF;
-	-- Waiting for this lock is fair, and cheaper than for that of a row.
+	-- Waiting for this lock is fair, and cheaper than for a row lock.
 	PERFORM pg_advisory_xact_lock(hashtextextended(p_namespace, 7220));
 	SELECT * INTO h FROM kp_novelty_head WHERE namespace = p_namespace FOR UPDATE;
 	IF NOT FOUND THEN
@@ -133,7 +132,7 @@ BEGIN
 		RETURN;
 	END IF;
 
-	-- The newest entry must be there, and that at the position unless it is older than all that are kept.
+	-- The newest entry must exist, and the entry at the position unless it was deleted as old.
 	SELECT p_seq <= h.seq AND EXISTS (
 			SELECT FROM kp_novelty_entries l WHERE l.namespace = p_namespace AND l.seq = p_seq AND l.call = p_call),
 		h.seq = 0 OR EXISTS (SELECT FROM kp_novelty_entries l WHERE l.namespace = p_namespace AND l.seq = h.seq)
@@ -145,8 +144,8 @@ BEGIN
 	v_now := kp_novelty_now_v1();
 
 	IF cardinality(p_calls) > 0 THEN
-		-- A call that is there already, or twice in a batch, is a repetition. What was before a clear among those is
-		-- gone, and must not come back. LIMIT makes every plan look up each call.
+		-- A call that exists, or is twice in a batch, is a retry. Retried entries before a clear were deleted and must
+		-- not come back. LIMIT makes every plan look up each call.
 		INSERT INTO kp_novelty_entries (namespace, seq, at, call, kind, id, embedding)
 			SELECT p_namespace, v_head + row_number() OVER (ORDER BY e.n), greatest(h.at, v_now), e.call, e.kind, e.id,
 				CASE WHEN e.kind = 'add' THEN substring(p_embeddings FROM (v_bytes * (e.place - 1) + 1)::integer FOR v_bytes) END
@@ -163,7 +162,7 @@ BEGIN
 			h.seq := v_head + v_added;
 			h.at := greatest(h.at, v_now);
 			IF 'forget' = ANY (p_kinds) THEN
-				-- Dynamic, for a plan that was made for a small table would not use the index of ids.
+				-- Dynamic, because a plan made for a small table would not use the index of ids.
 				EXECUTE 'UPDATE kp_novelty_entries l SET embedding = NULL FROM kp_novelty_entries f
 					WHERE f.namespace = $1 AND f.seq > $2 AND f.kind = ''forget'' AND l.namespace = $1 AND l.kind = ''add''
 					AND hashtextextended(l.id, 0) = hashtextextended(f.id, 0) AND l.id = f.id
@@ -178,12 +177,12 @@ BEGIN
 		END IF;
 	END IF;
 
-	-- Within a minute a call may be repeated, and must be found.
+	-- A call may be retried within a minute, and must be found.
 	v_bound := CASE WHEN p_keep_from < v_now - 60000 THEN p_keep_from WHEN p_keep_from IS NOT NULL THEN v_now - 60000 END;
 	IF coalesce((SELECT l.at FROM kp_novelty_entries l WHERE l.namespace = p_namespace AND l.seq = h.first), 0) < v_bound THEN
 		DELETE FROM kp_novelty_entries l WHERE l.namespace = p_namespace AND l.at < v_bound
 			AND l.seq >= h.first AND l.seq < least(h.first + 2 * cardinality(p_calls) + 16, h.seq);
-		-- If there is a gap before these, whoever reads must notice it.
+		-- A gap before these must be noticed by readers.
 		IF FOUND THEN
 			SELECT min(l.seq) INTO h.first FROM kp_novelty_entries l WHERE l.namespace = p_namespace AND l.seq >= h.first;
 		END IF;
@@ -196,8 +195,8 @@ BEGIN
 	RETURN QUERY SELECT * FROM kp_novelty_page_v1(h, v_after, NOT v_here, p_limit, v_head);
 END $$;
 
--- Returns the page after a position, or nothing where a namespace or an epoch has to be made, which appending nothing
--- does. STABLE: all in one snapshot; and it writes nothing, so that a standby can answer.
+-- Returns the page after a position, or nothing if a namespace or an epoch must be created, which an empty append
+-- does. STABLE: reads one snapshot and writes nothing, so that a standby can answer.
 CREATE FUNCTION kp_novelty_read_v1(
 	p_namespace text, p_model text, p_max_elements bigint, p_ttl_ms double precision,
 	p_epoch uuid, p_seq bigint, p_call uuid, p_limit integer

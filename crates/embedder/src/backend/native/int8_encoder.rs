@@ -20,11 +20,11 @@ use crate::{
     model::tensors::Tensors,
 };
 
-/// The maximum number of tokens in a task: many, so that the weights are loaded seldom, but few enough that
-/// their numbers stay in the second-level cache.
+/// The maximum number of tokens in a task: many, so that weights are loaded rarely, but few enough for the
+/// second-level cache.
 const MAX_ROWS: usize = 64;
 
-/// Fewer tokens are not worth another thread, which would load all weights for them.
+/// Fewer tokens do not justify another thread, which would load all weights for them.
 const MIN_ROWS: usize = 8;
 
 /// The weights in integers, for one kind of registers.

@@ -104,7 +104,7 @@ fn run_gives_the_same_bits_beside_other_texts() {
     for model in [model(2), &fast(Machine::detect(), 2)] {
         let alone = bits(&model.run(&ids, true, &never).unwrap());
         assert_eq!(bits(&model.run(&ids, false, &never).unwrap()), alone);
-        // Two that take themselves to be alone: one of them has the threads.
+        // Two texts that count as single; only one of them gets the threads.
         let run = || assert_eq!(bits(&model.run(&ids, true, &never).unwrap()), alone);
         thread::scope(|scope| (0..3).for_each(|_| drop(scope.spawn(run))));
     }

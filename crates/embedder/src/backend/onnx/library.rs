@@ -32,7 +32,7 @@ struct LoadedLibrary {
 static LOADED: OnceCell<LoadedLibrary> = OnceCell::new();
 static ENVIRONMENT: OnceCell<Environment> = OnceCell::new();
 
-/// Switches the telemetry client of ONNX Runtime off, in the versions that have one.
+/// Disables the telemetry client of ONNX Runtime, in the versions that have one.
 ///
 /// The shipped library has none, but the user may name another one. It can only be switched off by an environment
 /// variable, which this function sets unless the user has set it.
@@ -52,7 +52,7 @@ pub fn disable_telemetry() {
 /// Returns the environment of the library at `path`. Loads the library, unless one is loaded.
 pub(crate) fn environment(path: &Path) -> Result<&'static Environment> {
     let failed = |reason: String| EmbedError::Library { path: path.to_owned(), reason };
-    // The loader would search for a bare name, and the working folder may change.
+    // The loader would search for a bare name, and the working directory may change.
     let path = &std::path::absolute(path).map_err(|error| failed(error.to_string()))?;
     // The loader's own message for a missing file is about the search path, not about the file.
     let file = fs::canonicalize(path).map_err(|error| failed(error.to_string()))?;

@@ -1,7 +1,7 @@
 //! The custom operators of the model for ONNX Runtime.
 //!
-//! Each extracts its tensors and runs a kernel in tasks on our own threads, because threads of ONNX Runtime that are woken
-//! on the core of the one that waits for them are held up by it for milliseconds.
+//! Each extracts its tensors and runs a kernel in tasks on our own threads: those of ONNX Runtime spin while they wait,
+//! which delays a thread woken on the same core by milliseconds.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

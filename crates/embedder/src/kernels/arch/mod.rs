@@ -16,7 +16,7 @@ pub type Floats<R> = <<R as Registers>::Simd as Simd>::f32s;
 /// A register of 32-bit integers or of words of four bytes.
 pub type Integers<R> = <<R as Registers>::Simd as Simd>::i32s;
 
-/// The sum of this and a number within ±2²² has the nearest integer in its low bits.
+/// Added to a number within ±2²², it leaves the nearest integer in the low bits.
 const ROUNDING: f32 = 12_582_912.0;
 
 /// Registers of a machine. A value proves that the machine has them.
@@ -108,7 +108,7 @@ pub enum Machine {
     /// 128 bits, with a product of bytes.
     #[cfg(target_arch = "aarch64")]
     Neon(neon::Neon),
-    /// 128 bits without instructions of their own, on every machine.
+    /// 128 bits in portable code, on every machine.
     Plain(Plain),
 }
 
@@ -154,13 +154,13 @@ impl Machine {
         .collect()
     }
 
-    /// Returns whether the int8 kernels are faster than the float ones. Plain registers take 0.6 of the time on x64,
-    /// where the float kernels then have no fused multiply-add either. On arm64 they always have it.
+    /// Returns whether the int8 kernels are faster than the float ones. On x64 they are so even on plain registers, at
+    /// 0.6 of the time, because the float kernels then lack fused multiply-add; on arm64 these always have it.
     pub fn is_int8_faster(self) -> bool {
         cfg!(target_arch = "x86_64") || !matches!(self, Self::Plain(_))
     }
 
-    /// Runs `work` without compiling it for the registers; only what it passes to [`Registers::call`] is.
+    /// Runs `work`, which is not compiled for the registers except what it passes to [`Registers::call`].
     pub fn run<W: Work>(self, work: W) {
         with_registers!(self, registers => work.run(registers));
     }

@@ -2,7 +2,7 @@
 
 use pulp::Simd;
 
-/// The sum of this and a number within ±2²² has the nearest integer plus 127 in its low bits: the exponent of the
+/// Added to a number within ±2²², it leaves the nearest integer plus 127 in the low bits: the exponent of the
 /// power of two.
 const ROUNDING: f32 = 12_582_912.0 + 127.0;
 
@@ -98,8 +98,7 @@ mod tests {
         })
     }
 
-    /// Compares a function in every width with its definition, to what `tolerance` makes of the argument and the
-    /// value.
+    /// Compares a function in every width with its definition; `tolerance` takes the argument and the value.
     fn check(
         gelu: bool,
         input: impl Iterator<Item = f32>,

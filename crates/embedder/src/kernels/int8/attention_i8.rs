@@ -259,7 +259,7 @@ impl Tile for Score<'_> {
         let first = panel * PANEL;
         let at = self.head * padded + first;
         let rows = (&self.bytes[row * WIDTH + self.head * HEAD..], WIDTH);
-        // Unknown to the compiler, which would unroll the loop and run out of registers.
+        // Hidden from the compiler, which would otherwise unroll the loop and run out of registers.
         let depth = black_box(HEAD);
         let start = registers_of::<Integers<B>, _, V>(&keys.start[at..at + width]);
         let columns = &keys.keys[at * HEAD / 4..];
@@ -367,7 +367,7 @@ impl Tile for Mix<'_> {
         let columns = &keys.values[first * depth / 4..];
         let mut start = [simd.splat_i32s(0); V];
         if B::ZERO == 0 {
-            // The bytes of weights are 128 less than the weights: this adds 64 times the values twice.
+            // Bytes of weights are the weights minus 128, so this adds 64 times the values twice.
             let row = (&[64; MAX_TOKENS][..], 0);
             for _ in 0..2 {
                 [start] = sums::<B, 1, V, 0>(registers, row, columns, depth, start);

@@ -156,7 +156,7 @@ impl Lanes {
     }
 }
 
-/// Returns the sum of two registers or the maximum of each lane, as of integers, of which NaN is the greatest.
+/// Returns the sum of two registers, or the maximum of each lane, compared as integers, of which NaN is the greatest.
 #[inline(always)]
 fn combine<R: Registers, const SUM: bool>(registers: R, a: Floats<R>, b: Floats<R>) -> Floats<R> {
     let simd = registers.simd();

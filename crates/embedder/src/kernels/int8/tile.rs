@@ -59,7 +59,7 @@ fn strip<B: Registers, const V: usize>(
     V * B::Simd::F32_LANES / PANEL
 }
 
-/// Computes tiles of `R` rows from `row` while there are as many. Returns the next row.
+/// Computes tiles of `R` rows from `row` while enough rows are left. Returns the next row.
 #[inline(always)]
 fn full_tiles<B: Registers, const R: usize, const V: usize>(
     registers: B,

@@ -226,7 +226,8 @@ impl Run {
             }
         }
         let calls = message.calls();
-        // LangChain has calls whose input is no JSON apart, or with all others in `additional_kwargs`.
+        // LangChain keeps calls with invalid JSON in a separate list, or with the others in
+        // `additional_kwargs`.
         if calls.is_empty() || message.elements("tool_calls").next().is_some() {
             let invalid = message.elements("invalid_tool_calls").count();
             self.skipped.add_many("part:invalid_tool_call", invalid as u64);
@@ -280,7 +281,7 @@ impl Run {
         }
     }
 
-    /// Returns whether a part was read before: all its members are equal, with the time at which it was made.
+    /// Returns whether a part was read before: all members are equal, its time included.
     fn is_repeated(&mut self, kind: &str, part: Value) -> bool {
         let is_dated = part.get("createdAt").and_then(Value::as_number).is_some();
         is_dated && kind != "step-start" && !self.turns.parts.insert(hash_of(&Canonical(part)))
@@ -333,7 +334,7 @@ impl Run {
         let document = content.and_then(Value::as_str).and_then(calls_in_text);
         let calls = match &document {
             Some(document) => document.root().as_array(),
-            // Langfuse shows text that is JSON as what it means.
+            // Langfuse parses text that is JSON.
             None => content
                 .and_then(Value::as_array)
                 .filter(|calls| !calls.is_empty() && calls.iter().all(is_function_call)),

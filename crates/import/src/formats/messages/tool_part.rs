@@ -1,4 +1,4 @@
-//! Parts that hold a call of a tool and what became of it, as the AI SDK and Mastra keep them for users.
+//! Parts with a tool call and its outcome, as the AI SDK and Mastra keep them for users.
 
 use crate::{
     events::{Call, CallInput, Skipped, ToolResult, Turn},
@@ -15,7 +15,7 @@ pub struct ToolPart<'d> {
 }
 
 impl<'d> ToolPart<'d> {
-    /// Returns what a part of this type holds; `None` if that is not a call with its state.
+    /// Returns the call in a part of this type; `None` if there is none with a state.
     pub fn of(kind: &'d str, part: Value<'d>) -> Option<Self> {
         let is_of_provider = part.flag("providerExecuted") == Some(true);
         let name = if kind == "dynamic-tool" { None } else { Some(kind.strip_prefix("tool-")?) };
@@ -29,7 +29,7 @@ impl<'d> ToolPart<'d> {
         Some(Self { name: name.or_else(|| part.name("toolName")), fields: part, is_of_provider })
     }
 
-    /// Returns what an invocation of the AI SDK 4 holds.
+    /// Returns the call in an invocation of the AI SDK 4.
     pub fn of_invocation(fields: Value<'d>) -> Self {
         let is_of_provider = fields.flag("providerExecuted") == Some(true);
         Self { name: fields.name("toolName"), fields, is_of_provider }

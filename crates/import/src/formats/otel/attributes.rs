@@ -168,7 +168,7 @@ impl EventMessages {
     }
 }
 
-/// Returns what is said in an event, in its payload or in a member of that.
+/// Returns the message in an event, which is its payload or a member of that.
 fn said<'d>(
     attributes: Value<'d>,
     body: Option<Value<'d>>,

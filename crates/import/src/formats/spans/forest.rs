@@ -4,7 +4,7 @@ use std::{collections::HashMap, mem};
 
 use super::Span;
 
-/// The spans of a trace or run in an order in which each comes before all that are below it.
+/// The spans of a trace or run, each before its descendants.
 pub struct Forest {
     /// The indices of the spans.
     pub(super) order: Vec<usize>,
@@ -15,7 +15,7 @@ pub struct Forest {
 }
 
 impl Forest {
-    /// Orders spans. Cycles begin anywhere.
+    /// Orders spans. A cycle may begin anywhere.
     pub fn new(spans: &[&Span]) -> Self {
         let mut indices = HashMap::new();
         for (index, span) in spans.iter().enumerate() {

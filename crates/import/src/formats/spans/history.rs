@@ -15,14 +15,14 @@ pub(super) struct History {
     pub events: Vec<Event>,
     /// The places of equal events.
     places: HashMap<Key, Vec<usize>>,
-    /// The places of the results that answer the call at a place.
+    /// The places of the results of the call at a place.
     pub answers: HashMap<usize, BTreeSet<usize>>,
     /// What is not imported: for each reason the largest count of a model call.
     pub skipped: Skipped,
     next_turn: Turn,
 }
 
-/// What equal events have in common.
+/// The identity of an event.
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
     Human(String),
@@ -51,7 +51,7 @@ impl Key {
 }
 
 impl History {
-    /// Adds the events of a model call that no earlier one had.
+    /// Adds the events of a model call that are new.
     pub fn read(&mut self, [input, output]: Sides, skipped: &mut Skipped) {
         let mut run = Run::default();
         run.turns.next = self.next_turn;
@@ -98,8 +98,8 @@ impl History {
         }
     }
 
-    /// Returns the place of the last call with an id, which may be in an earlier model call: some record only
-    /// what is new.
+    /// Returns the place of the last call with an id, possibly in an earlier model call, because some logs
+    /// record only new messages.
     fn call(&self, id: &str) -> Option<usize> {
         self.places.get(&Key::CallId(id.to_owned()))?.last().copied()
     }

@@ -68,7 +68,7 @@ pub fn recorded_output(value: Value) -> (Output, Skipped) {
     (Output { text, failed }, skipped)
 }
 
-/// Returns what a score or feedback of this name says about success, if it says anything.
+/// Returns the success according to a score or feedback of this name, if it states any.
 pub fn label(name: &str, value: Value) -> Option<bool> {
     let names = ["success", "task_success", "passed", "resolved", "is_correct"];
     let label = match value.as_f64() {
@@ -85,8 +85,8 @@ pub fn only_member<'d>(object: Value<'d>, name: &str) -> Option<Value<'d>> {
 }
 
 impl Span {
-    /// Sets which sides have messages, and counts those that have none although they are not empty. With messages
-    /// it is a model call, unless it is an agent.
+    /// Sets which sides have messages, and counts non-empty sides without any. A span with messages is a model
+    /// call, unless it is an agent.
     pub fn set_sides(
         &mut self,
         is_agent: bool,

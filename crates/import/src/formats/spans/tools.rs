@@ -62,7 +62,7 @@ fn result(span: &Span, tool: &Tool, call: &Call, skipped: &mut Skipped) -> Event
     call.answer(output.into_result(span.is_error().then_some(true)))
 }
 
-/// Returns the names of tools that the name of a span can mean: itself, and what follows a space or a `.` in it.
+/// Returns the tool names that the name of a span may mean: itself, and each part after a space or a `.`.
 pub fn tool_names(name: &str) -> impl Iterator<Item = &str> {
     // Bounded, as a name may be as long as a document.
     let ends = name.rmatch_indices([' ', '.']).map(|(at, _)| &name[at + 1..]).take(32);

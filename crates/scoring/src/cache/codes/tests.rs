@@ -34,7 +34,7 @@ fn encoded(rows: &[Vec<f32>]) -> Codes {
     codes
 }
 
-/// What the codes of a slot stand for: without the `l`, and with it.
+/// The decoded codes of a slot: without `l`, and with it.
 fn decoded(codes: &Codes, slot: usize) -> [Vec<f64>; 2] {
     let step = f64::from(codes.steps[slot]);
     let row = |plane: usize| codes.planes[plane][slot * codes.row..][..codes.row].iter();
@@ -45,7 +45,7 @@ fn decoded(codes: &Codes, slot: usize) -> [Vec<f64>; 2] {
     [high, all.collect()]
 }
 
-/// What the value of a slot is at most: by its `h`, and by all of its codes.
+/// Upper bounds of the value of a slot: by its `h`, and by all of its codes.
 fn bounds(codes: &Codes, query: &Query, slot: usize) -> [f64; 2] {
     let value = |_| 0.0;
     let best = &mut Best::new(1, -1.0);
@@ -94,7 +94,7 @@ fn set_keeps_zero_exactly_and_measures_what_is_missing() {
     for numbers in [vec![0.0; 384], spike, numbers(384).collect(), numbers(5).collect()] {
         let row = row(&numbers);
         let codes = encoded(std::slice::from_ref(&row));
-        // Half a step of either plane, and what an uneven number of steps adds to it.
+        // Half a step of each plane, and the addition for an odd number of steps.
         let most = [8.6, 0.6].map(|steps| steps * codes.steps[0] * (row.len() as f32).sqrt());
         for ((decoded, missing), most) in decoded(&codes, 0).iter().zip(&codes.missing).zip(most) {
             let missing = missing[0];
@@ -110,7 +110,7 @@ fn set_keeps_zero_exactly_and_measures_what_is_missing() {
 
 #[test]
 fn bound_allows_for_what_the_float32_search_rounds_off() {
-    // The codes miss next to nothing of such rows, and rounding adds up: most numbers are equal.
+    // The codes of such rows are nearly exact, and rounding adds up because most numbers are equal.
     for dimensions in 1..1500 {
         let row = row(&vec![1.0; dimensions]);
         let codes = encoded(std::slice::from_ref(&row));

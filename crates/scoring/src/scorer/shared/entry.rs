@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-/// What one call of a batch asks of the store.
+/// The request of one call in a batch.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Request {
     /// Append a change.
@@ -18,8 +18,7 @@ pub enum Change {
     Add {
         /// The id of its trace.
         id: Option<Arc<str>>,
-        /// The vector; `None` if it is that of the call itself, or was erased by a later
-        /// [`Change::Forget`].
+        /// The vector; `None` if the call is of this scorer, or a later [`Change::Forget`] has erased it.
         vector: Option<Box<[f32]>>,
     },
     /// Remove the vectors with this id.

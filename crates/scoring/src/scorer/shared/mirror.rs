@@ -1,4 +1,4 @@
-//! The memory of a store, as of one of its entries.
+//! The state of a store after one of its entries.
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
@@ -28,8 +28,8 @@ pub struct Mirror {
     at: Duration,
     /// Its call.
     call: Box<str>,
-    /// Ids of vectors that were erased before they could be read, and are forgotten by a later entry. Until
-    /// then nothing can be compared.
+    /// Ids of vectors that were erased before they were read, because a later entry forgets them. Nothing can be
+    /// compared before that entry.
     erased: HashSet<Arc<str>>,
 }
 
@@ -44,8 +44,8 @@ impl Mirror {
         Ok(Self { cache, epoch: None, seq, at, call, erased })
     }
 
-    /// Returns the place of the last entry, from which another mirror can go on. `None` before the first entry, and
-    /// while vectors are missing.
+    /// Returns the position of the last entry, from which another mirror can continue. `None` before the first
+    /// entry, and while vectors are missing.
     pub fn position(&self) -> Option<Position> {
         let epoch = self.epoch.clone().filter(|_| self.seq > 0 && self.erased.is_empty())?;
         Some(Position { epoch, seq: self.seq, at: self.at, call: self.call.clone() })
@@ -96,7 +96,7 @@ impl Mirror {
         self.cache.len(self.at)
     }
 
-    /// Begins a page. `sent` has the calls of the present batch that have no answer.
+    /// Begins a page. `sent` has the unanswered calls of the current batch.
     ///
     /// # Errors
     ///
@@ -125,14 +125,14 @@ impl Mirror {
         if page.reset {
             self.reset();
             self.epoch = Some(page.epoch.clone());
-            // As many are to come.
+            // The number of entries to come.
             let count = page.head.saturating_sub(page.first).saturating_add(1);
             self.cache.reserve(count.try_into().unwrap_or(usize::MAX));
         }
         Ok(())
     }
 
-    /// Checks an entry that follows one with this number and time. Returns what is wrong with it.
+    /// Checks an entry after one with this number and time. The error says what is wrong.
     fn check(
         &self,
         entry: &StoredEntry,
@@ -144,7 +144,7 @@ impl Mirror {
             return Err(format!("expected entry {}", seq.saturating_add(1)));
         }
         if entry.at < at {
-            return Err("expected a time not before that of the entry before".into());
+            return Err("expected a time not before the previous entry's".into());
         }
         if entry.own.is_some_and(|own| !found.insert(own)) {
             return Err("its call is in the page twice".into());
@@ -154,7 +154,7 @@ impl Mirror {
             (Change::Add { .. }, Some(Work::Score(_) | Work::Decide(..) | Work::Remember(_)))
             | (Change::Forget(_), Some(Work::Forget(_)))
             | (Change::Clear, Some(Work::Clear)) => Ok(()),
-            (_, Some(_)) => Err("another change than its call asked for".into()),
+            (_, Some(_)) => Err("not the change that its call requested".into()),
             (Change::Add { vector: Some(vector), .. }, None) => {
                 let expected = self.vector_len();
                 if vector.len() != expected {
@@ -162,7 +162,7 @@ impl Mirror {
                 }
                 let squares = vector.iter().map(|x| f64::from(*x) * f64::from(*x));
                 let length = squares.sum::<f64>().sqrt();
-                // Not a number fails this, too.
+                // NaN also fails this.
                 if (length - 1.0).abs() <= LENGTH_TOLERANCE {
                     return Ok(());
                 }
@@ -175,8 +175,8 @@ impl Mirror {
         }
     }
 
-    /// Applies an entry. If it is that of a call with this work, this vector and, if it was accepted, this novelty,
-    /// returns what answers the call.
+    /// Applies an entry, and returns the answer to the call that appended it. `own` has the work, the vector and,
+    /// after acceptance, the novelty of a call of this scorer.
     pub fn apply<'a>(
         &mut self,
         StoredEntry { seq, at, call, change, .. }: StoredEntry,
@@ -236,11 +236,11 @@ impl Mirror {
         work.apply_to(&mut self.cache, vector, [now.max(self.at); 2], novelty)
     }
 
-    /// Ends a page. Returns the time from which on entries are still needed.
+    /// Ends a page. Returns the time from which entries are still needed.
     ///
     /// # Errors
     ///
-    /// `INVALID_STORE` if the store ends here, and has erased a vector that no entry forgets.
+    /// `INVALID_STORE` if the store ends here and an erased vector was not forgotten.
     pub fn end(&mut self, head: u64) -> Result<Duration> {
         if self.seq >= head
             && let Some(id) = self.erased.iter().next()

@@ -35,8 +35,8 @@ use crate::{
 /// Takes a batch. An empty one means that the waiting calls no longer need the store.
 pub type Taker = Box<dyn FnOnce(Vec<Request>) + Send>;
 
-/// The memory of a scorer that shares a store. Its owner takes calls to the store, with
-/// [`SharedMemory::next_batch`], and brings entries back, with [`SharedMemory::apply`].
+/// The memory of a scorer that shares a store. Its owner sends the calls of [`SharedMemory::next_batch`] to the store,
+/// and passes the entries to [`SharedMemory::apply`].
 pub struct SharedMemory {
     common: Arc<Common>,
     is_required: bool,
@@ -50,7 +50,7 @@ pub struct SharedMemory {
 struct Queue {
     /// Calls whose turn has come.
     waiting: VecDeque<EmbeddedCall>,
-    /// The present batch, without the calls that have been answered.
+    /// The unanswered calls of the current batch.
     sent: Vec<Option<EmbeddedCall>>,
     /// Waits for the next batch, of at most this many calls.
     taker: Option<(usize, Taker)>,
@@ -88,7 +88,7 @@ impl SharedMemory {
 
     fn mirror(&self) -> MutexGuard<'_, Mirror> {
         self.mirror.lock().unwrap_or_else(|poisoned| {
-            // A panic has left it in the middle of a change.
+            // A panic may have left it half changed.
             self.mirror.clear_poison();
             let mut mirror = poisoned.into_inner();
             mirror.reset();
@@ -96,7 +96,7 @@ impl SharedMemory {
         })
     }
 
-    /// Adds a call whose turn has come; one that was accepted goes on where it was.
+    /// Adds a call whose turn has come. An accepted one returns to the front.
     pub(super) fn enqueue(&self, embedded: EmbeddedCall) {
         let mut queue = self.queue();
         if self.common.is_closed() {
@@ -115,12 +115,12 @@ impl SharedMemory {
         }
     }
 
-    /// Passes the next calls, at most `limit`, to `taker` as soon as there is one, on any thread. If no call
-    /// is pending, passes an empty batch at once.
+    /// Passes up to `limit` calls to `taker` as soon as there is one, on any thread; an empty batch at once if no call
+    /// is pending.
     ///
     /// There is one batch at a time: unanswered calls of the previous one are answered with `INTERNAL`.
     pub fn next_batch(&self, limit: usize, taker: Taker) {
-        // Where its taker has panicked, nobody else answers the batch before.
+        // If the taker of the previous batch panicked, nobody else answers it.
         let unanswered = mem::take(&mut self.queue().sent);
         for embedded in unanswered.into_iter().flatten() {
             drop(embedded.call.take_answer());
@@ -139,7 +139,7 @@ impl SharedMemory {
         let mut batch = Vec::new();
         while batch.len() < limit {
             let mut queue = self.queue();
-            // A removal begins a batch: it would take away what calls before it are compared with.
+            // A removal begins a batch: the calls before it must still be compared with what it removes.
             let removes =
                 |next: &EmbeddedCall| matches!(next.call.work, Work::Forget(_) | Work::Clear);
             if !batch.is_empty() && queue.waiting.front().is_some_and(removes) {
@@ -150,7 +150,7 @@ impl SharedMemory {
                 continue;
             }
             match request(&next) {
-                // Nothing before it to wait for.
+                // It need not wait for any call.
                 None if batch.is_empty() => {
                     drop(queue);
                     self.conclude_reader(next, Duration::ZERO);
@@ -159,7 +159,7 @@ impl SharedMemory {
                     let is_open = is_undecided(&next);
                     batch.push(request.unwrap_or(Request::Read));
                     queue.sent.push(Some(next));
-                    // Calls after it may have to be compared with its trace.
+                    // Later calls may have to be compared with its trace.
                     if is_open {
                         break;
                     }
@@ -169,13 +169,13 @@ impl SharedMemory {
         taker(batch);
     }
 
-    /// Applies a page of the store, and answers the calls of the present batch whose entries it has. Returns the time
-    /// from which the store must keep its entries.
+    /// Applies a page of the store, and answers the calls of the current batch whose entries it contains. Returns the
+    /// time from which the store must keep entries.
     ///
     /// # Errors
     ///
-    /// `INVALID_STORE` if this cannot be the next page of a store, and `CLOSED`: then nothing has been applied.
-    /// `INVALID_STORE` also if vectors were erased that no entry forgets.
+    /// `INVALID_STORE` if this cannot be the next page, and `CLOSED`, without applying anything; `INVALID_STORE` also
+    /// if an erased vector was not forgotten.
     pub fn apply(&self, page: Page) -> Result<Duration> {
         let mut mirror = self.mirror();
         let queue = self.queue();
@@ -194,18 +194,18 @@ impl SharedMemory {
 
     fn apply_entry(&self, entry: StoredEntry) -> Result<()> {
         let own = entry.own.and_then(|own| {
-            // Calls before it that only read compare with the memory before this entry.
+            // Earlier calls that only read are compared without this entry.
             self.answer_readers(own, entry.at);
             self.queue().sent.get_mut(own)?.take()
         });
-        // Applied in any case: the entry is in the store, even if its call has been aborted since.
+        // Applied even if its call was aborted, because the entry is in the store.
         let call = own.as_ref().map(|own| own.call.clone());
         let vector = own.as_ref().and_then(EmbeddedCall::embedding).unwrap_or_default();
         let accepted = own.as_ref().and_then(|own| own.accepted.clone());
         let mut mirror = self.mirror();
         let recalled =
             mirror.apply(entry, call.as_ref().map(|call| (&call.work, vector, accepted)));
-        // Before the reply, which must find the entry counted.
+        // First, so that the reply sees the entry counted.
         self.len.store(mirror.len(), Ordering::Relaxed);
         drop(mirror);
         match (own, recalled) {
@@ -215,7 +215,7 @@ impl SharedMemory {
         Ok(())
     }
 
-    /// Answers the calls before `end` in the present batch that append nothing.
+    /// Answers the calls before `end` in the current batch that append nothing.
     fn answer_readers(&self, end: usize, now: Duration) {
         for index in 0..end {
             let mut queue = self.queue();
@@ -247,14 +247,14 @@ impl SharedMemory {
         reader.conclude(|_| recalled);
     }
 
-    /// Answers the calls of the present batch that append nothing, once all entries of the store have been
-    /// applied. `now` is the present time by the clock of the store.
+    /// Answers the calls of the current batch that append nothing, once all entries of the store are applied. `now` is
+    /// the time by the clock of the store.
     pub fn finish_batch(&self, now: Duration) {
         self.answer_readers(usize::MAX, now);
     }
 
-    /// Answers the rest of the present batch without the store, which fails with `error`. If the store
-    /// is not required, and only unavailable, scores have a neutral novelty.
+    /// Answers the rest of the current batch after the store failed with `error`. If it is only unavailable, and not
+    /// required, scores have a neutral novelty.
     pub fn fail_batch(&self, error: &Error) {
         let sent = mem::take(&mut self.queue().sent);
         let is_unavailable = error.code() == "STORE_UNAVAILABLE";
@@ -283,16 +283,15 @@ impl SharedMemory {
         }
     }
 
-    /// Returns the vectors as bytes, with the place of the last entry that was applied.
-    /// `fingerprint` is that of the model.
+    /// Returns the vectors as bytes, with the position of the last applied entry. `fingerprint` is that of the model.
     pub fn snapshot(&self, fingerprint: &str) -> Vec<u8> {
         let contents = self.mirror().snapshot(fingerprint);
         // Without the lock, for which calls wait.
         contents.encode()
     }
 
-    /// Continues from a snapshot of a memory that shared the store, with the same bounds; any other leaves it
-    /// empty. To be called before the first page is applied.
+    /// Continues from a snapshot of a memory on a store with the same bounds; with any other it stays empty. Must be
+    /// called before the first page is applied.
     ///
     /// # Errors
     ///
@@ -304,8 +303,7 @@ impl SharedMemory {
         Ok(())
     }
 
-    /// Returns the place of the last entry that was applied; `None` if the store has to be read from its
-    /// beginning.
+    /// Returns the position of the last applied entry; `None` to read the store from its beginning.
     pub fn position(&self) -> Option<Position> {
         self.mirror().position()
     }
@@ -316,7 +314,7 @@ impl SharedMemory {
     }
 }
 
-/// Returns what a call asks of the store; `None` if it does not need it.
+/// Returns the request of a call; `None` if it does not need the store.
 fn request(embedded: &EmbeddedCall) -> Option<Request> {
     let add = |Input { trace, .. }: &Input| {
         let vector = embedded.embedding().filter(|_| appends(embedded))?.into();
@@ -335,7 +333,7 @@ fn request(embedded: &EmbeddedCall) -> Option<Request> {
     }
 }
 
-/// Returns whether a call appends to the store: not without a vector that others can read.
+/// Returns whether a call appends to the store; an add needs a finite vector.
 fn appends(embedded: &EmbeddedCall) -> bool {
     match &embedded.call.work {
         Work::Decide(..) if embedded.accepted.is_none() => false,
@@ -347,7 +345,7 @@ fn appends(embedded: &EmbeddedCall) -> bool {
     }
 }
 
-/// Returns whether it depends on the memory whether a call appends.
+/// Returns whether the memory decides if the call appends.
 fn is_undecided(embedded: &EmbeddedCall) -> bool {
     matches!(embedded.call.work, Work::Decide(..))
         && embedded.accepted.is_none()

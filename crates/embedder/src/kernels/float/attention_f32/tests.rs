@@ -13,7 +13,7 @@ fn attended(projected: &[f32], tasks: &[usize]) -> Vec<(&'static str, Vec<f32>)>
     })
 }
 
-/// Runs `tasks` in all registers, and compares their numbers with the definition and the others with NaN.
+/// Runs `tasks` in all registers. Compares their numbers with the definition, and all others with NaN.
 fn check(projected: &[f32], tasks: &[usize], tolerance: f64) {
     let tokens = projected.len() / PROJECTED;
     let blocks = tokens.div_ceil(QUERIES);
@@ -59,7 +59,7 @@ fn attention_agrees_with_the_definition_at_every_length() {
     // Every short length, and those around the sizes of blocks and chunks.
     for tokens in (1..=70_usize).chain([127, 128, 129, 130, 511, 512, 513]) {
         let blocks = tokens.div_ceil(QUERIES);
-        // Each length has another head, and the last block of it, which may be a short one.
+        // Each length tests another head and its last block, which may be short.
         check(&text(tokens), &[(tokens % HEADS) * blocks + blocks - 1], 1e-6);
     }
 }
@@ -113,7 +113,7 @@ fn attention_has_the_same_bits_on_any_threads_in_any_order() {
     assert_eq!(kernel.tasks(), tasks.len());
     run_on_threads(&kernel, 8);
     let found = attended(&projected, &tasks);
-    // The scalar kernel rounds products by themselves; all others are one to the last bit.
+    // The scalar kernel rounds products separately; all others agree bit for bit.
     for (width, found) in found.iter().filter(|(width, _)| *width != "scalar") {
         assert!(bits(found) == bits(&output), "{width}");
     }

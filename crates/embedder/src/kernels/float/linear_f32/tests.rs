@@ -25,7 +25,7 @@ impl Layer {
         })
     }
 
-    /// The products by the definition, before bias, and what rounding `f32` may add to each.
+    /// The products by the definition, before bias, with the maximum rounding error of each.
     fn products(&self) -> Vec<(f64, f64)> {
         let product = |at| {
             let (row, column) = (at / self.columns(), at % self.columns());
@@ -41,8 +41,8 @@ impl Layer {
         (0..self.rows * self.columns()).map(product).collect()
     }
 
-    /// Runs `tasks` in every width and with all that may follow the product. Compares each number
-    /// that is theirs with the definition, and each that is not with NaN.
+    /// Runs `tasks` in every width and with all operations after the product. Compares their
+    /// numbers with the definition, and all others with NaN.
     fn check(&self, tasks: &[usize]) {
         let products = self.products();
         for (residual, gelu) in [(false, false), (false, true), (true, false), (true, true)] {
@@ -147,7 +147,7 @@ fn linear_keeps_what_is_not_finite_in_its_row() {
 
 #[test]
 fn linear_has_the_same_bits_on_any_threads_in_any_order() {
-    // The second is smaller, so that it meets what the first left in memory.
+    // The second is smaller, so that it finds the numbers of the first in memory.
     let cases = [Layer::new(23, 64, 304), Layer::new(14, 16, 208)];
     for residual in [false, true] {
         let found = cases.each_ref().map(|case| {

@@ -44,7 +44,7 @@ impl Layer {
                 sum += x * weight;
                 error += x.abs() * weight_step + weight.abs() * x_step + x_step * weight_step;
             }
-            // Errors of all signs: the bound holds without the root, but would hide much.
+            // Errors of both signs cancel out, hence the root; the strict bound would hide too much.
             (sum / block as f64, 4.0 * error / block as f64 / (self.depth as f64).sqrt() + 1e-5)
         };
         (0..self.rows * columns).map(product).collect()
