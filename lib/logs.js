@@ -7,7 +7,7 @@ const { Source, sourcesOf } = require("./sources.js");
 
 const MESSAGES_OPTIONS =
 	`assumeSuccess confidence createdAt domain errors objective privacyLevel signal success
-visibility`.split(/\s+/);
+	visibility`.split(/\s+/);
 
 const IMPORT_OPTIONS = [...MESSAGES_OPTIONS, "format"];
 
