@@ -57,7 +57,7 @@ describe("a panic in the native code", { concurrency: 2 }, () => {
 		});
 });
 
-describe("the first call in a process that gets no thread", { concurrency: 2 }, () => {
+describe("a call when the first thread cannot be created", { concurrency: 2 }, () => {
 	/** Ways to make the first call, as bodies of functions of the package and a trace. */
 	const calls = {
 		evaluateValue: ({ evaluateValue }, trace) => evaluateValue(trace),
@@ -83,7 +83,7 @@ describe("the first call in a process that gets no thread", { concurrency: 2 }, 
 	};
 
 	for (const [name, call] of Object.entries(calls))
-		test(`${name} rejects with NO_THREADS`, async () => {
+		test(`${name} rejects with NO_THREADS, and works again`, async () => {
 			const body = `async ({ input }) => {
 				const entries = await Promise.all(input.entries.map((entry) => import(entry)));
 				const scoring = Object.assign({}, ...entries);
@@ -94,16 +94,18 @@ describe("the first call in a process that gets no thread", { concurrency: 2 }, 
 					{ role: "user", content: "Which ships call at Bergen?" },
 					{ role: "assistant", content: "The coastal express." },
 				];
-				const call = (${call})(scoring, says("one river stone"), store, { name: "run", data });
-				return call.then(() => "no error", ({ name, code }) => name + " " + code);
+				const call = () => (${call})(scoring, says("one river stone"), store, { name: "run", data });
+				const ended = () => call().then(() => "no error", ({ name, code }) => name + " " + code);
+				return [await ended(), await ended()];
 			}`;
 			const memoryStore = "../packages/stores/__test__/conformance/memory-store.mjs";
-			const env = { KNOWLEDGEPULSE_SCORING_PANIC: "thread:1000" };
+			const env = { KNOWLEDGEPULSE_SCORING_PANIC: "thread:1" };
 			const entries = ["index", "logs", "calibrate"].map(
 				(name) => new URL(`${name}.mjs`, entry).href,
 			);
 			const input = { entries, memoryStore };
-			const value = await valueFrom(body, { input, env, preload: false });
-			assert.equal(value, "ScoringError NO_THREADS");
+			const [first, second] = await valueFrom(body, { input, env, preload: false });
+			assert.equal(first, "ScoringError NO_THREADS");
+			assert.notEqual(second, first);
 		});
 });
