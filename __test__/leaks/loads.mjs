@@ -102,7 +102,7 @@ const vectors = (count) => {
 
 export const LOADS = {
 	"scores without the embedder": {
-		count: 10_000,
+		count: 50_000,
 		inGroup: true,
 		env: OFF,
 		make: (scoring) => scores(scoring, plain),
@@ -111,12 +111,12 @@ export const LOADS = {
 	"scores with the embedder, fast": withEmbedder("native", "fast", false),
 	"scores with the embedder, native": withEmbedder("native", "exact", false),
 	"scores of texts that were there before": {
-		count: 10_000,
+		count: 20_000,
 		env: { KNOWLEDGEPULSE_SCORING_PRECISION: "fast" },
 		make: (scoring) => scores(scoring, (i) => says(`ticket ${i % 100}`)),
 	},
 	"rejected calls": {
-		count: 10_000,
+		count: 50_000,
 		env: OFF,
 		make: ({ evaluateValue }) =>
 			inFlight((i) => isRejected(evaluateValue(INVALID[i % INVALID.length](i)))),
