@@ -1,26 +1,17 @@
-//! Zero-initialised memory.
+//! Memory for the rows of a ring.
 
 use memmap2::MmapMut;
 use pulp::bytemuck::{cast_slice, cast_slice_mut};
 
-/// Returns zeros, or `None` if there is not enough memory. Uses large pages where available: address translation of
-/// small ones takes as long as reading them, and their allocation several times as long as writing.
-pub fn mapped(bytes: usize) -> Option<MmapMut> {
-    let map = MmapMut::map_anon(bytes).ok()?;
-    #[cfg(target_os = "linux")]
-    // A refusal only costs time.
-    let _ = map.advise(memmap2::Advice::HugePage);
-    Some(map)
-}
-
-/// Numbers in mapped memory, by default none.
+/// Numbers in mapped memory, by default none. In pages of the usual size: to get large ones from the system can take
+/// longer than everything else, and only small rings are read as a whole.
 #[derive(Debug, Default)]
 pub struct Block(Option<MmapMut>);
 
 impl Block {
     /// Returns this many zeros, or `None` if there is not enough memory.
     pub fn zeros(numbers: usize) -> Option<Self> {
-        mapped(numbers.checked_mul(size_of::<f32>())?).map(Self::from)
+        MmapMut::map_anon(numbers.checked_mul(size_of::<f32>())?).ok().map(Self::from)
     }
 
     /// Returns the numbers.

@@ -46,7 +46,7 @@ use pulp::{
     x86::{V3, V4},
 };
 
-use super::{best::Best, block::mapped};
+use super::best::Best;
 
 /// The maximum number of numbers in a row: the sum of their products with codes fits in 32 bits.
 pub const MOST_NUMBERS: usize = 1 << 20;
@@ -62,6 +62,16 @@ const SHARE: usize = 256;
 
 /// More than float64 rounds off, and more than underflows.
 const SLACK: f64 = 1e-12;
+
+/// Returns zeros, or `None` if there is not enough memory. Uses large pages where available: address translation of
+/// small ones takes as long as reading them, and their allocation several times as long as writing.
+fn mapped(bytes: usize) -> Option<MmapMut> {
+    let map = MmapMut::map_anon(bytes).ok()?;
+    #[cfg(target_os = "linux")]
+    // A refusal only costs time.
+    let _ = map.advise(memmap2::Advice::HugePage);
+    Some(map)
+}
 
 /// The rows of a ring as codes, slot by slot.
 #[derive(Debug)]

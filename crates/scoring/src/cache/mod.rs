@@ -17,7 +17,6 @@ use memmap2::MmapMut;
 use crate::error::{Error, Invalid, Result, number};
 use best::Best;
 use block::Block;
-pub(crate) use block::mapped;
 use codes::{Codes, MOST_NUMBERS};
 pub(crate) use similarity::row_length;
 use similarity::{dot_of, normalize_into, offer_dots};

@@ -94,7 +94,7 @@ fn add_doubles_the_ring_up_to_the_capacity() {
 #[test]
 fn restore_takes_ages_beyond_the_clock() {
     let options = CacheOptions { vector_len: 1, ..CacheOptions::default() };
-    let mut rows = mapped(128).unwrap();
+    let mut rows = MmapMut::map_anon(128).unwrap();
     for at in [0, 64] {
         rows[at..at + 4].copy_from_slice(&1.0_f32.to_le_bytes());
     }

@@ -4,8 +4,6 @@ use std::ops::Deref;
 
 use memmap2::MmapMut;
 
-use crate::cache::mapped;
-
 /// The bytes that have arrived so far.
 #[derive(Debug)]
 pub struct Pieces {
@@ -19,7 +17,8 @@ impl Pieces {
     /// Returns an empty buffer for this many bytes; `None` if there is not enough memory.
     pub fn with_room(bytes: usize) -> Option<Self> {
         // An empty mapping is impossible, and the cache needs whole float32 numbers.
-        let map = mapped(bytes.max(1).checked_next_multiple_of(4)?.checked_mul(2)?)?;
+        let size = bytes.max(1).checked_next_multiple_of(4)?.checked_mul(2)?;
+        let map = MmapMut::map_anon(size).ok()?;
         Some(Self { map, most: bytes, end: 0 })
     }
 
