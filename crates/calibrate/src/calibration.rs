@@ -1,13 +1,10 @@
 //! The result of a calibration: everything that a report or a terminal shows. Shares, rates and levels
 //! are in \[0, 1\]; rows count from 1.
 
-use knowledgepulse_scoring::weights::Weights;
+use knowledgepulse_scoring::{Invalid, Result, weights::Weights};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    error::{Result, read_json},
-    options::Options,
-};
+use crate::{json::read_json, options::Options};
 
 /// The result of a calibration. Serialised in camelCase, with finite numbers only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -44,7 +41,7 @@ impl Calibration {
     ///
     /// `INVALID_OPTION` with the field that does not fit.
     pub fn from_json(json: &str) -> Result<Self> {
-        read_json(json).map_err(|error| error.below("calibration"))
+        read_json(json, Invalid::Option, "calibration")
     }
 
     /// Returns the threshold that was chosen or given, if there is one.

@@ -24,7 +24,7 @@
 //! let options = Options { target: Some(Target::Share(0.2)), ..Options::default() };
 //! let threshold = calibrate(&rows, &options)?.threshold.unwrap();
 //! assert_eq!((threshold.value, threshold.accepted), (Some(0.4), 20));
-//! # Ok::<(), knowledgepulse_calibrate::Error>(())
+//! # Ok::<(), knowledgepulse_scoring::Error>(())
 //! ```
 
 #![forbid(unsafe_code)]
@@ -32,8 +32,8 @@
 mod bootstrap;
 pub mod calibration;
 mod describe;
-pub mod error;
 mod fit;
+mod json;
 mod labels;
 pub mod options;
 mod quantiles;
@@ -48,11 +48,11 @@ mod wilson;
 pub use calibration::Calibration;
 #[doc(no_inline)]
 pub use calibration::RowCounts;
-pub use error::{Error, Result};
 pub use options::{Options, Target};
 pub use ranking::auc;
 pub use row::{Row, Source};
 
+use knowledgepulse_scoring::{Error, Invalid, Result};
 use knowledgepulse_workers::CancelToken;
 
 use self::{
@@ -65,7 +65,6 @@ use self::{
 ///
 /// # Errors
 ///
-/// - `INVALID_ROW`: a value of a row is out of its range.
 /// - `INVALID_OPTION`: an option is out of its range.
 /// - `NO_ROWS`: there are none, or all of them are excluded as cold start.
 /// - `NO_LABELS`: a target precision or a fit needs labels, and no used row has one.
@@ -85,7 +84,6 @@ pub fn calibrate_until(
     options: &Options,
 ) -> Result<Option<Calibration>> {
     options.check()?;
-    rows.iter().zip(1..).try_for_each(|(row, number)| row.check(number))?;
     let Options { replicates, level, seed, .. } = *options;
     let bootstrap = Bootstrap { replicates, level, seed, cancel };
 
@@ -97,21 +95,27 @@ pub fn calibrate_until(
         .collect();
     let used: Vec<&Row> =
         rows.iter().zip(&is_used).filter_map(|(row, used)| used.then_some(row)).collect();
+    let no_rows = |expected: &str, found: &str| {
+        Err(Error::invalid(Invalid::Rows("NO_ROWS"), "rows", expected, found))
+    };
     if rows.is_empty() {
-        return Err(Error::no_rows("rows", "none"));
+        return no_rows("rows", "none");
     }
     if used.is_empty() {
         let expected =
             format!("a row after the first {first_limit} that was compared with an earlier trace");
-        return Err(Error::no_rows(expected, format!("none among {}", rows.len())));
+        return no_rows(&expected, &format!("none among {}", rows.len()));
     }
     let labelled = Labelled::of(used.iter().copied());
     if labelled.rows.is_empty() {
+        let no_labels = |option| {
+            Err(Error::invalid(Invalid::Rows("NO_LABELS"), option, "rows with labels", "none"))
+        };
         if matches!(options.target, Some(Target::Precision(_))) {
-            return Err(Error::no_labels("target.precision"));
+            return no_labels("target.precision");
         }
         if options.fit {
-            return Err(Error::no_labels("fit"));
+            return no_labels("fit");
         }
     }
 

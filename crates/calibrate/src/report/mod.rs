@@ -8,12 +8,12 @@ mod text;
 use std::{borrow::Borrow, iter::once};
 
 use askama::Template;
-use knowledgepulse_scoring::weights::Weights;
+use knowledgepulse_scoring::{Invalid, Result, weights::Weights};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     calibration::{Calibration, Dimension, Distribution, Fit, FitResult, Summary},
-    error::{Result, read_json},
+    json::read_json,
     options::Target,
     row::Row,
 };
@@ -35,7 +35,7 @@ use self::{
 ///
 /// let context = Context::from_json(r#"{ "settings": [["command", "kp-score calibrate runs.jsonl"]] }"#)?;
 /// assert_eq!((&*context.title, &*context.language), ("Calibration of scores", "en"));
-/// # Ok::<(), knowledgepulse_calibrate::Error>(())
+/// # Ok::<(), knowledgepulse_scoring::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -65,7 +65,7 @@ impl Context {
     ///
     /// `INVALID_OPTION` with the field that is unknown or of another type.
     pub fn from_json(json: &str) -> Result<Self> {
-        read_json(json)
+        read_json(json, Invalid::Option, "")
     }
 }
 
