@@ -49,7 +49,6 @@ pub use calibration::Calibration;
 #[doc(no_inline)]
 pub use calibration::RowCounts;
 pub use options::{Options, Target};
-pub use ranking::auc;
 pub use row::{Row, Source};
 
 use knowledgepulse_scoring::{Error, Invalid, Result};

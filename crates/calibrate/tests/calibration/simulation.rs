@@ -6,7 +6,7 @@
 use std::io::{Write, stdout};
 
 use knowledgepulse_calibrate::{
-    Options, Row, Target, auc, calibrate,
+    Options, Row, Target, calibrate,
     calibration::{Estimate, FitResult, Fitted},
 };
 use knowledgepulse_scoring::{dimensions::Dimensions, weights::Weights};
@@ -109,11 +109,21 @@ fn simulate(seed: u64, n: usize, labels: Labels) -> Vec<Row> {
     rows
 }
 
-/// The AUC of weights on rows.
+/// The AUC of weights on rows: how often a positive row has a higher score than a negative one, a tie
+/// counting one half.
 fn auc_by(rows: &[Row], weights: &Weights) -> f64 {
-    let scores: Vec<f64> = rows.iter().map(|row| row.score_by(weights).unwrap()).collect();
-    let labels: Vec<bool> = rows.iter().map(|row| row.label.unwrap()).collect();
-    auc(&scores, &labels).unwrap()
+    let scores = |label| -> Vec<f64> {
+        let labelled = rows.iter().filter(|row| row.label == Some(label));
+        labelled.map(|row| row.score_by(weights).unwrap()).collect()
+    };
+    let (positives, mut negatives) = (scores(true), scores(false));
+    negatives.sort_by(f64::total_cmp);
+    let twice = |score: &f64| {
+        negatives.partition_point(|other| other < score)
+            + negatives.partition_point(|other| other <= score)
+    };
+    let won = positives.iter().map(twice).sum::<usize>() as f64 / 2.0;
+    won / (positives.len() * negatives.len()) as f64
 }
 
 /// Fits the only profile that serves the rows. Returns whether it is better than the current one.
