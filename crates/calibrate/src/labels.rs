@@ -5,7 +5,6 @@ use knowledgepulse_scoring::{overrides::Fired, weights::Weights};
 use crate::{
     bootstrap::{Bootstrap, Groups},
     calibration::{Decile, Leakage},
-    options::Options,
     quantiles::{ascending, quantile},
     ranking::Ranking,
     row::Row,
@@ -59,17 +58,13 @@ impl<'a> Labelled<'a> {
 }
 
 /// Judges whether the labels merely repeat `success`.
-pub(crate) fn judge_leakage(
-    labelled: &Labelled,
-    options: &Options,
-    bootstrap: &Bootstrap,
-) -> Leakage {
+pub(crate) fn judge_leakage(labelled: &Labelled, bootstrap: &Bootstrap) -> Leakage {
     let leakage = labelled.leakage();
     if !leakage.is_leak {
         return leakage;
     }
     let score = |row: &&Row| {
-        let profile = options.profiles.for_domain(&row.domain);
+        let profile = bootstrap.options.profiles.for_domain(&row.domain);
         fired(row, true).correct(without_outcome(&profile.weights).apply(&row.dimensions))
     };
     let ranking = labelled.ranking(labelled.rows.iter().map(score));

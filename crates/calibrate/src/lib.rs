@@ -83,8 +83,7 @@ pub fn calibrate_until(
     options: &Options,
 ) -> Result<Option<Calibration>> {
     options.check()?;
-    let Options { replicates, level, seed, .. } = *options;
-    let bootstrap = Bootstrap { replicates, level, seed, cancel };
+    let bootstrap = Bootstrap { options, cancel };
 
     let first_limit = first_limit(rows, options);
     let is_used: Vec<bool> = rows
@@ -141,8 +140,8 @@ pub fn calibrate_until(
         domains: describe::domains(rows, &is_used, chosen, &options.profiles),
         timeline: describe::timeline(rows),
         examples: describe::examples(rows, &is_used, chosen),
-        labels: roc::judge(&labelled, options, &bootstrap),
-        fits: if options.fit { fit::fit(&labelled, options, &bootstrap) } else { Vec::new() },
+        labels: roc::judge(&labelled, &bootstrap),
+        fits: if options.fit { fit::fit(&labelled, &bootstrap) } else { Vec::new() },
         warnings: warnings::warnings(rows, &used, &labelled, &counts, &sources, &options.profiles),
         options: options.clone(),
         rows: counts,

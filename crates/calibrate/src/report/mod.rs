@@ -23,7 +23,7 @@ use self::{
     distributions::{DOMAINS, dimension_charts, domain_charts, histograms, score_charts},
     text::{
         count, estimate, interval, percent, percent_interval, range, round_percent, score,
-        score_or, sentence, shown,
+        sentence, shown,
     },
 };
 
