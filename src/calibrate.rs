@@ -1,7 +1,7 @@
 //! Calibration, and its report.
 
 use knowledgepulse_calibrate::{
-    Calibration, Options, Row, calibrate_until,
+    Calibration, Options, Row,
     report::{self, Context},
 };
 use knowledgepulse_scoring::Error;
@@ -35,8 +35,8 @@ pub fn calibrate<'env>(
     let calibrate = move || {
         let options = Options { profiles, ..Options::from_json(&options)? };
         let rows = Row::from_json_lines(&String::from_utf8_lossy(&rows))?;
-        let calibration = calibrate_until(&cancel, &rows, &options)?;
-        Ok(json!(calibration.ok_or_else(Error::aborted)?).to_string())
+        let calibration = knowledgepulse_calibrate::calibrate(&rows, &options, &cancel)?;
+        Ok(json!(calibration).to_string())
     };
     in_background(&LONG, env, calibrate, |_, json| Ok(json))
 }

@@ -14,6 +14,7 @@
 //!
 //! ```
 //! use knowledgepulse_calibrate::{Options, Row, Target, calibrate};
+//! use knowledgepulse_workers::CancelToken;
 //!
 //! let line = r#"{ "domain": "airline", "score": SCORE, "noveltySource": "cache", "similarity": 0.6,
 //!     "dimensions": { "complexity": 0.3, "novelty": 0.4, "toolDiversity": 0.2, "outcomeConfidence": 0.9 },
@@ -22,7 +23,7 @@
 //! let lines: Vec<_> = (0..100).map(|i| line.replace("SCORE", &format!("{}", f64::from(i) / 200.0))).collect();
 //! let rows = Row::from_json_lines(&lines.join("\n"))?;
 //! let options = Options { target: Some(Target::Share(0.2)), ..Options::default() };
-//! let threshold = calibrate(&rows, &options)?.threshold.unwrap();
+//! let threshold = calibrate(&rows, &options, &CancelToken::default())?.threshold.unwrap();
 //! assert_eq!((threshold.value, threshold.accepted), (Some(0.4), 20));
 //! # Ok::<(), knowledgepulse_scoring::Error>(())
 //! ```
@@ -67,25 +68,13 @@ use self::{
 /// - `INVALID_OPTION`: an option is out of its range.
 /// - `NO_ROWS`: there are none, or all of them are excluded as cold start.
 /// - `NO_LABELS`: a target precision or a fit needs labels, and no used row has one.
-pub fn calibrate(rows: &[Row], options: &Options) -> Result<Calibration> {
-    let calibration = calibrate_until(&CancelToken::default(), rows, options)?;
-    Ok(calibration.expect("nobody cancels it"))
-}
-
-/// Like [`calibrate`], but returns `None` soon after a cancellation.
-///
-/// # Errors
-///
-/// As [`calibrate`].
-pub fn calibrate_until(
-    cancel: &CancelToken,
-    rows: &[Row],
-    options: &Options,
-) -> Result<Option<Calibration>> {
+/// - `ABORTED`: soon after a cancellation.
+pub fn calibrate(rows: &[Row], options: &Options, cancel: &CancelToken) -> Result<Calibration> {
     options.check()?;
     let bootstrap = Bootstrap { options, cancel };
 
-    let first_limit = first_limit(rows, options);
+    let is_cold = rows.first().is_some_and(|row| !row.is_compared());
+    let first_limit = options.first.unwrap_or(if is_cold { (rows.len() / 10).min(10) } else { 0 });
     let is_used: Vec<bool> = rows
         .iter()
         .zip(0..)
@@ -149,11 +138,5 @@ pub fn calibrate_until(
         threshold,
     };
     // After a cancellation, it is meaningless.
-    Ok((!cancel.is_cancelled()).then_some(calibration))
-}
-
-/// Returns the number of first rows that count as cold start. See [`Options::first`].
-fn first_limit(rows: &[Row], options: &Options) -> usize {
-    let is_cold = rows.first().is_some_and(|row| !row.is_compared());
-    options.first.unwrap_or(if is_cold { (rows.len() / 10).min(10) } else { 0 })
+    if cancel.is_cancelled() { Err(Error::aborted()) } else { Ok(calibration) }
 }

@@ -5,7 +5,6 @@ use knowledgepulse_scoring::{
     dimensions::Dimensions,
     error::number,
     overrides::{self, Fired},
-    weights::Weights,
 };
 use serde::{Deserialize, Serialize};
 
@@ -131,16 +130,6 @@ impl Row {
     /// Returns whether the novelty comes from a comparison, and is not the neutral 0.5.
     pub fn is_compared(&self) -> bool {
         self.similarity.is_some()
-    }
-
-    /// Returns the score with other weights: the weighted sum corrected by the overrides of the row, which do not
-    /// depend on weights.
-    ///
-    /// # Errors
-    ///
-    /// The first unknown override.
-    pub fn score_by(&self, weights: &Weights) -> Result<f64, &str> {
-        Ok(self.fired()?.correct(weights.apply(&self.dimensions)))
     }
 
     /// Returns the rules that fired.

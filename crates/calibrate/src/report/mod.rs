@@ -78,12 +78,13 @@ impl Context {
 ///
 /// ```
 /// use knowledgepulse_calibrate::{Options, Row, calibrate, report};
+/// use knowledgepulse_workers::CancelToken;
 ///
 /// let line = r#"{ "id": "<script>", "domain": "airline", "score": 0.4, "noveltySource": "cache", "similarity": 0.6,
 ///     "dimensions": { "complexity": 0.3, "novelty": 0.4, "toolDiversity": 0.2, "outcomeConfidence": 0.9 },
 ///     "success": true, "confidence": 0.9 }"#;
 /// let rows = [Row::from_json(line, 1)?];
-/// let calibration = calibrate(&rows, &Options::default())?;
+/// let calibration = calibrate(&rows, &Options::default(), &CancelToken::default())?;
 /// let html = report::html(&calibration, &rows, &report::Context::default())?;
 /// assert!(html.starts_with("<!doctype html>") && !html.contains("<script"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

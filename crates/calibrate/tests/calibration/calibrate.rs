@@ -1,14 +1,14 @@
 //! Calibrations: errors, cold start, leakage, refusals, warnings.
 
 use knowledgepulse_calibrate::{
-    Calibration, Options, Row, Target, calibrate, calibrate_until,
+    Calibration, Options, Row, Target,
     calibration::{Dimension, FitResult, WarningCode},
 };
 use knowledgepulse_workers::CancelToken;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::rows::{row, scored};
+use crate::rows::{calibrate, row, scored};
 
 /// A change to valid rows.
 type Change = fn(usize, &mut Row);
@@ -128,15 +128,14 @@ fn calibrate_refuses_options_that_do_not_fit() {
 }
 
 #[test]
-fn calibrate_until_returns_none_after_a_cancellation() {
+fn calibrate_is_aborted_by_a_cancellation() {
     let rows = rows(400, |_, _| ());
     for target in [Target::Share(0.2), Target::Precision(0.5), Target::Threshold(0.5)] {
         let options = Options { fit: true, target: Some(target), ..quick() };
         let cancel = CancelToken::default();
-        let found = calibrate_until(&cancel, &rows, &options).unwrap();
-        assert_eq!(found, Some(calibrate(&rows, &options).unwrap()));
         cancel.cancel();
-        assert_eq!(calibrate_until(&cancel, &rows, &options).unwrap(), None);
+        let aborted = knowledgepulse_calibrate::calibrate(&rows, &options, &cancel).unwrap_err();
+        assert_eq!(aborted.code(), "ABORTED");
     }
 }
 

@@ -6,7 +6,7 @@
 use std::io::{Write, stdout};
 
 use knowledgepulse_calibrate::{
-    Options, Row, Target, calibrate,
+    Options, Row, Target,
     calibration::{Estimate, FitResult, Fitted},
 };
 use knowledgepulse_scoring::{dimensions::Dimensions, weights::Weights};
@@ -14,7 +14,7 @@ use knowledgepulse_test_support::{is_long_run, repeats};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::rows;
+use crate::rows::{self, calibrate};
 
 const TRACES: usize = 2000;
 
@@ -95,10 +95,10 @@ fn simulate(seed: u64, n: usize, labels: Labels) -> Vec<Row> {
                 confidence,
                 ..rows::row(1)
             };
-            row.score = row.score_by(&weights(CURRENT)).unwrap();
+            row.score = rows::score_by(&row, &weights(CURRENT));
             row.label = Some(match labels {
                 Labels::By(truth, slope) => {
-                    let odds = slope * (row.score_by(&truth).unwrap() - 0.5) + judged;
+                    let odds = slope * (rows::score_by(&row, &truth) - 0.5) + judged;
                     random.random_bool(1.0 / (1.0 + (-odds).exp()))
                 }
                 Labels::Random => random.random_bool(0.5),
@@ -114,7 +114,7 @@ fn simulate(seed: u64, n: usize, labels: Labels) -> Vec<Row> {
 fn auc_by(rows: &[Row], weights: &Weights) -> f64 {
     let scores = |label| -> Vec<f64> {
         let labelled = rows.iter().filter(|row| row.label == Some(label));
-        labelled.map(|row| row.score_by(weights).unwrap()).collect()
+        labelled.map(|row| rows::score_by(row, weights)).collect()
     };
     let (positives, mut negatives) = (scores(true), scores(false));
     negatives.sort_by(f64::total_cmp);
