@@ -202,6 +202,10 @@ fn labels_that_are_success_are_left_out_of_the_fit() {
     let found = calibrate(&leaking, &options).unwrap();
     let labels = found.labels.as_ref().unwrap();
     assert!(labels.leakage.is_leak && labels.leakage.agreement == 0.98);
+    let share = |is: fn(&&Row) -> bool| leaking.iter().filter(is).count() as f64 / 400.0;
+    let [labelled, successful] = [share(|row| row.label == Some(true)), share(|row| row.success)];
+    let by_chance = labelled * successful + (1.0 - labelled) * (1.0 - successful);
+    assert!((labels.leakage.agreement_by_chance - by_chance).abs() < 1e-12);
     let without = labels.leakage.auc_without_outcome.unwrap();
     assert!(labels.auc.value > 0.8 && without.value < 0.6, "{:?} {without:?}", labels.auc);
     assert!(codes(&found).contains(&WarningCode::LabelIsSuccess));
