@@ -132,15 +132,6 @@ impl Row {
         self.similarity.is_some()
     }
 
-    /// Returns the rules that fired.
-    ///
-    /// # Errors
-    ///
-    /// The first unknown name.
-    pub(crate) fn fired(&self) -> Result<Fired, &str> {
-        Fired::named(self.overrides.iter().map(String::as_str))
-    }
-
     /// Fails with `INVALID_ROW` unless every value is in its range.
     fn check(&self, place: &str) -> Result<()> {
         let fail = |path, expected: &str, found| {
@@ -160,12 +151,11 @@ impl Row {
                 return fail(path, "a number in [0, 1]", number(value));
             }
         }
-        if let Some(value) = self.similarity
-            && (value.is_nan() || value.abs() > 1.0 + SIMILARITY_TOLERANCE)
-        {
+        let is_beyond = |value: &f64| value.abs() > 1.0 + SIMILARITY_TOLERANCE;
+        if let Some(value) = self.similarity.filter(is_beyond) {
             return fail("similarity", "a number in [-1, 1] or null", number(value));
         }
-        if let Err(name) = self.fired() {
+        if let Err(name) = Fired::named(self.overrides.iter().map(String::as_str)) {
             let known: Vec<_> = overrides::names().collect();
             let expected = format!("one of {}", known.join(", "));
             return fail("overrides", &expected, format!("{name:?}"));
