@@ -9,6 +9,7 @@ use std::{
 };
 
 use knowledgepulse_calibrate::{Options, Row, calibrate};
+use knowledgepulse_workers::CancelToken;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -18,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         _ => return Err("usage: calibrate ROWS.jsonl [OPTIONS]".into()),
     };
     let rows = Row::from_json_lines(&read_to_string(file)?)?;
-    let calibration = calibrate(&rows, &options)?;
+    let calibration = calibrate(&rows, &options, &CancelToken::default())?;
     writeln!(stdout(), "{}", serde_json::to_string_pretty(&calibration)?)?;
     Ok(())
 }

@@ -9,6 +9,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::{
     calibration::Estimate,
+    options::Options,
     quantiles::{ascending, central},
     row::Row,
 };
@@ -47,9 +48,7 @@ impl Groups {
 /// How to draw samples.
 #[derive(Clone, Copy)]
 pub(crate) struct Bootstrap<'a> {
-    pub(crate) replicates: usize,
-    pub(crate) level: f64,
-    pub(crate) seed: u64,
+    pub(crate) options: &'a Options,
     /// After a cancellation nothing more is computed, and results are meaningless.
     pub(crate) cancel: &'a CancelToken,
 }
@@ -58,9 +57,9 @@ impl Bootstrap<'_> {
     /// For each replicate, draws `groups.count` groups with replacement and calls `each` with the
     /// number of times that each group was drawn. The same seed and groups give the same draws.
     pub(crate) fn draw(&self, groups: &Groups, mut each: impl FnMut(&[u32])) {
-        let mut random = generator(self.seed);
+        let mut random = generator(self.options.seed);
         let mut counts = vec![0_u32; groups.count];
-        for _ in 0..self.replicates {
+        for _ in 0..self.options.replicates {
             if self.cancel.is_cancelled() {
                 return;
             }
@@ -76,7 +75,7 @@ impl Bootstrap<'_> {
     /// if there are fewer than two groups.
     pub(crate) fn estimate(&self, value: f64, replicates: Vec<f64>, groups: &Groups) -> Estimate {
         let sorted = ascending(replicates);
-        let interval = if groups.count < 2 { None } else { central(&sorted, self.level) };
+        let interval = if groups.count < 2 { None } else { central(&sorted, self.options.level) };
         Estimate { value, interval }
     }
 }
@@ -102,7 +101,8 @@ mod tests {
         let draws = |seed| {
             let mut all = Vec::new();
             let cancel = &CancelToken::default();
-            let bootstrap = Bootstrap { replicates: 100, level: 0.95, seed, cancel };
+            let options = &Options { replicates: 100, seed, ..Options::default() };
+            let bootstrap = Bootstrap { options, cancel };
             bootstrap.draw(&groups, |counts| all.push(counts.to_vec()));
             all
         };

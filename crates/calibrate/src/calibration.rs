@@ -1,13 +1,12 @@
 //! The result of a calibration: everything that a report or a terminal shows. Shares, rates and levels
 //! are in \[0, 1\]; rows count from 1.
 
-use knowledgepulse_scoring::weights::Weights;
+#![expect(missing_docs, reason = "the names say the rest")]
+
+use knowledgepulse_scoring::{Invalid, Result, weights::Weights};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    error::{Result, read_json},
-    options::Options,
-};
+use crate::{json::read_json, options::Options};
 
 /// The result of a calibration. Serialised in camelCase, with finite numbers only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -15,7 +14,6 @@ use crate::{
 pub struct Calibration {
     /// The options that it was made with.
     pub options: Options,
-    /// The numbers of rows.
     pub rows: RowCounts,
     /// The models and versions that the rows were scored with.
     pub sources: Sources,
@@ -44,7 +42,7 @@ impl Calibration {
     ///
     /// `INVALID_OPTION` with the field that does not fit.
     pub fn from_json(json: &str) -> Result<Self> {
-        read_json(json).map_err(|error| error.below("calibration"))
+        read_json(json, Invalid::Option, "calibration")
     }
 
     /// Returns the threshold that was chosen or given, if there is one.
@@ -57,7 +55,6 @@ impl Calibration {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RowCounts {
-    /// All rows.
     pub total: usize,
     /// All but the cold start. Everything but the timeline is computed from these.
     pub used: usize,
@@ -78,7 +75,6 @@ pub struct RowCounts {
 /// The models and versions that the rows were scored with: each value once, in order of appearance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the names are those of the fields of a row")]
 pub struct Sources {
     pub model_fingerprints: Vec<String>,
     pub precisions: Vec<String>,
@@ -87,7 +83,6 @@ pub struct Sources {
 
 /// A two-sided confidence interval at the level of the options.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the names say it")]
 pub struct Interval {
     pub low: f64,
     pub high: f64,
@@ -96,7 +91,6 @@ pub struct Interval {
 /// A value with its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// The value.
     pub value: f64,
     /// By bootstrap of groups; `None` if there are fewer than two groups.
     pub interval: Option<Interval>,
@@ -130,7 +124,6 @@ pub struct Threshold {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Precision {
-    /// The threshold.
     pub threshold: f64,
     /// The positive share of the accepted rows.
     pub precision: f64,
@@ -160,7 +153,6 @@ pub struct Summary {
     pub label_share: Option<f64>,
     /// The shares accepted by the thresholds 0.5, 0.75, 0.8 and the chosen one, in ascending order.
     pub accepted: Vec<Accepted>,
-    /// The scores.
     pub score: Option<Distribution>,
     /// The dimensions: complexity, novelty, toolDiversity, outcomeConfidence.
     pub dimensions: Vec<DimensionDistribution>,
@@ -174,19 +166,15 @@ pub struct Summary {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DomainSummary {
-    /// The domain.
     pub domain: String,
     /// The name of its profile: the domain, or `default`.
     pub profile: String,
-    /// The weights of that profile.
     pub weights: Weights,
-    /// The distributions.
     pub summary: Summary,
 }
 
 /// The share that a threshold accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the names say it")]
 pub struct Accepted {
     pub threshold: f64,
     pub n: usize,
@@ -196,7 +184,6 @@ pub struct Accepted {
 /// One of the four dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the names say it")]
 pub enum Dimension {
     Complexity,
     Novelty,
@@ -208,9 +195,7 @@ pub enum Dimension {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DimensionDistribution {
-    /// The dimension.
     pub dimension: Dimension,
-    /// The distribution of its values.
     pub distribution: Distribution,
 }
 
@@ -218,11 +203,8 @@ pub struct DimensionDistribution {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Distribution {
-    /// The smallest value.
     pub min: f64,
-    /// The largest value.
     pub max: f64,
-    /// The mean.
     pub mean: f64,
     /// The percentiles 5, 10, 25, 50, 75, 90, 95.
     pub percentiles: Vec<Percentile>,
@@ -232,7 +214,6 @@ pub struct Distribution {
 
 /// A percentile, interpolated as numpy's `linear` does (type 7 of Hyndman and Fan).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the names say it")]
 pub struct Percentile {
     pub percent: f64,
     pub value: f64,
@@ -240,27 +221,20 @@ pub struct Percentile {
 
 /// A step of a cumulative distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the names say it")]
 pub struct EcdfPoint {
     pub score: f64,
     pub share: f64,
 }
 
-/// Consecutive rows.
+/// Consecutive rows: the numbers of the first and the last, and percentiles.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Block {
-    /// The number of the first row.
     pub first: usize,
-    /// The number of the last row.
     pub last: usize,
-    /// The 10th percentile of the scores.
     pub score_p10: f64,
-    /// Their median.
     pub score_p50: f64,
-    /// Their 90th percentile.
     pub score_p90: f64,
-    /// The median novelty.
     pub novelty_p50: f64,
 }
 
@@ -279,11 +253,8 @@ pub struct Examples {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Labels {
-    /// The number of positive labels.
     pub positives: usize,
-    /// The number of negative labels.
     pub negatives: usize,
-    /// The number of groups.
     pub groups: usize,
     /// How similar the labels within a group are: the intraclass correlation, in \[0, 1\].
     pub intraclass_correlation: f64,
@@ -338,9 +309,7 @@ pub struct PrecisionRecallPoint {
 pub struct BandPoint {
     /// The false-positive rate or the recall.
     pub at: f64,
-    /// The lower end.
     pub low: f64,
-    /// The upper end.
     pub high: f64,
 }
 
@@ -353,7 +322,6 @@ pub struct Decile {
     pub to: f64,
     /// The number of rows. It varies, and there may be fewer than ten deciles, as equal scores are in one.
     pub n: usize,
-    /// The number of positive rows.
     pub positives: usize,
     /// `positives` over `n`.
     pub rate: f64,
@@ -402,15 +370,11 @@ pub struct Leakage {
 pub struct Fit {
     /// The domain of the rows, or their common profile if they are of several domains.
     pub profile: String,
-    /// The domains of its rows.
     pub domains: Vec<String>,
     /// The number of labelled rows.
     pub n: usize,
-    /// The number of positive labels.
     pub positives: usize,
-    /// The number of negative labels.
     pub negatives: usize,
-    /// The number of groups.
     pub groups: usize,
     /// The weights that the fit starts from: the profile's, without outcomeConfidence if there is a leak.
     pub current: Weights,
@@ -418,7 +382,6 @@ pub struct Fit {
     /// these rows equal `success`. The weight of outcomeConfidence is 0 then: the weights compare the
     /// other three dimensions, and say nothing about how much the outcome should count.
     pub without_outcome: bool,
-    /// The outcome.
     pub result: FitResult,
     /// The weights to use for the profile, in steps of 0.0001 and with the sum 1; `None` unless they are
     /// better. If the outcome was left out of the fit, it keeps its current weight, and the fitted weights
@@ -440,7 +403,6 @@ pub enum FitResult {
 
 /// Why nothing was fitted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the names say it")]
 pub struct Refusal {
     pub expected: String,
     pub found: String,
@@ -474,11 +436,9 @@ pub struct Fitted {
 /// A reason to doubt the figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Warning {
-    /// The kind of doubt.
     pub code: WarningCode,
     /// The number of rows or groups that it concerns.
     pub n: usize,
-    /// A sentence for people.
     pub message: String,
 }
 

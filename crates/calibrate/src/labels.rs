@@ -5,7 +5,6 @@ use knowledgepulse_scoring::{overrides::Fired, weights::Weights};
 use crate::{
     bootstrap::{Bootstrap, Groups},
     calibration::{Decile, Leakage},
-    options::Options,
     quantiles::{ascending, quantile},
     ranking::Ranking,
     row::Row,
@@ -52,43 +51,37 @@ impl<'a> Labelled<'a> {
         self.labels.len() - self.positives()
     }
 
+    /// Compares the labels with `success`.
     pub(crate) fn leakage(&self) -> Leakage {
-        let successes = self.rows.iter().map(|row| row.success);
-        leakage(&self.labels.iter().copied().zip(successes).collect::<Vec<_>>())
+        let share = |is: fn(bool, bool) -> bool| {
+            let pairs = self.rows.iter().zip(&self.labels);
+            let count = pairs.filter(|(row, label)| is(**label, row.success)).count();
+            count as f64 / self.rows.len().max(1) as f64
+        };
+        let [labels, successes] = [share(|label, _| label), share(|_, success| success)];
+        let agreement = share(|label, success| label == success);
+        Leakage {
+            agreement,
+            agreement_by_chance: labels * successes + (1.0 - labels) * (1.0 - successes),
+            is_leak: agreement >= LEAK,
+            auc_without_outcome: None,
+        }
     }
 }
 
 /// Judges whether the labels merely repeat `success`.
-pub(crate) fn judge_leakage(
-    labelled: &Labelled,
-    options: &Options,
-    bootstrap: &Bootstrap,
-) -> Leakage {
+pub(crate) fn judge_leakage(labelled: &Labelled, bootstrap: &Bootstrap) -> Leakage {
     let leakage = labelled.leakage();
     if !leakage.is_leak {
         return leakage;
     }
     let score = |row: &&Row| {
-        let profile = options.profiles.for_domain(&row.domain);
+        let profile = bootstrap.options.profiles.for_domain(&row.domain);
         fired(row, true).correct(without_outcome(&profile.weights).apply(&row.dimensions))
     };
     let ranking = labelled.ranking(labelled.rows.iter().map(score));
     let auc_without_outcome = ranking.auc(&labelled.groups, bootstrap);
     Leakage { auc_without_outcome, ..leakage }
-}
-
-/// Compares labels with `success`. `pairs` has both of each row.
-fn leakage(pairs: &[(bool, bool)]) -> Leakage {
-    let n = pairs.len().max(1) as f64;
-    let share = |is: fn(&&(bool, bool)) -> bool| pairs.iter().filter(is).count() as f64 / n;
-    let [labels, successes] = [share(|pair| pair.0), share(|pair| pair.1)];
-    let agreement = share(|pair| pair.0 == pair.1);
-    Leakage {
-        agreement,
-        agreement_by_chance: labels * successes + (1.0 - labels) * (1.0 - successes),
-        is_leak: agreement >= LEAK,
-        auc_without_outcome: None,
-    }
 }
 
 /// Returns the weights without outcomeConfidence, whose share goes to the others in proportion, or in
@@ -146,13 +139,6 @@ pub(crate) fn deciles(labelled: &Labelled, level: f64) -> Vec<Decile> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn leakage_counts_equal_pairs() {
-        let found = leakage(&[(true, true), (false, false), (true, false), (true, true)]);
-        assert_eq!((found.agreement, found.agreement_by_chance), (0.75, 0.5));
-        assert!(!found.is_leak && !leakage(&[]).is_leak);
-    }
 
     #[test]
     fn without_outcome_keeps_proportions() {

@@ -14,6 +14,7 @@
 //!
 //! ```
 //! use knowledgepulse_calibrate::{Options, Row, Target, calibrate};
+//! use knowledgepulse_workers::CancelToken;
 //!
 //! let line = r#"{ "domain": "airline", "score": SCORE, "noveltySource": "cache", "similarity": 0.6,
 //!     "dimensions": { "complexity": 0.3, "novelty": 0.4, "toolDiversity": 0.2, "outcomeConfidence": 0.9 },
@@ -22,9 +23,9 @@
 //! let lines: Vec<_> = (0..100).map(|i| line.replace("SCORE", &format!("{}", f64::from(i) / 200.0))).collect();
 //! let rows = Row::from_json_lines(&lines.join("\n"))?;
 //! let options = Options { target: Some(Target::Share(0.2)), ..Options::default() };
-//! let threshold = calibrate(&rows, &options)?.threshold.unwrap();
+//! let threshold = calibrate(&rows, &options, &CancelToken::default())?.threshold.unwrap();
 //! assert_eq!((threshold.value, threshold.accepted), (Some(0.4), 20));
-//! # Ok::<(), knowledgepulse_calibrate::Error>(())
+//! # Ok::<(), knowledgepulse_scoring::Error>(())
 //! ```
 
 #![forbid(unsafe_code)]
@@ -32,8 +33,8 @@
 mod bootstrap;
 pub mod calibration;
 mod describe;
-pub mod error;
 mod fit;
+mod json;
 mod labels;
 pub mod options;
 mod quantiles;
@@ -48,11 +49,10 @@ mod wilson;
 pub use calibration::Calibration;
 #[doc(no_inline)]
 pub use calibration::RowCounts;
-pub use error::{Error, Result};
 pub use options::{Options, Target};
-pub use ranking::auc;
 pub use row::{Row, Source};
 
+use knowledgepulse_scoring::{Error, Invalid, Result};
 use knowledgepulse_workers::CancelToken;
 
 use self::{
@@ -65,31 +65,16 @@ use self::{
 ///
 /// # Errors
 ///
-/// - `INVALID_ROW`: a value of a row is out of its range.
 /// - `INVALID_OPTION`: an option is out of its range.
 /// - `NO_ROWS`: there are none, or all of them are excluded as cold start.
 /// - `NO_LABELS`: a target precision or a fit needs labels, and no used row has one.
-pub fn calibrate(rows: &[Row], options: &Options) -> Result<Calibration> {
-    let calibration = calibrate_until(&CancelToken::default(), rows, options)?;
-    Ok(calibration.expect("nobody cancels it"))
-}
-
-/// Like [`calibrate`], but returns `None` soon after a cancellation.
-///
-/// # Errors
-///
-/// As [`calibrate`].
-pub fn calibrate_until(
-    cancel: &CancelToken,
-    rows: &[Row],
-    options: &Options,
-) -> Result<Option<Calibration>> {
+/// - `ABORTED`: soon after a cancellation.
+pub fn calibrate(rows: &[Row], options: &Options, cancel: &CancelToken) -> Result<Calibration> {
     options.check()?;
-    rows.iter().zip(1..).try_for_each(|(row, number)| row.check(number))?;
-    let Options { replicates, level, seed, .. } = *options;
-    let bootstrap = Bootstrap { replicates, level, seed, cancel };
+    let bootstrap = Bootstrap { options, cancel };
 
-    let first_limit = first_limit(rows, options);
+    let is_cold = rows.first().is_some_and(|row| !row.is_compared());
+    let first_limit = options.first.unwrap_or(if is_cold { (rows.len() / 10).min(10) } else { 0 });
     let is_used: Vec<bool> = rows
         .iter()
         .zip(0..)
@@ -97,21 +82,27 @@ pub fn calibrate_until(
         .collect();
     let used: Vec<&Row> =
         rows.iter().zip(&is_used).filter_map(|(row, used)| used.then_some(row)).collect();
+    let no_rows = |expected: &str, found: &str| {
+        Err(Error::invalid(Invalid::Rows("NO_ROWS"), "rows", expected, found))
+    };
     if rows.is_empty() {
-        return Err(Error::no_rows("rows", "none"));
+        return no_rows("rows", "none");
     }
     if used.is_empty() {
         let expected =
             format!("a row after the first {first_limit} that was compared with an earlier trace");
-        return Err(Error::no_rows(expected, format!("none among {}", rows.len())));
+        return no_rows(&expected, &format!("none among {}", rows.len()));
     }
     let labelled = Labelled::of(used.iter().copied());
     if labelled.rows.is_empty() {
+        let no_labels = |option| {
+            Err(Error::invalid(Invalid::Rows("NO_LABELS"), option, "rows with labels", "none"))
+        };
         if matches!(options.target, Some(Target::Precision(_))) {
-            return Err(Error::no_labels("target.precision"));
+            return no_labels("target.precision");
         }
         if options.fit {
-            return Err(Error::no_labels("fit"));
+            return no_labels("fit");
         }
     }
 
@@ -138,8 +129,8 @@ pub fn calibrate_until(
         domains: describe::domains(rows, &is_used, chosen, &options.profiles),
         timeline: describe::timeline(rows),
         examples: describe::examples(rows, &is_used, chosen),
-        labels: roc::judge(&labelled, options, &bootstrap),
-        fits: if options.fit { fit::fit(&labelled, options, &bootstrap) } else { Vec::new() },
+        labels: roc::judge(&labelled, &bootstrap),
+        fits: if options.fit { fit::fit(&labelled, &bootstrap) } else { Vec::new() },
         warnings: warnings::warnings(rows, &used, &labelled, &counts, &sources, &options.profiles),
         options: options.clone(),
         rows: counts,
@@ -147,11 +138,5 @@ pub fn calibrate_until(
         threshold,
     };
     // After a cancellation, it is meaningless.
-    Ok((!cancel.is_cancelled()).then_some(calibration))
-}
-
-/// Returns the number of first rows that count as cold start. See [`Options::first`].
-fn first_limit(rows: &[Row], options: &Options) -> usize {
-    let is_cold = rows.first().is_some_and(|row| !row.is_compared());
-    options.first.unwrap_or(if is_cold { (rows.len() / 10).min(10) } else { 0 })
+    if cancel.is_cancelled() { Err(Error::aborted()) } else { Ok(calibration) }
 }

@@ -1,9 +1,9 @@
 //! The options of a calibration.
 
-use knowledgepulse_scoring::{Profiles, error::number};
+use knowledgepulse_scoring::{Error, Invalid, Profiles, Result, error::number};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result, read_json};
+use crate::json::read_json;
 
 /// The options of a calibration. Every field has a default; in JSON the names are in camelCase, and
 /// unknown ones are refused. The JSON has no profiles.
@@ -14,7 +14,7 @@ use crate::error::{Error, Result, read_json};
 /// let options = Options::from_json(r#"{ "target": { "share": 0.2 } }"#)?;
 /// assert_eq!(options.target, Some(Target::Share(0.2)));
 /// assert_eq!((options.level, options.replicates, options.seed), (0.95, 1000, 0));
-/// # Ok::<(), knowledgepulse_calibrate::Error>(())
+/// # Ok::<(), knowledgepulse_scoring::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -73,26 +73,28 @@ impl Options {
     ///
     /// `INVALID_OPTION` with the option that is unknown or of another type.
     pub fn from_json(json: &str) -> Result<Self> {
-        read_json(json)
+        read_json(json, Invalid::Option, "")
     }
 
     pub(crate) fn check(&self) -> Result<()> {
+        let fail =
+            |path, expected, found| Err(Error::invalid(Invalid::Option, path, expected, found));
         if !(0.5..=0.999).contains(&self.level) {
-            return Err(Error::option("level", "a number in [0.5, 0.999]", number(self.level)));
+            return fail("level", "a number in [0.5, 0.999]", number(self.level));
         }
         if !(100..=10_000).contains(&self.replicates) {
             let expected = "a whole number from 100 to 10000";
-            return Err(Error::option("replicates", expected, self.replicates));
+            return fail("replicates", expected, self.replicates.to_string());
         }
         match self.target {
             Some(Target::Threshold(value)) if !(0.0..=1.0).contains(&value) => {
-                Err(Error::option("target.threshold", "a number in [0, 1]", number(value)))
+                fail("target.threshold", "a number in [0, 1]", number(value))
             }
             Some(Target::Share(value)) if !(value > 0.0 && value <= 1.0) => {
-                Err(Error::option("target.share", "a number in (0, 1]", number(value)))
+                fail("target.share", "a number in (0, 1]", number(value))
             }
             Some(Target::Precision(value)) if !(value > 0.0 && value < 1.0) => {
-                Err(Error::option("target.precision", "a number in (0, 1)", number(value)))
+                fail("target.precision", "a number in (0, 1)", number(value))
             }
             Some(Target::Threshold(_) | Target::Share(_) | Target::Precision(_)) | None => Ok(()),
         }

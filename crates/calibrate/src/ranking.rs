@@ -82,21 +82,6 @@ impl Ranking {
     }
 }
 
-/// Returns the area under the ROC curve: how often a positive row has a higher score than a negative
-/// one, a tie counting one half. `None` unless there are both labels. If the slices differ in length,
-/// the rest of the longer one does not count.
-///
-/// ```
-/// use knowledgepulse_calibrate::auc;
-///
-/// assert_eq!(auc(&[0.9, 0.4, 0.4, 0.1], &[true, true, false, false]), Some(0.875));
-/// assert_eq!(auc(&[0.9], &[true]), None);
-/// ```
-pub fn auc(scores: &[f64], labels: &[bool]) -> Option<f64> {
-    let rows = scores.iter().zip(labels).map(|(score, label)| (*score, *label, 0));
-    area(Ranking::new(rows).concordance(|_| 1))
-}
-
 pub(crate) fn totals(steps: &[Step]) -> [u64; 2] {
     steps.last().map_or([0, 0], |last| [last.positives, last.negatives])
 }

@@ -6,7 +6,6 @@ use crate::{
     bootstrap::Bootstrap,
     calibration::{BandPoint, Labels, OperatingPoint, PrecisionRecallPoint, RocPoint},
     labels::{Labelled, deciles, judge_leakage},
-    options::Options,
     quantiles::{ascending, central},
     ranking::{Step, totals},
     wilson::intraclass_correlation,
@@ -20,11 +19,8 @@ const BAND: usize = 101;
 
 /// Judges the scores by the labels; `None` unless there are both labels. Bands and intervals come from the
 /// bootstrap.
-pub(crate) fn judge(
-    labelled: &Labelled,
-    options: &Options,
-    bootstrap: &Bootstrap,
-) -> Option<Labels> {
+pub(crate) fn judge(labelled: &Labelled, bootstrap: &Bootstrap) -> Option<Labels> {
+    let level = bootstrap.options.level;
     let Labelled { scores, labels, groups, .. } = labelled;
     let ranking = labelled.ranking(scores.iter().copied());
     let auc = ranking.auc(groups, bootstrap)?;
@@ -62,17 +58,17 @@ pub(crate) fn judge(
         auc,
         average_precision: bootstrap.estimate(average_precision(&steps), precisions, groups),
         roc: thin(roc.collect(), CURVE),
-        roc_band: band(roc_band, bootstrap.level),
+        roc_band: band(roc_band, level),
         precision_recall: thin(curve.collect(), CURVE),
         // Nothing is accepted at recall 0, so there is no precision.
-        precision_recall_band: band(precision_band, bootstrap.level).split_off(1),
-        deciles: deciles(labelled, bootstrap.level),
+        precision_recall_band: band(precision_band, level).split_off(1),
+        deciles: deciles(labelled, level),
         youden: best(&points, |point| point.recall - point.false_positive_rate)?,
         best_f1: best(&points, |point| {
             let sum = point.precision + point.recall;
             if sum > 0.0 { 2.0 * point.precision * point.recall / sum } else { 0.0 }
         })?,
-        leakage: judge_leakage(labelled, options, bootstrap),
+        leakage: judge_leakage(labelled, bootstrap),
     })
 }
 

@@ -1,14 +1,16 @@
 //! One scored trace, as scoring writes it and calibration reads it: a line of `rows.jsonl`.
 
 use knowledgepulse_scoring::{
+    Error, Invalid, Result,
     dimensions::Dimensions,
     error::number,
     overrides::{self, Fired},
-    weights::Weights,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result, read_json};
+use crate::json::read_json;
+
+const INVALID: Invalid = Invalid::Rows("INVALID_ROW");
 
 /// One scored trace. In JSON its fields are in camelCase, and unknown ones are ignored.
 ///
@@ -27,7 +29,7 @@ use crate::error::{Error, Result, read_json};
 /// let row = Row::from_json(line, 1)?;
 /// assert!(!row.is_compared());
 /// assert_eq!(row.label, None);
-/// # Ok::<(), knowledgepulse_calibrate::Error>(())
+/// # Ok::<(), knowledgepulse_scoring::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -109,8 +111,9 @@ impl Row {
     ///
     /// `INVALID_ROW` with the field if the JSON is not a row or a value is out of its range.
     pub fn from_json(json: &str, number: usize) -> Result<Self> {
-        let row: Self = read_json(json).map_err(|error| error.in_row(number))?;
-        row.check(number)?;
+        let place = format!("rows[{}]", number - 1);
+        let row: Self = read_json(json, INVALID, &place)?;
+        row.check(&place)?;
         Ok(row)
     }
 
@@ -129,31 +132,11 @@ impl Row {
         self.similarity.is_some()
     }
 
-    /// Returns the score with other weights: the weighted sum corrected by the overrides of the row, which do not
-    /// depend on weights.
-    ///
-    /// # Errors
-    ///
-    /// The first unknown override.
-    pub fn score_by(&self, weights: &Weights) -> Result<f64, &str> {
-        Ok(self.fired()?.correct(weights.apply(&self.dimensions)))
-    }
-
-    /// Returns the rules that fired.
-    ///
-    /// # Errors
-    ///
-    /// The first unknown name.
-    pub(crate) fn fired(&self) -> Result<Fired, &str> {
-        Fired::named(self.overrides.iter().map(String::as_str))
-    }
-
     /// Fails with `INVALID_ROW` unless every value is in its range.
-    pub(crate) fn check(&self, number: usize) -> Result<()> {
-        self.check_values().map_err(|error| error.in_row(number))
-    }
-
-    fn check_values(&self) -> Result<()> {
+    fn check(&self, place: &str) -> Result<()> {
+        let fail = |path, expected: &str, found| {
+            Err(Error::invalid(INVALID, format!("{place}.{path}"), expected, found))
+        };
         let Dimensions { complexity, novelty, tool_diversity, outcome_confidence } =
             self.dimensions;
         for (path, value) in [
@@ -165,19 +148,17 @@ impl Row {
             ("confidence", self.confidence),
         ] {
             if !(0.0..=1.0).contains(&value) {
-                return Err(Error::option(path, "a number in [0, 1]", number(value)));
+                return fail(path, "a number in [0, 1]", number(value));
             }
         }
-        if let Some(value) = self.similarity
-            && (value.is_nan() || value.abs() > 1.0 + SIMILARITY_TOLERANCE)
-        {
-            let expected = "a number in [-1, 1] or null";
-            return Err(Error::option("similarity", expected, number(value)));
+        let is_beyond = |value: &f64| value.abs() > 1.0 + SIMILARITY_TOLERANCE;
+        if let Some(value) = self.similarity.filter(is_beyond) {
+            return fail("similarity", "a number in [-1, 1] or null", number(value));
         }
-        if let Err(name) = self.fired() {
+        if let Err(name) = Fired::named(self.overrides.iter().map(String::as_str)) {
             let known: Vec<_> = overrides::names().collect();
             let expected = format!("one of {}", known.join(", "));
-            return Err(Error::option("overrides", expected, format!("{name:?}")));
+            return fail("overrides", &expected, format!("{name:?}"));
         }
         Ok(())
     }

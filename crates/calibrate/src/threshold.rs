@@ -48,7 +48,7 @@ pub(crate) fn choose(
             precision: None,
         }
     };
-    let precisions = precisions(labelled, bootstrap.level);
+    let precisions = precisions(labelled, bootstrap.options.level);
     let precision_at = |threshold| {
         let accepted = precisions.iter().take_while(|point| point.threshold >= threshold);
         Some(Precision { threshold, ..*accepted.last()? })
@@ -65,7 +65,7 @@ pub(crate) fn choose(
                 let steps: Vec<Step> = ranking.steps(|group| counts[group as usize]).collect();
                 thresholds.push(steps[nearest_share(&steps, share)].threshold);
             });
-            let interval = central(&ascending(thresholds), bootstrap.level);
+            let interval = central(&ascending(thresholds), bootstrap.options.level);
             let share_at = |place: Option<usize>| Some(share_of(steps.get(place?)?, &steps));
             Threshold {
                 interval: interval.filter(|_| groups.count > 1),
@@ -153,6 +153,7 @@ mod tests {
     use knowledgepulse_workers::CancelToken;
 
     use super::*;
+    use crate::options::Options;
 
     fn groups(n: usize) -> Groups {
         Groups::new(vec![None; n])
@@ -160,8 +161,8 @@ mod tests {
 
     fn chosen(target: Target, scores: &[f64], groups: &Groups, labelled: &Labelled) -> Threshold {
         let cancel = &CancelToken::default();
-        let bootstrap = Bootstrap { replicates: 200, level: 0.95, seed: 0, cancel };
-        choose(target, scores, groups, labelled, &bootstrap)
+        let options = &Options { replicates: 200, ..Options::default() };
+        choose(target, scores, groups, labelled, &Bootstrap { options, cancel })
     }
 
     fn by_share(scores: &[f64], share: f64) -> Threshold {

@@ -7,7 +7,7 @@ use knowledgepulse_scoring::Profiles;
 use crate::{
     calibration::{RowCounts, Sources, Warning, WarningCode},
     fit::CLASS,
-    labels::Labelled,
+    labels::{Labelled, fired},
     row::Row,
 };
 
@@ -122,8 +122,9 @@ pub(crate) fn warnings(
         });
     }
     let others = of_used(&|row| {
-        let expected = row.score_by(&profiles.for_domain(&row.domain).weights);
-        expected.is_ok_and(|expected| (expected - row.score).abs() > SCORE_TOLERANCE)
+        let weights = profiles.for_domain(&row.domain).weights;
+        let expected = fired(row, false).correct(weights.apply(&row.dimensions));
+        (expected - row.score).abs() > SCORE_TOLERANCE
     });
     warn_if(others > 0, WarningCode::OtherProfiles, others, &|| {
         format!(

@@ -5,12 +5,8 @@ use statrs::distribution::{ContinuousCDF, Normal};
 use crate::{bootstrap::Groups, calibration::Interval};
 
 /// Returns Wilson's score interval of a share of `successes` in `n`, without continuity correction, as
-/// `proportion_confint(method="wilson")` of statsmodels does; \[0, 1\] for `n` = 0. `n` need not be
-/// whole.
+/// `proportion_confint(method="wilson")` of statsmodels does. `n` is positive, and need not be whole.
 pub(crate) fn wilson(successes: f64, n: f64, level: f64) -> Interval {
-    if n <= 0.0 {
-        return Interval { low: 0.0, high: 1.0 };
-    }
     let z = Normal::standard().inverse_cdf(0.5 + level / 2.0);
     let share = (successes / n).clamp(0.0, 1.0);
     let centre = share + z * z / (2.0 * n);
@@ -66,10 +62,8 @@ impl EffectiveSize {
         self.rows += 1.0;
     }
 
+    /// There must be a row.
     pub(crate) fn get(&self) -> f64 {
-        if self.rows == 0.0 {
-            return 0.0;
-        }
         self.rows / (1.0 + (self.squares / self.rows - 1.0) * self.correlation)
     }
 }
@@ -86,7 +80,7 @@ mod tests {
 
     #[test]
     fn wilson_stays_within_0_and_1() {
-        for (successes, n) in [(0.0, 5.0), (5.0, 5.0), (1.5, 2.5), (0.0, 0.0), (0.0, 1e-9)] {
+        for (successes, n) in [(0.0, 5.0), (5.0, 5.0), (1.5, 2.5), (0.0, 1e-9)] {
             let Interval { low, high } = wilson(successes, n, 0.95);
             assert!((0.0..=1.0).contains(&low) && low <= high && high <= 1.0, "{successes}/{n}");
         }

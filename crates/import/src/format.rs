@@ -39,8 +39,7 @@ impl<F: FnMut(Value, u64, &mut Runs) + Send> ReadRuns for F {
 pub enum Pending {
     /// A run that is not a trace yet.
     Run(&'static Format, Box<Run>),
-    Trace(Box<Imported>),
-    Error(Error),
+    Done(Box<Result<Imported, Error>>),
 }
 
 pub struct Runs<'a> {
@@ -75,8 +74,8 @@ impl Runs<'_> {
         }
     }
 
-    pub fn trace(&mut self, trace: Imported) {
-        self.pending.push_back((self.index, Pending::Trace(Box::new(trace))));
+    pub fn done(&mut self, result: Result<Imported, Error>) {
+        self.pending.push_back((self.index, Pending::Done(Box::new(result))));
     }
 
     pub fn skip(&mut self, reason: impl Into<String>) {
@@ -85,12 +84,6 @@ impl Runs<'_> {
 
     pub fn too_large(&mut self, line: u64, found: &str) {
         self.skip("too_large");
-        self.error(Code::TooLarge, line, None, found);
-    }
-
-    pub fn error(&mut self, code: Code, line: u64, path: Option<&str>, found: &str) {
-        let error = Error::new(code, &self.report.name, Some(line), found);
-        let error = Error { path: path.map(Into::into), ..error };
-        self.pending.push_back((self.index, Pending::Error(error)));
+        self.done(Err(Error::new(Code::TooLarge, &self.report.name, Some(line), found)));
     }
 }

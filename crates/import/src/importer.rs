@@ -179,7 +179,7 @@ impl Importer {
         let index = self.report.inputs.len() - 1;
         let input = self.report.inputs[index].name.clone();
         let error = Error { code, input, line: None, message, path: None };
-        self.pending.push_back((index, Pending::Error(error)));
+        self.pending.push_back((index, Pending::Done(Err(error).into())));
     }
 
     /// Returns the next trace or error; `None` if more input is needed.
@@ -192,8 +192,7 @@ impl Importer {
             }
             let report = self.report.inputs.get_mut(index)?;
             let result = match pending {
-                Pending::Trace(imported) => Ok(*imported),
-                Pending::Error(error) => Err(error),
+                Pending::Done(result) => *result,
                 Pending::Run(format, run) => {
                     let line = run.line;
                     let source = Source { name: report.name.clone(), line };
@@ -244,7 +243,7 @@ impl Importer {
     fn add_error(&mut self, code: Code, line: Option<u64>, found: &str) {
         let index = self.report.inputs.len() - 1;
         let error = Error::new(code, &self.report.inputs[index].name, line, found);
-        self.pending.push_back((index, Pending::Error(error)));
+        self.pending.push_back((index, Pending::Done(Err(error).into())));
     }
 
     fn read(&mut self, read: impl FnOnce(&mut Reader, Each)) {

@@ -143,7 +143,7 @@ pub fn text_of_summary(part: Value) -> Option<String> {
 }
 
 /// Returns whether a result, or its value, says by a flag that the tool failed.
-pub fn flag(value: Value) -> Option<bool> {
+pub fn flag<'d>(value: impl Members<'d>) -> Option<bool> {
     value.flag("isError").or_else(|| value.flag("is_error")).or_else(|| {
         let is_tool_message = value.text("type") == Some("tool") || value.has("tool_call_id");
         match value.text("status") {

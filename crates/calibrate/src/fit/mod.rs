@@ -17,7 +17,6 @@ use crate::{
     bootstrap::Bootstrap,
     calibration::{Fit, FitResult, Fitted, Refusal},
     labels::{Labelled, without_outcome},
-    options::Options,
     row::Row,
 };
 
@@ -34,10 +33,10 @@ pub(crate) const CLASS: usize = 30;
 const GROUPS: usize = 2 * FOLDS;
 
 /// Fits every profile that serves labelled rows.
-pub(crate) fn fit(labelled: &Labelled, options: &Options, bootstrap: &Bootstrap) -> Vec<Fit> {
+pub(crate) fn fit(labelled: &Labelled, bootstrap: &Bootstrap) -> Vec<Fit> {
     let mut served: BTreeMap<String, (Weights, Vec<&Row>)> = BTreeMap::new();
     for row in &labelled.rows {
-        let profile = options.profiles.for_domain(&row.domain);
+        let profile = bootstrap.options.profiles.for_domain(&row.domain);
         let served = served.entry(profile.domain.into_owned());
         served.or_insert((profile.weights, Vec::new())).1.push(row);
     }
@@ -64,9 +63,9 @@ fn fit_profile(current: Weights, name: String, rows: &Labelled, bootstrap: &Boot
             found: format!("{positives} positive and {negatives} negative in {groups} groups"),
         })
     } else {
-        let folds = assign(&rows.labels, &rows.groups, bootstrap.seed);
-        let sample = Sample::new(rows, without, &folds, bootstrap.cancel);
-        search(&sample, &current, without, bootstrap)
+        let folds = assign(&rows.labels, &rows.groups, bootstrap.options.seed);
+        let sample = Sample::new(rows, without, &folds, bootstrap);
+        search(&sample, &current, without)
     };
     let recommended = if let FitResult::Better(fitted) = &result {
         Some(recommended(&fitted.weights, if without { outcome } else { 0.0 }))
@@ -96,7 +95,7 @@ fn recommended(weights: &Weights, outcome: f64) -> Weights {
     Weights::new([c, n, t, 1e4 - c - n - t].map(|units| units / 1e4))
 }
 
-fn search(sample: &Sample, current: &Weights, without: bool, bootstrap: &Bootstrap) -> FitResult {
+fn search(sample: &Sample, current: &Weights, without: bool) -> FitResult {
     let mut search = Search::new(sample, *current, without);
     let Selection { chosen, best, standard_error } = search.select([true; FOLDS]);
     let held_out = std::array::from_fn(|held_out| {
@@ -104,7 +103,7 @@ fn search(sample: &Sample, current: &Weights, without: bool, bootstrap: &Bootstr
         folds[held_out] = false;
         search.select(folds).chosen.weights
     });
-    let (held_out_auc, improvement) = sample.compare(&held_out, &[*current; FOLDS], bootstrap);
+    let (held_out_auc, improvement) = sample.compare(&held_out, &[*current; FOLDS]);
     let fitted = Fitted {
         weights: chosen.weights,
         best: best.weights,

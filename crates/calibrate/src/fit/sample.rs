@@ -1,7 +1,6 @@
 //! Labelled rows, arranged so that the AUC of many weights is found fast.
 
 use knowledgepulse_scoring::{dimensions::Dimensions, overrides::Fired, weights::Weights};
-use knowledgepulse_workers::CancelToken;
 
 use crate::{
     bootstrap::{Bootstrap, Groups},
@@ -26,8 +25,7 @@ const OVERLAP: f64 = 1.5;
 pub(super) struct Sample<'a> {
     folds: [Fold; FOLDS],
     groups: &'a Groups,
-    /// The token of the [`Bootstrap`].
-    cancel: &'a CancelToken,
+    bootstrap: &'a Bootstrap<'a>,
 }
 
 /// The rows of a fold, the negative ones first.
@@ -62,10 +60,10 @@ impl<'a> Sample<'a> {
         labelled: &'a Labelled,
         without_outcome: bool,
         folds: &[u8],
-        cancel: &'a CancelToken,
+        bootstrap: &'a Bootstrap,
     ) -> Self {
         let Labelled { rows, labels, groups, .. } = labelled;
-        let mut sample = Self { folds: Default::default(), groups, cancel };
+        let mut sample = Self { folds: Default::default(), groups, bootstrap };
         for class in [false, true] {
             for place in (0..rows.len()).filter(|place| labels[*place] == class) {
                 let row = (rows[place].dimensions, fired(rows[place], without_outcome));
@@ -77,7 +75,7 @@ impl<'a> Sample<'a> {
 
     /// Returns how well `weights` order the rows of each fold.
     pub(super) fn concordance(&self, weights: &Weights) -> Concordance {
-        if self.cancel.is_cancelled() {
+        if self.bootstrap.cancel.is_cancelled() {
             return [0; FOLDS];
         }
         self.folds.each_ref().map(|fold| fold.ranked(weights).concordance(|_| 1)[0])
@@ -103,7 +101,7 @@ impl<'a> Sample<'a> {
     /// squares, or of the squares of differences, estimates the variance.
     pub(super) fn components(&self, weights: &Weights, folds: [bool; FOLDS]) -> Vec<f64> {
         let mut of_group = vec![0.0; self.groups.count];
-        if self.cancel.is_cancelled() {
+        if self.bootstrap.cancel.is_cancelled() {
             return of_group;
         }
         let pairs: f64 = self.picked(folds).map(|(_, fold)| fold.pairs()).sum();
@@ -145,13 +143,12 @@ impl<'a> Sample<'a> {
         &self,
         first: &[Weights; FOLDS],
         second: &[Weights; FOLDS],
-        bootstrap: &Bootstrap,
     ) -> (Estimate, Estimate) {
         let [first, second] = [first, second].map(|weights| -> [Ranking; FOLDS] {
             std::array::from_fn(|fold| self.folds[fold].ranked(&weights[fold]))
         });
         let (mut aucs, mut differences) = (Vec::new(), Vec::new());
-        bootstrap.draw(self.groups, |counts| {
+        self.bootstrap.draw(self.groups, |counts| {
             let weight = |group| counts[group as usize];
             if let (Some(a), Some(b)) = (area_of(&first, weight), area_of(&second, weight)) {
                 aucs.push(a);
@@ -160,10 +157,10 @@ impl<'a> Sample<'a> {
         });
         let value = area_of(&first, |_| 1).unwrap_or(0.5);
         let difference = value - area_of(&second, |_| 1).unwrap_or(0.5);
-        (
-            widen(bootstrap.estimate(value, aucs, self.groups), 0.0),
-            widen(bootstrap.estimate(difference, differences, self.groups), -1.0),
-        )
+        let estimate = |value, replicates, least| {
+            widen(self.bootstrap.estimate(value, replicates, self.groups), least)
+        };
+        (estimate(value, aucs, 0.0), estimate(difference, differences, -1.0))
     }
 }
 
@@ -184,16 +181,17 @@ fn widen(estimate: Estimate, least: f64) -> Estimate {
 
 #[cfg(test)]
 mod tests {
+    use knowledgepulse_workers::CancelToken;
     use rand::RngExt;
 
     use super::*;
-    use crate::bootstrap::generator;
+    use crate::{bootstrap::generator, options::Options};
 
     const ONE: Weights = Weights::new([1.0, 0.0, 0.0, 0.0]);
     const OTHER: Weights = Weights { complexity: 0.5, novelty: 0.5, ..ONE };
 
     /// Rows in groups of four, alike in their labels and in their first dimension.
-    fn sample<'a>(groups: &'a Groups, cancel: &'a CancelToken) -> Sample<'a> {
+    fn sample<'a>(groups: &'a Groups, bootstrap: &'a Bootstrap) -> Sample<'a> {
         let mut random = generator(1);
         let mut folds: [Fold; FOLDS] = Default::default();
         let bias: Vec<f64> = (0..groups.count).map(|_| random.random_range(-0.2..0.2)).collect();
@@ -206,7 +204,7 @@ mod tests {
                 Dimensions { complexity, novelty, tool_diversity: 0.0, outcome_confidence: 0.0 };
             folds[place / 200].push((dimensions, Fired::default()), is_positive, *group);
         }
-        Sample { folds, groups, cancel }
+        Sample { folds, groups, bootstrap }
     }
 
     #[test]
@@ -214,15 +212,14 @@ mod tests {
         // The first rows of each label in a fold are a group, then the next.
         let names: Vec<_> = (0..1000).map(|i| format!("{}:{}", i / 200, i % 200 / 4)).collect();
         let groups = Groups::new(names.iter().map(|name| Some(&**name)));
-        let cancel = &CancelToken::default();
-        let sample = sample(&groups, cancel);
+        let options = &Options { level: 0.682_689_492, replicates: 4000, ..Options::default() };
+        let bootstrap = Bootstrap { options, cancel: &CancelToken::default() };
+        let sample = sample(&groups, &bootstrap);
         let all = [true; FOLDS];
         let [one, other] = [ONE, OTHER].map(|weights| sample.components(&weights, all));
         assert!(one.iter().sum::<f64>().abs() < 1e-9);
 
-        let level = 0.682_689_492;
-        let bootstrap = Bootstrap { replicates: 4000, level, seed: 0, cancel };
-        let (auc, difference) = sample.compare(&[ONE; FOLDS], &[OTHER; FOLDS], &bootstrap);
+        let (auc, difference) = sample.compare(&[ONE; FOLDS], &[OTHER; FOLDS]);
         assert_eq!(auc.value, sample.auc(&sample.concordance(&ONE), all));
         let subtracted: Vec<f64> = one.iter().zip(&other).map(|(a, b)| a - b).collect();
         for (components, estimate) in [(one, auc), (subtracted, difference)] {

@@ -8,12 +8,12 @@ mod text;
 use std::{borrow::Borrow, iter::once};
 
 use askama::Template;
-use knowledgepulse_scoring::weights::Weights;
+use knowledgepulse_scoring::{Invalid, Result, weights::Weights};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     calibration::{Calibration, Dimension, Distribution, Fit, FitResult, Summary},
-    error::{Result, read_json},
+    json::read_json,
     options::Target,
     row::Row,
 };
@@ -23,7 +23,7 @@ use self::{
     distributions::{DOMAINS, dimension_charts, domain_charts, histograms, score_charts},
     text::{
         count, estimate, interval, percent, percent_interval, range, round_percent, score,
-        score_or, sentence, shown,
+        sentence, shown,
     },
 };
 
@@ -35,7 +35,7 @@ use self::{
 ///
 /// let context = Context::from_json(r#"{ "settings": [["command", "kp-score calibrate runs.jsonl"]] }"#)?;
 /// assert_eq!((&*context.title, &*context.language), ("Calibration of scores", "en"));
-/// # Ok::<(), knowledgepulse_calibrate::Error>(())
+/// # Ok::<(), knowledgepulse_scoring::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -65,7 +65,7 @@ impl Context {
     ///
     /// `INVALID_OPTION` with the field that is unknown or of another type.
     pub fn from_json(json: &str) -> Result<Self> {
-        read_json(json)
+        read_json(json, Invalid::Option, "")
     }
 }
 
@@ -78,12 +78,13 @@ impl Context {
 ///
 /// ```
 /// use knowledgepulse_calibrate::{Options, Row, calibrate, report};
+/// use knowledgepulse_workers::CancelToken;
 ///
 /// let line = r#"{ "id": "<script>", "domain": "airline", "score": 0.4, "noveltySource": "cache", "similarity": 0.6,
 ///     "dimensions": { "complexity": 0.3, "novelty": 0.4, "toolDiversity": 0.2, "outcomeConfidence": 0.9 },
 ///     "success": true, "confidence": 0.9 }"#;
 /// let rows = [Row::from_json(line, 1)?];
-/// let calibration = calibrate(&rows, &Options::default())?;
+/// let calibration = calibrate(&rows, &Options::default(), &CancelToken::default())?;
 /// let html = report::html(&calibration, &rows, &report::Context::default())?;
 /// assert!(html.starts_with("<!doctype html>") && !html.contains("<script"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

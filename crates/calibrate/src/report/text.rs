@@ -10,10 +10,6 @@ pub(super) fn score(value: f64) -> String {
     format!("{value:.3}").replace('-', "−")
 }
 
-pub(super) fn score_or(value: Option<f64>, other: &str) -> String {
-    value.map_or_else(|| other.to_owned(), score)
-}
-
 pub(super) fn range(from: f64, to: f64) -> String {
     format!("{}–{}", score(from), score(to))
 }

@@ -1,14 +1,14 @@
 //! Calibrations: errors, cold start, leakage, refusals, warnings.
 
 use knowledgepulse_calibrate::{
-    Calibration, Error, Options, Row, Target, calibrate, calibrate_until,
+    Calibration, Options, Row, Target,
     calibration::{Dimension, FitResult, WarningCode},
 };
 use knowledgepulse_workers::CancelToken;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::rows::{row, scored};
+use crate::rows::{calibrate, row, scored};
 
 /// A change to valid rows.
 type Change = fn(usize, &mut Row);
@@ -28,10 +28,6 @@ fn quick() -> Options {
 
 fn codes(found: &Calibration) -> Vec<WarningCode> {
     found.warnings.iter().map(|warning| warning.code).collect()
-}
-
-fn parts(error: &Error) -> (&str, Option<usize>, Option<&str>, &str, &str) {
-    (error.code(), error.row(), error.path(), error.expected(), error.found())
 }
 
 #[test]
@@ -56,56 +52,55 @@ fn rows_are_read_with_the_line_of_an_error() {
     };
     let mut without = good.clone();
     without["dimensions"].as_object_mut().unwrap().remove("novelty");
-    for (line, path, expected, found) in [
-        (with("/score", json!("high")), Some("score"), "a number", "string \"high\""),
-        (with("/score", json!(1.5)), Some("score"), "a number in [0, 1]", "1.5"),
+    for (line, path, message) in [
+        (with("/score", json!("high")), ".score", "expected a number, got string \"high\""),
+        (with("/score", json!(1.5)), ".score", "expected a number in [0, 1], got 1.5"),
         (
             with("/dimensions/novelty", json!(-0.1)),
-            Some("dimensions.novelty"),
-            "a number in [0, 1]",
-            "-0.1",
+            ".dimensions.novelty",
+            "expected a number in [0, 1], got -0.1",
         ),
-        (with("/dimensions/novelty", json!(null)), Some("dimensions.novelty"), "a number", "null"),
-        (with("/similarity", json!(1.1)), Some("similarity"), "a number in [-1, 1] or null", "1.1"),
-        (with("/success", json!(1)), Some("success"), "a boolean", "integer `1`"),
-        (with("/tokens", json!(-1)), Some("tokens"), "a whole number, 0 or more", "integer `-1`"),
+        (
+            with("/dimensions/novelty", json!(null)),
+            ".dimensions.novelty",
+            "expected a number, got null",
+        ),
+        (
+            with("/similarity", json!(1.1)),
+            ".similarity",
+            "expected a number in [-1, 1] or null, got 1.1",
+        ),
+        (with("/success", json!(1)), ".success", "expected a boolean, got integer `1`"),
+        (
+            with("/tokens", json!(-1)),
+            ".tokens",
+            "expected a whole number, 0 or more, got integer `-1`",
+        ),
         (
             with("/overrides", json!(["none"])),
-            Some("overrides"),
-            "one of single-thought, error-recovery, low-tool-diversity",
-            "\"none\"",
+            ".overrides",
+            "expected one of single-thought, error-recovery, low-tool-diversity, got \"none\"",
         ),
-        (without.to_string(), Some("dimensions.novelty"), "a value", "nothing"),
-        ("[]".to_owned(), None, "", ""),
-        ("{".to_owned(), None, "JSON", "EOF while parsing an object"),
-        (format!("{good} x"), None, "JSON", "trailing characters"),
+        (without.to_string(), ".dimensions.novelty", "expected a value, got nothing"),
+        ("[]".to_owned(), "", ""),
+        ("{".to_owned(), "", "expected JSON, got EOF while parsing an object"),
+        (format!("{good} x"), "", "expected JSON, got trailing characters"),
     ] {
         let error = Row::from_json_lines(&format!("{good}\n\n{line}\n")).unwrap_err();
-        assert_eq!(
-            (error.code(), error.row(), error.path()),
-            ("INVALID_ROW", Some(3), path),
-            "{line}"
-        );
-        if !expected.is_empty() {
-            assert_eq!((error.expected(), error.found()), (expected, found), "{line}");
-        }
-        assert!(error.to_string().starts_with("row 3: "), "{error}");
+        let path = format!("rows[2]{path}");
+        assert_eq!((error.code(), error.path()), ("INVALID_ROW", Some(&*path)), "{line}");
+        assert!(error.to_string().starts_with(&format!("{path}: {message}")), "{error}");
     }
 }
 
 #[test]
 fn calibrate_refuses_rows_that_it_cannot_use() {
     let cold = rows(20, |_, row| row.similarity = None);
-    let invalid = rows(3, |number, row| {
-        row.confidence = if number == 2 { f64::NAN } else { 1.0 };
-    });
     let after = "a row after the first 2 that was compared with an earlier trace";
-    for (rows, expected) in [
-        (vec![], ("NO_ROWS", None, None, "rows", "none")),
-        (cold, ("NO_ROWS", None, None, after, "none among 20")),
-        (invalid, ("INVALID_ROW", Some(2), Some("confidence"), "a number in [0, 1]", "NaN")),
-    ] {
-        assert_eq!(parts(&calibrate(&rows, &quick()).unwrap_err()), expected);
+    for (rows, expected, found) in [(vec![], "rows", "none"), (cold, after, "none among 20")] {
+        let error = calibrate(&rows, &quick()).unwrap_err();
+        assert_eq!(error.code(), "NO_ROWS");
+        assert_eq!(error.to_string(), format!("rows: expected {expected}, got {found}"));
     }
 }
 
@@ -125,20 +120,22 @@ fn calibrate_refuses_options_that_do_not_fit() {
     ] {
         let code = if found == "none" { "NO_LABELS" } else { "INVALID_OPTION" };
         let error = calibrate(&unlabelled, &options).unwrap_err();
-        assert_eq!(parts(&error), (code, None, Some(path), expected, found));
+        assert_eq!((error.code(), error.path()), (code, Some(path)));
+        assert_eq!(error.to_string(), format!("{path}: expected {expected}, got {found}"));
     }
+    let error = Options::from_json("[").unwrap_err();
+    assert_eq!(error.to_string(), "options: expected JSON, got EOF while parsing a list");
 }
 
 #[test]
-fn calibrate_until_returns_none_after_a_cancellation() {
+fn calibrate_is_aborted_by_a_cancellation() {
     let rows = rows(400, |_, _| ());
     for target in [Target::Share(0.2), Target::Precision(0.5), Target::Threshold(0.5)] {
         let options = Options { fit: true, target: Some(target), ..quick() };
         let cancel = CancelToken::default();
-        let found = calibrate_until(&cancel, &rows, &options).unwrap();
-        assert_eq!(found, Some(calibrate(&rows, &options).unwrap()));
         cancel.cancel();
-        assert_eq!(calibrate_until(&cancel, &rows, &options).unwrap(), None);
+        let aborted = knowledgepulse_calibrate::calibrate(&rows, &options, &cancel).unwrap_err();
+        assert_eq!(aborted.code(), "ABORTED");
     }
 }
 
@@ -205,6 +202,10 @@ fn labels_that_are_success_are_left_out_of_the_fit() {
     let found = calibrate(&leaking, &options).unwrap();
     let labels = found.labels.as_ref().unwrap();
     assert!(labels.leakage.is_leak && labels.leakage.agreement == 0.98);
+    let share = |is: fn(&&Row) -> bool| leaking.iter().filter(is).count() as f64 / 400.0;
+    let [labelled, successful] = [share(|row| row.label == Some(true)), share(|row| row.success)];
+    let by_chance = labelled * successful + (1.0 - labelled) * (1.0 - successful);
+    assert!((labels.leakage.agreement_by_chance - by_chance).abs() < 1e-12);
     let without = labels.leakage.auc_without_outcome.unwrap();
     assert!(labels.auc.value > 0.8 && without.value < 0.6, "{:?} {without:?}", labels.auc);
     assert!(codes(&found).contains(&WarningCode::LabelIsSuccess));

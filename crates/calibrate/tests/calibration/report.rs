@@ -1,13 +1,13 @@
 //! The report: escaping, no external references, a valid document for any rows.
 
 use knowledgepulse_calibrate::{
-    Options, Row, Target, calibrate,
+    Options, Row, Target,
     report::{self, Context},
 };
 use knowledgepulse_scoring::dimensions::Dimensions;
 use proptest::prelude::*;
 
-use crate::rows;
+use crate::rows::{self, calibrate};
 
 const HOSTILE: &str =
     r#"</title><script>alert('1')</script>" onload="x"><img src=//e.x>'&\u{202e}"#;

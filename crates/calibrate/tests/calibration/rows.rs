@@ -1,7 +1,10 @@
 //! Rows for the tests.
 
-use knowledgepulse_calibrate::Row;
-use knowledgepulse_scoring::{Profiles, dimensions::Dimensions};
+use knowledgepulse_calibrate::{Calibration, Options, Row};
+use knowledgepulse_scoring::{
+    Profiles, Result, dimensions::Dimensions, overrides::Fired, weights::Weights,
+};
+use knowledgepulse_workers::CancelToken;
 
 /// A valid row whose values vary with its number.
 pub fn row(number: usize) -> Row {
@@ -45,5 +48,15 @@ pub fn row(number: usize) -> Row {
 
 /// The score of a row by the weights of its domain.
 pub fn scored(row: &Row) -> f64 {
-    row.score_by(&Profiles::default().for_domain(&row.domain).weights).unwrap()
+    score_by(row, &Profiles::default().for_domain(&row.domain).weights)
+}
+
+/// The score of a row by other weights.
+pub fn score_by(row: &Row, weights: &Weights) -> f64 {
+    let fired = Fired::named(row.overrides.iter().map(String::as_str)).unwrap();
+    fired.correct(weights.apply(&row.dimensions))
+}
+
+pub fn calibrate(rows: &[Row], options: &Options) -> Result<Calibration> {
+    knowledgepulse_calibrate::calibrate(rows, options, &CancelToken::default())
 }

@@ -6,7 +6,7 @@
 use std::io::{Write, stdout};
 
 use knowledgepulse_calibrate::{
-    Options, Row, Target, auc, calibrate,
+    Options, Row, Target,
     calibration::{Estimate, FitResult, Fitted},
 };
 use knowledgepulse_scoring::{dimensions::Dimensions, weights::Weights};
@@ -14,7 +14,7 @@ use knowledgepulse_test_support::{is_long_run, repeats};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::rows;
+use crate::rows::{self, calibrate};
 
 const TRACES: usize = 2000;
 
@@ -95,10 +95,10 @@ fn simulate(seed: u64, n: usize, labels: Labels) -> Vec<Row> {
                 confidence,
                 ..rows::row(1)
             };
-            row.score = row.score_by(&weights(CURRENT)).unwrap();
+            row.score = rows::score_by(&row, &weights(CURRENT));
             row.label = Some(match labels {
                 Labels::By(truth, slope) => {
-                    let odds = slope * (row.score_by(&truth).unwrap() - 0.5) + judged;
+                    let odds = slope * (rows::score_by(&row, &truth) - 0.5) + judged;
                     random.random_bool(1.0 / (1.0 + (-odds).exp()))
                 }
                 Labels::Random => random.random_bool(0.5),
@@ -109,11 +109,21 @@ fn simulate(seed: u64, n: usize, labels: Labels) -> Vec<Row> {
     rows
 }
 
-/// The AUC of weights on rows.
+/// The AUC of weights on rows: how often a positive row has a higher score than a negative one, a tie
+/// counting one half.
 fn auc_by(rows: &[Row], weights: &Weights) -> f64 {
-    let scores: Vec<f64> = rows.iter().map(|row| row.score_by(weights).unwrap()).collect();
-    let labels: Vec<bool> = rows.iter().map(|row| row.label.unwrap()).collect();
-    auc(&scores, &labels).unwrap()
+    let scores = |label| -> Vec<f64> {
+        let labelled = rows.iter().filter(|row| row.label == Some(label));
+        labelled.map(|row| rows::score_by(row, weights)).collect()
+    };
+    let (positives, mut negatives) = (scores(true), scores(false));
+    negatives.sort_by(f64::total_cmp);
+    let twice = |score: &f64| {
+        negatives.partition_point(|other| other < score)
+            + negatives.partition_point(|other| other <= score)
+    };
+    let won = positives.iter().map(twice).sum::<usize>() as f64 / 2.0;
+    won / (positives.len() * negatives.len()) as f64
 }
 
 /// Fits the only profile that serves the rows. Returns whether it is better than the current one.

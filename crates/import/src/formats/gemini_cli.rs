@@ -135,29 +135,22 @@ fn read_answer(message: Value, run: &mut Run) {
 
 /// Returns the text of a result: of the responses in it, and of its text parts.
 fn text_of_result(result: Value, skipped: &mut Skipped) -> Output {
-    let mut all: Option<Output> = None;
-    for (kind, part) in parts(Message::Content("tool", Some(result))) {
-        let response = part.member("response").filter(|_| kind == "tool_call_response");
-        let output = match response {
-            Some(response) => {
-                text_of(response.first(&["output", "error"]).unwrap_or(response), skipped)
-            }
-            None if is_text_type(kind) => {
-                Output { text: text_of_part(part).unwrap_or_default(), failed: None }
-            }
-            None => {
-                skipped.add(format!("part:{kind}"));
-                continue;
-            }
-        };
-        match &mut all {
-            None => all = Some(output),
-            Some(all) => {
-                all.text.push('\n');
-                all.text.push_str(&output.text);
-                all.failed = all.failed.or(output.failed);
-            }
+    let output = |(kind, part): (&str, Value)| match part.member("response") {
+        Some(response) if kind == "tool_call_response" => {
+            Some(text_of(response.first(&["output", "error"]).unwrap_or(response), skipped))
         }
-    }
-    all.unwrap_or_default()
+        _ if is_text_type(kind) => {
+            Some(Output { text: text_of_part(part).unwrap_or_default(), failed: None })
+        }
+        _ => {
+            skipped.add(format!("part:{kind}"));
+            None
+        }
+    };
+    let outputs = parts(Message::Content("tool", Some(result))).filter_map(output);
+    let joined = outputs.reduce(|all, output| Output {
+        text: all.text + "\n" + &output.text,
+        failed: all.failed.or(output.failed),
+    });
+    joined.unwrap_or_default()
 }

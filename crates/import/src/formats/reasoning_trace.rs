@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::{
-    error::Code,
+    error::{Code, Error},
     events::{MAX_VALUES, Origin, Skipped, TOO_MANY_VALUES},
     format::Runs,
     json::{Array, Members, Value},
@@ -19,7 +19,10 @@ pub fn fits(object: Value) -> bool {
 
 pub fn read(value: Value, line: u64, out: &mut Runs) {
     if let Err(error) = value.to_trace(&mut NoText) {
-        return out.error(Code::InvalidTrace, line, error.path(), &error.to_string());
+        let path = error.path().map(Into::into);
+        let input = &out.report.name;
+        let error = Error::new(Code::InvalidTrace, input, Some(line), &error.to_string());
+        return out.done(Err(Error { path, ..error }));
     }
     if value.list("steps").is_none_or(Array::is_empty) {
         return out.skip("no_steps");
@@ -40,7 +43,7 @@ pub fn read(value: Value, line: u64, out: &mut Runs) {
         domain_from: Origin::Own,
         skipped: Skipped::default(),
     };
-    out.trace(Imported { trace: value.to_json().into(), provenance });
+    out.done(Ok(Imported { trace: value.to_json().into(), provenance }));
 }
 
 struct NoText;

@@ -43,7 +43,7 @@ pub struct Document<'t> {
 pub enum Unread {
     /// It is not JSON.
     Syntax(serde_json::Error),
-    /// It is longer than [`MAX_TEXT`], or there is no memory for it.
+    /// It is longer than 256 MiB, or there is no memory for it.
     TooLarge,
     /// The token was cancelled.
     Cancelled,

@@ -1,5 +1,7 @@
 //! A value of a document.
 
+#![expect(missing_docs, reason = "the names say the rest")]
+
 use std::{io, iter::Flatten, option};
 
 use serde::{Serialize, Serializer};
@@ -19,7 +21,6 @@ pub struct Value<'d> {
 
 /// The kind of a value, with its content.
 #[derive(Clone)]
-#[expect(missing_docs, reason = "the names are JSON's")]
 pub enum Kind<'d> {
     Null,
     Bool(bool),
@@ -39,37 +40,30 @@ impl<'d> Value<'d> {
         self.document.kind(self.at)
     }
 
-    /// Returns whether this is `null`.
     pub fn is_null(self) -> bool {
         matches!(self.kind(), Kind::Null)
     }
 
-    /// Returns whether this is a string.
     pub fn is_string(self) -> bool {
         self.as_str().is_some()
     }
 
-    /// Returns whether this is an array.
     pub fn is_array(self) -> bool {
         self.as_array().is_some()
     }
 
-    /// Returns whether this is an object.
     pub fn is_object(self) -> bool {
         self.document.is_object(self.at)
     }
 
-    /// Returns the string.
     pub fn as_str(self) -> Option<&'d str> {
         self.document.text_at(self.at)
     }
 
-    /// Returns the boolean.
     pub fn as_bool(self) -> Option<bool> {
         if let Kind::Bool(value) = self.kind() { Some(value) } else { None }
     }
 
-    /// Returns the number.
     pub fn as_number(self) -> Option<Number> {
         if let Kind::Number(number) = self.kind() { Some(number) } else { None }
     }
@@ -79,17 +73,14 @@ impl<'d> Value<'d> {
         self.as_number()?.as_f64()
     }
 
-    /// Returns the integer.
     pub fn as_integer(self) -> Option<i128> {
         self.as_number()?.as_i128()
     }
 
-    /// Returns the array.
     pub fn as_array(self) -> Option<Array<'d>> {
         if let Kind::Array(array) = self.kind() { Some(array) } else { None }
     }
 
-    /// Returns the object.
     pub fn as_object(self) -> Option<Self> {
         self.is_object().then_some(self)
     }
@@ -270,12 +261,10 @@ impl<'d> Array<'d> {
         self
     }
 
-    /// Returns whether there are none.
     pub fn is_empty(self) -> bool {
         self.begin == self.end
     }
 
-    /// Returns the first element.
     pub fn first(self) -> Option<Value<'d>> {
         self.iter().next()
     }

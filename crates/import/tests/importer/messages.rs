@@ -106,6 +106,20 @@ fn messages_take_calls_in_content_for_calls_as_an_array_and_as_text() {
 }
 
 #[test]
+fn messages_of_tools_fail_by_their_flag_in_every_wrapper() {
+    let flagged = json!({ "type": "message", "role": "tool", "content": "b", "isError": true });
+    let call = json!({ "type": "function_call", "name": "f", "arguments": "{}", "call_id": "1" });
+    let items =
+        [json!({ "type": "message", "role": "user", "content": "a" }), call.clone(), flagged, call];
+    let expected = ["tool_call f", "observation b", "error_recovery f"];
+    assert_eq!(steps(&run_value(&json!(items))), expected);
+    let item = |item: &Value| json!({ "type": "response_item", "payload": item });
+    let meta = json!({ "type": "session_meta", "payload": { "id": "s" } });
+    let records = [vec![meta], items.iter().map(item).collect()].concat();
+    assert_eq!(steps(&run(&lines(&records))), expected);
+}
+
+#[test]
 fn messages_of_a_growing_history_are_one_run() {
     let user = |text: &str| json!({ "role": "user", "content": text });
     let answer = |text: &str| json!({ "role": "assistant", "content": text });

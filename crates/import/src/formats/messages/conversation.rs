@@ -389,12 +389,7 @@ impl Run {
 }
 
 fn flag_of_message(message: Message) -> Option<bool> {
-    let object = match message {
-        Message::Recorded(value) | Message::WithRole(_, value) => Some(value),
-        _ => None,
-    };
-    object
-        .and_then(flag)
+    flag(message)
         .or_else(|| message.flag("error"))
         .or_else(|| message.flag("tool_call_error"))
         .or_else(|| message.object("error").map(|_| true))

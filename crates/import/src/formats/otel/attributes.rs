@@ -206,7 +206,28 @@ impl Recorded {
 
     /// Sets the kind of the span and what follows from its attributes. All events must be known.
     pub fn interpret(&mut self) {
-        interpret(Document::written(&*self.attributes).root(), &self.events, &mut self.span);
+        let Self { span, attributes, events, .. } = self;
+        let document = Document::written(&**attributes);
+        let attributes = document.root();
+        let is = |name, value| attributes.text(name) == Some(value);
+        let is_tool = is(OPERATION, "execute_tool")
+            || is(OPENINFERENCE, "TOOL")
+            || is("traceloop.span.kind", "tool")
+            || is("ai.operationId", "ai.toolCall")
+            || attributes.member("ai.toolCall.name").is_some();
+        let is_agent = is(OPERATION, "invoke_agent") || is(OPENINFERENCE, "AGENT");
+        if attributes.member("error.type").is_some() {
+            span.status = Some(false);
+        }
+        if is_tool {
+            span.kind = SpanKind::Tool(tool(attributes, &span.name));
+        } else {
+            let has_messages = Side::BOTH.map(|side| messages(attributes, events, side).is_some());
+            span.set_sides(is_agent, has_messages, |side| {
+                let places = PLACES[side as usize].iter();
+                places.filter_map(|place| json_at(attributes, place)).all(is_empty)
+            });
+        }
     }
 
     pub fn sides(&self, take: TakeSides) {
@@ -224,28 +245,6 @@ impl Recorded {
         let document = self.document();
         let name = document.root().name("gen_ai.agent.name").unwrap_or(&self.span.name);
         (!json::is_blank(name)).then(|| name.to_owned())
-    }
-}
-
-fn interpret(attributes: Value, events: &EventMessages, span: &mut Span) {
-    let is = |name, value| attributes.text(name) == Some(value);
-    let is_tool = is(OPERATION, "execute_tool")
-        || is(OPENINFERENCE, "TOOL")
-        || is("traceloop.span.kind", "tool")
-        || is("ai.operationId", "ai.toolCall")
-        || attributes.member("ai.toolCall.name").is_some();
-    let is_agent = is(OPERATION, "invoke_agent") || is(OPENINFERENCE, "AGENT");
-    if attributes.member("error.type").is_some() {
-        span.status = Some(false);
-    }
-    if is_tool {
-        span.kind = SpanKind::Tool(tool(attributes, &span.name));
-    } else {
-        let has_messages = Side::BOTH.map(|side| messages(attributes, events, side).is_some());
-        span.set_sides(is_agent, has_messages, |side| {
-            let places = PLACES[side as usize].iter();
-            places.filter_map(|place| json_at(attributes, place)).all(is_empty)
-        });
     }
 }
 
