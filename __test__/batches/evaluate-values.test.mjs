@@ -44,7 +44,7 @@ test("evaluateValues reports progress in order", async () => {
 
 test("evaluateValues rejects with the first error", async () => {
 	const scorer = new Scorer();
-	const all = [traces[0], broken, traces[1], traces[2]];
+	const all = [traces[0], broken, { ...traces[1], steps: 5 }, traces[2]];
 	await assert.rejects(scorer.evaluateValues(all), {
 		code: "INVALID_TRACE",
 		path: "outcome.confidence",

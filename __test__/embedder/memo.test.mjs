@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { _getLocalCache, evaluateValue, explainValue } from "@knowledgepulse/scoring";
 import { valueFrom } from "../support/child.mjs";
-import { repeats } from "../support/draws.mjs";
+import { draws, repeats, seed } from "../support/draws.mjs";
 import { assertSame } from "../support/scores.mjs";
-import { random, says, trace, words } from "../support/traces.mjs";
+import { says, trace, words } from "../support/traces.mjs";
 
 /** More texts than the memo of the embedder holds. */
 const MANY = 1_100;
@@ -29,18 +29,17 @@ async function score({ scoring, input }) {
 }
 
 /** Texts of all lengths in a random order, each several times, in traces that differ otherwise. */
-function repeated(seed, count) {
+function repeated(count) {
 	const texts = [600, 120, 30, 8, 1, 0].map((length, i) => words(length, i));
-	const next = random(seed);
-	const pick = (list) => list[Math.floor(next() * list.length)];
+	const { number, of } = draws(seed);
 	return Array.from({ length: count }, () => {
-		const content = pick(texts);
-		const tools = pick([[], ["a"], ["a", "b"], ["a", "b", "c"]]);
+		const content = of(texts);
+		const tools = of([[], ["a"], ["a", "b"], ["a", "b", "c"]]);
 		return trace({
-			objective: pick(["Read", "Write"]),
-			domain: pick(["code", "finance", "general"]),
-			success: next() < 0.5,
-			confidence: next(),
+			objective: of(["Read", "Write"]),
+			domain: of(["code", "finance", "general"]),
+			success: number() < 0.5,
+			confidence: number(),
 			steps: [
 				{ type: "observation", content },
 				...tools.map((name) => ({ type: "tool_call", tool: { name } })),
@@ -50,18 +49,15 @@ function repeated(seed, count) {
 }
 
 for (const precision of ["exact", "fast"]) {
-	test(`evaluateValue scores texts of the memo as new ones, ${precision}`, async (t) => {
-		const seed = Math.floor(Math.random() * 2 ** 32);
-		t.diagnostic(`seed: ${seed}`);
-		const traces = repeated(seed, 12);
+	test(`evaluateValue scores texts of the memo as new ones, ${precision}`, async () => {
+		const traces = repeated(12);
 		const input = { precision, traces, width: 1 };
 		const forgetful = await valueFrom(score, {
 			input: { ...input, forget: traces.map((_, index) => index) },
 		});
 		for (const width of [1, 8]) {
 			const found = await valueFrom(score, { input: { ...input, width, forget: [] } });
-			const name = `seed ${seed}, ${width} in flight`;
-			assertSame(found.scores, forgetful.scores, name);
+			assertSame(found.scores, forgetful.scores, `KP_SEED=${seed}, ${width} in flight`);
 		}
 	});
 }

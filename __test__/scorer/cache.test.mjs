@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { test } from "node:test";
-import { _getLocalCache, Scorer, VectorCache } from "@knowledgepulse/scoring";
+import { _getLocalCache, Scorer, scoreWith, VectorCache } from "@knowledgepulse/scoring";
 import { valueFrom } from "../support/child.mjs";
 import { novel, profiles, trace, words } from "../support/traces.mjs";
 
@@ -95,6 +95,7 @@ test("Scorer answers calls that remember and calls that do not in one order", as
 });
 
 test("evaluateValue, remember, forget and clear use the scorer of the module", async () => {
+	const me = { ...trace(), id: "me" };
 	const found = await valueFrom(
 		async ({ scoring, input }) => {
 			const { clear, evaluateValue, forget, remember, status } = scoring;
@@ -106,9 +107,10 @@ test("evaluateValue, remember, forget and clear use the scorer of the module", a
 			await clear();
 			return { size, peeked, forgotten, left: status().cacheSize };
 		},
-		{ input: { ...trace(), id: "me" } },
+		{ input: me },
 	);
 	assert.deepEqual([found.size, found.forgotten, found.left], [1, 1, 0]);
+	assert.ok(Math.abs(found.peeked - scoreWith(me, { maxSimilarity: 1 }).score) < 1e-6);
 });
 
 test("_getLocalCache returns the VectorCache of the module's scorer", () => {
