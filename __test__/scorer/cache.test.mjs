@@ -75,9 +75,10 @@ test("Scorer.forget and clear take effect after earlier and before later calls",
 	assert.equal(scorer.status().cacheSize, 1);
 });
 
-test("Scorer.remember rejects without an embedder", async () => {
+test("Scorer.remember, embed and similar reject without an embedder", async () => {
 	const scorer = new Scorer({ embedder: "off" });
-	await assert.rejects(scorer.remember(novel("bread")), { code: "EMBEDDER_UNAVAILABLE" });
+	for (const call of [scorer.remember(novel("bread")), scorer.embed("x"), scorer.similar("x")])
+		await assert.rejects(call, { code: "EMBEDDER_UNAVAILABLE" });
 });
 
 test("Scorer answers calls that remember and calls that do not in one order", async () => {

@@ -133,7 +133,12 @@ test("Scorer.close rejects every kind of call with CLOSED", async () => {
 		() => scorer.evaluateValue(trace()),
 		() => scorer.explainValue(trace()),
 		() => scorer.evaluateValue(trace(), { remember: false }),
+		() => scorer.decide(trace(), { exact: true }),
 		() => scorer.remember(trace()),
+		() => scorer.forget("x"),
+		() => scorer.clear(),
+		() => scorer.embed("x"),
+		() => scorer.similar("x"),
 		() => scorer.evaluateValues([trace()]),
 		() => scorer.warmup(),
 	];

@@ -19,7 +19,10 @@ const calls = {
 	explainValue: (scorer, options) => scorer.explainValue(long(1), options),
 	"evaluateValue with remember: false": (scorer, options) =>
 		scorer.evaluateValue(long(1), { ...options, remember: false }),
+	decide: (scorer, options) => scorer.decide(long(1), { ...options, exact: true, remember: "all" }),
 	remember: (scorer, options) => scorer.remember(long(1), options),
+	embed: (scorer, options) => scorer.embed("text", options),
+	similar: (scorer, options) => scorer.similar("text", options),
 	evaluateValues: (scorer, options) => scorer.evaluateValues([long(1)], options),
 	warmup: (scorer, options) => scorer.warmup(options),
 	snapshot: (scorer, options) => scorer.snapshot(options),
@@ -40,11 +43,7 @@ for (const [name, call] of Object.entries(calls)) {
 		const scorer = new Scorer();
 		for (const reason of [new Error("no"), "no", 0]) {
 			const signal = AbortSignal.abort(reason);
-			const caught = await call(scorer, { signal }).then(
-				() => assert.fail("not rejected"),
-				(error) => error,
-			);
-			assert.equal(caught, reason);
+			await assert.rejects(call(scorer, { signal }), (caught) => caught === reason);
 		}
 		assert.equal(scorer.status().calls.answered, 0);
 	});
