@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { cpSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
@@ -7,7 +7,7 @@ import { assertQuiet, run } from "../support/child.mjs";
 import { edit } from "../support/damages.mjs";
 import { draws, repeatable, repeats, seed } from "../support/draws.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
-import { modelFolder } from "../support/own-models.mjs";
+import { copyOf } from "../support/own-models.mjs";
 import { says, words } from "../support/traces.mjs";
 import { moments, ways, works } from "./exiting.mjs";
 
@@ -145,8 +145,7 @@ describe("the end of a process with calls in flight", { concurrency: 2 }, () => 
 	});
 
 	test("process.exit() does not wait for a tokenizer that does not end", async (t) => {
-		const folder = join(temporaryFolder(t), "model");
-		cpSync(modelFolder("bert"), folder, { recursive: true });
+		const folder = copyOf(t, "bert");
 		// Each doubles the text.
 		const double = { type: "Replace", pattern: { String: "a" }, content: "aa" };
 		const normalizer = { type: "Sequence", normalizers: Array(60).fill(double) };
