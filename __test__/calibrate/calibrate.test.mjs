@@ -4,6 +4,8 @@ import { test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
 import { calibrate, calibrationReport } from "@knowledgepulse/scoring/calibrate";
 import { evaluateLogs, fromMessages } from "@knowledgepulse/scoring/logs";
+import { all, assumed, conversation } from "../support/imports.mjs";
+import { trace } from "../support/traces.mjs";
 
 const rows = readFileSync(
 	new URL("../../crates/calibrate/tests/reference/rows.jsonl", import.meta.url),
@@ -43,11 +45,7 @@ test("calibrate ends when it is aborted, and delays no import", async () => {
 			return reason === "enough";
 		}),
 	);
-	const messages = [
-		{ role: "user", content: "Which ships call at Bergen?" },
-		{ role: "assistant", content: "The coastal express." },
-	];
-	await fromMessages(messages, { assumeSuccess: true });
+	await fromMessages(conversation("Which ships call at Bergen?"), assumed);
 	assert.equal(isOver, false);
 	abort.abort("enough");
 	await Promise.all(rejected);
@@ -148,17 +146,14 @@ for (const [title, given, options, code, path, message] of [
 		assert.rejects(calibrate(given, options), { name: "ScoringError", code, path, message }));
 
 test("calibrationReport shows rows of evaluateLogs, and their text as text", async () => {
-	const traceOf = (n) => ({
-		"@type": "ReasoningTrace",
-		id: `t:${n}`,
-		metadata: { task_domain: "code", success: n % 2 === 0 },
-		task: { objective: `<script>alert(${n})</script>` },
-		steps: [{ type: "thought", content: `Thought ${n} of ${n * 7919}` }],
-		outcome: { confidence: 0.9 },
-	});
-	const traces = Array.from({ length: 30 }, (_, n) => traceOf(n));
-	const scored = [];
-	for await (const each of evaluateLogs({ name: "traces", data: traces })) scored.push(each);
+	const traces = Array.from({ length: 30 }, (_, n) =>
+		trace({
+			objective: `<script>alert(${n})</script>`,
+			success: n % 2 === 0,
+			steps: [{ type: "thought", content: `Thought ${n} of ${n * 7919}` }],
+		}),
+	);
+	const scored = await all(evaluateLogs({ name: "traces", data: traces }));
 	const found = await calibrate(scored, { replicates: 100 });
 	const html = await calibrationReport(found, scored, {
 		title: "Runs & scores",

@@ -4,10 +4,7 @@ import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { assertEndedWell, assertQuiet, run, valueFrom } from "../support/child.mjs";
 import { library, modelFolder, temporaryFolder } from "../support/model-folder.mjs";
-import { says, trace, words } from "../support/traces.mjs";
-
-/** Texts that fill the window, with short ones between them. */
-const texts = (count) => Array.from({ length: count }, (_, i) => says(words(i % 5 ? 450 : 5, i)));
+import { filling, trace } from "../support/traces.mjs";
 
 describe("the natural end of a process", { concurrency: 2 }, () => {
 	test("a process does the work that begins in beforeExit", async () => {
@@ -167,7 +164,7 @@ test("evaluateValue prints nothing, and leaves no file behind", async (t) => {
 			const scores = await Promise.all(input.map((trace) => scoring.evaluateValue(trace)));
 			return { scores, state: scoring.status().embedder.state };
 		},
-		{ input: texts(6), env },
+		{ input: filling(6), env },
 	);
 	assertQuiet(ended);
 	assert.equal(ended.value.state, "ready");
@@ -179,7 +176,7 @@ test("evaluateValue opens no socket, and no file for writing", async (t) => {
 		t.diagnostic("open descriptors can only be seen on Linux: not looked at here");
 		return;
 	}
-	const ended = await run(watchDescriptors, { input: texts(6) });
+	const ended = await run(watchDescriptors, { input: filling(6) });
 	assertQuiet(ended);
 	const { state, looks, before, seen, after } = ended.value;
 	t.diagnostic(`${looks} looks at the open descriptors`);
