@@ -165,13 +165,6 @@ describe("a damaged model folder", () => {
 	});
 });
 
-test("evaluateValue scores when model and library are missing, unless the embedder is required", async (t) => {
-	const nowhere = join(temporaryFolder(t), "nowhere");
-	const options = { model: nowhere, library: nowhere };
-	await assertWorksWithout(options, literally(nowhere));
-	await assertRequired(options, literally(nowhere));
-});
-
 test("evaluateValue scores with the embedder switched off", async () => {
 	const found = await assertWorksWithout({ embedder: "off" }, /switched off/);
 	assert.equal(found.mode, "off");

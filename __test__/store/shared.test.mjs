@@ -66,33 +66,22 @@ test("Scorer with a store settles calls in their order, and in batches of 64", a
 test("evaluateValue with remember: false compares with what others have added, and adds nothing", async () => {
 	const { scorer, namespaces } = sharing();
 	const [one, other] = [scorer(), scorer()];
-	const [trace] = texts;
 	const alone = new Scorer();
-	assert.equal(
-		await one.evaluateValue(trace, { remember: false }),
-		await alone.evaluateValue(trace, { remember: false }),
-	);
-	await other.evaluateValue(trace);
-	await alone.evaluateValue(trace);
-	assert.equal(
-		await one.evaluateValue(trace, { remember: false }),
-		await alone.evaluateValue(trace, { remember: false }),
-	);
+	const peek = (scorer, trace) => scorer.evaluateValue(trace, { remember: false });
+	const [trace, second, third] = texts;
+	assert.equal(await peek(one, trace), await peek(alone, trace));
+	await Promise.all([other.evaluateValue(trace), alone.evaluateValue(trace)]);
+	assert.equal(await peek(one, trace), await peek(alone, trace));
 	assert.equal(namespaces.get("test").head, 1);
 	// In order among the calls of a batch.
-	const calls = [
-		one.evaluateValue(texts[1]),
-		one.evaluateValue(texts[2], { remember: false }),
-		one.evaluateValue(texts[2]),
-		one.evaluateValue(texts[2], { remember: false }),
-	];
-	const expected = [
-		alone.evaluateValue(texts[1]),
-		alone.evaluateValue(texts[2], { remember: false }),
-		alone.evaluateValue(texts[2]),
-		alone.evaluateValue(texts[2], { remember: false }),
-	];
-	assert.deepEqual(await Promise.all(calls), await Promise.all(expected));
+	const scores = (scorer) =>
+		Promise.all([
+			scorer.evaluateValue(second),
+			peek(scorer, third),
+			scorer.evaluateValue(third),
+			peek(scorer, third),
+		]);
+	assert.deepEqual(await scores(one), await scores(alone));
 });
 
 test("remember, forget and clear with a store change the memory of all scorers", async () => {

@@ -4,11 +4,18 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { context, ROOT_CONTEXT, SpanStatusCode, TraceFlags, trace } from "@opentelemetry/api";
 import { AlwaysOffSampler, SamplingDecision } from "@opentelemetry/sdk-trace-node";
-import { agent, answer, chat, diagnostics, shortly, start, tracing } from "./support.mjs";
+import {
+	agent,
+	answer,
+	chat,
+	diagnostics,
+	objectives,
+	shortly,
+	start,
+	tracing,
+} from "./support.mjs";
 
 const assumed = { assumeSuccess: true };
-
-const objectives = ({ runs }) => runs.map(({ trace }) => trace.task.objective);
 
 test("ScoringSpanProcessor makes one run of an agent and the agents below it", async () => {
 	const traced = tracing();

@@ -101,6 +101,8 @@ export function answer(tracer, question, { end = true } = {}) {
 	return root;
 }
 
+export const objectives = ({ runs }) => runs.map(({ trace }) => trace.task.objective);
+
 /** The steps of a trace in short: type, then the tool and its input, or else the content. */
 export const shortly = ({ steps }) =>
 	steps.map(({ type, tool, input, content }) =>
