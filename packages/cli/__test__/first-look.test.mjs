@@ -5,12 +5,14 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import {
+	assertEnds,
 	environment,
 	folder,
 	kpScore,
 	linesOf,
 	onTerminal,
 	parsed,
+	rowsOf,
 	skipWithoutTerminal,
 	traceOf,
 } from "./support.mjs";
@@ -60,8 +62,8 @@ for (const name of Object.keys(environment))
 const PROJECTS_FOLDER = join(home, ".claude", "projects");
 
 test("kp-score without arguments shows the logs on this machine, and commands for them", async () => {
-	const { code, stdout, stderr } = await kpScore([]);
-	assert.deepEqual([code, stderr], [0, ""]);
+	const { stdout, stderr } = await assertEnds(0, []);
+	assert.equal(stderr, "");
 	const isWindows = process.platform === "win32";
 	const shown = (path) => (isWindows ? join(home, ...path.split("/")) : `~/${path}`);
 	assert.deepEqual(stdout.split("\n").slice(1, -2), [
@@ -81,14 +83,12 @@ test("kp-score without arguments shows the logs on this machine, and commands fo
 		/npx @knowledgepulse\/scoring-cli score/,
 	);
 	const nobody = { ...environment, HOME: folder, USERPROFILE: folder };
-	const { code: none, stdout: text } = await kpScore([], { env: nobody });
-	assert.equal(none, 0);
+	const { stdout: text } = await assertEnds(0, [], { env: nobody });
 	assert.match(text, /^No logs of agents found here\.\nkp-score --help/);
 });
 
 test("kp-score score takes a folder of sessions as it is", async () => {
-	const { code, stdout, stderr } = await kpScore(["score", PROJECTS_FOLDER, ...OFF]);
-	assert.equal(code, 0, stderr);
+	const { stdout, stderr } = await assertEnds(0, ["score", PROJECTS_FOLDER, ...OFF]);
 	const rows = parsed(stdout);
 	assert.equal(rows.length, SESSIONS);
 	assert.deepEqual(new Set(rows.map(({ group }) => group)).size, PROJECTS);
@@ -103,18 +103,14 @@ test("kp-score score takes a folder of sessions as it is", async () => {
 
 test("kp-score score --group replaces the projects", async () => {
 	const args = ["score", PROJECTS_FOLDER, "--group", "/id", ...OFF];
-	const { stdout } = await kpScore(args);
-	for (const { group, id } of parsed(stdout)) assert.equal(group, id);
+	for (const { group, id } of await rowsOf(args)) assert.equal(group, id);
 });
 
 test("kp-score calibrate asks for success, and counts projects as groups", async () => {
-	const asked = await kpScore(["calibrate", PROJECTS_FOLDER]);
-	assert.equal(asked.code, 2);
+	const asked = await assertEnds(2, ["calibrate", PROJECTS_FOLDER]);
 	assert.match(asked.stderr, /hint: --assume-success/);
 	const args = ["calibrate", PROJECTS_FOLDER, "--assume-success", "true"];
-	const { code, stdout, stderr } = await kpScore(args);
-	assert.equal(code, 0, stderr);
-	const [{ rows }] = parsed(stdout);
+	const [{ rows }] = await rowsOf(args);
 	assert.deepEqual([rows.total, rows.groups], [SESSIONS, PROJECTS]);
 });
 
@@ -137,15 +133,14 @@ test("kp-score says first why there are no runs", async () => {
 	}));
 	write("none.jsonl", linesOf([...sessionOf(1), ...progress]));
 	const args = ["score", join(home, "none.jsonl"), "--assume-success", "skip"];
-	const { code, stderr } = await kpScore(args);
-	assert.equal(code, 2);
+	const { stderr } = await assertEnds(2, args);
 	assert.match(stderr, /no traces in 1 source \(skipped: success_unknown 1\)/);
 });
 
 test("kp-score score --top keeps the highest scores, in order", async () => {
-	const { stdout: all } = await kpScore(["score", PROJECTS_FOLDER, ...OFF]);
-	const { stdout, stderr } = await kpScore(["score", PROJECTS_FOLDER, "--top", "7", ...OFF]);
-	const scores = parsed(all).map(({ score }) => score);
+	const all = await rowsOf(["score", PROJECTS_FOLDER, ...OFF]);
+	const { stdout, stderr } = await assertEnds(0, ["score", PROJECTS_FOLDER, "--top", "7", ...OFF]);
+	const scores = all.map(({ score }) => score);
 	assert.deepEqual(
 		parsed(stdout).map(({ score }) => score),
 		scores.sort((a, b) => b - a).slice(0, 7),
@@ -159,9 +154,7 @@ test("kp-score explain --id takes what a table shows", { skip: skipWithoutTermin
 	});
 	const [id] = /kp:trace:[\da-f]{8}(?= )/.exec(table);
 	const args = ["explain", PROJECTS_FOLDER, "--id", id, "--id", `${id}…`, ...OFF];
-	const { code, stdout, stderr } = await kpScore(args);
-	assert.equal(code, 0, stderr);
-	const [found, ...others] = parsed(stdout);
+	const [found, ...others] = await rowsOf(args);
 	assert.deepEqual(others, []);
 	assert.ok(found.id.startsWith(id));
 	const shown = await onTerminal([...args, "--no-progress"], { NO_COLOR: "1" });

@@ -1,4 +1,5 @@
 /** Runs kp-score. */
+import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -88,6 +89,16 @@ export function kpScoreAlone(args, { input, ...options } = {}) {
 	child.stdin?.end(input);
 	return endOf(child);
 }
+
+/** As {@link kpScore}, for a command that must end with this exit code. */
+export async function assertEnds(expected, args, options) {
+	const { code, ...output } = await kpScore(args, options);
+	assert.equal(code, expected, output.stderr);
+	return output;
+}
+
+/** The rows that a command writes, which must succeed. */
+export const rowsOf = async (args, options) => parsed((await assertEnds(0, args, options)).stdout);
 
 /** Runs a line of bash, in which `kp-score` is the command. */
 export const shell = (line) =>
