@@ -95,23 +95,6 @@ for (const [name, value] of Object.entries({ short: says("once"), long: says(wor
 	});
 }
 
-test("evaluateValue adds identical texts to the cache like any others", async () => {
-	const many = (count) => Promise.all(Array.from({ length: count }, () => evaluateValue(trace())));
-	_getLocalCache().clear();
-	const other = says(words(20, 2));
-	await evaluateValue(other);
-	await many(999);
-	assert.equal(_getLocalCache().size, 1000);
-	const there = await explainValue(other);
-	assert.ok(there.novelty.maxSimilarity > 0.999999, "it is the oldest");
-	_getLocalCache().clear();
-	await evaluateValue(other);
-	await many(1000);
-	const gone = await explainValue(other);
-	assert.ok(gone.novelty.maxSimilarity < 0.9, "the oldest has gone");
-	assert.equal(_getLocalCache().size, 1000);
-});
-
 const rows = [
 	["case", "The Harbour", "the harbour", true],
 	["spaces", "the harbour", "the \t\n harbour ", true],

@@ -139,24 +139,11 @@ async function watchDescriptors({ scoring, input }) {
 
 test("evaluateValue prints nothing, and leaves no file behind", async (t) => {
 	const parent = temporaryFolder(t);
-	const names = ["home", "tmp", "cache", "config", "data", "state", "runtime"];
-	const folders = names.map((name) => join(parent, name));
-	for (const folder of folders) mkdirSync(folder);
-	const [home, tmp, cache, config, data, state, runtime] = folders;
-	const env = {
-		HOME: home,
-		USERPROFILE: home,
-		APPDATA: config,
-		LOCALAPPDATA: data,
-		TMPDIR: tmp,
-		TMP: tmp,
-		TEMP: tmp,
-		XDG_CACHE_HOME: cache,
-		XDG_CONFIG_HOME: config,
-		XDG_DATA_HOME: data,
-		XDG_STATE_HOME: state,
-		XDG_RUNTIME_DIR: runtime,
-	};
+	const xdg = ["CACHE_HOME", "CONFIG_HOME", "DATA_HOME", "STATE_HOME", "RUNTIME_DIR"];
+	const windows = ["USERPROFILE", "APPDATA", "LOCALAPPDATA", "TMP", "TEMP"];
+	const names = ["HOME", "TMPDIR", ...windows, ...xdg.map((name) => `XDG_${name}`)];
+	const env = Object.fromEntries(names.map((name) => [name, join(parent, name)]));
+	for (const folder of Object.values(env)) mkdirSync(folder);
 	const watched = [parent, dirname(library), modelFolder];
 	const before = watched.map(filesBelow);
 	const ended = await run(

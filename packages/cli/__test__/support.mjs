@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { after } from "node:test";
 import { fileURLToPath } from "node:url";
 
@@ -34,15 +35,10 @@ export const start = (args, options = {}) =>
 
 /** The end of a process: `{ code, signal, stdout, stderr }`. */
 export async function endOf(child) {
-	const output = { stdout: "", stderr: "" };
-	for (const name of ["stdout", "stderr"])
-		child[name]?.setEncoding("utf8").on("data", (text) => {
-			output[name] += text;
-		});
-	return new Promise((resolve, reject) => {
-		child.on("error", reject);
-		child.on("close", (code, signal) => resolve({ code, signal, ...output }));
-	});
+	const output = [child.stdout, child.stderr].map(text);
+	const [code, signal] = await once(child, "close");
+	const [stdout, stderr] = await Promise.all(output);
+	return { code, signal, stdout, stderr };
 }
 
 const many = fileURLToPath(new URL("many.cjs", import.meta.url));
