@@ -6,7 +6,7 @@ import { valueFrom } from "../support/child.mjs";
 import { repeats } from "../support/draws.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 import { files, firstOf } from "../support/recorded.mjs";
-import { named, sharing, through } from "../support/stores.mjs";
+import { named, sharing } from "../support/stores.mjs";
 import { novel, profiles, trace, words } from "../support/traces.mjs";
 
 /** Accepted by its bounds at the threshold `accepts`, rejected by them at `rejects`. */
@@ -50,13 +50,13 @@ test("decide scores if the bounds do not decide, and adds accepted traces", asyn
 });
 
 test("decide adds accepted traces even if the scorer is closed at once", async () => {
-	const { open } = sharing();
-	const scorer = new Scorer({ store: open() });
+	const { scorer: shared } = sharing();
+	const scorer = shared();
 	await scorer.decide(named("a", words(300, 1)), accepts);
 	scorer.close();
 	await assert.rejects(scorer.decide(trace(), accepts), { code: "CLOSED" });
 	await assert.rejects(scorer.evaluateValue(trace()), { code: "CLOSED" });
-	const other = new Scorer({ store: open() });
+	const other = shared();
 	for (let size = 0; size === 0; ) size = (await other.warmup()).cacheSize;
 	const { novelty } = await other.explainValue(named("b", words(300, 1)));
 	assert.equal(novelty.nearest, "a");
@@ -202,17 +202,14 @@ test("decide adds accepted traces to the store, with and without the model", asy
 });
 
 test("decide resolves when the store has the accepted trace, or with a neutral novelty if it is unavailable", async () => {
-	const { open } = sharing();
 	const appended = [];
 	let isBroken = false;
-	const store = through(open(), {
-		append: async (real, entries) => {
-			if (isBroken) throw new Error("no route");
-			appended.push(...entries.map(({ id }) => id));
-			return real();
-		},
-	});
-	const scorer = new Scorer({ profiles, store, threshold: 0.5 });
+	const append = async (real, entries) => {
+		if (isBroken) throw new Error("no route");
+		appended.push(...entries.map(({ id }) => id));
+		return real();
+	};
+	const scorer = sharing().scorerThrough({ append }, { profiles, threshold: 0.5 });
 	await scorer.decide(novel("river", "a"));
 	assert.deepEqual(appended, ["a"]);
 	isBroken = true;
