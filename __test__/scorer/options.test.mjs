@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { channel } from "node:diagnostics_channel";
 import { getEventListeners } from "node:events";
 import { test } from "node:test";
-import { Scorer, ScoringError, status } from "@knowledgepulse/scoring";
+import { configure, Scorer, ScoringError, status } from "@knowledgepulse/scoring";
 import { traces } from "../../examples/traces.mjs";
 import { assertRefused } from "../support/refusals.mjs";
 import { novel, profiles, says, trace, words } from "../support/traces.mjs";
@@ -11,12 +11,47 @@ const weights = (changes) => ({ profiles: { mine: { ...profiles.novelty, ...chan
 
 const cores = status().threads;
 
-const rows = [
+const modes = 'expected "auto", "off" or "required", got';
+
+/** Options that configure takes, too. */
+const common = [
 	[null, "options", "expected an object, got null"],
 	["fast", "options", 'expected an object, got "fast"'],
 	[{ precison: "fast" }, "precison", "did you mean precision?"],
-	[{ runtime: "rust" }, "runtime", "an unknown option"],
-	[{ backend: "rust" }, "backend", 'expected "onnx" or "native", got "rust"'],
+	[{ embedder: "off", unknown: 1 }, "unknown", "an unknown option"],
+	[{ embedder: "on" }, "embedder", `${modes} "on"`],
+	[{ embedder: "" }, "embedder", `${modes} ""`],
+	[{ embedder: false }, "embedder", "expected a string, got false"],
+	[{ embedder: null }, "embedder", "expected a string, got null"],
+	[{ model: 5 }, "model", "expected a string, got 5"],
+	[{ library: {} }, "library", "expected a string, got an object"],
+	...["onnxruntime", "rust", "", "Native", "native "].map((backend) => [
+		{ embedder: "off", backend },
+		"backend",
+		`expected "onnx" or "native", got "${backend}"`,
+	]),
+	...["slow", "", "Fast", "fast ", "auto"].map((precision) => [
+		{ embedder: "off", model: "elsewhere", precision },
+		"precision",
+		`expected "exact" or "fast", got "${precision}"`,
+	]),
+	[{ precision: "\ud800" }, "precision", 'expected "exact" or "fast", got'],
+	...["backend", "precision"].flatMap((name) =>
+		[null, true, 32, 8n, ["fast"], new String("fast"), Symbol("fast")].map((value) => [
+			{ embedder: "off", [name]: value },
+			name,
+			"expected a string, got",
+		]),
+	),
+	[{ pooling: "max" }, "pooling", '"mean"'],
+	[{ normalize: "yes" }, "normalize", 'got "yes"'],
+	[{ maxTokens: 0 }, "maxTokens", "got 0"],
+	[{ maxTokens: 1.5 }, "maxTokens", "got 1.5"],
+	[{ prefix: 5 }, "prefix", "expected a string, got 5"],
+	[{ output: null }, "output", "expected a string, got null"],
+];
+
+const own = [
 	[{ cache: { ttl: 5 } }, "cache.ttl", "did you mean ttlMs?"],
 	[{ cache: { maxElements: 0 } }, "cache.maxElements", "expected a positive integer, got 0"],
 	[{ cache: { ttlMs: -1 } }, "cache.ttlMs", "expected a number of milliseconds, 0 or more, got -1"],
@@ -26,7 +61,7 @@ const rows = [
 	[{ budgetMs: -1 }, "budgetMs", "got -1"],
 	[{ budgetMs: Number.NaN }, "budgetMs", "got NaN"],
 	[{ budgetMs: "1" }, "budgetMs", 'expected a number of milliseconds, 0 or more, got "1"'],
-	[{ profiles: [].concat(1)[0] }, "profiles", "expected an object of weights by domain, got 1"],
+	[{ profiles: 1 }, "profiles", "expected an object of weights by domain, got 1"],
 	[weights({ complexity: 0.5 }), "profiles.mine", "expected weights that sum to 1, got 1.5"],
 	[weights({ complexity: -1, toolDiversity: 1 }), "profiles.mine.complexity", "got -1"],
 	[weights({ novelty: Number.NaN }), "profiles.mine.novelty", "got NaN"],
@@ -34,18 +69,18 @@ const rows = [
 	[weights({ novelty: undefined }), "profiles.mine.novelty", "expected a number, got undefined"],
 	[weights({ tools: 0 }), "profiles.mine.tools", "an unknown option"],
 	[{ longText: "all" }, "longText", 'expected "window" or "whole", got "all"'],
-	[{ pooling: "max" }, "pooling", '"mean"'],
-	[{ normalize: "yes" }, "normalize", 'got "yes"'],
-	[{ maxTokens: 0 }, "maxTokens", "got 0"],
-	[{ maxTokens: 1.5 }, "maxTokens", "got 1.5"],
-	[{ prefix: 5 }, "prefix", "expected a string, got 5"],
-	[{ output: null }, "output", "expected a string, got null"],
-	[{ embedder: "on" }, "embedder", 'expected "auto", "off" or "required", got "on"'],
 ];
 
-for (const [options, path, rest] of rows)
+for (const [options, path, rest] of [...common, ...own])
 	test(`Scorer refuses ${path}: ${rest}`, () =>
 		assertRefused(() => new Scorer(options), path, rest));
+
+for (const [options, path, rest] of common)
+	test(`configure refuses ${path}: ${rest}`, () => {
+		const before = status();
+		assertRefused(() => configure(options), path, rest);
+		assert.deepEqual(status(), before, "nothing is changed");
+	});
 
 test("Scorer accepts weights that sum to 1 within 1e-9", () => {
 	new Scorer(weights({ novelty: 1 + 9e-10 }));
