@@ -30,16 +30,6 @@ test("Scorer resolves a call over budget with novelty 0.5 and the source over-bu
 	assert.equal(scorer.status().budgetMs, 0);
 });
 
-test("Scorer counts a call over budget before it resolves", async () => {
-	const scorer = new Scorer({ budgetMs: 0 });
-	for (let count = 1; count <= 20; count++) {
-		await scorer.evaluateValue(says(words(300, count)));
-		const { answered, overBudget, aborted } = scorer.status().calls;
-		assert.deepEqual([answered, overBudget, aborted], [count, count, 0]);
-		assert.equal(scorer.status().pending, 0);
-	}
-});
-
 test("Scorer goes on after calls over budget, which leave cache and memo unchanged", async () => {
 	const scorer = new Scorer({ longText: "whole", budgetMs: 500 });
 	await scorer.warmup();

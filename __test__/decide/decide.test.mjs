@@ -62,15 +62,6 @@ test("decide adds accepted traces even if the scorer is closed at once", async (
 	assert.equal(novelty.nearest, "a");
 });
 
-test("decide accepts a score that equals the threshold", async () => {
-	const thought = { ...trace({ steps: [{ type: "thought" }] }) };
-	for (const [threshold, accepted] of [
-		[0.1, true],
-		[0.1 + Number.EPSILON, false],
-	])
-		assert.equal((await new Scorer({ threshold }).decide(thought)).accepted, accepted);
-});
-
 test("decide with exact gives the score and the novelty as well", async () => {
 	const scorer = new Scorer();
 	const report = await scorer.explainValue(trace(), { remember: false });

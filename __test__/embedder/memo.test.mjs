@@ -6,24 +6,18 @@ import { draws, repeats, seed } from "../support/draws.mjs";
 import { assertSame } from "../support/scores.mjs";
 import { says, trace, words } from "../support/traces.mjs";
 
-/** More texts than the memo of the embedder holds. */
-const MANY = 1_100;
-
 /**
- * Scores `input.traces`, with `input.width` calls in flight. At each index in `input.forget` the
- * embedder is replaced by a new one, which has an empty memo; the cache stays.
+ * Scores `input.traces`, with `input.width` calls in flight. If `input.forgets`, each trace gets a new embedder,
+ * whose memo is empty; the cache stays.
  */
 async function score({ scoring, input }) {
 	const { scoreInFlight } = await import("./support/scores.mjs");
-	const { precision = "exact", traces, width, forget } = input;
-	scoring.configure({ precision });
+	const { precision = "exact", traces, width, forgets } = input;
 	const scores = [];
-	const ends = [...forget.filter((index) => index > 0), traces.length];
-	for (const end of ends) {
-		const part = traces.slice(scores.length, end);
-		scores.push(...(await scoreInFlight(scoring, part, width)));
+	for (const part of forgets ? traces.map((trace) => [trace]) : [traces]) {
 		scoring.configure({ precision: precision === "fast" ? "exact" : "fast" });
 		scoring.configure({ precision });
+		scores.push(...(await scoreInFlight(scoring, part, width)));
 	}
 	return { scores, cacheSize: scoring.status().cacheSize };
 }
@@ -52,37 +46,18 @@ for (const precision of ["exact", "fast"]) {
 	test(`evaluateValue scores texts of the memo as new ones, ${precision}`, async () => {
 		const traces = repeated(12);
 		const input = { precision, traces, width: 1 };
-		const forgetful = await valueFrom(score, {
-			input: { ...input, forget: traces.map((_, index) => index) },
-		});
+		const forgetful = await valueFrom(score, { input: { ...input, forgets: true } });
 		for (const width of [1, 8]) {
-			const found = await valueFrom(score, { input: { ...input, width, forget: [] } });
+			const found = await valueFrom(score, { input: { ...input, width } });
 			assertSame(found.scores, forgetful.scores, `KP_SEED=${seed}, ${width} in flight`);
 		}
 	});
 }
 
-test("evaluateValue scores more texts than the memo holds as new ones", async () => {
-	const texts = Array.from({ length: MANY }, (_, i) => says(`${words(1, i)} ${i}`));
-	// Some that are in the memo, and some that have left it.
-	const traces = [...texts, ...texts.slice(-200).toReversed(), ...texts.slice(0, 50)];
-	// Between these indices, no text is repeated.
-	const forget = [texts.length];
-	const forgetful = await valueFrom(score, {
-		input: { precision: "fast", traces, width: 16, forget },
-	});
-	const found = await valueFrom(score, {
-		input: { precision: "fast", traces, width: 16, forget: [] },
-	});
-	assertSame(found.scores, forgetful.scores);
-	assert.ok(new Set(found.scores).size > MANY / 2, "hardly two alike");
-	assert.deepEqual([found.cacheSize, forgetful.cacheSize], [1000, 1000]);
-});
-
 for (const [name, value] of Object.entries({ short: says("once"), long: says(words(2000, 1)) })) {
 	test(`evaluateValue scores 100 identical texts in flight one after the other: ${name}`, async () => {
 		const traces = Array(100).fill(value);
-		const input = { traces, width: 1, forget: [] };
+		const input = { traces, width: 1 };
 		const alone = await valueFrom(score, { input });
 		for (let round = 0; round < repeats(1); round++) {
 			const found = await valueFrom(score, { input: { ...input, width: 100 } });

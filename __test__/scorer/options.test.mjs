@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { channel } from "node:diagnostics_channel";
 import { getEventListeners } from "node:events";
 import { test } from "node:test";
-import { configure, Scorer, ScoringError, status } from "@knowledgepulse/scoring";
+import { configure, Scorer, status } from "@knowledgepulse/scoring";
 import { traces } from "../../examples/traces.mjs";
 import { assertRefused } from "../support/refusals.mjs";
 import { novel, profiles, says, trace, words } from "../support/traces.mjs";
@@ -63,8 +63,6 @@ const own = [
 	[{ budgetMs: "1" }, "budgetMs", 'expected a number of milliseconds, 0 or more, got "1"'],
 	[{ profiles: 1 }, "profiles", "expected an object of weights by domain, got 1"],
 	[weights({ complexity: 0.5 }), "profiles.mine", "expected weights that sum to 1, got 1.5"],
-	[weights({ complexity: -1, toolDiversity: 1 }), "profiles.mine.complexity", "got -1"],
-	[weights({ novelty: Number.NaN }), "profiles.mine.novelty", "got NaN"],
 	[weights({ novelty: "1" }), "profiles.mine.novelty", 'expected a number, got "1"'],
 	[weights({ novelty: undefined }), "profiles.mine.novelty", "expected a number, got undefined"],
 	[weights({ tools: 0 }), "profiles.mine.tools", "an unknown option"],
@@ -81,30 +79,6 @@ for (const [options, path, rest] of common)
 		assertRefused(() => configure(options), path, rest);
 		assert.deepEqual(status(), before, "nothing is changed");
 	});
-
-test("Scorer accepts weights that sum to 1 within 1e-9", () => {
-	new Scorer(weights({ novelty: 1 + 9e-10 }));
-	assert.throws(() => new Scorer(weights({ novelty: 1 + 1.1e-9 })));
-});
-
-test("Scorer adds and replaces profiles, and matches domains exactly", async () => {
-	const scorer = new Scorer({
-		embedder: "off",
-		profiles: { ...profiles, default: profiles.novelty, constructor: profiles.novelty },
-	});
-	const profile = async (domain) => {
-		const { profile, score } = await scorer.explainValue({
-			...novel("bread"),
-			metadata: { task_domain: domain, success: true },
-		});
-		return [profile, score === 0.5];
-	};
-	assert.deepEqual(await profile("novelty"), ["novelty", true]);
-	assert.deepEqual(await profile("Novelty"), ["default", true]);
-	assert.deepEqual(await profile("constructor"), ["constructor", true]);
-	assert.deepEqual(await profile("__proto__"), ["default", true]);
-	assert.deepEqual((await profile("code"))[0], "code");
-});
 
 test("Scorer accepts any string as the name of a profile", async () => {
 	const [other] = Object.values(weights({ novelty: 0, complexity: 1 }).profiles);
@@ -142,24 +116,6 @@ test("Scorer publishes each score on the diagnostics channel", async () => {
 	]);
 });
 
-const long = (seed) => says(words(400, seed));
-
-test("Scorer.close rejects unanswered and later calls with CLOSED", async () => {
-	const scorer = new Scorer();
-	await scorer.warmup();
-	const calls = Array.from({ length: 20 }, (_, seed) => scorer.evaluateValue(long(seed)));
-	scorer.close();
-	const settled = await Promise.allSettled(calls);
-	const rejected = settled.filter(({ status }) => status === "rejected");
-	assert.ok(rejected.length >= 15, `${rejected.length} of 20 were unanswered`);
-	for (const { reason } of rejected) {
-		assert.ok(reason instanceof ScoringError);
-		assert.equal(reason.code, "CLOSED");
-	}
-	assert.equal(scorer.status().pending, 0);
-	scorer.close();
-});
-
 test("Scorer.close rejects every kind of call with CLOSED", async () => {
 	const scorer = new Scorer({ longText: "whole" });
 	// This call takes minutes; the others wait for their turn.
@@ -184,6 +140,8 @@ test("Scorer.close rejects every kind of call with CLOSED", async () => {
 	const closed = { name: "ScoringError", code: "CLOSED" };
 	const calls = [first, ...before, ...later];
 	await Promise.all(calls.map((call) => assert.rejects(call, closed)));
+	assert.equal(scorer.status().pending, 0);
+	scorer.close();
 	// The cache of a closed scorer can still be saved.
 	assert.ok((await snapshot).length > 0);
 });

@@ -41,20 +41,6 @@ test("similar finds the trace that novelty is measured against first", async () 
 	}
 });
 
-test("similar runs in call order, and adds nothing", async () => {
-	const scorer = new Scorer();
-	const calls = [
-		scorer.similar("river"),
-		scorer.remember(named("a", "river")),
-		scorer.similar(trace({ objective: "river", steps: [] })),
-		scorer.clear(),
-		scorer.similar("river"),
-	];
-	const [before, , after, , cleared] = await Promise.all(calls);
-	assert.deepEqual([before, idsOf(after), cleared], [[], ["a"], []]);
-	assert.equal(scorer.status().cacheSize, 0);
-});
-
 test("similar says when a trace was added, and null for one without an id", async () => {
 	const { scorer: shared } = sharing();
 	for (const scorer of [new Scorer(), shared()]) {
