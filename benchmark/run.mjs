@@ -115,7 +115,7 @@ async function main() {
 		return;
 	}
 	const agreement = new Agreement();
-	const { sides, missing } = await availableSides();
+	const { sides, missing } = availableSides();
 	for (const name of FILES.filter((name) => !isAvailable(name))) {
 		missing.push(`There is no file with ${name} runs; they are left out.`);
 	}

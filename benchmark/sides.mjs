@@ -52,7 +52,7 @@ export function assertModel(scorer) {
 }
 
 /** The sides that can be measured here, and a sentence for each that cannot. */
-export async function availableSides() {
+export function availableSides() {
 	const reasons = {};
 	if (!existsSync(Q8_MODEL)) {
 		reasons.q8 = "There is no quantised model: TypeScript with q8 is left out.";
@@ -60,12 +60,6 @@ export async function availableSides() {
 	// npm writes this file last.
 	if (!existsSync(path.join(TRANSFORMERS_4, "node_modules/.package-lock.json"))) {
 		reasons.transformers4 = "transformers.js 4 is not installed: it is left out.";
-	}
-	const { configure } = await import("@knowledgepulse/scoring");
-	try {
-		configure({ precision: "fast" });
-	} catch (error) {
-		reasons.fast = `This build has no fast precision, which is left out (${error.message}).`;
 	}
 	return {
 		sides: SIDES.filter((side) => reasons[side] === undefined),

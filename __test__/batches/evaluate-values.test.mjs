@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { InvalidTraceError, Scorer } from "@knowledgepulse/scoring";
 import { traces } from "../../examples/traces.mjs";
+import { all } from "../support/imports.mjs";
 import { oneByOne } from "../support/scores.mjs";
 
 const broken = { ...traces[0], outcome: { confidence: 2 } };
@@ -14,8 +15,8 @@ test("evaluateValues gives the scores of sequential calls, for any iterable", as
 			yield one;
 		}
 	}
-	for (const all of [traces, new Set(traces), traces.values(), later()])
-		assert.deepEqual(await new Scorer().evaluateValues(all), expected);
+	for (const given of [traces, new Set(traces), traces.values(), later()])
+		assert.deepEqual(await new Scorer().evaluateValues(given), expected);
 	assert.deepEqual(await new Scorer().evaluateValues([]), []);
 });
 
@@ -44,8 +45,8 @@ test("evaluateValues reports progress in order", async () => {
 
 test("evaluateValues rejects with the first error", async () => {
 	const scorer = new Scorer();
-	const all = [traces[0], broken, traces[1], traces[2]];
-	await assert.rejects(scorer.evaluateValues(all), {
+	const given = [traces[0], broken, { ...traces[1], steps: 5 }, traces[2]];
+	await assert.rejects(scorer.evaluateValues(given), {
 		code: "INVALID_TRACE",
 		path: "outcome.confidence",
 	});
@@ -54,8 +55,8 @@ test("evaluateValues rejects with the first error", async () => {
 });
 
 test("evaluateValues collects errors in place of scores", async () => {
-	const all = [traces[0], broken, traces[1]];
-	const found = await new Scorer().evaluateValues(all, { errors: "collect" });
+	const given = [traces[0], broken, traces[1]];
+	const found = await new Scorer().evaluateValues(given, { errors: "collect" });
 	const expected = await oneByOne([traces[0], traces[1]]);
 	assert.deepEqual([found[0], found[2]], expected);
 	assert.ok(found[1].error instanceof InvalidTraceError);
@@ -80,12 +81,6 @@ test("evaluateValues with remember: false leaves the cache alone", async () => {
 	assert.equal(scores[0], scores[1]);
 	assert.equal(scorer.status().cacheSize, 0);
 });
-
-async function all(iterable) {
-	const items = [];
-	for await (const item of iterable) items.push(item);
-	return items;
-}
 
 test("explainValues gives the reports of sequential calls", async () => {
 	const one = new Scorer();
@@ -189,9 +184,9 @@ const rows = [
 	[[], null, "options"],
 ];
 
-for (const [all, options, path, message = /./] of rows)
-	test(`evaluateValues refuses ${path} of ${JSON.stringify([all, options])}`, () =>
-		assert.rejects(new Scorer().evaluateValues(all, options), {
+for (const [given, options, path, message = /./] of rows)
+	test(`evaluateValues refuses ${path} of ${JSON.stringify([given, options])}`, () =>
+		assert.rejects(new Scorer().evaluateValues(given, options), {
 			code: "INVALID_OPTION",
 			path,
 			message,

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { Scorer, ScoringError } from "@knowledgepulse/scoring";
+import { Scorer } from "@knowledgepulse/scoring";
 import { calibrate, calibrationReport } from "@knowledgepulse/scoring/calibrate";
 import { evaluateLogs, fromMessages } from "@knowledgepulse/scoring/logs";
+import { all, assumed, conversation } from "../support/imports.mjs";
+import { trace } from "../support/traces.mjs";
 
 const rows = readFileSync(
 	new URL("../../crates/calibrate/tests/reference/rows.jsonl", import.meta.url),
@@ -43,11 +45,7 @@ test("calibrate ends when it is aborted, and delays no import", async () => {
 			return reason === "enough";
 		}),
 	);
-	const messages = [
-		{ role: "user", content: "Which ships call at Bergen?" },
-		{ role: "assistant", content: "The coastal express." },
-	];
-	await fromMessages(messages, { assumeSuccess: true });
+	await fromMessages(conversation("Which ships call at Bergen?"), assumed);
 	assert.equal(isOver, false);
 	abort.abort("enough");
 	await Promise.all(rejected);
@@ -91,7 +89,6 @@ test("calibrate does not block the event loop", async () => {
 const [row] = rows;
 for (const [title, given, options, code, path, message] of [
 	["no rows", [], {}, "NO_ROWS", "rows", /expected rows, got none/],
-	["rows that were compared with nothing", [row, row], {}, "NO_ROWS", "rows", /got none among 2/],
 	[
 		"a row with a wrong field",
 		[row, { ...row, id: 7 }],
@@ -120,14 +117,6 @@ for (const [title, given, options, code, path, message] of [
 		/expected one of threshold, share and precision/,
 	],
 	[
-		"a share above 1",
-		rows,
-		{ target: { share: 1.1 } },
-		"INVALID_OPTION",
-		"target.share",
-		/expected a number in \(0, 1\], got 1.1/,
-	],
-	[
 		"profiles that are none",
 		rows,
 		{ profiles: { code: { novelty: 1 } } },
@@ -144,28 +133,18 @@ for (const [title, given, options, code, path, message] of [
 		/expected rows with labels, got none/,
 	],
 ])
-	test(`calibrate rejects ${title}`, async () => {
-		await assert.rejects(calibrate(given, options), (error) => {
-			assert.ok(error instanceof ScoringError);
-			assert.equal(error.code, code);
-			assert.equal(error.path, path);
-			assert.match(error.message, message);
-			return true;
-		});
-	});
+	test(`calibrate rejects ${title}`, () =>
+		assert.rejects(calibrate(given, options), { name: "ScoringError", code, path, message }));
 
 test("calibrationReport shows rows of evaluateLogs, and their text as text", async () => {
-	const traceOf = (n) => ({
-		"@type": "ReasoningTrace",
-		id: `t:${n}`,
-		metadata: { task_domain: "code", success: n % 2 === 0 },
-		task: { objective: `<script>alert(${n})</script>` },
-		steps: [{ type: "thought", content: `Thought ${n} of ${n * 7919}` }],
-		outcome: { confidence: 0.9 },
-	});
-	const traces = Array.from({ length: 30 }, (_, n) => traceOf(n));
-	const scored = [];
-	for await (const each of evaluateLogs({ name: "traces", data: traces })) scored.push(each);
+	const traces = Array.from({ length: 30 }, (_, n) =>
+		trace({
+			objective: `<script>alert(${n})</script>`,
+			success: n % 2 === 0,
+			steps: [{ type: "thought", content: `Thought ${n} of ${n * 7919}` }],
+		}),
+	);
+	const scored = await all(evaluateLogs({ name: "traces", data: traces }));
 	const found = await calibrate(scored, { replicates: 100 });
 	const html = await calibrationReport(found, scored, {
 		title: "Runs & scores",

@@ -20,6 +20,7 @@ import { readUIMessageStream, stepCountIs, streamText, tool } from "ai";
 import { z } from "zod";
 import { traces } from "../../examples/traces.mjs";
 import { calls, modelOf, says } from "../support/ai-sdk.mjs";
+import { conversation } from "../support/imports.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 import { furnish, noShell, programIn, read } from "./furnish.mjs";
 
@@ -127,10 +128,7 @@ test("ci.yml runs commands that work", { skip: noShell }, async () => {
 	assert.ok(existsSync(join(folder, "scores.jsonl")));
 });
 
-const exchange = [
-	{ role: "user", content: "Which boats are in the harbour?" },
-	{ role: "assistant", content: "Two ferries." },
-];
+const exchange = conversation("Which boats are in the harbour?", "Two ferries.");
 
 test("langfuse.mjs writes a score to each trace of an export", async () => {
 	const [input, output] = exchange;

@@ -2,45 +2,38 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { _getLocalCache, evaluateValue, explainValue } from "@knowledgepulse/scoring";
 import { valueFrom } from "../support/child.mjs";
-import { repeats } from "../support/draws.mjs";
+import { draws, repeats, seed } from "../support/draws.mjs";
 import { assertSame } from "../support/scores.mjs";
-import { random, says, trace, words } from "../support/traces.mjs";
-
-/** More texts than the memo of the embedder holds. */
-const MANY = 1_100;
+import { says, trace, words } from "../support/traces.mjs";
 
 /**
- * Scores `input.traces`, with `input.width` calls in flight. At each index in `input.forget` the
- * embedder is replaced by a new one, which has an empty memo; the cache stays.
+ * Scores `input.traces`, with `input.width` calls in flight. If `input.forgets`, each trace gets a new embedder,
+ * whose memo is empty; the cache stays.
  */
 async function score({ scoring, input }) {
 	const { scoreInFlight } = await import("./support/scores.mjs");
-	const { precision = "exact", traces, width, forget } = input;
-	scoring.configure({ precision });
+	const { precision = "exact", traces, width, forgets } = input;
 	const scores = [];
-	const ends = [...forget.filter((index) => index > 0), traces.length];
-	for (const end of ends) {
-		const part = traces.slice(scores.length, end);
-		scores.push(...(await scoreInFlight(scoring, part, width)));
+	for (const part of forgets ? traces.map((trace) => [trace]) : [traces]) {
 		scoring.configure({ precision: precision === "fast" ? "exact" : "fast" });
 		scoring.configure({ precision });
+		scores.push(...(await scoreInFlight(scoring, part, width)));
 	}
 	return { scores, cacheSize: scoring.status().cacheSize };
 }
 
 /** Texts of all lengths in a random order, each several times, in traces that differ otherwise. */
-function repeated(seed, count) {
+function repeated(count) {
 	const texts = [600, 120, 30, 8, 1, 0].map((length, i) => words(length, i));
-	const next = random(seed);
-	const pick = (list) => list[Math.floor(next() * list.length)];
+	const { number, of } = draws(seed);
 	return Array.from({ length: count }, () => {
-		const content = pick(texts);
-		const tools = pick([[], ["a"], ["a", "b"], ["a", "b", "c"]]);
+		const content = of(texts);
+		const tools = of([[], ["a"], ["a", "b"], ["a", "b", "c"]]);
 		return trace({
-			objective: pick(["Read", "Write"]),
-			domain: pick(["code", "finance", "general"]),
-			success: next() < 0.5,
-			confidence: next(),
+			objective: of(["Read", "Write"]),
+			domain: of(["code", "finance", "general"]),
+			success: number() < 0.5,
+			confidence: number(),
 			steps: [
 				{ type: "observation", content },
 				...tools.map((name) => ({ type: "tool_call", tool: { name } })),
@@ -50,43 +43,21 @@ function repeated(seed, count) {
 }
 
 for (const precision of ["exact", "fast"]) {
-	test(`evaluateValue scores texts of the memo as new ones, ${precision}`, async (t) => {
-		const seed = Math.floor(Math.random() * 2 ** 32);
-		t.diagnostic(`seed: ${seed}`);
-		const traces = repeated(seed, 12);
+	test(`evaluateValue scores texts of the memo as new ones, ${precision}`, async () => {
+		const traces = repeated(12);
 		const input = { precision, traces, width: 1 };
-		const forgetful = await valueFrom(score, {
-			input: { ...input, forget: traces.map((_, index) => index) },
-		});
+		const forgetful = await valueFrom(score, { input: { ...input, forgets: true } });
 		for (const width of [1, 8]) {
-			const found = await valueFrom(score, { input: { ...input, width, forget: [] } });
-			const name = `seed ${seed}, ${width} in flight`;
-			assertSame(found.scores, forgetful.scores, name);
+			const found = await valueFrom(score, { input: { ...input, width } });
+			assertSame(found.scores, forgetful.scores, `KP_SEED=${seed}, ${width} in flight`);
 		}
 	});
 }
 
-test("evaluateValue scores more texts than the memo holds as new ones", async () => {
-	const texts = Array.from({ length: MANY }, (_, i) => says(`${words(1, i)} ${i}`));
-	// Some that are in the memo, and some that have left it.
-	const traces = [...texts, ...texts.slice(-200).toReversed(), ...texts.slice(0, 50)];
-	// Between these indices, no text is repeated.
-	const forget = [texts.length];
-	const forgetful = await valueFrom(score, {
-		input: { precision: "fast", traces, width: 16, forget },
-	});
-	const found = await valueFrom(score, {
-		input: { precision: "fast", traces, width: 16, forget: [] },
-	});
-	assertSame(found.scores, forgetful.scores);
-	assert.ok(new Set(found.scores).size > MANY / 2, "hardly two alike");
-	assert.deepEqual([found.cacheSize, forgetful.cacheSize], [1000, 1000]);
-});
-
 for (const [name, value] of Object.entries({ short: says("once"), long: says(words(2000, 1)) })) {
 	test(`evaluateValue scores 100 identical texts in flight one after the other: ${name}`, async () => {
 		const traces = Array(100).fill(value);
-		const input = { traces, width: 1, forget: [] };
+		const input = { traces, width: 1 };
 		const alone = await valueFrom(score, { input });
 		for (let round = 0; round < repeats(1); round++) {
 			const found = await valueFrom(score, { input: { ...input, width: 100 } });
@@ -98,23 +69,6 @@ for (const [name, value] of Object.entries({ short: says("once"), long: says(wor
 			assert.ok(Math.abs(score - alone.scores[1]) < 1e-6, String(score));
 	});
 }
-
-test("evaluateValue adds identical texts to the cache like any others", async () => {
-	const many = (count) => Promise.all(Array.from({ length: count }, () => evaluateValue(trace())));
-	_getLocalCache().clear();
-	const other = says(words(20, 2));
-	await evaluateValue(other);
-	await many(999);
-	assert.equal(_getLocalCache().size, 1000);
-	const there = await explainValue(other);
-	assert.ok(there.novelty.maxSimilarity > 0.999999, "it is the oldest");
-	_getLocalCache().clear();
-	await evaluateValue(other);
-	await many(1000);
-	const gone = await explainValue(other);
-	assert.ok(gone.novelty.maxSimilarity < 0.9, "the oldest has gone");
-	assert.equal(_getLocalCache().size, 1000);
-});
 
 const rows = [
 	["case", "The Harbour", "the harbour", true],

@@ -94,16 +94,15 @@ const body = async ({ scoring, input }) => {
 };
 
 const rows = [
-	["is switched off", { KNOWLEDGEPULSE_SCORING_EMBEDDER: "off" }],
-	["has no model", { KNOWLEDGEPULSE_SCORING_MODEL: "nowhere" }],
+	["is switched off", { KNOWLEDGEPULSE_SCORING_EMBEDDER: "off" }, /switched off/],
+	["has no model", { KNOWLEDGEPULSE_SCORING_MODEL: "nowhere" }, /nowhere/],
 ];
 
-for (const [name, changes] of rows) {
+for (const [name, changes, reason] of rows) {
 	test(`warmup reports that the embedder ${name}, with one warning`, async () => {
 		const env = { KNOWLEDGEPULSE_SCORING_EMBEDDER: "auto", ...changes };
 		const options = { input: trace(), env };
 		const found = await valueWithoutEmbedder(body, options);
-		const reason = /switched off|nowhere/;
 		for (const { embedder, cacheSize, pending } of found.statuses) {
 			assert.deepEqual([embedder.state, embedder.modelName], ["unavailable", null]);
 			assert.match(embedder.reason, reason);

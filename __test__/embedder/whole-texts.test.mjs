@@ -62,15 +62,6 @@ test("longText: whole finds texts with the same end similar", async () => {
 	assert.ok((await whole(...texts)) > (await window(...texts)) + 0.01);
 });
 
-test("longText: whole compares means of windows, weighted by tokens", async () => {
-	const [rivers, engines] = [filled("river"), Array(210).fill("engine").join(" ")];
-	const cosine = await whole(rivers, engines);
-	const [a, b] = [512, 212];
-	const expected = (a + b * cosine) / Math.hypot(a, b, Math.sqrt(2 * a * b * cosine));
-	const found = await whole(rivers, `${rivers} ${engines}`);
-	assert.ok(Math.abs(found - expected) < 1e-6, `${found}, ${expected}`);
-});
-
 test("longText: whole gives the same bits with the native backend", async () => {
 	const texts = [`${beginning} ${one}`, `${beginning} ${other}`];
 	const options = { longText: "whole", backend: "native" };

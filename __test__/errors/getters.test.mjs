@@ -47,11 +47,7 @@ test("evaluateValue rejects with what a getter throws, and leaves the cache alon
 		const bad = trapped(() => {
 			throw value;
 		});
-		const caught = await evaluateValue(bad).then(
-			() => assert.fail("it was not read"),
-			(reason) => ({ reason }),
-		);
-		assert.ok(Object.is(caught.reason, value), `${String(caught.reason)} for ${String(value)}`);
+		await assert.rejects(evaluateValue(bad), (reason) => Object.is(reason, value));
 		assert.equal(_getLocalCache().size, cacheSize);
 	}
 });
@@ -70,13 +66,12 @@ test("functions that take options throw what a getter of the options throws", as
 			() => evaluateValue(trace(), options("signal")),
 			() => evaluateValues([trace()], options("errors")),
 		];
-		for (const call of calls) {
-			const caught = await new Promise((resolve) => resolve(call())).then(
-				() => assert.fail("not read"),
-				(reason) => ({ reason }),
+		for (const call of calls)
+			await assert.rejects(
+				async () => call(),
+				(reason) => Object.is(reason, value),
+				String(call),
 			);
-			assert.ok(Object.is(caught.reason, value), String(call));
-		}
 	}
 });
 

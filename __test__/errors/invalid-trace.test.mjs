@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { evaluateValue, explainValue, InvalidTraceError } from "@knowledgepulse/scoring";
+import { evaluateValue, explainValue } from "@knowledgepulse/scoring";
 import { trace } from "../support/traces.mjs";
 
 /** A valid trace with `value` at `path`, such as `steps[1].tool.name`, or without that field. */
@@ -97,35 +97,16 @@ for (const [path, [expected, values]] of Object.entries(expectations)) {
 			const bad = [traceWith(path, value)];
 			if (value === undefined) bad.push(traceWith(path));
 			for (const trace of bad)
-				for (const score of [evaluateValue, explainValue]) {
-					const error = await score(trace).then(
-						() => assert.fail(`accepted: ${message}`),
-						(e) => e,
-					);
-					assert.ok(error instanceof InvalidTraceError, message);
-					assert.deepEqual(
-						[error.code, error.path, error.message],
-						["INVALID_TRACE", path, message],
-					);
-				}
+				for (const score of [evaluateValue, explainValue])
+					await assert.rejects(score(trace), {
+						name: "InvalidTraceError",
+						code: "INVALID_TRACE",
+						path,
+						message,
+					});
 		}
 	});
 }
-
-test("evaluateValue quotes strings in messages, and cuts long ones", async () => {
-	const rows = [
-		["it's", `"it's"`],
-		['say "so"', String.raw`"say \"so\""`],
-		["x".repeat(40), `"${"x".repeat(40)}"`],
-		["x".repeat(41), `"${"x".repeat(40)}"…`],
-		["😀".repeat(1e6), `"${"😀".repeat(40)}"…`],
-	];
-	for (const [value, shown] of rows) {
-		await assert.rejects(evaluateValue(traceWith("steps", value)), {
-			message: `steps: expected an array, got ${shown}`,
-		});
-	}
-});
 
 test("evaluateValue accepts a step that is an array with a type, and a tool that is one", async () => {
 	for (const value of [

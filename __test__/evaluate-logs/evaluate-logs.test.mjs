@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Scorer, ScoringError } from "@knowledgepulse/scoring";
+import { Scorer } from "@knowledgepulse/scoring";
 import { evaluateLogs, importTraces } from "@knowledgepulse/scoring/logs";
 import { all, assumed, chunked, importErrorOf, lines } from "../support/imports.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
@@ -246,11 +246,11 @@ test("evaluateLogs refuses wrong options", () => {
 		[{ groups: "" }, "groups"],
 		[{ errors: "ignore" }, "errors"],
 	])
-		assert.throws(
-			() => evaluateLogs("log.jsonl", options),
-			(error) =>
-				error instanceof ScoringError && error.code === "INVALID_OPTION" && error.path === path,
-		);
+		assert.throws(() => evaluateLogs("log.jsonl", options), {
+			name: "ScoringError",
+			code: "INVALID_OPTION",
+			path,
+		});
 });
 
 test("evaluateLogs leaves no call running when it ends early", async () => {

@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
 import { codeReview, finance, runs } from "../fixtures/runs.mjs";
-import { repeats } from "../support/draws.mjs";
+import { draws, repeats, seed } from "../support/draws.mjs";
 import { files, folder, read } from "../support/recorded.mjs";
 import {
 	assertAddsUp,
@@ -12,7 +12,6 @@ import {
 	assertWithin,
 	scoresOf,
 } from "../support/scores.mjs";
-import { random } from "../support/traces.mjs";
 
 const TOLERANCE = 1e-4;
 
@@ -20,17 +19,14 @@ const TOLERANCE = 1e-4;
 const PREFIX = 3;
 
 /** Fails unless the first traces have these scores one at a time and with random calls in flight. */
-async function assertSameInFlight(t, traces, scores, patterns, count = PREFIX) {
+async function assertSameInFlight(traces, scores, patterns, count = PREFIX) {
 	const part = traces.slice(0, count);
 	const first = scores.slice(0, count);
 	assertSame(await scoresOf(part, 1), first, "one at a time");
-	const seed = Math.floor(Math.random() * 2 ** 32);
-	t.diagnostic(`seed of the random widths: ${seed}`);
-	const next = random(seed);
+	const { below } = draws(seed);
 	for (let pattern = 0; pattern < patterns; pattern++) {
-		const widths = part.map(() => 1 + Math.floor(next() * 20));
-		const name = `widths ${pattern} of seed ${seed}`;
-		assertSame(await scoresOf(part, widths), first, name);
+		const widths = part.map(() => 1 + below(20));
+		assertSame(await scoresOf(part, widths), first, `KP_SEED=${seed}, widths ${pattern}`);
 	}
 }
 
@@ -63,7 +59,7 @@ for (const file of files) {
 			(index) => golden[index].id,
 		);
 		t.diagnostic(`largest distance to the golden scores: ${worst}`);
-		await assertSameInFlight(t, traces, scores, 1);
+		await assertSameInFlight(traces, scores, 1);
 		reports.forEach((report, index) => {
 			assertAddsUp(report, golden[index].id);
 			const seen = traces.slice(0, index).map(({ id }) => id);
@@ -72,9 +68,9 @@ for (const file of files) {
 	});
 }
 
-test("evaluateValue gives the same scores for the runs of the fixtures, however many calls are in flight", async (t) => {
+test("evaluateValue gives the same scores for the runs of the fixtures, however many calls are in flight", async () => {
 	const scores = await scoresOf(runs, 16);
-	await assertSameInFlight(t, runs, scores, repeats(2), runs.length);
+	await assertSameInFlight(runs, scores, repeats(2), runs.length);
 	assert.ok(new Set(scores).size > runs.length / 2, `hardly two alike: ${scores}`);
 });
 

@@ -137,6 +137,23 @@ test("evaluateValue rejects with what any read throws, and reads nothing after i
 	await fc.assert(property, { numRuns: RUNS });
 });
 
+test("evaluateValue reads every field that counts once, and no other", async () => {
+	const tool = { name: "a", version: 1 };
+	const steps = [{ step_id: 0, type: "tool_call", content: "x", tool, input: {} }];
+	const read = [];
+	await off().evaluateValue(watched(trace({ steps }), read));
+	const step = ["content", "tool", "tool.name", "type"].map((key) => `.steps.0.${key}`);
+	const outer = ["id", "metadata", "outcome", "steps", "steps.0", "steps.length", "task"];
+	const inner = [
+		"metadata.success",
+		"metadata.task_domain",
+		"outcome.confidence",
+		"task.objective",
+	];
+	const fields = [...outer, ...inner].map((key) => `.${key}`);
+	assert.deepEqual(read.sort(), [...fields, ...step].sort());
+});
+
 /** Texts around the length from which strings are handed over one by one. */
 function longTexts() {
 	const fillers = ["word ", "漢", "x", " ", "😀", "\ud83d", "e\u0301", "[SEP]"];

@@ -12,15 +12,7 @@ import {
 	lines,
 	summary,
 } from "../support/imports.mjs";
-
-const own = (confidence) => ({
-	"@type": "ReasoningTrace",
-	id: "kp:trace:own",
-	metadata: { task_domain: "code", success: true },
-	task: { objective: "own" },
-	steps: [{ type: "thought", content: "a" }],
-	outcome: { confidence },
-});
+import { trace } from "../support/traces.mjs";
 
 /** Logs with one error each: its code, line and path, and options. */
 const logs = {
@@ -36,7 +28,7 @@ const logs = {
 	nothing: [new Uint8Array(), "UNKNOWN_FORMAT", undefined],
 	"another format": [lines("one"), "UNKNOWN_FORMAT", undefined, { format: "pi" }],
 	"a trace that is none": [
-		`${lines("one")}${JSON.stringify(own(5))}\n${lines("two")}`,
+		`${lines("one")}${JSON.stringify(trace({ confidence: 5 }))}\n${lines("two")}`,
 		"INVALID_TRACE",
 		2,
 	],

@@ -229,11 +229,7 @@ test("importTraces rejects with the reason of a signal that is aborted already",
 		const signal = AbortSignal.abort(reason);
 		for (const errors of ["reject", "collect"]) {
 			const imported = importTraces(stream, { signal, errors });
-			const caught = await imported.next().then(
-				() => assert.fail("not rejected"),
-				(error) => error,
-			);
-			assert.equal(caught, reason);
+			await assert.rejects(imported.next(), (caught) => caught === reason);
 		}
 		assert.ok(stream.destroyed);
 		assert.equal(getEventListeners(signal, "abort").length, 0);

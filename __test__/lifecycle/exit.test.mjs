@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { cpSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
@@ -7,8 +7,8 @@ import { assertQuiet, run } from "../support/child.mjs";
 import { edit } from "../support/damages.mjs";
 import { draws, repeatable, repeats, seed } from "../support/draws.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
-import { modelFolder } from "../support/own-models.mjs";
-import { says, words } from "../support/traces.mjs";
+import { copyOf } from "../support/own-models.mjs";
+import { filling } from "../support/traces.mjs";
 import { moments, ways, works } from "./exiting.mjs";
 
 /** The number of processes for each way, each ending at another moment. */
@@ -16,9 +16,6 @@ const ENDS = repeats(3);
 
 /** Time to end, after which a process is killed. Ends take less than 0.5 s. */
 const END_LIMIT_MS = 5_000;
-
-/** Texts that fill the window, with short ones between them. */
-const texts = (count) => Array.from({ length: count }, (_, i) => says(words(i % 5 ? 450 : 5, i)));
 
 /** Runs a child that sends a value just before its end, and measures the time to exit. */
 async function endOf(body, { signal, ...options }) {
@@ -88,7 +85,7 @@ async function endInOneWay(t, way, index) {
 }
 
 describe("the end of a process with calls in flight", { concurrency: 2 }, () => {
-	const traces = texts(50);
+	const traces = filling(50);
 
 	for (const way of ways) {
 		test(`a process with calls in flight ends by ${way}`, async (t) => {
@@ -106,7 +103,7 @@ describe("the end of a process with calls in flight", { concurrency: 2 }, () => 
 			send("exit");
 			process.exit();
 		};
-		const ended = await endOf(body, { input: texts(500) });
+		const ended = await endOf(body, { input: filling(500) });
 		assertQuiet(ended);
 		t.diagnostic(`exit with 500 in flight: ${ended.took.toFixed()} ms`);
 	});
@@ -145,8 +142,7 @@ describe("the end of a process with calls in flight", { concurrency: 2 }, () => 
 	});
 
 	test("process.exit() does not wait for a tokenizer that does not end", async (t) => {
-		const folder = join(temporaryFolder(t), "model");
-		cpSync(modelFolder("bert"), folder, { recursive: true });
+		const folder = copyOf(t, "bert");
 		// Each doubles the text.
 		const double = { type: "Replace", pattern: { String: "a" }, content: "aa" };
 		const normalizer = { type: "Sequence", normalizers: Array(60).fill(double) };

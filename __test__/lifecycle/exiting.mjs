@@ -3,7 +3,7 @@
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { says, words } from "../support/traces.mjs";
+import { filling } from "../support/traces.mjs";
 
 /** The calls in flight at the end. Each function returns their promises. */
 const WORK = {
@@ -95,9 +95,7 @@ export const ways = Object.keys(WAYS);
 export async function exiting({ scoring, input, send }) {
 	const scorer = new scoring.Scorer();
 	// All texts differ: the memo would answer a repeated one at once.
-	const traces = Array.from({ length: input.count }, (_, index) =>
-		says(words(index % 5 ? 450 : 5, input.seed + index)),
-	);
+	const traces = filling(input.count, input.seed);
 	const context = { ...input, scoring, scorer, traces };
 	let settled = 0;
 	const settle = () => {

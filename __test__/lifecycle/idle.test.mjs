@@ -4,10 +4,7 @@ import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { assertEndedWell, assertQuiet, run, valueFrom } from "../support/child.mjs";
 import { library, modelFolder, temporaryFolder } from "../support/model-folder.mjs";
-import { says, trace, words } from "../support/traces.mjs";
-
-/** Texts that fill the window, with short ones between them. */
-const texts = (count) => Array.from({ length: count }, (_, i) => says(words(i % 5 ? 450 : 5, i)));
+import { filling, trace } from "../support/traces.mjs";
 
 describe("the natural end of a process", { concurrency: 2 }, () => {
 	test("a process does the work that begins in beforeExit", async () => {
@@ -142,24 +139,11 @@ async function watchDescriptors({ scoring, input }) {
 
 test("evaluateValue prints nothing, and leaves no file behind", async (t) => {
 	const parent = temporaryFolder(t);
-	const names = ["home", "tmp", "cache", "config", "data", "state", "runtime"];
-	const folders = names.map((name) => join(parent, name));
-	for (const folder of folders) mkdirSync(folder);
-	const [home, tmp, cache, config, data, state, runtime] = folders;
-	const env = {
-		HOME: home,
-		USERPROFILE: home,
-		APPDATA: config,
-		LOCALAPPDATA: data,
-		TMPDIR: tmp,
-		TMP: tmp,
-		TEMP: tmp,
-		XDG_CACHE_HOME: cache,
-		XDG_CONFIG_HOME: config,
-		XDG_DATA_HOME: data,
-		XDG_STATE_HOME: state,
-		XDG_RUNTIME_DIR: runtime,
-	};
+	const xdg = ["CACHE_HOME", "CONFIG_HOME", "DATA_HOME", "STATE_HOME", "RUNTIME_DIR"];
+	const windows = ["USERPROFILE", "APPDATA", "LOCALAPPDATA", "TMP", "TEMP"];
+	const names = ["HOME", "TMPDIR", ...windows, ...xdg.map((name) => `XDG_${name}`)];
+	const env = Object.fromEntries(names.map((name) => [name, join(parent, name)]));
+	for (const folder of Object.values(env)) mkdirSync(folder);
 	const watched = [parent, dirname(library), modelFolder];
 	const before = watched.map(filesBelow);
 	const ended = await run(
@@ -167,7 +151,7 @@ test("evaluateValue prints nothing, and leaves no file behind", async (t) => {
 			const scores = await Promise.all(input.map((trace) => scoring.evaluateValue(trace)));
 			return { scores, state: scoring.status().embedder.state };
 		},
-		{ input: texts(6), env },
+		{ input: filling(6), env },
 	);
 	assertQuiet(ended);
 	assert.equal(ended.value.state, "ready");
@@ -179,7 +163,7 @@ test("evaluateValue opens no socket, and no file for writing", async (t) => {
 		t.diagnostic("open descriptors can only be seen on Linux: not looked at here");
 		return;
 	}
-	const ended = await run(watchDescriptors, { input: texts(6) });
+	const ended = await run(watchDescriptors, { input: filling(6) });
 	assertQuiet(ended);
 	const { state, looks, before, seen, after } = ended.value;
 	t.diagnostic(`${looks} looks at the open descriptors`);

@@ -6,12 +6,13 @@ import { embed, Scorer } from "@knowledgepulse/scoring";
 import { run, valueFrom } from "../support/child.mjs";
 import { edit } from "../support/damages.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
-import { cosine, modelFolder, plainFolder, sentences } from "../support/own-models.mjs";
+import { copyOf, cosine, modelFolder, plainFolder, sentences } from "../support/own-models.mjs";
 import { sharing } from "../support/stores.mjs";
 import { says, trace } from "../support/traces.mjs";
 
-const required = (name, options) =>
-	new Scorer({ model: modelFolder(name), embedder: "required", ...options });
+const scorerOf = (model, options) => new Scorer({ model, embedder: "required", ...options });
+
+const required = (name, options) => scorerOf(modelFolder(name), options);
 
 const TEXT = "Restart the server after the penalty.";
 
@@ -108,14 +109,13 @@ test("a scorer rejects a model without a pooling, and the built-in one with opti
 });
 
 test("folders with the same contents share a loaded model", async (t) => {
-	const folder = join(temporaryFolder(t), "copy");
-	cpSync(modelFolder("roberta"), folder, { recursive: true });
+	const folder = copyOf(t, "roberta");
 	const first = required("roberta");
 	await first.evaluateValue(says(TEXT));
-	const second = required("roberta", { model: folder });
+	const second = scorerOf(folder);
 	const { text } = await second.explainValue(says(TEXT));
 	assert.deepEqual([text.fromMemo, text.modelName], [true, basename(folder)]);
-	const other = required("roberta", { model: folder, pooling: "mean" });
+	const other = scorerOf(folder, { pooling: "mean" });
 	assert.equal((await other.explainValue(says(TEXT))).text.fromMemo, false);
 });
 
@@ -201,29 +201,25 @@ test("scorers with another model share a store", async () => {
 });
 
 test("fast precision takes model_quantized.onnx", async (t) => {
-	const folder = join(temporaryFolder(t), "model");
-	cpSync(modelFolder("bert"), folder, { recursive: true });
+	const folder = copyOf(t, "bert");
 	const graph = join(modelFolder("half"), "onnx/model.onnx");
 	copyFileSync(graph, join(folder, "onnx/model_quantized.onnx"));
 	const pooling = join(modelFolder("half"), "1_Pooling");
 	cpSync(pooling, join(folder, "1_Pooling"), { recursive: true });
-	const scorer = new Scorer({ model: folder, precision: "fast", embedder: "required" });
+	const scorer = scorerOf(folder, { precision: "fast" });
 	assert.deepEqual(await scorer.embed(TEXT), await required("half").embed(TEXT));
 	assert.equal(scorer.status().embedder.precision, "fast");
 });
 
 test("the graph of an encoder is used if there is no other", async (t) => {
-	const folder = join(temporaryFolder(t), "model");
-	cpSync(modelFolder("half"), folder, { recursive: true });
+	const folder = copyOf(t, "half");
 	renameSync(join(folder, "onnx/model.onnx"), join(folder, "onnx/encoder_model.onnx"));
-	const scorer = new Scorer({ model: folder, embedder: "required" });
+	const scorer = scorerOf(folder);
 	assert.deepEqual(await scorer.embed(TEXT), await required("half").embed(TEXT));
 });
 
 test("a model folder that appears later is used", async (t) => {
-	const parent = temporaryFolder(t);
-	const [place, folder] = [join(parent, "away"), join(parent, "model")];
-	cpSync(modelFolder("bert"), place, { recursive: true });
+	const [place, folder] = [copyOf(t, "bert"), join(temporaryFolder(t), "model")];
 	const scorer = new Scorer({ model: folder });
 	const source = async () => (await scorer.explainValue(trace())).novelty.source;
 	assert.equal(await source(), "no-embedder");
@@ -243,9 +239,8 @@ function change(file, changes) {
 }
 
 test("a scorer takes the model that is in the folder when it is made, and keeps it", async (t) => {
-	const folder = join(temporaryFolder(t), "model");
-	cpSync(modelFolder("bert"), folder, { recursive: true });
-	const make = () => new Scorer({ model: folder, embedder: "required" });
+	const folder = copyOf(t, "bert");
+	const make = () => scorerOf(folder);
 	const mean = make();
 	const before = await mean.embed(TEXT);
 	const pooling = join(folder, "1_Pooling/config.json");
@@ -269,22 +264,20 @@ test("a scorer takes the model that is in the folder when it is made, and keeps 
 });
 
 test("a scorer shares the loaded model when only the times of its files have changed", async (t) => {
-	const folder = join(temporaryFolder(t), "model");
-	cpSync(modelFolder("half"), folder, { recursive: true });
-	const first = new Scorer({ model: folder, embedder: "required" });
+	const folder = copyOf(t, "half");
+	const first = scorerOf(folder);
 	await first.embed(TEXT);
 	utimesSync(join(folder, "tokenizer.json"), 1e9, 1e9);
-	const second = new Scorer({ model: folder, embedder: "required" });
+	const second = scorerOf(folder);
 	assert.equal(second.status().embedder.state, "idle");
 	const { text } = await second.explainValue(says(TEXT));
 	assert.equal(text.fromMemo, true);
 });
 
 test("warmup() loads a model whose tokenizer has no special tokens", async (t) => {
-	const folder = join(temporaryFolder(t), "model");
-	cpSync(modelFolder("bert"), folder, { recursive: true });
+	const folder = copyOf(t, "bert");
 	edit(join(folder, "tokenizer.json"), (it) => ({ ...it, post_processor: null }));
-	const scorer = new Scorer({ model: folder, embedder: "required" });
+	const scorer = scorerOf(folder);
 	assert.equal((await scorer.warmup()).embedder.state, "ready");
 });
 

@@ -1,11 +1,7 @@
 // Compiled, never run: a line below `@ts-expect-error` must not compile, every other one must. An ES module gets
 // its types by the "import" condition of the package; types.commonjs.test-d.cts by "require".
 
-// @ts-expect-error there is no default export
-// Compiled, never run: a line below `@ts-expect-error` must not compile, every other one must. An ES module gets
-// its types by the "import" condition of the package; types.commonjs.test-d.cts by "require".
-
-import scoringDefault, {
+import {
 	_getLocalCache,
 	type ConfigureOptions,
 	configure,
@@ -54,6 +50,9 @@ import {
 	type ScoreRow,
 	type TraceImport,
 } from "@knowledgepulse/scoring/logs";
+
+// @ts-expect-error there is no default export
+export { default } from "@knowledgepulse/scoring";
 
 /** Exactly the same type, in both directions. */
 type Same<A, B> =
@@ -109,13 +108,13 @@ interface SdkTrace {
 declare const sdkTrace: SdkTrace;
 expectType<Promise<number>>()(evaluateValue(sdkTrace));
 expectType<Promise<ScoreReport>>()(explainValue(sdkTrace));
-const assigned: ReasoningTrace = sdkTrace;
-const step: ReasoningTraceStep = sdkTrace.steps[0] as SdkStep;
+sdkTrace satisfies ReasoningTrace;
+sdkTrace.steps[0] as SdkStep satisfies ReasoningTraceStep;
 declare const readonlyTrace: Readonly<Omit<SdkTrace, "steps">> & {
 	readonly steps: readonly Readonly<SdkStep>[];
 };
 evaluateValue(readonlyTrace);
-const scoreFunction: (trace: SdkTrace) => Promise<number> = evaluateValue;
+evaluateValue satisfies (trace: SdkTrace) => Promise<number>;
 
 // A literal with nothing but what is needed, and with everything that is allowed.
 
@@ -190,7 +189,7 @@ evaluateValue({ ...least, steps: [{ type: "thought", tool: "hammer" }] });
 // @ts-expect-error tool.name
 evaluateValue({ ...least, steps: [{ type: "thought", tool: { name: 5 } }] });
 // @ts-expect-error a promise of a number is no number
-const score: number = evaluateValue(least);
+evaluateValue(least) satisfies number;
 
 // The report.
 
@@ -217,11 +216,7 @@ const weights: ScoringWeights = {
 	outcomeConfidence: 0.25,
 };
 // @ts-expect-error a weight is missing
-const fewWeights: ScoringWeights = {
-	complexity: 1,
-	novelty: 0,
-	toolDiversity: 0,
-};
+({ complexity: 1, novelty: 0, toolDiversity: 0 }) satisfies ScoringWeights;
 
 // Errors.
 
@@ -234,8 +229,8 @@ if (caught instanceof InvalidTraceError) {
 	expectType<string | undefined>()(caught.path);
 }
 declare const invalid: InvalidTraceError;
-const error: Error = invalid;
-const scoringError: ScoringError = invalid;
+invalid satisfies Error;
+invalid satisfies ScoringError;
 
 // The cache.
 
@@ -259,7 +254,7 @@ cache.add(new BigInt64Array(3));
 // @ts-expect-error unknown option
 new VectorCache({ capacity: 5 });
 // @ts-expect-error an option of another type
-const cacheOptions: VectorCacheOptions = { ttlMs: "1 h" };
+({ ttlMs: "1 h" }) satisfies VectorCacheOptions;
 // @ts-expect-error without new
 VectorCache();
 
@@ -296,7 +291,7 @@ declare const anyString: string;
 // @ts-expect-error not any string
 configure({ precision: anyString });
 // @ts-expect-error unknown option
-const options: ConfigureOptions = { modle: "model" };
+({ modle: "model" }) satisfies ConfigureOptions;
 expectType<ScoringStatus>()(status());
 expectType<"idle" | "loading" | "ready" | "unavailable">()(status().embedder.state);
 expectType<"exact" | "fast">()(status().embedder.precision);
@@ -308,13 +303,13 @@ expectType<string | null>()(status().embedder.library);
 // Warming up.
 
 expectType<Promise<ScoringStatus>>()(warmup());
-const warm: () => Promise<ScoringStatus> = warmup;
+warmup satisfies () => Promise<ScoringStatus>;
 // @ts-expect-error no options
 warmup(least);
 // @ts-expect-error no such option
 warmup({ precision: "fast" });
 // @ts-expect-error a promise of a status is no status
-const warmStatus: ScoringStatus = warmup();
+warmup() satisfies ScoringStatus;
 // @ts-expect-error no status before it is awaited
 warmup().embedder;
 
@@ -371,22 +366,6 @@ expectType<Promise<Scorer>>()(
 );
 // @ts-expect-error no such way with errors
 evaluateValues([least], { errors: "ignore" });
-
-export {
-	assigned,
-	cacheOptions,
-	error,
-	fewWeights,
-	options,
-	score,
-	scoreFunction,
-	scoringDefault,
-	scoringError,
-	step,
-	warm,
-	warmStatus,
-	weights,
-};
 
 // Vectors, and reports for a similarity found elsewhere.
 
@@ -453,7 +432,7 @@ for (const source of oneOfEach) expectType<TraceImport<ImportedTrace>>()(importT
 expectType<TraceImport<ImportedTrace>>()(importTraces(oneOfEach));
 expectType<TraceImport<ImportedTrace>>()(importTraces(chatMessages, { errors: "reject", signal }));
 const rejecting = importTraces("session.jsonl", { assumeSuccess: "skip" });
-async function readTraces() {
+async () => {
 	for await (const { trace, provenance } of rejecting) {
 		expectType<ReasoningTrace>()(trace);
 		expectType<Provenance>()(provenance);
@@ -462,7 +441,7 @@ async function readTraces() {
 		expectType<string | null>()(provenance.key);
 		evaluateValue(trace);
 	}
-}
+};
 expectType<ImportReport>()(rejecting.report);
 expectType<number | undefined>()(rejecting.report.inputs[0]?.traces);
 expectType<number | undefined>()(rejecting.report.inputs[0]?.skipped.late);
@@ -470,7 +449,7 @@ expectType<number | undefined>()(rejecting.report.inputs[0]?.skipped.late);
 rejecting.report = { inputs: [] };
 const collecting = importTraces("session.jsonl", { errors: "collect" });
 expectType<TraceImport>()(collecting);
-async function readItems() {
+async () => {
 	for await (const item of collecting) {
 		expectType<ImportedTrace | ImportFailure>()(item);
 		// @ts-expect-error it may be a failure
@@ -482,8 +461,8 @@ async function readItems() {
 			expectType<string | undefined>()(item.error.path);
 		} else expectType<ReasoningTrace>()(item.trace);
 	}
-}
-const importError: ScoringError = new ImportError("", { source: "", line: 1 });
+};
+new ImportError("", { source: "", line: 1 }) satisfies ScoringError;
 importTraces("session.jsonl", {
 	format: "claude-code",
 	assumeSuccess: true,
@@ -508,7 +487,7 @@ importTraces(["session.jsonl", 5]);
 // @ts-expect-error no source is missing
 importTraces();
 const messagesOptions: FromMessagesOptions = { success: true };
-const importOptions: ImportOptions = messagesOptions;
+messagesOptions satisfies ImportOptions;
 expectType<Promise<ReasoningTrace>>()(fromMessages(chatMessages));
 fromMessages(chatMessages, messagesOptions);
 fromMessages([], { ...messagesOptions, signal });
@@ -518,8 +497,6 @@ expectType<Promise<ReasoningTrace>>()(fromMessages([], { errors: "collect", conf
 expectType<Promise<ImportedTrace>>()(fromMessages([], { ...messagesOptions, provenance: true }));
 // @ts-expect-error of importTraces only
 fromMessages([], { format: "messages" });
-
-export { importError, importOptions, readItems, readTraces };
 
 // Rows.
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { test } from "node:test";
-import { _getLocalCache, Scorer, VectorCache } from "@knowledgepulse/scoring";
+import { _getLocalCache, Scorer, scoreWith, VectorCache } from "@knowledgepulse/scoring";
 import { valueFrom } from "../support/child.mjs";
-import { novel, profiles, trace, words } from "../support/traces.mjs";
+import { novel, profiles, trace } from "../support/traces.mjs";
 
 test("Scorer has a cache of its own", async () => {
 	const [one, other] = [new Scorer({ profiles }), new Scorer({ profiles })];
@@ -60,41 +60,14 @@ test("Scorer.forget removes the traces with an id", async () => {
 	await assert.rejects(scorer.forget(5), { code: "INVALID_OPTION", path: "id" });
 });
 
-test("Scorer.forget and clear take effect after earlier and before later calls", async () => {
-	const scorer = new Scorer({ profiles });
-	const slow = words(400, 7);
-	const results = await Promise.all([
-		scorer.evaluateValue(novel(slow, "x")),
-		scorer.forget("x"),
-		scorer.evaluateValue(novel(slow, "x")),
-		scorer.clear(),
-		scorer.evaluateValue(novel(slow, "x")),
-	]);
-	// Nothing to compare with, each time.
-	assert.deepEqual(results, [0.5, 1, 0.5, undefined, 0.5]);
-	assert.equal(scorer.status().cacheSize, 1);
-});
-
-test("Scorer.remember rejects without an embedder", async () => {
+test("Scorer.remember, embed and similar reject without an embedder", async () => {
 	const scorer = new Scorer({ embedder: "off" });
-	await assert.rejects(scorer.remember(novel("bread")), { code: "EMBEDDER_UNAVAILABLE" });
-});
-
-test("Scorer answers calls that remember and calls that do not in one order", async () => {
-	const scorer = new Scorer({ profiles });
-	const slow = words(400, 5);
-	const results = await Promise.all([
-		scorer.evaluateValue(novel(slow), { remember: false }),
-		scorer.remember(novel(slow)),
-		scorer.evaluateValue(novel(slow), { remember: false }),
-		scorer.evaluateValue(novel("short")),
-		scorer.evaluateValue(novel("short"), { remember: false }),
-	]);
-	assert.equal(results[0], 0.5);
-	assert.ok(results[2] < 1e-6 && results[3] > 0.1 && results[4] < 1e-6);
+	for (const call of [scorer.remember(novel("bread")), scorer.embed("x"), scorer.similar("x")])
+		await assert.rejects(call, { code: "EMBEDDER_UNAVAILABLE" });
 });
 
 test("evaluateValue, remember, forget and clear use the scorer of the module", async () => {
+	const me = { ...trace(), id: "me" };
 	const found = await valueFrom(
 		async ({ scoring, input }) => {
 			const { clear, evaluateValue, forget, remember, status } = scoring;
@@ -106,9 +79,10 @@ test("evaluateValue, remember, forget and clear use the scorer of the module", a
 			await clear();
 			return { size, peeked, forgotten, left: status().cacheSize };
 		},
-		{ input: { ...trace(), id: "me" } },
+		{ input: me },
 	);
 	assert.deepEqual([found.size, found.forgotten, found.left], [1, 1, 0]);
+	assert.ok(Math.abs(found.peeked - scoreWith(me, { maxSimilarity: 1 }).score) < 1e-6);
 });
 
 test("_getLocalCache returns the VectorCache of the module's scorer", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { channel } from "node:diagnostics_channel";
 import { getEventListeners } from "node:events";
 import { test } from "node:test";
-import { Scorer, ScoringError, status } from "@knowledgepulse/scoring";
+import { configure, Scorer, status } from "@knowledgepulse/scoring";
 import { traces } from "../../examples/traces.mjs";
 import { assertRefused } from "../support/refusals.mjs";
 import { novel, profiles, says, trace, words } from "../support/traces.mjs";
@@ -11,12 +11,47 @@ const weights = (changes) => ({ profiles: { mine: { ...profiles.novelty, ...chan
 
 const cores = status().threads;
 
-const rows = [
+const modes = 'expected "auto", "off" or "required", got';
+
+/** Options that configure takes, too. */
+const common = [
 	[null, "options", "expected an object, got null"],
 	["fast", "options", 'expected an object, got "fast"'],
 	[{ precison: "fast" }, "precison", "did you mean precision?"],
-	[{ runtime: "rust" }, "runtime", "an unknown option"],
-	[{ backend: "rust" }, "backend", 'expected "onnx" or "native", got "rust"'],
+	[{ embedder: "off", unknown: 1 }, "unknown", "an unknown option"],
+	[{ embedder: "on" }, "embedder", `${modes} "on"`],
+	[{ embedder: "" }, "embedder", `${modes} ""`],
+	[{ embedder: false }, "embedder", "expected a string, got false"],
+	[{ embedder: null }, "embedder", "expected a string, got null"],
+	[{ model: 5 }, "model", "expected a string, got 5"],
+	[{ library: {} }, "library", "expected a string, got an object"],
+	...["onnxruntime", "rust", "", "Native", "native "].map((backend) => [
+		{ embedder: "off", backend },
+		"backend",
+		`expected "onnx" or "native", got "${backend}"`,
+	]),
+	...["slow", "", "Fast", "fast ", "auto"].map((precision) => [
+		{ embedder: "off", model: "elsewhere", precision },
+		"precision",
+		`expected "exact" or "fast", got "${precision}"`,
+	]),
+	[{ precision: "\ud800" }, "precision", 'expected "exact" or "fast", got'],
+	...["backend", "precision"].flatMap((name) =>
+		[null, true, 32, 8n, ["fast"], new String("fast"), Symbol("fast")].map((value) => [
+			{ embedder: "off", [name]: value },
+			name,
+			"expected a string, got",
+		]),
+	),
+	[{ pooling: "max" }, "pooling", '"mean"'],
+	[{ normalize: "yes" }, "normalize", 'got "yes"'],
+	[{ maxTokens: 0 }, "maxTokens", "got 0"],
+	[{ maxTokens: 1.5 }, "maxTokens", "got 1.5"],
+	[{ prefix: 5 }, "prefix", "expected a string, got 5"],
+	[{ output: null }, "output", "expected a string, got null"],
+];
+
+const own = [
 	[{ cache: { ttl: 5 } }, "cache.ttl", "did you mean ttlMs?"],
 	[{ cache: { maxElements: 0 } }, "cache.maxElements", "expected a positive integer, got 0"],
 	[{ cache: { ttlMs: -1 } }, "cache.ttlMs", "expected a number of milliseconds, 0 or more, got -1"],
@@ -26,50 +61,24 @@ const rows = [
 	[{ budgetMs: -1 }, "budgetMs", "got -1"],
 	[{ budgetMs: Number.NaN }, "budgetMs", "got NaN"],
 	[{ budgetMs: "1" }, "budgetMs", 'expected a number of milliseconds, 0 or more, got "1"'],
-	[{ profiles: [].concat(1)[0] }, "profiles", "expected an object of weights by domain, got 1"],
+	[{ profiles: 1 }, "profiles", "expected an object of weights by domain, got 1"],
 	[weights({ complexity: 0.5 }), "profiles.mine", "expected weights that sum to 1, got 1.5"],
-	[weights({ complexity: -1, toolDiversity: 1 }), "profiles.mine.complexity", "got -1"],
-	[weights({ novelty: Number.NaN }), "profiles.mine.novelty", "got NaN"],
 	[weights({ novelty: "1" }), "profiles.mine.novelty", 'expected a number, got "1"'],
 	[weights({ novelty: undefined }), "profiles.mine.novelty", "expected a number, got undefined"],
 	[weights({ tools: 0 }), "profiles.mine.tools", "an unknown option"],
 	[{ longText: "all" }, "longText", 'expected "window" or "whole", got "all"'],
-	[{ pooling: "max" }, "pooling", '"mean"'],
-	[{ normalize: "yes" }, "normalize", 'got "yes"'],
-	[{ maxTokens: 0 }, "maxTokens", "got 0"],
-	[{ maxTokens: 1.5 }, "maxTokens", "got 1.5"],
-	[{ prefix: 5 }, "prefix", "expected a string, got 5"],
-	[{ output: null }, "output", "expected a string, got null"],
-	[{ embedder: "on" }, "embedder", 'expected "auto", "off" or "required", got "on"'],
 ];
 
-for (const [options, path, rest] of rows)
+for (const [options, path, rest] of [...common, ...own])
 	test(`Scorer refuses ${path}: ${rest}`, () =>
 		assertRefused(() => new Scorer(options), path, rest));
 
-test("Scorer accepts weights that sum to 1 within 1e-9", () => {
-	new Scorer(weights({ novelty: 1 + 9e-10 }));
-	assert.throws(() => new Scorer(weights({ novelty: 1 + 1.1e-9 })));
-});
-
-test("Scorer adds and replaces profiles, and matches domains exactly", async () => {
-	const scorer = new Scorer({
-		embedder: "off",
-		profiles: { ...profiles, default: profiles.novelty, constructor: profiles.novelty },
+for (const [options, path, rest] of common)
+	test(`configure refuses ${path}: ${rest}`, () => {
+		const before = status();
+		assertRefused(() => configure(options), path, rest);
+		assert.deepEqual(status(), before, "nothing is changed");
 	});
-	const profile = async (domain) => {
-		const { profile, score } = await scorer.explainValue({
-			...novel("bread"),
-			metadata: { task_domain: domain, success: true },
-		});
-		return [profile, score === 0.5];
-	};
-	assert.deepEqual(await profile("novelty"), ["novelty", true]);
-	assert.deepEqual(await profile("Novelty"), ["default", true]);
-	assert.deepEqual(await profile("constructor"), ["constructor", true]);
-	assert.deepEqual(await profile("__proto__"), ["default", true]);
-	assert.deepEqual((await profile("code"))[0], "code");
-});
 
 test("Scorer accepts any string as the name of a profile", async () => {
 	const [other] = Object.values(weights({ novelty: 0, complexity: 1 }).profiles);
@@ -107,24 +116,6 @@ test("Scorer publishes each score on the diagnostics channel", async () => {
 	]);
 });
 
-const long = (seed) => says(words(400, seed));
-
-test("Scorer.close rejects unanswered and later calls with CLOSED", async () => {
-	const scorer = new Scorer();
-	await scorer.warmup();
-	const calls = Array.from({ length: 20 }, (_, seed) => scorer.evaluateValue(long(seed)));
-	scorer.close();
-	const settled = await Promise.allSettled(calls);
-	const rejected = settled.filter(({ status }) => status === "rejected");
-	assert.ok(rejected.length >= 15, `${rejected.length} of 20 were unanswered`);
-	for (const { reason } of rejected) {
-		assert.ok(reason instanceof ScoringError);
-		assert.equal(reason.code, "CLOSED");
-	}
-	assert.equal(scorer.status().pending, 0);
-	scorer.close();
-});
-
 test("Scorer.close rejects every kind of call with CLOSED", async () => {
 	const scorer = new Scorer({ longText: "whole" });
 	// This call takes minutes; the others wait for their turn.
@@ -133,7 +124,12 @@ test("Scorer.close rejects every kind of call with CLOSED", async () => {
 		() => scorer.evaluateValue(trace()),
 		() => scorer.explainValue(trace()),
 		() => scorer.evaluateValue(trace(), { remember: false }),
+		() => scorer.decide(trace(), { exact: true }),
 		() => scorer.remember(trace()),
+		() => scorer.forget("x"),
+		() => scorer.clear(),
+		() => scorer.embed("x"),
+		() => scorer.similar("x"),
 		() => scorer.evaluateValues([trace()]),
 		() => scorer.warmup(),
 	];
@@ -144,6 +140,8 @@ test("Scorer.close rejects every kind of call with CLOSED", async () => {
 	const closed = { name: "ScoringError", code: "CLOSED" };
 	const calls = [first, ...before, ...later];
 	await Promise.all(calls.map((call) => assert.rejects(call, closed)));
+	assert.equal(scorer.status().pending, 0);
+	scorer.close();
 	// The cache of a closed scorer can still be saved.
 	assert.ok((await snapshot).length > 0);
 });

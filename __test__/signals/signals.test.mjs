@@ -5,7 +5,6 @@ import { after, test } from "node:test";
 import { evaluateValue, Scorer } from "@knowledgepulse/scoring";
 import { traces } from "../../examples/traces.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
-import { oneByOne } from "../support/scores.mjs";
 import { says, words } from "../support/traces.mjs";
 
 const folder = temporaryFolder({ after });
@@ -19,7 +18,10 @@ const calls = {
 	explainValue: (scorer, options) => scorer.explainValue(long(1), options),
 	"evaluateValue with remember: false": (scorer, options) =>
 		scorer.evaluateValue(long(1), { ...options, remember: false }),
+	decide: (scorer, options) => scorer.decide(long(1), { ...options, exact: true, remember: "all" }),
 	remember: (scorer, options) => scorer.remember(long(1), options),
+	embed: (scorer, options) => scorer.embed("text", options),
+	similar: (scorer, options) => scorer.similar("text", options),
 	evaluateValues: (scorer, options) => scorer.evaluateValues([long(1)], options),
 	warmup: (scorer, options) => scorer.warmup(options),
 	snapshot: (scorer, options) => scorer.snapshot(options),
@@ -40,11 +42,7 @@ for (const [name, call] of Object.entries(calls)) {
 		const scorer = new Scorer();
 		for (const reason of [new Error("no"), "no", 0]) {
 			const signal = AbortSignal.abort(reason);
-			const caught = await call(scorer, { signal }).then(
-				() => assert.fail("not rejected"),
-				(error) => error,
-			);
-			assert.equal(caught, reason);
+			await assert.rejects(call(scorer, { signal }), (caught) => caught === reason);
 		}
 		assert.equal(scorer.status().calls.answered, 0);
 	});
@@ -101,21 +99,6 @@ for (const [name, call] of Object.entries(calls)) {
 		assert.equal(getEventListeners(controller.signal, "abort").length, 0);
 	});
 }
-
-test("Scorer.evaluateValue changes nothing when it is aborted", async () => {
-	const scorer = new Scorer();
-	await scorer.warmup();
-	const controller = new AbortController();
-	const { signal } = controller;
-	const aborted = [11, 12, 13].map((seed) => scorer.evaluateValue(long(seed), { signal }));
-	const kept = scorer.evaluateValue(long(14));
-	controller.abort();
-	await Promise.all(aborted.map((call) => assert.rejects(call, { name: "AbortError" })));
-	assert.equal(await kept, (await oneByOne([long(14)]))[0]);
-	assert.equal(scorer.status().cacheSize, 1);
-	const { aborted: count, answered } = scorer.status().calls;
-	assert.deepEqual([count, answered], [3, 2]);
-});
 
 test("Scorer.evaluateValue ignores a signal that is aborted after the answer", async () => {
 	const scorer = new Scorer();

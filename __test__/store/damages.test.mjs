@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
 import fc from "fast-check";
-import { named, sharing, through } from "../support/stores.mjs";
+import { named, sharing } from "../support/stores.mjs";
 
 const known = ["A red boat", "Taxes", "A blue boat", "Bread"].map((text) => named(text));
 const asked = named("asked", "A boat");
@@ -84,13 +84,11 @@ test("Scorer with a damaged store ends calls with a typed error or the right sco
 	let refused = 0;
 	await fc.assert(
 		fc.asyncProperty(damages, async (damages) => {
-			const { scorer, open } = sharing();
+			const { scorer, scorerThrough } = sharing();
 			await scorer().evaluateValues(known);
 			let isDamaged = true;
-			const store = through(open(), {
-				read: async (read) => (isDamaged ? damage(await read(), damages) : read()),
-			});
-			const one = new Scorer({ store, storeMode: "required" });
+			const read = async (read) => (isDamaged ? damage(await read(), damages) : read());
+			const one = scorerThrough({ read }, { storeMode: "required" });
 			try {
 				assert.equal(await one.evaluateValue(asked), expected);
 			} catch (error) {
@@ -148,7 +146,7 @@ const SAID = [
 
 test("INVALID_STORE names the damaged entry, what was expected and what was found", async () => {
 	for (const [change, message] of SAID) {
-		const { scorer, open } = sharing();
+		const { scorer, scorerThrough } = sharing();
 		await scorer().evaluateValues(known.slice(0, 3));
 		const read = async (read) => {
 			const page = await read();
@@ -156,20 +154,20 @@ test("INVALID_STORE names the damaged entry, what was expected and what was foun
 			else Object.assign(page.entries[1], change);
 			return page;
 		};
-		const one = new Scorer({ store: through(open(), { read }) });
+		const one = scorerThrough({ read });
 		await assert.rejects(one.evaluateValue(asked), { code: "INVALID_STORE", message });
 	}
 });
 
 test("Scorer reads a lone surrogate in an id of a store as U+FFFD", async () => {
-	const { scorer, open } = sharing();
+	const { scorer, scorerThrough } = sharing();
 	await scorer().evaluateValue(known[0]);
 	const read = async (read) => {
 		const page = await read();
 		page.entries[0].id = "\ud800";
 		return page;
 	};
-	const one = new Scorer({ store: through(open(), { read }) });
+	const one = scorerThrough({ read });
 	const { novelty } = await one.explainValue(asked, { remember: false });
 	assert.equal(novelty.nearest, "\ufffd");
 });

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Scorer, ScoringError } from "@knowledgepulse/scoring";
 import { run } from "../support/child.mjs";
-import { named, sharing, through } from "../support/stores.mjs";
+import { named, sharing } from "../support/stores.mjs";
 import { trace } from "../support/traces.mjs";
 
 const failure = () => Promise.reject(new Error("connection refused"));
 const [first, second] = [named("first", "A red boat"), named("second", "Taxes")];
 
 test("a call whose answer was lost is repeated, and is in the store once", async () => {
-	const { open, scorer, namespaces } = sharing();
+	const { namespaces, scorer, scorerThrough } = sharing();
 	let lost = 0;
 	const append = async (append) => {
 		const page = await append();
@@ -17,7 +17,7 @@ test("a call whose answer was lost is repeated, and is in the store once", async
 		lost += 1;
 		throw new Error("socket hang up");
 	};
-	const one = new Scorer({ store: through(open(), { append }) });
+	const one = scorerThrough({ append });
 	await one.evaluateValue(second);
 	const report = await one.explainValue(first);
 	assert.equal(report.novelty.seq, 2);
@@ -28,12 +28,12 @@ test("a call whose answer was lost is repeated, and is in the store once", async
 
 test("a store that fails is asked three times, then not for a second", async () => {
 	let asked = 0;
-	const { open } = sharing();
+	const { scorerThrough } = sharing();
 	const append = (append) => {
 		asked += 1;
 		return asked <= 3 ? failure() : append();
 	};
-	const scorer = new Scorer({ store: through(open(), { append }) });
+	const scorer = scorerThrough({ append });
 	const { novelty, dimensions } = await scorer.explainValue(first);
 	assert.deepEqual(novelty, {
 		source: "no-store",
@@ -55,10 +55,10 @@ test("a store that fails is asked three times, then not for a second", async () 
 });
 
 test("calls reject with a required store, or if they have no neutral result", async () => {
-	const { open } = sharing();
-	const store = through(open(), { append: failure, read: failure });
+	const { scorerThrough } = sharing();
+	const failing = (options) => scorerThrough({ append: failure, read: failure }, options);
 	const unavailable = { code: "STORE_UNAVAILABLE", message: "connection refused" };
-	const required = new Scorer({ store, storeMode: "required" });
+	const required = failing({ storeMode: "required" });
 	const calls = [
 		required.evaluateValue(first),
 		required.explainValue(first),
@@ -69,7 +69,7 @@ test("calls reject with a required store, or if they have no neutral result", as
 		required.warmup(),
 	];
 	await Promise.all(calls.map((call) => assert.rejects(call, unavailable)));
-	const auto = new Scorer({ store });
+	const auto = failing();
 	await assert.rejects(auto.remember(first), unavailable);
 	await assert.rejects(auto.forget("first"), unavailable);
 	await assert.rejects(auto.clear(), unavailable);
@@ -83,14 +83,12 @@ test("calls reject with a required store, or if they have no neutral result", as
 });
 
 test("a store that does not answer is given up after storeTimeoutMs", async () => {
-	const { open } = sharing();
 	const signals = [];
 	const append = (_append, _entries, { signal }) => {
 		signals.push(signal);
 		return new Promise(() => {});
 	};
-	const store = through(open(), { append });
-	const scorer = new Scorer({ store, storeTimeoutMs: 20 });
+	const scorer = sharing().scorerThrough({ append }, { storeTimeoutMs: 20 });
 	const { novelty } = await scorer.explainValue(first);
 	assert.equal(novelty.reason, "the store did not answer within 20 ms");
 	assert.deepEqual(
@@ -136,13 +134,13 @@ test("another model or other bounds are STORE_MISMATCH in either mode", async ()
 });
 
 test("errors of a store with a lasting code reject in either mode, and are not repeated", async () => {
-	const { open } = sharing();
+	const { scorerThrough } = sharing();
 	let asked = 0;
 	const append = async () => {
 		asked += 1;
 		throw new ScoringError("the schema is older", { code: "STORE_MISMATCH" });
 	};
-	const scorer = new Scorer({ store: through(open(), { append }) });
+	const scorer = scorerThrough({ append });
 	for (const count of [1, 2]) {
 		await assert.rejects(scorer.evaluateValue(first), {
 			code: "STORE_MISMATCH",

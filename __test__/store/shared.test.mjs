@@ -35,9 +35,8 @@ test("Scorer with a store gives the scores of one scorer that had all traces in 
 });
 
 test("Scorer with a store settles calls in their order, and in batches of 64", async () => {
-	const { open } = sharing();
 	const batches = [];
-	const store = through(open(), {
+	const scorer = sharing().scorerThrough({
 		append: async (append, entries) => {
 			batches.push(entries.length);
 			// Meanwhile the others become ready.
@@ -45,7 +44,6 @@ test("Scorer with a store settles calls in their order, and in batches of 64", a
 			return append();
 		},
 	});
-	const scorer = new Scorer({ store });
 	const settled = [];
 	await Promise.all(
 		Array.from({ length: 100 }, (_, index) =>
@@ -66,33 +64,22 @@ test("Scorer with a store settles calls in their order, and in batches of 64", a
 test("evaluateValue with remember: false compares with what others have added, and adds nothing", async () => {
 	const { scorer, namespaces } = sharing();
 	const [one, other] = [scorer(), scorer()];
-	const [trace] = texts;
 	const alone = new Scorer();
-	assert.equal(
-		await one.evaluateValue(trace, { remember: false }),
-		await alone.evaluateValue(trace, { remember: false }),
-	);
-	await other.evaluateValue(trace);
-	await alone.evaluateValue(trace);
-	assert.equal(
-		await one.evaluateValue(trace, { remember: false }),
-		await alone.evaluateValue(trace, { remember: false }),
-	);
+	const peek = (scorer, trace) => scorer.evaluateValue(trace, { remember: false });
+	const [trace, second, third] = texts;
+	assert.equal(await peek(one, trace), await peek(alone, trace));
+	await Promise.all([other.evaluateValue(trace), alone.evaluateValue(trace)]);
+	assert.equal(await peek(one, trace), await peek(alone, trace));
 	assert.equal(namespaces.get("test").head, 1);
 	// In order among the calls of a batch.
-	const calls = [
-		one.evaluateValue(texts[1]),
-		one.evaluateValue(texts[2], { remember: false }),
-		one.evaluateValue(texts[2]),
-		one.evaluateValue(texts[2], { remember: false }),
-	];
-	const expected = [
-		alone.evaluateValue(texts[1]),
-		alone.evaluateValue(texts[2], { remember: false }),
-		alone.evaluateValue(texts[2]),
-		alone.evaluateValue(texts[2], { remember: false }),
-	];
-	assert.deepEqual(await Promise.all(calls), await Promise.all(expected));
+	const scores = (scorer) =>
+		Promise.all([
+			scorer.evaluateValue(second),
+			peek(scorer, third),
+			scorer.evaluateValue(third),
+			peek(scorer, third),
+		]);
+	assert.deepEqual(await scores(one), await scores(alone));
 });
 
 test("remember, forget and clear with a store change the memory of all scorers", async () => {
@@ -147,17 +134,16 @@ test("evaluateValues, signals, budgets and the diagnostics channel work with a s
 });
 
 test("a call that is aborted after it was sent rejects, and stays in the store", async () => {
-	const { open, scorer } = sharing();
+	const { scorer, scorerThrough } = sharing();
 	const abort = new AbortController();
 	const reason = new Error("too late");
-	const store = through(open(), {
+	const one = scorerThrough({
 		append: async (append) => {
 			const page = await append();
 			abort.abort(reason);
 			return page;
 		},
 	});
-	const one = new Scorer({ store });
 	const { signal } = abort;
 	await assert.rejects(one.evaluateValue(texts[0], { signal }), reason);
 	const { novelty } = await scorer().explainValue(texts[0]);
@@ -179,21 +165,22 @@ test("warmup reads the store; status says how far it is known", async () => {
 });
 
 test("a store of many pages is read to its end", async () => {
-	const { open, scorer } = sharing();
-	const one = scorer({ cache: { maxElements: 10_000 } });
+	const { scorer, scorerThrough } = sharing();
+	const cache = { maxElements: 10_000 };
+	const one = scorer({ cache });
 	await one.evaluateValues(Array.from({ length: 1100 }, (_, i) => texts[i % 9]));
 	const limits = [];
-	const store = through(open(), {
-		append: (append, _entries, { limit }) => {
-			limits.push(limit);
-			return append();
+	const note = (call, limit) => {
+		limits.push(limit);
+		return call();
+	};
+	const other = scorerThrough(
+		{
+			append: (append, _entries, { limit }) => note(append, limit),
+			read: (read, { limit }) => note(read, limit),
 		},
-		read: (read, { limit }) => {
-			limits.push(limit);
-			return read();
-		},
-	});
-	const other = new Scorer({ store, cache: { maxElements: 10_000 } });
+		{ cache },
+	);
 	const { novelty } = await other.explainValue(texts[0]);
 	assert.deepEqual([novelty.seq, novelty.nearest], [1101, texts[0].id]);
 	assert.deepEqual(limits, Array(6).fill(256));

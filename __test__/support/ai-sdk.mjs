@@ -1,7 +1,7 @@
 /** Mock models of the AI SDK. */
 import { MockLanguageModelV3, simulateReadableStream } from "ai/test";
 
-export const usage = {
+const usage = {
 	inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
 	outputTokens: { total: 1, text: 1, reasoning: 0 },
 };
@@ -29,10 +29,11 @@ function* chunks(content, finishReason) {
 	yield { type: "finish", finishReason, usage };
 }
 
-/** A model whose answers have these contents, one after another. */
+/** A model whose answers have these contents, one after another; the next one fails. */
 export function modelOf(...contents) {
 	const next = () => {
 		const content = contents.shift();
+		if (!content) throw new Error("overloaded");
 		const isCall = content.some(({ type }) => type === "tool-call");
 		const reason = isCall ? "tool-calls" : "stop";
 		return { content, finishReason: { unified: reason, raw: reason } };

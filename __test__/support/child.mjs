@@ -4,6 +4,8 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { deserialize, serialize } from "node:v8";
 
@@ -67,24 +69,16 @@ export async function run(body, options = {}) {
 		values.push(deserialize(Buffer.from(line, "base64")));
 		onValue?.(values.at(-1), child);
 	});
-	const output = ["", ""];
-	child.stdout.setEncoding("utf8").on("data", (text) => {
-		output[0] += text;
-	});
-	child.stderr.setEncoding("utf8").on("data", (text) => {
-		output[1] += text;
-	});
+	const output = [child.stdout, child.stderr].map(text);
 	child.stdio[3].setEncoding("latin1").on("data", lines);
 	// A child may end without reading its input.
 	child.stdin.on("error", () => {});
 	child.stdin.end(serialize(input));
 	const timer = setTimeout(() => child.kill("SIGKILL"), killAfterMs ?? KILL_AFTER_MS);
-	const [code, signal] = await new Promise((resolve, reject) => {
-		child.on("error", reject);
-		child.on("close", (...ending) => resolve(ending));
-	});
+	const [code, signal] = await once(child, "close");
 	clearTimeout(timer);
-	return { code, signal, values, value: values.at(-1), stdout: output[0], stderr: output[1] };
+	const [stdout, stderr] = await Promise.all(output);
+	return { code, signal, values, value: values.at(-1), stdout, stderr };
 }
 
 /** As {@link run}, for a child that must succeed and print nothing. Returns its last value. */

@@ -43,7 +43,18 @@ export function damageAnywhere(file, { below }) {
 	return bit < 8 ? `bit ${bit} of byte ${at} flipped` : `cut at ${at}`;
 }
 
-/** Ways to damage any file; `at` is a share of its length. */
+const NOISE = Buffer.from("\xff\x80\x7f\x00".repeat(8), "latin1");
+
+/** The same damage at several shares of the length of a file. */
+const damagesAt = (name, shares, damage) =>
+	Object.fromEntries(
+		shares.map((share) => [
+			`${name} at ${share}`,
+			(file) => damage(file, Math.floor(statSync(file).size * share)),
+		]),
+	);
+
+/** Ways to damage any file. */
 export const damages = {
 	missing: (file) => rmSync(file),
 	empty: (file) => writeFileSync(file, ""),
@@ -64,27 +75,9 @@ export const damages = {
 		rmSync(file);
 		symlinkSync(file, file);
 	},
-	...Object.fromEntries(
-		[0.1, 0.5, 0.9, 0.999].map((at) => [
-			`cut at ${at}`,
-			(file) => truncateSync(file, Math.floor(statSync(file).size * at)),
-		]),
-	),
-	...Object.fromEntries(
-		[0.02, 0.3, 0.7].map((at) => [
-			`zeros at ${at}`,
-			(file) => overwrite(file, Math.floor(statSync(file).size * at), Buffer.alloc(64)),
-		]),
-	),
-	...Object.fromEntries(
-		[0.01, 0.4, 0.8].map((at) => [
-			`noise at ${at}`,
-			(file) => {
-				const noise = Buffer.from("\xff\x80\x7f\x00".repeat(8), "latin1");
-				overwrite(file, Math.floor(statSync(file).size * at), noise);
-			},
-		]),
-	),
+	...damagesAt("cut", [0.1, 0.5, 0.9, 0.999], truncateSync),
+	...damagesAt("zeros", [0.02, 0.3, 0.7], (file, at) => overwrite(file, at, Buffer.alloc(64))),
+	...damagesAt("noise", [0.01, 0.4, 0.8], (file, at) => overwrite(file, at, NOISE)),
 };
 
 /** Changes a JSON file. */

@@ -21,6 +21,11 @@ import { blake3 } from "@noble/hashes/blake3";
 /** The model folder and the library that are beside the addon. */
 export const { model: modelFolder, library } = status().embedder;
 
+/** A library of the system, which is loaded already. */
+export const otherLibrary = process.report
+	.getReport()
+	.sharedObjects.find((file) => /libc\.so|libSystem|kernel32/i.test(file));
+
 /** A new empty folder, removed when the test `t` is over. */
 export function temporaryFolder(t) {
 	const folder = mkdtempSync(join(tmpdir(), "scoring test ü 模型 "));

@@ -1,9 +1,10 @@
 /** Custom models, and the same models in transformers.js. */
 
-import { readFileSync } from "node:fs";
+import { cpSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { AutoTokenizer, BertModel, env } from "@huggingface/transformers";
+import { temporaryFolder } from "./model-folder.mjs";
 
 env.allowRemoteModels = false;
 
@@ -12,6 +13,13 @@ export const modelsFolder = fileURLToPath(new URL("../.models/", import.meta.url
 
 /** The folder of a model. */
 export const modelFolder = (name) => join(modelsFolder, name);
+
+/** A copy of a model for the test `t`. */
+export function copyOf(t, name) {
+	const folder = join(temporaryFolder(t), "model");
+	cpSync(modelFolder(name), folder, { recursive: true });
+	return folder;
+}
 
 /** The plain float32 export of the built-in model. */
 export const plainFolder = fileURLToPath(

@@ -7,7 +7,13 @@ import { trace } from "./traces.mjs";
 export function sharing() {
 	const namespaces = new Map();
 	const open = () => new MemoryStore({ namespaces, namespace: "test" });
-	return { namespaces, open, scorer: (options) => new Scorer({ store: open(), ...options }) };
+	return {
+		namespaces,
+		open,
+		scorer: (options) => new Scorer({ store: open(), ...options }),
+		/** A scorer whose calls of the store go {@link through} functions. */
+		scorerThrough: (on, options) => new Scorer({ store: through(open(), on), ...options }),
+	};
 }
 
 /** A trace of this name, whose objective is `text`. */

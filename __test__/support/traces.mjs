@@ -50,6 +50,10 @@ export function words(count, seed) {
 	return Array.from({ length: count }, () => WORDS[Math.floor(next() * WORDS.length)]).join(" ");
 }
 
+/** Traces of texts that fill the window, with short ones between them. All texts differ. */
+export const filling = (count, seed = 0) =>
+	Array.from({ length: count }, (_, i) => says(words(i % 5 ? 450 : 5, seed + i)));
+
 /** Profiles with a domain whose score is the novelty. */
 export const profiles = {
 	novelty: { complexity: 0, novelty: 1, toolDiversity: 0, outcomeConfidence: 0 },

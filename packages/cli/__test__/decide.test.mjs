@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
-import { file, folder, kpScore, linesOf, parsed, traceOf } from "./support.mjs";
+import { assertEnds, file, folder, kpScore, linesOf, parsed, rowsOf, traceOf } from "./support.mjs";
 
 const { accountOf } = createRequire(import.meta.url)("../lib/account.js");
 
@@ -36,8 +36,7 @@ async function exactly() {
 }
 
 test("kp-score score --decide decides as by scores, and says how many texts the model saw", async () => {
-	const { code, stdout, stderr } = await kpScore(decideArgs());
-	assert.equal(code, 0, stderr);
+	const { stdout, stderr } = await assertEnds(0, decideArgs());
 	const rows = parsed(stdout);
 	const expected = await exactly();
 	assert.equal(rows.length, traces.length);
@@ -64,9 +63,8 @@ test("kp-score score --decide adds accepted runs to the memory and to the store"
 		["--memory", "decided.kpcache"],
 		["--store", "sqlite:decided.db?create=1"],
 	]) {
-		const { code, stderr } = await kpScore(decideArgs(...args));
-		assert.equal(code, 0, stderr);
-		const again = parsed((await kpScore(decideArgs(...args, "--quiet"))).stdout);
+		await assertEnds(0, decideArgs(...args));
+		const again = await rowsOf(decideArgs(...args, "--quiet"));
 		const near = again.filter(({ novelty }) => novelty?.maxSimilarity > 0.999);
 		assert.ok(near.length > 0, "the second time, the first is known");
 	}
@@ -79,7 +77,7 @@ test("kp-score score --decide is a gate with --min-share", async () => {
 		["0.01", 0],
 		["0.99", 3],
 	])
-		assert.equal((await kpScore(decideArgs("--min-share", share))).code, code);
+		await assertEnds(code, decideArgs("--min-share", share));
 });
 
 test("kp-score warns once of a domain that resembles another", async () => {

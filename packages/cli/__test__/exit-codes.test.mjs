@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { file, folder, kpScore, kpScoreAlone, linesOf, traceOf } from "./support.mjs";
+import { assertEnds, file, folder, kpScore, kpScoreAlone, linesOf, traceOf } from "./support.mjs";
 
 file("one.jsonl", linesOf([traceOf(1)]));
 file("two.jsonl", linesOf([traceOf(1), traceOf(2)]));
@@ -160,19 +160,16 @@ for (const [code, ...args] of [
 test("kp-score ends with 4 if the embedder is unavailable", async () => {
 	const env = { ...process.env, KNOWLEDGEPULSE_SCORING_MODEL: join(folder, "nothing") };
 	for (const args of [["score", "one.jsonl"], ["doctor"], ["explain", "one.jsonl"]]) {
-		const { code, stdout, stderr } = await kpScore(args, { env });
-		assert.equal(code, 4, stderr);
+		const { stdout } = await assertEnds(4, args, { env });
 		assert.doesNotMatch(stdout, /"score":/);
 	}
-	const { code } = await kpScore(["score", "one.jsonl", "--embedder", "auto"], { env });
-	assert.equal(code, 0);
+	await assertEnds(0, ["score", "one.jsonl", "--embedder", "auto"], { env });
 });
 
 test("kp-score compare ends with 3 after a change larger than --max-change", async () => {
 	file("changed.jsonl", linesOf([traceOf(1, { confidence: 0.1 })]));
 	const args = ["compare", "one.jsonl", "changed.jsonl", "--max-change", "0.01", ...OFF];
-	const { code, stdout, stderr } = await kpScore(args);
-	assert.equal(code, 3);
+	const { stdout, stderr } = await assertEnds(3, args);
 	assert.match(stderr, /gate not met/);
 	assert.ok(JSON.parse(stdout).change < -0.1);
 });
@@ -183,12 +180,10 @@ test("kp-score says which file cannot be read", async (t) => {
 	if (process.getuid?.() === 0) {
 		// Root can read every file except the memory of a process.
 		if (!existsSync("/proc/self/mem")) return t.skip("no /proc");
-		const { code, stderr } = await kpScore(["score", "/proc/self/mem", ...OFF]);
-		assert.equal(code, 2, stderr);
+		await assertEnds(2, ["score", "/proc/self/mem", ...OFF]);
 		return;
 	}
-	const { code, stderr } = await kpScore(["score", path, ...OFF]);
-	assert.equal(code, 2);
+	const { stderr } = await assertEnds(2, ["score", path, ...OFF]);
 	assert.match(stderr, /secret/);
 });
 
@@ -196,8 +191,7 @@ for (const command of ["compare", "calibrate"])
 	test(`kp-score ${command} refuses a line that is longer than the importer's limit`, async (t) => {
 		if (!existsSync("/dev/zero")) return t.skip("no /dev/zero");
 		const args = [command, "/dev/zero", "one.jsonl", ...OFF];
-		const { code, stderr } = await kpScore(args, { timeout: 120_000 });
-		assert.equal(code, 2, stderr);
+		const { stderr } = await assertEnds(2, args, { timeout: 120_000 });
 		assert.match(stderr, /\/dev\/zero:1: expected a line of at most 256 MiB/);
 	});
 

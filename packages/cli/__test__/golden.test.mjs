@@ -4,7 +4,16 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Scorer } from "@knowledgepulse/scoring";
-import { file, folder, kpScore, kpScoreAlone, linesOf, parsed } from "./support.mjs";
+import {
+	assertEnds,
+	file,
+	folder,
+	kpScore,
+	kpScoreAlone,
+	linesOf,
+	parsed,
+	rowsOf,
+} from "./support.mjs";
 
 /** Tolerance of scores between processors. */
 const TOLERANCE = 1e-5;
@@ -125,8 +134,7 @@ test("kp-score explains with the traces before", { skip }, async () => {
 
 test("kp-score compares two precisions", { skip }, async () => {
 	const { stdout: input } = await software;
-	const { stdout } = await kpScore(["compare", "-", SOFTWARE, "--precision", "fast"], { input });
-	const pairs = parsed(stdout);
+	const pairs = await rowsOf(["compare", "-", SOFTWARE, "--precision", "fast"], { input });
 	const changes = pairs.map(({ change }) => Math.abs(change));
 	assert.equal(changes.length, 9);
 	assert.deepEqual(
@@ -141,8 +149,7 @@ test("kp-score compare shows what other weights change", { skip }, async () => {
 	const profiles = file("even.json", JSON.stringify({ code: even }));
 	const { stdout: input } = await software;
 	const args = ["compare", "-", SOFTWARE, "--profiles", profiles];
-	const { stdout } = await kpScore(args, { input });
-	assertGolden("compare", parsed(stdout));
+	assertGolden("compare", await rowsOf(args, { input }));
 });
 
 test("kp-score calibrate warns of labels that are success", { skip }, async () => {
@@ -167,8 +174,7 @@ test("kp-score calibrate warns of labels that are success", { skip }, async () =
 
 test("kp-score calibrate finds the same in logs and in rows", { skip }, async () => {
 	const { stdout } = await airline;
-	const ofRows = await kpScore(["calibrate", "rows.jsonl", ...OF_AIRLINE]);
-	assert.equal(ofRows.code, 0, ofRows.stderr);
+	const ofRows = await assertEnds(0, ["calibrate", "rows.jsonl", ...OF_AIRLINE]);
 	assert.equal(ofRows.stdout, stdout);
 	const [first] = parsed(written("rows.jsonl"));
 	assert.deepEqual(first.source, { name: "airline.jsonl", line: 1 });

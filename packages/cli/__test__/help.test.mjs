@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { importTraces } from "@knowledgepulse/scoring/logs";
-import { kpScore } from "./support.mjs";
+import { assertEnds, kpScore } from "./support.mjs";
 
 const COMMANDS = ["score", "explain", "import", "compare", "calibrate", "doctor"];
 
@@ -16,8 +16,7 @@ const optionsIn = (help) =>
 
 for (const command of COMMANDS)
 	test(`kp-score ${command} --help has an example for every option, and docs/cli.md a row`, async () => {
-		const { code, stdout } = await kpScore([command, "--help"]);
-		assert.equal(code, 0);
+		const { stdout } = await assertEnds(0, [command, "--help"]);
 		const [described, examples] = stdout.split("\nExamples:\n");
 		const options = optionsIn(described);
 		assert.ok(options.length > 1);

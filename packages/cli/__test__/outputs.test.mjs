@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
-import { file, folder, kpScore, linesOf, parsed, shell, traceOf } from "./support.mjs";
+import { assertEnds, file, folder, kpScore, linesOf, parsed, shell, traceOf } from "./support.mjs";
 
 const { Output, openFile } = createRequire(import.meta.url)("../lib/output.js");
 
@@ -25,8 +25,7 @@ test("kp-score does not follow links beside its output file", async () => {
 test("kp-score replaces a link to a file, and leaves the file as it is", async () => {
 	const victim = file("linked.txt", "precious");
 	symlinkSync("linked.txt", join(folder, "link.jsonl"));
-	const { code, stderr } = await kpScore(["import", "runs.jsonl", "-o", "link.jsonl"]);
-	assert.equal(code, 0, stderr);
+	await assertEnds(0, ["import", "runs.jsonl", "-o", "link.jsonl"]);
 	assert.equal(readFileSync(victim, "utf8"), "precious");
 	assert.equal(parsed(readFileSync(join(folder, "link.jsonl"), "utf8")).length, 3);
 });
@@ -68,8 +67,7 @@ for (const [command, ...args] of [
 	["calibrate", "runs.jsonl"],
 ])
 	test(`kp-score ${command} writes what -o names`, async () => {
-		const named = await kpScore([command, ...args, "-o", `${command}.out`]);
-		assert.equal(named.code, 0, named.stderr);
+		const named = await assertEnds(0, [command, ...args, "-o", `${command}.out`]);
 		assert.equal(named.stdout, "");
 		assert.match(named.stderr, new RegExp(`written to ${command}\\.out`));
 		const { stdout } = await kpScore([command, ...args]);
@@ -80,8 +78,7 @@ for (const [command, ...args] of [
 test("kp-score checks the folder of --memory before it scores", async () => {
 	for (const command of ["score", "explain"]) {
 		const args = [command, "runs.jsonl", ...OFF, "--memory", join("missing", "m.kpcache")];
-		const { code, stdout, stderr } = await kpScore(args);
-		assert.equal(code, 2, stderr);
+		const { stdout, stderr } = await assertEnds(2, args);
 		assert.equal(stdout, "");
 		assert.match(stderr, /^error: cannot (read|write) missing.m\.kpcache: /);
 	}

@@ -6,12 +6,13 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import {
+	assertEnds,
 	endOf,
 	file,
 	folder,
-	kpScore,
 	linesOf,
 	parsed,
+	rowsOf,
 	shell,
 	start,
 	traceOf,
@@ -65,8 +66,7 @@ test("kp-score leaves no half file on a full disk", async (t) => {
 			["import", "many.jsonl", "-o", join(mount, "out")],
 			["score", "many.jsonl", "--embedder", "off", "--emit-otel", join(mount, "out")],
 		]) {
-			const { code, stderr } = await kpScore(rest);
-			assert.equal(code, 1, stderr);
+			const { stderr } = await assertEnds(1, rest);
 			assert.match(stderr, /ENOSPC/);
 			assert.deepEqual(readdirSync(mount), []);
 		}
@@ -127,7 +127,7 @@ test("kp-score writes whole lines whenever Ctrl-C comes", async () => {
 		const { code, signal, stdout } = await ended;
 		if (stdout !== "") assert.equal(stdout.at(-1), "\n");
 		const rows = parsed(stdout);
-		// While Node.js starts and ends, a signal stops it like any process.
+		// While Node.js starts and assertEnds, a signal stops it like any process.
 		if (signal === "SIGINT") assert.ok(rows.length === 0 || rows.length === MANY);
 		else if (code === 0) assert.equal(rows.length, MANY);
 		else assert.equal(code, 130);
@@ -138,19 +138,18 @@ test("kp-score --memory continues from the last run", async () => {
 	const memory = join(folder, "novelty.kpcache");
 	const first = file("first.jsonl", linesOf([traceOf(1)]));
 	const args = ["score", first, "--memory", memory];
-	const before = parsed((await kpScore(args)).stdout);
-	const after = parsed((await kpScore(args)).stdout);
-	assert.equal(before[0].noveltySource, "empty-cache");
-	assert.equal(after[0].nearest, "t:1");
-	assert.ok(after[0].score < before[0].score);
+	const [before] = await rowsOf(args);
+	const [after] = await rowsOf(args);
+	assert.equal(before.noveltySource, "empty-cache");
+	assert.equal(after.nearest, "t:1");
+	assert.ok(after.score < before.score);
 });
 
 test("kp-score --emit-otel writes an OTLP line for each trace", async () => {
 	const events = join(folder, "events.jsonl");
 	const args = ["score", "-", "--embedder", "off", "--emit-otel", events];
 	const input = linesOf(many.slice(0, 3));
-	const { stdout } = await kpScore(args, { input });
-	const scores = parsed(stdout).map(({ score }) => score);
+	const scores = (await rowsOf(args, { input })).map(({ score }) => score);
 	const records = parsed(readFileSync(events, "utf8")).map(
 		({ resourceLogs }) => resourceLogs[0].scopeLogs[0].logRecords[0],
 	);

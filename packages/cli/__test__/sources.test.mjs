@@ -6,13 +6,26 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { endOf, file, folder, kpScore, linesOf, parsed, start, traceOf } from "./support.mjs";
+import {
+	assertEnds,
+	endOf,
+	file,
+	folder,
+	linesOf,
+	parsed,
+	rowsOf,
+	start,
+	traceOf,
+} from "./support.mjs";
 
 const { slashed } = createRequire(import.meta.url)("../lib/sources.js");
 
 const OFF = ["--embedder", "off"];
 
 const at = (n, time) => traceOf(n, { metadata: { created_at: time && `2026-01-${time}:00.000Z` } });
+
+/** The ids of the rows that a command writes. */
+const idsOf = async (args, options) => (await rowsOf(args, options)).map(({ id }) => id);
 
 /** Sessions in another order by name than by time; traces within one are not in order either. */
 mkdirSync(join(folder, "sessions", "deep"), { recursive: true });
@@ -26,32 +39,26 @@ for (const [name, traces] of [
 const IN_ORDER = ["t:5", "t:6", "t:3", "t:4", "t:1", "t:2", "t:7"];
 
 test("kp-score takes sources in the order of their first trace with every command", async () => {
-	const ids = async (args, of = ({ id }) => id) => {
-		const { code, stdout, stderr } = await kpScore(args);
-		assert.equal(code, 0, stderr);
-		return parsed(stdout).map(of);
-	};
-	assert.deepEqual(await ids(["score", "sessions", ...OFF]), IN_ORDER);
-	assert.deepEqual(await ids(["score", "sessions/**/*.jsonl", ...OFF]), IN_ORDER);
-	assert.deepEqual(await ids(["explain", "sessions", ...OFF]), IN_ORDER);
-	assert.deepEqual(await ids(["import", "sessions"]), IN_ORDER);
+	assert.deepEqual(await idsOf(["score", "sessions", ...OFF]), IN_ORDER);
+	assert.deepEqual(await idsOf(["score", "sessions/**/*.jsonl", ...OFF]), IN_ORDER);
+	assert.deepEqual(await idsOf(["explain", "sessions", ...OFF]), IN_ORDER);
+	assert.deepEqual(await idsOf(["import", "sessions"]), IN_ORDER);
 	const [b, a] = ["sessions/b.jsonl", "sessions/a.jsonl"];
-	assert.deepEqual(await ids(["score", a, b, ...OFF]), ["t:3", "t:4", "t:1", "t:2"]);
+	assert.deepEqual(await idsOf(["score", a, b, ...OFF]), ["t:3", "t:4", "t:1", "t:2"]);
 });
 
 test("kp-score score and calibrate give the same rows for a folder", async () => {
-	const { stdout } = await kpScore(["score", "sessions"]);
-	const { code, stderr } = await kpScore(["calibrate", "sessions", "--rows", "rows.jsonl"]);
-	assert.equal(code, 0, stderr);
-	assert.deepEqual(parsed(readFileSync(join(folder, "rows.jsonl"), "utf8")), parsed(stdout));
+	const scored = await rowsOf(["score", "sessions"]);
+	await assertEnds(0, ["calibrate", "sessions", "--rows", "rows.jsonl"]);
+	assert.deepEqual(parsed(readFileSync(join(folder, "rows.jsonl"), "utf8")), scored);
 });
 
 test("kp-score reads standard input after the files", async () => {
-	const { stdout } = await kpScore(["score", "-", "sessions/a.jsonl", ...OFF], {
+	const rows = await rowsOf(["score", "-", "sessions/a.jsonl", ...OFF], {
 		input: linesOf([at(8, "01T00:00")]),
 	});
 	assert.deepEqual(
-		parsed(stdout).map(({ id, source: { name, line } }) => [id, name, line]),
+		rows.map(({ id, source: { name, line } }) => [id, name, line]),
 		[
 			["t:1", "sessions/a.jsonl", 1],
 			["t:2", "sessions/a.jsonl", 2],
@@ -62,8 +69,7 @@ test("kp-score reads standard input after the files", async () => {
 
 test("kp-score finds an error in the first run of any source before it scores", async () => {
 	file("broken.jsonl", '{"no json\n');
-	const { code, stdout, stderr } = await kpScore(["score", "sessions", "broken.jsonl", ...OFF]);
-	assert.equal(code, 2);
+	const { stdout, stderr } = await assertEnds(2, ["score", "sessions", "broken.jsonl", ...OFF]);
 	assert.match(stderr, /broken\.jsonl:/);
 	assert.equal(stdout, "");
 });
@@ -75,8 +81,8 @@ test("kp-score shows sources as they were typed", async () => {
 		["./sessions/d*/*.jsonl", "./sessions/deep/c.jsonl"],
 		[join(folder, "sessions/*/c.jsonl"), join(folder, "sessions/deep/c.jsonl")],
 	]) {
-		const { stdout, stderr } = await kpScore(["score", typed, ...OFF]);
-		assert.equal(parsed(stdout)[0]?.source.name, name, stderr);
+		const [row] = await rowsOf(["score", typed, ...OFF]);
+		assert.equal(row?.source.name, name);
 	}
 });
 
@@ -94,10 +100,9 @@ test("kp-score skips other than regular files in a folder", async (t) => {
 	symlinkSync("a.jsonl", join(folder, "pipes", "c.jsonl"));
 	symlinkSync("b.jsonl", join(folder, "pipes", "d.jsonl"));
 	for (const source of ["pipes", "pipes/*.jsonl"]) {
-		const { code, stdout, stderr } = await kpScore(["score", source, ...OFF], { timeout: 60_000 });
-		assert.equal(code, 0, stderr);
+		const rows = await rowsOf(["score", source, ...OFF], { timeout: 60_000 });
 		assert.deepEqual(
-			parsed(stdout).map(({ source: { name } }) => name),
+			rows.map(({ source: { name } }) => name),
 			["pipes/b.jsonl", "pipes/d.jsonl"],
 		);
 	}
@@ -108,12 +113,9 @@ test("kp-score reads a named pipe, and ends with Ctrl-C if nobody writes to it",
 	const writing = () =>
 		once(spawn("sh", ["-c", "cat pipe-runs > pipe.jsonl"], { cwd: folder }), "close");
 	file("pipe-runs", linesOf([traceOf(1), traceOf(2)]));
-	const read = kpScore(["score", "pipe.jsonl", ...OFF]);
+	const read = idsOf(["score", "pipe.jsonl", ...OFF]);
 	await writing();
-	assert.deepEqual(
-		parsed((await read).stdout).map(({ id }) => id),
-		["t:1", "t:2"],
-	);
+	assert.deepEqual(await read, ["t:1", "t:2"]);
 	for (const command of ["score", "explain", "import", "calibrate"]) {
 		// The second pipe has no writer.
 		const child = start([command, "pipe.jsonl", "silent.jsonl"], { timeout: 60_000 });
@@ -136,8 +138,7 @@ for (const [name, encode] of [
 ])
 	test(`kp-score reads logs, and rows, ${name}`, async () => {
 		file("odd.jsonl", encode(linesOf([traceOf(1, { objective: "Größe 🙂" }), traceOf(2)])));
-		const { code, stdout, stderr } = await kpScore(["score", "odd.jsonl", ...OFF]);
-		assert.equal(code, 0, stderr);
+		const { stdout } = await assertEnds(0, ["score", "odd.jsonl", ...OFF]);
 		const rows = parsed(stdout);
 		assert.deepEqual(
 			rows.map(({ id, source }) => [id, source.name]),
@@ -148,10 +149,9 @@ for (const [name, encode] of [
 		);
 		assert.equal(rows[0].objective, "Größe 🙂");
 		file("odd-rows.jsonl", encode(stdout));
-		const compared = await kpScore(["compare", "odd-rows.jsonl", "odd.jsonl", ...OFF]);
-		assert.equal(compared.code, 0, compared.stderr);
+		const compared = await rowsOf(["compare", "odd-rows.jsonl", "odd.jsonl", ...OFF]);
 		assert.deepEqual(
-			parsed(compared.stdout).map(({ change }) => change),
+			compared.map(({ change }) => change),
 			[0, 0],
 		);
 	});
@@ -163,8 +163,7 @@ test("kp-score ignores errors in the logs of a folder, unless --errors is given"
 	file("named.jsonl", text);
 	for (const command of ["score", "explain", "import"]) {
 		const off = command === "import" ? [] : OFF;
-		const { code, stdout, stderr } = await kpScore([command, "live", ...off]);
-		assert.equal(code, 0, stderr);
+		const { stdout, stderr } = await assertEnds(0, [command, "live", ...off]);
 		assert.equal(parsed(stdout).length, 2);
 		assert.match(
 			stderr,
@@ -174,20 +173,15 @@ test("kp-score ignores errors in the logs of a folder, unless --errors is given"
 			["--errors", "reject"],
 			["--errors", "collect"],
 		])
-			assert.equal((await kpScore([command, "live", ...off, ...args])).code, 2);
-		assert.equal((await kpScore([command, "live", "named.jsonl", ...off])).code, 2);
+			await assertEnds(2, [command, "live", ...off, ...args]);
+		await assertEnds(2, [command, "live", "named.jsonl", ...off]);
 	}
 });
 
 test("kp-score reads compressed logs that it finds in a folder", async () => {
 	mkdirSync(join(folder, "archive"));
 	writeFileSync(join(folder, "archive/run.jsonl.gz"), gzipSync(linesOf([at(1, "03T10:00")])));
-	const { code, stdout, stderr } = await kpScore(["score", "archive", ...OFF]);
-	assert.equal(code, 0, stderr);
-	assert.deepEqual(
-		parsed(stdout).map(({ id }) => id),
-		["t:1"],
-	);
+	assert.deepEqual(await idsOf(["score", "archive", ...OFF]), ["t:1"]);
 });
 
 test("kp-score skips and counts files of a folder that are not logs, and refuses them by name", async () => {
@@ -204,9 +198,9 @@ test("kp-score skips and counts files of a folder that are not logs, and refuses
 	write("comments.json", '{ // a setting\n"a": 1 }');
 	for (const command of ["score", "explain", "import", "calibrate"]) {
 		const off = command === "import" ? [] : OFF;
-		const { code, stdout, stderr } = await kpScore([command, "mixed", ...off]);
 		// Two runs are too few to calibrate.
-		assert.equal(code, command === "calibrate" ? 2 : 0, stderr);
+		const code = command === "calibrate" ? 2 : 0;
+		const { stdout, stderr } = await assertEnds(code, [command, "mixed", ...off]);
 		assert.match(
 			stderr,
 			/warning: skipped 6 files without a log of an agent, such as mixed\/comments\.json$/m,
@@ -217,8 +211,7 @@ test("kp-score skips and counts files of a folder that are not logs, and refuses
 				["t:2", "t:1"],
 			);
 	}
-	const { code, stderr } = await kpScore(["score", "mixed/package.json", ...OFF]);
-	assert.equal(code, 2);
+	const { stderr } = await assertEnds(2, ["score", "mixed/package.json", ...OFF]);
 	assert.match(stderr, /package\.json: expected a log of one of the formats/);
 });
 

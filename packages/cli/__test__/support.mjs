@@ -1,10 +1,12 @@
 /** Runs kp-score. */
+import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { after } from "node:test";
 import { fileURLToPath } from "node:url";
 
@@ -33,15 +35,10 @@ export const start = (args, options = {}) =>
 
 /** The end of a process: `{ code, signal, stdout, stderr }`. */
 export async function endOf(child) {
-	const output = { stdout: "", stderr: "" };
-	for (const name of ["stdout", "stderr"])
-		child[name]?.setEncoding("utf8").on("data", (text) => {
-			output[name] += text;
-		});
-	return new Promise((resolve, reject) => {
-		child.on("error", reject);
-		child.on("close", (code, signal) => resolve({ code, signal, ...output }));
-	});
+	const output = [child.stdout, child.stderr].map(text);
+	const [code, signal] = await once(child, "close");
+	const [stdout, stderr] = await Promise.all(output);
+	return { code, signal, stdout, stderr };
 }
 
 const many = fileURLToPath(new URL("many.cjs", import.meta.url));
@@ -88,6 +85,16 @@ export function kpScoreAlone(args, { input, ...options } = {}) {
 	child.stdin?.end(input);
 	return endOf(child);
 }
+
+/** As {@link kpScore}, for a command that must end with this exit code. */
+export async function assertEnds(expected, args, options) {
+	const { code, ...output } = await kpScore(args, options);
+	assert.equal(code, expected, output.stderr);
+	return output;
+}
+
+/** The rows that a command writes, which must succeed. */
+export const rowsOf = async (args, options) => parsed((await assertEnds(0, args, options)).stdout);
 
 /** Runs a line of bash, in which `kp-score` is the command. */
 export const shell = (line) =>

@@ -4,9 +4,8 @@ import { test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
 import { importTraces } from "@knowledgepulse/scoring/logs";
 import { generateText, stepCountIs, streamText, tool } from "ai";
-import { MockLanguageModelV3 } from "ai/test";
 import { z } from "zod";
-import { calls, modelOf, says, usage } from "../../../__test__/support/ai-sdk.mjs";
+import { calls, modelOf, says } from "../../../__test__/support/ai-sdk.mjs";
 import { shortly, start, tracing } from "./support.mjs";
 
 const weather = tool({
@@ -174,15 +173,7 @@ test("ScoringSpanProcessor makes one trace of an agent and another that it calls
 
 test("ScoringSpanProcessor treats a run whose model fails as failed", async () => {
 	const traced = tracing();
-	const answers = [[calls("c1", "weather", { city: "Rome" })]];
-	const model = new MockLanguageModelV3({
-		doGenerate: async () => {
-			const content = answers.shift();
-			if (!content) throw new Error("overloaded");
-			const finishReason = { unified: "tool-calls", raw: "tool-calls" };
-			return { content, finishReason, usage, warnings: [] };
-		},
-	});
+	const model = modelOf([calls("c1", "weather", { city: "Rome" })]);
 	await assert.rejects(generateText({ ...loop(traced), model, maxRetries: 0 }));
 	await traced.flush();
 	assert.deepEqual(traced.errors, []);

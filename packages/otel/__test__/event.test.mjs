@@ -7,7 +7,7 @@ import {
 	LoggerProvider,
 	SimpleLogRecordProcessor,
 } from "@opentelemetry/sdk-logs";
-import { answer, tracing } from "./support.mjs";
+import { answer, answered, tracing } from "./support.mjs";
 
 /** A scorer that returns this report. */
 const scorerOf = (report) => ({ explainValue: async () => report });
@@ -24,9 +24,7 @@ const report = {
 };
 
 test("gen_ai.evaluation.result has the score, a label and an explanation", async () => {
-	const traced = tracing({ assumeSuccess: true, scorer: scorerOf(report) });
-	answer(traced.tracer, "Hello?");
-	await traced.flush();
+	const traced = await answered({ assumeSuccess: true, scorer: scorerOf(report) });
 	const [{ eventName, attributes, instrumentationScope, spanContext }] = traced.events();
 	assert.equal(eventName, "gen_ai.evaluation.result");
 	assert.deepEqual(attributes, {
@@ -56,9 +54,7 @@ for (const [score, expected, label] of [
 ])
 	test(`gen_ai.evaluation.score.label of ${score} is ${expected}`, async () => {
 		const scorer = scorerOf({ ...report, score });
-		const traced = tracing({ assumeSuccess: true, scorer, label });
-		answer(traced.tracer, "Hello?");
-		await traced.flush();
+		const traced = await answered({ assumeSuccess: true, scorer, label });
 		const [{ attributes }] = traced.events();
 		assert.equal(attributes["gen_ai.evaluation.score.label"], expected);
 	});

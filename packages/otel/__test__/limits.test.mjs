@@ -2,9 +2,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { run } from "../../../__test__/support/child.mjs";
-import { answer, chat, diagnostics, start, tracing } from "./support.mjs";
-
-const objectives = ({ runs }) => runs.map(({ trace }) => trace.task.objective);
+import { answer, chat, diagnostics, objectives, start, tracing } from "./support.mjs";
 
 beforeEach(() => {
 	diagnostics.warn.length = 0;

@@ -4,11 +4,19 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { context, ROOT_CONTEXT, SpanStatusCode, TraceFlags, trace } from "@opentelemetry/api";
 import { AlwaysOffSampler, SamplingDecision } from "@opentelemetry/sdk-trace-node";
-import { agent, answer, chat, diagnostics, shortly, start, tracing } from "./support.mjs";
+import {
+	agent,
+	answer,
+	answered,
+	chat,
+	diagnostics,
+	objectives,
+	shortly,
+	start,
+	tracing,
+} from "./support.mjs";
 
 const assumed = { assumeSuccess: true };
-
-const objectives = ({ runs }) => runs.map(({ trace }) => trace.task.objective);
 
 test("ScoringSpanProcessor makes one run of an agent and the agents below it", async () => {
 	const traced = tracing();
@@ -150,9 +158,7 @@ test("ScoringSpanProcessor ignores traces without an agent, model call or tool",
 test("ScoringSpanProcessor ignores spans that are not sampled", async () => {
 	const recorded = { shouldSample: () => ({ decision: SamplingDecision.RECORD }) };
 	for (const sampler of [new AlwaysOffSampler(), recorded]) {
-		const traced = tracing(assumed, { sampler });
-		answer(traced.tracer, "Hello?");
-		await traced.flush();
+		const traced = await answered(assumed, { sampler });
 		assert.deepEqual([traced.runs, traced.errors], [[], []]);
 	}
 });
@@ -169,15 +175,13 @@ test("ScoringSpanProcessor scores runs in the order in which they have ended", a
 });
 
 test("ScoringSpanProcessor passes options on to the import", async () => {
-	const traced = tracing({
+	const traced = await answered({
 		success: false,
 		objective: "To greet",
 		domain: "code",
 		visibility: "private",
 		privacyLevel: "federated",
 	});
-	answer(traced.tracer, "Hello?");
-	await traced.flush();
 	const [{ trace }] = traced.runs;
 	assert.equal(trace.task.objective, "To greet");
 	assert.equal(trace.metadata.success, false);
@@ -232,9 +236,7 @@ test("forceFlush waits for what onScore returns", async () => {
 		await sleep(20);
 		isDone = true;
 	};
-	const traced = tracing({ ...assumed, onScore });
-	answer(traced.tracer, "Hello?");
-	await traced.flush();
+	await answered({ ...assumed, onScore });
 	assert.ok(isDone);
 });
 
@@ -272,22 +274,18 @@ for (const [name, options] of [
 	["the logger", { loggerProvider: { getLogger: () => ({ emit: fail }) } }],
 ])
 	test(`onError gets what ${name} throws`, async () => {
-		const traced = tracing({ ...assumed, ...options });
-		const root = answer(traced.tracer, "Hello?");
-		await traced.flush();
+		const traced = await answered({ ...assumed, ...options });
 		const [{ error, spanContext }, ...others] = traced.errors;
 		assert.deepEqual(others, []);
 		assert.equal(error, failure);
-		assert.equal(spanContext.traceId, root.spanContext().traceId);
+		assert.equal(spanContext.traceId, traced.root.spanContext().traceId);
 		assert.equal(traced.runs.length, name.match(/label|logger/) ? 1 : 0);
 	});
 
 test("onError may throw: that is reported through diag", async () => {
 	for (const onError of [fail, async () => fail()]) {
 		diagnostics.error.length = 0;
-		const traced = tracing({ onError });
-		answer(traced.tracer, "Hello?");
-		await traced.flush();
+		await answered({ onError });
 		assert.equal(diagnostics.error.length, 1);
 		assert.match(diagnostics.error[0], /scoring-otel: .*expected/);
 	}
@@ -295,18 +293,14 @@ test("onError may throw: that is reported through diag", async () => {
 
 test("onError warns through diag by default", async () => {
 	diagnostics.warn.length = 0;
-	const traced = tracing({ onError: undefined });
-	answer(traced.tracer, "Hello?");
-	await traced.flush();
+	await answered({ onError: undefined });
 	assert.equal(diagnostics.warn.length, 1);
 	assert.match(diagnostics.warn[0], /scoring-otel: ImportError: .*assumeSuccess/);
 });
 
 test("diag says at level debug why there is no trace", async () => {
 	diagnostics.debug.length = 0;
-	const traced = tracing({ assumeSuccess: "skip" });
-	answer(traced.tracer, "Hello?");
-	await traced.flush();
+	const traced = await answered({ assumeSuccess: "skip" });
 	assert.deepEqual([traced.runs, traced.errors], [[], []]);
 	const [found] = diagnostics.debug.filter((text) => /scoring-otel/.test(text));
 	assert.match(found, /success_unknown/);

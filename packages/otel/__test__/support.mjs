@@ -101,6 +101,16 @@ export function answer(tracer, question, { end = true } = {}) {
 	return root;
 }
 
+/** As {@link tracing}, after one run, which is scored if it can be; `root` is its span. */
+export async function answered(options, provide) {
+	const traced = tracing(options, provide);
+	const root = answer(traced.tracer, "Hello?");
+	await traced.flush();
+	return { ...traced, root };
+}
+
+export const objectives = ({ runs }) => runs.map(({ trace }) => trace.task.objective);
+
 /** The steps of a trace in short: type, then the tool and its input, or else the content. */
 export const shortly = ({ steps }) =>
 	steps.map(({ type, tool, input, content }) =>

@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { temporaryFolder } from "../../../__test__/support/model-folder.mjs";
-import { compile } from "../../../__test__/support/typescript.mjs";
+import { compileModules, examplesIn } from "../../../__test__/support/typescript.mjs";
 
 const declarations = fileURLToPath(new URL("../index.d.ts", import.meta.url));
 
@@ -14,8 +12,8 @@ env.allowRemoteModels = false;
 env.backends.onnx.wasm.numThreads = 1;
 const extractor: FeatureExtractionPipeline = await pipeline("feature-extraction", "Xenova/all-MiniLM-L6-v2", { dtype: "fp32" });
 const output: Tensor = await extractor(["a", "b"], { pooling: "mean", normalize: true });
-const rows: number[][] = output.tolist();
-const numbers: number[] = Array.from(output.data);
+output.tolist() satisfies number[][];
+Array.from(output.data) satisfies number[];
 // @ts-expect-error: another task
 await pipeline("summarization");
 // @ts-expect-error: another model
@@ -24,14 +22,11 @@ await pipeline("feature-extraction", "Xenova/bge-small-en-v1.5");
 await extractor("a");
 // @ts-expect-error: another pooling
 await extractor("a", { pooling: "cls", normalize: true });
-export { numbers, rows };
 `;
 
 test("index.d.ts has the supported types, and its example compiles", (t) => {
-	const folder = temporaryFolder(t);
-	const [, example] = /```ts\n([\s\S]*?) \* ```/.exec(readFileSync(declarations, "utf8"));
-	writeFileSync(join(folder, "uses.mts"), USES);
-	writeFileSync(join(folder, "example.mts"), example.replaceAll(/^ \* /gm, ""));
+	const examples = examplesIn(readFileSync(declarations, "utf8"));
+	assert.equal(examples.length, 1);
 	const paths = { "@huggingface/transformers": [declarations] };
-	assert.equal(compile(folder, { noEmit: true, types: [], paths }), "");
+	assert.equal(compileModules(t, [USES, ...examples], { types: [], paths }), "");
 });

@@ -202,20 +202,6 @@ describe("faults", { skip: missing }, () => {
 		await assertReplayed(entries, answers);
 	});
 
-	test("calls fail while the pool is exhausted", async () => {
-		const { scorer, pool, store } = open("exhausted", {
-			config: server.config({ max: 1 }),
-			storeTimeoutMs: 100,
-		});
-		const holder = await pool.connect();
-		const answers = [await answerOf(scorer, "words 1 exhausted")];
-		assert.match(answers[0].reason, /did not answer within 100 ms/);
-		holder.release();
-		while (!isStored(answers.at(-1)))
-			answers.push(await answerOf(scorer, `words 1 again ${answers.length}`));
-		await assertReplayed(await entriesOf(store), answers);
-	});
-
 	test("a standby answers reads, and everything once it is promoted", async () => {
 		const primary = open("standby");
 		const ids = Array.from({ length: 9 }, (_, i) => `words ${i} primary`);

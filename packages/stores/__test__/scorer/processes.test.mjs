@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
-import { draws, repeats } from "../../../../__test__/support/draws.mjs";
+import { draws, repeatable, repeats, seed } from "../../../../__test__/support/draws.mjs";
 import { temporaryFile } from "../sqlite/files.mjs";
 import { missing, startForStores } from "../support/postgres.mjs";
 import { askAll, ClientProcess } from "./processes.mjs";
@@ -22,46 +22,44 @@ describe("processes", () => {
 	});
 	after(() => Promise.all(clients.map((client) => client.kill())));
 
-	const seed = Math.floor(Math.random() * 2 ** 31);
 	const draw = draws(seed);
 	// At most two processes score a run, and each embeds it once.
 	const homes = runs.map(() => [draw.below(PROCESSES), draw.below(PROCESSES)]);
 
-	/** Scores all runs in each round, distributed at random; `openStore` opens the store of a round in this process. */
-	async function assertRounds(t, rounds, storeOf, openStore) {
-		t.diagnostic(`seed ${seed}`);
+	/** Scores all runs in a namespace for each round; `openStore` opens one in this process. */
+	async function assertRounds(rounds, storeOf, openStore) {
 		for (let round = 0; round < rounds; round++) {
-			// In some rounds the cache is smaller than the number of runs.
-			const cache = { maxElements: draw.of([10, 60, 1000]) };
-			await askAll(clients, "open", storeOf(round), { cache });
-			const hands = clients.map(() => []);
-			for (const run of runs.keys()) {
-				const hand = hands[draw.of(homes[run])];
-				hand.splice(draw.below(20), 0, `run ${run}`);
-			}
-			const answers = await Promise.all(
-				clients.map((client, i) => client.ask("score", hands[i], draw.of([1, 4, 100]))),
-			);
-			const store = openStore(round);
-			const entries = await entriesOf(store);
-			await store.close();
-			assert.equal(entries.length, runs.length);
-			const stored = await assertReplayed(entries, answers.flat(), { cache });
-			assert.equal(stored, runs.length);
+			const namespace = `round ${round}`;
+			await repeatable(namespace, () => assertRound(storeOf(namespace), openStore(namespace)));
 		}
+	}
+
+	/** Scores all runs, distributed at random; `store` is a handle on the store at a place. */
+	async function assertRound(place, store) {
+		// In some rounds the cache is smaller than the number of runs.
+		const cache = { maxElements: draw.of([10, 60, 1000]) };
+		await askAll(clients, "open", place, { cache });
+		const hands = clients.map(() => []);
+		for (const run of runs.keys()) {
+			const hand = hands[draw.of(homes[run])];
+			hand.splice(draw.below(20), 0, `run ${run}`);
+		}
+		const answers = await Promise.all(
+			clients.map((client, i) => client.ask("score", hands[i], draw.of([1, 4, 100]))),
+		);
+		const entries = await entriesOf(store);
+		await store.close();
+		assert.equal(entries.length, runs.length);
+		const stored = await assertReplayed(entries, answers.flat(), { cache });
+		assert.equal(stored, runs.length);
 	}
 
 	describe("with PostgreSQL", { skip: missing }, () => {
 		const storeOf = (namespace) => ({ postgres: server.config(), namespace });
 		const openStore = (namespace) => new PostgresStore({ pool, namespace });
 
-		test("eight processes that share a store give the scores of one without a store", (t) =>
-			assertRounds(
-				t,
-				ROUNDS.postgres,
-				(round) => storeOf(`round ${round}`),
-				(round) => openStore(`round ${round}`),
-			));
+		test("eight processes that share a store give the scores of one without a store", () =>
+			assertRounds(ROUNDS.postgres, storeOf, openStore));
 
 		test("of eight processes that score a new trace at once, one finds it new", async () => {
 			await askAll(clients, "open", storeOf("at once"));
@@ -91,9 +89,9 @@ describe("processes", () => {
 		});
 	});
 
-	test("eight processes that share a file give the scores of one without a store", async (t) => {
+	test("eight processes that share a file give the scores of one without a store", async () => {
 		const path = temporaryFile();
-		const store = (round) => ({ path, namespace: `round ${round}` });
-		await assertRounds(t, ROUNDS.sqlite, store, (round) => new SqliteStore(store(round)));
+		const storeOf = (namespace) => ({ path, namespace });
+		await assertRounds(ROUNDS.sqlite, storeOf, (name) => new SqliteStore(storeOf(name)));
 	});
 });

@@ -1,20 +1,6 @@
 /**
- * PostgreSQL servers for tests, each with its data in a temporary folder and listening on a socket there.
- *
- * `missing` says why there is no server for this machine (undefined if there is one): pass it as `skip`.
- * `startPostgres({ version, settings, parent })` starts a server, which ends with this process at the
- * latest. It has
- *
- * - `config(more)`: the options of a `pg` client or pool; `database` is `postgres`, unless `more` says otherwise;
- * - `query(sql, values, config)`: runs one query on a connection of its own; returns the rows;
- * - `createDatabase()`: makes an empty database; returns its name;
- * - `run(program, ...args)`: runs a program of PostgreSQL, such as `pg_dump`; returns what it printed;
- * - `kill()`: ends the server as a crash of the machine would (SIGKILL), and `start()` starts it again, on
- *   the same data and socket;
- * - `freeze()` and `thaw()`: all of its processes hang (SIGSTOP), and go on;
- * - `standby()`: starts a hot standby, a server like this one that follows it and only reads;
- * - `log()`: what the server has reported;
- * - `stop()`: ends the server and removes its folder.
+ * PostgreSQL servers for tests, each with its data and its socket in a temporary folder, and each ending with
+ * this process at the latest.
  *
  * PostgreSQL refuses to run as root. There the server is run by `nobody`, from a copy of the programs that
  * everybody can read.
@@ -39,6 +25,7 @@ import pg from "pg";
 import { startProgram } from "../../../../tools/lib/process.mjs";
 import { installPostgres, missing, programs } from "../../../../tools/postgres/install.mjs";
 
+/** Why there is no server for this machine; undefined if there is one. To be passed as `skip`. */
 export { missing };
 
 const NOBODY = 65534;
@@ -72,7 +59,6 @@ class Server {
 	#bin;
 	#settings;
 	#program;
-	#log = "";
 
 	constructor(version, folder, bin, settings) {
 		this.version = version;
@@ -92,6 +78,7 @@ class Server {
 		});
 	}
 
+	/** Starts the server, again after {@link kill} with the same data. */
 	async start() {
 		const settings = {
 			listen_addresses: "",
@@ -112,8 +99,7 @@ class Server {
 			);
 			if (await this.#isReady()) return;
 			// The processes of a killed server need a moment to end, and hold its memory until then.
-			if (attempt === 50) throw new Error(`no server:\n${this.log()}`);
-			this.#log = this.log();
+			if (attempt === 50) throw new Error(`no server:\n${this.#program.output.stderr}`);
 			await sleep(100);
 		}
 	}
@@ -132,14 +118,12 @@ class Server {
 		}
 	}
 
-	log() {
-		return this.#log + (this.#program?.output.stderr ?? "");
-	}
-
+	/** Options of a client or a pool of `pg`. */
 	config(more) {
 		return { host: this.folder, user: "postgres", database: "postgres", ...more };
 	}
 
+	/** Runs one query on a connection of its own; returns the rows. */
 	async query(sql, values, config) {
 		const client = new pg.Client(this.config(config));
 		// The server may end while the connection is closed.
@@ -153,6 +137,7 @@ class Server {
 		}
 	}
 
+	/** Makes an empty database; returns its name. */
 	async createDatabase() {
 		const name = `test_${Math.random().toString(36).slice(2)}`;
 		await this.query(`CREATE DATABASE ${name}`);
@@ -184,10 +169,12 @@ class Server {
 		await ended;
 	}
 
+	/** Ends the server as a crash of the machine would. */
 	async kill() {
 		await this.#end("SIGKILL");
 	}
 
+	/** All processes hang until {@link thaw}. */
 	freeze() {
 		this.#signal("SIGSTOP", this.#pids());
 	}
@@ -196,22 +183,12 @@ class Server {
 		this.#signal("SIGCONT", this.#pids());
 	}
 
+	/** Starts a server that follows this one and only reads. */
 	async standby() {
 		const folder = makeFolder(folderOfServers());
 		const standby = new Server(this.version, folder, this.#bin, this.#settings);
-		this.run(
-			"pg_basebackup",
-			"-h",
-			this.folder,
-			"-U",
-			"postgres",
-			"-D",
-			standby.data,
-			"-R",
-			"-c",
-			"fast",
-			"--no-sync",
-		);
+		const options = ["-U", "postgres", "-R", "-c", "fast", "--no-sync"];
+		this.run("pg_basebackup", "-h", this.folder, "-D", standby.data, ...options);
 		await standby.start();
 		return standby;
 	}
