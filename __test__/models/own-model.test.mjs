@@ -59,6 +59,16 @@ test("embed gives the vector of the model with prefix, pooling and output", asyn
 	assert.ok(cosine(pooled, given) < 0.999);
 });
 
+test("the option pooling replaces a pooled output, also if the folder names the same pooling", async (t) => {
+	const folder = copyOf(t, "pooled");
+	cpSync(join(modelFolder("roberta"), "1_Pooling"), join(folder, "1_Pooling"), { recursive: true });
+	edit(join(folder, "1_Pooling/config.json"), (it) => ({ ...it, word_embedding_dimension: 40 }));
+	const vector = (...options) => scorerOf(...options).embed(TEXT);
+	assert.deepEqual(await vector(folder), await vector(modelFolder("pooled")));
+	const expected = await vector(modelFolder("pooled"), { pooling: "cls" });
+	assert.deepEqual(await vector(folder, { pooling: "cls" }), expected);
+});
+
 test("maxTokens bounds the window, and longText takes all windows", async () => {
 	const long = sentences.en.join(" ").repeat(4);
 	const text = async (options) => (await required("bert", options).explainValue(says(long))).text;

@@ -190,10 +190,11 @@ impl CustomFolder {
         for path in &self.files {
             all.update(hash_file(path)?.1.as_bytes());
         }
-        let Self { modules, max_tokens, prefix, first_position, .. } = self;
-        let (Modules { pooling, normalizes, lowercase, .. }, output) =
-            (modules, &self.options.output);
-        let said = (pooling, output, normalizes, max_tokens, prefix, lowercase, first_position);
+        let Self { modules, options, max_tokens, prefix, first_position, .. } = self;
+        let Modules { pooling, normalizes, lowercase, .. } = modules;
+        let said = (pooling, normalizes, max_tokens, prefix, lowercase, first_position);
+        // The output depends on whether a pooling is among the options.
+        let said = (said, options.pooling.is_some(), &options.output);
         all.update(format!("{said:?}").as_bytes());
         Ok(all.finalize().to_string())
     }
