@@ -1,9 +1,7 @@
 //! The exact arithmetic of the model on one core: the items are floating-point operations.
 
 use divan::{Bencher, counter::ItemsCount};
-use knowledgepulse_embedder::kernels::{
-    Kernel, Linear, LinearWeights, SelfAttention, SharedSlice, run_task,
-};
+use knowledgepulse_embedder::kernels::{Linear, LinearWeights, SelfAttention, run};
 
 const TOKENS: [usize; 3] = [20, 128, 512];
 const LAYERS: usize = 6;
@@ -11,12 +9,6 @@ const WIDTH: usize = 384;
 
 fn main() {
     divan::main();
-}
-
-/// Does all tasks of a kernel on this thread.
-fn run(kernel: &impl Kernel) {
-    // SAFETY: there is no other thread.
-    (0..kernel.tasks()).for_each(|task| unsafe { run_task(kernel, task) });
 }
 
 fn numbers(count: usize) -> Vec<f32> {
@@ -30,7 +22,7 @@ fn attention(bencher: Bencher, tokens: usize) {
     let operations = ItemsCount::new(LAYERS * 4 * tokens * tokens * WIDTH);
     bencher.counter(operations).bench_local(|| {
         for _ in 0..LAYERS {
-            run(&SelfAttention::new(&input, SharedSlice::new(&mut output)));
+            run(&SelfAttention::new(&input, &mut output));
         }
     });
     assert_computed(&output);
@@ -55,7 +47,7 @@ fn linear(bencher: Bencher, tokens: usize) {
             for (weight, scale, input, output) in &mut layers {
                 let gelu = scale.len() == 4 * WIDTH;
                 let weights = LinearWeights { values: weight, scale, bias: scale };
-                run(&Linear::new(weights, input, None, gelu, SharedSlice::new(output)));
+                run(&Linear::new(weights, input, None, gelu, output));
             }
         }
     });

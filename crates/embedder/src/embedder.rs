@@ -3,7 +3,6 @@
 use std::{
     borrow::Cow,
     cell::Cell,
-    sync::atomic::{AtomicUsize, Ordering},
     time::{Duration, Instant},
 };
 
@@ -49,8 +48,6 @@ pub struct Embedder {
     backend: Box<dyn Backend>,
     /// Why ONNX Runtime could not be loaded, if the native backend runs the model instead.
     pub onnx_error: Option<EmbedError>,
-    /// The number of windows that are being embedded.
-    running: AtomicUsize,
     memo: Memo,
     folder: ModelFolder,
     /// The fingerprint of the model, as of [`crate::fingerprint`].
@@ -75,9 +72,9 @@ impl Embedder {
         let (backend, onnx_error) = backend?;
         let tokenizer = tokenizer.unwrap_or_else(panicked)?;
         memory_probe::release_free();
-        let (running, memo, dimensions) = Default::default();
+        let (memo, dimensions) = Default::default();
         let mut embedder =
-            Self { tokenizer, backend, onnx_error, running, memo, folder, fingerprint, dimensions };
+            Self { tokenizer, backend, onnx_error, memo, folder, fingerprint, dimensions };
         embedder.dimensions = embedder.probe(settings)?;
         Ok(embedder)
     }
@@ -154,20 +151,9 @@ impl Embedder {
         Cow::Owned(if custom.modules.lowercase { text.to_lowercase() } else { text })
     }
 
-    /// Runs the model on one window, on all threads if it is alone, else on the calling one.
+    /// Runs the model on one window.
     fn run(&self, ids: &[i64], cancel: &CancelToken) -> Result<Embedding> {
-        /// Counts a running window until dropped.
-        struct Running<'a>(&'a AtomicUsize);
-
-        impl Drop for Running<'_> {
-            fn drop(&mut self) {
-                self.0.fetch_sub(1, Ordering::SeqCst);
-            }
-        }
-
-        let is_alone = self.running.fetch_add(1, Ordering::SeqCst) == 0;
-        let _running = Running(&self.running);
-        let embedding = self.backend.run(ids, is_alone, cancel)?;
+        let embedding = self.backend.run(ids, cancel)?;
         if embedding.iter().any(|x| !x.is_finite()) {
             return Err(EmbedError::Model("it gave a number that is not finite".into()));
         }

@@ -13,5 +13,5 @@ use crate::{Embedding, Result};
 /// A loaded model. Any number of threads may run it at once, with the same bits.
 pub(crate) trait Backend: Send + Sync {
     /// Embeds the tokens of a window, on all threads if no other text runs, else on the calling one.
-    fn run(&self, ids: &[i64], is_alone: bool, cancel: &CancelToken) -> Result<Embedding>;
+    fn run(&self, ids: &[i64], cancel: &CancelToken) -> Result<Embedding>;
 }

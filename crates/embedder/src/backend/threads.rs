@@ -1,58 +1,58 @@
 //! The threads of a model.
 
 use std::{
-    sync::{
-        Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     thread,
 };
 
 use once_cell::sync::OnceCell;
-use rayon::{ThreadPool, ThreadPoolBuilder, prelude::*};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// The maximum number of threads: half of the linear layers have 8 tasks.
 const MAX_THREADS: usize = 8;
 
-/// The threads for a single text.
+/// The threads of a model, for a text that is alone.
 pub(crate) struct Threads {
     count: usize,
-    /// Made for the first single text; `None` inside for one thread, or if the system refuses more.
-    pool: OnceCell<Option<Mutex<ThreadPool>>>,
+    /// The number of windows that are being embedded.
+    running: AtomicUsize,
+    /// Made for the first text; `None` inside for one thread, or if the system refuses more.
+    pool: OnceCell<Option<ThreadPool>>,
 }
 
 impl Threads {
     /// Returns up to `count` threads, which are started when they are needed.
     pub fn new(count: usize) -> Self {
-        Self { count: count.min(MAX_THREADS), pool: OnceCell::new() }
+        Self { count: count.min(MAX_THREADS), running: 0.into(), pool: OnceCell::new() }
     }
 
-    /// Runs `work` with the number of threads that [`spread`] can use: all if the text is single and no other
-    /// has them, else only the calling one.
-    pub fn run<R: Send>(&self, is_alone: bool, work: impl FnOnce(usize) -> R + Send) -> R {
-        let pool = is_alone.then(|| self.pool()).flatten().and_then(|pool| pool.try_lock().ok());
-        match pool {
+    /// Runs `work` with the number of threads that kernels can use: all if no other window is running, else only the
+    /// calling one.
+    pub fn run<R: Send>(&self, work: impl FnOnce(usize) -> R + Send) -> R {
+        let is_alone = self.running.fetch_add(1, Ordering::SeqCst) == 0;
+        let _running = Running(&self.running);
+        match is_alone.then(|| self.pool()).flatten() {
             Some(pool) => pool.install(|| with_spinning_threads(|| work(self.count))),
             None => work(1),
         }
     }
 
-    fn pool(&self) -> Option<&Mutex<ThreadPool>> {
+    fn pool(&self) -> Option<&ThreadPool> {
         let make = || {
             let name = |index| format!("kp-text-{index}");
             let pool = ThreadPoolBuilder::new().num_threads(self.count).thread_name(name);
-            (self.count > 1).then(|| pool.build().ok()).flatten().map(Mutex::new)
+            (self.count > 1).then(|| pool.build().ok()).flatten()
         };
         self.pool.get_or_init(make).as_ref()
     }
 }
 
-/// Calls `task` with each number below `count`, on all threads of the calling thread's pool.
-pub(crate) fn spread(count: usize, task: &(dyn Fn(usize) + Send + Sync)) {
-    if rayon::current_thread_index().is_some() {
-        (0..count).into_par_iter().with_max_len(1).for_each(task);
-    } else {
-        (0..count).for_each(task);
+/// A window that is being embedded, until dropped.
+struct Running<'a>(&'a AtomicUsize);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

@@ -151,7 +151,7 @@ impl CustomGraph {
 }
 
 impl Backend for CustomGraph {
-    fn run(&self, ids: &[i64], _is_alone: bool, cancel: &CancelToken) -> Result<Embedding> {
+    fn run(&self, ids: &[i64], cancel: &CancelToken) -> Result<Embedding> {
         if ids.is_empty() {
             return Err(EmbedError::Model("a text has no tokens, not even special ones".into()));
         }

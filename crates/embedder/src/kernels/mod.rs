@@ -1,7 +1,6 @@
 //! The arithmetic of the model in SIMD registers.
 //!
-//! A kernel is divided into tasks. [`run`] passes them to a function that distributes them over threads, so that kernels
-//! do not depend on a thread pool.
+//! A kernel is divided into tasks, which [`run`] distributes over threads.
 
 mod aligned;
 pub(crate) mod arch;
@@ -11,18 +10,16 @@ mod shared_slice;
 #[cfg(test)]
 pub(crate) mod testing;
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::atomic::{AtomicBool, Ordering},
-};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use knowledgepulse_workers::fault;
 use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
 
 pub use float::{
     LayerNorm, Linear, LinearWeights, PANEL, SelfAttention, Table, embed_tokens, pool,
 };
-pub use shared_slice::SharedSlice;
+pub(crate) use shared_slice::SharedSlice;
 
 /// The numbers of a token in the input and the output of a layer.
 const WIDTH: usize = 384;
@@ -49,34 +46,20 @@ pub trait Kernel: Sync {
     unsafe fn run<S: Simd>(&self, simd: S, task: usize);
 }
 
-/// Runs all tasks of a kernel with `spread`, which must call the given function once for each number below the given
-/// one. Returns whether no task has panicked.
-pub fn run(
-    kernel: &impl Kernel,
-    spread: impl FnOnce(usize, &(dyn Fn(usize) + Send + Sync)),
-) -> bool {
-    let panicked = AtomicBool::new(false);
-    let task = |index| {
-        let task = || {
-            fault::point("task");
-            // SAFETY: `spread` runs each task once.
-            unsafe { run_task(kernel, index) }
-        };
-        if catch_unwind(AssertUnwindSafe(task)).is_err() {
-            panicked.store(true, Ordering::Relaxed);
-        }
+/// Runs all tasks of a kernel in the widest registers of the machine, on all threads of the calling thread's pool.
+/// Returns whether no task has panicked.
+pub fn run(kernel: &impl Kernel) -> bool {
+    let (tasks, arch) = (0..kernel.tasks(), Arch::new());
+    let run = |index| {
+        fault::point("task");
+        // Each task runs once.
+        arch.dispatch(Task { kernel, index });
     };
-    spread(kernel.tasks(), &task);
-    !panicked.into_inner()
-}
-
-/// Runs one task of a kernel in the widest registers of the machine.
-///
-/// # Safety
-///
-/// No other thread may run the same task at the same time.
-pub unsafe fn run_task(kernel: &impl Kernel, index: usize) {
-    Arch::new().dispatch(Task { kernel, index });
+    let run_all = || match rayon::current_thread_index() {
+        Some(_) => tasks.into_par_iter().with_max_len(1).for_each(run),
+        None => tasks.for_each(run),
+    };
+    catch_unwind(AssertUnwindSafe(run_all)).is_ok()
 }
 
 /// One task of a kernel. Its maker must uphold the contract of [`Kernel::run`].

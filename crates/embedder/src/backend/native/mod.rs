@@ -9,15 +9,12 @@ mod tests;
 
 use knowledgepulse_workers::CancelToken;
 
-use super::{
-    Backend,
-    threads::{Threads, spread},
-};
+use super::{Backend, threads::Threads};
 use crate::{
     BuiltInFiles, EMBEDDING_LEN, EmbedError, Embedding, MAX_TOKENS, Precision, Result,
     kernels::{
-        self, Kernel, LayerNorm, Linear, LinearWeights, SelfAttention, SharedSlice, Table,
-        embed_tokens, int8::Machine, pool,
+        self, Kernel, LayerNorm, Linear, LinearWeights, SelfAttention, Table, embed_tokens,
+        int8::Machine, pool,
     },
     model::tensors::Tensors,
 };
@@ -54,7 +51,7 @@ impl NativeModel {
 }
 
 impl Backend for NativeModel {
-    fn run(&self, ids: &[i64], is_alone: bool, cancel: &CancelToken) -> Result<Embedding> {
+    fn run(&self, ids: &[i64], cancel: &CancelToken) -> Result<Embedding> {
         let is_known = |id: &i64| (0..VOCABULARY as i64).contains(id);
         if !(1..=MAX_TOKENS).contains(&ids.len()) || !ids.iter().all(is_known) {
             let expected = format!("expected 1 to {MAX_TOKENS} tokens below {VOCABULARY}");
@@ -67,7 +64,7 @@ impl Backend for NativeModel {
                 Encoder::Fast(encoder) => encoder.embed(&runner, ids),
             }
         };
-        self.threads.run(is_alone, embed)
+        self.threads.run(embed)
     }
 }
 
@@ -177,7 +174,7 @@ impl Runner<'_> {
         for Layer { qkv, output, attention_norm, up, down, ffn_norm } in &weights.layers {
             let projected = &mut wide[..ids.len() * 3 * WIDTH];
             self.linear(qkv, &x, None, false, projected)?;
-            self.run(&SelfAttention::new(projected, SharedSlice::new(&mut h)))?;
+            self.run(&SelfAttention::new(projected, &mut h))?;
             self.linear(output, &h, Some(&x), false, &mut sum)?;
             self.norm(attention_norm, &sum, &mut h)?;
             self.linear(up, &h, None, true, &mut wide)?;
@@ -190,7 +187,7 @@ impl Runner<'_> {
     }
 
     fn norm(&self, Norm { gamma, beta }: &Norm, x: &[f32], y: &mut [f32]) -> Result<()> {
-        self.run(&LayerNorm::new(x, gamma, beta, SharedSlice::new(y)))
+        self.run(&LayerNorm::new(x, gamma, beta, y))
     }
 
     fn linear(
@@ -201,14 +198,14 @@ impl Runner<'_> {
         gelu: bool,
         y: &mut [f32],
     ) -> Result<()> {
-        self.run(&Linear::new(layer.weights(), x, residual, gelu, SharedSlice::new(y)))
+        self.run(&Linear::new(layer.weights(), x, residual, gelu, y))
     }
 
     fn run(&self, kernel: &impl Kernel) -> Result<()> {
         if self.cancel.is_cancelled() {
             return Err(EmbedError::Cancelled);
         }
-        if kernels::run(kernel, spread) {
+        if kernels::run(kernel) {
             Ok(())
         } else {
             Err(EmbedError::Model("a task of its computation panicked".into()))

@@ -48,9 +48,9 @@ fn run_gives_the_bits_of_onnx_runtime() {
     let long = [97, 200, 512].map(|count| (count, &[3][..]));
     for (count, threads) in short.into_iter().chain(long) {
         let ids = tokens(count);
-        let expected = bits(&onnx.run(&ids, true, &never).unwrap());
+        let expected = bits(&onnx.run(&ids, &never).unwrap());
         for threads in threads {
-            let found = bits(&model(*threads).run(&ids, true, &never).unwrap());
+            let found = bits(&model(*threads).run(&ids, &never).unwrap());
             assert!(found == expected, "{count} tokens on {threads} threads");
         }
     }
@@ -61,7 +61,7 @@ fn fast_gives_the_same_bits_on_every_machine() {
     let digest = |model: &NativeModel, counts: &[usize]| {
         let mut hasher = blake3::Hasher::new();
         for count in counts {
-            let embedding = model.run(&tokens(*count), true, &CancelToken::default()).unwrap();
+            let embedding = model.run(&tokens(*count), &CancelToken::default()).unwrap();
             for x in &*embedding {
                 hasher.update(&x.to_le_bytes());
             }
@@ -92,7 +92,7 @@ fn fast_is_near_exact() {
     let (fast, never) = (fast(Machine::detect(), 2), CancelToken::default());
     for count in [2, 5, 20, 65, 300] {
         let [exact, fast] =
-            [model(2), &fast].map(|model| model.run(&tokens(count), true, &never).unwrap());
+            [model(2), &fast].map(|model| model.run(&tokens(count), &never).unwrap());
         let cosine: f32 = exact.iter().zip(fast.iter()).map(|(x, y)| x * y).sum();
         assert!(cosine > 0.998, "{count} tokens: {cosine}");
     }
@@ -102,10 +102,9 @@ fn fast_is_near_exact() {
 fn run_gives_the_same_bits_beside_other_texts() {
     let (never, ids) = (CancelToken::default(), tokens(49));
     for model in [model(2), &fast(Machine::detect(), 2)] {
-        let alone = bits(&model.run(&ids, true, &never).unwrap());
-        assert_eq!(bits(&model.run(&ids, false, &never).unwrap()), alone);
-        // Two texts that count as single; only one of them gets the threads.
-        let run = || assert_eq!(bits(&model.run(&ids, true, &never).unwrap()), alone);
+        let alone = bits(&model.run(&ids, &never).unwrap());
+        let run = || assert_eq!(bits(&model.run(&ids, &never).unwrap()), alone);
+        model.threads.run(|_| thread::scope(|scope| drop(scope.spawn(run))));
         thread::scope(|scope| (0..3).for_each(|_| drop(scope.spawn(run))));
     }
 }
@@ -114,7 +113,7 @@ fn run_gives_the_same_bits_beside_other_texts() {
 fn run_refuses_tokens_that_the_model_does_not_have() {
     for ids in [&[][..], &[101; MAX_TOKENS + 1], &[101, -1], &[101, 30_522]] {
         for model in [model(2), &fast(Machine::detect(), 2)] {
-            let error = model.run(ids, true, &CancelToken::default()).unwrap_err().to_string();
+            let error = model.run(ids, &CancelToken::default()).unwrap_err().to_string();
             let expected = format!("the model: expected 1 to 512 tokens below 30522, got {ids:?}");
             assert_eq!(error, expected);
         }
@@ -141,21 +140,19 @@ fn run_ends_a_cancelled_text_before_the_next_operation() {
     assert_eq!(runner.run(&Calls(|_| cancel.cancel())), Ok(()));
     let next = runner.run(&Calls(|_| panic!("another operation")));
     assert_eq!(next, Err(EmbedError::Cancelled));
-    for is_alone in [false, true] {
-        let ended = model(2).run(&tokens(8), is_alone, &cancel);
-        assert_eq!(ended, Err(EmbedError::Cancelled));
+    for threads in [1, 2] {
+        assert_eq!(model(threads).run(&tokens(8), &cancel), Err(EmbedError::Cancelled));
     }
 }
 
 #[test]
 fn run_fails_a_text_when_a_task_panics() {
     let cancel = CancelToken::default();
-    for is_alone in [false, true] {
-        let run = |threads| {
+    for threads in [1, 2] {
+        let failed = Threads::new(threads).run(|threads| {
             let runner = Runner { threads, cancel: &cancel };
             runner.run(&Calls(|task| assert_ne!(task, 41)))
-        };
-        let failed = Threads::new(2).run(is_alone, run);
+        });
         assert_eq!(failed, Err(EmbedError::Model("a task of its computation panicked".into())));
     }
 }

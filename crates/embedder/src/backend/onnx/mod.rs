@@ -40,12 +40,12 @@ impl OnnxModel {
 }
 
 impl Backend for OnnxModel {
-    fn run(&self, ids: &[i64], is_alone: bool, cancel: &CancelToken) -> Result<Embedding> {
+    fn run(&self, ids: &[i64], cancel: &CancelToken) -> Result<Embedding> {
         interruptible(cancel, |options| {
             let ids = Tensor::from_array(([ids.len()], ids.to_vec())).map_err(runtime_error)?;
             let inputs = [(c"input_ids", ids.into_dyn())];
             let run = |_| run(&self.session, options, &inputs, c"embedding");
-            let output = self.threads.run(is_alone, run)?;
+            let output = self.threads.run(run)?;
             Ok(output.try_extract_tensor().map_err(runtime_error)?.1.into())
         })
     }

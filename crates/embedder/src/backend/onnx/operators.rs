@@ -19,12 +19,8 @@ use ort::{
     },
 };
 
-use crate::{
-    backend::threads::spread,
-    kernels::{
-        self, Kernel, LayerNorm, Linear, LinearWeights, SelfAttention, SharedSlice, Table,
-        embed_tokens, pool,
-    },
+use crate::kernels::{
+    self, Kernel, LayerNorm, Linear, LinearWeights, SelfAttention, Table, embed_tokens, pool,
 };
 
 const DOMAIN: &str = "knowledgepulse";
@@ -92,7 +88,7 @@ impl Operator for ModelOperator {
 }
 
 fn run(kernel: impl Kernel) -> Result<()> {
-    if kernels::run(&kernel, spread) { Ok(()) } else { Err(Error::new("a task panicked")) }
+    if kernels::run(&kernel) { Ok(()) } else { Err(Error::new("a task panicked")) }
 }
 
 fn inputs<'a, const N: usize>(context: &'a ComputeContext) -> Result<[ValueRef<'a>; N]> {
@@ -112,12 +108,6 @@ fn output<'a, const N: usize>(
 
 fn numbers<'v, T: PrimitiveTensorElementType>(value: &'v ValueRef) -> Result<&'v [T]> {
     Ok(value.try_extract_tensor()?.1)
-}
-
-fn shared<'v, T: PrimitiveTensorElementType>(
-    value: &'v mut ValueRefMut,
-) -> Result<SharedSlice<'v, T>> {
-    Ok(SharedSlice::new(value.try_extract_tensor_mut()?.1))
 }
 
 /// Returns the rows and columns of a matrix, at least one of each, and its numbers.
@@ -148,7 +138,7 @@ fn layer_norm(context: &ComputeContext, _: bool) -> Result<()> {
     let [x, gamma, beta] = &inputs(context)?;
     let (rows, columns, x) = matrix(x)?;
     let mut y = output(context, [rows, columns])?;
-    run(LayerNorm::new(x, numbers(gamma)?, numbers(beta)?, shared(&mut y)?))
+    run(LayerNorm::new(x, numbers(gamma)?, numbers(beta)?, y.try_extract_tensor_mut()?.1))
 }
 
 fn pool_rows(context: &ComputeContext, _: bool) -> Result<()> {
@@ -166,12 +156,12 @@ fn linear(context: &ComputeContext, gelu: bool) -> Result<()> {
     let weights = LinearWeights { values, scale, bias };
     let residual = residual.as_ref().map(numbers).transpose()?;
     let mut y = output(context, [rows, weights.columns()])?;
-    run(Linear::new(weights, x, residual, gelu, shared(&mut y)?))
+    run(Linear::new(weights, x, residual, gelu, y.try_extract_tensor_mut()?.1))
 }
 
 fn self_attention(context: &ComputeContext, _: bool) -> Result<()> {
     let [projected] = &inputs(context)?;
     let (rows, columns, projected) = matrix(projected)?;
     let mut y = output(context, [rows, columns / 3])?;
-    run(SelfAttention::new(projected, shared(&mut y)?))
+    run(SelfAttention::new(projected, y.try_extract_tensor_mut()?.1))
 }

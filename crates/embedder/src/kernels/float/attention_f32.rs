@@ -34,10 +34,10 @@ impl<'a> SelfAttention<'a> {
     /// # Panics
     ///
     /// If the shapes do not fit.
-    pub fn new(projected: &'a [f32], output: SharedSlice<'a, f32>) -> Self {
+    pub fn new(projected: &'a [f32], output: &'a mut [f32]) -> Self {
         let (projected, rest) = projected.as_chunks();
         assert!(rest.is_empty() && output.len() == projected.len() * WIDTH);
-        Self { projected, output }
+        Self { projected, output: SharedSlice::new(output) }
     }
 
     fn blocks(&self) -> usize {

@@ -24,11 +24,11 @@ impl<'a> LayerNorm<'a> {
     /// # Panics
     ///
     /// If the shapes do not fit, or the width is not a multiple of 16.
-    pub fn new(x: &'a [f32], gamma: &'a [f32], beta: &'a [f32], y: SharedSlice<'a, f32>) -> Self {
+    pub fn new(x: &'a [f32], gamma: &'a [f32], beta: &'a [f32], y: &'a mut [f32]) -> Self {
         let width = gamma.len();
         assert!(width > 0 && width.is_multiple_of(16) && beta.len() == width);
         assert!(x.len().is_multiple_of(width) && y.len() == x.len());
-        Self { x, gamma, beta, y }
+        Self { x, gamma, beta, y: SharedSlice::new(y) }
     }
 }
 
@@ -130,7 +130,7 @@ mod tests {
                 let x = numbers(rows * width);
                 let found = every_width(|width| {
                     let mut y = vec![f32::NAN; x.len()];
-                    let all = LayerNorm::new(&x, &gamma, &beta, SharedSlice::new(&mut y));
+                    let all = LayerNorm::new(&x, &gamma, &beta, &mut y);
                     width.run(&all, 0..all.tasks());
                     y
                 });

@@ -63,14 +63,14 @@ impl<'a> Linear<'a> {
         x: &'a [f32],
         residual: Option<&'a [f32]>,
         gelu: bool,
-        y: SharedSlice<'a, f32>,
+        y: &'a mut [f32],
     ) -> Self {
         let (depth, columns) = (weights.depth(), weights.columns());
         assert!(depth > 0 && columns.is_multiple_of(PANEL));
         assert!(weights.values.len() == depth * columns && weights.bias.len() == columns);
         assert!(x.len().is_multiple_of(depth) && y.len() == x.len() / depth * columns);
         assert!(residual.is_none_or(|residual| residual.len() == y.len()));
-        Self { weights, x, residual, gelu, y }
+        Self { weights, x, residual, gelu, y: SharedSlice::new(y) }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::kernels::testing::{attention, bits, every_width, noise, run_on_thread
 fn attended(projected: &[f32], tasks: &[usize]) -> Vec<(&'static str, Vec<f32>)> {
     every_width(|width| {
         let mut output = vec![f32::NAN; projected.len() / 3];
-        let kernel = SelfAttention::new(projected, SharedSlice::new(&mut output));
+        let kernel = SelfAttention::new(projected, &mut output);
         width.run(&kernel, tasks.iter().copied());
         output
     })
@@ -109,7 +109,7 @@ fn attention_has_the_same_bits_on_any_threads_in_any_order() {
     let projected = text(100);
     let tasks = (0..3 * HEADS).collect::<Vec<_>>();
     let mut output = vec![f32::NAN; 100 * WIDTH];
-    let kernel = SelfAttention::new(&projected, SharedSlice::new(&mut output));
+    let kernel = SelfAttention::new(&projected, &mut output);
     assert_eq!(kernel.tasks(), tasks.len());
     run_on_threads(&kernel, 8);
     let found = attended(&projected, &tasks);
@@ -121,5 +121,5 @@ fn attention_has_the_same_bits_on_any_threads_in_any_order() {
 
 #[test]
 fn attention_of_an_empty_text_has_no_tasks() {
-    assert_eq!(SelfAttention::new(&[], SharedSlice::new(&mut [])).tasks(), 0);
+    assert_eq!(SelfAttention::new(&[], &mut []).tasks(), 0);
 }

@@ -8,7 +8,7 @@ use crate::kernels::testing::{Layer, bits, every_width, normal_distribution, run
 impl Layer {
     fn linear<'a>(&'a self, residual: bool, gelu: bool, y: &'a mut [f32]) -> Linear<'a> {
         let residual = residual.then_some(&self.residual[..]);
-        Linear::new(self.weights(), &self.x, residual, gelu, SharedSlice::new(y))
+        Linear::new(self.weights(), &self.x, residual, gelu, y)
     }
 
     /// Computes some tasks in every width. Numbers of other tasks are left NaN.
@@ -175,8 +175,7 @@ fn new_panics_if_shapes_do_not_fit() {
     let weights = case.weights();
     let new = |weights, x, residual, rows: usize| {
         let mut y = vec![0.0; rows * 32];
-        let y = SharedSlice::new(&mut y);
-        let new = || _ = Linear::new(weights, x, residual, false, y);
+        let new = || _ = Linear::new(weights, x, residual, false, &mut y);
         catch_unwind(AssertUnwindSafe(new)).is_ok()
     };
     assert!(new(weights, x, Some(residual), 2));
