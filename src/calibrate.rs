@@ -13,12 +13,7 @@ use napi::{
 use napi_derive::napi;
 use serde_json::json;
 
-use crate::{
-    env::in_background,
-    js::{Value, or_throw},
-    options::read_scoring_options,
-    scorer::Handle,
-};
+use crate::{env::in_background, js::Value, options::read_scoring_options, scorer::Handle};
 
 /// Resolves to the calibration as JSON. `rows` are lines of JSON, `options` is JSON, and `profiles` are those of
 /// `scoreWith`. `handle` can abort it.
@@ -30,7 +25,7 @@ pub fn calibrate<'env>(
     profiles: Value,
     handle: &Handle,
 ) -> Result<Unknown<'env>> {
-    let profiles = or_throw(env, read_scoring_options(&profiles))?;
+    let profiles = read_scoring_options(&profiles)?;
     let (rows, cancel) = (rows.to_vec(), handle.cancel.clone());
     let calibrate = move || {
         let options = Options { profiles, ..Options::from_json(&options)? };

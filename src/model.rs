@@ -34,7 +34,7 @@ use napi::{
 use once_cell::sync::OnceCell;
 use serde_json::{Value, json};
 
-use crate::js::{self, Read, boolean, forget_exception, integer, invalid, number_in, string};
+use crate::js::{self, boolean, forget_exception, integer, invalid, number_in, string};
 
 /// The folder with the addon, the model and the library. Empty if JavaScript does not know it.
 pub static ADDON_FOLDER: OnceCell<PathBuf> = OnceCell::new();
@@ -94,7 +94,7 @@ pub trait Setting: Sized {
     fn parse(text: &OsStr) -> Result<Self, String>;
 
     /// Reads a JavaScript value, by default a string.
-    fn from_js(path: &str, value: &js::Value) -> Read<Self> {
+    fn from_js(path: &str, value: &js::Value) -> napi::Result<Self> {
         let text = string(path, value)?;
         Self::parse(text.as_ref()).map_err(|expected| invalid(path, &expected, value))
     }
@@ -120,7 +120,7 @@ impl Setting for bool {
         parsed(text).ok_or_else(|| "\"true\" or \"false\"".into())
     }
 
-    fn from_js(path: &str, value: &js::Value) -> Read<Self> {
+    fn from_js(path: &str, value: &js::Value) -> napi::Result<Self> {
         boolean(path, value)
     }
 }
@@ -132,7 +132,7 @@ impl Setting for f64 {
         share.ok_or_else(|| "a number in [0, 1]".into())
     }
 
-    fn from_js(path: &str, value: &js::Value) -> Read<Self> {
+    fn from_js(path: &str, value: &js::Value) -> napi::Result<Self> {
         number_in(path, value, 0.0..=1.0)
     }
 }
@@ -143,7 +143,7 @@ impl Setting for usize {
         parsed(text).filter(|number| *number > 0).ok_or_else(|| "a positive integer".into())
     }
 
-    fn from_js(path: &str, value: &js::Value) -> Read<Self> {
+    fn from_js(path: &str, value: &js::Value) -> napi::Result<Self> {
         integer(path, value, u32::MAX as usize)
     }
 }

@@ -61,7 +61,7 @@ impl LogReader {
         peeks: Option<bool>,
         group: Option<String>,
     ) -> Result<Self> {
-        let options = or_throw(env, read_import_options(&options))?;
+        let options = read_import_options(&options)?;
         let importer = Importer::new(options);
         let cancel = importer.cancel_token();
         let lines = Lines::new(collects, scorer.is_some());
