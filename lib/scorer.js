@@ -7,7 +7,7 @@ const { inOrder } = require("./batch.js");
 const { ScoringError } = require("./errors.js");
 const { replaceFile } = require("./file.js");
 const { evaluateLogs } = require("./logs.js");
-const { attempt, fail, native, toError } = require("./native.js");
+const { attempt, fail, native } = require("./native.js");
 const {
 	callOptions,
 	checkBoolean,
@@ -15,7 +15,6 @@ const {
 	checkSignal,
 	invalidOption,
 } = require("./options.js");
-const { pagePacker } = require("./page.js");
 const { onAbort, until } = require("./signals.js");
 const { contents } = require("./sources.js");
 const { StoreLink, storeOptions } = require("./store.js");
@@ -60,7 +59,6 @@ function restoreOptions(options = {}) {
 
 const { CallKind } = native;
 const { Evaluate, Explain, Peek, PeekReport } = CallKind;
-const packPage = pagePacker(native);
 
 function readId(id) {
 	if (typeof id !== "string") throw invalidOption("id", "a string", String(id));
@@ -128,7 +126,7 @@ module.exports = class Scorer {
 			? restored
 			: attempt(() => new native.Scorer(options));
 		this.#budgetMs = this.#native.budgetMs ?? undefined;
-		if (store) this.#link = new StoreLink(this.#native, packPage, toError, store);
+		if (store) this.#link = new StoreLink(this.#native, store);
 	}
 
 	evaluateValue(trace, options) {
