@@ -112,7 +112,7 @@ exports.StoreLink = class StoreLink {
 	constructor(native, options) {
 		this.#native = native;
 		this.#options = options;
-		this.#position = native.storePosition();
+		this.#position = JSON.parse(native.storePosition());
 		this.#isResumed = this.#position !== null;
 	}
 

@@ -33,7 +33,7 @@ pub fn calibrate<'env>(
         let calibration = knowledgepulse_calibrate::calibrate(&rows, &options, &cancel)?;
         Ok(json!(calibration).to_string())
     };
-    in_background(&LONG, env, calibrate, |_, json| Ok(json))
+    in_background(&LONG, env, calibrate)
 }
 
 /// Resolves to the report in HTML. `calibration` is the calibration of `rows` in JSON, and `context` is JSON as well.
@@ -51,5 +51,5 @@ pub fn calibration_report<'env>(
         let rows = Row::from_json_lines(&String::from_utf8_lossy(&rows))?;
         report::html(&calibration, &rows, &context).map_err(Error::internal)
     };
-    in_background(&LONG, env, report, |_, html| Ok(html))
+    in_background(&LONG, env, report)
 }

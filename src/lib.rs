@@ -88,6 +88,6 @@ pub fn suggest(unknown: String, known: Vec<String>) -> Option<String> {
 /// Ends all work of this environment, so that the process may exit.
 #[napi(catch_unwind)]
 pub fn close(env: &Env) -> Result<()> {
-    env::close(&EnvState::of(env)?.scorers);
+    EnvState::of(env)?.scorers.close();
     Ok(())
 }

@@ -13,7 +13,7 @@ use knowledgepulse_workers::available_cores;
 use napi::{Env, Result, ValueType, bindgen_prelude::JsObjectValue};
 
 use crate::{
-    js::{Value, integer, invalid, number_in, or_throw, string, suggest, thrown},
+    js::{Value, alternatives, integer, invalid, number_in, or_throw, string, suggest, thrown},
     model::{self, ModelEmbedder, Setting, Settings, Source},
 };
 
@@ -119,7 +119,8 @@ pub fn read_scorer_options(env: &Env, options: &Value) -> Result<ScorerConfig> {
     scorer.concurrency = threads.unwrap_or(scorer.concurrency);
     let budget = options.get_with("budgetMs", duration)?.flatten();
     let long_text = options.get("longText")?.unwrap_or_default();
-    let requires_store = options.get_with("storeMode", is_required)?.unwrap_or_default();
+    let modes = &["auto", "required"];
+    let mode = options.get_with("storeMode", |path, value| one_of(path, value, modes))?;
     let mut settings = model::settings();
     settings.update(&options)?;
     Ok(ScorerConfig {
@@ -128,7 +129,7 @@ pub fn read_scorer_options(env: &Env, options: &Value) -> Result<ScorerConfig> {
         budget_ms: budget.map(|budget| budget.as_secs_f64() * 1000.0),
         has_cache: cache.is_some(),
         has_store: options.has("store"),
-        requires_store,
+        requires_store: mode.as_deref() == Some("required"),
     })
 }
 
@@ -217,8 +218,7 @@ pub fn read_import_options(options: &Value) -> Result<import::Options> {
 
 fn one_of(path: &str, value: &Value, known: &[&str]) -> Result<String> {
     let found = Some(string(path, value)?).filter(|found| known.contains(&&**found));
-    let expected = || known.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
-    found.ok_or_else(|| invalid(path, &expected(), value))
+    found.ok_or_else(|| invalid(path, &alternatives(known.iter().copied()), value))
 }
 
 /// Reads a number of milliseconds; `None` for one beyond the range of a duration, such as Infinity.
@@ -265,14 +265,6 @@ fn profiles(path: &str, value: &Value) -> Result<Profiles> {
         read.push((domain, weights));
     }
     or_throw(&value.env(), Profiles::with(read))
-}
-
-fn is_required(path: &str, value: &Value) -> Result<bool> {
-    match string(path, value)?.as_str() {
-        "auto" => Ok(false),
-        "required" => Ok(true),
-        _ => Err(invalid(path, "\"auto\" or \"required\"", value)),
-    }
 }
 
 /// Returns the path of an option of the object at `path`.

@@ -22,12 +22,12 @@ use napi_derive::napi;
 use serde_json::json;
 
 use crate::{
-    env::{EnvState, in_background},
+    env::{EnvState, Outbox, Scorers, in_background},
     js::{
         Value, or_throw, thrown, to_json,
         trace::{text, trace},
     },
-    model::{self, Available, Choice, ModelEmbedder, Warning},
+    model::{self, Choice, Mode, ModelEmbedder, Warning},
     options::{ScorerConfig, read_scorer_options, read_similar_options, read_threshold},
     vector_cache::VectorCache as LiveCache,
 };
@@ -82,7 +82,7 @@ impl Scorer {
     #[napi(constructor, catch_unwind)]
     pub fn new(env: &Env, options: Value) -> Result<Self> {
         let config = read_scorer_options(env, &options)?;
-        Self::registered(env, or_throw(env, Self::with(config, None))?)
+        or_throw(env, Self::with(config, None, &EnvState::of(env)?.scorers))
     }
 
     /// Resolves to a scorer with the cache of a snapshot, whose memory it takes over. `source` names it in errors.
@@ -96,13 +96,9 @@ impl Scorer {
         let config = read_scorer_options(env, &options)?;
         let used_up = || napi::Error::from_reason("the snapshot is used up");
         let bytes = snapshot.0.take().ok_or_else(used_up)?;
-        let restore = move || Self::with(config, Some((&source, bytes)));
-        in_background(&WORKERS, env, restore, Self::registered)
-    }
-
-    fn registered(env: &Env, scorer: Self) -> Result<Self> {
-        EnvState::of(env)?.register(&scorer.engine);
-        Ok(scorer)
+        let scorers = EnvState::of(env)?.scorers.clone();
+        let restore = move || Self::with(config, Some((&source, bytes)), &scorers);
+        in_background(&WORKERS, env, restore)
     }
 
     /// Returns whether `value` is one, like `Failure::is`.
@@ -133,8 +129,9 @@ impl Scorer {
         let fields = (head.as_deref().unwrap_or_default(), confidence.unwrap_or_default());
         let read = AssertUnwindSafe(|| self.read_call(env, kind, fields, text, given));
         let panicked = |_| Err(thrown(env, Error::internal("reading the call panicked")));
-        let (work, available, embedder) = catch_unwind(read).unwrap_or_else(panicked)?;
-        let (promise, deferred) = EnvState::of(env)?.outbox.promise(env, true)?;
+        let (work, embedder) = catch_unwind(read).unwrap_or_else(panicked)?;
+        let available = embedder.available();
+        let (promise, deferred) = Outbox::promise(env, true)?;
         let answer = move |env: &Env, outcome| {
             if let Some(warning) = Warning::of(&embedder, &outcome) {
                 warning.emit(env);
@@ -184,9 +181,9 @@ impl Scorer {
         let scorer = self.clone();
         let snapshot = move || {
             let fingerprint = scorer.embedder()?.fingerprint()?;
-            Ok(scorer.engine.snapshot(&fingerprint))
+            Ok(Buffer::from(scorer.engine.snapshot(&fingerprint)))
         };
-        in_background(&WORKERS, env, snapshot, |_, bytes| Ok(Buffer::from(bytes)))
+        in_background(&WORKERS, env, snapshot)
     }
 
     #[napi(catch_unwind)]
@@ -236,10 +233,11 @@ impl Scorer {
     }
 
     /// Returns a scorer on a store or with its own cache, continued from a snapshot if one is given with the name of
-    /// its source.
+    /// its source. Adds it to `scorers`.
     fn with(
         config: ScorerConfig,
         snapshot: Option<(&str, Pieces)>,
+        scorers: &Scorers,
     ) -> knowledgepulse_scoring::Result<Self> {
         let ScorerConfig { scorer: options, embedder, budget_ms, .. } = config;
         let decode = |(source, bytes)| {
@@ -260,6 +258,7 @@ impl Scorer {
                 Engine::with_cache(options, cache, Some(fingerprint))
             }
         };
+        scorers.add(&engine);
         Ok(Self { engine, embedder: Some(embedder), budget_ms })
     }
 
@@ -268,7 +267,7 @@ impl Scorer {
         self.embedder.clone().map_or_else(model::embedder, Ok)
     }
 
-    /// Returns the work of a call, its embedder if available, and the embedder for warnings.
+    /// Returns the work of a call, and its embedder.
     fn read_call(
         &self,
         env: &Env,
@@ -276,14 +275,13 @@ impl Scorer {
         (head, confidence): (&[u16], f64),
         words: Value,
         given: Value,
-    ) -> Result<(Work, Available, Arc<ModelEmbedder>)> {
+    ) -> Result<(Work, Arc<ModelEmbedder>)> {
         fault::point("submit");
         let embedder = or_throw(env, self.embedder())?;
-        let available = embedder.available();
         // Without an embedder, nothing reads the text.
-        let text = || match available {
-            Ok(_) => text(&words, embedder.text_buffer()),
-            Err(_) => Ok(String::new()),
+        let text = || match embedder.mode {
+            Mode::Off => Ok(String::new()),
+            Mode::Auto | Mode::Required => text(&words, embedder.text_buffer()),
         };
         let input = || {
             let trace = or_throw(env, trace(head, confidence))?;
@@ -303,7 +301,7 @@ impl Scorer {
             CallKind::Clear => Work::Clear,
             CallKind::WarmUp => Work::WarmUp,
         };
-        Ok((work, available, embedder))
+        Ok((work, embedder))
     }
 }
 

@@ -7,7 +7,7 @@ pub mod trace;
 mod value;
 
 pub use error::{failure_value, forget_exception, or_throw, thrown};
-pub use scalars::{boolean, integer, invalid, number_in, string};
+pub use scalars::{alternatives, boolean, integer, invalid, number_in, string};
 pub use suggest::suggest;
 pub use value::Value;
 

@@ -33,6 +33,13 @@ pub fn integer(path: &str, value: &Value, most: usize) -> Result<usize> {
     })
 }
 
+/// Formats the names that an option may have: `"a", "b" or "c"`.
+pub fn alternatives<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<_> = names.map(|name| format!("{name:?}")).collect();
+    let (last, others) = names.split_last().expect("at least one name");
+    format!("{} or {last}", others.join(", "))
+}
+
 /// Throws that `found` is not what is `expected`, as [`thrown`] does.
 pub fn invalid(path: &str, expected: &str, found: &Value) -> napi::Error {
     let error = Error::invalid(Invalid::Option, path, expected, found.describe());

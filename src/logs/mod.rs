@@ -35,7 +35,7 @@ use self::{
     row::{failure_json, line_of},
 };
 use crate::{
-    env::EnvState,
+    env::Outbox,
     js::{self, or_throw, to_json},
     model::ModelEmbedder,
     options::read_import_options,
@@ -108,7 +108,7 @@ impl LogReader {
     /// call at a time.
     #[napi(catch_unwind)]
     pub fn next<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let (promise, deferred) = EnvState::of(env)?.outbox.promise(env, true)?;
+        let (promise, deferred) = Outbox::promise(env, true)?;
         if self.reader.lines.wait(deferred) {
             self.reader.run(|_| {});
         }
