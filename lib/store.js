@@ -7,7 +7,7 @@ const { setImmediate: nextTurn, setTimeout: sleep } = require("node:timers/promi
 const { clearTimeout, setTimeout } = require("node:timers");
 const { ScoringError } = require("./errors.js");
 const { toError } = require("./native.js");
-const { invalidOption } = require("./options.js");
+const { check, invalidOption } = require("./options.js");
 const { packPage } = require("./page.js");
 const { onAbort, until } = require("./signals.js");
 
@@ -65,20 +65,12 @@ exports.storeOptions = function storeOptions(options) {
 				throw invalidOption(name, "no such option without store", "one");
 		return undefined;
 	}
-	for (const method of ["append", "read"])
-		if (typeof store?.[method] !== "function")
-			throw invalidOption(
-				"store",
-				"a store with append() and read()",
-				store === null ? "null" : typeof store,
-			);
+	const isStore = typeof store?.append === "function" && typeof store.read === "function";
+	check(isStore, "store", "a store with append() and read()", store);
 	const timeoutMs = storeTimeoutMs ?? DEFAULT_TIMEOUT_MS;
-	if (!(timeoutMs >= 1 && timeoutMs <= LONGEST_TIMEOUT_MS))
-		throw invalidOption(
-			"storeTimeoutMs",
-			`a number of milliseconds from 1 to ${LONGEST_TIMEOUT_MS}`,
-			String(storeTimeoutMs),
-		);
+	const isShort = timeoutMs >= 1 && timeoutMs <= LONGEST_TIMEOUT_MS;
+	const expected = `a number of milliseconds from 1 to ${LONGEST_TIMEOUT_MS}`;
+	check(isShort, "storeTimeoutMs", expected, storeTimeoutMs);
 	const { maxElements = 1000, ttlMs } = cache ?? {};
 	return {
 		store,

@@ -19,9 +19,8 @@ use std::{
 
 use knowledgepulse_import::{Code, Document, Imported, Importer, Kind, Value};
 use knowledgepulse_scoring::{
-    Error, Invalid,
+    Error,
     scorer::{Input, Work},
-    trace::quote,
 };
 use knowledgepulse_workers::{CancelToken, WORKERS, fault};
 use napi::{
@@ -67,7 +66,14 @@ impl LogReader {
         let lines = Lines::new(collects, scorer.is_some());
         let submitter = scorer.map(|scorer| {
             let work = if peeks == Some(true) { Work::Peek } else { Work::Score };
-            or_throw(env, Submitter::new(scorer.clone(), work, group))
+            let (scorer, embedder) = (scorer.clone(), or_throw(env, scorer.embedder())?);
+            Ok::<_, napi::Error>(Submitter {
+                scorer,
+                work,
+                group,
+                embedder,
+                submitting: Mutex::default(),
+            })
         });
         let submitter = submitter.transpose()?;
         let importer = Mutex::new(importer);
@@ -207,20 +213,6 @@ struct Submitter {
 }
 
 impl Submitter {
-    fn new(
-        scorer: Scorer,
-        work: fn(Input) -> Work,
-        group: Option<String>,
-    ) -> knowledgepulse_scoring::Result<Self> {
-        let is_pointer = |text: &str| text.is_empty() || text.starts_with('/');
-        if let Some(group) = group.as_deref().filter(|group| !is_pointer(group)) {
-            let expected = "a JSON pointer, such as \"/metadata/session_id\"";
-            return Err(Error::invalid(Invalid::Option, "group", expected, quote(group)));
-        }
-        let embedder = scorer.embedder()?;
-        Ok(Self { scorer, work, group, embedder, submitting: Mutex::default() })
-    }
-
     /// Submits a trace, whose row becomes a line.
     ///
     /// # Errors
