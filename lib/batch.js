@@ -1,6 +1,6 @@
 /** Scores many traces concurrently and in order, with bounded memory. */
 const { setImmediate } = require("node:timers/promises");
-const { checkBoolean, checkOptions, collects, invalidOption } = require("./options.js");
+const { check, checkBoolean, checkOptions, collects } = require("./options.js");
 const { onAbort } = require("./signals.js");
 
 /** Calls in flight at once: enough to keep every core busy, few enough to stop soon. */
@@ -13,20 +13,16 @@ function batchOptions(options = {}) {
 	checkOptions(options, OPTIONS);
 	const { errors, onProgress, remember, signal } = options;
 	const isCollecting = collects(errors);
-	if (onProgress !== undefined && typeof onProgress !== "function")
-		throw invalidOption("onProgress", "a function", String(onProgress));
+	const isCallable = onProgress === undefined || typeof onProgress === "function";
+	check(isCallable, "onProgress", "a function", onProgress);
 	checkBoolean("remember", remember);
 	return { isCollecting, onProgress, remember, signal };
 }
 
 function iteratorOf(traces) {
 	const make = traces?.[Symbol.asyncIterator] ?? traces?.[Symbol.iterator];
-	if (typeof make !== "function" || typeof traces === "string")
-		throw invalidOption(
-			"traces",
-			"an array or an iterable",
-			traces === null ? "null" : typeof traces,
-		);
+	const isIterable = typeof make === "function" && typeof traces !== "string";
+	check(isIterable, "traces", "an array or an iterable", traces);
 	return make.call(traces);
 }
 

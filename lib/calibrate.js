@@ -1,7 +1,7 @@
 /** Calibration of scores, which types/calibrate.d.ts documents. */
 const { Buffer } = require("node:buffer");
 const { fail, native } = require("./native.js");
-const { checkOptions, invalidOption } = require("./options.js");
+const { check, checkOptions, invalidOption } = require("./options.js");
 const { onAbort, until } = require("./signals.js");
 
 const OPTIONS = ["target", "fit", "first", "level", "replicates", "seed", "profiles", "signal"];
@@ -10,8 +10,8 @@ const CONTEXT = ["title", "language", "settings"];
 
 /** The rows as lines of JSON. */
 function linesOf(rows) {
-	if (typeof rows?.[Symbol.iterator] !== "function" || typeof rows === "string")
-		throw invalidOption("rows", "an array of rows", typeof rows);
+	const isIterable = typeof rows?.[Symbol.iterator] === "function" && typeof rows !== "string";
+	check(isIterable, "rows", "an array of rows", rows);
 	const lineOf = (row) => Buffer.from(`${JSON.stringify(row) ?? null}\n`);
 	return Buffer.concat(Array.from(rows, lineOf));
 }
@@ -24,7 +24,6 @@ async function calibrate(rows, /** @type {Record<string, any>} */ options = {}) 
 		throw invalidOption("target", "one of threshold, share and precision", JSON.stringify(target));
 	const lines = linesOf(rows);
 	const asked = JSON.stringify(rest);
-	if (signal?.aborted) throw signal.reason;
 	const handle = new native.CallHandle();
 	const release = onAbort(signal, () => handle.abort());
 	try {

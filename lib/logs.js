@@ -1,7 +1,7 @@
 /** Imports and scores of agents' own logs, which types/logs.d.ts documents. */
 const { ImportError } = require("./errors.js");
 const { attempt, fail, native } = require("./native.js");
-const { checkBoolean, checkOptions, collects, invalidOption } = require("./options.js");
+const { check, checkBoolean, checkOptions, collects } = require("./options.js");
 const { onAbort, until } = require("./signals.js");
 const { Source, sourcesOf } = require("./sources.js");
 
@@ -189,7 +189,7 @@ function importTraces(sources, options = {}) {
 }
 
 async function fromMessages(messages, options = {}) {
-	if (!Array.isArray(messages)) throw invalidOption("messages", "an array", typeof messages);
+	check(Array.isArray(messages), "messages", "an array", messages);
 	checkOptions(options, [...MESSAGES_OPTIONS, "provenance"]);
 	const { errors, provenance, ...others } = /** @type {Record<string, any>} */ (options);
 	checkBoolean("provenance", provenance);
@@ -219,8 +219,8 @@ function evaluateLogs(scorer, link, sources, options = {}) {
 	checkOptions(options, ROWS_OPTIONS);
 	const { remember, group, ...others } = options;
 	checkBoolean("remember", remember);
-	if (group !== undefined && typeof group !== "string")
-		throw invalidOption("group", "a JSON pointer", String(group));
+	const isPointer = group === undefined || (typeof group === "string" && /^(\/|$)/.test(group));
+	check(isPointer, "group", 'a JSON pointer, such as "/metadata/session_id"', group);
 	const scoring = { scorer, peeks: remember === false, group, link };
 	const reading = new Reading(sourcesOf(sources), others, scoring);
 	return Object.assign(reading.items(), { lines: () => reading.lines() });

@@ -10,25 +10,27 @@ function invalidOption(path, expected, found) {
 	});
 }
 
+/** Throws an error with `code: "INVALID_OPTION"` unless a value fits. */
+function check(fits, path, expected, value) {
+	if (!fits) throw invalidOption(path, expected, load().describe(value));
+}
+
+const isObject = (value) => typeof value === "object" && value !== null;
+
 /** Recognised by shape, because a signal may come from another realm. */
 function isSignal(value) {
 	return (
-		typeof value === "object" &&
-		typeof value?.aborted === "boolean" &&
+		isObject(value) &&
+		typeof value.aborted === "boolean" &&
 		typeof value.addEventListener === "function" &&
 		typeof value.removeEventListener === "function"
 	);
 }
 
-function checkObject(options) {
-	if (options === null || typeof options !== "object")
-		throw invalidOption("options", "an object", String(options));
-}
-
-/** Checks that options are an object with known names only, and the type of its signal. */
-function checkOptions(options, known) {
-	checkObject(options);
-	for (const name of Object.keys(options)) {
+/** Checks that options are an object, by default with any names, and the type of its signal. */
+function checkOptions(options, known = undefined) {
+	check(isObject(options), "options", "an object", options);
+	for (const name of known ? Object.keys(options) : []) {
 		if (known.includes(name)) continue;
 		const meant = load().suggest(name, known);
 		throw invalidOption(
@@ -37,41 +39,36 @@ function checkOptions(options, known) {
 			`an unknown option${meant ? `; did you mean ${meant}?` : ""}`,
 		);
 	}
-	checkSignal(options.signal);
-}
-
-function checkSignal(signal) {
-	if (signal !== undefined && !isSignal(signal))
-		throw invalidOption("signal", "an AbortSignal", String(signal));
+	const { signal } = options;
+	check(signal === undefined || isSignal(signal), "signal", "an AbortSignal", signal);
 }
 
 function checkBoolean(name, value) {
-	if (value !== undefined && typeof value !== "boolean")
-		throw invalidOption(name, "true or false", String(value));
+	check(value === undefined || typeof value === "boolean", name, "true or false", value);
 }
 
 /** Whether errors are collected, by the option `errors`. */
 function collects(errors = "reject") {
-	if (errors === "reject" || errors === "collect") return errors === "collect";
-	throw invalidOption("errors", '"reject" or "collect"', String(errors));
+	check(errors === "reject" || errors === "collect", "errors", '"reject" or "collect"', errors);
+	return errors === "collect";
 }
 
 /** The options of a call without options. */
 const NONE = { signal: undefined, remember: undefined };
 
-/** Returns the options of a call. Ignores any other value, such as the index in `traces.map(evaluateValue)`. */
+/** Returns the options of a call, whose signal is not aborted. Ignores any other value, such as the index in `traces.map(evaluateValue)`. */
 function callOptions(options, known) {
-	if (options === null || typeof options !== "object") return NONE;
+	if (!isObject(options)) return NONE;
 	checkOptions(options, known);
+	if (options.signal?.aborted) throw options.signal.reason;
 	return options;
 }
 
 module.exports = {
 	callOptions,
+	check,
 	checkBoolean,
-	checkObject,
 	checkOptions,
-	checkSignal,
 	collects,
 	invalidOption,
 };

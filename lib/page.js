@@ -4,6 +4,7 @@
  */
 const { types } = require("node:util");
 const { ScoringError } = require("./errors.js");
+const { native } = require("./native.js");
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 const KINDS = ["add", "forget", "clear"];
@@ -14,87 +15,84 @@ const isObject = (value) => typeof value === "object" && value !== null;
 const isString = (value) => typeof value === "string";
 const isWhole = (value, least) => Number.isSafeInteger(value) && value >= least;
 
-/** Makes the function over the native module. */
-exports.pagePacker = function pagePacker({ describe }) {
-	/** Fails for a value of the store. Places are only put together here: those of a page are many. */
-	function fail(value, place, expected) {
-		const message = `${place}: expected ${expected}, got ${describe(value)}`;
-		throw new ScoringError(message, { code: "INVALID_STORE" });
-	}
+/** Fails for a value of the store. Its place is put together only then, since a page has many. */
+function fail(value, place, expected) {
+	const message = `${place}: expected ${expected}, got ${native.describe(value)}`;
+	throw new ScoringError(message, { code: "INVALID_STORE" });
+}
 
-	function checkHeader(found, expected) {
-		if (!isObject(found)) fail(found, "header of the store", "an object");
-		const shown = (value) => (isString(value) ? value : describe(value));
-		for (const name of ["model", "maxElements", "ttlMs"]) {
-			const value = found[name];
-			if (value === expected[name]) continue;
-			const differs = `${name} ${shown(value)}, this scorer ${shown(expected[name])}`;
-			throw new ScoringError(`the namespace of the store has ${differs}`, {
-				code: "STORE_MISMATCH",
-			});
-		}
-	}
-
-	/** The embeddings of a page until they are applied. Reused, to spare the garbage collector. */
-	let memory = new Uint8Array(0);
-
-	/** Writes bytes to the memory, and returns their end. */
-	function write(bytes, start) {
-		const end = start + bytes.length;
-		if (end > memory.length) {
-			const larger = new Uint8Array(2 * end);
-			larger.set(memory);
-			memory = larger;
-		}
-		memory.set(bytes, start);
-		return end;
-	}
-
-	/** Returns the JSON row of an entry, and its embedding. Reads each field once. */
-	function readEntry(entry, index, calls) {
-		if (!isObject(entry)) fail(entry, `entries[${index}] of the store`, "an object");
-		const { seq, at, call, id, kind, embedding } = entry;
-		if (!isWhole(seq, 1)) fail(seq, `entries[${index}].seq of the store`, POSITIVE);
-		const refuse = (value, field, expected) =>
-			fail(value, `entry ${seq} of the store: ${field}`, expected);
-		if (!isWhole(at, 0)) refuse(at, "at", WHOLE);
-		if (!isString(call) || !UUID.test(call)) refuse(call, "call", "a UUID");
-		if (id !== null && !isString(id)) refuse(id, "id", "a string or null");
-		if (!KINDS.includes(kind)) refuse(kind, "kind", '"add", "forget" or "clear"');
-		if (kind === "forget" && id === null) refuse(id, "id", "a string");
-		const bytes = kind === "add" ? embedding : null;
-		const isBytes = bytes === null || types.isUint8Array(bytes);
-		if (!isBytes) refuse(bytes, "embedding", "a Uint8Array or null");
-		const length = bytes?.length ?? null;
-		if ((length ?? 0) % 4 !== 0) refuse(length, "embedding", "bytes of float32");
-		// JSON has no lone surrogates.
-		const row = [seq, at, call, kind, id?.toWellFormed(), length, calls.get(call)];
-		return { row, bytes };
-	}
-
-	/**
-	 * Returns a page as `json`, and its embeddings as contiguous `bytes`, which the next page overwrites. `header` is
-	 * that of the scorer; `calls` has the index of each call in the current batch, by UUID.
-	 * @param {any} page
-	 * @param {Record<string, unknown>} header
-	 * @param {Map<string, number>} calls
-	 */
-	return function packPage(page, header, calls) {
-		if (!isObject(page)) fail(page, "page of the store", "an object");
-		checkHeader(page.header, header);
-		const { epoch, head, first, reset, entries } = page;
-		if (!isString(epoch)) fail(epoch, "epoch of the store", "a string");
-		if (typeof reset !== "boolean") fail(reset, "reset of the store", "a boolean");
-		if (!Array.isArray(entries)) fail(entries, "entries of the store", "an array");
-		if (!isWhole(head, 0)) fail(head, "head of the store", WHOLE);
-		if (!isWhole(first, 1)) fail(first, "first of the store", POSITIVE);
-		let end = 0;
-		const rows = Array.from(entries, (entry, index) => {
-			const { row, bytes } = readEntry(entry, index, calls);
-			if (bytes) end = write(bytes, end);
-			return row;
+function checkHeader(found, expected) {
+	if (!isObject(found)) fail(found, "header of the store", "an object");
+	const shown = (value) => (isString(value) ? value : native.describe(value));
+	for (const name of ["model", "maxElements", "ttlMs"]) {
+		const value = found[name];
+		if (value === expected[name]) continue;
+		const differs = `${name} ${shown(value)}, this scorer ${shown(expected[name])}`;
+		throw new ScoringError(`the namespace of the store has ${differs}`, {
+			code: "STORE_MISMATCH",
 		});
-		const json = JSON.stringify({ epoch: epoch.toWellFormed(), head, first, reset, entries: rows });
-		return { epoch, head, reset, rows, json, bytes: memory.subarray(0, end) };
-	};
+	}
+}
+
+/** The embeddings of a page until they are applied. Reused, to spare the garbage collector. */
+let memory = new Uint8Array(0);
+
+/** Writes bytes to the memory, and returns their end. */
+function write(bytes, start) {
+	const end = start + bytes.length;
+	if (end > memory.length) {
+		const larger = new Uint8Array(2 * end);
+		larger.set(memory);
+		memory = larger;
+	}
+	memory.set(bytes, start);
+	return end;
+}
+
+/** Returns the JSON row of an entry, and its embedding. Reads each field once. */
+function readEntry(entry, index, calls) {
+	if (!isObject(entry)) fail(entry, `entries[${index}] of the store`, "an object");
+	const { seq, at, call, id, kind, embedding } = entry;
+	if (!isWhole(seq, 1)) fail(seq, `entries[${index}].seq of the store`, POSITIVE);
+	const refuse = (value, field, expected) =>
+		fail(value, `entry ${seq} of the store: ${field}`, expected);
+	if (!isWhole(at, 0)) refuse(at, "at", WHOLE);
+	if (!isString(call) || !UUID.test(call)) refuse(call, "call", "a UUID");
+	if (id !== null && !isString(id)) refuse(id, "id", "a string or null");
+	if (!KINDS.includes(kind)) refuse(kind, "kind", '"add", "forget" or "clear"');
+	if (kind === "forget" && id === null) refuse(id, "id", "a string");
+	const bytes = kind === "add" ? embedding : null;
+	const isBytes = bytes === null || types.isUint8Array(bytes);
+	if (!isBytes) refuse(bytes, "embedding", "a Uint8Array or null");
+	const length = bytes?.length ?? null;
+	if (length % 4 !== 0) refuse(length, "embedding", "bytes of float32");
+	// JSON has no lone surrogates.
+	const row = [seq, at, call, kind, id?.toWellFormed(), length, calls.get(call)];
+	return { row, bytes };
+}
+
+/**
+ * Returns a page as `json`, and its embeddings as contiguous `bytes`, which the next page overwrites. `header` is
+ * that of the scorer; `calls` has the index of each call in the current batch, by UUID.
+ * @param {any} page
+ * @param {Record<string, unknown>} header
+ * @param {Map<string, number>} calls
+ */
+exports.packPage = function packPage(page, header, calls) {
+	if (!isObject(page)) fail(page, "page of the store", "an object");
+	checkHeader(page.header, header);
+	const { epoch, head, first, reset, entries } = page;
+	if (!isString(epoch)) fail(epoch, "epoch of the store", "a string");
+	if (typeof reset !== "boolean") fail(reset, "reset of the store", "a boolean");
+	if (!Array.isArray(entries)) fail(entries, "entries of the store", "an array");
+	if (!isWhole(head, 0)) fail(head, "head of the store", WHOLE);
+	if (!isWhole(first, 1)) fail(first, "first of the store", POSITIVE);
+	let end = 0;
+	const rows = Array.from(entries, (entry, index) => {
+		const { row, bytes } = readEntry(entry, index, calls);
+		if (bytes) end = write(bytes, end);
+		return row;
+	});
+	const json = JSON.stringify({ epoch: epoch.toWellFormed(), head, first, reset, entries: rows });
+	return { epoch, head, reset, rows, json, bytes: memory.subarray(0, end) };
 };

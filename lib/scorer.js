@@ -7,15 +7,8 @@ const { inOrder } = require("./batch.js");
 const { ScoringError } = require("./errors.js");
 const { replaceFile } = require("./file.js");
 const { evaluateLogs } = require("./logs.js");
-const { attempt, fail, native, toError } = require("./native.js");
-const {
-	callOptions,
-	checkBoolean,
-	checkObject,
-	checkSignal,
-	invalidOption,
-} = require("./options.js");
-const { pagePacker } = require("./page.js");
+const { attempt, fail, native } = require("./native.js");
+const { callOptions, check, checkBoolean, checkOptions, invalidOption } = require("./options.js");
 const { onAbort, until } = require("./signals.js");
 const { contents } = require("./sources.js");
 const { StoreLink, storeOptions } = require("./store.js");
@@ -41,8 +34,8 @@ function same(outcome) {
 /** The path of a file that is given as a string or a URL. */
 function fileOf(path) {
 	if (typeof path === "string") return path;
-	if (!(path instanceof URL)) throw invalidOption("path", "a string or a URL", String(path));
-	if (path.protocol !== "file:") throw invalidOption("path", "a file: URL", path.href);
+	check(path instanceof URL, "path", "a string or a URL", path);
+	check(path.protocol === "file:", "path", "a file: URL", path.href);
 	return fileURLToPath(path);
 }
 
@@ -51,19 +44,16 @@ function fileOf(path) {
  * @param {Record<string, any>} options
  */
 function restoreOptions(options = {}) {
-	checkObject(options);
-	const { signal } = options;
-	checkSignal(signal);
-	if (signal?.aborted) throw signal.reason;
+	checkOptions(options);
+	if (options.signal?.aborted) throw options.signal.reason;
 	return options;
 }
 
 const { CallKind } = native;
 const { Evaluate, Explain, Peek, PeekReport } = CallKind;
-const packPage = pagePacker(native);
 
 function readId(id) {
-	if (typeof id !== "string") throw invalidOption("id", "a string", String(id));
+	check(typeof id === "string", "id", "a string", id);
 	return { head: id };
 }
 
@@ -99,10 +89,10 @@ const FIND = {
 const DECIDING = { known: DECIDE, read: same, give: ({ threshold }) => threshold, map: parse };
 /** The kind of that call, by `remember`. */
 const kindOf = (remember) => {
+	const isKnown = remember === false || remember === "all" || remember === "accepted";
+	check(isKnown, "remember", '"accepted", "all" or false', remember);
 	if (remember === "accepted") return CallKind.Decide;
-	if (remember === "all") return Explain;
-	if (remember === false) return PeekReport;
-	throw invalidOption("remember", '"accepted", "all" or false', String(remember));
+	return remember ? Explain : PeekReport;
 };
 const REMEMBER = { kind: CallKind.Remember, read: readTrace, map: same };
 const FORGET = { kind: CallKind.Forget, read: readId, map: same };
@@ -128,7 +118,7 @@ module.exports = class Scorer {
 			? restored
 			: attempt(() => new native.Scorer(options));
 		this.#budgetMs = this.#native.budgetMs ?? undefined;
-		if (store) this.#link = new StoreLink(this.#native, packPage, toError, store);
+		if (store) this.#link = new StoreLink(this.#native, store);
 	}
 
 	evaluateValue(trace, options) {
@@ -158,7 +148,6 @@ module.exports = class Scorer {
 		const { exact, remember = "accepted", signal, threshold } = callOptions(options, DECIDE);
 		checkBoolean("exact", exact);
 		const kind = kindOf(remember);
-		if (signal?.aborted) throw signal.reason;
 		const input = attempt(() => readTrace(trace));
 		const { head, confidence } = input;
 		const judge = () => this.#native.judge(head, confidence, threshold, exact === true);
@@ -210,7 +199,6 @@ module.exports = class Scorer {
 
 	async snapshot(options) {
 		const { signal } = callOptions(options, SIGNAL);
-		if (signal?.aborted) throw signal.reason;
 		await until(signal, this.#added);
 		const bytes = await this.#native.snapshot().catch(fail);
 		if (signal?.aborted) throw signal.reason;
@@ -219,8 +207,7 @@ module.exports = class Scorer {
 
 	static async restore(snapshot, options) {
 		const { signal, ...rest } = restoreOptions(options);
-		if (!ArrayBuffer.isView(snapshot))
-			throw invalidOption("snapshot", "a Uint8Array", String(snapshot));
+		check(ArrayBuffer.isView(snapshot), "snapshot", "a Uint8Array", snapshot);
 		const pieces = attempt(() => new native.SnapshotPieces(snapshot.byteLength));
 		attempt(() => pieces.push(snapshot));
 		return until(signal, Scorer.#restored(pieces, rest, "snapshot"));
@@ -307,7 +294,6 @@ module.exports = class Scorer {
 		const all = callOptions(options, known);
 		const { remember, signal } = all;
 		checkBoolean("remember", remember);
-		if (signal?.aborted) throw signal.reason;
 		this.#checkOpen();
 		const isPeek = remember === false;
 		const isLimited = signal !== undefined || this.#budgetMs !== undefined;

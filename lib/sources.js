@@ -9,7 +9,7 @@ const {
 } = require("node:util");
 const { decompressed } = require("./archives.js");
 const { ImportError } = require("./errors.js");
-const { invalidOption } = require("./options.js");
+const { check } = require("./options.js");
 
 /** The maximum length of a piece, in bytes or in characters of a text. */
 const PIECE = 2 ** 20;
@@ -207,19 +207,16 @@ class Source {
 
 /** The named source, of data of any kind. */
 function namedSource({ name, data }, place) {
-	if (typeof name !== "string") throw invalidOption(`${place}.name`, "a string", typeof name);
-	if (data instanceof URL || (typeof data !== "string" && !isObject(data)))
-		throw invalidOption(
-			`${place}.data`,
-			"text, bytes, a stream or messages",
-			data instanceof URL ? "a URL" : String(data),
-		);
+	check(typeof name === "string", `${place}.name`, "a string", name);
+	const isData = typeof data === "string" || (isObject(data) && !(data instanceof URL));
+	const shown = data instanceof URL ? data.href : data;
+	check(isData, `${place}.data`, "text, bytes, a stream or messages", shown);
 	return new Source(place, { name, data });
 }
 
 function sourceOf(value, place) {
 	if (value instanceof URL) {
-		if (value.protocol !== "file:") throw invalidOption(place, "a file: URL", value.href);
+		check(value.protocol === "file:", place, "a file: URL", value.href);
 		const path = fileURLToPath(value);
 		return new Source(place, { name: path, path });
 	}
@@ -228,12 +225,10 @@ function sourceOf(value, place) {
 		return new Source(place, { name: value, path: value && resolve(value) });
 	if (typeof value === "string" || Array.isArray(value)) return new Source(place, { data: value });
 	if (isUint8Array(value) || isStream(value)) return new Source(place, { data: value });
-	if (isObject(value) && "data" in value) return namedSource(value, place);
-	throw invalidOption(
-		place,
-		"a path, a URL, text, bytes, a stream or an array of messages",
-		isObject(value) ? "an object" : String(value),
-	);
+	const isNamed = isObject(value) && "data" in value;
+	const expected = "a path, a URL, text, bytes, a stream or an array of messages";
+	check(isNamed, place, expected, value);
+	return namedSource(value, place);
 }
 
 /** The sources that the argument of `importTraces` stands for. */

@@ -6,7 +6,9 @@ const { randomUUID } = require("node:crypto");
 const { setImmediate: nextTurn, setTimeout: sleep } = require("node:timers/promises");
 const { clearTimeout, setTimeout } = require("node:timers");
 const { ScoringError } = require("./errors.js");
-const { invalidOption } = require("./options.js");
+const { toError } = require("./native.js");
+const { check, invalidOption } = require("./options.js");
+const { packPage } = require("./page.js");
 const { onAbort, until } = require("./signals.js");
 
 /** Calls in one round trip. */
@@ -48,7 +50,7 @@ function reasonOf(error) {
 }
 
 /** Returns a request as an entry of the store. */
-function entryOf({ request: { kind, id, embedding }, call }) {
+function entryOf({ kind, id, embedding }, call) {
 	if (kind === "add") return { kind, call, id: id ?? null, embedding };
 	return kind === "forget" ? { kind, call, id } : { kind, call };
 }
@@ -63,20 +65,12 @@ exports.storeOptions = function storeOptions(options) {
 				throw invalidOption(name, "no such option without store", "one");
 		return undefined;
 	}
-	for (const method of ["append", "read"])
-		if (typeof store?.[method] !== "function")
-			throw invalidOption(
-				"store",
-				"a store with append() and read()",
-				store === null ? "null" : typeof store,
-			);
+	const isStore = typeof store?.append === "function" && typeof store.read === "function";
+	check(isStore, "store", "a store with append() and read()", store);
 	const timeoutMs = storeTimeoutMs ?? DEFAULT_TIMEOUT_MS;
-	if (!(timeoutMs >= 1 && timeoutMs <= LONGEST_TIMEOUT_MS))
-		throw invalidOption(
-			"storeTimeoutMs",
-			`a number of milliseconds from 1 to ${LONGEST_TIMEOUT_MS}`,
-			String(storeTimeoutMs),
-		);
+	const isShort = timeoutMs >= 1 && timeoutMs <= LONGEST_TIMEOUT_MS;
+	const expected = `a number of milliseconds from 1 to ${LONGEST_TIMEOUT_MS}`;
+	check(isShort, "storeTimeoutMs", expected, storeTimeoutMs);
 	const { maxElements = 1000, ttlMs } = cache ?? {};
 	return {
 		store,
@@ -90,8 +84,6 @@ exports.storeOptions = function storeOptions(options) {
 /** The connection of a native scorer with its store. */
 exports.StoreLink = class StoreLink {
 	#native;
-	#packPage;
-	#toError;
 	#options;
 	/** The number of pending calls. */
 	#pending = 0;
@@ -106,14 +98,13 @@ exports.StoreLink = class StoreLink {
 	/** Whether the store has ever answered, and its latest failure since. */
 	#isReached = false;
 	#failure;
-	#failedAt;
+	/** When a failed store is asked again. */
+	#retryAt = 0;
 
-	constructor(native, packPage, toError, options) {
+	constructor(native, options) {
 		this.#native = native;
-		this.#packPage = packPage;
-		this.#toError = toError;
 		this.#options = options;
-		this.#position = native.storePosition();
+		this.#position = JSON.parse(native.storePosition());
 		this.#isResumed = this.#position !== null;
 	}
 
@@ -157,20 +148,19 @@ exports.StoreLink = class StoreLink {
 
 	/** Answers all requests, even if the store fails. */
 	async #settle(requests) {
-		if (this.#failure && performance.now() - this.#failedAt < RETRY_MS)
-			return this.#fail(this.#failure);
+		if (performance.now() < this.#retryAt) return this.#fail(this.#failure);
 		try {
 			await this.#attempt(requests);
 		} catch (thrown) {
 			// All calls are answered already.
 			if (this.#closed.signal.aborted) return;
-			const error = this.#toError(thrown);
+			const error = toError(thrown);
 			const isLasting = LASTING.includes(error?.code);
 			// The mirror may contradict the store, so read it anew.
 			if (isLasting) this.#position = null;
 			this.#failure = error;
 			// Such an error may be mended at any time, so ask again with the next batch.
-			this.#failedAt = isLasting ? -RETRY_MS : performance.now();
+			this.#retryAt = isLasting ? 0 : performance.now() + RETRY_MS;
 			this.#fail(error);
 		}
 	}
@@ -185,17 +175,19 @@ exports.StoreLink = class StoreLink {
 	/** Retries failed round trips; the store recognises calls that it has. */
 	async #attempt(requests) {
 		const { maxElements, ttlMs } = this.#options;
-		const batch = requests.map((request) => ({
-			request,
-			call: randomUUID(),
-			isToAppend: request.kind !== "read",
-		}));
+		/** The places of the calls, and the entries that are not applied yet. */
+		const calls = new Map(requests.map((_, place) => [randomUUID(), place]));
+		const missing = new Map();
+		for (const [call, place] of calls) {
+			const request = requests[place];
+			if (request.kind !== "read") missing.set(call, entryOf(request, call));
+		}
 		for (const pause of [...PAUSES_MS, undefined])
 			try {
 				this.#header ??= { model: await this.#native.fingerprint(), maxElements, ttlMs };
-				return await this.#exchange(batch);
+				return await this.#exchange(calls, missing);
 			} catch (thrown) {
-				const isLasting = LASTING.includes(this.#toError(thrown)?.code);
+				const isLasting = LASTING.includes(toError(thrown)?.code);
 				if (pause === undefined || isLasting || this.#closed.signal.aborted) throw thrown;
 				await sleep(pause, undefined, { ref: false });
 			}
@@ -225,15 +217,9 @@ exports.StoreLink = class StoreLink {
 		}
 	}
 
-	/**
-	 * Appends the missing entries, and reads until they and all earlier entries are applied.
-	 */
-	async #exchange(batch) {
-		const calls = new Map(batch.map(({ call }, place) => [call, place]));
-		const missing = new Map(
-			batch.filter(({ isToAppend }) => isToAppend).map((item) => [item.call, item]),
-		);
-		const entries = [...missing.values()].map(entryOf);
+	/** Appends the missing entries, and reads until they and all earlier entries are applied. */
+	async #exchange(calls, missing) {
+		const entries = [...missing.values()];
 		let isAppended = entries.length === 0;
 		const append = () => {
 			isAppended = true;
@@ -250,7 +236,7 @@ exports.StoreLink = class StoreLink {
 			try {
 				// Receiving the page has taken long already, so yield to the event loop.
 				if (page?.entries?.length > BATCH) await nextTurn();
-				const packed = this.#packPage(page, this.#header, calls);
+				const packed = packPage(page, this.#header, calls);
 				const { epoch, rows } = packed;
 				// First, because callers may see the answers before `apply` resolves.
 				if (packed.reset) {
@@ -259,11 +245,11 @@ exports.StoreLink = class StoreLink {
 				}
 				const [last, , callOfLast] = rows.at(-1) ?? [];
 				if (last) this.#position = { epoch, seq: last, call: callOfLast };
-				const own = rows.map((row) => missing.get(row[2])).filter(Boolean);
-				for (const { call } of own) missing.delete(call);
+				const found = new Set(rows.map((row) => row[2]));
+				const own = [...missing.keys()].filter((call) => found.has(call));
 				head ??= packed.head;
 				const seq = this.#position?.seq ?? 0;
-				const isOver = missing.size === 0 && seq >= head;
+				const isOver = own.length === missing.size && seq >= head;
 				const hasMore = seq < packed.head;
 				if (!isOver && hasMore) {
 					// Requested while this page is applied.
@@ -271,7 +257,7 @@ exports.StoreLink = class StoreLink {
 					asked.catch(ignore);
 				}
 				this.#keepFrom = await this.#native.apply(packed.json, packed.bytes);
-				for (const item of own) item.isToAppend = false;
+				for (const call of own) missing.delete(call);
 				if (isOver) break;
 				if (hasMore) continue;
 			} catch (thrown) {

@@ -13,12 +13,7 @@ use napi::{
 use napi_derive::napi;
 use serde_json::json;
 
-use crate::{
-    env::in_background,
-    js::{Value, or_throw},
-    options::read_scoring_options,
-    scorer::Handle,
-};
+use crate::{env::in_background, js::Value, options::read_scoring_options, scorer::Handle};
 
 /// Resolves to the calibration as JSON. `rows` are lines of JSON, `options` is JSON, and `profiles` are those of
 /// `scoreWith`. `handle` can abort it.
@@ -30,7 +25,7 @@ pub fn calibrate<'env>(
     profiles: Value,
     handle: &Handle,
 ) -> Result<Unknown<'env>> {
-    let profiles = or_throw(env, read_scoring_options(&profiles))?;
+    let profiles = read_scoring_options(&profiles)?;
     let (rows, cancel) = (rows.to_vec(), handle.cancel.clone());
     let calibrate = move || {
         let options = Options { profiles, ..Options::from_json(&options)? };
@@ -38,7 +33,7 @@ pub fn calibrate<'env>(
         let calibration = knowledgepulse_calibrate::calibrate(&rows, &options, &cancel)?;
         Ok(json!(calibration).to_string())
     };
-    in_background(&LONG, env, calibrate, |_, json| Ok(json))
+    in_background(&LONG, env, calibrate)
 }
 
 /// Resolves to the report in HTML. `calibration` is the calibration of `rows` in JSON, and `context` is JSON as well.
@@ -56,5 +51,5 @@ pub fn calibration_report<'env>(
         let rows = Row::from_json_lines(&String::from_utf8_lossy(&rows))?;
         report::html(&calibration, &rows, &context).map_err(Error::internal)
     };
-    in_background(&LONG, env, report, |_, html| Ok(html))
+    in_background(&LONG, env, report)
 }

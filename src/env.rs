@@ -4,6 +4,7 @@
 //! One thread-safe function settles all promises. Each call of it settles all results posted so far.
 
 use std::{
+    mem,
     panic::{AssertUnwindSafe, catch_unwind},
     ptr,
     sync::{
@@ -24,7 +25,6 @@ use napi::{
     check_status, sys,
     threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode},
 };
-use once_cell::sync::OnceCell;
 
 use crate::js::{failure_value, forget_exception};
 
@@ -32,31 +32,43 @@ use crate::js::{failure_value, forget_exception};
 pub struct EnvState {
     /// The engine behind `evaluateValue`.
     pub default: Arc<Engine>,
-    pub outbox: Arc<Outbox>,
+    outbox: Arc<Outbox>,
     /// The scorers of the environment, which must not outlive it.
-    pub scorers: Arc<Mutex<Vec<Weak<Engine>>>>,
+    pub scorers: Arc<Scorers>,
 }
 
 /// How long an ending environment waits for its work: the graph or tokenizer of a custom model may never end.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Closes scorers in parallel, so that one that hangs does not delay the others.
-pub fn close(scorers: &Mutex<Vec<Weak<Engine>>>) {
-    let all = std::mem::take(&mut *scorers.lock().unwrap_or_else(PoisonError::into_inner));
-    let (closing, closed) = channel::<()>();
-    for scorer in all.iter().filter_map(Weak::upgrade) {
-        let (here, closing) = (scorer.clone(), closing.clone());
-        let close = move || {
-            scorer.close();
-            drop(closing);
-        };
-        if thread::Builder::new().spawn(close).is_err() {
-            here.close();
-        }
+#[derive(Default)]
+pub struct Scorers(Mutex<Vec<Weak<Engine>>>);
+
+impl Scorers {
+    /// Adds a scorer, which is closed with the environment.
+    pub fn add(&self, scorer: &Arc<Engine>) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|scorer| scorer.strong_count() > 0);
+        all.push(Arc::downgrade(scorer));
     }
-    drop(closing);
-    // Nothing is sent: the channel closes with the last scorer.
-    let _ = closed.recv_timeout(PATIENCE);
+
+    /// Closes all in parallel, so that one that hangs does not delay the others.
+    pub fn close(&self) {
+        let all = mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let (closing, closed) = channel::<()>();
+        for scorer in all.iter().filter_map(Weak::upgrade) {
+            let (here, closing) = (scorer.clone(), closing.clone());
+            let close = move || {
+                scorer.close();
+                drop(closing);
+            };
+            if thread::Builder::new().spawn(close).is_err() {
+                here.close();
+            }
+        }
+        drop(closing);
+        // Nothing is sent: the channel closes with the last scorer.
+        let _ = closed.recv_timeout(PATIENCE);
+    }
 }
 
 impl EnvState {
@@ -66,8 +78,9 @@ impl EnvState {
         let default = Engine::new(ScorerOptions::default())
             .map_err(|error| napi::Error::from_reason(error.to_string()))?;
         let outbox = Outbox::new(env)?;
-        let scorers = Arc::new(Mutex::new(vec![Arc::downgrade(&default)]));
-        env.add_env_cleanup_hook(scorers.clone(), |scorers| close(&scorers))?;
+        let scorers = Arc::<Scorers>::default();
+        scorers.add(&default);
+        env.add_env_cleanup_hook(scorers.clone(), |scorers| scorers.close())?;
         env.set_instance_data(Self { default, outbox, scorers }, (), |_| ())
     }
 
@@ -76,23 +89,16 @@ impl EnvState {
             napi::Error::from_reason("the addon is not initialised in this environment")
         })
     }
-
-    /// Registers a scorer, which is closed with the environment.
-    pub fn register(&self, scorer: &Arc<Engine>) {
-        let mut all = self.scorers.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|scorer| scorer.strong_count() > 0);
-        all.push(Arc::downgrade(scorer));
-    }
 }
 
-/// Runs `work` on a thread of a lane. The promise resolves to `answer` of the result.
-pub fn in_background<'env, T: Send + 'static, V: ToNapiValue>(
+/// Runs `work` on a thread of a lane. The promise resolves to the result.
+pub fn in_background<'env, T: ToNapiValue + Send + 'static>(
     lane: &'static Lane,
     env: &'env Env,
     work: impl FnOnce() -> Result<T> + Send + 'static,
-    answer: impl FnOnce(&Env, T) -> napi::Result<V> + Send + 'static,
 ) -> napi::Result<Unknown<'env>> {
-    let (promise, deferred) = EnvState::of(env)?.outbox.promise(env, true)?;
+    let (promise, deferred) = Outbox::promise(env, true)?;
+    let answer = |_: &Env, value| Ok(value);
     match lane.threads() {
         Ok(threads) => threads.spawn(move || {
             let work = || {
@@ -152,10 +158,8 @@ impl Deferred {
         let (Some(promise), outbox) = (self.promise.take(), &self.outbox) else { return };
         let mut posted = outbox.posted.lock().unwrap_or_else(PoisonError::into_inner);
         posted.push(Posted { promise, result });
-        if posted.len() == 1
-            && let Some(wake) = outbox.wake.get()
-        {
-            wake.call((), ThreadsafeFunctionCallMode::NonBlocking);
+        if posted.len() == 1 {
+            outbox.wake.call((), ThreadsafeFunctionCallMode::NonBlocking);
         }
     }
 }
@@ -201,48 +205,38 @@ impl Posted {
 /// Results on their way to the promises of one environment.
 pub struct Outbox {
     posted: Mutex<Vec<Posted>>,
-    wake: OnceCell<Wake>,
+    wake: Wake,
     /// How many pending promises keep the event loop alive. Only the JavaScript thread changes it.
     expected: AtomicUsize,
 }
 
 impl Outbox {
     pub fn new(env: &Env) -> napi::Result<Arc<Self>> {
-        let (posted, wake, expected) = Default::default();
-        let outbox = Arc::new(Self { posted, wake, expected });
-        // Weak, because the outbox holds the function.
-        let weak = Arc::downgrade(&outbox);
-        let deliver = env.create_function_from_closure("deliver", move |context| {
-            weak.upgrade().map_or(Ok(()), |outbox| outbox.deliver(context.env))
+        let deliver = env.create_function_from_closure("deliver", |context| {
+            EnvState::of(context.env)?.outbox.deliver(context.env)
         })?;
         let wake = deliver.build_threadsafe_function::<()>().weak::<true>().build()?;
-        let _ = outbox.wake.set(wake);
-        Ok(outbox)
+        Ok(Arc::new(Self { posted: Mutex::default(), wake, expected: AtomicUsize::new(0) }))
     }
 
     /// Returns a pending promise, which may keep the event loop alive until it is settled.
-    pub fn promise<'env>(
-        self: &Arc<Self>,
-        env: &'env Env,
-        keeps_alive: bool,
-    ) -> napi::Result<(Unknown<'env>, Deferred)> {
+    pub fn promise(env: &Env, keeps_alive: bool) -> napi::Result<(Unknown<'_>, Deferred)> {
+        let outbox = &EnvState::of(env)?.outbox;
         let (mut raw, mut promise) = (ptr::null_mut(), ptr::null_mut());
         // SAFETY: `env` is the environment of the running call.
         check_status!(unsafe { sys::napi_create_promise(env.raw(), &mut raw, &mut promise) })?;
-        if keeps_alive && self.expected.fetch_add(1, Ordering::Relaxed) == 0 {
-            self.keep_alive(env, true);
+        if keeps_alive && outbox.expected.fetch_add(1, Ordering::Relaxed) == 0 {
+            outbox.keep_alive(env, true);
         }
         // SAFETY: the handle was just made in this environment.
         let promise = unsafe { Unknown::from_raw_unchecked(env.raw(), promise) };
-        let deferred =
-            Deferred { promise: Some(Promise { raw, keeps_alive }), outbox: self.clone() };
-        Ok((promise, deferred))
+        let pending = Some(Promise { raw, keeps_alive });
+        Ok((promise, Deferred { promise: pending, outbox: outbox.clone() }))
     }
 
     /// Settles the promises of all posted results, on the JavaScript thread.
     fn deliver(&self, env: &Env) -> napi::Result<()> {
-        let posted =
-            std::mem::take(&mut *self.posted.lock().unwrap_or_else(PoisonError::into_inner));
+        let posted = mem::take(&mut *self.posted.lock().unwrap_or_else(PoisonError::into_inner));
         let expected = posted.iter().filter(|item| item.promise.keeps_alive).count();
         if self.expected.fetch_sub(expected, Ordering::Relaxed) == expected {
             self.keep_alive(env, false);
@@ -257,13 +251,15 @@ impl Outbox {
     }
 
     fn keep_alive(&self, env: &Env, alive: bool) {
-        let Some(wake) = self.wake.get().filter(|wake| !wake.aborted()) else { return };
+        if self.wake.aborted() {
+            return;
+        }
         let count = match alive {
             true => sys::napi_ref_threadsafe_function,
             false => sys::napi_unref_threadsafe_function,
         };
         // SAFETY: the function is not aborted, and this is the thread of its environment, which
         // is the only one that can abort it. The status can only tell of a wrong pointer.
-        unsafe { count(env.raw(), wake.raw()) };
+        unsafe { count(env.raw(), self.wake.raw()) };
     }
 }

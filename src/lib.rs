@@ -18,11 +18,14 @@ use knowledgepulse_scoring::{
     Score,
     scorer::{Report, Times},
 };
-use napi::{Env, Result, bindgen_prelude::Object};
+use napi::{
+    Env, Result,
+    bindgen_prelude::{Object, Utf16String},
+};
 use napi_derive::napi;
 
 use env::EnvState;
-use js::{Read, Value, or_throw};
+use js::{Value, or_throw};
 use scorer::Scorer;
 
 /// Prepares an environment (the main thread, or a worker) when it loads the addon.
@@ -39,8 +42,8 @@ pub fn set_addon_folder(folder: String) {
 
 /// Changes the settings in `options`; earlier calls keep theirs.
 #[napi(catch_unwind)]
-pub fn configure(env: &Env, options: Value) -> Result<()> {
-    or_throw(env, options::configure(&options))
+pub fn configure(options: Value) -> Result<()> {
+    options::configure(&options)
 }
 
 /// Returns the names of the formats of logs, in the order of detection.
@@ -59,18 +62,15 @@ pub fn describe(value: Value) -> String {
 #[napi(catch_unwind)]
 pub fn score_with(
     env: &Env,
-    head: Value,
+    head: Utf16String,
     confidence: f64,
     novelty: Value,
     options: Value,
 ) -> Result<String> {
-    let score = || -> Read<_> {
-        let trace = js::trace::trace(&head, confidence)?;
-        let profiles = options::read_scoring_options(&options)?;
-        let score = Score::of(&trace, options::read_novelty(&novelty)?, &profiles);
-        Ok(Report { score, text: None, times: Times::default() })
-    };
-    js::to_json(&or_throw(env, score())?)
+    let trace = or_throw(env, js::trace::trace(&head, confidence))?;
+    let profiles = options::read_scoring_options(&options)?;
+    let score = Score::of(&trace, options::read_novelty(&novelty)?, &profiles);
+    js::to_json(&Report { score, text: None, times: Times::default() })
 }
 
 /// Returns the scorer behind `evaluateValue` in this environment.
@@ -88,6 +88,6 @@ pub fn suggest(unknown: String, known: Vec<String>) -> Option<String> {
 /// Ends all work of this environment, so that the process may exit.
 #[napi(catch_unwind)]
 pub fn close(env: &Env) -> Result<()> {
-    env::close(&EnvState::of(env)?.scorers);
+    EnvState::of(env)?.scorers.close();
     Ok(())
 }

@@ -34,7 +34,9 @@ use napi::{
 use once_cell::sync::OnceCell;
 use serde_json::{Value, json};
 
-use crate::js::{self, Read, boolean, forget_exception, integer, invalid, number_in, string};
+use crate::js::{
+    self, alternatives, boolean, forget_exception, integer, invalid, number_in, string,
+};
 
 /// The folder with the addon, the model and the library. Empty if JavaScript does not know it.
 pub static ADDON_FOLDER: OnceCell<PathBuf> = OnceCell::new();
@@ -94,7 +96,7 @@ pub trait Setting: Sized {
     fn parse(text: &OsStr) -> Result<Self, String>;
 
     /// Reads a JavaScript value, by default a string.
-    fn from_js(path: &str, value: &js::Value) -> Read<Self> {
+    fn from_js(path: &str, value: &js::Value) -> napi::Result<Self> {
         let text = string(path, value)?;
         Self::parse(text.as_ref()).map_err(|expected| invalid(path, &expected, value))
     }
@@ -103,11 +105,8 @@ pub trait Setting: Sized {
 impl<T: Choice> Setting for T {
     fn parse(text: &OsStr) -> Result<Self, String> {
         let found = Self::NAMES.iter().find(|(name, _)| text == *name);
-        found.map(|(_, value)| *value).ok_or_else(|| {
-            let names: Vec<_> = Self::NAMES.iter().map(|(name, _)| format!("{name:?}")).collect();
-            let (last, others) = names.split_last().expect("at least one name");
-            format!("{} or {last}", others.join(", "))
-        })
+        let expected = || alternatives(Self::NAMES.iter().map(|(name, _)| *name));
+        found.map(|(_, value)| *value).ok_or_else(expected)
     }
 }
 
@@ -120,7 +119,7 @@ impl Setting for bool {
         parsed(text).ok_or_else(|| "\"true\" or \"false\"".into())
     }
 
-    fn from_js(path: &str, value: &js::Value) -> Read<Self> {
+    fn from_js(path: &str, value: &js::Value) -> napi::Result<Self> {
         boolean(path, value)
     }
 }
@@ -132,7 +131,7 @@ impl Setting for f64 {
         share.ok_or_else(|| "a number in [0, 1]".into())
     }
 
-    fn from_js(path: &str, value: &js::Value) -> Read<Self> {
+    fn from_js(path: &str, value: &js::Value) -> napi::Result<Self> {
         number_in(path, value, 0.0..=1.0)
     }
 }
@@ -143,7 +142,7 @@ impl Setting for usize {
         parsed(text).filter(|number| *number > 0).ok_or_else(|| "a positive integer".into())
     }
 
-    fn from_js(path: &str, value: &js::Value) -> Read<Self> {
+    fn from_js(path: &str, value: &js::Value) -> napi::Result<Self> {
         integer(path, value, u32::MAX as usize)
     }
 }
@@ -323,9 +322,6 @@ pub fn configure<S: Source>(source: &S) -> Result<(), S::Error> {
     Ok(())
 }
 
-/// The embedder of a call, or the reason for its absence.
-pub type Available = Result<Arc<dyn Embed>, Arc<str>>;
-
 /// A shared model, as one scorer uses it.
 pub struct ModelEmbedder {
     pub mode: Mode,
@@ -345,7 +341,8 @@ pub struct ModelEmbedder {
 const OFF: &str = "switched off";
 
 impl ModelEmbedder {
-    pub fn available(self: &Arc<Self>) -> Available {
+    /// Returns the embedder of a call, or the reason for its absence.
+    pub fn available(self: &Arc<Self>) -> Result<Arc<dyn Embed>, Arc<str>> {
         if self.mode == Mode::Off { Err(OFF.into()) } else { Ok(self.clone()) }
     }
 

@@ -10,10 +10,10 @@ use knowledgepulse_scoring::{
     weights::Weights,
 };
 use knowledgepulse_workers::available_cores;
-use napi::ValueType;
+use napi::{Env, Result, ValueType, bindgen_prelude::JsObjectValue};
 
 use crate::{
-    js::{Read, ReadError, Value, integer, invalid, number_in, string, suggest},
+    js::{Value, alternatives, integer, invalid, number_in, or_throw, string, suggest, thrown},
     model::{self, ModelEmbedder, Setting, Settings, Source},
 };
 
@@ -27,7 +27,7 @@ struct Options<'env> {
 
 impl<'env> Options<'env> {
     /// Reads an object at `path`. Fails for an option that is not among the `known`.
-    fn read(object: &Value<'env>, path: impl Into<String>, known: &[&str]) -> Read<Self> {
+    fn read(object: &Value<'env>, path: impl Into<String>, known: &[&str]) -> Result<Self> {
         let path = path.into();
         if !object.is_object() {
             return Err(invalid(&path, "an object", object));
@@ -42,7 +42,8 @@ impl<'env> Options<'env> {
                     None => "an unknown option".into(),
                 };
                 let path = path_of(&path, &name);
-                return Err(Error::invalid(Invalid::Option, path, expected, found).into());
+                let error = Error::invalid(Invalid::Option, path, expected, found);
+                return Err(thrown(&object.env(), error));
             }
             let value = object.get(&key)?;
             if value.type_of() != ValueType::Undefined {
@@ -53,7 +54,7 @@ impl<'env> Options<'env> {
     }
 
     /// Reads an object as [`Options::read`]; `undefined` gives no options.
-    fn read_optional(object: &Value<'env>, known: &[&str]) -> Read<Self> {
+    fn read_optional(object: &Value<'env>, known: &[&str]) -> Result<Self> {
         match object.type_of() {
             ValueType::Undefined => Ok(Self { path: "options".into(), given: Vec::new() }),
             _ => Self::read(object, "options", known),
@@ -64,27 +65,27 @@ impl<'env> Options<'env> {
     fn get_with<T>(
         &self,
         name: &str,
-        read: impl FnOnce(&str, &Value) -> Read<T>,
-    ) -> Read<Option<T>> {
+        read: impl FnOnce(&str, &Value) -> Result<T>,
+    ) -> Result<Option<T>> {
         let given = self.given.iter().find(|(given, _)| given == name);
         given.map(|(_, value)| read(&path_of(&self.path, name), value)).transpose()
     }
 }
 
 impl Source for Options<'_> {
-    type Error = ReadError;
+    type Error = napi::Error;
 
     fn has(&self, name: &str) -> bool {
         self.given.iter().any(|(given, _)| given == name)
     }
 
-    fn get<T: Setting>(&self, name: &'static str) -> Read<Option<T>> {
+    fn get<T: Setting>(&self, name: &'static str) -> Result<Option<T>> {
         self.get_with(name, T::from_js)
     }
 }
 
 /// Reads the options of `configure`, and changes the settings of the process.
-pub fn configure(options: &Value) -> Read<()> {
+pub fn configure(options: &Value) -> Result<()> {
     model::configure(&Options::read(options, "options", &Settings::NAMES)?)
 }
 
@@ -100,7 +101,7 @@ pub struct ScorerConfig {
 }
 
 /// Reads the options of a scorer, whose defaults are the current settings of the process.
-pub fn read_scorer_options(options: &Value) -> Read<ScorerConfig> {
+pub fn read_scorer_options(env: &Env, options: &Value) -> Result<ScorerConfig> {
     let known = ["profiles", "cache", "threads", "budgetMs", "longText", "store", "storeMode"];
     // `lib/store.js` reads the last one.
     let known = [&Settings::NAMES[..], &known, &["storeTimeoutMs"]].concat();
@@ -118,26 +119,27 @@ pub fn read_scorer_options(options: &Value) -> Read<ScorerConfig> {
     scorer.concurrency = threads.unwrap_or(scorer.concurrency);
     let budget = options.get_with("budgetMs", duration)?.flatten();
     let long_text = options.get("longText")?.unwrap_or_default();
-    let requires_store = options.get_with("storeMode", is_required)?.unwrap_or_default();
+    let modes = &["auto", "required"];
+    let mode = options.get_with("storeMode", |path, value| one_of(path, value, modes))?;
     let mut settings = model::settings();
     settings.update(&options)?;
     Ok(ScorerConfig {
         scorer,
-        embedder: settings.embedder(threads, long_text)?,
+        embedder: or_throw(env, settings.embedder(threads, long_text))?,
         budget_ms: budget.map(|budget| budget.as_secs_f64() * 1000.0),
         has_cache: cache.is_some(),
         has_store: options.has("store"),
-        requires_store,
+        requires_store: mode.as_deref() == Some("required"),
     })
 }
 
-pub fn read_cache_options(options: &Value) -> Read<CacheOptions> {
+pub fn read_cache_options(options: &Value) -> Result<CacheOptions> {
     let options = Options::read_optional(options, &["maxElements", "dimensions", "ttlMs"])?;
     let read = read_bounds(&options)?;
     Ok(CacheOptions { vector_len: options.get("dimensions")?.unwrap_or(read.vector_len), ..read })
 }
 
-fn read_bounds(options: &Options) -> Read<CacheOptions> {
+fn read_bounds(options: &Options) -> Result<CacheOptions> {
     let default = CacheOptions::default();
     let max_elements = options.get("maxElements")?.unwrap_or(default.max_elements);
     let ttl = options.get_with("ttlMs", duration)?.unwrap_or(default.ttl);
@@ -145,7 +147,7 @@ fn read_bounds(options: &Options) -> Read<CacheOptions> {
 }
 
 /// Reads the options of `scoreWith`: weights by domain.
-pub fn read_scoring_options(options: &Value) -> Read<Profiles> {
+pub fn read_scoring_options(options: &Value) -> Result<Profiles> {
     let options = Options::read_optional(options, &["profiles"])?;
     Ok(options.get_with("profiles", profiles)?.unwrap_or_default())
 }
@@ -154,14 +156,14 @@ pub fn read_scoring_options(options: &Value) -> Read<Profiles> {
 const K: NonZeroUsize = NonZeroUsize::new(10).expect("not 0");
 
 /// Reads the options `k` and `atLeast` of `similar`.
-pub fn read_similar_options(options: &Value) -> Read<(NonZeroUsize, f64)> {
+pub fn read_similar_options(options: &Value) -> Result<(NonZeroUsize, f64)> {
     let options = Options::read_optional(options, &["k", "atLeast"])?;
     let at_least = options.get_with("atLeast", |path, value| number_in(path, value, -1.0..=1.0))?;
     Ok((options.get("k")?.and_then(NonZeroUsize::new).unwrap_or(K), at_least.unwrap_or(-1.0)))
 }
 
 /// Reads the threshold of a decision; `undefined` gives `otherwise`.
-pub fn read_threshold(value: &Value, otherwise: f64) -> Read<f64> {
+pub fn read_threshold(value: &Value, otherwise: f64) -> Result<f64> {
     match value.type_of() {
         ValueType::Undefined => Ok(otherwise),
         _ => Setting::from_js("threshold", value),
@@ -169,25 +171,22 @@ pub fn read_threshold(value: &Value, otherwise: f64) -> Read<f64> {
 }
 
 /// Reads the novelty given to `scoreWith`; that of a report is accepted too.
-pub fn read_novelty(novelty: &Value) -> Read<Novelty> {
+pub fn read_novelty(novelty: &Value) -> Result<Novelty> {
     let known = ["maxSimilarity", "nearest", "source", "seq", "reason"];
-    let novelty = Options::read(novelty, "novelty", &known)?;
-    let expected = "a number in [-1, 1] or null";
-    let similarity = novelty.get_with("maxSimilarity", |path, value| {
-        let number = value.number().filter(|number| (-1.0..=1.0).contains(number));
-        value.or_null(number).ok_or_else(|| invalid(path, expected, value))
-    })?;
-    let missing =
-        || Error::invalid(Invalid::Option, "novelty.maxSimilarity", expected, "undefined");
-    let similarity = similarity.ok_or_else(missing)?;
-    let id = novelty.get_with("nearest", |path, value| {
+    let options = Options::read(novelty, "novelty", &known)?;
+    let value: Value = novelty.get_named_property_unchecked("maxSimilarity")?;
+    let number = value.number().filter(|number| (-1.0..=1.0).contains(number));
+    let similarity = value
+        .or_null(number)
+        .ok_or_else(|| invalid("novelty.maxSimilarity", "a number in [-1, 1] or null", &value))?;
+    let id = options.get_with("nearest", |path, value| {
         value.or_null(value.string()).ok_or_else(|| invalid(path, "a string", value))
     })?;
     let id = id.flatten().map(Into::into);
     Ok(Novelty::Given(similarity.map(|similarity| Nearest { similarity, id })))
 }
 
-pub fn read_import_options(options: &Value) -> Read<import::Options> {
+pub fn read_import_options(options: &Value) -> Result<import::Options> {
     let known = ["format", "assumeSuccess", "confidence", "domain", "createdAt", "visibility"];
     let known = [&known[..], &["privacyLevel", "objective", "success", "unreadCalls"]].concat();
     let options = Options::read(options, "options", &known)?;
@@ -217,33 +216,32 @@ pub fn read_import_options(options: &Value) -> Read<import::Options> {
     })
 }
 
-fn one_of(path: &str, value: &Value, known: &[&str]) -> Read<String> {
+fn one_of(path: &str, value: &Value, known: &[&str]) -> Result<String> {
     let found = Some(string(path, value)?).filter(|found| known.contains(&&**found));
-    let expected = || known.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
-    found.ok_or_else(|| invalid(path, &expected(), value))
+    found.ok_or_else(|| invalid(path, &alternatives(known.iter().copied()), value))
 }
 
 /// Reads a number of milliseconds; `None` for one beyond the range of a duration, such as Infinity.
-fn duration(path: &str, value: &Value) -> Read<Option<Duration>> {
+fn duration(path: &str, value: &Value) -> Result<Option<Duration>> {
     let ms = value.number().filter(|ms| *ms >= 0.0);
     let ms = ms.ok_or_else(|| invalid(path, "a number of milliseconds, 0 or more", value))?;
     Ok(Duration::try_from_secs_f64(ms / 1000.0).ok())
 }
 
-fn confidence(path: &str, value: &Value) -> Read<import::Confidence> {
+fn confidence(path: &str, value: &Value) -> Result<import::Confidence> {
     let share = value.number().filter(|number| (0.0..=1.0).contains(number));
     let logprobs = || (value.string()? == "logprobs").then_some(import::Confidence::Logprobs);
     let found = share.map(import::Confidence::Given).or_else(logprobs);
     found.ok_or_else(|| invalid(path, "\"logprobs\" or a number in [0, 1]", value))
 }
 
-fn assume_success(path: &str, value: &Value) -> Read<import::AssumeSuccess> {
+fn assume_success(path: &str, value: &Value) -> Result<import::AssumeSuccess> {
     let skip = || (value.string()? == "skip").then_some(import::AssumeSuccess::Skip);
     let found = value.boolean().map(import::AssumeSuccess::Always).or_else(skip);
     found.ok_or_else(|| invalid(path, "true, false or \"skip\"", value))
 }
 
-fn profiles(path: &str, value: &Value) -> Read<Profiles> {
+fn profiles(path: &str, value: &Value) -> Result<Profiles> {
     if !value.is_object() {
         return Err(invalid(path, "an object of weights by domain", value));
     }
@@ -254,7 +252,7 @@ fn profiles(path: &str, value: &Value) -> Read<Profiles> {
         let weights = value.get(&key)?;
         Options::read(&weights, &*path, &WEIGHTS)?;
         let weight = |name| {
-            let value = weights.property(name)?;
+            let value: Value = weights.get_named_property_unchecked(name)?;
             value.number().ok_or_else(|| invalid(&format!("{path}.{name}"), "a number", &value))
         };
         let [complexity, novelty, tool_diversity, outcome_confidence] = WEIGHTS.map(weight);
@@ -266,15 +264,7 @@ fn profiles(path: &str, value: &Value) -> Read<Profiles> {
         };
         read.push((domain, weights));
     }
-    Ok(Profiles::with(read)?)
-}
-
-fn is_required(path: &str, value: &Value) -> Read<bool> {
-    match string(path, value)?.as_str() {
-        "auto" => Ok(false),
-        "required" => Ok(true),
-        _ => Err(invalid(path, "\"auto\" or \"required\"", value)),
-    }
+    or_throw(&value.env(), Profiles::with(read))
 }
 
 /// Returns the path of an option of the object at `path`.

@@ -14,18 +14,20 @@ use knowledgepulse_scoring::{
 use knowledgepulse_workers::{CancelToken, WORKERS, fault};
 use napi::{
     Env, Result,
-    bindgen_prelude::{Buffer, BufferSlice, Either4, Float32Array, JavaScriptClassExt, Unknown},
+    bindgen_prelude::{
+        Buffer, BufferSlice, Either4, Float32Array, JavaScriptClassExt, Unknown, Utf16String,
+    },
 };
 use napi_derive::napi;
 use serde_json::json;
 
 use crate::{
-    env::{EnvState, in_background},
+    env::{EnvState, Outbox, Scorers, in_background},
     js::{
-        Read, Value, or_throw, to_json,
+        Value, or_throw, thrown, to_json,
         trace::{text, trace},
     },
-    model::{self, Available, Choice, ModelEmbedder, Warning},
+    model::{self, Choice, Mode, ModelEmbedder, Warning},
     options::{ScorerConfig, read_scorer_options, read_similar_options, read_threshold},
     vector_cache::VectorCache as LiveCache,
 };
@@ -79,8 +81,8 @@ pub struct Scorer {
 impl Scorer {
     #[napi(constructor, catch_unwind)]
     pub fn new(env: &Env, options: Value) -> Result<Self> {
-        let config = or_throw(env, read_scorer_options(&options))?;
-        Self::registered(env, or_throw(env, Self::with(config, None))?)
+        let config = read_scorer_options(env, &options)?;
+        or_throw(env, Self::with(config, None, &EnvState::of(env)?.scorers))
     }
 
     /// Resolves to a scorer with the cache of a snapshot, whose memory it takes over. `source` names it in errors.
@@ -91,16 +93,12 @@ impl Scorer {
         options: Value<'env>,
         source: String,
     ) -> Result<Unknown<'env>> {
-        let config = or_throw(env, read_scorer_options(&options))?;
+        let config = read_scorer_options(env, &options)?;
         let used_up = || napi::Error::from_reason("the snapshot is used up");
         let bytes = snapshot.0.take().ok_or_else(used_up)?;
-        let restore = move || Self::with(config, Some((&source, bytes)));
-        in_background(&WORKERS, env, restore, Self::registered)
-    }
-
-    fn registered(env: &Env, scorer: Self) -> Result<Self> {
-        EnvState::of(env)?.register(&scorer.engine);
-        Ok(scorer)
+        let scorers = EnvState::of(env)?.scorers.clone();
+        let restore = move || Self::with(config, Some((&source, bytes)), &scorers);
+        in_background(&WORKERS, env, restore)
     }
 
     /// Returns whether `value` is one, like `Failure::is`.
@@ -122,17 +120,18 @@ impl Scorer {
         &self,
         env: &'env Env,
         kind: CallKind,
-        head: Value<'env>,
+        head: Option<Utf16String>,
         text: Value<'env>,
-        confidence: f64,
+        confidence: Option<f64>,
         handle: Option<&mut Handle>,
         given: Value<'env>,
     ) -> Result<Unknown<'env>> {
-        let read = AssertUnwindSafe(|| self.read_call(kind, [head, text, given], confidence));
-        let panicked = |_| Err(Error::internal("reading the call panicked").into());
-        let read = catch_unwind(read).unwrap_or_else(panicked);
-        let (work, available, embedder) = or_throw(env, read)?;
-        let (promise, deferred) = EnvState::of(env)?.outbox.promise(env, true)?;
+        let fields = (head.as_deref().unwrap_or_default(), confidence.unwrap_or_default());
+        let read = AssertUnwindSafe(|| self.read_call(env, kind, fields, text, given));
+        let panicked = |_| Err(thrown(env, Error::internal("reading the call panicked")));
+        let (work, embedder) = catch_unwind(read).unwrap_or_else(panicked)?;
+        let available = embedder.available();
+        let (promise, deferred) = Outbox::promise(env, true)?;
         let answer = move |env: &Env, outcome| {
             if let Some(warning) = Warning::of(&embedder, &outcome) {
                 warning.emit(env);
@@ -163,18 +162,17 @@ impl Scorer {
     pub fn judge(
         &self,
         env: &Env,
-        head: Value,
+        head: Utf16String,
         confidence: f64,
         threshold: Value,
         needs_score: bool,
     ) -> Result<String> {
-        let judge = || -> Read<_> {
-            let threshold = read_threshold(&threshold, self.embedder()?.threshold)?;
-            let trace = trace(&head, confidence)?;
-            let (bounds, accepted) = self.engine.judge(&trace, threshold, needs_score)?;
-            Ok(json!({ "accepted": accepted, "bounds": bounds, "threshold": threshold }))
-        };
-        Ok(or_throw(env, judge())?.to_string())
+        let embedder = or_throw(env, self.embedder())?;
+        let threshold = read_threshold(&threshold, embedder.threshold)?;
+        let trace = or_throw(env, trace(&head, confidence))?;
+        let judged = or_throw(env, self.engine.judge(&trace, threshold, needs_score))?;
+        let (bounds, accepted) = judged;
+        Ok(json!({ "accepted": accepted, "bounds": bounds, "threshold": threshold }).to_string())
     }
 
     /// Resolves to the cache as bytes.
@@ -183,9 +181,9 @@ impl Scorer {
         let scorer = self.clone();
         let snapshot = move || {
             let fingerprint = scorer.embedder()?.fingerprint()?;
-            Ok(scorer.engine.snapshot(&fingerprint))
+            Ok(Buffer::from(scorer.engine.snapshot(&fingerprint)))
         };
-        in_background(&WORKERS, env, snapshot, |_, bytes| Ok(Buffer::from(bytes)))
+        in_background(&WORKERS, env, snapshot)
     }
 
     #[napi(catch_unwind)]
@@ -235,10 +233,11 @@ impl Scorer {
     }
 
     /// Returns a scorer on a store or with its own cache, continued from a snapshot if one is given with the name of
-    /// its source.
+    /// its source. Adds it to `scorers`.
     fn with(
         config: ScorerConfig,
         snapshot: Option<(&str, Pieces)>,
+        scorers: &Scorers,
     ) -> knowledgepulse_scoring::Result<Self> {
         let ScorerConfig { scorer: options, embedder, budget_ms, .. } = config;
         let decode = |(source, bytes)| {
@@ -259,6 +258,7 @@ impl Scorer {
                 Engine::with_cache(options, cache, Some(fingerprint))
             }
         };
+        scorers.add(&engine);
         Ok(Self { engine, embedder: Some(embedder), budget_ms })
     }
 
@@ -267,22 +267,26 @@ impl Scorer {
         self.embedder.clone().map_or_else(model::embedder, Ok)
     }
 
-    /// Returns the work of a call, its embedder if available, and the embedder for warnings.
+    /// Returns the work of a call, and its embedder.
     fn read_call(
         &self,
+        env: &Env,
         kind: CallKind,
-        [head, words, given]: [Value; 3],
-        confidence: f64,
-    ) -> Read<(Work, Available, Arc<ModelEmbedder>)> {
+        (head, confidence): (&[u16], f64),
+        words: Value,
+        given: Value,
+    ) -> Result<(Work, Arc<ModelEmbedder>)> {
         fault::point("submit");
-        let embedder = self.embedder()?;
-        let available = embedder.available();
+        let embedder = or_throw(env, self.embedder())?;
         // Without an embedder, nothing reads the text.
-        let text = || match available {
-            Ok(_) => text(&words, embedder.text_buffer()),
-            Err(_) => Ok(String::new()),
+        let text = || match embedder.mode {
+            Mode::Off => Ok(String::new()),
+            Mode::Auto | Mode::Required => text(&words, embedder.text_buffer()),
         };
-        let input = || -> Read<_> { Ok(Input { trace: trace(&head, confidence)?, text: text()? }) };
+        let input = || {
+            let trace = or_throw(env, trace(head, confidence))?;
+            Ok::<_, napi::Error>(Input { trace, text: text()? })
+        };
         let work = match kind {
             CallKind::Evaluate | CallKind::Explain => Work::Score(input()?),
             CallKind::Peek | CallKind::PeekReport => Work::Peek(input()?),
@@ -293,11 +297,11 @@ impl Scorer {
             }
             CallKind::Remember => Work::Remember(input()?),
             CallKind::Embed => Work::Embed(text()?),
-            CallKind::Forget => Work::Forget(head.string().unwrap_or_default().into()),
+            CallKind::Forget => Work::Forget(String::from_utf16_lossy(head).into()),
             CallKind::Clear => Work::Clear,
             CallKind::WarmUp => Work::WarmUp,
         };
-        Ok((work, available, embedder))
+        Ok((work, embedder))
     }
 }
 

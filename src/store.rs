@@ -14,9 +14,10 @@ use napi::{
 };
 use napi_derive::napi;
 use serde::Deserialize;
+use serde_json::json;
 
 use crate::{
-    env::{EnvState, in_background},
+    env::{Outbox, in_background},
     scorer::Scorer,
 };
 
@@ -29,13 +30,6 @@ pub struct StoreRequest {
     pub embedding: Option<Buffer>,
 }
 
-#[napi(object, object_from_js = false)]
-pub struct StorePosition {
-    pub epoch: String,
-    pub seq: f64,
-    pub call: String,
-}
-
 #[napi]
 impl Scorer {
     fn shared_memory(&self) -> Result<&Arc<SharedMemory>> {
@@ -46,7 +40,7 @@ impl Scorer {
     /// Resolves to the next requests, at most `limit`. The promise does not keep the process alive.
     #[napi(catch_unwind)]
     pub fn next_batch<'env>(&self, env: &'env Env, limit: u32) -> Result<Unknown<'env>> {
-        let (promise, deferred) = EnvState::of(env)?.outbox.promise(env, false)?;
+        let (promise, deferred) = Outbox::promise(env, false)?;
         let taker = move |batch: Vec<Request>| {
             deferred.settle(Ok(batch), |_, batch| {
                 Ok(batch.into_iter().map(StoreRequest::from).collect::<Vec<_>>())
@@ -56,16 +50,13 @@ impl Scorer {
         Ok(promise)
     }
 
-    /// The last applied entry of the store, as `StorePosition`; `null` to read from the beginning.
+    /// Returns the last applied entry of the store, as `StorePosition` in JSON; `null` to read from the beginning.
     #[napi(catch_unwind)]
-    pub fn store_position(&self) -> Result<Option<StorePosition>> {
+    pub fn store_position(&self) -> Result<String> {
         let position = self.shared_memory()?.position();
-        let shown = |Position { epoch, seq, call, .. }| StorePosition {
-            epoch,
-            seq: seq as f64,
-            call: call.into(),
-        };
-        Ok(position.map(shown))
+        let shown =
+            |Position { epoch, seq, call, .. }| json!({ "epoch": epoch, "seq": seq, "call": call });
+        Ok(json!(position.map(shown)).to_string())
     }
 
     /// Applies a page from `lib/page.js`, and answers the calls whose entries are in it. Resolves to the time
@@ -82,9 +73,10 @@ impl Scorer {
         let apply = move || {
             let page: PackedPage = serde_json::from_str(&json).map_err(Error::internal)?;
             let page = page.unpack(&bytes).ok_or_else(|| Error::internal("vectors are missing"))?;
-            scorer.during(|| memory.apply(page))
+            let time: Duration = scorer.during(|| memory.apply(page))?;
+            Ok(time.as_millis() as f64)
         };
-        in_background(&WORKERS, env, apply, |_, time: Duration| Ok(time.as_millis() as f64))
+        in_background(&WORKERS, env, apply)
     }
 
     /// Answers the requests that append nothing. `now` is the time in milliseconds.
@@ -117,15 +109,10 @@ impl Scorer {
                 let loaded = embedder.model.get().map_err(Error::embedder_unavailable)?;
                 memory.set_vector_len(loaded.dimensions);
             }
-            embedder.fingerprint()
+            Ok(embedder.fingerprint()?.to_string())
         };
         let engine = self.engine.clone();
-        in_background(
-            &WORKERS,
-            env,
-            move || engine.during(fingerprint),
-            |_, found| Ok(found.to_string()),
-        )
+        in_background(&WORKERS, env, move || engine.during(fingerprint))
     }
 }
 

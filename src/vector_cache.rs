@@ -3,11 +3,14 @@
 use std::{cell::Cell, sync::Arc};
 
 use knowledgepulse_scoring::{Error, Invalid, cache, scorer::OwnMemory};
-use napi::{Env, Result, bindgen_prelude::ObjectFinalize};
+use napi::{
+    Env, Result,
+    bindgen_prelude::{JsObjectValue, ObjectFinalize},
+};
 use napi_derive::napi;
 
 use crate::{
-    js::{Read, Value, or_throw},
+    js::{Value, or_throw, thrown},
     options::read_cache_options,
 };
 
@@ -29,8 +32,7 @@ impl ObjectFinalize for VectorCache {
 impl VectorCache {
     #[napi(constructor, catch_unwind)]
     pub fn new(env: &Env, options: Value) -> Result<Self> {
-        let options = or_throw(env, read_cache_options(&options))?;
-        let cache = or_throw(env, cache::VectorCache::new(options))?;
+        let cache = or_throw(env, cache::VectorCache::new(read_cache_options(&options)?))?;
         Ok(Self::of(OwnMemory::new(cache, None)))
     }
 
@@ -87,24 +89,24 @@ impl VectorCache {
             return Ok(array.to_vec());
         }
         let vector_len = self.memory.with_cache(|cache, _| cache.options().vector_len);
-        or_throw(env, read_vector(&value, vector_len))
+        read_vector(env, &value, vector_len)
     }
 }
 
 /// Reads an array-like. Compares its length first, because it may be huge.
-fn read_vector(array: &Value, vector_len: usize) -> Read<Vec<f32>> {
+fn read_vector(env: &Env, array: &Value, vector_len: usize) -> Result<Vec<f32>> {
     let invalid = |place: &str, expected, found: &Value| {
-        Error::invalid(Invalid::Vector, place, expected, found.describe())
+        thrown(env, Error::invalid(Invalid::Vector, place, expected, found.describe()))
     };
     let length = if array.is_object() { array.length()? } else { None };
     let length = length.ok_or_else(|| invalid("vector", "an array of numbers", array))?;
     if length as usize != vector_len {
-        return Err(Error::vector_length(vector_len, length as usize).into());
+        return Err(thrown(env, Error::vector_length(vector_len, length as usize)));
     }
     let element = |index| {
-        let element = array.element(index)?;
+        let element: Value = array.get_element(index)?;
         let number = element.number().map(|number| number as f32);
-        Ok(number.ok_or_else(|| invalid(&format!("vector[{index}]"), "a number", &element))?)
+        number.ok_or_else(|| invalid(&format!("vector[{index}]"), "a number", &element))
     };
     (0..length).map(element).collect()
 }

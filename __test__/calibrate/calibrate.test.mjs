@@ -106,7 +106,7 @@ for (const [title, given, options, code, path, message] of [
 		"rows[0].score",
 		/expected a number/,
 	],
-	["rows that are none", 7, {}, "INVALID_OPTION", "rows", /got number/],
+	["rows that are none", 7, {}, "INVALID_OPTION", "rows", /got 7/],
 	["an unknown option", rows, { traget: 1 }, "INVALID_OPTION", "traget", /did you mean target\?/],
 	[
 		"two targets",

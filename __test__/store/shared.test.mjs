@@ -216,7 +216,7 @@ test("Scorer refuses wrong options of a store", () => {
 	const store = open();
 	for (const [options, message] of [
 		[{ store: null }, /^store: expected a store with append\(\) and read\(\), got null$/],
-		[{ store: {} }, /^store: .*, got object$/],
+		[{ store: {} }, /^store: .*, got an object$/],
 		[{ store, storeMode: "off" }, /^storeMode: expected "auto" or "required", got "off"$/],
 		[{ store, storeTimeoutMs: 0 }, /^storeTimeoutMs: .* from 1 to 60000, got 0$/],
 		[{ store, storeTimeoutMs: 1e9 }, /^storeTimeoutMs: /],

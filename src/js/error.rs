@@ -10,8 +10,6 @@ use napi::{
 };
 use napi_derive::napi;
 
-use super::ReadError;
-
 /// An error of the addon, thrown or as a rejection. `lib/errors.js` converts it to an `Error` in the caller's
 /// realm. Exceptions of the caller's own code stay as they are.
 #[napi]
@@ -54,18 +52,21 @@ pub fn failure_value(env: &Env, error: Error) -> Result<sys::napi_value> {
     unsafe { Failure::to_napi_value(env.raw(), error.into()) }
 }
 
-/// Returns the value, or throws the error from the running function: as a [`Failure`], or unchanged if the
-/// caller's code threw it.
-pub fn or_throw<T, E: Into<ReadError>>(env: &Env, result: std::result::Result<T, E>) -> Result<T> {
-    result.or_else(|error| {
-        let thrown = match error.into() {
-            ReadError::Invalid(error) => failure_value(env, error)?,
-            ReadError::Thrown(thrown) => thrown,
-        };
-        // SAFETY: the handle belongs to the running call.
-        unsafe { sys::napi_throw(env.raw(), thrown) };
-        Err(napi::Error::from_status(Status::PendingException))
-    })
+/// Throws the error from the running function as a [`Failure`], and returns an error to leave the function with.
+pub fn thrown(env: &Env, error: Error) -> napi::Error {
+    match failure_value(env, error) {
+        Ok(value) => {
+            // SAFETY: the handle belongs to the running call.
+            unsafe { sys::napi_throw(env.raw(), value) };
+            napi::Error::from_status(Status::PendingException)
+        }
+        Err(error) => error,
+    }
+}
+
+/// Returns the value, or throws the error.
+pub fn or_throw<T>(env: &Env, result: std::result::Result<T, Error>) -> Result<T> {
+    result.map_err(|error| thrown(env, error))
 }
 
 /// Clears a pending exception of a failed call.

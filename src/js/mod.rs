@@ -6,10 +6,10 @@ mod suggest;
 pub mod trace;
 mod value;
 
-pub use error::{failure_value, forget_exception, or_throw};
-pub use scalars::{boolean, integer, invalid, number_in, string};
+pub use error::{failure_value, forget_exception, or_throw, thrown};
+pub use scalars::{alternatives, boolean, integer, invalid, number_in, string};
 pub use suggest::suggest;
-pub use value::{Read, ReadError, Value};
+pub use value::Value;
 
 /// Returns JSON for JavaScript to parse, so that setters on prototypes do not run, and the objects belong to
 /// the caller's realm.

@@ -7,8 +7,9 @@ use knowledgepulse_scoring::{
     Error, Trace,
     trace::{Confidence, KINDS, Step},
 };
+use napi::{Result, bindgen_prelude::JsObjectValue};
 
-use super::{Read, Value};
+use super::Value;
 
 /// Reads a trace from its head.
 ///
@@ -16,10 +17,9 @@ use super::{Read, Value};
 /// its tool. A string is its length plus [`Head::RESERVED`] and its units, or [`Head::LONG`], its length in two
 /// units, and its units. Instead of a string, a known type is its index in [`KINDS`], a missing id or tool is
 /// 0, and a tool without a name is 1.
-pub fn trace(head: &Value, confidence: f64) -> Read<Trace> {
-    let units = head.units()?;
+pub fn trace(head: &[u16], confidence: f64) -> std::result::Result<Trace, Error> {
     let parse = || {
-        let (success, rest) = units.split_first()?;
+        let (success, rest) = head.split_first()?;
         let mut head = Head(rest);
         let Field::Text(domain) = head.field()? else { return None };
         let id = match head.field()? {
@@ -42,7 +42,7 @@ pub fn trace(head: &Value, confidence: f64) -> Read<Trace> {
         let confidence = Confidence::new(confidence)?;
         Some(Trace::new(domain.into_boxed_str(), *success == 1, confidence, steps, id))
     };
-    parse().ok_or_else(|| Error::internal("the fields of a trace could not be read").into())
+    parse().ok_or_else(|| Error::internal("the fields of a trace could not be read"))
 }
 
 /// The rest of a head.
@@ -84,13 +84,13 @@ impl<'a> Head<'a> {
 
 /// Returns as much of a text as `buffer` takes. A long text is an array-like of pieces; a short one is a
 /// string, which is copied whole.
-pub fn text(text: &Value, mut buffer: TextBuffer) -> Read<String> {
+pub fn text(text: &Value, mut buffer: TextBuffer) -> Result<String> {
     if let Some(text) = text.string() {
         return Ok(text);
     }
     for index in 0..text.length()?.unwrap_or(0) {
         let mut is_full = false;
-        text.element(index)?.read_pieces(|piece| {
+        text.get_element::<Value>(index)?.read_pieces(|piece| {
             is_full = buffer.write_str(piece).is_err();
             !is_full
         })?;

@@ -19,9 +19,8 @@ use std::{
 
 use knowledgepulse_import::{Code, Document, Imported, Importer, Kind, Value};
 use knowledgepulse_scoring::{
-    Error, Invalid,
+    Error,
     scorer::{Input, Work},
-    trace::quote,
 };
 use knowledgepulse_workers::{CancelToken, WORKERS, fault};
 use napi::{
@@ -35,7 +34,7 @@ use self::{
     row::{failure_json, line_of},
 };
 use crate::{
-    env::EnvState,
+    env::Outbox,
     js::{self, or_throw, to_json},
     model::ModelEmbedder,
     options::read_import_options,
@@ -61,13 +60,20 @@ impl LogReader {
         peeks: Option<bool>,
         group: Option<String>,
     ) -> Result<Self> {
-        let options = or_throw(env, read_import_options(&options))?;
+        let options = read_import_options(&options)?;
         let importer = Importer::new(options);
         let cancel = importer.cancel_token();
         let lines = Lines::new(collects, scorer.is_some());
         let submitter = scorer.map(|scorer| {
             let work = if peeks == Some(true) { Work::Peek } else { Work::Score };
-            or_throw(env, Submitter::new(scorer.clone(), work, group))
+            let (scorer, embedder) = (scorer.clone(), or_throw(env, scorer.embedder())?);
+            Ok::<_, napi::Error>(Submitter {
+                scorer,
+                work,
+                group,
+                embedder,
+                submitting: Mutex::default(),
+            })
         });
         let submitter = submitter.transpose()?;
         let importer = Mutex::new(importer);
@@ -108,7 +114,7 @@ impl LogReader {
     /// call at a time.
     #[napi(catch_unwind)]
     pub fn next<'env>(&self, env: &'env Env) -> Result<Unknown<'env>> {
-        let (promise, deferred) = EnvState::of(env)?.outbox.promise(env, true)?;
+        let (promise, deferred) = Outbox::promise(env, true)?;
         if self.reader.lines.wait(deferred) {
             self.reader.run(|_| {});
         }
@@ -207,20 +213,6 @@ struct Submitter {
 }
 
 impl Submitter {
-    fn new(
-        scorer: Scorer,
-        work: fn(Input) -> Work,
-        group: Option<String>,
-    ) -> knowledgepulse_scoring::Result<Self> {
-        let is_pointer = |text: &str| text.is_empty() || text.starts_with('/');
-        if let Some(group) = group.as_deref().filter(|group| !is_pointer(group)) {
-            let expected = "a JSON pointer, such as \"/metadata/session_id\"";
-            return Err(Error::invalid(Invalid::Option, "group", expected, quote(group)));
-        }
-        let embedder = scorer.embedder()?;
-        Ok(Self { scorer, work, group, embedder, submitting: Mutex::default() })
-    }
-
     /// Submits a trace, whose row becomes a line.
     ///
     /// # Errors
