@@ -62,7 +62,7 @@ exports.storeOptions = function storeOptions(options) {
 	if (store === undefined) {
 		for (const name of ["storeMode", "storeTimeoutMs"])
 			if (options[name] !== undefined)
-				throw invalidOption(name, "no such option without store", "one");
+				throw invalidOption(name, "a store for it, in the option store", "none");
 		return undefined;
 	}
 	const isStore = typeof store?.append === "function" && typeof store.read === "function";

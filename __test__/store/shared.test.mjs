@@ -220,7 +220,7 @@ test("Scorer refuses wrong options of a store", () => {
 		[{ store, storeMode: "off" }, /^storeMode: expected "auto" or "required", got "off"$/],
 		[{ store, storeTimeoutMs: 0 }, /^storeTimeoutMs: .* from 1 to 60000, got 0$/],
 		[{ store, storeTimeoutMs: 1e9 }, /^storeTimeoutMs: /],
-		[{ storeMode: "auto" }, /^storeMode: expected no such option without store/],
+		[{ storeMode: "auto" }, /^storeMode: expected a store for it, in the option store, got none$/],
 		[{ stor: store }, /did you mean store\?/],
 	])
 		assert.throws(() => new Scorer(options), { code: "INVALID_OPTION", message });
