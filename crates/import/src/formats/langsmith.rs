@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::{
     messages::{self, Message, Messages, Side, messages_of},
-    runs::{Kept, Traces},
+    runs::{Session, Traces},
     spans::{self, Sides, Span, SpanKind, TakeSides, Tool},
 };
 use crate::{
@@ -70,6 +70,7 @@ impl Traces<Trace> {
 pub struct Trace {
     runs: Vec<Recorded>,
     ids: HashSet<String>,
+    size: usize,
 }
 
 struct Recorded {
@@ -79,7 +80,11 @@ struct Recorded {
     json: String,
 }
 
-impl Kept for Trace {
+impl Session for Trace {
+    fn size(&self) -> usize {
+        self.size
+    }
+
     fn end(mut self, mut run: Run, out: &mut Runs) {
         let spans: Vec<_> = self.runs.iter().map(|run| &run.span).collect();
         let root = spans::first_root(&spans);
@@ -107,11 +112,10 @@ impl Kept for Trace {
 }
 
 impl Trace {
-    fn push(&mut self, run: Value, parent: Option<&str>, out: &mut Runs) -> usize {
+    fn push(&mut self, run: Value, parent: Option<&str>, out: &mut Runs) {
         let id = run.name("id");
         if id.is_some_and(|id| !self.ids.insert(id.into())) {
-            out.skip("repeated");
-            return 0;
+            return out.skip("repeated");
         }
         // A run of another kind is read only if it is the root.
         let is_read = matches!(run.text("run_type"), Some("llm" | "tool"))
@@ -126,9 +130,8 @@ impl Trace {
             start: run.member("start_time").and_then(time::instant),
             ..Span::default()
         };
-        let size = span.size() + json.len();
+        self.size += span.size() + json.len();
         self.runs.push(Recorded { span, json });
-        size
     }
 }
 
