@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     events::{Call, CallInput, Event, Run, Skipped, ToolResult, Turn, hash_of},
-    json::{self, Array, Canonical, Document, Members, Value},
+    json::{self, Array, Document, Members, Value},
     results::{Output, flag, is_denial, is_text_type, text_of, text_of_part, text_of_parts},
 };
 
@@ -284,7 +284,7 @@ impl Run {
     /// Returns whether a part was read before: all members are equal, its time included.
     fn is_repeated(&mut self, kind: &str, part: Value) -> bool {
         let is_dated = part.get("createdAt").and_then(Value::as_number).is_some();
-        is_dated && kind != "step-start" && !self.turns.parts.insert(hash_of(&Canonical(part)))
+        is_dated && kind != "step-start" && !self.turns.parts.insert(hash_of(part))
     }
 
     fn skip_part(&mut self, kind: &str, part: Value) {

@@ -40,7 +40,7 @@ impl Key {
             Event::Thought { text, .. } => Self::Thought(json::trimmed(text).into()),
             Event::Call(call) => match &call.id {
                 Some(id) => Self::CallId(id.clone()),
-                None => Self::Call(call.name.clone(), call.input.hash),
+                None => Self::Call(call.name.clone(), call.input.hash()),
             },
             Event::Result(result) => match &result.id {
                 Some(id) => Self::ResultId(id.clone()),
