@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use super::{
-    messages::{self, Message, Messages, Side, messages_of},
+    messages::{self, Message, Messages, Side, Sides, messages_of},
     runs::{Session, Traces},
-    spans::{self, Sides, Span, SpanKind, TakeSides, Tool},
+    spans::{self, Span, SpanKind, Tool},
 };
 use crate::{
     events::{CallInput, Event, Origin, Run},
@@ -101,12 +101,12 @@ impl Session for Trace {
             run.label = label(document.root());
         }
         let spans: Vec<_> = self.runs.iter().map(|run| &run.span).collect();
-        let take_sides = |index: usize, take: TakeSides| {
-            let run: &Recorded = &self.runs[index];
-            let is_agent = matches!(run.span.kind, SpanKind::Agent);
-            take(sides(Document::written(&*run.json).root(), is_agent));
+        let read_sides = |index: usize, run: &mut Run| {
+            let Recorded { span, json } = &self.runs[index];
+            let is_agent = matches!(span.kind, SpanKind::Agent);
+            run.read_sides(sides(Document::written(&**json).root(), is_agent));
         };
-        spans::read_spans(&spans, take_sides, &mut run);
+        spans::read_spans(&spans, read_sides, &mut run);
         out.run(run);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::{
     items::ITEMS,
-    message::{Message, Messages, is_call, is_function_call},
+    message::{Message, Messages, Sides, is_call, is_function_call},
     tool_part::ToolPart,
 };
 use crate::{
@@ -98,6 +98,15 @@ impl Run {
 
     pub fn read_messages(&mut self, messages: Messages) {
         messages.iter().for_each(|message| self.read_message(message));
+    }
+
+    pub fn read_sides(&mut self, [input, output]: Sides) {
+        if let Some(input) = input {
+            self.read_messages(input);
+        }
+        if let Some(output) = output {
+            self.read_answer(output);
+        }
     }
 
     /// Reads messages that are one answer of the assistant.

@@ -130,6 +130,6 @@ fn run(all: &[Recorded], members: &[usize], root: Option<&Recorded>, key: String
         created_at: spans.iter().filter_map(|span| span.start).min().map(time::written),
         ..Run::at(members.first().map_or(1, |&index| all[index].line))
     };
-    spans::read_spans(&spans, |index, take| all[members[index]].sides(take), &mut run);
+    spans::read_spans(&spans, |index, run| all[members[index]].read_sides(run), &mut run);
     run
 }
