@@ -9,7 +9,7 @@ use std::{
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::json::{self, Canonical, Document, Kind, Members, Value};
+use crate::json::{self, Document, Kind, Members, Value};
 
 /// The answer of the assistant that a call belongs to. The calls of one answer share a turn.
 pub type Turn = u32;
@@ -102,64 +102,51 @@ const MAX_DEPTH: usize = 124;
 pub struct CallInput {
     /// JSON without white space.
     pub json: Arc<String>,
-    /// The number of values and names of members.
-    pub values: usize,
-    /// [`hash_of`] the canonical form.
-    pub hash: u64,
 }
 
 impl CallInput {
-    pub fn of<'a>(members: &[(&'a str, Value<'a>)]) -> Self {
-        let counts = members.iter().map(|(_, value)| 1 + value.count(MAX_VALUES));
-        let canonical = members.iter().map(|&(name, value)| (name, Canonical(value)));
-        Self {
-            json: json::object_of(members.iter().copied()).into(),
-            values: 1 + counts.sum::<usize>(),
-            hash: hash_of(&canonical.collect::<BTreeMap<_, _>>()),
-        }
-    }
-
-    pub fn of_text(name: &str, text: &str) -> Self {
-        let member = [(name, text)];
-        let hash = hash_of(&BTreeMap::from(member));
-        Self { json: json::object_of(member).into(), values: 3, hash }
+    pub fn of<'a, V: Serialize>(members: impl IntoIterator<Item = (&'a str, V)>) -> Self {
+        Self { json: json::object_of(members).into() }
     }
 
     /// Returns a recorded input as an object. Text that is not JSON, and values that nest too deep, become the
     /// member `raw`.
     pub fn recorded(input: Option<Value>) -> Self {
-        let Some(input) = input else { return Self::of(&[]) };
+        let Some(input) = input else { return Self::of::<&str>([]) };
         let Some(text) = input.as_str() else {
-            return Self::of_value(input)
-                .unwrap_or_else(|| Self::of_text("raw", &input.canonical()));
+            return Self::of_value(input).unwrap_or_else(|| Self::of([("raw", input.canonical())]));
         };
         if json::is_blank(text) {
-            return Self::of(&[]);
+            return Self::of::<&str>([]);
         }
         let value = Document::parse(text).ok().and_then(|text| Self::of_value(text.root()));
-        value.unwrap_or_else(|| Self::of_text("raw", text))
+        value.unwrap_or_else(|| Self::of([("raw", text)]))
     }
 
     /// Returns `None` if the value nests too deep.
     fn of_value(value: Value) -> Option<Self> {
         match value.kind() {
-            Kind::Null => Some(Self::of(&[])),
-            // Its run has too many values for a trace, so it is not written.
-            _ if value.count(MAX_VALUES + 1) > MAX_VALUES => {
-                Some(Self { values: MAX_VALUES + 1, ..Self::of(&[]) })
+            Kind::Null => Some(Self::of::<&str>([])),
+            Kind::Object(object) => {
+                object.nests_at_most(MAX_DEPTH).then(|| Self { json: object.to_json().into() })
             }
-            Kind::Object(object) => object.nests_at_most(MAX_DEPTH).then(|| Self {
-                json: object.to_json().into(),
-                values: object.count(usize::MAX),
-                hash: hash_of(&Canonical(object)),
-            }),
-            _ => value.nests_at_most(MAX_DEPTH - 1).then(|| Self::of(&[("value", value)])),
+            _ => value.nests_at_most(MAX_DEPTH - 1).then(|| Self::of([("value", value)])),
         }
+    }
+
+    /// Returns the number of values and names of members.
+    pub fn values(&self) -> usize {
+        Document::written(&**self.json).root().count(usize::MAX)
+    }
+
+    /// Returns the hash of its canonical form.
+    pub fn hash(&self) -> u64 {
+        hash_of(Document::written(&**self.json).root())
     }
 }
 
-/// Returns a hash of a value as [`json::write_canonical`] writes it.
-pub fn hash_of(value: &impl Serialize) -> u64 {
+/// Returns the hash of the canonical form of a value.
+pub fn hash_of(value: Value) -> u64 {
     let mut hash = Sha256::new();
     // Writing to a hash never fails.
     let _ = json::write_canonical(value, &mut hash);

@@ -1,6 +1,6 @@
 //! Reads bytes into JSON values, with the line at which each begins.
 
-use std::{iter, mem};
+use std::mem;
 
 use knowledgepulse_workers::CancelToken;
 
@@ -154,28 +154,27 @@ impl Reader {
 
     /// Reads lines. Returns their length in bytes.
     fn read_lines(&mut self, buffer: &[u8], is_end: bool, each: Each) -> usize {
-        let whole = match memchr::memrchr(b'\n', &buffer[self.scanned..]) {
-            _ if is_end => buffer.len(),
-            Some(found) => self.scanned + found + 1,
-            None => 0,
-        };
-        for line in split_lines(&buffer[..whole]) {
+        let from = self.scanned;
+        let ends = memchr::memchr_iter(b'\n', &buffer[from..]).map(|end| from + end);
+        let mut begin = 0;
+        for end in ends.chain(is_end.then_some(buffer.len())) {
             if matches!(self.state, State::WithinLine) {
                 self.state = State::Lines;
             } else {
-                read_line(self.line, line, &self.cancel, each);
+                read_text(self.line, &buffer[begin..end], true, &self.cancel, each);
             }
             self.line += 1;
+            begin = buffer.len().min(end + 1);
         }
         self.scanned = buffer.len();
-        if buffer.len() - whole > MAX_BYTES || matches!(self.state, State::WithinLine) {
+        if buffer.len() - begin > MAX_BYTES || matches!(self.state, State::WithinLine) {
             if matches!(self.state, State::Lines) {
                 each(self.line, Err(too_large("line")));
                 self.state = State::WithinLine;
             }
             return buffer.len();
         }
-        whole
+        begin
     }
 
     /// Reads documents. Returns their length in bytes.
@@ -214,32 +213,12 @@ impl Reader {
                 None => (buffer.len(), false),
             };
             self.scanned = end;
-            let is_too_large = end - begin > MAX_BYTES;
-            if !is_whole && !is_end && !is_too_large {
+            if !is_whole && !is_end && end - begin <= MAX_BYTES {
                 return begin;
             }
             let document = &buffer[begin..end];
-            let text = std::str::from_utf8(document)
-                .map_err(|error| (lines(&document[..error.valid_up_to()]), invalid_utf8(&error)));
-            let read = text.and_then(|text| {
-                let (document, unread) = Document::read(text.into(), false, &self.cancel);
-                match unread {
-                    None => Ok(document),
-                    Some(Unread::Syntax(error)) => {
-                        let line = u64::try_from(error.line()).unwrap_or_default().max(1) - 1;
-                        Err((line, invalid_json(&error)))
-                    }
-                    Some(Unread::TooLarge) if is_too_large => Err((0, too_large("document"))),
-                    Some(Unread::TooLarge | Unread::Cancelled) => Err((0, no_memory())),
-                }
-            });
-            match read {
-                _ if self.cancel.is_cancelled() => break,
-                Ok(document) => each(self.line, Ok(document.root())),
-                Err((at, fault)) => {
-                    each(self.line + at, Err(fault));
-                    break;
-                }
+            if !read_text(self.line, document, false, &self.cancel, each) {
+                break;
             }
             self.line += lines(document);
             begin = end;
@@ -295,36 +274,33 @@ fn is_line(line: &[u8], cancel: &CancelToken) -> Option<bool> {
     (!json::is_blank(&line)).then(|| Document::read(line.as_ref().into(), true, cancel).1.is_none())
 }
 
-/// Returns the lines of a text without their line feeds.
-fn split_lines(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    iter::from_fn(move || {
-        let end = memchr::memchr(b'\n', bytes).unwrap_or(bytes.len());
-        let line = bytes.get(..end).filter(|_| !bytes.is_empty());
-        bytes = bytes.get(end + 1..).unwrap_or_default();
-        line
-    })
-}
-
-fn read_line(number: u64, line: &[u8], cancel: &CancelToken, each: Each) {
-    if line.len() > MAX_BYTES {
-        return each(number, Err(too_large("line")));
+/// Reads a line, which may have several values, or a document, which begins at a line. Returns whether all of it could
+/// be read.
+fn read_text(line: u64, bytes: &[u8], is_line: bool, cancel: &CancelToken, each: Each) -> bool {
+    if bytes.len() > MAX_BYTES {
+        each(line, Err(too_large(if is_line { "line" } else { "document" })));
+        return false;
     }
-    let text = match std::str::from_utf8(line) {
+    let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
-        Err(error) => return each(number, Err(invalid_utf8(&error))),
+        Err(error) => {
+            each(line + lines(&bytes[..error.valid_up_to()]), Err(invalid_utf8(&error)));
+            return false;
+        }
     };
-    if json::is_blank(text) || cancel.is_cancelled() {
-        return;
+    if cancel.is_cancelled() || json::is_blank(text) {
+        return !cancel.is_cancelled();
     }
-    let (document, error) = Document::read(text.into(), true, cancel);
-    for value in document.roots() {
-        each(number, Ok(value));
-    }
-    match error {
+    let (document, unread) = Document::read(text.into(), is_line, cancel);
+    document.roots().for_each(|value| each(line, Ok(value)));
+    match &unread {
         None | Some(Unread::Cancelled) => {}
-        Some(Unread::TooLarge) => each(number, Err(no_memory())),
-        Some(Unread::Syntax(error)) => each(number, Err(invalid_json(&error))),
+        Some(Unread::TooLarge) => each(line, Err(no_memory())),
+        Some(Unread::Syntax(error)) => {
+            each(line + error.line().saturating_sub(1) as u64, Err(invalid_json(error)));
+        }
     }
+    unread.is_none()
 }
 
 fn lines(bytes: &[u8]) -> u64 {

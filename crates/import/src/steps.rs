@@ -9,9 +9,11 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     error::Code,
-    events::{Event, MAX_VALUES, Origin, Run, Skipped, TOO_MANY_VALUES, ToolResult, Turn},
+    events::{
+        CallInput, Event, MAX_VALUES, Origin, Run, Skipped, TOO_MANY_VALUES, ToolResult, Turn,
+    },
     format::Format,
-    json::{self, Buffer, Canonical, Document, json_of},
+    json::{self, Buffer, Document, json_of},
     options::{AssumeSuccess, Confidence, Options, UnreadCalls},
     reader::NO_MEMORY,
     trace::{IMPORTER, Imported, Provenance, Source},
@@ -62,7 +64,11 @@ fn write_trace(
     options: &Options,
 ) -> Result<Imported, Missing> {
     let calls = run.events.iter().filter_map(Event::call);
-    if calls.clone().map(|call| call.input.values).sum::<usize>() > MAX_VALUES {
+    let inputs = calls.clone().map(|call| &call.input);
+    // Each value takes a byte at least.
+    if inputs.clone().map(|input| input.json.len()).sum::<usize>() > MAX_VALUES
+        && inputs.map(CallInput::values).sum::<usize>() > MAX_VALUES
+    {
         return Err(Missing::Error(Code::TooLarge, TOO_MANY_VALUES.into()));
     }
     let rejects = match options.unread_calls {
@@ -163,7 +169,7 @@ fn key(objective: &str, steps: &str) -> String {
     hash.update(format!(r#"{{"objective":{},"steps":"#, json_of(objective)));
     if let Ok(steps) = Document::parse(steps) {
         // Writing to a hash never fails.
-        let _ = json::write_canonical(&Canonical(steps.root()), &mut hash);
+        let _ = json::write_canonical(steps.root(), &mut hash);
     }
     hash.update("}");
     format!("sha256:{:x}", hash.finalize())

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{
     messages::{call_of_part, is_result_type, result_of_part},
-    runs::{Ids, Kept, OpenRuns},
+    runs::{self, Ids, OpenRuns},
 };
 use crate::{
     events::{Event, Origin, Run, Skipped, ToolResult, Turn},
@@ -73,11 +73,7 @@ impl Reader {
         let is_repeated =
             uuid.is_some_and(|uuid| self.by_uuid.insert(uuid, number) == Some(number));
 
-        self.runs.add(number, out, |session, run, _| {
-            let begin = run.events.len();
-            session.read(record, kind, is_repeated, run);
-            run.events[begin..].iter().map(Event::size).sum()
-        });
+        self.runs.add(number, out, |session, run, _| session.read(record, kind, is_repeated, run));
     }
 }
 
@@ -103,7 +99,7 @@ impl Answer {
     }
 }
 
-impl Kept for Session {}
+impl runs::Session for Session {}
 
 impl Session {
     fn read(&mut self, record: Value, kind: &str, is_repeated: bool, run: &mut Run) {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::{
     messages::{self, Messages, Side},
-    spans::{self, Span, SpanKind, TakeSides, Tool},
+    spans::{self, Span, SpanKind, Tool},
 };
 use crate::{
     events::{CallInput, Origin, Run},
@@ -45,10 +45,10 @@ fn run(trace: Value, observations: Option<Value>, line: u64) -> Run {
         Some(asked) => Some((asked, Origin::Field)),
         None => trace.name("name").map(|name| (name.into(), Origin::Name)),
     };
-    let sides = |index: usize, take: TakeSides| {
-        take(Side::BOTH.map(|side| messages(observations[index], side)));
+    let read_sides = |index: usize, run: &mut Run| {
+        run.read_sides(Side::BOTH.map(|side| messages(observations[index], side)));
     };
-    spans::read_spans(&spans, sides, &mut run);
+    spans::read_spans(&spans, read_sides, &mut run);
     run
 }
 

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use super::{
-    messages::{self, Message, Messages, Side, messages_of},
-    runs::{Kept, Traces},
-    spans::{self, Sides, Span, SpanKind, TakeSides, Tool},
+    messages::{self, Message, Messages, Side, Sides, messages_of},
+    runs::{Session, Traces},
+    spans::{self, Span, SpanKind, Tool},
 };
 use crate::{
     events::{CallInput, Event, Origin, Run},
@@ -70,6 +70,7 @@ impl Traces<Trace> {
 pub struct Trace {
     runs: Vec<Recorded>,
     ids: HashSet<String>,
+    size: usize,
 }
 
 struct Recorded {
@@ -79,7 +80,11 @@ struct Recorded {
     json: String,
 }
 
-impl Kept for Trace {
+impl Session for Trace {
+    fn size(&self) -> usize {
+        self.size
+    }
+
     fn end(mut self, mut run: Run, out: &mut Runs) {
         let spans: Vec<_> = self.runs.iter().map(|run| &run.span).collect();
         let root = spans::first_root(&spans);
@@ -96,22 +101,21 @@ impl Kept for Trace {
             run.label = label(document.root());
         }
         let spans: Vec<_> = self.runs.iter().map(|run| &run.span).collect();
-        let take_sides = |index: usize, take: TakeSides| {
-            let run: &Recorded = &self.runs[index];
-            let is_agent = matches!(run.span.kind, SpanKind::Agent);
-            take(sides(Document::written(&*run.json).root(), is_agent));
+        let read_sides = |index: usize, run: &mut Run| {
+            let Recorded { span, json } = &self.runs[index];
+            let is_agent = matches!(span.kind, SpanKind::Agent);
+            run.read_sides(sides(Document::written(&**json).root(), is_agent));
         };
-        spans::read_spans(&spans, take_sides, &mut run);
+        spans::read_spans(&spans, read_sides, &mut run);
         out.run(run);
     }
 }
 
 impl Trace {
-    fn push(&mut self, run: Value, parent: Option<&str>, out: &mut Runs) -> usize {
+    fn push(&mut self, run: Value, parent: Option<&str>, out: &mut Runs) {
         let id = run.name("id");
         if id.is_some_and(|id| !self.ids.insert(id.into())) {
-            out.skip("repeated");
-            return 0;
+            return out.skip("repeated");
         }
         // A run of another kind is read only if it is the root.
         let is_read = matches!(run.text("run_type"), Some("llm" | "tool"))
@@ -126,9 +130,8 @@ impl Trace {
             start: run.member("start_time").and_then(time::instant),
             ..Span::default()
         };
-        let size = span.size() + json.len();
+        self.size += span.size() + json.len();
         self.runs.push(Recorded { span, json });
-        size
     }
 }
 

@@ -42,9 +42,9 @@ impl runs::Session for Session {
         true
     }
 
-    fn begins<'d>(record: Value<'d>, open: Option<&Run>) -> Option<Option<&'d str>> {
+    fn begins<'d>(record: Value<'d>, open: Option<&str>) -> Option<Option<&'d str>> {
         let id = record.name("sessionID");
-        (open.and_then(|run| run.key.as_deref()) != id).then_some(id)
+        (open != id).then_some(id)
     }
 
     fn read(&mut self, record: Value, run: &mut Run) {

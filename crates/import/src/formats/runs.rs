@@ -12,15 +12,16 @@ use crate::{
     time,
 };
 
-/// The state of a session while its records are read.
+/// The state of a run while its records are read.
 pub trait Session: Default + Send {
     /// Reads a value that is a run by itself. Returns whether it is one.
     fn read_whole(_value: Value, _line: u64, _out: &mut Runs) -> bool {
         false
     }
 
-    /// Returns the key of the session that a record begins, or `None` if it belongs to the open one.
-    fn begins<'d>(_record: Value<'d>, _open: Option<&Run>) -> Option<Option<&'d str>> {
+    /// Returns the key of the session that a record begins, or `None` if it belongs to the open one, which has the
+    /// key `_open`.
+    fn begins<'d>(_record: Value<'d>, _open: Option<&str>) -> Option<Option<&'d str>> {
         None
     }
 
@@ -29,7 +30,8 @@ pub trait Session: Default + Send {
         record.member("timestamp")
     }
 
-    fn read(&mut self, record: Value, run: &mut Run);
+    /// Reads a record of a [`SessionReader`].
+    fn read(&mut self, _record: Value, _run: &mut Run) {}
 
     /// Returns the size in bytes of the state outside the run.
     fn size(&self) -> usize {
@@ -44,21 +46,9 @@ pub trait Session: Default + Send {
 /// Reads a log in which one session follows another.
 #[derive(Default)]
 pub struct SessionReader<S> {
-    open: Option<OpenSession<S>>,
-}
-
-struct OpenSession<S> {
-    run: Run,
-    session: S,
-    /// The size of its events in bytes; `None` if there were too many.
-    size: Option<usize>,
-}
-
-impl<S: Session> OpenSession<S> {
-    fn begin(key: Option<&str>, line: u64) -> Self {
-        let run = Run { key: key.map(Into::into), ..Run::at(line) };
-        Self { run, session: S::default(), size: Some(0) }
-    }
+    runs: OpenRuns<S>,
+    /// The number and the key of the session that goes on.
+    open: Option<(u32, Option<String>)>,
 }
 
 impl<S: Session> ReadRuns for SessionReader<S> {
@@ -67,42 +57,36 @@ impl<S: Session> ReadRuns for SessionReader<S> {
         if S::read_whole(record, line, out) {
             return;
         }
-        if let Some(key) = S::begins(record, self.open.as_ref().map(|open| &open.run)) {
-            self.finish(out);
-            self.open = Some(OpenSession::begin(key, line));
-        }
-        let open = self.open.get_or_insert_with(|| OpenSession::begin(None, line));
+        let open = self.open.as_ref();
+        let begun = S::begins(record, open.and_then(|(_, key)| key.as_deref()));
+        let number = match (begun, open) {
+            (None, Some((number, _))) => *number,
+            (key, _) => {
+                let key = key.flatten();
+                self.runs.finish(out);
+                let number = self.runs.begin(key, line, out);
+                self.open = Some((number, key.map(Into::into)));
+                number
+            }
+        };
         // The rest of a session that is too large is skipped, so that it does not become another one.
-        let (Some(size), run) = (&mut open.size, &mut open.run) else { return };
-        if run.created_at.is_none() {
-            run.created_at = S::time(record).and_then(time::utc);
-        }
-        let begin = run.events.len();
-        open.session.read(record, run);
-        *size += run.events.iter().skip(begin).map(Event::size).sum::<usize>();
-        if *size + open.session.size() > MAX_BYTES {
-            out.too_large(run.line, TOO_MUCH_TEXT);
-            let begun = OpenSession::begin(run.key.as_deref(), run.line);
-            *open = OpenSession { size: None, ..begun };
+        if self.runs.runs.contains_key(&number) {
+            self.runs.add(number, out, |session, run, _| {
+                if run.created_at.is_none() {
+                    run.created_at = S::time(record).and_then(time::utc);
+                }
+                session.read(record, run);
+            });
         }
     }
 
     fn finish(&mut self, out: &mut Runs) {
-        if let Some(OpenSession { run, session, size: Some(_) }) = self.open.take() {
-            session.end(run, out);
-        }
+        self.runs.finish(out);
     }
 }
 
 /// The maximum number of open runs of an input.
 const MAX_OPEN: usize = 64;
-
-/// The state of a run while its records are read.
-pub trait Kept: Default + Send {
-    fn end(self, run: Run, out: &mut Runs) {
-        out.run(run);
-    }
-}
 
 /// Runs whose records are interleaved in one input, by their numbers.
 #[derive(Default)]
@@ -115,40 +99,43 @@ pub struct OpenRuns<T> {
 
 struct OpenRun<T> {
     run: Run,
-    kept: T,
+    session: T,
+    /// The size of its events in bytes.
     size: usize,
     used: u64,
 }
 
-impl<T: Kept> OpenRuns<T> {
+impl<T: Session> OpenRuns<T> {
     /// Begins a run, and returns its number. If too many are open, the least recently used one ends.
     pub fn begin(&mut self, key: Option<&str>, line: u64, out: &mut Runs) -> u32 {
         let oldest = self.runs.iter().min_by_key(|(_, open)| open.used).map(|(number, _)| *number);
         if let Some(oldest) = oldest.filter(|_| self.runs.len() == MAX_OPEN)
             && let Some(open) = self.runs.remove(&oldest)
         {
-            open.kept.end(open.run, out);
+            open.session.end(open.run, out);
         }
         self.clock += 1;
         self.begun += 1;
         let run = Run { key: key.map(Into::into), ..Run::at(line) };
-        let open = OpenRun { run, kept: T::default(), size: 0, used: self.clock };
+        let open = OpenRun { run, session: T::default(), size: 0, used: self.clock };
         self.runs.insert(self.begun, Box::new(open));
         self.begun
     }
 
-    /// Adds a record to a run, unless that has ended. `add` returns the size of the record in bytes.
+    /// Adds a record to a run, unless that has ended.
     pub fn add(
         &mut self,
         number: u32,
         out: &mut Runs,
-        add: impl FnOnce(&mut T, &mut Run, &mut Runs) -> usize,
+        add: impl FnOnce(&mut T, &mut Run, &mut Runs),
     ) {
         let Some(open) = self.runs.get_mut(&number) else { return out.skip("late") };
         self.clock += 1;
         open.used = self.clock;
-        open.size += add(&mut open.kept, &mut open.run, out);
-        if open.size > MAX_BYTES {
+        let begin = open.run.events.len();
+        add(&mut open.session, &mut open.run, out);
+        open.size += open.run.events.iter().skip(begin).map(Event::size).sum::<usize>();
+        if open.size + open.session.size() > MAX_BYTES {
             out.too_large(open.run.line, TOO_MUCH_TEXT);
             self.runs.remove(&number);
         }
@@ -158,7 +145,7 @@ impl<T: Kept> OpenRuns<T> {
     pub fn finish(&mut self, out: &mut Runs) {
         let mut runs: Vec<_> = self.runs.drain().collect();
         runs.sort_by_key(|(number, _)| *number);
-        runs.into_iter().for_each(|(_, open)| open.kept.end(open.run, out));
+        runs.into_iter().for_each(|(_, open)| open.session.end(open.run, out));
     }
 }
 
@@ -169,21 +156,21 @@ pub struct Traces<T> {
     ids: Ids,
 }
 
-impl<T: Kept> Traces<T> {
+impl<T: Session> Traces<T> {
     /// Like [`OpenRuns::add`], for the run with this id, which the record may begin.
     pub fn add(
         &mut self,
         id: &str,
         line: u64,
         out: &mut Runs,
-        add: impl FnOnce(&mut T, &mut Runs) -> usize,
+        add: impl FnOnce(&mut T, &mut Runs),
     ) {
         let number = self.ids.get(id).unwrap_or_else(|| {
             let number = self.open.begin(Some(id), line, out);
             self.ids.insert(id, number);
             number
         });
-        self.open.add(number, out, |kept, _, out| add(kept, out));
+        self.open.add(number, out, |trace, _, out| add(trace, out));
     }
 
     pub fn end_all(&mut self, out: &mut Runs) {

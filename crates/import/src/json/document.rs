@@ -27,6 +27,7 @@ const WORDS_PER_CHECK: usize = 1 << 12;
 ///
 /// Each value takes 4 to 12 bytes in the index: a word with its tag, and one or two more. Strings stay in the
 /// text; those with escapes are also stored without them. So a document takes less than five times its text.
+#[derive(Default)]
 pub struct Document<'t> {
     text: Cow<'t, str>,
     /// The strings with escapes, without them.
@@ -80,24 +81,13 @@ impl<'t> Document<'t> {
 
     /// Reads JSON that was written here: `null` if it nests too deep.
     pub fn written(text: impl Into<Cow<'t, str>>) -> Self {
-        Self::parse(text).unwrap_or_else(|_| Self::null())
-    }
-
-    /// Returns the document of `null`.
-    pub fn null() -> Self {
-        Self {
-            text: "null".into(),
-            unescaped: String::new(),
-            tape: vec![tag::NULL],
-            decoded: FrozenMap::new(),
-            kept: FrozenVec::new(),
-        }
+        Self::parse(text).unwrap_or_else(|_| Self { tape: vec![tag::NULL], ..Self::default() })
     }
 
     /// Reads a text until the token is cancelled: one value, or with `all` a value and objects and arrays after
     /// it. Returns the values before the first error as well.
     pub fn read(text: Cow<'t, str>, all: bool, cancel: &CancelToken) -> (Self, Option<Unread>) {
-        let mut document = Self { text, ..Self::null() };
+        let mut document = Self { text, ..Self::default() };
         let mut error = document.read_values(all, cancel);
         if matches!(error, Some(Unread::Syntax(_)))
             && let Some(mended) = with_lone_surrogates_replaced(&document.text)
@@ -364,11 +354,10 @@ fn with_lone_surrogates_replaced(text: &str) -> Option<String> {
         let low = "[dD][c-fC-F][[:xdigit:]]{2}";
         regex(&format!(r"(?s)\\u{high}\\u{low}|(\\u(?:{high}|{low}))|\\."))
     });
-    let is_lone = |escape: &Captures| escape.get(1).is_some();
-    ESCAPE.captures_iter(text).any(|escape| is_lone(&escape)).then(|| {
-        let mended = |escape: &Captures| {
-            if is_lone(escape) { "\\ufffd".into() } else { escape[0].to_owned() }
-        };
-        ESCAPE.replace_all(text, mended).into_owned()
-    })
+    let mend = |escape: &Captures| match escape.get(1) {
+        Some(_lone) => "\\ufffd".into(),
+        None => escape[0].to_owned(),
+    };
+    let mended = ESCAPE.replace_all(text, mend);
+    (mended != text).then(|| mended.into_owned())
 }

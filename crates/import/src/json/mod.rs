@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, io};
 use serde::{Serialize, Serializer};
 
 pub use document::{Document, MAX_TEXT, Unread, grow};
-pub use value::{Array, Canonical, Kind, Members, Value, write_canonical};
+pub use value::{Array, Kind, Members, Value, write_canonical};
 
 /// The characters that make a text blank.
 pub const BLANK: [char; 6] = ['\t', '\n', '\u{b}', '\u{c}', '\r', ' '];

@@ -185,7 +185,7 @@ impl<'d> Value<'d> {
 
     /// Returns the canonical form; an empty text if there is no memory for it.
     pub fn canonical(self) -> String {
-        written(|out| write_canonical(&Canonical(self), out)).unwrap_or_default()
+        written(|out| write_canonical(self, out)).unwrap_or_default()
     }
 
     /// Returns the value as JSON without white space; an empty text if there is no memory for it.
@@ -207,18 +207,17 @@ impl Serialize for Value<'_> {
     }
 }
 
-/// Writes the canonical form (RFC 8785) of what is [`Canonical`] or a map: sorted members, no white space, ECMAScript
-/// numbers.
+/// Writes the canonical form (RFC 8785): sorted members, no white space, ECMAScript numbers.
 ///
 /// # Errors
 ///
 /// Those of `out`.
-pub fn write_canonical(value: &impl Serialize, out: impl io::Write) -> serde_json::Result<()> {
-    value.serialize(&mut serde_json::Serializer::with_formatter(out, EcmaScript))
+pub fn write_canonical(value: Value, out: impl io::Write) -> serde_json::Result<()> {
+    Canonical(value).serialize(&mut serde_json::Serializer::with_formatter(out, EcmaScript))
 }
 
 /// A value for [`write_canonical`].
-pub struct Canonical<'d>(pub Value<'d>);
+struct Canonical<'d>(Value<'d>);
 
 impl Serialize for Canonical<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

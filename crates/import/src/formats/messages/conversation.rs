@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use super::{
     items::ITEMS,
-    message::{Message, Messages, is_call, is_function_call},
+    message::{Message, Messages, Sides, is_call, is_function_call},
     tool_part::ToolPart,
 };
 use crate::{
     events::{Call, CallInput, Event, Run, Skipped, ToolResult, Turn, hash_of},
-    json::{self, Array, Canonical, Document, Members, Value},
+    json::{self, Array, Document, Members, Value},
     results::{Output, flag, is_denial, is_text_type, text_of, text_of_part, text_of_parts},
 };
 
@@ -98,6 +98,15 @@ impl Run {
 
     pub fn read_messages(&mut self, messages: Messages) {
         messages.iter().for_each(|message| self.read_message(message));
+    }
+
+    pub fn read_sides(&mut self, [input, output]: Sides) {
+        if let Some(input) = input {
+            self.read_messages(input);
+        }
+        if let Some(output) = output {
+            self.read_answer(output);
+        }
     }
 
     /// Reads messages that are one answer of the assistant.
@@ -284,7 +293,7 @@ impl Run {
     /// Returns whether a part was read before: all members are equal, its time included.
     fn is_repeated(&mut self, kind: &str, part: Value) -> bool {
         let is_dated = part.get("createdAt").and_then(Value::as_number).is_some();
-        is_dated && kind != "step-start" && !self.turns.parts.insert(hash_of(&Canonical(part)))
+        is_dated && kind != "step-start" && !self.turns.parts.insert(hash_of(part))
     }
 
     fn skip_part(&mut self, kind: &str, part: Value) {

@@ -74,7 +74,7 @@ impl Run {
                 let turn = self.turn();
                 let names = ["action", "actions", "queries", "query", "code", "operation"];
                 let members = names.iter().filter_map(|name| Some((*name, item.member(name)?)));
-                let input = CallInput::of(&members.collect::<Vec<_>>());
+                let input = CallInput::of(members);
                 let id = item.first_name(&["call_id", "callId", "id"]);
                 let name = kind.trim_end_matches("_call");
                 self.call(Call::new(Some(name), input, id, turn));

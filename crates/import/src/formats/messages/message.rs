@@ -14,7 +14,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// Both, in the order of [`spans::Sides`](crate::formats::spans::Sides).
+    /// Both, in the order of [`Sides`].
     pub const BOTH: [Self; 2] = [Self::Input, Self::Output];
 
     /// Returns the role of a message that has none.
@@ -162,6 +162,9 @@ pub enum Messages<'d> {
     Prompts(Array<'d>),
     One(Message<'d>),
 }
+
+/// The messages of both sides.
+pub type Sides<'d> = [Option<Messages<'d>>; 2];
 
 impl<'d> Messages<'d> {
     pub fn iter(self) -> impl Iterator<Item = Message<'d>> {

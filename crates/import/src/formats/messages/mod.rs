@@ -7,7 +7,7 @@ mod tool_part;
 
 pub use self::{
     conversation::{call_of_part, is_result_type, parts, result_of_part},
-    message::{Message, Messages, Side, human, is_message, messages_of, with_role},
+    message::{Message, Messages, Side, Sides, human, is_message, messages_of, with_role},
 };
 use super::runs::Session;
 use crate::{
@@ -61,16 +61,11 @@ fn run(value: Value, line: u64) -> Run {
             None => Messages::One(Message::Content("user", Some(input))),
         }),
     };
-    if let Some(input) = input {
-        run.read_messages(input);
-    }
     let answer = value
         .member("response")
         .or_else(|| value.member("output").filter(|output| output.is_array()))
         .or_else(|| value.get("choices").map(|_| value));
-    if let Some(messages) = answer.and_then(|answer| messages_of(answer, Side::Output)) {
-        run.read_answer(messages);
-    }
+    run.read_sides([input, answer.and_then(|answer| messages_of(answer, Side::Output))]);
     let time = value.first(&["created_at", "timestamp", "created"]).and_then(time::utc);
     let created_at = |message: Message| message.member("createdAt").and_then(time::utc);
     run.created_at = time.or_else(|| input?.iter().find_map(created_at));

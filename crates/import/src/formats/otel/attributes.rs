@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use super::super::{
     messages::{self, Message, Messages, Side, messages_of, with_role},
-    spans::{Span, SpanKind, TakeSides, Tool, is_empty, recorded_output},
+    spans::{Span, SpanKind, Tool, is_empty, recorded_output},
 };
 use crate::{
-    events::CallInput,
+    events::{CallInput, Run},
     json::{self, Document, Made, Members, Value, json_of},
 };
 
@@ -230,9 +230,9 @@ impl Recorded {
         }
     }
 
-    pub fn sides(&self, take: TakeSides) {
+    pub fn read_sides(&self, run: &mut Run) {
         let document = self.document();
-        take(Side::BOTH.map(|side| messages(document.root(), &self.events, side)));
+        run.read_sides(Side::BOTH.map(|side| messages(document.root(), &self.events, side)));
     }
 
     pub fn objective(&self) -> Option<String> {

@@ -10,7 +10,7 @@ use self::{
     envelope::Item,
 };
 use super::{
-    runs::{Kept, Traces},
+    runs::{Session, Traces},
     spans::{self, Forest, Span, SpanKind},
 };
 use crate::{
@@ -35,6 +35,7 @@ pub struct Spans {
     by_id: HashMap<String, usize>,
     /// The messages of log records, and the ids of their spans.
     logs: Vec<(String, EventMessages)>,
+    size: usize,
 }
 
 impl ReadRuns for Traces<Spans> {
@@ -46,9 +47,8 @@ impl ReadRuns for Traces<Spans> {
             }
             Ok(Item::Log(id, span, messages)) => {
                 self.add(&id, line, out, |trace, _| {
-                    let size = span.len() + messages.size();
+                    trace.size += span.len() + messages.size();
                     trace.logs.push((span, messages));
-                    size
                 });
             }
             Ok(Item::Skipped(reason)) => out.skip(reason),
@@ -62,21 +62,23 @@ impl ReadRuns for Traces<Spans> {
 }
 
 impl Spans {
-    fn push(&mut self, recorded: Recorded, out: &mut Runs) -> usize {
+    fn push(&mut self, recorded: Recorded, out: &mut Runs) {
         if let Some(id) = &recorded.span.id {
             if self.by_id.contains_key(id) {
-                out.skip("repeated");
-                return 0;
+                return out.skip("repeated");
             }
             self.by_id.insert(id.clone(), self.spans.len());
         }
-        let size = recorded.size();
+        self.size += recorded.size();
         self.spans.push(recorded);
-        size
     }
 }
 
-impl Kept for Spans {
+impl Session for Spans {
+    fn size(&self) -> usize {
+        self.size
+    }
+
     /// Adds its runs: one for each agent that is below no other, and one for all other spans.
     fn end(mut self, trace: Run, out: &mut Runs) {
         let trace = trace.key.unwrap_or_default();
@@ -128,6 +130,6 @@ fn run(all: &[Recorded], members: &[usize], root: Option<&Recorded>, key: String
         created_at: spans.iter().filter_map(|span| span.start).min().map(time::written),
         ..Run::at(members.first().map_or(1, |&index| all[index].line))
     };
-    spans::read_spans(&spans, |index, take| all[members[index]].sides(take), &mut run);
+    spans::read_spans(&spans, |index, run| all[members[index]].read_sides(run), &mut run);
     run
 }

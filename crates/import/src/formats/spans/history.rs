@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::Sides;
 use crate::{
     events::{Call, Event, Run, Skipped, Turn},
     json,
@@ -40,7 +39,7 @@ impl Key {
             Event::Thought { text, .. } => Self::Thought(json::trimmed(text).into()),
             Event::Call(call) => match &call.id {
                 Some(id) => Self::CallId(id.clone()),
-                None => Self::Call(call.name.clone(), call.input.hash),
+                None => Self::Call(call.name.clone(), call.input.hash()),
             },
             Event::Result(result) => match &result.id {
                 Some(id) => Self::ResultId(id.clone()),
@@ -52,15 +51,10 @@ impl Key {
 
 impl History {
     /// Adds the events of a model call that are new.
-    pub fn read(&mut self, [input, output]: Sides, skipped: &mut Skipped) {
+    pub fn read(&mut self, read_sides: impl FnOnce(&mut Run), skipped: &mut Skipped) {
         let mut run = Run::default();
         run.turns.next = self.next_turn;
-        if let Some(input) = input {
-            run.read_messages(input);
-        }
-        if let Some(output) = output {
-            run.read_answer(output);
-        }
+        read_sides(&mut run);
         self.next_turn = run.next_turn();
         self.skipped.max(&run.skipped);
 

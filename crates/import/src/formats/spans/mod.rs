@@ -16,7 +16,7 @@ pub use self::{
     forest::{Forest, first_root},
     tools::tool_names,
 };
-use super::messages::{Messages, Side};
+use super::messages::Side;
 use crate::{
     events::{CallInput, Run, Skipped},
     json::{self, Kind, Members, Value},
@@ -130,13 +130,9 @@ pub fn is_empty(value: Value) -> bool {
     }
 }
 
-pub type Sides<'d> = [Option<Messages<'d>>; 2];
-
-pub type TakeSides<'a> = &'a mut dyn FnMut(Sides);
-
-/// Reads the spans of a run into its events. `messages` hands over the messages of the span at an index. They are
-/// made one by one, as together they take many times the memory of what they are read from.
-pub fn read_spans(spans: &[&Span], messages: impl Fn(usize, TakeSides), run: &mut Run) {
+/// Reads the spans of a run into its events. `read_sides` reads the messages of the span at an index. They are read
+/// one by one, as together they take many times the memory of what they are read from.
+pub fn read_spans(spans: &[&Span], read_sides: impl Fn(usize, &mut Run), run: &mut Run) {
     let is_wrapper = wrappers(spans);
     let mut kept: Vec<_> = (0..spans.len()).filter(|&index| !is_wrapper[index]).collect();
     run.skipped.add_many("wrapper_span", (spans.len() - kept.len()) as u64);
@@ -166,7 +162,7 @@ pub fn read_spans(spans: &[&Span], messages: impl Fn(usize, TakeSides), run: &mu
     let mut sequences = Vec::new();
     for index in models {
         let before = history.events.len();
-        messages(index, &mut |sides| history.read(sides, &mut run.skipped));
+        history.read(|call| read_sides(index, call), &mut run.skipped);
         run.skipped.add_many("unreadable", spans[index].unreadable);
         sequences.push((spans[index].start, history.events.len() - before));
     }

@@ -82,7 +82,7 @@ fn match_tools(tools: &[Call], history: &History) -> Vec<Option<usize>> {
             by_id.entry(id).or_default().push_back(place);
         }
         by_name.entry(&call.name).or_default().push_back(place);
-        let by_name = by_input.entry(call.input.hash).or_default();
+        let by_name = by_input.entry(call.input.hash()).or_default();
         by_name.entry(&call.name).or_default().push_back(place);
     }
     let mut matched = HashSet::new();
@@ -94,11 +94,15 @@ fn match_tools(tools: &[Call], history: &History) -> Vec<Option<usize>> {
                 matches[index] = calls.pop_front();
                 matched.extend(matches[index]);
             }
-            None => others.push(index),
+            // Others have no input to compare.
+            None if tool_names(&tool.name).any(|name| by_name.contains_key(name)) => {
+                others.push(index);
+            }
+            None => {}
         }
     }
     for &index in &others {
-        if let Some(by_name) = by_input.get_mut(&tools[index].input.hash) {
+        if let Some(by_name) = by_input.get_mut(&tools[index].input.hash()) {
             matches[index] = take(by_name, &tools[index].name, &mut matched);
         }
     }
