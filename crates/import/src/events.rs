@@ -105,28 +105,40 @@ pub struct CallInput {
 }
 
 impl CallInput {
-    pub fn of<'a, V: Serialize>(members: impl IntoIterator<Item = (&'a str, V)>) -> Self {
-        Self { json: json::object_of(members).into() }
+    /// Returns an object of recorded values, or with the member `raw` if they nest too deep.
+    pub fn of<'d>(members: impl IntoIterator<Item = (&'d str, Value<'d>)>) -> Self {
+        let members: Vec<_> = members.into_iter().collect();
+        let json = json::object_of(members.iter().copied());
+        if members.iter().all(|(_, value)| value.nests_at_most(MAX_DEPTH - 1)) {
+            Self { json: json.into() }
+        } else {
+            Self::of_text("raw", &json)
+        }
+    }
+
+    pub fn of_text(name: &str, text: &str) -> Self {
+        Self { json: json::object_of([(name, text)]).into() }
     }
 
     /// Returns a recorded input as an object. Text that is not JSON, and values that nest too deep, become the
     /// member `raw`.
     pub fn recorded(input: Option<Value>) -> Self {
-        let Some(input) = input else { return Self::of::<&str>([]) };
+        let Some(input) = input else { return Self::of([]) };
         let Some(text) = input.as_str() else {
-            return Self::of_value(input).unwrap_or_else(|| Self::of([("raw", input.canonical())]));
+            return Self::of_value(input)
+                .unwrap_or_else(|| Self::of_text("raw", &input.canonical()));
         };
         if json::is_blank(text) {
-            return Self::of::<&str>([]);
+            return Self::of([]);
         }
         let value = Document::parse(text).ok().and_then(|text| Self::of_value(text.root()));
-        value.unwrap_or_else(|| Self::of([("raw", text)]))
+        value.unwrap_or_else(|| Self::of_text("raw", text))
     }
 
     /// Returns `None` if the value nests too deep.
     fn of_value(value: Value) -> Option<Self> {
         match value.kind() {
-            Kind::Null => Some(Self::of::<&str>([])),
+            Kind::Null => Some(Self::of([])),
             Kind::Object(object) => {
                 object.nests_at_most(MAX_DEPTH).then(|| Self { json: object.to_json().into() })
             }

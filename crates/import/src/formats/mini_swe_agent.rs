@@ -82,7 +82,7 @@ fn read_answer(answer: &str, run: &mut Run) {
     let (block, command) = (found.get_match(), found.get(1).map_or("", |command| command.as_str()));
     say(&answer[..block.start()], run);
     let turn = run.next_turn();
-    let input = CallInput::of([("command", command)]);
+    let input = CallInput::of_text("command", command);
     run.events.push(Event::Call(Call::new(Some("bash"), input, None, turn)));
     say(&answer[block.end()..], run);
 }

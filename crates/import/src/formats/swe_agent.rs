@@ -66,7 +66,7 @@ fn read_step(step: Value, run: &mut Run) {
     if let Some(action) = action {
         let command = json::trimmed(action).split(json::BLANK).next();
         let turn = run.next_turn();
-        let input = CallInput::of([("command", action)]);
+        let input = CallInput::of_text("command", action);
         run.events.push(Event::Call(Call::new(command, input, None, turn)));
     }
     let observation = text_of(step.member("observation"), &mut run.skipped);

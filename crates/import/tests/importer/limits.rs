@@ -88,19 +88,25 @@ fn values_nest_127_deep() {
 
 #[test]
 fn inputs_nest_as_deep_as_a_trace_can_be_read_again() {
-    let call = |input: Value| {
-        let log =
-            conversation([json!({ "type": "function_call", "name": "f", "arguments": input })]);
+    let input = |call: Value| {
+        let log = conversation([call]);
         importing::check(log.as_bytes(), PIECE, &importing::options());
         steps(&log)[0]["input"].clone()
     };
+    let call = |arguments: Value| {
+        input(json!({ "type": "function_call", "name": "f", "arguments": arguments }))
+    };
+    let action = |action: Value| input(json!({ "type": "shell_call", "action": action }));
     let value = |depth| serde_json::from_str::<Value>(&nested(depth, "1")).unwrap();
     for input in [value(123), nested(123, "1").into()] {
         assert_eq!(call(input), json!({ "value": value(123) }));
     }
-    for input in [value(124), nested(124, "1").into()] {
-        assert_eq!(call(input), json!({ "raw": nested(124, "1") }));
+    assert_eq!(action(value(123)), json!({ "action": value(123) }));
+    let raw = nested(124, "1");
+    for input in [value(124), raw.clone().into()] {
+        assert_eq!(call(input), json!({ "raw": raw }));
     }
+    assert_eq!(action(value(124)), json!({ "raw": format!("{{\"action\":{raw}}}") }));
 }
 
 #[test]
