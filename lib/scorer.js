@@ -301,7 +301,7 @@ module.exports = class Scorer {
 		let release;
 		let timer;
 		try {
-			const { head, text, confidence = 0 } = read(subject);
+			const { head = "", text, confidence = 0 } = read(subject);
 			const made = isPeek ? peek : kind;
 			const promise = this.#native.call(made, head, text, confidence, handle, give?.(all));
 			this.#link?.carry(promise);
