@@ -33,10 +33,10 @@ function ignore() {}
  * it and aborts the later calls; with `errors: "collect"`, `{ error }` replaces that result. A pending source
  * delays neither results nor an abort.
  */
-function inOrder(call, traces, options) {
+exports.inOrder = function inOrder(call, traces, options) {
 	const total = Array.isArray(traces) ? traces.length : undefined;
 	return results(call, iteratorOf(traces), total, batchOptions(options));
-}
+};
 
 async function* results(call, source, total, { isCollecting, onProgress, remember, signal }) {
 	const stop = new AbortController();
@@ -78,7 +78,7 @@ async function* results(call, source, total, { isCollecting, onProgress, remembe
 		};
 		call(trace, options).then(
 			(value) => settle({ value }),
-			(error) => settle({ error, isFailed: true }),
+			(error) => settle({ error }),
 		);
 	}
 
@@ -102,11 +102,11 @@ async function* results(call, source, total, { isCollecting, onProgress, remembe
 				continue;
 			}
 			inFlight.shift();
-			const { value, error, isFailed } = result;
-			if (isFailed && !isCollecting) throw error;
+			const isFailed = "error" in result;
+			if (isFailed && !isCollecting) throw result.error;
 			done += 1;
 			onProgress?.({ done, total });
-			yield isFailed ? { error } : value;
+			yield isFailed ? result : result.value;
 		}
 	} finally {
 		release();
@@ -118,5 +118,3 @@ async function* results(call, source, total, { isCollecting, onProgress, remembe
 		}
 	}
 }
-
-exports.inOrder = inOrder;

@@ -47,9 +47,6 @@ class Reading {
 	#stop = new AbortController();
 	/** The last report. */
 	#report = '{"inputs":[]}';
-	/** The current source, and whether it is open in the addon. */
-	#index = 0;
-	#isOpen = false;
 	/** Errors of sources that the addon has not yet returned in order. */
 	#unread = [];
 	#chunks;
@@ -131,13 +128,14 @@ class Reading {
 		);
 		try {
 			stop.throwIfAborted();
-			let feeding = this.#feed();
+			const input = this.#input();
+			let feeding = input.next();
 			for (let isPending = false, isLast = false; !isLast; ) {
 				// Unless lines are pending, waits for input first: the promise of the addon keeps the
 				// process alive, and a source may stay silent forever.
 				if (!isPending) await until(stop, feeding);
 				const ready = await until(stop, this.#native.next());
-				if (ready.wantsInput) feeding = this.#feed();
+				if (ready.wantsInput) feeding = input.next();
 				if (ready.lines.length > 0) yield ready.lines;
 				if (ready.error) throw this.#errorOf(JSON.parse(ready.error));
 				({ isPending, isLast } = ready);
@@ -151,23 +149,24 @@ class Reading {
 		}
 	}
 
-	/** Passes the next piece of the sources to the addon. */
-	async #feed() {
-		const source = this.#sources[this.#index];
-		if (source === undefined) return this.#native.finish();
-		try {
-			if (!this.#isOpen) this.#native.open(source.name, source.isStream);
-			this.#isOpen = true;
-			const bytes = await source.read();
-			if (bytes !== undefined) return this.#native.push(bytes);
-			this.#native.end();
-		} catch (thrown) {
-			const error = unreadable(source, thrown);
-			this.#unread.push(this.#collects ? error : thrown);
-			this.#native.fail(error.code, error.message);
+	/** Passes the sources to the addon, one piece in each step. */
+	async *#input() {
+		for (const source of this.#sources) {
+			try {
+				this.#native.open(source.name, source.isStream);
+				for (let bytes = await source.read(); bytes; bytes = await source.read()) {
+					this.#native.push(bytes);
+					yield;
+				}
+				this.#native.end();
+			} catch (thrown) {
+				const error = unreadable(source, thrown);
+				this.#unread.push(this.#collects ? error : thrown);
+				this.#native.fail(error.code, error.message);
+			}
+			yield;
 		}
-		this.#index += 1;
-		this.#isOpen = false;
+		this.#native.finish();
 	}
 
 	#errorOf({ message, ...options }) {

@@ -1,4 +1,5 @@
 /** Checks options. */
+const { URL, fileURLToPath } = require("node:url");
 const load = require("./binding.js");
 const { ScoringError } = require("./errors.js");
 
@@ -47,6 +48,14 @@ function checkBoolean(name, value) {
 	check(value === undefined || typeof value === "boolean", name, "true or false", value);
 }
 
+/** The path of a file that is given as a string or a URL. */
+function fileOf(value, name) {
+	if (typeof value === "string") return value;
+	check(value instanceof URL, name, "a string or a URL", value);
+	check(value.protocol === "file:", name, "a file: URL", value.href);
+	return fileURLToPath(value);
+}
+
 /** Whether errors are collected, by the option `errors`. */
 function collects(errors = "reject") {
 	check(errors === "reject" || errors === "collect", "errors", '"reject" or "collect"', errors);
@@ -70,5 +79,6 @@ module.exports = {
 	checkBoolean,
 	checkOptions,
 	collects,
+	fileOf,
 	invalidOption,
 };

@@ -2,13 +2,19 @@
 const { channel } = require("node:diagnostics_channel");
 const { stat } = require("node:fs/promises");
 const { clearTimeout, setTimeout } = require("node:timers");
-const { URL, fileURLToPath } = require("node:url");
 const { inOrder } = require("./batch.js");
 const { ScoringError } = require("./errors.js");
 const { replaceFile } = require("./file.js");
 const { evaluateLogs } = require("./logs.js");
 const { attempt, fail, native } = require("./native.js");
-const { callOptions, check, checkBoolean, checkOptions, invalidOption } = require("./options.js");
+const {
+	callOptions,
+	check,
+	checkBoolean,
+	checkOptions,
+	fileOf,
+	invalidOption,
+} = require("./options.js");
 const { onAbort, until } = require("./signals.js");
 const { contents } = require("./sources.js");
 const { StoreLink, storeOptions } = require("./store.js");
@@ -20,8 +26,7 @@ const LONGEST_TIMER = 2 ** 31 - 1;
 
 const SIGNAL = ["signal"];
 const SCORE = ["remember", "signal"];
-const DECIDE = ["exact", "remember", "signal", "threshold"];
-const SIMILAR = ["atLeast", "k", "signal"];
+const DECIDE_OPTIONS = ["exact", "remember", "signal", "threshold"];
 
 const scored = channel("knowledgepulse.scoring.score");
 
@@ -29,14 +34,6 @@ function ignore() {}
 
 function same(outcome) {
 	return outcome;
-}
-
-/** The path of a file that is given as a string or a URL. */
-function fileOf(path) {
-	if (typeof path === "string") return path;
-	check(path instanceof URL, "path", "a string or a URL", path);
-	check(path.protocol === "file:", "path", "a file: URL", path.href);
-	return fileURLToPath(path);
 }
 
 /**
@@ -50,7 +47,8 @@ function restoreOptions(options = {}) {
 }
 
 const { CallKind } = native;
-const { Evaluate, Explain, Peek, PeekReport } = CallKind;
+
+const parse = (json) => JSON.parse(json);
 
 function readId(id) {
 	check(typeof id === "string", "id", "a string", id);
@@ -59,46 +57,36 @@ function readId(id) {
 
 const readText = (subject) =>
 	typeof subject === "string" ? { text: piecesOf(subject) } : readTrace(subject);
-const readNothing = () => ({});
 
-const parse = (json) => JSON.parse(json);
+/** The kind of a call that decides on a trace whose bounds do not, by `remember`. */
+function decidingKind(remember) {
+	const isKnown = remember === false || remember === "all" || remember === "accepted";
+	check(isKnown, "remember", '"accepted", "all" or false', remember);
+	if (remember === "accepted") return CallKind.Decide;
+	return remember ? CallKind.Explain : CallKind.PeekReport;
+}
 
 // The operations of the methods. `peek` is the kind of a call with `remember: false`.
-const EVALUATE = {
-	kind: Evaluate,
-	peek: Peek,
-	known: SCORE,
-	read: readTrace,
-	map: same,
-};
-const EXPLAIN = {
-	kind: Explain,
-	peek: PeekReport,
-	known: SCORE,
-	read: readTrace,
+const EVALUATE = { kind: CallKind.Evaluate, peek: CallKind.Peek, known: SCORE };
+const EXPLAIN = { kind: CallKind.Explain, peek: CallKind.PeekReport, known: SCORE, map: parse };
+const DECIDE = {
+	known: DECIDE_OPTIONS,
+	read: same,
+	give: ({ threshold }) => threshold,
 	map: parse,
 };
-const FIND = {
+const SIMILAR = {
 	kind: CallKind.Similar,
-	known: SIMILAR,
+	known: ["atLeast", "k", "signal"],
 	read: readText,
 	give: ({ atLeast, k }) => ({ __proto__: null, atLeast, k }),
 	map: (json) => parse(json).map((found) => ({ ...found, addedAt: new Date(found.addedAt) })),
 };
-/** Scores a trace, already read, whose bounds do not decide. */
-const DECIDING = { known: DECIDE, read: same, give: ({ threshold }) => threshold, map: parse };
-/** The kind of that call, by `remember`. */
-const kindOf = (remember) => {
-	const isKnown = remember === false || remember === "all" || remember === "accepted";
-	check(isKnown, "remember", '"accepted", "all" or false', remember);
-	if (remember === "accepted") return CallKind.Decide;
-	return remember ? Explain : PeekReport;
-};
-const REMEMBER = { kind: CallKind.Remember, read: readTrace, map: same };
-const FORGET = { kind: CallKind.Forget, read: readId, map: same };
-const CLEAR = { kind: CallKind.Clear, read: readNothing, map: ignore };
-const EMBED = { kind: CallKind.Embed, read: readText, map: same };
-const WARM_UP = { kind: CallKind.WarmUp, read: readNothing, map: (_, scorer) => scorer.status() };
+const REMEMBER = { kind: CallKind.Remember };
+const FORGET = { kind: CallKind.Forget, read: readId };
+const CLEAR = { kind: CallKind.Clear, read: () => ({}), map: ignore };
+const EMBED = { kind: CallKind.Embed, read: readText };
+const WARM_UP = { kind: CallKind.WarmUp, read: () => ({}), map: (_, scorer) => scorer.status() };
 
 module.exports = class Scorer {
 	#native;
@@ -117,7 +105,8 @@ module.exports = class Scorer {
 		this.#native = native.Scorer.is(restored)
 			? restored
 			: attempt(() => new native.Scorer(options));
-		this.#budgetMs = this.#native.budgetMs ?? undefined;
+		const { budgetMs } = this.#native;
+		if (budgetMs !== null) this.#budgetMs = Math.min(budgetMs, LONGEST_TIMER);
 		if (store) this.#link = new StoreLink(this.#native, store);
 	}
 
@@ -145,9 +134,14 @@ module.exports = class Scorer {
 	}
 
 	async decide(trace, options) {
-		const { exact, remember = "accepted", signal, threshold } = callOptions(options, DECIDE);
+		const {
+			exact,
+			remember = "accepted",
+			signal,
+			threshold,
+		} = callOptions(options, DECIDE_OPTIONS);
 		checkBoolean("exact", exact);
-		const kind = kindOf(remember);
+		const kind = decidingKind(remember);
 		const input = attempt(() => readTrace(trace));
 		const { head, confidence } = input;
 		const judge = () => this.#native.judge(head, confidence, threshold, exact === true);
@@ -160,7 +154,7 @@ module.exports = class Scorer {
 			return { accepted: judged.accepted, score: null, bounds, novelty: null };
 		}
 		const given = { signal, threshold: judged.threshold };
-		const report = await this.#call({ kind, ...DECIDING }, input, given);
+		const report = await this.#call({ kind, ...DECIDE }, input, given);
 		const accepted = report.score >= judged.threshold;
 		if (scored.hasSubscribers && isAdded(accepted)) this.#publish(trace, report);
 		return { accepted, score: report.score, bounds, novelty: report.novelty };
@@ -168,7 +162,7 @@ module.exports = class Scorer {
 
 	/** Adds a trace in call order: a score whose result is ignored. */
 	#add({ head, text, confidence }) {
-		const added = this.#native.call(Evaluate, head, text, confidence);
+		const added = this.#native.call(CallKind.Evaluate, head, text, confidence);
 		this.#link?.carry(added);
 		this.#adding += 1;
 		this.#added = added.catch(ignore).then(() => {
@@ -178,7 +172,7 @@ module.exports = class Scorer {
 	}
 
 	similar(traceOrText, options) {
-		return this.#call(FIND, traceOrText, options);
+		return this.#call(SIMILAR, traceOrText, options);
 	}
 
 	remember(trace, options) {
@@ -214,7 +208,7 @@ module.exports = class Scorer {
 	}
 
 	async save(path, options) {
-		const file = fileOf(path);
+		const file = fileOf(path, "path");
 		const bytes = await this.snapshot(options);
 		await replaceFile(file, bytes).catch((cause) => {
 			throw new ScoringError(`cannot write ${file}: ${cause.message}`, {
@@ -226,7 +220,7 @@ module.exports = class Scorer {
 	}
 
 	static async load(path, options) {
-		const file = fileOf(path);
+		const file = fileOf(path, "path");
 		const { signal, ...rest } = restoreOptions(options);
 		const load = async () => {
 			const { size } = await stat(file);
@@ -286,11 +280,12 @@ module.exports = class Scorer {
 	/**
 	 * Makes a call, which resolves to `map` of its outcome. Every call takes the same number of microtasks, so that
 	 * they resolve in order.
-	 * @param {{ kind: number, peek?: number, known?: string[], read: Function, give?: Function, map: Function }} operation
+	 * @param {{ kind: number, peek?: number, known?: string[], read?: Function, give?: Function, map?: Function }} operation
 	 * @param {unknown} [subject]
 	 * @param {object} [options]
 	 */
-	async #call({ kind, peek, known = SIGNAL, read, give, map }, subject, options) {
+	async #call(operation, subject, options) {
+		const { kind, peek, known = SIGNAL, read = readTrace, give, map = same } = operation;
 		const all = callOptions(options, known);
 		const { remember, signal } = all;
 		checkBoolean("remember", remember);
@@ -301,12 +296,14 @@ module.exports = class Scorer {
 		let release;
 		let timer;
 		try {
-			const { head, text, confidence = 0 } = read(subject);
+			const { head = "", text, confidence = 0 } = read(subject);
 			const made = isPeek ? peek : kind;
 			const promise = this.#native.call(made, head, text, confidence, handle, give?.(all));
 			this.#link?.carry(promise);
 			release = onAbort(signal, () => handle.abort());
-			if (this.#budgetMs !== undefined) timer = this.#timer(handle);
+			// Only the call keeps the process alive, not the timer of its budget.
+			if (this.#budgetMs !== undefined)
+				timer = setTimeout(() => handle.endBudget(), this.#budgetMs).unref();
 			const result = map(await promise, this);
 			if (scored.hasSubscribers && peek !== undefined && !isPeek) this.#publish(subject, result);
 			return result;
@@ -317,12 +314,6 @@ module.exports = class Scorer {
 			clearTimeout(timer);
 			release?.();
 		}
-	}
-
-	/** Ends a call when its budget is over. Only the call keeps the process alive, not its timer. */
-	#timer(handle) {
-		const ms = Math.min(this.#budgetMs, LONGEST_TIMER);
-		return setTimeout(() => handle.endBudget(), ms).unref();
 	}
 
 	/** Publishes the score of a trace that was added to the cache. */

@@ -3,13 +3,13 @@ const { Buffer } = require("node:buffer");
 const { open } = require("node:fs/promises");
 const { resolve } = require("node:path");
 const { Readable } = require("node:stream");
-const { URL, fileURLToPath } = require("node:url");
+const { URL } = require("node:url");
 const {
 	types: { isUint8Array },
 } = require("node:util");
 const { decompressed } = require("./archives.js");
 const { ImportError } = require("./errors.js");
-const { check } = require("./options.js");
+const { check, fileOf } = require("./options.js");
 
 /** The maximum length of a piece, in bytes or in characters of a text. */
 const PIECE = 2 ** 20;
@@ -29,14 +29,12 @@ const isObject = (value) => typeof value === "object" && value !== null;
 
 const isStream = (value) => isObject(value) && typeof value[Symbol.asyncIterator] === "function";
 
+/** Whether a value is the data of a source, unless it is text. */
+const isData = (value) => Array.isArray(value) || isUint8Array(value) || isStream(value);
+
 /** Whether a value is a message, not one of the sources in `sourceOf`. */
 const isMessage = (value) =>
-	isObject(value) &&
-	!Array.isArray(value) &&
-	!isUint8Array(value) &&
-	!isStream(value) &&
-	!(value instanceof URL) &&
-	!("data" in value);
+	isObject(value) && !isData(value) && !(value instanceof URL) && !("data" in value);
 
 /** The contents of a file. While a piece is used, the next one is read. */
 async function* contents(path) {
@@ -205,30 +203,23 @@ class Source {
 	}
 }
 
-/** The named source, of data of any kind. */
-function namedSource({ name, data }, place) {
-	check(typeof name === "string", `${place}.name`, "a string", name);
-	const isData = typeof data === "string" || (isObject(data) && !(data instanceof URL));
-	const shown = data instanceof URL ? data.href : data;
-	check(isData, `${place}.data`, "text, bytes, a stream or messages", shown);
-	return new Source(place, { name, data });
-}
-
 function sourceOf(value, place) {
-	if (value instanceof URL) {
-		check(value.protocol === "file:", place, "a file: URL", value.href);
-		const path = fileURLToPath(value);
-		return new Source(place, { name: path, path });
-	}
-	if (typeof value === "string" && !TEXT.test(value))
+	const isText = typeof value === "string" && TEXT.test(value);
+	if (value instanceof URL || (typeof value === "string" && !isText)) {
+		const name = fileOf(value, place);
 		// An empty path is not the working directory.
-		return new Source(place, { name: value, path: value && resolve(value) });
-	if (typeof value === "string" || Array.isArray(value)) return new Source(place, { data: value });
-	if (isUint8Array(value) || isStream(value)) return new Source(place, { data: value });
-	const isNamed = isObject(value) && "data" in value;
+		return new Source(place, { name, path: name && resolve(name) });
+	}
+	if (isText || isData(value)) return new Source(place, { data: value });
 	const expected = "a path, a URL, text, bytes, a stream or an array of messages";
-	check(isNamed, place, expected, value);
-	return namedSource(value, place);
+	check(isObject(value) && "data" in value, place, expected, value);
+	const { name, data } = value;
+	check(typeof name === "string", `${place}.name`, "a string", name);
+	const isUrl = data instanceof URL;
+	const isKnown = typeof data === "string" || (isObject(data) && !isUrl);
+	const shown = isUrl ? data.href : data;
+	check(isKnown, `${place}.data`, "text, bytes, a stream or messages", shown);
+	return new Source(place, { name, data });
 }
 
 /** The sources that the argument of `importTraces` stands for. */

@@ -20,9 +20,6 @@ const LONG_LENGTH = "\x04";
 /** Added to a length in one code unit. */
 const RESERVED = 5;
 
-const SUCCESS = "\x01";
-const FAILURE = "\0";
-
 /** Longer ids are ignored. */
 const LONGEST_ID = 1024;
 
@@ -129,7 +126,7 @@ function readTrace(trace) {
 	const { id } = trace;
 	const isKept = isString(id) && id.length <= LONGEST_ID;
 	const known = field(domain) + (isKept ? field(id) : NONE);
-	const head = (success ? SUCCESS : FAILURE) + known + steps;
+	const head = (success ? "\x01" : "\0") + known + steps;
 	if (pieces !== undefined) flush();
 	return { head, text: pieces ?? text, confidence };
 }

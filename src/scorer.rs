@@ -120,14 +120,13 @@ impl Scorer {
         &self,
         env: &'env Env,
         kind: CallKind,
-        head: Option<Utf16String>,
+        head: Utf16String,
         text: Value<'env>,
-        confidence: Option<f64>,
+        confidence: f64,
         handle: Option<&mut Handle>,
         given: Value<'env>,
     ) -> Result<Unknown<'env>> {
-        let fields = (head.as_deref().unwrap_or_default(), confidence.unwrap_or_default());
-        let read = AssertUnwindSafe(|| self.read_call(env, kind, fields, text, given));
+        let read = AssertUnwindSafe(|| self.read_call(env, kind, (&head, confidence), text, given));
         let panicked = |_| Err(thrown(env, Error::internal("reading the call panicked")));
         let (work, embedder) = catch_unwind(read).unwrap_or_else(panicked)?;
         let available = embedder.available();
