@@ -166,9 +166,7 @@ pub fn hash_of(value: Value) -> u64 {
 }
 
 pub fn first_bits(hash: Sha256) -> u64 {
-    let mut bytes = [0; 8];
-    bytes.copy_from_slice(&hash.finalize()[..8]);
-    u64::from_le_bytes(bytes)
+    u64::from_le_bytes(hash.finalize().first_chunk().copied().unwrap_or_default())
 }
 
 /// A longer reason loses its part from the log.

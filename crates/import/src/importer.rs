@@ -193,10 +193,12 @@ impl Importer {
             let report = self.report.inputs.get_mut(index)?;
             let result = match pending {
                 Pending::Done(result) => *result,
-                Pending::Run(format, run) => {
+                Pending::Run(format, mut run) => {
                     let line = run.line;
                     let source = Source { name: report.name.clone(), line };
-                    match trace_of(*run, format, source, &self.options, &mut report.skipped) {
+                    let made = trace_of(&mut run, format, source, &self.options);
+                    report.skipped.merge(run.skipped);
+                    match made {
                         Ok(imported) => Ok(imported),
                         Err(Missing::Reason(reason)) => {
                             report.skipped.add(reason);

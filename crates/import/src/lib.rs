@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Only the step from values to events differs from format to format; each format is a file in `formats/` and
-//! a line in [`detection`]. Whatever does not become part of a trace is counted by reason, and
+//! a line in `detection`. Whatever does not become part of a trace is counted by reason, and
 //! [`Provenance`] says where each value comes from.
 
 #![forbid(unsafe_code)]

@@ -3,15 +3,14 @@
 use std::{
     collections::{HashMap, VecDeque},
     io::{self, Write},
+    mem,
 };
 
 use sha2::{Digest, Sha256};
 
 use crate::{
     error::Code,
-    events::{
-        CallInput, Event, MAX_VALUES, Origin, Run, Skipped, TOO_MANY_VALUES, ToolResult, Turn,
-    },
+    events::{CallInput, Event, MAX_VALUES, Origin, Run, TOO_MANY_VALUES, ToolResult, Turn},
     format::Format,
     json::{self, Buffer, Document, json_of},
     options::{AssumeSuccess, Confidence, Options, UnreadCalls},
@@ -33,16 +32,15 @@ pub enum Missing {
     Error(Code, String),
 }
 
-/// Returns the trace of a run, or the reason for none; then `lost` gets its skipped parts.
+/// Returns the trace of a run, or the reason for none; then the run still has its skipped parts.
 pub fn trace_of(
-    mut run: Run,
+    run: &mut Run,
     format: &Format,
     source: Source,
     options: &Options,
-    lost: &mut Skipped,
 ) -> Result<Imported, Missing> {
-    let mut skipped = std::mem::take(&mut run.skipped);
-    run.events.retain(|event| {
+    let Run { events, skipped, .. } = run;
+    events.retain(|event| {
         let is_empty = match event {
             Event::Human(text) | Event::Thought { text, .. } => json::is_blank(text),
             Event::Call(_) | Event::Result(_) => false,
@@ -52,17 +50,6 @@ pub fn trace_of(
         }
         !is_empty
     });
-    let made = write_trace(run, &mut skipped, format, source, options);
-    made.inspect_err(|_| lost.merge(skipped))
-}
-
-fn write_trace(
-    mut run: Run,
-    skipped: &mut Skipped,
-    format: &Format,
-    source: Source,
-    options: &Options,
-) -> Result<Imported, Missing> {
     let calls = run.events.iter().filter_map(Event::call);
     let inputs = calls.clone().map(|call| &call.input);
     // Each value takes a byte at least.
@@ -76,7 +63,7 @@ fn write_trace(
         UnreadCalls::RejectAll => calls.count() == 0,
         UnreadCalls::RejectAny => true,
     };
-    let unread = skipped.iter().filter_map(|(reason, _)| unread_call(reason)).take(SHOWN_TYPES);
+    let unread = run.skipped.iter().filter_map(|(reason, _)| unread_call(reason)).take(SHOWN_TYPES);
     let unread: Vec<_> = unread.collect();
     if rejects && !unread.is_empty() {
         let found = format!(
@@ -85,10 +72,11 @@ fn write_trace(
         );
         return Err(Missing::Error(Code::UnknownRecords, found));
     }
-    let objective = take_objective(&mut run, options);
+    let objective = take_objective(run, options);
     let summary = summary(&run.events);
     let no_memory = |_: io::Error| Missing::Error(Code::TooLarge, NO_MEMORY.into());
-    let steps = json::written(|out| write_steps(run.events, out)).map_err(no_memory)?;
+    let steps =
+        json::written(|out| write_steps(mem::take(&mut run.events), out)).map_err(no_memory)?;
     if steps == "[]" {
         return Err(Missing::Reason("no_steps"));
     }
@@ -113,7 +101,7 @@ fn write_trace(
             None => (if success { 0.8 } else { 0.2 }, Origin::Default),
         },
     };
-    let (created_at, created_at_from) = match (run.created_at, &options.created_at) {
+    let (created_at, created_at_from) = match (run.created_at.take(), &options.created_at) {
         (Some(time), _) => (time, Origin::Source),
         (None, Some(time)) => (time.clone(), Origin::Option),
         (None, None) => ("1970-01-01T00:00:00.000Z".into(), Origin::None),
@@ -143,13 +131,13 @@ fn write_trace(
         importer: IMPORTER,
         format: format.name,
         source,
-        key: run.key,
+        key: run.key.take(),
         objective_from,
         success_from,
         confidence_from,
         created_at_from,
         domain_from,
-        skipped: std::mem::take(skipped),
+        skipped: mem::take(&mut run.skipped),
     };
     Ok(Imported { trace: trace.into(), provenance })
 }
@@ -284,8 +272,7 @@ impl<T: Copy> Calls<T> {
 /// Returns the id of a trace: a UUID of version 8 (RFC 9562) from the format and the key.
 fn trace_id(format: &str, key: &str) -> String {
     let name = format!("knowledgepulse-import\n{IMPORTER}\n{format}\n{key}");
-    let mut bytes = [0; 16];
-    bytes.copy_from_slice(&Sha256::digest(name)[..16]);
+    let mut bytes: [u8; 16] = Sha256::digest(name).first_chunk().copied().unwrap_or_default();
     bytes[6] = bytes[6] & 0x0f | 0x80;
     bytes[8] = bytes[8] & 0x3f | 0x80;
     let hex = bytes.map(|byte| format!("{byte:02x}")).concat();

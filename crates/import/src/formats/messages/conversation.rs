@@ -272,24 +272,6 @@ impl Run {
         self.end_step();
     }
 
-    fn read_tool_part(&mut self, tool: ToolPart, turn: Turn) {
-        if tool.is_partial() {
-            return self.skipped.add("partial_call");
-        }
-        let call = tool.call(turn);
-        let (id, result) = (call.id.clone(), tool.result(&mut self.skipped));
-        if tool.is_of_provider {
-            let result = result.map(|result| call.answer(result));
-            self.call(call);
-            self.events.extend(result);
-        } else {
-            self.call_with_result(call, result);
-        }
-        if tool.is_denied() {
-            self.turns.denied.extend(id);
-        }
-    }
-
     /// Returns whether a part was read before: all members are equal, its time included.
     fn is_repeated(&mut self, kind: &str, part: Value) -> bool {
         let is_dated = part.get("createdAt").and_then(Value::as_number).is_some();

@@ -1,7 +1,7 @@
 //! Parts with a tool call and its outcome, as the AI SDK and Mastra keep them for users.
 
 use crate::{
-    events::{Call, CallInput, Skipped, ToolResult, Turn},
+    events::{Call, CallInput, Run, Turn},
     json::{Members, Value},
     results::{Output, flag, text_of},
 };
@@ -11,7 +11,7 @@ pub struct ToolPart<'d> {
     name: Option<&'d str>,
     fields: Value<'d>,
     /// Whether the provider ran the tool while the model was answering.
-    pub is_of_provider: bool,
+    is_of_provider: bool,
 }
 
 impl<'d> ToolPart<'d> {
@@ -38,41 +38,42 @@ impl<'d> ToolPart<'d> {
     pub fn id(self) -> Option<&'d str> {
         self.fields.name("toolCallId")
     }
+}
 
-    fn state(self) -> &'d str {
-        self.fields.text("state").unwrap_or_default()
-    }
-
-    /// Returns whether the model never finished the call.
-    pub fn is_partial(self) -> bool {
-        ["partial-call", "input-streaming"].contains(&self.state())
-    }
-
-    pub fn is_denied(self) -> bool {
-        self.state() == "output-denied"
-            || self.fields.object("approval").flag("approved") == Some(false)
-    }
-
-    pub fn call(self, turn: Turn) -> Call {
-        let input = self.fields.first(&["input", "args", "rawInput"]);
-        Call::new(self.name, CallInput::recorded(input), self.id(), turn)
-    }
-
-    /// Returns the result, with neither id nor name; `None` if there is none yet.
-    pub fn result(self, skipped: &mut Skipped) -> Option<ToolResult> {
+impl Run {
+    pub(super) fn read_tool_part(&mut self, tool: ToolPart, turn: Turn) {
+        let ToolPart { name, fields, is_of_provider } = tool;
+        let state = fields.text("state").unwrap_or_default();
+        // The model never finished the call.
+        if ["partial-call", "input-streaming"].contains(&state) {
+            return self.skipped.add("partial_call");
+        }
+        let input = CallInput::recorded(fields.first(&["input", "args", "rawInput"]));
+        let call = Call::new(name, input, tool.id(), turn);
+        let id = call.id.clone();
+        let approval = fields.object("approval");
+        let is_denied = state == "output-denied" || approval.flag("approved") == Some(false);
         let failure = |text: Option<&str>| {
             Output { text: text.unwrap_or_default().into(), failed: Some(true) }.into_result(None)
         };
-        if self.is_denied() {
-            return Some(failure(self.fields.object("approval").text("reason")));
-        }
-        match self.state() {
-            "output-error" => Some(failure(self.fields.text("errorText"))),
+        let result = match state {
+            _ if is_denied => Some(failure(approval.text("reason"))),
+            "output-error" => Some(failure(fields.text("errorText"))),
             "result" | "output-available" => {
-                let value = self.fields.first(&["output", "result"]);
-                Some(text_of(value, skipped).into_result(flag(self.fields)))
+                let value = fields.first(&["output", "result"]);
+                Some(text_of(value, &mut self.skipped).into_result(flag(fields)))
             }
             _ => None,
+        };
+        if is_of_provider {
+            let result = result.map(|result| call.answer(result));
+            self.call(call);
+            self.events.extend(result);
+        } else {
+            self.call_with_result(call, result);
+        }
+        if is_denied {
+            self.turns.denied.extend(id);
         }
     }
 }

@@ -56,8 +56,6 @@ const OBJECTIVE: [&str; 4] =
 enum Place {
     /// In an attribute that holds JSON.
     Json(&'static str),
-    /// In such an attribute, if OpenInference calls the span a model call.
-    JsonOfModel(&'static str),
     /// In attributes `<prefix>N.<infix>…`, flattened.
     Flat(&'static str, &'static str),
     Events,
@@ -76,7 +74,7 @@ const PLACES: [&[Place]; 2] = [
         Place::Flat("gen_ai.prompt.", ""),
         Place::Json("gen_ai.prompt"),
         Place::Json("gcp.vertex.agent.llm_request"),
-        Place::JsonOfModel("input.value"),
+        Place::Json("input.value"),
     ],
     &[
         Place::Json("gen_ai.output.messages"),
@@ -86,7 +84,7 @@ const PLACES: [&[Place]; 2] = [
         Place::Flat("gen_ai.completion.", ""),
         Place::Json("gen_ai.completion"),
         Place::Json("gcp.vertex.agent.llm_response"),
-        Place::JsonOfModel("output.value"),
+        Place::Json("output.value"),
     ],
 ];
 
@@ -98,7 +96,7 @@ const TOOL_CALLS: &str = "ai.response.toolCalls";
 /// Returns whether an attribute is used. All others are dropped at once.
 pub(super) fn is_kept(name: &str) -> bool {
     let is_place = |place: &Place| match place {
-        Place::Json(of_place) | Place::JsonOfModel(of_place) => *of_place == name,
+        Place::Json(of_place) => *of_place == name,
         Place::Flat(prefix, _) => name.starts_with(prefix),
         Place::Events => name == EVENTS,
         Place::Answer => name == REASONING || name == TOOL_CALLS || ANSWER.contains(&name),
@@ -251,7 +249,7 @@ impl Recorded {
 /// Returns the messages of a side, at the first place that has some.
 fn messages<'d>(attributes: Value<'d>, events: &EventMessages, side: Side) -> Option<Messages<'d>> {
     PLACES[side as usize].iter().find_map(|place| match place {
-        Place::Json(_) | Place::JsonOfModel(_) => messages_of(json_at(attributes, place)?, side),
+        Place::Json(_) => messages_of(json_at(attributes, place)?, side),
         Place::Flat(prefix, infix) => flattened(attributes, prefix, infix, side),
         Place::Answer => answer(attributes),
         Place::Events => {
@@ -268,13 +266,11 @@ fn messages<'d>(attributes: Value<'d>, events: &EventMessages, side: Side) -> Op
 
 /// Returns the JSON at a place that has it in one attribute.
 fn json_at<'d>(attributes: Value<'d>, place: &Place) -> Option<Value<'d>> {
-    match place {
-        Place::Json(name) => attributes.member(name),
-        Place::JsonOfModel(name) if attributes.text(OPENINFERENCE) == Some("LLM") => {
-            attributes.member(name)
-        }
-        Place::JsonOfModel(_) | Place::Flat(..) | Place::Events | Place::Answer => None,
-    }
+    let Place::Json(name) = place else { return None };
+    // OpenInference gives these to spans of all kinds.
+    let is_of_model = !["input.value", "output.value"].contains(name)
+        || attributes.text(OPENINFERENCE) == Some("LLM");
+    attributes.member(name).filter(|_| is_of_model)
 }
 
 fn tool(attributes: Value, name: &str) -> Tool {
