@@ -15,13 +15,12 @@ use crate::{
     error::Result,
     novelty::Novelty,
     scorer::{
-        answer::{EmbeddedCall, Input, Recalled, Work},
+        answer::{Call, EmbeddedCall, Input, Recalled, Work},
         report::Outcome,
         shared::SharedMemory,
     },
     snapshot::Contents,
     sync::Mutex,
-    trace::Trace,
 };
 
 /// The vectors that a scorer compares traces with.
@@ -38,15 +37,7 @@ impl Memory {
         match self {
             Self::Own(memory) => {
                 let call = embedded.call.clone();
-                embedded.conclude(|embedded| {
-                    let recalled = memory.recall(&call.work, embedded)?;
-                    if let (true, Recalled::Novelty(trace, _)) =
-                        (call.accepts(&recalled), &recalled)
-                    {
-                        memory.add(trace, embedded)?;
-                    }
-                    Ok(recalled)
-                });
+                embedded.conclude(|embedded| memory.recall(&call, embedded));
             }
             Self::Shared(memory) => memory.enqueue(embedded),
         }
@@ -134,37 +125,38 @@ impl OwnMemory {
         }
     }
 
-    fn recall<'a>(&self, work: &'a Work, embedded: &Embedded) -> Result<Recalled<'a>> {
+    /// Does the work of a call, and adds its trace if that is accepted.
+    fn recall<'a>(&self, call: &'a Call, embedded: &Embedded) -> Result<Recalled<'a>> {
         let Embedded { embedding: vector, fingerprint, .. } = embedded;
         self.with(|vectors, now| {
             let has_model = vectors.has_model(fingerprint, vector.len());
-            match work {
+            let recalled = match &call.work {
                 Work::Peek(Input { trace, .. }) | Work::Decide(Input { trace, .. }, _)
                     if !has_model =>
                 {
-                    return Ok(Recalled::Novelty(trace, Novelty::EmptyCache));
+                    Recalled::Novelty(trace, Novelty::EmptyCache)
                 }
-                Work::Similar(_) if !has_model => {
-                    return Ok(Recalled::Done(Outcome::Found(Vec::new())));
+                Work::Similar(_) if !has_model => Recalled::Done(Outcome::Found(Vec::new())),
+                work => {
+                    let takes_vector = match work {
+                        Work::Score(_) | Work::Remember(_) => true,
+                        // The live cache now takes vectors of this length.
+                        Work::WarmUp => !vector.is_empty() && vectors.cache.len(now) == 0,
+                        _ => false,
+                    };
+                    if takes_vector {
+                        vectors.switch_to(fingerprint, vector.len());
+                    }
+                    let novelty =
+                        |nearest: Option<_>| nearest.map_or(Novelty::EmptyCache, Novelty::Cache);
+                    work.apply_to(&mut vectors.cache, vector, [now, since_1970()], novelty)?
                 }
-                Work::Score(_) | Work::Remember(_) => vectors.switch_to(fingerprint, vector.len()),
-                // The live cache now takes vectors of this length.
-                Work::WarmUp if !vector.is_empty() && vectors.cache.len(now) == 0 => {
-                    vectors.switch_to(fingerprint, vector.len());
-                }
-                _ => {}
+            };
+            if let (true, Recalled::Novelty(trace, _)) = (call.accepts(&recalled), &recalled) {
+                vectors.switch_to(fingerprint, vector.len());
+                vectors.cache.add(vector, trace.id().cloned(), now)?;
             }
-            let novelty = |nearest: Option<_>| nearest.map_or(Novelty::EmptyCache, Novelty::Cache);
-            work.apply_to(&mut vectors.cache, vector, [now, since_1970()], novelty)
-        })
-    }
-
-    /// Adds a trace that was accepted.
-    fn add(&self, trace: &Trace, embedded: &Embedded) -> Result<()> {
-        let Embedded { embedding: vector, fingerprint, .. } = embedded;
-        self.with(|vectors, now| {
-            vectors.switch_to(fingerprint, vector.len());
-            vectors.cache.add(vector, trace.id().cloned(), now)
+            Ok(recalled)
         })
     }
 }
