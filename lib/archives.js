@@ -25,18 +25,13 @@ async function* through(engine, pieces, failed) {
 		for (let isLast = false; !isLast; ) {
 			const { done, value } = await pieces.next();
 			isLast = done;
-			let isTaken = false;
-			const taken = (thrown) => {
-				isTaken = true;
-				note(thrown);
-			};
 			if (done) engine.end();
-			else engine.write(value, taken);
+			else engine.write(value, note);
 			for (;;) {
 				const chunk = engine.read();
 				if (chunk !== null) yield chunk;
 				else if (error) failed(error);
-				else if (done ? engine.readableEnded : isTaken) break;
+				else if (done ? engine.readableEnded : engine.writableLength === 0) break;
 				else await new Promise((resolve) => engine.once("change", resolve));
 			}
 		}

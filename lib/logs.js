@@ -195,14 +195,10 @@ async function fromMessages(messages, options = {}) {
 	const unreadCalls = collects(errors) ? "skip" : "reject";
 	const source = new Source("messages", { data: messages });
 	const reading = new Reading([source], { ...others, unreadCalls });
-	const imported = reading.items();
 	try {
-		const { value } = await imported.next();
-		if (value) return provenance ? value : value.trace;
+		for await (const item of reading.items()) return provenance ? item : item.trace;
 	} catch (error) {
 		if (error?.code !== "UNKNOWN_FORMAT") throw error;
-	} finally {
-		await imported.return();
 	}
 	const reasons = Object.entries(reading.report.inputs[0].skipped).map(
 		([reason, count]) => `${reason} ${count}`,

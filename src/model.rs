@@ -66,28 +66,20 @@ pub trait Choice: Copy + PartialEq + 'static {
     }
 }
 
-impl Choice for Mode {
-    const NAMES: &'static [(&'static str, Self)] =
-        &[("auto", Self::Auto), ("off", Self::Off), ("required", Self::Required)];
+macro_rules! choices {
+    ($($setting:ident { $($name:literal => $value:ident),+ })+) => {
+        $(impl Choice for $setting {
+            const NAMES: &'static [(&'static str, Self)] = &[$(($name, Self::$value)),+];
+        })+
+    };
 }
 
-impl Choice for BackendKind {
-    const NAMES: &'static [(&'static str, Self)] =
-        &[("onnx", Self::Onnx), ("native", Self::Native)];
-}
-
-impl Choice for Precision {
-    const NAMES: &'static [(&'static str, Self)] = &[("exact", Self::Exact), ("fast", Self::Fast)];
-}
-
-impl Choice for Pooling {
-    const NAMES: &'static [(&'static str, Self)] =
-        &[("mean", Self::Mean), ("cls", Self::Cls), ("last", Self::Last)];
-}
-
-impl Choice for LongText {
-    const NAMES: &'static [(&'static str, Self)] =
-        &[("window", Self::Window), ("whole", Self::Whole)];
+choices! {
+    Mode { "auto" => Auto, "off" => Off, "required" => Required }
+    BackendKind { "onnx" => Onnx, "native" => Native }
+    Precision { "exact" => Exact, "fast" => Fast }
+    Pooling { "mean" => Mean, "cls" => Cls, "last" => Last }
+    LongText { "window" => Window, "whole" => Whole }
 }
 
 /// The value of an option or an environment variable.
