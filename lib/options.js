@@ -81,4 +81,5 @@ module.exports = {
 	collects,
 	fileOf,
 	invalidOption,
+	isObject,
 };

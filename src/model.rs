@@ -480,17 +480,16 @@ impl Warning {
                 "scores texts mostly in scripts that the built-in model, an English one, does not know, so novelty hardly tells anything; the option model takes a multilingual one".into(),
             ),
         };
+        let message = format!("@knowledgepulse/scoring {message}");
+        let emit = || {
+            let process: Object = env.get_global()?.get_named_property("process")?;
+            let emit: Function<FnArgs<(String, &str, &str)>, ()> =
+                process.get_named_property("emitWarning")?;
+            emit.apply(process, (message, "KnowledgePulseWarning", code).into())
+        };
         // If `emitWarning` was replaced by a function that throws, the score is still returned.
-        if emit_warning(env, &message, code).is_err() {
+        if emit().is_err() {
             forget_exception(env);
         }
     }
-}
-
-fn emit_warning(env: &Env, message: &str, code: &str) -> napi::Result<()> {
-    let process: Object = env.get_global()?.get_named_property("process")?;
-    let emit: Function<FnArgs<(String, &str, &str)>, ()> =
-        process.get_named_property("emitWarning")?;
-    let message = format!("@knowledgepulse/scoring {message}");
-    emit.apply(process, (message, "KnowledgePulseWarning", code).into())
 }
