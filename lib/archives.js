@@ -25,18 +25,13 @@ async function* through(engine, pieces, failed) {
 		for (let isLast = false; !isLast; ) {
 			const { done, value } = await pieces.next();
 			isLast = done;
-			let isTaken = false;
-			const taken = (thrown) => {
-				isTaken = true;
-				note(thrown);
-			};
 			if (done) engine.end();
-			else engine.write(value, taken);
+			else engine.write(value, note);
 			for (;;) {
 				const chunk = engine.read();
 				if (chunk !== null) yield chunk;
 				else if (error) failed(error);
-				else if (done ? engine.readableEnded : isTaken) break;
+				else if (done ? engine.readableEnded : engine.writableLength === 0) break;
 				else await new Promise((resolve) => engine.once("change", resolve));
 			}
 		}
@@ -45,14 +40,13 @@ async function* through(engine, pieces, failed) {
 	}
 }
 
-async function* startingWith(first, pieces) {
-	yield first;
-	yield* pieces;
-}
-
 /** The pieces of the source `name`, decompressed if they begin as gzip or Zstandard data does. */
 async function* decompressed(pieces, name) {
 	let begin = Buffer.alloc(0);
+	async function* all() {
+		yield begin;
+		yield* pieces;
+	}
 	const beginsWith = (magic) => magic.compare(begin.subarray(0, magic.length)) === 0;
 	const failing = (kind) => (cause) => {
 		throw new ImportError(`${name}: cannot decompress ${kind} data: ${cause.message}`, {
@@ -67,15 +61,14 @@ async function* decompressed(pieces, name) {
 			if (done) break;
 			begin = begin.length > 0 ? Buffer.concat([begin, value]) : value;
 		}
-		const all = startingWith(begin, pieces);
 		const options = { chunkSize: PIECE };
-		if (beginsWith(GZIP)) yield* through(zlib.createGunzip(options), all, failing("gzip"));
+		if (beginsWith(GZIP)) yield* through(zlib.createGunzip(options), all(), failing("gzip"));
 		else if (beginsWith(ZSTANDARD)) {
 			const failed = failing("Zstandard");
 			const { createZstdDecompress: open } = /** @type {any} */ (zlib);
 			if (open === undefined) failed(new Error("Node.js 22.15 or later is needed"));
-			yield* ofFrames(all, (frame) => through(open(options), frame, failed), failed);
-		} else yield* all;
+			yield* ofFrames(all(), (frame) => through(open(options), frame, failed), failed);
+		} else yield* all();
 	} finally {
 		await pieces.return();
 	}

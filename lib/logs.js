@@ -16,17 +16,6 @@ const ROWS_OPTIONS = [...IMPORT_OPTIONS, "group", "remember"];
 /** The reason to stop when the caller ends the iteration. */
 const OVER = Symbol("over");
 
-const LINE_FEED = 10;
-
-/** Splits text in UTF-8 into lines, each of which ends with a line feed. */
-function* split(bytes) {
-	for (let start = 0; start < bytes.length; ) {
-		const end = bytes.indexOf(LINE_FEED, start);
-		yield bytes.toString("utf8", start, end);
-		start = end + 1;
-	}
-}
-
 /** The error for a source that could not be read to its end. */
 function unreadable({ name }, thrown) {
 	if (thrown instanceof ImportError) return thrown;
@@ -105,8 +94,9 @@ class Reading {
 	}
 
 	async *#parse() {
+		// Each line ends with a line feed.
 		for await (const lines of this.#chunks)
-			for (const line of split(lines)) {
+			for (const line of lines.toString().split("\n").slice(0, -1)) {
 				const { aborted, reason } = this.#stop.signal;
 				if (aborted && reason !== OVER) throw reason;
 				if (aborted) return;
@@ -195,14 +185,10 @@ async function fromMessages(messages, options = {}) {
 	const unreadCalls = collects(errors) ? "skip" : "reject";
 	const source = new Source("messages", { data: messages });
 	const reading = new Reading([source], { ...others, unreadCalls });
-	const imported = reading.items();
 	try {
-		const { value } = await imported.next();
-		if (value) return provenance ? value : value.trace;
+		for await (const item of reading.items()) return provenance ? item : item.trace;
 	} catch (error) {
 		if (error?.code !== "UNKNOWN_FORMAT") throw error;
-	} finally {
-		await imported.return();
 	}
 	const reasons = Object.entries(reading.report.inputs[0].skipped).map(
 		([reason, count]) => `${reason} ${count}`,

@@ -65,7 +65,10 @@ function collects(errors = "reject") {
 /** The options of a call without options. */
 const NONE = { signal: undefined, remember: undefined };
 
-/** Returns the options of a call, whose signal is not aborted. Ignores any other value, such as the index in `traces.map(evaluateValue)`. */
+/**
+ * Returns the options of a call, whose signal is not aborted. Ignores any other value, such as the index in
+ * `traces.map(evaluateValue)`.
+ */
 function callOptions(options, known) {
 	if (!isObject(options)) return NONE;
 	checkOptions(options, known);
@@ -81,4 +84,5 @@ module.exports = {
 	collects,
 	fileOf,
 	invalidOption,
+	isObject,
 };

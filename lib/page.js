@@ -5,13 +5,13 @@
 const { types } = require("node:util");
 const { ScoringError } = require("./errors.js");
 const { native } = require("./native.js");
+const { isObject } = require("./options.js");
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 const KINDS = ["add", "forget", "clear"];
 const WHOLE = "a safe integer, 0 or more";
 const POSITIVE = "a safe integer, 1 or more";
 
-const isObject = (value) => typeof value === "object" && value !== null;
 const isString = (value) => typeof value === "string";
 const isWhole = (value, least) => Number.isSafeInteger(value) && value >= least;
 

@@ -9,7 +9,7 @@ const {
 } = require("node:util");
 const { decompressed } = require("./archives.js");
 const { ImportError } = require("./errors.js");
-const { check, fileOf } = require("./options.js");
+const { check, fileOf, isObject } = require("./options.js");
 
 /** The maximum length of a piece, in bytes or in characters of a text. */
 const PIECE = 2 ** 20;
@@ -24,8 +24,6 @@ const TEXT = /^\s*[[{]/;
 const FIRST_HALF = /[\ud800-\udbff]$/;
 
 function ignore() {}
-
-const isObject = (value) => typeof value === "object" && value !== null;
 
 const isStream = (value) => isObject(value) && typeof value[Symbol.asyncIterator] === "function";
 

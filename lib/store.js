@@ -7,7 +7,7 @@ const { setImmediate: nextTurn, setTimeout: sleep } = require("node:timers/promi
 const { clearTimeout, setTimeout } = require("node:timers");
 const { ScoringError } = require("./errors.js");
 const { toError } = require("./native.js");
-const { check, invalidOption } = require("./options.js");
+const { check, invalidOption, isObject } = require("./options.js");
 const { packPage } = require("./page.js");
 const { onAbort, until } = require("./signals.js");
 
@@ -57,7 +57,7 @@ function entryOf({ kind, id, embedding }, call) {
 
 /** Reads the options of a scorer that concern its store; undefined for a scorer without one. */
 exports.storeOptions = function storeOptions(options) {
-	if (options === null || typeof options !== "object") return undefined;
+	if (!isObject(options)) return undefined;
 	const { store, storeMode, storeTimeoutMs, cache } = options;
 	if (store === undefined) {
 		for (const name of ["storeMode", "storeTimeoutMs"])

@@ -91,14 +91,12 @@ impl EnvState {
     }
 }
 
-/// Runs `work` on a thread of a lane. The promise resolves to the result.
-pub fn in_background<'env, T: ToNapiValue + Send + 'static>(
+/// Runs `work` on a thread of a lane, then `done` with its result.
+pub fn spawn<T>(
     lane: &'static Lane,
-    env: &'env Env,
     work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> napi::Result<Unknown<'env>> {
-    let (promise, deferred) = Outbox::promise(env, true)?;
-    let answer = |_: &Env, value| Ok(value);
+    done: impl FnOnce(Result<T>) + Send + 'static,
+) {
     match lane.threads() {
         Ok(threads) => threads.spawn(move || {
             let work = || {
@@ -106,11 +104,20 @@ pub fn in_background<'env, T: ToNapiValue + Send + 'static>(
                 work()
             };
             let panicked = |_| Err(Error::internal("work in the background panicked"));
-            let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(panicked);
-            deferred.settle(result, answer);
+            done(catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(panicked));
         }),
-        Err(error) => deferred.settle(Err(Error::no_threads(error)), answer),
+        Err(error) => done(Err(Error::no_threads(error))),
     }
+}
+
+/// Runs `work` on a thread of a lane. The promise resolves to the result.
+pub fn in_background<'env, T: ToNapiValue + Send + 'static>(
+    lane: &'static Lane,
+    env: &'env Env,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> napi::Result<Unknown<'env>> {
+    let (promise, deferred) = Outbox::promise(env, true)?;
+    spawn(lane, work, |result| deferred.settle(result, |_, value| Ok(value)));
     Ok(promise)
 }
 

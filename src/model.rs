@@ -66,28 +66,20 @@ pub trait Choice: Copy + PartialEq + 'static {
     }
 }
 
-impl Choice for Mode {
-    const NAMES: &'static [(&'static str, Self)] =
-        &[("auto", Self::Auto), ("off", Self::Off), ("required", Self::Required)];
+macro_rules! choices {
+    ($($setting:ident { $($name:literal => $value:ident),+ })+) => {
+        $(impl Choice for $setting {
+            const NAMES: &'static [(&'static str, Self)] = &[$(($name, Self::$value)),+];
+        })+
+    };
 }
 
-impl Choice for BackendKind {
-    const NAMES: &'static [(&'static str, Self)] =
-        &[("onnx", Self::Onnx), ("native", Self::Native)];
-}
-
-impl Choice for Precision {
-    const NAMES: &'static [(&'static str, Self)] = &[("exact", Self::Exact), ("fast", Self::Fast)];
-}
-
-impl Choice for Pooling {
-    const NAMES: &'static [(&'static str, Self)] =
-        &[("mean", Self::Mean), ("cls", Self::Cls), ("last", Self::Last)];
-}
-
-impl Choice for LongText {
-    const NAMES: &'static [(&'static str, Self)] =
-        &[("window", Self::Window), ("whole", Self::Whole)];
+choices! {
+    Mode { "auto" => Auto, "off" => Off, "required" => Required }
+    BackendKind { "onnx" => Onnx, "native" => Native }
+    Precision { "exact" => Exact, "fast" => Fast }
+    Pooling { "mean" => Mean, "cls" => Cls, "last" => Last }
+    LongText { "window" => Window, "whole" => Whole }
 }
 
 /// The value of an option or an environment variable.
@@ -488,17 +480,16 @@ impl Warning {
                 "scores texts mostly in scripts that the built-in model, an English one, does not know, so novelty hardly tells anything; the option model takes a multilingual one".into(),
             ),
         };
+        let message = format!("@knowledgepulse/scoring {message}");
+        let emit = || {
+            let process: Object = env.get_global()?.get_named_property("process")?;
+            let emit: Function<FnArgs<(String, &str, &str)>, ()> =
+                process.get_named_property("emitWarning")?;
+            emit.apply(process, (message, "KnowledgePulseWarning", code).into())
+        };
         // If `emitWarning` was replaced by a function that throws, the score is still returned.
-        if emit_warning(env, &message, code).is_err() {
+        if emit().is_err() {
             forget_exception(env);
         }
     }
-}
-
-fn emit_warning(env: &Env, message: &str, code: &str) -> napi::Result<()> {
-    let process: Object = env.get_global()?.get_named_property("process")?;
-    let emit: Function<FnArgs<(String, &str, &str)>, ()> =
-        process.get_named_property("emitWarning")?;
-    let message = format!("@knowledgepulse/scoring {message}");
-    emit.apply(process, (message, "KnowledgePulseWarning", code).into())
 }

@@ -95,9 +95,8 @@ pub struct ScorerConfig {
     pub budget_ms: Option<f64>,
     /// Whether the bounds of the cache were given.
     pub has_cache: bool,
-    pub has_store: bool,
-    /// Whether scores fail if the store is unavailable.
-    pub requires_store: bool,
+    /// Whether scores fail if the store is unavailable; `None` without a store.
+    pub requires_store: Option<bool>,
 }
 
 /// Reads the options of a scorer, whose defaults are the current settings of the process.
@@ -128,8 +127,7 @@ pub fn read_scorer_options(env: &Env, options: &Value) -> Result<ScorerConfig> {
         embedder: or_throw(env, settings.embedder(threads, long_text))?,
         budget_ms: budget.map(|budget| budget.as_secs_f64() * 1000.0),
         has_cache: cache.is_some(),
-        has_store: options.has("store"),
-        requires_store: mode.as_deref() == Some("required"),
+        requires_store: options.has("store").then(|| mode.as_deref() == Some("required")),
     })
 }
 

@@ -243,13 +243,12 @@ impl Scorer {
             let fingerprint = embedder.fingerprint()?;
             Ok((snapshot::decode(source, bytes, &fingerprint)?, fingerprint))
         };
-        let engine = match snapshot.map(decode).transpose()? {
-            snapshot if config.has_store => {
-                let snapshot = snapshot.map(|(snapshot, _)| snapshot);
-                Engine::with_store(options, config.requires_store, snapshot)?
+        let engine = match (config.requires_store, snapshot.map(decode).transpose()?) {
+            (Some(is_required), snapshot) => {
+                Engine::with_store(options, is_required, snapshot.map(|(snapshot, _)| snapshot))?
             }
-            None => Engine::new(options)?,
-            Some((snapshot, fingerprint)) => {
+            (None, None) => Engine::new(options)?,
+            (None, Some((snapshot, fingerprint))) => {
                 let stored = snapshot.options();
                 let bounds = CacheOptions { vector_len: stored.vector_len, ..options.cache };
                 let bounds = if config.has_cache { bounds } else { stored };

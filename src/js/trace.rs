@@ -21,21 +21,18 @@ pub fn trace(head: &[u16], confidence: f64) -> std::result::Result<Trace, Error>
     let parse = || {
         let (success, rest) = head.split_first()?;
         let mut head = Head(rest);
-        let Field::Text(domain) = head.field()? else { return None };
-        let id = match head.field()? {
-            Field::Text(id) => Some(id),
-            Field::Reserved(_) => None,
-        };
+        let domain = head.field()?.ok()?;
+        let id = head.field()?.ok();
         let mut steps = Vec::new();
         while !head.0.is_empty() {
             let kind = match head.field()? {
-                Field::Text(kind) => kind.into(),
-                Field::Reserved(known) => (*KINDS.get(known)?).into(),
+                Ok(kind) => kind.into(),
+                Err(known) => (*KINDS.get(known)?).into(),
             };
             let tool = match head.field()? {
-                Field::Text(name) => Some(Some(name.into_boxed_str())),
-                Field::Reserved(Head::NONE) => None,
-                Field::Reserved(_) => Some(None),
+                Ok(name) => Some(Some(name.into_boxed_str())),
+                Err(Head::NONE) => None,
+                Err(_) => Some(None),
             };
             steps.push(Step { kind, tool });
         }
@@ -47,11 +44,6 @@ pub fn trace(head: &[u16], confidence: f64) -> std::result::Result<Trace, Error>
 
 /// The rest of a head.
 struct Head<'a>(&'a [u16]);
-
-enum Field {
-    Reserved(usize),
-    Text(String),
-}
 
 impl<'a> Head<'a> {
     const NONE: usize = 0;
@@ -65,17 +57,18 @@ impl<'a> Head<'a> {
         Some(usize::from(*first))
     }
 
-    fn field(&mut self) -> Option<Field> {
+    /// Takes a string, or the unit instead of one as an error. `None` if the head has ended.
+    fn field(&mut self) -> Option<std::result::Result<String, usize>> {
         let length = match self.unit()? {
             Self::LONG => (self.unit()? << 16) | self.unit()?,
-            reserved @ ..Self::LONG => return Some(Field::Reserved(reserved)),
+            reserved @ ..Self::LONG => return Some(Err(reserved)),
             length => length - Self::RESERVED,
         };
         let (text, rest): (&'a [u16], _) = self.0.split_at_checked(length)?;
         self.0 = rest;
         // Far faster than decoding, and nearly always sufficient.
         let ascii = || text.iter().map(|unit| *unit as u8).collect();
-        Some(Field::Text(match text.iter().all(|unit| *unit < 0x80) {
+        Some(Ok(match text.iter().all(|unit| *unit < 0x80) {
             true => String::from_utf8(ascii()).unwrap_or_default(),
             false => String::from_utf16_lossy(text),
         }))

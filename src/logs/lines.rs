@@ -229,17 +229,14 @@ impl Lines {
         Some(state.first + state.slots.len() as u64 - 1)
     }
 
-    /// Stores the handle of a call, or aborts the call if its slot is gone.
+    /// Stores the handle of a call, or aborts the call if its slot is gone. One with a result cannot be aborted.
     pub fn keep(&self, number: u64, call: CallHandle) {
         let mut state = lock(&self.state);
-        match state.slot(number) {
-            Some(Slot::Call(handle)) => *handle = Some(call),
-            // It already has its result.
-            Some(_) => {}
-            None => {
-                drop(state);
-                call.abort();
-            }
+        if let Some(Slot::Call(handle)) = state.slot(number) {
+            *handle = Some(call);
+        } else {
+            drop(state);
+            call.abort();
         }
     }
 

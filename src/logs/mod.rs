@@ -12,17 +12,14 @@
 mod lines;
 mod row;
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError},
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use knowledgepulse_import::{Code, Document, Imported, Importer, Kind, Value};
 use knowledgepulse_scoring::{
     Error,
     scorer::{Input, Work},
 };
-use knowledgepulse_workers::{CancelToken, WORKERS, fault};
+use knowledgepulse_workers::{CancelToken, WORKERS};
 use napi::{
     Env, Result,
     bindgen_prelude::{Uint8Array, Unknown},
@@ -34,7 +31,7 @@ use self::{
     row::{failure_json, line_of},
 };
 use crate::{
-    env::Outbox,
+    env::{Outbox, spawn},
     js::{self, or_throw, to_json},
     model::ModelEmbedder,
     options::read_import_options,
@@ -158,23 +155,16 @@ struct Reader {
 impl Reader {
     /// Runs `work` on a worker thread, and converts its traces to lines.
     fn run(self: &Arc<Self>, work: impl FnOnce(&mut Importer) + Send + 'static) {
-        let threads = match WORKERS.threads() {
-            Ok(threads) => threads,
-            Err(error) => return self.lines.end(Some(Error::no_threads(error))),
+        let (reader, lines) = (self.clone(), self.lines.clone());
+        let read = move || {
+            let mut importer = lock(&reader.importer);
+            work(&mut importer);
+            Ok(reader.fill(&mut importer))
         };
-        let reader = self.clone();
-        threads.spawn(move || {
-            let work = || {
-                fault::point("background");
-                let mut importer = lock(&reader.importer);
-                work(&mut importer);
-                reader.fill(&mut importer)
-            };
-            // The importer is unlocked first, so that the report covers the lines that JavaScript will take.
-            match catch_unwind(AssertUnwindSafe(work)) {
-                Ok(is_read) => reader.lines.pause(is_read),
-                Err(_) => reader.lines.end(Some(Error::internal("reading a log panicked"))),
-            }
+        // The importer is unlocked first, so that the report covers the lines that JavaScript will take.
+        spawn(&WORKERS, read, move |is_read| match is_read {
+            Ok(is_read) => lines.pause(is_read),
+            Err(error) => lines.end(Some(error)),
         });
     }
 
