@@ -7,33 +7,23 @@ const { Session } = require("./session.js");
 const { bytesOf, isInFolder, sourcesInOrder } = require("./sources.js");
 const { Progress, count, hint, percent, say, style, tally, warn } = require("./terminal.js");
 
-/** The first Ctrl-C ends the run in order, a second one immediately. */
-class Stop {
-	#controller = new AbortController();
+/** Ends reading. The first Ctrl-C ends the run in order, a second one immediately. */
+class Stop extends AbortController {
 	#interrupted;
 	#onSignal = (name) => {
 		this.#interrupted = name;
 		process.off("SIGINT", this.#onSignal).off("SIGTERM", this.#onSignal);
-		this.#controller.abort();
+		this.abort();
 	};
 
 	constructor() {
+		super();
 		process.on("SIGINT", this.#onSignal).on("SIGTERM", this.#onSignal);
-	}
-
-	/** Aborted to end reading. */
-	get signal() {
-		return this.#controller.signal;
 	}
 
 	/** Whether the user has interrupted the run. */
 	get isInterrupted() {
 		return this.#interrupted !== undefined;
-	}
-
-	/** Ends reading, because no more output is needed. */
-	end() {
-		this.#controller.abort();
 	}
 
 	/** The final exit code; errors take precedence over an unmet limit. */
@@ -246,7 +236,7 @@ async function each(
 				if (isPassedOver(item.error)) continue;
 				throw Object.assign(new Error(item.error.message), item.error);
 			}
-			if (output?.isClosed && !isNeeded) stop.end();
+			if (output?.isClosed && !isNeeded) stop.abort();
 			if (item.error) {
 				counts.errors += 1;
 				await onError(item.error);

@@ -1,6 +1,6 @@
 /** The files and streams in the arguments of a command. */
 const { constants, createReadStream, openSync } = require("node:fs");
-const { open, readdir, stat } = require("node:fs/promises");
+const { readdir, stat } = require("node:fs/promises");
 const { Socket } = require("node:net");
 const { join, relative, sep } = require("node:path");
 const { glob, isDynamicPattern } = require("tinyglobby");
@@ -49,13 +49,8 @@ async function matchesOf(pattern) {
 }
 
 async function encodingOf(path) {
-	const file = await open(path);
-	try {
-		const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0);
-		return UTF_16[buffer.toString("hex", 0, bytesRead)];
-	} finally {
-		await file.close();
-	}
+	for await (const start of createReadStream(path, { end: 1 }))
+		return UTF_16[start.toString("hex")];
 }
 
 async function* decoded(path, encoding) {
