@@ -5,7 +5,7 @@ use crate::{
     formats::{
         atif, claude_code, cline, codex, copilot_cli, cursor, gemini_cli, inspect, langfuse,
         langsmith, messages, mini_swe_agent, opencode, otel, pi, reasoning_trace,
-        runs::{Session, SessionReader, Traces},
+        runs::{Sessions, Traces},
         swe_agent, tau,
     },
     json::{Array, Kind, Members, Value},
@@ -24,14 +24,10 @@ fn open<R: ReadRuns + Default + 'static>() -> Box<dyn ReadRuns> {
     Box::<R>::default()
 }
 
-fn sessions<S: Session + 'static>() -> Box<dyn ReadRuns> {
-    open::<SessionReader<S>>()
-}
-
 static GEMINI_CLI: Format =
-    format("gemini-cli", "code", gemini_cli::fits, sessions::<gemini_cli::Session>);
+    format("gemini-cli", "code", gemini_cli::fits, open::<Sessions<gemini_cli::Session>>);
 static MESSAGES: Format =
-    format(CONVERSATIONS, "general", messages::fits, sessions::<messages::Conversation>);
+    format(CONVERSATIONS, "general", messages::fits, open::<Sessions<messages::Conversation>>);
 static MINI_SWE_AGENT: Format =
     format("mini-swe-agent", "code", mini_swe_agent::fits, || Box::new(mini_swe_agent::read));
 
@@ -42,9 +38,9 @@ static FORMATS: [&Format; 18] = [
     }),
     &format("atif", "general", atif::fits, || Box::new(atif::read)),
     &GEMINI_CLI,
-    &format("opencode", "code", opencode::fits, sessions::<opencode::Session>),
-    &format("copilot-cli", "code", copilot_cli::fits, sessions::<copilot_cli::Session>),
-    &format("cursor", "code", cursor::fits, sessions::<cursor::Session>),
+    &format("opencode", "code", opencode::fits, open::<Sessions<opencode::Session>>),
+    &format("copilot-cli", "code", copilot_cli::fits, open::<Sessions<copilot_cli::Session>>),
+    &format("cursor", "code", cursor::fits, open::<Sessions<cursor::Session>>),
     &format("cline", "code", cline::fits, || Box::new(cline::read)),
     &format("otel", "general", otel::fits, open::<Traces<otel::Spans>>),
     &format("langsmith", "general", langsmith::fits, open::<Traces<langsmith::Trace>>),
@@ -53,8 +49,8 @@ static FORMATS: [&Format; 18] = [
     &MINI_SWE_AGENT,
     &format("swe-agent", "code", swe_agent::fits, || Box::new(swe_agent::read)),
     &format("tau", "customer_service", tau::fits, || Box::new(tau::read)),
-    &format("codex", "code", codex::fits, sessions::<codex::Session>),
-    &format("pi", "code", pi::fits, sessions::<pi::Session>),
+    &format("codex", "code", codex::fits, open::<Sessions<codex::Session>>),
+    &format("pi", "code", pi::fits, open::<Sessions<pi::Session>>),
     &format("claude-code", "code", claude_code::fits, open::<claude_code::Reader>),
     &MESSAGES,
 ];

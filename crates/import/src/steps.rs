@@ -154,12 +154,9 @@ fn unread_call(reason: &str) -> Option<&str> {
 /// Returns the key of a run without an id: a hash of its content in canonical form.
 fn key(objective: &str, steps: &str) -> String {
     let mut hash = Sha256::new();
-    hash.update(format!(r#"{{"objective":{},"steps":"#, json_of(objective)));
-    if let Ok(steps) = Document::parse(steps) {
-        // Writing to a hash never fails.
-        let _ = json::write_canonical(steps.root(), &mut hash);
-    }
-    hash.update("}");
+    let content = format!(r#"{{"objective":{},"steps":{steps}}}"#, json_of(objective));
+    // Writing to a hash never fails.
+    let _ = json::write_canonical(Document::written(content).root(), &mut hash);
     format!("sha256:{:x}", hash.finalize())
 }
 

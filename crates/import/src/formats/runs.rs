@@ -30,7 +30,7 @@ pub trait Session: Default + Send {
         record.member("timestamp")
     }
 
-    /// Reads a record of a [`SessionReader`].
+    /// Reads a record of a [`Sessions`].
     fn read(&mut self, _record: Value, _run: &mut Run) {}
 
     /// Returns the size in bytes of the state outside the run.
@@ -45,13 +45,13 @@ pub trait Session: Default + Send {
 
 /// Reads a log in which one session follows another.
 #[derive(Default)]
-pub struct SessionReader<S> {
+pub struct Sessions<S> {
     runs: OpenRuns<S>,
     /// The number and the key of the session that goes on.
     open: Option<(u32, Option<String>)>,
 }
 
-impl<S: Session> ReadRuns for SessionReader<S> {
+impl<S: Session> ReadRuns for Sessions<S> {
     /// Reads a record into its session. A record before the first session begins one.
     fn read(&mut self, record: Value, line: u64, out: &mut Runs) {
         if S::read_whole(record, line, out) {

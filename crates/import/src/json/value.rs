@@ -132,11 +132,6 @@ impl<'d> Value<'d> {
         self.document.kept.push_get(Box::new(Document::written(json))).root()
     }
 
-    /// Returns whether this is the same value of the same document.
-    pub fn is(self, other: Self) -> bool {
-        std::ptr::eq(self.document, other.document) && self.at == other.at
-    }
-
     /// Returns the value at a JSON pointer (RFC 6901).
     pub fn pointer(self, pointer: &str) -> Option<Self> {
         let Some(names) = pointer.strip_prefix('/') else {

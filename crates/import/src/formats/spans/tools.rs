@@ -69,21 +69,20 @@ pub fn tool_names(name: &str) -> impl Iterator<Item = &str> {
     std::iter::once(name).chain(ends)
 }
 
-/// Calls that wait for the span of their tool, by name.
-type Waiting<'a> = HashMap<&'a str, VecDeque<usize>>;
+/// Calls that wait for the span of their tool, by name: all of them, and those with an input of a hash.
+type Waiting<'a> = HashMap<(Option<u64>, &'a str), VecDeque<usize>>;
 
 /// Returns for each tool the place of its call in the history.
 fn match_tools(tools: &[Call], history: &History) -> Vec<Option<usize>> {
-    let mut by_id = Waiting::new();
-    let mut by_name = Waiting::new();
-    let mut by_input: HashMap<u64, Waiting> = HashMap::new();
+    let mut by_id: HashMap<&str, VecDeque<usize>> = HashMap::new();
+    let mut waiting = Waiting::new();
     for (place, call) in history.calls() {
         if let Some(id) = &call.id {
             by_id.entry(id).or_default().push_back(place);
         }
-        by_name.entry(&call.name).or_default().push_back(place);
-        let by_name = by_input.entry(call.input.hash()).or_default();
-        by_name.entry(&call.name).or_default().push_back(place);
+        for input in [Some(call.input.hash()), None] {
+            waiting.entry((input, &*call.name)).or_default().push_back(place);
+        }
     }
     let mut matched = HashSet::new();
     let mut matches = vec![None; tools.len()];
@@ -95,30 +94,33 @@ fn match_tools(tools: &[Call], history: &History) -> Vec<Option<usize>> {
                 matched.extend(matches[index]);
             }
             // Others have no input to compare.
-            None if tool_names(&tool.name).any(|name| by_name.contains_key(name)) => {
+            None if tool_names(&tool.name).any(|name| waiting.contains_key(&(None, name))) => {
                 others.push(index);
             }
             None => {}
         }
     }
-    for &index in &others {
-        if let Some(by_name) = by_input.get_mut(&tools[index].input.hash()) {
-            matches[index] = take(by_name, &tools[index].name, &mut matched);
-        }
-    }
-    for &index in &others {
-        if matches[index].is_none() {
-            matches[index] = take(&mut by_name, &tools[index].name, &mut matched);
-        }
+    for has_input in [true, false] {
+        others.retain(|&index| {
+            let Call { name, input, .. } = &tools[index];
+            let input = has_input.then(|| input.hash());
+            matches[index] = take(&mut waiting, input, name, &mut matched);
+            matches[index].is_none()
+        });
     }
     matches
 }
 
 /// Takes the first call of a tool without a match.
-fn take(waiting: &mut Waiting, name: &str, matched: &mut HashSet<usize>) -> Option<usize> {
+fn take<'a>(
+    waiting: &mut Waiting<'a>,
+    input: Option<u64>,
+    name: &'a str,
+    matched: &mut HashSet<usize>,
+) -> Option<usize> {
     let mut first: Option<usize> = None;
     for name in tool_names(name) {
-        let Some(calls) = waiting.get_mut(name) else { continue };
+        let Some(calls) = waiting.get_mut(&(input, name)) else { continue };
         while calls.front().is_some_and(|call| matched.contains(call)) {
             calls.pop_front();
         }
