@@ -49,13 +49,6 @@ export async function measure(scoring) {
 	return { table, without };
 }
 
-/** Scores one trace; returns the processor time since the start of the process, in milliseconds. */
-export async function firstScore(scoring) {
-	await scoring.evaluateValue(TRACES[0]);
-	const { user, system } = process.cpuUsage();
-	return (user + system) / 1000;
-}
-
 /** Does the same as a score in Node.js, without the addon. */
 export async function withoutAddon() {
 	const files = ["../lib/scorer.js", "../lib/batch.js", "../index.d.ts"];

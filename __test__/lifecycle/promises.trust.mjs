@@ -12,8 +12,6 @@ const SCORERS = repeats(10);
 /** Longer than any call here takes. */
 const LOST_AFTER_MS = 60_000;
 
-const CLOSE_LIMIT_MS = 4_000;
-
 const thrown = new Error("thrown by a getter");
 const reason = new Error("aborted");
 
@@ -117,5 +115,4 @@ test(`every promise of ${SCORERS} scorers settles, whenever they are closed`, as
 			slowest = Math.max(slowest, closing);
 		});
 	t.diagnostic(`${promises} promises, slowest close ${slowest.toFixed()} ms`);
-	assert.ok(slowest <= CLOSE_LIMIT_MS, `a close took ${slowest} ms`);
 });

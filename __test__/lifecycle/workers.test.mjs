@@ -10,9 +10,6 @@ const ROUNDS = repeats(1);
 /** Workers that load the package at the same time. */
 const WORKERS = isLongRun ? 50 : 4;
 
-/** Ending takes less than 0.5 s; the rest is for busy machines. */
-const END_LIMIT_MS = 5_000;
-
 const texts = (count) => Array.from({ length: count }, (_, i) => says(words(i % 3 ? 150 : 3, i)));
 
 test("evaluateValue has a cache for each worker", async () => {
@@ -84,9 +81,8 @@ describe("the end of a worker", { concurrency: 2 }, () => {
 			const ending = ended(worker);
 			if (input.moment !== "started") await tells(worker, input.moment);
 			await sleep(delay);
-			const askedAt = performance.now();
 			await worker.terminate();
-			endings.push({ ...(await ending), took: performance.now() - askedAt });
+			endings.push(await ending);
 		};
 		const traces = input.traces.slice(0, 6);
 		const scores = scoreInFlight(new scoring.Scorer(), traces, 2);
@@ -112,10 +108,7 @@ describe("the end of a worker", { concurrency: 2 }, () => {
 			const input = { traces: texts(30), moment, delay, rounds: ROUNDS, workers: WORKERS };
 			const found = await valueFrom(terminateWorkers, { input });
 			assert.equal(found.endings.length, WORKERS * ROUNDS);
-			for (const { message, took } of found.endings) {
-				assert.equal(message, undefined);
-				assert.ok(took <= END_LIMIT_MS, `it took ${took} ms`);
-			}
+			for (const { message } of found.endings) assert.equal(message, undefined);
 			assert.deepEqual(found.scores, found.alone);
 			assert.equal(found.pending, 0);
 		});
@@ -181,7 +174,6 @@ describe("the end of a process with workers", { concurrency: 2 }, () => {
 
 	test("process.exit() ends many workers and the main thread while they score", async () => {
 		for (let round = 0; round < ROUNDS; round++) {
-			let askedAt;
 			const ended = await run(
 				async ({ scoring, input, send }) => {
 					const { startWorker, tells } = await import("./support/workers.mjs");
@@ -194,16 +186,9 @@ describe("the end of a process with workers", { concurrency: 2 }, () => {
 					send("exit");
 					process.exit(9);
 				},
-				{
-					input: { traces: texts(8), round, workers: WORKERS },
-					onValue: () => {
-						askedAt = performance.now();
-					},
-				},
+				{ input: { traces: texts(8), round, workers: WORKERS } },
 			);
-			const took = performance.now() - askedAt;
 			assertEndedBy("exit", ended, `round ${round}`);
-			assert.ok(took <= END_LIMIT_MS, `it took ${took} ms`);
 		}
 	});
 });

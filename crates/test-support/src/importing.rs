@@ -3,7 +3,6 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    time::{Duration, Instant},
 };
 
 use knowledgepulse_import::{
@@ -54,8 +53,6 @@ pub struct Outcome {
     pub items: Vec<Result<Imported, Error>>,
     /// The report on the log.
     pub report: InputReport,
-    /// How long it took.
-    pub took: Duration,
 }
 
 impl Outcome {
@@ -83,7 +80,6 @@ pub fn options() -> Options {
 
 /// Imports one log, given in pieces, and compares its report with the results.
 pub fn import<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, options: &Options) -> Outcome {
-    let began = Instant::now();
     let mut importer = Importer::new(options.clone());
     let mut items = Vec::new();
     importer.open(NAME);
@@ -93,9 +89,8 @@ pub fn import<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, options: &Options)
     }
     importer.end();
     items.extend(std::iter::from_fn(|| importer.next()));
-    let took = began.elapsed();
     let [report] = importer.report().inputs.as_slice() else { panic!("one input has one report") };
-    let outcome = Outcome { items, report: report.clone(), took };
+    let outcome = Outcome { items, report: report.clone() };
     assert_eq!(report.traces, outcome.traces().count() as u64);
     // A report has the first errors, and the number of all errors.
     assert_eq!(report.error_count, outcome.errors().count() as u64);

@@ -1,7 +1,8 @@
-//! Logs that are deep, wide, long or endless. They have their full size in a long run, and
-//! otherwise often a tenth of it.
+//! Logs that are deep, wide, long or endless. They have their full size in a long run, which does
+//! not end if reading takes time that grows with the square of the size, and otherwise often a
+//! tenth of it.
 
-use std::{fmt::Write, time::Duration};
+use std::fmt::Write;
 
 use knowledgepulse_import::Code;
 use knowledgepulse_test_support::{
@@ -9,9 +10,6 @@ use knowledgepulse_test_support::{
     is_long_run,
 };
 use serde_json::{Value, json};
-
-/// What takes time that grows with the square of the size takes longer.
-const LONG: Duration = Duration::from_secs(15);
 
 /// Returns how many of something a test has.
 fn many(count: usize) -> usize {
@@ -22,9 +20,7 @@ fn many(count: usize) -> usize {
 const PIECE: usize = 64 << 10;
 
 fn import_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Outcome {
-    let outcome = importing::import(pieces, &importing::options());
-    assert!(outcome.took < LONG, "took {:?}", outcome.took);
-    outcome
+    importing::import(pieces, &importing::options())
 }
 
 fn import(log: &str) -> Outcome {
@@ -122,7 +118,7 @@ fn many_members_and_elements_are_read() {
 }
 
 #[test]
-fn calls_without_answers_and_answers_without_ids_take_linear_time() {
+fn calls_without_answers_and_answers_without_ids_are_steps() {
     let count = many(200_000);
     let call = |index: usize| {
         let function = json!({ "name": format!("f{}", index % 7), "arguments": "{}" });
@@ -138,7 +134,7 @@ fn calls_without_answers_and_answers_without_ids_take_linear_time() {
 }
 
 #[test]
-fn texts_of_one_answer_take_linear_time() {
+fn texts_of_one_answer_are_steps() {
     let count = many(200_000);
     let text = |index: usize| json!({ "type": "text", "text": format!("{index:06}") });
     let content: Vec<_> = (0..count).map(text).collect();
@@ -148,7 +144,7 @@ fn texts_of_one_answer_take_linear_time() {
 }
 
 #[test]
-fn messages_without_a_task_take_linear_time() {
+fn messages_before_the_task_are_steps_or_nothing() {
     let count = many(200_000);
     let answer = json!({ "role": "assistant", "content": "```mswea_bash_command\nls\n```" });
     let image = json!({ "role": "user", "content": [{ "type": "image" }] });
@@ -159,7 +155,7 @@ fn messages_without_a_task_take_linear_time() {
 }
 
 #[test]
-fn spans_far_below_each_other_take_linear_time() {
+fn spans_far_below_each_other_are_steps() {
     let count = many(200_000);
     let span = |index: usize, parent: usize| {
         json!({
@@ -276,7 +272,7 @@ fn spans_with_too_much_text_outside_of_messages_are_an_error() {
 }
 
 #[test]
-fn blank_lines_take_linear_time() {
+fn blank_lines_are_counted() {
     let count = many(2_000_000);
     let blank = "\n".repeat(count);
     let answer = json!({ "role": "assistant", "content": "Yes." });
@@ -287,7 +283,7 @@ fn blank_lines_take_linear_time() {
 }
 
 #[test]
-fn pieces_of_one_byte_take_linear_time() {
+fn pieces_of_one_byte_are_read() {
     let answer = json!({ "role": "assistant", "content": "x".repeat(1 << 20) });
     let line = conversation([answer]);
     let document = format!("[{}]", line.trim_end().replace("}\n", "},\n\n"));

@@ -9,7 +9,6 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
     thread,
-    time::Duration,
 };
 
 use fastrand::Rng;
@@ -30,9 +29,6 @@ const BYTES: usize = 200_000;
 /// How many kinds of mutations there are, besides cuts.
 const KINDS: usize = 1 + OF_LINES.len() + OF_VALUES.len();
 
-/// No import of a sample comes near it.
-const HANGS: Duration = Duration::from_secs(20);
-
 /// Returns the size of pieces, more often small ones.
 fn piece(rng: &mut Rng) -> usize {
     let bits = rng.u32(..16);
@@ -41,9 +37,7 @@ fn piece(rng: &mut Rng) -> usize {
 
 /// Imports a log in pieces, and checks what comes out.
 fn check(log: &[u8], piece: usize) -> Outcome {
-    let outcome = importing::check(log, piece, &importing::options());
-    assert!(outcome.took < HANGS, "took {:?}", outcome.took);
-    outcome
+    importing::check(log, piece, &importing::options())
 }
 
 /// A recorded log.
