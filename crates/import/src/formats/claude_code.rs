@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{
-    messages::{call_of_part, is_result_type, result_of_part},
+    messages::{Message, call_of_part, is_result_type, parts, result_of_part},
     runs::{self, Ids, OpenRuns},
 };
 use crate::{
@@ -157,8 +157,7 @@ impl Session {
             Some(id) => answers.entry(id.into()).or_insert_with(|| Answer::begin(run)),
             None => anonymous.insert(Answer::begin(run)),
         };
-        for part in parts(content) {
-            let kind = type_of(part);
+        for (kind, part) in parts(Message::Content("assistant", Some(content))) {
             match kind {
                 "text" | "thinking" => {
                     let text = text_of_part(part).unwrap_or_default();
@@ -176,8 +175,8 @@ impl Session {
 
     fn read_user(&mut self, content: Value, run: &mut Run) {
         let mut texts = Vec::new();
-        for part in parts(content) {
-            match type_of(part) {
+        for (kind, part) in parts(Message::Content("user", Some(content))) {
+            match kind {
                 "text" => {
                     let text = text_of_part(part).unwrap_or_default();
                     let text = read_human(&text, run);
@@ -189,15 +188,6 @@ impl Session {
         }
         run.say_human(&texts);
     }
-}
-
-fn parts(content: Value<'_>) -> impl Iterator<Item = Value<'_>> {
-    let array = content.as_array();
-    array.into_iter().flatten().chain(array.is_none().then_some(content))
-}
-
-fn type_of(part: Value<'_>) -> &str {
-    if part.is_string() { "text" } else { part.text("type").unwrap_or("?") }
 }
 
 /// Adds a text or thought. Streams repeat it as it grows.
