@@ -245,8 +245,7 @@ exports.StoreLink = class StoreLink {
 				}
 				const [last, , callOfLast] = rows.at(-1) ?? [];
 				if (last) this.#position = { epoch, seq: last, call: callOfLast };
-				const found = new Set(rows.map((row) => row[2]));
-				const own = [...missing.keys()].filter((call) => found.has(call));
+				const own = rows.filter(([, , call]) => missing.has(call));
 				head ??= packed.head;
 				const seq = this.#position?.seq ?? 0;
 				const isOver = own.length === missing.size && seq >= head;
@@ -257,7 +256,7 @@ exports.StoreLink = class StoreLink {
 					asked.catch(ignore);
 				}
 				this.#keepFrom = await this.#native.apply(packed.json, packed.bytes);
-				for (const call of own) missing.delete(call);
+				for (const [, , call] of own) missing.delete(call);
 				if (isOver) break;
 				if (hasMore) continue;
 			} catch (thrown) {

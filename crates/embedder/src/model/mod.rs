@@ -20,7 +20,8 @@ pub enum Precision {
     /// float32: the scores of the published model.
     #[default]
     Exact,
-    /// 8-bit integers, always on [`BackendKind::Native`]: about half the time, with a small error.
+    /// 8-bit integers, always on [`BackendKind::Native`]: from a third of the time with AVX-512 VNNI to 0.95 of it with
+    /// AVX2 alone, with a small error.
     Fast,
 }
 
