@@ -164,7 +164,7 @@ test("evaluateLogs collects errors in their places", async () => {
 	const sources = () => [
 		{ name: "n", data: text },
 		"/nowhere/at/all.jsonl",
-		{ name: "last", data: second },
+		{ name: "last", data: `${second}\n{` },
 	];
 	const options = { errors: "collect" };
 	const items = await all(off().evaluateLogs(sources(), options));
@@ -175,9 +175,11 @@ test("evaluateLogs collects errors in their places", async () => {
 		"kp:trace:1",
 		"UNREADABLE",
 		"kp:trace:1",
+		"INVALID_JSON",
 	]);
 	const { line, path, source } = items[2].error;
 	assert.deepEqual([line, path, source], [3, "outcome.confidence", "n"]);
+	assert.deepEqual([items[6].error.line, items[6].error.source], [2, "last"]);
 	assert.equal(items[4].error.cause.code, "ENOENT");
 	const written = await parsed(off().evaluateLogs(sources(), options).lines());
 	assert.deepEqual(codes(written), codes(items));
