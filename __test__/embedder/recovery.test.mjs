@@ -31,7 +31,8 @@ async function recover({ scoring, input }) {
 	};
 	await score();
 	await score();
-	for (const [place, file] of input.put ?? []) {
+	if (input.put) {
+		const [place, file] = input.put;
 		rmSync(place, { force: true });
 		link(file, place);
 	}
@@ -56,35 +57,32 @@ const ALWAYS = { ...RECOVERED, sources: ["empty-cache", "cache", "cache", "cache
 describe("recovery of the embedder", { concurrency: 4 }, () => {
 	const auto = { KNOWLEDGEPULSE_SCORING_EMBEDDER: "auto" };
 
-	for (const before of ["nothing", "text"]) {
-		for (const retry of ["wait", {}]) {
-			const when = retry === "wait" ? "after a while" : "after configure({})";
-			test(`evaluateValue uses the model once it is put where ${before} was, ${when}`, async (t) => {
+	const [MODEL, LIBRARY] = ["KNOWLEDGEPULSE_SCORING_MODEL", "KNOWLEDGEPULSE_SCORING_LIBRARY"];
+
+	for (const before of ["nothing", "text"])
+		for (const [name, file, retry, ends, expected] of [
+			[MODEL, modelFolder, "wait", valueWithoutEmbedder, RECOVERED],
+			[MODEL, modelFolder, {}, valueWithoutEmbedder, RECOVERED],
+			[LIBRARY, library, {}, valueFrom, ALWAYS],
+		]) {
+			const when = retry === "wait" ? "a while" : "configure({})";
+			test(`evaluateValue uses ${name} once it is put where ${before} was, after ${when}`, async (t) => {
 				const place = join(temporaryFolder(t), "place");
 				if (before === "text") writeFileSync(place, "not what was expected");
-				const input = { trace: trace(), put: [[place, modelFolder]], retry };
-				const env = { ...auto, KNOWLEDGEPULSE_SCORING_MODEL: place };
-				assert.deepEqual(await valueWithoutEmbedder(recover, { input, env }), RECOVERED);
+				const input = { trace: trace(), put: [place, file], retry };
+				const env = { ...auto, [name]: place };
+				assert.deepEqual(await ends(recover, { input, env }), expected);
 			});
 		}
 
-		test(`evaluateValue uses the library once it is put where ${before} was, after configure({})`, async (t) => {
-			const place = join(temporaryFolder(t), "place");
-			if (before === "text") writeFileSync(place, "not what was expected");
-			const input = { trace: trace(), put: [[place, library]], retry: {} };
-			const env = { ...auto, KNOWLEDGEPULSE_SCORING_LIBRARY: place };
-			assert.deepEqual(await valueFrom(recover, { input, env }), ALWAYS);
-		});
-	}
-
 	test("evaluateValue uses the model once configure names its place", async (t) => {
-		const env = { ...auto, KNOWLEDGEPULSE_SCORING_MODEL: join(temporaryFolder(t), "nowhere") };
+		const env = { ...auto, [MODEL]: join(temporaryFolder(t), "nowhere") };
 		const input = { trace: trace(), retry: { model: modelFolder } };
 		assert.deepEqual(await valueWithoutEmbedder(recover, { input, env }), RECOVERED);
 	});
 
 	test("evaluateValue uses the right library after a wrong one", async () => {
-		const env = { ...auto, KNOWLEDGEPULSE_SCORING_LIBRARY: otherLibrary };
+		const env = { ...auto, [LIBRARY]: otherLibrary };
 		const input = { trace: trace(), retry: { library } };
 		assert.deepEqual(await valueFrom(recover, { input, env }), ALWAYS);
 	});
@@ -96,11 +94,8 @@ describe("recovery of the embedder", { concurrency: 4 }, () => {
 
 	test("evaluateValue rejects until the required embedder is there", async (t) => {
 		const place = join(temporaryFolder(t), "place");
-		const env = {
-			KNOWLEDGEPULSE_SCORING_EMBEDDER: "required",
-			KNOWLEDGEPULSE_SCORING_MODEL: place,
-		};
-		const input = { trace: trace(), put: [[place, modelFolder]], retry: {} };
+		const env = { KNOWLEDGEPULSE_SCORING_EMBEDDER: "required", [MODEL]: place };
+		const input = { trace: trace(), put: [place, modelFolder], retry: {} };
 		const sources = ["EMBEDDER_UNAVAILABLE", "EMBEDDER_UNAVAILABLE", "empty-cache", "cache"];
 		assert.deepEqual(await valueFrom(recover, { input, env }), { ...RECOVERED, sources });
 	});
