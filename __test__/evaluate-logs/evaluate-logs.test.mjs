@@ -215,12 +215,7 @@ test("evaluateLogs ends with the reason of a signal, and leaves the rest out of 
 	const rows = scorer.evaluateLogs(jsonl(traces(3000)), { signal });
 	await rows.next();
 	controller.abort(reason);
-	await assert.rejects(
-		(async () => {
-			for (;;) await rows.next().then(({ done }) => assert.equal(done, false));
-		})(),
-		reason,
-	);
+	await assert.rejects(all(rows), reason);
 	assert.equal((await rows.next()).done, true);
 	// A call that is being answered is not aborted.
 	await idle(scorer);
