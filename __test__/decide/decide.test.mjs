@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { channel } from "node:diagnostics_channel";
 import { test } from "node:test";
-import { decide, Scorer } from "@knowledgepulse/scoring";
+import { Scorer } from "@knowledgepulse/scoring";
 import { valueFrom } from "../support/child.mjs";
 import { repeats } from "../support/draws.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
@@ -226,11 +226,6 @@ test("decide publishes the scores of traces that it adds", async () => {
 			["river", "cache"],
 		],
 	);
-});
-
-test("decide of the package shares the default scorer", async () => {
-	const { accepted, bounds } = await decide(trace());
-	assert.deepEqual([accepted, bounds], [false, [0.23375, 0.58375]]);
 });
 
 /** The equivalent of `decide` in other calls. */
