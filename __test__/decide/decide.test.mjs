@@ -236,7 +236,7 @@ async function decideByHand(scorer, trace, threshold) {
 }
 
 for (const file of files)
-	test(`decide is explainValue, compare and remember on ${file}, 16 in flight`, async (t) => {
+	test(`decide is explainValue, compare and remember on ${file}, 16 in flight`, async () => {
 		const { traces } = firstOf(file, repeats(40));
 		const options = { precision: "fast", threshold: 0.75 };
 		const [one, byHand] = [new Scorer(options), new Scorer(options)];
@@ -249,6 +249,5 @@ for (const file of files)
 			assert.equal(decisions[index].accepted, await decideByHand(byHand, trace, 0.75), index);
 		// A text is embedded for a score, and for a trace accepted by its bounds.
 		const embedded = decisions.filter(({ score, accepted }) => score !== null || accepted);
-		t.diagnostic(`${embedded.length} texts of ${traces.length}`);
 		if (file === "airline.jsonl") assert.ok(embedded.length <= traces.length / 4);
 	});
