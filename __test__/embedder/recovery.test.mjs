@@ -136,10 +136,8 @@ async function scoreAndChange({ scoring, input }) {
 	const { rmSync, writeFileSync } = await import("node:fs");
 	const [first, ...others] = input.traces;
 	const scores = [await scoring.evaluateValue(first)];
-	for (const file of input.files) {
-		rmSync(file);
-		if (input.text) writeFileSync(file, input.text);
-	}
+	if (input.file) rmSync(input.file);
+	if (input.text) writeFileSync(input.file, input.text);
 	// Concurrent texts use more of the model than one.
 	const reports = await Promise.all(others.map(scoring.explainValue));
 	scores.push(...reports.map(({ score }) => score));
@@ -147,12 +145,12 @@ async function scoreAndChange({ scoring, input }) {
 }
 
 /**
- * Scores in a fresh process with the model in `folder`. After the first score its files `names` are
- * replaced by `text`, or removed if that is empty. Returns scores and sources of novelty.
+ * Scores in a fresh process with the model in `folder`. After the first score its file `name`, if given, is
+ * replaced by `text`, or removed without one. Returns scores and sources of novelty.
  */
-function scoresWhileChanging(folder, names, text, env = {}) {
+function scoresWhileChanging(folder, env, name, text) {
 	return valueFrom(scoreAndChange, {
-		input: { traces, files: names.map((name) => join(folder, name)), text },
+		input: { traces, file: name && join(folder, name), text },
 		env: { ...env, KNOWLEDGEPULSE_SCORING_MODEL: folder },
 	});
 }
@@ -165,13 +163,13 @@ const read = [
 ];
 
 for (const [env, ...names] of read) {
-	const expected = scoresWhileChanging(modelFolder, [], "", env);
+	const expected = scoresWhileChanging(modelFolder, env);
 	for (const name of names)
 		for (const text of ["", "not what was expected"]) {
 			const change = `${name} is ${text ? "damaged" : "missing"} after the first score`;
 			test(`evaluateValue scores as before when ${change}, ${Object.values(env)}`, async (t) => {
 				const folder = modelCopy(temporaryFolder(t));
-				const found = await scoresWhileChanging(folder, [name], text, env);
+				const found = await scoresWhileChanging(folder, env, name, text);
 				assert.deepEqual(found, await expected);
 			});
 		}
