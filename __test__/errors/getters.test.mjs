@@ -13,19 +13,6 @@ import {
 import { assertEndedWell, run } from "../support/child.mjs";
 import { trace } from "../support/traces.mjs";
 
-/** A trace that calls `trap` when its last step is read. */
-const trapped = (trap) =>
-	trace({
-		steps: [
-			{ type: "thought", content: "x" },
-			{
-				get type() {
-					return trap();
-				},
-			},
-		],
-	});
-
 const thrown = [
 	new Error("mine"),
 	new TypeError("mine"),
@@ -44,9 +31,12 @@ const thrown = [
 test("evaluateValue rejects with what a getter throws, and leaves the cache alone", async () => {
 	for (const value of thrown) {
 		const cacheSize = _getLocalCache().size;
-		const bad = trapped(() => {
-			throw value;
-		});
+		const last = {
+			get type() {
+				throw value;
+			},
+		};
+		const bad = trace({ steps: [{ type: "thought", content: "x" }, last] });
 		await assert.rejects(evaluateValue(bad), (reason) => Object.is(reason, value));
 		assert.equal(_getLocalCache().size, cacheSize);
 	}

@@ -17,16 +17,10 @@ const { version: packageVersion } = createRequire(import.meta.url)(
 /** Traces that differ in the fields that scoring uses, as lines. */
 const traces = (count) =>
 	Array.from({ length: count }, (_, index) => {
-		const { steps, ...rest } = trace();
 		const objective = `Task ${index % 7}: ${"é😀".repeat(index % 90)}`;
-		return {
-			...rest,
-			id: `kp:trace:${index}`,
-			metadata: { ...rest.metadata, session: index % 3, success: index % 2 > 0 },
-			task: { objective },
-			steps: steps.slice(0, 1 + (index % steps.length)),
-			outcome: { confidence: index / count },
-		};
+		const value = trace({ objective, success: index % 2 > 0, confidence: index / count });
+		const metadata = { ...value.metadata, session: index % 3 };
+		return { ...value, id: `kp:trace:${index}`, metadata };
 	});
 
 const jsonl = (values) => values.map((value) => `${JSON.stringify(value)}\n`).join("");
