@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { rmSync, statSync, truncateSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { describe, test } from "node:test";
@@ -47,20 +47,13 @@ function vouched(t) {
 }
 
 describe("a damaged ONNX Runtime library", () => {
-	for (const damaged of ["missing", "empty", "a folder", "text", "cut at 0.5"])
+	const ways = ["missing", "empty", "a folder", "text", "cut at 0.1", "cut at 0.5", "cut at 0.999"];
+	for (const damaged of ways)
 		test(`evaluateValue uses the native backend with the library damaged: ${damaged}`, async (t) => {
 			const file = join(temporaryFolder(t), "libonnxruntime");
 			damages[damaged](ownCopy(file, library));
 			await assertNative(file);
 		});
-
-	for (const length of [3, 1000, statSync(library).size - 500]) {
-		test(`evaluateValue uses the native backend when the library is cut off after ${length} bytes`, async (t) => {
-			const file = join(temporaryFolder(t), "libonnxruntime");
-			truncateSync(ownCopy(file, library), length);
-			await assertNative(file);
-		});
-	}
 
 	for (const damaged of ["missing", "cut at 0.5", "longer", "one other bit"])
 		test(`evaluateValue uses the native backend with the library and its checksum, damaged: ${damaged}`, async (t) => {

@@ -7,18 +7,15 @@ import { valueFrom } from "../support/child.mjs";
 import { repeats } from "../support/draws.mjs";
 import { modelCopy, temporaryFolder } from "../support/model-folder.mjs";
 import { files, firstOf } from "../support/recorded.mjs";
-import { assertSame, assertWithin, scoresOf } from "../support/scores.mjs";
+import { assertSame, scoresOf } from "../support/scores.mjs";
 import { says, trace, words } from "../support/traces.mjs";
 
 const VARIABLE = "KNOWLEDGEPULSE_SCORING_BACKEND";
 
 const NATIVE = { [VARIABLE]: "native" };
 
-const TOLERANCE = 1e-4;
-
-/** The number of traces of a file that are scored, and that are also scored in other ways. */
+/** The number of traces of a file that are scored. */
 const SOME = repeats(5);
-const PREFIX = 3;
 
 const FAST = { KNOWLEDGEPULSE_SCORING_PRECISION: "fast" };
 
@@ -29,15 +26,9 @@ const few = runs.slice(0, 6);
 const inFlight = (traces, width, env) => scoresOf(traces, width, { env });
 
 for (const file of files) {
-	test(`evaluateValue gives ${file} the golden scores with the native backend, and those of ONNX Runtime`, async (t) => {
-		const { traces, golden } = firstOf(file, SOME);
-		const found = await inFlight(traces, 16, NATIVE);
-		const right = golden.map(({ score }) => score);
-		const worst = assertWithin(TOLERANCE, found, right);
-		t.diagnostic(`largest distance to the golden scores: ${worst}`);
-		const first = found.slice(0, PREFIX);
-		for (const env of [NATIVE, {}])
-			assertSame(await inFlight(traces.slice(0, PREFIX), 1, env), first);
+	test(`evaluateValue gives ${file} the scores of ONNX Runtime with the native backend`, async () => {
+		const { traces } = firstOf(file, SOME);
+		assertSame(await inFlight(traces, 16, NATIVE), await inFlight(traces, 1, {}));
 	});
 }
 

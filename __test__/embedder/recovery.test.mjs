@@ -31,7 +31,8 @@ async function recover({ scoring, input }) {
 	};
 	await score();
 	await score();
-	for (const [place, file] of input.put ?? []) {
+	if (input.put) {
+		const [place, file] = input.put;
 		rmSync(place, { force: true });
 		link(file, place);
 	}
@@ -56,35 +57,32 @@ const ALWAYS = { ...RECOVERED, sources: ["empty-cache", "cache", "cache", "cache
 describe("recovery of the embedder", { concurrency: 4 }, () => {
 	const auto = { KNOWLEDGEPULSE_SCORING_EMBEDDER: "auto" };
 
-	for (const before of ["nothing", "text"]) {
-		for (const retry of ["wait", {}]) {
-			const when = retry === "wait" ? "after a while" : "after configure({})";
-			test(`evaluateValue uses the model once it is put where ${before} was, ${when}`, async (t) => {
+	const [MODEL, LIBRARY] = ["KNOWLEDGEPULSE_SCORING_MODEL", "KNOWLEDGEPULSE_SCORING_LIBRARY"];
+
+	for (const before of ["nothing", "text"])
+		for (const [name, file, retry, ends, expected] of [
+			[MODEL, modelFolder, "wait", valueWithoutEmbedder, RECOVERED],
+			[MODEL, modelFolder, {}, valueWithoutEmbedder, RECOVERED],
+			[LIBRARY, library, {}, valueFrom, ALWAYS],
+		]) {
+			const when = retry === "wait" ? "a while" : "configure({})";
+			test(`evaluateValue uses ${name} once it is put where ${before} was, after ${when}`, async (t) => {
 				const place = join(temporaryFolder(t), "place");
 				if (before === "text") writeFileSync(place, "not what was expected");
-				const input = { trace: trace(), put: [[place, modelFolder]], retry };
-				const env = { ...auto, KNOWLEDGEPULSE_SCORING_MODEL: place };
-				assert.deepEqual(await valueWithoutEmbedder(recover, { input, env }), RECOVERED);
+				const input = { trace: trace(), put: [place, file], retry };
+				const env = { ...auto, [name]: place };
+				assert.deepEqual(await ends(recover, { input, env }), expected);
 			});
 		}
 
-		test(`evaluateValue uses the library once it is put where ${before} was, after configure({})`, async (t) => {
-			const place = join(temporaryFolder(t), "place");
-			if (before === "text") writeFileSync(place, "not what was expected");
-			const input = { trace: trace(), put: [[place, library]], retry: {} };
-			const env = { ...auto, KNOWLEDGEPULSE_SCORING_LIBRARY: place };
-			assert.deepEqual(await valueFrom(recover, { input, env }), ALWAYS);
-		});
-	}
-
 	test("evaluateValue uses the model once configure names its place", async (t) => {
-		const env = { ...auto, KNOWLEDGEPULSE_SCORING_MODEL: join(temporaryFolder(t), "nowhere") };
+		const env = { ...auto, [MODEL]: join(temporaryFolder(t), "nowhere") };
 		const input = { trace: trace(), retry: { model: modelFolder } };
 		assert.deepEqual(await valueWithoutEmbedder(recover, { input, env }), RECOVERED);
 	});
 
 	test("evaluateValue uses the right library after a wrong one", async () => {
-		const env = { ...auto, KNOWLEDGEPULSE_SCORING_LIBRARY: otherLibrary };
+		const env = { ...auto, [LIBRARY]: otherLibrary };
 		const input = { trace: trace(), retry: { library } };
 		assert.deepEqual(await valueFrom(recover, { input, env }), ALWAYS);
 	});
@@ -96,11 +94,8 @@ describe("recovery of the embedder", { concurrency: 4 }, () => {
 
 	test("evaluateValue rejects until the required embedder is there", async (t) => {
 		const place = join(temporaryFolder(t), "place");
-		const env = {
-			KNOWLEDGEPULSE_SCORING_EMBEDDER: "required",
-			KNOWLEDGEPULSE_SCORING_MODEL: place,
-		};
-		const input = { trace: trace(), put: [[place, modelFolder]], retry: {} };
+		const env = { KNOWLEDGEPULSE_SCORING_EMBEDDER: "required", [MODEL]: place };
+		const input = { trace: trace(), put: [place, modelFolder], retry: {} };
 		const sources = ["EMBEDDER_UNAVAILABLE", "EMBEDDER_UNAVAILABLE", "empty-cache", "cache"];
 		assert.deepEqual(await valueFrom(recover, { input, env }), { ...RECOVERED, sources });
 	});
@@ -141,10 +136,8 @@ async function scoreAndChange({ scoring, input }) {
 	const { rmSync, writeFileSync } = await import("node:fs");
 	const [first, ...others] = input.traces;
 	const scores = [await scoring.evaluateValue(first)];
-	for (const file of input.files) {
-		rmSync(file);
-		if (input.text) writeFileSync(file, input.text);
-	}
+	if (input.file) rmSync(input.file);
+	if (input.text) writeFileSync(input.file, input.text);
 	// Concurrent texts use more of the model than one.
 	const reports = await Promise.all(others.map(scoring.explainValue));
 	scores.push(...reports.map(({ score }) => score));
@@ -152,12 +145,12 @@ async function scoreAndChange({ scoring, input }) {
 }
 
 /**
- * Scores in a fresh process with the model in `folder`. After the first score its files `names` are
- * replaced by `text`, or removed if that is empty. Returns scores and sources of novelty.
+ * Scores in a fresh process with the model in `folder`. After the first score its file `name`, if given, is
+ * replaced by `text`, or removed without one. Returns scores and sources of novelty.
  */
-function scoresWhileChanging(folder, names, text, env = {}) {
+function scoresWhileChanging(folder, env, name, text) {
 	return valueFrom(scoreAndChange, {
-		input: { traces, files: names.map((name) => join(folder, name)), text },
+		input: { traces, file: name && join(folder, name), text },
 		env: { ...env, KNOWLEDGEPULSE_SCORING_MODEL: folder },
 	});
 }
@@ -170,13 +163,13 @@ const read = [
 ];
 
 for (const [env, ...names] of read) {
-	const expected = scoresWhileChanging(modelFolder, [], "", env);
+	const expected = scoresWhileChanging(modelFolder, env);
 	for (const name of names)
 		for (const text of ["", "not what was expected"]) {
 			const change = `${name} is ${text ? "damaged" : "missing"} after the first score`;
 			test(`evaluateValue scores as before when ${change}, ${Object.values(env)}`, async (t) => {
 				const folder = modelCopy(temporaryFolder(t));
-				const found = await scoresWhileChanging(folder, [name], text, env);
+				const found = await scoresWhileChanging(folder, env, name, text);
 				assert.deepEqual(found, await expected);
 			});
 		}

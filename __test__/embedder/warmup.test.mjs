@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { runs } from "../fixtures/runs.mjs";
-import { assertEndedWell, run, valueFrom, valueWithoutEmbedder } from "../support/child.mjs";
-import { assertSame, scoresOf } from "../support/scores.mjs";
-import { says, trace, words } from "../support/traces.mjs";
+import { valueFrom, valueWithoutEmbedder } from "../support/child.mjs";
+import { trace } from "../support/traces.mjs";
 
 const MODEL = "sentence-transformers/all-MiniLM-L6-v2";
 
@@ -43,43 +41,6 @@ for (const [precision, backend, library] of [
 	});
 }
 
-test("warmup runs in order among scores, and does not change them", async () => {
-	const { settled, scores } = await valueFrom(
-		async ({ scoring, input }) => {
-			const settled = [];
-			const scores = [];
-			const warmUp = async (name) => {
-				const { cacheSize } = await scoring.warmup();
-				settled.push([name, cacheSize]);
-			};
-			const calls = [warmUp("before")];
-			for (const [index, value] of input.entries()) {
-				const score = async () => {
-					const { score } = await scoring.explainValue(value);
-					scores[index] = score;
-					settled.push(index);
-				};
-				calls.push(score());
-				if (index % 3 === 0) calls.push(warmUp("between"));
-			}
-			await Promise.all(calls);
-			return { settled, scores };
-		},
-		{ input: runs },
-	);
-	const alone = await scoresOf(runs, 1);
-	assertSame(scores, alone);
-	const names = settled.map((item) => (Array.isArray(item) ? item[0] : item));
-	const expected = runs.flatMap((_, index) => (index % 3 === 0 ? [index, "between"] : [index]));
-	assert.deepEqual(names, ["before", ...expected]);
-	for (const [position, item] of settled.entries()) {
-		if (!Array.isArray(item)) continue;
-		const earlier = names.slice(0, position).filter(Number.isInteger);
-		// Later traces may be in the cache before the promise resolves.
-		assert.ok(item[1] >= earlier.length, `${item} at ${position}`);
-	}
-});
-
 /** Warms up twice and scores once: the statuses, and the codes of all warnings. */
 const body = async ({ scoring, input }) => {
 	const warnings = [];
@@ -117,22 +78,3 @@ for (const [name, changes, reason] of rows) {
 		assert.match(message, reason);
 	});
 }
-
-test("warmup uses the settings at the time of the call", async () => {
-	const ended = await run(
-		async ({ scoring, input }) => {
-			const warnings = [];
-			process.emitWarning = (...warning) => warnings.push(warning.at(-1));
-			const call = scoring.warmup();
-			scoring.configure({ embedder: "off" });
-			const { embedder } = await call;
-			const before = warnings.length;
-			await Promise.all(input.map(scoring.explainValue));
-			return [embedder.mode, before, warnings];
-		},
-		{ input: [1, 2, 3].map((seed) => says(words(5, seed))) },
-	);
-	assertEndedWell(ended);
-	const warnings = ["KNOWLEDGEPULSE_NO_EMBEDDER"];
-	assert.deepEqual(ended.value, ["off", 0, warnings]);
-});

@@ -17,16 +17,10 @@ const { version: packageVersion } = createRequire(import.meta.url)(
 /** Traces that differ in the fields that scoring uses, as lines. */
 const traces = (count) =>
 	Array.from({ length: count }, (_, index) => {
-		const { steps, ...rest } = trace();
 		const objective = `Task ${index % 7}: ${"é😀".repeat(index % 90)}`;
-		return {
-			...rest,
-			id: `kp:trace:${index}`,
-			metadata: { ...rest.metadata, session: index % 3, success: index % 2 > 0 },
-			task: { objective },
-			steps: steps.slice(0, 1 + (index % steps.length)),
-			outcome: { confidence: index / count },
-		};
+		const value = trace({ objective, success: index % 2 > 0, confidence: index / count });
+		const metadata = { ...value.metadata, session: index % 3 };
+		return { ...value, id: `kp:trace:${index}`, metadata };
 	});
 
 const jsonl = (values) => values.map((value) => `${JSON.stringify(value)}\n`).join("");
@@ -164,7 +158,7 @@ test("evaluateLogs collects errors in their places", async () => {
 	const sources = () => [
 		{ name: "n", data: text },
 		"/nowhere/at/all.jsonl",
-		{ name: "last", data: second },
+		{ name: "last", data: `${second}\n{` },
 	];
 	const options = { errors: "collect" };
 	const items = await all(off().evaluateLogs(sources(), options));
@@ -175,9 +169,11 @@ test("evaluateLogs collects errors in their places", async () => {
 		"kp:trace:1",
 		"UNREADABLE",
 		"kp:trace:1",
+		"INVALID_JSON",
 	]);
 	const { line, path, source } = items[2].error;
 	assert.deepEqual([line, path, source], [3, "outcome.confidence", "n"]);
+	assert.deepEqual([items[6].error.line, items[6].error.source], [2, "last"]);
 	assert.equal(items[4].error.cause.code, "ENOENT");
 	const written = await parsed(off().evaluateLogs(sources(), options).lines());
 	assert.deepEqual(codes(written), codes(items));
@@ -213,12 +209,7 @@ test("evaluateLogs ends with the reason of a signal, and leaves the rest out of 
 	const rows = scorer.evaluateLogs(jsonl(traces(3000)), { signal });
 	await rows.next();
 	controller.abort(reason);
-	await assert.rejects(
-		(async () => {
-			for (;;) await rows.next().then(({ done }) => assert.equal(done, false));
-		})(),
-		reason,
-	);
+	await assert.rejects(all(rows), reason);
 	assert.equal((await rows.next()).done, true);
 	// A call that is being answered is not aborted.
 	await idle(scorer);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { _getLocalCache, evaluateValue, explainValue, Scorer } from "@knowledgepulse/scoring";
+import { _getLocalCache, explainValue, Scorer } from "@knowledgepulse/scoring";
 import { traces } from "../../examples/traces.mjs";
 import { assertAddsUp } from "../support/scores.mjs";
 import { says, trace } from "../support/traces.mjs";
@@ -33,20 +33,6 @@ test("explainValue reports what the model saw of the text", async () => {
 		const facts = { tokens, windows: 1, isCut, fromMemo, unknownTokens: 0 };
 		assert.deepEqual(text, { modelName: MODEL, ...facts }, `${count} words`);
 	}
-});
-
-test("explainValue reports an empty cache after clear()", async () => {
-	await evaluateValue(trace());
-	_getLocalCache().clear();
-	const { dimensions, novelty } = await explainValue(trace());
-	assert.deepEqual(novelty, {
-		source: "empty-cache",
-		maxSimilarity: null,
-		nearest: null,
-		seq: null,
-		reason: null,
-	});
-	assert.equal(dimensions.novelty, 0.5);
 });
 
 test("explainValue compares with vectors that were added to the cache", async () => {

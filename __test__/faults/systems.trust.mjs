@@ -1,4 +1,4 @@
-/** Read-only systems, libraries of other releases, and the time of the first score. */
+/** Read-only systems, and libraries of other releases. */
 
 import assert from "node:assert/strict";
 import { chmodSync, copyFileSync } from "node:fs";

@@ -89,13 +89,12 @@ for (const [name, messages] of Object.entries(dialects)) {
 
 test("fromMessages gives the same trace for the same messages", async () => {
 	const { OpenAI } = dialects;
-	const traces = await Promise.all([1, 2, 3].map(() => fromMessages(OpenAI, { success: true })));
-	assert.deepEqual(traces[1], traces[0]);
-	assert.deepEqual(traces[2], traces[0]);
+	const [one, same] = await Promise.all([1, 2].map(() => fromMessages(OpenAI, { success: true })));
+	assert.deepEqual(same, one);
 	const failed = await fromMessages(OpenAI, { success: false });
-	assert.equal(failed.id, traces[0].id);
+	assert.equal(failed.id, one.id);
 	const other = await fromMessages(OpenAI.slice(0, -1), { success: true });
-	assert.notEqual(other.id, traces[0].id);
+	assert.notEqual(other.id, one.id);
 });
 
 test("fromMessages reads the messages before it returns", async () => {

@@ -105,13 +105,7 @@ test("importTraces takes messages that are instances of classes, or have toJSON(
 test("importTraces writes bytes in messages as base64", async () => {
 	const image = Buffer.alloc(3, 255);
 	const input = { a: new Uint8Array(image), b: image };
-	const messages = [
-		{ role: "user", content: "one" },
-		{
-			role: "assistant",
-			content: [{ type: "tool-call", toolName: "x", input }],
-		},
-	];
+	const messages = conversation("one", [{ type: "tool-call", toolName: "x", input }]);
 	const [{ trace }] = await all(importTraces(messages, assumed));
 	assert.deepEqual(trace.steps[0].input, {
 		a: "////",
@@ -141,16 +135,8 @@ test("importTraces names sources", async (t) => {
 		],
 		assumed,
 	);
-	const names = [
-		path,
-		relativePath,
-		path,
-		"sources[3]",
-		"sources[4]",
-		"sources[5]",
-		"sources[6]",
-		"mine",
-	];
+	const places = [3, 4, 5, 6].map((place) => `sources[${place}]`);
+	const names = [path, relativePath, path, ...places, "mine"];
 	const items = await all(imported);
 	const found = new Set(items.map(({ provenance }) => provenance.source.name));
 	assert.deepEqual([...found], [...new Set(names)]);
@@ -184,12 +170,15 @@ test("importTraces finds files by the working directory at the call", async (t) 
 
 test("importTraces refuses values that are not sources", () => {
 	const wrong = {
-		source: [undefined, null, 5, 1n, Symbol("s"), () => {}, {}, new Map()],
+		source: [
+			...[undefined, null, 5, 1n, Symbol("s"), () => {}, {}, new Map()],
+			new URL("https://example.org/log"),
+		],
 		"source.name": [{ data: log }, { name: 5, data: log }],
-		"source.data": [
-			{ name: "n", data: undefined },
-			{ name: "n", data: 5 },
-			{ name: "n", data: new URL("file:///a") },
+		"source.data": [undefined, 5, new URL("file:///a")].map((data) => ({ name: "n", data })),
+		"sources[1]": [
+			[log, 5],
+			[log, conversation("a")[0]],
 		],
 	};
 	for (const [path, values] of Object.entries(wrong))
@@ -199,13 +188,6 @@ test("importTraces refuses values that are not sources", () => {
 				code: "INVALID_OPTION",
 				path,
 			});
-	assert.throws(() => importTraces(new URL("https://example.org/log")), {
-		code: "INVALID_OPTION",
-		path: "source",
-	});
-	assert.throws(() => importTraces([log, 5]), { path: "sources[1]" });
-	assert.throws(() => importTraces([log, conversation("a")[0]]), { path: "sources[1]" });
-	assert.throws(() => importTraces(log, null), { path: "options" });
 });
 
 test("importTraces refuses messages that JSON cannot express, and names them", async () => {

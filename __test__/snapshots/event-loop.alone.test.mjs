@@ -4,21 +4,14 @@ import { dirname, join } from "node:path";
 import { before, describe, test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
 import { temporaryFolder } from "../support/model-folder.mjs";
-import { random, says } from "../support/traces.mjs";
+import { random } from "../support/traces.mjs";
 
 /** Enough vectors for a snapshot of about 30 MB. */
 const MANY = 20_000;
 
-function large() {
-	const scorer = new Scorer({ cache: { maxElements: MANY } });
-	const next = random(1);
-	for (let added = 0; added < MANY; added++)
-		scorer.cache.add(Float32Array.from({ length: 384 }, next));
-	return scorer;
-}
-
 /** Whether a promise is still pending after the call and its microtasks. */
 async function isPending(promise) {
+	assert.ok(promise instanceof Promise);
 	let settled = false;
 	const settle = () => {
 		settled = true;
@@ -32,24 +25,28 @@ describe("Scorer with a large cache", () => {
 	let scorer;
 	let bytes;
 	before(async () => {
-		scorer = large();
+		scorer = new Scorer({ cache: { maxElements: MANY } });
+		const next = random(1);
+		for (let added = 0; added < MANY; added++)
+			scorer.cache.add(Float32Array.from({ length: 384 }, next));
 		bytes = await scorer.snapshot();
 	});
 
-	test("Scorer.snapshot is pending after the call", async () => {
+	test("Scorer.snapshot, restore, save and load are pending after the call", async (t) => {
+		const file = join(temporaryFolder(t), "snapshot");
 		const snapshot = scorer.snapshot();
-		assert.ok(snapshot instanceof Promise);
 		assert.ok(await isPending(snapshot));
 		const found = await snapshot;
 		assert.ok(Buffer.isBuffer(found));
 		assert.ok(found.length > MANY * 384 * 4, String(found.length));
-	});
-
-	test("Scorer.restore is pending after the call", async () => {
-		const restoring = Scorer.restore(bytes);
-		assert.ok(restoring instanceof Promise);
-		assert.ok(await isPending(restoring));
-		assert.equal((await restoring).status().cacheSize, MANY);
+		const saving = scorer.save(file);
+		assert.ok(await isPending(saving));
+		assert.equal(await saving, undefined);
+		for (const restore of [() => Scorer.restore(bytes), () => Scorer.load(file)]) {
+			const restoring = restore();
+			assert.ok(await isPending(restoring));
+			assert.equal((await restoring).status().cacheSize, MANY);
+		}
 	});
 
 	test("Scorer.restore rejects damaged bytes only after the call", async () => {
@@ -60,31 +57,10 @@ describe("Scorer with a large cache", () => {
 		await assert.rejects(restoring, { code: "INVALID_SNAPSHOT" });
 	});
 
-	test("Scorer.save and Scorer.load are pending after the call", async (t) => {
-		const file = join(temporaryFolder(t), "snapshot");
-		const saving = scorer.save(file);
-		assert.ok(await isPending(saving));
-		assert.equal(await saving, undefined);
-		const loading = Scorer.load(file);
-		assert.ok(await isPending(loading));
-		assert.equal((await loading).status().cacheSize, MANY);
-	});
-
 	test("Scorer.snapshot and Scorer.save can run at the same time", async (t) => {
 		const file = join(temporaryFolder(t), "snapshot");
 		await Promise.all([scorer.snapshot(), ...Array.from({ length: 4 }, () => scorer.save(file))]);
 		assert.equal((await Scorer.load(file)).status().cacheSize, MANY);
 		assert.deepEqual(readdirSync(dirname(file)), ["snapshot"]);
-	});
-
-	test("Scorer.status answers while the cache is searched", async () => {
-		const call = scorer.evaluateValue(says("river"));
-		let answers = 0;
-		while (await isPending(call)) {
-			scorer.status();
-			answers += 1;
-			await new Promise(setImmediate);
-		}
-		assert.ok(answers > 0);
 	});
 });

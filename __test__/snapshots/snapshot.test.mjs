@@ -7,7 +7,6 @@ import { after, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import vm from "node:vm";
 import { Scorer } from "@knowledgepulse/scoring";
-import { blake3 } from "@noble/hashes/blake3";
 import { traces } from "../../examples/traces.mjs";
 import { temporaryFolder } from "../support/model-folder.mjs";
 import { oneByOne } from "../support/scores.mjs";
@@ -79,21 +78,6 @@ test("Scorer.restore accepts any Uint8Array, and reads it at once", async () => 
 	assert.equal((await restoring).status().cacheSize, 5);
 });
 
-test("Scorer.load rejects a snapshot of another model, and names the file", async () => {
-	const bytes = await (await filled()).snapshot();
-	const [fingerprint] = /[0-9a-f]{64}/.exec(bytes.toString("latin1"));
-	bytes.write(fingerprint.replaceAll("a", "b"), bytes.indexOf(fingerprint));
-	const body = bytes.subarray(0, -32);
-	bytes.set(blake3(body), body.length);
-	const file = join(folder, "other");
-	writeFileSync(file, bytes);
-	await assert.rejects(Scorer.load(file), (error) => {
-		assert.equal(error.code, "INVALID_SNAPSHOT");
-		assert.ok(error.message.includes(fingerprint), error.message);
-		return error.message.startsWith(file);
-	});
-});
-
 test("Scorer.save leaves the former file alone when it fails", async () => {
 	const scorer = await filled();
 	const missing = join(folder, "missing", "file");
@@ -132,7 +116,10 @@ test("Scorer.open loads the file of save, or begins empty without one", async ()
 	const again = await Scorer.open(pathToFileURL(file));
 	assert.equal(again.status().cacheSize, 1);
 	writeFileSync(file, "damaged");
-	await assert.rejects(Scorer.open(file), { code: "INVALID_SNAPSHOT" });
+	await assert.rejects(Scorer.open(file), (error) => {
+		assert.equal(error.code, "INVALID_SNAPSHOT");
+		return error.message.startsWith(file);
+	});
 	await assert.rejects(Scorer.open(join(folder, "none"), { threads: 0 }), { path: "threads" });
 });
 
@@ -203,28 +190,20 @@ describe("the file of a snapshot", () => {
 			assert.equal(await fs.readFile(path, "utf8"), code);
 		});
 
-	for (const [platform, code] of [
-		["win32", "ENOSPC"],
-		["linux", "EPERM"],
+	for (const [platform, code, failures] of [
+		["win32", "ENOSPC", 1],
+		["linux", "EPERM", 1],
+		["win32", "EBUSY", Infinity],
 	])
-		test(`replaceFile fails at once with ${code} on ${platform}, and keeps the old file`, async (t) => {
+		test(`replaceFile keeps the old file after ${failures} times ${code} on ${platform}`, async (t) => {
 			await fs.writeFile(path, "old");
-			const calls = await renaming(t, { platform, code, failures: 1 }, () =>
+			const calls = await renaming(t, { platform, code, failures }, () =>
 				assert.rejects(replaceFile(path, Buffer.from("new")), { code }),
 			);
-			assert.equal(calls, 1);
+			if (failures === 1) assert.equal(calls, 1);
 			assert.equal(await fs.readFile(path, "utf8"), "old");
 			assert.deepEqual(await fs.readdir(folder), ["file"]);
 		});
-
-	test("replaceFile gives up on Windows if a file stays in use", async (t) => {
-		await fs.writeFile(path, "old");
-		const failures = Number.POSITIVE_INFINITY;
-		await renaming(t, { platform: "win32", code: "EBUSY", failures }, () =>
-			assert.rejects(replaceFile(path, Buffer.from("new")), { code: "EBUSY" }),
-		);
-		assert.deepEqual(await fs.readdir(folder), ["file"]);
-	});
 
 	test("openReplacement writes in pieces, and discards what is not committed", async () => {
 		await fs.writeFile(path, "old");
