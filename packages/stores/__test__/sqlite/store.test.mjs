@@ -163,21 +163,6 @@ test("SqliteStore deletes 16 old entries and two for each of its own, at most", 
 	await store.close();
 });
 
-test("SqliteStore gives entries times that never decrease", async () => {
-	const path = temporaryFile();
-	const store = new SqliteStore({ path });
-	const reader = new Reader(store);
-	await reader.append(adds(1));
-	// As if the clock had been an hour ahead.
-	change(path, "UPDATE novelty_entries SET at = at + 3600000");
-	change(path, "UPDATE novelty_head SET at = at + 3600000");
-	const again = new Reader(store);
-	await again.append(adds(2));
-	const [first, second, third] = again.entries.map(({ at }) => at);
-	assert.deepEqual([second, third], [first, first]);
-	await store.close();
-});
-
 test("SqliteStore overwrites what is forgotten or cleared", async () => {
 	const path = temporaryFile();
 	const store = new SqliteStore({ path });

@@ -219,11 +219,10 @@ function makeFolder(parent) {
  * Starts a server with the tables of the stores, and a pool on it; both end after the tests of the file. Does
  * nothing if no server can be started.
  */
-export async function startForStores({ after }) {
+export async function startForStores({ after, ...options }) {
 	if (missing) return {};
-	const server = await startPostgres();
+	const server = await startPostgres(options);
 	const pool = new pg.Pool(server.config());
-	pool.on("error", () => {});
 	after(async () => {
 		await pool.end();
 		await server.stop();
