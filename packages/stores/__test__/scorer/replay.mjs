@@ -3,27 +3,17 @@ import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Scorer, scoreWith } from "@knowledgepulse/scoring";
-import { runs as made } from "../../../../__test__/fixtures/runs.mjs";
-import { repeats } from "../../../../__test__/support/draws.mjs";
-import * as recorded from "../../../../__test__/support/recorded.mjs";
-import { trace, words } from "../../../../__test__/support/traces.mjs";
+import { named } from "../../../../__test__/support/stores.mjs";
+import { words } from "../../../../__test__/support/traces.mjs";
 import { readAll, options as reading } from "../support/entries.mjs";
-
-const RECORDED = "airline.jsonl";
-
-/** Recorded runs, or some made-up ones. */
-export const runs = recorded.files.includes(RECORDED)
-	? recorded.read(RECORDED).traces.slice(0, repeats(12))
-	: made;
 
 /** Options of all scorers of these tests, because there are many at a time. */
 export const SCORER = { threads: 1, precision: "fast" };
 
-/** The trace of an id: that of a run, "run 5 …", or short texts, "words 5 …". */
+/** The trace of an id such as "words 5 …": a short text, the same for the same number. */
 export function traceOf(id) {
-	const [kind, number] = id.split(" ");
-	if (kind === "run") return { ...runs[number], id };
-	return { ...trace({ objective: words(5 + (number % 7), number) }), id };
+	const [, number] = id.split(" ");
+	return named(id, words(5 + (number % 7), number));
 }
 
 /** Scores the trace of an id; returns the report or the error. */
@@ -43,7 +33,7 @@ export class Load {
 	#isStopped = false;
 	#lanes;
 
-	constructor(scorer, name, { width = 4, pauseMs = 8, onAnswer } = {}) {
+	constructor(scorer, name, { width = 4, onAnswer } = {}) {
 		let made = 0;
 		const lane = async () => {
 			while (!this.#isStopped) {
@@ -53,7 +43,7 @@ export class Load {
 				onAnswer?.(answer);
 				this.#events.emit("answer");
 				// While the store is not asked, answers come at once.
-				await sleep(pauseMs);
+				await sleep(8);
 			}
 		};
 		this.#lanes = Promise.all(Array.from({ length: width }, lane));
