@@ -10,7 +10,8 @@ const store = postgres
 	? new PostgresStore({ pool: new pg.Pool({ ...postgres, max: 2 }), ...place })
 	: new SqliteStore(place);
 const scorer = new Scorer({ ...SCORER, ...options, store });
-const load = new Load(scorer, name, { width, onAnswer: (answer) => process.send(answer) });
+const load = new Load(scorer, name, { width });
+load.on("answer", (answer) => process.send(answer));
 process.on("disconnect", () => process.exit());
 process.on("message", async () => {
 	await load.stop();
