@@ -6,7 +6,7 @@ import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import pg from "pg";
 import { add, callsOf, forget, options, readAll } from "../support/entries.mjs";
 import { missing, startForStores } from "../support/postgres.mjs";
-import { startProxy } from "../support/proxy.mjs";
+import { fatal, startProxy } from "../support/proxy.mjs";
 
 const REASON = new Error("too late");
 
@@ -152,10 +152,7 @@ describe("connections", { skip: missing }, () => {
 		const proxy = await startProxy(server.folder);
 		const far = new pg.Pool(server.config({ host: "127.0.0.1", port: proxy.port }));
 		const store = open({ pool: far });
-		const fields = ["SFATAL", "VFATAL", "C57P01", "Mthe server shuts down", ""].join("\0");
-		const error = Buffer.from(`E....${fields}\0`);
-		error.writeInt32BE(error.length - 1, 1);
-		proxy.appendix = error;
+		proxy.appendix = fatal("57P01", "the server shuts down");
 		try {
 			await assert.rejects(store.append([add()], options()), /not queryable/);
 			proxy.appendix = Buffer.alloc(0);
