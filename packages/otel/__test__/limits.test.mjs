@@ -20,17 +20,15 @@ function dropped() {
 test("ScoringSpanProcessor drops a trace with more than maxSpans spans, later spans included", async () => {
 	const traced = tracing({ assumeSuccess: true, maxSpans: 3 });
 	const root = start(traced.tracer, "run");
-	const calls = Array.from({ length: 5 }, (_, index) => {
+	for (let index = 0; index < 5; index++) {
 		const call = start(traced.tracer, "chat", chat(`${index}`, "!"), root);
 		start(traced.tracer, "below", {}, call).end();
 		call.end();
-		return call;
-	});
+	}
 	root.end();
 	answer(traced.tracer, "another");
 	await traced.flush();
 	assert.deepEqual(objectives(traced), ["another"]);
-	assert.equal(calls.length, 5);
 	assert.deepEqual(dropped(), [
 		"3 spans of traces with more than 3",
 		"7 later spans of dropped traces",
@@ -64,14 +62,8 @@ test("ScoringSpanProcessor scores an idle trace whose local root has ended", asy
 });
 
 test("ScoringSpanProcessor drops traces while maxTraces are being scored", async () => {
-	let go;
-	const held = new Promise((resolve) => {
-		go = resolve;
-	});
-	const onScore = () => held;
-	const traced = tracing({ assumeSuccess: true, maxTraces: 2, onScore });
+	const traced = tracing({ assumeSuccess: true, maxTraces: 2 });
 	for (const name of ["one", "two", "three"]) answer(traced.tracer, name);
-	go();
 	await traced.flush();
 	assert.equal(traced.events().length, 2);
 	assert.deepEqual(dropped(), ["2 spans of traces, because 2 were being scored"]);
@@ -85,8 +77,7 @@ test("diag reports dropped spans at once, and then at most every ten seconds", a
 	for (let count = 0; count < 100; count++) answer(traced.tracer, "one");
 	assert.deepEqual(dropped(), ["1 spans of traces with more than 1"]);
 	await traced.flush();
-	assert.equal(dropped().length, 2);
-	assert.match(dropped()[1], /^99 spans of traces with more than 1$/);
+	assert.deepEqual(dropped().slice(1), ["99 spans of traces with more than 1"]);
 	await traced.flush();
 	assert.equal(dropped().length, 2);
 });

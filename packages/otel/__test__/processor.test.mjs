@@ -59,18 +59,10 @@ test("ScoringSpanProcessor makes a run of each agent in a trace, and evaluates i
 	request.end();
 	await traced.flush();
 	assert.deepEqual(objectives(traced), ["first", "second", "rest"]);
+	const idsOf = (evaluated) => evaluated.map(({ spanContext }) => spanContext.spanId);
 	const expected = [...agents, rest].map((span) => span.spanContext().spanId);
-	assert.deepEqual(
-		traced.runs.map(({ spanContext }) => spanContext.spanId),
-		expected,
-	);
-	assert.deepEqual(
-		traced
-			.events()
-			.map(({ spanContext }) => spanContext.spanId)
-			.sort(),
-		expected.sort(),
-	);
+	assert.deepEqual(idsOf(traced.runs), expected);
+	assert.deepEqual(idsOf(traced.events()).sort(), expected.sort());
 });
 
 test("ScoringSpanProcessor evaluates the local root of several calls without an agent", async () => {
@@ -203,17 +195,14 @@ test("ScoringSpanProcessor waits for spans that outlive their local root", async
 });
 
 test("ScoringSpanProcessor waits for spans that never end no longer than waitMs", async () => {
-	let scored;
-	const onScore = new Promise((resolve) => {
-		scored = resolve;
-	});
-	const traced = tracing({ ...assumed, waitMs: 10, onScore: scored });
-	const root = answer(traced.tracer, "Hello?", { end: false });
-	start(traced.tracer, "never ended", {}, root);
-	root.end();
 	// The wait does not keep the process alive.
 	const alive = setInterval(() => {}, 1000);
-	const { trace } = await onScore;
+	const { trace } = await new Promise((onScore) => {
+		const { tracer } = tracing({ ...assumed, waitMs: 10, onScore });
+		const root = answer(tracer, "Hello?", { end: false });
+		start(tracer, "never ended", {}, root);
+		root.end();
+	});
 	clearInterval(alive);
 	assert.equal(trace.task.objective, "Hello?");
 });
@@ -279,7 +268,7 @@ for (const [name, options] of [
 		assert.deepEqual(others, []);
 		assert.equal(error, failure);
 		assert.equal(spanContext.traceId, traced.root.spanContext().traceId);
-		assert.equal(traced.runs.length, name.match(/label|logger/) ? 1 : 0);
+		assert.equal(traced.runs.length, /label|logger/.test(name) ? 1 : 0);
 	});
 
 test("onError may throw: that is reported through diag", async () => {
@@ -306,17 +295,15 @@ test("diag says at level debug why there is no trace", async () => {
 	assert.match(found, /success_unknown/);
 });
 
-/** Spans whose messages are broken in some way. */
-const BROKEN = {
-	"gen_ai.input.messages": "{not json",
-	"gen_ai.output.messages": ["a", null, 3],
-	"ai.toolCall.name": true,
-	"llm.input_messages.x.message": "\ud800",
-};
-
 test("ScoringSpanProcessor takes attributes of any kind", async () => {
 	const traced = tracing(assumed);
-	start(traced.tracer, "chat", BROKEN).end();
+	const broken = {
+		"gen_ai.input.messages": "{not json",
+		"gen_ai.output.messages": ["a", null, 3],
+		"ai.toolCall.name": true,
+		"llm.input_messages.x.message": "\ud800",
+	};
+	start(traced.tracer, "chat", broken).end();
 	answer(traced.tracer, "Hello?");
 	await traced.flush();
 	assert.ok(objectives(traced).includes("Hello?"));

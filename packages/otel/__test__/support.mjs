@@ -17,23 +17,13 @@ import {
 new NodeTracerProvider().register();
 
 /** The messages of `diag`, by level. */
-export const diagnostics = { error: [], warn: [], debug: [] };
+export const diagnostics = { error: [], warn: [], info: [], debug: [], verbose: [] };
 
-const keep =
-	(level) =>
-	(...args) =>
-		diagnostics[level]?.push(args.join(" "));
-
-diag.setLogger(
-	{
-		error: keep("error"),
-		warn: keep("warn"),
-		debug: keep("debug"),
-		info() {},
-		verbose() {},
-	},
-	DiagLogLevel.ALL,
-);
+const logger = Object.entries(diagnostics).map(([level, messages]) => [
+	level,
+	(...args) => messages.push(args.join(" ")),
+]);
+diag.setLogger(Object.fromEntries(logger), DiagLogLevel.ALL);
 
 /**
  * A tracer with a processor with these options. `runs` and `errors` collect the arguments of its

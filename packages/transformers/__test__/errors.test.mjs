@@ -130,16 +130,14 @@ test("pipeline rejects without the model, and works once there is one", async ()
 	const body = async ({ scoring }) => {
 		const { pipeline } = await import("@knowledgepulse/scoring-transformers");
 		const load = () => pipeline("feature-extraction");
-		const error = await load().catch(({ name, code }) => ({ name, code }));
+		const failureOf = (call) => call.catch(({ name, code }) => ({ name, code }));
+		const error = await failureOf(load());
 		scoring.configure({ embedder: "auto" });
 		const extractor = await load();
 		const options = { pooling: "mean", normalize: true };
 		const { size } = await extractor("hello", options);
 		scoring.configure({ embedder: "off" });
-		const late = await extractor("hello again", options).catch(({ name, code }) => ({
-			name,
-			code,
-		}));
+		const late = await failureOf(extractor("hello again", options));
 		return { error, size, late };
 	};
 	const env = { KNOWLEDGEPULSE_SCORING_EMBEDDER: "off" };

@@ -4,21 +4,21 @@ import { runs } from "../../../__test__/fixtures/runs.mjs";
 import { Scorer } from "../../../__test__/oracle/scorer.mjs";
 import { repeats } from "../../../__test__/support/draws.mjs";
 import { files, firstOf } from "../../../__test__/support/recorded.mjs";
-import { distance, OPTIONS, ownExtractor, realExtractor, TOLERANCE } from "./support.mjs";
+import { assertWithin } from "../../../__test__/support/scores.mjs";
+import { OPTIONS, ownExtractor, realExtractor } from "./support.mjs";
+
+/** The greatest difference of numbers in vectors, and of scores. */
+const TOLERANCE = 1e-4;
 
 const own = await ownExtractor();
 const real = await realExtractor();
-
-/** The text of a trace that the SDK embeds. */
-const textOf = ({ task, steps }) =>
-	`${task.objective} ${steps.map(({ content }) => content ?? "").join(" ")}`;
 
 const TEXTS = [
 	"",
 	" ",
 	"hello",
 	"Zażółć gęślą jaźń 日本語 🙂",
-	...runs.slice(0, 2).map(textOf),
+	...runs.slice(0, 2).map(({ steps }) => steps.map(({ content }) => content ?? "").join(" ")),
 	"a text of more than 512 tokens ".repeat(200),
 ];
 
@@ -47,19 +47,9 @@ for (const [name, texts] of [
 		const expected = await real(texts, OPTIONS);
 		assert.deepEqual(shapeOf(found), shapeOf(expected));
 		assert.deepEqual(found.tolist().flat(), [...found.data]);
-		const worst = distance(found.data, expected.data);
-		assert.ok(worst <= TOLERANCE, `${worst}`);
+		const worst = assertWithin(TOLERANCE, found.data, expected.data);
 		t.diagnostic(`largest difference of vectors: ${worst}`);
 	});
-
-test("extractor gives many texts the vectors of each", async () => {
-	const { data } = await own(TEXTS, OPTIONS);
-	for (const [index, text] of TEXTS.entries()) {
-		const one = await own(text, OPTIONS);
-		const row = data.subarray(index * one.size, (index + 1) * one.size);
-		assert.deepEqual(row, one.data, text);
-	}
-});
 
 test("extractor gives every caller a separate array", async () => {
 	const first = await own("hello", OPTIONS);
@@ -81,39 +71,13 @@ test("extractor works after dispose, since the model is shared", async () => {
 	assert.deepEqual(await other("hello", OPTIONS), expected);
 });
 
-/** transformers.js is slow: it embeds the first traces of a file only. */
-const PREFIX = repeats(3);
-
-test("extractor gives the vectors of recorded runs", async (t) => {
-	if (files.length === 0) {
-		assert.notEqual(process.env.CI, "true", "recorded runs must exist in CI");
-		return t.skip("there are no recorded runs");
-	}
-	for (const file of files) {
-		const texts = firstOf(file, PREFIX).traces.map(textOf);
-		const found = await own(texts, OPTIONS);
-		let worst = 0;
-		for (const [index, text] of texts.entries()) {
-			const { data } = await real(text, OPTIONS);
-			const row = found.data.subarray(index * data.length, (index + 1) * data.length);
-			const difference = distance(row, data);
-			assert.ok(difference <= TOLERANCE, `${file}, ${index}: ${difference}`);
-			worst = Math.max(worst, difference);
-		}
-		t.diagnostic(`${file}: largest difference of vectors: ${worst}`);
-	}
-});
-
 for (const file of files)
 	test(`extractor gives the SDK's scoring the golden scores of ${file}`, async (t) => {
 		const { traces, golden } = firstOf(file, repeats(10));
 		const embed = async (text) => (await own(text, OPTIONS)).data;
 		const scorer = new Scorer({ embed });
 		const scores = await Promise.all(traces.map((trace) => scorer.evaluateValue(trace)));
-		const worst = distance(
-			scores,
-			golden.map(({ score }) => score),
-		);
-		assert.ok(worst <= TOLERANCE, `${worst}`);
+		const expected = golden.map(({ score }) => score);
+		const worst = assertWithin(TOLERANCE, scores, expected);
 		t.diagnostic(`largest difference of scores: ${worst}`);
 	});

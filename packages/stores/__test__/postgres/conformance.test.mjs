@@ -12,17 +12,14 @@ async function startServer(version) {
 }
 
 /** Registers the checks on a separate server. */
-function check(name, { start, skip = false }) {
+function check(name, start, skip) {
 	describe(name, { skip }, () => {
 		let server;
 		let pool;
 		before(async () => {
 			server = await start();
 			pool = new pg.Pool({ ...server.config, max: 20 });
-			pool.on("error", () => {});
-			const store = new PostgresStore({ pool });
-			await store.migrate();
-			await store.close();
+			await new PostgresStore({ pool }).migrate();
 		});
 		after(async () => {
 			await pool?.end();
@@ -38,7 +35,6 @@ function check(name, { start, skip = false }) {
 	});
 }
 
-// Also used by the tests of the scorer with stores.
-check("PGlite", { start: startPglite, skip: !missing && !isLongRun });
-for (const version of [16, 18])
-	check(`PostgreSQL ${version}`, { start: () => startServer(version), skip: missing });
+// Also used by the tests of the documentation.
+check("PGlite", startPglite, !missing && !isLongRun);
+for (const version of [16, 18]) check(`PostgreSQL ${version}`, () => startServer(version), missing);

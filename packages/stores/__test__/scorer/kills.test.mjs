@@ -1,8 +1,11 @@
 /** Processes that share a store and are killed at random, and a server that crashes meanwhile. */
 
 import assert from "node:assert/strict";
+import { fork } from "node:child_process";
+import { once } from "node:events";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
 import pg from "pg";
@@ -16,39 +19,38 @@ import {
 import { change, temporaryFile } from "../sqlite/files.mjs";
 import { end, options as reading } from "../support/entries.mjs";
 import { missing as skip, startPostgres } from "../support/postgres.mjs";
-import { askAll, ClientProcess } from "./processes.mjs";
-import { assertReplayed, isFailed, isStored } from "./replay.mjs";
+import { assertReplayed, isFailed } from "./replay.mjs";
 
 const DURATION_MS = isLongRun ? repeats(10_000) : 4_000;
 const PROCESSES = 8;
 const LONGEST_LIFE_MS = 4_000;
 
-/** A small window, so that old entries leave it. */
-const cache = { maxElements: 500 };
-const LOAD = { width: 4 };
+const CLIENT = fileURLToPath(new URL("client.mjs", import.meta.url));
 
-/** Reads a store while it grows, because unneeded entries are deleted in time. */
-class Follower {
-	entries = [];
-	#store;
-	#after = null;
-
-	constructor(store) {
-		this.#store = store;
-	}
-
-	async catchUp() {
-		const { header } = await this.#store.read(reading());
-		for (;;) {
-			const after = this.#after;
-			const page = await this.#store.read(reading({ header, after }));
-			if (page.reset && after !== null)
-				throw new Error(`the store does not go on after entry ${after.seq}`);
-			if (page.entries.length === 0) return;
-			this.#after = end(page);
-			for (const { seq, at, kind, id } of page.entries) this.entries.push({ seq, at, kind, id });
-		}
-	}
+/** Starts a process that scores, and collects its answers. */
+function startClient(parameters) {
+	const execArgv = ["--disable-warning=KNOWLEDGEPULSE_NO_STORE"];
+	const child = fork(CLIENT, [JSON.stringify(parameters)], { execArgv });
+	const ended = once(child, "close");
+	const answers = [];
+	child.on("message", (answer) => answers.push(answer));
+	return {
+		answers,
+		child,
+		/** Resolves with the first answer. */
+		ready: Promise.race([once(child, "message"), ended]),
+		async kill() {
+			child.kill("SIGKILL");
+			assert.deepEqual(await ended, [null, "SIGKILL"]);
+		},
+		/** Lets its calls settle. */
+		async stop() {
+			child.send("stop");
+			assert.deepEqual(await ended, [0, null]);
+			// The last message only says that there are no more.
+			answers.pop();
+		},
+	};
 }
 
 /**
@@ -59,19 +61,21 @@ class Follower {
 async function underKills(setup, disturb) {
 	const draw = draws(seed);
 	const all = [];
+	// Small windows, so that old entries leave them.
+	const cache = { maxElements: draw.of([10, 60, 500]) };
 	// Calls fail only in tests that provoke it.
 	const options = { cache, storeTimeoutMs: disturb ? 1_000 : 10_000 };
 	async function start() {
-		const client = new ClientProcess();
-		const name = `client${all.push(client)}`;
-		await client.ask("open", setup.opened, options);
-		await client.ask("load", name, LOAD);
+		const [name, width] = [`client${all.length}`, draw.of([1, 4, 16])];
+		const client = startClient({ ...setup.opened, options, name, width });
+		all.push(client);
+		await client.ready;
 		return client;
 	}
 
+	const running = await Promise.all(Array.from({ length: PROCESSES }, start));
 	const began = performance.now();
 	const isOver = () => performance.now() - began >= DURATION_MS;
-	const running = await Promise.all(Array.from({ length: PROCESSES }, start));
 	let kills = 0;
 	async function killing(place) {
 		while (!isOver()) {
@@ -88,27 +92,37 @@ async function underKills(setup, disturb) {
 			disturbed += 1;
 		}
 	}
-	const follower = new Follower(setup.store);
-	async function follow() {
+	const entries = [];
+	let after = null;
+	/** Reads the store while it grows, because unneeded entries are deleted in time. */
+	async function catchUp() {
+		const { header } = await setup.store.read(reading());
+		for (;;) {
+			const page = await setup.store.read(reading({ header, after }));
+			if (page.reset && after !== null)
+				throw new Error(`the store does not go on after entry ${after.seq}`);
+			if (page.entries.length === 0) return;
+			after = end(page);
+			for (const { seq, at, kind, id } of page.entries) entries.push({ seq, at, kind, id });
+		}
+	}
+	async function following() {
 		while (!isOver()) {
 			await sleep(1_000);
-			// The first user of a namespace creates it with its model, and the follower has none.
-			if (!all.some(({ answers }) => answers.some(isStored))) continue;
 			// A disturbed server may not answer.
-			await follower.catchUp().catch((error) => {
+			await catchUp().catch((error) => {
 				if (!disturb) throw error;
 			});
 		}
 	}
 	try {
-		await Promise.all([...[...running.keys()].map(killing), disturbing(), follow()]);
-		await askAll(running, "stop");
+		await Promise.all([...[...running.keys()].map(killing), disturbing(), following()]);
+		await Promise.all(running.map((client) => client.stop()));
 	} finally {
-		await Promise.all(all.map((client) => client.kill()));
+		for (const { child } of all) child.kill("SIGKILL");
 	}
-	await follower.catchUp();
+	await catchUp();
 
-	const { entries } = follower;
 	const answers = all.flatMap((client) => client.answers);
 	const failed = answers.filter(isFailed).length;
 	if (!disturb && failed > 0) {
@@ -137,7 +151,7 @@ async function crashing({ server }) {
 
 async function postgres(t) {
 	const server = await startPostgres();
-	const pool = new pg.Pool(server.config()).on("error", () => {});
+	const pool = new pg.Pool(server.config());
 	t.after(async () => {
 		await server.stop();
 		await pool.end();
@@ -145,7 +159,7 @@ async function postgres(t) {
 	const store = new PostgresStore({ pool });
 	await store.migrate();
 	// A crash must not lose what was answered.
-	return { server, store, opened: { postgres: server.config(), durable: true } };
+	return { server, store, opened: { postgres: server.config(), place: { durable: true } } };
 }
 
 async function assertNothingLost(t, setup, disturb) {
@@ -154,14 +168,11 @@ async function assertNothingLost(t, setup, disturb) {
 }
 
 test("killed processes neither lose nor repeat entries in a file", async (t) => {
-	const opened = { path: temporaryFile() };
-	const store = new SqliteStore(opened);
+	const path = temporaryFile();
+	const store = new SqliteStore({ path });
 	t.after(() => store.close());
-	await assertNothingLost(t, { store, opened });
-	assert.deepEqual(
-		{ ...change(opened.path, "PRAGMA integrity_check")[0] },
-		{ integrity_check: "ok" },
-	);
+	await assertNothingLost(t, { store, opened: { place: { path } } });
+	assert.equal(change(path, "PRAGMA integrity_check")[0].integrity_check, "ok");
 });
 
 test("killed processes neither lose nor repeat entries in PostgreSQL", { skip }, async (t) =>

@@ -1,14 +1,13 @@
 /** The repairs that docs/shared-novelty.md describes. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { after, before, describe, test } from "node:test";
+import { after, test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
 import { DatabaseSync } from "@photostructure/sqlite";
-import pg from "pg";
 import { temporaryFile } from "../sqlite/files.mjs";
-import { missing, startPostgres } from "../support/postgres.mjs";
+import { missing, startForStores } from "../support/postgres.mjs";
 import { answerOf, assertReplayed, entriesOf, SCORER } from "./replay.mjs";
 
 const DOCS = new URL("../../../../docs/shared-novelty.md", import.meta.url);
@@ -36,85 +35,61 @@ const DAMAGES = [
 	["a time that is not a safe integer", () => "at = at + 1152921504606846976"],
 ];
 
-const postgres = {
-	name: "PostgreSQL",
-	table: "kp_novelty_entries",
-	where: `namespace = '${NAMESPACE}'`,
-	bytes: (hex) => `'\\x${hex}'`,
-	async start() {
-		const server = await startPostgres();
-		const pool = new pg.Pool(server.config());
-		const run = (sql) => pool.query(sql);
-		return {
-			async open() {
-				await run("DROP SCHEMA public CASCADE; CREATE SCHEMA public");
-				const openStore = () => new PostgresStore({ pool, namespace: NAMESPACE, migrate: true });
-				return { openStore, run };
-			},
-			async stop() {
-				await pool.end();
-				await server.stop();
-			},
-		};
+const { pool } = await startForStores({ after });
+
+/** `make` makes an empty store, and a function that runs SQL on its tables. */
+const STORES = {
+	PostgreSQL: {
+		skip: missing,
+		table: "kp_novelty_entries",
+		where: `namespace = '${NAMESPACE}'`,
+		bytes: (hex) => `'\\x${hex}'`,
+		async make() {
+			const run = (sql) => pool.query(sql);
+			await run("TRUNCATE kp_novelty_entries, kp_novelty_head");
+			return { store: new PostgresStore({ pool, namespace: NAMESPACE }), run };
+		},
+	},
+	SQLite: {
+		table: "novelty_entries",
+		where: `namespace = (SELECT namespace FROM novelty_head WHERE name = '${NAMESPACE}')`,
+		bytes: (hex) => `x'${hex}'`,
+		make() {
+			const path = temporaryFile();
+			function run(sql) {
+				const db = new DatabaseSync(path, { timeout: 5000 });
+				db.exec(sql);
+				db.close();
+			}
+			return { store: new SqliteStore({ path, namespace: NAMESPACE }), run };
+		},
 	},
 };
 
-const sqlite = {
-	name: "SQLite",
-	table: "novelty_entries",
-	where: `namespace = (SELECT namespace FROM novelty_head WHERE name = '${NAMESPACE}')`,
-	bytes: (hex) => `x'${hex}'`,
-	async start() {
-		return {
-			async open() {
-				const path = temporaryFile();
-				const openStore = () => new SqliteStore({ path, namespace: NAMESPACE });
-				function run(sql) {
-					const db = new DatabaseSync(path, { timeout: 5000 });
-					db.exec(sql);
-					db.close();
-				}
-				return { openStore, run };
-			},
-			stop() {},
-		};
-	},
-};
+for (const [name, { skip, table, where, bytes, make }] of Object.entries(STORES))
+	for (const [damage, change, entry] of DAMAGES)
+		test(`a store on ${name} with ${damage} can be repaired`, { skip }, async () => {
+			const { store, run } = await make();
+			const open = () => new Scorer({ ...SCORER, storeMode: "required", store });
+			const mirrored = open();
+			for (let i = 0; i < 8; i++) await answerOf(mirrored, `words ${i} first`);
+			await run(`UPDATE ${table} SET ${change(bytes)} WHERE ${where} AND seq = 4`);
+			const answers = [];
+			// A scorer that has read the entry no longer needs it, and must not hide it from others.
+			if (entry) answers.push(await answerOf(mirrored, "words 4 mirrored"));
+			const later = open();
+			const { error } = await answerOf(later, "words 4 rejected");
+			assert.equal(error?.code, "INVALID_STORE", error?.message);
+			if (entry) assert.match(error.message, new RegExp(`\\bentry ${entry} of the store\\b`));
 
-for (const { name, skip, table, where, bytes, start } of [{ ...postgres, skip: missing }, sqlite])
-	describe(`repair on ${name}`, { skip }, () => {
-		let started;
-		before(async () => {
-			started = await start();
+			const sql = await repairOf(table);
+			await run(entry ? sql.replace("4711", entry) : sql);
+			for (const one of [mirrored, later, open()])
+				answers.push(await answerOf(one, `words 4 repaired ${answers.length}`));
+			const entries = await entriesOf(store);
+			assert.equal(entries.length, 8 + answers.length);
+			assert.equal(entries[3].kind, entry ? "forget" : "add");
+			assert.ok(entries.at(-1).at - entries[0].at < 86_400_000, "times");
+			assert.equal(await assertReplayed(entries, answers), answers.length);
+			await store.close();
 		});
-		after(() => started?.stop());
-
-		for (const [damage, change, entry] of DAMAGES)
-			test(`a store on ${name} with ${damage} can be repaired as the docs say`, async () => {
-				const { openStore, run } = await started.open();
-				const stores = [];
-				const open = () => {
-					stores.push(openStore());
-					return new Scorer({ ...SCORER, storeMode: "required", store: stores.at(-1) });
-				};
-				const mirrored = open();
-				for (let i = 0; i < 8; i++) await answerOf(mirrored, `words ${i} first`);
-				await run(`UPDATE ${table} SET ${change(bytes)} WHERE ${where} AND seq = 4`);
-				const later = open();
-				const { error } = await answerOf(later, "words 4 rejected");
-				assert.equal(error?.code, "INVALID_STORE", error?.message);
-				if (entry) assert.match(error.message, new RegExp(`\\bentry ${entry} of the store\\b`));
-
-				const sql = await repairOf(table);
-				await run(entry ? sql.replace("4711", entry) : sql);
-				const answers = [];
-				for (const one of [mirrored, later, open()])
-					answers.push(await answerOf(one, `words 4 repaired ${answers.length}`));
-				const entries = await entriesOf(stores[0]);
-				assert.equal(entries.length, 11);
-				assert.equal(entries[3].kind, entry ? "forget" : "add");
-				assert.ok(entries[10].at - entries[0].at < 86_400_000, "times");
-				assert.equal(await assertReplayed(entries, answers), 3);
-				for (const store of stores) await store.close();
-			});
-	});

@@ -3,27 +3,17 @@ import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Scorer, scoreWith } from "@knowledgepulse/scoring";
-import { runs as made } from "../../../../__test__/fixtures/runs.mjs";
-import { repeats } from "../../../../__test__/support/draws.mjs";
-import * as recorded from "../../../../__test__/support/recorded.mjs";
-import { trace, words } from "../../../../__test__/support/traces.mjs";
+import { named } from "../../../../__test__/support/stores.mjs";
+import { words } from "../../../../__test__/support/traces.mjs";
 import { readAll, options as reading } from "../support/entries.mjs";
-
-const RECORDED = "airline.jsonl";
-
-/** Recorded runs, or some made-up ones. */
-export const runs = recorded.files.includes(RECORDED)
-	? recorded.read(RECORDED).traces.slice(0, repeats(12))
-	: made;
 
 /** Options of all scorers of these tests, because there are many at a time. */
 export const SCORER = { threads: 1, precision: "fast" };
 
-/** The trace of an id: that of a run, "run 5 …", or short texts, "words 5 …". */
+/** The trace of an id such as "words 5 …": a short text, the same for the same number. */
 export function traceOf(id) {
-	const [kind, number] = id.split(" ");
-	if (kind === "run") return { ...runs[number], id };
-	return { ...trace({ objective: words(5 + (number % 7), number) }), id };
+	const [, number] = id.split(" ");
+	return named(id, words(5 + (number % 7), number));
 }
 
 /** Scores the trace of an id; returns the report or the error. */
@@ -36,24 +26,22 @@ export async function answerOf(scorer, id) {
 	}
 }
 
-/** Makes calls endlessly, a few at a time, some with a repeated text. */
-export class Load {
+/** Makes calls endlessly, a few at a time, some with a repeated text; emits each answer. */
+export class Load extends EventEmitter {
 	answers = [];
-	#events = new EventEmitter();
 	#isStopped = false;
 	#lanes;
 
-	constructor(scorer, name, { width = 4, pauseMs = 8, onAnswer } = {}) {
+	constructor(scorer, name, { width = 4 } = {}) {
+		super();
 		let made = 0;
 		const lane = async () => {
 			while (!this.#isStopped) {
 				const id = `words ${(made * 7) % 40} ${name} ${made++}`;
-				const answer = await answerOf(scorer, id);
-				this.answers.push(answer);
-				onAnswer?.(answer);
-				this.#events.emit("answer");
+				this.answers.push(await answerOf(scorer, id));
+				this.emit("answer", this.answers.at(-1));
 				// While the store is not asked, answers come at once.
-				await sleep(pauseMs);
+				await sleep(8);
 			}
 		};
 		this.#lanes = Promise.all(Array.from({ length: width }, lane));
@@ -62,7 +50,7 @@ export class Load {
 	/** Waits for the next answer. */
 	async until(holds) {
 		const from = this.answers.length;
-		while (!this.answers.slice(from).some(holds)) await once(this.#events, "answer");
+		while (!this.answers.slice(from).some(holds)) await once(this, "answer");
 	}
 
 	/** Waits until every call has settled. */
@@ -82,55 +70,42 @@ export async function entriesOf(store) {
 	return readAll(store, { header });
 }
 
-/** Fails unless entries are numbered from `first` without gaps, in the order of time, and each id was added once. */
-function assertWhole(entries, first = 1) {
-	for (const [index, { seq, at }] of entries.entries()) {
-		assert.equal(Number(seq), first + index);
-		assert.ok(at >= (entries[index - 1]?.at ?? 0), `the time of entry ${seq}`);
-	}
-	const added = entries.filter(({ kind }) => kind === "add");
-	assert.equal(new Set(added.map(({ id }) => id)).size, added.length);
-}
-
 /**
- * Replays all calls of a store, from the first one, in a scorer without a store. Fails unless every answer from
- * the store equals that of the replay, bit for bit, and every other one is neutral or the error of an unavailable
- * store. Returns the number of answers from the store.
+ * Replays all calls of a store, from the first one, in a scorer without a store. Fails unless the entries are
+ * numbered without gaps, in the order of time, each id was added once, every answer from the store equals that
+ * of the replay, bit for bit, and every other one is neutral or the error of an unavailable store. Returns the
+ * number of answers from the store.
  */
 export async function assertReplayed(entries, answers, options) {
-	assertWhole(entries);
 	const alone = new Scorer({ ...SCORER, ...options });
 	const expected = [];
-	for (const { kind, id } of entries) {
-		if (kind === "add") expected.push(await answerOf(alone, id));
-		else expected.push({ removed: await alone[kind](id) });
+	for (const [index, { seq, at, kind, id }] of entries.entries()) {
+		assert.equal(Number(seq), index + 1);
+		assert.ok(at >= (entries[index - 1]?.at ?? 0), `the time of entry ${seq}`);
+		expected.push(kind === "add" ? await answerOf(alone, id) : { removed: await alone[kind](id) });
 	}
-	const numbered = new Set();
-	for (const answer of answers) {
-		const { id, seq, score, maxSimilarity, nearest, reason, error } = answer;
-		if (isStored(answer)) {
-			const found = { id, score, maxSimilarity, nearest };
-			const { source, seq: _, reason: __, ...same } = expected[seq - 1] ?? {};
-			assert.deepStrictEqual(found, same, `entry ${seq}`);
-			numbered.add(seq);
-		} else if (error) {
-			const { name, code } = error;
-			assert.deepEqual(
-				{ name, code },
-				{ name: "ScoringError", code: "STORE_UNAVAILABLE" },
-				error.message,
-			);
-			assert.ok(error.message);
+	alone.close();
+	const added = entries.filter(({ kind }) => kind === "add");
+	assert.equal(new Set(added.map(({ id }) => id)).size, added.length);
+
+	const stored = answers.filter(isStored);
+	for (const { id, seq, score, maxSimilarity, nearest } of stored) {
+		const { source, seq: _, reason, ...same } = expected[seq - 1] ?? {};
+		assert.deepStrictEqual({ id, score, maxSimilarity, nearest }, same, `entry ${seq}`);
+	}
+	assert.equal(new Set(stored.map(({ seq }) => seq)).size, stored.length);
+	for (const answer of answers.filter((answer) => !isStored(answer))) {
+		const { id, source, score, maxSimilarity, seq, reason, error } = answer;
+		if (error) {
+			const { name, code, message } = error;
+			assert.deepEqual([name, code], ["ScoringError", "STORE_UNAVAILABLE"], message);
+			assert.ok(message);
 		} else {
 			const neutral = scoreWith(traceOf(id), { maxSimilarity: null });
-			assert.deepEqual(
-				[answer.source, score, maxSimilarity, seq],
-				["no-store", neutral.score, null, null],
-			);
+			const expected = ["no-store", neutral.score, null, null];
+			assert.deepEqual([source, score, maxSimilarity, seq], expected);
 			assert.ok(reason);
 		}
 	}
-	alone.close();
-	assert.equal(numbered.size, answers.filter(isStored).length);
-	return numbered.size;
+	return stored.length;
 }

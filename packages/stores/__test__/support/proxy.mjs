@@ -1,7 +1,16 @@
-/** A proxy of a PostgreSQL server that loses answers, or adds to them. */
+/** Messages of PostgreSQL, and a proxy of a server that loses answers, or adds to them. */
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
+
+/** The message of a server that ends a connection with an error. */
+export function fatal(code, text) {
+	const error = Buffer.from(
+		`E....${["SFATAL", "VFATAL", `C${code}`, `M${text}`, ""].join("\0")}\0`,
+	);
+	error.writeInt32BE(error.length - 1, 1);
+	return error;
+}
 
 /**
  * Starts a proxy of the server whose socket is in `folder`. While `cut` is true, it forwards requests, and ends the
