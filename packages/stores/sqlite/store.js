@@ -28,9 +28,10 @@ const STATEMENTS = {
 	erase: `UPDATE novelty_entries SET embedding = NULL
 		WHERE namespace = ? AND id = ? AND embedding IS NOT NULL AND seq < ?`,
 	delete: "DELETE FROM novelty_entries WHERE namespace = ? AND seq < ?",
-	// Times never decrease, so the first entries are the oldest.
+	// Only before the first young entry: a time behind it that is too early is damaged.
 	oldEnough: `SELECT max(seq) AS seq FROM novelty_entries
-		WHERE namespace = ? AND seq BETWEEN ? AND ? AND at < ?`,
+		WHERE namespace = ?1 AND seq >= ?2 AND seq < ifnull((SELECT min(seq) FROM novelty_entries
+			WHERE namespace = ?1 AND seq BETWEEN ?2 AND ?3 AND at >= ?4), ?3 + 1)`,
 };
 
 const toBlob = (id) => (id === null ? null : Buffer.from(id));

@@ -158,6 +158,16 @@ test("SqliteStore deletes 16 old entries and two for each of its own, at most", 
 	await store.close();
 });
 
+test("SqliteStore deletes no young entries before one whose time is too early", async () => {
+	const path = temporaryFile();
+	const store = new SqliteStore({ path });
+	await store.append(adds(8), options({ keepFrom: null }));
+	change(path, "UPDATE novelty_entries SET at = 5 WHERE seq = 4");
+	await store.append(adds(1), options({ keepFrom: 1000 }));
+	assert.equal(change(path, "SELECT * FROM novelty_entries").length, 9);
+	await store.close();
+});
+
 test("SqliteStore overwrites what is forgotten or cleared", async () => {
 	const path = temporaryFile();
 	const store = new SqliteStore({ path });
