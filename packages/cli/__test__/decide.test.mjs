@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
 import { assertEnds, file, folder, kpScore, linesOf, parsed, rowsOf, traceOf } from "./support.mjs";
-
-const { accountOf } = createRequire(import.meta.url)("../lib/account.js");
 
 const THRESHOLD = 0.6;
 
@@ -72,14 +69,6 @@ test("kp-score score --decide adds accepted runs to the memory and to the store"
 	assert.ok(memory.status().cacheSize >= accepted);
 });
 
-test("kp-score score --decide is a gate with --min-share", async () => {
-	for (const [share, code] of [
-		["0.01", 0],
-		["0.99", 3],
-	])
-		await assertEnds(code, decideArgs("--min-share", share));
-});
-
 test("kp-score warns once of a domain that resembles another", async () => {
 	const named = [1, 2, 3].map((n) => traceOf(n, { metadata: { task_domain: "code-review" } }));
 	const input = linesOf(named);
@@ -104,18 +93,4 @@ test("kp-score warns once of a domain that resembles another", async () => {
 	);
 	const { stderr } = await kpScore(["score", "-", "--profiles", profiles], { input });
 	assert.doesNotMatch(stderr, /default weights/);
-});
-
-test("kp-score explain shows what each dimension could still add", async () => {
-	const report = await new Scorer({ embedder: "off" }).explainValue(traces[0]);
-	const { dimensions, weights } = report;
-	const account = accountOf(
-		{ trace: traces[0], provenance: { source: { name: "runs" } }, report },
-		{ width: 120 },
-	);
-	const found = [...account.matchAll(/up to \+(\d\.\d{3})/g)].map(([, most]) => most);
-	const expected = Object.entries(dimensions).map(([name, value]) =>
-		((1 - value) * weights[name]).toFixed(3),
-	);
-	assert.deepEqual(found, expected);
 });

@@ -10,14 +10,13 @@ import {
 	folder,
 	kpScore,
 	linesOf,
+	OFF,
 	onTerminal,
 	parsed,
 	rowsOf,
 	skipWithoutTerminal,
 	traceOf,
 } from "./support.mjs";
-
-const OFF = ["--embedder", "off"];
 
 const SESSIONS = 49;
 const PROJECTS = 5;
@@ -162,6 +161,10 @@ test("kp-score explain --id takes what a table shows", { skip: skipWithoutTermin
 	assert.match(shown, /complexity .* 3 types, 4 steps/);
 	assert.match(shown, /tool diversity .* 1 tool in 4 steps/);
 	assert.match(shown, /outcome .* confidence 0\.8 by default/);
+	const most = [...shown.matchAll(/up to \+(\d\.\d{3})/g)].map(([, text]) => text);
+	const { dimensions, weights } = found.report;
+	const left = ([name, value]) => ((1 - value) * weights[name]).toFixed(3);
+	assert.deepEqual(most, Object.entries(dimensions).map(left));
 	assert.match(shown, /\.claude\/projects\/-home-me-\d\/session-\d+\.jsonl:1/);
 });
 

@@ -7,6 +7,7 @@ import {
 	folder,
 	kpScore,
 	linesOf,
+	OFF,
 	runOnTerminal,
 	skipWithoutTerminal,
 	traceOf,
@@ -50,7 +51,6 @@ const URLS = [
 	`mysql${EVIL}://user:${PASSWORD}@host`,
 	`https://user:${PASSWORD}@host/runs.jsonl`,
 ];
-const OFF = ["--embedder", "off"];
 const SOURCES = ["score", "explain", "import", "calibrate"];
 
 const COMMANDS = [

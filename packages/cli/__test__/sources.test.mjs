@@ -12,6 +12,7 @@ import {
 	file,
 	folder,
 	linesOf,
+	OFF,
 	parsed,
 	rowsOf,
 	start,
@@ -19,8 +20,6 @@ import {
 } from "./support.mjs";
 
 const { slashed } = createRequire(import.meta.url)("../lib/sources.js");
-
-const OFF = ["--embedder", "off"];
 
 const at = (n, time) => traceOf(n, { metadata: { created_at: time && `2026-01-${time}:00.000Z` } });
 

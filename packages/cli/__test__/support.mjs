@@ -25,6 +25,9 @@ export function file(name, content) {
 	return path;
 }
 
+/** The options for scores without the model. */
+export const OFF = ["--embedder", "off"];
+
 /** The default environment of commands. */
 export const environment = { ...process.env };
 delete environment.FORCE_COLOR;
@@ -70,19 +73,17 @@ async function runShared(args) {
 }
 
 /**
- * Runs a command to its end. Without options, all commands share a process that loads the engine once.
+ * Runs a command to its end: with options in a separate process, else in one that all commands share, which
+ * loads the engine once.
  */
 export function kpScore(args, options) {
-	if (options) return kpScoreAlone(args, options);
-	last = last.then(() => runShared(args));
-	return last;
-}
-
-/** Runs a command to its end in a separate process. */
-export function kpScoreAlone(args, { input, ...options } = {}) {
-	const child = start(args, options);
-	child.stdin?.on("error", () => {});
-	child.stdin?.end(input);
+	if (!options) {
+		last = last.then(() => runShared(args));
+		return last;
+	}
+	const { input, ...others } = options;
+	const child = start(args, others);
+	child.stdin.on("error", () => {}).end(input);
 	return endOf(child);
 }
 
