@@ -15,14 +15,7 @@ const traces = Array.from({ length: 24 }, (_, n) => {
 	return { ...trace, steps: [...trace.steps, ...tools] };
 });
 const runs = file("runs-to-decide.jsonl", linesOf(traces));
-const decideArgs = (...more) => [
-	"score",
-	runs,
-	"--decide",
-	"--threshold",
-	String(THRESHOLD),
-	...more,
-];
+const DECIDE = ["score", runs, "--decide", "--threshold", String(THRESHOLD)];
 
 /** The decisions by scores. */
 async function exactly() {
@@ -33,16 +26,13 @@ async function exactly() {
 }
 
 test("kp-score score --decide decides as by scores, and says how many texts the model saw", async () => {
-	const { stdout, stderr } = await assertEnds(0, decideArgs());
+	const { stdout, stderr } = await assertEnds(0, DECIDE);
 	const rows = parsed(stdout);
 	const expected = await exactly();
 	assert.equal(rows.length, traces.length);
 	for (const [at, { id, accepted, score, bounds }] of rows.entries()) {
 		const of = expected[at];
-		assert.deepEqual(
-			{ id, accepted, bounds },
-			{ id: traces[at].id, accepted: of.accepted, bounds: of.bounds },
-		);
+		assert.deepEqual([id, accepted, bounds], [traces[at].id, of.accepted, of.bounds]);
 		if (score !== null) assert.equal(score, of.score);
 	}
 	const accepted = rows.filter((row) => row.accepted).length;
@@ -60,8 +50,8 @@ test("kp-score score --decide adds accepted runs to the memory and to the store"
 		["--memory", "decided.kpcache"],
 		["--store", "sqlite:decided.db?create=1"],
 	]) {
-		await assertEnds(0, decideArgs(...args));
-		const again = await rowsOf(decideArgs(...args, "--quiet"));
+		await assertEnds(0, [...DECIDE, ...args]);
+		const again = await rowsOf([...DECIDE, ...args, "--quiet"]);
 		const near = again.filter(({ novelty }) => novelty?.maxSimilarity > 0.999);
 		assert.ok(near.length > 0, "the second time, the first is known");
 	}
@@ -80,17 +70,8 @@ test("kp-score warns once of a domain that resembles another", async () => {
 		const { stderr } = await kpScore(command, { input });
 		assert.equal(stderr.split('"code-review" has the default weights').length, 2, stderr);
 	}
-	const profiles = file(
-		"own.json",
-		JSON.stringify({
-			"code-review": {
-				complexity: 0.25,
-				novelty: 0.25,
-				toolDiversity: 0.25,
-				outcomeConfidence: 0.25,
-			},
-		}),
-	);
+	const even = { complexity: 0.25, novelty: 0.25, toolDiversity: 0.25, outcomeConfidence: 0.25 };
+	const profiles = file("own.json", JSON.stringify({ "code-review": even }));
 	const { stderr } = await kpScore(["score", "-", "--profiles", profiles], { input });
 	assert.doesNotMatch(stderr, /default weights/);
 });

@@ -66,13 +66,10 @@ const written = (name) => readFileSync(join(folder, name), "utf8");
 /** Compares rows with the scores that the SDK gives to the first runs of a file. */
 function assertScores(name, rows) {
 	const { golden } = recorded.firstOf(name, rows.length);
-	const ids = rows.map(({ id }) => id);
-	assert.deepEqual(
-		ids,
-		golden.map(({ id }) => id),
-	);
-	const [found, expected] = [rows, golden].map((all) => all.map(({ score }) => score));
-	assertWithin(TOLERANCE, found, expected, (index) => ids[index]);
+	const [ids, expectedIds] = [rows, golden].map((all) => all.map(({ id }) => id));
+	assert.deepEqual(ids, expectedIds);
+	const [scores, expected] = [rows, golden].map((all) => all.map(({ score }) => score));
+	assertWithin(TOLERANCE, scores, expected, (index) => ids[index]);
 }
 
 test("kp-score score gives the scores of the SDK and of a Scorer", { skip }, async () => {
@@ -106,10 +103,8 @@ test("kp-score compares two precisions", { skip }, async () => {
 	const pairs = await rowsOf(["compare", "-", SOFTWARE, "--precision", "fast"], { input });
 	const changes = pairs.map(({ change }) => Math.abs(change));
 	assert.equal(changes.length, 9);
-	assert.deepEqual(
-		changes,
-		[...changes].sort((a, b) => b - a),
-	);
+	const sorted = changes.toSorted((a, b) => b - a);
+	assert.deepEqual(changes, sorted);
 	assert.ok(changes[0] > 0 && changes[0] < 0.006, String(changes[0]));
 });
 

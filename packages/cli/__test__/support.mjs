@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -18,9 +18,10 @@ after(() => {
 	rmSync(folder, { recursive: true, force: true });
 });
 
-/** Writes a file of the test, and returns its path. */
+/** Writes a file of the test, with its folder, and returns its path. */
 export function file(name, content) {
 	const path = join(folder, name);
+	mkdirSync(dirname(path), { recursive: true });
 	writeFileSync(path, content);
 	return path;
 }
@@ -96,6 +97,9 @@ export async function assertEnds(expected, args, options) {
 
 /** The rows that a command writes, which must succeed. */
 export const rowsOf = async (args, options) => parsed((await assertEnds(0, args, options)).stdout);
+
+/** The ids of these rows. */
+export const idsOf = async (args, options) => (await rowsOf(args, options)).map(({ id }) => id);
 
 /** Runs a line of bash, in which `kp-score` is the command. */
 export const shell = (line) =>
