@@ -10,7 +10,7 @@ import { text } from "node:stream/consumers";
 import { after } from "node:test";
 import { fileURLToPath } from "node:url";
 
-export const program = fileURLToPath(new URL("../bin/kp-score.js", import.meta.url));
+const program = fileURLToPath(new URL("../bin/kp-score.js", import.meta.url));
 
 export const folder = mkdtempSync(join(tmpdir(), "kp-score-test-"));
 after(() => {
@@ -135,12 +135,7 @@ export const parsed = (text) =>
 		.map((line) => JSON.parse(line));
 
 /** The environment of a terminal with colours, because Node.js assumes none in CI. */
-const PLAIN = {
-	TERM: "xterm-256color",
-	CI: undefined,
-	FORCE_COLOR: undefined,
-	NO_COLOR: undefined,
-};
+const COLOURS = { TERM: "xterm-256color", CI: undefined, NO_COLOR: undefined };
 
 const python = ["python3", "python"].find(
 	(name) => spawnSync(name, ["-c", "import pty"], { stdio: "ignore" }).status === 0,
@@ -164,7 +159,10 @@ except OSError:
 /** Returns the output of a command, or another program, on a terminal. */
 export async function onTerminal(args, env = {}, script = program) {
 	const command = ["-c", TERMINAL, process.execPath, script, ...args];
-	const child = spawn(python, command, { cwd: folder, env: { ...environment, ...PLAIN, ...env } });
+	const child = spawn(python, command, {
+		cwd: folder,
+		env: { ...environment, ...COLOURS, ...env },
+	});
 	const { stdout } = await endOf(child);
 	return stdout;
 }
