@@ -126,20 +126,18 @@ test("kp-score says which file cannot be read", async (t) => {
 	if (process.getuid?.() === 0) {
 		// Root can read every file except the memory of a process.
 		if (!existsSync("/proc/self/mem")) return t.skip("no /proc");
-		await assertEnds(2, ["score", "/proc/self/mem", ...OFF]);
-		return;
+		return assertEnds(2, ["score", "/proc/self/mem", ...OFF]);
 	}
 	const { stderr } = await assertEnds(2, ["score", path, ...OFF]);
 	assert.match(stderr, /secret/);
 });
 
-for (const command of ["compare", "calibrate"])
-	test(`kp-score ${command} refuses a line that is longer than the importer's limit`, async (t) => {
-		if (!existsSync("/dev/zero")) return t.skip("no /dev/zero");
-		const args = [command, "/dev/zero", "one.jsonl", ...OFF];
-		const { stderr } = await assertEnds(2, args, { timeout: 120_000 });
-		assert.match(stderr, /\/dev\/zero:1: expected a line of at most 256 MiB/);
-	});
+test("kp-score compare refuses a line that is longer than the importer's limit", async (t) => {
+	if (!existsSync("/dev/zero")) return t.skip("no /dev/zero");
+	const args = ["compare", "/dev/zero", "one.jsonl", ...OFF];
+	const { stderr } = await assertEnds(2, args, { timeout: 120_000 });
+	assert.match(stderr, /\/dev\/zero:1: expected a line of at most 256 MiB/);
+});
 
 test("kp-score --quiet leaves out the summary, but no warnings", async () => {
 	const args = ["score", "broken.jsonl", "--errors", "collect", ...OFF];
