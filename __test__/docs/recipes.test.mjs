@@ -64,10 +64,9 @@ test("tenants.mjs gives a tenant's second trace another score than the first of 
 
 test("serverless.mjs answers with a score", async () => {
 	const { handler } = await import("../../examples/recipes/serverless.mjs");
-	const body = readFileSync(join(folder, "b.json"), "utf8");
-	const { statusCode, body: answer } = await handler({ body });
+	const { statusCode, body } = await handler({ body: JSON.stringify(traces[0]) });
 	assert.equal(statusCode, 200);
-	assert.deepEqual(JSON.parse(answer).novelty, "empty-cache");
+	assert.equal(JSON.parse(body).novelty, "empty-cache");
 });
 
 test("ai-sdk.mjs scores a run when it ends, and a conversation of useChat", async () => {
@@ -96,22 +95,13 @@ test("ai-sdk.mjs scores a run when it ends, and a conversation of useChat", asyn
 	const stored = JSON.parse(JSON.stringify([asked, answer]));
 	recorded.push(await scoreChat(stored));
 
-	assert.deepEqual(
-		scored.map(({ score }) => score),
-		recorded,
-	);
-	for (const { trace, score } of scored) {
-		assert.ok(score > 0 && score <= 1);
-		assert.deepEqual(
-			trace.steps.map(({ type, tool, content }) => [type, tool?.name ?? content]),
-			[
-				["tool_call", "weather"],
-				["observation", "sunny"],
-				["thought", "Sunny."],
-			],
-		);
-	}
 	assert.equal(scored.length, 2);
+	for (const [index, { trace, score }] of scored.entries()) {
+		assert.equal(score, recorded[index]);
+		assert.ok(score > 0 && score <= 1);
+		const steps = trace.steps.map(({ type, tool, content }) => `${type} ${tool?.name ?? content}`);
+		assert.deepEqual(steps, ["tool_call weather", "observation sunny", "thought Sunny."]);
+	}
 });
 
 test("score.py prints a line for each trace that has steps", { skip: noShell }, async () => {
@@ -158,14 +148,8 @@ test("phoenix.mjs annotates each trace", async () => {
 		"gen_ai.output.messages": output,
 	}).map(([key, stringValue]) => ({ key, value: { stringValue } }));
 	const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
-	const time = "1767225600000000000";
-	const span = {
-		traceId,
-		spanId: "00f067aa0ba902b7",
-		name: "chat",
-		startTimeUnixNano: time,
-		attributes,
-	};
+	const ids = { traceId, spanId: "00f067aa0ba902b7", name: "chat" };
+	const span = { ...ids, startTimeUnixNano: "1767225600000000000", attributes };
 	const spans = { resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] };
 	writeFileSync(join(folder, "spans.jsonl"), JSON.stringify(spans));
 	const { requests, url } = await stub();

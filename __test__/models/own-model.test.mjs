@@ -17,21 +17,17 @@ const required = (name, options) => scorerOf(modelFolder(name), options);
 const TEXT = "Restart the server after the penalty.";
 
 test("scorers with different models live side by side, each with its width", async () => {
-	const scorers = ["bert", "long", "narrow"].map((name) => required(name));
-	const own = new Scorer();
-	const calls = [...scorers, own].flatMap((scorer) =>
+	const names = ["bert", "long", "narrow"];
+	const scorers = [...names.map((name) => required(name)), new Scorer()];
+	const calls = scorers.flatMap((scorer) =>
 		[TEXT, TEXT, sentences.zh[0]].map((text) => scorer.explainValue(says(text))),
 	);
 	const reports = await Promise.all(calls);
-	assert.deepEqual(
-		[...scorers, own].map((scorer) => scorer.status().embedder.dimensions),
-		[48, 64, 4, 384],
-	);
+	const widths = scorers.map((scorer) => scorer.status().embedder.dimensions);
+	assert.deepEqual(widths, [48, 64, 4, 384]);
 	reports.forEach(({ novelty, text }, index) => {
-		const source = index % 3 === 0 ? "empty-cache" : "cache";
-		assert.equal(novelty.source, source);
+		assert.equal(novelty.source, index % 3 === 0 ? "empty-cache" : "cache");
 		if (index % 3 === 1) assert.ok(novelty.maxSimilarity > 0.99999);
-		const names = ["bert", "long", "narrow"];
 		const name = names[Math.floor(index / 3)] ?? "sentence-transformers/all-MiniLM-L6-v2";
 		assert.equal(text.modelName, name);
 	});
@@ -42,10 +38,8 @@ test("embed gives the vector of the model with prefix, pooling and output", asyn
 	const vector = (name, options, text = TEXT) => required(name, options).embed(text);
 	const plain = await vector("bert");
 	assert.ok(Math.abs(1 - Math.hypot(...plain)) < 1e-6);
-	assert.deepEqual(
-		await vector("bert", { prefix: "query: " }),
-		await vector("bert", {}, `query: ${TEXT}`),
-	);
+	const prefixed = await vector("bert", { prefix: "query: " });
+	assert.deepEqual(prefixed, await vector("bert", {}, `query: ${TEXT}`));
 	const cls = await vector("bert", { pooling: "cls" });
 	const last = await vector("bert", { pooling: "last" });
 	assert.ok(cosine(cls, last) < 0.999 && cosine(cls, plain) < 0.999);
@@ -91,32 +85,21 @@ test("report.text.unknownTokens is the share of unknown tokens", async () => {
 	assert.ok(half > 0 && half < 1, String(half));
 });
 
-const REJECTED = [
+for (const [name, options, message] of [
 	["bert", { maxTokens: 129 }, /config\.json: maxTokens: expected at most 128, got 129/],
 	["bert", { maxTokens: 2 }, /2 special tokens frame a text: expected windows of more, got 2/],
 	["bert", { output: "logits" }, /expected an output logits, got last_hidden_state/],
 	["pooled", { output: "sentence_embedding", pooling: "cls" }, /which is pooled/],
 	["bert", { precision: "fast" }, /model_quantized\.onnx: No such file/],
 	["bert", { backend: "native" }, /needs ONNX Runtime.*musl.*glibc/],
-];
-
-for (const [name, options, message] of REJECTED)
-	test(`a scorer with the model ${name} rejects ${JSON.stringify(options)}`, async () => {
-		await assert.rejects(required(name, options).evaluateValue(trace()), {
-			code: "EMBEDDER_UNAVAILABLE",
-			message,
-		});
+	["without a pooling", {}, /pooling: expected "mean", "cls" or "last"/],
+	["built-in", { pooling: "mean" }, /expected no pooling, because this is the built-in model/],
+])
+	test(`a scorer rejects the options ${JSON.stringify(options)} for the model ${name}`, async () => {
+		const others = { "without a pooling": plainFolder, "built-in": undefined };
+		const scorer = scorerOf(name in others ? others[name] : modelFolder(name), options);
+		await assert.rejects(scorer.evaluateValue(trace()), { code: "EMBEDDER_UNAVAILABLE", message });
 	});
-
-test("a scorer rejects a model without a pooling, and the built-in one with options", async () => {
-	const rejects = (options, message) =>
-		assert.rejects(new Scorer({ embedder: "required", ...options }).evaluateValue(trace()), {
-			code: "EMBEDDER_UNAVAILABLE",
-			message,
-		});
-	await rejects({ model: plainFolder }, /pooling: expected "mean", "cls" or "last"/);
-	await rejects({ pooling: "mean" }, /expected no pooling, because this is the built-in model/);
-});
 
 test("folders with the same contents share a loaded model", async (t) => {
 	const folder = copyOf(t, "roberta");
@@ -133,17 +116,15 @@ test("a snapshot of one model is refused with another, and with other options", 
 	const scorer = required("bert");
 	await scorer.evaluateValue(says(TEXT));
 	const bytes = await scorer.snapshot();
-	const restored = await Scorer.restore(bytes, {
-		model: modelFolder("bert"),
-		cache: { maxElements: 5 },
-	});
+	const model = modelFolder("bert");
+	const restored = await Scorer.restore(bytes, { model, cache: { maxElements: 5 } });
 	assert.equal((await restored.explainValue(says(TEXT))).novelty.source, "cache");
 	for (const options of [
 		{},
 		{ model: modelFolder("half") },
-		{ model: modelFolder("bert"), pooling: "cls" },
-		{ model: modelFolder("bert"), prefix: "query: " },
-		{ model: modelFolder("bert"), maxTokens: 100 },
+		{ model, pooling: "cls" },
+		{ model, prefix: "query: " },
+		{ model, maxTokens: 100 },
 	])
 		await assert.rejects(Scorer.restore(bytes, options), {
 			code: "INVALID_SNAPSHOT",
@@ -160,14 +141,14 @@ test("configure takes another model, which empties the cache", async () => {
 			found.push([novelty.source, text.modelName]);
 		};
 		await score();
-		const before = await scoring.evaluateValue(input.trace);
+		await scoring.evaluateValue(input.trace);
 		configure({ model: input.bert, pooling: "cls" });
 		await explainValue(input.trace, { remember: false });
 		await score();
 		await score();
 		configure({ model: input.half });
 		await score();
-		return { found, before, size: status().cacheSize };
+		return { found, size: status().cacheSize };
 	};
 	const input = { trace: trace(), bert: modelFolder("bert"), half: modelFolder("half") };
 	const { found, size } = await valueFrom(body, { input });
@@ -250,26 +231,20 @@ function change(file, changes) {
 
 test("a scorer takes the model that is in the folder when it is made, and keeps it", async (t) => {
 	const folder = copyOf(t, "bert");
-	const make = () => scorerOf(folder);
-	const mean = make();
+	const mean = scorerOf(folder);
 	const before = await mean.embed(TEXT);
 	const pooling = join(folder, "1_Pooling/config.json");
 	change(pooling, { pooling_mode_mean_tokens: false, pooling_mode_cls_token: true });
-	assert.deepEqual(
-		await make().embed(TEXT),
-		await required("bert", { pooling: "cls" }).embed(TEXT),
-	);
-	assert.deepEqual(
-		await mean.embed(sentences.en[0]),
-		await required("bert").embed(sentences.en[0]),
-	);
+	const cls = await required("bert", { pooling: "cls" }).embed(TEXT);
+	assert.deepEqual(await scorerOf(folder).embed(TEXT), cls);
+	const other = sentences.en[0];
+	assert.deepEqual(await mean.embed(other), await required("bert").embed(other));
 	change(pooling, { pooling_mode: "attention" });
-	await assert.rejects(make().embed(TEXT), {
-		message: /expected pooling by mean, cls or last token/,
-	});
+	const message = /expected pooling by mean, cls or last token/;
+	await assert.rejects(scorerOf(folder).embed(TEXT), { message });
 	rmSync(folder, { recursive: true });
 	cpSync(modelFolder("long"), folder, { recursive: true });
-	assert.deepEqual(await make().embed(TEXT), await required("long").embed(TEXT));
+	assert.deepEqual(await scorerOf(folder).embed(TEXT), await required("long").embed(TEXT));
 	assert.deepEqual(await mean.embed(TEXT), before);
 });
 
@@ -291,20 +266,14 @@ test("warmup() loads a model whose tokenizer has no special tokens", async (t) =
 	assert.equal((await scorer.warmup()).embedder.state, "ready");
 });
 
+/** The environment variable of an option. */
+const nameOf = (option) => `KNOWLEDGEPULSE_SCORING_${option.replace(/[A-Z]/, "_$&").toUpperCase()}`;
+
 test("environment variables set a model and its options", async () => {
 	const body = async ({ scoring }) => {
 		const vector = await scoring.embed("Restart the server");
 		return { vector, status: scoring.status().embedder };
 	};
-	const env = {
-		KNOWLEDGEPULSE_SCORING_MODEL: modelFolder("bert"),
-		KNOWLEDGEPULSE_SCORING_POOLING: "cls",
-		KNOWLEDGEPULSE_SCORING_NORMALIZE: "false",
-		KNOWLEDGEPULSE_SCORING_MAX_TOKENS: "100",
-		KNOWLEDGEPULSE_SCORING_PREFIX: "query: ",
-		KNOWLEDGEPULSE_SCORING_OUTPUT: "last_hidden_state",
-	};
-	const { vector, status } = await valueFrom(body, { env });
 	const options = {
 		pooling: "cls",
 		normalize: false,
@@ -312,6 +281,9 @@ test("environment variables set a model and its options", async () => {
 		prefix: "query: ",
 		output: "last_hidden_state",
 	};
+	const env = { [nameOf("model")]: modelFolder("bert") };
+	for (const [name, value] of Object.entries(options)) env[nameOf(name)] = String(value);
+	const { vector, status } = await valueFrom(body, { env });
 	const expected = await required("bert", options).embed("Restart the server");
 	assert.deepEqual(vector, expected);
 	assert.deepEqual([status.modelName, status.maxTokens], ["bert", 100]);
@@ -319,11 +291,9 @@ test("environment variables set a model and its options", async () => {
 		const { code, path } = await scoring.evaluateValue(input).catch((error) => error);
 		return { code, path };
 	};
-	const name = "KNOWLEDGEPULSE_SCORING_MAX_TOKENS";
-	assert.deepEqual(await valueFrom(rejected, { input: trace(), env: { [name]: "many" } }), {
-		code: "INVALID_OPTION",
-		path: name,
-	});
+	const path = nameOf("maxTokens");
+	const found = await valueFrom(rejected, { input: trace(), env: { [path]: "many" } });
+	assert.deepEqual(found, { code: "INVALID_OPTION", path });
 });
 
 test("one warning says that the built-in model does not know the scripts of most texts", async () => {
@@ -337,8 +307,7 @@ test("one warning says that the built-in model does not know the scripts of most
 	};
 	const warnings = async (languages, options) => {
 		const texts = languages.flatMap((language) => sentences[language]);
-		const ended = await run(body, { input: { texts, options } });
-		return ended.value;
+		return (await run(body, { input: { texts, options } })).value;
 	};
 	assert.deepEqual(await warnings(["en", "es"]), []);
 	assert.deepEqual(await warnings(["ru"], { model: modelFolder("bert") }), []);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
 import { repeats } from "../support/draws.mjs";
 import {
@@ -31,19 +31,13 @@ function texts() {
 	const all = Object.values(sentences).flat();
 	return Array.from({ length: TEXTS }, (_, index) => {
 		const count = 1 + ((index * 7) % 5) + (index % 25 === 0 ? 60 : 0);
-		const parts = Array.from(
-			{ length: count },
-			(_, at) => all[(index * 11 + at * 13) % all.length],
-		);
-		return parts.join(" ");
+		const textAt = (_, at) => all[(index * 11 + at * 13) % all.length];
+		return Array.from({ length: count }, textAt).join(" ");
 	});
 }
 
 describe("similarities are those of transformers.js", { concurrency: 1 }, () => {
-	let sample;
-	before(() => {
-		sample = texts();
-	});
+	const sample = texts();
 
 	async function compare(folder, pooling, options) {
 		const reference = await referenceEmbedder(folder, pooling);
@@ -54,9 +48,7 @@ describe("similarities are those of transformers.js", { concurrency: 1 }, () => 
 		for (const [index, [own, theirs]] of vectors.entries()) {
 			const [before, theirBefore] = vectors[(index * 17 + 1) % vectors.length];
 			const difference = cosine(own, before) - cosine(theirs, theirBefore);
-			greatest = Math.max(greatest, Math.abs(difference));
-			const itself = Math.abs(1 - cosine(own, theirs));
-			greatest = Math.max(greatest, itself);
+			greatest = Math.max(greatest, Math.abs(difference), Math.abs(1 - cosine(own, theirs)));
 		}
 		assert.ok(greatest <= TOLERANCE, `differ by ${greatest}`);
 		scorer.close();

@@ -29,10 +29,7 @@ test("the declarations have an example for every function, class and constant", 
 	for (const name of Object.keys({ ...scoring, ...logs, ...calibration }))
 		assert.ok(exported.has(name), `${name} is not declared`);
 	const without = [...exported].filter(([, count]) => count === 0);
-	assert.deepEqual(
-		without.map(([name]) => name),
-		[],
-	);
+	assert.deepEqual(without, []);
 });
 
 test("the declarations have examples that compile in strict mode", (t) => {
@@ -42,10 +39,16 @@ test("the declarations have examples that compile in strict mode", (t) => {
 	assert.equal(compileModules(t, examples, JSON.parse(config).compilerOptions), "");
 });
 
-test("examples/demo.mjs prints scores, an explanation, a session and a threshold", () => {
-	const args = [join(checkout, "examples/demo.mjs")];
-	const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
+/** What an example prints. */
+function printed(name, ...args) {
+	const command = [join(checkout, "examples", name), ...args];
+	const { status, stdout, stderr } = spawnSync(process.execPath, command, { encoding: "utf8" });
 	assert.equal(status, 0, stderr);
+	return stdout;
+}
+
+test("examples/demo.mjs prints scores, an explanation, a session and a threshold", () => {
+	const stdout = printed("demo.mjs");
 	assert.doesNotMatch(stdout, /undefined|NaN/);
 	for (const part of [/^flaky test found .* 0\.7290$/m, /time: .* in the model/, /^Imported from/m])
 		assert.match(stdout, part);
@@ -56,9 +59,7 @@ test("examples/what-scores-say.mjs prints the distribution and the AUC of each d
 	const { traces } = await import("../../examples/traces.mjs");
 	const file = join(temporaryFolder(t), "runs.jsonl");
 	writeFileSync(file, traces.map((trace) => `${JSON.stringify(trace)}\n`).join(""));
-	const args = [join(checkout, "examples/what-scores-say.mjs"), file];
-	const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
-	assert.equal(status, 0, stderr);
+	const stdout = printed("what-scores-say.mjs", file);
 	assert.match(stdout, /^\d+ runs, \d+ of which succeeded$/m);
 	assert.equal(stdout.match(/^AUC of .*: \d\.\d\d/gm).length, 6);
 });
@@ -96,11 +97,8 @@ test("examples/recipes/share.mjs contributes what is accepted, and keeps in memo
 		"no room",
 		'outcome.confidence: expected a finite number in [0, 1], got ""',
 	]);
-	const known = await scoring.similar("task");
-	assert.deepEqual(
-		known.map(({ id }) => id),
-		["good"],
-	);
+	const known = (await scoring.similar("task")).map(({ id }) => id);
+	assert.deepEqual(known, ["good"]);
 });
 
 test("a trace of KPCapture scores at most 0.681, whatever its domain and its novelty", async () => {

@@ -4,20 +4,10 @@ import fc from "fast-check";
 
 const LONE = ["\ud800", "\udfff", "a\ud83d", "\udc00b", "\ufffd", "a\ufffd", "\ufffdb"];
 
+const SHORT = ["", " ", "a", "A", "constructor", "__proto__", "é", "e\u0301", "\0", "😀"];
+
 const oddString = fc.oneof(
-	fc.constantFrom(
-		"",
-		" ",
-		"a",
-		"A",
-		"constructor",
-		"__proto__",
-		"é",
-		"e\u0301",
-		"\0",
-		"😀",
-		...LONE,
-	),
+	fc.constantFrom(...SHORT, ...LONE),
 	fc.string({ unit: "binary", maxLength: 12 }),
 	// Long strings that differ only at the end.
 	fc
@@ -33,10 +23,7 @@ const type = fc.oneof(
 		weight: 6,
 		arbitrary: fc.constantFrom("thought", "tool_call", "observation", "error_recovery"),
 	},
-	{
-		weight: 1,
-		arbitrary: fc.constantFrom("Thought", "thought ", "error_recovery\0", ""),
-	},
+	{ weight: 1, arbitrary: fc.constantFrom("Thought", "thought ", "error_recovery\0", "") },
 	{ weight: 1, arbitrary: oddString },
 );
 
@@ -76,17 +63,7 @@ export const domain = fc.oneof(
 );
 
 const confidence = fc.oneof(
-	fc.constantFrom(
-		0,
-		-0,
-		1,
-		5e-324,
-		Number.MIN_VALUE * 3,
-		Number.EPSILON,
-		1 - Number.EPSILON / 2,
-		0.1,
-		0.3,
-	),
+	fc.constantFrom(0, -0, 1, 5e-324, 1.5e-323, 2 ** -52, 1 - 2 ** -53, 0.1, 0.3),
 	fc.double({ min: 0, max: 1, noNaN: true }),
 );
 

@@ -5,7 +5,6 @@ import {
 	closeSync,
 	mkdirSync,
 	openSync,
-	readdirSync,
 	readFileSync,
 	rmSync,
 	statSync,
@@ -14,13 +13,6 @@ import {
 	writeFileSync,
 	writeSync,
 } from "node:fs";
-import { join } from "node:path";
-
-/** The files of a folder, relative to it. */
-export const filesOf = (folder) =>
-	readdirSync(folder, { recursive: true })
-		.filter((name) => statSync(join(folder, name)).isFile())
-		.sort();
 
 /** Replaces a part of a file. */
 function overwrite(file, at, bytes) {

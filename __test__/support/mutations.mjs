@@ -72,27 +72,19 @@ const PLACES = [
 
 const place = fc.constantFrom(...PLACES);
 
-const mutation = fc.oneof(
-	{
-		weight: 4,
-		arbitrary: fc.record({
-			kind: fc.constant("replace"),
-			place,
-			odd: fc.constantFrom(...Object.keys(ODD)),
-		}),
-	},
-	{
-		weight: 1,
-		arbitrary: fc.record({
-			kind: fc.constantFrom("delete", "in an array", "in an object", "in a proxy"),
-			place,
-		}),
-	},
-	{
-		weight: 1,
-		arbitrary: fc.record({ kind: fc.constant("swap"), place, other: place }),
-	},
+const kind = fc.oneof(
+	{ weight: 4, arbitrary: fc.constant("replace") },
+	{ weight: 1, arbitrary: fc.constantFrom("delete", "in an array", "in an object", "in a proxy") },
+	{ weight: 1, arbitrary: fc.constant("swap") },
 );
+
+/** A mutation of any kind, with what the others need. */
+const mutation = fc.record({
+	kind,
+	place,
+	odd: fc.constantFrom(...Object.keys(ODD)),
+	other: place,
+});
 
 /** One to three mutations. */
 export const mutations = fc.array(mutation, { minLength: 1, maxLength: 3 });
@@ -101,41 +93,32 @@ export const mutations = fc.array(mutation, { minLength: 1, maxLength: 3 });
 export function mutate(trace, list) {
 	const root = { trace };
 	for (const { kind, place, odd, other } of list) {
-		const at = slot(root, place);
-		if (at === undefined) continue;
-		if (kind === "replace") at.write(ODD[odd]());
-		if (kind === "delete") at.remove();
-		if (kind === "in an array") at.write([at.read()]);
-		if (kind === "in an object") at.write({ value: at.read() });
-		if (kind === "in a proxy" && isObject(at.read())) at.write(new Proxy(at.read(), {}));
-		const to = kind === "swap" ? slot(root, other) : undefined;
-		if (to !== undefined) {
-			const value = to.read();
-			to.write(at.read());
-			at.write(value);
-		}
+		const [owner, key] = slot(root, place);
+		if (owner === undefined) continue;
+		const value = owner[key];
+		if (kind === "replace") owner[key] = ODD[odd]();
+		if (kind === "delete") delete owner[key];
+		if (kind === "in an array") owner[key] = [value];
+		if (kind === "in an object") owner[key] = { value };
+		if (kind === "in a proxy" && isObject(value)) owner[key] = new Proxy(value, {});
+		const [to, at] = kind === "swap" ? slot(root, other) : [];
+		if (to !== undefined) [to[at], owner[key]] = [value, to[at]];
 	}
 	return root.trace;
 }
 
+/** The object at a place, and its key there; nothing if it is gone. */
 function slot(root, place) {
 	let owner = root;
 	let key = "trace";
 	for (const next of place) {
 		owner = owner[key];
-		if (!isObject(owner)) return undefined;
+		if (!isObject(owner)) return [];
 		key = next;
 	}
 	// Only plain objects are changed: an earlier mutation may have put the global object there.
-	if (![Object.prototype, Array.prototype, null].includes(Object.getPrototypeOf(owner)))
-		return undefined;
-	return {
-		read: () => owner[key],
-		write: (value) => {
-			owner[key] = value;
-		},
-		remove: () => delete owner[key],
-	};
+	const isPlain = [Object.prototype, Array.prototype, null].includes(Object.getPrototypeOf(owner));
+	return isPlain ? [owner, key] : [];
 }
 
 function isObject(value) {

@@ -1,7 +1,7 @@
 /** Custom models, and the same models in transformers.js. */
 
 import { cpSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { AutoTokenizer, BertModel, env } from "@huggingface/transformers";
 import { temporaryFolder } from "./model-folder.mjs";
@@ -34,7 +34,7 @@ export const sentences = JSON.parse(
 /** Calls `load` with the name that transformers.js has for a folder. */
 function loaded(folder, load) {
 	env.localModelPath = dirname(folder);
-	return load(folder.slice(dirname(folder).length + 1));
+	return load(basename(folder));
 }
 
 /** The tokenizer of a folder in transformers.js. */
@@ -48,11 +48,9 @@ export async function referenceEmbedder(folder, pooling) {
 	const model = await loaded(folder, (name) => BertModel.from_pretrained(name, { dtype: "fp32" }));
 	return async (text) => {
 		const inputs = tokenizer(text, { padding: true, truncation: true });
-		const { data, dims } = inputs.input_ids;
+		const { data, dims, constructor: Tensor } = inputs.input_ids;
 		const positions = BigInt64Array.from(data, (_, at) => BigInt(at));
-		const ids = inputs.input_ids;
-		const feeds = { ...inputs, position_ids: new ids.constructor("int64", positions, dims) };
-		const output = await model(feeds);
+		const output = await model({ ...inputs, position_ids: new Tensor("int64", positions, dims) });
 		if (!pooling) return Array.from(output.sentence_embedding.data);
 		const rows = output.last_hidden_state ?? output.token_embeddings;
 		return pool(Array.from(rows.data), dims[1], pooling);

@@ -1,17 +1,11 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import {
-	chmodSync,
-	existsSync,
-	mkdirSync,
-	readdirSync,
-	readFileSync,
-	writeFileSync,
-} from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, delimiter, join } from "node:path";
 import { test } from "node:test";
 import { once } from "../../tools/lib/cache.mjs";
+import { root } from "../../tools/lib/run.mjs";
 import { linkFlags } from "../../tools/package/build.mjs";
 import { checkImports } from "../../tools/package/check.mjs";
 import { importsOf } from "../../tools/package/imports.mjs";
@@ -127,7 +121,11 @@ test("linkFlags links the C runtime only into addons for Windows", () => {
 	}
 });
 
-const module = (path) => import.meta.resolve(`../../tools/${path}`);
+/** Runs a module, whose imports are relative to the checkout. */
+function evaluate(code, env = {}) {
+	const options = { cwd: root, env: { ...process.env, ...env } };
+	return spawnSync(process.execPath, ["--input-type=module", "--eval", code], options);
+}
 
 /** An empty folder for the tools of this test. */
 function emptyCache(t) {
@@ -140,11 +138,9 @@ const write = (folder, text) => writeFileSync(join(folder, "tool"), text);
 
 test("once fills a folder a single time", (t) => {
 	const cache = emptyCache(t);
-	let filled = 0;
-	const fill = (folder) => write(folder, String(++filled));
-	for (let i = 0; i < 2; i++) {
-		const folder = once("one", fill);
-		assert.equal(readFileSync(join(folder, "tool"), "utf8"), "1");
+	for (const text of ["first", "second"]) {
+		const folder = once("one", (folder) => write(folder, text));
+		assert.equal(readFileSync(join(folder, "tool"), "utf8"), "first");
 	}
 	assert.deepEqual(readdirSync(cache), ["one"]);
 });
@@ -163,16 +159,12 @@ test("once keeps no folder whose filling throws", (t) => {
 
 test("once fills a folder again after a process was killed while it did", (t) => {
 	emptyCache(t);
-	const killed = spawnSync(process.execPath, [
-		"--input-type=module",
-		"--eval",
-		`import { writeFileSync } from "node:fs";
-		import { once } from ${JSON.stringify(module("lib/cache.mjs"))};
+	const killed = evaluate(`import { writeFileSync } from "node:fs";
+		import { once } from "./tools/lib/cache.mjs";
 		once("one", (folder) => {
 			writeFileSync(folder + "/tool", "half");
 			process.kill(process.pid, "SIGKILL");
-		});`,
-	]);
+		});`);
 	assert.equal(killed.signal, "SIGKILL", String(killed.stderr));
 	const folder = once("one", (target) => write(target, "whole"));
 	assert.equal(readFileSync(join(folder, "tool"), "utf8"), "whole");
@@ -186,20 +178,15 @@ test("the install matrix installs its tools again after an interrupted installat
 	const npm = `#!/bin/sh
 mkdir -p node_modules && touch node_modules/.package-lock.json && echo run >>"$COUNT" && exit 1
 `;
-	writeFileSync(join(programs, "npm"), npm);
-	chmodSync(join(programs, "npm"), 0o755);
+	writeFileSync(join(programs, "npm"), npm, { mode: 0o755 });
 	const count = join(cache, "count");
 	const PATH = `${programs}${delimiter}${process.env.PATH}`;
-	const args = [
-		"--input-type=module",
-		"--eval",
-		`import ${JSON.stringify(module("install-matrix/tools.mjs"))}`,
-	];
 	for (const runs of [1, 2]) {
-		const env = { ...process.env, COUNT: count, PATH };
-		const { status } = spawnSync(process.execPath, args, { env });
+		const { status } = evaluate('import "./tools/install-matrix/tools.mjs"', {
+			COUNT: count,
+			PATH,
+		});
 		assert.equal(status, 1);
-		assert.ok(existsSync(count));
 		assert.equal(readFileSync(count, "utf8"), "run\n".repeat(runs));
 	}
 	assert.deepEqual(readdirSync(cache).sort(), ["count", "programs"]);

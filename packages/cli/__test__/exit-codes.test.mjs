@@ -2,159 +2,105 @@ import assert from "node:assert/strict";
 import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { assertEnds, file, folder, kpScore, kpScoreAlone, linesOf, traceOf } from "./support.mjs";
+import { assertEnds, file, folder, kpScore, linesOf, OFF, traceOf } from "./support.mjs";
 
-file("one.jsonl", linesOf([traceOf(1)]));
-file("two.jsonl", linesOf([traceOf(1), traceOf(2)]));
-file("broken.jsonl", `${linesOf([traceOf(1)])}{"no json\n${linesOf([traceOf(2)])}`);
-file("empty.jsonl", "");
-file("blank.jsonl", "\n\n");
-file("unknown.json", '{"a":1}');
-file(
-	"utf8.jsonl",
-	Buffer.concat([Buffer.from(linesOf([traceOf(1)])), Buffer.from([0x22, 0xff, 0x0a])]),
-);
-file(
-	"messages.json",
-	JSON.stringify([
-		{ role: "user", content: "Hi" },
-		{ role: "assistant", content: "Hello" },
-	]),
-);
-file("profiles.json", '{"code":{"complexity":1}}');
-file("text.txt", "no JSON");
-file("wrong-rows.jsonl", '{"score":1,"dimensions":null}\n');
-file(
-	"wrong-id.jsonl",
-	`${JSON.stringify({
-		id: 1,
-		score: 1,
-		overrides: [],
-		dimensions: { complexity: 1, novelty: 1, toolDiversity: 1, outcomeConfidence: 1 },
-	})}\n`,
-);
-file("wrong.jsonl", '{"no json\n');
-file("labels.csv", "id,label\nt:1,maybe\n");
-file(
-	"rows.jsonl",
-	`${JSON.stringify({
-		id: "t:1",
-		score: 1,
-		dimensions: { complexity: 1, novelty: 1, toolDiversity: 1, outcomeConfidence: 1 },
-	})}\n`,
-);
+const DIMENSIONS = { complexity: 1, novelty: 1, toolDiversity: 1, outcomeConfidence: 1 };
+
+for (const [name, content] of [
+	["one.jsonl", linesOf([traceOf(1)])],
+	["two.jsonl", linesOf([traceOf(1), traceOf(2)])],
+	["broken.jsonl", `${linesOf([traceOf(1)])}{"no json\n${linesOf([traceOf(2)])}`],
+	["empty.jsonl", ""],
+	["blank.jsonl", "\n\n"],
+	["utf8.jsonl", Buffer.concat([Buffer.from(linesOf([traceOf(1)])), Buffer.of(0x22, 0xff, 0x0a)])],
+	["messages.json", '[{"role":"user","content":"Hi"},{"role":"assistant","content":"Hello"}]'],
+	["profiles.json", '{"code":{"complexity":1}}'],
+	["text.txt", "no JSON"],
+	["wrong-rows.jsonl", '{"score":1,"dimensions":null}\n'],
+	["wrong-id.jsonl", linesOf([{ id: 1, score: 1, overrides: [], dimensions: DIMENSIONS }])],
+	["wrong.jsonl", '{"no json\n'],
+	["labels.csv", "id,label\nt:1,maybe\n"],
+	["rows.jsonl", linesOf([{ id: "t:1", score: 1, dimensions: DIMENSIONS }])],
+])
+	file(name, content);
 mkdirSync(join(folder, "nothing"));
 
-const OFF = ["--embedder", "off"];
-
-for (const [code, args, pattern] of [
-	[0, ["--help"], /Exit codes/],
-	[0, ["--version"], /^\d/],
-	[0, ["help", "score"], /Examples/],
-	[0, ["score", "one.jsonl", ...OFF], /"t:1"/],
-	[0, ["score", "o*.jsonl", ...OFF], /"t:1"/],
-	[0, ["import", "one.jsonl"], /"t:1"/],
-	[0, ["import", "two.jsonl", "--dry-run"], /"traces":2/],
-	[0, ["compare", "one.jsonl", "two.jsonl", ...OFF], /"change":0/],
-	[0, ["doctor"], /"error":null/],
-	[0, ["score", "messages.json", ...OFF], /"successFrom":"assumed"/],
-	[0, ["explain", "messages.json", ...OFF], /"successFrom":"assumed","confidenceFrom":"default"/],
-	[2, ["scor", "one.jsonl"], /unknown command/],
-	[2, ["score"], /missing required argument/],
-	[2, ["score", "one.jsonl", "--treshold", "1"], /unknown option/],
-	[2, ["score", "one.jsonl", "--threshold", "2"], /number from 0 to 1/],
-	[2, ["score", "one.jsonl", "--threshold", ""], /number from 0 to 1/],
-	[2, ["score", "one.jsonl", "--from", "word"], /Allowed choices/],
-	[2, ["score", "one.jsonl", "--min-share", "1"], /needs --threshold/],
-	[2, ["score", "one.jsonl", "--store", "redis://h"], /postgres/],
-	[2, ["score", "one.jsonl", "--profiles", "missing.json"], /missing\.json/],
-	[2, ["score", "one.jsonl", "--profiles", "text.txt"], /expected JSON/],
-	[2, ["score", "one.jsonl", "--profiles", "profiles.json"], /profiles/],
-	[2, ["score", "one.jsonl", "--memory", "text.txt", ...OFF], /text\.txt/],
-	[2, ["score", "one.jsonl", "--emit-otel", "no/such/folder"], /cannot write/],
-	[2, ["score", "missing.jsonl"], /no such file/],
-	[2, ["score", "missing/*.jsonl"], /no file matches/],
-	[2, ["score", "nothing"], /no \.json/],
-	[2, ["score", "-", "-"], /only once/],
-	[2, ["score", "empty.jsonl", ...OFF], /expected a log, found nothing: it is empty/],
-	[2, ["score", "blank.jsonl", ...OFF], /expected a log, found nothing: it is empty/],
-	[2, ["score", "unknown.json", ...OFF], /known format|unknown/],
-	[2, ["score", "one.jsonl", "--from", "otel", ...OFF], /otel/],
-	[2, ["score", "broken.jsonl", ...OFF], /broken\.jsonl:2/],
-	[2, ["score", "broken.jsonl", "--errors", "collect", ...OFF], /"t:2"/],
-	[2, ["score", "utf8.jsonl", ...OFF], /UTF-8/],
-	[2, ["import", "messages.json"], /--assume-success/],
-	[2, ["compare", "messages.json", "one.jsonl", ...OFF], /--assume-success/],
-	[2, ["calibrate", "messages.json", ...OFF], /--assume-success/],
-	[2, ["calibrate", "rows.jsonl", "--group", "/id"], /--group is for logs/],
-	[
-		0,
-		["score", "one.jsonl", "-d", "finance", ...OFF],
-		/--domain finance does not apply to 1 reasoning trace/,
-	],
-	[0, ["explain", "one.jsonl", "-d", "finance", ...OFF], /--domain finance does not apply to 1/],
-	[
-		0,
-		["compare", "one.jsonl", "one.jsonl", "-d", "finance", ...OFF],
-		/--domain finance does not apply to 1 reasoning trace/,
-	],
-	[
-		0,
-		["import", "one.jsonl", "-d", "finance"],
-		/--domain finance does not apply to 1 reasoning trace/,
-	],
-	[4, ["score", "one.jsonl", "--model", "nothing"], /nothing\/manifest\.json/],
-	[2, ["explain", "one.jsonl", "--id", "t:9", ...OFF], /no trace with the id t:9/],
-	[2, ["import", "one.jsonl", "--dry-run", "-o", "x"], /dry-run/],
-	[2, ["import", "one.jsonl", "-o", "nothing"], /directory/],
-	[2, ["compare", "one.jsonl"], /missing required/],
-	[2, ["compare", "-", "-"], /only once/],
-	[2, ["compare", "one.jsonl", "empty.jsonl", ...OFF], /empty/],
-	[2, ["compare", "wrong-rows.jsonl", "one.jsonl", ...OFF], /wrong-rows\.jsonl:1: expected a row/],
-	[2, ["compare", "wrong-id.jsonl", "one.jsonl", ...OFF], /wrong-id\.jsonl:1: expected a row/],
-	[2, ["calibrate", "wrong-rows.jsonl"], /wrong-rows\.jsonl:1: expected a row/],
-	[2, ["calibrate", "one.jsonl", "wrong-rows.jsonl"], /wrong-rows\.jsonl:1: expected a row/],
-	[2, ["score", "wrong.jsonl", "--errors", "collect", ...OFF], /^0 traces in [^:]*$/m],
+/** A line with an empty word at its end has an empty argument. */
+for (const [code, line, pattern] of [
+	[0, "--help", /Exit codes/],
+	[0, "--version", /^\d/],
+	[0, "help import", /Formats: .*, messages\./],
+	[0, "import two.jsonl --dry-run", /"traces":2/],
+	[0, "compare one.jsonl two.jsonl --embedder off", /"change":0/],
+	[0, "doctor", /"error":null/],
+	[0, "score messages.json --embedder off", /"successFrom":"assumed"/],
+	[0, "explain messages.json --embedder off", /"successFrom":"assumed","confidenceFrom":"default"/],
+	[2, "scor one.jsonl", /unknown command/],
+	[2, "score", /missing required argument/],
+	[2, "score one.jsonl --treshold 1", /unknown option/],
+	[2, "score one.jsonl --threshold 2", /number from 0 to 1/],
+	[2, "score one.jsonl --threshold ", /number from 0 to 1/],
+	[2, "score one.jsonl --from word", /Allowed choices/],
+	[2, "score one.jsonl --min-share 1", /needs --threshold/],
+	[2, "score one.jsonl --store redis://h", /postgres/],
+	[2, "score one.jsonl --profiles missing.json", /missing\.json/],
+	[2, "score one.jsonl --profiles text.txt", /expected JSON/],
+	[2, "score one.jsonl --profiles profiles.json", /profiles/],
+	[2, "score one.jsonl --memory text.txt --embedder off", /text\.txt/],
+	[2, "score one.jsonl --emit-otel no/such/folder", /cannot write/],
+	[2, "score missing.jsonl", /no such file/],
+	[2, "score missing/*.jsonl", /no file matches/],
+	[2, "score nothing", /no \.json/],
+	[2, "score - -", /only once/],
+	[2, "score empty.jsonl --embedder off", /expected a log, found nothing: it is empty/],
+	[2, "score blank.jsonl --embedder off", /expected a log, found nothing: it is empty/],
+	[2, "score one.jsonl --from otel --embedder off", /otel/],
+	[2, "score broken.jsonl --embedder off", /broken\.jsonl:2/],
+	[2, "score broken.jsonl --errors collect --embedder off", /"t:2"/],
+	[2, "score utf8.jsonl --embedder off", /UTF-8/],
+	[2, "import messages.json", /--assume-success/],
+	[2, "compare messages.json one.jsonl --embedder off", /--assume-success/],
+	[2, "calibrate rows.jsonl --group /id", /--group is for logs/],
+	[0, "score one.jsonl -d finance --embedder off", /--domain finance does not apply to 1/],
+	[0, "explain one.jsonl -d finance --embedder off", /--domain finance does not apply to 1/],
+	[0, "compare one.jsonl one.jsonl -d finance --embedder off", /--domain finance does not apply/],
+	[0, "import one.jsonl -d finance", /--domain finance does not apply to 1 reasoning trace/],
+	[4, "score one.jsonl --model nothing", /nothing\/manifest\.json/],
+	[2, "explain one.jsonl --id t:9 --embedder off", /no trace with the id t:9/],
+	[2, "import one.jsonl --dry-run -o x", /dry-run/],
+	[2, "import one.jsonl -o nothing", /directory/],
+	[2, "compare one.jsonl", /missing required/],
+	[2, "compare - -", /only once/],
+	[2, "compare one.jsonl empty.jsonl --embedder off", /empty/],
+	[2, "compare wrong-id.jsonl one.jsonl --embedder off", /wrong-id\.jsonl:1: expected a row/],
+	[2, "calibrate wrong-rows.jsonl", /wrong-rows\.jsonl:1: expected a row/],
+	[2, "calibrate one.jsonl wrong-rows.jsonl", /wrong-rows\.jsonl:1: expected a row/],
+	[2, "score wrong.jsonl --errors collect --embedder off", /^0 traces in [^:]*$/m],
 	[
 		2,
-		["calibrate", "one.jsonl", "--target-share", "0.2", "--threshold", "0.5"],
+		"calibrate one.jsonl --target-share 0.2 --threshold 0.5",
 		/cannot be used with option '--threshold <score>'/,
 	],
-	[2, ["calibrate", "one.jsonl", "--rows", "r.jsonl", "--labels", "labels.csv"], /expected 1 or 0/],
-	[3, ["score", "two.jsonl", "--threshold", "1", "--min-share", "0.5", ...OFF], /gate not met/],
-	[0, ["score", "two.jsonl", "--threshold", "0.1", "--min-share", "1", ...OFF], /"t:2"/],
+	[2, "calibrate one.jsonl --rows r.jsonl --labels labels.csv", /expected 1 or 0/],
+	[
+		3,
+		"score two.jsonl --threshold 1 --min-share 0.5 --embedder off",
+		/gate not met: 0\.0 % of the traces score 1 or more, --min-share is 50\.0 %/,
+	],
+	[0, "score two.jsonl --threshold 0.1 --min-share 1 --embedder off", /"t:2"/],
+	[3, "score two.jsonl --decide --threshold 1 --min-share 0.01 --embedder off", /gate not met/],
+	[0, "score two.jsonl --decide --threshold 0.1 --min-share 1 --embedder off", /"t:2"/],
 	[
 		2,
-		[
-			"score",
-			"broken.jsonl",
-			"--errors",
-			"collect",
-			"--threshold",
-			"1",
-			"--min-share",
-			"1",
-			...OFF,
-		],
+		"score broken.jsonl --errors collect --threshold 1 --min-share 1 --embedder off",
 		/gate not met/,
 	],
 ])
-	test(`kp-score ${args.join(" ")} ends with ${code}`, async () => {
-		const { stdout, stderr, ...end } = await kpScore(args);
+	test(`kp-score ${line} ends with ${code}`, async () => {
+		const { stdout, stderr, ...end } = await kpScore(line.split(" "));
 		assert.deepEqual(end, { code, signal: null }, stderr);
 		assert.match(stdout + stderr, pattern);
 		assert.doesNotMatch(stderr, /\n {4}at /, "a stack");
-	});
-
-for (const [code, ...args] of [
-	[0, "help"],
-	[2, "scor"],
-	[3, "score", "two.jsonl", "--threshold", "1", "--min-share", "0.5", ...OFF],
-	[4, "score", "one.jsonl", "--model", "nothing"],
-])
-	test(`the process of kp-score ${args.join(" ")} ends with ${code}`, async () => {
-		const ended = await kpScoreAlone(args);
-		assert.deepEqual([ended.code, ended.signal], [code, null], ended.stderr);
 	});
 
 test("kp-score ends with 4 if the embedder is unavailable", async () => {
@@ -180,20 +126,18 @@ test("kp-score says which file cannot be read", async (t) => {
 	if (process.getuid?.() === 0) {
 		// Root can read every file except the memory of a process.
 		if (!existsSync("/proc/self/mem")) return t.skip("no /proc");
-		await assertEnds(2, ["score", "/proc/self/mem", ...OFF]);
-		return;
+		return assertEnds(2, ["score", "/proc/self/mem", ...OFF]);
 	}
 	const { stderr } = await assertEnds(2, ["score", path, ...OFF]);
 	assert.match(stderr, /secret/);
 });
 
-for (const command of ["compare", "calibrate"])
-	test(`kp-score ${command} refuses a line that is longer than the importer's limit`, async (t) => {
-		if (!existsSync("/dev/zero")) return t.skip("no /dev/zero");
-		const args = [command, "/dev/zero", "one.jsonl", ...OFF];
-		const { stderr } = await assertEnds(2, args, { timeout: 120_000 });
-		assert.match(stderr, /\/dev\/zero:1: expected a line of at most 256 MiB/);
-	});
+test("kp-score compare refuses a line that is longer than the importer's limit", async (t) => {
+	if (!existsSync("/dev/zero")) return t.skip("no /dev/zero");
+	const args = ["compare", "/dev/zero", "one.jsonl", ...OFF];
+	const { stderr } = await assertEnds(2, args, { timeout: 120_000 });
+	assert.match(stderr, /\/dev\/zero:1: expected a line of at most 256 MiB/);
+});
 
 test("kp-score --quiet leaves out the summary, but no warnings", async () => {
 	const args = ["score", "broken.jsonl", "--errors", "collect", ...OFF];

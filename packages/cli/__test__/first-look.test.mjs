@@ -1,15 +1,16 @@
 /** A first run: the logs of a home folder, with default options. */
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import {
 	assertEnds,
 	environment,
+	file,
 	folder,
 	kpScore,
 	linesOf,
+	OFF,
 	onTerminal,
 	parsed,
 	rowsOf,
@@ -17,18 +18,12 @@ import {
 	traceOf,
 } from "./support.mjs";
 
-const OFF = ["--embedder", "off"];
-
 const SESSIONS = 49;
 const PROJECTS = 5;
 
 const home = join(folder, "home");
 
-function write(path, content) {
-	const file = join(home, ...path.split("/"));
-	mkdirSync(dirname(file), { recursive: true });
-	writeFileSync(file, content);
-}
+const write = (path, content) => file(`home/${path}`, content);
 
 /** A session of Claude Code, which does not say whether it succeeded. */
 function sessionOf(n) {
@@ -71,27 +66,20 @@ test("kp-score without arguments shows the logs on this machine, and commands fo
 		`codex              1 file  kp-score score ${shown(".codex/sessions")}`,
 		"opencode           1 file  opencode export > run.json && kp-score score run.json",
 	]);
-	const other = {
-		...environment,
-		CLAUDE_CONFIG_DIR: join(home, "none"),
-		CODEX_HOME: join(home, ".codex"),
-	};
-	assert.doesNotMatch((await kpScore([], { env: other })).stdout, /claude-code/);
-	const inNpx = { ...environment, npm_command: "exec" };
-	assert.match(
-		(await kpScore([], { env: inNpx })).stdout,
-		/npx @knowledgepulse\/scoring-cli score/,
-	);
-	const nobody = { ...environment, HOME: folder, USERPROFILE: folder };
-	const { stdout: text } = await assertEnds(0, [], { env: nobody });
-	assert.match(text, /^No logs of agents found here\.\nkp-score --help/);
+	const shownWith = async (changes) =>
+		(await assertEnds(0, [], { env: { ...environment, ...changes } })).stdout;
+	const other = { CLAUDE_CONFIG_DIR: join(home, "none"), CODEX_HOME: join(home, ".codex") };
+	assert.doesNotMatch(await shownWith(other), /claude-code/);
+	assert.match(await shownWith({ npm_command: "exec" }), /npx @knowledgepulse\/scoring-cli score/);
+	const nobody = await shownWith({ HOME: folder, USERPROFILE: folder });
+	assert.match(nobody, /^No logs of agents found here\.\nkp-score --help/);
 });
 
 test("kp-score score takes a folder of sessions as it is", async () => {
 	const { stdout, stderr } = await assertEnds(0, ["score", PROJECTS_FOLDER, ...OFF]);
 	const rows = parsed(stdout);
 	assert.equal(rows.length, SESSIONS);
-	assert.deepEqual(new Set(rows.map(({ group }) => group)).size, PROJECTS);
+	assert.equal(new Set(rows.map(({ group }) => group)).size, PROJECTS);
 	for (const { group, source, successFrom, confidenceFrom } of rows) {
 		assert.ok(source.name.includes(`/${group}/`), source.name);
 		assert.deepEqual([successFrom, confidenceFrom, source.line], ["assumed", "default", 1]);
@@ -126,13 +114,9 @@ test("kp-score import --dry-run is short for many sessions", {
 });
 
 test("kp-score says first why there are no runs", async () => {
-	const progress = Array.from({ length: 9 }, (_, n) => ({
-		type: "progress",
-		sessionId: "session-1",
-		n,
-	}));
-	write("none.jsonl", linesOf([...sessionOf(1), ...progress]));
-	const args = ["score", join(home, "none.jsonl"), "--assume-success", "skip"];
+	const progress = Array(9).fill({ type: "progress", sessionId: "session-1" });
+	const path = write("none.jsonl", linesOf([...sessionOf(1), ...progress]));
+	const args = ["score", path, "--assume-success", "skip"];
 	const { stderr } = await assertEnds(2, args);
 	assert.match(stderr, /no traces in 1 source \(skipped: success_unknown 1\)/);
 });
@@ -140,11 +124,8 @@ test("kp-score says first why there are no runs", async () => {
 test("kp-score score --top keeps the highest scores, in order", async () => {
 	const all = await rowsOf(["score", PROJECTS_FOLDER, ...OFF]);
 	const { stdout, stderr } = await assertEnds(0, ["score", PROJECTS_FOLDER, "--top", "7", ...OFF]);
-	const scores = all.map(({ score }) => score);
-	assert.deepEqual(
-		parsed(stdout).map(({ score }) => score),
-		scores.sort((a, b) => b - a).slice(0, 7),
-	);
+	const [kept, scores] = [parsed(stdout), all].map((rows) => rows.map(({ score }) => score));
+	assert.deepEqual(kept, scores.sort((a, b) => b - a).slice(0, 7));
 	assert.match(stderr, /^49 traces/m);
 });
 
@@ -162,14 +143,17 @@ test("kp-score explain --id takes what a table shows", { skip: skipWithoutTermin
 	assert.match(shown, /complexity .* 3 types, 4 steps/);
 	assert.match(shown, /tool diversity .* 1 tool in 4 steps/);
 	assert.match(shown, /outcome .* confidence 0\.8 by default/);
+	const most = [...shown.matchAll(/up to \+(\d\.\d{3})/g)].map(([, text]) => text);
+	const { dimensions, weights } = found.report;
+	const left = ([name, value]) => ((1 - value) * weights[name]).toFixed(3);
+	assert.deepEqual(most, Object.entries(dimensions).map(left));
 	assert.match(shown, /\.claude\/projects\/-home-me-\d\/session-\d+\.jsonl:1/);
 });
 
 test("kp-score names the window of the model if most texts are longer", async () => {
 	const content = "A garden has roses, hedges, and a bench. ".repeat(400);
 	const long = { ...traceOf(1), steps: [{ type: "thought", content }] };
-	write("long.jsonl", linesOf([long]));
-	const path = join(home, "long.jsonl");
+	const path = write("long.jsonl", linesOf([long]));
 	const { stderr } = await kpScore(["score", path]);
 	assert.match(
 		stderr,

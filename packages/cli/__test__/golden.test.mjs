@@ -1,48 +1,23 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Scorer } from "@knowledgepulse/scoring";
-import {
-	assertEnds,
-	file,
-	folder,
-	kpScore,
-	kpScoreAlone,
-	linesOf,
-	parsed,
-	rowsOf,
-} from "./support.mjs";
+import * as recorded from "../../../__test__/support/recorded.mjs";
+import { assertWithin } from "../../../__test__/support/scores.mjs";
+import { assertEnds, file, folder, kpScore, linesOf, parsed, rowsOf } from "./support.mjs";
 
 /** Tolerance of scores between processors. */
 const TOLERANCE = 1e-5;
 
-const traces = fileURLToPath(new URL("../../../../shared/traces", import.meta.url));
-const skip = !existsSync(traces) && "no recorded traces";
+const skip = recorded.files.length === 0 && "no recorded traces";
 
-/** The traces of a file. */
-const read = (name) => parsed(readFileSync(`${traces}/${name}.jsonl`, "utf8"));
+/** What golden files do not keep: recorded texts, paths, versions and times. */
+const LEFT_OUT = /^(model|modelFingerprint|modelName|objective|source|timesMs|version)s?$/;
 
-/** Removes recorded texts, paths, versions and times, which golden files do not keep. */
-function kept(value) {
-	if (Array.isArray(value)) return value.map(kept);
-	if (value === null || typeof value !== "object") return value;
-	const left = [
-		"model",
-		"modelFingerprint",
-		"modelName",
-		"objective",
-		"source",
-		"timesMs",
-		"version",
-	];
-	return Object.fromEntries(
-		Object.entries(value)
-			.filter(([name]) => !left.includes(name.replace(/s$/, "")) && !left.includes(name))
-			.map(([name, each]) => [name, kept(each)]),
-	);
-}
+const kept = (value) =>
+	JSON.parse(JSON.stringify(value, (name, each) => (LEFT_OUT.test(name) ? undefined : each)));
 
 function assertClose(found, golden, place) {
 	if (typeof golden === "number")
@@ -63,15 +38,13 @@ function assertGolden(name, found) {
 	assertClose(kept(found), JSON.parse(readFileSync(path, "utf8")), name);
 }
 
-const SOFTWARE = `${traces}/software.jsonl`;
+const SOFTWARE = fileURLToPath(new URL("software.jsonl", recorded.folder));
 
 /** How many airline runs are calibrated. */
 const LABELLED = 30;
 
 /** Scores the software runs, once for all tests. */
-const software = skip
-	? undefined
-	: kpScore(["score", SOFTWARE, "--threshold", "0.6", "--min-share", "0.6"]);
+const software = skip ? undefined : kpScore(["score", SOFTWARE]);
 
 const OF_AIRLINE = ["--target-share", "0.2", "--fit", "--labels", "labels.csv"];
 
@@ -79,7 +52,7 @@ const OF_AIRLINE = ["--target-share", "0.2", "--fit", "--labels", "labels.csv"];
 async function calibrateAirline() {
 	// One after another, because each uses all cores.
 	await software;
-	const runs = read("airline").slice(0, LABELLED);
+	const { traces: runs } = recorded.firstOf("airline.jsonl", LABELLED);
 	file("airline.jsonl", linesOf(runs));
 	const lines = runs.map(({ id, metadata }) => `${id},${Number(metadata.success)}\n`);
 	file("labels.csv", `id,label\n${lines.join("")}`);
@@ -90,23 +63,21 @@ const airline = skip ? undefined : calibrateAirline();
 
 const written = (name) => readFileSync(join(folder, name), "utf8");
 
-/** Compares rows with the scores that the SDK gives. */
+/** Compares rows with the scores that the SDK gives to the first runs of a file. */
 function assertScores(name, rows) {
-	const golden = JSON.parse(readFileSync(`${traces}/golden/${name}.json`, "utf8"));
-	assert.deepEqual(
-		rows.map(({ id }) => id),
-		golden.slice(0, rows.length).map(({ id }) => id),
-	);
-	for (const [index, { id, score }] of rows.entries())
-		assert.ok(Math.abs(golden[index].score - score) < TOLERANCE, id);
+	const { golden } = recorded.firstOf(name, rows.length);
+	const [ids, expectedIds] = [rows, golden].map((all) => all.map(({ id }) => id));
+	assert.deepEqual(ids, expectedIds);
+	const [scores, expected] = [rows, golden].map((all) => all.map(({ score }) => score));
+	assertWithin(TOLERANCE, scores, expected, (index) => ids[index]);
 }
 
 test("kp-score score gives the scores of the SDK and of a Scorer", { skip }, async () => {
 	const rows = parsed((await software).stdout);
-	assertScores("software", rows);
+	assertScores("software.jsonl", rows);
 	assertGolden("score", rows);
 	const scorer = new Scorer();
-	for (const [index, trace] of read("software").slice(0, 3).entries())
+	for (const [index, trace] of recorded.firstOf("software.jsonl", 3).traces.entries())
 		assert.equal(rows[index].score, await scorer.evaluateValue(trace));
 });
 
@@ -114,18 +85,13 @@ test("kp-score calibrate gives the scores of the SDK", { skip }, async () => {
 	assert.equal((await airline).code, 0);
 	const rows = parsed(written("rows.jsonl"));
 	assert.equal(rows.length, LABELLED);
-	assertScores("airline", rows);
-});
-
-test("kp-score gates on the share of runs", { skip }, async () => {
-	const { code, stderr } = await software;
-	assert.equal(code, 3);
-	assert.match(stderr, /55\.6 % of the traces score 0\.6 or more, --min-share is 60\.0 %/);
+	assertScores("airline.jsonl", rows);
 });
 
 test("kp-score explains with the traces before", { skip }, async () => {
 	const id = "kp:trace:swe-57a755ffe8db";
-	const { stdout } = await kpScoreAlone(["explain", SOFTWARE, "--id", id]);
+	// In a process of its own, whose memo has no texts.
+	const { stdout } = await kpScore(["explain", SOFTWARE, "--id", id], {});
 	const [found] = parsed(stdout);
 	assert.equal(found.id, id);
 	assert.equal(found.report.novelty.nearest, "kp:trace:swe-229858627f8a");
@@ -137,10 +103,8 @@ test("kp-score compares two precisions", { skip }, async () => {
 	const pairs = await rowsOf(["compare", "-", SOFTWARE, "--precision", "fast"], { input });
 	const changes = pairs.map(({ change }) => Math.abs(change));
 	assert.equal(changes.length, 9);
-	assert.deepEqual(
-		changes,
-		[...changes].sort((a, b) => b - a),
-	);
+	const sorted = changes.toSorted((a, b) => b - a);
+	assert.deepEqual(changes, sorted);
 	assert.ok(changes[0] > 0 && changes[0] < 0.006, String(changes[0]));
 });
 

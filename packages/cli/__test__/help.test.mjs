@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { importTraces } from "@knowledgepulse/scoring/logs";
-import { assertEnds, kpScore } from "./support.mjs";
+import { assertEnds } from "./support.mjs";
 
 const COMMANDS = ["score", "explain", "import", "compare", "calibrate", "doctor"];
 
@@ -28,16 +27,3 @@ for (const command of COMMANDS)
 		for (const [, long] of options)
 			assert.match(manual, new RegExp(`^\\| .*\`${long}( |\`).*\\|`, "m"), long);
 	});
-
-test("kp-score --from takes the formats of importTraces", async () => {
-	const { stdout } = await kpScore(["import", "--help"]);
-	const [, formats] = /^Formats: (.*)\.$/m.exec(stdout);
-	assert.throws(
-		() => importTraces([], { format: "none" }),
-		({ message }) => {
-			const known = [...message.matchAll(/"([^"]+)"/g)].map(([, name]) => name);
-			assert.deepEqual([...formats.split(", "), "none"].sort(), known.sort());
-			return true;
-		},
-	);
-});

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import {
@@ -7,6 +7,7 @@ import {
 	folder,
 	kpScore,
 	linesOf,
+	OFF,
 	runOnTerminal,
 	skipWithoutTerminal,
 	traceOf,
@@ -25,9 +26,8 @@ const NAME = `evil${EVIL}\nerror: forged`;
 const hostile = { objective: `Erase ${EVIL}`, metadata: { task_domain: `code${EVIL}` } };
 const traces = [1, 2, 3].map((n) => ({ ...traceOf(n, hostile), id: `t:${n}${EVIL}` }));
 
-let canName = true;
+let skip = false;
 try {
-	mkdirSync(join(folder, NAME));
 	for (const [name, content] of [
 		["runs.jsonl", linesOf(traces)],
 		["broken.jsonl", `{"id":"${EVIL}\n`],
@@ -36,21 +36,21 @@ try {
 		["profiles.json", JSON.stringify({ [EVIL]: 1 })],
 		["text", EVIL],
 	])
-		writeFileSync(join(folder, NAME, name), content);
+		file(join(NAME, name), content);
 } catch {
-	canName = false;
+	skip = "no such file names";
 }
 file("good.jsonl", linesOf([1, 2, 3].map((n) => traceOf(n))));
 
 const at = (name) => join(NAME, name);
-const URLS = [
-	`postgres://user:${PASSWORD}@127.0.0.1:1/db${EVIL}`,
-	`postgres://user:${PASSWORD}@[::bad/x`,
+const POSTGRES = `postgres://user:${PASSWORD}@127.0.0.1:1/db${EVIL}`;
+const HTTPS = `https://user:${PASSWORD}@host/runs.jsonl`;
+const STORES = [
+	POSTGRES,
 	`postgres://host/db?password=${PASSWORD}&x${EVIL}=1`,
 	`mysql${EVIL}://user:${PASSWORD}@host`,
-	`https://user:${PASSWORD}@host/runs.jsonl`,
+	HTTPS,
 ];
-const OFF = ["--embedder", "off"];
 const SOURCES = ["score", "explain", "import", "calibrate"];
 
 const COMMANDS = [
@@ -61,27 +61,27 @@ const COMMANDS = [
 			[at("broken.jsonl")],
 			[at("unknown.jsonl")],
 			[at("absent.jsonl")],
-			[URLS[4]],
+			[HTTPS],
 			[at("runs.jsonl"), "-o", at(`${command}.out`)],
-			[at("runs.jsonl"), "-o", URLS[4]],
+			[at("runs.jsonl"), "-o", HTTPS],
 		].map((args) => [command, ...args, ...(["score", "explain"].includes(command) ? OFF : [])]),
 	),
 	["compare", at("runs.jsonl"), "good.jsonl", ...OFF],
 	["compare", at("runs.jsonl"), at("runs.jsonl"), ...OFF],
-	["compare", at("runs.jsonl"), URLS[4]],
+	["compare", at("runs.jsonl"), HTTPS],
 	["import", NAME, "--dry-run"],
 	["explain", at("runs.jsonl"), "--id", EVIL, ...OFF],
 	["calibrate", at("runs.jsonl"), "--labels", at("labels.csv")],
-	["calibrate", at("runs.jsonl"), "--html", "report.html", "-d", URLS[4]],
+	["calibrate", at("runs.jsonl"), "--html", "report.html", "-d", HTTPS],
 	["score", "good.jsonl", "--profiles", at("profiles.json")],
 	["score", "good.jsonl", "--profiles", at("text")],
 	["score", "good.jsonl", "--memory", at("text")],
-	["score", "good.jsonl", "--memory", URLS[4]],
-	["score", "good.jsonl", "--emit-otel", URLS[4]],
-	["score", "good.jsonl", `--${EVIL}`, URLS[0]],
-	[EVIL, URLS[0]],
-	...URLS.map((url) => ["score", "good.jsonl", "--store", url]),
-	["calibrate", "good.jsonl", "--html", "store.html", "--store", URLS[0]],
+	["score", "good.jsonl", "--memory", HTTPS],
+	["score", "good.jsonl", "--emit-otel", HTTPS],
+	["score", "good.jsonl", `--${EVIL}`, POSTGRES],
+	[EVIL, POSTGRES],
+	...STORES.map((url) => ["score", "good.jsonl", "--store", url]),
+	["calibrate", "good.jsonl", "--html", "store.html", "--store", POSTGRES],
 ];
 
 const shownAs = (args) => JSON.stringify(args.map((arg) => arg.replaceAll(EVIL, "EVIL")));
@@ -91,7 +91,7 @@ const outputs = [];
 const onTerminals = COMMANDS.map(() => []);
 
 before(async () => {
-	if (!canName) return;
+	if (skip) return;
 	for (const args of COMMANDS) outputs.push(await kpScore(args));
 	if (skipWithoutTerminal) return;
 	for (const mode of [[], ["--json"]]) {
@@ -102,9 +102,7 @@ before(async () => {
 });
 
 for (const [index, args] of COMMANDS.entries())
-	test(`kp-score ${shownAs(args)} shows no control characters and no password`, {
-		skip: !canName && "no such file names",
-	}, () => {
+	test(`kp-score ${shownAs(args)} shows no control characters and no password`, { skip }, () => {
 		const { stdout, stderr } = outputs[index];
 		const terminals = onTerminals[index];
 		assert.ok(stdout + stderr !== "");
@@ -116,7 +114,7 @@ for (const [index, args] of COMMANDS.entries())
 			assert.ok(!text.includes(PASSWORD), JSON.stringify(text));
 	});
 
-test("kp-score writes no password to files", { skip: !canName && "no such file names" }, () => {
+test("kp-score writes no password to files", { skip }, () => {
 	const names = ["report.html", ...SOURCES.map((name) => at(`${name}.out`))];
 	for (const name of names) {
 		const text = readFileSync(join(folder, name), "utf8");

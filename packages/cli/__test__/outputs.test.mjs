@@ -4,12 +4,21 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
-import { assertEnds, file, folder, kpScore, linesOf, parsed, shell, traceOf } from "./support.mjs";
+import {
+	assertEnds,
+	file,
+	folder,
+	kpScore,
+	linesOf,
+	OFF,
+	parsed,
+	shell,
+	traceOf,
+} from "./support.mjs";
 
 const { Output, openFile } = createRequire(import.meta.url)("../lib/output.js");
 
 file("runs.jsonl", linesOf([1, 2, 3].map((n) => traceOf(n))));
-const OFF = ["--embedder", "off"];
 
 test("kp-score does not follow links beside its output file", async () => {
 	const victim = file("victim.txt", "precious");

@@ -71,10 +71,7 @@ test("kp-score takes the store from KP_SCORE_STORE", async () => {
 
 test("kp-score continues from a snapshot of its store", async () => {
 	const options = ["--store", "sqlite:resumed.db?create=1", "--memory", "resumed.kpcache"];
-	const scored = async (...more) => {
-		const { stdout } = await assertEnds(0, [...more, "one.jsonl", "--json", ...options]);
-		return JSON.parse(stdout);
-	};
+	const scored = async (command) => (await rowsOf([command, "one.jsonl", ...options]))[0];
 	assert.equal((await scored("score")).similarity, null);
 	const again = await scored("score");
 	assert.ok(again.similarity > 0.999);
@@ -142,10 +139,9 @@ test("kp-score explain finds what score finds with a store of many entries", asy
 	await assertEnds(0, ["score", "many.jsonl", ...store]);
 	const explained = await rowsOf(["explain", "second.jsonl", ...store]);
 	const scored = await rowsOf(["score", "second.jsonl", ...store]);
-	assert.deepEqual(
-		explained.map(({ report }) => [report.score, report.novelty.nearest]),
-		scored.map(({ score, nearest }) => [score, nearest]),
-	);
+	const found = explained.map(({ report }) => [report.score, report.novelty.nearest]);
+	const expected = scored.map(({ score, nearest }) => [score, nearest]);
+	assert.deepEqual(found, expected);
 });
 
 test("kp-score finds the package of the stores in the working directory, and else names what to install", async () => {

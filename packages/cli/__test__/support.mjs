@@ -3,14 +3,14 @@ import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after } from "node:test";
 import { fileURLToPath } from "node:url";
 
-export const program = fileURLToPath(new URL("../bin/kp-score.js", import.meta.url));
+const program = fileURLToPath(new URL("../bin/kp-score.js", import.meta.url));
 
 export const folder = mkdtempSync(join(tmpdir(), "kp-score-test-"));
 after(() => {
@@ -18,12 +18,16 @@ after(() => {
 	rmSync(folder, { recursive: true, force: true });
 });
 
-/** Writes a file of the test, and returns its path. */
+/** Writes a file of the test, with its folder, and returns its path. */
 export function file(name, content) {
 	const path = join(folder, name);
+	mkdirSync(dirname(path), { recursive: true });
 	writeFileSync(path, content);
 	return path;
 }
+
+/** The options for scores without the model. */
+export const OFF = ["--embedder", "off"];
 
 /** The default environment of commands. */
 export const environment = { ...process.env };
@@ -70,19 +74,17 @@ async function runShared(args) {
 }
 
 /**
- * Runs a command to its end. Without options, all commands share a process that loads the engine once.
+ * Runs a command to its end: with options in a separate process, else in one that all commands share, which
+ * loads the engine once.
  */
 export function kpScore(args, options) {
-	if (options) return kpScoreAlone(args, options);
-	last = last.then(() => runShared(args));
-	return last;
-}
-
-/** Runs a command to its end in a separate process. */
-export function kpScoreAlone(args, { input, ...options } = {}) {
-	const child = start(args, options);
-	child.stdin?.on("error", () => {});
-	child.stdin?.end(input);
+	if (!options) {
+		last = last.then(() => runShared(args));
+		return last;
+	}
+	const { input, ...others } = options;
+	const child = start(args, others);
+	child.stdin.on("error", () => {}).end(input);
 	return endOf(child);
 }
 
@@ -95,6 +97,9 @@ export async function assertEnds(expected, args, options) {
 
 /** The rows that a command writes, which must succeed. */
 export const rowsOf = async (args, options) => parsed((await assertEnds(0, args, options)).stdout);
+
+/** The ids of these rows. */
+export const idsOf = async (args, options) => (await rowsOf(args, options)).map(({ id }) => id);
 
 /** Runs a line of bash, in which `kp-score` is the command. */
 export const shell = (line) =>
@@ -130,12 +135,7 @@ export const parsed = (text) =>
 		.map((line) => JSON.parse(line));
 
 /** The environment of a terminal with colours, because Node.js assumes none in CI. */
-const PLAIN = {
-	TERM: "xterm-256color",
-	CI: undefined,
-	FORCE_COLOR: undefined,
-	NO_COLOR: undefined,
-};
+const COLOURS = { TERM: "xterm-256color", CI: undefined, NO_COLOR: undefined };
 
 const python = ["python3", "python"].find(
 	(name) => spawnSync(name, ["-c", "import pty"], { stdio: "ignore" }).status === 0,
@@ -159,7 +159,10 @@ except OSError:
 /** Returns the output of a command, or another program, on a terminal. */
 export async function onTerminal(args, env = {}, script = program) {
 	const command = ["-c", TERMINAL, process.execPath, script, ...args];
-	const child = spawn(python, command, { cwd: folder, env: { ...environment, ...PLAIN, ...env } });
+	const child = spawn(python, command, {
+		cwd: folder,
+		env: { ...environment, ...COLOURS, ...env },
+	});
 	const { stdout } = await endOf(child);
 	return stdout;
 }

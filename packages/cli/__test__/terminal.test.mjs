@@ -3,7 +3,14 @@ import { createRequire } from "node:module";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
-import { file, linesOf, onTerminal, skipWithoutTerminal as skip, traceOf } from "./support.mjs";
+import {
+	file,
+	linesOf,
+	onTerminal,
+	parsed,
+	skipWithoutTerminal as skip,
+	traceOf,
+} from "./support.mjs";
 
 const require = createRequire(import.meta.url);
 const { Output } = require("../lib/output.js");
@@ -34,14 +41,8 @@ test("kp-score honours NO_COLOR and --json on a terminal", { skip }, async () =>
 	const shown = await onTerminal(SCORE, { NO_COLOR: "1" });
 	assert.ok(!shown.includes(BOLD));
 	const json = await onTerminal([...SCORE, "--json", "--no-progress", "-q"]);
-	const rows = json
-		.trim()
-		.split(/\r?\n/)
-		.map((line) => JSON.parse(line));
-	assert.deepEqual(
-		rows.map(({ id }) => id),
-		["t:1", "t:2"],
-	);
+	const ids = parsed(json).map(({ id }) => id);
+	assert.deepEqual(ids, ["t:1", "t:2"]);
 });
 
 test("kp-score shows progress and the time left on a terminal", { skip }, async () => {
