@@ -5,7 +5,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { deserialize, serialize } from "node:v8";
@@ -51,7 +50,7 @@ function environment(changes) {
  * each value as it arrives; `under` is a command to start the process with.
  */
 export async function run(body, options = {}) {
-	const { input, env, execArgv = [], under = [], preload = true, onValue } = options;
+	const { input, env, execArgv = [], under = [], preload = true, killAfterMs, onValue } = options;
 	const [command, ...args] = [
 		...under,
 		process.execPath,
@@ -66,15 +65,16 @@ export async function run(body, options = {}) {
 		stdio: ["pipe", "pipe", "pipe", "pipe"],
 	});
 	const values = [];
-	createInterface(child.stdio[3]).on("line", (line) => {
+	const lines = splitter((line) => {
 		values.push(deserialize(Buffer.from(line, "base64")));
 		onValue?.(values.at(-1), child);
 	});
 	const output = [child.stdout, child.stderr].map(text);
+	child.stdio[3].setEncoding("latin1").on("data", lines);
 	// A child may end without reading its input.
 	child.stdin.on("error", () => {});
 	child.stdin.end(serialize(input));
-	const timer = setTimeout(() => child.kill("SIGKILL"), options.killAfterMs ?? KILL_AFTER_MS);
+	const timer = setTimeout(() => child.kill("SIGKILL"), killAfterMs ?? KILL_AFTER_MS);
 	const [code, signal] = await once(child, "close");
 	clearTimeout(timer);
 	const [stdout, stderr] = await Promise.all(output);
@@ -106,4 +106,13 @@ export function assertEndedWell({ code, signal, stderr }) {
 export function assertQuiet(ended) {
 	assertEndedWell(ended);
 	assert.deepEqual([ended.stdout, ended.stderr], ["", ""]);
+}
+
+function splitter(onLine) {
+	let rest = "";
+	return (text) => {
+		const lines = (rest + text).split("\n");
+		rest = lines.pop();
+		lines.forEach(onLine);
+	};
 }

@@ -1,13 +1,27 @@
 /** Scorers that continue from a snapshot of their store. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { Scorer } from "@knowledgepulse/scoring";
+import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
+import { SqliteStore } from "@knowledgepulse/scoring-stores/sqlite";
 import { temporaryFolder } from "../../../../__test__/support/model-folder.mjs";
 import { sharing, through } from "../../../../__test__/support/stores.mjs";
+import { temporaryFile } from "../sqlite/files.mjs";
+import { missing, startForStores } from "../support/postgres.mjs";
 import { answerOf, SCORER, traceOf } from "./replay.mjs";
 
 const OPTIONS = { ...SCORER, cache: { maxElements: 20 } };
+
+const { pool } = await startForStores({ after });
+const path = temporaryFile();
+
+/** Each opens a handle on one store. */
+const STORES = {
+	MemoryStore: { open: sharing().open },
+	SqliteStore: { open: () => new SqliteStore({ path }) },
+	PostgresStore: { open: () => new PostgresStore({ pool }), skip: missing },
+};
 
 /** A store that counts the entries that it returns. */
 function counting(store) {
@@ -43,24 +57,26 @@ async function assertSame(scorer, fresh) {
 	}
 }
 
-test("Scorer reads only what came after its snapshot, and scores as one that reads everything", async (t) => {
-	const { open } = sharing();
-	const file = join(temporaryFolder(t), "novelty.kpcache");
-	const first = await Scorer.open(file, { ...OPTIONS, store: open() });
-	await evaluate(first, 0, 25);
-	assert.equal(first.status().store.isResumed, false);
-	await first.save(file);
-	await evaluate(first, 25, 28);
-	await first.forget("words 20");
-	const store = counting(open());
-	const scorer = await Scorer.open(file, { ...OPTIONS, store });
-	await scorer.warmup();
-	assert.equal(store.given, 4);
-	assert.equal(scorer.status().store.isResumed, true);
-	await assertSame(scorer, new Scorer({ ...OPTIONS, store: open() }));
-	assert.equal((await answerOf(scorer, "words 40")).source, "store");
-	assert.equal(scorer.status().store.seq, 30);
-});
+for (const [name, { open, skip }] of Object.entries(STORES))
+	test(`Scorer reads of a ${name} only what came after its snapshot, and scores as one that reads everything`, {
+		skip,
+	}, async (t) => {
+		const file = join(temporaryFolder(t), "novelty.kpcache");
+		const first = await Scorer.open(file, { ...OPTIONS, store: open() });
+		await evaluate(first, 0, 25);
+		assert.equal(first.status().store.isResumed, false);
+		await first.save(file);
+		await evaluate(first, 25, 28);
+		await first.forget("words 20");
+		const store = counting(open());
+		const scorer = await Scorer.open(file, { ...OPTIONS, store });
+		await scorer.warmup();
+		assert.equal(store.given, 4);
+		assert.equal(scorer.status().store.isResumed, true);
+		await assertSame(scorer, new Scorer({ ...OPTIONS, store: open() }));
+		assert.equal((await answerOf(scorer, "words 40")).source, "store");
+		assert.equal(scorer.status().store.seq, 30);
+	});
 
 test("Scorer reads everything with a snapshot of another store, of other bounds, or of no store", async () => {
 	const { open } = sharing();
