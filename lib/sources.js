@@ -51,6 +51,9 @@ async function* contents(path) {
 			reading = read(index + 1);
 			yield buffer.subarray(0, bytesRead);
 		}
+	} catch (error) {
+		// Node.js names the file only in errors of opening it.
+		throw Object.assign(error, { path, message: `${error.message} '${path}'` });
 	} finally {
 		await file.close();
 	}

@@ -48,6 +48,12 @@ async function matchesOf(pattern) {
 	return found.map((path) => start + path);
 }
 
+/** The bytes of a file. Node.js names it only in errors of opening it. */
+const open = (path) =>
+	createReadStream(path).on("error", (error) => {
+		if (error.syscall === "read") error.message += ` '${path}'`;
+	});
+
 async function encodingOf(path) {
 	for await (const start of createReadStream(path, { end: 1 }))
 		return UTF_16[start.toString("hex")];
@@ -55,15 +61,14 @@ async function encodingOf(path) {
 
 async function* decoded(path, encoding) {
 	const decoder = new TextDecoder(encoding);
-	for await (const chunk of createReadStream(path))
-		yield Buffer.from(decoder.decode(chunk, { stream: true }));
+	for await (const chunk of open(path)) yield Buffer.from(decoder.decode(chunk, { stream: true }));
 }
 
 async function fileSource(path, { size }) {
 	// A file that cannot be read fails when it is imported.
 	const encoding = await encodingOf(path).catch(() => undefined);
 	if (encoding) return { name: path, bytes: () => decoded(path, encoding) };
-	return { name: path, path, size, bytes: () => createReadStream(path) };
+	return { name: path, path, size, bytes: () => open(path) };
 }
 
 /** A named pipe, opened without waiting for a writer: a waiting thread would keep the process alive. */
@@ -98,9 +103,7 @@ async function sourcesOfOne(argument) {
 	}
 	if (found.isFile()) return [await fileSource(argument, found)];
 	if (found.isFIFO()) return [pipeSource(argument)];
-	return [
-		{ name: argument, path: argument, isStream: true, bytes: () => createReadStream(argument) },
-	];
+	return [{ name: argument, path: argument, isStream: true, bytes: () => open(argument) }];
 }
 
 /** @returns {Promise<Source[]>} In the order of the arguments. */
