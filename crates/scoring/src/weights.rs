@@ -177,23 +177,6 @@ mod tests {
     }
 
     #[test]
-    fn for_domain_matches_exactly() {
-        for (domain, expected) in [
-            ("code", "code"),
-            ("customer_service", "customer_service"),
-            ("default", "default"),
-            ("Code", "default"),
-            ("code-review", "default"),
-            ("code ", "default"),
-            ("", "default"),
-            ("constructor", "default"),
-            ("__proto__", "default"),
-        ] {
-            assert_eq!(Profiles::default().for_domain(domain).domain, expected, "{domain:?}");
-        }
-    }
-
-    #[test]
     fn hint_finds_what_nearly_names_a_profile() {
         for (domain, expected) in [
             ("code_review", Some("code")),

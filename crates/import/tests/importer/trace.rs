@@ -71,22 +71,15 @@ fn to_trace_names_the_place_what_was_expected_and_what_was_found() {
 }
 
 #[test]
-fn to_trace_takes_what_a_trace_may_leave_out() {
-    for (what, trace) in [
-        ("no steps", with("/steps", json!([]))),
-        ("no content", with("/steps/0", json!({ "type": "thought" }))),
-        ("no tool", with("/steps/1/tool", json!(null))),
-        ("a nameless tool", with("/steps/1/tool", json!({}))),
-        ("an unknown type", with("/steps/0/type", json!("daydream"))),
-        ("the least confidence", with("/outcome/confidence", json!(0))),
-        ("the greatest confidence", with("/outcome/confidence", json!(1))),
-    ] {
-        assert!(read_trace(&trace, &mut String::new()).is_ok(), "{what}");
+fn confidence_may_be_a_whole_number() {
+    for number in [0, 1] {
+        let trace = with("/outcome/confidence", json!(number));
+        assert_eq!(input(&trace).trace.confidence(), f64::from(number));
     }
 }
 
 #[test]
-fn id_is_any_string_of_up_to_1024_bytes_and_nothing_else() {
+fn id_is_any_string_and_nothing_else() {
     let id = |id: Value| {
         let mut trace = valid();
         trace["id"] = id;
@@ -99,23 +92,6 @@ fn id_is_any_string_of_up_to_1024_bytes_and_nothing_else() {
         assert_eq!(id(other.clone()), None, "{other}");
     }
     assert_eq!(input(&valid()).trace.id(), None);
-    assert!(id(json!("i".repeat(1024))).is_some());
-    assert_eq!(id(json!("i".repeat(1025))), None);
-}
-
-#[test]
-fn steps_keep_their_kind_and_their_tool() {
-    let kinds = ["thought", "tool_call", "observation", "error_recovery", "Thought", ""];
-    let mut steps: Vec<_> = kinds.iter().map(|kind| json!({ "type": kind })).collect();
-    steps[1]["tool"] = json!({ "name": "heaptrack" });
-    steps[2]["tool"] = json!({});
-    let trace = input(&with("/steps", json!(steps))).trace;
-    let found: Vec<_> = trace.steps().iter().map(|step| &*step.kind).collect();
-    assert_eq!(found, kinds);
-    let tools: Vec<_> = trace.steps().iter().map(|step| step.tool.as_ref()).collect();
-    assert_eq!(tools[0], None);
-    assert_eq!(tools[1].unwrap().as_deref(), Some("heaptrack"));
-    assert_eq!(*tools[2].unwrap(), None);
 }
 
 /// Takes so many pieces, and counts what comes after it has refused one.
