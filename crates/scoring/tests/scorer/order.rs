@@ -128,6 +128,25 @@ fn submit_warms_up_after_the_calls_before() {
 }
 
 #[test]
+fn submit_forgets_and_clears_after_the_calls_before_and_ahead_of_those_behind() {
+    let scorer = new_scorer();
+    let score = |text| Work::Score(says(text));
+    let forget = Work::Forget("slow 1".into());
+    let calls = [score("slow 1"), forget, score("slow 1"), Work::Clear, score("1")];
+    let answers = submit_all(&scorer, &FakeEmbedder::new(), calls);
+    for expected in [None, Some(1), None, Some(1), None] {
+        match receive(&answers).1 {
+            Ok(Outcome::Removed(count)) => assert_eq!(Some(count), expected),
+            answer => {
+                assert_eq!(report(answer).score.novelty, Novelty::EmptyCache);
+                assert_eq!(expected, None);
+            }
+        }
+    }
+    assert_eq!(scorer.cache_len(), 1);
+}
+
+#[test]
 fn cache_len_does_not_wait_while_the_cache_is_in_use() {
     let (scorer, embedder) = (new_scorer(), FakeEmbedder::new());
     let _answers = score_all(&scorer, &embedder, ["1", "3"]);
