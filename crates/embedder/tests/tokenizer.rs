@@ -13,16 +13,14 @@ static TOKENIZER: LazyLock<Tokenizer> = LazyLock::new(|| {
     Tokenizer::from_json(&json, MAX_TOKENS).expect("a tokenizer")
 });
 
-/// The ids of the window of a text.
-fn ids(text: &str) -> Vec<i64> {
-    let (mut windows, _) =
-        TOKENIZER.encode(text, LongText::Window, &CancelToken::default()).expect("tokens");
-    windows.remove(0)
+/// The windows of a text, and whether it is cut.
+fn encode(text: &str, long_text: LongText) -> (Vec<Vec<i64>>, bool) {
+    TOKENIZER.encode(text, long_text, &CancelToken::default()).expect("tokens")
 }
 
-/// The windows of all of a text.
-fn windows(text: &str, cancel: &CancelToken) -> Vec<Vec<i64>> {
-    TOKENIZER.encode(text, LongText::Whole, cancel).expect("tokens").0
+/// The ids of the window of a text.
+fn ids(text: &str) -> Vec<i64> {
+    encode(text, LongText::Window).0.remove(0)
 }
 
 /// Writes the pieces of a text to a buffer and returns what it keeps.
@@ -61,9 +59,7 @@ fn encode_cuts_a_text_that_does_not_fit_and_ends_a_full_window_without_separator
         (512, true, false),
         (600, true, false),
     ] {
-        let text = "word ".repeat(words);
-        let (windows, found) =
-            TOKENIZER.encode(&text, LongText::Window, &CancelToken::default()).expect("tokens");
+        let (windows, found) = encode(&"word ".repeat(words), LongText::Window);
         assert_eq!(found, is_cut, "{words} words");
         assert_eq!(windows[0].len(), (words + 2).min(MAX_TOKENS), "{words} words");
         assert_eq!(windows[0].last() == Some(&102), has_separator, "{words} words");
@@ -72,7 +68,7 @@ fn encode_cuts_a_text_that_does_not_fit_and_ends_a_full_window_without_separator
 
 /// The tokens of all windows of a text, each without its `[CLS]` and `[SEP]`.
 fn tokens_of_windows(text: &str) -> Vec<i64> {
-    let windows = windows(text, &CancelToken::default());
+    let (windows, _) = encode(text, LongText::Whole);
     let full = windows.len() - 1;
     assert!(windows[..full].iter().all(|ids| ids.len() == MAX_TOKENS));
     let inner = |ids: &Vec<i64>| match &ids[..] {
@@ -90,16 +86,18 @@ fn encode_windows_holds_all_tokens_once() {
         let expected: Vec<_> = (0..words).map(digit).collect();
         assert_eq!(tokens_of_windows(&text), expected, "{words} words");
     }
-    let never = CancelToken::default();
-    assert_eq!(windows("", &never), [[101, 102]]);
-    assert_eq!(windows("Hello, world!", &never), [ids("Hello, world!")]);
+    for text in ["", "Hello, world!"] {
+        assert_eq!(encode(text, LongText::Whole).0, [ids(text)]);
+    }
 }
 
 #[test]
 fn encode_windows_stops_after_a_cancellation() {
     let cancel = CancelToken::default();
     cancel.cancel();
-    assert!(windows(&"word ".repeat(10_000), &cancel).len() <= 1);
+    let text = "word ".repeat(10_000);
+    let (windows, _) = TOKENIZER.encode(&text, LongText::Whole, &cancel).expect("tokens");
+    assert!(windows.len() <= 1);
 }
 
 #[test]

@@ -60,8 +60,14 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
     prop::collection::vec(operation, 0..120)
 }
 
-fn cache(max_elements: usize, vector_len: usize, ttl: Option<Duration>) -> VectorCache {
-    VectorCache::new(CacheOptions { max_elements, vector_len, ttl }).expect("bounds of a cache")
+/// Continues in another process, with this capacity and this time.
+fn restart(lockstep: &mut Lockstep, max_elements: usize, now: Duration) {
+    let bytes = encode(&mut lockstep.cache, "", lockstep.now);
+    let snapshot = decode("snapshot", bytes[..].into(), "").unwrap();
+    let options = CacheOptions { max_elements, ..snapshot.options() };
+    let restored = snapshot.into_cache(options, now).unwrap();
+    assert_eq!(restored.options(), options);
+    lockstep.restart(restored, now);
 }
 
 proptest! {
@@ -86,13 +92,7 @@ proptest! {
                     lockstep.evict_expired();
                 }
                 Operation::Restart(millis, max_elements) => {
-                    let bytes = encode(&mut lockstep.cache, "", lockstep.now);
-                    let snapshot = decode("snapshot", bytes[..].into(), "").unwrap();
-                    let options = CacheOptions { max_elements, ..options };
-                    let now = Duration::from_millis(millis);
-                    let restored = snapshot.into_cache(options, now).unwrap();
-                    prop_assert_eq!(restored.options(), options);
-                    lockstep.restart(restored, now);
+                    restart(&mut lockstep, max_elements, Duration::from_millis(millis));
                 }
                 Operation::Clear => lockstep.clear(),
             }
@@ -135,11 +135,7 @@ fn a_large_cache_behaves_like_a_list() {
     lockstep.now = Duration::from_secs(13);
     search(&mut lockstep);
     for max_elements in [9_000, 700] {
-        let bytes = encode(&mut lockstep.cache, "", lockstep.now);
-        let snapshot = decode("snapshot", bytes[..].into(), "").unwrap();
-        let options = CacheOptions { max_elements, ..options };
-        let restored = snapshot.into_cache(options, Duration::ZERO).unwrap();
-        lockstep.restart(restored, Duration::ZERO);
+        restart(&mut lockstep, max_elements, Duration::ZERO);
         search(&mut lockstep);
         // Into its spare slots, and then into a larger ring.
         (0..4_000).for_each(|i| lockstep.add(&vector(i), None));
@@ -151,27 +147,24 @@ fn a_large_cache_behaves_like_a_list() {
 }
 
 #[test]
-fn an_entry_of_exactly_its_ttl_is_gone() {
-    let mut cache = cache(3, 1, Some(Duration::from_millis(10)));
-    cache.add(&[1.0], None, Duration::ZERO).unwrap();
-    assert_eq!(cache.len(Duration::from_nanos(9_999_999)), 1);
-    assert_eq!(cache.nearest(&[1.0], Duration::from_millis(10)), Ok(None));
-    assert_eq!(cache.len(Duration::ZERO), 0, "expiry is final");
-}
-
-#[test]
-fn entries_never_get_older_towards_the_newest() {
-    let mut cache = cache(9, 1, None);
+fn entries_stay_in_order_of_age_and_expired_when_the_clock_goes_back() {
+    let ttl = Some(Duration::from_millis(10));
+    let options = CacheOptions { max_elements: 9, vector_len: 1, ttl };
+    let mut cache = VectorCache::new(options).unwrap();
     for millis in [5, 3, 8, 1] {
         cache.add(&[1.0], None, Duration::from_millis(millis)).unwrap();
     }
     let ages: Vec<_> = cache.entries(Duration::from_millis(7)).map(|e| e.age.as_millis()).collect();
     assert_eq!(ages, [2, 2, 0, 0]);
+    assert_eq!(cache.len(Duration::from_nanos(17_999_999)), 2);
+    assert_eq!(cache.len(Duration::from_millis(18)), 0);
+    assert_eq!(cache.len(Duration::ZERO), 0, "expiry is final");
 }
 
 #[test]
 fn cache_refuses_vectors_and_bounds_that_do_not_fit() {
-    let mut cache = cache(9, 3, None);
+    let options = CacheOptions { vector_len: 3, ..CacheOptions::default() };
+    let mut cache = VectorCache::new(options).unwrap();
     for (vector, message) in [
         (&[1.0, 2.0][..], "Expected 3 dimensions, got 2"),
         (&[], "Expected 3 dimensions, got 0"),

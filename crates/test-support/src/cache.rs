@@ -69,12 +69,6 @@ impl NaiveCache {
         self.similar(query, 1, -1.0, now).pop().map(|similar| similar.nearest)
     }
 
-    /// Returns the greatest similarity by definition; `None` without vectors.
-    pub fn max_cosine(&mut self, query: &[f32], now: Duration) -> Option<f64> {
-        self.expire(now);
-        self.known.iter().map(|known| cosine(&known.vector, query)).reduce(f64::max)
-    }
-
     /// Drops the vectors with this id; returns their number.
     pub fn remove(&mut self, id: &str, now: Duration) -> usize {
         self.expire(now);
@@ -197,7 +191,8 @@ impl Lockstep {
 
     fn assert_nearest(&mut self, found: Option<Nearest>, query: &[f32]) {
         assert_eq!(found, self.naive.nearest(query, self.now));
-        let expected = self.naive.max_cosine(query, self.now).unwrap_or(0.0);
+        let cosines = self.naive.known.iter().map(|known| cosine(&known.vector, query));
+        let expected = cosines.reduce(f64::max).unwrap_or(0.0);
         let found = found.map_or(0.0, |nearest| nearest.similarity);
         assert!((-1.0..=1.0).contains(&found), "{found}");
         assert!((found - expected).abs() < 1e-6, "{found} for {expected}");

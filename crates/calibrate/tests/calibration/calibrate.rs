@@ -2,11 +2,11 @@
 
 use knowledgepulse_calibrate::{
     Calibration, Options, Row, Target,
-    calibration::{Dimension, FitResult, WarningCode},
+    calibration::{Dimension, FitResult, Summary, WarningCode},
 };
 use knowledgepulse_workers::CancelToken;
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::rows::{calibrate, row, scored};
 
@@ -45,51 +45,36 @@ fn row_is_read_as_it_is_written() {
 #[test]
 fn rows_are_read_with_the_line_of_an_error() {
     let good = serde_json::to_value(row(1)).unwrap();
-    let with = |path: &str, value: Value| {
+    let rule = "one of single-thought, error-recovery, low-tool-diversity, got \"none\"";
+    let changed = [
+        ("/score", json!("high"), "a number, got string \"high\""),
+        ("/score", json!(1.5), "a number in [0, 1], got 1.5"),
+        ("/dimensions/novelty", json!(-0.1), "a number in [0, 1], got -0.1"),
+        ("/dimensions/novelty", json!(null), "a number, got null"),
+        ("/similarity", json!(1.1), "a number in [-1, 1] or null, got 1.1"),
+        ("/success", json!(1), "a boolean, got integer `1`"),
+        ("/tokens", json!(-1), "a whole number, 0 or more, got integer `-1`"),
+        ("/overrides", json!(["none"]), rule),
+    ]
+    .map(|(pointer, value, message)| {
         let mut changed = good.clone();
-        *changed.pointer_mut(path).unwrap() = value;
-        changed.to_string()
-    };
+        *changed.pointer_mut(pointer).unwrap() = value;
+        (changed.to_string(), pointer.replace('/', "."), message)
+    });
     let mut without = good.clone();
     without["dimensions"].as_object_mut().unwrap().remove("novelty");
-    for (line, path, message) in [
-        (with("/score", json!("high")), ".score", "expected a number, got string \"high\""),
-        (with("/score", json!(1.5)), ".score", "expected a number in [0, 1], got 1.5"),
-        (
-            with("/dimensions/novelty", json!(-0.1)),
-            ".dimensions.novelty",
-            "expected a number in [0, 1], got -0.1",
-        ),
-        (
-            with("/dimensions/novelty", json!(null)),
-            ".dimensions.novelty",
-            "expected a number, got null",
-        ),
-        (
-            with("/similarity", json!(1.1)),
-            ".similarity",
-            "expected a number in [-1, 1] or null, got 1.1",
-        ),
-        (with("/success", json!(1)), ".success", "expected a boolean, got integer `1`"),
-        (
-            with("/tokens", json!(-1)),
-            ".tokens",
-            "expected a whole number, 0 or more, got integer `-1`",
-        ),
-        (
-            with("/overrides", json!(["none"])),
-            ".overrides",
-            "expected one of single-thought, error-recovery, low-tool-diversity, got \"none\"",
-        ),
-        (without.to_string(), ".dimensions.novelty", "expected a value, got nothing"),
-        ("[]".to_owned(), "", ""),
-        ("{".to_owned(), "", "expected JSON, got EOF while parsing an object"),
-        (format!("{good} x"), "", "expected JSON, got trailing characters"),
-    ] {
+    let others = [
+        (without.to_string(), ".dimensions.novelty", "a value, got nothing"),
+        ("[]".to_owned(), "", "an object, got "),
+        ("{".to_owned(), "", "JSON, got EOF while parsing an object"),
+        (format!("{good} x"), "", "JSON, got trailing characters"),
+    ]
+    .map(|(line, path, message)| (line, path.to_owned(), message));
+    for (line, path, message) in changed.into_iter().chain(others) {
         let error = Row::from_json_lines(&format!("{good}\n\n{line}\n")).unwrap_err();
         let path = format!("rows[2]{path}");
         assert_eq!((error.code(), error.path()), ("INVALID_ROW", Some(&*path)), "{line}");
-        assert!(error.to_string().starts_with(&format!("{path}: {message}")), "{error}");
+        assert!(error.to_string().starts_with(&format!("{path}: expected {message}")), "{error}");
     }
 }
 
@@ -176,14 +161,11 @@ fn cold_start_is_excluded_and_counted() {
             expected,
             "{n} {first:?}"
         );
-        assert_eq!((found.overall.n, found.overall.excluded), (expected.0, n - expected.0));
-        let of_domains = |part: fn(&knowledgepulse_calibrate::calibration::Summary) -> usize| {
-            found.domains.iter().map(|domain| part(&domain.summary)).sum::<usize>()
-        };
-        assert_eq!(
-            (of_domains(|of| of.n), of_domains(|of| of.excluded)),
-            (expected.0, n - expected.0)
-        );
+        let counts = |summary: &Summary| (summary.n, summary.excluded);
+        let add = |(a, b), (c, d)| (a + c, b + d);
+        let of_domains = found.domains.iter().map(|domain| counts(&domain.summary)).reduce(add);
+        let expected = (expected.0, n - expected.0);
+        assert_eq!((counts(&found.overall), of_domains), (expected, Some(expected)));
     }
     // A memory that was there before: nothing is cold.
     assert_eq!(calibrate(&rows(200, |_, _| ()), &quick()).unwrap().rows.used, 200);

@@ -30,23 +30,19 @@ fn row(number: usize, domain: &str, label: Option<bool>) -> Row {
 }
 
 fn rows(n: usize, label: impl Fn(usize, &Row) -> Option<bool>) -> Vec<Row> {
-    let made = |number: usize| {
-        let mut row = row(number, ["code", "finance", "airline"][number % 3], None);
-        row.label = label(number, &row);
-        row
+    let labelled = |number: usize| {
+        let row = row(number, ["code", "finance", "airline"][number % 3], None);
+        Row { label: label(number, &row), ..row }
     };
-    (1..=n).map(made).collect()
+    (1..=n).map(labelled).collect()
 }
 
-fn render(rows: &[Row], target: Option<Target>, fit: bool, context: &Context) -> String {
+fn render(rows: &[Row], target: Option<Target>, fit: bool) -> String {
     let options = Options { target, fit, replicates: 100, ..Options::default() };
-    let html = report::html(&calibrate(rows, &options).unwrap(), rows, context).unwrap();
+    let found = calibrate(rows, &options).unwrap();
+    let html = report::html(&found, rows, &Context::default()).unwrap();
     check(&html);
     html
-}
-
-fn plain(rows: &[Row], target: Option<Target>, fit: bool) -> String {
-    render(rows, target, fit, &Context::default())
 }
 
 /// Checks what holds for every report.
@@ -94,7 +90,7 @@ fn values<'a>(html: &'a str, attribute: &str) -> Vec<&'a str> {
 #[test]
 fn report_has_every_section() {
     let rows = rows(180, |number, row| Some(row.score + (number % 5) as f64 / 10.0 > 0.7));
-    let html = plain(&rows, Some(Target::Share(0.2)), true);
+    let html = render(&rows, Some(Target::Share(0.2)), true);
     for section in
         ["threshold", "scores", "domains", "dimensions", "labels", "fit", "traces", "settings"]
     {
@@ -152,13 +148,13 @@ fn text_is_escaped_everywhere() {
 fn texts_are_cut_and_lose_controls() {
     let mut rows = rows(1, |_, _| None);
     rows[0].objective = Some(format!("a\nb\u{0}\u{1b}[31mc{}", "x".repeat(5000)));
-    let html = plain(&rows, None, false);
+    let html = render(&rows, None, false);
     assert!(html.contains(&format!(">a\nb[31mc{}…</p>", "x".repeat(992))));
 }
 
 #[test]
 fn report_of_rows_without_labels_says_so() {
-    let html = plain(&rows(40, |_, _| None), Some(Target::Threshold(0.75)), false);
+    let html = render(&rows(40, |_, _| None), Some(Target::Threshold(0.75)), false);
     assert!(html.contains("The rows have no labels"));
     assert!(!html.contains("id=\"fit\"") && !html.contains("Receiver operating"));
     assert!(html.contains("which was given, accepts"));
@@ -166,7 +162,7 @@ fn report_of_rows_without_labels_says_so() {
 
 #[test]
 fn report_of_equal_labels_says_so() {
-    let html = plain(&rows(40, |_, _| Some(true)), None, true);
+    let html = render(&rows(40, |_, _| Some(true)), None, true);
     assert!(html.contains("All labels are equal") && html.contains("Not fitted: expected 30 rows"));
     assert!(html.contains("No target was set"));
 }
@@ -174,7 +170,7 @@ fn report_of_equal_labels_says_so() {
 #[test]
 fn threshold_that_is_not_found_is_reported() {
     let alternate = rows(60, |number, _| Some(number.is_multiple_of(2)));
-    let html = plain(&alternate, Some(Target::Precision(0.99)), false);
+    let html = render(&alternate, Some(Target::Precision(0.99)), false);
     assert!(html.contains("No threshold was found for a precision of 99\u{a0}%."));
     assert!(html.contains("<b>none</b>"));
 }
@@ -182,18 +178,18 @@ fn threshold_that_is_not_found_is_reported() {
 #[test]
 fn single_row_and_nameless_domain_make_a_report() {
     let mut only = vec![row(1, "", None)];
-    let html = plain(&only, Some(Target::Share(1.0)), false);
+    let html = render(&only, Some(Target::Share(1.0)), false);
     assert!(html.contains("1 of 1 trace used, in 1 domain, in 1 group."));
     only[0].id = None;
     only[0].label = Some(false);
-    plain(&only, None, false);
+    render(&only, None, false);
 }
 
 #[test]
 fn domain_whose_rows_are_all_excluded_is_in_the_tables() {
     let mut rows = rows(60, |_, _| None);
     rows.push(Row { similarity: None, ..row(61, "empty", None) });
-    let html = plain(&rows, Some(Target::Share(0.5)), false);
+    let html = render(&rows, Some(Target::Share(0.5)), false);
     assert!(html.contains("<bdi>empty</bdi>"));
     assert!(!html.contains("Histogram of score, empty"));
 }
@@ -202,7 +198,7 @@ fn domain_whose_rows_are_all_excluded_is_in_the_tables() {
 fn many_domains_have_twelve_charts() {
     let rows: Vec<Row> =
         (1..=80).map(|number| row(number, &format!("d{}", number % 20), None)).collect();
-    let html = plain(&rows, None, false);
+    let html = render(&rows, None, false);
     assert_eq!(html.matches("aria-label=\"Histogram of score, d").count(), 12);
     assert!(html.contains("8 more domains"));
 }
@@ -216,7 +212,7 @@ fn better_weights_can_be_pasted() {
             Row { group: None, label: Some(row.dimensions.complexity > 0.5), ..row }
         })
         .collect();
-    let html = plain(&rows, None, true);
+    let html = render(&rows, None, true);
     let paste = html.split("<pre").nth(1).unwrap().split("</pre>").next().unwrap();
     let (_, weights) = paste.split_once("&#34;code&#34;: {").unwrap();
     let weights = weights.split('}').next().unwrap().split(", ");
@@ -238,7 +234,7 @@ fn weights_without_the_outcome_leave_its_weight() {
             Row { group: None, label: Some(row.success), ..row }
         })
         .collect();
-    let html = plain(&rows, None, true);
+    let html = render(&rows, None, true);
     assert!(html.contains("The labels equal success, or nearly"));
     assert!(html.contains("outcome confidence was left out"));
     assert!(html.contains("outcomeConfidence: 0.2 }"));

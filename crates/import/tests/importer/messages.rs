@@ -1,10 +1,10 @@
 //! Rules of chat messages that no sample shows.
 
 use knowledgepulse_import::Importer;
-use knowledgepulse_test_support::importing::{self, Outcome, run};
+use knowledgepulse_test_support::importing::{self, run};
 use serde_json::{Value, json};
 
-use crate::{import, lines, run_value, skipped, steps};
+use crate::{lines, run_value, skipped, steps};
 
 /// Returns the steps, and what is skipped, of a conversation that asks the assistant for something.
 fn conversation(answers: &[Value]) -> (Vec<String>, Value) {
@@ -136,15 +136,10 @@ fn messages_of_a_growing_history_are_one_run() {
         answered(&begun, "4"),
         json!({ "messages": [user("Other"), answer("Done")] }),
     ]);
-    let lines_of = |outcome: &Outcome| -> Vec<u64> {
-        outcome.traces().map(|run| run.provenance.source.line).collect()
-    };
-    let outcome = import(&log);
-    assert_eq!(lines_of(&outcome), [2, 3, 4, 5]);
-    assert_eq!(outcome.traces().map(|run| steps(run).len()).collect::<Vec<_>>(), [3, 3, 3, 1]);
+    let outcome = importing::check(log.as_bytes(), 1, &importing::options());
+    let found = outcome.traces().map(|run| (run.provenance.source.line, steps(run).len()));
+    assert_eq!(found.collect::<Vec<_>>(), [(2, 3), (3, 3), (4, 3), (5, 1)]);
     assert_eq!(importing::skipped(&outcome.report.skipped), json!({ "continued": 1 }));
-    let bytes = importing::import(log.as_bytes().chunks(1), &importing::options());
-    assert_eq!(lines_of(&bytes), [2, 3, 4, 5]);
 
     let mut importer = Importer::new(importing::options());
     for (name, piece) in [("bytes", 1), ("whole", log.len())] {

@@ -29,64 +29,49 @@ fn with(pointer: &str, value: Value) -> Value {
 #[test]
 fn to_trace_names_the_place_what_was_expected_and_what_was_found() {
     let long = "x".repeat(41);
-    for (trace, path, expected) in [
-        (json!(null), "trace", "an object, got null"),
-        (with("/metadata", json!("m")), "metadata", "an object, got \"m\""),
-        (with("/metadata/task_domain", json!(7)), "metadata.task_domain", "a string, got 7"),
-        (with("/metadata/success", json!("yes")), "metadata.success", "a boolean, got \"yes\""),
-        (with("/task", json!(false)), "task", "an object, got false"),
-        (with("/task/objective", json!({})), "task.objective", "a string, got an object"),
-        (with("/steps", json!({"length": 0})), "steps", "an array, got an object"),
-        (with("/steps", json!("abc")), "steps", "an array, got \"abc\""),
-        (with("/steps/0", json!([])), "steps[0].type", "a string, got undefined"),
-        (with("/steps/1", json!(3)), "steps[1]", "an object, got 3"),
-        (with("/steps/0/type", json!(null)), "steps[0].type", "a string, got null"),
-        (
-            with("/steps/0/content", json!([])),
-            "steps[0].content",
-            "a string, null or nothing, got an array",
-        ),
-        (
-            with("/steps/1/tool", json!(long)),
-            "steps[1].tool",
-            &format!("an object, null or nothing, got {:?}…", &long[..40]),
-        ),
-        (with("/steps/1/tool/name", json!(42)), "steps[1].tool.name", "a string, got 42"),
-        (with("/steps/1/tool/name", json!(null)), "steps[1].tool.name", "a string, got null"),
-        (
-            with("/outcome/confidence", json!(1.5)),
-            "outcome.confidence",
-            "a finite number in [0, 1], got 1.5",
-        ),
-        (
-            with("/outcome/confidence", json!("1")),
-            "outcome.confidence",
-            "a finite number in [0, 1], got \"1\"",
-        ),
-    ] {
+    let cut = format!("an object, null or nothing, got {:?}…", &long[..40]);
+    let cases = [
+        ("/metadata", json!("m"), "an object, got \"m\""),
+        ("/metadata/task_domain", json!(7), "a string, got 7"),
+        ("/metadata/success", json!("yes"), "a boolean, got \"yes\""),
+        ("/task", json!(false), "an object, got false"),
+        ("/task/objective", json!({}), "a string, got an object"),
+        ("/steps", json!({"length": 0}), "an array, got an object"),
+        ("/steps", json!("abc"), "an array, got \"abc\""),
+        ("/steps/1", json!(3), "an object, got 3"),
+        ("/steps/0/type", json!(null), "a string, got null"),
+        ("/steps/0/content", json!([]), "a string, null or nothing, got an array"),
+        ("/steps/1/tool", json!(long), &cut),
+        ("/steps/1/tool/name", json!(42), "a string, got 42"),
+        ("/steps/1/tool/name", json!(null), "a string, got null"),
+        ("/outcome/confidence", json!(1.5), "a finite number in [0, 1], got 1.5"),
+        ("/outcome/confidence", json!("1"), "a finite number in [0, 1], got \"1\""),
+    ]
+    .map(|(pointer, value, expected)| {
+        let path = pointer[1..].replace("/0", "[0]").replace("/1", "[1]").replace('/', ".");
+        (with(pointer, value), path, expected)
+    });
+    let others = [
+        (json!(null), "trace".to_owned(), "an object, got null"),
+        (with("/steps/0", json!([])), "steps[0].type".to_owned(), "a string, got undefined"),
+    ];
+    for (trace, path, expected) in cases.into_iter().chain(others) {
         let error = read_trace(&trace, &mut String::new()).expect_err(expected);
-        assert_eq!((error.code(), error.path()), ("INVALID_TRACE", Some(path)), "{expected}");
+        assert_eq!((error.code(), error.path()), ("INVALID_TRACE", Some(&*path)), "{expected}");
         assert_eq!(error.to_string(), format!("{path}: expected {expected}"));
     }
 }
 
 #[test]
-fn to_trace_takes_what_a_trace_may_leave_out() {
-    for (what, trace) in [
-        ("no steps", with("/steps", json!([]))),
-        ("no content", with("/steps/0", json!({ "type": "thought" }))),
-        ("no tool", with("/steps/1/tool", json!(null))),
-        ("a nameless tool", with("/steps/1/tool", json!({}))),
-        ("an unknown type", with("/steps/0/type", json!("daydream"))),
-        ("the least confidence", with("/outcome/confidence", json!(0))),
-        ("the greatest confidence", with("/outcome/confidence", json!(1))),
-    ] {
-        assert!(read_trace(&trace, &mut String::new()).is_ok(), "{what}");
+fn confidence_may_be_a_whole_number() {
+    for number in [0, 1] {
+        let trace = with("/outcome/confidence", json!(number));
+        assert_eq!(input(&trace).trace.confidence(), f64::from(number));
     }
 }
 
 #[test]
-fn id_is_any_string_of_up_to_1024_bytes_and_nothing_else() {
+fn id_is_any_string_and_nothing_else() {
     let id = |id: Value| {
         let mut trace = valid();
         trace["id"] = id;
@@ -99,23 +84,6 @@ fn id_is_any_string_of_up_to_1024_bytes_and_nothing_else() {
         assert_eq!(id(other.clone()), None, "{other}");
     }
     assert_eq!(input(&valid()).trace.id(), None);
-    assert!(id(json!("i".repeat(1024))).is_some());
-    assert_eq!(id(json!("i".repeat(1025))), None);
-}
-
-#[test]
-fn steps_keep_their_kind_and_their_tool() {
-    let kinds = ["thought", "tool_call", "observation", "error_recovery", "Thought", ""];
-    let mut steps: Vec<_> = kinds.iter().map(|kind| json!({ "type": kind })).collect();
-    steps[1]["tool"] = json!({ "name": "heaptrack" });
-    steps[2]["tool"] = json!({});
-    let trace = input(&with("/steps", json!(steps))).trace;
-    let found: Vec<_> = trace.steps().iter().map(|step| &*step.kind).collect();
-    assert_eq!(found, kinds);
-    let tools: Vec<_> = trace.steps().iter().map(|step| step.tool.as_ref()).collect();
-    assert_eq!(tools[0], None);
-    assert_eq!(tools[1].unwrap().as_deref(), Some("heaptrack"));
-    assert_eq!(*tools[2].unwrap(), None);
 }
 
 /// Takes so many pieces, and counts what comes after it has refused one.

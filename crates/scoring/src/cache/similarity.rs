@@ -112,28 +112,23 @@ mod tests {
 
     /// The kernel for every width that this machine has, the scalar one included.
     fn every_width(query: &[f32], rows: &[f32]) -> Vec<(&'static str, Option<Greatest>)> {
-        let found = |run: fn(OfferDots)| search(query, rows, run);
-        let mut all = vec![
-            ("dispatched", found(|kernel| Arch::new().dispatch(kernel))),
-            ("scalar", found(|kernel| kernel.with_simd(pulp::Scalar::new()))),
-        ];
+        let mut all = Vec::new();
+        let mut add = |name, run: &dyn Fn(OfferDots)| all.push((name, search(query, rows, run)));
+        add("dispatched", &|kernel| Arch::new().dispatch(kernel));
+        add("scalar", &|kernel| kernel.with_simd(pulp::Scalar::new()));
         #[cfg(target_arch = "x86_64")]
         {
-            use pulp::x86::{V3, V4};
-            let simd = V3::try_new();
-            all.extend(
-                simd.map(|v| ("AVX2", search(query, rows, |kernel| Simd::vectorize(v, kernel)))),
-            );
-            let simd = V4::try_new();
-            all.extend(
-                simd.map(|v| ("AVX-512", search(query, rows, |kernel| Simd::vectorize(v, kernel)))),
-            );
+            if let Some(simd) = pulp::x86::V3::try_new() {
+                add("AVX2", &|kernel| Simd::vectorize(simd, kernel));
+            }
+            if let Some(simd) = pulp::x86::V4::try_new() {
+                add("AVX-512", &|kernel| Simd::vectorize(simd, kernel));
+            }
         }
         #[cfg(target_arch = "aarch64")]
-        all.extend(
-            pulp::aarch64::Neon::try_new()
-                .map(|v| ("NEON", search(query, rows, |kernel| Simd::vectorize(v, kernel)))),
-        );
+        if let Some(simd) = pulp::aarch64::Neon::try_new() {
+            add("NEON", &|kernel| Simd::vectorize(simd, kernel));
+        }
         all
     }
 

@@ -16,7 +16,7 @@ use knowledgepulse_test_support::{FakeEmbedder, input, repeats, trace};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::{Answer, receive};
+use crate::{Answer, receive, says};
 
 const DOMAINS: [&str; 5] = ["code", "finance", "medical", "legal", "own"];
 const KINDS: [&str; 4] = ["thought", "tool_call", "observation", "error_recovery"];
@@ -110,7 +110,7 @@ fn work(call: &Call) -> Work {
         Call::Remember(json) => Work::Remember(input(json)),
         Call::Forget(id) => Work::Forget(id.as_str().into()),
         Call::Clear => Work::Clear,
-        Call::End(..) => Work::Score(input(&trace(json!({ "task": { "objective": "hang" } })))),
+        Call::End(..) => Work::Score(says("hang")),
     }
 }
 
@@ -236,9 +236,8 @@ fn judge_decides_where_both_bounds_are_on_one_side() {
 #[test]
 fn decide_leaves_no_mark_where_it_is_ended_or_cannot_embed() {
     let scorer = scorer(0.5);
-    let work = |text| Work::Decide(input(&trace(json!({ "task": { "objective": text } }))), 0.2);
     let ended = |text, end: fn(&CallHandle) -> bool| {
-        let (handle, answers) = submit(&scorer, work(text));
+        let (handle, answers) = submit(&scorer, Work::Decide(says(text), 0.2));
         end(&handle);
         receive(&answers)
     };
@@ -270,8 +269,7 @@ fn similar_finds_the_most_similar_in_its_turn_and_adds_nothing() {
     };
     assert_eq!(found("1", 9, -1.0), []);
     for number in ["slow 1", "1", "2", "5"] {
-        let json = trace(json!({ "id": number, "task": { "objective": number } }));
-        submit(&scorer, Work::Remember(input(&json)));
+        submit(&scorer, Work::Remember(says(number)));
     }
     let all = [("slow 1", 1.0), ("1", 1.0), ("2", 0.0), ("5", 0.0)];
     let all = all.map(|(id, similarity)| (id.to_owned(), similarity));

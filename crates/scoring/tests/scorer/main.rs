@@ -16,14 +16,20 @@ use std::{
 
 use knowledgepulse_scoring::{
     Result, Scorer,
-    scorer::{CallHandle, Outcome, Work},
+    scorer::{CallHandle, Input, Outcome, Work},
 };
-use knowledgepulse_test_support::FakeEmbedder;
+use knowledgepulse_test_support::{FakeEmbedder, input, trace};
+use serde_json::json;
 
 type Answer = Result<Outcome>;
 
 /// A lost answer or a deadlock is a failure, not an endless test.
 const LIMIT: Duration = Duration::from_secs(20);
+
+/// A trace with this text, which is its id, too.
+fn says(text: &str) -> Input {
+    input(&trace(json!({ "id": text, "task": { "objective": text } })))
+}
 
 /// Receives what comes next.
 #[track_caller]
@@ -40,4 +46,19 @@ fn submit(
     let (sender, receiver) = channel();
     let reply = Box::new(move |answer| drop(sender.send(answer)));
     (scorer.submit(work, Ok(embedder.clone()), reply), receiver)
+}
+
+/// Submits calls, whose answers are received with the number of the call, in the order in which they come.
+fn submit_all(
+    scorer: &Arc<Scorer>,
+    embedder: &Arc<FakeEmbedder>,
+    calls: impl IntoIterator<Item = Work>,
+) -> Receiver<(usize, Answer)> {
+    let (sender, receiver) = channel();
+    for (number, work) in calls.into_iter().enumerate() {
+        let sender = sender.clone();
+        let reply = Box::new(move |answer| sender.send((number, answer)).expect("a receiver"));
+        scorer.submit(work, Ok(embedder.clone()), reply);
+    }
+    receiver
 }

@@ -14,11 +14,10 @@ use knowledgepulse_scoring::{
         Work,
     },
 };
-use knowledgepulse_test_support::{FakeEmbedder, cache::NaiveCache, input, trace};
+use knowledgepulse_test_support::{FakeEmbedder, cache::NaiveCache};
 use proptest::prelude::*;
-use serde_json::json;
 
-use crate::{Answer, receive};
+use crate::{Answer, receive, says};
 
 const BOUNDS: CacheOptions =
     CacheOptions { max_elements: 5, vector_len: 384, ttl: Some(Duration::from_millis(40)) };
@@ -48,32 +47,25 @@ enum Act {
 }
 
 fn work(act: Act) -> Work {
-    let input = |text: &str| input(&trace(json!({ "id": text, "task": { "objective": text } })));
+    let numbered = |number: usize| says(&number.to_string());
     match act {
-        Act::Score(number) => Work::Score(input(&number.to_string())),
-        Act::Peek(number) => Work::Peek(input(&number.to_string())),
-        Act::Decide(number) => Work::Decide(input(&number.to_string()), THRESHOLD),
+        Act::Score(number) => Work::Score(numbered(number)),
+        Act::Peek(number) => Work::Peek(numbered(number)),
+        Act::Decide(number) => Work::Decide(numbered(number), THRESHOLD),
         Act::Similar(number) => {
             let k = NonZeroUsize::new(3).expect("not 0");
             Work::Similar(Query { text: number.to_string(), k, at_least: 0.1 })
         }
-        Act::Remember(number) => Work::Remember(input(&number.to_string())),
+        Act::Remember(number) => Work::Remember(numbered(number)),
         Act::Forget(number) => Work::Forget(number.to_string().into()),
         Act::Clear => Work::Clear,
         Act::WarmUp => Work::WarmUp,
-        Act::Fail => Work::Score(input("fail")),
+        Act::Fail => Work::Score(says("fail")),
     }
 }
 
-/// Submits the calls; the answers are received in the order in which they come.
 fn submit(scorer: &Arc<Scorer>, acts: &[Act]) -> mpsc::Receiver<(usize, Answer)> {
-    let (sender, receiver) = mpsc::channel();
-    for (index, act) in acts.iter().enumerate() {
-        let sender = sender.clone();
-        let reply = Box::new(move |answer| sender.send((index, answer)).expect("a receiver"));
-        scorer.submit(work(*act), Ok(FakeEmbedder::new()), reply);
-    }
-    receiver
+    crate::submit_all(scorer, &FakeEmbedder::new(), acts.iter().map(|act| work(*act)))
 }
 
 fn memory(scorer: &Scorer) -> &SharedMemory {
@@ -319,30 +311,29 @@ fn apply_refuses_what_cannot_follow_and_changes_nothing() {
 }
 
 #[test]
-fn apply_refuses_an_own_entry_that_changes_something_else() {
-    let scorer = scorer(false);
-    let answers = submit(&scorer, &[Act::Forget(1)]);
-    assert_eq!(next_batch(&scorer), [Request::Append(Change::Forget("1".into()))]);
-    let entries = vec![StoredEntry { own: Some(0), ..entry(1, 0, None) }];
-    let error = memory(&scorer).apply(first_page(entries)).expect_err("another change");
-    assert!(error.to_string().contains("not the change that its call requested"), "{error}");
-    memory(&scorer).fail_batch(&error);
-    assert_eq!(receive(&answers), (0, Err(error)));
-}
-
-#[test]
-fn apply_refuses_a_page_in_which_a_call_is_twice() {
-    let scorer = scorer(false);
-    let answers = submit(&scorer, &[Act::Score(1)]);
-    assert_eq!(next_batch(&scorer).len(), 1);
+fn apply_refuses_a_page_that_does_not_fit_the_calls_that_wait() {
     let own = |seq| StoredEntry { own: Some(0), ..entry(seq, 0, None) };
-    let twice = first_page(vec![own(1), own(2)]);
-    let error = memory(&scorer).apply(twice).expect_err("twice");
-    assert_eq!(error.code(), "INVALID_STORE");
-    assert_eq!(error.to_string(), "entry 2 of the store: its call is in the page twice");
-    assert_eq!(scorer.cache_len(), 0);
-    memory(&scorer).fail_batch(&error);
-    assert_eq!(receive(&answers), (0, Err(error)));
+    for (act, entries, message) in [
+        (
+            Act::Forget(1),
+            vec![own(1)],
+            "entry 1 of the store: not the change that its call requested",
+        ),
+        (
+            Act::Score(1),
+            vec![own(1), own(2)],
+            "entry 2 of the store: its call is in the page twice",
+        ),
+    ] {
+        let scorer = scorer(false);
+        let answers = submit(&scorer, &[act]);
+        assert_eq!(next_batch(&scorer).len(), 1);
+        let error = memory(&scorer).apply(first_page(entries)).expect_err(message);
+        assert_eq!((error.code(), error.to_string().as_str()), ("INVALID_STORE", message));
+        assert_eq!(scorer.cache_len(), 0);
+        memory(&scorer).fail_batch(&error);
+        assert_eq!(receive(&answers), (0, Err(error)));
+    }
 }
 
 #[test]
@@ -428,18 +419,17 @@ fn close_ends_calls_that_wait_for_the_store() {
 #[test]
 fn abort_ends_a_call_whose_entry_stays_in_the_store() {
     let scorer = scorer(false);
-    let (sender, answers) = mpsc::channel();
-    let reply = Box::new(move |answer| sender.send(answer).expect("a receiver"));
-    let call = scorer.submit(work(Act::Score(1)), Ok(FakeEmbedder::new()), reply);
+    let embedder = FakeEmbedder::new();
+    let (call, answer) = crate::submit(&scorer, &embedder, work(Act::Score(1)));
     assert_eq!(next_batch(&scorer).len(), 1);
     assert!(call.abort());
-    assert_eq!(receive(&answers).expect_err("aborted").code(), "ABORTED");
+    assert_eq!(receive(&answer).expect_err("aborted").code(), "ABORTED");
     let own = StoredEntry { own: Some(0), ..entry(1, 0, None) };
     memory(&scorer).apply(first_page(vec![own])).expect("a page");
     assert_eq!(scorer.cache_len(), 1);
 
     // Before it was sent, it leaves no mark.
-    let call = scorer.submit(work(Act::Score(2)), Ok(FakeEmbedder::new()), Box::new(|_| {}));
+    let (call, _) = crate::submit(&scorer, &embedder, work(Act::Score(2)));
     call.abort();
     assert!(next_batch(&scorer).is_empty());
 }

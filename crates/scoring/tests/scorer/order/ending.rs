@@ -18,13 +18,13 @@ fn wait_until_begun(embedder: &FakeEmbedder) {
 #[test]
 fn abort_answers_once_and_leaves_no_mark() {
     let (scorer, embedder) = (new_scorer(), FakeEmbedder::new());
-    let (hanging, hung) = submit(&scorer, &embedder, work(Work::Score, "hang"));
-    let (_, next) = submit(&scorer, &embedder, work(Work::Score, "5"));
+    let (hanging, hung) = submit(&scorer, &embedder, Work::Score(says("hang")));
+    let (_, next) = submit(&scorer, &embedder, Work::Score(says("5")));
     assert!(hanging.abort());
     assert!(!hanging.abort(), "once is enough");
     assert_eq!(code(receive(&hung)), "ABORTED");
     assert_eq!(novelty(receive(&next)), 0.5, "there is nothing before it");
-    let (done, answer) = submit(&scorer, &embedder, work(Work::Score, "5"));
+    let (done, answer) = submit(&scorer, &embedder, Work::Score(says("5")));
     assert_eq!(novelty(receive(&answer)), 0.0);
     assert!(!done.abort(), "it has its answer");
     let statistics = scorer.statistics();
@@ -35,7 +35,7 @@ fn abort_answers_once_and_leaves_no_mark() {
 fn end_budget_answers_at_once_with_a_neutral_novelty() {
     let (scorer, embedder) = (new_scorer(), FakeEmbedder::new());
     for score in [Work::Score, Work::Peek] {
-        let (handle, answer) = submit(&scorer, &embedder, work(score, "hang"));
+        let (handle, answer) = submit(&scorer, &embedder, score(says("hang")));
         assert!(handle.end_budget());
         let report = report(answer.try_recv().expect("answered before end_budget returns"));
         assert_eq!(report.score.novelty, Novelty::OverBudget);
@@ -57,7 +57,7 @@ fn end_budget_counts_the_call_before_the_reply_runs() {
         let statistics = inside.statistics();
         sender.send((statistics.over_budget, statistics.pending())).expect("a receiver");
     });
-    let handle = scorer.submit(work(Work::Score, "hang"), Ok(embedder), reply);
+    let handle = scorer.submit(Work::Score(says("hang")), Ok(embedder), reply);
     assert!(handle.end_budget());
     assert_eq!(receive(&receiver), (1, 0));
 }
@@ -65,14 +65,14 @@ fn end_budget_counts_the_call_before_the_reply_runs() {
 #[test]
 fn end_budget_is_without_effect_for_calls_that_do_not_score_and_after_an_answer() {
     let (scorer, embedder) = (new_scorer(), FakeEmbedder::new());
-    let (blocking, _blocked) = submit(&scorer, &embedder, work(Work::Score, "hang"));
-    let (remember, remembered) = submit(&scorer, &embedder, work(Work::Remember, "3"));
+    let (blocking, _blocked) = submit(&scorer, &embedder, Work::Score(says("hang")));
+    let (remember, remembered) = submit(&scorer, &embedder, Work::Remember(says("3")));
     let (warm_up, warm) = submit(&scorer, &embedder, Work::WarmUp);
     assert!(!remember.end_budget() && !warm_up.end_budget());
     assert!(blocking.abort());
     assert_eq!(receive(&remembered), Ok(Outcome::Remembered));
     assert_eq!(receive(&warm), Ok(Outcome::WarmedUp(Ok(()))));
-    let (scored, answer) = submit(&scorer, &embedder, work(Work::Score, "3"));
+    let (scored, answer) = submit(&scorer, &embedder, Work::Score(says("3")));
     assert_eq!(novelty(receive(&answer)), 0.0);
     assert!(!scored.end_budget(), "it has its answer");
     assert_eq!(scorer.statistics().over_budget, 0);
@@ -81,30 +81,23 @@ fn end_budget_is_without_effect_for_calls_that_do_not_score_and_after_an_answer(
 #[test]
 fn close_answers_everything_with_closed_in_the_order_of_the_calls() {
     let (scorer, embedder) = (new_scorer(), FakeEmbedder::new());
-    let (sender, receiver) = mpsc::channel();
     // Some are being embedded, one may wait for the first, and the others are in the queue.
     let texts = ["hang", "1"].into_iter().chain(["hang"; 40]);
-    let count = texts.clone().count();
-    for (index, text) in texts.enumerate() {
-        let sender = sender.clone();
-        let reply = Box::new(move |answer| sender.send((index, answer)).expect("a receiver"));
-        scorer.submit(work(Work::Score, text), Ok(embedder.clone()), reply);
-    }
+    let answers = submit_all(&scorer, &embedder, texts.map(|text| Work::Score(says(text))));
     wait_until_begun(&embedder);
     scorer.close();
     let begun = embedder.calls();
-    drop(sender);
-    let (order, answers): (Vec<_>, Vec<_>) = receiver.try_iter().unzip();
-    assert_eq!(order, (0..count).collect::<Vec<_>>());
+    let (order, answers): (Vec<_>, Vec<_>) = answers.try_iter().unzip();
+    assert!(order.into_iter().eq(0..42));
     assert!(answers.into_iter().map(code).all(|code| code == "CLOSED"));
     let statistics = scorer.statistics();
-    assert_eq!((statistics.failed, statistics.pending()), (count as u64, 0));
+    assert_eq!((statistics.failed, statistics.pending()), (42, 0));
     assert_eq!(scorer.cache_len(), 0);
 
-    let (late, answer) = submit(&scorer, &embedder, work(Work::Score, "1"));
+    let (late, answer) = submit(&scorer, &embedder, Work::Score(says("1")));
     assert_eq!(code(answer.try_recv().expect("answered at once")), "CLOSED");
     assert!(!late.abort() && !late.end_budget());
-    assert_eq!(scorer.statistics().accepted, count as u64, "a refused call is not accepted");
+    assert_eq!(scorer.statistics().accepted, 42, "a refused call is not accepted");
     scorer.close();
     assert_eq!(embedder.calls(), begun, "nothing begins after closing");
 }
@@ -115,11 +108,8 @@ fn close_lets_go_of_calls_and_embedder() {
     let kept = Arc::new(());
     for _ in 0..8 {
         let kept = kept.clone();
-        scorer.submit(
-            work(Work::Score, "hang"),
-            Ok(embedder.clone()),
-            Box::new(move |_| drop(kept)),
-        );
+        let reply = Box::new(move |_| drop(kept));
+        scorer.submit(Work::Score(says("hang")), Ok(embedder.clone()), reply);
     }
     wait_until_begun(&embedder);
     scorer.close();

@@ -6,7 +6,7 @@ use crate::kernels::{HEADS, WIDTH, testing};
 /// Returns the attention of a text, computed in blocks of `rows` tokens. Fails if registers give different bits.
 fn attended(projected: &[f32], rows: usize) -> Vec<f32> {
     let tokens = projected.len() / (3 * WIDTH);
-    let found = every_machine(|machine| {
+    same_bits(&format!("{tokens} tokens in blocks of {rows}"), |machine| {
         let mut keys = Keys::new(tokens);
         let mut y = Aligned::zeros(tokens * WIDTH);
         let (mut bytes, mut scale) = (vec![0; tokens * WIDTH], vec![0.0; tokens]);
@@ -32,10 +32,8 @@ fn attended(projected: &[f32], rows: usize) -> Vec<f32> {
                 attend(registers, queries, first, &keys, &mut scratch, &mut y[range]);
             }
         });
-        bits(&y)
-    });
-    assert_equal(&found, &format!("{tokens} tokens in blocks of {rows}"));
-    found[0].1.iter().copied().map(f32::from_bits).collect()
+        y.to_vec()
+    })
 }
 
 /// Queries, keys and values within ±`size`, the values of each token of another magnitude.

@@ -7,7 +7,10 @@ mod quantize;
 mod tile;
 
 use super::{quantize::block, *};
-use crate::kernels::testing::{bits, noise, normal_distribution};
+use crate::kernels::{
+    arch::Registers,
+    testing::{bits, noise, normal_distribution},
+};
 
 /// Returns the results of a function for all registers of this machine, with their names.
 fn every_machine<T>(run: impl Fn(Machine) -> T) -> Vec<(String, T)> {
@@ -21,6 +24,22 @@ fn assert_equal<T: PartialEq>(found: &[(String, T)], case: &str) {
     for (name, result) in found {
         assert!(*result == found[0].1, "{name} and {}: {case}", found[0].0);
     }
+}
+
+/// Returns the numbers that a function computes. Fails if registers give different bits.
+#[track_caller]
+fn same_bits(case: &str, run: impl Fn(Machine) -> Vec<f32>) -> Vec<f32> {
+    let found = every_machine(|machine| bits(&run(machine)));
+    assert_equal(&found, case);
+    found[0].1.iter().copied().map(f32::from_bits).collect()
+}
+
+/// Returns the byte that stands for 0 in rows.
+fn zero(machine: Machine) -> u8 {
+    fn zero<R: Registers>(_: R) -> u8 {
+        R::ZERO
+    }
+    with_registers!(machine, registers => zero(registers))
 }
 
 fn numbers(seed: usize, count: usize, size: f32) -> Vec<f32> {

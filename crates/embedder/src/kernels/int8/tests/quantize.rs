@@ -3,28 +3,24 @@
 use super::*;
 use crate::kernels::testing::is_normalized;
 
-/// Returns the integers and scales of quantized rows. Fails if registers give different ones.
-fn quantized(x: &[f32], depth: usize) -> (Vec<i8>, Vec<f32>) {
-    let rows = x.len() / depth;
-    let found = every_machine(|machine| {
-        let mut x = x.to_vec();
-        let (mut bytes, mut scale) = (vec![1; x.len()], vec![f32::NAN; rows]);
-        let quantized = QuantizedMut { bytes: &mut bytes, scale: &mut scale };
-        with_registers!(machine, registers => registers.call(Quantize { x: &mut x, quantized }));
-        (integers(machine, &bytes), bits(&scale))
-    });
-    assert_equal(&found, &format!("{rows} rows of {depth}"));
-    let (integers, scale) = &found[0].1;
-    (integers.clone(), scale.iter().copied().map(f32::from_bits).collect())
+/// Returns the integers and scales of rows that are quantized on a machine.
+fn quantized_on(machine: Machine, x: &[f32], depth: usize) -> (Vec<i8>, Vec<f32>) {
+    let mut x = x.to_vec();
+    let (mut bytes, mut scale) = (vec![1; x.len()], vec![1.0; x.len() / depth]);
+    let quantized = QuantizedMut { bytes: &mut bytes, scale: &mut scale };
+    with_registers!(machine, registers => registers.call(Quantize { x: &mut x, quantized }));
+    (integers(machine, &bytes), scale)
 }
 
-/// Converts bytes of rows to integers.
-pub fn integers(machine: Machine, bytes: &[u8]) -> Vec<i8> {
-    fn zero<R: Registers>(_: R) -> u8 {
-        R::ZERO
-    }
-    let zero = with_registers!(machine, registers => zero(registers));
-    bytes.iter().map(|byte| byte.wrapping_sub(zero).cast_signed()).collect()
+/// Returns the integers and scales of quantized rows. Fails if registers give different ones.
+fn quantized(x: &[f32], depth: usize) -> (Vec<i8>, Vec<f32>) {
+    let mut found = every_machine(|machine| quantized_on(machine, x, depth));
+    assert_equal(&found, &format!("{} numbers in rows of {depth}", x.len()));
+    found.swap_remove(0).1
+}
+
+fn integers(machine: Machine, bytes: &[u8]) -> Vec<i8> {
+    bytes.iter().map(|byte| byte.wrapping_sub(zero(machine)).cast_signed()).collect()
 }
 
 fn check(x: &[f32], depth: usize) {
@@ -74,12 +70,8 @@ fn quantize_returns_a_scale_that_is_not_finite_for_such_a_row() {
         let (whole, whole_scale) = quantized(&x, 384);
         x[384 + 200] = bad;
         for machine in Machine::all() {
-            let mut x = x.clone();
-            let (mut bytes, mut scale) = (vec![1; x.len()], vec![0.0; 3]);
-            let quantized = QuantizedMut { bytes: &mut bytes, scale: &mut scale };
-            with_registers!(machine, registers => registers.call(Quantize { x: &mut x, quantized }));
+            let (found, scale) = quantized_on(machine, &x, 384);
             assert!(!scale[1].is_finite(), "{machine:?}, {bad}");
-            let found = integers(machine, &bytes);
             assert_eq!((&found[..384], &found[768..]), (&whole[..384], &whole[768..]));
             assert_eq!([scale[0], scale[2]], [whole_scale[0], whole_scale[2]]);
         }

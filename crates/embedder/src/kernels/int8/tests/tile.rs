@@ -4,10 +4,7 @@ use super::{
     super::tile::{Tile, registers_of, sums, tiles},
     *,
 };
-use crate::kernels::{
-    PANEL,
-    arch::{Integers, Registers},
-};
+use crate::kernels::{PANEL, arch::Integers};
 
 /// A product of integers.
 struct Product<'a> {
@@ -54,18 +51,19 @@ fn check(count: usize, panels: usize, depth: usize, offset: usize) {
     let byte = |x: f32| (x * 150.0) as i8;
     let rows: Vec<i8> = noise(depth).take(offset + count * stride).map(byte).collect();
     let weight: Vec<i8> = noise(columns).take(columns * depth).map(byte).collect();
+    let weight_at = |column: usize, k: usize| {
+        let panel = &weight[column / PANEL * PANEL * depth..];
+        i32::from(panel[k / 4 * 64 + column % PANEL * 4 + k % 4])
+    };
     let words: Vec<u32> = bytemuck::pod_collect_to_vec(&weight);
     let start: Vec<i32> = (0..columns).map(|at| at as i32 * 7919).collect();
     let found = every_machine(|machine| {
         let mut y = vec![0; count * columns];
-        let zero = with_registers!(machine, registers => zero_of(registers));
+        let zero = zero(machine);
         let bytes: Vec<u8> = rows.iter().map(|x| x.cast_unsigned() ^ zero).collect();
         // Cancels `zero` out.
         let more = |column: usize| {
-            let panel = &weight[column / PANEL * PANEL * depth..];
-            let sum: i32 =
-                (0..depth).map(|k| i32::from(panel[k / 4 * 64 + column % PANEL * 4 + k % 4])).sum();
-            start[column] - i32::from(zero) * sum
+            start[column] - i32::from(zero) * (0..depth).map(|k| weight_at(column, k)).sum::<i32>()
         };
         let start: Vec<i32> = (0..columns).map(more).collect();
         with_registers!(machine, registers => registers.call(Product {
@@ -83,20 +81,13 @@ fn check(count: usize, panels: usize, depth: usize, offset: usize) {
         .map(|at| {
             let (row, column) = (at / columns, at % columns);
             let row = &rows[offset + row * stride..];
-            let panel = &weight[column / PANEL * PANEL * depth..];
-            let term = |k: usize| {
-                i32::from(row[k]) * i32::from(panel[k / 4 * 64 + column % PANEL * 4 + k % 4])
-            };
+            let term = |k: usize| i32::from(row[k]) * weight_at(column, k);
             start[column] + (0..depth).map(term).sum::<i32>()
         })
         .collect();
     for (name, y) in found {
         assert!(y == expected, "{name}, {count} rows, {panels} panels, {depth}, {offset}");
     }
-}
-
-fn zero_of<R: Registers>(_: R) -> u8 {
-    R::ZERO
 }
 
 #[test]
