@@ -127,7 +127,7 @@ test("imported traces score as in Rust, bit for bit, with the same text", { skip
 			const { score } = scoreWith(trace, { maxSimilarity: 0.25 });
 			found.set(trace.id, [sha(text), score]);
 		}
-	// crates/import/tests/trace.rs expects the same file.
+	// crates/import/tests/importer/trace.rs expects the same file.
 	const file = new URL("../fixtures/imported-scores.json", import.meta.url);
 	const sorted = [...found].sort(([a], [b]) => (a < b ? -1 : 1));
 	assert.deepEqual(sorted, JSON.parse(readFileSync(file, "utf8")));
