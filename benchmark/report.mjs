@@ -24,7 +24,7 @@ export function medianRow(name, metric, values) {
 	return { case: name, metric, values: medians, quartiles: mapValues(some, quartiles) };
 }
 
-/** The numbers that `values` finds in all results of each side, in one list. */
+/** The number or numbers that `values` finds in each result of each side, in one list for each. */
 export function collect(done, values) {
 	return mapValues(done, (items) => items.flatMap(values));
 }
