@@ -34,13 +34,9 @@ function assertUnseen(traces) {
 	}
 }
 
-function headOf(trace) {
-	let text = trace.task.objective;
-	for (const { content } of trace.steps) {
-		if (text.length >= HEAD) break;
-		text += ` ${(content ?? "").slice(0, HEAD)}`;
-	}
-	return text.slice(0, HEAD);
+function headOf({ task, steps }) {
+	const contents = steps.map(({ content }) => (content ?? "").slice(0, HEAD));
+	return [task.objective, ...contents].join(" ").slice(0, HEAD);
 }
 
 const evaluate = (trace) => scorer.evaluateValue(trace);
@@ -59,9 +55,8 @@ serve({
 		await scoreMany(take(source, 0, warmUp), warmUp);
 		const cache = scorer._getLocalCache();
 		cache.clear();
-		if (name === FULL_CACHE_CASE) {
-			for (const vector of generateVectors(CACHE_CAPACITY)) cache.add(vector);
-		}
+		if (name !== FULL_CACHE_CASE) return;
+		for (const vector of generateVectors(CACHE_CAPACITY)) cache.add(vector);
 	},
 
 	/** Scores traces of the case. */

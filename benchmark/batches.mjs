@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { files, read } from "../__test__/support/recorded.mjs";
 import { Scorer, status } from "../lib/entries/index.mjs";
 import { mark } from "./generate.mjs";
+import { inTurns } from "./processes.mjs";
 import { median, timed } from "./statistics.mjs";
 
 const ROUNDS = 5;
@@ -26,19 +27,20 @@ async function run(way, traces) {
 
 for (const file of files) {
 	const { traces } = read(file);
-	const marked = (number) => traces.map((trace) => mark(trace, number));
-	const times = { "one by one": [], evaluateValues: [] };
-	// A warm-up, not measured.
-	await run("evaluateValues", marked(0));
-	for (let round = 1; round <= ROUNDS; round++) {
-		// The memo belongs to the model, so each way gets its own texts.
-		for (const [index, way] of Object.keys(ways).entries()) {
-			const own = marked(2 * round + index);
-			const { scores, ms } = await run(way, own);
-			times[way].push(ms / traces.length);
-			if (way === "evaluateValues") assert.deepEqual((await run("one by one", own)).scores, scores);
-		}
+	let count = 0;
+	/** The runs with new texts, because the memo belongs to the model. */
+	function marked() {
+		count++;
+		return traces.map((trace) => mark(trace, count));
 	}
+	// A warm-up, not measured.
+	await run("evaluateValues", marked());
+	const times = await inTurns(Object.keys(ways), ROUNDS, async (way) => {
+		const own = marked();
+		const { scores, ms } = await run(way, own);
+		if (way === "evaluateValues") assert.deepEqual((await run("one by one", own)).scores, scores);
+		return ms / traces.length;
+	});
 	const [alone, together] = Object.values(times).map(median);
 	console.log(
 		`${file}, ${traces.length} runs, ${status().threads} threads: one by one ${alone.toFixed(1)} ms a run, ` +

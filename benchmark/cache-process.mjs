@@ -39,9 +39,8 @@ async function usearchStore(size) {
 			end += vector.length;
 		},
 		search(query) {
-			const { Cos } = MetricKind;
-			const found = exactSearch(matrix, query, DIMENSIONS, 1, Cos, 1);
-			return 1 - (found.distances[0] ?? Number.NaN);
+			const { distances } = exactSearch(matrix, query, DIMENSIONS, 1, MetricKind.Cos, 1);
+			return 1 - distances[0];
 		},
 	};
 }
@@ -66,7 +65,7 @@ function add(store, vectors, run) {
 
 const noRun = () => ({ similarities: [], searches: [], additions: [] });
 
-const [size = 0, searches = 0] = process.argv.slice(3).map(Number);
+const [size, searches] = process.argv.slice(3).map(Number);
 const stores = {
 	ours: cacheStore(new VectorCache({ maxElements: size })),
 	typescript: cacheStore(new LinearScan({ maxElements: size })),

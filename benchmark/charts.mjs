@@ -35,12 +35,14 @@ const COLOURS = {
 	transformers4: "#8a8f98",
 };
 
+const TEXT = { color: INK, fontSize: 13 };
+
 /** Writes all charts into the folder of records, and returns their files. */
-export function draw(report) {
+export function draw({ rows, stores }) {
 	const charts = [
-		["time-by-length", 440, lengthChart(report.rows)],
-		["memory-and-first-score", 300, processChart(report.rows)],
-		["search-by-memory", 440, searchChart(report.stores)],
+		["time-by-length", 440, lengthChart(rows)],
+		["memory-and-first-score", 300, processChart(rows)],
+		["search-by-memory", 440, searchChart(stores)],
 	];
 	return charts.flatMap(([name, height, option]) => {
 		if (!option) return [];
@@ -51,12 +53,11 @@ export function draw(report) {
 }
 
 function render(option, height) {
-	const size = { width: WIDTH, height };
-	const chart = init(null, null, { renderer: "svg", ssr: true, ...size });
+	const chart = init(null, null, { renderer: "svg", ssr: true, width: WIDTH, height });
 	chart.setOption({
 		animation: false,
 		backgroundColor: "#ffffff",
-		textStyle: { fontFamily: FONT, color: INK, fontSize: 13 },
+		textStyle: { fontFamily: FONT, ...TEXT },
 		...option,
 	});
 	const svg = chart.renderToSVGString();
@@ -65,61 +66,50 @@ function render(option, height) {
 }
 
 function lengthChart(rows) {
-	return curves("Time for one text", SIDE_NAMES, rows, {
-		metric: "p50, ms",
-		cases: /^(\d+) tokens$/,
-		x: "tokens of the text",
-		y: "median, ms",
-	});
+	const points = rows.filter((row) => row.metric === "p50, ms" && /^\d+ tokens$/.test(row.case));
+	return curves("Time for one text", SIDE_NAMES, points, "tokens of the text", "median, ms");
 }
 
 function searchChart(rows) {
-	return curves("The most similar of many vectors", STORE_NAMES, rows, {
-		metric: SEARCH_METRIC,
-		cases: /^([\d,]+) vectors$/,
-		x: "vectors of 384 numbers",
-		y: "median of a search from JavaScript, µs",
-	});
+	const points = rows.filter((row) => row.metric === SEARCH_METRIC);
+	const y = "median of a search from JavaScript, µs";
+	return curves(
+		"The most similar of many vectors",
+		STORE_NAMES,
+		points,
+		"vectors of 384 numbers",
+		y,
+	);
 }
 
-/** A line for each side or store, by the number in the names of cases. */
-function curves(title, names, rows, { metric, cases, x, y }) {
+/** A line for each side or store, by the number with which the names of cases begin. */
+function curves(title, names, rows, x, y) {
 	const points = rows
-		.filter((row) => row.metric === metric && cases.test(row.case))
-		.map(({ case: name, values }) => {
-			const [, size = ""] = cases.exec(name) ?? [];
-			return { size: Number(size.replaceAll(",", "")), values };
-		})
+		.map((row) => ({ size: Number.parseInt(row.case.replaceAll(",", ""), 10), values: row.values }))
 		.sort((a, b) => a.size - b.size);
 	if (points.length < 2) return undefined;
 	const sizes = points.map(({ size }) => size);
 	const measured = Object.keys(names).filter((key) => points.some(({ values }) => values[key]));
 	return {
 		title: titleOf(title),
-		legend: {
-			top: 38,
-			itemWidth: 20,
-			// Wide enough for fonts wider than the assumed one.
-			itemGap: 20,
-			textStyle: { color: INK, fontSize: 13 },
-		},
+		// Gaps wide enough for fonts wider than the assumed one.
+		legend: { top: 38, itemWidth: 20, itemGap: 20, textStyle: TEXT },
 		grid: { left: 84, right: 36, top: 84, bottom: 56 },
 		xAxis: {
-			...logarithmic(x, 30),
+			...axis("log", x, 30),
 			logBase: sizes.every((size) => size < 1000) ? 2 : 10,
 			min: sizes[0],
 			max: sizes.at(-1),
 		},
-		yAxis: logarithmic(y, 52),
+		yAxis: axis("log", y, 52),
 		series: measured.map((key) => ({
 			type: "line",
 			name: names[key],
 			color: COLOURS[key],
 			symbolSize: 7,
-			data: points.flatMap(({ size, values }) => {
-				const value = values[key];
-				return value === undefined ? [] : [[size, value]];
-			}),
+			data: points
+				.filter(({ values }) => values[key])
+				.map(({ size, values }) => [size, values[key]]),
 		})),
 	};
 }
@@ -129,34 +119,30 @@ function processChart(rows) {
 	const first = rows.find(({ metric }) => metric.startsWith("first score"));
 	if (!memory || !first) return undefined;
 	const sides = Object.keys(SIDE_NAMES).filter((side) => first.values[side]);
-	const names = sides.map((side) => SIDE_NAMES[side]);
 	const panels = [
 		{ row: memory, name: "peak memory of the process, MB" },
 		{ row: first, name: "from process start to first score, ms" },
 	];
 	return {
 		title: titleOf("Memory and first score"),
-		grid: [
-			{ left: 152, width: 250, top: 56, bottom: 56 },
-			{ left: 452, width: 250, top: 56, bottom: 56 },
-		],
-		xAxis: panels.map(({ name }, gridIndex) => ({ ...numbers(name, 30), gridIndex })),
+		grid: panels.map((_, index) => ({ left: 152 + 300 * index, width: 250, top: 56, bottom: 56 })),
+		xAxis: panels.map(({ name }, gridIndex) => ({ ...axis("value", name, 30), gridIndex })),
 		yAxis: panels.map((_, gridIndex) => ({
 			type: "category",
-			data: names,
+			data: sides.map((side) => SIDE_NAMES[side]),
 			axisTick: { show: false },
 			// From top to bottom.
 			inverse: true,
 			gridIndex,
-			axisLabel: { show: gridIndex === 0, color: INK, fontSize: 13 },
+			axisLabel: { show: gridIndex === 0, ...TEXT },
 		})),
 		series: panels.map(({ row }, index) => ({
 			type: "bar",
 			barWidth: "62%",
 			label: {
+				...TEXT,
 				show: true,
 				position: "right",
-				color: INK,
 				fontSize: 12,
 				formatter: ({ value }) => Number(value).toFixed(0),
 			},
@@ -175,18 +161,14 @@ function titleOf(text) {
 	return { text, left: "center", top: 10, textStyle };
 }
 
-function numbers(name, nameGap) {
+function axis(type, name, nameGap) {
 	return {
-		type: "value",
+		type,
 		name,
 		nameGap,
 		nameLocation: "middle",
-		nameTextStyle: { color: INK, fontSize: 13 },
-		axisLabel: { color: INK, fontSize: 13 },
+		nameTextStyle: TEXT,
+		axisLabel: TEXT,
 		splitLine: { lineStyle: { color: GRID_LINE } },
 	};
-}
-
-function logarithmic(name, nameGap) {
-	return { ...numbers(name, nameGap), type: "log" };
 }

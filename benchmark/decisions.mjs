@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import { Scorer } from "../lib/entries/index.mjs";
 import { fileOf } from "./cases.mjs";
 import { mark } from "./generate.mjs";
+import { inTurns } from "./processes.mjs";
 import { median, timed } from "./statistics.mjs";
 
 const { values } = parseArgs({
@@ -28,18 +29,17 @@ const runs = fileOf("airline");
 const deciding = new Scorer({ precision, threshold });
 const scoring = new Scorer({ precision });
 await scoring.warmup();
-const rates = { decide: [], score: [] };
-let texts = 0;
-for (let round = 0; round < ROUNDS; round++) {
+const calls = [(trace) => deciding.decide(trace), (trace) => scoring.evaluateValue(trace)];
+const found = await inTurns([0, 1], ROUNDS, (side, round) => {
 	// Other texts for each side, because of the memo.
-	const [mine, others] = [2 * round, 2 * round + 1].map((n) => runs.map((run) => mark(run, n)));
-	const decided = await timed(mine, IN_FLIGHT, (trace) => deciding.decide(trace));
-	const scored = await timed(others, IN_FLIGHT, (trace) => scoring.evaluateValue(trace));
-	rates.decide.push((1000 * runs.length) / decided.elapsed);
-	rates.score.push((1000 * runs.length) / scored.elapsed);
-	texts += decided.results.filter(({ score, accepted }) => score !== null || accepted).length;
-}
-const [decisions, scores] = [median(rates.decide), median(rates.score)];
+	const marked = runs.map((run) => mark(run, 2 * round + side));
+	return timed(marked, IN_FLIGHT, calls[side]);
+});
+const [decisions, scores] = Object.values(found).map((all) =>
+	median(all.map(({ elapsed }) => (1000 * runs.length) / elapsed)),
+);
+const decided = found[0].flatMap(({ results }) => results);
+const texts = decided.filter(({ score, accepted }) => score !== null || accepted).length;
 console.log(
 	`${decisions.toFixed(1)} decisions a second, ${scores.toFixed(1)} scores: ${(decisions / scores).toFixed(2)} times as many; ` +
 		`${texts / ROUNDS} of ${runs.length} texts embedded`,

@@ -84,18 +84,9 @@ export function generateText(bytes) {
 export function* generateVectors(count, seed = 384) {
 	const random = generator(seed);
 	for (let number = 0; number < count; number++) {
-		const vector = new Float32Array(DIMENSIONS);
-		let squares = 0;
-		for (let index = 0; index < vector.length; index++) {
-			const value = random() - 0.5;
-			vector[index] = value;
-			squares += value * value;
-		}
-		const norm = Math.sqrt(squares);
-		for (let index = 0; index < vector.length; index++) {
-			vector[index] = vector[index] / norm;
-		}
-		yield vector;
+		const vector = new Float32Array(DIMENSIONS).map(() => random() - 0.5);
+		const norm = Math.sqrt(vector.reduce((sum, x) => sum + x * x, 0));
+		yield vector.map((x) => x / norm);
 	}
 }
 

@@ -39,7 +39,7 @@ export class Contest {
 
 	/** Measures one case. */
 	async measureCase(name, { warmUp, alone, together, batch }) {
-		await inTurns(this.sides, 1, (side) => this.ask(side, "case", { name, warmUp }));
+		await inTurns(this.sides, 1, (side) => this.children[side].ask("case", { name, warmUp }));
 		const singles = await this.batches(name, warmUp, alone, batch, 1);
 		const times = collect(singles, (done) => done.times);
 		const rows = [medianRow(name, "p50, ms", times)];
@@ -53,16 +53,18 @@ export class Contest {
 	/** Alternates the sides until each has scored `total` traces. */
 	batches(name, start, total, size, inFlight) {
 		const source = sourceOf(name);
-		const firstOf = (round) => start + round * size;
-		const countOf = (round) => Math.min(size, total - round * size);
+		const partOf = (round) => ({
+			first: start + round * size,
+			count: Math.min(size, total - round * size),
+		});
 		return inTurns(
 			this.sides,
 			Math.ceil(total / size),
-			(side, round) =>
-				this.ask(side, "batch", { first: firstOf(round), count: countOf(round), inFlight }),
+			(side, round) => this.children[side].ask("batch", { ...partOf(round), inFlight }),
 			(results, round) => {
-				const traces = take(source, firstOf(round), countOf(round));
-				this.agreement.compare(name, traces.map(idOf), results);
+				const { first, count } = partOf(round);
+				const ids = take(source, first, count).map(({ id }) => id);
+				this.agreement.compare(name, ids, results);
 			},
 		);
 	}
@@ -72,10 +74,10 @@ export class Contest {
 		const done = await inTurns(
 			this.sides,
 			rounds,
-			(side, first) => this.ask(side, "again", { first, count: again }),
+			(side, first) => this.children[side].ask("again", { first, count: again }),
 			(results, round) => {
 				// The first score is compared, not measured.
-				const ids = Array(1 + again).fill(idOf(sourceOf(AGAIN_CASE)(round)));
+				const ids = Array(1 + again).fill(sourceOf(AGAIN_CASE)(round).id);
 				this.agreement.compare(AGAIN_CASE, ids, results);
 			},
 		);
@@ -86,21 +88,13 @@ export class Contest {
 	async end() {
 		await Promise.all(Object.values(this.children).map((child) => child.end()));
 	}
-
-	ask(side, op, request) {
-		return this.children[side].ask(op, request);
-	}
-}
-
-function idOf(trace) {
-	return trace.id ?? "a trace without id";
 }
 
 function throughput(name, inFlight, batches) {
 	return medianRow(
 		name,
 		`traces/s, ${inFlight} in flight (+)`,
-		collect(batches, (batch) => [(1000 * batch.times.length) / batch.elapsed]),
+		collect(batches, (batch) => (1000 * batch.times.length) / batch.elapsed),
 	);
 }
 
@@ -123,7 +117,7 @@ export async function measureFirstScore(sides, plan, agreement) {
 		medianRow(
 			EXAMPLE,
 			metric,
-			collect(starts, (start) => [value(start)].filter((time) => time !== null)),
+			collect(starts, (start) => value(start) ?? []),
 		);
 	const rows = [
 		medians("first score after start, ms", cold, (start) => start.sinceStart),
@@ -157,7 +151,7 @@ function checkExample(results, agreement) {
  * against the golden ones.
  */
 export async function measureFile(sides, name, { inFlight, repetitions, metric }, agreement) {
-	const ids = fileOf(name).map((trace, index) => trace.id ?? `#${index}`);
+	const ids = fileOf(name).map(({ id }) => id);
 	const golden = goldenScores(name);
 	const recorded = golden && ids.map((id) => golden.get(id));
 	const runs = await inTurns(
@@ -174,12 +168,7 @@ export async function measureFile(sides, name, { inFlight, repetitions, metric }
 			}
 		},
 	);
-	const medians = (metric, value) =>
-		medianRow(
-			name,
-			metric,
-			collect(runs, (run) => [value(run)]),
-		);
+	const medians = (metric, value) => medianRow(name, metric, collect(runs, value));
 	const where = `${inFlight} in flight`;
 	if (metric === "memory") return [medians(`peak RSS, ${where}, MB`, (run) => run.peakMemory)];
 	return [

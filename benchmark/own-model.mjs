@@ -4,18 +4,17 @@
  *
  * node benchmark/own-model.mjs [ROUNDS]
  */
-import { performance } from "node:perf_hooks";
-import { setTimeout } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { plainFolder, referenceEmbedder } from "../__test__/support/own-models.mjs";
 import { Scorer } from "../lib/entries/index.mjs";
 import { generateTrace } from "./generate.mjs";
-import { median, timed } from "./statistics.mjs";
+import { inTurns } from "./processes.mjs";
+import { LOOP_RESOLUTION, median, timed, watched } from "./statistics.mjs";
 
 const TOKENS = [20, 128, 512];
 
 /** Rounds in which the event loop is watched. */
 const WATCHED = 8;
-const PAUSE_MS = 60;
 
 /**
  * Texts of a turn. The first ones are not timed, because a scheduler may take milliseconds to distribute
@@ -35,49 +34,30 @@ function text(tokens) {
 	return generateTrace(count++, { words: tokens - 2, steps: 0 }).task.objective;
 }
 
-/** The times of texts one after another. */
-async function timesOf(run) {
-	// Threads of the other side may keep spinning for a while.
-	await setTimeout(PAUSE_MS);
-	const { times } = await timed(Array(TURN).fill(run), 1, (one) => one());
-	return times.slice(UNTIMED);
-}
-
-/** The longest delay of the event loop during `run`. */
-async function stalled(run) {
-	await setTimeout(PAUSE_MS);
-	const begin = performance.now();
-	let [last, stall] = [begin, 0];
-	const tick = () => {
-		const now = performance.now();
-		stall = Math.max(stall, now - last);
-		last = now;
-	};
-	const timer = setInterval(tick, 1);
-	await run();
-	tick();
-	clearInterval(timer);
-	return stall;
-}
+const sides = {
+	here: (text) => scorer.embed(text),
+	there: reference,
+};
 
 for (const tokens of TOKENS) {
-	const times = { here: [], there: [] };
-	const stalls = { here: [], there: [] };
-	for (let round = 0; round < WATCHED + rounds; round++) {
-		const runs = [
-			["here", () => scorer.embed(text(tokens))],
-			["there", () => reference(text(tokens))],
-		];
-		for (const [name, run] of round % 2 ? runs : runs.reverse()) {
-			// A tick every millisecond also takes time.
-			if (round < WATCHED) stalls[name].push(await stalled(run));
-			else times[name].push(...(await timesOf(run)));
-		}
-	}
-	const figures = (name) =>
-		`${median(times[name]).toFixed(1)} ms (event loop ${median(stalls[name]).toFixed(1)})`;
-	const ratio = median(times.here) / median(times.there);
+	const run = (side) => sides[side](text(tokens));
+	const stalls = await inTurns(Object.keys(sides), WATCHED, async (side) => {
+		const { loop } = await watched(async () => {
+			// Ticks before and after, between which a delay is seen.
+			await sleep(5 * LOOP_RESOLUTION);
+			await run(side);
+			await sleep(5 * LOOP_RESOLUTION);
+		});
+		return loop.max;
+	});
+	const times = await inTurns(Object.keys(sides), rounds, async (side) => {
+		const { times } = await timed(Array(TURN).fill(side), 1, run);
+		return times.slice(UNTIMED);
+	});
+	const [here, there] = Object.values(times).map((all) => median(all.flat()));
+	const [stall, otherStall] = Object.values(stalls).map(median);
 	console.log(
-		`${tokens} tokens: here ${figures("here")}, transformers.js ${figures("there")}, ratio ${ratio.toFixed(3)}`,
+		`${tokens} tokens: here ${here.toFixed(1)} ms (event loop ${stall.toFixed(1)}), ` +
+			`transformers.js ${there.toFixed(1)} ms (event loop ${otherStall.toFixed(1)}), ratio ${(here / there).toFixed(3)}`,
 	);
 }

@@ -1,6 +1,7 @@
 /** Processes that measure alternately. */
 
 import { fork } from "node:child_process";
+import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
@@ -11,19 +12,15 @@ export class Child {
 		this.name = [script, ...args].join(" ");
 		const file = fileURLToPath(new URL(script, import.meta.url));
 		this.process = fork(file, args, options);
+		this.exited = once(this.process, "exit");
 	}
 
 	/** The next result. Rejects when the process fails or ends without one. */
-	next() {
-		return new Promise((resolve, reject) => {
-			const ended = () => reject(new Error(`${this.name} gave no answer`));
-			this.process.once("exit", ended);
-			this.process.once("message", ({ result, error }) => {
-				this.process.off("exit", ended);
-				if (error) reject(new Error(error));
-				else resolve(result);
-			});
-		});
+	async next() {
+		const silence = this.exited.then(() => [{ error: `${this.name} gave no answer` }]);
+		const [{ result, error }] = await Promise.race([once(this.process, "message"), silence]);
+		if (error) throw new Error(error);
+		return result;
 	}
 
 	/** Sends a request, which {@link serve} takes, and waits for the result. */
@@ -35,11 +32,8 @@ export class Child {
 
 	/** Ends the process, and waits for its exit. */
 	async end() {
-		const { process } = this;
-		if (process.exitCode !== null || process.signalCode !== null) return;
-		const ended = new Promise((resolve) => process.once("exit", resolve));
-		if (process.connected) process.disconnect();
-		await ended;
+		if (this.process.connected) this.process.disconnect();
+		await this.exited;
 	}
 }
 
@@ -55,12 +49,6 @@ export function serve(operations) {
 	process.once("disconnect", () => process.exit());
 }
 
-/** The elements, rotated by the round. */
-export function turned(all, round) {
-	const first = round % all.length;
-	return [...all.slice(first), ...all.slice(0, first)];
-}
-
 /**
  * The pause between turns in milliseconds. The threads of ONNX Runtime in transformers.js spin
  * after a run, which slowed the next trace of the other side after 10 ms, but not after 25.
@@ -68,14 +56,15 @@ export function turned(all, round) {
 const PAUSE = 100;
 
 /**
- * Runs the sides alternately, one at a time; `check` gets the results of each round. Another side
- * begins each round, so that a drift of the machine affects all.
+ * Runs the sides alternately, one at a time, and returns the results of each; `check` gets those of each
+ * round. Another side begins each round, so that a drift of the machine affects all.
  */
 export async function inTurns(sides, rounds, work, check) {
 	const all = Object.fromEntries(sides.map((side) => [side, []]));
 	for (let round = 0; round < rounds; round++) {
+		const first = round % sides.length;
 		const results = {};
-		for (const side of turned(sides, round)) {
+		for (const side of [...sides.slice(first), ...sides.slice(0, first)]) {
 			results[side] = await work(side, round);
 			all[side].push(results[side]);
 			await sleep(PAUSE);

@@ -24,12 +24,12 @@ export function medianRow(name, metric, values) {
 	return { case: name, metric, values: medians, quartiles: mapValues(some, quartiles) };
 }
 
-/** The numbers that `values` finds in all results of each side, in one list. */
+/** The number or numbers that `values` finds in each result of each side, in one list for each. */
 export function collect(done, values) {
 	return mapValues(done, (items) => items.flatMap(values));
 }
 
-/** The columns of a table: names of sides, and the pairs whose ratios are shown. */
+/** The columns of a table: names of sides, and the ratios that are shown. */
 const SIDE_COLUMNS = {
 	values: {
 		exact: "ours exact",
@@ -38,57 +38,41 @@ const SIDE_COLUMNS = {
 		q8: "ts q8",
 		transformers4: "ts 4",
 	},
-	pairs: [
-		["exact", "typescript"],
-		["fast", "typescript"],
-	],
+	ratios: ["exact/typescript", "fast/typescript"],
 };
 
 const SHARE_COLUMNS = {
 	values: { measured: "measured", peak: "peak" },
-	pairs: [["measured", "peak"]],
+	ratios: ["measured/peak"],
 };
 
 const STORE_COLUMNS = {
 	values: { ours: "ours", typescript: "ts", usearch: "usearch" },
-	pairs: [
-		["ours", "typescript"],
-		["ours", "usearch"],
-	],
+	ratios: ["ours/typescript", "ours/usearch"],
 };
 
 /** The rows as text in columns; numbers to the right. */
-function table(rows, columns) {
-	const { values, pairs } = columns;
-	const short = (key) => (key === "typescript" ? "ts" : key);
-	const header = [
-		"case",
-		"metric",
-		...Object.values(values),
-		...pairs.map((pair) => pair.map(short).join("/")),
-	];
+function table(rows, { values, ratios }) {
+	const shortened = ratios.map((ratio) => ratio.replace("typescript", "ts"));
+	const header = ["case", "metric", ...Object.values(values), ...shortened];
 	const cells = rows.map((row) => [
 		row.case,
 		row.metric,
 		...Object.keys(values).map((key) => digits(row.values[key])),
-		...pairs.map(([first, second]) => ratio(row.values[first] / row.values[second])),
+		...ratios.map((ratio) => quotient(...ratio.split("/").map((key) => row.values[key]))),
 	]);
 	const widths = header.map((_, column) =>
-		Math.max(...[header, ...cells].map((line) => line[column]?.length ?? 0)),
+		Math.max(...[header, ...cells].map((line) => line[column].length)),
 	);
 	const rule = widths.map((width) => "-".repeat(width));
-	const lines = [header, rule, ...cells].map((line) =>
-		line
-			.map((cell, column) => {
-				const width = widths[column] ?? 0;
-				return column < 2 ? cell.padEnd(width) : cell.padStart(width);
-			})
-			.join(" | "),
-	);
-	return lines.map((line) => line.trimEnd()).join("\n");
+	const padded = (cell, column) =>
+		column < 2 ? cell.padEnd(widths[column]) : cell.padStart(widths[column]);
+	const lines = [header, rule, ...cells].map((line) => line.map(padded).join(" | ").trimEnd());
+	return lines.join("\n");
 }
 
-function ratio(value) {
+function quotient(first, second) {
+	const value = first / second;
 	if (Number.isNaN(value)) return "-";
 	return value < 0.1 ? value.toFixed(3) : value.toFixed(2);
 }
@@ -138,15 +122,14 @@ function differences(found) {
 /** Finished measurements and their charts. */
 export const RECORD_FOLDER = path.join(ROOT, "benchmark/record");
 
-/** The name of a record: the day, the processor without its decoration, the cores. */
-function recordName(environment) {
-	const { cpu, cores, date } = environment;
+/** The file of a new record, named by the day, the processor without its decoration, and the cores. */
+export function recordFile({ cpu, cores, date }) {
 	const words = cpu
 		.replace(/\((R|TM)\)|\bCPU\b|\bProcessor\b|@.*$/gi, " ")
 		.toLowerCase()
 		.match(/[a-z0-9]+/g);
-	const day = date.slice(0, 10);
-	return [day, ...(words ?? ["unknown"]), cores, "cores"].join("-");
+	const name = [date.slice(0, 10), ...(words ?? ["unknown"]), cores, "cores"].join("-");
+	return path.join(RECORD_FOLDER, `${name}.json`);
 }
 
 /** Writes a report as JSON. */
@@ -155,19 +138,10 @@ export function write(file, report) {
 	writeFileSync(file, `${JSON.stringify(report, null, 2)}\n`);
 }
 
-/** The file of a new record. */
-export function recordFile(environment) {
-	return path.join(RECORD_FOLDER, `${recordName(environment)}.json`);
-}
-
 /** The newest record. */
 export function latestRecord() {
-	const names = readdirSync(RECORD_FOLDER)
-		.filter((name) => name.endsWith(".json"))
-		.sort();
-	const latest = names.at(-1);
-	if (latest === undefined) throw new Error(`${RECORD_FOLDER} has no record`);
-	return path.join(RECORD_FOLDER, latest);
+	const names = readdirSync(RECORD_FOLDER).filter((name) => name.endsWith(".json"));
+	return path.join(RECORD_FOLDER, names.sort().at(-1));
 }
 
 /** Reads a record back. */

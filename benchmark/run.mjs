@@ -9,7 +9,7 @@ import { draw } from "./charts.mjs";
 import { Contest, measureCache, measureFile, measureFirstScore } from "./measure.mjs";
 import { measurePeaks, sharesOf } from "./peaks.mjs";
 import { find, latestRecord, mapValues, read, recordFile, render, write } from "./report.mjs";
-import { Agreement, availableSides, Disagreement, describeEnvironment } from "./sides.mjs";
+import { Agreement, availableSides, describeEnvironment } from "./sides.mjs";
 
 async function measure(plan, sides, agreement, peaks, environment) {
 	say("first score");
@@ -87,31 +87,20 @@ function say(what) {
 	console.error(`benchmark: ${what} (${seconds} s)`);
 }
 
-function readOptions() {
-	try {
-		const { values, positionals } = parseArgs({
-			options: {
-				quick: { type: "boolean" },
-				json: { type: "string" },
-				record: { type: "boolean" },
-				charts: { type: "boolean" },
-			},
-			allowPositionals: true,
-		});
-		if (values.quick && values.record) {
-			throw new Error("--quick measures too little for --record");
-		}
-		return { ...values, file: positionals[0] };
-	} catch (error) {
-		console.error(`benchmark: ${error.message}`);
-		process.exit(2);
-	}
-}
-
 async function main() {
-	const { quick = false, json, record = false, charts, file } = readOptions();
+	const { values, positionals } = parseArgs({
+		options: {
+			quick: { type: "boolean", default: false },
+			json: { type: "string" },
+			record: { type: "boolean" },
+			charts: { type: "boolean" },
+		},
+		allowPositionals: true,
+	});
+	const { quick, json, record, charts } = values;
+	if (quick && record) throw new Error("--quick measures too little for --record");
 	if (charts) {
-		for (const made of draw(read(file ?? latestRecord()))) say(`wrote ${made}`);
+		for (const made of draw(read(positionals[0] ?? latestRecord()))) say(`wrote ${made}`);
 		return;
 	}
 	const agreement = new Agreement();
@@ -128,7 +117,7 @@ async function main() {
 	const measured = await measure(plan, sides, agreement, peaks, environment);
 	const report = { ...measured, quick, differences: agreement.greatest };
 	console.log([...missing, render(report)].join("\n"));
-	if (json !== undefined) write(json, report);
+	if (json) write(json, report);
 	if (record) {
 		const file = recordFile(report.environment);
 		write(file, report);
@@ -137,7 +126,6 @@ async function main() {
 }
 
 main().catch((error) => {
-	const what = error instanceof Disagreement ? "results differ: " : "";
-	console.error(`benchmark: ${what}${error.message}`);
+	console.error(`benchmark: ${error.message}`);
 	process.exitCode = 1;
 });

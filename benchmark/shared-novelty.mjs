@@ -12,7 +12,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import { missing, startPostgres } from "../packages/stores/__test__/support/postgres.mjs";
-import { Child, turned } from "./processes.mjs";
+import { Child, inTurns } from "./processes.mjs";
+import { mapValues } from "./report.mjs";
 import { median, quantile } from "./statistics.mjs";
 
 const { quick, only, rows } = parseArgs({
@@ -44,8 +45,21 @@ async function stop(child) {
 	await child.end();
 }
 
-const digits = (number) => (Math.abs(number) < 10 ? 2 : 0);
-const show = (number) => (number === undefined ? "" : number.toFixed(digits(number)));
+/** The result of one command in a new process. */
+async function ask(op, parameters) {
+	const child = startProcess();
+	const result = await child.ask(op, parameters);
+	await stop(child);
+	return result;
+}
+
+/** The results of each side, in turns, without those of the first round. */
+async function measured(sides, work) {
+	const all = await inTurns(sides, 1 + ROUNDS, work);
+	return mapValues(all, ([, ...results]) => results);
+}
+
+const show = (number) => number.toFixed(Math.abs(number) < 10 ? 2 : 0);
 const thousands = (number) => Math.round(number).toLocaleString("en");
 const row = (cells) => `| ${cells.join(" | ")} |`;
 
@@ -72,7 +86,7 @@ async function busy() {
 const ALONE = "no store";
 
 /** New stores, and their sizes in bytes. A place is the address of a store, in a form that can be sent to a process. */
-async function makePlaces(server, folder) {
+async function makePlaces() {
 	const database = await server.createDatabase();
 	const path = join(folder, `${database}.db`);
 	const host = encodeURIComponent(server.folder);
@@ -83,7 +97,7 @@ async function makePlaces(server, folder) {
 	const relation = "SELECT pg_total_relation_size('kp_novelty_entries') AS size";
 	return {
 		places: {
-			[ALONE]: undefined,
+			[ALONE]: null,
 			PostgreSQL: { connectionString },
 			"PostgreSQL, commit awaited": { connectionString, durable: true },
 			SQLite: { path },
@@ -97,41 +111,31 @@ async function makePlaces(server, folder) {
 
 async function latency({ places }) {
 	const one = startProcess();
-	await one.ask("embed");
-	const names = Object.keys(places);
-	for (const name of names)
-		await one.ask("open", { name, place: places[name], namespace: "latency" });
-	const found = new Map();
-	// The first round is not measured.
-	for (let round = -1; round < ROUNDS; round++)
-		for (const inFlight of IN_FLIGHT) {
-			const ofRound = {};
-			for (const name of turned(names, round + 1)) {
-				await one.ask("follow", { name });
-				const { times, loop } = await one.ask("score", { name, inFlight, calls: CALLS });
-				const shares = { p50: quantile(times, 0.5), p99: quantile(times, 0.99) };
-				ofRound[name] = { ...shares, loop };
-			}
-			if (round >= 0) found.set(inFlight, [...(found.get(inFlight) ?? []), ofRound]);
-		}
-	await stop(one);
-	const rows = [...found].flatMap(([inFlight, rounds]) =>
-		names.map((name) => {
-			const middle = (of) => median(rounds.map((round) => of(round[name], round)));
+	await one.ask("open", { places, namespace: "latency" });
+	const rows = [];
+	for (const inFlight of IN_FLIGHT) {
+		const found = await measured(Object.keys(places), async (name) => {
+			await one.ask("follow", { name });
+			const { times, loop } = await one.ask("score", { name, inFlight, calls: CALLS });
+			return { p50: quantile(times, 0.5), p99: quantile(times, 0.99), loop };
+		});
+		for (const [name, results] of Object.entries(found)) {
+			const middle = (of) => show(median(results.map(of)));
 			const added = (share) =>
-				name === ALONE ? "" : `+${show(middle((own, round) => own[share] - round[ALONE][share]))}`;
-			return [
+				name === ALONE ? "" : `+${middle((own, round) => own[share] - found[ALONE][round][share])}`;
+			rows.push([
 				inFlight,
 				name,
-				show(middle(({ p50 }) => p50)),
-				show(middle(({ p99 }) => p99)),
+				middle(({ p50 }) => p50),
+				middle(({ p99 }) => p99),
 				added("p50"),
 				added("p99"),
-				show(middle(({ loop }) => loop.p99)),
-				show(middle(({ loop }) => loop.max)),
-			];
-		}),
-	);
+				middle(({ loop }) => loop.p99),
+				middle(({ loop }) => loop.max),
+			]);
+		}
+	}
+	await stop(one);
 	table(
 		`Milliseconds of a call, medians of ${ROUNDS} rounds of ${CALLS}`,
 		["in flight", "", "p50", "p99", "added p50", "added p99", "loop p99", "loop max"],
@@ -140,33 +144,29 @@ async function latency({ places }) {
 }
 
 async function throughput({ places }) {
-	const processes = PROCESSES.at(-1);
-	const all = Array.from({ length: processes }, startProcess);
+	const all = Array.from({ length: PROCESSES.at(-1) }, startProcess);
+	for (const one of all) await one.ask("open", { places, namespace: "throughput" });
 	const names = Object.keys(places);
-	for (const one of all) {
-		await one.ask("embed");
-		for (const name of names)
-			await one.ask("open", { name, place: places[name], namespace: "throughput" });
+	const found = [];
+	for (const count of PROCESSES) {
+		const some = all.slice(0, count);
+		const calls = Math.ceil((2 * CALLS) / count);
+		const rates = await measured(names, async (name) => {
+			for (const one of some) await one.ask("follow", { name });
+			const results = await Promise.all(
+				some.map((one) => one.ask("score", { name, calls, inFlight: 32 })),
+			);
+			const began = Math.min(...results.map((result) => result.began));
+			const ended = Math.max(...results.map((result) => result.ended));
+			return (1000 * calls * count) / (ended - began);
+		});
+		found.push(rates);
 	}
-	const found = Object.fromEntries(names.map((name) => [name, PROCESSES.map(() => [])]));
-	for (let round = -1; round < ROUNDS; round++)
-		for (const [index, count] of PROCESSES.entries())
-			for (const name of turned(names, round + 1)) {
-				const some = all.slice(0, count);
-				for (const one of some) await one.ask("follow", { name });
-				const calls = Math.ceil((2 * CALLS) / count);
-				const results = await Promise.all(
-					some.map((one) => one.ask("score", { name, calls, inFlight: 32 })),
-				);
-				const began = Math.min(...results.map((result) => result.began));
-				const ended = Math.max(...results.map((result) => result.ended));
-				if (round >= 0) found[name][index].push((1000 * calls * count) / (ended - began));
-			}
 	await Promise.all(all.map(stop));
 	table(
 		`Scores a second of all processes together, 32 in flight in each, medians of ${ROUNDS} rounds`,
 		["", ...PROCESSES.map((count) => `${count} process${count > 1 ? "es" : ""}`)],
-		names.map((name) => [name, ...found[name].map((rates) => thousands(median(rates)))]),
+		names.map((name) => [name, ...found.map((rates) => thousands(median(rates[name])))]),
 	);
 }
 
@@ -175,25 +175,21 @@ async function appends({ places }) {
 	const rows = [];
 	for (const isReading of [false, true])
 		for (const batch of BATCHES) {
-			const found = Object.fromEntries(names.map((name) => [name, []]));
-			for (let round = 0; round < Math.ceil(ROUNDS / 3); round++)
-				for (const name of turned(names, round)) {
-					const one = startProcess();
-					const { count, ms } = await one.ask("append", {
-						place: places[name],
-						connections: CONNECTIONS,
-						namespace: `${name} ${batch} ${isReading} ${round}`,
-						batch,
-						isReading,
-						ms: APPENDING_MS,
-					});
-					await stop(one);
-					found[name].push((1000 * count) / ms);
-				}
+			const found = await inTurns(names, Math.ceil(ROUNDS / 3), async (name, round) => {
+				const { count, ms } = await ask("append", {
+					place: places[name],
+					connections: CONNECTIONS,
+					namespace: `${name} ${batch} ${isReading} ${round}`,
+					batch,
+					isReading,
+					ms: APPENDING_MS,
+				});
+				return (1000 * count) / ms;
+			});
 			rows.push([
 				isReading ? "each reads what the others append" : "appending alone",
 				batch,
-				...names.map((name) => thousands(median(found[name]))),
+				...Object.values(found).map((rates) => thousands(median(rates))),
 			]);
 		}
 	table(
@@ -206,33 +202,27 @@ async function appends({ places }) {
 async function start({ places, sizes }) {
 	const names = ["PostgreSQL", "SQLite"];
 	const cache = { maxElements: ROWS + NEWER };
-	const found = {};
+	const sides = {};
 	for (const name of names) {
 		const common = { cache, place: places[name], namespace: "start" };
 		const withSnapshot = { ...common, file: join(folder, `${name}.kpcache`) };
-		const one = startProcess();
-		await one.ask("fill", { ...common, rows: ROWS });
-		await one.ask("save", withSnapshot);
-		await one.ask("fill", { ...common, rows: NEWER });
-		await stop(one);
-		found[name] = { parameters: common, all: [] };
-		found[`${name}, snapshot`] = { parameters: withSnapshot, all: [] };
+		await ask("fill", { ...common, rows: ROWS });
+		await ask("save", withSnapshot);
+		await ask("fill", { ...common, rows: NEWER });
+		sides[name] = common;
+		sides[`${name}, snapshot`] = withSnapshot;
 	}
 	const stored = await sizes();
-	for (let round = 0; round < ROUNDS; round++)
-		for (const side of turned(Object.keys(found), round)) {
-			const { parameters, all } = found[side];
-			const one = startProcess();
-			const result = await one.ask("start", parameters);
-			await stop(one);
-			if (result.seq !== ROWS + NEWER) throw new Error(`${side}: only ${result.seq} entries`);
-			all.push(result);
-		}
+	const found = await inTurns(Object.keys(sides), ROUNDS, async (side) => {
+		const result = await ask("start", sides[side]);
+		if (result.seq !== ROWS + NEWER) throw new Error(`${side}: only ${result.seq} entries`);
+		return result;
+	});
 	const title = `Warm start with ${thousands(ROWS)} entries and ${thousands(NEWER)} newer than the snapshot`;
 	table(
 		`${title}, medians of ${ROUNDS} processes whose model is loaded`,
 		["", "ms", "ms of CPU", "loop p50", "loop p99", "loop max", "idle loop p99"],
-		Object.entries(found).map(([side, { all }]) => [
+		Object.entries(found).map(([side, results]) => [
 			side,
 			...[
 				({ ms }) => ms,
@@ -241,7 +231,7 @@ async function start({ places, sizes }) {
 				({ loop }) => loop.p99,
 				({ loop }) => loop.max,
 				({ idle }) => idle.p99,
-			].map((of) => show(median(all.map(of)))),
+			].map((of) => show(median(results.map(of)))),
 		]),
 	);
 	const scale = 1_000_000 / (ROWS + NEWER);
@@ -252,7 +242,7 @@ async function start({ places, sizes }) {
 		names.map((name) => [
 			name,
 			megabytes(stored[name]),
-			megabytes(median(found[name].all.map(({ memory }) => memory))),
+			megabytes(median(found[name].map(({ memory }) => memory))),
 		]),
 	);
 }
@@ -271,7 +261,7 @@ try {
 	const loads = [];
 	for (const name of only.split(",")) {
 		loads.push(await busy());
-		await PARTS[name](await makePlaces(server, folder));
+		await PARTS[name](await makePlaces());
 	}
 	loads.push(await busy());
 	const shares = loads.map((share) => `${Math.round(100 * share)}%`);

@@ -38,9 +38,7 @@ export async function loadScorer(side) {
 	const typescript = await import("../__test__/oracle/evaluate-value.mjs");
 	typescript.useModel(side === "q8" ? "q8" : "fp32");
 	if (side === "transformers4") {
-		const require = createRequire(path.join(TRANSFORMERS_4, "package.json"));
-		const file = require.resolve("@huggingface/transformers");
-		typescript.useLibrary(pathToFileURL(file).href);
+		typescript.useLibrary(pathToFileURL(libraryOf(TRANSFORMERS_4)).href);
 	}
 	return typescript;
 }
@@ -67,24 +65,23 @@ export function availableSides() {
 	};
 }
 
-const PACKAGES = ["@huggingface/transformers", "usearch"];
+const TRANSFORMERS = "@huggingface/transformers";
 
 /** Describes this machine, except the version of our ONNX Runtime, which is known after loading. */
 export function describeEnvironment(sides) {
 	const onnxRuntime = { ours: "unknown", typescript: runtimeOf(ROOT) };
-	const packages = Object.fromEntries(PACKAGES.map((name) => [name, versionOf(name)]));
+	const packages = { [TRANSFORMERS]: versionOf(TRANSFORMERS), usearch: versionOf("usearch") };
 	if (sides.includes("transformers4")) {
-		const [name] = PACKAGES;
-		packages[`${name} of ts 4`] = versionOf(name, TRANSFORMERS_4);
-		Object.assign(onnxRuntime, { "ts 4": runtimeOf(TRANSFORMERS_4) });
+		packages[`${TRANSFORMERS} of ts 4`] = versionOf(TRANSFORMERS, TRANSFORMERS_4);
+		onnxRuntime["ts 4"] = runtimeOf(TRANSFORMERS_4);
 	}
 	return {
 		date: new Date().toISOString(),
-		cpu: os.cpus()[0]?.model ?? "unknown",
+		cpu: os.cpus()[0].model,
 		registers: registers(),
 		cores: os.availableParallelism(),
 		memoryGB: Math.round(os.totalmem() / 1e8) / 10,
-		load: os.loadavg()[0] ?? 0,
+		load: os.loadavg()[0],
 		system: `${os.type()} ${os.release()} ${os.arch()}`,
 		node: process.version,
 		onnxRuntime,
@@ -107,11 +104,14 @@ function registers() {
 	return has("avx2") ? "AVX2" : "none of AVX2 or later";
 }
 
+/** The transformers.js of a folder. */
+function libraryOf(folder) {
+	return createRequire(path.join(folder, "package.json")).resolve(TRANSFORMERS);
+}
+
 /** The version that the transformers.js of a folder loads, wherever that was installed. */
 function runtimeOf(folder) {
-	const name = "@huggingface/transformers";
-	const transformers = createRequire(path.join(folder, "package.json")).resolve(name);
-	return createRequire(transformers)("onnxruntime-node/package.json").version;
+	return createRequire(libraryOf(folder))("onnxruntime-node/package.json").version;
 }
 
 /** The installed version; not every package lets its package.json be required. */
@@ -125,9 +125,6 @@ const EXACT_TOLERANCE = 1e-4;
 
 /** Tolerance of the fast precision against the exact one: 0.35 times 0.017 in novelty. */
 const FAST_TOLERANCE = 0.006;
-
-/** The error for two scores of one trace that differ. */
-export class Disagreement extends Error {}
 
 /** Returns the tolerance of a side against a float32 implementation. */
 export function toleranceOf(side) {
@@ -148,9 +145,8 @@ export class Agreement {
 	greatest = {};
 
 	/**
-	 * Compares pairs of numbers; `what` names their places, in order.
-	 *
-	 * @throws Disagreement at the first pair that is too far apart, or missing.
+	 * Compares pairs of numbers; `what` names their places, in order. Throws at the first pair that is too
+	 * far apart, or missing.
 	 */
 	check(what, places, values, others, tolerance) {
 		this.greatest[what] ??= 0;
@@ -159,7 +155,7 @@ export class Agreement {
 			const difference = Math.abs(value - other);
 			// Written so that NaN is a disagreement.
 			if (!(difference <= tolerance)) {
-				throw new Disagreement(`${what}: ${place} has ${value} and ${other}`);
+				throw new Error(`results differ: ${what}: ${place} has ${value} and ${other}`);
 			}
 			this.greatest[what] = Math.max(this.greatest[what], difference);
 		}

@@ -6,15 +6,14 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 export function quantile(values, share) {
 	const sorted = [...values].sort((a, b) => a - b);
 	const rank = Math.max(1, Math.ceil(share * sorted.length));
-	return sorted[rank - 1] ?? Number.NaN;
+	return sorted[rank - 1];
 }
 
 /** The middle value, or the mean of the two in the middle. */
 export function median(values) {
 	const sorted = [...values].sort((a, b) => a - b);
-	const upper = Math.floor(sorted.length / 2);
-	const lower = Math.ceil(sorted.length / 2) - 1;
-	return ((sorted[lower] ?? Number.NaN) + (sorted[upper] ?? Number.NaN)) / 2;
+	const middle = sorted.length / 2;
+	return (sorted[Math.ceil(middle) - 1] + sorted[Math.floor(middle)]) / 2;
 }
 
 /** The lower and the upper quartile. */

@@ -57,6 +57,13 @@ class Graph:
         inputs = [x, weight, scale, bias, *residual]
         return self.node("Linear", inputs, name, OURS, gelu=gelu)
 
+    def model(self, name, inputs, output, *domains):
+        """The ModelProto of all nodes; `domains` are those of operators that ONNX does not have."""
+        graph = helper.make_graph(self.nodes, name, inputs, [output], self.store.tensors)
+        opsets = [helper.make_opsetid("", OPSET)]
+        opsets += [helper.make_opsetid(domain, 1) for domain in domains]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
+
 
 def embeddings(graph, weights, ids):
     """ids [tokens] -> [tokens, WIDTH]; only the rows looked up are decoded, never the table."""
@@ -87,12 +94,6 @@ def encoder_graph(graph, weights):
     for index, layer in enumerate(weights.layers):
         x = encoder_layer(graph, f"layer{index}", x, layer)
     graph.node("Pool", [x], "embedding", OURS)
-    infos = (
-        helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["tokens"]),
-        helper.make_tensor_value_info("embedding", TensorProto.FLOAT, [WIDTH]),
-    )
-    inputs, outputs = ([info] for info in infos)
-    tensors = graph.store.tensors
-    proto = helper.make_graph(graph.nodes, "all-MiniLM-L6-v2", inputs, outputs, tensors)
-    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(OURS, 1)]
-    return helper.make_model(proto, opset_imports=opsets, ir_version=IR_VERSION)
+    ids = helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["tokens"])
+    embedding = helper.make_tensor_value_info("embedding", TensorProto.FLOAT, [WIDTH])
+    return graph.model("all-MiniLM-L6-v2", [ids], embedding, OURS)

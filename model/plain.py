@@ -17,7 +17,7 @@ import numpy as np
 from onnx import TensorProto, helper
 
 import weights
-from graph import IR_VERSION, OPSET, Graph
+from graph import Graph
 from weights import EPSILON, FFN, HEADS, LAYERS, POSITIONS, VOCABULARY, WIDTH
 
 FOLDER = Path("Xenova") / "all-MiniLM-L6-v2"
@@ -166,9 +166,7 @@ def build_graph(source):
     names = ("input_ids", "attention_mask", "token_type_ids")
     inputs = [helper.make_tensor_value_info(name, TensorProto.INT64, shape) for name in names]
     output = helper.make_tensor_value_info("last_hidden_state", TensorProto.FLOAT, [*shape, WIDTH])
-    proto = helper.make_graph(graph.nodes, "bert", inputs, [output], graph.store.tensors)
-    opsets = [helper.make_opsetid("", OPSET)]
-    return helper.make_model(proto, opset_imports=opsets, ir_version=IR_VERSION)
+    return graph.model("bert", inputs, output)
 
 
 def build(source, out):

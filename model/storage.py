@@ -4,7 +4,7 @@ Every operation here is one that IEEE 754 rounds exactly (element-wise division,
 even), so the stored bytes do not depend on the machine.
 """
 
-from dataclasses import dataclass
+from collections import namedtuple
 
 import numpy as np
 from onnx import helper
@@ -24,16 +24,8 @@ LINE = 64
 EXTERNAL_FROM_BYTES = 1024
 
 
-@dataclass(frozen=True)
-class Quantised:
-    """values int16 of the original shape; scale float32 with 1 along `axis`, the summed axis."""
-
-    values: np.ndarray
-    scale: np.ndarray
-
-    def decoded(self):
-        """The float32 numbers that are meant: one rounding, the same everywhere."""
-        return self.values.astype(np.float32) * self.scale
+# values int16 of the original shape; scale float32 with 1 along `axis`, the summed axis.
+Quantised = namedtuple("Quantised", "values scale")
 
 
 def quantise(matrix, axis):

@@ -18,22 +18,8 @@ os.environ["RAYON_NUM_THREADS"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 import numpy as np
-from onnx import (
-    TensorProto,
-    external_data_helper,
-    helper,
-    load_model_from_string,
-    numpy_helper,
-)
-from tokenizers import (
-    Regex,
-    Tokenizer,
-    models,
-    normalizers,
-    pre_tokenizers,
-    processors,
-    trainers,
-)
+from onnx import TensorProto, external_data_helper, helper, load_model_from_string, numpy_helper
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
 SENTENCES = json.loads((Path(__file__).parent / "sentences.json").read_text(encoding="utf-8"))
 CORPUS = [sentence for language in SENTENCES.values() for sentence in language]
@@ -143,29 +129,27 @@ class Encoder:
             x = self.layer(f"layer{index}", x)
         rows = "token_embeddings" if pooled else "last_hidden_state"
         self.node("Identity", [x], rows)
-        outputs = [(rows, ["batch", "tokens", self.width])]
+        shapes = {rows: ["batch", "tokens", self.width]}
         if pooled:
             self.node("ReduceMean", [x], "sentence_embedding", axes=[1], keepdims=0)
-            outputs.append(("sentence_embedding", ["batch", self.width]))
+            shapes["sentence_embedding"] = ["batch", self.width]
+        outputs = [
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+            for name, shape in shapes.items()
+        ]
         names = ["input_ids", "attention_mask"]
         names += ["token_type_ids"] * self.types + ["position_ids"] * self.position_ids
         shape = ["batch", "tokens"]
-        graph = helper.make_graph(
-            self.nodes,
-            "encoder",
-            [helper.make_tensor_value_info(name, self.integer, shape) for name in names],
-            [
-                helper.make_tensor_value_info(name, TensorProto.FLOAT, dims)
-                for name, dims in outputs
-            ],
-            self.constants,
-        )
+        inputs = [helper.make_tensor_value_info(name, self.integer, shape) for name in names]
+        graph = helper.make_graph(self.nodes, "encoder", inputs, outputs, self.constants)
         opsets = [helper.make_opsetid("", OPSET)]
         return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
 
 
-def frame(tokenizer, first, last):
+def frame(tokenizer, special):
     """Put special tokens around each text."""
+    tokenizer.add_special_tokens(special)
+    first, last = special[2:4]
     pair = f"{first} $A {last} $B {last}"
     ids = [(token, tokenizer.token_to_id(token)) for token in (first, last)]
     tokenizer.post_processor = processors.TemplateProcessing(
@@ -195,8 +179,7 @@ def word_pieces(special, lowercase=True):
     tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token=special[1]))
     tokenizer.normalizer = normalizer
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.add_special_tokens(special)
-    return frame(tokenizer, special[2], special[3])
+    return frame(tokenizer, special)
 
 
 def unigram(special):
@@ -214,8 +197,7 @@ def unigram(special):
     scores = [(piece, -cost - 0.01 * at**0.5) for at, (cost, piece) in enumerate(trained)]
     pieces = [(token, 0.0) for token in special] + scores
     tokenizer.model = models.Unigram(pieces, unk_id=1, byte_fallback=False)
-    tokenizer.add_special_tokens(special)
-    return frame(tokenizer, special[2], special[3])
+    return frame(tokenizer, special)
 
 
 def byte_pairs(special):
@@ -236,8 +218,7 @@ def byte_pairs(special):
     vocabulary = {piece: at for at, piece in enumerate(dict.fromkeys(pieces))}
     tokenizer = Tokenizer(models.BPE(vocabulary, merges))
     tokenizer.pre_tokenizer = split
-    tokenizer.add_special_tokens(special)
-    return frame(tokenizer, special[2], special[3])
+    return frame(tokenizer, special)
 
 
 def split_byte_pairs(special):
@@ -338,8 +319,8 @@ def build(name, seed, out):
     write(folder / "modules.json", listed)
 
 
-def information(name, kind, *shape):
-    return helper.make_tensor_value_info(name, kind, shape)
+INT64, FLOAT = TensorProto.INT64, TensorProto.FLOAT
+ROWS = ("batch", "tokens", 48)
 
 
 def first(graph, name):
@@ -348,32 +329,40 @@ def first(graph, name):
     return next(part for part in parts if part.name == name)
 
 
-def with_constant(graph, name, values):
+def with_information(graph, name, *shape, kind=INT64):
+    """Replace what an input or output is declared to be."""
+    first(graph, name).CopyFrom(helper.make_tensor_value_info(name, kind, shape))
+
+
+def with_weights(graph, name, values):
     first(graph, name).CopyFrom(numpy_helper.from_array(values.astype(np.float32), name))
 
 
-def with_output(graph, operator, information, *constants, **attributes):
-    """Replace the output by an operation on it."""
-    old = graph.output[0].name
+def constant(graph, name, numbers):
+    graph.initializer.append(numpy_helper.from_array(np.array(numbers, dtype=np.int64), name))
+    return name
+
+
+def with_output(graph, operator, shape, *inputs, kind=FLOAT, **attributes):
+    """Replace the output by an operation on it and on other inputs."""
+    name = graph.output[0].name
     graph.node[-1].output[0] = "result"
-    graph.initializer.extend(constants)
-    names = ["result", *(constant.name for constant in constants)]
-    graph.node.append(helper.make_node(operator, names, [old], "broken", **attributes))
-    graph.output[0].CopyFrom(information)
+    inputs = ["result", *inputs]
+    graph.node.append(helper.make_node(operator, inputs, [name], "broken", **attributes))
+    with_information(graph, name, *shape, kind=kind)
 
 
 def huge(graph):
     """Wants 100 GB when it is run."""
-    shape = numpy_helper.from_array(np.array([100, 2**28], dtype=np.int64), "huge.shape")
-    graph.initializer.append(shape)
-    graph.node.insert(0, helper.make_node("ConstantOfShape", ["huge.shape"], ["huge"]))
-    graph.node.insert(1, helper.make_node("CumSum", ["huge", "positions.axis"], ["huge.summed"]))
-    reduce = helper.make_node("ReduceSum", ["huge.summed"], ["huge.sum"], keepdims=0)
-    graph.node.insert(2, reduce)
-    rows = information("last_hidden_state", TensorProto.FLOAT, "batch", "tokens", 48)
-    graph.node[-1].output[0] = "result"
-    graph.node.append(helper.make_node("Add", ["result", "huge.sum"], ["last_hidden_state"]))
-    graph.output[0].CopyFrom(rows)
+    shape = constant(graph, "huge.shape", [100, 2**28])
+    nodes = [
+        helper.make_node("ConstantOfShape", [shape], ["huge"]),
+        helper.make_node("CumSum", ["huge", "positions.axis"], ["huge.summed"]),
+        helper.make_node("ReduceSum", ["huge.summed"], ["huge.sum"], keepdims=0),
+    ]
+    for at, node in enumerate(nodes):
+        graph.node.insert(at, node)
+    with_output(graph, "Add", ROWS, "huge.sum")
 
 
 def outside(graph, location):
@@ -383,52 +372,36 @@ def outside(graph, location):
     table.ClearField("raw_data")
 
 
-def widened(graph):
-    """Gives vectors of 4,800 numbers."""
-    repeats = numpy_helper.from_array(np.array([1, 1, 100], dtype=np.int64), "repeats")
-    shape = ("batch", "tokens", "width")
-    with_output(graph, "Tile", information("last_hidden_state", TensorProto.FLOAT, *shape), repeats)
-
-
-INT64, FLOAT = TensorProto.INT64, TensorProto.FLOAT
-ROWS = ("last_hidden_state", FLOAT, "batch", "tokens", 48)
-
 # What is done to the graph of "bert".
 BROKEN = {
-    "float ids": lambda graph: first(graph, "attention_mask").CopyFrom(
-        information("attention_mask", FLOAT, "batch", "tokens")
+    "float ids": lambda graph: with_information(graph, "attention_mask", *ROWS[:2], kind=FLOAT),
+    "ids of rank 1": lambda graph: with_information(graph, "input_ids", "tokens"),
+    "sixteen tokens": lambda graph: with_information(graph, "input_ids", "batch", 16),
+    "another input": lambda graph: graph.input.append(
+        helper.make_tensor_value_info("pixels", FLOAT, [1])
     ),
-    "ids of rank 1": lambda graph: first(graph, "input_ids").CopyFrom(
-        information("input_ids", INT64, "tokens")
-    ),
-    "sixteen tokens": lambda graph: first(graph, "input_ids").CopyFrom(
-        information("input_ids", INT64, "batch", 16)
-    ),
-    "another input": lambda graph: graph.input.append(information("pixels", FLOAT, 1)),
     "no ids": lambda graph: graph.input.pop(0),
     "output of rank 4": lambda graph: with_output(
-        graph,
-        "Unsqueeze",
-        information("last_hidden_state", FLOAT, 1, "batch", "tokens", 48),
-        numpy_helper.from_array(np.array([0], dtype=np.int64), "axes"),
+        graph, "Unsqueeze", (1, *ROWS), constant(graph, "axes", [0])
     ),
-    "integers": lambda graph: with_output(
-        graph, "Cast", information("last_hidden_state", INT64, *ROWS[2:]), to=INT64
+    "integers": lambda graph: with_output(graph, "Cast", ROWS, kind=INT64, to=INT64),
+    # Vectors of 4,800 numbers.
+    "wide": lambda graph: with_output(
+        graph, "Tile", (*ROWS[:2], "width"), constant(graph, "repeats", [1, 1, 100])
     ),
-    "wide": widened,
-    "not a number": lambda graph: with_constant(graph, "layer1.end.beta", np.full(48, np.nan)),
-    "infinite": lambda graph: with_constant(graph, "layer1.end.beta", np.full(48, np.inf)),
+    "not a number": lambda graph: with_weights(graph, "layer1.end.beta", np.full(48, np.nan)),
+    "infinite": lambda graph: with_weights(graph, "layer1.end.beta", np.full(48, np.inf)),
     "zeros": lambda graph: (
-        with_constant(graph, "layer1.end.beta", np.zeros(48)),
-        with_constant(graph, "layer1.end.gamma", np.zeros(48)),
+        with_weights(graph, "layer1.end.beta", np.zeros(48)),
+        with_weights(graph, "layer1.end.gamma", np.zeros(48)),
     ),
-    "small vocabulary": lambda graph: with_constant(graph, "word.table", np.ones((200, 48))),
+    "small vocabulary": lambda graph: with_weights(graph, "word.table", np.ones((200, 48))),
     "huge": huge,
     "weights above": lambda graph: outside(graph, "../../bert/onnx/model.onnx"),
     "weights at a path": lambda graph: outside(graph, "/etc/hostname"),
     "missing weights": lambda graph: outside(graph, "weights.bin"),
     "an operator of another library": lambda graph: with_output(
-        graph, "Mystery", information(*ROWS), domain="com.example"
+        graph, "Mystery", ROWS, domain="com.example"
     ),
 }
 

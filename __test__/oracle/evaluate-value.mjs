@@ -6,9 +6,8 @@
 
 import { embed, importLibrary, useLibrary, useModel } from "./embedder.mjs";
 import { profilesWith, Scorer, scoreOf, UNKNOWN_NOVELTY } from "./scorer.mjs";
-import { VectorCache } from "./vector-cache.mjs";
 
-export { importLibrary, useLibrary, useModel, VectorCache };
+export { importLibrary, useLibrary, useModel };
 
 const scorer = new Scorer({ embed });
 const profiles = profilesWith();

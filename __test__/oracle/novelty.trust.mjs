@@ -9,7 +9,7 @@ import { anyTrace } from "../support/arbitraries.mjs";
 import { draws, repeats, seed } from "../support/draws.mjs";
 import { anyValue, built } from "../support/mutations.mjs";
 import { anyText, comparable } from "../support/texts.mjs";
-import { words } from "../support/traces.mjs";
+import { profiles as byDomain, words } from "../support/traces.mjs";
 import { difference, embed, Oracle, settled, WAYS } from "./oracle.mjs";
 
 const TOLERANCE = 1e-4;
@@ -20,9 +20,8 @@ const NOVELTY_TOLERANCE = TOLERANCE / 0.35;
 /** More calls than are in flight at once in a batch. */
 const WIDEST = 80;
 
-/** Makes the score the novelty. */
-const NOVELTY = { complexity: 0, novelty: 1, toolDiversity: 0, outcomeConfidence: 0 };
-const profiles = { default: NOVELTY, finance: NOVELTY };
+/** Weights that make the score the novelty. */
+const profiles = { default: byDomain.novelty, finance: byDomain.novelty };
 
 /** The scorers; in a long run, more traces go through each than its cache holds. */
 const PLANS = [

@@ -2,12 +2,10 @@
 export class VectorCache {
 	#entries = [];
 	#maxElements;
-	#dimensions;
 	#ttlMs;
 
 	constructor(options = {}) {
 		this.#maxElements = options.maxElements ?? 1000;
-		this.#dimensions = options.dimensions ?? 384;
 		this.#ttlMs = options.ttlMs ?? Number.POSITIVE_INFINITY;
 	}
 
@@ -17,14 +15,12 @@ export class VectorCache {
 	}
 
 	add(vector) {
-		this.#check(vector);
 		this.evictExpired();
 		this.#entries.push({ vector: Float32Array.from(vector), addedAt: performance.now() });
 		while (this.#entries.length > this.#maxElements) this.#entries.shift();
 	}
 
 	maxCosineSimilarity(query) {
-		this.#check(query);
 		this.evictExpired();
 		// Without this the loop would be compiled for every kind of array at once.
 		const asked = Float32Array.from(query);
@@ -44,12 +40,6 @@ export class VectorCache {
 
 	clear() {
 		this.#entries = [];
-	}
-
-	#check(vector) {
-		if (vector.length !== this.#dimensions) {
-			throw new Error(`Expected ${this.#dimensions} dimensions, got ${vector.length}`);
-		}
 	}
 }
 

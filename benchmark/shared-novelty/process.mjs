@@ -58,14 +58,11 @@ async function delayed(work) {
 }
 
 serve({
-	/** Makes a scorer of this name. */
-	async open({ name, ...parameters }) {
-		scorers.set(name, await warmUp(new Scorer(optionsOf(parameters))));
-	},
-
-	/** Puts the texts into the memo. */
-	async embed() {
+	/** Puts the texts into the memo, and makes a scorer for each place. */
+	async open({ places, namespace }) {
 		for (const one of traces) await embed(one);
+		for (const [name, place] of Object.entries(places))
+			scorers.set(name, await warmUp(new Scorer(optionsOf({ place, namespace }))));
 	},
 
 	/** Reads what others have appended. */
@@ -140,24 +137,18 @@ serve({
 		const { signal } = new AbortController();
 		const header = { model: "benchmark", maxElements: 1000, ttlMs: null };
 		let count = 0;
-		let isOver = false;
 		async function connection(store) {
 			let after = null;
-			const options = () => ({
-				header,
-				after,
-				keepFrom: null,
-				signal,
-				limit: isReading ? PAGE : 1,
-			});
+			const limit = isReading ? PAGE : 1;
+			const options = () => ({ header, after, keepFrom: null, signal, limit });
 			function follow({ epoch, entries }) {
 				const last = entries.at(-1);
 				if (isReading && last) after = { epoch, seq: last.seq, call: last.call };
 			}
 			// Connects.
 			follow(await store.append([], options()));
-			return async () => {
-				while (!isOver) {
+			return async (end) => {
+				while (performance.now() < end) {
 					const entries = Array.from({ length: batch }, () => add(ready[count++ % ready.length]));
 					let page = await store.append(entries, options());
 					follow(page);
@@ -170,10 +161,7 @@ serve({
 		}
 		const loops = await Promise.all(own.map(connection));
 		const began = performance.now();
-		setTimeout(() => {
-			isOver = true;
-		}, ms);
-		await Promise.all(loops.map((loop) => loop()));
+		await Promise.all(loops.map((loop) => loop(began + ms)));
 		return { count, ms: performance.now() - began };
 	},
 

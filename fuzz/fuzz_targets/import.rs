@@ -22,15 +22,12 @@ fn check(named: &[u8]) -> Corpus {
     };
     let format = Some(format.to_owned());
     let options = Options { format, ..importing::options() };
-    importing::check(log, 1 + sum(log) % 97, &options);
+    // Depends only on the bytes.
+    let sum: usize = log.iter().copied().map(usize::from).sum();
+    importing::check(log, 1 + sum % 97, &options);
     let (_, peak) = memory::peak(|| importing::import([log], &options));
     assert!(peak <= RATIO * log.len() + FIXED, "{peak} bytes for {}", log.len());
     Corpus::Keep
-}
-
-/// A number that depends only on the bytes.
-fn sum(bytes: &[u8]) -> usize {
-    bytes.iter().copied().map(usize::from).sum()
 }
 
 fuzz_target!(|named: &[u8]| -> Corpus { check(named) });

@@ -3,9 +3,7 @@
 
 use std::fmt;
 
-use knowledgepulse_scoring::{
-    Error, Novelty, Profiles, Score, Trace, cache::Nearest, trace::quote,
-};
+use knowledgepulse_scoring::{Novelty, Profiles, Score, Trace, cache::Nearest, trace::quote};
 use knowledgepulse_test_support::{oracle, read_trace};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
@@ -76,8 +74,7 @@ fn fit(value: &Value, parent: &str, fields: &[Field]) -> Result<(), (String, Str
         if fits(found) {
             continue;
         }
-        let path: Vec<_> = [parent].iter().chain(*place).copied().collect();
-        let path = path.join(".");
+        let path = [&[parent], *place].concat().join(".");
         let path = path.trim_start_matches('.');
         let path = if path.is_empty() { "trace" } else { path };
         return Err((path.into(), format!("{path}: expected {expected}, got {}", describe(found))));
@@ -86,7 +83,7 @@ fn fit(value: &Value, parent: &str, fields: &[Field]) -> Result<(), (String, Str
 }
 
 /// The fields of a valid trace that scoring uses.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 struct Plain {
     /// As JSON, with nothing else in it.
     trace: Value,
@@ -103,10 +100,7 @@ fn expect(value: &Value) -> Result<Plain, (String, String)> {
         fit(step, &format!("steps[{index}]"), &STEP)?;
         texts.push(step.get("content").and_then(Value::as_str).unwrap_or_default());
         let tool = step.get("tool").filter(|tool| !tool.is_null());
-        let tool = tool.map(|tool| match tool.get("name") {
-            Some(name) => json!({ "name": name }),
-            None => json!({}),
-        });
+        let tool = tool.map(|tool| json!({ "name": tool.get("name") }));
         steps.push(json!({ "type": step["type"], "tool": tool }));
     }
     let id = value.get("id").and_then(Value::as_str).filter(|id| id.len() <= LONGEST_ID);
@@ -140,36 +134,8 @@ impl fmt::Write for Limited {
     }
 }
 
-/// Reads `value` as the engine does, and compares everything.
-fn compared(value: &Value) -> Option<(Trace, Plain)> {
-    let mut text = String::new();
-    match (read_trace(value, &mut text), expect(value)) {
-        (Ok(trace), Ok(plain)) => {
-            compare(&trace, &text, &plain);
-            let room = plain.text.len() * 3 / 4;
-            let mut limited = Limited { text: String::new(), room, is_full: false };
-            assert_eq!(
-                read_trace(value, &mut limited).as_ref(),
-                Ok(&trace),
-                "with less of its text"
-            );
-            assert!(plain.text.starts_with(&limited.text), "{:?}", limited.text);
-            Some((trace, plain))
-        }
-        (Err(error), Err((path, start))) => {
-            refused(&error, &path, &start);
-            None
-        }
-        (found, expected) => panic!("{found:?} for {expected:?}"),
-    }
-}
-
-fn refused(error: &Error, path: &str, start: &str) {
-    assert_eq!((error.code(), error.path()), ("INVALID_TRACE", Some(path)), "{error}");
-    assert!(error.to_string().starts_with(start), "{error} for {start}");
-}
-
-fn compare(trace: &Trace, text: &str, plain: &Plain) {
+/// Compares everything that was read of a valid trace, and its score with every source of novelty.
+fn check(value: &Value, trace: &Trace, text: &str, plain: &Plain) {
     let expected = &plain.trace;
     let confidence = expected["outcome"]["confidence"].as_f64().map(f64::to_bits);
     assert_eq!(Some(trace.domain()), expected["metadata"]["task_domain"].as_str());
@@ -178,10 +144,11 @@ fn compare(trace: &Trace, text: &str, plain: &Plain) {
     assert_eq!(trace.id().map(|id| &**id), expected["id"].as_str());
     assert_eq!(Some(trace.steps().len()), expected["steps"].as_array().map(Vec::len));
     assert_eq!(text, plain.text);
-}
 
-/// Scores a trace with every source of novelty, and compares each score.
-fn check_scores(trace: &Trace, plain: &Plain) {
+    let mut limited = Limited { text: String::new(), room: text.len() * 3 / 4, is_full: false };
+    assert_eq!(read_trace(value, &mut limited).as_ref(), Ok(trace), "with less of its text");
+    assert!(text.starts_with(&limited.text), "{:?}", limited.text);
+
     let (profiles, similarity) = (Profiles::default(), trace.confidence());
     for (novelty, value) in [
         (Novelty::EmptyCache, 0.5),
@@ -190,13 +157,19 @@ fn check_scores(trace: &Trace, plain: &Plain) {
         (Novelty::Cache(Nearest { similarity, id: None }), (1.0 - similarity).clamp(0.0, 1.0)),
     ] {
         let found = Score::of(trace, novelty, &profiles);
-        oracle::assert_score(&found, &oracle::score(&plain.trace, value, &[]));
+        oracle::assert_score(&found, &oracle::score(expected, value, &[]));
     }
 }
 
 fuzz_target!(|data: &[u8]| {
-    let Ok(json) = serde_json::from_slice(data) else { return };
-    if let Some((trace, plain)) = compared(&json) {
-        check_scores(&trace, &plain);
+    let Ok(value) = serde_json::from_slice(data) else { return };
+    let mut text = String::new();
+    match (read_trace(&value, &mut text), expect(&value)) {
+        (Ok(trace), Ok(plain)) => check(&value, &trace, &text, &plain),
+        (Err(error), Err((path, start))) => {
+            assert_eq!((error.code(), error.path()), ("INVALID_TRACE", Some(&*path)), "{error}");
+            assert!(error.to_string().starts_with(&start), "{error} for {start}");
+        }
+        (found, expected) => panic!("{found:?} for {expected:?}"),
     }
 });

@@ -105,14 +105,12 @@ fn step(lockstep: &mut Lockstep, operation: Operation) {
     let length = lockstep.cache.options().vector_len;
     match operation {
         Operation::Add(vector, name) => {
-            let vector = vector.of(length);
-            if !refuses(lockstep, &vector) {
+            if let Some(vector) = accepted(lockstep, vector.of(length)) {
                 lockstep.add(&vector, name.map(id));
             }
         }
         Operation::CompareAndAdd(vector, name) => {
-            let vector = vector.of(length);
-            if !refuses(lockstep, &vector) {
+            if let Some(vector) = accepted(lockstep, vector.of(length)) {
                 lockstep.compare_and_add(&vector, name.map(id));
             }
         }
@@ -123,8 +121,7 @@ fn step(lockstep: &mut Lockstep, operation: Operation) {
             }
         }
         Operation::Nearest(query) => {
-            let query = query.of(length);
-            if !refuses(lockstep, &query) {
+            if let Some(query) = accepted(lockstep, query.of(length)) {
                 lockstep.nearest(&query);
             }
         }
@@ -145,8 +142,8 @@ fn step(lockstep: &mut Lockstep, operation: Operation) {
     }
 }
 
-/// Returns whether a vector is invalid; if so, checks that every operation refuses it with the right message.
-fn refuses(lockstep: &mut Lockstep, vector: &[f32]) -> bool {
+/// Returns a vector if it is valid; otherwise checks that every operation refuses it with the right message.
+fn accepted(lockstep: &mut Lockstep, vector: Vec<f32>) -> Option<Vec<f32>> {
     let (cache, now) = (&mut lockstep.cache, lockstep.now);
     let length = cache.options().vector_len;
     let odd = vector.iter().position(|x| !x.is_finite());
@@ -155,14 +152,14 @@ fn refuses(lockstep: &mut Lockstep, vector: &[f32]) -> bool {
             format!("Expected {length} dimensions, got {}", vector.len())
         }
         Some(at) => format!("vector[{at}]: expected a finite float32, got "),
-        None => return false,
+        None => return Some(vector),
     };
-    let error = cache.nearest(vector, now).expect_err("not a vector");
+    let error = cache.nearest(&vector, now).expect_err("not a vector");
     assert_eq!(error.code(), "INVALID_VECTOR");
     assert!(error.to_string().starts_with(&start), "{error} for {start}");
-    assert_eq!(cache.add(vector, None, now), Err(error.clone()));
-    assert_eq!(cache.compare_and_add(vector, None, now), Err(error));
-    true
+    assert_eq!(cache.add(&vector, None, now), Err(error.clone()));
+    assert_eq!(cache.compare_and_add(&vector, None, now), Err(error));
+    None
 }
 
 fn restart(lockstep: &mut Lockstep, options: CacheOptions, now: Duration, wider: bool) {

@@ -2,9 +2,10 @@
 //! share that its products have of the most that the registers can do, which is measured first: on one core,
 //! and on all at once. `npm run bench` reads these lines.
 //!
-//! `cargo bench -p knowledgepulse-embedder --bench int8 [-- [best] ROWS TOKENS]`: 64 rows of 512 tokens if not
-//! said; with `best`, only the best registers of this machine.
-//! Times are the least of many, which other processes change little.
+//! `cargo bench -p knowledgepulse-embedder --bench int8 [-- best]`; with `best`, only the best registers of this
+//! machine. Times are the least of many, which other processes change little.
+
+#![expect(clippy::print_stdout, reason = "it is a report")]
 
 use std::{arch::asm, thread, time::Instant};
 
@@ -19,19 +20,17 @@ use pulp::Simd;
 
 const WIDTH: usize = 384;
 const FFN: usize = 4 * WIDTH;
+/// A block, and the whole text.
+const ROWS: usize = 64;
+const TOKENS: usize = 512;
 const REPETITIONS: usize = 300;
 /// Of what takes 5 ms.
 const TRIES: usize = 40;
 
 fn main() {
-    let numbers: Vec<usize> = std::env::args().filter_map(|text| text.parse().ok()).collect();
-    let (rows, tokens) = match numbers[..] {
-        [rows, tokens] => (rows, tokens),
-        _ => (64, 512),
-    };
     let count = if std::env::args().any(|text| text == "best") { 1 } else { usize::MAX };
     for machine in Machine::all().into_iter().take(count) {
-        machine.run(Layer { name: format!("{machine:?}"), rows, tokens });
+        machine.run(Layer { name: format!("{machine:?}") });
     }
 }
 
@@ -59,14 +58,11 @@ impl Work for Peak {
 
 struct Layer {
     name: String,
-    rows: usize,
-    tokens: usize,
 }
 
 impl Work for Layer {
     fn run<R: Registers>(self, registers: R) {
-        let Self { name, rows, tokens } = self;
-        let name = name.split('(').next().unwrap_or_default();
+        let name = self.name.split('(').next().unwrap_or_default();
         let lanes = R::Simd::F32_LANES;
         let products = (SUMS * ROUNDS * 4 * lanes) as f64;
         let peak = products / seconds(|| registers.call(Peak));
@@ -83,32 +79,32 @@ impl Work for Layer {
         let all = products * (cores * calls) as f64 / together;
         let mut report = Report { peak, seconds: 0.0, products: 0 };
         let [one, all] = [peak, all].map(|peak| format!("{:.0} GMAC/s", peak / 1e9));
-        line(&format!("{name}, {rows} of {tokens} tokens, at most {one}, on {cores} cores {all}"));
+        println!("{name}, {ROWS} of {TOKENS} tokens, at most {one}, on {cores} cores {all}");
 
         let numbers = |count: usize| {
             let number = |at: usize| ((at * 37 + at / 97) % 1009) as f32 / 168.0 - 3.0;
             Aligned::copy(&(0..count).map(number).collect::<Vec<f32>>())
         };
-        let projected = numbers(tokens * 3 * WIDTH);
-        let mut keys = Keys::new(tokens);
-        let (mut bytes, mut scale) = (Aligned::zeros(tokens * WIDTH), vec![0.0; tokens]);
+        let projected = numbers(TOKENS * 3 * WIDTH);
+        let mut keys = Keys::new(TOKENS);
+        let (mut bytes, mut scale) = (Aligned::zeros(TOKENS * WIDTH), vec![0.0; TOKENS]);
         let shared = keys.shared();
-        let mut project = |rows: usize| {
+        let mut project = |count: usize| {
             let queries =
-                QuantizedMut { bytes: &mut bytes[..rows * WIDTH], scale: &mut scale[..rows] };
-            let projected = &projected[..rows * 3 * WIDTH];
+                QuantizedMut { bytes: &mut bytes[..count * WIDTH], scale: &mut scale[..count] };
+            let projected = &projected[..count * 3 * WIDTH];
             registers.call(Projection { projected, first: 0, queries, keys: &shared });
         };
-        report.add("queries, keys, values", 0, seconds(|| project(rows)));
-        project(tokens);
-        let (mut scratch, mut y) = (Scratch::default(), Aligned::zeros(rows * WIDTH));
-        let queries = Quantized { bytes: &bytes[..rows * WIDTH], scale: &scale[..rows] };
+        report.add("queries, keys, values", 0, seconds(|| project(ROWS)));
+        project(TOKENS);
+        let (mut scratch, mut y) = (Scratch::default(), Aligned::zeros(ROWS * WIDTH));
+        let queries = Quantized { bytes: &bytes[..ROWS * WIDTH], scale: &scale[..ROWS] };
         let attention = seconds(|| attend(registers, queries, 0, &keys, &mut scratch, &mut y));
-        report.add("attention", 2 * rows * tokens * WIDTH, attention);
+        report.add("attention", 2 * ROWS * TOKENS * WIDTH, attention);
 
         for depth in [WIDTH, FFN] {
-            let (source, mut x) = (numbers(rows * depth), numbers(rows * depth));
-            let (mut bytes, mut scale) = (Aligned::zeros(rows * depth), vec![0.0; rows]);
+            let (source, mut x) = (numbers(ROWS * depth), numbers(ROWS * depth));
+            let (mut bytes, mut scale) = (Aligned::zeros(ROWS * depth), vec![0.0; ROWS]);
             let turn = seconds(|| {
                 x.copy_from_slice(&source);
                 let quantized = QuantizedMut { bytes: &mut bytes, scale: &mut scale };
@@ -116,8 +112,8 @@ impl Work for Layer {
             });
             report.add(&format!("rotation, {depth}"), 0, turn);
         }
-        let (gamma, beta, mut x) = (numbers(WIDTH), numbers(WIDTH), numbers(rows * WIDTH));
-        let (mut bytes, mut scale) = (Aligned::zeros(rows * WIDTH), vec![0.0; rows]);
+        let (gamma, beta, mut x) = (numbers(WIDTH), numbers(WIDTH), numbers(ROWS * WIDTH));
+        let (mut bytes, mut scale) = (Aligned::zeros(ROWS * WIDTH), vec![0.0; ROWS]);
         let normalize = seconds(|| {
             let quantized = Some(QuantizedMut { bytes: &mut bytes, scale: &mut scale });
             let (gamma, beta, x) = (&gamma[..], &beta[..], &mut x[..]);
@@ -125,10 +121,10 @@ impl Work for Layer {
         });
         report.add("both normalisations", 0, 2.0 * normalize);
 
-        report.multiply::<R, false, false>(registers, "query, key, value", rows, WIDTH, 3 * WIDTH);
-        report.multiply::<R, true, false>(registers, "output", rows, WIDTH, WIDTH);
-        report.multiply::<R, false, true>(registers, "up, GELU", rows, WIDTH, FFN);
-        report.multiply::<R, true, false>(registers, "down", rows, FFN, WIDTH);
+        report.multiply::<R, false, false>(registers, "query, key, value", WIDTH, 3 * WIDTH);
+        report.multiply::<R, true, false>(registers, "output", WIDTH, WIDTH);
+        report.multiply::<R, false, true>(registers, "up, GELU", WIDTH, FFN);
+        report.multiply::<R, true, false>(registers, "down", FFN, WIDTH);
         let (all, products) = (report.seconds, report.products);
         report.add("layer", products, all);
     }
@@ -149,11 +145,6 @@ fn least(repetitions: usize, mut run: impl FnMut()) -> f64 {
     (0..repetitions).map(time).fold(f64::INFINITY, f64::min)
 }
 
-#[expect(clippy::print_stdout, reason = "it is a report")]
-fn line(text: &str) {
-    println!("{text}");
-}
-
 struct Report {
     /// Products a second.
     peak: f64,
@@ -170,7 +161,7 @@ impl Report {
         } else {
             String::new()
         };
-        line(&format!("  {name:22} {:8.1} µs{share}", seconds * 1e6));
+        println!("  {name:22} {:8.1} µs{share}", seconds * 1e6);
         self.seconds += seconds;
         self.products += products;
     }
@@ -179,7 +170,6 @@ impl Report {
         &mut self,
         registers: R,
         name: &str,
-        rows: usize,
         depth: usize,
         columns: usize,
     ) {
@@ -187,14 +177,14 @@ impl Report {
         let numbers = vec![1e-5; columns];
         let weights = LinearWeights { values: &values, scale: &numbers, bias: &numbers };
         let weights = Int8Weights::new(registers, weights);
-        let bytes: Vec<u8> = (0..rows * depth).map(|at| (at * 31) as u8).collect();
-        let (bytes, scale) = (Aligned::copy(&bytes), vec![1e-2; rows]);
-        let mut y = Aligned::zeros(rows * columns);
+        let bytes: Vec<u8> = (0..ROWS * depth).map(|at| (at * 31) as u8).collect();
+        let (bytes, scale) = (Aligned::copy(&bytes), vec![1e-2; ROWS]);
+        let mut y = Aligned::zeros(ROWS * columns);
         let time = seconds(|| {
             let rows = Quantized { bytes: &bytes, scale: &scale };
             registers.call(Multiply::<ADD, GELU>::new(rows, &weights, &mut y));
         });
-        self.add(name, rows * depth * columns, time);
+        self.add(name, ROWS * depth * columns, time);
         assert!(y.iter().all(|y| y.is_finite()) && y.iter().any(|y| *y != 0.0));
     }
 }

@@ -1,9 +1,10 @@
 //! Bytes of logs imported in a second, on one thread.
 
-use std::{fs, path::Path};
+use std::fs;
 
 use divan::{Bencher, counter::BytesCount};
 use knowledgepulse_import::{AssumeSuccess, Importer, Options};
+use knowledgepulse_test_support::recordings;
 
 /// About how much is imported at once.
 const BYTES: usize = 20 << 20;
@@ -17,15 +18,12 @@ fn main() {
 
 /// Returns the text of recorded logs whose names begin and end so, in order.
 fn recorded(format: &str, begin: &str, end: &str) -> Vec<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/logs").join(format);
-    let mut files: Vec<_> =
-        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.retain(|path| {
+    let recorded = recordings().into_iter().find(|recorded| recorded.name == format).unwrap();
+    let files = recorded.files.iter().filter(|path| {
         let name = path.file_name().unwrap().to_string_lossy();
         name.starts_with(begin) && name.ends_with(end)
     });
-    files.sort();
-    files.iter().map(|path| fs::read_to_string(path).unwrap()).collect()
+    files.map(|path| fs::read_to_string(path).unwrap()).collect()
 }
 
 /// Returns recorded sessions of Claude Code again and again, each time with other ids.

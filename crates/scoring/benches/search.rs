@@ -4,9 +4,10 @@
 //! all vectors sorted. The size of one cache as an argument
 //! measures that alone: `cargo bench -p knowledgepulse-scoring --bench search -- 100000`.
 
+#![expect(clippy::print_stdout, reason = "it is a report")]
+
 use std::{
     hint::black_box,
-    io::{Result, Write, stdout},
     num::NonZeroUsize,
     sync::Arc,
     time::{Duration, Instant},
@@ -64,15 +65,13 @@ fn cache(max_elements: usize) -> VectorCache {
 /// The search through several caches, each the older vectors of the next.
 fn nearest(caches: &mut [VectorCache], query: &[f32]) -> (Nearest, Duration) {
     let start = Instant::now();
-    let mut nearest: Option<Nearest> = None;
-    for cache in caches {
+    let found = caches.iter_mut().map(|cache| {
         let found = cache.nearest(black_box(query), Duration::ZERO).expect("a vector");
-        let found = found.expect("a vector in each");
-        if nearest.as_ref().is_none_or(|nearest| found.similarity > nearest.similarity) {
-            nearest = Some(found);
-        }
-    }
-    (nearest.expect("a cache"), start.elapsed())
+        found.expect("a vector in each")
+    });
+    let nearer = |a: Nearest, b: Nearest| if b.similarity > a.similarity { b } else { a };
+    let nearest = found.reduce(nearer).expect("a cache");
+    (nearest, start.elapsed())
 }
 
 fn similar(cache: &mut VectorCache, query: &[f32], k: usize) -> Vec<Similar> {
@@ -94,13 +93,11 @@ fn percentiles(times: &mut [Duration]) -> [f64; 2] {
     [50, 99].map(|percent| times[times.len() * percent / 100].as_secs_f64() * 1e3)
 }
 
-fn main() -> Result<()> {
+fn main() {
     let only: Option<usize> = std::env::args().find_map(|argument| argument.parse().ok());
-    let mut out = stdout();
-    writeln!(
-        out,
+    println!(
         "  vectors    flat p50   codes p50  p99   ratio   10 and 100 nearest p50   add p50   MB beside float32"
-    )?;
+    );
     for size in SIZES.into_iter().filter(|size| only.is_none_or(|only| only == *size)) {
         let mut vectors = Vectors::new();
         let (mut flat, mut coded) = (Vec::new(), [cache(size)]);
@@ -144,11 +141,9 @@ fn main() -> Result<()> {
             (percentiles(&mut flat_times), percentiles(&mut times), percentiles(&mut added));
         let [ten, hundred] = many_times.map(|mut times| percentiles(&mut times)[0]);
         let (ratio, add) = (flat / codes, add * 1e3);
-        writeln!(
-            out,
+        println!(
             "{size:9} {flat:8.3} ms {codes:8.3} {slow:8.3} ms {ratio:5.2} {ten:8.3} {hundred:8.3} ms \
              {add:6.2} µs {memory:8.1}"
-        )?;
+        );
     }
-    Ok(())
 }
