@@ -44,7 +44,9 @@ fn row_is_read_as_it_is_written() {
 
 #[test]
 fn rows_are_read_with_the_line_of_an_error() {
-    let good = serde_json::to_value(row(1)).unwrap();
+    let mut good = serde_json::to_value(row(1)).unwrap();
+    // As rounded by float32.
+    good["similarity"] = json!(1.000_005);
     let rule = "one of single-thought, error-recovery, low-tool-diversity, got \"none\"";
     let changed = [
         ("/score", json!("high"), "a number, got string \"high\""),
