@@ -141,7 +141,7 @@ function load() {
 	jest.resetModules();
 	return require("@knowledgepulse/scoring");
 }
-cases({ test, expect, load });
+cases({ test, expect, load, isReloaded: true });
 `,
 	/** Otherwise Node.js loads packages, once for each process. */
 	"vitest.config.mjs": `export default {
@@ -156,7 +156,7 @@ function load() {
 	vi.resetModules();
 	return import("@knowledgepulse/scoring");
 }
-cases({ test, expect, load });
+cases({ test, expect, load, isReloaded: false });
 `,
 	"tsconfig.node16.json": tsconfig("node16", "node16", ["score.ts", "score.cts"]),
 	"tsconfig.nodenext.json": tsconfig("nodenext", "nodenext", ["score.ts", "score.cts"]),
