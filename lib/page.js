@@ -72,13 +72,11 @@ function readEntry(entry, index, calls) {
 }
 
 /**
- * Returns a page as `json`, and its embeddings as contiguous `bytes`, which the next page overwrites. `header` is
- * that of the scorer; `calls` has the index of each call in the current batch, by UUID.
+ * Returns the fields of a page, checked except for the entries. `header` is that of the scorer.
  * @param {any} page
  * @param {Record<string, unknown>} header
- * @param {Map<string, number>} calls
  */
-exports.packPage = function packPage(page, header, calls) {
+exports.checkPage = function checkPage(page, header) {
 	if (!isObject(page)) fail(page, "page of the store", "an object");
 	checkHeader(page.header, header);
 	const { epoch, head, first, reset, entries } = page;
@@ -87,6 +85,16 @@ exports.packPage = function packPage(page, header, calls) {
 	if (!Array.isArray(entries)) fail(entries, "entries of the store", "an array");
 	if (!isWhole(head, 0)) fail(head, "head of the store", WHOLE);
 	if (!isWhole(first, 1)) fail(first, "first of the store", POSITIVE);
+	return { epoch, head, first, reset, entries };
+};
+
+/**
+ * Returns a page as `json`, and its embeddings as contiguous `bytes`, which the next page overwrites. `calls` has the
+ * index of each call in the current batch, by UUID.
+ * @param {any} page as {@link checkPage} returns it
+ * @param {Map<string, number>} calls
+ */
+exports.packPage = function packPage({ epoch, head, first, reset, entries }, calls) {
 	let end = 0;
 	const rows = Array.from(entries, (entry, index) => {
 		const { row, bytes } = readEntry(entry, index, calls);
@@ -94,5 +102,5 @@ exports.packPage = function packPage(page, header, calls) {
 		return row;
 	});
 	const json = JSON.stringify({ epoch: epoch.toWellFormed(), head, first, reset, entries: rows });
-	return { epoch, head, reset, rows, json, bytes: memory.subarray(0, end) };
+	return { rows, json, bytes: memory.subarray(0, end) };
 };

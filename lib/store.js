@@ -8,13 +8,13 @@ const { clearTimeout, setTimeout } = require("node:timers");
 const { ScoringError } = require("./errors.js");
 const { toError } = require("./native.js");
 const { check, invalidOption, isObject } = require("./options.js");
-const { packPage } = require("./page.js");
+const { checkPage, packPage } = require("./page.js");
 const { onAbort, until } = require("./signals.js");
 
 /** Calls in one round trip. */
 const BATCH = 64;
 /** Entries in one page. */
-const PAGE = 256;
+const PAGE = 192;
 /** The pause before each retry of a failed round trip, in milliseconds. */
 const PAUSES_MS = [50, 200];
 /** How long a failed store is not asked again. */
@@ -230,34 +230,32 @@ exports.StoreLink = class StoreLink {
 		let asked = isKnown && !isAppended ? append() : this.#ask();
 		let head;
 		for (;;) {
-			const page = await asked;
+			const received = await asked;
 			this.#isReached = true;
 			this.#failure = undefined;
 			try {
-				// Receiving the page has taken long already, so yield to the event loop.
-				if (page?.entries?.length > BATCH) await nextTurn();
-				const packed = packPage(page, this.#header, calls);
-				const { epoch, rows } = packed;
+				const page = checkPage(received, this.#header);
 				// First, because callers may see the answers before `apply` resolves.
-				if (packed.reset) {
+				if (page.reset) {
 					this.#position = null;
 					this.#isResumed = false;
 				}
-				const [last, , callOfLast] = rows.at(-1) ?? [];
-				if (last) this.#position = { epoch, seq: last, call: callOfLast };
-				const own = rows.filter(([, , call]) => missing.has(call));
-				head ??= packed.head;
+				const last = page.entries.at(-1);
+				if (last) this.#position = { epoch: page.epoch, seq: last.seq, call: last.call };
+				head ??= page.head;
 				const seq = this.#position?.seq ?? 0;
-				const isOver = own.length === missing.size && seq >= head;
-				const hasMore = seq < packed.head;
-				if (!isOver && hasMore) {
-					// Requested while this page is applied.
+				const hasMore = seq < page.head;
+				if (hasMore) {
+					// Requested while this page is packed and applied.
 					asked = this.#ask();
 					asked.catch(ignore);
 				}
-				this.#keepFrom = await this.#native.apply(packed.json, packed.bytes);
-				for (const [, , call] of own) missing.delete(call);
-				if (isOver) break;
+				// Receiving the page has taken long already, so yield to the event loop.
+				if (page.entries.length > BATCH) await nextTurn();
+				const { json, bytes, rows } = packPage(page, calls);
+				this.#keepFrom = await this.#native.apply(json, bytes);
+				for (const [, , call] of rows) missing.delete(call);
+				if (missing.size === 0 && seq >= head) break;
 				if (hasMore) continue;
 			} catch (thrown) {
 				// The position of a page that was not applied may not exist.

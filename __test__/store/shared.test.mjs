@@ -174,7 +174,7 @@ test("a store of many pages is read to its end", async () => {
 	);
 	const { novelty } = await other.explainValue(texts[0]);
 	assert.deepEqual([novelty.seq, novelty.nearest], [1101, texts[0].id]);
-	assert.deepEqual(limits, Array(6).fill(256));
+	assert.deepEqual(limits, Array(7).fill(192));
 });
 
 test("a store replaces the cache", () => {

@@ -13,7 +13,7 @@ import { serve } from "../processes.mjs";
 import { LOOP_RESOLUTION, timed, watched } from "../statistics.mjs";
 
 /** Entries in a page, as scorers ask for them. */
-const PAGE = 256;
+const PAGE = 192;
 const IDLE_MS = 1000;
 /** Fewer than the memo keeps. */
 const TEXTS = 500;
