@@ -32,10 +32,6 @@ const scored = channel("knowledgepulse.scoring.score");
 
 function ignore() {}
 
-function same(outcome) {
-	return outcome;
-}
-
 /**
  * Checks the options of a scorer from a snapshot, and that their signal is not aborted.
  * @param {Record<string, any>} options
@@ -71,7 +67,7 @@ const EVALUATE = { kind: CallKind.Evaluate, peek: CallKind.Peek, known: SCORE };
 const EXPLAIN = { kind: CallKind.Explain, peek: CallKind.PeekReport, known: SCORE, map: parse };
 const DECIDE = {
 	known: DECIDE_OPTIONS,
-	read: same,
+	read: (call) => call,
 	give: ({ threshold }) => threshold,
 	map: parse,
 };
@@ -285,7 +281,7 @@ module.exports = class Scorer {
 	 * @param {object} [options]
 	 */
 	async #call(operation, subject, options) {
-		const { kind, peek, known = SIGNAL, read = readTrace, give, map = same } = operation;
+		const { kind, peek, known = SIGNAL, read = readTrace, give, map } = operation;
 		const all = callOptions(options, known);
 		const { remember, signal } = all;
 		checkBoolean("remember", remember);
@@ -304,7 +300,8 @@ module.exports = class Scorer {
 			// Only the call keeps the process alive, not the timer of its budget.
 			if (this.#budgetMs !== undefined)
 				timer = setTimeout(() => handle.endBudget(), this.#budgetMs).unref();
-			const result = map(await promise, this);
+			const outcome = await promise;
+			const result = map ? map(outcome, this) : outcome;
 			if (scored.hasSubscribers && peek !== undefined && !isPeek) this.#publish(subject, result);
 			return result;
 		} catch (thrown) {

@@ -116,8 +116,8 @@ pub fn in_background<'env, T: ToNapiValue + Send + 'static>(
     env: &'env Env,
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> napi::Result<Unknown<'env>> {
-    let (promise, deferred) = Outbox::promise(env, true)?;
-    spawn(lane, work, |result| deferred.settle(result, |_, value| Ok(value)));
+    let (promise, mut deferred) = Outbox::promise(env, true)?;
+    spawn(lane, work, move |result| deferred.settle(result, |_, value| Ok(value)));
     Ok(promise)
 }
 
@@ -145,12 +145,13 @@ unsafe impl Send for Promise {}
 
 impl Deferred {
     /// Posts the result to the JavaScript thread, which settles the promise with `answer` of the value, or
-    /// with the error.
+    /// with the error. Only the first time.
     pub fn settle<T: Send + 'static, V: ToNapiValue>(
-        mut self,
+        &mut self,
         result: Result<T>,
         answer: impl FnOnce(&Env, T) -> napi::Result<V> + Send + 'static,
     ) {
+        let Some(promise) = self.promise.take() else { return };
         let result = result.map(|value| -> Answer {
             Box::new(move |env| {
                 let value = answer(env, value)?;
@@ -158,22 +159,17 @@ impl Deferred {
                 unsafe { V::to_napi_value(env.raw(), value) }
             })
         });
-        self.post(result);
-    }
-
-    fn post(&mut self, result: Result<Answer>) {
-        let (Some(promise), outbox) = (self.promise.take(), &self.outbox) else { return };
-        let mut posted = outbox.posted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut posted = self.outbox.posted.lock().unwrap_or_else(PoisonError::into_inner);
         posted.push(Posted { promise, result });
         if posted.len() == 1 {
-            outbox.wake.call((), ThreadsafeFunctionCallMode::NonBlocking);
+            self.outbox.wake.call((), ThreadsafeFunctionCallMode::NonBlocking);
         }
     }
 }
 
 impl Drop for Deferred {
     fn drop(&mut self) {
-        self.post(Err(Error::internal("the work ended without a result")));
+        self.settle(Err(Error::internal("the work ended without a result")), |_, ()| Ok(()));
     }
 }
 

@@ -130,7 +130,7 @@ impl Scorer {
         let panicked = |_| Err(thrown(env, Error::internal("reading the call panicked")));
         let (work, embedder) = catch_unwind(read).unwrap_or_else(panicked)?;
         let available = embedder.available();
-        let (promise, deferred) = Outbox::promise(env, true)?;
+        let (promise, mut deferred) = Outbox::promise(env, true)?;
         let answer = move |env: &Env, outcome| {
             if let Some(warning) = Warning::of(&embedder, &outcome) {
                 warning.emit(env);
@@ -150,7 +150,7 @@ impl Scorer {
         let reply = Box::new(move |result| deferred.settle(result, answer));
         let call = self.engine.submit(work, available, reply);
         if let Some(handle) = handle {
-            handle.call = Some(call);
+            handle.call = call;
         }
         Ok(promise)
     }
@@ -307,7 +307,7 @@ impl Scorer {
 #[napi(js_name = "CallHandle")]
 #[derive(Default)]
 pub struct Handle {
-    call: Option<CallHandle>,
+    call: CallHandle,
     pub(crate) cancel: CancelToken,
 }
 
@@ -321,11 +321,11 @@ impl Handle {
     #[napi(catch_unwind)]
     pub fn abort(&self) -> bool {
         self.cancel.cancel();
-        self.call.as_ref().is_some_and(CallHandle::abort)
+        self.call.abort()
     }
 
     #[napi(catch_unwind)]
     pub fn end_budget(&self) -> bool {
-        self.call.as_ref().is_some_and(CallHandle::end_budget)
+        self.call.end_budget()
     }
 }

@@ -40,7 +40,7 @@ impl Scorer {
     /// Resolves to the next requests, at most `limit`. The promise does not keep the process alive.
     #[napi(catch_unwind)]
     pub fn next_batch<'env>(&self, env: &'env Env, limit: u32) -> Result<Unknown<'env>> {
-        let (promise, deferred) = Outbox::promise(env, false)?;
+        let (promise, mut deferred) = Outbox::promise(env, false)?;
         let taker = move |batch: Vec<Request>| {
             deferred.settle(Ok(batch), |_, batch| {
                 Ok(batch.into_iter().map(StoreRequest::from).collect::<Vec<_>>())

@@ -82,7 +82,7 @@ enum InputState {
 /// The place of a line.
 pub enum Slot {
     /// A trace that is being scored.
-    Call(Option<CallHandle>),
+    Call(CallHandle),
     /// A line, and a warning about it.
     Line(Vec<u8>, Option<Warning>),
     /// An error, as JSON.
@@ -146,7 +146,7 @@ impl Lines {
         let waiting = if state.is_ready() { state.waiting.take() } else { None };
         let broken = if waiting.is_some() { state.broken.take() } else { None };
         drop(state);
-        if let Some(deferred) = waiting {
+        if let Some(mut deferred) = waiting {
             let lines = self.clone();
             // Taken on the JavaScript thread, to include lines made meanwhile.
             deferred.settle(broken.map_or(Ok(()), Err), move |env, ()| Ok(lines.take(env)));
@@ -224,7 +224,7 @@ impl Lines {
         if state.input == InputState::Ended {
             return None;
         }
-        state.slots.push_back(Slot::Call(None));
+        state.slots.push_back(Slot::Call(CallHandle::default()));
         state.text_bytes += text_bytes;
         Some(state.first + state.slots.len() as u64 - 1)
     }
@@ -233,7 +233,7 @@ impl Lines {
     pub fn keep(&self, number: u64, call: CallHandle) {
         let mut state = lock(&self.state);
         if let Some(Slot::Call(handle)) = state.slot(number) {
-            *handle = Some(call);
+            *handle = call;
         } else {
             drop(state);
             call.abort();
@@ -260,7 +260,7 @@ impl Lines {
             state.slots.split_off(kept.min(state.slots.len()))
         });
         for slot in ended {
-            if let Slot::Call(Some(call)) = slot {
+            if let Slot::Call(call) = slot {
                 call.abort();
             }
         }

@@ -25,6 +25,9 @@ pub static WORKERS: Lane = Lane::new("kp-worker", || available_cores().max(2));
 pub static LONG: Lane = Lane::new("kp-long", || 1);
 
 /// Threads for one kind of work.
+///
+/// Not a work-stealing pool: there, a waiting thread runs another job, which may wait for the job below it on
+/// the stack.
 pub struct Lane {
     name: &'static str,
     count: fn() -> usize,
@@ -47,28 +50,6 @@ pub struct Threads(&'static Lane);
 /// Returns the number of cores that the process may use, at least 1. Respects affinity and container limits.
 pub fn available_cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
-}
-
-/// Runs `job` on one of the [`WORKERS`].
-///
-/// Not a work-stealing pool: there, a waiting thread runs another job, which may wait for the job below it on
-/// the stack.
-///
-/// # Errors
-///
-/// The system refuses to start even one thread.
-pub fn spawn(job: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    WORKERS.threads().map(|threads| threads.spawn(job))
-}
-
-/// Returns whether a job is waiting for a worker. A long job should then spawn its remaining work as another
-/// job and end.
-///
-/// ```
-/// assert!(!knowledgepulse_workers::has_waiting());
-/// ```
-pub fn has_waiting() -> bool {
-    !WORKERS.lock().waiting.is_empty()
 }
 
 impl Lane {
@@ -100,26 +81,22 @@ impl Lane {
     }
 
     fn run(&self) {
+        let mut looks = 0;
         loop {
-            let _ = catch_unwind(AssertUnwindSafe(self.next_job()));
-        }
-    }
-
-    fn next_job(&self) -> Job {
-        for _ in 0..LOOKS {
-            if let Some(job) = self.lock().waiting.pop_front() {
-                return job;
-            }
-            thread::yield_now();
-        }
-        let mut jobs = self.lock();
-        loop {
+            let mut jobs = self.lock();
             if let Some(job) = jobs.waiting.pop_front() {
-                return job;
+                drop(jobs);
+                let _ = catch_unwind(AssertUnwindSafe(job));
+                looks = 0;
+            } else if looks < LOOKS {
+                drop(jobs);
+                thread::yield_now();
+                looks += 1;
+            } else {
+                jobs.sleepers += 1;
+                jobs = self.job_added.wait(jobs).unwrap_or_else(PoisonError::into_inner);
+                jobs.sleepers -= 1;
             }
-            jobs.sleepers += 1;
-            jobs = self.job_added.wait(jobs).unwrap_or_else(PoisonError::into_inner);
-            jobs.sleepers -= 1;
         }
     }
 
@@ -129,6 +106,17 @@ impl Lane {
 }
 
 impl Threads {
+    /// Returns whether a job is waiting for a thread. A long job should then spawn its remaining work as another job
+    /// and end.
+    ///
+    /// ```
+    /// let threads = knowledgepulse_workers::WORKERS.threads().unwrap();
+    /// assert!(!threads.has_waiting());
+    /// ```
+    pub fn has_waiting(self) -> bool {
+        !self.0.lock().waiting.is_empty()
+    }
+
     /// Runs `job` on one of the threads. Jobs begin in the order in which they were spawned. A job that panics
     /// does not end its thread.
     #[cfg(not(feature = "shuttle"))]

@@ -23,7 +23,7 @@ use crate::{
         report::{Found, Outcome, Report, Times},
         statistics::Statistics,
     },
-    sync::Mutex,
+    sync::{Mutex, MutexGuard},
     trace::Trace,
     weights::Profiles,
 };
@@ -156,9 +156,11 @@ impl Common {
     }
 }
 
-/// A call, shared by its caller and the threads that work on it. Dropping it without an answer answers
-/// `INTERNAL`, or `CLOSED` once the scorer is closed, which runs the reply; so no lock may be held then.
+/// A call, shared by its caller and the threads that work on it. No lock may be held when it is dropped, because that
+/// drops its [`Owed`].
 pub(super) struct Call {
+    /// Taken by whoever answers the call. Without it, the call changes nothing.
+    owed: Mutex<Option<Owed>>,
     common: Arc<Common>,
     pub work: Work,
     /// What embeds its text, or why nothing does.
@@ -166,8 +168,6 @@ pub(super) struct Call {
     /// When it was submitted.
     since: Duration,
     pub cancel: CancelToken,
-    /// Taken by whoever answers the call. Without it, the call changes nothing.
-    reply: Mutex<Option<Reply>>,
 }
 
 impl Call {
@@ -178,13 +178,17 @@ impl Call {
         reply: Reply,
     ) -> Arc<Self> {
         let (since, cancel) = (monotonic_clock(), CancelToken::default());
-        Arc::new(Self { common, work, embedder, since, cancel, reply: Mutex::new(Some(reply)) })
+        let owed = Owed { common: common.clone(), since, reply: Some(reply) };
+        Arc::new(Self { owed: Mutex::new(Some(owed)), common, work, embedder, since, cancel })
+    }
+
+    fn owed(&self) -> MutexGuard<'_, Option<Owed>> {
+        self.owed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the obligation to answer the call, only once.
-    pub fn take_answer(&self) -> Option<Owed<'_>> {
-        let reply = self.reply.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-        Some(Owed { call: self, reply: Some(reply) })
+    pub fn take_owed(&self) -> Option<Owed> {
+        self.owed().take()
     }
 
     /// Returns whether the call adds its trace, given its novelty.
@@ -197,46 +201,42 @@ impl Call {
         Score::of(trace, novelty.clone(), &self.common.profiles).value >= *threshold
     }
 
-    /// Returns whether the reply was taken.
+    /// Returns whether the call is answered, or somebody is going to answer it.
     pub fn is_answered(&self) -> bool {
-        self.reply.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+        self.owed().is_none()
     }
 
-    /// Cancels the work. Returns the obligation to answer the call, as [`Call::take_answer`] does.
-    pub fn cancel(&self) -> Option<Owed<'_>> {
-        let owed = self.take_answer()?;
+    /// Cancels the work. Returns the obligation to answer the call, as [`Call::take_owed`] does.
+    pub fn cancel(&self) -> Option<Owed> {
+        let owed = self.take_owed()?;
         self.cancel.cancel();
         Some(owed)
     }
 }
 
-impl Drop for Call {
-    fn drop(&mut self) {
-        drop(self.take_answer());
-    }
-}
-
-/// The obligation to answer a call. Dropping it answers as dropping the [`Call`] does.
-pub(super) struct Owed<'a> {
-    call: &'a Call,
+/// The obligation to answer a call. Dropping it answers `INTERNAL`, or `CLOSED` once the scorer is closed, which runs
+/// the reply; so no lock may be held then.
+pub(super) struct Owed {
+    common: Arc<Common>,
+    since: Duration,
     reply: Option<Reply>,
 }
 
-impl Owed<'_> {
+impl Owed {
     /// Answers the call, unless that is done.
     pub fn settle(&mut self, result: Result<Outcome>) {
         let Some(reply) = self.reply.take() else { return };
         // First, so that the reply sees the call counted.
-        let latency = monotonic_clock() - self.call.since;
-        self.call.common.count(|statistics| statistics.count(&result, latency));
+        let latency = monotonic_clock() - self.since;
+        self.common.count(|statistics| statistics.count(&result, latency));
         answer(reply, result);
     }
 }
 
-impl Drop for Owed<'_> {
+impl Drop for Owed {
     fn drop(&mut self) {
         let dropped = || Error::internal("the call was dropped without an answer");
-        let is_closed = self.call.common.is_closed();
+        let is_closed = self.common.is_closed();
         self.settle(Err(if is_closed { Error::closed() } else { dropped() }));
     }
 }
@@ -283,6 +283,8 @@ pub(super) struct EmbeddedCall {
     embedded: Result<Result<Embedded, Arc<str>>>,
     /// The novelty of a trace that a store is about to add, because it was accepted.
     pub accepted: Option<Novelty>,
+    /// Whether its request in the current batch appends to the store.
+    pub appends: bool,
     begun: Duration,
     ended: Duration,
 }
@@ -304,20 +306,19 @@ impl EmbeddedCall {
         let embed = || {
             fault::point("embed");
             let Some(text) = text else { return Ok(Embedded::default()) };
+            // Its answer was taken.
+            if call.cancel.is_cancelled() {
+                return Err("cancelled".into());
+            }
             call.embedder.as_ref().map_err(Arc::clone)?.embed(text, &call.cancel)
         };
-        let embedded = if call.cancel.is_cancelled() {
-            Ok(Err("cancelled".into()))
-        } else {
-            catch_unwind(AssertUnwindSafe(embed)).map_err(|_| Error::internal("embedding panicked"))
+        let is_required = call.embedder.as_ref().is_ok_and(|embedder| embedder.is_required());
+        let embedded = match catch_unwind(AssertUnwindSafe(embed)) {
+            Err(_) => Err(Error::internal("embedding panicked")),
+            Ok(Err(reason)) if is_required => Err(Error::embedder_unavailable(reason)),
+            Ok(embedded) => Ok(embedded),
         };
-        let embedded = embedded.and_then(|embedded| match embedded {
-            Err(reason) if call.embedder.as_ref().is_ok_and(|embedder| embedder.is_required()) => {
-                Err(Error::embedder_unavailable(reason))
-            }
-            embedded => Ok(embedded),
-        });
-        Self { call, embedded, accepted: None, begun, ended: monotonic_clock() }
+        Self { call, embedded, accepted: None, appends: false, begun, ended: monotonic_clock() }
     }
 
     /// Returns the embedding, if there is one.
@@ -329,8 +330,7 @@ impl EmbeddedCall {
     /// Answers the call, unless it was aborted or closed, or its budget is over. `recall` takes the embedding and
     /// returns the part from the memory.
     pub fn conclude<'a>(self, recall: impl FnOnce(&Embedded) -> Result<Recalled<'a>>) {
-        let call = self.call.clone();
-        let Some(mut owed) = call.take_answer() else { return };
+        let Some(mut owed) = self.call.take_owed() else { return };
         let result = catch_unwind(AssertUnwindSafe(|| self.outcome(recall)))
             .unwrap_or_else(|_| Err(Error::internal("scoring panicked")));
         owed.settle(result);

@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
-use knowledgepulse_workers::{available_cores, has_waiting, spawn};
+use knowledgepulse_workers::{Threads, WORKERS, available_cores};
 
 use crate::{
     cache::{CacheOptions, VectorCache},
@@ -78,13 +78,6 @@ impl Order {
     /// Returns whether every call has its answer.
     fn is_idle(&self) -> bool {
         self.next == self.issued && !self.settling
-    }
-
-    /// Takes the next call in order, if it is embedded.
-    fn take_next(&mut self) -> Option<EmbeddedCall> {
-        let embedded = self.embedded.remove(&self.next)?;
-        self.next += 1;
-        Some(embedded)
     }
 }
 
@@ -198,34 +191,26 @@ impl Scorer {
             self.memory.settle(EmbeddedCall::embed(call));
             return handle;
         }
+        let threads = match WORKERS.threads() {
+            Ok(threads) => threads,
+            Err(error) => {
+                drop(order);
+                if let Some(mut owed) = call.take_owed() {
+                    owed.settle(Err(Error::no_threads(error)));
+                }
+                return handle;
+            }
+        };
         let ticket = order.issued;
         order.issued += 1;
         order.queue.push_back((ticket, call));
-        drop(order);
-        self.start();
+        // Otherwise the running threads take the call: they end only when the queue is empty.
+        if order.workers < self.options.concurrency {
+            order.workers += 1;
+            let scorer = self.clone();
+            threads.spawn(move || scorer.work(threads));
+        }
         handle
-    }
-
-    /// Starts another thread for the queue if that is allowed and useful.
-    fn start(self: &Arc<Self>) {
-        let mut order = self.lock();
-        if order.queue.is_empty() || order.workers >= self.options.concurrency {
-            return;
-        }
-        let scorer = self.clone();
-        match spawn(move || scorer.work()) {
-            Ok(()) => order.workers += 1,
-            // The running threads will take the calls.
-            Err(_) if order.workers > 0 => {}
-            Err(error) => {
-                let calls = mem::take(&mut order.queue);
-                order.next = order.issued;
-                drop(order);
-                for mut owed in calls.iter().filter_map(|(_, call)| call.take_answer()) {
-                    owed.settle(Err(Error::no_threads(&error)));
-                }
-            }
-        }
     }
 
     /// Returns the least and the greatest score that a trace can have ([`Score::bounds`]), and whether it is accepted:
@@ -307,35 +292,26 @@ impl Scorer {
         work()
     }
 
-    /// Works on the queue, and lets other jobs run between calls.
-    fn work(self: Arc<Self>) {
-        while let Some((ticket, call)) = self.begin() {
-            self.start();
+    /// Works on the queue until it is empty, and lets other jobs run between calls.
+    fn work(self: Arc<Self>, threads: Threads) {
+        let mut order = self.lock();
+        while let Some((ticket, call)) = order.queue.pop_front() {
+            order.active.insert(ticket, call.clone());
+            drop(order);
             self.settle(ticket, EmbeddedCall::embed(call));
             // Removed last, because `close` may then return; dropped without the lock.
-            let mut order = self.lock();
+            order = self.lock();
             let (done, has_more) = (order.active.remove(&ticket), !order.queue.is_empty());
             drop(order);
             drop(done);
             self.idle.notify_all();
-            if has_more && has_waiting() {
+            if has_more && threads.has_waiting() {
                 let scorer = self.clone();
-                if spawn(move || scorer.work()).is_ok() {
-                    return;
-                }
+                return threads.spawn(move || scorer.work(threads));
             }
+            order = self.lock();
         }
-    }
-
-    /// Returns the next call of the queue; `None` ends the thread that asks.
-    fn begin(&self) -> Option<(u64, Arc<Call>)> {
-        let mut order = self.lock();
-        let next = order.queue.pop_front();
-        match &next {
-            Some((ticket, call)) => drop(order.active.insert(*ticket, call.clone())),
-            None => order.workers -= 1,
-        }
-        next
+        order.workers -= 1;
     }
 
     /// Settles every call whose turn it is, this one included, without holding up those who submit.
@@ -351,7 +327,10 @@ impl Scorer {
             return;
         }
         order.settling = true;
-        while let Some(embedded) = order.take_next() {
+        loop {
+            let Order { embedded, next, .. } = &mut *order;
+            let Some(embedded) = embedded.remove(next) else { break };
+            *next += 1;
             drop(order);
             // If `settling` stayed set after a panic, no further call would be settled.
             let _ = catch_unwind(AssertUnwindSafe(|| self.memory.settle(embedded)));

@@ -101,7 +101,7 @@ impl SharedMemory {
         let mut queue = self.queue();
         if self.common.is_closed() {
             drop(queue);
-            drop(embedded.call.take_answer());
+            drop(embedded.call.take_owed());
             return;
         }
         match embedded.accepted {
@@ -123,7 +123,7 @@ impl SharedMemory {
         // If the taker of the previous batch panicked, nobody else answers it.
         let unanswered = mem::take(&mut self.queue().sent);
         for embedded in unanswered.into_iter().flatten() {
-            drop(embedded.call.take_answer());
+            drop(embedded.call.take_owed());
         }
         let is_pending = self.common.count(|statistics| statistics.pending() > 0);
         let mut queue = self.queue();
@@ -145,7 +145,7 @@ impl SharedMemory {
             if !batch.is_empty() && queue.waiting.front().is_some_and(removes) {
                 break;
             }
-            let Some(next) = queue.waiting.pop_front() else { break };
+            let Some(mut next) = queue.waiting.pop_front() else { break };
             if next.call.is_answered() {
                 continue;
             }
@@ -156,8 +156,10 @@ impl SharedMemory {
                     self.conclude_reader(next, Duration::ZERO);
                 }
                 request => {
-                    let is_open = is_undecided(&next);
-                    batch.push(request.unwrap_or(Request::Read));
+                    let (is_open, request) =
+                        (is_undecided(&next), request.unwrap_or(Request::Read));
+                    next.appends = matches!(request, Request::Append(_));
+                    batch.push(request);
                     queue.sent.push(Some(next));
                     // Later calls may have to be compared with its trace.
                     if is_open {
@@ -220,7 +222,7 @@ impl SharedMemory {
         for index in 0..end {
             let mut queue = self.queue();
             let Some(sent) = queue.sent.get_mut(index) else { return };
-            if sent.as_ref().is_none_or(appends) {
+            if sent.as_ref().is_none_or(|sent| sent.appends) {
                 continue;
             }
             let reader = sent.take();
@@ -314,10 +316,11 @@ impl SharedMemory {
     }
 }
 
-/// Returns the request of a call; `None` if it does not need the store.
+/// Returns the request of a call; `None` if it does not need the store. An add needs a finite vector.
 fn request(embedded: &EmbeddedCall) -> Option<Request> {
+    let is_finite = |vector: &&[f32]| vector.iter().all(|number| number.is_finite());
     let add = |Input { trace, .. }: &Input| {
-        let vector = embedded.embedding().filter(|_| appends(embedded))?.into();
+        let vector = embedded.embedding().filter(is_finite)?.into();
         Some(Request::Append(Change::Add { id: trace.id().cloned(), vector: Some(vector) }))
     };
     match &embedded.call.work {
@@ -330,18 +333,6 @@ fn request(embedded: &EmbeddedCall) -> Option<Request> {
         Work::Clear => Some(Request::Append(Change::Clear)),
         Work::WarmUp => Some(Request::Read),
         Work::Embed(_) => None,
-    }
-}
-
-/// Returns whether a call appends to the store; an add needs a finite vector.
-fn appends(embedded: &EmbeddedCall) -> bool {
-    match &embedded.call.work {
-        Work::Decide(..) if embedded.accepted.is_none() => false,
-        Work::Score(_) | Work::Remember(_) | Work::Decide(..) => embedded
-            .embedding()
-            .is_some_and(|vector| vector.iter().all(|number| number.is_finite())),
-        Work::Forget(_) | Work::Clear => true,
-        Work::Peek(_) | Work::Similar(_) | Work::Embed(_) | Work::WarmUp => false,
     }
 }
 
