@@ -53,7 +53,6 @@ impl Vector {
 #[derive(Debug, Arbitrary)]
 enum Operation {
     Add(Vector, Option<u8>),
-    CompareAndAdd(Vector, Option<u8>),
     /// Many at once, so that the ring grows and wraps around.
     Fill(u8, Option<u8>),
     Nearest(Vector),
@@ -109,11 +108,6 @@ fn step(lockstep: &mut Lockstep, operation: Operation) {
                 lockstep.add(&vector, name.map(id));
             }
         }
-        Operation::CompareAndAdd(vector, name) => {
-            if let Some(vector) = accepted(lockstep, vector.of(length)) {
-                lockstep.compare_and_add(&vector, name.map(id));
-            }
-        }
         Operation::Fill(count, name) => {
             for scale in 0..count % MOST_FILLED {
                 let numbers = [scale as i8, (scale / 2) as i8, 1].to_vec();
@@ -157,8 +151,7 @@ fn accepted(lockstep: &mut Lockstep, vector: Vec<f32>) -> Option<Vec<f32>> {
     let error = cache.nearest(&vector, now).expect_err("not a vector");
     assert_eq!(error.code(), "INVALID_VECTOR");
     assert!(error.to_string().starts_with(&start), "{error} for {start}");
-    assert_eq!(cache.add(&vector, None, now), Err(error.clone()));
-    assert_eq!(cache.compare_and_add(&vector, None, now), Err(error));
+    assert_eq!(cache.add(&vector, None, now), Err(error));
     None
 }
 

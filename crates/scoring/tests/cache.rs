@@ -13,7 +13,6 @@ use proptest::prelude::*;
 #[derive(Debug, Clone)]
 enum Operation {
     Add(Vec<f32>, Option<&'static str>),
-    CompareAndAdd(Vec<f32>, Option<&'static str>),
     Nearest(Vec<f32>),
     /// At most this many, with at least this similarity.
     Similar(Vec<f32>, NonZeroUsize, f64),
@@ -47,8 +46,7 @@ fn few() -> impl Strategy<Value = NonZeroUsize> {
 fn operations() -> impl Strategy<Value = Vec<Operation>> {
     let id = || prop::option::of(prop::sample::select(&IDS[..]));
     let operation = prop_oneof![
-        4 => (vector(), id()).prop_map(|(vector, id)| Operation::Add(vector, id)),
-        4 => (vector(), id()).prop_map(|(vector, id)| Operation::CompareAndAdd(vector, id)),
+        8 => (vector(), id()).prop_map(|(vector, id)| Operation::Add(vector, id)),
         4 => vector().prop_map(Operation::Nearest),
         3 => (vector(), few(), -1.0..=1.0)
             .prop_map(|(vector, k, at_least)| Operation::Similar(vector, k, at_least)),
@@ -83,7 +81,6 @@ proptest! {
         for operation in operations {
             match operation {
                 Operation::Add(vector, id) => lockstep.add(&vector, id),
-                Operation::CompareAndAdd(vector, id) => lockstep.compare_and_add(&vector, id),
                 Operation::Nearest(query) => lockstep.nearest(&query),
                 Operation::Similar(query, k, at_least) => lockstep.similar(&query, k, at_least),
                 Operation::Remove(id) => lockstep.remove(id),
@@ -173,8 +170,7 @@ fn cache_refuses_vectors_and_bounds_that_do_not_fit() {
     ] {
         let error = cache.add(vector, None, Duration::ZERO).unwrap_err();
         assert_eq!((error.code(), error.to_string().as_str()), ("INVALID_VECTOR", message));
-        assert_eq!(cache.nearest(vector, Duration::ZERO), Err(error.clone()));
-        assert_eq!(cache.compare_and_add(vector, None, Duration::ZERO), Err(error));
+        assert_eq!(cache.nearest(vector, Duration::ZERO), Err(error));
     }
     assert_eq!(cache.len(Duration::ZERO), 0);
     for (options, path) in [

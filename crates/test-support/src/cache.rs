@@ -171,14 +171,6 @@ impl Lockstep {
         self.peak = self.peak.max(self.naive.known.len());
     }
 
-    pub fn compare_and_add(&mut self, vector: &[f32], id: Option<&str>) {
-        let id = id.map(Arc::from);
-        let found = self.cache.compare_and_add(vector, id.clone(), self.now).expect("a vector");
-        self.assert_nearest(found, vector);
-        self.naive.add(vector, id, self.now);
-        self.peak = self.peak.max(self.naive.known.len());
-    }
-
     pub fn nearest(&mut self, query: &[f32]) {
         let found = self.cache.nearest(query, self.now).expect("a query");
         self.assert_nearest(found, query);

@@ -181,24 +181,6 @@ impl VectorCache {
         Ok(self.best_rows(&row, k.get(), at_least).map(similar).collect())
     }
 
-    /// Like [`VectorCache::nearest`], but then adds the vector.
-    ///
-    /// # Errors
-    ///
-    /// `INVALID_VECTOR` for another length, or for a number that is not finite.
-    pub fn compare_and_add(
-        &mut self,
-        vector: &[f32],
-        id: Option<Arc<str>>,
-        now: Duration,
-    ) -> Result<Option<Nearest>> {
-        let row = self.normalized(vector)?;
-        self.evict_expired(now);
-        let nearest = self.nearest_row(&row);
-        self.push(self.at(now), id, &row);
-        Ok(nearest)
-    }
-
     /// Drops the vectors whose age is at least the time to live.
     pub fn evict_expired(&mut self, now: Duration) {
         let Some(ttl) = self.options.ttl else { return };

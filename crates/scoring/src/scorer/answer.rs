@@ -59,45 +59,6 @@ impl Work {
             _ => None,
         }
     }
-
-    /// Does the part of the work that needs the cache; for a decision, only compares. `novelty` converts the nearest
-    /// trace. The present time is given both by the clock of the cache and since 1970.
-    pub(super) fn apply_to(
-        &self,
-        cache: &mut VectorCache,
-        vector: &[f32],
-        [now, since_1970]: [Duration; 2],
-        novelty: impl FnOnce(Option<Nearest>) -> Novelty,
-    ) -> Result<Recalled<'_>> {
-        Ok(match self {
-            Self::Score(Input { trace, .. }) => {
-                let nearest = cache.compare_and_add(vector, trace.id().cloned(), now)?;
-                Recalled::Novelty(trace, novelty(nearest))
-            }
-            Self::Peek(Input { trace, .. }) | Self::Decide(Input { trace, .. }, _) => {
-                Recalled::Novelty(trace, novelty(cache.nearest(vector, now)?))
-            }
-            Self::Remember(Input { trace, .. }) => {
-                cache.add(vector, trace.id().cloned(), now)?;
-                Recalled::Done(Outcome::Remembered)
-            }
-            Self::Similar(Query { k, at_least, .. }) => {
-                let similar = cache.similar(vector, *k, *at_least, now)?;
-                let found = |Similar { nearest: Nearest { similarity, id }, age }| {
-                    let added_at = since_1970.saturating_sub(age);
-                    Found { id, similarity, added_at }
-                };
-                Recalled::Done(Outcome::Found(similar.into_iter().map(found).collect()))
-            }
-            Self::Forget(id) => Recalled::Done(Outcome::Removed(cache.remove(id, now))),
-            Self::Clear => {
-                let removed = cache.len(now);
-                cache.clear();
-                Recalled::Done(Outcome::Removed(removed))
-            }
-            Self::WarmUp | Self::Embed(_) => Recalled::Done(Outcome::WarmedUp(Ok(()))),
-        })
-    }
 }
 
 /// A trace and its text.
@@ -191,14 +152,52 @@ impl Call {
         self.owed().take()
     }
 
-    /// Returns whether the call adds its trace, given its novelty.
-    pub fn accepts(&self, recalled: &Recalled) -> bool {
-        let (Work::Decide(_, threshold), Recalled::Novelty(trace, novelty)) =
-            (&self.work, recalled)
-        else {
-            return false;
-        };
-        Score::of(trace, novelty.clone(), &self.common.profiles).value >= *threshold
+    /// Does the part of the work that needs the cache, without adding the trace. `novelty` converts the nearest trace.
+    /// The present time is given both by the clock of the cache and since 1970.
+    pub fn recall(
+        &self,
+        cache: &mut VectorCache,
+        vector: &[f32],
+        [now, since_1970]: [Duration; 2],
+        novelty: impl FnOnce(Option<Nearest>) -> Novelty,
+    ) -> Result<Outcome> {
+        Ok(match &self.work {
+            Work::Score(input) | Work::Peek(input) | Work::Decide(input, _) => {
+                self.score(&input.trace, novelty(cache.nearest(vector, now)?))
+            }
+            Work::Similar(Query { k, at_least, .. }) => {
+                let similar = cache.similar(vector, *k, *at_least, now)?;
+                let found = |Similar { nearest: Nearest { similarity, id }, age }| {
+                    let added_at = since_1970.saturating_sub(age);
+                    Found { id, similarity, added_at }
+                };
+                Outcome::Found(similar.into_iter().map(found).collect())
+            }
+            Work::Forget(id) => Outcome::Removed(cache.remove(id, now)),
+            Work::Clear => {
+                let removed = cache.len(now);
+                cache.clear();
+                Outcome::Removed(removed)
+            }
+            Work::Remember(_) | Work::WarmUp | Work::Embed(_) => Outcome::Remembered,
+        })
+    }
+
+    /// Scores the trace of the call.
+    pub fn score(&self, trace: &Trace, novelty: Novelty) -> Outcome {
+        let score = Score::of(trace, novelty, &self.common.profiles);
+        Outcome::Scored(Box::new(Report { score, text: None, times: Times::default() }))
+    }
+
+    /// Returns the trace that a call with this outcome adds to the memory.
+    pub fn added(&self, outcome: &Outcome) -> Option<&Trace> {
+        match (&self.work, outcome) {
+            (Work::Score(input) | Work::Remember(input), _) => Some(&input.trace),
+            (Work::Decide(input, least), Outcome::Scored(report)) => {
+                (report.score.value >= *least).then_some(&input.trace)
+            }
+            _ => None,
+        }
     }
 
     /// Returns whether the call is answered, or somebody is going to answer it.
@@ -224,10 +223,13 @@ pub(super) struct Owed {
 
 impl Owed {
     /// Answers the call, unless that is done.
-    pub fn settle(&mut self, result: Result<Outcome>) {
+    pub fn settle(&mut self, mut result: Result<Outcome>) {
         let Some(reply) = self.reply.take() else { return };
-        // First, so that the reply sees the call counted.
         let latency = monotonic_clock() - self.since;
+        if let Ok(Outcome::Scored(report)) = &mut result {
+            report.times.total = latency;
+        }
+        // First, so that the reply sees the call counted.
         self.common.count(|statistics| statistics.count(&result, latency));
         answer(reply, result);
     }
@@ -261,19 +263,9 @@ impl CallHandle {
         let Some(call) = self.0.upgrade() else { return false };
         let Some(trace) = call.work.scored() else { return false };
         let Some(mut owed) = call.cancel() else { return false };
-        let score = Score::of(trace, Novelty::OverBudget, &call.common.profiles);
-        let times = Times { total: monotonic_clock() - call.since, ..Times::default() };
-        owed.settle(Ok(Outcome::Scored(Box::new(Report { score, text: None, times }))));
+        owed.settle(Ok(call.score(trace, Novelty::OverBudget)));
         true
     }
-}
-
-/// The part of an answer that comes from the memory.
-pub(super) enum Recalled<'a> {
-    /// The novelty of a trace that is to be scored.
-    Novelty(&'a Trace, Novelty),
-    /// The outcome of any other call.
-    Done(Outcome),
 }
 
 /// A call that has been embedded, or could not be.
@@ -281,8 +273,8 @@ pub(super) struct EmbeddedCall {
     pub call: Arc<Call>,
     /// The embedding, empty for work without a text; or the reason for its absence if scores do not require one.
     embedded: Result<Result<Embedded, Arc<str>>>,
-    /// The novelty of a trace that a store is about to add, because it was accepted.
-    pub accepted: Option<Novelty>,
+    /// The outcome of a decision whose trace a store is about to add.
+    pub accepted: Option<Outcome>,
     /// Whether its request in the current batch appends to the store.
     pub appends: bool,
     begun: Duration,
@@ -329,47 +321,41 @@ impl EmbeddedCall {
 
     /// Answers the call, unless it was aborted or closed, or its budget is over. `recall` takes the embedding and
     /// returns the part from the memory.
-    pub fn conclude<'a>(self, recall: impl FnOnce(&Embedded) -> Result<Recalled<'a>>) {
+    pub fn conclude(self, recall: impl FnOnce(&Embedded) -> Result<Outcome>) {
         let Some(mut owed) = self.call.take_owed() else { return };
         let result = catch_unwind(AssertUnwindSafe(|| self.outcome(recall)))
             .unwrap_or_else(|_| Err(Error::internal("scoring panicked")));
         owed.settle(result);
     }
 
-    fn outcome<'a>(
-        self,
-        recall: impl FnOnce(&Embedded) -> Result<Recalled<'a>>,
-    ) -> Result<Outcome> {
+    fn outcome(self, recall: impl FnOnce(&Embedded) -> Result<Outcome>) -> Result<Outcome> {
         fault::point("score");
         let Self { call, embedded, begun, ended, .. } = self;
         let start = monotonic_clock();
         let mut times =
             Times { queue: begun - call.since, turn: start - ended, ..Times::default() };
         let mut text = None;
-        let recalled = match (&call.work, embedded?) {
+        let mut outcome = match (&call.work, embedded?) {
             (Work::WarmUp, embedded) => {
                 recall(embedded.as_ref().unwrap_or(&Embedded::default()))?;
-                Recalled::Done(Outcome::WarmedUp(embedded.map(drop)))
+                Outcome::WarmedUp(embedded.map(drop))
             }
             (work, Err(reason)) => match work.scored() {
-                Some(trace) => Recalled::Novelty(trace, Novelty::NoEmbedder { reason }),
+                Some(trace) => call.score(trace, Novelty::NoEmbedder { reason }),
                 None => return Err(Error::embedder_unavailable(reason)),
             },
-            (Work::Embed(_), Ok(embedded)) => Recalled::Done(Outcome::Embedded(embedded.embedding)),
+            (Work::Embed(_), Ok(embedded)) => Outcome::Embedded(embedded.embedding),
             (_, Ok(embedded)) => {
-                let recalled = recall(&embedded)?;
+                let outcome = recall(&embedded)?;
                 (times.tokenize, times.infer) = (embedded.tokenize, embedded.infer);
                 text = Some(embedded.text);
-                recalled
+                outcome
             }
         };
-        let (trace, novelty) = match recalled {
-            Recalled::Novelty(trace, novelty) => (trace, novelty),
-            Recalled::Done(outcome) => return Ok(outcome),
-        };
-        let score = Score::of(trace, novelty, &call.common.profiles);
-        let end = monotonic_clock();
-        (times.cache, times.total) = (end - start, end - call.since);
-        Ok(Outcome::Scored(Box::new(Report { score, text, times })))
+        if let Outcome::Scored(report) = &mut outcome {
+            times.cache = monotonic_clock() - start;
+            (report.text, report.times) = (text, times);
+        }
+        Ok(outcome)
     }
 }

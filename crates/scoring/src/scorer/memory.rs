@@ -9,13 +9,13 @@ use std::{
 };
 
 use crate::{
-    cache::VectorCache,
+    cache::{CacheOptions, VectorCache},
     clock::{monotonic_clock, since_1970},
     embed::Embedded,
     error::Result,
     novelty::Novelty,
     scorer::{
-        answer::{Call, EmbeddedCall, Input, Recalled, Work},
+        answer::{Call, EmbeddedCall, Work},
         report::Outcome,
         shared::SharedMemory,
     },
@@ -125,38 +125,35 @@ impl OwnMemory {
         }
     }
 
-    /// Does the work of a call, and adds its trace if that is accepted.
-    fn recall<'a>(&self, call: &'a Call, embedded: &Embedded) -> Result<Recalled<'a>> {
+    /// Does the work of a call, and adds its trace unless that is declined.
+    fn recall(&self, call: &Call, embedded: &Embedded) -> Result<Outcome> {
         let Embedded { embedding: vector, fingerprint, .. } = embedded;
         self.with(|vectors, now| {
-            let has_model = vectors.has_model(fingerprint, vector.len());
-            let recalled = match &call.work {
-                Work::Peek(Input { trace, .. }) | Work::Decide(Input { trace, .. }, _)
-                    if !has_model =>
-                {
-                    Recalled::Novelty(trace, Novelty::EmptyCache)
-                }
-                Work::Similar(_) if !has_model => Recalled::Done(Outcome::Found(Vec::new())),
-                work => {
-                    let takes_vector = match work {
-                        Work::Score(_) | Work::Remember(_) => true,
-                        // The live cache now takes vectors of this length.
-                        Work::WarmUp => !vector.is_empty() && vectors.cache.len(now) == 0,
-                        _ => false,
-                    };
-                    if takes_vector {
-                        vectors.switch_to(fingerprint, vector.len());
-                    }
-                    let novelty =
-                        |nearest: Option<_>| nearest.map_or(Novelty::EmptyCache, Novelty::Cache);
-                    work.apply_to(&mut vectors.cache, vector, [now, since_1970()], novelty)?
-                }
+            let mut none;
+            let cache = if vector.is_empty() || vectors.has_model(fingerprint, vector.len()) {
+                &mut vectors.cache
+            } else {
+                // Nothing can be compared with vectors of another model.
+                none = VectorCache::new(CacheOptions {
+                    vector_len: vector.len(),
+                    ..Default::default()
+                })?;
+                &mut none
             };
-            if let (true, Recalled::Novelty(trace, _)) = (call.accepts(&recalled), &recalled) {
+            let novelty = |nearest: Option<_>| nearest.map_or(Novelty::EmptyCache, Novelty::Cache);
+            let outcome = call.recall(cache, vector, [now, since_1970()], novelty)?;
+            let added = call.added(&outcome);
+            // The live cache now takes vectors of this length.
+            let prepares = matches!(call.work, Work::WarmUp)
+                && !vector.is_empty()
+                && vectors.cache.len(now) == 0;
+            if prepares || added.is_some() {
                 vectors.switch_to(fingerprint, vector.len());
+            }
+            if let Some(trace) = added {
                 vectors.cache.add(vector, trace.id().cloned(), now)?;
             }
-            Ok(recalled)
+            Ok(outcome)
         })
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     error::{Error, Result, StoreFault},
     novelty::Novelty,
     scorer::{
-        answer::{EmbeddedCall, Input, Recalled, Work},
+        answer::{Call, EmbeddedCall, Work},
         report::Outcome,
         shared::entry::{Change, Page, StoredEntry},
     },
@@ -175,56 +175,48 @@ impl Mirror {
         }
     }
 
-    /// Applies an entry, and returns the answer to the call that appended it. `own` has the work, the vector and,
-    /// after acceptance, the novelty of a call of this scorer.
-    pub fn apply<'a>(
+    /// Applies an entry. Returns the outcome of `own`, the call of this scorer that appended it.
+    pub fn apply(
         &mut self,
         StoredEntry { seq, at, call, change, .. }: StoredEntry,
-        own: Option<(&'a Work, &[f32], Option<Novelty>)>,
-    ) -> Result<Recalled<'a>> {
+        own: Option<&EmbeddedCall>,
+    ) -> Result<Outcome> {
         (self.seq, self.at, self.call) = (seq, at, call);
-        match own {
-            Some((Work::Decide(Input { trace, .. }, _), vector, Some(novelty))) => {
-                self.cache.add(vector, trace.id().cloned(), at)?;
-                return Ok(Recalled::Novelty(trace, novelty));
-            }
-            Some((work, vector, _)) => return self.recall(work, vector, at),
-            None => {}
-        }
         match change {
             Change::Add { id, vector } => {
-                let vector = vector.unwrap_or_else(|| {
-                    self.erased.extend(id.clone());
-                    vec![0.0; self.vector_len()].into()
-                });
-                self.cache.add(&vector, id, at)?;
+                let own_vector = own.and_then(EmbeddedCall::embedding);
+                let outcome = match own {
+                    Some(EmbeddedCall { accepted: Some(outcome), .. }) => outcome.clone(),
+                    Some(own) => self.recall(&own.call, own_vector.unwrap_or_default(), at)?,
+                    None => Outcome::Remembered,
+                };
+                match (own_vector, vector) {
+                    (Some(vector), _) => self.cache.add(vector, id, at)?,
+                    (None, Some(vector)) => self.cache.add(&vector, id, at)?,
+                    (None, None) => {
+                        self.erased.extend(id.clone());
+                        self.cache.add(&vec![0.0; self.vector_len()], id, at)?;
+                    }
+                }
+                Ok(outcome)
             }
             Change::Forget(id) => {
                 self.erased.remove(&id);
-                self.cache.remove(&id, at);
+                Ok(Outcome::Removed(self.cache.remove(&id, at)))
             }
             Change::Clear => {
+                let removed = self.len();
                 self.erased.clear();
                 self.cache.clear();
+                Ok(Outcome::Removed(removed))
             }
         }
-        Ok(Recalled::Done(Outcome::Remembered))
     }
 
-    /// Does the work of a call. Ages count from `now`, or from the last entry if that is later.
-    pub fn recall<'a>(
-        &mut self,
-        work: &'a Work,
-        vector: &[f32],
-        now: Duration,
-    ) -> Result<Recalled<'a>> {
-        match work {
-            Work::Forget(id) => drop(self.erased.remove(id)),
-            Work::Clear => self.erased.clear(),
-            _ => {}
-        }
+    /// Does the work of a call that adds nothing. Ages count from `now`, or from the last entry if that is later.
+    pub fn recall(&mut self, call: &Call, vector: &[f32], now: Duration) -> Result<Outcome> {
         let reason = "what the trace had to be compared with was forgotten meanwhile";
-        if matches!(work, Work::Similar(_)) && !self.erased.is_empty() {
+        if matches!(call.work, Work::Similar(_)) && !self.erased.is_empty() {
             return Err(Error::store(StoreFault::Unavailable, reason));
         }
         let novelty = |nearest| {
@@ -233,7 +225,7 @@ impl Mirror {
             }
             Novelty::NoStore { reason: reason.into() }
         };
-        work.apply_to(&mut self.cache, vector, [now.max(self.at); 2], novelty)
+        call.recall(&mut self.cache, vector, [now.max(self.at); 2], novelty)
     }
 
     /// Ends a page. Returns the time from which entries are still needed.

@@ -25,7 +25,7 @@ use crate::{
     error::{Error, Result, StoreFault},
     novelty::Novelty,
     scorer::{
-        answer::{Call, Common, EmbeddedCall, Input, Recalled, Work},
+        answer::{Call, Common, EmbeddedCall, Input, Work},
         report::Outcome,
     },
     snapshot::{Position, Snapshot},
@@ -201,18 +201,14 @@ impl SharedMemory {
             self.queue().sent.get_mut(own)?.take()
         });
         // Applied even if its call was aborted, because the entry is in the store.
-        let call = own.as_ref().map(|own| own.call.clone());
-        let vector = own.as_ref().and_then(EmbeddedCall::embedding).unwrap_or_default();
-        let accepted = own.as_ref().and_then(|own| own.accepted.clone());
         let mut mirror = self.mirror();
-        let recalled =
-            mirror.apply(entry, call.as_ref().map(|call| (&call.work, vector, accepted)));
+        let outcome = mirror.apply(entry, own.as_ref());
         // First, so that the reply sees the entry counted.
         self.len.store(mirror.len(), Ordering::Relaxed);
         drop(mirror);
-        match (own, recalled) {
-            (Some(own), recalled) => own.conclude(|_| self.require(recalled?)),
-            (None, recalled) => drop(recalled?),
+        match own {
+            Some(own) => own.conclude(|_| self.require(outcome?)),
+            None => drop(outcome?),
         }
         Ok(())
     }
@@ -235,18 +231,18 @@ impl SharedMemory {
 
     fn conclude_reader(&self, mut reader: EmbeddedCall, now: Duration) {
         let call = reader.call.clone();
-        let recall = |vector: &[f32]| self.require(self.mirror().recall(&call.work, vector, now)?);
+        let recall = |vector: &[f32]| self.require(self.mirror().recall(&call, vector, now)?);
         if !is_undecided(&reader) {
             return reader.conclude(|embedded| recall(&embedded.embedding));
         }
-        let recalled = recall(reader.embedding().unwrap_or_default());
-        if let Ok(recalled @ Recalled::Novelty(_, novelty)) = &recalled
-            && call.accepts(recalled)
+        let outcome = recall(reader.embedding().unwrap_or_default());
+        if let Ok(outcome) = &outcome
+            && call.added(outcome).is_some()
         {
-            reader.accepted = Some(novelty.clone());
+            reader.accepted = Some(outcome.clone());
             return self.enqueue(reader);
         }
-        reader.conclude(|_| recalled);
+        reader.conclude(|_| outcome);
     }
 
     /// Answers the calls of the current batch that append nothing, once all entries of the store are applied. `now` is
@@ -265,10 +261,10 @@ impl SharedMemory {
             embedded.conclude(|_| match (&call.work, call.work.scored()) {
                 (_, Some(trace)) if is_unavailable => {
                     let reason = error.to_string().into();
-                    self.require(Recalled::Novelty(trace, Novelty::NoStore { reason }))
+                    self.require(call.score(trace, Novelty::NoStore { reason }))
                 }
                 (Work::WarmUp, _) if is_unavailable && !self.is_required => {
-                    Ok(Recalled::Done(Outcome::WarmedUp(Ok(()))))
+                    Ok(Outcome::WarmedUp(Ok(())))
                 }
                 _ => Err(error.clone()),
             });
@@ -276,13 +272,14 @@ impl SharedMemory {
     }
 
     /// Fails instead of a neutral novelty if the store is required.
-    fn require<'a>(&self, recalled: Recalled<'a>) -> Result<Recalled<'a>> {
-        match recalled {
-            Recalled::Novelty(_, Novelty::NoStore { reason }) if self.is_required => {
-                Err(Error::store(StoreFault::Unavailable, reason))
-            }
-            recalled => Ok(recalled),
+    fn require(&self, outcome: Outcome) -> Result<Outcome> {
+        if let Outcome::Scored(report) = &outcome
+            && let Novelty::NoStore { reason } = &report.score.novelty
+            && self.is_required
+        {
+            return Err(Error::store(StoreFault::Unavailable, reason));
         }
+        Ok(outcome)
     }
 
     /// Returns the vectors as bytes, with the position of the last applied entry. `fingerprint` is that of the model.
