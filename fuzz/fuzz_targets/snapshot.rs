@@ -34,10 +34,8 @@ fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-fn owned(cache: &mut VectorCache, now: Duration) -> Vec<Entry> {
-    let entry =
-        |Entry { vector, age, id }: Entry<&[f32]>| Entry { vector: vector.to_vec(), age, id };
-    cache.entries(now).map(entry).collect()
+fn owned(cache: &mut VectorCache, now: Duration) -> Vec<(Entry, Vec<f32>)> {
+    cache.entries(now).map(|(entry, vector)| (entry, vector.to_vec())).collect()
 }
 
 fn open(bytes: &[u8]) -> Snapshot {

@@ -68,9 +68,7 @@ impl Embedder {
         memory_probe::require(memory_probe::FOR_A_MODEL.saturating_add(weights))?;
         let (tokenizer, backend) =
             join(|| folder.read_tokenizer(settings), || folder.load(settings));
-        let panicked = |_| Err(EmbedError::Model("reading the tokenizer panicked".into()));
-        let (backend, onnx_error) = backend?;
-        let tokenizer = tokenizer.unwrap_or_else(panicked)?;
+        let ((backend, onnx_error), tokenizer) = (backend?, tokenizer?);
         memory_probe::release_free();
         let (memo, dimensions) = Default::default();
         let mut embedder =

@@ -151,7 +151,8 @@ fn entries_stay_in_order_of_age_and_expired_when_the_clock_goes_back() {
     for millis in [5, 3, 8, 1] {
         cache.add(&[1.0], None, Duration::from_millis(millis)).unwrap();
     }
-    let ages: Vec<_> = cache.entries(Duration::from_millis(7)).map(|e| e.age.as_millis()).collect();
+    let ages: Vec<_> =
+        cache.entries(Duration::from_millis(7)).map(|(e, _)| e.age.as_millis()).collect();
     assert_eq!(ages, [2, 2, 0, 0]);
     assert_eq!(cache.len(Duration::from_nanos(17_999_999)), 2);
     assert_eq!(cache.len(Duration::from_millis(18)), 0);

@@ -91,13 +91,10 @@ impl NaiveCache {
     }
 
     /// Returns the vectors alive, normalised, the oldest first.
-    pub fn entries(&mut self, now: Duration) -> impl ExactSizeIterator<Item = Entry<&[f32]>> {
+    pub fn entries(&mut self, now: Duration) -> impl ExactSizeIterator<Item = (Entry, &[f32])> {
         self.expire(now);
-        self.known.iter().map(|known| Entry {
-            vector: &known.normalized[..],
-            age: known.age,
-            id: known.id.clone(),
-        })
+        let entry = |known: &Known| Entry { age: known.age, id: known.id.clone() };
+        self.known.iter().map(move |known| (entry(known), &known.normalized[..]))
     }
 
     fn expire(&mut self, now: Duration) {
@@ -124,7 +121,7 @@ impl NaiveCache {
     /// A vector of length 1: by definition up to rounding, then as in the engine.
     fn normalized(&self, vector: &[f32]) -> Vec<f32> {
         let mut alone = self.alone(vector);
-        let found = alone.entries(Duration::ZERO).next().expect("one vector").vector.to_vec();
+        let found = alone.entries(Duration::ZERO).next().expect("one vector").1.to_vec();
         let norm = dot(vector, vector).sqrt();
         for (found, x) in found.iter().zip(vector) {
             let expected = if norm == 0.0 { 0.0 } else { f64::from(*x) / norm };
@@ -219,10 +216,10 @@ impl Lockstep {
         let found = self.cache.entries(self.now);
         let expected = self.naive.entries(self.now);
         assert_eq!(found.len(), expected.len());
-        for (found, expected) in found.zip(expected) {
-            assert_eq!((found.age, &found.id), (expected.age, &expected.id));
-            let mut pairs = found.vector.iter().zip(expected.vector);
-            assert!(pairs.all(|(x, y)| x.to_bits() == y.to_bits()), "{found:?} for {expected:?}");
+        for ((found, row), (expected, expected_row)) in found.zip(expected) {
+            assert_eq!(found, expected);
+            let mut pairs = row.iter().zip(expected_row);
+            assert!(pairs.all(|(x, y)| x.to_bits() == y.to_bits()), "{row:?} for {expected_row:?}");
             ids += expected.id.map_or(0, |id| id.len());
         }
         let count = self.naive.known.len();

@@ -1,6 +1,6 @@
 //! The rows with the greatest values in a search.
 
-use std::{cmp::Ordering, collections::BinaryHeap};
+use std::cmp::Ordering;
 
 /// The `k` greatest of the offered values that are at least a minimum; among equals, those offered first.
 #[derive(Debug)]
@@ -9,49 +9,16 @@ pub struct Best {
     at_least: f64,
     /// The next row must have a greater value.
     bar: f32,
-    /// The rows taken, the worst on top.
-    taken: BinaryHeap<Taken>,
-    offered: usize,
+    /// The rows taken, and up to `k` more since they were last sorted.
+    taken: Vec<(usize, f32)>,
 }
-
-#[derive(Debug, Clone, Copy)]
-struct Taken {
-    slot: usize,
-    value: f32,
-    /// The number of rows taken before it.
-    turn: usize,
-}
-
-impl Ord for Taken {
-    /// The worst row is the greatest, so that the heap drops it first: the lesser value, or of equal
-    /// values the later one.
-    fn cmp(&self, other: &Self) -> Ordering {
-        // Values are numbers; 0 and -0 are equal, as they are in a comparison.
-        let by_value = other.value.partial_cmp(&self.value).unwrap_or(Ordering::Equal);
-        by_value.then(self.turn.cmp(&other.turn))
-    }
-}
-
-impl PartialOrd for Taken {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Taken {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Taken {}
 
 impl Best {
     /// Returns an empty list of up to `k` rows, at least 1, with values of at least `at_least`.
     pub fn new(k: usize, at_least: f64) -> Self {
         let bar = at_least as f32;
         let bar = if f64::from(bar) < at_least { bar } else { bar.next_down() };
-        Self { k, at_least, bar, taken: BinaryHeap::new(), offered: 0 }
+        Self { k, at_least, bar, taken: Vec::new() }
     }
 
     /// Returns an empty list for the same number of rows, with values of at least `at_least`.
@@ -59,7 +26,7 @@ impl Best {
         Self::new(self.k, at_least)
     }
 
-    /// Returns whether a row with this value, offered now, is among the best so far.
+    /// Returns whether a row with this value, offered now, can be among the best.
     #[inline(always)]
     pub fn takes(&self, value: f32) -> bool {
         value > self.bar
@@ -70,15 +37,20 @@ impl Best {
         if !self.takes(value) {
             return;
         }
-        let taken = Taken { slot, value, turn: self.offered };
-        self.offered += 1;
-        if self.taken.len() < self.k {
-            self.taken.push(taken);
-        } else if let Some(mut last) = self.taken.peek_mut() {
-            *last = taken;
+        self.taken.push((slot, value));
+        // Not after each row, because `k` may be large.
+        if self.taken.len() == self.k || self.taken.len() >= self.k.saturating_mul(2) {
+            self.sort();
         }
-        if self.taken.len() == self.k {
-            self.bar = self.taken.peek().map_or(self.bar, |last| last.value);
+    }
+
+    /// Sorts the rows, and drops those after the first `k`.
+    fn sort(&mut self) {
+        // Stable, so that of equals the one offered first stays first. Values are numbers, and 0 equals -0.
+        self.taken.sort_by(|(_, a), (_, b)| b.partial_cmp(a).unwrap_or(Ordering::Equal));
+        self.taken.truncate(self.k);
+        if let Some((_, last)) = self.taken.get(self.k - 1) {
+            self.bar = *last;
         }
     }
 
@@ -88,7 +60,8 @@ impl Best {
     }
 
     /// Returns slots and values, the greatest first; among equals, the one offered first.
-    pub fn into_rows(self) -> impl Iterator<Item = (usize, f32)> {
-        self.taken.into_sorted_vec().into_iter().map(|taken| (taken.slot, taken.value))
+    pub fn into_rows(mut self) -> impl Iterator<Item = (usize, f32)> {
+        self.sort();
+        self.taken.into_iter()
     }
 }

@@ -32,7 +32,6 @@
 use std::arch::x86_64::_MM_HINT_T0;
 use std::{
     ops::Range,
-    panic::resume_unwind,
     sync::{Mutex, PoisonError},
 };
 
@@ -42,7 +41,9 @@ use pulp::{Arch, NullaryFnOnce, Simd, WithSimd};
 #[cfg(target_arch = "x86_64")]
 use pulp::{
     bytemuck::cast_slice_mut,
-    cast, i8x32, i8x64, u8x32, u8x64, u32x8, u32x16,
+    cast,
+    core_arch::x86::Sse,
+    i8x32, i8x64, u8x32, u8x64, u32x8, u32x16,
     x86::{V3, V4},
 };
 
@@ -130,8 +131,7 @@ impl Codes {
                 }
             }
         };
-        let (other, ()) = join(work, work);
-        other.unwrap_or_else(|panic| resume_unwind(panic));
+        join(work, work);
     }
 
     /// Writes a row, of length 1 or zero, to a slot.
@@ -370,7 +370,7 @@ impl<K: Kernel, V: Fn(usize) -> f32> NullaryFnOnce for Search<'_, K, V> {
                 for slot in batch.clone() {
                     // The processor's own prefetching stops at the end of a page.
                     for at in (slot * row..(slot + 1) * row).step_by(64) {
-                        self.kernel.prefetch(self.codes.planes[0].as_ptr().wrapping_add(at + PAGE));
+                        prefetch(self.codes.planes[0].as_ptr().wrapping_add(at + PAGE));
                     }
                     products[slot - start] = self.products(0, slot, 0);
                 }
@@ -404,10 +404,17 @@ trait Kernel: Copy {
     /// The sum of the products of 4-bit codes with the factors for the lower and the upper halves of the bytes. It must
     /// fit in 32 bits.
     fn dot(self, codes: &[u8], factors: (&[i8], &[i8])) -> i32;
+}
 
-    /// Prefetches a cache line, where the processor supports it.
-    #[inline(always)]
-    fn prefetch(self, _line: *const u8) {}
+/// Prefetches a cache line, where the processor supports it.
+#[inline(always)]
+fn prefetch(line: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(sse) = Sse::try_new() {
+        sse._mm_prefetch::<_MM_HINT_T0>(line.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = line;
 }
 
 /// A plain loop, which the compiler vectorises with NEON on arm64.
@@ -432,18 +439,10 @@ impl Kernel for Plain {
 trait Products: Simd {
     /// Returns sums of four products of each pair, without saturation.
     fn products(self, codes: [Self::u8s; 2], factors: [Self::i8s; 2]) -> Self::u32s;
-
-    /// See [`Kernel::prefetch`].
-    fn read_early(self, line: *const u8);
 }
 
 #[cfg(target_arch = "x86_64")]
 impl<S: Products> Kernel for S {
-    #[inline(always)]
-    fn prefetch(self, line: *const u8) {
-        self.read_early(line);
-    }
-
     #[inline(always)]
     fn dot(self, codes: &[u8], (lower, upper): (&[i8], &[i8])) -> i32 {
         let (codes, codes_rest) = S::as_simd_u8s(codes);
@@ -479,11 +478,6 @@ impl Products for V4 {
         let pairs = self.wrapping_add_i16x32(lower, upper);
         cast(self.multiply_wrapping_add_adjacent_i16x32(pairs, self.splat_i16x32(1)))
     }
-
-    #[inline(always)]
-    fn read_early(self, line: *const u8) {
-        self.sse._mm_prefetch::<_MM_HINT_T0>(line.cast());
-    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -494,11 +488,6 @@ impl Products for V3 {
         let upper = self.multiply_saturating_add_adjacent_i8x32(cast(codes[1]), factors[1]);
         let pairs = self.wrapping_add_i16x16(lower, upper);
         cast(self.multiply_wrapping_add_adjacent_i16x16(pairs, self.splat_i16x16(1)))
-    }
-
-    #[inline(always)]
-    fn read_early(self, line: *const u8) {
-        self.sse._mm_prefetch::<_MM_HINT_T0>(line.cast());
     }
 }
 

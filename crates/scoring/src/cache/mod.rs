@@ -6,17 +6,17 @@
 //! large ring also has its rows as 8-bit codes, which are compared first.
 
 mod best;
-mod block;
 mod codes;
 mod similarity;
 
 use std::{collections::VecDeque, num::NonZeroUsize, ops::Range, sync::Arc, time::Duration};
 
 use memmap2::MmapMut;
+use pulp::bytemuck::{cast_slice, cast_slice_mut};
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Invalid, Result, number};
 use best::Best;
-use block::Block;
 use codes::{Codes, MOST_NUMBERS};
 pub(crate) use similarity::row_length;
 use similarity::{dot_of, normalize_into, offer_dots};
@@ -50,17 +50,16 @@ pub struct VectorCache {
     options: CacheOptions,
     /// Numbers in a row.
     row: usize,
-    /// `slots` rows; vector `i` is in slot `(start + i) % slots`.
-    rows: Block,
+    /// `slots` rows; vector `i` is in slot `(start + i) % slots`. In pages of the usual size: to get large ones from
+    /// the system can take longer than everything else, and only small rings are read as a whole.
+    rows: Option<MmapMut>,
     slots: usize,
     /// The same rows as codes, if there are more than [`FLAT_SLOTS`] and enough memory.
     codes: Option<Codes>,
     start: usize,
-    /// When each vector was added, the oldest first.
-    added: VecDeque<Duration>,
-    /// The id of each vector, the oldest first.
-    ids: VecDeque<Option<Arc<str>>>,
-    /// The bytes of all `ids`.
+    /// When each vector was added, and its id; the oldest first.
+    added: VecDeque<(Duration, Option<Arc<str>>)>,
+    /// The bytes of all ids.
     id_bytes: usize,
     /// Added to every time, so that a restored vector can be older than the origin of the clock.
     shift: Duration,
@@ -84,11 +83,10 @@ pub struct Similar {
     pub age: Duration,
 }
 
-/// A vector of a cache, with its age and id.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Entry<V = Vec<f32>> {
-    /// The vector, normalised to length 1, or all zero.
-    pub vector: V,
+/// The age and the id of a vector.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
     /// The time since its addition.
     pub age: Duration,
     /// Its id, if it has one.
@@ -113,12 +111,11 @@ impl VectorCache {
         Ok(Self {
             options,
             row,
-            rows: Block::default(),
+            rows: None,
             slots: 0,
             codes: None,
             start: 0,
             added: VecDeque::new(),
-            ids: VecDeque::new(),
             id_bytes: 0,
             shift: Duration::ZERO,
         })
@@ -177,7 +174,8 @@ impl VectorCache {
         let row = self.normalized(query)?;
         self.evict_expired(now);
         let now = self.at(now);
-        let similar = |(at, nearest)| Similar { nearest, age: now.saturating_sub(self.added[at]) };
+        let similar =
+            |(at, nearest)| Similar { nearest, age: now.saturating_sub(self.added[at].0) };
         Ok(self.best_rows(&row, k.get(), at_least).map(similar).collect())
     }
 
@@ -185,7 +183,7 @@ impl VectorCache {
     pub fn evict_expired(&mut self, now: Duration) {
         let Some(ttl) = self.options.ttl else { return };
         let now = self.at(now);
-        while self.added.front().is_some_and(|added| now.saturating_sub(*added) >= ttl) {
+        while self.added.front().is_some_and(|(added, _)| now.saturating_sub(*added) >= ttl) {
             self.pop_oldest();
         }
     }
@@ -195,17 +193,15 @@ impl VectorCache {
     pub fn memory(&self) -> usize {
         self.slots * self.row * size_of::<f32>()
             + self.codes.as_ref().map_or(0, Codes::memory)
-            + self.added.capacity() * size_of::<Duration>()
-            + self.ids.capacity() * size_of::<Option<Arc<str>>>()
+            + self.added.capacity() * size_of::<(Duration, Option<Arc<str>>)>()
             + self.id_bytes
     }
 
     /// Drops everything and frees the memory.
     pub fn clear(&mut self) {
-        self.rows = Block::default();
+        self.rows = None;
         self.codes = None;
         self.added = VecDeque::new();
-        self.ids = VecDeque::new();
         self.id_bytes = 0;
         (self.slots, self.start) = (0, 0);
     }
@@ -223,38 +219,33 @@ impl VectorCache {
         let (slots, count) = (self.slots, self.added.len());
         let mut kept = 0;
         for i in 0..count {
-            if self.ids[i].as_deref() == Some(id) {
-                self.id_bytes -= bytes_of(&self.ids[i]);
+            if self.added[i].1.as_deref() == Some(id) {
+                self.id_bytes -= id.len();
                 continue;
             }
             if kept < i {
                 let [from, to] = [i, kept].map(|i| (self.start + i) % slots);
-                let row = from * self.row..(from + 1) * self.row;
-                self.rows.numbers_mut().copy_within(row, to * self.row);
+                let row = self.row;
+                self.numbers_mut().copy_within(from * row..(from + 1) * row, to * row);
                 if let Some(codes) = &mut self.codes {
                     codes.copy(from, to);
                 }
                 self.added.swap(i, kept);
-                self.ids.swap(i, kept);
             }
             kept += 1;
         }
         self.added.truncate(kept);
-        self.ids.truncate(kept);
         count - kept
     }
 
-    /// Returns the unexpired vectors, the oldest first.
-    pub fn entries(&mut self, now: Duration) -> impl ExactSizeIterator<Item = Entry<&[f32]>> {
+    /// Returns the unexpired vectors, the oldest first: of length 1, or all zero.
+    pub fn entries(&mut self, now: Duration) -> impl ExactSizeIterator<Item = (Entry, &[f32])> {
         self.evict_expired(now);
         let (cache, now) = (&*self, self.at(now));
-        (0..cache.added.len()).map(move |i| {
+        cache.added.iter().enumerate().map(move |(i, (added, id))| {
             let slot = (cache.start + i) % cache.slots;
-            Entry {
-                vector: &cache.rows(slot..slot + 1)[..cache.options.vector_len],
-                age: now.saturating_sub(cache.added[i]),
-                id: cache.ids[i].clone(),
-            }
+            let entry = Entry { age: now.saturating_sub(*added), id: id.clone() };
+            (entry, &cache.rows(slot..slot + 1)[..cache.options.vector_len])
         })
     }
 
@@ -273,13 +264,13 @@ impl VectorCache {
     /// `INVALID_OPTION` when the capacity or the length of vectors is 0; `INTERNAL` if there is not enough memory.
     pub(crate) fn restore(
         options: CacheOptions,
-        entries: Vec<(Duration, Option<Arc<str>>)>,
+        entries: Vec<Entry>,
         mut memory: MmapMut,
         rows: Range<usize>,
         now: Duration,
     ) -> Result<Self> {
         let mut cache = Self::new(options)?;
-        cache.shift = entries.first().map_or(Duration::ZERO, |(age, _)| *age);
+        cache.shift = entries.first().map_or(Duration::ZERO, |entry| entry.age);
         let (at, surplus) = (cache.at(now), entries.len().saturating_sub(options.max_elements));
         let count = entries.len() - surplus;
         if count > 0 {
@@ -289,9 +280,9 @@ impl VectorCache {
             if !cache.reserve_entries(slots) {
                 return Err(Error::internal("not enough memory for the snapshot"));
             }
-            cache.replace_rows(Block::from(memory), slots, count);
+            cache.replace_rows(memory, slots, count);
         }
-        for (age, id) in entries.into_iter().skip(surplus) {
+        for Entry { age, id } in entries.into_iter().skip(surplus) {
             cache.record(at.saturating_sub(age), id);
         }
         cache.evict_expired(now);
@@ -312,7 +303,12 @@ impl VectorCache {
 
     /// The rows of some slots.
     fn rows(&self, slots: Range<usize>) -> &[f32] {
-        &self.rows.numbers()[slots.start * self.row..slots.end * self.row]
+        let numbers = self.rows.as_deref().map_or(&[][..], cast_slice);
+        &numbers[slots.start * self.row..slots.end * self.row]
+    }
+
+    fn numbers_mut(&mut self) -> &mut [f32] {
+        self.rows.as_deref_mut().map_or(&mut [], cast_slice_mut)
     }
 
     fn nearest_row(&self, row: &[f32]) -> Option<Nearest> {
@@ -340,7 +336,7 @@ impl VectorCache {
         }
         best.into_rows().map(|(slot, dot)| {
             let at = (slot + self.slots - self.start) % self.slots;
-            (at, Nearest { similarity: f64::from(dot), id: self.ids[at].clone() })
+            (at, Nearest { similarity: f64::from(dot), id: self.added[at].1.clone() })
         })
     }
 
@@ -353,7 +349,8 @@ impl VectorCache {
             self.pop_oldest();
         }
         let slot = (self.start + self.added.len()) % self.slots;
-        self.rows.numbers_mut()[slot * self.row..][..self.row].copy_from_slice(row);
+        let start = slot * self.row;
+        self.numbers_mut()[start..][..row.len()].copy_from_slice(row);
         if let Some(codes) = &mut self.codes {
             codes.set(slot, row);
         }
@@ -363,15 +360,16 @@ impl VectorCache {
     /// Adds the time and the id of the newest vector.
     fn record(&mut self, added: Duration, id: Option<Arc<str>>) {
         // Two threads may arrive in another order than they read the clock.
-        self.added.push_back(self.added.back().map_or(added, |last| added.max(*last)));
+        let added = self.added.back().map_or(added, |(last, _)| added.max(*last));
         self.id_bytes += bytes_of(&id);
-        self.ids.push_back(id);
+        self.added.push_back((added, id));
     }
 
     fn pop_oldest(&mut self) {
-        self.added.pop_front();
-        self.id_bytes -= self.ids.pop_front().as_ref().map_or(0, bytes_of);
-        self.start = (self.start + 1) % self.slots;
+        if let Some((_, id)) = self.added.pop_front() {
+            self.id_bytes -= bytes_of(&id);
+            self.start = (self.start + 1) % self.slots;
+        }
     }
 
     /// Makes room for this many vectors at once, within the capacity and the memory of the system.
@@ -389,8 +387,9 @@ impl VectorCache {
         let numbers = slots.saturating_mul(self.row);
         let Some(mut rows) = has_room.then(|| zeros(numbers)).flatten() else { return false };
         let (newer, older) = self.rows(0..self.slots).split_at(self.start * self.row);
-        rows.numbers_mut()[..older.len()].copy_from_slice(older);
-        rows.numbers_mut()[older.len()..][..newer.len()].copy_from_slice(newer);
+        let numbers: &mut [f32] = cast_slice_mut(&mut rows);
+        numbers[..older.len()].copy_from_slice(older);
+        numbers[older.len()..][..newer.len()].copy_from_slice(newer);
         self.replace_rows(rows, slots, self.slots);
         true
     }
@@ -402,13 +401,12 @@ impl VectorCache {
 
     /// Reserves memory for the times and ids of a larger ring. Returns `false` if there is none.
     fn reserve_entries(&mut self, slots: usize) -> bool {
-        let more = slots - self.slots;
-        self.added.try_reserve_exact(more).is_ok() && self.ids.try_reserve_exact(more).is_ok()
+        self.added.try_reserve_exact(slots - self.slots).is_ok()
     }
 
     /// Makes a ring of rows, of which the first `count` are in use.
-    fn replace_rows(&mut self, rows: Block, slots: usize, count: usize) {
-        (self.rows, self.slots, self.start) = (rows, slots, 0);
+    fn replace_rows(&mut self, rows: MmapMut, slots: usize, count: usize) {
+        (self.rows, self.slots, self.start) = (Some(rows), slots, 0);
         if slots > FLAT_SLOTS && self.row <= MOST_NUMBERS {
             self.codes = Codes::new(slots, self.row);
         }
@@ -434,12 +432,12 @@ impl VectorCache {
 }
 
 /// Returns zeros, or `None` if there is not enough memory.
-fn zeros(numbers: usize) -> Option<Block> {
+fn zeros(numbers: usize) -> Option<MmapMut> {
     #[cfg(test)]
     if numbers > tests::MOST.get() {
         return None;
     }
-    Block::zeros(numbers)
+    MmapMut::map_anon(numbers.checked_mul(size_of::<f32>())?).ok()
 }
 
 fn bytes_of(id: &Option<Arc<str>>) -> usize {

@@ -15,7 +15,7 @@
 
 mod pieces;
 
-use std::{ops::Range, panic::resume_unwind, sync::Arc, time::Duration};
+use std::{ops::Range, time::Duration};
 
 use knowledgepulse_workers::join;
 pub use pieces::Pieces;
@@ -44,7 +44,7 @@ struct Header {
     max_elements: usize,
     vector_len: usize,
     ttl: Option<Duration>,
-    entries: Vec<HeaderEntry>,
+    entries: Vec<Entry>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     position: Option<Position>,
 }
@@ -63,13 +63,6 @@ pub struct Position {
     pub call: Box<str>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct HeaderEntry {
-    age: Duration,
-    id: Option<Arc<str>>,
-}
-
 /// The contents of a cache at one moment.
 pub struct Contents {
     header: Header,
@@ -86,8 +79,7 @@ impl Contents {
         position: Option<Position>,
     ) -> Self {
         let CacheOptions { max_elements, vector_len, ttl } = cache.options();
-        let entry = |Entry { age, id, .. }: Entry<&[f32]>| HeaderEntry { age, id };
-        let entries = cache.entries(now).map(entry).collect();
+        let entries = cache.entries(now).map(|(entry, _)| entry).collect();
         let rows = cache.alive_rows(now).map(cast_slice::<_, u8>).concat();
         let model = fingerprint.to_owned();
         Self { header: Header { model, max_elements, vector_len, ttl, entries, position }, rows }
@@ -118,7 +110,7 @@ pub fn encode(cache: &mut VectorCache, fingerprint: &str, now: Duration) -> Vec<
 pub struct Snapshot {
     source: String,
     options: CacheOptions,
-    entries: Vec<HeaderEntry>,
+    entries: Vec<Entry>,
     bytes: Pieces,
     /// The bytes of the rows.
     rows: Range<usize>,
@@ -148,8 +140,7 @@ impl Snapshot {
             let place = format!("{}: dimensions", self.source);
             return Err(Error::invalid(Invalid::Snapshot, place, expected, found));
         }
-        let entries = self.entries.into_iter().map(|HeaderEntry { age, id }| (age, id)).collect();
-        VectorCache::restore(options, entries, self.bytes.into_map(), self.rows, now)
+        VectorCache::restore(options, self.entries, self.bytes.into_map(), self.rows, now)
     }
 }
 
@@ -200,7 +191,6 @@ pub fn decode(source: &str, bytes: Pieces, fingerprint: &str) -> Result<Snapshot
     let (sealed, checksum) = bytes.split_at(length - CHECKSUM);
     let expected = blake3::Hash::from_slice(checksum).expect("32 bytes");
     let (found, header) = join(|| blake3::hash(sealed), || read(source, sealed, fingerprint));
-    let found = found.unwrap_or_else(|panic| resume_unwind(panic));
     let is_sealed = found == expected;
     ensure!(is_sealed, source, "", "the BLAKE3 checksum {expected}", "{found}: it is damaged");
     let Header { max_elements, vector_len, ttl, entries, position, .. } = header?;

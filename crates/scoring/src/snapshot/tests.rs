@@ -37,9 +37,9 @@ fn into_cache_loses_nothing() {
     let snapshot = decode(&bytes, MODEL).unwrap();
     assert_eq!(snapshot.options(), options(3, 2));
     let age = Duration::from_secs;
-    let expected: [Entry<&[f32]>; 2] = [
-        Entry { vector: &[0.0, 1.0], age: age(10), id: None },
-        Entry { vector: &[0.6, 0.8], age: age(5), id: Some(Arc::from("é")) },
+    let expected: [(Entry, &[f32]); 2] = [
+        (Entry { age: age(10), id: None }, &[0.0, 1.0]),
+        (Entry { age: age(5), id: Some(Arc::from("é")) }, &[0.6, 0.8]),
     ];
     let mut cache = snapshot.into_cache(options(3, 2), Duration::ZERO).unwrap();
     assert_eq!(cache.entries(Duration::ZERO).collect::<Vec<_>>(), expected);
@@ -93,7 +93,7 @@ fn into_cache_applies_other_bounds_at_once() {
         let mut cache = decode(&small(), MODEL).unwrap().into_cache(bounds, NOW).unwrap();
         assert_eq!((cache.len(NOW), cache.options()), (expected, bounds));
         // The newest is dropped last.
-        let last = cache.entries(NOW).last().map(|entry| entry.id);
+        let last = cache.entries(NOW).last().map(|(entry, _)| entry.id);
         assert!(last.is_none_or(|id| id.as_deref() == Some("é")), "{bounds:?}");
     }
     let other = decode(&small(), MODEL).unwrap().into_cache(options(3, 384), NOW).unwrap_err();

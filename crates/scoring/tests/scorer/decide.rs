@@ -145,7 +145,7 @@ fn ids(scorer: &Arc<Scorer>) -> Vec<Option<Arc<str>>> {
     scorer
         .own_memory()
         .expect("its own memory")
-        .with_cache(|cache, now| cache.entries(now).map(|entry| entry.id).collect())
+        .with_cache(|cache, now| cache.entries(now).map(|(entry, _)| entry.id).collect())
 }
 
 proptest! {

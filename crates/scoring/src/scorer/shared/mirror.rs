@@ -241,7 +241,7 @@ impl Mirror {
                 "the store has erased a vector of {id:?}, which was not forgotten"
             ));
         }
-        let age = self.cache.entries(self.at).next().map(|oldest| oldest.age);
+        let age = self.cache.entries(self.at).next().map(|(oldest, _)| oldest.age);
         Ok(self.at - age.unwrap_or_default())
     }
 }
