@@ -75,8 +75,7 @@ impl EnvState {
     /// Makes the state of `env`, with a hook that ends its work before the environment ends.
     pub fn install(env: &Env) -> napi::Result<()> {
         disable_telemetry();
-        let default = Engine::new(ScorerOptions::default())
-            .map_err(|error| napi::Error::from_reason(error.to_string()))?;
+        let default = Engine::new(ScorerOptions::default());
         let outbox = Outbox::new(env)?;
         let scorers = Arc::<Scorers>::default();
         scorers.add(&default);

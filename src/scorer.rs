@@ -247,7 +247,7 @@ impl Scorer {
             (Some(is_required), snapshot) => {
                 Engine::with_store(options, is_required, snapshot.map(|(snapshot, _)| snapshot))?
             }
-            (None, None) => Engine::new(options)?,
+            (None, None) => Engine::new(options),
             (None, Some((snapshot, fingerprint))) => {
                 let stored = snapshot.options();
                 let bounds = CacheOptions { vector_len: stored.vector_len, ..options.cache };

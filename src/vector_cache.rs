@@ -31,8 +31,8 @@ impl ObjectFinalize for VectorCache {
 #[napi]
 impl VectorCache {
     #[napi(constructor, catch_unwind)]
-    pub fn new(env: &Env, options: Value) -> Result<Self> {
-        let cache = or_throw(env, cache::VectorCache::new(read_cache_options(&options)?))?;
+    pub fn new(options: Value) -> Result<Self> {
+        let cache = cache::VectorCache::new(read_cache_options(&options)?);
         Ok(Self::of(OwnMemory::new(cache, None)))
     }
 

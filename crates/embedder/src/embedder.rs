@@ -68,7 +68,9 @@ impl Embedder {
         memory_probe::require(memory_probe::FOR_A_MODEL.saturating_add(weights))?;
         let (tokenizer, backend) =
             join(|| folder.read_tokenizer(settings), || folder.load(settings));
-        let ((backend, onnx_error), tokenizer) = (backend?, tokenizer?);
+        let panicked = |_| Err(EmbedError::Model("reading the tokenizer panicked".into()));
+        let (backend, onnx_error) = backend?;
+        let tokenizer = tokenizer.unwrap_or_else(panicked)?;
         memory_probe::release_free();
         let (memo, dimensions) = Default::default();
         let mut embedder =

@@ -21,7 +21,7 @@ fn vector(seed: usize) -> Vec<f32> {
 
 fn filled(size: usize) -> VectorCache {
     let options = CacheOptions { max_elements: size, ..CacheOptions::default() };
-    let mut cache = VectorCache::new(options).expect("bounds");
+    let mut cache = VectorCache::new(options);
     (0..size).for_each(|seed| cache.add(&vector(seed), None, Duration::ZERO).expect("a vector"));
     cache
 }

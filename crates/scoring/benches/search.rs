@@ -59,7 +59,7 @@ impl Vectors {
 
 fn cache(max_elements: usize) -> VectorCache {
     let options = CacheOptions { max_elements, vector_len: VECTOR_LEN, ttl: None };
-    VectorCache::new(options).expect("bounds")
+    VectorCache::new(options)
 }
 
 /// The search through several caches, each the older vectors of the next.

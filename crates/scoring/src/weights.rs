@@ -37,9 +37,9 @@ const DEFAULT: &str = "default";
 /// The maximum deviation of the sum of weights from 1.
 const TOLERANCE: f64 = 1e-9;
 
-/// The default weights of the KnowledgePulse protocol, and those of its domains.
-const DEFAULT_WEIGHTS: Weights = Weights::new([0.25, 0.35, 0.15, 0.25]);
-const DOMAINS: [(&str, Weights); 4] = [
+/// The weights of the KnowledgePulse protocol.
+const BUILT_IN: [(&str, Weights); 5] = [
+    (DEFAULT, Weights::new([0.25, 0.35, 0.15, 0.25])),
     ("finance", Weights::new([0.20, 0.25, 0.10, 0.45])),
     ("code", Weights::new([0.20, 0.30, 0.30, 0.20])),
     ("medical", Weights::new([0.15, 0.20, 0.10, 0.55])),
@@ -49,15 +49,11 @@ const DOMAINS: [(&str, Weights); 4] = [
 /// The weights of every domain: those of the KnowledgePulse protocol, some replaced or added. `default` always has
 /// weights.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Profiles {
-    default: Weights,
-    named: BTreeMap<Cow<'static, str>, Weights>,
-}
+pub struct Profiles(BTreeMap<Cow<'static, str>, Weights>);
 
 impl Default for Profiles {
     fn default() -> Self {
-        let named = DOMAINS.map(|(domain, weights)| (domain.into(), weights));
-        Self { default: DEFAULT_WEIGHTS, named: named.into() }
+        Self(BUILT_IN.map(|(domain, weights)| (domain.into(), weights)).into())
     }
 }
 
@@ -73,21 +69,16 @@ impl Profiles {
         let mut profiles = Self::default();
         for (domain, weights) in overrides {
             weights.check(&domain)?;
-            if domain == DEFAULT {
-                profiles.default = weights;
-            } else {
-                profiles.named.insert(domain.into(), weights);
-            }
+            profiles.0.insert(domain.into(), weights);
         }
         Ok(profiles)
     }
 
     /// Returns the profile of this domain by exact match, else that of `default`.
     pub fn for_domain(&self, domain: &str) -> Profile {
-        match self.named.get_key_value(domain) {
-            Some((domain, weights)) => Profile { domain: domain.clone(), weights: *weights },
-            None => Profile { domain: DEFAULT.into(), weights: self.default },
-        }
+        let domain = if self.0.contains_key(domain) { domain } else { DEFAULT };
+        let (domain, weights) = self.0.get_key_value(domain).expect("default has weights");
+        Profile { domain: domain.clone(), weights: *weights }
     }
 
     /// Returns a note for people if a domain without its own weights resembles one that has them: ignoring case, one of
@@ -101,14 +92,15 @@ impl Profiles {
     /// assert_eq!(Profiles::default().hint("legal"), None);
     /// ```
     pub fn hint(&self, domain: &str) -> Option<String> {
-        if domain == DEFAULT || self.named.contains_key(domain) {
+        if self.0.contains_key(domain) {
             return None;
         }
         let mut before = ' ';
         let name = domain.char_indices().find_map(|(at, letter)| {
             let starts = !before.is_alphanumeric();
             before = letter;
-            self.named.keys().find(|name| starts && begins_like(&domain[at..], name))
+            let is_like = |name: &&Cow<_>| *name != DEFAULT && begins_like(&domain[at..], name);
+            self.0.keys().find(|name| starts && is_like(name))
         })?;
         let domain = quote(domain);
         Some(format!("the domain {domain} has the default weights; did you mean {name:?}?"))

@@ -80,7 +80,7 @@ fn close_meanwhile(scorer: Arc<Scorer>) {
 
 #[test]
 fn close_answers_every_call_once() {
-    check_random(|| close_meanwhile(Scorer::new(options()).expect("a scorer")), schedules());
+    check_random(|| close_meanwhile(Scorer::new(options())), schedules());
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn close_answers_every_call_on_its_way_to_a_store_once() {
 #[test]
 fn close_waits_for_work_in_the_background() {
     let close_meanwhile = || {
-        let scorer = Scorer::new(options()).expect("a scorer");
+        let scorer = Scorer::new(options());
         let (working, is_over) = (scorer.clone(), Arc::new(AtomicBool::new(true)));
         let set_over = is_over.clone();
         let worker = thread::spawn(move || {

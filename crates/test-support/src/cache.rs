@@ -113,7 +113,7 @@ impl NaiveCache {
     /// A real cache of one vector.
     fn alone(&self, vector: &[f32]) -> VectorCache {
         let options = CacheOptions { max_elements: 1, ttl: None, ..self.options };
-        let mut cache = VectorCache::new(options).expect("a cache");
+        let mut cache = VectorCache::new(options);
         cache.add(vector, None, Duration::ZERO).expect("a vector");
         cache
     }
@@ -157,7 +157,7 @@ pub struct Lockstep {
 impl Lockstep {
     /// Returns one with two empty caches.
     pub fn new(options: CacheOptions, now: Duration) -> Self {
-        let cache = VectorCache::new(options).expect("bounds of a cache");
+        let cache = VectorCache::new(options);
         Self { cache, now, naive: NaiveCache::new(options), peak: 0 }
     }
 

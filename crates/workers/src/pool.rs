@@ -3,7 +3,7 @@
 use std::{
     collections::VecDeque,
     io,
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
     thread::{self, ScopedJoinHandle},
 };
@@ -136,15 +136,17 @@ impl Threads {
     }
 }
 
-/// Runs both functions: concurrently, or one after the other if the system refuses to start a thread. Panics if
-/// either does.
-pub fn join<A: Send, B>(other: impl Fn() -> A + Sync, here: impl FnOnce() -> B) -> (A, B) {
+/// Runs both functions: concurrently, or one after the other if the system refuses to start a thread. Returns
+/// `Err` with the panic of `other` if it panicked.
+pub fn join<A: Send, B>(
+    other: impl Fn() -> A + Sync,
+    here: impl FnOnce() -> B,
+) -> (thread::Result<A>, B) {
     thread::scope(|scope| {
         let spawned = thread::Builder::new().spawn_scoped(scope, &other);
         let here = here();
-        let joined =
-            |other: ScopedJoinHandle<A>| other.join().unwrap_or_else(|panic| resume_unwind(panic));
-        (spawned.map_or_else(|_| other(), joined), here)
+        let refused = |_| catch_unwind(AssertUnwindSafe(&other));
+        (spawned.map_or_else(refused, ScopedJoinHandle::join), here)
     })
 }
 
@@ -154,10 +156,11 @@ mod tests {
 
     #[test]
     fn join_runs_both_and_reports_a_panic_of_the_other() {
-        assert_eq!(join(|| 1, || 2), (1, 2));
-        let panics = || join(|| panic!("on purpose"), || 2);
-        let panic = catch_unwind(panics).map(|((), two)| two).unwrap_err();
-        assert_eq!(panic.downcast_ref(), Some(&"on purpose"));
+        let (a, b) = join(|| 1, || 2);
+        assert_eq!((a.ok(), b), (Some(1), 2));
+        let (a, b) = join(|| panic!("on purpose"), || 2);
+        let a: thread::Result<()> = a;
+        assert_eq!((a.is_err(), b), (true, 2));
     }
 
     /// Spawns a hundred jobs, every third of which panics, and returns those that finished.

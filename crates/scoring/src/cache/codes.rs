@@ -32,6 +32,7 @@
 use std::arch::x86_64::_MM_HINT_T0;
 use std::{
     ops::Range,
+    panic::resume_unwind,
     sync::{Mutex, PoisonError},
 };
 
@@ -131,7 +132,8 @@ impl Codes {
                 }
             }
         };
-        join(work, work);
+        let (other, ()) = join(work, work);
+        other.unwrap_or_else(|panic| resume_unwind(panic));
     }
 
     /// Writes a row, of length 1 or zero, to a slot.

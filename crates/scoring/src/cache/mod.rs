@@ -96,21 +96,15 @@ pub struct Entry {
 impl VectorCache {
     /// Returns an empty cache.
     ///
-    /// # Errors
+    /// # Panics
     ///
-    /// `INVALID_OPTION` when the capacity or the length of vectors is 0.
-    pub fn new(options: CacheOptions) -> Result<Self> {
-        for (name, value) in
-            [("maxElements", options.max_elements), ("dimensions", options.vector_len)]
-        {
-            if value == 0 {
-                return Err(Error::invalid(Invalid::Option, name, "a positive integer", value));
-            }
-        }
-        let row = row_length(options.vector_len);
-        Ok(Self {
+    /// If the capacity or the length of vectors is 0.
+    pub fn new(options: CacheOptions) -> Self {
+        let CacheOptions { max_elements, vector_len, .. } = options;
+        assert!(max_elements.min(vector_len) > 0, "bounds of 1 or more");
+        Self {
             options,
-            row,
+            row: row_length(vector_len),
             rows: None,
             slots: 0,
             codes: None,
@@ -118,7 +112,7 @@ impl VectorCache {
             added: VecDeque::new(),
             id_bytes: 0,
             shift: Duration::ZERO,
-        })
+        }
     }
 
     /// Returns the bounds of the cache.
@@ -261,7 +255,7 @@ impl VectorCache {
     ///
     /// # Errors
     ///
-    /// `INVALID_OPTION` when the capacity or the length of vectors is 0; `INTERNAL` if there is not enough memory.
+    /// `INTERNAL` if there is not enough memory.
     pub(crate) fn restore(
         options: CacheOptions,
         entries: Vec<Entry>,
@@ -269,7 +263,7 @@ impl VectorCache {
         rows: Range<usize>,
         now: Duration,
     ) -> Result<Self> {
-        let mut cache = Self::new(options)?;
+        let mut cache = Self::new(options);
         cache.shift = entries.first().map_or(Duration::ZERO, |entry| entry.age);
         let (at, surplus) = (cache.at(now), entries.len().saturating_sub(options.max_elements));
         let count = entries.len() - surplus;

@@ -10,7 +10,7 @@ thread_local! {
 }
 
 fn cache(max_elements: usize, vector_len: usize) -> VectorCache {
-    VectorCache::new(CacheOptions { max_elements, vector_len, ttl: None }).unwrap()
+    VectorCache::new(CacheOptions { max_elements, vector_len, ttl: None })
 }
 
 #[test]

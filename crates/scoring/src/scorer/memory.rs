@@ -137,7 +137,7 @@ impl OwnMemory {
                 none = VectorCache::new(CacheOptions {
                     vector_len: vector.len(),
                     ..Default::default()
-                })?;
+                });
                 &mut none
             };
             let novelty = |nearest: Option<_>| nearest.map_or(Novelty::EmptyCache, Novelty::Cache);

@@ -32,7 +32,7 @@ use crate::{
 pub struct ScorerOptions {
     /// The weights by domain. Default: those of the KnowledgePulse protocol.
     pub profiles: Arc<Profiles>,
-    /// The bounds of the memory.
+    /// The bounds of the memory, at least 1.
     pub cache: CacheOptions,
     /// The maximum number of texts embedded at once, at least 1. Default: one for each core.
     pub concurrency: usize,
@@ -83,13 +83,9 @@ impl Order {
 
 impl Scorer {
     /// Returns a scorer with an empty memory of its own.
-    ///
-    /// # Errors
-    ///
-    /// `INVALID_OPTION` if the bounds of the cache are invalid.
-    pub fn new(options: ScorerOptions) -> Result<Arc<Self>> {
-        let cache = VectorCache::new(options.cache)?;
-        Ok(Self::with_cache(options, cache, None))
+    pub fn new(options: ScorerOptions) -> Arc<Self> {
+        let cache = VectorCache::new(options.cache);
+        Self::with_cache(options, cache, None)
     }
 
     /// Returns a scorer with a cache, whose vectors come from the `model` with this fingerprint; `options.cache` is
@@ -109,14 +105,14 @@ impl Scorer {
     ///
     /// # Errors
     ///
-    /// `INVALID_OPTION` if the bounds of the cache are invalid.
+    /// As [`Snapshot::into_cache`].
     pub fn with_store(
         options: ScorerOptions,
         is_required: bool,
         snapshot: Option<Snapshot>,
     ) -> Result<Arc<Self>> {
         let common = Common::new(options.profiles.clone());
-        let memory = SharedMemory::new(options.cache, is_required, common.clone())?;
+        let memory = SharedMemory::new(options.cache, is_required, common.clone());
         if let Some(snapshot) = snapshot {
             memory.resume(snapshot)?;
         }

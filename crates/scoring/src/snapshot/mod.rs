@@ -15,7 +15,7 @@
 
 mod pieces;
 
-use std::{ops::Range, time::Duration};
+use std::{ops::Range, panic::resume_unwind, time::Duration};
 
 use knowledgepulse_workers::join;
 pub use pieces::Pieces;
@@ -37,7 +37,7 @@ const CHECKSUM: usize = blake3::OUT_LEN;
 /// The maximum deviation of a vector's length from 1, ten times that of rounding to float32.
 const TOLERANCE: f64 = 1e-6;
 
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Header {
     model: String,
@@ -100,47 +100,40 @@ impl Contents {
     }
 }
 
-/// Returns [`Contents::of`] a cache as bytes.
-pub fn encode(cache: &mut VectorCache, fingerprint: &str, now: Duration) -> Vec<u8> {
-    Contents::of(cache, fingerprint, now, None).encode()
-}
-
 /// A validated snapshot.
 #[derive(Debug)]
 pub struct Snapshot {
-    source: String,
-    options: CacheOptions,
-    entries: Vec<Entry>,
+    header: Header,
     bytes: Pieces,
     /// The bytes of the rows.
     rows: Range<usize>,
-    position: Option<Position>,
 }
 
 impl Snapshot {
     /// Removes and returns the position in the store that the vectors mirror.
     pub fn take_position(&mut self) -> Option<Position> {
-        self.position.take()
+        self.header.position.take()
     }
 
     /// Returns the bounds that the cache had.
     pub fn options(&self) -> CacheOptions {
-        self.options
+        let Header { max_elements, vector_len, ttl, .. } = self.header;
+        CacheOptions { max_elements, vector_len, ttl }
     }
 
-    /// Returns the cache, whose vectors continue to age from `now`. With other bounds than before, vectors that are too
-    /// old are dropped, then the oldest beyond the capacity.
+    /// Returns the cache, whose vectors continue to age from `now`. With another capacity or time to live than before,
+    /// vectors that are too old are dropped, then the oldest beyond the capacity.
     ///
     /// # Errors
     ///
-    /// `INVALID_SNAPSHOT` if the vectors' length differs from `options`; `INVALID_OPTION` when the capacity is 0.
+    /// `INTERNAL` if there is not enough memory.
+    ///
+    /// # Panics
+    ///
+    /// If the capacity is 0, or the length of vectors is another.
     pub fn into_cache(self, options: CacheOptions, now: Duration) -> Result<VectorCache> {
-        let (expected, found) = (options.vector_len, self.options.vector_len);
-        if expected != found {
-            let place = format!("{}: dimensions", self.source);
-            return Err(Error::invalid(Invalid::Snapshot, place, expected, found));
-        }
-        VectorCache::restore(options, self.entries, self.bytes.into_map(), self.rows, now)
+        assert_eq!(options.vector_len, self.header.vector_len, "the length of vectors");
+        VectorCache::restore(options, self.header.entries, self.bytes.into_map(), self.rows, now)
     }
 }
 
@@ -155,7 +148,7 @@ macro_rules! ensure {
     };
 }
 
-/// Reads a snapshot made by [`encode`], completely or not at all. Errors name it `source`. Takes at most a small
+/// Reads a snapshot made by [`Contents::encode`], completely or not at all. Errors name it `source`. Takes at most a small
 /// multiple of the bytes in memory; the cache reuses the bytes.
 ///
 /// # Errors
@@ -191,13 +184,12 @@ pub fn decode(source: &str, bytes: Pieces, fingerprint: &str) -> Result<Snapshot
     let (sealed, checksum) = bytes.split_at(length - CHECKSUM);
     let expected = blake3::Hash::from_slice(checksum).expect("32 bytes");
     let (found, header) = join(|| blake3::hash(sealed), || read(source, sealed, fingerprint));
+    let found = found.unwrap_or_else(|panic| resume_unwind(panic));
     let is_sealed = found == expected;
     ensure!(is_sealed, source, "", "the BLAKE3 checksum {expected}", "{found}: it is damaged");
-    let Header { max_elements, vector_len, ttl, entries, position, .. } = header?;
-    let options = CacheOptions { max_elements, vector_len, ttl };
-    let end = sealed.len();
-    let rows = end - entries.len() * row_length(vector_len) * size_of::<f32>()..end;
-    Ok(Snapshot { source: source.to_owned(), options, entries, bytes, rows, position })
+    let (header, end) = (header?, sealed.len());
+    let numbers = header.entries.len() * row_length(header.vector_len);
+    Ok(Snapshot { header, bytes, rows: end - numbers * size_of::<f32>()..end })
 }
 
 /// Reads what the checksum covers, from magic to rows.

@@ -18,7 +18,7 @@ use knowledgepulse_test_support::{FakeEmbedder, embedder::FAILURE};
 use crate::{Answer, receive, says, submit, submit_all};
 
 fn new_scorer() -> Arc<Scorer> {
-    Scorer::new(ScorerOptions::default()).expect("a scorer")
+    Scorer::new(ScorerOptions::default())
 }
 
 /// Scores the texts at once, and returns the answers, which have to come in order.
@@ -58,7 +58,7 @@ fn submit_settles_calls_in_order_however_long_they_take() {
     let texts = ["slow 0", "7", "5", "0", "slow 7", "2", "5", "2"];
     for concurrency in [1, ScorerOptions::default().concurrency].repeat(20) {
         let options = ScorerOptions { concurrency, ..ScorerOptions::default() };
-        let scorer = Scorer::new(options).expect("a scorer");
+        let scorer = Scorer::new(options);
         let novelties = score_all(&scorer, &FakeEmbedder::new(), texts).map(novelty);
         assert_eq!(novelties, [0.5, 1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
     }

@@ -50,7 +50,7 @@ fn disturb(scorer: &Scorer, handle: &CallHandle, index: usize) {
 /// No call can be answered twice: a reply is gone when it has run.
 fn answer_every_call(is_closed: bool) {
     let options = ScorerOptions { concurrency: 2, ..ScorerOptions::default() };
-    let scorer = Scorer::new(options).expect("a scorer");
+    let scorer = Scorer::new(options);
     let (sender, calls) = mpsc::channel();
     let mut answers = Vec::new();
     thread::scope(|scope| {
@@ -84,7 +84,7 @@ fn submit_answers_every_call_even_while_the_scorer_is_closed() {
 #[test]
 fn call_is_ended_by_one_of_abort_end_budget_and_close() {
     for _ in 0..ROUNDS * 4 {
-        let scorer = Scorer::new(ScorerOptions::default()).expect("a scorer");
+        let scorer = Scorer::new(ScorerOptions::default());
         let (handle, answer) = submit(&scorer, &FakeEmbedder::new(), Work::Score(says("hang")));
         let start = Barrier::new(3);
         let (is_aborted, is_over_budget) = thread::scope(|scope| {

@@ -38,10 +38,10 @@ fn invalid<T>(message: String) -> Result<T> {
 }
 
 impl Mirror {
-    pub fn new(options: CacheOptions) -> Result<Self> {
-        let cache = VectorCache::new(options)?;
+    pub fn new(options: CacheOptions) -> Self {
+        let cache = VectorCache::new(options);
         let (seq, at, call, erased) = Default::default();
-        Ok(Self { cache, epoch: None, seq, at, call, erased })
+        Self { cache, epoch: None, seq, at, call, erased }
     }
 
     /// Returns the position of the last entry, from which another mirror can continue. `None` before the first

@@ -57,14 +57,10 @@ struct Queue {
 }
 
 impl SharedMemory {
-    pub(super) fn new(
-        options: CacheOptions,
-        is_required: bool,
-        common: Arc<Common>,
-    ) -> Result<Self> {
-        let mirror = Mutex::new(Mirror::new(options)?);
+    pub(super) fn new(options: CacheOptions, is_required: bool, common: Arc<Common>) -> Self {
+        let mirror = Mutex::new(Mirror::new(options));
         let (queue, len) = Default::default();
-        Ok(Self { common, is_required, queue, mirror, len })
+        Self { common, is_required, queue, mirror, len }
     }
 
     /// Removes all calls, and returns them.
