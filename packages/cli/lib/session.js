@@ -3,7 +3,6 @@ const { existsSync } = require("node:fs");
 const { readFile } = require("node:fs/promises");
 const { fileURLToPath } = require("node:url");
 const { Scorer } = require("@knowledgepulse/scoring");
-const { CopiedStore } = require("./copied-store.js");
 const { InputError, reasonOf } = require("./exit.js");
 const { openFile } = require("./output.js");
 
@@ -94,6 +93,21 @@ function storeOf(url) {
 	throw storeError(`expected postgres://… or sqlite:FILE, found ${scheme}`);
 }
 
+/** A scorer with a copy of the memory in a store; without a model it needs none. */
+async function copyOf(store, options) {
+	const alone = new Scorer(options);
+	const { embedder } = await alone.warmup();
+	if (embedder.state !== "ready") return alone;
+	alone.close();
+	const shared = new Scorer({ ...options, store, storeMode: "required" });
+	try {
+		await shared.warmup();
+		return await Scorer.restore(await shared.snapshot(), options);
+	} finally {
+		shared.close();
+	}
+}
+
 class Session {
 	/** Reads the weights by domain in the options. */
 	profiles;
@@ -108,10 +122,9 @@ class Session {
 		const { memory, store = memory === undefined && process.env.KP_SCORE_STORE } = options;
 		const session = new Session();
 		try {
-			const log = storeOf(store);
-			session.#store = log && !saved ? new CopiedStore(log) : log;
+			session.#store = storeOf(store);
 			if (memory !== undefined && saved) session.#memory = await openFile(memory, 0o600);
-			await session.#load(options);
+			await session.#load(options, saved);
 			return session;
 		} catch (error) {
 			await session.close();
@@ -119,19 +132,18 @@ class Session {
 		}
 	}
 
-	async #load({ memory, profiles, embedder, precision, model, pooling, longText }) {
-		const store = this.#store && { store: this.#store, storeMode: "required" };
-		const settings = { embedder, precision, model, pooling, longText };
+	async #load({ memory, profiles, embedder, precision, model, pooling, longText }, saved) {
 		this.profiles = await profilesOf(profiles);
-		const options = { ...settings, profiles: this.profiles, ...store };
-		// A read-only memory must exist; a copied store is read from its beginning.
-		const isLoaded =
-			memory !== undefined && (this.#memory ? existsSync(memory) : this.#store === undefined);
-		this.scorer = isLoaded
-			? await Scorer.load(memory, options).catch((error) => {
-					throw error.syscall ? unreadable(memory, error) : error;
-				})
-			: new Scorer(options);
+		const settings = { embedder, precision, model, pooling, longText, profiles: this.profiles };
+		const store = this.#store;
+		const options = store && saved ? { ...settings, store, storeMode: "required" } : settings;
+		if (store && !saved) this.scorer = await copyOf(store, settings);
+		// A memory that is only read must exist.
+		else if (memory !== undefined && (!saved || existsSync(memory)))
+			this.scorer = await Scorer.load(memory, options).catch((error) => {
+				throw error.syscall ? unreadable(memory, error) : error;
+			});
+		else this.scorer = new Scorer(options);
 		if (embedder === "required") await this.scorer.warmup();
 	}
 
