@@ -3,6 +3,7 @@ const { Command, CommanderError } = require("commander");
 const { version } = require("../package.json");
 const { Exit, exitCodeOf } = require("./exit.js");
 const { COMMANDS, OPTIONS } = require("./options.js");
+const { discardFiles } = require("./output.js");
 const { showPlaces } = require("./places.js");
 const { hint, say, style, warn } = require("./terminal.js");
 
@@ -36,7 +37,11 @@ function define(program, name, defined) {
 	command.addHelpText("after", () => `${defined.more ?? ""}\nExamples:\n${lines.join("\n")}`);
 	command.action(async (...given) => {
 		const run = require(`./commands/${name}.js`);
-		process.exitCode = await run(given.slice(0, -2), given.at(-2));
+		try {
+			process.exitCode = await run(given.slice(0, -2), given.at(-2));
+		} finally {
+			await discardFiles();
+		}
 	});
 }
 

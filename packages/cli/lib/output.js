@@ -55,8 +55,6 @@ class Output {
 		this.#check();
 	}
 
-	async discard() {}
-
 	#check() {
 		if (this.#error && !this.isClosed)
 			throw new Error(`cannot write to standard output: ${this.#error.message}`, {
@@ -72,8 +70,16 @@ async function openDevice(path) {
 	return { write: (data) => file.writeFile(data), commit: close, discard: close };
 }
 
+/** The files that were opened, whose contents may be incomplete. */
+const opened = [];
+
+/** Removes the contents of all files that are incomplete. */
+async function discardFiles() {
+	for (const file of opened.splice(0)) await file.discard();
+}
+
 /**
- * Opens a file that is replaced when its contents are complete; until then, `discard` removes them.
+ * Opens a file that is replaced when its contents are complete; until then, `discardFiles` removes them.
  * @throws {InputError} if the file cannot be written at all.
  */
 async function openFile(path, mode = 0o666) {
@@ -86,6 +92,7 @@ async function openFile(path, mode = 0o666) {
 	} catch (error) {
 		throw new InputError(`cannot write ${path}: ${reasonOf(error)}`);
 	}
+	opened.push(target);
 	const failed = (cause) => {
 		throw new Error(`cannot write ${path}: ${cause.message}`, { cause });
 	};
@@ -94,11 +101,10 @@ async function openFile(path, mode = 0o666) {
 		isTerminal: false,
 		write: (data) => target.write(data).catch(failed),
 		commit: () => target.commit().catch(failed),
-		discard: () => target.discard(),
 	};
 }
 
 /** Whether the output is a table for people. */
 const isTable = (output, { json }) => output.isTerminal && !json;
 
-module.exports = { Output, isTable, openFile };
+module.exports = { Output, discardFiles, isTable, openFile };

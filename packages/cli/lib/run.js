@@ -147,24 +147,22 @@ const writeError =
 		output.write(`${JSON.stringify({ error: { code, source, line, path, message } })}\n`);
 
 /**
- * Calls `work` with the sources in the arguments, the output, and with `scoring` an open session. Closes them, and
- * returns the result.
+ * Calls `work` with the sources in the arguments, the output, and with `scoring` an open session, which is then
+ * closed. Returns the result.
  */
 async function overSources(args, options, scoring, work) {
 	const stop = new Stop();
 	const imported = importOptions(options, stop);
 	const sources = await sourcesInOrder(args, imported);
 	const output = await Output.open(options.output);
-	let session;
+	const session = scoring && (await Session.open(options, scoring));
 	try {
-		session = scoring && (await Session.open(options, scoring));
 		const isText = isTable(output, options);
 		const onError = isText ? sayError : writeError(output);
 		const isShown = !output.isTerminal;
 		const opened = { options, stop, imported, sources, output, session };
 		return await work({ ...opened, isText, onError, isShown });
 	} finally {
-		await output.discard();
 		await session?.close();
 	}
 }

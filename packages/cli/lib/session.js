@@ -155,7 +155,6 @@ class Session {
 
 	async close() {
 		this.scorer?.close();
-		await this.#memory?.discard();
 		await this.#store?.close();
 	}
 }
