@@ -1,9 +1,8 @@
 /** Runs a command line: defines the commands, and turns errors into messages and exit codes. */
 const { Command, CommanderError } = require("commander");
 const { version } = require("../package.json");
-const { Exit, exitCodeOf } = require("./exit.js");
+const { Exit, end, exitCodeOf } = require("./exit.js");
 const { COMMANDS, OPTIONS } = require("./options.js");
-const { discardFiles } = require("./output.js");
 const { showPlaces } = require("./places.js");
 const { hint, say, style, warn } = require("./terminal.js");
 
@@ -40,7 +39,7 @@ function define(program, name, defined) {
 		try {
 			process.exitCode = await run(given.slice(0, -2), given.at(-2));
 		} finally {
-			await discardFiles();
+			await end();
 		}
 	});
 }

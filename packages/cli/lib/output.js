@@ -2,7 +2,7 @@
 const { once } = require("node:events");
 const { open, stat } = require("node:fs/promises");
 const { openReplacement } = require("@knowledgepulse/scoring/internal/file");
-const { InputError, reasonOf } = require("./exit.js");
+const { InputError, atEnd, reasonOf } = require("./exit.js");
 const { shown } = require("./terminal.js");
 
 /** Error codes of writing to a pipe that its reader has closed; `EOF` on Windows. */
@@ -70,16 +70,8 @@ async function openDevice(path) {
 	return { write: (data) => file.writeFile(data), commit: close, discard: close };
 }
 
-/** The files that were opened, whose contents may be incomplete. */
-const opened = [];
-
-/** Removes the contents of all files that are incomplete. */
-async function discardFiles() {
-	for (const file of opened.splice(0)) await file.discard();
-}
-
 /**
- * Opens a file that is replaced when its contents are complete; until then, `discardFiles` removes them.
+ * Opens a file that is replaced when its contents are complete. Incomplete ones are removed at the end of the command.
  * @throws {InputError} if the file cannot be written at all.
  */
 async function openFile(path, mode = 0o666) {
@@ -92,7 +84,7 @@ async function openFile(path, mode = 0o666) {
 	} catch (error) {
 		throw new InputError(`cannot write ${path}: ${reasonOf(error)}`);
 	}
-	opened.push(target);
+	atEnd(() => target.discard());
 	const failed = (cause) => {
 		throw new Error(`cannot write ${path}: ${cause.message}`, { cause });
 	};
@@ -107,4 +99,4 @@ async function openFile(path, mode = 0o666) {
 /** Whether the output is a table for people. */
 const isTable = (output, { json }) => output.isTerminal && !json;
 
-module.exports = { Output, discardFiles, isTable, openFile };
+module.exports = { Output, isTable, openFile };
