@@ -208,6 +208,9 @@ test("Scorer refuses wrong options of a store", () => {
 	for (const [options, message] of [
 		[{ store: null }, /^store: expected a store with append\(\) and read\(\), got null$/],
 		[{ store: {} }, /^store: .*, got an object$/],
+		// The rest could be a password.
+		[{ store: "postgres://user:s3cret@host" }, /^store: .*, got "postgres:\/\/…"$/],
+		[{ store: "host=a password=s3cret" }, /^store: .*, got "host=a password=…"$/],
 		[{ store, storeMode: "off" }, /^storeMode: expected "auto" or "required", got "off"$/],
 		[{ store, storeTimeoutMs: 0 }, /^storeTimeoutMs: .* from 1 to 60000, got 0$/],
 		[{ store, storeTimeoutMs: 1e9 }, /^storeTimeoutMs: /],

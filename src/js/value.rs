@@ -139,7 +139,8 @@ impl Value<'_> {
         if self.type_of() == ValueType::Null { Some(None) } else { found.map(Some) }
     }
 
-    /// Returns the value as an error message shows it: `42`, `"abc"`, `an array`.
+    /// Returns the value as an error message shows it: `42`, `"abc"`, `an array`, and `"postgres://…"` for what may
+    /// contain a password.
     pub fn describe(&self) -> String {
         match self.type_of() {
             ValueType::String => {
@@ -148,6 +149,11 @@ impl Value<'_> {
                     start.push_str(piece);
                     false
                 });
+                let ends = ["://", "password="].map(|mark| Some(start.find(mark)? + mark.len()));
+                if let Some(end) = ends.into_iter().flatten().min() {
+                    start.truncate(end);
+                    start.push('…');
+                }
                 read.map_or_else(|_| "a string".into(), |()| quote(&start))
             }
             ValueType::Symbol => "a symbol".into(),

@@ -57,8 +57,10 @@ test("kp-score leaves nothing beside the files that it writes", async () => {
 	await kpScore(["import", "runs.jsonl", "-o", to("traces.jsonl")]);
 	await kpScore(["score", "runs.jsonl", ...OFF, "--memory", to("memory.kpcache")]);
 	await kpScore(["calibrate", "runs.jsonl", "--rows", to("r"), "--html", to("h")]);
-	// It fails after its files were opened.
+	// These fail after their files were opened.
 	await kpScore(["score", "victim.txt", ...OFF, "--emit-otel", to("e"), "--memory", to("m")]);
+	await kpScore(["calibrate", "victim.txt", "--rows", to("w"), "--html", to("x"), "-o", to("y")]);
+	await kpScore(["compare", "victim.txt", "victim.txt", "-o", to("z")]);
 	assert.deepEqual(readdirSync(place).sort(), ["h", "memory.kpcache", "r", "traces.jsonl"]);
 });
 

@@ -144,6 +144,26 @@ test("kp-score explain finds what score finds with a store of many entries", asy
 	assert.deepEqual(found, expected);
 });
 
+test("kp-score explain compares with a copy of its store, which may be empty", async () => {
+	const store = ["--store", "sqlite:copied.db?create=1"];
+	const found = async () =>
+		(await rowsOf(["explain", "first.jsonl", ...store])).map(({ report: { novelty } }) => [
+			novelty.source,
+			novelty.nearest,
+			novelty.seq,
+		]);
+	const [first, second] = await found();
+	assert.deepEqual(
+		[first, second],
+		[
+			["empty-cache", null, null],
+			["cache", "t:1", null],
+		],
+	);
+	await assertEnds(0, ["score", "one.jsonl", ...store]);
+	assert.deepEqual((await found())[0], ["cache", "t:1", null]);
+});
+
 test("kp-score finds the package of the stores in the working directory, and else names what to install", async () => {
 	const modules = join(folder, "elsewhere", "node_modules");
 	const own = join(modules, "@knowledgepulse", "scoring-cli");

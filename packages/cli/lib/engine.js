@@ -28,27 +28,19 @@ const importTraces = (sources, { stop, errors, ...others }) => {
  */
 function callWithAll(call, sources, options) {
 	const imported = importTraces(sources, options);
-	let failure;
+	// A failure is an item, so that it comes after the results of earlier traces.
+	const failed = (error) =>
+		options.stop.aborted ? { done: true } : { value: { failure: { error } } };
 	const items = {
 		[Symbol.asyncIterator]: () => items,
 		return: () => imported.return(),
-		async next() {
-			try {
-				return await imported.next();
-			} catch (error) {
-				if (!options.stop.aborted) failure = { error };
-				return { done: true };
-			}
-		},
+		next: () => imported.next().catch(failed),
 	};
-	const called = async (item) => (item.error ? item : { ...item, report: await call(item.trace) });
-
-	async function* results() {
-		yield* inOrder(called, items);
-		// After the results of earlier traces.
-		if (failure) throw failure.error;
-	}
-	return Object.defineProperty(results(), "report", { get: () => imported.report });
+	const called = async (item) => {
+		if (item.failure) throw item.failure.error;
+		return item.error ? item : { ...item, report: await call(item.trace) };
+	};
+	return Object.defineProperty(inOrder(called, items), "report", { get: () => imported.report });
 }
 
 /** A row of `evaluateLogs`; without `--group`, sessions of Claude Code are grouped by project. */

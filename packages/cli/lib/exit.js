@@ -1,4 +1,4 @@
-/** Exit codes, and the exit code of each error. */
+/** The end of a command: what is closed then, and exit codes, also of errors. */
 
 const Exit = Object.freeze({
 	OK: 0,
@@ -44,4 +44,11 @@ function exitCodeOf(error) {
 	return READING.has(error.syscall) ? Exit.INPUT : Exit.UNEXPECTED;
 }
 
-module.exports = { Exit, InputError, exitCodeOf, reasonOf };
+/** What is to be done when the command has ended, the latest first. */
+const endings = [];
+
+const atEnd = (ending) => endings.unshift(ending);
+
+const end = () => Promise.all(endings.splice(0).map((ending) => ending()));
+
+module.exports = { Exit, InputError, atEnd, end, exitCodeOf, reasonOf };

@@ -1,7 +1,7 @@
 /** Runs a command line: defines the commands, and turns errors into messages and exit codes. */
 const { Command, CommanderError } = require("commander");
 const { version } = require("../package.json");
-const { Exit, exitCodeOf } = require("./exit.js");
+const { Exit, end, exitCodeOf } = require("./exit.js");
 const { COMMANDS, OPTIONS } = require("./options.js");
 const { showPlaces } = require("./places.js");
 const { hint, say, style, warn } = require("./terminal.js");
@@ -36,7 +36,11 @@ function define(program, name, defined) {
 	command.addHelpText("after", () => `${defined.more ?? ""}\nExamples:\n${lines.join("\n")}`);
 	command.action(async (...given) => {
 		const run = require(`./commands/${name}.js`);
-		process.exitCode = await run(given.slice(0, -2), given.at(-2));
+		try {
+			process.exitCode = await run(given.slice(0, -2), given.at(-2));
+		} finally {
+			await end();
+		}
 	});
 }
 

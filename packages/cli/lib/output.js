@@ -2,7 +2,7 @@
 const { once } = require("node:events");
 const { open, stat } = require("node:fs/promises");
 const { openReplacement } = require("@knowledgepulse/scoring/internal/file");
-const { InputError, reasonOf } = require("./exit.js");
+const { InputError, atEnd, reasonOf } = require("./exit.js");
 const { shown } = require("./terminal.js");
 
 /** Error codes of writing to a pipe that its reader has closed; `EOF` on Windows. */
@@ -55,8 +55,6 @@ class Output {
 		this.#check();
 	}
 
-	async discard() {}
-
 	#check() {
 		if (this.#error && !this.isClosed)
 			throw new Error(`cannot write to standard output: ${this.#error.message}`, {
@@ -73,7 +71,7 @@ async function openDevice(path) {
 }
 
 /**
- * Opens a file that is replaced when its contents are complete; until then, `discard` removes them.
+ * Opens a file that is replaced when its contents are complete. Incomplete ones are removed at the end of the command.
  * @throws {InputError} if the file cannot be written at all.
  */
 async function openFile(path, mode = 0o666) {
@@ -86,6 +84,7 @@ async function openFile(path, mode = 0o666) {
 	} catch (error) {
 		throw new InputError(`cannot write ${path}: ${reasonOf(error)}`);
 	}
+	atEnd(() => target.discard());
 	const failed = (cause) => {
 		throw new Error(`cannot write ${path}: ${cause.message}`, { cause });
 	};
@@ -94,7 +93,6 @@ async function openFile(path, mode = 0o666) {
 		isTerminal: false,
 		write: (data) => target.write(data).catch(failed),
 		commit: () => target.commit().catch(failed),
-		discard: () => target.discard(),
 	};
 }
 

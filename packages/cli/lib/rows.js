@@ -4,7 +4,7 @@ const { addAbortSignal } = require("node:stream");
 const { evaluate } = require("./engine.js");
 const { InputError } = require("./exit.js");
 const run = require("./run.js");
-const { Session } = require("./session.js");
+const { openSession } = require("./session.js");
 const { inOrder, sourcesOf } = require("./sources.js");
 const { DIMENSIONS } = require("./terminal.js");
 
@@ -117,21 +117,17 @@ async function* rowsOf(first, lines, name) {
 async function scoreAll(logs, { options, stop, take }) {
 	const imported = run.importOptions(options, stop);
 	const sources = await inOrder(logs, imported);
-	const session = await Session.open(options);
-	try {
-		const { group } = options;
-		const remarks = new run.Remarks(options);
-		const rows = evaluate(session.scorer, sources, { ...imported, group });
-		const { errors } = await run.each(rows, { sources, options, stop }, (row) => {
-			remarks.add(row);
-			take(row);
-		});
-		remarks.warnOfTexts(session.scorer, run.MOSTLY);
-		remarks.warnOfDomain();
-		return errors;
-	} finally {
-		await session.close();
-	}
+	const { scorer } = await openSession(options);
+	const { group } = options;
+	const remarks = new run.Remarks(options);
+	const rows = evaluate(scorer, sources, { ...imported, group });
+	const { errors } = await run.each(rows, { sources, options, stop }, (row) => {
+		remarks.add(row);
+		take(row);
+	});
+	remarks.warnOfTexts(scorer, run.MOSTLY);
+	remarks.warnOfDomain();
+	return errors;
 }
 
 /** Passes each row of the sources in the arguments to `take`. Returns the number of errors. */

@@ -3,7 +3,7 @@ const { constants } = require("node:os");
 const { scoreWith } = require("@knowledgepulse/scoring");
 const { Exit, InputError } = require("./exit.js");
 const { Output, isTable } = require("./output.js");
-const { Session } = require("./session.js");
+const { openSession } = require("./session.js");
 const { bytesOf, isInFolder, sourcesInOrder } = require("./sources.js");
 const { Progress, count, hint, percent, say, style, tally, warn } = require("./terminal.js");
 
@@ -146,27 +146,18 @@ const writeError =
 	({ code, source, line, path, message }) =>
 		output.write(`${JSON.stringify({ error: { code, source, line, path, message } })}\n`);
 
-/**
- * Calls `work` with the sources in the arguments, the output, and with `scoring` an open session. Closes them, and
- * returns the result.
- */
+/** Returns the result of `work` for the sources in the arguments, the output, and with `scoring` an open session. */
 async function overSources(args, options, scoring, work) {
 	const stop = new Stop();
 	const imported = importOptions(options, stop);
 	const sources = await sourcesInOrder(args, imported);
 	const output = await Output.open(options.output);
-	let session;
-	try {
-		session = scoring && (await Session.open(options, scoring));
-		const isText = isTable(output, options);
-		const onError = isText ? sayError : writeError(output);
-		const isShown = !output.isTerminal;
-		const opened = { options, stop, imported, sources, output, session };
-		return await work({ ...opened, isText, onError, isShown });
-	} finally {
-		await output.discard();
-		await session?.close();
-	}
+	const session = scoring && (await openSession(options, scoring));
+	const isText = isTable(output, options);
+	const onError = isText ? sayError : writeError(output);
+	const isShown = !output.isTerminal;
+	const opened = { options, stop, imported, sources, output, session };
+	return work({ ...opened, isText, onError, isShown });
 }
 
 /** Completes the output, and reports its file. */

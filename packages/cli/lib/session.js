@@ -3,8 +3,7 @@ const { existsSync } = require("node:fs");
 const { readFile } = require("node:fs/promises");
 const { fileURLToPath } = require("node:url");
 const { Scorer } = require("@knowledgepulse/scoring");
-const { CopiedStore } = require("./copied-store.js");
-const { InputError, reasonOf } = require("./exit.js");
+const { InputError, atEnd, reasonOf } = require("./exit.js");
 const { openFile } = require("./output.js");
 
 const unreadable = (path, error) => new InputError(`cannot read ${path}: ${reasonOf(error)}`);
@@ -94,58 +93,57 @@ function storeOf(url) {
 	throw storeError(`expected postgres://… or sqlite:FILE, found ${scheme}`);
 }
 
-class Session {
-	/** Reads the weights by domain in the options. */
-	profiles;
-	#store;
-	#memory;
-
-	/**
-	 * Opens the memory, if there is one, and loads the model. Unless `saved` is set, traces are added to
-	 * a copy of the memory.
-	 */
-	static async open(options, { saved = false } = {}) {
-		const { memory, store = memory === undefined && process.env.KP_SCORE_STORE } = options;
-		const session = new Session();
-		try {
-			const log = storeOf(store);
-			session.#store = log && !saved ? new CopiedStore(log) : log;
-			if (memory !== undefined && saved) session.#memory = await openFile(memory, 0o600);
-			await session.#load(options);
-			return session;
-		} catch (error) {
-			await session.close();
-			throw error;
-		}
-	}
-
-	async #load({ memory, profiles, embedder, precision, model, pooling, longText }) {
-		const store = this.#store && { store: this.#store, storeMode: "required" };
-		const settings = { embedder, precision, model, pooling, longText };
-		this.profiles = await profilesOf(profiles);
-		const options = { ...settings, profiles: this.profiles, ...store };
-		// A read-only memory must exist; a copied store is read from its beginning.
-		const isLoaded =
-			memory !== undefined && (this.#memory ? existsSync(memory) : this.#store === undefined);
-		this.scorer = isLoaded
-			? await Scorer.load(memory, options).catch((error) => {
-					throw error.syscall ? unreadable(memory, error) : error;
-				})
-			: new Scorer(options);
-		if (embedder === "required") await this.scorer.warmup();
-	}
-
-	/** Writes the memory back, if there is a file for it. */
-	async save() {
-		await this.#memory?.write(await this.scorer.snapshot());
-		await this.#memory?.commit();
-	}
-
-	async close() {
-		this.scorer?.close();
-		await this.#memory?.discard();
-		await this.#store?.close();
+/** A scorer with a copy of the memory in a store; without a model it needs none. */
+async function copyOf(store, options) {
+	const alone = new Scorer(options);
+	const { embedder } = await alone.warmup();
+	if (embedder.state !== "ready") return alone;
+	alone.close();
+	const shared = new Scorer({ ...options, store, storeMode: "required" });
+	try {
+		await shared.warmup();
+		return await Scorer.restore(await shared.snapshot(), options);
+	} finally {
+		shared.close();
 	}
 }
 
-module.exports = { Session, fileOf, profilesOf };
+/** The scorer for the options. */
+async function scorerOf(options, { profiles, saved, store }) {
+	const { memory, embedder, precision, model, pooling, longText } = options;
+	const settings = { embedder, precision, model, pooling, longText, profiles };
+	if (store && !saved) return copyOf(store, settings);
+	const shared = store ? { ...settings, store, storeMode: "required" } : settings;
+	// A memory that is only read must exist.
+	if (memory === undefined || (saved && !existsSync(memory))) return new Scorer(shared);
+	return Scorer.load(memory, shared).catch((error) => {
+		throw error.syscall ? unreadable(memory, error) : error;
+	});
+}
+
+/**
+ * Opens the memory, if there is one, and loads the model. Unless `saved` is set, traces are added to a copy of
+ * the memory.
+ */
+async function openSession(options, { saved = false } = {}) {
+	const { memory, store: url = memory === undefined && process.env.KP_SCORE_STORE } = options;
+	const store = storeOf(url);
+	if (store) atEnd(() => store.close());
+	const file = saved && memory !== undefined && (await openFile(memory, 0o600));
+	const profiles = await profilesOf(options.profiles);
+	const scorer = await scorerOf(options, { profiles, saved, store });
+	atEnd(() => scorer.close());
+	if (options.embedder === "required") await scorer.warmup();
+	return {
+		profiles,
+		scorer,
+		/** Writes the memory back, if there is a file for it. */
+		async save() {
+			if (!file) return;
+			await file.write(await scorer.snapshot());
+			await file.commit();
+		},
+	};
+}
+
+module.exports = { fileOf, openSession, profilesOf };

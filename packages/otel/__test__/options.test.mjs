@@ -35,3 +35,6 @@ test("ScoringSpanProcessor takes no options, and undefined ones", () => {
 	new ScoringSpanProcessor({});
 	new ScoringSpanProcessor({ scorer: undefined, maxSpans: undefined });
 });
+
+test("ScoringSpanProcessor suggests the nearest option", () =>
+	assert.throws(() => new ScoringSpanProcessor({ onscore() {} }), /did you mean onScore\?$/));

@@ -1,6 +1,5 @@
 /** The options of the processor. */
-const { inspect } = require("node:util");
-const { invalidOption } = require("@knowledgepulse/scoring/internal/options");
+const { check, checkOptions } = require("@knowledgepulse/scoring/internal/options");
 
 /** The options of `importTraces` that apply to all spans alike. */
 const IMPORT = `assumeSuccess confidence createdAt domain objective privacyLevel success
@@ -27,18 +26,14 @@ const KNOWN = [...Object.keys(PROCESSOR), ...IMPORT];
 
 /** Checks options, and returns those of the processor and those that are passed on to `importTraces`. */
 function splitOptions(options) {
-	if (options === null || typeof options !== "object")
-		throw invalidOption("options", "an object", inspect(options, { depth: 0 }));
+	checkOptions(options, KNOWN);
 	const processor = {};
 	const importing = { format: "otel", errors: "collect" };
 	for (const [name, value] of Object.entries(options)) {
-		if (!KNOWN.includes(name))
-			throw invalidOption(name, `one of the options ${KNOWN.join(", ")}`, "an unknown option");
 		if (value === undefined) continue;
 		const [fits, expected] = PROCESSOR[name] ?? [];
-		if (fits && !fits(value)) throw invalidOption(name, expected, inspect(value, { depth: 0 }));
-		if (fits) processor[name] = value;
-		else importing[name] = value;
+		if (fits) check(fits(value), name, expected, value);
+		(fits ? processor : importing)[name] = value;
 	}
 	return { processor, importing };
 }

@@ -10,6 +10,7 @@ const {
 	callsOf,
 	clear,
 	forget,
+	inSteps,
 	options,
 } = require("./fixture.js");
 
@@ -66,18 +67,14 @@ function embeddings() {
 
 /** Each gets a fixture, and two readers with handles of their own. */
 exports.rules = {
-	async "append numbers entries from 1 in their order"({ fixture, reader }) {
-		for (const size of [1, 2, 64, 1]) await reader.append(adds(size));
-		assert.equal(reader.entries[0].seq, 1);
-		await fixture.complete();
-	},
+	"append numbers entries from 1 in their order": inSteps(() =>
+		[1, 2, 64, 1].map((size) => ["reader", adds(size)]),
+	),
 
-	async "append keeps kind and id of every entry"({ fixture, reader }) {
-		await reader.append([...IDS.flatMap((id) => [add(id), forget(`other ${id}`)]), add(null)]);
-		await fixture.complete();
-		await reader.append([clear()]);
-		await fixture.complete();
-	},
+	"append keeps kind and id of every entry": inSteps(() => [
+		["reader", [...IDS.flatMap((id) => [add(id), forget(`other ${id}`)]), add(null)]],
+		["reader", [clear()]],
+	]),
 
 	async "append keeps every bit of an embedding"({ fixture, reader }) {
 		const given = embeddings();
@@ -98,13 +95,9 @@ exports.rules = {
 		}
 	},
 
-	async "append returns what others have appended since, then its own"({ fixture, one, other }) {
-		for (const reader of [one, other, one]) {
-			const page = await reader.append(adds(3));
-			assert.equal(page.entries.at(-1).seq, page.head);
-		}
-		await fixture.complete();
-	},
+	"append returns what others have appended since, then its own": inSteps(() =>
+		["one", "other", "one"].map((name) => [name, adds(3)]),
+	),
 
 	async "append leaves to read what does not fit in its page"({ fixture, one, other }) {
 		await one.append(adds(5));
@@ -113,37 +106,32 @@ exports.rules = {
 		await fixture.complete();
 	},
 
-	async "append adds a call once, however often it is repeated"({ fixture, one, other }) {
+	"append adds a call once, however often it is repeated": inSteps(() => {
 		const entries = [add("a"), forget("b"), add("a")];
-		await one.append(entries);
-		await other.append(adds(2));
-		const before = await fixture.complete();
+		const again = [entries, entries.slice(1, 2)];
 		// The last reader has lost the answer, and does not know its own entries.
-		for (const reader of [one, other, await fixture.reader()])
-			for (const repeated of [entries, entries.slice(1, 2)]) await reader.append(repeated);
-		assert.deepEqual(await fixture.complete(), before);
-	},
+		const readers = ["one", "other", "last"];
+		return [
+			["one", entries],
+			["other", adds(2)],
+			...readers.flatMap((name) => again.map((repeated) => [name, repeated])),
+		];
+	}),
 
-	async "append adds the new entries of a batch that it has in part"({ fixture, reader }) {
+	"append adds the new entries of a batch that it has in part": inSteps(() => {
 		const [a, b, c, d] = adds(4);
-		for (const batch of [
-			[a, b],
-			[b, c],
-			[a, d, c],
-		])
-			await reader.append(batch);
-		await fixture.complete();
-	},
+		return [
+			["reader", [a, b]],
+			["reader", [b, c]],
+			["reader", [a, d, c]],
+		];
+	}),
 
-	async "append adds a repeated clear or forget once"({ fixture, reader }) {
+	"append adds a repeated clear or forget once": inSteps(() => {
 		const [erase, forgotten] = [clear(), forget("0")];
-		await reader.append(adds(2));
-		await reader.append([erase, add("0"), forgotten]);
-		await reader.append([add("0")]);
-		await reader.append([erase]);
-		await reader.append([forgotten]);
-		assert.equal((await fixture.complete()).length, 4);
-	},
+		const batches = [adds(2), [erase, add("0"), forgotten], [add("0")], [erase], [forgotten]];
+		return batches.map((batch) => ["reader", batch]);
+	}),
 
 	async "append is atomic beside the calls of other handles"({ fixture }) {
 		const batches = Array.from({ length: 40 }, () => adds(7));

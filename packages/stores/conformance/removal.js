@@ -1,6 +1,6 @@
 /** What `forget`, `clear` and `keepFrom` remove. */
 const assert = require("node:assert/strict");
-const { HEADER, add, adds, callsOf, clear, forget, options } = require("./fixture.js");
+const { HEADER, add, adds, callsOf, clear, forget, inSteps, options } = require("./fixture.js");
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -10,42 +10,34 @@ const FOREVER = Date.UTC(2200);
 
 /** Each gets a fixture, and two readers with handles of their own. */
 exports.rules = {
-	async "append of a forget erases the embeddings of earlier adds with its id"({
-		fixture,
-		reader,
-	}) {
-		const entries = ["a", "b", "a", "A", "a ", "", null, "a\0"].map((id) => add(id));
-		await reader.append(entries.slice(0, 2));
-		await reader.append([...entries.slice(2), forget("a"), add("a")]);
-		await fixture.complete();
-		await reader.append([forget("")]);
-		await fixture.complete();
-	},
+	"append of a forget erases the embeddings of earlier adds with its id": inSteps(() => {
+		const entries = ["a", "A", "a ", "", null, "a\0"].map((id) => add(id));
+		return [
+			["reader", [add("a"), add("b")]],
+			["reader", [...entries, forget("a"), add("a")]],
+			["reader", [forget("")]],
+		];
+	}),
 
-	async "append of a forget is seen by readers that are behind"({ fixture, writer, behind }) {
-		await writer.append([add("a"), add("b")]);
-		await behind.read();
-		await writer.append([add("a"), forget("a"), forget("never seen")]);
-		await behind.read();
-		await fixture.complete();
-	},
+	"append of a forget is seen by readers that are behind": inSteps(() => [
+		["writer", [add("a"), add("b")]],
+		["behind"],
+		["writer", [add("a"), forget("a"), forget("never seen")]],
+		["behind"],
+	]),
 
-	async "append of a clear deletes all entries before it"({ fixture, writer, behind }) {
-		await writer.append(adds(4));
-		await behind.read();
-		for (const entry of [add("before"), clear(), add("after")]) await writer.append([entry]);
-		assert.equal((await fixture.complete())[0].seq, 6);
+	"append of a clear deletes all entries before it": inSteps(() => [
+		["writer", adds(4)],
+		["behind"],
+		...[add("before"), clear(), add("after")].map((entry) => ["writer", [entry]]),
 		// A position before the oldest entry is not damage.
-		await behind.read();
-		await fixture.complete();
-	},
+		["behind"],
+	]),
 
-	async "append of a clear keeps the entries behind it in a batch"({ fixture, reader }) {
-		await reader.append(adds(3));
-		await reader.append([add("before"), clear(), add("after")]);
-		const found = await fixture.complete();
-		assert.deepEqual([found.length, found[1].seq], [2, 6]);
-	},
+	"append of a clear keeps the entries behind it in a batch": inSteps(() => [
+		["reader", adds(3)],
+		["reader", [add("before"), clear(), add("after")]],
+	]),
 
 	async "append of a clear leaves other namespaces alone"({ fixture }) {
 		const other = `${fixture.namespace} other`;
@@ -57,10 +49,9 @@ exports.rules = {
 		await fixture.complete(other);
 	},
 
-	async "append deletes no entry that is younger than a minute"({ fixture, reader }) {
-		for (let i = 0; i < 10; i++) await reader.append(adds(5), { keepFrom: FOREVER });
-		await fixture.complete();
-	},
+	"append deletes no entry that is younger than a minute": inSteps(() =>
+		Array.from({ length: 10 }, () => ["reader", adds(5), { keepFrom: FOREVER }]),
+	),
 };
 
 /** For a fixture whose entries can be made older. */

@@ -1,8 +1,14 @@
 /** A store on PostgreSQL: rows in a table, changed by functions that hold the lock of their namespace. */
 const { ScoringError } = require("@knowledgepulse/scoring");
+const {
+	check,
+	checkBoolean,
+	checkOptions,
+	invalidOption,
+} = require("@knowledgepulse/scoring/internal/options");
 const { guard, withClient } = require("./client.js");
 const { isOlder, migrate, migrationSql, mismatch } = require("./migrations.js");
-const { checkBoolean, checkNames, checkNamespace, invalidOption, shown } = require("../options.js");
+const { checkNamespace } = require("../options.js");
 const { call, toPage, writeEntries } = require("./wire.js");
 
 /** How long a statement waits for the lock of its namespace. */
@@ -18,7 +24,7 @@ const MISMATCH = "KP001";
 
 /** Returns the options with their defaults. */
 function readOptions(given) {
-	checkNames(given, ["pool", "connectionString", "namespace", "durable", "migrate"]);
+	checkOptions(given, ["pool", "connectionString", "namespace", "durable", "migrate"]);
 	const { pool, connectionString } = given;
 	const { namespace = "default", durable = false, migrate = false } = given;
 	if ((pool === undefined) === (connectionString === undefined))
@@ -28,10 +34,9 @@ function readOptions(given) {
 			pool === undefined ? "neither" : "both",
 		);
 	const isPool = ["connect", "on", "off"].every((name) => typeof pool?.[name] === "function");
-	if (pool !== undefined && !isPool) throw invalidOption("pool", "a pool of pg", shown(pool));
-	// Never shown, because it may contain a password.
-	if (connectionString !== undefined && typeof connectionString !== "string")
-		throw invalidOption("connectionString", "a string", typeof connectionString);
+	check(pool === undefined || isPool, "pool", "a pool of pg", pool);
+	const isText = connectionString === undefined || typeof connectionString === "string";
+	check(isText, "connectionString", "a string", connectionString);
 	checkNamespace(namespace);
 	checkBoolean("durable", durable);
 	checkBoolean("migrate", migrate);
@@ -87,7 +92,7 @@ exports.PostgresStore = class PostgresStore {
 	}
 
 	async migrate(options = {}) {
-		checkNames(options, ["signal"]);
+		checkOptions(options, ["signal"]);
 		return this.#track(() => migrate(this.#pool, options.signal));
 	}
 

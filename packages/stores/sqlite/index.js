@@ -2,32 +2,26 @@
 const { join, resolve } = require("node:path");
 const { Worker } = require("node:worker_threads");
 const { ScoringError } = require("@knowledgepulse/scoring");
+const { check, checkBoolean, checkOptions } = require("@knowledgepulse/scoring/internal/options");
 const { onAbort, until } = require("@knowledgepulse/scoring/internal/signals");
 const { pack, unpack } = require("../entries.js");
-const {
-	checkBoolean,
-	checkNames,
-	checkNamespace,
-	hasUrl,
-	invalidOption,
-	shown,
-} = require("../options.js");
+const { checkNamespace } = require("../options.js");
 
 const SQLITE = "@photostructure/sqlite";
 
-/** `:memory:` would be a store that nothing shares. */
+/** `:memory:` would be a store that nothing shares, and one letter before `://` is a Windows drive. */
 const isPath = (value) =>
 	typeof value === "string" &&
 	value !== "" &&
 	value !== ":memory:" &&
 	!value.includes("\0") &&
-	!hasUrl(value);
+	!/\w\w:\/\//.test(value);
 
 /** Returns checked options, with an absolute path and defaults. */
-function checkOptions(options) {
-	checkNames(options, ["path", "namespace", "durable"]);
+function readOptions(options) {
+	checkOptions(options, ["path", "namespace", "durable"]);
 	const { path, namespace = "default", durable = false } = options;
-	if (!isPath(path)) throw invalidOption("path", "the path of a file", shown(path));
+	check(isPath(path), "path", "the path of a file", path);
 	checkNamespace(namespace);
 	checkBoolean("durable", durable);
 	return { path: resolve(path), namespace, durable };
@@ -54,7 +48,7 @@ class SqliteStore {
 	#closing = null;
 
 	constructor(options) {
-		this.#options = checkOptions(options);
+		this.#options = readOptions(options);
 		checkInstalled();
 	}
 

@@ -95,30 +95,21 @@ async function calibrated(args, { options, stop, rowsFile }) {
 module.exports = async function calibration([args], options) {
 	const stop = new run.Stop();
 	const output = await Output.open(options.output);
-	let rowsFile;
-	let htmlFile;
-	try {
-		rowsFile = options.rows && (await openFile(options.rows));
-		htmlFile = options.html && (await openFile(options.html));
-		const found = await calibrated(args, { options, stop, rowsFile });
-		const { rows, errors, calibration } = found;
-		if (calibration === undefined) return stop.exitCode();
-		if (htmlFile) {
-			const made = new Date().toISOString();
-			const settings = { command: commandLine(), made, "kp-score": version };
-			await htmlFile.write(await calibrationReport(calibration, rows, { settings }));
-			await htmlFile.commit();
-		}
-		await output.write(
-			isTable(output, options) ? calibrationText(calibration) : `${JSON.stringify(calibration)}\n`,
-		);
-		await run.commit(output, options);
-		for (const { message } of calibration.warnings) warn(message);
-		if (htmlFile) run.notesFor(options)(`report: ${options.html}`);
-		return stop.exitCode({ errors });
-	} finally {
-		await output.discard();
-		await rowsFile?.discard();
-		await htmlFile?.discard();
+	const rowsFile = options.rows && (await openFile(options.rows));
+	const htmlFile = options.html && (await openFile(options.html));
+	const { rows, errors, calibration } = await calibrated(args, { options, stop, rowsFile });
+	if (calibration === undefined) return stop.exitCode();
+	if (htmlFile) {
+		const made = new Date().toISOString();
+		const settings = { command: commandLine(), made, "kp-score": version };
+		await htmlFile.write(await calibrationReport(calibration, rows, { settings }));
+		await htmlFile.commit();
 	}
+	await output.write(
+		isTable(output, options) ? calibrationText(calibration) : `${JSON.stringify(calibration)}\n`,
+	);
+	await run.commit(output, options);
+	for (const { message } of calibration.warnings) warn(message);
+	if (htmlFile) run.notesFor(options)(`report: ${options.html}`);
+	return stop.exitCode({ errors });
 };

@@ -99,34 +99,30 @@ module.exports = async function compare([before, after], options) {
 	const { limit, maxChange, threshold } = options;
 	const stop = new run.Stop();
 	const output = await Output.open(options.output);
-	try {
-		const old = await sideOf(before, { options, stop });
-		const now = await sideOf(after, { options, stop });
-		if (stop.isInterrupted) {
-			say("interrupted before all was read: nothing was compared");
-			return stop.exitCode();
-		}
-		const pairs = pairsOf(old.byKey, now.byKey);
-		if (pairs.length === 0) throw new InputError(`no id is in both ${before} and ${after}`);
-		const changed = pairs.filter(({ change }) => Math.abs(change) > NOTHING);
-		if (isTable(output, options)) {
-			if (changed.length > 0) await output.write(tableOf(changed.slice(0, limit), output));
-			if (changed.length > limit) note(`… and ${changed.length - limit} more: --limit`);
-		} else
-			for (const pair of pairs) {
-				if (output.isClosed) break;
-				await output.write(`${JSON.stringify(pair)}\n`);
-			}
-		await run.commit(output, options);
-		const left = { before: old.byKey.size - pairs.length, after: now.byKey.size - pairs.length };
-		summary({ pairs, changed, left, before, after }, threshold, note);
-		const largest = Math.abs(pairs[0].change);
-		const gate = run.isMet(
-			maxChange === undefined || largest <= maxChange,
-			`a score changed by ${largest.toFixed(4)}, --max-change is ${maxChange}`,
-		);
-		return stop.exitCode({ errors: old.errors + now.errors, gate });
-	} finally {
-		await output.discard();
+	const old = await sideOf(before, { options, stop });
+	const now = await sideOf(after, { options, stop });
+	if (stop.isInterrupted) {
+		say("interrupted before all was read: nothing was compared");
+		return stop.exitCode();
 	}
+	const pairs = pairsOf(old.byKey, now.byKey);
+	if (pairs.length === 0) throw new InputError(`no id is in both ${before} and ${after}`);
+	const changed = pairs.filter(({ change }) => Math.abs(change) > NOTHING);
+	if (isTable(output, options)) {
+		if (changed.length > 0) await output.write(tableOf(changed.slice(0, limit), output));
+		if (changed.length > limit) note(`… and ${changed.length - limit} more: --limit`);
+	} else
+		for (const pair of pairs) {
+			if (output.isClosed) break;
+			await output.write(`${JSON.stringify(pair)}\n`);
+		}
+	await run.commit(output, options);
+	const left = { before: old.byKey.size - pairs.length, after: now.byKey.size - pairs.length };
+	summary({ pairs, changed, left, before, after }, threshold, note);
+	const largest = Math.abs(pairs[0].change);
+	const gate = run.isMet(
+		maxChange === undefined || largest <= maxChange,
+		`a score changed by ${largest.toFixed(4)}, --max-change is ${maxChange}`,
+	);
+	return stop.exitCode({ errors: old.errors + now.errors, gate });
 };

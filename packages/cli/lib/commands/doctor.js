@@ -1,6 +1,6 @@
 /** kp-score doctor */
 const { availableParallelism, cpus } = require("node:os");
-const { Exit, exitCodeOf } = require("../exit.js");
+const { Exit, atEnd, exitCodeOf } = require("../exit.js");
 const { Output, isTable } = require("../output.js");
 const { style } = require("../terminal.js");
 const { version } = require("../../package.json");
@@ -50,6 +50,7 @@ async function examine({ precision }) {
 		const { version: scoring } = require("@knowledgepulse/scoring/package.json");
 		Object.assign(found, { scoring, addon: addonOf() });
 		scorer = new Scorer({ embedder: "required", precision });
+		atEnd(() => scorer.close());
 		const { embedder, threads } = scorer.status();
 		return { ...found, embedder, threads, ...(await timed(scorer)), error: null };
 	} catch (error) {
@@ -57,8 +58,6 @@ async function examine({ precision }) {
 		const { embedder, threads } = scorer?.status() ?? {};
 		const failed = { error: { code, message }, exitCode: exitCodeOf(error) };
 		return { ...found, embedder, threads, ...failed };
-	} finally {
-		scorer?.close();
 	}
 }
 

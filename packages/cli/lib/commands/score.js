@@ -131,10 +131,6 @@ module.exports = async function score([args], options) {
 	if (options.minShare !== undefined && options.threshold === undefined)
 		throw new InputError("--min-share needs --threshold: the share of runs that score how much?");
 	const events = options.emitOtel && (await openFile(options.emitOtel));
-	try {
-		const work = (context) => scoreAll(context, events);
-		return await run.overSources(args, options, { saved: true }, work);
-	} finally {
-		await events?.discard();
-	}
+	const work = (context) => scoreAll(context, events);
+	return run.overSources(args, options, { saved: true }, work);
 };

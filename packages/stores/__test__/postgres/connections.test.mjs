@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, describe, test } from "node:test";
-import { inspect } from "node:util";
 import { PostgresStore } from "@knowledgepulse/scoring-stores/postgres";
 import pg from "pg";
 import { add, callsOf, forget, options, readAll } from "../support/entries.mjs";
@@ -37,23 +36,19 @@ describe("connections", { skip: missing }, () => {
 			[undefined, "options", "an object, got undefined"],
 			[{}, "pool", "either pool or connectionString, got neither"],
 			[{ pool, connectionString: url }, "pool", "either pool or connectionString, got both"],
-			[{ pool: {} }, "pool", "a pool of pg, got object"],
-			[{ connectionString: 5 }, "connectionString", "a string, got number"],
+			[{ pool: {} }, "pool", "a pool of pg, got an object"],
+			[{ connectionString: 5 }, "connectionString", "a string, got 5"],
 			[{ pool, namespace: 5 }, "namespace", `${namespace}, got 5`],
-			[{ pool, namespace: "" }, "namespace", `${namespace}, got ''`],
-			[{ pool, namespace: "a\0" }, "namespace", `${namespace}, got 'a\\x00'`],
-			[{ pool, namespace: "\ud800" }, "namespace", `${namespace}, got ${inspect("\ud800")}`],
-			[
-				{ pool, namespace: "x".repeat(201) },
-				"namespace",
-				`${namespace}, got a string of 201 characters`,
-			],
+			[{ pool, namespace: "" }, "namespace", `${namespace}, got ""`],
+			[{ pool, namespace: "a\0" }, "namespace", `${namespace}, got "a\\0"`],
+			[{ pool, namespace: "\ud800" }, "namespace", `${namespace}, got "\ufffd"`],
+			[{ pool, namespace: "x".repeat(201) }, "namespace", `${namespace}, got "${"x".repeat(40)}"…`],
 			[{ pool, durable: 1 }, "durable", "true or false, got 1"],
-			[{ pool, migrate: "yes" }, "migrate", "true or false, got 'yes'"],
+			[{ pool, migrate: "yes" }, "migrate", 'true or false, got "yes"'],
 			[
 				{ pool, namespaces: "a" },
 				"namespaces",
-				`one of the options ${known}, got an unknown option`,
+				`one of the options ${known}, got an unknown option; did you mean namespace?`,
 			],
 		])
 			assert.throws(() => new PostgresStore(given), {

@@ -23,8 +23,8 @@ test("SqliteStore rejects unknown and wrong options", () => {
 	const path = temporaryFile();
 	for (const [options, message] of [
 		[{}, "path: expected the path of a file, got undefined"],
-		[{ path: "" }, "path: expected the path of a file, got ''"],
-		[{ path: ":memory:" }, "path: expected the path of a file, got ':memory:'"],
+		[{ path: "" }, 'path: expected the path of a file, got ""'],
+		[{ path: ":memory:" }, 'path: expected the path of a file, got ":memory:"'],
 		[
 			{ path, namespace: 42 },
 			"namespace: expected a string of 1 to 200 characters without NUL or lone surrogates, got 42",
@@ -32,7 +32,7 @@ test("SqliteStore rejects unknown and wrong options", () => {
 		[{ path, durable: 1 }, "durable: expected true or false, got 1"],
 		[
 			{ path, nameSpace: "a" },
-			"nameSpace: expected one of the options path, namespace, durable, got an unknown option",
+			"nameSpace: expected one of the options path, namespace, durable, got an unknown option; did you mean namespace?",
 		],
 	])
 		assert.throws(() => new SqliteStore(options), {
