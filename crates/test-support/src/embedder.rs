@@ -65,6 +65,7 @@ impl Embed for FakeEmbedder {
         self.calls.fetch_add(1, Ordering::SeqCst);
         let mut words = text.split_whitespace();
         let mut word = words.next().unwrap_or_default();
+        let mut scale = 1.0;
         match word {
             "panic" => panic!("{FAILURE}"),
             "fail" => return Err(FAILURE.into()),
@@ -78,10 +79,16 @@ impl Embed for FakeEmbedder {
                 thread::sleep(Duration::from_millis(5));
                 word = words.next().unwrap_or_default();
             }
+            "long" => {
+                scale = 3.0;
+                word = words.next().unwrap_or_default();
+            }
             _ => {}
         }
+        let mut embedding = Self::vector(word.parse().unwrap_or(text.len()));
+        embedding.iter_mut().for_each(|number| *number *= scale);
         Ok(Embedded {
-            embedding: Self::vector(word.parse().unwrap_or(text.len())),
+            embedding,
             fingerprint: "fake".into(),
             text: TextFacts { tokens: 3, windows: 1, ..TextFacts::default() },
             tokenize: Duration::from_millis(1),

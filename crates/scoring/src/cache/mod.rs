@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Invalid, Result, number};
 use best::Best;
 use codes::{Codes, MOST_NUMBERS};
-pub(crate) use similarity::row_length;
-use similarity::{dot_of, normalize_into, offer_dots};
+use similarity::{dot_of, offer_dots};
+pub(crate) use similarity::{norm, normalize_into, row_length};
 
 /// The most slots of a ring without codes, where they would gain little.
 const FLAT_SLOTS: usize = 4096;

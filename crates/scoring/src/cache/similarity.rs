@@ -12,10 +12,15 @@ pub fn row_length(dimensions: usize) -> usize {
     dimensions.next_multiple_of(ROW_MULTIPLE)
 }
 
+/// Returns the length of a vector, by the Euclidean norm.
+pub fn norm(vector: &[f32]) -> f64 {
+    vector.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt()
+}
+
 /// Writes `vector`, scaled to length 1, into a row, and zeros after it. A zero vector stays zero,
 /// and so has similarity 0 to everything.
 pub fn normalize_into(row: &mut [f32], vector: &[f32]) {
-    let norm = vector.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt();
+    let norm = norm(vector);
     let scale = if norm == 0.0 { 0.0 } else { 1.0 / norm };
     let (head, padding) = row.split_at_mut(vector.len());
     for (to, from) in head.iter_mut().zip(vector) {

@@ -319,6 +319,14 @@ impl EmbeddedCall {
         Some(&embedded.embedding)
     }
 
+    /// Returns the embedding, if it is to be compared with others.
+    pub fn compared_mut(&mut self) -> Option<&mut [f32]> {
+        match (&self.call.work, &mut self.embedded) {
+            (Work::Embed(_), _) => None,
+            (_, embedded) => Some(&mut embedded.as_mut().ok()?.as_mut().ok()?.embedding),
+        }
+    }
+
     /// Answers the call, unless it was aborted or closed, or its budget is over. `recall` takes the embedding and
     /// returns the part from the memory.
     pub fn conclude(self, recall: impl FnOnce(&Embedded) -> Result<Outcome>) {

@@ -337,6 +337,28 @@ fn apply_refuses_a_page_that_does_not_fit_the_calls_that_wait() {
 }
 
 #[test]
+fn next_batch_has_vectors_of_length_1_whatever_those_of_the_model() {
+    let (scorer, other) = (scorer(true), scorer(true));
+    let mut store = Store::default();
+    for expected in [None, Some(1.0)] {
+        let score = Work::Score(says("long 1"));
+        let answers = crate::submit_all(&scorer, &FakeEmbedder::new(), [score]);
+        let own = store.append(&next_batch(&scorer));
+        for (scorer, own) in [(&scorer, &own[..]), (&other, &[])] {
+            let page = store.pages(0, own, 10).remove(0);
+            memory(scorer).apply(page).expect("a page");
+        }
+        let Ok(Outcome::Scored(report)) = receive(&answers).1 else { panic!("no score") };
+        assert_eq!(report.score.novelty.nearest().map(|it| it.similarity), expected);
+    }
+    let embed = Work::Embed("long 1".into());
+    let answers = crate::submit_all(&scorer, &FakeEmbedder::new(), [embed]);
+    assert!(whole_batch(&scorer, 1).is_empty());
+    let expected = FakeEmbedder::vector(1).iter().map(|number| number * 3.0).collect();
+    assert_eq!(receive(&answers).1, Ok(Outcome::Embedded(expected)));
+}
+
+#[test]
 fn apply_does_not_compare_with_what_was_erased_before_it_was_read() {
     for required in [false, true] {
         let scorer = scorer(required);

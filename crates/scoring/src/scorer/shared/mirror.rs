@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use crate::{
-    cache::{CacheOptions, VectorCache},
+    cache::{CacheOptions, VectorCache, norm},
     error::{Error, Result, StoreFault},
     novelty::Novelty,
     scorer::{
@@ -14,8 +14,11 @@ use crate::{
     snapshot::{Contents, Position, Snapshot},
 };
 
-/// How far from 1 the length of a vector may be. Rounding to float32 changes it by far less, damage rarely by less.
-const LENGTH_TOLERANCE: f64 = 1e-4;
+/// Returns whether a vector has about length 1. Rounding to float32 changes it by far less, damage rarely by less.
+pub fn is_unit(vector: &[f32]) -> bool {
+    // NaN is not.
+    (norm(vector) - 1.0).abs() <= 1e-4
+}
 
 /// The vectors of a store up to one entry.
 pub struct Mirror {
@@ -160,13 +163,10 @@ impl Mirror {
                 if vector.len() != expected {
                     return Err(format!("expected {expected} numbers, got {}", vector.len()));
                 }
-                let squares = vector.iter().map(|x| f64::from(*x) * f64::from(*x));
-                let length = squares.sum::<f64>().sqrt();
-                // NaN also fails this.
-                if (length - 1.0).abs() <= LENGTH_TOLERANCE {
+                if is_unit(vector) {
                     return Ok(());
                 }
-                Err(format!("expected a vector of length 1, got one of {length}"))
+                Err(format!("expected a vector of length 1, got one of {}", norm(vector)))
             }
             (Change::Add { id: None, vector: None }, None) => {
                 Err("expected a vector, or an id that was forgotten later".into())

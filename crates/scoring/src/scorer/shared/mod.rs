@@ -18,10 +18,10 @@ use std::{
 };
 
 pub use entry::{Change, Page, Request, StoredEntry};
-use mirror::Mirror;
+use mirror::{Mirror, is_unit};
 
 use crate::{
-    cache::CacheOptions,
+    cache::{CacheOptions, normalize_into},
     error::{Error, Result, StoreFault},
     novelty::Novelty,
     scorer::{
@@ -93,7 +93,11 @@ impl SharedMemory {
     }
 
     /// Adds a call whose turn has come. An accepted one returns to the front.
-    pub(super) fn enqueue(&self, embedded: EmbeddedCall) {
+    pub(super) fn enqueue(&self, mut embedded: EmbeddedCall) {
+        if let Some(vector) = embedded.compared_mut().filter(|vector| !is_unit(vector)) {
+            let raw = vector.to_vec();
+            normalize_into(vector, &raw);
+        }
         let mut queue = self.queue();
         if self.common.is_closed() {
             drop(queue);
@@ -309,11 +313,10 @@ impl SharedMemory {
     }
 }
 
-/// Returns the request of a call; `None` if it does not need the store. An add needs a finite vector.
+/// Returns the request of a call; `None` if it does not need the store. Only a vector of length 1 is added.
 fn request(embedded: &EmbeddedCall) -> Option<Request> {
-    let is_finite = |vector: &&[f32]| vector.iter().all(|number| number.is_finite());
     let add = |Input { trace, .. }: &Input| {
-        let vector = embedded.embedding().filter(is_finite)?.into();
+        let vector = embedded.embedding().filter(|vector| is_unit(vector))?.into();
         Some(Request::Append(Change::Add { id: trace.id().cloned(), vector: Some(vector) }))
     };
     match &embedded.call.work {
