@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 
 use super::{
-    messages::{self, Messages, Side},
+    messages::{self, Side},
     spans::{self, Span, SpanKind, Tool},
 };
 use crate::{
     events::{CallInput, Origin, Run},
     format::Runs,
-    json::{Members, Value},
+    json::{Array, Members, Value},
     time,
 };
 
@@ -61,7 +61,7 @@ fn confidence(score: Value) -> Option<f64> {
     (score.text("name") == Some("confidence") && (0.0..=1.0).contains(&value)).then_some(value)
 }
 
-fn messages(observation: Value<'_>, side: Side) -> Option<Messages<'_>> {
+fn messages(observation: Value<'_>, side: Side) -> Option<Array<'_>> {
     messages::messages_of(recorded(observation, side)?, side)
 }
 
@@ -71,7 +71,7 @@ fn recorded(observation: Value<'_>, side: Side) -> Option<Value<'_>> {
 
 fn called_tools(observations: &[Value]) -> HashSet<String> {
     let answers = observations.iter().filter_map(|value| messages(*value, Side::Output));
-    let events = answers.flat_map(|messages| messages.run().events);
+    let events = answers.flat_map(|messages| Run::of(messages).events);
     events.filter_map(|event| Some(event.call()?.name.clone())).collect()
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{
-    messages::{self, Message, Messages, Side, Sides, messages_of},
+    messages::{self, Side, Sides, messages_of},
     runs::{Session, Traces},
     spans::{self, Span, SpanKind, Tool},
 };
@@ -162,15 +162,16 @@ impl Recorded {
 fn sides(run: Value<'_>, is_agent: bool) -> Sides<'_> {
     let inputs = run.member("inputs");
     let prompts = || {
-        let prompts = inputs?.list("prompts")?;
-        prompts.iter().any(Value::is_string).then_some(Messages::Prompts(prompts))
+        let prompts = inputs.elements("prompts").filter(|prompt| prompt.is_string());
+        let content = |prompt| messages::with_role("user", [("content", prompt)]);
+        messages::made(inputs?, prompts.map(content)).filter(|messages| !messages.is_empty())
     };
     let input = inputs.and_then(|inputs| messages_of(inputs, Side::Input)).or_else(prompts);
     let output =
         run.member("outputs").and_then(|outputs| messages_of(answer(outputs), Side::Output));
     let is_human = |event: &Event| event.human().is_some();
     match output {
-        Some(all) if is_agent && all.run().events.iter().any(is_human) => [output, None],
+        Some(all) if is_agent && Run::of(all).events.iter().any(is_human) => [output, None],
         _ => [input, output],
     }
 }
@@ -198,8 +199,8 @@ fn tool(run: Value, name: &str) -> Tool {
         Some(spans::only_member(value, name).unwrap_or(value))
     };
     let output = inner("outputs", "output").filter(|output| !output.is_null());
-    let output = output.map(|output| match Message::Recorded(output).unwrapped() {
-        Some(Message::WithRole(_, message)) if message.has("tool_call_id") => message,
+    let output = output.map(|output| match messages::unwrapped(output) {
+        Some((_, message)) if message.has("tool_call_id") => message,
         _ => output,
     });
     Tool {

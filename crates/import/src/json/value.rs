@@ -85,6 +85,11 @@ impl<'d> Value<'d> {
         self.is_object().then_some(self)
     }
 
+    /// Returns an array of this value alone.
+    pub(crate) fn alone(self) -> Array<'d> {
+        Array::new(self.document, self.at, self.document.after(self.at))
+    }
+
     /// Returns the members of an object in order, duplicates included; none of any other value.
     pub fn members(self) -> impl Iterator<Item = (&'d str, Self)> + Clone {
         let Self { document, .. } = self;

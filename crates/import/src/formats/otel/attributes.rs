@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use super::super::{
-    messages::{self, Message, Messages, Side, messages_of, with_role},
+    messages::{self, Side, made, messages_of, with_role},
     spans::{Span, SpanKind, Tool, is_empty, recorded_output},
 };
 use crate::{
     events::{CallInput, Run},
-    json::{self, Document, Made, Members, Value, json_of},
+    json::{self, Array, Document, Made, Members, Value, json_of},
 };
 
 /// Attributes that tell kinds of spans apart.
@@ -127,8 +127,7 @@ impl EventMessages {
         let recorded = |name, side| -> Vec<String> {
             let value = attributes.member(name).or_else(|| body?.member(name));
             let messages = value.and_then(|value| messages_of(value, side));
-            let messages = messages.into_iter().flat_map(Messages::iter);
-            messages.map(|message| json_of(message.made())).collect()
+            messages.into_iter().flatten().map(Value::to_json).collect()
         };
         let said = |role: &str, member: Option<&str>| -> Vec<String> {
             let json = json_of(said(attributes, body, role, member));
@@ -247,7 +246,7 @@ impl Recorded {
 }
 
 /// Returns the messages of a side, at the first place that has some.
-fn messages<'d>(attributes: Value<'d>, events: &EventMessages, side: Side) -> Option<Messages<'d>> {
+fn messages<'d>(attributes: Value<'d>, events: &EventMessages, side: Side) -> Option<Array<'d>> {
     PLACES[side as usize].iter().find_map(|place| match place {
         Place::Json(_) => messages_of(json_at(attributes, place)?, side),
         Place::Flat(prefix, infix) => flattened(attributes, prefix, infix, side),
@@ -256,10 +255,10 @@ fn messages<'d>(attributes: Value<'d>, events: &EventMessages, side: Side) -> Op
             let events = &events.0[side as usize];
             // In an object, as attributes are: what nests too deep there is unreadable.
             let list = || attributes.keep(format!(r#"{{"":[{}]}}"#, events.join(",")));
-            match (!events.is_empty()).then(list).list("") {
-                Some(events) => Some(Messages::Array(events)),
-                None => events_in_attribute(attributes, side),
-            }
+            (!events.is_empty())
+                .then(list)
+                .list("")
+                .or_else(|| events_in_attribute(attributes, side))
         }
     })
 }
@@ -286,16 +285,17 @@ fn tool(attributes: Value, name: &str) -> Tool {
     }
 }
 
-fn events_in_attribute<'d>(attributes: Value<'d>, side: Side) -> Option<Messages<'d>> {
+fn events_in_attribute<'d>(attributes: Value<'d>, side: Side) -> Option<Array<'d>> {
     let events = attributes.member(EVENTS)?.decoded().as_array()?;
     let events = events.iter().filter(|event| event.is_object());
     let said = events.filter_map(|event| EventMessages::of(event.text("event.name"), event, None));
     let messages = said.flat_map(|mut said| std::mem::take(&mut said.0[side as usize]));
     let messages: Vec<_> = messages.collect();
-    (!messages.is_empty()).then(|| made(attributes, format!("[{}]", messages.join(","))))
+    let array = attributes.keep(format!("[{}]", messages.join(","))).as_array();
+    array.filter(|messages| !messages.is_empty())
 }
 
-fn answer(attributes: Value<'_>) -> Option<Messages<'_>> {
+fn answer(attributes: Value<'_>) -> Option<Array<'_>> {
     if attributes.text("ai.operationId").is_some_and(|id| id.starts_with("ai.embed")) {
         return None;
     }
@@ -313,7 +313,7 @@ fn answer(attributes: Value<'_>) -> Option<Messages<'_>> {
         return None;
     }
     message.insert("role", Made::Text("assistant"));
-    Some(made(attributes, json_of([Made::Object(message)])))
+    made(attributes, [Made::Object(message)])
 }
 
 fn flattened<'d>(
@@ -321,7 +321,7 @@ fn flattened<'d>(
     prefix: &str,
     infix: &str,
     side: Side,
-) -> Option<Messages<'d>> {
+) -> Option<Array<'d>> {
     let mut messages: BTreeMap<u64, Vec<(&str, Value)>> = BTreeMap::new();
     for (name, value) in attributes.members() {
         if let Some((index, field)) = numbered(name, prefix)
@@ -331,14 +331,7 @@ fn flattened<'d>(
         }
     }
     let messages = messages.into_values().filter_map(|fields| unflattened(fields, side.role()));
-    let messages: Vec<_> = messages.collect();
-    (!messages.is_empty()).then(|| made(attributes, json_of(messages)))
-}
-
-/// Returns the messages of an array made of several attributes.
-fn made(attributes: Value<'_>, json: String) -> Messages<'_> {
-    let made = attributes.keep(json);
-    made.as_array().map_or(Messages::One(Message::Recorded(made)), Messages::Array)
+    made(attributes, messages).filter(|messages| !messages.is_empty())
 }
 
 fn numbered<'a>(name: &'a str, prefix: &str) -> Option<(u64, &'a str)> {
