@@ -45,10 +45,7 @@ fn run(trace: Value, observations: Option<Value>, line: u64) -> Run {
         Some(asked) => Some((asked, Origin::Field)),
         None => trace.name("name").map(|name| (name.into(), Origin::Name)),
     };
-    let read_sides = |index: usize, run: &mut Run| {
-        run.read_sides(Side::BOTH.map(|side| messages(observations[index], side)));
-    };
-    spans::read_spans(&spans, read_sides, &mut run);
+    spans::read_spans(&spans, &mut run);
     run
 }
 
@@ -89,9 +86,9 @@ fn span(observation: Value, called: &HashSet<String>) -> Span {
     let kind = observation.text("type").unwrap_or_default();
     match kind {
         "GENERATION" | "AGENT" => {
-            let has_messages = Side::BOTH.map(|side| messages(observation, side).is_some());
+            let sides = Side::BOTH.map(|side| messages(observation, side));
             let is_empty = |side| recorded(observation, side).is_none_or(spans::is_empty);
-            span.set_sides(kind == "AGENT", has_messages, is_empty);
+            span.set_sides(kind == "AGENT", sides, is_empty);
             let output = observation.member("output");
             span.is_plain = output.is_some_and(|output| output.decoded().is_string());
         }

@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer, ser::Error as _};
 
 use super::super::spans::Span;
-use super::attributes::{EventMessages, Recorded, is_kept};
+use super::attributes::{event_messages, is_kept};
 use crate::{
     events::MAX_VALUES,
     json::{Document, Members, Value, written},
@@ -12,9 +12,9 @@ use crate::{
 
 pub(super) enum Item {
     /// A span, and the id of its trace.
-    Span(String, Box<Recorded>),
+    Span(String, Box<Span>),
     /// The messages of a log record, and the ids of its trace and span.
-    Log(String, String, EventMessages),
+    Log(String, String, [Vec<String>; 2]),
     Skipped(&'static str),
 }
 
@@ -65,23 +65,22 @@ fn span(value: Value) -> ReadItem {
     let is_ok = || is_ok(status?.first(&["status_code", "code"])?);
     // `description` is Python's name of it.
     let message = status.first_name(&["message", "description"]);
-    let span = Span {
+    let mut span = Span {
         id: id(object, &["spanId", "span_id", "id"]).map(Into::into),
         parent: parent.map(Into::into),
         name: object.text("name").unwrap_or_default().into(),
         start: object.first(&times).and_then(time::instant),
         status: is_ok(),
         message: message.map(Into::into),
+        json: attributes(object.get("attributes"), is_kept)?,
         ..Span::default()
     };
-    let mut recorded = Recorded { span, ..Recorded::default() };
-    recorded.attributes = attributes(object.get("attributes"), is_kept)?;
     for event in value.elements("events") {
         let attributes = all_attributes(event.get("attributes"))?;
-        let messages = EventMessages::of(event.text("name"), attributes.root(), None);
-        recorded.events.extend(messages.unwrap_or_default());
+        let messages = event_messages(event.text("name"), attributes.root(), None);
+        span.add_events(messages.unwrap_or_default());
     }
-    Ok(Item::Span(trace, Box::new(recorded)))
+    Ok(Item::Span(trace, Box::new(span)))
 }
 
 fn jaeger(value: Value) -> ReadItem {
@@ -92,23 +91,22 @@ fn jaeger(value: Value) -> ReadItem {
     let tags = tags.root();
     let is_error = tags.flag("error") == Some(true) || tags.text("error") == Some("true");
     let status = tags.member("otel.status_code").and_then(is_ok);
-    let span = Span {
+    let mut span = Span {
         id: value.name("spanID").map(Into::into),
         parent: parent.name("spanID").map(Into::into),
         name: value.text("operationName").unwrap_or_default().into(),
         start: value.member("startTime").and_then(time::instant),
         status: if is_error { Some(false) } else { status },
         message: tags.text("otel.status_description").map(Into::into),
+        json: attributes(Some(tags), is_kept)?,
         ..Span::default()
     };
-    let mut recorded = Recorded { span, ..Recorded::default() };
     for log in value.elements("logs") {
         let fields = all_attributes(log.get("fields"))?;
-        let messages = EventMessages::of(fields.root().text("event"), fields.root(), None);
-        recorded.events.extend(messages.unwrap_or_default());
+        let messages = event_messages(fields.root().text("event"), fields.root(), None);
+        span.add_events(messages.unwrap_or_default());
     }
-    recorded.attributes = attributes(Some(tags), is_kept)?;
-    Ok(Item::Span(normalised(trace), Box::new(recorded)))
+    Ok(Item::Span(normalised(trace), Box::new(span)))
 }
 
 fn log(record: Value) -> ReadItem {
@@ -117,7 +115,7 @@ fn log(record: Value) -> ReadItem {
     let name = record.name("eventName").or_else(|| attributes.name("event.name"));
     let plain = |body| written(|out| serde_json::to_writer(out, &Attribute::Wrapped(body)));
     let body = record.member("body").map(plain).transpose()?.map(Document::written);
-    let sides = EventMessages::of(name, attributes, body.as_ref().map(Document::root));
+    let sides = event_messages(name, attributes, body.as_ref().map(Document::root));
     let ids = record
         .as_object()
         .and_then(|record| Some((trace_id(record)?, id(record, &["spanId", "span_id"])?)));
