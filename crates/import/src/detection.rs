@@ -42,7 +42,7 @@ static FORMATS: [&Format; 18] = [
     &format("copilot-cli", "code", copilot_cli::fits, open::<Sessions<copilot_cli::Session>>),
     &format("cursor", "code", cursor::fits, open::<Sessions<cursor::Session>>),
     &format("cline", "code", cline::fits, || Box::new(cline::read)),
-    &format("otel", "general", otel::fits, open::<Traces<otel::Spans>>),
+    &format("otel", "general", otel::fits, open::<Traces<otel::Trace>>),
     &format("langsmith", "general", langsmith::fits, open::<Traces<langsmith::Trace>>),
     &format("inspect", "general", inspect::fits, || Box::new(inspect::read)),
     &format("langfuse", "general", langfuse::fits, || Box::new(langfuse::read)),

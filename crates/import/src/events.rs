@@ -109,7 +109,7 @@ impl CallInput {
     pub fn of<'d>(members: impl IntoIterator<Item = (&'d str, Value<'d>)>) -> Self {
         let members: Vec<_> = members.into_iter().collect();
         let json = json::object_of(members.iter().copied());
-        if members.iter().all(|(_, value)| value.nests_at_most(MAX_DEPTH - 1)) {
+        if members.iter().all(|(_, value)| value.depth() < MAX_DEPTH) {
             Self { json: json.into() }
         } else {
             Self::of_text("raw", &json)
@@ -140,9 +140,9 @@ impl CallInput {
         match value.kind() {
             Kind::Null => Some(Self::of([])),
             Kind::Object(object) => {
-                object.nests_at_most(MAX_DEPTH).then(|| Self { json: object.to_json().into() })
+                (object.depth() <= MAX_DEPTH).then(|| Self { json: object.to_json().into() })
             }
-            _ => value.nests_at_most(MAX_DEPTH - 1).then(|| Self::of([("value", value)])),
+            _ => (value.depth() < MAX_DEPTH).then(|| Self::of([("value", value)])),
         }
     }
 

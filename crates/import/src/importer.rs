@@ -253,9 +253,9 @@ impl Importer {
         let mut reader = std::mem::take(&mut input.reader);
         read(&mut reader, &mut |line, value| match value {
             Ok(value) => self.take(&mut input, value, line),
-            Err(error) => {
+            Err((code, found)) => {
                 input.has_error = true;
-                self.add_error(error.code, Some(line), &error.found);
+                self.add_error(code, Some(line), &found);
             }
         });
         input.reader = reader;

@@ -30,13 +30,8 @@ const OTHERS: [(&[u8], &str); 3] = [
 
 const LONGEST_MAGIC: usize = 4;
 
-#[derive(Debug)]
-pub struct ReadError {
-    /// `INVALID_JSON`, `INVALID_UTF8` or `TOO_LARGE`.
-    pub code: Code,
-    /// The message without the line.
-    pub found: String,
-}
+/// `INVALID_JSON`, `INVALID_UTF8` or `TOO_LARGE`, and the message without the line.
+pub type ReadError = (Code, String);
 
 pub type Each<'a> = &'a mut dyn FnMut(u64, Result<Value, ReadError>);
 
@@ -114,7 +109,7 @@ impl Reader {
             if let Some((_, what)) = OTHERS.iter().find(|(magic, _)| self.buffer.starts_with(magic))
             {
                 let found = format!("expected JSON, found {what}");
-                each(1, Err(ReadError { code: Code::InvalidJson, found }));
+                each(1, Err((Code::InvalidJson, found)));
                 self.state = State::Ended;
                 return true;
             }
@@ -203,7 +198,7 @@ impl Reader {
                             "expected an object or an array, found {}",
                             knowledgepulse_scoring::trace::quote(&String::from_utf8_lossy(line))
                         );
-                        each(self.line, Err(ReadError { code: Code::InvalidJson, found }));
+                        each(self.line, Err((Code::InvalidJson, found)));
                         break;
                     }
                 }
@@ -315,19 +310,19 @@ fn invalid_json(error: &serde_json::Error) -> ReadError {
         0 => format!("invalid JSON: {message}"),
         column => format!("invalid JSON at column {column}: {message}"),
     };
-    ReadError { code: Code::InvalidJson, found }
+    (Code::InvalidJson, found)
 }
 
 fn invalid_utf8(error: &std::str::Utf8Error) -> ReadError {
     let found = format!("expected UTF-8, found another byte after {} bytes", error.valid_up_to());
-    ReadError { code: Code::InvalidUtf8, found }
+    (Code::InvalidUtf8, found)
 }
 
 fn no_memory() -> ReadError {
-    ReadError { code: Code::TooLarge, found: NO_MEMORY.into() }
+    (Code::TooLarge, NO_MEMORY.into())
 }
 
 fn too_large(what: &str) -> ReadError {
     let found = format!("expected at most {} MiB, found a longer {what}", MAX_BYTES >> 20);
-    ReadError { code: Code::TooLarge, found }
+    (Code::TooLarge, found)
 }

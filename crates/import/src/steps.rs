@@ -1,7 +1,8 @@
 //! From the events of a run to a trace of the protocol.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
+    hash::Hash,
     io::{self, Write},
     mem,
 };
@@ -225,27 +226,54 @@ fn write_steps(events: Vec<Event>, out: &mut Buffer) -> io::Result<()> {
     out.write_all(b"]")
 }
 
+/// Calls that wait for something, each under several keys.
+#[derive(Default)]
+pub struct Waiting<K> {
+    calls: HashMap<K, VecDeque<usize>>,
+    taken: HashSet<usize>,
+}
+
+impl<K: Eq + Hash> Waiting<K> {
+    pub fn add(&mut self, call: usize, keys: impl IntoIterator<Item = K>) {
+        for key in keys {
+            self.calls.entry(key).or_default().push_back(call);
+        }
+    }
+
+    pub fn has(&self, key: &K) -> bool {
+        self.calls.contains_key(key)
+    }
+
+    /// Takes the first call under any of these keys.
+    pub fn take(&mut self, keys: impl IntoIterator<Item = K>) -> Option<usize> {
+        let mut first: Option<usize> = None;
+        for key in keys {
+            let Some(calls) = self.calls.get_mut(&key) else { continue };
+            while calls.front().is_some_and(|call| self.taken.contains(call)) {
+                calls.pop_front();
+            }
+            first = first.into_iter().chain(calls.front().copied()).min();
+        }
+        self.taken.extend(first);
+        first
+    }
+}
+
 /// The calls so far, each with the value that its result gets.
 #[derive(Default)]
 pub struct Calls<T> {
     values: Vec<T>,
-    answered: Vec<bool>,
     by_id: HashMap<String, usize>,
-    /// Calls without an answer, by name and all together.
-    waiting: HashMap<Option<String>, VecDeque<usize>>,
+    /// By name and all together.
+    waiting: Waiting<Option<String>>,
 }
 
 impl<T: Copy> Calls<T> {
     pub fn add(&mut self, id: Option<String>, name: &str, value: T) {
         let index = self.values.len();
         self.values.push(value);
-        self.answered.push(false);
-        if let Some(id) = id {
-            self.by_id.insert(id, index);
-        }
-        for name in [None, Some(name.into())] {
-            self.waiting.entry(name).or_default().push_back(index);
-        }
+        self.by_id.extend(id.map(|id| (id, index)));
+        self.waiting.add(index, [None, Some(name.into())]);
     }
 
     /// Returns the value of the call that a result answers: the latest one with its id; without an id the
@@ -253,15 +281,9 @@ impl<T: Copy> Calls<T> {
     pub fn answer(&mut self, result: &ToolResult) -> Option<T> {
         let call = match &result.id {
             Some(id) => *self.by_id.get(id)?,
-            None => {
-                let waiting = self.waiting.get_mut(&result.name)?;
-                while waiting.front().is_some_and(|call| self.answered[*call]) {
-                    waiting.pop_front();
-                }
-                *waiting.front()?
-            }
+            None => self.waiting.take([result.name.clone()])?,
         };
-        self.answered[call] = true;
+        self.waiting.taken.insert(call);
         Some(self.values[call])
     }
 }

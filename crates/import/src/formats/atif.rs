@@ -1,6 +1,5 @@
 //! ATIF, the trajectories of Harbor.
 
-use super::messages::{Message, Messages};
 use crate::{
     events::{Event, Origin, Run, ToolResult},
     format::Runs,
@@ -44,20 +43,22 @@ fn read_step(step: Value, run: &mut Run) {
     if run.created_at.is_none() {
         run.created_at = step.member("timestamp").and_then(time::utc);
     }
-    let user = Message::Content("user", step.member("message"));
+    let content = step.member("message");
     if step.flag("is_copied_context") == Some(true) {
         run.skipped.add("copied_context");
         if source == "user" && run.fallback.is_none() {
-            let copied = Messages::One(user).run().first_human();
-            run.fallback = copied.map(|text| (text, Origin::Copied));
+            let mut copied = Run::default();
+            copied.read_user(content);
+            run.fallback = copied.first_human().map(|text| (text, Origin::Copied));
         }
         return;
     }
     match source {
-        "user" => run.read_message(user),
+        "user" => run.read_user(content),
         "agent" => {
             run.logprobs.add(step.get("metrics").get("logprobs"));
-            run.read_message(Message::Step(step));
+            run.end_turn();
+            run.read_assistant(Some(step), content);
         }
         "system" => run.skipped.add("system"),
         _ => return run.skipped.add(format!("role:{source}")),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{
-    messages::{Message, call_of_part, is_result_type, parts, result_of_part},
+    messages::{call_of_part, is_result_type, parts, result_of_part},
     runs::{self, Ids, OpenRuns},
 };
 use crate::{
@@ -157,7 +157,7 @@ impl Session {
             Some(id) => answers.entry(id.into()).or_insert_with(|| Answer::begin(run)),
             None => anonymous.insert(Answer::begin(run)),
         };
-        for (kind, part) in parts(Message::Content("assistant", Some(content))) {
+        for (kind, part) in parts(Some(content)) {
             match kind {
                 "text" | "thinking" => {
                     let text = text_of_part(part).unwrap_or_default();
@@ -175,7 +175,7 @@ impl Session {
 
     fn read_user(&mut self, content: Value, run: &mut Run) {
         let mut texts = Vec::new();
-        for (kind, part) in parts(Message::Content("user", Some(content))) {
+        for (kind, part) in parts(Some(content)) {
             match kind {
                 "text" => {
                     let text = text_of_part(part).unwrap_or_default();

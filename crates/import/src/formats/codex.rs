@@ -1,6 +1,6 @@
 //! Sessions of Codex.
 
-use super::{messages::Message, runs};
+use super::{messages::is_readable, runs};
 use crate::{
     events::{Run, Skipped},
     json::{Members, Value},
@@ -45,13 +45,13 @@ fn read_item(item: Option<Value>, run: &mut Run) {
     let Some(item) = item.and_then(Value::as_object) else {
         return run.skipped.add("malformed");
     };
-    let message = Message::Item(item);
+    let (role, kind) = (item.text("role"), item.text("type").unwrap_or("message"));
     if is_context(item) {
         run.skipped.add("context");
-    } else if message.is_valid() {
-        run.read_message(message);
+    } else if is_readable(role, kind, item) {
+        run.read_as(role, Some(kind), item);
     } else {
-        run.skipped.add(format!("part:{}", message.kind()));
+        run.skipped.add(format!("part:{kind}"));
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::{
-    messages::{Message, call_of_part},
+    messages::call_of_part,
     runs::{self, Ids},
 };
 use crate::{
@@ -122,7 +122,7 @@ fn read_user(data: Value, run: &mut Run) {
     if !is_own || data.flag("isAutopilotContinuation") == Some(true) {
         return run.skipped.add("context");
     }
-    run.read_message(Message::Content("user", data.member("content")));
+    run.read_user(data.member("content"));
     run.read_each(data.member("attachments"), Run::skip_as_part);
 }
 

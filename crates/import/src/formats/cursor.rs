@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{messages::Message, runs};
+use super::{messages::content, runs};
 use crate::{
     events::{Event, Run},
     json::{self, Members, Value},
@@ -39,11 +39,11 @@ impl runs::Session for Session {
         };
         run.end_turn();
         if record.text("role") == Some("user") {
-            let texts = run.read_user_parts(Message::WithRole("user", message));
+            let texts = run.read_user_parts(content(message));
             read_texts(&texts, run);
         } else {
             let begin = run.events.len();
-            run.read_message(Message::WithRole("assistant", message));
+            run.read_assistant(Some(message), content(message));
             let mut answer = run.events.split_off(begin);
             answer.retain_mut(|event| is_shown(event, run));
             run.events.append(&mut answer);

@@ -3,7 +3,7 @@
 use std::mem;
 
 use super::{
-    messages::{Message, call_of_part, parts},
+    messages::{call_of_part, parts},
     runs::{self, Ids},
 };
 use crate::{
@@ -106,7 +106,7 @@ fn size((events, skipped): &(Vec<Event>, Skipped)) -> usize {
 
 fn read(message: Value, run: &mut Run) {
     match message.text("type") {
-        Some("user") => run.read_message(Message::Content("user", message.member("content"))),
+        Some("user") => run.read_user(message.member("content")),
         Some("gemini") => read_answer(message, run),
         Some(kind) => run.skipped.add(format!("record:{kind}")),
         None => run.skipped.add("malformed"),
@@ -147,7 +147,7 @@ fn text_of_result(result: Value, skipped: &mut Skipped) -> Output {
             None
         }
     };
-    let outputs = parts(Message::Content("tool", Some(result))).filter_map(output);
+    let outputs = parts(Some(result)).filter_map(output);
     let joined = outputs.reduce(|all, output| Output {
         text: all.text + "\n" + &output.text,
         failed: all.failed.or(output.failed),

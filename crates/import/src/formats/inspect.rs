@@ -4,7 +4,7 @@ use std::{cell::Cell, collections::HashMap};
 
 use serde::{Serialize, Serializer, ser::Error as _};
 
-use super::messages::{self, Messages};
+use super::messages;
 use crate::{
     events::{Origin, Run, TOO_MUCH_TEXT},
     format::Runs,
@@ -44,9 +44,7 @@ fn run(sample: Value, content: Value, evaluation: Option<Value>, line: u64) -> R
         created_at: sample.member("started_at").or_else(created).and_then(time::utc),
         ..Run::at(line)
     };
-    if let Some(messages) = content.list("messages") {
-        run.read_messages(Messages::Array(messages));
-    }
+    run.read_messages(content.elements("messages"));
     let output = sample.get("output");
     run.logprobs.add(output.and_then(|output| output.pointer("/choices/0/logprobs/content")));
     run

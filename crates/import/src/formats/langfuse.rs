@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 
 use super::{
-    messages::{self, Messages, Side},
+    messages::{self, Side},
     spans::{self, Span, SpanKind, Tool},
 };
 use crate::{
     events::{CallInput, Origin, Run},
     format::Runs,
-    json::{Members, Value},
+    json::{Array, Members, Value},
     time,
 };
 
@@ -45,10 +45,7 @@ fn run(trace: Value, observations: Option<Value>, line: u64) -> Run {
         Some(asked) => Some((asked, Origin::Field)),
         None => trace.name("name").map(|name| (name.into(), Origin::Name)),
     };
-    let read_sides = |index: usize, run: &mut Run| {
-        run.read_sides(Side::BOTH.map(|side| messages(observations[index], side)));
-    };
-    spans::read_spans(&spans, read_sides, &mut run);
+    spans::read_spans(&spans, &mut run);
     run
 }
 
@@ -61,7 +58,7 @@ fn confidence(score: Value) -> Option<f64> {
     (score.text("name") == Some("confidence") && (0.0..=1.0).contains(&value)).then_some(value)
 }
 
-fn messages(observation: Value<'_>, side: Side) -> Option<Messages<'_>> {
+fn messages(observation: Value<'_>, side: Side) -> Option<Array<'_>> {
     messages::messages_of(recorded(observation, side)?, side)
 }
 
@@ -71,7 +68,7 @@ fn recorded(observation: Value<'_>, side: Side) -> Option<Value<'_>> {
 
 fn called_tools(observations: &[Value]) -> HashSet<String> {
     let answers = observations.iter().filter_map(|value| messages(*value, Side::Output));
-    let events = answers.flat_map(|messages| messages.run().events);
+    let events = answers.flat_map(|messages| Run::of(messages).events);
     events.filter_map(|event| Some(event.call()?.name.clone())).collect()
 }
 
@@ -89,9 +86,9 @@ fn span(observation: Value, called: &HashSet<String>) -> Span {
     let kind = observation.text("type").unwrap_or_default();
     match kind {
         "GENERATION" | "AGENT" => {
-            let has_messages = Side::BOTH.map(|side| messages(observation, side).is_some());
+            let sides = Side::BOTH.map(|side| messages(observation, side));
             let is_empty = |side| recorded(observation, side).is_none_or(spans::is_empty);
-            span.set_sides(kind == "AGENT", has_messages, is_empty);
+            span.set_sides(kind == "AGENT", sides, is_empty);
             let output = observation.member("output");
             span.is_plain = output.is_some_and(|output| output.decoded().is_string());
         }

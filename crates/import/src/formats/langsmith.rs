@@ -1,16 +1,16 @@
 //! Runs of LangSmith, and of the tracers of LangChain.
 
-use std::collections::HashSet;
+use std::mem;
 
 use super::{
-    messages::{self, Message, Messages, Side, Sides, messages_of},
+    messages::{self, Side, Sides, messages_of},
     runs::{Session, Traces},
-    spans::{self, Span, SpanKind, Tool},
+    spans::{self, Span, SpanKind, Spans, Tool},
 };
 use crate::{
-    events::{CallInput, Event, Origin, Run},
+    events::{CallInput, Event, Run},
     format::{ReadRuns, Runs},
-    json::{self, Array, Document, Members, Value, object_of},
+    json::{Array, Document, Members, Value, object_of},
     time,
 };
 
@@ -57,7 +57,7 @@ impl Traces<Trace> {
         let trace = trace.or_else(|| run.first_name(&["trace_id", "id"]));
         let parent = run.name("parent_run_id").or(parent);
         match trace {
-            Some(id) => self.add(id, line, out, |trace, out| trace.push(run, parent, out)),
+            Some(id) => self.add(id, line, out, |trace, out| trace.push(run, parent, line, out)),
             None => out.skip("malformed"),
         }
         for child in out.report.skipped.objects(run.get("child_runs")) {
@@ -67,112 +67,82 @@ impl Traces<Trace> {
 }
 
 #[derive(Default)]
-pub struct Trace {
-    runs: Vec<Recorded>,
-    ids: HashSet<String>,
-    size: usize,
-}
-
-struct Recorded {
-    /// The span, whose kind is not known before [`Recorded::interpret`].
-    span: Span,
-    /// The members that are used, as JSON.
-    json: String,
-}
+pub struct Trace(Spans);
 
 impl Session for Trace {
     fn size(&self) -> usize {
-        self.size
+        self.0.size
     }
 
-    fn end(mut self, mut run: Run, out: &mut Runs) {
-        let spans: Vec<_> = self.runs.iter().map(|run| &run.span).collect();
-        let root = spans::first_root(&spans);
-        run.created_at = spans.iter().filter_map(|span| span.start).min().map(time::written);
-        for (index, recorded) in self.runs.iter_mut().enumerate() {
-            recorded.interpret(Some(index) == root);
+    fn end(self, run: Run, out: &mut Runs) {
+        let mut spans = self.0.all;
+        let root = spans::first_root(&Vec::from_iter(&spans));
+        let label = root.and_then(|root| label(Document::written(&*spans[root].json).root()));
+        for (index, span) in spans.iter_mut().enumerate() {
+            let json = mem::take(&mut span.json);
+            interpret(span, Document::written(json).root(), Some(index) == root);
         }
-        if let Some(root) = root.map(|index| &self.runs[index]) {
-            let name = &root.span.name;
-            run.fallback = (!json::is_blank(name)).then(|| (name.clone(), Origin::Name));
-            run.status = root.span.status;
-            let document = Document::written(&*root.json);
-            run.objective = document.root().member("inputs").and_then(messages::human);
-            run.label = label(document.root());
-        }
-        let spans: Vec<_> = self.runs.iter().map(|run| &run.span).collect();
-        let read_sides = |index: usize, run: &mut Run| {
-            let Recorded { span, json } = &self.runs[index];
-            let is_agent = matches!(span.kind, SpanKind::Agent);
-            run.read_sides(sides(Document::written(&**json).root(), is_agent));
-        };
-        spans::read_spans(&spans, read_sides, &mut run);
-        out.run(run);
+        let root = root.map(|root| &spans[root]);
+        let run = spans::run(&Vec::from_iter(&spans), root, run.key.unwrap_or_default());
+        out.run(Run { label, ..run });
     }
 }
 
 impl Trace {
-    fn push(&mut self, run: Value, parent: Option<&str>, out: &mut Runs) {
-        let id = run.name("id");
-        if id.is_some_and(|id| !self.ids.insert(id.into())) {
-            return out.skip("repeated");
-        }
+    fn push(&mut self, run: Value, parent: Option<&str>, line: u64, out: &mut Runs) {
         // A run of another kind is read only if it is the root.
         let is_read = matches!(run.text("run_type"), Some("llm" | "tool"))
-            || parent.is_none_or(|parent| !self.ids.contains(parent));
+            || parent.is_none_or(|parent| self.0.get(parent).is_none());
         let names = ["run_type", "inputs", "outputs", "error", "feedback_stats"];
         let members = names.iter().filter_map(|name| Some((*name, run.member(name)?)));
-        let json = object_of(members.filter(|_| is_read));
         let span = Span {
-            id: id.map(Into::into),
+            line,
+            id: run.name("id").map(Into::into),
             parent: parent.map(Into::into),
             name: run.text("name").unwrap_or_default().into(),
             start: run.member("start_time").and_then(time::instant),
+            json: object_of(members.filter(|_| is_read)),
             ..Span::default()
         };
-        self.size += span.size() + json.len();
-        self.runs.push(Recorded { span, json });
+        self.0.push(span, out);
     }
 }
 
-impl Recorded {
-    /// Sets the kind of the span and what follows from its members. The root is the agent, unless it is a model
-    /// call or a tool.
-    fn interpret(&mut self, is_root: bool) {
-        let span = &mut self.span;
-        let document = Document::written(&*self.json);
-        let run = document.root();
-        // A graph that waits for a person has not failed.
-        let error = run.name("error").filter(|error| !error.contains("GraphInterrupt"));
-        (span.status, span.message) = (error.map(|_| false), error.map(Into::into));
-        let kind = run.text("run_type");
-        if kind == Some("tool") {
-            span.kind = SpanKind::Tool(tool(run, &span.name));
-        } else if kind == Some("llm") || is_root {
-            let recorded = |side| run.member(["inputs", "outputs"][side as usize]);
-            let has_messages = sides(run, false).map(|messages| messages.is_some());
-            let is_agent = is_root && !(kind == Some("llm") && has_messages.contains(&true));
-            let is_empty = |side| recorded(side).is_none_or(spans::is_empty);
-            span.set_sides(is_agent, has_messages, is_empty);
+/// Sets the kind of a span and what follows from the members of its run. The root is the agent, unless it is a
+/// model call or a tool.
+fn interpret(span: &mut Span, run: Value, is_root: bool) {
+    // A graph that waits for a person has not failed.
+    let error = run.name("error").filter(|error| !error.contains("GraphInterrupt"));
+    (span.status, span.message) = (error.map(|_| false), error.map(Into::into));
+    if is_root {
+        span.objective = run.member("inputs").and_then(messages::human);
+    }
+    let is_model = run.text("run_type") == Some("llm");
+    if run.text("run_type") == Some("tool") {
+        span.kind = SpanKind::Tool(tool(run, &span.name));
+    } else if is_model || is_root {
+        let recorded = |side| run.member(["inputs", "outputs"][side as usize]);
+        let sides = sides(run);
+        let is_agent = is_root && !(is_model && sides.iter().any(Option::is_some));
+        span.set_sides(is_agent, sides, |side| recorded(side).is_none_or(spans::is_empty));
+        let is_human = |event: &Event| event.human().is_some();
+        // The output of an agent may be the whole conversation.
+        if is_agent && sides[1].is_some_and(|all| Run::of(all).events.iter().any(is_human)) {
+            span.sides = [span.sides[1].take(), None];
         }
     }
 }
 
-/// Returns the messages of both sides. The output of an agent may be the whole conversation.
-fn sides(run: Value<'_>, is_agent: bool) -> Sides<'_> {
+fn sides(run: Value<'_>) -> Sides<'_> {
     let inputs = run.member("inputs");
     let prompts = || {
-        let prompts = inputs?.list("prompts")?;
-        prompts.iter().any(Value::is_string).then_some(Messages::Prompts(prompts))
+        let prompts = inputs.elements("prompts").filter(|prompt| prompt.is_string());
+        let content = |prompt| messages::with_role("user", [("content", prompt)]);
+        messages::made(inputs?, prompts.map(content)).filter(|messages| !messages.is_empty())
     };
     let input = inputs.and_then(|inputs| messages_of(inputs, Side::Input)).or_else(prompts);
-    let output =
-        run.member("outputs").and_then(|outputs| messages_of(answer(outputs), Side::Output));
-    let is_human = |event: &Event| event.human().is_some();
-    match output {
-        Some(all) if is_agent && all.run().events.iter().any(is_human) => [output, None],
-        _ => [input, output],
-    }
+    let outputs = run.member("outputs");
+    [input, outputs.and_then(|outputs| messages_of(answer(outputs), Side::Output))]
 }
 
 fn answer(outputs: Value<'_>) -> Value<'_> {
@@ -198,8 +168,8 @@ fn tool(run: Value, name: &str) -> Tool {
         Some(spans::only_member(value, name).unwrap_or(value))
     };
     let output = inner("outputs", "output").filter(|output| !output.is_null());
-    let output = output.map(|output| match Message::Recorded(output).unwrapped() {
-        Some(Message::WithRole(_, message)) if message.has("tool_call_id") => message,
+    let output = output.map(|output| match messages::unwrapped(output) {
+        Some((_, message)) if message.has("tool_call_id") => message,
         _ => output,
     });
     Tool {

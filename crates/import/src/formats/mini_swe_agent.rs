@@ -4,7 +4,6 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::messages::{Message, Messages};
 use crate::{
     events::{Call, CallInput, Event, Run},
     format::Runs,
@@ -34,10 +33,8 @@ pub fn read(value: Value, line: u64, out: &mut Runs) {
     if messages.clone().any(has_tools) {
         for message in messages.filter(|message| message.text("role") != Some("exit")) {
             match message.list("output") {
-                Some(items) if message.text("object") == Some("response") => {
-                    run.read_answer(Messages::Array(items));
-                }
-                _ => run.read_message(Message::Recorded(message)),
+                Some(items) if message.text("object") == Some("response") => run.read_answer(items),
+                _ => run.read_message(message),
             }
         }
     } else {
@@ -58,9 +55,9 @@ fn has_tools(message: Value) -> bool {
 fn read_text(message: Value, run: &mut Run, has_task: &mut bool) {
     let Some(role) = message.text("role") else { return run.skipped.add("malformed") };
     match role {
-        "system" => run.read_message(Message::Recorded(message)),
+        "system" => run.read_message(message),
         "user" if !*has_task => {
-            run.read_message(Message::Recorded(message));
+            run.read_message(message);
             *has_task = matches!(run.events.last(), Some(Event::Human(_)));
         }
         "user" => {

@@ -1,6 +1,6 @@
 //! Sessions of Pi and of OpenClaw.
 
-use super::{messages::Message, runs};
+use super::runs;
 use crate::{
     events::Run,
     json::{Members, Value},
@@ -28,7 +28,7 @@ impl runs::Session for Session {
         let role = message.text("role");
         match (kind, message, role) {
             ("message", Some(message), Some("user" | "assistant" | "toolResult")) => {
-                run.read_message(Message::Recorded(message));
+                run.read_message(message);
             }
             ("message", _, Some(role)) => run.skipped.add(format!("role:{role}")),
             ("message", ..) => run.skipped.add("malformed"),

@@ -4,7 +4,6 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::messages::Message;
 use crate::{
     events::{Call, CallInput, Event, Run},
     format::Runs,
@@ -37,12 +36,10 @@ pub fn read(value: Value, line: u64, out: &mut Runs) {
             let is_user = |entry: &Value| entry.text("role") == Some("user");
             let is_system = |entry: &Value| entry.text("role") == Some("system");
             let task = history.clone().find(is_user);
-            for entry in history.filter(is_system).chain(task) {
-                run.read_message(Message::Recorded(entry));
-            }
+            run.read_messages(history.filter(is_system).chain(task));
             trajectory.iter().for_each(|step| read_step(step, &mut run));
         }
-        _ => history.for_each(|entry| run.read_message(Message::Recorded(entry))),
+        _ => run.read_messages(history),
     }
     for event in &mut run.events {
         if let Event::Result(result) = event {

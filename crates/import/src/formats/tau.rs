@@ -1,6 +1,5 @@
 //! Results of tau-bench and tau2-bench: conversations of an agent with a simulated customer.
 
-use super::messages::{Message, Messages};
 use crate::{
     events::Run,
     format::Runs,
@@ -15,7 +14,7 @@ pub fn fits(value: Value) -> bool {
 pub fn read(value: Value, line: u64, out: &mut Runs) {
     if let Some(messages) = value.list("traj") {
         let mut run = Run { label: label(value.member("reward")), ..Run::at(line) };
-        run.read_messages(Messages::Array(messages));
+        run.read_messages(messages);
         out.run(run);
     }
     let simulations = value.get("simulations").filter(|simulations| simulations.is_array());
@@ -52,7 +51,7 @@ fn read_message(message: Value, run: &mut Run) {
         }
         _ => {}
     }
-    run.read_message(Message::Recorded(message));
+    run.read_message(message);
 }
 
 fn label(reward: Option<Value>) -> Option<bool> {

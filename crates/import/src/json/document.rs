@@ -143,10 +143,6 @@ impl<'t> Document<'t> {
         let word = |offset: u32| self.tape[(at + offset) as usize];
         let payload = word(0) >> TAG_BITS;
         let wide = || u64::from(word(1)) | u64::from(word(2)) << 32;
-        let string = |text| {
-            let range = payload as usize..payload as usize + word(1) as usize;
-            Kind::String(str::get(text, range).unwrap_or_default())
-        };
         match word(0) & 0xf {
             tag::FALSE => Kind::Bool(false),
             tag::TRUE => Kind::Bool(true),
@@ -154,8 +150,7 @@ impl<'t> Document<'t> {
             tag::UNSIGNED => Kind::Number(wide().into()),
             tag::SIGNED => Kind::Number(wide().cast_signed().into()),
             tag::FLOAT => Number::from_f64(f64::from_bits(wide())).map_or(Kind::Null, Kind::Number),
-            tag::TEXT => string(&self.text),
-            tag::UNESCAPED => string(&self.unescaped),
+            tag::TEXT | tag::UNESCAPED => Kind::String(self.text_at(at).unwrap_or_default()),
             tag::ARRAY => Kind::Array(Array::new(self, at + 2, word(1))),
             tag::OBJECT => Kind::Object(Value::new(self, at)),
             _ => Kind::Null,
@@ -169,20 +164,19 @@ impl<'t> Document<'t> {
 
     /// Returns the string at a place; `None` if there is another value.
     pub(super) fn text_at(&self, at: u32) -> Option<&str> {
-        match self.kind(at) {
-            Kind::String(text) => Some(text),
-            _ => None,
-        }
+        let word = self.tape[at as usize];
+        let text = match word & 0xf {
+            tag::TEXT => &*self.text,
+            tag::UNESCAPED => &self.unescaped,
+            _ => return None,
+        };
+        let begin = (word >> TAG_BITS) as usize;
+        text.get(begin..begin + self.tape[at as usize + 1] as usize)
     }
 
     pub(super) fn has_text(&self, at: u32, text: &str) -> bool {
-        let [word, length] = self.tape[at as usize..][..2] else { return false };
-        if length as usize != text.len() {
-            return false;
-        }
-        let offset = (word >> TAG_BITS) as usize;
-        let all = if word & 0xf == tag::TEXT { &*self.text } else { &self.unescaped };
-        all.as_bytes().get(offset..offset + text.len()) == Some(text.as_bytes())
+        // Most names differ in length.
+        self.tape[at as usize + 1] as usize == text.len() && self.text_at(at) == Some(text)
     }
 
     pub(super) fn after(&self, at: u32) -> u32 {

@@ -85,6 +85,11 @@ impl<'d> Value<'d> {
         self.is_object().then_some(self)
     }
 
+    /// Returns an array of this value alone.
+    pub(crate) fn alone(self) -> Array<'d> {
+        Array::new(self.document, self.at, self.document.after(self.at))
+    }
+
     /// Returns the members of an object in order, duplicates included; none of any other value.
     pub fn members(self) -> impl Iterator<Item = (&'d str, Self)> + Clone {
         let Self { document, .. } = self;
@@ -165,17 +170,14 @@ impl<'d> Value<'d> {
         count
     }
 
-    /// Returns whether arrays and objects nest at most `depth` deep.
-    pub fn nests_at_most(self, depth: usize) -> bool {
-        match self.kind() {
-            Kind::Array(elements) => {
-                depth > 0 && elements.iter().all(|element| element.nests_at_most(depth - 1))
-            }
-            Kind::Object(object) => {
-                depth > 0 && object.members().all(|(_, member)| member.nests_at_most(depth - 1))
-            }
-            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::String(_) => true,
-        }
+    /// Returns how deep arrays and objects nest.
+    pub fn depth(self) -> usize {
+        let inner = match self.kind() {
+            Kind::Array(elements) => elements.map(Self::depth).max(),
+            Kind::Object(object) => object.members().map(|(_, value)| value.depth()).max(),
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::String(_) => return 0,
+        };
+        1 + inner.unwrap_or_default()
     }
 
     /// Returns the canonical form; an empty text if there is no memory for it.

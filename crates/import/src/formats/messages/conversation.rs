@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::{
     items::ITEMS,
-    message::{Message, Messages, Sides, is_call, is_function_call},
+    message::{Sides, is_call, is_function_call, unwrapped},
     tool_part::ToolPart,
 };
 use crate::{
@@ -96,21 +96,24 @@ impl Run {
         self.turns.next - 1
     }
 
-    pub fn read_messages(&mut self, messages: Messages) {
-        messages.iter().for_each(|message| self.read_message(message));
+    /// Returns a run of these messages alone.
+    pub fn of(messages: Array) -> Self {
+        let mut run = Self::default();
+        run.read_messages(messages);
+        run
+    }
+
+    pub fn read_messages<'d>(&mut self, messages: impl IntoIterator<Item = Value<'d>>) {
+        messages.into_iter().for_each(|message| self.read_message(message));
     }
 
     pub fn read_sides(&mut self, [input, output]: Sides) {
-        if let Some(input) = input {
-            self.read_messages(input);
-        }
-        if let Some(output) = output {
-            self.read_answer(output);
-        }
+        self.read_messages(input.into_iter().flatten());
+        self.read_answer(output.into_iter().flatten());
     }
 
     /// Reads messages that are one answer of the assistant.
-    pub fn read_answer(&mut self, messages: Messages) {
+    pub fn read_answer<'d>(&mut self, messages: impl IntoIterator<Item = Value<'d>>) {
         self.turns.open = None;
         self.turns.is_answer = true;
         self.read_messages(messages);
@@ -124,19 +127,19 @@ impl Run {
         texts.find(|text| !json::is_blank(text)).cloned()
     }
 
-    pub fn read_message(&mut self, message: Message) {
-        let message = message.unwrapped();
-        let Some((message, role)) =
-            message.and_then(|message| Some((message, message.role().or(message.text("type"))?)))
-        else {
-            return self.skipped.add("malformed");
-        };
-        let kind = message.kind();
-        if message.role().is_none() && ITEMS.contains(&kind) {
-            if let Message::Recorded(item) | Message::Item(item) = message {
-                self.read_item(item, kind);
-            }
-            return;
+    pub fn read_message(&mut self, value: Value) {
+        match unwrapped(value) {
+            Some((role, message)) => self.read_as(role, message.text("type"), message),
+            None => self.skipped.add("malformed"),
+        }
+    }
+
+    /// Reads a message or an item with this role and type.
+    pub fn read_as(&mut self, own_role: Option<&str>, kind: Option<&str>, message: Value) {
+        let Some(role) = own_role.or(kind) else { return self.skipped.add("malformed") };
+        let kind = kind.unwrap_or_default();
+        if own_role.is_none() && ITEMS.contains(&kind) {
+            return self.read_item(message, kind);
         }
         let is_answer =
             matches!(role, "assistant" | "ai" | "model" | "AIMessage" | "AIMessageChunk");
@@ -144,12 +147,9 @@ impl Run {
             self.end_turn();
         }
         match role {
-            _ if is_answer => self.read_assistant(message),
+            _ if is_answer => self.read_assistant(Some(message), content(message)),
             "system" | "developer" | "SystemMessage" => self.skipped.add("system"),
-            "user" | "human" | "HumanMessage" => {
-                let texts = self.read_user_parts(message);
-                self.say_human(&texts);
-            }
+            "user" | "human" | "HumanMessage" => self.read_user(content(message)),
             "tool" | "function" | "toolResult" | "ToolMessage" | "FunctionMessage" => {
                 self.read_tool(message, None);
             }
@@ -192,11 +192,12 @@ impl Run {
     /// Reads the content of an answer in a turn, by default a new one. Returns the turn.
     pub fn read_content(&mut self, content: Option<Value>, turn: Option<Turn>) -> Turn {
         self.turns.open = turn;
-        self.read_assistant(Message::Content("assistant", content));
+        self.read_assistant(None, content);
         self.turn()
     }
 
-    fn read_assistant(&mut self, message: Message) {
+    /// Reads an answer with this content, which the message has besides other members.
+    pub fn read_assistant(&mut self, message: Option<Value>, content: Option<Value>) {
         let mut turn = self.turn();
         let reasoning = message
             .first_name(&["reasoning_content", "reasoning"])
@@ -211,7 +212,7 @@ impl Run {
         }
         let begin = self.events.len();
         let mut of_parts = HashSet::new();
-        for (kind, part) in parts(message) {
+        for (kind, part) in parts(content) {
             let tool = ToolPart::of(kind, part);
             of_parts.extend(tool.and_then(ToolPart::id).map(str::to_owned));
             if kind == "step-start" {
@@ -234,7 +235,7 @@ impl Run {
                 self.skip_part(kind, part);
             }
         }
-        let calls = message.calls();
+        let calls = calls(message);
         // LangChain keeps calls with invalid JSON in a separate list, or with the others in
         // `additional_kwargs`.
         if calls.is_empty() || message.elements("tool_calls").next().is_some() {
@@ -301,10 +302,16 @@ impl Run {
         }
     }
 
+    pub fn read_user(&mut self, content: Option<Value>) {
+        self.end_turn();
+        let texts = self.read_user_parts(content);
+        self.say_human(&texts);
+    }
+
     /// Reads the parts of a user message that are no text, and returns the texts.
-    pub fn read_user_parts(&mut self, message: Message) -> Vec<String> {
+    pub fn read_user_parts(&mut self, content: Option<Value>) -> Vec<String> {
         let mut texts = Vec::new();
-        for (kind, part) in parts(message) {
+        for (kind, part) in parts(content) {
             if !is_text_type(kind) {
                 self.read_result_part(kind, part);
             } else if self.is_repeated(kind, part) {
@@ -317,7 +324,7 @@ impl Run {
     }
 
     /// Reads the result of a tool. `role` is the role of the message if it is the tool's name.
-    fn read_tool(&mut self, message: Message, role: Option<&str>) {
+    fn read_tool(&mut self, message: Value, role: Option<&str>) {
         let content = message.get("content");
         if content.is_some_and(is_function_call) {
             return self.skipped.add("tool_definition");
@@ -334,7 +341,7 @@ impl Run {
             let turn = self.next_turn();
             return self.call_all(calls, turn);
         }
-        let parts = parts(message);
+        let parts = parts(self::content(message));
         if parts.clone().any(|(kind, _)| is_result_type(kind) || kind == RESPONSE) {
             return parts.for_each(|(kind, part)| self.read_result_part(kind, part));
         }
@@ -379,7 +386,7 @@ impl Run {
     }
 }
 
-fn flag_of_message(message: Message) -> Option<bool> {
+fn flag_of_message(message: Value) -> Option<bool> {
     flag(message)
         .or_else(|| message.flag("error"))
         .or_else(|| message.flag("tool_call_error"))
@@ -387,11 +394,25 @@ fn flag_of_message(message: Message) -> Option<bool> {
         .or_else(|| flag(message.object("content")?))
 }
 
-/// Returns the parts of a message with their types. A string is one text part, and an empty one none.
-pub fn parts<'d>(message: Message<'d>) -> impl Iterator<Item = (&'d str, Value<'d>)> + Clone {
-    let mut content = message.first(&["parts", "content", "text"]);
-    while let Some(inner) = content.filter(|content| content.list("parts").is_some()) {
-        content = inner.member("parts");
+/// Returns the calls that a message has besides its parts.
+fn calls(message: Option<Value<'_>>) -> Vec<Value<'_>> {
+    let additional = message.object("additional_kwargs").list("tool_calls");
+    let lists = [message.list("tool_calls"), additional];
+    let list = lists.into_iter().flatten().find(|calls| !calls.is_empty());
+    let call = message.member("function_call").filter(|_| list.is_none());
+    list.into_iter().flatten().chain(call).collect()
+}
+
+pub fn content(message: Value<'_>) -> Option<Value<'_>> {
+    message.first(&["parts", "content", "text"])
+}
+
+/// Returns the parts of a content with their types. A string is one text part, and an empty one none.
+pub fn parts<'d>(
+    mut content: Option<Value<'d>>,
+) -> impl Iterator<Item = (&'d str, Value<'d>)> + Clone {
+    while content.list("parts").is_some() {
+        content = content.member("parts");
     }
     let array = content.and_then(Value::as_array);
     let one = content.filter(|_| array.is_none());

@@ -6,8 +6,11 @@ mod message;
 mod tool_part;
 
 pub use self::{
-    conversation::{call_of_part, is_result_type, parts, result_of_part},
-    message::{Message, Messages, Side, Sides, human, is_message, messages_of, with_role},
+    conversation::{call_of_part, content, is_result_type, parts, result_of_part},
+    message::{
+        Side, Sides, content_of, human, is_message, is_readable, made, messages_of, unwrapped,
+        with_role,
+    },
 };
 use super::runs::Session;
 use crate::{
@@ -47,7 +50,7 @@ impl Session for Conversation {
     }
 
     fn read(&mut self, message: Value, run: &mut Run) {
-        run.read_message(Message::Recorded(message));
+        run.read_message(message);
     }
 }
 
@@ -56,10 +59,7 @@ fn run(value: Value, line: u64) -> Run {
     let input = match value.first(&["messages", "contents", "input"]) {
         _ if value.is_array() => messages_of(value, Side::Input),
         None => value.member("request").and_then(|request| messages_of(request, Side::Input)),
-        Some(input) => Some(match input.as_array() {
-            Some(messages) => Messages::Array(messages),
-            None => Messages::One(Message::Content("user", Some(input))),
-        }),
+        Some(input) => input.as_array().or_else(|| content_of(Side::Input, input)),
     };
     let answer = value
         .member("response")
@@ -67,7 +67,7 @@ fn run(value: Value, line: u64) -> Run {
         .or_else(|| value.get("choices").map(|_| value));
     run.read_sides([input, answer.and_then(|answer| messages_of(answer, Side::Output))]);
     let time = value.first(&["created_at", "timestamp", "created"]).and_then(time::utc);
-    let created_at = |message: Message| message.member("createdAt").and_then(time::utc);
+    let created_at = |message: Value| message.member("createdAt").and_then(time::utc);
     run.created_at = time.or_else(|| input?.iter().find_map(created_at));
     let answer = value.member("response").unwrap_or(value);
     let choice = answer.list("choices").and_then(Array::first);

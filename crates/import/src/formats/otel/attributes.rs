@@ -1,15 +1,15 @@
 //! The attributes and events of spans: the GenAI conventions of OpenTelemetry, OpenInference, OpenLLMetry
 //! (Traceloop), the AI SDK, and Google's ADK.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, mem};
 
 use super::super::{
-    messages::{self, Message, Messages, Side, messages_of, with_role},
+    messages::{self, Side, made, messages_of, with_role},
     spans::{Span, SpanKind, Tool, is_empty, recorded_output},
 };
 use crate::{
-    events::{CallInput, Run},
-    json::{self, Document, Made, Members, Value, json_of},
+    events::CallInput,
+    json::{Array, Document, Made, Members, Value, json_of},
 };
 
 /// Attributes that tell kinds of spans apart.
@@ -107,63 +107,39 @@ pub(super) fn is_kept(name: &str) -> bool {
             .any(|names| names.contains(&name))
 }
 
-#[derive(Default)]
-pub(super) struct Recorded {
-    pub line: u64,
-    /// The span, whose kind is not known before [`Recorded::interpret`].
-    pub span: Span,
-    /// The attributes that are used, as the JSON of an object.
-    pub attributes: String,
-    pub events: EventMessages,
-}
-
-/// The messages of both sides that events and log records have, each as JSON.
-#[derive(Default)]
-pub(super) struct EventMessages([Vec<String>; 2]);
-
-impl EventMessages {
-    /// Reads an event of a span (without `body`) or a log record. Returns `None` if its name is unknown.
-    pub fn of(name: Option<&str>, attributes: Value, body: Option<Value>) -> Option<Self> {
-        let recorded = |name, side| -> Vec<String> {
-            let value = attributes.member(name).or_else(|| body?.member(name));
-            let messages = value.and_then(|value| messages_of(value, side));
-            let messages = messages.into_iter().flat_map(Messages::iter);
-            messages.map(|message| json_of(message.made())).collect()
-        };
-        let said = |role: &str, member: Option<&str>| -> Vec<String> {
-            let json = json_of(said(attributes, body, role, member));
-            let is_message = messages::is_message(Document::written(json.as_str()).root());
-            is_message.then_some(json).into_iter().collect()
-        };
-        Some(Self(match name? {
-            "gen_ai.client.inference.operation.details" => [
-                recorded("gen_ai.input.messages", Side::Input),
-                recorded("gen_ai.output.messages", Side::Output),
-            ],
-            "gen_ai.content.prompt" => [recorded("gen_ai.prompt", Side::Input), Vec::new()],
-            "gen_ai.content.completion" => {
-                [Vec::new(), recorded("gen_ai.completion", Side::Output)]
+/// Returns the messages of both sides, each as JSON, that an event of a span (without `body`) or a log record has;
+/// `None` if its name is unknown.
+pub(super) fn event_messages(
+    name: Option<&str>,
+    attributes: Value,
+    body: Option<Value>,
+) -> Option<[Vec<String>; 2]> {
+    let recorded = |name, side| -> Vec<String> {
+        let value = attributes.member(name).or_else(|| body?.member(name));
+        let messages = value.and_then(|value| messages_of(value, side));
+        messages.into_iter().flatten().map(Value::to_json).collect()
+    };
+    let said = |role: &str, member: Option<&str>| -> Vec<String> {
+        let json = json_of(said(attributes, body, role, member));
+        let is_message = messages::is_message(Document::written(json.as_str()).root());
+        is_message.then_some(json).into_iter().collect()
+    };
+    Some(match name? {
+        "gen_ai.client.inference.operation.details" => [
+            recorded("gen_ai.input.messages", Side::Input),
+            recorded("gen_ai.output.messages", Side::Output),
+        ],
+        "gen_ai.content.prompt" => [recorded("gen_ai.prompt", Side::Input), Vec::new()],
+        "gen_ai.content.completion" => [Vec::new(), recorded("gen_ai.completion", Side::Output)],
+        "gen_ai.choice" => [Vec::new(), said("assistant", Some("message"))],
+        name => {
+            let role = name.strip_prefix("gen_ai.")?.strip_suffix(".message")?;
+            if !["system", "user", "assistant", "tool"].contains(&role) {
+                return None;
             }
-            "gen_ai.choice" => [Vec::new(), said("assistant", Some("message"))],
-            name => {
-                let role = name.strip_prefix("gen_ai.")?.strip_suffix(".message")?;
-                if !["system", "user", "assistant", "tool"].contains(&role) {
-                    return None;
-                }
-                [said(role, None), Vec::new()]
-            }
-        }))
-    }
-
-    pub fn extend(&mut self, other: Self) {
-        for (own, other) in self.0.iter_mut().zip(other.0) {
-            own.extend(other);
+            [said(role, None), Vec::new()]
         }
-    }
-
-    pub fn size(&self) -> usize {
-        self.0.iter().flatten().map(String::len).sum()
-    }
+    })
 }
 
 /// Returns the message in an event, which is its payload or a member of that.
@@ -193,73 +169,50 @@ fn said<'d>(
     }
 }
 
-impl Recorded {
-    pub fn size(&self) -> usize {
-        self.span.size() + self.attributes.len() + self.events.size()
+/// Sets the kind of a span and what follows from its attributes. All events must be known.
+pub(super) fn interpret(span: &mut Span) {
+    let document = Document::written(mem::take(&mut span.json));
+    let events = mem::take(&mut span.events);
+    let attributes = document.root();
+    let is = |name, value| attributes.text(name) == Some(value);
+    let is_tool = is(OPERATION, "execute_tool")
+        || is(OPENINFERENCE, "TOOL")
+        || is("traceloop.span.kind", "tool")
+        || is("ai.operationId", "ai.toolCall")
+        || attributes.member("ai.toolCall.name").is_some();
+    let is_agent = is(OPERATION, "invoke_agent") || is(OPENINFERENCE, "AGENT");
+    if attributes.member("error.type").is_some() {
+        span.status = Some(false);
     }
-
-    fn document(&self) -> Document<'_> {
-        Document::written(self.attributes.as_str())
-    }
-
-    /// Sets the kind of the span and what follows from its attributes. All events must be known.
-    pub fn interpret(&mut self) {
-        let Self { span, attributes, events, .. } = self;
-        let document = Document::written(&**attributes);
-        let attributes = document.root();
-        let is = |name, value| attributes.text(name) == Some(value);
-        let is_tool = is(OPERATION, "execute_tool")
-            || is(OPENINFERENCE, "TOOL")
-            || is("traceloop.span.kind", "tool")
-            || is("ai.operationId", "ai.toolCall")
-            || attributes.member("ai.toolCall.name").is_some();
-        let is_agent = is(OPERATION, "invoke_agent") || is(OPENINFERENCE, "AGENT");
-        if attributes.member("error.type").is_some() {
-            span.status = Some(false);
-        }
-        if is_tool {
-            span.kind = SpanKind::Tool(tool(attributes, &span.name));
-        } else {
-            let has_messages = Side::BOTH.map(|side| messages(attributes, events, side).is_some());
-            span.set_sides(is_agent, has_messages, |side| {
-                let places = PLACES[side as usize].iter();
-                places.filter_map(|place| json_at(attributes, place)).all(is_empty)
-            });
+    if is_tool {
+        span.kind = SpanKind::Tool(tool(attributes, &span.name));
+    } else {
+        let sides = Side::BOTH.map(|side| messages(attributes, &events[side as usize], side));
+        span.set_sides(is_agent, sides, |side| {
+            let places = PLACES[side as usize].iter();
+            places.filter_map(|place| json_at(attributes, place)).all(is_empty)
+        });
+        if is_agent {
+            let mut objective = OBJECTIVE.iter();
+            span.objective = objective.find_map(|name| messages::human(attributes.member(name)?));
         }
     }
-
-    pub fn read_sides(&self, run: &mut Run) {
-        let document = self.document();
-        run.read_sides(Side::BOTH.map(|side| messages(document.root(), &self.events, side)));
-    }
-
-    pub fn objective(&self) -> Option<String> {
-        let document = self.document();
-        OBJECTIVE.iter().find_map(|name| messages::human(document.root().member(name)?))
-    }
-
-    /// Returns the name of the agent, else of the span.
-    pub fn title(&self) -> Option<String> {
-        let document = self.document();
-        let name = document.root().name("gen_ai.agent.name").unwrap_or(&self.span.name);
-        (!json::is_blank(name)).then(|| name.to_owned())
+    if let Some(name) = attributes.name("gen_ai.agent.name") {
+        span.name = name.into();
     }
 }
 
 /// Returns the messages of a side, at the first place that has some.
-fn messages<'d>(attributes: Value<'d>, events: &EventMessages, side: Side) -> Option<Messages<'d>> {
+fn messages<'d>(attributes: Value<'d>, events: &[String], side: Side) -> Option<Array<'d>> {
     PLACES[side as usize].iter().find_map(|place| match place {
         Place::Json(_) => messages_of(json_at(attributes, place)?, side),
         Place::Flat(prefix, infix) => flattened(attributes, prefix, infix, side),
         Place::Answer => answer(attributes),
         Place::Events => {
-            let events = &events.0[side as usize];
             // In an object, as attributes are: what nests too deep there is unreadable.
             let list = || attributes.keep(format!(r#"{{"":[{}]}}"#, events.join(",")));
-            match (!events.is_empty()).then(list).list("") {
-                Some(events) => Some(Messages::Array(events)),
-                None => events_in_attribute(attributes, side),
-            }
+            let list = (!events.is_empty()).then(list).list("");
+            list.or_else(|| events_in_attribute(attributes, side))
         }
     })
 }
@@ -286,16 +239,17 @@ fn tool(attributes: Value, name: &str) -> Tool {
     }
 }
 
-fn events_in_attribute<'d>(attributes: Value<'d>, side: Side) -> Option<Messages<'d>> {
+fn events_in_attribute<'d>(attributes: Value<'d>, side: Side) -> Option<Array<'d>> {
     let events = attributes.member(EVENTS)?.decoded().as_array()?;
     let events = events.iter().filter(|event| event.is_object());
-    let said = events.filter_map(|event| EventMessages::of(event.text("event.name"), event, None));
-    let messages = said.flat_map(|mut said| std::mem::take(&mut said.0[side as usize]));
+    let said = events.filter_map(|event| event_messages(event.text("event.name"), event, None));
+    let messages = said.flat_map(|mut said| mem::take(&mut said[side as usize]));
     let messages: Vec<_> = messages.collect();
-    (!messages.is_empty()).then(|| made(attributes, format!("[{}]", messages.join(","))))
+    let array = attributes.keep(format!("[{}]", messages.join(","))).as_array();
+    array.filter(|messages| !messages.is_empty())
 }
 
-fn answer(attributes: Value<'_>) -> Option<Messages<'_>> {
+fn answer(attributes: Value<'_>) -> Option<Array<'_>> {
     if attributes.text("ai.operationId").is_some_and(|id| id.starts_with("ai.embed")) {
         return None;
     }
@@ -313,7 +267,7 @@ fn answer(attributes: Value<'_>) -> Option<Messages<'_>> {
         return None;
     }
     message.insert("role", Made::Text("assistant"));
-    Some(made(attributes, json_of([Made::Object(message)])))
+    made(attributes, [Made::Object(message)])
 }
 
 fn flattened<'d>(
@@ -321,7 +275,7 @@ fn flattened<'d>(
     prefix: &str,
     infix: &str,
     side: Side,
-) -> Option<Messages<'d>> {
+) -> Option<Array<'d>> {
     let mut messages: BTreeMap<u64, Vec<(&str, Value)>> = BTreeMap::new();
     for (name, value) in attributes.members() {
         if let Some((index, field)) = numbered(name, prefix)
@@ -331,14 +285,7 @@ fn flattened<'d>(
         }
     }
     let messages = messages.into_values().filter_map(|fields| unflattened(fields, side.role()));
-    let messages: Vec<_> = messages.collect();
-    (!messages.is_empty()).then(|| made(attributes, json_of(messages)))
-}
-
-/// Returns the messages of an array made of several attributes.
-fn made(attributes: Value<'_>, json: String) -> Messages<'_> {
-    let made = attributes.keep(json);
-    made.as_array().map_or(Messages::One(Message::Recorded(made)), Messages::Array)
+    made(attributes, messages).filter(|messages| !messages.is_empty())
 }
 
 fn numbered<'a>(name: &'a str, prefix: &str) -> Option<(u64, &'a str)> {

@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer, ser::Error as _};
 
 use super::super::spans::Span;
-use super::attributes::{EventMessages, Recorded, is_kept};
+use super::attributes::{event_messages, is_kept};
 use crate::{
     events::MAX_VALUES,
     json::{Document, Members, Value, written},
@@ -12,9 +12,9 @@ use crate::{
 
 pub(super) enum Item {
     /// A span, and the id of its trace.
-    Span(String, Box<Recorded>),
+    Span(String, Box<Span>),
     /// The messages of a log record, and the ids of its trace and span.
-    Log(String, String, EventMessages),
+    Log(String, String, [Vec<String>; 2]),
     Skipped(&'static str),
 }
 
@@ -49,66 +49,45 @@ pub(super) fn read(value: Value, mut each: impl FnMut(ReadItem)) {
         }
     }
     for trace in value.elements("data") {
-        trace.elements("spans").for_each(|value| each(jaeger(value)));
+        trace.elements("spans").for_each(|value| each(span(value)));
     }
 }
 
-/// Reads a span of OTLP, or a single one.
+/// Reads a span of OTLP or of Jaeger, or a single one.
 fn span(value: Value) -> ReadItem {
-    let Some(object) = value.as_object() else { return Ok(Item::Skipped("malformed")) };
-    let Some(trace) = trace_id(object) else { return Ok(Item::Skipped("malformed")) };
-    let parent = object
-        .first_name(&["parentSpanId", "parentId", "parent_id"])
-        .or_else(|| object.object("parentSpanContext").name("spanId"));
-    let times = ["startTimeUnixNano", "startTime", "start_time", "timestamp"];
-    let status = object.object("status");
-    let is_ok = || is_ok(status?.first(&["status_code", "code"])?);
-    // `description` is Python's name of it.
-    let message = status.first_name(&["message", "description"]);
-    let span = Span {
-        id: id(object, &["spanId", "span_id", "id"]).map(Into::into),
-        parent: parent.map(Into::into),
-        name: object.text("name").unwrap_or_default().into(),
-        start: object.first(&times).and_then(time::instant),
-        status: is_ok(),
-        message: message.map(Into::into),
-        ..Span::default()
-    };
-    let mut recorded = Recorded { span, ..Recorded::default() };
-    recorded.attributes = attributes(object.get("attributes"), is_kept)?;
-    for event in value.elements("events") {
-        let attributes = all_attributes(event.get("attributes"))?;
-        let messages = EventMessages::of(event.text("name"), attributes.root(), None);
-        recorded.events.extend(messages.unwrap_or_default());
-    }
-    Ok(Item::Span(trace, Box::new(recorded)))
-}
-
-fn jaeger(value: Value) -> ReadItem {
-    let Some(trace) = value.name("traceID") else { return Ok(Item::Skipped("malformed")) };
+    let Some(trace) = trace_id(value) else { return Ok(Item::Skipped("malformed")) };
     let is_parent = |reference: &Value| reference.text("refType") == Some("CHILD_OF");
-    let parent = value.elements("references").find(is_parent);
+    let parent = value
+        .first_name(&["parentSpanId", "parentId", "parent_id"])
+        .or_else(|| value.object("parentSpanContext").name("spanId"))
+        .or_else(|| value.elements("references").find(is_parent).name("spanID"));
+    let times = ["startTimeUnixNano", "startTime", "start_time", "timestamp"];
+    // Those of Jaeger, which has the status in them.
     let tags = all_attributes(value.get("tags"))?;
     let tags = tags.root();
     let is_error = tags.flag("error") == Some(true) || tags.text("error") == Some("true");
-    let status = tags.member("otel.status_code").and_then(is_ok);
-    let span = Span {
-        id: value.name("spanID").map(Into::into),
-        parent: parent.name("spanID").map(Into::into),
-        name: value.text("operationName").unwrap_or_default().into(),
-        start: value.member("startTime").and_then(time::instant),
-        status: if is_error { Some(false) } else { status },
-        message: tags.text("otel.status_description").map(Into::into),
+    let status = value.object("status");
+    let code = status.first(&["status_code", "code"]).or_else(|| tags.member("otel.status_code"));
+    // `description` is Python's name of it.
+    let message = status.first_name(&["message", "description"]);
+    let mut span = Span {
+        id: id(value, &["spanId", "span_id", "id", "spanID"]).map(Into::into),
+        parent: parent.map(Into::into),
+        name: value.text("name").or(value.text("operationName")).unwrap_or_default().into(),
+        start: value.first(&times).and_then(time::instant),
+        status: if is_error { Some(false) } else { code.and_then(is_ok) },
+        message: message.or(tags.text("otel.status_description")).map(Into::into),
+        json: attributes(value.get("attributes").or(Some(tags)), is_kept)?,
         ..Span::default()
     };
-    let mut recorded = Recorded { span, ..Recorded::default() };
-    for log in value.elements("logs") {
-        let fields = all_attributes(log.get("fields"))?;
-        let messages = EventMessages::of(fields.root().text("event"), fields.root(), None);
-        recorded.events.extend(messages.unwrap_or_default());
+    for event in value.elements("events").chain(value.elements("logs")) {
+        let attributes = all_attributes(event.get("attributes").or(event.get("fields")))?;
+        let attributes = attributes.root();
+        let name = event.text("name").or(attributes.text("event"));
+        let messages = event_messages(name, attributes, None);
+        span.add_events(messages.unwrap_or_default());
     }
-    recorded.attributes = attributes(Some(tags), is_kept)?;
-    Ok(Item::Span(normalised(trace), Box::new(recorded)))
+    Ok(Item::Span(trace, Box::new(span)))
 }
 
 fn log(record: Value) -> ReadItem {
@@ -117,7 +96,7 @@ fn log(record: Value) -> ReadItem {
     let name = record.name("eventName").or_else(|| attributes.name("event.name"));
     let plain = |body| written(|out| serde_json::to_writer(out, &Attribute::Wrapped(body)));
     let body = record.member("body").map(plain).transpose()?.map(Document::written);
-    let sides = EventMessages::of(name, attributes, body.as_ref().map(Document::root));
+    let sides = event_messages(name, attributes, body.as_ref().map(Document::root));
     let ids = record
         .as_object()
         .and_then(|record| Some((trace_id(record)?, id(record, &["spanId", "span_id"])?)));
@@ -134,12 +113,8 @@ fn id<'d>(span: Value<'d>, names: &[&str]) -> Option<&'d str> {
 }
 
 fn trace_id(span: Value) -> Option<String> {
-    id(span, &["traceId", "trace_id"]).map(normalised)
-}
-
-fn normalised(id: &str) -> String {
-    let id = id.to_lowercase();
-    id.strip_prefix("0x").map(Into::into).unwrap_or(id)
+    let id = id(span, &["traceId", "trace_id", "traceID"])?.to_lowercase();
+    Some(id.strip_prefix("0x").map(Into::into).unwrap_or(id))
 }
 
 fn is_ok(code: Value) -> Option<bool> {

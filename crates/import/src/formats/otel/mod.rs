@@ -3,21 +3,17 @@
 mod attributes;
 mod envelope;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
-use self::{
-    attributes::{EventMessages, Recorded},
-    envelope::Item,
-};
+use self::envelope::Item;
 use super::{
     runs::{Session, Traces},
-    spans::{self, Forest, Span, SpanKind},
+    spans::{self, Forest, Span, SpanKind, Spans},
 };
 use crate::{
-    events::{Origin, Run, TOO_MANY_VALUES},
+    events::{Run, TOO_MANY_VALUES},
     format::{ReadRuns, Runs},
     json::{Array, Members, Value},
-    time,
 };
 
 pub fn fits(value: Value) -> bool {
@@ -30,27 +26,24 @@ pub fn fits(value: Value) -> bool {
 }
 
 #[derive(Default)]
-pub struct Spans {
-    spans: Vec<Recorded>,
-    by_id: HashMap<String, usize>,
+pub struct Trace {
+    spans: Spans,
     /// The messages of log records, and the ids of their spans.
-    logs: Vec<(String, EventMessages)>,
-    size: usize,
+    logs: Vec<(String, [Vec<String>; 2])>,
 }
 
-impl ReadRuns for Traces<Spans> {
+impl ReadRuns for Traces<Trace> {
     fn read(&mut self, value: Value, line: u64, out: &mut Runs) {
         envelope::read(value, |item| match item {
-            Ok(Item::Span(id, mut recorded)) => {
-                recorded.line = line;
-                self.add(&id, line, out, |trace, out| trace.push(*recorded, out));
+            Ok(Item::Span(id, mut span)) => {
+                span.line = line;
+                self.add(&id, line, out, |trace, out| trace.spans.push(*span, out));
             }
-            Ok(Item::Log(id, span, messages)) => {
-                self.add(&id, line, out, |trace, _| {
-                    trace.size += span.len() + messages.size();
-                    trace.logs.push((span, messages));
-                });
-            }
+            Ok(Item::Log(id, span, messages)) => self.add(&id, line, out, |trace, _| {
+                let texts = messages.iter().flatten().chain([&span]);
+                trace.spans.size += texts.map(String::len).sum::<usize>();
+                trace.logs.push((span, messages));
+            }),
             Ok(Item::Skipped(reason)) => out.skip(reason),
             Err(_) => out.too_large(line, TOO_MANY_VALUES),
         });
@@ -61,75 +54,45 @@ impl ReadRuns for Traces<Spans> {
     }
 }
 
-impl Spans {
-    fn push(&mut self, recorded: Recorded, out: &mut Runs) {
-        if let Some(id) = &recorded.span.id {
-            if self.by_id.contains_key(id) {
-                return out.skip("repeated");
-            }
-            self.by_id.insert(id.clone(), self.spans.len());
-        }
-        self.size += recorded.size();
-        self.spans.push(recorded);
-    }
-}
-
-impl Session for Spans {
+impl Session for Trace {
     fn size(&self) -> usize {
-        self.size
+        self.spans.size
     }
 
     /// Adds its runs: one for each agent that is below no other, and one for all other spans.
     fn end(mut self, trace: Run, out: &mut Runs) {
         let trace = trace.key.unwrap_or_default();
         for (id, messages) in self.logs {
-            match self.by_id.get(&id).and_then(|index| self.spans.get_mut(*index)) {
-                Some(recorded) => recorded.events.extend(messages),
+            match self.spans.get(&id) {
+                Some(span) => span.add_events(messages),
                 None => out.skip("other_log"),
             }
         }
-        self.spans.iter_mut().for_each(Recorded::interpret);
+        self.spans.all.iter_mut().for_each(attributes::interpret);
 
-        let spans: Vec<_> = self.spans.iter().map(|recorded| &recorded.span).collect();
-        let forest = Forest::new(&spans);
-        let (mut agents, mut others) =
-            forest.split(|index| matches!(spans[index].kind, SpanKind::Agent));
-        agents.sort_by_key(|agent| agent.first().map(|&index| (spans[index].start, index)));
-        for group in agents {
-            let mut members = group.to_vec();
-            members.sort_unstable();
-            let agent = group.first().map(|&index| &self.spans[index]);
-            let id = agent.and_then(|agent| agent.span.id.as_deref()).unwrap_or_default();
-            let mut run = run(&self.spans, &members, agent, format!("{trace}:{id}"));
-            run.objective = agent.and_then(Recorded::objective);
-            out.run(run);
+        let spans: Vec<_> = self.spans.all.iter().collect();
+        let agents = Forest::new(&spans).tops(|index| matches!(spans[index].kind, SpanKind::Agent));
+        let mut runs: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+        for (index, agent) in agents {
+            let agent = agent.map(|agent| (spans[agent].start, agent));
+            runs.entry((agent.is_none(), agent)).or_default().push(index);
         }
-        others.sort_unstable();
-        let is_run =
-            |&index: &usize| matches!(spans[index].kind, SpanKind::Model | SpanKind::Tool(_));
-        if others.iter().any(is_run) {
-            let members: Vec<_> = others.iter().map(|&index| spans[index]).collect();
-            let root = spans::first_root(&members).map(|index| &self.spans[others[index]]);
-            out.run(run(&self.spans, &others, root, trace));
-        } else {
-            for index in others {
-                out.skip("other_span");
-                out.report.skipped.add_many("unreadable", spans[index].unreadable);
+        for ((_, agent), mut members) in runs {
+            members.sort_unstable();
+            let members: Vec<_> = members.into_iter().map(|index| spans[index]).collect();
+            let is_step = |span: &&Span| matches!(span.kind, SpanKind::Model | SpanKind::Tool(_));
+            if let Some((_, agent)) = agent {
+                let key = format!("{trace}:{}", spans[agent].id.as_deref().unwrap_or_default());
+                out.run(spans::run(&members, Some(spans[agent]), key));
+            } else if members.iter().any(is_step) {
+                let root = spans::first_root(&members).map(|index| members[index]);
+                out.run(spans::run(&members, root, trace.clone()));
+            } else {
+                for span in members {
+                    out.skip("other_span");
+                    out.report.skipped.add_many("unreadable", span.unreadable);
+                }
             }
         }
     }
-}
-
-/// Returns the run of the spans with these indices. `root` gives its status and its name.
-fn run(all: &[Recorded], members: &[usize], root: Option<&Recorded>, key: String) -> Run {
-    let spans: Vec<&Span> = members.iter().map(|&index| &all[index].span).collect();
-    let mut run = Run {
-        key: Some(key),
-        fallback: root.and_then(Recorded::title).map(|title| (title, Origin::Name)),
-        status: root.and_then(|root| root.span.status),
-        created_at: spans.iter().filter_map(|span| span.start).min().map(time::written),
-        ..Run::at(members.first().map_or(1, |&index| all[index].line))
-    };
-    spans::read_spans(&spans, |index, run| all[members[index]].read_sides(run), &mut run);
-    run
 }

@@ -55,22 +55,14 @@ impl Forest {
         Self { order, parents, ends }
     }
 
-    /// Returns the groups of each picked span with all spans below it, and the indices of all other spans.
-    /// Groups do not overlap.
-    pub fn split(&self, is_picked: impl Fn(usize) -> bool) -> (Vec<&[usize]>, Vec<usize>) {
-        let (mut groups, mut others) = (Vec::new(), Vec::new());
-        let mut place = 0;
-        while let Some(&index) = self.order.get(place) {
-            let end = self.ends[place];
-            if is_picked(index) {
-                groups.push(&self.order[place..end]);
-                place = end;
-            } else {
-                others.push(index);
-                place += 1;
-            }
+    /// Returns the spans in order, each with the topmost picked one of itself and those above it.
+    pub fn tops(&self, is_picked: impl Fn(usize) -> bool) -> Vec<(usize, Option<usize>)> {
+        let mut tops: Vec<(usize, Option<usize>)> = Vec::new();
+        for (&index, parent) in self.order.iter().zip(&self.parents) {
+            let top = parent.and_then(|parent| tops[parent].1);
+            tops.push((index, top.or_else(|| is_picked(index).then_some(index))));
         }
-        (groups, others)
+        tops
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::{
     events::{Call, Event, Run, Skipped, Turn},
-    json,
+    json::{self, Document},
     steps::Calls,
 };
 
@@ -51,10 +51,11 @@ impl Key {
 
 impl History {
     /// Adds the events of a model call that are new.
-    pub fn read(&mut self, read_sides: impl FnOnce(&mut Run), skipped: &mut Skipped) {
+    pub fn read(&mut self, sides: &[Option<String>; 2], skipped: &mut Skipped) {
         let mut run = Run::default();
         run.turns.next = self.next_turn;
-        read_sides(&mut run);
+        let documents = sides.each_ref().map(|side| side.as_deref().map(Document::written));
+        run.read_sides(documents.each_ref().map(|document| document.as_ref()?.root().as_array()));
         self.next_turn = run.next_turn();
         self.skipped.max(&run.skipped);
 

@@ -16,15 +16,18 @@ pub use self::{
     forest::{Forest, first_root},
     tools::tool_names,
 };
-use super::messages::Side;
+use super::messages::{Side, Sides};
 use crate::{
-    events::{CallInput, Run, Skipped},
-    json::{self, Kind, Members, Value},
+    events::{CallInput, Origin, Run, Skipped},
+    format::Runs,
+    json::{self, Kind, Members, Value, json_of},
     results::{self, Output},
+    time,
 };
 
 #[derive(Debug, Default)]
 pub struct Span {
+    pub line: u64,
     pub id: Option<String>,
     pub parent: Option<String>,
     pub name: String,
@@ -32,9 +35,15 @@ pub struct Span {
     /// Whether it ended in order, if that is recorded.
     pub status: Option<bool>,
     pub message: Option<String>,
+    /// What the members below are set from when the whole trace is known, as JSON.
+    pub json: String,
+    /// The messages of both sides that its events have, each as JSON.
+    pub events: [Vec<String>; 2],
     pub kind: SpanKind,
-    /// Of both sides.
-    pub has_messages: [bool; 2],
+    /// The messages of both sides, as JSON, because values of all spans together take many times its memory.
+    pub sides: [Option<String>; 2],
+    /// The objective of a run of which it is the root.
+    pub objective: Option<String>,
     /// Whether the output is text alone, which says less than messages.
     pub is_plain: bool,
     /// How many of the two sides cannot be read.
@@ -85,34 +94,38 @@ pub fn only_member<'d>(object: Value<'d>, name: &str) -> Option<Value<'d>> {
 }
 
 impl Span {
-    /// Sets which sides have messages, and counts non-empty sides without any. A span with messages is a model
+    /// Sets the messages of both sides, and counts non-empty sides without any. A span with messages is a model
     /// call, unless it is an agent.
-    pub fn set_sides(
-        &mut self,
-        is_agent: bool,
-        has_messages: [bool; 2],
-        is_empty: impl Fn(Side) -> bool,
-    ) {
-        self.has_messages = has_messages;
-        for (side, has_messages) in Side::BOTH.into_iter().zip(has_messages) {
-            self.unreadable += u64::from(!has_messages && !is_empty(side));
-        }
+    pub fn set_sides(&mut self, is_agent: bool, sides: Sides, is_empty: impl Fn(Side) -> bool) {
+        self.sides = sides.map(|messages| Some(json_of(messages?.collect::<Vec<_>>())));
+        let unreadable = |side: &Side| sides[*side as usize].is_none() && !is_empty(*side);
+        self.unreadable = Side::BOTH.iter().filter(|side| unreadable(side)).count() as u64;
         if is_agent {
             self.kind = SpanKind::Agent;
-        } else if has_messages.contains(&true) {
+        } else if self.has_messages() {
             self.kind = SpanKind::Model;
         }
     }
 
+    pub fn add_events(&mut self, [input, output]: [Vec<String>; 2]) {
+        self.events[0].extend(input);
+        self.events[1].extend(output);
+    }
+
+    fn has_messages(&self) -> bool {
+        self.sides.iter().any(Option::is_some)
+    }
+
     /// Returns the approximate size in bytes, as long as its kind is not known.
-    pub fn size(&self) -> usize {
+    fn size(&self) -> usize {
         let texts = [&self.id, &self.parent, &self.message].into_iter().flatten();
-        size_of::<Self>() + self.name.len() + texts.map(String::len).sum::<usize>()
+        let texts = texts.chain([&self.name, &self.json]).chain(self.events.iter().flatten());
+        size_of::<Self>() + texts.map(String::len).sum::<usize>()
     }
 
     fn quality(&self) -> u8 {
-        let [input, output] = self.has_messages;
-        u8::from(input) + u8::from(output && !self.is_plain)
+        let [input, output] = &self.sides;
+        u8::from(input.is_some()) + u8::from(output.is_some() && !self.is_plain)
     }
 
     fn is_error(&self) -> bool {
@@ -130,9 +143,48 @@ pub fn is_empty(value: Value) -> bool {
     }
 }
 
-/// Reads the spans of a run into its events. `read_sides` reads the messages of the span at an index. They are read
-/// one by one, as together they take many times the memory of what they are read from.
-pub fn read_spans(spans: &[&Span], read_sides: impl Fn(usize, &mut Run), run: &mut Run) {
+/// The spans of a trace that is open.
+#[derive(Default)]
+pub struct Spans {
+    pub all: Vec<Span>,
+    by_id: HashMap<String, usize>,
+    pub size: usize,
+}
+
+impl Spans {
+    pub fn push(&mut self, span: Span, out: &mut Runs) {
+        let next = self.all.len();
+        if let Some(id) = &span.id
+            && *self.by_id.entry(id.clone()).or_insert(next) != next
+        {
+            return out.skip("repeated");
+        }
+        self.size += span.size();
+        self.all.push(span);
+    }
+
+    pub fn get(&mut self, id: &str) -> Option<&mut Span> {
+        self.all.get_mut(*self.by_id.get(id)?)
+    }
+}
+
+/// Returns a run with the events of its spans. Its root gives the objective, the name and the status.
+pub fn run(spans: &[&Span], root: Option<&Span>, key: String) -> Run {
+    let name = root.map(|root| &root.name).filter(|name| !json::is_blank(name));
+    let mut run = Run {
+        key: Some(key),
+        objective: root.and_then(|root| root.objective.clone()),
+        fallback: name.map(|name| (name.clone(), Origin::Name)),
+        status: root.and_then(|root| root.status),
+        created_at: spans.iter().filter_map(|span| span.start).min().map(time::written),
+        ..Run::at(spans.first().map_or(1, |span| span.line))
+    };
+    read_spans(spans, &mut run);
+    run
+}
+
+/// Reads the spans of a run into its events.
+pub fn read_spans(spans: &[&Span], run: &mut Run) {
     let is_wrapper = wrappers(spans);
     let mut kept: Vec<_> = (0..spans.len()).filter(|&index| !is_wrapper[index]).collect();
     run.skipped.add_many("wrapper_span", (spans.len() - kept.len()) as u64);
@@ -153,8 +205,7 @@ pub fn read_spans(spans: &[&Span], read_sides: impl Fn(usize, &mut Run), run: &m
         }
     }
     if models.is_empty() {
-        let is_agent =
-            |span: &Span| matches!(span.kind, SpanKind::Agent) && span.has_messages.contains(&true);
+        let is_agent = |span: &Span| matches!(span.kind, SpanKind::Agent) && span.has_messages();
         models.extend(kept.into_iter().find(|&index| is_agent(spans[index])));
     }
 
@@ -162,7 +213,7 @@ pub fn read_spans(spans: &[&Span], read_sides: impl Fn(usize, &mut Run), run: &m
     let mut sequences = Vec::new();
     for index in models {
         let before = history.events.len();
-        history.read(|call| read_sides(index, call), &mut run.skipped);
+        history.read(&spans[index].sides, &mut run.skipped);
         run.skipped.add_many("unreadable", spans[index].unreadable);
         sequences.push((spans[index].start, history.events.len() - before));
     }

@@ -1,6 +1,6 @@
 //! The events of tools' spans.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::HashSet;
 
 use jiff::Timestamp;
 
@@ -8,6 +8,7 @@ use super::{Span, Tool, history::History};
 use crate::{
     events::{Call, Event, Skipped},
     results::Output,
+    steps::Waiting,
 };
 
 /// Returns the events of tools' spans, sorted by start, that are not in the history.
@@ -69,32 +70,20 @@ pub fn tool_names(name: &str) -> impl Iterator<Item = &str> {
     std::iter::once(name).chain(ends)
 }
 
-/// Calls that wait for the span of their tool, by name: all of them, and those with an input of a hash.
-type Waiting<'a> = HashMap<(Option<u64>, &'a str), VecDeque<usize>>;
-
 /// Returns for each tool the place of its call in the history.
 fn match_tools(tools: &[Call], history: &History) -> Vec<Option<usize>> {
-    let mut by_id: HashMap<&str, VecDeque<usize>> = HashMap::new();
-    let mut waiting = Waiting::new();
-    for (place, call) in history.calls() {
-        if let Some(id) = &call.id {
-            by_id.entry(id).or_default().push_back(place);
-        }
-        for input in [Some(call.input.hash()), None] {
-            waiting.entry((input, &*call.name)).or_default().push_back(place);
-        }
+    let mut waiting = Waiting::default();
+    for (place, Call { name, input, id, .. }) in history.calls() {
+        waiting.add(place, id.as_deref().map(|id| ("id", id, None)));
+        waiting.add(place, [Some(input.hash()), None].map(|input| ("name", &**name, input)));
     }
-    let mut matched = HashSet::new();
     let mut matches = vec![None; tools.len()];
     let mut others = Vec::new();
     for (index, tool) in tools.iter().enumerate() {
-        match tool.id.as_deref().and_then(|id| by_id.get_mut(id)) {
-            Some(calls) => {
-                matches[index] = calls.pop_front();
-                matched.extend(matches[index]);
-            }
+        match tool.id.as_deref().map(|id| ("id", id, None)).filter(|id| waiting.has(id)) {
+            Some(id) => matches[index] = waiting.take([id]),
             // Others have no input to compare.
-            None if tool_names(&tool.name).any(|name| waiting.contains_key(&(None, name))) => {
+            None if tool_names(&tool.name).any(|name| waiting.has(&("name", name, None))) => {
                 others.push(index);
             }
             None => {}
@@ -104,28 +93,9 @@ fn match_tools(tools: &[Call], history: &History) -> Vec<Option<usize>> {
         others.retain(|&index| {
             let Call { name, input, .. } = &tools[index];
             let input = has_input.then(|| input.hash());
-            matches[index] = take(&mut waiting, input, name, &mut matched);
+            matches[index] = waiting.take(tool_names(name).map(|name| ("name", name, input)));
             matches[index].is_none()
         });
     }
     matches
-}
-
-/// Takes the first call of a tool without a match.
-fn take<'a>(
-    waiting: &mut Waiting<'a>,
-    input: Option<u64>,
-    name: &'a str,
-    matched: &mut HashSet<usize>,
-) -> Option<usize> {
-    let mut first: Option<usize> = None;
-    for name in tool_names(name) {
-        let Some(calls) = waiting.get_mut(&(input, name)) else { continue };
-        while calls.front().is_some_and(|call| matched.contains(call)) {
-            calls.pop_front();
-        }
-        first = first.into_iter().chain(calls.front().copied()).min();
-    }
-    matched.extend(first);
-    first
 }
