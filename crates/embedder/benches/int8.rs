@@ -13,7 +13,7 @@ use knowledgepulse_embedder::kernels::{
     LinearWeights,
     int8::{
         Aligned, Int8Weights, Keys, Machine, Multiply, Normalize, Projection, Quantize, Quantized,
-        QuantizedMut, Registers, Scratch, Work, attend,
+        QuantizedMut, Registers, Work, attend,
     },
 };
 use pulp::Simd;
@@ -97,9 +97,12 @@ impl Work for Layer {
         };
         report.add("queries, keys, values", 0, seconds(|| project(ROWS)));
         project(TOKENS);
-        let (mut scratch, mut y) = (Scratch::default(), Aligned::zeros(ROWS * WIDTH));
+        let (mut scores, mut weights) = (Aligned::zeros(8 * TOKENS), Aligned::zeros(8 * TOKENS));
+        let mut y = Aligned::zeros(ROWS * WIDTH);
         let queries = Quantized { bytes: &bytes[..ROWS * WIDTH], scale: &scale[..ROWS] };
-        let attention = seconds(|| attend(registers, queries, 0, &keys, &mut scratch, &mut y));
+        let attention = seconds(|| {
+            attend(registers, queries, 0, &keys, &mut scores, &mut weights, &mut y);
+        });
         report.add("attention", 2 * ROWS * TOKENS * WIDTH, attention);
 
         for depth in [WIDTH, FFN] {
@@ -175,8 +178,9 @@ impl Report {
     ) {
         let values: Vec<i16> = (0..depth * columns).map(|at| (at * 7919) as i16).collect();
         let numbers = vec![1e-5; columns];
-        let weights = LinearWeights { values: &values, scale: &numbers, bias: &numbers };
-        let weights = Int8Weights::new(registers, weights);
+        let (scale, bias) = (numbers.clone().into(), numbers.into());
+        let weights = LinearWeights { values: values.into(), scale, bias };
+        let weights = Int8Weights::new(registers, &weights);
         let bytes: Vec<u8> = (0..ROWS * depth).map(|at| (at * 31) as u8).collect();
         let (bytes, scale) = (Aligned::copy(&bytes), vec![1e-2; ROWS]);
         let mut y = Aligned::zeros(ROWS * columns);

@@ -3,7 +3,7 @@
 use std::{
     panic::catch_unwind,
     path::PathBuf,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::{Duration, Instant, SystemTime},
 };
 
@@ -45,10 +45,11 @@ pub enum LoadState {
 pub struct SharedModel {
     settings: ModelSettings,
     state: Mutex<LoadState>,
-    changed: Condvar,
-    /// The files from which it was loaded.
-    files: OnceCell<Vec<FileState>>,
+    /// The loaded model, and the files from which it was loaded.
+    loaded: OnceCell<Loaded>,
 }
+
+type Loaded = (Arc<Embedder>, Vec<FileState>);
 
 /// A file with its size and time; `None` if it is missing.
 type FileState = (PathBuf, Option<(u64, SystemTime)>);
@@ -72,16 +73,15 @@ impl SharedModel {
             return model;
         }
         models.retain(|model| model.upgrade().is_some_and(|model| model.settings != settings));
-        let (state, changed, files) =
-            (Mutex::new(LoadState::Idle), Condvar::new(), OnceCell::new());
-        let model = Arc::new(Self { settings, state, changed, files });
+        let (state, loaded) = (Mutex::new(LoadState::Idle), OnceCell::new());
+        let model = Arc::new(Self { settings, state, loaded });
         models.push(Arc::downgrade(&model));
         model
     }
 
     fn is_current(&self) -> bool {
         let is_current = |state: &FileState| file_state(state.0.clone()) == *state;
-        self.files.get().is_none_or(|files| files.iter().all(is_current))
+        self.loaded.get().is_none_or(|(_, files)| files.iter().all(is_current))
     }
 
     fn forget_failure(&self) {
@@ -107,41 +107,28 @@ impl SharedModel {
     ///
     /// The model cannot be loaded, or could not within the last second.
     pub fn get(&self) -> Result<Arc<Embedder>> {
-        let mut state = self.lock();
-        loop {
-            match &*state {
-                LoadState::Ready(embedder) => return Ok(embedder.clone()),
-                LoadState::Failed { error, at } if at.elapsed() < RETRY_AFTER => {
-                    return Err(error.clone());
-                }
-                LoadState::Loading => {
-                    state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-                }
-                LoadState::Idle | LoadState::Failed { .. } => {
-                    *state = LoadState::Loading;
-                    drop(state);
-                    return self.load();
-                }
-            }
-        }
+        self.loaded.get_or_try_init(|| self.load()).map(|(embedder, _)| embedder.clone())
     }
 
-    fn load(&self) -> Result<Arc<Embedder>> {
-        // After a panic, other threads must not wait for this load forever.
+    /// Loads the model, or fails again soon after a failure. Only one thread at a time gets here.
+    fn load(&self) -> Result<Loaded> {
+        match &mut *self.lock() {
+            LoadState::Failed { error, at } if at.elapsed() < RETRY_AFTER => {
+                return Err(error.clone());
+            }
+            state => *state = LoadState::Loading,
+        }
+        let settings = &self.settings;
+        // After a panic, the state must not remain that of loading.
         let loaded = catch_unwind(|| {
             fault::point("load");
-            load(&self.settings)
+            load(settings)
         })
         .unwrap_or_else(|_| Err(EmbedError::Model("loading it panicked".into())));
-        let loaded = loaded.map(|(embedder, files)| {
-            let _ = self.files.set(files);
-            embedder
-        });
         *self.lock() = match &loaded {
-            Ok(embedder) => LoadState::Ready(embedder.clone()),
+            Ok((embedder, _)) => LoadState::Ready(embedder.clone()),
             Err(error) => LoadState::Failed { error: error.clone(), at: Instant::now() },
         };
-        self.changed.notify_all();
         loaded
     }
 
@@ -150,7 +137,7 @@ impl SharedModel {
     }
 }
 
-fn load(settings: &ModelSettings) -> Result<(Arc<Embedder>, Vec<FileState>)> {
+fn load(settings: &ModelSettings) -> Result<Loaded> {
     let folder = ModelFolder::open(settings)?;
     // Before they are read, so that a later change is noticed.
     let mut files: Vec<_> = folder.files(settings).into_iter().map(file_state).collect();

@@ -3,7 +3,9 @@
 use knowledgepulse_calibrate::{
     Calibration, Options, Row, Target,
     calibration::{Dimension, FitResult, Summary, WarningCode},
+    read_json,
 };
+use knowledgepulse_scoring::Invalid;
 use knowledgepulse_workers::CancelToken;
 use proptest::prelude::*;
 use serde_json::json;
@@ -110,7 +112,7 @@ fn calibrate_refuses_options_that_do_not_fit() {
         assert_eq!((error.code(), error.path()), (code, Some(path)));
         assert_eq!(error.to_string(), format!("{path}: expected {expected}, got {found}"));
     }
-    let error = Options::from_json("[").unwrap_err();
+    let error = read_json::<Options>("[", Invalid::Option, "").unwrap_err();
     assert_eq!(error.to_string(), "options: expected JSON, got EOF while parsing a list");
 }
 
@@ -216,9 +218,9 @@ fn fit_takes_the_rows_of_a_profile_together_and_refuses_few() {
     let served: Vec<_> =
         found.fits.iter().map(|fit| (&*fit.profile, fit.domains.len(), fit.n)).collect();
     assert_eq!(served, [("default", 2, 200), ("code", 1, 100), ("finance", 1, 100)]);
-    let FitResult::Refused(refusal) = &found.fits[1].result else { panic!() };
-    assert_eq!(refusal.expected, "30 rows or more of each label, in 10 groups or more");
-    assert_eq!(refusal.found, "7 positive and 93 negative in 100 groups");
+    let FitResult::Refused { expected, found } = &found.fits[1].result else { panic!() };
+    assert_eq!(expected, "30 rows or more of each label, in 10 groups or more");
+    assert_eq!(found, "7 positive and 93 negative in 100 groups");
 }
 
 #[test]
