@@ -114,7 +114,8 @@ impl Embedder {
     pub fn embed(&self, text: &str, long: LongText, cancel: &CancelToken) -> Result<Embedded> {
         // For the report only; no result depends on the clock.
         let begun = Instant::now();
-        let text = self.prepared(text);
+        let custom = self.folder.custom();
+        let text = custom.map_or(Cow::Borrowed(text), |custom| custom.prepared(text).into());
         let (windows, is_cut) = self.tokenizer.encode(&text, long, cancel)?;
         let tokenized = Instant::now();
         let is_computed = Cell::new(false);
@@ -131,7 +132,7 @@ impl Embedder {
             };
             embeddings.push((ids.len(), embedding?));
         }
-        let normalizes = self.folder.custom().is_none_or(|custom| custom.modules.normalizes);
+        let normalizes = custom.is_none_or(|custom| custom.modules.normalizes);
         Ok(Embedded {
             tokens: windows.iter().map(Vec::len).sum(),
             windows: windows.len(),
@@ -142,13 +143,6 @@ impl Embedder {
             tokenize: tokenized - begun,
             infer: tokenized.elapsed(),
         })
-    }
-
-    /// Returns the text with the prefix, and in lower case if the model wants that.
-    fn prepared<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let Some(custom) = self.folder.custom() else { return Cow::Borrowed(text) };
-        let text = [&custom.prefix, text].concat();
-        Cow::Owned(if custom.modules.lowercase { text.to_lowercase() } else { text })
     }
 
     /// Runs the model on one window.

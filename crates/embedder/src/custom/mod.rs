@@ -104,7 +104,7 @@ pub(crate) struct CustomFolder {
     /// The maximum number of tokens of a window, special ones included.
     pub max_tokens: usize,
     /// The text before each text.
-    pub prefix: String,
+    prefix: String,
     /// The first of the `position_ids`, for graphs with this input.
     pub first_position: i64,
 }
@@ -201,6 +201,12 @@ impl CustomFolder {
     /// Returns all files that the model depends on, including missing ones.
     pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.files.iter().chain(&self.checks)
+    }
+
+    /// Returns a text with the prefix, and in lower case if the model wants that.
+    pub fn prepared(&self, text: &str) -> String {
+        let text = [&self.prefix, text].concat();
+        if self.modules.lowercase { text.to_lowercase() } else { text }
     }
 
     pub fn bytes(&self) -> usize {
