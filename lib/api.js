@@ -10,6 +10,7 @@ function open() {
 	const { attempt, native } = require("./native.js");
 	const calibration = require("./calibrate.js");
 	const { fromMessages, importTraces } = require("./logs.js");
+	const { SETTINGS, kinds, readOptions, settingsOf } = require("./options.js");
 	const Scorer = require("./scorer.js");
 	const { readTrace } = require("./trace.js");
 	const VectorCache = require("./vector-cache.js");
@@ -19,19 +20,36 @@ function open() {
 	// although test runners load this module many times.
 	if (!process.listeners("exit").includes(native.close)) process.once("exit", native.close);
 
-	const scorer = new Scorer(undefined, native.defaultScorer());
+	const { any, similarity, text } = kinds;
+	/** A novelty; that of a report is accepted too. */
+	const NOVELTY = {
+		maxSimilarity: {
+			fits: (value) => value === null || similarity.fits(value),
+			expected: "a number in [-1, 1] or null",
+			isRequired: true,
+		},
+		nearest: { ...text, fits: (value) => value === null || text.fits(value) },
+		source: any,
+		seq: any,
+		reason: any,
+	};
+
+	const scorer = new Scorer({}, native.defaultScorer());
 	const root = {
 		InvalidTraceError,
 		Scorer,
 		ScoringError,
 		VectorCache,
 		_getLocalCache: () => scorer.cache,
-		configure: (options) => attempt(() => native.configure(options)),
-		scoreWith: (trace, novelty, options) => {
-			const score = () => {
-				const { head, confidence } = readTrace(trace);
-				return native.scoreWith(head, confidence, novelty, options);
-			};
+		configure: (options) => {
+			const settings = settingsOf(readOptions(options, SETTINGS));
+			attempt(() => native.configure(settings));
+		},
+		scoreWith: (trace, novelty, options = {}) => {
+			const { head, confidence } = readTrace(trace);
+			const { profiles } = readOptions(options, { profiles: kinds.profiles });
+			const { maxSimilarity, nearest } = readOptions(novelty, NOVELTY, "novelty");
+			const score = () => native.scoreWith(head, confidence, maxSimilarity, nearest, profiles);
 			return JSON.parse(attempt(score));
 		},
 		...Object.fromEntries(METHODS.map((name) => [name, scorer[name].bind(scorer)])),

@@ -1,23 +1,13 @@
 /** Scores many traces concurrently and in order, with bounded memory. */
 const { setImmediate } = require("node:timers/promises");
-const { check, checkBoolean, checkOptions, collects } = require("./options.js");
+const { check, kinds, readOptions } = require("./options.js");
 const { onAbort } = require("./signals.js");
 
 /** Calls in flight at once: enough to keep every core busy, few enough to stop soon. */
 const IN_FLIGHT = 64;
 
-const OPTIONS = ["errors", "onProgress", "remember", "signal"];
-
-/** @param {Record<string, any>} options */
-function batchOptions(options = {}) {
-	checkOptions(options, OPTIONS);
-	const { errors, onProgress, remember, signal } = options;
-	const isCollecting = collects(errors);
-	const isCallable = onProgress === undefined || typeof onProgress === "function";
-	check(isCallable, "onProgress", "a function", onProgress);
-	checkBoolean("remember", remember);
-	return { isCollecting, onProgress, remember, signal };
-}
+const { action, errors, flag, signal } = kinds;
+const OPTIONS = { errors, onProgress: action, remember: flag, signal };
 
 function iteratorOf(traces) {
 	const make = traces?.[Symbol.asyncIterator] ?? traces?.[Symbol.iterator];
@@ -33,12 +23,12 @@ function ignore() {}
  * it and aborts the later calls; with `errors: "collect"`, `{ error }` replaces that result. A pending source
  * delays neither results nor an abort.
  */
-exports.inOrder = function inOrder(call, traces, options) {
+exports.inOrder = function inOrder(call, traces, options = {}) {
 	const total = Array.isArray(traces) ? traces.length : undefined;
-	return results(call, iteratorOf(traces), total, batchOptions(options));
+	return results(call, iteratorOf(traces), total, readOptions(options, OPTIONS));
 };
 
-async function* results(call, source, total, { isCollecting, onProgress, remember, signal }) {
+async function* results(call, source, total, { errors, onProgress, remember, signal }) {
 	const stop = new AbortController();
 	const options = { remember, signal: stop.signal };
 	/** Calls in order whose results have not been taken, with their outcomes. */
@@ -103,7 +93,7 @@ async function* results(call, source, total, { isCollecting, onProgress, remembe
 			}
 			inFlight.shift();
 			const isFailed = "error" in result;
-			if (isFailed && !isCollecting) throw result.error;
+			if (isFailed && errors !== "collect") throw result.error;
 			done += 1;
 			onProgress?.({ done, total });
 			yield isFailed ? result : result.value;

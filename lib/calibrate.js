@@ -1,7 +1,7 @@
 /** Calibration of scores, which types/calibrate.d.ts documents. */
 const { Buffer } = require("node:buffer");
 const { fail, native } = require("./native.js");
-const { check, checkOptions, invalidOption } = require("./options.js");
+const { check, checkOptions, invalidOption, kinds, readValue } = require("./options.js");
 const { onAbort, until } = require("./signals.js");
 
 const OPTIONS = ["target", "fit", "first", "level", "replicates", "seed", "profiles", "signal"];
@@ -18,7 +18,9 @@ function linesOf(rows) {
 
 async function calibrate(rows, /** @type {Record<string, any>} */ options = {}) {
 	checkOptions(options, OPTIONS);
+	// The addon checks the rest.
 	const { profiles, signal, ...rest } = options;
+	const weights = readValue(kinds.profiles, "profiles", profiles);
 	const { target } = rest;
 	if (target !== undefined && Object.keys(target ?? {}).length !== 1)
 		throw invalidOption("target", "one of threshold, share and precision", JSON.stringify(target));
@@ -27,7 +29,7 @@ async function calibrate(rows, /** @type {Record<string, any>} */ options = {}) 
 	const handle = new native.CallHandle();
 	const release = onAbort(signal, () => handle.abort());
 	try {
-		const calibrating = native.calibrate(lines, asked, { profiles }, handle);
+		const calibrating = native.calibrate(lines, asked, weights, handle);
 		// It may still be waiting for another calibration.
 		return JSON.parse(await until(signal, calibrating));
 	} catch (thrown) {

@@ -1,17 +1,45 @@
 /** Imports and scores of agents' own logs, which types/logs.d.ts documents. */
 const { ImportError } = require("./errors.js");
 const { attempt, fail, native } = require("./native.js");
-const { check, checkBoolean, checkOptions, collects } = require("./options.js");
+const { check, kinds, oneOf, readOptions } = require("./options.js");
 const { onAbort, until } = require("./signals.js");
 const { Source, sourcesOf } = require("./sources.js");
 
-const MESSAGES_OPTIONS =
-	`assumeSuccess confidence createdAt domain errors objective privacyLevel signal success
-	visibility`.split(/\s+/);
+const { errors, flag, share, signal, text } = kinds;
 
-const IMPORT_OPTIONS = [...MESSAGES_OPTIONS, "format"];
+const MESSAGES_OPTIONS = {
+	assumeSuccess: {
+		fits: (value) => flag.fits(value) || value === "skip",
+		expected: 'true, false or "skip"',
+	},
+	confidence: {
+		fits: (value) => share.fits(value) || value === "logprobs",
+		expected: '"logprobs" or a number in [0, 1]',
+	},
+	// The addon parses it.
+	createdAt: text,
+	domain: text,
+	errors,
+	objective: {
+		fits: (value) => text.fits(value) && /\P{White_Space}/u.test(value),
+		expected: "a text that is not blank",
+	},
+	privacyLevel: oneOf("aggregated", "federated", "private"),
+	signal,
+	success: flag,
+	visibility: oneOf("private", "org", "network"),
+};
 
-const ROWS_OPTIONS = [...IMPORT_OPTIONS, "group", "remember"];
+const IMPORT_OPTIONS = { ...MESSAGES_OPTIONS, format: oneOf(...native.logFormats()) };
+
+const ROWS_OPTIONS = {
+	...IMPORT_OPTIONS,
+	group: {
+		fits: (value) => text.fits(value) && /^(\/|$)/.test(value),
+		expected: 'a JSON pointer, such as "/metadata/session_id"',
+	},
+	remember: flag,
+};
 
 /** The reason to stop when the caller ends the iteration. */
 const OVER = Symbol("over");
@@ -40,13 +68,10 @@ class Reading {
 	#unread = [];
 	#chunks;
 
-	constructor(
-		sources,
-		/** @type {Record<string, any>} */ { errors, signal, ...options },
-		scoring = {},
-	) {
-		const { scorer, peeks, group, link } = scoring;
-		this.#collects = collects(errors);
+	constructor(sources, options, scorer = undefined, link = undefined) {
+		const { errors, group, remember, signal } = options;
+		const peeks = remember === false;
+		this.#collects = errors === "collect";
 		this.#native = attempt(
 			() => new native.LogReader(options, this.#collects, scorer, peeks, group),
 		);
@@ -173,20 +198,18 @@ class Reading {
 }
 
 function importTraces(sources, options = {}) {
-	checkOptions(options, IMPORT_OPTIONS);
-	return new Reading(sourcesOf(sources), options).items();
+	const given = readOptions(options, IMPORT_OPTIONS);
+	return new Reading(sourcesOf(sources), given).items();
 }
 
 async function fromMessages(messages, options = {}) {
 	check(Array.isArray(messages), "messages", "an array", messages);
-	checkOptions(options, [...MESSAGES_OPTIONS, "provenance"]);
-	const { errors, provenance, ...others } = /** @type {Record<string, any>} */ (options);
-	checkBoolean("provenance", provenance);
-	const unreadCalls = collects(errors) ? "skip" : "reject";
+	const given = readOptions(options, { ...MESSAGES_OPTIONS, provenance: flag });
+	const unreadCalls = given.errors === "collect" ? "skip" : "reject";
 	const source = new Source("messages", { data: messages });
-	const reading = new Reading([source], { ...others, unreadCalls });
+	const reading = new Reading([source], Object.assign(given, { errors: undefined, unreadCalls }));
 	try {
-		for await (const item of reading.items()) return provenance ? item : item.trace;
+		for await (const item of reading.items()) return given.provenance ? item : item.trace;
 	} catch (error) {
 		if (error?.code !== "UNKNOWN_FORMAT") throw error;
 	}
@@ -201,13 +224,8 @@ async function fromMessages(messages, options = {}) {
 
 /** `link` is the connection to the store, if the scorer has one. */
 function evaluateLogs(scorer, link, sources, options = {}) {
-	checkOptions(options, ROWS_OPTIONS);
-	const { remember, group, ...others } = options;
-	checkBoolean("remember", remember);
-	const isPointer = group === undefined || (typeof group === "string" && /^(\/|$)/.test(group));
-	check(isPointer, "group", 'a JSON pointer, such as "/metadata/session_id"', group);
-	const scoring = { scorer, peeks: remember === false, group, link };
-	const reading = new Reading(sourcesOf(sources), others, scoring);
+	const given = readOptions(options, ROWS_OPTIONS);
+	const reading = new Reading(sourcesOf(sources), given, scorer, link);
 	return Object.assign(reading.items(), { lines: () => reading.lines() });
 }
 

@@ -4,8 +4,7 @@
  */
 const { types } = require("node:util");
 const { ScoringError } = require("./errors.js");
-const { native } = require("./native.js");
-const { isObject } = require("./options.js");
+const { describe, isObject } = require("./options.js");
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 const KINDS = ["add", "forget", "clear"];
@@ -17,13 +16,13 @@ const isWhole = (value, least) => Number.isSafeInteger(value) && value >= least;
 
 /** Fails for a value of the store. Its place is put together only then, since a page has many. */
 function fail(value, place, expected) {
-	const message = `${place}: expected ${expected}, got ${native.describe(value)}`;
+	const message = `${place}: expected ${expected}, got ${describe(value)}`;
 	throw new ScoringError(message, { code: "INVALID_STORE" });
 }
 
 function checkHeader(found, expected) {
 	if (!isObject(found)) fail(found, "header of the store", "an object");
-	const shown = (value) => (isString(value) ? value : native.describe(value));
+	const shown = (value) => (isString(value) ? value : describe(value));
 	for (const name of ["model", "maxElements", "ttlMs"]) {
 		const value = found[name];
 		if (value === expected[name]) continue;

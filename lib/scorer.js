@@ -8,16 +8,22 @@ const { replaceFile } = require("./file.js");
 const { evaluateLogs } = require("./logs.js");
 const { attempt, fail, native } = require("./native.js");
 const {
+	SETTINGS,
 	callOptions,
 	check,
 	checkBoolean,
-	checkOptions,
 	fileOf,
+	integer,
 	invalidOption,
+	kinds,
+	oneOf,
+	readOptions,
+	readValue,
+	settingsOf,
 } = require("./options.js");
 const { onAbort, until } = require("./signals.js");
 const { contents } = require("./sources.js");
-const { StoreLink, storeOptions } = require("./store.js");
+const { STORE, StoreLink } = require("./store.js");
 const { piecesOf, readTrace } = require("./trace.js");
 const VectorCache = require("./vector-cache.js");
 
@@ -32,14 +38,34 @@ const scored = channel("knowledgepulse.scoring.score");
 
 function ignore() {}
 
-/**
- * Checks the options of a scorer from a snapshot, and that their signal is not aborted.
- * @param {Record<string, any>} options
- */
-function restoreOptions(options = {}) {
-	checkOptions(options);
-	if (options.signal?.aborted) throw options.signal.reason;
-	return options;
+const { any, positive, profiles, share, signal, similarity, time } = kinds;
+
+const BOUNDS = { maxElements: positive, ttlMs: time };
+
+/** Reads the options of a scorer, and `others`. */
+function scorerOptions(options = {}, others = {}) {
+	const given = readOptions(options, {
+		...SETTINGS,
+		profiles,
+		cache: { ...any, read: (cache, path) => readOptions(cache, BOUNDS, path) },
+		threads: integer(native.cores()),
+		budgetMs: time,
+		longText: oneOf("window", "whole"),
+		...STORE,
+		...others,
+	});
+	for (const name of ["storeMode", "storeTimeoutMs"])
+		if (given[name] !== undefined && given.store === undefined)
+			throw invalidOption(name, "a store for it, in the option store", "none");
+	given.settings = settingsOf(given);
+	return given;
+}
+
+/** Reads the options of a scorer from a snapshot, whose signal is not aborted. */
+function restoreOptions(options) {
+	const given = scorerOptions(options, { signal });
+	if (given.signal?.aborted) throw given.signal.reason;
+	return given;
 }
 
 const { CallKind } = native;
@@ -67,15 +93,24 @@ const EVALUATE = { kind: CallKind.Evaluate, peek: CallKind.Peek, known: SCORE };
 const EXPLAIN = { kind: CallKind.Explain, peek: CallKind.PeekReport, known: SCORE, map: parse };
 const DECIDE = {
 	known: DECIDE_OPTIONS,
-	read: (call) => call,
-	give: ({ threshold }) => threshold,
+	read: ({ head, text, confidence }, { threshold }) => ({
+		head,
+		text,
+		confidence,
+		given: { threshold },
+	}),
 	map: parse,
 };
 const SIMILAR = {
 	kind: CallKind.Similar,
 	known: ["atLeast", "k", "signal"],
-	read: readText,
-	give: ({ atLeast, k }) => ({ __proto__: null, atLeast, k }),
+	read: (subject, { atLeast, k }) => {
+		const given = {
+			atLeast: readValue(similarity, "atLeast", atLeast),
+			k: readValue(positive, "k", k),
+		};
+		return { ...readText(subject), given };
+	},
 	map: (json) => parse(json).map((found) => ({ ...found, addedAt: new Date(found.addedAt) })),
 };
 const REMEMBER = { kind: CallKind.Remember };
@@ -95,15 +130,13 @@ module.exports = class Scorer {
 	#adding = 0;
 	#isClosed = false;
 
-	/** `restored` is an existing native scorer. */
-	constructor(options, restored) {
-		const store = storeOptions(options);
-		this.#native = native.Scorer.is(restored)
-			? restored
-			: attempt(() => new native.Scorer(options));
-		const { budgetMs } = this.#native;
-		if (budgetMs !== null) this.#budgetMs = Math.min(budgetMs, LONGEST_TIMER);
-		if (store) this.#link = new StoreLink(this.#native, store);
+	/** `made` is an existing native scorer, with options that are read. */
+	constructor(options, made) {
+		const isMade = native.Scorer.is(made);
+		const given = isMade ? options : scorerOptions(options);
+		this.#native = isMade ? made : attempt(() => new native.Scorer(given));
+		if (Number.isFinite(given.budgetMs)) this.#budgetMs = given.budgetMs;
+		if (given.store) this.#link = new StoreLink(this.#native, given);
 	}
 
 	evaluateValue(trace, options) {
@@ -137,6 +170,7 @@ module.exports = class Scorer {
 			threshold,
 		} = callOptions(options, DECIDE_OPTIONS);
 		checkBoolean("exact", exact);
+		readValue(share, "threshold", threshold);
 		const kind = decidingKind(remember);
 		const input = attempt(() => readTrace(trace));
 		const { head, confidence } = input;
@@ -196,11 +230,11 @@ module.exports = class Scorer {
 	}
 
 	static async restore(snapshot, options) {
-		const { signal, ...rest } = restoreOptions(options);
+		const given = restoreOptions(options);
 		check(ArrayBuffer.isView(snapshot), "snapshot", "a Uint8Array", snapshot);
 		const pieces = attempt(() => new native.SnapshotPieces(snapshot.byteLength));
 		attempt(() => pieces.push(snapshot));
-		return until(signal, Scorer.#restored(pieces, rest, "snapshot"));
+		return until(given.signal, Scorer.#restored(pieces, given, "snapshot"));
 	}
 
 	async save(path, options) {
@@ -217,22 +251,23 @@ module.exports = class Scorer {
 
 	static async load(path, options) {
 		const file = fileOf(path, "path");
-		const { signal, ...rest } = restoreOptions(options);
+		const given = restoreOptions(options);
 		const load = async () => {
 			const { size } = await stat(file);
 			const pieces = attempt(() => new native.SnapshotPieces(size));
 			for await (const piece of contents(file)) pieces.push(piece);
-			return Scorer.#restored(pieces, rest, file);
+			return Scorer.#restored(pieces, given, file);
 		};
-		return until(signal, load());
+		return until(given.signal, load());
 	}
 
-	static async open(path, options) {
+	static async open(path, /** @type {Record<string, any>} */ options = {}) {
 		try {
 			return await Scorer.load(path, options);
 		} catch (error) {
 			if (error?.code !== "ENOENT") throw error;
-			const { signal, ...rest } = restoreOptions(options);
+			const { signal, ...rest } = options;
+			if (signal?.aborted) throw signal.reason;
 			return new Scorer(rest);
 		}
 	}
@@ -264,7 +299,7 @@ module.exports = class Scorer {
 
 	status() {
 		const status = JSON.parse(attempt(() => this.#native.status()));
-		return { ...status, store: this.#link?.status ?? null };
+		return { ...status, budgetMs: this.#budgetMs ?? null, store: this.#link?.status ?? null };
 	}
 
 	get cache() {
@@ -276,12 +311,12 @@ module.exports = class Scorer {
 	/**
 	 * Makes a call, which resolves to `map` of its outcome. Every call takes the same number of microtasks, so that
 	 * they resolve in order.
-	 * @param {{ kind: number, peek?: number, known?: string[], read?: Function, give?: Function, map?: Function }} operation
+	 * @param {{ kind: number, peek?: number, known?: string[], read?: Function, map?: Function }} operation
 	 * @param {unknown} [subject]
 	 * @param {object} [options]
 	 */
 	async #call(operation, subject, options) {
-		const { kind, peek, known = SIGNAL, read = readTrace, give, map } = operation;
+		const { kind, peek, known = SIGNAL, read = readTrace, map } = operation;
 		const all = callOptions(options, known);
 		const { remember, signal } = all;
 		checkBoolean("remember", remember);
@@ -292,14 +327,16 @@ module.exports = class Scorer {
 		let release;
 		let timer;
 		try {
-			const { head = "", text, confidence = 0 } = read(subject);
+			const { head = "", text, confidence = 0, given } = read(subject, all);
 			const made = isPeek ? peek : kind;
-			const promise = this.#native.call(made, head, text, confidence, handle, give?.(all));
+			const promise = this.#native.call(made, head, text, confidence, handle, given);
 			this.#link?.carry(promise);
 			release = onAbort(signal, () => handle.abort());
 			// Only the call keeps the process alive, not the timer of its budget.
-			if (this.#budgetMs !== undefined)
-				timer = setTimeout(() => handle.endBudget(), this.#budgetMs).unref();
+			if (this.#budgetMs !== undefined) {
+				const ms = Math.min(this.#budgetMs, LONGEST_TIMER);
+				timer = setTimeout(() => handle.endBudget(), ms).unref();
+			}
 			const outcome = await promise;
 			const result = map ? map(outcome, this) : outcome;
 			if (scored.hasSubscribers && peek !== undefined && !isPeek) this.#publish(subject, result);

@@ -7,7 +7,7 @@ const { setImmediate: nextTurn, setTimeout: sleep } = require("node:timers/promi
 const { clearTimeout, setTimeout } = require("node:timers");
 const { ScoringError } = require("./errors.js");
 const { toError } = require("./native.js");
-const { check, invalidOption, isObject } = require("./options.js");
+const { oneOf, within } = require("./options.js");
 const { checkPage, packPage } = require("./page.js");
 const { onAbort, until } = require("./signals.js");
 
@@ -22,6 +22,7 @@ const RETRY_MS = 1000;
 /** A store recognises retries for a minute. */
 const LONGEST_TIMEOUT_MS = 60_000;
 const DEFAULT_TIMEOUT_MS = 5000;
+const EXPECTED_TIMEOUT = `a number of milliseconds from 1 to ${LONGEST_TIMEOUT_MS}`;
 
 /** Codes of errors that a retry cannot mend. */
 const LASTING = ["STORE_MISMATCH", "INVALID_STORE"];
@@ -55,36 +56,21 @@ function entryOf({ kind, id, embedding }, call) {
 	return kind === "forget" ? { kind, call, id } : { kind, call };
 }
 
-/** Reads the options of a scorer that concern its store; undefined for a scorer without one. */
-exports.storeOptions = function storeOptions(options) {
-	if (!isObject(options)) return undefined;
-	const { store, storeMode, storeTimeoutMs, cache } = options;
-	if (store === undefined) {
-		for (const name of ["storeMode", "storeTimeoutMs"])
-			if (options[name] !== undefined)
-				throw invalidOption(name, "a store for it, in the option store", "none");
-		return undefined;
-	}
-	const isStore = typeof store?.append === "function" && typeof store.read === "function";
-	check(isStore, "store", "a store with append() and read()", store);
-	const timeoutMs = storeTimeoutMs ?? DEFAULT_TIMEOUT_MS;
-	const isShort = timeoutMs >= 1 && timeoutMs <= LONGEST_TIMEOUT_MS;
-	const expected = `a number of milliseconds from 1 to ${LONGEST_TIMEOUT_MS}`;
-	check(isShort, "storeTimeoutMs", expected, storeTimeoutMs);
-	const { maxElements = 1000, ttlMs } = cache ?? {};
-	return {
-		store,
-		mode: storeMode ?? "auto",
-		timeoutMs,
-		maxElements,
-		ttlMs: Number.isFinite(ttlMs) ? ttlMs : null,
-	};
+/** The options of a scorer that concern its store. */
+exports.STORE = {
+	store: {
+		fits: (value) => typeof value?.append === "function" && typeof value.read === "function",
+		expected: "a store with append() and read()",
+	},
+	storeMode: oneOf("auto", "required"),
+	storeTimeoutMs: within(1, LONGEST_TIMEOUT_MS, EXPECTED_TIMEOUT),
 };
 
 /** The connection of a native scorer with its store. */
 exports.StoreLink = class StoreLink {
 	#native;
 	#options;
+	#bounds;
 	/** The number of pending calls. */
 	#pending = 0;
 	#running = false;
@@ -102,8 +88,11 @@ exports.StoreLink = class StoreLink {
 	#retryAt = 0;
 
 	constructor(native, options) {
+		const { store, storeMode = "auto", storeTimeoutMs = DEFAULT_TIMEOUT_MS, cache = {} } = options;
+		const { maxElements = 1000, ttlMs } = cache;
 		this.#native = native;
-		this.#options = options;
+		this.#options = { store, mode: storeMode, timeoutMs: storeTimeoutMs };
+		this.#bounds = { maxElements, ttlMs: Number.isFinite(ttlMs) ? ttlMs : null };
 		this.#position = JSON.parse(native.storePosition());
 		this.#isResumed = this.#position !== null;
 	}
@@ -174,7 +163,6 @@ exports.StoreLink = class StoreLink {
 
 	/** Retries failed round trips; the store recognises calls that it has. */
 	async #attempt(requests) {
-		const { maxElements, ttlMs } = this.#options;
 		/** The places of the calls, and the entries that are not applied yet. */
 		const calls = new Map(requests.map((_, place) => [randomUUID(), place]));
 		const missing = new Map();
@@ -184,7 +172,7 @@ exports.StoreLink = class StoreLink {
 		}
 		for (const pause of [...PAUSES_MS, undefined])
 			try {
-				this.#header ??= { model: await this.#native.fingerprint(), maxElements, ttlMs };
+				this.#header ??= { model: await this.#native.fingerprint(), ...this.#bounds };
 				return await this.#exchange(calls, missing);
 			} catch (thrown) {
 				const isLasting = LASTING.includes(toError(thrown)?.code);

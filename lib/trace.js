@@ -3,7 +3,7 @@
  */
 
 const { InvalidTraceError } = require("./errors.js");
-const { native } = require("./native.js");
+const { describe } = require("./options.js");
 
 // Copied, so that later changes of globals and prototypes have no effect.
 const { isArray } = Array;
@@ -52,7 +52,7 @@ const piecesOf = (text) => ({ __proto__: null, length: 1, 0: text });
 function check(fits, value, expected, at, step) {
 	if (fits) return;
 	const path = step === undefined ? at : `steps[${step}]${at}`;
-	const message = `${path}: expected ${expected}, got ${native.describe(value)}`;
+	const message = `${path}: expected ${expected}, got ${describe(value)}`;
 	throw new InvalidTraceError(message, { code: "INVALID_TRACE", path });
 }
 

@@ -13,19 +13,24 @@ use napi::{
 use napi_derive::napi;
 use serde_json::json;
 
-use crate::{env::in_background, js::Value, options::read_scoring_options, scorer::Handle};
+use crate::{
+    env::in_background,
+    js::or_throw,
+    options::{Profile, profiles},
+    scorer::Handle,
+};
 
-/// Resolves to the calibration as JSON. `rows` are lines of JSON, `options` is JSON, and `profiles` are those of
+/// Resolves to the calibration as JSON. `rows` are lines of JSON, `options` is JSON, and `weights` are those of
 /// `scoreWith`. `handle` can abort it.
 #[napi(catch_unwind)]
 pub fn calibrate<'env>(
     env: &'env Env,
     rows: Uint8Array,
     options: String,
-    profiles: Value,
+    weights: Option<Vec<Profile>>,
     handle: &Handle,
 ) -> Result<Unknown<'env>> {
-    let profiles = read_scoring_options(&profiles)?;
+    let profiles = or_throw(env, profiles(weights))?;
     let (rows, cancel) = (rows.to_vec(), handle.cancel.clone());
     let calibrate = move || {
         let options = Options { profiles, ..read_json(&options, Invalid::Option, "")? };

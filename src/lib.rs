@@ -14,10 +14,14 @@ mod scorer;
 mod store;
 mod vector_cache;
 
+use std::collections::HashMap;
+
 use knowledgepulse_scoring::{
-    Score,
+    Novelty, Score,
+    cache::Nearest,
     scorer::{Report, Times},
 };
+use knowledgepulse_workers::available_cores;
 use napi::{
     Env, Result,
     bindgen_prelude::{Object, Utf16String},
@@ -25,7 +29,8 @@ use napi::{
 use napi_derive::napi;
 
 use env::EnvState;
-use js::{Value, or_throw};
+use js::or_throw;
+use options::{Profile, profiles};
 use scorer::Scorer;
 
 /// Prepares an environment (the main thread, or a worker) when it loads the addon.
@@ -40,10 +45,16 @@ pub fn set_addon_folder(folder: String) {
     let _ = model::ADDON_FOLDER.set(folder.into());
 }
 
-/// Changes the settings in `options`; earlier calls keep theirs.
+/// Changes the settings in `texts`; earlier calls keep theirs.
 #[napi(catch_unwind)]
-pub fn configure(options: Value) -> Result<()> {
-    options::configure(&options)
+pub fn configure(env: &Env, texts: HashMap<String, String>) -> Result<()> {
+    or_throw(env, model::configure(&texts))
+}
+
+/// Returns the greatest number of threads of a scorer.
+#[napi(catch_unwind)]
+pub fn cores() -> u32 {
+    available_cores() as u32
 }
 
 /// Returns the names of the formats of logs, in the order of detection.
@@ -52,24 +63,20 @@ pub fn log_formats() -> Vec<&'static str> {
     knowledgepulse_import::format_names()
 }
 
-/// Formats a value for an error message.
-#[napi(catch_unwind)]
-pub fn describe(value: Value) -> String {
-    value.describe()
-}
-
 /// Returns the report, as JSON, for a trace whose novelty the caller knows.
 #[napi(catch_unwind)]
 pub fn score_with(
     env: &Env,
     head: Utf16String,
     confidence: f64,
-    novelty: Value,
-    options: Value,
+    similarity: Option<f64>,
+    nearest: Option<String>,
+    weights: Option<Vec<Profile>>,
 ) -> Result<String> {
     let trace = or_throw(env, js::trace::trace(&head, confidence))?;
-    let profiles = options::read_scoring_options(&options)?;
-    let score = Score::of(&trace, options::read_novelty(&novelty)?, &profiles);
+    let id = nearest.map(Into::into);
+    let novelty = Novelty::Given(similarity.map(|similarity| Nearest { similarity, id }));
+    let score = Score::of(&trace, novelty, &or_throw(env, profiles(weights))?);
     js::to_json(&Report { score, text: None, times: Times::default() })
 }
 

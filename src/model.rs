@@ -4,10 +4,9 @@
 mod script;
 
 use std::{
-    cell::RefCell,
-    convert::Infallible,
+    collections::HashMap,
     env,
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     path::PathBuf,
     str::FromStr,
     sync::{
@@ -24,7 +23,6 @@ use knowledgepulse_scoring::{
     Error, Invalid, Novelty, Result,
     embed::{Embed, Embedded, TextFacts},
     scorer::Outcome,
-    trace::quote,
 };
 use knowledgepulse_workers::CancelToken;
 use napi::{
@@ -34,9 +32,7 @@ use napi::{
 use once_cell::sync::OnceCell;
 use serde_json::{Value, json};
 
-use crate::js::{
-    self, alternatives, boolean, forget_exception, integer, invalid, number_in, string,
-};
+use crate::js::{forget_exception, shown};
 
 /// The folder with the addon, the model and the library. Empty if JavaScript does not know it.
 pub static ADDON_FOLDER: OnceCell<PathBuf> = OnceCell::new();
@@ -86,19 +82,16 @@ choices! {
 pub trait Setting: Sized {
     /// Parses a text. The error is the expected value.
     fn parse(text: &OsStr) -> Result<Self, String>;
-
-    /// Reads a JavaScript value, by default a string.
-    fn from_js(path: &str, value: &js::Value) -> napi::Result<Self> {
-        let text = string(path, value)?;
-        Self::parse(text.as_ref()).map_err(|expected| invalid(path, &expected, value))
-    }
 }
 
 impl<T: Choice> Setting for T {
     fn parse(text: &OsStr) -> Result<Self, String> {
         let found = Self::NAMES.iter().find(|(name, _)| text == *name);
-        let expected = || alternatives(Self::NAMES.iter().map(|(name, _)| *name));
-        found.map(|(_, value)| *value).ok_or_else(expected)
+        found.map(|(_, value)| *value).ok_or_else(|| {
+            let names: Vec<_> = Self::NAMES.iter().map(|(name, _)| format!("{name:?}")).collect();
+            let (last, others) = names.split_last().expect("at least one name");
+            format!("{} or {last}", others.join(", "))
+        })
     }
 }
 
@@ -110,10 +103,6 @@ impl Setting for bool {
     fn parse(text: &OsStr) -> Result<Self, String> {
         parsed(text).ok_or_else(|| "\"true\" or \"false\"".into())
     }
-
-    fn from_js(path: &str, value: &js::Value) -> napi::Result<Self> {
-        boolean(path, value)
-    }
 }
 
 /// A threshold.
@@ -122,20 +111,12 @@ impl Setting for f64 {
         let share = parsed(text).filter(|number| (0.0..=1.0).contains(number));
         share.ok_or_else(|| "a number in [0, 1]".into())
     }
-
-    fn from_js(path: &str, value: &js::Value) -> napi::Result<Self> {
-        number_in(path, value, 0.0..=1.0)
-    }
 }
 
 /// At least 1.
 impl Setting for usize {
     fn parse(text: &OsStr) -> Result<Self, String> {
         parsed(text).filter(|number| *number > 0).ok_or_else(|| "a positive integer".into())
-    }
-
-    fn from_js(path: &str, value: &js::Value) -> napi::Result<Self> {
-        integer(path, value, u32::MAX as usize)
     }
 }
 
@@ -151,47 +132,36 @@ impl Setting for PathBuf {
     }
 }
 
-/// Gives options by their names in JavaScript.
-pub trait Source {
-    type Error;
-
-    fn has(&self, name: &str) -> bool;
-
-    /// Returns an option, `None` if it is not given.
-    fn get<T: Setting>(&self, name: &'static str) -> Result<Option<T>, Self::Error>;
+/// Options as texts, from one source.
+struct Given<F> {
+    /// Returns an option, and its name in errors.
+    find: F,
+    /// The options whose texts are wrong.
+    wrong: Vec<(&'static str, Error)>,
 }
 
-#[derive(Default)]
-struct Variables {
-    /// The options whose variables have wrong values.
-    invalid: RefCell<Vec<(&'static str, Error)>>,
-}
-
-impl Source for Variables {
-    type Error = Infallible;
-
-    fn has(&self, _: &str) -> bool {
-        false
-    }
-
-    fn get<T: Setting>(&self, name: &'static str) -> Result<Option<T>, Infallible> {
-        let mut variable = String::from("KNOWLEDGEPULSE_SCORING_");
-        for letter in name.chars() {
-            if letter.is_uppercase() {
-                variable.push('_');
-            }
-            variable.push(letter.to_ascii_uppercase());
-        }
-        let Some(text) = env::var_os(&variable).filter(|text| !text.is_empty()) else {
-            return Ok(None);
-        };
+impl<F: Fn(&str) -> Option<(String, OsString)>> Given<F> {
+    fn get<T: Setting>(&mut self, name: &'static str) -> Option<T> {
+        let (path, text) = (self.find)(name)?;
         let invalid = |expected| {
-            let found = quote(&text.to_string_lossy());
-            let error = Error::invalid(Invalid::Option, variable, expected, found);
-            self.invalid.borrow_mut().push((name, error));
+            let found = shown(text.to_string_lossy().into());
+            self.wrong.push((name, Error::invalid(Invalid::Option, path, expected, found)));
         };
-        Ok(T::parse(&text).map_err(invalid).ok())
+        T::parse(&text).map_err(invalid).ok()
     }
+}
+
+/// Returns the environment variable of an option, and its name.
+fn variable(option: &str) -> Option<(String, OsString)> {
+    let mut name = String::from("KNOWLEDGEPULSE_SCORING_");
+    for letter in option.chars() {
+        if letter.is_uppercase() {
+            name.push('_');
+        }
+        name.push(letter.to_ascii_uppercase());
+    }
+    let text = env::var_os(&name).filter(|text| !text.is_empty())?;
+    Some((name, text))
 }
 
 /// The mode of the embedder, its model, and the threshold.
@@ -205,23 +175,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The names of its options in JavaScript.
-    pub const NAMES: [&str; 11] = [
-        "embedder",
-        "backend",
-        "precision",
-        "model",
-        "pooling",
-        "normalize",
-        "maxTokens",
-        "prefix",
-        "output",
-        "library",
-        "threshold",
-    ];
-
     fn from_environment() -> Self {
-        let variables = Variables::default();
         let mut settings = Self {
             mode: Mode::default(),
             model: ModelSettings::beside(ADDON_FOLDER.get_or_init(PathBuf::new)),
@@ -229,32 +183,41 @@ impl Settings {
             threshold: 0.75,
             invalid: Vec::new(),
         };
-        let Ok(()) = settings.update(&variables);
-        settings.invalid = variables.invalid.into_inner();
+        settings.invalid = settings.apply(variable);
         settings
     }
 
-    /// Applies the options of a source. Another model resets the options of the model.
-    pub fn update<S: Source>(&mut self, source: &S) -> Result<(), S::Error> {
+    /// Applies options of JavaScript, as texts by name.
+    pub fn update(&mut self, texts: &HashMap<String, String>) -> Result<()> {
+        let wrong = self.apply(|name| Some((name.to_owned(), texts.get(name)?.into())));
+        wrong.into_iter().next().map_or(Ok(()), |(_, error)| Err(error))
+    }
+
+    /// Applies options. Another model resets the options of the model. Returns the errors of wrong texts.
+    fn apply(
+        &mut self,
+        find: impl Fn(&str) -> Option<(String, OsString)>,
+    ) -> Vec<(&'static str, Error)> {
         let Self { mode, model, threshold, invalid } = self;
-        *mode = source.get("embedder")?.unwrap_or(*mode);
-        model.backend = source.get("backend")?.unwrap_or(model.backend);
-        model.precision = source.get("precision")?.unwrap_or(model.precision);
-        if let Some(folder) = source.get("model")? {
+        invalid.retain(|(name, _)| find(name).is_none());
+        let mut given = Given { find, wrong: Vec::new() };
+        *mode = given.get("embedder").unwrap_or(*mode);
+        model.backend = given.get("backend").unwrap_or(model.backend);
+        model.precision = given.get("precision").unwrap_or(model.precision);
+        if let Some(folder) = given.get("model") {
             (model.model, model.options) = (Some(folder), ModelOptions::default());
         }
         let options = &mut model.options;
-        options.pooling = source.get("pooling")?.or(options.pooling);
-        options.normalize = source.get("normalize")?.or(options.normalize);
-        options.max_tokens = source.get("maxTokens")?.or(options.max_tokens);
-        options.prefix = source.get("prefix")?.or(options.prefix.take());
-        options.output = source.get("output")?.or(options.output.take());
-        if let Some(library) = source.get("library")? {
+        options.pooling = given.get("pooling").or(options.pooling);
+        options.normalize = given.get("normalize").or(options.normalize);
+        options.max_tokens = given.get("maxTokens").or(options.max_tokens);
+        options.prefix = given.get("prefix").or(options.prefix.take());
+        options.output = given.get("output").or(options.output.take());
+        if let Some(library) = given.get("library") {
             model.library = library;
         }
-        *threshold = source.get("threshold")?.unwrap_or(*threshold);
-        invalid.retain(|(name, _)| !source.has(name));
-        Ok(())
+        *threshold = given.get("threshold").unwrap_or(*threshold);
+        given.wrong
     }
 
     /// Returns an embedder with these settings. Loads nothing. Fails if a variable has a wrong value.
@@ -305,12 +268,11 @@ pub fn settings() -> Settings {
 }
 
 /// Changes the settings of the process. Equal settings keep the loaded model, and forget a failure to load it.
-pub fn configure<S: Source>(source: &S) -> Result<(), S::Error> {
-    // First without the lock: an error message for a wrong value may run JavaScript.
-    settings().update(source)?;
+pub fn configure(texts: &HashMap<String, String>) -> Result<()> {
     let mut current = CURRENT.write().unwrap_or_else(PoisonError::into_inner);
-    current.settings.update(source)?;
-    *current = Current::new(current.settings.clone());
+    let mut settings = current.settings.clone();
+    settings.update(texts)?;
+    *current = Current::new(settings);
     Ok(())
 }
 

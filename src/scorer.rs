@@ -1,6 +1,7 @@
 //! The native side of the JavaScript class `Scorer`.
 
 use std::{
+    num::NonZeroUsize,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
 };
@@ -15,7 +16,8 @@ use knowledgepulse_workers::{CancelToken, WORKERS, fault};
 use napi::{
     Env, Result,
     bindgen_prelude::{
-        Buffer, BufferSlice, Either4, Float32Array, JavaScriptClassExt, Unknown, Utf16String,
+        Buffer, BufferSlice, Either4, Float32Array, JavaScriptClassExt, Object, Unknown,
+        Utf16String,
     },
 };
 use napi_derive::napi;
@@ -24,11 +26,11 @@ use serde_json::json;
 use crate::{
     env::{EnvState, Outbox, Scorers, in_background},
     js::{
-        Value, or_throw, thrown, to_json,
+        or_throw, thrown, to_json,
         trace::{text, trace},
     },
     model::{self, Choice, Mode, ModelEmbedder, Warning},
-    options::{ScorerConfig, read_scorer_options, read_similar_options, read_threshold},
+    options::{ScorerConfig, read_scorer_options},
     vector_cache::VectorCache as LiveCache,
 };
 
@@ -49,6 +51,9 @@ pub enum CallKind {
     Embed,
     WarmUp,
 }
+
+/// The default number of results of `Similar`.
+const K: NonZeroUsize = NonZeroUsize::new(10).expect("not 0");
 
 /// A copy of the bytes of a snapshot, because JavaScript may change the original at any time.
 #[napi]
@@ -74,13 +79,12 @@ pub struct Scorer {
     pub(crate) engine: Arc<Engine>,
     /// `None` for the embedder of the process.
     embedder: Option<Arc<ModelEmbedder>>,
-    budget_ms: Option<f64>,
 }
 
 #[napi]
 impl Scorer {
     #[napi(constructor, catch_unwind)]
-    pub fn new(env: &Env, options: Value) -> Result<Self> {
+    pub fn new(env: &Env, options: Object) -> Result<Self> {
         let config = read_scorer_options(env, &options)?;
         or_throw(env, Self::with(config, None, &EnvState::of(env)?.scorers))
     }
@@ -90,7 +94,7 @@ impl Scorer {
     pub fn restore<'env>(
         env: &'env Env,
         snapshot: &mut SnapshotPieces,
-        options: Value<'env>,
+        options: Object<'env>,
         source: String,
     ) -> Result<Unknown<'env>> {
         let config = read_scorer_options(env, &options)?;
@@ -107,26 +111,22 @@ impl Scorer {
         Self::instance_of(env, &value)
     }
 
-    #[napi(getter)]
-    pub fn budget_ms(&self) -> Option<f64> {
-        self.budget_ms
-    }
-
     /// Submits a call. `head`, `text` and `confidence` are those of a trace, from `lib/trace.js`; for `Forget`,
-    /// `head` is the id. `given` is the threshold of `Decide` or the options of `Similar`. `handle` can then end the
-    /// call. Throws for wrong arguments; later failures reject the promise.
+    /// `head` is the id. `given` has the options of `Decide` and `Similar`. `handle` can then end the call. Throws for
+    /// wrong arguments; later failures reject the promise.
     #[napi(catch_unwind)]
     pub fn call<'env>(
         &self,
         env: &'env Env,
         kind: CallKind,
         head: Utf16String,
-        text: Value<'env>,
+        text: Unknown<'env>,
         confidence: f64,
         handle: Option<&mut Handle>,
-        given: Value<'env>,
+        given: Object<'env>,
     ) -> Result<Unknown<'env>> {
-        let read = AssertUnwindSafe(|| self.read_call(env, kind, (&head, confidence), text, given));
+        let read =
+            AssertUnwindSafe(|| self.read_call(env, kind, (&head, confidence), &text, &given));
         let panicked = |_| Err(thrown(env, Error::internal("reading the call panicked")));
         let (work, embedder) = catch_unwind(read).unwrap_or_else(panicked)?;
         let available = embedder.available();
@@ -163,11 +163,11 @@ impl Scorer {
         env: &Env,
         head: Utf16String,
         confidence: f64,
-        threshold: Value,
+        threshold: Option<f64>,
         needs_score: bool,
     ) -> Result<String> {
         let embedder = or_throw(env, self.embedder())?;
-        let threshold = read_threshold(&threshold, embedder.threshold)?;
+        let threshold = threshold.unwrap_or(embedder.threshold);
         let trace = or_throw(env, trace(&head, confidence))?;
         let judged = or_throw(env, self.engine.judge(&trace, threshold, needs_score))?;
         let (bounds, accepted) = judged;
@@ -192,7 +192,8 @@ impl Scorer {
         Ok(LiveCache::of(memory))
     }
 
-    /// Returns the status as JSON: `ScoringStatus` of lib/types. Never waits for a load or a search.
+    /// Returns the status as JSON: `ScoringStatus` of lib/types without budget and store. Never waits for a load or a
+    /// search.
     #[napi(catch_unwind)]
     pub fn status(&self, env: &Env) -> Result<String> {
         let embedder = or_throw(env, self.embedder())?;
@@ -203,7 +204,6 @@ impl Scorer {
         let status = json!({
             "embedder": embedder.status(),
             "threads": self.engine.options().concurrency,
-            "budgetMs": self.budget_ms,
             "longText": embedder.long_text.name(),
             "threshold": embedder.threshold,
             "pending": statistics.pending(),
@@ -228,7 +228,7 @@ impl Scorer {
 impl Scorer {
     /// Returns a scorer that follows the settings of the process.
     pub fn of_process(engine: Arc<Engine>) -> Self {
-        Self { engine, embedder: None, budget_ms: None }
+        Self { engine, embedder: None }
     }
 
     /// Returns a scorer on a store or with its own cache, continued from a snapshot if one is given with the name of
@@ -238,7 +238,7 @@ impl Scorer {
         snapshot: Option<(&str, Pieces)>,
         scorers: &Scorers,
     ) -> knowledgepulse_scoring::Result<Self> {
-        let ScorerConfig { scorer: options, embedder, budget_ms, .. } = config;
+        let ScorerConfig { scorer: options, embedder, .. } = config;
         let decode = |(source, bytes)| {
             let fingerprint = embedder.fingerprint()?;
             Ok((snapshot::decode(source, bytes, &fingerprint)?, fingerprint))
@@ -257,7 +257,7 @@ impl Scorer {
             }
         };
         scorers.add(&engine);
-        Ok(Self { engine, embedder: Some(embedder), budget_ms })
+        Ok(Self { engine, embedder: Some(embedder) })
     }
 
     /// Returns the embedder for calls from now on.
@@ -271,15 +271,15 @@ impl Scorer {
         env: &Env,
         kind: CallKind,
         (head, confidence): (&[u16], f64),
-        words: Value,
-        given: Value,
+        words: &Unknown,
+        given: &Object,
     ) -> Result<(Work, Arc<ModelEmbedder>)> {
         fault::point("submit");
         let embedder = or_throw(env, self.embedder())?;
         // Without an embedder, nothing reads the text.
         let text = || match embedder.mode {
             Mode::Off => Ok(String::new()),
-            Mode::Auto | Mode::Required => text(&words, embedder.text_buffer()),
+            Mode::Auto | Mode::Required => text(words, embedder.text_buffer()),
         };
         let input = || {
             let trace = or_throw(env, trace(head, confidence))?;
@@ -288,10 +288,14 @@ impl Scorer {
         let work = match kind {
             CallKind::Evaluate | CallKind::Explain => Work::Score(input()?),
             CallKind::Peek | CallKind::PeekReport => Work::Peek(input()?),
-            CallKind::Decide => Work::Decide(input()?, read_threshold(&given, embedder.threshold)?),
+            CallKind::Decide => {
+                let threshold = given.get("threshold")?.unwrap_or(embedder.threshold);
+                Work::Decide(input()?, threshold)
+            }
             CallKind::Similar => {
-                let (k, at_least) = read_similar_options(&given)?;
-                Work::Similar(Query { text: text()?, k, at_least })
+                let k = given.get::<u32>("k")?.and_then(|k| NonZeroUsize::new(k as usize));
+                let at_least = given.get("atLeast")?.unwrap_or(-1.0);
+                Work::Similar(Query { text: text()?, k: k.unwrap_or(K), at_least })
             }
             CallKind::Remember => Work::Remember(input()?),
             CallKind::Embed => Work::Embed(text()?),

@@ -2,17 +2,14 @@
 
 use std::{cell::Cell, sync::Arc};
 
-use knowledgepulse_scoring::{Error, Invalid, cache, scorer::OwnMemory};
+use knowledgepulse_scoring::{Error, cache, scorer::OwnMemory};
 use napi::{
     Env, Result,
-    bindgen_prelude::{JsObjectValue, ObjectFinalize},
+    bindgen_prelude::{Float32Array, Object, ObjectFinalize},
 };
 use napi_derive::napi;
 
-use crate::{
-    js::{Value, or_throw, thrown},
-    options::read_cache_options,
-};
+use crate::{js::or_throw, options::read_bounds};
 
 #[napi(custom_finalize)]
 pub struct VectorCache {
@@ -31,8 +28,8 @@ impl ObjectFinalize for VectorCache {
 #[napi]
 impl VectorCache {
     #[napi(constructor, catch_unwind)]
-    pub fn new(options: Value) -> Result<Self> {
-        let cache = cache::VectorCache::new(read_cache_options(&options)?);
+    pub fn new(options: Object) -> Result<Self> {
+        let cache = cache::VectorCache::new(read_bounds(&options)?);
         Ok(Self::of(OwnMemory::new(cache, None)))
     }
 
@@ -41,17 +38,26 @@ impl VectorCache {
         self.memory.with_cache(cache::VectorCache::len) as u32
     }
 
+    /// Fails unless the vectors have this length.
     #[napi(catch_unwind)]
-    pub fn add(&self, env: &Env, vector: Value) -> Result<()> {
-        let vector = self.vector(env, vector)?;
+    pub fn check_length(&self, env: &Env, length: f64) -> Result<()> {
+        let expected = self.memory.with_cache(|cache, _| cache.options().vector_len);
+        let found = length as usize;
+        let same = (found == expected).then_some(());
+        or_throw(env, same.ok_or_else(|| Error::vector_length(expected, found)))
+    }
+
+    #[napi(catch_unwind)]
+    pub fn add(&self, env: &Env, vector: Float32Array) -> Result<()> {
+        let vector = vector.to_vec();
         let added = self.memory.with_cache(|cache, now| cache.add(&vector, None, now));
         self.report_memory(env)?;
         or_throw(env, added)
     }
 
     #[napi(catch_unwind)]
-    pub fn max_cosine_similarity(&self, env: &Env, query: Value) -> Result<f64> {
-        let query = self.vector(env, query)?;
+    pub fn max_cosine_similarity(&self, env: &Env, query: Float32Array) -> Result<f64> {
+        let query = query.to_vec();
         let nearest =
             or_throw(env, self.memory.with_cache(|cache, now| cache.nearest(&query, now)))?;
         Ok(nearest.map_or(0.0, |nearest| nearest.similarity))
@@ -83,30 +89,4 @@ impl VectorCache {
         }
         Ok(())
     }
-
-    fn vector(&self, env: &Env, value: Value) -> Result<Vec<f32>> {
-        if let Some(array) = value.floats() {
-            return Ok(array.to_vec());
-        }
-        let vector_len = self.memory.with_cache(|cache, _| cache.options().vector_len);
-        read_vector(env, &value, vector_len)
-    }
-}
-
-/// Reads an array-like. Compares its length first, because it may be huge.
-fn read_vector(env: &Env, array: &Value, vector_len: usize) -> Result<Vec<f32>> {
-    let invalid = |place: &str, expected, found: &Value| {
-        thrown(env, Error::invalid(Invalid::Vector, place, expected, found.describe()))
-    };
-    let length = if array.is_object() { array.length()? } else { None };
-    let length = length.ok_or_else(|| invalid("vector", "an array of numbers", array))?;
-    if length as usize != vector_len {
-        return Err(thrown(env, Error::vector_length(vector_len, length as usize)));
-    }
-    let element = |index| {
-        let element: Value = array.get_element(index)?;
-        let number = element.number().map(|number| number as f32);
-        number.ok_or_else(|| invalid(&format!("vector[{index}]"), "a number", &element))
-    };
-    (0..length).map(element).collect()
 }

@@ -21,6 +21,7 @@ const common = [
 	[{ embedder: "off", unknown: 1 }, "unknown", "an unknown option"],
 	[{ embedder: "on" }, "embedder", `${modes} "on"`],
 	[{ embedder: "" }, "embedder", `${modes} ""`],
+	[{ embedder: "postgres://user:s3cret@host" }, "embedder", `${modes} "postgres://…"`],
 	[{ embedder: false }, "embedder", "expected a string, got false"],
 	[{ embedder: null }, "embedder", "expected a string, got null"],
 	[{ model: 5 }, "model", "expected a string, got 5"],

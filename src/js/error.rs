@@ -2,7 +2,7 @@
 
 use std::ptr;
 
-use knowledgepulse_scoring::Error;
+use knowledgepulse_scoring::{Error, trace::quote};
 use napi::{
     Env, Result, Status,
     bindgen_prelude::{JavaScriptClassExt, ToNapiValue, Unknown},
@@ -67,6 +67,17 @@ pub fn thrown(env: &Env, error: Error) -> napi::Error {
 /// Returns the value, or throws the error.
 pub fn or_throw<T>(env: &Env, result: std::result::Result<T, Error>) -> Result<T> {
     result.map_err(|error| thrown(env, error))
+}
+
+/// Formats a text for an error message; of what may contain a password only the beginning: `"postgres://…"`.
+#[napi(catch_unwind)]
+pub fn shown(mut text: String) -> String {
+    let ends = ["://", "password="].map(|mark| Some(text.find(mark)? + mark.len()));
+    if let Some(end) = ends.into_iter().flatten().min() {
+        text.truncate(end);
+        text.push('…');
+    }
+    quote(&text)
 }
 
 /// Clears a pending exception of a failed call.

@@ -1,15 +1,11 @@
-//! Values and traces from JavaScript, and errors to it.
+//! Traces from JavaScript, and errors to it.
 
 mod error;
-mod scalars;
 mod suggest;
 pub mod trace;
-mod value;
 
-pub use error::{failure_value, forget_exception, or_throw, thrown};
-pub use scalars::{alternatives, boolean, integer, invalid, number_in, string};
+pub use error::{failure_value, forget_exception, or_throw, shown, thrown};
 pub use suggest::suggest;
-pub use value::Value;
 
 /// Returns JSON for JavaScript to parse, so that setters on prototypes do not run, and the objects belong to
 /// the caller's realm.

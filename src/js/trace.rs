@@ -7,9 +7,11 @@ use knowledgepulse_scoring::{
     Error, Trace,
     trace::{Confidence, KINDS, Step},
 };
-use napi::{Result, bindgen_prelude::JsObjectValue};
-
-use super::Value;
+use napi::{
+    Result,
+    bindgen_prelude::{JsObjectValue, JsValue, Unknown},
+    check_status, sys,
+};
 
 /// Reads a trace from its head.
 ///
@@ -77,13 +79,20 @@ impl<'a> Head<'a> {
 
 /// Returns as much of a text as `buffer` takes. A long text is an array-like of pieces; a short one is a
 /// string, which is copied whole.
-pub fn text(text: &Value, mut buffer: TextBuffer) -> Result<String> {
-    if let Some(text) = text.string() {
-        return Ok(text);
+pub fn text(text: &Unknown, mut buffer: TextBuffer) -> Result<String> {
+    // One call for a short string, unlike napi's own conversion, which asks for the length first.
+    let mut whole = String::new();
+    let read = read_pieces(text, |piece| {
+        whole.push_str(piece);
+        true
+    });
+    if read.is_ok() {
+        return Ok(whole);
     }
-    for index in 0..text.length()?.unwrap_or(0) {
+    let pieces = text.coerce_to_object()?;
+    for index in 0..pieces.get::<u32>("length")?.unwrap_or(0) {
         let mut is_full = false;
-        text.get_element::<Value>(index)?.read_pieces(|piece| {
+        read_pieces(&pieces.get_element(index)?, |piece| {
             is_full = buffer.write_str(piece).is_err();
             !is_full
         })?;
@@ -92,4 +101,32 @@ pub fn text(text: &Value, mut buffer: TextBuffer) -> Result<String> {
         }
     }
     Ok(buffer.into_string())
+}
+
+/// Passes a string to `more` in increasingly large pieces until it returns `false`.
+fn read_pieces(string: &Unknown, mut more: impl FnMut(&str) -> bool) -> Result<()> {
+    /// Room for a character of four bytes that did not fit.
+    const SLACK: usize = 4;
+    let (env, value) = (string.value().env, string.raw());
+    let mut buffer = vec![0; 2048];
+    let mut done = 0;
+    loop {
+        let (start, room) = (buffer.as_mut_ptr().cast(), buffer.len());
+        let mut copied = 0;
+        // SAFETY: environment and handle belong to the running call; the length is the buffer's.
+        check_status!(unsafe {
+            sys::napi_get_value_string_utf8(env, value, start, room, &mut copied)
+        })?;
+        // Node-API ends the string with NUL.
+        let complete = copied + 1 + SLACK <= buffer.len();
+        // The end of an incomplete copy may be half a character: read it again.
+        let usable = if complete { copied } else { copied.saturating_sub(2 * SLACK) };
+        let mut chunks = buffer[done..usable.max(done)].utf8_chunks();
+        let text = chunks.next().map_or("", |chunk| chunk.valid());
+        done += text.len();
+        if !more(text) || complete {
+            return Ok(());
+        }
+        buffer = vec![0; buffer.len() * 4];
+    }
 }

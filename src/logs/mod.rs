@@ -22,7 +22,7 @@ use knowledgepulse_scoring::{
 use knowledgepulse_workers::{CancelToken, WORKERS};
 use napi::{
     Env, Result,
-    bindgen_prelude::{Uint8Array, Unknown},
+    bindgen_prelude::{Object, Uint8Array, Unknown},
 };
 use napi_derive::napi;
 
@@ -32,7 +32,7 @@ use self::{
 };
 use crate::{
     env::{Outbox, spawn},
-    js::{self, or_throw, to_json},
+    js::{or_throw, to_json},
     model::ModelEmbedder,
     options::read_import_options,
     scorer::Scorer,
@@ -51,14 +51,13 @@ impl LogReader {
     #[napi(constructor, catch_unwind)]
     pub fn new(
         env: &Env,
-        options: js::Value,
+        options: Object,
         collects: bool,
         scorer: Option<&Scorer>,
         peeks: Option<bool>,
         group: Option<String>,
     ) -> Result<Self> {
-        let options = read_import_options(&options)?;
-        let importer = Importer::new(options);
+        let importer = Importer::new(read_import_options(env, &options)?);
         let cancel = importer.cancel_token();
         let lines = Lines::new(collects, scorer.is_some());
         let submitter = scorer.map(|scorer| {
