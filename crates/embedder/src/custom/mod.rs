@@ -58,21 +58,6 @@ struct TokenizerConfig {
     model_max_length: Option<f64>,
 }
 
-/// Tokens that must be in the vocabulary.
-#[derive(Deserialize, Default)]
-struct SpecialTokens {
-    cls_token: Option<SpecialToken>,
-    sep_token: Option<SpecialToken>,
-    unk_token: Option<SpecialToken>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum SpecialToken {
-    Plain(String),
-    Described { content: String },
-}
-
 #[derive(Deserialize)]
 struct Module {
     path: String,
@@ -168,16 +153,15 @@ impl CustomFolder {
         let tokenizer = Tokenizer::from_json(&json, self.max_tokens)
             .map_err(|what| EmbedError::file(&path, what))?;
         for name in [TOKENIZER_CONFIG, SPECIAL_TOKENS] {
-            let named: SpecialTokens = optional(&folder.join(name))?.unwrap_or_default();
-            let named =
-                [("cls", named.cls_token), ("sep", named.sep_token), ("unk", named.unk_token)];
-            for (role, token) in named {
-                let Some(token) = token else { continue };
-                let (SpecialToken::Plain(token) | SpecialToken::Described { content: token }) =
-                    token;
-                if !tokenizer.knows(&token) {
-                    let what =
-                        format!("expected {token:?} in the vocabulary, the {role}_token of {name}");
+            let named: HashMap<String, Value> = optional(&folder.join(name))?.unwrap_or_default();
+            for role in ["cls_token", "sep_token", "unk_token"] {
+                let Some(token) = named.get(role).filter(|token| !token.is_null()) else {
+                    continue;
+                };
+                // A string, or an object that describes it.
+                let token = token.get("content").unwrap_or(token);
+                if !token.as_str().is_some_and(|token| tokenizer.knows(token)) {
+                    let what = format!("expected {token} in the vocabulary, the {role} of {name}");
                     return Err(EmbedError::file(&path, what));
                 }
             }
