@@ -1,10 +1,10 @@
 //! Calibration, and its report.
 
 use knowledgepulse_calibrate::{
-    Calibration, Options, Row,
+    Calibration, Options, Row, read_json,
     report::{self, Context},
 };
-use knowledgepulse_scoring::Error;
+use knowledgepulse_scoring::{Error, Invalid};
 use knowledgepulse_workers::LONG;
 use napi::{
     Env, Result,
@@ -28,7 +28,7 @@ pub fn calibrate<'env>(
     let profiles = read_scoring_options(&profiles)?;
     let (rows, cancel) = (rows.to_vec(), handle.cancel.clone());
     let calibrate = move || {
-        let options = Options { profiles, ..Options::from_json(&options)? };
+        let options = Options { profiles, ..read_json(&options, Invalid::Option, "")? };
         let rows = Row::from_json_lines(&String::from_utf8_lossy(&rows))?;
         let calibration = knowledgepulse_calibrate::calibrate(&rows, &options, &cancel)?;
         Ok(json!(calibration).to_string())
@@ -46,8 +46,8 @@ pub fn calibration_report<'env>(
 ) -> Result<Unknown<'env>> {
     let rows = rows.to_vec();
     let report = move || {
-        let context = Context::from_json(&context)?;
-        let calibration = Calibration::from_json(&calibration)?;
+        let context: Context = read_json(&context, Invalid::Option, "")?;
+        let calibration: Calibration = read_json(&calibration, Invalid::Option, "calibration")?;
         let rows = Row::from_json_lines(&String::from_utf8_lossy(&rows))?;
         report::html(&calibration, &rows, &context).map_err(Error::internal)
     };

@@ -8,14 +8,15 @@ use std::{
     io::{Write, stdout},
 };
 
-use knowledgepulse_calibrate::{Options, Row, calibrate};
+use knowledgepulse_calibrate::{Options, Row, calibrate, read_json};
+use knowledgepulse_scoring::Invalid;
 use knowledgepulse_workers::CancelToken;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let (file, options) = match &arguments[..] {
         [file] => (file, Options::default()),
-        [file, options] => (file, Options::from_json(options)?),
+        [file, options] => (file, read_json(options, Invalid::Option, "")?),
         _ => return Err("usage: calibrate ROWS.jsonl [OPTIONS]".into()),
     };
     let rows = Row::from_json_lines(&read_to_string(file)?)?;

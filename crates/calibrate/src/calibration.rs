@@ -3,10 +3,10 @@
 
 #![expect(missing_docs, reason = "the names say the rest")]
 
-use knowledgepulse_scoring::{Invalid, Result, weights::Weights};
+use knowledgepulse_scoring::weights::Weights;
 use serde::{Deserialize, Serialize};
 
-use crate::{json::read_json, options::Options};
+use crate::options::Options;
 
 /// The result of a calibration. Serialised in camelCase, with finite numbers only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -36,15 +36,6 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// Reads a calibration from its JSON.
-    ///
-    /// # Errors
-    ///
-    /// `INVALID_OPTION` with the field that does not fit.
-    pub fn from_json(json: &str) -> Result<Self> {
-        read_json(json, Invalid::Option, "calibration")
-    }
-
     /// Returns the threshold that was chosen or given, if there is one.
     pub(crate) fn chosen(&self) -> Option<f64> {
         self.threshold.as_ref()?.value

@@ -3,8 +3,13 @@
 use knowledgepulse_scoring::{Error, Invalid, Result};
 use serde::de::DeserializeOwned;
 
-/// Reads a value from JSON. The path of an error is the field that does not fit, below `place`.
-pub(crate) fn read_json<T: DeserializeOwned>(json: &str, input: Invalid, place: &str) -> Result<T> {
+/// Reads a value from JSON: [`Options`](crate::Options), a [`Calibration`](crate::Calibration) or a
+/// [`Context`](crate::report::Context). Rows have [`Row::from_json`](crate::Row::from_json), which checks them.
+///
+/// # Errors
+///
+/// `input`, with the path of the field that does not fit, below `place`.
+pub fn read_json<T: DeserializeOwned>(json: &str, input: Invalid, place: &str) -> Result<T> {
     let mut source = serde_json::Deserializer::from_str(json);
     let value = serde_path_to_error::deserialize(&mut source).map_err(|error| {
         // `.` stands for the whole value, `?` for an unknown place.

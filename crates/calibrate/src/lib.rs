@@ -49,6 +49,7 @@ mod wilson;
 pub use calibration::Calibration;
 #[doc(no_inline)]
 pub use calibration::RowCounts;
+pub use json::read_json;
 pub use options::{Options, Target};
 pub use row::{Row, Source};
 

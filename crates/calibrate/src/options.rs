@@ -3,15 +3,14 @@
 use knowledgepulse_scoring::{Error, Invalid, Profiles, Result, error::number};
 use serde::{Deserialize, Serialize};
 
-use crate::json::read_json;
-
 /// The options of a calibration. Every field has a default; in JSON the names are in camelCase, and
 /// unknown ones are refused. The JSON has no profiles.
 ///
 /// ```
-/// use knowledgepulse_calibrate::{Options, Target};
+/// use knowledgepulse_calibrate::{Options, Target, read_json};
+/// use knowledgepulse_scoring::Invalid;
 ///
-/// let options = Options::from_json(r#"{ "target": { "share": 0.2 } }"#)?;
+/// let options: Options = read_json(r#"{ "target": { "share": 0.2 } }"#, Invalid::Option, "")?;
 /// assert_eq!(options.target, Some(Target::Share(0.2)));
 /// assert_eq!((options.level, options.replicates, options.seed), (0.95, 1000, 0));
 /// # Ok::<(), knowledgepulse_scoring::Error>(())
@@ -67,15 +66,6 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Reads options from JSON.
-    ///
-    /// # Errors
-    ///
-    /// `INVALID_OPTION` with the option that is unknown or of another type.
-    pub fn from_json(json: &str) -> Result<Self> {
-        read_json(json, Invalid::Option, "")
-    }
-
     pub(crate) fn check(&self) -> Result<()> {
         let fail =
             |path, expected, found| Err(Error::invalid(Invalid::Option, path, expected, found));

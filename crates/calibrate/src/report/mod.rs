@@ -8,12 +8,11 @@ mod text;
 use std::{borrow::Borrow, iter::once};
 
 use askama::Template;
-use knowledgepulse_scoring::{Invalid, Result, weights::Weights};
+use knowledgepulse_scoring::weights::Weights;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     calibration::{Calibration, Dimension, Distribution, Fit, FitResult, Summary},
-    json::read_json,
     options::Target,
     row::Row,
 };
@@ -31,9 +30,11 @@ use self::{
 /// camelCase, and unknown ones are refused.
 ///
 /// ```
-/// use knowledgepulse_calibrate::report::Context;
+/// use knowledgepulse_calibrate::{read_json, report::Context};
+/// use knowledgepulse_scoring::Invalid;
 ///
-/// let context = Context::from_json(r#"{ "settings": [["command", "kp-score calibrate runs.jsonl"]] }"#)?;
+/// let json = r#"{ "settings": [["command", "kp-score calibrate runs.jsonl"]] }"#;
+/// let context: Context = read_json(json, Invalid::Option, "")?;
 /// assert_eq!((&*context.title, &*context.language), ("Calibration of scores", "en"));
 /// # Ok::<(), knowledgepulse_scoring::Error>(())
 /// ```
@@ -55,17 +56,6 @@ impl Default for Context {
             language: "en".to_owned(),
             settings: Vec::new(),
         }
-    }
-}
-
-impl Context {
-    /// Reads a context from JSON.
-    ///
-    /// # Errors
-    ///
-    /// `INVALID_OPTION` with the field that is unknown or of another type.
-    pub fn from_json(json: &str) -> Result<Self> {
-        read_json(json, Invalid::Option, "")
     }
 }
 

@@ -3,7 +3,9 @@
 use knowledgepulse_calibrate::{
     Calibration, Options, Row, Target,
     calibration::{Dimension, FitResult, Summary, WarningCode},
+    read_json,
 };
+use knowledgepulse_scoring::Invalid;
 use knowledgepulse_workers::CancelToken;
 use proptest::prelude::*;
 use serde_json::json;
@@ -110,7 +112,7 @@ fn calibrate_refuses_options_that_do_not_fit() {
         assert_eq!((error.code(), error.path()), (code, Some(path)));
         assert_eq!(error.to_string(), format!("{path}: expected {expected}, got {found}"));
     }
-    let error = Options::from_json("[").unwrap_err();
+    let error = read_json::<Options>("[", Invalid::Option, "").unwrap_err();
     assert_eq!(error.to_string(), "options: expected JSON, got EOF while parsing a list");
 }
 
