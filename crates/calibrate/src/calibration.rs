@@ -389,14 +389,7 @@ pub enum FitResult {
     /// These labels show no improvement: keep the current profile.
     NoBetterThanCurrent(Fitted),
     /// There are too few rows.
-    Refused(Refusal),
-}
-
-/// Why nothing was fitted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refusal {
-    pub expected: String,
-    pub found: String,
+    Refused { expected: String, found: String },
 }
 
 /// Fitted weights. Every AUC is over pairs within five folds that divide no group.

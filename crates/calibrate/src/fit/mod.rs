@@ -15,7 +15,7 @@ use knowledgepulse_scoring::weights::Weights;
 
 use crate::{
     bootstrap::Bootstrap,
-    calibration::{Fit, FitResult, Fitted, Refusal},
+    calibration::{Fit, FitResult, Fitted},
     labels::{Labelled, without_outcome},
     row::Row,
 };
@@ -58,10 +58,10 @@ fn fit_profile(current: Weights, name: String, rows: &Labelled, bootstrap: &Boot
     let outcome = current.outcome_confidence;
     let current = if without { without_outcome(&current) } else { current };
     let result = if positives < CLASS || negatives < CLASS || groups < GROUPS {
-        FitResult::Refused(Refusal {
+        FitResult::Refused {
             expected: format!("{CLASS} rows or more of each label, in {GROUPS} groups or more"),
             found: format!("{positives} positive and {negatives} negative in {groups} groups"),
-        })
+        }
     } else {
         let folds = assign(&rows.labels, &rows.groups, bootstrap.options.seed);
         let sample = Sample::new(rows, without, &folds, bootstrap);

@@ -218,9 +218,9 @@ fn fit_takes_the_rows_of_a_profile_together_and_refuses_few() {
     let served: Vec<_> =
         found.fits.iter().map(|fit| (&*fit.profile, fit.domains.len(), fit.n)).collect();
     assert_eq!(served, [("default", 2, 200), ("code", 1, 100), ("finance", 1, 100)]);
-    let FitResult::Refused(refusal) = &found.fits[1].result else { panic!() };
-    assert_eq!(refusal.expected, "30 rows or more of each label, in 10 groups or more");
-    assert_eq!(refusal.found, "7 positive and 93 negative in 100 groups");
+    let FitResult::Refused { expected, found } = &found.fits[1].result else { panic!() };
+    assert_eq!(expected, "30 rows or more of each label, in 10 groups or more");
+    assert_eq!(found, "7 positive and 93 negative in 100 groups");
 }
 
 #[test]

@@ -129,7 +129,7 @@ fn fit(rows: &[Row]) -> (bool, Fitted) {
     match calibrate(rows, &options).unwrap().fits.remove(0).result {
         FitResult::Better(fitted) => (true, fitted),
         FitResult::NoBetterThanCurrent(fitted) => (false, fitted),
-        FitResult::Refused(refusal) => panic!("{refusal:?}"),
+        refused @ FitResult::Refused { .. } => panic!("{refused:?}"),
     }
 }
 
