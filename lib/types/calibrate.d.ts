@@ -27,13 +27,16 @@ export interface CalibrateOptions {
 	 * compared with nothing, else 0. Rows that were compared with nothing are always excluded.
 	 */
 	first?: number | undefined;
-	/** The level of confidence of all intervals, in [0.5, 0.999]. Default: 0.95. */
+	/** The level of confidence of all intervals, two-sided, in [0.5, 0.999]. Default: 0.95. */
 	level?: number | undefined;
 	/** The number of bootstrap replicates, from 100 to 10,000. Default: 1,000. */
 	replicates?: number | undefined;
 	/** The seed of the bootstrap and the folds: the same input gives the same result. Default: 0. */
 	seed?: number | undefined;
-	/** The profiles that the rows were scored by, as for {@link ScorerOptions}. */
+	/**
+	 * The profiles that the rows were scored by, as for {@link ScorerOptions}: where fits start. Default: the
+	 * protocol's.
+	 */
 	profiles?: Record<string, ScoringWeights> | undefined;
 	/** Ends the calibration, which rejects with the reason of the signal. */
 	signal?: AbortSignal | undefined;
@@ -56,7 +59,7 @@ export interface CalibrationDistribution {
 	min: number;
 	max: number;
 	mean: number;
-	/** The percentiles 5, 10, 25, 50, 75, 90 and 95, interpolated linearly. */
+	/** The percentiles 5, 10, 25, 50, 75, 90 and 95, interpolated as numpy's `linear` does (type 7). */
 	percentiles: { percent: number; value: number }[];
 	/** How many values are in each of twenty bins of 0.05; 1 belongs to the last. */
 	histogram: number[];
@@ -72,7 +75,7 @@ export interface CalibrationSummary {
 	successShare: number;
 	/** The share of positive labels; `null` without labels. */
 	labelShare: number | null;
-	/** The share that each threshold accepts: 0.5, 0.75, 0.8, and the chosen one. */
+	/** The share that each threshold accepts: 0.5, 0.75, 0.8, and the chosen one, in ascending order. */
 	accepted: { threshold: number; n: number; share: number }[];
 	/** `null` without rows. */
 	score: CalibrationDistribution | null;
@@ -80,7 +83,7 @@ export interface CalibrationSummary {
 		dimension: keyof ScoringWeights;
 		distribution: CalibrationDistribution;
 	}[];
-	/** The dimensions that are the same in all rows. */
+	/** The dimensions that are the same in all rows, and so do not affect the order. */
 	constantDimensions: (keyof ScoringWeights)[];
 	/** The cumulative distribution of the scores, in at most 201 points. */
 	ecdf: { score: number; share: number }[];
@@ -88,10 +91,14 @@ export interface CalibrationSummary {
 
 /** The threshold that was chosen or given. It accepts scores equal to or above it. */
 export interface CalibrationThreshold {
-	/** `null` if none reaches the target precision. */
+	/**
+	 * A chosen one is the shortest decimal that accepts exactly the chosen rows; `null` if none reaches the
+	 * target precision.
+	 */
 	value: number | null;
 	/** The interval of the threshold for a target share. */
 	interval: CalibrationInterval | null;
+	/** The share of the used rows that it accepts. */
 	share: CalibrationEstimate;
 	/** The number of used rows that it accepts. */
 	accepted: number;
@@ -101,38 +108,47 @@ export interface CalibrationThreshold {
 	stricterShare: number | null;
 	/** With a target share: the next larger share that a threshold can have. */
 	looserShare: number | null;
-	/** With labels: the share of positive ones among the accepted. */
+	/**
+	 * With labels: the share of positive ones among the accepted labelled rows. If no threshold reaches the
+	 * target precision, that of the threshold with the highest lower bound.
+	 */
 	precision: {
 		threshold: number;
 		precision: number;
+		/** Wilson's interval at the effective sample size. */
 		interval: CalibrationInterval;
+		/** The accepted share of the positive rows. */
 		recall: number;
+		/** The number of accepted labelled rows. */
 		accepted: number;
-		/** Effective sample size. */
+		/** The effective sample size: `accepted` over the design effect of the groups. */
 		effective: number;
 	} | null;
 }
 
-/** Statistics of a threshold on labelled rows. */
+/** Statistics of a threshold on the labelled rows by which it was chosen. */
 export interface CalibrationPoint {
 	threshold: number;
 	/** Youden's J, or F1. */
 	value: number;
 	precision: number;
+	/** The accepted share of the positive rows. */
 	recall: number;
 	falsePositiveRate: number;
+	/** The accepted share of the labelled rows. */
 	share: number;
 }
 
-/** Statistics of scores and labels. */
+/** Statistics of scores and labels, over the used rows with a label. */
 export interface CalibrationLabels {
 	positives: number;
 	negatives: number;
 	groups: number;
-	/** The similarity of labels within a group, in [0, 1]. */
+	/** The similarity of labels within a group: the intraclass correlation, in [0, 1]. */
 	intraclassCorrelation: number;
 	/** The probability that a positive row has a higher score than a negative one; ties count one half. */
 	auc: CalibrationEstimate;
+	/** The mean precision over the steps of recall. */
 	averagePrecision: CalibrationEstimate;
 	/** In at most 201 points, from the strictest threshold; `null` accepts none. */
 	roc: {
@@ -140,37 +156,47 @@ export interface CalibrationLabels {
 		falsePositiveRate: number;
 		truePositiveRate: number;
 	}[];
-	/** The interval of the true-positive rate at false-positive rates. */
+	/** The pointwise interval of the true-positive rate at 101 false-positive rates. */
 	rocBand: ({ at: number } & CalibrationInterval)[];
-	/** In at most 201 points, from the strictest threshold; `null` accepts none. */
+	/** In at most 201 points, from the strictest threshold; `null` accepts none, with the precision 1. */
 	precisionRecall: {
 		threshold: number | null;
 		precision: number;
 		recall: number;
 	}[];
-	/** The interval of the precision at recalls. */
+	/** The pointwise interval of the precision at the recalls 0.01 to 1. */
 	precisionRecallBand: ({ at: number } & CalibrationInterval)[];
-	/** The label rate by decile of the score. A score is not a probability. */
+	/**
+	 * The label rate by decile of the score. A score is not a probability, so this is not a reliability
+	 * diagram. Equal scores are in one decile, so `n` varies, and there may be fewer than ten.
+	 */
 	deciles: {
+		/** The lowest and the highest score among them. */
 		from: number;
 		to: number;
 		n: number;
 		positives: number;
 		rate: number;
+		/** The effective sample size: `n` over the design effect of the groups. */
 		effective: number;
-		/** The Wilson interval. */
+		/** Wilson's interval of the rate at the effective sample size. */
 		interval: CalibrationInterval;
 	}[];
+	/** The thresholds with the greatest Youden's J and the greatest F1. */
 	youden: CalibrationPoint;
 	bestF1: CalibrationPoint;
 	/** Whether the labels merely repeat `success`, which the score contains. */
 	leakage: {
 		/** The share of rows whose label equals `success`. */
 		agreement: number;
+		/** The expected share if labels and `success` were independent. */
 		agreementByChance: number;
 		/** Whether `agreement` is 0.95 or more. */
 		isLeak: boolean;
-		/** With a leak: the AUC of scores without the outcome. */
+		/**
+		 * With a leak: the AUC of scores without the dimension `outcomeConfidence`, whose weight goes to the
+		 * others, and without the override `error-recovery`.
+		 */
 		aucWithoutOutcome: CalibrationEstimate | null;
 	};
 }
@@ -183,36 +209,51 @@ export interface CalibrationFit {
 	/** The domain of the rows, or their common profile if they are of several domains. */
 	profile: string;
 	domains: string[];
+	/** The number of labelled rows. */
 	n: number;
 	positives: number;
 	negatives: number;
 	groups: number;
-	/** The weights that the fit starts from. */
+	/** The weights that the fit starts from: the profile's, without `outcomeConfidence` if there is a leak. */
 	current: ScoringWeights;
-	/** Whether `outcomeConfidence` was left out, because the labels equal `success`. */
+	/**
+	 * Whether `outcomeConfidence` and the override `error-recovery` were left out, because the labels equal
+	 * `success`. Then the weights of the result compare the other three dimensions, and say nothing about how
+	 * much the outcome should count.
+	 */
 	withoutOutcome: boolean;
 	result:
 		| {
 				outcome: "better" | "no-better-than-current";
 				/** The weights nearest to the current ones within one standard error of the best. */
 				weights: ScoringWeights;
+				/** The weights with the highest AUC on these rows. */
 				best: ScoringWeights;
 				currentAuc: number;
 				/** On the rows that the weights were fitted to, so too high, like `bestAuc`. */
 				auc: number;
 				bestAuc: number;
+				/** Of the difference between the two. */
 				standardError: number;
-				/** Cross-validated AUC. */
+				/**
+				 * The cross-validated AUC, to expect on new rows. Its interval and that of `improvement` are
+				 * 1.5 times as wide as the bootstrap's, since weights of different folds were chosen by common
+				 * rows.
+				 */
 				heldOutAuc: CalibrationEstimate;
 				/**
 				 * The improvement of `heldOutAuc` over the current weights; `"better"` if its interval is
 				 * above 0.
 				 */
 				improvement: CalibrationEstimate;
+				/** The number of tried points of the grid. */
 				tried: number;
 		  }
 		| { outcome: "refused"; expected: string; found: string };
-	/** The weights to use for the profile; `null` unless they are better. */
+	/**
+	 * The weights to use for the profile, in steps of 0.0001; `null` unless they are better. If the outcome
+	 * was left out, it keeps its current weight, and the fitted weights are scaled to the rest.
+	 */
 	recommended: ScoringWeights | null;
 }
 
@@ -225,18 +266,21 @@ export interface Calibration {
 	};
 	rows: {
 		total: number;
-		/** All but the cold start. */
+		/** All but the cold start. Everything but the timeline is computed from these. */
 		used: number;
-		/** Excluded: compared with nothing. */
+		/** Excluded: compared with nothing, so their novelty is the neutral 0.5. */
 		uncompared: number;
-		/** Excluded: among the first rows. */
+		/** Excluded: compared, but among the first rows. */
 		first: number;
+		/** The number of first rows that count as cold start. */
 		firstLimit: number;
+		/** Groups among the used rows; each row without a group counts as one. */
 		groups: number;
+		/** Used rows without a group; `labelled`: those with a label. */
 		ungrouped: number;
 		labelled: number;
 	};
-	/** The models, precisions and versions that scored the rows. */
+	/** The models, precisions and versions that scored the rows: each once, in order of appearance. */
 	sources: { modelFingerprints: string[]; precisions: string[]; versions: string[] };
 	/** `null` without a target. */
 	threshold: CalibrationThreshold | null;
@@ -244,11 +288,12 @@ export interface Calibration {
 	/** The largest first. */
 	domains: {
 		domain: string;
+		/** The domain, or `"default"`. */
 		profile: string;
 		weights: ScoringWeights;
 		summary: CalibrationSummary;
 	}[];
-	/** All rows in the order of scoring, in blocks. */
+	/** All rows in the order of scoring, in blocks: how novelty falls as memory fills. */
 	timeline: {
 		first: number;
 		last: number;
@@ -257,13 +302,19 @@ export interface Calibration {
 		scoreP90: number;
 		noveltyP50: number;
 	}[];
-	/** The numbers of at most ten rows each. */
+	/**
+	 * The numbers of at most ten rows each: the highest first, the lowest first, and those nearest to the
+	 * threshold, or to the median without one.
+	 */
 	examples: { highest: number[]; lowest: number[]; borderline: number[] };
 	/** `null` without labels, or if all are equal. */
 	labels: CalibrationLabels | null;
 	/** Empty unless `fit` is set. */
 	fits: CalibrationFit[];
-	/** Reasons to doubt the figures, with a `code` such as `"label-is-success"` or `"few-groups"`. */
+	/**
+	 * Reasons to doubt the figures, with a `code` such as `"label-is-success"` or `"few-groups"`, and the
+	 * number of rows or groups that it concerns.
+	 */
 	warnings: { code: string; n: number; message: string }[];
 }
 

@@ -228,6 +228,7 @@ export interface ScoreRow {
 	source: { name: string; line: number };
 	id: string | null;
 	group: string | null;
+	/** `metadata.task_domain`, which selects the weights. */
 	domain: string;
 	/** `metadata.created_at`, `""` if the trace has none. */
 	createdAt: string;

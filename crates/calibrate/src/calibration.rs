@@ -1,7 +1,7 @@
 //! The result of a calibration: everything that a report or a terminal shows. Shares, rates and levels
-//! are in \[0, 1\]; rows count from 1.
+//! are in \[0, 1\]; rows count from 1. `lib/types/calibrate.d.ts` documents the fields.
 
-#![expect(missing_docs, reason = "the names say the rest")]
+#![expect(missing_docs, reason = "the declarations of the public API document the fields")]
 
 use knowledgepulse_scoring::weights::Weights;
 use serde::{Deserialize, Serialize};
@@ -12,26 +12,16 @@ use crate::options::Options;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Calibration {
-    /// The options that it was made with.
     pub options: Options,
     pub rows: RowCounts,
-    /// The models and versions that the rows were scored with.
     pub sources: Sources,
-    /// The threshold that was chosen or given; `None` without a target.
     pub threshold: Option<Threshold>,
-    /// The used rows of all domains.
     pub overall: Summary,
-    /// The used rows of each domain, the largest first.
     pub domains: Vec<DomainSummary>,
-    /// All rows in the order of scoring, in blocks, to show how novelty falls as memory fills.
     pub timeline: Vec<Block>,
-    /// Used rows to look at.
     pub examples: Examples,
-    /// Statistics of scores and labels; `None` if there are no labels, or all are equal.
     pub labels: Option<Labels>,
-    /// The fit of each profile that serves labelled rows; empty unless asked for.
     pub fits: Vec<Fit>,
-    /// Reasons to doubt the figures.
     pub warnings: Vec<Warning>,
 }
 
@@ -47,19 +37,12 @@ impl Calibration {
 #[serde(rename_all = "camelCase")]
 pub struct RowCounts {
     pub total: usize,
-    /// All but the cold start. Everything but the timeline is computed from these.
     pub used: usize,
-    /// Excluded: compared with nothing, so their novelty is the neutral 0.5.
     pub uncompared: usize,
-    /// Excluded: compared, but among the first rows.
     pub first: usize,
-    /// The number of first rows that count as cold start.
     pub first_limit: usize,
-    /// Groups among the used rows; each row without a group counts as one.
     pub groups: usize,
-    /// Used rows without a group.
     pub ungrouped: usize,
-    /// Used rows with a label.
     pub labelled: usize,
 }
 
@@ -83,7 +66,6 @@ pub struct Interval {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     pub value: f64,
-    /// By bootstrap of groups; `None` if there are fewer than two groups.
     pub interval: Option<Interval>,
 }
 
@@ -91,23 +73,13 @@ pub struct Estimate {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Threshold {
-    /// The threshold; `None` if none reaches the target precision. A chosen one is the shortest decimal
-    /// that accepts exactly the chosen rows.
     pub value: Option<f64>,
-    /// The interval of the threshold for a target share; `None` for other targets.
     pub interval: Option<Interval>,
-    /// The accepted share of the used rows.
     pub share: Estimate,
-    /// The number of accepted used rows.
     pub accepted: usize,
-    /// The number of accepted rows with the lowest accepted score, which are accepted only together.
     pub tied: usize,
-    /// With a target share: the next smaller share that a threshold can have, if there is one.
     pub stricter_share: Option<f64>,
-    /// With a target share: the next larger share that a threshold can have, if there is one.
     pub looser_share: Option<f64>,
-    /// With labels: its precision, or, if no threshold reaches the target, that of the threshold with the
-    /// highest lower bound.
     pub precision: Option<Precision>,
 }
 
@@ -116,15 +88,10 @@ pub struct Threshold {
 #[serde(rename_all = "camelCase")]
 pub struct Precision {
     pub threshold: f64,
-    /// The positive share of the accepted rows.
     pub precision: f64,
-    /// Wilson's interval at the effective sample size.
     pub interval: Interval,
-    /// The accepted share of the positive rows.
     pub recall: f64,
-    /// The number of accepted labelled rows.
     pub accepted: usize,
-    /// The effective sample size: `accepted` over the design effect of the groups.
     pub effective: f64,
 }
 
@@ -132,24 +99,15 @@ pub struct Precision {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
-    /// The number of used rows. Without any, distributions are `None`.
     pub n: usize,
-    /// Excluded rows.
     pub excluded: usize,
-    /// The share of used rows whose text was cut.
     pub cut_share: f64,
-    /// The share of used rows with `success`.
     pub success_share: f64,
-    /// The positive share of the labels.
     pub label_share: Option<f64>,
-    /// The shares accepted by the thresholds 0.5, 0.75, 0.8 and the chosen one, in ascending order.
     pub accepted: Vec<Accepted>,
     pub score: Option<Distribution>,
-    /// The dimensions: complexity, novelty, toolDiversity, outcomeConfidence.
     pub dimensions: Vec<DimensionDistribution>,
-    /// The dimensions with the same value in all rows, which do not affect the order.
     pub constant_dimensions: Vec<Dimension>,
-    /// The cumulative distribution of the scores, in at most 201 points.
     pub ecdf: Vec<EcdfPoint>,
 }
 
@@ -158,7 +116,6 @@ pub struct Summary {
 #[serde(rename_all = "camelCase")]
 pub struct DomainSummary {
     pub domain: String,
-    /// The name of its profile: the domain, or `default`.
     pub profile: String,
     pub weights: Weights,
     pub summary: Summary,
@@ -197,9 +154,7 @@ pub struct Distribution {
     pub min: f64,
     pub max: f64,
     pub mean: f64,
-    /// The percentiles 5, 10, 25, 50, 75, 90, 95.
     pub percentiles: Vec<Percentile>,
-    /// The number of values in each of twenty bins of 0.05; 1 belongs to the last.
     pub histogram: Vec<usize>,
 }
 
@@ -232,11 +187,8 @@ pub struct Block {
 /// Numbers of rows to look at, at most ten of each kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Examples {
-    /// The highest scores, highest first.
     pub highest: Vec<usize>,
-    /// The lowest scores, lowest first.
     pub lowest: Vec<usize>,
-    /// The scores nearest to the threshold, or to the median score without one, nearest first.
     pub borderline: Vec<usize>,
 }
 
@@ -247,28 +199,16 @@ pub struct Labels {
     pub positives: usize,
     pub negatives: usize,
     pub groups: usize,
-    /// How similar the labels within a group are: the intraclass correlation, in \[0, 1\].
     pub intraclass_correlation: f64,
-    /// The probability that a positive row has a higher score than a negative one; ties count one half.
     pub auc: Estimate,
-    /// The mean precision over the steps of recall.
     pub average_precision: Estimate,
-    /// The receiver operating characteristic, from the strictest threshold, in at most 201 points.
     pub roc: Vec<RocPoint>,
-    /// The pointwise band of the true-positive rate, at 101 false-positive rates.
     pub roc_band: Vec<BandPoint>,
-    /// Precision and recall, from the strictest threshold, in at most 201 points.
     pub precision_recall: Vec<PrecisionRecallPoint>,
-    /// The pointwise band of the precision, at the recalls 0.01 … 1.
     pub precision_recall_band: Vec<BandPoint>,
-    /// The label rate by decile of the score. A score is not a probability, so this is not a reliability
-    /// diagram.
     pub deciles: Vec<Decile>,
-    /// The threshold with the greatest Youden's J. For reference: chosen and measured on the same rows.
     pub youden: OperatingPoint,
-    /// The threshold with the greatest F1. For reference: chosen and measured on the same rows.
     pub best_f1: OperatingPoint,
-    /// Whether the labels merely repeat `success`, which the score contains.
     pub leakage: Leakage,
 }
 
@@ -276,29 +216,22 @@ pub struct Labels {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RocPoint {
-    /// Rows with this score or a higher one are accepted; `None` accepts none.
     pub threshold: Option<f64>,
-    /// The accepted share of the negative rows.
     pub false_positive_rate: f64,
-    /// The accepted share of the positive rows.
     pub true_positive_rate: f64,
 }
 
 /// A point of the precision–recall curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PrecisionRecallPoint {
-    /// Rows with this score or a higher one are accepted; `None`, for recall 0, accepts none.
     pub threshold: Option<f64>,
-    /// The positive share of the accepted rows; 1 if none is accepted.
     pub precision: f64,
-    /// The accepted share of the positive rows.
     pub recall: f64,
 }
 
 /// The interval of a curve at one place.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct BandPoint {
-    /// The false-positive rate or the recall.
     pub at: f64,
     pub low: f64,
     pub high: f64,
@@ -307,18 +240,12 @@ pub struct BandPoint {
 /// Rows between two deciles of the score.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Decile {
-    /// The lowest score among them.
     pub from: f64,
-    /// The highest score among them.
     pub to: f64,
-    /// The number of rows. It varies, and there may be fewer than ten deciles, as equal scores are in one.
     pub n: usize,
     pub positives: usize,
-    /// `positives` over `n`.
     pub rate: f64,
-    /// The effective sample size: `n` over the design effect of the groups.
     pub effective: f64,
-    /// Wilson's interval of the rate at the effective sample size.
     pub interval: Interval,
 }
 
@@ -326,17 +253,11 @@ pub struct Decile {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OperatingPoint {
-    /// Rows with this score or a higher one are accepted.
     pub threshold: f64,
-    /// Youden's J, or F1.
     pub value: f64,
-    /// The positive share of the accepted rows.
     pub precision: f64,
-    /// The accepted share of the positive rows: the true-positive rate.
     pub recall: f64,
-    /// The accepted share of the negative rows.
     pub false_positive_rate: f64,
-    /// The accepted share of the labelled rows.
     pub share: f64,
 }
 
@@ -344,14 +265,9 @@ pub struct OperatingPoint {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Leakage {
-    /// The share of labelled rows whose label equals `success`.
     pub agreement: f64,
-    /// The expected share if labels and `success` were independent.
     pub agreement_by_chance: f64,
-    /// Whether `agreement` is 0.95 or more.
     pub is_leak: bool,
-    /// With a leak: the AUC of scores without the parts that depend on `success`: the dimension
-    /// outcomeConfidence, whose weight goes to the others, and the override error-recovery.
     pub auc_without_outcome: Option<Estimate>,
 }
 
@@ -359,24 +275,15 @@ pub struct Leakage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fit {
-    /// The domain of the rows, or their common profile if they are of several domains.
     pub profile: String,
     pub domains: Vec<String>,
-    /// The number of labelled rows.
     pub n: usize,
     pub positives: usize,
     pub negatives: usize,
     pub groups: usize,
-    /// The weights that the fit starts from: the profile's, without outcomeConfidence if there is a leak.
     pub current: Weights,
-    /// Whether outcomeConfidence and the override error-recovery were left out, because the labels of
-    /// these rows equal `success`. The weight of outcomeConfidence is 0 then: the weights compare the
-    /// other three dimensions, and say nothing about how much the outcome should count.
     pub without_outcome: bool,
     pub result: FitResult,
-    /// The weights to use for the profile, in steps of 0.0001 and with the sum 1; `None` unless they are
-    /// better. If the outcome was left out of the fit, it keeps its current weight, and the fitted weights
-    /// are scaled to the rest.
     pub recommended: Option<Weights>,
 }
 
@@ -384,11 +291,8 @@ pub struct Fit {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum FitResult {
-    /// The fitted weights order the rows better than the current ones.
     Better(Fitted),
-    /// These labels show no improvement: keep the current profile.
     NoBetterThanCurrent(Fitted),
-    /// There are too few rows.
     Refused { expected: String, found: String },
 }
 
@@ -396,24 +300,14 @@ pub enum FitResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fitted {
-    /// The weights nearest to the current ones whose AUC is within one standard error of the best.
     pub weights: Weights,
-    /// The weights with the highest AUC on these rows.
     pub best: Weights,
-    /// The AUC of the current weights.
     pub current_auc: f64,
-    /// The AUC of [`Self::weights`] on the rows that they were chosen by, which is too optimistic.
     pub auc: f64,
-    /// The AUC of [`Self::best`] on the rows that they were chosen by, which is too optimistic.
     pub best_auc: f64,
-    /// The standard error of the difference between the two.
     pub standard_error: f64,
-    /// Cross-validated AUC: the AUC to expect on new rows. Its interval, like that of the improvement, is
-    /// 1.5 times as wide as the bootstrap's, since weights of different folds were chosen by common rows.
     pub held_out_auc: Estimate,
-    /// The improvement of `held_out_auc` over the current weights. "Better" means that its interval is above 0.
     pub improvement: Estimate,
-    /// The number of tried points of the grid.
     pub tried: usize,
 }
 
@@ -421,7 +315,6 @@ pub struct Fitted {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Warning {
     pub code: WarningCode,
-    /// The number of rows or groups that it concerns.
     pub n: usize,
     pub message: String,
 }

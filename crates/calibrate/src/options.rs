@@ -1,10 +1,12 @@
 //! The options of a calibration.
 
+#![expect(missing_docs, reason = "the declarations of the public API document the fields")]
+
 use knowledgepulse_scoring::{Error, Invalid, Profiles, Result, error::number};
 use serde::{Deserialize, Serialize};
 
-/// The options of a calibration. Every field has a default; in JSON the names are in camelCase, and
-/// unknown ones are refused. The JSON has no profiles.
+/// The options of a calibration, which `lib/types/calibrate.d.ts` documents. Every field has a default; in
+/// JSON the names are in camelCase, and unknown ones are refused. The JSON has no profiles.
 ///
 /// ```
 /// use knowledgepulse_calibrate::{Options, Target, read_json};
@@ -18,22 +20,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Options {
-    /// The target that the threshold is chosen for. Default: none is chosen.
     pub target: Option<Target>,
-    /// Whether weights are fitted to the labels. Default: no.
     pub fit: bool,
-    /// The number of first rows that are excluded as cold start, as there was little to compare them with.
-    /// Default: a tenth of the rows, at most 10, if the first row was compared with nothing; otherwise
-    /// none. Rows that were compared with nothing are excluded in any case.
     pub first: Option<usize>,
-    /// The level of confidence of all intervals, two-sided, in \[0.5, 0.999\]. Default: 0.95.
     pub level: f64,
-    /// The number of bootstrap replicates, from 100 to 10,000. Default: 1,000.
     pub replicates: usize,
-    /// The seed of the bootstrap and of the folds: the same rows, options and seed give the same
-    /// calibration. Default: 0.
     pub seed: u64,
-    /// The profiles that the rows were scored by: where fitting starts. Default: the built-in ones.
     #[serde(skip)]
     pub profiles: Profiles,
 }
@@ -42,12 +34,8 @@ pub struct Options {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Target {
-    /// Evaluate this threshold, in \[0, 1\], and choose none.
     Threshold(f64),
-    /// The share of rows to accept, in (0, 1].
     Share(f64),
-    /// The share of positive labels among the accepted rows, in (0, 1), by its lower confidence bound.
-    /// Needs labels.
     Precision(f64),
 }
 

@@ -1,5 +1,7 @@
 //! One scored trace, as scoring writes it and calibration reads it: a line of `rows.jsonl`.
 
+#![expect(missing_docs, reason = "the declarations of the public API document the fields")]
+
 use knowledgepulse_scoring::{
     Error, Invalid, Result,
     dimensions::Dimensions,
@@ -13,6 +15,7 @@ use crate::json::read_json;
 const INVALID: Invalid = Invalid::Rows("INVALID_ROW");
 
 /// One scored trace. In JSON its fields are in camelCase, and unknown ones are ignored.
+/// `lib/types/logs.d.ts` documents the fields of `ScoreRow`, `calibrate.d.ts` the label.
 ///
 /// ```
 /// use knowledgepulse_calibrate::Row;
@@ -34,60 +37,35 @@ const INVALID: Invalid = Invalid::Rows("INVALID_ROW");
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Row {
-    /// Where the trace begins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
-    /// The id of the trace.
     pub id: Option<String>,
-    /// The task or session whose rows depend on each other. A row without one is its own group.
     pub group: Option<String>,
-    /// `metadata.task_domain`, which selects the weights.
     pub domain: String,
-    /// `metadata.created_at`. Calibration ignores it: rows are in the order of scoring.
     #[serde(default)]
     pub created_at: String,
-    /// The score, in \[0, 1\].
     pub score: f64,
-    /// The dimensions that the score is made of, each in \[0, 1\].
     pub dimensions: Dimensions,
-    /// The names of the rules that fired.
     #[serde(default)]
     pub overrides: Vec<String>,
-    /// The id of the nearest trace, if it has one.
     pub nearest: Option<String>,
-    /// The cosine similarity to the nearest trace, in \[-1, 1\]; `None` if the trace was compared with
-    /// nothing, so that its novelty is the neutral 0.5.
     pub similarity: Option<f64>,
-    /// Where the novelty comes from: `cache`, `empty-cache`, `given`, `store`, `no-store`,
-    /// `no-embedder` or `over-budget`.
     pub novelty_source: String,
-    /// `metadata.success`.
     pub success: bool,
-    /// Where `success` comes from: `label`, `status`, `assumed`, `option` or `own`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub success_from: Option<String>,
-    /// `outcome.confidence`, in \[0, 1\].
     pub confidence: f64,
-    /// Where `confidence` comes from: `explicit`, `option`, `logprobs`, `default` or `own`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence_from: Option<String>,
-    /// The beginning of `task.objective`.
     pub objective: Option<String>,
-    /// The number of steps.
     pub steps: Option<u64>,
-    /// The number of tokens that the model has seen; `None` without an embedding.
     pub tokens: Option<u64>,
-    /// Whether the model has seen only the beginning of the text.
     #[serde(default)]
     pub is_cut: bool,
-    /// The precision of the model; `None` without an embedding.
     pub precision: Option<String>,
-    /// The fingerprint of the model; `None` without an embedding.
     pub model_fingerprint: Option<String>,
-    /// The version of the scorer.
     #[serde(default)]
     pub version: String,
-    /// Whether the trace was worth sharing, by someone's judgement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<bool>,
 }
@@ -95,9 +73,7 @@ pub struct Row {
 /// A place in a log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
-    /// The name of the log.
     pub name: String,
-    /// The line, from 1.
     pub line: u64,
 }
 
