@@ -15,7 +15,7 @@ use crate::{
     EmbedError, Embedding, ModelSettings, Pooling, Result,
     backend::{
         Backend,
-        onnx::{interruptible, library, on_threads, run, runtime_error, session_builder},
+        onnx::{interruptible, library, run, runtime_error, session_builder},
     },
     pooling,
 };
@@ -58,8 +58,9 @@ impl CustomGraph {
         let environment = library::environment(&settings.library)?;
         fault::point("session");
         let load = |threads| session_builder(environment, threads)?.commit_from_file(&folder.graph);
-        let session = on_threads(settings.threads, load)
-            .map_err(|error| EmbedError::file(&folder.graph, error))?;
+        // The system may refuse more threads than the calling one.
+        let session = load(settings.threads).or_else(|_| load(1));
+        let session = session.map_err(|error| EmbedError::file(&folder.graph, error))?;
         let failed = |what: String| EmbedError::file(&folder.graph, what);
         let inputs = session.inputs().iter().map(Input::of).collect::<Result<Vec<_>, _>>();
         let inputs = inputs.map_err(failed)?;

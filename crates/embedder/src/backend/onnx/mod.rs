@@ -30,12 +30,25 @@ pub(crate) struct OnnxModel {
 }
 
 impl OnnxModel {
+    /// Makes a session from files that match the manifest. Hashes the weights while the graph is loaded, which takes
+    /// about the same time.
     pub(crate) fn load(
         files: &BuiltInFiles,
         environment: &'static Environment,
         threads: usize,
     ) -> Result<Self> {
-        Ok(Self { session: verified_session(environment, files)?, threads: Threads::new(threads) })
+        // Before ONNX Runtime reads it.
+        files.verify(GRAPH)?;
+        let load = || {
+            fault::point("session");
+            let builder = session_builder(environment, 1)?;
+            builder.with_operators(operators::domain()?)?.commit_from_file(files.path(GRAPH))
+        };
+        let (session, verified) = join(load, || files.verify(WEIGHTS));
+        verified?;
+        let panicked = |_| EmbedError::Runtime("the session could not be created: panic".into());
+        let session = session.map_err(panicked)?.map_err(runtime_error)?;
+        Ok(Self { session, threads: Threads::new(threads) })
     }
 }
 
@@ -64,30 +77,6 @@ pub(crate) fn interruptible(
         Some(result) if !cancel.is_cancelled() => result,
         _ => Err(EmbedError::Cancelled),
     }
-}
-
-/// Makes a session from files that match the manifest. Hashes the weights while the graph is loaded, which takes about
-/// the same time.
-fn verified_session(environment: &Environment, files: &BuiltInFiles) -> Result<Session> {
-    // Before ONNX Runtime reads it.
-    files.verify(GRAPH)?;
-    let load = || {
-        fault::point("session");
-        let builder = session_builder(environment, 1)?;
-        builder.with_operators(operators::domain()?)?.commit_from_file(files.path(GRAPH))
-    };
-    let (session, verified) = join(load, || files.verify(WEIGHTS));
-    verified?;
-    let panicked = |_| EmbedError::Runtime("the session could not be created: panic".into());
-    session.map_err(panicked)?.map_err(runtime_error)
-}
-
-/// Loads a session with `threads` threads, or if that fails with the calling thread only: the system may refuse more.
-pub(crate) fn on_threads(
-    threads: usize,
-    load: impl Fn(usize) -> ort::Result<Session>,
-) -> ort::Result<Session> {
-    load(threads).or_else(|error| if threads > 1 { load(1) } else { Err(error) })
 }
 
 pub(crate) fn session_builder(
