@@ -5,8 +5,8 @@ mod graph;
 
 use std::{
     collections::HashMap,
-    fs::File,
-    io::{ErrorKind, Read},
+    fs::{self, Metadata},
+    io::ErrorKind,
     path::{Component, Path, PathBuf},
 };
 
@@ -123,15 +123,19 @@ impl CustomFolder {
         }
         let first_position = config.first_position();
         let max_tokens = max_tokens(folder, options, &config, &tokenizer_config, &modules)?;
-        let (graph, missing_graph) = graph(folder, settings.precision)?;
+        let places = graph_places(folder, settings.precision);
+        let place = places.iter().position(|place| place.is_file()).unwrap_or(0);
+        let graph = places[place].clone();
+        plain_file(&graph)?;
         let mut files = vec![folder.join(TOKENIZER), graph.clone()];
         files.extend(external_data::files(&graph)?);
-        files.iter().try_for_each(|path| plain_file(path))?;
+        files.iter().try_for_each(|path| plain_file(path).map(drop))?;
         let mut checks = [CONFIG, TOKENIZER_CONFIG, SPECIAL_TOKENS, MODULES, PROMPTS]
             .map(|name| folder.join(name))
             .to_vec();
         checks.extend([&modules.transformer_path, &modules.pooling_path].map(PathBuf::clone));
-        checks.extend(missing_graph);
+        // A graph that appears there takes precedence.
+        checks.extend_from_slice(&places[..place]);
         modules.pooling = options.pooling.or(modules.pooling);
         modules.normalizes = options.normalize.unwrap_or(modules.normalizes);
         Ok(Self {
@@ -321,21 +325,15 @@ fn max_tokens(
     Ok(usize::try_from(stated).unwrap_or(usize::MAX))
 }
 
-/// Returns the graph of a precision, at the path of transformers.js or else of other exports; then also returns the
-/// first path, which has no file. In models such as T5, the graph that embeds is named after the encoder.
-fn graph(folder: &Path, precision: Precision) -> Result<(PathBuf, Option<PathBuf>)> {
+/// Returns where the graph of a precision may be: the place of transformers.js, that of other exports, and that of models
+/// such as T5, whose graph that embeds is named after the encoder.
+fn graph_places(folder: &Path, precision: Precision) -> [PathBuf; 3] {
     let suffix = match precision {
         Precision::Exact => ".onnx",
         Precision::Fast => "_quantized.onnx",
     };
-    let place = |folder: &Path, name: &str| folder.join(format!("{name}{suffix}"));
-    let onnx = folder.join("onnx");
-    let usual = place(&onnx, "model");
-    let others = [place(folder, "model"), place(&onnx, "encoder_model")];
-    match (plain_file(&usual), others.into_iter().find(|other| other.exists())) {
-        (Err(_), Some(other)) => Ok((other, Some(usual))),
-        (found, _) => found.map(|()| (usual, None)),
-    }
+    [("onnx", "model"), ("", "model"), ("onnx", "encoder_model")]
+        .map(|(inner, name)| folder.join(inner).join(format!("{name}{suffix}")))
 }
 
 /// Returns whether a relative path stays inside of its folder.
@@ -345,21 +343,16 @@ pub(crate) fn is_inside(path: impl AsRef<Path>) -> bool {
 }
 
 /// Fails if the path is not a regular file: reading a pipe or a device may not end.
-fn plain_file(path: &Path) -> Result<()> {
+fn plain_file(path: &Path) -> Result<Metadata> {
     let metadata = path.metadata().map_err(|error| EmbedError::file(path, error))?;
-    if metadata.is_file() { Ok(()) } else { Err(EmbedError::file(path, "expected a file")) }
+    if metadata.is_file() { Ok(metadata) } else { Err(EmbedError::file(path, "expected a file")) }
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
-    plain_file(path)?;
-    let mut json = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(MAX_JSON_BYTES + 1).read_to_end(&mut json))
-        .map_err(|error| EmbedError::file(path, error))?;
-    if json.len() as u64 > MAX_JSON_BYTES {
+    if plain_file(path)?.len() > MAX_JSON_BYTES {
         return Err(EmbedError::file(path, format!("expected at most {MAX_JSON_BYTES} bytes")));
     }
-    Ok(json)
+    fs::read(path).map_err(|error| EmbedError::file(path, error))
 }
 
 fn required<T: DeserializeOwned>(path: &Path) -> Result<T> {
