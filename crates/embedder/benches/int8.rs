@@ -175,8 +175,9 @@ impl Report {
     ) {
         let values: Vec<i16> = (0..depth * columns).map(|at| (at * 7919) as i16).collect();
         let numbers = vec![1e-5; columns];
-        let weights = LinearWeights { values: &values, scale: &numbers, bias: &numbers };
-        let weights = Int8Weights::new(registers, weights);
+        let (scale, bias) = (numbers.clone().into(), numbers.into());
+        let weights = LinearWeights { values: values.into(), scale, bias };
+        let weights = Int8Weights::new(registers, &weights);
         let bytes: Vec<u8> = (0..ROWS * depth).map(|at| (at * 31) as u8).collect();
         let (bytes, scale) = (Aligned::copy(&bytes), vec![1e-2; ROWS]);
         let mut y = Aligned::zeros(ROWS * columns);

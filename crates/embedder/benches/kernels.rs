@@ -39,17 +39,18 @@ fn linear(bencher: Bencher, tokens: usize) {
     let operations: usize =
         shapes.iter().map(|(depth, columns)| 2 * tokens * depth * columns).sum();
     let mut layers = shapes.map(|(depth, columns)| {
-        let weight: Vec<i16> = (0..depth * columns).map(|i| (i * 7919) as i16).collect();
-        (weight, vec![1e-5; columns], numbers(tokens * depth), vec![0.0; tokens * columns])
+        let values = (0..depth * columns).map(|i| (i * 7919) as i16).collect();
+        let (scale, bias) = (vec![1e-5; columns].into(), vec![1e-5; columns].into());
+        let weights = LinearWeights { values, scale, bias };
+        (weights, numbers(tokens * depth), vec![0.0; tokens * columns])
     });
     bencher.counter(ItemsCount::new(LAYERS * operations)).bench_local(|| {
         for _ in 0..LAYERS {
-            for (weight, scale, input, output) in &mut layers {
-                let gelu = scale.len() == 4 * WIDTH;
-                let weights = LinearWeights { values: weight, scale, bias: scale };
+            for (weights, input, output) in &mut layers {
+                let gelu = weights.columns() == 4 * WIDTH;
                 run(&Linear::new(weights, input, None, gelu, output));
             }
         }
     });
-    layers.iter().for_each(|(_, _, _, output)| assert_computed(output));
+    layers.iter().for_each(|(_, _, output)| assert_computed(output));
 }

@@ -75,9 +75,7 @@ pub fn bits(numbers: &[f32]) -> Vec<u32> {
 pub struct Layer {
     pub rows: usize,
     pub depth: usize,
-    pub weight: Vec<i16>,
-    pub scale: Vec<f32>,
-    pub bias: Vec<f32>,
+    pub weights: LinearWeights<'static>,
     pub residual: Vec<f32>,
     pub x: Vec<f32>,
 }
@@ -88,23 +86,22 @@ impl Layer {
         let mut noise = noise(rows + depth * columns);
         let mut numbers =
             |count, size: f32| noise.by_ref().take(count).map(|x| x * size).collect::<Vec<_>>();
-        let weight = numbers(depth * columns, 40_000.0).iter().map(|x| *x as i16).collect();
-        let scale = numbers(columns, 1e-4 / (depth as f32).sqrt());
-        let (bias, residual) = (numbers(columns, 2.0), numbers(rows * columns, 2.0));
-        Self { rows, depth, weight, scale, bias, residual, x: numbers(rows * depth, 2.0) }
+        let weights = LinearWeights {
+            values: numbers(depth * columns, 40_000.0).iter().map(|x| *x as i16).collect(),
+            scale: numbers(columns, 1e-4 / (depth as f32).sqrt()).into(),
+            bias: numbers(columns, 2.0).into(),
+        };
+        let residual = numbers(rows * columns, 2.0);
+        Self { rows, depth, weights, residual, x: numbers(rows * depth, 2.0) }
     }
 
     pub fn columns(&self) -> usize {
-        self.scale.len()
-    }
-
-    pub fn weights(&self) -> LinearWeights<'_> {
-        LinearWeights { values: &self.weight, scale: &self.scale, bias: &self.bias }
+        self.weights.columns()
     }
 
     /// Returns the integer weights of a column.
     pub fn column(&self, column: usize) -> impl Iterator<Item = f64> {
-        let panel = &self.weight[column / PANEL * PANEL * self.depth..];
+        let panel = &self.weights.values[column / PANEL * PANEL * self.depth..];
         (0..self.depth).map(move |k| f64::from(panel[k * PANEL + column % PANEL]))
     }
 }

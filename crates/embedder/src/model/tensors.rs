@@ -6,7 +6,7 @@ mod tests;
 use std::{fs::File, io::Read, path::PathBuf};
 
 use blake3::Hasher;
-use bytemuck::{Pod, allocation::try_zeroed_slice_box};
+use bytemuck::{Pod, allocation::try_zeroed_vec};
 
 use crate::{
     BuiltInFiles, EmbedError, Result,
@@ -38,10 +38,10 @@ impl<'a> Tensors<'a> {
     }
 
     /// Returns the next tensor, of `count` little-endian numbers. Only [`Tensors::finish`] checks its contents.
-    pub fn next<T: Pod>(&mut self, count: usize) -> Result<Box<[T]>> {
+    pub fn next<T: Pod>(&mut self, count: usize) -> Result<Vec<T>> {
         let bytes = count * size_of::<T>();
         let end = self.hasher.count() as usize;
-        let mut numbers = try_zeroed_slice_box(count).map_err(|()| EmbedError::Memory { bytes })?;
+        let mut numbers = try_zeroed_vec(count).map_err(|()| EmbedError::Memory { bytes })?;
         self.read(&mut vec![0; aligned(end, bytes) - end])?;
         self.read(bytemuck::cast_slice_mut(&mut numbers))?;
         Ok(numbers)

@@ -6,11 +6,11 @@
 
 use std::cell::Cell;
 
-use super::{FFN, LAYERS, LinearLayer, Norm, Runner, WIDTH, Weights};
+use super::{FFN, LAYERS, Norm, Runner, WIDTH, Weights};
 use crate::{
     Embedding, Result,
     kernels::{
-        Kernel, SharedSlice, embed_tokens,
+        Kernel, LinearWeights, SharedSlice, embed_tokens,
         int8::{
             Aligned, Int8Weights, Keys, KeysMut, Machine, Multiply, Normalize, Projection,
             Quantize, Quantized, QuantizedMut, Registers, Scratch, attend, with_registers,
@@ -36,7 +36,7 @@ pub struct Int8Encoder {
 impl Int8Encoder {
     /// Reads the weights and rounds them for the registers of a machine.
     pub fn load(tensors: &mut Tensors, machine: Machine) -> Result<Self> {
-        let convert = |layer: LinearLayer| with_registers!(machine, registers => Int8Weights::new(registers, layer.weights()));
+        let convert = |layer: LinearWeights| with_registers!(machine, registers => Int8Weights::new(registers, &layer));
         Ok(Self { machine, weights: Weights::load(tensors, convert)? })
     }
 
@@ -172,8 +172,8 @@ impl<R: Registers> LayerKernel<'_, R> {
             let quantized = QuantizedMut { bytes: &mut bytes[..rows * WIDTH], scale };
             normalize(&layer.ffn_norm, x, (self.layer < LAYERS).then_some(quantized));
         } else {
-            let (words, positions) = (weights.words.table(), weights.positions.table());
-            embed_tokens(&self.ids[first..first + rows], words, positions, first, x);
+            let ids = &self.ids[first..first + rows];
+            embed_tokens(ids, &weights.words, &weights.positions, first, x);
             let quantized = QuantizedMut { bytes: &mut bytes[..rows * WIDTH], scale };
             normalize(&weights.norm, x, Some(quantized));
         }

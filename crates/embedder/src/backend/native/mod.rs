@@ -33,7 +33,7 @@ pub(crate) struct NativeModel {
 
 /// The weights in the format of a precision.
 enum Encoder {
-    Exact(Weights<LinearLayer>),
+    Exact(Weights<LinearWeights<'static>>),
     Fast(Int8Encoder),
 }
 
@@ -70,28 +70,15 @@ impl Backend for NativeModel {
 
 /// The weights of the model, with linear layers of type `L`.
 struct Weights<L> {
-    words: EmbeddingTable,
-    positions: EmbeddingTable,
+    words: Table<'static>,
+    positions: Table<'static>,
     norm: Norm,
     layers: Vec<Layer<L>>,
 }
 
-/// A table \[entries, 384\] with a factor for each entry.
-struct EmbeddingTable {
-    values: Box<[i16]>,
-    scale: Box<[f32]>,
-}
-
 struct Norm {
-    gamma: Box<[f32]>,
-    beta: Box<[f32]>,
-}
-
-/// A linear layer, with a factor and a bias for each column.
-struct LinearLayer {
-    values: Box<[i16]>,
-    scale: Box<[f32]>,
-    bias: Box<[f32]>,
+    gamma: Vec<f32>,
+    beta: Vec<f32>,
 }
 
 struct Layer<L> {
@@ -106,12 +93,12 @@ struct Layer<L> {
 
 impl<L> Weights<L> {
     /// Reads the weights in the order of the file, and converts the linear layers one by one.
-    fn load(tensors: &mut Tensors, convert: impl Fn(LinearLayer) -> L) -> Result<Self> {
-        let words = EmbeddingTable::load(tensors, VOCABULARY)?;
-        let positions = EmbeddingTable::load(tensors, MAX_TOKENS)?;
+    fn load(tensors: &mut Tensors, convert: impl Fn(LinearWeights<'static>) -> L) -> Result<Self> {
+        let words = Table::load(tensors, VOCABULARY)?;
+        let positions = Table::load(tensors, MAX_TOKENS)?;
         let norm = Norm::load(tensors)?;
         let linear = |tensors: &mut Tensors, depth, columns| {
-            LinearLayer::load(tensors, depth, columns).map(&convert)
+            LinearWeights::load(tensors, depth, columns).map(&convert)
         };
         let layer = |_| {
             Ok(Layer {
@@ -127,13 +114,10 @@ impl<L> Weights<L> {
     }
 }
 
-impl EmbeddingTable {
+impl Table<'_> {
     fn load(tensors: &mut Tensors, entries: usize) -> Result<Self> {
-        Ok(Self { values: tensors.next(entries * WIDTH)?, scale: tensors.next(entries)? })
-    }
-
-    fn table(&self) -> Table<'_> {
-        Table { values: &self.values, scale: &self.scale }
+        let values = tensors.next(entries * WIDTH)?.into();
+        Ok(Self { values, scale: tensors.next(entries)?.into() })
     }
 }
 
@@ -143,17 +127,13 @@ impl Norm {
     }
 }
 
-impl LinearLayer {
+impl LinearWeights<'_> {
     fn load(tensors: &mut Tensors, depth: usize, columns: usize) -> Result<Self> {
         Ok(Self {
-            values: tensors.next(depth * columns)?,
-            scale: tensors.next(columns)?,
-            bias: tensors.next(columns)?,
+            values: tensors.next(depth * columns)?.into(),
+            scale: tensors.next(columns)?.into(),
+            bias: tensors.next(columns)?.into(),
         })
-    }
-
-    fn weights(&self) -> LinearWeights<'_> {
-        LinearWeights { values: &self.values, scale: &self.scale, bias: &self.bias }
     }
 }
 
@@ -165,11 +145,11 @@ struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    fn embed(&self, weights: &Weights<LinearLayer>, ids: &[i64]) -> Result<Embedding> {
+    fn embed(&self, weights: &Weights<LinearWeights>, ids: &[i64]) -> Result<Embedding> {
         let narrow = || vec![0.0; ids.len() * WIDTH];
         let [mut x, mut h, mut sum] = [narrow(), narrow(), narrow()];
         let mut wide = vec![0.0; ids.len() * FFN];
-        embed_tokens(ids, weights.words.table(), weights.positions.table(), 0, &mut sum);
+        embed_tokens(ids, &weights.words, &weights.positions, 0, &mut sum);
         self.norm(&weights.norm, &sum, &mut x)?;
         for Layer { qkv, output, attention_norm, up, down, ffn_norm } in &weights.layers {
             let projected = &mut wide[..ids.len() * 3 * WIDTH];
@@ -192,13 +172,13 @@ impl Runner<'_> {
 
     fn linear(
         &self,
-        layer: &LinearLayer,
+        weights: &LinearWeights,
         x: &[f32],
         residual: Option<&[f32]>,
         gelu: bool,
         y: &mut [f32],
     ) -> Result<()> {
-        self.run(&Linear::new(layer.weights(), x, residual, gelu, y))
+        self.run(&Linear::new(weights, x, residual, gelu, y))
     }
 
     fn run(&self, kernel: &impl Kernel) -> Result<()> {

@@ -126,11 +126,12 @@ fn matrix<'v, T: PrimitiveTensorElementType>(
 fn embeddings(context: &ComputeContext, _: bool) -> Result<()> {
     let [ids, word, word_scale, position, position_scale] = &inputs(context)?;
     let (_, width, word) = matrix(word)?;
-    let word = Table { values: word, scale: numbers(word_scale)? };
-    let position = Table { values: numbers(position)?, scale: numbers(position_scale)? };
+    let word = Table { values: word.into(), scale: numbers(word_scale)?.into() };
+    let position =
+        Table { values: numbers(position)?.into(), scale: numbers(position_scale)?.into() };
     let ids = numbers(ids)?;
     let mut y = output(context, [ids.len(), width])?;
-    embed_tokens(ids, word, position, 0, y.try_extract_tensor_mut()?.1);
+    embed_tokens(ids, &word, &position, 0, y.try_extract_tensor_mut()?.1);
     Ok(())
 }
 
@@ -153,10 +154,10 @@ fn linear(context: &ComputeContext, gelu: bool) -> Result<()> {
     let residual = context.input(4)?;
     let (rows, _, x) = matrix(x)?;
     let (values, scale, bias) = (numbers(weight)?, numbers(scale)?, numbers(bias)?);
-    let weights = LinearWeights { values, scale, bias };
+    let weights = LinearWeights { values: values.into(), scale: scale.into(), bias: bias.into() };
     let residual = residual.as_ref().map(numbers).transpose()?;
     let mut y = output(context, [rows, weights.columns()])?;
-    run(Linear::new(weights, x, residual, gelu, y.try_extract_tensor_mut()?.1))
+    run(Linear::new(&weights, x, residual, gelu, y.try_extract_tensor_mut()?.1))
 }
 
 fn self_attention(context: &ComputeContext, _: bool) -> Result<()> {

@@ -1,5 +1,7 @@
 //! The other layers: embeddings, normalisation, pooling.
 
+use std::borrow::Cow;
+
 use pulp::Simd;
 
 use crate::{
@@ -68,18 +70,17 @@ impl Kernel for LayerNorm<'_> {
     }
 }
 
-/// A table \[entries, width\] of 16-bit integers.
-#[derive(Clone, Copy)]
+/// A table \[entries, width\] of 16-bit integers, in the memory of ONNX Runtime or its own.
 pub struct Table<'a> {
     /// \[entries, width\]
-    pub values: &'a [i16],
+    pub values: Cow<'a, [i16]>,
     /// \[entries\]: the factors of the values of each entry.
-    pub scale: &'a [f32],
+    pub scale: Cow<'a, [f32]>,
 }
 
-impl<'a> Table<'a> {
+impl Table<'_> {
     /// Returns an entry of `width` values and its factor.
-    fn entry(&self, index: usize, width: usize) -> (&'a [i16], f32) {
+    fn entry(&self, index: usize, width: usize) -> (&[i16], f32) {
         (&self.values[index * width..(index + 1) * width], self.scale[index])
     }
 }
@@ -90,7 +91,7 @@ impl<'a> Table<'a> {
 /// # Panics
 ///
 /// If a table has no entry for a token or a position, or the shapes do not fit.
-pub fn embed_tokens(ids: &[i64], word: Table, position: Table, start: usize, y: &mut [f32]) {
+pub fn embed_tokens(ids: &[i64], word: &Table, position: &Table, start: usize, y: &mut [f32]) {
     let width = y.len() / ids.len();
     for (at, (id, y)) in ids.iter().zip(y.chunks_exact_mut(width)).enumerate() {
         let (word, word_scale) = word.entry(*id as usize, width);
@@ -146,8 +147,9 @@ mod tests {
 
     #[test]
     fn embed_tokens_adds_the_entries_of_token_and_position() {
-        let word = Table { values: &[1, 2, 3, 4, 5, 6], scale: &[1.0, 10.0, 100.0] };
-        let position = Table { values: &[7, 8, 9, 10], scale: &[0.5, 0.25] };
+        let table = |values, scale| Table { values: Cow::Owned(values), scale: Cow::Owned(scale) };
+        let word = &table(vec![1, 2, 3, 4, 5, 6], vec![1.0, 10.0, 100.0]);
+        let position = &table(vec![7, 8, 9, 10], vec![0.5, 0.25]);
         let mut y = [0.0; 4];
         embed_tokens(&[2, 0], word, position, 0, &mut y);
         assert_eq!(y, [503.5, 604.0, 3.25, 4.5]);

@@ -6,7 +6,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::cell::Cell;
+use std::{borrow::Cow, cell::Cell};
 
 use pulp::Simd;
 
@@ -19,15 +19,14 @@ pub const PANEL: usize = 16;
 /// The columns of a task: the width of a full tile of the widest registers.
 const STRIP: usize = 3 * PANEL;
 
-/// The weights of a linear layer.
-#[derive(Clone, Copy)]
+/// The weights of a linear layer, in the memory of ONNX Runtime or their own.
 pub struct LinearWeights<'a> {
     /// \[columns / 16, depth, 16\]: panels of 16 columns. A weight is this times `scale`.
-    pub values: &'a [i16],
+    pub values: Cow<'a, [i16]>,
     /// \[columns\]
-    pub scale: &'a [f32],
+    pub scale: Cow<'a, [f32]>,
     /// \[columns\]
-    pub bias: &'a [f32],
+    pub bias: Cow<'a, [f32]>,
 }
 
 impl LinearWeights<'_> {
@@ -44,7 +43,7 @@ impl LinearWeights<'_> {
 
 /// A linear layer with the operations after it: `y = gelu?(x W + bias + residual)`.
 pub struct Linear<'a> {
-    weights: LinearWeights<'a>,
+    weights: &'a LinearWeights<'a>,
     x: &'a [f32],
     residual: Option<&'a [f32]>,
     gelu: bool,
@@ -59,7 +58,7 @@ impl<'a> Linear<'a> {
     ///
     /// If the shapes do not fit.
     pub fn new(
-        weights: LinearWeights<'a>,
+        weights: &'a LinearWeights<'a>,
         x: &'a [f32],
         residual: Option<&'a [f32]>,
         gelu: bool,

@@ -32,7 +32,7 @@ impl Int8Weights {
     /// # Panics
     ///
     /// If the shapes do not fit, or the depth is not a multiple of the size of a block.
-    pub fn new<R: Registers>(registers: R, weights: LinearWeights) -> Self {
+    pub fn new<R: Registers>(registers: R, weights: &LinearWeights) -> Self {
         let (columns, depth) = (weights.columns(), weights.depth());
         assert!(depth.is_multiple_of(block(depth)));
         assert!(weights.values.len() == depth * columns && columns.is_multiple_of(PANEL));
@@ -40,7 +40,7 @@ impl Int8Weights {
             panels: Aligned::zeros(depth * columns / 4),
             start: Aligned::zeros(columns),
             scale: Aligned::zeros(columns),
-            bias: Aligned::copy(weights.bias),
+            bias: Aligned::copy(&weights.bias),
             depth,
         };
         registers.call(QuantizeWeights { weights, quantized: &mut quantized });
@@ -53,7 +53,7 @@ impl Int8Weights {
 }
 
 struct QuantizeWeights<'a> {
-    weights: LinearWeights<'a>,
+    weights: &'a LinearWeights<'a>,
     quantized: &'a mut Int8Weights,
 }
 

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 
-type Two = (Box<[i16]>, Box<[f32]>);
+type Two = (Vec<i16>, Vec<f32>);
 
 /// Two tensors with a gap between them: 72 bytes.
 fn two() -> Vec<u8> {

@@ -1,6 +1,9 @@
 //! Linear layers against their definition in `f64`.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    ops::Range,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
 
 use super::*;
 use crate::kernels::testing::{Layer, bits, every_width, normal_distribution, run_on_threads};
@@ -8,7 +11,7 @@ use crate::kernels::testing::{Layer, bits, every_width, normal_distribution, run
 impl Layer {
     fn linear<'a>(&'a self, residual: bool, gelu: bool, y: &'a mut [f32]) -> Linear<'a> {
         let residual = residual.then_some(&self.residual[..]);
-        Linear::new(self.weights(), &self.x, residual, gelu, y)
+        Linear::new(&self.weights, &self.x, residual, gelu, y)
     }
 
     /// Computes some tasks in every width. Numbers of other tasks are left NaN.
@@ -35,7 +38,7 @@ impl Layer {
                 sum += term;
                 size += term.abs();
             }
-            let scale = f64::from(self.scale[column]);
+            let scale = f64::from(self.weights.scale[column]);
             (sum * scale, (self.depth + 4) as f64 * 6e-8 * size * scale.abs())
         };
         (0..self.rows * self.columns()).map(product).collect()
@@ -47,7 +50,7 @@ impl Layer {
         let products = self.products();
         for (residual, gelu) in [(false, false), (false, true), (true, false), (true, true)] {
             let finish = |(at, (product, tolerance)): (usize, &(f64, f64))| {
-                let bias = f64::from(self.bias[at % self.columns()]);
+                let bias = f64::from(self.weights.bias[at % self.columns()]);
                 let residual = if residual { f64::from(self.residual[at]) } else { 0.0 };
                 let z = product + bias + residual;
                 let tolerance = tolerance + 2e-7 * (product.abs() + bias.abs() + residual.abs());
@@ -119,7 +122,7 @@ fn linear_writes_the_columns_of_a_task_and_no_others() {
 #[test]
 fn linear_accepts_extreme_weights_and_empty_columns() {
     let mut case = Layer::new(9, 384, 48);
-    for (at, weight) in case.weight.iter_mut().enumerate() {
+    for (at, weight) in case.weights.values.to_mut().iter_mut().enumerate() {
         *weight = [i16::MIN, i16::MAX, 0][at % PANEL % 3];
     }
     case.check(&[0]);
@@ -171,23 +174,27 @@ fn linear_has_the_same_bits_on_any_threads_in_any_order() {
 #[test]
 fn new_panics_if_shapes_do_not_fit() {
     let case = Layer::new(2, 3, 32);
-    let Layer { weight: values, scale, bias, residual, x, .. } = &case;
-    let weights = case.weights();
-    let new = |weights, x, residual, rows: usize| {
+    let Layer { weights, residual, x, .. } = &case;
+    let new = |weights: &LinearWeights, x, residual, rows: usize| {
         let mut y = vec![0.0; rows * 32];
         let new = || _ = Linear::new(weights, x, residual, false, &mut y);
         catch_unwind(AssertUnwindSafe(new)).is_ok()
     };
     assert!(new(weights, x, Some(residual), 2));
+    let part = |values: Range<usize>, scale: Range<usize>, bias: Range<usize>| LinearWeights {
+        values: weights.values[values].into(),
+        scale: weights.scale[scale].into(),
+        bias: weights.bias[bias].into(),
+    };
     for (at, weights) in [
-        LinearWeights { values: &[], ..weights },
-        LinearWeights { values: &values[1..], ..weights },
-        LinearWeights { scale: &[], ..weights },
-        LinearWeights { scale: &scale[1..], ..weights },
-        LinearWeights { scale: &scale[..24], bias: &bias[..24], ..weights },
-        LinearWeights { bias: &bias[1..], ..weights },
+        part(0..0, 0..32, 0..32),
+        part(1..96, 0..32, 0..32),
+        part(0..96, 0..0, 0..32),
+        part(0..96, 1..32, 0..32),
+        part(0..96, 0..24, 0..24),
+        part(0..96, 0..32, 1..32),
     ]
-    .into_iter()
+    .iter()
     .enumerate()
     {
         assert!(!new(weights, x, Some(residual), 2), "{at}");

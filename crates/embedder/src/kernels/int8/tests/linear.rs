@@ -11,7 +11,7 @@ impl Layer {
             let (mut bytes, mut scale) = (vec![1; x.len()], vec![f32::NAN; self.rows]);
             let quantized = QuantizedMut { bytes: &mut bytes, scale: &mut scale };
             with_registers!(machine, registers => {
-                let weights = Int8Weights::new(registers, self.weights());
+                let weights = Int8Weights::new(registers, &self.weights);
                 registers.call(Quantize { x: &mut x, quantized });
                 let rows = Quantized { bytes: &bytes, scale: &scale };
                 registers.call(Multiply::<ADD, GELU>::new(rows, &weights, &mut y));
@@ -29,7 +29,7 @@ impl Layer {
             (row, step)
         };
         let column = |at| {
-            let scale = f64::from(self.scale[at]);
+            let scale = f64::from(self.weights.scale[at]);
             rotated(self.column(at).map(|weight| weight * scale).collect())
         };
         let rows: Vec<_> = self.x.chunks(self.depth).map(|x| rotated(wide(x))).collect();
@@ -56,7 +56,7 @@ impl Layer {
         let found = self.multiply::<ADD, GELU>();
         assert_eq!(found.len(), expected.len());
         for (at, (found, (product, tolerance))) in found.into_iter().zip(expected).enumerate() {
-            let number = product + f64::from(self.bias[at % self.columns()]);
+            let number = product + f64::from(self.weights.bias[at % self.columns()]);
             let expected = after(number, f64::from(self.residual[at]));
             let error = (f64::from(found) - expected).abs();
             assert!(error <= 1.2 * tolerance, "{at}: {found} for {expected} ± {tolerance}");
@@ -80,7 +80,7 @@ fn multiply_approximates_the_definition() {
 #[test]
 fn multiply_accepts_extreme_weights_and_empty_columns() {
     let mut case = Layer::new(2, 512, 16);
-    for (at, weight) in case.weight.iter_mut().enumerate() {
+    for (at, weight) in case.weights.values.to_mut().iter_mut().enumerate() {
         *weight = [i16::MIN, i16::MAX, 0, 1][at % PANEL % 4];
     }
     case.check_multiply::<false, false>(&case.expected(), |number, _| number);
